@@ -20,7 +20,7 @@
 #define REPORT_TIMEOUT_MS   INT64_C(10000)
 #define PROGRESS_EVERY_MS   INT64_C(1000)
 #define REFUSED_LIMIT       20 /* reports in a row; a server that just started may not know us yet */
-#define SUBJECT             "agent"
+#define AGENT_SUBJECT       "agent"
 #define RESPONSE_LIMIT_SIZE ((size_t)4 << 20)
 
 enum agent_state {
@@ -50,8 +50,9 @@ struct agent {
 
 static void agent_enter(struct agent *agent, enum agent_state state);
 
-static int call(struct agent *agent, const char *method, const char *target, int64_t timeout_ms,
-		void (*on_done)(void *, int, const struct http_response *, const struct problem *))
+static int
+agent_call(struct agent *agent, const char *method, const char *target, int64_t timeout_ms,
+	   void (*on_done)(void *, int, const struct http_response *, const struct problem *))
 {
 	const struct http_header headers[] = {{"Authorization", agent->authorization},
 					      {"Haas-Seal-Key", agent->seal}};
@@ -80,11 +81,11 @@ static void retry_later(struct agent *agent, int rc, int status, const char *wha
 
 	if (refused)
 		log_error(
-			SUBJECT,
+			AGENT_SUBJECT,
 			"the server refuses our token (status=%d); a reboot over the network would bring a new one; next %s in %lld s",
 			status, what, (long long)(delay_ms / 1000));
 	else if (agent->attempt == 0 || agent->attempt % 20 == 0)
-		log_warn(SUBJECT, "no %s: %s (status=%d attempt=%u); going on", what,
+		log_warn(AGENT_SUBJECT, "no %s: %s (status=%d attempt=%u); going on", what,
 			 rc ? error_text(rc) : "not served", status, agent->attempt + 1);
 	agent->attempt++;
 	loop_timer_arm(agent->timer, delay_ms);
@@ -117,7 +118,7 @@ static void poll_done(void *context, int rc, const struct http_response *respons
 	rc = task_new(response->body, response->size, agent->env, &agent->task, &why);
 	if (rc) {
 		if (problem_is_set(&why))
-			log_problem(LOG_LEVEL_ERROR, SUBJECT, &why);
+			log_problem(LOG_LEVEL_ERROR, AGENT_SUBJECT, &why);
 		retry_later(agent, rc, status, "usable task");
 		return;
 	}
@@ -132,7 +133,7 @@ static void poll_send(struct agent *agent)
 	agent->poll_began_ms = loop_now_ms(agent->loop);
 	text_clear(&agent->body);
 	(void)text_format(target, sizeof(target), "/agent/v1/task?wait=%d", POLL_WAIT_S);
-	rc = call(agent, "GET", target, POLL_TIMEOUT_MS, poll_done);
+	rc = agent_call(agent, "GET", target, POLL_TIMEOUT_MS, poll_done);
 	if (rc)
 		retry_later(agent, rc, 0, "task");
 }
@@ -147,7 +148,7 @@ static void work_thread(void *context)
 	task_run(agent->task);
 }
 
-static void work_done(void *context)
+static void agent_work_done(void *context)
 {
 	struct agent *agent = context;
 	struct task *task = agent->task;
@@ -159,12 +160,14 @@ static void work_done(void *context)
 	if (agent->call)
 		http_call_cancel(TAKE(agent->call));
 	if (task->rc == 0)
-		log_info(SUBJECT, "task %s: %s is done (seconds=%.1f)", task->id, kind, seconds);
+		log_info(AGENT_SUBJECT, "task %s: %s is done (seconds=%.1f)", task->id, kind,
+			 seconds);
 	else if (!task_wanted(task))
-		log_info(SUBJECT, "task %s: %s stopped, nobody wants it any more (seconds=%.1f)",
-			 task->id, kind, seconds);
+		log_info(AGENT_SUBJECT,
+			 "task %s: %s stopped, nobody wants it any more (seconds=%.1f)", task->id,
+			 kind, seconds);
 	else
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, &task->problem);
+		log_problem(LOG_LEVEL_ERROR, AGENT_SUBJECT, &task->problem);
 
 	if (!task_wanted(task)) {
 		task_free(TAKE(agent->task));
@@ -187,13 +190,13 @@ static void progress_done(void *context, int rc, const struct http_response *res
 	agent->refused =
 		response->status == 401 || response->status == 403 ? agent->refused + 1 : 0;
 	if (response->status == 410 || agent->refused >= REFUSED_LIMIT) {
-		log_warn(SUBJECT, "task %s: the server wants it no more, stopping",
+		log_warn(AGENT_SUBJECT, "task %s: the server wants it no more, stopping",
 			 agent->task->id);
 		atomic_store(&agent->task->unwanted, true);
 	}
 }
 
-static void progress_send(struct agent *agent)
+static void agent_progress_send(struct agent *agent)
 {
 	struct task_progress progress = task_progress(agent->task);
 	char target[96];
@@ -205,9 +208,9 @@ static void progress_send(struct agent *agent)
 	text_clear(&agent->body);
 	task_progress_json(&progress, &agent->body);
 	(void)text_format(target, sizeof(target), "/agent/v1/tasks/%s/progress", agent->task->id);
-	rc = call(agent, "POST", target, REPORT_TIMEOUT_MS, progress_done);
+	rc = agent_call(agent, "POST", target, REPORT_TIMEOUT_MS, progress_done);
 	if (rc)
-		log_debug(SUBJECT, "no progress report: %s", error_text(rc));
+		log_debug(AGENT_SUBJECT, "no progress report: %s", error_text(rc));
 }
 
 /* False when the task cannot begin; its problem says why. */
@@ -217,9 +220,9 @@ static bool work_start(struct agent *agent)
 
 	agent->task_began_ms = clock_monotonic_ms();
 	agent->refused = 0;
-	log_info(SUBJECT, "task %s: %s begins", agent->task->id,
+	log_info(AGENT_SUBJECT, "task %s: %s begins", agent->task->id,
 		 agent->task->row ? agent->task->row->kind : "unknown");
-	rc = worker_submit(agent->worker, work_thread, work_done, agent);
+	rc = worker_submit(agent->worker, work_thread, agent_work_done, agent);
 	if (rc) {
 		agent->task->rc = problem_set(&agent->task->problem, rc,
 					      "the task could not be started: %s", error_text(rc));
@@ -234,12 +237,12 @@ static bool work_start(struct agent *agent)
 static void power_off(struct agent *agent)
 {
 	if (agent->env->sandbox) {
-		log_info(SUBJECT, "sandbox: the power stays on, the program ends");
+		log_info(AGENT_SUBJECT, "sandbox: the power stays on, the program ends");
 		agent_enter(agent, AGENT_STOPPED);
 		return;
 	}
-	log_info(SUBJECT, "powering off");
-	log_error(SUBJECT, "the kernel does not power off: %s", error_text(power_off_now()));
+	log_info(AGENT_SUBJECT, "powering off");
+	log_error(AGENT_SUBJECT, "the kernel does not power off: %s", error_text(power_off_now()));
 }
 
 static void result_done(void *context, int rc, const struct http_response *response,
@@ -259,7 +262,7 @@ static void result_done(void *context, int rc, const struct http_response *respo
 		return;
 	}
 	if (status >= 300)
-		log_warn(SUBJECT, "task %s: the server does not take the result (status=%d)",
+		log_warn(AGENT_SUBJECT, "task %s: the server does not take the result (status=%d)",
 			 agent->task->id, status);
 	powers_off = agent->task->row && agent->task->row->powers_off && status < 300;
 	task_free(TAKE(agent->task));
@@ -277,7 +280,7 @@ static void result_send(struct agent *agent)
 	text_clear(&agent->body);
 	task_result_json(agent->task, &agent->body);
 	(void)text_format(target, sizeof(target), "/agent/v1/tasks/%s/result", agent->task->id);
-	rc = call(agent, "POST", target, REPORT_TIMEOUT_MS, result_done);
+	rc = agent_call(agent, "POST", target, REPORT_TIMEOUT_MS, result_done);
 	if (rc)
 		retry_later(agent, rc, 0, "place for the result");
 }
@@ -297,13 +300,13 @@ static void agent_enter(struct agent *agent, enum agent_state state)
 	}
 }
 
-static void on_timer(void *context)
+static void agent_on_timer(void *context)
 {
 	struct agent *agent = context;
 
 	switch (agent->state) {
 	case AGENT_POLLING: poll_send(agent); break;
-	case AGENT_WORKING: progress_send(agent); break;
+	case AGENT_WORKING: agent_progress_send(agent); break;
 	case AGENT_REPORTING: result_send(agent); break;
 	case AGENT_STOPPED: break;
 	}
@@ -334,7 +337,7 @@ int agent_new(struct loop *loop, const struct agent_env *env, struct agent **ret
 	rc = worker_new(loop, 1, 1, &agent->worker);
 	if (rc)
 		return rc;
-	rc = loop_timer_new(loop, on_timer, agent, &agent->timer);
+	rc = loop_timer_new(loop, agent_on_timer, agent, &agent->timer);
 	if (rc)
 		return rc;
 

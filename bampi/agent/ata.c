@@ -10,8 +10,8 @@
 #define TIMEOUT_MS 30000
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): sg's header wants it writable */
-static int send_command(int fd, uint8_t cdb[ATA_CDB_SIZE], void *data, unsigned size,
-			uint8_t sense[64])
+static int ata_send_command(int fd, uint8_t cdb[ATA_CDB_SIZE], void *data, unsigned size,
+			    uint8_t sense[64])
 {
 	struct sg_io_hdr command = {
 		.interface_id = 'S',
@@ -39,7 +39,7 @@ int ata_identify(int fd, struct ata_drive *ret)
 	int rc;
 
 	ata_identify_command(cdb);
-	rc = send_command(fd, cdb, page, sizeof(page), sense);
+	rc = ata_send_command(fd, cdb, page, sizeof(page), sense);
 	return rc ? rc : ata_drive_decode(page, sizeof(page), ret);
 }
 
@@ -50,7 +50,7 @@ int ata_sanitize(int fd, enum ata_sanitize_action action, struct ata_sanitize_st
 	int rc;
 
 	ata_sanitize_command(action, cdb);
-	rc = send_command(fd, cdb, NULL, 0, sense);
+	rc = ata_send_command(fd, cdb, NULL, 0, sense);
 	if (rc == 0)
 		rc = ata_sanitize_status_decode(sense, sizeof(sense), ret);
 	if (rc == E_MALFORMED)

@@ -17,7 +17,7 @@ enum { STATUS_ERROR = 1 << 0, COUNT_DONE = 1 << 15, COUNT_RUNNING = 1 << 14 };
 static const struct {
 	uint16_t feature;
 	uint32_t lba;
-} actions[] = {
+} ata_wire_actions[] = {
 	[ATA_SANITIZE_STATUS] = {0x0000, 0},
 	[ATA_SANITIZE_CRYPTO] = {0x0011, 0x43727970}, /* "Cryp" */
 	[ATA_SANITIZE_BLOCK] = {0x0012, 0x426b4572},  /* "BkEr" */
@@ -35,8 +35,8 @@ void ata_identify_command(uint8_t ret[ATA_CDB_SIZE])
 
 void ata_sanitize_command(enum ata_sanitize_action action, uint8_t ret[ATA_CDB_SIZE])
 {
-	uint16_t feature = actions[action].feature;
-	uint32_t lba = actions[action].lba;
+	uint16_t feature = ata_wire_actions[action].feature;
+	uint32_t lba = ata_wire_actions[action].lba;
 
 	memset(ret, 0, ATA_CDB_SIZE);
 	ret[0] = PASS_THROUGH_16;

@@ -21,7 +21,7 @@ enum { LAN_PARAMETER_ADDRESS = 3, LAN_PARAMETER_MAC = 5 };
 #define CHANNEL_LAST  11 /* 12..15 are reserved or the system interface (6.3) */
 #define DATA_LIMIT    64
 
-static int send(int fd, uint8_t channel, uint8_t parameter, long id)
+static int bmc_lan_send(int fd, uint8_t channel, uint8_t parameter, long id)
 {
 	struct ipmi_system_interface_addr address = {.addr_type = IPMI_SYSTEM_INTERFACE_ADDR_TYPE,
 						     .channel = IPMI_BMC_CHANNEL};
@@ -40,7 +40,7 @@ static int send(int fd, uint8_t channel, uint8_t parameter, long id)
 }
 
 /* The parameter's bytes after completion code and revision. */
-static int receive(int fd, long id, uint8_t *ret, size_t size)
+static int bmc_lan_receive(int fd, long id, uint8_t *ret, size_t size)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
 	struct ipmi_system_interface_addr address;
@@ -68,12 +68,12 @@ static int receive(int fd, long id, uint8_t *ret, size_t size)
 	return E_TIMEOUT;
 }
 
-static int ask(int fd, uint8_t channel, uint8_t parameter, uint8_t *ret, size_t size)
+static int bmc_lan_ask(int fd, uint8_t channel, uint8_t parameter, uint8_t *ret, size_t size)
 {
 	long id = (long)channel << 8 | parameter;
-	int rc = send(fd, channel, parameter, id);
+	int rc = bmc_lan_send(fd, channel, parameter, id);
 
-	return rc ? rc : receive(fd, id, ret, size);
+	return rc ? rc : bmc_lan_receive(fd, id, ret, size);
 }
 
 int bmc_lan_read(const struct agent_env *env, struct bmc_lan *ret)
@@ -89,11 +89,12 @@ int bmc_lan_read(const struct agent_env *env, struct bmc_lan *ret)
 	for (uint8_t channel = CHANNEL_FIRST; channel <= CHANNEL_LAST; channel++) {
 		struct bmc_lan lan = {0};
 		uint8_t address[4] = {0};
-		int rc = ask(fd, channel, LAN_PARAMETER_ADDRESS, address, sizeof(address));
+		int rc = bmc_lan_ask(fd, channel, LAN_PARAMETER_ADDRESS, address, sizeof(address));
 
 		if (rc == E_TIMEOUT)
 			return E_NOT_FOUND; /* the driver is there, the BMC is not */
-		if (rc || ask(fd, channel, LAN_PARAMETER_MAC, lan.mac.bytes, sizeof(lan.mac.bytes)))
+		if (rc || bmc_lan_ask(fd, channel, LAN_PARAMETER_MAC, lan.mac.bytes,
+				      sizeof(lan.mac.bytes)))
 			continue;
 		lan.address = (uint32_t)address[0] << 24 | (uint32_t)address[1] << 16 |
 			      (uint32_t)address[2] << 8 | address[3];

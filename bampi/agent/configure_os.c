@@ -18,8 +18,8 @@
 #include "bampi/agent/rooted.h"
 #include "bampi/agent/sysfs.h"
 
-#define SUBJECT   "os"
-#define NIC_LIMIT 256
+#define AGENT_CONFIGURE_OS_SUBJECT   "os"
+#define AGENT_CONFIGURE_OS_NIC_LIMIT 256
 
 /* --- the files --- */
 
@@ -57,7 +57,7 @@ static int find_nic(const struct agent_env *env, char (*names)[64], size_t count
 }
 
 /* "net0.1301"; where that is too long for the kernel, by its place. */
-static void name_vlans(struct os_settings *settings)
+static void agent_configure_os_name_vlans(struct os_settings *settings)
 {
 	for (size_t i = 0; i < settings->nic_count; i++) {
 		struct os_nic *nic = &settings->nics[i];
@@ -89,14 +89,14 @@ static int names_differ(const struct os_settings *settings, struct problem *prob
 int configure_os_name_nics(const struct agent_env *env, int root_fd, struct os_settings *settings,
 			   struct problem *problem)
 {
-	CLEANUP(freep) char(*names)[64] = calloc(NIC_LIMIT, sizeof(*names));
+	CLEANUP(freep) char(*names)[64] = calloc(AGENT_CONFIGURE_OS_NIC_LIMIT, sizeof(*names));
 	bool udev = has_udev(root_fd);
 	size_t number = 0;
 	size_t count;
 
 	if (!names)
 		return -ENOMEM;
-	count = sysfs_names(env, "/sys/class/net", names, NIC_LIMIT);
+	count = sysfs_names(env, "/sys/class/net", names, AGENT_CONFIGURE_OS_NIC_LIMIT);
 	for (size_t i = 0; i < settings->nic_count; i++) {
 		struct os_nic *nic = &settings->nics[i];
 		const char *name = "";
@@ -119,7 +119,7 @@ int configure_os_name_nics(const struct agent_env *env, int root_fd, struct os_s
 		else
 			(void)text_copy(nic->name, sizeof(nic->name), name);
 	}
-	name_vlans(settings);
+	agent_configure_os_name_vlans(settings);
 	return names_differ(settings, problem);
 }
 
@@ -129,7 +129,7 @@ struct os_tree {
 	int rc; /* of the first that failed */
 };
 
-static void folder(struct os_tree *tree, const char *path, mode_t mode)
+static void agent_configure_os_folder(struct os_tree *tree, const char *path, mode_t mode)
 {
 	int rc = tree->rc ? 0 : rooted_make_folder(tree->root_fd, path, mode);
 
@@ -138,7 +138,8 @@ static void folder(struct os_tree *tree, const char *path, mode_t mode)
 				       path, error_text(rc));
 }
 
-static void file(struct os_tree *tree, const char *path, mode_t mode, const struct text *content)
+static void agent_configure_os_file(struct os_tree *tree, const char *path, mode_t mode,
+				    const struct text *content)
 {
 	int rc;
 
@@ -154,7 +155,7 @@ static void file(struct os_tree *tree, const char *path, mode_t mode, const stru
 
 /* By what brings up networks in the image. Where ifupdown and networkd both are (Debian has the
  * latter in package systemd, off), ifupdown is what runs. */
-static enum os_format format_of(int root_fd)
+static enum os_format agent_configure_os_format_of(int root_fd)
 {
 	static const struct {
 		const char *path;
@@ -179,7 +180,7 @@ static void networkd_files(struct os_tree *tree, const struct os_settings *setti
 	CLEANUP(text_done) struct text content = {0};
 	char path[80];
 
-	folder(tree, "/etc/systemd/network", 0755);
+	agent_configure_os_folder(tree, "/etc/systemd/network", 0755);
 	for (size_t i = 0; i < settings->nic_count; i++) {
 		const struct os_nic *nic = &settings->nics[i];
 
@@ -187,14 +188,14 @@ static void networkd_files(struct os_tree *tree, const struct os_settings *setti
 		os_network_text(settings, i, &content);
 		(void)text_format(path, sizeof(path), "/etc/systemd/network/20-haas-%s.network",
 				  nic->name);
-		file(tree, path, 0644, &content);
+		agent_configure_os_file(tree, path, 0644, &content);
 		if (nic->kind == OS_NIC)
 			continue;
 		text_clear(&content);
 		os_netdev_text(settings, i, &content);
 		(void)text_format(path, sizeof(path), "/etc/systemd/network/20-haas-%s.netdev",
 				  nic->name);
-		file(tree, path, 0644, &content);
+		agent_configure_os_file(tree, path, 0644, &content);
 	}
 }
 
@@ -204,22 +205,22 @@ static void network_files(struct os_tree *tree, const struct os_settings *settin
 
 	if (settings->nic_count == 0)
 		return; /* the image's own default stays */
-	switch (format_of(tree->root_fd)) {
+	switch (agent_configure_os_format_of(tree->root_fd)) {
 	case OS_IFUPDOWN:
 		os_interfaces_text(settings, &content);
-		folder(tree, "/etc/network", 0755);
-		file(tree, "/etc/network/interfaces", 0644, &content);
+		agent_configure_os_folder(tree, "/etc/network", 0755);
+		agent_configure_os_file(tree, "/etc/network/interfaces", 0644, &content);
 		break;
 	case OS_NETWORKD: networkd_files(tree, settings); break;
 	case OS_NETPLAN:
 		os_netplan_text(settings, &content);
-		folder(tree, "/etc/netplan", 0755);
-		file(tree, "/etc/netplan/90-haas.yaml", 0600, &content);
+		agent_configure_os_folder(tree, "/etc/netplan", 0755);
+		agent_configure_os_file(tree, "/etc/netplan/90-haas.yaml", 0600, &content);
 		break;
 	}
 	if (!has_udev(tree->root_fd))
 		return;
-	folder(tree, "/etc/systemd/network", 0755);
+	agent_configure_os_folder(tree, "/etc/systemd/network", 0755);
 	for (size_t i = 0; i < settings->nic_count; i++) {
 		char path[64];
 
@@ -229,7 +230,7 @@ static void network_files(struct os_tree *tree, const struct os_settings *settin
 		os_link_text(&settings->nics[i], &content);
 		(void)text_format(path, sizeof(path), "/etc/systemd/network/10-haas-%s.link",
 				  settings->nics[i].name);
-		file(tree, path, 0644, &content);
+		agent_configure_os_file(tree, path, 0644, &content);
 	}
 }
 
@@ -237,29 +238,29 @@ static void access_files(struct os_tree *tree, const struct os_settings *setting
 {
 	CLEANUP(text_done) struct text content = {0};
 
-	folder(tree, "/root", 0700);
-	folder(tree, "/root/.ssh", 0700);
+	agent_configure_os_folder(tree, "/root", 0700);
+	agent_configure_os_folder(tree, "/root/.ssh", 0700);
 	os_keys_text(settings, &content);
-	file(tree, "/root/.ssh/authorized_keys", 0600, &content);
+	agent_configure_os_file(tree, "/root/.ssh/authorized_keys", 0600, &content);
 }
 
 static void haas_files(struct os_tree *tree, const struct os_settings *settings)
 {
 	CLEANUP(text_done) struct text content = {0};
 
-	folder(tree, "/etc/haas", 0755);
+	agent_configure_os_folder(tree, "/etc/haas", 0755);
 	if (settings->callback) {
 		os_callback_text(settings, &content);
-		file(tree, "/etc/haas/callback", 0600, &content);
+		agent_configure_os_file(tree, "/etc/haas/callback", 0600, &content);
 	}
 	if (!settings->user_data)
 		return;
 	text_clear(&content);
 	text_add(&content, settings->user_data);
-	file(tree, "/etc/haas/user-data", 0700, &content);
+	agent_configure_os_file(tree, "/etc/haas/user-data", 0700, &content);
 	/* The OS runs user-data once and removes this first. */
 	text_clear(&content);
-	file(tree, "/etc/haas/user-data.pending", 0600, &content);
+	agent_configure_os_file(tree, "/etc/haas/user-data.pending", 0600, &content);
 }
 
 /* Debian's open-iscsi looks below /etc/iscsi, others below /var/lib/iscsi. */
@@ -273,24 +274,24 @@ static void volume_files(struct os_tree *tree, const struct os_settings *setting
 
 	if (!settings->initiator)
 		return;
-	folder(tree, "/etc/iscsi", 0755);
+	agent_configure_os_folder(tree, "/etc/iscsi", 0755);
 	os_initiator_text(settings, &content);
-	file(tree, "/etc/iscsi/initiatorname.iscsi", 0600, &content);
+	agent_configure_os_file(tree, "/etc/iscsi/initiatorname.iscsi", 0600, &content);
 	(void)text_format(path, sizeof(path), "%s/nodes", base);
-	folder(tree, path, 0700);
+	agent_configure_os_folder(tree, path, 0700);
 	for (size_t i = 0; i < settings->volume_count; i++) {
 		const struct os_volume *volume = &settings->volumes[i];
 
 		(void)text_format(path, sizeof(path), "%s/nodes/%s", base, volume->target);
-		folder(tree, path, 0700);
+		agent_configure_os_folder(tree, path, 0700);
 		(void)text_format(path, sizeof(path), "%s/nodes/%s/%s,%u,1", base, volume->target,
 				  ipv4_text(volume->portal, address), (unsigned)volume->port);
-		folder(tree, path, 0700);
+		agent_configure_os_folder(tree, path, 0700);
 		(void)text_format(path, sizeof(path), "%s/nodes/%s/%s,%u,1/default", base,
 				  volume->target, address, (unsigned)volume->port);
 		text_clear(&content);
 		os_volume_text(volume, &content);
-		file(tree, path, 0600, &content);
+		agent_configure_os_file(tree, path, 0600, &content);
 		if (content.data)
 			sodium_memzero(content.data, content.size);
 	}
@@ -329,7 +330,7 @@ int configure_os_open_secrets(const struct seal_key *key, struct os_settings *se
 }
 
 /* The mount's own descriptor names a place only (O_PATH); syncfs wants one that is open. */
-static void flush(struct os_tree *tree)
+static void agent_configure_os_flush(struct os_tree *tree)
 {
 	CLEANUP(closep) int fd = openat(tree->root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -344,18 +345,18 @@ int configure_os_tree(int root_fd, const struct os_settings *settings, struct pr
 	CLEANUP(text_done) struct text content = {0};
 	struct os_tree tree = {.root_fd = root_fd, .problem = problem};
 
-	folder(&tree, "/etc", 0755);
+	agent_configure_os_folder(&tree, "/etc", 0755);
 	text_addf(&content, "%s\n", settings->hostname);
-	file(&tree, "/etc/hostname", 0644, &content);
+	agent_configure_os_file(&tree, "/etc/hostname", 0644, &content);
 	text_clear(&content);
 	os_hosts_text(settings, &content);
-	file(&tree, "/etc/hosts", 0644, &content);
+	agent_configure_os_file(&tree, "/etc/hosts", 0644, &content);
 	network_files(&tree, settings);
 	access_files(&tree, settings);
 	haas_files(&tree, settings);
 	volume_files(&tree, settings);
 	if (!tree.rc)
-		flush(&tree);
+		agent_configure_os_flush(&tree);
 	return tree.rc;
 }
 
@@ -391,9 +392,9 @@ int configure_os_run(struct task *task, struct text *data, struct problem *probl
 		rc = configure_os_tree(root_fd, settings, problem);
 	if (rc)
 		return rc;
-	log_info(SUBJECT, "%s is %s now (nics=%zu keys=%zu volumes=%zu)", partition,
-		 settings->hostname, settings->nic_count, json_array_size(settings->ssh_keys),
-		 settings->volume_count);
+	log_info(AGENT_CONFIGURE_OS_SUBJECT, "%s is %s now (nics=%zu keys=%zu volumes=%zu)",
+		 partition, settings->hostname, settings->nic_count,
+		 json_array_size(settings->ssh_keys), settings->volume_count);
 	text_add(data, "{}");
 	return 0;
 }

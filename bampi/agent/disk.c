@@ -14,7 +14,7 @@
 #include "bampi/agent/sysfs.h"
 #include "bampi/agent/task.h"
 
-static const char *const kind_words[] = {
+static const char *const disk_kind_words[] = {
 	[DISK_NVME] = "nvme",
 	[DISK_ATA] = "ata",
 	[DISK_SCSI] = "scsi",
@@ -26,7 +26,7 @@ static const char *const kind_words[] = {
 static const struct {
 	const char *prefix;
 	enum disk_kind kind;
-} prefixes[] = {
+} disk_prefixes[] = {
 	{"nvme", DISK_NVME},
 	{"sd", DISK_SCSI},
 	{"vd", DISK_VIRTIO},
@@ -34,7 +34,7 @@ static const struct {
 
 const char *disk_kind_text(enum disk_kind kind)
 {
-	return enum_text(kind_words, COUNT_OF(kind_words), (int)kind);
+	return enum_text(disk_kind_words, COUNT_OF(disk_kind_words), (int)kind);
 }
 
 /* SPC-5 7.7.8: the unit serial number page is a four-byte head and text. */
@@ -88,17 +88,17 @@ static bool read_disk(const struct agent_env *env, const char *name, struct disk
 	size_t row = 0;
 	int64_t sectors;
 
-	while (row < COUNT_OF(prefixes) &&
-	       strncmp(name, prefixes[row].prefix, strlen(prefixes[row].prefix)) != 0)
+	while (row < COUNT_OF(disk_prefixes) &&
+	       strncmp(name, disk_prefixes[row].prefix, strlen(disk_prefixes[row].prefix)) != 0)
 		row++;
-	if (row == COUNT_OF(prefixes))
+	if (row == COUNT_OF(disk_prefixes))
 		return false;
 	/* The paths below a multipath NVMe namespace (nvme0c0n1) are hidden: the namespace itself
 	 * is listed. */
 	if (sysfs_int(env, 0, "/sys/block/%s/hidden", name) != 0)
 		return false;
 	(void)text_copy(disk.name, sizeof(disk.name), name);
-	disk.kind = prefixes[row].kind;
+	disk.kind = disk_prefixes[row].kind;
 	sectors = sysfs_int(env, 0, "/sys/block/%s/size", name);
 	if (sectors <= 0 || sectors > INT64_MAX / 512)
 		return false; /* a card reader without a card */

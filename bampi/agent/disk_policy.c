@@ -7,9 +7,9 @@
 
 #include "bampi/agent/sysfs.h"
 
-#define MIB (1024.0 * 1024.0)
+#define DISK_POLICY_MIB (1024.0 * 1024.0)
 
-static const char *why_not(const struct disk *disk, uint64_t size_bytes)
+static const char *disk_policy_why_not(const struct disk *disk, uint64_t size_bytes)
 {
 	if (disk->read_only)
 		return "read-only";
@@ -22,7 +22,7 @@ static const char *why_not(const struct disk *disk, uint64_t size_bytes)
 	return NULL;
 }
 
-static bool better(const struct disk *a, const struct disk *b)
+static bool disk_policy_better(const struct disk *a, const struct disk *b)
 {
 	if (a->size_bytes != b->size_bytes)
 		return a->size_bytes < b->size_bytes;
@@ -37,7 +37,7 @@ static int choose_auto(const struct disk disks[], size_t count, uint64_t size_by
 	size_t fit = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const char *reason = why_not(&disks[i], size_bytes);
+		const char *reason = disk_policy_why_not(&disks[i], size_bytes);
 
 		if (reason) {
 			text_addf(&refused, "%s%s %s", refused.size ? ", " : "", disks[i].name,
@@ -45,12 +45,12 @@ static int choose_auto(const struct disk disks[], size_t count, uint64_t size_by
 			continue;
 		}
 		fit++;
-		if (best == count || better(&disks[i], &disks[best]))
+		if (best == count || disk_policy_better(&disks[i], &disks[best]))
 			best = i;
 	}
 	if (best == count) {
 		(void)problem_set(problem, E_NOT_FOUND, "no disk can take an image of %.0f MiB",
-				  (double)size_bytes / MIB);
+				  (double)size_bytes / DISK_POLICY_MIB);
 		problem_detail(problem, "%zu disks: %s", count,
 			       count ? text_get(&refused) : "none was found");
 		problem_hint(
@@ -126,7 +126,8 @@ int disk_choose(const struct disk disks[], size_t count, const char *wanted, uin
 		(void)problem_set(problem, E_LIMIT, "disk %s is too small for the image",
 				  disk->name);
 		problem_detail(problem, "disk %.0f MiB, image %.0f MiB",
-			       (double)disk->size_bytes / MIB, (double)size_bytes / MIB);
+			       (double)disk->size_bytes / DISK_POLICY_MIB,
+			       (double)size_bytes / DISK_POLICY_MIB);
 		return problem->code;
 	}
 	return 0;

@@ -68,8 +68,8 @@ int disk_zero_range(int fd, bool block, uint64_t offset, uint64_t size)
 	return ioctl(fd, BLKZEROOUT, range) < 0 ? E_UNSUPPORTED : 0;
 }
 
-static int failed(const struct disk_writer *writer, int rc, const char *doing, uint64_t offset,
-		  struct problem *problem)
+static int disk_writer_failed(const struct disk_writer *writer, int rc, const char *doing,
+			      uint64_t offset, struct problem *problem)
 {
 	(void)problem_set(problem, rc, "disk %s: %s failed: %s", writer->disk->name, doing,
 			  error_text(rc));
@@ -136,7 +136,7 @@ static int write_piece(struct disk_writer *writer, const void *data, size_t size
 	return disk_write_all(writer->fd, data, size, offset);
 }
 
-static int write_zeros(struct disk_writer *writer, uint64_t offset, uint64_t size)
+static int disk_writer_write_zeros(struct disk_writer *writer, uint64_t offset, uint64_t size)
 {
 	if (!writer->zero_range_fails) {
 		if (disk_zero_range(writer->fd, writer->block, offset, size) == 0) {
@@ -168,8 +168,8 @@ static int pay_zeros(struct disk_writer *writer, struct problem *problem)
 	if (size == 0)
 		return 0;
 	writer->zero_size = 0;
-	rc = write_zeros(writer, start, size);
-	return rc ? failed(writer, rc, "zeroing", start, problem) : 0;
+	rc = disk_writer_write_zeros(writer, start, size);
+	return rc ? disk_writer_failed(writer, rc, "zeroing", start, problem) : 0;
 }
 
 /* A node with little memory must not fill it with pages that nobody reads again. */
@@ -189,14 +189,14 @@ int disk_writer_begin(struct disk_writer *writer, struct problem *problem)
 {
 	uint64_t size = writer->disk->size_bytes;
 	size_t head = size < DISK_HEAD_SIZE ? (size_t)size : DISK_HEAD_SIZE;
-	int rc = write_zeros(writer, 0, head);
+	int rc = disk_writer_write_zeros(writer, 0, head);
 
 	/* The backup partition table is in the last sectors (UEFI 2.10, 5.3.2). */
 	if (!rc)
-		rc = write_zeros(writer, size - head, head);
+		rc = disk_writer_write_zeros(writer, size - head, head);
 	if (!rc && fdatasync(writer->fd) < 0)
 		rc = -errno;
-	return rc ? failed(writer, rc, "wiping the partition table", 0, problem) : 0;
+	return rc ? disk_writer_failed(writer, rc, "wiping the partition table", 0, problem) : 0;
 }
 
 int disk_writer_block(struct disk_writer *writer, uint64_t offset, const void *data, size_t size,
@@ -220,7 +220,7 @@ int disk_writer_block(struct disk_writer *writer, uint64_t offset, const void *d
 		return rc;
 	rc = write_piece(writer, data, size, offset);
 	if (rc)
-		return failed(writer, rc, "writing", offset, problem);
+		return disk_writer_failed(writer, rc, "writing", offset, problem);
 	drop_behind(writer, offset + size);
 	return 0;
 }
@@ -231,7 +231,9 @@ int disk_writer_flush(struct disk_writer *writer, struct problem *problem)
 
 	if (rc)
 		return rc;
-	return fdatasync(writer->fd) < 0 ? failed(writer, -errno, "flushing", 0, problem) : 0;
+	return fdatasync(writer->fd) < 0
+		       ? disk_writer_failed(writer, -errno, "flushing", 0, problem)
+		       : 0;
 }
 
 int disk_writer_commit(struct disk_writer *writer, struct problem *problem)
@@ -241,7 +243,7 @@ int disk_writer_commit(struct disk_writer *writer, struct problem *problem)
 	if (!rc && fdatasync(writer->fd) < 0)
 		rc = -errno;
 	if (rc)
-		return failed(writer, rc, "writing the first MiB", 0, problem);
+		return disk_writer_failed(writer, rc, "writing the first MiB", 0, problem);
 	if (!writer->block)
 		return 0;
 	/* A probe of the old table may hold a partition open for a moment. */
@@ -253,7 +255,7 @@ int disk_writer_commit(struct disk_writer *writer, struct problem *problem)
 			break;
 		usleep(100 * 1000);
 	}
-	return failed(writer, -errno, "reading the new partition table", 0, problem);
+	return disk_writer_failed(writer, -errno, "reading the new partition table", 0, problem);
 }
 
 uint64_t disk_writer_zeroed_bytes(const struct disk_writer *writer)

@@ -12,8 +12,8 @@
 
 #include "bampi/agent/download_policy.h"
 
-#define WANTED_EVERY_MS 200
-#define SUBJECT         "image"
+#define WANTED_EVERY_MS  200
+#define DOWNLOAD_SUBJECT "image"
 
 struct download {
 	const struct task *task;
@@ -32,13 +32,13 @@ struct download {
 	unsigned reconnects;
 };
 
-static void end(struct download *download, int rc)
+static void download_end(struct download *download, int rc)
 {
 	download->rc = rc;
 	loop_stop(download->loop);
 }
 
-static int on_data(void *context, const void *data, size_t size)
+static int download_on_data(void *context, const void *data, size_t size)
 {
 	struct download *download = context;
 	int rc;
@@ -60,8 +60,8 @@ static int on_data(void *context, const void *data, size_t size)
 	return 0;
 }
 
-static void on_done(void *context, int rc, const struct http_response *response,
-		    const struct problem *problem)
+static void download_on_done(void *context, int rc, const struct http_response *response,
+			     const struct problem *problem)
 {
 	struct download *download = context;
 	struct download_facts *facts = &download->facts;
@@ -71,21 +71,21 @@ static void on_done(void *context, int rc, const struct http_response *response,
 	download->call = NULL;
 	/* Our own refusal of the bytes: full disk, wrong digest, nobody wants it. */
 	if (!task_wanted(download->task)) {
-		end(download, -ECANCELED);
+		download_end(download, -ECANCELED);
 		return;
 	}
 	if (problem_is_set(download->problem)) {
-		end(download, download->problem->code);
+		download_end(download, download->problem->code);
 		return;
 	}
 	facts->rc = rc;
 	facts->status = rc == 0 && response ? response->status : 0;
 	verdict = download_next(facts, clock_monotonic_ms());
 	switch (verdict.action) {
-	case DOWNLOAD_DONE: end(download, 0); break;
+	case DOWNLOAD_DONE: download_end(download, 0); break;
 	case DOWNLOAD_AGAIN:
 		log_warn(
-			SUBJECT,
+			DOWNLOAD_SUBJECT,
 			"the connection ended, going on in %lld ms (offset=%llu size=%llu status=%d reason=%s)",
 			(long long)verdict.delay_ms, (unsigned long long)facts->offset,
 			(unsigned long long)facts->size, facts->status,
@@ -96,12 +96,12 @@ static void on_done(void *context, int rc, const struct http_response *response,
 		break;
 	case DOWNLOAD_FAIL:
 		*download->problem = verdict.problem;
-		end(download, verdict.problem.code);
+		download_end(download, verdict.problem.code);
 		break;
 	}
 }
 
-static void start(void *context)
+static void download_start(void *context)
 {
 	struct download *download = context;
 	char range[48];
@@ -113,8 +113,8 @@ static void start(void *context)
 		.headers = headers,
 		.header_count = download->facts.offset > 0 ? 2 : 1,
 		.timeout_ms = download->facts.silence_ms,
-		.on_data = on_data,
-		.on_done = on_done,
+		.on_data = download_on_data,
+		.on_done = download_on_done,
 		.context = download,
 	};
 	int rc;
@@ -124,7 +124,7 @@ static void start(void *context)
 			  (unsigned long long)download->facts.offset);
 	rc = http_client_call(download->client, &options, &download->call);
 	if (rc)
-		on_done(download, rc, NULL, NULL);
+		download_on_done(download, rc, NULL, NULL);
 }
 
 static void check_wanted(void *context)
@@ -132,12 +132,12 @@ static void check_wanted(void *context)
 	struct download *download = context;
 
 	if (!task_wanted(download->task))
-		end(download, -ECANCELED);
+		download_end(download, -ECANCELED);
 	else
 		loop_timer_arm(download->check, WANTED_EVERY_MS);
 }
 
-static int run(struct download *download)
+static int download_transfer(struct download *download)
 {
 	int rc;
 
@@ -148,7 +148,7 @@ static int run(struct download *download)
 	if (!rc)
 		rc = http_client_new(download->loop, download->task->env->url, &download->client);
 	if (!rc)
-		rc = loop_timer_new(download->loop, start, download, &download->retry);
+		rc = loop_timer_new(download->loop, download_start, download, &download->retry);
 	if (!rc)
 		rc = loop_timer_new(download->loop, check_wanted, download, &download->check);
 	if (rc)
@@ -160,7 +160,7 @@ static int run(struct download *download)
 	return download->rc;
 }
 
-static void done(struct download *download)
+static void download_done(struct download *download)
 {
 	if (download->call)
 		http_call_cancel(download->call);
@@ -186,11 +186,11 @@ int download_run(const struct task *task, const char *target, uint64_t size, dow
 		.problem = problem,
 		.facts = {.size = size, .silence_ms = task->env->silence_ms},
 	};
-	int rc = run(&download);
+	int rc = download_transfer(&download);
 
-	done(&download);
+	download_done(&download);
 	if (!rc)
-		log_info(SUBJECT, "%s came whole (bytes=%llu reconnects=%u)", target,
+		log_info(DOWNLOAD_SUBJECT, "%s came whole (bytes=%llu reconnects=%u)", target,
 			 (unsigned long long)size, download.reconnects);
 	return rc;
 }

@@ -2,8 +2,9 @@
 
 #include "common/base/error.h"
 
-static struct download_verdict fail(int code, const char *message,
-				    const struct download_facts *facts, const char *hint)
+static struct download_verdict download_policy_fail(int code, const char *message,
+						    const struct download_facts *facts,
+						    const char *hint)
 {
 	struct download_verdict verdict = {.action = DOWNLOAD_FAIL};
 
@@ -21,7 +22,7 @@ static const struct {
 	int code;
 	const char *message;
 	const char *hint;
-} refusals[] = {
+} download_policy_refusals[] = {
 	{401, E_AUTHENTICATION, "the server refuses our token for the image",
 	 "the boot intent was replaced; start the deployment again"},
 	{403, E_DENIED, "the server refuses the image to this node",
@@ -39,21 +40,23 @@ struct download_verdict download_next(const struct download_facts *facts, int64_
 	int64_t delay_ms = 250;
 
 	if (facts->rc == 0)
-		for (size_t i = 0; i < COUNT_OF(refusals); i++)
-			if (facts->status == refusals[i].status)
-				return fail(refusals[i].code, refusals[i].message, facts,
-					    refusals[i].hint);
+		for (size_t i = 0; i < COUNT_OF(download_policy_refusals); i++)
+			if (facts->status == download_policy_refusals[i].status)
+				return download_policy_fail(download_policy_refusals[i].code,
+							    download_policy_refusals[i].message,
+							    facts,
+							    download_policy_refusals[i].hint);
 	/* The whole image from the start, where its middle was asked for: what we hold is no longer
 	 * what was stored. */
 	if (facts->asked_range && came && facts->status == 200)
-		return fail(
+		return download_policy_fail(
 			E_PROTOCOL, "the server does not serve parts of the image", facts,
 			"it ignored the Range header; check what is between node and bampi-bootd");
 	if (facts->offset == facts->size)
 		return (struct download_verdict){.action = DOWNLOAD_DONE};
 	if (now_ms - facts->last_byte_ms >= facts->silence_ms * DOWNLOAD_PATIENCE_FACTOR)
-		return fail(E_TIMEOUT, "the image stopped coming", facts,
-			    "check the provisioning network and bampi-bootd");
+		return download_policy_fail(E_TIMEOUT, "the image stopped coming", facts,
+					    "check the provisioning network and bampi-bootd");
 	/* At once after bytes came: that was a broken connection, not a server in trouble. */
 	if (facts->attempts > 0)
 		for (unsigned i = 1; i < facts->attempts && delay_ms < 8000; i++)

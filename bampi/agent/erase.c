@@ -14,10 +14,10 @@
 #include "bampi/agent/disk.h"
 #include "bampi/agent/erase_drive.h"
 
-#define SUBJECT      "erase"
-#define TICK_MS      INT64_C(250)
-#define GRACE_MS     INT64_C(10000) /* for a thread to notice that it should give up */
-#define THREAD_LIMIT 32
+#define ERASE_SUBJECT "erase"
+#define TICK_MS       INT64_C(250)
+#define GRACE_MS      INT64_C(10000) /* for a thread to notice that it should give up */
+#define THREAD_LIMIT  32
 
 struct erase {
 	struct task *task;
@@ -36,21 +36,21 @@ struct erase_slot {
 	struct erase_job *job;
 };
 
-static void work(void *context)
+static void erase_work(void *context)
 {
 	struct erase_slot *slot = context;
 
 	erase_job_run(slot->job);
 }
 
-static void done(void *context)
+static void erase_drive_done(void *context)
 {
 	struct erase_slot *slot = context;
 	struct erase *erase = slot->erase;
 	const struct erase_job *job = slot->job;
 
 	for (size_t i = 0; i < job->count; i++)
-		log_info(SUBJECT, "%s %s: %s (method=%s seconds=%.1f)", job->disks[i].name,
+		log_info(ERASE_SUBJECT, "%s %s: %s (method=%s seconds=%.1f)", job->disks[i].name,
 			 erase_verdict_text(job->results[i].verdict), job->results[i].reason,
 			 job->results[i].tried ? erase_method_text(job->results[i].method) : "none",
 			 job->results[i].seconds);
@@ -60,7 +60,7 @@ static void done(void *context)
 		loop_stop(erase->loop);
 }
 
-static void watch(struct erase_job *job, int64_t now_ms)
+static void erase_watch(struct erase_job *job, int64_t now_ms)
 {
 	int method = atomic_load(&job->method);
 	uint64_t runs = atomic_load(&job->method_runs);
@@ -78,14 +78,14 @@ static void watch(struct erase_job *job, int64_t now_ms)
 	if (job->abandoned || method < 0 ||
 	    !erase_is_stuck((enum erase_method)method, job->began_ms, job->progressed_ms, now_ms))
 		return;
-	log_error(SUBJECT, "%s: %s makes no progress, giving up on the drive", job->disks[0].name,
-		  erase_method_text((enum erase_method)method));
+	log_error(ERASE_SUBJECT, "%s: %s makes no progress, giving up on the drive",
+		  job->disks[0].name, erase_method_text((enum erase_method)method));
 	job->abandoned = true;
 	atomic_store(&job->give_up, true);
 	job->progressed_ms = now_ms; /* the grace begins */
 }
 
-static void on_tick(void *context)
+static void erase_on_tick(void *context)
 {
 	struct erase *erase = context;
 	int64_t now_ms = clock_monotonic_ms();
@@ -105,7 +105,7 @@ static void on_tick(void *context)
 		total_bytes += job->total_bytes;
 		if (job->finished)
 			continue;
-		watch(job, now_ms);
+		erase_watch(job, now_ms);
 		if (!job->abandoned || now_ms - job->progressed_ms < GRACE_MS)
 			alive++;
 	}
@@ -165,10 +165,10 @@ static int run_jobs(struct erase *erase, struct erase_slot *slots)
 	if (!rc)
 		rc = worker_new(erase->loop, threads, (unsigned)erase->count, &erase->worker);
 	if (!rc)
-		rc = loop_timer_new(erase->loop, on_tick, erase, &erase->timer);
+		rc = loop_timer_new(erase->loop, erase_on_tick, erase, &erase->timer);
 	for (size_t i = 0; i < erase->count && !rc; i++) {
 		slots[i] = (struct erase_slot){erase, erase->jobs[i]};
-		rc = worker_submit(erase->worker, work, done, &slots[i]);
+		rc = worker_submit(erase->worker, erase_work, erase_drive_done, &slots[i]);
 		if (!rc)
 			erase->running++;
 	}
@@ -182,8 +182,8 @@ static int run_jobs(struct erase *erase, struct erase_slot *slots)
 	return task_wanted(erase->task) ? 0 : -ECANCELED;
 }
 
-static void write_drive(const struct disk *disk, const struct erase_result *result,
-			struct text *data)
+static void erase_write_drive(const struct disk *disk, const struct erase_result *result,
+			      struct text *data)
 {
 	json_begin_object(data, NULL);
 	json_put_string(data, "name", disk->name);
@@ -197,7 +197,7 @@ static void write_drive(const struct disk *disk, const struct erase_result *resu
 	json_end_object(data);
 }
 
-static void write_result(const struct erase *erase, struct text *data)
+static void erase_write_result(const struct erase *erase, struct text *data)
 {
 	json_begin_object(data, NULL);
 	json_begin_array(data, "drives");
@@ -213,8 +213,8 @@ static void write_result(const struct erase *erase, struct text *data)
 		};
 
 		for (size_t k = 0; k < job->count; k++)
-			write_drive(&job->disks[k], job->finished ? &job->results[k] : &stuck,
-				    data);
+			erase_write_drive(&job->disks[k], job->finished ? &job->results[k] : &stuck,
+					  data);
 	}
 	json_end_array(data);
 	json_end_object(data);
@@ -255,7 +255,7 @@ int erase_run(struct task *task, struct text *data, struct problem *problem)
 	if (!rc && erase->count > 0)
 		rc = run_jobs(erase, slots);
 	if (!rc)
-		write_result(erase, data);
+		erase_write_result(erase, data);
 	if (erase) {
 		stuck = erase->stuck;
 		erase_done(erase);

@@ -61,12 +61,13 @@ const char *erase_controller_name(const char *disk, char ret[64])
 	return ret;
 }
 
-static void beat(struct erase_job *job)
+static void erase_drive_beat(struct erase_job *job)
 {
 	atomic_fetch_add(&job->heartbeat, 1);
 }
 
-static int write_zeros(struct erasing *erasing, const void *zeros, uint64_t offset, uint64_t size)
+static int erase_drive_write_zeros(struct erasing *erasing, const void *zeros, uint64_t offset,
+				   uint64_t size)
 {
 	while (size > 0) {
 		size_t piece = size < WRITE_SIZE ? (size_t)size : WRITE_SIZE;
@@ -79,7 +80,7 @@ static int write_zeros(struct erasing *erasing, const void *zeros, uint64_t offs
 		erasing->at_byte = offset;
 		if (rc)
 			return rc;
-		beat(erasing->job);
+		erase_drive_beat(erasing->job);
 		offset += piece;
 		size -= piece;
 	}
@@ -106,11 +107,11 @@ static int overwrite_range(struct erasing *erasing, uint64_t from, uint64_t to, 
 		zero_range = zero_range &&
 			     disk_zero_range(erasing->fd, erasing->block, from, piece) == 0;
 		if (!zero_range)
-			rc = write_zeros(erasing, zeros, from, piece);
+			rc = erase_drive_write_zeros(erasing, zeros, from, piece);
 		if (rc)
 			return rc;
 		from += piece;
-		beat(erasing->job);
+		erase_drive_beat(erasing->job);
 		if (counted)
 			atomic_fetch_add(&erasing->job->done_bytes, piece);
 	}
@@ -158,7 +159,7 @@ static int run_sanitize(struct erasing *erasing, enum erase_method method)
 			break;
 		if (status.progress != progress) {
 			progress = status.progress;
-			beat(job);
+			erase_drive_beat(job);
 			atomic_store(&job->done_bytes, (uint64_t)((double)job->total_bytes *
 								  progress / SANITIZE_WHOLE));
 		}
@@ -184,7 +185,7 @@ static int run_ata(struct erasing *erasing, enum erase_method method)
 			break;
 		if (status.progress != progress) {
 			progress = status.progress;
-			beat(job);
+			erase_drive_beat(job);
 			atomic_store(&job->done_bytes, (uint64_t)((double)job->total_bytes *
 								  progress / SANITIZE_WHOLE));
 		}
@@ -203,7 +204,7 @@ static int run_format(struct erasing *erasing, enum erase_method method)
 static const struct {
 	int (*run)(struct erasing *erasing, enum erase_method method);
 	bool whole_controller;
-} ways[] = {
+} erase_drive_ways[] = {
 	[ERASE_SANITIZE_CRYPTO] = {run_sanitize, true},
 	[ERASE_SANITIZE_BLOCK] = {run_sanitize, true},
 	[ERASE_FORMAT_CRYPTO] = {run_format, false},
@@ -212,9 +213,9 @@ static const struct {
 	[ERASE_ATA_BLOCK] = {run_ata, false},
 	[ERASE_OVERWRITE] = {run_overwrite, false},
 };
-static_assert(COUNT_OF(ways) == ERASE_METHOD_COUNT, "a way per method");
+static_assert(COUNT_OF(erase_drive_ways) == ERASE_METHOD_COUNT, "a way per method");
 
-static void begin(struct erase_job *job, enum erase_method method)
+static void erase_drive_begin(struct erase_job *job, enum erase_method method)
 {
 	atomic_store(&job->method, (int)method);
 	atomic_fetch_add(&job->method_runs, 1);
@@ -232,8 +233,8 @@ static void add_reason(struct erase_result *result, const char *format, ...)
 	va_end(arguments);
 }
 
-static void note_failure(const struct erasing *erasing, enum erase_method method, int rc,
-			 struct erase_result *result)
+static void erase_drive_note_failure(const struct erasing *erasing, enum erase_method method,
+				     int rc, struct erase_result *result)
 {
 	const char *text = erase_method_text(method);
 
@@ -250,7 +251,7 @@ static void note_failure(const struct erasing *erasing, enum erase_method method
 
 /* A sanitize of one namespace was one of all: its siblings take over its result, their ends are
  * wiped each. */
-static void share(struct erase_job *job, const struct erase_result *lead)
+static void erase_drive_share(struct erase_job *job, const struct erase_result *lead)
 {
 	for (size_t i = 0; i < job->count; i++) {
 		struct erase_result *result = &job->results[i];
@@ -282,14 +283,14 @@ static int try_method(struct erasing *erasing, enum erase_method method,
 	uint64_t done_before = atomic_load(&erasing->job->done_bytes);
 	int rc;
 
-	begin(erasing->job, method);
+	erase_drive_begin(erasing->job, method);
 	result->method = method;
 	result->tried = true;
-	rc = ways[method].run(erasing, method);
+	rc = erase_drive_ways[method].run(erasing, method);
 	if (!rc && method != ERASE_OVERWRITE)
 		rc = wipe_ends(erasing);
 	if (rc) {
-		note_failure(erasing, method, rc, result);
+		erase_drive_note_failure(erasing, method, rc, result);
 		atomic_store(&erasing->job->done_bytes, done_before);
 	}
 	return rc;
@@ -328,8 +329,9 @@ static void erase_disk(struct erase_job *job, size_t index)
 	}
 	if (erasing.fd >= 0)
 		close(erasing.fd);
-	if (result->verdict == ERASE_VERDICT_ERASED && ways[result->method].whole_controller)
-		share(job, result);
+	if (result->verdict == ERASE_VERDICT_ERASED &&
+	    erase_drive_ways[result->method].whole_controller)
+		erase_drive_share(job, result);
 }
 
 void erase_job_run(struct erase_job *job)

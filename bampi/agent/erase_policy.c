@@ -15,7 +15,7 @@ static const struct {
 	bool crypto;
 	int64_t silence_ms;  /* 0 = tells no progress */
 	int64_t deadline_ms; /* 0 = as long as there is progress */
-} rows[] = {
+} erase_policy_rows[] = {
 	/* method                    text                        crypto  silence         deadline */
 	[ERASE_SANITIZE_CRYPTO]  = {"nvme_sanitize_crypto",      true,   2 * MINUTE_MS,  10 * MINUTE_MS},
 	[ERASE_SANITIZE_BLOCK]   = {"nvme_sanitize_block",       false,  10 * MINUTE_MS, 0},
@@ -26,41 +26,43 @@ static const struct {
 	[ERASE_OVERWRITE]        = {"overwrite",                 false,  2 * MINUTE_MS,  0},
 };
 /* clang-format on */
-static_assert(COUNT_OF(rows) == ERASE_METHOD_COUNT, "a row per method");
+static_assert(COUNT_OF(erase_policy_rows) == ERASE_METHOD_COUNT, "a row per method");
 
 const char *erase_method_text(enum erase_method method)
 {
-	return rows[method].text;
+	return erase_policy_rows[method].text;
 }
 
 int erase_method_value(const char *text)
 {
 	const char *words[ERASE_METHOD_COUNT];
 
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		words[i] = rows[i].text;
+	for (size_t i = 0; i < COUNT_OF(erase_policy_rows); i++)
+		words[i] = erase_policy_rows[i].text;
 	return enum_value(words, COUNT_OF(words), text);
 }
 
 bool erase_method_is_crypto(enum erase_method method)
 {
-	return rows[method].crypto;
+	return erase_policy_rows[method].crypto;
 }
 
 uint32_t erase_method_deadline_ms(enum erase_method method)
 {
-	return (uint32_t)rows[method].deadline_ms;
+	return (uint32_t)erase_policy_rows[method].deadline_ms;
 }
 
 bool erase_is_stuck(enum erase_method method, int64_t began_ms, int64_t progressed_ms,
 		    int64_t now_ms)
 {
-	if (rows[method].silence_ms && now_ms - progressed_ms >= rows[method].silence_ms)
+	if (erase_policy_rows[method].silence_ms &&
+	    now_ms - progressed_ms >= erase_policy_rows[method].silence_ms)
 		return true;
-	return rows[method].deadline_ms && now_ms - began_ms >= rows[method].deadline_ms;
+	return erase_policy_rows[method].deadline_ms &&
+	       now_ms - began_ms >= erase_policy_rows[method].deadline_ms;
 }
 
-static void add(struct erase_plan *plan, bool offered, enum erase_method method)
+static void erase_policy_add(struct erase_plan *plan, bool offered, enum erase_method method)
 {
 	if (offered)
 		plan->methods[plan->count++] = method;
@@ -74,11 +76,11 @@ static struct erase_plan plan_nvme(const struct erase_facts *facts)
 	bool format = controller->format && (facts->siblings < 2 || !controller->format_all);
 	struct erase_plan plan = {0};
 
-	add(&plan, controller->sanitize_crypto, ERASE_SANITIZE_CRYPTO);
-	add(&plan, controller->sanitize_block, ERASE_SANITIZE_BLOCK);
-	add(&plan, format && controller->format_crypto, ERASE_FORMAT_CRYPTO);
-	add(&plan, format, ERASE_FORMAT_USER_DATA);
-	add(&plan, true, ERASE_OVERWRITE);
+	erase_policy_add(&plan, controller->sanitize_crypto, ERASE_SANITIZE_CRYPTO);
+	erase_policy_add(&plan, controller->sanitize_block, ERASE_SANITIZE_BLOCK);
+	erase_policy_add(&plan, format && controller->format_crypto, ERASE_FORMAT_CRYPTO);
+	erase_policy_add(&plan, format, ERASE_FORMAT_USER_DATA);
+	erase_policy_add(&plan, true, ERASE_OVERWRITE);
 	(void)text_format(plan.reason, sizeof(plan.reason),
 			  "the drive offers sanitize crypto=%s block=%s, format=%s crypto=%s",
 			  controller->sanitize_crypto ? "yes" : "no",
@@ -94,9 +96,9 @@ static struct erase_plan plan_ata(const struct erase_facts *facts)
 {
 	struct erase_plan plan = {0};
 
-	add(&plan, facts->ata.sanitize_crypto, ERASE_ATA_CRYPTO);
-	add(&plan, facts->ata.sanitize_block, ERASE_ATA_BLOCK);
-	add(&plan, true, ERASE_OVERWRITE);
+	erase_policy_add(&plan, facts->ata.sanitize_crypto, ERASE_ATA_CRYPTO);
+	erase_policy_add(&plan, facts->ata.sanitize_block, ERASE_ATA_BLOCK);
+	erase_policy_add(&plan, true, ERASE_OVERWRITE);
 	(void)text_format(plan.reason, sizeof(plan.reason),
 			  "the drive offers sanitize crypto=%s block=%s",
 			  facts->ata.sanitize_crypto ? "yes" : "no",
@@ -128,7 +130,7 @@ struct erase_plan erase_plan(const struct erase_facts *facts)
 		return plan_nvme(facts);
 	if (facts->kind == DISK_ATA && facts->ata_identified)
 		return plan_ata(facts);
-	add(&plan, true, ERASE_OVERWRITE);
+	erase_policy_add(&plan, true, ERASE_OVERWRITE);
 	(void)text_copy(plan.reason, sizeof(plan.reason), reasons[facts->kind]);
 	return plan;
 }

@@ -13,17 +13,18 @@
 #include "bampi/agent/sysfs.h"
 #include "bampi/agent/task.h"
 
-#define MANIFEST_LIMIT   ((size_t)64 << 10)
-#define IMAGE_SIZE_LIMIT ((int64_t)1 << 44) /* 16 TiB */
+#define IMAGE_MANIFEST_LIMIT ((size_t)64 << 10)
+#define IMAGE_SIZE_LIMIT     ((int64_t)1 << 44) /* 16 TiB */
 
 /* The order in which docs/architecture.md lists them. */
-static const char *const members[] = {
+static const char *const image_manifest_members[] = {
 	"name",          "version",      "arch",           "format",   "digest",  "size_bytes",
 	"stored_digest", "stored_bytes", "root_partition", "firmware", "created",
 };
 
-static bool verify(const char *bytes, size_t size, const uint8_t signature[IMAGE_SIGNATURE_SIZE],
-		   const struct image_keys *keys)
+static bool image_manifest_verify(const char *bytes, size_t size,
+				  const uint8_t signature[IMAGE_SIGNATURE_SIZE],
+				  const struct image_keys *keys)
 {
 	for (size_t i = 0; i < keys->count; i++)
 		if (crypto_sign_verify_detached(signature, (const unsigned char *)bytes, size,
@@ -45,8 +46,8 @@ static bool verify_text(const json_t *object, size_t flags,
 	text_addf(&line, "%s\n", compact);
 	if (line.failed)
 		return false;
-	return verify(line.data, line.size, signature, keys) ||
-	       verify(line.data, line.size - 1, signature, keys);
+	return image_manifest_verify(line.data, line.size, signature, keys) ||
+	       image_manifest_verify(line.data, line.size - 1, signature, keys);
 }
 
 static bool verify_object(json_t *object, const uint8_t signature[IMAGE_SIGNATURE_SIZE],
@@ -58,9 +59,9 @@ static bool verify_object(json_t *object, const uint8_t signature[IMAGE_SIGNATUR
 
 	if (!ordered)
 		return false;
-	for (size_t i = 0; i < COUNT_OF(members); i++) {
-		value = json_object_get(object, members[i]);
-		if (value && json_object_set(ordered, members[i], value) < 0)
+	for (size_t i = 0; i < COUNT_OF(image_manifest_members); i++) {
+		value = json_object_get(object, image_manifest_members[i]);
+		if (value && json_object_set(ordered, image_manifest_members[i], value) < 0)
 			return false;
 	}
 	json_object_foreach(object, key, value)
@@ -84,9 +85,10 @@ static int check_signature(json_t *manifest, const char *signature, const struct
 			     "sign the image with a key whose public half is in the ramdisk");
 		return problem->code;
 	}
-	good = json_is_string(manifest) ? verify(json_string_value(manifest),
-						 json_string_length(manifest), bytes, keys)
-					: verify_object(manifest, bytes, keys);
+	good = json_is_string(manifest)
+		       ? image_manifest_verify(json_string_value(manifest),
+					       json_string_length(manifest), bytes, keys)
+		       : verify_object(manifest, bytes, keys);
 	if (good)
 		return 0;
 	(void)problem_set(problem, E_DIGEST, "the signature of the image's manifest is not valid");
@@ -106,7 +108,8 @@ static void read_digest(struct json_reader *reader, const char *key, uint8_t ret
 				  "the manifest's %s is not a BLAKE2b-256 digest in hex", key);
 }
 
-static int read_object(const json_t *object, struct image_manifest *ret, struct problem *problem)
+static int image_manifest_read_object(const json_t *object, struct image_manifest *ret,
+				      struct problem *problem)
 {
 	struct json_reader reader = json_reader(object);
 	struct image_manifest manifest = {0};
@@ -155,7 +158,7 @@ int image_manifest_read(json_t *manifest, const char *signature, const struct im
 	}
 	if (json_is_string(manifest)) {
 		rc = json_read(json_string_value(manifest), json_string_length(manifest),
-			       MANIFEST_LIMIT, &parsed, problem);
+			       IMAGE_MANIFEST_LIMIT, &parsed, problem);
 		if (rc)
 			return rc;
 		manifest = parsed;
@@ -163,10 +166,11 @@ int image_manifest_read(json_t *manifest, const char *signature, const struct im
 	if (!json_is_object(manifest))
 		return problem_set(problem, E_MALFORMED,
 				   "the image's manifest is not a JSON object");
-	return read_object(manifest, ret, problem);
+	return image_manifest_read_object(manifest, ret, problem);
 }
 
-static int load_key(const char *path, struct image_keys *ret, struct problem *problem)
+static int image_manifest_load_key(const char *path, struct image_keys *ret,
+				   struct problem *problem)
 {
 	CLEANUP(freep) char *data = NULL;
 	size_t size = 0;
@@ -207,10 +211,10 @@ int image_keys_load(const struct agent_env *env, struct image_keys *ret, struct 
 
 		if (size > 4 && strcmp(names[i] + size - 4, ".pub") == 0 &&
 		    sysfs_path(env, path, "/etc/haas/image-keys/%s", names[i]))
-			rc = load_key(path, &keys, problem);
+			rc = image_manifest_load_key(path, &keys, problem);
 	}
 	if (!rc && sysfs_path(env, path, "/etc/haas/image.pub")) {
-		rc = load_key(path, &keys, problem);
+		rc = image_manifest_load_key(path, &keys, problem);
 		if (rc == -ENOENT) {
 			*problem = (struct problem){0};
 			rc = 0;

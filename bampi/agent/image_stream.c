@@ -11,7 +11,7 @@
 
 /* 2^27: zstd's own limit for what needs no --long=N to be unpacked, and what a small node's memory
  * still holds. */
-#define WINDOW_LOG_LIMIT 27
+#define IMAGE_STREAM_WINDOW_LOG_LIMIT 27
 
 #define HINT "the disk was not made bootable; upload the image again"
 
@@ -45,8 +45,8 @@ int image_stream_new(const struct image_manifest *manifest, image_block_fn fn, v
 	stream->block = aligned_alloc(4096, IMAGE_BLOCK_SIZE);
 	if (!stream->stored || !stream->raw || !stream->zstd || !stream->block)
 		return -ENOMEM;
-	if (ZSTD_isError(
-		    ZSTD_DCtx_setParameter(stream->zstd, ZSTD_d_windowLogMax, WINDOW_LOG_LIMIT)))
+	if (ZSTD_isError(ZSTD_DCtx_setParameter(stream->zstd, ZSTD_d_windowLogMax,
+						IMAGE_STREAM_WINDOW_LOG_LIMIT)))
 		return -EINVAL;
 	(void)crypto_generichash_init(stream->stored, NULL, 0, DIGEST_SIZE);
 	(void)crypto_generichash_init(stream->raw, NULL, 0, DIGEST_SIZE);
@@ -71,7 +71,7 @@ void image_stream_freep(struct image_stream **stream)
 	image_stream_free(*stream);
 }
 
-static int hand_out(struct image_stream *stream, struct problem *problem)
+static int image_stream_hand_out(struct image_stream *stream, struct problem *problem)
 {
 	size_t size = stream->filled;
 	int rc;
@@ -92,8 +92,8 @@ static int hand_out(struct image_stream *stream, struct problem *problem)
 }
 
 /* What cannot be unpacked is not what the stored digest was made of. */
-static int damaged(const struct image_stream *stream, size_t ahead, const char *why,
-		   struct problem *problem)
+static int image_stream_damaged(const struct image_stream *stream, size_t ahead, const char *why,
+				struct problem *problem)
 {
 	char digest[DIGEST_TEXT_SIZE];
 
@@ -125,13 +125,14 @@ int image_stream_feed(struct image_stream *stream, const void *data, size_t size
 		size_t left = ZSTD_decompressStream(stream->zstd, &out, &in);
 
 		if (ZSTD_isError(left)) {
-			return damaged(stream, in.size - in.pos, ZSTD_getErrorName(left), problem);
+			return image_stream_damaged(stream, in.size - in.pos,
+						    ZSTD_getErrorName(left), problem);
 		}
 		stream->frame_open = left != 0;
 		stream->filled = out.pos;
 		more = out.pos == out.size;
 		if (more) {
-			int rc = hand_out(stream, problem);
+			int rc = image_stream_hand_out(stream, problem);
 
 			if (rc)
 				return rc;
@@ -143,8 +144,8 @@ int image_stream_feed(struct image_stream *stream, const void *data, size_t size
 	return 0;
 }
 
-static int compare(crypto_generichash_state *state, const uint8_t wanted[DIGEST_SIZE],
-		   const char *what, struct problem *problem)
+static int image_stream_compare(crypto_generichash_state *state, const uint8_t wanted[DIGEST_SIZE],
+				const char *what, struct problem *problem)
 {
 	uint8_t digest[DIGEST_SIZE];
 	char is[DIGEST_TEXT_SIZE];
@@ -167,12 +168,13 @@ int image_stream_finish(struct image_stream *stream, struct problem *problem)
 	int rc;
 
 	if (stream->filled > 0) {
-		rc = hand_out(stream, problem);
+		rc = image_stream_hand_out(stream, problem);
 		if (rc)
 			return rc;
 	}
 	/* The stored digest first: it tells transport from making. */
-	rc = compare(stream->stored, stream->manifest.stored_digest, "stored", problem);
+	rc = image_stream_compare(stream->stored, stream->manifest.stored_digest, "stored",
+				  problem);
 	if (rc)
 		return rc;
 	if (stream->frame_open || stream->raw_bytes != stream->manifest.size_bytes) {
@@ -181,7 +183,7 @@ int image_stream_finish(struct image_stream *stream, struct problem *problem)
 			       (unsigned long long)stream->manifest.size_bytes);
 		return problem->code;
 	}
-	return compare(stream->raw, stream->manifest.digest, "raw", problem);
+	return image_stream_compare(stream->raw, stream->manifest.digest, "raw", problem);
 }
 
 uint64_t image_stream_stored_bytes(const struct image_stream *stream)

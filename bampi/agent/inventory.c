@@ -17,11 +17,11 @@
 #include "bampi/agent/neighbor.h"
 #include "bampi/agent/sysfs.h"
 
-#define CPUINFO_LIMIT       ((size_t)8 << 20) /* 1.6 KB per thread */
-#define NIC_LIMIT           256
-#define PCI_LIMIT           4096
-#define LLDP_WAIT_DEFAULT_S 4
-#define LLDP_WAIT_LIMIT_S   60
+#define CPUINFO_LIMIT             ((size_t)8 << 20) /* 1.6 KB per thread */
+#define AGENT_INVENTORY_NIC_LIMIT 256
+#define PCI_LIMIT                 4096
+#define LLDP_WAIT_DEFAULT_S       4
+#define LLDP_WAIT_LIMIT_S         60
 
 static void add_cpu(const struct agent_env *env, struct text *data)
 {
@@ -89,7 +89,7 @@ static void add_bmc(const struct agent_env *env, struct text *data)
 	json_end_object(data);
 }
 
-static int add_disks(const struct agent_env *env, struct text *data)
+static int agent_inventory_add_disks(const struct agent_env *env, struct text *data)
 {
 	CLEANUP(freep) struct disk *disks = NULL;
 	size_t count = 0;
@@ -143,7 +143,8 @@ static void add_lldp(const struct agent_env *env, const char *name, struct text 
 	json_end_object(data);
 }
 
-static void add_nic(const struct agent_env *env, const char *name, struct text *data)
+static void agent_inventory_add_nic(const struct agent_env *env, const char *name,
+				    struct text *data)
 {
 	int64_t speed_mbps = sysfs_int(env, 0, "/sys/class/net/%s/speed", name);
 	char line[64];
@@ -187,22 +188,22 @@ static int wait_for_neighbors(struct task *task, char (*names)[64], size_t count
 	return 0;
 }
 
-static int add_nics(struct task *task, int64_t wait_s, struct text *data)
+static int agent_inventory_add_nics(struct task *task, int64_t wait_s, struct text *data)
 {
-	CLEANUP(freep) char(*names)[64] = calloc(NIC_LIMIT, sizeof(*names));
+	CLEANUP(freep) char(*names)[64] = calloc(AGENT_INVENTORY_NIC_LIMIT, sizeof(*names));
 	size_t count;
 	int rc;
 
 	if (!names)
 		return -ENOMEM;
-	count = sysfs_names(task->env, "/sys/class/net", names, NIC_LIMIT);
+	count = sysfs_names(task->env, "/sys/class/net", names, AGENT_INVENTORY_NIC_LIMIT);
 	rc = wait_for_neighbors(task, names, count, wait_s);
 	if (rc)
 		return rc;
 	json_begin_array(data, "nics");
 	for (size_t i = 0; i < count; i++)
 		if (is_nic(task->env, names[i]))
-			add_nic(task->env, names[i], data);
+			agent_inventory_add_nic(task->env, names[i], data);
 	json_end_array(data);
 	return 0;
 }
@@ -269,12 +270,12 @@ int inventory_run(struct task *task, struct text *data, struct problem *problem)
 				: "bios");
 	add_dmi(env, data);
 	add_bmc(env, data);
-	rc = add_disks(env, data);
+	rc = agent_inventory_add_disks(env, data);
 	if (!rc)
 		rc = add_gpus(env, data);
 	/* Last, so that the neighbours had the time of all the rest to speak. */
 	if (!rc)
-		rc = add_nics(task, wait_s, data);
+		rc = agent_inventory_add_nics(task, wait_s, data);
 	json_end_object(data);
 	return rc;
 }

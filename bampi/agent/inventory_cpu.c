@@ -11,7 +11,7 @@
 #define CORE_LIMIT 16384
 
 /* "model name\t: Intel(R) ..." : the value when the line has this key. */
-static const char *value_of(const char *line, const char *key)
+static const char *inventory_cpu_value_of(const char *line, const char *key)
 {
 	size_t size = strlen(key);
 	const char *at = line + size;
@@ -25,12 +25,12 @@ static const char *value_of(const char *line, const char *key)
 	return at + strspn(at, " ");
 }
 
-static unsigned number(const char *text)
+static unsigned inventory_cpu_number(const char *text)
 {
 	return (unsigned)strtoul(text, NULL, 10) & 0xffffU;
 }
 
-static int compare(const void *a, const void *b)
+static int inventory_cpu_compare(const void *a, const void *b)
 {
 	const uint32_t *x = a;
 	const uint32_t *y = b;
@@ -38,7 +38,7 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static unsigned distinct(const uint32_t *values, size_t count)
+static unsigned inventory_cpu_distinct(const uint32_t *values, size_t count)
 {
 	unsigned found = 0;
 
@@ -51,11 +51,11 @@ static unsigned distinct(const uint32_t *values, size_t count)
 /* Sorted (socket << 16 | core) pairs give both counts. */
 static void count_cores(uint32_t *pairs, size_t count, struct inventory_cpu *cpu)
 {
-	qsort(pairs, count, sizeof(pairs[0]), compare);
-	cpu->cores = distinct(pairs, count);
+	qsort(pairs, count, sizeof(pairs[0]), inventory_cpu_compare);
+	cpu->cores = inventory_cpu_distinct(pairs, count);
 	for (size_t i = 0; i < count; i++)
 		pairs[i] >>= 16;
-	cpu->sockets = distinct(pairs, count);
+	cpu->sockets = inventory_cpu_distinct(pairs, count);
 }
 
 struct inventory_cpu inventory_cpu_read(const char *cpuinfo)
@@ -69,18 +69,20 @@ struct inventory_cpu inventory_cpu_read(const char *cpuinfo)
 		size_t size = strcspn(line, "\n");
 		const char *value;
 
-		if (value_of(line, "processor")) {
+		if (inventory_cpu_value_of(line, "processor")) {
 			cpu.threads++;
-		} else if ((value = value_of(line, "model name")) != NULL && !cpu.model[0]) {
+		} else if ((value = inventory_cpu_value_of(line, "model name")) != NULL &&
+			   !cpu.model[0]) {
 			size_t length = (size_t)(line + size - value);
 
 			if (length >= sizeof(cpu.model))
 				length = sizeof(cpu.model) - 1;
 			memcpy(cpu.model, value, length);
-		} else if ((value = value_of(line, "physical id")) != NULL) {
-			socket = number(value);
-		} else if ((value = value_of(line, "core id")) != NULL && count < CORE_LIMIT) {
-			pairs[count++] = (uint32_t)socket << 16 | number(value);
+		} else if ((value = inventory_cpu_value_of(line, "physical id")) != NULL) {
+			socket = inventory_cpu_number(value);
+		} else if ((value = inventory_cpu_value_of(line, "core id")) != NULL &&
+			   count < CORE_LIMIT) {
+			pairs[count++] = (uint32_t)socket << 16 | inventory_cpu_number(value);
 		}
 		line += size + (line[size] == '\n');
 	}

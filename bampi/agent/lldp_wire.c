@@ -25,7 +25,7 @@ static const struct {
 	enum lldp_tlv tlv;
 	uint8_t subtype;
 	enum id_form form;
-} forms[] = {
+} lldp_wire_forms[] = {
 	{LLDP_TLV_CHASSIS_ID, 4, FORM_MAC},
 	{LLDP_TLV_CHASSIS_ID, 5, FORM_ADDRESS},
 	{LLDP_TLV_PORT_ID, 3, FORM_MAC},
@@ -33,7 +33,7 @@ static const struct {
 };
 
 /* Names reach terminals and JSON: printable ASCII stays, other octets become '?'. */
-static void read_text(struct wire_reader *value, char ret[LLDP_TEXT_SIZE])
+static void lldp_wire_read_text(struct wire_reader *value, char ret[LLDP_TEXT_SIZE])
 {
 	size_t size = wire_left(value);
 	const uint8_t *bytes = wire_bytes(value, size);
@@ -73,15 +73,16 @@ static void read_hex(struct wire_reader *value, char ret[LLDP_TEXT_SIZE])
 			   ret);
 }
 
-static void read_id(enum lldp_tlv tlv, struct wire_reader *value, char ret[LLDP_TEXT_SIZE])
+static void lldp_wire_read_id(enum lldp_tlv tlv, struct wire_reader *value,
+			      char ret[LLDP_TEXT_SIZE])
 {
 	uint8_t subtype = wire_u8(value);
 	enum id_form form = FORM_TEXT;
 	struct mac mac;
 
-	for (size_t i = 0; i < COUNT_OF(forms); i++)
-		if (forms[i].tlv == tlv && forms[i].subtype == subtype)
-			form = forms[i].form;
+	for (size_t i = 0; i < COUNT_OF(lldp_wire_forms); i++)
+		if (lldp_wire_forms[i].tlv == tlv && lldp_wire_forms[i].subtype == subtype)
+			form = lldp_wire_forms[i].form;
 	if (form == FORM_MAC && wire_left(value) == sizeof(mac.bytes)) {
 		wire_copy(value, mac.bytes, sizeof(mac.bytes));
 		(void)mac_text(mac, ret);
@@ -94,19 +95,19 @@ static void read_id(enum lldp_tlv tlv, struct wire_reader *value, char ret[LLDP_
 		return;
 	}
 	if (form == FORM_TEXT && is_text(value))
-		read_text(value, ret);
+		lldp_wire_read_text(value, ret);
 	else
 		read_hex(value, ret);
 }
 
 static void read_chassis(struct wire_reader *value, struct lldp_neighbor *neighbor)
 {
-	read_id(LLDP_TLV_CHASSIS_ID, value, neighbor->chassis);
+	lldp_wire_read_id(LLDP_TLV_CHASSIS_ID, value, neighbor->chassis);
 }
 
-static void read_port(struct wire_reader *value, struct lldp_neighbor *neighbor)
+static void lldp_wire_read_port(struct wire_reader *value, struct lldp_neighbor *neighbor)
 {
-	read_id(LLDP_TLV_PORT_ID, value, neighbor->port);
+	lldp_wire_read_id(LLDP_TLV_PORT_ID, value, neighbor->port);
 }
 
 static void read_ttl(struct wire_reader *value, struct lldp_neighbor *neighbor)
@@ -118,9 +119,9 @@ static void read_ttl(struct wire_reader *value, struct lldp_neighbor *neighbor)
 static const struct {
 	enum lldp_tlv type;
 	void (*read)(struct wire_reader *value, struct lldp_neighbor *neighbor);
-} mandatory[] = {
+} lldp_wire_mandatory[] = {
 	{LLDP_TLV_CHASSIS_ID, read_chassis},
-	{LLDP_TLV_PORT_ID, read_port},
+	{LLDP_TLV_PORT_ID, lldp_wire_read_port},
 	{LLDP_TLV_TTL, read_ttl},
 };
 
@@ -139,11 +140,11 @@ int lldp_decode(const void *data, size_t size, struct lldp_neighbor *ret)
 	struct wire_reader value;
 	unsigned type;
 
-	for (size_t i = 0; i < COUNT_OF(mandatory); i++) {
+	for (size_t i = 0; i < COUNT_OF(lldp_wire_mandatory); i++) {
 		value = next_tlv(&pdu, &type);
-		if (type != (unsigned)mandatory[i].type || value.bad)
+		if (type != (unsigned)lldp_wire_mandatory[i].type || value.bad)
 			return E_MALFORMED;
-		mandatory[i].read(&value, &neighbor);
+		lldp_wire_mandatory[i].read(&value, &neighbor);
 		if (value.bad)
 			return E_MALFORMED;
 	}
@@ -156,7 +157,7 @@ int lldp_decode(const void *data, size_t size, struct lldp_neighbor *ret)
 		if (value.bad || type == LLDP_TLV_END)
 			break;
 		if (type == LLDP_TLV_SYSTEM_NAME)
-			read_text(&value, neighbor.system);
+			lldp_wire_read_text(&value, neighbor.system);
 	}
 
 	*ret = neighbor;

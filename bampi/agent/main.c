@@ -12,17 +12,17 @@
 #include "bampi/agent/options.h"
 #include "bampi/agent/random_source.h"
 
-static void on_stop(void *context)
+static void agent_on_stop(void *context)
 {
 	loop_stop(context);
 }
 
-static int start(struct loop *loop, struct agent_env *env, struct agent **ret)
+static int agent_begin(struct loop *loop, struct agent_env *env, struct agent **ret)
 {
-	int rc = loop_on_signal(loop, SIGTERM, on_stop, loop);
+	int rc = loop_on_signal(loop, SIGTERM, agent_on_stop, loop);
 
 	if (!rc)
-		rc = loop_on_signal(loop, SIGINT, on_stop, loop);
+		rc = loop_on_signal(loop, SIGINT, agent_on_stop, loop);
 	if (rc)
 		return rc;
 	/* Without the right to listen (tests) an inventory has no neighbours; all else works. */
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 				 .sandbox = options.sandbox};
 	log_info("agent", "bampi-agent " HAAS_VERSION " works for %s (mac=%s)", options.url,
 		 options.mac);
-	rc = start(loop, &env, &agent);
+	rc = agent_begin(loop, &env, &agent);
 	if (rc)
 		log_error("agent", "cannot start: %s", error_text(rc));
 	else

@@ -33,8 +33,8 @@ struct neighbor_table {
 	size_t count;
 };
 
-static void keep(struct neighbor_table *table, const char *interface,
-		 const struct lldp_neighbor *neighbor)
+static void neighbor_keep(struct neighbor_table *table, const char *interface,
+			  const struct lldp_neighbor *neighbor)
 {
 	size_t i = 0;
 
@@ -72,7 +72,7 @@ static void on_frame(void *context, int events)
 		    !if_indextoname((unsigned)from.sll_ifindex, interface))
 			continue;
 		if (lldp_decode(frame, (size_t)size, &neighbor) == 0 && neighbor.ttl_s > 0)
-			keep(table, interface, &neighbor);
+			neighbor_keep(table, interface, &neighbor);
 	}
 }
 

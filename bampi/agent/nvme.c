@@ -14,7 +14,7 @@ enum { CNS_NAMESPACE = 0, CNS_CONTROLLER = 1, LOG_SANITIZE = 0x81 };
 #define ADMIN_TIMEOUT_MS 30000
 #define ALL_NAMESPACES   0xffffffffU
 
-static int admin(int fd, struct nvme_admin_cmd *command, unsigned *ret_status)
+static int nvme_admin(int fd, struct nvme_admin_cmd *command, unsigned *ret_status)
 {
 	int status = ioctl(fd, NVME_IOCTL_ADMIN_CMD, command);
 
@@ -38,7 +38,7 @@ static int read_page(int fd, uint8_t opcode, uint32_t namespace, uint32_t dword1
 	unsigned status;
 
 	memset(ret, 0, size);
-	return admin(fd, &command, &status);
+	return nvme_admin(fd, &command, &status);
 }
 
 int nvme_identify(int fd, struct nvme_controller *ret)
@@ -57,7 +57,7 @@ int nvme_sanitize(int fd, enum nvme_sanitize_action action, unsigned *ret_status
 	struct nvme_admin_cmd command = {
 		.opcode = ADMIN_SANITIZE, .cdw10 = action, .timeout_ms = ADMIN_TIMEOUT_MS};
 
-	return admin(fd, &command, ret_status);
+	return nvme_admin(fd, &command, ret_status);
 }
 
 int nvme_sanitize_poll(int fd, struct nvme_sanitize_status *ret)
@@ -86,5 +86,5 @@ int nvme_format(int fd, enum nvme_format_erase erase, uint32_t timeout_ms, unsig
 		       NVME_IDENTIFY_SIZE);
 	if (!rc)
 		rc = nvme_format_dword(page, NVME_IDENTIFY_SIZE, erase, &command.cdw10);
-	return rc ? rc : admin(fd, &command, ret_status);
+	return rc ? rc : nvme_admin(fd, &command, ret_status);
 }

@@ -7,7 +7,7 @@ enum { FLBAS_AT = 26, DPS_AT = 29 };
 enum { OACS_FORMAT = 1 << 1, FNA_FORMAT_ALL = 1 << 0, FNA_ERASE_ALL = 1 << 1, FNA_CRYPTO = 1 << 2 };
 enum { SANICAP_CRYPTO = 1 << 0, SANICAP_BLOCK = 1 << 1 };
 
-static uint32_t le(const uint8_t *at, size_t size)
+static uint32_t nvme_wire_le(const uint8_t *at, size_t size)
 {
 	uint32_t value = 0;
 
@@ -25,8 +25,8 @@ int nvme_controller_decode(const void *data, size_t size, struct nvme_controller
 
 	if (size < NVME_IDENTIFY_SIZE)
 		return E_MALFORMED;
-	oacs = le(bytes + OACS_AT, 2);
-	sanicap = le(bytes + SANICAP_AT, 4);
+	oacs = nvme_wire_le(bytes + OACS_AT, 2);
+	sanicap = nvme_wire_le(bytes + SANICAP_AT, 4);
 	fna = bytes[FNA_AT];
 	*ret = (struct nvme_controller){
 		.sanitize_crypto = (sanicap & SANICAP_CRYPTO) != 0,
@@ -34,7 +34,7 @@ int nvme_controller_decode(const void *data, size_t size, struct nvme_controller
 		.format = (oacs & OACS_FORMAT) != 0,
 		.format_crypto = (oacs & OACS_FORMAT) != 0 && (fna & FNA_CRYPTO) != 0,
 		.format_all = (fna & (FNA_FORMAT_ALL | FNA_ERASE_ALL)) != 0,
-		.namespaces = le(bytes + NN_AT, 4),
+		.namespaces = nvme_wire_le(bytes + NN_AT, 4),
 	};
 	return 0;
 }
@@ -45,8 +45,8 @@ int nvme_sanitize_status_decode(const void *data, size_t size, struct nvme_sanit
 
 	if (size < 4)
 		return E_MALFORMED;
-	*ret = (struct nvme_sanitize_status){.progress = le(bytes, 2),
-					     .state = le(bytes + 2, 2) & 7U};
+	*ret = (struct nvme_sanitize_status){.progress = nvme_wire_le(bytes, 2),
+					     .state = nvme_wire_le(bytes + 2, 2) & 7U};
 	return 0;
 }
 

@@ -11,10 +11,10 @@
 
 #include "bampi/agent/download_policy.h"
 
-#define EXIT_USAGE   2
-#define GO_ON        (-1)
-#define CMDLINE_SIZE 4096
-#define TOKEN_SIZE   256
+#define OPTIONS_EXIT_USAGE 2
+#define GO_ON              (-1)
+#define CMDLINE_SIZE       4096
+#define TOKEN_SIZE         256
 
 enum {
 	OPTION_URL = 1000,
@@ -27,7 +27,7 @@ enum {
 	OPTION_VERSION
 };
 
-static const char usage[] =
+static const char options_usage[] =
 	"Usage: bampi-agent [OPTION...]\n"
 	"Works on the node it runs on: asks bampi-bootd for tasks, does them, reports.\n"
 	"Without options everything comes from the kernel command line (haas.url=, haas.token=, haas.mac=).\n"
@@ -71,7 +71,7 @@ int options_read_cmdline(const char *cmdline, struct options *options)
 	return 0;
 }
 
-static bool set(char *ret, size_t room, const char *value)
+static bool options_set(char *ret, size_t room, const char *value)
 {
 	if (text_copy(ret, room, value))
 		return true;
@@ -107,16 +107,16 @@ static bool read_token(const char *path, struct options *options)
 	return rc == 0;
 }
 
-static bool take(int option, const char *value, struct options *options)
+static bool options_take(int option, const char *value, struct options *options)
 {
 	switch (option) {
-	case OPTION_URL: return set(options->url, sizeof(options->url), value);
+	case OPTION_URL: return options_set(options->url, sizeof(options->url), value);
 	case OPTION_TOKEN_FILE: return read_token(value, options);
-	case OPTION_MAC: return set(options->mac, sizeof(options->mac), value);
-	case OPTION_ROOT: return set(options->root, sizeof(options->root), value);
+	case OPTION_MAC: return options_set(options->mac, sizeof(options->mac), value);
+	case OPTION_ROOT: return options_set(options->root, sizeof(options->root), value);
 	case OPTION_SILENCE: return set_silence(value, options);
 	case OPTION_SANDBOX: options->sandbox = true; return true;
-	default: (void)fputs(usage, stderr); return false;
+	default: (void)fputs(options_usage, stderr); return false;
 	}
 }
 
@@ -138,19 +138,19 @@ static int read_arguments(int argc, char **argv, struct options *options)
 	/* Before the first thread. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while ((option = getopt_long(argc, argv, "", rows, NULL)) != -1) {
 		if (option == OPTION_HELP) {
-			(void)fputs(usage, stdout);
+			(void)fputs(options_usage, stdout);
 			return EXIT_SUCCESS;
 		}
 		if (option == OPTION_VERSION) {
 			(void)puts("bampi-agent " HAAS_VERSION);
 			return EXIT_SUCCESS;
 		}
-		if (!take(option, optarg, options))
-			return EXIT_USAGE;
+		if (!options_take(option, optarg, options))
+			return OPTIONS_EXIT_USAGE;
 	}
 	if (optind < argc) {
-		(void)fputs(usage, stderr);
-		return EXIT_USAGE;
+		(void)fputs(options_usage, stderr);
+		return OPTIONS_EXIT_USAGE;
 	}
 	return GO_ON;
 }
@@ -172,7 +172,7 @@ int options_read(int argc, char **argv, struct options *ret)
 		(void)fprintf(
 			stderr,
 			"bampi-agent: a haas. value of the kernel command line is too long\n");
-		return EXIT_USAGE;
+		return OPTIONS_EXIT_USAGE;
 	}
 	/* What was given by hand wins. */
 	(void)text_copy(options.root, sizeof(options.root), given.root);
@@ -188,7 +188,7 @@ int options_read(int argc, char **argv, struct options *ret)
 		(void)fprintf(
 			stderr,
 			"bampi-agent: neither the kernel command line nor an option says haas.url and haas.token\n");
-		return EXIT_USAGE;
+		return OPTIONS_EXIT_USAGE;
 	}
 	*ret = options;
 	return GO_ON;

@@ -7,9 +7,9 @@
 #include "common/http/json_reader.h"
 #include "common/net/ipv4.h"
 
-#define HOSTNAME_MAX 253
-#define KEY_MAX      16384
-#define CALLBACK_MAX 512
+#define HOSTNAME_MAX     253
+#define OS_FILES_KEY_MAX 16384
+#define CALLBACK_MAX     512
 
 /* RFC 1123 2.1: labels of letters, digits and inner hyphens, at most 63 each. */
 static bool is_hostname(const char *name)
@@ -39,7 +39,7 @@ static bool is_hostname(const char *name)
 }
 
 /* One line: no control characters that would begin another. */
-static bool is_line(const char *text, size_t limit)
+static bool os_files_is_line(const char *text, size_t limit)
 {
 	size_t size = strlen(text);
 
@@ -51,7 +51,7 @@ static bool is_line(const char *text, size_t limit)
 	return true;
 }
 
-static bool read_address(const char *text, struct os_nic *nic)
+static bool os_files_read_address(const char *text, struct os_nic *nic)
 {
 	char address[IPV4_TEXT_SIZE];
 	const char *slash = strchr(text, '/');
@@ -89,7 +89,7 @@ static int read_address_of(const json_t *object, size_t index, struct os_nic *re
 		return 0;
 	ret->addressed = true;
 	ret->dhcp = !address || strcmp(address, "dhcp") == 0;
-	if (!ret->dhcp && !read_address(address, ret))
+	if (!ret->dhcp && !os_files_read_address(address, ret))
 		return problem_set(problem, E_MALFORMED,
 				   "addresses[%zu].address is not like 10.2.0.7/24", index);
 	ret->has_gateway = !ret->dhcp && gateway && *gateway;
@@ -99,7 +99,7 @@ static int read_address_of(const json_t *object, size_t index, struct os_nic *re
 	return 0;
 }
 
-static struct os_nic *add_nic(struct os_settings *settings, const struct os_nic *nic)
+static struct os_nic *os_files_add_nic(struct os_settings *settings, const struct os_nic *nic)
 {
 	if (settings->nic_count == OS_NIC_LIMIT)
 		return NULL;
@@ -116,7 +116,7 @@ static struct os_nic *nic_of(struct os_settings *settings, struct mac mac)
 	return NULL;
 }
 
-static struct os_nic *bond_of(struct os_settings *settings, const char *name)
+static struct os_nic *os_files_bond_of(struct os_settings *settings, const char *name)
 {
 	for (size_t i = 0; i < settings->nic_count; i++) {
 		if (settings->nics[i].kind == OS_BOND && strcmp(settings->nics[i].name, name) == 0)
@@ -126,7 +126,7 @@ static struct os_nic *bond_of(struct os_settings *settings, const char *name)
 }
 
 /* A name of an interface that may stand in any file and in a path. */
-static bool is_bond_name(const char *name)
+static bool os_files_is_bond_name(const char *name)
 {
 	return name[0] >= 'a' && name[0] <= 'z' && strlen(name) < OS_NAME_SIZE &&
 	       name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] == '\0' &&
@@ -146,11 +146,12 @@ static int read_bond(const json_t *object, size_t index, struct os_settings *set
 		*problem = reader.problem;
 		return problem->code;
 	}
-	if (!is_bond_name(name) || bond_of(settings, name) || json_array_size(macs) == 0)
+	if (!os_files_is_bond_name(name) || os_files_bond_of(settings, name) ||
+	    json_array_size(macs) == 0)
 		return problem_set(problem, E_MALFORMED,
 				   "bonds[%zu] has no name of its own, or no MACs", index);
 	(void)text_copy(bond.name, sizeof(bond.name), name);
-	if (!add_nic(settings, &bond))
+	if (!os_files_add_nic(settings, &bond))
 		return problem_set(problem, E_LIMIT, "more than %d interfaces", OS_NIC_LIMIT);
 	for (size_t i = 0; i < json_array_size(macs); i++) {
 		const char *text = json_string_value(json_array_get(macs, i));
@@ -161,7 +162,7 @@ static int read_bond(const json_t *object, size_t index, struct os_settings *set
 					   "bonds[%zu].macs[%zu] is not a MAC address, or is there "
 					   "twice",
 					   index, i);
-		if (!add_nic(settings, &nic))
+		if (!os_files_add_nic(settings, &nic))
 			return problem_set(problem, E_LIMIT, "more than %d interfaces",
 					   OS_NIC_LIMIT);
 	}
@@ -170,13 +171,13 @@ static int read_bond(const json_t *object, size_t index, struct os_settings *set
 
 /* What an element of addresses is about, "mac" or "bond"; a NIC comes into being by it. NULL: with
  * a problem. */
-static struct os_nic *target_of(const json_t *object, size_t index, struct os_settings *settings,
-				struct problem *problem)
+static struct os_nic *os_files_target_of(const json_t *object, size_t index,
+					 struct os_settings *settings, struct problem *problem)
 {
 	const char *mac = json_string_value(json_object_get(object, "mac"));
 	const char *bond = json_string_value(json_object_get(object, "bond"));
 	struct os_nic nic = {.parent = OS_NONE};
-	struct os_nic *target = bond ? bond_of(settings, bond) : NULL;
+	struct os_nic *target = bond ? os_files_bond_of(settings, bond) : NULL;
 
 	if (bond && !target) {
 		(void)problem_set(problem, E_MALFORMED, "addresses[%zu].bond is no bond", index);
@@ -195,18 +196,18 @@ static struct os_nic *target_of(const json_t *object, size_t index, struct os_se
 		return NULL;
 	}
 	if (!target)
-		target = add_nic(settings, &nic);
+		target = os_files_add_nic(settings, &nic);
 	if (!target)
 		(void)problem_set(problem, E_LIMIT, "more than %d interfaces", OS_NIC_LIMIT);
 	return target;
 }
 
-static int read_nic(const json_t *object, size_t index, struct os_settings *settings,
-		    struct problem *problem)
+static int os_files_read_nic(const json_t *object, size_t index, struct os_settings *settings,
+			     struct problem *problem)
 {
 	struct json_reader reader = json_reader(object);
 	int64_t vlan = json_get_int(&reader, "vlan", 1, 4094, 0, false);
-	struct os_nic *target = target_of(object, index, settings, problem);
+	struct os_nic *target = os_files_target_of(object, index, settings, problem);
 	struct os_nic tagged = {.kind = OS_VLAN, .vlan = (uint16_t)vlan};
 
 	if (!target)
@@ -223,7 +224,7 @@ static int read_nic(const json_t *object, size_t index, struct os_settings *sett
 				return problem_set(problem, E_MALFORMED,
 						   "addresses[%zu].vlan is there twice", index);
 		}
-		target = add_nic(settings, &tagged);
+		target = os_files_add_nic(settings, &tagged);
 		if (!target)
 			return problem_set(problem, E_LIMIT, "more than %d interfaces",
 					   OS_NIC_LIMIT);
@@ -247,7 +248,7 @@ static int read_nics(const json_t *params, struct os_settings *settings, struct 
 	for (size_t i = 0; rc == 0 && i < json_array_size(bonds); i++)
 		rc = read_bond(json_array_get(bonds, i), i, settings, problem);
 	for (size_t i = 0; rc == 0 && i < json_array_size(addresses); i++)
-		rc = read_nic(json_array_get(addresses, i), i, settings, problem);
+		rc = os_files_read_nic(json_array_get(addresses, i), i, settings, problem);
 	return rc;
 }
 
@@ -260,14 +261,15 @@ static int check_keys(const json_t *keys, struct problem *problem)
 		return problem_set(problem, E_MALFORMED, "ssh_keys is not an array");
 	json_array_foreach(keys, index, key)
 	{
-		if (!json_is_string(key) || !is_line(json_string_value(key), KEY_MAX))
+		if (!json_is_string(key) ||
+		    !os_files_is_line(json_string_value(key), OS_FILES_KEY_MAX))
 			return problem_set(problem, E_MALFORMED,
 					   "ssh_keys[%zu] is not one line of text", index);
 	}
 	return 0;
 }
 
-static const char *optional(struct json_reader *reader, const char *key)
+static const char *os_files_optional(struct json_reader *reader, const char *key)
 {
 	return json_is_null(json_object_get(reader->object, key))
 		       ? NULL
@@ -282,9 +284,9 @@ static bool is_iscsi_name(const char *name)
 	       !strstr(name, "..");
 }
 
-static bool is_word(const char *text, size_t limit)
+static bool os_files_is_word(const char *text, size_t limit)
 {
-	return is_line(text, limit) &&
+	return os_files_is_line(text, limit) &&
 	       text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-_")] == '\0';
 }
 
@@ -321,7 +323,8 @@ static int read_volume(const json_t *object, size_t index, struct os_volume *ret
 		*problem = reader.problem;
 		return problem->code;
 	}
-	if (!is_iscsi_name(ret->target) || !is_word(ret->user, 63) || !read_portal(portal, ret))
+	if (!is_iscsi_name(ret->target) || !os_files_is_word(ret->user, 63) ||
+	    !read_portal(portal, ret))
 		return problem_set(problem, E_MALFORMED,
 				   "iscsi.volumes[%zu] has no iSCSI name, user or portal", index);
 	return 0;
@@ -355,8 +358,8 @@ int os_settings_read(const json_t *params, struct os_settings *ret, struct probl
 	ret->hostname = json_get_string(&reader, "hostname", true);
 	ret->disk = json_get_string(&reader, "disk", true);
 	ret->root_partition = (uint32_t)json_get_int(&reader, "root_partition", 1, 128, 0, true);
-	ret->user_data = optional(&reader, "user_data");
-	ret->callback = optional(&reader, "callback");
+	ret->user_data = os_files_optional(&reader, "user_data");
+	ret->callback = os_files_optional(&reader, "callback");
 	ret->callback_console = json_get_bool(&reader, "callback_console", false);
 	ret->ssh_keys = json_get(&reader, "ssh_keys", false);
 	if (problem_is_set(&reader.problem)) {
@@ -365,8 +368,8 @@ int os_settings_read(const json_t *params, struct os_settings *ret, struct probl
 	}
 	if (!*ret->hostname || !is_hostname(ret->hostname))
 		return problem_set(problem, E_MALFORMED, "hostname is not a host name (RFC 1123)");
-	if (ret->callback &&
-	    (!is_line(ret->callback, CALLBACK_MAX) || strncmp(ret->callback, "http://", 7) != 0))
+	if (ret->callback && (!os_files_is_line(ret->callback, CALLBACK_MAX) ||
+			      strncmp(ret->callback, "http://", 7) != 0))
 		return problem_set(problem, E_MALFORMED, "callback is not an http:// URL");
 	rc = check_keys(ret->ssh_keys, problem);
 	if (rc == 0)

@@ -54,8 +54,8 @@ int os_mount(const char *device, int *ret, struct problem *problem)
 	return 0;
 }
 
-static int find_disk(const struct task *task, const char *wanted, struct disk *ret,
-		     struct problem *problem)
+static int os_mount_find_disk(const struct task *task, const char *wanted, struct disk *ret,
+			      struct problem *problem)
 {
 	CLEANUP(freep) struct disk *disks = NULL;
 	struct disk_choice choice;
@@ -96,7 +96,7 @@ int os_partition_find(const struct task *task, const char *wanted, uint32_t numb
 		      char ret[SYSFS_PATH_SIZE], struct problem *problem)
 {
 	struct disk disk;
-	int rc = find_disk(task, wanted, &disk, problem);
+	int rc = os_mount_find_disk(task, wanted, &disk, problem);
 
 	return rc ? rc : find_partition(task, &disk, number, ret, problem);
 }

@@ -8,7 +8,7 @@
 #define BOND_HASH  "layer3+4"
 #define MONITOR_MS 100
 
-static void add_prefix(const struct os_nic *nic, struct text *ret)
+static void os_network_add_prefix(const struct os_nic *nic, struct text *ret)
 {
 	char address[IPV4_TEXT_SIZE];
 
@@ -124,7 +124,7 @@ void os_network_text(const struct os_settings *settings, size_t index, struct te
 		text_add(ret, "DHCP=ipv4\n");
 	} else {
 		text_add(ret, "Address=");
-		add_prefix(nic, ret);
+		os_network_add_prefix(nic, ret);
 		text_add(ret, "\n");
 		if (nic->has_gateway)
 			text_addf(ret, "Gateway=%s\n", ipv4_text(nic->gateway, address));
@@ -166,8 +166,8 @@ static void plan_bond(const struct os_settings *settings, const struct os_nic *n
 		  BOND_MODE, BOND_RATE, MONITOR_MS, BOND_HASH);
 }
 
-static void plan_vlan(const struct os_settings *settings, const struct os_nic *nic,
-		      struct text *ret)
+static void os_network_plan_vlan(const struct os_settings *settings, const struct os_nic *nic,
+				 struct text *ret)
 {
 	text_addf(ret, "      id: %u\n      link: %s\n", (unsigned)nic->vlan,
 		  settings->nics[nic->parent].name);
@@ -186,7 +186,7 @@ static void plan_address(const struct os_nic *nic, struct text *ret)
 		return;
 	}
 	text_add(ret, "      addresses: [");
-	add_prefix(nic, ret);
+	os_network_add_prefix(nic, ret);
 	text_add(ret, "]\n");
 	if (nic->has_gateway)
 		text_addf(ret, "      routes: [{to: 0.0.0.0/0, via: %s}]\n",
@@ -203,7 +203,7 @@ void os_netplan_text(const struct os_settings *settings, struct text *ret)
 	} parts[] = {
 		{OS_NIC, "ethernets", plan_nic},
 		{OS_BOND, "bonds", plan_bond},
-		{OS_VLAN, "vlans", plan_vlan},
+		{OS_VLAN, "vlans", os_network_plan_vlan},
 	};
 
 	text_add(ret, "# Written when the node was installed.\nnetwork:\n  version: 2\n");

@@ -7,7 +7,7 @@
 
 #define SIZE_LIMIT (INT64_C(1) << 40)
 
-static const char *const kind_words[PACKAGE_KIND_COUNT + 1] = {
+static const char *const package_files_kind_words[PACKAGE_KIND_COUNT + 1] = {
 	[PACKAGE_DEB] = "deb",
 	[PACKAGE_BUNDLE] = "bundle",
 };
@@ -75,7 +75,7 @@ const char package_unit_text[] = "[Unit]\n"
 				 "WantedBy=multi-user.target\n";
 
 /* It becomes a part of a file's name and of a line. */
-static bool is_word(const char *text, const char *more)
+static bool package_files_is_word(const char *text, const char *more)
 {
 	size_t size = strlen(text);
 
@@ -91,7 +91,7 @@ static bool is_word(const char *text, const char *more)
 	return true;
 }
 
-static bool is_target(const char *target)
+static bool package_files_is_target(const char *target)
 {
 	static const char prefix[] = "/boot/image/";
 	uint8_t digest[DIGEST_SIZE];
@@ -116,9 +116,10 @@ static int read_package(const json_t *object, size_t index, struct package_file 
 		*problem = reader.problem;
 		return problem->code;
 	}
-	word = enum_value(kind_words, PACKAGE_KIND_COUNT, kind);
-	if (word < 0 || !is_word(ret->name, ".-") || !is_word(ret->version, "._+-") ||
-	    !is_target(ret->url) || hex_decode(digest, ret->digest, sizeof(ret->digest)) != 0)
+	word = enum_value(package_files_kind_words, PACKAGE_KIND_COUNT, kind);
+	if (word < 0 || !package_files_is_word(ret->name, ".-") ||
+	    !package_files_is_word(ret->version, "._+-") || !package_files_is_target(ret->url) ||
+	    hex_decode(digest, ret->digest, sizeof(ret->digest)) != 0)
 		return problem_set(problem, E_MALFORMED,
 				   "packages[%zu] has a name, version, kind, digest or url that is "
 				   "none",
@@ -161,6 +162,6 @@ int package_list_read(const json_t *params, struct package_list *ret, struct pro
 void package_list_text(const struct package_list *list, struct text *ret)
 {
 	for (size_t i = 0; i < list->count; i++)
-		text_addf(ret, "%s %s\n", kind_words[list->packages[i].kind],
+		text_addf(ret, "%s %s\n", package_files_kind_words[list->packages[i].kind],
 			  list->packages[i].file);
 }

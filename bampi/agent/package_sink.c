@@ -12,8 +12,8 @@
 #include "bampi/agent/put_packages.h"
 #include "bampi/agent/rooted.h"
 
-#define WINDOW_LOG_LIMIT 27 /* as of images */
-#define BLOCK_SIZE       ((size_t)1 << 18)
+#define PACKAGE_SINK_WINDOW_LOG_LIMIT 27 /* as of images */
+#define PACKAGE_SINK_BLOCK_SIZE       ((size_t)1 << 18)
 
 struct package_sink {
 	const struct package_file *package;
@@ -49,12 +49,12 @@ void package_sink_freep(struct package_sink **sink)
 static int begin_zstd(struct package_sink *sink)
 {
 	sink->zstd = ZSTD_createDCtx();
-	sink->block = malloc(BLOCK_SIZE);
+	sink->block = malloc(PACKAGE_SINK_BLOCK_SIZE);
 	if (!sink->zstd || !sink->block)
 		return -ENOMEM;
 	sink->frame_open = true; /* nothing came yet */
-	return ZSTD_isError(
-		       ZSTD_DCtx_setParameter(sink->zstd, ZSTD_d_windowLogMax, WINDOW_LOG_LIMIT))
+	return ZSTD_isError(ZSTD_DCtx_setParameter(sink->zstd, ZSTD_d_windowLogMax,
+						   PACKAGE_SINK_WINDOW_LOG_LIMIT))
 		       ? -EINVAL
 		       : 0;
 }
@@ -89,7 +89,8 @@ int package_sink_new(int root_fd, const struct package_file *package, uint64_t r
 	return 0;
 }
 
-static int put(struct package_sink *sink, const void *data, size_t size, struct problem *problem)
+static int package_sink_put(struct package_sink *sink, const void *data, size_t size,
+			    struct problem *problem)
 {
 	int rc = size > sink->room - sink->bytes ? -ENOSPC : rooted_append(sink->fd, data, size);
 
@@ -104,7 +105,8 @@ static int put(struct package_sink *sink, const void *data, size_t size, struct 
 	return rc;
 }
 
-static int unpack(struct package_sink *sink, const void *data, size_t size, struct problem *problem)
+static int package_sink_unpack(struct package_sink *sink, const void *data, size_t size,
+			       struct problem *problem)
 {
 	ZSTD_inBuffer in = {data, size, 0};
 	ZSTD_outBuffer out;
@@ -113,7 +115,7 @@ static int unpack(struct package_sink *sink, const void *data, size_t size, stru
 		size_t left;
 		int rc;
 
-		out = (ZSTD_outBuffer){sink->block, BLOCK_SIZE, 0};
+		out = (ZSTD_outBuffer){sink->block, PACKAGE_SINK_BLOCK_SIZE, 0};
 		left = ZSTD_decompressStream(sink->zstd, &out, &in);
 		if (ZSTD_isError(left)) {
 			(void)problem_set(problem, E_DIGEST, "package %s %s is no zstd",
@@ -125,7 +127,7 @@ static int unpack(struct package_sink *sink, const void *data, size_t size, stru
 			return problem->code;
 		}
 		sink->frame_open = left != 0;
-		rc = put(sink, sink->block, out.pos, problem);
+		rc = package_sink_put(sink, sink->block, out.pos, problem);
 		if (rc)
 			return rc;
 	} while (in.pos < in.size || (sink->frame_open && out.pos == out.size));
@@ -140,7 +142,8 @@ int package_sink_feed(struct package_sink *sink, const void *data, size_t size,
 				   sink->package->name, sink->package->version);
 	(void)crypto_generichash_update(sink->digest, data, size);
 	sink->stored_bytes += size;
-	return sink->zstd ? unpack(sink, data, size, problem) : put(sink, data, size, problem);
+	return sink->zstd ? package_sink_unpack(sink, data, size, problem)
+			  : package_sink_put(sink, data, size, problem);
 }
 
 int package_sink_finish(struct package_sink *sink, uint64_t *ret_bytes, struct problem *problem)

@@ -15,13 +15,13 @@
 #include "bampi/agent/os_mount.h"
 #include "bampi/agent/rooted.h"
 
-#define SUBJECT "package"
-#define UNITS   "/etc/systemd/system"
-#define UNIT    "haas-packages.service"
+#define AGENT_PUT_PACKAGES_SUBJECT "package"
+#define UNITS                      "/etc/systemd/system"
+#define UNIT                       "haas-packages.service"
 
 /* --- the OS --- */
 
-static int cannot(struct problem *problem, const char *path, int rc)
+static int agent_put_packages_cannot(struct problem *problem, const char *path, int rc)
 {
 	return problem_set(problem, rc, "%s in the image cannot be written: %s", path,
 			   error_text(rc));
@@ -49,7 +49,7 @@ int put_packages_folder(int root_fd, struct problem *problem)
 	if (rc)
 		return rc;
 	rc = rooted_make_folder(root_fd, PACKAGE_DIR, 0700);
-	return rc ? cannot(problem, PACKAGE_DIR, rc) : 0;
+	return rc ? agent_put_packages_cannot(problem, PACKAGE_DIR, rc) : 0;
 }
 
 /* The list comes last: without it nothing is installed. */
@@ -72,18 +72,18 @@ int put_packages_files(int root_fd, const struct package_list *list, struct prob
 	if (rc == 0)
 		rc = rooted_link(root_fd, UNITS "/multi-user.target.wants/" UNIT, "../" UNIT);
 	if (rc)
-		return cannot(problem, UNITS, rc);
+		return agent_put_packages_cannot(problem, UNITS, rc);
 	for (size_t i = 0; i < COUNT_OF(files); i++) {
 		const char *content = files[i].content ? files[i].content : text_get(&lines);
 
 		rc = rooted_write(root_fd, files[i].path, content, strlen(content), files[i].mode);
 		if (rc)
-			return cannot(problem, files[i].path, rc);
+			return agent_put_packages_cannot(problem, files[i].path, rc);
 	}
 	return 0;
 }
 
-static int flush(int root_fd, struct problem *problem)
+static int agent_put_packages_flush(int root_fd, struct problem *problem)
 {
 	CLEANUP(closep) int fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -95,7 +95,7 @@ static int flush(int root_fd, struct problem *problem)
 
 /* --- fetching --- */
 
-struct fetch {
+struct agent_put_packages_fetch {
 	struct task *task;
 	const struct package_list *list;
 	const struct package_file *package;
@@ -104,9 +104,10 @@ struct fetch {
 	uint64_t came;
 };
 
-static int take_bytes(void *context, const void *data, size_t size, struct problem *problem)
+static int agent_put_packages_take_bytes(void *context, const void *data, size_t size,
+					 struct problem *problem)
 {
-	struct fetch *fetch = context;
+	struct agent_put_packages_fetch *fetch = context;
 	int rc = package_sink_feed(fetch->sink, data, size, problem);
 
 	fetch->came += size;
@@ -116,7 +117,8 @@ static int take_bytes(void *context, const void *data, size_t size, struct probl
 	return rc;
 }
 
-static int fetch_one(struct fetch *fetch, int root_fd, uint64_t *room, struct problem *problem)
+static int fetch_one(struct agent_put_packages_fetch *fetch, int root_fd, uint64_t *room,
+		     struct problem *problem)
 {
 	CLEANUP(package_sink_freep) struct package_sink *sink = NULL;
 	const struct package_file *package = fetch->package;
@@ -127,22 +129,22 @@ static int fetch_one(struct fetch *fetch, int root_fd, uint64_t *room, struct pr
 		return rc;
 	fetch->sink = sink;
 	fetch->came = 0;
-	rc = download_run(fetch->task, package->url, package->size_bytes, take_bytes, fetch,
-			  problem);
+	rc = download_run(fetch->task, package->url, package->size_bytes,
+			  agent_put_packages_take_bytes, fetch, problem);
 	if (!rc)
 		rc = package_sink_finish(sink, &bytes, problem);
 	if (rc)
 		return rc;
 	*room -= bytes < *room ? bytes : *room;
-	log_info(SUBJECT, "%s %s is on the disk (file=%s bytes=%llu)", package->name,
-		 package->version, package->file, (unsigned long long)bytes);
+	log_info(AGENT_PUT_PACKAGES_SUBJECT, "%s %s is on the disk (file=%s bytes=%llu)",
+		 package->name, package->version, package->file, (unsigned long long)bytes);
 	return 0;
 }
 
 static int fetch_all(struct task *task, const struct package_list *list, int root_fd,
 		     struct problem *problem)
 {
-	struct fetch fetch = {.task = task, .list = list};
+	struct agent_put_packages_fetch fetch = {.task = task, .list = list};
 	struct statvfs disk;
 	uint64_t room;
 	int rc = 0;
@@ -190,7 +192,7 @@ int put_packages_run(struct task *task, struct text *data, struct problem *probl
 	if (!rc)
 		rc = put_packages_files(root_fd, list, problem);
 	if (!rc)
-		rc = flush(root_fd, problem);
+		rc = agent_put_packages_flush(root_fd, problem);
 	if (rc)
 		return rc;
 	json_begin_object(data, NULL);

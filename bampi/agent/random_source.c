@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-static void fill(void *const bytes, const size_t size)
+static void random_source_fill(void *const bytes, const size_t size)
 {
 	unsigned char *at = bytes;
 	unsigned flags = GRND_INSECURE; /* does not wait; Linux 5.6 and later */
@@ -26,15 +26,15 @@ static void fill(void *const bytes, const size_t size)
 	}
 }
 
-static uint32_t draw(void)
+static uint32_t random_source_draw(void)
 {
 	uint32_t value;
 
-	fill(&value, sizeof(value));
+	random_source_fill(&value, sizeof(value));
 	return value;
 }
 
-static const char *name(void)
+static const char *random_source_name(void)
 {
 	return "kernel, unwaited";
 }
@@ -42,10 +42,11 @@ static const char *name(void)
 void random_source_set(void)
 {
 	/* libsodium keeps the address, and wants it writable. */
-	static randombytes_implementation source = {
-		.implementation_name = name, .random = draw, .buf = fill};
+	static randombytes_implementation source = {.implementation_name = random_source_name,
+						    .random = random_source_draw,
+						    .buf = random_source_fill};
 
 	(void)randombytes_set_implementation(&source);
 	/* 0 would mean: take it from the kernel, and wait. */
-	json_object_seed(draw() | 1U);
+	json_object_seed(random_source_draw() | 1U);
 }

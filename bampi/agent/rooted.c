@@ -34,7 +34,7 @@ static int open_in_root(int root_fd, const char *path, uint64_t flags)
 }
 
 /* "/etc/haas/callback" -> "/etc/haas", "callback". */
-static int split(const char *path, char ret_folder[PATH_SIZE], const char **ret_name)
+static int rooted_split(const char *path, char ret_folder[PATH_SIZE], const char **ret_name)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -49,7 +49,7 @@ static int open_folder_of(int root_fd, const char *path, int *ret, const char **
 {
 	char folder[PATH_SIZE];
 	int fd;
-	int rc = split(path, folder, ret_name);
+	int rc = rooted_split(path, folder, ret_name);
 
 	if (rc)
 		return rc;
@@ -85,7 +85,7 @@ int rooted_make_folder(int root_fd, const char *path, mode_t mode)
 	return 0;
 }
 
-static int write_all(int fd, const void *data, size_t size)
+static int rooted_write_all(int fd, const void *data, size_t size)
 {
 	const char *at = data;
 
@@ -167,7 +167,7 @@ void rooted_discard(int root_fd, const char *path)
 
 int rooted_append(int fd, const void *data, size_t size)
 {
-	return write_all(fd, data, size);
+	return rooted_write_all(fd, data, size);
 }
 
 int rooted_write(int root_fd, const char *path, const void *data, size_t size, mode_t mode)
@@ -177,7 +177,7 @@ int rooted_write(int root_fd, const char *path, const void *data, size_t size, m
 
 	if (rc)
 		return rc;
-	rc = write_all(fd, data, size);
+	rc = rooted_write_all(fd, data, size);
 	if (!rc)
 		rc = rooted_publish(root_fd, path, fd, mode);
 	if (rc)

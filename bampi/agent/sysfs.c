@@ -37,7 +37,7 @@ bool sysfs_path(const struct agent_env *env, char ret[SYSFS_PATH_SIZE], const ch
 	return fits;
 }
 
-static void read_line(const char *path, char *ret, size_t room)
+static void sysfs_read_line(const char *path, char *ret, size_t room)
 {
 	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t size = fd < 0 ? 0 : read(fd, ret, room - 1);
@@ -69,7 +69,7 @@ const char *sysfs_line(const struct agent_env *env, char *ret, size_t room, cons
 	va_end(arguments);
 	ret[0] = '\0';
 	if (fits)
-		read_line(path, ret, room);
+		sysfs_read_line(path, ret, room);
 	return ret;
 }
 
@@ -87,7 +87,7 @@ int64_t sysfs_int(const struct agent_env *env, int64_t fallback, const char *for
 	va_end(arguments);
 	if (!fits)
 		return fallback;
-	read_line(path, line, sizeof(line));
+	sysfs_read_line(path, line, sizeof(line));
 	value = strtoll(line, &end, 10);
 	return end == line ? fallback : (int64_t)value;
 }
@@ -126,7 +126,7 @@ int sysfs_name_compare(const char *a, const char *b)
 	return strverscmp(a, b);
 }
 
-static int compare_rows(const void *a, const void *b)
+static int sysfs_compare_rows(const void *a, const void *b)
 {
 	return sysfs_name_compare(a, b);
 }
@@ -150,6 +150,6 @@ size_t sysfs_names(const struct agent_env *env, const char *folder, char (*ret)[
 		    text_copy(ret[count], sizeof(ret[count]), entry->d_name))
 			count++;
 	closedir(dir);
-	qsort(ret, count, sizeof(ret[0]), compare_rows);
+	qsort(ret, count, sizeof(ret[0]), sysfs_compare_rows);
 	return count;
 }

@@ -14,7 +14,7 @@
 /* User data and a list of keys are the largest that a task carries. */
 #define TASK_LIMIT ((size_t)4 << 20)
 
-static int read_id(const json_t *id, char ret[TASK_ID_SIZE])
+static int task_read_id(const json_t *id, char ret[TASK_ID_SIZE])
 {
 	const char *text = json_string_value(id);
 
@@ -67,7 +67,7 @@ int task_new(const char *body, size_t size, const struct agent_env *env, struct 
 		free(TAKE(task));
 		return -ENOMEM;
 	}
-	if (read_id(json_object_get(json, "id"), task->id))
+	if (task_read_id(json_object_get(json, "id"), task->id))
 		return problem_set(problem, E_MALFORMED, "the task has no usable id");
 	task->env = env;
 	task->row = task_table_find(kind);

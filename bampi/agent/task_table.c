@@ -11,7 +11,7 @@
 #include "bampi/agent/write_image.h"
 
 /* clang-format off */
-static const struct task_row rows[] = {
+static const struct task_row task_table_rows[] = {
 	/* kind            handler            powers off */
 	{"inventory",      inventory_run,     false},
 	{"write_image",    write_image_run,   false},
@@ -25,8 +25,8 @@ static const struct task_row rows[] = {
 
 const struct task_row *task_table_find(const char *kind)
 {
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		if (strcmp(rows[i].kind, kind) == 0)
-			return &rows[i];
+	for (size_t i = 0; i < COUNT_OF(task_table_rows); i++)
+		if (strcmp(task_table_rows[i].kind, kind) == 0)
+			return &task_table_rows[i];
 	return NULL;
 }

@@ -16,8 +16,8 @@
 #include "bampi/agent/erase_policy.h"
 #include "bampi/agent/verify_policy.h"
 
-#define SUBJECT     "verify"
-#define SAMPLE_SIZE ((size_t)4096)
+#define VERIFY_ERASED_SUBJECT "verify"
+#define SAMPLE_SIZE           ((size_t)4096)
 #define SAMPLE_COUNT \
 	1024 /* a drive of which one block in a hundred was left alone is found out but for one \
 		time in 29000 */
@@ -31,7 +31,7 @@ struct verify {
 	size_t total;
 };
 
-static int read_all(int fd, uint8_t *ret, size_t size, uint64_t offset)
+static int verify_erased_read_all(int fd, uint8_t *ret, size_t size, uint64_t offset)
 {
 	while (size > 0) {
 		ssize_t got = pread(fd, ret, size, (off_t)offset);
@@ -47,10 +47,10 @@ static int read_all(int fd, uint8_t *ret, size_t size, uint64_t offset)
 	return 0;
 }
 
-static int read_sample(const struct verify *verify, int fd, uint64_t offset, size_t size,
-		       struct verify_facts *facts)
+static int verify_erased_read_sample(const struct verify *verify, int fd, uint64_t offset,
+				     size_t size, struct verify_facts *facts)
 {
-	int rc = read_all(fd, verify->buffer, size, offset);
+	int rc = verify_erased_read_all(fd, verify->buffer, size, offset);
 
 	if (rc)
 		return rc;
@@ -68,10 +68,10 @@ static int read_samples(const struct verify *verify, int fd, const struct disk *
 {
 	size_t end = disk->size_bytes < END_SIZE ? (size_t)disk->size_bytes : END_SIZE;
 	uint64_t blocks = disk->size_bytes / SAMPLE_SIZE;
-	int rc = read_sample(verify, fd, 0, end, facts);
+	int rc = verify_erased_read_sample(verify, fd, 0, end, facts);
 
 	if (!rc)
-		rc = read_sample(verify, fd, disk->size_bytes - end, end, facts);
+		rc = verify_erased_read_sample(verify, fd, disk->size_bytes - end, end, facts);
 	facts->ends_zero = !rc && facts->nonzero == 0;
 	for (int i = 0; i < SAMPLE_COUNT && blocks > 0 && !rc; i++) {
 		uint64_t random;
@@ -79,13 +79,14 @@ static int read_samples(const struct verify *verify, int fd, const struct disk *
 		if (!task_wanted(verify->task))
 			return -ECANCELED;
 		randombytes_buf(&random, sizeof(random));
-		rc = read_sample(verify, fd, random % blocks * SAMPLE_SIZE, SAMPLE_SIZE, facts);
+		rc = verify_erased_read_sample(verify, fd, random % blocks * SAMPLE_SIZE,
+					       SAMPLE_SIZE, facts);
 	}
 	return rc;
 }
 
-static void write_drive(struct verify *verify, const char *serial, const struct verify_facts *facts,
-			const char *verdict)
+static void verify_erased_write_drive(struct verify *verify, const char *serial,
+				      const struct verify_facts *facts, const char *verdict)
 {
 	json_begin_object(verify->data, NULL);
 	json_put_string(verify->data, "serial", serial);
@@ -120,14 +121,15 @@ static int verify_disk(struct verify *verify, const struct disk *disk, const cha
 		return rc;
 	facts.unreadable = rc != 0;
 	verdict = verify_verdict(&facts);
-	log_info(SUBJECT, "%s: %s (serial=%s samples=%llu nonzero=%llu%s%s)", disk->name, verdict,
-		 serial, (unsigned long long)facts.samples, (unsigned long long)facts.nonzero,
-		 rc ? " error=" : "", rc ? error_text(rc) : "");
-	write_drive(verify, serial, &facts, verdict);
+	log_info(VERIFY_ERASED_SUBJECT, "%s: %s (serial=%s samples=%llu nonzero=%llu%s%s)",
+		 disk->name, verdict, serial, (unsigned long long)facts.samples,
+		 (unsigned long long)facts.nonzero, rc ? " error=" : "", rc ? error_text(rc) : "");
+	verify_erased_write_drive(verify, serial, &facts, verdict);
 	return 0;
 }
 
-static const struct disk *find_disk(const struct disk *disks, size_t count, const char *wanted)
+static const struct disk *verify_erased_find_disk(const struct disk *disks, size_t count,
+						  const char *wanted)
 {
 	for (size_t i = 0; i < count; i++)
 		if (*wanted && strcmp(disks[i].serial, wanted) == 0)
@@ -150,12 +152,12 @@ static int verify_named(struct verify *verify, const json_t *entry, const struct
 
 	if (!wanted)
 		return E_MALFORMED;
-	disk = find_disk(disks, count, wanted);
+	disk = verify_erased_find_disk(disks, count, wanted);
 	if (disk)
 		return verify_disk(verify, disk, wanted,
 				   value >= 0 && erase_method_is_crypto((enum erase_method)value));
-	log_warn(SUBJECT, "no drive has the serial %s any more", wanted);
-	write_drive(verify, wanted, &none, "missing");
+	log_warn(VERIFY_ERASED_SUBJECT, "no drive has the serial %s any more", wanted);
+	verify_erased_write_drive(verify, wanted, &none, "missing");
 	return 0;
 }
 

@@ -16,8 +16,8 @@
 #include "bampi/agent/image_manifest.h"
 #include "bampi/agent/image_stream.h"
 
-#define SUBJECT    "image"
-#define TARGET_MAX 256
+#define AGENT_WRITE_IMAGE_SUBJECT "image"
+#define TARGET_MAX                256
 
 struct request {
 	struct image_manifest manifest;
@@ -43,8 +43,8 @@ static bool is_plain_target(const char *target)
 	       target[strspn(target, plain)] == '\0';
 }
 
-static int read_manifest(const struct task *task, struct json_reader *reader,
-			 struct image_manifest *ret, struct problem *problem)
+static int agent_write_image_read_manifest(const struct task *task, struct json_reader *reader,
+					   struct image_manifest *ret, struct problem *problem)
 {
 	json_t *manifest = json_object_get(task->params, "manifest");
 	const char *signature = json_get_string(reader, "signature", false);
@@ -71,10 +71,11 @@ static int read_manifest(const struct task *task, struct json_reader *reader,
 	return image_manifest_read(manifest, signature, keys.count ? &keys : NULL, ret, problem);
 }
 
-static int read_request(const struct task *task, struct request *ret, struct problem *problem)
+static int agent_write_image_read_request(const struct task *task, struct request *ret,
+					  struct problem *problem)
 {
 	struct json_reader reader = json_reader(task->params);
-	int rc = read_manifest(task, &reader, &ret->manifest, problem);
+	int rc = agent_write_image_read_manifest(task, &reader, &ret->manifest, problem);
 
 	if (rc)
 		return rc;
@@ -103,20 +104,22 @@ static int take_block(void *context, uint64_t offset, const void *data, size_t s
 	return rc;
 }
 
-static int take_bytes(void *context, const void *data, size_t size, struct problem *problem)
+static int agent_write_image_take_bytes(void *context, const void *data, size_t size,
+					struct problem *problem)
 {
 	struct pipe *pipe = context;
 
 	return image_stream_feed(pipe->stream, data, size, problem);
 }
 
-static int transfer(struct pipe *pipe, const char *target, struct problem *problem)
+static int agent_write_image_transfer(struct pipe *pipe, const char *target,
+				      struct problem *problem)
 {
 	int rc = disk_writer_begin(pipe->writer, problem);
 
 	if (!rc)
-		rc = download_run(pipe->task, target, pipe->manifest->stored_bytes, take_bytes,
-				  pipe, problem);
+		rc = download_run(pipe->task, target, pipe->manifest->stored_bytes,
+				  agent_write_image_take_bytes, pipe, problem);
 	if (!rc)
 		rc = image_stream_finish(pipe->stream, problem);
 	if (!rc)
@@ -127,8 +130,8 @@ static int transfer(struct pipe *pipe, const char *target, struct problem *probl
 	if (!rc)
 		rc = disk_writer_commit(pipe->writer, problem);
 	if (!rc)
-		log_info(SUBJECT, "%s %s is on %s (bytes=%llu zeroed=%llu)", pipe->manifest->name,
-			 pipe->manifest->version, pipe->disk->name,
+		log_info(AGENT_WRITE_IMAGE_SUBJECT, "%s %s is on %s (bytes=%llu zeroed=%llu)",
+			 pipe->manifest->name, pipe->manifest->version, pipe->disk->name,
 			 (unsigned long long)image_stream_raw_bytes(pipe->stream),
 			 (unsigned long long)disk_writer_zeroed_bytes(pipe->writer));
 	return rc;
@@ -156,11 +159,11 @@ static int write_to(struct task *task, const struct request *request, const stru
 		return rc;
 	pipe.writer = writer;
 	pipe.stream = stream;
-	return transfer(&pipe, request->target, problem);
+	return agent_write_image_transfer(&pipe, request->target, problem);
 }
 
-static void write_result(struct text *data, const struct request *request, const struct disk *disk,
-			 double seconds)
+static void agent_write_image_write_result(struct text *data, const struct request *request,
+					   const struct disk *disk, double seconds)
 {
 	char digest[DIGEST_TEXT_SIZE];
 
@@ -184,7 +187,7 @@ int write_image_run(struct task *task, struct text *data, struct problem *proble
 	int rc;
 
 	task_say(task, 0, 0, "checking the manifest");
-	rc = read_request(task, &request, problem);
+	rc = agent_write_image_read_request(task, &request, problem);
 	if (!rc)
 		rc = disk_list(task->env, &disks, &count);
 	if (!rc)
@@ -192,13 +195,14 @@ int write_image_run(struct task *task, struct text *data, struct problem *proble
 				 problem);
 	if (rc)
 		return rc;
-	log_info(SUBJECT, "%s %s goes to %s: %s (serial=%s size=%llu)", request.manifest.name,
-		 request.manifest.version, disks[choice.index].name, choice.reason,
-		 disks[choice.index].serial, (unsigned long long)disks[choice.index].size_bytes);
+	log_info(AGENT_WRITE_IMAGE_SUBJECT, "%s %s goes to %s: %s (serial=%s size=%llu)",
+		 request.manifest.name, request.manifest.version, disks[choice.index].name,
+		 choice.reason, disks[choice.index].serial,
+		 (unsigned long long)disks[choice.index].size_bytes);
 	rc = write_to(task, &request, &disks[choice.index], problem);
 	if (rc)
 		return rc;
-	write_result(data, &request, &disks[choice.index],
-		     (double)(clock_monotonic_ms() - began_ms) / 1000.0);
+	agent_write_image_write_result(data, &request, &disks[choice.index],
+				       (double)(clock_monotonic_ms() - began_ms) / 1000.0);
 	return 0;
 }

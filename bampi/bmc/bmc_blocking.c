@@ -73,7 +73,7 @@ void bmc_blocking_free(struct bmc_blocking *blocking)
 
 /* --- a call --- */
 
-static void job_free(struct job *job)
+static void bmc_blocking_job_free(struct job *job)
 {
 	bmc_result_done(&job->result);
 	sodium_memzero(&job->request, sizeof(job->request));
@@ -107,7 +107,7 @@ static void job_done(void *context)
 		job->result = (struct bmc_result){0};
 		blocking->fn(blocking->context, 0, &result, NULL);
 	}
-	job_free(job);
+	bmc_blocking_job_free(job);
 }
 
 int bmc_blocking_start(struct bmc_blocking *blocking, const struct bmc_request *request,
@@ -122,7 +122,7 @@ int bmc_blocking_start(struct bmc_blocking *blocking, const struct bmc_request *
 	*job = (struct job){.owner = blocking, .request = *request, .deadline_ms = deadline_ms};
 	rc = worker_submit(blocking->worker, job_run, job_done, job);
 	if (rc) {
-		job_free(job);
+		bmc_blocking_job_free(job);
 		return rc;
 	}
 	blocking->job = job;

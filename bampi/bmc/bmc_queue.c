@@ -110,7 +110,7 @@ static void bmc_free(struct bmc *bmc)
 	free(bmc);
 }
 
-static bool same_access(const struct bmc_endpoint *a, const struct bmc_endpoint *b)
+static bool bmc_queue_same_access(const struct bmc_endpoint *a, const struct bmc_endpoint *b)
 {
 	return strcmp(a->driver, b->driver) == 0 && strcmp(a->address, b->address) == 0 &&
 	       a->port == b->port && strcmp(a->username, b->username) == 0 &&
@@ -131,7 +131,7 @@ int bmc_queue_put(struct bmc_queue *queue, const struct bmc_endpoint *endpoint,
 	if (!driver)
 		return problem_set(problem, -EINVAL, "node %s: there is no BMC driver '%s'",
 				   endpoint->node, endpoint->driver);
-	if (bmc && same_access(&bmc->endpoint, endpoint)) {
+	if (bmc && bmc_queue_same_access(&bmc->endpoint, endpoint)) {
 		bmc->endpoint = *endpoint; /* the node may have a new name */
 		return 0;
 	}

@@ -95,9 +95,9 @@ void finished_deliver(void *context)
 
 /* --- calls --- */
 
-static void dispatch(struct bmc_queue *queue);
+static void bmc_queue_run_dispatch(struct bmc_queue *queue);
 
-static void call_free(struct call *call)
+static void bmc_queue_run_call_free(struct call *call)
 {
 	sodium_memzero(&call->request, sizeof(call->request));
 	free(call);
@@ -121,7 +121,7 @@ void call_forget(struct bmc *bmc)
 	struct call *call = bmc->in_flight;
 
 	call_uncount(bmc);
-	call_free(call);
+	bmc_queue_run_call_free(call);
 }
 
 /* What a call has brought. */
@@ -131,7 +131,8 @@ struct heard {
 	const struct problem *problem; /* else */
 };
 
-static void observe(struct bmc *bmc, const struct call *call, const struct heard *heard)
+static void bmc_queue_run_observe(struct bmc *bmc, const struct call *call,
+				  const struct heard *heard)
 {
 	struct bmc_observation *seen = &bmc->observation;
 	int64_t now_us = clock_wall_us();
@@ -162,7 +163,7 @@ static void observe(struct bmc *bmc, const struct call *call, const struct heard
 }
 
 /* What waits behind a BMC that was just found dead is told so now, not at its deadline. */
-static void refuse_waiting(struct bmc *bmc)
+static void bmc_queue_run_refuse_waiting(struct bmc *bmc)
 {
 	struct operation *operation = NULL;
 	struct operation *next = NULL;
@@ -185,7 +186,7 @@ static void call_heard(struct bmc *bmc, struct call *call, const struct heard *h
 
 	bmc->breaker = breaker_after(&bmc->breaker, heard->rc,
 				     (unsigned)((uint64_t)bmc->id * 2654435761U % 100), now_ms);
-	observe(bmc, call, heard);
+	bmc_queue_run_observe(bmc, call, heard);
 	if (operation) {
 		if (heard->rc)
 			operation->problem = *heard->problem;
@@ -195,7 +196,7 @@ static void call_heard(struct bmc *bmc, struct call *call, const struct heard *h
 			operation_finish(operation, heard->rc, &operation->problem);
 	}
 	if (bmc->breaker.open)
-		refuse_waiting(bmc);
+		bmc_queue_run_refuse_waiting(bmc);
 }
 
 static void call_done(void *context, int rc, struct bmc_result *result,
@@ -210,9 +211,9 @@ static void call_done(void *context, int rc, struct bmc_result *result,
 	call_heard(bmc, call, &heard);
 	if (result)
 		bmc_result_done(result);
-	call_free(call);
+	bmc_queue_run_call_free(call);
 	bmc_pump(bmc);
-	dispatch(bmc->queue);
+	bmc_queue_run_dispatch(bmc->queue);
 }
 
 static void bmc_call(struct bmc *bmc, enum ready_list list)
@@ -241,7 +242,7 @@ static void bmc_call(struct bmc *bmc, enum ready_list list)
 			    bmc->endpoint.node);
 		operation_finish(operation, E_UNAVAILABLE, &operation->problem);
 		if (call)
-			call_free(call);
+			bmc_queue_run_call_free(call);
 		return;
 	}
 	bmc->in_flight = call;
@@ -261,7 +262,7 @@ static void bmc_call(struct bmc *bmc, enum ready_list list)
 
 /* May a BMC of this list have a thread now? Order: actions before polling, within one list the
  * longest waiting first, so that everyone gets a turn (a BMC goes to the end after each call). */
-static bool has_room(const struct bmc_queue *queue, enum ready_list list)
+static bool bmc_queue_run_has_room(const struct bmc_queue *queue, enum ready_list list)
 {
 	bool failing = list == READY_ACTION_FAILING || list == READY_POLL_FAILING;
 	bool poll = list == READY_POLL || list == READY_POLL_FAILING;
@@ -279,10 +280,10 @@ static void bmc_unready(struct bmc *bmc)
 	bmc->ready = READY_NONE;
 }
 
-static void dispatch(struct bmc_queue *queue)
+static void bmc_queue_run_dispatch(struct bmc_queue *queue)
 {
 	for (enum ready_list list = READY_ACTION; list < READY_COUNT; list++) {
-		while (queue->ready[list] && has_room(queue, list)) {
+		while (queue->ready[list] && bmc_queue_run_has_room(queue, list)) {
 			struct bmc *bmc = queue->ready[list];
 
 			bmc_unready(bmc);
@@ -372,7 +373,7 @@ void bmc_pump(struct bmc *bmc)
 		bmc->next_call = next.call;
 		if (call_blocks(bmc)) {
 			bmc_ready(bmc);
-			dispatch(bmc->queue);
+			bmc_queue_run_dispatch(bmc->queue);
 		} else {
 			bmc_call(bmc, READY_NONE);
 		}

@@ -79,7 +79,7 @@ int64_t confirm_backoff_ms(int rc, bool idempotent, unsigned failures)
 	return steps_ms[failures - 1];
 }
 
-static void end(struct confirm *confirm, int rc)
+static void confirm_policy_end(struct confirm *confirm, int rc)
 {
 	confirm->phase = CONFIRM_END;
 	confirm->rc = rc;
@@ -91,10 +91,10 @@ static void end_power(struct confirm *confirm, enum bmc_confirm how)
 		.op = confirm->op,
 		.power = {.on = confirm->on, .changed = confirm->commands > 0, .confirm = how},
 	};
-	end(confirm, 0);
+	confirm_policy_end(confirm, 0);
 }
 
-static void reached(struct confirm *confirm, int64_t now_ms)
+static void confirm_policy_reached(struct confirm *confirm, int64_t now_ms)
 {
 	if (confirm->op != BMC_POWER_CYCLE || confirm->phase == CONFIRM_TO_ON) {
 		end_power(confirm, BMC_CONFIRMED);
@@ -110,7 +110,7 @@ static void reached(struct confirm *confirm, int64_t now_ms)
 	 * the command. */
 }
 
-static void heard_status(struct confirm *confirm, bool on, int64_t now_ms)
+static void confirm_policy_heard_status(struct confirm *confirm, bool on, int64_t now_ms)
 {
 	/* Quick at first (a virtual BMC switches at once), then as slow as a real one. */
 	static const int64_t poll_ms[] = {200, 300, 500, 1000, 2000};
@@ -119,7 +119,7 @@ static void heard_status(struct confirm *confirm, bool on, int64_t now_ms)
 	confirm->status_known = true;
 	confirm->on = on;
 	if (on == (confirm->phase == CONFIRM_TO_ON)) {
-		reached(confirm, now_ms);
+		confirm_policy_reached(confirm, now_ms);
 		return;
 	}
 	if (command_is_due(confirm, now_ms))
@@ -146,13 +146,13 @@ static void heard_boot(struct confirm *confirm, struct bmc_result *result)
 	if (rc == 0) {
 		confirm->result = *result;
 		confirm->result.op = confirm->op;
-		end(confirm, 0);
+		confirm_policy_end(confirm, 0);
 	} else if (confirm->commands < CONFIRM_BOOT_TRIES) {
 		confirm->phase = CONFIRM_BOOT_SEND;
 	} else {
 		confirm->wrong_echo = true;
 		confirm->echo = result->boot.flags.device;
-		end(confirm, rc);
+		confirm_policy_end(confirm, rc);
 	}
 }
 
@@ -175,9 +175,9 @@ static void heard_failure(struct confirm *confirm, enum bmc_op call, int rc, int
 				 .firmware = BMC_UNVERIFIED,
 				 .valid_bit = BMC_UNVERIFIED},
 		};
-		end(confirm, 0);
+		confirm_policy_end(confirm, 0);
 	} else if (backoff_ms < 0) {
-		end(confirm, rc);
+		confirm_policy_end(confirm, rc);
 	} else {
 		if (rc == E_TIMEOUT && bmc_op_table[call].changes &&
 		    confirm->phase != CONFIRM_PLAIN)
@@ -198,7 +198,7 @@ void confirm_heard(struct confirm *confirm, enum bmc_op call, int rc, struct bmc
 	case CONFIRM_TO_OFF:
 	case CONFIRM_TO_ON:
 		if (call == BMC_POWER_STATUS)
-			heard_status(confirm, result->power.on, now_ms);
+			confirm_policy_heard_status(confirm, result->power.on, now_ms);
 		else
 			heard_command(confirm, now_ms);
 		break;
@@ -216,7 +216,7 @@ void confirm_heard(struct confirm *confirm, enum bmc_op call, int rc, struct bmc
 			confirm->result.power.changed = command;
 			confirm->result.power.confirm = command ? BMC_UNVERIFIED : BMC_CONFIRMED;
 		}
-		end(confirm, 0);
+		confirm_policy_end(confirm, 0);
 		break;
 	case CONFIRM_END: break;
 	}

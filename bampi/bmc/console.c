@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 /* The default HASH_JEN falls through its switch, which clang reports. */
-#define HASH_FUNCTION HASH_FNV
+#define BMC_CONSOLE_HASH_FUNCTION HASH_FNV
 #include <uthash.h>
 #include <utlist.h>
 
@@ -25,7 +25,7 @@ enum {
 	ENGINE_THREADS = 4,
 	SESSION_TIMEOUT_MS = 15000,
 	KEEPALIVE_MS = 5000,
-	RETRANSMIT_MS = 1000,
+	BMC_CONSOLE_RETRANSMIT_MS = 1000,
 	PIECE_SIZE = 4096
 };
 
@@ -88,7 +88,7 @@ static struct console *console_find(const struct console_hub *hub, int64_t id)
 	return console;
 }
 
-static void observe(const struct console *console, const char *bytes, size_t size)
+static void bmc_console_observe(const struct console *console, const char *bytes, size_t size)
 {
 	const struct console_hub *hub = console->hub;
 
@@ -105,7 +105,7 @@ void console_hub_observe(struct console_hub *hub, console_observer_fn fn, void *
 
 /* --- session --- */
 
-static void session_end(struct console *console)
+static void bmc_console_session_end(struct console *console)
 {
 	console_line_leave(console->hub->line, &console->seat);
 	loop_watch_free(console->readable);
@@ -129,11 +129,11 @@ static void session_failed(struct console *console, int theirs)
 	console->failures = console->state == CONSOLE_CONNECTED ? 1 : console->failures + 1;
 	wait_ms = console_retry_ms(theirs, console->failures, console->endpoint.node,
 				   &console->problem);
-	session_end(console);
+	bmc_console_session_end(console);
 	console->state = CONSOLE_WAITING;
 	console->retry_at_us = clock_wall_us() + wait_ms * 1000;
 	loop_timer_arm(console->retry, wait_ms);
-	observe(console, "", 0);
+	bmc_console_observe(console, "", 0);
 }
 
 static void session_want(struct console *console, bool at_once)
@@ -147,7 +147,8 @@ static void retry_due(void *context)
 	session_want(context, false);
 }
 
-static void hand_out(struct console *console, const char *bytes, size_t size, uint64_t position)
+static void bmc_console_hand_out(struct console *console, const char *bytes, size_t size,
+				 uint64_t position)
 {
 	struct subscriber *subscriber = NULL;
 	struct subscriber *next = NULL;
@@ -189,23 +190,23 @@ static void session_read(struct console *console)
 		console->failures = 0;
 		start++;
 		size--;
-		observe(console, "", 0);
+		bmc_console_observe(console, "", 0);
 	}
 	if (size == 0)
 		return;
 	console_ring_add(&console->ring, start, (size_t)size);
 	console->last_byte_us = clock_wall_us();
-	observe(console, start, (size_t)size);
-	hand_out(console, start, (size_t)size, position);
+	bmc_console_observe(console, start, (size_t)size);
+	bmc_console_hand_out(console, start, (size_t)size, position);
 }
 
-static void readable(void *context, int events)
+static void bmc_console_readable(void *context, int events)
 {
 	(void)events;
 	session_read(context);
 }
 
-static ipmiconsole_ctx_t session_new(const struct bmc_endpoint *endpoint)
+static ipmiconsole_ctx_t bmc_console_session_new(const struct bmc_endpoint *endpoint)
 {
 	struct bmc_endpoint access = *endpoint; /* libipmiconsole wants them writable; it copies */
 	struct ipmiconsole_ipmi_config ipmi = {
@@ -217,7 +218,7 @@ static ipmiconsole_ctx_t session_new(const struct bmc_endpoint *endpoint)
 	};
 	struct ipmiconsole_protocol_config protocol = {
 		.session_timeout_len = SESSION_TIMEOUT_MS,
-		.retransmission_timeout_len = RETRANSMIT_MS,
+		.retransmission_timeout_len = BMC_CONSOLE_RETRANSMIT_MS,
 		.keepalive_timeout_len = KEEPALIVE_MS,
 		.retransmission_keepalive_timeout_len = KEEPALIVE_MS / 2,
 	};
@@ -239,7 +240,7 @@ static void session_start(void *context)
 	struct console *console = context;
 	int flags;
 
-	console->session = session_new(&console->endpoint);
+	console->session = bmc_console_session_new(&console->endpoint);
 	if (!console->session) {
 		session_failed(console, errno == EINVAL ? IPMICONSOLE_ERR_PARAMETERS
 							: IPMICONSOLE_ERR_OUT_OF_MEMORY);
@@ -252,8 +253,8 @@ static void session_start(void *context)
 	console->fd = ipmiconsole_ctx_fd(console->session);
 	flags = console->fd < 0 ? -1 : fcntl(console->fd, F_GETFL);
 	if (flags < 0 || fcntl(console->fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
-	    loop_watch_new(console->hub->loop, console->fd, LOOP_READ, readable, console,
-			   &console->readable))
+	    loop_watch_new(console->hub->loop, console->fd, LOOP_READ, bmc_console_readable,
+			   console, &console->readable))
 		session_failed(console, IPMICONSOLE_ERR_SYSTEM_ERROR);
 }
 
@@ -297,7 +298,7 @@ static void console_free(struct console *console)
 	struct subscriber *subscriber = NULL;
 	struct subscriber *next = NULL;
 
-	session_end(console);
+	bmc_console_session_end(console);
 	HASH_DELETE(hh, console->hub->consoles, console);
 	DL_FOREACH_SAFE(console->subscribers, subscriber, next)
 	{
@@ -343,7 +344,7 @@ static struct console *console_new(struct console_hub *hub, int64_t id)
 	return console;
 }
 
-static bool same_access(const struct bmc_endpoint *a, const struct bmc_endpoint *b)
+static bool bmc_console_same_access(const struct bmc_endpoint *a, const struct bmc_endpoint *b)
 {
 	return strcmp(a->address, b->address) == 0 && a->port == b->port &&
 	       strcmp(a->username, b->username) == 0 && strcmp(a->password, b->password) == 0 &&
@@ -366,9 +367,9 @@ int console_watch(struct console_hub *hub, const struct bmc_endpoint *endpoint,
 		HASH_ADD(hh, hub->consoles, id, sizeof(console->id), console);
 	}
 	console->watches++;
-	if (console->state != CONSOLE_OFF && same_access(&console->endpoint, endpoint))
+	if (console->state != CONSOLE_OFF && bmc_console_same_access(&console->endpoint, endpoint))
 		return 0;
-	session_end(console);
+	bmc_console_session_end(console);
 	console->endpoint = *endpoint;
 	console->failures = 0;
 	session_want(console, false);
@@ -389,8 +390,8 @@ void console_unwatch(struct console_hub *hub, int64_t bmc_id)
 
 	if (!console || console->watches == 0 || --console->watches > 0)
 		return;
-	session_end(console);
-	observe(console, "", 0);
+	bmc_console_session_end(console);
+	bmc_console_observe(console, "", 0);
 	sodium_memzero(console->endpoint.password, sizeof(console->endpoint.password));
 }
 
@@ -400,7 +401,7 @@ void console_forget(struct console_hub *hub, int64_t bmc_id)
 
 	if (!console)
 		return;
-	hand_out(console, "", 0, console->ring.total);
+	bmc_console_hand_out(console, "", 0, console->ring.total);
 	console_free(console);
 }
 

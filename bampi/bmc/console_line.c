@@ -17,7 +17,7 @@ struct console_line {
 	struct console_seat *urgent, *patient;
 };
 
-static void call(struct console_line *line, struct console_seat **from)
+static void console_line_call(struct console_line *line, struct console_seat **from)
 {
 	struct console_seat *seat = *from;
 
@@ -29,7 +29,7 @@ static void call(struct console_line *line, struct console_seat **from)
 	line->fn(seat->context);
 }
 
-static void wake(struct console_line *line)
+static void console_line_wake(struct console_line *line)
 {
 	bool turn_due = line->patient && line->sitting < line->seats;
 
@@ -41,16 +41,16 @@ static void wake(struct console_line *line)
 	line->armed |= line->urgent || turn_due;
 }
 
-static void turn(void *context)
+static void console_line_turn(void *context)
 {
 	struct console_line *line = context;
 
 	line->armed = false;
 	if (!line->urgent && line->patient && line->sitting < line->seats)
-		call(line, &line->patient);
+		console_line_call(line, &line->patient);
 	for (unsigned i = 0; i < AT_ONCE && line->urgent; i++)
-		call(line, &line->urgent);
-	wake(line);
+		console_line_call(line, &line->urgent);
+	console_line_wake(line);
 }
 
 void console_line_join(struct console_line *line, struct console_seat *seat, bool at_once)
@@ -68,7 +68,7 @@ void console_line_join(struct console_line *line, struct console_seat *seat, boo
 		DL_APPEND(line->urgent, seat);
 	else
 		DL_APPEND(line->patient, seat);
-	wake(line);
+	console_line_wake(line);
 }
 
 void console_line_leave(struct console_line *line, struct console_seat *seat)
@@ -83,13 +83,13 @@ void console_line_leave(struct console_line *line, struct console_seat *seat)
 	line->sitting -= seat->sits;
 	seat->waits = false;
 	seat->sits = false;
-	wake(line);
+	console_line_wake(line);
 }
 
 void console_line_seats(struct console_line *line, size_t seats)
 {
 	line->seats = seats;
-	wake(line);
+	console_line_wake(line);
 }
 
 size_t console_line_waiting(const struct console_line *line)
@@ -111,7 +111,7 @@ int console_line_new(struct loop *loop, console_turn_fn fn, struct console_line 
 		return -ENOMEM;
 	line->fn = fn;
 	line->seats = CONSOLE_SEATS_DEFAULT;
-	rc = loop_timer_new(loop, turn, line, &line->timer);
+	rc = loop_timer_new(loop, console_line_turn, line, &line->timer);
 	if (rc) {
 		free(line);
 		return rc;

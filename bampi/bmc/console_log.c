@@ -16,9 +16,10 @@
 #define MERGE_MS    1000
 #define SIZE_OFFSET 2 /* of the size in a head */
 
-static const char *const suffixes[] = {"old", "log"}; /* in the order of time */
+static const char *const bmc_console_log_suffixes[] = {"old", "log"}; /* in the order of time */
 
-static int path_of(const char *folder, int64_t id, const char *suffix, char ret[PATH_MAX])
+static int bmc_console_log_path_of(const char *folder, int64_t id, const char *suffix,
+				   char ret[PATH_MAX])
 {
 	return text_format(ret, PATH_MAX, "%s/%lld.%s", folder, (long long)id, suffix)
 		       ? 0
@@ -26,11 +27,11 @@ static int path_of(const char *folder, int64_t id, const char *suffix, char ret[
 }
 
 /* 0 and nothing when there is no such file. */
-static int read_part(const char *folder, int64_t id, const char *suffix, char **ret,
-		     size_t *ret_size)
+static int bmc_console_log_read_part(const char *folder, int64_t id, const char *suffix, char **ret,
+				     size_t *ret_size)
 {
 	char path[PATH_MAX];
-	int rc = path_of(folder, id, suffix, path);
+	int rc = bmc_console_log_path_of(folder, id, suffix, path);
 
 	*ret = NULL;
 	*ret_size = 0;
@@ -48,7 +49,7 @@ static int make_whole(const char *folder, int64_t id, int fd)
 	struct console_log_record record;
 	struct wire_reader reader;
 	size_t size;
-	int rc = read_part(folder, id, "log", &bytes, &size);
+	int rc = bmc_console_log_read_part(folder, id, "log", &bytes, &size);
 
 	if (rc)
 		return rc;
@@ -63,7 +64,7 @@ static int make_whole(const char *folder, int64_t id, int fd)
 static int open_log(struct console_log *log, const char *folder, int *ret)
 {
 	char path[PATH_MAX];
-	int rc = path_of(folder, log->id, "log", path);
+	int rc = bmc_console_log_path_of(folder, log->id, "log", path);
 	int fd;
 
 	if (rc)
@@ -89,20 +90,20 @@ static int open_log(struct console_log *log, const char *folder, int *ret)
 	return 0;
 }
 
-static int rotate(const struct console_log *log, const char *folder)
+static int bmc_console_log_rotate(const struct console_log *log, const char *folder)
 {
 	char from[PATH_MAX];
 	char to[PATH_MAX];
-	int rc = path_of(folder, log->id, "log", from);
+	int rc = bmc_console_log_path_of(folder, log->id, "log", from);
 
 	if (rc == 0)
-		rc = path_of(folder, log->id, "old", to);
+		rc = bmc_console_log_path_of(folder, log->id, "old", to);
 	if (rc == 0 && rename(from, to) < 0)
 		rc = -errno;
 	return rc;
 }
 
-static int put(int fd, const void *bytes, size_t size, off_t at)
+static int bmc_console_log_put(int fd, const void *bytes, size_t size, off_t at)
 {
 	ssize_t written = pwrite(fd, bytes, size, at);
 
@@ -112,25 +113,26 @@ static int put(int fd, const void *bytes, size_t size, off_t at)
 }
 
 /* Bytes first, then the size that makes them count. */
-static int merge(struct console_log *log, int fd, const struct console_log_record *record,
-		 off_t end)
+static int bmc_console_log_merge(struct console_log *log, int fd,
+				 const struct console_log_record *record, off_t end)
 {
 	size_t size = log->last_size + record->size;
 	const uint8_t head[] = {(uint8_t)(size >> 8), (uint8_t)size};
-	int rc = put(fd, record->bytes, record->size, end);
+	int rc = bmc_console_log_put(fd, record->bytes, record->size, end);
 
 	if (rc == 0)
-		rc = put(fd, head, sizeof(head), (off_t)log->last_at + SIZE_OFFSET);
+		rc = bmc_console_log_put(fd, head, sizeof(head), (off_t)log->last_at + SIZE_OFFSET);
 	if (rc == 0)
 		log->last_size = size;
 	return rc;
 }
 
-static int add(struct console_log *log, int fd, const struct console_log_record *record, off_t end)
+static int bmc_console_log_add(struct console_log *log, int fd,
+			       const struct console_log_record *record, off_t end)
 {
 	char bytes[CONSOLE_LOG_HEAD + CONSOLE_LOG_BYTES_MAX];
 	size_t size = console_log_write(record, bytes, sizeof(bytes));
-	int rc = size > 0 ? put(fd, bytes, size, end) : -EMSGSIZE;
+	int rc = size > 0 ? bmc_console_log_put(fd, bytes, size, end) : -EMSGSIZE;
 
 	log->last_at = end;
 	log->last_ms = record->at_ms;
@@ -138,7 +140,8 @@ static int add(struct console_log *log, int fd, const struct console_log_record 
 	return rc;
 }
 
-static bool fits(const struct console_log *log, const struct console_log_record *record, off_t end)
+static bool bmc_console_log_fits(const struct console_log *log,
+				 const struct console_log_record *record, off_t end)
 {
 	return record->kind == CONSOLE_LOG_OUTPUT && log->last_size > 0 &&
 	       record->at_ms - log->last_ms < MERGE_MS &&
@@ -156,7 +159,8 @@ static int append_one(struct console_log *log, const char *folder,
 	if (rc)
 		return rc;
 	end = lseek(fd, 0, SEEK_END);
-	rc = fits(log, record, end) ? merge(log, fd, record, end) : add(log, fd, record, end);
+	rc = bmc_console_log_fits(log, record, end) ? bmc_console_log_merge(log, fd, record, end)
+						    : bmc_console_log_add(log, fd, record, end);
 	if (rc) { /* half a record may stand there */
 		log->whole = false;
 		log->last_size = 0;
@@ -165,7 +169,7 @@ static int append_one(struct console_log *log, const char *folder,
 	(void)close(fd);
 	if (rc == 0 && end >= FILE_FULL) {
 		log->last_size = 0;
-		rc = rotate(log, folder);
+		rc = bmc_console_log_rotate(log, folder);
 	}
 	return rc;
 }
@@ -191,8 +195,8 @@ void console_log_remove(const char *folder, int64_t id)
 {
 	char path[PATH_MAX];
 
-	for (size_t i = 0; i < COUNT_OF(suffixes); i++)
-		if (path_of(folder, id, suffixes[i], path) == 0)
+	for (size_t i = 0; i < COUNT_OF(bmc_console_log_suffixes); i++)
+		if (bmc_console_log_path_of(folder, id, bmc_console_log_suffixes[i], path) == 0)
 			(void)unlink(path);
 }
 
@@ -237,10 +241,10 @@ int console_log_each(const char *folder, int64_t id, console_log_fn fn, void *co
 	size_t newer_size = 0;
 	size_t total;
 	size_t skip;
-	int rc = read_part(folder, id, "old", &older, &older_size);
+	int rc = bmc_console_log_read_part(folder, id, "old", &older, &older_size);
 
 	if (rc == 0)
-		rc = read_part(folder, id, "log", &newer, &newer_size);
+		rc = bmc_console_log_read_part(folder, id, "log", &newer, &newer_size);
 	if (rc)
 		return rc;
 	total = output_size(older ? older : "", older_size) +

@@ -13,7 +13,7 @@ void console_ring_done(struct console_ring *ring)
 }
 
 /* Only one that never came round: then each byte stays where it is. */
-static void grow(struct console_ring *ring, size_t more)
+static void console_ring_grow(struct console_ring *ring, size_t more)
 {
 	size_t room = ring->room ? ring->room : ROOM_FIRST;
 	char *bytes;
@@ -33,7 +33,7 @@ void console_ring_add(struct console_ring *ring, const void *bytes, size_t size)
 
 	if (ring->room < CONSOLE_RING_SIZE && ring->total <= ring->room &&
 	    size > ring->room - ring->total)
-		grow(ring, size);
+		console_ring_grow(ring, size);
 	if (size > ring->room) {
 		ring->total += size - ring->room;
 		at += size - ring->room;
@@ -80,7 +80,7 @@ size_t console_ring_copy(const struct console_ring *ring, uint64_t since, char *
 /* Where we are in an escape sequence (ECMA-48). */
 enum escape { ESCAPE_NONE, ESCAPE_STARTED, ESCAPE_CONTROL, ESCAPE_STRING, ESCAPE_STRING_END };
 
-struct line {
+struct console_ring_line {
 	char text[CONSOLE_TAIL_LINE_MAX + 1];
 	size_t length;
 };
@@ -88,8 +88,8 @@ struct line {
 struct tail {
 	enum escape escape;
 	bool returned; /* the last byte was a carriage return */
-	struct line now;
-	struct line lines[CONSOLE_TAIL_LINES_MAX]; /* a ring of the latest */
+	struct console_ring_line now;
+	struct console_ring_line lines[CONSOLE_TAIL_LINES_MAX]; /* a ring of the latest */
 	size_t count;
 	unsigned limit;
 };
@@ -146,7 +146,7 @@ static bool in_escape(struct tail *tail, unsigned char byte)
 
 static void add_byte(struct tail *tail, unsigned char byte)
 {
-	struct line *line = &tail->now;
+	struct console_ring_line *line = &tail->now;
 
 	if (in_escape(tail, byte))
 		return;

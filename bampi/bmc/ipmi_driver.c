@@ -18,7 +18,8 @@ int ipmi_driver_setup(void)
 	return ipmi_rmcpplus_init() < 0 ? -EIO : 0;
 }
 
-static int malformed(const struct ipmi_session *session, const char *what, struct problem *problem)
+static int ipmi_driver_malformed(const struct ipmi_session *session, const char *what,
+				 struct problem *problem)
 {
 	return problem_set(problem, E_PROTOCOL, "node %s: the BMC's answer to %s is malformed",
 			   session->endpoint.node, what);
@@ -39,13 +40,13 @@ static int run_power_status(struct ipmi_session *session, const struct bmc_reque
 	if (rc)
 		return rc;
 	if (ipmi_power_status_answer(data, size, &on))
-		return malformed(session, what, problem);
+		return ipmi_driver_malformed(session, what, problem);
 	*ret = (struct bmc_result){.op = request->op, .power.on = on};
 	return 0;
 }
 
-static int run_power(struct ipmi_session *session, const struct bmc_request *request,
-		     struct bmc_result *ret, struct problem *problem)
+static int ipmi_driver_run_power(struct ipmi_session *session, const struct bmc_request *request,
+				 struct bmc_result *ret, struct problem *problem)
 {
 	const char *what = bmc_op_text(request->op);
 	struct ipmi_frame frame;
@@ -66,8 +67,8 @@ static int run_power(struct ipmi_session *session, const struct bmc_request *req
 	return 0;
 }
 
-static int run_boot_get(struct ipmi_session *session, const struct bmc_request *request,
-			struct bmc_result *ret, struct problem *problem)
+static int ipmi_driver_run_boot_get(struct ipmi_session *session, const struct bmc_request *request,
+				    struct bmc_result *ret, struct problem *problem)
 {
 	struct ipmi_frame frame = ipmi_boot_get_request();
 	const char *what = bmc_op_text(request->op);
@@ -79,13 +80,13 @@ static int run_boot_get(struct ipmi_session *session, const struct bmc_request *
 	if (rc)
 		return rc;
 	if (ipmi_boot_get_answer(data, size, &result.boot.flags, &result.boot.valid))
-		return malformed(session, what, problem);
+		return ipmi_driver_malformed(session, what, problem);
 	*ret = result;
 	return 0;
 }
 
-static int run_boot_set(struct ipmi_session *session, const struct bmc_request *request,
-			struct bmc_result *ret, struct problem *problem)
+static int ipmi_driver_run_boot_set(struct ipmi_session *session, const struct bmc_request *request,
+				    struct bmc_result *ret, struct problem *problem)
 {
 	uint8_t data[IPMI_WIRE_SIZE];
 	size_t size;
@@ -133,7 +134,7 @@ static int run_info(struct ipmi_session *session, const struct bmc_request *requ
 	if (rc)
 		return rc;
 	if (ipmi_device_id_answer(data, size, &result))
-		return malformed(session, bmc_op_text(request->op), problem);
+		return ipmi_driver_malformed(session, bmc_op_text(request->op), problem);
 	frame = ipmi_guid_request();
 	/* Optional in IPMI: a BMC without a GUID is no failure. */
 	if (ipmi_exchange(session, "GUID", &frame, data, &size, &no_guid) == 0 &&
@@ -159,7 +160,7 @@ static int run_raw(struct ipmi_session *session, const struct bmc_request *reque
 		return ipmi_session_failed(session, "raw", problem);
 	session->used_ms = clock_monotonic_ms();
 	if (size < 2)
-		return malformed(session, "raw", problem);
+		return ipmi_driver_malformed(session, "raw", problem);
 	result.raw.completion = data[1];
 	result.raw.size = (uint8_t)(size - 2);
 	memcpy(result.raw.bytes, data + 2, result.raw.size);
@@ -205,13 +206,13 @@ static int blocking_run(void *state, const struct bmc_request *request, int64_t 
 	static int (*const runs[BMC_OP_COUNT])(struct ipmi_session *, const struct bmc_request *,
 					       struct bmc_result *, struct problem *) = {
 		[BMC_POWER_STATUS] = run_power_status,
-		[BMC_POWER_ON] = run_power,
-		[BMC_POWER_OFF] = run_power,
-		[BMC_POWER_CYCLE] = run_power,
-		[BMC_POWER_RESET] = run_power,
-		[BMC_POWER_SOFT] = run_power,
-		[BMC_BOOT_GET] = run_boot_get,
-		[BMC_BOOT_SET] = run_boot_set,
+		[BMC_POWER_ON] = ipmi_driver_run_power,
+		[BMC_POWER_OFF] = ipmi_driver_run_power,
+		[BMC_POWER_CYCLE] = ipmi_driver_run_power,
+		[BMC_POWER_RESET] = ipmi_driver_run_power,
+		[BMC_POWER_SOFT] = ipmi_driver_run_power,
+		[BMC_BOOT_GET] = ipmi_driver_run_boot_get,
+		[BMC_BOOT_SET] = ipmi_driver_run_boot_set,
 		[BMC_IDENTIFY] = run_identify,
 		[BMC_INFO] = run_info,
 		[BMC_SENSORS] = run_sensors,
@@ -264,7 +265,7 @@ struct ipmi_bmc {
 	void *context;
 };
 
-static void driver_close(void *state)
+static void ipmi_driver_close(void *state)
 {
 	struct ipmi_bmc *bmc = state;
 
@@ -292,8 +293,8 @@ static int blocking_new(const struct bmc_endpoint *endpoint, const struct bmc_ho
 	return rc;
 }
 
-static int driver_open(const struct bmc_endpoint *endpoint, const struct bmc_host *host,
-		       void **ret_session, struct problem *problem)
+static int ipmi_driver_open(const struct bmc_endpoint *endpoint, const struct bmc_host *host,
+			    void **ret_session, struct problem *problem)
 {
 	struct ipmi_bmc *bmc = calloc(1, sizeof(*bmc));
 	int rc = 0;
@@ -306,14 +307,14 @@ static int driver_open(const struct bmc_endpoint *endpoint, const struct bmc_hos
 	if (rc == 0 && blocking_new(endpoint, host, bmc) != 0)
 		rc = ipmi_no_memory(problem);
 	if (rc) {
-		driver_close(bmc);
+		ipmi_driver_close(bmc);
 		return rc;
 	}
 	*ret_session = bmc;
 	return 0;
 }
 
-static bool driver_blocks(void *state, const struct bmc_request *request)
+static bool ipmi_driver_blocks(void *state, const struct bmc_request *request)
 {
 	struct ipmi_bmc *bmc = state;
 
@@ -386,13 +387,13 @@ static void call_answered(void *context, const struct rmcp_message *answer,
 		call_end(bmc, rc, rc ? &problem : NULL);
 }
 
-static int driver_start(void *state, const struct bmc_request *request, int64_t deadline_ms,
-			bmc_call_fn fn, void *context)
+static int ipmi_driver_start(void *state, const struct bmc_request *request, int64_t deadline_ms,
+			     bmc_call_fn fn, void *context)
 {
 	struct ipmi_bmc *bmc = state;
 	struct problem problem = {0};
 
-	if (driver_blocks(bmc, request))
+	if (ipmi_driver_blocks(bmc, request))
 		return bmc_blocking_start(bmc->blocking, request, deadline_ms, fn, context);
 	rmcp_call_begin(&bmc->call, &bmc->known, request);
 	bmc->deadline_ms = deadline_ms;
@@ -401,7 +402,7 @@ static int driver_start(void *state, const struct bmc_request *request, int64_t 
 	return call_step(bmc, &problem);
 }
 
-static bool driver_cancel(void *state)
+static bool ipmi_driver_cancel(void *state)
 {
 	struct ipmi_bmc *bmc = state;
 
@@ -415,9 +416,9 @@ static bool driver_cancel(void *state)
 
 const struct bmc_driver ipmi_driver = {
 	.name = "ipmi",
-	.open = driver_open,
-	.blocks = driver_blocks,
-	.start = driver_start,
-	.cancel = driver_cancel,
-	.close = driver_close,
+	.open = ipmi_driver_open,
+	.blocks = ipmi_driver_blocks,
+	.start = ipmi_driver_start,
+	.cancel = ipmi_driver_cancel,
+	.close = ipmi_driver_close,
 };

@@ -113,8 +113,8 @@ static bool sensor_parse(ipmi_sdr_ctx_t sdr, const uint8_t *record, unsigned siz
 }
 
 /* The repository's stamps; a BMC that has none gives zeros. */
-static int sdr_info(struct ipmi_session *session, struct ipmi_sdr_info *ret,
-		    struct problem *problem)
+static int ipmi_records_sdr_info(struct ipmi_session *session, struct ipmi_sdr_info *ret,
+				 struct problem *problem)
 {
 	struct ipmi_frame frame = ipmi_sdr_info_request();
 	struct problem refused = {0};
@@ -138,7 +138,7 @@ static int table_read(struct ipmi_session *session, struct problem *problem)
 	struct ipmi_sdr_info info;
 	uint16_t count = 0;
 	int more;
-	int rc = sdr_info(session, &info, problem);
+	int rc = ipmi_records_sdr_info(session, &info, problem);
 
 	if (rc == 0)
 		rc = sdr_open(session, &sdr, problem);
@@ -233,7 +233,7 @@ static int sel_open(struct ipmi_session *session, ipmi_sdr_ctx_t *ret_sdr, ipmi_
 	return *ret ? 0 : ipmi_no_memory(problem);
 }
 
-static bool same_mark(const struct bmc_sel_mark *a, const struct bmc_sel_mark *b)
+static bool ipmi_records_same_mark(const struct bmc_sel_mark *a, const struct bmc_sel_mark *b)
 {
 	return a->known && b->known && a->id == b->id && a->stamp == b->stamp;
 }
@@ -271,7 +271,7 @@ static int sel_read(struct ipmi_session *session, const struct bmc_sel_mark *aft
 			ipmi_sel_entry(sel, NULL, row);
 			*mark = (struct bmc_sel_mark){.known = true, .id = row->id};
 			(void)ipmi_sel_parse_read_timestamp(sel, NULL, 0, &mark->stamp);
-			if (same_mark(mark, after)) {
+			if (ipmi_records_same_mark(mark, after)) {
 				result.sel.count = 0;
 				result.sel.restarted = false;
 			}
@@ -326,8 +326,8 @@ struct fru_pass {
 	size_t count;
 };
 
-static void add_row(struct fru_pass *pass, uint8_t device, uint8_t language, const char *area,
-		    const char *key, const ipmi_fru_field_t *field)
+static void ipmi_records_add_row(struct fru_pass *pass, uint8_t device, uint8_t language,
+				 const char *area, const char *key, const ipmi_fru_field_t *field)
 {
 	struct bmc_fru *row = &pass->rows[pass->count];
 	char value[IPMI_FRU_AREA_STRING_MAX + 1] = "";
@@ -355,8 +355,10 @@ static void chassis_rows(struct fru_pass *pass, uint8_t device, const uint8_t *d
 
 	if (ipmi_fru_chassis_info_area(pass->fru, data, size, &type, &part, &serial, NULL, 0) < 0)
 		return;
-	add_row(pass, device, IPMI_FRU_LANGUAGE_CODE_ENGLISH, "chassis", "part_number", &part);
-	add_row(pass, device, IPMI_FRU_LANGUAGE_CODE_ENGLISH, "chassis", "serial", &serial);
+	ipmi_records_add_row(pass, device, IPMI_FRU_LANGUAGE_CODE_ENGLISH, "chassis", "part_number",
+			     &part);
+	ipmi_records_add_row(pass, device, IPMI_FRU_LANGUAGE_CODE_ENGLISH, "chassis", "serial",
+			     &serial);
 }
 
 static void board_rows(struct fru_pass *pass, uint8_t device, const uint8_t *data, unsigned size)
@@ -370,7 +372,7 @@ static void board_rows(struct fru_pass *pass, uint8_t device, const uint8_t *dat
 				     &fields[1], &fields[2], &fields[3], NULL, NULL, 0) < 0)
 		return;
 	for (size_t i = 0; i < COUNT_OF(keys); i++)
-		add_row(pass, device, language, "board", keys[i], &fields[i]);
+		ipmi_records_add_row(pass, device, language, "board", keys[i], &fields[i]);
 }
 
 static void product_rows(struct fru_pass *pass, uint8_t device, const uint8_t *data, unsigned size)
@@ -385,7 +387,7 @@ static void product_rows(struct fru_pass *pass, uint8_t device, const uint8_t *d
 				       0) < 0)
 		return;
 	for (size_t i = 0; i < COUNT_OF(keys); i++)
-		add_row(pass, device, language, "product", keys[i], &fields[i]);
+		ipmi_records_add_row(pass, device, language, "product", keys[i], &fields[i]);
 }
 
 static void read_areas(struct fru_pass *pass, uint8_t device, uint8_t *area)

@@ -6,7 +6,7 @@
 
 #include "common/base/text.h"
 
-static const char *state_text(unsigned state)
+static const char *ipmi_sensors_state_text(unsigned state)
 {
 	static const char *const words[] = {
 		[IPMI_INTERPRET_STATE_NOMINAL] = "nominal",
@@ -41,7 +41,7 @@ static void sensor_row(ipmi_interpret_ctx_t interpret, const struct ipmi_sensor 
 	if (reading->readable && ipmi_interpret_sensor(interpret, sensor->reading_type,
 						       sensor->type, reading->events, &state) < 0)
 		state = IPMI_INTERPRET_STATE_UNKNOWN;
-	(void)text_copy(ret->state, sizeof(ret->state), state_text(state));
+	(void)text_copy(ret->state, sizeof(ret->state), ipmi_sensors_state_text(state));
 }
 
 int ipmi_sensors_result(const struct ipmi_sensor_table *table, const struct ipmi_reading readings[],

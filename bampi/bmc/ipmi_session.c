@@ -12,14 +12,14 @@
 /* FreeIPMI numbers each retransmission anew and then drops the answer to the one before: a BMC that
  * takes longer than RETRANSMIT_MS for an answer is never heard, and executes everything several
  * times. Packets are lost far more rarely than BMCs are slow. */
-enum { IPMI_PORT = 623, TIMEOUT_MS = 10000, RETRANSMIT_MS = 4000, LEFT_MIN_MS = 500 };
+enum { IPMI_PORT = 623, TIMEOUT_MS = 10000, IPMI_SESSION_RETRANSMIT_MS = 4000, LEFT_MIN_MS = 500 };
 
 int ipmi_no_memory(struct problem *problem)
 {
 	return problem_set(problem, -ENOMEM, "no memory for the answer of a BMC");
 }
 
-static unsigned port(const struct bmc_endpoint *endpoint)
+static unsigned ipmi_session_port(const struct bmc_endpoint *endpoint)
 {
 	return endpoint->port ? endpoint->port : IPMI_PORT;
 }
@@ -31,7 +31,8 @@ static uint32_t timeout_ms(const struct bmc_endpoint *endpoint)
 
 static uint32_t retransmit_ms(const struct bmc_endpoint *endpoint)
 {
-	uint32_t wanted = endpoint->retransmit_ms ? endpoint->retransmit_ms : RETRANSMIT_MS;
+	uint32_t wanted =
+		endpoint->retransmit_ms ? endpoint->retransmit_ms : IPMI_SESSION_RETRANSMIT_MS;
 
 	return wanted < timeout_ms(endpoint) ? wanted : timeout_ms(endpoint) / 2;
 }
@@ -101,7 +102,7 @@ int ipmi_session_open(struct ipmi_session *session, struct problem *problem)
 		again_ms = within_ms / 2;
 
 	(void)text_format(host, sizeof(host), ipv6 ? "[%s]:%u" : "%s:%u", endpoint->address,
-			  port(endpoint));
+			  ipmi_session_port(endpoint));
 	session->context = ipmi_ctx_create();
 	if (!session->context)
 		return ipmi_no_memory(problem);
@@ -124,7 +125,7 @@ int ipmi_session_failed(struct ipmi_session *session, const char *what, struct p
 
 	problem_set(problem, row->code, "node %s: the BMC %s", endpoint->node, row->message);
 	problem_detail(problem, "%s at %s port %u, user '%s', cipher suite %u: %s", what,
-		       endpoint->address, port(endpoint), endpoint->username,
+		       endpoint->address, ipmi_session_port(endpoint), endpoint->username,
 		       (unsigned)endpoint->cipher_suite, ipmi_ctx_strerror(theirs));
 	if (row->hint)
 		problem_hint(problem, "%s", row->hint);

@@ -70,7 +70,7 @@ int ipmi_completion_error(uint8_t code, const char **ret_text)
 }
 
 /* The data after command and completion code. */
-static struct wire_reader answer(const void *data, size_t size, uint8_t command)
+static struct wire_reader ipmi_wire_answer(const void *data, size_t size, uint8_t command)
 {
 	struct wire_reader reader = wire_reader(data, size);
 
@@ -79,15 +79,16 @@ static struct wire_reader answer(const void *data, size_t size, uint8_t command)
 	return reader;
 }
 
-static struct ipmi_frame frame(uint8_t netfn, const void *bytes, size_t size)
+static struct ipmi_frame ipmi_wire_frame(uint8_t netfn, const void *bytes, size_t size)
 {
 	struct ipmi_frame frame = {.netfn = netfn, .size = (uint8_t)size};
 
 	memcpy(frame.bytes, bytes, size);
 	return frame;
 }
-#define FRAME(netfn, ...) \
-	frame((netfn), (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+#define FRAME(netfn, ...)                                        \
+	ipmi_wire_frame((netfn), (const uint8_t[]){__VA_ARGS__}, \
+			sizeof((const uint8_t[]){__VA_ARGS__}))
 
 /* --- chassis --- */
 
@@ -98,7 +99,7 @@ struct ipmi_frame ipmi_power_status_request(void)
 
 int ipmi_power_status_answer(const void *data, size_t size, bool *ret_on)
 {
-	struct wire_reader reader = answer(data, size, CHASSIS_GET_STATUS);
+	struct wire_reader reader = ipmi_wire_answer(data, size, CHASSIS_GET_STATUS);
 	bool on = wire_u8(&reader) & 1;
 
 	if (reader.bad)
@@ -181,7 +182,7 @@ struct ipmi_frame ipmi_boot_get_request(void)
 
 int ipmi_boot_get_answer(const void *data, size_t size, struct bmc_boot *ret, bool *ret_valid)
 {
-	struct wire_reader reader = answer(data, size, CHASSIS_GET_BOOT_OPTIONS);
+	struct wire_reader reader = ipmi_wire_answer(data, size, CHASSIS_GET_BOOT_OPTIONS);
 	uint8_t parameter;
 	uint8_t flags;
 	uint8_t device;
@@ -211,7 +212,7 @@ struct ipmi_frame ipmi_device_id_request(void)
 	return FRAME(IPMI_NETFN_APP, APP_GET_DEVICE_ID);
 }
 
-static uint32_t little(struct wire_reader *reader, unsigned bytes)
+static uint32_t ipmi_wire_little(struct wire_reader *reader, unsigned bytes)
 {
 	uint32_t value = 0;
 
@@ -221,7 +222,7 @@ static uint32_t little(struct wire_reader *reader, unsigned bytes)
 }
 
 /* Two BCD digits; anything else as the plain number it is. */
-static uint8_t bcd(uint8_t byte)
+static uint8_t ipmi_wire_bcd(uint8_t byte)
 {
 	unsigned high = byte >> 4;
 	unsigned low = byte & 0x0fU;
@@ -231,20 +232,20 @@ static uint8_t bcd(uint8_t byte)
 
 int ipmi_device_id_answer(const void *data, size_t size, struct bmc_result *ret)
 {
-	struct wire_reader reader = answer(data, size, APP_GET_DEVICE_ID);
+	struct wire_reader reader = ipmi_wire_answer(data, size, APP_GET_DEVICE_ID);
 	struct bmc_result result = {.op = BMC_INFO};
 	uint8_t version;
 
 	(void)wire_u8(&reader); /* device id */
 	(void)wire_u8(&reader); /* device revision */
 	result.info.firmware_major = wire_u8(&reader) & 0x7f;
-	result.info.firmware_minor = bcd(wire_u8(&reader));
+	result.info.firmware_minor = ipmi_wire_bcd(wire_u8(&reader));
 	version = wire_u8(&reader); /* BCD, low nibble first: 02h is 2.0, 51h is 1.5 */
 	result.info.ipmi_major = version & 0x0f;
 	result.info.ipmi_minor = version >> 4;
 	(void)wire_u8(&reader); /* additional device support */
-	result.info.manufacturer = little(&reader, 3) & 0xfffff;
-	result.info.product = (uint16_t)little(&reader, 2);
+	result.info.manufacturer = ipmi_wire_little(&reader, 3) & 0xfffff;
+	result.info.product = (uint16_t)ipmi_wire_little(&reader, 2);
 	if (reader.bad)
 		return E_PROTOCOL;
 	*ret = result;
@@ -258,7 +259,7 @@ struct ipmi_frame ipmi_guid_request(void)
 
 int ipmi_guid_answer(const void *data, size_t size, char ret[37])
 {
-	struct wire_reader reader = answer(data, size, APP_GET_SYSTEM_GUID);
+	struct wire_reader reader = ipmi_wire_answer(data, size, APP_GET_SYSTEM_GUID);
 	uint8_t guid[16] = {0};
 
 	wire_copy(&reader, guid, sizeof(guid));
@@ -282,14 +283,14 @@ struct ipmi_frame ipmi_sdr_info_request(void)
 
 int ipmi_sdr_info_answer(const void *data, size_t size, struct ipmi_sdr_info *ret)
 {
-	struct wire_reader reader = answer(data, size, STORAGE_GET_SDR_INFO);
+	struct wire_reader reader = ipmi_wire_answer(data, size, STORAGE_GET_SDR_INFO);
 	struct ipmi_sdr_info info = {0};
 
 	(void)wire_u8(&reader); /* version */
-	info.records = (uint16_t)little(&reader, 2);
-	(void)little(&reader, 2); /* free space */
-	info.added = little(&reader, 4);
-	info.erased = little(&reader, 4);
+	info.records = (uint16_t)ipmi_wire_little(&reader, 2);
+	(void)ipmi_wire_little(&reader, 2); /* free space */
+	info.added = ipmi_wire_little(&reader, 4);
+	info.erased = ipmi_wire_little(&reader, 4);
 	if (reader.bad)
 		return E_PROTOCOL;
 	*ret = info;
@@ -307,7 +308,7 @@ struct ipmi_frame ipmi_reading_request(uint8_t sensor, uint8_t lun)
 int ipmi_reading_answer(const void *data, size_t size, bool *ret_readable, uint8_t *ret_value,
 			uint16_t *ret_events)
 {
-	struct wire_reader reader = answer(data, size, SENSOR_GET_READING);
+	struct wire_reader reader = ipmi_wire_answer(data, size, SENSOR_GET_READING);
 	uint8_t value = wire_u8(&reader);
 	uint8_t flags = wire_u8(&reader); /* bit 5: no reading now, bit 6: it is scanned */
 	unsigned events = 0;
@@ -332,14 +333,14 @@ struct ipmi_frame ipmi_sel_info_request(void)
 
 int ipmi_sel_info_answer(const void *data, size_t size, struct ipmi_sel_info *ret)
 {
-	struct wire_reader reader = answer(data, size, STORAGE_GET_SEL_INFO);
+	struct wire_reader reader = ipmi_wire_answer(data, size, STORAGE_GET_SEL_INFO);
 	struct ipmi_sel_info info = {0};
 
 	(void)wire_u8(&reader); /* version */
-	info.entries = (uint16_t)little(&reader, 2);
-	(void)little(&reader, 2); /* free space */
-	info.added = little(&reader, 4);
-	info.erased = little(&reader, 4);
+	info.entries = (uint16_t)ipmi_wire_little(&reader, 2);
+	(void)ipmi_wire_little(&reader, 2); /* free space */
+	info.added = ipmi_wire_little(&reader, 4);
+	info.erased = ipmi_wire_little(&reader, 4);
 	if (reader.bad)
 		return E_PROTOCOL;
 	*ret = info;
@@ -356,8 +357,8 @@ struct ipmi_frame ipmi_sel_entry_request(uint16_t id)
 int ipmi_sel_entry_answer(const void *data, size_t size, uint8_t ret[IPMI_SEL_RECORD_SIZE],
 			  uint16_t *ret_next)
 {
-	struct wire_reader reader = answer(data, size, STORAGE_GET_SEL_ENTRY);
-	uint16_t next = (uint16_t)little(&reader, 2);
+	struct wire_reader reader = ipmi_wire_answer(data, size, STORAGE_GET_SEL_ENTRY);
+	uint16_t next = (uint16_t)ipmi_wire_little(&reader, 2);
 	uint8_t record[IPMI_SEL_RECORD_SIZE];
 
 	wire_copy(&reader, record, sizeof(record));
@@ -378,7 +379,7 @@ struct ipmi_frame ipmi_user_access_request(uint8_t user)
 int ipmi_user_access_answer(const void *data, size_t size, struct bmc_user *ret,
 			    uint8_t *ret_user_count)
 {
-	struct wire_reader reader = answer(data, size, APP_GET_USER_ACCESS);
+	struct wire_reader reader = ipmi_wire_answer(data, size, APP_GET_USER_ACCESS);
 	uint8_t count = wire_u8(&reader) & 0x3f;
 	uint8_t enabled =
 		wire_u8(&reader) >> 6; /* 0 = the BMC does not say, 1 = enabled, 2 = disabled */
@@ -401,7 +402,7 @@ struct ipmi_frame ipmi_user_name_request(uint8_t user)
 
 int ipmi_user_name_answer(const void *data, size_t size, char ret[17])
 {
-	struct wire_reader reader = answer(data, size, APP_GET_USER_NAME);
+	struct wire_reader reader = ipmi_wire_answer(data, size, APP_GET_USER_NAME);
 	char name[17] = {0};
 
 	wire_copy(&reader, name, 16);
@@ -422,7 +423,7 @@ struct ipmi_frame ipmi_user_set_access_request(uint8_t user, uint8_t privilege)
 		     user & 0x3f, privilege & 0x0f, 0);
 }
 
-static struct ipmi_frame padded(struct ipmi_frame frame, const char *text, size_t size)
+static struct ipmi_frame ipmi_wire_padded(struct ipmi_frame frame, const char *text, size_t size)
 {
 	size_t length = strnlen(text, size);
 
@@ -433,14 +434,15 @@ static struct ipmi_frame padded(struct ipmi_frame frame, const char *text, size_
 
 struct ipmi_frame ipmi_user_set_name_request(uint8_t user, const char *name)
 {
-	return padded(FRAME(IPMI_NETFN_APP, APP_SET_USER_NAME, user & 0x3f), name, 16);
+	return ipmi_wire_padded(FRAME(IPMI_NETFN_APP, APP_SET_USER_NAME, user & 0x3f), name, 16);
 }
 
 struct ipmi_frame ipmi_user_set_password_request(uint8_t user, const char *password)
 {
 	/* Bit 7: 20-byte password; operation 2: set. */
-	return padded(FRAME(IPMI_NETFN_APP, APP_SET_USER_PASSWORD, 0x80 | (user & 0x3f), 2),
-		      password, 20);
+	return ipmi_wire_padded(
+		FRAME(IPMI_NETFN_APP, APP_SET_USER_PASSWORD, 0x80 | (user & 0x3f), 2), password,
+		20);
 }
 
 struct ipmi_frame ipmi_user_enable_request(uint8_t user, bool enabled)
@@ -459,7 +461,7 @@ struct ipmi_frame ipmi_lan_get_request(enum ipmi_lan_parameter parameter)
 int ipmi_lan_get_answer(enum ipmi_lan_parameter parameter, const void *data, size_t size,
 			struct bmc_result *ret)
 {
-	struct wire_reader reader = answer(data, size, TRANSPORT_GET_LAN);
+	struct wire_reader reader = ipmi_wire_answer(data, size, TRANSPORT_GET_LAN);
 	struct bmc_result result = *ret;
 	uint32_t vlan;
 
@@ -471,7 +473,7 @@ int ipmi_lan_get_answer(enum ipmi_lan_parameter parameter, const void *data, siz
 	case IPMI_LAN_NETMASK: result.lan.netmask = wire_u32(&reader); break;
 	case IPMI_LAN_GATEWAY: result.lan.gateway = wire_u32(&reader); break;
 	case IPMI_LAN_VLAN:
-		vlan = little(&reader, 2);
+		vlan = ipmi_wire_little(&reader, 2);
 		result.lan.vlan = vlan & 0x8000 ? (uint16_t)(vlan & 0x0fff) : 0;
 		break;
 	}

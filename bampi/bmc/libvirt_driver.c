@@ -26,7 +26,7 @@ struct domain {
 
 /* --- what libvirt says --- */
 
-static int failed(struct domain *domain, const char *what, struct problem *problem)
+static int libvirt_driver_failed(struct domain *domain, const char *what, struct problem *problem)
 {
 	const virError *error = domain->library.last_error();
 	int code = error ? error->code : 0;
@@ -52,7 +52,7 @@ static int failed(struct domain *domain, const char *what, struct problem *probl
 	return rc;
 }
 
-static int connect_to(struct domain *domain, struct problem *problem)
+static int libvirt_driver_connect_to(struct domain *domain, struct problem *problem)
 {
 	const struct libvirt_library *lib = &domain->library;
 	int rc = domain->loaded ? 0 : libvirt_library_load(&domain->library, problem);
@@ -69,7 +69,7 @@ static int connect_to(struct domain *domain, struct problem *problem)
 	/* No callback for credentials: nothing may ask a person from in here. */
 	domain->connection = lib->open_auth(domain->uri, NULL, 0);
 	if (!domain->connection)
-		return failed(domain, "be reached", problem);
+		return libvirt_driver_failed(domain, "be reached", problem);
 	(void)lib->keep_alive(domain->connection, KEEP_ALIVE_S, KEEP_ALIVE_COUNT);
 	return 0;
 }
@@ -82,7 +82,7 @@ static int is_on(struct domain *domain, virDomainPtr found, bool *ret, struct pr
 	int reason = 0;
 
 	if (domain->library.state(found, &state, &reason, 0) != 0)
-		return failed(domain, "tell the power state", problem);
+		return libvirt_driver_failed(domain, "tell the power state", problem);
 	*ret = state != VIR_DOMAIN_SHUTOFF && state != VIR_DOMAIN_CRASHED &&
 	       state != VIR_DOMAIN_NOSTATE;
 	return 0;
@@ -97,7 +97,7 @@ static int boot_define(struct domain *domain, virDomainPtr found, enum bmc_boot_
 	virDomainPtr defined;
 
 	if (!xml)
-		return failed(domain, "show the domain", problem);
+		return libvirt_driver_failed(domain, "show the domain", problem);
 	if (libvirt_boot_read(xml, ret_before) != 0 ||
 	    libvirt_boot_write(xml, device, &changed) != 0)
 		return problem_set(problem, E_PROTOCOL,
@@ -105,13 +105,13 @@ static int boot_define(struct domain *domain, virDomainPtr found, enum bmc_boot_
 				   domain->endpoint.node);
 	defined = domain->library.define(domain->connection, changed.data);
 	if (!defined)
-		return failed(domain, "set the boot device", problem);
+		return libvirt_driver_failed(domain, "set the boot device", problem);
 	(void)domain->library.release(defined);
 	return 0;
 }
 
-static int run_power(struct domain *domain, virDomainPtr found, enum bmc_op op,
-		     struct problem *problem)
+static int libvirt_driver_run_power(struct domain *domain, virDomainPtr found, enum bmc_op op,
+				    struct problem *problem)
 {
 	enum bmc_boot_device ignored;
 	bool on = false;
@@ -135,7 +135,7 @@ static int run_power(struct domain *domain, virDomainPtr found, enum bmc_op op,
 		break;
 	}
 	if (rc)
-		return failed(domain, bmc_op_text(op), problem);
+		return libvirt_driver_failed(domain, bmc_op_text(op), problem);
 	if (domain->once && (op == BMC_POWER_ON || op == BMC_POWER_RESET)) {
 		domain->once = false; /* the running domain keeps what it was started with */
 		return boot_define(domain, found,
@@ -145,8 +145,8 @@ static int run_power(struct domain *domain, virDomainPtr found, enum bmc_op op,
 	return 0;
 }
 
-static int run_boot_set(struct domain *domain, virDomainPtr found, const struct bmc_boot *boot,
-			struct problem *problem)
+static int libvirt_driver_run_boot_set(struct domain *domain, virDomainPtr found,
+				       const struct bmc_boot *boot, struct problem *problem)
 {
 	enum bmc_boot_device wanted = boot->device == BMC_BOOT_PXE ? BMC_BOOT_PXE : BMC_BOOT_DISK;
 	enum bmc_boot_device before = BMC_BOOT_NONE;
@@ -166,14 +166,14 @@ static int run_boot_set(struct domain *domain, virDomainPtr found, const struct 
 }
 
 /* Only an override for the next start is one; what the domain always does is its order. */
-static int run_boot_get(struct domain *domain, virDomainPtr found, struct bmc_result *ret,
-			struct problem *problem)
+static int libvirt_driver_run_boot_get(struct domain *domain, virDomainPtr found,
+				       struct bmc_result *ret, struct problem *problem)
 {
 	CLEANUP(freep) char *xml = domain->library.xml(found, VIR_DOMAIN_XML_INACTIVE);
 	enum bmc_boot_device device;
 
 	if (!xml)
-		return failed(domain, "show the domain", problem);
+		return libvirt_driver_failed(domain, "show the domain", problem);
 	if (libvirt_boot_read(xml, &device) != 0)
 		return problem_set(problem, E_PROTOCOL,
 				   "node %s: libvirt's description of the domain is not understood",
@@ -193,12 +193,13 @@ static int run_found(struct domain *domain, virDomainPtr found, const struct bmc
 	case BMC_POWER_ON:
 	case BMC_POWER_OFF:
 	case BMC_POWER_RESET:
-	case BMC_POWER_SOFT: return run_power(domain, found, request->op, problem);
-	case BMC_BOOT_GET: return run_boot_get(domain, found, ret, problem);
-	case BMC_BOOT_SET: return run_boot_set(domain, found, &request->boot, problem);
+	case BMC_POWER_SOFT: return libvirt_driver_run_power(domain, found, request->op, problem);
+	case BMC_BOOT_GET: return libvirt_driver_run_boot_get(domain, found, ret, problem);
+	case BMC_BOOT_SET:
+		return libvirt_driver_run_boot_set(domain, found, &request->boot, problem);
 	case BMC_INFO:
 		if (domain->library.uuid(found, ret->info.guid) != 0)
-			return failed(domain, "tell the UUID", problem);
+			return libvirt_driver_failed(domain, "tell the UUID", problem);
 		return 0;
 	default: break;
 	}
@@ -212,14 +213,14 @@ static int domain_run(void *state, const struct bmc_request *request, int64_t de
 	struct domain *domain = state;
 	struct bmc_result result = {.op = request->op};
 	virDomainPtr found;
-	int rc = connect_to(domain, problem);
+	int rc = libvirt_driver_connect_to(domain, problem);
 
 	(void)deadline_ms; /* libvirt has none but its keep-alive */
 	if (rc)
 		return rc;
 	found = domain->library.find(domain->connection, domain->name);
 	if (!found)
-		return failed(domain, "find the domain", problem);
+		return libvirt_driver_failed(domain, "find the domain", problem);
 	rc = run_found(domain, found, request, &result, problem);
 	(void)domain->library.release(found);
 	if (rc == 0)
@@ -239,10 +240,11 @@ static void domain_close(void *state)
 
 /* --- the face --- */
 
-static const struct bmc_blocking_face face = {.run = domain_run, .close = domain_close};
+static const struct bmc_blocking_face libvirt_driver_face = {.run = domain_run,
+							     .close = domain_close};
 
-static int driver_open(const struct bmc_endpoint *endpoint, const struct bmc_host *host,
-		       void **ret_session, struct problem *problem)
+static int libvirt_driver_open(const struct bmc_endpoint *endpoint, const struct bmc_host *host,
+			       void **ret_session, struct problem *problem)
 {
 	const char *fragment = strchr(endpoint->address, '#');
 	struct domain *domain = calloc(1, sizeof(*domain));
@@ -256,7 +258,7 @@ static int driver_open(const struct bmc_endpoint *endpoint, const struct bmc_hos
 	domain->uri[strcspn(domain->uri, "#")] = '\0';
 	(void)text_copy(domain->name, sizeof(domain->name),
 			fragment && fragment[1] ? fragment + 1 : endpoint->node);
-	if (bmc_blocking_new(host, &face, domain, &blocking) != 0) {
+	if (bmc_blocking_new(host, &libvirt_driver_face, domain, &blocking) != 0) {
 		domain_close(domain);
 		return problem_set(problem, -ENOMEM, "node %s: no memory for its domain",
 				   endpoint->node);
@@ -265,28 +267,28 @@ static int driver_open(const struct bmc_endpoint *endpoint, const struct bmc_hos
 	return 0;
 }
 
-static bool driver_blocks(void *session, const struct bmc_request *request)
+static bool libvirt_driver_blocks(void *session, const struct bmc_request *request)
 {
 	(void)session;
 	(void)request;
 	return true;
 }
 
-static int driver_start(void *session, const struct bmc_request *request, int64_t deadline_ms,
-			bmc_call_fn fn, void *context)
+static int libvirt_driver_start(void *session, const struct bmc_request *request,
+				int64_t deadline_ms, bmc_call_fn fn, void *context)
 {
 	return bmc_blocking_start(session, request, deadline_ms, fn, context);
 }
 
-static void driver_close(void *session)
+static void libvirt_driver_close(void *session)
 {
 	bmc_blocking_free(session);
 }
 
 const struct bmc_driver libvirt_driver = {
 	.name = "libvirt",
-	.open = driver_open,
-	.blocks = driver_blocks,
-	.start = driver_start,
-	.close = driver_close,
+	.open = libvirt_driver_open,
+	.blocks = libvirt_driver_blocks,
+	.start = libvirt_driver_start,
+	.close = libvirt_driver_close,
 };

@@ -11,7 +11,7 @@
 static const struct {
 	const char *name;
 	size_t at;
-} functions[] = {
+} libvirt_library_functions[] = {
 	{"virInitialize", FUNCTION(initialize)},
 	{"virConnectOpenAuth", FUNCTION(open_auth)},
 	{"virConnectClose", FUNCTION(close)},
@@ -39,12 +39,12 @@ static void be_silent(void *context, virErrorPtr error)
 }
 
 /* glibc keeps it per thread. */
-static const char *reason(void)
+static const char *libvirt_library_reason(void)
 {
 	return dlerror(); /* NOLINT(concurrency-mt-unsafe) */
 }
 
-static int absent(const char *why, struct problem *problem)
+static int libvirt_library_absent(const char *why, struct problem *problem)
 {
 	(void)problem_set(problem, E_UNSUPPORTED, "libvirt is not there");
 	problem_detail(problem, "%s", why ? why : "?");
@@ -63,18 +63,18 @@ int libvirt_library_load(struct libvirt_library *ret, struct problem *problem)
 	struct libvirt_library library = {0};
 	void *handle = dlopen("libvirt.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 
-	for (size_t i = 0; i < COUNT_OF(functions) && handle; i++) {
-		void *function = dlsym(handle, functions[i].name);
+	for (size_t i = 0; i < COUNT_OF(libvirt_library_functions) && handle; i++) {
+		void *function = dlsym(handle, libvirt_library_functions[i].name);
 
 		if (!function)
-			return absent(reason(), problem);
-		put_function(&library, functions[i].at, function);
+			return libvirt_library_absent(libvirt_library_reason(), problem);
+		put_function(&library, libvirt_library_functions[i].at, function);
 	}
 	if (!handle)
-		return absent(reason(), problem);
+		return libvirt_library_absent(libvirt_library_reason(), problem);
 	library.set_error_func(NULL, be_silent);
 	if (library.initialize() != 0)
-		return absent("virInitialize failed", problem);
+		return libvirt_library_absent("virInitialize failed", problem);
 	*ret = library;
 	return 0;
 }

@@ -9,8 +9,8 @@
 enum { PAGES_MAX = 32 };
 #define SESSIONS_PATH "/redfish/v1/SessionService/Sessions"
 
-static int odd(const struct redfish_client *client, enum redfish_stage stage, int code,
-	       const char *why, struct problem *problem)
+static int redfish_answer_odd(const struct redfish_client *client, enum redfish_stage stage,
+			      int code, const char *why, struct problem *problem)
 {
 	(void)problem_set(problem, code, "%s answers %s oddly", client->peer,
 			  redfish_stage_table[stage].what);
@@ -18,7 +18,8 @@ static int odd(const struct redfish_client *client, enum redfish_stage stage, in
 	return code;
 }
 
-static int lacks(const struct redfish_client *client, const char *what, struct problem *problem)
+static int redfish_answer_lacks(const struct redfish_client *client, const char *what,
+				struct problem *problem)
 {
 	return problem_set(problem, E_UNSUPPORTED, "%s has no %s", client->peer, what);
 }
@@ -92,7 +93,7 @@ static int take_chassis(struct redfish_client *client, const json_t *json)
 	return rc ? rc : redfish_fru_add(&call->result, "chassis", "part_number", chassis->part);
 }
 
-static int take_members(struct redfish_call *call, const json_t *json)
+static int redfish_answer_take_members(struct redfish_call *call, const json_t *json)
 {
 	call->member = 0;
 	return redfish_members_read(json, &call->members);
@@ -120,8 +121,8 @@ static int take_entries(struct redfish_call *call, const json_t *json, bool *ret
 	return rc;
 }
 
-static int take_row(struct redfish_call *call, const json_t *json, bool *ret_more,
-		    int (*add)(const json_t *, struct bmc_result *))
+static int redfish_answer_take_row(struct redfish_call *call, const json_t *json, bool *ret_more,
+				   int (*add)(const json_t *, struct bmc_result *))
 {
 	int rc = add(json, &call->result);
 
@@ -150,15 +151,19 @@ int redfish_answer(struct redfish_client *client, const json_t *json, const char
 	case REDFISH_CHASSIS: rc = take_chassis(client, json); break;
 	case REDFISH_THERMAL:
 	case REDFISH_POWER: rc = redfish_sensors_add(json, &call->result); break;
-	case REDFISH_SENSOR: rc = take_row(call, json, ret_more, redfish_sensors_add); break;
+	case REDFISH_SENSOR:
+		rc = redfish_answer_take_row(call, json, ret_more, redfish_sensors_add);
+		break;
 	case REDFISH_MANAGER: redfish_manager_read(json, &call->manager); break;
 	case REDFISH_SENSORS:
 	case REDFISH_LOGS:
-	case REDFISH_FIRMWARES: rc = take_members(call, json); break;
+	case REDFISH_FIRMWARES: rc = redfish_answer_take_members(call, json); break;
 	case REDFISH_LOG: take_log(call, json, ret_more); break;
 	case REDFISH_ENTRIES: rc = take_entries(call, json, ret_more); break;
 	case REDFISH_UPDATE: redfish_link_read(json, "FirmwareInventory", call->firmwares); break;
-	case REDFISH_FIRMWARE: rc = take_row(call, json, ret_more, redfish_firmware_add); break;
+	case REDFISH_FIRMWARE:
+		rc = redfish_answer_take_row(call, json, ret_more, redfish_firmware_add);
+		break;
 	case REDFISH_RESET:
 	case REDFISH_LED:
 	case REDFISH_CLEAR:
@@ -168,7 +173,9 @@ int redfish_answer(struct redfish_client *client, const json_t *json, const char
 	}
 	if (rc == -ENOMEM)
 		return problem_set(problem, rc, "%s: no memory", client->peer);
-	return rc ? odd(client, stage, E_PROTOCOL, "a member that we need is missing", problem) : 0;
+	return rc ? redfish_answer_odd(client, stage, E_PROTOCOL,
+				       "a member that we need is missing", problem)
+		  : 0;
 }
 
 /* --- what is known --- */
@@ -321,7 +328,7 @@ static int boot_result(struct redfish_client *client, struct problem *problem)
 	struct bmc_result *result = &client->call->result;
 
 	if (!system->boot_known)
-		return lacks(client, "boot override", problem);
+		return redfish_answer_lacks(client, "boot override", problem);
 	if (client->quirk->stale_boot && client->boot_set &&
 	    client->boot.device != system->boot.device)
 		return problem_set(problem, E_UNSUPPORTED, "%s may show the boot device of before",
@@ -377,14 +384,15 @@ int redfish_result(struct redfish_client *client, struct problem *problem)
 	case BMC_SEL_LIST:
 	case BMC_SEL_NEW:
 		if (!(call->done & 1U << REDFISH_ENTRIES))
-			return lacks(client, "event log", problem);
+			return redfish_answer_lacks(client, "event log", problem);
 		redfish_entries_sort(&call->result);
 		if (call->request.op == BMC_SEL_NEW)
 			redfish_entries_after(&call->result, &call->request.after);
 		break;
 	case BMC_SEL_CLEAR:
 		if (!(call->done & 1U << REDFISH_CLEAR))
-			return lacks(client, "event log that can be cleared", problem);
+			return redfish_answer_lacks(client, "event log that can be cleared",
+						    problem);
 		break;
 	case BMC_FRU:
 		if (fru_result(call) != 0)

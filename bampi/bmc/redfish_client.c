@@ -13,7 +13,7 @@
 
 enum { PORT_TLS = 443, PORT_PLAIN = 80, SMALL_ANSWER = 1 << 16 };
 
-static void advance(struct redfish_client *client);
+static void redfish_client_advance(struct redfish_client *client);
 
 /* --- sessions at the BMC --- */
 
@@ -32,8 +32,9 @@ static struct fetch_request request_to(const struct redfish_client *client, cons
 
 /* Ends `session` at the BMC with the token of `by`. Nobody waits for it: a session that the BMC has
  * forgotten is as good as ended. */
-static void session_end(struct redfish_client *client, struct redfish_session *session,
-			const struct redfish_session *by)
+static void redfish_client_session_end(struct redfish_client *client,
+				       struct redfish_session *session,
+				       const struct redfish_session *by)
 {
 	char url[sizeof(client->base) + REDFISH_PATH_SIZE] = "";
 	char token[sizeof(by->token) + 16];
@@ -53,9 +54,9 @@ static void session_end(struct redfish_client *client, struct redfish_session *s
 
 static void sessions_end(struct redfish_client *client)
 {
-	session_end(client, &client->stale,
-		    client->session.token[0] ? &client->session : &client->stale);
-	session_end(client, &client->session, &client->session);
+	redfish_client_session_end(client, &client->stale,
+				   client->session.token[0] ? &client->session : &client->stale);
+	redfish_client_session_end(client, &client->session, &client->session);
 }
 
 static void on_idle(void *context)
@@ -68,7 +69,7 @@ static void on_idle(void *context)
 
 /* --- the end of a call --- */
 
-static void call_free(struct redfish_client *client)
+static void redfish_client_call_free(struct redfish_client *client)
 {
 	struct redfish_call *call = client->call;
 
@@ -82,7 +83,8 @@ static void call_free(struct redfish_client *client)
 }
 
 /* The last thing that is done: fn may close the client. */
-static void finish(struct redfish_client *client, int rc, const struct problem *problem)
+static void redfish_client_finish(struct redfish_client *client, int rc,
+				  const struct problem *problem)
 {
 	struct redfish_call *call = client->call;
 	bmc_call_fn fn = call->fn;
@@ -97,12 +99,13 @@ static void finish(struct redfish_client *client, int rc, const struct problem *
 		why = client->notice;
 	if (rc == 0)
 		call->result = (struct bmc_result){0};
-	call_free(client);
+	redfish_client_call_free(client);
 	fn(context, rc, rc ? NULL : &result, rc || notice ? &why : NULL);
 }
 
-static void refuse(struct redfish_client *client, const struct redfish_decision *decision,
-		   int status, const struct redfish_error *error)
+static void redfish_client_refuse(struct redfish_client *client,
+				  const struct redfish_decision *decision, int status,
+				  const struct redfish_error *error)
 {
 	enum redfish_stage stage = *client->call->at;
 	struct problem problem = {0};
@@ -113,7 +116,7 @@ static void refuse(struct redfish_client *client, const struct redfish_decision 
 		       error->message);
 	if (decision->hint)
 		problem_hint(&problem, "%s", decision->hint);
-	finish(client, decision->rc, &problem);
+	redfish_client_finish(client, decision->rc, &problem);
 }
 
 /* --- answers --- */
@@ -146,11 +149,12 @@ static void stage_over(struct redfish_client *client)
 	call->done |= 1U << *call->at;
 	call->tries = 0;
 	call->at++;
-	advance(client);
+	redfish_client_advance(client);
 }
 
-static struct redfish_decision judge(const struct redfish_client *client, int status,
-				     const struct redfish_error *error, int64_t retry_s)
+static struct redfish_decision redfish_client_judge(const struct redfish_client *client, int status,
+						    const struct redfish_error *error,
+						    int64_t retry_s)
 {
 	const struct redfish_call *call = client->call;
 	struct redfish_refusal refusal = {
@@ -177,8 +181,9 @@ static struct redfish_decision judge(const struct redfish_client *client, int st
 	return decision;
 }
 
-static void follow(struct redfish_client *client, const struct redfish_decision *decision,
-		   int status, const struct redfish_error *error)
+static void redfish_client_follow(struct redfish_client *client,
+				  const struct redfish_decision *decision, int status,
+				  const struct redfish_error *error)
 {
 	struct redfish_call *call = client->call;
 
@@ -213,12 +218,12 @@ static void follow(struct redfish_client *client, const struct redfish_decision 
 		}
 		call->fresh = true;
 		break;
-	case REDFISH_FAIL: refuse(client, decision, status, error); return;
+	case REDFISH_FAIL: redfish_client_refuse(client, decision, status, error); return;
 	}
-	advance(client);
+	redfish_client_advance(client);
 }
 
-static void refused(struct redfish_client *client, const struct fetch_answer *answer)
+static void redfish_client_refused(struct redfish_client *client, const struct fetch_answer *answer)
 {
 	CLEANUP(json_decrefp) json_t *json = NULL;
 	struct redfish_error error = {0};
@@ -229,11 +234,12 @@ static void refused(struct redfish_client *client, const struct fetch_answer *an
 	/* What is no JSON explains nothing; the status does. */
 	if (redfish_read(answer->body, answer->size, SMALL_ANSWER, &json, &ignored) == 0)
 		redfish_error_read(json, &error);
-	decision = judge(client, answer->status, &error, retry ? strtol(retry, NULL, 10) : 0);
-	follow(client, &decision, answer->status, &error);
+	decision = redfish_client_judge(client, answer->status, &error,
+					retry ? strtol(retry, NULL, 10) : 0);
+	redfish_client_follow(client, &decision, answer->status, &error);
 }
 
-static void taken(struct redfish_client *client, const struct fetch_answer *answer)
+static void redfish_client_taken(struct redfish_client *client, const struct fetch_answer *answer)
 {
 	CLEANUP(json_decrefp) json_t *json = NULL;
 	enum redfish_stage stage = *client->call->at;
@@ -256,15 +262,15 @@ static void taken(struct redfish_client *client, const struct fetch_answer *answ
 		rc = redfish_answer(client, json, fetch_header(answer, "ETag"), &more, &problem);
 	}
 	if (rc)
-		finish(client, rc, &problem);
+		redfish_client_finish(client, rc, &problem);
 	else if (more)
-		advance(client);
+		redfish_client_advance(client);
 	else
 		stage_over(client);
 }
 
-static void on_answer(void *context, int rc, const struct fetch_answer *answer,
-		      const struct problem *problem)
+static void redfish_client_on_answer(void *context, int rc, const struct fetch_answer *answer,
+				     const struct problem *problem)
 {
 	struct redfish_client *client = context;
 	struct problem why = {0};
@@ -272,11 +278,11 @@ static void on_answer(void *context, int rc, const struct fetch_answer *answer,
 	client->call->fetch = NULL;
 	if (rc) {
 		why = *problem;
-		finish(client, rc, &why);
+		redfish_client_finish(client, rc, &why);
 	} else if (answer->status >= 200 && answer->status <= 299) {
-		taken(client, answer);
+		redfish_client_taken(client, answer);
 	} else {
-		refused(client, answer);
+		redfish_client_refused(client, answer);
 	}
 }
 
@@ -310,7 +316,7 @@ static void login_taken(struct redfish_client *client, const struct fetch_answer
 		client->session.token[0] = '\0';
 		client->basic_always = true; /* a session without a token is of no use */
 	} else {
-		session_end(client, &client->stale, &client->session);
+		redfish_client_session_end(client, &client->stale, &client->session);
 	}
 	if (client->call) {
 		client->call->fresh = true;
@@ -341,23 +347,23 @@ static void on_login(void *context, int rc, const struct fetch_answer *answer,
 		return; /* the call has not come to it yet */
 	if (rc) {
 		why = *problem;
-		finish(client, rc, &why);
+		redfish_client_finish(client, rc, &why);
 	} else if (answer->status >= 200 && answer->status <= 299) {
-		advance(client);
+		redfish_client_advance(client);
 	} else {
-		refused(client, answer);
+		redfish_client_refused(client, answer);
 	}
 }
 
 /* --- requests --- */
 
-static void fail(struct redfish_client *client, int rc, const char *text)
+static void redfish_client_fail(struct redfish_client *client, int rc, const char *text)
 {
 	struct problem problem = {0};
 
 	(void)problem_set(&problem, rc, "%s %s", client->peer, text);
 	problem_detail(&problem, "while %s", redfish_stage_table[*client->call->at].what);
-	finish(client, rc, &problem);
+	redfish_client_finish(client, rc, &problem);
 }
 
 /* Weak validators do not match in If-Match (RFC 9110 13.1.1), but some BMCs give only such and mean
@@ -367,8 +373,8 @@ static const char *etag_to_send(const struct redfish_call *call)
 	return call->reread && strncmp(call->etag, "W/", 2) == 0 ? call->etag + 2 : call->etag;
 }
 
-static int send(struct redfish_client *client, enum redfish_stage stage, uint32_t within_ms,
-		const struct text *body)
+static int redfish_client_send(struct redfish_client *client, enum redfish_stage stage,
+			       uint32_t within_ms, const struct text *body)
 {
 	struct redfish_call *call = client->call;
 	const struct redfish_stage_row *row = &redfish_stage_table[stage];
@@ -404,13 +410,13 @@ static int send(struct redfish_client *client, enum redfish_stage stage, uint32_
 		request.username = client->endpoint.username;
 		request.password = client->endpoint.password;
 	}
-	rc = fetch_start(client->fetcher, &request, on_answer, client, &call->fetch);
+	rc = fetch_start(client->fetcher, &request, redfish_client_on_answer, client, &call->fetch);
 	sodium_memzero(token, sizeof(token));
 	return rc;
 }
 
 /* The next exchange of the call, or its end. */
-static void advance(struct redfish_client *client)
+static void redfish_client_advance(struct redfish_client *client)
 {
 	struct redfish_call *call = client->call;
 	int64_t left_ms = call->deadline_ms - clock_monotonic_ms();
@@ -425,11 +431,11 @@ static void advance(struct redfish_client *client)
 	stage = *call->at;
 	if (stage == REDFISH_END) {
 		rc = redfish_result(client, &problem);
-		finish(client, rc, &problem);
+		redfish_client_finish(client, rc, &problem);
 		return;
 	}
 	if (left_ms <= 0) {
-		fail(client, E_TIMEOUT, "did not answer in time");
+		redfish_client_fail(client, E_TIMEOUT, "did not answer in time");
 		return;
 	}
 	if (stage == REDFISH_LOGIN && client->login)
@@ -441,26 +447,26 @@ static void advance(struct redfish_client *client)
 		within_ms = (uint32_t)left_ms;
 	rc = redfish_body(client, stage, &body, &problem);
 	if (rc)
-		finish(client, rc, &problem);
-	else if (body.failed || send(client, stage, within_ms, &body) != 0)
-		fail(client, -ENOMEM, "cannot be asked: no memory");
+		redfish_client_finish(client, rc, &problem);
+	else if (body.failed || redfish_client_send(client, stage, within_ms, &body) != 0)
+		redfish_client_fail(client, -ENOMEM, "cannot be asked: no memory");
 	if (body.data)
 		sodium_memzero(body.data, body.size); /* the login's password */
 	text_done(&body);
 }
 
-static void on_timer(void *context)
+static void redfish_client_on_timer(void *context)
 {
 	struct redfish_client *client = context;
 
 	if (client->call->plan) {
-		advance(client);
+		redfish_client_advance(client);
 	} else {
 		struct problem problem = {0};
 
 		(void)problem_set(&problem, E_UNSUPPORTED, "%s is not asked %s by Redfish",
 				  client->peer, bmc_op_text(client->call->request.op));
-		finish(client, E_UNSUPPORTED, &problem);
+		redfish_client_finish(client, E_UNSUPPORTED, &problem);
 	}
 }
 
@@ -489,7 +495,7 @@ int redfish_client_start(struct redfish_client *client, const struct bmc_request
 void redfish_client_cancel(struct redfish_client *client)
 {
 	if (client->call)
-		call_free(client);
+		redfish_client_call_free(client);
 }
 
 int redfish_client_new(struct loop *loop, struct fetcher *fetcher,
@@ -519,7 +525,7 @@ int redfish_client_new(struct loop *loop, struct fetcher *fetcher,
 			  plain ? "http" : "https", ipv6 ? "[" : "", endpoint->address,
 			  ipv6 ? "]" : "", port);
 	(void)text_format(client->peer, sizeof(client->peer), "node %s: the BMC", endpoint->node);
-	if (loop_timer_new(loop, on_timer, client, &client->timer) != 0 ||
+	if (loop_timer_new(loop, redfish_client_on_timer, client, &client->timer) != 0 ||
 	    loop_timer_new(loop, on_idle, client, &client->idle) != 0) {
 		client_destroy(client);
 		return problem_set(problem, -ENOMEM, "node %s: no memory for its BMC",

@@ -4,8 +4,8 @@
 
 #include "bampi/bmc/redfish_client.h"
 
-static int driver_open(const struct bmc_endpoint *endpoint, const struct bmc_host *host,
-		       void **ret_session, struct problem *problem)
+static int redfish_driver_open(const struct bmc_endpoint *endpoint, const struct bmc_host *host,
+			       void **ret_session, struct problem *problem)
 {
 	struct redfish_client *client = NULL;
 	int rc = redfish_client_new(host->loop, host->fetcher, endpoint, &client, problem);
@@ -15,27 +15,27 @@ static int driver_open(const struct bmc_endpoint *endpoint, const struct bmc_hos
 	return rc;
 }
 
-static int driver_start(void *session, const struct bmc_request *request, int64_t deadline_ms,
-			bmc_call_fn fn, void *context)
+static int redfish_driver_start(void *session, const struct bmc_request *request,
+				int64_t deadline_ms, bmc_call_fn fn, void *context)
 {
 	return redfish_client_start(session, request, deadline_ms, fn, context);
 }
 
-static bool driver_cancel(void *session)
+static bool redfish_driver_cancel(void *session)
 {
 	redfish_client_cancel(session);
 	return true;
 }
 
-static void driver_close(void *session)
+static void redfish_driver_close(void *session)
 {
 	redfish_client_free(session);
 }
 
 const struct bmc_driver redfish_driver = {
 	.name = "redfish",
-	.open = driver_open,
-	.start = driver_start,
-	.cancel = driver_cancel,
-	.close = driver_close,
+	.open = redfish_driver_open,
+	.start = redfish_driver_start,
+	.cancel = redfish_driver_cancel,
+	.close = redfish_driver_close,
 };

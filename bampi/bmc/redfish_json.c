@@ -38,7 +38,7 @@ int redfish_read(const char *data, size_t size, size_t limit, json_t **ret, stru
 /* --- members --- */
 
 /* Printable ASCII; cut where there is no room. */
-static void copy_text(const json_t *object, const char *key, char *ret, size_t room)
+static void redfish_json_copy_text(const json_t *object, const char *key, char *ret, size_t room)
 {
 	const char *value = json_string_value(json_object_get(object, key));
 
@@ -73,7 +73,7 @@ void redfish_link_read(const json_t *json, const char *key, char ret[REDFISH_PAT
 	copy_path(json_object_get(json_object_get(json, key), "@odata.id"), ret);
 }
 
-static bool says(const json_t *object, const char *key, const char *word)
+static bool redfish_json_says(const json_t *object, const char *key, const char *word)
 {
 	const char *value = json_string_value(json_object_get(object, key));
 
@@ -87,7 +87,7 @@ int redfish_root_read(const json_t *json, struct redfish_root *ret)
 	struct redfish_root root = {0};
 	const json_t *oem = json_object_get(json, "Oem");
 
-	copy_text(json, "Vendor", root.vendor, sizeof(root.vendor));
+	redfish_json_copy_text(json, "Vendor", root.vendor, sizeof(root.vendor));
 	if (!root.vendor[0] && json_is_object(oem)) {
 		json_t *object;
 		void *first;
@@ -139,7 +139,7 @@ static enum redfish_power power_read(const json_t *json)
 	};
 
 	for (size_t i = 0; i < COUNT_OF(words); i++) {
-		if (says(json, "PowerState", words[i].word))
+		if (redfish_json_says(json, "PowerState", words[i].word))
 			return words[i].power;
 	}
 	return REDFISH_POWER_UNKNOWN;
@@ -167,13 +167,13 @@ uint32_t redfish_action_info_read(const json_t *json)
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *parameter = json_array_get(list, i);
 
-		if (says(parameter, "Name", "ResetType"))
+		if (redfish_json_says(parameter, "Name", "ResetType"))
 			return resets_read(json_object_get(parameter, "AllowableValues"));
 	}
 	return 0;
 }
 
-static bool is_allowed(const json_t *list, const char *word)
+static bool redfish_json_is_allowed(const json_t *list, const char *word)
 {
 	size_t count = json_array_size(list);
 
@@ -192,17 +192,18 @@ static void boot_read(const json_t *boot, struct redfish_system *ret)
 		json_object_get(boot, "BootSourceOverrideTarget@Redfish.AllowableValues");
 	const char *target = json_string_value(json_object_get(boot, "BootSourceOverrideTarget"));
 
-	ret->boot_pxe = is_allowed(targets, "Pxe");
-	ret->boot_disk = is_allowed(targets, "Hdd");
+	ret->boot_pxe = redfish_json_is_allowed(targets, "Pxe");
+	ret->boot_disk = redfish_json_is_allowed(targets, "Hdd");
 	ret->boot_mode_known = json_is_string(json_object_get(boot, "BootSourceOverrideMode"));
-	ret->boot.firmware = says(boot, "BootSourceOverrideMode", "Legacy") ? BMC_FIRMWARE_BIOS
-									    : BMC_FIRMWARE_UEFI;
+	ret->boot.firmware = redfish_json_says(boot, "BootSourceOverrideMode", "Legacy")
+				     ? BMC_FIRMWARE_BIOS
+				     : BMC_FIRMWARE_UEFI;
 	if (!target)
 		return;
 	ret->boot_known = true;
-	ret->boot_valid =
-		!says(boot, "BootSourceOverrideEnabled", "Disabled") && strcmp(target, "None") != 0;
-	ret->boot.persistent = says(boot, "BootSourceOverrideEnabled", "Continuous");
+	ret->boot_valid = !redfish_json_says(boot, "BootSourceOverrideEnabled", "Disabled") &&
+			  strcmp(target, "None") != 0;
+	ret->boot.persistent = redfish_json_says(boot, "BootSourceOverrideEnabled", "Continuous");
 	if (!ret->boot_valid)
 		ret->boot.device = BMC_BOOT_NONE;
 	else if (strcmp(target, "Pxe") == 0)
@@ -227,13 +228,14 @@ int redfish_system_read(const json_t *json, struct redfish_system *ret)
 
 	if (!json_is_string(json_object_get(json, "@odata.id")))
 		return E_PROTOCOL;
-	copy_text(json, "UUID", system.uuid, sizeof(system.uuid));
-	copy_text(json, "Manufacturer", system.manufacturer, sizeof(system.manufacturer));
-	copy_text(json, "Model", system.model, sizeof(system.model));
-	copy_text(json, "SerialNumber", system.serial, sizeof(system.serial));
-	copy_text(json, "PartNumber", system.part, sizeof(system.part));
-	copy_text(json, "BiosVersion", system.bios, sizeof(system.bios));
-	copy_text(json, "@odata.etag", system.etag, sizeof(system.etag));
+	redfish_json_copy_text(json, "UUID", system.uuid, sizeof(system.uuid));
+	redfish_json_copy_text(json, "Manufacturer", system.manufacturer,
+			       sizeof(system.manufacturer));
+	redfish_json_copy_text(json, "Model", system.model, sizeof(system.model));
+	redfish_json_copy_text(json, "SerialNumber", system.serial, sizeof(system.serial));
+	redfish_json_copy_text(json, "PartNumber", system.part, sizeof(system.part));
+	redfish_json_copy_text(json, "BiosVersion", system.bios, sizeof(system.bios));
+	redfish_json_copy_text(json, "@odata.etag", system.etag, sizeof(system.etag));
 	boot_read(json_object_get(json, "Boot"), &system);
 	system.resets = resets_read(json_object_get(reset, "ResetType@Redfish.AllowableValues"));
 	copy_path(json_object_get(reset, "target"), system.reset);
@@ -248,10 +250,10 @@ int redfish_system_read(const json_t *json, struct redfish_system *ret)
 
 void redfish_chassis_read(const json_t *json, struct redfish_chassis *ret)
 {
-	copy_text(json, "Manufacturer", ret->manufacturer, sizeof(ret->manufacturer));
-	copy_text(json, "Model", ret->model, sizeof(ret->model));
-	copy_text(json, "SerialNumber", ret->serial, sizeof(ret->serial));
-	copy_text(json, "PartNumber", ret->part, sizeof(ret->part));
+	redfish_json_copy_text(json, "Manufacturer", ret->manufacturer, sizeof(ret->manufacturer));
+	redfish_json_copy_text(json, "Model", ret->model, sizeof(ret->model));
+	redfish_json_copy_text(json, "SerialNumber", ret->serial, sizeof(ret->serial));
+	redfish_json_copy_text(json, "PartNumber", ret->part, sizeof(ret->part));
 	redfish_link_read(json, "Thermal", ret->thermal);
 	redfish_link_read(json, "Power", ret->power);
 	redfish_link_read(json, "Sensors", ret->sensors);
@@ -278,7 +280,7 @@ void redfish_log_read(const json_t *json, struct redfish_log *ret)
 					    "Log1", "EventLog", "SystemEventLog"};
 	const char *id = json_string_value(json_object_get(json, "Id"));
 
-	*ret = (struct redfish_log){.is_event_log = says(json, "LogEntryType", "SEL")};
+	*ret = (struct redfish_log){.is_event_log = redfish_json_says(json, "LogEntryType", "SEL")};
 	for (size_t i = 0; id && i < COUNT_OF(names); i++)
 		ret->is_event_log = ret->is_event_log || strcmp(id, names[i]) == 0;
 	redfish_link_read(json, "Entries", ret->entries);
@@ -301,9 +303,9 @@ void redfish_error_read(const json_t *json, struct redfish_error *ret)
 		id = json_string_value(json_object_get(error, "code"));
 	dot = id ? strrchr(id, '.') : NULL;
 	(void)text_copy(ret->id, sizeof(ret->id), dot ? dot + 1 : id ? id : "");
-	copy_text(first, "Message", ret->message, sizeof(ret->message));
+	redfish_json_copy_text(first, "Message", ret->message, sizeof(ret->message));
 	if (!ret->message[0])
-		copy_text(error, "message", ret->message, sizeof(ret->message));
+		redfish_json_copy_text(error, "message", ret->message, sizeof(ret->message));
 }
 
 /* --- what we send --- */

@@ -66,18 +66,19 @@ const enum redfish_stage *redfish_plan(enum bmc_op op)
 
 /* --- refusals --- */
 
-static struct redfish_decision fail(int rc, const char *text, const char *hint)
+static struct redfish_decision redfish_policy_fail(int rc, const char *text, const char *hint)
 {
 	return (struct redfish_decision){
 		.verdict = REDFISH_FAIL, .rc = rc, .text = text, .hint = hint};
 }
 
-static struct redfish_decision again(enum redfish_verdict verdict, int64_t pause_ms)
+static struct redfish_decision redfish_policy_again(enum redfish_verdict verdict, int64_t pause_ms)
 {
 	return (struct redfish_decision){.verdict = verdict, .pause_ms = pause_ms};
 }
 
-static bool names(const struct redfish_error *error, const char *id, const char *words)
+static bool redfish_policy_names(const struct redfish_error *error, const char *id,
+				 const char *words)
 {
 	return strstr(error->id, id) || (words && strcasestr(error->message, words));
 }
@@ -86,8 +87,9 @@ static struct redfish_decision refused_login(const struct redfish_refusal *refus
 {
 	const struct redfish_error *error = refusal->error;
 
-	if (names(error, "SessionLimitExceeded", "maximum number of user sessions") ||
-	    names(error, "RAC0218", NULL))
+	if (redfish_policy_names(error, "SessionLimitExceeded",
+				 "maximum number of user sessions") ||
+	    redfish_policy_names(error, "RAC0218", NULL))
 		return (struct redfish_decision){
 			.verdict = REDFISH_BASIC,
 			.full = true,
@@ -96,17 +98,17 @@ static struct redfish_decision refused_login(const struct redfish_refusal *refus
 	if (refusal->status == 404 || refusal->status == 405 || refusal->status == 501)
 		return (struct redfish_decision){.verdict = REDFISH_BASIC};
 	if (refusal->status == 400 || refusal->status == 401 || refusal->status == 403)
-		return fail(E_AUTHENTICATION, "refused the password",
-			    "check user name and password of the BMC");
-	return fail(E_PROTOCOL, "opens no session", NULL);
+		return redfish_policy_fail(E_AUTHENTICATION, "refused the password",
+					   "check user name and password of the BMC");
+	return redfish_policy_fail(E_PROTOCOL, "opens no session", NULL);
 }
 
 static struct redfish_decision refused_password(const struct redfish_refusal *refusal)
 {
 	if (!refusal->fresh)
-		return again(REDFISH_ANEW, 0);
-	return fail(E_AUTHENTICATION, "refused the password",
-		    "check user name and password of the BMC");
+		return redfish_policy_again(REDFISH_ANEW, 0);
+	return redfish_policy_fail(E_AUTHENTICATION, "refused the password",
+				   "check user name and password of the BMC");
 }
 
 static struct redfish_decision not_found(const struct redfish_refusal *refusal)
@@ -114,14 +116,14 @@ static struct redfish_decision not_found(const struct redfish_refusal *refusal)
 	int64_t pause_ms = redfish_patience_ms(&refusal->quirk->not_found, refusal->tries);
 
 	if (redfish_stage_table[refusal->stage].optional)
-		return again(REDFISH_SKIP, 0);
+		return redfish_policy_again(REDFISH_SKIP, 0);
 	if (refusal->stage == REDFISH_SYSTEM && pause_ms >= 0) /* the first time at once */
-		return again(REDFISH_PARENT, refusal->tries ? pause_ms : 0);
-	return fail(E_PROTOCOL, "does not have what it named itself",
-		    "restart the BMC, or update its firmware");
+		return redfish_policy_again(REDFISH_PARENT, refusal->tries ? pause_ms : 0);
+	return redfish_policy_fail(E_PROTOCOL, "does not have what it named itself",
+				   "restart the BMC, or update its firmware");
 }
 
-static struct redfish_decision conflict(const struct redfish_refusal *refusal)
+static struct redfish_decision redfish_policy_conflict(const struct redfish_refusal *refusal)
 {
 	int64_t pause_ms = -1;
 
@@ -130,29 +132,31 @@ static struct redfish_decision conflict(const struct redfish_refusal *refusal)
 	else if (refusal->stage == REDFISH_BOOT)
 		pause_ms = redfish_patience_ms(&refusal->quirk->boot, refusal->tries);
 	if (pause_ms >= 0)
-		return again(REDFISH_AGAIN, pause_ms);
-	return fail(E_CONFLICT, "refuses this in its present state", NULL);
+		return redfish_policy_again(REDFISH_AGAIN, pause_ms);
+	return redfish_policy_fail(E_CONFLICT, "refuses this in its present state", NULL);
 }
 
-static struct redfish_decision busy(const struct redfish_refusal *refusal)
+static struct redfish_decision redfish_policy_busy(const struct redfish_refusal *refusal)
 {
 	int64_t pause_ms = refusal->retry_s * 1000;
 
 	if (refusal->tries >= BUSY_TRIES)
-		return fail(-EBUSY, "says that it is busy", NULL);
+		return redfish_policy_fail(-EBUSY, "says that it is busy", NULL);
 	if (refusal->retry_s <= 0 || refusal->retry_s > BUSY_PAUSE_MAX_MS / 1000)
 		pause_ms = refusal->retry_s > 0 ? BUSY_PAUSE_MAX_MS
 						: (int64_t)BUSY_PAUSE_MS << refusal->tries;
-	return again(REDFISH_AGAIN, pause_ms);
+	return redfish_policy_again(REDFISH_AGAIN, pause_ms);
 }
 
 static struct redfish_decision bad_request(const struct redfish_refusal *refusal)
 {
-	if (refusal->stage == REDFISH_BOOT && names(refusal->error, "DuringSystemPOST", "in POST"))
-		return conflict(refusal);
-	if (names(refusal->error, "NotSupported", NULL) || names(refusal->error, "NotInList", NULL))
-		return fail(E_UNSUPPORTED, "does not support this", NULL);
-	return fail(E_PROTOCOL, "does not take this request", NULL);
+	if (refusal->stage == REDFISH_BOOT &&
+	    redfish_policy_names(refusal->error, "DuringSystemPOST", "in POST"))
+		return redfish_policy_conflict(refusal);
+	if (redfish_policy_names(refusal->error, "NotSupported", NULL) ||
+	    redfish_policy_names(refusal->error, "NotInList", NULL))
+		return redfish_policy_fail(E_UNSUPPORTED, "does not support this", NULL);
+	return redfish_policy_fail(E_PROTOCOL, "does not take this request", NULL);
 }
 
 struct redfish_decision redfish_decide(const struct redfish_refusal *refusal)
@@ -160,27 +164,28 @@ struct redfish_decision redfish_decide(const struct redfish_refusal *refusal)
 	int status = refusal->status;
 
 	if (status >= 200 && status <= 299)
-		return again(REDFISH_PASS, 0);
+		return redfish_policy_again(REDFISH_PASS, 0);
 	if (refusal->stage == REDFISH_LOGIN && (status < 500 || status == 501))
 		return refused_login(refusal);
 	switch (status) {
 	case 400: return bad_request(refusal);
 	case 401: return refused_password(refusal);
 	case 403:
-		return fail(E_DENIED, "does not allow this to its user",
-			    "give the user the role of an administrator");
+		return redfish_policy_fail(E_DENIED, "does not allow this to its user",
+					   "give the user the role of an administrator");
 	case 404: return not_found(refusal);
-	case 409: return conflict(refusal);
+	case 409: return redfish_policy_conflict(refusal);
 	case 412:
 	case 428:
 		if (!refusal->reread)
-			return again(REDFISH_REREAD, 0);
-		return fail(E_CONFLICT, "was changed by somebody else meanwhile", NULL);
+			return redfish_policy_again(REDFISH_REREAD, 0);
+		return redfish_policy_fail(E_CONFLICT, "was changed by somebody else meanwhile",
+					   NULL);
 	case 405:
 	case 501:
 		if (redfish_stage_table[refusal->stage].optional)
-			return again(REDFISH_SKIP, 0);
-		return fail(E_UNSUPPORTED, "does not support this", NULL);
+			return redfish_policy_again(REDFISH_SKIP, 0);
+		return redfish_policy_fail(E_UNSUPPORTED, "does not support this", NULL);
 	case 429:
 	case 503:
 		if (refusal->stage == REDFISH_LOGIN) {
@@ -189,8 +194,8 @@ struct redfish_decision redfish_decide(const struct redfish_refusal *refusal)
 			if (login.verdict == REDFISH_BASIC)
 				return login;
 		}
-		return busy(refusal);
+		return redfish_policy_busy(refusal);
 	default: break;
 	}
-	return fail(E_PROTOCOL, "failed inside", "restart the BMC if it stays so");
+	return redfish_policy_fail(E_PROTOCOL, "failed inside", "restart the BMC if it stays so");
 }

@@ -11,7 +11,7 @@
 
 #include "bampi/bmc/redfish_json.h"
 
-static const char *text_of(const json_t *object, const char *key)
+static const char *redfish_rows_text_of(const json_t *object, const char *key)
 {
 	const char *value = json_string_value(json_object_get(object, key));
 
@@ -19,7 +19,7 @@ static const char *text_of(const json_t *object, const char *key)
 }
 
 /* Room for one more row of `size` bytes; *rows may move. NULL with *ret_rc: 0 = full, -ENOMEM. */
-static void *row_add(void **rows, size_t *count, size_t size, int *ret_rc)
+static void *redfish_rows_row_add(void **rows, size_t *count, size_t size, int *ret_rc)
 {
 	char *grown;
 
@@ -41,10 +41,10 @@ static void *row_add(void **rows, size_t *count, size_t size, int *ret_rc)
 
 /* --- sensors --- */
 
-static const char *state_of(const json_t *sensor)
+static const char *redfish_rows_state_of(const json_t *sensor)
 {
 	const json_t *status = json_object_get(sensor, "Status");
-	const char *health = text_of(status, "Health");
+	const char *health = redfish_rows_text_of(status, "Health");
 
 	if (strcmp(health, "OK") == 0)
 		return "nominal";
@@ -75,17 +75,17 @@ static int sensor_add(const json_t *sensor, const char *type, const char *unit,
 	void *rows = ret->sensors.rows;
 	int rc;
 
-	if (strcmp(text_of(json_object_get(sensor, "Status"), "State"), "Absent") == 0)
+	if (strcmp(redfish_rows_text_of(json_object_get(sensor, "Status"), "State"), "Absent") == 0)
 		return 0;
-	row = row_add(&rows, &ret->sensors.count, sizeof(*row), &rc);
+	row = redfish_rows_row_add(&rows, &ret->sensors.count, sizeof(*row), &rc);
 	ret->sensors.rows = rows;
 	if (!row)
 		return rc;
 	row->number = (uint8_t)json_integer_value(number);
-	(void)text_copy(row->name, sizeof(row->name), text_of(sensor, "Name"));
+	(void)text_copy(row->name, sizeof(row->name), redfish_rows_text_of(sensor, "Name"));
 	(void)text_copy(row->type, sizeof(row->type), type);
 	(void)text_copy(row->unit, sizeof(row->unit), unit);
-	(void)text_copy(row->state, sizeof(row->state), state_of(sensor));
+	(void)text_copy(row->state, sizeof(row->state), redfish_rows_state_of(sensor));
 	row->has_reading = json_is_number(reading) && isfinite(json_number_value(reading));
 	row->reading = row->has_reading ? json_number_value(reading) : 0;
 	return 0;
@@ -108,15 +108,18 @@ int redfish_sensors_add(const json_t *json, struct bmc_result *ret)
 
 		for (size_t j = 0; j < json_array_size(list) && rc == 0; j++) {
 			const json_t *sensor = json_array_get(list, j);
-			const char *unit = lists[i].unit ? lists[i].unit
-							 : unit_of(text_of(sensor, "ReadingUnits"));
+			const char *unit =
+				lists[i].unit
+					? lists[i].unit
+					: unit_of(redfish_rows_text_of(sensor, "ReadingUnits"));
 
 			rc = sensor_add(sensor, lists[i].type, unit, lists[i].reading, ret);
 		}
 	}
 	if (rc == 0 && json_object_get(json, "ReadingType")) /* a Sensor resource */
-		rc = sensor_add(json, text_of(json, "ReadingType"),
-				unit_of(text_of(json, "ReadingUnits")), "Reading", ret);
+		rc = sensor_add(json, redfish_rows_text_of(json, "ReadingType"),
+				unit_of(redfish_rows_text_of(json, "ReadingUnits")), "Reading",
+				ret);
 	return rc;
 }
 
@@ -149,28 +152,28 @@ int redfish_entries_add(const json_t *json, struct bmc_result *ret)
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *entry = json_array_get(list, i);
-		const char *severity = text_of(entry, "Severity");
+		const char *severity = redfish_rows_text_of(entry, "Severity");
 		void *rows = ret->sel.rows;
 		struct bmc_sel_entry *row;
 		int rc;
 
 		if (!json_object_get(entry, "Message"))
 			continue; /* only a link */
-		row = row_add(&rows, &ret->sel.count, sizeof(*row), &rc);
+		row = redfish_rows_row_add(&rows, &ret->sel.count, sizeof(*row), &rc);
 		ret->sel.rows = rows;
 		if (!row)
 			return rc;
-		row->id = (uint16_t)strtoul(text_of(entry, "Id"), NULL, 10);
-		row->time_s = time_of(text_of(entry, "Created"));
+		row->id = (uint16_t)strtoul(redfish_rows_text_of(entry, "Id"), NULL, 10);
+		row->time_s = time_of(redfish_rows_text_of(entry, "Created"));
 		(void)text_format(row->text, sizeof(row->text), "%s%s%s",
 				  strcmp(severity, "OK") == 0 ? "" : severity,
 				  severity[0] && strcmp(severity, "OK") != 0 ? ": " : "",
-				  text_of(entry, "Message"));
+				  redfish_rows_text_of(entry, "Message"));
 	}
 	return 0;
 }
 
-static int entry_order(const void *a, const void *b)
+static int redfish_rows_entry_order(const void *a, const void *b)
 {
 	const struct bmc_sel_entry *x = a;
 	const struct bmc_sel_entry *y = b;
@@ -183,7 +186,8 @@ static int entry_order(const void *a, const void *b)
 void redfish_entries_sort(struct bmc_result *ret)
 {
 	if (ret->sel.count > 1)
-		qsort(ret->sel.rows, ret->sel.count, sizeof(*ret->sel.rows), entry_order);
+		qsort(ret->sel.rows, ret->sel.count, sizeof(*ret->sel.rows),
+		      redfish_rows_entry_order);
 }
 
 void redfish_entries_after(struct bmc_result *ret, const struct bmc_sel_mark *after)
@@ -220,7 +224,7 @@ int redfish_fru_add(struct bmc_result *ret, const char *area, const char *key, c
 
 	if (!value[0])
 		return 0;
-	row = row_add(&rows, &ret->fru.count, sizeof(*row), &rc);
+	row = redfish_rows_row_add(&rows, &ret->fru.count, sizeof(*row), &rc);
 	ret->fru.rows = rows;
 	if (!row)
 		return rc;
@@ -232,8 +236,8 @@ int redfish_fru_add(struct bmc_result *ret, const char *area, const char *key, c
 
 int redfish_firmware_add(const json_t *json, struct bmc_result *ret)
 {
-	const char *name = text_of(json, "Name");
+	const char *name = redfish_rows_text_of(json, "Name");
 
-	return redfish_fru_add(ret, "firmware", name[0] ? name : text_of(json, "Id"),
-			       text_of(json, "Version"));
+	return redfish_fru_add(ret, "firmware", name[0] ? name : redfish_rows_text_of(json, "Id"),
+			       redfish_rows_text_of(json, "Version"));
 }

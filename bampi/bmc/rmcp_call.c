@@ -16,7 +16,7 @@ static int ask_status(const struct rmcp_call *call, struct ipmi_frame *ret)
 	return 0;
 }
 
-static int heard_status(struct rmcp_call *call, const uint8_t *data, size_t size)
+static int rmcp_call_heard_status(struct rmcp_call *call, const uint8_t *data, size_t size)
 {
 	return ipmi_power_status_answer(data, size, &call->result.power.on);
 }
@@ -113,7 +113,7 @@ static bool info_may_refuse(const struct rmcp_call *call)
 /* --- the rows --- */
 
 static const struct rmcp_call_row rmcp_call_rows[BMC_OP_COUNT] = {
-	[BMC_POWER_STATUS] = {RMCP_PRIVILEGE_USER, ask_status, heard_status, NULL},
+	[BMC_POWER_STATUS] = {RMCP_PRIVILEGE_USER, ask_status, rmcp_call_heard_status, NULL},
 	[BMC_POWER_ON] = {RMCP_PRIVILEGE_OPERATOR, ask_power, heard_power, NULL},
 	[BMC_POWER_OFF] = {RMCP_PRIVILEGE_OPERATOR, ask_power, heard_power, NULL},
 	[BMC_POWER_RESET] = {RMCP_PRIVILEGE_OPERATOR, ask_power, heard_power, NULL},
@@ -124,7 +124,7 @@ static const struct rmcp_call_row rmcp_call_rows[BMC_OP_COUNT] = {
 	[BMC_INFO] = {RMCP_PRIVILEGE_USER, ask_info, heard_info, info_may_refuse},
 };
 
-static const struct rmcp_call_row *row_of(enum bmc_op op)
+static const struct rmcp_call_row *rmcp_call_row_of(enum bmc_op op)
 {
 	if (op == BMC_SENSORS)
 		return &rmcp_call_sensors;
@@ -135,7 +135,7 @@ bool rmcp_call_knows(const struct rmcp_known *known, enum bmc_op op)
 {
 	if ((unsigned)op >= BMC_OP_COUNT || (op == BMC_SENSORS && !known->sensors))
 		return false;
-	return row_of(op)->ask;
+	return rmcp_call_row_of(op)->ask;
 }
 
 void rmcp_call_begin(struct rmcp_call *call, struct rmcp_known *known,
@@ -155,7 +155,7 @@ void rmcp_call_done(struct rmcp_call *call)
 int rmcp_call_ask(const struct rmcp_call *call, struct rmcp_ask *ret, struct problem *problem)
 {
 	const struct bmc_op_row *op = &bmc_op_table[call->request.op];
-	const struct rmcp_call_row *row = row_of(call->request.op);
+	const struct rmcp_call_row *row = rmcp_call_row_of(call->request.op);
 	struct ipmi_frame frame;
 
 	if (row->ask(call, &frame))
@@ -175,7 +175,7 @@ int rmcp_call_ask(const struct rmcp_call *call, struct rmcp_ask *ret, struct pro
 int rmcp_call_heard(struct rmcp_call *call, const struct rmcp_message *answer,
 		    struct problem *problem)
 {
-	const struct rmcp_call_row *row = row_of(call->request.op);
+	const struct rmcp_call_row *row = rmcp_call_row_of(call->request.op);
 	const char *what = bmc_op_text(call->request.op);
 	const char *node = call->known->node;
 	const char *text = NULL;

@@ -60,14 +60,14 @@ static int heard_sensors(struct rmcp_call *call, const uint8_t *data, size_t siz
 	return ipmi_sensors_result(table, call->readings, &call->result);
 }
 
-static bool always(const struct rmcp_call *call)
+static bool rmcp_call_look_always(const struct rmcp_call *call)
 {
 	(void)call;
 	return true;
 }
 
 const struct rmcp_call_row rmcp_call_sensors = {RMCP_PRIVILEGE_USER, ask_sensors, heard_sensors,
-						always};
+						rmcp_call_look_always};
 
 /* --- what is new in the event log --- */
 
@@ -91,7 +91,7 @@ static int ask_sel_new(const struct rmcp_call *call, struct ipmi_frame *ret)
 	return 0;
 }
 
-static struct bmc_sel_mark mark_of(const uint8_t record[IPMI_SEL_RECORD_SIZE])
+static struct bmc_sel_mark rmcp_call_look_mark_of(const uint8_t record[IPMI_SEL_RECORD_SIZE])
 {
 	return (struct bmc_sel_mark){
 		.known = true,
@@ -101,7 +101,7 @@ static struct bmc_sel_mark mark_of(const uint8_t record[IPMI_SEL_RECORD_SIZE])
 	};
 }
 
-static bool same_mark(const struct bmc_sel_mark *a, const struct bmc_sel_mark *b)
+static bool rmcp_call_look_same_mark(const struct bmc_sel_mark *a, const struct bmc_sel_mark *b)
 {
 	return a->known == b->known && a->id == b->id && a->stamp == b->stamp;
 }
@@ -114,7 +114,7 @@ static int sel_end(struct rmcp_call *call)
 	int rc;
 
 	if (call->record_count > 0)
-		mark = mark_of(call->records[call->record_count - 1]);
+		mark = rmcp_call_look_mark_of(call->records[call->record_count - 1]);
 	rc = ipmi_sel_rows(known->sdr, known->sdr_size, call->records ? call->records[0] : NULL,
 			   call->record_count, &call->result);
 	if (rc)
@@ -139,7 +139,7 @@ static int heard_sel_info(struct rmcp_call *call, const uint8_t *data, size_t si
 		call->result.sel.restarted = after->known;
 		return sel_end(call);
 	}
-	if (after->known && same_mark(after, &call->known->sel_mark) &&
+	if (after->known && rmcp_call_look_same_mark(after, &call->known->sel_mark) &&
 	    info->entries == last->entries && info->added == last->added &&
 	    info->erased == last->erased)
 		return sel_end(call);
@@ -159,8 +159,8 @@ static int heard_sel_known(struct rmcp_call *call, const uint8_t *data, size_t s
 	if (there && ipmi_sel_entry_answer(data, size, record, &call->next_id))
 		return E_PROTOCOL;
 	if (there) {
-		mark = mark_of(record);
-		there = same_mark(&mark, &call->request.after);
+		mark = rmcp_call_look_mark_of(record);
+		there = rmcp_call_look_same_mark(&mark, &call->request.after);
 	}
 	if (!there) {
 		call->result.sel.restarted = true;

@@ -1,5 +1,5 @@
 /* The default hash falls through its cases, which clang objects to. */
-#define HASH_FUNCTION HASH_FNV
+#define RMCP_CLIENT_HASH_FUNCTION HASH_FNV
 
 #include "bampi/bmc/rmcp_client.h"
 
@@ -23,7 +23,7 @@ enum { BUFFER_SIZE = 8 << 20 }; /* a datagram of 100 bytes counts as 768 in it *
 enum { GOODBYE_MS = 500 };
 
 /* An address and port in one comparable form. */
-struct place {
+struct rmcp_client_place {
 	uint8_t address[16];
 	uint16_t port;
 	uint16_t family;
@@ -31,7 +31,7 @@ struct place {
 
 /* Those at one place: several only when two nodes name the same BMC. */
 struct stop {
-	struct place place;
+	struct rmcp_client_place place;
 	struct rmcp_peer *peers;
 	UT_hash_handle hh;
 };
@@ -112,7 +112,7 @@ static void flush_socket(struct rmcp_client *client, struct socket *socket)
 	socket->out_count = 0;
 }
 
-static void flush(void *context)
+static void rmcp_client_flush(void *context)
 {
 	struct rmcp_client *client = context;
 
@@ -204,9 +204,10 @@ static void peer_due(void *context)
 	peer_settle(peer, &outcome);
 }
 
-static void place_of(const struct sockaddr_storage *address, struct place *ret)
+static void rmcp_client_place_of(const struct sockaddr_storage *address,
+				 struct rmcp_client_place *ret)
 {
-	*ret = (struct place){.family = address->ss_family};
+	*ret = (struct rmcp_client_place){.family = address->ss_family};
 	if (address->ss_family == AF_INET6) {
 		const struct sockaddr_in6 *six = (const void *)address;
 
@@ -224,9 +225,9 @@ static struct stop *stop_find(const struct rmcp_client *client,
 			      const struct sockaddr_storage *address)
 {
 	struct stop *stop = NULL;
-	struct place place;
+	struct rmcp_client_place place;
 
-	place_of(address, &place);
+	rmcp_client_place_of(address, &place);
 	HASH_FIND(hh, client->stops, &place, sizeof(place), stop);
 	return stop;
 }
@@ -283,7 +284,7 @@ static bool take_batch(struct rmcp_client *client, struct socket *socket)
 	return got == BATCH;
 }
 
-static void on_readable(void *context, int events)
+static void rmcp_client_on_readable(void *context, int events)
 {
 	struct rmcp_client *client = context;
 
@@ -312,7 +313,8 @@ static int socket_open(struct rmcp_client *client, int family)
 	/* As much as the system lets us have. */
 	if (setsockopt(one->fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) < 0)
 		(void)setsockopt(one->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
-	rc = loop_watch_new(client->loop, one->fd, LOOP_READ, on_readable, client, &one->watch);
+	rc = loop_watch_new(client->loop, one->fd, LOOP_READ, rmcp_client_on_readable, client,
+			    &one->watch);
 	if (rc) {
 		(void)close(one->fd);
 		one->fd = -1;
@@ -358,7 +360,7 @@ static int stop_join(struct rmcp_peer *peer)
 		stop = calloc(1, sizeof(*stop));
 		if (!stop)
 			return -ENOMEM;
-		place_of(&peer->address, &stop->place);
+		rmcp_client_place_of(&peer->address, &stop->place);
 		HASH_ADD(hh, peer->client->stops, place, sizeof(stop->place), stop);
 	}
 	peer->stop = stop;
@@ -469,7 +471,7 @@ int rmcp_client_new(struct loop *loop, int64_t keep_ms, struct rmcp_client **ret
 		client->sockets[i].fd = -1;
 	rc = rmcp_wire_new(&client->wire);
 	if (rc == 0)
-		rc = loop_timer_new(loop, flush, client, &client->flush);
+		rc = loop_timer_new(loop, rmcp_client_flush, client, &client->flush);
 	if (rc) {
 		rmcp_client_free(client);
 		return rc;
@@ -485,11 +487,11 @@ static void wait_for_goodbyes(struct rmcp_client *client)
 	struct pollfd polls[2] = {{client->sockets[0].fd, POLLIN, 0},
 				  {client->sockets[1].fd, POLLIN, 0}};
 
-	flush(client);
+	rmcp_client_flush(client);
 	for (int64_t left_ms = GOODBYE_MS; client->stops && left_ms > 0;
 	     left_ms = end_ms - clock_monotonic_ms()) {
 		if (poll(polls, COUNT_OF(polls), (int)left_ms) > 0)
-			on_readable(client, LOOP_READ);
+			rmcp_client_on_readable(client, LOOP_READ);
 	}
 }
 

@@ -5,7 +5,7 @@
 #include "common/base/macros.h"
 
 /* clang-format off */
-static const struct rmcp_status statuses[] = {
+static const struct rmcp_status rmcp_policy_statuses[] = {
 	/*        text                                              theirs                                         stale */
 	[0x00] = {"no error",                                       IPMI_ERR_SUCCESS,                              false},
 	[0x01] = {"no session is free",                             IPMI_ERR_BMC_BUSY,                             false},
@@ -34,7 +34,7 @@ const struct rmcp_status *rmcp_status_find(uint8_t status)
 	static const struct rmcp_status unknown = {"a status without a meaning",
 						   IPMI_ERR_IPMI_ERROR, false};
 
-	return status < COUNT_OF(statuses) ? &statuses[status] : &unknown;
+	return status < COUNT_OF(rmcp_policy_statuses) ? &rmcp_policy_statuses[status] : &unknown;
 }
 
 int64_t rmcp_again_ms(uint32_t first_ms, unsigned sends)

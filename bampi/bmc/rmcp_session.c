@@ -95,8 +95,8 @@ static struct rmcp_message message_of(const struct rmcp_session *session)
 	return message;
 }
 
-static int encode(struct rmcp_session *session, const struct rmcp_io *io,
-		  uint8_t ret[RMCP_PACKET_MAX])
+static int rmcp_session_encode(struct rmcp_session *session, const struct rmcp_io *io,
+			       uint8_t ret[RMCP_PACKET_MAX])
 {
 	const struct rmcp_login *login = &session->login;
 	const struct rmcp_exchange *exchange = &session->exchange;
@@ -139,10 +139,10 @@ static int64_t again_after_ms(const struct rmcp_session *session)
 }
 
 /* What cannot be encoded (no memory) counts as lost on the way. */
-static void transmit(struct rmcp_session *session, const struct rmcp_io *io)
+static void rmcp_session_transmit(struct rmcp_session *session, const struct rmcp_io *io)
 {
 	uint8_t packet[RMCP_PACKET_MAX];
-	int size = encode(session, io, packet);
+	int size = rmcp_session_encode(session, io, packet);
 
 	if (size > 0)
 		io->send(io->context, packet, (size_t)size);
@@ -153,8 +153,8 @@ static void transmit(struct rmcp_session *session, const struct rmcp_io *io)
 }
 
 /* The one door to another state. */
-static void enter(struct rmcp_session *session, const struct rmcp_io *io, enum rmcp_state state,
-		  enum rmcp_purpose purpose)
+static void rmcp_session_enter(struct rmcp_session *session, const struct rmcp_io *io,
+			       enum rmcp_state state, enum rmcp_purpose purpose)
 {
 	session->state = state;
 	session->purpose = purpose;
@@ -164,18 +164,18 @@ static void enter(struct rmcp_session *session, const struct rmcp_io *io, enum r
 	else if (purpose != RMCP_FOR_NOTHING)
 		session->request = (session->request + 1) & 0x3f;
 	if (in_setup(session) || purpose != RMCP_FOR_NOTHING)
-		transmit(session, io);
+		rmcp_session_transmit(session, io);
 }
 
-static void drop(struct rmcp_session *session, const struct rmcp_io *io)
+static void rmcp_session_drop(struct rmcp_session *session, const struct rmcp_io *io)
 {
 	sodium_memzero(&session->exchange, sizeof(session->exchange));
 	session->privilege = 0;
-	enter(session, io, RMCP_CLOSED, RMCP_FOR_NOTHING);
+	rmcp_session_enter(session, io, RMCP_CLOSED, RMCP_FOR_NOTHING);
 }
 
 /* Leaves without waiting: says goodbye once, as far as there is somebody to say it to. */
-static void leave(struct rmcp_session *session, const struct rmcp_io *io)
+static void rmcp_session_leave(struct rmcp_session *session, const struct rmcp_io *io)
 {
 	uint8_t packet[RMCP_PACKET_MAX];
 	int size;
@@ -187,9 +187,9 @@ static void leave(struct rmcp_session *session, const struct rmcp_io *io)
 		if (size > 0)
 			io->send(io->context, packet, (size_t)size);
 	} else if (session->state == RMCP_ACTIVE) {
-		enter(session, io, RMCP_CLOSING, RMCP_FOR_CLOSING);
+		rmcp_session_enter(session, io, RMCP_CLOSING, RMCP_FOR_CLOSING);
 	}
-	drop(session, io);
+	rmcp_session_drop(session, io);
 }
 
 static void open_begin(struct rmcp_session *session, const struct rmcp_io *io)
@@ -203,7 +203,7 @@ static void open_begin(struct rmcp_session *session, const struct rmcp_io *io)
 	while (session->exchange.console_id == 0)
 		io->random(&session->exchange.console_id, sizeof(session->exchange.console_id));
 	io->random(session->exchange.console_random, RMCP_RANDOM_SIZE);
-	enter(session, io, RMCP_OPENING, RMCP_FOR_NOTHING);
+	rmcp_session_enter(session, io, RMCP_OPENING, RMCP_FOR_NOTHING);
 }
 
 /* --- ends --- */
@@ -223,8 +223,8 @@ static const char *stage_text(const struct rmcp_session *session)
 }
 
 /* `theirs`: a row of ipmi_failure_table; `why` may be NULL. */
-static void fail(struct rmcp_session *session, int theirs, const char *why,
-		 struct rmcp_outcome *ret)
+static void rmcp_session_fail(struct rmcp_session *session, int theirs, const char *why,
+			      struct rmcp_outcome *ret)
 {
 	const struct ipmi_failure *row = ipmi_failure_find(theirs, in_setup(session));
 
@@ -242,30 +242,30 @@ static void fail(struct rmcp_session *session, int theirs, const char *why,
 }
 
 /* The BMC forgot the session, or never knew it: another one. */
-static void open_again(struct rmcp_session *session, const struct rmcp_io *io, const char *why,
-		       struct rmcp_outcome *ret)
+static void rmcp_session_open_again(struct rmcp_session *session, const struct rmcp_io *io,
+				    const char *why, struct rmcp_outcome *ret)
 {
 	if (session->asked && session->setups < RMCP_SETUPS_MAX) {
 		open_begin(session, io);
 		return;
 	}
-	fail(session, IPMI_ERR_SUCCESS, why, ret);
-	drop(session, io);
+	rmcp_session_fail(session, IPMI_ERR_SUCCESS, why, ret);
+	rmcp_session_drop(session, io);
 }
 
 /* --- what is next --- */
 
-static void next(struct rmcp_session *session, const struct rmcp_io *io)
+static void rmcp_session_next(struct rmcp_session *session, const struct rmcp_io *io)
 {
 	if (!session->asked) {
-		enter(session, io, RMCP_ACTIVE, RMCP_FOR_NOTHING);
+		rmcp_session_enter(session, io, RMCP_ACTIVE, RMCP_FOR_NOTHING);
 	} else if (session->ask.privilege > session->privilege) {
-		enter(session, io, RMCP_ACTIVE, RMCP_FOR_PRIVILEGE);
+		rmcp_session_enter(session, io, RMCP_ACTIVE, RMCP_FOR_PRIVILEGE);
 	} else if (session->ask.once && io->now_ms - session->heard_ms > RMCP_PROVEN_MS) {
-		enter(session, io, RMCP_ACTIVE, RMCP_FOR_PROOF);
+		rmcp_session_enter(session, io, RMCP_ACTIVE, RMCP_FOR_PROOF);
 	} else {
 		session->ask_sent = true;
-		enter(session, io, RMCP_ACTIVE, RMCP_FOR_ASK);
+		rmcp_session_enter(session, io, RMCP_ACTIVE, RMCP_FOR_ASK);
 	}
 }
 
@@ -283,7 +283,7 @@ void rmcp_session_ask(struct rmcp_session *session, const struct rmcp_io *io,
 	if (session->state == RMCP_CLOSED || session->state == RMCP_CLOSING)
 		open_begin(session, io);
 	else if (session->state == RMCP_ACTIVE && session->purpose != RMCP_FOR_KEEPING)
-		next(session, io);
+		rmcp_session_next(session, io);
 }
 
 void rmcp_session_forget(struct rmcp_session *session)
@@ -300,26 +300,26 @@ void rmcp_session_end(struct rmcp_session *session, const struct rmcp_io *io)
 		return;
 	session->asked = false;
 	if (session->state == RMCP_ACTIVE)
-		enter(session, io, RMCP_CLOSING, RMCP_FOR_CLOSING);
+		rmcp_session_enter(session, io, RMCP_CLOSING, RMCP_FOR_CLOSING);
 	else
-		leave(session, io);
+		rmcp_session_leave(session, io);
 }
 
 /* --- packets in --- */
 
-static void refused(struct rmcp_session *session, const struct rmcp_io *io, uint8_t status,
-		    struct rmcp_outcome *ret)
+static void rmcp_session_refused(struct rmcp_session *session, const struct rmcp_io *io,
+				 uint8_t status, struct rmcp_outcome *ret)
 {
 	const struct rmcp_status *row = rmcp_status_find(status);
 
 	/* A BMC that takes a repeated packet for a new one answers with new numbers, and refuses
 	 * what follows from the old ones. */
 	if (row->stale || session->repeated) {
-		open_again(session, io, row->text, ret);
+		rmcp_session_open_again(session, io, row->text, ret);
 		return;
 	}
-	fail(session, row->theirs, row->text, ret);
-	drop(session, io);
+	rmcp_session_fail(session, row->theirs, row->text, ret);
+	rmcp_session_drop(session, io);
 }
 
 static void setup_heard(struct rmcp_session *session, const struct rmcp_io *io)
@@ -340,16 +340,16 @@ static void heard_open(struct rmcp_session *session, const struct rmcp_io *io, c
 	}
 	setup_heard(session, io);
 	if (answer.status) {
-		refused(session, io, answer.status, ret);
+		rmcp_session_refused(session, io, answer.status, ret);
 	} else if (answer.suite.authentication != suite->authentication ||
 		   answer.suite.integrity != suite->integrity ||
 		   answer.suite.confidentiality != suite->confidentiality) {
-		fail(session, IPMI_ERR_CIPHER_SUITE_ID_UNAVAILABLE, "it chose other algorithms",
-		     ret);
-		drop(session, io);
+		rmcp_session_fail(session, IPMI_ERR_CIPHER_SUITE_ID_UNAVAILABLE,
+				  "it chose other algorithms", ret);
+		rmcp_session_drop(session, io);
 	} else {
 		session->exchange.bmc_id = answer.bmc_id;
-		enter(session, io, RMCP_PROVING, RMCP_FOR_NOTHING);
+		rmcp_session_enter(session, io, RMCP_PROVING, RMCP_FOR_NOTHING);
 	}
 }
 
@@ -366,23 +366,23 @@ static void heard_rakp2(struct rmcp_session *session, const struct rmcp_io *io, 
 	}
 	setup_heard(session, io);
 	if (answer.status) {
-		refused(session, io, answer.status, ret);
+		rmcp_session_refused(session, io, answer.status, ret);
 		return;
 	}
 	if (!answer.genuine) {
-		fail(session, IPMI_ERR_PASSWORD_INVALID, "its proof of the password is another one",
-		     ret);
-		leave(session, io);
+		rmcp_session_fail(session, IPMI_ERR_PASSWORD_INVALID,
+				  "its proof of the password is another one", ret);
+		rmcp_session_leave(session, io);
 		return;
 	}
 	memcpy(exchange->bmc_random, answer.bmc_random, RMCP_RANDOM_SIZE);
 	memcpy(exchange->guid, answer.guid, RMCP_GUID_SIZE);
 	if (rmcp_keys_make(&session->login, exchange)) {
-		fail(session, IPMI_ERR_OUT_OF_MEMORY, NULL, ret);
-		leave(session, io);
+		rmcp_session_fail(session, IPMI_ERR_OUT_OF_MEMORY, NULL, ret);
+		rmcp_session_leave(session, io);
 		return;
 	}
-	enter(session, io, RMCP_KEYING, RMCP_FOR_NOTHING);
+	rmcp_session_enter(session, io, RMCP_KEYING, RMCP_FOR_NOTHING);
 }
 
 static void heard_rakp4(struct rmcp_session *session, const struct rmcp_io *io, const void *data,
@@ -397,10 +397,10 @@ static void heard_rakp4(struct rmcp_session *session, const struct rmcp_io *io, 
 	}
 	setup_heard(session, io);
 	if (answer.status) {
-		refused(session, io, answer.status, ret);
+		rmcp_session_refused(session, io, answer.status, ret);
 	} else if (!answer.genuine) {
-		fail(session, IPMI_ERR_K_G_INVALID, "its keys are others", ret);
-		drop(session, io);
+		rmcp_session_fail(session, IPMI_ERR_K_G_INVALID, "its keys are others", ret);
+		rmcp_session_drop(session, io);
 	} else {
 		/* A session begins as a user's, or below [22.18]. */
 		session->privilege = session->login.privilege < IPMI_PRIVILEGE_LEVEL_USER
@@ -408,7 +408,7 @@ static void heard_rakp4(struct rmcp_session *session, const struct rmcp_io *io, 
 					     : IPMI_PRIVILEGE_LEVEL_USER;
 		session->opened++;
 		session->used_ms = io->now_ms;
-		next(session, io);
+		rmcp_session_next(session, io);
 	}
 }
 
@@ -420,12 +420,13 @@ static void heard_privilege(struct rmcp_session *session, const struct rmcp_io *
 
 	if (rc == 0) {
 		session->privilege = session->ask.privilege;
-		next(session, io);
+		rmcp_session_next(session, io);
 		return;
 	}
-	fail(session, rc == -EBUSY ? IPMI_ERR_BMC_BUSY : IPMI_ERR_PRIVILEGE_LEVEL_INSUFFICIENT,
-	     text, ret);
-	next(session, io);
+	rmcp_session_fail(session,
+			  rc == -EBUSY ? IPMI_ERR_BMC_BUSY : IPMI_ERR_PRIVILEGE_LEVEL_INSUFFICIENT,
+			  text, ret);
+	rmcp_session_next(session, io);
 }
 
 static void heard_answer(struct rmcp_session *session, const struct rmcp_io *io,
@@ -434,13 +435,13 @@ static void heard_answer(struct rmcp_session *session, const struct rmcp_io *io,
 	if (message->data[1] == COMPLETION_DENIED &&
 	    session->privilege < session->login.privilege) {
 		session->ask.privilege = session->login.privilege;
-		next(session, io);
+		rmcp_session_next(session, io);
 		return;
 	}
 	session->asked = false;
 	session->used_ms = io->now_ms;
 	sodium_memzero(&session->ask, sizeof(session->ask));
-	enter(session, io, RMCP_ACTIVE, RMCP_FOR_NOTHING);
+	rmcp_session_enter(session, io, RMCP_ACTIVE, RMCP_FOR_NOTHING);
 	ret->event = RMCP_ANSWERED;
 	ret->answer = *message;
 }
@@ -470,8 +471,8 @@ static void heard_message(struct rmcp_session *session, const struct rmcp_io *io
 	case RMCP_FOR_ASK: heard_answer(session, io, &message, ret); break;
 	case RMCP_FOR_PRIVILEGE: heard_privilege(session, io, message.data[1], ret); break;
 	case RMCP_FOR_PROOF:
-	case RMCP_FOR_KEEPING: next(session, io); break;
-	case RMCP_FOR_CLOSING: drop(session, io); break;
+	case RMCP_FOR_KEEPING: rmcp_session_next(session, io); break;
+	case RMCP_FOR_CLOSING: rmcp_session_drop(session, io); break;
 	case RMCP_FOR_NOTHING: break;
 	}
 }
@@ -540,25 +541,26 @@ static void given_up(struct rmcp_session *session, const struct rmcp_io *io,
 
 	if (session->ask_sent)
 		theirs = IPMI_ERR_MESSAGE_TIMEOUT;
-	fail(session, theirs, NULL, ret);
-	leave(session, io);
+	rmcp_session_fail(session, theirs, NULL, ret);
+	rmcp_session_leave(session, io);
 }
 
-static void again(struct rmcp_session *session, const struct rmcp_io *io, struct rmcp_outcome *ret)
+static void rmcp_session_again(struct rmcp_session *session, const struct rmcp_io *io,
+			       struct rmcp_outcome *ret)
 {
 	bool lost = session->sends >= 2 && !session->fresh;
 
 	if (session->state == RMCP_ACTIVE && session->asked && lost) {
 		/* It lived when it was used last: a BMC that started anew, or ended it. */
 		session->lost++;
-		leave(session, io);
-		open_again(session, io, "it lost the session", ret);
+		rmcp_session_leave(session, io);
+		rmcp_session_open_again(session, io, "it lost the session", ret);
 	} else if (!session->asked && session->sends >= 2) {
 		session->lost += session->purpose == RMCP_FOR_KEEPING;
-		drop(session, io);
+		rmcp_session_drop(session, io);
 	} else {
 		session->repeated |= in_setup(session);
-		transmit(session, io);
+		rmcp_session_transmit(session, io);
 	}
 }
 
@@ -571,9 +573,9 @@ void rmcp_session_due(struct rmcp_session *session, const struct rmcp_io *io,
 	if (session->asked && io->now_ms >= give_up_ms(session))
 		given_up(session, io, ret);
 	else if (!is_idle(session))
-		again(session, io, ret);
+		rmcp_session_again(session, io, ret);
 	else if (io->now_ms >= session->used_ms + session->keep_ms)
 		rmcp_session_end(session, io);
 	else
-		enter(session, io, RMCP_ACTIVE, RMCP_FOR_KEEPING);
+		rmcp_session_enter(session, io, RMCP_ACTIVE, RMCP_FOR_KEEPING);
 }

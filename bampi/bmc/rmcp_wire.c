@@ -79,7 +79,7 @@ int rmcp_wire_new(struct rmcp_wire **ret)
 }
 
 /* A number of a decoded object; 0 where the packet was too short to have it. */
-static uint64_t field(fiid_obj_t object, const char *name)
+static uint64_t rmcp_wire_field(fiid_obj_t object, const char *name)
 {
 	uint64_t value = 0;
 
@@ -109,7 +109,7 @@ int rmcp_suite_find(unsigned id, struct rmcp_suite *ret)
 enum { RMCP_VERSION = 6, RMCP_CLASS_IPMI = 7, RMCP_AUTHENTICATION_RMCPPLUS = 6 };
 enum { PAYLOAD_TYPE_AT = 5 }; /* its offset; bit 7 encrypted, bit 6 authenticated */
 
-static int kind_of(uint8_t payload_type, enum rmcp_kind *ret)
+static int rmcp_wire_kind_of(uint8_t payload_type, enum rmcp_kind *ret)
 {
 	static const struct {
 		uint8_t type;
@@ -130,7 +130,7 @@ static int kind_of(uint8_t payload_type, enum rmcp_kind *ret)
 	return E_PROTOCOL;
 }
 
-static uint32_t little32(struct wire_reader *reader)
+static uint32_t rmcp_wire_little32(struct wire_reader *reader)
 {
 	uint32_t low = wire_u8(reader);
 
@@ -153,16 +153,16 @@ int rmcp_peek(const void *data, size_t size, enum rmcp_kind *ret_kind, uint32_t 
 	class = wire_u8(&packet);
 	authentication = wire_u8(&packet) & 0x0f;
 	payload_type = wire_u8(&packet) & 0x3f;
-	session_id = little32(&packet);
+	session_id = rmcp_wire_little32(&packet);
 	(void)wire_u32(&packet); /* session sequence number */
 	(void)wire_u16(&packet); /* payload length */
 	if (packet.bad || size > RMCP_PACKET_MAX || version != RMCP_VERSION ||
 	    class != RMCP_CLASS_IPMI || authentication != RMCP_AUTHENTICATION_RMCPPLUS ||
-	    kind_of(payload_type, &kind))
+	    rmcp_wire_kind_of(payload_type, &kind))
 		return E_PROTOCOL;
 	if (kind != RMCP_MESSAGE) {
 		(void)wire_u32(&packet); /* tag, status, privilege or reserved */
-		session_id = little32(&packet);
+		session_id = rmcp_wire_little32(&packet);
 		if (packet.bad)
 			session_id = 0; /* refusals of some BMCs end before it */
 	}
@@ -181,7 +181,7 @@ static unsigned name_size(const struct rmcp_login *login, bool padded)
 	return (unsigned)strnlen(login->username, RMCP_USER_MAX);
 }
 
-static const char *name_of(const struct rmcp_login *login, unsigned size)
+static const char *rmcp_wire_name_of(const struct rmcp_login *login, unsigned size)
 {
 	return size ? login->username : NULL;
 }
@@ -240,7 +240,7 @@ int rmcp_rakp1_encode(struct rmcp_wire *wire, const struct rmcp_login *login, ui
 
 	if (fill_rmcpplus_rakp_message_1(tag, exchange->bmc_id, exchange->console_random,
 					 RMCP_RANDOM_SIZE, login->privilege, LOOKUP,
-					 name_of(login, size), size, wire->rakp1) < 0)
+					 rmcp_wire_name_of(login, size), size, wire->rakp1) < 0)
 		return E_PROTOCOL;
 	return setup_encode(wire, IPMI_PAYLOAD_TYPE_RAKP_MESSAGE_1, wire->rakp1, ret);
 }
@@ -260,7 +260,8 @@ int rmcp_rakp3_encode(struct rmcp_wire *wire, const struct rmcp_login *login, ui
 		proof_size = ipmi_calculate_rakp_3_key_exchange_authentication_code(
 			login->suite.authentication, password_of(login), password_size(login),
 			exchange->bmc_random, RMCP_RANDOM_SIZE, exchange->console_id, lookup,
-			login->privilege, name_of(login, size), size, proof, sizeof(proof));
+			login->privilege, rmcp_wire_name_of(login, size), size, proof,
+			sizeof(proof));
 	if (proof_size < 0 || fill_rmcpplus_rakp_message_3(tag, status, exchange->bmc_id, proof,
 							   (unsigned)proof_size, wire->rakp3) < 0)
 		return E_PROTOCOL;
@@ -296,15 +297,17 @@ int rmcp_open_decode(struct rmcp_wire *wire, const void *data, size_t size,
 	if (setup_decode(wire, RMCP_OPEN, body, data, size))
 		return E_PROTOCOL;
 	answer = (struct rmcp_open_answer){
-		.tag = (uint8_t)field(body, "message_tag"),
-		.status = (uint8_t)field(body, "rmcpplus_status_code"),
-		.privilege = (uint8_t)field(body, "maximum_privilege_level"),
-		.console_id = (uint32_t)field(body, "remote_console_session_id"),
-		.bmc_id = (uint32_t)field(body, "managed_system_session_id"),
+		.tag = (uint8_t)rmcp_wire_field(body, "message_tag"),
+		.status = (uint8_t)rmcp_wire_field(body, "rmcpplus_status_code"),
+		.privilege = (uint8_t)rmcp_wire_field(body, "maximum_privilege_level"),
+		.console_id = (uint32_t)rmcp_wire_field(body, "remote_console_session_id"),
+		.bmc_id = (uint32_t)rmcp_wire_field(body, "managed_system_session_id"),
 		.suite = {
-			(uint8_t)field(body, "authentication_payload.authentication_algorithm"),
-			(uint8_t)field(body, "integrity_payload.integrity_algorithm"),
-			(uint8_t)field(body, "confidentiality_payload.confidentiality_algorithm"),
+			(uint8_t)rmcp_wire_field(body,
+						 "authentication_payload.authentication_algorithm"),
+			(uint8_t)rmcp_wire_field(body, "integrity_payload.integrity_algorithm"),
+			(uint8_t)rmcp_wire_field(
+				body, "confidentiality_payload.confidentiality_algorithm"),
 		}};
 	if (answer.status == RMCPPLUS_STATUS_NO_ERRORS &&
 	    (fiid_obj_packet_valid(body) != 1 || answer.bmc_id == 0))
@@ -355,9 +358,9 @@ int rmcp_rakp2_decode(struct rmcp_wire *wire, const struct rmcp_login *login,
 	if (setup_decode(wire, RMCP_RAKP2, body, data, size))
 		return E_PROTOCOL;
 	answer = (struct rmcp_rakp_answer){
-		.tag = (uint8_t)field(body, "message_tag"),
-		.status = (uint8_t)field(body, "rmcpplus_status_code"),
-		.console_id = (uint32_t)field(body, "remote_console_session_id"),
+		.tag = (uint8_t)rmcp_wire_field(body, "message_tag"),
+		.status = (uint8_t)rmcp_wire_field(body, "rmcpplus_status_code"),
+		.console_id = (uint32_t)rmcp_wire_field(body, "remote_console_session_id"),
 	};
 	if (answer.status == RMCPPLUS_STATUS_NO_ERRORS) {
 		if (field_bytes(body, "managed_system_random_number", answer.bmc_random,
@@ -372,7 +375,7 @@ int rmcp_rakp2_decode(struct rmcp_wire *wire, const struct rmcp_login *login,
 				password_size(login), exchange->console_id, exchange->bmc_id,
 				exchange->console_random, RMCP_RANDOM_SIZE, answer.bmc_random,
 				RMCP_RANDOM_SIZE, answer.guid, RMCP_GUID_SIZE, LOOKUP,
-				login->privilege, name_of(login, name), name, body) == 1;
+				login->privilege, rmcp_wire_name_of(login, name), name, body) == 1;
 	}
 	*ret = answer;
 	return 0;
@@ -403,9 +406,9 @@ int rmcp_rakp4_decode(struct rmcp_wire *wire, const struct rmcp_login *login,
 	if (setup_decode(wire, RMCP_RAKP4, body, data, size))
 		return E_PROTOCOL;
 	answer = (struct rmcp_rakp_answer){
-		.tag = (uint8_t)field(body, "message_tag"),
-		.status = (uint8_t)field(body, "rmcpplus_status_code"),
-		.console_id = (uint32_t)field(body, "remote_console_session_id"),
+		.tag = (uint8_t)rmcp_wire_field(body, "message_tag"),
+		.status = (uint8_t)rmcp_wire_field(body, "rmcpplus_status_code"),
+		.console_id = (uint32_t)rmcp_wire_field(body, "remote_console_session_id"),
 	};
 	if (answer.status == RMCPPLUS_STATUS_NO_ERRORS) {
 		/* The integritycheckvalue workaround: it should be empty with suite 0. */
@@ -437,8 +440,8 @@ int rmcp_keys_make(const struct rmcp_login *login, struct rmcp_exchange *exchang
 		    login->suite.authentication, login->suite.integrity,
 		    login->suite.confidentiality, password_of(login), password_size(login), NULL, 0,
 		    exchange->console_random, RMCP_RANDOM_SIZE, exchange->bmc_random,
-		    RMCP_RANDOM_SIZE, LOOKUP, login->privilege, name_of(login, name), name, &sik,
-		    &keys.sik_size, &integrity, &keys.integrity_size, &confidentiality,
+		    RMCP_RANDOM_SIZE, LOOKUP, login->privilege, rmcp_wire_name_of(login, name),
+		    name, &sik, &keys.sik_size, &integrity, &keys.integrity_size, &confidentiality,
 		    &keys.confidentiality_size) < 0 ||
 	    keys.sik_size > RMCP_KEY_MAX || keys.integrity_size > RMCP_KEY_MAX ||
 	    keys.confidentiality_size > RMCP_KEY_MAX)
@@ -546,10 +549,11 @@ int rmcp_message_decode(struct rmcp_wire *wire, const struct rmcp_login *login,
 	if (got < 2) /* command and completion code */
 		return E_PROTOCOL;
 	message.size = (uint16_t)got;
-	message.sequence = (uint32_t)field(wire->session_header, "session_sequence_number");
-	message.request = (uint8_t)field(wire->answer_header, "rq_seq");
-	message.netfn = (uint8_t)field(wire->answer_header, "net_fn");
-	message.lun = (uint8_t)field(wire->answer_header, "rs_lun");
+	message.sequence =
+		(uint32_t)rmcp_wire_field(wire->session_header, "session_sequence_number");
+	message.request = (uint8_t)rmcp_wire_field(wire->answer_header, "rq_seq");
+	message.netfn = (uint8_t)rmcp_wire_field(wire->answer_header, "net_fn");
+	message.lun = (uint8_t)rmcp_wire_field(wire->answer_header, "rs_lun");
 	*ret = message;
 	return 0;
 }

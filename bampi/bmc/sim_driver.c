@@ -123,7 +123,7 @@ void sim_rack_unlock(struct sim_rack *rack)
 }
 
 /* The firmware looks once: a one-time boot device is used up by this boot. */
-static void node_boot(struct sim_node *node)
+static void bmc_sim_driver_node_boot(struct sim_node *node)
 {
 	node->booted = node->boot;
 	if (!node->boot.persistent) {
@@ -136,7 +136,7 @@ static void node_set_power(struct sim_node *node, bool on)
 {
 	if (on && !node->power_on) {
 		node->power_ons++;
-		node_boot(node);
+		bmc_sim_driver_node_boot(node);
 	}
 	if (!on && node->power_on)
 		node->power_offs++;
@@ -195,10 +195,10 @@ struct sim_session {
 };
 
 static void sim_answer(void *context);
-static void sim_close(void *state);
+static void bmc_sim_driver_sim_close(void *state);
 
-static int sim_open(const struct bmc_endpoint *endpoint, const struct bmc_host *host,
-		    void **ret_session, struct problem *problem)
+static int bmc_sim_driver_sim_open(const struct bmc_endpoint *endpoint, const struct bmc_host *host,
+				   void **ret_session, struct problem *problem)
 {
 	struct sim_session *session;
 
@@ -214,14 +214,14 @@ static int sim_open(const struct bmc_endpoint *endpoint, const struct bmc_host *
 	session->rack = host->sim;
 	session->endpoint = *endpoint;
 	if (loop_timer_new(host->loop, sim_answer, session, &session->latency) != 0) {
-		sim_close(session);
+		bmc_sim_driver_sim_close(session);
 		return problem_set(problem, -ENOMEM, "no memory for a simulated BMC");
 	}
 	*ret_session = session;
 	return 0;
 }
 
-static void sim_close(void *state)
+static void bmc_sim_driver_sim_close(void *state)
 {
 	struct sim_session *session = state;
 
@@ -265,7 +265,7 @@ static void sim_power(struct sim_node *node, enum bmc_op op)
 		return;
 	if (op == BMC_POWER_RESET) {
 		node->resets++;
-		node_boot(node);
+		bmc_sim_driver_node_boot(node);
 		return;
 	}
 	node->power_pending = true;
@@ -352,8 +352,8 @@ static int sim_execute(struct sim_node *node, const struct bmc_request *request,
 	return 0;
 }
 
-static int sim_run(struct sim_session *session, const struct bmc_request *request,
-		   struct bmc_result *ret, struct problem *problem)
+static int bmc_sim_driver_sim_run(struct sim_session *session, const struct bmc_request *request,
+				  struct bmc_result *ret, struct problem *problem)
 {
 	struct sim_node *node;
 	int rc;
@@ -383,14 +383,14 @@ static void sim_answer(void *context)
 	bmc_call_fn fn = session->fn;
 	struct bmc_result result = {0};
 	struct problem problem = {0};
-	int rc = sim_run(session, &session->request, &result, &problem);
+	int rc = bmc_sim_driver_sim_run(session, &session->request, &result, &problem);
 
 	session->fn = NULL;
 	fn(session->context, rc, rc ? NULL : &result, rc ? &problem : NULL);
 }
 
-static int sim_start(void *state, const struct bmc_request *request, int64_t deadline_ms,
-		     bmc_call_fn fn, void *context)
+static int bmc_sim_driver_sim_start(void *state, const struct bmc_request *request,
+				    int64_t deadline_ms, bmc_call_fn fn, void *context)
 {
 	struct sim_session *session = state;
 
@@ -416,7 +416,7 @@ static bool sim_blocks(void *state, const struct bmc_request *request)
 	return blocks;
 }
 
-static bool sim_cancel(void *state)
+static bool bmc_sim_driver_sim_cancel(void *state)
 {
 	struct sim_session *session = state;
 
@@ -427,9 +427,9 @@ static bool sim_cancel(void *state)
 
 const struct bmc_driver sim_driver = {
 	.name = "sim",
-	.open = sim_open,
+	.open = bmc_sim_driver_sim_open,
 	.blocks = sim_blocks,
-	.start = sim_start,
-	.cancel = sim_cancel,
-	.close = sim_close,
+	.start = bmc_sim_driver_sim_start,
+	.cancel = bmc_sim_driver_sim_cancel,
+	.close = bmc_sim_driver_sim_close,
 };

@@ -56,7 +56,7 @@ struct bootd {
 	size_t relay_count;
 };
 
-static void on_db_state(void *context, bool connected)
+static void bootd_on_db_state(void *context, bool connected)
 {
 	struct bootd *bootd = context;
 
@@ -80,7 +80,7 @@ static void on_db_notify(void *context, const char *channel)
 	boot_notified(bootd->boot, channel);
 }
 
-static void on_inventory(void *context, int64_t read_ms)
+static void bootd_on_inventory(void *context, int64_t read_ms)
 {
 	struct bootd *bootd = context;
 
@@ -88,7 +88,7 @@ static void on_inventory(void *context, int64_t read_ms)
 		boot_refreshed(bootd->boot, read_ms);
 }
 
-static void refresh(void *context)
+static void bootd_refresh(void *context)
 {
 	struct bootd *bootd = context;
 
@@ -96,24 +96,25 @@ static void refresh(void *context)
 }
 
 /* Several parts in one exposition: only the last may say that it ends. */
-static void add_metrics(struct text *text, const struct metric_row *rows, size_t count,
-			const void *values)
+static void bootd_add_metrics(struct text *text, const struct metric_row *rows, size_t count,
+			      const void *values)
 {
 	metrics_write(text, rows, count, values);
 	if (!text->failed && text->size >= strlen(METRICS_END))
 		text->size -= strlen(METRICS_END);
 }
 
-static void answer_metrics(void *context, struct http_request *request)
+static void bootd_answer_metrics(void *context, struct http_request *request)
 {
 	struct bootd *bootd = context;
 	struct text text = {0};
 	size_t count;
 	const struct metric_row *rows = dhcp_metric_rows(&count);
 
-	add_metrics(&text, rows, count, dhcp_metric_values(bootd->dhcp));
+	bootd_add_metrics(&text, rows, count, dhcp_metric_values(bootd->dhcp));
 	if (bootd->arp)
-		add_metrics(&text, arp_counter_rows, arp_counter_row_count, &bootd->arp_counters);
+		bootd_add_metrics(&text, arp_counter_rows, arp_counter_row_count,
+				  &bootd->arp_counters);
 	rows = boot_metric_rows(&count);
 	metrics_write(&text, rows, count, boot_metric_values(bootd->boot));
 	http_answer(request, text.failed ? 500 : 200, METRICS_CONTENT_TYPE, text_get(&text),
@@ -121,9 +122,9 @@ static void answer_metrics(void *context, struct http_request *request)
 	text_done(&text);
 }
 
-static int start_metrics(struct bootd *bootd, struct problem *problem)
+static int bootd_start_metrics(struct bootd *bootd, struct problem *problem)
 {
-	static const struct http_route routes[] = {{HTTP_GET, "/metrics", answer_metrics}};
+	static const struct http_route routes[] = {{HTTP_GET, "/metrics", bootd_answer_metrics}};
 	struct http_server_options options = {
 		.routes = routes, .route_count = COUNT_OF(routes), .context = bootd};
 	int rc;
@@ -143,11 +144,11 @@ static int start_ground(struct bootd *bootd, struct problem *problem)
 	struct db_options db = {.conninfo = bootd->conf->database,
 				.application = "bampi-bootd",
 				.setup = db_plan_anew,
-				.on_state = on_db_state,
+				.on_state = bootd_on_db_state,
 				.on_notify = on_db_notify,
 				.channels = bootd->channels,
 				.context = bootd};
-	struct inventory_store_options store = {.fn = on_inventory, .context = bootd};
+	struct inventory_store_options store = {.fn = bootd_on_inventory, .context = bootd};
 	size_t count = 0;
 	int rc;
 
@@ -209,7 +210,7 @@ static int start_dhcp(struct bootd *bootd, struct problem *problem)
 			     problem);
 }
 
-static int start_boot(struct bootd *bootd, struct problem *problem)
+static int bootd_start_boot(struct bootd *bootd, struct problem *problem)
 {
 	static const uint32_t any = 0;
 	const struct bootd_conf *conf = bootd->conf;
@@ -228,14 +229,14 @@ static int start_boot(struct bootd *bootd, struct problem *problem)
 		.inventory = bootd->inventory,
 		.observations = bootd->observations,
 		.db = bootd->db,
-		.refresh = refresh,
+		.refresh = bootd_refresh,
 		.refresh_context = bootd,
 	};
 
 	return boot_new(bootd->loop, &options, &bootd->boot, problem);
 }
 
-static int start_arp(struct bootd *bootd, struct problem *problem)
+static int bootd_start_arp(struct bootd *bootd, struct problem *problem)
 {
 	const struct bootd_conf *conf = bootd->conf;
 	struct ipv4_prefix prefixes[ARP_PREFIXES_MAX];
@@ -292,11 +293,11 @@ int bootd_start(struct loop *loop, const void *values, void **ret_state, struct 
 	if (rc == 0)
 		rc = start_dhcp(bootd, problem);
 	if (rc == 0)
-		rc = start_boot(bootd, problem);
+		rc = bootd_start_boot(bootd, problem);
 	if (rc == 0)
-		rc = start_arp(bootd, problem);
+		rc = bootd_start_arp(bootd, problem);
 	if (rc == 0)
-		rc = start_metrics(bootd, problem);
+		rc = bootd_start_metrics(bootd, problem);
 	if (rc == 0)
 		rc = process_drop_privileges(bootd->conf->user, problem);
 	if (rc) {

@@ -16,7 +16,7 @@
 #include "bampi/control/bampid_private.h"
 #include "bampi/control/health_feed.h"
 
-#define SUBJECT "bampid"
+#define BAMPID_SUBJECT "bampid"
 
 static const char *const work_channels[] = {"deployment", NULL};
 static const char *const watch_channels[] = {"inventory", NULL};
@@ -34,15 +34,15 @@ static void tell_runners(struct bampid *bampid)
 	pdci_runner_db_state(bampid->pdcis, ready);
 }
 
-static void on_db_state(void *context, bool connected)
+static void bampid_on_db_state(void *context, bool connected)
 {
 	struct bampid *bampid = context;
 
 	bampid->connected = connected;
 	if (connected)
-		log_info(SUBJECT, "PostgreSQL is there");
+		log_info(BAMPID_SUBJECT, "PostgreSQL is there");
 	else
-		log_warn(SUBJECT, "PostgreSQL is away: nothing is begun until it is back");
+		log_warn(BAMPID_SUBJECT, "PostgreSQL is away: nothing is begun until it is back");
 	tell_runners(bampid);
 }
 
@@ -76,7 +76,7 @@ static void on_deployment(void *context, const char *channel)
 	pdci_runner_wake(bampid->pdcis);
 }
 
-static void on_inventory(void *context, const char *channel)
+static void bampid_on_inventory(void *context, const char *channel)
 {
 	struct bampid *bampid = context;
 
@@ -98,7 +98,7 @@ static void settings_of(const struct bampid_conf *conf, struct step_settings *re
 	ret->poll_ms = conf->poll_s * 1000;
 }
 
-static void name_of(const struct bampid_conf *conf, char *ret, size_t room)
+static void bampid_name_of(const struct bampid_conf *conf, char *ret, size_t room)
 {
 	char host[64] = "";
 
@@ -123,12 +123,12 @@ static int load_keys(struct bampid *bampid, struct problem *problem)
 	if (rc == 0)
 		rc = image_trust_load(bampid->conf->image_keys, &bampid->trust, problem);
 	if (rc == 0)
-		log_info(SUBJECT, "%zu image keys, certificates are signed with %.16s...",
+		log_info(BAMPID_SUBJECT, "%zu image keys, certificates are signed with %.16s...",
 			 bampid->trust.count, bampid->certificate_key.public_text);
 	return rc;
 }
 
-static int start_queue(struct bampid *bampid, struct problem *problem)
+static int bampid_start_queue(struct bampid *bampid, struct problem *problem)
 {
 	const struct sim_rack_options rack = {.path = bampid->conf->sim_rack};
 	struct bmc_queue_options options = {.workers = (unsigned)bampid->conf->bmc_workers};
@@ -182,7 +182,7 @@ static void on_health_changed(void *context)
 		runner_wake(bampid->runner);
 }
 
-static int start_health(struct bampid *bampid)
+static int bampid_start_health(struct bampid *bampid)
 {
 	const struct health_options options = {
 		.db = bampid->watch_db, .changed = on_health_changed, .context = bampid};
@@ -245,7 +245,7 @@ static int start_databases(struct bampid *bampid)
 		.conninfo = bampid->conf->database,
 		.application = "bampid",
 		.setup = db_plan_anew,
-		.on_state = on_db_state,
+		.on_state = bampid_on_db_state,
 		.on_notify = on_deployment,
 		.channels = work_channels,
 		.context = bampid,
@@ -255,7 +255,7 @@ static int start_databases(struct bampid *bampid)
 		.application = "bampid watch",
 		.setup = db_plan_anew,
 		.on_state = on_watch_state,
-		.on_notify = on_inventory,
+		.on_notify = bampid_on_inventory,
 		.channels = watch_channels,
 		.context = bampid,
 	};
@@ -264,9 +264,9 @@ static int start_databases(struct bampid *bampid)
 	return rc ? rc : db_new(bampid->loop, &watch, &bampid->watch_db);
 }
 
-static int start_parts(struct bampid *bampid, struct problem *problem)
+static int bampid_start_parts(struct bampid *bampid, struct problem *problem)
 {
-	int rc = start_queue(bampid, problem);
+	int rc = bampid_start_queue(bampid, problem);
 
 	if (rc)
 		return rc;
@@ -276,7 +276,7 @@ static int start_parts(struct bampid *bampid, struct problem *problem)
 	if (rc == 0)
 		rc = start_endpoints(bampid, problem);
 	if (rc == 0)
-		rc = start_health(bampid);
+		rc = bampid_start_health(bampid);
 	if (rc == 0)
 		rc = start_runners(bampid);
 	if (rc && !problem_is_set(problem))
@@ -298,7 +298,7 @@ int bampid_start(struct loop *loop, const void *values, void **ret_state, struct
 	bampid->loop = loop;
 	bampid->conf = conf;
 	settings_of(conf, &bampid->settings);
-	name_of(conf, bampid->name, sizeof(bampid->name));
+	bampid_name_of(conf, bampid->name, sizeof(bampid->name));
 	/* The socket may stand where only root may make one; everything else is ours as the user we
 	 * become. */
 	rc = bampid_serve(bampid, problem);
@@ -307,12 +307,12 @@ int bampid_start(struct loop *loop, const void *values, void **ret_state, struct
 	if (rc == 0)
 		rc = load_keys(bampid, problem);
 	if (rc == 0)
-		rc = start_parts(bampid, problem);
+		rc = bampid_start_parts(bampid, problem);
 	if (rc) {
 		bampid_stop(bampid);
 		return rc;
 	}
-	log_info(SUBJECT, "working as %s", bampid->name);
+	log_info(BAMPID_SUBJECT, "working as %s", bampid->name);
 	process_notify("READY=1");
 	*ret_state = bampid;
 	return 0;
@@ -327,7 +327,7 @@ void bampid_reload(void *state)
 	if (image_trust_load(bampid->conf->image_keys, &trust, &problem) == 0)
 		bampid->trust = trust;
 	else
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, &problem);
+		log_problem(LOG_LEVEL_ERROR, BAMPID_SUBJECT, &problem);
 	endpoints_wake(bampid->endpoints);
 }
 

@@ -21,49 +21,49 @@ struct numbers {
 	uint64_t console_viewers, database_up;
 };
 
-#define AT(member) offsetof(struct numbers, member)
+#define BAMPID_SERVE_AT(member) offsetof(struct numbers, member)
 
 /* clang-format off */
 static const struct metric_row metric_rows[] = {
-	{"haas_runner_cycles_total",             METRIC_COUNTER, NULL,                 AT(runner.cycles),                "claim and save cycles"},
-	{"haas_runner_claimed_total",            METRIC_COUNTER, NULL,                 AT(runner.claimed),               "deployments looked at"},
-	{"haas_runner_claims_lost_total",        METRIC_COUNTER, NULL,                 AT(runner.lost),                  "claims that somebody else had taken over"},
-	{"haas_runner_failed_saves_total",       METRIC_COUNTER, NULL,                 AT(runner.failed_saves),          "batches that PostgreSQL refused"},
-	{"haas_runner_certificate_races_total",  METRIC_COUNTER, NULL,                 AT(runner.certificate_races),     "certificates appended anew because another bampid was first"},
-	{"haas_steps_total",                     METRIC_COUNTER, "state=\"done\"",      AT(runner.steps_done),            "steps that ended"},
-	{"haas_steps_total",                     METRIC_COUNTER, "state=\"failed\"",    AT(runner.steps_failed),          "steps that ended"},
-	{"haas_deployments_total",               METRIC_COUNTER, "state=\"done\"",      AT(runner.deployments_done),      "deployments that ended"},
-	{"haas_deployments_total",               METRIC_COUNTER, "state=\"failed\"",    AT(runner.deployments_failed),    "deployments that ended"},
-	{"haas_deployments_total",               METRIC_COUNTER, "state=\"cancelled\"", AT(runner.deployments_cancelled), "deployments that ended"},
-	{"haas_node_actions_total",              METRIC_COUNTER, "state=\"done\"",      AT(actions.done),                 "node actions that ended"},
-	{"haas_node_actions_total",              METRIC_COUNTER, "state=\"failed\"",    AT(actions.failed),               "node actions that ended"},
-	{"haas_pdci_claims_total",               METRIC_COUNTER, NULL,                 AT(pdcis.claimed),                "PDCIs looked at"},
-	{"haas_pdci_total",                      METRIC_COUNTER, "result=\"allocated\"",  AT(pdcis.allocated),              "choices of nodes"},
-	{"haas_pdci_total",                      METRIC_COUNTER, "result=\"infeasible\"", AT(pdcis.infeasible),             "choices of nodes"},
-	{"haas_pdci_total",                      METRIC_COUNTER, "result=\"replaced\"",   AT(pdcis.replaced),               "choices of nodes"},
-	{"haas_pdci_total",                      METRIC_COUNTER, "result=\"race\"",       AT(pdcis.races),                  "choices of nodes"},
-	{"haas_pdci_released_total",             METRIC_COUNTER, NULL,                 AT(pdcis.released),               "PDCIs of which all is back"},
-	{"haas_bmcs",                            METRIC_GAUGE,   NULL,                 AT(bmcs),                         "BMCs known"},
-	{"haas_bmc_operations_waiting",          METRIC_GAUGE,   NULL,                 AT(bmc_waiting),                  "operations in line"},
-	{"haas_bmc_calls_in_flight",             METRIC_GAUGE,   NULL,                 AT(bmc_in_flight),                "calls under way"},
-	{"haas_bmc_breakers_open",               METRIC_GAUGE,   NULL,                 AT(bmc_breakers_open),            "BMCs that are left alone for a while"},
-	{"haas_bmc_calls_total",                 METRIC_COUNTER, NULL,                 AT(bmc_calls),                    "calls made"},
-	{"haas_bmc_failed_calls_total",          METRIC_COUNTER, NULL,                 AT(bmc_failed_calls),             "calls that failed"},
-	{"haas_bmc_retries_total",               METRIC_COUNTER, NULL,                 AT(bmc_retries),                  "calls made again"},
-	{"haas_health_readings_total",           METRIC_COUNTER, NULL,                 AT(health.readings),              "BMCs whose sensors were read"},
-	{"haas_health_log_entries_total",        METRIC_COUNTER, NULL,                 AT(health.entries),               "new entries of event logs"},
-	{"haas_health_decided_total",            METRIC_COUNTER, NULL,                 AT(health.decided),               "nodes whose labels were decided"},
-	{"haas_health_changes_total",            METRIC_COUNTER, NULL,                 AT(health.changes),               "health labels that came or went"},
-	{"haas_health_dropped_total",            METRIC_COUNTER, NULL,                 AT(health.dropped),               "readings lost while PostgreSQL was away"},
-	{"haas_bmc_thread_calls_total",          METRIC_COUNTER, NULL,                 AT(bmc_thread_calls),             "calls that held a thread"},
-	{"haas_bmc_sessions",                    METRIC_GAUGE,   NULL,                 AT(bmc_sessions),                 "IPMI sessions open"},
-	{"haas_bmc_packets_resent_total",        METRIC_COUNTER, NULL,                 AT(bmc_resent),                   "IPMI packets sent again"},
-	{"haas_bmc_sessions_lost_total",         METRIC_COUNTER, NULL,                 AT(bmc_lost),                     "IPMI sessions that the BMC had forgotten"},
-	{"haas_bmc_packets_forged_total",        METRIC_COUNTER, NULL,                 AT(bmc_forged),                   "IPMI packets with a wrong seal"},
-	{"haas_console_sessions",                METRIC_GAUGE,   NULL,                 AT(consoles.sessions),            "consoles listened to"},
-	{"haas_console_waiting",                 METRIC_GAUGE,   NULL,                 AT(consoles.waiting),             "consoles that wait for a session (console_sessions)"},
-	{"haas_console_viewers",                 METRIC_GAUGE,   NULL,                 AT(console_viewers),              "console streams open"},
-	{"haas_database_up",                     METRIC_GAUGE,   NULL,                 AT(database_up),                  "1 = PostgreSQL is there"},
+	{"haas_runner_cycles_total",             METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(runner.cycles),                "claim and save cycles"},
+	{"haas_runner_claimed_total",            METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(runner.claimed),               "deployments looked at"},
+	{"haas_runner_claims_lost_total",        METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(runner.lost),                  "claims that somebody else had taken over"},
+	{"haas_runner_failed_saves_total",       METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(runner.failed_saves),          "batches that PostgreSQL refused"},
+	{"haas_runner_certificate_races_total",  METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(runner.certificate_races),     "certificates appended anew because another bampid was first"},
+	{"haas_steps_total",                     METRIC_COUNTER, "state=\"done\"",      BAMPID_SERVE_AT(runner.steps_done),            "steps that ended"},
+	{"haas_steps_total",                     METRIC_COUNTER, "state=\"failed\"",    BAMPID_SERVE_AT(runner.steps_failed),          "steps that ended"},
+	{"haas_deployments_total",               METRIC_COUNTER, "state=\"done\"",      BAMPID_SERVE_AT(runner.deployments_done),      "deployments that ended"},
+	{"haas_deployments_total",               METRIC_COUNTER, "state=\"failed\"",    BAMPID_SERVE_AT(runner.deployments_failed),    "deployments that ended"},
+	{"haas_deployments_total",               METRIC_COUNTER, "state=\"cancelled\"", BAMPID_SERVE_AT(runner.deployments_cancelled), "deployments that ended"},
+	{"haas_node_actions_total",              METRIC_COUNTER, "state=\"done\"",      BAMPID_SERVE_AT(actions.done),                 "node actions that ended"},
+	{"haas_node_actions_total",              METRIC_COUNTER, "state=\"failed\"",    BAMPID_SERVE_AT(actions.failed),               "node actions that ended"},
+	{"haas_pdci_claims_total",               METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(pdcis.claimed),                "PDCIs looked at"},
+	{"haas_pdci_total",                      METRIC_COUNTER, "result=\"allocated\"",  BAMPID_SERVE_AT(pdcis.allocated),              "choices of nodes"},
+	{"haas_pdci_total",                      METRIC_COUNTER, "result=\"infeasible\"", BAMPID_SERVE_AT(pdcis.infeasible),             "choices of nodes"},
+	{"haas_pdci_total",                      METRIC_COUNTER, "result=\"replaced\"",   BAMPID_SERVE_AT(pdcis.replaced),               "choices of nodes"},
+	{"haas_pdci_total",                      METRIC_COUNTER, "result=\"race\"",       BAMPID_SERVE_AT(pdcis.races),                  "choices of nodes"},
+	{"haas_pdci_released_total",             METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(pdcis.released),               "PDCIs of which all is back"},
+	{"haas_bmcs",                            METRIC_GAUGE,   NULL,                 BAMPID_SERVE_AT(bmcs),                         "BMCs known"},
+	{"haas_bmc_operations_waiting",          METRIC_GAUGE,   NULL,                 BAMPID_SERVE_AT(bmc_waiting),                  "operations in line"},
+	{"haas_bmc_calls_in_flight",             METRIC_GAUGE,   NULL,                 BAMPID_SERVE_AT(bmc_in_flight),                "calls under way"},
+	{"haas_bmc_breakers_open",               METRIC_GAUGE,   NULL,                 BAMPID_SERVE_AT(bmc_breakers_open),            "BMCs that are left alone for a while"},
+	{"haas_bmc_calls_total",                 METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(bmc_calls),                    "calls made"},
+	{"haas_bmc_failed_calls_total",          METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(bmc_failed_calls),             "calls that failed"},
+	{"haas_bmc_retries_total",               METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(bmc_retries),                  "calls made again"},
+	{"haas_health_readings_total",           METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(health.readings),              "BMCs whose sensors were read"},
+	{"haas_health_log_entries_total",        METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(health.entries),               "new entries of event logs"},
+	{"haas_health_decided_total",            METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(health.decided),               "nodes whose labels were decided"},
+	{"haas_health_changes_total",            METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(health.changes),               "health labels that came or went"},
+	{"haas_health_dropped_total",            METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(health.dropped),               "readings lost while PostgreSQL was away"},
+	{"haas_bmc_thread_calls_total",          METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(bmc_thread_calls),             "calls that held a thread"},
+	{"haas_bmc_sessions",                    METRIC_GAUGE,   NULL,                 BAMPID_SERVE_AT(bmc_sessions),                 "IPMI sessions open"},
+	{"haas_bmc_packets_resent_total",        METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(bmc_resent),                   "IPMI packets sent again"},
+	{"haas_bmc_sessions_lost_total",         METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(bmc_lost),                     "IPMI sessions that the BMC had forgotten"},
+	{"haas_bmc_packets_forged_total",        METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(bmc_forged),                   "IPMI packets with a wrong seal"},
+	{"haas_console_sessions",                METRIC_GAUGE,   NULL,                 BAMPID_SERVE_AT(consoles.sessions),            "consoles listened to"},
+	{"haas_console_waiting",                 METRIC_GAUGE,   NULL,                 BAMPID_SERVE_AT(consoles.waiting),             "consoles that wait for a session (console_sessions)"},
+	{"haas_console_viewers",                 METRIC_GAUGE,   NULL,                 BAMPID_SERVE_AT(console_viewers),              "console streams open"},
+	{"haas_database_up",                     METRIC_GAUGE,   NULL,                 BAMPID_SERVE_AT(database_up),                  "1 = PostgreSQL is there"},
 };
 /* clang-format on */
 
@@ -72,7 +72,7 @@ static bool database_up(const struct bampid *bampid)
 	return db_connected(bampid->db) && db_connected(bampid->watch_db);
 }
 
-static void get_metrics(void *context, struct http_request *request)
+static void bampid_serve_get_metrics(void *context, struct http_request *request)
 {
 	const struct bampid *bampid = context;
 	CLEANUP(text_done) struct text body = {0};
@@ -105,7 +105,7 @@ static void get_metrics(void *context, struct http_request *request)
 	http_answer(request, 200, METRICS_CONTENT_TYPE, text_get(&body), body.size);
 }
 
-static void get_health(void *context, struct http_request *request)
+static void bampid_serve_get_health(void *context, struct http_request *request)
 {
 	const struct bampid *bampid = context;
 	struct problem problem = {0};
@@ -118,7 +118,8 @@ static void get_health(void *context, struct http_request *request)
 	http_answer_problem(request, 503, &problem);
 }
 
-static bool find_node(const struct bampid *bampid, struct http_request *request, int64_t *ret)
+static bool bampid_serve_find_node(const struct bampid *bampid, struct http_request *request,
+				   int64_t *ret)
 {
 	struct problem problem = {0};
 
@@ -136,7 +137,7 @@ static void get_raw_stream(void *context, struct http_request *request)
 	const struct bampid *bampid = context;
 	int64_t node_id;
 
-	if (find_node(bampid, request, &node_id))
+	if (bampid_serve_find_node(bampid, request, &node_id))
 		consoles_stream(bampid->consoles, request, node_id, CONSOLE_RAW);
 }
 
@@ -145,7 +146,7 @@ static void get_event_stream(void *context, struct http_request *request)
 	const struct bampid *bampid = context;
 	int64_t node_id;
 
-	if (find_node(bampid, request, &node_id))
+	if (bampid_serve_find_node(bampid, request, &node_id))
 		consoles_stream(bampid->consoles, request, node_id, CONSOLE_SSE);
 }
 
@@ -154,7 +155,7 @@ static void get_log(void *context, struct http_request *request)
 	const struct bampid *bampid = context;
 	int64_t node_id;
 
-	if (find_node(bampid, request, &node_id))
+	if (bampid_serve_find_node(bampid, request, &node_id))
 		consoles_log(bampid->consoles, request, node_id);
 }
 
@@ -163,7 +164,7 @@ static void post_input(void *context, struct http_request *request)
 	const struct bampid *bampid = context;
 	int64_t node_id;
 
-	if (find_node(bampid, request, &node_id))
+	if (bampid_serve_find_node(bampid, request, &node_id))
 		consoles_input(bampid->consoles, request, node_id);
 }
 
@@ -174,9 +175,9 @@ static void post_feasibility(void *context, struct http_request *request)
 	pdci_feasibility(bampid->pdcis, request);
 }
 
-static const struct http_route routes[] = {
-	{HTTP_GET, "/healthz", get_health},
-	{HTTP_GET, "/metrics", get_metrics},
+static const struct http_route bampid_serve_routes[] = {
+	{HTTP_GET, "/healthz", bampid_serve_get_health},
+	{HTTP_GET, "/metrics", bampid_serve_get_metrics},
 	{HTTP_GET, "/console/{node}/stream", get_raw_stream},
 	{HTTP_POST, "/console/{node}/input", post_input},
 	{HTTP_POST, "/feasibility", post_feasibility},
@@ -188,8 +189,8 @@ static const struct http_route routes[] = {
 int bampid_serve(struct bampid *bampid, struct problem *problem)
 {
 	const struct http_server_options options = {
-		.routes = routes,
-		.route_count = COUNT_OF(routes),
+		.routes = bampid_serve_routes,
+		.route_count = COUNT_OF(bampid_serve_routes),
 		.context = bampid,
 		.body_limit = INPUT_LIMIT,
 		.connection_limit = 512,

@@ -1,5 +1,5 @@
 /* The default hash falls through its cases, which clang objects to. */
-#define HASH_FUNCTION HASH_FNV
+#define CONSOLES_HASH_FUNCTION HASH_FNV
 
 #include "bampi/control/consoles.h"
 
@@ -23,12 +23,12 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT    "console"
-#define TICK_MS    15000
-#define LAPSE_MS   300000 /* another bampid took the deployment over and ended it */
-#define INPUT_MAX  4096
-#define TAIL_LINES 4
-#define PIECE_SIZE ((size_t)8192)
+#define CONSOLES_SUBJECT "console"
+#define CONSOLES_TICK_MS 15000
+#define LAPSE_MS         300000 /* another bampid took the deployment over and ended it */
+#define INPUT_MAX        4096
+#define TAIL_LINES       4
+#define PIECE_SIZE       ((size_t)8192)
 
 struct console_node {
 	int64_t node_id; /* key */
@@ -65,7 +65,7 @@ struct consoles {
 	size_t viewer_count;
 };
 
-static struct console_node *find(const struct consoles *consoles, int64_t node_id)
+static struct console_node *consoles_find(const struct consoles *consoles, int64_t node_id)
 {
 	struct console_node *node;
 
@@ -81,8 +81,8 @@ const char *const console_watch_words[CONSOLE_WATCH_COUNT + 1] = {
 
 /* --- the log --- */
 
-static void keep(struct consoles *consoles, struct console_node *node, enum console_log_kind kind,
-		 const char *bytes, size_t size)
+static void consoles_keep(struct consoles *consoles, struct console_node *node,
+			  enum console_log_kind kind, const char *bytes, size_t size)
 {
 	const struct console_log_record record = {
 		.kind = kind, .at_ms = clock_wall_us() / 1000, .bytes = bytes, .size = size};
@@ -91,8 +91,8 @@ static void keep(struct consoles *consoles, struct console_node *node, enum cons
 	if (consoles->options.folder[0])
 		rc = console_log_append(&node->log, consoles->options.folder, &record);
 	if (rc && log_allowed(&consoles->log_limit, loop_now_ms(consoles->loop)))
-		log_warn(SUBJECT, "node %s: its console is not kept in %s: %s", node->endpoint.node,
-			 consoles->options.folder, error_text(rc));
+		log_warn(CONSOLES_SUBJECT, "node %s: its console is not kept in %s: %s",
+			 node->endpoint.node, consoles->options.folder, error_text(rc));
 }
 
 /* Of a connection that fails again and again only the first failure is worth a record. */
@@ -100,13 +100,13 @@ static void on_hub(void *context, int64_t node_id, enum console_state state, con
 		   size_t size, const struct problem *problem)
 {
 	struct consoles *consoles = context;
-	struct console_node *node = find(consoles, node_id);
+	struct console_node *node = consoles_find(consoles, node_id);
 	enum console_log_kind kind = CONSOLE_LOG_OUTPUT;
 
 	if (!node)
 		return;
 	if (size > 0) {
-		keep(consoles, node, kind, bytes, size);
+		consoles_keep(consoles, node, kind, bytes, size);
 		return;
 	}
 	switch (state) {
@@ -120,12 +120,12 @@ static void on_hub(void *context, int64_t node_id, enum console_state state, con
 		return;
 	node->said = kind;
 	if (kind == CONSOLE_LOG_LOST)
-		keep(consoles, node, kind, problem->message, strlen(problem->message));
+		consoles_keep(consoles, node, kind, problem->message, strlen(problem->message));
 	else
-		keep(consoles, node, kind, "", 0);
+		consoles_keep(consoles, node, kind, "", 0);
 }
 
-static void add_record(void *context, const struct console_log_record *record)
+static void consoles_add_record(void *context, const struct console_log_record *record)
 {
 	struct text *body = context;
 	CLEANUP(freep) char *base64 = NULL;
@@ -162,7 +162,8 @@ void consoles_log(struct consoles *consoles, struct http_request *request, int64
 	json_put_string(&body, "node", http_request_param(request, "node"));
 	json_begin_array(&body, "items");
 	if (consoles->options.folder[0])
-		rc = console_log_each(consoles->options.folder, node_id, add_record, &body);
+		rc = console_log_each(consoles->options.folder, node_id, consoles_add_record,
+				      &body);
 	json_end_array(&body);
 	json_end_object(&body);
 	if (rc == 0 && !body.failed) {
@@ -204,7 +205,7 @@ static const struct db_query wanted_query = {"consoles_wanted",
 	"select b.node_id from haas.bmc b join haas.node n on n.id = b.node_id where b.driver = 'ipmi' and ($1 = 'all' or n.state <> 'active')", 1};
 /* clang-format on */
 
-static void want(struct consoles *consoles, struct console_node *node, bool wanted)
+static void consoles_want(struct consoles *consoles, struct console_node *node, bool wanted)
 {
 	struct problem problem = {0};
 
@@ -218,7 +219,8 @@ static void want(struct consoles *consoles, struct console_node *node, bool want
 	}
 }
 
-static void on_wanted(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void consoles_on_wanted(void *context, int rc, const PGresult *result,
+			       const struct problem *problem)
 {
 	struct consoles *consoles = context;
 	struct console_node *node;
@@ -226,18 +228,18 @@ static void on_wanted(void *context, int rc, const PGresult *result, const struc
 
 	consoles->listing = false;
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_WARN, SUBJECT, problem);
+		log_problem(LOG_LEVEL_WARN, CONSOLES_SUBJECT, problem);
 	if (rc)
 		return;
 	for (node = consoles->nodes; node; node = node->hh.next)
 		node->listed = false;
 	for (int row = 0; row < rows; row++) {
-		node = find(consoles, db_int(result, row, 0, 0));
+		node = consoles_find(consoles, db_int(result, row, 0, 0));
 		if (node)
 			node->listed = true;
 	}
 	for (node = consoles->nodes; node; node = node->hh.next)
-		want(consoles, node, node->listed);
+		consoles_want(consoles, node, node->listed);
 }
 
 static void list_wanted(struct consoles *consoles)
@@ -248,7 +250,7 @@ static void list_wanted(struct consoles *consoles)
 	    !db_connected(consoles->db))
 		return;
 	consoles->listing =
-		db_submit(consoles->db, &wanted_query, params, on_wanted, consoles) == 0;
+		db_submit(consoles->db, &wanted_query, params, consoles_on_wanted, consoles) == 0;
 }
 
 void consoles_db(struct consoles *consoles, struct db *db)
@@ -270,7 +272,7 @@ static void viewer_free(struct viewer *viewer)
 	free(viewer);
 }
 
-static void on_closed(void *context)
+static void consoles_on_closed(void *context)
 {
 	viewer_free(context);
 }
@@ -295,7 +297,7 @@ static int send_piece(struct viewer *viewer, const char *bytes, size_t size)
 			    : http_stream_send(viewer->request, text_get(&event), event.size);
 }
 
-static void on_piece(void *context, const char *bytes, size_t size, uint64_t position)
+static void consoles_on_piece(void *context, const char *bytes, size_t size, uint64_t position)
 {
 	struct viewer *viewer = context;
 
@@ -310,7 +312,7 @@ static void on_piece(void *context, const char *bytes, size_t size, uint64_t pos
 	viewer_free(viewer); /* a client that cannot follow was ended by the send */
 }
 
-static int replay(struct viewer *viewer)
+static int consoles_replay(struct viewer *viewer)
 {
 	char *kept = malloc(CONSOLE_RING_SIZE);
 	uint64_t position;
@@ -327,7 +329,7 @@ static int replay(struct viewer *viewer)
 	return rc;
 }
 
-static void refuse(struct http_request *request, int rc, const char *node)
+static void consoles_refuse(struct http_request *request, int rc, const char *node)
 {
 	struct problem problem = {0};
 
@@ -340,13 +342,13 @@ static void refuse(struct http_request *request, int rc, const char *node)
 void consoles_stream(struct consoles *consoles, struct http_request *request, int64_t node_id,
 		     enum console_format format)
 {
-	const struct console_node *node = find(consoles, node_id);
+	const struct console_node *node = consoles_find(consoles, node_id);
 	struct problem problem = {0};
 	struct viewer *viewer;
 	int rc;
 
 	if (!node) {
-		refuse(request, E_NOT_FOUND, http_request_param(request, "node"));
+		consoles_refuse(request, E_NOT_FOUND, http_request_param(request, "node"));
 		return;
 	}
 	rc = console_watch(consoles->hub, &node->endpoint, &problem);
@@ -358,7 +360,7 @@ void consoles_stream(struct consoles *consoles, struct http_request *request, in
 	viewer = calloc(1, sizeof(*viewer));
 	if (!viewer) {
 		console_unwatch(consoles->hub, node_id);
-		refuse(request, -ENOMEM, node->endpoint.node);
+		consoles_refuse(request, -ENOMEM, node->endpoint.node);
 		return;
 	}
 	*viewer = (struct viewer){
@@ -367,9 +369,10 @@ void consoles_stream(struct consoles *consoles, struct http_request *request, in
 	consoles->viewer_count++;
 	http_stream_begin(request, 200,
 			  format == CONSOLE_SSE ? "text/event-stream" : "application/octet-stream");
-	rc = replay(viewer);
+	rc = consoles_replay(viewer);
 	if (rc == 0) {
-		rc = console_subscribe(consoles->hub, node_id, on_piece, viewer, &viewer->ticket);
+		rc = console_subscribe(consoles->hub, node_id, consoles_on_piece, viewer,
+				       &viewer->ticket);
 		if (rc)
 			http_stream_end(request);
 	}
@@ -377,7 +380,7 @@ void consoles_stream(struct consoles *consoles, struct http_request *request, in
 		viewer_free(viewer);
 		return;
 	}
-	http_request_on_close(request, on_closed, viewer);
+	http_request_on_close(request, consoles_on_closed, viewer);
 }
 
 void consoles_input(struct consoles *consoles, struct http_request *request, int64_t node_id)
@@ -427,7 +430,7 @@ static void node_free(struct console_node *node)
 void consoles_endpoint(void *context, int64_t node_id, const struct bmc_endpoint *endpoint)
 {
 	struct consoles *consoles = context;
-	struct console_node *node = find(consoles, node_id);
+	struct console_node *node = consoles_find(consoles, node_id);
 
 	if (!endpoint) {
 		if (!node)
@@ -454,7 +457,7 @@ void consoles_endpoint(void *context, int64_t node_id, const struct bmc_endpoint
 void consoles_active(void *context, int64_t node_id, bool active)
 {
 	struct consoles *consoles = context;
-	struct console_node *node = find(consoles, node_id);
+	struct console_node *node = consoles_find(consoles, node_id);
 	struct problem problem = {0};
 
 	if (!node)
@@ -468,14 +471,14 @@ void consoles_active(void *context, int64_t node_id, bool active)
 	} else if (console_watch(consoles->hub, &node->endpoint, &problem) == 0) {
 		node->watched = true;
 	} else {
-		log_problem(LOG_LEVEL_DEBUG, SUBJECT, &problem);
+		log_problem(LOG_LEVEL_DEBUG, CONSOLES_SUBJECT, &problem);
 	}
 }
 
 void consoles_tail(void *context, int64_t node_id, char *ret, size_t room)
 {
 	const struct consoles *consoles = context;
-	struct console_node *node = find(consoles, node_id);
+	struct console_node *node = consoles_find(consoles, node_id);
 	CLEANUP(text_done) struct text tail = {0};
 	const char *from;
 
@@ -494,7 +497,7 @@ void consoles_tail(void *context, int64_t node_id, char *ret, size_t room)
 bool consoles_holds(void *context, int64_t node_id, const char *text, bool *ret_blind)
 {
 	const struct consoles *consoles = context;
-	const struct console_node *node = find(consoles, node_id);
+	const struct console_node *node = consoles_find(consoles, node_id);
 	CLEANUP(text_done) struct text tail = {0};
 
 	*ret_blind = !node || strcmp(node->endpoint.driver, "ipmi") != 0;
@@ -502,7 +505,7 @@ bool consoles_holds(void *context, int64_t node_id, const char *text, bool *ret_
 	return strstr(text_get(&tail), text) != NULL;
 }
 
-static void tick(void *context)
+static void consoles_tick(void *context)
 {
 	struct consoles *consoles = context;
 	struct console_node *node;
@@ -522,7 +525,7 @@ static void tick(void *context)
 			consoles_active(consoles, node->node_id, false);
 	}
 	list_wanted(consoles);
-	loop_timer_arm(consoles->timer, TICK_MS);
+	loop_timer_arm(consoles->timer, CONSOLES_TICK_MS);
 }
 
 int consoles_new(struct loop *loop, const struct consoles_options *options, struct consoles **ret)
@@ -536,7 +539,7 @@ int consoles_new(struct loop *loop, const struct consoles_options *options, stru
 		.loop = loop, .options = *options, .log_limit = {.burst = 5, .per_minute = 5}};
 	rc = console_hub_new(loop, &consoles->hub);
 	if (rc == 0)
-		rc = loop_timer_new(loop, tick, consoles, &consoles->timer);
+		rc = loop_timer_new(loop, consoles_tick, consoles, &consoles->timer);
 	if (rc) {
 		consoles_free(consoles);
 		return rc;
@@ -544,7 +547,7 @@ int consoles_new(struct loop *loop, const struct consoles_options *options, stru
 	console_hub_observe(consoles->hub, on_hub, consoles);
 	if (options->seats)
 		console_hub_seats(consoles->hub, options->seats);
-	loop_timer_arm(consoles->timer, TICK_MS);
+	loop_timer_arm(consoles->timer, CONSOLES_TICK_MS);
 	*ret = consoles;
 	return 0;
 }

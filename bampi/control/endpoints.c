@@ -1,5 +1,5 @@
 /* The default hash falls through its cases, which clang objects to. */
-#define HASH_FUNCTION HASH_FNV
+#define ENDPOINTS_HASH_FUNCTION HASH_FNV
 
 #include "bampi/control/endpoints.h"
 
@@ -16,15 +16,15 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT   "bmc"
-#define GAP_MS    100
-#define PERIOD_MS 60000
-#define TICK_MS   250
+#define ENDPOINTS_SUBJECT "bmc"
+#define GAP_MS            100
+#define PERIOD_MS         60000
+#define ENDPOINTS_TICK_MS 250
 
 struct endpoint;
 
 /* One class of one BMC. */
-struct look {
+struct endpoints_look {
 	struct endpoint *endpoint;
 	int64_t due_ms;
 	uint64_t ticket; /* 0 = not under way */
@@ -36,7 +36,7 @@ struct endpoint {
 	int64_t node_id;
 	bool kept; /* found by the read under way */
 	struct loop_timer *timer;
-	struct look looks[REFRESH_COUNT];
+	struct endpoints_look looks[REFRESH_COUNT];
 	struct bmc_sel_mark sel_mark;
 	UT_hash_handle hh;
 };
@@ -79,10 +79,10 @@ static void endpoint_arm(struct endpoint *endpoint)
 		loop_timer_arm(endpoint->timer, next_ms > now_ms ? next_ms - now_ms : 0);
 }
 
-static void on_looked(void *context, int rc, const struct bmc_result *result,
-		      const struct problem *problem)
+static void endpoints_on_looked(void *context, int rc, const struct bmc_result *result,
+				const struct problem *problem)
 {
-	struct look *look = context;
+	struct endpoints_look *look = context;
 	struct endpoint *endpoint = look->endpoint;
 	const struct bmc_note note = {
 		.node_id = endpoint->node_id,
@@ -114,7 +114,7 @@ static const struct bmc_sel_mark *sel_mark(struct endpoint *endpoint)
 }
 
 /* One that is still under way is not asked again: a slow BMC gets no second helping. */
-static void look_start(struct look *look, enum refresh_class which, int64_t period_ms)
+static void look_start(struct endpoints_look *look, enum refresh_class which, int64_t period_ms)
 {
 	struct endpoint *endpoint = look->endpoint;
 	struct bmc_request request = {.op = refresh_table[which].op};
@@ -130,8 +130,8 @@ static void look_start(struct look *look, enum refresh_class which, int64_t peri
 
 	if (request.op == BMC_SEL_NEW)
 		request.after = *sel_mark(endpoint);
-	if (!look->ticket && bmc_queue_submit(endpoint->owner->options.queue, &ask, on_looked, look,
-					      &look->ticket) != 0)
+	if (!look->ticket && bmc_queue_submit(endpoint->owner->options.queue, &ask,
+					      endpoints_on_looked, look, &look->ticket) != 0)
 		look->ticket = 0; /* no memory: the next time comes */
 }
 
@@ -142,7 +142,7 @@ static void endpoint_due(void *context)
 
 	for (int which = 0; which < REFRESH_COUNT; which++) {
 		int64_t period_ms = endpoint->owner->options.period_ms[which];
-		struct look *look = &endpoint->looks[which];
+		struct endpoints_look *look = &endpoint->looks[which];
 
 		if (look->due_ms > now_ms)
 			continue;
@@ -181,7 +181,7 @@ static struct endpoint *endpoint_new(struct endpoints *endpoints, const struct b
 	(void)text_copy(endpoint->node, sizeof(endpoint->node), row->node);
 	endpoint->node_id = row->id;
 	for (int which = 0; which < REFRESH_COUNT; which++)
-		endpoint->looks[which] = (struct look){
+		endpoint->looks[which] = (struct endpoints_look){
 			.endpoint = endpoint,
 			.due_ms = refresh_first_ms(row->id, (enum refresh_class)which,
 						   endpoints->options.period_ms[which], now_ms),
@@ -204,13 +204,13 @@ int endpoints_listen(struct endpoints *endpoints, const struct bmc_listener *lis
 
 /* --- reading --- */
 
-static void put(struct endpoints *endpoints, const struct bmc_endpoint *row)
+static void endpoints_put(struct endpoints *endpoints, const struct bmc_endpoint *row)
 {
 	struct endpoint *endpoint;
 	struct problem problem = {0};
 
 	if (bmc_queue_put(endpoints->options.queue, row, &problem) != 0) {
-		log_problem(LOG_LEVEL_WARN, SUBJECT, &problem);
+		log_problem(LOG_LEVEL_WARN, ENDPOINTS_SUBJECT, &problem);
 		return;
 	}
 	HASH_FIND_STR(endpoints->table, row->node, endpoint);
@@ -228,7 +228,7 @@ static void put(struct endpoints *endpoints, const struct bmc_endpoint *row)
 		endpoints->options.change(endpoints->options.context, row->id, row);
 }
 
-static void drop_gone(struct endpoints *endpoints)
+static void endpoints_drop_gone(struct endpoints *endpoints)
 {
 	struct endpoint *endpoint;
 	struct endpoint *next;
@@ -245,14 +245,15 @@ static void drop_gone(struct endpoints *endpoints)
 	}
 }
 
-static void on_read(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void endpoints_on_read(void *context, int rc, const PGresult *result,
+			      const struct problem *problem)
 {
 	struct endpoints *endpoints = context;
 	int rows = rc ? 0 : PQntuples(result);
 
 	endpoints->reading = false;
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, ENDPOINTS_SUBJECT, problem);
 	for (struct endpoint *endpoint = endpoints->table; rc == 0 && endpoint;
 	     endpoint = endpoint->hh.next)
 		endpoint->kept = false;
@@ -261,28 +262,28 @@ static void on_read(void *context, int rc, const PGresult *result, const struct 
 		struct problem why = {0};
 
 		if (endpoint_row_read(result, row, endpoints->secret, &endpoint, &why) == 0) {
-			put(endpoints, &endpoint);
+			endpoints_put(endpoints, &endpoint);
 			bmc_endpoint_wipe(&endpoint);
 		} else {
-			log_problem(LOG_LEVEL_WARN, SUBJECT, &why);
+			log_problem(LOG_LEVEL_WARN, ENDPOINTS_SUBJECT, &why);
 		}
 	}
 	if (rc == 0)
-		drop_gone(endpoints);
+		endpoints_drop_gone(endpoints);
 	if (rc == 0 && endpoints->options.read)
 		endpoints->options.read(endpoints->options.read_context);
 	loop_timer_arm(endpoints->read_timer, endpoints->again ? GAP_MS : PERIOD_MS);
 	endpoints->again = false;
 }
 
-static void start_read(void *context)
+static void endpoints_start_read(void *context)
 {
 	struct endpoints *endpoints = context;
 
 	if (endpoints->reading || !endpoints->connected)
 		return;
 	endpoints->read_ms = loop_now_ms(endpoints->loop);
-	if (endpoint_store_read(endpoints->options.db, on_read, endpoints) == 0)
+	if (endpoint_store_read(endpoints->options.db, endpoints_on_read, endpoints) == 0)
 		endpoints->reading = true;
 	else
 		loop_timer_arm(endpoints->read_timer, PERIOD_MS);
@@ -310,10 +311,11 @@ static void on_observed(void *context, int rc, const PGresult *result,
 	if (rc == 0)
 		endpoints->written = endpoints->writing;
 	else if (rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_WARN, SUBJECT, problem);
+		log_problem(LOG_LEVEL_WARN, ENDPOINTS_SUBJECT, problem);
 }
 
-static void collect(void *context, int64_t node_id, const struct bmc_observation *observation)
+static void endpoints_collect(void *context, int64_t node_id,
+			      const struct bmc_observation *observation)
 {
 	struct endpoints *endpoints = context;
 
@@ -322,7 +324,7 @@ static void collect(void *context, int64_t node_id, const struct bmc_observation
 			(struct endpoint_seen){node_id, *observation};
 }
 
-static void observe(struct endpoints *endpoints)
+static void endpoints_observe(struct endpoints *endpoints)
 {
 	struct bmc_queue_stats stats;
 
@@ -336,19 +338,19 @@ static void observe(struct endpoints *endpoints)
 	}
 	endpoints->seen_count = 0;
 	endpoints->writing = bmc_queue_each_changed(endpoints->options.queue, endpoints->written,
-						    collect, endpoints);
+						    endpoints_collect, endpoints);
 	if (endpoints->seen_count > 0 &&
 	    endpoint_store_observe(endpoints->options.db, endpoints->seen, endpoints->seen_count,
 				   on_observed, endpoints) == 0)
 		endpoints->observing = true;
 }
 
-static void tick(void *context)
+static void endpoints_tick(void *context)
 {
 	struct endpoints *endpoints = context;
 
-	observe(endpoints);
-	loop_timer_arm(endpoints->tick_timer, TICK_MS);
+	endpoints_observe(endpoints);
+	loop_timer_arm(endpoints->tick_timer, ENDPOINTS_TICK_MS);
 }
 
 /* --- life --- */
@@ -359,7 +361,7 @@ void endpoints_db_state(struct endpoints *endpoints, bool connected)
 	if (!connected)
 		return;
 	if (endpoint_store_publish(endpoints->options.db, endpoints->secret, NULL, NULL) != 0)
-		log_warn(SUBJECT, "the public key for BMC passwords was not published");
+		log_warn(ENDPOINTS_SUBJECT, "the public key for BMC passwords was not published");
 	endpoints_wake(endpoints);
 }
 
@@ -392,14 +394,14 @@ int endpoints_new(struct loop *loop, const struct endpoints_options *options,
 	*endpoints = (struct endpoints){.loop = loop, .options = *options};
 	rc = seal_key_load(&key_file, &endpoints->secret, problem);
 	if (rc == 0)
-		rc = loop_timer_new(loop, start_read, endpoints, &endpoints->read_timer);
+		rc = loop_timer_new(loop, endpoints_start_read, endpoints, &endpoints->read_timer);
 	if (rc == 0)
-		rc = loop_timer_new(loop, tick, endpoints, &endpoints->tick_timer);
+		rc = loop_timer_new(loop, endpoints_tick, endpoints, &endpoints->tick_timer);
 	if (rc) {
 		endpoints_free(endpoints);
 		return rc;
 	}
-	loop_timer_arm(endpoints->tick_timer, TICK_MS);
+	loop_timer_arm(endpoints->tick_timer, ENDPOINTS_TICK_MS);
 	*ret = endpoints;
 	return 0;
 }

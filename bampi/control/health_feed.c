@@ -7,7 +7,7 @@
 #include "common/base/error.h"
 #include "common/io/log.h"
 
-#define SUBJECT "health"
+#define HEALTH_FEED_SUBJECT "health"
 
 static int feed_sensors(struct health *health, int64_t node_id, const struct bmc_result *result)
 {
@@ -73,7 +73,7 @@ static void on_note(void *context, const struct bmc_note *note)
 	else if (note->which == REFRESH_SEL)
 		rc = feed_log(context, note->node_id, note->result);
 	if (rc)
-		log_warn(SUBJECT, "node %s: what its BMC said is lost: %s", note->node,
+		log_warn(HEALTH_FEED_SUBJECT, "node %s: what its BMC said is lost: %s", note->node,
 			 error_text(rc));
 }
 

@@ -3,15 +3,16 @@
 
 #include "bampi/relay/relay.h"
 
-#define AT(member) offsetof(struct arp_proxy_counters, member)
-#define IGNORED(word, member)                                                                      \
-	{                                                                                          \
-		"haas_relay_arp_ignored_total", METRIC_COUNTER, "reason=\"" word "\"", AT(member), \
-			"ARP requests left alone"                                                  \
+#define RELAY_ARP_COUNTER_TABLE_AT(member) offsetof(struct arp_proxy_counters, member)
+#define IGNORED(word, member)                                                          \
+	{                                                                              \
+		"haas_relay_arp_ignored_total", METRIC_COUNTER, "reason=\"" word "\"", \
+			RELAY_ARP_COUNTER_TABLE_AT(member), "ARP requests left alone"  \
 	}
 
 const struct metric_row relay_arp_rows[] = {
-	{"haas_relay_arp_answered_total", METRIC_COUNTER, NULL, AT(answered),
+	{"haas_relay_arp_answered_total", METRIC_COUNTER, NULL,
+	 RELAY_ARP_COUNTER_TABLE_AT(answered),
 	 "ARP requests answered for addresses behind another interface"},
 	IGNORED("probe", verdicts[ARP_PROBE]),
 	IGNORED("gratuitous", verdicts[ARP_GRATUITOUS]),

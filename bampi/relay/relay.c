@@ -29,8 +29,8 @@ struct relay {
 };
 
 /* Only the last part of an exposition may say that it ends. */
-static void add_metrics(struct text *text, const struct metric_row *rows, size_t count,
-			const void *values)
+static void relay_add_metrics(struct text *text, const struct metric_row *rows, size_t count,
+			      const void *values)
 {
 	size_t end = strlen(METRICS_END);
 
@@ -39,7 +39,7 @@ static void add_metrics(struct text *text, const struct metric_row *rows, size_t
 	metrics_write(text, rows, count, values);
 }
 
-static void answer_metrics(void *context, struct http_request *request)
+static void relay_answer_metrics(void *context, struct http_request *request)
 {
 	struct relay *relay = context;
 	struct text text = {0};
@@ -47,20 +47,20 @@ static void answer_metrics(void *context, struct http_request *request)
 	const struct metric_row *rows = dhcp_relay_metric_rows(&count);
 
 	if (relay->dhcp)
-		add_metrics(&text, rows, count, dhcp_relay_metric_values(relay->dhcp));
+		relay_add_metrics(&text, rows, count, dhcp_relay_metric_values(relay->dhcp));
 	if (relay->arp)
-		add_metrics(&text, relay_arp_rows, relay_arp_row_count, &relay->arp_counters);
+		relay_add_metrics(&text, relay_arp_rows, relay_arp_row_count, &relay->arp_counters);
 	rows = boot_cache_metric_rows(&count);
 	if (relay->boot)
-		add_metrics(&text, rows, count, boot_cache_metric_values(relay->boot));
+		relay_add_metrics(&text, rows, count, boot_cache_metric_values(relay->boot));
 	http_answer(request, text.failed ? 500 : 200, METRICS_CONTENT_TYPE, text_get(&text),
 		    text.size);
 	text_done(&text);
 }
 
-static int start_metrics(struct relay *relay, struct problem *problem)
+static int relay_start_metrics(struct relay *relay, struct problem *problem)
 {
-	static const struct http_route routes[] = {{HTTP_GET, "/metrics", answer_metrics}};
+	static const struct http_route routes[] = {{HTTP_GET, "/metrics", relay_answer_metrics}};
 	struct http_server_options options = {
 		.routes = routes, .route_count = COUNT_OF(routes), .context = relay};
 	int rc;
@@ -91,7 +91,7 @@ static int start_interfaces(struct relay *relay, struct problem *problem)
 	return dhcp_relay_new(relay->loop, &options, &relay->dhcp, problem);
 }
 
-static int start_arp(struct relay *relay, struct problem *problem)
+static int relay_start_arp(struct relay *relay, struct problem *problem)
 {
 	struct ipv4_prefix prefixes[RELAY_ARP_PREFIXES];
 	struct arp_proxy_options options = {
@@ -105,7 +105,7 @@ static int start_arp(struct relay *relay, struct problem *problem)
 	return arp_proxy_new(relay->loop, &options, &relay->arp_counters, &relay->arp, problem);
 }
 
-static int start_boot(struct relay *relay, struct problem *problem)
+static int relay_start_boot(struct relay *relay, struct problem *problem)
 {
 	const struct relay_conf *conf = relay->conf;
 	const struct boot_cache_options options = {
@@ -144,11 +144,11 @@ int relay_start(struct loop *loop, const void *values, void **ret_state, struct 
 	relay->conf = values;
 	rc = start_interfaces(relay, problem);
 	if (rc == 0)
-		rc = start_arp(relay, problem);
+		rc = relay_start_arp(relay, problem);
 	if (rc == 0)
-		rc = start_boot(relay, problem);
+		rc = relay_start_boot(relay, problem);
 	if (rc == 0)
-		rc = start_metrics(relay, problem);
+		rc = relay_start_metrics(relay, problem);
 	if (rc == 0)
 		rc = process_drop_privileges(relay->conf->user, problem);
 	if (rc == 0 && relay->boot)

@@ -26,15 +26,15 @@ struct slot {
 	uint8_t digest[DIGEST_SIZE]; /* of what is before it */
 };
 
-static const char magic[8] = "haascp1";
+static const char copy_checkpoint_magic[8] = "haascp1";
 
-static void digest_of(const struct slot *slot, uint8_t ret[DIGEST_SIZE])
+static void copy_checkpoint_digest_of(const struct slot *slot, uint8_t ret[DIGEST_SIZE])
 {
 	(void)crypto_generichash(ret, DIGEST_SIZE, (const uint8_t *)slot,
 				 offsetof(struct slot, digest), NULL, 0);
 }
 
-static bool path_of(const char *part, char *ret, size_t room)
+static bool copy_checkpoint_path_of(const char *part, char *ret, size_t room)
 {
 	return text_format(ret, room, "%s.checkpoint", part);
 }
@@ -44,7 +44,7 @@ int copy_checkpoint_init(struct copy_checkpoint *checkpoint, const char *part,
 {
 	static_assert(sizeof(struct slot) <= SLOT_SIZE, "it fits a slot");
 	*checkpoint = (struct copy_checkpoint){.fd = -1, .identity = *identity};
-	if (!path_of(part, checkpoint->path, sizeof(checkpoint->path)) ||
+	if (!copy_checkpoint_path_of(part, checkpoint->path, sizeof(checkpoint->path)) ||
 	    crypto_generichash_statebytes() > STATE_SIZE)
 		return -ENAMETOOLONG;
 	checkpoint->fd = open(checkpoint->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -57,15 +57,16 @@ void copy_checkpoint_done(struct copy_checkpoint *checkpoint)
 	checkpoint->fd = -1;
 }
 
-static bool is_ours(const struct copy_checkpoint *checkpoint, const struct slot *slot)
+static bool copy_checkpoint_is_ours(const struct copy_checkpoint *checkpoint,
+				    const struct slot *slot)
 {
 	uint8_t digest[DIGEST_SIZE];
 	char library[sizeof(slot->library)] = "";
 
 	(void)text_copy(library, sizeof(library), sodium_version_string());
-	digest_of(slot, digest);
+	copy_checkpoint_digest_of(slot, digest);
 	return memcmp(slot->digest, digest, sizeof(digest)) == 0 &&
-	       memcmp(slot->magic, magic, sizeof(magic)) == 0 &&
+	       memcmp(slot->magic, copy_checkpoint_magic, sizeof(copy_checkpoint_magic)) == 0 &&
 	       memcmp(slot->library, library, sizeof(library)) == 0 &&
 	       memcmp(&slot->identity, &checkpoint->identity, sizeof(slot->identity)) == 0 &&
 	       slot->raw_bytes >= 0 && slot->raw_bytes <= slot->identity.size_bytes &&
@@ -82,7 +83,8 @@ bool copy_checkpoint_load(struct copy_checkpoint *checkpoint, struct copy_point 
 
 		if (pread(checkpoint->fd, &slot, sizeof(slot), (off_t)i * SLOT_SIZE) !=
 			    (ssize_t)sizeof(slot) ||
-		    !is_ours(checkpoint, &slot) || slot.sequence <= checkpoint->sequence)
+		    !copy_checkpoint_is_ours(checkpoint, &slot) ||
+		    slot.sequence <= checkpoint->sequence)
 			continue;
 		found = true;
 		checkpoint->sequence = slot.sequence;
@@ -112,7 +114,7 @@ int copy_checkpoint_save(struct copy_checkpoint *checkpoint, const struct copy_p
 	ssize_t wrote;
 
 	memset(&slot, 0, sizeof(slot));
-	memcpy(slot.magic, magic, sizeof(magic));
+	memcpy(slot.magic, copy_checkpoint_magic, sizeof(copy_checkpoint_magic));
 	(void)text_copy(slot.library, sizeof(slot.library), sodium_version_string());
 	slot.identity = checkpoint->identity;
 	slot.sequence = ++checkpoint->sequence;
@@ -120,7 +122,7 @@ int copy_checkpoint_save(struct copy_checkpoint *checkpoint, const struct copy_p
 	slot.stored_bytes = point->stored_bytes;
 	memcpy(slot.raw, point->raw, crypto_generichash_statebytes());
 	memcpy(slot.stored, point->stored, crypto_generichash_statebytes());
-	digest_of(&slot, slot.digest);
+	copy_checkpoint_digest_of(&slot, slot.digest);
 	wrote = pwrite(checkpoint->fd, &slot, sizeof(slot), (off_t)(slot.sequence % 2) * SLOT_SIZE);
 	sodium_memzero(&slot, sizeof(slot));
 	if (wrote != (ssize_t)sizeof(slot))
@@ -132,5 +134,6 @@ int copy_checkpoint_drop(const char *part)
 {
 	char path[PATH_MAX + 16];
 
-	return path_of(part, path, sizeof(path)) ? volume_scrap(path) : -ENAMETOOLONG;
+	return copy_checkpoint_path_of(part, path, sizeof(path)) ? volume_scrap(path)
+								 : -ENAMETOOLONG;
 }

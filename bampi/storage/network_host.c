@@ -19,7 +19,7 @@
 
 #define PROGRAM_MS 30000
 
-static bool forwards(const char *name)
+static bool network_host_forwards(const char *name)
 {
 	char path[96];
 	char value = '1'; /* not readable: taken for the worse */
@@ -32,7 +32,7 @@ static bool forwards(const char *name)
 	return value != '0';
 }
 
-static int by_name(const void *a, const void *b)
+static int network_host_by_name(const void *a, const void *b)
 {
 	const struct network_interface *one = a;
 	const struct network_interface *two = b;
@@ -51,7 +51,7 @@ static bool read_one(const struct ifaddrs *entry, struct network_interface *ret)
 	    !text_copy(ret->name, sizeof(ret->name), entry->ifa_name))
 		return false;
 	ret->up = (entry->ifa_flags & IFF_UP) != 0;
-	ret->forwards = network_interface_vlan(ret->name) != 0 && forwards(ret->name);
+	ret->forwards = network_interface_vlan(ret->name) != 0 && network_host_forwards(ret->name);
 	if (family != AF_INET || !entry->ifa_netmask)
 		return family == AF_PACKET;
 	memcpy(&address, entry->ifa_addr, sizeof(address));
@@ -81,7 +81,7 @@ int network_host_look(struct network_interface **ret, size_t *ret_count)
 		count += read_one(entry, &list[count]);
 	}
 	freeifaddrs(all);
-	qsort(list, count, sizeof(*list), by_name);
+	qsort(list, count, sizeof(*list), network_host_by_name);
 	*ret = list;
 	*ret_count = count;
 	return 0;
@@ -117,7 +117,7 @@ static void listen_to(int fd, int64_t until_ms, char *ret, size_t room)
 	ret[size] = '\0';
 }
 
-static int end_of(pid_t child, int64_t until_ms, int *ret_status)
+static int network_host_end_of(pid_t child, int64_t until_ms, int *ret_status)
 {
 	for (;;) {
 		pid_t done = waitpid(child, ret_status, WNOHANG);
@@ -135,7 +135,7 @@ static int end_of(pid_t child, int64_t until_ms, int *ret_status)
 	}
 }
 
-static int spawn(char *const argv[], char *const env[], int output, pid_t *ret)
+static int network_host_spawn(char *const argv[], char *const env[], int output, pid_t *ret)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -167,7 +167,8 @@ static int spawn(char *const argv[], char *const env[], int output, pid_t *ret)
 	return -rc;
 }
 
-static int run(const char *program, char *const argv[], char *const env[], struct problem *problem)
+static int network_host_run_program(const char *program, char *const argv[], char *const env[],
+				    struct problem *problem)
 {
 	int64_t until_ms = clock_monotonic_ms() + PROGRAM_MS;
 	CLEANUP(closep) int reading = -1;
@@ -182,13 +183,13 @@ static int run(const char *program, char *const argv[], char *const env[], struc
 		return problem_set(problem, -errno, "no pipe: %s", error_text(-errno));
 	reading = pipes[0];
 	writing = pipes[1];
-	rc = spawn(argv, env, writing, &child);
+	rc = network_host_spawn(argv, env, writing, &child);
 	if (rc)
 		return problem_set(problem, rc, "%s cannot be run: %s", program, error_text(rc));
 	closep(&writing);
 	writing = -1;
 	listen_to(reading, until_ms, said, sizeof(said));
-	rc = end_of(child, until_ms, &status);
+	rc = network_host_end_of(child, until_ms, &status);
 	if (rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
 	(void)problem_set(problem, rc ? rc : E_UNAVAILABLE, "%s %s %s failed", program, argv[1],
@@ -220,5 +221,5 @@ int network_host_run(const struct network_host *host, int vlan,
 	    (network &&
 	     !text_format(address, sizeof(address), "%s/%d", network->address, network->length)))
 		return problem_set(problem, E_LIMIT, "a name is too long");
-	return run(host->program, argv, env, problem);
+	return network_host_run_program(host->program, argv, env, problem);
 }

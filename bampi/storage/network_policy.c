@@ -16,7 +16,7 @@ int network_interface_vlan(const char *name)
 	return *end == '\0' && vlan <= 4094 ? (int)vlan : 0;
 }
 
-static bool is_of(const struct network_interface *interface, int vlan)
+static bool network_policy_is_of(const struct network_interface *interface, int vlan)
 {
 	return network_interface_vlan(interface->name) == vlan;
 }
@@ -41,7 +41,7 @@ static const char *interface_fault(const struct storage_network *network,
 	for (size_t i = 0; i < sight->interface_count; i++) {
 		const struct network_interface *interface = &sight->interfaces[i];
 
-		if (!is_of(interface, network->vlan))
+		if (!network_policy_is_of(interface, network->vlan))
 			continue;
 		there = true;
 		if (!interface->up)
@@ -58,7 +58,8 @@ static const char *interface_fault(const struct storage_network *network,
 	return right ? NULL : "its interface has no address";
 }
 
-static bool listens(const struct storage_network *network, const struct network_sight *sight)
+static bool network_policy_listens(const struct storage_network *network,
+				   const struct network_sight *sight)
 {
 	for (size_t i = 0; i < sight->portal_count; i++) {
 		if (strcmp(sight->portals[i].text, network->portal) == 0)
@@ -72,7 +73,7 @@ bool network_is_up(const struct storage_network *network, const struct network_s
 {
 	const char *fault = interface_fault(network, sight);
 
-	if (!fault && !listens(network, sight))
+	if (!fault && !network_policy_listens(network, sight))
 		fault = "the target software does not listen there";
 	*ret_why = fault;
 	return !fault;
@@ -112,7 +113,7 @@ struct steps {
 	size_t count, room;
 };
 
-static void add(struct steps *steps, struct network_step step)
+static void network_policy_add(struct steps *steps, struct network_step step)
 {
 	if (steps->count < steps->room)
 		steps->list[steps->count++] = step;
@@ -126,25 +127,27 @@ size_t network_decide(const struct storage_network networks[], size_t count,
 
 	for (size_t i = 0; i < sight->portal_count; i++) {
 		if (portal_is_left(&sight->portals[i], networks, count, sight))
-			add(&steps, (struct network_step){.deed = NETWORK_DEAF,
-							  .portal = &sight->portals[i]});
+			network_policy_add(&steps,
+					   (struct network_step){.deed = NETWORK_DEAF,
+								 .portal = &sight->portals[i]});
 	}
 	for (size_t i = 0; i < sight->interface_count; i++) {
 		int vlan = network_interface_vlan(sight->interfaces[i].name);
 
 		/* one with several addresses is there several times, side by side */
 		if (vlan && vlan != before && !wanted_at(networks, count, vlan))
-			add(&steps, (struct network_step){.deed = NETWORK_DOWN, .vlan = vlan});
+			network_policy_add(
+				&steps, (struct network_step){.deed = NETWORK_DOWN, .vlan = vlan});
 		before = vlan;
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (interface_fault(&networks[i], sight))
-			add(&steps, (struct network_step){.deed = NETWORK_UP,
-							  .vlan = networks[i].vlan,
-							  .network = &networks[i]});
-		else if (!listens(&networks[i], sight))
-			add(&steps,
-			    (struct network_step){.deed = NETWORK_LISTEN, .network = &networks[i]});
+			network_policy_add(&steps, (struct network_step){.deed = NETWORK_UP,
+									 .vlan = networks[i].vlan,
+									 .network = &networks[i]});
+		else if (!network_policy_listens(&networks[i], sight))
+			network_policy_add(&steps, (struct network_step){.deed = NETWORK_LISTEN,
+									 .network = &networks[i]});
 	}
 	return steps.count;
 }

@@ -11,11 +11,11 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT "network"
-#define ROUNDS  4 /* DEAF and UP, LISTEN, nothing */
+#define NETWORK_RUNNER_SUBJECT "network"
+#define ROUNDS                 4 /* DEAF and UP, LISTEN, nothing */
 
 /* How one of them is now. */
-struct outcome {
+struct network_runner_outcome {
 	bool up;
 	char why[200];
 	struct problem problem; /* of what was tried */
@@ -30,7 +30,7 @@ struct network_runner {
 	/* While `busy` the worker's. */
 	bool busy, ran;
 	struct storage_network *networks;
-	struct outcome *outcomes;
+	struct network_runner_outcome *outcomes;
 	size_t count;
 	struct problem problem; /* of the look */
 };
@@ -51,7 +51,8 @@ static void world_done(struct world *world)
 }
 
 /* Without the target software there are no portals; interfaces are made all the same. */
-static int look(struct network_runner *runner, struct world *ret, struct problem *problem)
+static int network_runner_look(struct network_runner *runner, struct world *ret,
+			       struct problem *problem)
 {
 	const struct volume_runner_options *options = runner->options;
 	int rc;
@@ -72,8 +73,8 @@ static int look(struct network_runner *runner, struct world *ret, struct problem
 	return 0;
 }
 
-static int act(struct network_runner *runner, const struct network_step *step,
-	       struct problem *problem)
+static int network_runner_act(struct network_runner *runner, const struct network_step *step,
+			      struct problem *problem)
 {
 	const struct volume_runner_options *options = runner->options;
 
@@ -100,7 +101,7 @@ static bool round_of(struct network_runner *runner, const struct network_sight *
 
 	for (size_t i = 0; i < count; i++) {
 		struct problem problem = {0};
-		int rc = act(runner, &steps[i], &problem);
+		int rc = network_runner_act(runner, &steps[i], &problem);
 
 		worked |= rc == 0;
 		if (rc && steps[i].network)
@@ -112,7 +113,7 @@ static bool round_of(struct network_runner *runner, const struct network_sight *
 	return worked;
 }
 
-static void work(void *context)
+static void network_runner_work(void *context)
 {
 	struct network_runner *runner = context;
 	bool again = true;
@@ -120,10 +121,10 @@ static void work(void *context)
 	runner->ran = true;
 	for (int round = 0; again && round < ROUNDS; round++) {
 		struct world world;
-		int rc = look(runner, &world, &runner->problem);
+		int rc = network_runner_look(runner, &world, &runner->problem);
 
 		for (size_t i = 0; i < runner->count; i++) {
-			struct outcome *outcome = &runner->outcomes[i];
+			struct network_runner_outcome *outcome = &runner->outcomes[i];
 			const char *why = NULL;
 
 			outcome->up =
@@ -140,19 +141,20 @@ static void work(void *context)
 
 /* --- on the loop --- */
 
-static void on_told(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void network_runner_on_told(void *context, int rc, const PGresult *result,
+				   const struct problem *problem)
 {
 	struct network_runner *runner = context;
 
 	(void)result;
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, NETWORK_RUNNER_SUBJECT, problem);
 	if (rc == 0)
 		runner->changed(runner->context);
 }
 
-static void tell_one(const struct storage_network *network, const struct outcome *outcome,
-		     struct text *json)
+static void network_runner_tell_one(const struct storage_network *network,
+				    const struct network_runner_outcome *outcome, struct text *json)
 {
 	json_begin_object(json, NULL);
 	json_put_int(json, "network", network->id);
@@ -167,7 +169,7 @@ static void tell_one(const struct storage_network *network, const struct outcome
 	json_end_object(json);
 }
 
-static void on_worked(void *context)
+static void network_runner_on_worked(void *context)
 {
 	struct network_runner *runner = context;
 	CLEANUP(text_done) struct text json = {0};
@@ -177,30 +179,30 @@ static void on_worked(void *context)
 	if (!runner->ran || runner->stopping)
 		return;
 	if (problem_is_set(&runner->problem))
-		log_problem(LOG_LEVEL_WARN, SUBJECT, &runner->problem);
+		log_problem(LOG_LEVEL_WARN, NETWORK_RUNNER_SUBJECT, &runner->problem);
 	json_begin_array(&json, NULL);
 	for (size_t i = 0; i < runner->count; i++) {
 		const struct storage_network *network = &runner->networks[i];
-		const struct outcome *outcome = &runner->outcomes[i];
+		const struct network_runner_outcome *outcome = &runner->outcomes[i];
 
 		if (outcome->up == network->told_up && strcmp(outcome->why, network->told) == 0)
 			continue;
 		differs = true;
 		if (outcome->up)
-			log_info(SUBJECT, "%s: VLAN %d, listening on %s", network->name,
-				 network->vlan, network->portal);
+			log_info(NETWORK_RUNNER_SUBJECT, "%s: VLAN %d, listening on %s",
+				 network->name, network->vlan, network->portal);
 		else
-			log_warn(SUBJECT, "%s: %s (%s)", network->name, outcome->why,
+			log_warn(NETWORK_RUNNER_SUBJECT, "%s: %s (%s)", network->name, outcome->why,
 				 outcome->problem.message);
-		tell_one(network, outcome, &json);
+		network_runner_tell_one(network, outcome, &json);
 	}
 	json_end_array(&json);
 	if (differs && !json.failed)
 		(void)!storage_store_networks(runner->options->db, &runner->claim, text_get(&json),
-					      on_told, runner);
+					      network_runner_on_told, runner);
 }
 
-static void row_of(const PGresult *rows, int row, struct storage_network *ret)
+static void network_runner_row_of(const PGresult *rows, int row, struct storage_network *ret)
 {
 	ret->id = db_int(rows, row, 0, 0);
 	(void)text_copy(ret->name, sizeof(ret->name), db_text(rows, row, 1, ""));
@@ -230,15 +232,16 @@ void network_runner_take(struct network_runner *runner, const struct storage_cla
 	runner->claim = *claim;
 	runner->problem = (struct problem){0};
 	for (size_t i = 0; i < count; i++) {
-		row_of(rows, (int)i, &runner->networks[i]);
+		network_runner_row_of(rows, (int)i, &runner->networks[i]);
 		(void)text_copy(runner->outcomes[i].why, sizeof(runner->outcomes[i].why),
 				"bampi-stored is not told its uplink");
 	}
 	runner->busy = true;
 	runner->ran = !runner->options->network.uplink[0];
 	if (runner->ran)
-		on_worked(runner);
-	else if (worker_submit(runner->options->worker, work, on_worked, runner) != 0)
+		network_runner_on_worked(runner);
+	else if (worker_submit(runner->options->worker, network_runner_work,
+			       network_runner_on_worked, runner) != 0)
 		runner->busy = false;
 }
 

@@ -17,8 +17,8 @@
 #include "bampi/storage/volume_file.h"
 #include "bampi/storage/volume_runner.h"
 
-#define SUBJECT    "bampi-stored"
-#define QUEUED_MAX 4096
+#define STORED_SUBJECT "bampi-stored"
+#define QUEUED_MAX     4096
 
 struct stored {
 	struct loop *loop;
@@ -31,22 +31,22 @@ struct stored {
 	struct volume_runner *runner;
 };
 
-static const char *const channels[] = {"volume", NULL};
+static const char *const stored_channels[] = {"volume", NULL};
 
-static void on_db_state(void *context, bool connected)
+static void stored_on_db_state(void *context, bool connected)
 {
 	struct stored *stored = context;
 
 	if (connected)
-		log_info(SUBJECT, "PostgreSQL is there");
+		log_info(STORED_SUBJECT, "PostgreSQL is there");
 	else
-		log_warn(SUBJECT,
+		log_warn(STORED_SUBJECT,
 			 "PostgreSQL is away: what is open stays open, nothing is changed");
 	if (stored->runner)
 		volume_runner_db_state(stored->runner, connected);
 }
 
-static void on_notify(void *context, const char *channel)
+static void stored_on_notify(void *context, const char *channel)
 {
 	struct stored *stored = context;
 
@@ -77,7 +77,7 @@ static int take_folder(struct stored *stored, struct problem *problem)
 	return volume_files_prepare(dir, problem);
 }
 
-static int load_key(struct stored *stored, struct problem *problem)
+static int stored_load_key(struct stored *stored, struct problem *problem)
 {
 	char path[PATH_MAX];
 	const struct seal_key_file file = {
@@ -95,15 +95,15 @@ static int load_key(struct stored *stored, struct problem *problem)
 	return seal_key_load(&file, &stored->key, problem);
 }
 
-static int start_parts(struct stored *stored, struct problem *problem)
+static int stored_start_parts(struct stored *stored, struct problem *problem)
 {
 	const struct stored_conf *conf = stored->conf;
 	const struct db_options db = {
 		.conninfo = conf->database,
 		.application = "bampi-stored",
-		.on_state = on_db_state,
-		.on_notify = on_notify,
-		.channels = channels,
+		.on_state = stored_on_db_state,
+		.on_notify = stored_on_notify,
+		.channels = stored_channels,
 		.context = stored,
 	};
 	struct volume_runner_options options = {
@@ -121,7 +121,7 @@ static int start_parts(struct stored *stored, struct problem *problem)
 	int rc = take_folder(stored, problem);
 
 	if (rc == 0)
-		rc = load_key(stored, problem);
+		rc = stored_load_key(stored, problem);
 	/* two threads more than for files, so that looking and networks never wait for them */
 	if (rc == 0)
 		rc = worker_new(stored->loop, (unsigned)conf->workers + 2, QUEUED_MAX,
@@ -158,12 +158,12 @@ int stored_start(struct loop *loop, const void *values, void **ret_state, struct
 	(void)text_format(stored->owner, sizeof(stored->owner), "%s:%s", host, conf->storage);
 	rc = process_drop_privileges(conf->user, problem);
 	if (rc == 0)
-		rc = start_parts(stored, problem);
+		rc = stored_start_parts(stored, problem);
 	if (rc) {
 		stored_stop(stored);
 		return rc;
 	}
-	log_info(SUBJECT, "storage %s in %s", conf->storage, conf->dir);
+	log_info(STORED_SUBJECT, "storage %s in %s", conf->storage, conf->dir);
 	process_notify("READY=1");
 	*ret_state = stored;
 	return 0;

@@ -89,7 +89,7 @@ static int read_chunk(int fd, uint8_t *room, size_t most, size_t *ret)
 	return 0;
 }
 
-static int write_all(int fd, const uint8_t *data, size_t size, int64_t offset)
+static int volume_copy_write_all(int fd, const uint8_t *data, size_t size, int64_t offset)
 {
 	while (size > 0) {
 		ssize_t wrote = pwrite(fd, data, size, offset);
@@ -109,8 +109,8 @@ static int write_all(int fd, const uint8_t *data, size_t size, int64_t offset)
 
 /* Opens the checkpoint and goes back to what it says. `part_bytes`: what there is of the file that
  * is written; `packed`: it holds what is stored, else what is raw. */
-static int resume(struct copy *copy, const char *part, const struct copy_identity *identity,
-		  int64_t part_bytes, bool packed)
+static int volume_copy_resume(struct copy *copy, const char *part,
+			      const struct copy_identity *identity, int64_t part_bytes, bool packed)
 {
 	struct copy_point point = {0};
 	int rc = copy_checkpoint_init(&copy->checkpoint, part, identity);
@@ -132,7 +132,7 @@ static int resume(struct copy *copy, const char *part, const struct copy_identit
 	return 0;
 }
 
-static int keep(struct copy *copy)
+static int volume_copy_keep(struct copy *copy)
 {
 	if (fdatasync(copy->out) != 0)
 		return -errno;
@@ -146,7 +146,7 @@ static int keep(struct copy *copy)
 
 static int write_stored(struct copy *copy, size_t size)
 {
-	int rc = write_all(copy->out, copy->to, size, copy->stored_bytes);
+	int rc = volume_copy_write_all(copy->out, copy->to, size, copy->stored_bytes);
 
 	(void)crypto_generichash_update(copy->stored, copy->to, size);
 	copy->stored_bytes += (int64_t)size;
@@ -196,10 +196,10 @@ static int pack_frame(struct copy *copy, bool *ret_end)
 	if (rc || copy->raw_bytes == copy->kept_raw)
 		return rc;
 	rc = pack_chunk(copy, 0, ZSTD_e_end);
-	return rc ? rc : keep(copy);
+	return rc ? rc : volume_copy_keep(copy);
 }
 
-static int pack(struct copy *copy, int level)
+static int volume_copy_pack(struct copy *copy, int level)
 {
 	bool end = false;
 	int rc = 0;
@@ -219,7 +219,7 @@ static int pack(struct copy *copy, int level)
 
 /* What a kill left behind the last checkpoint is written over in place, so that no block of it is
  * given back with data in it: half of an archive, or a whole one whose row was not written. */
-static int open_again(const char *path, const char *part)
+static int volume_copy_open_again(const char *path, const char *part)
 {
 	if (chmod(path, 0600) == 0)
 		(void)rename(path, part);
@@ -249,13 +249,13 @@ static int open_archive(struct copy *copy, const struct archive_order *order, co
 	struct stat volume;
 	struct stat archive;
 
-	copy->out = open_again(path, part);
+	copy->out = volume_copy_open_again(path, part);
 	if (copy->out < 0 || fstat(copy->in, &volume) != 0 || fstat(copy->out, &archive) != 0)
 		return -errno;
 	/* Whatever wrote to the volume since made what is archived of it worthless. */
 	identity.size_bytes = volume.st_size;
 	identity.changed_ns = (int64_t)volume.st_mtim.tv_sec * 1000000000 + volume.st_mtim.tv_nsec;
-	return resume(copy, part, &identity, archive.st_size, true);
+	return volume_copy_resume(copy, part, &identity, archive.st_size, true);
 }
 
 int volume_archive(const char *dir, const struct archive_order *order,
@@ -281,7 +281,7 @@ int volume_archive(const char *dir, const struct archive_order *order,
 		rc = open_archive(&copy, order, path, part);
 	}
 	if (rc == 0)
-		rc = pack(&copy, order->level);
+		rc = volume_copy_pack(&copy, order->level);
 	if (rc == 0 && (ftruncate(copy.out, copy.stored_bytes) != 0 || fchmod(copy.out, 0400) != 0))
 		rc = -errno;
 	if (rc == 0)
@@ -312,7 +312,7 @@ static int write_raw(struct copy *copy, size_t size)
 		return E_DIGEST;
 	(void)crypto_generichash_update(copy->raw, copy->to, size);
 	if (!copy->fresh || !all_zero(copy->to, size))
-		rc = write_all(copy->out, copy->to, size, copy->raw_bytes);
+		rc = volume_copy_write_all(copy->out, copy->to, size, copy->raw_bytes);
 	copy->raw_bytes += (int64_t)size;
 	atomic_store(&copy->progress->done, copy->raw_bytes);
 	return rc;
@@ -336,14 +336,14 @@ static int unpack_chunk(struct copy *copy, size_t size, bool *ret_open)
 		rc = write_raw(copy, out.pos);
 		copy->stored_bytes = before + (int64_t)in.pos;
 		if (rc == 0 && left == 0 && copy->raw_bytes - copy->kept_raw >= copy->every)
-			rc = keep(copy);
+			rc = volume_copy_keep(copy);
 		if (rc)
 			return rc;
 	} while (in.pos < in.size || (*ret_open && out.pos == out.size));
 	return 0;
 }
 
-static int unpack(struct copy *copy)
+static int volume_copy_unpack(struct copy *copy)
 {
 	bool open_frame = false;
 	size_t size = 0;
@@ -367,7 +367,7 @@ static int unpack(struct copy *copy)
 	return rc ? rc : open_frame ? E_DIGEST : 0;
 }
 
-static int restored(struct copy *copy, const struct volume_source *source)
+static int volume_copy_restored(struct copy *copy, const struct volume_source *source)
 {
 	char digest[DIGEST_TEXT_SIZE];
 
@@ -414,9 +414,10 @@ int volume_restore(const char *dir, int64_t id, int64_t size, const struct volum
 		copy.fresh = rc == 0 && st.st_size == 0;
 	}
 	if (rc == 0)
-		rc = resume(&copy, part,
-			    &(struct copy_identity){source->archive, id, source->size_bytes, 0},
-			    st.st_size == size ? size : 0, false);
+		rc = volume_copy_resume(
+			&copy, part,
+			&(struct copy_identity){source->archive, id, source->size_bytes, 0},
+			st.st_size == size ? size : 0, false);
 	if (rc == 0 && copy.raw_bytes == 0) {
 		rc = volume_reserve(copy.out, 0, size, progress);
 		atomic_store(&progress->done, 0);
@@ -424,9 +425,9 @@ int volume_restore(const char *dir, int64_t id, int64_t size, const struct volum
 	if (rc && copy.fresh)
 		(void)unlink(part); /* it held zeros */
 	if (rc == 0)
-		rc = unpack(&copy);
+		rc = volume_copy_unpack(&copy);
 	if (rc == 0)
-		rc = restored(&copy, source);
+		rc = volume_copy_restored(&copy, source);
 	if (rc == 0)
 		rc = volume_publish(copy.out, part, path);
 	copy_checkpoint_done(&copy.checkpoint);

@@ -155,7 +155,8 @@ int volume_grow(const char *dir, int64_t id, int64_t size, struct volume_progres
 
 /* --- destroying --- */
 
-static int overwrite(int fd, int64_t size, void *zeros, struct volume_progress *progress)
+static int volume_file_overwrite(int fd, int64_t size, void *zeros,
+				 struct volume_progress *progress)
 {
 	for (int64_t at = 0; at < size;) {
 		int64_t left = size - at;
@@ -186,8 +187,8 @@ static int open_past_cache(const char *path)
 	return fd;
 }
 
-static int read_back(const char *path, int64_t size, const void *zeros, void *room,
-		     struct volume_progress *progress)
+static int volume_file_read_back(const char *path, int64_t size, const void *zeros, void *room,
+				 struct volume_progress *progress)
 {
 	CLEANUP(closep) int fd = open_past_cache(path);
 
@@ -225,9 +226,9 @@ static int erase_file(const char *path, struct volume_progress *progress, int64_
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 || fstat(fd, &st) != 0)
 		return -errno;
-	rc = overwrite(fd, st.st_size, zeros, progress);
+	rc = volume_file_overwrite(fd, st.st_size, zeros, progress);
 	if (rc == 0)
-		rc = read_back(path, st.st_size, zeros, room, progress);
+		rc = volume_file_read_back(path, st.st_size, zeros, room, progress);
 	*ret_bytes = st.st_size;
 	return rc;
 }

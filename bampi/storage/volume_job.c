@@ -56,7 +56,7 @@ static int open_volume(struct volume_job *job, struct problem *problem)
 	return rc;
 }
 
-static int admit(struct volume_job *job, struct problem *problem)
+static int volume_job_admit(struct volume_job *job, struct problem *problem)
 {
 	const struct volume_runner_options *options = job->options;
 	int rc = fill_secrets(job, problem);
@@ -74,7 +74,7 @@ static bool had_data(const struct volume_row *row)
 			    : row->kept_bytes > 0;
 }
 
-static int destroy(struct volume_job *job, struct problem *problem)
+static int volume_job_destroy(struct volume_job *job, struct problem *problem)
 {
 	const char *dir = job->options->dir;
 	char path[PATH_MAX];
@@ -114,9 +114,9 @@ void volume_job_work(void *context)
 							    options->checkpoint_bytes},
 				    progress, &job->done.digest, &problem);
 		break;
-	case ACTION_DESTROY: rc = destroy(job, &problem); break;
+	case ACTION_DESTROY: rc = volume_job_destroy(job, &problem); break;
 	case ACTION_OPEN: rc = open_volume(job, &problem); break;
-	case ACTION_ADMIT: rc = admit(job, &problem); break;
+	case ACTION_ADMIT: rc = volume_job_admit(job, &problem); break;
 	case ACTION_EXPEL:
 		rc = options->driver->expel(&options->place, &job->target, &problem);
 		break;

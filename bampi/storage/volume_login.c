@@ -10,11 +10,11 @@
 
 #include "bampi/storage/volume_account.h"
 
-#define SUBJECT "storage"
+#define STORAGE_VOLUME_LOGIN_SUBJECT "storage"
 
-enum column { VOLUME, NODE, AGENT_KEY, SEALED, NUMBER };
+enum column { VOLUME, NODE, AGENT_KEY, SEALED, STORAGE_VOLUME_LOGIN_NUMBER };
 
-static void make(char ret[VOLUME_SECRET_LENGTH + 1])
+static void storage_volume_login_make(char ret[VOLUME_SECRET_LENGTH + 1])
 {
 	static const char letters[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -24,8 +24,8 @@ static void make(char ret[VOLUME_SECRET_LENGTH + 1])
 	ret[VOLUME_SECRET_LENGTH] = '\0';
 }
 
-static int seal(const uint8_t public_key[SEAL_KEY_SIZE], const char *secret,
-		char ret[2 * SEAL_SIZE_MAX + 1])
+static int storage_volume_login_seal(const uint8_t public_key[SEAL_KEY_SIZE], const char *secret,
+				     char ret[2 * SEAL_SIZE_MAX + 1])
 {
 	uint8_t sealed[SEAL_SIZE_MAX];
 	size_t size = 0;
@@ -46,7 +46,7 @@ static int open_own(const struct seal_key *key, const char *hex, char ret[STORAG
 	return seal_key_open(key, sealed, size, ret, STORAGE_SECRET_SIZE);
 }
 
-static void begin(struct text *json)
+static void storage_volume_login_begin(struct text *json)
 {
 	if (json->size == 0)
 		json_begin_array(json, NULL);
@@ -58,15 +58,15 @@ static int add_secret(const struct seal_key *key, const PGresult *rows, int row,
 	char sealed[2 * SEAL_SIZE_MAX + 1];
 	int rc;
 
-	make(secret);
-	rc = seal(seal_key_public_key(key), secret, sealed);
+	storage_volume_login_make(secret);
+	rc = storage_volume_login_seal(seal_key_public_key(key), secret, sealed);
 	sodium_memzero(secret, sizeof(secret));
 	if (rc)
 		return rc;
-	begin(json);
+	storage_volume_login_begin(json);
 	json_begin_object(json, NULL);
 	json_put_int(json, "volume", db_int(rows, row, VOLUME, 0));
-	json_put_int(json, "number", db_int(rows, row, NUMBER, 0));
+	json_put_int(json, "number", db_int(rows, row, STORAGE_VOLUME_LOGIN_NUMBER, 0));
 	json_put_string(json, "sealed", sealed);
 	json_end_object(json);
 	return 0;
@@ -77,7 +77,7 @@ static int add_login(const struct seal_key *key, const PGresult *rows, int row, 
 	const char *agent = db_text(rows, row, AGENT_KEY, "");
 	int64_t volume = db_int(rows, row, VOLUME, 0);
 	int64_t node = db_int(rows, row, NODE, 0);
-	int64_t number = db_int(rows, row, NUMBER, 0);
+	int64_t number = db_int(rows, row, STORAGE_VOLUME_LOGIN_NUMBER, 0);
 	uint8_t agent_key[SEAL_KEY_SIZE];
 	char name[STORAGE_USER_SIZE];
 	char secret[STORAGE_SECRET_SIZE];
@@ -93,12 +93,12 @@ static int add_login(const struct seal_key *key, const PGresult *rows, int row, 
 	if (rc == 0)
 		rc = volume_account_secret(secret, name, own);
 	if (rc == 0)
-		rc = seal(agent_key, own, sealed);
+		rc = storage_volume_login_seal(agent_key, own, sealed);
 	sodium_memzero(secret, sizeof(secret));
 	sodium_memzero(own, sizeof(own));
 	if (rc)
 		return rc;
-	begin(json);
+	storage_volume_login_begin(json);
 	json_begin_object(json, NULL);
 	json_put_int(json, "volume", volume);
 	json_put_int(json, "node", node);
@@ -127,7 +127,7 @@ void volume_logins_take(const struct volume_runner_options *options,
 			rc = add_secret(options->key, rows, row, &secrets);
 		made = volume;
 		if (rc)
-			log_warn(SUBJECT,
+			log_warn(STORAGE_VOLUME_LOGIN_SUBJECT,
 				 "volume %lld: its secret cannot be sealed for node %lld: %s",
 				 (long long)volume, (long long)db_int(rows, row, NODE, 0),
 				 error_text(rc));

@@ -23,7 +23,7 @@ int volume_rests_new(struct volume_rests **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-static void drop(struct rest **link)
+static void volume_rest_drop(struct rest **link)
 {
 	struct rest *rest = *link;
 
@@ -34,11 +34,11 @@ static void drop(struct rest **link)
 void volume_rests_free(struct volume_rests *rests)
 {
 	while (rests && rests->first)
-		drop(&rests->first);
+		volume_rest_drop(&rests->first);
 	free(rests);
 }
 
-static struct rest *find(const struct volume_rests *rests, struct volume_key key)
+static struct rest *volume_rest_find(const struct volume_rests *rests, struct volume_key key)
 {
 	struct rest *rest = rests->first;
 
@@ -47,7 +47,7 @@ static struct rest *find(const struct volume_rests *rests, struct volume_key key
 	return rest;
 }
 
-static struct rest *add(struct volume_rests *rests, struct volume_key key)
+static struct rest *volume_rest_add(struct volume_rests *rests, struct volume_key key)
 {
 	struct rest *rest = calloc(1, sizeof(*rest));
 
@@ -62,10 +62,10 @@ static struct rest *add(struct volume_rests *rests, struct volume_key key)
 void volume_rests_note(struct volume_rests *rests, struct volume_key key, bool failed,
 		       int64_t now_ms)
 {
-	struct rest *rest = find(rests, key);
+	struct rest *rest = volume_rest_find(rests, key);
 
 	if (!rest && failed)
-		rest = add(rests, key);
+		rest = volume_rest_add(rests, key);
 	if (!rest)
 		return;
 	rest->failures = failed ? rest->failures + 1 : 0;
@@ -74,7 +74,7 @@ void volume_rests_note(struct volume_rests *rests, struct volume_key key, bool f
 
 bool volume_rests_has(struct volume_rests *rests, struct volume_key key, int64_t now_ms)
 {
-	struct rest *rest = find(rests, key);
+	struct rest *rest = volume_rest_find(rests, key);
 
 	if (rest)
 		rest->asked = true;
@@ -90,7 +90,7 @@ void volume_rests_sweep(struct volume_rests *rests)
 			(*link)->asked = false;
 			link = &(*link)->next;
 		} else {
-			drop(link);
+			volume_rest_drop(link);
 		}
 	}
 }

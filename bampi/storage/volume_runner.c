@@ -17,11 +17,11 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT     "storage"
-#define PROGRESS_MS 1000
+#define VOLUME_RUNNER_SUBJECT "storage"
+#define PROGRESS_MS           1000
 
 /* What is known of the world outside of the database, read by a worker. */
-struct look {
+struct volume_runner_look {
 	int rc;
 	struct problem problem;
 	struct storage_view view;
@@ -34,7 +34,7 @@ struct volume_runner {
 	struct loop_timer *timer, *progress_timer;
 	bool connected, passing, again, stopping;
 	bool outdated; /* something was opened or closed since the look began */
-	struct look look;
+	struct volume_runner_look look;
 	struct storage_claim claim;
 	bool claimed, told_unclaimed, told_away;
 	struct network_runner *networks;
@@ -66,7 +66,7 @@ static struct volume_job *job_find(const struct volume_runner *runner, bool arch
 	return job;
 }
 
-static void job_free(struct volume_job *job)
+static void volume_runner_job_free(struct volume_job *job)
 {
 	volume_row_done(&job->row);
 	storage_target_done(&job->target);
@@ -80,15 +80,16 @@ static void job_end(struct volume_job *job)
 	while (*link != job)
 		link = &(*link)->next;
 	*link = job->next;
-	job_free(job);
+	volume_runner_job_free(job);
 }
 
-static struct volume_key key_of(const struct volume_row *row)
+static struct volume_key volume_runner_key_of(const struct volume_row *row)
 {
 	return (struct volume_key){row->id, row->archive};
 }
 
-static void on_told(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void volume_runner_on_told(void *context, int rc, const PGresult *result,
+				  const struct problem *problem)
 {
 	struct volume_job *job = context;
 	struct volume_runner *runner = job->runner;
@@ -105,15 +106,16 @@ static void log_done(const struct volume_job *job, const char *subject)
 	int64_t resumed = atomic_load(&job->progress.resumed);
 
 	if (resumed > 0)
-		log_info(SUBJECT, "%s: %s done (resumed_at=%lld bytes=%lld)", subject,
+		log_info(VOLUME_RUNNER_SUBJECT, "%s: %s done (resumed_at=%lld bytes=%lld)", subject,
 			 volume_action_words[job->done.action], (long long)resumed,
 			 (long long)atomic_load(&job->progress.done));
 	else
-		log_info(SUBJECT, "%s: %s done", subject, volume_action_words[job->done.action]);
+		log_info(VOLUME_RUNNER_SUBJECT, "%s: %s done", subject,
+			 volume_action_words[job->done.action]);
 }
 
 /* An action that was done but could not be told is found done when it is decided again. */
-static void on_worked(void *context)
+static void volume_runner_on_worked(void *context)
 {
 	struct volume_job *job = context;
 	struct volume_runner *runner = job->runner;
@@ -133,13 +135,14 @@ static void on_worked(void *context)
 			    job->done.action == ACTION_EXPEL || job->done.action == ACTION_CLOSE;
 	/* Told when it is seen that nobody of them is there any more. */
 	job->silent |= !failed && job->done.action == ACTION_EXPEL;
-	volume_rests_note(runner->rests, key_of(&job->row), failed, loop_now_ms(runner->loop));
+	volume_rests_note(runner->rests, volume_runner_key_of(&job->row), failed,
+			  loop_now_ms(runner->loop));
 	if (failed)
 		log_problem(LOG_LEVEL_WARN, subject, &job->done.problem);
 	else if (job->done.action != ACTION_TELL_OPEN && job->done.action != ACTION_TELL_CLOSED)
 		log_done(job, subject);
 	if (job->silent || volume_store_done(runner->options.db, &runner->claim, &job->row,
-					     &job->done, on_told, job) != 0) {
+					     &job->done, volume_runner_on_told, job) != 0) {
 		expelled = job->done.action == ACTION_EXPEL;
 		job_end(job);
 		if (expelled)
@@ -173,10 +176,11 @@ static void job_start(struct volume_job *job)
 
 	if (job->done.action == ACTION_TELL_OPEN || job->done.action == ACTION_TELL_CLOSED) {
 		job->ran = true;
-		on_worked(job);
+		volume_runner_on_worked(job);
 		return;
 	}
-	rc = worker_submit(job->runner->options.worker, volume_job_work, on_worked, job);
+	rc = worker_submit(job->runner->options.worker, volume_job_work, volume_runner_on_worked,
+			   job);
 	if (rc)
 		job_end(job); /* the queue is full: the next pass tries again */
 }
@@ -184,8 +188,8 @@ static void job_start(struct volume_job *job)
 /* --- deciding --- */
 
 /* Users and addresses stay the row's. */
-static void target_of(const struct volume_runner *runner, const struct volume_row *row,
-		      struct storage_target *ret)
+static void volume_runner_target_of(const struct volume_runner *runner,
+				    const struct volume_row *row, struct storage_target *ret)
 {
 	ret->id = row->id;
 	(void)text_format(ret->name, sizeof(ret->name), "%s:volume.%lld", runner->claim.iqn,
@@ -198,7 +202,8 @@ static void target_of(const struct volume_runner *runner, const struct volume_ro
 }
 
 /* All of one may be at the other: users, addresses, sessions. */
-static bool holds(const struct storage_target *one, const struct storage_target *other)
+static bool volume_runner_holds(const struct storage_target *one,
+				const struct storage_target *other)
 {
 	for (size_t i = 0; i < one->user_count; i++) {
 		if (!storage_target_knows(other, one->users[i].name))
@@ -215,8 +220,8 @@ static bool holds(const struct storage_target *one, const struct storage_target 
 	return true;
 }
 
-static enum volume_fit fit_of(const struct storage_target *wanted,
-			      const struct storage_target *open)
+static enum volume_fit volume_runner_fit_of(const struct storage_target *wanted,
+					    const struct storage_target *open)
 {
 	if (!open)
 		return FIT_CLOSED;
@@ -224,9 +229,9 @@ static enum volume_fit fit_of(const struct storage_target *wanted,
 	if (strcmp(open->name, wanted->name) != 0 || strcmp(open->path, wanted->path) != 0 ||
 	    !storage_target_knows(open, wanted->users[0].name))
 		return FIT_WRONG;
-	if (!holds(open, wanted))
+	if (!volume_runner_holds(open, wanted))
 		return FIT_LONG;
-	return holds(wanted, open) ? FIT_RIGHT : FIT_SHORT;
+	return volume_runner_holds(wanted, open) ? FIT_RIGHT : FIT_SHORT;
 }
 
 static const struct storage_target *open_target(const struct volume_runner *runner, int64_t id)
@@ -250,9 +255,10 @@ static bool under_way(const struct volume_runner *runner, const struct volume_ro
 
 /* The book is asked of each row in a pass, also of one that is tried again just now: its failures
  * are counted on. */
-static bool is_free(const struct volume_runner *runner, const struct volume_row *row)
+static bool volume_runner_is_free(const struct volume_runner *runner, const struct volume_row *row)
 {
-	bool rests = volume_rests_has(runner->rests, key_of(row), loop_now_ms(runner->loop));
+	bool rests = volume_rests_has(runner->rests, volume_runner_key_of(row),
+				      loop_now_ms(runner->loop));
 
 	return !under_way(runner, row) && !rests;
 }
@@ -277,8 +283,8 @@ static void decide_volume(struct volume_runner *runner, struct volume_row *row)
 	const struct storage_target *open = open_target(runner, row->id);
 	enum volume_action action;
 
-	target_of(runner, row, &wanted);
-	if (!is_free(runner, row))
+	volume_runner_target_of(runner, row, &wanted);
+	if (!volume_runner_is_free(runner, row))
 		return;
 	action = volume_decide(&(struct volume_facts){
 		.state = row->state,
@@ -287,7 +293,7 @@ static void decide_volume(struct volume_runner *runner, struct volume_row *row)
 		.size = row->size_bytes,
 		.kept = row->kept_bytes,
 		.open_wanted = row->open_wanted,
-		.fit = fit_of(&wanted, open),
+		.fit = volume_runner_fit_of(&wanted, open),
 		.told_open = row->served_pdci != 0,
 		.told = row->told,
 	});
@@ -300,7 +306,7 @@ static void decide_archive(struct volume_runner *runner, struct volume_row *row)
 	enum volume_action action;
 	struct volume_job *job;
 
-	if (!is_free(runner, row))
+	if (!volume_runner_is_free(runner, row))
 		return;
 	action = archive_decide(&(struct archive_facts){
 		.state = row->archive_state,
@@ -354,7 +360,7 @@ static bool keep_erased(void *context, bool archive, int64_t id)
 	return false;
 }
 
-static int remember(int64_t **ids, size_t *count, const PGresult *result)
+static int volume_runner_remember(int64_t **ids, size_t *count, const PGresult *result)
 {
 	int rows = PQntuples(result);
 	int64_t *list = calloc((size_t)rows + 1, sizeof(*list));
@@ -386,7 +392,7 @@ static void on_logins_told(void *context, int rc, const PGresult *result,
 	if (rc == 0)
 		volume_runner_wake(context); /* what was made now is sealed next */
 	else if (rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, VOLUME_RUNNER_SUBJECT, problem);
 }
 
 static void on_logins(void *context, int rc, const PGresult *result, const struct problem *problem)
@@ -404,7 +410,7 @@ static void on_volumes(void *context, int rc, const PGresult *result, const stru
 	struct volume_runner *runner = context;
 
 	(void)problem; /* on_archives follows, and says the same */
-	if (rc || remember(&runner->volumes, &runner->volume_count, result) != 0)
+	if (rc || volume_runner_remember(&runner->volumes, &runner->volume_count, result) != 0)
 		return;
 	if (runner->outdated) { /* what was opened meanwhile would seem closed, and be opened again
 				 */
@@ -416,7 +422,7 @@ static void on_volumes(void *context, int rc, const PGresult *result, const stru
 
 		rc = volume_row_read(result, i, &row);
 		if (rc)
-			log_error(SUBJECT, "volume %s cannot be read: %s",
+			log_error(VOLUME_RUNNER_SUBJECT, "volume %s cannot be read: %s",
 				  db_text(result, i, 1, "?"), error_text(rc));
 		else
 			decide_volume(runner, &row);
@@ -431,8 +437,9 @@ static void on_archives(void *context, int rc, const PGresult *result,
 	struct volume_runner *runner = context;
 
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
-	if (rc == 0 && remember(&runner->archives, &runner->archive_count, result) == 0) {
+		log_problem(LOG_LEVEL_ERROR, VOLUME_RUNNER_SUBJECT, problem);
+	if (rc == 0 &&
+	    volume_runner_remember(&runner->archives, &runner->archive_count, result) == 0) {
 		for (int i = 0; !runner->outdated && i < PQntuples(result); i++) {
 			struct volume_row row = {0};
 
@@ -447,13 +454,14 @@ static void on_archives(void *context, int rc, const PGresult *result,
 	end_pass(runner);
 }
 
-static void on_claimed(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void volume_runner_on_claimed(void *context, int rc, const PGresult *result,
+				     const struct problem *problem)
 {
 	static const struct volume_work_fns fns = {on_networks, on_logins, on_volumes, on_archives};
 	struct volume_runner *runner = context;
 
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, VOLUME_RUNNER_SUBJECT, problem);
 	if (rc) {
 		end_pass(runner);
 		return;
@@ -462,9 +470,9 @@ static void on_claimed(void *context, int rc, const PGresult *result, const stru
 	if (runner->claimed == runner->told_unclaimed) {
 		runner->told_unclaimed = !runner->claimed;
 		if (runner->claimed)
-			log_info(SUBJECT, "%s is ours", runner->options.storage);
+			log_info(VOLUME_RUNNER_SUBJECT, "%s is ours", runner->options.storage);
 		else
-			log_warn(SUBJECT,
+			log_warn(VOLUME_RUNNER_SUBJECT,
 				 "%s does not exist, is not for our role, or another keeps it "
 				 "(haasctl storage list)",
 				 runner->options.storage);
@@ -478,7 +486,7 @@ static void on_claimed(void *context, int rc, const PGresult *result, const stru
 static void look_work(void *context)
 {
 	struct volume_runner *runner = context;
-	struct look *look = &runner->look;
+	struct volume_runner_look *look = &runner->look;
 	struct statvfs disk;
 
 	if (runner->listed) /* the lists change in passes only, and this is one */
@@ -491,7 +499,7 @@ static void look_work(void *context)
 	}
 }
 
-static void on_looked(void *context)
+static void volume_runner_on_looked(void *context)
 {
 	struct volume_runner *runner = context;
 	const struct storage_state state = {
@@ -507,32 +515,32 @@ static void on_looked(void *context)
 	if ((runner->look.rc != 0) != runner->told_away) {
 		runner->told_away = runner->look.rc != 0;
 		if (runner->told_away)
-			log_problem(LOG_LEVEL_WARN, SUBJECT, &runner->look.problem);
+			log_problem(LOG_LEVEL_WARN, VOLUME_RUNNER_SUBJECT, &runner->look.problem);
 		else
-			log_info(SUBJECT, "the target software answers");
+			log_info(VOLUME_RUNNER_SUBJECT, "the target software answers");
 	}
 	if (runner->stopping || !runner->connected ||
-	    storage_store_claim(runner->options.db, &state, on_claimed, runner) != 0)
+	    storage_store_claim(runner->options.db, &state, volume_runner_on_claimed, runner) != 0)
 		end_pass(runner);
 }
 
-static void pass(void *context)
+static void volume_runner_pass(void *context)
 {
 	struct volume_runner *runner = context;
 
 	if (runner->passing || runner->stopping || !runner->connected)
 		return;
 	storage_view_done(&runner->look.view);
-	runner->look = (struct look){.rc = E_UNAVAILABLE};
+	runner->look = (struct volume_runner_look){.rc = E_UNAVAILABLE};
 	runner->passing = true;
 	runner->outdated = false;
-	if (worker_submit(runner->options.worker, look_work, on_looked, runner) != 0)
+	if (worker_submit(runner->options.worker, look_work, volume_runner_on_looked, runner) != 0)
 		end_pass(runner);
 }
 
 /* --- progress --- */
 
-static void tell_progress(void *context)
+static void volume_runner_tell_progress(void *context)
 {
 	struct volume_runner *runner = context;
 
@@ -596,9 +604,10 @@ int volume_runner_new(struct loop *loop, const struct volume_runner_options *opt
 	runner->loop = loop;
 	rc = volume_rests_new(&runner->rests);
 	if (rc == 0)
-		rc = loop_timer_new(loop, pass, runner, &runner->timer);
+		rc = loop_timer_new(loop, volume_runner_pass, runner, &runner->timer);
 	if (rc == 0)
-		rc = loop_timer_new(loop, tell_progress, runner, &runner->progress_timer);
+		rc = loop_timer_new(loop, volume_runner_tell_progress, runner,
+				    &runner->progress_timer);
 	if (rc == 0)
 		rc = network_runner_new(&runner->options, on_network_changed, runner,
 					&runner->networks);

@@ -82,7 +82,7 @@ void volume_row_done(struct volume_row *row)
 	*row = (struct volume_row){0};
 }
 
-static void number(char ret[24], int64_t value)
+static void storage_volume_store_number(char ret[24], int64_t value)
 {
 	(void)text_format(ret, 24, "%lld", (long long)value);
 }
@@ -112,9 +112,9 @@ int storage_store_claim(struct db *db, const struct storage_state *state, db_res
 	const char *params[] = {state->name, state->owner, claim, key, total, left, NULL};
 
 	hex_encode(state->public_key, SEAL_KEY_SIZE, key);
-	number(claim, state->claim_ms);
-	number(total, state->total_bytes);
-	number(left, state->free_bytes);
+	storage_volume_store_number(claim, state->claim_ms);
+	storage_volume_store_number(total, state->total_bytes);
+	storage_volume_store_number(left, state->free_bytes);
 	if (problem_json(state->problem, &problem))
 		params[6] = text_get(&problem);
 	return db_submit(db, &claim_query, params, fn, context);
@@ -139,7 +139,7 @@ int volume_store_work(struct db *db, const struct storage_claim *claim,
 					{&volumes_query, params, fns->on_volumes, context},
 					{&archives_query, params, fns->on_archives, context}};
 
-	number(id, claim->id);
+	storage_volume_store_number(id, claim->id);
 	return db_submit_all(db, calls, COUNT_OF(calls));
 }
 
@@ -151,8 +151,8 @@ static int store_rows(struct db *db, const struct db_query *query,
 	char generation[24];
 	const char *params[] = {id, generation, rows};
 
-	number(id, claim->id);
-	number(generation, claim->generation);
+	storage_volume_store_number(id, claim->id);
+	storage_volume_store_number(generation, claim->generation);
 	return db_submit(db, query, params, fn, context);
 }
 
@@ -174,7 +174,7 @@ int storage_store_logins(struct db *db, const struct storage_claim *claim, const
 	return store_rows(db, &logins_put_query, claim, rows, fn, context);
 }
 
-static int add_user(struct volume_row *row, int64_t node)
+static int storage_volume_store_add_user(struct volume_row *row, int64_t node)
 {
 	struct storage_user *users = reallocarray(row->users, row->user_count + 1, sizeof(*users));
 
@@ -196,13 +196,13 @@ static int read_users(const char *text, struct volume_row *row)
 	int rc = json_read(text, strlen(text), INITIATORS_LIMIT, &list, &ignored);
 
 	if (rc == 0)
-		rc = add_user(row, 0);
+		rc = storage_volume_store_add_user(row, 0);
 	if (row->sealed_size == 0)
 		return rc;
 	json_array_foreach(list, i, node)
 	{
 		if (rc == 0 && json_integer_value(node) > 0)
-			rc = add_user(row, json_integer_value(node));
+			rc = storage_volume_store_add_user(row, json_integer_value(node));
 	}
 	return rc;
 }
@@ -371,11 +371,12 @@ static int save_made(struct db *db, const struct storage_claim *claim, const str
 				       : volume_steps[done->action].event,
 				message};
 
-	number(id, row->id);
-	number(storage, claim->id);
-	number(generation, claim->generation);
-	number(kept,
-	       failed ? row->kept_bytes : (done->action == ACTION_DESTROY ? 0 : row->size_bytes));
+	storage_volume_store_number(id, row->id);
+	storage_volume_store_number(storage, claim->id);
+	storage_volume_store_number(generation, claim->generation);
+	storage_volume_store_number(
+		kept,
+		failed ? row->kept_bytes : (done->action == ACTION_DESTROY ? 0 : row->size_bytes));
 	event_text(row, done, failed, message);
 	return db_submit(db, &made_query, params, fn, context);
 }
@@ -391,9 +392,9 @@ static int save_refused(struct db *db, const struct storage_claim *claim,
 	char generation[24];
 	const char *params[] = {id, storage, generation, NULL};
 
-	number(id, row->id);
-	number(storage, claim->id);
-	number(generation, claim->generation);
+	storage_volume_store_number(id, row->id);
+	storage_volume_store_number(storage, claim->id);
+	storage_volume_store_number(generation, claim->generation);
 	if (!problem_json(&done->problem, &problem))
 		return -ENOMEM;
 	params[3] = text_get(&problem);
@@ -413,10 +414,10 @@ static int save_served(struct db *db, const struct storage_claim *claim,
 	char pdci[24];
 	const char *params[] = {id, storage, generation, pdci, open ? row->initiators : NULL, NULL};
 
-	number(id, row->id);
-	number(storage, claim->id);
-	number(generation, claim->generation);
-	number(pdci, open ? row->pdci : 0);
+	storage_volume_store_number(id, row->id);
+	storage_volume_store_number(storage, claim->id);
+	storage_volume_store_number(generation, claim->generation);
+	storage_volume_store_number(pdci, open ? row->pdci : 0);
 	if (open && row->nameless[0])
 		volume_nameless(row, &left_out);
 	if (problem_json(&left_out, &text))
@@ -449,10 +450,10 @@ static int save_archive(struct db *db, const struct storage_claim *claim,
 				       : archive_steps[done->action].event,
 				message};
 
-	number(id, row->id);
-	number(storage, claim->id);
-	number(generation, claim->generation);
-	number(stored, done->digest.stored_bytes);
+	storage_volume_store_number(id, row->id);
+	storage_volume_store_number(storage, claim->id);
+	storage_volume_store_number(generation, claim->generation);
+	storage_volume_store_number(stored, done->digest.stored_bytes);
 	event_text(row, done, failed, message);
 	return db_submit(db, &archived_query, params, fn, context);
 }

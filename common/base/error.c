@@ -10,7 +10,7 @@ static const struct {
 	int code;
 	const char *word;
 	const char *text;
-} rows[] = {
+} error_rows[] = {
 	/* clang-format off */
 	{E_MALFORMED, "malformed", "malformed"},
 	{E_NOT_FOUND, "not_found", "not found"},
@@ -35,9 +35,9 @@ const char *error_text(int rc)
 
 	if (rc == 0)
 		return "success";
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		if (rows[i].code == rc)
-			return rows[i].text;
+	for (size_t i = 0; i < COUNT_OF(error_rows); i++) {
+		if (error_rows[i].code == rc)
+			return error_rows[i].text;
 	}
 	if (rc < 0 && rc > E_MALFORMED)
 		text = strerrordesc_np(-rc); /* static, unlike strerror() */
@@ -46,9 +46,9 @@ const char *error_text(int rc)
 
 const char *error_word(int rc)
 {
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		if (rows[i].code == rc)
-			return rows[i].word;
+	for (size_t i = 0; i < COUNT_OF(error_rows); i++) {
+		if (error_rows[i].code == rc)
+			return error_rows[i].word;
 	}
 	return "internal";
 }

@@ -45,7 +45,7 @@ static size_t utf8_size(const uint8_t *at)
 	return size;
 }
 
-static void add_escaped(struct text *text, uint8_t c)
+static void json_text_add_escaped(struct text *text, uint8_t c)
 {
 	static const char *const shorts[] = {
 		['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n",  ['\f'] = "\\f",
@@ -71,7 +71,7 @@ static void add_quoted(struct text *text, const char *value)
 		if (at > start) {
 			text_add_bytes(text, start, (size_t)(at - start));
 		} else if (*at < 0x80) {
-			add_escaped(text, *at++);
+			json_text_add_escaped(text, *at++);
 		} else if (utf8_size(at) == 0) {
 			text_add(text, REPLACEMENT);
 			at++;

@@ -64,7 +64,7 @@ static int choice_error(const struct parse *parse, const char *name, const char 
 	return EXIT_USAGE;
 }
 
-static void add_rows(struct parse *parse, const struct option_row rows[], size_t count)
+static void command_add_rows(struct parse *parse, const struct option_row rows[], size_t count)
 {
 	for (size_t i = 0; i < count && parse->row_count < COUNT_OF(parse->rows); i++)
 		parse->rows[parse->row_count++] = rows[i];
@@ -107,7 +107,7 @@ static int set_value(struct parse *parse, size_t row, const char *value)
 }
 
 /* One "--name", "--name=value", "-x value" at argv[*at]. */
-static int take_option(struct parse *parse, int argc, char **argv, int *at)
+static int command_take_option(struct parse *parse, int argc, char **argv, int *at)
 {
 	const char *word = argv[*at];
 	const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
@@ -126,7 +126,7 @@ static int take_option(struct parse *parse, int argc, char **argv, int *at)
 	return set_value(parse, row, argv[*at]);
 }
 
-static bool matches(const char *full, const char *word)
+static bool command_matches(const char *full, const char *word)
 {
 	return strncmp(full, word, strlen(word)) == 0;
 }
@@ -154,7 +154,7 @@ static void tell_choices(const struct command_set *set, const char *noun, const 
 		const struct command *command = &set->commands[i];
 		const char *word = noun ? command->verb : command->noun;
 
-		if ((noun && strcmp(command->noun, noun) != 0) || !matches(word, begin) ||
+		if ((noun && strcmp(command->noun, noun) != 0) || !command_matches(word, begin) ||
 		    strcmp(word, told) == 0)
 			continue;
 		fprintf(stderr, " %s", word);
@@ -163,8 +163,8 @@ static void tell_choices(const struct command_set *set, const char *noun, const 
 	fputc('\n', stderr);
 }
 
-static int unknown(const struct command_set *set, const char *what, const char *word,
-		   const char *noun)
+static int command_unknown(const struct command_set *set, const char *what, const char *word,
+			   const char *noun)
 {
 	fprintf(stderr, "%s: unknown %s %s\n", set->program, what, word);
 	tell_choices(set, noun, "");
@@ -179,7 +179,8 @@ struct found {
 	bool several_nouns;
 };
 
-static struct found look_up(const struct command_set *set, const char *noun, const char *verb)
+static struct found command_look_up(const struct command_set *set, const char *noun,
+				    const char *verb)
 {
 	struct found found = {0};
 	bool noun_exact = has_noun(set, noun);
@@ -187,12 +188,13 @@ static struct found look_up(const struct command_set *set, const char *noun, con
 	for (size_t i = 0; i < set->command_count; i++) {
 		const struct command *command = &set->commands[i];
 
-		if (noun_exact ? strcmp(command->noun, noun) != 0 : !matches(command->noun, noun))
+		if (noun_exact ? strcmp(command->noun, noun) != 0
+			       : !command_matches(command->noun, noun))
 			continue;
 		found.several_nouns = found.several_nouns ||
 				      (found.noun && strcmp(found.noun, command->noun) != 0);
 		found.noun = found.noun ? found.noun : command->noun;
-		if (!verb || !matches(command->verb, verb))
+		if (!verb || !command_matches(command->verb, verb))
 			continue;
 		if (strcmp(command->verb, verb) == 0) {
 			found.exact = command;
@@ -206,7 +208,7 @@ static struct found look_up(const struct command_set *set, const char *noun, con
 }
 
 /* The command of a noun that has no verbs. */
-static const struct command *alone(const struct command_set *set, const char *noun)
+static const struct command *command_alone(const struct command_set *set, const char *noun)
 {
 	for (size_t i = 0; i < set->command_count; i++) {
 		if (strcmp(set->commands[i].noun, noun) == 0 && !set->commands[i].verb[0])
@@ -219,11 +221,11 @@ static const struct command *alone(const struct command_set *set, const char *no
 static int find_command(struct parse *parse, const char *noun, const char *verb)
 {
 	const struct command_set *set = parse->set;
-	struct found found = look_up(set, noun, verb);
+	struct found found = command_look_up(set, noun, verb);
 
 	if (!found.noun)
-		return unknown(set, "noun", noun, NULL);
-	parse->command = found.several_nouns ? NULL : alone(set, found.noun);
+		return command_unknown(set, "noun", noun, NULL);
+	parse->command = found.several_nouns ? NULL : command_alone(set, found.noun);
 	if (parse->command)
 		return EXIT_OK;
 	if (!verb) {
@@ -231,7 +233,7 @@ static int find_command(struct parse *parse, const char *noun, const char *verb)
 		return parse->help ? EXIT_OK : EXIT_USAGE;
 	}
 	if (found.exact_count + found.begun_count == 0)
-		return unknown(set, "verb", verb, found.several_nouns ? NULL : found.noun);
+		return command_unknown(set, "verb", verb, found.several_nouns ? NULL : found.noun);
 	if (found.exact_count > 1 || (found.exact_count == 0 && found.begun_count > 1)) {
 		fprintf(stderr, "%s: several commands begin with %s %s\n", set->program, noun,
 			verb);
@@ -273,8 +275,8 @@ static bool takes_next(const struct parse *parse, const char *word)
 #define PEEK_COUNT 3 /* "help NOUN VERB" */
 
 /* Finds the first words that are neither options nor their values. */
-static void peek(const struct parse *parse, int argc, char **argv,
-		 const char *ret_words[PEEK_COUNT])
+static void command_peek(const struct parse *parse, int argc, char **argv,
+			 const char *ret_words[PEEK_COUNT])
 {
 	size_t found = 0;
 
@@ -288,7 +290,7 @@ static void peek(const struct parse *parse, int argc, char **argv,
 	}
 }
 
-static int take_all(struct parse *parse, int argc, char **argv)
+static int command_take_all(struct parse *parse, int argc, char **argv)
 {
 	bool options = true;
 
@@ -296,7 +298,7 @@ static int take_all(struct parse *parse, int argc, char **argv)
 		if (options && strcmp(argv[i], "--") == 0) {
 			options = false;
 		} else if (options && is_option(argv[i])) {
-			int status = take_option(parse, argc, argv, &i);
+			int status = command_take_option(parse, argc, argv, &i);
 
 			if (status != EXIT_OK)
 				return status;
@@ -309,7 +311,7 @@ static int take_all(struct parse *parse, int argc, char **argv)
 	return EXIT_OK;
 }
 
-static int help(struct parse *parse, const char *noun, const char *verb)
+static int command_help(struct parse *parse, const char *noun, const char *verb)
 {
 	parse->help = true;
 	if (!noun) {
@@ -336,7 +338,7 @@ static int built_in(struct parse *parse, const char *const words[PEEK_COUNT])
 		return parse->help ? EXIT_OK : EXIT_USAGE;
 	}
 	if (strcmp(words[0], "help") == 0)
-		return help(parse, words[1], words[1] ? words[2] : NULL);
+		return command_help(parse, words[1], words[1] ? words[2] : NULL);
 	if (strcmp(words[0], "completion") == 0)
 		return command_completion(set, words[1] ? words[1] : "");
 	if (strcmp(words[0], "manual") == 0) {
@@ -348,7 +350,7 @@ static int built_in(struct parse *parse, const char *const words[PEEK_COUNT])
 
 /* Words by their place, as the command's arguments say: those with a list of choices are held to
  * it. */
-static int check_words(const struct parse *parse, const struct command_input *input)
+static int command_check_words(const struct parse *parse, const struct command_input *input)
 {
 	const struct command *command = parse->command;
 	const char *at = command->arguments;
@@ -382,13 +384,13 @@ static void find_own(struct parse *parse, int argc, char **argv)
 	}
 }
 
-static int run(struct parse *parse, int argc, char **argv)
+static int command_run(struct parse *parse, int argc, char **argv)
 {
 	const char *words[PEEK_COUNT] = {NULL};
 
-	add_rows(parse, own_rows, COUNT_OF(own_rows));
-	add_rows(parse, parse->set->globals, parse->set->global_count);
-	peek(parse, argc, argv, words);
+	command_add_rows(parse, own_rows, COUNT_OF(own_rows));
+	command_add_rows(parse, parse->set->globals, parse->set->global_count);
+	command_peek(parse, argc, argv, words);
 	find_own(parse, argc, argv);
 	int status = built_in(parse, words);
 	if (status >= 0)
@@ -400,8 +402,8 @@ static int run(struct parse *parse, int argc, char **argv)
 		command_help_one(parse->set, parse->command);
 		return EXIT_OK;
 	}
-	add_rows(parse, parse->command->options, parse->command->option_count);
-	status = take_all(parse, argc, argv);
+	command_add_rows(parse, parse->command->options, parse->command->option_count);
+	status = command_take_all(parse, argc, argv);
 	if (status != EXIT_OK)
 		return status;
 	size_t named = parse->command->verb[0] ? 2 : 1;
@@ -413,7 +415,7 @@ static int run(struct parse *parse, int argc, char **argv)
 		.words = parse->words + named,
 		.word_count = parse->word_count - named,
 	};
-	status = check_words(parse, &input);
+	status = command_check_words(parse, &input);
 	return status == EXIT_OK ? parse->command->run(parse->set->context, &input) : status;
 }
 
@@ -426,12 +428,12 @@ int command_main(const struct command_set *set, int argc, char **argv)
 		return EXIT_FAILED;
 	}
 	parse->set = set;
-	int status = run(parse, argc, argv);
+	int status = command_run(parse, argc, argv);
 	free(parse);
 	return status;
 }
 
-static size_t row_of(const struct command_input *input, const char *name)
+static size_t command_row_of(const struct command_input *input, const char *name)
 {
 	size_t at = 0;
 
@@ -442,14 +444,14 @@ static size_t row_of(const struct command_input *input, const char *name)
 
 const char *command_option(const struct command_input *input, const char *name)
 {
-	size_t row = row_of(input, name);
+	size_t row = command_row_of(input, name);
 
 	return row < input->option_count ? input->values[row] : NULL;
 }
 
 const char *const *command_options(const struct command_input *input, const char *name)
 {
-	size_t row = row_of(input, name);
+	size_t row = command_row_of(input, name);
 
 	return row < input->option_count ? input->repeats[row] : NULL;
 }

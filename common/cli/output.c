@@ -33,8 +33,8 @@ int output_format_parse(const char *word)
 	return enum_value(format_words, COUNT_OF(format_words), word);
 }
 
-static size_t find_column(const struct output_column columns[], size_t count, const char *key,
-			  size_t length)
+static size_t output_find_column(const struct output_column columns[], size_t count,
+				 const char *key, size_t length)
 {
 	size_t at = 0;
 
@@ -45,7 +45,8 @@ static size_t find_column(const struct output_column columns[], size_t count, co
 }
 
 /* Without -c: all columns, in a table only those that are not wide. */
-static int choose(struct output *output, size_t count, const char *only, const char **ret_error)
+static int output_choose(struct output *output, size_t count, const char *only,
+			 const char **ret_error)
 {
 	output->shown = calloc(count, sizeof(*output->shown));
 	if (!output->shown)
@@ -59,7 +60,7 @@ static int choose(struct output *output, size_t count, const char *only, const c
 	}
 	for (const char *at = only; *at;) {
 		size_t length = strcspn(at, ",");
-		size_t column = find_column(output->columns, count, at, length);
+		size_t column = output_find_column(output->columns, count, at, length);
 
 		if (column == count) {
 			*ret_error = "there is no such column; -o csv shows their names";
@@ -104,7 +105,7 @@ int output_new(FILE *out, enum output_format format, const struct output_column 
 		return -ENOMEM;
 	*output = (struct output){.out = out, .format = format, .columns = columns};
 	*ret_error = NULL;
-	int rc = choose(output, count, only, ret_error);
+	int rc = output_choose(output, count, only, ret_error);
 	if (rc < 0) {
 		free(output->shown);
 		free(output);
@@ -146,7 +147,7 @@ static void keep_row(struct output *output, const char *const cells[])
 }
 
 /* A JSON number without exponent (RFC 8259 6). */
-static bool is_number(const char *cell)
+static bool output_is_number(const char *cell)
 {
 	const char *at = cell + (*cell == '-');
 	size_t whole = strspn(at, "0123456789");
@@ -161,7 +162,7 @@ static bool is_number(const char *cell)
 	return part > 0 && at[1 + part] == '\0';
 }
 
-static void write_json_row(struct output *output, const char *const cells[])
+static void output_write_json_row(struct output *output, const char *const cells[])
 {
 	struct text text = {0};
 
@@ -170,7 +171,7 @@ static void write_json_row(struct output *output, const char *const cells[])
 		const struct output_column *column = &output->columns[output->shown[i]];
 		const char *cell = cells[output->shown[i]];
 
-		if (cell && column->number && is_number(cell))
+		if (cell && column->number && output_is_number(cell))
 			json_put_raw(&text, column->key, cell);
 		else
 			json_put_string(&text, column->key, cell);
@@ -202,7 +203,7 @@ void output_row(struct output *output, const char *const cells[])
 	case OUTPUT_TABLE:
 	case OUTPUT_WIDE: keep_row(output, cells); break;
 	case OUTPUT_JSON:
-	case OUTPUT_JSONL: write_json_row(output, cells); break;
+	case OUTPUT_JSONL: output_write_json_row(output, cells); break;
 	case OUTPUT_CSV:
 		for (size_t i = 0; i < output->shown_count; i++) {
 			const char *cell = cells[output->shown[i]];
@@ -258,7 +259,8 @@ static void upper_case(char *text)
 }
 
 /* `cells` of a row, or NULL for the heading. The last cell is not padded. */
-static void write_line(const struct output *output, const size_t widths[], char *const cells[])
+static void output_write_line(const struct output *output, const size_t widths[],
+			      char *const cells[])
 {
 	for (size_t i = 0; i < output->shown_count; i++) {
 		const struct output_column *column = &output->columns[output->shown[i]];
@@ -299,9 +301,9 @@ static void write_table(struct output *output)
 		}
 	}
 	if (widths)
-		write_line(output, widths, NULL);
+		output_write_line(output, widths, NULL);
 	for (size_t row = 0; widths && row < rows; row++)
-		write_line(output, widths, output->cells + row * count);
+		output_write_line(output, widths, output->cells + row * count);
 	output->failed = output->failed || !widths;
 	free(widths);
 }

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void separate(struct text *text)
+static void array_separate(struct text *text)
 {
 	if (text->size > 0 && text->data[text->size - 1] != '{')
 		text_add(text, ",");
@@ -18,7 +18,7 @@ void array_begin(struct text *text)
 
 void array_add(struct text *text, const char *value)
 {
-	separate(text);
+	array_separate(text);
 	if (!value) {
 		text_add(text, "NULL");
 		return;
@@ -40,7 +40,7 @@ void array_add(struct text *text, const char *value)
 
 void array_add_int(struct text *text, int64_t value)
 {
-	separate(text);
+	array_separate(text);
 	text_addf(text, "%" PRId64, value);
 }
 

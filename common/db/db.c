@@ -10,7 +10,7 @@
 #include "common/db/db_private.h"
 
 #define REFUSE_AFTER_MS 5 /* a caller that submits again at once must not spin */
-#define NAME_SIZE       80
+#define DB_NAME_SIZE    80
 
 void db_queue_add(struct db_queue *queue, struct db_segment *segment)
 {
@@ -54,8 +54,8 @@ static void segment_free(struct db_segment *segment)
 	free(segment);
 }
 
-static void call_back(struct db *db, struct db_pending *call, int rc, const PGresult *result,
-		      const struct problem *problem)
+static void db_call_back(struct db *db, struct db_pending *call, int rc, const PGresult *result,
+			 const struct problem *problem)
 {
 	db->in_flight--;
 	if (call->fn)
@@ -66,11 +66,11 @@ void db_segment_fail(struct db *db, struct db_segment *segment, int rc,
 		     const struct problem *problem)
 {
 	for (size_t i = 0; segment->kind == SEGMENT_CALLS && i < segment->count; i++)
-		call_back(db, &segment->calls[i], rc, NULL, problem);
+		db_call_back(db, &segment->calls[i], rc, NULL, problem);
 	segment_free(segment);
 }
 
-static bool failed(const PGresult *result)
+static bool db_failed(const PGresult *result)
 {
 	ExecStatusType status = result ? PQresultStatus(result) : PGRES_FATAL_ERROR;
 
@@ -103,7 +103,7 @@ static void finish_calls(struct db *db, struct db_segment *segment)
 	struct problem aborted = {0};
 	size_t guilty = 0;
 
-	while (guilty < segment->count && !failed(segment->calls[guilty].result))
+	while (guilty < segment->count && !db_failed(segment->calls[guilty].result))
 		guilty++;
 	if (guilty < segment->count) {
 		const struct db_pending *call = &segment->calls[guilty];
@@ -121,11 +121,11 @@ static void finish_calls(struct db *db, struct db_segment *segment)
 		struct db_pending *call = &segment->calls[i];
 
 		if (!problem_is_set(&problem))
-			call_back(db, call, 0, call->result, NULL);
+			db_call_back(db, call, 0, call->result, NULL);
 		else if (i == guilty || guilty == segment->count)
-			call_back(db, call, problem.code, NULL, &problem);
+			db_call_back(db, call, problem.code, NULL, &problem);
 		else
-			call_back(db, call, aborted.code, NULL, &aborted);
+			db_call_back(db, call, aborted.code, NULL, &aborted);
 	}
 }
 
@@ -134,7 +134,7 @@ static void finish_prepare(const struct db_segment *segment)
 	const struct db_pending *call = &segment->calls[0];
 
 	call->statement->problem = (struct problem){0};
-	if (!failed(call->result))
+	if (!db_failed(call->result))
 		return;
 	(void)db_problem(call->result, &call->statement->problem);
 	call->statement->prepared = false;
@@ -156,7 +156,7 @@ static void finish_segment(struct db *db)
 	case SEGMENT_PREPARE: finish_prepare(segment); break;
 	case SEGMENT_SETUP:
 		for (size_t i = 0; i < segment->count; i++)
-			setup_failed = setup_failed || failed(segment->calls[i].result);
+			setup_failed = setup_failed || db_failed(segment->calls[i].result);
 		if (setup_failed || segment->commit_failure)
 			db->broken = true;
 		else
@@ -194,7 +194,7 @@ static bool take_result(struct db *db, PGresult *result)
 	return true;
 }
 
-static void read_results(struct db *db)
+static void db_read_results(struct db *db)
 {
 	unsigned idle = 0; /* a NULL may also stand before a sync; more of them mean that libpq and
 			      we disagree */
@@ -243,7 +243,7 @@ void db_pipeline_ready(void *context, int events)
 
 	if (events & LOOP_READ)
 		open = PQconsumeInput(db->connection) == 1;
-	read_results(db);
+	db_read_results(db);
 	read_notifies(db);
 	if (!open || PQstatus(db->connection) == CONNECTION_BAD)
 		db->broken = true;
@@ -294,18 +294,18 @@ static int find_statement(struct db *db, const char *name, struct db_statement *
 	return 0;
 }
 
-static void prepared_name(const struct db_statement *statement, char ret[NAME_SIZE])
+static void prepared_name(const struct db_statement *statement, char ret[DB_NAME_SIZE])
 {
 	if (statement->version == 0)
-		(void)text_copy(ret, NAME_SIZE, statement->name);
+		(void)text_copy(ret, DB_NAME_SIZE, statement->name);
 	else
-		(void)text_format(ret, NAME_SIZE, "%s#%u", statement->name, statement->version);
+		(void)text_format(ret, DB_NAME_SIZE, "%s#%u", statement->name, statement->version);
 }
 
 /* In a segment of its own: a failed transaction of others must not take it along. */
 static int send_prepare(struct db *db, struct db_statement *statement, const struct db_query *query)
 {
-	char name[NAME_SIZE];
+	char name[DB_NAME_SIZE];
 	struct db_segment *segment = NULL;
 	int rc;
 
@@ -326,7 +326,7 @@ static int send_prepare(struct db *db, struct db_statement *statement, const str
 
 static int send_call(struct db *db, const struct db_pending *call)
 {
-	char name[NAME_SIZE];
+	char name[DB_NAME_SIZE];
 
 	prepared_name(call->statement, name);
 	if (!PQsendQueryPrepared(db->connection, name, call->query->param_count, call->params, NULL,
@@ -403,7 +403,7 @@ const char *const db_plan_anew[] = {
 	NULL,
 };
 
-static int copy_options(struct db *db, const struct db_options *options)
+static int db_copy_options(struct db *db, const struct db_options *options)
 {
 	db->conninfo = strdup(options->conninfo);
 	db->application = strdup(options->application ? options->application : "");
@@ -443,7 +443,7 @@ int db_new(struct loop *loop, const struct db_options *options, struct db **ret)
 	db->sent.last = &db->sent.first;
 	db->refused.last = &db->refused.first;
 	db->repeats.last = &db->repeats.first;
-	rc = copy_options(db, options);
+	rc = db_copy_options(db, options);
 	if (rc == 0)
 		rc = loop_timer_new(loop, db_connect_start, db, &db->attempt);
 	if (rc == 0)

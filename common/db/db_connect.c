@@ -142,7 +142,7 @@ static void watch_connect(struct db *db, int events)
 		db_connect_lost(db);
 }
 
-static void connected(struct db *db)
+static void db_connect_connected(struct db *db)
 {
 	db->phase = PHASE_SETUP;
 	if (begin_setup(db) != 0 || loop_watch_new(db->loop, PQsocket(db->connection), LOOP_READ,
@@ -163,7 +163,7 @@ static void connect_step(void *context, int events)
 	switch (PQconnectPoll(db->connection)) {
 	case PGRES_POLLING_READING: watch_connect(db, LOOP_READ); break;
 	case PGRES_POLLING_WRITING: watch_connect(db, LOOP_WRITE); break;
-	case PGRES_POLLING_OK: connected(db); break;
+	case PGRES_POLLING_OK: db_connect_connected(db); break;
 	case PGRES_POLLING_ACTIVE: /* unused by libpq */
 	case PGRES_POLLING_FAILED: db_connect_lost(db); break;
 	}

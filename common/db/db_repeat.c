@@ -59,7 +59,7 @@ static bool met_another(const PGresult *result)
 	return state && (strcmp(state, "40P01") == 0 || strcmp(state, "40001") == 0);
 }
 
-static void arm(struct db *db)
+static void db_repeat_arm(struct db *db)
 {
 	const struct db_segment *segment = db->repeats.first;
 	int64_t now_ms = clock_monotonic_ms();
@@ -90,7 +90,7 @@ bool db_repeat(struct db *db, struct db_segment *segment)
 	segment->repeats++;
 	segment->due_ms = clock_monotonic_ms() + pause_ms + randombytes_uniform(pause_ms);
 	db_queue_add(&db->repeats, segment);
-	arm(db);
+	db_repeat_arm(db);
 	return true;
 }
 
@@ -110,5 +110,5 @@ void db_repeat_due(void *context)
 		else
 			db_queue_add(&db->repeats, segment);
 	}
-	arm(db);
+	db_repeat_arm(db);
 }

@@ -12,7 +12,7 @@
 static const struct {
 	const char *prefix;
 	int code;
-} states[] = {
+} db_result_states[] = {
 	/* clang-format off */
 	{"HA403", E_DENIED},
 	{"HA404", E_NOT_FOUND},
@@ -32,14 +32,15 @@ static const struct {
 
 static int state_code(const char *state)
 {
-	for (size_t i = 0; i < COUNT_OF(states); i++) {
-		if (strncmp(state, states[i].prefix, strlen(states[i].prefix)) == 0)
-			return states[i].code;
+	for (size_t i = 0; i < COUNT_OF(db_result_states); i++) {
+		if (strncmp(state, db_result_states[i].prefix,
+			    strlen(db_result_states[i].prefix)) == 0)
+			return db_result_states[i].code;
 	}
 	return -EINVAL;
 }
 
-static const char *field(const PGresult *result, int code)
+static const char *db_result_field(const PGresult *result, int code)
 {
 	const char *value = PQresultErrorField(result, code);
 
@@ -48,19 +49,19 @@ static const char *field(const PGresult *result, int code)
 
 int db_problem(const PGresult *result, struct problem *ret)
 {
-	int code = state_code(field(result, PG_DIAG_SQLSTATE));
+	int code = state_code(db_result_field(result, PG_DIAG_SQLSTATE));
 
 	if (PQresultStatus(result) == PGRES_PIPELINE_ABORTED)
 		return problem_set(ret, E_CONFLICT, "aborted");
-	(void)problem_set(ret, code, "%s", field(result, PG_DIAG_MESSAGE_PRIMARY));
+	(void)problem_set(ret, code, "%s", db_result_field(result, PG_DIAG_MESSAGE_PRIMARY));
 	if (ret->message[0] == '\0') /* made by libpq, without fields */
 		(void)problem_set(ret, code, "%s", PQresultErrorMessage(result));
-	problem_detail(ret, "%s", field(result, PG_DIAG_MESSAGE_DETAIL));
+	problem_detail(ret, "%s", db_result_field(result, PG_DIAG_MESSAGE_DETAIL));
 	problem_hint(
 		ret, "%s",
-		strncmp(field(result, PG_DIAG_SQLSTATE), "40", 2) == 0
+		strncmp(db_result_field(result, PG_DIAG_SQLSTATE), "40", 2) == 0
 			? "others were at work on the same rows and nothing was done: repeat it"
-			: field(result, PG_DIAG_MESSAGE_HINT));
+			: db_result_field(result, PG_DIAG_MESSAGE_HINT));
 	return code;
 }
 

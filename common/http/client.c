@@ -15,7 +15,7 @@
 #define RESPONSE_LIMIT_DEFAULT ((size_t)16 << 20)
 #define PIECE_SIZE             65536
 #define PIECES_PER_TURN        16    /* then the rest of the loop has its turn */
-#define IDLE_MS                30000 /* our server closes after 75 s; closing first avoids the race */
+#define CLIENT_IDLE_MS         30000 /* our server closes after 75 s; closing first avoids the race */
 
 static int parse_tcp(const char *authority, struct http_client *client)
 {
@@ -96,7 +96,7 @@ static int take_idle(struct http_client *client)
 		struct idle_connection *idle = &client->idle[--client->idle_count];
 		char byte;
 
-		if (loop_now_ms(client->loop) - idle->since_ms < IDLE_MS &&
+		if (loop_now_ms(client->loop) - idle->since_ms < CLIENT_IDLE_MS &&
 		    recv(idle->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN)
 			return idle->fd;
 		close(idle->fd);
@@ -115,7 +115,7 @@ static void keep_idle(struct http_client *client, int fd)
 }
 
 /* Out of the list, connection kept or closed. What the answer holds stays for on_done. */
-static void detach(struct http_call *call, bool keep)
+static void client_detach(struct http_call *call, bool keep)
 {
 	struct http_call **at = &call->client->calls;
 
@@ -134,7 +134,7 @@ static void detach(struct http_call *call, bool keep)
 	call->fd = -1;
 }
 
-static void call_free(struct http_call *call)
+static void client_call_free(struct http_call *call)
 {
 	text_done(&call->output);
 	text_done(&call->head_bytes);
@@ -147,9 +147,9 @@ void http_call_cancel(struct http_call *call)
 	if (!call || !call->silence) /* already over: on_done is running */
 		return;
 	call->cancelled = true;
-	detach(call, false);
+	client_detach(call, false);
 	if (!call->deciding) /* else on_data is on the stack, and frees when it is back */
-		call_free(call);
+		client_call_free(call);
 }
 
 static const char *response_header(const struct http_response *response, const char *name)
@@ -169,10 +169,10 @@ static void finish_failed(struct http_call *call, int rc, int reason_rc)
 		(void)problem_set(&problem, rc, "the answer of %s is not usable",
 				  call->client->url);
 	problem_detail(&problem, "%s", error_text(reason_rc));
-	detach(call, false);
+	client_detach(call, false);
 	if (call->options.on_done) /* may free the client */
 		call->options.on_done(call->options.context, rc, NULL, &problem);
-	call_free(call);
+	client_call_free(call);
 }
 
 static void finish_done(struct http_call *call, bool keep)
@@ -184,11 +184,12 @@ static void finish_done(struct http_call *call, bool keep)
 		response.body = text_get(&call->body);
 		response.size = call->body.size;
 	}
-	detach(call, keep && http_head_has_token(&call->head, "Connection", "close") == false &&
-			     call->head.minor == 1);
+	client_detach(call,
+		      keep && http_head_has_token(&call->head, "Connection", "close") == false &&
+			      call->head.minor == 1);
 	if (call->options.on_done)
 		call->options.on_done(call->options.context, 0, &response, NULL);
-	call_free(call);
+	client_call_free(call);
 }
 
 static void call_ready(void *context, int events);
@@ -196,7 +197,7 @@ static int call_connect(struct http_call *call);
 
 /* A server may close an idle connection just as we use it; what may be said twice is said again on
  * a new one. */
-static bool try_again(struct http_call *call)
+static bool client_try_again(struct http_call *call)
 {
 	if (!call->reused || call->heard || !call->repeatable)
 		return false;
@@ -209,9 +210,9 @@ static bool try_again(struct http_call *call)
 	return call_connect(call) == 0;
 }
 
-static void fail(struct http_call *call, int rc, int reason_rc)
+static void client_fail(struct http_call *call, int rc, int reason_rc)
 {
-	if (rc == E_UNAVAILABLE && try_again(call))
+	if (rc == E_UNAVAILABLE && client_try_again(call))
 		return;
 	finish_failed(call, rc, reason_rc);
 }
@@ -229,7 +230,7 @@ static bool take_input(struct http_call *call, const char *data, size_t size)
 	int rc = http_call_take_answer(call, data, size, &used, &done);
 
 	if (call->cancelled) {
-		call_free(call);
+		client_call_free(call);
 		return false;
 	}
 	if (rc != 0) {
@@ -248,7 +249,7 @@ static void take_end(struct http_call *call)
 	if (call->state == CALL_BODY && call->framing == HTTP_FRAMING_CLOSE)
 		finish_done(call, false);
 	else
-		fail(call, E_UNAVAILABLE, -ECONNRESET);
+		client_fail(call, E_UNAVAILABLE, -ECONNRESET);
 }
 
 static void read_answer(struct http_call *call)
@@ -261,7 +262,7 @@ static void read_answer(struct http_call *call)
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (got < 0) {
-			fail(call, E_UNAVAILABLE, -errno);
+			client_fail(call, E_UNAVAILABLE, -errno);
 			return;
 		}
 		if (got == 0) {
@@ -317,7 +318,7 @@ static void call_ready(void *context, int events)
 	if (events & LOOP_READ)
 		read_answer(call);
 	else if (rc != 0)
-		fail(call, E_UNAVAILABLE, rc);
+		client_fail(call, E_UNAVAILABLE, rc);
 }
 
 static void on_silence(void *context)
@@ -432,7 +433,7 @@ int http_client_call(struct http_client *client, const struct http_call_options 
 	if (rc == 0)
 		rc = loop_timer_new(client->loop, on_silence, call, &call->silence);
 	if (rc != 0) {
-		call_free(call);
+		client_call_free(call);
 		return rc;
 	}
 	call->next = client->calls;

@@ -25,8 +25,8 @@ static int give_data(struct http_call *call, const char *data, size_t size)
 
 /* Body bytes; *ret_done when the body is whole. Bytes after it mean that the connection is not
  * clean: *ret_used < size. */
-static int take_body(struct http_call *call, const char *data, size_t size, size_t *ret_used,
-		     bool *ret_done)
+static int client_answer_take_body(struct http_call *call, const char *data, size_t size,
+				   size_t *ret_used, bool *ret_done)
 {
 	size_t at = 0;
 	int rc = 0;
@@ -65,7 +65,8 @@ static int take_body(struct http_call *call, const char *data, size_t size, size
 
 /* Moves head bytes over until it is whole; *ret_used of `data`. 0 also while more is needed (state
  * stays CALL_HEAD). */
-static int take_head(struct http_call *call, const char *data, size_t size, size_t *ret_used)
+static int client_answer_take_head(struct http_call *call, const char *data, size_t size,
+				   size_t *ret_used)
 {
 	size_t before = call->head_bytes.size;
 	size_t head_size;
@@ -106,13 +107,13 @@ int http_call_take_answer(struct http_call *call, const char *data, size_t size,
 	while (rc == 0 && at < size && call->state == CALL_HEAD) {
 		size_t used = 0;
 
-		rc = take_head(call, data + at, size - at, &used);
+		rc = client_answer_take_head(call, data + at, size - at, &used);
 		at += used;
 	}
 	if (rc == 0 && call->state == CALL_BODY) {
 		size_t used = 0;
 
-		rc = take_body(call, data + at, size - at, &used, ret_done);
+		rc = client_answer_take_body(call, data + at, size - at, &used, ret_done);
 		at += used;
 	}
 	*ret_used = at;

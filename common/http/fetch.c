@@ -78,7 +78,7 @@ static const struct {
 	 NULL},
 };
 
-static int explain(const struct fetch *fetch, CURLcode result, struct problem *ret)
+static int http_fetch_explain(const struct fetch *fetch, CURLcode result, struct problem *ret)
 {
 	static const char other[] = "did not answer as HTTP";
 	const char *text = other;
@@ -110,7 +110,7 @@ static int explain(const struct fetch *fetch, CURLcode result, struct problem *r
 	return code;
 }
 
-static void fetch_free(struct fetch *fetch)
+static void http_fetch_free(struct fetch *fetch)
 {
 	struct fetcher *fetcher = fetch->fetcher;
 
@@ -136,10 +136,10 @@ static void fetch_ended(struct fetch *fetch, CURLcode result)
 	if (fetch->body.failed)
 		rc = problem_set(&problem, -ENOMEM, "no memory for an answer");
 	else if (result != CURLE_OK)
-		rc = explain(fetch, result, &problem);
+		rc = http_fetch_explain(fetch, result, &problem);
 	if (fetch->fn)
 		fetch->fn(fetch->context, rc, rc ? NULL : &answer, rc ? &problem : NULL);
-	fetch_free(fetch);
+	http_fetch_free(fetch);
 }
 
 static void hear_ends(struct fetcher *fetcher)
@@ -160,7 +160,7 @@ static void hear_ends(struct fetcher *fetcher)
 
 /* --- libcurl on the loop --- */
 
-static void on_ready(void *context, int events)
+static void http_fetch_on_ready(void *context, int events)
 {
 	struct socket_watch *watch = context;
 	struct fetcher *fetcher = watch->fetcher;
@@ -172,7 +172,7 @@ static void on_ready(void *context, int events)
 	hear_ends(fetcher);
 }
 
-static void on_timer(void *context)
+static void http_fetch_on_timer(void *context)
 {
 	struct fetcher *fetcher = context;
 	int running;
@@ -219,7 +219,8 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *context, voi
 	if (!watch)
 		return -1;
 	*watch = (struct socket_watch){.fetcher = fetcher, .fd = fd};
-	if (loop_watch_new(fetcher->loop, fd, events[what], on_ready, watch, &watch->watch) != 0) {
+	if (loop_watch_new(fetcher->loop, fd, events[what], http_fetch_on_ready, watch,
+			   &watch->watch) != 0) {
 		free(watch);
 		return -1;
 	}
@@ -227,7 +228,8 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *context, voi
 	return 0;
 }
 
-static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+static curl_socket_t http_fetch_open_socket(void *context, curlsocktype purpose,
+					    struct curl_sockaddr *address)
 {
 	(void)context;
 	(void)purpose;
@@ -253,7 +255,7 @@ int fetcher_new(struct loop *loop, const struct fetcher_options *options, struct
 	fetcher->multi = curl_multi_init();
 	fetcher->ca_file =
 		options->ca_file && options->ca_file[0] ? strdup(options->ca_file) : NULL;
-	rc = loop_timer_new(loop, on_timer, fetcher, &fetcher->timer);
+	rc = loop_timer_new(loop, http_fetch_on_timer, fetcher, &fetcher->timer);
 	if (rc || !fetcher->multi ||
 	    (options->ca_file && options->ca_file[0] && !fetcher->ca_file)) {
 		fetcher_free(fetcher);
@@ -273,7 +275,7 @@ int fetcher_new(struct loop *loop, const struct fetcher_options *options, struct
 }
 
 /* Sessions that were just ended are told so before we go; the loop does not run any more. */
-static void drain(struct fetcher *fetcher)
+static void http_fetch_drain(struct fetcher *fetcher)
 {
 	int64_t end_ms = clock_monotonic_ms() + fetcher->drain_ms;
 	int64_t left_ms;
@@ -299,10 +301,10 @@ void fetcher_free(struct fetcher *fetcher)
 	DL_FOREACH_SAFE(fetcher->running, fetch, next)
 	{
 		if (fetch->fn && !fetch->keep)
-			fetch_free(fetch);
+			http_fetch_free(fetch);
 	}
 	if (fetcher->multi)
-		drain(fetcher);
+		http_fetch_drain(fetcher);
 	fetcher->closed = true;
 	while (fetcher->running) /* an owner that hears of an end may begin another */
 		fetch_ended(fetcher->running, CURLE_OPERATION_TIMEDOUT);
@@ -321,7 +323,7 @@ unsigned fetcher_running(const struct fetcher *fetcher)
 
 /* --- requests --- */
 
-static size_t take_body(char *bytes, size_t size, size_t count, void *context)
+static size_t http_fetch_take_body(char *bytes, size_t size, size_t count, void *context)
 {
 	struct fetch *fetch = context;
 	size_t more = size * count;
@@ -432,13 +434,13 @@ static int set_up(struct fetch *fetch, const struct fetch_request *request)
 	(void)curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	(void)curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* whatever the environment says */
 	(void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-	(void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+	(void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, http_fetch_open_socket);
 	(void)curl_easy_setopt(
 		easy, CURLOPT_CONNECTTIMEOUT_MS,
 		(long)(deadline_ms < FETCH_CONNECT_MS ? deadline_ms : FETCH_CONNECT_MS));
 	(void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)deadline_ms);
 	(void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, fetch->error);
-	(void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
+	(void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, http_fetch_take_body);
 	(void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, fetch);
 	if (request->username) {
 		(void)curl_easy_setopt(easy, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
@@ -482,7 +484,7 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request, fe
 	if (rc == 0 && curl_multi_add_handle(fetcher->multi, fetch->easy) != CURLM_OK)
 		rc = -ENOMEM;
 	if (rc) {
-		fetch_free(fetch);
+		http_fetch_free(fetch);
 		return rc;
 	}
 	if (fn)
@@ -493,7 +495,7 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request, fe
 void fetch_cancel(struct fetch *fetch)
 {
 	if (fetch)
-		fetch_free(fetch);
+		http_fetch_free(fetch);
 }
 
 const char *fetch_header(const struct fetch_answer *answer, const char *name)

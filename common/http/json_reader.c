@@ -89,7 +89,7 @@ struct json_reader json_reader(const json_t *object)
 
 /* The first failure is the one that is told. */
 PRINTF_LIKE(3, 4)
-static void fail(struct json_reader *reader, const char *key, const char *format, ...)
+static void json_reader_fail(struct json_reader *reader, const char *key, const char *format, ...)
 {
 	char reason[128];
 	va_list arguments;
@@ -109,7 +109,7 @@ const json_t *json_get(struct json_reader *reader, const char *key, bool require
 	if (json_is_null(member)) /* null says as much as absence */
 		member = NULL;
 	if (!member && required)
-		fail(reader, key, "is missing");
+		json_reader_fail(reader, key, "is missing");
 	return member;
 }
 
@@ -120,11 +120,11 @@ const char *json_get_string(struct json_reader *reader, const char *key, bool re
 	if (!member)
 		return NULL;
 	if (!json_is_string(member)) {
-		fail(reader, key, "is not a string");
+		json_reader_fail(reader, key, "is not a string");
 		return NULL;
 	}
 	if (strlen(json_string_value(member)) != json_string_length(member)) {
-		fail(reader, key, "holds a NUL character");
+		json_reader_fail(reader, key, "holds a NUL character");
 		return NULL;
 	}
 	return json_string_value(member);
@@ -138,11 +138,11 @@ int64_t json_get_int(struct json_reader *reader, const char *key, int64_t min, i
 	if (!member)
 		return fallback;
 	if (!json_is_integer(member)) {
-		fail(reader, key, "is not a whole number");
+		json_reader_fail(reader, key, "is not a whole number");
 		return fallback;
 	}
 	if (json_integer_value(member) < min || json_integer_value(member) > max) {
-		fail(reader, key, "is not within %" PRId64 "..%" PRId64, min, max);
+		json_reader_fail(reader, key, "is not within %" PRId64 "..%" PRId64, min, max);
 		return fallback;
 	}
 	return json_integer_value(member);
@@ -155,7 +155,7 @@ bool json_get_bool(struct json_reader *reader, const char *key, bool fallback)
 	if (!member)
 		return fallback;
 	if (!json_is_boolean(member)) {
-		fail(reader, key, "is not true or false");
+		json_reader_fail(reader, key, "is not true or false");
 		return fallback;
 	}
 	return json_is_true(member);
@@ -178,7 +178,7 @@ void json_only(struct json_reader *reader, const char *const keys[])
 		while (keys[i] && strcmp(keys[i], name) != 0)
 			i++;
 		if (!keys[i])
-			fail(reader, name, "is not known here");
+			json_reader_fail(reader, name, "is not known here");
 		at = json_object_iter_next(object, at);
 	}
 }

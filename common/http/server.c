@@ -32,7 +32,7 @@ static void accept_from_all(struct http_server *server, bool accept)
 			      : evconnlistener_disable(l->listener));
 }
 
-static void resume(void *context)
+static void server_resume(void *context)
 {
 	struct http_server *server = context;
 
@@ -58,7 +58,7 @@ int http_server_new(struct loop *loop, const struct http_server_options *options
 		server->options.header_timeout_s = HEADER_TIMEOUT_DEFAULT_S;
 	if (!server->options.counters)
 		server->options.counters = &server->own_counters;
-	rc = loop_timer_new(loop, resume, server, &server->resume);
+	rc = loop_timer_new(loop, server_resume, server, &server->resume);
 	if (rc != 0) {
 		free(server);
 		return rc;
@@ -90,7 +90,7 @@ void http_server_free(struct http_server *server)
 /* Makes room, of all connections or of one address: closes the one that can best be missed, the
  * oldest of its kind. Whoever is slow with a request loses to whoever comes, so an open connection
  * is worth nothing to a flood; the one that has just come is not looked at. */
-static bool evict(struct http_server *server, const struct http_source *source)
+static bool server_evict(struct http_server *server, const struct http_source *source)
 {
 	struct http_connection *victim = NULL;
 	unsigned best = 0;
@@ -197,7 +197,7 @@ static int take_connection(struct http_server *server, int fd, const struct http
 		return rc;
 	}
 	if (source && source->connection_count > server->options.source_limit &&
-	    !evict(server, source)) {
+	    !server_evict(server, source)) {
 		server->options.counters->refused++;
 		http_connection_free(server->last); /* closes `fd` */
 	}
@@ -218,7 +218,8 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 		close(fd);
 		return;
 	}
-	if (server->connection_count >= server->options.connection_limit && !evict(server, NULL)) {
+	if (server->connection_count >= server->options.connection_limit &&
+	    !server_evict(server, NULL)) {
 		server->paused = true; /* the rest waits in the backlog */
 		accept_from_all(server, false);
 	}
@@ -235,7 +236,7 @@ static void on_accept_error(struct evconnlistener *listener, void *context)
 }
 
 /* Takes `fd`. */
-static int listen_on(struct http_server *server, int fd, struct http_listener **ret)
+static int server_listen_on(struct http_server *server, int fd, struct http_listener **ret)
 {
 	struct http_listener *row = calloc(1, sizeof(*row));
 
@@ -281,7 +282,7 @@ int http_server_listen_tcp(struct http_server *server, uint32_t address, uint16_
 	socklen_t size = sizeof(name);
 	struct http_listener *listener = NULL;
 	int fd = bind_tcp(&name);
-	int rc = fd < 0 ? fd : listen_on(server, fd, &listener);
+	int rc = fd < 0 ? fd : server_listen_on(server, fd, &listener);
 
 	if (rc != 0) {
 		char text[INET_ADDRSTRLEN] = "?";
@@ -386,7 +387,7 @@ int http_server_listen_unix(struct http_server *server, const char *path, mode_t
 	if (rc == 0)
 		rc = bind_unix(&name, mode, gid);
 	if (rc >= 0)
-		rc = listen_on(server, rc, &listener);
+		rc = server_listen_on(server, rc, &listener);
 	if (rc == 0 && listener) {
 		listener->path = copy;
 		return 0;

@@ -12,12 +12,12 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define IDLE_MS       75000   /* between requests */
-#define WRITE_STALL_S 60      /* a client that takes nothing for so long is gone */
-#define LINGER_MS     2000    /* for the client to read our last answer */
-#define PROGRESS      4096    /* bytes of a body that buy another header_timeout_s */
-#define READ_AHEAD    65536   /* of pipelined requests; beyond it the socket is not read */
-#define WRITE_PIECE   1048576 /* of a file per turn of the loop */
+#define SERVER_CONNECTION_IDLE_MS 75000 /* between requests */
+#define WRITE_STALL_S             60    /* a client that takes nothing for so long is gone */
+#define LINGER_MS                 2000  /* for the client to read our last answer */
+#define PROGRESS                  4096  /* bytes of a body that buy another header_timeout_s */
+#define READ_AHEAD                65536 /* of pipelined requests; beyond it the socket is not read */
+#define WRITE_PIECE               1048576 /* of a file per turn of the loop */
 
 static void arm_header_deadline(struct http_connection *connection)
 {
@@ -26,7 +26,8 @@ static void arm_header_deadline(struct http_connection *connection)
 }
 
 /* Refuses what cannot be understood; the rest of the connection means nothing then. */
-static void refuse(struct http_connection *connection, int status, int code, const char *message)
+static void server_connection_refuse(struct http_connection *connection, int status, int code,
+				     const char *message)
 {
 	struct http_server_counters *counters = connection->server->options.counters;
 	struct problem problem = {0};
@@ -38,7 +39,7 @@ static void refuse(struct http_connection *connection, int status, int code, con
 	http_answer_problem(connection->request, status, &problem);
 }
 
-static void dispatch(struct http_connection *connection)
+static void server_connection_dispatch(struct http_connection *connection)
 {
 	connection->state = CONNECTION_HANDLING;
 	loop_timer_disarm(connection->deadline);
@@ -62,16 +63,16 @@ static void begin_request(struct http_connection *connection)
 	if (rc == 0)
 		rc = http_request_target(request);
 	if (rc == E_UNSUPPORTED) {
-		refuse(connection, 501, rc, "transfer coding not supported");
+		server_connection_refuse(connection, 501, rc, "transfer coding not supported");
 	} else if (rc != 0) {
-		refuse(connection, 400, rc, "malformed request");
+		server_connection_refuse(connection, 400, rc, "malformed request");
 	} else if (request->body_left > connection->server->options.body_limit) {
-		refuse(connection, 413, E_LIMIT, "the body is too large");
+		server_connection_refuse(connection, 413, E_LIMIT, "the body is too large");
 	} else if (expect && strcasecmp(expect, "100-continue") != 0) {
-		refuse(connection, 417, E_UNSUPPORTED, "unknown expectation");
+		server_connection_refuse(connection, 417, E_UNSUPPORTED, "unknown expectation");
 	} else if (request->framing == HTTP_FRAMING_NONE ||
 		   (request->framing == HTTP_FRAMING_LENGTH && request->body_left == 0)) {
-		dispatch(connection);
+		server_connection_dispatch(connection);
 	} else {
 		if (expect && request->head.minor == 1)
 			(void)bufferevent_write(connection->bev, "HTTP/1.1 100 Continue\r\n\r\n",
@@ -115,7 +116,7 @@ static bool read_head(struct http_connection *connection)
 		return false;
 	}
 	if (size > HTTP_HEAD_LIMIT || end.pos < 0) {
-		refuse(connection, 431, E_LIMIT, "the request head is too large");
+		server_connection_refuse(connection, 431, E_LIMIT, "the request head is too large");
 		return false;
 	}
 	connection->request->bytes = malloc(size + 1);
@@ -130,11 +131,12 @@ static bool read_head(struct http_connection *connection)
 	if (rc == 0)
 		begin_request(connection);
 	else if (rc == E_UNSUPPORTED)
-		refuse(connection, 505, rc, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+		server_connection_refuse(connection, 505, rc,
+					 "only HTTP/1.0 and HTTP/1.1 are spoken here");
 	else if (rc == E_LIMIT)
-		refuse(connection, 431, rc, "too many header fields");
+		server_connection_refuse(connection, 431, rc, "too many header fields");
 	else
-		refuse(connection, 400, rc, "malformed request head");
+		server_connection_refuse(connection, 400, rc, "malformed request head");
 	return true;
 }
 
@@ -180,11 +182,12 @@ static bool read_body(struct http_connection *connection)
 	(void)evbuffer_drain(input, used);
 	connection->progress += used;
 	if (rc == E_LIMIT) {
-		refuse(connection, 413, rc, "the body is too large");
+		server_connection_refuse(connection, 413, rc, "the body is too large");
 	} else if (rc != 0) {
-		refuse(connection, rc == -ENOMEM ? 503 : 400, rc, "malformed body");
+		server_connection_refuse(connection, rc == -ENOMEM ? 503 : 400, rc,
+					 "malformed body");
 	} else if (body_is_whole(connection->request)) {
-		dispatch(connection);
+		server_connection_dispatch(connection);
 	} else if (connection->progress >= PROGRESS) {
 		connection->progress = 0;
 		arm_header_deadline(connection);
@@ -192,7 +195,7 @@ static bool read_body(struct http_connection *connection)
 	return true;
 }
 
-static void on_read(struct bufferevent *bev, void *context)
+static void server_connection_on_read(struct bufferevent *bev, void *context)
 {
 	struct http_connection *connection = context;
 	bool more = true;
@@ -224,7 +227,7 @@ static void end_request(struct http_connection *connection)
 	http_request_free(request);
 }
 
-static void linger(struct http_connection *connection)
+static void server_connection_linger(struct http_connection *connection)
 {
 	connection->state = CONNECTION_LINGER;
 	(void)shutdown(bufferevent_getfd(connection->bev), SHUT_WR);
@@ -233,7 +236,7 @@ static void linger(struct http_connection *connection)
 }
 
 /* Everything of an answer is out. */
-static void on_written(struct bufferevent *bev, void *context)
+static void server_connection_on_written(struct bufferevent *bev, void *context)
 {
 	struct http_connection *connection = context;
 	const struct http_request *request = connection->request;
@@ -249,16 +252,16 @@ static void on_written(struct bufferevent *bev, void *context)
 		return;
 	}
 	if (connection->close || connection->server->paused) {
-		linger(connection);
+		server_connection_linger(connection);
 		return;
 	}
 	connection->state = CONNECTION_HEAD;
 	connection->started = false;
-	loop_timer_arm(connection->deadline, IDLE_MS);
-	on_read(bev, connection);
+	loop_timer_arm(connection->deadline, SERVER_CONNECTION_IDLE_MS);
+	server_connection_on_read(bev, connection);
 }
 
-static void on_event(struct bufferevent *bev, short what, void *context)
+static void server_connection_on_event(struct bufferevent *bev, short what, void *context)
 {
 	struct http_connection *connection = context;
 
@@ -310,7 +313,8 @@ int http_connection_new(struct http_server *server, int fd, const struct http_pe
 	server->last = connection;
 	server->connection_count++;
 	server->options.counters->open++;
-	bufferevent_setcb(connection->bev, on_read, on_written, on_event, connection);
+	bufferevent_setcb(connection->bev, server_connection_on_read, server_connection_on_written,
+			  server_connection_on_event, connection);
 	bufferevent_setwatermark(connection->bev, EV_READ, 0, READ_AHEAD);
 	(void)bufferevent_set_max_single_write(connection->bev, WRITE_PIECE);
 	(void)bufferevent_set_timeouts(connection->bev, NULL, &stall);

@@ -10,7 +10,7 @@
 static const struct {
 	const char *word;
 	enum http_method method;
-} methods[] = {
+} server_request_methods[] = {
 	{"GET", HTTP_GET}, {"HEAD", HTTP_HEAD},   {"POST", HTTP_POST},
 	{"PUT", HTTP_PUT}, {"PATCH", HTTP_PATCH}, {"DELETE", HTTP_DELETE},
 };
@@ -105,9 +105,9 @@ int http_request_target(struct http_request *request)
 
 	if (!target)
 		return E_MALFORMED;
-	for (size_t i = 0; i < COUNT_OF(methods); i++) {
-		if (strcmp(methods[i].word, request->head.method) == 0)
-			request->method = methods[i].method;
+	for (size_t i = 0; i < COUNT_OF(server_request_methods); i++) {
+		if (strcmp(server_request_methods[i].word, request->head.method) == 0)
+			request->method = server_request_methods[i].method;
 	}
 	request->raw_path = strndup(target, length);
 	request->path = strndup(target, length);
@@ -126,7 +126,7 @@ int http_request_target(struct http_request *request)
 }
 
 /* How many literal segments fit, -1 when the pattern is another path. */
-static int match(const struct http_request *request, const char *pattern)
+static int server_request_match(const struct http_request *request, const char *pattern)
 {
 	int literals = 0;
 
@@ -159,9 +159,10 @@ static void refuse_method(struct http_request *request, unsigned allowed)
 
 	if (allowed & HTTP_GET)
 		allowed |= HTTP_HEAD;
-	for (size_t i = 0; i < COUNT_OF(methods); i++) {
-		if (allowed & methods[i].method)
-			text_addf(&allow, "%s%s", allow.size ? ", " : "", methods[i].word);
+	for (size_t i = 0; i < COUNT_OF(server_request_methods); i++) {
+		if (allowed & server_request_methods[i].method)
+			text_addf(&allow, "%s%s", allow.size ? ", " : "",
+				  server_request_methods[i].word);
 	}
 	http_answer_header(request, "Allow", text_get(&allow));
 	(void)problem_set(&problem, E_UNSUPPORTED, "%s is not possible here", request->head.method);
@@ -179,7 +180,7 @@ void http_request_dispatch(struct http_request *request)
 	int best = -1;
 
 	for (size_t i = 0; i < options->route_count; i++) {
-		int literals = match(request, options->routes[i].pattern);
+		int literals = server_request_match(request, options->routes[i].pattern);
 
 		if (literals < 0)
 			continue;

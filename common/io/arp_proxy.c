@@ -28,7 +28,7 @@ LEAKS_LEFT_TO_SANITIZER
 #define ALL_PER_SECOND    2000
 #define ALL_BURST         4000
 
-struct link {
+struct arp_proxy_link {
 	struct arp_proxy *proxy;
 	int fd, interface;
 	struct loop_watch *watch;
@@ -39,7 +39,7 @@ struct arp_proxy {
 	struct arp_proxy_counters *counters;
 	struct ipv4_prefix *prefixes;
 	size_t prefix_count;
-	struct link *links;
+	struct arp_proxy_link *links;
 	size_t link_count;
 	struct nl_sock *netlink;
 	struct source_rate rate;
@@ -47,7 +47,7 @@ struct arp_proxy {
 
 /* --- answering --- */
 
-static bool is_wanted(const struct arp_proxy *proxy, uint32_t address)
+static bool arp_proxy_is_wanted(const struct arp_proxy *proxy, uint32_t address)
 {
 	for (size_t i = 0; i < proxy->prefix_count; i++)
 		if (ipv4_in_prefix(address, proxy->prefixes[i]))
@@ -56,7 +56,7 @@ static bool is_wanted(const struct arp_proxy *proxy, uint32_t address)
 }
 
 /* What the kernel would do with a packet to this address; it answers at once. */
-static struct arp_route look_up(const struct arp_proxy *proxy, uint32_t address)
+static struct arp_route arp_proxy_look_up(const struct arp_proxy *proxy, uint32_t address)
 {
 	const uint32_t wire = htonl(address);
 	struct nl_addr *to = nl_addr_build(AF_INET, &wire, sizeof(wire));
@@ -75,15 +75,15 @@ static struct arp_route look_up(const struct arp_proxy *proxy, uint32_t address)
 	return found;
 }
 
-static enum arp_verdict decide(const struct link *link, struct arp_facts *facts)
+static enum arp_verdict arp_proxy_decide(const struct arp_proxy_link *link, struct arp_facts *facts)
 {
 	struct arp_proxy *proxy = link->proxy;
 	enum arp_verdict verdict = arp_policy_packet(facts);
 
 	if (verdict != ARP_ANSWER)
 		return verdict;
-	facts->to_sender = look_up(proxy, facts->packet.sender);
-	facts->to_target = look_up(proxy, facts->packet.target);
+	facts->to_sender = arp_proxy_look_up(proxy, facts->packet.sender);
+	facts->to_target = arp_proxy_look_up(proxy, facts->packet.target);
 	return arp_policy(facts);
 }
 
@@ -101,7 +101,7 @@ static int own_mac(int fd, struct mac *ret)
 	return 0;
 }
 
-static void answer(const struct link *link, const struct arp_packet *asked)
+static void arp_proxy_answer(const struct arp_proxy_link *link, const struct arp_packet *asked)
 {
 	struct arp_packet reply = {
 		.operation = ARP_REPLY,
@@ -127,8 +127,8 @@ static void answer(const struct link *link, const struct arp_packet *asked)
 		link->proxy->counters->answered++;
 }
 
-static void handle(const struct link *link, const uint8_t *data, size_t size,
-		   const struct sockaddr_ll *from)
+static void arp_proxy_handle(const struct arp_proxy_link *link, const uint8_t *data, size_t size,
+			     const struct sockaddr_ll *from)
 {
 	struct arp_proxy *proxy = link->proxy;
 	struct arp_facts facts = {.interface = link->interface};
@@ -141,7 +141,7 @@ static void handle(const struct link *link, const uint8_t *data, size_t size,
 		return;
 	}
 	memcpy(facts.frame_source.bytes, from->sll_addr, sizeof(facts.frame_source.bytes));
-	facts.wanted = is_wanted(proxy, facts.packet.target);
+	facts.wanted = arp_proxy_is_wanted(proxy, facts.packet.target);
 	verdict = arp_policy_packet(&facts);
 	/* What comes after this costs system calls. */
 	if (verdict == ARP_ANSWER && !source_rate_allows(&proxy->rate, facts.packet.sender, false,
@@ -149,15 +149,15 @@ static void handle(const struct link *link, const uint8_t *data, size_t size,
 		proxy->counters->throttled++;
 		return;
 	}
-	verdict = decide(link, &facts);
+	verdict = arp_proxy_decide(link, &facts);
 	proxy->counters->verdicts[verdict]++;
 	if (verdict == ARP_ANSWER)
-		answer(link, &facts.packet);
+		arp_proxy_answer(link, &facts.packet);
 }
 
-static void on_ready(void *context, int events)
+static void arp_proxy_on_ready(void *context, int events)
 {
-	const struct link *link = context;
+	const struct arp_proxy_link *link = context;
 
 	(void)events;
 	for (unsigned i = 0; i < PACKETS_PER_TURN; i++) {
@@ -169,7 +169,7 @@ static void on_ready(void *context, int events)
 
 		if (size < 0)
 			return;
-		handle(link, data, (size_t)size, &from);
+		arp_proxy_handle(link, data, (size_t)size, &from);
 	}
 }
 
@@ -191,7 +191,7 @@ static int filter_requests(int fd)
 }
 
 /* Closed until it is filtered: the protocol is given with bind. */
-static int open_link(struct link *link)
+static int open_link(struct arp_proxy_link *link)
 {
 	struct sockaddr_ll at = {.sll_family = AF_PACKET,
 				 .sll_protocol = htons(ETH_P_ARP),
@@ -210,15 +210,17 @@ static int open_link(struct link *link)
 	rc = own_mac(link->fd, &mac);
 	if (rc)
 		return rc;
-	return loop_watch_new(link->proxy->loop, link->fd, LOOP_READ, on_ready, link, &link->watch);
+	return loop_watch_new(link->proxy->loop, link->fd, LOOP_READ, arp_proxy_on_ready, link,
+			      &link->watch);
 }
 
 static int add_link(struct arp_proxy *proxy, const char *name, struct problem *problem)
 {
-	struct link *link = &proxy->links[proxy->link_count++];
+	struct arp_proxy_link *link = &proxy->links[proxy->link_count++];
 	int rc;
 
-	*link = (struct link){.proxy = proxy, .fd = -1, .interface = (int)if_nametoindex(name)};
+	*link = (struct arp_proxy_link){
+		.proxy = proxy, .fd = -1, .interface = (int)if_nametoindex(name)};
 	rc = link->interface == 0 ? E_NOT_FOUND : open_link(link);
 	if (rc) {
 		(void)problem_set(problem, rc, "no ARP on interface %s", name);
@@ -228,8 +230,8 @@ static int add_link(struct arp_proxy *proxy, const char *name, struct problem *p
 	return rc;
 }
 
-static int start(struct arp_proxy *proxy, const struct arp_proxy_options *options,
-		 struct problem *problem)
+static int arp_proxy_start(struct arp_proxy *proxy, const struct arp_proxy_options *options,
+			   struct problem *problem)
 {
 	size_t count = 0;
 	uint64_t salt;
@@ -266,7 +268,7 @@ int arp_proxy_new(struct loop *loop, const struct arp_proxy_options *options,
 		return problem_set(problem, -ENOMEM, "no memory for the ARP proxy");
 	proxy->loop = loop;
 	proxy->counters = counters;
-	rc = start(proxy, options, problem);
+	rc = arp_proxy_start(proxy, options, problem);
 	if (rc) {
 		arp_proxy_free(proxy);
 		return rc;

@@ -83,7 +83,7 @@ static const char *nearest_key(const char *path, const struct conf_row rows[], s
 }
 
 /* A group is known when some row lives in it. */
-static bool is_known(const char *path, bool group, const struct conf_row rows[], size_t count)
+static bool conf_is_known(const char *path, bool group, const struct conf_row rows[], size_t count)
 {
 	size_t length = strlen(path);
 
@@ -123,8 +123,8 @@ static int check_names(struct conf_source *source, const struct conf_row rows[],
 		setting_path(setting, path);
 		/* A group where a value is wanted is the value's error, told with what is allowed.
 		 */
-		if (is_known(path, false, rows, count) ||
-		    (config_setting_is_group(setting) && is_known(path, true, rows, count)))
+		if (conf_is_known(path, false, rows, count) ||
+		    (config_setting_is_group(setting) && conf_is_known(path, true, rows, count)))
 			continue;
 		(void)problem_set(problem, E_MALFORMED, "%s:%u: unknown key %s", source->path,
 				  config_setting_source_line(setting), path);
@@ -206,8 +206,8 @@ static int load_row(const struct conf_row *row, const config_setting_t *setting,
 }
 
 /* message = FILE:LINE: KEY ...; the detail was set by whoever looked at the value. */
-static int blame(const struct conf_source *source, const struct conf_row *row,
-		 const config_setting_t *setting, int rc, struct problem *problem)
+static int conf_blame(const struct conf_source *source, const struct conf_row *row,
+		      const config_setting_t *setting, int rc, struct problem *problem)
 {
 	struct problem seen = *problem;
 	char allowed[sizeof(problem->hint) - 16];
@@ -244,7 +244,7 @@ static int load_rows(struct conf_source *source, const struct conf_row rows[], s
 		if (rc == -ENOMEM)
 			return problem_set(problem, rc, "out of memory");
 		if (rc != 0)
-			return blame(source, &rows[i], setting, rc, problem);
+			return conf_blame(source, &rows[i], setting, rc, problem);
 	}
 	return 0;
 }

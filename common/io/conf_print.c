@@ -14,7 +14,7 @@ static size_t group_length(const char *key)
 	return dot ? (size_t)(dot - key) : 0;
 }
 
-static void indent(size_t depth, FILE *out)
+static void conf_print_indent(size_t depth, FILE *out)
 {
 	for (size_t i = 0; i < depth; i++)
 		(void)fputc('\t', out);
@@ -48,7 +48,7 @@ static size_t shared_length(const char *a, size_t a_length, const char *b, size_
 static void close_groups(const char *key, size_t length, size_t keep, FILE *out)
 {
 	for (size_t depth = depth_of(key, length); depth > depth_of(key, keep); depth--) {
-		indent(depth - 1, out);
+		conf_print_indent(depth - 1, out);
 		(void)fputs("};\n", out);
 	}
 }
@@ -60,7 +60,7 @@ static void open_groups(const char *key, size_t from, size_t length, FILE *out)
 		size_t name = strcspn(key + start, ".");
 
 		(void)fputc('\n', out);
-		indent(depth_of(key, from), out);
+		conf_print_indent(depth_of(key, from), out);
 		(void)fprintf(out, "%.*s: {\n", (int)name, key + start);
 		from = start + name;
 	}
@@ -77,7 +77,7 @@ static void print_string(const char *string, size_t length, FILE *out)
 	(void)fputc('"', out);
 }
 
-static void print_value(const struct conf_row *row, FILE *out)
+static void conf_print_value(const struct conf_row *row, FILE *out)
 {
 	const char *text = row->default_text ? row->default_text : "";
 
@@ -111,13 +111,13 @@ static void print_row(const struct conf_row *row, size_t depth, FILE *out)
 	char allowed[ALLOWED_SIZE];
 
 	conf_value_allowed(row, allowed, sizeof(allowed));
-	indent(depth, out);
+	conf_print_indent(depth, out);
 	(void)fprintf(out, "# %s%s%s%s\n", row->help ? row->help : "", row->help ? ": " : "",
 		      allowed, row->default_text ? "" : "; required");
-	indent(depth, out);
+	conf_print_indent(depth, out);
 	(void)fprintf(out, "%s%s = ", row->default_text && !conf_value_is_empty(row) ? "" : "#",
 		      dot ? dot + 1 : row->key);
-	print_value(row, out);
+	conf_print_value(row, out);
 	(void)fputs(";\n", out);
 }
 

@@ -11,7 +11,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-static void *member(const struct conf_row *row, void *values)
+static void *conf_value_member(const struct conf_row *row, void *values)
 {
 	return (char *)values + row->offset;
 }
@@ -82,7 +82,7 @@ static int set_prefix(const struct conf_row *row, const char *text, void *ret)
 }
 
 /* NULL only makes sure that there is a list. */
-static int append(char ***list, const char *text)
+static int conf_value_append_text(char ***list, const char *text)
 {
 	char *copy = text ? strdup(text) : NULL;
 	char **longer;
@@ -105,20 +105,20 @@ static int append(char ***list, const char *text)
 
 int conf_value_append(const struct conf_row *row, const char *text, void *values)
 {
-	return append(member(row, values), text);
+	return conf_value_append_text(conf_value_member(row, values), text);
 }
 
 /* Only defaults come this way: words with a comma between. */
 static int set_strings(const struct conf_row *row, const char *text, void *ret)
 {
-	int rc = append(ret, NULL);
+	int rc = conf_value_append_text(ret, NULL);
 
 	(void)row;
 	while (rc == 0 && *text) {
 		size_t length = strcspn(text, ",");
 		CLEANUP(freep) char *word = strndup(text, length);
 
-		rc = word ? append(ret, word) : -ENOMEM;
+		rc = word ? conf_value_append_text(ret, word) : -ENOMEM;
 		text += length;
 		text += strspn(text, ", ");
 	}
@@ -129,7 +129,7 @@ static int set_strings(const struct conf_row *row, const char *text, void *ret)
 static const struct {
 	int (*set)(const struct conf_row *row, const char *text, void *ret);
 	const char *allowed; /* NULL: depends on the row */
-} types[] = {
+} conf_value_types[] = {
 	[CONF_STRING] = {set_string, "a string"},
 	[CONF_INT] = {set_int, NULL},
 	[CONF_BOOL] = {set_bool, "true or false"},
@@ -144,8 +144,8 @@ void conf_value_allowed(const struct conf_row *row, char *ret, size_t room)
 	const char *unit = row->unit ? row->unit : "";
 	struct text text = {0};
 
-	if (types[row->type].allowed) {
-		text_add(&text, types[row->type].allowed);
+	if (conf_value_types[row->type].allowed) {
+		text_add(&text, conf_value_types[row->type].allowed);
 	} else if (row->type == CONF_ENUM) {
 		for (size_t i = 0; row->words[i]; i++)
 			text_addf(&text, "%s\"%s\"", i ? ", " : "one of ", row->words[i]);
@@ -163,7 +163,7 @@ int conf_value_set(const struct conf_row *row, const char *text, void *values,
 		   struct problem *problem)
 {
 	char allowed[sizeof(problem->hint) - 16];
-	int rc = types[row->type].set(row, text, member(row, values));
+	int rc = conf_value_types[row->type].set(row, text, conf_value_member(row, values));
 
 	if (rc == E_MALFORMED) {
 		conf_value_allowed(row, allowed, sizeof(allowed));
@@ -176,12 +176,12 @@ int conf_value_set(const struct conf_row *row, const char *text, void *values,
 void conf_value_done(const struct conf_row *row, void *values)
 {
 	if (row->type == CONF_STRING) {
-		char **string = member(row, values);
+		char **string = conf_value_member(row, values);
 
 		free(*string);
 		*string = NULL;
 	} else if (row->type == CONF_STRINGS) {
-		char ***list = member(row, values);
+		char ***list = conf_value_member(row, values);
 
 		for (size_t i = 0; *list && (*list)[i]; i++)
 			free((*list)[i]);

@@ -84,7 +84,7 @@ static int parse_arguments(const struct daemon_spec *spec, int argc, char **argv
 	return 0;
 }
 
-static int load(const struct daemon_spec *spec, const char *path, void *ret)
+static int daemon_load(const struct daemon_spec *spec, const char *path, void *ret)
 {
 	struct problem problem = {0};
 	int rc;
@@ -104,14 +104,14 @@ static int load(const struct daemon_spec *spec, const char *path, void *ret)
 	return rc;
 }
 
-static void on_stop(void *context)
+static void daemon_on_stop(void *context)
 {
 	const struct daemon_run *run = context;
 
 	loop_stop(run->loop);
 }
 
-static void on_reload(void *context)
+static void daemon_on_reload(void *context)
 {
 	const struct daemon_run *run = context;
 
@@ -125,12 +125,12 @@ static void on_reload(void *context)
 
 static int watch_signals(struct daemon_run *run)
 {
-	int rc = loop_on_signal(run->loop, SIGTERM, on_stop, run);
+	int rc = loop_on_signal(run->loop, SIGTERM, daemon_on_stop, run);
 
 	if (rc == 0)
-		rc = loop_on_signal(run->loop, SIGINT, on_stop, run);
+		rc = loop_on_signal(run->loop, SIGINT, daemon_on_stop, run);
 	if (rc == 0)
-		rc = loop_on_signal(run->loop, SIGHUP, on_reload, run);
+		rc = loop_on_signal(run->loop, SIGHUP, daemon_on_reload, run);
 	return rc;
 }
 
@@ -173,7 +173,7 @@ static int load_and_run(const struct daemon_spec *spec, const struct daemon_argu
 
 	if (!values)
 		return STATUS_FAILED;
-	if (load(spec, arguments->conf_path, values) != 0) {
+	if (daemon_load(spec, arguments->conf_path, values) != 0) {
 		free(values);
 		return STATUS_USAGE;
 	}

@@ -56,7 +56,7 @@ int file_read(const char *path, size_t limit, char **ret, size_t *ret_size)
 	return rc;
 }
 
-static int write_all(int fd, const char *data, size_t size)
+static int file_write_all(int fd, const char *data, size_t size)
 {
 	while (size > 0) {
 		ssize_t written = write(fd, data, size);
@@ -105,7 +105,7 @@ static int write_beside(const char *path, const void *data, size_t size, mode_t 
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	rc = write_all(fd, data, size);
+	rc = file_write_all(fd, data, size);
 	if (rc == 0 && (fchmod(fd, mode) != 0 || fsync(fd) != 0))
 		rc = -errno;
 	if (rc == 0 && publish(temporary, path) != 0)

@@ -10,7 +10,7 @@
 #include "common/base/error.h"
 #include "common/io/file.h"
 
-static int check(int fd, const struct key_file *file, struct problem *problem)
+static int key_file_check(int fd, const struct key_file *file, struct problem *problem)
 {
 	struct stat status;
 
@@ -31,7 +31,7 @@ static int check(int fd, const struct key_file *file, struct problem *problem)
 	return 0;
 }
 
-static int read_key(const struct key_file *file, uint8_t ret[], struct problem *problem)
+static int key_file_read_key(const struct key_file *file, uint8_t ret[], struct problem *problem)
 {
 	CLEANUP(closep) int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	ssize_t got;
@@ -39,7 +39,7 @@ static int read_key(const struct key_file *file, uint8_t ret[], struct problem *
 
 	if (fd < 0)
 		return -errno;
-	rc = check(fd, file, problem);
+	rc = key_file_check(fd, file, problem);
 	if (rc)
 		return rc;
 	got = read(fd, ret, file->size);
@@ -48,7 +48,7 @@ static int read_key(const struct key_file *file, uint8_t ret[], struct problem *
 	return got == (ssize_t)file->size ? 0 : -EIO;
 }
 
-static int make_key(const struct key_file *file)
+static int key_file_make_key(const struct key_file *file)
 {
 	uint8_t key[KEY_FILE_SIZE_MAX];
 	int rc;
@@ -65,11 +65,11 @@ int key_file_load(const struct key_file *file, uint8_t ret[], struct problem *pr
 	int rc;
 
 	*problem = (struct problem){0};
-	rc = read_key(file, ret, problem);
+	rc = key_file_read_key(file, ret, problem);
 	if (rc == -ENOENT) {
-		rc = make_key(file);
+		rc = key_file_make_key(file);
 		if (rc == 0)
-			rc = read_key(file, ret, problem);
+			rc = key_file_read_key(file, ret, problem);
 	}
 	if (rc)
 		explicit_bzero(ret, file->size);

@@ -34,7 +34,7 @@ static const char *const level_words[] = {
 };
 
 /* syslog(3) severities. */
-static const int priorities[] = {
+static const int log_priorities[] = {
 	[LOG_LEVEL_ERROR] = 3,
 	[LOG_LEVEL_WARN] = 4,
 	[LOG_LEVEL_INFO] = 6,
@@ -86,7 +86,7 @@ int log_level_parse(const char *word)
 }
 
 PRINTF_LIKE(3, 0)
-static size_t append(char line[LINE_SIZE], size_t at, const char *format, va_list arguments)
+static size_t log_append(char line[LINE_SIZE], size_t at, const char *format, va_list arguments)
 {
 	int length = vsnprintf(line + at, LINE_SIZE - at, format, arguments);
 
@@ -95,12 +95,13 @@ static size_t append(char line[LINE_SIZE], size_t at, const char *format, va_lis
 	return at + (size_t)length < LINE_SIZE ? at + (size_t)length : LINE_SIZE - 1;
 }
 
-PRINTF_LIKE(3, 4) static size_t appendf(char line[LINE_SIZE], size_t at, const char *format, ...)
+PRINTF_LIKE(3, 4)
+static size_t log_appendf(char line[LINE_SIZE], size_t at, const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
-	at = append(line, at, format, arguments);
+	at = log_append(line, at, format, arguments);
 	va_end(arguments);
 	return at;
 }
@@ -116,12 +117,12 @@ void log_line(enum log_level level, const char *subject, const char *format, ...
 	if (!log_enabled(level))
 		return;
 	if (style == STYLE_PRIORITY)
-		size = appendf(line, size, "<%d>", priorities[level]);
+		size = log_appendf(line, size, "<%d>", log_priorities[level]);
 	if (style == STYLE_TIME)
-		size = appendf(line, size, "%s ", clock_text(clock_wall_us(), time));
-	size = appendf(line, size, "%s %s: ", level_words[level], subject);
+		size = log_appendf(line, size, "%s ", clock_text(clock_wall_us(), time));
+	size = log_appendf(line, size, "%s %s: ", level_words[level], subject);
 	va_start(arguments, format);
-	size = append(line, size, format, arguments);
+	size = log_append(line, size, format, arguments);
 	va_end(arguments);
 	text_blank_controls(line, size);
 	line[size] = '\n'; /* over the NUL: one write is one line, whatever other threads do */

@@ -114,7 +114,7 @@ int64_t loop_now_ms(const struct loop *loop)
 	return clock_monotonic_ms();
 }
 
-static void timer_due(evutil_socket_t fd, short what, void *context)
+static void loop_timer_due(evutil_socket_t fd, short what, void *context)
 {
 	const struct loop_timer *timer = context;
 
@@ -131,7 +131,7 @@ int loop_timer_new(struct loop *loop, loop_fn fn, void *context, struct loop_tim
 		return -ENOMEM;
 	timer->fn = fn;
 	timer->context = context;
-	timer->event = event_new(loop->base, -1, 0, timer_due, timer);
+	timer->event = event_new(loop->base, -1, 0, loop_timer_due, timer);
 	if (!timer->event) {
 		free(timer);
 		return -ENOMEM;

@@ -42,7 +42,7 @@ static int find_user(const char *user, uid_t *ret_uid, gid_t *ret_gid, struct pr
 }
 
 /* The order of credentials(7): groups while still root, the user last; each change is read back. */
-static int become(const char *user, uid_t uid, gid_t gid)
+static int process_become(const char *user, uid_t uid, gid_t gid)
 {
 	uid_t real = 0;
 	uid_t effective = 0;
@@ -80,7 +80,7 @@ int process_drop_privileges(const char *user, struct problem *problem)
 		return rc;
 	if (geteuid() == uid && getuid() == uid)
 		return 0;
-	rc = become(user, uid, gid);
+	rc = process_become(user, uid, gid);
 	if (rc != 0) {
 		(void)problem_set(problem, rc, "cannot become user %s: %s", user, error_text(rc));
 		problem_hint(problem, "start as root, or as %s with the ports' capability", user);

@@ -22,7 +22,7 @@
 #define PACKET_SIZE  1500
 #define PACKETS_TURN 64
 
-struct link {
+struct ra_server_link {
 	const char *name;
 	unsigned index; /* 0 = not there now */
 	struct mac mac;
@@ -36,12 +36,12 @@ struct ra_server {
 	struct loop_watch *watch;
 	struct loop_timer *period;
 	struct loop_timer *answer;
-	struct link links[LINKS_MAX];
+	struct ra_server_link links[LINKS_MAX];
 	size_t link_count;
 	uint64_t sent;
 };
 
-static void advertise(struct ra_server *server, struct link *link)
+static void ra_server_advertise(struct ra_server *server, struct ra_server_link *link)
 {
 	const struct ra_advertisement advertisement = {.source = link->mac};
 	struct sockaddr_in6 all_nodes = {.sin6_family = AF_INET6, .sin6_scope_id = link->index};
@@ -60,7 +60,7 @@ static void advertise(struct ra_server *server, struct link *link)
 }
 
 /* The link may have come, gone, or come again under another index. */
-static void refresh(struct ra_server *server, struct link *link)
+static void ra_server_refresh(struct ra_server *server, struct ra_server_link *link)
 {
 	unsigned index = if_nametoindex(link->name);
 	struct ipv6_mreq group = {.ipv6mr_interface = index};
@@ -84,33 +84,33 @@ static void on_period(void *context)
 	struct ra_server *server = context;
 
 	for (size_t i = 0; i < server->link_count; i++) {
-		refresh(server, &server->links[i]);
-		advertise(server, &server->links[i]);
+		ra_server_refresh(server, &server->links[i]);
+		ra_server_advertise(server, &server->links[i]);
 	}
 	loop_timer_arm(server->period, PERIOD_MS);
 }
 
-static void on_answer(void *context)
+static void ra_server_on_answer(void *context)
 {
 	struct ra_server *server = context;
 
 	for (size_t i = 0; i < server->link_count; i++) {
 		if (server->links[i].answer_due)
-			advertise(server, &server->links[i]);
+			ra_server_advertise(server, &server->links[i]);
 	}
 }
 
 /* To all nodes, not to the asker: it may not have an address, and its neighbours are about to ask
  * the same. */
-static void solicited(struct ra_server *server, unsigned index)
+static void ra_server_solicited(struct ra_server *server, unsigned index)
 {
 	for (size_t i = 0; i < server->link_count; i++) {
-		struct link *link = &server->links[i];
+		struct ra_server_link *link = &server->links[i];
 
 		if (link->index != index || link->answer_due)
 			continue;
 		if (loop_now_ms(server->loop) - link->last_ms >= GAP_MS) {
-			advertise(server, link);
+			ra_server_advertise(server, link);
 		} else {
 			link->answer_due = true;
 			loop_timer_arm(server->answer, GAP_MS);
@@ -118,8 +118,8 @@ static void solicited(struct ra_server *server, unsigned index)
 	}
 }
 
-static void on_packet(struct ra_server *server, struct msghdr *message, const uint8_t *data,
-		      size_t size)
+static void ra_server_on_packet(struct ra_server *server, struct msghdr *message,
+				const uint8_t *data, size_t size)
 {
 	struct ra_solicitation solicitation;
 	unsigned index = 0;
@@ -139,10 +139,10 @@ static void on_packet(struct ra_server *server, struct msghdr *message, const ui
 		}
 	}
 	if (ra_solicitation_decode(data, size, hop_limit, &solicitation) == 0)
-		solicited(server, index);
+		ra_server_solicited(server, index);
 }
 
-static void on_readable(void *context, int events)
+static void ra_server_on_readable(void *context, int events)
 {
 	struct ra_server *server = context;
 	uint8_t data[PACKET_SIZE];
@@ -160,11 +160,11 @@ static void on_readable(void *context, int events)
 
 		if (size < 0)
 			return;
-		on_packet(server, &message, data, (size_t)size);
+		ra_server_on_packet(server, &message, data, (size_t)size);
 	}
 }
 
-static int open_socket(struct ra_server *server)
+static int ra_server_open_socket(struct ra_server *server)
 {
 	const int on = 1;
 	const int hops = 255;
@@ -179,7 +179,7 @@ static int open_socket(struct ra_server *server)
 	    setsockopt(server->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof(on)) ||
 	    setsockopt(server->fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, &on, sizeof(on)))
 		return -errno;
-	return loop_watch_new(server->loop, server->fd, LOOP_READ, on_readable, server,
+	return loop_watch_new(server->loop, server->fd, LOOP_READ, ra_server_on_readable, server,
 			      &server->watch);
 }
 
@@ -195,11 +195,11 @@ int ra_server_new(struct loop *loop, const char *const *interfaces, struct ra_se
 	server->fd = -1;
 	for (; *interfaces && server->link_count < LINKS_MAX; interfaces++)
 		server->links[server->link_count++].name = *interfaces;
-	rc = open_socket(server);
+	rc = ra_server_open_socket(server);
 	if (rc == 0)
 		rc = loop_timer_new(loop, on_period, server, &server->period);
 	if (rc == 0)
-		rc = loop_timer_new(loop, on_answer, server, &server->answer);
+		rc = loop_timer_new(loop, ra_server_on_answer, server, &server->answer);
 	if (rc) {
 		ra_server_free(server);
 		(void)problem_set(problem, rc, "cannot send router advertisements");

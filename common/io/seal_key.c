@@ -16,7 +16,7 @@ struct seal_key {
 	uint8_t secret_key[SEAL_KEY_SIZE];
 };
 
-static void make_key(uint8_t ret[])
+static void seal_key_make_key(uint8_t ret[])
 {
 	randombytes_buf(ret, SEAL_KEY_SIZE);
 }
@@ -27,7 +27,7 @@ int seal_key_load(const struct seal_key_file *seal, struct seal_key **ret, struc
 		.path = seal->path,
 		.what = seal->what,
 		.size = SEAL_KEY_SIZE,
-		.make = make_key,
+		.make = seal_key_make_key,
 		.exposed_hint = seal->exposed_hint,
 	};
 	struct seal_key *key;
@@ -59,7 +59,7 @@ int seal_key_make(struct seal_key **ret)
 	key = sodium_malloc(sizeof(*key));
 	if (!key)
 		return -ENOMEM;
-	make_key(key->secret_key);
+	seal_key_make_key(key->secret_key);
 	if (crypto_scalarmult_base(key->public_key, key->secret_key) != 0) {
 		sodium_free(key);
 		return -EIO;

@@ -71,7 +71,7 @@ static bool is_linked(const struct certificate_chain *chain, const struct certif
 	       strncmp(next->body + strlen(BODY_HEAD), chain->head, strlen(chain->head)) == 0;
 }
 
-static bool is_known(const char *key, const char *const keys[])
+static bool model_certificate_is_known(const char *key, const char *const keys[])
 {
 	if (!keys)
 		return true;
@@ -107,7 +107,7 @@ int certificate_chain_next(struct certificate_chain *chain, const struct certifi
 			problem, E_DIGEST,
 			"certificate %zu does not follow the one before: one is missing or out of order",
 			chain->count + 1);
-	if (!is_known(next->public_key, keys))
+	if (!model_certificate_is_known(next->public_key, keys))
 		return problem_set(
 			problem, E_DIGEST,
 			"certificate %zu is signed with a key that is not trusted: %.64s",

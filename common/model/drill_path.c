@@ -29,7 +29,7 @@ struct part_row {
 	const char *form; /* for hints */
 };
 
-static const struct part_row parts[] = {
+static const struct part_row drill_path_parts[] = {
 	{"link", DRILL_LINK, 2, ':', "link:SWITCH:PORT"},
 	{"tenant", DRILL_OWNER, 1, ':', "tenant:NAME"},
 	{"nobody", DRILL_OWNER, 1, ':', "nobody:REASON"},
@@ -41,8 +41,8 @@ static const struct part_row parts[] = {
 
 /* --- parse --- */
 
-static int wrong(struct problem *problem, const char *what, const char *part, size_t size,
-		 const char *form)
+static int drill_path_wrong(struct problem *problem, const char *what, const char *part,
+			    size_t size, const char *form)
 {
 	(void)problem_set(problem, E_MALFORMED, "the path is wrong at %.*s: %s",
 			  (int)(size < 60 ? size : 60), part, what);
@@ -51,7 +51,7 @@ static int wrong(struct problem *problem, const char *what, const char *part, si
 	return E_MALFORMED;
 }
 
-static int hex_digit(char c)
+static int drill_path_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -60,7 +60,7 @@ static int hex_digit(char c)
 }
 
 /* Returns what is wrong, or NULL. */
-static const char *decode(const char *text, size_t size, char ret[DRILL_NAME_SIZE])
+static const char *drill_path_decode(const char *text, size_t size, char ret[DRILL_NAME_SIZE])
 {
 	size_t used = 0;
 
@@ -68,8 +68,8 @@ static const char *decode(const char *text, size_t size, char ret[DRILL_NAME_SIZ
 		int c = (unsigned char)text[i];
 
 		if (c == '%') {
-			int high = i + 1 < size ? hex_digit(text[i + 1]) : -1;
-			int low = i + 2 < size ? hex_digit(text[i + 2]) : -1;
+			int high = i + 1 < size ? drill_path_hex_digit(text[i + 1]) : -1;
+			int low = i + 2 < size ? drill_path_hex_digit(text[i + 2]) : -1;
 
 			if (high < 0 || low < 0)
 				return "% is not followed by two hexadecimal digits";
@@ -88,8 +88,8 @@ static const char *decode(const char *text, size_t size, char ret[DRILL_NAME_SIZ
 	return NULL;
 }
 
-static const char *split(const struct part_row *row, const char *text, size_t size,
-			 struct names *ret)
+static const char *drill_path_split(const struct part_row *row, const char *text, size_t size,
+				    struct names *ret)
 {
 	for (size_t i = 0; i < row->count; i++) {
 		const char *end =
@@ -98,7 +98,7 @@ static const char *split(const struct part_row *row, const char *text, size_t si
 
 		if (!end)
 			return "something is missing";
-		why = decode(text, (size_t)(end - text), ret->at[i]);
+		why = drill_path_decode(text, (size_t)(end - text), ret->at[i]);
 		if (why)
 			return why;
 		size -= (size_t)(end - text) + (i + 1 < row->count);
@@ -108,7 +108,7 @@ static const char *split(const struct part_row *row, const char *text, size_t si
 }
 
 /* Decimal without sign, blanks and leading zeros. */
-static bool number(const char *text, int max, int *ret)
+static bool drill_path_number(const char *text, int max, int *ret)
 {
 	size_t digits = strspn(text, "0123456789");
 	long value;
@@ -122,19 +122,19 @@ static bool number(const char *text, int max, int *ret)
 	return true;
 }
 
-static const char *take_flow(const struct names *names, struct drill_path *path)
+static const char *drill_path_take_flow(const struct names *names, struct drill_path *path)
 {
 	bool forward = strcmp(names->at[6], "forward") == 0;
 
 	(void)text_copy(path->flow.source, sizeof(path->flow.source), names->at[0]);
 	(void)text_copy(path->flow.target, sizeof(path->flow.target), names->at[2]);
 	path->flow.forward = forward;
-	if (!number(names->at[1], WORD_MAX, &path->flow.source_port) ||
-	    !number(names->at[3], WORD_MAX, &path->flow.target_port))
+	if (!drill_path_number(names->at[1], WORD_MAX, &path->flow.source_port) ||
+	    !drill_path_number(names->at[3], WORD_MAX, &path->flow.target_port))
 		return "a port is a number up to 65535";
-	if (!number(names->at[4], BYTE_MAX, &path->flow.protocol))
+	if (!drill_path_number(names->at[4], BYTE_MAX, &path->flow.protocol))
 		return "the protocol is a number up to 255";
-	if (!number(names->at[5], WORD_MAX, &path->flow.ethertype))
+	if (!drill_path_number(names->at[5], WORD_MAX, &path->flow.ethertype))
 		return "the EtherType is a number up to 65535";
 	return forward || strcmp(names->at[6], "back") == 0 ? NULL : "forward or back comes last";
 }
@@ -160,8 +160,8 @@ static int wrong_reason(struct problem *problem, const char *part, size_t size)
 }
 
 /* Into the members of the row's level. */
-static const char *take(const struct part_row *row, const struct names *names,
-			struct drill_path *path)
+static const char *drill_path_take(const struct part_row *row, const struct names *names,
+				   struct drill_path *path)
 {
 	if (row->level != DRILL_FLOW && (!names->at[0][0] || (row->count > 1 && !names->at[1][0])))
 		return "a name is empty";
@@ -177,14 +177,14 @@ static const char *take(const struct part_row *row, const struct names *names,
 		(void)text_copy(path->owner, sizeof(path->owner), names->at[0]);
 		return NULL;
 	case DRILL_VLAN:
-		return number(names->at[0], VLAN_MAX, &path->vlan)
+		return drill_path_number(names->at[0], VLAN_MAX, &path->vlan)
 			       ? NULL
 			       : "a VLAN is a number up to 4094";
 	case DRILL_PAIR:
 		(void)text_copy(path->a, sizeof(path->a), names->at[0]);
 		(void)text_copy(path->b, sizeof(path->b), names->at[1]);
 		return NULL;
-	case DRILL_FLOW: return take_flow(names, path);
+	case DRILL_FLOW: return drill_path_take_flow(names, path);
 	case DRILL_ALL:
 	case DRILL_LEVEL_COUNT: break;
 	}
@@ -219,34 +219,37 @@ static int parse_part(const char *part, size_t size, struct drill_path *path,
 	const char *colon = memchr(part, ':', size);
 	size_t word = colon ? (size_t)(colon - part) : size;
 
-	for (size_t i = 0; i < COUNT_OF(parts); i++) {
-		const struct part_row *row = &parts[i];
+	for (size_t i = 0; i < COUNT_OF(drill_path_parts); i++) {
+		const struct part_row *row = &drill_path_parts[i];
 		struct names names = {0};
 		const char *why;
 
 		if (strlen(row->word) != word || memcmp(row->word, part, word) != 0)
 			continue;
 		if (!may_follow(path, row))
-			return wrong(problem, "it does not belong here", part, size, form_of(path));
+			return drill_path_wrong(problem, "it does not belong here", part, size,
+						form_of(path));
 		if (!colon)
-			return wrong(problem, "something is missing", part, size, row->form);
-		why = split(row, colon + 1, size - word - 1, &names);
+			return drill_path_wrong(problem, "something is missing", part, size,
+						row->form);
+		why = drill_path_split(row, colon + 1, size - word - 1, &names);
 		if (!why)
-			why = take(row, &names, path);
+			why = drill_path_take(row, &names, path);
 		if (why)
-			return wrong(problem, why, part, size, row->form);
+			return drill_path_wrong(problem, why, part, size, row->form);
 		return row->level == DRILL_OWNER && path->nobody && !is_reason(path->owner)
 			       ? wrong_reason(problem, part, size)
 			       : 0;
 	}
-	return wrong(problem, "no such level", part, size, form_of(path));
+	return drill_path_wrong(problem, "no such level", part, size, form_of(path));
 }
 
 /* Nothing stands before a '/'. */
 static int wrong_slash(struct problem *problem, const char *text, const struct drill_path *path)
 {
 	if (path->level != DRILL_ALL)
-		return wrong(problem, "nothing is between two /", text - 1, 2, form_of(path));
+		return drill_path_wrong(problem, "nothing is between two /", text - 1, 2,
+					form_of(path));
 	(void)problem_set(problem, E_MALFORMED,
 			  "the path is wrong at its first /: nothing stands before it");
 	problem_hint(problem, "all links is the empty path; a path begins with %s", form_of(path));
@@ -258,7 +261,8 @@ int drill_path_parse(const char *text, struct drill_path *ret, struct problem *p
 	struct drill_path path = {0};
 
 	if (strlen(text) >= DRILL_PATH_SIZE)
-		return wrong(problem, "it is too long", text, strlen(text), "a shorter one");
+		return drill_path_wrong(problem, "it is too long", text, strlen(text),
+					"a shorter one");
 	while (*text) {
 		size_t size = strcspn(text, "/");
 		int rc = size ? parse_part(text, size, &path, problem)
@@ -268,7 +272,8 @@ int drill_path_parse(const char *text, struct drill_path *ret, struct problem *p
 			return rc;
 		text += size;
 		if (*text == '/' && *++text == '\0')
-			return wrong(problem, "nothing follows the last /", "/", 1, form_of(&path));
+			return drill_path_wrong(problem, "nothing follows the last /", "/", 1,
+						form_of(&path));
 	}
 	*ret = path;
 	return 0;
@@ -276,7 +281,7 @@ int drill_path_parse(const char *text, struct drill_path *ret, struct problem *p
 
 /* --- print --- */
 
-static void encode(struct text *out, const char *name)
+static void drill_path_encode(struct text *out, const char *name)
 {
 	for (; *name; name++) {
 		if (*name < ' ' || *name > '~' || strchr("%/:~", *name))
@@ -290,17 +295,17 @@ static void add_two(struct text *out, const char *word, const char *a, char sepa
 		    const char *b)
 {
 	text_add(out, word);
-	encode(out, a);
+	drill_path_encode(out, a);
 	text_add_bytes(out, &separator, 1);
-	encode(out, b);
+	drill_path_encode(out, b);
 }
 
-static void add_flow(struct text *out, const struct drill_path *path)
+static void drill_path_add_flow(struct text *out, const struct drill_path *path)
 {
 	text_add(out, "/flow:");
-	encode(out, path->flow.source);
+	drill_path_encode(out, path->flow.source);
 	text_addf(out, "~%d~", path->flow.source_port);
-	encode(out, path->flow.target);
+	drill_path_encode(out, path->flow.target);
 	text_addf(out, "~%d~%d~%d~%s", path->flow.target_port, path->flow.protocol,
 		  path->flow.ethertype, path->flow.forward ? "forward" : "back");
 }
@@ -312,14 +317,14 @@ void drill_path_print(const struct drill_path *path, struct text *out)
 	if (path->level >= DRILL_OWNER) {
 		text_addf(out, "%s%s:", path->at_link ? "/" : "",
 			  path->nobody ? "nobody" : "tenant");
-		encode(out, path->owner);
+		drill_path_encode(out, path->owner);
 	}
 	if (path->level >= DRILL_VLAN)
 		text_addf(out, "/vlan:%d", path->vlan);
 	if (path->level >= DRILL_PAIR)
 		add_two(out, "/pair:", path->a, '~', path->b);
 	if (path->level >= DRILL_FLOW)
-		add_flow(out, path);
+		drill_path_add_flow(out, path);
 }
 
 /* --- up and down --- */
@@ -349,9 +354,10 @@ static const struct part_row *row_below(const struct drill_path *path, const cha
 {
 	const char *word = path->level == DRILL_LINK && !keys[0][0] ? "nobody" : NULL;
 
-	for (size_t i = 0; i < COUNT_OF(parts); i++) {
-		if (word ? strcmp(parts[i].word, word) == 0 : parts[i].level == path->level + 1)
-			return &parts[i];
+	for (size_t i = 0; i < COUNT_OF(drill_path_parts); i++) {
+		if (word ? strcmp(drill_path_parts[i].word, word) == 0
+			 : drill_path_parts[i].level == path->level + 1)
+			return &drill_path_parts[i];
 	}
 	return NULL;
 }
@@ -374,7 +380,7 @@ bool drill_path_down(const struct drill_path *path, const char *const keys[],
 	if (path->level == DRILL_LINK && !keys[0][0])
 		(void)text_copy(names.at[0], DRILL_NAME_SIZE,
 				keys[1][0] ? keys[1] : DRILL_NO_TENANT);
-	if (take(row_below(path, keys), &names, &child))
+	if (drill_path_take(row_below(path, keys), &names, &child))
 		return false;
 	*ret = child;
 	return true;

@@ -7,16 +7,17 @@
 #define BEGIN "/drill"
 
 /* What a query may hold as it is (RFC 3986 3.4), less what divides one: '&', '=', '+', ';'. */
-static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-			    "-._~:/@,";
+static const char drill_url_plain[] =
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	"-._~:/@,";
 
-static void add_value(struct text *out, const char *name, const char *value)
+static void drill_url_add_value(struct text *out, const char *name, const char *value)
 {
 	if (!value[0])
 		return;
 	text_addf(out, "%c%s=", strchr(text_get(out), '?') ? '&' : '?', name);
 	for (; *value; value++) {
-		if (strchr(plain, *value))
+		if (strchr(drill_url_plain, *value))
 			text_add_bytes(out, value, 1);
 		else
 			text_addf(out, "%%%02X", (unsigned)(unsigned char)*value);
@@ -28,9 +29,9 @@ void drill_url_print(const struct drill_url *url, struct text *out)
 	CLEANUP(text_done) struct text text = {0};
 
 	text_add(&text, BEGIN);
-	add_value(&text, "path", url->path);
-	add_value(&text, "at", url->at);
-	add_value(&text, "window", url->window);
+	drill_url_add_value(&text, "path", url->path);
+	drill_url_add_value(&text, "at", url->at);
+	drill_url_add_value(&text, "window", url->window);
 	text_add(out, text_get(&text));
 }
 
@@ -39,14 +40,14 @@ bool drill_url_is(const char *text)
 	return strncmp(text, BEGIN, sizeof(BEGIN) - 1) == 0 || strstr(text, "://");
 }
 
-static int wrong(struct problem *problem, const char *what)
+static int drill_url_wrong(struct problem *problem, const char *what)
 {
 	(void)problem_set(problem, E_MALFORMED, "the URL is wrong: %s", what);
 	problem_hint(problem, "it is " BEGIN "?path=...&at=TIME&window=5m, as drill -o json says");
 	return E_MALFORMED;
 }
 
-static int hex_digit(char c)
+static int drill_url_hex_digit(char c)
 {
 	const char *digits = "0123456789abcdef";
 	const char *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
@@ -55,7 +56,7 @@ static int hex_digit(char c)
 }
 
 /* `size` bytes of a query's value. Returns what is wrong, or NULL. */
-static const char *decode(const char *text, size_t size, char *ret, size_t room)
+static const char *drill_url_decode(const char *text, size_t size, char *ret, size_t room)
 {
 	size_t used = 0;
 
@@ -63,8 +64,8 @@ static const char *decode(const char *text, size_t size, char *ret, size_t room)
 		char c = text[i];
 
 		if (c == '%') {
-			int high = i + 1 < size ? hex_digit(text[i + 1]) : -1;
-			int low = i + 2 < size ? hex_digit(text[i + 2]) : -1;
+			int high = i + 1 < size ? drill_url_hex_digit(text[i + 1]) : -1;
+			int low = i + 2 < size ? drill_url_hex_digit(text[i + 2]) : -1;
 
 			if (high < 0 || low < 0)
 				return "% is not followed by two hexadecimal digits";
@@ -82,7 +83,7 @@ static const char *decode(const char *text, size_t size, char *ret, size_t room)
 }
 
 /* "name=value". Returns what is wrong, or NULL. */
-static const char *take(const char *part, size_t size, struct drill_url *url)
+static const char *drill_url_take(const char *part, size_t size, struct drill_url *url)
 {
 	const struct {
 		const char *name;
@@ -99,7 +100,7 @@ static const char *take(const char *part, size_t size, struct drill_url *url)
 			continue;
 		if (rows[i].value[0])
 			return "it says something twice";
-		return decode(part + length, size - length, rows[i].value, rows[i].room);
+		return drill_url_decode(part + length, size - length, rows[i].value, rows[i].room);
 	}
 	return "it says what is neither path, at nor window";
 }
@@ -124,20 +125,20 @@ int drill_url_parse(const char *text, struct drill_url *ret, struct problem *pro
 	const char *why = NULL;
 
 	if (!at || strncmp(at, BEGIN, sizeof(BEGIN) - 1) != 0)
-		return wrong(problem, "it does not lead to " BEGIN);
+		return drill_url_wrong(problem, "it does not lead to " BEGIN);
 	at += sizeof(BEGIN) - 1;
 	if (*at != '\0' && *at != '?')
-		return wrong(problem, "it does not lead to " BEGIN);
+		return drill_url_wrong(problem, "it does not lead to " BEGIN);
 	while (*at && !why) {
 		size_t size = strcspn(++at, "&#");
 
-		why = take(at, size, &url);
+		why = drill_url_take(at, size, &url);
 		at += size;
 		if (*at == '#') /* a place in the page: the browser's */
 			break;
 	}
 	if (why)
-		return wrong(problem, why);
+		return drill_url_wrong(problem, why);
 	int rc = drill_path_parse(url.path, &path, problem);
 	if (rc)
 		return rc;

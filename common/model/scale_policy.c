@@ -10,7 +10,8 @@
 #define ODD_DEVIATIONS 4
 #define ODD_LEAST      0.1
 
-static struct traffic_sums times(const struct traffic_sums *sums, double factor, double square)
+static struct traffic_sums scale_policy_times(const struct traffic_sums *sums, double factor,
+					      double square)
 {
 	return (struct traffic_sums){.bytes = (uint64_t)floor((double)sums->bytes * factor),
 				     .packets = (uint64_t)floor((double)sums->packets * factor),
@@ -19,14 +20,15 @@ static struct traffic_sums times(const struct traffic_sums *sums, double factor,
 }
 
 /* Of seconds that counters say nothing of there is the estimate alone. */
-static double uncovered(const struct link_scale *scale)
+static double scale_policy_uncovered(const struct link_scale *scale)
 {
 	return (1 - scale->covered) / scale->covered;
 }
 
 struct traffic_sums scale_whole(const struct link_scale *scale, const struct traffic_sums *whole)
 {
-	return times(whole, scale->factor, whole->square * uncovered(scale));
+	return scale_policy_times(whole, scale->factor,
+				  whole->square * scale_policy_uncovered(scale));
 }
 
 /* The variance of share p = part / link, times link^2: (1-p)^2 V(part) + p^2 V(rest). Where p is
@@ -39,10 +41,10 @@ struct traffic_sums scale_part(const struct link_scale *scale, const struct traf
 	double rest = fmax(0, scale->link.square - part->square);
 	double middling = link > 0 ? scale->link.square / link : 0;
 	double square = (1 - p) * (1 - p) * part->square + p * p * rest +
-			p * p * scale->link.square * uncovered(scale) +
+			p * p * scale->link.square * scale_policy_uncovered(scale) +
 			p * Z2 * middling * middling;
 
-	return times(part, scale->factor, square);
+	return scale_policy_times(part, scale->factor, square);
 }
 
 /* Its own deviation alone may be too little: what others' samples miss is in the factor. Around
@@ -51,7 +53,7 @@ struct traffic_sums scale_own(const struct link_scale *scale, const struct traff
 {
 	double deviation = fmax(1, scale->factor) * sqrt(own->square) +
 			   (double)own->bytes * fabs(scale->factor - 1) / sqrt(Z2);
-	struct traffic_sums scaled = times(own, scale->factor, 0);
+	struct traffic_sums scaled = scale_policy_times(own, scale->factor, 0);
 
 	scaled.square = deviation * deviation;
 	return scaled;

@@ -11,7 +11,7 @@
 #define SWITCH_BY_MAC "{mac}"
 #define OFFSET_MAX    64 /* of a proposal: base 0, 1, 3, or the ports of a stack's units before */
 
-static const char *either(const char *own, const char *family)
+static const char *circuit_rule_either(const char *own, const char *family)
 {
 	return own && *own ? own : family;
 }
@@ -39,21 +39,23 @@ int circuit_rule_compile(const struct circuit_rule_text *text, struct circuit_ru
 		*ret_why = "there is no such family";
 		return E_NOT_FOUND;
 	}
-	if (!*either(text->circuit, family->circuit)) {
+	if (!*circuit_rule_either(text->circuit, family->circuit)) {
 		*ret_why = "a family or a template of the circuit-id is needed";
 		return E_MALFORMED;
 	}
-	remote = either(text->remote, family->remote);
-	port = either(text->port, family->port ? family->port : "");
+	remote = circuit_rule_either(text->remote, family->remote);
+	port = circuit_rule_either(text->port, family->port ? family->port : "");
 	rule.any_remote = *remote == '\0';
 	rule.no_port = strcmp(port, NO_PORT) == 0;
 	rule.port_offset = family->port_offset + text->port_offset;
-	rc = circuit_template_parse(either(text->circuit, family->circuit), &rule.circuit, ret_why);
+	rc = circuit_template_parse(circuit_rule_either(text->circuit, family->circuit),
+				    &rule.circuit, ret_why);
 	if (rc == 0)
 		rc = circuit_template_parse(remote, &rule.remote, ret_why);
 	if (rc == 0)
 		rc = copy_format(
-			either(text->switch_name, family->switch_name ? family->switch_name : ""),
+			circuit_rule_either(text->switch_name,
+					    family->switch_name ? family->switch_name : ""),
 			rule.switch_name, ret_why);
 	if (rc == 0)
 		rc = copy_format(port, rule.port, ret_why);
@@ -146,13 +148,14 @@ static bool offset_to(const char *read, const char *port, int32_t *ret)
 }
 
 /* Smaller is likelier: an exact port and a switch that the sample names speak for a family. */
-static unsigned doubt(const struct circuit_proposal *proposal)
+static unsigned circuit_rule_doubt(const struct circuit_proposal *proposal)
 {
 	return (proposal->port_offset ? 2U : 0U) + (proposal->names_switch ? 0U : 1U);
 }
 
-static bool propose(const struct circuit_family *family, const struct circuit_sample *sample,
-		    const char *switch_name, const char *port, struct circuit_proposal *ret)
+static bool circuit_rule_propose(const struct circuit_family *family,
+				 const struct circuit_sample *sample, const char *switch_name,
+				 const char *port, struct circuit_proposal *ret)
 {
 	const struct circuit_rule_text text = {
 		.family = family->name, .switch_name = *family->switch_name ? "" : switch_name};
@@ -188,9 +191,10 @@ size_t circuit_propose(const struct circuit_sample *sample, const char *switch_n
 		struct circuit_proposal proposal;
 		size_t at = count;
 
-		if (!propose(&circuit_families[i], sample, switch_name, port, &proposal))
+		if (!circuit_rule_propose(&circuit_families[i], sample, switch_name, port,
+					  &proposal))
 			continue;
-		while (at > 0 && doubt(&ret[at - 1]) > doubt(&proposal))
+		while (at > 0 && circuit_rule_doubt(&ret[at - 1]) > circuit_rule_doubt(&proposal))
 			at--;
 		if (at == room)
 			continue;

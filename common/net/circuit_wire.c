@@ -31,7 +31,7 @@ static const char *const number_words[CIRCUIT_NUMBERS] = {"vlan", "chassis", "sl
 static const char *const text_words[CIRCUIT_TEXTS] = {"switch", "name", "text", "mac"};
 
 /* What is kept of a name goes to logs, JSON and SQL: nothing that would need care there. */
-static bool plain(uint8_t byte)
+static bool circuit_wire_plain(uint8_t byte)
 {
 	return byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
 }
@@ -44,7 +44,7 @@ struct field_word {
 	char how[WORD_SIZE];
 };
 
-static int read_word(const char **at, struct field_word *ret)
+static int circuit_wire_read_word(const char **at, struct field_word *ret)
 {
 	const char *end = strchr(*at, '}');
 	const char *colon;
@@ -117,7 +117,8 @@ static int field_element(const struct field_word *word, struct circuit_element *
 }
 
 /* Is there something before that the same field would overwrite? */
-static bool repeated(const struct circuit_template *template, const struct circuit_element *element)
+static bool circuit_wire_repeated(const struct circuit_template *template,
+				  const struct circuit_element *element)
 {
 	bool number = element->kind == ELEMENT_NUMBER || element->kind == ELEMENT_DIGITS;
 	bool text = element->kind == ELEMENT_TEXT || element->kind == ELEMENT_MAC ||
@@ -138,7 +139,7 @@ static bool repeated(const struct circuit_template *template, const struct circu
 }
 
 /* After a backslash. */
-static int escaped(const char **at, struct circuit_element *ret)
+static int circuit_wire_escaped(const char **at, struct circuit_element *ret)
 {
 	const char *text = *at;
 	char digits[3] = {0};
@@ -166,7 +167,7 @@ static int next_element(const char **at, struct circuit_element *ret, const char
 
 	if (first == '\\') {
 		*ret_why = "a backslash is followed by xHH, a brace or a backslash";
-		return escaped(at, ret);
+		return circuit_wire_escaped(at, ret);
 	}
 	if (first == '}') {
 		*ret_why = "a brace that opens nothing is written \\}";
@@ -179,7 +180,7 @@ static int next_element(const char **at, struct circuit_element *ret, const char
 	}
 	*ret_why = "fields are {vlan} {chassis} {slot} {module} {port} {switch} {name} {text} "
 		   "{mac} {length} { } {*} {#N}; numbers may say their bytes, {port:1}";
-	return read_word(at, &word) ? E_MALFORMED : field_element(&word, ret);
+	return circuit_wire_read_word(at, &word) ? E_MALFORMED : field_element(&word, ret);
 }
 
 int circuit_template_parse(const char *text, struct circuit_template *ret, const char **ret_why)
@@ -195,7 +196,7 @@ int circuit_template_parse(const char *text, struct circuit_template *ret, const
 		}
 		if (next_element(&text, &element, ret_why))
 			return E_MALFORMED;
-		if (repeated(&template, &element)) {
+		if (circuit_wire_repeated(&template, &element)) {
 			*ret_why = "a field is there twice";
 			return E_MALFORMED;
 		}
@@ -294,13 +295,13 @@ struct growing {
 };
 
 /* Takes one byte more into it; false when it cannot. */
-static bool grow(struct growing *growing, struct wire_reader *reader)
+static bool circuit_wire_grow(struct growing *growing, struct wire_reader *reader)
 {
 	bool text = growing->element && growing->element->kind == ELEMENT_TEXT;
 
 	if (!growing->element || growing->size >= wire_left(&growing->from) ||
-	    (text &&
-	     (growing->size + 1 >= CIRCUIT_TEXT_SIZE || !plain(growing->from.at[growing->size]))))
+	    (text && (growing->size + 1 >= CIRCUIT_TEXT_SIZE ||
+		      !circuit_wire_plain(growing->from.at[growing->size]))))
 		return false;
 	growing->size++;
 	*reader = growing->from;
@@ -309,14 +310,14 @@ static bool grow(struct growing *growing, struct wire_reader *reader)
 }
 
 /* A text has at least one character. */
-static bool begin(struct growing *growing, const struct circuit_template *template, size_t index,
-		  struct wire_reader *reader)
+static bool circuit_wire_begin(struct growing *growing, const struct circuit_template *template,
+			       size_t index, struct wire_reader *reader)
 {
 	*growing = (struct growing){&template->elements[index], index, *reader, 0};
-	return template->elements[index].kind == ELEMENT_ANY || grow(growing, reader);
+	return template->elements[index].kind == ELEMENT_ANY || circuit_wire_grow(growing, reader);
 }
 
-static void keep(const struct growing *growing, struct circuit_fields *fields)
+static void circuit_wire_keep(const struct growing *growing, struct circuit_fields *fields)
 {
 	char *text;
 
@@ -345,9 +346,9 @@ bool circuit_match(const struct circuit_template *template, const void *bytes, s
 		if (element && (element->kind == ELEMENT_TEXT || element->kind == ELEMENT_ANY)) {
 			struct growing next;
 
-			matched = begin(&next, template, index, &reader);
+			matched = circuit_wire_begin(&next, template, index, &reader);
 			if (matched) {
-				keep(&growing, &found);
+				circuit_wire_keep(&growing, &found);
 				growing = next;
 			}
 		} else {
@@ -357,11 +358,11 @@ bool circuit_match(const struct circuit_template *template, const void *bytes, s
 			index++;
 			continue;
 		}
-		if (!grow(&growing, &reader))
+		if (!circuit_wire_grow(&growing, &reader))
 			return false;
 		index = growing.index + 1;
 	}
-	keep(&growing, &found);
+	circuit_wire_keep(&growing, &found);
 	*fields = found;
 	return true;
 }
@@ -407,10 +408,10 @@ int circuit_format(const char *format, const struct circuit_fields *fields, int3
 
 		if (*format == '{') {
 			format++;
-			if (read_word(&format, &word) || word.how[0])
+			if (circuit_wire_read_word(&format, &word) || word.how[0])
 				return E_MALFORMED;
 			rc = field_text(word.name, fields, offset, scratch, &text);
-		} else if (!plain((uint8_t)*format++)) {
+		} else if (!circuit_wire_plain((uint8_t)*format++)) {
 			return E_MALFORMED;
 		}
 		if (rc == E_MALFORMED)
@@ -447,7 +448,7 @@ const char *circuit_bytes_text(const void *bytes, size_t size, char *ret)
 	bool printable = size > 0;
 
 	for (size_t i = 0; i < size; i++)
-		printable = printable && plain(at[i]);
+		printable = printable && circuit_wire_plain(at[i]);
 	if (!printable) {
 		hex_encode(bytes, size, ret);
 		return ret;

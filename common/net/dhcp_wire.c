@@ -33,7 +33,8 @@ struct areas {
 };
 
 /* One option of an area: false at its end. */
-static bool next_option(struct wire_reader *area, uint8_t *ret_code, struct wire_reader *ret_value)
+static bool dhcp_wire_next_option(struct wire_reader *area, uint8_t *ret_code,
+				  struct wire_reader *ret_value)
 {
 	uint8_t code;
 
@@ -50,14 +51,14 @@ static bool next_option(struct wire_reader *area, uint8_t *ret_code, struct wire
 	return !area->bad && !ret_value->bad;
 }
 
-static int measure(struct areas areas, uint16_t sizes[256], bool present[256])
+static int dhcp_wire_measure(struct areas areas, uint16_t sizes[256], bool present[256])
 {
 	for (size_t i = 0; i < COUNT_OF(areas.area); i++) {
 		struct wire_reader *area = &areas.area[i];
 		struct wire_reader value;
 		uint8_t code;
 
-		while (next_option(area, &code, &value)) {
+		while (dhcp_wire_next_option(area, &code, &value)) {
 			sizes[code] = (uint16_t)(sizes[code] + wire_left(&value));
 			present[code] = true;
 		}
@@ -68,12 +69,12 @@ static int measure(struct areas areas, uint16_t sizes[256], bool present[256])
 }
 
 /* Joins the pieces of every option into option_bytes. */
-static int collect(struct areas areas, struct dhcp_message *message)
+static int dhcp_wire_collect(struct areas areas, struct dhcp_message *message)
 {
 	uint16_t sizes[256] = {0};
 	bool present[256] = {false};
 	uint16_t at = 0;
-	int rc = measure(areas, sizes, present);
+	int rc = dhcp_wire_measure(areas, sizes, present);
 
 	if (rc)
 		return rc;
@@ -91,7 +92,7 @@ static int collect(struct areas areas, struct dhcp_message *message)
 		struct wire_reader value;
 		uint8_t code;
 
-		while (next_option(&areas.area[i], &code, &value)) {
+		while (dhcp_wire_next_option(&areas.area[i], &code, &value)) {
 			uint16_t size = (uint16_t)wire_left(&value);
 
 			if (!present[code])
@@ -113,14 +114,14 @@ static uint8_t read_overload(struct wire_reader options)
 	struct wire_reader value;
 	uint8_t code;
 
-	while (next_option(&options, &code, &value)) {
+	while (dhcp_wire_next_option(&options, &code, &value)) {
 		if (code == DHCP_OPTION_OVERLOAD && wire_left(&value) == 1)
 			return wire_u8(&value);
 	}
 	return 0;
 }
 
-static void read_name(struct wire_reader *packet, char *ret, size_t size)
+static void dhcp_wire_read_name(struct wire_reader *packet, char *ret, size_t size)
 {
 	wire_copy(packet, ret, size);
 	ret[size] = '\0';
@@ -166,10 +167,10 @@ int dhcp_decode(const void *data, size_t size, struct dhcp_message *ret)
 	areas.area[1] = overload & OVERLOAD_FILE ? file : wire_reader(NULL, 0);
 	areas.area[2] = overload & OVERLOAD_SNAME ? sname : wire_reader(NULL, 0);
 	if (!(overload & OVERLOAD_SNAME))
-		read_name(&sname, ret->sname, DHCP_SNAME_SIZE);
+		dhcp_wire_read_name(&sname, ret->sname, DHCP_SNAME_SIZE);
 	if (!(overload & OVERLOAD_FILE))
-		read_name(&file, ret->file, DHCP_FILE_SIZE);
-	rc = collect(areas, ret);
+		dhcp_wire_read_name(&file, ret->file, DHCP_FILE_SIZE);
+	rc = dhcp_wire_collect(areas, ret);
 	return rc;
 }
 
@@ -194,12 +195,14 @@ static void write_option(struct wire_writer *writer, const struct dhcp_message *
 
 /* Codes with a place of their own: old firmware wants the type first; EDK2 writes a zero behind
  * option 67; RFC 3046 2.1 puts 82 last. All others follow `first` by number. */
-static const uint8_t first[] = {DHCP_OPTION_TYPE, DHCP_OPTION_SERVER_ID, DHCP_OPTION_LEASE_TIME};
-static const uint8_t last[] = {DHCP_OPTION_BOOT_FILE, DHCP_OPTION_RELAY};
+static const uint8_t dhcp_wire_first[] = {DHCP_OPTION_TYPE, DHCP_OPTION_SERVER_ID,
+					  DHCP_OPTION_LEASE_TIME};
+static const uint8_t dhcp_wire_last[] = {DHCP_OPTION_BOOT_FILE, DHCP_OPTION_RELAY};
 
 static bool has_place(uint8_t code)
 {
-	return memchr(first, code, sizeof(first)) || memchr(last, code, sizeof(last));
+	return memchr(dhcp_wire_first, code, sizeof(dhcp_wire_first)) ||
+	       memchr(dhcp_wire_last, code, sizeof(dhcp_wire_last));
 }
 
 int dhcp_encode(const struct dhcp_message *message, void *data, size_t room, size_t *ret_size)
@@ -222,14 +225,14 @@ int dhcp_encode(const struct dhcp_message *message, void *data, size_t room, siz
 	wire_put_bytes(&writer, message->sname, DHCP_SNAME_SIZE);
 	wire_put_bytes(&writer, message->file, DHCP_FILE_SIZE);
 	wire_put_u32(&writer, MAGIC_COOKIE);
-	for (size_t i = 0; i < COUNT_OF(first); i++)
-		write_option(&writer, message, first[i]);
+	for (size_t i = 0; i < COUNT_OF(dhcp_wire_first); i++)
+		write_option(&writer, message, dhcp_wire_first[i]);
 	for (unsigned code = 1; code < DHCP_OPTION_END; code++) {
 		if (message->options[code].at && !has_place((uint8_t)code))
 			write_option(&writer, message, (uint8_t)code);
 	}
-	for (size_t i = 0; i < COUNT_OF(last); i++)
-		write_option(&writer, message, last[i]);
+	for (size_t i = 0; i < COUNT_OF(dhcp_wire_last); i++)
+		write_option(&writer, message, dhcp_wire_last[i]);
 	wire_put_u8(&writer, DHCP_OPTION_END);
 	size = wire_written(&writer);
 	if (size < DHCP_REPLY_MIN)
@@ -250,7 +253,8 @@ const uint8_t *dhcp_option(const struct dhcp_message *message, uint8_t code, siz
 }
 
 /* A big-endian number of exactly `size` bytes. */
-static uint32_t option_number(const struct dhcp_message *message, uint8_t code, size_t size)
+static uint32_t dhcp_wire_option_number(const struct dhcp_message *message, uint8_t code,
+					size_t size)
 {
 	size_t there;
 	const uint8_t *bytes = dhcp_option(message, code, &there);
@@ -263,19 +267,19 @@ static uint32_t option_number(const struct dhcp_message *message, uint8_t code, 
 
 enum dhcp_type dhcp_type(const struct dhcp_message *message)
 {
-	uint32_t value = option_number(message, DHCP_OPTION_TYPE, 1);
+	uint32_t value = dhcp_wire_option_number(message, DHCP_OPTION_TYPE, 1);
 
 	return value < DHCP_TYPES ? (enum dhcp_type)value : DHCP_NO_TYPE;
 }
 
 uint32_t dhcp_option_address(const struct dhcp_message *message, uint8_t code)
 {
-	return option_number(message, code, 4);
+	return dhcp_wire_option_number(message, code, 4);
 }
 
 uint16_t dhcp_option_u16(const struct dhcp_message *message, uint8_t code)
 {
-	return (uint16_t)option_number(message, code, 2);
+	return (uint16_t)dhcp_wire_option_number(message, code, 2);
 }
 
 bool dhcp_option_begins(const struct dhcp_message *message, uint8_t code, const char *prefix)

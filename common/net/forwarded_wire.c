@@ -31,7 +31,7 @@ static size_t token_length(const char *at)
 }
 
 /* A token or a quoted string into `ret`; NULL when it is neither, or too long. */
-static const char *read_value(const char *at, char ret[VALUE_ROOM])
+static const char *forwarded_wire_read_value(const char *at, char ret[VALUE_ROOM])
 {
 	size_t length = token_length(at);
 	size_t size = 0;
@@ -55,7 +55,7 @@ static const char *read_value(const char *at, char ret[VALUE_ROOM])
 }
 
 /* One name=value; sets *client when it is "for". NULL when it is malformed. */
-static const char *read_pair(const char *at, uint32_t *client, bool *has_client)
+static const char *forwarded_wire_read_pair(const char *at, uint32_t *client, bool *has_client)
 {
 	size_t length = token_length(at);
 	bool is_for = length == 3 && strncasecmp(at, "for", 3) == 0;
@@ -63,7 +63,7 @@ static const char *read_pair(const char *at, uint32_t *client, bool *has_client)
 
 	if (length == 0 || at[length] != '=')
 		return NULL;
-	at = read_value(at + length + 1, value);
+	at = forwarded_wire_read_value(at + length + 1, value);
 	if (!at || !is_for)
 		return at;
 	value[strcspn(value, ":")] = '\0';
@@ -80,7 +80,7 @@ int forwarded_decode(const char *value, uint32_t *ret_client)
 	bool has_client = false;
 
 	while (*at) {
-		at = read_pair(at, &client, &has_client);
+		at = forwarded_wire_read_pair(at, &client, &has_client);
 		if (!at)
 			return E_MALFORMED;
 		at = skip_blanks(at);

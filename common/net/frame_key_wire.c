@@ -7,8 +7,8 @@
 
 enum {
 	ETHERTYPE_IPV4 = 0x0800,
-	ETHERTYPE_IPV6 = 0x86dd,
-	ETHERTYPE_VLAN = 0x8100,
+	FRAME_KEY_WIRE_ETHERTYPE_IPV6 = 0x86dd,
+	FRAME_KEY_WIRE_ETHERTYPE_VLAN = 0x8100,
 	ETHERTYPE_QINQ = 0x88a8,
 	ETHERTYPE_QINQ_OLD = 0x9100,
 
@@ -25,7 +25,7 @@ enum {
 
 static bool is_tag(uint16_t ethertype)
 {
-	return ethertype == ETHERTYPE_VLAN || ethertype == ETHERTYPE_QINQ ||
+	return ethertype == FRAME_KEY_WIRE_ETHERTYPE_VLAN || ethertype == ETHERTYPE_QINQ ||
 	       ethertype == ETHERTYPE_QINQ_OLD;
 }
 
@@ -43,7 +43,7 @@ static void decode_ethernet(struct wire_reader *frame, struct flow_key *key, boo
 	for (int tags = 0; tags < 2 && is_tag(key->ethertype); tags++) {
 		uint16_t tag = wire_u16(frame) & 0xfff;
 
-		if (tags == 0 && !inner && key->ethertype == ETHERTYPE_VLAN)
+		if (tags == 0 && !inner && key->ethertype == FRAME_KEY_WIRE_ETHERTYPE_VLAN)
 			key->tag = tag;
 		key->ethertype = wire_u16(frame);
 	}
@@ -152,7 +152,7 @@ static bool decode_frame(struct wire_reader *frame, struct flow_key *key, bool i
 	layout->network = frame->at;
 	if (key->ethertype == ETHERTYPE_IPV4)
 		transport = decode_ipv4(frame, key, layout);
-	else if (key->ethertype == ETHERTYPE_IPV6)
+	else if (key->ethertype == FRAME_KEY_WIRE_ETHERTYPE_IPV6)
 		transport = decode_ipv6(frame, key, layout);
 	if (!transport)
 		return false;

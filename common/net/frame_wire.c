@@ -6,13 +6,13 @@
 #include "common/net/checksum.h"
 #include "common/net/wire.h"
 
-#define IP_SIZE      20
-#define UDP_SIZE     8
-#define IP_VERSION   0x45 /* 4, five words */
-#define IP_TTL       64
-#define IP_UDP       17
-#define IP_CHECKSUM  10 /* offsets */
-#define UDP_CHECKSUM (IP_SIZE + 6)
+#define IP_SIZE                20
+#define UDP_SIZE               8
+#define IP_VERSION             0x45 /* 4, five words */
+#define FRAME_WIRE_IP_TTL      64
+#define IP_UDP                 17
+#define FRAME_WIRE_IP_CHECKSUM 10 /* offsets */
+#define UDP_CHECKSUM           (IP_SIZE + 6)
 
 static void store_u16(uint8_t *at, uint16_t value)
 {
@@ -51,7 +51,7 @@ int frame_encode(const struct frame_ends *ends, const void *payload, size_t size
 	wire_put_u16(&writer, (uint16_t)(IP_SIZE + udp_size));
 	wire_put_u16(&writer, 0);      /* identification: never fragmented */
 	wire_put_u16(&writer, 0x4000); /* DF */
-	wire_put_u8(&writer, IP_TTL);
+	wire_put_u8(&writer, FRAME_WIRE_IP_TTL);
 	wire_put_u8(&writer, IP_UDP);
 	wire_put_u16(&writer, 0);
 	wire_put_u32(&writer, ends->source);
@@ -64,7 +64,7 @@ int frame_encode(const struct frame_ends *ends, const void *payload, size_t size
 	if (writer.bad)
 		return -ENOBUFS;
 
-	store_u16(bytes + IP_CHECKSUM, checksum_finish(checksum_add(0, bytes, IP_SIZE)));
+	store_u16(bytes + FRAME_WIRE_IP_CHECKSUM, checksum_finish(checksum_add(0, bytes, IP_SIZE)));
 	store_u16(bytes + UDP_CHECKSUM, udp_checksum(ends, bytes + IP_SIZE, udp_size));
 	*ret_size = wire_written(&writer);
 	return 0;

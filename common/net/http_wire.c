@@ -42,7 +42,7 @@ size_t http_head_size(const char *data, size_t size)
 
 /* Cuts the next line off; NULL when none is left. NULs inside would hide bytes from us, so they are
  * refused. */
-static char *next_line(char **at, const char *end)
+static char *http_wire_next_line(char **at, const char *end)
 {
 	char *line = *at;
 	char *stop = memmem(line, (size_t)(end - line), "\r\n", 2);
@@ -77,7 +77,7 @@ static int parse_fields(char *at, const char *end, struct http_head *head)
 {
 	char *line;
 
-	while ((line = next_line(&at, end)) != NULL && *line) {
+	while ((line = http_wire_next_line(&at, end)) != NULL && *line) {
 		int rc;
 
 		if (head->field_count == HTTP_FIELD_LIMIT)
@@ -101,7 +101,7 @@ static int parse_version(const char *text, int *ret_minor)
 	return 0;
 }
 
-static bool is_target(const char *text)
+static bool http_wire_is_target(const char *text)
 {
 	for (const char *c = text; *c; c++) {
 		if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f)
@@ -114,7 +114,7 @@ int http_head_request(char *data, size_t size, struct http_head *ret)
 {
 	struct http_head head = {0};
 	char *at = data;
-	char *line = next_line(&at, data + size);
+	char *line = http_wire_next_line(&at, data + size);
 	char *target = line ? strchr(line, ' ') : NULL;
 	char *version = target ? strchr(target + 1, ' ') : NULL;
 	int rc;
@@ -126,7 +126,7 @@ int http_head_request(char *data, size_t size, struct http_head *ret)
 	rc = parse_version(version, &head.minor);
 	if (rc != 0)
 		return rc;
-	if (!is_token(line) || !is_target(target) || version[8] != '\0')
+	if (!is_token(line) || !http_wire_is_target(target) || version[8] != '\0')
 		return E_MALFORMED;
 	head.method = line;
 	head.target = target;
@@ -140,7 +140,7 @@ int http_head_response(char *data, size_t size, struct http_head *ret)
 {
 	struct http_head head = {0};
 	char *at = data;
-	const char *line = next_line(&at, data + size);
+	const char *line = http_wire_next_line(&at, data + size);
 	int rc;
 
 	if (!line)

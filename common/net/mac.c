@@ -13,7 +13,7 @@
 static const struct {
 	char separator;
 	size_t group; /* digits between separators */
-} formats[] = {
+} mac_formats[] = {
 	{':', 2},
 	{'-', 2},
 	{'.', 4},
@@ -21,7 +21,7 @@ static const struct {
 };
 
 /* Collects the digits of one way of writing; false when `text` is not written so. */
-static bool collect(const char *text, char separator, size_t group, char ret[DIGITS + 1])
+static bool mac_collect(const char *text, char separator, size_t group, char ret[DIGITS + 1])
 {
 	for (size_t i = 0; i < DIGITS; i++) {
 		if (i > 0 && i % group == 0 && *text++ != separator)
@@ -38,8 +38,8 @@ int mac_parse(const char *text, struct mac *ret)
 {
 	char digits[DIGITS + 1];
 
-	for (size_t i = 0; i < COUNT_OF(formats); i++) {
-		if (collect(text, formats[i].separator, formats[i].group, digits))
+	for (size_t i = 0; i < COUNT_OF(mac_formats); i++) {
+		if (mac_collect(text, mac_formats[i].separator, mac_formats[i].group, digits))
 			return hex_decode(digits, ret->bytes, sizeof(ret->bytes));
 	}
 	return E_MALFORMED;

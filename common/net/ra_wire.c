@@ -14,7 +14,7 @@
 #define FLAG_OTHER         0x40U
 
 /* 4.6: an option of length 0 makes the whole packet invalid. */
-static int read_options(struct wire_reader *packet, struct mac *ret_source)
+static int ra_wire_read_options(struct wire_reader *packet, struct mac *ret_source)
 {
 	while (wire_left(packet) > 0) {
 		uint8_t type = wire_u8(packet);
@@ -44,7 +44,7 @@ int ra_solicitation_decode(const void *data, size_t size, int hop_limit,
 	wire_skip(&packet, 2 + 4); /* checksum, reserved */
 	if (packet.bad || type != TYPE_SOLICITATION || code != 0 || hop_limit != HOP_LIMIT)
 		return E_MALFORMED;
-	rc = read_options(&packet, &solicitation.source);
+	rc = ra_wire_read_options(&packet, &solicitation.source);
 	if (rc)
 		return rc;
 	*ret = solicitation;
@@ -96,7 +96,7 @@ int ra_advertisement_decode(const void *data, size_t size, struct ra_advertiseme
 	advertisement.retransmit_ms = wire_u32(&packet);
 	if (packet.bad || type != TYPE_ADVERTISEMENT || code != 0)
 		return E_MALFORMED;
-	rc = read_options(&packet, &advertisement.source);
+	rc = ra_wire_read_options(&packet, &advertisement.source);
 	if (rc)
 		return rc;
 	*ret = advertisement;

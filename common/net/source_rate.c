@@ -3,7 +3,8 @@
 #define TOKEN 1000U /* thousandths: a millisecond brings per_second of them */
 
 /* What time has brought back. */
-static void refill(struct rate_bucket *bucket, const struct rate_limit *limit, int64_t now_ms)
+static void source_rate_refill(struct rate_bucket *bucket, const struct rate_limit *limit,
+			       int64_t now_ms)
 {
 	int64_t passed_ms = now_ms - bucket->last_ms;
 	uint64_t gained;
@@ -25,7 +26,7 @@ static bool has_token(const struct rate_bucket *bucket, const struct rate_limit 
 
 bool rate_bucket_take(struct rate_bucket *bucket, const struct rate_limit *limit, int64_t now_ms)
 {
-	refill(bucket, limit, now_ms);
+	source_rate_refill(bucket, limit, now_ms);
 	if (!has_token(bucket, limit))
 		return false;
 	bucket->spent_milli += TOKEN;
@@ -39,7 +40,7 @@ void source_rate_init(struct source_rate *rate, struct rate_limit source, struct
 }
 
 /* Multiplication by an odd random number, the high bits of it: universal enough for places. */
-static struct rate_bucket *bucket_of(struct source_rate *rate, uint32_t address)
+static struct rate_bucket *source_rate_bucket_of(struct source_rate *rate, uint32_t address)
 {
 	uint64_t mixed = (address ^ rate->salt >> 32) * rate->salt;
 
@@ -48,9 +49,9 @@ static struct rate_bucket *bucket_of(struct source_rate *rate, uint32_t address)
 
 bool source_rate_allows(struct source_rate *rate, uint32_t address, bool known, int64_t now_ms)
 {
-	struct rate_bucket *bucket = bucket_of(rate, address);
+	struct rate_bucket *bucket = source_rate_bucket_of(rate, address);
 
-	refill(bucket, &rate->source, now_ms);
+	source_rate_refill(bucket, &rate->source, now_ms);
 	if (!has_token(bucket, &rate->source))
 		return false;
 	if (!known && !rate_bucket_take(&rate->together, &rate->all, now_ms))

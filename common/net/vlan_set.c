@@ -6,14 +6,14 @@
 
 #include "common/base/error.h"
 
-static bool real(unsigned vlan)
+static bool vlan_set_real(unsigned vlan)
 {
 	return vlan >= VLAN_FIRST && vlan <= VLAN_LAST;
 }
 
 void vlan_set_add(struct vlan_set *set, unsigned vlan)
 {
-	if (real(vlan))
+	if (vlan_set_real(vlan))
 		set->words[vlan / 64] |= UINT64_C(1) << vlan % 64;
 }
 
@@ -36,13 +36,13 @@ void vlan_set_add_range(struct vlan_set *set, unsigned low, unsigned high)
 
 void vlan_set_remove(struct vlan_set *set, unsigned vlan)
 {
-	if (real(vlan))
+	if (vlan_set_real(vlan))
 		set->words[vlan / 64] &= ~(UINT64_C(1) << vlan % 64);
 }
 
 bool vlan_set_has(const struct vlan_set *set, unsigned vlan)
 {
-	return real(vlan) && (set->words[vlan / 64] >> vlan % 64 & 1) != 0;
+	return vlan_set_real(vlan) && (set->words[vlan / 64] >> vlan % 64 & 1) != 0;
 }
 
 bool vlan_set_is_empty(const struct vlan_set *set)
@@ -129,7 +129,7 @@ void vlan_set_text(const struct vlan_set *set, struct text *ret)
 }
 
 /* Reads one number and what follows it in blanks; 0 when there is none in 1..4094. */
-static unsigned number(const char **at)
+static unsigned vlan_set_number(const char **at)
 {
 	unsigned value = 0;
 
@@ -139,7 +139,7 @@ static unsigned number(const char **at)
 		value = value * 10 + (unsigned)(**at - '0');
 	while (isspace((unsigned char)**at))
 		(*at)++;
-	return real(value) ? value : 0;
+	return vlan_set_real(value) ? value : 0;
 }
 
 int vlan_set_parse(const char *text, struct vlan_set *ret)
@@ -154,12 +154,12 @@ int vlan_set_parse(const char *text, struct vlan_set *ret)
 		return 0;
 	}
 	for (;;) {
-		unsigned low = number(&at);
+		unsigned low = vlan_set_number(&at);
 		unsigned high = low;
 
 		if (low && *at == '-') {
 			at++;
-			high = number(&at);
+			high = vlan_set_number(&at);
 		}
 		if (low == 0 || high < low)
 			return E_MALFORMED;

@@ -13,7 +13,7 @@ static bool same_file(const struct tftp_file *file, const struct stat *status, u
 	       file->status.st_mtim.tv_nsec == status->st_mtim.tv_nsec && file->size == size;
 }
 
-static int map(struct tftp_file *file)
+static int tftp_file_map(struct tftp_file *file)
 {
 	void *bytes;
 
@@ -49,7 +49,7 @@ int tftp_file_use(struct tftp_file **files, int fd, uint64_t size, struct tftp_f
 	if (!file)
 		return -ENOMEM;
 	*file = (struct tftp_file){.size = size, .fd = fd, .status = status, .users = 1};
-	rc = map(file);
+	rc = tftp_file_map(file);
 	if (rc) {
 		free(file);
 		return rc;

@@ -72,7 +72,7 @@ enum tftp_action tftp_flow_begin(struct tftp_flow *flow, const struct tftp_terms
  * duplicate would double all that follows, the Sorcerer's Apprentice (RFC 1123 4.2.3.1). With
  * windows it is how a client says that the first block of one is missing (RFC 7440 4), so it counts
  * once; the next is believed only after a whole window without any. */
-static enum tftp_action duplicate(struct tftp_flow *flow, int64_t now_ms)
+static enum tftp_action tftp_policy_duplicate(struct tftp_flow *flow, int64_t now_ms)
 {
 	bool repeats = flow->terms.window_size > 1 && flow->may_repeat;
 
@@ -97,7 +97,7 @@ enum tftp_action tftp_flow_ack(struct tftp_flow *flow, uint16_t block, int64_t n
 		flow->opening = false;
 		flow->heard = true;
 	} else if (moved == 0) {
-		return duplicate(flow, now_ms);
+		return tftp_policy_duplicate(flow, now_ms);
 	} else if (moved > flow->highest - flow->acked) {
 		return TFTP_WAIT; /* an old one, or of a block that was never sent */
 	} else {

@@ -156,7 +156,7 @@ static void send_uncut(struct tftp_port *port, unsigned index)
 
 /* What becomes of the first message that was not sent. True: it is done with. `retried` is the
  * message that had its second chance. */
-static bool settle(struct tftp_port *port, unsigned index, int reason, unsigned *retried)
+static bool tftp_port_settle(struct tftp_port *port, unsigned index, int reason, unsigned *retried)
 {
 	bool cut = port->messages[index].msg_hdr.msg_controllen > PATH_PLAIN_SIZE;
 
@@ -200,7 +200,7 @@ void tftp_port_flush(struct tftp_port *port)
 
 		if (sent > 0)
 			at += (unsigned)sent;
-		else if (errno != EINTR && settle(port, at, errno, &retried))
+		else if (errno != EINTR && tftp_port_settle(port, at, errno, &retried))
 			at++;
 	}
 	if (at == port->count)
@@ -218,7 +218,7 @@ unsigned tftp_port_blocks_max(size_t block_size)
 	return most > 0 ? (unsigned)most : 1;
 }
 
-static bool has_room(const struct tftp_port *port, unsigned count)
+static bool tftp_port_has_room(const struct tftp_port *port, unsigned count)
 {
 	return port->count < QUEUE_MAX && port->block_count + count <= BLOCKS_MAX;
 }
@@ -227,9 +227,9 @@ int tftp_port_send(struct tftp_port *port, const struct tftp_blocks *blocks)
 {
 	unsigned count = blocks->count;
 
-	if (!has_room(port, count))
+	if (!tftp_port_has_room(port, count))
 		tftp_port_flush(port);
-	if (!has_room(port, count))
+	if (!tftp_port_has_room(port, count))
 		return -EAGAIN;
 	lay_out(port, blocks);
 	return 0;
@@ -308,7 +308,7 @@ static void read_replies(struct tftp_port *port)
 	}
 }
 
-static void make_room(struct tftp_port *port)
+static void tftp_port_make_room(struct tftp_port *port)
 {
 	port->blocked = false;
 	loop_watch_set(port->watch, LOOP_READ);
@@ -317,12 +317,12 @@ static void make_room(struct tftp_port *port)
 		port->events.on_room(port->events.context, port);
 }
 
-static void on_ready(void *context, int events)
+static void tftp_port_on_ready(void *context, int events)
 {
 	struct tftp_port *port = context;
 
 	if (events & LOOP_WRITE && port->blocked)
-		make_room(port);
+		tftp_port_make_room(port);
 	if (events & LOOP_READ)
 		read_replies(port);
 	tftp_port_flush(port);
@@ -330,18 +330,18 @@ static void on_ready(void *context, int events)
 		read_errors(port);
 }
 
-static void on_retry(void *context)
+static void tftp_port_on_retry(void *context)
 {
 	struct tftp_port *port = context;
 
-	make_room(port);
+	tftp_port_make_room(port);
 	tftp_port_flush(port);
 }
 
 /* --- life --- */
 
 /* More than the system's usual limit while we are privileged, else as much as it gives. */
-static void widen(int fd)
+static void tftp_port_widen(int fd)
 {
 	static const int forced[] = {SO_RCVBUFFORCE, SO_SNDBUFFORCE};
 	static const int asked[] = {SO_RCVBUF, SO_SNDBUF};
@@ -352,7 +352,7 @@ static void widen(int fd)
 			(void)setsockopt(fd, SOL_SOCKET, asked[i], &room, sizeof(room));
 }
 
-static int open_socket(void)
+static int tftp_port_open_socket(void)
 {
 	struct sockaddr_in any = {.sin_family = AF_INET};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -367,7 +367,7 @@ static int open_socket(void)
 		close(fd);
 		return rc;
 	}
-	widen(fd);
+	tftp_port_widen(fd);
 	return fd;
 }
 
@@ -380,12 +380,13 @@ int tftp_port_new(struct loop *loop, const struct tftp_port_events *events, stru
 		return -ENOMEM;
 	port->events = *events;
 	lay_out_replies(port);
-	port->fd = open_socket();
+	port->fd = tftp_port_open_socket();
 	rc = port->fd < 0 ? port->fd : 0;
 	if (rc == 0)
-		rc = loop_timer_new(loop, on_retry, port, &port->retry);
+		rc = loop_timer_new(loop, tftp_port_on_retry, port, &port->retry);
 	if (rc == 0)
-		rc = loop_watch_new(loop, port->fd, LOOP_READ, on_ready, port, &port->watch);
+		rc = loop_watch_new(loop, port->fd, LOOP_READ, tftp_port_on_ready, port,
+				    &port->watch);
 	if (rc) {
 		tftp_port_free(port);
 		return rc;

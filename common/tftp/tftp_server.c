@@ -53,7 +53,7 @@ struct slot { /* a transfer under way */
 	struct slot *older, *younger; /* of all */
 };
 
-struct bucket { /* of the addresses that share a hash */
+struct tftp_server_bucket { /* of the addresses that share a hash */
 	struct slot *slots;
 	uint8_t turn; /* the port that the next transfer gets */
 };
@@ -68,7 +68,7 @@ struct tftp_server {
 	struct tftp_port *ports[PORTS];
 	struct tftp_file *files;
 	struct source_rate rate;
-	struct bucket buckets[BUCKETS];
+	struct tftp_server_bucket buckets[BUCKETS];
 	struct slot *all;
 	unsigned slot_count;
 };
@@ -84,8 +84,8 @@ struct arrival {
 /* --- refusing --- */
 
 /* Answers from the address that was asked. Lost like any datagram: the client asks again. */
-static void send_error(const struct listener *listener, const struct arrival *arrival,
-		       enum tftp_error code, const char *text)
+static void tftp_server_send_error(const struct listener *listener, const struct arrival *arrival,
+				   enum tftp_error code, const char *text)
 {
 	uint8_t packet[TFTP_HEAD_SIZE + TFTP_MESSAGE_MAX + 1];
 	size_t size = tftp_error_encode(code, text, packet);
@@ -95,20 +95,21 @@ static void send_error(const struct listener *listener, const struct arrival *ar
 	tftp_path_send(&path, listener->fd, packet, size);
 }
 
-static void refuse(const struct listener *listener, const struct arrival *arrival,
-		   enum tftp_error code, const char *why, const char *name)
+static void tftp_server_refuse(const struct listener *listener, const struct arrival *arrival,
+			       enum tftp_error code, const char *why, const char *name)
 {
 	const struct tftp_server *server = listener->server;
 
 	server->counters->refused++;
 	if (server->options.on_refusal)
 		server->options.on_refusal(server->options.context, &arrival->client, name, why);
-	send_error(listener, arrival, code, why);
+	tftp_server_send_error(listener, arrival, code, why);
 }
 
 /* --- transfers --- */
 
-static struct bucket *bucket_of(struct tftp_server *server, const struct sockaddr_in *client)
+static struct tftp_server_bucket *tftp_server_bucket_of(struct tftp_server *server,
+							const struct sockaddr_in *client)
 {
 	uint64_t mixed = (uint64_t)client->sin_addr.s_addr * server->rate.salt;
 
@@ -121,9 +122,10 @@ static bool same_client(const struct sockaddr_in *a, const struct sockaddr_in *b
 }
 
 /* NULL when this client has no transfer. */
-static struct slot *slot_of(struct tftp_server *server, const struct sockaddr_in *client)
+static struct slot *tftp_server_slot_of(struct tftp_server *server,
+					const struct sockaddr_in *client)
 {
-	struct slot *slot = bucket_of(server, client)->slots;
+	struct slot *slot = tftp_server_bucket_of(server, client)->slots;
 
 	while (slot && !same_client(&slot->client, client))
 		slot = slot->next;
@@ -134,7 +136,7 @@ static void slot_free(struct slot *slot)
 {
 	struct tftp_server *server = slot->server;
 
-	DL_DELETE(bucket_of(server, &slot->client)->slots, slot);
+	DL_DELETE(tftp_server_bucket_of(server, &slot->client)->slots, slot);
 	DL_DELETE2(server->all, slot, older, younger);
 	server->slot_count--;
 	server->counters->open--;
@@ -143,7 +145,8 @@ static void slot_free(struct slot *slot)
 	free(slot);
 }
 
-static void ended(void *context, struct tftp_transfer *transfer, enum tftp_outcome outcome)
+static void tftp_server_ended(void *context, struct tftp_transfer *transfer,
+			      enum tftp_outcome outcome)
 {
 	struct slot *slot = context;
 	struct tftp_server *server = slot->server;
@@ -164,34 +167,34 @@ static void ended(void *context, struct tftp_transfer *transfer, enum tftp_outco
 
 /* The same port again is a request that was repeated, or a client that started over. True when
  * there is nothing left to do. */
-static bool repeated(struct tftp_server *server, const struct arrival *arrival,
-		     const struct tftp_request *request, const char *name)
+static bool tftp_server_repeated(struct tftp_server *server, const struct arrival *arrival,
+				 const struct tftp_request *request, const char *name)
 {
-	struct slot *slot = slot_of(server, &arrival->client);
+	struct slot *slot = tftp_server_slot_of(server, &arrival->client);
 
 	if (!slot)
 		return false;
 	if (tftp_transfer_again(slot->transfer, &request->options, name))
 		return true;
-	ended(slot, slot->transfer, TFTP_OUTCOME_LOST);
+	tftp_server_ended(slot, slot->transfer, TFTP_OUTCOME_LOST);
 	return false;
 }
 
-static void evict(struct slot *slot)
+static void tftp_server_evict(struct slot *slot)
 {
 	slot->server->counters->evicted++;
-	ended(slot, slot->transfer, TFTP_OUTCOME_LOST);
+	tftp_server_ended(slot, slot->transfer, TFTP_OUTCOME_LOST);
 }
 
 /* Room for one more: at the limits, a transfer whose client never said more than its request, which
  * may be forged, gives way, the oldest first. False when all of them are real. */
-static bool make_room(struct tftp_server *server, const struct arrival *arrival)
+static bool tftp_server_make_room(struct tftp_server *server, const struct arrival *arrival)
 {
 	struct slot *unheard = NULL;
 	unsigned of_client = 0;
 	struct slot *slot;
 
-	DL_FOREACH(bucket_of(server, &arrival->client)->slots, slot)
+	DL_FOREACH(tftp_server_bucket_of(server, &arrival->client)->slots, slot)
 	{
 		if (slot->client.sin_addr.s_addr != arrival->client.sin_addr.s_addr)
 			continue;
@@ -201,7 +204,7 @@ static bool make_room(struct tftp_server *server, const struct arrival *arrival)
 	}
 	if (of_client >= server->options.client_max) {
 		if (unheard)
-			evict(unheard);
+			tftp_server_evict(unheard);
 		return unheard;
 	}
 	if (server->slot_count < server->options.transfers_max)
@@ -210,24 +213,25 @@ static bool make_room(struct tftp_server *server, const struct arrival *arrival)
 	{
 		if (tftp_transfer_is_heard(slot->transfer))
 			continue;
-		evict(slot);
+		tftp_server_evict(slot);
 		return true;
 	}
 	return false;
 }
 
 /* Takes `fd`. */
-static int begin(struct tftp_server *server, const struct arrival *arrival,
-		 const struct tftp_request *request, const char *name, int fd, uint64_t size)
+static int tftp_server_begin(struct tftp_server *server, const struct arrival *arrival,
+			     const struct tftp_request *request, const char *name, int fd,
+			     uint64_t size)
 {
-	struct bucket *bucket = bucket_of(server, &arrival->client);
+	struct tftp_server_bucket *bucket = tftp_server_bucket_of(server, &arrival->client);
 	struct slot *slot = calloc(1, sizeof(*slot));
 	struct tftp_transfer_options options = {
 		.local = arrival->local,
 		.client = arrival->client,
 		.name = name,
 		.terms = tftp_terms(&request->options, size, &server->limits),
-		.on_end = ended,
+		.on_end = tftp_server_ended,
 		.context = slot,
 	};
 	int rc;
@@ -266,19 +270,21 @@ static int begin(struct tftp_server *server, const struct arrival *arrival,
 
 /* What comes in at the ports of transfers: from a client that has none there, nothing is due. */
 
-static void on_packet(void *context, struct tftp_port *port, const struct sockaddr_in *from,
-		      const uint8_t *packet, size_t size)
+static void tftp_server_on_packet(void *context, struct tftp_port *port,
+				  const struct sockaddr_in *from, const uint8_t *packet,
+				  size_t size)
 {
 	struct tftp_server *server = context;
-	struct slot *slot = slot_of(server, from);
+	struct slot *slot = tftp_server_slot_of(server, from);
 
 	if (slot && slot->port == port)
 		tftp_transfer_take(slot->transfer, packet, size, loop_now_ms(server->loop));
 }
 
-static void on_gone(void *context, struct tftp_port *port, const struct sockaddr_in *client)
+static void tftp_server_on_gone(void *context, struct tftp_port *port,
+				const struct sockaddr_in *client)
 {
-	struct slot *slot = slot_of(context, client);
+	struct slot *slot = tftp_server_slot_of(context, client);
 
 	if (slot && slot->port == port)
 		tftp_transfer_lose(slot->transfer);
@@ -305,7 +311,7 @@ static void on_room(void *context, struct tftp_port *port)
 
 /* --- requests --- */
 
-static bool allowed(struct tftp_server *server, const struct arrival *arrival)
+static bool tftp_server_allowed(struct tftp_server *server, const struct arrival *arrival)
 {
 	bool known = server->options.is_known &&
 		     server->options.is_known(server->options.context, &arrival->client);
@@ -314,8 +320,8 @@ static bool allowed(struct tftp_server *server, const struct arrival *arrival)
 				  loop_now_ms(server->loop));
 }
 
-static void serve(const struct listener *listener, const struct arrival *arrival,
-		  const struct tftp_request *request)
+static void tftp_server_serve(const struct listener *listener, const struct arrival *arrival,
+			      const struct tftp_request *request)
 {
 	struct tftp_server *server = listener->server;
 	CLEANUP(closep) int fd = -1;
@@ -324,20 +330,21 @@ static void serve(const struct listener *listener, const struct arrival *arrival
 	int rc;
 
 	if (served_file_name(request->name, name)) {
-		refuse(listener, arrival, TFTP_ERROR_NOT_FOUND, "no such file", "");
+		tftp_server_refuse(listener, arrival, TFTP_ERROR_NOT_FOUND, "no such file", "");
 		return;
 	}
 	if (request->opcode == TFTP_WRQ) {
-		refuse(listener, arrival, TFTP_ERROR_ACCESS, "this server only sends", name);
+		tftp_server_refuse(listener, arrival, TFTP_ERROR_ACCESS, "this server only sends",
+				   name);
 		return;
 	}
 	if (!request->octet) {
 		/* Line ends of a binary would be changed on the way: better no file than a broken
 		 * one. */
-		refuse(listener, arrival, TFTP_ERROR_OTHER, "only mode octet", name);
+		tftp_server_refuse(listener, arrival, TFTP_ERROR_OTHER, "only mode octet", name);
 		return;
 	}
-	if (repeated(server, arrival, request, name))
+	if (tftp_server_repeated(server, arrival, request, name))
 		return;
 	rc = server->options.open(server->options.context, &arrival->client, name, &fd, &size);
 	if (rc == -EAGAIN) {
@@ -345,23 +352,24 @@ static void serve(const struct listener *listener, const struct arrival *arrival
 		return;
 	}
 	if (rc) {
-		refuse(listener, arrival, rc == -EACCES ? TFTP_ERROR_ACCESS : TFTP_ERROR_NOT_FOUND,
-		       rc == E_NOT_FOUND ? "no such file" : "file cannot be read", name);
+		tftp_server_refuse(
+			listener, arrival, rc == -EACCES ? TFTP_ERROR_ACCESS : TFTP_ERROR_NOT_FOUND,
+			rc == E_NOT_FOUND ? "no such file" : "file cannot be read", name);
 		return;
 	}
-	if (!make_room(server, arrival)) {
+	if (!tftp_server_make_room(server, arrival)) {
 		/* Silence: the client asks again, and by then there may be room. */
 		server->counters->crowded++;
 		return;
 	}
-	rc = begin(server, arrival, request, name, fd, size);
+	rc = tftp_server_begin(server, arrival, request, name, fd, size);
 	fd = -1;
 	if (rc)
-		refuse(listener, arrival, TFTP_ERROR_OTHER, "no resources", name);
+		tftp_server_refuse(listener, arrival, TFTP_ERROR_OTHER, "no resources", name);
 }
 
 /* False for a packet that gets nothing. */
-static bool answer(const struct listener *listener, const struct arrival *arrival)
+static bool tftp_server_answer(const struct listener *listener, const struct arrival *arrival)
 {
 	struct tftp_server *server = listener->server;
 	struct tftp_request request;
@@ -369,21 +377,21 @@ static bool answer(const struct listener *listener, const struct arrival *arriva
 
 	if (rc == E_UNSUPPORTED)
 		return false; /* a late packet of a transfer that is over, or none of TFTP */
-	if (!allowed(server, arrival)) {
+	if (!tftp_server_allowed(server, arrival)) {
 		server->counters->throttled++; /* an answer may be what a flood is for */
 		return false;
 	}
 	if (rc)
-		refuse(listener, arrival, TFTP_ERROR_ILLEGAL, "malformed request", "");
+		tftp_server_refuse(listener, arrival, TFTP_ERROR_ILLEGAL, "malformed request", "");
 	else
-		serve(listener, arrival, &request);
+		tftp_server_serve(listener, arrival, &request);
 	return true;
 }
 
 /* --- listening --- */
 
 /* The address that the packet was sent to, so that the answer comes from it. */
-static uint32_t local_of(struct msghdr *message)
+static uint32_t tftp_server_local_of(struct msghdr *message)
 {
 	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(message); cmsg;
 	     cmsg = CMSG_NXTHDR(message, cmsg)) {
@@ -397,7 +405,7 @@ static uint32_t local_of(struct msghdr *message)
 	return INADDR_ANY;
 }
 
-static bool receive(const struct listener *listener, struct arrival *ret)
+static bool tftp_server_receive(const struct listener *listener, struct arrival *ret)
 {
 	struct iovec piece = {ret->data, sizeof(ret->data)};
 	uint8_t control[256];
@@ -414,21 +422,21 @@ static bool receive(const struct listener *listener, struct arrival *ret)
 	if (size < 0)
 		return false;
 	ret->size = (size_t)size;
-	ret->local = local_of(&message);
+	ret->local = tftp_server_local_of(&message);
 	return true;
 }
 
 /* One request a turn: transfers under way must not wait for those that come, nor those that come
  * find no room because the end of others was not read yet. What gets no answer does not count: a
  * flood must not fill the socket while it is thrown away one by one. */
-static void on_ready(void *context, int events)
+static void tftp_server_on_ready(void *context, int events)
 {
 	const struct listener *listener = context;
 	struct arrival arrival;
 
 	(void)events;
-	for (unsigned i = 0; i < DROPPED_PER_TURN && receive(listener, &arrival); i++)
-		if (answer(listener, &arrival))
+	for (unsigned i = 0; i < DROPPED_PER_TURN && tftp_server_receive(listener, &arrival); i++)
+		if (tftp_server_answer(listener, &arrival))
 			return;
 }
 
@@ -480,15 +488,16 @@ static int listen_at(struct tftp_server *server, uint32_t address, struct proble
 	}
 	*listener = (struct listener){.server = server, .fd = fd};
 	server->listener_count++;
-	rc = loop_watch_new(server->loop, fd, LOOP_READ, on_ready, listener, &listener->watch);
+	rc = loop_watch_new(server->loop, fd, LOOP_READ, tftp_server_on_ready, listener,
+			    &listener->watch);
 	return rc ? problem_set(problem, rc, "no memory for TFTP") : 0;
 }
 
 static int open_ports(struct tftp_server *server, struct problem *problem)
 {
 	const struct tftp_port_events events = {
-		.on_packet = on_packet,
-		.on_gone = on_gone,
+		.on_packet = tftp_server_on_packet,
+		.on_gone = tftp_server_on_gone,
 		.on_unreadable = on_unreadable,
 		.on_room = on_room,
 		.context = server,

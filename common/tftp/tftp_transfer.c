@@ -26,7 +26,7 @@ struct tftp_transfer {
 	struct tftp_reply farewell; /* the client's ERROR */
 };
 
-static void end(struct tftp_transfer *transfer, enum tftp_outcome outcome)
+static void tftp_transfer_end(struct tftp_transfer *transfer, enum tftp_outcome outcome)
 {
 	transfer->on_end(transfer->context, transfer, outcome);
 }
@@ -41,7 +41,7 @@ static void send_oack(const struct tftp_transfer *transfer)
 	tftp_path_send(&transfer->path, tftp_port_fd(transfer->port), packet, size);
 }
 
-static void send_error(const struct tftp_transfer *transfer, const char *message)
+static void tftp_transfer_send_error(const struct tftp_transfer *transfer, const char *message)
 {
 	uint8_t packet[TFTP_HEAD_SIZE + TFTP_MESSAGE_MAX + 1];
 	size_t size = tftp_error_encode(TFTP_ERROR_OTHER, message, packet);
@@ -73,7 +73,7 @@ static int send_blocks(struct tftp_transfer *transfer, unsigned count)
 }
 
 /* Queues what the window allows. */
-static int pump(struct tftp_transfer *transfer)
+static int tftp_transfer_pump(struct tftp_transfer *transfer)
 {
 	struct tftp_flow *flow = &transfer->flow;
 	uint64_t most = transfer->path.uncut ? 1 : tftp_port_blocks_max(flow->terms.block_size);
@@ -102,21 +102,21 @@ static int pump(struct tftp_transfer *transfer)
 }
 
 /* False when the transfer has ended, and is gone. */
-static bool act(struct tftp_transfer *transfer, enum tftp_action action)
+static bool tftp_transfer_act(struct tftp_transfer *transfer, enum tftp_action action)
 {
 	int rc = transfer->broken ? -EIO : 0;
 
 	switch (action) {
 	case TFTP_WAIT: break;
 	case TFTP_SEND_OACK: send_oack(transfer); break;
-	case TFTP_SEND: rc = rc ? rc : pump(transfer); break;
-	case TFTP_FINISHED: end(transfer, TFTP_OUTCOME_DONE); return false;
-	case TFTP_GIVE_UP: end(transfer, TFTP_OUTCOME_LOST); return false;
+	case TFTP_SEND: rc = rc ? rc : tftp_transfer_pump(transfer); break;
+	case TFTP_FINISHED: tftp_transfer_end(transfer, TFTP_OUTCOME_DONE); return false;
+	case TFTP_GIVE_UP: tftp_transfer_end(transfer, TFTP_OUTCOME_LOST); return false;
 	}
 	if (rc == 0)
 		return true;
-	send_error(transfer, "the file became shorter");
-	end(transfer, TFTP_OUTCOME_LOST);
+	tftp_transfer_send_error(transfer, "the file became shorter");
+	tftp_transfer_end(transfer, TFTP_OUTCOME_LOST);
 	return false;
 }
 
@@ -131,15 +131,15 @@ void tftp_transfer_take(struct tftp_transfer *transfer, const uint8_t *packet, s
 		return;
 	if (reply.opcode == TFTP_ERROR) {
 		transfer->farewell = reply;
-		end(transfer, TFTP_OUTCOME_ABORTED);
+		tftp_transfer_end(transfer, TFTP_OUTCOME_ABORTED);
 		return;
 	}
-	(void)act(transfer, tftp_flow_ack(&transfer->flow, reply.block, now_ms));
+	(void)tftp_transfer_act(transfer, tftp_flow_ack(&transfer->flow, reply.block, now_ms));
 }
 
 void tftp_transfer_resume(struct tftp_transfer *transfer)
 {
-	(void)act(transfer, TFTP_SEND);
+	(void)tftp_transfer_act(transfer, TFTP_SEND);
 }
 
 bool tftp_transfer_is_waiting(const struct tftp_transfer *transfer)
@@ -149,7 +149,7 @@ bool tftp_transfer_is_waiting(const struct tftp_transfer *transfer)
 
 void tftp_transfer_lose(struct tftp_transfer *transfer)
 {
-	end(transfer, TFTP_OUTCOME_LOST);
+	tftp_transfer_end(transfer, TFTP_OUTCOME_LOST);
 }
 
 void tftp_transfer_break(struct tftp_transfer *transfer)
@@ -164,13 +164,13 @@ bool tftp_transfer_is_heard(const struct tftp_transfer *transfer)
 }
 
 /* The timer is not moved with each packet: it looks at the deadline when it fires. */
-static void on_timer(void *context)
+static void tftp_transfer_on_timer(void *context)
 {
 	struct tftp_transfer *transfer = context;
 	struct tftp_port *port = transfer->port;
 	int64_t now_ms = loop_now_ms(transfer->loop);
 
-	if (act(transfer, tftp_flow_timeout(&transfer->flow, now_ms)))
+	if (tftp_transfer_act(transfer, tftp_flow_timeout(&transfer->flow, now_ms)))
 		loop_timer_arm(transfer->timer, transfer->flow.deadline_ms - now_ms);
 	tftp_port_flush(port);
 }
@@ -217,7 +217,7 @@ int tftp_transfer_new(struct loop *loop, const struct tftp_transfer_options *opt
 	(void)text_copy(transfer->name, sizeof(transfer->name), options->name);
 	tftp_path_init(&transfer->path, &options->client, options->local,
 		       (uint16_t)(options->terms.block_size + TFTP_HEAD_SIZE));
-	rc = loop_timer_new(loop, on_timer, transfer, &transfer->timer);
+	rc = loop_timer_new(loop, tftp_transfer_on_timer, transfer, &transfer->timer);
 	if (rc) {
 		free(transfer);
 		return rc;
@@ -227,7 +227,7 @@ int tftp_transfer_new(struct loop *loop, const struct tftp_transfer_options *opt
 			    transfer->began_ms) == TFTP_SEND_OACK)
 		send_oack(transfer);
 	else
-		transfer->broken = pump(transfer) != 0;
+		transfer->broken = tftp_transfer_pump(transfer) != 0;
 	loop_timer_arm(transfer->timer,
 		       transfer->broken ? 0 : transfer->flow.deadline_ms - transfer->began_ms);
 

@@ -23,7 +23,7 @@ static const char *read_string(struct wire_reader *packet)
 }
 
 /* Decimal digits only; past 64 bits or else false. */
-static bool read_number(const char *text, uint64_t *ret)
+static bool tftp_wire_read_number(const char *text, uint64_t *ret)
 {
 	uint64_t value = 0;
 
@@ -47,7 +47,7 @@ static void read_option(const char *name, const char *text, struct tftp_options 
 {
 	uint64_t value;
 
-	if (!read_number(text, &value))
+	if (!tftp_wire_read_number(text, &value))
 		return;
 	if (strcasecmp(name, "blksize") == 0 && !ret->has_block_size) {
 		ret->has_block_size = value >= TFTP_BLOCK_SIZE_MIN;
@@ -135,7 +135,7 @@ void tftp_data_head(uint16_t block, uint8_t ret[TFTP_HEAD_SIZE])
 	wire_put_u16(&packet, block);
 }
 
-static void put_option(struct wire_writer *packet, const char *name, uint64_t value)
+static void tftp_wire_put_option(struct wire_writer *packet, const char *name, uint64_t value)
 {
 	char text[24];
 
@@ -150,13 +150,13 @@ size_t tftp_oack_encode(const struct tftp_options *options, uint8_t *ret)
 
 	wire_put_u16(&packet, TFTP_OACK);
 	if (options->has_size)
-		put_option(&packet, "tsize", options->size);
+		tftp_wire_put_option(&packet, "tsize", options->size);
 	if (options->has_block_size)
-		put_option(&packet, "blksize", options->block_size);
+		tftp_wire_put_option(&packet, "blksize", options->block_size);
 	if (options->has_window_size)
-		put_option(&packet, "windowsize", options->window_size);
+		tftp_wire_put_option(&packet, "windowsize", options->window_size);
 	if (options->has_timeout)
-		put_option(&packet, "timeout", options->timeout_s);
+		tftp_wire_put_option(&packet, "timeout", options->timeout_s);
 	return wire_written(&packet);
 }
 

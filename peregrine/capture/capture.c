@@ -25,7 +25,7 @@ enum {
 	BATCH = 512,
 	TICK_MS = 200,
 	TELL_MS = 1000,
-	LINES = 20,
+	CAPTURE_LINES = 20,
 	TOLD_CONVERSATIONS = 32,
 };
 
@@ -45,7 +45,7 @@ struct capture {
 	int64_t first_us, last_us;
 	int rc; /* of the ring */
 
-	char lines[LINES][PACKET_LINE_SIZE]; /* of the last second: its first ones */
+	char lines[CAPTURE_LINES][PACKET_LINE_SIZE]; /* of the last second: its first ones */
 	size_t line_count;
 };
 
@@ -159,8 +159,8 @@ void capture_free(struct capture *capture)
 /* --- frames --- */
 
 /* Filters know nothing of the tunnel and the tags that a mirror may add. */
-static bool matches(const struct capture *capture, const uint8_t *frame, size_t size,
-		    uint32_t length)
+static bool capture_matches(const struct capture *capture, const uint8_t *frame, size_t size,
+			    uint32_t length)
 {
 	uint8_t bare[LOOK_BYTES];
 	size_t tags = decap_tags(frame, size);
@@ -179,12 +179,13 @@ static bool matches(const struct capture *capture, const uint8_t *frame, size_t 
 	return pcap_offline_filter(&capture->filter, &header, bare) != 0;
 }
 
-static void take(struct capture *capture, const struct decap *inside, uint32_t length,
-		 int64_t time_us)
+static void capture_take(struct capture *capture, const struct decap *inside, uint32_t length,
+			 int64_t time_us)
 {
 	uint32_t size = (uint32_t)inside->size;
 	char spare[PACKET_LINE_SIZE];
-	char *line = capture->line_count < LINES ? capture->lines[capture->line_count] : spare;
+	char *line =
+		capture->line_count < CAPTURE_LINES ? capture->lines[capture->line_count] : spare;
 	uint32_t kept = size < capture->order.snap_length ? size : capture->order.snap_length;
 
 	capture->rc = packet_ring_put(capture->ring, time_us, inside->frame, kept, length);
@@ -201,7 +202,8 @@ static void take(struct capture *capture, const struct decap *inside, uint32_t l
 		capture->line_count++;
 }
 
-static void on_packet(u_char *context, const struct pcap_pkthdr *header, const u_char *bytes)
+static void capture_on_packet(u_char *context, const struct pcap_pkthdr *header,
+			      const u_char *bytes)
 {
 	struct capture *capture = (struct capture *)(void *)context;
 	int64_t time_us = (int64_t)header->ts.tv_sec * 1000000 + header->ts.tv_usec;
@@ -219,16 +221,16 @@ static void on_packet(u_char *context, const struct pcap_pkthdr *header, const u
 	length = header->len - (uint32_t)inside.offset;
 	if (!scope_has(&capture->order.scope, inside.frame, inside.size))
 		capture->foreign++;
-	else if (!matches(capture, inside.frame, inside.size, length))
+	else if (!capture_matches(capture, inside.frame, inside.size, length))
 		capture->unmatched++;
 	else
-		take(capture, &inside, length, time_us);
+		capture_take(capture, &inside, length, time_us);
 }
 
 /* --- telling --- */
 
 /* Nobody listens: the next look at `in` says so. */
-static void write_line(int out, struct text *line)
+static void capture_write_line(int out, struct text *line)
 {
 	const char *data;
 	size_t left;
@@ -267,8 +269,8 @@ static void tell_problem(struct text *line, const struct problem *problem)
 	json_end_object(line);
 }
 
-static void tell(struct capture *capture, int out, const char *because,
-		 const struct problem *problem)
+static void capture_tell(struct capture *capture, int out, const char *because,
+			 const struct problem *problem)
 {
 	CLEANUP(text_done) struct text line = {0};
 	struct pcapng_statistics statistics = statistics_of(capture);
@@ -296,7 +298,7 @@ static void tell(struct capture *capture, int out, const char *because,
 	json_end_array(&line);
 	json_end_object(&line);
 	capture->line_count = 0;
-	write_line(out, &line);
+	capture_write_line(out, &line);
 }
 
 void capture_tell_failed(int out, const struct problem *problem)
@@ -308,12 +310,12 @@ void capture_tell_failed(int out, const struct problem *problem)
 	json_put_string(&line, "because", "failed");
 	tell_problem(&line, problem);
 	json_end_object(&line);
-	write_line(out, &line);
+	capture_write_line(out, &line);
 }
 
 /* --- the capture --- */
 
-static int compile(struct capture *capture, struct problem *problem)
+static int capture_compile(struct capture *capture, struct problem *problem)
 {
 	if (!capture->order.filter[0])
 		return 0;
@@ -355,7 +357,7 @@ static const char *why_end(const struct capture *capture, const struct pollfd *i
 
 static void read_frames(struct capture *capture, struct problem *problem)
 {
-	int rc = pcap_dispatch(capture->pcap, BATCH, on_packet, (u_char *)capture);
+	int rc = pcap_dispatch(capture->pcap, BATCH, capture_on_packet, (u_char *)capture);
 
 	if (rc >= 0 || rc == PCAP_ERROR_BREAK || capture->rc)
 		return;
@@ -386,7 +388,7 @@ static const char *listen_until(struct capture *capture, int in, int out, const 
 			tell_ms = clock_monotonic_ms() + TELL_MS;
 			if (!capture->rc)
 				capture->rc = packet_ring_flush(capture->ring);
-			tell(capture, out, NULL, NULL);
+			capture_tell(capture, out, NULL, NULL);
 		}
 		because = why_end(capture, &fds[1], stop, end_ms);
 	}
@@ -399,14 +401,14 @@ int capture_run(struct capture *capture, int in, int out, const volatile int *st
 	CLEANUP(text_done) struct text line = {0};
 	struct pcapng_statistics statistics;
 	const char *because;
-	int rc = compile(capture, problem);
+	int rc = capture_compile(capture, problem);
 
 	if (rc)
 		return rc;
 	json_begin_object(&line, NULL);
 	json_put_string(&line, "state", "listening");
 	json_end_object(&line);
-	write_line(out, &line);
+	capture_write_line(out, &line);
 	because = listen_until(capture, in, out, stop, problem);
 	statistics = statistics_of(capture);
 	if (capture->rc && capture->rc != E_LIMIT && !problem_is_set(problem))
@@ -417,6 +419,6 @@ int capture_run(struct capture *capture, int in, int out, const volatile int *st
 		because = "failed";
 		(void)ring_failed(capture, problem);
 	}
-	tell(capture, out, because, problem);
+	capture_tell(capture, out, because, problem);
 	return 0;
 }

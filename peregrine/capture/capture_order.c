@@ -7,13 +7,13 @@
 #include "common/http/json_reader.h"
 #include "common/net/mac.h"
 
-static const char *const kinds[DECAP_KIND_COUNT] = {[DECAP_NONE] = "port",
-						    [DECAP_GRE] = "gre",
-						    [DECAP_ERSPAN] = "erspan",
-						    [DECAP_VXLAN] = "vxlan"};
+static const char *const capture_order_kinds[DECAP_KIND_COUNT] = {[DECAP_NONE] = "port",
+								  [DECAP_GRE] = "gre",
+								  [DECAP_ERSPAN] = "erspan",
+								  [DECAP_VXLAN] = "vxlan"};
 
-static void read_text(struct json_reader *reader, const char *key, bool required, char *ret,
-		      size_t room)
+static void capture_order_read_text(struct json_reader *reader, const char *key, bool required,
+				    char *ret, size_t room)
 {
 	const char *text = json_get_string(reader, key, required);
 
@@ -26,7 +26,7 @@ static void read_kind(struct json_reader *reader, enum decap_kind *ret)
 	const char *word = json_get_string(reader, "kind", true);
 
 	for (int kind = 0; word && kind < DECAP_KIND_COUNT; kind++) {
-		if (strcmp(kinds[kind], word) == 0) {
+		if (strcmp(capture_order_kinds[kind], word) == 0) {
 			*ret = (enum decap_kind)kind;
 			return;
 		}
@@ -71,10 +71,11 @@ int capture_order_read(const char *text, size_t size, struct capture_order *ret,
 	if (rc)
 		return rc;
 	reader = json_reader(json);
-	read_text(&reader, "interface", true, order.interface, sizeof(order.interface));
+	capture_order_read_text(&reader, "interface", true, order.interface,
+				sizeof(order.interface));
 	read_kind(&reader, &order.kind);
 	order.session = (uint32_t)json_get_int(&reader, "session", 0, UINT32_MAX, 0, false);
-	read_text(&reader, "filter", false, order.filter, sizeof(order.filter));
+	capture_order_read_text(&reader, "filter", false, order.filter, sizeof(order.filter));
 	read_macs(&reader, "macs_a", true, order.scope.a, &order.scope.a_count);
 	read_macs(&reader, "macs_b", false, order.scope.b, &order.scope.b_count);
 	order.snap_length = (uint32_t)json_get_int(&reader, "snap_length", 14, 65535, 128, false);
@@ -83,8 +84,8 @@ int capture_order_read(const char *text, size_t size, struct capture_order *ret,
 	order.file_bytes = (uint64_t)json_get_int(&reader, "file_bytes", 1 << 18, INT64_C(1) << 34,
 						  1 << 24, false);
 	order.wrap = json_get_bool(&reader, "wrap", false);
-	read_text(&reader, "folder", true, order.folder, sizeof(order.folder));
-	read_text(&reader, "comment", false, order.comment, sizeof(order.comment));
+	capture_order_read_text(&reader, "folder", true, order.folder, sizeof(order.folder));
+	capture_order_read_text(&reader, "comment", false, order.comment, sizeof(order.comment));
 	if (problem_is_set(&reader.problem)) {
 		*problem = reader.problem;
 		return E_MALFORMED;

@@ -50,7 +50,7 @@ void conversations_free(struct conversations *conversations)
 
 /* --- the table --- */
 
-static uint32_t hash_bytes(uint32_t hash, const void *data, size_t size)
+static uint32_t conversations_hash_bytes(uint32_t hash, const void *data, size_t size)
 {
 	const uint8_t *bytes = data;
 
@@ -60,14 +60,14 @@ static uint32_t hash_bytes(uint32_t hash, const void *data, size_t size)
 }
 
 /* The same for both directions. */
-static uint32_t hash_of(const struct conversation *row)
+static uint32_t conversations_hash_of(const struct conversation *row)
 {
 	uint32_t ends[2];
 
 	for (int i = 0; i < 2; i++) {
-		ends[i] = hash_bytes(2166136261U, row->addresses[i], 16);
-		ends[i] = hash_bytes(ends[i], &row->ports[i], 2);
-		ends[i] = hash_bytes(ends[i], row->macs[i], 6);
+		ends[i] = conversations_hash_bytes(2166136261U, row->addresses[i], 16);
+		ends[i] = conversations_hash_bytes(ends[i], &row->ports[i], 2);
+		ends[i] = conversations_hash_bytes(ends[i], row->macs[i], 6);
 	}
 	return (ends[0] ^ ends[1]) + row->protocol * 31U + row->ethertype;
 }
@@ -95,7 +95,7 @@ static void slots_fill(struct conversations *conversations)
 {
 	memset(conversations->slots, 0, sizeof(conversations->slots));
 	for (size_t i = 0; i < conversations->count; i++) {
-		size_t at = hash_of(&conversations->rows[i]) % SLOTS;
+		size_t at = conversations_hash_of(&conversations->rows[i]) % SLOTS;
 
 		while (conversations->slots[at])
 			at = (at + 1) % SLOTS;
@@ -104,7 +104,7 @@ static void slots_fill(struct conversations *conversations)
 }
 
 /* Every row silent for a minute makes room at once: the table is filled anew for all of them. */
-static void make_room(struct conversations *conversations, int64_t now_us)
+static void conversations_make_room(struct conversations *conversations, int64_t now_us)
 {
 	size_t kept = 0;
 
@@ -123,10 +123,10 @@ static void make_room(struct conversations *conversations, int64_t now_us)
 }
 
 /* NULL: no room. */
-static struct conversation *find(struct conversations *conversations,
-				 const struct conversation *one, unsigned *ret_side)
+static struct conversation *conversations_find(struct conversations *conversations,
+					       const struct conversation *one, unsigned *ret_side)
 {
-	size_t at = hash_of(one) % SLOTS;
+	size_t at = conversations_hash_of(one) % SLOTS;
 
 	for (; conversations->slots[at]; at = (at + 1) % SLOTS) {
 		struct conversation *row = &conversations->rows[conversations->slots[at] - 1];
@@ -139,10 +139,10 @@ static struct conversation *find(struct conversations *conversations,
 	}
 	*ret_side = 0;
 	if (conversations->count == CONVERSATION_LIMIT) {
-		make_room(conversations, one->last_us);
+		conversations_make_room(conversations, one->last_us);
 		if (conversations->count == CONVERSATION_LIMIT)
 			return NULL;
-		at = hash_of(one) % SLOTS;
+		at = conversations_hash_of(one) % SLOTS;
 		while (conversations->slots[at])
 			at = (at + 1) % SLOTS;
 	}
@@ -211,8 +211,8 @@ static void text_flags(const struct tcp_segment *segment, char *ret)
 	*ret = '\0';
 }
 
-static void say(const struct conversation *one, const struct tcp_segment *segment, uint32_t length,
-		char line[PACKET_LINE_SIZE])
+static void conversations_say(const struct conversation *one, const struct tcp_segment *segment,
+			      uint32_t length, char line[PACKET_LINE_SIZE])
 {
 	char ends[2][INET6_ADDRSTRLEN + 8] = {"", ""};
 	char protocol[16];
@@ -262,8 +262,8 @@ void conversations_take(struct conversations *conversations, const void *frame, 
 	tcp = key.protocol == PROTOCOL_TCP && layout.transport &&
 	      tcp_decode(layout.transport, (size_t)(end - layout.transport),
 			 layout.transport_length, &segment);
-	say(&one, tcp ? &segment : NULL, length, line);
-	row = find(conversations, &one, &side);
+	conversations_say(&one, tcp ? &segment : NULL, length, line);
+	row = conversations_find(conversations, &one, &side);
 	if (!row) {
 		conversations->untracked++;
 		return;
@@ -314,7 +314,7 @@ static void write_side(const struct tcp_side *side, const char *key, struct text
 	json_end_object(out);
 }
 
-static void write_row(const struct conversation *row, struct text *out)
+static void conversations_write_row(const struct conversation *row, struct text *out)
 {
 	char text[INET6_ADDRSTRLEN + 8];
 
@@ -427,7 +427,7 @@ void conversations_write(const struct conversations *conversations, size_t most,
 		qsort(rows, conversations->count, sizeof(const struct conversation *), by_bytes);
 	json_begin_array(out, "conversations");
 	for (size_t i = 0; i < conversations->count && i < most; i++)
-		write_row(rows[i], out);
+		conversations_write_row(rows[i], out);
 	json_end_array(out);
 	json_put_int(out, "conversation_count", (int64_t)conversations->count);
 	json_put_int(out, "untracked_packets", (int64_t)conversations->untracked);

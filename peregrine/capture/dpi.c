@@ -52,8 +52,8 @@ void dpi_free(struct dpi *dpi)
 	free(dpi);
 }
 
-static bool tell(struct dpi *dpi, const struct dpi_flow *flow, ndpi_protocol protocol,
-		 char name[DPI_NAME_SIZE], bool *guessed)
+static bool dpi_tell(struct dpi *dpi, const struct dpi_flow *flow, ndpi_protocol protocol,
+		     char name[DPI_NAME_SIZE], bool *guessed)
 {
 	char text[64] = "";
 
@@ -70,7 +70,7 @@ static bool tell(struct dpi *dpi, const struct dpi_flow *flow, ndpi_protocol pro
 	return true;
 }
 
-static void decide(struct dpi_flow *flow)
+static void dpi_decide(struct dpi_flow *flow)
 {
 	ndpi_free_flow(flow->flow);
 	flow->flow = NULL;
@@ -102,14 +102,14 @@ void dpi_look(struct dpi *dpi, struct dpi_flow **flow, const void *packet, size_
 		(uint64_t)(time_us / 1000));
 	if (one->packets < PACKETS_MOST) {
 		/* A name now may become a better one: "TLS" first, whose later. */
-		if (tell(dpi, one, protocol, name, guessed) &&
+		if (dpi_tell(dpi, one, protocol, name, guessed) &&
 		    !ndpi_extra_dissection_possible(dpi->module, one->flow))
-			decide(one);
+			dpi_decide(one);
 		return;
 	}
 	protocol = ndpi_detection_giveup(dpi->module, one->flow, 1, &by_port);
-	(void)tell(dpi, one, protocol, name, guessed);
-	decide(one);
+	(void)dpi_tell(dpi, one, protocol, name, guessed);
+	dpi_decide(one);
 }
 
 void dpi_flow_free(struct dpi_flow *flow)

@@ -14,15 +14,15 @@
 
 enum { END_S = 30 }; /* to write what is left */
 
-static volatile int stopped;
+static volatile int capture_stopped;
 
-static void on_signal(int signal)
+static void capture_on_signal(int signal)
 {
 	(void)signal;
-	stopped = 1;
+	capture_stopped = 1;
 }
 
-static void usage(FILE *out)
+static void capture_usage(FILE *out)
 {
 	fputs("usage: peregrine-capture [--user USER]\n"
 	      "Reads one line of JSON from its standard input (what to capture), captures until\n"
@@ -58,12 +58,12 @@ int main(int argc, char **argv)
 	struct capture *capture = NULL;
 	struct capture_order order;
 	struct problem problem = {0};
-	struct sigaction action = {.sa_handler = on_signal};
+	struct sigaction action = {.sa_handler = capture_on_signal};
 	const char *user = argc == 3 && strcmp(argv[1], "--user") == 0 ? argv[2] : NULL;
 	int rc;
 
 	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-		usage(stdout);
+		capture_usage(stdout);
 		return 0;
 	}
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (argc != 1 && !user) {
-		usage(stderr);
+		capture_usage(stderr);
 		return 2;
 	}
 	(void)sigaction(SIGTERM, &action, NULL);
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	if (rc == 0)
 		rc = sandbox_enter(user, order.file_bytes, order.seconds + END_S, &problem);
 	if (rc == 0)
-		rc = capture_run(capture, STDIN_FILENO, STDOUT_FILENO, &stopped, &problem);
+		rc = capture_run(capture, STDIN_FILENO, STDOUT_FILENO, &capture_stopped, &problem);
 	if (rc)
 		capture_tell_failed(STDOUT_FILENO, &problem);
 	/* Nothing is freed, and nobody may look for leaks: that takes rights that are gone. */

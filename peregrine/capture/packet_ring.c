@@ -41,7 +41,7 @@ static int open_files(struct packet_ring *ring)
 }
 
 /* What was written of it last may have been cut by a full disk. */
-static int write_all(struct packet_ring *ring, const uint8_t *data, size_t size)
+static int packet_ring_write_all(struct packet_ring *ring, const uint8_t *data, size_t size)
 {
 	unsigned at = ring->newest;
 	size_t done = 0;
@@ -68,19 +68,19 @@ static int write_all(struct packet_ring *ring, const uint8_t *data, size_t size)
 int packet_ring_flush(struct packet_ring *ring)
 {
 	if (!ring->rc && ring->buffered > 0)
-		ring->rc = write_all(ring, ring->buffer, ring->buffered);
+		ring->rc = packet_ring_write_all(ring, ring->buffer, ring->buffered);
 	ring->buffered = 0;
 	return ring->rc;
 }
 
-static int begin_file(struct packet_ring *ring, unsigned at)
+static int packet_ring_begin_file(struct packet_ring *ring, unsigned at)
 {
 	ring->newest = at;
 	ring->sizes[at] = 0;
 	if (ftruncate(ring->files[at], 0) != 0)
 		ring->rc = -errno;
 	if (!ring->rc)
-		ring->rc = write_all(ring, ring->head, ring->head_size);
+		ring->rc = packet_ring_write_all(ring, ring->head, ring->head_size);
 	return ring->rc;
 }
 
@@ -102,7 +102,7 @@ int packet_ring_new(const struct packet_ring_options *options, struct packet_rin
 		     ? E_INVALID
 		     : open_files(ring);
 	if (!rc)
-		rc = begin_file(ring, 0);
+		rc = packet_ring_begin_file(ring, 0);
 	if (rc)
 		packet_ring_free(ring);
 	else
@@ -132,7 +132,7 @@ static int next_file(struct packet_ring *ring)
 		next = 0;
 		ring->wrapped = true;
 	}
-	return begin_file(ring, next);
+	return packet_ring_begin_file(ring, next);
 }
 
 int packet_ring_put(struct packet_ring *ring, int64_t time_us, const void *data, uint32_t size,

@@ -23,7 +23,7 @@ enum { DESCRIPTORS = 3 };
 
 /* What reading a ring of packets, writing to open files and waiting takes; the rest is refused (not
  * killed for: libraries ask for more than they need). */
-static const int calls[] = {
+static const int sandbox_calls[] = {
 	SCMP_SYS(read),
 	SCMP_SYS(write),
 	SCMP_SYS(pread64),
@@ -102,8 +102,8 @@ static int filter_calls(void)
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int rc = filter ? 0 : -ENOMEM;
 
-	for (size_t i = 0; rc == 0 && i < COUNT_OF(calls); i++)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
+	for (size_t i = 0; rc == 0 && i < COUNT_OF(sandbox_calls); i++)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, sandbox_calls[i], 0);
 	if (rc == 0)
 		rc = seccomp_load(filter);
 	seccomp_release(filter);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static bool in(const uint8_t macs[][6], size_t count, const uint8_t *mac)
+static bool scope_policy_in(const uint8_t macs[][6], size_t count, const uint8_t *mac)
 {
 	for (size_t i = 0; i < count && i < SCOPE_MACS; i++) {
 		if (memcmp(macs[i], mac, 6) == 0)
@@ -20,12 +20,12 @@ bool scope_has(const struct scope *scope, const void *frame, size_t size)
 
 	if (size < 12)
 		return false;
-	from_a = in(scope->a, scope->a_count, source);
-	from_b = in(scope->b, scope->b_count, source);
+	from_a = scope_policy_in(scope->a, scope->a_count, source);
+	from_b = scope_policy_in(scope->b, scope->b_count, source);
 	if (target[0] & 1)
 		return from_a || from_b;
 	if (scope->b_count == 0)
-		return from_a || in(scope->a, scope->a_count, target);
-	return (from_a && in(scope->b, scope->b_count, target)) ||
-	       (from_b && in(scope->a, scope->a_count, target));
+		return from_a || scope_policy_in(scope->a, scope->a_count, target);
+	return (from_a && scope_policy_in(scope->b, scope->b_count, target)) ||
+	       (from_b && scope_policy_in(scope->a, scope->a_count, target));
 }

@@ -4,14 +4,14 @@
 
 enum {
 	LATE_US = 3000, /* without a round trip measured: later than that is no matter of order */
-	OPTION_END = 0,
+	TCP_POLICY_OPTION_END = 0,
 	OPTION_NOTHING = 1,
 	OPTION_SCALE = 3,
 	SCALE_MOST = 14, /* RFC 7323, 2.3 */
 };
 
 /* Sequence numbers wrap. */
-static bool before(uint32_t a, uint32_t b)
+static bool tcp_policy_before(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) < 0;
 }
@@ -53,7 +53,7 @@ static bool hole_fill(struct tcp_side *side, uint32_t from, uint32_t to, int64_t
 	for (size_t i = 0; i < side->hole_count; i++) {
 		struct tcp_hole *hole = &side->holes[i];
 
-		if (before(from, hole->from) || before(hole->to, to))
+		if (tcp_policy_before(from, hole->from) || tcp_policy_before(hole->to, to))
 			continue;
 		*ret_since_us = hole->since_us;
 		if (from == hole->from)
@@ -71,7 +71,7 @@ static bool hole_fill(struct tcp_side *side, uint32_t from, uint32_t to, int64_t
 static void holes_acknowledged(struct tcp_side *side, uint32_t acknowledged)
 {
 	for (size_t i = 0; i < side->hole_count;) {
-		if (before(acknowledged, side->holes[i].to)) {
+		if (tcp_policy_before(acknowledged, side->holes[i].to)) {
 			i++;
 			continue;
 		}
@@ -109,8 +109,8 @@ static void take_old(const struct tcp_pair *pair, struct tcp_side *side,
 	side->timing = false;
 }
 
-static void take_data(const struct tcp_pair *pair, struct tcp_side *side,
-		      const struct tcp_segment *segment, int64_t time_us)
+static void tcp_policy_take_data(const struct tcp_pair *pair, struct tcp_side *side,
+				 const struct tcp_segment *segment, int64_t time_us)
 {
 	uint32_t length =
 		segment->payload + !!(segment->flags & TCP_SYN) + !!(segment->flags & TCP_FIN);
@@ -121,9 +121,9 @@ static void take_data(const struct tcp_pair *pair, struct tcp_side *side,
 	if (!side->started) {
 		side->started = true;
 		side->next = end;
-	} else if (before(segment->sequence, side->next)) {
+	} else if (tcp_policy_before(segment->sequence, side->next)) {
 		take_old(pair, side, segment, end, time_us);
-		if (before(side->next, end))
+		if (tcp_policy_before(side->next, end))
 			side->next = end;
 		return;
 	} else if (segment->sequence != side->next) {
@@ -138,8 +138,8 @@ static void take_data(const struct tcp_pair *pair, struct tcp_side *side,
 }
 
 /* What the segment says of its peer's. */
-static void take_ack(struct tcp_side *side, struct tcp_side *peer,
-		     const struct tcp_segment *segment, int64_t time_us)
+static void tcp_policy_take_ack(struct tcp_side *side, struct tcp_side *peer,
+				const struct tcp_segment *segment, int64_t time_us)
 {
 	bool empty = segment->payload == 0 && !(segment->flags & (TCP_SYN | TCP_FIN | TCP_RESET));
 
@@ -147,9 +147,9 @@ static void take_ack(struct tcp_side *side, struct tcp_side *peer,
 		return;
 	if (empty && segment->acknowledged == side->acknowledged &&
 	    segment->window == side->window && segment->window > 0 && peer->started &&
-	    before(side->acknowledged, peer->next))
+	    tcp_policy_before(side->acknowledged, peer->next))
 		side->duplicate_acks++;
-	if (peer->timing && !before(segment->acknowledged, peer->timed)) {
+	if (peer->timing && !tcp_policy_before(segment->acknowledged, peer->timed)) {
 		rtt_add(&peer->rtt, time_us - peer->timed_us);
 		peer->timing = false;
 	}
@@ -194,9 +194,9 @@ void tcp_seen(struct tcp_pair *pair, unsigned side, const struct tcp_segment *se
 	own->resets += !!(segment->flags & TCP_RESET);
 	own->fin |= !!(segment->flags & TCP_FIN);
 	take_handshake(pair, side & 1, segment, time_us);
-	take_ack(own, peer, segment, time_us);
+	tcp_policy_take_ack(own, peer, segment, time_us);
 	take_window(own, segment);
-	take_data(pair, own, segment, time_us);
+	tcp_policy_take_data(pair, own, segment, time_us);
 }
 
 /* --- bytes --- */
@@ -207,7 +207,7 @@ static uint8_t read_scale(struct wire_reader options)
 		uint8_t kind = wire_u8(&options);
 		uint8_t length;
 
-		if (kind == OPTION_END)
+		if (kind == TCP_POLICY_OPTION_END)
 			break;
 		if (kind == OPTION_NOTHING)
 			continue;

@@ -15,7 +15,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { LINE_LIMIT = 1 << 18, PATIENCE_MS = 10000, LOOK_MS = 50 };
+enum { LINE_LIMIT = 1 << 18, PATIENCE_MS = 10000, CAPTURE_PROCESS_LOOK_MS = 50 };
 
 struct capture_process {
 	struct capture_process_options options;
@@ -42,7 +42,7 @@ static void hear_line(struct capture_process *process, const char *text, size_t 
 }
 
 /* A line that is too long is passed over, and so is what makes no sense. */
-static void hear(struct capture_process *process, const char *bytes, size_t size)
+static void capture_process_hear(struct capture_process *process, const char *bytes, size_t size)
 {
 	while (size > 0) {
 		const char *end = memchr(bytes, '\n', size);
@@ -69,7 +69,7 @@ static void on_output(void *context, int events)
 
 	(void)events;
 	if (got > 0) {
-		hear(process, bytes, (size_t)got);
+		capture_process_hear(process, bytes, (size_t)got);
 		return;
 	}
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
@@ -80,7 +80,7 @@ static void on_output(void *context, int events)
 	loop_timer_arm(process->timer, 0);
 }
 
-static void on_timer(void *context)
+static void capture_process_on_timer(void *context)
 {
 	struct capture_process *process = context;
 
@@ -90,15 +90,15 @@ static void on_timer(void *context)
 		process->options.over(process->options.context);
 		return;
 	}
-	process->patience_ms -= LOOK_MS;
+	process->patience_ms -= CAPTURE_PROCESS_LOOK_MS;
 	if (process->pid > 0 && process->patience_ms <= 0)
 		(void)kill(process->pid, SIGKILL);
-	loop_timer_arm(process->timer, LOOK_MS);
+	loop_timer_arm(process->timer, CAPTURE_PROCESS_LOOK_MS);
 }
 
 /* --- starting --- */
 
-static int spawn(struct capture_process *process, int in, int out)
+static int capture_process_spawn(struct capture_process *process, int in, int out)
 {
 	char *argv[] = {NULL, NULL, NULL, NULL};
 	CLEANUP(freep) char *program = strdup(process->options.program);
@@ -148,7 +148,7 @@ static int send_order(const struct capture_process *process)
 	return write(process->in, text, size + 1) == (ssize_t)(size + 1) ? 0 : E_UNAVAILABLE;
 }
 
-static int start(struct loop *loop, struct capture_process *process)
+static int capture_process_start(struct loop *loop, struct capture_process *process)
 {
 	int in[2] = {-1, -1};
 	int out[2] = {-1, -1};
@@ -160,7 +160,7 @@ static int start(struct loop *loop, struct capture_process *process)
 		process->in = in[1];
 		process->out = out[0];
 		(void)fcntl(process->out, F_SETFL, O_NONBLOCK);
-		rc = spawn(process, in[0], out[1]);
+		rc = capture_process_spawn(process, in[0], out[1]);
 	}
 	closep(&in[0]);
 	closep(&out[1]);
@@ -183,9 +183,9 @@ int capture_process_new(struct loop *loop, const struct capture_process_options 
 	process->options = *options;
 	process->in = process->out = -1;
 	process->patience_ms = INT64_MAX;
-	rc = loop_timer_new(loop, on_timer, process, &process->timer);
+	rc = loop_timer_new(loop, capture_process_on_timer, process, &process->timer);
 	if (rc == 0)
-		rc = start(loop, process);
+		rc = capture_process_start(loop, process);
 	if (rc) {
 		(void)problem_set(problem, rc, "%s cannot be started: %s", options->program,
 				  error_text(rc));
@@ -204,7 +204,7 @@ void capture_process_stop(struct capture_process *process)
 	closep(&process->in);
 	process->in = -1;
 	process->patience_ms = PATIENCE_MS;
-	loop_timer_arm(process->timer, LOOK_MS);
+	loop_timer_arm(process->timer, CAPTURE_PROCESS_LOOK_MS);
 }
 
 void capture_process_free(struct capture_process *process)

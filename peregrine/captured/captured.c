@@ -21,14 +21,14 @@ LEAKS_LEFT_TO_SANITIZER
 #define SUBJECT "captured"
 
 enum {
-	LOOK_MS = 1000,
+	CAPTURED_LOOK_MS = 1000,
 	KEEP_LOOKS = 10,
 	/* After the database was away captures are heard of again before anybody looks which are
 	 * not. */
 	BACK_MS = 5000,
 };
 
-static const char *const channels[] = {"capture", NULL};
+static const char *const captured_channels[] = {"capture", NULL};
 
 /* clang-format off */
 static const struct db_query work_query = {"capture_work",
@@ -71,7 +71,8 @@ static void taken_free(struct taken *one)
 
 /* --- telling --- */
 
-static void on_told(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void captured_on_told(void *context, int rc, const PGresult *result,
+			     const struct problem *problem)
 {
 	(void)context;
 	(void)result;
@@ -80,15 +81,15 @@ static void on_told(void *context, int rc, const PGresult *result, const struct 
 }
 
 /* What is not heard of is told again with the next line, or found by the next look. */
-static void tell(const struct captured *captured, int64_t id, const char *state,
-		 const char *because, const char *problem, const char *result)
+static void captured_tell(const struct captured *captured, int64_t id, const char *state,
+			  const char *because, const char *problem, const char *result)
 {
 	char number[24];
 	const char *const params[] = {number, state, because, problem, result};
 
 	(void)text_format(number, sizeof(number), "%" PRId64, id);
 	if (db_connected(captured->db) &&
-	    db_submit(captured->db, &told_query, params, on_told, NULL) != 0)
+	    db_submit(captured->db, &told_query, params, captured_on_told, NULL) != 0)
 		log_error(SUBJECT, "capture %" PRId64 ": no memory to tell of it", id);
 }
 
@@ -97,7 +98,7 @@ static void on_end_told(void *context, int rc, const PGresult *result,
 {
 	struct taken *one = context;
 
-	on_told(NULL, rc, result, problem);
+	captured_on_told(NULL, rc, result, problem);
 	one->telling = false;
 	if (rc == 0)
 		taken_free(one);
@@ -120,7 +121,7 @@ static void on_beat_told(void *context, int rc, const PGresult *result,
 {
 	struct taken *one = context;
 
-	on_told(NULL, rc, result, problem);
+	captured_on_told(NULL, rc, result, problem);
 	one->beating = false;
 	if (!one->process && one->captured->look)
 		loop_timer_arm(one->captured->look, 0);
@@ -140,18 +141,20 @@ static void tell_beat(struct taken *one)
 
 /* --- what a process says --- */
 
-static void heard(void *context, json_t *line)
+static void captured_line_heard(void *context, json_t *line)
 {
 	struct taken *one = context;
 
 	switch (captured_hear(one, line)) {
-	case HEARD_LISTENING: tell(one->captured, one->id, "listening", NULL, NULL, NULL); break;
+	case HEARD_LISTENING:
+		captured_tell(one->captured, one->id, "listening", NULL, NULL, NULL);
+		break;
 	case HEARD_BEAT: tell_beat(one); break;
 	case HEARD_END: break; /* told when the process is gone */
 	}
 }
 
-static void over(void *context)
+static void captured_over(void *context)
 {
 	struct taken *one = context;
 
@@ -170,7 +173,7 @@ static void over(void *context)
 
 /* --- rows --- */
 
-static size_t count_of(const struct captured *captured)
+static size_t captured_count_of(const struct captured *captured)
 {
 	size_t count = 0;
 
@@ -179,7 +182,7 @@ static size_t count_of(const struct captured *captured)
 	return count;
 }
 
-static void start(struct captured *captured, int64_t id, const char *order)
+static void captured_start_process(struct captured *captured, int64_t id, const char *order)
 {
 	char folder[4096];
 	struct problem problem = {0};
@@ -188,10 +191,10 @@ static void start(struct captured *captured, int64_t id, const char *order)
 						  .user = captured->conf->capture_user,
 						  .order = order,
 						  .folder = folder,
-						  .heard = heard,
-						  .over = over};
+						  .heard = captured_line_heard,
+						  .over = captured_over};
 
-	if (count_of(captured) >= (size_t)captured->conf->limit ||
+	if (captured_count_of(captured) >= (size_t)captured->conf->limit ||
 	    !captured_folder(captured, id, folder, sizeof(folder)))
 		return;
 	one = calloc(1, sizeof(*one));
@@ -224,13 +227,13 @@ static void remove_files(const struct captured *captured, int64_t id)
 			gone = false;
 	}
 	if (gone && (rmdir(folder) == 0 || errno == ENOENT))
-		tell(captured, id, "removed", NULL, NULL, NULL);
+		captured_tell(captured, id, "removed", NULL, NULL, NULL);
 	else
 		log_warn(SUBJECT, "capture %" PRId64 ": its files cannot be removed: %s", id,
 			 strerror(errno)); // NOLINT(concurrency-mt-unsafe): one thread
 }
 
-static void take_row(struct captured *captured, const PGresult *result, int row)
+static void captured_take_row(struct captured *captured, const PGresult *result, int row)
 {
 	int64_t id = db_int(result, row, 0, 0);
 	const char *state = db_text(result, row, 1, "");
@@ -258,12 +261,12 @@ static void take_row(struct captured *captured, const PGresult *result, int row)
 	} else if (one) {
 		tell_end(one);
 	} else if (strcmp(state, "approved") != 0) {
-		tell(captured, id, "ended", "failed",
-		     "{\"code\":\"unavailable\",\"message\":\"its collector was started "
-		     "anew\",\"detail\":\"what was kept before is whole\",\"hint\":\"\"}",
-		     NULL);
+		captured_tell(captured, id, "ended", "failed",
+			      "{\"code\":\"unavailable\",\"message\":\"its collector was started "
+			      "anew\",\"detail\":\"what was kept before is whole\",\"hint\":\"\"}",
+			      NULL);
 	} else if (wanted) {
-		start(captured, id, db_text(result, row, 4, ""));
+		captured_start_process(captured, id, db_text(result, row, 4, ""));
 	}
 }
 
@@ -298,20 +301,20 @@ static void on_work(void *context, int rc, const PGresult *result, const struct 
 		return;
 	}
 	for (int row = 0; row < PQntuples(result); row++)
-		take_row(captured, result, row);
+		captured_take_row(captured, result, row);
 	stop_others(captured, result);
 }
 
 static void on_kept(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
-	on_told(context, rc, result, problem);
+	captured_on_told(context, rc, result, problem);
 	if (rc == 0 && db_int(result, 0, 0, 0) > 0)
 		log_info(SUBJECT, "%" PRId64 " captures are too old: their packets are deleted",
 			 db_int(result, 0, 0, 0));
 }
 
 /* How much it keeps, and what of it is too old. */
-static void keep(struct captured *captured)
+static void captured_keep(struct captured *captured)
 {
 	const struct captured_conf *conf = captured->conf;
 	char numbers[3][24];
@@ -339,23 +342,23 @@ static void stop_late(const struct captured *captured)
 	}
 }
 
-static void look(void *context)
+static void captured_look(void *context)
 {
 	struct captured *captured = context;
 	const char *const params[] = {captured->conf->name};
 
-	loop_timer_arm(captured->look, LOOK_MS);
+	loop_timer_arm(captured->look, CAPTURED_LOOK_MS);
 	stop_late(captured);
 	if (db_connected(captured->db) &&
 	    (captured->until_keep == 0 || --captured->until_keep == 0))
-		keep(captured);
+		captured_keep(captured);
 	if (captured->reading || !db_connected(captured->db))
 		return;
 	captured->asked_ms = loop_now_ms(captured->loop);
 	captured->reading = db_submit(captured->db, &work_query, params, on_work, captured) == 0;
 }
 
-static void on_notify(void *context, const char *channel)
+static void captured_on_notify(void *context, const char *channel)
 {
 	struct captured *captured = context;
 
@@ -363,7 +366,7 @@ static void on_notify(void *context, const char *channel)
 	loop_timer_arm(captured->look, 0);
 }
 
-static void on_db_state(void *context, bool connected)
+static void captured_on_db_state(void *context, bool connected)
 {
 	struct captured *captured = context;
 
@@ -379,20 +382,20 @@ static void on_db_state(void *context, bool connected)
 
 /* --- life --- */
 
-static int start_parts(struct captured *captured, struct problem *problem)
+static int captured_start_parts(struct captured *captured, struct problem *problem)
 {
 	const struct db_options options = {.conninfo = captured->conf->database,
 					   .application = "peregrine-captured",
-					   .on_state = on_db_state,
-					   .on_notify = on_notify,
-					   .channels = channels,
+					   .on_state = captured_on_db_state,
+					   .on_notify = captured_on_notify,
+					   .channels = captured_channels,
 					   .context = captured};
 	int rc = file_make_folder(captured->conf->capture_dir, 0700);
 
 	if (rc)
 		return problem_set(problem, rc, "capture_dir %s: %s", captured->conf->capture_dir,
 				   error_text(rc));
-	rc = loop_timer_new(captured->loop, look, captured, &captured->look);
+	rc = loop_timer_new(captured->loop, captured_look, captured, &captured->look);
 	if (rc == 0)
 		rc = db_new(captured->loop, &options, &captured->db);
 	if (rc)
@@ -415,7 +418,7 @@ int captured_start(struct loop *loop, const void *values, void **ret_state, stru
 	if (rc == 0)
 		rc = keep_rights(captured->conf->user, problem);
 	if (rc == 0)
-		rc = start_parts(captured, problem);
+		rc = captured_start_parts(captured, problem);
 	if (rc) {
 		captured_stop(captured);
 		return rc;

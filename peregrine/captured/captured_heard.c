@@ -19,7 +19,7 @@ static void keep_line(struct taken *one, const char *text)
 	}
 }
 
-static const char *word_of(const json_t *line, const char *key)
+static const char *captured_heard_word_of(const json_t *line, const char *key)
 {
 	const char *word = json_string_value(json_object_get(line, key));
 
@@ -33,7 +33,7 @@ static void keep_end(struct taken *one, const json_t *line)
 
 	(void)text_copy(one->because, sizeof(one->because), "failed");
 	for (size_t i = 0; i < COUNT_OF(words); i++) {
-		if (strcmp(words[i], word_of(line, "because")) == 0)
+		if (strcmp(words[i], captured_heard_word_of(line, "because")) == 0)
 			(void)text_copy(one->because, sizeof(one->because), words[i]);
 	}
 	free(one->problem);
@@ -64,14 +64,14 @@ static void keep_result(struct taken *one, json_t *line)
 enum captured_heard captured_hear(struct taken *one, json_t *line)
 {
 	const json_t *lines = json_object_get(line, "lines");
-	bool ended = strcmp(word_of(line, "state"), "ended") == 0;
+	bool ended = strcmp(captured_heard_word_of(line, "state"), "ended") == 0;
 
 	for (size_t i = 0; i < json_array_size(lines) && i < LIVE_LINES; i++) {
 		const char *text = json_string_value(json_array_get(lines, i));
 
 		keep_line(one, text ? text : "");
 	}
-	if (strcmp(word_of(line, "state"), "listening") == 0)
+	if (strcmp(captured_heard_word_of(line, "state"), "listening") == 0)
 		return HEARD_LISTENING;
 	if (ended)
 		keep_end(one, line);

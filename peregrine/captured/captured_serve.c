@@ -15,7 +15,7 @@
 
 enum { PIECE = 1 << 20 };
 
-static int64_t number_of(const char *text)
+static int64_t captured_serve_number_of(const char *text)
 {
 	char *end = NULL;
 	long long number = text && *text ? strtoll(text, &end, 10) : 0;
@@ -23,7 +23,7 @@ static int64_t number_of(const char *text)
 	return !text || !*text || *end || number < 0 ? 0 : number;
 }
 
-static void refuse(struct http_request *request, int code, const char *message)
+static void captured_serve_refuse(struct http_request *request, int code, const char *message)
 {
 	struct problem problem = {0};
 
@@ -69,15 +69,16 @@ static void get_file(void *context, struct http_request *request)
 	const struct captured *captured = context;
 	CLEANUP(freep) char *piece = malloc(PIECE);
 	char folder[4096];
-	int64_t id = number_of(http_request_param(request, "capture"));
-	int64_t first = number_of(http_request_query(request, "first"));
+	int64_t id = captured_serve_number_of(http_request_param(request, "capture"));
+	int64_t first = captured_serve_number_of(http_request_query(request, "first"));
 	ssize_t got = -1;
 
 	if (piece && captured_folder(captured, id, folder, sizeof(folder)))
 		got = read_piece(folder, (unsigned)(first % CAPTURED_FILES),
-				 number_of(http_request_query(request, "offset")), piece);
+				 captured_serve_number_of(http_request_query(request, "offset")),
+				 piece);
 	if (got < 0)
-		refuse(request, E_UNAVAILABLE, "the packets cannot be read");
+		captured_serve_refuse(request, E_UNAVAILABLE, "the packets cannot be read");
 	else
 		http_answer(request, 200, "application/octet-stream", piece, (size_t)got);
 }
@@ -88,14 +89,14 @@ static void get_file(void *context, struct http_request *request)
 static void get_live(void *context, struct http_request *request)
 {
 	const struct captured *captured = context;
-	const struct taken *one =
-		captured_find(captured, number_of(http_request_param(request, "capture")));
+	const struct taken *one = captured_find(
+		captured, captured_serve_number_of(http_request_param(request, "capture")));
 	CLEANUP(text_done) struct text body = {0};
-	uint64_t after = (uint64_t)number_of(http_request_query(request, "after"));
+	uint64_t after = (uint64_t)captured_serve_number_of(http_request_query(request, "after"));
 	uint64_t first;
 
 	if (!one) {
-		refuse(request, E_NOT_FOUND, "the capture is not under way");
+		captured_serve_refuse(request, E_NOT_FOUND, "the capture is not under way");
 		return;
 	}
 	first = one->line_count > LIVE_LINES ? one->line_count - LIVE_LINES : 0;
@@ -109,14 +110,14 @@ static void get_live(void *context, struct http_request *request)
 	http_answer_json(request, 200, &body);
 }
 
-static void get_health(void *context, struct http_request *request)
+static void captured_serve_get_health(void *context, struct http_request *request)
 {
 	const struct captured *captured = context;
 
 	if (db_connected(captured->db))
 		http_answer(request, 200, "text/plain", "ok\n", 3);
 	else
-		refuse(request, E_UNAVAILABLE, "PostgreSQL is away");
+		captured_serve_refuse(request, E_UNAVAILABLE, "PostgreSQL is away");
 }
 
 /* --- who may --- */
@@ -136,20 +137,20 @@ static bool only_portald(void *context, struct http_request *request)
 	    getpwnam_r(captured->conf->socket_client, &row, room, sizeof(room), &found) == 0 &&
 	    found && row.pw_uid == peer->uid)
 		return true;
-	refuse(request, E_DENIED, "only portald is answered here");
+	captured_serve_refuse(request, E_DENIED, "only portald is answered here");
 	return false;
 }
 
-static const struct http_route routes[] = {
+static const struct http_route captured_serve_routes[] = {
 	{HTTP_GET, "/captures/{capture}/file", get_file},
 	{HTTP_GET, "/captures/{capture}/live", get_live},
-	{HTTP_GET, "/healthz", get_health},
+	{HTTP_GET, "/healthz", captured_serve_get_health},
 };
 
 int captured_serve(struct captured *captured, struct problem *problem)
 {
-	const struct http_server_options options = {.routes = routes,
-						    .route_count = COUNT_OF(routes),
+	const struct http_server_options options = {.routes = captured_serve_routes,
+						    .route_count = COUNT_OF(captured_serve_routes),
 						    .context = captured,
 						    .before = only_portald};
 	const char *group = captured->conf->socket_group;

@@ -9,16 +9,16 @@
 #include "common/io/log.h"
 #include "common/io/loop.h"
 
-#define SUBJECT  "beacons"
-#define SOON_MS  50
-#define SWEEP_MS 60000
-#define OFF_MS   20000
+#define BEACONS_SUBJECT  "beacons"
+#define BEACONS_SOON_MS  50
+#define BEACONS_SWEEP_MS 60000
+#define OFF_MS           20000
 
 /* clang-format off */
 static const struct db_query put_query = {"beacon_put",
 	"insert into haas.beacon as b (switch_id, port, ends_at) values ($1::bigint, $2, now() + make_interval(secs => $3::int))"
 	" on conflict (switch_id, port) do update set ends_at = excluded.ends_at, tries = 0", 3};
-static const struct db_query read_query = {"beacon_read",
+static const struct db_query beacons_read_query = {"beacon_read",
 	"select switch_id, port, greatest(0, extract(epoch from ends_at - now()) * 1000)::bigint from haas.beacon order by ends_at limit 64", 0};
 static const struct db_query gone_query = {"beacon_gone", "delete from haas.beacon where switch_id = $1::bigint and port = $2 and ends_at <= now()", 2};
 /* A switch that is away for a day has been switched off since. */
@@ -44,7 +44,7 @@ struct ending {
 void beacons_wake(struct beacons *beacons)
 {
 	if (beacons->connected)
-		loop_timer_arm(beacons->timer, SOON_MS);
+		loop_timer_arm(beacons->timer, BEACONS_SOON_MS);
 }
 
 static void on_ended_row(void *context, int rc, const PGresult *result,
@@ -54,13 +54,13 @@ static void on_ended_row(void *context, int rc, const PGresult *result,
 
 	(void)result;
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, BEACONS_SUBJECT, problem);
 	beacons->ending--;
 	if (beacons->ending == 0)
 		beacons_wake(beacons);
 }
 
-static void on_ended(void *context, const struct switch_answer *heard)
+static void beacons_on_ended(void *context, const struct switch_answer *heard)
 {
 	struct ending *ending = context;
 	struct beacons *beacons = ending->beacons;
@@ -70,7 +70,7 @@ static void on_ended(void *context, const struct switch_answer *heard)
 
 	(void)text_format(id, sizeof(id), "%lld", (long long)ending->switch_id);
 	if (!is_over)
-		log_problem(LOG_LEVEL_WARN, SUBJECT, heard->problem);
+		log_problem(LOG_LEVEL_WARN, BEACONS_SUBJECT, heard->problem);
 	if (!beacons->connected || db_submit(beacons->db, is_over ? &gone_query : &again_query,
 					     params, on_ended_row, beacons) != 0)
 		beacons->ending--;
@@ -91,21 +91,22 @@ static void end_one(struct beacons *beacons, int64_t switch_id, const char *port
 	*ending = (struct ending){.beacons = beacons, .switch_id = switch_id};
 	(void)text_copy(ending->port, sizeof(ending->port), port);
 	(void)text_copy(request.port, sizeof(request.port), port);
-	if (switch_queue_submit(beacons->queue, &ask, on_ended, ending, NULL) != 0)
+	if (switch_queue_submit(beacons->queue, &ask, beacons_on_ended, ending, NULL) != 0)
 		free(ending);
 	else
 		beacons->ending++;
 }
 
-static void on_rows(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void beacons_on_rows(void *context, int rc, const PGresult *result,
+			    const struct problem *problem)
 {
 	struct beacons *beacons = context;
 	int rows = rc ? 0 : PQntuples(result);
-	int64_t wait_ms = SWEEP_MS;
+	int64_t wait_ms = BEACONS_SWEEP_MS;
 
 	beacons->reading = false;
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, BEACONS_SUBJECT, problem);
 	for (int i = 0; i < rows; i++) {
 		int64_t left_ms = db_int(result, i, 2, 0);
 
@@ -118,17 +119,18 @@ static void on_rows(void *context, int rc, const PGresult *result, const struct 
 	loop_timer_arm(beacons->timer, wait_ms);
 }
 
-static void on_timer(void *context)
+static void beacons_on_timer(void *context)
 {
 	struct beacons *beacons = context;
 
 	if (beacons->reading || !beacons->connected)
 		return;
 	if (beacons->ending > 0) {
-		loop_timer_arm(beacons->timer, SWEEP_MS);
+		loop_timer_arm(beacons->timer, BEACONS_SWEEP_MS);
 		return;
 	}
-	beacons->reading = db_submit(beacons->db, &read_query, NULL, on_rows, beacons) == 0;
+	beacons->reading =
+		db_submit(beacons->db, &beacons_read_query, NULL, beacons_on_rows, beacons) == 0;
 }
 
 int beacons_put(struct beacons *beacons, int64_t switch_id, const char *port, uint16_t seconds,
@@ -160,7 +162,7 @@ int beacons_new(struct loop *loop, struct db *db, struct switch_queue *queue, st
 	if (!beacons)
 		return -ENOMEM;
 	*beacons = (struct beacons){.db = db, .queue = queue};
-	rc = loop_timer_new(loop, on_timer, beacons, &beacons->timer);
+	rc = loop_timer_new(loop, beacons_on_timer, beacons, &beacons->timer);
 	if (rc)
 		free(beacons);
 	else

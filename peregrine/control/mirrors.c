@@ -14,12 +14,12 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT "mirrors"
+#define MIRRORS_SUBJECT "mirrors"
 
 enum {
 	LOOK_MS = 1000,
 	AGAIN_MS = 5000,
-	SWEEP_MS = 60000,
+	MIRRORS_SWEEP_MS = 60000,
 	ASK_MS = 20000,
 	/* After the database was away collectors are heard of before we look who is not. */
 	BACK_MS = 5000,
@@ -40,7 +40,7 @@ static const struct db_query unmirrored_query = {"capture_unmirrored", "select h
 
 /* When the sessions end that the rows told of last, also of those that are over and were taken back
  * since. */
-struct ends {
+struct mirrors_ends {
 	int64_t ids[SWITCH_MIRRORS_MAX];
 	int64_t until_ms[SWITCH_MIRRORS_MAX];
 	size_t count;
@@ -59,7 +59,7 @@ struct told {
 	int64_t next_ms;
 	int64_t since_ms;   /* it may have sessions of ours since then, 0 = it has none */
 	uint64_t uptime_ms; /* as it told last */
-	struct ends ends;
+	struct mirrors_ends ends;
 
 	/* being asked for */
 	char wanted[64];
@@ -89,19 +89,20 @@ void mirrors_wake(struct mirrors *mirrors)
 		loop_timer_arm(mirrors->timer, 0);
 }
 
-static void on_row(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void mirrors_on_row(void *context, int rc, const PGresult *result,
+			   const struct problem *problem)
 {
 	(void)context;
 	(void)result;
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, MIRRORS_SUBJECT, problem);
 }
 
-static void say(const struct mirrors *mirrors, const struct db_query *query,
-		const char *const params[])
+static void mirrors_say(const struct mirrors *mirrors, const struct db_query *query,
+			const char *const params[])
 {
-	if (mirrors->connected && db_submit(mirrors->db, query, params, on_row, NULL) != 0)
-		log_error(SUBJECT, "no memory to write down what a switch has");
+	if (mirrors->connected && db_submit(mirrors->db, query, params, mirrors_on_row, NULL) != 0)
+		log_error(MIRRORS_SUBJECT, "no memory to write down what a switch has");
 }
 
 /* '{1,2}': all, or those that were taken. */
@@ -133,7 +134,7 @@ static void say_one(const struct told *told, size_t i, bool taken, const struct 
 		json_end_object(&text);
 		params[2] = text_get(&text);
 	}
-	say(told->mirrors, &mirrored_query, params);
+	mirrors_say(told->mirrors, &mirrored_query, params);
 }
 
 static void say_all(const struct told *told, const struct switch_answer *heard)
@@ -179,7 +180,7 @@ static void say_ended(struct told *told)
 		options->ended(options->context, told->switch_id, since_ms);
 }
 
-static void on_answer(void *context, const struct switch_answer *heard)
+static void mirrors_on_answer(void *context, const struct switch_answer *heard)
 {
 	struct told *told = context;
 	CLEANUP(text_done) struct text ids = {0};
@@ -189,16 +190,16 @@ static void on_answer(void *context, const struct switch_answer *heard)
 	told->asking = false;
 	(void)text_format(id, sizeof(id), "%" PRId64, told->switch_id);
 	if (heard->rc && told->count > 0)
-		log_problem(LOG_LEVEL_WARN, SUBJECT, heard->problem);
+		log_problem(LOG_LEVEL_WARN, MIRRORS_SUBJECT, heard->problem);
 	if (!not_heard(heard->rc))
 		say_all(told, heard);
 	/* A switch that cannot have any has none. */
 	if (heard->rc == 0 || heard->rc == E_UNSUPPORTED) {
 		ids_text(told, heard->rc ? NULL : heard->results, &ids);
 		params[1] = heard->rc ? "{}" : text_get(&ids);
-		say(told->mirrors, &unmirrored_query, params);
+		mirrors_say(told->mirrors, &unmirrored_query, params);
 		(void)text_copy(told->known, sizeof(told->known), told->wanted);
-		told->next_ms = loop_now_ms(told->mirrors->loop) + SWEEP_MS;
+		told->next_ms = loop_now_ms(told->mirrors->loop) + MIRRORS_SWEEP_MS;
 	} else {
 		told->known[0] = '\0';
 		told->next_ms = loop_now_ms(told->mirrors->loop) + AGAIN_MS;
@@ -215,7 +216,7 @@ static void on_answer(void *context, const struct switch_answer *heard)
 
 /* --- telling it --- */
 
-static void ask(struct told *told)
+static void mirrors_ask(struct told *told)
 {
 	struct switch_request request = {
 		.op = SWITCH_MIRROR, .mirrors = told->rows, .mirror_count = told->count};
@@ -229,7 +230,7 @@ static void ask(struct told *told)
 	told->asking = true;
 	if (told->count > 0 && !told->since_ms)
 		told->since_ms = loop_now_ms(told->mirrors->loop);
-	if (switch_queue_submit(told->mirrors->queue, &one, on_answer, told, NULL) != 0)
+	if (switch_queue_submit(told->mirrors->queue, &one, mirrors_on_answer, told, NULL) != 0)
 		told->asking = false;
 }
 
@@ -241,21 +242,21 @@ static void on_may_have(void *context, int rc, const PGresult *result,
 
 	told->writing = false;
 	told->overtaken = false;
-	on_row(NULL, rc, result, problem);
+	mirrors_on_row(NULL, rc, result, problem);
 	if (rc || overtaken)
 		return;
 	for (size_t i = 0; i < told->count; i++)
 		told->written[i] = true;
-	ask(told);
+	mirrors_ask(told);
 }
 
-static void tell(struct told *told)
+static void mirrors_tell(struct told *told)
 {
 	CLEANUP(text_done) struct text ids = {0};
 	const char *params[1];
 
 	if (told->count == 0) {
-		ask(told);
+		mirrors_ask(told);
 		return;
 	}
 	ids_text(told, NULL, &ids);
@@ -266,7 +267,7 @@ static void tell(struct told *told)
 
 /* --- rows --- */
 
-static struct told *find(struct mirrors *mirrors, int64_t switch_id)
+static struct told *mirrors_find(struct mirrors *mirrors, int64_t switch_id)
 {
 	struct told *told = mirrors->told;
 
@@ -283,7 +284,7 @@ static struct told *find(struct mirrors *mirrors, int64_t switch_id)
 }
 
 /* Of the session, as it was known before; 0 = it was not. */
-static int64_t end_of(const struct ends *ends, int64_t id)
+static int64_t mirrors_end_of(const struct mirrors_ends *ends, int64_t id)
 {
 	for (size_t i = 0; i < ends->count; i++) {
 		if (ends->ids[i] == id)
@@ -292,14 +293,15 @@ static int64_t end_of(const struct ends *ends, int64_t id)
 	return 0;
 }
 
-static void add(struct told *told, const struct ends *known, const PGresult *result, int row)
+static void mirrors_add(struct told *told, const struct mirrors_ends *known, const PGresult *result,
+			int row)
 {
 	const struct mirrors *mirrors = told->mirrors;
 	struct switch_mirror *mirror = &told->rows[told->count];
 	int64_t id = db_int(result, row, 1, 0);
 	int64_t left_ms = db_int(result, row, 7, 0);
 	int64_t now_ms = loop_now_ms(mirrors->loop);
-	int64_t known_ms = end_of(known, id);
+	int64_t known_ms = mirrors_end_of(known, id);
 	int64_t until_ms = db_until_ms(mirrors->asked_ms, now_ms, left_ms, known_ms);
 
 	if (left_ms <= 0)
@@ -320,7 +322,7 @@ static void add(struct told *told, const struct ends *known, const PGresult *res
 }
 
 /* FNV-1a, of all that it shall have: two of them are told apart. */
-static void digest(const struct told *told, char *ret, size_t room)
+static void mirrors_digest(const struct told *told, char *ret, size_t room)
 {
 	const uint8_t *bytes = (const uint8_t *)told->rows;
 	uint64_t hash = 14695981039346656037ULL;
@@ -342,7 +344,7 @@ static void take_target(struct told *told, const PGresult *result, int row)
 }
 
 /* What differs is told at once, unless it failed just now. */
-static bool differs(const struct told *told)
+static bool mirrors_differs(const struct told *told)
 {
 	return told->known[0] && strcmp(told->wanted, told->known) != 0;
 }
@@ -351,9 +353,9 @@ static bool differs(const struct told *told)
 static int take_switch(struct mirrors *mirrors, const PGresult *result, int row)
 {
 	int64_t id = db_int(result, row, 0, 0);
-	struct told *told = find(mirrors, id);
+	struct told *told = mirrors_find(mirrors, id);
 	bool idle = told && !told->asking && !told->writing;
-	struct ends known = {0};
+	struct mirrors_ends known = {0};
 
 	if (idle) {
 		known = told->ends;
@@ -364,13 +366,13 @@ static int take_switch(struct mirrors *mirrors, const PGresult *result, int row)
 		take_target(told, result, row);
 	for (; row < PQntuples(result) && db_int(result, row, 0, 0) == id; row++) {
 		if (idle && !db_is_null(result, row, 1) && told->ends.count < SWITCH_MIRRORS_MAX)
-			add(told, &known, result, row);
+			mirrors_add(told, &known, result, row);
 	}
 	if (!idle)
 		return row;
-	digest(told, told->wanted, sizeof(told->wanted));
-	if (differs(told) || loop_now_ms(mirrors->loop) >= told->next_ms)
-		tell(told);
+	mirrors_digest(told, told->wanted, sizeof(told->wanted));
+	if (mirrors_differs(told) || loop_now_ms(mirrors->loop) >= told->next_ms)
+		mirrors_tell(told);
 	return row;
 }
 
@@ -380,7 +382,7 @@ static void on_sessions(void *context, int rc, const PGresult *result,
 	struct mirrors *mirrors = context;
 
 	mirrors->reading = false;
-	on_row(NULL, rc, result, problem);
+	mirrors_on_row(NULL, rc, result, problem);
 	for (int row = 0; rc == 0 && row < PQntuples(result);)
 		row = take_switch(mirrors, result, row);
 }
@@ -394,7 +396,7 @@ static void drop_late(struct told *told)
 {
 	int64_t now_ms = loop_now_ms(told->mirrors->loop);
 	/* Also what was to be told when the database fell silent, or could not be. */
-	bool again = differs(told) || (!told->known[0] && now_ms >= told->next_ms);
+	bool again = mirrors_differs(told) || (!told->known[0] && now_ms >= told->next_ms);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < told->count; i++) {
@@ -409,21 +411,21 @@ static void drop_late(struct told *told)
 		return;
 	told->count = kept;
 	told->overtaken = told->writing;
-	digest(told, told->wanted, sizeof(told->wanted));
-	ask(told);
+	mirrors_digest(told, told->wanted, sizeof(told->wanted));
+	mirrors_ask(told);
 }
 
 /* Away, or there and mute: a server that was stopped, a path that swallows what is sent. */
-static bool is_silent(const struct mirrors *mirrors)
+static bool mirrors_is_silent(const struct mirrors *mirrors)
 {
 	return !mirrors->connected ||
 	       (mirrors->reading && loop_now_ms(mirrors->loop) - mirrors->asked_ms >= DB_SILENT_MS);
 }
 
-static void on_timer(void *context)
+static void mirrors_on_timer(void *context)
 {
 	struct mirrors *mirrors = context;
-	bool silent = is_silent(mirrors);
+	bool silent = mirrors_is_silent(mirrors);
 
 	loop_timer_arm(mirrors->timer, LOOK_MS);
 	for (struct told *told = mirrors->told; told && silent; told = told->next) {
@@ -465,8 +467,8 @@ void mirrors_seen(struct mirrors *mirrors, int64_t switch_id, uint64_t uptime_ms
 	told->uptime_ms = uptime_ms;
 	if (uptime_ms >= before_ms)
 		return;
-	log_info(SUBJECT, "switch %" PRId64 " has started again: it is told what it mirrors",
-		 switch_id);
+	log_info(MIRRORS_SUBJECT,
+		 "switch %" PRId64 " has started again: it is told what it mirrors", switch_id);
 	told->known[0] = '\0';
 	told->next_ms = 0;
 	told->anew = told->asking;
@@ -482,7 +484,7 @@ int mirrors_new(struct loop *loop, const struct mirrors_options *options, struct
 		return -ENOMEM;
 	*mirrors = (struct mirrors){
 		.options = *options, .loop = loop, .db = options->db, .queue = options->queue};
-	rc = loop_timer_new(loop, on_timer, mirrors, &mirrors->timer);
+	rc = loop_timer_new(loop, mirrors_on_timer, mirrors, &mirrors->timer);
 	if (rc)
 		free(mirrors);
 	else

@@ -16,21 +16,23 @@
 #include "peregrine/control/peregrined_private.h"
 #include "peregrine/switch/snmp/snmp_client.h"
 
-#define SUBJECT          "peregrined"
-#define CALLS_QUEUED_MAX (1U << 14)
+#define PEREGRINED_SUBJECT "peregrined"
+#define CALLS_QUEUED_MAX   (1U << 14)
 
 /* `network`: what ports shall be. `fabric`: switches, their plan. `inventory`: nodes. `capture`:
  * mirror sessions. */
-static const char *const channels[] = {"network", "fabric", "inventory", "capture", NULL};
+static const char *const peregrined_channels[] = {"network", "fabric", "inventory", "capture",
+						  NULL};
 
-static void on_db_state(void *context, bool connected)
+static void peregrined_on_db_state(void *context, bool connected)
 {
 	struct peregrined *peregrined = context;
 
 	if (connected)
-		log_info(SUBJECT, "PostgreSQL is there");
+		log_info(PEREGRINED_SUBJECT, "PostgreSQL is there");
 	else
-		log_warn(SUBJECT, "PostgreSQL is away: switches are read, nothing is changed");
+		log_warn(PEREGRINED_SUBJECT,
+			 "PostgreSQL is away: switches are read, nothing is changed");
 	if (!peregrined->discovery)
 		return;
 	switches_db_state(peregrined->switches, connected);
@@ -47,7 +49,7 @@ static void on_db_state(void *context, bool connected)
 		health_db_state(peregrined->health, connected);
 }
 
-static void on_notify(void *context, const char *channel)
+static void peregrined_on_notify(void *context, const char *channel)
 {
 	struct peregrined *peregrined = context;
 
@@ -110,12 +112,12 @@ static void on_switch(void *context, int64_t switch_id, const struct switch_row 
 	if (discovery_put(peregrined->discovery, &known) != 0 ||
 	    (peregrined->health &&
 	     health_put(peregrined->health, switch_id, row->fabric_id, row->name) != 0))
-		log_error(SUBJECT, "no memory to look at switch %s", row->name);
+		log_error(PEREGRINED_SUBJECT, "no memory to look at switch %s", row->name);
 }
 
 /* --- start --- */
 
-static void name_of(const struct peregrined_conf *conf, char *ret, size_t room)
+static void peregrined_name_of(const struct peregrined_conf *conf, char *ret, size_t room)
 {
 	char host[64] = "";
 
@@ -127,7 +129,7 @@ static void name_of(const struct peregrined_conf *conf, char *ret, size_t room)
 }
 
 /* Without the process: after kill -9 the same owner goes on at once. */
-static void owner_of(const struct peregrined_conf *conf, char *ret, size_t room)
+static void peregrined_owner_of(const struct peregrined_conf *conf, char *ret, size_t room)
 {
 	char host[64] = "";
 
@@ -150,7 +152,7 @@ static bool find_ovsdb_files(struct peregrined *peregrined)
 	       text_format(peregrined->ovsdb_paths[2], room, "%s/ovsdb-ca.crt", folder);
 }
 
-static int start_queue(struct peregrined *peregrined)
+static int peregrined_start_queue(struct peregrined *peregrined)
 {
 	struct switch_queue_options options = {
 		.catalog = {switch_driver_find, switch_family_find, switch_family_detect},
@@ -215,7 +217,7 @@ static int start_reconcile(struct peregrined *peregrined)
 	return rc;
 }
 
-static int64_t claim_of(void *context, int64_t fabric_id)
+static int64_t peregrined_claim_of(void *context, int64_t fabric_id)
 {
 	const struct peregrined *peregrined = context;
 
@@ -232,31 +234,31 @@ static int start_mirrors(struct peregrined *peregrined)
 	return mirrors_new(peregrined->loop, &options, &peregrined->mirrors);
 }
 
-static int start_health(struct peregrined *peregrined)
+static int peregrined_start_health(struct peregrined *peregrined)
 {
 	const struct health_options options = {.db = peregrined->db,
 					       .queue = peregrined->queue,
 					       .worker = peregrined->worker,
 					       .conninfo = peregrined->conf->database,
 					       .period_ms = peregrined->conf->health_s * 1000,
-					       .claim = claim_of,
+					       .claim = peregrined_claim_of,
 					       .context = peregrined};
 
 	return health_new(peregrined->loop, &options, &peregrined->health);
 }
 
-static int start_parts(struct peregrined *peregrined, struct problem *problem)
+static int peregrined_start_parts(struct peregrined *peregrined, struct problem *problem)
 {
 	const struct db_options db = {
 		.conninfo = peregrined->conf->database,
 		.application = "peregrined",
 		.setup = db_plan_anew,
-		.on_state = on_db_state,
-		.on_notify = on_notify,
-		.channels = channels,
+		.on_state = peregrined_on_db_state,
+		.on_notify = peregrined_on_notify,
+		.channels = peregrined_channels,
 		.context = peregrined,
 	};
-	int rc = start_queue(peregrined);
+	int rc = peregrined_start_queue(peregrined);
 
 	if (rc == 0)
 		rc = db_new(peregrined->loop, &db, &peregrined->db);
@@ -275,7 +277,7 @@ static int start_parts(struct peregrined *peregrined, struct problem *problem)
 	if (rc == 0)
 		rc = start_mirrors(peregrined);
 	if (rc == 0)
-		rc = start_health(peregrined);
+		rc = peregrined_start_health(peregrined);
 	if (rc && !problem_is_set(problem))
 		(void)problem_set(problem, rc, "peregrined cannot start: %s", error_text(rc));
 	return rc;
@@ -296,20 +298,20 @@ int peregrined_start(struct loop *loop, const void *values, void **ret_state,
 		return problem_set(problem, -ENOMEM, "no memory");
 	peregrined->loop = loop;
 	peregrined->conf = conf;
-	name_of(conf, peregrined->name, sizeof(peregrined->name));
-	owner_of(conf, peregrined->owner, sizeof(peregrined->owner));
+	peregrined_name_of(conf, peregrined->name, sizeof(peregrined->name));
+	peregrined_owner_of(conf, peregrined->owner, sizeof(peregrined->owner));
 	/* The socket may stand where only root may make one; everything else is ours as the user we
 	 * become. */
 	rc = peregrined_serve(peregrined, problem);
 	if (rc == 0)
 		rc = process_drop_privileges(conf->user, problem);
 	if (rc == 0)
-		rc = start_parts(peregrined, problem);
+		rc = peregrined_start_parts(peregrined, problem);
 	if (rc) {
 		peregrined_stop(peregrined);
 		return rc;
 	}
-	log_info(SUBJECT, "working as %s", peregrined->name);
+	log_info(PEREGRINED_SUBJECT, "working as %s", peregrined->name);
 	process_notify("READY=1");
 	*ret_state = peregrined;
 	return 0;

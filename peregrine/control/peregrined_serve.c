@@ -42,46 +42,46 @@ struct numbers {
 	uint64_t database_up;
 };
 
-#define AT(member) offsetof(struct numbers, member)
+#define PEREGRINED_SERVE_AT(member) offsetof(struct numbers, member)
 
 /* clang-format off */
 static const struct metric_row metric_rows[] = {
-	{"haas_switches",                       METRIC_GAUGE,   NULL, AT(discovery.switches),      "switches managed"},
-	{"haas_switches_reachable",             METRIC_GAUGE,   NULL, AT(discovery.reachable),     "of them those that answered last"},
-	{"haas_switch_calls_total",             METRIC_COUNTER, NULL, AT(queue.calls),             "calls made"},
-	{"haas_switch_failed_calls_total",      METRIC_COUNTER, NULL, AT(queue.failed_calls),      "calls that failed"},
-	{"haas_switch_preempted_calls_total",   METRIC_COUNTER, NULL, AT(queue.preempted),         "regular looks broken off for something urgent"},
-	{"haas_switch_refused_calls_total",     METRIC_COUNTER, NULL, AT(queue.refused_open),      "calls not made because the switch is left alone"},
-	{"haas_switch_expired_calls_total",     METRIC_COUNTER, NULL, AT(queue.expired),           "calls whose deadline passed"},
-	{"haas_switch_calls_waiting",           METRIC_GAUGE,   NULL, AT(queue.waiting),           "calls in line"},
-	{"haas_switch_calls_in_flight",         METRIC_GAUGE,   NULL, AT(queue.in_flight),         "calls under way"},
-	{"haas_switch_breakers_open",           METRIC_GAUGE,   NULL, AT(queue.breakers_open),     "ways into switches that are left alone for a while"},
-	{"haas_fabric_looks_total",             METRIC_COUNTER, NULL, AT(discovery.looks),         "regular looks at switches"},
-	{"haas_fabric_full_readings_total",     METRIC_COUNTER, NULL, AT(discovery.full_readings), "readings of all that a switch has"},
-	{"haas_fabric_neighbor_readings_total", METRIC_COUNTER, NULL, AT(discovery.neighbor_readings), "readings of LLDP alone, because it had heard something"},
-	{"haas_fabric_failed_looks_total",      METRIC_COUNTER, NULL, AT(discovery.failed),        "looks that failed"},
-	{"haas_fabric_conclusions_total",       METRIC_COUNTER, NULL, AT(discovery.conclusions),   "times that cables and places were concluded"},
-	{"haas_fabric_writes_total",            METRIC_COUNTER, NULL, AT(discovery.writes),        "statements that wrote what was concluded"},
-	{"haas_fabric_failed_writes_total",     METRIC_COUNTER, NULL, AT(discovery.failed_writes), "of them those that PostgreSQL refused"},
-	{"haas_fabric_links",                   METRIC_GAUGE,   NULL, AT(discovery.links),         "cables between switches"},
-	{"haas_fabric_places",                  METRIC_GAUGE,   NULL, AT(discovery.places),        "MACs whose port is known"},
-	{"haas_fabric_problems",                METRIC_GAUGE,   NULL, AT(discovery.problems),      "conflicts and differences from the plan"},
-	{"haas_reconcile_cycles_total",         METRIC_COUNTER, NULL, AT(reconcile.cycles),        "times that wanted and observed were compared"},
-	{"haas_reconcile_batches_total",        METRIC_COUNTER, NULL, AT(reconcile.batches),       "batches of changes begun"},
-	{"haas_reconcile_applied_total",        METRIC_COUNTER, NULL, AT(reconcile.applied),       "of them those that were read back as wanted"},
-	{"haas_reconcile_undone_total",         METRIC_COUNTER, NULL, AT(reconcile.undone),        "of them those that were taken back"},
-	{"haas_reconcile_failed_total",         METRIC_COUNTER, NULL, AT(reconcile.failed),        "of them those that could not be taken back"},
-	{"haas_reconcile_edits_total",          METRIC_COUNTER, NULL, AT(reconcile.edits_sent),    "edits sent to switches"},
-	{"haas_reconcile_proofs_total",         METRIC_COUNTER, NULL, AT(reconcile.proofs),        "states of a fabric that were to be proven isolated"},
-	{"haas_reconcile_failed_proofs_total",  METRIC_COUNTER, NULL, AT(reconcile.proofs_failed), "of them those that were not, so nothing was sent"},
-	{"haas_reconcile_drifts_total",         METRIC_COUNTER, NULL, AT(reconcile.drifts),        "switches that somebody else changed"},
-	{"haas_reconcile_repaired_total",       METRIC_COUNTER, NULL, AT(reconcile.repaired),      "of them those that are as applied again"},
-	{"haas_reconcile_lost_claims_total",    METRIC_COUNTER, NULL, AT(reconcile.lost_claims),   "times that a fabric went to another, or PostgreSQL away"},
-	{"haas_database_up",                    METRIC_GAUGE,   NULL, AT(database_up),             "1 = PostgreSQL is there"},
+	{"haas_switches",                       METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(discovery.switches),      "switches managed"},
+	{"haas_switches_reachable",             METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(discovery.reachable),     "of them those that answered last"},
+	{"haas_switch_calls_total",             METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(queue.calls),             "calls made"},
+	{"haas_switch_failed_calls_total",      METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(queue.failed_calls),      "calls that failed"},
+	{"haas_switch_preempted_calls_total",   METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(queue.preempted),         "regular looks broken off for something urgent"},
+	{"haas_switch_refused_calls_total",     METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(queue.refused_open),      "calls not made because the switch is left alone"},
+	{"haas_switch_expired_calls_total",     METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(queue.expired),           "calls whose deadline passed"},
+	{"haas_switch_calls_waiting",           METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(queue.waiting),           "calls in line"},
+	{"haas_switch_calls_in_flight",         METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(queue.in_flight),         "calls under way"},
+	{"haas_switch_breakers_open",           METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(queue.breakers_open),     "ways into switches that are left alone for a while"},
+	{"haas_fabric_looks_total",             METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.looks),         "regular looks at switches"},
+	{"haas_fabric_full_readings_total",     METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.full_readings), "readings of all that a switch has"},
+	{"haas_fabric_neighbor_readings_total", METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.neighbor_readings), "readings of LLDP alone, because it had heard something"},
+	{"haas_fabric_failed_looks_total",      METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.failed),        "looks that failed"},
+	{"haas_fabric_conclusions_total",       METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.conclusions),   "times that cables and places were concluded"},
+	{"haas_fabric_writes_total",            METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.writes),        "statements that wrote what was concluded"},
+	{"haas_fabric_failed_writes_total",     METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.failed_writes), "of them those that PostgreSQL refused"},
+	{"haas_fabric_links",                   METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(discovery.links),         "cables between switches"},
+	{"haas_fabric_places",                  METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(discovery.places),        "MACs whose port is known"},
+	{"haas_fabric_problems",                METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(discovery.problems),      "conflicts and differences from the plan"},
+	{"haas_reconcile_cycles_total",         METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.cycles),        "times that wanted and observed were compared"},
+	{"haas_reconcile_batches_total",        METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.batches),       "batches of changes begun"},
+	{"haas_reconcile_applied_total",        METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.applied),       "of them those that were read back as wanted"},
+	{"haas_reconcile_undone_total",         METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.undone),        "of them those that were taken back"},
+	{"haas_reconcile_failed_total",         METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.failed),        "of them those that could not be taken back"},
+	{"haas_reconcile_edits_total",          METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.edits_sent),    "edits sent to switches"},
+	{"haas_reconcile_proofs_total",         METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.proofs),        "states of a fabric that were to be proven isolated"},
+	{"haas_reconcile_failed_proofs_total",  METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.proofs_failed), "of them those that were not, so nothing was sent"},
+	{"haas_reconcile_drifts_total",         METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.drifts),        "switches that somebody else changed"},
+	{"haas_reconcile_repaired_total",       METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.repaired),      "of them those that are as applied again"},
+	{"haas_reconcile_lost_claims_total",    METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.lost_claims),   "times that a fabric went to another, or PostgreSQL away"},
+	{"haas_database_up",                    METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(database_up),             "1 = PostgreSQL is there"},
 };
 /* clang-format on */
 
-static void get_metrics(void *context, struct http_request *request)
+static void peregrined_serve_get_metrics(void *context, struct http_request *request)
 {
 	struct peregrined *peregrined = context;
 	CLEANUP(text_done) struct text body = {0};
@@ -94,7 +94,7 @@ static void get_metrics(void *context, struct http_request *request)
 	http_answer(request, 200, METRICS_CONTENT_TYPE, text_get(&body), body.size);
 }
 
-static void get_health(void *context, struct http_request *request)
+static void peregrined_serve_get_health(void *context, struct http_request *request)
 {
 	const struct peregrined *peregrined = context;
 	struct problem problem = {0};
@@ -140,13 +140,13 @@ static void waiting_drop(struct waiting *waiting)
 	waiting_free(waiting);
 }
 
-static void on_client_gone(void *context)
+static void peregrined_serve_on_client_gone(void *context)
 {
 	waiting_drop(context);
 }
 
-static void answer(struct waiting *waiting, int rc, const struct text *json,
-		   const struct problem *problem)
+static void peregrined_serve_answer(struct waiting *waiting, int rc, const struct text *json,
+				    const struct problem *problem)
 {
 	struct http_request *request = waiting->request;
 
@@ -185,12 +185,12 @@ static struct waiting *waiting_new(struct peregrined *peregrined, struct http_re
 	(void)text_copy(waiting->name, sizeof(waiting->name), row->name);
 	waiting->next = peregrined->waiting;
 	peregrined->waiting = waiting;
-	http_request_on_close(request, on_client_gone, waiting);
+	http_request_on_close(request, peregrined_serve_on_client_gone, waiting);
 	return waiting;
 }
 
-static const struct switch_row *find_switch(const struct peregrined *peregrined,
-					    struct http_request *request)
+static const struct switch_row *peregrined_serve_find_switch(const struct peregrined *peregrined,
+							     struct http_request *request)
 {
 	const char *name = http_request_param(request, "switch");
 	const struct switch_row *row = switches_find(peregrined->switches, name);
@@ -206,18 +206,18 @@ static const struct switch_row *find_switch(const struct peregrined *peregrined,
 	return NULL;
 }
 
-static void refuse(struct waiting *waiting, int rc, const char *what)
+static void peregrined_serve_refuse(struct waiting *waiting, int rc, const char *what)
 {
 	struct problem problem = {0};
 
 	(void)problem_set(&problem, rc, "switch %s: %s: %s", waiting->name, what, error_text(rc));
-	answer(waiting, rc, NULL, &problem);
+	peregrined_serve_answer(waiting, rc, NULL, &problem);
 }
 
 /* --- POST /switches/{switch}/read --- */
 
-static void on_read(void *context, int rc, const struct switch_reading *reading,
-		    const struct problem *problem)
+static void peregrined_serve_on_read(void *context, int rc, const struct switch_reading *reading,
+				     const struct problem *problem)
 {
 	struct waiting *waiting = context;
 	CLEANUP(text_done) struct text json = {0};
@@ -237,21 +237,21 @@ static void on_read(void *context, int rc, const struct switch_reading *reading,
 		json_put_string(&json, "odd_text", reading->odd_text);
 		json_end_object(&json);
 	}
-	answer(waiting, rc, &json, problem);
+	peregrined_serve_answer(waiting, rc, &json, problem);
 }
 
 static void post_read(void *context, struct http_request *request)
 {
 	struct peregrined *peregrined = context;
-	const struct switch_row *row = find_switch(peregrined, request);
+	const struct switch_row *row = peregrined_serve_find_switch(peregrined, request);
 	struct waiting *waiting = row ? waiting_new(peregrined, request, row) : NULL;
 	int rc;
 
 	if (!waiting)
 		return;
-	rc = discovery_read(peregrined->discovery, row->id, on_read, waiting);
+	rc = discovery_read(peregrined->discovery, row->id, peregrined_serve_on_read, waiting);
 	if (rc)
-		refuse(waiting, rc, "it cannot be read");
+		peregrined_serve_refuse(waiting, rc, "it cannot be read");
 }
 
 /* --- POST /switches/{switch}/locate {"port","seconds"} --- */
@@ -298,7 +298,7 @@ static void on_located(void *context, const struct switch_answer *heard)
 			late_row(waiting);
 	}
 	json_end_object(&json);
-	answer(waiting, heard->rc, &json, heard->problem);
+	peregrined_serve_answer(waiting, heard->rc, &json, heard->problem);
 }
 
 static void tell_led(struct waiting *waiting)
@@ -312,7 +312,7 @@ static void tell_led(struct waiting *waiting)
 				     &waiting->ticket);
 
 	if (rc)
-		refuse(waiting, rc, "it cannot be asked");
+		peregrined_serve_refuse(waiting, rc, "it cannot be asked");
 }
 
 static void on_beacon(void *context, int rc, const PGresult *result, const struct problem *problem)
@@ -325,7 +325,7 @@ static void on_beacon(void *context, int rc, const PGresult *result, const struc
 	if (!waiting->request) {
 		waiting_free(waiting);
 	} else if (rc) {
-		answer(waiting, rc, NULL, problem);
+		peregrined_serve_answer(waiting, rc, NULL, problem);
 	} else {
 		beacons_wake(waiting->peregrined->beacons);
 		tell_led(waiting);
@@ -357,7 +357,7 @@ static int read_locate(struct http_request *request, struct switch_request *ret,
 static void post_locate(void *context, struct http_request *request)
 {
 	struct peregrined *peregrined = context;
-	const struct switch_row *row = find_switch(peregrined, request);
+	const struct switch_row *row = peregrined_serve_find_switch(peregrined, request);
 	struct switch_request wanted = {0};
 	struct switch_located located;
 	struct problem problem = {0};
@@ -386,7 +386,7 @@ static void post_locate(void *context, struct http_request *request)
 			 waiting);
 	waiting->is_writing = rc == 0;
 	if (rc)
-		refuse(waiting, rc, "nobody would remember to end it");
+		peregrined_serve_refuse(waiting, rc, "nobody would remember to end it");
 }
 
 /* --- GET /switches/{switch} --- */
@@ -394,7 +394,7 @@ static void post_locate(void *context, struct http_request *request)
 static void get_switch(void *context, struct http_request *request)
 {
 	struct peregrined *peregrined = context;
-	const struct switch_row *row = find_switch(peregrined, request);
+	const struct switch_row *row = peregrined_serve_find_switch(peregrined, request);
 	CLEANUP(text_done) struct text json = {0};
 	struct switch_state state;
 	int64_t now_ms = loop_now_ms(peregrined->loop);
@@ -452,9 +452,9 @@ static void post_reconcile(void *context, struct http_request *request)
 
 /* --- life --- */
 
-static const struct http_route routes[] = {
-	{HTTP_GET, "/healthz", get_health},
-	{HTTP_GET, "/metrics", get_metrics},
+static const struct http_route peregrined_serve_routes[] = {
+	{HTTP_GET, "/healthz", peregrined_serve_get_health},
+	{HTTP_GET, "/metrics", peregrined_serve_get_metrics},
 	{HTTP_GET, "/switches/{switch}", get_switch},
 	{HTTP_POST, "/switches/{switch}/read", post_read},
 	{HTTP_POST, "/switches/{switch}/locate", post_locate},
@@ -465,8 +465,8 @@ static const struct http_route routes[] = {
 int peregrined_serve(struct peregrined *peregrined, struct problem *problem)
 {
 	const struct http_server_options options = {
-		.routes = routes,
-		.route_count = COUNT_OF(routes),
+		.routes = peregrined_serve_routes,
+		.route_count = COUNT_OF(peregrined_serve_routes),
 		.context = peregrined,
 		.body_limit = BODY_LIMIT,
 		.connection_limit = 512,

@@ -12,10 +12,10 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT   "sampling"
-#define SOON_MS   200
-#define PERIOD_MS 60000
-#define CALL_MS   45000
+#define SAMPLING_SUBJECT   "sampling"
+#define SAMPLING_SOON_MS   200
+#define SAMPLING_PERIOD_MS 60000
+#define CALL_MS            45000
 
 /* clang-format off */
 /* Those with a setting, and those that we once set up and that have none any more. */
@@ -48,31 +48,32 @@ void sampling_wake(struct sampling *sampling)
 	if (sampling->reading || sampling->asking)
 		sampling->again = true;
 	else if (sampling->connected)
-		loop_timer_arm(sampling->timer, SOON_MS);
+		loop_timer_arm(sampling->timer, SAMPLING_SOON_MS);
 }
 
 /* The round is over. */
-static void rest(struct sampling *sampling)
+static void sampling_rest(struct sampling *sampling)
 {
 	if (sampling->reading || sampling->asking || !sampling->connected)
 		return;
-	loop_timer_arm(sampling->timer, sampling->again ? SOON_MS : PERIOD_MS);
+	loop_timer_arm(sampling->timer, sampling->again ? SAMPLING_SOON_MS : SAMPLING_PERIOD_MS);
 	sampling->again = false;
 }
 
-static void on_written(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void sampling_on_written(void *context, int rc, const PGresult *result,
+				const struct problem *problem)
 {
 	struct sampling *sampling = context;
 
 	(void)result;
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, SAMPLING_SUBJECT, problem);
 	sampling->asking--;
-	rest(sampling);
+	sampling_rest(sampling);
 }
 
-static void problem_text(const struct problem *problem, const struct sampling_found *found,
-			 struct text *ret)
+static void sampling_problem_text(const struct problem *problem, const struct sampling_found *found,
+				  struct text *ret)
 {
 	json_begin_object(ret, NULL);
 	if (problem) {
@@ -88,7 +89,7 @@ static void problem_text(const struct problem *problem, const struct sampling_fo
 	json_end_object(ret);
 }
 
-static void on_looked(void *context, const struct switch_answer *answer)
+static void sampling_on_looked(void *context, const struct switch_answer *answer)
 {
 	struct asking *asking = context;
 	struct sampling *sampling = asking->sampling;
@@ -105,9 +106,10 @@ static void on_looked(void *context, const struct switch_answer *answer)
 				NULL};
 
 	if (!good) {
-		problem_text(answer->rc ? answer->problem : NULL, found, &problem);
+		sampling_problem_text(answer->rc ? answer->problem : NULL, found, &problem);
 		params[6] = text_get(&problem);
-		log_info(SUBJECT, "switch %s: %s (%s)", asking->name, sampling_state_words[state],
+		log_info(SAMPLING_SUBJECT, "switch %s: %s (%s)", asking->name,
+			 sampling_state_words[state],
 			 answer->rc ? answer->problem->message : found->text);
 	}
 	(void)text_format(numbers[0], sizeof(numbers[0]), "%" PRId64, asking->switch_id);
@@ -117,9 +119,9 @@ static void on_looked(void *context, const struct switch_answer *answer)
 	(void)text_format(numbers[4], sizeof(numbers[4]), "%u", found->rate_high);
 	free(asking);
 	if (!sampling->connected ||
-	    db_submit(sampling->db, &found_query, params, on_written, sampling) != 0) {
+	    db_submit(sampling->db, &found_query, params, sampling_on_written, sampling) != 0) {
 		sampling->asking--;
-		rest(sampling);
+		sampling_rest(sampling);
 	}
 }
 
@@ -149,33 +151,35 @@ static void ask_one(struct sampling *sampling, const PGresult *rows, int row)
 	(void)text_copy(asking->wanted.collector, sizeof(asking->wanted.collector),
 			db_text(rows, row, 3, ""));
 	request.sampling = asking->wanted;
-	if (switch_queue_submit(sampling->queue, &ask, on_looked, asking, NULL) != 0)
+	if (switch_queue_submit(sampling->queue, &ask, sampling_on_looked, asking, NULL) != 0)
 		free(asking);
 	else
 		sampling->asking++;
 }
 
-static void on_wanted(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void sampling_on_wanted(void *context, int rc, const PGresult *result,
+			       const struct problem *problem)
 {
 	struct sampling *sampling = context;
 	int rows = rc ? 0 : PQntuples(result);
 
 	sampling->reading = false;
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, SAMPLING_SUBJECT, problem);
 	for (int i = 0; i < rows; i++)
 		ask_one(sampling, result, i);
-	rest(sampling);
+	sampling_rest(sampling);
 }
 
-static void on_timer(void *context)
+static void sampling_on_timer(void *context)
 {
 	struct sampling *sampling = context;
 
 	if (sampling->reading || sampling->asking || !sampling->connected)
 		return;
-	sampling->reading = db_submit(sampling->db, &wanted_query, NULL, on_wanted, sampling) == 0;
-	rest(sampling);
+	sampling->reading =
+		db_submit(sampling->db, &wanted_query, NULL, sampling_on_wanted, sampling) == 0;
+	sampling_rest(sampling);
 }
 
 void sampling_db_state(struct sampling *sampling, bool connected)
@@ -194,7 +198,7 @@ int sampling_new(struct loop *loop, struct db *db, struct switch_queue *queue,
 	if (!sampling)
 		return -ENOMEM;
 	*sampling = (struct sampling){.loop = loop, .db = db, .queue = queue};
-	rc = loop_timer_new(loop, on_timer, sampling, &sampling->timer);
+	rc = loop_timer_new(loop, sampling_on_timer, sampling, &sampling->timer);
 	if (rc)
 		free(sampling);
 	else

@@ -17,7 +17,7 @@ struct line_call {
 	enum edit_result *results;
 };
 
-static void on_answer(void *context, const struct switch_answer *answer)
+static void switch_line_on_answer(void *context, const struct switch_answer *answer)
 {
 	struct line_call *call = context;
 
@@ -52,7 +52,7 @@ static int line_call(void *context, int64_t switch_id, const struct switch_reque
 				   .fn = fn,
 				   .context = fn_context,
 				   .results = request->results};
-	rc = switch_queue_submit(peregrined->queue, &ask, on_answer, call, NULL);
+	rc = switch_queue_submit(peregrined->queue, &ask, switch_line_on_answer, call, NULL);
 	if (rc)
 		free(call);
 	return rc;

@@ -9,7 +9,7 @@
 #include "common/http/json_reader.h"
 
 /* clang-format off */
-static const struct db_query read_query = {"switch_read",
+static const struct db_query switch_store_read_query = {"switch_read",
 	"select e.switch_id, s.name, e.fabric_id, e.family, host(e.address), e.ports::text, e.credentials::text, encode(e.secrets_sealed, 'hex'),"
 	" e.managed, e.poll_s, floor(extract(epoch from e.created_at) * 1000000)::bigint from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id", 0};
 
@@ -20,7 +20,7 @@ static const struct db_query publish_query = {"switch_publish",
 
 int switch_store_read(struct db *db, db_result_fn fn, void *context)
 {
-	return db_submit(db, &read_query, NULL, fn, context);
+	return db_submit(db, &switch_store_read_query, NULL, fn, context);
 }
 
 int switch_store_publish(struct db *db, const struct seal_key *key, db_result_fn fn, void *context)
@@ -34,7 +34,7 @@ int switch_store_publish(struct db *db, const struct seal_key *key, db_result_fn
 
 /* --- one row --- */
 
-static void take_text(const json_t *object, const char *key, char *ret, size_t room)
+static void switch_store_take_text(const json_t *object, const char *key, char *ret, size_t room)
 {
 	const char *value = json_string_value(json_object_get(object, key));
 
@@ -42,31 +42,31 @@ static void take_text(const json_t *object, const char *key, char *ret, size_t r
 		(void)text_copy(ret, room, value);
 }
 
-static uint16_t port_of(const json_t *ports, const char *key)
+static uint16_t switch_store_port_of(const json_t *ports, const char *key)
 {
 	json_int_t value = json_integer_value(json_object_get(ports, key));
 
 	return value > 0 && value <= UINT16_MAX ? (uint16_t)value : 0;
 }
 
-static int read_object(const char *text, json_t **ret)
+static int switch_store_read_object(const char *text, json_t **ret)
 {
 	struct problem problem = {0};
 
 	return json_read(text, strlen(text), SEAL_SIZE_MAX, ret, &problem);
 }
 
-static int take_ports(const char *text, struct switch_endpoint *ret)
+static int switch_store_take_ports(const char *text, struct switch_endpoint *ret)
 {
 	CLEANUP(json_decrefp) json_t *ports = NULL;
-	int rc = read_object(text, &ports);
+	int rc = switch_store_read_object(text, &ports);
 
 	if (rc)
 		return rc;
-	ret->snmp_port = port_of(ports, "snmp");
-	ret->cli_port = port_of(ports, "cli");
-	ret->netconf_port = port_of(ports, "netconf");
-	ret->ovsdb_port = port_of(ports, "ovsdb");
+	ret->snmp_port = switch_store_port_of(ports, "snmp");
+	ret->cli_port = switch_store_port_of(ports, "cli");
+	ret->netconf_port = switch_store_port_of(ports, "netconf");
+	ret->ovsdb_port = switch_store_port_of(ports, "ovsdb");
 	return 0;
 }
 
@@ -75,17 +75,17 @@ static int take_credentials(const char *text, struct switch_endpoint *ret)
 	CLEANUP(json_decrefp) json_t *members = NULL;
 	char auth[16] = "";
 	char priv[16] = "";
-	int rc = read_object(text, &members);
+	int rc = switch_store_read_object(text, &members);
 
 	if (rc)
 		return rc;
-	take_text(members, "snmp_user", ret->snmp_user, sizeof(ret->snmp_user));
-	take_text(members, "ssh_user", ret->ssh_user, sizeof(ret->ssh_user));
-	take_text(members, "host_key", ret->host_key, sizeof(ret->host_key));
+	switch_store_take_text(members, "snmp_user", ret->snmp_user, sizeof(ret->snmp_user));
+	switch_store_take_text(members, "ssh_user", ret->ssh_user, sizeof(ret->ssh_user));
+	switch_store_take_text(members, "host_key", ret->host_key, sizeof(ret->host_key));
 	ret->host_key_any = json_is_true(json_object_get(members, "host_key_any"));
-	take_text(members, "ovsdb_peer", ret->ovsdb_peer, sizeof(ret->ovsdb_peer));
-	take_text(members, "snmp_auth", auth, sizeof(auth));
-	take_text(members, "snmp_priv", priv, sizeof(priv));
+	switch_store_take_text(members, "ovsdb_peer", ret->ovsdb_peer, sizeof(ret->ovsdb_peer));
+	switch_store_take_text(members, "snmp_auth", auth, sizeof(auth));
+	switch_store_take_text(members, "snmp_priv", priv, sizeof(priv));
 	ret->snmp_auth = strcmp(auth, "sha256") == 0 ? SNMP_AUTH_SHA256
 			 : strcmp(auth, "sha") == 0  ? SNMP_AUTH_SHA
 						     : SNMP_AUTH_NONE;
@@ -108,19 +108,21 @@ static int take_secrets(const char *sealed_hex, const struct seal_key *key,
 		return E_MALFORMED;
 	rc = seal_key_open(key, sealed, size, opened, sizeof(opened));
 	if (rc == 0)
-		rc = read_object(opened, &members);
+		rc = switch_store_read_object(opened, &members);
 	sodium_memzero(opened, sizeof(opened));
 	if (rc)
 		return rc;
-	take_text(members, "snmp_community", ret->snmp_community, sizeof(ret->snmp_community));
-	take_text(members, "snmp_write_community", ret->snmp_write_community,
-		  sizeof(ret->snmp_write_community));
-	take_text(members, "snmp_auth_secret", ret->snmp_auth_secret,
-		  sizeof(ret->snmp_auth_secret));
-	take_text(members, "snmp_priv_secret", ret->snmp_priv_secret,
-		  sizeof(ret->snmp_priv_secret));
-	take_text(members, "ssh_password", ret->ssh_password, sizeof(ret->ssh_password));
-	take_text(members, "ssh_enable", ret->ssh_enable, sizeof(ret->ssh_enable));
+	switch_store_take_text(members, "snmp_community", ret->snmp_community,
+			       sizeof(ret->snmp_community));
+	switch_store_take_text(members, "snmp_write_community", ret->snmp_write_community,
+			       sizeof(ret->snmp_write_community));
+	switch_store_take_text(members, "snmp_auth_secret", ret->snmp_auth_secret,
+			       sizeof(ret->snmp_auth_secret));
+	switch_store_take_text(members, "snmp_priv_secret", ret->snmp_priv_secret,
+			       sizeof(ret->snmp_priv_secret));
+	switch_store_take_text(members, "ssh_password", ret->ssh_password,
+			       sizeof(ret->ssh_password));
+	switch_store_take_text(members, "ssh_enable", ret->ssh_enable, sizeof(ret->ssh_enable));
 	json_decref(members); /* it is wiped: wipe_json_memory() */
 	return 0;
 }
@@ -142,7 +144,7 @@ int switch_row_read(const PGresult *result, int row, const struct seal_key *key,
 	(void)text_copy(endpoint.name, sizeof(endpoint.name), ret_row->name);
 	(void)text_copy(endpoint.family, sizeof(endpoint.family), db_text(result, row, 3, ""));
 	(void)text_copy(endpoint.address, sizeof(endpoint.address), db_text(result, row, 4, ""));
-	rc = take_ports(db_text(result, row, 5, "{}"), &endpoint);
+	rc = switch_store_take_ports(db_text(result, row, 5, "{}"), &endpoint);
 	if (rc == 0)
 		rc = take_credentials(db_text(result, row, 6, "{}"), &endpoint);
 	if (rc == 0)

@@ -1,5 +1,5 @@
 /* The default hash falls through its cases, which clang objects to. */
-#define HASH_FUNCTION HASH_FNV
+#define SWITCHES_HASH_FUNCTION HASH_FNV
 
 #include "peregrine/control/switches.h"
 
@@ -16,9 +16,9 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT   "switches"
-#define GAP_MS    100
-#define PERIOD_MS 60000
+#define SWITCHES_SUBJECT   "switches"
+#define GAP_MS             100
+#define SWITCHES_PERIOD_MS 60000
 
 struct known {
 	struct switch_row row;
@@ -37,8 +37,8 @@ struct switches {
 };
 
 /* Answers with the row's problem when it cannot be spoken to. */
-static int put(struct switches *switches, struct switch_row *row,
-	       const struct switch_endpoint *endpoint)
+static int switches_put(struct switches *switches, struct switch_row *row,
+			const struct switch_endpoint *endpoint)
 {
 	struct known *known = NULL;
 	bool told;
@@ -49,7 +49,7 @@ static int put(struct switches *switches, struct switch_row *row,
 	    switch_queue_put(switches->options.queue, endpoint, &row->problem) != 0) {
 		switch_queue_remove(switches->options.queue, row->id);
 		if (!told)
-			log_problem(LOG_LEVEL_WARN, SUBJECT, &row->problem);
+			log_problem(LOG_LEVEL_WARN, SWITCHES_SUBJECT, &row->problem);
 	}
 	if (!known) {
 		known = calloc(1, sizeof(*known));
@@ -64,13 +64,13 @@ static int put(struct switches *switches, struct switch_row *row,
 	return 0;
 }
 
-static void drop(struct switches *switches, struct known *known)
+static void switches_drop(struct switches *switches, struct known *known)
 {
 	HASH_DEL(switches->table, known);
 	free(known);
 }
 
-static void drop_gone(struct switches *switches)
+static void switches_drop_gone(struct switches *switches)
 {
 	struct known *known;
 	struct known *next;
@@ -81,18 +81,19 @@ static void drop_gone(struct switches *switches)
 			continue;
 		switches->options.change(switches->options.context, known->row.id, NULL);
 		switch_queue_remove(switches->options.queue, known->row.id);
-		drop(switches, known);
+		switches_drop(switches, known);
 	}
 }
 
-static void on_read(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void switches_on_read(void *context, int rc, const PGresult *result,
+			     const struct problem *problem)
 {
 	struct switches *switches = context;
 	int rows = rc ? 0 : PQntuples(result);
 
 	switches->reading = false;
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, SWITCHES_SUBJECT, problem);
 	for (struct known *known = switches->table; rc == 0 && known; known = known->hh.next)
 		known->kept = false;
 	for (int i = 0; i < rows; i++) {
@@ -101,27 +102,27 @@ static void on_read(void *context, int rc, const PGresult *result, const struct 
 
 		if (switch_row_read(result, i, switches->key, &row, &endpoint) != 0)
 			endpoint = (struct switch_endpoint){0}; /* the row says why */
-		if (put(switches, &row, &endpoint) != 0)
-			log_error(SUBJECT, "no memory for switch %s", row.name);
+		if (switches_put(switches, &row, &endpoint) != 0)
+			log_error(SWITCHES_SUBJECT, "no memory for switch %s", row.name);
 		switch_endpoint_wipe(&endpoint);
 	}
 	if (rc == 0)
-		drop_gone(switches);
-	loop_timer_arm(switches->timer, switches->again ? GAP_MS : PERIOD_MS);
+		switches_drop_gone(switches);
+	loop_timer_arm(switches->timer, switches->again ? GAP_MS : SWITCHES_PERIOD_MS);
 	switches->again = false;
 }
 
-static void start_read(void *context)
+static void switches_start_read(void *context)
 {
 	struct switches *switches = context;
 
 	if (switches->reading || !switches->connected)
 		return;
 	switches->read_ms = loop_now_ms(switches->loop);
-	if (switch_store_read(switches->options.db, on_read, switches) == 0)
+	if (switch_store_read(switches->options.db, switches_on_read, switches) == 0)
 		switches->reading = true;
 	else
-		loop_timer_arm(switches->timer, PERIOD_MS);
+		loop_timer_arm(switches->timer, SWITCHES_PERIOD_MS);
 }
 
 void switches_wake(struct switches *switches)
@@ -140,7 +141,8 @@ void switches_db_state(struct switches *switches, bool connected)
 	if (!connected)
 		return;
 	if (switch_store_publish(switches->options.db, switches->key, NULL, NULL) != 0)
-		log_warn(SUBJECT, "the public key for secrets of switches was not published");
+		log_warn(SWITCHES_SUBJECT,
+			 "the public key for secrets of switches was not published");
 	switches_wake(switches);
 }
 
@@ -174,7 +176,7 @@ int switches_new(struct loop *loop, const struct switches_options *options, stru
 	*switches = (struct switches){.loop = loop, .options = *options};
 	rc = seal_key_load(&file, &switches->key, problem);
 	if (rc == 0)
-		rc = loop_timer_new(loop, start_read, switches, &switches->timer);
+		rc = loop_timer_new(loop, switches_start_read, switches, &switches->timer);
 	if (rc) {
 		switches_free(switches);
 		return rc;
@@ -191,7 +193,7 @@ void switches_free(struct switches *switches)
 	if (!switches)
 		return;
 	HASH_ITER(hh, switches->table, known, next)
-	drop(switches, known);
+	switches_drop(switches, known);
 	loop_timer_free(switches->timer);
 	seal_key_free(switches->key);
 	free(switches);

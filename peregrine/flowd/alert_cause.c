@@ -20,7 +20,7 @@ enum {
 	FACTS_MAX = 128,
 };
 
-static const struct traffic_limits limits = {
+static const struct traffic_limits alert_cause_limits = {
 	.shares = 1024, .pairs = 16384, .flows = 16384, .pairs_kept = 64, .flows_kept = 64};
 
 struct windows {
@@ -39,10 +39,10 @@ static int windows_take(const struct rollup *rollup, uint32_t place, int64_t beg
 	const struct traffic_ring *ring = rollup_ring(rollup);
 	int64_t first;
 	int64_t last;
-	int rc = traffic_set_init(&w->now, &limits);
+	int rc = traffic_set_init(&w->now, &alert_cause_limits);
 
 	if (!rc)
-		rc = traffic_set_init(&w->before, &limits);
+		rc = traffic_set_init(&w->before, &alert_cause_limits);
 	if (rc)
 		return rc;
 	traffic_ring_span(ring, &first, &last);
@@ -103,9 +103,9 @@ static void path_of_flow(const struct windows *w, const struct traffic_set *set,
 
 /* --- rows --- */
 
-static struct cause_row *row_add(struct cause *cause, const struct windows *w,
-				 enum suspect_fact fact, uint64_t now, uint64_t before,
-				 const struct drill_path *path)
+static struct cause_row *alert_cause_row_add(struct cause *cause, const struct windows *w,
+					     enum suspect_fact fact, uint64_t now, uint64_t before,
+					     const struct drill_path *path)
 {
 	CLEANUP(text_done) struct text text = {0};
 	struct cause_row *row = &cause->rows[cause->count];
@@ -161,8 +161,9 @@ static void take_tenants(const struct windows *w, struct cause *cause)
 
 		taken[n] = traffic_group_get(w->names, w->now.shares[best].key.group)->tenant;
 		path_of_share(w, &w->now.shares[best].key, DRILL_OWNER, &path);
-		struct cause_row *row = row_add(cause, w, FACT_TENANT, most,
-						bytes_of_tenant(w, &w->before, taken[n]), &path);
+		struct cause_row *row =
+			alert_cause_row_add(cause, w, FACT_TENANT, most,
+					    bytes_of_tenant(w, &w->before, taken[n]), &path);
 		(void)text_copy(row->name, sizeof(row->name), path.owner);
 	}
 }
@@ -243,8 +244,9 @@ static void take_pairs(const struct windows *w, struct cause *cause)
 		struct drill_path path;
 
 		path_of_pair(w, &w->now, &pairs[i]->key, DRILL_PAIR, &path);
-		struct cause_row *row = row_add(cause, w, FACT_PAIR, pairs[i]->sums.bytes,
-						pair_before(w, &pairs[i]->key), &path);
+		struct cause_row *row =
+			alert_cause_row_add(cause, w, FACT_PAIR, pairs[i]->sums.bytes,
+					    pair_before(w, &pairs[i]->key), &path);
 		(void)text_format(row->name, sizeof(row->name), "%s - %s (%s)", path.a, path.b,
 				  path.owner);
 		add_node(&cause->nodes, &pairs[i]->key.a, w->names);
@@ -252,7 +254,7 @@ static void take_pairs(const struct windows *w, struct cause *cause)
 	}
 }
 
-static void take_flows(const struct windows *w, struct cause *cause)
+static void alert_cause_take_flows(const struct windows *w, struct cause *cause)
 {
 	uint32_t count = w->now.flow_table.count;
 	CLEANUP(freep) const struct traffic_flow **flows = calloc(count + 1, sizeof(*flows));
@@ -265,8 +267,9 @@ static void take_flows(const struct windows *w, struct cause *cause)
 		struct drill_path path;
 
 		path_of_flow(w, &w->now, &flows[i]->key, &path);
-		struct cause_row *row = row_add(cause, w, FACT_FLOW, flows[i]->sums.bytes,
-						flow_before(w, &flows[i]->key), &path);
+		struct cause_row *row =
+			alert_cause_row_add(cause, w, FACT_FLOW, flows[i]->sums.bytes,
+					    flow_before(w, &flows[i]->key), &path);
 		(void)text_format(row->name, sizeof(row->name), "%s:%d > %s:%d (%s)",
 				  path.flow.source, path.flow.source_port, path.flow.target,
 				  path.flow.target_port, path.owner);
@@ -292,7 +295,7 @@ int cause_take(const struct rollup *rollup, const struct alert_entry *entry, uin
 	if (!rc && w.bytes > 0) {
 		take_tenants(&w, ret);
 		take_pairs(&w, ret);
-		take_flows(&w, ret);
+		alert_cause_take_flows(&w, ret);
 	}
 	text_add(&ret->nodes, ret->nodes.size ? "}" : "{}");
 	traffic_set_done(&w.now);
@@ -307,12 +310,12 @@ void cause_done(struct cause *cause)
 
 /* --- with the database's facts --- */
 
-static double number_of(const json_t *row, const char *key)
+static double alert_cause_number_of(const json_t *row, const char *key)
 {
 	return json_number_value(json_object_get(row, key));
 }
 
-static const char *word_of(const json_t *row, const char *key)
+static const char *alert_cause_word_of(const json_t *row, const char *key)
 {
 	const char *word = json_string_value(json_object_get(row, key));
 
@@ -321,20 +324,21 @@ static const char *word_of(const json_t *row, const char *key)
 
 static bool read_fact(const json_t *row, struct candidate *ret)
 {
-	const char *severity = word_of(row, "severity");
-	double seconds = number_of(row, "seconds");
+	const char *severity = alert_cause_word_of(row, "severity");
+	double seconds = alert_cause_number_of(row, "seconds");
 
 	for (enum suspect_fact fact = 0; fact < SUSPECT_FACT_COUNT; fact++) {
-		if (strcmp(suspect_fact_words[fact], word_of(row, "fact")) != 0)
+		if (strcmp(suspect_fact_words[fact], alert_cause_word_of(row, "fact")) != 0)
 			continue;
 		*ret = (struct candidate){
 			.fact = fact,
-			.name = word_of(row, "name"),
-			.text = word_of(row, "text"),
+			.name = alert_cause_word_of(row, "name"),
+			.text = alert_cause_word_of(row, "text"),
 			.drill = "",
-			.errors = seconds > 0 ? number_of(row, "errors") / seconds : 0,
-			.discards = seconds > 0 ? number_of(row, "discards") / seconds : 0,
-			.age_s = (int64_t)number_of(row, "age_s"),
+			.errors = seconds > 0 ? alert_cause_number_of(row, "errors") / seconds : 0,
+			.discards =
+				seconds > 0 ? alert_cause_number_of(row, "discards") / seconds : 0,
+			.age_s = (int64_t)alert_cause_number_of(row, "age_s"),
 			.here = json_is_true(json_object_get(row, "here")),
 			.asserted = json_is_true(json_object_get(row, "asserted")) ||
 				    strcmp(severity, "critical") == 0,

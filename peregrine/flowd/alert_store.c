@@ -8,9 +8,9 @@
 #include "common/base/text.h"
 #include "common/io/log.h"
 
-#define SUBJECT "alerts"
+#define FLOWD_ALERT_STORE_SUBJECT "alerts"
 
-enum { BATCH = 256, RETRY_MS = 1000 };
+enum { BATCH = 256, FLOWD_ALERT_STORE_RETRY_MS = 1000 };
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -40,7 +40,7 @@ const struct db_query alert_store_candidates = {
 	4};
 static const struct db_query put_query = {"alert_put", "select haas.alert_put($1::jsonb)", 1};
 
-static void on_retry(void *context)
+static void flowd_alert_store_on_retry(void *context)
 {
 	alert_store_flush(context);
 }
@@ -48,7 +48,8 @@ static void on_retry(void *context)
 int alert_store_new(struct loop *loop, struct alert_store **ret)
 {
 	struct alert_store *store = calloc(1, sizeof(*store));
-	int rc = store ? loop_timer_new(loop, on_retry, store, &store->retry) : -ENOMEM;
+	int rc = store ? loop_timer_new(loop, flowd_alert_store_on_retry, store, &store->retry)
+		       : -ENOMEM;
 
 	if (rc) {
 		free(store);
@@ -77,7 +78,8 @@ void alert_store_free(struct alert_store *store)
 	if (!store)
 		return;
 	if (store->first)
-		log_warn(SUBJECT, "%" PRIu64 " rows could not be written and are lost",
+		log_warn(FLOWD_ALERT_STORE_SUBJECT,
+			 "%" PRIu64 " rows could not be written and are lost",
 			 store->counts.waiting);
 	while (store->first)
 		drop_first(store);
@@ -111,7 +113,8 @@ void alert_store_put(struct alert_store *store, char *json)
 	alert_store_flush(store);
 }
 
-static void on_put(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void flowd_alert_store_on_put(void *context, int rc, const PGresult *result,
+				     const struct problem *problem)
 {
 	struct alert_store *store = context;
 	size_t sent = store->sent;
@@ -121,17 +124,17 @@ static void on_put(void *context, int rc, const PGresult *result, const struct p
 	if (rc == E_UNAVAILABLE || rc == E_TIMEOUT) {
 		store->counts.failures++;
 		if (!store->complained)
-			log_warn(SUBJECT, "alerts wait for PostgreSQL (detail=\"%s\")",
-				 problem->message);
+			log_warn(FLOWD_ALERT_STORE_SUBJECT,
+				 "alerts wait for PostgreSQL (detail=\"%s\")", problem->message);
 		store->complained = true;
-		loop_timer_arm(store->retry, RETRY_MS);
+		loop_timer_arm(store->retry, FLOWD_ALERT_STORE_RETRY_MS);
 		return;
 	}
 	store->complained = false;
 	if (rc && sent > 1) {
 		store->batch = 1;
 	} else if (rc) {
-		log_error(SUBJECT,
+		log_error(FLOWD_ALERT_STORE_SUBJECT,
 			  "PostgreSQL refuses an alert, it is given up: %s (detail=\"%s\")",
 			  problem->message, problem->detail);
 		store->counts.refused++;
@@ -161,8 +164,9 @@ void alert_store_flush(struct alert_store *store)
 	}
 	text_add(&rows, "]");
 	params[0] = text_get(&rows);
-	if (rows.failed || db_submit(store->db, &put_query, params, on_put, store)) {
-		loop_timer_arm(store->retry, RETRY_MS);
+	if (rows.failed ||
+	    db_submit(store->db, &put_query, params, flowd_alert_store_on_put, store)) {
+		loop_timer_arm(store->retry, FLOWD_ALERT_STORE_RETRY_MS);
 		return;
 	}
 	store->sent = count;

@@ -25,7 +25,7 @@ static const struct db_query mark_query = {"binding_mark",
 	" (select count(*) || '.' || coalesce(sum(hashtextextended(switch_id || ':' || name || ':' || if_index || kind || lag || speed_bps, 0) % 1000000007), 0)"
 	"  from haas.port_index), (select count(*) from haas.network))", 0};
 
-static const struct db_query read_query = {"binding_read",
+static const struct db_query binding_store_read_query = {"binding_read",
 	"select jsonb_build_object("
 	"'switches', (select coalesce(jsonb_agg(jsonb_build_array(s.id, s.name, e.fabric_id) order by s.id), '[]')"
 	"  from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id),"
@@ -102,7 +102,7 @@ static int64_t row_end(struct row *row)
 	return row_int(row, 0, INT64_MAX);
 }
 
-static bool read_switch(struct row *row, void *out)
+static bool binding_store_read_switch(struct row *row, void *out)
 {
 	*(struct switch_row *)out = (struct switch_row){
 		.id = row_int(row, 1, INT64_MAX),
@@ -114,7 +114,7 @@ static bool read_switch(struct row *row, void *out)
 	return ((struct switch_row *)out)->id < AGENT_LIMIT;
 }
 
-static bool read_port(struct row *row, void *out)
+static bool binding_store_read_port(struct row *row, void *out)
 {
 	struct port_row port = {.switch_id = row_int(row, 1, INT64_MAX),
 				.name = row_text(row),
@@ -134,7 +134,7 @@ static bool read_port(struct row *row, void *out)
 	return true;
 }
 
-static bool read_network(struct row *row, void *out)
+static bool binding_store_read_network(struct row *row, void *out)
 {
 	*(struct network_row *)out = (struct network_row){
 		.id = row_int(row, 1, INT64_MAX),
@@ -158,7 +158,7 @@ static bool read_binding(struct row *row, void *out)
 	return true;
 }
 
-static bool read_vlan(struct row *row, void *out)
+static bool binding_store_read_vlan(struct row *row, void *out)
 {
 	*(struct vlan_binding_row *)out = (struct vlan_binding_row){
 		.fabric = row_int(row, 1, INT64_MAX),
@@ -181,7 +181,7 @@ static bool read_vni(struct row *row, void *out)
 	return true;
 }
 
-static bool read_nic(struct row *row, void *out)
+static bool binding_store_read_nic(struct row *row, void *out)
 {
 	struct nic_binding_row nic = {0};
 	struct mac mac = {0};
@@ -203,31 +203,31 @@ static const struct {
 	const char *name;
 	size_t size;
 	bool (*read)(struct row *row, void *out);
-} lists[] = {
-	[LIST_SWITCHES] = {"switches", sizeof(struct switch_row), read_switch},
-	[LIST_PORTS] = {"ports", sizeof(struct port_row), read_port},
-	[LIST_NETWORKS] = {"networks", sizeof(struct network_row), read_network},
+} binding_store_lists[] = {
+	[LIST_SWITCHES] = {"switches", sizeof(struct switch_row), binding_store_read_switch},
+	[LIST_PORTS] = {"ports", sizeof(struct port_row), binding_store_read_port},
+	[LIST_NETWORKS] = {"networks", sizeof(struct network_row), binding_store_read_network},
 	[LIST_BINDINGS] = {"port_bindings", sizeof(struct port_binding_row), read_binding},
-	[LIST_VLANS] = {"vlans", sizeof(struct vlan_binding_row), read_vlan},
+	[LIST_VLANS] = {"vlans", sizeof(struct vlan_binding_row), binding_store_read_vlan},
 	[LIST_VNIS] = {"vnis", sizeof(struct vni_binding_row), read_vni},
-	[LIST_NICS] = {"nics", sizeof(struct nic_binding_row), read_nic},
+	[LIST_NICS] = {"nics", sizeof(struct nic_binding_row), binding_store_read_nic},
 };
 
-static int read_list(struct bindings *bindings, enum list list, size_t *ret_count)
+static int binding_store_read_list(struct bindings *bindings, enum list list, size_t *ret_count)
 {
-	const json_t *array = json_object_get(bindings->json, lists[list].name);
+	const json_t *array = json_object_get(bindings->json, binding_store_lists[list].name);
 	size_t count = 0;
 
 	if (!json_is_array(array))
 		return E_MALFORMED;
-	bindings->memory[list] = calloc(json_array_size(array) + 1, lists[list].size);
+	bindings->memory[list] = calloc(json_array_size(array) + 1, binding_store_lists[list].size);
 	if (!bindings->memory[list])
 		return -ENOMEM;
 	for (size_t i = 0; i < json_array_size(array); i++) {
 		struct row row = {.array = json_array_get(array, i)};
-		char *out = (char *)bindings->memory[list] + count * lists[list].size;
+		char *out = (char *)bindings->memory[list] + count * binding_store_lists[list].size;
 
-		if (lists[list].read(&row, out) && !row.odd)
+		if (binding_store_lists[list].read(&row, out) && !row.odd)
 			count++;
 		else
 			bindings->odd++;
@@ -236,7 +236,7 @@ static int read_list(struct bindings *bindings, enum list list, size_t *ret_coun
 	return 0;
 }
 
-static bool address_of(const char *text, uint8_t ret[16])
+static bool binding_store_address_of(const char *text, uint8_t ret[16])
 {
 	if (inet_pton(AF_INET6, text, ret) == 1)
 		return true;
@@ -259,8 +259,8 @@ static int read_agents(struct bindings *bindings)
 		struct agent_row *agent = &bindings->agents[bindings->agent_count];
 
 		agent->number = (uint16_t)row_int(&row, 1, AGENT_LIMIT - 1);
-		if (address_of(row_text(&row), agent->agent) &&
-		    address_of(row_text(&row), agent->source) && !row.odd)
+		if (binding_store_address_of(row_text(&row), agent->agent) &&
+		    binding_store_address_of(row_text(&row), agent->source) && !row.odd)
 			bindings->agent_count++;
 		else
 			bindings->odd++;
@@ -272,14 +272,14 @@ int bindings_parse(const char *data, size_t size, struct bindings *ret, struct p
 {
 	struct bindings bindings = {0};
 	json_t *json = NULL;
-	size_t counts[COUNT_OF(lists)] = {0};
+	size_t counts[COUNT_OF(binding_store_lists)] = {0};
 	int rc = json_read(data, size, JSON_SIZE_MAX, &json, problem);
 
 	if (rc)
 		return rc;
 	bindings.json = json;
-	for (enum list list = 0; list < COUNT_OF(lists) && !rc; list++)
-		rc = read_list(&bindings, list, &counts[list]);
+	for (enum list list = 0; list < COUNT_OF(binding_store_lists) && !rc; list++)
+		rc = binding_store_read_list(&bindings, list, &counts[list]);
 	if (!rc)
 		rc = read_agents(&bindings);
 	if (rc) {
@@ -308,7 +308,7 @@ int bindings_parse(const char *data, size_t size, struct bindings *ret, struct p
 
 /* --- asking --- */
 
-struct asked {
+struct binding_store_asked {
 	union {
 		binding_mark_fn mark;
 		binding_read_fn read;
@@ -316,10 +316,10 @@ struct asked {
 	void *context;
 };
 
-static int ask(struct db *db, const struct db_query *query, db_result_fn fn,
-	       const struct asked *asked)
+static int binding_store_ask(struct db *db, const struct db_query *query, db_result_fn fn,
+			     const struct binding_store_asked *asked)
 {
-	struct asked *kept = malloc(sizeof(*kept));
+	struct binding_store_asked *kept = malloc(sizeof(*kept));
 	int rc;
 
 	if (!kept)
@@ -331,9 +331,10 @@ static int ask(struct db *db, const struct db_query *query, db_result_fn fn,
 	return rc;
 }
 
-static void on_mark(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void binding_store_on_mark(void *context, int rc, const PGresult *result,
+				  const struct problem *problem)
 {
-	struct asked *asked = context;
+	struct binding_store_asked *asked = context;
 
 	(void)problem;
 	asked->mark(asked->context, rc, rc ? "" : db_text(result, 0, 0, ""));
@@ -342,12 +343,14 @@ static void on_mark(void *context, int rc, const PGresult *result, const struct 
 
 int binding_mark(struct db *db, binding_mark_fn fn, void *context)
 {
-	return ask(db, &mark_query, on_mark, &(struct asked){.mark = fn, .context = context});
+	return binding_store_ask(db, &mark_query, binding_store_on_mark,
+				 &(struct binding_store_asked){.mark = fn, .context = context});
 }
 
-static void on_read(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void binding_store_on_read(void *context, int rc, const PGresult *result,
+				  const struct problem *problem)
 {
-	struct asked *asked = context;
+	struct binding_store_asked *asked = context;
 	struct bindings bindings = {0};
 	struct problem wrong = {0};
 
@@ -363,5 +366,6 @@ static void on_read(void *context, int rc, const PGresult *result, const struct 
 
 int binding_read(struct db *db, binding_read_fn fn, void *context)
 {
-	return ask(db, &read_query, on_read, &(struct asked){.read = fn, .context = context});
+	return binding_store_ask(db, &binding_store_read_query, binding_store_on_read,
+				 &(struct binding_store_asked){.read = fn, .context = context});
 }

@@ -15,16 +15,16 @@
 #include "peregrine/flowd/flowd_private.h"
 #include "peregrine/flowd/traffic_store.h"
 
-#define SUBJECT "flowd"
+#define FLOWD_SUBJECT "flowd"
 
 enum {
 	LOOK_MS = 2000,
 	TICK_MS = 250,
 	TURN_MS = 10 * 60 * 1000,
-	RETRY_MS = 2000,
+	FLOWD_RETRY_MS = 2000,
 	/* A second is closed this long after its end: every receiver has told by then. */
 	LATE_S = 1,
-	STOP_MS = 5000,
+	FLOWD_STOP_MS = 5000,
 	RECORD_BITS = 16, /* different flows of exporters in one second: 65536 */
 };
 
@@ -53,7 +53,7 @@ static void use_bindings(struct flowd *flowd, const struct bindings *bindings)
 			rc = receivers_use(flowd->inlets[i].receivers, directory);
 	}
 	if (rc) {
-		log_error(SUBJECT, "bindings could not be used: %s", error_text(rc));
+		log_error(FLOWD_SUBJECT, "bindings could not be used: %s", error_text(rc));
 		flowd->mark[0] = 0; /* again at the next look */
 	}
 }
@@ -68,7 +68,7 @@ static void on_bindings(void *context, int rc, struct bindings *bindings,
 		flowd->totals.binding_failures++;
 		flowd->mark[0] = 0;
 		if (rc != E_UNAVAILABLE)
-			log_error(SUBJECT, "bindings could not be read: %s (detail=\"%s\")",
+			log_error(FLOWD_SUBJECT, "bindings could not be read: %s (detail=\"%s\")",
 				  problem->message, problem->detail);
 		return;
 	}
@@ -77,7 +77,7 @@ static void on_bindings(void *context, int rc, struct bindings *bindings,
 	bindings_done(bindings);
 }
 
-static void on_mark(void *context, int rc, const char *mark)
+static void flowd_on_mark(void *context, int rc, const char *mark)
 {
 	struct flowd *flowd = context;
 
@@ -91,18 +91,18 @@ static void on_mark(void *context, int rc, const char *mark)
 		flowd->mark[0] = 0;
 }
 
-static void look(void *context)
+static void flowd_look(void *context)
 {
 	struct flowd *flowd = context;
 
 	loop_timer_arm(flowd->look, LOOK_MS);
 	if (!flowd->reading && db_connected(flowd->db))
-		flowd->reading = !binding_mark(flowd->db, on_mark, flowd);
+		flowd->reading = !binding_mark(flowd->db, flowd_on_mark, flowd);
 }
 
 /* --- time --- */
 
-static void tick(void *context)
+static void flowd_tick(void *context)
 {
 	struct flowd *flowd = context;
 
@@ -111,7 +111,7 @@ static void tick(void *context)
 	flowd_sum_counters(flowd);
 }
 
-static void turn(void *context)
+static void flowd_turn(void *context)
 {
 	static const struct db_query query = {"traffic_turn",
 					      "select haas.traffic_partitions_turn(now())", 0};
@@ -119,17 +119,18 @@ static void turn(void *context)
 
 	loop_timer_arm(flowd->turn, TURN_MS);
 	if (db_submit(flowd->db, &query, NULL, NULL, NULL))
-		log_warn(SUBJECT, "partitions are not turned: no memory");
+		log_warn(FLOWD_SUBJECT, "partitions are not turned: no memory");
 }
 
-static void on_db_state(void *context, bool connected)
+static void flowd_on_db_state(void *context, bool connected)
 {
 	struct flowd *flowd = context;
 
 	if (connected)
-		log_info(SUBJECT, "PostgreSQL is there");
+		log_info(FLOWD_SUBJECT, "PostgreSQL is there");
 	else
-		log_warn(SUBJECT, "PostgreSQL is away: bindings are those of before, sums wait");
+		log_warn(FLOWD_SUBJECT,
+			 "PostgreSQL is away: bindings are those of before, sums wait");
 	if (!connected || !flowd->turn)
 		return;
 	flowd_alerts_connected(flowd->alerts);
@@ -180,8 +181,9 @@ static int start_rollup(struct flowd *flowd)
 /* A thread of its own: PostgreSQL does not wait for Kafka. */
 static int start_exporter(struct flowd *flowd, struct problem *problem)
 {
-	struct traffic_writer_options options = {
-		.waiting_max = (size_t)flowd->conf->kafka.waiting_bytes, .retry_ms = RETRY_MS};
+	struct traffic_writer_options options = {.waiting_max =
+							 (size_t)flowd->conf->kafka.waiting_bytes,
+						 .retry_ms = FLOWD_RETRY_MS};
 	int rc;
 
 	if (!flowd->conf->kafka.brokers[0])
@@ -197,7 +199,7 @@ static int start_exporter(struct flowd *flowd, struct problem *problem)
 static int start_writer(struct flowd *flowd)
 {
 	struct traffic_writer_options options = {.waiting_max = (size_t)flowd->conf->waiting_bytes,
-						 .retry_ms = RETRY_MS,
+						 .retry_ms = FLOWD_RETRY_MS,
 						 .copy_to = flowd->exporter};
 	int rc = worker_new(flowd->loop, 1, 4, &flowd->worker);
 
@@ -236,7 +238,8 @@ static int start_inlet(struct flowd *flowd, enum inlet_kind kind, int64_t port,
 	if (!rc)
 		rc = receivers_start(flowd->loop, &options, directory, &inlet->receivers, problem);
 	if (!rc)
-		log_info(SUBJECT, "listening for %s on %s port %u (receivers=%u queue_bytes=%d)",
+		log_info(FLOWD_SUBJECT,
+			 "listening for %s on %s port %u (receivers=%u queue_bytes=%d)",
 			 words[kind], options.address, (unsigned)receivers_port(inlet->receivers),
 			 options.threads, receivers_buffer(inlet->receivers));
 	return rc;
@@ -256,22 +259,22 @@ static int start_receivers(struct flowd *flowd, struct problem *problem)
 
 static int start_timers(struct flowd *flowd)
 {
-	int rc = loop_timer_new(flowd->loop, look, flowd, &flowd->look);
+	int rc = loop_timer_new(flowd->loop, flowd_look, flowd, &flowd->look);
 
 	if (!rc)
-		rc = loop_timer_new(flowd->loop, tick, flowd, &flowd->tick);
+		rc = loop_timer_new(flowd->loop, flowd_tick, flowd, &flowd->tick);
 	if (!rc)
-		rc = loop_timer_new(flowd->loop, turn, flowd, &flowd->turn);
+		rc = loop_timer_new(flowd->loop, flowd_turn, flowd, &flowd->turn);
 	if (!rc)
 		loop_timer_arm(flowd->tick, TICK_MS);
 	return rc;
 }
 
-static int start_parts(struct flowd *flowd, struct problem *problem)
+static int flowd_start_parts(struct flowd *flowd, struct problem *problem)
 {
 	const struct db_options db = {.conninfo = flowd->conf->database,
 				      .application = "peregrine-flowd",
-				      .on_state = on_db_state,
+				      .on_state = flowd_on_db_state,
 				      .context = flowd};
 	int rc = start_rollup(flowd);
 
@@ -329,7 +332,7 @@ int flowd_start(struct loop *loop, const void *values, void **ret_state, struct 
 	if (!rc)
 		rc = process_drop_privileges(conf->user, problem);
 	if (!rc)
-		rc = start_parts(flowd, problem);
+		rc = flowd_start_parts(flowd, problem);
 	if (rc) {
 		flowd_stop(flowd);
 		return rc;
@@ -372,8 +375,8 @@ void flowd_stop(void *state)
 		receivers_stop(flowd->inlets[i].receivers);
 	if (flowd->inlets[INLET_SFLOW].receivers)
 		rollup_flush(flowd->rollup);
-	traffic_writer_free(flowd->writer, STOP_MS);
-	traffic_writer_free(flowd->exporter, STOP_MS);
+	traffic_writer_free(flowd->writer, FLOWD_STOP_MS);
+	traffic_writer_free(flowd->exporter, FLOWD_STOP_MS);
 	rollup_free(flowd->rollup);
 	port_counters_free(flowd->counters);
 	discard_book_free(flowd->discards);

@@ -13,17 +13,17 @@
 #include "peregrine/flowd/alert_cause.h"
 #include "peregrine/flowd/flowd_private.h"
 
-#define SUBJECT "alerts"
+#define FLOWD_ALERT_SUBJECT "alerts"
 
 enum {
-	SECOND_US = 1000000,
-	AGAIN_US = 30 * SECOND_US,
-	LOST_US = 900 * SECOND_US,
+	FLOWD_ALERT_SECOND_US = 1000000,
+	AGAIN_US = 30 * FLOWD_ALERT_SECOND_US,
+	LOST_US = 900 * FLOWD_ALERT_SECOND_US,
 	ENTRIES = 16384,
 	/* Suspects that are asked for at a time: when all breaks at once, the first ones tell. */
 	ASKED = 16,
 	/* After rows were given up: how soon what is open is read again. */
-	LOOK_US = 5 * SECOND_US,
+	LOOK_US = 5 * FLOWD_ALERT_SECOND_US,
 };
 
 struct flowd_alerts {
@@ -96,8 +96,8 @@ static void put_row(struct flowd_alerts *alerts, struct text *json)
 	text_done(json);
 }
 
-static void put(struct flowd_alerts *alerts, const struct alert_entry *entry, const char *op,
-		const char *before)
+static void flowd_alert_put(struct flowd_alerts *alerts, const struct alert_entry *entry,
+			    const char *op, const char *before)
 {
 	struct text json = {0};
 
@@ -108,7 +108,7 @@ static void put(struct flowd_alerts *alerts, const struct alert_entry *entry, co
 
 /* --- suspects --- */
 
-struct asked {
+struct flowd_alert_asked {
 	struct flowd_alerts *alerts;
 	struct cause cause;
 	char key[ALERT_KEY_SIZE];
@@ -118,7 +118,7 @@ struct asked {
 static void on_candidates(void *context, int rc, const PGresult *result,
 			  const struct problem *problem)
 {
-	struct asked *asked = context;
+	struct flowd_alert_asked *asked = context;
 	struct flowd_alerts *alerts = asked->alerts;
 	const struct alert_entry *entry = alert_watch_find(alerts->watch, asked->key);
 	struct text suspects = {0};
@@ -126,7 +126,7 @@ static void on_candidates(void *context, int rc, const PGresult *result,
 
 	alerts->asked--;
 	if (rc && rc != E_UNAVAILABLE)
-		log_warn(SUBJECT, "suspects are of traffic alone: %s (detail=\"%s\")",
+		log_warn(FLOWD_ALERT_SUBJECT, "suspects are of traffic alone: %s (detail=\"%s\")",
 			 problem->message, problem->detail);
 	/* What is over keeps what it had. */
 	if (entry && entry->open && entry->raised_us == asked->raised_us) {
@@ -155,12 +155,12 @@ static uint64_t speed_of(const struct flowd_alerts *alerts, const struct alert_e
 		       : traffic_place_get(rollup_names(flowd->rollup), entry->place)->speed_bps;
 }
 
-static void ask(struct flowd_alerts *alerts, const struct alert_entry *entry)
+static void flowd_alert_ask(struct flowd_alerts *alerts, const struct alert_entry *entry)
 {
-	struct asked *asked = alerts->asked < ASKED ? calloc(1, sizeof(*asked)) : NULL;
+	struct flowd_alert_asked *asked = alerts->asked < ASKED ? calloc(1, sizeof(*asked)) : NULL;
 	char switch_id[24];
 	char raised_us[24];
-	int64_t begin_s = entry->raised_us / SECOND_US -
+	int64_t begin_s = entry->raised_us / FLOWD_ALERT_SECOND_US -
 			  alert_watch_rule(alerts->watch, entry->kind)->raise_s;
 	int rc;
 
@@ -196,35 +196,38 @@ static void on_alert(void *context, enum alert_event event, const struct alert_e
 	switch (event) {
 	case ALERT_EVENT_RAISED:
 		alert_message(entry, &message);
-		log_info(SUBJECT, "%s: %s", alert_kind_rows[entry->kind].name, text_get(&message));
-		put(alerts, entry, "put", "");
+		log_info(FLOWD_ALERT_SUBJECT, "%s: %s", alert_kind_rows[entry->kind].name,
+			 text_get(&message));
+		flowd_alert_put(alerts, entry, "put", "");
 		break;
 	case ALERT_EVENT_AGAIN:
 		/* While PostgreSQL is away only what begins and ends waits for it. */
 		if (db_connected(alerts->flowd->db))
-			put(alerts, entry, "put", "");
+			flowd_alert_put(alerts, entry, "put", "");
 		break;
 	case ALERT_EVENT_SUSPECT:
 		if (db_connected(alerts->flowd->db))
-			ask(alerts, entry);
+			flowd_alert_ask(alerts, entry);
 		break;
-	case ALERT_EVENT_OVER: put(alerts, entry, "clear", "over: "); break;
+	case ALERT_EVENT_OVER: flowd_alert_put(alerts, entry, "clear", "over: "); break;
 	case ALERT_EVENT_LOST:
-		put(alerts, entry, "clear", "nothing is heard of it any more: ");
+		flowd_alert_put(alerts, entry, "clear", "nothing is heard of it any more: ");
 		break;
 	}
 }
 
 /* --- what is open in the database --- */
 
-static void on_open(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void flowd_alert_on_open(void *context, int rc, const PGresult *result,
+				const struct problem *problem)
 {
 	struct flowd_alerts *alerts = context;
 
 	alerts->adopting = false;
 	if (rc) {
 		if (rc != E_UNAVAILABLE)
-			log_warn(SUBJECT, "open alerts could not be read: %s (detail=\"%s\")",
+			log_warn(FLOWD_ALERT_SUBJECT,
+				 "open alerts could not be read: %s (detail=\"%s\")",
 				 problem->message, problem->detail);
 		return;
 	}
@@ -233,7 +236,7 @@ static void on_open(void *context, int rc, const PGresult *result, const struct 
 	if (alerts->adopted && alerts->put != alerts->put_asked)
 		return;
 	if (PQntuples(result) > 0 && !alerts->adopted)
-		log_info(SUBJECT, "%d are open from before", PQntuples(result));
+		log_info(FLOWD_ALERT_SUBJECT, "%d are open from before", PQntuples(result));
 	alerts->adopted = true;
 	alerts->lost_answered = alerts->lost_asked;
 	for (int i = 0; i < PQntuples(result); i++)
@@ -251,13 +254,13 @@ static void ask_open(struct flowd_alerts *alerts)
 		return;
 	alerts->put_asked = alerts->put;
 	alerts->lost_asked = alert_store_lost(alerts->store);
-	alerts->adopting =
-		!db_submit(alerts->flowd->db, &alert_store_open, params, on_open, alerts);
+	alerts->adopting = !db_submit(alerts->flowd->db, &alert_store_open, params,
+				      flowd_alert_on_open, alerts);
 }
 
 /* A row that was given up may have said that an alert is over: what is open there but not here is
  * taken over as from an earlier life, and ends as such a one does. */
-static void look_again(struct flowd_alerts *alerts)
+static void flowd_alert_look_again(struct flowd_alerts *alerts)
 {
 	if (alert_store_lost(alerts->store) == alerts->lost_answered || !alerts->adopted ||
 	    llabs(alerts->at_us - alerts->asked_us) < LOOK_US ||
@@ -330,7 +333,7 @@ void flowd_alerts_second(void *context, int64_t at_s, double seconds, const stru
 
 	if (!alerts || !flowd->index)
 		return;
-	alerts->at_us = (at_s + 1) * SECOND_US;
+	alerts->at_us = (at_s + 1) * FLOWD_ALERT_SECOND_US;
 	if (!gather_agents(alerts))
 		return;
 	const struct alert_second second = {
@@ -344,7 +347,7 @@ void flowd_alerts_second(void *context, int64_t at_s, double seconds, const stru
 	};
 
 	alert_look_at(alerts->look, &second, alerts->watch);
-	look_again(alerts);
+	flowd_alert_look_again(alerts);
 }
 
 /* --- life --- */

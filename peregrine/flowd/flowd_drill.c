@@ -24,13 +24,13 @@ enum {
 	AHEAD_TURN_MS = 50,
 };
 
-struct asked {
+struct flowd_drill_asked {
 	struct live_question question;
 	int64_t at_s, window_s; /* the end, 0 = now; how long before it */
 };
 
 /* Decimal; NULL = `fallback`. */
-static bool read_number(const char *text, int64_t fallback, int64_t *ret)
+static bool flowd_drill_read_number(const char *text, int64_t fallback, int64_t *ret)
 {
 	size_t digits = text ? strspn(text, "0123456789") : 0;
 
@@ -54,17 +54,18 @@ static bool read_tenants(const char *text, struct live_question *question)
 	return true;
 }
 
-static int read_question(const struct http_request *request, struct asked *ret,
+static int read_question(const struct http_request *request, struct flowd_drill_asked *ret,
 			 struct problem *problem)
 {
 	const char *path = http_request_query(request, "path");
 	const char *turned = http_request_query(request, "turned");
 
-	if (!read_number(http_request_query(request, "window"), 0, &ret->window_s) ||
+	if (!flowd_drill_read_number(http_request_query(request, "window"), 0, &ret->window_s) ||
 	    !ret->window_s || ret->window_s > WINDOW_MAX ||
-	    !read_number(http_request_query(request, "at"), 0, &ret->at_s) ||
+	    !flowd_drill_read_number(http_request_query(request, "at"), 0, &ret->at_s) ||
 	    (ret->at_s && ret->at_s <= ret->window_s) ||
-	    !read_number(http_request_query(request, "scope"), 0, &ret->question.scope) ||
+	    !flowd_drill_read_number(http_request_query(request, "scope"), 0,
+				     &ret->question.scope) ||
 	    !read_tenants(http_request_query(request, "tenants"), &ret->question))
 		return problem_set(problem, E_MALFORMED,
 				   "the window or the tenants are no numbers");
@@ -72,12 +73,12 @@ static int read_question(const struct http_request *request, struct asked *ret,
 	return drill_path_parse(path ? path : "", &ret->question.path, problem);
 }
 
-static int64_t larger(int64_t a, int64_t b)
+static int64_t flowd_drill_larger(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
+static int64_t flowd_drill_smaller(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
@@ -94,7 +95,7 @@ struct flowd_drill {
 	struct flowd_drill *next;
 	struct flowd_drills *drills;
 	struct http_request *request;
-	struct asked asked;
+	struct flowd_drill_asked asked;
 	int64_t put_ms;
 	struct live_drill *live; /* NULL = not begun */
 	struct drill_memory memory, answered;
@@ -116,7 +117,7 @@ struct flowd_drills {
 	unsigned count;
 };
 
-static void drill_free(struct flowd_drill *drill)
+static void flowd_drill_free(struct flowd_drill *drill)
 {
 	live_drill_free(drill->live);
 	for (size_t i = 0; i < drill->minute_count; i++)
@@ -130,7 +131,7 @@ static int drill_begin(struct flowd_drill *drill)
 {
 	const struct flowd *flowd = drill->drills->flowd;
 	const struct traffic_ring *ring = rollup_ring(flowd->rollup);
-	const struct asked *asked = &drill->asked;
+	const struct flowd_drill_asked *asked = &drill->asked;
 	struct text *out = &drill->body;
 	const struct live_source source = {
 		.names = rollup_names(flowd->rollup), .ring = ring, .counters = flowd->counters};
@@ -145,11 +146,11 @@ static int drill_begin(struct flowd_drill *drill)
 		drill_join(&drill->memory,
 			   (asked->at_s ? asked->at_s : drill->memory.last_s + 1) - asked->window_s,
 			   asked->at_s);
-	drill->answered.first_s = larger(drill->memory.first_s, drill->join.from_s);
-	drill->answered.last_s = smaller(drill->memory.last_s, drill->join.to_s - 1);
+	drill->answered.first_s = flowd_drill_larger(drill->memory.first_s, drill->join.from_s);
+	drill->answered.last_s = flowd_drill_smaller(drill->memory.last_s, drill->join.to_s - 1);
 	drill->second_s = drill->answered.first_s;
-	drill->pending_s =
-		smaller(traffic_writer_pending_s(flowd->writer), rollup_minute_s(flowd->rollup));
+	drill->pending_s = flowd_drill_smaller(traffic_writer_pending_s(flowd->writer),
+					       rollup_minute_s(flowd->rollup));
 	json_begin_object(out, NULL);
 	json_put_string(out, "writer", flowd->name);
 	json_put_int(out, "first", drill->memory.first_s);
@@ -164,7 +165,7 @@ static int drill_begin(struct flowd_drill *drill)
 
 static int end_minute(struct flowd_drill *drill)
 {
-	int64_t from_s = larger(drill->answered.first_s, drill->minute_s);
+	int64_t from_s = flowd_drill_larger(drill->answered.first_s, drill->minute_s);
 	struct put_minute *minutes =
 		reallocarray(drill->minutes, drill->minute_count + 1, sizeof(*minutes));
 	struct put_minute *minute;
@@ -175,8 +176,8 @@ static int end_minute(struct flowd_drill *drill)
 	drill->minutes = minutes;
 	minute = &minutes[drill->minute_count++];
 	*minute = (struct put_minute){
-		.from_s = larger(drill->minute_s, drill->join.from_s),
-		.to_s = smaller(drill->minute_s + MINUTE, drill->join.to_s),
+		.from_s = flowd_drill_larger(drill->minute_s, drill->join.from_s),
+		.to_s = flowd_drill_smaller(drill->minute_s + MINUTE, drill->join.to_s),
 	};
 	out = &minute->text;
 	json_begin_object(out, NULL);
@@ -207,7 +208,7 @@ static bool has_seconds(const struct flowd_drill *drill)
 
 /* Some of its seconds, or of one as many rows as that has, and no more than one minute's rows are
  * put. Returns what it took. */
-static size_t gather(struct flowd_drill *drill)
+static size_t flowd_drill_gather(struct flowd_drill *drill)
 {
 	struct drill_memory now;
 	size_t rows = 0;
@@ -232,7 +233,7 @@ static size_t gather(struct flowd_drill *drill)
 }
 
 /* The minutes, each with its ports. True: that is all. */
-static bool tell(struct flowd_drill *drill, size_t rows)
+static bool flowd_drill_tell(struct flowd_drill *drill, size_t rows)
 {
 	struct text *out = &drill->body;
 
@@ -270,13 +271,13 @@ static bool drill_go_on(struct flowd_drill *drill)
 	if (!drill->live)
 		drill->rc = drill_begin(drill);
 	if (!drill->rc)
-		rows = gather(drill);
+		rows = flowd_drill_gather(drill);
 	if (drill->rc)
 		return true;
-	return rows < ROWS_AT_ONCE && !has_seconds(drill) && tell(drill, rows);
+	return rows < ROWS_AT_ONCE && !has_seconds(drill) && flowd_drill_tell(drill, rows);
 }
 
-static void drill_answer(struct flowd_drill *drill)
+static void flowd_drill_answer(struct flowd_drill *drill)
 {
 	struct problem problem = {0};
 
@@ -295,7 +296,7 @@ static void drill_answer(struct flowd_drill *drill)
 
 /* --- all of them, one after another --- */
 
-static void take_out(struct flowd_drills *drills, struct flowd_drill *drill)
+static void flowd_drill_take_out(struct flowd_drills *drills, struct flowd_drill *drill)
 {
 	struct flowd_drill **at = &drills->first;
 
@@ -331,32 +332,33 @@ static struct flowd_drill *next_of(const struct flowd_drills *drills)
 }
 
 /* A part at a time: samples and other requests have their turn between. */
-static void on_turn(void *context)
+static void flowd_drill_on_turn(void *context)
 {
 	struct flowd_drills *drills = context;
 	struct flowd_drill *drill = next_of(drills);
 
 	if (drill && drill_go_on(drill)) {
-		take_out(drills, drill);
-		drill_answer(drill);
-		drill_free(drill);
+		flowd_drill_take_out(drills, drill);
+		flowd_drill_answer(drill);
+		flowd_drill_free(drill);
 	}
 	if (drills->first)
 		loop_timer_arm(drills->turn, next_of(drills) ? 0 : AHEAD_TURN_MS);
 }
 
-static void on_gone(void *context)
+static void flowd_drill_on_gone(void *context)
 {
 	struct flowd_drill *drill = context;
 
-	take_out(drill->drills, drill);
-	drill_free(drill);
+	flowd_drill_take_out(drill->drills, drill);
+	flowd_drill_free(drill);
 }
 
 int flowd_drills_new(struct flowd *flowd, struct flowd_drills **ret)
 {
 	struct flowd_drills *drills = calloc(1, sizeof(*drills));
-	int rc = drills ? loop_timer_new(flowd->loop, on_turn, drills, &drills->turn) : -ENOMEM;
+	int rc = drills ? loop_timer_new(flowd->loop, flowd_drill_on_turn, drills, &drills->turn)
+			: -ENOMEM;
 
 	if (rc) {
 		free(drills);
@@ -376,15 +378,15 @@ void flowd_drills_free(struct flowd_drills *drills)
 		struct flowd_drill *drill = drills->first;
 
 		http_request_on_close(drill->request, NULL, NULL);
-		take_out(drills, drill);
-		drill_free(drill);
+		flowd_drill_take_out(drills, drill);
+		flowd_drill_free(drill);
 	}
 	loop_timer_free(drills->turn);
 	free(drills);
 }
 
-static int put(struct flowd_drills *drills, struct http_request *request, const struct asked *asked,
-	       struct problem *problem)
+static int flowd_drill_put(struct flowd_drills *drills, struct http_request *request,
+			   const struct flowd_drill_asked *asked, struct problem *problem)
 {
 	struct flowd_drill *drill = drills->count < DRILLS_MAX ? calloc(1, sizeof(*drill)) : NULL;
 
@@ -397,7 +399,7 @@ static int put(struct flowd_drills *drills, struct http_request *request, const 
 	*drills->last = drill;
 	drills->last = &drill->next;
 	drills->count++;
-	http_request_on_close(request, on_gone, drill);
+	http_request_on_close(request, flowd_drill_on_gone, drill);
 	loop_timer_arm(drills->turn, 0);
 	return 0;
 }
@@ -407,7 +409,7 @@ void flowd_drill(void *context, struct http_request *request)
 	struct flowd *flowd = context;
 	const struct http_peer *peer = http_request_peer(request);
 	struct problem problem = {0};
-	struct asked asked = {0};
+	struct flowd_drill_asked asked = {0};
 	int rc;
 
 	if (!peer->local ||
@@ -421,7 +423,7 @@ void flowd_drill(void *context, struct http_request *request)
 		http_answer_problem(request, 400, &problem);
 		return;
 	}
-	rc = put(flowd->drills, request, &asked, &problem);
+	rc = flowd_drill_put(flowd->drills, request, &asked, &problem);
 	if (rc)
 		http_answer_problem(request, 503, &problem);
 }

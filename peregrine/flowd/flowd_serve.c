@@ -25,82 +25,82 @@ struct numbers {
 	uint64_t database_up, ring_bytes, receivers_behind, export_up;
 };
 
-#define AT(member) offsetof(struct numbers, member)
+#define FLOWD_SERVE_AT(member) offsetof(struct numbers, member)
 
 /* clang-format off */
 static const struct metric_row metric_rows[] = {
-	{"haas_flow_datagrams_total",            METRIC_COUNTER, NULL, AT(received.datagrams),     "datagrams received"},
-	{"haas_flow_bytes_total",                METRIC_COUNTER, NULL, AT(received.bytes),         "bytes of datagrams received"},
-	{"haas_flow_samples_total",              METRIC_COUNTER, NULL, AT(received.samples),       "sampled frames"},
-	{"haas_flow_kernel_drops_total",         METRIC_COUNTER, NULL, AT(received.kernel_drops),  "datagrams that the sockets' queues had no room for; made up for by their agents' pools"},
-	{"haas_flow_unknown_agent_total",        METRIC_COUNTER, NULL, AT(received.unknown_agent), "datagrams of agents that no switch has"},
-	{"haas_flow_spoofed_total",              METRIC_COUNTER, NULL, AT(received.spoofed),       "datagrams that name an agent but come from elsewhere: refused"},
-	{"haas_flow_malformed_total",            METRIC_COUNTER, NULL, AT(received.malformed),     "datagrams that could not be read to their end"},
-	{"haas_flow_other_version_total",        METRIC_COUNTER, NULL, AT(received.other_version), "datagrams that are not sFlow version 5, NetFlow 9 or IPFIX"},
-	{"haas_flow_oversized_total",            METRIC_COUNTER, NULL, AT(received.oversized),     "datagrams longer than any switch sends"},
-	{"haas_flow_zero_rate_total",            METRIC_COUNTER, NULL, AT(received.zero_rate),     "samples that stand for nothing"},
-	{"haas_flow_no_header_total",            METRIC_COUNTER, NULL, AT(received.no_header),     "samples without an Ethernet header"},
-	{"haas_flow_thinned_samples_total",      METRIC_COUNTER, NULL, AT(received.thinned),       "of them those not used: there were too many, others stand for them"},
-	{"haas_flow_thin_factor",                METRIC_GAUGE,   NULL, AT(thin),                   "one of so many samples is used; 1 = each"},
-	{"haas_flow_late_seconds_total",         METRIC_COUNTER, NULL, AT(received.late_harvests), "seconds that went on because the one before was not summed up"},
-	{"haas_flow_records_lost_total",         METRIC_COUNTER, NULL, AT(received.records_lost),  "counters and discards that did not fit"},
-	{"haas_flow_records_total",              METRIC_COUNTER, NULL, AT(received.records),         "flows told by NetFlow and IPFIX"},
-	{"haas_flow_records_missing_total",      METRIC_COUNTER, NULL, AT(received.records_missing), "of them those (NetFlow: messages) that never came"},
-	{"haas_flow_records_odd_total",          METRIC_COUNTER, NULL, AT(received.records_odd),     "and those that do not say how much it was, or what cannot be"},
-	{"haas_flow_records_twice_total",        METRIC_COUNTER, NULL, AT(rollup.records_ignored),   "and those of switches that send sFlow as well, which is counted instead"},
-	{"haas_flow_no_template_total",          METRIC_COUNTER, NULL, AT(received.no_template),     "sets of records that came before their template: not read"},
-	{"haas_flow_discards_total",             METRIC_COUNTER, NULL, AT(totals.discards),        "packets that switches say they threw away"},
-	{"haas_flow_vlan_readings_total",        METRIC_COUNTER, NULL, AT(totals.vlan_readings),   "readings of counters of VLANs"},
-	{"haas_flow_snmp_rates_total",           METRIC_COUNTER, NULL, AT(totals.snmp_rates), "intervals of interface counters by SNMP, of ports without readings of their own"},
-	{"haas_flow_snmp_sums_total",            METRIC_COUNTER, NULL, AT(totals.snmp_sums), "of these summed up beside what samples said of the same seconds"},
-	{"haas_flow_counter_readings_total",     METRIC_COUNTER, NULL, AT(totals.counter_readings), "readings of interface counters"},
-	{"haas_flow_counter_gaps_total",         METRIC_COUNTER, NULL, AT(totals.counter_gaps),    "of them those that did not follow another"},
-	{"haas_flow_sampled_bytes_total",        METRIC_COUNTER, "by=\"port\"",    AT(rollup.bytes_by[BY_PORT]), "bytes of samples, wherever on their way, by what said whose they are; nobody = nothing did"},
-	{"haas_flow_sampled_bytes_total",        METRIC_COUNTER, "by=\"mac\"",     AT(rollup.bytes_by[BY_MAC]), NULL},
-	{"haas_flow_sampled_bytes_total",        METRIC_COUNTER, "by=\"vni\"",     AT(rollup.bytes_by[BY_VNI]), NULL},
-	{"haas_flow_sampled_bytes_total",        METRIC_COUNTER, "by=\"tag\"",     AT(rollup.bytes_by[BY_TAG]), NULL},
-	{"haas_flow_sampled_bytes_total",        METRIC_COUNTER, "by=\"nobody\"",  AT(rollup.bytes_by[BY_NOBODY]), NULL},
-	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"control\"",       AT(rollup.bytes_for[REASON_CONTROL]), "of them those of nobody, by the reason"},
-	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"switch_itself\"", AT(rollup.bytes_for[REASON_SWITCH_ITSELF]), NULL},
-	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"unknown_port\"",  AT(rollup.bytes_for[REASON_UNKNOWN_PORT]), NULL},
-	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"port_unbound\"",  AT(rollup.bytes_for[REASON_PORT_UNBOUND]), NULL},
-	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"foreign_vlan\"",  AT(rollup.bytes_for[REASON_FOREIGN_VLAN]), NULL},
-	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"untagged\"",      AT(rollup.bytes_for[REASON_UNTAGGED]), NULL},
-	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"folded\"",        AT(rollup.bytes_for[REASON_FOLDED]), NULL},
-	{"haas_flow_egress_ignored_total",       METRIC_COUNTER, NULL, AT(rollup.egress_ignored),  "samples of frames that were sampled where they came in, too"},
-	{"haas_flow_late_total",                 METRIC_COUNTER, NULL, AT(rollup.late),            "harvests counted in a later second"},
-	{"haas_flow_clock_jumps_total",          METRIC_COUNTER, NULL, AT(rollup.clock_jumps),     "times that the clock was set back"},
-	{"haas_flow_lost_bytes_total",           METRIC_COUNTER, NULL, AT(rollup.lost_bytes),      "bytes at ports that did not fit into memory"},
-	{"haas_flow_prunes_total",               METRIC_COUNTER, NULL, AT(rollup.prunes),          "times that small pairs and flows became \"other\" for want of room"},
-	{"haas_flow_buckets_total",              METRIC_COUNTER, NULL, AT(writer.batches),         "buckets written"},
-	{"haas_flow_bucket_failures_total",      METRIC_COUNTER, NULL, AT(writer.failures),        "attempts to write that failed"},
-	{"haas_flow_buckets_waiting",            METRIC_GAUGE,   NULL, AT(writer.waiting),         "buckets that wait for PostgreSQL"},
-	{"haas_flow_buckets_waiting_bytes",      METRIC_GAUGE,   NULL, AT(writer.waiting_bytes),   "their bytes"},
-	{"haas_flow_buckets_thinned_total",      METRIC_COUNTER, NULL, AT(writer.thinned),         "buckets that lost pairs and flows while they waited"},
-	{"haas_flow_buckets_dropped_total",      METRIC_COUNTER, NULL, AT(writer.dropped),         "buckets given up"},
-	{"haas_flow_export_up",                  METRIC_GAUGE,   NULL, AT(export_up),              "1 = the last bucket for Kafka was taken, or none is to be; 0 = attempts fail"},
-	{"haas_flow_export_buckets_total",       METRIC_COUNTER, NULL, AT(exporter.batches),       "buckets that Kafka has"},
-	{"haas_flow_export_failures_total",      METRIC_COUNTER, NULL, AT(exporter.failures),      "attempts that failed"},
-	{"haas_flow_export_waiting",             METRIC_GAUGE,   NULL, AT(exporter.waiting),       "buckets that wait for Kafka"},
-	{"haas_flow_export_waiting_bytes",       METRIC_GAUGE,   NULL, AT(exporter.waiting_bytes), "their bytes"},
-	{"haas_flow_export_thinned_total",       METRIC_COUNTER, NULL, AT(exporter.thinned),       "buckets that lost pairs and flows while they waited"},
-	{"haas_flow_export_dropped_total",       METRIC_COUNTER, NULL, AT(exporter.dropped),       "buckets that Kafka will never have"},
-	{"haas_flow_binding_reads_total",        METRIC_COUNTER, NULL, AT(totals.binding_reads),   "times that bindings were read"},
-	{"haas_flow_binding_failures_total",     METRIC_COUNTER, NULL, AT(totals.binding_failures), "times that they could not be"},
-	{"haas_flow_receivers_behind",           METRIC_GAUGE,   NULL, AT(receivers_behind),       "receivers that have yet to take the switches read last"},
-	{"haas_flow_bindings_odd",               METRIC_GAUGE,   NULL, AT(totals.bindings_odd),    "bindings that name what is not there"},
-	{"haas_flow_ring_bytes",                 METRIC_GAUGE,   NULL, AT(ring_bytes),             "memory of the last seconds"},
-	{"haas_flow_alerts_open",                METRIC_GAUGE,   NULL, AT(alerts.open),            "alerts that are open"},
-	{"haas_flow_alerts_raised_total",        METRIC_COUNTER, NULL, AT(alerts.raised),          "alerts raised"},
-	{"haas_flow_alerts_cleared_total",       METRIC_COUNTER, NULL, AT(alerts.cleared),         "alerts that are over"},
-	{"haas_flow_alerts_refused_total",       METRIC_COUNTER, NULL, AT(alerts.refused),         "times that there was no room for another"},
-	{"haas_flow_alert_rows_waiting",         METRIC_GAUGE,   NULL, AT(alert_rows.waiting),     "rows about alerts that wait for PostgreSQL"},
-	{"haas_flow_alert_rows_dropped_total",   METRIC_COUNTER, NULL, AT(alert_rows.dropped),     "of them those given up"},
-	{"haas_database_up",                     METRIC_GAUGE,   NULL, AT(database_up),            "1 = PostgreSQL is there"},
+	{"haas_flow_datagrams_total",            METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.datagrams),     "datagrams received"},
+	{"haas_flow_bytes_total",                METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.bytes),         "bytes of datagrams received"},
+	{"haas_flow_samples_total",              METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.samples),       "sampled frames"},
+	{"haas_flow_kernel_drops_total",         METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.kernel_drops),  "datagrams that the sockets' queues had no room for; made up for by their agents' pools"},
+	{"haas_flow_unknown_agent_total",        METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.unknown_agent), "datagrams of agents that no switch has"},
+	{"haas_flow_spoofed_total",              METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.spoofed),       "datagrams that name an agent but come from elsewhere: refused"},
+	{"haas_flow_malformed_total",            METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.malformed),     "datagrams that could not be read to their end"},
+	{"haas_flow_other_version_total",        METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.other_version), "datagrams that are not sFlow version 5, NetFlow 9 or IPFIX"},
+	{"haas_flow_oversized_total",            METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.oversized),     "datagrams longer than any switch sends"},
+	{"haas_flow_zero_rate_total",            METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.zero_rate),     "samples that stand for nothing"},
+	{"haas_flow_no_header_total",            METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.no_header),     "samples without an Ethernet header"},
+	{"haas_flow_thinned_samples_total",      METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.thinned),       "of them those not used: there were too many, others stand for them"},
+	{"haas_flow_thin_factor",                METRIC_GAUGE,   NULL, FLOWD_SERVE_AT(thin),                   "one of so many samples is used; 1 = each"},
+	{"haas_flow_late_seconds_total",         METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.late_harvests), "seconds that went on because the one before was not summed up"},
+	{"haas_flow_records_lost_total",         METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.records_lost),  "counters and discards that did not fit"},
+	{"haas_flow_records_total",              METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.records),         "flows told by NetFlow and IPFIX"},
+	{"haas_flow_records_missing_total",      METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.records_missing), "of them those (NetFlow: messages) that never came"},
+	{"haas_flow_records_odd_total",          METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.records_odd),     "and those that do not say how much it was, or what cannot be"},
+	{"haas_flow_records_twice_total",        METRIC_COUNTER, NULL, FLOWD_SERVE_AT(rollup.records_ignored),   "and those of switches that send sFlow as well, which is counted instead"},
+	{"haas_flow_no_template_total",          METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.no_template),     "sets of records that came before their template: not read"},
+	{"haas_flow_discards_total",             METRIC_COUNTER, NULL, FLOWD_SERVE_AT(totals.discards),        "packets that switches say they threw away"},
+	{"haas_flow_vlan_readings_total",        METRIC_COUNTER, NULL, FLOWD_SERVE_AT(totals.vlan_readings),   "readings of counters of VLANs"},
+	{"haas_flow_snmp_rates_total",           METRIC_COUNTER, NULL, FLOWD_SERVE_AT(totals.snmp_rates), "intervals of interface counters by SNMP, of ports without readings of their own"},
+	{"haas_flow_snmp_sums_total",            METRIC_COUNTER, NULL, FLOWD_SERVE_AT(totals.snmp_sums), "of these summed up beside what samples said of the same seconds"},
+	{"haas_flow_counter_readings_total",     METRIC_COUNTER, NULL, FLOWD_SERVE_AT(totals.counter_readings), "readings of interface counters"},
+	{"haas_flow_counter_gaps_total",         METRIC_COUNTER, NULL, FLOWD_SERVE_AT(totals.counter_gaps),    "of them those that did not follow another"},
+	{"haas_flow_sampled_bytes_total",        METRIC_COUNTER, "by=\"port\"",    FLOWD_SERVE_AT(rollup.bytes_by[BY_PORT]), "bytes of samples, wherever on their way, by what said whose they are; nobody = nothing did"},
+	{"haas_flow_sampled_bytes_total",        METRIC_COUNTER, "by=\"mac\"",     FLOWD_SERVE_AT(rollup.bytes_by[BY_MAC]), NULL},
+	{"haas_flow_sampled_bytes_total",        METRIC_COUNTER, "by=\"vni\"",     FLOWD_SERVE_AT(rollup.bytes_by[BY_VNI]), NULL},
+	{"haas_flow_sampled_bytes_total",        METRIC_COUNTER, "by=\"tag\"",     FLOWD_SERVE_AT(rollup.bytes_by[BY_TAG]), NULL},
+	{"haas_flow_sampled_bytes_total",        METRIC_COUNTER, "by=\"nobody\"",  FLOWD_SERVE_AT(rollup.bytes_by[BY_NOBODY]), NULL},
+	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"control\"",       FLOWD_SERVE_AT(rollup.bytes_for[REASON_CONTROL]), "of them those of nobody, by the reason"},
+	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"switch_itself\"", FLOWD_SERVE_AT(rollup.bytes_for[REASON_SWITCH_ITSELF]), NULL},
+	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"unknown_port\"",  FLOWD_SERVE_AT(rollup.bytes_for[REASON_UNKNOWN_PORT]), NULL},
+	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"port_unbound\"",  FLOWD_SERVE_AT(rollup.bytes_for[REASON_PORT_UNBOUND]), NULL},
+	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"foreign_vlan\"",  FLOWD_SERVE_AT(rollup.bytes_for[REASON_FOREIGN_VLAN]), NULL},
+	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"untagged\"",      FLOWD_SERVE_AT(rollup.bytes_for[REASON_UNTAGGED]), NULL},
+	{"haas_flow_nobodys_bytes_total",        METRIC_COUNTER, "reason=\"folded\"",        FLOWD_SERVE_AT(rollup.bytes_for[REASON_FOLDED]), NULL},
+	{"haas_flow_egress_ignored_total",       METRIC_COUNTER, NULL, FLOWD_SERVE_AT(rollup.egress_ignored),  "samples of frames that were sampled where they came in, too"},
+	{"haas_flow_late_total",                 METRIC_COUNTER, NULL, FLOWD_SERVE_AT(rollup.late),            "harvests counted in a later second"},
+	{"haas_flow_clock_jumps_total",          METRIC_COUNTER, NULL, FLOWD_SERVE_AT(rollup.clock_jumps),     "times that the clock was set back"},
+	{"haas_flow_lost_bytes_total",           METRIC_COUNTER, NULL, FLOWD_SERVE_AT(rollup.lost_bytes),      "bytes at ports that did not fit into memory"},
+	{"haas_flow_prunes_total",               METRIC_COUNTER, NULL, FLOWD_SERVE_AT(rollup.prunes),          "times that small pairs and flows became \"other\" for want of room"},
+	{"haas_flow_buckets_total",              METRIC_COUNTER, NULL, FLOWD_SERVE_AT(writer.batches),         "buckets written"},
+	{"haas_flow_bucket_failures_total",      METRIC_COUNTER, NULL, FLOWD_SERVE_AT(writer.failures),        "attempts to write that failed"},
+	{"haas_flow_buckets_waiting",            METRIC_GAUGE,   NULL, FLOWD_SERVE_AT(writer.waiting),         "buckets that wait for PostgreSQL"},
+	{"haas_flow_buckets_waiting_bytes",      METRIC_GAUGE,   NULL, FLOWD_SERVE_AT(writer.waiting_bytes),   "their bytes"},
+	{"haas_flow_buckets_thinned_total",      METRIC_COUNTER, NULL, FLOWD_SERVE_AT(writer.thinned),         "buckets that lost pairs and flows while they waited"},
+	{"haas_flow_buckets_dropped_total",      METRIC_COUNTER, NULL, FLOWD_SERVE_AT(writer.dropped),         "buckets given up"},
+	{"haas_flow_export_up",                  METRIC_GAUGE,   NULL, FLOWD_SERVE_AT(export_up),              "1 = the last bucket for Kafka was taken, or none is to be; 0 = attempts fail"},
+	{"haas_flow_export_buckets_total",       METRIC_COUNTER, NULL, FLOWD_SERVE_AT(exporter.batches),       "buckets that Kafka has"},
+	{"haas_flow_export_failures_total",      METRIC_COUNTER, NULL, FLOWD_SERVE_AT(exporter.failures),      "attempts that failed"},
+	{"haas_flow_export_waiting",             METRIC_GAUGE,   NULL, FLOWD_SERVE_AT(exporter.waiting),       "buckets that wait for Kafka"},
+	{"haas_flow_export_waiting_bytes",       METRIC_GAUGE,   NULL, FLOWD_SERVE_AT(exporter.waiting_bytes), "their bytes"},
+	{"haas_flow_export_thinned_total",       METRIC_COUNTER, NULL, FLOWD_SERVE_AT(exporter.thinned),       "buckets that lost pairs and flows while they waited"},
+	{"haas_flow_export_dropped_total",       METRIC_COUNTER, NULL, FLOWD_SERVE_AT(exporter.dropped),       "buckets that Kafka will never have"},
+	{"haas_flow_binding_reads_total",        METRIC_COUNTER, NULL, FLOWD_SERVE_AT(totals.binding_reads),   "times that bindings were read"},
+	{"haas_flow_binding_failures_total",     METRIC_COUNTER, NULL, FLOWD_SERVE_AT(totals.binding_failures), "times that they could not be"},
+	{"haas_flow_receivers_behind",           METRIC_GAUGE,   NULL, FLOWD_SERVE_AT(receivers_behind),       "receivers that have yet to take the switches read last"},
+	{"haas_flow_bindings_odd",               METRIC_GAUGE,   NULL, FLOWD_SERVE_AT(totals.bindings_odd),    "bindings that name what is not there"},
+	{"haas_flow_ring_bytes",                 METRIC_GAUGE,   NULL, FLOWD_SERVE_AT(ring_bytes),             "memory of the last seconds"},
+	{"haas_flow_alerts_open",                METRIC_GAUGE,   NULL, FLOWD_SERVE_AT(alerts.open),            "alerts that are open"},
+	{"haas_flow_alerts_raised_total",        METRIC_COUNTER, NULL, FLOWD_SERVE_AT(alerts.raised),          "alerts raised"},
+	{"haas_flow_alerts_cleared_total",       METRIC_COUNTER, NULL, FLOWD_SERVE_AT(alerts.cleared),         "alerts that are over"},
+	{"haas_flow_alerts_refused_total",       METRIC_COUNTER, NULL, FLOWD_SERVE_AT(alerts.refused),         "times that there was no room for another"},
+	{"haas_flow_alert_rows_waiting",         METRIC_GAUGE,   NULL, FLOWD_SERVE_AT(alert_rows.waiting),     "rows about alerts that wait for PostgreSQL"},
+	{"haas_flow_alert_rows_dropped_total",   METRIC_COUNTER, NULL, FLOWD_SERVE_AT(alert_rows.dropped),     "of them those given up"},
+	{"haas_database_up",                     METRIC_GAUGE,   NULL, FLOWD_SERVE_AT(database_up),            "1 = PostgreSQL is there"},
 };
 /* clang-format on */
 
-static void get_metrics(void *context, struct http_request *request)
+static void flowd_serve_get_metrics(void *context, struct http_request *request)
 {
 	const struct flowd *flowd = context;
 	CLEANUP(text_done) struct text body = {0};
@@ -125,7 +125,7 @@ static void get_metrics(void *context, struct http_request *request)
 	http_answer(request, 200, METRICS_CONTENT_TYPE, text_get(&body), body.size);
 }
 
-static void get_health(void *context, struct http_request *request)
+static void flowd_serve_get_health(void *context, struct http_request *request)
 {
 	const struct flowd *flowd = context;
 	struct problem problem = {0};
@@ -163,7 +163,7 @@ static void write_discards(struct text *body, const struct flowd *flowd, uint32_
 }
 
 /* What the switch counted on its VLANs, whatever the port. */
-static void write_vlans(struct text *body, const struct flowd *flowd, uint16_t agent)
+static void flowd_serve_write_vlans(struct text *body, const struct flowd *flowd, uint16_t agent)
 {
 	const struct vlan_row *row;
 	size_t at = 0;
@@ -183,7 +183,7 @@ static void write_vlans(struct text *body, const struct flowd *flowd, uint16_t a
 }
 
 /* What came and was not taken, whoever sent it. */
-static void write_refused(struct text *body, const struct flowd *flowd)
+static void flowd_serve_write_refused(struct text *body, const struct flowd *flowd)
 {
 	struct receive_counts counts = flowd_received(flowd);
 
@@ -227,12 +227,12 @@ static void get_agents(void *context, struct http_request *request)
 		json_put_double(&body, "factor", agent->factor);
 		json_put_int(&body, "restarts", agent->restarts);
 		write_discards(&body, flowd, (uint32_t)i);
-		write_vlans(&body, flowd, (uint16_t)owner->id);
+		flowd_serve_write_vlans(&body, flowd, (uint16_t)owner->id);
 		json_end_object(&body);
 	}
 	json_end_array(&body);
 	json_put_int(&body, "thin_factor", flowd->thin > 1 ? flowd->thin : 1);
-	write_refused(&body, flowd);
+	flowd_serve_write_refused(&body, flowd);
 	json_end_object(&body);
 	http_answer_json(request, 200, &body);
 }
@@ -274,16 +274,20 @@ static void get_export(void *context, struct http_request *request)
 	http_answer_json(request, 200, &body);
 }
 
-static const struct http_route routes[] = {
-	{HTTP_GET, "/metrics", get_metrics},       {HTTP_GET, "/healthz", get_health},
-	{HTTP_GET, "/agents", get_agents},         {HTTP_GET, "/traffic/agents", get_agents},
-	{HTTP_GET, "/traffic/export", get_export}, {HTTP_GET, "/drill", flowd_drill},
+static const struct http_route flowd_serve_routes[] = {
+	{HTTP_GET, "/metrics", flowd_serve_get_metrics},
+	{HTTP_GET, "/healthz", flowd_serve_get_health},
+	{HTTP_GET, "/agents", get_agents},
+	{HTTP_GET, "/traffic/agents", get_agents},
+	{HTTP_GET, "/traffic/export", get_export},
+	{HTTP_GET, "/drill", flowd_drill},
 };
 
 int flowd_serve(struct flowd *flowd, struct problem *problem)
 {
-	const struct http_server_options options = {
-		.routes = routes, .route_count = COUNT_OF(routes), .context = flowd};
+	const struct http_server_options options = {.routes = flowd_serve_routes,
+						    .route_count = COUNT_OF(flowd_serve_routes),
+						    .context = flowd};
 	const char *group = flowd->conf->socket_group;
 	char room[4096];
 	struct passwd row;

@@ -5,7 +5,7 @@
 #include "peregrine/flowd/flow/source_policy.h"
 #include "peregrine/flowd/flowd_private.h"
 
-#define SUBJECT "flowd"
+#define FLOWD_TAKE_SUBJECT "flowd"
 
 static void note_sources(struct flowd *flowd, const struct harvest *harvest, bool sflow)
 {
@@ -30,7 +30,7 @@ static void note_sources(struct flowd *flowd, const struct harvest *harvest, boo
 		agent->factor = source_factor(sums);
 		/* Agents back off when they are busy: the rate is their word, and it is watched. */
 		if (agent->rate && agent->rate != sums->rate)
-			log_info(SUBJECT, "agent %u samples 1 in %u, 1 in %u before",
+			log_info(FLOWD_TAKE_SUBJECT, "agent %u samples 1 in %u, 1 in %u before",
 				 (unsigned)sums->agent, sums->rate, agent->rate);
 		agent->rate = sums->rate;
 	}
@@ -132,9 +132,10 @@ static void note_thin(struct flowd *flowd, unsigned receiver, const struct harve
 		if (flowd->thin_of[i] > worst)
 			worst = flowd->thin_of[i];
 	if (worst > 1 && worst != flowd->thin)
-		log_warn(SUBJECT, "overload: one of %u samples is used, for %u", worst, worst);
+		log_warn(FLOWD_TAKE_SUBJECT, "overload: one of %u samples is used, for %u", worst,
+			 worst);
 	else if (worst == 1 && flowd->thin > 1)
-		log_info(SUBJECT, "every sample is used again");
+		log_info(FLOWD_TAKE_SUBJECT, "every sample is used again");
 	flowd->thin = worst;
 }
 

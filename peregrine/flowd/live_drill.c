@@ -17,7 +17,8 @@
 
 /* --- the path as what the ring knows --- */
 
-static void add_end(struct ends *ends, enum traffic_end_kind kind, const void *bytes, size_t size)
+static void live_drill_add_end(struct ends *ends, enum traffic_end_kind kind, const void *bytes,
+			       size_t size)
 {
 	struct traffic_end *end = &ends->at[ends->count];
 
@@ -36,14 +37,14 @@ static void find_ends(const struct traffic_names *names, const char *text, struc
 
 	for (uint32_t i = 0; i < traffic_node_count(names); i++)
 		if (!strcmp(traffic_node_get(names, i)->name, text))
-			add_end(ret, END_NODE, &i, sizeof(i));
+			live_drill_add_end(ret, END_NODE, &i, sizeof(i));
 	if (inet_pton(AF_INET, text, address + 12) == 1 || inet_pton(AF_INET6, text, address) == 1)
-		add_end(ret, END_IP, address, sizeof(address));
+		live_drill_add_end(ret, END_IP, address, sizeof(address));
 	if (!mac_parse(text, &mac))
-		add_end(ret, END_MAC, mac.bytes, sizeof(mac.bytes));
+		live_drill_add_end(ret, END_MAC, mac.bytes, sizeof(mac.bytes));
 }
 
-static bool is_one_of(const struct ends *ends, const struct traffic_end *end)
+static bool live_drill_is_one_of(const struct ends *ends, const struct traffic_end *end)
 {
 	for (size_t i = 0; i < ends->count; i++)
 		if (!memcmp(&ends->at[i], end, sizeof(*end)))
@@ -104,10 +105,11 @@ static bool take_fitting(struct live_drill *drill, const struct ring_share *shar
 static bool pair_fits(const struct live_drill *drill, const struct pair_key *pair, bool *ret_turned)
 {
 	*ret_turned = false;
-	if (is_one_of(&drill->a, &pair->a) && is_one_of(&drill->b, &pair->b))
+	if (live_drill_is_one_of(&drill->a, &pair->a) && live_drill_is_one_of(&drill->b, &pair->b))
 		return true;
 	*ret_turned = true;
-	return is_one_of(&drill->a, &pair->b) && is_one_of(&drill->b, &pair->a);
+	return live_drill_is_one_of(&drill->a, &pair->b) &&
+	       live_drill_is_one_of(&drill->b, &pair->a);
 }
 
 static bool flow_fits(const struct live_drill *drill, const struct conversation_key *flow,
@@ -127,7 +129,7 @@ static bool flow_fits(const struct live_drill *drill, const struct conversation_
 
 /* --- rows --- */
 
-static int grow(struct live_drill *drill)
+static int live_drill_grow(struct live_drill *drill)
 {
 	uint32_t room = drill->room ? drill->room * 2 : 256;
 	struct live_row *rows = reallocarray(drill->rows, room, sizeof(*rows));
@@ -153,13 +155,13 @@ static int grow(struct live_drill *drill)
 	return 0;
 }
 
-static void add_row(struct live_drill *drill, const struct live_key *key,
-		    const struct traffic_sums *sums, int64_t missed)
+static void live_drill_add_row(struct live_drill *drill, const struct live_key *key,
+			       const struct traffic_sums *sums, int64_t missed)
 {
 	struct live_row *row = NULL;
 	uint32_t at;
 
-	if (drill->count == drill->room && grow(drill)) {
+	if (drill->count == drill->room && live_drill_grow(drill)) {
 		drill->failed = true;
 		return;
 	}
@@ -178,8 +180,8 @@ static void add_row(struct live_drill *drill, const struct live_key *key,
 
 /* --- one second --- */
 
-static struct traffic_sums sums_of(uint64_t bytes, uint64_t packets, double square,
-				   uint32_t samples)
+static struct traffic_sums live_drill_sums_of(uint64_t bytes, uint64_t packets, double square,
+					      uint32_t samples)
 {
 	return (struct traffic_sums){
 		.bytes = bytes, .packets = packets, .square = square, .samples = samples};
@@ -189,7 +191,7 @@ static struct traffic_sums sums_of(uint64_t bytes, uint64_t packets, double squa
 static void take_share(struct live_drill *drill, const struct ring_share *share)
 {
 	const struct traffic_sums sums =
-		sums_of(share->bytes, share->packets, share->square, share->samples);
+		live_drill_sums_of(share->bytes, share->packets, share->square, share->samples);
 	struct live_key key = {0};
 
 	switch (drill->question.path.level) {
@@ -204,15 +206,15 @@ static void take_share(struct live_drill *drill, const struct ring_share *share)
 	if (drill->question.path.level <= DRILL_VLAN)
 		traffic_sums_add(&drill->total, &sums);
 	if (drill->question.path.level < DRILL_VLAN)
-		add_row(drill, &key, &sums, 0);
+		live_drill_add_row(drill, &key, &sums, 0);
 	else
 		drill->floor += (int64_t)share->floor;
 	if (drill->question.path.level > DRILL_VLAN)
 		drill->total_missed += (int64_t)share->floor;
 }
 
-static void take_flows(struct live_drill *drill, const struct ring_second *second,
-		       const uint8_t *pair_kinds)
+static void live_drill_take_flows(struct live_drill *drill, const struct ring_second *second,
+				  const uint8_t *pair_kinds)
 {
 	bool leaf = drill->question.path.level == DRILL_FLOW;
 
@@ -220,7 +222,7 @@ static void take_flows(struct live_drill *drill, const struct ring_second *secon
 		const struct ring_flow *flow = &second->flows[i];
 		const struct ring_pair *pair = &second->pairs[flow->key.pair];
 		const struct traffic_sums sums =
-			sums_of(flow->bytes, flow->packets, flow->square, flow->samples);
+			live_drill_sums_of(flow->bytes, flow->packets, flow->square, flow->samples);
 		int64_t missed = (int64_t)flow->missed - (int64_t)pair->floor;
 		struct live_key key = {.flow = flow->key};
 		bool forward;
@@ -233,7 +235,7 @@ static void take_flows(struct live_drill *drill, const struct ring_second *secon
 		if (!leaf) {
 			key.flow.pair = 0;
 			key.flow.forward = forward;
-			add_row(drill, &key, &sums, missed);
+			live_drill_add_row(drill, &key, &sums, missed);
 		} else if (flow_fits(drill, &flow->key, forward)) {
 			traffic_sums_add(&drill->total, &sums);
 			drill->total_missed += missed;
@@ -246,13 +248,13 @@ static uint8_t take_pair(struct live_drill *drill, const struct ring_second *sec
 			 const struct ring_pair *pair)
 {
 	const struct traffic_sums sums =
-		sums_of(pair->bytes, pair->packets, pair->square, pair->samples);
+		live_drill_sums_of(pair->bytes, pair->packets, pair->square, pair->samples);
 	int64_t missed = (int64_t)pair->missed - (int64_t)second->shares[pair->key.share].floor;
 	struct live_key key = {.a = pair->key.a, .b = pair->key.b};
 	bool turned;
 
 	if (drill->question.path.level == DRILL_VLAN) {
-		add_row(drill, &key, &sums, missed);
+		live_drill_add_row(drill, &key, &sums, missed);
 		return 1;
 	}
 	if (!pair_fits(drill, &pair->key, &turned))
@@ -284,7 +286,7 @@ static void take_second(struct live_drill *drill, const struct ring_second *seco
 		if (drill->question.path.level >= DRILL_VLAN && shares[second->pairs[i].key.share])
 			pairs[i] = take_pair(drill, second, &second->pairs[i]);
 	if (!drill->failed && drill->question.path.level >= DRILL_PAIR)
-		take_flows(drill, second, pairs);
+		live_drill_take_flows(drill, second, pairs);
 	free(shares);
 	free(pairs);
 }
@@ -310,7 +312,7 @@ static void put_sums(struct text *out, const struct traffic_sums *sums, int64_t 
 	json_put_int(out, "missed", missed);
 }
 
-static void put_number(struct text *out, const char *key, int number)
+static void live_drill_put_number(struct text *out, const char *key, int number)
 {
 	char text[12];
 
@@ -318,7 +320,8 @@ static void put_number(struct text *out, const char *key, int number)
 	json_put_string(out, key, text);
 }
 
-static void put_keys(const struct live_drill *drill, const struct live_key *key, struct text *out)
+static void live_drill_put_keys(const struct live_drill *drill, const struct live_key *key,
+				struct text *out)
 {
 	const struct conversation_key *flow = &key->flow;
 	bool ip = flow->ethertype == 0x0800 || flow->ethertype == 0x86dd;
@@ -339,7 +342,7 @@ static void put_keys(const struct live_drill *drill, const struct live_key *key,
 		break;
 	case DRILL_OWNER:
 		group = traffic_group_get(drill->names, key->group - 1);
-		put_number(out, "k1", group->vlan);
+		live_drill_put_number(out, "k1", group->vlan);
 		json_put_string(out, "network", group->network_name);
 		break;
 	case DRILL_VLAN:
@@ -348,11 +351,11 @@ static void put_keys(const struct live_drill *drill, const struct live_key *key,
 		break;
 	case DRILL_PAIR:
 		json_put_string(out, "k1", traffic_address_text(flow->source, ip, text));
-		put_number(out, "k2", flow->source_port);
+		live_drill_put_number(out, "k2", flow->source_port);
 		json_put_string(out, "k3", traffic_address_text(flow->target, ip, text));
-		put_number(out, "k4", flow->target_port);
-		put_number(out, "k5", flow->protocol);
-		put_number(out, "k6", flow->ethertype);
+		live_drill_put_number(out, "k4", flow->target_port);
+		live_drill_put_number(out, "k5", flow->protocol);
+		live_drill_put_number(out, "k6", flow->ethertype);
 		json_put_string(out, "k7", flow->forward ? "true" : "false");
 		break;
 	case DRILL_FLOW:
@@ -402,7 +405,7 @@ static void put_minute(struct live_drill *drill, struct text *out)
 		if (drill->question.path.level == DRILL_ALL)
 			note_told(drill, &drill->rows[i]);
 		json_begin_object(out, NULL);
-		put_keys(drill, &drill->rows[i].key, out);
+		live_drill_put_keys(drill, &drill->rows[i].key, out);
 		put_sums(out, &drill->rows[i].sums, drill->rows[i].missed - left_out);
 		json_end_object(out);
 	}

@@ -56,7 +56,8 @@ int live_drill_choose_ports(struct live_drill *drill, size_t *ret_count)
 	return 0;
 }
 
-static void look_at(const struct live_drill *drill, int64_t from_s, struct ring_span spans[])
+static void live_drill_ports_look_at(const struct live_drill *drill, int64_t from_s,
+				     struct ring_span spans[])
 {
 	for (size_t i = 0; i < drill->port_count * EDGE_S; i++) {
 		int64_t at_s = from_s + (int64_t)(i % EDGE_S);
@@ -86,8 +87,8 @@ static void look_at_edges(struct live_drill *drill, int64_t from_s, int64_t to_s
 	drill->edges_to_s = to_s;
 	if (!drill->begins || !drill->ends)
 		return;
-	look_at(drill, from_s - 1, drill->begins);
-	look_at(drill, to_s - EDGE_S, drill->ends);
+	live_drill_ports_look_at(drill, from_s - 1, drill->begins);
+	live_drill_ports_look_at(drill, to_s - EDGE_S, drill->ends);
 }
 
 static void put_edge(const struct live_drill *drill, const struct ring_span spans[],

@@ -12,8 +12,8 @@
 #include "peregrine/flowd/backoff_policy.h"
 #include "peregrine/flowd/sample/agent_directory.h"
 
-#define SUBJECT   "sampling"
-#define PERIOD_MS 10000
+#define SAMPLING_WATCH_SUBJECT   "sampling"
+#define SAMPLING_WATCH_PERIOD_MS 10000
 
 /* clang-format off */
 static const struct db_query set_query = {"sampling_set_rates",
@@ -41,7 +41,7 @@ struct sampling_watch {
 	struct window *windows; /* AGENT_LIMIT + 1 */
 };
 
-static void note(uint32_t rate, uint32_t *low, uint32_t *high)
+static void sampling_watch_note_rate(uint32_t rate, uint32_t *low, uint32_t *high)
 {
 	if (!*high || rate < *low)
 		*low = rate;
@@ -59,9 +59,10 @@ void sampling_watch_note(struct sampling_watch *watch, const struct harvest *har
 			continue;
 		/* Of flows it is said apart from them, and 1 until then. */
 		if (sums->exporter && sums->rate > 1)
-			note(sums->rate, &window->flows_low, &window->flows_high);
+			sampling_watch_note_rate(sums->rate, &window->flows_low,
+						 &window->flows_high);
 		else if (!sums->exporter)
-			note(sums->rate, &window->told_low, &window->told_high);
+			sampling_watch_note_rate(sums->rate, &window->told_low, &window->told_high);
 		if (sums->restarted || sums->exporter)
 			continue;
 		window->pool += sums->pool;
@@ -70,8 +71,8 @@ void sampling_watch_note(struct sampling_watch *watch, const struct harvest *har
 	}
 }
 
-static void say(struct window *window, int64_t switch_id, const struct backoff_facts *facts,
-		struct text *rows)
+static void sampling_watch_say(struct window *window, int64_t switch_id,
+			       const struct backoff_facts *facts, struct text *rows)
 {
 	enum backoff now = backoff_judge(facts);
 	/* One look may lie across a change. */
@@ -113,7 +114,8 @@ int64_t sampling_watch_due(const struct sampling_watch *watch, uint16_t agent)
 	return watch->windows[agent].due_us;
 }
 
-static void on_set(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void sampling_watch_on_set(void *context, int rc, const PGresult *result,
+				  const struct problem *problem)
 {
 	struct sampling_watch *watch = context;
 	int count = rc ? 0 : PQntuples(result);
@@ -123,7 +125,7 @@ static void on_set(void *context, int rc, const PGresult *result, const struct p
 
 	watch->reading = false;
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, SAMPLING_WATCH_SUBJECT, problem);
 	json_begin_array(&rows, NULL);
 	note_due(watch, rc, result);
 	for (int i = 0; i < count; i++) {
@@ -142,23 +144,24 @@ static void on_set(void *context, int rc, const PGresult *result, const struct p
 
 		if (!facts.told_high || !db_bool(result, i, 3))
 			continue;
-		say(window, switch_id, &facts, &rows);
+		sampling_watch_say(window, switch_id, &facts, &rows);
 		told++;
 		*window = (struct window){.last = window->last, .due_us = window->due_us};
 	}
 	json_end_array(&rows);
 	params[0] = text_get(&rows);
 	if (told && db_submit(watch->db, &told_query, params, NULL, NULL) != 0)
-		log_warn(SUBJECT, "what switches told was not written: no memory");
+		log_warn(SAMPLING_WATCH_SUBJECT, "what switches told was not written: no memory");
 }
 
-static void look(void *context)
+static void sampling_watch_look(void *context)
 {
 	struct sampling_watch *watch = context;
 
-	loop_timer_arm(watch->timer, PERIOD_MS);
+	loop_timer_arm(watch->timer, SAMPLING_WATCH_PERIOD_MS);
 	if (!watch->reading && db_connected(watch->db))
-		watch->reading = db_submit(watch->db, &set_query, NULL, on_set, watch) == 0;
+		watch->reading =
+			db_submit(watch->db, &set_query, NULL, sampling_watch_on_set, watch) == 0;
 }
 
 int sampling_watch_new(struct loop *loop, struct db *db, struct sampling_watch **ret)
@@ -171,12 +174,12 @@ int sampling_watch_new(struct loop *loop, struct db *db, struct sampling_watch *
 	watch->db = db;
 	watch->windows = calloc(AGENT_LIMIT + 1, sizeof(*watch->windows));
 	if (watch->windows)
-		rc = loop_timer_new(loop, look, watch, &watch->timer);
+		rc = loop_timer_new(loop, sampling_watch_look, watch, &watch->timer);
 	if (rc) {
 		sampling_watch_free(watch);
 		return rc;
 	}
-	loop_timer_arm(watch->timer, PERIOD_MS);
+	loop_timer_arm(watch->timer, SAMPLING_WATCH_PERIOD_MS);
 	*ret = watch;
 	return 0;
 }

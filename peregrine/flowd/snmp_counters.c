@@ -13,8 +13,8 @@
 
 #include "peregrine/flowd/flowd_private.h"
 
-#define SUBJECT   "counters"
-#define PERIOD_MS 5000
+#define SNMP_COUNTERS_SUBJECT   "counters"
+#define SNMP_COUNTERS_PERIOD_MS 5000
 /* Rows of one look come from several switches, and not quite in order. */
 #define OVERLAP_US ((int64_t)10 * 1000000)
 
@@ -31,7 +31,7 @@ enum {
 /* clang-format off */
 /* The counters in the order of enum port_counter. Names are the SNMP agent's: of a switch that is
  * read by its command line ours may be others. */
-static const struct db_query read_query = {"snmp_counters",
+static const struct db_query snmp_counters_read_query = {"snmp_counters",
 	"select c.switch_id, coalesce(p.port, c.port), floor(extract(epoch from c.at) * 1000000)::bigint, c.seconds, c.in_bytes, c.out_bytes, c.in_packets, c.out_packets,"
 	" c.in_errors, c.out_errors, c.in_discards, c.out_discards, c.speed_bps, c.up from haas.traffic_60_counter c"
 	" left join haas.counter_port p on p.switch_id = c.switch_id and p.counted = lower(c.port)"
@@ -45,7 +45,7 @@ struct snmp_counters {
 	bool reading;
 };
 
-static uint32_t find_switch(const struct attribution_index *index, int64_t id)
+static uint32_t snmp_counters_find_switch(const struct attribution_index *index, int64_t id)
 {
 	for (uint32_t i = 0; i < index->switch_count; i++)
 		if (index->switches[i].id == id)
@@ -53,7 +53,8 @@ static uint32_t find_switch(const struct attribution_index *index, int64_t id)
 	return INDEX_NONE;
 }
 
-static uint32_t find_port(const struct attribution_index *index, uint32_t at, const char *name)
+static uint32_t snmp_counters_find_port(const struct attribution_index *index, uint32_t at,
+					const char *name)
 {
 	const struct index_switch *owner = &index->switches[at];
 
@@ -63,7 +64,7 @@ static uint32_t find_port(const struct attribution_index *index, uint32_t at, co
 	return INDEX_NONE;
 }
 
-static void tell(struct flowd *flowd, uint32_t port, const PGresult *rows, int row)
+static void snmp_counters_tell(struct flowd *flowd, uint32_t port, const PGresult *rows, int row)
 {
 	uint32_t place = rollup_place(flowd->rollup, port);
 	struct port_rates rates = {
@@ -86,7 +87,8 @@ static void tell(struct flowd *flowd, uint32_t port, const PGresult *rows, int r
 		flowd->totals.snmp_sums++;
 }
 
-static void on_read(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void snmp_counters_on_read(void *context, int rc, const PGresult *result,
+				  const struct problem *problem)
 {
 	struct snmp_counters *counters = context;
 	struct flowd *flowd = counters->flowd;
@@ -96,36 +98,37 @@ static void on_read(void *context, int rc, const PGresult *result, const struct 
 
 	counters->reading = false;
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_WARN, SUBJECT, problem);
+		log_problem(LOG_LEVEL_WARN, SNMP_COUNTERS_SUBJECT, problem);
 	for (int i = 0; i < rows; i++) {
 		uint32_t port;
 
 		/* One switch's rows have one time, so they stand together, mostly. */
 		if (db_int(result, i, COLUMN_SWITCH, 0) != id) {
 			id = db_int(result, i, COLUMN_SWITCH, 0);
-			at = find_switch(flowd->index, id);
+			at = snmp_counters_find_switch(flowd->index, id);
 		}
 		port = at == INDEX_NONE
 			       ? INDEX_NONE
-			       : find_port(flowd->index, at, db_text(result, i, COLUMN_PORT, ""));
+			       : snmp_counters_find_port(flowd->index, at,
+							 db_text(result, i, COLUMN_PORT, ""));
 		if (port != INDEX_NONE)
-			tell(flowd, port, result, i);
+			snmp_counters_tell(flowd, port, result, i);
 		counters->last_us = db_int(result, i, COLUMN_AT, 0);
 	}
 }
 
-static void on_timer(void *context)
+static void snmp_counters_on_timer(void *context)
 {
 	struct snmp_counters *counters = context;
 	char from[24];
 	const char *params[] = {from};
 
-	loop_timer_arm(counters->timer, PERIOD_MS);
+	loop_timer_arm(counters->timer, SNMP_COUNTERS_PERIOD_MS);
 	if (counters->reading || !db_connected(counters->flowd->db))
 		return;
 	(void)text_format(from, sizeof(from), "%" PRId64, counters->last_us - OVERLAP_US);
-	counters->reading =
-		db_submit(counters->flowd->db, &read_query, params, on_read, counters) == 0;
+	counters->reading = db_submit(counters->flowd->db, &snmp_counters_read_query, params,
+				      snmp_counters_on_read, counters) == 0;
 }
 
 int snmp_counters_new(struct flowd *flowd, struct snmp_counters **ret)
@@ -136,12 +139,12 @@ int snmp_counters_new(struct flowd *flowd, struct snmp_counters **ret)
 	if (!counters)
 		return -ENOMEM;
 	*counters = (struct snmp_counters){.flowd = flowd, .last_us = clock_wall_us()};
-	rc = loop_timer_new(flowd->loop, on_timer, counters, &counters->timer);
+	rc = loop_timer_new(flowd->loop, snmp_counters_on_timer, counters, &counters->timer);
 	if (rc) {
 		free(counters);
 		return rc;
 	}
-	loop_timer_arm(counters->timer, PERIOD_MS);
+	loop_timer_arm(counters->timer, SNMP_COUNTERS_PERIOD_MS);
 	*ret = counters;
 	return 0;
 }

@@ -16,14 +16,15 @@ struct traffic_store {
 	struct problem *problem; /* of the attempt under way */
 };
 
-static int failed(struct traffic_store *store, int rc, const PGresult *result)
+static int traffic_store_failed(struct traffic_store *store, int rc, const PGresult *result)
 {
 	(void)problem_set(store->problem, rc, UNWRITTEN);
 	db_blocking_detail(store->connection, result, store->problem);
 	return rc;
 }
 
-static int run(struct traffic_store *store, const char *sql, const char *const params[], int count)
+static int traffic_store_run(struct traffic_store *store, const char *sql,
+			     const char *const params[], int count)
 {
 	PGresult *result = PQexecParams(store->connection, sql, count, NULL, params, NULL, NULL, 0);
 	ExecStatusType status = PQresultStatus(result);
@@ -31,13 +32,13 @@ static int run(struct traffic_store *store, const char *sql, const char *const p
 									 : db_blocking_rc(result);
 
 	if (rc)
-		(void)failed(store, rc, result);
+		(void)traffic_store_failed(store, rc, result);
 	PQclear(result);
 	return rc;
 }
 
-static int copy(struct traffic_store *store, enum traffic_table_kind table,
-		const struct traffic_batch *batch)
+static int traffic_store_copy(struct traffic_store *store, enum traffic_table_kind table,
+			      const struct traffic_batch *batch)
 {
 	const struct text *rows = &batch->tables[table];
 	char sql[COPY_STATEMENT_SIZE];
@@ -48,7 +49,7 @@ static int copy(struct traffic_store *store, enum traffic_table_kind table,
 }
 
 /* First of all, so that a batch which is there already is refused before its rows are sent. */
-static int mark(struct traffic_store *store, const struct traffic_batch *batch)
+static int traffic_store_mark(struct traffic_store *store, const struct traffic_batch *batch)
 {
 	char texts[8][32];
 	char name[192];
@@ -64,7 +65,7 @@ static int mark(struct traffic_store *store, const struct traffic_batch *batch)
 	(void)text_format(texts[5], sizeof(texts[5]), "%" PRIu64, batch->unattributed_bytes);
 	(void)text_format(texts[6], sizeof(texts[6]), "%" PRIu64, batch->lost_bytes);
 	(void)text_format(texts[7], sizeof(texts[7]), "%u", batch->thinned);
-	return run(
+	return traffic_store_run(
 		store,
 		"insert into haas.traffic_bucket (step, at, writer, from_at, to_at, bytes,"
 		" unattributed_bytes, lost_bytes, thinned) values ($1::int, to_timestamp($2::bigint), $3,"
@@ -80,22 +81,23 @@ static int mark_cut(struct traffic_store *store, const struct traffic_batch *bat
 	const char *params[] = {step, batch->at_text};
 
 	(void)text_format(step, sizeof(step), "%d", (int)traffic_step_seconds[batch->step]);
-	return run(store, "select haas.traffic_cut($1::int, $2::timestamptz)", params, 2);
+	return traffic_store_run(store, "select haas.traffic_cut($1::int, $2::timestamptz)", params,
+				 2);
 }
 
 static int write_batch(struct traffic_store *store, const struct traffic_batch *batch)
 {
-	int rc = run(store, "begin", NULL, 0);
+	int rc = traffic_store_run(store, "begin", NULL, 0);
 
 	if (!rc)
-		rc = mark(store, batch);
+		rc = traffic_store_mark(store, batch);
 	for (enum traffic_table_kind table = 0; table < TRAFFIC_TABLE_COUNT && !rc; table++)
 		if (batch->tables[table].size)
-			rc = copy(store, table, batch);
+			rc = traffic_store_copy(store, table, batch);
 	if (!rc && batch->cut)
 		rc = mark_cut(store, batch);
 	if (!rc)
-		rc = run(store, "commit", NULL, 0);
+		rc = traffic_store_run(store, "commit", NULL, 0);
 	return rc;
 }
 
@@ -107,9 +109,10 @@ static int write_with_partitions(struct traffic_store *store, const struct traff
 
 	if (rc != E_NOT_FOUND)
 		return rc;
-	rc = run(store, "rollback", NULL, 0);
+	rc = traffic_store_run(store, "rollback", NULL, 0);
 	if (!rc)
-		rc = run(store, "select haas.traffic_partitions_turn($1::timestamptz)", params, 1);
+		rc = traffic_store_run(
+			store, "select haas.traffic_partitions_turn($1::timestamptz)", params, 1);
 	if (!rc)
 		rc = write_batch(store, batch);
 	return rc == E_NOT_FOUND ? E_INVALID : rc;
@@ -132,7 +135,7 @@ static int write_to_store(void *context, const struct traffic_batch *batch, stru
 	if (!store->connection)
 		store->connection = db_blocking_connect(store->conninfo);
 	if (PQstatus(store->connection) != CONNECTION_OK)
-		return failed(store, E_UNAVAILABLE, NULL);
+		return traffic_store_failed(store, E_UNAVAILABLE, NULL);
 	rc = write_with_partitions(store, batch);
 	/* The connection is as good as new only outside of a transaction. */
 	if (rc)

@@ -15,7 +15,7 @@
  * had them (docs/kafka.md, deploy/clickhouse/traffic.sql). */
 static const struct {
 	const char *name, *columns;
-} tables[TRAFFIC_TABLE_COUNT] = {
+} traffic_text_tables[TRAFFIC_TABLE_COUNT] = {
 	[TABLE_SHARE] = {"share", KEY ", tenant, network, " SUMS ", floor, partial"},
 	[TABLE_PAIR] = {"pair", KEY ", a, b, " SUMS ", missed, floor"},
 	[TABLE_FLOW] = {"flow", KEY ", a, b, forward, source, target, source_port, target_port,"
@@ -29,8 +29,8 @@ void traffic_copy_statement(enum traffic_table_kind table, enum traffic_step ste
 			    char ret[COPY_STATEMENT_SIZE])
 {
 	(void)text_format(ret, COPY_STATEMENT_SIZE, "copy haas.traffic_%d_%s (%s) from stdin",
-			  (int)traffic_step_seconds[step], tables[table].name,
-			  tables[table].columns);
+			  (int)traffic_step_seconds[step], traffic_text_tables[table].name,
+			  traffic_text_tables[table].columns);
 }
 
 void traffic_add_field(struct text *text, const char *value)
@@ -65,7 +65,7 @@ static char *digits_before(char *end, uint64_t value)
 
 enum { DIGITS = 20 };
 
-static void add_number(struct text *text, uint64_t value, char behind)
+static void traffic_text_add_number(struct text *text, uint64_t value, char behind)
 {
 	char digits[DIGITS + 1];
 	char *begin = digits_before(&digits[DIGITS], value);
@@ -74,10 +74,10 @@ static void add_number(struct text *text, uint64_t value, char behind)
 	text_add_bytes(text, begin, (size_t)(&digits[sizeof(digits)] - begin));
 }
 
-static void add_id(struct text *text, int64_t id)
+static void traffic_text_add_id(struct text *text, int64_t id)
 {
 	if (id)
-		add_number(text, (uint64_t)id, '\t');
+		traffic_text_add_number(text, (uint64_t)id, '\t');
 	else
 		text_add(text, "\\N\t");
 }
@@ -86,13 +86,13 @@ static void add_id(struct text *text, int64_t id)
 static void add_square(struct text *text, double square)
 {
 	if (square >= 1e9 && square < 0x1p63)
-		add_number(text, (uint64_t)llround(square), '\t');
+		traffic_text_add_number(text, (uint64_t)llround(square), '\t');
 	else
 		text_addf(text, "%.17g\t", square);
 }
 
-static void add_key(struct text *text, const struct traffic_batch *batch,
-		    const struct share_key *key, const struct traffic_names *names)
+static void traffic_text_add_key(struct text *text, const struct traffic_batch *batch,
+				 const struct share_key *key, const struct traffic_names *names)
 {
 	const struct traffic_place *place = traffic_place_get(names, key->place);
 	const struct traffic_group *group = traffic_group_get(names, key->group);
@@ -101,22 +101,22 @@ static void add_key(struct text *text, const struct traffic_batch *batch,
 		  place->switch_id);
 	traffic_add_field(text, place->port);
 	text_add(text, key->direction == TRAFFIC_OUT ? "\tout\t" : "\tin\t");
-	add_id(text, group->tenant);
-	add_id(text, group->network);
+	traffic_text_add_id(text, group->tenant);
+	traffic_text_add_id(text, group->network);
 	text_addf(text, "%d\t%s\t", group->vlan, attribution_reason_words[group->reason]);
 }
 
-static void add_sums(struct text *text, const struct traffic_sums *sums)
+static void traffic_text_add_sums(struct text *text, const struct traffic_sums *sums)
 {
-	add_number(text, sums->bytes, '\t');
-	add_number(text, sums->packets, '\t');
-	add_number(text, sums->samples, '\t');
+	traffic_text_add_number(text, sums->bytes, '\t');
+	traffic_text_add_number(text, sums->packets, '\t');
+	traffic_text_add_number(text, sums->samples, '\t');
 	add_square(text, sums->square);
 }
 
 /* --- ends and addresses --- */
 
-static void ipv4_text(const uint8_t address[4], char ret[INET_ADDRSTRLEN])
+static void traffic_text_ipv4_text(const uint8_t address[4], char ret[INET_ADDRSTRLEN])
 {
 	char text[INET_ADDRSTRLEN];
 	char *at = &text[sizeof(text)];
@@ -136,7 +136,7 @@ const char *traffic_address_text(const uint8_t address[16], bool ip, char ret[EN
 	if (!ip)
 		return ret;
 	if (!memcmp(address, mapped, sizeof(mapped)))
-		ipv4_text(address + 12, ret);
+		traffic_text_ipv4_text(address + 12, ret);
 	else
 		(void)inet_ntop(AF_INET6, address, ret, END_TEXT_SIZE);
 	return ret;
@@ -177,7 +177,8 @@ static struct prefix *prefixes_new(struct text *text, uint32_t count)
 	return prefixes;
 }
 
-static void add_prefix(struct text *text, const struct text *parents, const struct prefix *prefix)
+static void traffic_text_add_prefix(struct text *text, const struct text *parents,
+				    const struct prefix *prefix)
 {
 	text_add_bytes(text, text_get(parents) + prefix->at, prefix->size);
 }
@@ -189,14 +190,14 @@ static void add_share(struct traffic_batch *batch, bool partial, const struct tr
 	const struct traffic_group *group = traffic_group_get(names, share->key.group);
 
 	ret_prefix->at = text->size;
-	add_key(text, batch, &share->key, names);
+	traffic_text_add_key(text, batch, &share->key, names);
 	ret_prefix->size = text->size - ret_prefix->at;
 	traffic_add_field(text, group->tenant_name);
 	text_add(text, "\t");
 	traffic_add_field(text, group->network_name);
 	text_add(text, "\t");
-	add_sums(text, &share->sums);
-	add_number(text, share->floor, '\t');
+	traffic_text_add_sums(text, &share->sums);
+	traffic_text_add_number(text, share->floor, '\t');
 	text_add(text, partial ? "1\n" : "0\n");
 	if (share->key.direction != TRAFFIC_IN)
 		return;
@@ -213,18 +214,18 @@ static void add_pair(struct traffic_batch *batch, const struct traffic_pair *pai
 	char end[END_TEXT_SIZE];
 
 	ret_prefix->at = text->size;
-	add_prefix(text, &batch->tables[TABLE_SHARE], share);
+	traffic_text_add_prefix(text, &batch->tables[TABLE_SHARE], share);
 	traffic_add_field(text, traffic_end_text(&pair->key.a, names, end));
 	text_add(text, "\t");
 	traffic_add_field(text, traffic_end_text(&pair->key.b, names, end));
 	text_add(text, "\t");
 	ret_prefix->size = text->size - ret_prefix->at;
-	add_sums(text, &pair->sums);
-	add_number(text, pair->missed, '\t');
-	add_number(text, pair->floor, '\n');
+	traffic_text_add_sums(text, &pair->sums);
+	traffic_text_add_number(text, pair->missed, '\t');
+	traffic_text_add_number(text, pair->floor, '\n');
 }
 
-static void add_address(struct text *text, const uint8_t address[16], bool ip)
+static void traffic_text_add_address(struct text *text, const uint8_t address[16], bool ip)
 {
 	char bytes[END_TEXT_SIZE];
 
@@ -232,26 +233,26 @@ static void add_address(struct text *text, const uint8_t address[16], bool ip)
 	text_add(text, "\t");
 }
 
-static void add_flow(struct traffic_batch *batch, const struct traffic_flow *flow,
-		     const struct prefix *pair)
+static void traffic_text_add_flow(struct traffic_batch *batch, const struct traffic_flow *flow,
+				  const struct prefix *pair)
 {
 	struct text *text = &batch->tables[TABLE_FLOW];
 	bool ip = flow->key.ethertype == 0x0800 || flow->key.ethertype == 0x86dd;
 
-	add_prefix(text, &batch->tables[TABLE_PAIR], pair);
+	traffic_text_add_prefix(text, &batch->tables[TABLE_PAIR], pair);
 	text_add(text, flow->key.forward ? "1\t" : "0\t");
-	add_address(text, flow->key.source, ip);
-	add_address(text, flow->key.target, ip);
-	add_number(text, flow->key.source_port, '\t');
-	add_number(text, flow->key.target_port, '\t');
-	add_number(text, flow->key.protocol, '\t');
-	add_number(text, flow->key.ethertype, '\t');
-	add_sums(text, &flow->sums);
-	add_number(text, flow->missed, '\n');
+	traffic_text_add_address(text, flow->key.source, ip);
+	traffic_text_add_address(text, flow->key.target, ip);
+	traffic_text_add_number(text, flow->key.source_port, '\t');
+	traffic_text_add_number(text, flow->key.target_port, '\t');
+	traffic_text_add_number(text, flow->key.protocol, '\t');
+	traffic_text_add_number(text, flow->key.ethertype, '\t');
+	traffic_text_add_sums(text, &flow->sums);
+	traffic_text_add_number(text, flow->missed, '\n');
 }
 
-static void add_rows(struct traffic_batch *batch, bool partial, const struct traffic_set *set,
-		     const struct traffic_names *names)
+static void traffic_text_add_rows(struct traffic_batch *batch, bool partial,
+				  const struct traffic_set *set, const struct traffic_names *names)
 {
 	struct prefix *shares = prefixes_new(&batch->tables[TABLE_SHARE], set->share_table.count);
 	struct prefix *pairs = prefixes_new(&batch->tables[TABLE_PAIR], set->pair_table.count);
@@ -265,13 +266,15 @@ static void add_rows(struct traffic_batch *batch, bool partial, const struct tra
 				 &pairs[i]);
 	for (uint32_t i = 0; shares && pairs && i < set->flow_table.count; i++)
 		if (!traffic_is_silent(&set->flows[i].sums))
-			add_flow(batch, &set->flows[i], &pairs[set->flows[i].key.pair]);
+			traffic_text_add_flow(batch, &set->flows[i],
+					      &pairs[set->flows[i].key.pair]);
 	free(shares);
 	free(pairs);
 }
 
 /* Places of one switch stand together, as a rule: one that does not is told again. */
-static void add_switches(struct traffic_batch *batch, const struct traffic_names *names)
+static void traffic_text_add_switches(struct traffic_batch *batch,
+				      const struct traffic_names *names)
 {
 	struct text *text = &batch->switches;
 	int64_t last = 0;
@@ -298,8 +301,8 @@ void traffic_batch_begin(struct traffic_batch *batch, enum traffic_step step, in
 void traffic_batch_set(struct traffic_batch *batch, bool partial, const struct traffic_set *set,
 		       const struct traffic_names *names)
 {
-	add_rows(batch, partial, set, names);
-	add_switches(batch, names);
+	traffic_text_add_rows(batch, partial, set, names);
+	traffic_text_add_switches(batch, names);
 	batch->lost_bytes += set->lost_bytes;
 	batch->thinned = set->thinned ? set->thinned : 1;
 }
@@ -323,7 +326,7 @@ void traffic_batch_port(struct traffic_batch *batch, const struct traffic_place 
 	text_addf(text, "\t%.3f\n", rates ? rates->seconds : 0);
 }
 
-static void copy_text(const struct text *from, struct text *ret)
+static void traffic_text_copy_text(const struct text *from, struct text *ret)
 {
 	*ret = (struct text){.failed = from->failed};
 	text_add_bytes(ret, text_get(from), from->size);
@@ -332,9 +335,9 @@ static void copy_text(const struct text *from, struct text *ret)
 void traffic_batch_copy(const struct traffic_batch *batch, struct traffic_batch *ret)
 {
 	*ret = *batch;
-	copy_text(&batch->switches, &ret->switches);
+	traffic_text_copy_text(&batch->switches, &ret->switches);
 	for (size_t i = 0; i < TRAFFIC_TABLE_COUNT; i++)
-		copy_text(&batch->tables[i], &ret->tables[i]);
+		traffic_text_copy_text(&batch->tables[i], &ret->tables[i]);
 }
 
 void traffic_batch_done(struct traffic_batch *batch)

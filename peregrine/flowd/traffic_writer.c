@@ -13,7 +13,7 @@
 LEAKS_LEFT_TO_SANITIZER
 
 /* After it was told to stop. */
-#define STOP_MS 2000
+#define TRAFFIC_WRITER_STOP_MS 2000
 
 struct waiting_batch {
 	struct waiting_batch *next;
@@ -46,7 +46,7 @@ static bool is_failing(const struct traffic_writer *writer)
 
 /* --- in the worker --- */
 
-static void work(void *context)
+static void traffic_writer_work(void *context)
 {
 	struct traffic_writer *writer = context;
 	const struct traffic_sink *sink = &writer->options.sink;
@@ -58,7 +58,7 @@ static void work(void *context)
 
 /* --- in the loop --- */
 
-static void start(struct traffic_writer *writer);
+static void traffic_writer_start(struct traffic_writer *writer);
 
 static void free_waiting(struct waiting_batch *waiting)
 {
@@ -76,7 +76,7 @@ static void take_first(struct traffic_writer *writer)
 	writer->current->batch.given_up = writer->counts.dropped;
 }
 
-static void put_back(struct traffic_writer *writer)
+static void traffic_writer_put_back(struct traffic_writer *writer)
 {
 	writer->current->next = writer->first;
 	if (!writer->first)
@@ -85,7 +85,7 @@ static void put_back(struct traffic_writer *writer)
 	writer->current = NULL;
 }
 
-static void ended(struct traffic_writer *writer, bool written)
+static void traffic_writer_ended(struct traffic_writer *writer, bool written)
 {
 	size_t size = traffic_batch_size(&writer->current->batch);
 
@@ -102,7 +102,7 @@ static void ended(struct traffic_writer *writer, bool written)
 	writer->current = NULL;
 }
 
-static void fail(struct traffic_writer *writer)
+static void traffic_writer_fail(struct traffic_writer *writer)
 {
 	const struct traffic_sink *sink = &writer->options.sink;
 
@@ -113,7 +113,7 @@ static void fail(struct traffic_writer *writer)
 	writer->reason = writer->problem;
 }
 
-static void recover(struct traffic_writer *writer)
+static void traffic_writer_recover(struct traffic_writer *writer)
 {
 	if (is_failing(writer))
 		log_info(writer->options.sink.subject,
@@ -126,7 +126,7 @@ static void recover(struct traffic_writer *writer)
 	writer->before = writer->counts;
 }
 
-static void done(void *context)
+static void traffic_writer_done(void *context)
 {
 	struct traffic_writer *writer = context;
 	const struct traffic_sink *sink = &writer->options.sink;
@@ -134,51 +134,52 @@ static void done(void *context)
 	if (!writer->retry) /* freed: it was not waited for */
 		return;
 	if (!atomic_load(&writer->ran)) { /* the worker goes */
-		put_back(writer);
+		traffic_writer_put_back(writer);
 		return;
 	}
 	switch (writer->rc) {
 	case 0:
 	case E_CONFLICT: /* it was committed, and we did not hear of it */
-		recover(writer);
-		ended(writer, true);
+		traffic_writer_recover(writer);
+		traffic_writer_ended(writer, true);
 		break;
 	case E_INVALID:
 		log_error(sink->subject, "%s refuses a bucket, it is given up (detail=\"%s\")",
 			  sink->name, writer->problem.detail);
-		ended(writer, false);
+		traffic_writer_ended(writer, false);
 		break;
 	default:
-		fail(writer);
-		put_back(writer);
+		traffic_writer_fail(writer);
+		traffic_writer_put_back(writer);
 		loop_timer_arm(writer->retry, writer->options.retry_ms);
 		return;
 	}
-	start(writer);
+	traffic_writer_start(writer);
 }
 
-static void start(struct traffic_writer *writer)
+static void traffic_writer_start(struct traffic_writer *writer)
 {
 	if (writer->current || !writer->first)
 		return;
 	take_first(writer);
 	atomic_store(&writer->ran, false);
-	if (worker_submit(writer->worker, work, done, writer)) {
-		put_back(writer);
+	if (worker_submit(writer->worker, traffic_writer_work, traffic_writer_done, writer)) {
+		traffic_writer_put_back(writer);
 		loop_timer_arm(writer->retry, writer->options.retry_ms);
 	}
 }
 
-static void on_retry(void *context)
+static void traffic_writer_on_retry(void *context)
 {
-	start(context);
+	traffic_writer_start(context);
 }
 
 int traffic_writer_new(struct loop *loop, struct worker *worker,
 		       const struct traffic_writer_options *options, struct traffic_writer **ret)
 {
 	struct traffic_writer *writer = calloc(1, sizeof(*writer));
-	int rc = writer ? loop_timer_new(loop, on_retry, writer, &writer->retry) : -ENOMEM;
+	int rc = writer ? loop_timer_new(loop, traffic_writer_on_retry, writer, &writer->retry)
+			: -ENOMEM;
 
 	if (rc) {
 		options->sink.free(options->sink.context);
@@ -194,7 +195,7 @@ int traffic_writer_new(struct loop *loop, struct worker *worker,
 }
 
 /* Pairs and flows are most of the bytes; totals by owner are what must not be lost. */
-static void thin(struct traffic_writer *writer, struct waiting_batch *waiting)
+static void traffic_writer_thin(struct traffic_writer *writer, struct waiting_batch *waiting)
 {
 	size_t before = traffic_batch_size(&waiting->batch);
 
@@ -216,7 +217,7 @@ static void drop_oldest(struct traffic_writer *writer)
 	free_waiting(oldest);
 }
 
-static void make_room(struct traffic_writer *writer)
+static void traffic_writer_make_room(struct traffic_writer *writer)
 {
 	uint64_t thinned = writer->counts.thinned;
 	uint64_t dropped = writer->counts.dropped;
@@ -225,7 +226,7 @@ static void make_room(struct traffic_writer *writer)
 	for (struct waiting_batch *each = writer->first;
 	     each && writer->counts.waiting_bytes > writer->options.waiting_max; each = each->next)
 		if (!each->batch.cut)
-			thin(writer, each);
+			traffic_writer_thin(writer, each);
 	while (writer->first && writer->first->next &&
 	       writer->counts.waiting_bytes > writer->options.waiting_max)
 		drop_oldest(writer);
@@ -237,7 +238,7 @@ static void make_room(struct traffic_writer *writer)
 		log_warn(sink->subject, "too much waits for %s: buckets are given up", sink->name);
 }
 
-static void put(struct traffic_writer *writer, struct traffic_batch *batch)
+static void traffic_writer_put_batch(struct traffic_writer *writer, struct traffic_batch *batch)
 {
 	struct waiting_batch *waiting = malloc(sizeof(*waiting));
 
@@ -254,8 +255,8 @@ static void put(struct traffic_writer *writer, struct traffic_batch *batch)
 	writer->last = &waiting->next;
 	writer->counts.waiting++;
 	writer->counts.waiting_bytes += traffic_batch_size(&waiting->batch);
-	make_room(writer);
-	start(writer);
+	traffic_writer_make_room(writer);
+	traffic_writer_start(writer);
 }
 
 void traffic_writer_put(struct traffic_writer *writer, struct traffic_batch *batch)
@@ -265,20 +266,20 @@ void traffic_writer_put(struct traffic_writer *writer, struct traffic_batch *bat
 	batch->number = writer->put++;
 	if (writer->options.copy_to && batch->step == STEP_MINUTE) {
 		traffic_batch_copy(batch, &copy);
-		put(writer->options.copy_to, &copy);
+		traffic_writer_put_batch(writer->options.copy_to, &copy);
 	}
-	put(writer, batch);
+	traffic_writer_put_batch(writer, batch);
 }
 
 /* Runs the loop while a batch is being written; those that wait follow if the sink takes them. */
-static void finish(struct traffic_writer *writer, bool waiting_too, int64_t wait_ms)
+static void traffic_writer_finish(struct traffic_writer *writer, bool waiting_too, int64_t wait_ms)
 {
 	int64_t until_ms = clock_monotonic_ms() + wait_ms;
 
 	while ((writer->current || (waiting_too && writer->first && !is_failing(writer))) &&
 	       clock_monotonic_ms() < until_ms) {
 		if (waiting_too)
-			start(writer);
+			traffic_writer_start(writer);
 		loop_run_once(writer->loop);
 		(void)poll(NULL, 0, 5);
 	}
@@ -291,10 +292,10 @@ void traffic_writer_free(struct traffic_writer *writer, int64_t wait_ms)
 	if (!writer)
 		return;
 	sink = &writer->options.sink;
-	finish(writer, true, wait_ms);
+	traffic_writer_finish(writer, true, wait_ms);
 	if (sink->stop) {
 		sink->stop(sink->context);
-		finish(writer, false, STOP_MS);
+		traffic_writer_finish(writer, false, TRAFFIC_WRITER_STOP_MS);
 	}
 	loop_timer_free(writer->retry);
 	writer->retry = NULL;

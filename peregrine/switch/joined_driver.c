@@ -32,8 +32,8 @@ struct joined {
 	int64_t silent_ms;               /* the second failed then; 0: it answers */
 };
 
-static void end(struct joined *joined, int rc, struct switch_reading *reading,
-		const struct problem *problem)
+static void joined_driver_end(struct joined *joined, int rc, struct switch_reading *reading,
+			      const struct problem *problem)
 {
 	switch_call_fn fn = joined->fn;
 
@@ -65,13 +65,13 @@ static void complete_identity(struct switch_identity *ret, const struct switch_i
 	ret->member_changes = first.member_changes;
 }
 
-static void finish(struct joined *joined)
+static void joined_driver_finish(struct joined *joined)
 {
 	struct switch_reading reading = joined->reading;
 
 	joined->reading = (struct switch_reading){0};
 	complete_identity(&reading.identity, &joined->identity);
-	end(joined, 0, &reading, NULL);
+	joined_driver_end(joined, 0, &reading, NULL);
 	switch_reading_done(&reading); /* what was not taken */
 }
 
@@ -98,7 +98,7 @@ static void on_second(void *context, int rc, struct switch_reading *reading,
 		first->odd += reading->odd;
 		switch_reading_done(reading);
 	}
-	finish(joined);
+	joined_driver_finish(joined);
 }
 
 static bool second_is_worth_it(const struct joined *joined)
@@ -117,7 +117,7 @@ static void on_first(void *context, int rc, struct switch_reading *reading,
 	struct joined *joined = context;
 
 	if (rc || joined->request->op != SWITCH_READ) {
-		end(joined, rc, reading, problem);
+		joined_driver_end(joined, rc, reading, problem);
 		return;
 	}
 	joined->reading = *reading;
@@ -129,7 +129,7 @@ static void on_first(void *context, int rc, struct switch_reading *reading,
 	if (!joined->in_second ||
 	    joined->second->start(joined->second_session, &joined->rest,
 				  joined->deadline_ms - FIRST_SPARE_MS, on_second, joined) != 0)
-		finish(joined);
+		joined_driver_finish(joined);
 }
 
 /* --- the driver's row --- */

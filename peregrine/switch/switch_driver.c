@@ -14,16 +14,16 @@
 #include "peregrine/switch/snmp/snmp_driver.h"
 
 /* One row per way to speak to a switch. */
-static const struct switch_driver *const drivers[] = {
+static const struct switch_driver *const switch_driver_drivers[] = {
 	&sim_switch_driver,     &snmp_switch_driver,  &cli_switch_driver,
 	&netconf_switch_driver, &ovsdb_switch_driver, &ovsdb_snmp_switch_driver,
 };
 
 const struct switch_driver *switch_driver_find(const char *name)
 {
-	for (size_t i = 0; i < COUNT_OF(drivers); i++) {
-		if (strcmp(drivers[i]->name, name) == 0)
-			return drivers[i];
+	for (size_t i = 0; i < COUNT_OF(switch_driver_drivers); i++) {
+		if (strcmp(switch_driver_drivers[i]->name, name) == 0)
+			return switch_driver_drivers[i];
 	}
 	return NULL;
 }

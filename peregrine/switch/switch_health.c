@@ -9,8 +9,9 @@
 #define LACP_BUNDLED 0x3c
 
 /* SensorDataType, SensorDataScale (RFC 3433). */
-static const char *const units[] = {"",        "",    "",    "V AC",   "V",     "A", "W",  "Hz",
-				    "celsius", "%RH", "rpm", "m3/min", "truth", "",  "dBm"};
+static const char *const switch_health_units[] = {"",    "",       "",      "V AC",    "V",
+						  "A",   "W",      "Hz",    "celsius", "%RH",
+						  "rpm", "m3/min", "truth", "",        "dBm"};
 enum { SCALE_UNITS = 9, SCALE_LAST = 17 };
 
 void switch_health_done(struct switch_health *health)
@@ -27,7 +28,7 @@ bool switch_lag_bundled(uint8_t state)
 
 const char *switch_sensor_unit(uint8_t type)
 {
-	return type < COUNT_OF(units) ? units[type] : "";
+	return type < COUNT_OF(switch_health_units) ? switch_health_units[type] : "";
 }
 
 double switch_sensor_value(const struct switch_sensor *sensor)

@@ -107,7 +107,8 @@ static void line_free(struct line *line)
 }
 
 /* Field by field: what is unused in the arrays may differ. */
-static bool same_access(const struct switch_endpoint *a, const struct switch_endpoint *b)
+static bool switch_queue_same_access(const struct switch_endpoint *a,
+				     const struct switch_endpoint *b)
 {
 	return strcmp(a->family, b->family) == 0 && strcmp(a->address, b->address) == 0 &&
 	       a->snmp_port == b->snmp_port && a->cli_port == b->cli_port &&
@@ -141,7 +142,7 @@ int switch_queue_put(struct switch_queue *queue, const struct switch_endpoint *e
 		problem_hint(problem, "peregrined(8) lists them; none = found by what it says");
 		return problem->code;
 	}
-	if (line && same_access(&line->endpoint, endpoint)) {
+	if (line && switch_queue_same_access(&line->endpoint, endpoint)) {
 		line->endpoint = *endpoint; /* it may have a new name */
 		return 0;
 	}
@@ -267,7 +268,8 @@ static int copy_mirrors(struct call *call, const struct switch_request *request)
 	return 0;
 }
 
-static int call_new(struct switch_queue *queue, const struct switch_ask *ask, struct call **ret)
+static int switch_queue_call_new(struct switch_queue *queue, const struct switch_ask *ask,
+				 struct call **ret)
 {
 	struct call *call = calloc(1, sizeof(*call));
 	int rc;
@@ -334,7 +336,7 @@ int switch_queue_submit(struct switch_queue *queue, const struct switch_ask *ask
 	struct line *line = line_find(queue, ask->switch_id);
 	struct problem problem = {0};
 	struct call *call = NULL;
-	int rc = call_new(queue, ask, &call);
+	int rc = switch_queue_call_new(queue, ask, &call);
 
 	if (rc)
 		return rc;

@@ -18,7 +18,7 @@ enum {
 	OPEN_MAX_MS = 60000, /* a switch that rebooted is wanted back sooner than a BMC */
 };
 
-static int64_t now_of(const struct switch_queue *queue)
+static int64_t switch_queue_run_now_of(const struct switch_queue *queue)
 {
 	return loop_now_ms(queue->options.host.loop);
 }
@@ -47,7 +47,7 @@ void call_finish(struct call *call, int rc, const struct problem *problem)
 		DL_DELETE(call->line->waiting[call->priority], call);
 	call->line = NULL;
 	call->state = CALL_FINISHED;
-	call->ended_ms = now_of(queue);
+	call->ended_ms = switch_queue_run_now_of(queue);
 	call->rc = rc;
 	if (rc && problem != &call->problem)
 		call->problem = *problem;
@@ -146,7 +146,8 @@ void call_forget_results(const struct call *call)
 	}
 }
 
-static void text_deadline(const struct call *call, const struct line *line, struct problem *ret)
+static void switch_queue_run_text_deadline(const struct call *call, const struct line *line,
+					   struct problem *ret)
 {
 	bool sent = call->state == CALL_FLYING;
 
@@ -170,7 +171,7 @@ void call_expired(void *context)
 		return;
 	}
 	call->queue->stats.expired++;
-	text_deadline(call, line, &call->problem);
+	switch_queue_run_text_deadline(call, line, &call->problem);
 	if (call->state == CALL_WAITING) {
 		call_finish(call, E_TIMEOUT, &call->problem);
 	} else if (line_recall(line)) {
@@ -180,7 +181,7 @@ void call_expired(void *context)
 	} else {
 		/* The driver holds it: its asker is told now, the call stays until it lands. */
 		call->rc = E_TIMEOUT;
-		call->ended_ms = now_of(call->queue);
+		call->ended_ms = switch_queue_run_now_of(call->queue);
 		call_forget_results(call);
 		call->unheard = true;
 		call_answer(call);
@@ -259,13 +260,13 @@ static enum way_kind way_of(const struct line *line, enum switch_op op)
 }
 
 /* What waits behind a switch that was just found dead is told so now, not at its deadline. */
-static void refuse_waiting(struct line *line, const struct way *way)
+static void switch_queue_run_refuse_waiting(struct line *line, const struct way *way)
 {
 	struct problem problem = {0};
 	struct call *call = NULL;
 	struct call *next = NULL;
 
-	text_open(line, &way->breaker, now_of(line->queue), &problem);
+	text_open(line, &way->breaker, switch_queue_run_now_of(line->queue), &problem);
 	for (int priority = 0; priority < SWITCH_PRIORITY_COUNT; priority++) {
 		DL_FOREACH_SAFE(line->waiting[priority], call, next)
 		{
@@ -279,7 +280,7 @@ static void refuse_waiting(struct line *line, const struct way *way)
 
 static void breaker_hear(struct line *line, struct way *way, const struct call *call, int rc)
 {
-	int64_t now_ms = now_of(line->queue);
+	int64_t now_ms = switch_queue_run_now_of(line->queue);
 
 	if (rc == E_TIMEOUT && call->deadline_ms - call->started_ms < FAIR_MS)
 		return;
@@ -289,7 +290,7 @@ static void breaker_hear(struct line *line, struct way *way, const struct call *
 	    way->breaker.retry_ms > now_ms + OPEN_MAX_MS)
 		way->breaker.retry_ms = now_ms + OPEN_MAX_MS;
 	if (way->breaker.open)
-		refuse_waiting(line, way);
+		switch_queue_run_refuse_waiting(line, way);
 }
 
 /* The family of a switch that was not told by an operator is what it says of itself. */
@@ -323,7 +324,7 @@ static void on_landed(void *context, int rc, struct switch_reading *reading,
 	if (way != &line->ways[WAY_HEALTH])
 		line->problem = rc ? *problem : (struct problem){0};
 	if (rc != E_TIMEOUT)
-		line->answered_ms = now_of(line->queue);
+		line->answered_ms = switch_queue_run_now_of(line->queue);
 	breaker_hear(line, way, call, rc);
 	if (rc == 0 && reading) {
 		/* What the driver read is ours now. */
@@ -436,7 +437,7 @@ static int call_start(struct line *line, struct way *way, struct call *call)
 		return rc;
 	DL_DELETE(line->waiting[call->priority], call);
 	call->state = CALL_FLYING;
-	call->started_ms = now_of(queue);
+	call->started_ms = switch_queue_run_now_of(queue);
 	line->flying = call;
 	line->flying_way = way;
 	line->flying_fails = way->breaker.failures > 0;
@@ -452,7 +453,7 @@ static bool line_step(struct line *line)
 	struct call *call = line_next(line, &passes);
 	enum way_kind kind = call ? way_of(line, call->request.op) : WAY_READ;
 	struct way *way = &line->ways[kind];
-	int64_t now_ms = now_of(line->queue);
+	int64_t now_ms = switch_queue_run_now_of(line->queue);
 	int rc;
 
 	if (!call)

@@ -5,7 +5,7 @@
 
 #include "portal/cli/listing.h"
 
-static const struct output_column columns[] = {
+static const struct output_column aggregate_cli_columns[] = {
 	COLUMN("switch"),
 	COLUMN("aggregate"),
 	COLUMN("members"),
@@ -27,5 +27,5 @@ int haasctl_switch_aggregates(void *context, const struct command_input *input)
 		haasctl_path(&target, "/aggregates?switch=", input->words[0], "");
 	else
 		text_add(&target, "/aggregates");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
+	return listing_pages(context, input, text_get(&target), 0, COLUMNS(aggregate_cli_columns));
 }

@@ -96,7 +96,7 @@ static int alert_show(void *context, const struct command_input *input)
 	return status;
 }
 
-static int alert_acknowledge(void *context, const struct command_input *input)
+static int alert_cli_alert_acknowledge(void *context, const struct command_input *input)
 {
 	struct tally tally = {0};
 
@@ -118,7 +118,7 @@ static const struct output_column silence_columns[] = {
 	COLUMN("actor"), NUMBER("silent"), WIDE("created_at"), WIDE("ended_by"),
 };
 
-static int alert_silence(void *context, const struct command_input *input)
+static int alert_cli_alert_silence(void *context, const struct command_input *input)
 {
 	static const char *const members[] = {"kind", "subject"};
 	CLEANUP(text_done) struct text body = {0};
@@ -173,14 +173,14 @@ static int alert_unsilence(void *context, const struct command_input *input)
 	return tally_status(&tally);
 }
 
-static const struct option_row list_options[] = {
+static const struct option_row alert_cli_list_options[] = {
 	{"--all", 0, OPTION_FLAG, NULL, "those that are over or silenced, too"},
 	{"--silenced", 0, OPTION_FLAG, NULL, "those that are open and silenced"},
 	{"--kind", 0, OPTION_VALUE, "KIND", "wiring.miscabled, or a pattern: wiring.*"},
 	{"--subject", 0, OPTION_VALUE, "SUBJECT", "of this switch, port (SWITCH:PORT) or node"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
-static const struct option_row silence_options[] = {
+static const struct option_row alert_cli_silence_options[] = {
 	{"--for", 0, OPTION_VALUE, "TIME", "how long, 30m, 2h, 3d"},
 	{"--kind", 0, OPTION_VALUE, "KIND", "of kinds that begin so: traffic., wiring.missing"},
 	{"--subject", 0, OPTION_VALUE, "SUBJECT", "of subjects that begin so: leaf1:, leaf1:up0"},
@@ -190,18 +190,18 @@ static const struct option_row silences_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 
-static const struct command commands[] = {
-	{"alert", "list", "", "what a person should look at", OPTIONS(list_options), 0, 0,
+static const struct command alert_cli_commands[] = {
+	{"alert", "list", "", "what a person should look at", OPTIONS(alert_cli_list_options), 0, 0,
 	 alert_list},
 	{"alert", "show", "ALERT", "one of them: what to do, and whose fault it may be", NO_OPTIONS,
 	 1, 1, alert_show},
 	{"alert", "ack", "ALERT...", "say that somebody looks after it", NO_OPTIONS, 1, 1000,
-	 alert_acknowledge},
-	{"alert", "silence", "REASON", "do not hear of some for a while", OPTIONS(silence_options),
-	 1, 1, alert_silence},
+	 alert_cli_alert_acknowledge},
+	{"alert", "silence", "REASON", "do not hear of some for a while",
+	 OPTIONS(alert_cli_silence_options), 1, 1, alert_cli_alert_silence},
 	{"alert", "silences", "", "what is silenced, by whom, until when",
 	 OPTIONS(silences_options), 0, 0, alert_silences},
 	{"alert", "unsilence", "SILENCE...", "hear of them again", NO_OPTIONS, 1, 1000,
 	 alert_unsilence},
 };
-const struct command_group alert_group = {commands, COUNT_OF(commands)};
+const struct command_group alert_group = {alert_cli_commands, COUNT_OF(alert_cli_commands)};

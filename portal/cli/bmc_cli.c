@@ -58,7 +58,7 @@ static int ask_many(void *context, const struct command_input *input, const char
 	return status == EXIT_OK && shown ? written : status;
 }
 
-static int node_power(void *context, const struct command_input *input)
+static int bmc_cli_node_power(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {COLUMN("node"), COLUMN("state"),
 						       TITLED("result.power", "POWER"),
@@ -178,7 +178,7 @@ static const struct option_row boot_options[] = {
 	{"--no-wait", 0, OPTION_FLAG, NULL, "print the job and return"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long, 90s, 5m (default 1h)"},
 };
-static const struct option_row wait_options[] = {
+static const struct option_row bmc_cli_wait_options[] = {
 	{"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long, 90s, 5m (default 1h)"}};
 static const struct option_row sel_options[] = {
 	{"--kept", 0, OPTION_FLAG, NULL, "what is kept of it, newest first; asks no BMC"},
@@ -189,22 +189,24 @@ static const struct option_row console_options[] = {
 	{"--read-only", 0, OPTION_FLAG, NULL, "only look; without a terminal always so"},
 	{"--log", 0, OPTION_FLAG, NULL, "what is kept of it, also of a dead node"}};
 
-static const struct command commands[] = {
+static const struct command bmc_cli_commands[] = {
 	{"node", "power", "on|off|cycle|reset|soft|status NODE...",
 	 "power by the BMC, confirmed by reading back", OPTIONS(power_options), 2, 1000,
-	 node_power},
+	 bmc_cli_node_power},
 	{"node", "boot-device", "NODE...", "what the nodes boot next", OPTIONS(boot_options), 1,
 	 1000, node_boot_device},
-	{"node", "identify", "NODE...", "blink the nodes' lights", OPTIONS(wait_options), 1, 1000,
-	 node_identify},
-	{"node", "sensors", "NODE", "sensor readings of the BMC", OPTIONS(wait_options), 1, 1,
-	 node_sensors},
+	{"node", "identify", "NODE...", "blink the nodes' lights", OPTIONS(bmc_cli_wait_options), 1,
+	 1000, node_identify},
+	{"node", "sensors", "NODE", "sensor readings of the BMC", OPTIONS(bmc_cli_wait_options), 1,
+	 1, node_sensors},
 	{"node", "sel", "NODE", "the BMC's event log", OPTIONS(sel_options), 1, 1, node_sel},
-	{"node", "fru", "NODE", "the BMC's part numbers", OPTIONS(wait_options), 1, 1, node_fru},
-	{"node", "users", "NODE", "the BMC's users", OPTIONS(wait_options), 1, 1, node_users},
-	{"node", "lan", "NODE", "the BMC's own network settings", OPTIONS(wait_options), 1, 1,
-	 node_lan},
+	{"node", "fru", "NODE", "the BMC's part numbers", OPTIONS(bmc_cli_wait_options), 1, 1,
+	 node_fru},
+	{"node", "users", "NODE", "the BMC's users", OPTIONS(bmc_cli_wait_options), 1, 1,
+	 node_users},
+	{"node", "lan", "NODE", "the BMC's own network settings", OPTIONS(bmc_cli_wait_options), 1,
+	 1, node_lan},
 	{"node", "console", "NODE", "the serial console (leave with Ctrl-])",
 	 OPTIONS(console_options), 1, 1, node_console},
 };
-const struct command_group bmc_group = {commands, COUNT_OF(commands)};
+const struct command_group bmc_group = {bmc_cli_commands, COUNT_OF(bmc_cli_commands)};

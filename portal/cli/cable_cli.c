@@ -9,8 +9,8 @@
 #include "portal/cli/listing.h"
 
 /* A member that the option says ("none" takes it away), else as it was. */
-static void add_member(struct text *body, const struct command_input *input, const char *option,
-		       const char *key, const json_t *before)
+static void cable_cli_add_member(struct text *body, const struct command_input *input,
+				 const char *option, const char *key, const json_t *before)
 {
 	const char *value = command_option(input, option);
 
@@ -20,8 +20,8 @@ static void add_member(struct text *body, const struct command_input *input, con
 		json_put_string(body, key, value);
 }
 
-static int add_number(struct text *body, const struct command_input *input, const char *option,
-		      const char *key, const json_t *before)
+static int cable_cli_add_number(struct text *body, const struct command_input *input,
+				const char *option, const char *key, const json_t *before)
 {
 	const char *value = command_option(input, option);
 	const json_t *was = json_object_get(before, key);
@@ -37,8 +37,8 @@ static int add_number(struct text *body, const struct command_input *input, cons
 	return EXIT_OK;
 }
 
-static int put(struct haasctl *haasctl, const struct command_input *input, const char *target,
-	       const struct text *body, struct haasctl_reply *ret)
+static int cable_cli_put(struct haasctl *haasctl, const struct command_input *input,
+			 const char *target, const struct text *body, struct haasctl_reply *ret)
 {
 	return haasctl_call(
 		haasctl, input,
@@ -83,7 +83,7 @@ static int switch_list(void *context, const struct command_input *input)
 	return listing_pages(context, input, "/switches", 0, COLUMNS(switch_columns));
 }
 
-static int switch_set(void *context, const struct command_input *input)
+static int cable_cli_switch_set(void *context, const struct command_input *input)
 {
 	static const char *const texts[][2] = {{"--base", "base"},
 					       {"--ports", "ports"},
@@ -99,10 +99,10 @@ static int switch_set(void *context, const struct command_input *input)
 		return status;
 	json_begin_object(&body, NULL);
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		add_member(&body, input, texts[i][0], texts[i][1], before.json);
-	status = add_number(&body, input, "--low", "port_low", before.json);
+		cable_cli_add_member(&body, input, texts[i][0], texts[i][1], before.json);
+	status = cable_cli_add_number(&body, input, "--low", "port_low", before.json);
 	if (status == EXIT_OK)
-		status = add_number(&body, input, "--high", "port_high", before.json);
+		status = cable_cli_add_number(&body, input, "--high", "port_high", before.json);
 	json_end_object(&body);
 	return status == EXIT_OK ? haasctl_do(context, input,
 					      &(struct haasctl_call){.method = "PUT",
@@ -178,8 +178,8 @@ static int port_set(void *context, const struct command_input *input)
 	json_begin_object(&body, NULL);
 	json_put_string(&body, "switch", input->words[0]);
 	json_put_string(&body, "port", input->words[1]);
-	add_member(&body, input, "--node", "node", was);
-	add_member(&body, input, "--address", "address", was);
+	cable_cli_add_member(&body, input, "--node", "node", was);
+	cable_cli_add_member(&body, input, "--address", "address", was);
 	json_end_object(&body);
 	return haasctl_do(context, input,
 			  &(struct haasctl_call){
@@ -216,7 +216,7 @@ static int circuit_forget(void *context, const struct command_input *input)
 	return delete_each(context, input, "/circuits/", "");
 }
 
-static int circuit_families(void *context, const struct command_input *input)
+static int cable_cli_circuit_families(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {
 		COLUMN("name"),
@@ -263,8 +263,8 @@ static int circuit_set(void *context, const struct command_input *input)
 		return status;
 	json_begin_object(&body, NULL);
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		add_member(&body, input, texts[i][0], texts[i][1], before.json);
-	status = add_number(&body, input, "--offset", "port_offset", before.json);
+		cable_cli_add_member(&body, input, texts[i][0], texts[i][1], before.json);
+	status = cable_cli_add_number(&body, input, "--offset", "port_offset", before.json);
 	json_end_object(&body);
 	return status == EXIT_OK ? haasctl_do(context, input,
 					      &(struct haasctl_call){.method = "PUT",
@@ -279,7 +279,7 @@ static int circuit_delete(void *context, const struct command_input *input)
 }
 
 /* The proposal of this family, or the first; NULL when there is none. */
-static const json_t *choose(const json_t *items, const char *family)
+static const json_t *cable_cli_choose(const json_t *items, const char *family)
 {
 	const json_t *item;
 	size_t i;
@@ -305,7 +305,7 @@ static int tell_proposals(const struct command_input *input, const json_t *items
 		TITLED_NUMBER("reads_count", "READS"),
 		WIDE("help"),
 	};
-	const json_t *first = choose(items, command_option(input, "--family"));
+	const json_t *first = cable_cli_choose(items, command_option(input, "--family"));
 	const json_t *read;
 	size_t i;
 	int status = listing_rows(input, items, COLUMNS(columns));
@@ -351,7 +351,7 @@ static int accept_proposal(struct haasctl *haasctl, const struct command_input *
 		return haasctl_cannot("write", "the rule", -ENOMEM);
 	text_add(&body, text);
 	haasctl_path(&target, "/circuit-rules/", name, "");
-	int status = put(haasctl, input, text_get(&target), &body, &reply);
+	int status = cable_cli_put(haasctl, input, text_get(&target), &body, &reply);
 	if (status == EXIT_OK && !listing_json(input, reply.json))
 		fprintf(stderr, "rule %s reads %" JSON_INTEGER_FORMAT " of the unknown circuits\n",
 			name, json_integer_value(json_object_get(reply.json, "reads")));
@@ -375,7 +375,7 @@ static int circuit_learn(void *context, const struct command_input *input)
 	if (status != EXIT_OK)
 		return status;
 	items = json_object_get(reply.json, "items");
-	if (!choose(items, family)) {
+	if (!cable_cli_choose(items, family)) {
 		fprintf(stderr,
 			"haasctl: no%s%s rule makes this port %s of switch %s\n"
 			"hint: haasctl circuit unknown -o wide shows the bytes; haasctl circuit set "
@@ -384,14 +384,14 @@ static int circuit_learn(void *context, const struct command_input *input)
 		return EXIT_NOT_FOUND;
 	}
 	if (command_option(input, "--accept"))
-		return accept_proposal(context, input, choose(items, family));
+		return accept_proposal(context, input, cable_cli_choose(items, family));
 	status = tell_proposals(input, items);
 	if (status == EXIT_OK && listing_for_people(input))
 		fprintf(stderr, "nothing was written; --accept takes it, --family another one\n");
 	return status;
 }
 
-static const struct option_row page_options[] = {
+static const struct option_row cable_cli_page_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"}};
 static const struct option_row switch_options[] = {
 	{"--base", 0, OPTION_VALUE, "ADDRESS", "port n gives ADDRESS + n, or none"},
@@ -433,11 +433,11 @@ static const struct option_row delete_options[] = {
 	{"--force", 0, OPTION_FLAG, NULL, "it is gone for good: forget what is on its ports"},
 };
 
-static const struct command commands[] = {
+static const struct command cable_cli_commands[] = {
 	{"switch", "list", "", "switches: those we speak to, those whose ports give addresses",
-	 OPTIONS(page_options), 0, 0, switch_list},
+	 OPTIONS(cable_cli_page_options), 0, 0, switch_list},
 	{"switch", "set", "SWITCH", "declare a switch, or change what the options name",
-	 OPTIONS(switch_options), 1, 1, switch_set},
+	 OPTIONS(switch_options), 1, 1, cable_cli_switch_set},
 	{"switch", "delete", "SWITCH...", "forget switches and their ports",
 	 OPTIONS(delete_options), 1, 1000, switch_delete},
 	{"port", "list", "", "who is meant to be behind a port, and who was seen there",
@@ -455,12 +455,12 @@ static const struct command commands[] = {
 	{"circuit", "learn", "CIRCUIT SWITCH PORT", "rules by which this circuit is that port",
 	 OPTIONS(learn_options), 3, 3, circuit_learn},
 	{"circuit", "forget", "CIRCUIT...", "drop samples", NO_OPTIONS, 1, 1000, circuit_forget},
-	{"circuit", "list", "", "the rules that read option 82", OPTIONS(page_options), 0, 0,
-	 circuit_list},
+	{"circuit", "list", "", "the rules that read option 82", OPTIONS(cable_cli_page_options), 0,
+	 0, circuit_list},
 	{"circuit", "set", "RULE", "make a rule, or change what the options name",
 	 OPTIONS(rule_options), 1, 1, circuit_set},
 	{"circuit", "delete", "RULE...", "remove rules", NO_OPTIONS, 1, 1000, circuit_delete},
 	{"circuit", "families", "", "families of switches that are known", NO_OPTIONS, 0, 0,
-	 circuit_families},
+	 cable_cli_circuit_families},
 };
-const struct command_group cable_group = {commands, COUNT_OF(commands)};
+const struct command_group cable_group = {cable_cli_commands, COUNT_OF(cable_cli_commands)};

@@ -10,9 +10,9 @@
 #include "portal/cli/capture_download.h"
 #include "portal/cli/listing.h"
 
-#define POLL_MS 500
+#define CAPTURE_CLI_POLL_MS 500
 
-static const struct output_column columns[] = {
+static const struct output_column capture_cli_columns[] = {
 	NUMBER("id"),
 	COLUMN("tenant"),
 	COLUMN("node"),
@@ -48,17 +48,17 @@ static int capture_list(void *context, const struct command_input *input)
 	haasctl_query(&target, input, "--state", "state");
 	if (!command_option(input, "--all") && !command_option(input, "--state"))
 		text_addf(&target, "%cactive=true", strchr(text_get(&target), '?') ? '&' : '?');
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
+	return listing_pages(context, input, text_get(&target), 0, COLUMNS(capture_cli_columns));
 }
 
-static int tell_one(const struct command_input *input, struct haasctl_reply *reply)
+static int capture_cli_tell_one(const struct command_input *input, struct haasctl_reply *reply)
 {
 	int status = EXIT_OK;
 
 	if (!listing_json(input, reply->json)) {
 		json_t *rows = json_pack("[O]", reply->json);
 
-		status = listing_rows(input, rows, COLUMNS(columns));
+		status = listing_rows(input, rows, COLUMNS(capture_cli_columns));
 		json_decref(rows);
 	}
 	haasctl_reply_done(reply);
@@ -67,7 +67,7 @@ static int tell_one(const struct command_input *input, struct haasctl_reply *rep
 
 /* --- one, as it goes --- */
 
-static int64_t number_of(const json_t *row, const char *name)
+static int64_t capture_cli_number_of(const json_t *row, const char *name)
 {
 	return json_integer_value(json_object_get(row, name));
 }
@@ -86,17 +86,18 @@ static void show_side(const json_t *tcp, const char *side, const char *arrow)
 		      {"unseen", "not seen by us"}};
 
 	text_addf(&line, "    %s %" PRId64 " segments, %" PRId64 " bytes", arrow,
-		  number_of(told, "segments"), number_of(told, "payload_bytes"));
+		  capture_cli_number_of(told, "segments"),
+		  capture_cli_number_of(told, "payload_bytes"));
 	for (size_t i = 0; i < COUNT_OF(counts); i++) {
-		if (number_of(told, counts[i].name) > 0)
-			text_addf(&line, ", %" PRId64 " %s", number_of(told, counts[i].name),
-				  counts[i].word);
+		if (capture_cli_number_of(told, counts[i].name) > 0)
+			text_addf(&line, ", %" PRId64 " %s",
+				  capture_cli_number_of(told, counts[i].name), counts[i].word);
 	}
-	if (number_of(told, "rtt_count") > 0)
+	if (capture_cli_number_of(told, "rtt_count") > 0)
 		text_addf(&line, ", rtt %.3f/%.3f/%.3f ms",
-			  (double)number_of(told, "rtt_least_us") / 1000,
-			  (double)number_of(told, "rtt_mean_us") / 1000,
-			  (double)number_of(told, "rtt_most_us") / 1000);
+			  (double)capture_cli_number_of(told, "rtt_least_us") / 1000,
+			  (double)capture_cli_number_of(told, "rtt_mean_us") / 1000,
+			  (double)capture_cli_number_of(told, "rtt_most_us") / 1000);
 	listing_line(&line);
 }
 
@@ -122,14 +123,15 @@ static void show_conversations(const json_t *rows)
 			  "  %s ~ %s %s %s%s %" PRId64 " packets, %" PRId64 " + %" PRId64 " bytes",
 			  haasctl_word(row, "a"), haasctl_word(row, "b"),
 			  haasctl_word(row, "protocol"), application[0] ? application : "-",
-			  by_port(row), number_of(row, "packets"), number_of(row, "bytes_ab"),
-			  number_of(row, "bytes_ba"));
+			  by_port(row), capture_cli_number_of(row, "packets"),
+			  capture_cli_number_of(row, "bytes_ab"),
+			  capture_cli_number_of(row, "bytes_ba"));
 		listing_line(&line);
 		if (!tcp)
 			continue;
-		if (number_of(tcp, "handshake_us") > 0)
+		if (capture_cli_number_of(tcp, "handshake_us") > 0)
 			printf("    handshake %.3f ms\n",
-			       (double)number_of(tcp, "handshake_us") / 1000);
+			       (double)capture_cli_number_of(tcp, "handshake_us") / 1000);
 		show_side(tcp, "ab", "->");
 		show_side(tcp, "ba", "<-");
 	}
@@ -148,8 +150,10 @@ static void show_applications(const json_t *rows)
 		text_addf(&line,
 			  "  %-20s %" PRId64 " conversations, %" PRId64 " packets, %" PRId64
 			  " bytes%s",
-			  haasctl_word(row, "application"), number_of(row, "conversations"),
-			  number_of(row, "packets"), number_of(row, "bytes"), by_port(row));
+			  haasctl_word(row, "application"),
+			  capture_cli_number_of(row, "conversations"),
+			  capture_cli_number_of(row, "packets"),
+			  capture_cli_number_of(row, "bytes"), by_port(row));
 		listing_line(&line);
 	}
 }
@@ -162,7 +166,7 @@ static int capture_show(void *context, const struct command_input *input)
 		"consent_by", "reason",  "requester", "problem", "created_at", NULL};
 	CLEANUP(text_done) struct text target = {0};
 	struct haasctl_reply reply = {0};
-	const struct show show = {order, COLUMNS(columns)};
+	const struct show show = {order, COLUMNS(capture_cli_columns)};
 	json_t *result;
 	json_t *applications;
 	json_t *conversations;
@@ -228,7 +232,7 @@ static int capture_watch(void *context, const struct command_input *input)
 				lines = json_object_get(live.json, "lines");
 				for (size_t i = 0; i < json_array_size(lines); i++)
 					put_packet(json_string_value(json_array_get(lines, i)));
-				after = number_of(live.json, "next");
+				after = capture_cli_number_of(live.json, "next");
 				(void)fflush(stdout);
 			}
 			haasctl_reply_done(&live);
@@ -236,7 +240,7 @@ static int capture_watch(void *context, const struct command_input *input)
 		haasctl_reply_done(&reply);
 		if (over)
 			return EXIT_OK;
-		if (!haasctl_sleep(context, POLL_MS))
+		if (!haasctl_sleep(context, CAPTURE_CLI_POLL_MS))
 			status = EXIT_INTERRUPTED;
 	}
 	return status;
@@ -244,7 +248,7 @@ static int capture_watch(void *context, const struct command_input *input)
 
 /* --- asking, agreeing, ending --- */
 
-static int add_numbers(const struct command_input *input, struct text *body)
+static int capture_cli_add_numbers(const struct command_input *input, struct text *body)
 {
 	static const struct {
 		const char *option, *member;
@@ -269,7 +273,7 @@ static int add_numbers(const struct command_input *input, struct text *body)
 	return status;
 }
 
-static int capture_start(void *context, const struct command_input *input)
+static int capture_cli_capture_start(void *context, const struct command_input *input)
 {
 	static const char *const texts[][2] = {{"--node", "node"},
 					       {"--peer", "peer"},
@@ -291,14 +295,14 @@ static int capture_start(void *context, const struct command_input *input)
 	}
 	if (command_option(input, "--ring"))
 		json_put_bool(&body, "wrap", true);
-	status = add_numbers(input, &body);
+	status = capture_cli_add_numbers(input, &body);
 	json_end_object(&body);
 	if (status == EXIT_OK)
 		status = haasctl_post(context, input, "/captures", &body, &reply);
-	return status == EXIT_OK ? tell_one(input, &reply) : status;
+	return status == EXIT_OK ? capture_cli_tell_one(input, &reply) : status;
 }
 
-static int act(void *context, const struct command_input *input, const char *action)
+static int capture_cli_act(void *context, const struct command_input *input, const char *action)
 {
 	struct tally tally = {0};
 
@@ -314,7 +318,7 @@ static int act(void *context, const struct command_input *input, const char *act
 		json_end_object(&body);
 		status = haasctl_post(context, input, text_get(&target), &body, &reply);
 		if (status == EXIT_OK)
-			status = tell_one(input, &reply);
+			status = capture_cli_tell_one(input, &reply);
 		tally_add(&tally, status);
 	}
 	return tally_status(&tally);
@@ -322,29 +326,30 @@ static int act(void *context, const struct command_input *input, const char *act
 
 static int capture_approve(void *context, const struct command_input *input)
 {
-	return act(context, input, "approve");
+	return capture_cli_act(context, input, "approve");
 }
 
 static int capture_stop(void *context, const struct command_input *input)
 {
-	return act(context, input, "stop");
+	return capture_cli_act(context, input, "stop");
 }
 
 static int capture_remove(void *context, const struct command_input *input)
 {
-	return act(context, input, "remove");
+	return capture_cli_act(context, input, "remove");
 }
 
 /* --- consent, mirror ports --- */
 
-static const struct output_column grant_columns[] = {
+static const struct output_column capture_cli_grant_columns[] = {
 	NUMBER("id"),         COLUMN("tenant"),     COLUMN("node"),  COLUMN("granted_by"),
 	COLUMN("created_at"), COLUMN("expires_at"), COLUMN("valid"),
 };
 
 static int capture_grants(void *context, const struct command_input *input)
 {
-	return listing_pages(context, input, "/capture-grants", 0, COLUMNS(grant_columns));
+	return listing_pages(context, input, "/capture-grants", 0,
+			     COLUMNS(capture_cli_grant_columns));
 }
 
 static int capture_grant(void *context, const struct command_input *input)
@@ -364,7 +369,7 @@ static int capture_grant(void *context, const struct command_input *input)
 	if (status == EXIT_OK && !listing_json(input, reply.json)) {
 		json_t *rows = json_pack("[O]", reply.json);
 
-		status = listing_rows(input, rows, COLUMNS(grant_columns));
+		status = listing_rows(input, rows, COLUMNS(capture_cli_grant_columns));
 		json_decref(rows);
 	}
 	haasctl_reply_done(&reply);
@@ -419,7 +424,7 @@ static int capture_point(void *context, const struct command_input *input)
 						 .body = text_get(&body)});
 }
 
-static const struct option_row list_options[] = {
+static const struct option_row capture_cli_list_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
 	{"--state", 0, OPTION_VALUE, "STATE", "only in this state: waiting, running, ended ..."},
 	{"--all", 0, OPTION_FLAG, NULL, "also those that have ended"},
@@ -454,10 +459,10 @@ static const struct option_row point_options[] = {
 	{"--none", 0, OPTION_FLAG, NULL, "it has no mirror port any more"},
 };
 
-static const struct command commands[] = {
+static const struct command capture_cli_commands[] = {
 	{"capture", "start", "[PATH]", "ask for packets of a pair or a node",
-	 OPTIONS(start_options), 0, 1, capture_start},
-	{"capture", "list", "", "captures, newest first", OPTIONS(list_options), 0, 0,
+	 OPTIONS(start_options), 0, 1, capture_cli_capture_start},
+	{"capture", "list", "", "captures, newest first", OPTIONS(capture_cli_list_options), 0, 0,
 	 capture_list},
 	{"capture", "show", "CAPTURE", "one, with its TCP and applications", NO_OPTIONS, 1, 1,
 	 capture_show},
@@ -481,4 +486,4 @@ static const struct command commands[] = {
 	{"capture", "points", "", "switches that have a mirror port", OPTIONS(limit_options), 0, 0,
 	 capture_points},
 };
-const struct command_group capture_group = {commands, COUNT_OF(commands)};
+const struct command_group capture_group = {capture_cli_commands, COUNT_OF(capture_cli_commands)};

@@ -11,7 +11,7 @@ struct download {
 	int rc;
 };
 
-static void on_piece(void *context, const void *data, size_t size)
+static void capture_download_on_piece(void *context, const void *data, size_t size)
 {
 	struct download *download = context;
 	const char *bytes = data;
@@ -47,7 +47,7 @@ static int read_pieces(void *context, const struct command_input *input, struct 
 		status = haasctl_call(context, input,
 				      &(struct haasctl_call){.method = "GET",
 							     .target = text_get(&target),
-							     .on_data = on_piece,
+							     .on_data = capture_download_on_piece,
 							     .context = download},
 				      &reply);
 		haasctl_reply_done(&reply);

@@ -46,7 +46,7 @@ static int case_list(void *context, const struct command_input *input)
 		COLUMNS(case_columns));
 }
 
-static int case_open(void *context, const struct command_input *input)
+static int case_cli_case_open(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text body = {0};
 	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
@@ -124,8 +124,8 @@ static int case_show(void *context, const struct command_input *input)
 	return EXIT_OK;
 }
 
-static int post(void *context, const struct command_input *input, const char *what,
-		struct text *body)
+static int case_cli_post(void *context, const struct command_input *input, const char *what,
+			 struct text *body)
 {
 	CLEANUP(text_done) struct text target = {0};
 
@@ -136,7 +136,7 @@ static int post(void *context, const struct command_input *input, const char *wh
 						 .body = body ? text_get(body) : NULL});
 }
 
-static int case_note(void *context, const struct command_input *input)
+static int case_cli_case_note(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text body = {0};
 
@@ -144,10 +144,10 @@ static int case_note(void *context, const struct command_input *input)
 	json_put_string(&body, "kind", command_option(input, "--finding") ? "finding" : "note");
 	json_put_string(&body, "text", input->words[1]);
 	json_end_object(&body);
-	return post(context, input, "/entries", &body);
+	return case_cli_post(context, input, "/entries", &body);
 }
 
-static int case_close(void *context, const struct command_input *input)
+static int case_cli_case_close(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text body = {0};
 
@@ -155,12 +155,12 @@ static int case_close(void *context, const struct command_input *input)
 	json_put_string(&body, "answer", input->words[1]);
 	json_put_bool(&body, "publish", command_option(input, "--publish") != NULL);
 	json_end_object(&body);
-	return post(context, input, "/close", &body);
+	return case_cli_post(context, input, "/close", &body);
 }
 
-static int case_publish(void *context, const struct command_input *input)
+static int case_cli_case_publish(void *context, const struct command_input *input)
 {
-	return post(context, input, "/publish", NULL);
+	return case_cli_post(context, input, "/publish", NULL);
 }
 
 static int case_report(void *context, const struct command_input *input)
@@ -180,7 +180,7 @@ static const struct option_row open_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "who complains: he can read the answer"},
 	{"--alert", 0, OPTION_VALUE, "ALERT", "what it is about"},
 };
-static const struct option_row list_options[] = {
+static const struct option_row case_cli_list_options[] = {
 	{"--all", 0, OPTION_FLAG, NULL, "those that were answered, too"},
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
@@ -192,20 +192,20 @@ static const struct option_row close_options[] = {
 	{"--publish", 0, OPTION_FLAG, NULL, "the tenant can read the report from now on"},
 };
 
-static const struct command commands[] = {
+static const struct command case_cli_commands[] = {
 	{"case", "open", "TEXT", "a complaint comes in: its clock runs", OPTIONS(open_options), 1,
-	 1, case_open},
-	{"case", "list", "", "complaints that wait for an answer", OPTIONS(list_options), 0, 0,
-	 case_list},
+	 1, case_cli_case_open},
+	{"case", "list", "", "complaints that wait for an answer", OPTIONS(case_cli_list_options),
+	 0, 0, case_list},
 	{"case", "show", "CASE", "what was asked, done and found so far", NO_OPTIONS, 1, 1,
 	 case_show},
 	{"case", "note", "CASE TEXT", "write something into it", OPTIONS(note_options), 2, 2,
-	 case_note},
+	 case_cli_case_note},
 	{"case", "close", "CASE ANSWER", "answer it: the clock stops", OPTIONS(close_options), 2, 2,
-	 case_close},
+	 case_cli_case_close},
 	{"case", "publish", "CASE", "let the tenant read the report", NO_OPTIONS, 1, 1,
-	 case_publish},
+	 case_cli_case_publish},
 	{"case", "report", "CASE", "the answer with its timeline, as Markdown", NO_OPTIONS, 1, 1,
 	 case_report},
 };
-const struct command_group case_group = {commands, COUNT_OF(commands)};
+const struct command_group case_group = {case_cli_commands, COUNT_OF(case_cli_commands)};

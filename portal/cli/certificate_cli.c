@@ -9,9 +9,9 @@
 
 #include "portal/cli/listing.h"
 
-#define FILE_LIMIT ((size_t)256 << 20)
-#define KEY_LIMIT  ((size_t)256)
-#define KEYS_MAX   64
+#define CERTIFICATE_CLI_FILE_LIMIT ((size_t)256 << 20)
+#define KEY_LIMIT                  ((size_t)256)
+#define KEYS_MAX                   64
 
 static const struct output_column certificate_columns[] = {
 	NUMBER("id"), COLUMN("node"),        NUMBER("deployment"), COLUMN("created_at"),
@@ -120,7 +120,7 @@ static int fetch_keys(struct check *check, void *context, const struct command_i
 }
 
 /* EXIT_FAILED with the problem told at the first one that does not fit. */
-static int check_one(struct check *check, const json_t *row)
+static int certificate_cli_check_one(struct check *check, const json_t *row)
 {
 	struct certificate certificate = {
 		.body = haasctl_word(row, "body"),
@@ -154,7 +154,7 @@ static int check_array(struct check *check, const json_t *rows)
 
 	json_array_foreach(rows, i, row)
 	{
-		status = check_one(check, row);
+		status = certificate_cli_check_one(check, row);
 		if (status != EXIT_OK)
 			break;
 	}
@@ -199,13 +199,13 @@ static int check_file(struct check *check, const char *path)
 	json_t *json = NULL;
 	size_t size = 0;
 	int status = EXIT_OK;
-	int rc = file_read(path, FILE_LIMIT, &data, &size);
+	int rc = file_read(path, CERTIFICATE_CLI_FILE_LIMIT, &data, &size);
 
 	if (rc < 0)
 		return haasctl_cannot("read", path, rc);
 	const char *at = data + strspn(data, " \t\r\n");
 	if (*at == '[') {
-		if (json_read(data, size, FILE_LIMIT, &json, &problem) < 0)
+		if (json_read(data, size, CERTIFICATE_CLI_FILE_LIMIT, &json, &problem) < 0)
 			return not_a_list(path, &problem);
 		status = check_array(check, json);
 		json_decref(json);
@@ -214,9 +214,9 @@ static int check_file(struct check *check, const char *path)
 	while (*at && status == EXIT_OK) {
 		size_t length = strcspn(at, "\n");
 
-		if (json_read(at, length, FILE_LIMIT, &json, &problem) < 0)
+		if (json_read(at, length, CERTIFICATE_CLI_FILE_LIMIT, &json, &problem) < 0)
 			return not_a_list(path, &problem);
-		status = check_one(check, json);
+		status = certificate_cli_check_one(check, json);
 		json_decref(json);
 		at += length;
 		at += strspn(at, " \t\r\n");
@@ -247,7 +247,7 @@ static int certificate_verify(void *context, const struct command_input *input)
 	return EXIT_OK;
 }
 
-static const struct option_row list_options[] = {
+static const struct option_row certificate_cli_list_options[] = {
 	{"--node", 0, OPTION_VALUE, "NODE", "of this node"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
@@ -255,12 +255,13 @@ static const struct option_row verify_options[] = {
 	{"--key", 0, OPTION_REPEAT, "FILE",
 	 "a public key to trust, in hex (default: the server's)"}};
 
-static const struct command commands[] = {
-	{"certificate", "list", "", "proofs of erasure, oldest first", OPTIONS(list_options), 0, 0,
-	 certificate_list},
+static const struct command certificate_cli_commands[] = {
+	{"certificate", "list", "", "proofs of erasure, oldest first",
+	 OPTIONS(certificate_cli_list_options), 0, 0, certificate_list},
 	{"certificate", "show", "CERTIFICATE", "one proof, with its signature", NO_OPTIONS, 1, 1,
 	 certificate_show},
 	{"certificate", "verify", "[FILE]", "check that none was changed or removed",
 	 OPTIONS(verify_options), 0, 1, certificate_verify},
 };
-const struct command_group certificate_group = {commands, COUNT_OF(commands)};
+const struct command_group certificate_group = {certificate_cli_commands,
+						COUNT_OF(certificate_cli_commands)};

@@ -15,9 +15,9 @@
 #include "portal/cli/event_reader.h"
 #include "portal/cli/haasctl.h"
 
-#define LEAVE_KEY   '\035' /* Ctrl-] */
-#define PIECE_SIZE  ((size_t)1 << 17)
-#define INPUT_LIMIT ((size_t)4096) /* of one POST */
+#define LEAVE_KEY              '\035' /* Ctrl-] */
+#define CLI_CONSOLE_PIECE_SIZE ((size_t)1 << 17)
+#define INPUT_LIMIT            ((size_t)4096) /* of one POST */
 
 struct console {
 	struct haasctl *haasctl;
@@ -29,9 +29,9 @@ struct console {
 	bool failed;
 };
 
-static void show(struct console *console, const char *base64)
+static void cli_console_show(struct console *console, const char *base64)
 {
-	unsigned char bytes[PIECE_SIZE];
+	unsigned char bytes[CLI_CONSOLE_PIECE_SIZE];
 	size_t size = 0;
 
 	if (sodium_base642bin(bytes, sizeof(bytes), base64, strlen(base64), NULL, &size, NULL,
@@ -62,23 +62,23 @@ static void tell_closed(struct console *console, const char *problem)
 	haasctl_stop(console->haasctl);
 }
 
-static void on_event(void *context, const char *kind, const struct text *data)
+static void cli_console_on_event(void *context, const char *kind, const struct text *data)
 {
 	if (strcmp(kind, "closed") == 0)
 		tell_closed(context, text_get(data));
 	else
-		show(context, text_get(data));
+		cli_console_show(context, text_get(data));
 }
 
-static void on_stream(void *context, const void *data, size_t size)
+static void cli_console_on_stream(void *context, const void *data, size_t size)
 {
 	event_reader_take(context, data, size);
 }
 
 static void send_pending(struct console *console);
 
-static void on_sent(void *context, int rc, const struct http_response *response,
-		    const struct problem *problem)
+static void cli_console_on_sent(void *context, int rc, const struct http_response *response,
+				const struct problem *problem)
 {
 	struct console *console = context;
 
@@ -111,7 +111,7 @@ static void send_pending(struct console *console)
 					    .body = console->sending.data,
 					    .body_size = console->sending.size,
 					    .content_type = "application/octet-stream",
-					    .on_done = on_sent,
+					    .on_done = cli_console_on_sent,
 					    .context = console},
 		&console->call);
 	if (rc < 0)
@@ -159,7 +159,7 @@ int console_run(struct haasctl *haasctl, const struct command_input *input, cons
 	CLEANUP(text_done) struct text target = {0};
 	struct console console = {.haasctl = haasctl,
 				  .tenant = command_option(input, "--as-tenant")};
-	struct event_reader reader = {.on_event = on_event, .context = &console};
+	struct event_reader reader = {.on_event = cli_console_on_event, .context = &console};
 	struct haasctl_reply reply = {0};
 	struct loop_watch *keys = NULL;
 	struct termios before = {0};
@@ -175,7 +175,7 @@ int console_run(struct haasctl *haasctl, const struct command_input *input, cons
 		status = haasctl_call(haasctl, input,
 				      &(struct haasctl_call){.method = "GET",
 							     .target = text_get(&target),
-							     .on_data = on_stream,
+							     .on_data = cli_console_on_stream,
 							     .context = &reader},
 				      &reply);
 	if (keys)

@@ -7,7 +7,7 @@
 
 #include "portal/cli/listing.h"
 
-#define PIECE_SIZE ((size_t)8192)
+#define CLI_CONSOLE_LOG_PIECE_SIZE ((size_t)8192)
 
 /* Where an escape sequence stands (ECMA-48); it may go on in the next piece. */
 enum escape { ESCAPE_NONE, ESCAPE_STARTED, ESCAPE_CONTROL, ESCAPE_STRING };
@@ -17,7 +17,7 @@ struct page {
 	bool in_line;
 };
 
-static enum escape after(enum escape escape, unsigned char byte)
+static enum escape cli_console_log_after(enum escape escape, unsigned char byte)
 {
 	switch (escape) {
 	case ESCAPE_NONE: return byte == 0x1b ? ESCAPE_STARTED : ESCAPE_NONE;
@@ -40,7 +40,7 @@ static void print_byte(struct page *page, unsigned char byte)
 {
 	enum escape before = page->escape;
 
-	page->escape = after(before, byte);
+	page->escape = cli_console_log_after(before, byte);
 	if (before != ESCAPE_NONE || page->escape != ESCAPE_NONE) {
 		if (byte != '\n')
 			return;
@@ -57,7 +57,7 @@ static void print_byte(struct page *page, unsigned char byte)
 
 static void print_output(struct page *page, const char *base64)
 {
-	unsigned char bytes[PIECE_SIZE];
+	unsigned char bytes[CLI_CONSOLE_LOG_PIECE_SIZE];
 	size_t size = 0;
 
 	if (sodium_base642bin(bytes, sizeof(bytes), base64, strlen(base64), NULL, &size, NULL,

@@ -51,8 +51,9 @@ static int settings_init(struct settings *settings, const char *conninfo, struct
 	return 0;
 }
 
-static int run(const char *program, const char *const arguments[], const struct settings *settings,
-	       struct text *output, struct problem *problem)
+static int db_backup_run_program(const char *program, const char *const arguments[],
+				 const struct settings *settings, struct text *output,
+				 struct problem *problem)
 {
 	return db_program_run(
 		program, arguments,
@@ -71,10 +72,10 @@ int db_backup(const char *conninfo, const char *path, struct problem *problem)
 		return rc;
 	if (!text_format(part, sizeof(part), "%s.part", path))
 		return problem_set(problem, -ENAMETOOLONG, "path %s is too long", path);
-	rc = run("pg_dump",
-		 (const char *const[]){"--format=custom", "--schema=haas", "--no-owner", "--file",
-				       part, NULL},
-		 &settings, NULL, problem);
+	rc = db_backup_run_program("pg_dump",
+				   (const char *const[]){"--format=custom", "--schema=haas",
+							 "--no-owner", "--file", part, NULL},
+				   &settings, NULL, problem);
 	if (rc < 0)
 		return rc;
 	fd = open(part, O_RDONLY | O_CLOEXEC);
@@ -91,10 +92,11 @@ static int newest_in(const char *path, const struct settings *settings, int *ret
 	CLEANUP(text_done) struct text sql = {0};
 	int newest = 0;
 	bool rows = false;
-	int rc = run("pg_restore",
-		     (const char *const[]){"--data-only", "--table=schema_migration", "--file=-",
-					   path, NULL},
-		     settings, &sql, problem);
+	int rc = db_backup_run_program("pg_restore",
+				       (const char *const[]){"--data-only",
+							     "--table=schema_migration", "--file=-",
+							     path, NULL},
+				       settings, &sql, problem);
 
 	if (rc < 0)
 		return rc;
@@ -116,7 +118,7 @@ static int newest_in(const char *path, const struct settings *settings, int *ret
 
 /* What a dump of one schema leaves out: roles and extensions belong to the cluster and to the
  * database. */
-static int prepare(PGconn *connection, bool replace, struct problem *problem)
+static int db_backup_prepare(PGconn *connection, bool replace, struct problem *problem)
 {
 	static const char roles[] =
 		"do $$ declare program text; begin "
@@ -168,13 +170,14 @@ int db_restore(const char *conninfo, const char *path, bool replace, struct prob
 		rc = db_admin_connect(conninfo, &connection, problem);
 	if (rc < 0)
 		return rc;
-	rc = prepare(connection, replace, problem);
+	rc = db_backup_prepare(connection, replace, problem);
 	database = PQdb(connection);
 	if (rc == 0)
-		rc = run("pg_restore",
-			 (const char *const[]){"--exit-on-error", "--single-transaction",
-					       "--no-owner", "--dbname", database, path, NULL},
-			 &settings, NULL, problem);
+		rc = db_backup_run_program(
+			"pg_restore",
+			(const char *const[]){"--exit-on-error", "--single-transaction",
+					      "--no-owner", "--dbname", database, path, NULL},
+			&settings, NULL, problem);
 	PQfinish(connection);
 	return rc;
 }

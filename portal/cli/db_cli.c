@@ -25,14 +25,14 @@ static const char *folder_of(const struct command_input *input)
 	return given ? given : DB_DEFAULT_FOLDER;
 }
 
-static const char *user_of(const struct command_input *input)
+static const char *db_cli_user_of(const struct command_input *input)
 {
 	const char *given = command_option(input, "--user");
 
 	return given ? given : "postgres";
 }
 
-static int end(int rc, const struct problem *problem)
+static int db_cli_end(int rc, const struct problem *problem)
 {
 	if (rc == 0)
 		return EXIT_OK;
@@ -55,13 +55,13 @@ static int db_init(void *context, const struct command_input *input)
 		rc = 0;
 	} else {
 		text_addf(&conninfo, "host=%s dbname=haas user=haas", folder_of(input));
-		rc = db_cluster_init(folder_of(input), user_of(input), &problem);
+		rc = db_cluster_init(folder_of(input), db_cli_user_of(input), &problem);
 	}
 	if (rc == 0)
 		rc = db_migrate(text_get(&conninfo), stderr, &problem);
 	if (rc == 0)
 		printf("%s\n", text_get(&conninfo));
-	return end(rc, &problem);
+	return db_cli_end(rc, &problem);
 }
 
 static int db_start(void *context, const struct command_input *input)
@@ -69,7 +69,8 @@ static int db_start(void *context, const struct command_input *input)
 	struct problem problem = {0};
 
 	(void)context;
-	return end(db_cluster_start(folder_of(input), user_of(input), &problem), &problem);
+	return db_cli_end(db_cluster_start(folder_of(input), db_cli_user_of(input), &problem),
+			  &problem);
 }
 
 static int db_stop(void *context, const struct command_input *input)
@@ -77,7 +78,8 @@ static int db_stop(void *context, const struct command_input *input)
 	struct problem problem = {0};
 
 	(void)context;
-	return end(db_cluster_stop(folder_of(input), user_of(input), &problem), &problem);
+	return db_cli_end(db_cluster_stop(folder_of(input), db_cli_user_of(input), &problem),
+			  &problem);
 }
 
 static int db_migrate_run(void *context, const struct command_input *input)
@@ -85,7 +87,7 @@ static int db_migrate_run(void *context, const struct command_input *input)
 	struct problem problem = {0};
 
 	(void)context;
-	return end(db_migrate(database_of(input), stderr, &problem), &problem);
+	return db_cli_end(db_migrate(database_of(input), stderr, &problem), &problem);
 }
 
 static int db_status(void *context, const struct command_input *input)
@@ -104,7 +106,7 @@ static int db_status(void *context, const struct command_input *input)
 		return status;
 	int rc = db_migration_states(database_of(input), &states, &count, &pending, &problem);
 	if (rc < 0)
-		return listing_end(listing, end(rc, &problem));
+		return listing_end(listing, db_cli_end(rc, &problem));
 	for (size_t i = 0; i < count; i++) {
 		json_t *row = json_pack("{s:i, s:s, s:s, s:s?}", "number", states[i].number, "name",
 					states[i].name, "state",
@@ -125,7 +127,7 @@ static int db_backup_run(void *context, const struct command_input *input)
 	struct problem problem = {0};
 
 	(void)context;
-	return end(db_backup(database_of(input), input->words[0], &problem), &problem);
+	return db_cli_end(db_backup(database_of(input), input->words[0], &problem), &problem);
 }
 
 static int db_restore_run(void *context, const struct command_input *input)
@@ -133,9 +135,9 @@ static int db_restore_run(void *context, const struct command_input *input)
 	struct problem problem = {0};
 
 	(void)context;
-	return end(db_restore(database_of(input), input->words[0],
-			      command_option(input, "--replace") != NULL, &problem),
-		   &problem);
+	return db_cli_end(db_restore(database_of(input), input->words[0],
+				     command_option(input, "--replace") != NULL, &problem),
+			  &problem);
 }
 
 #define DATABASE_ROW                                                 \
@@ -156,12 +158,12 @@ static int db_restore_run(void *context, const struct command_input *input)
 static const struct option_row init_options[] = {DATABASE_ROW, FOLDER_ROW, USER_ROW};
 static const struct option_row cluster_options[] = {FOLDER_ROW, USER_ROW};
 static const struct option_row database_options[] = {DATABASE_ROW};
-static const struct option_row restore_options[] = {
+static const struct option_row db_cli_restore_options[] = {
 	DATABASE_ROW,
 	{"--replace", 0, OPTION_FLAG, NULL, "drop what the database holds of ours first"},
 };
 
-static const struct command commands[] = {
+static const struct command db_cli_commands[] = {
 	{"db", "init", "", "make the private cluster, migrate, print its conninfo", init_options,
 	 COUNT_OF(init_options), 0, 0, db_init},
 	{"db", "start", "", "start the private cluster", cluster_options, COUNT_OF(cluster_options),
@@ -174,7 +176,7 @@ static const struct command commands[] = {
 	 database_options, COUNT_OF(database_options), 0, 0, db_status},
 	{"db", "backup", "FILE", "write a backup", database_options, COUNT_OF(database_options), 1,
 	 1, db_backup_run},
-	{"db", "restore", "FILE", "read a backup into an empty database", restore_options,
-	 COUNT_OF(restore_options), 1, 1, db_restore_run},
+	{"db", "restore", "FILE", "read a backup into an empty database", db_cli_restore_options,
+	 COUNT_OF(db_cli_restore_options), 1, 1, db_restore_run},
 };
-const struct command_group db_group = {commands, COUNT_OF(commands)};
+const struct command_group db_group = {db_cli_commands, COUNT_OF(db_cli_commands)};

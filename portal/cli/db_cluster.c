@@ -18,7 +18,7 @@
  * administrate. */
 static const struct {
 	const char *os_user, *role;
-} logins[] = {
+} db_cluster_logins[] = {
 	{"root", "haas"},
 	{"haas-bootd", "bampi_bootd"},
 	{"haas-bampid", "bampid"},
@@ -29,8 +29,8 @@ static const struct {
 	{"haas-stored", "bampi_stored"},
 };
 
-static int run(const char *program, const char *const arguments[], const char *folder,
-	       const char *user, struct problem *problem)
+static int db_cluster_run(const char *program, const char *const arguments[], const char *folder,
+			  const char *user, struct problem *problem)
 {
 	return db_program_run(program, arguments,
 			      &(struct run_program){.user = user, .folder = folder}, problem);
@@ -45,8 +45,9 @@ static int write_access(const char *folder, const char *user, struct problem *pr
 	char path[PATH_MAX];
 	int rc;
 
-	for (size_t i = 0; i < COUNT_OF(logins); i++)
-		text_addf(&ident, "haas %s %s\n", logins[i].os_user, logins[i].role);
+	for (size_t i = 0; i < COUNT_OF(db_cluster_logins); i++)
+		text_addf(&ident, "haas %s %s\n", db_cluster_logins[i].os_user,
+			  db_cluster_logins[i].role);
 	text_addf(&ident, "haas %s haas\n", user);
 	if (ident.failed || !text_format(path, sizeof(path), "%s/data/pg_hba.conf", folder))
 		return problem_set(problem, -ENOMEM, "cannot write the access files of %s", folder);
@@ -83,10 +84,11 @@ int db_cluster_init(const char *folder, const char *user, struct problem *proble
 				   "the folder of the cluster must be an absolute path");
 	int rc = make_folder(folder, user, problem);
 	if (rc == 0 && stat(version, &st) < 0) {
-		rc = run("initdb",
-			 (const char *const[]){"-D", data, "-U", "haas", "--auth=peer", "-E",
-					       "UTF8", "--locale=C", "--data-checksums", NULL},
-			 folder, user, problem);
+		rc = db_cluster_run("initdb",
+				    (const char *const[]){"-D", data, "-U", "haas", "--auth=peer",
+							  "-E", "UTF8", "--locale=C",
+							  "--data-checksums", NULL},
+				    folder, user, problem);
 		if (rc == 0)
 			rc = write_access(folder, user, problem);
 	}
@@ -115,13 +117,13 @@ int db_cluster_start(const char *folder, const char *user, struct problem *probl
 				   "the folder %s has quotes, blanks or more than 80 characters",
 				   folder);
 	/* Status 0 = runs already. */
-	if (run("pg_ctl", (const char *const[]){"-D", data, "status", NULL}, folder, user,
-		problem) < 0) {
+	if (db_cluster_run("pg_ctl", (const char *const[]){"-D", data, "status", NULL}, folder,
+			   user, problem) < 0) {
 		*problem = (struct problem){0};
-		int rc = run("pg_ctl",
-			     (const char *const[]){"-D", data, "-w", "-t", "60", "-l", log, "-o",
-						   options, "start", NULL},
-			     folder, user, problem);
+		int rc = db_cluster_run("pg_ctl",
+					(const char *const[]){"-D", data, "-w", "-t", "60", "-l",
+							      log, "-o", options, "start", NULL},
+					folder, user, problem);
 		if (rc < 0) {
 			problem_hint(problem, "its log is %s", log);
 			return rc;
@@ -144,7 +146,8 @@ int db_cluster_stop(const char *folder, const char *user, struct problem *proble
 
 	if (!text_format(data, sizeof(data), "%s/data", folder))
 		return problem_set(problem, -ENAMETOOLONG, "path %s is too long", folder);
-	return run("pg_ctl",
-		   (const char *const[]){"-D", data, "-m", "fast", "-w", "-t", "60", "stop", NULL},
-		   folder, user, problem);
+	return db_cluster_run(
+		"pg_ctl",
+		(const char *const[]){"-D", data, "-m", "fast", "-w", "-t", "60", "stop", NULL},
+		folder, user, problem);
 }

@@ -42,7 +42,7 @@ int db_admin_connect(const char *conninfo, PGconn **ret, struct problem *problem
 	return 0;
 }
 
-static int check(const PGresult *result, struct problem *problem)
+static int db_migrate_check(const PGresult *result, struct problem *problem)
 {
 	ExecStatusType status = PQresultStatus(result);
 
@@ -61,10 +61,10 @@ int db_admin_exec(PGconn *connection, const char *sql, struct problem *problem)
 {
 	CLEANUP(result_clear) PGresult *result = PQexec(connection, sql);
 
-	return check(result, problem);
+	return db_migrate_check(result, problem);
 }
 
-static int number_of(const struct embedded *file)
+static int db_migrate_number_of(const struct embedded *file)
 {
 	return (int)strtol(file->name, NULL, 10);
 }
@@ -74,11 +74,11 @@ int db_migration_newest(void)
 	int newest = 0;
 
 	for (const struct embedded *file = db_schema; file->name; file++)
-		newest = number_of(file) > newest ? number_of(file) : newest;
+		newest = db_migrate_number_of(file) > newest ? db_migrate_number_of(file) : newest;
 	return newest;
 }
 
-static int prepare(PGconn *connection, struct problem *problem)
+static int db_migrate_prepare(PGconn *connection, struct problem *problem)
 {
 	static const char *const statements[] = {
 		"set client_min_messages = warning",
@@ -99,21 +99,21 @@ static int prepare(PGconn *connection, struct problem *problem)
 }
 
 /* Whether `file` is applied, and that what was applied is what we have. */
-static int applied(PGconn *connection, const struct embedded *file, bool *ret, char *ret_at,
-		   size_t room, struct problem *problem)
+static int db_migrate_applied(PGconn *connection, const struct embedded *file, bool *ret,
+			      char *ret_at, size_t room, struct problem *problem)
 {
 	char digest[DIGEST_TEXT_SIZE];
 	char number[16];
 	const char *const params[] = {number};
 
 	digest_text(file->data, file->size, digest);
-	text_format(number, sizeof(number), "%d", number_of(file));
+	text_format(number, sizeof(number), "%d", db_migrate_number_of(file));
 	CLEANUP(result_clear)
 	PGresult *result = PQexecParams(
 		connection,
 		"select digest, to_char(applied_at at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') from haas.schema_migration where number = $1",
 		1, NULL, params, NULL, NULL, 0);
-	int rc = check(result, problem);
+	int rc = db_migrate_check(result, problem);
 	if (rc < 0)
 		return rc;
 	*ret = PQntuples(result) == 1;
@@ -134,7 +134,7 @@ static int no_newer(PGconn *connection, struct problem *problem)
 	CLEANUP(result_clear)
 	PGresult *result =
 		PQexec(connection, "select coalesce(max(number), 0) from haas.schema_migration");
-	int rc = check(result, problem);
+	int rc = db_migrate_check(result, problem);
 
 	if (rc < 0)
 		return rc;
@@ -148,7 +148,8 @@ static int no_newer(PGconn *connection, struct problem *problem)
 	return E_CONFLICT;
 }
 
-static int apply(PGconn *connection, const struct embedded *file, struct problem *problem)
+static int db_migrate_apply(PGconn *connection, const struct embedded *file,
+			    struct problem *problem)
 {
 	char digest[DIGEST_TEXT_SIZE];
 	char number[16];
@@ -159,13 +160,13 @@ static int apply(PGconn *connection, const struct embedded *file, struct problem
 		rc = db_admin_exec(connection, (const char *)file->data, problem);
 	if (rc == 0) {
 		digest_text(file->data, file->size, digest);
-		text_format(number, sizeof(number), "%d", number_of(file));
+		text_format(number, sizeof(number), "%d", db_migrate_number_of(file));
 		CLEANUP(result_clear)
 		PGresult *result = PQexecParams(
 			connection,
 			"insert into haas.schema_migration (number, name, digest) values ($1, $2, $3)",
 			3, NULL, params, NULL, NULL, 0);
-		rc = check(result, problem);
+		rc = db_migrate_check(result, problem);
 	}
 	struct problem ignored = {0};
 	int ended = db_admin_exec(connection, rc == 0 ? "commit" : "rollback",
@@ -179,17 +180,17 @@ int db_migrate(const char *conninfo, FILE *talk, struct problem *problem)
 	int rc = db_admin_connect(conninfo, &connection, problem);
 
 	if (rc == 0)
-		rc = prepare(connection, problem);
+		rc = db_migrate_prepare(connection, problem);
 	if (rc == 0)
 		rc = no_newer(connection, problem);
 	for (const struct embedded *file = db_schema; rc == 0 && file->name; file++) {
 		bool there = false;
 		char at[32];
 
-		rc = applied(connection, file, &there, at, sizeof(at), problem);
+		rc = db_migrate_applied(connection, file, &there, at, sizeof(at), problem);
 		if (rc < 0 || there)
 			continue;
-		rc = apply(connection, file, problem);
+		rc = db_migrate_apply(connection, file, problem);
 		fprintf(talk, "migration %s: %s\n", file->name,
 			rc == 0 ? "applied" : "failed, nothing of it stays");
 	}
@@ -206,7 +207,7 @@ int db_migration_states(const char *conninfo, struct db_migration_state **ret, s
 	int rc = db_admin_connect(conninfo, &connection, problem);
 
 	if (rc == 0)
-		rc = prepare(connection, problem);
+		rc = db_migrate_prepare(connection, problem);
 	if (rc == 0)
 		rc = no_newer(connection, problem);
 	if (rc < 0)
@@ -218,9 +219,10 @@ int db_migration_states(const char *conninfo, struct db_migration_state **ret, s
 		return problem_set(problem, -ENOMEM, "out of memory");
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		states[i].name = db_schema[i].name;
-		states[i].number = number_of(&db_schema[i]);
-		rc = applied(connection, &db_schema[i], &states[i].applied, states[i].applied_at,
-			     sizeof(states[i].applied_at), problem);
+		states[i].number = db_migrate_number_of(&db_schema[i]);
+		rc = db_migrate_applied(connection, &db_schema[i], &states[i].applied,
+					states[i].applied_at, sizeof(states[i].applied_at),
+					problem);
 		pending += !states[i].applied;
 	}
 	if (rc < 0)

@@ -32,7 +32,7 @@ static int deployment_list(void *context, const struct command_input *input)
 	return listing_pages(context, input, text_get(&target), 0, COLUMNS(deployment_columns));
 }
 
-static void show_head(const json_t *deployment)
+static void deployment_cli_show_head(const json_t *deployment)
 {
 	static const char *const members[] = {"actor", "tenant", "created_at", "ended_at",
 					      "progress"};
@@ -78,7 +78,7 @@ static int deployment_show(void *context, const struct command_input *input)
 		const json_t *steps = json_object_get(reply.json, "steps");
 
 		if (listing_for_people(input) && !command_option(input, "--columns"))
-			show_head(reply.json);
+			deployment_cli_show_head(reply.json);
 		if (json_array_size(steps) > 0 || !listing_for_people(input))
 			status = listing_rows(input, steps, COLUMNS(columns));
 	}
@@ -131,7 +131,7 @@ void haasctl_add_words(struct text *body, const char *member, const char *const 
 }
 
 /* --address MAC=ADDRESS/LENGTH[,GATEWAY] */
-static int add_addresses(struct text *body, const char *const *words)
+static int deployment_cli_add_addresses(struct text *body, const char *const *words)
 {
 	if (!words || !words[0])
 		return EXIT_OK; /* DHCP */
@@ -169,7 +169,7 @@ static int add_params(struct text *body, const struct command_input *input)
 		json_put_string(body, "disk", command_option(input, "--disk"));
 	haasctl_add_words(body, "lost_drives", command_options(input, "--lost-drive"));
 	haasctl_add_words(body, "packages", command_options(input, "--package"));
-	status = add_addresses(body, command_options(input, "--address"));
+	status = deployment_cli_add_addresses(body, command_options(input, "--address"));
 	if (status == EXIT_OK)
 		status = haasctl_add_ssh_keys(body, command_options(input, "--ssh-key"));
 	if (status != EXIT_OK)
@@ -220,7 +220,7 @@ static int create_body(struct text *body, const struct command_input *input)
 	return status;
 }
 
-static int deployment_create(void *context, const struct command_input *input)
+static int deployment_cli_deployment_create(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {NUMBER("id"), COLUMN("node")};
 	CLEANUP(text_done) struct text body = {0};
@@ -258,7 +258,7 @@ static int deployment_watch(void *context, const struct command_input *input)
 		       : status;
 }
 
-static int act(void *context, const struct command_input *input, const char *action)
+static int deployment_cli_act(void *context, const struct command_input *input, const char *action)
 {
 	static const struct output_column columns[] = {NUMBER("id"), COLUMN("plan"), COLUMN("node"),
 						       COLUMN("state")};
@@ -293,20 +293,20 @@ static int act(void *context, const struct command_input *input, const char *act
 
 static int deployment_cancel(void *context, const struct command_input *input)
 {
-	return act(context, input, "cancel");
+	return deployment_cli_act(context, input, "cancel");
 }
 
 static int deployment_retry(void *context, const struct command_input *input)
 {
-	return act(context, input, "retry");
+	return deployment_cli_act(context, input, "retry");
 }
 
 static int deployment_clear(void *context, const struct command_input *input)
 {
-	return act(context, input, "clear");
+	return deployment_cli_act(context, input, "clear");
 }
 
-static const struct option_row list_options[] = {
+static const struct option_row deployment_cli_list_options[] = {
 	{"--state", 0, OPTION_VALUE, "queued|waiting|cancelling|done|failed|cancelled|cleared",
 	 "only in this state"},
 	{"--plan", 0, OPTION_VALUE, "inspect|install|reinstall|release", "only of this plan"},
@@ -314,7 +314,7 @@ static const struct option_row list_options[] = {
 	{"--active", 0, OPTION_FLAG, NULL, "only those that are not ended"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
-static const struct option_row create_options[] = {
+static const struct option_row deployment_cli_create_options[] = {
 	{"--plan", 0, OPTION_VALUE, "inspect|install|reinstall|release", "what to do"},
 	{"--node", 0, OPTION_REPEAT, "NODE", "on this node too; may be repeated"},
 	{"--image", 0, OPTION_VALUE, "NAME[:VERSION]", "what to install"},
@@ -333,30 +333,31 @@ static const struct option_row create_options[] = {
 	{"--wait", 'w', OPTION_FLAG, NULL, "watch it to its end"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };
-static const struct option_row watch_options[] = {
+static const struct option_row deployment_cli_watch_options[] = {
 	{"--job", 0, OPTION_VALUE, "JOB", "all deployments of this job"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };
-static const struct option_row act_options[] = {
+static const struct option_row deployment_cli_act_options[] = {
 	{"--wait", 'w', OPTION_FLAG, NULL, "watch it to its end"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };
 
-static const struct command commands[] = {
-	{"deployment", "list", "", "deployments, newest first", OPTIONS(list_options), 0, 0,
-	 deployment_list},
+static const struct command deployment_cli_commands[] = {
+	{"deployment", "list", "", "deployments, newest first",
+	 OPTIONS(deployment_cli_list_options), 0, 0, deployment_list},
 	{"deployment", "show", "DEPLOYMENT", "one deployment with its steps", NO_OPTIONS, 1, 1,
 	 deployment_show},
 	{"deployment", "create", "[NODE...]", "execute a plan on nodes, all or none",
-	 OPTIONS(create_options), 0, 1000, deployment_create},
+	 OPTIONS(deployment_cli_create_options), 0, 1000, deployment_cli_deployment_create},
 	{"deployment", "watch", "[DEPLOYMENT...]",
-	 "one line per node: step, percent, ETA (default: all)", OPTIONS(watch_options), 0, 1000,
-	 deployment_watch},
+	 "one line per node: step, percent, ETA (default: all)",
+	 OPTIONS(deployment_cli_watch_options), 0, 1000, deployment_watch},
 	{"deployment", "cancel", "DEPLOYMENT...", "stop: power off, dirty, within 60 s",
-	 OPTIONS(act_options), 1, 1000, deployment_cancel},
+	 OPTIONS(deployment_cli_act_options), 1, 1000, deployment_cancel},
 	{"deployment", "retry", "DEPLOYMENT...", "a failed one goes on at its failed step",
-	 OPTIONS(act_options), 1, 1000, deployment_retry},
+	 OPTIONS(deployment_cli_act_options), 1, 1000, deployment_retry},
 	{"deployment", "clear", "DEPLOYMENT...", "put a failed or cancelled one away",
-	 OPTIONS(act_options), 1, 1000, deployment_clear},
+	 OPTIONS(deployment_cli_act_options), 1, 1000, deployment_clear},
 };
-const struct command_group deployment_group = {commands, COUNT_OF(commands)};
+const struct command_group deployment_group = {deployment_cli_commands,
+					       COUNT_OF(deployment_cli_commands)};

@@ -102,7 +102,7 @@ static int print_level(const struct command_input *input, const json_t *level)
 }
 
 /* Rows of the API's own members, "other" last; notes are talk. */
-static int print_rows(const struct command_input *input, const json_t *level)
+static int drill_cli_print_rows(const struct command_input *input, const json_t *level)
 {
 	static const struct output_column columns[] = {
 		COLUMN("path"),        COLUMN("name"),          NUMBER("bytes"),
@@ -124,7 +124,7 @@ static int print_rows(const struct command_input *input, const json_t *level)
 }
 
 /* Where and when: the path or the URL that was given, with what the options say instead. */
-static int place_of(const struct command_input *input, struct drill_url *ret)
+static int drill_cli_place_of(const struct command_input *input, struct drill_url *ret)
 {
 	const char *word = input->word_count > 0 ? input->words[0] : "";
 	const char *at = command_option(input, "--at");
@@ -197,10 +197,10 @@ static int print_once(struct haasctl *haasctl, const struct command_input *input
 		return status;
 	return listing_for_people(input) && !command_option(input, "--columns")
 		       ? print_level(input, reply.json)
-		       : print_rows(input, reply.json);
+		       : drill_cli_print_rows(input, reply.json);
 }
 
-static int drill(void *context, const struct command_input *input)
+static int drill_cli_drill(void *context, const struct command_input *input)
 {
 	const char *script = command_option(input, "--script");
 	const char *prefix = command_option(input, "--complete");
@@ -208,7 +208,7 @@ static int drill(void *context, const struct command_input *input)
 
 	if (prefix)
 		return drill_complete_run(context, input, prefix);
-	int status = place_of(input, &place);
+	int status = drill_cli_place_of(input, &place);
 	if (status != EXIT_OK)
 		return status;
 	bool asked_for_rows =
@@ -227,8 +227,8 @@ static const struct option_row drill_options[] = {
 	{"--complete", 0, OPTION_VALUE, "PREFIX", "paths that begin so, for shells"},
 };
 
-static const struct command commands[] = {
+static const struct command drill_cli_commands[] = {
 	{"drill", "", "[WHERE]", "whose traffic it was, from the links down to a flow",
-	 OPTIONS(drill_options), 0, 1, drill},
+	 OPTIONS(drill_options), 0, 1, drill_cli_drill},
 };
-const struct command_group drill_group = {commands, COUNT_OF(commands)};
+const struct command_group drill_group = {drill_cli_commands, COUNT_OF(drill_cli_commands)};

@@ -11,7 +11,7 @@ void event_reader_done(struct event_reader *reader)
 }
 
 /* The value behind "name:" and one space, NULL when the line has another name. */
-static const char *field(const char *line, const char *name)
+static const char *event_reader_field(const char *line, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -20,7 +20,7 @@ static const char *field(const char *line, const char *name)
 	return line + length + 1 + (line[length + 1] == ' ');
 }
 
-static void take_line(struct event_reader *reader)
+static void event_reader_take_line(struct event_reader *reader)
 {
 	const char *line = text_get(&reader->line);
 	const char *value;
@@ -30,14 +30,14 @@ static void take_line(struct event_reader *reader)
 			reader->on_event(reader->context, reader->kind, &reader->data);
 		text_clear(&reader->data);
 		reader->kind[0] = '\0';
-	} else if ((value = field(line, "data")) != NULL) {
+	} else if ((value = event_reader_field(line, "data")) != NULL) {
 		if (reader->data.size > 0)
 			text_add(&reader->data, "\n");
 		if (reader->data.size + strlen(value) < LINE_LIMIT)
 			text_add(&reader->data, value);
-	} else if ((value = field(line, "event")) != NULL) {
+	} else if ((value = event_reader_field(line, "event")) != NULL) {
 		(void)text_copy(reader->kind, sizeof(reader->kind), value);
-	} else if ((value = field(line, "id")) != NULL) {
+	} else if ((value = event_reader_field(line, "id")) != NULL) {
 		(void)text_copy(reader->id, sizeof(reader->id), value);
 	}
 }
@@ -48,7 +48,7 @@ void event_reader_take(struct event_reader *reader, const void *data, size_t siz
 
 	for (size_t i = 0; i < size; i++) {
 		if (at[i] == '\n') {
-			take_line(reader);
+			event_reader_take_line(reader);
 			text_clear(&reader->line);
 		} else if (at[i] != '\r' && reader->line.size < LINE_LIMIT) {
 			text_add_bytes(&reader->line, &at[i], 1);

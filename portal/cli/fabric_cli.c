@@ -30,7 +30,7 @@ static int fabric_list(void *context, const struct command_input *input)
 }
 
 /* "100-199" */
-static int add_range(struct text *body, const char *word)
+static int fabric_cli_add_range(struct text *body, const char *word)
 {
 	char *end = NULL;
 	long low = word ? strtol(word, &end, 10) : 0;
@@ -73,7 +73,7 @@ static int add_parking(struct text *body, const char *range)
 	return EXIT_OK;
 }
 
-static int fabric_set(void *context, const struct command_input *input)
+static int fabric_cli_fabric_set(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text target = {0};
 	CLEANUP(text_done) struct text body = {0};
@@ -85,7 +85,7 @@ static int fabric_set(void *context, const struct command_input *input)
 		return haasctl_usage("--quarantine %s is no time like 90s, 30m, 2h", quarantine);
 	haasctl_path(&target, "/fabrics/", input->words[0], "");
 	json_begin_object(&body, NULL);
-	int status = add_range(&body, command_option(input, "--vlans"));
+	int status = fabric_cli_add_range(&body, command_option(input, "--vlans"));
 	if (status == EXIT_OK)
 		status = add_parking(&body, command_option(input, "--parking"));
 	if (quarantine)
@@ -141,7 +141,7 @@ static const struct output_column link_columns[] = {
 	TITLED("evidence", "BY"), WIDE("since"),   WIDE("seen_at"),
 };
 
-static bool is_silent(const json_t *alert)
+static bool fabric_cli_is_silent(const json_t *alert)
 {
 	return strcmp(haasctl_word(alert, "kind"), "wiring.silent") == 0;
 }
@@ -153,14 +153,14 @@ static void print_alerts(const json_t *alerts)
 	size_t silent = 0;
 	size_t i;
 
-	json_array_foreach(alerts, i, alert) silent += is_silent(alert);
+	json_array_foreach(alerts, i, alert) silent += fabric_cli_is_silent(alert);
 	if (json_array_size(alerts) == silent)
 		printf("\nnothing is wrong\n");
 	else
 		printf("\n%zu to look at:\n", json_array_size(alerts) - silent);
 	json_array_foreach(alerts, i, alert)
 	{
-		if (is_silent(alert))
+		if (fabric_cli_is_silent(alert))
 			continue;
 		printf("  %s %s (%s%s%s)\n    %s\n", haasctl_word(alert, "subject"),
 		       haasctl_word(alert, "kind"), haasctl_word(alert, "severity"),
@@ -322,8 +322,8 @@ static void say_blinks(const json_t *place, const json_t *reply, int64_t seconds
 		fprintf(stderr, "port %s of switch %s blinks for %lld s\n", port, name, time);
 }
 
-static int blink(struct haasctl *haasctl, const struct command_input *input, const json_t *place,
-		 int64_t seconds)
+static int fabric_cli_blink(struct haasctl *haasctl, const struct command_input *input,
+			    const json_t *place, int64_t seconds)
 {
 	CLEANUP(text_done) struct text target = {0};
 	CLEANUP(text_done) struct text body = {0};
@@ -366,7 +366,7 @@ static int nic_locate(void *context, const struct command_input *input)
 		return EXIT_NOT_FOUND;
 	}
 	if (status == EXIT_OK && word)
-		status = blink(context, input, json_array_get(items, 0), seconds);
+		status = fabric_cli_blink(context, input, json_array_get(items, 0), seconds);
 	return status;
 }
 
@@ -395,11 +395,11 @@ static const struct option_row locate_options[] = {
 	{"--blink", 0, OPTION_VALUE, "TIME", "blink the LED of the port so long, where it can"},
 };
 
-static const struct command commands[] = {
+static const struct command fabric_cli_commands[] = {
 	{"fabric", "list", "", "fabrics and how many switches they have", NO_OPTIONS, 0, 0,
 	 fabric_list},
 	{"fabric", "create", "FABRIC", "declare a fabric, or change what the options name",
-	 OPTIONS(fabric_options), 1, 1, fabric_set},
+	 OPTIONS(fabric_options), 1, 1, fabric_cli_fabric_set},
 	{"fabric", "show", "FABRIC", "its switches, cables, VLANs at rest, what is wrong",
 	 NO_OPTIONS, 1, 1, fabric_show},
 	{"fabric", "delete", "FABRIC", "forget a fabric without switches", NO_OPTIONS, 1, 1,
@@ -410,4 +410,4 @@ static const struct command commands[] = {
 	{"nic", "locate", "NIC", "where a MAC, NODE or NODE:NIC is: switch, port, who says so",
 	 OPTIONS(locate_options), 1, 1, nic_locate},
 };
-const struct command_group fabric_group = {commands, COUNT_OF(commands)};
+const struct command_group fabric_group = {fabric_cli_commands, COUNT_OF(fabric_cli_commands)};

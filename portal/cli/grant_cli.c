@@ -15,9 +15,9 @@
 
 #include "portal/cli/listing.h"
 
-#define PART_SIZE ((size_t)4 << 20)
+#define GRANT_CLI_PART_SIZE ((size_t)4 << 20)
 
-static const struct output_column grant_columns[] = {
+static const struct output_column grant_cli_grant_columns[] = {
 	NUMBER("id"),         COLUMN("kind"),       COLUMN("object"),     COLUMN("tenant"),
 	COLUMN("granted_by"), COLUMN("created_at"), COLUMN("expires_at"), WIDE("valid"),
 };
@@ -30,7 +30,8 @@ static int grant_list(void *context, const struct command_input *input)
 	haasctl_query(&target, input, "--kind", "kind");
 	haasctl_query(&target, input, "--tenant", "tenant");
 	haasctl_query(&target, input, "--object", "object");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(grant_columns));
+	return listing_pages(context, input, text_get(&target), 0,
+			     COLUMNS(grant_cli_grant_columns));
 }
 
 static int grant_add(void *context, const struct command_input *input)
@@ -52,7 +53,7 @@ static int grant_add(void *context, const struct command_input *input)
 	if (status == EXIT_OK && !listing_json(input, reply.json)) {
 		json_t *rows = json_pack("[O]", reply.json);
 
-		status = listing_rows(input, rows, COLUMNS(grant_columns));
+		status = listing_rows(input, rows, COLUMNS(grant_cli_grant_columns));
 		json_decref(rows);
 	}
 	haasctl_reply_done(&reply);
@@ -101,7 +102,7 @@ static int package_list(void *context, const struct command_input *input)
 }
 
 /* NAME:VERSION as two words; `name` has room for it. */
-static const char *split(const char *word, char name[128])
+static const char *grant_cli_split(const char *word, char name[128])
 {
 	const char *colon = strchr(word, ':');
 
@@ -113,7 +114,7 @@ static const char *split(const char *word, char name[128])
 static int package_target(struct text *target, const char *word)
 {
 	char name[128];
-	const char *version = split(word, name);
+	const char *version = grant_cli_split(word, name);
 
 	if (!version)
 		return haasctl_usage("say NAME:VERSION, not %s", word);
@@ -135,7 +136,7 @@ static int package_show(void *context, const struct command_input *input)
 				 : status;
 }
 
-static int package_delete(void *context, const struct command_input *input)
+static int grant_cli_package_delete(void *context, const struct command_input *input)
 {
 	struct tally tally = {0};
 
@@ -154,7 +155,7 @@ static int package_delete(void *context, const struct command_input *input)
 
 static int digest_file(int fd, char ret[DIGEST_TEXT_SIZE])
 {
-	CLEANUP(freep) char *part = malloc(PART_SIZE);
+	CLEANUP(freep) char *part = malloc(GRANT_CLI_PART_SIZE);
 	CLEANUP(freep)
 	crypto_generichash_state *state = aligned_alloc(64, crypto_generichash_statebytes());
 	uint8_t digest[DIGEST_SIZE];
@@ -163,7 +164,7 @@ static int digest_file(int fd, char ret[DIGEST_TEXT_SIZE])
 	if (!part || !state)
 		return -ENOMEM;
 	(void)crypto_generichash_init(state, NULL, 0, DIGEST_SIZE);
-	for (off_t at = 0; (got = pread(fd, part, PART_SIZE, at)) > 0; at += got)
+	for (off_t at = 0; (got = pread(fd, part, GRANT_CLI_PART_SIZE, at)) > 0; at += got)
 		(void)crypto_generichash_update(state, (const uint8_t *)part, (size_t)got);
 	if (got < 0)
 		return -errno;
@@ -172,12 +173,12 @@ static int digest_file(int fd, char ret[DIGEST_TEXT_SIZE])
 	return 0;
 }
 
-static int send_part(void *context, const struct command_input *input, const char *target, int fd,
-		     int64_t offset, struct haasctl_reply *ret)
+static int grant_cli_send_part(void *context, const struct command_input *input, const char *target,
+			       int fd, int64_t offset, struct haasctl_reply *ret)
 {
-	CLEANUP(freep) char *part = malloc(PART_SIZE);
+	CLEANUP(freep) char *part = malloc(GRANT_CLI_PART_SIZE);
 	CLEANUP(text_done) struct text place = {0};
-	ssize_t size = part ? pread(fd, part, PART_SIZE, offset) : -1;
+	ssize_t size = part ? pread(fd, part, GRANT_CLI_PART_SIZE, offset) : -1;
 
 	if (size <= 0)
 		return haasctl_cannot("read", input->words[1], size < 0 ? -errno : E_MALFORMED);
@@ -192,12 +193,12 @@ static int send_part(void *context, const struct command_input *input, const cha
 }
 
 /* Announced, unless the same is there already: an interrupted import is simply repeated. */
-static int announce(void *context, const struct command_input *input, const char *target,
-		    const char *digest, int64_t size, struct haasctl_reply *ret)
+static int grant_cli_announce(void *context, const struct command_input *input, const char *target,
+			      const char *digest, int64_t size, struct haasctl_reply *ret)
 {
 	CLEANUP(text_done) struct text body = {0};
 	char name[128];
-	const char *version = split(input->words[0], name);
+	const char *version = grant_cli_split(input->words[0], name);
 	const char *kind = command_option(input, "--kind");
 	int status = haasctl_call(
 		context, input,
@@ -238,13 +239,15 @@ static int package_import(void *context, const struct command_input *input)
 		rc = digest_file(fd, digest);
 	if (rc)
 		return haasctl_cannot("read", input->words[1], rc);
-	status = announce(context, input, text_get(&target), digest, st.st_size, &package);
+	status =
+		grant_cli_announce(context, input, text_get(&target), digest, st.st_size, &package);
 	while (status == EXIT_OK && strcmp(haasctl_word(package.json, "state"), "uploading") == 0) {
 		int64_t received =
 			json_integer_value(json_object_get(package.json, "received_bytes"));
 
 		haasctl_reply_done(&package);
-		status = send_part(context, input, text_get(&target), fd, received, &package);
+		status = grant_cli_send_part(context, input, text_get(&target), fd, received,
+					     &package);
 	}
 	if (status == EXIT_OK && !listing_json(input, package.json)) {
 		json_t *rows = json_pack("[O]", package.json);
@@ -255,13 +258,13 @@ static int package_import(void *context, const struct command_input *input)
 	return status;
 }
 
-static const struct option_row list_options[] = {
+static const struct option_row grant_cli_list_options[] = {
 	{"--kind", 0, OPTION_VALUE, "image|package|archive", "only of this kind"},
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only to this tenant"},
 	{"--object", 0, OPTION_VALUE, "OBJECT", "only of this, NAME:VERSION or NAME"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
-static const struct option_row add_options[] = {
+static const struct option_row grant_cli_add_options[] = {
 	{"--until", 0, OPTION_VALUE, "TIME", "when it ends, 2026-12-31T23:00:00Z (default never)"},
 	{"--owner", 0, OPTION_VALUE, "TENANT", "whose archive, when several have that name"},
 };
@@ -270,24 +273,24 @@ static const struct option_row package_list_options[] = {
 	{"--state", 0, OPTION_VALUE, "uploading|ready|retired", "only in this state"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
-static const struct option_row import_options[] = {
+static const struct option_row grant_cli_import_options[] = {
 	{"--kind", 0, OPTION_VALUE, "deb|bundle", "what it is (default bundle)"},
 	{"--public", 0, OPTION_FLAG, NULL, "every tenant may use it"},
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "its owner (default: the operator)"},
 };
 
-static const struct command commands[] = {
-	{"grant", "list", "", "who may use what is not their own", OPTIONS(list_options), 0, 0,
-	 grant_list},
+static const struct command grant_cli_commands[] = {
+	{"grant", "list", "", "who may use what is not their own", OPTIONS(grant_cli_list_options),
+	 0, 0, grant_list},
 	{"grant", "add", "image|package|archive OBJECT TENANT", "let a tenant use it",
-	 OPTIONS(add_options), 3, 3, grant_add},
+	 OPTIONS(grant_cli_add_options), 3, 3, grant_add},
 	{"grant", "remove", "ID...", "take grants back", NO_OPTIONS, 1, 1000, grant_remove},
 	{"package", "list", "", "the packages that may be used", OPTIONS(package_list_options), 0,
 	 0, package_list},
 	{"package", "show", "NAME:VERSION", "one package", NO_OPTIONS, 1, 1, package_show},
 	{"package", "delete", "NAME:VERSION...", "delete packages with their grants", NO_OPTIONS, 1,
-	 1000, package_delete},
+	 1000, grant_cli_package_delete},
 	{"package", "import", "NAME:VERSION FILE", "announce and upload; repeat to resume",
-	 OPTIONS(import_options), 2, 2, package_import},
+	 OPTIONS(grant_cli_import_options), 2, 2, package_import},
 };
-const struct command_group grant_group = {commands, COUNT_OF(commands)};
+const struct command_group grant_group = {grant_cli_commands, COUNT_OF(grant_cli_commands)};

@@ -124,7 +124,7 @@ void haasctl_reply_done(struct haasctl_reply *reply)
 	*reply = (struct haasctl_reply){0};
 }
 
-static int on_data(void *context, const void *data, size_t size)
+static int haasctl_on_data(void *context, const void *data, size_t size)
 {
 	struct haasctl *haasctl = context;
 
@@ -133,8 +133,8 @@ static int on_data(void *context, const void *data, size_t size)
 	return 0;
 }
 
-static void on_done(void *context, int rc, const struct http_response *response,
-		    const struct problem *problem)
+static void haasctl_on_done(void *context, int rc, const struct http_response *response,
+			    const struct problem *problem)
 {
 	struct haasctl *haasctl = context;
 
@@ -216,7 +216,7 @@ static void tell_error(const json_t *whole, const json_t *error)
 }
 
 /* An RFC 9457 body for people: title, detail, one line per error, hint. */
-static void tell_refusal(const json_t *problem)
+static void haasctl_tell_refusal(const json_t *problem)
 {
 	const char *title = haasctl_word(problem, "title");
 	const json_t *error;
@@ -260,7 +260,7 @@ static int tell_silence(struct haasctl *haasctl)
 	return haasctl->rc == E_TIMEOUT ? EXIT_TIMEOUT : EXIT_UNREACHABLE;
 }
 
-static int finish(struct haasctl *haasctl, struct haasctl_reply *ret)
+static int haasctl_finish(struct haasctl *haasctl, struct haasctl_reply *ret)
 {
 	struct haasctl_reply reply = haasctl->reply;
 	int status = exit_of_status(reply.status);
@@ -275,7 +275,7 @@ static int finish(struct haasctl *haasctl, struct haasctl_reply *ret)
 	else if (status != EXIT_OK && haasctl->asked->problem)
 		keep_refusal(reply.json, status, haasctl->asked->problem);
 	else if (status != EXIT_OK && status != (int)haasctl->asked->untold)
-		tell_refusal(reply.json);
+		haasctl_tell_refusal(reply.json);
 	if (status == EXIT_OK)
 		*ret = reply;
 	else
@@ -339,8 +339,8 @@ int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 					       .content_type = call->content_type,
 					       .timeout_ms = ANSWER_LIMIT_MS,
 					       .response_limit = (size_t)64 << 20,
-					       .on_data = call->on_data ? on_data : NULL,
-					       .on_done = on_done,
+					       .on_data = call->on_data ? haasctl_on_data : NULL,
+					       .on_done = haasctl_on_done,
 					       .context = haasctl,
 				       },
 				       &haasctl->call);
@@ -352,7 +352,7 @@ int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 	if (!haasctl->done && haasctl->call)
 		http_call_cancel(haasctl->call);
 	haasctl->call = NULL;
-	return finish(haasctl, ret);
+	return haasctl_finish(haasctl, ret);
 }
 
 int haasctl_get(struct haasctl *haasctl, const struct command_input *input, const char *target,
@@ -404,7 +404,7 @@ int haasctl_delete(struct haasctl *haasctl, const struct command_input *input, c
 		&(struct haasctl_call){.method = "DELETE", .target = target, .if_match = etag});
 }
 
-static void on_timer(void *context)
+static void haasctl_on_timer(void *context)
 {
 	loop_stop(context);
 }
@@ -414,7 +414,7 @@ bool haasctl_sleep(struct haasctl *haasctl, int64_t ms)
 	struct loop_timer *timer = NULL;
 
 	if (haasctl->interrupted ||
-	    loop_timer_new(haasctl->loop, on_timer, haasctl->loop, &timer) < 0)
+	    loop_timer_new(haasctl->loop, haasctl_on_timer, haasctl->loop, &timer) < 0)
 		return false;
 	haasctl->stopped = false;
 	loop_timer_arm(timer, ms);

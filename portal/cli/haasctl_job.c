@@ -18,7 +18,7 @@ static void tell_failures(const json_t *items)
 }
 
 /* How far the job is, for a person who waits; false when it has ended. */
-static bool goes_on(const struct haasctl_reply *reply, int64_t job)
+static bool haasctl_job_goes_on(const struct haasctl_reply *reply, int64_t job)
 {
 	int64_t total = json_integer_value(json_object_get(reply->json, "total"));
 	int64_t done = json_integer_value(json_object_get(reply->json, "done"));
@@ -63,7 +63,7 @@ int haasctl_wait_job(struct haasctl *haasctl, const struct command_input *input,
 		status = haasctl_get(haasctl, input, target, &reply);
 		if (status != EXIT_OK)
 			break;
-		if (!goes_on(&reply, job)) {
+		if (!haasctl_job_goes_on(&reply, job)) {
 			status = end_of_job(&reply, ret_items);
 			haasctl_reply_done(&reply);
 			return status;

@@ -169,7 +169,7 @@ static int node_health(void *context, const struct command_input *input)
 
 /* --- an operator's word --- */
 
-static int add_duration(struct text *body, const struct command_input *input)
+static int health_cli_add_duration(struct text *body, const struct command_input *input)
 {
 	const char *word = command_option(input, "--for");
 	int64_t seconds = word ? haasctl_duration_s(word) : 0;
@@ -182,7 +182,7 @@ static int add_duration(struct text *body, const struct command_input *input)
 }
 
 /* Nodes that took it are rows; why another did not is told on stderr. */
-static int tell(const struct command_input *input, const json_t *nodes)
+static int health_cli_tell(const struct command_input *input, const json_t *nodes)
 {
 	static const struct output_column columns[] = {COLUMN("node"), COLUMN("refused")};
 	const json_t *row;
@@ -201,7 +201,7 @@ static int tell(const struct command_input *input, const json_t *nodes)
 	return status == EXIT_OK && refused > 0 ? EXIT_PARTIAL : status;
 }
 
-static int act(void *context, const struct command_input *input, const char *action)
+static int health_cli_act(void *context, const struct command_input *input, const char *action)
 {
 	CLEANUP(text_done) struct text body = {0};
 	const char *const *effects = command_options(input, "--effect");
@@ -223,46 +223,46 @@ static int act(void *context, const struct command_input *input, const char *act
 			json_put_string(&body, NULL, *effects);
 		json_end_array(&body);
 	}
-	int status = add_duration(&body, input);
+	int status = health_cli_add_duration(&body, input);
 	json_end_object(&body);
 	if (status == EXIT_OK)
 		status = haasctl_post(context, input, "/labels/actions", &body, &reply);
 	if (status == EXIT_OK)
-		status = tell(input, json_object_get(reply.json, "nodes"));
+		status = health_cli_tell(input, json_object_get(reply.json, "nodes"));
 	haasctl_reply_done(&reply);
 	return status;
 }
 
 static int health_add(void *context, const struct command_input *input)
 {
-	return act(context, input, "add");
+	return health_cli_act(context, input, "add");
 }
 
 static int health_acknowledge(void *context, const struct command_input *input)
 {
-	return act(context, input, "acknowledge");
+	return health_cli_act(context, input, "acknowledge");
 }
 
 static int health_silence(void *context, const struct command_input *input)
 {
 	if (!command_option(input, "--for"))
 		return haasctl_usage("a silence needs an end: --for 2h");
-	return act(context, input, "silence");
+	return health_cli_act(context, input, "silence");
 }
 
 static int health_clear(void *context, const struct command_input *input)
 {
-	return act(context, input, "clear");
+	return health_cli_act(context, input, "clear");
 }
 
-static const struct option_row list_options[] = {
+static const struct option_row health_cli_list_options[] = {
 	{"--node", 0, OPTION_VALUE, "NODE", "of this node"},
 	{"--label", 0, OPTION_VALUE, "LABEL", "only this label"},
 	{"--severity", 0, OPTION_VALUE, "info|warning|critical", "only of this severity"},
 	{"--effect", 0, OPTION_VALUE, "no_allocation|no_automation", "only with this effect now"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
-static const struct option_row add_options[] = {
+static const struct option_row health_cli_add_options[] = {
 	{"--reason", 0, OPTION_VALUE, "TEXT", "why; kept with the label and in the event"},
 	{"--effect", 0, OPTION_REPEAT, "no_allocation|no_automation",
 	 "what it does; may be repeated"},
@@ -273,7 +273,7 @@ static const struct option_row acknowledge_options[] = {
 	{"--reason", 0, OPTION_VALUE, "TEXT", "what is being done about it"},
 	{"--for", 0, OPTION_VALUE, "TIME", "forgotten after 30m, 8h (default with the label)"},
 };
-static const struct option_row silence_options[] = {
+static const struct option_row health_cli_silence_options[] = {
 	{"--reason", 0, OPTION_VALUE, "TEXT", "why it does not matter"},
 	{"--for", 0, OPTION_VALUE, "TIME", "so long its effects are suspended, 30m, 8h"},
 };
@@ -281,18 +281,18 @@ static const struct option_row clear_options[] = {
 	{"--reason", 0, OPTION_VALUE, "TEXT", "how it was mended"},
 };
 
-static const struct command commands[] = {
+static const struct command health_cli_commands[] = {
 	{"node", "health", "NODE", "health labels, sensors and event log of a node", NO_OPTIONS, 1,
 	 1, node_health},
-	{"health", "list", "", "health labels and what they do", OPTIONS(list_options), 0, 0,
-	 health_list},
-	{"health", "add", "LABEL NODE...", "put a label on nodes", OPTIONS(add_options), 2, 1001,
-	 health_add},
+	{"health", "list", "", "health labels and what they do", OPTIONS(health_cli_list_options),
+	 0, 0, health_list},
+	{"health", "add", "LABEL NODE...", "put a label on nodes", OPTIONS(health_cli_add_options),
+	 2, 1001, health_add},
 	{"health", "acknowledge", "LABEL NODE...", "somebody knows; changes nothing else",
 	 OPTIONS(acknowledge_options), 2, 1001, health_acknowledge},
 	{"health", "silence", "LABEL NODE...", "suspend what a label does for some time",
-	 OPTIONS(silence_options), 2, 1001, health_silence},
+	 OPTIONS(health_cli_silence_options), 2, 1001, health_silence},
 	{"health", "clear", "LABEL NODE...", "it is mended; a rule says so again if it is not",
 	 OPTIONS(clear_options), 2, 1001, health_clear},
 };
-const struct command_group health_group = {commands, COUNT_OF(commands)};
+const struct command_group health_group = {health_cli_commands, COUNT_OF(health_cli_commands)};

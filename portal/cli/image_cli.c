@@ -15,9 +15,9 @@
 
 #include "portal/cli/listing.h"
 
-#define MANIFEST_LIMIT  ((size_t)64 << 10)
-#define SIGNATURE_LIMIT ((size_t)256)
-#define PART_SIZE       ((size_t)4 << 20)
+#define IMAGE_CLI_MANIFEST_LIMIT ((size_t)64 << 10)
+#define SIGNATURE_LIMIT          ((size_t)256)
+#define IMAGE_CLI_PART_SIZE      ((size_t)4 << 20)
 
 static const struct output_column image_columns[] = {
 	COLUMN("name"),
@@ -47,7 +47,7 @@ static int image_list(void *context, const struct command_input *input)
 }
 
 /* NAME:VERSION -> /images/NAME/VERSION */
-static int image_target(struct text *target, const char *word)
+static int image_cli_image_target(struct text *target, const char *word)
 {
 	char name[128];
 	const char *colon = strchr(word, ':');
@@ -69,7 +69,7 @@ static int image_show(void *context, const struct command_input *input)
 					    "root_partition", "created_at",
 					    "key_id",         NULL};
 	CLEANUP(text_done) struct text target = {0};
-	int status = image_target(&target, input->words[0]);
+	int status = image_cli_image_target(&target, input->words[0]);
 
 	return status == EXIT_OK ? listing_show(context, input, text_get(&target),
 						&(struct show){order, COLUMNS(image_columns)})
@@ -120,10 +120,10 @@ static int read_bundle(struct bundle *bundle, const char *path)
 	    !text_format(bundle->content, sizeof(bundle->content), "%.*s.img.zst",
 			 (int)(length - strlen(suffix)), path))
 		return haasctl_usage("%s does not end in %s", path, suffix);
-	int rc = file_read(path, MANIFEST_LIMIT, &bundle->manifest, &size);
+	int rc = file_read(path, IMAGE_CLI_MANIFEST_LIMIT, &bundle->manifest, &size);
 	if (rc < 0)
 		return haasctl_cannot("read", path, rc);
-	rc = json_read(bundle->manifest, size, MANIFEST_LIMIT, &bundle->json, &problem);
+	rc = json_read(bundle->manifest, size, IMAGE_CLI_MANIFEST_LIMIT, &bundle->json, &problem);
 	if (rc == 0 &&
 	    (!haasctl_word(bundle->json, "name")[0] || !haasctl_word(bundle->json, "version")[0] ||
 	     !haasctl_word(bundle->json, "stored_digest")[0]))
@@ -135,12 +135,12 @@ static int read_bundle(struct bundle *bundle, const char *path)
 	return read_signature(bundle, path);
 }
 
-static int send_part(void *context, const struct command_input *input, const char *target, int fd,
-		     int64_t offset, struct haasctl_reply *ret)
+static int image_cli_send_part(void *context, const struct command_input *input, const char *target,
+			       int fd, int64_t offset, struct haasctl_reply *ret)
 {
-	CLEANUP(freep) char *part = malloc(PART_SIZE);
+	CLEANUP(freep) char *part = malloc(IMAGE_CLI_PART_SIZE);
 	CLEANUP(text_done) struct text place = {0};
-	ssize_t size = part ? pread(fd, part, PART_SIZE, offset) : -1;
+	ssize_t size = part ? pread(fd, part, IMAGE_CLI_PART_SIZE, offset) : -1;
 
 	if (size <= 0)
 		return haasctl_cannot("read", "the image", size < 0 ? -errno : E_MALFORMED);
@@ -154,7 +154,7 @@ static int send_part(void *context, const struct command_input *input, const cha
 			    ret);
 }
 
-static void tell_progress(const char *path, const json_t *image)
+static void image_cli_tell_progress(const char *path, const json_t *image)
 {
 	int64_t received = json_integer_value(json_object_get(image, "received_bytes"));
 	int64_t whole = json_integer_value(json_object_get(image, "stored_bytes"));
@@ -181,8 +181,9 @@ static int open_content(const struct bundle *bundle, int *ret)
 }
 
 /* Announces it unless it is there already with the same content; *ret is the image now. */
-static int announce(void *context, const struct command_input *input, const struct bundle *bundle,
-		    const char *target, struct haasctl_reply *ret)
+static int image_cli_announce(void *context, const struct command_input *input,
+			      const struct bundle *bundle, const char *target,
+			      struct haasctl_reply *ret)
 {
 	CLEANUP(text_done) struct text body = {0};
 	int status = haasctl_call(
@@ -223,14 +224,15 @@ static int image_import(void *context, const struct command_input *input)
 		return status;
 	haasctl_path(&target, "/images/", haasctl_word(bundle.json, "name"), "/");
 	haasctl_escape(&target, haasctl_word(bundle.json, "version"));
-	status = announce(context, input, &bundle, text_get(&target), &image);
+	status = image_cli_announce(context, input, &bundle, text_get(&target), &image);
 	while (status == EXIT_OK && strcmp(haasctl_word(image.json, "state"), "uploading") == 0) {
 		int64_t received =
 			json_integer_value(json_object_get(image.json, "received_bytes"));
 
-		tell_progress(bundle.content, image.json);
+		image_cli_tell_progress(bundle.content, image.json);
 		haasctl_reply_done(&image);
-		status = send_part(context, input, text_get(&target), fd, received, &image);
+		status = image_cli_send_part(context, input, text_get(&target), fd, received,
+					     &image);
 	}
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\r\033[K");
@@ -249,7 +251,7 @@ static int image_import(void *context, const struct command_input *input)
 static int change_grant(void *context, const struct command_input *input, const char *method)
 {
 	CLEANUP(text_done) struct text target = {0};
-	int status = image_target(&target, input->words[0]);
+	int status = image_cli_image_target(&target, input->words[0]);
 
 	if (status != EXIT_OK)
 		return status;
@@ -269,26 +271,26 @@ static int image_revoke(void *context, const struct command_input *input)
 	return change_grant(context, input, "DELETE");
 }
 
-static const struct option_row list_options[] = {
+static const struct option_row image_cli_list_options[] = {
 	{"--name", 0, OPTION_VALUE, "GLOB", "only names like this"},
 	{"--state", 0, OPTION_VALUE, "uploading|ready|retired", "only in this state"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
-static const struct option_row import_options[] = {
+static const struct option_row image_cli_import_options[] = {
 	{"--public", 0, OPTION_FLAG, NULL, "every tenant may use it"},
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "its owner (default: the operator)"},
 };
 
-static const struct command commands[] = {
-	{"image", "list", "", "the images that may be used", OPTIONS(list_options), 0, 0,
+static const struct command image_cli_commands[] = {
+	{"image", "list", "", "the images that may be used", OPTIONS(image_cli_list_options), 0, 0,
 	 image_list},
 	{"image", "show", "NAME:VERSION", "one image", NO_OPTIONS, 1, 1, image_show},
 	{"image", "import", "X.manifest.json",
-	 "announce and upload a signed image; repeat to resume", OPTIONS(import_options), 1, 1,
-	 image_import},
+	 "announce and upload a signed image; repeat to resume", OPTIONS(image_cli_import_options),
+	 1, 1, image_import},
 	{"image", "grant", "NAME:VERSION TENANT", "let a tenant use the image", NO_OPTIONS, 2, 2,
 	 image_grant},
 	{"image", "revoke", "NAME:VERSION TENANT", "take the grant back", NO_OPTIONS, 2, 2,
 	 image_revoke},
 };
-const struct command_group image_group = {commands, COUNT_OF(commands)};
+const struct command_group image_group = {image_cli_commands, COUNT_OF(image_cli_commands)};

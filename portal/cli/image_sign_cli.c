@@ -10,10 +10,10 @@
 
 #include "portal/cli/haasctl.h"
 
-#define MANIFEST_LIMIT      ((size_t)64 << 10)
-#define SECRET_TEXT_SIZE    (2 * crypto_sign_SECRETKEYBYTES + 1)
-#define PUBLIC_TEXT_SIZE    (2 * crypto_sign_PUBLICKEYBYTES + 1)
-#define SIGNATURE_TEXT_SIZE (2 * crypto_sign_BYTES + 1)
+#define IMAGE_SIGN_CLI_MANIFEST_LIMIT ((size_t)64 << 10)
+#define SECRET_TEXT_SIZE              (2 * crypto_sign_SECRETKEYBYTES + 1)
+#define PUBLIC_TEXT_SIZE              (2 * crypto_sign_PUBLICKEYBYTES + 1)
+#define SIGNATURE_TEXT_SIZE           (2 * crypto_sign_BYTES + 1)
 
 static int image_keygen(void *context, const struct command_input *input)
 {
@@ -67,7 +67,7 @@ static int image_sign(void *context, const struct command_input *input)
 			"image sign needs --key FILE (haasctl image keygen FILE makes one)");
 	if (!text_format(path, sizeof(path), "%s.sig", input->words[0]) || sodium_init() < 0)
 		return EXIT_FAILED;
-	int rc = file_read(input->words[0], MANIFEST_LIMIT, &manifest, &size);
+	int rc = file_read(input->words[0], IMAGE_SIGN_CLI_MANIFEST_LIMIT, &manifest, &size);
 	if (rc < 0)
 		return haasctl_cannot("read", input->words[0], rc);
 	rc = file_read(key_path, SECRET_TEXT_SIZE + 8, &key_text, &key_size);
@@ -92,10 +92,11 @@ static int image_sign(void *context, const struct command_input *input)
 static const struct option_row sign_options[] = {
 	{"--key", 0, OPTION_VALUE, "FILE", "the secret key of haasctl image keygen"}};
 
-static const struct command commands[] = {
+static const struct command image_sign_cli_commands[] = {
 	{"image", "keygen", "FILE", "make a signing key: FILE (secret) and FILE.pub", NO_OPTIONS, 1,
 	 1, image_keygen},
 	{"image", "sign", "X.manifest.json", "write X.manifest.json.sig", OPTIONS(sign_options), 1,
 	 1, image_sign},
 };
-const struct command_group image_sign_group = {commands, COUNT_OF(commands)};
+const struct command_group image_sign_group = {image_sign_cli_commands,
+					       COUNT_OF(image_sign_cli_commands)};

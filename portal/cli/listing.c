@@ -91,7 +91,7 @@ static bool is_time(const char *key)
 
 /* The API's value as text; `people` shortens what the key's suffix allows, and reads the message of
  * a problem. */
-static void add_value(struct text *ret, const json_t *value, const char *key, bool people)
+static void listing_add_value(struct text *ret, const json_t *value, const char *key, bool people)
 {
 	switch (json_typeof(value)) {
 	case JSON_STRING:
@@ -124,13 +124,13 @@ const char *listing_text(const json_t *value, const char *key, struct text *scra
 {
 	text_clear(scratch);
 	if (value)
-		add_value(scratch, value, key, true);
+		listing_add_value(scratch, value, key, true);
 	return scratch->size > 0 ? text_get(scratch) : "-";
 }
 
 /* --- rows --- */
 
-static enum output_format format_of(const struct command_input *input)
+static enum output_format listing_format_of(const struct command_input *input)
 {
 	const char *word = command_option(input, "--output");
 	int format = word ? output_format_parse(word) : OUTPUT_TABLE;
@@ -145,14 +145,14 @@ static bool is_json(enum output_format format)
 
 bool listing_for_people(const struct command_input *input)
 {
-	enum output_format format = format_of(input);
+	enum output_format format = listing_format_of(input);
 
 	return format == OUTPUT_TABLE || format == OUTPUT_WIDE;
 }
 
 bool listing_json(const struct command_input *input, const json_t *json)
 {
-	enum output_format format = format_of(input);
+	enum output_format format = listing_format_of(input);
 
 	if (!is_json(format))
 		return false;
@@ -166,7 +166,7 @@ bool listing_json(const struct command_input *input, const json_t *json)
 }
 
 /* Never colour alone: the word stands there too. */
-static const char *paint(const char *key, const char *cell)
+static const char *listing_paint(const char *key, const char *cell)
 {
 	static const struct {
 		const char *word, *sgr;
@@ -185,7 +185,7 @@ static const char *paint(const char *key, const char *cell)
 	return NULL;
 }
 
-static size_t find_column(const struct listing *listing, const char *key, size_t length)
+static size_t listing_find_column(const struct listing *listing, const char *key, size_t length)
 {
 	size_t at = 0;
 
@@ -202,7 +202,7 @@ static int check_columns(const struct listing *listing)
 
 	for (const char *at = listing->only; at && *at; at += length + (at[length] == ',')) {
 		length = strcspn(at, ",");
-		if (find_column(listing, at, length) < listing->count)
+		if (listing_find_column(listing, at, length) < listing->count)
 			continue;
 		fprintf(stderr, "haasctl: there is no column %.*s\n  hint: choose from",
 			(int)length, at);
@@ -225,7 +225,7 @@ int listing_new(const struct command_input *input, const struct output_column co
 	}
 	*listing = (struct listing){.columns = columns,
 				    .count = count,
-				    .format = format_of(input),
+				    .format = listing_format_of(input),
 				    .only = command_option(input, "--columns"),
 				    .color = command_option(input, "--color")};
 	int status = check_columns(listing);
@@ -251,11 +251,11 @@ static bool open_output(struct listing *listing)
 		return false;
 	}
 	if (output_colour(stdout, listing->color))
-		output_paint(listing->output, paint);
+		output_paint(listing->output, listing_paint);
 	return true;
 }
 
-static void write_json_row(struct listing *listing, const json_t *row)
+static void listing_write_json_row(struct listing *listing, const json_t *row)
 {
 	if (listing->format == OUTPUT_JSON)
 		fputs(listing->rows == 0 ? "[\n" : ",\n", stdout);
@@ -263,7 +263,7 @@ static void write_json_row(struct listing *listing, const json_t *row)
 		json_t *some = json_object();
 
 		for (const char *at = listing->only; *at;) {
-			size_t column = find_column(listing, at, strcspn(at, ","));
+			size_t column = listing_find_column(listing, at, strcspn(at, ","));
 			const char *key = listing->columns[column].key;
 			const json_t *value = haasctl_member(row, key);
 
@@ -293,7 +293,7 @@ static void write_cells(struct listing *listing, const json_t *row)
 
 		if (!value || json_is_null(value))
 			continue;
-		add_value(&texts[i], value, listing->columns[i].key, people);
+		listing_add_value(&texts[i], value, listing->columns[i].key, people);
 		cells[i] = text_get(&texts[i]);
 	}
 	if (cells && texts)
@@ -309,7 +309,7 @@ static void write_cells(struct listing *listing, const json_t *row)
 void listing_row(struct listing *listing, const json_t *row)
 {
 	if (is_json(listing->format))
-		write_json_row(listing, row);
+		listing_write_json_row(listing, row);
 	else if (open_output(listing))
 		write_cells(listing, row);
 }
@@ -345,7 +345,7 @@ int listing_rows(const struct command_input *input, const json_t *rows,
 
 /* --- lists --- */
 
-static int limit_of(const struct command_input *input, size_t usual, size_t *ret)
+static int listing_limit_of(const struct command_input *input, size_t usual, size_t *ret)
 {
 	const char *word = command_option(input, "--limit");
 	int64_t limit = (int64_t)usual;
@@ -398,7 +398,7 @@ int listing_source_pages(struct haasctl *haasctl, const struct command_input *in
 	CLEANUP(text_done) struct text page = {0};
 	struct listing *listing = NULL;
 	size_t left = 0;
-	int status = limit_of(input, source->limit, &left);
+	int status = listing_limit_of(input, source->limit, &left);
 
 	if (status == EXIT_OK)
 		status = listing_new(input, columns, count, &listing);
@@ -479,7 +479,7 @@ static void add_inline(struct text *ret, json_t *object, const char *const *orde
 		if (json_is_true(value))
 			text_add(ret, keys[i]);
 		else
-			add_value(ret, value, keys[i], true);
+			listing_add_value(ret, value, keys[i], true);
 		between = "  ";
 	}
 	free(keys);
@@ -518,7 +518,7 @@ static void write_member(const char *key, int indent, json_t *value, const char 
 }
 
 /* An object inside: its name, then its members, indented. */
-static void write_top(const char *key, json_t *value, const char *const *order)
+static void listing_write_top(const char *key, json_t *value, const char *const *order)
 {
 	const char **keys;
 	char prefix[64];
@@ -540,7 +540,7 @@ static void write_object(json_t *object, const char *const *order)
 	const char **keys = keys_of(object, order, "");
 
 	for (size_t i = 0; keys && keys[i]; i++)
-		write_top(keys[i], json_object_get(object, keys[i]), order);
+		listing_write_top(keys[i], json_object_get(object, keys[i]), order);
 	free(keys);
 }
 

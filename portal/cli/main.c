@@ -14,7 +14,7 @@
 /* What a shell says of a program that SIGPIPE ended. */
 #define EXIT_BROKEN_PIPE 141
 
-static const struct option_row globals[] = {
+static const struct option_row cli_globals[] = {
 	{"--output", 'o', OPTION_VALUE, "table|wide|json|jsonl|csv", "default table"},
 	{"--columns", 'c', OPTION_VALUE, "A,B", "only these columns, in this order"},
 	{"--color", 0, OPTION_VALUE, "auto|always|never", "default auto: on a terminal"},
@@ -24,7 +24,7 @@ static const struct option_row globals[] = {
 	{"--idempotency-key", 0, OPTION_VALUE, "KEY", "repeat a request without doing it twice"},
 };
 
-static const struct completion_row completions[] = {
+static const struct completion_row cli_completions[] = {
 	{"NODE", "node list -c name", false},
 	{"DEPLOYMENT", "deployment list -c id --limit 50", false},
 	{"JOB", "job list -c id --limit 50", false},
@@ -47,7 +47,7 @@ static const struct completion_row completions[] = {
 };
 
 /* In the order of help: what has the same noun stands together. */
-static const struct command_group *const groups[] = {
+static const struct command_group *const cli_groups[] = {
 	&node_group,        &bmc_group,        &node_network_group,
 	&health_group,      &deployment_group, &pdci_group,
 	&volume_group,      &network_group,    &image_group,
@@ -81,17 +81,17 @@ int main(int argc, char **argv)
 	size_t count = 0;
 	size_t used = 0;
 
-	for (size_t i = 0; i < COUNT_OF(groups); i++)
-		count += groups[i]->count;
+	for (size_t i = 0; i < COUNT_OF(cli_groups); i++)
+		count += cli_groups[i]->count;
 	commands = calloc(count, sizeof(*commands));
 	if (!commands || sodium_init() < 0 || haasctl_new(&haasctl) < 0) {
 		fprintf(stderr, "haasctl: cannot start: %s\n", error_text(-ENOMEM));
 		free(commands);
 		return EXIT_FAILED;
 	}
-	for (size_t i = 0; i < COUNT_OF(groups); i++) {
-		for (size_t j = 0; j < groups[i]->count; j++)
-			commands[used++] = groups[i]->rows[j];
+	for (size_t i = 0; i < COUNT_OF(cli_groups); i++) {
+		for (size_t j = 0; j < cli_groups[i]->count; j++)
+			commands[used++] = cli_groups[i]->rows[j];
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
 	int status = command_main(
@@ -99,12 +99,12 @@ int main(int argc, char **argv)
 			.program = "haasctl",
 			.summary =
 				"operate a hardware-as-a-service site: nodes, images, deployments",
-			.globals = globals,
-			.global_count = COUNT_OF(globals),
+			.globals = cli_globals,
+			.global_count = COUNT_OF(cli_globals),
 			.commands = commands,
 			.command_count = count,
-			.completions = completions,
-			.completion_count = COUNT_OF(completions),
+			.completions = cli_completions,
+			.completion_count = COUNT_OF(cli_completions),
 			.context = haasctl},
 		argc, argv);
 	haasctl_free(haasctl);

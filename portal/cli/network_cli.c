@@ -23,7 +23,7 @@ static void network_target(struct text *target, const struct command_input *inpu
 }
 
 /* "101", or "fabric:101" for each where there are several. */
-static void add_vlan(json_t *row)
+static void network_cli_add_vlan(json_t *row)
 {
 	const json_t *vlans = json_object_get(row, "vlans");
 	CLEANUP(text_done) struct text text = {0};
@@ -48,10 +48,10 @@ static int network_list(void *context, const struct command_input *input)
 	text_add(&target, "/networks");
 	haasctl_query(&target, input, "--tenant", "tenant");
 	haasctl_query(&target, input, "--kind", "kind");
-	return listing_source_pages(
-		context, input,
-		&(struct listing_source){.target = text_get(&target), .prepare = add_vlan},
-		COLUMNS(network_columns));
+	return listing_source_pages(context, input,
+				    &(struct listing_source){.target = text_get(&target),
+							     .prepare = network_cli_add_vlan},
+				    COLUMNS(network_columns));
 }
 
 static int network_show(void *context, const struct command_input *input)
@@ -72,7 +72,7 @@ static int network_show(void *context, const struct command_input *input)
 	if (status == EXIT_OK) {
 		if (command_option(input, "--columns") ||
 		    (!listing_for_people(input) && !listing_json(input, NULL)))
-			add_vlan(reply.json);
+			network_cli_add_vlan(reply.json);
 		status = listing_object(input, reply.json,
 					&(struct show){order, COLUMNS(network_columns)});
 	}
@@ -80,7 +80,7 @@ static int network_show(void *context, const struct command_input *input)
 	return status;
 }
 
-static int network_create(void *context, const struct command_input *input)
+static int network_cli_network_create(void *context, const struct command_input *input)
 {
 	static const char *const texts[][2] = {
 		{"--kind", "kind"}, {"--tenant", "tenant"}, {"--prefix", "prefix"}};
@@ -99,7 +99,7 @@ static int network_create(void *context, const struct command_input *input)
 						 .body = text_get(&body)});
 }
 
-static int network_delete(void *context, const struct command_input *input)
+static int network_cli_network_delete(void *context, const struct command_input *input)
 {
 	struct tally tally = {0};
 
@@ -130,7 +130,8 @@ static char *split_port(const char *word, char **ret_port)
 	return copy;
 }
 
-static int attach(struct haasctl *haasctl, const struct command_input *input, const char *word)
+static int network_cli_attach(struct haasctl *haasctl, const struct command_input *input,
+			      const char *word)
 {
 	CLEANUP(text_done) struct text target = {0};
 	CLEANUP(text_done) struct text body = {0};
@@ -152,7 +153,8 @@ static int attach(struct haasctl *haasctl, const struct command_input *input, co
 						 .body = text_get(&body)});
 }
 
-static int detach(struct haasctl *haasctl, const struct command_input *input, const char *word)
+static int network_cli_detach(struct haasctl *haasctl, const struct command_input *input,
+			      const char *word)
 {
 	CLEANUP(text_done) struct text target = {0};
 	char *port = NULL;
@@ -169,9 +171,9 @@ static int detach(struct haasctl *haasctl, const struct command_input *input, co
 			  &(struct haasctl_call){.method = "DELETE", .target = text_get(&target)});
 }
 
-static int each_port(struct haasctl *haasctl, const struct command_input *input,
-		     int (*fn)(struct haasctl *haasctl, const struct command_input *input,
-			       const char *word))
+static int network_cli_each_port(struct haasctl *haasctl, const struct command_input *input,
+				 int (*fn)(struct haasctl *haasctl,
+					   const struct command_input *input, const char *word))
 {
 	struct tally tally = {0};
 
@@ -182,12 +184,12 @@ static int each_port(struct haasctl *haasctl, const struct command_input *input,
 
 static int network_attach(void *context, const struct command_input *input)
 {
-	return each_port(context, input, attach);
+	return network_cli_each_port(context, input, network_cli_attach);
 }
 
 static int network_detach(void *context, const struct command_input *input)
 {
-	return each_port(context, input, detach);
+	return network_cli_each_port(context, input, network_cli_detach);
 }
 
 /* Of ports themselves: `action` is park or release. */
@@ -296,18 +298,18 @@ static int node_networks(void *context, const struct command_input *input)
 	return status;
 }
 
-static const struct option_row list_options[] = {
+static const struct option_row network_cli_list_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
 	{"--kind", 0, OPTION_VALUE, "tenant|provisioning|bmc|quarantine", "only of this kind"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
-static const struct option_row create_options[] = {
+static const struct option_row network_cli_create_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose it is"},
 	{"--kind", 0, OPTION_VALUE, "tenant|provisioning|bmc|quarantine",
 	 "default tenant; the others are the site's own"},
 	{"--prefix", 0, OPTION_VALUE, "PREFIX", "its addresses, 10.60.0.0/24"},
 };
-static const struct option_row one_options[] = {
+static const struct option_row network_cli_one_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name"},
 };
 static const struct option_row attach_options[] = {
@@ -324,24 +326,24 @@ static const struct option_row path_options[] = {
 	 "only in this one of theirs; needed above 8 VLANs"},
 };
 
-static const struct command commands[] = {
-	{"network", "list", "", "networks with their VLANs", OPTIONS(list_options), 0, 0,
-	 network_list},
-	{"network", "show", "NETWORK", "one network with its ports and nodes", OPTIONS(one_options),
-	 1, 1, network_show},
+static const struct command network_cli_commands[] = {
+	{"network", "list", "", "networks with their VLANs", OPTIONS(network_cli_list_options), 0,
+	 0, network_list},
+	{"network", "show", "NETWORK", "one network with its ports and nodes",
+	 OPTIONS(network_cli_one_options), 1, 1, network_show},
 	{"network", "path", "TENANT NODE NODE",
 	 "draw links between two nodes of a tenant; fails if one is cut", OPTIONS(path_options), 3,
 	 3, haasctl_network_path},
-	{"network", "create", "NAME", "make a network", OPTIONS(create_options), 1, 1,
-	 network_create},
+	{"network", "create", "NAME", "make a network", OPTIONS(network_cli_create_options), 1, 1,
+	 network_cli_network_create},
 	{"network", "delete", "NETWORK...", "return networks that nothing is in",
-	 OPTIONS(one_options), 1, 1000, network_delete},
+	 OPTIONS(network_cli_one_options), 1, 1000, network_cli_network_delete},
 	{"network", "attach", "NETWORK SWITCH:PORT...", "put ports into a network",
 	 OPTIONS(attach_options), 2, 1000, network_attach},
 	{"network", "detach", "NETWORK SWITCH:PORT...", "take ports out of a network",
-	 OPTIONS(one_options), 2, 1000, network_detach},
+	 OPTIONS(network_cli_one_options), 2, 1000, network_detach},
 };
-const struct command_group network_group = {commands, COUNT_OF(commands)};
+const struct command_group network_group = {network_cli_commands, COUNT_OF(network_cli_commands)};
 
 /* Of its own: the nouns of help stand together. */
 static const struct command node_commands[] = {

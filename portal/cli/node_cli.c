@@ -93,7 +93,7 @@ static int node_show(void *context, const struct command_input *input)
 			    &(struct show){order, COLUMNS(node_columns)});
 }
 
-static int node_import(void *context, const struct command_input *input)
+static int node_cli_node_import(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {NUMBER("row"), COLUMN("name"),
 						       COLUMN("result")};
@@ -327,7 +327,7 @@ static int node_trace(void *context, const struct command_input *input)
 	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
 }
 
-static const struct option_row list_options[] = {
+static const struct option_row node_cli_list_options[] = {
 	{"--state", 0, OPTION_VALUE, "discovered|free|reserved|active|scrubbing|broken|held",
 	 "only in this state"},
 	{"--class", 0, OPTION_VALUE, "CLASS", "only this class"},
@@ -335,28 +335,29 @@ static const struct option_row list_options[] = {
 	{"--name", 0, OPTION_VALUE, "GLOB", "only names like this, gpu*"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
-static const struct option_row import_options[] = {
+static const struct option_row node_cli_import_options[] = {
 	{"--dry-run", 0, OPTION_FLAG, NULL, "only check; an error per wrong cell"}};
-static const struct option_row event_options[] = {
+static const struct option_row node_cli_event_options[] = {
 	{"--reason", 0, OPTION_VALUE, "TEXT", "kept with the event"}};
-static const struct option_row page_options[] = {
+static const struct option_row node_cli_page_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"}};
 
-static const struct command commands[] = {
+static const struct command node_cli_commands[] = {
 	{"node", "list", "", "nodes with state, power and what is done to them",
-	 OPTIONS(list_options), 0, 0, node_list},
+	 OPTIONS(node_cli_list_options), 0, 0, node_list},
 	{"node", "show", "NODE", "one node", NO_OPTIONS, 1, 1, node_show},
 	{"node", "import", "FILE", "create or update nodes from a CSV sheet (- = stdin)",
-	 OPTIONS(import_options), 1, 1, node_import},
+	 OPTIONS(node_cli_import_options), 1, 1, node_cli_node_import},
 	{"node", "accept", "NODE...", "their disks hold nobody's data: discovered -> free",
-	 OPTIONS(event_options), 1, 1000, node_accept},
-	{"node", "hold", "NODE...", "take nodes out of allocation", OPTIONS(event_options), 1, 1000,
-	 node_hold},
-	{"node", "unhold", "NODE...", "held -> discovered", OPTIONS(event_options), 1, 1000,
-	 node_unhold},
-	{"node", "break", "NODE...", "mark as broken", OPTIONS(event_options), 1, 1000, node_break},
-	{"node", "repair", "NODE...", "broken -> discovered", OPTIONS(event_options), 1, 1000,
-	 node_repair},
+	 OPTIONS(node_cli_event_options), 1, 1000, node_accept},
+	{"node", "hold", "NODE...", "take nodes out of allocation", OPTIONS(node_cli_event_options),
+	 1, 1000, node_hold},
+	{"node", "unhold", "NODE...", "held -> discovered", OPTIONS(node_cli_event_options), 1,
+	 1000, node_unhold},
+	{"node", "break", "NODE...", "mark as broken", OPTIONS(node_cli_event_options), 1, 1000,
+	 node_break},
+	{"node", "repair", "NODE...", "broken -> discovered", OPTIONS(node_cli_event_options), 1,
+	 1000, node_repair},
 	{"node", "delete", "NODE...", "forget nodes that hold nobody's data", NO_OPTIONS, 1, 1000,
 	 node_delete},
 	{"node", "nic", "NODE NAME MAC", "a NIC was put in or replaced: its MAC is this now",
@@ -365,7 +366,7 @@ static const struct command commands[] = {
 	 node_inventory},
 	{"node", "drives", "NODE", "drives and the verdict of their last erase", NO_OPTIONS, 1, 1,
 	 node_drives},
-	{"node", "trace", "NODE", "the node's story, from its events", OPTIONS(page_options), 1, 1,
-	 node_trace},
+	{"node", "trace", "NODE", "the node's story, from its events",
+	 OPTIONS(node_cli_page_options), 1, 1, node_trace},
 };
-const struct command_group node_group = {commands, COUNT_OF(commands)};
+const struct command_group node_group = {node_cli_commands, COUNT_OF(node_cli_commands)};

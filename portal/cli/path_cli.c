@@ -8,7 +8,7 @@
 #include "portal/cli/listing.h"
 
 /* "n1:eth0+eth1", "leaf1:up2". */
-static void add_end(struct text *text, const json_t *end)
+static void path_cli_add_end(struct text *text, const json_t *end)
 {
 	const char *node = haasctl_word(end, "node");
 	const json_t *nic;
@@ -30,7 +30,7 @@ static bool is_true(const json_t *object, const char *key)
 
 /* --- rows, for -o csv, jsonl and -c --- */
 
-static json_t *row_of(const json_t *path, const json_t *hop)
+static json_t *path_cli_row_of(const json_t *path, const json_t *hop)
 {
 	static const char *const of_path[] = {"network", "fabric", "vlan", "vni"};
 	CLEANUP(text_done) struct text a = {0};
@@ -40,8 +40,8 @@ static json_t *row_of(const json_t *path, const json_t *hop)
 	const json_t *fault;
 	size_t i;
 
-	add_end(&a, json_object_get(hop, "a"));
-	add_end(&b, json_object_get(hop, "b"));
+	path_cli_add_end(&a, json_object_get(hop, "a"));
+	path_cli_add_end(&b, json_object_get(hop, "b"));
 	json_array_foreach(json_object_get(hop, "faults"), i, fault)
 		text_addf(&faults, "%s%s", i > 0 ? "; " : "", json_string_value(fault));
 	for (i = 0; i < COUNT_OF(of_path); i++)
@@ -53,7 +53,7 @@ static json_t *row_of(const json_t *path, const json_t *hop)
 	return row;
 }
 
-static int print_rows(const struct command_input *input, const json_t *answer)
+static int path_cli_print_rows(const struct command_input *input, const json_t *answer)
 {
 	static const struct output_column columns[] = {
 		COLUMN("network"),
@@ -82,7 +82,7 @@ static int print_rows(const struct command_input *input, const json_t *answer)
 
 	json_array_foreach(json_object_get(answer, "paths"), i, path)
 		json_array_foreach(json_object_get(path, "hops"), j, hop)(void)
-			json_array_append_new(rows, row_of(path, hop));
+			json_array_append_new(rows, path_cli_row_of(path, hop));
 	return listing_rows(input, rows, COLUMNS(columns));
 }
 
@@ -151,8 +151,8 @@ static void draw_hop(const json_t *hop, const struct widths *widths)
 	const json_t *fault;
 	size_t i;
 
-	add_end(&a, json_object_get(hop, "a"));
-	add_end(&b, json_object_get(hop, "b"));
+	path_cli_add_end(&a, json_object_get(hop, "a"));
+	path_cli_add_end(&b, json_object_get(hop, "b"));
 	text_addf(&about, "%s %" JSON_INTEGER_FORMAT " %%", haasctl_word(hop, "state"),
 		  json_integer_value(json_object_get(hop, "certainty")));
 	add_speed(&about, hop);
@@ -196,8 +196,8 @@ static void draw_path(const json_t *path)
 		CLEANUP(text_done) struct text a = {0};
 		CLEANUP(text_done) struct text b = {0};
 
-		add_end(&a, json_object_get(row, "a"));
-		add_end(&b, json_object_get(row, "b"));
+		path_cli_add_end(&a, json_object_get(row, "a"));
+		path_cli_add_end(&b, json_object_get(row, "b"));
 		widths.a = a.size > widths.a ? a.size : widths.a;
 		widths.b = b.size > widths.b ? b.size : widths.b;
 	}
@@ -206,7 +206,7 @@ static void draw_path(const json_t *path)
 		printf("  note: %s\n", json_string_value(row));
 }
 
-static void draw(const json_t *answer)
+static void path_cli_draw(const json_t *answer)
 {
 	const char *absent = haasctl_word(json_object_get(answer, "load"), "problem");
 	const json_t *path;
@@ -249,8 +249,8 @@ int haasctl_network_path(void *context, const struct command_input *input)
 	if (listing_json(input, reply.json))
 		status = EXIT_OK;
 	else if (listing_for_people(input) && !command_option(input, "--columns"))
-		draw(reply.json);
+		path_cli_draw(reply.json);
 	else
-		status = print_rows(input, reply.json);
+		status = path_cli_print_rows(input, reply.json);
 	return status == EXIT_OK && is_cut(reply.json) ? EXIT_FAILED : status;
 }

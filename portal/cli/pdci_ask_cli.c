@@ -27,7 +27,7 @@ int haasctl_add_nic(struct text *body, const char *word, char separator)
 	return EXIT_OK;
 }
 
-struct group {
+struct pdci_ask_cli_group {
 	const char *class, *nodes, *image;
 	const char *disks, *min_disk, *disk_kind;
 	const char *nics[64];
@@ -57,7 +57,7 @@ static int add_bond(struct text *body, const char *word)
 }
 
 /* Local disks that each node must have. */
-static int add_disks(struct text *body, const struct group *group)
+static int pdci_ask_cli_add_disks(struct text *body, const struct pdci_ask_cli_group *group)
 {
 	bool flash = group->disk_kind && strcmp(group->disk_kind, "flash") == 0;
 	int64_t count = 1;
@@ -83,7 +83,7 @@ static int add_disks(struct text *body, const struct group *group)
 	return status;
 }
 
-static int add_group(struct text *body, const struct group *group)
+static int add_group(struct text *body, const struct pdci_ask_cli_group *group)
 {
 	int64_t count = 0;
 	int status;
@@ -98,7 +98,7 @@ static int add_group(struct text *body, const struct group *group)
 	json_put_int(body, "count", count);
 	json_put_string(body, "image", group->image);
 	if (status == EXIT_OK)
-		status = add_disks(body, group);
+		status = pdci_ask_cli_add_disks(body, group);
 	if (group->nic_count > 0) {
 		json_begin_array(body, "nics");
 		for (size_t i = 0; status == EXIT_OK && i < group->nic_count; i++)
@@ -120,7 +120,7 @@ static int add_group(struct text *body, const struct group *group)
 }
 
 /* One "key=value" of --group; `part` is cut in place. */
-static int read_part(char *part, struct group *group)
+static int pdci_ask_cli_read_part(char *part, struct pdci_ask_cli_group *group)
 {
 	char *value = strchr(part, '=');
 	const struct {
@@ -155,13 +155,13 @@ static int read_part(char *part, struct group *group)
 static int add_group_option(struct text *body, const char *word)
 {
 	CLEANUP(freep) char *copy = strdup(word);
-	struct group group = {0};
+	struct pdci_ask_cli_group group = {0};
 	char *rest = NULL;
 	int status = EXIT_OK;
 
 	for (char *part = copy ? strtok_r(copy, ",", &rest) : NULL; part && status == EXIT_OK;
 	     part = strtok_r(NULL, ",", &rest))
-		status = read_part(part, &group);
+		status = pdci_ask_cli_read_part(part, &group);
 	return status == EXIT_OK ? add_group(body, &group) : status;
 }
 
@@ -171,12 +171,12 @@ static int add_groups(struct text *body, const struct command_input *input)
 	const char *const *words = command_options(input, "--group");
 	const char *const *nics = command_options(input, "--nic");
 	const char *const *bonds = command_options(input, "--bond");
-	struct group first = {.class = command_option(input, "--class"),
-			      .nodes = command_option(input, "--nodes"),
-			      .image = command_option(input, "--image"),
-			      .disks = command_option(input, "--disks"),
-			      .min_disk = command_option(input, "--min-disk"),
-			      .disk_kind = command_option(input, "--disk-kind")};
+	struct pdci_ask_cli_group first = {.class = command_option(input, "--class"),
+					   .nodes = command_option(input, "--nodes"),
+					   .image = command_option(input, "--image"),
+					   .disks = command_option(input, "--disks"),
+					   .min_disk = command_option(input, "--min-disk"),
+					   .disk_kind = command_option(input, "--disk-kind")};
 	int status = EXIT_OK;
 
 	for (; nics && *nics && first.nic_count < COUNT_OF(first.nics); nics++)

@@ -34,7 +34,8 @@ static const struct output_column pdci_columns[] = {
 };
 
 /* Shows what was asked for, and follows it when --watch says so. A watch writes its own lines. */
-static int follow(void *context, const struct command_input *input, struct haasctl_reply *reply)
+static int pdci_cli_follow(void *context, const struct command_input *input,
+			   struct haasctl_reply *reply)
 {
 	CLEANUP(text_done) struct text target = {0};
 	bool watch = command_option(input, "--watch") != NULL;
@@ -55,7 +56,7 @@ static int follow(void *context, const struct command_input *input, struct haasc
 	return watch ? watch_pdci(context, input, text_get(&target)) : status;
 }
 
-static int pdci_create(void *context, const struct command_input *input)
+static int pdci_cli_pdci_create(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text body = {0};
 	bool dry_run = command_option(input, "--dry-run") != NULL;
@@ -71,7 +72,7 @@ static int pdci_create(void *context, const struct command_input *input)
 	if (status != EXIT_OK)
 		return status;
 	if (!dry_run)
-		return follow(context, input, &reply);
+		return pdci_cli_follow(context, input, &reply);
 	status = pdci_feasibility_tell(input, reply.json);
 	haasctl_reply_done(&reply);
 	return status;
@@ -143,7 +144,7 @@ static void show_node_problems(const json_t *pdci)
 	}
 }
 
-static void show_head(const json_t *pdci)
+static void pdci_cli_show_head(const json_t *pdci)
 {
 	static const char *const members[] = {"actor", "created_at", "ready_at", "ended_at"};
 	static const char *const parts[] = {"message", "detail", "hint"};
@@ -234,7 +235,7 @@ static int pdci_show(void *context, const struct command_input *input)
 		const json_t *nodes = json_object_get(reply.json, "nodes");
 
 		if (listing_for_people(input) && !command_option(input, "--columns"))
-			show_head(reply.json);
+			pdci_cli_show_head(reply.json);
 		if (json_array_size(nodes) > 0 || !listing_for_people(input))
 			status = listing_rows(input, nodes, COLUMNS(columns));
 	}
@@ -268,7 +269,7 @@ static int pdci_act(void *context, const struct command_input *input, const char
 	json_end_object(&body);
 	if (status == EXIT_OK)
 		status = haasctl_post(context, input, text_get(&target), &body, &reply);
-	return status == EXIT_OK ? follow(context, input, &reply) : status;
+	return status == EXIT_OK ? pdci_cli_follow(context, input, &reply) : status;
 }
 
 static int pdci_release(void *context, const struct command_input *input)
@@ -292,7 +293,7 @@ static void add_hours(json_t *row)
 	(void)json_object_set_new(row, "hours", json_stringn(text_get(&hours), hours.size));
 }
 
-static int usage_list(void *context, const struct command_input *input)
+static int pdci_cli_usage_list(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {
 		COLUMN("tenant"),          COLUMN("pdci"),         COLUMN("class"),
@@ -311,14 +312,14 @@ static int usage_list(void *context, const struct command_input *input)
 		COLUMNS(columns));
 }
 
-static const struct option_row list_options[] = {
+static const struct option_row pdci_cli_list_options[] = {
 	{"--state", 0, OPTION_VALUE,
 	 "requested|infeasible|building|ready|failed|releasing|released", "only in this state"},
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
 	{"--all", 0, OPTION_FLAG, NULL, "also those that are released"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
-static const struct option_row create_options[] = {
+static const struct option_row pdci_cli_create_options[] = {
 	{"--class", 0, OPTION_VALUE, "CLASS", "of its nodes (default any)"},
 	{"--nodes", 0, OPTION_VALUE, "N", "how many"},
 	{"--image", 0, OPTION_VALUE, "NAME[:VERSION]", "what they run"},
@@ -347,15 +348,15 @@ static const struct option_row create_options[] = {
 	{"--watch", 'w', OPTION_FLAG, NULL, "watch it until it is ready"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };
-static const struct option_row show_options[] = {
+static const struct option_row pdci_cli_show_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name"},
 	{"--nics", 0, OPTION_FLAG, NULL, "which NIC of each node carries what"},
 };
-static const struct option_row watch_options[] = {
+static const struct option_row pdci_cli_watch_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };
-static const struct option_row release_options[] = {
+static const struct option_row pdci_cli_release_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name"},
 	{"--watch", 'w', OPTION_FLAG, NULL, "watch it until that is done"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
@@ -367,19 +368,20 @@ static const struct option_row usage_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 
-static const struct command commands[] = {
+static const struct command pdci_cli_commands[] = {
 	{"pdci", "create", "NAME", "ask for nodes, networks and images as one",
-	 OPTIONS(create_options), 1, 1, pdci_create},
-	{"pdci", "list", "", "PDCIs, newest first", OPTIONS(list_options), 0, 0, pdci_list},
-	{"pdci", "show", "PDCI", "one PDCI with its nodes and networks", OPTIONS(show_options), 1,
-	 1, pdci_show},
+	 OPTIONS(pdci_cli_create_options), 1, 1, pdci_cli_pdci_create},
+	{"pdci", "list", "", "PDCIs, newest first", OPTIONS(pdci_cli_list_options), 0, 0,
+	 pdci_list},
+	{"pdci", "show", "PDCI", "one PDCI with its nodes and networks",
+	 OPTIONS(pdci_cli_show_options), 1, 1, pdci_show},
 	{"pdci", "watch", "PDCI", "one line per node until it is ready or released",
-	 OPTIONS(watch_options), 1, 1, pdci_watch},
+	 OPTIONS(pdci_cli_watch_options), 1, 1, pdci_watch},
 	{"pdci", "release", "PDCI", "give all of it back: nodes are erased",
-	 OPTIONS(release_options), 1, 1, pdci_release},
+	 OPTIONS(pdci_cli_release_options), 1, 1, pdci_release},
 	{"pdci", "replace", "PDCI NODE", "another node in the place of one of its nodes",
-	 OPTIONS(release_options), 2, 2, pdci_replace},
+	 OPTIONS(pdci_cli_release_options), 2, 2, pdci_replace},
 	{"usage", "list", "", "who had which node, from when to when", OPTIONS(usage_options), 0, 0,
-	 usage_list},
+	 pdci_cli_usage_list},
 };
-const struct command_group pdci_group = {commands, COUNT_OF(commands)};
+const struct command_group pdci_group = {pdci_cli_commands, COUNT_OF(pdci_cli_commands)};

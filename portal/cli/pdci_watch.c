@@ -40,7 +40,7 @@ static void say_pdci(const struct watch *watch, const json_t *before)
 
 /* In a release those of the release, and what has to end before; else those of the nodes that it
  * has. */
-static bool counts(const json_t *pdci, const json_t *node, const json_t *deployment)
+static bool pdci_watch_counts(const json_t *pdci, const json_t *node, const json_t *deployment)
 {
 	if (strcmp(haasctl_word(pdci, "wanted"), "absent") == 0)
 		return strcmp(haasctl_word(deployment, "plan"), "release") == 0 ||
@@ -48,7 +48,7 @@ static bool counts(const json_t *pdci, const json_t *node, const json_t *deploym
 	return !json_is_string(json_object_get(node, "released_at"));
 }
 
-static int look(struct watch *watch)
+static int pdci_watch_look(struct watch *watch)
 {
 	struct haasctl_reply reply = {0};
 	json_t *before = watch->subject;
@@ -64,7 +64,7 @@ static int look(struct watch *watch)
 	{
 		json_t *deployment = json_object_get(node, "deployment");
 
-		if (json_is_object(deployment) && counts(reply.json, node, deployment))
+		if (json_is_object(deployment) && pdci_watch_counts(reply.json, node, deployment))
 			(void)json_array_append(watched, deployment);
 	}
 	json_decref(watch->watched);
@@ -77,7 +77,7 @@ static int look(struct watch *watch)
 	return EXIT_OK;
 }
 
-static bool over(const struct watch *watch)
+static bool pdci_watch_over(const struct watch *watch)
 {
 	static const char *const states[] = {"ready", "failed", "infeasible", "released"};
 
@@ -88,7 +88,7 @@ static bool over(const struct watch *watch)
 	return false;
 }
 
-static int sum_up(const struct watch *watch)
+static int pdci_watch_sum_up(const struct watch *watch)
 {
 	const json_t *pdci = watch->subject;
 
@@ -108,10 +108,10 @@ int watch_pdci(struct haasctl *haasctl, const struct command_input *input, const
 	if (status != EXIT_OK)
 		return status;
 	watch.target = target;
-	watch.look = look;
-	watch.over = over;
-	watch.sum_up = sum_up;
-	status = look(&watch);
+	watch.look = pdci_watch_look;
+	watch.over = pdci_watch_over;
+	watch.sum_up = pdci_watch_sum_up;
+	status = pdci_watch_look(&watch);
 	if (status == EXIT_OK) {
 		(void)text_format(come_back, sizeof(come_back), "haasctl pdci watch %s",
 				  haasctl_word(watch.subject, "name"));

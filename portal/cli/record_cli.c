@@ -7,8 +7,8 @@
 #include "portal/cli/event_reader.h"
 #include "portal/cli/listing.h"
 
-#define EVENTS_USUALLY 100  /* an audit log is long */
-#define RETRY_MS       1000 /* until a stream that broke off is asked for again */
+#define EVENTS_USUALLY      100  /* an audit log is long */
+#define RECORD_CLI_RETRY_MS 1000 /* until a stream that broke off is asked for again */
 
 static const struct output_column event_columns[] = {
 	COLUMN("at"),      COLUMN("actor"),      COLUMN("subject"), COLUMN("message"), WIDE("kind"),
@@ -21,7 +21,7 @@ static void add_event_filters(struct text *target, const struct command_input *i
 	haasctl_query(target, input, "--kind", "kind");
 }
 
-static int event_list(void *context, const struct command_input *input)
+static int record_cli_event_list(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text target = {0};
 
@@ -63,7 +63,7 @@ static void print_event(void *context, const char *kind, const struct text *data
 	}
 }
 
-static void on_stream(void *context, const void *data, size_t size)
+static void record_cli_on_stream(void *context, const void *data, size_t size)
 {
 	struct follow *follow = context;
 
@@ -87,7 +87,7 @@ static int follow_once(struct follow *follow)
 			     &(struct haasctl_call){.method = "GET",
 						    .target = text_get(&target),
 						    .untold = known ? EXIT_UNREACHABLE : EXIT_OK,
-						    .on_data = on_stream,
+						    .on_data = record_cli_on_stream,
 						    .context = follow},
 			     &reply);
 	haasctl_reply_done(&reply);
@@ -115,7 +115,7 @@ static int event_watch(void *context, const struct command_input *input)
 		if (status == EXIT_UNREACHABLE && !told)
 			fprintf(stderr, "haasctl: portald is away; waiting for it\n");
 		told = status == EXIT_UNREACHABLE;
-		if (!haasctl_sleep(context, RETRY_MS)) {
+		if (!haasctl_sleep(context, RECORD_CLI_RETRY_MS)) {
 			status = EXIT_INTERRUPTED;
 			break;
 		}
@@ -160,7 +160,7 @@ static int job_wait(void *context, const struct command_input *input)
 	return status == EXIT_OK ? haasctl_wait_job(context, input, job, NULL) : status;
 }
 
-static const struct option_row event_options[] = {
+static const struct option_row record_cli_event_options[] = {
 	{"--subject", 0, OPTION_VALUE, "NAME", "of this node, lease, ..."},
 	{"--kind", 0, OPTION_VALUE, "GLOB", "node.*, deployment.*, ..."},
 	{"--oldest", 0, OPTION_FLAG, NULL, "oldest first"},
@@ -174,16 +174,17 @@ static const struct option_row job_options[] = {
 	{"--state", 0, OPTION_VALUE, "running|done|failed", "only in this state"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
-static const struct option_row wait_options[] = {
+static const struct option_row record_cli_wait_options[] = {
 	{"--timeout", 0, OPTION_VALUE, "TIME", "at most so long, 90s, 5m (default 1h)"}};
 
-static const struct command commands[] = {
-	{"event", "list", "", "who did what to which subject, newest first", OPTIONS(event_options),
-	 0, 0, event_list},
+static const struct command record_cli_commands[] = {
+	{"event", "list", "", "who did what to which subject, newest first",
+	 OPTIONS(record_cli_event_options), 0, 0, record_cli_event_list},
 	{"event", "watch", "", "events as they come (leave with Ctrl-C)", OPTIONS(follow_options),
 	 0, 0, event_watch},
 	{"job", "list", "", "what requests have started", OPTIONS(job_options), 0, 0, job_list},
 	{"job", "show", "JOB", "one job with its items", NO_OPTIONS, 1, 1, job_show},
-	{"job", "wait", "JOB", "until it has ended", OPTIONS(wait_options), 1, 1, job_wait},
+	{"job", "wait", "JOB", "until it has ended", OPTIONS(record_cli_wait_options), 1, 1,
+	 job_wait},
 };
-const struct command_group record_group = {commands, COUNT_OF(commands)};
+const struct command_group record_group = {record_cli_commands, COUNT_OF(record_cli_commands)};

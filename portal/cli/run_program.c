@@ -18,8 +18,8 @@
 #define TALK_LIMIT   ((size_t)16 << 10)
 
 /* In the child: never returns. Only calls that are safe after fork in a single-threaded program. */
-__attribute__((noreturn)) static void become(const struct run_program *program,
-					     const struct passwd *user, int out, int talk)
+__attribute__((noreturn)) static void
+run_program_become(const struct run_program *program, const struct passwd *user, int out, int talk)
 {
 	if (user &&
 	    (setgroups(0, NULL) < 0 || setgid(user->pw_gid) < 0 || setuid(user->pw_uid) < 0))
@@ -45,7 +45,7 @@ __attribute__((noreturn)) static void become(const struct run_program *program,
 
 /* Appends what is there; false at the end. Past the limit the bytes are read and dropped, so the
  * child does not block. */
-static bool drain(int fd, struct text *text, size_t limit)
+static bool run_program_drain(int fd, struct text *text, size_t limit)
 {
 	char buffer[4096];
 	ssize_t size = read(fd, buffer, sizeof(buffer));
@@ -59,21 +59,23 @@ static bool drain(int fd, struct text *text, size_t limit)
 	return true;
 }
 
-static void collect(int out, struct text *output, int talk, struct text *words)
+static void run_program_collect(int out, struct text *output, int talk, struct text *words)
 {
 	struct pollfd fds[] = {{.fd = out, .events = POLLIN}, {.fd = talk, .events = POLLIN}};
 
 	while (fds[0].fd >= 0 || fds[1].fd >= 0) {
 		if (poll(fds, COUNT_OF(fds), -1) < 0 && errno != EINTR)
 			return;
-		if (fds[0].fd >= 0 && fds[0].revents && !drain(out, output, OUTPUT_LIMIT))
+		if (fds[0].fd >= 0 && fds[0].revents &&
+		    !run_program_drain(out, output, OUTPUT_LIMIT))
 			fds[0].fd = -1;
-		if (fds[1].fd >= 0 && fds[1].revents && !drain(talk, words, TALK_LIMIT))
+		if (fds[1].fd >= 0 && fds[1].revents && !run_program_drain(talk, words, TALK_LIMIT))
 			fds[1].fd = -1;
 	}
 }
 
-static int tell(const char *path, int status, const struct text *words, struct problem *problem)
+static int run_program_tell(const char *path, int status, const struct text *words,
+			    struct problem *problem)
 {
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	const char *all = text_get(words);
@@ -123,17 +125,17 @@ int run_program(const struct run_program *program, struct problem *problem)
 	talk_read = talk[0];
 	pid_t child = fork();
 	if (child == 0)
-		become(program, user, out[1], talk[1]);
+		run_program_become(program, user, out[1], talk[1]);
 	close(out[1]);
 	close(talk[1]);
 	if (child < 0)
 		return problem_set(problem, -errno, "cannot start %s: %s", program->argv[0],
 				   error_text(-errno));
-	collect(out_read, output, talk_read, &words);
+	run_program_collect(out_read, output, talk_read, &words);
 	while (waitpid(child, &status, 0) < 0) {
 		if (errno != EINTR)
 			return problem_set(problem, -errno, "cannot wait for %s: %s",
 					   program->argv[0], error_text(-errno));
 	}
-	return tell(program->argv[0], status, &words, problem);
+	return run_program_tell(program->argv[0], status, &words, problem);
 }

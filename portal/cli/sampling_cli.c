@@ -4,7 +4,7 @@
 
 #include "portal/cli/listing.h"
 
-static const struct output_column columns[] = {
+static const struct output_column sampling_cli_columns[] = {
 	COLUMN("switch"),
 	COLUMN("state"),
 	TITLED("setting.collector", "COLLECTOR"),
@@ -30,7 +30,7 @@ static int sampling_show(void *context, const struct command_input *input)
 	text_add(&target, "/sampling");
 	haasctl_query(&target, input, "--fabric", "fabric");
 	haasctl_query(&target, input, "--switch", "switch");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
+	return listing_pages(context, input, text_get(&target), 0, COLUMNS(sampling_cli_columns));
 }
 
 /* EXIT_OK or EXIT_USAGE. */
@@ -86,7 +86,8 @@ static int sampling_set(void *context, const struct command_input *input)
 		&reply);
 	if (status != EXIT_OK || listing_json(input, reply.json))
 		return status;
-	return listing_rows(input, json_object_get(reply.json, "items"), COLUMNS(columns));
+	return listing_rows(input, json_object_get(reply.json, "items"),
+			    COLUMNS(sampling_cli_columns));
 }
 
 /* What was not taken, if anything. */
@@ -187,7 +188,7 @@ static int sampling_export(void *context, const struct command_input *input)
 			    &(struct show){order, COLUMNS(members)});
 }
 
-static const struct option_row show_options[] = {
+static const struct option_row sampling_cli_show_options[] = {
 	{"--fabric", 0, OPTION_VALUE, "FABRIC", "only of this fabric"},
 	{"--switch", 0, OPTION_VALUE, "SWITCH", "only this switch"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
@@ -203,9 +204,9 @@ static const struct option_row set_options[] = {
 	{"--off", 0, OPTION_FLAG, NULL, "take off the switches what we set up there"},
 };
 
-static const struct command commands[] = {
+static const struct command sampling_cli_commands[] = {
 	{"sampling", "show", "", "how densely switches sample, as wanted, found and told",
-	 OPTIONS(show_options), 0, 0, sampling_show},
+	 OPTIONS(sampling_cli_show_options), 0, 0, sampling_show},
 	{"sampling", "set", "", "what switches shall send; the rest stays as it is",
 	 OPTIONS(set_options), 0, 0, sampling_set},
 	{"sampling", "agents", "", "what came of each switch, what was lost and what dropped",
@@ -213,4 +214,5 @@ static const struct command commands[] = {
 	{"sampling", "export", "", "whether what the collector sums up gets to Kafka", NO_OPTIONS,
 	 0, 0, sampling_export},
 };
-const struct command_group sampling_group = {commands, COUNT_OF(commands)};
+const struct command_group sampling_group = {sampling_cli_commands,
+					     COUNT_OF(sampling_cli_commands)};

@@ -35,8 +35,8 @@ static int subnet_show(void *context, const struct command_input *input)
 }
 
 /* A member of the body: what the option says ("none" takes it away), else what it was. */
-static void add_text(struct text *body, const struct command_input *input, const char *option,
-		     const char *key, const json_t *before)
+static void site_cli_add_text(struct text *body, const struct command_input *input,
+			      const char *option, const char *key, const json_t *before)
 {
 	const char *value = command_option(input, option);
 
@@ -82,7 +82,7 @@ static int subnet_body(struct text *body, const struct command_input *input, con
 		return haasctl_usage("--lease %s is no duration; say 90s, 30m or 2h", lease);
 	json_begin_object(body, NULL);
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		add_text(body, input, texts[i][0], texts[i][1], before);
+		site_cli_add_text(body, input, texts[i][0], texts[i][1], before);
 	add_list(body, input, "--dns", "dns", before);
 	add_list(body, input, "--relay", "relays", before);
 	if (lease_s > 0)
@@ -202,7 +202,7 @@ static int tenant_list(void *context, const struct command_input *input)
 	return listing_pages(context, input, "/tenants", 0, COLUMNS(columns));
 }
 
-static int tenant_create(void *context, const struct command_input *input)
+static int site_cli_tenant_create(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text body = {0};
 
@@ -231,7 +231,7 @@ static const struct option_row subnet_options[] = {
 	{"--relay", 0, OPTION_REPEAT, "ADDRESS",
 	 "a relay of this subnet, or none; may be repeated"},
 };
-static const struct option_row page_options[] = {
+static const struct option_row site_cli_page_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"}};
 static const struct option_row lease_options[] = {
 	{"--subnet", 0, OPTION_VALUE, "SUBNET", "only this subnet"},
@@ -241,16 +241,16 @@ static const struct option_row lease_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 
-static const struct command commands[] = {
-	{"subnet", "list", "", "subnets with their pools", OPTIONS(page_options), 0, 0,
+static const struct command site_cli_commands[] = {
+	{"subnet", "list", "", "subnets with their pools", OPTIONS(site_cli_page_options), 0, 0,
 	 subnet_list},
 	{"subnet", "show", "SUBNET", "one subnet", NO_OPTIONS, 1, 1, subnet_show},
 	{"subnet", "set", "SUBNET", "make a subnet, or change what the options name",
 	 OPTIONS(subnet_options), 1, 1, subnet_set},
 	{"subnet", "delete", "SUBNET", "remove one without leases and reservations", NO_OPTIONS, 1,
 	 1, subnet_delete},
-	{"reservation", "list", "", "addresses kept for a MAC", OPTIONS(page_options), 0, 0,
-	 reservation_list},
+	{"reservation", "list", "", "addresses kept for a MAC", OPTIONS(site_cli_page_options), 0,
+	 0, reservation_list},
 	{"reservation", "set", "MAC SUBNET ADDRESS", "keep an address for a MAC", NO_OPTIONS, 3, 3,
 	 reservation_set},
 	{"reservation", "delete", "MAC", "give the address back", NO_OPTIONS, 1, 1,
@@ -259,7 +259,7 @@ static const struct command commands[] = {
 	 lease_list},
 	{"lease", "reclaim", "ADDRESS...", "take addresses back", NO_OPTIONS, 1, 1000,
 	 lease_reclaim},
-	{"tenant", "list", "", "tenants", OPTIONS(page_options), 0, 0, tenant_list},
-	{"tenant", "create", "NAME", "a new tenant", NO_OPTIONS, 1, 1, tenant_create},
+	{"tenant", "list", "", "tenants", OPTIONS(site_cli_page_options), 0, 0, tenant_list},
+	{"tenant", "create", "NAME", "a new tenant", NO_OPTIONS, 1, 1, site_cli_tenant_create},
 };
-const struct command_group site_group = {commands, COUNT_OF(commands)};
+const struct command_group site_group = {site_cli_commands, COUNT_OF(site_cli_commands)};

@@ -10,7 +10,7 @@
 
 #include "portal/cli/listing.h"
 
-#define FILE_LIMIT ((size_t)8 << 20)
+#define SWITCH_CLI_FILE_LIMIT ((size_t)8 << 20)
 
 /* --- switch add --- */
 
@@ -88,7 +88,7 @@ static int set_ports(json_t *body, const struct command_input *input, const json
 	return status;
 }
 
-static char *trim(char *text)
+static char *switch_cli_trim(char *text)
 {
 	size_t length;
 
@@ -105,7 +105,8 @@ static int set_secrets(json_t *body, const char *path)
 	CLEANUP(freep) char *data = NULL;
 	json_t *secrets = json_object();
 	size_t size = 0;
-	int rc = file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, FILE_LIMIT, &data, &size);
+	int rc = file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, SWITCH_CLI_FILE_LIMIT,
+			   &data, &size);
 	char *rest = NULL;
 
 	(void)json_object_set_new(body, "secrets", secrets);
@@ -114,13 +115,14 @@ static int set_secrets(json_t *body, const char *path)
 	for (char *line = strtok_r(data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		char *value = strchr(line, '=');
 
-		line = trim(line);
+		line = switch_cli_trim(line);
 		if (*line == '\0' || *line == '#')
 			continue;
 		if (!value)
 			return haasctl_usage("%s: a line is not NAME=VALUE", path);
 		*value++ = '\0';
-		(void)json_object_set_new(secrets, trim(line), json_pack("s", trim(value)));
+		(void)json_object_set_new(secrets, switch_cli_trim(line),
+					  json_pack("s", switch_cli_trim(value)));
 	}
 	return EXIT_OK;
 }
@@ -248,7 +250,7 @@ static int switch_ports(void *context, const struct command_input *input)
 		       : status;
 }
 
-static int switch_read(void *context, const struct command_input *input)
+static int switch_cli_switch_read(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {
 		COLUMN("switch"),    COLUMN("family"), NUMBER("ports"),    NUMBER("vlans"),
@@ -318,7 +320,8 @@ static int wiring_list(void *context, const struct command_input *input)
 	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
 }
 
-static int put_rows(struct haasctl *haasctl, const struct command_input *input, json_t *rows)
+static int switch_cli_put_rows(struct haasctl *haasctl, const struct command_input *input,
+			       json_t *rows)
 {
 	CLEANUP(json_decrefp)
 	json_t *body = json_pack("{s:o, s:b, s:b}", "rows", rows, "replace",
@@ -357,7 +360,7 @@ static char *next_cell(char **line)
 	}
 	*line = *at == ',' ? at + 1 : NULL;
 	*out = '\0';
-	return trim(cell);
+	return switch_cli_trim(cell);
 }
 
 #define CELLS_MAX 6
@@ -385,7 +388,7 @@ static int read_heading(char *line, const char *keys[CELLS_MAX], size_t *ret_cou
 	return EXIT_OK;
 }
 
-static int read_sheet(char *data, json_t *rows)
+static int switch_cli_read_sheet(char *data, json_t *rows)
 {
 	const char *keys[CELLS_MAX] = {0};
 	size_t count = 0;
@@ -401,7 +404,7 @@ static int read_sheet(char *data, json_t *rows)
 		if (end)
 			*end = '\0';
 		number++;
-		line = trim(line);
+		line = switch_cli_trim(line);
 		if (*line == '\0' || *line == '#')
 			continue;
 		if (count == 0) {
@@ -429,17 +432,18 @@ static int wiring_import(void *context, const struct command_input *input)
 	CLEANUP(freep) char *data = NULL;
 	json_t *rows = json_array();
 	size_t size = 0;
-	int rc = file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, FILE_LIMIT, &data, &size);
-	int status = rc ? haasctl_cannot("read", path, rc) : read_sheet(data, rows);
+	int rc = file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, SWITCH_CLI_FILE_LIMIT,
+			   &data, &size);
+	int status = rc ? haasctl_cannot("read", path, rc) : switch_cli_read_sheet(data, rows);
 
 	if (status == EXIT_OK)
-		return put_rows(context, input, rows);
+		return switch_cli_put_rows(context, input, rows);
 	json_decref(rows);
 	return status;
 }
 
 /* "NAME:REST" -> both; without a colon the second is empty. */
-static json_t *split(const char *word, const char *first, const char *second)
+static json_t *switch_cli_split(const char *word, const char *first, const char *second)
 {
 	size_t length = strcspn(word, ":");
 
@@ -456,10 +460,11 @@ static int wiring_set(void *context, const struct command_input *input)
 	if (!node == !peer)
 		return haasctl_usage("say what is at the other end: --node NODE[:NIC] or --peer "
 				     "SWITCH:PORT");
-	row = node ? split(node, "node", "nic") : split(peer, "peer_switch", "peer_port");
+	row = node ? switch_cli_split(node, "node", "nic")
+		   : switch_cli_split(peer, "peer_switch", "peer_port");
 	(void)json_object_set_new(row, "switch", json_pack("s", input->words[0]));
 	(void)json_object_set_new(row, "port", json_pack("s", input->words[1]));
-	return put_rows(context, input, json_pack("[o]", row));
+	return switch_cli_put_rows(context, input, json_pack("[o]", row));
 }
 
 static int wiring_delete(void *context, const struct command_input *input)
@@ -474,7 +479,7 @@ static int wiring_delete(void *context, const struct command_input *input)
 			  &(struct haasctl_call){.method = "DELETE", .target = text_get(&target)});
 }
 
-static const struct option_row add_options[] = {
+static const struct option_row switch_cli_add_options[] = {
 	{"--fabric", 0, OPTION_VALUE, "FABRIC", "that it belongs to (default the only one)"},
 	{"--address", 0, OPTION_VALUE, "ADDRESS", "of its management"},
 	{"--role", 0, OPTION_VALUE, "leaf|spine", "default leaf"},
@@ -500,7 +505,7 @@ static const struct option_row wiring_list_options[] = {
 	{"--node", 0, OPTION_VALUE, "NODE", "only of this node"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
-static const struct option_row import_options[] = {
+static const struct option_row switch_cli_import_options[] = {
 	{"--replace", 0, OPTION_FLAG, NULL, "what is not in it is not planned any more"},
 	{"--dry-run", 0, OPTION_FLAG, NULL, "only say what is wrong with it"},
 };
@@ -513,21 +518,21 @@ static const struct option_row health_options[] = {
 	{"--fabric", 0, OPTION_VALUE, "FABRIC", "only switches of this fabric"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
-static const struct option_row release_options[] = {
+static const struct option_row switch_cli_release_options[] = {
 	{"--force", 0, OPTION_FLAG, NULL, "it is gone for good: forget what is on its ports"},
 };
 
-static const struct command commands[] = {
+static const struct command switch_cli_commands[] = {
 	{"wiring", "list", "", "the cabling as it was planned", OPTIONS(wiring_list_options), 0, 0,
 	 wiring_list},
 	{"wiring", "set", "SWITCH PORT", "plan one cable", OPTIONS(wiring_set_options), 2, 2,
 	 wiring_set},
 	{"wiring", "import", "FILE", "plan cables: CSV of switch, port and node, nic or peer",
-	 OPTIONS(import_options), 1, 1, wiring_import},
+	 OPTIONS(switch_cli_import_options), 1, 1, wiring_import},
 	{"wiring", "delete", "SWITCH PORT", "no cable is planned there any more", NO_OPTIONS, 2, 2,
 	 wiring_delete},
 	{"switch", "add", "SWITCH", "say how a switch is reached, or change what the options name",
-	 OPTIONS(add_options), 1, 1, switch_add},
+	 OPTIONS(switch_cli_add_options), 1, 1, switch_add},
 	{"switch", "show", "SWITCH", "how it is reached and what it said", NO_OPTIONS, 1, 1,
 	 switch_show},
 	{"switch", "ports", "SWITCH", "its ports as last read, and what is behind each", NO_OPTIONS,
@@ -536,11 +541,12 @@ static const struct command commands[] = {
 	 NO_OPTIONS, 0, 1, haasctl_switch_aggregates},
 	{"switch", "health", "[SWITCH]", "does it answer, errors, spanning tree, LAGs, sensors",
 	 OPTIONS(health_options), 0, 1, haasctl_switch_health},
-	{"switch", "read", "SWITCH...", "read all of it now", NO_OPTIONS, 1, 1000, switch_read},
+	{"switch", "read", "SWITCH...", "read all of it now", NO_OPTIONS, 1, 1000,
+	 switch_cli_switch_read},
 	{"switch", "diff", "SWITCH", "what would be changed on it", NO_OPTIONS, 1, 1, switch_diff},
 	{"switch", "reconcile", "SWITCH...", "repair what differs from what is wanted", NO_OPTIONS,
 	 1, 1000, switch_reconcile},
 	{"switch", "release", "SWITCH...", "speak to it no more; what gives addresses stays",
-	 OPTIONS(release_options), 1, 1000, switch_release},
+	 OPTIONS(switch_cli_release_options), 1, 1000, switch_release},
 };
-const struct command_group switch_group = {commands, COUNT_OF(commands)};
+const struct command_group switch_group = {switch_cli_commands, COUNT_OF(switch_cli_commands)};

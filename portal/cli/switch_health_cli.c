@@ -4,7 +4,7 @@
 
 #include "portal/cli/listing.h"
 
-static const struct output_column columns[] = {
+static const struct output_column switch_health_cli_columns[] = {
 	COLUMN("switch"),
 	COLUMN("state"),
 	COLUMN("heard_at"),
@@ -64,7 +64,7 @@ static const struct part {
 	const char *key, *heading;
 	const struct output_column *columns;
 	size_t count;
-} parts[] = {
+} switch_health_cli_parts[] = {
 	{"ports", "ports, in the last hour", COLUMNS(port_columns)},
 	{"stp_ports", "spanning tree", COLUMNS(stp_columns)},
 	{"members", "aggregates", COLUMNS(member_columns)},
@@ -85,7 +85,7 @@ static void lift_members(const json_t *lag, json_t *rows)
 }
 
 /* Rows are looked for at the top. */
-static void lift(json_t *health)
+static void switch_health_cli_lift(json_t *health)
 {
 	json_t *stp = json_object_get(health, "stp");
 	const json_t *lags = json_object_get(health, "lags");
@@ -99,21 +99,23 @@ static void lift(json_t *health)
 	(void)json_object_set_new(health, "members", members);
 }
 
-static int write_all(const struct command_input *input, json_t *health, const struct show *show)
+static int switch_health_cli_write_all(const struct command_input *input, json_t *health,
+				       const struct show *show)
 {
-	json_t *rows[COUNT_OF(parts)];
+	json_t *rows[COUNT_OF(switch_health_cli_parts)];
 	int status;
 
-	lift(health);
-	for (size_t i = 0; i < COUNT_OF(parts); i++) {
-		rows[i] = json_incref(json_object_get(health, parts[i].key));
-		(void)json_object_del(health, parts[i].key);
+	switch_health_cli_lift(health);
+	for (size_t i = 0; i < COUNT_OF(switch_health_cli_parts); i++) {
+		rows[i] = json_incref(json_object_get(health, switch_health_cli_parts[i].key));
+		(void)json_object_del(health, switch_health_cli_parts[i].key);
 	}
 	status = listing_object(input, health, show);
-	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+	for (size_t i = 0; i < COUNT_OF(switch_health_cli_parts); i++) {
 		if (status == EXIT_OK && json_array_size(rows[i]) > 0) {
-			printf("\n%s\n", parts[i].heading);
-			status = listing_rows(input, rows[i], parts[i].columns, parts[i].count);
+			printf("\n%s\n", switch_health_cli_parts[i].heading);
+			status = listing_rows(input, rows[i], switch_health_cli_parts[i].columns,
+					      switch_health_cli_parts[i].count);
 		}
 		json_decref(rows[i]);
 	}
@@ -125,7 +127,7 @@ static int show_one(struct haasctl *haasctl, const struct command_input *input)
 	static const char *const order[] = {"switch",   "state",    "heard_at",    "response_ms",
 					    "problem",  "asked_at", "counters_at", "errors",
 					    "discards", NULL};
-	const struct show show = {order, COLUMNS(columns)};
+	const struct show show = {order, COLUMNS(switch_health_cli_columns)};
 	CLEANUP(text_done) struct text target = {0};
 	struct haasctl_reply reply = {0};
 	int status;
@@ -134,7 +136,7 @@ static int show_one(struct haasctl *haasctl, const struct command_input *input)
 	status = haasctl_get(haasctl, input, text_get(&target), &reply);
 	if (status == EXIT_OK)
 		status = listing_for_people(input) && !command_option(input, "--columns")
-				 ? write_all(input, reply.json, &show)
+				 ? switch_health_cli_write_all(input, reply.json, &show)
 				 : listing_object(input, reply.json, &show);
 	haasctl_reply_done(&reply);
 	return status;
@@ -148,5 +150,6 @@ int haasctl_switch_health(void *context, const struct command_input *input)
 		return show_one(context, input);
 	text_add(&target, "/switch-health");
 	haasctl_query(&target, input, "--fabric", "fabric");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
+	return listing_pages(context, input, text_get(&target), 0,
+			     COLUMNS(switch_health_cli_columns));
 }

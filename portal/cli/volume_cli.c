@@ -10,7 +10,7 @@
 #include "portal/cli/listing.h"
 #include "portal/cli/volume_login.h"
 
-#define POLL_MS 200
+#define VOLUME_CLI_POLL_MS 200
 
 int haasctl_size(const char *name, const char *word, int64_t *ret)
 {
@@ -107,7 +107,7 @@ static int volume_show(void *context, const struct command_input *input)
 
 /* --- following --- */
 
-static bool settled(const char *state, const char *const ends[])
+static bool volume_cli_settled(const char *state, const char *const ends[])
 {
 	for (; *ends; ends++) {
 		if (strcmp(state, *ends) == 0)
@@ -117,13 +117,13 @@ static bool settled(const char *state, const char *const ends[])
 }
 
 /* What ends a wait well, by the path that is asked; "failed" ends it badly. */
-static int wait_for(struct haasctl *haasctl, const struct command_input *input, const char *target,
-		    const char *const ends[])
+static int volume_cli_wait_for(struct haasctl *haasctl, const struct command_input *input,
+			       const char *target, const char *const ends[])
 {
 	int64_t limit_s = 0;
 	int status = haasctl_timeout_s(input, &limit_s);
 
-	for (int64_t waited_ms = 0; status == EXIT_OK; waited_ms += POLL_MS) {
+	for (int64_t waited_ms = 0; status == EXIT_OK; waited_ms += VOLUME_CLI_POLL_MS) {
 		struct haasctl_reply reply = {0};
 		const char *state;
 
@@ -131,7 +131,7 @@ static int wait_for(struct haasctl *haasctl, const struct command_input *input, 
 		if (status != EXIT_OK)
 			return status;
 		state = haasctl_word(reply.json, "state");
-		if (settled(state, ends)) {
+		if (volume_cli_settled(state, ends)) {
 			haasctl_reply_done(&reply);
 			return EXIT_OK;
 		}
@@ -145,7 +145,7 @@ static int wait_for(struct haasctl *haasctl, const struct command_input *input, 
 			status = EXIT_TIMEOUT;
 		}
 		haasctl_reply_done(&reply);
-		if (status == EXIT_OK && !haasctl_sleep(haasctl, POLL_MS))
+		if (status == EXIT_OK && !haasctl_sleep(haasctl, VOLUME_CLI_POLL_MS))
 			status = EXIT_INTERRUPTED;
 	}
 	return status;
@@ -154,8 +154,9 @@ static int wait_for(struct haasctl *haasctl, const struct command_input *input, 
 static const char *const volume_ends[] = {"detached", "attached", "deleted", NULL};
 
 /* Shows what came of it; with --wait only when it has come true. */
-static int follow(void *context, const struct command_input *input, struct haasctl_reply *reply,
-		  const char *path, const char *const ends[])
+static int volume_cli_follow(void *context, const struct command_input *input,
+			     struct haasctl_reply *reply, const char *path,
+			     const char *const ends[])
 {
 	CLEANUP(text_done) struct text target = {0};
 	bool archive = strcmp(path, "/archives/") == 0;
@@ -164,7 +165,7 @@ static int follow(void *context, const struct command_input *input, struct haasc
 	text_addf(&target, "%s%" JSON_INTEGER_FORMAT, path,
 		  json_integer_value(json_object_get(reply->json, "id")));
 	if (command_option(input, "--wait")) {
-		status = wait_for(context, input, text_get(&target), ends);
+		status = volume_cli_wait_for(context, input, text_get(&target), ends);
 		haasctl_reply_done(reply);
 		if (status == EXIT_OK)
 			status = haasctl_get(context, input, text_get(&target), reply);
@@ -185,7 +186,8 @@ static int follow(void *context, const struct command_input *input, struct haasc
 	return status;
 }
 
-static int volume_make(void *context, const struct command_input *input, const char *archive)
+static int volume_cli_volume_make(void *context, const struct command_input *input,
+				  const char *archive)
 {
 	static const char *const texts[][2] = {
 		{"--tenant", "tenant"}, {"--pdci", "pdci"}, {"--storage", "storage"}};
@@ -215,24 +217,25 @@ static int volume_make(void *context, const struct command_input *input, const c
 		json_put_bool(&body, "keep", false);
 	json_end_object(&body);
 	status = haasctl_post(context, input, "/volumes", &body, &reply);
-	return status == EXIT_OK ? follow(context, input, &reply, "/volumes/", volume_ends)
-				 : status;
+	return status == EXIT_OK
+		       ? volume_cli_follow(context, input, &reply, "/volumes/", volume_ends)
+		       : status;
 }
 
-static int volume_create(void *context, const struct command_input *input)
+static int volume_cli_volume_create(void *context, const struct command_input *input)
 {
-	return volume_make(context, input, NULL);
+	return volume_cli_volume_make(context, input, NULL);
 }
 
-static int volume_restore(void *context, const struct command_input *input)
+static int volume_cli_volume_restore(void *context, const struct command_input *input)
 {
-	return volume_make(context, input, input->words[0]);
+	return volume_cli_volume_make(context, input, input->words[0]);
 }
 
 /* --- actions --- */
 
-static int act(void *context, const struct command_input *input, struct text *body,
-	       struct haasctl_reply *ret)
+static int volume_cli_act(void *context, const struct command_input *input, struct text *body,
+			  struct haasctl_reply *ret)
 {
 	CLEANUP(text_done) struct text target = {0};
 
@@ -254,11 +257,11 @@ static int act_and_follow(void *context, const struct command_input *input, cons
 	if (member)
 		json_put_string(&body, member, value);
 	json_end_object(&body);
-	status = act(context, input, &body, &reply);
+	status = volume_cli_act(context, input, &body, &reply);
 	if (status != EXIT_OK)
 		return status;
-	return archive ? follow(context, input, &reply, "/archives/", archive_ends)
-		       : follow(context, input, &reply, "/volumes/", volume_ends);
+	return archive ? volume_cli_follow(context, input, &reply, "/archives/", archive_ends)
+		       : volume_cli_follow(context, input, &reply, "/volumes/", volume_ends);
 }
 
 static int volume_attach(void *context, const struct command_input *input)
@@ -271,7 +274,7 @@ static int volume_detach(void *context, const struct command_input *input)
 	return act_and_follow(context, input, "detach", NULL, NULL);
 }
 
-static int volume_archive(void *context, const struct command_input *input)
+static int volume_cli_volume_archive(void *context, const struct command_input *input)
 {
 	return act_and_follow(context, input, "archive", "name", input->words[1]);
 }
@@ -288,9 +291,10 @@ static int volume_resize(void *context, const struct command_input *input)
 	json_put_int(&body, "size_bytes", bytes);
 	json_end_object(&body);
 	if (status == EXIT_OK)
-		status = act(context, input, &body, &reply);
-	return status == EXIT_OK ? follow(context, input, &reply, "/volumes/", volume_ends)
-				 : status;
+		status = volume_cli_act(context, input, &body, &reply);
+	return status == EXIT_OK
+		       ? volume_cli_follow(context, input, &reply, "/volumes/", volume_ends)
+		       : status;
 }
 
 /* Told once, with all that an initiator has to know. */
@@ -306,7 +310,7 @@ static int volume_secret(void *context, const struct command_input *input)
 	json_begin_object(&body, NULL);
 	json_put_string(&body, "action", "secret");
 	json_end_object(&body);
-	status = act(context, input, &body, &reply);
+	status = volume_cli_act(context, input, &body, &reply);
 	if (status == EXIT_OK && !listing_json(input, reply.json)) {
 		json_t *rows = json_pack("[O]", reply.json);
 
@@ -317,7 +321,7 @@ static int volume_secret(void *context, const struct command_input *input)
 	return status;
 }
 
-static int volume_delete(void *context, const struct command_input *input)
+static int volume_cli_volume_delete(void *context, const struct command_input *input)
 {
 	struct tally tally = {0};
 
@@ -332,7 +336,8 @@ static int volume_delete(void *context, const struct command_input *input)
 			&(struct haasctl_call){.method = "DELETE", .target = text_get(&target)},
 			&reply);
 		if (status == EXIT_OK)
-			status = follow(context, input, &reply, "/volumes/", volume_ends);
+			status =
+				volume_cli_follow(context, input, &reply, "/volumes/", volume_ends);
 		tally_add(&tally, status);
 	}
 	return tally_status(&tally);
@@ -385,7 +390,7 @@ static int archive_show(void *context, const struct command_input *input)
 			    &(struct show){order, COLUMNS(archive_columns)});
 }
 
-static int archive_delete(void *context, const struct command_input *input)
+static int volume_cli_archive_delete(void *context, const struct command_input *input)
 {
 	static const char *const ends[] = {"deleted", NULL};
 	CLEANUP(text_done) struct text target = {0};
@@ -397,7 +402,8 @@ static int archive_delete(void *context, const struct command_input *input)
 	status = haasctl_call(
 		context, input,
 		&(struct haasctl_call){.method = "DELETE", .target = text_get(&target)}, &reply);
-	return status == EXIT_OK ? follow(context, input, &reply, "/archives/", ends) : status;
+	return status == EXIT_OK ? volume_cli_follow(context, input, &reply, "/archives/", ends)
+				 : status;
 }
 
 /* --- storages --- */
@@ -466,7 +472,7 @@ static int storage_set(void *context, const struct command_input *input)
 		"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name" \
 	}
 
-static const struct option_row list_options[] = {
+static const struct option_row volume_cli_list_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
 	{"--pdci", 0, OPTION_VALUE, "PDCI", "only of this PDCI"},
 	{"--kind", 0, OPTION_VALUE, "shared|local", "shared volumes, or disks of nodes"},
@@ -474,7 +480,7 @@ static const struct option_row list_options[] = {
 	{"--all", 0, OPTION_FLAG, NULL, "also those that are deleted"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
-static const struct option_row create_options[] = {
+static const struct option_row volume_cli_create_options[] = {
 	{"--size", 0, OPTION_VALUE, "SIZE", "10G, 512M or bytes"},
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "for whom"},
 	{"--pdci", 0, OPTION_VALUE, "PDCI", "attached to it"},
@@ -482,14 +488,14 @@ static const struct option_row create_options[] = {
 	{"--storage", 0, OPTION_VALUE, "STORAGE", "where (default: that with the most room)"},
 	WAIT_OPTIONS,
 };
-static const struct option_row restore_options[] = {
+static const struct option_row volume_cli_restore_options[] = {
 	{"--size", 0, OPTION_VALUE, "SIZE", "larger than the archive (default as large)"},
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "for whom"},
 	{"--pdci", 0, OPTION_VALUE, "PDCI", "attached to it"},
 	WAIT_OPTIONS,
 };
-static const struct option_row one_options[] = {TENANT_OPTION};
-static const struct option_row act_options[] = {TENANT_OPTION, WAIT_OPTIONS};
+static const struct option_row volume_cli_one_options[] = {TENANT_OPTION};
+static const struct option_row volume_cli_act_options[] = {TENANT_OPTION, WAIT_OPTIONS};
 static const struct option_row archive_list_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
 	{"--state", 0, OPTION_VALUE, "archiving|ready|failed|deleting|deleted",
@@ -509,36 +515,38 @@ static const struct option_row storage_options[] = {
 	{"--login", 0, OPTION_VALUE, "ROLE", "the database role of its bampi-stored"},
 };
 
-static const struct command commands[] = {
-	{"volume", "list", "", "volumes and local disks", OPTIONS(list_options), 0, 0, volume_list},
-	{"volume", "show", "VOLUME", "one volume, and how nodes reach it", OPTIONS(one_options), 1,
-	 1, volume_show},
-	{"volume", "create", "NAME", "make a shared volume", OPTIONS(create_options), 1, 1,
-	 volume_create},
+static const struct command volume_cli_commands[] = {
+	{"volume", "list", "", "volumes and local disks", OPTIONS(volume_cli_list_options), 0, 0,
+	 volume_list},
+	{"volume", "show", "VOLUME", "one volume, and how nodes reach it",
+	 OPTIONS(volume_cli_one_options), 1, 1, volume_show},
+	{"volume", "create", "NAME", "make a shared volume", OPTIONS(volume_cli_create_options), 1,
+	 1, volume_cli_volume_create},
 	{"volume", "attach", "VOLUME PDCI", "let the nodes of a PDCI reach it",
-	 OPTIONS(act_options), 2, 2, volume_attach},
-	{"volume", "detach", "VOLUME", "let nobody reach it", OPTIONS(act_options), 1, 1,
+	 OPTIONS(volume_cli_act_options), 2, 2, volume_attach},
+	{"volume", "detach", "VOLUME", "let nobody reach it", OPTIONS(volume_cli_act_options), 1, 1,
 	 volume_detach},
-	{"volume", "secret", "VOLUME", "a new CHAP secret, told once", OPTIONS(one_options), 1, 1,
-	 volume_secret},
+	{"volume", "secret", "VOLUME", "a new CHAP secret, told once",
+	 OPTIONS(volume_cli_one_options), 1, 1, volume_secret},
 	{"volume", "login", "VOLUME NODE", "a script with which an installed node logs in",
-	 OPTIONS(one_options), 2, 2, haasctl_volume_login},
-	{"volume", "resize", "VOLUME SIZE", "make a detached volume larger", OPTIONS(act_options),
-	 2, 2, volume_resize},
+	 OPTIONS(volume_cli_one_options), 2, 2, haasctl_volume_login},
+	{"volume", "resize", "VOLUME SIZE", "make a detached volume larger",
+	 OPTIONS(volume_cli_act_options), 2, 2, volume_resize},
 	{"volume", "archive", "VOLUME NAME", "keep a copy of a detached volume",
-	 OPTIONS(act_options), 2, 2, volume_archive},
+	 OPTIONS(volume_cli_act_options), 2, 2, volume_cli_volume_archive},
 	{"volume", "restore", "ARCHIVE NAME", "make a volume of an archive",
-	 OPTIONS(restore_options), 2, 2, volume_restore},
+	 OPTIONS(volume_cli_restore_options), 2, 2, volume_cli_volume_restore},
 	{"volume", "delete", "VOLUME...", "destroy detached volumes, with their data",
-	 OPTIONS(act_options), 1, 1000, volume_delete},
+	 OPTIONS(volume_cli_act_options), 1, 1000, volume_cli_volume_delete},
 	{"archive", "list", "", "archives, newest first", OPTIONS(archive_list_options), 0, 0,
 	 archive_list},
-	{"archive", "show", "ARCHIVE", "one archive", OPTIONS(one_options), 1, 1, archive_show},
-	{"archive", "delete", "ARCHIVE", "destroy an archive, with its data", OPTIONS(act_options),
-	 1, 1, archive_delete},
+	{"archive", "show", "ARCHIVE", "one archive", OPTIONS(volume_cli_one_options), 1, 1,
+	 archive_show},
+	{"archive", "delete", "ARCHIVE", "destroy an archive, with its data",
+	 OPTIONS(volume_cli_act_options), 1, 1, volume_cli_archive_delete},
 	{"storage", "list", "", "what keeps volumes, and its room", OPTIONS(storage_list_options),
 	 0, 0, storage_list},
 	{"storage", "set", "NAME", "add or change a storage", OPTIONS(storage_options), 1, 1,
 	 storage_set},
 };
-const struct command_group volume_group = {commands, COUNT_OF(commands)};
+const struct command_group volume_group = {volume_cli_commands, COUNT_OF(volume_cli_commands)};

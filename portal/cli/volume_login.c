@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct way {
+struct cli_volume_login_way {
 	const char *node, *address, *target, *portal;
 	const char *nic;     /* as the API calls it; NULL: the storage is not at a port of ours */
 	const char *network; /* of the way */
@@ -17,13 +17,13 @@ struct way {
 };
 
 /* What is put between quotes in a script that root runs. */
-static bool plain(const char *text)
+static bool cli_volume_login_plain(const char *text)
 {
 	return text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				 ".:-_")] == '\0';
 }
 
-static int refuse(const char *volume, const char *node, const json_t *initiators)
+static int cli_volume_login_refuse(const char *volume, const char *node, const json_t *initiators)
 {
 	const json_t *one;
 	size_t i;
@@ -41,7 +41,7 @@ static int refuse(const char *volume, const char *node, const json_t *initiators
 }
 
 /* The tagged network of the node that has this address. */
-static void find_way(const json_t *pdci, struct way *way)
+static void find_way(const json_t *pdci, struct cli_volume_login_way *way)
 {
 	const json_t *nodes = json_object_get(pdci, "nodes");
 	const json_t *node;
@@ -69,7 +69,8 @@ static void find_way(const json_t *pdci, struct way *way)
 }
 
 /* Who has the NIC, and how long the network's prefix is. */
-static int find_rest(struct haasctl *haasctl, const struct command_input *input, struct way *way)
+static int find_rest(struct haasctl *haasctl, const struct command_input *input,
+		     struct cli_volume_login_way *way)
 {
 	CLEANUP(text_done) struct text target = {0};
 	struct haasctl_reply reply = {0};
@@ -100,7 +101,7 @@ static int find_rest(struct haasctl *haasctl, const struct command_input *input,
 	return EXIT_OK;
 }
 
-static void print_way(const struct way *way)
+static void print_way(const struct cli_volume_login_way *way)
 {
 	if (!way->nic)
 		return;
@@ -131,7 +132,7 @@ static void print_way(const struct way *way)
 	       (int)way->vlan);
 }
 
-static void print_login(const struct way *way)
+static void print_login(const struct cli_volume_login_way *way)
 {
 	const char *volume = strstr(way->target, ":volume.");
 	const char *colon = strrchr(way->portal, ':');
@@ -158,11 +159,13 @@ static void print_login(const struct way *way)
 	printf("exec iscsiadm -m node -T '%s' -p '%s' --login\n", way->target, way->portal);
 }
 
-static int print(const char *volume, const struct way *way)
+static int cli_volume_login_print(const char *volume, const struct cli_volume_login_way *way)
 {
-	if (!plain(volume) || !plain(way->node) || !plain(way->target) || !plain(way->portal) ||
-	    !plain(way->address) || !plain(way->mac) || (way->nic && !plain(way->nic)) ||
-	    !strstr(way->target, ":volume.") || !strchr(way->portal, ':') ||
+	if (!cli_volume_login_plain(volume) || !cli_volume_login_plain(way->node) ||
+	    !cli_volume_login_plain(way->target) || !cli_volume_login_plain(way->portal) ||
+	    !cli_volume_login_plain(way->address) || !cli_volume_login_plain(way->mac) ||
+	    (way->nic && !cli_volume_login_plain(way->nic)) || !strstr(way->target, ":volume.") ||
+	    !strchr(way->portal, ':') ||
 	    strspn(way->length, "/0123456789") != strlen(way->length)) {
 		fprintf(stderr, "haasctl: %s: the answer is not one to make a script of\n", volume);
 		return EXIT_FAILED;
@@ -185,7 +188,7 @@ int haasctl_volume_login(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text target = {0};
 	struct haasctl_reply volume = {0};
 	struct haasctl_reply pdci = {0};
-	struct way way = {.node = input->words[1], .address = ""};
+	struct cli_volume_login_way way = {.node = input->words[1], .address = ""};
 	const json_t *initiators;
 	const json_t *one;
 	size_t i;
@@ -205,7 +208,7 @@ int haasctl_volume_login(void *context, const struct command_input *input)
 	way.target = haasctl_word(volume.json, "target");
 	way.portal = haasctl_word(volume.json, "portal");
 	if (!*way.address)
-		status = refuse(name, way.node, initiators);
+		status = cli_volume_login_refuse(name, way.node, initiators);
 	if (status == EXIT_OK) {
 		text_clear(&target);
 		haasctl_path(&target, "/pdcis/", haasctl_word(volume.json, "pdci"), "");
@@ -218,7 +221,7 @@ int haasctl_volume_login(void *context, const struct command_input *input)
 			status = find_rest(context, input, &way);
 	}
 	if (status == EXIT_OK)
-		status = print(name, &way);
+		status = cli_volume_login_print(name, &way);
 	haasctl_reply_done(&pdci);
 	haasctl_reply_done(&volume);
 	return status;

@@ -104,7 +104,7 @@ static json_t *find_id(const json_t *deployments, json_int_t id)
 }
 
 /* One request for all that are active; those that have left the list are asked for once more. */
-static int look_again(struct watch *watch)
+static int watch_look_again(struct watch *watch)
 {
 	json_t *active = NULL;
 	int status = get_list(watch, "/deployments?limit=500&active=true", &active);
@@ -132,7 +132,7 @@ static bool all_ended(const struct watch *watch)
 	return watch_unfinished(watch->watched) == 0;
 }
 
-static int sum_up(const struct watch *watch)
+static int watch_sum_up(const struct watch *watch)
 {
 	const json_t *deployment;
 	size_t done = watch_count_state(watch->watched, "done");
@@ -154,9 +154,9 @@ int watch_deployments(struct haasctl *haasctl, const struct command_input *input
 
 	if (status != EXIT_OK)
 		return status;
-	watch.look = look_again;
+	watch.look = watch_look_again;
 	watch.over = all_ended;
-	watch.sum_up = sum_up;
+	watch.sum_up = watch_sum_up;
 	status = first_look(&watch, job, ids, count);
 	if (status == EXIT_OK && json_array_size(watch.watched) == 0)
 		fprintf(stderr, "haasctl: no deployment is under way\n");

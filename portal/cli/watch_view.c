@@ -54,7 +54,7 @@ static void learn_steps(struct pace *pace, const json_t *steps)
 	}
 }
 
-static int by_value(const void *a, const void *b)
+static int watch_view_by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a;
 	double y = *(const double *)b;
@@ -94,7 +94,8 @@ static const struct pace *pace_of(struct watch *watch, const char *plan)
 	}
 	haasctl_reply_done(&list);
 	for (i = 0; i < pace->count; i++)
-		qsort(pace->steps[i].seconds, pace->steps[i].samples, sizeof(double), by_value);
+		qsort(pace->steps[i].seconds, pace->steps[i].samples, sizeof(double),
+		      watch_view_by_value);
 	return pace;
 }
 
@@ -132,7 +133,7 @@ bool watch_has_ended(const json_t *deployment)
 	return false;
 }
 
-static void add_duration(struct text *ret, double seconds)
+static void watch_view_add_duration(struct text *ret, double seconds)
 {
 	int whole = seconds < 0 ? 0 : seconds > 359999 ? 359999 : (int)(seconds + 0.5);
 
@@ -142,7 +143,7 @@ static void add_duration(struct text *ret, double seconds)
 		text_addf(ret, "%d:%02d", whole / 60, whole % 60);
 }
 
-static void describe(struct watch *watch, const json_t *deployment, struct text *ret)
+static void watch_view_describe(struct watch *watch, const json_t *deployment, struct text *ret)
 {
 	const json_t *percent = json_object_get(deployment, "percent");
 	bool ended = watch_has_ended(deployment);
@@ -157,14 +158,15 @@ static void describe(struct watch *watch, const json_t *deployment, struct text 
 		text_add(ret, "     ");
 	if (ended) {
 		text_add(ret, "  ");
-		add_duration(ret, seconds_of(json_object_get(deployment, "ended_at")) -
-					  seconds_of(json_object_get(deployment, "created_at")));
+		watch_view_add_duration(
+			ret, seconds_of(json_object_get(deployment, "ended_at")) -
+				     seconds_of(json_object_get(deployment, "created_at")));
 		const char *message =
 			haasctl_word(json_object_get(deployment, "problem"), "message");
 		text_addf(ret, "%s%s", *message ? "  " : "", message);
 	} else if (eta >= 0) {
 		text_add(ret, "  ETA ");
-		add_duration(ret, eta);
+		watch_view_add_duration(ret, eta);
 	}
 }
 
@@ -176,7 +178,7 @@ void watch_id_text(const json_t *deployment, char ret[32])
 
 /* Plain mode: when state or step changes, and again every ten seconds; JSON lines: when anything
  * but the text of the progress changes. */
-static void say(struct watch *watch, const json_t *deployment, bool again)
+static void watch_view_say(struct watch *watch, const json_t *deployment, bool again)
 {
 	CLEANUP(text_done) struct text line = {0};
 	char id[32];
@@ -196,7 +198,7 @@ static void say(struct watch *watch, const json_t *deployment, bool again)
 		putchar('\n');
 		return;
 	}
-	describe(watch, deployment, &line);
+	watch_view_describe(watch, deployment, &line);
 	printf("%s\n", text_get(&line));
 }
 
@@ -237,7 +239,7 @@ static void draw_line(const char *text, size_t width)
 
 /* A window that is too low for all of them shows those that are under way first; the last line sums
  * up all. */
-static void draw(struct watch *watch)
+static void watch_view_draw(struct watch *watch)
 {
 	CLEANUP(text_done) struct text line = {0};
 	struct winsize window = {.ws_row = 24, .ws_col = 80};
@@ -267,7 +269,7 @@ static void draw(struct watch *watch)
 			if (drawn == room)
 				break;
 			text_clear(&line);
-			describe(watch, deployment, &line);
+			watch_view_describe(watch, deployment, &line);
 			draw_line(text_get(&line), width);
 			drawn++;
 		}
@@ -279,7 +281,7 @@ static void draw(struct watch *watch)
 		text_addf(&line, ", %zu not shown", total - drawn);
 	if (longest >= 0) {
 		text_add(&line, ", ETA ");
-		add_duration(&line, longest);
+		watch_view_add_duration(&line, longest);
 	}
 	draw_line(text_get(&line), width);
 	printf("\033[J");
@@ -293,14 +295,15 @@ void watch_tell(struct watch *watch)
 	size_t i;
 
 	if (watch->terminal) {
-		draw(watch);
+		watch_view_draw(watch);
 	} else {
 		if (!watch->jsonl && strcmp(watch->title, watch->said_title) != 0)
 			printf("%s\n", watch->title);
 		(void)text_copy(watch->said_title, sizeof(watch->said_title), watch->title);
 		if (again)
 			watch->said_ms = clock_monotonic_ms();
-		json_array_foreach(watch->watched, i, deployment) say(watch, deployment, again);
+		json_array_foreach(watch->watched, i, deployment)
+			watch_view_say(watch, deployment, again);
 	}
 	(void)fflush(stdout);
 }

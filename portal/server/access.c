@@ -72,7 +72,7 @@ static bool in_group(const struct passwd *user, gid_t own, const char *group)
 	return false;
 }
 
-static struct access look_up(const char *group, const struct http_peer *peer)
+static struct access access_look_up(const char *group, const struct http_peer *peer)
 {
 	struct access access = {0};
 	char room[NSS_ROOM];
@@ -102,6 +102,6 @@ struct access access_of(struct access_cache *cache, const struct http_peer *peer
 	*row = (struct access_row){.uid = peer->uid,
 				   .gid = peer->gid,
 				   .until_ms = now_ms + KEEP_MS,
-				   .access = look_up(cache->group, peer)};
+				   .access = access_look_up(cache->group, peer)};
 	return row->access;
 }

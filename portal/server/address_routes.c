@@ -26,7 +26,7 @@ static const struct member_row reservation_members[] = {
 };
 /* clang-format on */
 
-static const char *text_of(const struct exchange *exchange, const char *name)
+static const char *address_routes_text_of(const struct exchange *exchange, const char *name)
 {
 	return json_string_value(json_object_get(exchange->body, name));
 }
@@ -50,7 +50,7 @@ static void check_subnet(struct exchange *exchange, struct error_list *errors)
 }
 
 /* "{a,b}" of an array of texts; of nothing, the empty one. */
-static void add_addresses(struct text *ret, const json_t *list)
+static void address_routes_add_addresses(struct text *ret, const json_t *list)
 {
 	array_begin(ret);
 	for (size_t i = 0; i < json_array_size(list); i++)
@@ -77,19 +77,21 @@ static void subnet_put(struct exchange *exchange)
 	}
 	(void)text_format(lease_s, sizeof(lease_s), "%lld",
 			  lease ? (long long)json_integer_value(lease) : 3600LL);
-	add_addresses(&servers, json_object_get(exchange->body, "dns"));
-	add_addresses(&relays, json_object_get(exchange->body, "relays"));
-	exchange_write(exchange,
-		       (const struct exchange_step[]){
-			       {&store_subnet_put,
-				{name, version, text_of(exchange, "prefix"),
-				 text_of(exchange, "gateway"), text_get(&servers),
-				 text_of(exchange, "boot_server"), text_of(exchange, "pool_low"),
-				 text_of(exchange, "pool_high"), reserved_only, lease_s,
-				 text_of(exchange, "shared_network"), text_get(&relays)}},
-			       {&store_subnet_placed, {name, version, exchange->actor}},
-		       },
-		       2);
+	address_routes_add_addresses(&servers, json_object_get(exchange->body, "dns"));
+	address_routes_add_addresses(&relays, json_object_get(exchange->body, "relays"));
+	exchange_write(
+		exchange,
+		(const struct exchange_step[]){
+			{&store_subnet_put,
+			 {name, version, address_routes_text_of(exchange, "prefix"),
+			  address_routes_text_of(exchange, "gateway"), text_get(&servers),
+			  address_routes_text_of(exchange, "boot_server"),
+			  address_routes_text_of(exchange, "pool_low"),
+			  address_routes_text_of(exchange, "pool_high"), reserved_only, lease_s,
+			  address_routes_text_of(exchange, "shared_network"), text_get(&relays)}},
+			{&store_subnet_placed, {name, version, exchange->actor}},
+		},
+		2);
 	text_done(&servers);
 	text_done(&relays);
 }
@@ -109,13 +111,13 @@ static void reservation_put(struct exchange *exchange)
 		       (const struct exchange_step[]){
 			       {&store_reservation_clear, {mac}},
 			       {&store_reservation_put,
-				{mac, text_of(exchange, "subnet"), text_of(exchange, "address"),
-				 exchange->actor}},
+				{mac, address_routes_text_of(exchange, "subnet"),
+				 address_routes_text_of(exchange, "address"), exchange->actor}},
 		       },
 		       2);
 }
 
-static const struct query_row page_query[] = {QUERY_PAGE_TEXT, {0}};
+static const struct query_row address_routes_page_query[] = {QUERY_PAGE_TEXT, {0}};
 static const char *const lease_states[] = {"bound", "declined", "released", NULL};
 static const struct query_row lease_query[] = {
 	QUERY_PAGE_TEXT,
@@ -128,12 +130,12 @@ static const struct query_row lease_query[] = {
 
 /* clang-format off */
 const struct route address_routes[] = {
-	{HTTP_GET, "/api/v1/subnets", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, page_query, &store_subnet_list, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/subnets", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, address_routes_page_query, &store_subnet_list, {"?limit", "?cursor"}},
 	{HTTP_GET, "/api/v1/subnets/{subnet}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read_version, NULL, &store_subnet_get, {"{subnet}"}},
 	{HTTP_PUT, "/api/v1/subnets/{subnet}", ROLE_OPERATOR, BODY_JSON, 0, subnet_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/subnets/{subnet}", ROLE_OPERATOR, BODY_NONE, ROUTE_IF_MATCH, exchange_change, NULL,
 	 &store_subnet_delete, {"{subnet}", "@version", "@actor"}},
-	{HTTP_GET, "/api/v1/reservations", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, page_query,
+	{HTTP_GET, "/api/v1/reservations", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, address_routes_page_query,
 	 &store_reservation_list, {"?limit", "?cursor"}},
 	{HTTP_PUT, "/api/v1/reservations/{mac}", ROLE_OPERATOR, BODY_JSON, 0, reservation_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/reservations/{mac}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,

@@ -17,7 +17,7 @@
 	"haas.reservation r join haas.subnet s on s.id = r.subnet_id left join haas.nic x on x.mac = r.mac " \
 	"left join haas.node n on n.id = x.node_id"
 
-#define RESULT "nullif(current_setting('haas.result', true), '')"
+#define ADDRESS_STORE_RESULT "nullif(current_setting('haas.result', true), '')"
 
 const struct db_query store_subnet_list = {
 	"subnet_list",
@@ -58,7 +58,7 @@ const struct db_query store_subnet_placed = {
 			"null") " else " STORE_PROBLEM("428", "precondition",
 						       "format('subnet %s exists; replacing it needs If-Match', $1::text)",
 						       "'read it first and send its ETag'",
-						       "null") " end as body from (select " RESULT
+						       "null") " end as body from (select " ADDRESS_STORE_RESULT
 							       " as done) x left join haas.subnet s on s.name = $1, lateral (select case when x.done is not null then "
 							       "haas.event_add($3, 'subnet.' || x.done, 'subnet', $1, null, 'subnet ' || x.done, " SUBNET_ITEM
 							       ") end, "

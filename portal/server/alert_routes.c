@@ -32,13 +32,14 @@ static const struct member_row close_members[] = {
 };
 /* clang-format on */
 
-static const char *text_of(const struct exchange *exchange, const char *name)
+static const char *alert_routes_text_of(const struct exchange *exchange, const char *name)
 {
 	return json_string_value(json_object_get(exchange->body, name));
 }
 
 /* A number as a statement takes it; NULL when it is not there. */
-static const char *number_of(const struct exchange *exchange, const char *name, char room[24])
+static const char *alert_routes_number_of(const struct exchange *exchange, const char *name,
+					  char room[24])
 {
 	const json_t *value = json_object_get(exchange->body, name);
 
@@ -60,7 +61,7 @@ static bool body_is_good(struct exchange *exchange, const struct member_row rows
 	return false;
 }
 
-static void alert_acknowledge(struct exchange *exchange)
+static void alert_routes_alert_acknowledge(struct exchange *exchange)
 {
 	const char *id = exchange_arg(exchange, "{alert}");
 
@@ -84,25 +85,27 @@ static void silence_add(struct exchange *exchange)
 	char seconds[24];
 
 	members_check(exchange->body, silence_members, COUNT_OF(silence_members), "", &errors);
-	if (errors.count == 0 && !is_kind(text_of(exchange, "kind")))
+	if (errors.count == 0 && !is_kind(alert_routes_text_of(exchange, "kind")))
 		error_list_pointer(&errors, "/kind", "no kind of alert begins so",
 				   "traffic., wiring.miscabled");
 	if (errors.count > 0) {
 		exchange_refuse(exchange, &errors);
 		return;
 	}
-	exchange_write(exchange,
-		       (const struct exchange_step[]){
-			       {&store_silence_put,
-				{text_of(exchange, "kind"), text_of(exchange, "subject"),
-				 text_of(exchange, "reason"), number_of(exchange, "for_s", seconds),
-				 exchange->actor}},
-			       {&store_silence_made, {NULL}},
-		       },
-		       2);
+	exchange_write(
+		exchange,
+		(const struct exchange_step[]){
+			{&store_silence_put,
+			 {alert_routes_text_of(exchange, "kind"),
+			  alert_routes_text_of(exchange, "subject"),
+			  alert_routes_text_of(exchange, "reason"),
+			  alert_routes_number_of(exchange, "for_s", seconds), exchange->actor}},
+			{&store_silence_made, {NULL}},
+		},
+		2);
 }
 
-static void case_open(struct exchange *exchange)
+static void alert_routes_case_open(struct exchange *exchange)
 {
 	char alert[24];
 
@@ -111,8 +114,9 @@ static void case_open(struct exchange *exchange)
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
 			       {&store_case_open,
-				{text_of(exchange, "tenant"), number_of(exchange, "alert", alert),
-				 text_of(exchange, "text"), exchange->actor}},
+				{alert_routes_text_of(exchange, "tenant"),
+				 alert_routes_number_of(exchange, "alert", alert),
+				 alert_routes_text_of(exchange, "text"), exchange->actor}},
 			       {&store_case_opened, {NULL}},
 		       },
 		       2);
@@ -139,7 +143,7 @@ static void alert_get(struct exchange *exchange)
 		alert_recorded(exchange, NULL);
 }
 
-static void case_note(struct exchange *exchange)
+static void alert_routes_case_note(struct exchange *exchange)
 {
 	const char *id = exchange_arg(exchange, "{case}");
 
@@ -148,14 +152,14 @@ static void case_note(struct exchange *exchange)
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
 			       {&store_case_note,
-				{id, text_of(exchange, "kind"), text_of(exchange, "text"),
-				 exchange->actor}},
+				{id, alert_routes_text_of(exchange, "kind"),
+				 alert_routes_text_of(exchange, "text"), exchange->actor}},
 			       {&store_case_told, {id}},
 		       },
 		       2);
 }
 
-static void case_close(struct exchange *exchange)
+static void alert_routes_case_close(struct exchange *exchange)
 {
 	const char *id = exchange_arg(exchange, "{case}");
 	bool publish = json_is_true(json_object_get(exchange->body, "publish"));
@@ -165,14 +169,14 @@ static void case_close(struct exchange *exchange)
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
 			       {&store_case_close,
-				{id, text_of(exchange, "answer"), publish ? "true" : "false",
-				 exchange->actor}},
+				{id, alert_routes_text_of(exchange, "answer"),
+				 publish ? "true" : "false", exchange->actor}},
 			       {&store_case_told, {id}},
 		       },
 		       2);
 }
 
-static void case_publish(struct exchange *exchange)
+static void alert_routes_case_publish(struct exchange *exchange)
 {
 	const char *id = exchange_arg(exchange, "{case}");
 
@@ -212,7 +216,7 @@ const struct route alert_routes[] = {
 	{HTTP_GET, "/api/v1/alerts", ROLE_TENANT, BODY_NONE, 0, exchange_read, alert_query,
 	 &store_alert_list, {"?limit", "?cursor", "?state", "?kind", "?subject"}},
 	{HTTP_GET, "/api/v1/alerts/{alert}", ROLE_TENANT, BODY_NONE, 0, alert_get, alert_case_query, NULL, {NULL}},
-	{HTTP_POST, "/api/v1/alerts/{alert}/acknowledge", ROLE_OPERATOR, BODY_NONE, 0, alert_acknowledge, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/alerts/{alert}/acknowledge", ROLE_OPERATOR, BODY_NONE, 0, alert_routes_alert_acknowledge, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/silences", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, silence_query,
 	 &store_silence_list, {"?limit", "?cursor", "?state"}},
 	{HTTP_POST, "/api/v1/silences", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, silence_add, NULL, NULL, {NULL}},
@@ -220,12 +224,12 @@ const struct route alert_routes[] = {
 	 &store_silence_end, {"{silence}", "@actor"}},
 	{HTTP_GET, "/api/v1/cases", ROLE_TENANT, BODY_NONE, 0, exchange_read, case_query,
 	 &store_case_list, {"?limit", "?cursor", "?state", "?tenant"}},
-	{HTTP_POST, "/api/v1/cases", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, case_open, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/cases", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, alert_routes_case_open, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/cases/{case}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_case_get, {"{case}"}},
 	{HTTP_GET, "/api/v1/cases/{case}/report", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_case_report, {"{case}"}},
-	{HTTP_POST, "/api/v1/cases/{case}/entries", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, case_note, NULL, NULL, {NULL}},
-	{HTTP_POST, "/api/v1/cases/{case}/close", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, case_close, NULL, NULL, {NULL}},
-	{HTTP_POST, "/api/v1/cases/{case}/publish", ROLE_OPERATOR, BODY_NONE, 0, case_publish, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/cases/{case}/entries", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, alert_routes_case_note, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/cases/{case}/close", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, alert_routes_case_close, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/cases/{case}/publish", ROLE_OPERATOR, BODY_NONE, 0, alert_routes_case_publish, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };
 /* clang-format on */

@@ -3,11 +3,11 @@
 #include "portal/server/alert_text.h"
 #include "portal/server/store_text.h"
 
-#define ANSWER(status, location, body, from)                  \
-	STORE_ANSWER("select " status " as status, " location \
+#define SERVER_ALERT_STORE_ANSWER(status, location, body, from) \
+	STORE_ANSWER("select " status " as status, " location   \
 		     " as location, null::bigint as version, " body " as body " from)
-#define KEPT       "nullif(current_setting('haas.result', true), '')::bigint"
-#define KEEP(call) "select set_config('haas.result', " call "::text, true)"
+#define SERVER_ALERT_STORE_KEPT "nullif(current_setting('haas.result', true), '')::bigint"
+#define KEEP(call)              "select set_config('haas.result', " call "::text, true)"
 
 /* clang-format off */
 #define ALERT_DETAIL                                                                                                                        \
@@ -31,7 +31,7 @@ const struct db_query store_alert_get = {
 const struct db_query store_alert_acknowledge = {
 	"alert_acknowledge", "select haas.alert_acknowledge($1::bigint, $2)", 2};
 const struct db_query store_alert_told = {
-	"alert_told", ANSWER("200", "null", ALERT_DETAIL, "from haas.alert a where a.id = $1::bigint"), 1};
+	"alert_told", SERVER_ALERT_STORE_ANSWER("200", "null", ALERT_DETAIL, "from haas.alert a where a.id = $1::bigint"), 1};
 
 /* --- silences --- */
 
@@ -48,9 +48,9 @@ const struct db_query store_silence_list = {
 const struct db_query store_silence_put = {
 	"silence_put", KEEP("haas.alert_silence_add($1, $2, $3, $4::bigint, $5)"), 5};
 const struct db_query store_silence_made = {
-	"silence_made", ANSWER("201", "'/api/v1/silences/' || s.id", SILENCE_ITEM, "from haas.alert_silence s where s.id = " KEPT), 0};
+	"silence_made", SERVER_ALERT_STORE_ANSWER("201", "'/api/v1/silences/' || s.id", SILENCE_ITEM, "from haas.alert_silence s where s.id = " SERVER_ALERT_STORE_KEPT), 0};
 const struct db_query store_silence_end = {
-	"silence_end", ANSWER("204", "null", "null::jsonb", "from (select haas.alert_silence_end($1::bigint, $2) offset 0) r"), 2};
+	"silence_end", SERVER_ALERT_STORE_ANSWER("204", "null", "null::jsonb", "from (select haas.alert_silence_end($1::bigint, $2) offset 0) r"), 2};
 
 /* --- cases --- */
 
@@ -79,7 +79,7 @@ const struct db_query store_case_report = {
 const struct db_query store_case_open = {
 	"case_open", KEEP("haas.case_open($1, $2::bigint, $3, $4)"), 4};
 const struct db_query store_case_opened = {
-	"case_opened", ANSWER("201", "'/api/v1/cases/' || c.id", CASE_ITEM " || " CASE_ENTRIES, "from haas.case_file c where c.id = " KEPT), 0};
+	"case_opened", SERVER_ALERT_STORE_ANSWER("201", "'/api/v1/cases/' || c.id", CASE_ITEM " || " CASE_ENTRIES, "from haas.case_file c where c.id = " SERVER_ALERT_STORE_KEPT), 0};
 const struct db_query store_case_note = {
 	"case_note", "select haas.case_note($1::bigint, $2, $3, '{}', $4)", 4};
 const struct db_query store_case_close = {
@@ -87,7 +87,7 @@ const struct db_query store_case_close = {
 const struct db_query store_case_publish = {
 	"case_publish", "select haas.case_publish($1::bigint, $2)", 2};
 const struct db_query store_case_told = {
-	"case_told", ANSWER("200", "null", CASE_ITEM " || " CASE_ENTRIES, "from haas.case_file c where c.id = $1::bigint"), 1};
+	"case_told", SERVER_ALERT_STORE_ANSWER("200", "null", CASE_ITEM " || " CASE_ENTRIES, "from haas.case_file c where c.id = $1::bigint"), 1};
 const struct db_query store_case_query = {
 	"case_query", "select haas.case_query($1::bigint, $2::jsonb, $3)", 3};
 const struct db_query store_case_path = {

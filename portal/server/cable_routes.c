@@ -26,7 +26,7 @@ static const struct member_row switch_members[] = {
 	{"moved",     MEMBER_WORD, 0,               0, 0,     cable_answer_words},
 	{"swapped",   MEMBER_WORD, 0,               0, 0,     cable_answer_words},
 };
-static const struct member_row port_members[] = {
+static const struct member_row cable_routes_port_members[] = {
 	{"switch",  MEMBER_TEXT, MEMBER_REQUIRED, 1, 63, NULL},
 	{"port",    MEMBER_TEXT, MEMBER_REQUIRED, 1, 63, NULL},
 	{"node",    MEMBER_NAME, MEMBER_NULLABLE, 0, 0,  NULL},
@@ -47,15 +47,16 @@ static const struct member_row proposal_members[] = {
 };
 /* clang-format on */
 
-static const char *text_of(const struct exchange *exchange, const char *name, const char *fallback)
+static const char *cable_routes_text_of(const struct exchange *exchange, const char *name,
+					const char *fallback)
 {
 	const char *text = json_string_value(json_object_get(exchange->body, name));
 
 	return text ? text : fallback;
 }
 
-static const char *number_of(const struct exchange *exchange, const char *name, int64_t fallback,
-			     char ret[NUMBER_SIZE])
+static const char *cable_routes_number_of(const struct exchange *exchange, const char *name,
+					  int64_t fallback, char ret[NUMBER_SIZE])
 {
 	const json_t *number = json_object_get(exchange->body, name);
 
@@ -84,7 +85,7 @@ static void check_label(const char *label, const char *pointer, bool slash,
 
 static void check_pattern(const struct exchange *exchange, struct error_list *errors)
 {
-	const char *ports = text_of(exchange, "ports", "{port}");
+	const char *ports = cable_routes_text_of(exchange, "ports", "{port}");
 	struct circuit_template template;
 	const char *why = NULL;
 
@@ -113,11 +114,12 @@ static void switch_put(struct exchange *exchange)
 		exchange,
 		(const struct exchange_step[]){
 			{&store_switch_put,
-			 {name, text_of(exchange, "ports", "{port}"),
-			  text_of(exchange, "base", NULL), number_of(exchange, "port_low", 1, low),
-			  number_of(exchange, "port_high", 1024, high),
-			  text_of(exchange, "moved", "answer"),
-			  text_of(exchange, "swapped", "answer"), exchange->actor}},
+			 {name, cable_routes_text_of(exchange, "ports", "{port}"),
+			  cable_routes_text_of(exchange, "base", NULL),
+			  cable_routes_number_of(exchange, "port_low", 1, low),
+			  cable_routes_number_of(exchange, "port_high", 1024, high),
+			  cable_routes_text_of(exchange, "moved", "answer"),
+			  cable_routes_text_of(exchange, "swapped", "answer"), exchange->actor}},
 			{&store_switch_managed, {name}}},
 		2);
 }
@@ -126,20 +128,23 @@ static void port_put(struct exchange *exchange)
 {
 	struct error_list errors = {0};
 
-	members_check(exchange->body, port_members, COUNT_OF(port_members), "", &errors);
-	check_label(text_of(exchange, "switch", ""), "/switch", false, &errors);
-	check_label(text_of(exchange, "port", ""), "/port", true, &errors);
+	members_check(exchange->body, cable_routes_port_members,
+		      COUNT_OF(cable_routes_port_members), "", &errors);
+	check_label(cable_routes_text_of(exchange, "switch", ""), "/switch", false, &errors);
+	check_label(cable_routes_text_of(exchange, "port", ""), "/port", true, &errors);
 	if (errors.count > 0) {
 		exchange_refuse(exchange, &errors);
 		return;
 	}
-	exchange_write(exchange,
-		       (const struct exchange_step[]){
-			       {&store_port_put,
-				{text_of(exchange, "switch", NULL), text_of(exchange, "port", NULL),
-				 text_of(exchange, "node", NULL),
-				 text_of(exchange, "address", NULL), exchange->actor}}},
-		       1);
+	exchange_write(
+		exchange,
+		(const struct exchange_step[]){
+			{&store_port_put,
+			 {cable_routes_text_of(exchange, "switch", NULL),
+			  cable_routes_text_of(exchange, "port", NULL),
+			  cable_routes_text_of(exchange, "node", NULL),
+			  cable_routes_text_of(exchange, "address", NULL), exchange->actor}}},
+		1);
 }
 
 /* --- samples --- */
@@ -159,7 +164,7 @@ static bool read_bytes(const char *hex, uint8_t ret[CIRCUIT_BYTES_MAX], size_t *
 	return *ret_size <= CIRCUIT_BYTES_MAX && hex_decode(hex, ret, *ret_size) == 0;
 }
 
-static bool read_sample(const PGresult *result, int row, struct stored_sample *ret)
+static bool cable_routes_read_sample(const PGresult *result, int row, struct stored_sample *ret)
 {
 	ret->id = db_text(result, row, 0, "");
 	ret->relay = db_text(result, row, 1, "");
@@ -192,7 +197,7 @@ static size_t each_read(const struct wanted_rule *wanted, const PGresult *sample
 		struct stored_sample sample;
 		struct circuit_place place;
 
-		if (!read_sample(samples, row, &sample) ||
+		if (!cable_routes_read_sample(samples, row, &sample) ||
 		    !ipv4_in_prefix(sample.relay_address, wanted->relay) ||
 		    !circuit_rule_apply(&rule, &sample.sample, &place))
 			continue;
@@ -206,13 +211,13 @@ static size_t each_read(const struct wanted_rule *wanted, const PGresult *sample
 
 static struct wanted_rule rule_of(const struct exchange *exchange)
 {
-	const char *relay = text_of(exchange, "relay", NULL);
+	const char *relay = cable_routes_text_of(exchange, "relay", NULL);
 	struct wanted_rule wanted = {
-		.text = {.family = text_of(exchange, "family", ""),
-			 .circuit = text_of(exchange, "circuit", ""),
-			 .remote = text_of(exchange, "remote", ""),
-			 .switch_name = text_of(exchange, "switch", ""),
-			 .port = text_of(exchange, "port", ""),
+		.text = {.family = cable_routes_text_of(exchange, "family", ""),
+			 .circuit = cable_routes_text_of(exchange, "circuit", ""),
+			 .remote = cable_routes_text_of(exchange, "remote", ""),
+			 .switch_name = cable_routes_text_of(exchange, "switch", ""),
+			 .port = cable_routes_text_of(exchange, "port", ""),
 			 .port_offset = (int32_t)json_integer_value(
 				 json_object_get(exchange->body, "port_offset"))}};
 
@@ -240,8 +245,8 @@ static void check_rule(struct exchange *exchange, struct error_list *errors)
 		error_list_pointer(errors, "", "the rule cannot be read", why);
 }
 
-static void add_id(void *context, const struct stored_sample *sample,
-		   const struct circuit_place *place)
+static void cable_routes_add_id(void *context, const struct stored_sample *sample,
+				const struct circuit_place *place)
 {
 	(void)place;
 	array_add(context, sample->id);
@@ -255,16 +260,17 @@ static void rule_put_with_samples(struct exchange *exchange, const PGresult *sam
 	char offset[NUMBER_SIZE];
 
 	array_begin(&ids);
-	(void)each_read(&wanted, samples, add_id, &ids);
+	(void)each_read(&wanted, samples, cable_routes_add_id, &ids);
 	array_end(&ids);
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
 			       {&store_rule_put,
-				{exchange_arg(exchange, "{rule}"), text_of(exchange, "relay", NULL),
-				 wanted.text.family, wanted.text.circuit, wanted.text.remote,
-				 wanted.text.switch_name, wanted.text.port,
-				 number_of(exchange, "port_offset", 0, offset), text_get(&ids),
-				 exchange->actor}}},
+				{exchange_arg(exchange, "{rule}"),
+				 cable_routes_text_of(exchange, "relay", NULL), wanted.text.family,
+				 wanted.text.circuit, wanted.text.remote, wanted.text.switch_name,
+				 wanted.text.port,
+				 cable_routes_number_of(exchange, "port_offset", 0, offset),
+				 text_get(&ids), exchange->actor}}},
 		       1);
 	text_done(&ids);
 }
@@ -338,7 +344,7 @@ static int add_proposal(struct text *json, const struct stored_sample *of,
 
 static void answer_proposals(struct exchange *exchange, const PGresult *samples)
 {
-	const char *switch_name = text_of(exchange, "switch", "");
+	const char *switch_name = cable_routes_text_of(exchange, "switch", "");
 	struct circuit_proposal found[PROPOSALS_MAX];
 	CLEANUP(text_done) struct text json = {0};
 	struct stored_sample of;
@@ -347,12 +353,12 @@ static void answer_proposals(struct exchange *exchange, const PGresult *samples)
 	/* The one that was asked for comes first, when it is there. */
 	if (PQntuples(samples) == 0 ||
 	    strcmp(db_text(samples, 0, 0, ""), exchange_arg(exchange, "{circuit}")) != 0 ||
-	    !read_sample(samples, 0, &of)) {
+	    !cable_routes_read_sample(samples, 0, &of)) {
 		exchange_not_found(exchange);
 		return;
 	}
-	count = circuit_propose(&of.sample, switch_name, text_of(exchange, "port", ""), found,
-				COUNT_OF(found));
+	count = circuit_propose(&of.sample, switch_name, cable_routes_text_of(exchange, "port", ""),
+				found, COUNT_OF(found));
 	json_begin_object(&json, NULL);
 	json_begin_array(&json, "items");
 	for (size_t i = 0; i < count; i++)
@@ -368,8 +374,8 @@ static void circuit_propose_rules(struct exchange *exchange)
 	struct error_list errors = {0};
 
 	members_check(exchange->body, proposal_members, COUNT_OF(proposal_members), "", &errors);
-	check_label(text_of(exchange, "switch", ""), "/switch", false, &errors);
-	check_label(text_of(exchange, "port", ""), "/port", true, &errors);
+	check_label(cable_routes_text_of(exchange, "switch", ""), "/switch", false, &errors);
+	check_label(cable_routes_text_of(exchange, "port", ""), "/port", true, &errors);
 	if (errors.count > 0) {
 		exchange_refuse(exchange, &errors);
 		return;
@@ -403,20 +409,20 @@ static void family_list(struct exchange *exchange)
 
 /* --- routes --- */
 
-static const struct query_row page_query[] = {QUERY_PAGE_TEXT, {0}};
-static const struct query_row port_query[] = {
+static const struct query_row cable_routes_page_query[] = {QUERY_PAGE_TEXT, {0}};
+static const struct query_row cable_routes_port_query[] = {
 	QUERY_PAGE_TEXT,
 	{"switch", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"port", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{0},
 };
-static const struct query_row one_port_query[] = {
+static const struct query_row cable_routes_one_port_query[] = {
 	{"switch", QUERY_TEXT, 63, NULL, NULL, true, NULL},
 	{"port", QUERY_TEXT, 63, NULL, NULL, true, NULL},
 	{0},
 };
-static const struct query_row force_query[] = {{"force", QUERY_BOOL, 0, NULL, "false", false, NULL},
-					       {0}};
+static const struct query_row cable_routes_force_query[] = {
+	{"force", QUERY_BOOL, 0, NULL, "false", false, NULL}, {0}};
 static const struct query_row circuit_query[] = {
 	QUERY_PAGE_ID,
 	{"relay", QUERY_ADDRESS, 0, NULL, NULL, false, NULL},
@@ -425,15 +431,15 @@ static const struct query_row circuit_query[] = {
 
 /* clang-format off */
 const struct route cable_routes[] = {
-	{HTTP_GET, "/api/v1/switches", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, page_query, &store_switch_list, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/switches", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, cable_routes_page_query, &store_switch_list, {"?limit", "?cursor"}},
 	{HTTP_GET, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_switch_get, {"{switch}"}},
 	{HTTP_PUT, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_JSON, 0, switch_put, NULL, NULL, {NULL}},
-	{HTTP_DELETE, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, force_query,
+	{HTTP_DELETE, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, cable_routes_force_query,
 	 &store_switch_delete, {"{switch}", "@actor", "?force"}},
-	{HTTP_GET, "/api/v1/ports", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, port_query,
+	{HTTP_GET, "/api/v1/ports", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, cable_routes_port_query,
 	 &store_port_list, {"?limit", "?cursor", "?switch", "?port"}},
 	{HTTP_PUT, "/api/v1/ports", ROLE_OPERATOR, BODY_JSON, 0, port_put, NULL, NULL, {NULL}},
-	{HTTP_DELETE, "/api/v1/ports", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, one_port_query,
+	{HTTP_DELETE, "/api/v1/ports", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, cable_routes_one_port_query,
 	 &store_port_delete, {"?switch", "?port", "@actor"}},
 	{HTTP_GET, "/api/v1/circuits", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, circuit_query,
 	 &store_circuit_list, {"?limit", "?cursor", "?relay"}},
@@ -441,7 +447,7 @@ const struct route cable_routes[] = {
 	 &store_circuit_drop, {"{circuit}", "@actor"}},
 	{HTTP_POST, "/api/v1/circuits/{circuit}/proposals", ROLE_OPERATOR, BODY_JSON, 0, circuit_propose_rules, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/circuit-families", ROLE_OPERATOR, BODY_NONE, 0, family_list, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/circuit-rules", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, page_query, &store_rule_list, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/circuit-rules", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, cable_routes_page_query, &store_rule_list, {"?limit", "?cursor"}},
 	{HTTP_GET, "/api/v1/circuit-rules/{rule}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_rule_get, {"{rule}"}},
 	{HTTP_PUT, "/api/v1/circuit-rules/{rule}", ROLE_OPERATOR, BODY_JSON, 0, rule_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/circuit-rules/{rule}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,

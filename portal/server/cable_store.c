@@ -3,7 +3,7 @@
 #include "portal/server/fabric_text.h"
 #include "portal/server/store_text.h"
 
-#define PORT_ITEM \
+#define CABLE_STORE_PORT_ITEM \
 	"jsonb_build_object('switch', v.switch, 'port', v.port, 'node', v.node, 'address', v.address, 'seen', v.seen)"
 
 /* What is declared of a port beside what was last seen there; the key orders both. */
@@ -63,7 +63,7 @@ const struct db_query store_switch_delete = {
 const struct db_query store_port_list = {
 	"port_list",
 	STORE_PAGE(
-		"v.key", PORT_ITEM,
+		"v.key", CABLE_STORE_PORT_ITEM,
 		PORTS
 		" where ($2::text is null or v.key > $2) and ($3::text is null or v.switch = $3) "
 		"and ($4::text is null or v.port = $4)",

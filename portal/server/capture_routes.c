@@ -14,7 +14,7 @@
 #include "portal/server/query_policy.h"
 #include "portal/server/word_table.h"
 
-#define COLLECTOR_MS 15000
+#define CAPTURE_ROUTES_COLLECTOR_MS 15000
 
 static const char *const action_words[] = {"approve", "stop", "remove", NULL};
 static const char *const state_words[] = {"waiting", "approved", "listening", "running",
@@ -33,10 +33,10 @@ static const struct member_row capture_members[] = {
 	{"wrap",        MEMBER_BOOL, 0, 0, 0,                   NULL},
 	{"reason",      MEMBER_TEXT, 0, 0, 200,                 NULL},
 };
-static const struct member_row action_members[] = {
+static const struct member_row capture_routes_action_members[] = {
 	{"action", MEMBER_WORD, MEMBER_REQUIRED, 0, 0, action_words},
 };
-static const struct member_row grant_members[] = {
+static const struct member_row capture_routes_grant_members[] = {
 	{"node",       MEMBER_NAME, 0,               0, 0,  NULL},
 	{"expires_at", MEMBER_TEXT, MEMBER_REQUIRED, 1, 40, NULL},
 };
@@ -51,7 +51,7 @@ static const struct member_row point_members[] = {
 };
 /* clang-format on */
 
-static const char *text_of(const struct exchange *exchange, const char *name)
+static const char *capture_routes_text_of(const struct exchange *exchange, const char *name)
 {
 	return json_string_value(json_object_get(exchange->body, name));
 }
@@ -95,18 +95,18 @@ static int take_path(json_t *spec, const char *text, struct problem *problem)
 
 static void check_capture(const struct exchange *exchange, struct error_list *errors)
 {
-	bool path = text_of(exchange, "path");
+	bool path = capture_routes_text_of(exchange, "path");
 
 	members_check(exchange->body, capture_members, COUNT_OF(capture_members), "", errors);
 	if (errors->count > 0)
 		return;
-	if (path == !!text_of(exchange, "node"))
+	if (path == !!capture_routes_text_of(exchange, "node"))
 		error_list_pointer(errors, "/node", "either a node or a path is needed", NULL);
-	if (path && text_of(exchange, "peer"))
+	if (path && capture_routes_text_of(exchange, "peer"))
 		error_list_pointer(errors, "/peer", "the path names both ends", NULL);
 }
 
-static void capture_start(struct exchange *exchange)
+static void capture_routes_capture_start(struct exchange *exchange)
 {
 	CLEANUP(json_decrefp) json_t *spec = NULL;
 	CLEANUP(freep) char *text = NULL;
@@ -121,8 +121,8 @@ static void capture_start(struct exchange *exchange)
 		return;
 	}
 	spec = json_copy(exchange->body);
-	if (spec && text_of(exchange, "path"))
-		rc = take_path(spec, text_of(exchange, "path"), &problem);
+	if (spec && capture_routes_text_of(exchange, "path"))
+		rc = take_path(spec, capture_routes_text_of(exchange, "path"), &problem);
 	if (rc) {
 		exchange_problem(exchange, exchange_status_of(rc), &problem);
 		return;
@@ -151,10 +151,11 @@ static void capture_act(struct exchange *exchange)
 	static const struct db_query *const stores[] = {&store_capture_approve, &store_capture_stop,
 							&store_capture_remove};
 	const char *id = exchange_arg(exchange, "{capture}");
-	const char *word = text_of(exchange, "action");
+	const char *word = capture_routes_text_of(exchange, "action");
 	struct error_list errors = {0};
 
-	members_check(exchange->body, action_members, COUNT_OF(action_members), "", &errors);
+	members_check(exchange->body, capture_routes_action_members,
+		      COUNT_OF(capture_routes_action_members), "", &errors);
 	for (size_t i = 0; errors.count == 0 && word && i < COUNT_OF(stores); i++) {
 		if (strcmp(action_words[i], word) != 0)
 			continue;
@@ -188,7 +189,7 @@ static void ask_collector(struct exchange *exchange, const char *target,
 	daemon_pass_on(exchange,
 		       &(struct daemon_ask){.daemon = "peregrine-captured",
 					    .socket = exchange->portal->conf->captured_socket,
-					    .timeout_ms = COLLECTOR_MS,
+					    .timeout_ms = CAPTURE_ROUTES_COLLECTOR_MS,
 					    .method = "GET",
 					    .target = target,
 					    .answered = answered});
@@ -236,35 +237,37 @@ static void capture_live(struct exchange *exchange)
 
 /* --- consent, mirror ports --- */
 
-static void grant_create(struct exchange *exchange)
+static void capture_routes_grant_create(struct exchange *exchange)
 {
 	static const struct query_row row = {"expires_at", QUERY_TIME, 0, NULL, NULL, false, NULL};
 	CLEANUP(freep) char *expires = NULL;
 	struct error_list errors = {0};
 	struct problem problem = {0};
 
-	members_check(exchange->body, grant_members, COUNT_OF(grant_members), "", &errors);
-	if (errors.count == 0 &&
-	    query_check(&row, text_of(exchange, "expires_at"), &expires, &problem) != 0)
+	members_check(exchange->body, capture_routes_grant_members,
+		      COUNT_OF(capture_routes_grant_members), "", &errors);
+	if (errors.count == 0 && query_check(&row, capture_routes_text_of(exchange, "expires_at"),
+					     &expires, &problem) != 0)
 		error_list_pointer(&errors, "/expires_at", "this is no time",
 				   "2026-12-31T23:00:00Z");
 	if (errors.count > 0) {
 		exchange_refuse(exchange, &errors);
 		return;
 	}
-	exchange_write(exchange,
-		       (const struct exchange_step[]){
-			       {&store_capture_grant_put,
-				{text_of(exchange, "node"), expires, exchange->actor}},
-			       {&store_capture_grant_made, {NULL}},
-		       },
-		       2);
+	exchange_write(
+		exchange,
+		(const struct exchange_step[]){
+			{&store_capture_grant_put,
+			 {capture_routes_text_of(exchange, "node"), expires, exchange->actor}},
+			{&store_capture_grant_made, {NULL}},
+		},
+		2);
 }
 
 static void point_put(struct exchange *exchange)
 {
 	const char *name = exchange_arg(exchange, "{switch}");
-	const char *kind = text_of(exchange, "kind");
+	const char *kind = capture_routes_text_of(exchange, "kind");
 	CLEANUP(freep) char *spec = NULL;
 	struct error_list errors = {0};
 
@@ -290,7 +293,7 @@ static void point_put(struct exchange *exchange)
 		       2);
 }
 
-static const struct query_row list_query[] = {
+static const struct query_row capture_routes_list_query[] = {
 	QUERY_PAGE_ID,
 	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"state", QUERY_WORD, 0, state_words, NULL, false, NULL},
@@ -303,20 +306,20 @@ static const struct query_row file_query[] = {{"offset", QUERY_OFFSET, 0, NULL, 
 					      {0}};
 static const struct query_row live_query[] = {{"after", QUERY_OFFSET, 0, NULL, "0", false, NULL},
 					      {0}};
-static const struct query_row grant_query[] = {QUERY_PAGE_ID, {0}};
+static const struct query_row capture_routes_grant_query[] = {QUERY_PAGE_ID, {0}};
 static const struct query_row point_query[] = {QUERY_PAGE_TEXT, {0}};
 
 /* clang-format off */
 const struct route capture_routes[] = {
-	{HTTP_GET, "/api/v1/captures", ROLE_TENANT, BODY_NONE, 0, exchange_read, list_query,
+	{HTTP_GET, "/api/v1/captures", ROLE_TENANT, BODY_NONE, 0, exchange_read, capture_routes_list_query,
 	 &store_capture_list, {"?limit", "?cursor", "?tenant", "?state", "?active"}},
-	{HTTP_POST, "/api/v1/captures", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, capture_start, start_query, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/captures", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, capture_routes_capture_start, start_query, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/captures/{capture}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_capture_get, {"{capture}"}},
 	{HTTP_POST, "/api/v1/captures/{capture}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, capture_act, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/captures/{capture}/file", ROLE_TENANT, BODY_NONE, 0, capture_file, file_query, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/captures/{capture}/live", ROLE_TENANT, BODY_NONE, 0, capture_live, live_query, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/capture-grants", ROLE_TENANT, BODY_NONE, 0, exchange_read, grant_query, &store_capture_grants, {"?limit", "?cursor"}},
-	{HTTP_POST, "/api/v1/capture-grants", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, grant_create, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/capture-grants", ROLE_TENANT, BODY_NONE, 0, exchange_read, capture_routes_grant_query, &store_capture_grants, {"?limit", "?cursor"}},
+	{HTTP_POST, "/api/v1/capture-grants", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, capture_routes_grant_create, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/capture-grants/{grant}", ROLE_TENANT, BODY_NONE, 0, exchange_change, NULL, &store_capture_grant_withdraw, {"{grant}", "@actor"}},
 	{HTTP_GET, "/api/v1/capture-points", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, point_query, &store_capture_points, {"?limit", "?cursor"}},
 	{HTTP_PUT, "/api/v1/capture-points/{switch}", ROLE_OPERATOR, BODY_JSON, 0, point_put, NULL, NULL, {NULL}},

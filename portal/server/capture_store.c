@@ -3,7 +3,7 @@
 #include "portal/server/store_text.h"
 
 /* clang-format off */
-#define KEPT "nullif(current_setting('haas.result', true), '')::bigint"
+#define CAPTURE_STORE_KEPT "nullif(current_setting('haas.result', true), '')::bigint"
 
 /* c is capture. Where its collector keeps files is for operators. */
 #define CAPTURE_ITEM                                                                                                                               \
@@ -27,11 +27,11 @@ const struct db_query store_capture_get = {"capture_get", "select (" CAPTURE_WHO
 const struct db_query store_capture_start = {
 	"capture_start", "select set_config('haas.result', haas.capture_ask($1::jsonb, $2::bigint, $3)::text, true)", 3};
 const struct db_query store_capture_vlan = {"capture_vlan", "select haas.capture_vlan($1, $2::integer)", 2};
-#define CHANGED(status, id)                                                                                                                        \
+#define CAPTURE_STORE_CHANGED(status, id)                                                                                                                        \
 	STORE_ANSWER("select " status " as status, '/api/v1/captures/' || c.id as location, null::bigint as version, " CAPTURE_WHOLE               \
 		     " as body from haas.capture c where c.id = " id)
-const struct db_query store_capture_started = {"capture_started", CHANGED("201", KEPT), 0};
-const struct db_query store_capture_changed = {"capture_changed", CHANGED("202", "$1::bigint"), 1};
+const struct db_query store_capture_started = {"capture_started", CAPTURE_STORE_CHANGED("201", CAPTURE_STORE_KEPT), 0};
+const struct db_query store_capture_changed = {"capture_changed", CAPTURE_STORE_CHANGED("202", "$1::bigint"), 1};
 const struct db_query store_capture_approve = {"capture_approve", "select haas.capture_approve($1::bigint, $2)", 2};
 const struct db_query store_capture_stop = {"capture_stop", "select haas.capture_stop($1::bigint, $2)", 2};
 const struct db_query store_capture_remove = {"capture_remove", "select haas.capture_remove($1::bigint, $2)", 2};
@@ -45,18 +45,18 @@ const struct db_query store_capture_watch = {
 	"select c.id from may, haas.capture c where may.done is not null and c.id = $1::bigint", 3};
 
 /* g is capture_grant. */
-#define GRANT_ITEM                                                                                                                                 \
+#define CAPTURE_STORE_GRANT_ITEM                                                                                                                                 \
 	"jsonb_build_object('id', g.id, 'tenant', (select t.name from haas.tenant t where t.id = g.tenant_id), 'node', nullif(g.node, ''), "       \
 	"'granted_by', g.granted_by, 'created_at', g.created_at, 'expires_at', g.expires_at, 'withdrawn_at', g.withdrawn_at, "                     \
 	"'valid', g.withdrawn_at is null and g.expires_at > now())"
 const struct db_query store_capture_grants = {
-	"capture_grants", STORE_PAGE("g.id", GRANT_ITEM, "haas.capture_grant g where ($2::bigint is null or g.id < $2::bigint)", "g.id desc"), 2};
+	"capture_grants", STORE_PAGE("g.id", CAPTURE_STORE_GRANT_ITEM, "haas.capture_grant g where ($2::bigint is null or g.id < $2::bigint)", "g.id desc"), 2};
 const struct db_query store_capture_grant_put = {
 	"capture_grant_put", "select set_config('haas.result', haas.capture_grant_put($1, $2::timestamptz, $3)::text, true)", 3};
 const struct db_query store_capture_grant_made = {
 	"capture_grant_made",
-	STORE_ANSWER("select 201 as status, '/api/v1/capture-grants/' || g.id as location, null::bigint as version, " GRANT_ITEM
-		     " as body from haas.capture_grant g where g.id = " KEPT),
+	STORE_ANSWER("select 201 as status, '/api/v1/capture-grants/' || g.id as location, null::bigint as version, " CAPTURE_STORE_GRANT_ITEM
+		     " as body from haas.capture_grant g where g.id = " CAPTURE_STORE_KEPT),
 	0};
 const struct db_query store_capture_grant_withdraw = {
 	"capture_grant_withdraw",

@@ -10,7 +10,7 @@ static const struct {
 	const char *constraint;
 	int status;
 	const char *message, *hint;
-} rows[] = {
+} conflict_table_rows[] = {
 	{"tenant_name_key", 409, "a tenant of this name exists", "haasctl tenant list shows the tenants"},
 	{"image_name_version_key", 409, "an image of this name and version exists", "go on with its upload, or choose a new version"},
 	{"public_is_the_operators", 422, "only an image of the operator can be public", "leave out public, or tenant"},
@@ -37,18 +37,19 @@ int conflict_explain(struct problem *problem)
 {
 	char quoted[64];
 
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+	for (size_t i = 0; i < COUNT_OF(conflict_table_rows); i++) {
 		int code = problem->code;
 		char detail[sizeof(problem->detail)];
 
-		if (!text_format(quoted, sizeof(quoted), "\"%s\"", rows[i].constraint) ||
+		if (!text_format(quoted, sizeof(quoted), "\"%s\"",
+				 conflict_table_rows[i].constraint) ||
 		    !strstr(problem->message, quoted))
 			continue;
 		(void)text_copy(detail, sizeof(detail), problem->detail);
-		(void)problem_set(problem, code, "%s", rows[i].message);
+		(void)problem_set(problem, code, "%s", conflict_table_rows[i].message);
 		problem_detail(problem, "%s", detail);
-		problem_hint(problem, "%s", rows[i].hint);
-		return rows[i].status;
+		problem_hint(problem, "%s", conflict_table_rows[i].hint);
+		return conflict_table_rows[i].status;
 	}
 	return 0;
 }

@@ -25,7 +25,7 @@ struct console_relay {
 	bool streaming;         /* the answer has begun */
 };
 
-static void relay_free(struct console_relay *relay)
+static void server_console_relay_free(struct console_relay *relay)
 {
 	struct portal *portal = relay->exchange->portal;
 
@@ -44,12 +44,12 @@ static void relay_free(struct console_relay *relay)
 	free(relay);
 }
 
-static void on_end(void *context)
+static void server_console_on_end(void *context)
 {
-	relay_free(context);
+	server_console_relay_free(context);
 }
 
-static void on_client_gone(void *context)
+static void server_console_on_client_gone(void *context)
 {
 	struct console_relay *relay = context;
 
@@ -57,7 +57,7 @@ static void on_client_gone(void *context)
 	loop_timer_arm(relay->end, 0);
 }
 
-static int on_data(void *context, const void *data, size_t size)
+static int server_console_on_data(void *context, const void *data, size_t size)
 {
 	struct console_relay *relay = context;
 	struct http_request *request = relay->exchange->request;
@@ -98,8 +98,8 @@ static void end_stream(struct console_relay *relay, const struct problem *proble
 	text_done(&text);
 }
 
-static void on_done(void *context, int rc, const struct http_response *response,
-		    const struct problem *problem)
+static void server_console_on_done(void *context, int rc, const struct http_response *response,
+				   const struct problem *problem)
 {
 	struct console_relay *relay = context;
 	const struct problem none = {0};
@@ -124,7 +124,8 @@ static int relay_new(struct exchange *exchange, struct console_relay **ret)
 	struct portal *portal = exchange->portal;
 	struct console_relay *relay = calloc(1, sizeof(*relay));
 	char url[256];
-	int rc = relay ? loop_timer_new(portal->loop, on_end, relay, &relay->end) : -ENOMEM;
+	int rc = relay ? loop_timer_new(portal->loop, server_console_on_end, relay, &relay->end)
+		       : -ENOMEM;
 
 	if (rc == 0)
 		rc = text_format(url, sizeof(url), "unix:%s", portal->conf->bampid_socket)
@@ -143,13 +144,13 @@ static int relay_new(struct exchange *exchange, struct console_relay **ret)
 	relay->next = portal->consoles;
 	portal->consoles = relay;
 	portal->counters.consoles++;
-	http_request_on_close(exchange->request, on_client_gone, relay);
+	http_request_on_close(exchange->request, server_console_on_client_gone, relay);
 	*ret = relay;
 	return 0;
 }
 
-static void relay_start(struct exchange *exchange, const PGresult *result,
-			const struct http_call_options *options)
+static void server_console_relay_start(struct exchange *exchange, const PGresult *result,
+				       const struct http_call_options *options)
 {
 	struct http_call_options own = *options;
 	struct console_relay *relay;
@@ -172,7 +173,7 @@ static void relay_start(struct exchange *exchange, const PGresult *result,
 			  exchange_arg(exchange, "{node}"), options->target);
 	own.target = target;
 	own.timeout_ms = SILENCE_MS;
-	own.on_done = on_done;
+	own.on_done = server_console_on_done;
 	own.context = relay;
 	rc = http_client_call(relay->client, &own, &relay->call);
 	if (rc != 0) {
@@ -183,9 +184,10 @@ static void relay_start(struct exchange *exchange, const PGresult *result,
 
 static void start_stream(struct exchange *exchange, const PGresult *result)
 {
-	relay_start(exchange, result,
-		    &(struct http_call_options){
-			    .method = "GET", .target = "stream", .on_data = on_data});
+	server_console_relay_start(exchange, result,
+				   &(struct http_call_options){.method = "GET",
+							       .target = "stream",
+							       .on_data = server_console_on_data});
 }
 
 static void start_input(struct exchange *exchange, const PGresult *result)
@@ -195,13 +197,13 @@ static void start_input(struct exchange *exchange, const PGresult *result)
 
 	if (exchange->request)
 		options.body = http_request_body(exchange->request, &options.body_size);
-	relay_start(exchange, result, &options);
+	server_console_relay_start(exchange, result, &options);
 }
 
 static void start_log(struct exchange *exchange, const PGresult *result)
 {
-	relay_start(exchange, result,
-		    &(struct http_call_options){.method = "GET", .target = "log"});
+	server_console_relay_start(exchange, result,
+				   &(struct http_call_options){.method = "GET", .target = "log"});
 }
 
 /* Only a node that may be seen: the row policies decide. Its name is one that the database knows,
@@ -248,6 +250,6 @@ void console_end_all(struct portal *portal)
 
 		if (relay->streaming)
 			end_stream(relay, &stopping);
-		relay_free(relay);
+		server_console_relay_free(relay);
 	}
 }

@@ -83,7 +83,7 @@ static void on_discarded(struct exchange *exchange)
 	exchange_problem(exchange, wrong ? 422 : 409, &problem);
 }
 
-static void on_part(void *context, int rc, int64_t received, bool whole)
+static void content_on_part(void *context, int rc, int64_t received, bool whole)
 {
 	struct exchange *exchange = context;
 	struct content_part *part = exchange->data;
@@ -153,7 +153,7 @@ static void part_with_row(struct exchange *exchange, const PGresult *row)
 	(void)text_copy(mine->before, sizeof(mine->before), db_text(row, 0, 2, ""));
 	mine->size = part.size;
 	exchange_hold(exchange);
-	rc = upload_add(exchange->portal->uploads, &part, on_part, exchange);
+	rc = upload_add(exchange->portal->uploads, &part, content_on_part, exchange);
 	if (rc != 0) {
 		part_problem(exchange, rc);
 		exchange_release(exchange);

@@ -6,8 +6,8 @@
 
 #include "common/base/error.h"
 
-#define PREFIX    "/api/v1"
-#define CALLS_MAX 256
+#define PREFIX                "/api/v1"
+#define DAEMON_CALL_CALLS_MAX 256
 
 struct daemon_call {
 	struct daemon_call *next;
@@ -65,7 +65,8 @@ static void tell_away(struct exchange *exchange, const char *daemon,
 	failed(exchange, reason);
 }
 
-static void tell_refusal(const struct daemon_call *call, const struct http_response *response)
+static void daemon_call_tell_refusal(const struct daemon_call *call,
+				     const struct http_response *response)
 {
 	char reason[120];
 
@@ -77,7 +78,7 @@ static void tell_refusal(const struct daemon_call *call, const struct http_respo
 	call->failed(call->exchange, reason);
 }
 
-static void call_free(struct daemon_call *call)
+static void daemon_call_free(struct daemon_call *call)
 {
 	for (struct daemon_call **link = &call->exchange->portal->calls; *link;
 	     link = &(*link)->next) {
@@ -95,12 +96,12 @@ static void call_free(struct daemon_call *call)
 	free(call);
 }
 
-static void on_end(void *context)
+static void daemon_call_on_end(void *context)
 {
-	call_free(context);
+	daemon_call_free(context);
 }
 
-static void on_client_gone(void *context)
+static void daemon_call_on_client_gone(void *context)
 {
 	struct daemon_call *call = context;
 
@@ -108,8 +109,8 @@ static void on_client_gone(void *context)
 	loop_timer_arm(call->end, 0);
 }
 
-static void on_done(void *context, int rc, const struct http_response *response,
-		    const struct problem *problem)
+static void daemon_call_on_done(void *context, int rc, const struct http_response *response,
+				const struct problem *problem)
 {
 	struct daemon_call *call = context;
 
@@ -122,7 +123,7 @@ static void on_done(void *context, int rc, const struct http_response *response,
 		exchange_answer(call->exchange, response->status,
 				response->size > 0 ? response->body : NULL);
 	else
-		tell_refusal(call, response);
+		daemon_call_tell_refusal(call, response);
 	loop_timer_arm(call->end, 0);
 }
 
@@ -135,14 +136,15 @@ static size_t calls_under_way(const struct portal *portal)
 	return count;
 }
 
-static int call_new(struct exchange *exchange, const struct daemon_ask *ask,
-		    struct daemon_call **ret)
+static int daemon_call_new(struct exchange *exchange, const struct daemon_ask *ask,
+			   struct daemon_call **ret)
 {
 	struct portal *portal = exchange->portal;
 	struct daemon_call *call =
-		calls_under_way(portal) < CALLS_MAX ? calloc(1, sizeof(*call)) : NULL;
+		calls_under_way(portal) < DAEMON_CALL_CALLS_MAX ? calloc(1, sizeof(*call)) : NULL;
 	char url[256];
-	int rc = call ? loop_timer_new(portal->loop, on_end, call, &call->end) : E_UNAVAILABLE;
+	int rc = call ? loop_timer_new(portal->loop, daemon_call_on_end, call, &call->end)
+		      : E_UNAVAILABLE;
 
 	if (rc == 0)
 		rc = text_format(url, sizeof(url), "unix:%s", ask->socket) ? 0 : -ENAMETOOLONG;
@@ -161,7 +163,7 @@ static int call_new(struct exchange *exchange, const struct daemon_ask *ask,
 	call->failed = ask->failed;
 	call->next = portal->calls;
 	portal->calls = call;
-	http_request_on_close(exchange->request, on_client_gone, call);
+	http_request_on_close(exchange->request, daemon_call_on_client_gone, call);
 	*ret = call;
 	return 0;
 }
@@ -182,7 +184,7 @@ void daemon_pass_on(struct exchange *exchange, const struct daemon_ask *ask)
 					    .body = ask->body,
 					    .timeout_ms = ask->timeout_ms,
 					    .response_limit = ask->response_limit,
-					    .on_done = on_done};
+					    .on_done = daemon_call_on_done};
 	struct daemon_call *call;
 	int rc;
 
@@ -195,7 +197,7 @@ void daemon_pass_on(struct exchange *exchange, const struct daemon_ask *ask)
 		options.body = dump;
 	}
 	options.body_size = options.body ? strlen(options.body) : 0;
-	rc = call_new(exchange, ask, &call);
+	rc = daemon_call_new(exchange, ask, &call);
 	if (rc != 0) {
 		tell_away(exchange, ask->daemon, ask->failed, rc, NULL);
 		return;
@@ -211,5 +213,5 @@ void daemon_pass_on(struct exchange *exchange, const struct daemon_ask *ask)
 void daemon_call_end_all(struct portal *portal)
 {
 	while (portal->calls)
-		call_free(portal->calls);
+		daemon_call_free(portal->calls);
 }

@@ -8,7 +8,7 @@
 #include "portal/server/word_table.h"
 
 /* clang-format off */
-static const struct member_row create_members[] = {
+static const struct member_row deployment_routes_create_members[] = {
 	{"plan",   MEMBER_WORD,   MEMBER_REQUIRED, 0, 0,    plan_request_words},
 	{"nodes",  MEMBER_LIST,   MEMBER_REQUIRED, 1, 1000, NULL},
 	{"image",  MEMBER_IMAGE,  0,               0, 0,    NULL},
@@ -16,7 +16,7 @@ static const struct member_row create_members[] = {
 	{"params", MEMBER_OBJECT, 0,               0, 0,    NULL},
 	{"force",  MEMBER_BOOL,   0,               0, 0,    NULL},
 };
-static const struct member_row param_members[] = {
+static const struct member_row deployment_routes_param_members[] = {
 	{"hostname",  MEMBER_TEXT, 0, 1, 63,    NULL},
 	{"ssh_keys",  MEMBER_LIST, 0, 0, 64,    NULL},
 	{"user_data", MEMBER_TEXT, 0, 0, 65536, NULL},
@@ -30,12 +30,12 @@ static const struct member_row address_members[] = {
 	{"address", MEMBER_ADDRESS, MEMBER_REQUIRED, 0, 0, NULL},
 	{"gateway", MEMBER_IPV4,    0,               0, 0, NULL},
 };
-static const struct member_row action_members[] = {
+static const struct member_row deployment_routes_action_members[] = {
 	{"action", MEMBER_WORD, MEMBER_REQUIRED, 0, 0, deployment_action_words},
 };
 /* clang-format on */
 
-static void check_params(json_t *params, struct error_list *errors)
+static void deployment_routes_check_params(json_t *params, struct error_list *errors)
 {
 	const struct member_row key = {.kind = MEMBER_TEXT, .min = 1, .max = 8192};
 	const json_t *keys = json_object_get(params, "ssh_keys");
@@ -43,7 +43,8 @@ static void check_params(json_t *params, struct error_list *errors)
 	const struct member_row serial = {.kind = MEMBER_TEXT, .min = 1, .max = 127};
 	const json_t *lost = json_object_get(params, "lost_drives");
 
-	members_check(params, param_members, COUNT_OF(param_members), "/params", errors);
+	members_check(params, deployment_routes_param_members,
+		      COUNT_OF(deployment_routes_param_members), "/params", errors);
 	if (json_is_array(keys))
 		elements_check(keys, &key, false, "/params/ssh_keys", errors);
 	if (json_is_array(lost))
@@ -54,7 +55,7 @@ static void check_params(json_t *params, struct error_list *errors)
 			      "/params/addresses", errors);
 }
 
-static void deployment_create(struct exchange *exchange)
+static void deployment_routes_deployment_create(struct exchange *exchange)
 {
 	const json_t *body = exchange->body;
 	json_t *params = json_object_get(body, "params");
@@ -62,10 +63,11 @@ static void deployment_create(struct exchange *exchange)
 	struct error_list errors = {0};
 	struct text nodes = {0};
 
-	members_check(exchange->body, create_members, COUNT_OF(create_members), "", &errors);
+	members_check(exchange->body, deployment_routes_create_members,
+		      COUNT_OF(deployment_routes_create_members), "", &errors);
 	node_names_check(body, &errors);
 	if (json_is_object(params))
-		check_params(params, &errors);
+		deployment_routes_check_params(params, &errors);
 	if (errors.count > 0) {
 		exchange_refuse(exchange, &errors);
 		return;
@@ -90,7 +92,8 @@ static void deployment_action(struct exchange *exchange)
 	struct error_list errors = {0};
 	const char *id = exchange_arg(exchange, "{deployment}");
 
-	members_check(exchange->body, action_members, COUNT_OF(action_members), "", &errors);
+	members_check(exchange->body, deployment_routes_action_members,
+		      COUNT_OF(deployment_routes_action_members), "", &errors);
 	if (errors.count > 0) {
 		exchange_refuse(exchange, &errors);
 		return;
@@ -105,7 +108,7 @@ static void deployment_action(struct exchange *exchange)
 		       2);
 }
 
-static const struct query_row list_query[] = {
+static const struct query_row deployment_routes_list_query[] = {
 	QUERY_PAGE_ID,
 	{"state", QUERY_WORD, 0, deployment_state_words, NULL, false, NULL},
 	{"active", QUERY_BOOL, 0, NULL, NULL, false, NULL},
@@ -117,9 +120,9 @@ static const struct query_row list_query[] = {
 
 /* clang-format off */
 const struct route deployment_routes[] = {
-	{HTTP_GET, "/api/v1/deployments", ROLE_TENANT, BODY_NONE, 0, exchange_read, list_query,
+	{HTTP_GET, "/api/v1/deployments", ROLE_TENANT, BODY_NONE, 0, exchange_read, deployment_routes_list_query,
 	 &store_deployment_list, {"?limit", "?cursor", "?state", "?active", "?plan", "?node", "?job"}},
-	{HTTP_POST, "/api/v1/deployments", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, deployment_create, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/deployments", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, deployment_routes_deployment_create, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/deployments/{deployment}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL,
 	 &store_deployment_get, {"{deployment}"}},
 	{HTTP_POST, "/api/v1/deployments/{deployment}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, deployment_action, NULL, NULL, {NULL}},

@@ -24,7 +24,7 @@ static const char *const content_types[][3] = {
 	[BODY_BYTES] = {"application/octet-stream", NULL},
 };
 
-static void on_client_gone(void *context)
+static void dispatch_on_client_gone(void *context)
 {
 	struct exchange *exchange = context;
 
@@ -34,10 +34,10 @@ static void on_client_gone(void *context)
 void exchange_watch(struct exchange *exchange)
 {
 	if (exchange->request)
-		http_request_on_close(exchange->request, on_client_gone, exchange);
+		http_request_on_close(exchange->request, dispatch_on_client_gone, exchange);
 }
 
-static int refuse(struct problem *problem, int rc, const char *message, const char *hint)
+static int dispatch_refuse(struct problem *problem, int rc, const char *message, const char *hint)
 {
 	(void)problem_set(problem, rc, "%s", message);
 	problem_hint(problem, "%s", hint);
@@ -46,7 +46,7 @@ static int refuse(struct problem *problem, int rc, const char *message, const ch
 
 /* --- checks: each 0 or the HTTP status, with the problem --- */
 
-static int check_access(struct exchange *exchange, struct problem *problem)
+static int dispatch_check_access(struct exchange *exchange, struct problem *problem)
 {
 	struct access access =
 		access_of(exchange->portal->access, http_request_peer(exchange->request),
@@ -62,7 +62,7 @@ static int check_access(struct exchange *exchange, struct problem *problem)
 	return 403;
 }
 
-static bool is_name(const char *text)
+static bool dispatch_is_name(const char *text)
 {
 	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
 
@@ -75,14 +75,15 @@ static int check_tenant(struct exchange *exchange, struct problem *problem)
 
 	if (!tenant || exchange->route->role == ROLE_ANYONE)
 		return 0;
-	if (!is_name(tenant)) {
-		(void)refuse(problem, E_MALFORMED, "X-Haas-Tenant is not the name of a tenant",
-			     "haasctl tenant list shows the tenants");
+	if (!dispatch_is_name(tenant)) {
+		(void)dispatch_refuse(problem, E_MALFORMED,
+				      "X-Haas-Tenant is not the name of a tenant",
+				      "haasctl tenant list shows the tenants");
 		return 400;
 	}
 	if (exchange->route->role == ROLE_OPERATOR) {
-		(void)refuse(problem, E_DENIED, "only an operator may do this",
-			     "leave out X-Haas-Tenant (--as-tenant)");
+		(void)dispatch_refuse(problem, E_DENIED, "only an operator may do this",
+				      "leave out X-Haas-Tenant (--as-tenant)");
 		return 403;
 	}
 	(void)text_copy(exchange->tenant, sizeof(exchange->tenant), tenant);
@@ -153,8 +154,8 @@ static int check_version(struct exchange *exchange, struct problem *problem)
 	size_t digits = match && match[0] == '"' ? strspn(match + 1, "0123456789") : 0;
 
 	if (!match && (exchange->route->flags & ROUTE_IF_MATCH)) {
-		(void)refuse(problem, E_CONFLICT, "If-Match is needed",
-			     "read it first and send the ETag of the answer");
+		(void)dispatch_refuse(problem, E_CONFLICT, "If-Match is needed",
+				      "read it first and send the ETag of the answer");
 		return 428;
 	}
 	if (!match)
@@ -162,8 +163,9 @@ static int check_version(struct exchange *exchange, struct problem *problem)
 	/* Any other entity tag is not one of ours, so it can't be the present one. */
 	if (digits == 0 || digits >= sizeof(exchange->version) - 5 ||
 	    strcmp(match + 1 + digits, "\"") != 0) {
-		(void)refuse(problem, E_CONFLICT, "If-Match is not the ETag of the present version",
-			     "read it again and repeat");
+		(void)dispatch_refuse(problem, E_CONFLICT,
+				      "If-Match is not the ETag of the present version",
+				      "read it again and repeat");
 		return 412;
 	}
 	memcpy(exchange->version, match + 1, digits);
@@ -179,7 +181,7 @@ static bool is_key(const char *key)
 	return at > key && *at == '\0';
 }
 
-static int check_key(struct exchange *exchange, struct problem *problem)
+static int dispatch_check_key(struct exchange *exchange, struct problem *problem)
 {
 	const char *key = http_request_header(exchange->request, "Idempotency-Key");
 	const char *body;
@@ -188,8 +190,8 @@ static int check_key(struct exchange *exchange, struct problem *problem)
 	if (!key || !(exchange->route->flags & ROUTE_IDEMPOTENT))
 		return 0;
 	if (!is_key(key) || !text_copy(exchange->key, sizeof(exchange->key), key)) {
-		(void)refuse(problem, E_MALFORMED, "Idempotency-Key is not as it must be",
-			     "1 to 128 printable characters");
+		(void)dispatch_refuse(problem, E_MALFORMED, "Idempotency-Key is not as it must be",
+				      "1 to 128 printable characters");
 		return 400;
 	}
 	if (!(exchange->route->flags & ROUTE_SECRET)) {
@@ -218,7 +220,7 @@ static int check_content_type(const struct exchange *exchange, struct problem *p
 		if (type_is(given, wanted[i]))
 			return 0;
 	}
-	(void)refuse(problem, E_MALFORMED, "the content type is not accepted", wanted[0]);
+	(void)dispatch_refuse(problem, E_MALFORMED, "the content type is not accepted", wanted[0]);
 	return 415;
 }
 
@@ -252,15 +254,16 @@ int exchange_read_body(struct exchange *exchange, struct problem *problem)
 		return rc;
 	}
 	if (!json_is_object(exchange->body))
-		return refuse(problem, E_MALFORMED, "the body is not a JSON object",
-			      "send one JSON object");
+		return dispatch_refuse(problem, E_MALFORMED, "the body is not a JSON object",
+				       "send one JSON object");
 	return 0;
 }
 
 typedef int (*check_fn)(struct exchange *exchange, struct problem *problem);
 
-static const check_fn checks[] = {check_access,  check_tenant, check_path, check_query,
-				  check_version, check_body,   check_key};
+static const check_fn dispatch_checks[] = {dispatch_check_access, check_tenant,  check_path,
+					   check_query,           check_version, check_body,
+					   dispatch_check_key};
 
 /* --- the way through --- */
 
@@ -283,8 +286,8 @@ void exchange_dispatch(void *context, struct http_request *request)
 	token_new(exchange->request_id);
 	http_answer_header(request, "X-Request-Id", exchange->request_id);
 	http_answer_header(request, "Cache-Control", "no-store");
-	for (size_t i = 0; i < COUNT_OF(checks) && status == 0; i++)
-		status = checks[i](exchange, &problem);
+	for (size_t i = 0; i < COUNT_OF(dispatch_checks) && status == 0; i++)
+		status = dispatch_checks[i](exchange, &problem);
 	if (status == 0)
 		exchange->route->handler(exchange);
 	else

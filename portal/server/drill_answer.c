@@ -42,7 +42,8 @@ static bool take_from(struct traffic_sums *left, const struct traffic_sums *chil
 	return true;
 }
 
-static void add_sums(struct text *body, const struct drill_sums *of, uint64_t total, double seconds)
+static void drill_answer_add_sums(struct text *body, const struct drill_sums *of, uint64_t total,
+				  double seconds)
 {
 	struct estimate estimate = estimate_of(&of->sums, of->missed);
 
@@ -118,7 +119,7 @@ static void add_socket(struct text *name, const char *address, int port)
 		text_addf(name, ":%d", port);
 }
 
-static void add_flow(struct text *name, const struct drill_path *path)
+static void drill_answer_add_flow(struct text *name, const struct drill_path *path)
 {
 	static const struct {
 		int number;
@@ -146,7 +147,7 @@ static void add_flow(struct text *name, const struct drill_path *path)
 }
 
 /* What `path` names, for people. */
-static void add_name(struct text *name, const struct drill_path *path)
+static void drill_answer_add_name(struct text *name, const struct drill_path *path)
 {
 	switch (path->level) {
 	case DRILL_LINK: text_addf(name, "%s:%s", path->switch_name, path->port); return;
@@ -155,7 +156,7 @@ static void add_name(struct text *name, const struct drill_path *path)
 		return;
 	case DRILL_VLAN: text_addf(name, "vlan %d", path->vlan); return;
 	case DRILL_PAIR: text_addf(name, "%s - %s", path->a, path->b); return;
-	case DRILL_FLOW: add_flow(name, path); return;
+	case DRILL_FLOW: drill_answer_add_flow(name, path); return;
 	case DRILL_ALL:
 	case DRILL_LEVEL_COUNT: return;
 	}
@@ -173,7 +174,7 @@ static void add_row_names(const struct drill *drill, const PGresult *rows, int r
 		keys[i] = db_text(rows, row, DRILL_KEY_FIRST + i, "");
 	if (drill_path_down(&drill->path, keys, &child)) {
 		drill_path_print(&child, &text);
-		add_name(&name, &child);
+		drill_answer_add_name(&name, &child);
 		json_put_string(body, "path", text_get(&text));
 		json_put_string(body, "name", text_get(&name));
 	} else { /* an end without an address: it cannot be asked for */
@@ -352,7 +353,7 @@ void drill_answer(const struct drill *drill, const PGresult *rows, struct text *
 	else
 		json_put_null(body, "scale");
 	json_begin_object(body, "total");
-	add_sums(body, &total, total.sums.bytes, seconds);
+	drill_answer_add_sums(body, &total, total.sums.bytes, seconds);
 	add_exact(body, drill->path.level == DRILL_LINK && drill->exact_bytes >= 0,
 		  drill->exact_bytes, drill->exact_seconds);
 	json_end_object(body);
@@ -365,7 +366,7 @@ void drill_answer(const struct drill *drill, const PGresult *rows, struct text *
 		too_much = !take_from(&left, &child.sums) || too_much;
 		json_begin_object(body, NULL);
 		add_row_names(drill, rows, i, body);
-		add_sums(body, &child, total.sums.bytes, seconds);
+		drill_answer_add_sums(body, &child, total.sums.bytes, seconds);
 		add_exact_of_row(body, rows, i);
 		json_end_object(body);
 	}
@@ -373,7 +374,7 @@ void drill_answer(const struct drill *drill, const PGresult *rows, struct text *
 	raw.missed = 0;
 	other = other_of(drill, &raw, &left);
 	json_begin_object(body, "other");
-	add_sums(body, &other, total.sums.bytes, seconds);
+	drill_answer_add_sums(body, &other, total.sums.bytes, seconds);
 	json_end_object(body);
 	add_notes(drill, too_much, body);
 	json_end_object(body);

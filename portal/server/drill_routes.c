@@ -18,10 +18,10 @@
 #include "portal/server/exchange.h"
 
 /* What a collector tells of the last minutes is bounded by it; this is many times that. */
-#define LIVE_LIMIT ((size_t)32 << 20)
-#define LIVE_MS    5000 /* it waits for seconds that are just over */
+#define DRILL_ROUTES_LIVE_LIMIT ((size_t)32 << 20)
+#define DRILL_ROUTES_LIVE_MS    5000 /* it waits for seconds that are just over */
 
-static void drill_free(void *data)
+static void drill_routes_drill_free(void *data)
 {
 	struct drill *drill = data;
 
@@ -83,7 +83,7 @@ static void answer_recorded(struct exchange *exchange, const PGresult *result)
 }
 
 /* What is looked at for a case is in the case, or it is not told. */
-static void tell(struct exchange *exchange)
+static void drill_routes_tell(struct exchange *exchange)
 {
 	struct drill *drill = exchange->data;
 	const char *number = exchange_arg(exchange, "?case");
@@ -110,7 +110,7 @@ static void answer_unknown_part(struct exchange *exchange, const PGresult *resul
 		answer_unknown(exchange, db_text(result, 0, 0, ""), db_text(result, 0, 1, ""),
 			       db_text(result, 0, 2, ""));
 	else
-		tell(exchange);
+		drill_routes_tell(exchange);
 }
 
 /* Nothing was seen at the place: then, or it is none. */
@@ -131,7 +131,7 @@ static void ask_unknown_part(struct exchange *exchange)
 
 	(void)text_format(vlan, sizeof(vlan), "%d", path->vlan);
 	if (path->level == DRILL_ALL)
-		tell(exchange);
+		drill_routes_tell(exchange);
 	else
 		exchange_query(exchange, &store_drill_unknown, params, answer_unknown_part);
 }
@@ -165,7 +165,7 @@ static void answer_level(struct exchange *exchange, const PGresult *result)
 		return;
 	}
 	if (drill_has_traffic(result))
-		tell(exchange);
+		drill_routes_tell(exchange);
 	else
 		ask_unknown_part(exchange);
 }
@@ -282,7 +282,7 @@ static void on_joined(struct exchange *exchange, const PGresult *result)
 	answer_path(exchange, drill->in_memory);
 }
 
-static void time_text(int64_t at_s, char ret[32])
+static void drill_routes_time_text(int64_t at_s, char ret[32])
 {
 	time_t at = (time_t)at_s;
 	struct tm parts;
@@ -292,7 +292,7 @@ static void time_text(int64_t at_s, char ret[32])
 		(void)strftime(ret, 32, "%Y-%m-%dT%H:%M:%SZ", &parts);
 }
 
-static int64_t number_of(const json_t *answer, const char *key)
+static int64_t drill_routes_number_of(const json_t *answer, const char *key)
 {
 	return json_integer_value(json_object_get(answer, key));
 }
@@ -305,28 +305,28 @@ static bool has_traffic(const json_t *answer)
 
 	json_array_foreach(json_object_get(answer, "minutes"), i, minute)
 	{
-		if (number_of(json_object_get(minute, "total"), "bytes") > 0)
+		if (drill_routes_number_of(json_object_get(minute, "total"), "bytes") > 0)
 			return true;
 	}
 	return false;
 }
 
 /* Says what of the window is stored minutes; false: the answer is none. */
-static bool join(struct drill *drill, const json_t *answer)
+static bool drill_routes_join(struct drill *drill, const json_t *answer)
 {
 	struct drill_window *window = &drill->window;
-	int64_t from_s = number_of(answer, "from");
-	int64_t to_s = number_of(answer, "to");
-	int64_t stored_from_s = number_of(answer, "stored_from");
-	int64_t stored_to_s = number_of(answer, "stored_to");
+	int64_t from_s = drill_routes_number_of(answer, "from");
+	int64_t to_s = drill_routes_number_of(answer, "to");
+	int64_t stored_from_s = drill_routes_number_of(answer, "stored_from");
+	int64_t stored_to_s = drill_routes_number_of(answer, "stored_to");
 
 	if (from_s <= 0 || to_s <= from_s || stored_from_s > stored_to_s || stored_from_s % 60 ||
 	    stored_to_s % 60 || !json_is_array(json_object_get(answer, "minutes")))
 		return false;
-	time_text(from_s, window->from);
-	time_text(to_s, window->to);
-	time_text(stored_from_s, drill->stored_from);
-	time_text(stored_to_s, drill->stored_to);
+	drill_routes_time_text(from_s, window->from);
+	drill_routes_time_text(to_s, window->to);
+	drill_routes_time_text(stored_from_s, drill->stored_from);
+	drill_routes_time_text(stored_to_s, drill->stored_to);
 	window->step = stored_from_s < stored_to_s ? 60 : 1;
 	window->asked = to_s - from_s;
 	window->early = to_s < drill->at_s;
@@ -336,7 +336,7 @@ static bool join(struct drill *drill, const json_t *answer)
 	return true;
 }
 
-static void without_memory(struct exchange *exchange, const char *reason)
+static void drill_routes_without_memory(struct exchange *exchange, const char *reason)
 {
 	struct drill *drill = exchange->data;
 
@@ -347,7 +347,8 @@ static void without_memory(struct exchange *exchange, const char *reason)
 	answer_path(exchange, false);
 }
 
-static void with_memory(struct exchange *exchange, const struct http_response *response)
+static void drill_routes_with_memory(struct exchange *exchange,
+				     const struct http_response *response)
 {
 	struct drill *drill = exchange->data;
 	CLEANUP(json_decrefp) json_t *answer = NULL;
@@ -356,19 +357,20 @@ static void with_memory(struct exchange *exchange, const struct http_response *r
 	if (!exchange->request)
 		return;
 	if (!response->body ||
-	    json_read(response->body, response->size, LIVE_LIMIT, &answer, &problem)) {
-		without_memory(exchange, "peregrine-flowd answered what cannot be read");
+	    json_read(response->body, response->size, DRILL_ROUTES_LIVE_LIMIT, &answer, &problem)) {
+		drill_routes_without_memory(exchange,
+					    "peregrine-flowd answered what cannot be read");
 		return;
 	}
-	if (!number_of(answer, "last")) {
-		without_memory(exchange, "peregrine-flowd has only just begun");
+	if (!drill_routes_number_of(answer, "last")) {
+		drill_routes_without_memory(exchange, "peregrine-flowd has only just begun");
 		return;
 	}
 	drill->live = strndup(response->body, response->size);
-	if (!drill->live || !join(drill, answer)) {
+	if (!drill->live || !drill_routes_join(drill, answer)) {
 		free(drill->live);
 		drill->live = NULL;
-		without_memory(exchange, "peregrine-flowd answered something else");
+		drill_routes_without_memory(exchange, "peregrine-flowd answered something else");
 		return;
 	}
 	const char *const params[] = {drill->stored_from, drill->stored_to, drill->live};
@@ -376,7 +378,7 @@ static void with_memory(struct exchange *exchange, const struct http_response *r
 	exchange_query(exchange, &store_drill_joined, params, on_joined);
 }
 
-static void add_escaped(struct text *target, const char *value)
+static void drill_routes_add_escaped(struct text *target, const char *value)
 {
 	for (; *value; value++) {
 		if (strchr("%&+#= \"~", *value))
@@ -386,7 +388,7 @@ static void add_escaped(struct text *target, const char *value)
 	}
 }
 
-static void ask_memory(struct exchange *exchange, const PGresult *known)
+static void drill_routes_ask_memory(struct exchange *exchange, const PGresult *known)
 {
 	const struct drill *drill = exchange->data;
 	CLEANUP(text_done) struct text target = {0};
@@ -396,7 +398,7 @@ static void ask_memory(struct exchange *exchange, const PGresult *known)
 	drill_path_print(&drill->path, &path);
 	text_addf(&target, "/drill?window=%s&turned=%s&path=", exchange_arg(exchange, "?window"),
 		  db_text(known, 0, WINDOW_TURNED, "f"));
-	add_escaped(&target, text_get(&path));
+	drill_routes_add_escaped(&target, text_get(&path));
 	if (!db_is_null(known, 0, WINDOW_AT))
 		text_addf(&target, "&at=%s", db_text(known, 0, WINDOW_AT, ""));
 	if (!db_is_null(known, 0, WINDOW_SCOPE))
@@ -406,12 +408,12 @@ static void ask_memory(struct exchange *exchange, const PGresult *known)
 	daemon_pass_on(exchange,
 		       &(struct daemon_ask){.daemon = "peregrine-flowd",
 					    .socket = exchange->portal->conf->flowd_socket,
-					    .timeout_ms = LIVE_MS,
-					    .response_limit = LIVE_LIMIT,
+					    .timeout_ms = DRILL_ROUTES_LIVE_MS,
+					    .response_limit = DRILL_ROUTES_LIVE_LIMIT,
 					    .method = "GET",
 					    .target = text_get(&target),
-					    .answered = with_memory,
-					    .failed = without_memory});
+					    .answered = drill_routes_with_memory,
+					    .failed = drill_routes_without_memory});
 }
 
 static void on_window(struct exchange *exchange, const PGresult *result)
@@ -422,7 +424,7 @@ static void on_window(struct exchange *exchange, const PGresult *result)
 		return;
 	keep_window(drill, result);
 	if (drill->window.recent)
-		ask_memory(exchange, result);
+		drill_routes_ask_memory(exchange, result);
 	else
 		answer_path(exchange, false);
 }
@@ -436,7 +438,7 @@ static void drill_get(struct exchange *exchange)
 		       : problem_set(&problem, -ENOMEM, "no memory for the request");
 
 	exchange->data = drill;
-	exchange->data_free = drill_free;
+	exchange->data_free = drill_routes_drill_free;
 	if (!drill || rc) {
 		exchange_problem(exchange, exchange_status_of(rc), &problem);
 		return;

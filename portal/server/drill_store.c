@@ -73,7 +73,7 @@
 	TOTAL("select t.bytes, t.packets, t.samples, t.square, " missed " as missed from " \
 	      "haas." table " t where " where)
 /* The largest children beside their parent. */
-#define ANSWER                                                                            \
+#define DRILL_STORE_ANSWER                                                                \
 	"select c.*, p.* from p left join (select * from c order by bytes desc, k1, k2, " \
 	"k3, k4, k5, k6, k7 limit $4::int) c on true "                                    \
 	"order by c.bytes desc, c.k1, c.k2, c.k3, c.k4, c.k5, c.k6, c.k7"
@@ -236,21 +236,21 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 						  "(u.missed + coalesce((select sum(l.floor) from l), 0))::bigint as missed from u left join x using (k1, k2)), "
 		 /* and links that memory did not tell: in the total alone */
 		 TOTAL("select bytes, packets, samples, square, 0::bigint as missed from c union all "
-		       "select -bytes, -packets, -samples, -square, 0 from lr") ANSWER,
+		       "select -bytes, -packets, -samples, -square, 0 from lr") DRILL_STORE_ANSWER,
 		 5},
 	[DRILL_LINK] = {"drill_link",
 			"with s as (select t.tenant as k1, t.reason as k2, " NO_KEYS_AFTER_2
 			", '' as network, " NO_EXACT ", " SUMS
 			", 0::bigint as missed from haas.traffic_share t where " WHERE_LINK
 			" group by t.tenant, t.reason), " LIVE_ROWS CHILDREN("0")
-				TOTAL_OF_CHILDREN ANSWER,
+				TOTAL_OF_CHILDREN DRILL_STORE_ANSWER,
 			7},
 	[DRILL_OWNER] = {"drill_owner",
 			 "with s as (select t.vlan::text as k1, " NO_KEYS_AFTER_1
 			 ", t.network, " NO_EXACT ", " SUMS
 			 ", 0::bigint as missed from haas.traffic_share t where " WHERE_OWNER
 			 " group by t.vlan, t.network), " LIVE_ROWS CHILDREN("0")
-				 TOTAL_OF_CHILDREN ANSWER,
+				 TOTAL_OF_CHILDREN DRILL_STORE_ANSWER,
 			 9},
 	/* A pair that is not there in a bucket may have had as much as the smallest that was kept,
 	 * at each port where it may be. */
@@ -267,7 +267,8 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 		 ", b.bytes, b.packets, b.samples, b.square, (b.missed - coalesce(d.floor, 0))::bigint as missed "
 		 "from b left join d using (k1, k2)), " LIVE("least(r.k1, r.k2)",
 							     "greatest(r.k1, r.k2)", "r.k7")
-			 CHILDREN(FLOOR_OF_PAIR) TOTAL_OF("traffic_share", WHERE_VLAN, "0") ANSWER,
+			 CHILDREN(FLOOR_OF_PAIR) TOTAL_OF("traffic_share", WHERE_VLAN, "0")
+				 DRILL_STORE_ANSWER,
 		 10},
 	/* A flow that is not there, likewise: as much as the smallest that was kept of its pair. */
 	[DRILL_PAIR] =
@@ -287,7 +288,7 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 		 "from b left join h using (at, switch_id, port, n, reason) group by 1, 2, 3, 4, 5, 6, 7), " LIVE_ROWS
 			 CHILDREN("coalesce((select sum(h.floor) from h), 0)") TOTAL(
 				 "select bytes, packets, samples, square, missed from o" OTHERS_FLOORS(
-					 FLOOR_OF_ASKED, "f", "o")) ANSWER,
+					 FLOOR_OF_ASKED, "f", "o")) DRILL_STORE_ANSWER,
 		 12},
 	[DRILL_FLOW] =
 		{"drill_flow",
@@ -300,6 +301,7 @@ const struct db_query store_drill_levels[DRILL_LEVEL_COUNT] = {
 		 ", 0::bigint as bytes, 0::bigint as packets, "
 		 "0::bigint as samples, 0::double precision as square, 0::bigint as missed where false), " LIVE_ROWS
 			 TOTAL("select bytes, packets, samples, square, missed from o" OTHERS_FLOORS(
-				 "select coalesce(sum(h.floor), 0) from h", "h", "o")) ANSWER,
+				 "select coalesce(sum(h.floor), 0) from h", "h", "o"))
+				 DRILL_STORE_ANSWER,
 		 19},
 };

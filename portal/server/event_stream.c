@@ -54,7 +54,7 @@ struct event_stream {
 	int64_t not_before_ms; /* of the next query: the pace of a burst */
 };
 
-static void ask(struct event_stream *stream);
+static void event_stream_ask(struct event_stream *stream);
 
 /* --- clients --- */
 
@@ -75,7 +75,7 @@ static struct position position_read(const char *text)
 }
 
 /* Clients that are gone and have no query on its way leave the list. */
-static void sweep(struct event_stream *stream)
+static void event_stream_sweep(struct event_stream *stream)
 {
 	struct stream_client **link = &stream->clients;
 
@@ -93,7 +93,7 @@ static void sweep(struct event_stream *stream)
 	}
 }
 
-static void on_gone(void *context)
+static void event_stream_on_gone(void *context)
 {
 	struct stream_client *client = context;
 
@@ -215,7 +215,8 @@ static void ask_replays(struct event_stream *stream)
 
 /* --- following --- */
 
-static void on_rows(void *context, int rc, const PGresult *rows, const struct problem *problem)
+static void event_stream_on_rows(void *context, int rc, const PGresult *rows,
+				 const struct problem *problem)
 {
 	struct event_stream *stream = context;
 
@@ -235,11 +236,11 @@ static void on_rows(void *context, int rc, const PGresult *rows, const struct pr
 		stream->not_before_ms = loop_now_ms(stream->portal->loop) + PACE_MS;
 		loop_timer_arm(stream->timer, PACE_MS);
 	} else if (stream->again) {
-		ask(stream);
+		event_stream_ask(stream);
 	}
 }
 
-static void ask(struct event_stream *stream)
+static void event_stream_ask(struct event_stream *stream)
 {
 	if (stream->asked || !stream->clients) {
 		stream->again = stream->asked;
@@ -247,17 +248,17 @@ static void ask(struct event_stream *stream)
 	}
 	stream->again = false;
 	if (loop_now_ms(stream->portal->loop) >= stream->not_before_ms)
-		submit_after(stream, stream->at, on_rows, stream, &stream->asked);
+		submit_after(stream, stream->at, event_stream_on_rows, stream, &stream->asked);
 	ask_replays(stream);
 }
 
-static void on_timer(void *context)
+static void event_stream_on_timer(void *context)
 {
 	const struct text comment = {.data = (char[]){": here\n\n"}, .size = 8};
 	struct event_stream *stream = context;
 	int64_t now_ms = loop_now_ms(stream->portal->loop);
 
-	sweep(stream);
+	event_stream_sweep(stream);
 	if (!stream->clients) { /* nobody listens: the next one starts at its own present */
 		if (!stream->asked)
 			stream->at = (struct position){0};
@@ -268,7 +269,7 @@ static void on_timer(void *context)
 			client_send(client, &comment);
 	}
 	if (db_connected(stream->portal->reads))
-		ask(stream);
+		event_stream_ask(stream);
 	loop_timer_arm(stream->timer, now_ms < stream->not_before_ms ? PACE_MS : POLL_MS);
 }
 
@@ -282,7 +283,7 @@ int event_stream_new(struct portal *portal, struct event_stream **ret)
 	if (!stream)
 		return -ENOMEM;
 	stream->portal = portal;
-	rc = loop_timer_new(portal->loop, on_timer, stream, &stream->timer);
+	rc = loop_timer_new(portal->loop, event_stream_on_timer, stream, &stream->timer);
 	if (rc != 0) {
 		free(stream);
 		return rc;
@@ -305,7 +306,7 @@ void event_stream_free(struct event_stream *stream)
 		}
 		client->request = NULL;
 	}
-	sweep(stream);
+	event_stream_sweep(stream);
 	free(stream);
 }
 
@@ -321,7 +322,7 @@ void event_stream_connected(struct event_stream *stream, bool connected)
 		event_stream_wake(stream);
 }
 
-static const char *filter_of(const struct exchange *exchange, const char *name)
+static const char *event_stream_filter_of(const struct exchange *exchange, const char *name)
 {
 	const char *value = exchange_arg(exchange, name);
 
@@ -340,7 +341,7 @@ static void set_position(struct stream_client *client, const char *last, struct 
 	}
 }
 
-static void begin(struct exchange *exchange, struct stream_client *client)
+static void event_stream_begin(struct exchange *exchange, struct stream_client *client)
 {
 	struct event_stream *stream = client->stream;
 
@@ -351,14 +352,14 @@ static void begin(struct exchange *exchange, struct stream_client *client)
 	stream->clients = client;
 	stream->client_count++;
 	exchange->portal->counters.streams++;
-	http_request_on_close(client->request, on_gone, client);
+	http_request_on_close(client->request, event_stream_on_gone, client);
 	http_answer_header(client->request, "X-Accel-Buffering", "no");
 	http_stream_begin(client->request, 200, "text/event-stream");
 	client_say_position(client);
 	event_stream_wake(stream);
 }
 
-static void join(struct exchange *exchange, const PGresult *result)
+static void event_stream_join_reader(struct exchange *exchange, const PGresult *result)
 {
 	struct event_stream *stream = exchange->portal->stream;
 	struct position present = {.xid = strtoull(db_text(result, 0, 0, "0"), NULL, 10)};
@@ -379,16 +380,18 @@ static void join(struct exchange *exchange, const PGresult *result)
 	client->stream = stream;
 	(void)text_copy(client->tenant, sizeof(client->tenant), exchange->tenant);
 	(void)text_copy(client->subject_kind, sizeof(client->subject_kind),
-			filter_of(exchange, "?subject_kind"));
-	(void)text_copy(client->subject, sizeof(client->subject), filter_of(exchange, "?subject"));
-	(void)text_copy(client->kind, sizeof(client->kind), filter_of(exchange, "?kind"));
+			event_stream_filter_of(exchange, "?subject_kind"));
+	(void)text_copy(client->subject, sizeof(client->subject),
+			event_stream_filter_of(exchange, "?subject"));
+	(void)text_copy(client->kind, sizeof(client->kind),
+			event_stream_filter_of(exchange, "?kind"));
 	set_position(client, exchange_arg(exchange, "?last_event_id"), present);
-	begin(exchange, client);
+	event_stream_begin(exchange, client);
 }
 
 /* The first question tells the present, and shows that the database is there and that the tenant
  * exists. */
 void event_stream_join(struct exchange *exchange)
 {
-	exchange_query(exchange, &store_stream_start, NULL, join);
+	exchange_query(exchange, &store_stream_start, NULL, event_stream_join_reader);
 }

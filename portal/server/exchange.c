@@ -14,7 +14,7 @@
 
 #define PRINCIPAL_SIZE (ACTOR_SIZE + NAME_SIZE)
 /* Scope (3), sweep and claim, the steps, the stored answer. */
-#define CALLS_MAX (EXCHANGE_STEPS + 6)
+#define EXCHANGE_CALLS_MAX (EXCHANGE_STEPS + 6)
 
 /* --- life --- */
 
@@ -52,7 +52,7 @@ void exchange_release(struct exchange *exchange)
 
 /* The calls of one transaction, in order. */
 struct call_list {
-	struct db_call calls[CALLS_MAX];
+	struct db_call calls[EXCHANGE_CALLS_MAX];
 	size_t count;
 };
 
@@ -70,7 +70,7 @@ static bool is_aborted(const struct problem *problem)
 	return problem && strcmp(problem->message, "aborted") == 0;
 }
 
-static void note_failure(struct exchange *exchange, int rc, const struct problem *problem)
+static void exchange_note_failure(struct exchange *exchange, int rc, const struct problem *problem)
 {
 	if (rc == 0 || (exchange->rc != 0 && !is_aborted(&exchange->problem)))
 		return;
@@ -81,26 +81,27 @@ static void note_failure(struct exchange *exchange, int rc, const struct problem
 static void on_step(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
 	(void)result;
-	note_failure(context, rc, problem);
+	exchange_note_failure(context, rc, problem);
 }
 
 static void on_tenant(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
 	struct exchange *exchange = context;
 
-	note_failure(exchange, rc, problem);
+	exchange_note_failure(exchange, rc, problem);
 	if (rc == 0 && PQntuples(result) == 0)
 		exchange->tenant_missing = true;
 }
 
-static void on_claim(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void exchange_on_claim(void *context, int rc, const PGresult *result,
+			      const struct problem *problem)
 {
 	struct exchange *exchange = context;
 
 	(void)result;
 	if (rc == E_CONFLICT && !is_aborted(problem))
 		exchange->replay = true;
-	note_failure(exchange, rc, problem);
+	exchange_note_failure(exchange, rc, problem);
 }
 
 static void add_scope(struct call_list *list, struct exchange *exchange,
@@ -162,7 +163,7 @@ static void answer_failure(struct exchange *exchange)
 	exchange_problem(exchange, status, problem);
 }
 
-static void submit(struct exchange *exchange, struct db *db, const struct call_list *list)
+static void exchange_submit(struct exchange *exchange, struct db *db, const struct call_list *list)
 {
 	int rc;
 
@@ -178,11 +179,12 @@ static void submit(struct exchange *exchange, struct db *db, const struct call_l
 	exchange_release(exchange);
 }
 
-static void on_rows(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void exchange_on_rows(void *context, int rc, const PGresult *result,
+			     const struct problem *problem)
 {
 	struct exchange *exchange = context;
 
-	note_failure(exchange, rc, problem);
+	exchange_note_failure(exchange, rc, problem);
 	if (exchange->rc != 0)
 		answer_failure(exchange);
 	else if (exchange->tenant_missing)
@@ -200,8 +202,8 @@ void exchange_query(struct exchange *exchange, const struct db_query *query,
 
 	exchange->on_result = on_result;
 	add_scope(&list, exchange, tenant_params);
-	call_add(&list, exchange, query, params, on_rows);
-	submit(exchange, exchange->portal->reads, &list);
+	call_add(&list, exchange, query, params, exchange_on_rows);
+	exchange_submit(exchange, exchange->portal->reads, &list);
 }
 
 /* --- writes --- */
@@ -242,7 +244,7 @@ static void on_stored(void *context, int rc, const PGresult *result, const struc
 {
 	struct exchange *exchange = context;
 
-	note_failure(exchange, rc, problem);
+	exchange_note_failure(exchange, rc, problem);
 	if (exchange->request) {
 		if (exchange->rc != 0)
 			answer_failure(exchange);
@@ -260,15 +262,16 @@ static void ask_stored(struct exchange *exchange)
 
 	principal_of(exchange, principal);
 	call_add(&list, exchange, &store_key_stored, params, on_stored);
-	submit(exchange, exchange->portal->db, &list);
+	exchange_submit(exchange, exchange->portal->db, &list);
 }
 
 /* The row of the last step; answered when the whole transaction has gone through. */
-static void on_answer(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void exchange_on_answer(void *context, int rc, const PGresult *result,
+			       const struct problem *problem)
 {
 	struct exchange *exchange = context;
 
-	note_failure(exchange, rc, problem);
+	exchange_note_failure(exchange, rc, problem);
 	if (exchange->rc != 0)
 		return;
 	exchange->answer.status = PQntuples(result) > 0 ? (int)db_int(result, 0, 0, 500) : 404;
@@ -280,12 +283,13 @@ static void on_answer(void *context, int rc, const PGresult *result, const struc
 		text_add(&exchange->answer.body, db_text(result, 0, 3, ""));
 }
 
-static void on_written(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void exchange_on_written(void *context, int rc, const PGresult *result,
+				const struct problem *problem)
 {
 	struct exchange *exchange = context;
 
 	(void)result;
-	note_failure(exchange, rc, problem);
+	exchange_note_failure(exchange, rc, problem);
 	if (exchange->replay)
 		ask_stored(exchange);
 	else if (exchange->rc != 0)
@@ -303,8 +307,8 @@ static void on_written(void *context, int rc, const PGresult *result, const stru
 static void on_last_answer(void *context, int rc, const PGresult *result,
 			   const struct problem *problem)
 {
-	on_answer(context, rc, result, problem);
-	on_written(context, rc, result, problem);
+	exchange_on_answer(context, rc, result, problem);
+	exchange_on_written(context, rc, result, problem);
 }
 
 void exchange_write(struct exchange *exchange, const struct exchange_step steps[], size_t count)
@@ -321,16 +325,16 @@ void exchange_write(struct exchange *exchange, const struct exchange_step steps[
 	claim[2] = http_request_path(exchange->request);
 	if (keyed) {
 		call_add(&list, exchange, &store_key_sweep, NULL, on_step);
-		call_add(&list, exchange, &store_key_claim, claim, on_claim);
+		call_add(&list, exchange, &store_key_claim, claim, exchange_on_claim);
 	}
 	add_scope(&list, exchange, tenant_params);
 	for (size_t i = 0; i + 1 < count; i++)
 		call_add(&list, exchange, steps[i].query, steps[i].params, on_step);
 	call_add(&list, exchange, steps[count - 1].query, steps[count - 1].params,
-		 keyed ? on_answer : on_last_answer);
+		 keyed ? exchange_on_answer : on_last_answer);
 	if (keyed)
-		call_add(&list, exchange, &store_key_answer, claim, on_written);
-	submit(exchange, exchange->portal->db, &list);
+		call_add(&list, exchange, &store_key_answer, claim, exchange_on_written);
+	exchange_submit(exchange, exchange->portal->db, &list);
 }
 
 /* --- handlers for route rows --- */

@@ -49,7 +49,7 @@ static const char *title_of(int status)
 }
 
 /* The request is over for the client; the exchange may live on. */
-static struct http_request *take_request(struct exchange *exchange)
+static struct http_request *exchange_answer_take_request(struct exchange *exchange)
 {
 	struct http_request *request = exchange->request;
 
@@ -61,7 +61,7 @@ static struct http_request *take_request(struct exchange *exchange)
 
 void exchange_answer(struct exchange *exchange, int status, const char *json)
 {
-	struct http_request *request = take_request(exchange);
+	struct http_request *request = exchange_answer_take_request(exchange);
 
 	if (!request)
 		return;
@@ -75,7 +75,7 @@ void exchange_answer(struct exchange *exchange, int status, const char *json)
 void exchange_answer_as(struct exchange *exchange, const char *content_type, const void *data,
 			size_t size)
 {
-	struct http_request *request = take_request(exchange);
+	struct http_request *request = exchange_answer_take_request(exchange);
 
 	if (request)
 		http_answer(request, 200, content_type, data, size);

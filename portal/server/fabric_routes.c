@@ -39,7 +39,7 @@ static const struct member_row management_members[] = {
 	{"credentials", MEMBER_OBJECT, 0, 0, 0,     NULL},
 	{"secrets",     MEMBER_OBJECT, 0, 0, 0,     NULL},
 };
-static const struct member_row port_members[] = {
+static const struct member_row fabric_routes_port_members[] = {
 	{"snmp",    MEMBER_INT, 0, 1, 65535, NULL},
 	{"cli",     MEMBER_INT, 0, 1, 65535, NULL},
 	{"netconf", MEMBER_INT, 0, 1, 65535, NULL},
@@ -118,7 +118,8 @@ static void check_management(const struct exchange *exchange, struct error_list 
 		const struct member_row *rows;
 		size_t count;
 	} parts[] = {
-		{"ports", "/ports", port_members, COUNT_OF(port_members)},
+		{"ports", "/ports", fabric_routes_port_members,
+		 COUNT_OF(fabric_routes_port_members)},
 		{"credentials", "/credentials", credential_members, COUNT_OF(credential_members)},
 		{"secrets", "/secrets", secret_members, COUNT_OF(secret_members)},
 	};
@@ -243,7 +244,7 @@ static void with_switch(struct exchange *exchange, exchange_result_fn fn)
 	exchange_query(exchange, &store_switch_known, params, fn);
 }
 
-static void switch_read(struct exchange *exchange)
+static void fabric_routes_switch_read(struct exchange *exchange)
 {
 	with_switch(exchange, ask_long);
 }
@@ -298,7 +299,7 @@ static void wiring_put(struct exchange *exchange)
 
 /* --- routes --- */
 
-static const struct query_row page_query[] = {QUERY_PAGE_TEXT, {0}};
+static const struct query_row fabric_routes_page_query[] = {QUERY_PAGE_TEXT, {0}};
 static const struct query_row aggregate_query[] = {
 	QUERY_PAGE_TEXT, {"switch", QUERY_TEXT, 63, NULL, NULL, false, NULL}, {0}};
 static const struct query_row link_query[] = {
@@ -323,26 +324,26 @@ static const struct query_row wiring_query[] = {
 	{"node", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{0},
 };
-static const struct query_row force_query[] = {{"force", QUERY_BOOL, 0, NULL, "false", false, NULL},
-					       {0}};
-static const struct query_row one_port_query[] = {
+static const struct query_row fabric_routes_force_query[] = {
+	{"force", QUERY_BOOL, 0, NULL, "false", false, NULL}, {0}};
+static const struct query_row fabric_routes_one_port_query[] = {
 	{"switch", QUERY_TEXT, 63, NULL, NULL, true, NULL},
 	{"port", QUERY_TEXT, 63, NULL, NULL, true, NULL},
 	{0},
 };
 /* clang-format off */
 const struct route fabric_routes[] = {
-	{HTTP_GET, "/api/v1/fabrics", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, page_query, &store_fabric_list, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/fabrics", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, fabric_routes_page_query, &store_fabric_list, {"?limit", "?cursor"}},
 	{HTTP_GET, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_fabric_get, {"{fabric}"}},
 	{HTTP_PUT, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_JSON, 0, fabric_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL, &store_fabric_delete, {"{fabric}", "@actor"}},
 	{HTTP_PUT, "/api/v1/switches/{switch}/management", ROLE_OPERATOR, BODY_JSON, ROUTE_SECRET, switch_manage, NULL, NULL, {NULL}},
-	{HTTP_DELETE, "/api/v1/switches/{switch}/management", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, force_query,
+	{HTTP_DELETE, "/api/v1/switches/{switch}/management", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, fabric_routes_force_query,
 	 &store_switch_release, {"{switch}", "@actor", "?force"}},
 	{HTTP_GET, "/api/v1/aggregates", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, aggregate_query, &store_aggregate_list, {"?limit", "?cursor", "?switch"}},
 	{HTTP_GET, "/api/v1/switches/{switch}/ports", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_switch_ports, {"{switch}"}},
 	{HTTP_GET, "/api/v1/switches/{switch}/diff", ROLE_OPERATOR, BODY_NONE, 0, switch_ask, NULL, NULL, {NULL}},
-	{HTTP_POST, "/api/v1/switches/{switch}/read", ROLE_OPERATOR, BODY_NONE, 0, switch_read, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/switches/{switch}/read", ROLE_OPERATOR, BODY_NONE, 0, fabric_routes_switch_read, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/switches/{switch}/reconcile", ROLE_OPERATOR, BODY_NONE, 0, switch_ask, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/switches/{switch}/locate", ROLE_OPERATOR, BODY_JSON, 0, switch_locate, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/links", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, link_query,
@@ -352,7 +353,7 @@ const struct route fabric_routes[] = {
 	{HTTP_GET, "/api/v1/wiring", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, wiring_query,
 	 &store_wiring_list, {"?limit", "?cursor", "?switch", "?node"}},
 	{HTTP_PUT, "/api/v1/wiring", ROLE_OPERATOR, BODY_JSON, 0, wiring_put, NULL, NULL, {NULL}},
-	{HTTP_DELETE, "/api/v1/wiring", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, one_port_query,
+	{HTTP_DELETE, "/api/v1/wiring", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, fabric_routes_one_port_query,
 	 &store_wiring_delete, {"?switch", "?port", "@actor"}},
 	{.pattern = NULL},
 };

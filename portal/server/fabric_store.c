@@ -27,7 +27,7 @@
 	"jsonb_build_object('switch', s.name, 'port', w.port, 'node', n.name, 'nic', w.nic, 'peer_switch', p.name, " \
 	"'peer_port', w.peer_port)"
 
-#define ANSWER(status, body, from)                                                  \
+#define SERVER_FABRIC_STORE_ANSWER(status, body, from)                              \
 	STORE_ANSWER("select " status                                               \
 		     " as status, null as location, null::bigint as version, " body \
 		     " as body " from)
@@ -60,10 +60,13 @@ const struct db_query store_fabric_get = {
 const struct db_query store_fabric_put = {"fabric_put", "select haas.fabric_put($1, $2::jsonb, $3)",
 					  3};
 const struct db_query store_fabric_placed = {
-	"fabric_placed", ANSWER("200", FABRIC_ITEM, "from haas.fabric f where f.name = $1"), 1};
+	"fabric_placed",
+	SERVER_FABRIC_STORE_ANSWER("200", FABRIC_ITEM, "from haas.fabric f where f.name = $1"), 1};
 const struct db_query store_fabric_delete = {
 	"fabric_delete",
-	ANSWER("204", "null::jsonb", "from (select haas.fabric_delete($1, $2) offset 0) r"), 2};
+	SERVER_FABRIC_STORE_ANSWER("204", "null::jsonb",
+				   "from (select haas.fabric_delete($1, $2) offset 0) r"),
+	2};
 
 /* --- switches --- */
 
@@ -73,12 +76,14 @@ const struct db_query store_switch_key = {
 const struct db_query store_switch_manage = {"switch_manage",
 					     "select haas.switch_manage($1, $2::jsonb, $3)", 3};
 const struct db_query store_switch_managed = {
-	"switch_managed", ANSWER("200", SWITCH_ITEM, "from haas.switch_view v where v.name = $1"),
+	"switch_managed",
+	SERVER_FABRIC_STORE_ANSWER("200", SWITCH_ITEM, "from haas.switch_view v where v.name = $1"),
 	1};
 const struct db_query store_switch_release = {
 	"switch_release",
-	ANSWER("204", "null::jsonb",
-	       "from (select haas.switch_release($1, $2, $3::boolean) offset 0) r"),
+	SERVER_FABRIC_STORE_ANSWER(
+		"204", "null::jsonb",
+		"from (select haas.switch_release($1, $2, $3::boolean) offset 0) r"),
 	3};
 
 const struct db_query store_switch_known = {
@@ -173,4 +178,6 @@ const struct db_query store_wiring_told = {
 
 const struct db_query store_wiring_delete = {
 	"wiring_delete",
-	ANSWER("204", "null::jsonb", "from (select haas.wiring_delete($1, $2, $3) offset 0) r"), 3};
+	SERVER_FABRIC_STORE_ANSWER("204", "null::jsonb",
+				   "from (select haas.wiring_delete($1, $2, $3) offset 0) r"),
+	3};

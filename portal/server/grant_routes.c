@@ -15,7 +15,7 @@
 #define PACKAGE_BYTES_MAX ((int64_t)1 << 40)
 
 /* clang-format off */
-static const struct member_row grant_members[] = {
+static const struct member_row grant_routes_grant_members[] = {
 	{"kind",       MEMBER_WORD, MEMBER_REQUIRED, 0, 0,   grant_kind_words},
 	{"object",     MEMBER_TEXT, MEMBER_REQUIRED, 1, 127, NULL},
 	{"owner",      MEMBER_NAME, 0,               0, 0,   NULL},
@@ -33,13 +33,13 @@ static const struct member_row package_members[] = {
 };
 /* clang-format on */
 
-static const char *text_of(const struct exchange *exchange, const char *name)
+static const char *grant_routes_text_of(const struct exchange *exchange, const char *name)
 {
 	return json_string_value(json_object_get(exchange->body, name));
 }
 
 /* A time as queries have it; *ret is the caller's. */
-static void check_time(const char *time, struct error_list *errors, char **ret)
+static void grant_routes_check_time(const char *time, struct error_list *errors, char **ret)
 {
 	static const struct query_row row = {"expires_at", QUERY_TIME, 0, NULL, NULL, false, NULL};
 	struct problem problem = {0};
@@ -49,29 +49,32 @@ static void check_time(const char *time, struct error_list *errors, char **ret)
 				   "2026-12-31T23:00:00Z");
 }
 
-static void grant_create(struct exchange *exchange)
+static void grant_routes_grant_create(struct exchange *exchange)
 {
 	CLEANUP(freep) char *expires = NULL;
 	struct error_list errors = {0};
 
-	members_check(exchange->body, grant_members, COUNT_OF(grant_members), "", &errors);
-	check_time(text_of(exchange, "expires_at"), &errors, &expires);
+	members_check(exchange->body, grant_routes_grant_members,
+		      COUNT_OF(grant_routes_grant_members), "", &errors);
+	grant_routes_check_time(grant_routes_text_of(exchange, "expires_at"), &errors, &expires);
 	if (errors.count > 0) {
 		exchange_refuse(exchange, &errors);
 		return;
 	}
-	exchange_write(exchange,
-		       (const struct exchange_step[]){
-			       {&store_grants_put,
-				{text_of(exchange, "kind"), text_of(exchange, "object"),
-				 text_of(exchange, "owner"), text_of(exchange, "tenant"), expires,
-				 exchange->actor}},
-			       {&store_grants_made, {NULL}},
-		       },
-		       2);
+	exchange_write(
+		exchange,
+		(const struct exchange_step[]){
+			{&store_grants_put,
+			 {grant_routes_text_of(exchange, "kind"),
+			  grant_routes_text_of(exchange, "object"),
+			  grant_routes_text_of(exchange, "owner"),
+			  grant_routes_text_of(exchange, "tenant"), expires, exchange->actor}},
+			{&store_grants_made, {NULL}},
+		},
+		2);
 }
 
-static bool word_of(const char *text, const char *more)
+static bool grant_routes_word_of(const char *text, const char *more)
 {
 	static const char plain[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -88,14 +91,16 @@ static void package_create(struct exchange *exchange)
 	char size[24];
 
 	members_check(exchange->body, package_members, COUNT_OF(package_members), "", &errors);
-	if (errors.count == 0 && !word_of(text_of(exchange, "name"), ".-"))
+	if (errors.count == 0 &&
+	    !grant_routes_word_of(grant_routes_text_of(exchange, "name"), ".-"))
 		error_list_pointer(&errors, "/name", "this is no name of a package",
 				   "lower case letters, digits, dots and dashes");
-	if (errors.count == 0 && !word_of(text_of(exchange, "version"), "._+-"))
+	if (errors.count == 0 &&
+	    !grant_routes_word_of(grant_routes_text_of(exchange, "version"), "._+-"))
 		error_list_pointer(&errors, "/version", "this is no version",
 				   "letters, digits, and ._+-");
 	if (errors.count == 0 && public &&
-	    (text_of(exchange, "tenant") || exchange->tenant[0] != '\0'))
+	    (grant_routes_text_of(exchange, "tenant") || exchange->tenant[0] != '\0'))
 		error_list_pointer(&errors, "/public",
 				   "only a package of the operator can be public", "false");
 	if (errors.count > 0) {
@@ -105,14 +110,16 @@ static void package_create(struct exchange *exchange)
 	(void)text_format(
 		size, sizeof(size), "%lld",
 		(long long)json_integer_value(json_object_get(exchange->body, "size_bytes")));
-	exchange_write(exchange,
-		       (const struct exchange_step[]){
-			       {&store_package_create,
-				{text_of(exchange, "name"), text_of(exchange, "version"),
-				 text_of(exchange, "kind"), text_of(exchange, "digest"), size,
-				 text_of(exchange, "tenant"), public ? "true" : "false",
-				 exchange->actor}}},
-		       1);
+	exchange_write(
+		exchange,
+		(const struct exchange_step[]){{&store_package_create,
+						{grant_routes_text_of(exchange, "name"),
+						 grant_routes_text_of(exchange, "version"),
+						 grant_routes_text_of(exchange, "kind"),
+						 grant_routes_text_of(exchange, "digest"), size,
+						 grant_routes_text_of(exchange, "tenant"),
+						 public ? "true" : "false", exchange->actor}}},
+		1);
 }
 
 static void package_content(struct exchange *exchange)
@@ -124,13 +131,13 @@ static void package_content(struct exchange *exchange)
 		    exchange_arg(exchange, "{version}"));
 }
 
-static void package_delete(struct exchange *exchange)
+static void grant_routes_package_delete(struct exchange *exchange)
 {
 	image_sweep_soon(exchange->portal->sweep);
 	exchange_change(exchange);
 }
 
-static const struct query_row grant_query[] = {
+static const struct query_row grant_routes_grant_query[] = {
 	QUERY_PAGE_ID,
 	{"kind", QUERY_WORD, 0, grant_kind_words, NULL, false, NULL},
 	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
@@ -143,23 +150,23 @@ static const struct query_row package_query[] = {
 	{"name", QUERY_GLOB, 63, NULL, NULL, false, NULL},
 	{0},
 };
-static const struct query_row content_query[] = {
+static const struct query_row grant_routes_content_query[] = {
 	{"offset", QUERY_OFFSET, 0, NULL, NULL, true, NULL}, {0}};
 
 /* clang-format off */
 const struct route grant_routes[] = {
-	{HTTP_GET, "/api/v1/grants", ROLE_TENANT, BODY_NONE, 0, exchange_read, grant_query,
+	{HTTP_GET, "/api/v1/grants", ROLE_TENANT, BODY_NONE, 0, exchange_read, grant_routes_grant_query,
 	 &store_grants, {"?limit", "?cursor", "?kind", "?tenant", "?object"}},
-	{HTTP_POST, "/api/v1/grants", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, grant_create, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/grants", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, grant_routes_grant_create, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/grants/{grant}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL, &store_grants_remove, {"{grant}", "@actor"}},
 	{HTTP_GET, "/api/v1/packages", ROLE_TENANT, BODY_NONE, 0, exchange_read, package_query,
 	 &store_package_list, {"?limit", "?cursor", "?state", "?name"}},
 	{HTTP_POST, "/api/v1/packages", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, package_create, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/packages/{package}/{version}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, NULL,
 	 &store_package_get, {"{package}", "{version}"}},
-	{HTTP_DELETE, "/api/v1/packages/{package}/{version}", ROLE_TENANT, BODY_NONE, 0, package_delete, NULL,
+	{HTTP_DELETE, "/api/v1/packages/{package}/{version}", ROLE_TENANT, BODY_NONE, 0, grant_routes_package_delete, NULL,
 	 &store_package_delete, {"{package}", "{version}", "@actor"}},
-	{HTTP_PUT, "/api/v1/packages/{package}/{version}/content", ROLE_TENANT, BODY_BYTES, 0, package_content, content_query, NULL, {NULL}},
+	{HTTP_PUT, "/api/v1/packages/{package}/{version}/content", ROLE_TENANT, BODY_BYTES, 0, package_content, grant_routes_content_query, NULL, {NULL}},
 	{.pattern = NULL},
 };
 /* clang-format on */

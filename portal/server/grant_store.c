@@ -3,21 +3,21 @@
 #include "portal/server/store_text.h"
 
 /* clang-format off */
-#define KEPT "nullif(current_setting('haas.result', true), '')::bigint"
+#define GRANT_STORE_KEPT "nullif(current_setting('haas.result', true), '')::bigint"
 
 /* g is object_grant. A row whose object the reader may not see has no name for it. */
 #define GRANT_OBJECT                                                                                                                               \
 	"coalesce((select i.name || ':' || i.version from haas.image i where i.id = g.image_id), "                                                 \
 	"(select p.name || ':' || p.version from haas.package p where p.id = g.package_id), "                                                      \
 	"(select a.name from haas.archive a where a.id = g.archive_id), '')"
-#define GRANT_ITEM                                                                                                                                 \
+#define GRANT_STORE_GRANT_ITEM                                                                                                                                 \
 	"jsonb_build_object('id', g.id, 'kind', g.kind, 'object', " GRANT_OBJECT ", 'tenant', (select t.name from haas.tenant t "                  \
 	"where t.id = g.tenant_id), 'granted_by', g.granted_by, 'created_at', g.created_at, 'expires_at', g.expires_at, "                          \
 	"'valid', g.expires_at is null or g.expires_at > now())"
 
 const struct db_query store_grants = {
 	"grants",
-	STORE_PAGE("g.id", GRANT_ITEM,
+	STORE_PAGE("g.id", GRANT_STORE_GRANT_ITEM,
 		   "haas.object_grant g where ($2::bigint is null or g.id > $2::bigint) and ($3::text is null or g.kind = $3) "
 		   "and ($4::text is null or g.tenant_id = (select t.id from haas.tenant t where t.name = $4)) "
 		   "and ($5::text is null or " GRANT_OBJECT " = $5)",
@@ -29,8 +29,8 @@ const struct db_query store_grants_put = {
 
 const struct db_query store_grants_made = {
 	"grants_made",
-	STORE_ANSWER("select 201 as status, '/api/v1/grants/' || g.id as location, null::bigint as version, " GRANT_ITEM
-		     " as body from haas.object_grant g where g.id = " KEPT),
+	STORE_ANSWER("select 201 as status, '/api/v1/grants/' || g.id as location, null::bigint as version, " GRANT_STORE_GRANT_ITEM
+		     " as body from haas.object_grant g where g.id = " GRANT_STORE_KEPT),
 	0};
 
 const struct db_query store_grants_remove = {

@@ -9,7 +9,7 @@
 #include "portal/server/word_table.h"
 
 /* clang-format off */
-static const struct member_row action_members[] = {
+static const struct member_row health_routes_action_members[] = {
 	{"nodes",    MEMBER_LIST, MEMBER_REQUIRED, 1, 1000,    NULL},
 	{"action",   MEMBER_WORD, MEMBER_REQUIRED, 0, 0,       label_action_words},
 	{"label",    MEMBER_TEXT, MEMBER_REQUIRED, 1, 48,      NULL},
@@ -41,7 +41,8 @@ static void label_action(struct exchange *exchange)
 	struct text words = {0};
 	char seconds[24];
 
-	members_check(exchange->body, action_members, COUNT_OF(action_members), "", &errors);
+	members_check(exchange->body, health_routes_action_members,
+		      COUNT_OF(health_routes_action_members), "", &errors);
 	node_names_check(body, &errors);
 	if (json_is_array(effects))
 		elements_check(effects, &effect_row, true, "/effects", &errors);
@@ -69,7 +70,7 @@ static void label_action(struct exchange *exchange)
 	text_done(&words);
 }
 
-static const struct query_row list_query[] = {
+static const struct query_row health_routes_list_query[] = {
 	QUERY_PAGE_TEXT,
 	{"node", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"label", QUERY_TEXT, 48, NULL, NULL, false, NULL},
@@ -84,7 +85,7 @@ const struct route health_routes[] = {
 	{HTTP_GET, "/api/v1/nodes/{node}/health", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_node_health, {"{node}"}},
 	{HTTP_GET, "/api/v1/nodes/{node}/sel", ROLE_TENANT, BODY_NONE, 0, exchange_read, sel_query,
 	 &store_node_sel, {"?limit", "?cursor", "{node}"}},
-	{HTTP_GET, "/api/v1/labels", ROLE_TENANT, BODY_NONE, 0, exchange_read, list_query,
+	{HTTP_GET, "/api/v1/labels", ROLE_TENANT, BODY_NONE, 0, exchange_read, health_routes_list_query,
 	 &store_label_list, {"?limit", "?cursor", "?node", "?label", "?severity", "?effect"}},
 	{HTTP_POST, "/api/v1/labels/actions", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, label_action, NULL, NULL, {NULL}},
 	{.pattern = NULL},

@@ -26,15 +26,15 @@ struct image_keys {
 	struct image_key rows[KEYS_MAX];
 };
 
-static int is_key_file(const struct dirent *entry)
+static int image_keys_is_key_file(const struct dirent *entry)
 {
 	const char *end = strrchr(entry->d_name, '.');
 
 	return end && strcmp(end, ".pub") == 0 && entry->d_name[0] != '.';
 }
 
-static int read_key(const char *folder, const char *name, struct image_key *ret,
-		    struct problem *problem)
+static int image_keys_read_key(const char *folder, const char *name, struct image_key *ret,
+			       struct problem *problem)
 {
 	CLEANUP(freep) char *text = NULL;
 	char path[512];
@@ -74,7 +74,7 @@ int image_keys_read(const char *folder, struct image_keys **ret, struct problem 
 
 	if (!keys)
 		return problem_set(problem, -ENOMEM, "out of memory");
-	count = scandir(folder, &entries, is_key_file, alphasort);
+	count = scandir(folder, &entries, image_keys_is_key_file, alphasort);
 	if (count < 0 && errno != ENOENT)
 		rc = problem_set(problem, -errno, "folder %s cannot be read: %s", folder,
 				 error_text(-errno));
@@ -82,7 +82,8 @@ int image_keys_read(const char *folder, struct image_keys **ret, struct problem 
 		rc = problem_set(problem, E_LIMIT, "folder %s holds more than %d keys", folder,
 				 KEYS_MAX);
 	for (int i = 0; rc == 0 && i < count; i++)
-		rc = read_key(folder, entries[i]->d_name, &keys->rows[keys->count++], problem);
+		rc = image_keys_read_key(folder, entries[i]->d_name, &keys->rows[keys->count++],
+					 problem);
 	if (count > 0)
 		entries_free(entries, count);
 	if (rc != 0) {

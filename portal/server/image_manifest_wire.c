@@ -13,7 +13,7 @@ static const char *const arch_words[] = {"x86_64", NULL};
 static const char *const format_words[] = {"raw+zstd", NULL};
 
 /* clang-format off */
-static const struct member_row members[] = {
+static const struct member_row image_manifest_wire_members[] = {
 	{"name",           MEMBER_TEXT, MEMBER_REQUIRED, 1, 63,         NULL},
 	{"version",        MEMBER_TEXT, MEMBER_REQUIRED, 1, 63,         NULL},
 	{"arch",           MEMBER_WORD, MEMBER_REQUIRED, 0, 0,          arch_words},
@@ -32,17 +32,17 @@ static json_t *ours_of(const json_t *manifest)
 {
 	json_t *ours = json_object();
 
-	for (size_t i = 0; i < COUNT_OF(members); i++) {
-		json_t *value = json_object_get(manifest, members[i].name);
+	for (size_t i = 0; i < COUNT_OF(image_manifest_wire_members); i++) {
+		json_t *value = json_object_get(manifest, image_manifest_wire_members[i].name);
 
 		if (value)
-			(void)json_object_set(ours, members[i].name, value);
+			(void)json_object_set(ours, image_manifest_wire_members[i].name, value);
 	}
 	return ours;
 }
 
 /* "NAME:VERSION" must name the image in a deployment. */
-static void check_name(const json_t *ours, struct error_list *errors)
+static void image_manifest_wire_check_name(const json_t *ours, struct error_list *errors)
 {
 	const struct member_row image = {.kind = MEMBER_IMAGE};
 	const char *name = json_string_value(json_object_get(ours, "name"));
@@ -75,9 +75,10 @@ int image_manifest_check(const char *text, size_t size, struct error_list *error
 		return E_INVALID;
 	}
 	ours = ours_of(manifest);
-	members_check(ours, members, COUNT_OF(members), "/manifest", errors);
+	members_check(ours, image_manifest_wire_members, COUNT_OF(image_manifest_wire_members),
+		      "/manifest", errors);
 	if (errors->count == 0) {
-		check_name(ours, errors);
+		image_manifest_wire_check_name(ours, errors);
 		elements_check(json_object_get(ours, "firmware"), &firmware, true,
 			       "/manifest/firmware", errors);
 	}

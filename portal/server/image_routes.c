@@ -13,7 +13,7 @@
 #include "portal/server/word_table.h"
 
 /* clang-format off */
-static const struct member_row create_members[] = {
+static const struct member_row image_routes_create_members[] = {
 	{"manifest",  MEMBER_TEXT, MEMBER_REQUIRED, 2, MANIFEST_LIMIT, NULL},
 	{"signature", MEMBER_HEX,  MEMBER_REQUIRED, 0, 128,            NULL},
 	{"public",    MEMBER_BOOL, 0,               0, 0,              NULL},
@@ -46,7 +46,8 @@ static void image_create(struct exchange *exchange)
 	struct error_list errors = {0};
 	char key[IMAGE_KEY_ID_SIZE];
 
-	members_check(exchange->body, create_members, COUNT_OF(create_members), "", &errors);
+	members_check(exchange->body, image_routes_create_members,
+		      COUNT_OF(image_routes_create_members), "", &errors);
 	if (errors.count == 0 && strcmp(public, "true") == 0 &&
 	    (owner || exchange->tenant[0] != '\0'))
 		error_list_pointer(&errors, "/public",
@@ -81,23 +82,23 @@ static void image_content(struct exchange *exchange)
 
 /* --- routes --- */
 
-static const struct query_row list_query[] = {
+static const struct query_row image_routes_list_query[] = {
 	QUERY_PAGE_ID,
 	{"state", QUERY_WORD, 0, image_state_words, NULL, false, NULL},
 	{"name", QUERY_GLOB, 63, NULL, NULL, false, NULL},
 	{0},
 };
-static const struct query_row content_query[] = {
+static const struct query_row image_routes_content_query[] = {
 	{"offset", QUERY_OFFSET, 0, NULL, NULL, true, NULL}, {0}};
 
 /* clang-format off */
 const struct route image_routes[] = {
-	{HTTP_GET, "/api/v1/images", ROLE_TENANT, BODY_NONE, 0, exchange_read, list_query,
+	{HTTP_GET, "/api/v1/images", ROLE_TENANT, BODY_NONE, 0, exchange_read, image_routes_list_query,
 	 &store_image_list, {"?limit", "?cursor", "?state", "?name"}},
 	{HTTP_POST, "/api/v1/images", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, image_create, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/images/{image}/{version}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, NULL,
 	 &store_image_get, {"{image}", "{version}"}},
-	{HTTP_PUT, "/api/v1/images/{image}/{version}/content", ROLE_TENANT, BODY_BYTES, 0, image_content, content_query, NULL, {NULL}},
+	{HTTP_PUT, "/api/v1/images/{image}/{version}/content", ROLE_TENANT, BODY_BYTES, 0, image_content, image_routes_content_query, NULL, {NULL}},
 	{HTTP_PUT, "/api/v1/images/{image}/{version}/grants/{tenant}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
 	 &store_grant_put, {"{image}", "{version}", "{tenant}", "@actor"}},
 	{HTTP_DELETE, "/api/v1/images/{image}/{version}/grants/{tenant}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,

@@ -22,13 +22,13 @@
 #include "portal/server/exchange_store.h"
 #include "portal/server/portal.h"
 
-#define SUBJECT      "images"
-#define DELAY_MS     2000 /* the deletion is committed by then */
-#define DIGESTS_MAX  1000
-#define PATH_SIZE    4096
-#define UPLOAD       ".upload-"
-#define GONE         ".gone-"
-#define SHORT_DIGEST 16 /* of an upload's file: image_upload.c */
+#define SUBJECT               "images"
+#define DELAY_MS              2000 /* the deletion is committed by then */
+#define DIGESTS_MAX           1000
+#define IMAGE_SWEEP_PATH_SIZE 4096
+#define UPLOAD                ".upload-"
+#define GONE                  ".gone-"
+#define SHORT_DIGEST          16 /* of an upload's file: image_upload.c */
 
 /* clang-format off */
 static const struct db_query deleted_query = {"image_sweep",
@@ -48,7 +48,7 @@ struct image_sweep {
 	size_t removed, uploads;
 };
 
-static void end(struct image_sweep *sweep)
+static void image_sweep_end(struct image_sweep *sweep)
 {
 	if (sweep->removed + sweep->uploads > 0)
 		log_info(SUBJECT, "bytes of deleted packages are removed (files=%zu uploads=%zu)",
@@ -60,7 +60,7 @@ static void end(struct image_sweep *sweep)
 
 /* --- in the worker --- */
 
-static bool is_listed(const struct image_sweep *sweep, const char *digest, size_t size)
+static bool image_sweep_is_listed(const struct image_sweep *sweep, const char *digest, size_t size)
 {
 	for (size_t i = 0; i < sweep->count; i++) {
 		if (strncmp(sweep->digests[i], digest, size) == 0)
@@ -70,7 +70,7 @@ static bool is_listed(const struct image_sweep *sweep, const char *digest, size_
 }
 
 /* What is there under its own name meanwhile has the same content. */
-static void restore(void *context)
+static void image_sweep_restore(void *context)
 {
 	const struct image_sweep *sweep = context;
 	DIR *dir = opendir(sweep->portal->conf->image_dir);
@@ -114,7 +114,7 @@ static void remove_uploads(struct image_sweep *sweep)
 
 		if (strncmp(entry->d_name, UPLOAD, strlen(UPLOAD)) == 0 && digest &&
 		    strlen(digest + 1) == SHORT_DIGEST &&
-		    is_listed(sweep, digest + 1, SHORT_DIGEST) &&
+		    image_sweep_is_listed(sweep, digest + 1, SHORT_DIGEST) &&
 		    !is_under_way(sweep, dirfd(dir), entry->d_name) &&
 		    unlinkat(dirfd(dir), entry->d_name, 0) == 0)
 			sweep->uploads++;
@@ -123,12 +123,12 @@ static void remove_uploads(struct image_sweep *sweep)
 		(void)closedir(dir);
 }
 
-static void work(void *context)
+static void image_sweep_work(void *context)
 {
 	struct image_sweep *sweep = context;
 	const char *folder = sweep->portal->conf->image_dir;
-	char path[PATH_SIZE];
-	char gone[PATH_SIZE];
+	char path[IMAGE_SWEEP_PATH_SIZE];
+	char gone[IMAGE_SWEEP_PATH_SIZE];
 
 	for (size_t i = 0; i < sweep->count; i++) {
 		const char *digest = sweep->digests[i];
@@ -147,16 +147,16 @@ static void work(void *context)
 
 /* --- in the loop --- */
 
-static void ask(struct image_sweep *sweep);
+static void image_sweep_ask(struct image_sweep *sweep);
 
-static void on_worked(void *context)
+static void image_sweep_on_worked(void *context)
 {
 	struct image_sweep *sweep = context;
 
 	if (sweep->hidden)
-		end(sweep);
+		image_sweep_end(sweep);
 	else
-		ask(sweep);
+		image_sweep_ask(sweep);
 }
 
 /* Hidden, and somebody has it again: the name comes back. */
@@ -164,11 +164,11 @@ static void bring_back(const struct image_sweep *sweep, char (*before)[DIGEST_TE
 		       size_t count)
 {
 	const char *folder = sweep->portal->conf->image_dir;
-	char path[PATH_SIZE];
-	char gone[PATH_SIZE];
+	char path[IMAGE_SWEEP_PATH_SIZE];
+	char gone[IMAGE_SWEEP_PATH_SIZE];
 
 	for (size_t i = 0; i < count; i++) {
-		if (!is_listed(sweep, before[i], DIGEST_TEXT_SIZE) &&
+		if (!image_sweep_is_listed(sweep, before[i], DIGEST_TEXT_SIZE) &&
 		    text_format(path, sizeof(path), "%s/%s", folder, before[i]) &&
 		    text_format(gone, sizeof(gone), "%s/" GONE "%s", folder, before[i]))
 			(void)!rename(gone, path);
@@ -197,8 +197,9 @@ static void on_deleted(void *context, int rc, const PGresult *result, const stru
 	if (second)
 		bring_back(sweep, before, count);
 	free(before);
-	if (sweep->count == 0 || worker_submit(sweep->portal->worker, work, on_worked, sweep) != 0)
-		end(sweep);
+	if (sweep->count == 0 || worker_submit(sweep->portal->worker, image_sweep_work,
+					       image_sweep_on_worked, sweep) != 0)
+		image_sweep_end(sweep);
 }
 
 static void on_scope(void *context, int rc, const PGresult *result, const struct problem *problem)
@@ -209,7 +210,7 @@ static void on_scope(void *context, int rc, const PGresult *result, const struct
 	(void)problem;
 }
 
-static void ask(struct image_sweep *sweep)
+static void image_sweep_ask(struct image_sweep *sweep)
 {
 	const struct db_call calls[] = {
 		{.query = &store_scope_operator, .fn = on_scope, .context = sweep},
@@ -225,10 +226,10 @@ static void ask(struct image_sweep *sweep)
 
 static void on_restored(void *context)
 {
-	ask(context);
+	image_sweep_ask(context);
 }
 
-static void start(void *context)
+static void image_sweep_start(void *context)
 {
 	struct image_sweep *sweep = context;
 
@@ -242,8 +243,8 @@ static void start(void *context)
 	sweep->digests = NULL;
 	sweep->count = 0;
 	(void)clock_gettime(CLOCK_REALTIME, &sweep->begun);
-	if (worker_submit(sweep->portal->worker, restore, on_restored, sweep) != 0)
-		end(sweep);
+	if (worker_submit(sweep->portal->worker, image_sweep_restore, on_restored, sweep) != 0)
+		image_sweep_end(sweep);
 }
 
 int image_sweep_new(struct portal *portal, struct image_sweep **ret)
@@ -254,7 +255,7 @@ int image_sweep_new(struct portal *portal, struct image_sweep **ret)
 	if (!sweep)
 		return -ENOMEM;
 	sweep->portal = portal;
-	rc = loop_timer_new(portal->loop, start, sweep, &sweep->timer);
+	rc = loop_timer_new(portal->loop, image_sweep_start, sweep, &sweep->timer);
 	if (rc) {
 		free(sweep);
 		return rc;

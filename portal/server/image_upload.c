@@ -13,9 +13,9 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
-#define UPLOADS_MAX 32
-#define PATH_SIZE   512
-#define READ_SIZE   ((size_t)1 << 20)
+#define UPLOADS_MAX            32
+#define IMAGE_UPLOAD_PATH_SIZE 512
+#define READ_SIZE              ((size_t)1 << 20)
 
 /* One image being uploaded. While `busy` the worker owns all but `busy` itself. */
 struct upload {
@@ -35,7 +35,7 @@ struct upload {
 
 struct upload_set {
 	struct worker *worker;
-	char folder[PATH_SIZE - 128];
+	char folder[IMAGE_UPLOAD_PATH_SIZE - 128];
 	struct upload *uploads;
 	size_t count;
 	uint64_t turn;
@@ -129,7 +129,8 @@ static bool already_here(struct upload *upload, const char *final)
 	return hash_file(upload, fd, upload->part.total) == 0 && hash_fits(upload);
 }
 
-static int finish(struct upload *upload, int fd, const char *partial, const char *final)
+static int image_upload_finish(struct upload *upload, int fd, const char *partial,
+			       const char *final)
 {
 	int rc = 0;
 
@@ -149,8 +150,8 @@ static int finish(struct upload *upload, int fd, const char *partial, const char
 static int take_part(struct upload *upload)
 {
 	const struct upload_part *part = &upload->part;
-	char partial[PATH_SIZE];
-	char final[PATH_SIZE];
+	char partial[IMAGE_UPLOAD_PATH_SIZE];
+	char final[IMAGE_UPLOAD_PATH_SIZE];
 	CLEANUP(closep) int fd = -1;
 	int rc;
 
@@ -181,10 +182,10 @@ static int take_part(struct upload *upload)
 	hash_add(upload, upload->data, part->size);
 	return part->offset + (int64_t)part->size < part->total
 		       ? 0
-		       : finish(upload, fd, partial, final);
+		       : image_upload_finish(upload, fd, partial, final);
 }
 
-static void work(void *context)
+static void image_upload_work(void *context)
 {
 	struct upload *upload = context;
 
@@ -193,7 +194,7 @@ static void work(void *context)
 
 /* --- in the loop --- */
 
-static void done(void *context)
+static void image_upload_done(void *context)
 {
 	struct upload *upload = context;
 	int64_t received = upload->whole ? upload->part.total
@@ -205,7 +206,7 @@ static void done(void *context)
 	upload->fn(upload->context, upload->rc, received, upload->whole);
 }
 
-static void forget(struct upload_set *set, const struct upload *upload)
+static void image_upload_forget(struct upload_set *set, const struct upload *upload)
 {
 	for (struct upload **link = &set->uploads; *link; link = &(*link)->next) {
 		if (*link == upload) {
@@ -221,7 +222,7 @@ static void forget(struct upload_set *set, const struct upload *upload)
 }
 
 /* Makes room by forgetting the hash state that was used longest ago; it can be made again. */
-static void make_room(struct upload_set *set)
+static void image_upload_make_room(struct upload_set *set)
 {
 	const struct upload *oldest = NULL;
 
@@ -232,7 +233,7 @@ static void make_room(struct upload_set *set)
 			oldest = upload;
 	}
 	if (oldest)
-		forget(set, oldest);
+		image_upload_forget(set, oldest);
 }
 
 static int upload_find(struct upload_set *set, int64_t image, struct upload **ret)
@@ -245,7 +246,7 @@ static int upload_find(struct upload_set *set, int64_t image, struct upload **re
 		*ret = upload;
 		return upload->busy ? E_CONFLICT : 0;
 	}
-	make_room(set);
+	image_upload_make_room(set);
 	if (set->count >= UPLOADS_MAX)
 		return -EAGAIN;
 	upload = aligned_alloc(alignof(struct upload),
@@ -280,7 +281,7 @@ int upload_set_new(struct worker *worker, const char *folder, struct upload_set 
 void upload_set_free(struct upload_set *set)
 {
 	while (set && set->uploads)
-		forget(set, set->uploads);
+		image_upload_forget(set, set->uploads);
 	free(set);
 }
 
@@ -305,7 +306,7 @@ int upload_add(struct upload_set *set, const struct upload_part *part, upload_do
 	upload->whole = false;
 	upload->rc = -ECANCELED; /* a worker that stops calls `done` without having worked */
 	upload->busy = true;
-	rc = worker_submit(set->worker, work, done, upload);
+	rc = worker_submit(set->worker, image_upload_work, image_upload_done, upload);
 	if (rc != 0) {
 		upload->busy = false;
 		upload->data = NULL;

@@ -7,7 +7,7 @@
 #include "common/net/ipv4.h"
 #include "common/net/mac.h"
 
-#define POINTER_SIZE 256
+#define MEMBER_CHECK_POINTER_SIZE 256
 
 static const char name_letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
 static const char image_letters[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
@@ -16,7 +16,8 @@ static const char version_letters[] =
 
 /* --- texts --- */
 
-static bool is_word(const char *text, size_t length, const char *letters, const char *not_first)
+static bool member_check_is_word(const char *text, size_t length, const char *letters,
+				 const char *not_first)
 {
 	return length > 0 && length < NAME_SIZE && strspn(text, letters) >= length &&
 	       !strchr(not_first, text[0]);
@@ -44,7 +45,7 @@ static bool is_prefix(const char *text)
 	return ipv4_prefix_parse(text, &prefix) == 0;
 }
 
-static bool is_address(const char *text)
+static bool member_check_is_address(const char *text)
 {
 	char host[IPV4_TEXT_SIZE];
 	const char *slash = strchr(text, '/');
@@ -93,8 +94,9 @@ static bool is_image(const char *text)
 	const char *colon = strchr(text, ':');
 	size_t length = colon ? (size_t)(colon - text) : strlen(text);
 
-	return is_word(text, length, image_letters, ".-") &&
-	       (!colon || is_word(colon + 1, strlen(colon + 1), version_letters, "._+-"));
+	return member_check_is_word(text, length, image_letters, ".-") &&
+	       (!colon ||
+		member_check_is_word(colon + 1, strlen(colon + 1), version_letters, "._+-"));
 }
 
 static const char *check_length(const struct member_row *row, const char *value, char room[128])
@@ -117,7 +119,8 @@ static const char *check_hex(const struct member_row *row, const char *value, ch
 	return room;
 }
 
-static const char *check_word(const struct member_row *row, const char *value, char room[128])
+static const char *member_check_word(const struct member_row *row, const char *value,
+				     char room[128])
 {
 	size_t at = 0;
 
@@ -137,10 +140,10 @@ const char *member_text_check(const struct member_row *row, const char *value, c
 {
 	switch (row->kind) {
 	case MEMBER_TEXT: return check_length(row, value, room);
-	case MEMBER_WORD: return check_word(row, value, room);
+	case MEMBER_WORD: return member_check_word(row, value, room);
 	case MEMBER_HEX: return check_hex(row, value, room);
 	case MEMBER_NAME:
-		return is_word(value, strlen(value), name_letters, "-")
+		return member_check_is_word(value, strlen(value), name_letters, "-")
 			       ? NULL
 			       : "1 to 63 of a-z 0-9 -, not beginning with -";
 	case MEMBER_MAC: return is_mac(value) ? NULL : "a MAC like 52:54:00:00:00:17";
@@ -148,8 +151,9 @@ const char *member_text_check(const struct member_row *row, const char *value, c
 	case MEMBER_PREFIX:
 		return is_prefix(value) ? NULL : "a prefix without host bits like 10.2.0.0/24";
 	case MEMBER_ADDRESS:
-		return is_address(value) ? NULL
-					 : "an address with its prefix length like 10.2.0.17/24";
+		return member_check_is_address(value)
+			       ? NULL
+			       : "an address with its prefix length like 10.2.0.17/24";
 	case MEMBER_UUID: return is_uuid(value) ? NULL : "a UUID";
 	case MEMBER_PIN: return is_pin(value) ? NULL : "sha256//BASE64 of a public key, or nothing";
 	case MEMBER_IMAGE: return is_image(value) ? NULL : "NAME or NAME:VERSION";
@@ -175,7 +179,8 @@ static const char *check_int(const struct member_row *row, const json_t *value, 
 	return room;
 }
 
-static const char *check_list(const struct member_row *row, const json_t *value, char room[128])
+static const char *member_check_list(const struct member_row *row, const json_t *value,
+				     char room[128])
 {
 	if (json_is_array(value) && json_array_size(value) >= (size_t)row->min &&
 	    json_array_size(value) <= (size_t)row->max)
@@ -194,7 +199,7 @@ static const char *check_value(const struct member_row *row, const json_t *value
 	case MEMBER_INT: return check_int(row, value, room);
 	case MEMBER_BOOL: return json_is_boolean(value) ? NULL : "true or false";
 	case MEMBER_OBJECT: return json_is_object(value) ? NULL : "an object";
-	case MEMBER_LIST: return check_list(row, value, room);
+	case MEMBER_LIST: return member_check_list(row, value, room);
 	case MEMBER_ANY: return NULL;
 	case MEMBER_TEXT:
 	case MEMBER_NAME:
@@ -214,8 +219,8 @@ static const char *check_value(const struct member_row *row, const json_t *value
 	return member_text_check(row, json_string_value(value), room);
 }
 
-static const struct member_row *row_of(const struct member_row rows[], size_t count,
-				       const char *name)
+static const struct member_row *member_check_row_of(const struct member_row rows[], size_t count,
+						    const char *name)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(rows[i].name, name) == 0)
@@ -225,12 +230,13 @@ static const struct member_row *row_of(const struct member_row rows[], size_t co
 }
 
 /* RFC 6901: ~ and / of a member's name are written ~0 and ~1; what does not fit is cut. */
-static void pointer_of(const char *parent, const char *name, char ret[POINTER_SIZE])
+static void member_check_pointer_of(const char *parent, const char *name,
+				    char ret[MEMBER_CHECK_POINTER_SIZE])
 {
 	size_t at;
 
-	(void)text_format(ret, POINTER_SIZE, "%s/", parent);
-	for (at = strlen(ret); *name && at + 3 < POINTER_SIZE; name++) {
+	(void)text_format(ret, MEMBER_CHECK_POINTER_SIZE, "%s/", parent);
+	for (at = strlen(ret); *name && at + 3 < MEMBER_CHECK_POINTER_SIZE; name++) {
 		if (*name == '~' || *name == '/') {
 			ret[at++] = '~';
 			ret[at++] = *name == '~' ? '0' : '1';
@@ -244,7 +250,7 @@ static void pointer_of(const char *parent, const char *name, char ret[POINTER_SI
 void members_check(json_t *object, const struct member_row rows[], size_t count,
 		   const char *pointer, struct error_list *errors)
 {
-	char path[POINTER_SIZE];
+	char path[MEMBER_CHECK_POINTER_SIZE];
 	char room[128];
 	const char *name;
 	json_t *value;
@@ -256,8 +262,8 @@ void members_check(json_t *object, const struct member_row rows[], size_t count,
 
 		name = json_object_iter_key(at);
 		value = json_object_iter_value(at);
-		row = row_of(rows, count, name);
-		pointer_of(pointer, name, path);
+		row = member_check_row_of(rows, count, name);
+		member_check_pointer_of(pointer, name, path);
 		allowed = row ? check_value(row, value, room) : NULL;
 		if (!row)
 			error_list_pointer(errors, path, "this member is not known", NULL);
@@ -265,7 +271,7 @@ void members_check(json_t *object, const struct member_row rows[], size_t count,
 			error_list_pointer(errors, path, "this value is not allowed", allowed);
 	}
 	for (size_t i = 0; i < count; i++) {
-		pointer_of(pointer, rows[i].name, path);
+		member_check_pointer_of(pointer, rows[i].name, path);
 		if ((rows[i].flags & MEMBER_REQUIRED) && !json_object_get(object, rows[i].name))
 			error_list_pointer(errors, path, "this member is needed", NULL);
 	}
@@ -275,7 +281,7 @@ void elements_check(const json_t *list, const struct member_row *row, bool uniqu
 		    const char *pointer, struct error_list *errors)
 {
 	json_t *seen = unique ? json_object() : NULL;
-	char path[POINTER_SIZE];
+	char path[MEMBER_CHECK_POINTER_SIZE];
 	char number[24];
 	char room[128];
 
@@ -284,7 +290,7 @@ void elements_check(const json_t *list, const struct member_row *row, bool uniqu
 		const char *allowed = check_value(row, value, room);
 
 		(void)text_format(number, sizeof(number), "%zu", i);
-		pointer_of(pointer, number, path);
+		member_check_pointer_of(pointer, number, path);
 		if (allowed)
 			error_list_pointer(errors, path, "this value is not allowed", allowed);
 		else if (seen && json_object_get(seen, json_string_value(value)))
@@ -306,14 +312,14 @@ void packages_check(const json_t *packages, struct error_list *errors)
 void objects_check(const json_t *list, const struct member_row rows[], size_t count,
 		   const char *pointer, struct error_list *errors)
 {
-	char path[POINTER_SIZE];
+	char path[MEMBER_CHECK_POINTER_SIZE];
 	char number[24];
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		json_t *value = json_array_get(list, i);
 
 		(void)text_format(number, sizeof(number), "%zu", i);
-		pointer_of(pointer, number, path);
+		member_check_pointer_of(pointer, number, path);
 		if (json_is_object(value))
 			members_check(value, rows, count, path, errors);
 		else

@@ -10,7 +10,7 @@
 #include "portal/server/word_table.h"
 
 /* clang-format off */
-static const struct member_row network_members[] = {
+static const struct member_row network_routes_network_members[] = {
 	{"name",   MEMBER_NAME,   MEMBER_REQUIRED, 0, 0, NULL},
 	{"kind",   MEMBER_WORD,   0,               0, 0, network_kind_words},
 	{"tenant", MEMBER_NAME,   0,               0, 0, NULL},
@@ -21,16 +21,17 @@ static const struct member_row attachment_members[] = {
 	{"port",   MEMBER_TEXT, MEMBER_REQUIRED, 1, 63, NULL},
 	{"mode",   MEMBER_WORD, 0,               0, 0,  attachment_mode_words},
 };
-static const struct member_row port_members[] = {
+static const struct member_row network_routes_port_members[] = {
 	{"port",   MEMBER_TEXT, MEMBER_REQUIRED, 1, 63, NULL},
 	{"action", MEMBER_WORD, MEMBER_REQUIRED, 0, 0,  port_action_words},
 };
-static const struct member_row node_members[] = {
+static const struct member_row network_routes_node_members[] = {
 	{"networks", MEMBER_LIST, MEMBER_REQUIRED, 0, PDCI_NICS_MAX, NULL},
 };
 /* clang-format on */
 
-static const char *text_of(const struct exchange *exchange, const char *name, const char *fallback)
+static const char *network_routes_text_of(const struct exchange *exchange, const char *name,
+					  const char *fallback)
 {
 	const char *text = json_string_value(json_object_get(exchange->body, name));
 
@@ -38,16 +39,18 @@ static const char *text_of(const struct exchange *exchange, const char *name, co
 }
 
 /* A tenant's network is its own unless the body says otherwise, which only an operator may. */
-static const char *tenant_of(const struct exchange *exchange)
+static const char *network_routes_tenant_of(const struct exchange *exchange)
 {
-	return text_of(exchange, "tenant", exchange->tenant[0] != '\0' ? exchange->tenant : NULL);
+	return network_routes_text_of(exchange, "tenant",
+				      exchange->tenant[0] != '\0' ? exchange->tenant : NULL);
 }
 
-static void network_create(struct exchange *exchange)
+static void network_routes_network_create(struct exchange *exchange)
 {
 	struct error_list errors = {0};
 
-	members_check(exchange->body, network_members, COUNT_OF(network_members), "", &errors);
+	members_check(exchange->body, network_routes_network_members,
+		      COUNT_OF(network_routes_network_members), "", &errors);
 	pdci_name_check(exchange->body, &errors);
 	if (errors.count > 0) {
 		exchange_refuse(exchange, &errors);
@@ -57,14 +60,16 @@ static void network_create(struct exchange *exchange)
 		exchange,
 		(const struct exchange_step[]){
 			{&store_network_create,
-			 {text_of(exchange, "name", NULL), text_of(exchange, "kind", "tenant"),
-			  tenant_of(exchange), text_of(exchange, "prefix", NULL), exchange->actor}},
+			 {network_routes_text_of(exchange, "name", NULL),
+			  network_routes_text_of(exchange, "kind", "tenant"),
+			  network_routes_tenant_of(exchange),
+			  network_routes_text_of(exchange, "prefix", NULL), exchange->actor}},
 			{&store_network_created, {NULL}},
 		},
 		2);
 }
 
-static void network_delete(struct exchange *exchange)
+static void network_routes_network_delete(struct exchange *exchange)
 {
 	exchange_write(
 		exchange,
@@ -92,10 +97,12 @@ static void attachment_put(struct exchange *exchange)
 		(const struct exchange_step[]){
 			{&store_attachment_put,
 			 {exchange_arg(exchange, "{network}"), exchange_arg(exchange, "?tenant"),
-			  text_of(exchange, "switch", NULL), text_of(exchange, "port", NULL),
-			  text_of(exchange, "mode", "access"), exchange->actor}},
+			  network_routes_text_of(exchange, "switch", NULL),
+			  network_routes_text_of(exchange, "port", NULL),
+			  network_routes_text_of(exchange, "mode", "access"), exchange->actor}},
 			{&store_attachment_placed,
-			 {text_of(exchange, "switch", NULL), text_of(exchange, "port", NULL)}},
+			 {network_routes_text_of(exchange, "switch", NULL),
+			  network_routes_text_of(exchange, "port", NULL)}},
 		},
 		2);
 }
@@ -119,10 +126,11 @@ static void port_action(struct exchange *exchange)
 {
 	struct error_list errors = {0};
 	const char *name = exchange_arg(exchange, "{switch}");
-	const char *port = text_of(exchange, "port", NULL);
-	bool park = strcmp(text_of(exchange, "action", ""), "park") == 0;
+	const char *port = network_routes_text_of(exchange, "port", NULL);
+	bool park = strcmp(network_routes_text_of(exchange, "action", ""), "park") == 0;
 
-	members_check(exchange->body, port_members, COUNT_OF(port_members), "", &errors);
+	members_check(exchange->body, network_routes_port_members,
+		      COUNT_OF(network_routes_port_members), "", &errors);
 	if (errors.count > 0) {
 		exchange_refuse(exchange, &errors);
 		return;
@@ -143,7 +151,8 @@ static void node_networks_put(struct exchange *exchange)
 	CLEANUP(freep) char *text = NULL;
 	struct error_list errors = {0};
 
-	members_check(exchange->body, node_members, COUNT_OF(node_members), "", &errors);
+	members_check(exchange->body, network_routes_node_members,
+		      COUNT_OF(network_routes_node_members), "", &errors);
 	if (json_is_array(networks))
 		pdci_nics_check(networks, NULL, "/networks", &errors);
 	if (errors.count > 0) {
@@ -159,18 +168,18 @@ static void node_networks_put(struct exchange *exchange)
 		       2);
 }
 
-static const struct query_row list_query[] = {
+static const struct query_row network_routes_list_query[] = {
 	QUERY_PAGE_TEXT,
 	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"kind", QUERY_WORD, 0, network_kind_words, NULL, false, NULL},
 	{"name", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{0},
 };
-static const struct query_row one_query[] = {
+static const struct query_row network_routes_one_query[] = {
 	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{0},
 };
-static const struct query_row port_query[] = {
+static const struct query_row network_routes_port_query[] = {
 	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"switch", QUERY_TEXT, 63, NULL, NULL, true, NULL},
 	{"port", QUERY_TEXT, 63, NULL, NULL, true, NULL},
@@ -179,14 +188,14 @@ static const struct query_row port_query[] = {
 
 /* clang-format off */
 const struct route network_routes[] = {
-	{HTTP_GET, "/api/v1/networks", ROLE_TENANT, BODY_NONE, 0, exchange_read, list_query,
+	{HTTP_GET, "/api/v1/networks", ROLE_TENANT, BODY_NONE, 0, exchange_read, network_routes_list_query,
 	 &store_network_list, {"?limit", "?cursor", "?tenant", "?kind", "?name"}},
-	{HTTP_POST, "/api/v1/networks", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, network_create, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/networks/{network}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, one_query,
+	{HTTP_POST, "/api/v1/networks", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, network_routes_network_create, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/networks/{network}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, network_routes_one_query,
 	 &store_network_get, {"{network}", "?tenant"}},
-	{HTTP_DELETE, "/api/v1/networks/{network}", ROLE_TENANT, BODY_NONE, ROUTE_IF_MATCH, network_delete, one_query, NULL, {NULL}},
-	{HTTP_PUT, "/api/v1/networks/{network}/ports", ROLE_OPERATOR, BODY_JSON, 0, attachment_put, one_query, NULL, {NULL}},
-	{HTTP_DELETE, "/api/v1/networks/{network}/ports", ROLE_OPERATOR, BODY_NONE, 0, attachment_remove, port_query, NULL, {NULL}},
+	{HTTP_DELETE, "/api/v1/networks/{network}", ROLE_TENANT, BODY_NONE, ROUTE_IF_MATCH, network_routes_network_delete, network_routes_one_query, NULL, {NULL}},
+	{HTTP_PUT, "/api/v1/networks/{network}/ports", ROLE_OPERATOR, BODY_JSON, 0, attachment_put, network_routes_one_query, NULL, {NULL}},
+	{HTTP_DELETE, "/api/v1/networks/{network}/ports", ROLE_OPERATOR, BODY_NONE, 0, attachment_remove, network_routes_port_query, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/switches/{switch}/ports/actions", ROLE_OPERATOR, BODY_JSON, 0, port_action, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/nodes/{node}/networks", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_node_networks, {"{node}"}},
 	{HTTP_PUT, "/api/v1/nodes/{node}/networks", ROLE_TENANT, BODY_JSON, 0, node_networks_put, NULL, NULL, {NULL}},

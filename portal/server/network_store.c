@@ -16,19 +16,19 @@
 	"from haas.attachment a left join haas.port_intent i on i.switch_id = a.switch_id and i.port = a.port where a.network_id = n.id) c "
 
 /* a is attachment, s its switch, i the intent of its port. What went wrong on a switch may name others: for operators. */
-#define PORT_ITEM                                                                                                                                  \
+#define NETWORK_STORE_PORT_ITEM                                                                                                                                  \
 	"jsonb_build_object('switch', s.name, 'port', a.port, 'mode', a.mode, 'node', "                                                            \
 	"(select d.name from haas.node d where d.id = haas.port_node(a.switch_id, a.port)), "                                                      \
 	"'applied', coalesce(i.applied_version = i.wanted_version, false), 'applied_at', i.applied_at, "                                           \
 	"'problem', case when haas.is_operator() and i.applied_version is distinct from i.wanted_version then i.problem end)"
 
 #define NETWORK_WHOLE                                                                                                                              \
-	NETWORK_ITEM " || jsonb_build_object('ports', coalesce((select jsonb_agg(" PORT_ITEM " order by s.name, a.port) from haas.attachment a "   \
+	NETWORK_ITEM " || jsonb_build_object('ports', coalesce((select jsonb_agg(" NETWORK_STORE_PORT_ITEM " order by s.name, a.port) from haas.attachment a "   \
 	"join haas.switch s on s.id = a.switch_id left join haas.port_intent i on i.switch_id = a.switch_id and i.port = a.port "                  \
 	"where a.network_id = n.id), '[]'), 'nodes', coalesce((select jsonb_agg(jsonb_build_object('node', d.name, 'nic', w.nic, 'mode', w.mode) " \
 	"order by d.name, w.nic) from haas.node_network w join haas.node d on d.id = w.node_id where w.network_id = n.id), '[]'))"
 
-#define KEPT "nullif(current_setting('haas.result', true), '')"
+#define NETWORK_STORE_KEPT "nullif(current_setting('haas.result', true), '')"
 
 #define NETWORK_KEY "n.name || ' ' || coalesce(t.name, '')"
 const struct db_query store_network_list = {
@@ -50,7 +50,7 @@ const struct db_query store_network_create = {
 const struct db_query store_network_created = {
 	"network_created",
 	STORE_ANSWER("select 201 as status, '/api/v1/networks/' || n.id as location, n.version, " NETWORK_WHOLE
-		     " as body from " NETWORKS "where n.id = " KEPT "::bigint"),
+		     " as body from " NETWORKS "where n.id = " NETWORK_STORE_KEPT "::bigint"),
 	0};
 
 const struct db_query store_network_delete = {
@@ -60,7 +60,7 @@ const struct db_query store_network_delete = {
 const struct db_query store_network_deleted = {
 	"network_deleted",
 	STORE_ANSWER("select 202 as status, null as location, n.version, " NETWORK_WHOLE
-		     " as body from " NETWORKS "where n.id = " KEPT "::bigint"),
+		     " as body from " NETWORKS "where n.id = " NETWORK_STORE_KEPT "::bigint"),
 	0};
 
 const struct db_query store_attachment_put = {
@@ -71,10 +71,10 @@ const struct db_query store_attachment_put = {
 
 const struct db_query store_attachment_placed = {
 	"attachment_placed",
-	STORE_ANSWER("select 200 as status, null as location, null::bigint as version, " PORT_ITEM
+	STORE_ANSWER("select 200 as status, null as location, null::bigint as version, " NETWORK_STORE_PORT_ITEM
 		     " || jsonb_build_object('network', n.name) as body from haas.attachment a join haas.network n on n.id = a.network_id "
 		     "join haas.switch s on s.id = a.switch_id left join haas.port_intent i on i.switch_id = a.switch_id and i.port = a.port "
-		     "where a.network_id = " KEPT "::bigint and s.name = $1 and a.port = $2"),
+		     "where a.network_id = " NETWORK_STORE_KEPT "::bigint and s.name = $1 and a.port = $2"),
 	2};
 
 const struct db_query store_attachment_remove = {
@@ -116,6 +116,6 @@ const struct db_query store_node_networks_put = {
 const struct db_query store_node_networks_done = {
 	"node_networks_done",
 	STORE_ANSWER("select 200 as status, null as location, null::bigint as version, " NODE_NETWORKS
-		     " || jsonb_build_object('missing', coalesce((" KEPT "::jsonb) -> 'missing', '[]')) as body from " NODES),
+		     " || jsonb_build_object('missing', coalesce((" NETWORK_STORE_KEPT "::jsonb) -> 'missing', '[]')) as body from " NODES),
 	1};
 /* clang-format on */

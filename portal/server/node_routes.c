@@ -112,7 +112,7 @@ static void node_patch(struct exchange *exchange)
 
 /* *ret: array of specs. The clear text of the sheet is gone when this returns. Non-zero = answered.
  */
-static int read_sheet(struct exchange *exchange, json_t **ret)
+static int node_routes_read_sheet(struct exchange *exchange, json_t **ret)
 {
 	struct error_list errors = {0};
 	struct problem problem = {0};
@@ -148,7 +148,7 @@ static void import_with_key(struct exchange *exchange, const PGresult *key)
 	CLEANUP(freep) char *text = NULL;
 	const char *dry_run = exchange_arg(exchange, "?dry_run");
 
-	if (!exchange->request || read_sheet(exchange, &specs) != 0 ||
+	if (!exchange->request || node_routes_read_sheet(exchange, &specs) != 0 ||
 	    prepare_specs(exchange, specs, key) != 0)
 		return;
 	text = json_dumps(specs, JSON_COMPACT);
@@ -163,7 +163,7 @@ static void import_with_key(struct exchange *exchange, const PGresult *key)
 		       3);
 }
 
-static void node_import(struct exchange *exchange)
+static void node_routes_node_import(struct exchange *exchange)
 {
 	exchange_query(exchange, &store_seal_key, NULL, import_with_key);
 }
@@ -171,7 +171,7 @@ static void node_import(struct exchange *exchange)
 /* --- what people do to nodes --- */
 
 /* clang-format off */
-static const struct member_row action_members[] = {
+static const struct member_row node_routes_action_members[] = {
 	{"nodes",  MEMBER_LIST,   MEMBER_REQUIRED, 1, 1000, NULL},
 	{"action", MEMBER_WORD,   MEMBER_REQUIRED, 0, 0,    node_action_words},
 	{"params", MEMBER_OBJECT, 0,               0, 0,    NULL},
@@ -197,7 +197,8 @@ static void node_action(struct exchange *exchange)
 	json_t *params = json_object_get(exchange->body, "params");
 	CLEANUP(freep) char *params_text = NULL;
 
-	members_check(exchange->body, action_members, COUNT_OF(action_members), "", &errors);
+	members_check(exchange->body, node_routes_action_members,
+		      COUNT_OF(node_routes_action_members), "", &errors);
 	node_names_check(exchange->body, &errors);
 	if (json_is_object(params))
 		members_check(params, action_param_members, COUNT_OF(action_param_members),
@@ -247,7 +248,7 @@ static void node_state(struct exchange *exchange)
 
 /* --- routes --- */
 
-static const struct query_row list_query[] = {
+static const struct query_row node_routes_list_query[] = {
 	QUERY_PAGE_TEXT,
 	{"state", QUERY_WORD, 0, node_state_words, NULL, false, NULL},
 	{"class", QUERY_TEXT, 63, NULL, NULL, false, NULL},
@@ -262,10 +263,10 @@ static const struct query_row story_query[] = {
 
 /* clang-format off */
 const struct route node_routes[] = {
-	{HTTP_GET, "/api/v1/nodes", ROLE_TENANT, BODY_NONE, 0, exchange_read, list_query,
+	{HTTP_GET, "/api/v1/nodes", ROLE_TENANT, BODY_NONE, 0, exchange_read, node_routes_list_query,
 	 &store_node_list, {"?limit", "?cursor", "?state", "?class", "?rack", "?name"}},
 	{HTTP_POST, "/api/v1/nodes", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT | ROUTE_SECRET, node_create, NULL, NULL, {NULL}},
-	{HTTP_POST, "/api/v1/nodes/import", ROLE_OPERATOR, BODY_CSV, ROUTE_IDEMPOTENT | ROUTE_SECRET, node_import, import_query, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/nodes/import", ROLE_OPERATOR, BODY_CSV, ROUTE_IDEMPOTENT | ROUTE_SECRET, node_routes_node_import, import_query, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/nodes/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, node_action, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/nodes/state", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, node_state, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/nodes/{node}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, NULL, &store_node_get, {"{node}"}},

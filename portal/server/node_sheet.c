@@ -11,7 +11,7 @@
 #include "portal/server/member_check.h"
 #include "portal/server/word_table.h"
 
-#define DEFAULT_NIC "eth0"
+#define NODE_SHEET_DEFAULT_NIC "eth0"
 
 enum column_flag {
 	COLUMN_UNIQUE = 1, /* no two rows may have the same value */
@@ -28,7 +28,7 @@ struct sheet_column {
 };
 
 /* clang-format off */
-static const struct sheet_column columns[] = {
+static const struct sheet_column node_sheet_columns[] = {
 	{"name",             COLUMN_UNIQUE,              {"name",         MEMBER_NAME, MEMBER_REQUIRED, 0, 0, NULL}},
 	{"class",            0,                          {"class",        MEMBER_TEXT, 0, 0, 63, NULL}},
 	{"rack",             0,                          {"rack",         MEMBER_TEXT, 0, 0, 63, NULL}},
@@ -60,22 +60,22 @@ struct sheet_state {
 
 static const struct sheet_column *column_find(const char *name)
 {
-	for (size_t i = 0; i < COUNT_OF(columns); i++) {
-		if (strcmp(columns[i].name, name) == 0)
-			return &columns[i];
+	for (size_t i = 0; i < COUNT_OF(node_sheet_columns); i++) {
+		if (strcmp(node_sheet_columns[i].name, name) == 0)
+			return &node_sheet_columns[i];
 	}
 	return NULL;
 }
 
 /* --- header --- */
 
-static void read_header(struct sheet_state *state)
+static void node_sheet_read_header(struct sheet_state *state)
 {
 	struct text allowed = {0};
 	bool named = false;
 
-	for (size_t i = 0; i < COUNT_OF(columns); i++)
-		text_addf(&allowed, "%s%s", i > 0 ? ", " : "", columns[i].name);
+	for (size_t i = 0; i < COUNT_OF(node_sheet_columns); i++)
+		text_addf(&allowed, "%s%s", i > 0 ? ", " : "", node_sheet_columns[i].name);
 	for (size_t c = 0; c < state->sheet->column_count; c++) {
 		const char *name = sheet_cell(state->sheet, 0, c);
 
@@ -88,7 +88,7 @@ static void read_header(struct sheet_state *state)
 				error_list_cell(state->errors, 1, name,
 						"this column is there twice", NULL);
 		}
-		named = named || state->of[c] == &columns[0];
+		named = named || state->of[c] == &node_sheet_columns[0];
 	}
 	if (!named)
 		error_list_cell(state->errors, 1, "name", "this column is needed", NULL);
@@ -97,8 +97,8 @@ static void read_header(struct sheet_state *state)
 
 /* --- cells --- */
 
-static const char *read_number(const struct member_row *member, const char *text, json_t **ret,
-			       char room[128])
+static const char *node_sheet_read_number(const struct member_row *member, const char *text,
+					  json_t **ret, char room[128])
 {
 	size_t digits = strspn(text, "0123456789");
 	long long value =
@@ -133,15 +133,15 @@ static const char *read_words(char *text, json_t **ret, char room[128])
 }
 
 /* NULL = good and *ret set, else what is allowed. */
-static const char *read_cell(const struct sheet_column *column, char *text, json_t **ret,
-			     char room[128])
+static const char *node_sheet_read_cell(const struct sheet_column *column, char *text, json_t **ret,
+					char room[128])
 {
 	char canonical[MAC_TEXT_SIZE];
 	struct mac mac;
 	const char *allowed;
 
 	if (column->member.kind == MEMBER_INT)
-		return read_number(&column->member, text, ret, room);
+		return node_sheet_read_number(&column->member, text, ret, room);
 	if (column->member.kind == MEMBER_LIST)
 		return read_words(text, ret, room);
 	if (column->flags & COLUMN_MAC) {
@@ -180,7 +180,7 @@ static bool seen_before(struct sheet_state *state, size_t column, const json_t *
 	return false;
 }
 
-static json_t *child(json_t *object, const char *name)
+static json_t *node_sheet_child(json_t *object, const char *name)
 {
 	json_t *value = json_object_get(object, name);
 
@@ -192,16 +192,18 @@ static json_t *child(json_t *object, const char *name)
 }
 
 /* Puts a value where node_put looks for it. */
-static void place(json_t *spec, json_t *nic, const struct sheet_column *column, json_t *value)
+static void node_sheet_place(json_t *spec, json_t *nic, const struct sheet_column *column,
+			     json_t *value)
 {
-	json_t *object = column->flags & COLUMN_BMC   ? child(spec, "bmc")
+	json_t *object = column->flags & COLUMN_BMC   ? node_sheet_child(spec, "bmc")
 			 : column->flags & COLUMN_NIC ? nic
 						      : spec;
 
 	(void)json_object_set_new(object, column->member.name, value);
 }
 
-static void check_endpoint(struct sheet_state *state, json_t *spec, json_t *endpoints, size_t row)
+static void node_sheet_check_endpoint(struct sheet_state *state, json_t *spec, json_t *endpoints,
+				      size_t row)
 {
 	const json_t *bmc = json_object_get(spec, "bmc");
 	const char *address = json_string_value(json_object_get(bmc, "address"));
@@ -224,7 +226,8 @@ static void finish_nic(struct sheet_state *state, json_t *spec, json_t *nic, siz
 
 	if (json_object_get(nic, "mac")) {
 		if (!json_object_get(nic, "name"))
-			(void)json_object_set_new(nic, "name", json_of_utf8(DEFAULT_NIC));
+			(void)json_object_set_new(nic, "name",
+						  json_of_utf8(NODE_SHEET_DEFAULT_NIC));
 		(void)json_object_set_new(nic, "boot", json_true());
 		list = json_array();
 		(void)json_array_append(list, nic);
@@ -235,7 +238,7 @@ static void finish_nic(struct sheet_state *state, json_t *spec, json_t *nic, siz
 	}
 }
 
-static json_t *read_row(struct sheet_state *state, size_t row)
+static json_t *node_sheet_read_row(struct sheet_state *state, size_t row)
 {
 	json_t *spec = json_object();
 	json_t *nic = json_object();
@@ -254,14 +257,14 @@ static json_t *read_row(struct sheet_state *state, size_t row)
 						"this cell is needed", NULL);
 			continue;
 		}
-		allowed = read_cell(column, text, &value, room);
+		allowed = node_sheet_read_cell(column, text, &value, room);
 		if (allowed)
 			error_list_cell(state->errors, row + 1, column->name,
 					"this value is not allowed", allowed);
 		else if (seen_before(state, c, value, row))
 			json_decref(value);
 		else
-			place(spec, nic, column, value);
+			node_sheet_place(spec, nic, column, value);
 	}
 	finish_nic(state, spec, nic, row);
 	json_decref(nic);
@@ -276,13 +279,13 @@ int node_sheet_read(const struct sheet *sheet, json_t **ret, struct error_list *
 
 	if (!specs || !endpoints)
 		return -ENOMEM;
-	read_header(&state);
+	node_sheet_read_header(&state);
 	if (errors->count > 0) /* cells of unknown columns say nothing */
 		return E_INVALID;
 	for (size_t row = 1; row < sheet->row_count; row++) {
-		json_t *spec = read_row(&state, row);
+		json_t *spec = node_sheet_read_row(&state, row);
 
-		check_endpoint(&state, spec, endpoints, row);
+		node_sheet_check_endpoint(&state, spec, endpoints, row);
 		(void)json_array_append_new(specs, spec);
 	}
 	if (sheet->row_count == 1)

@@ -12,7 +12,7 @@
 #include "portal/server/word_table.h"
 
 /* clang-format off */
-static const struct member_row node_members[] = {
+static const struct member_row node_spec_node_members[] = {
 	{"class",    MEMBER_TEXT,   0,               0, 63,  NULL},
 	{"rack",     MEMBER_TEXT,   0,               0, 63,  NULL},
 	{"unit",     MEMBER_INT,    MEMBER_NULLABLE, 1, 100, NULL},
@@ -24,7 +24,7 @@ static const struct member_row node_members[] = {
 	{"bmc",      MEMBER_OBJECT, 0,               0, 0,   NULL},
 	{"name",     MEMBER_NAME,   MEMBER_REQUIRED, 0, 0,   NULL}, /* last: not in a patch */
 };
-static const struct member_row nic_members[] = {
+static const struct member_row node_spec_nic_members[] = {
 	{"name", MEMBER_TEXT, MEMBER_REQUIRED, 1, 15, NULL},
 	{"mac",  MEMBER_MAC,  MEMBER_REQUIRED, 0, 0,  NULL},
 	{"boot", MEMBER_BOOL, 0,               0, 0,  NULL},
@@ -44,7 +44,7 @@ static const struct member_row bmc_members[] = {
 /* clang-format on */
 
 /* A list of another kind was already refused with its member. */
-static const json_t *list_of(const json_t *object, const char *name)
+static const json_t *node_spec_list_of(const json_t *object, const char *name)
 {
 	const json_t *list = json_object_get(object, name);
 
@@ -78,15 +78,18 @@ void node_body_check(json_t *body, bool patch, struct error_list *errors)
 	const struct member_row workaround = {.kind = MEMBER_WORD, .words = bmc_workaround_words};
 	json_t *bmc = json_object_get(body, "bmc");
 
-	members_check(body, node_members, COUNT_OF(node_members) - (patch ? 1 : 0), "", errors);
+	members_check(body, node_spec_node_members,
+		      COUNT_OF(node_spec_node_members) - (patch ? 1 : 0), "", errors);
 	if (patch && json_object_size(body) == 0)
 		error_list_pointer(errors, "", "there is nothing to change", NULL);
-	objects_check(list_of(body, "nics"), nic_members, COUNT_OF(nic_members), "/nics", errors);
-	check_nics(list_of(body, "nics"), errors);
+	objects_check(node_spec_list_of(body, "nics"), node_spec_nic_members,
+		      COUNT_OF(node_spec_nic_members), "/nics", errors);
+	check_nics(node_spec_list_of(body, "nics"), errors);
 	if (!json_is_object(bmc))
 		return;
 	members_check(bmc, bmc_members, COUNT_OF(bmc_members), "/bmc", errors);
-	elements_check(list_of(bmc, "workarounds"), &workaround, true, "/bmc/workarounds", errors);
+	elements_check(node_spec_list_of(bmc, "workarounds"), &workaround, true, "/bmc/workarounds",
+		       errors);
 	if (!patch && !json_object_get(bmc, "address") && !json_object_get(bmc, "uri"))
 		error_list_pointer(errors, "/bmc/address", "this member is needed", NULL);
 }

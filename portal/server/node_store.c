@@ -30,7 +30,7 @@
 	"'fingerprint', v.bmc_fingerprint, 'uri', v.bmc_uri) || (s.spec -> 'bmc'))) else '{}' end, " dry_run                                 \
 	", " actor ") end"
 
-#define RESULT "nullif(current_setting('haas.result', true), '')::jsonb"
+#define NODE_STORE_RESULT "nullif(current_setting('haas.result', true), '')::jsonb"
 
 const struct db_query store_node_list = {
 	"node_list",
@@ -81,17 +81,17 @@ const struct db_query store_node_created = {
 	STORE_ANSWER(
 		"select 201 as status, '/api/v1/nodes/' || v.name as location, v.version, " NODE_ITEM
 		" as body "
-		"from haas.node_view v, (select " RESULT
+		"from haas.node_view v, (select " NODE_STORE_RESULT
 		" as r) x where v.name = $1 and x.r ->> 'result' = 'created' and x.r -> 'errors' = '[]' "
 		"union all select 409, null, null, " STORE_PROBLEM(
 			"409", "conflict", "format('node %s exists', $1::text)",
 			"'change it with PATCH, or import its row again'",
-			"null") " from (select " RESULT
+			"null") " from (select " NODE_STORE_RESULT
 				" as r) x where x.r ->> 'result' = 'exists' "
 				"union all select 409, null, null, " STORE_PROBLEM(
 					"409", "conflict", "'the node is at odds with another one'",
 					"'see errors'",
-					"x.r -> 'errors'") " from (select " RESULT
+					"x.r -> 'errors'") " from (select " NODE_STORE_RESULT
 							   " as r) x where x.r -> 'errors' <> '[]'"),
 	1};
 
@@ -113,17 +113,17 @@ const struct db_query store_node_patched = {
 	"node_patched",
 	STORE_ANSWER(
 		"select 200 as status, null as location, v.version, " NODE_ITEM
-		" as body from haas.node_view v, (select " RESULT " as r) x "
+		" as body from haas.node_view v, (select " NODE_STORE_RESULT " as r) x "
 		"where v.name = $1 and x.r -> 'errors' = '[]' "
 		"union all select 409, null, null, " STORE_PROBLEM(
 			"409", "conflict", "'the node is at odds with another one'", "'see errors'",
-			"x.r -> 'errors'") " from (select " RESULT
+			"x.r -> 'errors'") " from (select " NODE_STORE_RESULT
 					   " as r) x where x.r -> 'errors' <> '[]' "
 					   "union all select 412, null, null, " STORE_PROBLEM(
 						   "412", "stale",
 						   "format('node %s was changed meanwhile', $1::text)",
 						   "'read it again and repeat'",
-						   "null") " from haas.node n where n.name = $1 and " RESULT
+						   "null") " from haas.node n where n.name = $1 and " NODE_STORE_RESULT
 							   " is null "
 							   "union all select 404, null, null, " STORE_PROBLEM(
 								   "404", "not_found",
@@ -159,7 +159,7 @@ const struct db_query store_node_import = {
 		"$2",
 		"false") " from jsonb_array_elements($1::jsonb) s(spec) "
 			 "left join haas.node_view v on v.name = s.spec ->> 'name' where not $3::boolean "
-			 "and not exists (select from jsonb_array_elements(" RESULT
+			 "and not exists (select from jsonb_array_elements(" NODE_STORE_RESULT
 			 ") e where e -> 'errors' <> '[]') order by s.spec ->> 'name'",
 	3};
 
@@ -175,7 +175,7 @@ const struct db_query store_node_imported = {
 			"409", "conflict",
 			"'the sheet is at odds with nodes that exist; nothing was written'",
 			"'see errors; correct the cells and send it again'",
-			"w.wrong") " end as body from (select " RESULT
+			"w.wrong") " end as body from (select " NODE_STORE_RESULT
 				   " as r) x, lateral (select jsonb_agg(jsonb_build_object('row', e -> 'row') || c) as wrong "
 				   "from jsonb_array_elements(x.r) e, jsonb_array_elements(e -> 'errors') c) w"),
 	1};
@@ -204,7 +204,7 @@ const struct db_query store_node_fired = {
 														      "null") " end as body from (select e ->> 'node' as node, e ->> 'state' is not null as fired, n.id is not null as known, n.state, "
 															      "case when n.id is null then format('node %s does not exist', e ->> 'node') when e ->> 'state' is null then "
 															      "format('node %s is %s%s; %s is not possible from there', n.name, n.state, case when n.dirty then ' and dirty' else '' end, $1::text) "
-															      "end as refused from jsonb_array_elements(" RESULT
+															      "end as refused from jsonb_array_elements(" NODE_STORE_RESULT
 															      ") e left join haas.node n on n.name = e ->> 'node') i"),
 	1};
 

@@ -12,9 +12,9 @@
 #include "portal/server/exchange.h"
 #include "portal/server/path_store.h"
 
-#define LIVE_LIMIT ((size_t)32 << 20)
-#define LIVE_MS    3000
-#define WINDOW_S   "10"
+#define PATH_ROUTES_LIVE_LIMIT ((size_t)32 << 20)
+#define PATH_ROUTES_LIVE_MS    3000
+#define WINDOW_S               "10"
 
 static void ask_load(struct exchange *exchange, const char *live, const char *problem)
 {
@@ -24,19 +24,19 @@ static void ask_load(struct exchange *exchange, const char *live, const char *pr
 		exchange_query(exchange, &store_path_load, params, exchange_answer_body);
 }
 
-static void without_memory(struct exchange *exchange, const char *reason)
+static void path_routes_without_memory(struct exchange *exchange, const char *reason)
 {
 	ask_load(exchange, NULL, reason);
 }
 
-static void with_memory(struct exchange *exchange, const struct http_response *response)
+static void path_routes_with_memory(struct exchange *exchange, const struct http_response *response)
 {
 	CLEANUP(json_decrefp) json_t *answer = NULL;
 	CLEANUP(freep) char *live = NULL;
 	struct problem problem = {0};
 
 	if (!response->body ||
-	    json_read(response->body, response->size, LIVE_LIMIT, &answer, &problem) ||
+	    json_read(response->body, response->size, PATH_ROUTES_LIVE_LIMIT, &answer, &problem) ||
 	    !json_is_array(json_object_get(answer, "minutes")))
 		ask_load(exchange, NULL, "peregrine-flowd answered what cannot be read");
 	else if ((live = strndup(response->body, response->size)) != NULL)
@@ -45,7 +45,7 @@ static void with_memory(struct exchange *exchange, const struct http_response *r
 		ask_load(exchange, NULL, "no memory for what peregrine-flowd answered");
 }
 
-static void ask_memory(struct exchange *exchange, const char *scope)
+static void path_routes_ask_memory(struct exchange *exchange, const char *scope)
 {
 	CLEANUP(text_done) struct text target = {0};
 
@@ -57,19 +57,19 @@ static void ask_memory(struct exchange *exchange, const char *scope)
 	daemon_pass_on(exchange,
 		       &(struct daemon_ask){.daemon = "peregrine-flowd",
 					    .socket = exchange->portal->conf->flowd_socket,
-					    .timeout_ms = LIVE_MS,
-					    .response_limit = LIVE_LIMIT,
+					    .timeout_ms = PATH_ROUTES_LIVE_MS,
+					    .response_limit = PATH_ROUTES_LIVE_LIMIT,
 					    .method = "GET",
 					    .target = text_get(&target),
-					    .answered = with_memory,
-					    .failed = without_memory});
+					    .answered = path_routes_with_memory,
+					    .failed = path_routes_without_memory});
 }
 
 /* Cases are the operators': nothing narrows what they see. */
 static void on_recorded(struct exchange *exchange, const PGresult *result)
 {
 	(void)result;
-	ask_memory(exchange, NULL);
+	path_routes_ask_memory(exchange, NULL);
 }
 
 static void on_path(struct exchange *exchange, const PGresult *result)
@@ -92,7 +92,8 @@ static void on_path(struct exchange *exchange, const PGresult *result)
 	if (number)
 		exchange_query(exchange, &store_case_path, params, on_recorded);
 	else
-		ask_memory(exchange, db_is_null(result, 0, 1) ? NULL : db_text(result, 0, 1, ""));
+		path_routes_ask_memory(exchange,
+				       db_is_null(result, 0, 1) ? NULL : db_text(result, 0, 1, ""));
 }
 
 static void path_get(struct exchange *exchange)

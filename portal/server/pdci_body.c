@@ -10,7 +10,7 @@
 #include "portal/server/member_check.h"
 #include "portal/server/volume_body.h"
 
-#define POINTER_SIZE 64
+#define PDCI_BODY_POINTER_SIZE 64
 
 /* clang-format off */
 static const struct member_row body_members[] = {
@@ -40,35 +40,36 @@ static const struct member_row bond_members[] = {
 	{"name", MEMBER_TEXT, MEMBER_REQUIRED, 1, 15,                  NULL},
 	{"nics", MEMBER_LIST, MEMBER_REQUIRED, 2, PDCI_BOND_NICS_MAX,  NULL},
 };
-static const struct member_row nic_members[] = {
+static const struct member_row pdci_body_nic_members[] = {
 	{"nic",     MEMBER_TEXT, MEMBER_REQUIRED, 1, 15, NULL},
 	{"network", MEMBER_NAME, MEMBER_REQUIRED, 0, 0,  NULL},
 	{"mode",    MEMBER_WORD, 0,               0, 0,  attachment_mode_words},
 };
-static const struct member_row network_members[] = {
+static const struct member_row pdci_body_network_members[] = {
 	{"name",   MEMBER_NAME,   MEMBER_REQUIRED, 0, 0, NULL},
 	{"prefix", MEMBER_PREFIX, 0,               0, 0, NULL},
 };
-static const struct member_row param_members[] = {
+static const struct member_row pdci_body_param_members[] = {
 	{"ssh_keys",  MEMBER_LIST, 0, 0, 64,    NULL},
 	{"user_data", MEMBER_TEXT, 0, 0, 65536, NULL},
 	{"packages",  MEMBER_LIST, 0, 0, PACKAGES_MAX, NULL},
 };
 /* clang-format on */
 
-static void pointer_of(const char *list, size_t index, const char *member, char ret[POINTER_SIZE])
+static void pdci_body_pointer_of(const char *list, size_t index, const char *member,
+				 char ret[PDCI_BODY_POINTER_SIZE])
 {
-	(void)text_format(ret, POINTER_SIZE, "%s/%zu%s", list, index, member);
+	(void)text_format(ret, PDCI_BODY_POINTER_SIZE, "%s/%zu%s", list, index, member);
 }
 
-static const char *word_of(const json_t *object, const char *name, const char *fallback)
+static const char *pdci_body_word_of(const json_t *object, const char *name, const char *fallback)
 {
 	const char *word = json_string_value(json_object_get(object, name));
 
 	return word ? word : fallback;
 }
 
-static void check_name(const char *name, const char *pointer, struct error_list *errors)
+static void pdci_body_check_name(const char *name, const char *pointer, struct error_list *errors)
 {
 	if (name[0] != '\0' && name[strspn(name, "0123456789")] == '\0')
 		error_list_pointer(errors, pointer,
@@ -78,7 +79,7 @@ static void check_name(const char *name, const char *pointer, struct error_list 
 
 void pdci_name_check(const json_t *body, struct error_list *errors)
 {
-	check_name(word_of(body, "name", ""), "/name", errors);
+	pdci_body_check_name(pdci_body_word_of(body, "name", ""), "/name", errors);
 }
 
 /* --- NICs --- */
@@ -89,8 +90,8 @@ enum { NIC_UNTAGGED = 1, NIC_TAGGED = 2, NIC_ACCESS = 4 };
 static void check_mode(json_t *seen, const json_t *nic, const char *pointer,
 		       struct error_list *errors)
 {
-	const char *mode = word_of(nic, "mode", "access");
-	const char *name = word_of(nic, "nic", "");
+	const char *mode = pdci_body_word_of(nic, "mode", "access");
+	const char *name = pdci_body_word_of(nic, "nic", "");
 	bool tagged = strcmp(mode, "tagged") == 0;
 	bool access = strcmp(mode, "access") == 0;
 	json_int_t was = json_integer_value(json_object_get(seen, name));
@@ -111,23 +112,25 @@ void pdci_nics_check(const json_t *nics, const json_t *networks, const char *poi
 {
 	CLEANUP(json_decrefp) json_t *seen = json_object();
 	CLEANUP(json_decrefp) json_t *pairs = json_object();
-	char path[POINTER_SIZE];
+	char path[PDCI_BODY_POINTER_SIZE];
 	char pair[128];
 
-	objects_check(nics, nic_members, COUNT_OF(nic_members), pointer, errors);
+	objects_check(nics, pdci_body_nic_members, COUNT_OF(pdci_body_nic_members), pointer,
+		      errors);
 	for (size_t i = 0; errors->count == 0 && i < json_array_size(nics); i++) {
 		const json_t *nic = json_array_get(nics, i);
-		const char *network = word_of(nic, "network", "");
+		const char *network = pdci_body_word_of(nic, "network", "");
 
-		pointer_of(pointer, i, "/network", path);
+		pdci_body_pointer_of(pointer, i, "/network", path);
 		if (networks && !json_object_get(networks, network))
 			error_list_pointer(errors, path, "the PDCI has no network of this name",
 					   "one of networks");
-		(void)text_format(pair, sizeof(pair), "%s %s", word_of(nic, "nic", ""), network);
+		(void)text_format(pair, sizeof(pair), "%s %s", pdci_body_word_of(nic, "nic", ""),
+				  network);
 		if (json_object_get(pairs, pair))
 			error_list_pointer(errors, path, "the NIC has this network already", NULL);
 		(void)json_object_set_new(pairs, pair, json_true());
-		pointer_of(pointer, i, "/mode", path);
+		pdci_body_pointer_of(pointer, i, "/mode", path);
 		check_mode(seen, nic, path, errors);
 	}
 }
@@ -135,15 +138,15 @@ void pdci_nics_check(const json_t *nics, const json_t *networks, const char *poi
 /* --- bonds --- */
 
 /* As the OS has it, and as node_bond of db/schema does. */
-static bool is_bond_name(const char *name)
+static bool pdci_body_is_bond_name(const char *name)
 {
 	return name[0] >= 'a' && name[0] <= 'z' &&
 	       name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] == '\0';
 }
 
 /* `taken`: NICs and names of bonds so far. */
-static void take_name(json_t *taken, const char *name, const char *pointer,
-		      struct error_list *errors)
+static void pdci_body_take_name(json_t *taken, const char *name, const char *pointer,
+				struct error_list *errors)
 {
 	if (json_object_get(taken, name))
 		error_list_pointer(errors, pointer, "this NIC or bond is there already", NULL);
@@ -155,22 +158,23 @@ static void check_bond(const json_t *bond, const char *pointer, json_t *taken,
 {
 	static const struct member_row nic = {.kind = MEMBER_TEXT, .min = 1, .max = 15};
 	const json_t *nics = json_object_get(bond, "nics");
-	char path[POINTER_SIZE];
-	char list[POINTER_SIZE];
+	char path[PDCI_BODY_POINTER_SIZE];
+	char list[PDCI_BODY_POINTER_SIZE];
 
 	(void)text_format(list, sizeof(list), "%s/nics", pointer);
 	elements_check(nics, &nic, true, list, errors);
 	(void)text_format(path, sizeof(path), "%s/name", pointer);
-	if (!is_bond_name(word_of(bond, "name", "")))
+	if (!pdci_body_is_bond_name(pdci_body_word_of(bond, "name", "")))
 		error_list_pointer(errors, path, "it is no name for a bond", "bond0");
-	take_name(taken, word_of(bond, "name", ""), path, errors);
+	pdci_body_take_name(taken, pdci_body_word_of(bond, "name", ""), path, errors);
 	for (size_t i = 0; errors->count == 0 && i < json_array_size(nics); i++) {
-		pointer_of(list, i, "", path);
-		take_name(taken, json_string_value(json_array_get(nics, i)), path, errors);
+		pdci_body_pointer_of(list, i, "", path);
+		pdci_body_take_name(taken, json_string_value(json_array_get(nics, i)), path,
+				    errors);
 	}
 }
 
-static bool is_member(const json_t *bonds, const char *nic)
+static bool pdci_body_is_member(const json_t *bonds, const char *nic)
 {
 	for (size_t i = 0; i < json_array_size(bonds); i++) {
 		const json_t *nics = json_object_get(json_array_get(bonds, i), "nics");
@@ -189,22 +193,23 @@ static void check_bonds(const json_t *group, const char *pointer, struct error_l
 	const json_t *bonds = json_object_get(group, "bonds");
 	const json_t *nics = json_object_get(group, "nics");
 	CLEANUP(json_decrefp) json_t *taken = json_object();
-	char list[POINTER_SIZE];
-	char path[POINTER_SIZE];
+	char list[PDCI_BODY_POINTER_SIZE];
+	char path[PDCI_BODY_POINTER_SIZE];
 
 	if (!json_is_array(bonds))
 		return;
 	(void)text_format(list, sizeof(list), "%s/bonds", pointer);
 	objects_check(bonds, bond_members, COUNT_OF(bond_members), list, errors);
 	for (size_t i = 0; errors->count == 0 && i < json_array_size(bonds); i++) {
-		pointer_of(list, i, "", path);
+		pdci_body_pointer_of(list, i, "", path);
 		check_bond(json_array_get(bonds, i), path, taken, errors);
 	}
 	(void)text_format(list, sizeof(list), "%s/nics", pointer);
 	for (size_t i = 0; errors->count == 0 && i < json_array_size(nics); i++) {
-		if (!is_member(bonds, word_of(json_array_get(nics, i), "nic", "")))
+		if (!pdci_body_is_member(bonds,
+					 pdci_body_word_of(json_array_get(nics, i), "nic", "")))
 			continue;
-		pointer_of(list, i, "/nic", path);
+		pdci_body_pointer_of(list, i, "/nic", path);
 		error_list_pointer(errors, path, "the NIC is in a bond", "the bond");
 	}
 }
@@ -220,7 +225,7 @@ static int64_t room_of(struct ipv4_prefix prefix)
 	return ((int64_t)1 << (32 - prefix.length)) - ((int64_t)1 << (29 - prefix.length)) - 1;
 }
 
-static bool overlap(struct ipv4_prefix a, struct ipv4_prefix b)
+static bool pdci_body_overlap(struct ipv4_prefix a, struct ipv4_prefix b)
 {
 	return a.length <= b.length ? ipv4_in_prefix(b.address, a) : ipv4_in_prefix(a.address, b);
 }
@@ -237,7 +242,7 @@ static int64_t node_count(const json_t *body)
 
 static bool prefix_of(const json_t *network, struct ipv4_prefix *ret)
 {
-	const char *prefix = word_of(network, "prefix", NULL);
+	const char *prefix = pdci_body_word_of(network, "prefix", NULL);
 
 	return prefix && ipv4_prefix_parse(prefix, ret) == 0;
 }
@@ -247,19 +252,20 @@ static void check_prefix(const json_t *networks, size_t index, int64_t nodes,
 {
 	struct ipv4_prefix prefix;
 	struct ipv4_prefix other;
-	char path[POINTER_SIZE];
+	char path[PDCI_BODY_POINTER_SIZE];
 	char allowed[64];
 
 	if (!prefix_of(json_array_get(networks, index), &prefix))
 		return;
-	pointer_of("/networks", index, "/prefix", path);
+	pdci_body_pointer_of("/networks", index, "/prefix", path);
 	if (room_of(prefix) < nodes) {
 		(void)text_format(allowed, sizeof(allowed), "room for %lld nodes; it has %lld",
 				  (long long)nodes, (long long)room_of(prefix));
 		error_list_pointer(errors, path, "the prefix is too small", allowed);
 	}
 	for (size_t i = 0; i < index; i++) {
-		if (prefix_of(json_array_get(networks, i), &other) && overlap(prefix, other))
+		if (prefix_of(json_array_get(networks, i), &other) &&
+		    pdci_body_overlap(prefix, other))
 			error_list_pointer(errors, path,
 					   "the prefix overlaps that of another network", NULL);
 	}
@@ -270,16 +276,17 @@ static json_t *check_networks(const json_t *body, struct error_list *errors)
 {
 	const json_t *networks = json_object_get(body, "networks");
 	json_t *names = json_object();
-	char path[POINTER_SIZE];
+	char path[PDCI_BODY_POINTER_SIZE];
 
 	if (!json_is_array(networks))
 		return names;
-	objects_check(networks, network_members, COUNT_OF(network_members), "/networks", errors);
+	objects_check(networks, pdci_body_network_members, COUNT_OF(pdci_body_network_members),
+		      "/networks", errors);
 	for (size_t i = 0; errors->count == 0 && i < json_array_size(networks); i++) {
-		const char *name = word_of(json_array_get(networks, i), "name", "");
+		const char *name = pdci_body_word_of(json_array_get(networks, i), "name", "");
 
-		pointer_of("/networks", i, "/name", path);
-		check_name(name, path, errors);
+		pdci_body_pointer_of("/networks", i, "/name", path);
+		pdci_body_check_name(name, path, errors);
 		if (json_object_get(names, name))
 			error_list_pointer(errors, path, "this value is there twice", NULL);
 		(void)json_object_set_new(names, name, json_true());
@@ -290,7 +297,7 @@ static json_t *check_networks(const json_t *body, struct error_list *errors)
 
 /* --- the whole --- */
 
-static void check_params(const json_t *body, struct error_list *errors)
+static void pdci_body_check_params(const json_t *body, struct error_list *errors)
 {
 	static const struct member_row key = {.kind = MEMBER_TEXT, .min = 1, .max = 8192};
 	json_t *params = json_object_get(body, "params");
@@ -298,7 +305,8 @@ static void check_params(const json_t *body, struct error_list *errors)
 
 	if (!json_is_object(params))
 		return;
-	members_check(params, param_members, COUNT_OF(param_members), "/params", errors);
+	members_check(params, pdci_body_param_members, COUNT_OF(pdci_body_param_members), "/params",
+		      errors);
 	if (json_is_array(keys))
 		elements_check(keys, &key, false, "/params/ssh_keys", errors);
 	packages_check(json_object_get(params, "packages"), errors);
@@ -308,19 +316,19 @@ void pdci_body_check(json_t *body, bool tenant_needed, struct error_list *errors
 {
 	CLEANUP(json_decrefp) json_t *names = NULL;
 	const json_t *groups = json_object_get(body, "groups");
-	char path[POINTER_SIZE];
+	char path[PDCI_BODY_POINTER_SIZE];
 
 	members_check(body, body_members, COUNT_OF(body_members), "", errors);
 	if (tenant_needed && !json_object_get(body, "tenant"))
 		error_list_pointer(errors, "/tenant", "this member is needed", "whose it will be");
 	pdci_name_check(body, errors);
-	check_params(body, errors);
+	pdci_body_check_params(body, errors);
 	if (json_is_array(groups))
 		objects_check(groups, group_members, COUNT_OF(group_members), "/groups", errors);
 	for (size_t i = 0; i < json_array_size(groups); i++) {
 		json_t *disks = json_object_get(json_array_get(groups, i), "disks");
 
-		pointer_of("/groups", i, "/disks", path);
+		pdci_body_pointer_of("/groups", i, "/disks", path);
 		if (json_is_object(disks))
 			members_check(disks, disk_members, COUNT_OF(disk_members), path, errors);
 	}
@@ -329,10 +337,10 @@ void pdci_body_check(json_t *body, bool tenant_needed, struct error_list *errors
 	pdci_volumes_check(json_object_get(body, "volumes"), errors);
 	names = check_networks(body, errors);
 	for (size_t i = 0; i < json_array_size(groups); i++) {
-		pointer_of("/groups", i, "/nics", path);
+		pdci_body_pointer_of("/groups", i, "/nics", path);
 		pdci_nics_check(json_object_get(json_array_get(groups, i), "nics"), names, path,
 				errors);
-		pointer_of("/groups", i, "", path);
+		pdci_body_pointer_of("/groups", i, "", path);
 		check_bonds(json_array_get(groups, i), path, errors);
 	}
 }

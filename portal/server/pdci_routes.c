@@ -16,20 +16,20 @@
 #define FEASIBILITY_MS    10000
 #define FEASIBILITY_LIMIT ((size_t)4 << 20)
 
-static const struct member_row action_members[] = {
+static const struct member_row pdci_routes_action_members[] = {
 	{"action", MEMBER_WORD, MEMBER_REQUIRED, 0, 0, pdci_action_words},
 	{"node", MEMBER_NAME, 0, 0, 0, NULL},
 };
 
-static const char *text_of(const json_t *body, const char *name)
+static const char *pdci_routes_text_of(const json_t *body, const char *name)
 {
 	return json_string_value(json_object_get(body, name));
 }
 
 /* Whose PDCI the body asks for: the scope says it when the body doesn't. */
-static const char *tenant_of(const struct exchange *exchange)
+static const char *pdci_routes_tenant_of(const struct exchange *exchange)
 {
-	const char *tenant = text_of(exchange->body, "tenant");
+	const char *tenant = pdci_routes_text_of(exchange->body, "tenant");
 
 	return tenant ? tenant : exchange->tenant[0] != '\0' ? exchange->tenant : NULL;
 }
@@ -97,8 +97,8 @@ static void ask_feasibility(struct exchange *exchange, const PGresult *result)
 	if (!request ||
 	    json_read(request, strlen(request), FEASIBILITY_LIMIT, &inner, &problem) != 0)
 		return;
-	question = json_pack("{s:s, s:b, s:I, s:o}", "tenant", tenant_of(exchange), "names",
-			     exchange->tenant[0] == '\0', "links",
+	question = json_pack("{s:s, s:b, s:I, s:o}", "tenant", pdci_routes_tenant_of(exchange),
+			     "names", exchange->tenant[0] == '\0', "links",
 			     json_integer_value(json_object_get(tried, "links")), "request", inner);
 	text = question ? json_dumps(question, JSON_COMPACT) : NULL;
 	if (text)
@@ -116,7 +116,8 @@ static void ask_feasibility(struct exchange *exchange, const PGresult *result)
 static void dry_run(struct exchange *exchange)
 {
 	CLEANUP(freep) char *request = pdci_request_text(exchange->body);
-	const char *params[] = {tenant_of(exchange), text_of(exchange->body, "name"), request,
+	const char *params[] = {pdci_routes_tenant_of(exchange),
+				pdci_routes_text_of(exchange->body, "name"), request,
 				exchange->actor};
 
 	if (request) /* else the last release answers */
@@ -125,7 +126,7 @@ static void dry_run(struct exchange *exchange)
 
 /* --- asked for, given back --- */
 
-static void pdci_create(struct exchange *exchange)
+static void pdci_routes_pdci_create(struct exchange *exchange)
 {
 	CLEANUP(freep) char *request = NULL;
 	struct error_list errors = {0};
@@ -140,23 +141,25 @@ static void pdci_create(struct exchange *exchange)
 		return;
 	}
 	request = pdci_request_text(exchange->body);
-	exchange_write(exchange,
-		       (const struct exchange_step[]){
-			       {&store_pdci_create,
-				{tenant_of(exchange), text_of(exchange->body, "name"), request,
-				 exchange->actor}},
-			       {&store_pdci_created, {NULL}},
-		       },
-		       2);
+	exchange_write(
+		exchange,
+		(const struct exchange_step[]){
+			{&store_pdci_create,
+			 {pdci_routes_tenant_of(exchange),
+			  pdci_routes_text_of(exchange->body, "name"), request, exchange->actor}},
+			{&store_pdci_created, {NULL}},
+		},
+		2);
 }
 
 static void pdci_action(struct exchange *exchange)
 {
 	struct error_list errors = {0};
-	const char *action = text_of(exchange->body, "action");
+	const char *action = pdci_routes_text_of(exchange->body, "action");
 	bool replace = action && strcmp(action, "replace") == 0;
 
-	members_check(exchange->body, action_members, COUNT_OF(action_members), "", &errors);
+	members_check(exchange->body, pdci_routes_action_members,
+		      COUNT_OF(pdci_routes_action_members), "", &errors);
 	if (errors.count == 0 && replace != (json_object_get(exchange->body, "node") != NULL))
 		error_list_pointer(&errors, "/node",
 				   replace ? "this member is needed" : "it is all of it that goes",
@@ -170,7 +173,7 @@ static void pdci_action(struct exchange *exchange)
 		(const struct exchange_step[]){
 			{replace ? &store_pdci_replace : &store_pdci_release,
 			 {exchange_arg(exchange, "{pdci}"), exchange_arg(exchange, "?tenant"),
-			  exchange->actor, text_of(exchange->body, "node")}},
+			  exchange->actor, pdci_routes_text_of(exchange->body, "node")}},
 			{&store_pdci_released, {NULL}},
 		},
 		2);
@@ -224,7 +227,7 @@ static void answer_csv(struct exchange *exchange, const PGresult *result)
 	exchange_answer_as(exchange, "text/csv", text_get(&csv), csv.size);
 }
 
-static void usage_list(struct exchange *exchange)
+static void pdci_routes_usage_list(struct exchange *exchange)
 {
 	const char *params[ROUTE_ARGS] = {NULL};
 
@@ -238,7 +241,7 @@ static void usage_list(struct exchange *exchange)
 }
 
 static const char *const usage_kind_words[] = {"node", "volume", NULL};
-static const struct query_row list_query[] = {
+static const struct query_row pdci_routes_list_query[] = {
 	QUERY_PAGE_ID,
 	{"state", QUERY_WORD, 0, pdci_state_words, NULL, false, NULL},
 	{"active", QUERY_BOOL, 0, NULL, NULL, false, NULL},
@@ -246,7 +249,7 @@ static const struct query_row list_query[] = {
 	{"name", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{0},
 };
-static const struct query_row one_query[] = {
+static const struct query_row pdci_routes_one_query[] = {
 	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{0},
 };
@@ -265,12 +268,12 @@ static const struct query_row usage_query[] = {
 
 /* clang-format off */
 const struct route pdci_routes[] = {
-	{HTTP_GET, "/api/v1/pdcis", ROLE_TENANT, BODY_NONE, 0, exchange_read, list_query,
+	{HTTP_GET, "/api/v1/pdcis", ROLE_TENANT, BODY_NONE, 0, exchange_read, pdci_routes_list_query,
 	 &store_pdci_list, {"?limit", "?cursor", "?state", "?active", "?tenant", "?name"}},
-	{HTTP_POST, "/api/v1/pdcis", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, pdci_create, create_query, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/pdcis/{pdci}", ROLE_TENANT, BODY_NONE, 0, exchange_read, one_query, &store_pdci_get, {"{pdci}", "?tenant"}},
-	{HTTP_POST, "/api/v1/pdcis/{pdci}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, pdci_action, one_query, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/usage", ROLE_TENANT, BODY_NONE, 0, usage_list, usage_query,
+	{HTTP_POST, "/api/v1/pdcis", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, pdci_routes_pdci_create, create_query, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/pdcis/{pdci}", ROLE_TENANT, BODY_NONE, 0, exchange_read, pdci_routes_one_query, &store_pdci_get, {"{pdci}", "?tenant"}},
+	{HTTP_POST, "/api/v1/pdcis/{pdci}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, pdci_action, pdci_routes_one_query, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/usage", ROLE_TENANT, BODY_NONE, 0, pdci_routes_usage_list, usage_query,
 	 &store_usage_list, {"?limit", "?cursor", "?tenant", "?from", "?to", "?kind"}},
 	{.pattern = NULL},
 };

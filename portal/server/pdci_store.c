@@ -35,7 +35,7 @@
 	"'state', v.state) order by v.kind desc, v.name) from haas.volume_view v where v.pdci_id = p.id), '[]'))"
 
 #define PDCIS "haas.pdci p join haas.tenant t on t.id = p.tenant_id "
-#define KEPT  "nullif(current_setting('haas.result', true), '')::bigint"
+#define SERVER_PDCI_STORE_KEPT  "nullif(current_setting('haas.result', true), '')::bigint"
 
 const struct db_query store_pdci_list = {
 	"pdci_list",
@@ -58,7 +58,7 @@ const struct db_query store_pdci_create = {
 const struct db_query store_pdci_created = {
 	"pdci_created",
 	STORE_ANSWER("select 201 as status, '/api/v1/pdcis/' || p.id as location, null::bigint as version, " PDCI_WHOLE
-		     " as body from " PDCIS "where p.id = " KEPT),
+		     " as body from " PDCIS "where p.id = " SERVER_PDCI_STORE_KEPT),
 	0};
 
 const struct db_query store_pdci_release = {
@@ -73,7 +73,7 @@ const struct db_query store_pdci_replace = {
 const struct db_query store_pdci_released = {
 	"pdci_released",
 	STORE_ANSWER("select 202 as status, '/api/v1/pdcis/' || p.id as location, null::bigint as version, " PDCI_WHOLE
-		     " as body from " PDCIS "where p.id = " KEPT),
+		     " as body from " PDCIS "where p.id = " SERVER_PDCI_STORE_KEPT),
 	0};
 
 /* What of a row lies between $4 and $5 is in from_at, to_at and seconds; to_at is null while it goes on. */

@@ -28,8 +28,8 @@
 
 /* The functions of the database notify these; whoever writes events without them is seen within a
  * second. */
-static const char *const channels[] = {"deployment", "inventory", "address",
-				       "network",    "event",     NULL};
+static const char *const portal_channels[] = {"deployment", "inventory", "address",
+					      "network",    "event",     NULL};
 
 /* --- callbacks --- */
 
@@ -51,7 +51,7 @@ static void on_database(void *context, bool connected)
 	}
 }
 
-static void on_notify(void *context, const char *channel)
+static void portal_on_notify(void *context, const char *channel)
 {
 	struct portal *portal = context;
 
@@ -59,7 +59,7 @@ static void on_notify(void *context, const char *channel)
 	event_stream_wake(portal->stream);
 }
 
-static void count(struct portal_counters *counters, enum http_method method, int status)
+static void portal_count(struct portal_counters *counters, enum http_method method, int status)
 {
 	if (status >= 500)
 		counters->failed++;
@@ -79,7 +79,7 @@ static void after_answer(void *context, const struct http_request *request, int 
 	enum http_method method = http_request_method(request);
 	bool read = method == HTTP_GET || method == HTTP_HEAD;
 
-	count(&portal->counters, method, status);
+	portal_count(&portal->counters, method, status);
 	log_line(read && status < 500 ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, "request",
 		 "%s %s: %d (uid=%u ms=%lld)", route_method_text(method),
 		 http_request_path(request), status, (unsigned)http_request_peer(request)->uid,
@@ -131,8 +131,8 @@ static int open_database(struct portal *portal, struct problem *problem)
 			  "set statement_timeout = '%" PRId64 "s'", portal->conf->read_limit_s);
 	portal->reads_setup.statements[0] = portal->reads_setup.limit;
 	options.setup = portal->reads_setup.statements;
-	options.on_notify = on_notify;
-	options.channels = channels;
+	options.on_notify = portal_on_notify;
+	options.channels = portal_channels;
 	if (rc == 0)
 		rc = db_new(portal->loop, &options, &portal->reads);
 	return rc == 0 ? 0
@@ -141,7 +141,7 @@ static int open_database(struct portal *portal, struct problem *problem)
 }
 
 /* What needs no privileges, and must not have them. */
-static int start_parts(struct portal *portal, struct problem *problem)
+static int portal_start_parts(struct portal *portal, struct problem *problem)
 {
 	int rc = file_make_folder(portal->conf->image_dir, 0755);
 
@@ -179,7 +179,7 @@ int portal_start(struct loop *loop, const void *values, void **ret_state, struct
 	if (rc == 0)
 		rc = process_drop_privileges(portal->conf->user, problem);
 	if (rc == 0)
-		rc = start_parts(portal, problem);
+		rc = portal_start_parts(portal, problem);
 	if (rc != 0) {
 		portal_stop(portal);
 		return rc;

@@ -15,7 +15,7 @@
 #define CURSOR_MAX   512
 #define POSITION_MAX 41
 
-static bool is_number(const char *text)
+static bool query_policy_is_number(const char *text)
 {
 	size_t digits = strspn(text, "0123456789");
 
@@ -24,17 +24,18 @@ static bool is_number(const char *text)
 
 bool query_is_id(const char *text)
 {
-	return is_number(text) && text[0] != '0';
+	return query_policy_is_number(text) && text[0] != '0';
 }
 
-static int refuse(const struct query_row *row, struct problem *problem, const char *allowed)
+static int query_policy_refuse(const struct query_row *row, struct problem *problem,
+			       const char *allowed)
 {
 	(void)problem_set(problem, E_MALFORMED, "%s is not as it must be", row->name);
 	problem_hint(problem, "%s takes %s", row->name, allowed);
 	return E_MALFORMED;
 }
 
-static int copy(const char *value, char **ret)
+static int query_policy_copy(const char *value, char **ret)
 {
 	char *text = strdup(value);
 
@@ -68,33 +69,34 @@ static int check_text(const struct query_row *row, const char *value, char **ret
 		char allowed[48];
 
 		(void)text_format(allowed, sizeof(allowed), "1 to %zu characters", row->max);
-		return refuse(row, problem, allowed);
+		return query_policy_refuse(row, problem, allowed);
 	}
-	return row->kind == QUERY_GLOB ? glob_to_like(value, ret) : copy(value, ret);
+	return row->kind == QUERY_GLOB ? glob_to_like(value, ret) : query_policy_copy(value, ret);
 }
 
-static int check_word(const struct query_row *row, const char *value, char **ret,
-		      struct problem *problem)
+static int query_policy_check_word(const struct query_row *row, const char *value, char **ret,
+				   struct problem *problem)
 {
 	char allowed[160] = "";
 	size_t at = 0;
 
 	for (const char *const *word = row->words; *word; word++) {
 		if (strcmp(*word, value) == 0)
-			return copy(value, ret);
+			return query_policy_copy(value, ret);
 		(void)text_format(allowed + at, sizeof(allowed) - at, "%s%s", at > 0 ? ", " : "",
 				  *word);
 		at = strlen(allowed);
 	}
-	return refuse(row, problem, allowed);
+	return query_policy_refuse(row, problem, allowed);
 }
 
 static int check_limit(const struct query_row *row, const char *value, char **ret,
 		       struct problem *problem)
 {
-	if (!is_number(value) || strtol(value, NULL, 10) < 1 || strtol(value, NULL, 10) > LIMIT_MAX)
-		return refuse(row, problem, "1 to 1000");
-	return copy(value, ret);
+	if (!query_policy_is_number(value) || strtol(value, NULL, 10) < 1 ||
+	    strtol(value, NULL, 10) > LIMIT_MAX)
+		return query_policy_refuse(row, problem, "1 to 1000");
+	return query_policy_copy(value, ret);
 }
 
 /* The key of the last row, which STORE_PAGE gave in hex. */
@@ -106,10 +108,10 @@ static int check_cursor(const struct query_row *row, const char *value, char **r
 
 	if (size == 0 || size > CURSOR_MAX / 2 || hex_decode(value, key, size) != 0 ||
 	    strlen(key) != size)
-		return refuse(row, problem, "what `next` of the page before said");
+		return query_policy_refuse(row, problem, "what `next` of the page before said");
 	if (row->kind == QUERY_CURSOR_ID && !query_is_id(key))
-		return refuse(row, problem, "what `next` of the page before said");
-	return copy(key, ret);
+		return query_policy_refuse(row, problem, "what `next` of the page before said");
+	return query_policy_copy(key, ret);
 }
 
 static int check_position(const struct query_row *row, const char *value, char **ret,
@@ -120,8 +122,8 @@ static int check_position(const struct query_row *row, const char *value, char *
 
 	if (first == 0 || first > 20 || second == 0 || second > DIGITS_MAX ||
 	    strlen(value) > POSITION_MAX || value[first + 1 + second] != '\0')
-		return refuse(row, problem, "an id of this stream, XID-ID");
-	return copy(value, ret);
+		return query_policy_refuse(row, problem, "an id of this stream, XID-ID");
+	return query_policy_copy(value, ret);
 }
 
 static int check_mac(const struct query_row *row, const char *value, char **ret,
@@ -130,8 +132,9 @@ static int check_mac(const struct query_row *row, const char *value, char **ret,
 	char text[MAC_TEXT_SIZE];
 	struct mac mac;
 
-	return mac_parse(value, &mac) == 0 ? copy(mac_text(mac, text), ret)
-					   : refuse(row, problem, "a MAC, 52:54:00:00:00:17");
+	return mac_parse(value, &mac) == 0
+		       ? query_policy_copy(mac_text(mac, text), ret)
+		       : query_policy_refuse(row, problem, "a MAC, 52:54:00:00:00:17");
 }
 
 static int check_address(const struct query_row *row, const char *value, char **ret,
@@ -140,8 +143,8 @@ static int check_address(const struct query_row *row, const char *value, char **
 	uint32_t address;
 
 	return ipv4_parse(value, &address) == 0
-		       ? copy(value, ret)
-		       : refuse(row, problem, "an IPv4 address like 10.2.0.17");
+		       ? query_policy_copy(value, ret)
+		       : query_policy_refuse(row, problem, "an IPv4 address like 10.2.0.17");
 }
 
 static int two_digits(const char *text)
@@ -196,18 +199,19 @@ static bool is_time_of_day(const char *text)
 	       two_digits(text + 1) <= 14 && two_digits(text + 4) <= 59;
 }
 
-static int check_time(const struct query_row *row, const char *value, char **ret,
-		      struct problem *problem)
+static int query_policy_check_time(const struct query_row *row, const char *value, char **ret,
+				   struct problem *problem)
 {
 	char first[32];
 
 	if (is_day(value) && value[10] == '\0') {
 		(void)text_format(first, sizeof(first), "%sT00:00:00Z", value);
-		return copy(first, ret);
+		return query_policy_copy(first, ret);
 	}
 	if (is_day(value) && is_time_of_day(value + 10))
-		return copy(value, ret);
-	return refuse(row, problem, "a day like 2026-11-01, or a time like 2026-11-01T08:00:00Z");
+		return query_policy_copy(value, ret);
+	return query_policy_refuse(row, problem,
+				   "a day like 2026-11-01, or a time like 2026-11-01T08:00:00Z");
 }
 
 static int check_clock(const struct query_row *row, const char *value, char **ret,
@@ -218,10 +222,11 @@ static int check_clock(const struct query_row *row, const char *value, char **re
 	if ((seconds || (looks_like(value, "dd:dd") && value[5] == '\0')) &&
 	    two_digits(value) <= 23 && two_digits(value + 3) <= 59 &&
 	    (!seconds || two_digits(value + 6) <= 59))
-		return copy(value, ret);
+		return query_policy_copy(value, ret);
 	if (is_day(value) && is_time_of_day(value + 10))
-		return copy(value, ret);
-	return refuse(row, problem, "a time like 10:42 or 10:42:30 (UTC), or 2026-11-01T08:00:00Z");
+		return query_policy_copy(value, ret);
+	return query_policy_refuse(row, problem,
+				   "a time like 10:42 or 10:42:30 (UTC), or 2026-11-01T08:00:00Z");
 }
 
 static int check_window(const struct query_row *row, const char *value, char **ret,
@@ -241,9 +246,10 @@ static int check_window(const struct query_row *row, const char *value, char **r
 		    count > units[i].max)
 			continue;
 		(void)text_format(text, sizeof(text), "%ld", count * units[i].seconds);
-		return copy(text, ret);
+		return query_policy_copy(text, ret);
 	}
-	return refuse(row, problem, "a length of time from 1s to 30d, like 10s, 5m, 6h, 7d");
+	return query_policy_refuse(row, problem,
+				   "a length of time from 1s to 30d, like 10s, 5m, 6h, 7d");
 }
 
 int query_check(const struct query_row *row, const char *value, char **ret, struct problem *problem)
@@ -251,7 +257,7 @@ int query_check(const struct query_row *row, const char *value, char **ret, stru
 	if (!value)
 		value = row->fallback;
 	if (!value && row->required)
-		return refuse(row, problem, "a value and is needed");
+		return query_policy_refuse(row, problem, "a value and is needed");
 	if (!value) {
 		*ret = NULL;
 		return 0;
@@ -259,26 +265,27 @@ int query_check(const struct query_row *row, const char *value, char **ret, stru
 	switch (row->kind) {
 	case QUERY_TEXT:
 	case QUERY_GLOB: return check_text(row, value, ret, problem);
-	case QUERY_WORD: return check_word(row, value, ret, problem);
+	case QUERY_WORD: return query_policy_check_word(row, value, ret, problem);
 	case QUERY_ID:
-		return query_is_id(value) ? copy(value, ret)
-					  : refuse(row, problem, "a number from 1");
+		return query_is_id(value) ? query_policy_copy(value, ret)
+					  : query_policy_refuse(row, problem, "a number from 1");
 	case QUERY_OFFSET:
-		return is_number(value) ? copy(value, ret)
-					: refuse(row, problem, "a number from 0");
+		return query_policy_is_number(value)
+			       ? query_policy_copy(value, ret)
+			       : query_policy_refuse(row, problem, "a number from 0");
 	case QUERY_BOOL:
 		if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
-			return refuse(row, problem, "true or false");
-		return copy(value, ret);
+			return query_policy_refuse(row, problem, "true or false");
+		return query_policy_copy(value, ret);
 	case QUERY_LIMIT: return check_limit(row, value, ret, problem);
 	case QUERY_CURSOR_TEXT:
 	case QUERY_CURSOR_ID: return check_cursor(row, value, ret, problem);
 	case QUERY_ADDRESS: return check_address(row, value, ret, problem);
 	case QUERY_MAC: return check_mac(row, value, ret, problem);
 	case QUERY_POSITION: return check_position(row, value, ret, problem);
-	case QUERY_TIME: return check_time(row, value, ret, problem);
+	case QUERY_TIME: return query_policy_check_time(row, value, ret, problem);
 	case QUERY_CLOCK: return check_clock(row, value, ret, problem);
 	case QUERY_WINDOW: return check_window(row, value, ret, problem);
 	}
-	return refuse(row, problem, "nothing");
+	return query_policy_refuse(row, problem, "nothing");
 }

@@ -9,7 +9,7 @@
 static const struct member_row tenant_members[] = {
 	{"name", MEMBER_NAME, MEMBER_REQUIRED, 0, 0, NULL}};
 
-static void tenant_create(struct exchange *exchange)
+static void record_routes_tenant_create(struct exchange *exchange)
 {
 	struct error_list errors = {0};
 
@@ -28,7 +28,7 @@ static void tenant_create(struct exchange *exchange)
 }
 
 /* The order decides on the statement: each needs its own comparison with the cursor. */
-static void event_list(struct exchange *exchange)
+static void record_routes_event_list(struct exchange *exchange)
 {
 	bool oldest = exchange_arg(exchange, "?order")[0] == 'o';
 	const char *params[ROUTE_ARGS];
@@ -38,7 +38,7 @@ static void event_list(struct exchange *exchange)
 		       exchange_answer_body);
 }
 
-static const struct query_row page_query[] = {QUERY_PAGE_TEXT, {0}};
+static const struct query_row record_routes_page_query[] = {QUERY_PAGE_TEXT, {0}};
 static const struct query_row job_query[] = {
 	QUERY_PAGE_ID,
 	{"state", QUERY_WORD, 0, job_state_words, NULL, false, NULL},
@@ -68,11 +68,11 @@ static const struct query_row certificate_query[] = {
 
 /* clang-format off */
 const struct route record_routes[] = {
-	{HTTP_GET, "/api/v1/tenants", ROLE_TENANT, BODY_NONE, 0, exchange_read, page_query, &store_tenant_list, {"?limit", "?cursor"}},
-	{HTTP_POST, "/api/v1/tenants", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, tenant_create, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/tenants", ROLE_TENANT, BODY_NONE, 0, exchange_read, record_routes_page_query, &store_tenant_list, {"?limit", "?cursor"}},
+	{HTTP_POST, "/api/v1/tenants", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, record_routes_tenant_create, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/jobs", ROLE_TENANT, BODY_NONE, 0, exchange_read, job_query, &store_job_list, {"?limit", "?cursor", "?state"}},
 	{HTTP_GET, "/api/v1/jobs/{job}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_job_get, {"{job}"}},
-	{HTTP_GET, "/api/v1/events", ROLE_TENANT, BODY_NONE, 0, event_list, event_query,
+	{HTTP_GET, "/api/v1/events", ROLE_TENANT, BODY_NONE, 0, record_routes_event_list, event_query,
 	 NULL, {"?limit", "?cursor", "?subject_kind", "?subject", "?kind", "?after"}},
 	{HTTP_GET, "/api/v1/events/stream", ROLE_TENANT, BODY_NONE, 0, event_stream_join, stream_query, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/certificates", ROLE_TENANT, BODY_NONE, 0, exchange_read, certificate_query,

@@ -8,7 +8,7 @@
 #include "portal/server/member_check.h"
 #include "portal/server/sampling_store.h"
 
-#define COLLECTOR_MS 3000
+#define SAMPLING_ROUTES_COLLECTOR_MS 3000
 
 /* clang-format off */
 static const struct member_row setting_members[] = {
@@ -21,7 +21,7 @@ static const struct member_row setting_members[] = {
 };
 /* clang-format on */
 
-static void set(struct exchange *exchange, const char *kind, const char *name)
+static void sampling_routes_set(struct exchange *exchange, const char *kind, const char *name)
 {
 	CLEANUP(freep) char *spec = NULL;
 
@@ -36,14 +36,14 @@ static void set(struct exchange *exchange, const char *kind, const char *name)
 		       2);
 }
 
-static void fabric_set(struct exchange *exchange)
+static void sampling_routes_fabric_set(struct exchange *exchange)
 {
-	set(exchange, "fabric", exchange_arg(exchange, "{fabric}"));
+	sampling_routes_set(exchange, "fabric", exchange_arg(exchange, "{fabric}"));
 }
 
-static void switch_set(struct exchange *exchange)
+static void sampling_routes_switch_set(struct exchange *exchange)
 {
-	set(exchange, "switch", exchange_arg(exchange, "{switch}"));
+	sampling_routes_set(exchange, "switch", exchange_arg(exchange, "{switch}"));
 }
 
 /* GET /traffic/agents, /traffic/export */
@@ -52,10 +52,10 @@ static void collector_get(struct exchange *exchange)
 	daemon_pass_on(exchange,
 		       &(struct daemon_ask){.daemon = "peregrine-flowd",
 					    .socket = exchange->portal->conf->flowd_socket,
-					    .timeout_ms = COLLECTOR_MS});
+					    .timeout_ms = SAMPLING_ROUTES_COLLECTOR_MS});
 }
 
-static const struct query_row list_query[] = {
+static const struct query_row sampling_routes_list_query[] = {
 	QUERY_PAGE_TEXT,
 	{"fabric", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"switch", QUERY_TEXT, 63, NULL, NULL, false, NULL},
@@ -64,12 +64,12 @@ static const struct query_row list_query[] = {
 
 /* clang-format off */
 const struct route sampling_routes[] = {
-	{HTTP_GET, "/api/v1/sampling", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, list_query, &store_sampling_list,
+	{HTTP_GET, "/api/v1/sampling", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, sampling_routes_list_query, &store_sampling_list,
 	 {"?limit", "?cursor", "?fabric", "?switch"}},
 	{HTTP_GET, "/api/v1/traffic/agents", ROLE_OPERATOR, BODY_NONE, 0, collector_get, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/traffic/export", ROLE_OPERATOR, BODY_NONE, 0, collector_get, NULL, NULL, {NULL}},
-	{HTTP_PUT, "/api/v1/fabrics/{fabric}/sampling", ROLE_OPERATOR, BODY_JSON, 0, fabric_set, NULL, NULL, {NULL}},
-	{HTTP_PUT, "/api/v1/switches/{switch}/sampling", ROLE_OPERATOR, BODY_JSON, 0, switch_set, NULL, NULL, {NULL}},
+	{HTTP_PUT, "/api/v1/fabrics/{fabric}/sampling", ROLE_OPERATOR, BODY_JSON, 0, sampling_routes_fabric_set, NULL, NULL, {NULL}},
+	{HTTP_PUT, "/api/v1/switches/{switch}/sampling", ROLE_OPERATOR, BODY_JSON, 0, sampling_routes_switch_set, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };
 /* clang-format on */

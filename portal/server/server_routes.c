@@ -37,7 +37,7 @@ static void answer_health(struct exchange *exchange)
 	text_done(&body);
 }
 
-static void readyz(struct exchange *exchange)
+static void server_routes_readyz(struct exchange *exchange)
 {
 	struct problem problem = {0};
 
@@ -54,7 +54,7 @@ static void readyz(struct exchange *exchange)
 	exchange_problem(exchange, 503, &problem);
 }
 
-static void metrics(struct exchange *exchange)
+static void server_routes_metrics(struct exchange *exchange)
 {
 	struct text body = {0};
 
@@ -63,7 +63,7 @@ static void metrics(struct exchange *exchange)
 	text_done(&body);
 }
 
-static void openapi(struct exchange *exchange)
+static void server_routes_openapi(struct exchange *exchange)
 {
 	exchange_answer_as(exchange, "application/yaml", portald_files[0].data,
 			   portald_files[0].size);
@@ -72,9 +72,9 @@ static void openapi(struct exchange *exchange)
 /* clang-format off */
 const struct route server_routes[] = {
 	{HTTP_GET, "/healthz", ROLE_ANYONE, BODY_NONE, 0, answer_health, NULL, NULL, {NULL}},
-	{HTTP_GET, "/readyz", ROLE_ANYONE, BODY_NONE, 0, readyz, NULL, NULL, {NULL}},
-	{HTTP_GET, "/metrics", ROLE_ANYONE, BODY_NONE, 0, metrics, NULL, NULL, {NULL}},
-	{HTTP_GET, "/openapi.yaml", ROLE_ANYONE, BODY_NONE, 0, openapi, NULL, NULL, {NULL}},
+	{HTTP_GET, "/readyz", ROLE_ANYONE, BODY_NONE, 0, server_routes_readyz, NULL, NULL, {NULL}},
+	{HTTP_GET, "/metrics", ROLE_ANYONE, BODY_NONE, 0, server_routes_metrics, NULL, NULL, {NULL}},
+	{HTTP_GET, "/openapi.yaml", ROLE_ANYONE, BODY_NONE, 0, server_routes_openapi, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };
 /* clang-format on */

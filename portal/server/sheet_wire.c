@@ -16,7 +16,7 @@ struct sheet_reader {
 
 enum cell_end { CELL_COMMA, CELL_RECORD, CELL_DATA };
 
-static int refuse(struct sheet_reader *reader, int rc, const char *what)
+static int sheet_wire_refuse(struct sheet_reader *reader, int rc, const char *what)
 {
 	(void)problem_set(reader->problem, rc, "row %zu: %s", reader->row, what);
 	problem_hint(reader->problem,
@@ -37,7 +37,7 @@ static int end_cell(struct sheet_reader *reader, enum cell_end *ret)
 		if (*reader->at == '\r' && reader->at + 1 < reader->end && reader->at[1] == '\n')
 			reader->at++;
 		if (*reader->at != '\n')
-			return refuse(reader, E_MALFORMED, "text after a closing quote");
+			return sheet_wire_refuse(reader, E_MALFORMED, "text after a closing quote");
 		*ret = CELL_RECORD;
 	}
 	reader->at++;
@@ -59,7 +59,7 @@ static int read_quoted(struct sheet_reader *reader)
 		if (reader->at == reader->end || *reader->at != '"')
 			return 0;
 	}
-	return refuse(reader, E_MALFORMED, "a quoted cell does not end");
+	return sheet_wire_refuse(reader, E_MALFORMED, "a quoted cell does not end");
 }
 
 static int read_plain(struct sheet_reader *reader)
@@ -67,24 +67,24 @@ static int read_plain(struct sheet_reader *reader)
 	for (; reader->at < reader->end && *reader->at != ',' && !at_line_end(reader);
 	     *reader->put++ = *reader->at++) {
 		if (*reader->at == '"')
-			return refuse(reader, E_MALFORMED,
-				      "a quote inside of a cell without quotes");
+			return sheet_wire_refuse(reader, E_MALFORMED,
+						 "a quote inside of a cell without quotes");
 	}
 	return 0;
 }
 
 /* The byte that ended the cell was read by then, so its place is free for the NUL; at the end of
  * the data the caller's own NUL stands. */
-static int read_cell(struct sheet_reader *reader, char **ret, enum cell_end *ret_end)
+static int sheet_wire_read_cell(struct sheet_reader *reader, char **ret, enum cell_end *ret_end)
 {
 	char *cell = reader->put;
 	int rc = reader->at < reader->end && *reader->at == '"' ? read_quoted(reader)
 								: read_plain(reader);
 
 	if (rc == 0 && reader->put - cell > SHEET_CELL_MAX)
-		rc = refuse(reader, E_LIMIT, "a cell is too long");
+		rc = sheet_wire_refuse(reader, E_LIMIT, "a cell is too long");
 	if (rc == 0 && memchr(cell, '\0', (size_t)(reader->put - cell)))
-		rc = refuse(reader, E_MALFORMED, "a cell holds a NUL");
+		rc = sheet_wire_refuse(reader, E_MALFORMED, "a cell holds a NUL");
 	if (rc == 0)
 		rc = end_cell(reader, ret_end);
 	if (rc != 0)
@@ -103,8 +103,8 @@ static int read_record(struct sheet_reader *reader, char *cells[SHEET_COLUMNS_MA
 
 	while (end == CELL_COMMA) {
 		if (count == SHEET_COLUMNS_MAX)
-			return refuse(reader, E_LIMIT, "too many columns");
-		rc = read_cell(reader, &cells[count++], &end);
+			return sheet_wire_refuse(reader, E_LIMIT, "too many columns");
+		rc = sheet_wire_read_cell(reader, &cells[count++], &end);
 		if (rc != 0)
 			return rc;
 	}
@@ -113,8 +113,8 @@ static int read_record(struct sheet_reader *reader, char *cells[SHEET_COLUMNS_MA
 	return 0;
 }
 
-static int add_record(struct sheet *sheet, struct sheet_reader *reader, char *const cells[],
-		      size_t count)
+static int sheet_wire_add_record(struct sheet *sheet, struct sheet_reader *reader,
+				 char *const cells[], size_t count)
 {
 	char **more;
 
@@ -129,7 +129,7 @@ static int add_record(struct sheet *sheet, struct sheet_reader *reader, char *co
 		return E_MALFORMED;
 	}
 	if (sheet->row_count == SHEET_ROWS_MAX)
-		return refuse(reader, E_LIMIT, "too many rows");
+		return sheet_wire_refuse(reader, E_LIMIT, "too many rows");
 	if ((sheet->row_count & (sheet->row_count - 1)) == 0) { /* doubles at each power of two */
 		size_t rows = sheet->row_count == 0 ? 1 : 2 * sheet->row_count;
 
@@ -157,7 +157,7 @@ static int read_records(struct sheet_reader *reader, struct sheet *sheet)
 		reader->row++;
 		rc = read_record(reader, cells, &count, &end);
 		if (rc == 0)
-			rc = add_record(sheet, reader, cells, count);
+			rc = sheet_wire_add_record(sheet, reader, cells, count);
 	}
 	return rc;
 }
@@ -175,7 +175,7 @@ int sheet_parse(char *data, size_t size, struct sheet *ret, struct problem *prob
 		reader.at += 3;
 	rc = read_records(&reader, &sheet);
 	if (rc == 0 && sheet.row_count == 0)
-		rc = refuse(&reader, E_MALFORMED, "the sheet is empty");
+		rc = sheet_wire_refuse(&reader, E_MALFORMED, "the sheet is empty");
 	if (rc != 0) {
 		sheet_done(&sheet);
 		return rc;

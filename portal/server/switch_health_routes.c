@@ -4,7 +4,7 @@
 #include "portal/server/exchange.h"
 #include "portal/server/switch_health_store.h"
 
-static const struct query_row list_query[] = {
+static const struct query_row switch_health_routes_list_query[] = {
 	QUERY_PAGE_TEXT,
 	{"fabric", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{0},
@@ -12,7 +12,7 @@ static const struct query_row list_query[] = {
 
 /* clang-format off */
 const struct route switch_health_routes[] = {
-	{HTTP_GET, "/api/v1/switch-health", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, list_query, &store_switch_health_list,
+	{HTTP_GET, "/api/v1/switch-health", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, switch_health_routes_list_query, &store_switch_health_list,
 	 {"?limit", "?cursor", "?fabric"}},
 	{HTTP_GET, "/api/v1/switches/{switch}/health", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_switch_health_get, {"{switch}"}},
 	{.pattern = NULL},

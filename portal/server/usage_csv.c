@@ -6,8 +6,8 @@
 
 #include "common/base/macros.h"
 
-static const char *const columns[] = {"tenant",  "pdci",  "kind",    "class", "subject",
-				      "from_at", "to_at", "seconds", "bytes"};
+static const char *const usage_csv_columns[] = {"tenant",  "pdci",  "kind",    "class", "subject",
+						"from_at", "to_at", "seconds", "bytes"};
 
 static void add_cell(struct text *ret, const char *cell)
 {
@@ -26,13 +26,13 @@ void usage_csv_text(const json_t *page, struct text *ret)
 	const json_t *row;
 	size_t i;
 
-	for (size_t c = 0; c < COUNT_OF(columns); c++)
-		text_addf(ret, "%s%s", c > 0 ? "," : "", columns[c]);
+	for (size_t c = 0; c < COUNT_OF(usage_csv_columns); c++)
+		text_addf(ret, "%s%s", c > 0 ? "," : "", usage_csv_columns[c]);
 	text_add(ret, "\r\n");
 	json_array_foreach(json_object_get(page, "items"), i, row)
 	{
-		for (size_t c = 0; c < COUNT_OF(columns); c++) {
-			const json_t *cell = json_object_get(row, columns[c]);
+		for (size_t c = 0; c < COUNT_OF(usage_csv_columns); c++) {
+			const json_t *cell = json_object_get(row, usage_csv_columns[c]);
 
 			text_add(ret, c > 0 ? "," : "");
 			if (json_is_integer(cell))

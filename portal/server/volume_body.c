@@ -10,7 +10,7 @@
 #define BYTES_MIN ((int64_t)1 << 20)
 
 /* clang-format off */
-static const struct member_row volume_members[] = {
+static const struct member_row volume_body_volume_members[] = {
 	{"name",       MEMBER_NAME, 0, 0, 0,                NULL},
 	{"size_bytes", MEMBER_INT,  0, 1, VOLUME_BYTES_MAX, NULL},
 	{"archive",    MEMBER_NAME, 0, 0, 0,                NULL},
@@ -33,7 +33,8 @@ void volume_size_check(const json_t *object, const char *pointer, struct error_l
 }
 
 /* One that is there already, by its name alone; or a new one: a name, and a size or an archive. */
-static void check_one(const json_t *volume, const char *pointer, struct error_list *errors)
+static void volume_body_check_one(const json_t *volume, const char *pointer,
+				  struct error_list *errors)
 {
 	bool there = json_object_get(volume, "volume") != NULL;
 	bool named = json_object_get(volume, "name") != NULL;
@@ -51,9 +52,10 @@ void pdci_volumes_check(const json_t *volumes, struct error_list *errors)
 
 	if (!json_is_array(volumes))
 		return;
-	objects_check(volumes, volume_members, COUNT_OF(volume_members), "/volumes", errors);
+	objects_check(volumes, volume_body_volume_members, COUNT_OF(volume_body_volume_members),
+		      "/volumes", errors);
 	for (size_t i = 0; errors->count == 0 && i < json_array_size(volumes); i++) {
 		(void)text_format(pointer, sizeof(pointer), "/volumes/%zu", i);
-		check_one(json_array_get(volumes, i), pointer, errors);
+		volume_body_check_one(json_array_get(volumes, i), pointer, errors);
 	}
 }

@@ -19,7 +19,7 @@
 #define SECRET_LENGTH 16
 
 /* clang-format off */
-static const struct member_row volume_members[] = {
+static const struct member_row volume_routes_volume_members[] = {
 	{"name",       MEMBER_NAME, MEMBER_REQUIRED, 0, 0,                NULL},
 	{"tenant",     MEMBER_NAME, 0,               0, 0,                NULL},
 	{"size_bytes", MEMBER_INT,  0,               1, VOLUME_BYTES_MAX, NULL},
@@ -28,7 +28,7 @@ static const struct member_row volume_members[] = {
 	{"pdci",       MEMBER_TEXT, 0,               1, 63,               NULL},
 	{"keep",       MEMBER_BOOL, 0,               0, 0,                NULL},
 };
-static const struct member_row action_members[] = {
+static const struct member_row volume_routes_action_members[] = {
 	{"action",     MEMBER_WORD, MEMBER_REQUIRED, 0, 0,                volume_action_words},
 	{"pdci",       MEMBER_TEXT, 0,               1, 63,               NULL},
 	{"size_bytes", MEMBER_INT,  0,               1, VOLUME_BYTES_MAX, NULL},
@@ -45,20 +45,21 @@ static const struct member_row storage_members[] = {
 };
 /* clang-format on */
 
-static const char *text_of(const struct exchange *exchange, const char *name)
+static const char *volume_routes_text_of(const struct exchange *exchange, const char *name)
 {
 	return json_string_value(json_object_get(exchange->body, name));
 }
 
-static const char *tenant_of(const struct exchange *exchange)
+static const char *volume_routes_tenant_of(const struct exchange *exchange)
 {
-	const char *tenant = text_of(exchange, "tenant");
+	const char *tenant = volume_routes_text_of(exchange, "tenant");
 
 	return tenant ? tenant : exchange->tenant[0] != '\0' ? exchange->tenant : NULL;
 }
 
 /* Decimal of an integer member; NULL when it is absent. */
-static const char *number_of(const struct exchange *exchange, const char *name, char room[24])
+static const char *volume_routes_number_of(const struct exchange *exchange, const char *name,
+					   char room[24])
 {
 	const json_t *value = json_object_get(exchange->body, name);
 
@@ -68,14 +69,15 @@ static const char *number_of(const struct exchange *exchange, const char *name, 
 	return room;
 }
 
-static void volume_create(struct exchange *exchange)
+static void volume_routes_volume_create(struct exchange *exchange)
 {
 	const json_t *keep = json_object_get(exchange->body, "keep");
 	struct error_list errors = {0};
 	char size[24];
 
-	members_check(exchange->body, volume_members, COUNT_OF(volume_members), "", &errors);
-	if (exchange->tenant[0] == '\0' && !text_of(exchange, "tenant"))
+	members_check(exchange->body, volume_routes_volume_members,
+		      COUNT_OF(volume_routes_volume_members), "", &errors);
+	if (exchange->tenant[0] == '\0' && !volume_routes_text_of(exchange, "tenant"))
 		error_list_pointer(&errors, "/tenant", "this member is needed", "whose it will be");
 	pdci_name_check(exchange->body, &errors);
 	volume_size_check(exchange->body, "", &errors);
@@ -83,20 +85,22 @@ static void volume_create(struct exchange *exchange)
 		exchange_refuse(exchange, &errors);
 		return;
 	}
-	exchange_write(
-		exchange,
-		(const struct exchange_step[]){
-			{&store_volume_create,
-			 {tenant_of(exchange), text_of(exchange, "name"),
-			  number_of(exchange, "size_bytes", size), text_of(exchange, "archive"),
-			  text_of(exchange, "storage"), text_of(exchange, "pdci"),
-			  !keep                ? NULL
-			  : json_is_true(keep) ? "true"
-					       : "false",
-			  exchange->actor}},
-			{&store_volume_created, {NULL}},
-		},
-		2);
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&store_volume_create,
+				{volume_routes_tenant_of(exchange),
+				 volume_routes_text_of(exchange, "name"),
+				 volume_routes_number_of(exchange, "size_bytes", size),
+				 volume_routes_text_of(exchange, "archive"),
+				 volume_routes_text_of(exchange, "storage"),
+				 volume_routes_text_of(exchange, "pdci"),
+				 !keep                ? NULL
+				 : json_is_true(keep) ? "true"
+						      : "false",
+				 exchange->actor}},
+			       {&store_volume_created, {NULL}},
+		       },
+		       2);
 }
 
 /* --- actions --- */
@@ -105,7 +109,7 @@ static const struct action {
 	const char *word;
 	const struct db_query *store, *answer;
 	const char *member; /* that it needs; NULL = none */
-} actions[] = {
+} volume_routes_actions[] = {
 	{"attach", &store_volume_attach, &store_volume_changed, "pdci"},
 	{"detach", &store_volume_detach, &store_volume_changed, NULL},
 	{"resize", &store_volume_resize, &store_volume_changed, "size_bytes"},
@@ -115,11 +119,11 @@ static const struct action {
 
 static const struct action *action_of(const struct exchange *exchange)
 {
-	const char *word = text_of(exchange, "action");
+	const char *word = volume_routes_text_of(exchange, "action");
 
-	for (size_t i = 0; word && i < COUNT_OF(actions); i++) {
-		if (strcmp(actions[i].word, word) == 0)
-			return &actions[i];
+	for (size_t i = 0; word && i < COUNT_OF(volume_routes_actions); i++) {
+		if (strcmp(volume_routes_actions[i].word, word) == 0)
+			return &volume_routes_actions[i];
 	}
 	return NULL;
 }
@@ -224,7 +228,8 @@ static void volume_act(struct exchange *exchange)
 	struct error_list errors = {0};
 	char size[24];
 
-	members_check(exchange->body, action_members, COUNT_OF(action_members), "", &errors);
+	members_check(exchange->body, volume_routes_action_members,
+		      COUNT_OF(volume_routes_action_members), "", &errors);
 	action = action_of(exchange);
 	if (action)
 		check_action(exchange, action, &errors);
@@ -236,7 +241,7 @@ static void volume_act(struct exchange *exchange)
 		exchange_query(exchange, &store_volume_key, params, secret_with_key);
 		return;
 	}
-	(void)number_of(exchange, "size_bytes", size);
+	(void)volume_routes_number_of(exchange, "size_bytes", size);
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
 			       {action->store,
@@ -244,13 +249,13 @@ static void volume_act(struct exchange *exchange)
 				 !action->member ? NULL
 				 : strcmp(action->member, "size_bytes") == 0
 					 ? size
-					 : text_of(exchange, action->member)}},
+					 : volume_routes_text_of(exchange, action->member)}},
 			       {action->answer, {NULL}},
 		       },
 		       2);
 }
 
-static void volume_delete(struct exchange *exchange)
+static void volume_routes_volume_delete(struct exchange *exchange)
 {
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
@@ -262,7 +267,7 @@ static void volume_delete(struct exchange *exchange)
 		       2);
 }
 
-static void archive_delete(struct exchange *exchange)
+static void volume_routes_archive_delete(struct exchange *exchange)
 {
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
@@ -290,7 +295,7 @@ static void storage_put(struct exchange *exchange)
 		       2);
 }
 
-static const struct query_row list_query[] = {
+static const struct query_row volume_routes_list_query[] = {
 	QUERY_PAGE_TEXT,
 	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"pdci", QUERY_TEXT, 63, NULL, NULL, false, NULL},
@@ -308,7 +313,7 @@ static const struct query_row archive_query[] = {
 	{"active", QUERY_BOOL, 0, NULL, NULL, false, NULL},
 	{0},
 };
-static const struct query_row one_query[] = {
+static const struct query_row volume_routes_one_query[] = {
 	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{0},
 };
@@ -321,18 +326,18 @@ static const struct query_row storage_query[] = {QUERY_PAGE_TEXT, {0}};
 
 /* clang-format off */
 const struct route volume_routes[] = {
-	{HTTP_GET, "/api/v1/volumes", ROLE_TENANT, BODY_NONE, 0, exchange_read, list_query,
+	{HTTP_GET, "/api/v1/volumes", ROLE_TENANT, BODY_NONE, 0, exchange_read, volume_routes_list_query,
 	 &store_volume_list, {"?limit", "?cursor", "?tenant", "?pdci", "?kind", "?state", "?name", "?active"}},
-	{HTTP_POST, "/api/v1/volumes", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, volume_create, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/volumes/{volume}", ROLE_TENANT, BODY_NONE, 0, exchange_read, one_query, &store_volume_get, {"{volume}", "?tenant"}},
-	{HTTP_DELETE, "/api/v1/volumes/{volume}", ROLE_TENANT, BODY_NONE, 0, volume_delete, one_query, NULL, {NULL}},
-	{HTTP_POST, "/api/v1/volumes/{volume}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, volume_act, one_query, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/volumes", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, volume_routes_volume_create, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/volumes/{volume}", ROLE_TENANT, BODY_NONE, 0, exchange_read, volume_routes_one_query, &store_volume_get, {"{volume}", "?tenant"}},
+	{HTTP_DELETE, "/api/v1/volumes/{volume}", ROLE_TENANT, BODY_NONE, 0, volume_routes_volume_delete, volume_routes_one_query, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/volumes/{volume}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, volume_act, volume_routes_one_query, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/pdcis/{pdci}/volumes", ROLE_TENANT, BODY_NONE, 0, exchange_read, pdci_query,
 	 &store_pdci_volumes, {"?limit", "?cursor", "{pdci}", "?tenant"}},
 	{HTTP_GET, "/api/v1/archives", ROLE_TENANT, BODY_NONE, 0, exchange_read, archive_query,
 	 &store_archive_list, {"?limit", "?cursor", "?tenant", "?state", "?name", "?active"}},
-	{HTTP_GET, "/api/v1/archives/{archive}", ROLE_TENANT, BODY_NONE, 0, exchange_read, one_query, &store_archive_get, {"{archive}", "?tenant"}},
-	{HTTP_DELETE, "/api/v1/archives/{archive}", ROLE_TENANT, BODY_NONE, 0, archive_delete, one_query, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/archives/{archive}", ROLE_TENANT, BODY_NONE, 0, exchange_read, volume_routes_one_query, &store_archive_get, {"{archive}", "?tenant"}},
+	{HTTP_DELETE, "/api/v1/archives/{archive}", ROLE_TENANT, BODY_NONE, 0, volume_routes_archive_delete, volume_routes_one_query, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/storages", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, storage_query, &store_storage_list, {"?limit", "?cursor"}},
 	{HTTP_GET, "/api/v1/storages/{storage}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_storage_get, {"{storage}"}},
 	{HTTP_PUT, "/api/v1/storages/{storage}", ROLE_OPERATOR, BODY_JSON, 0, storage_put, NULL, NULL, {NULL}},

@@ -3,7 +3,7 @@
 #include "portal/server/store_text.h"
 
 /* clang-format off */
-#define KEPT "nullif(current_setting('haas.result', true), '')::bigint"
+#define SERVER_VOLUME_STORE_KEPT "nullif(current_setting('haas.result', true), '')::bigint"
 /* Where a file lies on the storage is for operators. */
 #define TOLD(problem) "case when haas.is_operator() then " problem " else " problem " - 'detail' end"
 
@@ -46,11 +46,11 @@ const struct db_query store_volume_create = {
 	"'pdci', case when $6::text is not null then haas.pdci_find($6, $1) end, 'keep', $7::boolean)), $8)::text, true)",
 	8};
 
-#define CHANGED(status)                                                                                                                            \
+#define SERVER_VOLUME_STORE_CHANGED(status)                                                                                                                            \
 	STORE_ANSWER("select " status " as status, '/api/v1/volumes/' || v.id as location, null::bigint as version, " VOLUME_WHOLE                 \
-		     " as body from haas.volume_view v where v.id = " KEPT)
-const struct db_query store_volume_created = {"volume_created", CHANGED("201"), 0};
-const struct db_query store_volume_changed = {"volume_changed", CHANGED("202"), 0};
+		     " as body from haas.volume_view v where v.id = " SERVER_VOLUME_STORE_KEPT)
+const struct db_query store_volume_created = {"volume_created", SERVER_VOLUME_STORE_CHANGED("201"), 0};
+const struct db_query store_volume_changed = {"volume_changed", SERVER_VOLUME_STORE_CHANGED("202"), 0};
 
 #define ON_VOLUME(call)                                                                                                                            \
 	"select set_config('haas.result', f.id::text, true), haas." call " from (select haas.volume_find($1, $2) as id offset 0) f"
@@ -94,7 +94,7 @@ const struct db_query store_archive_delete = {
 const struct db_query store_archive_changed = {
 	"archive_changed",
 	STORE_ANSWER("select 202 as status, '/api/v1/archives/' || a.id as location, null::bigint as version, " ARCHIVE_ITEM
-		     " as body from haas.archive a where a.id = " KEPT),
+		     " as body from haas.archive a where a.id = " SERVER_VOLUME_STORE_KEPT),
 	0};
 
 /* s is storage. */

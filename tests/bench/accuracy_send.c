@@ -57,19 +57,19 @@ struct moment {
 	uint32_t flow;
 };
 
-static uint64_t state;
+static uint64_t accuracy_send_state;
 
 /* splitmix64 (Vigna), as a fraction below 1. */
-static double chance(void)
+static double accuracy_send_chance(void)
 {
-	uint64_t z = (state += 0x9e3779b97f4a7c15U);
+	uint64_t z = (accuracy_send_state += 0x9e3779b97f4a7c15U);
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebU;
 	return (double)((z ^ z >> 31) >> 11) / 9007199254740992.0;
 }
 
-static int64_t now_ns(void)
+static int64_t accuracy_send_now_ns(void)
 {
 	struct timespec now;
 
@@ -77,7 +77,7 @@ static int64_t now_ns(void)
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-static void die(const char *what)
+static void accuracy_send_die(const char *what)
 {
 	(void)fprintf(stderr, "accuracy_send: %s: %s\n", what, strerror(errno));
 	exit(1);
@@ -97,17 +97,17 @@ static void open_point(struct point *point, const char *netns, const char *inter
 	(void)text_format(path, sizeof(path), "/run/netns/%s", netns);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (home < 0 || fd < 0 || setns(fd, CLONE_NEWNET))
-		die(path);
+		accuracy_send_die(path);
 	(void)close(fd);
 	point->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	(void)text_copy(request.ifr_name, sizeof(request.ifr_name), interface);
 	address.sll_ifindex = (int)if_nametoindex(interface);
 	if (point->fd < 0 || ioctl(point->fd, SIOCGIFHWADDR, &request) ||
 	    bind(point->fd, (const struct sockaddr *)&address, sizeof(address)))
-		die(interface);
+		accuracy_send_die(interface);
 	memcpy(point->mac.bytes, request.ifr_hwaddr.sa_data, sizeof(point->mac.bytes));
 	if (setns(home, CLONE_NEWNET))
-		die("setns");
+		accuracy_send_die("setns");
 	(void)close(home);
 }
 
@@ -119,7 +119,7 @@ static const struct point *point_of(struct point *points, size_t *count, const c
 			return &points[i];
 	if (*count == POINT_LIMIT) {
 		errno = ENOSPC;
-		die("too many nodes");
+		accuracy_send_die("too many nodes");
 	}
 	open_point(&points[*count], netns, interface);
 	return &points[(*count)++];
@@ -152,7 +152,7 @@ static size_t read_flows(struct flow *flows, struct point *points)
 		    ipv4_parse(target, &flow->ends.target) || size > FRAME ||
 		    (size && size < LEAST)) {
 			errno = EINVAL;
-			die(netns);
+			accuracy_send_die(netns);
 		}
 		flow->ends.source_port = (uint16_t)source_port;
 		flow->ends.target_port = (uint16_t)target_port;
@@ -172,7 +172,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* When which flow sends: each at random within its own part of the time. */
-static struct moment *plan(const struct flow *flows, size_t count, size_t *ret_count)
+static struct moment *accuracy_send_plan(const struct flow *flows, size_t count, size_t *ret_count)
 {
 	struct moment *moments;
 	size_t total = 0;
@@ -182,25 +182,26 @@ static struct moment *plan(const struct flow *flows, size_t count, size_t *ret_c
 		total += flows[i].frames;
 	moments = calloc(total + 1, sizeof(*moments));
 	if (!moments)
-		die("memory");
+		accuracy_send_die("memory");
 	for (size_t i = 0; i < count; i++) {
-		double length = 0.05 + 0.95 * chance();
-		double begin = chance() * (1 - length);
+		double length = 0.05 + 0.95 * accuracy_send_chance();
+		double begin = accuracy_send_chance() * (1 - length);
 
 		for (uint32_t j = 0; j < flows[i].frames; j++)
-			moments[at++] = (struct moment){begin + chance() * length, (uint32_t)i};
+			moments[at++] = (struct moment){begin + accuracy_send_chance() * length,
+							(uint32_t)i};
 	}
 	qsort(moments, total, sizeof(*moments), by_time);
 	*ret_count = total;
 	return moments;
 }
 
-static void send_one(struct flow *flow)
+static void accuracy_send_one(struct flow *flow)
 {
 	static const uint32_t mix[] = {LEAST, 590, FRAME};
 	static const uint8_t payload[FRAME];
 	uint8_t frame[FRAME];
-	uint32_t size = flow->size ? flow->size : mix[(unsigned)(chance() * 3)];
+	uint32_t size = flow->size ? flow->size : mix[(unsigned)(accuracy_send_chance() * 3)];
 	struct wire_writer out = wire_writer(frame, sizeof(frame));
 	size_t packet;
 
@@ -209,10 +210,10 @@ static void send_one(struct flow *flow)
 	wire_put_u16(&out, ETHERTYPE_IP);
 	if (frame_encode(&flow->ends, payload, size - HEADERS, frame + ETHER_HDR_LEN,
 			 sizeof(frame) - ETHER_HDR_LEN, &packet))
-		die("frame");
+		accuracy_send_die("frame");
 	while (send(flow->point->fd, frame, size, 0) < 0) {
 		if (errno != ENOBUFS && errno != EAGAIN && errno != EINTR)
-			die("send");
+			accuracy_send_die("send");
 		(void)usleep(200);
 	}
 	flow->sent++;
@@ -232,25 +233,25 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "usage: accuracy_send SECONDS SEED <FLOWS\n");
 		return 2;
 	}
-	state = strtoull(argv[2], NULL, 10);
+	accuracy_send_state = strtoull(argv[2], NULL, 10);
 	count = read_flows(flows, points);
-	struct moment *moments = plan(flows, count, &total);
-	int64_t begin = now_ns();
+	struct moment *moments = accuracy_send_plan(flows, count, &total);
+	int64_t begin = accuracy_send_now_ns();
 
 	for (size_t i = 0; i < total; i++) {
 		int64_t due = begin + (int64_t)(seconds * 1e9 * (double)i / (double)total);
-		int64_t early = due - now_ns();
+		int64_t early = due - accuracy_send_now_ns();
 
 		/* in small bursts: a machine of two cores has timers of some 60 us */
 		if (early > 500000)
 			(void)usleep((useconds_t)(early / 1000));
-		send_one(&flows[moments[i].flow]);
+		accuracy_send_one(&flows[moments[i].flow]);
 	}
 	for (size_t i = 0; i < count; i++)
 		printf("%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", flows[i].sent, flows[i].bytes,
 		       flows[i].squares);
 	(void)fprintf(stderr, "accuracy_send: %zu frames in %.1f s\n", total,
-		      (double)(now_ns() - begin) / 1e9);
+		      (double)(accuracy_send_now_ns() - begin) / 1e9);
 	free(moments);
 	return 0;
 }

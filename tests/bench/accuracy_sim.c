@@ -12,12 +12,12 @@
 
 enum { ESTIMATES = 4000 };
 
-static uint64_t state;
+static uint64_t accuracy_sim_state;
 
 /* splitmix64 (Vigna), as a fraction below 1. */
-static double chance(void)
+static double accuracy_sim_chance(void)
 {
-	uint64_t z = (state += 0x9e3779b97f4a7c15U);
+	uint64_t z = (accuracy_sim_state += 0x9e3779b97f4a7c15U);
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebU;
@@ -29,7 +29,7 @@ static uint32_t frame_of(unsigned kind)
 {
 	static const uint32_t mix[] = {64, 590, 1514};
 
-	return kind == 0 ? 1514 : kind == 1 ? 66 : mix[(unsigned)(chance() * 3)];
+	return kind == 0 ? 1514 : kind == 1 ? 66 : mix[(unsigned)(accuracy_sim_chance() * 3)];
 }
 
 int main(int argc, char **argv)
@@ -39,12 +39,12 @@ int main(int argc, char **argv)
 	double theory = 0;
 	unsigned counted = 0;
 
-	state = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+	accuracy_sim_state = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
 	for (unsigned i = 0; i < ESTIMATES; i++) {
 		uint32_t rate = 100U << (i % 5);
 		unsigned kind = i % 3;
 		/* From a few samples to some hundred. */
-		uint32_t frames = (uint32_t)(rate * exp(log(4) + chance() * log(100)));
+		uint32_t frames = (uint32_t)(rate * exp(log(4) + accuracy_sim_chance() * log(100)));
 		struct traffic_sums sums = {0};
 		uint64_t truth = 0;
 		double variance = 0;
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 
 			truth += bytes;
 			variance += (double)bytes * bytes * (rate - 1);
-			if (chance() * rate >= 1)
+			if (accuracy_sim_chance() * rate >= 1)
 				continue;
 			sums.bytes += (uint64_t)bytes * rate;
 			sums.packets += rate;

@@ -51,15 +51,15 @@ struct load {
 	unsigned out_count;
 };
 
-static volatile sig_atomic_t ended;
+static volatile sig_atomic_t dhcp_load_ended;
 
-static void on_signal(int number)
+static void dhcp_load_on_signal(int number)
 {
 	(void)number;
-	ended = 1;
+	dhcp_load_ended = 1;
 }
 
-static int64_t now_ns(void)
+static int64_t dhcp_load_now_ns(void)
 {
 	struct timespec now;
 
@@ -67,7 +67,7 @@ static int64_t now_ns(void)
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-static void flush(struct load *load)
+static void dhcp_load_flush(struct load *load)
 {
 	unsigned at = 0;
 
@@ -79,7 +79,7 @@ static void flush(struct load *load)
 	load->out_count = 0;
 }
 
-static uint8_t *put(uint8_t *at, uint8_t code, const void *bytes, uint8_t size)
+static uint8_t *dhcp_load_put(uint8_t *at, uint8_t code, const void *bytes, uint8_t size)
 {
 	*at++ = code;
 	*at++ = size;
@@ -87,7 +87,7 @@ static uint8_t *put(uint8_t *at, uint8_t code, const void *bytes, uint8_t size)
 	return at + size;
 }
 
-static void mac_of(long number, uint8_t mac[6])
+static void dhcp_load_mac_of(long number, uint8_t mac[6])
 {
 	const uint8_t bytes[6] = {2,
 				  0xbe,
@@ -99,7 +99,8 @@ static void mac_of(long number, uint8_t mac[6])
 	memcpy(mac, bytes, sizeof(bytes));
 }
 
-static void send_one(struct load *load, long number, uint8_t type, const uint8_t *server_id)
+static void dhcp_load_send_one(struct load *load, long number, uint8_t type,
+			       const uint8_t *server_id)
 {
 	static const uint8_t cookie[4] = {99, 130, 83, 99};
 	static const uint8_t wanted[] = {1, 3, 6, 15, 51, 54, 66, 67};
@@ -115,25 +116,25 @@ static void send_one(struct load *load, long number, uint8_t type, const uint8_t
 	data[3] = 1;
 	memcpy(data + 4, &xid, 4);
 	memcpy(data + 24, &load->relay, 4);
-	mac_of(load->first + number, data + 28);
+	dhcp_load_mac_of(load->first + number, data + 28);
 	memcpy(at, cookie, 4);
-	at = put(at + 4, 53, &type, 1);
+	at = dhcp_load_put(at + 4, 53, &type, 1);
 	if (type == 3) {
-		at = put(at, 50, &client->address, 4);
-		at = put(at, 54, server_id, 4);
+		at = dhcp_load_put(at, 50, &client->address, 4);
+		at = dhcp_load_put(at, 54, server_id, 4);
 	}
-	at = put(at, 55, wanted, sizeof(wanted));
+	at = dhcp_load_put(at, 55, wanted, sizeof(wanted));
 	*at++ = 255;
 	load->out_parts[load->out_count].iov_len = at - data < 300 ? 300 : (size_t)(at - data);
-	client->sent_ns = now_ns();
+	client->sent_ns = dhcp_load_now_ns();
 	if (type == 1)
 		client->began_ns = client->sent_ns;
 	client->state = type == 1 ? DISCOVERING : REQUESTING;
 	if (++load->out_count == BURST)
-		flush(load);
+		dhcp_load_flush(load);
 }
 
-static void done(struct load *load, long number, const uint8_t *data)
+static void dhcp_load_done(struct load *load, long number, const uint8_t *data)
 {
 	struct client *client = &load->clients[number];
 	char address[INET_ADDRSTRLEN];
@@ -141,15 +142,15 @@ static void done(struct load *load, long number, const uint8_t *data)
 
 	client->state = DONE;
 	load->open--;
-	load->took_ms[load->done++] = (float)(now_ns() - client->began_ns) / 1e6F;
+	load->took_ms[load->done++] = (float)(dhcp_load_now_ns() - client->began_ns) / 1e6F;
 	if (!load->bound)
 		return;
-	mac_of(load->first + number, mac);
+	dhcp_load_mac_of(load->first + number, mac);
 	fprintf(load->bound, "%02x:%02x:%02x:%02x:%02x:%02x %s\n", mac[0], mac[1], mac[2], mac[3],
 		mac[4], mac[5], inet_ntop(AF_INET, data + 16, address, sizeof(address)));
 }
 
-static void take(struct load *load, const uint8_t *data, size_t size)
+static void dhcp_load_take(struct load *load, const uint8_t *data, size_t size)
 {
 	uint8_t type = 0;
 	const uint8_t *server_id = NULL;
@@ -179,11 +180,11 @@ static void take(struct load *load, const uint8_t *data, size_t size)
 	if (type == 2 && client->state == DISCOVERING && server_id) {
 		memcpy(&client->address, data + 16, 4);
 		if (load->offers_only)
-			done(load, (long)(xid & 0xffffffU), data);
+			dhcp_load_done(load, (long)(xid & 0xffffffU), data);
 		else
-			send_one(load, (long)(xid & 0xffffffU), 3, server_id);
+			dhcp_load_send_one(load, (long)(xid & 0xffffffU), 3, server_id);
 	} else if (type == 5 && client->state == REQUESTING) {
-		done(load, (long)(xid & 0xffffffU), data);
+		dhcp_load_done(load, (long)(xid & 0xffffffU), data);
 	} else if (type == 6 && client->state == REQUESTING) {
 		client->state = LOST;
 		load->naks++;
@@ -193,7 +194,7 @@ static void take(struct load *load, const uint8_t *data, size_t size)
 	}
 }
 
-static bool receive(struct load *load)
+static bool dhcp_load_receive(struct load *load)
 {
 	static uint8_t data[BURST][PACKET];
 	static struct iovec parts[BURST];
@@ -206,14 +207,14 @@ static bool receive(struct load *load)
 	}
 	count = recvmmsg(load->fd, in, BURST, MSG_DONTWAIT, NULL);
 	for (int i = 0; i < count; i++)
-		take(load, data[i], in[i].msg_len);
+		dhcp_load_take(load, data[i], in[i].msg_len);
 	return count == BURST;
 }
 
 /* Clients are begun in order, so the oldest open exchange is near `oldest`. */
-static void give_up(struct load *load)
+static void dhcp_load_give_up(struct load *load)
 {
-	int64_t limit_ns = now_ns() - load->late_ms * 1000000;
+	int64_t limit_ns = dhcp_load_now_ns() - load->late_ms * 1000000;
 
 	for (; load->oldest < load->next; load->oldest++) {
 		struct client *client = &load->clients[load->oldest];
@@ -230,12 +231,13 @@ static void give_up(struct load *load)
 
 static void begin_more(struct load *load, int64_t start_ns)
 {
-	long due = load->rate ? (long)((now_ns() - start_ns) * load->rate / 1000000000) + 1
-			      : load->next + load->window - load->open;
+	long due = load->rate
+			   ? (long)((dhcp_load_now_ns() - start_ns) * load->rate / 1000000000) + 1
+			   : load->next + load->window - load->open;
 
 	for (; load->next < load->count && load->next < due; load->next++) {
 		load->open++;
-		send_one(load, load->next, 1, NULL);
+		dhcp_load_send_one(load, load->next, 1, NULL);
 	}
 }
 
@@ -245,7 +247,8 @@ static void pause_until_more(struct load *load, int64_t start_ns)
 	struct timespec pause = {.tv_nsec = 1000000};
 
 	if (load->rate && load->next < load->count) {
-		int64_t wait_ns = start_ns + load->next * 1000000000 / load->rate - now_ns();
+		int64_t wait_ns =
+			start_ns + load->next * 1000000000 / load->rate - dhcp_load_now_ns();
 
 		if (wait_ns < pause.tv_nsec)
 			pause.tv_nsec = wait_ns > 0 ? wait_ns : 0;
@@ -253,7 +256,7 @@ static void pause_until_more(struct load *load, int64_t start_ns)
 	(void)ppoll(&heard, 1, &pause, NULL);
 }
 
-static int by_value(const void *a, const void *b)
+static int dhcp_load_by_value(const void *a, const void *b)
 {
 	float x = *(const float *)a;
 	float y = *(const float *)b;
@@ -261,12 +264,12 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double percentile(const struct load *load, double part)
+static double dhcp_load_percentile(const struct load *load, double part)
 {
 	return load->done ? (double)load->took_ms[(long)((double)(load->done - 1) * part)] : 0;
 }
 
-static int settings(struct load *load, int count, char **words)
+static int dhcp_load_settings(struct load *load, int count, char **words)
 {
 	const struct {
 		const char *key;
@@ -330,7 +333,8 @@ int main(int argc, char **argv)
 
 	load.server = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(67)};
 	if (argc < 3 || inet_pton(AF_INET, argv[1], &load.server.sin_addr) != 1 ||
-	    inet_pton(AF_INET, argv[2], &load.relay) != 1 || settings(&load, argc - 3, argv + 3)) {
+	    inet_pton(AF_INET, argv[2], &load.relay) != 1 ||
+	    dhcp_load_settings(&load, argc - 3, argv + 3)) {
 		fputs("usage: see the head of dhcp_load.c\n", stderr);
 		return 2;
 	}
@@ -341,24 +345,25 @@ int main(int argc, char **argv)
 		perror("dhcp_load");
 		return 2;
 	}
-	(void)signal(SIGTERM, on_signal);
-	start_ns = now_ns();
-	while (!ended && (load.next < load.count || load.open > 0) &&
-	       now_ns() - start_ns < load.seconds * 1000000000) {
+	(void)signal(SIGTERM, dhcp_load_on_signal);
+	start_ns = dhcp_load_now_ns();
+	while (!dhcp_load_ended && (load.next < load.count || load.open > 0) &&
+	       dhcp_load_now_ns() - start_ns < load.seconds * 1000000000) {
 		begin_more(&load, start_ns);
-		flush(&load);
+		dhcp_load_flush(&load);
 		pause_until_more(&load, start_ns);
-		while (receive(&load))
+		while (dhcp_load_receive(&load))
 			;
-		flush(&load);
-		give_up(&load);
+		dhcp_load_flush(&load);
+		dhcp_load_give_up(&load);
 	}
-	took_s = (double)(now_ns() - start_ns) / 1e9;
+	took_s = (double)(dhcp_load_now_ns() - start_ns) / 1e9;
 	if (load.bound)
 		(void)fclose(load.bound);
-	qsort(load.took_ms, (size_t)load.done, sizeof(float), by_value);
+	qsort(load.took_ms, (size_t)load.done, sizeof(float), dhcp_load_by_value);
 	printf("done=%ld lost=%ld naks=%ld strays=%ld seconds=%.3f per_s=%.0f p50_ms=%.3f p99_ms=%.3f\n",
 	       load.done, load.lost + load.open, load.naks, load.strays, took_s,
-	       (double)load.done / took_s, percentile(&load, 0.5), percentile(&load, 0.99));
+	       (double)load.done / took_s, dhcp_load_percentile(&load, 0.5),
+	       dhcp_load_percentile(&load, 0.99));
 	return load.done > 0 ? 0 : 1;
 }

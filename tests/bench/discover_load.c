@@ -19,8 +19,8 @@ struct load {
 	uint64_t requests, ports, fdb, neighbors;
 };
 
-static void on_read(void *context, int rc, struct switch_reading *reading,
-		    const struct problem *problem)
+static void discover_load_on_read(void *context, int rc, struct switch_reading *reading,
+				  const struct problem *problem)
 {
 	struct load *load = context;
 
@@ -66,7 +66,8 @@ int main(int argc, char **argv)
 		text_format(endpoint.address, sizeof(endpoint.address), "10.66.%u.%u",
 			    (i + 1) / 256, (i + 1) % 256);
 		if (driver->open(&endpoint, family, &host, &sessions[i], &problem) ||
-		    driver->start(sessions[i], &request, began + 300000, on_read, &load))
+		    driver->start(sessions[i], &request, began + 300000, discover_load_on_read,
+				  &load))
 			return 1;
 	}
 	loop_run(load.loop);

@@ -23,7 +23,7 @@
 
 enum { MESSAGE = 256 * 1024, ROUNDS = 5 };
 
-static double cpu_s(void)
+static double export_cpu_s(void)
 {
 	struct timespec now;
 
@@ -51,9 +51,9 @@ static void make_batch(struct traffic_batch *ret, unsigned rows)
 			400 * (1 + i % 70), 1 + i % 70, 400.0 * 1514 * 1514 * (1 + i % 70));
 }
 
-static double copies(const struct traffic_batch *batch, unsigned rows)
+static double export_copies(const struct traffic_batch *batch, unsigned rows)
 {
-	double begun = cpu_s();
+	double begun = export_cpu_s();
 
 	for (int i = 0; i < ROUNDS; i++) {
 		struct traffic_batch copy;
@@ -61,13 +61,13 @@ static double copies(const struct traffic_batch *batch, unsigned rows)
 		traffic_batch_copy(batch, &copy);
 		traffic_batch_done(&copy);
 	}
-	return rows * (double)ROUNDS / (cpu_s() - begun);
+	return rows * (double)ROUNDS / (export_cpu_s() - begun);
 }
 
-static double messages(const struct traffic_batch *batch, unsigned rows, size_t *ret_bytes)
+static double export_messages(const struct traffic_batch *batch, unsigned rows, size_t *ret_bytes)
 {
 	struct text message = {0};
-	double begun = cpu_s();
+	double begun = export_cpu_s();
 
 	for (int i = 0; i < ROUNDS; i++) {
 		struct kafka_rows reading;
@@ -80,13 +80,13 @@ static double messages(const struct traffic_batch *batch, unsigned rows, size_t 
 		kafka_rows_done(&reading);
 	}
 	text_done(&message);
-	return rows * (double)ROUNDS / (cpu_s() - begun);
+	return rows * (double)ROUNDS / (export_cpu_s() - begun);
 }
 
 /* From the values themselves: no text is read. */
-static double objects(unsigned rows, size_t *ret_bytes)
+static double export_objects(unsigned rows, size_t *ret_bytes)
 {
-	double begun = cpu_s();
+	double begun = export_cpu_s();
 
 	*ret_bytes = 0;
 	for (unsigned i = 0; i < rows; i++) {
@@ -109,10 +109,10 @@ static double objects(unsigned rows, size_t *ret_bytes)
 		free(text);
 		json_decref(row);
 	}
-	return rows / (cpu_s() - begun);
+	return rows / (export_cpu_s() - begun);
 }
 
-static double sent(const struct traffic_batch *batch, unsigned rows)
+static double export_sent(const struct traffic_batch *batch, unsigned rows)
 {
 	static char topics[] = "bench";
 	static char empty[] = "";
@@ -136,12 +136,12 @@ static double sent(const struct traffic_batch *batch, unsigned rows)
 	(void)text_copy(brokers, sizeof(brokers), rd_kafka_mock_cluster_bootstraps(cluster));
 	if (kafka_sink_new(&conf, WRITER, &sink, &problem))
 		exit(1);
-	begun = cpu_s();
+	begun = export_cpu_s();
 	if (sink.write(sink.context, batch, &problem)) {
 		(void)fprintf(stderr, "%s (%s)\n", problem.message, problem.detail);
 		exit(1);
 	}
-	took = cpu_s() - begun;
+	took = export_cpu_s() - begun;
 	sink.free(sink.context);
 	rd_kafka_mock_cluster_destroy(cluster);
 	rd_kafka_destroy(keeper);
@@ -160,10 +160,10 @@ int main(int argc, char **argv)
 	double all;
 
 	make_batch(&batch, rows);
-	copied = copies(&batch, rows);
-	ours = messages(&batch, rows, &ours_bytes);
-	all = sent(&batch, rows);
-	json = objects(rows, &json_bytes);
+	copied = export_copies(&batch, rows);
+	ours = export_messages(&batch, rows, &ours_bytes);
+	all = export_sent(&batch, rows);
+	json = export_objects(rows, &json_bytes);
 	(void)printf(
 		"%u rows: %.0f bytes each (as JSON %.0f); the copy in the loop takes %.1f ms\n",
 		rows, (double)ours_bytes / rows, (double)json_bytes / rows, rows / copied * 1000);

@@ -19,7 +19,7 @@ struct bench {
 	struct reconcile *reconcile;
 };
 
-static void on_state(void *context, bool connected)
+static void bench_reconcile_on_state(void *context, bool connected)
 {
 	struct bench *bench = context;
 
@@ -27,7 +27,7 @@ static void on_state(void *context, bool connected)
 		reconcile_db_state(bench->reconcile, connected);
 }
 
-static void on_notify(void *context, const char *channel)
+static void bench_reconcile_on_notify(void *context, const char *channel)
 {
 	struct bench *bench = context;
 
@@ -62,7 +62,7 @@ static void make_pod(struct sim_fabric *fabric, uint32_t pod)
 	}
 }
 
-static double cpu_s(void)
+static double bench_reconcile_cpu_s(void)
 {
 	struct rusage usage;
 
@@ -97,7 +97,7 @@ static void run_for(struct bench *bench, int64_t ms)
 }
 
 /* Until a whole second has passed without a batch or a reading. */
-static void settle(struct bench *bench)
+static void bench_reconcile_settle(struct bench *bench)
 {
 	struct reconcile_stats before;
 
@@ -135,8 +135,8 @@ int main(int argc, char **argv)
 
 	const struct db_options db = {.conninfo = argv[1],
 				      .application = "bench",
-				      .on_state = on_state,
-				      .on_notify = on_notify,
+				      .on_state = bench_reconcile_on_state,
+				      .on_notify = bench_reconcile_on_notify,
 				      .channels = channels,
 				      .context = &bench};
 
@@ -152,16 +152,16 @@ int main(int argc, char **argv)
 	if (reconcile_new(bench.loop, &options, &bench.reconcile))
 		return 2;
 	start_ms = clock_monotonic_ms();
-	settle(&bench);
+	bench_reconcile_settle(&bench);
 	(void)printf("settled switches=%u ms=%lld readings=%llu edits=%llu\n",
 		     sim_fabric_count(fabric), (long long)(clock_monotonic_ms() - start_ms),
 		     (unsigned long long)reconcile_stats(bench.reconcile)->readings,
 		     (unsigned long long)reconcile_stats(bench.reconcile)->edits_sent);
 
 	before = *reconcile_stats(bench.reconcile);
-	cpu = cpu_s();
+	cpu = bench_reconcile_cpu_s();
 	run_for(&bench, seconds * 1000);
-	cpu = cpu_s() - cpu;
+	cpu = bench_reconcile_cpu_s() - cpu;
 	(void)printf(
 		"idle cpu_percent=%.2f rss_mib=%ld calls=%llu cycles=%llu batches=%llu\n",
 		100.0 * cpu / (double)seconds, rss_mib(),

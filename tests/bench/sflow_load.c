@@ -45,21 +45,21 @@ struct prepared {
 	uint8_t bytes[PACKET];
 };
 
-struct agent_state {
+struct sflow_load_agent_state {
 	uint32_t sequence, sample_sequence, pool;
 };
 
-static uint64_t state = 1;
+static uint64_t sflow_load_state = 1;
 
 static uint32_t random_below(uint32_t limit)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)((state >> 20) % limit);
+	sflow_load_state ^= sflow_load_state << 13;
+	sflow_load_state ^= sflow_load_state >> 7;
+	sflow_load_state ^= sflow_load_state << 17;
+	return (uint32_t)((sflow_load_state >> 20) % limit);
 }
 
-static int64_t now_ns(void)
+static int64_t sflow_load_now_ns(void)
 {
 	struct timespec now;
 
@@ -126,7 +126,8 @@ static void put_sample(struct wire_writer *out, struct prepared *to, const struc
 	wire_put_u32(out, 0);
 }
 
-static void prepare(struct prepared *to, const struct load *load, uint32_t agent, uint32_t *flow)
+static void sflow_load_prepare(struct prepared *to, const struct load *load, uint32_t agent,
+			       uint32_t *flow)
 {
 	struct wire_writer out = wire_writer(to->bytes, sizeof(to->bytes));
 
@@ -150,10 +151,10 @@ static void put_at(struct prepared *to, size_t at, uint32_t value)
 	memcpy(to->bytes + at, &big, sizeof(big));
 }
 
-static void count_on(struct prepared *to, struct agent_state *agents, const struct load *load,
-		     uint32_t uptime_ms)
+static void count_on(struct prepared *to, struct sflow_load_agent_state *agents,
+		     const struct load *load, uint32_t uptime_ms)
 {
-	struct agent_state *agent = &agents[to->agent];
+	struct sflow_load_agent_state *agent = &agents[to->agent];
 
 	put_at(to, 16, ++agent->sequence);
 	put_at(to, 20, uptime_ms);
@@ -164,7 +165,7 @@ static void count_on(struct prepared *to, struct agent_state *agents, const stru
 	}
 }
 
-static int option(struct load *load, const char *text)
+static int sflow_load_option(struct load *load, const char *text)
 {
 	static const char *const names[] = {
 		"agents=", "flows=", "per=",   "rate=", "seconds=", "sampling=",
@@ -195,18 +196,18 @@ static void send_from(struct msghdr *message, struct source *source, uint32_t ag
 	memcpy(CMSG_DATA(head), &info, sizeof(info));
 }
 
-static long send_all(int fd, struct prepared *all, long count, struct agent_state *agents,
-		     const struct load *load)
+static long sflow_load_send_all(int fd, struct prepared *all, long count,
+				struct sflow_load_agent_state *agents, const struct load *load)
 {
 	struct mmsghdr messages[BURST_LIMIT] = {0};
 	struct iovec parts[BURST_LIMIT];
 	struct source sources[BURST_LIMIT];
-	int64_t begin = now_ns();
+	int64_t begin = sflow_load_now_ns();
 	int64_t end = begin + load->seconds * 1000000000LL;
 	long sent = 0;
 	long at = 0;
 
-	for (int64_t now = begin; now < end; now = now_ns()) {
+	for (int64_t now = begin; now < end; now = sflow_load_now_ns()) {
 		long due = load->rate ? (long)((double)(now - begin) / 1e9 * (double)load->rate /
 					       (double)load->per)
 				      : sent + load->burst;
@@ -253,7 +254,7 @@ int main(int argc, char **argv)
 			    .seed = 1,
 			    .burst = 32};
 	struct sockaddr_in to = {.sin_family = AF_INET};
-	struct agent_state *agents;
+	struct sflow_load_agent_state *agents;
 	struct prepared *all;
 	uint32_t flow = 0;
 	long count;
@@ -267,7 +268,7 @@ int main(int argc, char **argv)
 	}
 	to.sin_port = htons((uint16_t)strtol(argv[2], NULL, 10));
 	for (int i = 3; i < argc; i++)
-		if (option(&load, argv[i])) {
+		if (sflow_load_option(&load, argv[i])) {
 			fprintf(stderr, "sflow_load: \"%s\" is no option\n", argv[i]);
 			return 2;
 		}
@@ -277,7 +278,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "sflow_load: a number is out of its range\n");
 		return 2;
 	}
-	state = (uint64_t)load.seed * 0x9e3779b97f4a7c15U | 1;
+	sflow_load_state = (uint64_t)load.seed * 0x9e3779b97f4a7c15U | 1;
 	count = (load.flows + load.per - 1) / load.per;
 	if (count < load.agents)
 		count = load.agents;
@@ -289,7 +290,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	for (long i = 0; i < count; i++)
-		prepare(&all[i], &load, (uint32_t)(i % load.agents), &flow);
+		sflow_load_prepare(&all[i], &load, (uint32_t)(i % load.agents), &flow);
 	for (long i = count - 1; i > 0; i--) { /* agents do not take turns */
 		long j = random_below((uint32_t)i + 1);
 		struct prepared other = all[i];
@@ -297,14 +298,14 @@ int main(int argc, char **argv)
 		all[i] = all[j];
 		all[j] = other;
 	}
-	begin = now_ns();
-	sent = send_all(fd, all, count, agents, &load);
+	begin = sflow_load_now_ns();
+	sent = sflow_load_send_all(fd, all, count, agents, &load);
 	if (sent < 0) {
 		fprintf(stderr, "sflow_load: could not send: %s\n", strerror((int)-sent));
 		return 1;
 	}
 	printf("datagrams=%ld samples=%ld seconds=%.3f\n", sent, sent * load.per,
-	       (double)(now_ns() - begin) / 1e9);
+	       (double)(sflow_load_now_ns() - begin) / 1e9);
 	free(all);
 	free(agents);
 	close(fd);

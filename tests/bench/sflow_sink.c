@@ -12,12 +12,12 @@
 
 enum { BATCH = 64, SIZE = 9216 };
 
-static volatile sig_atomic_t ended;
+static volatile sig_atomic_t sflow_sink_ended;
 
-static void on_signal(int number)
+static void sflow_sink_on_signal(int number)
 {
 	(void)number;
-	ended = 1;
+	sflow_sink_ended = 1;
 }
 
 int main(int argc, char **argv)
@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	at.sin_port = htons((uint16_t)strtol(argv[1], NULL, 10));
-	(void)signal(SIGTERM, on_signal);
+	(void)signal(SIGTERM, sflow_sink_on_signal);
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof(idle));
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	if (fd < 0 || bind(fd, (const struct sockaddr *)&at, sizeof(at))) {
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 		parts[i] = (struct iovec){buffers[i], SIZE};
 		messages[i].msg_hdr = (struct msghdr){.msg_iov = &parts[i], .msg_iovlen = 1};
 	}
-	while (!ended) {
+	while (!sflow_sink_ended) {
 		int got = recvmmsg(fd, messages, BATCH, MSG_WAITFORONE, NULL);
 
 		if (got > 0)

@@ -27,11 +27,11 @@
 #include "common/base/clock.h"
 #include "common/base/macros.h"
 
-#define BLOCK_SIZE  1456 /* what is asked: a full frame even behind a tag or a tunnel */
-#define PACKET_SIZE 2048
-#define BATCH       64
-#define PATIENCE_MS 1000
-#define TRIES_MAX   8
+#define TFTP_LOAD_BLOCK_SIZE 1456 /* what is asked: a full frame even behind a tag or a tunnel */
+#define PACKET_SIZE          2048
+#define BATCH                64
+#define PATIENCE_MS          1000
+#define TRIES_MAX            8
 
 enum state { IDLE, ASKED, RUNNING };
 
@@ -74,7 +74,7 @@ struct load {
 	struct outgoing out;
 };
 
-static void flush(struct load *load)
+static void tftp_load_flush(struct load *load)
 {
 	unsigned at = 0;
 
@@ -99,7 +99,7 @@ static uint8_t *packet_to(struct load *load, const struct client *client, uint16
 	struct in_pktinfo info = {.ipi_spec_dst.s_addr = htonl(load->first_address + client->file)};
 
 	if (out->count == BATCH)
-		flush(load);
+		tftp_load_flush(load);
 	i = out->count++;
 	out->to[i] = load->server;
 	out->to[i].sin_port = port;
@@ -120,11 +120,11 @@ static uint8_t *packet_to(struct load *load, const struct client *client, uint16
 	return out->data[i];
 }
 
-static void ask(struct load *load, const struct client *client)
+static void tftp_load_ask(struct load *load, const struct client *client)
 {
 	char text[256];
 	int size = snprintf(text, sizeof(text), "%c%c%s%coctet%cblksize%c%d%c", 0, 1, load->name, 0,
-			    0, 0, BLOCK_SIZE, 0);
+			    0, 0, TFTP_LOAD_BLOCK_SIZE, 0);
 
 	if (load->window > 1)
 		size += snprintf(text + size, sizeof(text) - (size_t)size, "windowsize%c%u%c", 0,
@@ -132,7 +132,7 @@ static void ask(struct load *load, const struct client *client)
 	memcpy(packet_to(load, client, load->server.sin_port, (size_t)size), text, (size_t)size);
 }
 
-static void acknowledge(struct load *load, struct client *client, uint64_t block)
+static void tftp_load_acknowledge(struct load *load, struct client *client, uint64_t block)
 {
 	uint8_t *packet = packet_to(load, client, client->server_port, 4);
 
@@ -143,7 +143,7 @@ static void acknowledge(struct load *load, struct client *client, uint64_t block
 	client->in_window = 0;
 }
 
-static void begin(struct load *load, struct client *client)
+static void tftp_load_begin(struct load *load, struct client *client)
 {
 	*client = (struct client){
 		.window = 1, .block_size = 512, .next = 1, .heard_ms = clock_monotonic_ms()};
@@ -152,10 +152,11 @@ static void begin(struct load *load, struct client *client)
 	client->state = ASKED;
 	client->file = load->begun++;
 	load->client_of_file[client->file] = (uint32_t)(client - load->clients);
-	ask(load, client);
+	tftp_load_ask(load, client);
 }
 
-static void take_oack(struct load *load, struct client *client, const uint8_t *packet, size_t size)
+static void tftp_load_take_oack(struct load *load, struct client *client, const uint8_t *packet,
+				size_t size)
 {
 	const char *at = (const char *)packet + 2;
 	const char *end = (const char *)packet + size;
@@ -172,10 +173,11 @@ static void take_oack(struct load *load, struct client *client, const uint8_t *p
 		at = value + strnlen(value, (size_t)(end - value)) + 1;
 	}
 	load->granted_window = client->window;
-	acknowledge(load, client, 0);
+	tftp_load_acknowledge(load, client, 0);
 }
 
-static void take_data(struct load *load, struct client *client, const uint8_t *packet, size_t size)
+static void tftp_load_take_data(struct load *load, struct client *client, const uint8_t *packet,
+				size_t size)
 {
 	uint16_t block = (uint16_t)(packet[2] << 8 | packet[3]);
 	uint64_t offset = (client->next - 1) * client->block_size;
@@ -185,7 +187,7 @@ static void take_data(struct load *load, struct client *client, const uint8_t *p
 		if ((int16_t)(block - (uint16_t)client->next) > 0 && !client->gap) {
 			client->gap = true;
 			load->resent++;
-			acknowledge(load, client, client->next - 1);
+			tftp_load_acknowledge(load, client, client->next - 1);
 		}
 		return;
 	}
@@ -197,16 +199,16 @@ static void take_data(struct load *load, struct client *client, const uint8_t *p
 	client->tries = 0;
 	load->bytes += size - 4;
 	if (++client->in_window >= client->window || last)
-		acknowledge(load, client, client->next);
+		tftp_load_acknowledge(load, client, client->next);
 	client->next++;
 	if (last) {
 		load->done++;
-		begin(load, client);
+		tftp_load_begin(load, client);
 	}
 }
 
-static void take(struct load *load, uint32_t address, uint16_t port, const uint8_t *packet,
-		 size_t size, int64_t now_ms)
+static void tftp_load_take(struct load *load, uint32_t address, uint16_t port,
+			   const uint8_t *packet, size_t size, int64_t now_ms)
 {
 	uint32_t file = address - load->first_address;
 	struct client *client;
@@ -220,19 +222,19 @@ static void take(struct load *load, uint32_t address, uint16_t port, const uint8
 	client->heard_ms = now_ms;
 	if (packet[1] == 5) {
 		load->failed++;
-		begin(load, client);
+		tftp_load_begin(load, client);
 		return;
 	}
 	if (client->state == ASKED) {
 		client->server_port = port;
 		client->state = RUNNING;
 		if (packet[1] == 6) {
-			take_oack(load, client, packet, size);
+			tftp_load_take_oack(load, client, packet, size);
 			return;
 		}
 	}
 	if (packet[1] == 3)
-		take_data(load, client, packet, size);
+		tftp_load_take_data(load, client, packet, size);
 }
 
 static uint32_t receiver_of(struct msghdr *message)
@@ -245,7 +247,7 @@ static uint32_t receiver_of(struct msghdr *message)
 	return ntohl(info.ipi_addr.s_addr);
 }
 
-static void receive(struct load *load)
+static void tftp_load_receive(struct load *load)
 {
 	static uint8_t data[BATCH][PACKET_SIZE];
 	struct mmsghdr messages[BATCH] = {0};
@@ -269,13 +271,13 @@ static void receive(struct load *load)
 	count = recvmmsg(load->fd, messages, BATCH, MSG_DONTWAIT, NULL);
 	now_ms = clock_monotonic_ms();
 	for (int i = 0; i < count; i++)
-		take(load, receiver_of(&messages[i].msg_hdr), from[i].sin_port, data[i],
-		     messages[i].msg_len, now_ms);
-	flush(load);
+		tftp_load_take(load, receiver_of(&messages[i].msg_hdr), from[i].sin_port, data[i],
+			       messages[i].msg_len, now_ms);
+	tftp_load_flush(load);
 }
 
 /* Who heard nothing says its last word again. */
-static void repeat(struct load *load)
+static void tftp_load_repeat(struct load *load)
 {
 	int64_t now_ms = clock_monotonic_ms();
 
@@ -289,17 +291,17 @@ static void repeat(struct load *load)
 		load->resent++;
 		if (++client->tries > TRIES_MAX) {
 			load->failed++;
-			begin(load, client);
+			tftp_load_begin(load, client);
 		} else if (client->state == ASKED) {
-			ask(load, client);
+			tftp_load_ask(load, client);
 		} else {
-			acknowledge(load, client, client->next - 1);
+			tftp_load_acknowledge(load, client, client->next - 1);
 		}
 	}
-	flush(load);
+	tftp_load_flush(load);
 }
 
-static int open_socket(void)
+static int tftp_load_open_socket(void)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_in any = {.sin_family = AF_INET};
@@ -362,20 +364,20 @@ int main(int argc, char **argv)
 	load.client_of_file = calloc(load.file_count + 1, sizeof(*load.client_of_file));
 	if (!load.clients || !load.client_of_file)
 		return 1;
-	load.fd = open_socket();
+	load.fd = tftp_load_open_socket();
 
 	scanned_ms = begin_ms = clock_monotonic_ms();
 	for (unsigned i = 0; i < load.client_count; i++)
-		begin(&load, &load.clients[i]);
-	flush(&load);
+		tftp_load_begin(&load, &load.clients[i]);
+	tftp_load_flush(&load);
 	while (load.done + load.failed < load.file_count &&
 	       clock_monotonic_ms() - begin_ms < limit_ms) {
 		struct pollfd ready = {.fd = load.fd, .events = POLLIN};
 
 		if (poll(&ready, 1, 50) > 0)
-			receive(&load);
+			tftp_load_receive(&load);
 		if (clock_monotonic_ms() - scanned_ms > 50) {
-			repeat(&load);
+			tftp_load_repeat(&load);
 			scanned_ms = clock_monotonic_ms();
 		}
 	}

@@ -31,7 +31,7 @@ static int check_folder(const char *path, const char *key, struct problem *probl
 	return -ENOTDIR;
 }
 
-static int copy_options(struct boot *boot, const struct boot_options *options)
+static int boot_copy_options(struct boot *boot, const struct boot_options *options)
 {
 	const char *console = options->kernel_console;
 
@@ -43,7 +43,7 @@ static int copy_options(struct boot *boot, const struct boot_options *options)
 	return boot->boot_dir && boot->image_dir && boot->kernel_console ? 0 : -ENOMEM;
 }
 
-static int start(struct loop *loop, struct boot *boot, struct problem *problem)
+static int boot_start(struct loop *loop, struct boot *boot, struct problem *problem)
 {
 	const struct boot_options *options = &boot->options;
 	int rc;
@@ -70,10 +70,10 @@ int boot_new(struct loop *loop, const struct boot_options *options, struct boot 
 
 	if (!boot)
 		return problem_set(problem, -ENOMEM, "no memory for the boot server");
-	if (copy_options(boot, options))
+	if (boot_copy_options(boot, options))
 		rc = problem_set(problem, -ENOMEM, "no memory for the boot server");
 	else
-		rc = start(loop, boot, problem);
+		rc = boot_start(loop, boot, problem);
 	if (rc) {
 		boot_free(boot);
 		return rc;

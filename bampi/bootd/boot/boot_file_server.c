@@ -84,9 +84,10 @@ static bool told_by_relay(const struct boot_options *options, const struct http_
 	return *end == '\0';
 }
 
-static void observe(const struct boot_options *options, const struct http_request *request,
-		    const struct inventory_node *node, enum observation_kind kind,
-		    const char *folder, const char *name)
+static void boot_file_server_observe(const struct boot_options *options,
+				     const struct http_request *request,
+				     const struct inventory_node *node, enum observation_kind kind,
+				     const char *folder, const char *name)
 {
 	CLEANUP(closep) int fd = -1;
 	struct boot_range range;
@@ -114,9 +115,10 @@ void boot_file_observe(const struct boot_options *options, const struct http_req
 	if (!route || (status != 200 && status != 206))
 		return;
 	if (strcmp(route, BOOT_ROUTE_IMAGE) == 0 && token) {
-		observe(options, request, inventory_by_token(options->inventory, token),
-			OBSERVATION_IMAGE, options->image_dir,
-			http_request_param(request, "digest"));
+		boot_file_server_observe(options, request,
+					 inventory_by_token(options->inventory, token),
+					 OBSERVATION_IMAGE, options->image_dir,
+					 http_request_param(request, "digest"));
 		return;
 	}
 	if (strcmp(route, BOOT_ROUTE_FILE) != 0)
@@ -124,6 +126,7 @@ void boot_file_observe(const struct boot_options *options, const struct http_req
 	name = http_request_param(request, "name");
 	for (size_t i = 0; i < COUNT_OF(observed_files); i++)
 		if (strcmp(observed_files[i].name, name) == 0)
-			observe(options, request, inventory_by_address(options->inventory, client),
-				observed_files[i].kind, options->boot_dir, name);
+			boot_file_server_observe(options, request,
+						 inventory_by_address(options->inventory, client),
+						 observed_files[i].kind, options->boot_dir, name);
 }

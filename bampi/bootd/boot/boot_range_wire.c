@@ -5,7 +5,7 @@
 #include <strings.h>
 
 /* Digits up to 18 are safe in 64 bits; more than that is no file size. */
-static bool read_number(const char **at, uint64_t *ret)
+static bool boot_range_wire_read_number(const char **at, uint64_t *ret)
 {
 	uint64_t value = 0;
 	unsigned digits = 0;
@@ -31,10 +31,10 @@ struct boot_range boot_range_decode(const char *range, uint64_t size)
 	if (!range || strncasecmp(range, "bytes=", 6) != 0)
 		return whole;
 	range += 6;
-	has_first = read_number(&range, &first);
+	has_first = boot_range_wire_read_number(&range, &first);
 	if (*range++ != '-')
 		return whole;
-	has_last = read_number(&range, &last);
+	has_last = boot_range_wire_read_number(&range, &last);
 	if (*range || (!has_first && !has_last) || (has_first && has_last && last < first))
 		return whole;
 	if (!has_first) /* the last so many bytes */

@@ -10,8 +10,8 @@
 #include "common/base/text.h"
 #include "common/http/json_reader.h"
 
-static int read_object(const char *body, size_t size, size_t limit, json_t **ret,
-		       struct problem *problem)
+static int boot_report_read_object(const char *body, size_t size, size_t limit, json_t **ret,
+				   struct problem *problem)
 {
 	CLEANUP(json_decrefp) json_t *json = NULL;
 	int rc = json_read(body, size, limit, &json, problem);
@@ -47,7 +47,7 @@ int boot_progress_decode(const char *body, size_t size, struct boot_progress *re
 	struct boot_progress progress = {0};
 	struct json_reader reader;
 	const char *text;
-	int rc = read_object(body, size, BOOT_PROGRESS_LIMIT, &json, problem);
+	int rc = boot_report_read_object(body, size, BOOT_PROGRESS_LIMIT, &json, problem);
 
 	if (rc)
 		return rc;
@@ -85,7 +85,8 @@ int boot_result_failed(const struct problem *why, struct boot_result *ret)
 }
 
 /* Lengths are those of struct problem: what people read has one shape everywhere. */
-static int read_problem(const json_t *object, struct boot_result *ret, struct problem *problem)
+static int boot_report_read_problem(const json_t *object, struct boot_result *ret,
+				    struct problem *problem)
 {
 	struct json_reader reader = json_reader(object);
 	struct problem why = {.code = E_PROTOCOL};
@@ -112,7 +113,7 @@ int boot_result_decode(const char *body, size_t size, struct boot_result *ret,
 	struct boot_result result = {0};
 	const json_t *ok;
 	const json_t *part;
-	int rc = read_object(body, size, BOOT_RESULT_LIMIT, &json, problem);
+	int rc = boot_report_read_object(body, size, BOOT_RESULT_LIMIT, &json, problem);
 
 	if (rc)
 		return rc;
@@ -123,7 +124,7 @@ int boot_result_decode(const char *body, size_t size, struct boot_result *ret,
 	if (json_is_false(ok)) {
 		if (!json_is_object(part))
 			return problem_set(problem, E_MALFORMED, "problem is not an object");
-		return read_problem(part, ret, problem);
+		return boot_report_read_problem(part, ret, problem);
 	}
 	if (part && !json_is_null(part) && !json_is_object(part))
 		return problem_set(problem, E_MALFORMED, "data is not an object");

@@ -21,9 +21,9 @@
 #include "bampi/bootd/boot/script_table.h"
 #include "bampi/bootd/identify/target_policy.h"
 
-#define SUBJECT            "boot http"
-#define SOURCE_CONNECTIONS 256 /* a relay's worth of nodes; a node has two or three */
-#define URL_SIZE           32  /* "http://255.255.255.255:65535" */
+#define BOOT_SERVER_SUBJECT "boot http"
+#define SOURCE_CONNECTIONS  256 /* a relay's worth of nodes; a node has two or three */
+#define URL_SIZE            32  /* "http://255.255.255.255:65535" */
 
 struct boot_server {
 	const struct boot_options *options;
@@ -41,7 +41,8 @@ static void log_refusal(struct boot_server *server, const struct http_request *r
 	char address[IPV4_TEXT_SIZE];
 
 	if (log_allowed(&server->refusals, loop_now_ms(server->loop)))
-		log_warn(SUBJECT, "%s refused: %s (address=%s)", http_request_route(request), why,
+		log_warn(BOOT_SERVER_SUBJECT, "%s refused: %s (address=%s)",
+			 http_request_route(request), why,
 			 ipv4_text(boot_client_address(server->options, request), address));
 }
 
@@ -154,7 +155,7 @@ void boot_server_refreshed(struct boot_server *server, int64_t read_ms)
 	script_hold_release(server->hold, read_ms);
 }
 
-static void script(void *context, struct http_request *request)
+static void boot_server_script(void *context, struct http_request *request)
 {
 	struct boot_server *server = context;
 	const struct inventory *inventory = server->options->inventory;
@@ -183,7 +184,7 @@ static void script(void *context, struct http_request *request)
 
 /* --- files and images --- */
 
-static void file(void *context, struct http_request *request)
+static void boot_server_file(void *context, struct http_request *request)
 {
 	struct boot_server *server = context;
 
@@ -220,7 +221,7 @@ static const struct inventory_node *node_of_token(struct boot_server *server,
 	return node;
 }
 
-static void image(void *context, struct http_request *request)
+static void boot_server_image(void *context, struct http_request *request)
 {
 	struct boot_server *server = context;
 	const char *digest = http_request_param(request, "digest");
@@ -251,7 +252,7 @@ static void say_agent(const struct http_request *request, char *ret, size_t room
 		(void)text_copy(ret, room, "asks for work");
 }
 
-static void task(void *context, struct http_request *request)
+static void boot_server_task(void *context, struct http_request *request)
 {
 	char detail[96];
 	struct boot_server *server = context;
@@ -297,7 +298,7 @@ static bool sender_of(struct boot_server *server, struct http_request *request,
 	return true;
 }
 
-static void progress(void *context, struct http_request *request)
+static void boot_server_progress(void *context, struct http_request *request)
 {
 	struct boot_server *server = context;
 	struct mailbox_sender sender;
@@ -316,7 +317,7 @@ static void progress(void *context, struct http_request *request)
 
 /* A result that breaks its format is stored as a failure that says so: its agent would otherwise be
  * given the task again and do it anew. */
-static void result(void *context, struct http_request *request)
+static void boot_server_result(void *context, struct http_request *request)
 {
 	struct boot_server *server = context;
 	struct mailbox_sender sender;
@@ -348,7 +349,7 @@ static void result(void *context, struct http_request *request)
 /* --- the installed system, health --- */
 
 /* Answered only when the database will have it: until then the installed system asks again. */
-static void callback(void *context, struct http_request *request)
+static void boot_server_callback(void *context, struct http_request *request)
 {
 	struct boot_server *server = context;
 	const struct inventory *inventory = server->options->inventory;
@@ -383,7 +384,7 @@ static void callback(void *context, struct http_request *request)
 		boot_answer_later(request);
 }
 
-static void health(void *context, struct http_request *request)
+static void boot_server_health(void *context, struct http_request *request)
 {
 	struct boot_server *server = context;
 	bool ready = inventory_ready(server->options->inventory);
@@ -397,7 +398,8 @@ static void health(void *context, struct http_request *request)
 	text_done(&text);
 }
 
-static void after(void *context, const struct http_request *request, int status, int64_t elapsed_us)
+static void boot_server_after(void *context, const struct http_request *request, int status,
+			      int64_t elapsed_us)
 {
 	const struct boot_server *server = context;
 
@@ -405,16 +407,16 @@ static void after(void *context, const struct http_request *request, int status,
 	boot_file_observe(server->options, request, status);
 }
 
-static const struct http_route routes[] = {
-	{HTTP_GET, "/boot/script", script},
-	{HTTP_GET, BOOT_ROUTE_FILE, file},
-	{HTTP_GET, BOOT_ROUTE_IMAGE, image},
-	{HTTP_GET, "/agent/v1/task", task},
-	{HTTP_POST, "/agent/v1/tasks/{id}/progress", progress},
-	{HTTP_POST, "/agent/v1/tasks/{id}/result", result},
-	{HTTP_GET, "/callback/{nonce}", callback},
-	{HTTP_POST, "/callback/{nonce}", callback},
-	{HTTP_GET, "/healthz", health},
+static const struct http_route boot_server_routes[] = {
+	{HTTP_GET, "/boot/script", boot_server_script},
+	{HTTP_GET, BOOT_ROUTE_FILE, boot_server_file},
+	{HTTP_GET, BOOT_ROUTE_IMAGE, boot_server_image},
+	{HTTP_GET, "/agent/v1/task", boot_server_task},
+	{HTTP_POST, "/agent/v1/tasks/{id}/progress", boot_server_progress},
+	{HTTP_POST, "/agent/v1/tasks/{id}/result", boot_server_result},
+	{HTTP_GET, "/callback/{nonce}", boot_server_callback},
+	{HTTP_POST, "/callback/{nonce}", boot_server_callback},
+	{HTTP_GET, "/healthz", boot_server_health},
 };
 
 static bool is_relay(void *context, uint32_t address)
@@ -430,8 +432,8 @@ int boot_server_new(struct loop *loop, const struct boot_options *options, struc
 {
 	struct boot_server *server = calloc(1, sizeof(*server));
 	struct http_server_options http = {
-		.routes = routes,
-		.route_count = COUNT_OF(routes),
+		.routes = boot_server_routes,
+		.route_count = COUNT_OF(boot_server_routes),
 		.context = server,
 		.connection_limit = options->http_connections,
 		.is_many = is_relay,
@@ -439,7 +441,7 @@ int boot_server_new(struct loop *loop, const struct boot_options *options, struc
 								 : SOURCE_CONNECTIONS,
 		.counters = &counters->http,
 		.header_timeout_s = options->http_header_s,
-		.after = after,
+		.after = boot_server_after,
 	};
 	int rc;
 

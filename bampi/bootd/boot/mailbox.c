@@ -1,5 +1,5 @@
 /* The default hash falls through its cases, which clang objects to. */
-#define HASH_FUNCTION HASH_FNV
+#define MAILBOX_HASH_FUNCTION HASH_FNV
 
 #include "bampi/bootd/boot/mailbox.h"
 
@@ -49,7 +49,7 @@ struct lookup {
 };
 
 /* Outlives the mailbox: a statement always calls back. */
-struct flight {
+struct mailbox_flight {
 	struct mailbox *mailbox; /* NULL: nobody waits any more */
 };
 
@@ -60,15 +60,15 @@ struct mailbox {
 	struct poll *polls; /* by token */
 	struct task_book tasks;
 	struct lookup *lookups;
-	struct flight *taking; /* mailbox_take_query is out */
-	struct flight *over;   /* mailbox_over_query is out */
+	struct mailbox_flight *taking; /* mailbox_take_query is out */
+	struct mailbox_flight *over;   /* mailbox_over_query is out */
 	bool over_again;
 	struct progress_board *board;
 	struct result_queue *results;
 	struct loop_timer *safety;
 };
 
-static void take(struct mailbox *mailbox);
+static void mailbox_take(struct mailbox *mailbox);
 
 static void task_over(void *context, int64_t task_id)
 {
@@ -83,7 +83,7 @@ static void check_over(struct mailbox *mailbox);
 
 static void over_done(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
-	CLEANUP(freep) struct flight *flight = context;
+	CLEANUP(freep) struct mailbox_flight *flight = context;
 	struct mailbox *mailbox = flight->mailbox;
 
 	if (!mailbox)
@@ -110,7 +110,7 @@ static void check_over(struct mailbox *mailbox)
 {
 	struct text ids = {0};
 	const char *params[1];
-	struct flight *flight;
+	struct mailbox_flight *flight;
 
 	mailbox->over_again = mailbox->over != NULL;
 	if (mailbox->over || !mailbox->tasks.entries || !db_connected(mailbox->db))
@@ -157,7 +157,7 @@ static void poll_gone(void *context)
 }
 
 /* id, token, deployment_id, kind, params */
-static void hand_out(struct mailbox *mailbox, const PGresult *result, int row)
+static void mailbox_hand_out(struct mailbox *mailbox, const PGresult *result, int row)
 {
 	int64_t id = db_int(result, row, 0, 0);
 	const char *token = db_text(result, row, 1, "");
@@ -184,7 +184,7 @@ static void hand_out(struct mailbox *mailbox, const PGresult *result, int row)
 
 static void take_done(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
-	CLEANUP(freep) struct flight *flight = context;
+	CLEANUP(freep) struct mailbox_flight *flight = context;
 	struct mailbox *mailbox = flight->mailbox;
 
 	if (!mailbox)
@@ -195,18 +195,18 @@ static void take_done(void *context, int rc, const PGresult *result, const struc
 		log_problem(LOG_LEVEL_ERROR, "agent mailbox", problem);
 	}
 	for (int row = 0; rc == 0 && row < PQntuples(result); row++)
-		hand_out(mailbox, result, row);
+		mailbox_hand_out(mailbox, result, row);
 	/* After an error the safety timer or the next connect asks again. */
 	if (rc == 0)
-		take(mailbox);
+		mailbox_take(mailbox);
 }
 
 /* One statement for all polls that are due; those that come meanwhile go with the next. */
-static void take(struct mailbox *mailbox)
+static void mailbox_take(struct mailbox *mailbox)
 {
 	struct text tokens = {0};
 	const char *params[1];
-	struct flight *flight;
+	struct mailbox_flight *flight;
 	unsigned count = 0;
 
 	if (mailbox->taking || !db_connected(mailbox->db))
@@ -231,11 +231,11 @@ static void take(struct mailbox *mailbox)
 	text_done(&tokens);
 }
 
-static void take_all(struct mailbox *mailbox)
+static void mailbox_take_all(struct mailbox *mailbox)
 {
 	for (struct poll *poll = mailbox->polls; poll; poll = poll->hh.next)
 		poll->due = true;
-	take(mailbox);
+	mailbox_take(mailbox);
 }
 
 void mailbox_poll(struct mailbox *mailbox, struct http_request *request, const char *token,
@@ -262,7 +262,7 @@ void mailbox_poll(struct mailbox *mailbox, struct http_request *request, const c
 	http_request_on_close(request, poll_gone, poll);
 	/* wait=0 still needs the time of one statement. */
 	loop_timer_arm(poll->deadline, wait_s > 0 ? (int64_t)wait_s * 1000 : 500);
-	take(mailbox);
+	mailbox_take(mailbox);
 }
 
 /* --- progress --- */
@@ -371,20 +371,20 @@ int mailbox_result(struct mailbox *mailbox, struct http_request *request,
 
 /* --- the whole --- */
 
-static void safety(void *context)
+static void mailbox_safety(void *context)
 {
 	struct mailbox *mailbox = context;
 	int64_t now_ms = loop_now_ms(mailbox->loop);
 
 	task_book_forget(&mailbox->tasks, now_ms - FORGET_AFTER_MS);
-	take_all(mailbox);
+	mailbox_take_all(mailbox);
 	check_over(mailbox);
 	loop_timer_arm(mailbox->safety, SAFETY_EVERY_MS);
 }
 
 void mailbox_notified(struct mailbox *mailbox)
 {
-	take_all(mailbox);
+	mailbox_take_all(mailbox);
 	check_over(mailbox);
 }
 
@@ -409,7 +409,7 @@ int mailbox_new(struct loop *loop, struct db *db, struct boot_counters *counters
 	if (!rc)
 		rc = result_queue_new(db, counters, task_over, mailbox, &mailbox->results);
 	if (!rc)
-		rc = loop_timer_new(loop, safety, mailbox, &mailbox->safety);
+		rc = loop_timer_new(loop, mailbox_safety, mailbox, &mailbox->safety);
 	if (rc) {
 		mailbox_free(mailbox);
 		return rc;

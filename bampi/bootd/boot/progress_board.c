@@ -1,5 +1,5 @@
 /* The default hash falls through its cases, which clang objects to. */
-#define HASH_FUNCTION HASH_FNV
+#define PROGRESS_BOARD_HASH_FUNCTION HASH_FNV
 
 #include "bampi/bootd/boot/progress_board.h"
 
@@ -16,7 +16,7 @@
 
 #define FLUSH_EVERY_MS 1000
 /* Deployments at once on one site; a bound, not a size. */
-#define ROWS_MAX 65536
+#define PROGRESS_BOARD_ROWS_MAX 65536
 
 struct progress_row {
 	int64_t deployment_id;
@@ -26,7 +26,7 @@ struct progress_row {
 };
 
 /* Outlives the board: a statement always calls back. */
-struct flight {
+struct progress_board_flight {
 	struct progress_board *board; /* NULL: nobody waits any more */
 };
 
@@ -35,11 +35,11 @@ struct progress_board {
 	struct boot_counters *counters;
 	struct loop_timer *timer;
 	struct progress_row *rows; /* by deployment; only what is not yet stored */
-	struct flight *flight;
+	struct progress_board_flight *flight;
 	bool armed;
 };
 
-static void flush(void *context);
+static void progress_board_flush(void *context);
 
 int progress_board_new(struct loop *loop, struct db *db, struct boot_counters *counters,
 		       struct progress_board **ret)
@@ -51,7 +51,7 @@ int progress_board_new(struct loop *loop, struct db *db, struct boot_counters *c
 		return -ENOMEM;
 	board->db = db;
 	board->counters = counters;
-	rc = loop_timer_new(loop, flush, board, &board->timer);
+	rc = loop_timer_new(loop, progress_board_flush, board, &board->timer);
 	if (rc) {
 		free(board);
 		return rc;
@@ -67,7 +67,7 @@ static void remove_row(struct progress_board *board, struct progress_row *row)
 	free(row);
 }
 
-static void arm(struct progress_board *board)
+static void progress_board_arm(struct progress_board *board)
 {
 	if (board->armed || board->flight || !board->rows)
 		return;
@@ -75,9 +75,10 @@ static void arm(struct progress_board *board)
 	loop_timer_arm(board->timer, FLUSH_EVERY_MS);
 }
 
-static void flushed(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void progress_board_flushed(void *context, int rc, const PGresult *result,
+				   const struct problem *problem)
 {
-	CLEANUP(freep) struct flight *flight = context;
+	CLEANUP(freep) struct progress_board_flight *flight = context;
 	struct progress_board *board = flight->board;
 	struct progress_row *row;
 	struct progress_row *next;
@@ -99,15 +100,15 @@ static void flushed(void *context, int rc, const PGresult *result, const struct 
 		else
 			row->in_flight = false;
 	}
-	arm(board);
+	progress_board_arm(board);
 }
 
-static void flush(void *context)
+static void progress_board_flush(void *context)
 {
 	struct progress_board *board = context;
 	struct text columns[5] = {0};
 	const char *params[COUNT_OF(columns)];
-	struct flight *flight;
+	struct progress_board_flight *flight;
 	bool failed = false;
 
 	board->armed = false;
@@ -131,13 +132,14 @@ static void flush(void *context)
 	}
 	if (flight && !failed) {
 		flight->board = board;
-		if (db_submit(board->db, &mailbox_progress_query, params, flushed, flight) == 0)
+		if (db_submit(board->db, &mailbox_progress_query, params, progress_board_flushed,
+			      flight) == 0)
 			board->flight = TAKE(flight);
 	}
 	free(flight);
 	for (size_t i = 0; i < COUNT_OF(columns); i++)
 		text_done(&columns[i]);
-	arm(board);
+	progress_board_arm(board);
 }
 
 int progress_board_put(struct progress_board *board, int64_t deployment_id,
@@ -147,7 +149,7 @@ int progress_board_put(struct progress_board *board, int64_t deployment_id,
 
 	HASH_FIND(hh, board->rows, &deployment_id, sizeof(deployment_id), row);
 	if (!row) {
-		if (HASH_COUNT(board->rows) >= ROWS_MAX)
+		if (HASH_COUNT(board->rows) >= PROGRESS_BOARD_ROWS_MAX)
 			return -ENOMEM;
 		row = calloc(1, sizeof(*row));
 		if (!row)
@@ -157,7 +159,7 @@ int progress_board_put(struct progress_board *board, int64_t deployment_id,
 	}
 	row->progress = *progress;
 	row->in_flight = false;
-	arm(board);
+	progress_board_arm(board);
 	return 0;
 }
 

@@ -31,7 +31,7 @@ struct report {
 };
 
 /* Outlives the queue: a statement always calls back. */
-struct flight {
+struct result_queue_flight {
 	struct result_queue *queue; /* NULL: nobody waits any more */
 	struct report *reports;
 };
@@ -42,7 +42,7 @@ struct result_queue {
 	result_over_fn on_over;
 	void *context;
 	struct report *waiting; /* in order of arrival */
-	struct flight *flight;
+	struct result_queue_flight *flight;
 	size_t size; /* bytes held, waiting and in flight */
 };
 
@@ -86,7 +86,7 @@ static const struct outcome_row {
 	const char *word; /* of mailbox_result_query */
 	void (*answer)(struct http_request *);
 	size_t counter;
-} outcomes[] = {
+} result_queue_outcomes[] = {
 	{"stored", boot_answer_empty, offsetof(struct boot_counters, results_stored)},
 	{"repeated", boot_answer_empty, offsetof(struct boot_counters, results_stored)},
 	{"dropped", boot_answer_unwanted, offsetof(struct boot_counters, tasks_unwanted)},
@@ -98,14 +98,15 @@ static const struct outcome_row *outcome_of(const PGresult *result, int64_t task
 	for (int row = 0; row < PQntuples(result); row++) {
 		if (db_int(result, row, 0, 0) != task_id)
 			continue;
-		for (size_t i = 0; i < COUNT_OF(outcomes); i++)
-			if (strcmp(outcomes[i].word, db_text(result, row, 1, "")) == 0)
-				return &outcomes[i];
+		for (size_t i = 0; i < COUNT_OF(result_queue_outcomes); i++)
+			if (strcmp(result_queue_outcomes[i].word, db_text(result, row, 1, "")) == 0)
+				return &result_queue_outcomes[i];
 	}
-	return &outcomes[COUNT_OF(outcomes) - 1];
+	return &result_queue_outcomes[COUNT_OF(result_queue_outcomes) - 1];
 }
 
-static void stored(struct result_queue *queue, struct report *report, const PGresult *result)
+static void result_queue_stored(struct result_queue *queue, struct report *report,
+				const PGresult *result)
 {
 	const struct outcome_row *outcome = outcome_of(result, report->task_id);
 	uint64_t *counter = (uint64_t *)(void *)((char *)queue->counters + outcome->counter);
@@ -126,8 +127,8 @@ static void answer_failed(struct http_request *request)
 /* The database refused the statement. One report of it may be the cause, or the moment: each is
  * tried again, alone, and one that is refused alone becomes a failed task that says so, else its
  * agent would send it for ever. */
-static void refused(struct result_queue *queue, struct report *report,
-		    const struct problem *problem)
+static void result_queue_refused(struct result_queue *queue, struct report *report,
+				 const struct problem *problem)
 {
 	struct problem why = {0};
 	struct boot_result result;
@@ -152,9 +153,10 @@ static void refused(struct result_queue *queue, struct report *report,
 	DL_APPEND(queue->waiting, report);
 }
 
-static void batch_done(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void result_queue_batch_done(void *context, int rc, const PGresult *result,
+				    const struct problem *problem)
 {
-	CLEANUP(freep) struct flight *flight = context;
+	CLEANUP(freep) struct result_queue_flight *flight = context;
 	struct result_queue *queue = flight->queue;
 	struct report *reports = flight->reports;
 	struct report *report;
@@ -171,18 +173,18 @@ static void batch_done(void *context, int rc, const PGresult *result, const stru
 	{
 		DL_DELETE(reports, report);
 		if (rc == 0) {
-			stored(queue, report, result);
+			result_queue_stored(queue, report, result);
 		} else if (rc == E_UNAVAILABLE) {
 			queue->counters->results_postponed++;
 			report_end(queue, report, boot_answer_later);
 		} else {
-			refused(queue, report, problem);
+			result_queue_refused(queue, report, problem);
 		}
 	}
 	send_batch(queue);
 }
 
-static bool is_waiting(const struct report *reports, int64_t task_id)
+static bool result_queue_is_waiting(const struct report *reports, int64_t task_id)
 {
 	const struct report *report;
 
@@ -194,7 +196,7 @@ static bool is_waiting(const struct report *reports, int64_t task_id)
 
 /* Moves what fits into one statement. A task twice in one statement would be updated once and
  * answered twice: the second waits. */
-static void gather(struct result_queue *queue, struct flight *flight)
+static void result_queue_gather(struct result_queue *queue, struct result_queue_flight *flight)
 {
 	struct report *report;
 	struct report *next;
@@ -206,7 +208,7 @@ static void gather(struct result_queue *queue, struct flight *flight)
 		if (rows > 0 && (report->alone || rows == BATCH_ROWS_MAX ||
 				 size + report->size > BATCH_SIZE_MAX))
 			break;
-		if (is_waiting(flight->reports, report->task_id))
+		if (result_queue_is_waiting(flight->reports, report->task_id))
 			break;
 		DL_DELETE(queue->waiting, report);
 		DL_APPEND(flight->reports, report);
@@ -217,7 +219,7 @@ static void gather(struct result_queue *queue, struct flight *flight)
 	}
 }
 
-static int submit(struct result_queue *queue, struct flight *flight)
+static int result_queue_submit(struct result_queue *queue, struct result_queue_flight *flight)
 {
 	struct text columns[5] = {0};
 	const char *params[COUNT_OF(columns)];
@@ -241,13 +243,14 @@ static int submit(struct result_queue *queue, struct flight *flight)
 			rc = -ENOMEM;
 	}
 	if (!rc)
-		rc = db_submit(queue->db, &mailbox_result_query, params, batch_done, flight);
+		rc = db_submit(queue->db, &mailbox_result_query, params, result_queue_batch_done,
+			       flight);
 	for (size_t i = 0; i < COUNT_OF(columns); i++)
 		text_done(&columns[i]);
 	return rc;
 }
 
-static void postpone(struct result_queue *queue, struct report **reports)
+static void result_queue_postpone(struct result_queue *queue, struct report **reports)
 {
 	struct report *report;
 	struct report *next;
@@ -263,20 +266,20 @@ static void postpone(struct result_queue *queue, struct report **reports)
 static void send_batch(struct result_queue *queue)
 {
 	while (queue->waiting && !queue->flight) {
-		struct flight *flight = calloc(1, sizeof(*flight));
+		struct result_queue_flight *flight = calloc(1, sizeof(*flight));
 
 		if (flight && db_connected(queue->db)) {
 			flight->queue = queue;
-			gather(queue, flight);
-			if (submit(queue, flight) == 0) {
+			result_queue_gather(queue, flight);
+			if (result_queue_submit(queue, flight) == 0) {
 				queue->flight = flight;
 				return;
 			}
 		}
 		/* PostgreSQL is away, or no memory: the agents ask again. */
 		if (flight)
-			postpone(queue, &flight->reports);
-		postpone(queue, &queue->waiting);
+			result_queue_postpone(queue, &flight->reports);
+		result_queue_postpone(queue, &queue->waiting);
 		free(flight);
 	}
 }
@@ -309,9 +312,9 @@ void result_queue_free(struct result_queue *queue)
 {
 	if (!queue)
 		return;
-	postpone(queue, &queue->waiting);
+	result_queue_postpone(queue, &queue->waiting);
 	if (queue->flight) {
-		postpone(queue, &queue->flight->reports);
+		result_queue_postpone(queue, &queue->flight->reports);
 		queue->flight->queue = NULL;
 	}
 	free(queue);

@@ -26,7 +26,7 @@ struct script_hold {
 };
 
 /* Takes it out; the caller answers. */
-static struct http_request *end(struct held *held)
+static struct http_request *script_hold_end(struct held *held)
 {
 	struct http_request *request = held->request;
 
@@ -37,24 +37,24 @@ static struct http_request *end(struct held *held)
 	return request;
 }
 
-static void gone(void *context)
+static void script_hold_gone(void *context)
 {
 	struct held *held = context;
 
 	held->request = NULL;
-	(void)end(held);
+	(void)script_hold_end(held);
 }
 
-static void release(struct script_hold *hold, int64_t until_ms)
+static void script_hold_release_until(struct script_hold *hold, int64_t until_ms)
 {
 	while (hold->list && hold->list->since_ms <= until_ms) {
 		struct mac mac = hold->list->mac;
 
-		hold->fn(hold->context, end(hold->list), mac);
+		hold->fn(hold->context, script_hold_end(hold->list), mac);
 	}
 }
 
-static void arm(struct script_hold *hold)
+static void script_hold_arm(struct script_hold *hold)
 {
 	if (hold->list)
 		loop_timer_arm(hold->deadline,
@@ -65,14 +65,14 @@ static void too_late(void *context)
 {
 	struct script_hold *hold = context;
 
-	release(hold, loop_now_ms(hold->loop) - WAIT_MS);
-	arm(hold);
+	script_hold_release_until(hold, loop_now_ms(hold->loop) - WAIT_MS);
+	script_hold_arm(hold);
 }
 
 void script_hold_release(struct script_hold *hold, int64_t read_ms)
 {
-	release(hold, read_ms);
-	arm(hold);
+	script_hold_release_until(hold, read_ms);
+	script_hold_arm(hold);
 }
 
 int script_hold_put(struct script_hold *hold, struct http_request *request, struct mac mac)
@@ -84,8 +84,8 @@ int script_hold_put(struct script_hold *hold, struct http_request *request, stru
 	*held = (struct held){
 		.hold = hold, .request = request, .mac = mac, .since_ms = loop_now_ms(hold->loop)};
 	DL_APPEND(hold->list, held);
-	http_request_on_close(request, gone, held);
-	arm(hold);
+	http_request_on_close(request, script_hold_gone, held);
+	script_hold_arm(hold);
 	return 0;
 }
 
@@ -111,7 +111,7 @@ void script_hold_free(struct script_hold *hold)
 	if (!hold)
 		return;
 	while (hold->list)
-		boot_answer_later(end(hold->list));
+		boot_answer_later(script_hold_end(hold->list));
 	loop_timer_free(hold->deadline);
 	free(hold);
 }

@@ -59,14 +59,14 @@ static const char wait_script[] = HEAD "echo haas: the boot server is starting\n
 static const struct {
 	enum boot_target target;
 	const char *bios, *uefi;
-} scripts[] = {
+} script_table_scripts[] = {
 	{BOOT_TARGET_NONE, none_script, none_script},
 	{BOOT_TARGET_AGENT, agent_script, agent_script},
 	{BOOT_TARGET_DISK, disk_bios_script, disk_uefi_script},
 	{BOOT_TARGET_STOP, stop_script, stop_script},
 };
 
-static bool plain(const char *value)
+static bool script_table_plain(const char *value)
 {
 	for (const char *c = value; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f || *c == '$')
@@ -74,8 +74,8 @@ static bool plain(const char *value)
 	return true;
 }
 
-static int fill(const char *template, const char *target, const struct script_values *values,
-		struct text *ret)
+static int script_table_fill(const char *template, const char *target,
+			     const struct script_values *values, struct text *ret)
 {
 	const struct {
 		const char *word, *value;
@@ -88,7 +88,7 @@ static int fill(const char *template, const char *target, const struct script_va
 	const char *at = template;
 
 	for (size_t i = 0; i < COUNT_OF(words); i++)
-		if (!plain(words[i].value))
+		if (!script_table_plain(words[i].value))
 			return E_MALFORMED;
 	while (*at) {
 		size_t size = strcspn(at, "{");
@@ -111,14 +111,16 @@ static int fill(const char *template, const char *target, const struct script_va
 int script_table_write(enum boot_target target, enum node_firmware firmware,
 		       const struct script_values *values, struct text *ret)
 {
-	for (size_t i = 0; i < COUNT_OF(scripts); i++)
-		if (scripts[i].target == target)
-			return fill(firmware == FIRMWARE_UEFI ? scripts[i].uefi : scripts[i].bios,
-				    boot_target_text(target), values, ret);
+	for (size_t i = 0; i < COUNT_OF(script_table_scripts); i++)
+		if (script_table_scripts[i].target == target)
+			return script_table_fill(firmware == FIRMWARE_UEFI
+							 ? script_table_scripts[i].uefi
+							 : script_table_scripts[i].bios,
+						 boot_target_text(target), values, ret);
 	return E_NOT_FOUND;
 }
 
 int script_table_wait(const struct script_values *values, struct text *ret)
 {
-	return fill(wait_script, "wait", values, ret);
+	return script_table_fill(wait_script, "wait", values, ret);
 }

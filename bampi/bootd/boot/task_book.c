@@ -1,5 +1,5 @@
 /* The default hash falls through its cases, which clang objects to. */
-#define HASH_FUNCTION HASH_FNV
+#define TASK_BOOK_HASH_FUNCTION HASH_FNV
 
 #include "bampi/bootd/boot/task_book.h"
 

@@ -10,7 +10,7 @@
 #include "common/tftp/tftp_server.h"
 #include "common/tftp/tftp_wire.h"
 
-#define SUBJECT "tftp"
+#define TFTP_BOOT_SUBJECT "tftp"
 
 struct tftp_boot {
 	const struct boot_options *options;
@@ -34,21 +34,21 @@ static int open_file(void *context, const struct sockaddr_in *client, const char
 }
 
 /* Who holds a lease of a node. */
-static bool is_known(void *context, const struct sockaddr_in *client)
+static bool tftp_boot_is_known(void *context, const struct sockaddr_in *client)
 {
 	const struct tftp_boot *tftp = context;
 
 	return inventory_by_address(tftp->options->inventory, ntohl(client->sin_addr.s_addr));
 }
 
-static void refused(void *context, const struct sockaddr_in *client, const char *name,
-		    const char *why)
+static void tftp_boot_refused(void *context, const struct sockaddr_in *client, const char *name,
+			      const char *why)
 {
 	struct tftp_boot *tftp = context;
 	char address[IPV4_TEXT_SIZE];
 
 	if (log_allowed(&tftp->refusals, loop_now_ms(tftp->loop)))
-		log_warn(SUBJECT, "request refused: %s (address=%s name=\"%s\")", why,
+		log_warn(TFTP_BOOT_SUBJECT, "request refused: %s (address=%s name=\"%s\")", why,
 			 client_text(client, address), name);
 }
 
@@ -66,7 +66,8 @@ static enum log_level level_of(enum tftp_outcome outcome, const struct tftp_summ
 	return outcome == TFTP_OUTCOME_DONE ? LOG_LEVEL_INFO : LOG_LEVEL_WARN;
 }
 
-static void ended(void *context, const struct tftp_summary *summary, enum tftp_outcome outcome)
+static void tftp_boot_ended(void *context, const struct tftp_summary *summary,
+			    enum tftp_outcome outcome)
 {
 	struct tftp_boot *tftp = context;
 	const struct inventory_node *node = inventory_by_address(
@@ -75,7 +76,7 @@ static void ended(void *context, const struct tftp_summary *summary, enum tftp_o
 
 	if (outcome != TFTP_OUTCOME_LOST || log_allowed(&tftp->losses, loop_now_ms(tftp->loop)))
 		log_line(
-			level_of(outcome, summary), SUBJECT,
+			level_of(outcome, summary), TFTP_BOOT_SUBJECT,
 			"%s %s (node=%s address=%s bytes=%llu blksize=%u windowsize=%u resent=%llu ms=%lld%s%s%s)",
 			summary->name, outcome_texts[outcome], node ? node->name : "unknown",
 			client_text(&summary->client, address), (unsigned long long)summary->bytes,
@@ -102,9 +103,9 @@ int tftp_boot_new(struct loop *loop, const struct boot_options *options,
 		.transfers_max = options->tftp_transfers_max,
 		.client_max = options->tftp_client_max,
 		.open = open_file,
-		.is_known = is_known,
-		.on_end = ended,
-		.on_refusal = refused,
+		.is_known = tftp_boot_is_known,
+		.on_end = tftp_boot_ended,
+		.on_refusal = tftp_boot_refused,
 		.context = tftp,
 	};
 	int rc;

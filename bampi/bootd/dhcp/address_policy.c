@@ -28,20 +28,28 @@ static bool is_spent(const struct inventory_subnet *subnet, const struct lease *
 }
 
 /* An unknown client has no identity to keep an address for. */
-static bool reclaimable(const struct address_facts *facts, const struct inventory_subnet *subnet,
-			const struct lease *lease)
+static bool address_policy_reclaimable(const struct address_facts *facts,
+				       const struct inventory_subnet *subnet,
+				       const struct lease *lease)
 {
 	return is_spent(subnet, lease, facts->now_s) &&
 	       !inventory_by_mac(facts->inventory, lease->mac) &&
 	       !inventory_reservation(facts->inventory, subnet->id, lease->mac);
 }
 
-enum place { PLACE_FREE, PLACE_SPENT, PLACE_RECLAIMABLE, PLACE_TAKEN, PLACE_QUARANTINED };
+enum address_policy_place {
+	PLACE_FREE,
+	PLACE_SPENT,
+	PLACE_RECLAIMABLE,
+	PLACE_TAKEN,
+	PLACE_QUARANTINED
+};
 
 /* What stands at an address, seen by a client that has no claim to it. *ret_victim: the record that
  * a new binding replaces. */
-static enum place look(const struct address_facts *facts, const struct inventory_subnet *subnet,
-		       uint32_t address, struct lease **ret_victim)
+static enum address_policy_place address_policy_look(const struct address_facts *facts,
+						     const struct inventory_subnet *subnet,
+						     uint32_t address, struct lease **ret_victim)
 {
 	const struct lease *offer = lease_by_address(facts->offers, address);
 	struct lease *lease = lease_by_address(facts->leases, address);
@@ -53,7 +61,8 @@ static enum place look(const struct address_facts *facts, const struct inventory
 		return PLACE_FREE;
 	*ret_victim = lease;
 	if (lease->state == LEASE_BOUND)
-		return reclaimable(facts, subnet, lease) ? PLACE_RECLAIMABLE : PLACE_TAKEN;
+		return address_policy_reclaimable(facts, subnet, lease) ? PLACE_RECLAIMABLE
+									: PLACE_TAKEN;
 	/* Whoever gave it up may have it back. */
 	if (lease->state == LEASE_RELEASED && mac_equal(lease->mac, facts->mac) && !lease->flying)
 		return PLACE_SPENT;
@@ -76,8 +85,8 @@ static bool in_pool(const struct address_facts *facts, const struct inventory_su
 }
 
 /* Addresses that no client may have although the pool spans them. */
-static bool usable(const struct address_facts *facts, const struct inventory_subnet *subnet,
-		   uint32_t address)
+static bool address_policy_usable(const struct address_facts *facts,
+				  const struct inventory_subnet *subnet, uint32_t address)
 {
 	uint32_t mask = ipv4_mask(subnet->prefix.length);
 	struct mac owner;
@@ -95,7 +104,7 @@ static bool usable(const struct address_facts *facts, const struct inventory_sub
 
 /* Double hashing: a start and a stride from the MAC. The stride shares no divisor with the size, so
  * every address is visited once, and a pool that is nearly full does not make clusters. */
-static uint32_t divisor(uint32_t a, uint32_t b)
+static uint32_t address_policy_divisor(uint32_t a, uint32_t b)
 {
 	while (b) {
 		uint32_t rest = a % b;
@@ -125,15 +134,16 @@ static struct address_choice from_pool(const struct address_facts *facts,
 	looks = facts->known || size < POOL_LOOKS_MAX ? size : POOL_LOOKS_MAX;
 	at = (uint32_t)((key >> 32) % size);
 	stride = size > 1 ? 1 + (uint32_t)(key % (size - 1)) : 1;
-	while (divisor(size, stride) != 1)
+	while (address_policy_divisor(size, stride) != 1)
 		stride++;
 
 	for (uint32_t i = 0; i < looks; i++) {
 		uint32_t address = subnet->pool_low + at;
 		struct lease *victim;
-		enum place place = usable(facts, subnet, address)
-					   ? look(facts, subnet, address, &victim)
-					   : PLACE_TAKEN;
+		enum address_policy_place place =
+			address_policy_usable(facts, subnet, address)
+				? address_policy_look(facts, subnet, address, &victim)
+				: PLACE_TAKEN;
 
 		if (place == PLACE_FREE || place == PLACE_SPENT)
 			return (struct address_choice){.source = ADDRESS_POOL,
@@ -153,8 +163,9 @@ static struct address_choice from_pool(const struct address_facts *facts,
 }
 
 /* The operator's word moves an address, but not away from a client that may still use it. */
-static struct address_choice reserved(const struct address_facts *facts,
-				      const struct inventory_subnet *subnet, uint32_t address)
+static struct address_choice address_policy_reserved(const struct address_facts *facts,
+						     const struct inventory_subnet *subnet,
+						     uint32_t address)
 {
 	struct address_choice choice = {
 		.source = ADDRESS_RESERVED, .address = address, .subnet = subnet};
@@ -175,23 +186,24 @@ static struct address_choice reserved(const struct address_facts *facts,
 }
 
 /* In one subnet: what a client without a reservation is offered, asks for, or finds in the pool. */
-static struct address_choice dynamic(const struct address_facts *facts,
-				     const struct inventory_subnet *subnet)
+static struct address_choice address_policy_dynamic(const struct address_facts *facts,
+						    const struct inventory_subnet *subnet)
 {
 	const struct lease *offer = lease_by_mac(facts->offers, facts->mac, subnet->id);
 	struct lease *victim;
-	enum place place;
+	enum address_policy_place place;
 
-	if (offer && usable(facts, subnet, offer->address)) {
-		place = look(facts, subnet, offer->address, &victim);
+	if (offer && address_policy_usable(facts, subnet, offer->address)) {
+		place = address_policy_look(facts, subnet, offer->address, &victim);
 		if (place != PLACE_TAKEN && place != PLACE_QUARANTINED)
 			return (struct address_choice){.source = ADDRESS_OFFERED,
 						       .address = offer->address,
 						       .subnet = subnet,
 						       .victim = victim};
 	}
-	if (in_pool(facts, subnet, facts->requested) && usable(facts, subnet, facts->requested)) {
-		place = look(facts, subnet, facts->requested, &victim);
+	if (in_pool(facts, subnet, facts->requested) &&
+	    address_policy_usable(facts, subnet, facts->requested)) {
+		place = address_policy_look(facts, subnet, facts->requested, &victim);
 		if (place == PLACE_FREE || place == PLACE_SPENT)
 			return (struct address_choice){.source = ADDRESS_REQUESTED,
 						       .address = facts->requested,
@@ -219,7 +231,7 @@ static struct address_choice dynamic_on_link(const struct address_facts *facts)
 		struct address_choice choice;
 
 		if (!subnet->reserved_only || facts->known) {
-			choice = dynamic(facts, subnet);
+			choice = address_policy_dynamic(facts, subnet);
 			if (choice.source == ADDRESS_OFFERED || choice.source == ADDRESS_REQUESTED)
 				return choice;
 			if (is_better(&choice, &best))
@@ -239,7 +251,7 @@ static struct address_choice reserved_on_link(const struct address_facts *facts)
 		uint32_t address = inventory_reservation(facts->inventory, subnet->id, facts->mac);
 
 		if (address)
-			choice = reserved(facts, subnet, address);
+			choice = address_policy_reserved(facts, subnet, address);
 		subnet = inventory_subnet_beside(facts->inventory, subnet);
 	} while (choice.source == ADDRESS_NONE && subnet->id != facts->subnet->id);
 	return choice;
@@ -248,8 +260,8 @@ static struct address_choice reserved_on_link(const struct address_facts *facts)
 /* May it stay where it is? Bindings are permanent, also outside a pool that was changed since;
  * unless the subnet no longer serves it, the address is now reserved for somebody else, or a port's
  * and the client at another. */
-static bool stays(const struct address_facts *facts, const struct inventory_subnet *subnet,
-		  uint32_t address)
+static bool address_policy_stays(const struct address_facts *facts,
+				 const struct inventory_subnet *subnet, uint32_t address)
 {
 	struct mac owner;
 
@@ -271,20 +283,21 @@ static const struct inventory_subnet *subnet_of_port(const struct address_facts 
 		return NULL;
 	do {
 		if (ipv4_in_prefix(facts->port_address, subnet->prefix))
-			return usable(facts, subnet, facts->port_address) ? subnet : NULL;
+			return address_policy_usable(facts, subnet, facts->port_address) ? subnet
+											 : NULL;
 		subnet = inventory_subnet_beside(facts->inventory, subnet);
 	} while (subnet->id != facts->subnet->id);
 	return NULL;
 }
 
 /* From the NIC that was behind the same cable before: it is gone, whatever its timer says. */
-static struct address_choice inherited(const struct address_facts *facts,
-				       const struct inventory_subnet *subnet)
+static struct address_choice address_policy_inherited(const struct address_facts *facts,
+						      const struct inventory_subnet *subnet)
 {
 	struct lease *lease = lease_by_address(facts->leases, facts->port_address);
 
 	if (!lease || lease->state != LEASE_BOUND || !lease->committed || lease->flying)
-		return reserved(facts, subnet, facts->port_address);
+		return address_policy_reserved(facts, subnet, facts->port_address);
 	return (struct address_choice){.source = ADDRESS_RESERVED,
 				       .address = facts->port_address,
 				       .subnet = subnet,
@@ -292,17 +305,19 @@ static struct address_choice inherited(const struct address_facts *facts,
 				       .victim = lease};
 }
 
-static struct address_choice choose(const struct address_facts *facts, const struct lease *bound)
+static struct address_choice address_policy_choose(const struct address_facts *facts,
+						   const struct lease *bound)
 {
 	struct address_choice choice = reserved_on_link(facts);
 	const struct inventory_subnet *port = subnet_of_port(facts);
 	const struct inventory_subnet *subnet =
 		bound ? inventory_subnet_by_id(facts->inventory, bound->subnet_id) : NULL;
-	bool may_stay = subnet && stays(facts, subnet, bound->address);
+	bool may_stay = subnet && address_policy_stays(facts, subnet, bound->address);
 
 	if (choice.source == ADDRESS_NONE && choice.refusal == ADDRESS_OK && port) {
-		choice = facts->inherits ? inherited(facts, port)
-					 : reserved(facts, port, facts->port_address);
+		choice = facts->inherits
+				 ? address_policy_inherited(facts, port)
+				 : address_policy_reserved(facts, port, facts->port_address);
 		/* Two clients for one port: neither is guessed to be the right one, but whoever has
 		 * an address that no port gives keeps it. */
 		choice.port_taken = choice.refusal == ADDRESS_HELD && !may_stay;
@@ -319,7 +334,7 @@ struct address_choice address_policy(const struct address_facts *facts)
 {
 	struct lease *bound =
 		address_bound(facts->inventory, facts->subnet, facts->leases, facts->mac);
-	struct address_choice choice = choose(facts, bound);
+	struct address_choice choice = address_policy_choose(facts, bound);
 
 	choice.bound = bound;
 	return choice;

@@ -24,7 +24,7 @@ static const struct answer {
 	const void *options;      /* encapsulated, in option `code` */
 	uint8_t code;
 	uint8_t size;
-} answers[CLIENT_KINDS] = {
+} answer_policy_answers[CLIENT_KINDS] = {
 	[CLIENT_BIOS] = {SCHEME_TFTP, "undionly.kpxe", "PXEClient", pxe_boot_file_only,
 			 DHCP_OPTION_VENDOR, sizeof(pxe_boot_file_only)},
 	[CLIENT_UEFI_X64] = {SCHEME_TFTP, "snponly.efi", "PXEClient", pxe_boot_file_only,
@@ -62,7 +62,7 @@ static void build_name(const struct answer *answer, const struct answer_facts *f
 
 bool answer_policy(const struct answer_facts *facts, struct dhcp_message *reply)
 {
-	const struct answer *answer = &answers[facts->client];
+	const struct answer *answer = &answer_policy_answers[facts->client];
 	char name[URL_SIZE];
 	char server[IPV4_TEXT_SIZE];
 

@@ -38,7 +38,7 @@ void binding_sweep_offers(const struct bindings *bindings, int64_t now_ms)
 }
 
 /* The client goes to another address; another server may have confirmed this one just before. */
-static void leave(const struct bindings *bindings, struct lease *lease, int64_t until_s)
+static void binding_leave(const struct bindings *bindings, struct lease *lease, int64_t until_s)
 {
 	struct lease was = *lease;
 
@@ -64,7 +64,7 @@ struct lease *binding_make(const struct bindings *bindings, struct binding_key k
 		return NULL;
 	if (choice->bound) {
 		old_address = choice->bound->address;
-		leave(bindings, choice->bound, left_until_s);
+		binding_leave(bindings, choice->bound, left_until_s);
 	}
 	if (choice->victim) {
 		victim = choice->victim->mac;

@@ -37,7 +37,7 @@ static const struct {
 	uint16_t arch;
 	enum family family;
 	enum client_kind kind;
-} architectures[] = {
+} client_policy_architectures[] = {
 	{0, FAMILY_PXE, CLIENT_BIOS},         {7, FAMILY_PXE, CLIENT_UEFI_X64},
 	{9, FAMILY_PXE, CLIENT_UEFI_X64}, /* "EFI BC": some x64 firmware */
 	{11, FAMILY_PXE, CLIENT_UEFI_ARM64},  {16, FAMILY_HTTP, CLIENT_HTTP_X64},
@@ -81,9 +81,10 @@ static enum client_kind by_architecture(const struct dhcp_message *request, enum
 	for (size_t at = 0; at + 1 < size; at += 2) {
 		unsigned arch = (unsigned)bytes[at] << 8 | bytes[at + 1];
 
-		for (size_t i = 0; i < COUNT_OF(architectures); i++) {
-			if (architectures[i].arch == arch && architectures[i].family == family)
-				return architectures[i].kind;
+		for (size_t i = 0; i < COUNT_OF(client_policy_architectures); i++) {
+			if (client_policy_architectures[i].arch == arch &&
+			    client_policy_architectures[i].family == family)
+				return client_policy_architectures[i].kind;
 		}
 	}
 	return CLIENT_UNSUPPORTED;

@@ -18,7 +18,7 @@
 #define RELAYS_LIMITED    1024
 #define RELAY_BURST_S     4 /* a rack that powers on */
 
-static void on_packet(void *context, const struct dhcp_arrival *arrival)
+static void dhcp_on_packet(void *context, const struct dhcp_arrival *arrival)
 {
 	struct dhcp *dhcp = context;
 	struct dhcp_message *request = &dhcp->request;
@@ -64,7 +64,7 @@ static void on_batch(void *context)
 	dhcp_server_flush(dhcp->server);
 }
 
-static void on_state(void *context, bool connected)
+static void dhcp_on_state(void *context, bool connected)
 {
 	struct dhcp *dhcp = context;
 
@@ -79,7 +79,7 @@ static void on_sweep(void *context)
 	loop_timer_arm(dhcp->sweep, OFFER_SWEEP_MS);
 }
 
-static bool mac_of(void *context, uint32_t address, struct mac *ret)
+static bool dhcp_mac_of(void *context, uint32_t address, struct mac *ret)
 {
 	const struct dhcp *dhcp = context;
 	const struct lease *lease = lease_by_address(dhcp->bindings.leases, address);
@@ -131,13 +131,13 @@ static int open_parts(struct dhcp *dhcp, struct problem *problem)
 {
 	const struct dhcp_options *options = &dhcp->options;
 	const struct dhcp_server_options server = {.interfaces = options->interfaces,
-						   .on_packet = on_packet,
+						   .on_packet = dhcp_on_packet,
 						   .on_burst = on_burst,
 						   .context = dhcp};
 	struct lease_store_options store = {.conninfo = options->conninfo,
 					    .on_commit = dhcp_committed,
 					    .on_batch = on_batch,
-					    .on_state = on_state,
+					    .on_state = dhcp_on_state,
 					    .context = dhcp};
 	const struct throttle_rate client_rate = {
 		.places = CLIENTS_LIMITED, .burst = CLIENT_BURST, .per_second = CLIENT_PER_SECOND};
@@ -182,7 +182,7 @@ int dhcp_new(struct loop *loop, const struct dhcp_options *options, struct dhcp 
 		dhcp_free(dhcp);
 		return rc;
 	}
-	inventory_set_lease_source(options->inventory, mac_of, dhcp);
+	inventory_set_lease_source(options->inventory, dhcp_mac_of, dhcp);
 	loop_timer_arm(dhcp->sweep, OFFER_SWEEP_MS);
 	*ret = dhcp;
 	return 0;

@@ -18,7 +18,7 @@ struct waiting_ack {
 	uint8_t data[];
 };
 
-static struct binding_key key_of(const struct handling *handling)
+static struct binding_key dhcp_action_key_of(const struct handling *handling)
 {
 	return (struct binding_key){handling->who.mac, handling->subnet->id};
 }
@@ -90,7 +90,8 @@ static struct dhcp_departure departure_of(const struct dhcp *dhcp, const struct 
 	};
 }
 
-static void send_reply(struct dhcp *dhcp, const struct handling *handling, enum dhcp_type type)
+static void dhcp_action_send_reply(struct dhcp *dhcp, const struct handling *handling,
+				   enum dhcp_type type)
 {
 	uint8_t data[DHCP_PACKET_MAX];
 	size_t size = build_reply(dhcp, handling, type, data);
@@ -108,7 +109,7 @@ static void do_silence(struct dhcp *dhcp, struct handling *handling)
 
 	dhcp->counters.silent[reason]++;
 	if (reason == REASON_OTHER_SERVER)
-		binding_offer_over(&dhcp->bindings, key_of(handling));
+		binding_offer_over(&dhcp->bindings, dhcp_action_key_of(handling));
 	dhcp_report_silence(dhcp->report, &handling->who, handling->subnet, reason,
 			    handling->facts.choice.refusal);
 }
@@ -120,14 +121,15 @@ static void do_offer(struct dhcp *dhcp, struct handling *handling)
 	int64_t held_ms = handling->node ? OFFER_NODE_MS : OFFER_OTHER_MS;
 
 	if (!bound || bound->address != address)
-		binding_offer(&dhcp->bindings, key_of(handling), address,
+		binding_offer(&dhcp->bindings, dhcp_action_key_of(handling), address,
 			      loop_now_ms(dhcp->loop) + held_ms);
-	send_reply(dhcp, handling, DHCP_OFFER);
+	dhcp_action_send_reply(dhcp, handling, DHCP_OFFER);
 	dhcp->counters.offers++;
 	dhcp_report_offer(dhcp->report, &handling->who, address);
 }
 
-static void renew(struct dhcp *dhcp, const struct handling *handling, struct lease *lease)
+static void dhcp_action_renew(struct dhcp *dhcp, const struct handling *handling,
+			      struct lease *lease)
 {
 	binding_renew(&dhcp->bindings, lease, handling->who.text,
 		      dhcp_wall_s() + handling->subnet->lease_s);
@@ -135,8 +137,8 @@ static void renew(struct dhcp *dhcp, const struct handling *handling, struct lea
 
 static void do_ack(struct dhcp *dhcp, struct handling *handling)
 {
-	renew(dhcp, handling, handling->facts.choice.bound);
-	send_reply(dhcp, handling, DHCP_ACK);
+	dhcp_action_renew(dhcp, handling, handling->facts.choice.bound);
+	dhcp_action_send_reply(dhcp, handling, DHCP_ACK);
 	dhcp->counters.acks++;
 	dhcp_report_ack(dhcp->report, &handling->who, handling->decision.address, false);
 }
@@ -147,8 +149,8 @@ static void do_ack_committed(struct dhcp *dhcp, struct handling *handling)
 	size_t size = build_reply(dhcp, handling, DHCP_ACK, data);
 	struct waiting_ack *ack = size > 0 ? malloc(sizeof(*ack) + size) : NULL;
 	struct lease *lease =
-		ack ? binding_make(&dhcp->bindings, key_of(handling), &handling->facts.choice,
-				   left_until_s(dhcp, handling))
+		ack ? binding_make(&dhcp->bindings, dhcp_action_key_of(handling),
+				   &handling->facts.choice, left_until_s(dhcp, handling))
 		    : NULL;
 
 	if (!lease) {
@@ -161,7 +163,7 @@ static void do_ack_committed(struct dhcp *dhcp, struct handling *handling)
 	memcpy(ack->data, data, size);
 	free(lease->waiter); /* the client asked again meanwhile: it waits for this one now */
 	lease->waiter = ack;
-	renew(dhcp, handling, lease);
+	dhcp_action_renew(dhcp, handling, lease);
 }
 
 /* The database gave the address to another while this client waited: it starts again at once. The
@@ -215,7 +217,7 @@ void dhcp_committed(void *context, struct lease *lease, void *waiter, int rc)
 
 static void do_nak(struct dhcp *dhcp, struct handling *handling)
 {
-	send_reply(dhcp, handling, DHCP_NAK);
+	dhcp_action_send_reply(dhcp, handling, DHCP_NAK);
 	dhcp->counters.naks++;
 	dhcp_report_nak(dhcp->report, &handling->who, dhcp_claimed_address(&dhcp->request),
 			handling->decision.reason);
@@ -223,7 +225,7 @@ static void do_nak(struct dhcp *dhcp, struct handling *handling)
 
 static void do_inform(struct dhcp *dhcp, struct handling *handling)
 {
-	send_reply(dhcp, handling, DHCP_ACK);
+	dhcp_action_send_reply(dhcp, handling, DHCP_ACK);
 	dhcp->counters.informs++;
 }
 
@@ -244,7 +246,7 @@ static void do_release(struct dhcp *dhcp, struct handling *handling)
 	dhcp->counters.released++;
 }
 
-static void (*const actions[])(struct dhcp *, struct handling *) = {
+static void (*const dhcp_action_actions[])(struct dhcp *, struct handling *) = {
 	[VERDICT_SILENCE] = do_silence,
 	[VERDICT_OFFER] = do_offer,
 	[VERDICT_ACK] = do_ack,
@@ -257,7 +259,7 @@ static void (*const actions[])(struct dhcp *, struct handling *) = {
 
 void dhcp_act(struct dhcp *dhcp, struct handling *handling)
 {
-	actions[handling->decision.verdict](dhcp, handling);
+	dhcp_action_actions[handling->decision.verdict](dhcp, handling);
 }
 
 void dhcp_act_pxe(struct dhcp *dhcp, struct handling *handling)
@@ -269,5 +271,5 @@ void dhcp_act_pxe(struct dhcp *dhcp, struct handling *handling)
 	    (type != DHCP_REQUEST && type != DHCP_INFORM))
 		return;
 	handling->decision = (struct dhcp_decision){.verdict = VERDICT_INFORM};
-	send_reply(dhcp, handling, DHCP_ACK);
+	dhcp_action_send_reply(dhcp, handling, DHCP_ACK);
 }

@@ -35,12 +35,12 @@ uint32_t dhcp_claimed_address(const struct dhcp_message *request)
 			       : dhcp_option_address(request, DHCP_OPTION_REQUESTED_ADDRESS);
 }
 
-static struct dhcp_decision silence(enum dhcp_reason reason)
+static struct dhcp_decision dhcp_policy_silence(enum dhcp_reason reason)
 {
 	return (struct dhcp_decision){VERDICT_SILENCE, reason, 0};
 }
 
-static struct dhcp_decision nak(enum dhcp_reason reason)
+static struct dhcp_decision dhcp_policy_nak(enum dhcp_reason reason)
 {
 	return (struct dhcp_decision){VERDICT_NAK, reason, 0};
 }
@@ -63,14 +63,14 @@ static bool may_confirm(const struct dhcp_facts *facts, uint32_t address)
 }
 
 /* ACK for the chosen address: at once when it is bound already, else after the commit. */
-static struct dhcp_decision acknowledge(const struct dhcp_facts *facts)
+static struct dhcp_decision dhcp_policy_acknowledge(const struct dhcp_facts *facts)
 {
 	uint32_t address = facts->choice.address;
 
 	if (may_confirm(facts, address))
 		return (struct dhcp_decision){VERDICT_ACK, REASON_OK, address};
 	if (!facts->database)
-		return silence(REASON_DATABASE_AWAY);
+		return dhcp_policy_silence(REASON_DATABASE_AWAY);
 	return (struct dhcp_decision){VERDICT_ACK_COMMITTED, REASON_OK, address};
 }
 
@@ -79,12 +79,13 @@ static struct dhcp_decision on_discover(const struct dhcp_message *request,
 {
 	(void)request;
 	if (facts->choice.source == ADDRESS_NONE)
-		return silence(facts->choice.refusal == ADDRESS_STRANGER ? REASON_UNKNOWN_CLIENT
-									 : REASON_NO_ADDRESS);
+		return dhcp_policy_silence(facts->choice.refusal == ADDRESS_STRANGER
+						   ? REASON_UNKNOWN_CLIENT
+						   : REASON_NO_ADDRESS);
 	/* An offer that could not be kept would make the client wait for its ACK instead of another
 	 * server. */
 	if (!facts->database && !may_confirm(facts, facts->choice.address))
-		return silence(REASON_DATABASE_AWAY);
+		return dhcp_policy_silence(REASON_DATABASE_AWAY);
 	return (struct dhcp_decision){VERDICT_OFFER, REASON_OK, facts->choice.address};
 }
 
@@ -95,12 +96,12 @@ static struct dhcp_decision on_selecting(const struct dhcp_message *request,
 	uint32_t requested = dhcp_option_address(request, DHCP_OPTION_REQUESTED_ADDRESS);
 
 	if (dhcp_option_address(request, DHCP_OPTION_SERVER_ID) != facts->server)
-		return silence(REASON_OTHER_SERVER);
+		return dhcp_policy_silence(REASON_OTHER_SERVER);
 	if (!requested || request->ciaddr)
-		return silence(REASON_MALFORMED);
+		return dhcp_policy_silence(REASON_MALFORMED);
 	if (facts->choice.source == ADDRESS_NONE || facts->choice.address != requested)
-		return nak(REASON_WRONG_ADDRESS);
-	return acknowledge(facts);
+		return dhcp_policy_nak(REASON_WRONG_ADDRESS);
+	return dhcp_policy_acknowledge(facts);
 }
 
 /* 4.3.2 INIT-REBOOT, RENEWING and REBINDING: the client says which address it believes to have. */
@@ -110,22 +111,22 @@ static struct dhcp_decision on_confirming(const struct dhcp_message *request,
 	uint32_t claimed = dhcp_claimed_address(request);
 
 	if (!claimed)
-		return silence(REASON_MALFORMED);
+		return dhcp_policy_silence(REASON_MALFORMED);
 	if (!facts->on_link)
-		return nak(REASON_WRONG_NETWORK);
+		return dhcp_policy_nak(REASON_WRONG_NETWORK);
 	/* "If the DHCP server has no record of this client, then it MUST remain silent." A
 	 * reservation is a record; what a pool would give is not, as another server may have bound
 	 * the client a moment ago. */
 	if (!facts->choice.bound && facts->choice.source != ADDRESS_RESERVED &&
 	    !(facts->known && facts->choice.address == claimed))
-		return silence(REASON_NO_BINDING);
+		return dhcp_policy_silence(REASON_NO_BINDING);
 	if (facts->choice.source == ADDRESS_NONE || facts->choice.address != claimed)
-		return nak(REASON_WRONG_ADDRESS);
-	return acknowledge(facts);
+		return dhcp_policy_nak(REASON_WRONG_ADDRESS);
+	return dhcp_policy_acknowledge(facts);
 }
 
-static struct dhcp_decision on_request(const struct dhcp_message *request,
-				       const struct dhcp_facts *facts)
+static struct dhcp_decision dhcp_policy_on_request(const struct dhcp_message *request,
+						   const struct dhcp_facts *facts)
 {
 	return dhcp_option_address(request, DHCP_OPTION_SERVER_ID) ? on_selecting(request, facts)
 								   : on_confirming(request, facts);
@@ -138,9 +139,9 @@ static struct dhcp_decision on_decline(const struct dhcp_message *request,
 	uint32_t address = dhcp_option_address(request, DHCP_OPTION_REQUESTED_ADDRESS);
 
 	if (dhcp_option_address(request, DHCP_OPTION_SERVER_ID) != facts->server)
-		return silence(REASON_OTHER_SERVER);
+		return dhcp_policy_silence(REASON_OTHER_SERVER);
 	if (!address || !is_bound(facts, address))
-		return silence(REASON_NO_BINDING);
+		return dhcp_policy_silence(REASON_NO_BINDING);
 	return (struct dhcp_decision){VERDICT_QUARANTINE, REASON_OK, address};
 }
 
@@ -148,7 +149,7 @@ static struct dhcp_decision on_release(const struct dhcp_message *request,
 				       const struct dhcp_facts *facts)
 {
 	if (!request->ciaddr || !is_bound(facts, request->ciaddr))
-		return silence(REASON_NO_BINDING);
+		return dhcp_policy_silence(REASON_NO_BINDING);
 	return (struct dhcp_decision){VERDICT_RELEASE, REASON_OK, request->ciaddr};
 }
 
@@ -157,7 +158,7 @@ static struct dhcp_decision on_inform(const struct dhcp_message *request,
 {
 	(void)facts;
 	if (!request->ciaddr)
-		return silence(REASON_MALFORMED);
+		return dhcp_policy_silence(REASON_MALFORMED);
 	return (struct dhcp_decision){VERDICT_INFORM, REASON_OK, request->ciaddr};
 }
 
@@ -166,7 +167,7 @@ static struct dhcp_decision on_foreign(const struct dhcp_message *request,
 {
 	(void)request;
 	(void)facts;
-	return silence(REASON_NOT_FOR_SERVERS);
+	return dhcp_policy_silence(REASON_NOT_FOR_SERVERS);
 }
 
 static struct dhcp_decision on_nothing(const struct dhcp_message *request,
@@ -174,25 +175,30 @@ static struct dhcp_decision on_nothing(const struct dhcp_message *request,
 {
 	(void)request;
 	(void)facts;
-	return silence(REASON_MALFORMED);
+	return dhcp_policy_silence(REASON_MALFORMED);
 }
 
 static const decide_fn by_type[DHCP_TYPES] = {
 	[DHCP_NO_TYPE] = on_nothing, /* BOOTP */
-	[DHCP_DISCOVER] = on_discover, [DHCP_OFFER] = on_foreign, [DHCP_REQUEST] = on_request,
-	[DHCP_DECLINE] = on_decline,   [DHCP_ACK] = on_foreign,   [DHCP_NAK] = on_foreign,
-	[DHCP_RELEASE] = on_release,   [DHCP_INFORM] = on_inform,
+	[DHCP_DISCOVER] = on_discover,
+	[DHCP_OFFER] = on_foreign,
+	[DHCP_REQUEST] = dhcp_policy_on_request,
+	[DHCP_DECLINE] = on_decline,
+	[DHCP_ACK] = on_foreign,
+	[DHCP_NAK] = on_foreign,
+	[DHCP_RELEASE] = on_release,
+	[DHCP_INFORM] = on_inform,
 };
 
 struct dhcp_decision dhcp_policy(const struct dhcp_message *request, const struct dhcp_facts *facts)
 {
 	if (!facts->ready)
-		return silence(REASON_NOT_READY);
+		return dhcp_policy_silence(REASON_NOT_READY);
 	if (!facts->subnet)
-		return silence(REASON_NO_SUBNET);
+		return dhcp_policy_silence(REASON_NO_SUBNET);
 	if (facts->conflict)
-		return silence(REASON_CONFLICT);
+		return dhcp_policy_silence(REASON_CONFLICT);
 	if (facts->choice.refusal == ADDRESS_STRANGER)
-		return silence(REASON_UNKNOWN_CLIENT);
+		return dhcp_policy_silence(REASON_UNKNOWN_CLIENT);
 	return by_type[dhcp_type(request)](request, facts);
 }

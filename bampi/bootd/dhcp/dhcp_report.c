@@ -11,11 +11,11 @@
 #include "bampi/bootd/dhcp/event_store.h"
 #include "bampi/bootd/identify/identity_text.h"
 
-#define SUBJECT      "dhcp"
-#define SUBJECT_SIZE 96
-#define TOLD_MAX     256
-#define TOLD_MS      3600000
-#define DROPPED_MS   60000
+#define DHCP_REPORT_SUBJECT "dhcp"
+#define SUBJECT_SIZE        96
+#define TOLD_MAX            256
+#define TOLD_MS             3600000
+#define DROPPED_MS          60000
 
 /* A client that gets no answer asks for ever: it is told of once an hour. */
 struct told {
@@ -70,14 +70,15 @@ static struct naming name_client(const struct dhcp_report *report, const struct 
 				  naming.node->name);
 		naming.deployment_id = naming.node->intent.deployment_id;
 	} else {
-		(void)text_copy(naming.subject, sizeof(naming.subject), SUBJECT);
+		(void)text_copy(naming.subject, sizeof(naming.subject), DHCP_REPORT_SUBJECT);
 	}
 	return naming;
 }
 
 /* The line of one exchange. Nodes are as many as we have; strangers may be any number. */
-static void say(struct dhcp_report *report, enum log_level level, const struct naming *naming,
-		const struct dhcp_client *client, const char *what)
+static void dhcp_report_say(struct dhcp_report *report, enum log_level level,
+			    const struct naming *naming, const struct dhcp_client *client,
+			    const char *what)
 {
 	if (!log_enabled(level) ||
 	    (!naming->node && !log_allowed(&report->strangers, loop_now_ms(report->loop))))
@@ -114,7 +115,7 @@ void dhcp_report_offer(struct dhcp_report *report, const struct dhcp_client *cli
 		return;
 	naming = name_client(report, client, address);
 	(void)text_format(what, sizeof(what), "offer %s", naming.address);
-	say(report, LOG_LEVEL_DEBUG, &naming, client, what);
+	dhcp_report_say(report, LOG_LEVEL_DEBUG, &naming, client, what);
 }
 
 void dhcp_report_ack(struct dhcp_report *report, const struct dhcp_client *client, uint32_t address,
@@ -124,7 +125,7 @@ void dhcp_report_ack(struct dhcp_report *report, const struct dhcp_client *clien
 	char what[64];
 
 	(void)text_format(what, sizeof(what), "ack %s", naming.address);
-	say(report, LOG_LEVEL_INFO, &naming, client, what);
+	dhcp_report_say(report, LOG_LEVEL_INFO, &naming, client, what);
 	if (naming.node) {
 		(void)text_format(what, sizeof(what), "%s %s", naming.address,
 				  client_kind_text(client->kind));
@@ -145,7 +146,7 @@ void dhcp_report_nak(struct dhcp_report *report, const struct dhcp_client *clien
 
 	(void)text_format(what, sizeof(what), "nak %s: %s", naming.address,
 			  dhcp_reason_text(reason));
-	say(report, LOG_LEVEL_INFO, &naming, client, what);
+	dhcp_report_say(report, LOG_LEVEL_INFO, &naming, client, what);
 }
 
 /* Somebody else is where this client was to be. */
@@ -156,7 +157,7 @@ static void report_trouble(struct dhcp_report *report, const struct dhcp_client 
 	char what[96];
 
 	(void)text_format(what, sizeof(what), "%s %s", naming.address, trouble);
-	say(report, LOG_LEVEL_WARN, &naming, client, what);
+	dhcp_report_say(report, LOG_LEVEL_WARN, &naming, client, what);
 	add_event(report, kind, &naming, client, what);
 }
 
@@ -238,7 +239,7 @@ static const struct {
 	const char *event;
 	const char *what;
 	const char *check;
-} drops[DHCP_REASONS] = {
+} dhcp_report_drops[DHCP_REASONS] = {
 	[REASON_RELAY_LOOP] = {"dhcp.loop", "passed more than 16 relays",
 			       "two relays send to each other"},
 	[REASON_UNKNOWN_RELAY] = {"dhcp.unknown_relay", "came by a relay that no subnet knows",
@@ -265,10 +266,10 @@ void dhcp_report_dropped(struct dhcp_report *report, const struct dhcp_client *c
 	(void)ipv4_text(giaddr, relay);
 	(void)mac_text(client->mac, mac);
 	(void)text_format(what, sizeof(what), "%" PRIu64 " messages %s; the last by %s from %s: %s",
-			  dropped->count, drops[reason].what, giaddr ? relay : "no relay", mac,
-			  drops[reason].check);
-	log_warn(SUBJECT, "%s", what);
-	event_store_add(report->events, drops[reason].event, giaddr ? "relay" : "mac",
+			  dropped->count, dhcp_report_drops[reason].what,
+			  giaddr ? relay : "no relay", mac, dhcp_report_drops[reason].check);
+	log_warn(DHCP_REPORT_SUBJECT, "%s", what);
+	event_store_add(report->events, dhcp_report_drops[reason].event, giaddr ? "relay" : "mac",
 			giaddr ? relay : mac, what, NULL);
 	*dropped = (struct dropped){.told_ms = now_ms};
 }
@@ -306,7 +307,7 @@ void dhcp_report_database(struct dhcp_report *report, bool connected)
 
 	if (!connected) {
 		report->away_since_ms = loop_now_ms(report->loop);
-		log_warn(SUBJECT,
+		log_warn(DHCP_REPORT_SUBJECT,
 			 "database away: renewals and known bindings are answered, new ones wait");
 		return;
 	}
@@ -317,7 +318,7 @@ void dhcp_report_database(struct dhcp_report *report, bool connected)
 			  "database back after %" PRId64
 			  " s; requests for new addresses left unanswered: %" PRIu64,
 			  seconds, report->postponed);
-	log_info(SUBJECT, "%s", what);
+	log_info(DHCP_REPORT_SUBJECT, "%s", what);
 	if (report->postponed > 0)
 		event_store_add(report->events, "lease.postponed", "program", "bampi-bootd", what,
 				NULL);

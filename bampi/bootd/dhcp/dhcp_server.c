@@ -71,7 +71,7 @@ struct dhcp_server {
 	uint64_t send_failures;
 };
 
-static bool is_listed(const struct dhcp_server *server, const char *name)
+static bool dhcp_server_is_listed(const struct dhcp_server *server, const char *name)
 {
 	const char *const *list = server->options.interfaces;
 
@@ -86,7 +86,7 @@ static bool is_listed(const struct dhcp_server *server, const char *name)
 
 /* Interfaces come and go, so names are asked for when packets come; the answers are kept a few
  * seconds. */
-static bool is_ours(struct dhcp_server *server, int index)
+static bool dhcp_server_is_ours(struct dhcp_server *server, int index)
 {
 	int64_t now = loop_now_ms(server->loop);
 	char name[IF_NAMESIZE];
@@ -100,15 +100,15 @@ static bool is_ours(struct dhcp_server *server, int index)
 		if (server->interfaces[i].index == index)
 			return server->interfaces[i].ours;
 	}
-	ours = if_indextoname((unsigned)index, name) && is_listed(server, name);
+	ours = if_indextoname((unsigned)index, name) && dhcp_server_is_listed(server, name);
 	if (server->interface_count < INTERFACES_KNOWN)
 		server->interfaces[server->interface_count++] =
 			(struct known_interface){.index = index, .ours = ours};
 	return ours;
 }
 
-static void deliver(struct hearing *hearing, struct msghdr *message, const struct slot *slot,
-		    size_t size)
+static void dhcp_server_deliver(struct hearing *hearing, struct msghdr *message,
+				const struct slot *slot, size_t size)
 {
 	struct dhcp_arrival arrival = {
 		.data = slot->data,
@@ -129,7 +129,7 @@ static void deliver(struct hearing *hearing, struct msghdr *message, const struc
 		arrival.local = ntohl(info.ipi_spec_dst.s_addr);
 	}
 	if (arrival.interface && !(message->msg_flags & MSG_TRUNC) &&
-	    is_ours(hearing->server, arrival.interface))
+	    dhcp_server_is_ours(hearing->server, arrival.interface))
 		hearing->server->options.on_packet(hearing->server->options.context, &arrival);
 }
 
@@ -153,7 +153,7 @@ static int receive_burst(struct hearing *hearing)
 	return recvmmsg(hearing->fd, server->in_messages, BURST, MSG_DONTWAIT, NULL);
 }
 
-static void on_readable(void *context, int events)
+static void dhcp_server_on_readable(void *context, int events)
 {
 	struct hearing *hearing = context;
 	struct dhcp_server *server = hearing->server;
@@ -163,8 +163,8 @@ static void on_readable(void *context, int events)
 		int count = receive_burst(hearing);
 
 		for (int i = 0; i < count; i++)
-			deliver(hearing, &server->in_messages[i].msg_hdr, &server->in_slots[i],
-				server->in_messages[i].msg_len);
+			dhcp_server_deliver(hearing, &server->in_messages[i].msg_hdr,
+					    &server->in_slots[i], server->in_messages[i].msg_len);
 		if (count > 0) {
 			server->options.on_burst(server->options.context);
 			dhcp_server_flush(server);
@@ -273,8 +273,8 @@ bool dhcp_server_send(struct dhcp_server *server, const struct dhcp_departure *d
 	return true;
 }
 
-static int open_udp(struct dhcp_server *server, struct hearing *hearing, uint16_t port,
-		    struct problem *problem)
+static int dhcp_server_open_udp(struct dhcp_server *server, struct hearing *hearing, uint16_t port,
+				struct problem *problem)
 {
 	const int on = 1;
 	const int queue = RECEIVE_QUEUE;
@@ -300,11 +300,12 @@ static int open_udp(struct dhcp_server *server, struct hearing *hearing, uint16_
 	 * as much as it allows. */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &queue, sizeof(queue)))
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue, sizeof(queue));
-	return loop_watch_new(server->loop, fd, LOOP_READ, on_readable, hearing, &hearing->watch);
+	return loop_watch_new(server->loop, fd, LOOP_READ, dhcp_server_on_readable, hearing,
+			      &hearing->watch);
 }
 
 /* SOCK_DGRAM: the kernel writes the Ethernet header. Protocol 0: it hears nothing. */
-static int open_frame(struct dhcp_server *server, struct problem *problem)
+static int dhcp_server_open_frame(struct dhcp_server *server, struct problem *problem)
 {
 	int rc;
 
@@ -331,11 +332,11 @@ int dhcp_server_new(struct loop *loop, const struct dhcp_server_options *options
 	server->frame_fd = -1;
 	server->hearings[0].fd = -1;
 	server->hearings[1].fd = -1;
-	rc = open_udp(server, &server->hearings[0], DHCP_SERVER_PORT, problem);
+	rc = dhcp_server_open_udp(server, &server->hearings[0], DHCP_SERVER_PORT, problem);
 	if (rc == 0)
-		rc = open_udp(server, &server->hearings[1], DHCP_PXE_PORT, problem);
+		rc = dhcp_server_open_udp(server, &server->hearings[1], DHCP_PXE_PORT, problem);
 	if (rc == 0)
-		rc = open_frame(server, problem);
+		rc = dhcp_server_open_frame(server, problem);
 	if (rc) {
 		dhcp_server_free(server);
 		return rc;

@@ -9,18 +9,18 @@
 #include "common/db/array.h"
 #include "common/io/log.h"
 
-#define FLUSH_MS    1000
-#define WAITING_MAX 8192
-#define ACTOR       "bampi-bootd"
-#define SUBJECT     "event"
+#define FLUSH_MS                 1000
+#define WAITING_MAX              8192
+#define ACTOR                    "bampi-bootd"
+#define DHCP_EVENT_STORE_SUBJECT "event"
 
-enum column {
+enum dhcp_event_store_column {
 	COLUMN_KIND,
 	COLUMN_SUBJECT_KIND,
 	COLUMN_SUBJECT,
 	COLUMN_MESSAGE,
 	COLUMN_DETAIL,
-	COLUMNS
+	DHCP_EVENT_STORE_COLUMNS
 };
 
 static const struct db_query add_query = {
@@ -29,36 +29,36 @@ static const struct db_query add_query = {
 	"', e.kind, e.subject_kind, e.subject, null, e.message, e.detail) "
 	"from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::jsonb[]) "
 	"as e (kind, subject_kind, subject, message, detail)",
-	COLUMNS};
+	DHCP_EVENT_STORE_COLUMNS};
 
 /* Rows as they will be sent: one growing array per column. */
-struct batch {
-	struct text columns[COLUMNS];
+struct dhcp_event_store_batch {
+	struct text columns[DHCP_EVENT_STORE_COLUMNS];
 	size_t count;
 };
 
 struct event_store {
 	struct db *db;
 	struct loop_timer *timer;
-	struct batch waiting, flying;
+	struct dhcp_event_store_batch waiting, flying;
 	bool armed;
 	unsigned dropped;
 };
 
-static void batch_clear(struct batch *batch)
+static void batch_clear(struct dhcp_event_store_batch *batch)
 {
-	for (size_t i = 0; i < COLUMNS; i++)
+	for (size_t i = 0; i < DHCP_EVENT_STORE_COLUMNS; i++)
 		text_clear(&batch->columns[i]);
 	batch->count = 0;
 }
 
-static void batch_done(struct batch *batch)
+static void dhcp_event_store_batch_done(struct dhcp_event_store_batch *batch)
 {
-	for (size_t i = 0; i < COLUMNS; i++)
+	for (size_t i = 0; i < DHCP_EVENT_STORE_COLUMNS; i++)
 		text_done(&batch->columns[i]);
 }
 
-static void arm(struct event_store *store)
+static void dhcp_event_store_arm(struct event_store *store)
 {
 	if (store->armed || store->waiting.count == 0)
 		return;
@@ -72,35 +72,37 @@ static void on_added(void *context, int rc, const PGresult *result, const struct
 
 	(void)result;
 	if (rc) {
-		log_warn(SUBJECT, "%zu events were not written", store->flying.count);
-		log_problem(LOG_LEVEL_WARN, SUBJECT, problem);
+		log_warn(DHCP_EVENT_STORE_SUBJECT, "%zu events were not written",
+			 store->flying.count);
+		log_problem(LOG_LEVEL_WARN, DHCP_EVENT_STORE_SUBJECT, problem);
 	}
 	batch_clear(&store->flying);
-	arm(store);
+	dhcp_event_store_arm(store);
 }
 
 void event_store_flush(struct event_store *store)
 {
-	struct batch sent = store->waiting;
-	const char *params[COLUMNS];
+	struct dhcp_event_store_batch sent = store->waiting;
+	const char *params[DHCP_EVENT_STORE_COLUMNS];
 
 	if (store->waiting.count == 0 || store->flying.count > 0)
 		return;
 	if (!db_connected(store->db)) {
-		arm(store);
+		dhcp_event_store_arm(store);
 		return;
 	}
 	if (store->dropped > 0)
-		log_warn(SUBJECT, "%u events were too many to keep", store->dropped);
+		log_warn(DHCP_EVENT_STORE_SUBJECT, "%u events were too many to keep",
+			 store->dropped);
 	store->dropped = 0;
 	store->waiting = store->flying;
 	store->flying = sent;
-	for (size_t i = 0; i < COLUMNS; i++) {
+	for (size_t i = 0; i < DHCP_EVENT_STORE_COLUMNS; i++) {
 		array_end(&store->flying.columns[i]);
 		params[i] = text_get(&store->flying.columns[i]);
 		if (store->flying.columns[i].failed) {
-			batch_done(&store->flying);
-			store->flying = (struct batch){0};
+			dhcp_event_store_batch_done(&store->flying);
+			store->flying = (struct dhcp_event_store_batch){0};
 			return;
 		}
 	}
@@ -108,7 +110,7 @@ void event_store_flush(struct event_store *store)
 		batch_clear(&store->flying);
 }
 
-static void on_timer(void *context)
+static void dhcp_event_store_on_timer(void *context)
 {
 	struct event_store *store = context;
 
@@ -119,20 +121,20 @@ static void on_timer(void *context)
 void event_store_add(struct event_store *store, const char *kind, const char *subject_kind,
 		     const char *subject, const char *message, const char *detail)
 {
-	const char *values[COLUMNS] = {kind, subject_kind, subject, message,
-				       detail ? detail : "{}"};
+	const char *values[DHCP_EVENT_STORE_COLUMNS] = {kind, subject_kind, subject, message,
+							detail ? detail : "{}"};
 
 	if (store->waiting.count == WAITING_MAX) {
 		store->dropped++;
 		return;
 	}
-	for (size_t i = 0; i < COLUMNS; i++) {
+	for (size_t i = 0; i < DHCP_EVENT_STORE_COLUMNS; i++) {
 		if (store->waiting.count == 0)
 			array_begin(&store->waiting.columns[i]);
 		array_add(&store->waiting.columns[i], values[i]);
 	}
 	store->waiting.count++;
-	arm(store);
+	dhcp_event_store_arm(store);
 }
 
 int event_store_new(struct loop *loop, struct db *db, struct event_store **ret)
@@ -143,7 +145,7 @@ int event_store_new(struct loop *loop, struct db *db, struct event_store **ret)
 	if (!store)
 		return -ENOMEM;
 	store->db = db;
-	rc = loop_timer_new(loop, on_timer, store, &store->timer);
+	rc = loop_timer_new(loop, dhcp_event_store_on_timer, store, &store->timer);
 	if (rc) {
 		free(store);
 		return rc;
@@ -156,8 +158,8 @@ void event_store_free(struct event_store *store)
 {
 	if (!store)
 		return;
-	batch_done(&store->waiting);
-	batch_done(&store->flying);
+	dhcp_event_store_batch_done(&store->waiting);
+	dhcp_event_store_batch_done(&store->flying);
 	loop_timer_free(store->timer);
 	free(store);
 }

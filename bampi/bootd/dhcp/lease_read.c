@@ -10,9 +10,9 @@
 
 #include "bampi/bootd/dhcp/lease_store_private.h"
 
-#define PAGE    4096 /* rows read at once: some milliseconds in which no packet is answered */
-#define NEWS_MS 1000
-#define SUBJECT "lease"
+#define PAGE               4096 /* rows read at once: some milliseconds in which no packet is answered */
+#define LEASE_READ_NEWS_MS 1000
+#define LEASE_READ_SUBJECT "lease"
 
 const char *const lease_state_words[3] = {
 	[LEASE_BOUND] = "bound", [LEASE_DECLINED] = "declined", [LEASE_RELEASED] = "released"};
@@ -46,7 +46,8 @@ static bool is_newer(const struct lease_store *store, const struct lease *lease,
 	       (lease->dirty || lease->flying || (of_read && lease->seen == store->read_number));
 }
 
-static int take_row(struct lease_store *store, const PGresult *result, int row, bool of_read)
+static int lease_read_take_row(struct lease_store *store, const PGresult *result, int row,
+			       bool of_read)
 {
 	struct lease_table *table = store->options.table;
 	int state = enum_value(lease_state_words, COUNT_OF(lease_state_words),
@@ -91,11 +92,11 @@ static int take_row(struct lease_store *store, const PGresult *result, int row, 
 
 int lease_take_row(struct lease_store *store, const PGresult *result, int row)
 {
-	return take_row(store, result, row, false);
+	return lease_read_take_row(store, result, row, false);
 }
 
 /* Rows that are gone were taken back by an operator. */
-static void sweep(struct lease_store *store)
+static void lease_read_sweep(struct lease_store *store)
 {
 	struct lease *lease;
 	size_t cursor = 0;
@@ -113,12 +114,13 @@ static void read_ended(struct lease_store *store, int rc, const struct problem *
 {
 	store->reading = false;
 	if (rc == 0) {
-		sweep(store);
+		lease_read_sweep(store);
 		store->ready = true;
 	} else if (rc != E_UNAVAILABLE) {
 		if (problem)
-			log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
-		log_error(SUBJECT, "leases not read, what is in memory stays (%s)", error_text(rc));
+			log_problem(LOG_LEVEL_ERROR, LEASE_READ_SUBJECT, problem);
+		log_error(LEASE_READ_SUBJECT, "leases not read, what is in memory stays (%s)",
+			  error_text(rc));
 	}
 	if (store->read_again && !store->ending)
 		lease_store_reload(store);
@@ -130,7 +132,7 @@ static void on_page(void *context, int rc, const PGresult *result, const struct 
 	int count = rc ? 0 : PQntuples(result);
 
 	for (int row = 0; rc == 0 && row < count; row++)
-		rc = take_row(store, result, row, true);
+		rc = lease_read_take_row(store, result, row, true);
 	if (rc == 0 && count == PAGE && !store->ending) {
 		store->read_after = (uint32_t)db_int(result, count - 1, LEASE_ROW_ADDRESS, 0);
 		rc = ask_page(store);
@@ -189,5 +191,5 @@ void lease_ask_news(void *context)
 			store->asking = db_submit(store->lanes[i].db, &news_query, params, on_news,
 						  store) == 0;
 	}
-	loop_timer_arm(store->news, NEWS_MS);
+	loop_timer_arm(store->news, LEASE_READ_NEWS_MS);
 }

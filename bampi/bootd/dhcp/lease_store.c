@@ -7,12 +7,12 @@
 
 #include "bampi/bootd/dhcp/lease_store_private.h"
 
-#define READ_MS 600000 /* a full read as a safety net */
-#define NEWS_MS 1000
+#define READ_MS             600000 /* a full read as a safety net */
+#define LEASE_STORE_NEWS_MS 1000
 
 /* An acknowledged lease must outlive a power cut, whatever the operator set for the rest; "local"
  * and the stricter words do. The statements' plans depend on nothing in their parameters. */
-static const char *const setup[] = {
+static const char *const lease_store_setup[] = {
 	"select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'",
 	"set plan_cache_mode = force_generic_plan", NULL};
 
@@ -58,7 +58,7 @@ void lease_enqueue(struct lease_store *store, struct lease *lease)
 	store->queued++;
 }
 
-static struct lease *dequeue(struct lease_store *store)
+static struct lease *lease_store_dequeue(struct lease_store *store)
 {
 	struct lease *lease = store->queue_head;
 
@@ -125,7 +125,7 @@ static void on_full(void *context)
 static void flush_lane(struct lease_store *store, struct lane *lane)
 {
 	while (store->queue_head && lane->batch_count < BATCH_MAX) {
-		struct lease *lease = dequeue(store);
+		struct lease *lease = lease_store_dequeue(store);
 
 		lease->dirty = false;
 		lease->flying = true;
@@ -157,7 +157,7 @@ void lease_store_flush(struct lease_store *store)
 	}
 }
 
-static void on_db_state(void *context, bool connected)
+static void lease_store_on_db_state(void *context, bool connected)
 {
 	struct lane *lane = context;
 	struct lease_store *store = lane->store;
@@ -195,8 +195,8 @@ int lease_store_new(struct loop *loop, const struct lease_store_options *options
 	for (size_t i = 0; rc == 0 && i < LANES; i++) {
 		struct db_options db_options = {.conninfo = options->conninfo,
 						.application = "bampi-bootd leases",
-						.setup = setup,
-						.on_state = on_db_state,
+						.setup = lease_store_setup,
+						.on_state = lease_store_on_db_state,
 						.context = &store->lanes[i]};
 
 		store->lanes[i].store = store;
@@ -206,7 +206,7 @@ int lease_store_new(struct loop *loop, const struct lease_store_options *options
 		lease_store_free(store);
 		return rc;
 	}
-	loop_timer_arm(store->news, NEWS_MS);
+	loop_timer_arm(store->news, LEASE_STORE_NEWS_MS);
 	loop_timer_arm(store->full, READ_MS);
 	*ret = store;
 	return 0;
@@ -220,7 +220,7 @@ void lease_store_free(struct lease_store *store)
 	for (size_t i = 0; i < LANES; i++)
 		db_free(store->lanes[i].db);
 	while (store->queue_head)
-		lease_give_back(store, dequeue(store), E_UNAVAILABLE);
+		lease_give_back(store, lease_store_dequeue(store), E_UNAVAILABLE);
 	loop_timer_free(store->pause);
 	loop_timer_free(store->news);
 	loop_timer_free(store->full);

@@ -39,7 +39,7 @@ struct lease_table {
 };
 
 /* MurmurHash3's finalizer: spreads neighbouring addresses over the table. */
-static uint64_t mix(uint64_t key)
+static uint64_t lease_table_mix(uint64_t key)
 {
 	key ^= key >> 33;
 	key *= 0xff51afd7ed558ccdULL;
@@ -50,12 +50,12 @@ static uint64_t mix(uint64_t key)
 
 static uint64_t hash_address(const struct lease *lease)
 {
-	return mix(lease->address);
+	return lease_table_mix(lease->address);
 }
 
 static uint64_t hash_mac(const struct lease *lease)
 {
-	return mix(mac_key(lease->mac) ^ (uint64_t)lease->subnet_id << 48);
+	return lease_table_mix(mac_key(lease->mac) ^ (uint64_t)lease->subnet_id << 48);
 }
 
 static bool same_address(const struct lease *a, const struct lease *b)
@@ -68,7 +68,7 @@ static bool same_mac(const struct lease *a, const struct lease *b)
 	return a->subnet_id == b->subnet_id && mac_equal(a->mac, b->mac);
 }
 
-static struct lease *record(const struct lease_table *table, uint32_t number)
+static struct lease *lease_table_record(const struct lease_table *table, uint32_t number)
 {
 	return &table->chunks[number / CHUNK].records[number % CHUNK];
 }
@@ -117,7 +117,7 @@ static size_t find_slot(const struct lease_table *table, const struct lease_inde
 	size_t mask = table->slot_count - 1;
 	size_t slot = (size_t)index->hash(key) & mask;
 
-	while (index->slots[slot] && !same(record(table, index->slots[slot] - 1), key))
+	while (index->slots[slot] && !same(lease_table_record(table, index->slots[slot] - 1), key))
 		slot = (slot + 1) & mask;
 	return slot;
 }
@@ -130,7 +130,8 @@ static void clear_slot(const struct lease_table *table, const struct lease_index
 
 	index->slots[gap] = 0;
 	for (size_t at = (gap + 1) & mask; index->slots[at]; at = (at + 1) & mask) {
-		size_t home = (size_t)index->hash(record(table, index->slots[at] - 1)) & mask;
+		size_t home =
+			(size_t)index->hash(lease_table_record(table, index->slots[at] - 1)) & mask;
 
 		if (((at - home) & mask) < ((at - gap) & mask))
 			continue;
@@ -161,7 +162,7 @@ static int grow_slots(struct lease_table *table)
 
 		if (!old[i])
 			continue;
-		lease = record(table, old[i] - 1);
+		lease = lease_table_record(table, old[i] - 1);
 		addresses[find_slot(table, &table->by_address, lease, same_address)] = old[i];
 		if (lease->state == LEASE_BOUND)
 			macs[find_slot(table, &table->by_mac, lease, same_mac)] = old[i];
@@ -192,7 +193,7 @@ static int grow_records(struct lease_table *table)
 	return 0;
 }
 
-static int take_record(struct lease_table *table, uint32_t *ret)
+static int lease_table_take_record(struct lease_table *table, uint32_t *ret)
 {
 	int rc;
 
@@ -209,7 +210,8 @@ static int take_record(struct lease_table *table, uint32_t *ret)
 	return 0;
 }
 
-static int add(struct lease_table *table, const struct lease *key, struct lease **ret)
+static int lease_table_insert(struct lease_table *table, const struct lease *key,
+			      struct lease **ret)
 {
 	uint32_t number;
 	int rc;
@@ -224,17 +226,17 @@ static int add(struct lease_table *table, const struct lease *key, struct lease 
 		if (rc)
 			return rc;
 	}
-	rc = take_record(table, &number);
+	rc = lease_table_take_record(table, &number);
 	if (rc)
 		return rc;
 
-	*record(table, number) = *key;
+	*lease_table_record(table, number) = *key;
 	table->by_address.slots[find_slot(table, &table->by_address, key, same_address)] =
 		number + 1;
 	if (key->state == LEASE_BOUND)
 		table->by_mac.slots[find_slot(table, &table->by_mac, key, same_mac)] = number + 1;
 	table->count++;
-	*ret = record(table, number);
+	*ret = lease_table_record(table, number);
 	return 0;
 }
 
@@ -243,7 +245,7 @@ int lease_table_add(struct lease_table *table, uint32_t address, struct mac mac,
 {
 	const struct lease key = {.address = address, .mac = mac, .subnet_id = subnet_id};
 
-	return add(table, &key, ret);
+	return lease_table_insert(table, &key, ret);
 }
 
 int lease_table_add_unbound(struct lease_table *table, uint32_t address, struct mac mac,
@@ -252,7 +254,7 @@ int lease_table_add_unbound(struct lease_table *table, uint32_t address, struct 
 	const struct lease key = {
 		.address = address, .mac = mac, .subnet_id = subnet_id, .state = (uint8_t)state};
 
-	return add(table, &key, ret);
+	return lease_table_insert(table, &key, ret);
 }
 
 static void forget_mac(const struct lease_table *table, const struct lease *lease)
@@ -285,7 +287,7 @@ struct lease *lease_by_address(const struct lease_table *table, uint32_t address
 	uint32_t found =
 		table->by_address.slots[find_slot(table, &table->by_address, &key, same_address)];
 
-	return found ? record(table, found - 1) : NULL;
+	return found ? lease_table_record(table, found - 1) : NULL;
 }
 
 struct lease *lease_by_mac(const struct lease_table *table, struct mac mac, int64_t subnet_id)
@@ -293,7 +295,7 @@ struct lease *lease_by_mac(const struct lease_table *table, struct mac mac, int6
 	struct lease key = {.mac = mac, .subnet_id = subnet_id};
 	uint32_t found = table->by_mac.slots[find_slot(table, &table->by_mac, &key, same_mac)];
 
-	return found ? record(table, found - 1) : NULL;
+	return found ? lease_table_record(table, found - 1) : NULL;
 }
 
 size_t lease_table_count(const struct lease_table *table)
@@ -312,7 +314,7 @@ size_t lease_table_size(const struct lease_table *table)
 struct lease *lease_table_next(const struct lease_table *table, size_t *cursor)
 {
 	while (*cursor < table->used) {
-		struct lease *lease = record(table, (uint32_t)(*cursor)++);
+		struct lease *lease = lease_table_record(table, (uint32_t)(*cursor)++);
 
 		if (lease->address)
 			return lease;

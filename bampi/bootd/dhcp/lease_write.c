@@ -18,7 +18,7 @@
 #define PAUSE_MS \
 	1000 /* after a transaction that failed for a reason of its own, as a full disk \
 	      */
-#define SUBJECT "lease"
+#define LEASE_WRITE_SUBJECT "lease"
 
 /* What makes room comes first: spent rows of others, then the address that a client leaves. A row
  * is spent only when nobody may have confirmed it from memory any more (is_spent of
@@ -77,28 +77,35 @@ static const struct db_query look_query = {
 enum statement { SPEND, LEAVE, RENEW, DECLINE, MAKE, STATEMENTS };
 
 /* Columns of w, in this order; each statement takes the first ones it needs. */
-enum column { COLUMN_ADDRESS, COLUMN_MAC, COLUMN_CLIENT, COLUMN_EXPIRES, COLUMN_SUBNET, COLUMNS };
+enum lease_write_column {
+	COLUMN_ADDRESS,
+	COLUMN_MAC,
+	COLUMN_CLIENT,
+	COLUMN_EXPIRES,
+	COLUMN_SUBNET,
+	LEASE_WRITE_COLUMNS
+};
 #define COLUMN_TAKER    COLUMN_CLIENT  /* of SPEND */
 #define COLUMN_INHERITS COLUMN_EXPIRES /* of SPEND */
 
-static const struct db_query *const queries[STATEMENTS] = {
+static const struct db_query *const lease_write_queries[STATEMENTS] = {
 	[SPEND] = &spend_query,     [LEAVE] = &leave_query, [RENEW] = &renew_query,
 	[DECLINE] = &decline_query, [MAKE] = &make_query,
 };
 
 struct arguments {
-	struct text columns[STATEMENTS][COLUMNS];
+	struct text columns[STATEMENTS][LEASE_WRITE_COLUMNS];
 	size_t rows[STATEMENTS];
 };
 
-static void add_row(struct arguments *arguments, enum statement statement, uint32_t address,
-		    struct mac mac)
+static void lease_write_add_row(struct arguments *arguments, enum statement statement,
+				uint32_t address, struct mac mac)
 {
 	struct text *columns = arguments->columns[statement];
 	char text[IPV4_TEXT_SIZE + MAC_TEXT_SIZE];
 
 	if (arguments->rows[statement]++ == 0) {
-		for (int i = 0; i < queries[statement]->param_count; i++)
+		for (int i = 0; i < lease_write_queries[statement]->param_count; i++)
 			array_begin(&columns[i]);
 	}
 	array_add(&columns[COLUMN_ADDRESS], ipv4_text(address, text));
@@ -114,21 +121,21 @@ static void add_lease(const struct lease_store *store, struct arguments *argumen
 	struct text *columns = arguments->columns[statement];
 	char text[MAC_TEXT_SIZE];
 
-	add_row(arguments, statement, lease->address, lease->mac);
+	lease_write_add_row(arguments, statement, lease->address, lease->mac);
 	array_add(&columns[COLUMN_CLIENT], lease_table_client(store->options.table, lease));
 	array_add_int(&columns[COLUMN_EXPIRES], lease->expires_at);
 	if (statement == MAKE)
 		array_add_int(&columns[COLUMN_SUBNET], lease->subnet_id);
 	if (lease->old_address)
-		add_row(arguments, LEAVE, lease->old_address, lease->mac);
+		lease_write_add_row(arguments, LEAVE, lease->old_address, lease->mac);
 	if (!mac_is_zero(lease->victim)) {
-		add_row(arguments, SPEND, lease->address, lease->victim);
+		lease_write_add_row(arguments, SPEND, lease->address, lease->victim);
 		array_add(&arguments->columns[SPEND][COLUMN_TAKER], mac_text(lease->mac, text));
 		array_add_int(&arguments->columns[SPEND][COLUMN_INHERITS], lease->inherits);
 	}
 }
 
-static void committed(struct lease_store *store, struct lease *lease)
+static void lease_write_committed(struct lease_store *store, struct lease *lease)
 {
 	lease->flying = false;
 	lease->committed = true;
@@ -141,13 +148,13 @@ static void committed(struct lease_store *store, struct lease *lease)
 }
 
 /* The database kept another row. */
-static void refused(struct lease_store *store, struct lease *lease)
+static void lease_write_refused(struct lease_store *store, struct lease *lease)
 {
 	char address[IPV4_TEXT_SIZE];
 	char mac[MAC_TEXT_SIZE];
 
-	log_debug(SUBJECT, "%s is not %s's in the database", ipv4_text(lease->address, address),
-		  mac_text(lease->mac, mac));
+	log_debug(LEASE_WRITE_SUBJECT, "%s is not %s's in the database",
+		  ipv4_text(lease->address, address), mac_text(lease->mac, mac));
 	lease->flying = false;
 	lease->dirty = false;
 	lease_give_back(store, lease, E_CONFLICT);
@@ -155,7 +162,7 @@ static void refused(struct lease_store *store, struct lease *lease)
 }
 
 /* Whether it was committed is unknown; writing it again is harmless. */
-static void unanswered(struct lease_store *store, struct lease *lease)
+static void lease_write_unanswered(struct lease_store *store, struct lease *lease)
 {
 	lease->flying = false;
 	lease->dirty = true;
@@ -177,15 +184,15 @@ static void failed_for_all(struct lease_store *store, const struct lane *lane, s
 {
 	for (size_t i = 0; i < count; i++) {
 		if (lane->batch[i]->committed)
-			unanswered(store, lane->batch[i]);
+			lease_write_unanswered(store, lane->batch[i]);
 		else
-			refused(store, lane->batch[i]);
+			lease_write_refused(store, lane->batch[i]);
 	}
 	store->paused = true;
 	loop_timer_arm(store->pause, PAUSE_MS);
 }
 
-static void ended(struct lane *lane)
+static void lease_write_ended(struct lane *lane)
 {
 	struct lease_store *store = lane->store;
 
@@ -219,17 +226,18 @@ static void settle_row(struct lane *lane, const PGresult *result, int row)
 
 /* It is ours: by another server, or by ourselves when an answer was lost. What we promise must be
  * within one lease time after its timer. */
-static void found(struct lease_store *store, struct lease *lease)
+static void lease_write_found(struct lease_store *store, struct lease *lease)
 {
 	lease->committed = true;
 	lease->dirty = true;
 	if (clock_wall_us() / 1000000 < lease->sure_until)
-		committed(store, lease);
+		lease_write_committed(store, lease);
 	else
 		once_more(store, lease);
 }
 
-static void on_look(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void lease_write_on_look(void *context, int rc, const PGresult *result,
+				const struct problem *problem)
 {
 	struct lane *lane = context;
 	struct lease_store *store = lane->store;
@@ -240,20 +248,20 @@ static void on_look(void *context, int rc, const PGresult *result, const struct 
 		settle_row(lane, result, row);
 	for (size_t i = 0; i < lane->batch_count; i++) {
 		if (rc)
-			unanswered(store, lane->batch[i]);
+			lease_write_unanswered(store, lane->batch[i]);
 		else if (lane->done[i])
-			found(store, lane->batch[i]);
+			lease_write_found(store, lane->batch[i]);
 		else
-			refused(store, lane->batch[i]);
+			lease_write_refused(store, lane->batch[i]);
 	}
 	/* Without memory it is as if we had not looked. */
 	for (int row = 0; rc == 0 && row < count; row++)
 		rc = lease_take_row(store, result, row);
-	ended(lane);
+	lease_write_ended(lane);
 }
 
 /* What was not taken stays in the batch and is looked at. */
-static void look(struct lane *lane)
+static void lease_write_look(struct lane *lane)
 {
 	struct text columns[2] = {0};
 	const char *params[2];
@@ -274,17 +282,17 @@ static void look(struct lane *lane)
 	params[1] = text_get(&columns[1]);
 	rc = columns[0].failed || columns[1].failed
 		     ? -ENOMEM
-		     : db_submit(lane->db, &look_query, params, on_look, lane);
+		     : db_submit(lane->db, &look_query, params, lease_write_on_look, lane);
 	text_done(&columns[0]);
 	text_done(&columns[1]);
 	if (rc) {
 		for (size_t i = 0; i < lane->batch_count; i++)
-			unanswered(lane->store, lane->batch[i]);
+			lease_write_unanswered(lane->store, lane->batch[i]);
 		lane->batch_count = 0;
 	}
 }
 
-static void on_written(struct lane *lane)
+static void lease_write_on_written(struct lane *lane)
 {
 	struct lease_store *store = lane->store;
 	size_t count = lane->batch_count;
@@ -294,33 +302,33 @@ static void on_written(struct lane *lane)
 		/* A circle of two servers that wait for each other: this one was ended. */
 		for (size_t i = 0; i < count; i++)
 			once_more(store, lane->batch[i]);
-		ended(lane);
+		lease_write_ended(lane);
 		return;
 	}
 	lane->tries = 0;
 	if (lane->rc && lane->rc != E_UNAVAILABLE) {
 		failed_for_all(store, lane, count);
-		ended(lane);
+		lease_write_ended(lane);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (lane->rc)
-			unanswered(store, lane->batch[i]);
+			lease_write_unanswered(store, lane->batch[i]);
 		else if (lane->done[i])
-			committed(store, lane->batch[i]);
+			lease_write_committed(store, lane->batch[i]);
 		else
 			lane->batch[left++] = lane->batch[i];
 	}
 	if (left == 0 || store->ending) {
 		for (size_t i = 0; i < left; i++)
-			unanswered(store, lane->batch[i]);
-		ended(lane);
+			lease_write_unanswered(store, lane->batch[i]);
+		lease_write_ended(lane);
 		return;
 	}
 	if (store->options.on_batch)
 		store->options.on_batch(store->options.context);
 	lane->batch_count = left;
-	look(lane);
+	lease_write_look(lane);
 }
 
 static void on_statement(void *context, int rc, const PGresult *result,
@@ -333,7 +341,7 @@ static void on_statement(void *context, int rc, const PGresult *result,
 	if (rc && (lane->rc == 0 || lane->rc == E_CONFLICT))
 		lane->rc = rc;
 	if (rc && rc != E_UNAVAILABLE && (rc != E_CONFLICT || lane->tries + 1 == TRIES_MAX))
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, LEASE_WRITE_SUBJECT, problem);
 	for (int row = 0; row < count; row++) {
 		struct lease *lease = lease_by_address(lane->store->options.table,
 						       (uint32_t)db_int(result, row, 0, 0));
@@ -345,7 +353,7 @@ static void on_statement(void *context, int rc, const PGresult *result,
 		lease->sure_until = (uint32_t)db_int(result, row, 1, 0);
 	}
 	if (--lane->statements == 0)
-		on_written(lane);
+		lease_write_on_written(lane);
 }
 
 /* Servers that meet at the same addresses take them in the same order, so they rarely wait for each
@@ -362,7 +370,7 @@ int lease_write(struct lane *lane)
 {
 	struct arguments arguments = {0};
 	struct db_call calls[STATEMENTS];
-	const char *params[STATEMENTS][COLUMNS];
+	const char *params[STATEMENTS][LEASE_WRITE_COLUMNS];
 	bool failed = false;
 	size_t count = 0;
 	int rc;
@@ -376,18 +384,19 @@ int lease_write(struct lane *lane)
 	for (enum statement s = 0; s < STATEMENTS; s++) {
 		if (arguments.rows[s] == 0)
 			continue;
-		for (int i = 0; i < queries[s]->param_count; i++) {
+		for (int i = 0; i < lease_write_queries[s]->param_count; i++) {
 			array_end(&arguments.columns[s][i]);
 			params[s][i] = text_get(&arguments.columns[s][i]);
 			failed |= arguments.columns[s][i].failed;
 		}
-		calls[count++] = (struct db_call){queries[s], params[s], on_statement, lane};
+		calls[count++] =
+			(struct db_call){lease_write_queries[s], params[s], on_statement, lane};
 	}
 	lane->rc = 0;
 	lane->statements = (unsigned)count;
 	rc = failed ? -ENOMEM : db_submit_all(lane->db, calls, count);
 	for (enum statement s = 0; s < STATEMENTS; s++) {
-		for (int i = 0; i < COLUMNS; i++)
+		for (int i = 0; i < LEASE_WRITE_COLUMNS; i++)
 			text_done(&arguments.columns[s][i]);
 	}
 	return rc;

@@ -4,7 +4,8 @@
 
 #define BROADCAST 0xffffffffU
 
-static void echo(const struct dhcp_message *request, uint8_t code, struct dhcp_message *reply)
+static void reply_policy_echo(const struct dhcp_message *request, uint8_t code,
+			      struct dhcp_message *reply)
 {
 	size_t size;
 	const uint8_t *bytes = dhcp_option(request, code, &size);
@@ -59,11 +60,14 @@ bool reply_build(const struct dhcp_message *request, const struct reply_facts *f
 		put_network(facts->subnet, ret);
 		boots = answer_policy(&facts->answer, ret);
 		if (boots)
-			echo(request, DHCP_OPTION_UUID,
-			     ret); /* PXE 2.1: a ROM may drop replies without its own */
+			reply_policy_echo(
+				request, DHCP_OPTION_UUID,
+				ret); /* PXE 2.1: a ROM may drop replies without its own */
 	}
-	echo(request, DHCP_OPTION_CLIENT_ID, ret); /* RFC 6842: unaltered, also in a NAK */
-	echo(request, DHCP_OPTION_RELAY, ret);     /* RFC 3046: the relay finds its port by it */
+	reply_policy_echo(request, DHCP_OPTION_CLIENT_ID,
+			  ret); /* RFC 6842: unaltered, also in a NAK */
+	reply_policy_echo(request, DHCP_OPTION_RELAY,
+			  ret); /* RFC 3046: the relay finds its port by it */
 	return boots;
 }
 

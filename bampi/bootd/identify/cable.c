@@ -42,7 +42,7 @@ struct cable {
 			&(cables)->nodes, &(cables)->ranges                                \
 	}
 
-static int by_name(const void *a, const void *b)
+static int cable_by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct cable_switch *)a)->name,
 		      ((const struct cable_switch *)b)->name);
@@ -125,7 +125,7 @@ const struct cable_switch *cable_switch(const struct cable *cable, const char *n
 
 	if (!text_copy(key.name, sizeof(key.name), name))
 		return NULL;
-	return rows_find(&cable->current.switches, sizeof(key), &key, by_name);
+	return rows_find(&cable->current.switches, sizeof(key), &key, cable_by_name);
 }
 
 const struct cable_port *cable_port(const struct cable *cable, const struct circuit_place *place)
@@ -203,7 +203,7 @@ int cable_add_rule(struct cable *cable, struct ipv4_prefix relay, const struct c
 	return rows_append(&cable->next.rules, &row, sizeof(row));
 }
 
-static int add_range(struct cable *cable, uint32_t low, uint32_t high)
+static int cable_add_range(struct cable *cable, uint32_t low, uint32_t high)
 {
 	struct range range = {low, high < low ? UINT32_MAX : high};
 
@@ -216,14 +216,14 @@ int cable_add_switch(struct cable *cable, const struct cable_switch *row)
 
 	if (rc || !row->base)
 		return rc;
-	return add_range(cable, row->base + row->port_low, row->base + row->port_high);
+	return cable_add_range(cable, row->base + row->port_low, row->base + row->port_high);
 }
 
 int cable_add_port(struct cable *cable, const struct cable_port *port)
 {
 	int rc = rows_append(&cable->next.ports, port, sizeof(*port));
 
-	return rc || !port->address ? rc : add_range(cable, port->address, port->address);
+	return rc || !port->address ? rc : cable_add_range(cable, port->address, port->address);
 }
 
 int cable_add_uuid(struct cable *cable, struct uuid uuid, int64_t node_id)
@@ -254,7 +254,7 @@ void cable_commit(struct cable *cable)
 	struct cables *next = &cable->next;
 	struct cables old = cable->current;
 
-	rows_sort(&next->switches, sizeof(struct cable_switch), by_name);
+	rows_sort(&next->switches, sizeof(struct cable_switch), cable_by_name);
 	rows_sort(&next->ports, sizeof(struct cable_port), by_place);
 	rows_sort(&next->uuids, sizeof(struct uuid_row), by_uuid);
 	rows_sort(&next->nodes, sizeof(struct uuid_row), by_node);

@@ -38,7 +38,7 @@ static const int64_t told_for_ms[IDENTITY_REASONS] = {
 	[IDENTITY_NIC_IN_STRANGER] = HOUR_MS, [IDENTITY_ADDRESS_TAKEN] = HOUR_MS,
 };
 
-static bool same_place(const struct circuit_place *a, const struct circuit_place *b)
+static bool identity_same_place(const struct circuit_place *a, const struct circuit_place *b)
 {
 	return strcmp(a->port, b->port) == 0 && strcmp(a->switch_name, b->switch_name) == 0;
 }
@@ -48,11 +48,12 @@ static bool same_subject(const struct told *told, const struct identity *identit
 {
 	if (told->reason == IDENTITY_UUID_NO_EVIDENCE)
 		return uuid_equal(told->uuid, identity->uuid);
-	return mac_equal(told->mac, identity->mac) && same_place(&told->place, &identity->place);
+	return mac_equal(told->mac, identity->mac) &&
+	       identity_same_place(&told->place, &identity->place);
 }
 
 /* True = now. */
-static bool tell(struct identities *identities, const struct identity *identity)
+static bool identity_tell(struct identities *identities, const struct identity *identity)
 {
 	enum identity_reason reason = identity->decision.reason;
 	int64_t now_ms = loop_now_ms(identities->loop);
@@ -81,8 +82,8 @@ static bool has_nics(const struct identities *identities, int64_t node_id)
 	return node && node->nic_count > 0;
 }
 
-static void locate(struct identities *identities, const struct identity_evidence *evidence,
-		   struct identity *identity)
+static void identity_locate(struct identities *identities, const struct identity_evidence *evidence,
+			    struct identity *identity)
 {
 	const struct circuit_sample *sample = &evidence->sample;
 
@@ -125,7 +126,7 @@ static void gather_uuid(const struct identities *identities, struct uuid uuid,
 
 /* Its renewals come past the relay, so its port may not have heard of it for long: nobody else
  * takes its place before it is given back. */
-static bool rented(const struct inventory_node *node)
+static bool identity_rented(const struct inventory_node *node)
 {
 	return node && (node->state == NODE_RESERVED || node->state == NODE_ACTIVE ||
 			node->state == NODE_SCRUBBING);
@@ -148,14 +149,16 @@ static void gather_port(const struct identities *identities, const struct circui
 		(has_nics(identities, facts->port_node) ||
 		 (last && last->node_id == facts->port_node && !mac_equal(last->mac, mac)));
 	facts->last_node = last ? last->node_id : 0;
-	facts->last_fresh = last && (now_s - last->seen_s < FRESH_S ||
-				     rented(inventory_by_id(options->inventory, last->node_id)));
+	facts->last_fresh =
+		last && (now_s - last->seen_s < FRESH_S ||
+			 identity_rented(inventory_by_id(options->inventory, last->node_id)));
 }
 
 /* --- what follows --- */
 
 /* A node is seen where it was concluded to be, and never where somebody only may be it. */
-static void record(struct identities *identities, const struct identity *identity, int64_t now_s)
+static void identity_record(struct identities *identities, const struct identity *identity,
+			    int64_t now_s)
 {
 	struct sighting seen = {.mac = identity->mac,
 				.node_id = identity->decision.node_id,
@@ -181,13 +184,13 @@ void identify(struct identities *identities, const struct identity_evidence *evi
 	int64_t now_s = clock_wall_us() / 1000000;
 	struct identity identity = {.mac = evidence->mac, .relay = evidence->relay};
 
-	locate(identities, evidence, &identity);
+	identity_locate(identities, evidence, &identity);
 	if (uuid_decode(evidence->uuid, evidence->uuid_size, &identity.uuid))
 		gather_uuid(identities, identity.uuid, seen, &facts);
 	if (identity.place.port[0])
 		gather_port(identities, &identity.place, evidence->mac, now_s, &facts);
 	if (seen && seen->place.port[0] && identity.place.port[0] &&
-	    !same_place(&seen->place, &identity.place)) {
+	    !identity_same_place(&seen->place, &identity.place)) {
 		facts.seen_elsewhere = true;
 		identity.before = seen->place;
 	}
@@ -200,8 +203,8 @@ void identify(struct identities *identities, const struct identity_evidence *evi
 		identity.address = cable_address(options->cable, &identity.place);
 	else if (seen && seen->place.port[0]) /* a renewal comes past the relay */
 		identity.address = cable_address(options->cable, &seen->place);
-	identity.telling = tell(identities, &identity);
-	record(identities, &identity, now_s);
+	identity.telling = identity_tell(identities, &identity);
+	identity_record(identities, &identity, now_s);
 	*ret = identity;
 }
 
@@ -212,7 +215,7 @@ bool identity_inherits(const struct identities *identities, const struct identit
 
 	return identity->decision.outcome == IDENTITY_SWAPPED && seen &&
 	       seen->node_id == identity->decision.node_id &&
-	       same_place(&seen->place, &identity->place);
+	       identity_same_place(&seen->place, &identity->place);
 }
 
 void identity_taken(struct identities *identities, struct identity *identity, struct mac holder)
@@ -222,7 +225,7 @@ void identity_taken(struct identities *identities, struct identity *identity, st
 	identity->decision.answer = IDENTITY_ANSWER_NOTHING;
 	identity->holder = holder;
 	identity->other = inventory_by_mac(identities->options.inventory, holder);
-	identity->telling = tell(identities, identity);
+	identity->telling = identity_tell(identities, identity);
 }
 
 const struct cable *identities_cable(const struct identities *identities)

@@ -17,7 +17,7 @@ const char *identity_outcome_text(enum identity_outcome outcome)
 typedef struct identity_facts facts_t;
 
 /* Another node than `node` must be thought behind this port. */
-static bool crowded(const facts_t *f, int64_t node)
+static bool identity_policy_crowded(const facts_t *f, int64_t node)
 {
 	return f->located && f->last_node && f->last_node != node && f->last_fresh;
 }
@@ -42,7 +42,7 @@ static bool mac_with_others_uuid(const facts_t *f)
 
 static bool mac_at_crowded_port(const facts_t *f)
 {
-	return f->by_mac && f->port_node != f->by_mac && crowded(f, f->by_mac);
+	return f->by_mac && f->port_node != f->by_mac && identity_policy_crowded(f, f->by_mac);
 }
 
 static bool mac_in_stranger(const facts_t *f)
@@ -82,7 +82,7 @@ static bool uuid_on_foreign_port(const facts_t *f)
 
 static bool uuid_at_crowded_port(const facts_t *f)
 {
-	return f->by_uuid && f->port_node != f->by_uuid && crowded(f, f->by_uuid);
+	return f->by_uuid && f->port_node != f->by_uuid && identity_policy_crowded(f, f->by_uuid);
 }
 
 static bool uuid_at_its_port(const facts_t *f)
@@ -103,7 +103,7 @@ static bool uuid_alone(const facts_t *f)
 
 static bool port_crowded(const facts_t *f)
 {
-	return f->port_node && !f->port_node_nics && crowded(f, f->port_node);
+	return f->port_node && !f->port_node_nics && identity_policy_crowded(f, f->port_node);
 }
 
 static bool port_without_nics(const facts_t *f)
@@ -121,21 +121,21 @@ static bool port_seen_with_node(const facts_t *f)
 	return f->located && f->last_node;
 }
 
-static bool nobody(const facts_t *f)
+static bool identity_policy_nobody(const facts_t *f)
 {
 	(void)f;
 	return true;
 }
 
-enum who { NOBODY, BY_MAC, BY_UUID, UUID_OTHER, BY_PORT, LAST };
+enum who { NOBODY, IDENTITY_POLICY_BY_MAC, BY_UUID, UUID_OTHER, IDENTITY_POLICY_BY_PORT, LAST };
 
-static int64_t id_of(const facts_t *facts, enum who who)
+static int64_t identity_policy_id_of(const facts_t *facts, enum who who)
 {
 	const int64_t ids[] = {[NOBODY] = 0,
-			       [BY_MAC] = facts->by_mac,
+			       [IDENTITY_POLICY_BY_MAC] = facts->by_mac,
 			       [BY_UUID] = facts->by_uuid,
 			       [UUID_OTHER] = facts->uuid_other,
-			       [BY_PORT] = facts->port_node,
+			       [IDENTITY_POLICY_BY_PORT] = facts->port_node,
 			       [LAST] = facts->last_node};
 
 	return ids[who];
@@ -148,27 +148,27 @@ static const struct {
 	enum identity_reason reason;
 	enum identity_answer answer;
 	enum who node, other;
-} rows[] = {
-	{mac_on_foreign_port,   IDENTITY_CONFLICT, IDENTITY_PORT_OF_OTHER,   IDENTITY_ANSWER_NOTHING, BY_MAC,  BY_PORT},
-	{mac_with_foreign_uuid, IDENTITY_CONFLICT, IDENTITY_UUID_OF_OTHER,   IDENTITY_ANSWER_NOTHING, BY_MAC,  BY_UUID},
-	{mac_with_others_uuid,  IDENTITY_CONFLICT, IDENTITY_UUID_OF_OTHER,   IDENTITY_ANSWER_NOTHING, BY_MAC,  UUID_OTHER},
-	{mac_at_crowded_port,   IDENTITY_CONFLICT, IDENTITY_TWO_AT_PORT,     IDENTITY_ANSWER_NOTHING, BY_MAC,  LAST},
-	{mac_in_stranger,       IDENTITY_CONFLICT, IDENTITY_NIC_IN_STRANGER, IDENTITY_ANSWER_NOTHING, BY_MAC,  NOBODY},
-	{mac_moved,             IDENTITY_MOVED,    IDENTITY_NEW_PORT,        IDENTITY_ANSWER_NODE,    BY_MAC,  NOBODY},
-	{mac_on_new_board,      IDENTITY_KNOWN,    IDENTITY_NEW_BOARD,       IDENTITY_ANSWER_NODE,    BY_MAC,  NOBODY},
-	{mac_with_common_uuid,  IDENTITY_KNOWN,    IDENTITY_UUID_NO_EVIDENCE, IDENTITY_ANSWER_NODE,   BY_MAC,  UUID_OTHER},
-	{mac_known,             IDENTITY_KNOWN,    IDENTITY_BY_MAC,          IDENTITY_ANSWER_NODE,    BY_MAC,  NOBODY},
+} identity_policy_rows[] = {
+	{mac_on_foreign_port,   IDENTITY_CONFLICT, IDENTITY_PORT_OF_OTHER,   IDENTITY_ANSWER_NOTHING, IDENTITY_POLICY_BY_MAC,  IDENTITY_POLICY_BY_PORT},
+	{mac_with_foreign_uuid, IDENTITY_CONFLICT, IDENTITY_UUID_OF_OTHER,   IDENTITY_ANSWER_NOTHING, IDENTITY_POLICY_BY_MAC,  BY_UUID},
+	{mac_with_others_uuid,  IDENTITY_CONFLICT, IDENTITY_UUID_OF_OTHER,   IDENTITY_ANSWER_NOTHING, IDENTITY_POLICY_BY_MAC,  UUID_OTHER},
+	{mac_at_crowded_port,   IDENTITY_CONFLICT, IDENTITY_TWO_AT_PORT,     IDENTITY_ANSWER_NOTHING, IDENTITY_POLICY_BY_MAC,  LAST},
+	{mac_in_stranger,       IDENTITY_CONFLICT, IDENTITY_NIC_IN_STRANGER, IDENTITY_ANSWER_NOTHING, IDENTITY_POLICY_BY_MAC,  NOBODY},
+	{mac_moved,             IDENTITY_MOVED,    IDENTITY_NEW_PORT,        IDENTITY_ANSWER_NODE,    IDENTITY_POLICY_BY_MAC,  NOBODY},
+	{mac_on_new_board,      IDENTITY_KNOWN,    IDENTITY_NEW_BOARD,       IDENTITY_ANSWER_NODE,    IDENTITY_POLICY_BY_MAC,  NOBODY},
+	{mac_with_common_uuid,  IDENTITY_KNOWN,    IDENTITY_UUID_NO_EVIDENCE, IDENTITY_ANSWER_NODE,   IDENTITY_POLICY_BY_MAC,  UUID_OTHER},
+	{mac_known,             IDENTITY_KNOWN,    IDENTITY_BY_MAC,          IDENTITY_ANSWER_NODE,    IDENTITY_POLICY_BY_MAC,  NOBODY},
 	{uuid_of_many,          IDENTITY_CONFLICT, IDENTITY_UUID_SHARED,     IDENTITY_ANSWER_NOTHING, NOBODY,  NOBODY},
-	{uuid_on_foreign_port,  IDENTITY_CONFLICT, IDENTITY_PORT_OF_OTHER,   IDENTITY_ANSWER_NOTHING, BY_UUID, BY_PORT},
+	{uuid_on_foreign_port,  IDENTITY_CONFLICT, IDENTITY_PORT_OF_OTHER,   IDENTITY_ANSWER_NOTHING, BY_UUID, IDENTITY_POLICY_BY_PORT},
 	{uuid_at_crowded_port,  IDENTITY_CONFLICT, IDENTITY_TWO_AT_PORT,     IDENTITY_ANSWER_NOTHING, BY_UUID, LAST},
 	{uuid_at_its_port,      IDENTITY_SWAPPED,  IDENTITY_NEW_NIC,         IDENTITY_ANSWER_ADDRESS, BY_UUID, NOBODY},
 	{uuid_without_nics,     IDENTITY_KNOWN,    IDENTITY_BY_UUID,         IDENTITY_ANSWER_NODE,    BY_UUID, NOBODY},
 	{uuid_alone,            IDENTITY_NEW,      IDENTITY_UNDECLARED_NIC,  IDENTITY_ANSWER_ADDRESS, BY_UUID, NOBODY},
-	{port_crowded,          IDENTITY_CONFLICT, IDENTITY_TWO_AT_PORT,     IDENTITY_ANSWER_NOTHING, BY_PORT, LAST},
-	{port_without_nics,     IDENTITY_KNOWN,    IDENTITY_BY_PORT,         IDENTITY_ANSWER_NODE,    BY_PORT, NOBODY},
-	{port_of_node,          IDENTITY_NEW,      IDENTITY_UNKNOWN_AT_PORT, IDENTITY_ANSWER_ADDRESS, BY_PORT, NOBODY},
+	{port_crowded,          IDENTITY_CONFLICT, IDENTITY_TWO_AT_PORT,     IDENTITY_ANSWER_NOTHING, IDENTITY_POLICY_BY_PORT, LAST},
+	{port_without_nics,     IDENTITY_KNOWN,    IDENTITY_BY_PORT,         IDENTITY_ANSWER_NODE,    IDENTITY_POLICY_BY_PORT, NOBODY},
+	{port_of_node,          IDENTITY_NEW,      IDENTITY_UNKNOWN_AT_PORT, IDENTITY_ANSWER_ADDRESS, IDENTITY_POLICY_BY_PORT, NOBODY},
 	{port_seen_with_node,   IDENTITY_NEW,      IDENTITY_UNKNOWN_AT_PORT, IDENTITY_ANSWER_ADDRESS, LAST,    NOBODY},
-	{nobody,                IDENTITY_NEW,      IDENTITY_STRANGER,        IDENTITY_ANSWER_ADDRESS, NOBODY,  NOBODY},
+	{identity_policy_nobody,                IDENTITY_NEW,      IDENTITY_STRANGER,        IDENTITY_ANSWER_ADDRESS, NOBODY,  NOBODY},
 };
 /* clang-format on */
 
@@ -177,14 +177,14 @@ struct identity_decision identity_policy(const struct identity_facts *facts)
 	struct identity_decision decision;
 	size_t row = 0;
 
-	while (!rows[row].fits(facts)) /* the last row fits everything */
+	while (!identity_policy_rows[row].fits(facts)) /* the last row fits everything */
 		row++;
 	decision = (struct identity_decision){
-		.outcome = rows[row].outcome,
-		.reason = rows[row].reason,
-		.answer = rows[row].answer,
-		.node_id = id_of(facts, rows[row].node),
-		.other_id = id_of(facts, rows[row].other),
+		.outcome = identity_policy_rows[row].outcome,
+		.reason = identity_policy_rows[row].reason,
+		.answer = identity_policy_rows[row].answer,
+		.node_id = identity_policy_id_of(facts, identity_policy_rows[row].node),
+		.other_id = identity_policy_id_of(facts, identity_policy_rows[row].other),
 	};
 	/* A port that an operator gave to the node is where it was meant to go. */
 	if ((decision.outcome == IDENTITY_MOVED && facts->moved_silent &&

@@ -147,7 +147,7 @@ static void tell_address_taken(const struct names *n, struct identity_story *sto
 static const struct {
 	const char *kind;
 	void (*tell)(const struct names *names, struct identity_story *story);
-} rows[IDENTITY_REASONS] = {
+} identity_text_rows[IDENTITY_REASONS] = {
 	[IDENTITY_STRANGER] =        {"identity.new",      tell_nothing},
 	[IDENTITY_BY_MAC] =          {"identity.known",    tell_nothing},
 	[IDENTITY_BY_PORT] =         {"identity.known",    tell_nothing},
@@ -167,7 +167,8 @@ static const struct {
 };
 /* clang-format on */
 
-static void add_place(struct text *json, const char *name, const struct circuit_place *place)
+static void identity_text_add_place(struct text *json, const char *name,
+				    const struct circuit_place *place)
 {
 	if (!place->port[0])
 		return;
@@ -189,8 +190,8 @@ static void add_detail(const struct identity *identity, struct identity_story *s
 		json_put_string(json, "uuid", names.uuid);
 	if (identity->relay)
 		json_put_string(json, "relay", ipv4_text(identity->relay, relay));
-	add_place(json, "location", &identity->place);
-	add_place(json, "before", &identity->before);
+	identity_text_add_place(json, "location", &identity->place);
+	identity_text_add_place(json, "before", &identity->before);
 	if (identity->about)
 		json_put_string(json, "node", identity->about->name);
 	if (identity->other)
@@ -226,9 +227,9 @@ void identity_story_done(struct identity_story *story)
 void identity_story(const struct identity *identity, struct identity_story *ret)
 {
 	struct names names = names_of(identity);
-	struct identity_story story = {.kind = rows[identity->decision.reason].kind};
+	struct identity_story story = {.kind = identity_text_rows[identity->decision.reason].kind};
 
-	rows[identity->decision.reason].tell(&names, &story);
+	identity_text_rows[identity->decision.reason].tell(&names, &story);
 	set_subject(identity, &story);
 	add_detail(identity, &story);
 	*ret = story;

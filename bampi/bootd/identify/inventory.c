@@ -12,7 +12,7 @@
 
 #include "bampi/bootd/identify/rows.h"
 
-struct nic_row {
+struct identify_inventory_nic_row {
 	uint64_t mac; /* mac_key */
 	int64_t node_id;
 	const struct inventory_node *node; /* NULL until the picture is complete */
@@ -116,8 +116,8 @@ static int by_node_id(const void *a, const void *b)
 
 static int by_nic_mac(const void *a, const void *b)
 {
-	uint64_t x = ((const struct nic_row *)a)->mac;
-	uint64_t y = ((const struct nic_row *)b)->mac;
+	uint64_t x = ((const struct identify_inventory_nic_row *)a)->mac;
+	uint64_t y = ((const struct identify_inventory_nic_row *)b)->mac;
 
 	return (x > y) - (x < y);
 }
@@ -175,8 +175,8 @@ const struct inventory_node *inventory_by_id(const struct inventory *inventory, 
 
 const struct inventory_node *inventory_by_mac(const struct inventory *inventory, struct mac mac)
 {
-	struct nic_row key = {.mac = mac_key(mac)};
-	const struct nic_row *row =
+	struct identify_inventory_nic_row key = {.mac = mac_key(mac)};
+	const struct identify_inventory_nic_row *row =
 		rows_find(&inventory->current.nics, sizeof(key), &key, by_nic_mac);
 
 	return row ? row->node : NULL;
@@ -346,7 +346,7 @@ int inventory_add_node(struct inventory *inventory, const struct inventory_node 
 
 int inventory_add_nic(struct inventory *inventory, struct mac mac, int64_t node_id)
 {
-	struct nic_row row = {.mac = mac_key(mac), .node_id = node_id};
+	struct identify_inventory_nic_row row = {.mac = mac_key(mac), .node_id = node_id};
 
 	return rows_append(&inventory->next.nics, &row, sizeof(row));
 }
@@ -437,13 +437,13 @@ static int join_shared_networks(struct picture *picture)
 int inventory_commit(struct inventory *inventory)
 {
 	struct picture *next = &inventory->next;
-	struct nic_row *nics = next->nics.data;
+	struct identify_inventory_nic_row *nics = next->nics.data;
 	struct inventory_node *nodes = next->nodes.data;
 	struct picture old = inventory->current;
 	int rc;
 
 	rows_sort(&next->nodes, sizeof(struct inventory_node), by_node_id);
-	rows_sort(&next->nics, sizeof(struct nic_row), by_nic_mac);
+	rows_sort(&next->nics, sizeof(struct identify_inventory_nic_row), by_nic_mac);
 	rows_sort(&next->subnets, sizeof(struct inventory_subnet), by_prefix);
 	rows_sort(&next->reservations, sizeof(struct reservation_row), by_reservation_mac);
 	rows_sort(&next->addresses, sizeof(struct reservation_row), by_reservation_address);

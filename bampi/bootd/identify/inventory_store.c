@@ -9,10 +9,10 @@
 #include "common/base/text.h"
 #include "common/io/log.h"
 
-#define GAP_MS    100   /* between the starts of two reads */
-#define PERIOD_MS 30000 /* without a notification */
-#define GAP_SHARE 10    /* a read may take a tenth of the time, however large the site */
-#define SUBJECT   "inventory"
+#define GAP_MS                  100   /* between the starts of two reads */
+#define PERIOD_MS               30000 /* without a notification */
+#define GAP_SHARE               10 /* a read may take a tenth of the time, however large the site */
+#define INVENTORY_STORE_SUBJECT "inventory"
 
 const char *const inventory_channels[] = {"inventory", "deployment", "boot_intent", "address",
 					  NULL};
@@ -24,11 +24,11 @@ enum part {
 	PART_RESERVATIONS,
 	PART_RULES,
 	PART_SWITCHES,
-	PART_PORTS,
+	INVENTORY_STORE_PART_PORTS,
 	PARTS
 };
 
-static const struct db_query queries[PARTS] = {
+static const struct db_query inventory_store_queries[PARTS] = {
 	[PART_NODES] =
 		{"inventory_nodes",
 		 "select n.id, n.name, n.firmware, n.arch, n.state, n.dirty, i.target, i.deployment_id, i.token, "
@@ -54,10 +54,11 @@ static const struct db_query queries[PARTS] = {
 		 "select name, ports, host(base), port_low, port_high, moved = 'silence', "
 		 "swapped = 'silence' from haas.switch",
 		 0},
-	[PART_PORTS] = {"inventory_ports",
-			"select s.name, p.name, p.node_id, host(p.address) from haas.port p "
-			"join haas.switch s on s.id = p.switch_id",
-			0},
+	[INVENTORY_STORE_PART_PORTS] =
+		{"inventory_ports",
+		 "select s.name, p.name, p.node_id, host(p.address) from haas.port p "
+		 "join haas.switch s on s.id = p.switch_id",
+		 0},
 };
 
 struct inventory_store {
@@ -73,8 +74,8 @@ struct inventory_store {
 
 /* The value of a word column; a word that this build does not know makes the read fail, never a
  * guess. */
-static int word(const char *const words[], size_t count, const PGresult *result, int row,
-		int column, int *ret)
+static int inventory_store_word(const char *const words[], size_t count, const PGresult *result,
+				int row, int column, int *ret)
 {
 	int value = enum_value(words, count, db_text(result, row, column, ""));
 
@@ -109,7 +110,7 @@ static int add_packages(struct inventory *inventory, int64_t node_id, const char
 	return rc;
 }
 
-static int read_node(struct inventory_store *store, const PGresult *result, int row)
+static int inventory_store_read_node(struct inventory_store *store, const PGresult *result, int row)
 {
 	struct inventory_node node = {.id = db_int(result, row, 0, 0),
 				      .dirty = db_bool(result, row, 5)};
@@ -118,10 +119,10 @@ static int read_node(struct inventory_store *store, const PGresult *result, int 
 	int state;
 	int target;
 
-	if (word(node_firmware_words, FIRMWARE_COUNT, result, row, 2, &firmware) ||
-	    word(node_arch_words, ARCH_COUNT, result, row, 3, &arch) ||
-	    word(node_state_words, NODE_STATE_COUNT, result, row, 4, &state) ||
-	    word(intent_target_words, INTENT_TARGET_COUNT, result, row, 6, &target))
+	if (inventory_store_word(node_firmware_words, FIRMWARE_COUNT, result, row, 2, &firmware) ||
+	    inventory_store_word(node_arch_words, ARCH_COUNT, result, row, 3, &arch) ||
+	    inventory_store_word(node_state_words, NODE_STATE_COUNT, result, row, 4, &state) ||
+	    inventory_store_word(intent_target_words, INTENT_TARGET_COUNT, result, row, 6, &target))
 		return E_MALFORMED;
 	node.state = (enum node_state)state;
 	node.firmware = (enum node_firmware)firmware;
@@ -141,7 +142,7 @@ static int read_node(struct inventory_store *store, const PGresult *result, int 
 		       : inventory_add_node(store->options.inventory, &node);
 }
 
-static int read_nic(struct inventory_store *store, const PGresult *result, int row)
+static int inventory_store_read_nic(struct inventory_store *store, const PGresult *result, int row)
 {
 	struct mac mac;
 	int rc = mac_parse(db_text(result, row, 0, ""), &mac);
@@ -151,7 +152,7 @@ static int read_nic(struct inventory_store *store, const PGresult *result, int r
 }
 
 /* NULL is 0. */
-static int read_address(const PGresult *result, int row, int column, uint32_t *ret)
+static int inventory_store_read_address(const PGresult *result, int row, int column, uint32_t *ret)
 {
 	const char *text = db_text(result, row, column, NULL);
 
@@ -163,7 +164,7 @@ static int read_address(const PGresult *result, int row, int column, uint32_t *r
 }
 
 /* Words of `list` into at most `room` addresses; what is more is left out. */
-static int read_list(char *list, uint32_t *ret, size_t room, size_t *ret_count)
+static int inventory_store_read_list(char *list, uint32_t *ret, size_t room, size_t *ret_count)
 {
 	char *rest = NULL;
 
@@ -198,18 +199,20 @@ static int read_subnet(struct inventory_store *store, const PGresult *result, in
 	(void)text_copy(dns, sizeof(dns), db_text(result, row, 4, ""));
 	rc = ipv4_prefix_parse(db_text(result, row, 2, ""), &subnet.prefix);
 	if (rc == 0)
-		rc = read_address(result, row, 3, &subnet.gateway);
+		rc = inventory_store_read_address(result, row, 3, &subnet.gateway);
 	if (rc == 0)
 		/* the first four are enough for any client */
-		rc = read_list(dns, subnet.dns, COUNT_OF(subnet.dns), &subnet.dns_count);
+		rc = inventory_store_read_list(dns, subnet.dns, COUNT_OF(subnet.dns),
+					       &subnet.dns_count);
 	if (rc == 0)
-		rc = read_list(relays, subnet.relays, COUNT_OF(subnet.relays), &subnet.relay_count);
+		rc = inventory_store_read_list(relays, subnet.relays, COUNT_OF(subnet.relays),
+					       &subnet.relay_count);
 	if (rc == 0)
-		rc = read_address(result, row, 5, &subnet.boot_server);
+		rc = inventory_store_read_address(result, row, 5, &subnet.boot_server);
 	if (rc == 0)
-		rc = read_address(result, row, 6, &subnet.pool_low);
+		rc = inventory_store_read_address(result, row, 6, &subnet.pool_low);
 	if (rc == 0)
-		rc = read_address(result, row, 7, &subnet.pool_high);
+		rc = inventory_store_read_address(result, row, 7, &subnet.pool_high);
 	return rc ? rc : inventory_add_subnet(store->options.inventory, &subnet);
 }
 
@@ -220,7 +223,7 @@ static int read_reservation(struct inventory_store *store, const PGresult *resul
 	int rc = mac_parse(db_text(result, row, 0, ""), &mac);
 
 	if (rc == 0)
-		rc = read_address(result, row, 2, &address);
+		rc = inventory_store_read_address(result, row, 2, &address);
 	return rc ? rc
 		  : inventory_add_reservation(store->options.inventory, mac,
 					      db_int(result, row, 1, 0), address);
@@ -245,20 +248,21 @@ static int read_rule(struct inventory_store *store, const PGresult *result, int 
 	if (relay && ipv4_prefix_parse(relay, &prefix))
 		return E_MALFORMED;
 	if (circuit_rule_compile(&text, &rule, &why)) {
-		log_warn(SUBJECT, "circuit rule %s is left out: %s", db_text(result, row, 0, ""),
-			 why);
+		log_warn(INVENTORY_STORE_SUBJECT, "circuit rule %s is left out: %s",
+			 db_text(result, row, 0, ""), why);
 		return 0;
 	}
 	return cable_add_rule(store->options.cable, prefix, &rule);
 }
 
-static int read_switch(struct inventory_store *store, const PGresult *result, int row)
+static int inventory_store_read_switch(struct inventory_store *store, const PGresult *result,
+				       int row)
 {
 	struct cable_switch read = {.port_low = (uint32_t)db_int(result, row, 3, 0),
 				    .port_high = (uint32_t)db_int(result, row, 4, 0),
 				    .moved_silent = db_bool(result, row, 5),
 				    .swapped_silent = db_bool(result, row, 6)};
-	int rc = read_address(result, row, 2, &read.base);
+	int rc = inventory_store_read_address(result, row, 2, &read.base);
 
 	if (rc || !text_copy(read.name, sizeof(read.name), db_text(result, row, 0, "")) ||
 	    !text_copy(read.ports, sizeof(read.ports), db_text(result, row, 1, "")))
@@ -266,10 +270,10 @@ static int read_switch(struct inventory_store *store, const PGresult *result, in
 	return cable_add_switch(store->options.cable, &read);
 }
 
-static int read_port(struct inventory_store *store, const PGresult *result, int row)
+static int inventory_store_read_port(struct inventory_store *store, const PGresult *result, int row)
 {
 	struct cable_port port = {.node_id = db_int(result, row, 2, 0)};
-	int rc = read_address(result, row, 3, &port.address);
+	int rc = inventory_store_read_address(result, row, 3, &port.address);
 
 	if (rc ||
 	    !text_copy(port.place.switch_name, sizeof(port.place.switch_name),
@@ -287,7 +291,7 @@ static int64_t gap_ms(const struct inventory_store *store)
 	return share > GAP_MS ? share : GAP_MS;
 }
 
-static void ended(struct inventory_store *store)
+static void inventory_store_ended(struct inventory_store *store)
 {
 	store->took_ms = loop_now_ms(store->loop) - store->started_ms;
 	if (store->rc == 0)
@@ -295,7 +299,8 @@ static void ended(struct inventory_store *store)
 	if (store->rc == 0)
 		cable_commit(store->options.cable);
 	if (store->rc && store->rc != E_UNAVAILABLE)
-		log_warn(SUBJECT, "not read, the last picture stays (%s)", error_text(store->rc));
+		log_warn(INVENTORY_STORE_SUBJECT, "not read, the last picture stays (%s)",
+			 error_text(store->rc));
 	if (store->rc == 0 && store->options.fn)
 		store->options.fn(store->options.context, store->started_ms);
 
@@ -303,8 +308,8 @@ static void ended(struct inventory_store *store)
 	store->again = false;
 }
 
-static void take(struct inventory_store *store, int rc, const PGresult *result,
-		 int (*read_row)(struct inventory_store *, const PGresult *, int))
+static void inventory_store_take(struct inventory_store *store, int rc, const PGresult *result,
+				 int (*read_row)(struct inventory_store *, const PGresult *, int))
 {
 	int count = rc ? 0 : PQntuples(result);
 
@@ -313,61 +318,66 @@ static void take(struct inventory_store *store, int rc, const PGresult *result,
 	if (store->rc == 0)
 		store->rc = rc;
 	if (--store->reading == 0)
-		ended(store);
+		inventory_store_ended(store);
 }
 
-static void on_nodes(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void inventory_store_on_nodes(void *context, int rc, const PGresult *result,
+				     const struct problem *problem)
 {
 	(void)problem;
-	take(context, rc, result, read_node);
+	inventory_store_take(context, rc, result, inventory_store_read_node);
 }
 
-static void on_nics(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void inventory_store_on_nics(void *context, int rc, const PGresult *result,
+				    const struct problem *problem)
 {
 	(void)problem;
-	take(context, rc, result, read_nic);
+	inventory_store_take(context, rc, result, inventory_store_read_nic);
 }
 
 static void on_subnets(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
 	(void)problem;
-	take(context, rc, result, read_subnet);
+	inventory_store_take(context, rc, result, read_subnet);
 }
 
 static void on_reservations(void *context, int rc, const PGresult *result,
 			    const struct problem *problem)
 {
 	(void)problem;
-	take(context, rc, result, read_reservation);
+	inventory_store_take(context, rc, result, read_reservation);
 }
 
 static void on_rules(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
 	(void)problem;
-	take(context, rc, result, read_rule);
+	inventory_store_take(context, rc, result, read_rule);
 }
 
 static void on_switches(void *context, int rc, const PGresult *result,
 			const struct problem *problem)
 {
 	(void)problem;
-	take(context, rc, result, read_switch);
+	inventory_store_take(context, rc, result, inventory_store_read_switch);
 }
 
 static void on_ports(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
 	(void)problem;
-	take(context, rc, result, read_port);
+	inventory_store_take(context, rc, result, inventory_store_read_port);
 }
 
-static const db_result_fn readers[PARTS] = {
-	[PART_NODES] = on_nodes,     [PART_NICS] = on_nics,
-	[PART_SUBNETS] = on_subnets, [PART_RESERVATIONS] = on_reservations,
-	[PART_RULES] = on_rules,     [PART_SWITCHES] = on_switches,
-	[PART_PORTS] = on_ports,
+static const db_result_fn inventory_store_readers[PARTS] = {
+	[PART_NODES] = inventory_store_on_nodes,
+	[PART_NICS] = inventory_store_on_nics,
+	[PART_SUBNETS] = on_subnets,
+	[PART_RESERVATIONS] = on_reservations,
+	[PART_RULES] = on_rules,
+	[PART_SWITCHES] = on_switches,
+	[INVENTORY_STORE_PART_PORTS] = on_ports,
 };
 
-static void start(void *context)
+static void inventory_store_start(void *context)
 {
 	struct inventory_store *store = context;
 	struct db_call calls[PARTS];
@@ -375,8 +385,9 @@ static void start(void *context)
 	if (store->reading > 0)
 		return;
 	for (size_t i = 0; i < PARTS; i++)
-		calls[i] =
-			(struct db_call){.query = &queries[i], .fn = readers[i], .context = store};
+		calls[i] = (struct db_call){.query = &inventory_store_queries[i],
+					    .fn = inventory_store_readers[i],
+					    .context = store};
 	store->started_ms = loop_now_ms(store->loop);
 	store->again = false;
 	store->rc = inventory_begin(store->options.inventory);
@@ -395,7 +406,7 @@ void inventory_store_wake(struct inventory_store *store)
 	if (store->reading > 0)
 		store->again = true;
 	else if (due_in <= 0)
-		start(store);
+		inventory_store_start(store);
 	else
 		loop_timer_arm(store->timer, due_in);
 }
@@ -411,7 +422,7 @@ int inventory_store_new(struct loop *loop, const struct inventory_store_options 
 	store->loop = loop;
 	store->options = *options;
 	store->started_ms = loop_now_ms(loop) - PERIOD_MS;
-	rc = loop_timer_new(loop, start, store, &store->timer);
+	rc = loop_timer_new(loop, inventory_store_start, store, &store->timer);
 	if (rc) {
 		free(store);
 		return rc;

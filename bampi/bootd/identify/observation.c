@@ -13,12 +13,12 @@
 #include "common/db/array.h"
 #include "common/io/log.h"
 
-#define FLUSH_MS    1000
-#define DETAIL_SIZE 128
-#define WAITING_MAX 65536 /* (node, kind) pairs while PostgreSQL is away */
-#define BUCKETS     1024
-#define NUMBER_SIZE 24
-#define SUBJECT     "observation"
+#define OBSERVATION_FLUSH_MS 1000
+#define DETAIL_SIZE          128
+#define WAITING_MAX          65536 /* (node, kind) pairs while PostgreSQL is away */
+#define OBSERVATION_BUCKETS  1024
+#define NUMBER_SIZE          24
+#define OBSERVATION_SUBJECT  "observation"
 
 struct observation {
 	struct observation *next; /* in its bucket */
@@ -33,7 +33,7 @@ struct observation {
 
 /* At most one per (node, kind). */
 struct observation_set {
-	struct observation *buckets[BUCKETS];
+	struct observation *buckets[OBSERVATION_BUCKETS];
 	size_t count;
 };
 
@@ -63,7 +63,7 @@ static const bool kind_urgent[OBSERVATION_KINDS] = {
 };
 
 /* A node deleted meanwhile is left out; an older value never replaces a newer one. */
-static const struct db_query put_query = {
+static const struct db_query observation_put_query = {
 	"observation_put",
 	"insert into haas.boot_observation (node_id, kind, at, token, detail, bytes) "
 	"select w.node_id, w.kind, to_timestamp(w.at_us / 1e6), w.token, w.detail, w.bytes "
@@ -77,36 +77,38 @@ static const struct db_query touch_query = {"observation_touch",
 static const struct db_query notify_query = {"observation_notify",
 					     "select pg_notify('deployment', '')", 0};
 
-enum column {
-	COLUMN_NODE,
+enum observation_column {
+	OBSERVATION_COLUMN_NODE,
 	COLUMN_KIND,
 	COLUMN_AT,
 	COLUMN_TOKEN,
 	COLUMN_DETAIL,
 	COLUMN_BYTES,
 	COLUMN_TOUCHED,
-	COLUMNS
+	OBSERVATION_COLUMNS
 };
 
-static struct observation **bucket_of(struct observation_set *set, int64_t node_id,
-				      enum observation_kind kind)
+static struct observation **observation_bucket_of(struct observation_set *set, int64_t node_id,
+						  enum observation_kind kind)
 {
-	return &set->buckets[((uint64_t)node_id * OBSERVATION_KINDS + (uint64_t)kind) % BUCKETS];
+	return &set->buckets[((uint64_t)node_id * OBSERVATION_KINDS + (uint64_t)kind) %
+			     OBSERVATION_BUCKETS];
 }
 
-static struct observation *find(struct observation_set *set, int64_t node_id,
-				enum observation_kind kind)
+static struct observation *observation_find(struct observation_set *set, int64_t node_id,
+					    enum observation_kind kind)
 {
-	struct observation *at = *bucket_of(set, node_id, kind);
+	struct observation *at = *observation_bucket_of(set, node_id, kind);
 
 	while (at && (at->node_id != node_id || at->kind != kind))
 		at = at->next;
 	return at;
 }
 
-static void add(struct observation_set *set, struct observation *observation)
+static void observation_add(struct observation_set *set, struct observation *observation)
 {
-	struct observation **bucket = bucket_of(set, observation->node_id, observation->kind);
+	struct observation **bucket =
+		observation_bucket_of(set, observation->node_id, observation->kind);
 
 	observation->next = *bucket;
 	*bucket = observation;
@@ -118,9 +120,9 @@ static struct observation *take_any(struct observation_set *set, size_t *bucket)
 {
 	struct observation *taken;
 
-	while (*bucket < BUCKETS && !set->buckets[*bucket])
+	while (*bucket < OBSERVATION_BUCKETS && !set->buckets[*bucket])
 		(*bucket)++;
-	if (*bucket == BUCKETS)
+	if (*bucket == OBSERVATION_BUCKETS)
 		return NULL;
 	taken = set->buckets[*bucket];
 	set->buckets[*bucket] = taken->next;
@@ -138,26 +140,26 @@ static void drop_all(struct observation_set *set)
 }
 
 /* What did not reach the database waits again, unless something newer does. */
-static void put_back(struct observations *observations)
+static void observation_put_back(struct observations *observations)
 {
 	struct observation *each;
 	size_t bucket = 0;
 
 	while ((each = take_any(&observations->flying, &bucket))) {
-		if (find(&observations->waiting, each->node_id, each->kind)) {
+		if (observation_find(&observations->waiting, each->node_id, each->kind)) {
 			free(each);
 			continue;
 		}
-		add(&observations->waiting, each);
+		observation_add(&observations->waiting, each);
 		observations->urgent |= kind_urgent[each->kind];
 	}
 }
 
-static void arm(struct observations *observations)
+static void observation_arm(struct observations *observations)
 {
 	if (observations->armed || observations->waiting.count == 0)
 		return;
-	loop_timer_arm(observations->timer, FLUSH_MS);
+	loop_timer_arm(observations->timer, OBSERVATION_FLUSH_MS);
 	observations->armed = true;
 }
 
@@ -169,28 +171,28 @@ static void on_result(void *context, int rc, const PGresult *result, const struc
 	if (rc) {
 		observations->failed = true;
 		if (rc != E_UNAVAILABLE)
-			log_problem(LOG_LEVEL_WARN, SUBJECT, problem);
+			log_problem(LOG_LEVEL_WARN, OBSERVATION_SUBJECT, problem);
 	}
 	if (--observations->calls > 0)
 		return;
 
 	if (observations->failed) {
-		put_back(observations);
-		arm(observations);
+		observation_put_back(observations);
+		observation_arm(observations);
 		return;
 	}
 	drop_all(&observations->flying);
 	if (observations->urgent)
 		observations_flush(observations);
 	else
-		arm(observations);
+		observation_arm(observations);
 }
 
-static void build_row(const struct observation *each, struct text columns[COLUMNS])
+static void build_row(const struct observation *each, struct text columns[OBSERVATION_COLUMNS])
 {
 	char number[NUMBER_SIZE];
 
-	array_add_int(&columns[COLUMN_NODE], each->node_id);
+	array_add_int(&columns[OBSERVATION_COLUMN_NODE], each->node_id);
 	array_add(&columns[COLUMN_KIND], kind_words[each->kind]);
 	array_add_int(&columns[COLUMN_AT], each->at_us);
 	array_add(&columns[COLUMN_TOKEN], each->token);
@@ -202,27 +204,28 @@ static void build_row(const struct observation *each, struct text columns[COLUMN
 }
 
 /* The parameters of a batch, in the order of enum column. */
-static void build(const struct observation_set *set, struct text columns[COLUMNS])
+static void observation_build(const struct observation_set *set,
+			      struct text columns[OBSERVATION_COLUMNS])
 {
-	for (size_t i = 0; i < COLUMNS; i++)
+	for (size_t i = 0; i < OBSERVATION_COLUMNS; i++)
 		array_begin(&columns[i]);
-	for (size_t i = 0; i < BUCKETS; i++) {
+	for (size_t i = 0; i < OBSERVATION_BUCKETS; i++) {
 		for (const struct observation *each = set->buckets[i]; each; each = each->next)
 			build_row(each, columns);
 	}
-	for (size_t i = 0; i < COLUMNS; i++)
+	for (size_t i = 0; i < OBSERVATION_COLUMNS; i++)
 		array_end(&columns[i]);
 }
 
-static int submit(struct observations *observations, bool urgent)
+static int observation_submit(struct observations *observations, bool urgent)
 {
-	struct text columns[COLUMNS] = {0};
-	const char *params[COLUMNS];
+	struct text columns[OBSERVATION_COLUMNS] = {0};
+	const char *params[OBSERVATION_COLUMNS];
 	bool failed = false;
 	int rc = -ENOMEM;
 
-	build(&observations->flying, columns);
-	for (size_t i = 0; i < COLUMNS; i++) {
+	observation_build(&observations->flying, columns);
+	for (size_t i = 0; i < OBSERVATION_COLUMNS; i++) {
 		params[i] = text_get(&columns[i]);
 		failed |= columns[i].failed;
 	}
@@ -231,7 +234,7 @@ static int submit(struct observations *observations, bool urgent)
 		const struct db_call calls[] = {
 			{&touch_query, &params[COLUMN_TOUCHED], on_result, observations},
 			{&notify_query, NULL, on_result, observations},
-			{&put_query, params, on_result, observations},
+			{&observation_put_query, params, on_result, observations},
 		};
 
 		observations->calls = urgent ? 3 : 1;
@@ -239,7 +242,7 @@ static int submit(struct observations *observations, bool urgent)
 		rc = db_submit_all(observations->db, &calls[3 - observations->calls],
 				   observations->calls);
 	}
-	for (size_t i = 0; i < COLUMNS; i++)
+	for (size_t i = 0; i < OBSERVATION_COLUMNS; i++)
 		text_done(&columns[i]);
 	return rc;
 }
@@ -252,19 +255,19 @@ void observations_flush(struct observations *observations)
 	if (observations->flying.count > 0 || observations->waiting.count == 0)
 		return;
 	if (!db_connected(observations->db)) {
-		arm(observations);
+		observation_arm(observations);
 		return;
 	}
 	observations->flying = observations->waiting;
 	observations->waiting = (struct observation_set){0};
 	observations->urgent = false;
-	if (submit(observations, urgent)) {
-		put_back(observations);
-		arm(observations);
+	if (observation_submit(observations, urgent)) {
+		observation_put_back(observations);
+		observation_arm(observations);
 	}
 }
 
-static void on_timer(void *context)
+static void observation_on_timer(void *context)
 {
 	struct observations *observations = context;
 
@@ -286,7 +289,7 @@ static void copy_detail(char ret[DETAIL_SIZE], const char *detail)
 void observation_record(struct observations *observations, const struct inventory_node *node,
 			enum observation_kind kind, const char *detail, uint64_t bytes)
 {
-	struct observation *seen = find(&observations->waiting, node->id, kind);
+	struct observation *seen = observation_find(&observations->waiting, node->id, kind);
 
 	if (!seen) {
 		seen = observations->waiting.count < WAITING_MAX ? calloc(1, sizeof(*seen)) : NULL;
@@ -294,7 +297,7 @@ void observation_record(struct observations *observations, const struct inventor
 			return;
 		seen->node_id = node->id;
 		seen->kind = kind;
-		add(&observations->waiting, seen);
+		observation_add(&observations->waiting, seen);
 	}
 	seen->at_us = clock_wall_us();
 	seen->deployment_id = node->intent.deployment_id;
@@ -306,7 +309,7 @@ void observation_record(struct observations *observations, const struct inventor
 		observations->urgent = true;
 		observations_flush(observations);
 	}
-	arm(observations);
+	observation_arm(observations);
 }
 
 int observations_new(struct loop *loop, struct db *db, struct observations **ret)
@@ -317,7 +320,7 @@ int observations_new(struct loop *loop, struct db *db, struct observations **ret
 	if (!observations)
 		return -ENOMEM;
 	*observations = (struct observations){.loop = loop, .db = db};
-	rc = loop_timer_new(loop, on_timer, observations, &observations->timer);
+	rc = loop_timer_new(loop, observation_on_timer, observations, &observations->timer);
 	if (rc) {
 		free(observations);
 		return rc;

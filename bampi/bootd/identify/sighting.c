@@ -11,12 +11,12 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define FLUSH_MS 1000
-#define READ_MS  30000 /* what the other server saw */
-#define REPEAT_S 60    /* a sighting that says nothing new is written this seldom */
-#define SEEN_MAX (1U << 18)
-#define BUCKETS  8192
-#define SUBJECT  "sighting"
+#define SIGHTING_FLUSH_MS 1000
+#define READ_MS           30000 /* what the other server saw */
+#define REPEAT_S          60    /* a sighting that says nothing new is written this seldom */
+#define SEEN_MAX          (1U << 18)
+#define SIGHTING_BUCKETS  8192
+#define SIGHTING_SUBJECT  "sighting"
 
 /* What an entry is found by. */
 enum chain { CHAIN_MAC, CHAIN_PORT, CHAIN_UUID, CHAINS };
@@ -34,7 +34,7 @@ struct entry {
 struct sightings {
 	struct db *db;
 	struct loop_timer *flush, *read;
-	struct entry *chains[CHAINS][BUCKETS];
+	struct entry *chains[CHAINS][SIGHTING_BUCKETS];
 	struct entry *first_waiting;
 	size_t count;
 	bool armed;
@@ -48,25 +48,25 @@ static const struct db_query read_query = {
 	"select mac, node_id, switch, port, uuid, extract(epoch from since)::bigint, "
 	"extract(epoch from seen_at)::bigint from haas.sighting",
 	0};
-static const struct db_query put_query = {
+static const struct db_query sighting_put_query = {
 	"sighting_put",
 	"select haas.sighting_put($1::macaddr[], $2::bigint[], $3::text[], $4::text[], $5::uuid[], "
 	"$6::bigint[], $7::bigint[])",
 	7};
 
-enum column {
-	COLUMN_MAC,
-	COLUMN_NODE,
+enum sighting_column {
+	SIGHTING_COLUMN_MAC,
+	SIGHTING_COLUMN_NODE,
 	COLUMN_SWITCH,
 	COLUMN_PORT,
 	COLUMN_UUID,
 	COLUMN_SINCE,
-	COLUMN_SEEN,
-	COLUMNS
+	SIGHTING_COLUMN_SEEN,
+	SIGHTING_COLUMNS
 };
 
 /* FNV-1a: the keys are names and numbers of our own network, and the table is bounded. */
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+static uint64_t sighting_hash_bytes(uint64_t hash, const void *bytes, size_t size)
 {
 	const uint8_t *at = bytes;
 
@@ -75,23 +75,28 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 	return hash;
 }
 
-static size_t bucket_of(const struct sighting *seen, enum chain chain)
+static size_t sighting_bucket_of(const struct sighting *seen, enum chain chain)
 {
 	uint64_t hash = 0xcbf29ce484222325ULL;
 
 	switch (chain) {
-	case CHAIN_MAC: hash = hash_bytes(hash, seen->mac.bytes, sizeof(seen->mac.bytes)); break;
-	case CHAIN_PORT:
-		hash = hash_bytes(hash, seen->place.switch_name, strlen(seen->place.switch_name));
-		hash = hash_bytes(hash, seen->place.port, strlen(seen->place.port) + 1);
+	case CHAIN_MAC:
+		hash = sighting_hash_bytes(hash, seen->mac.bytes, sizeof(seen->mac.bytes));
 		break;
-	case CHAIN_UUID: hash = hash_bytes(hash, seen->uuid.bytes, sizeof(seen->uuid.bytes)); break;
+	case CHAIN_PORT:
+		hash = sighting_hash_bytes(hash, seen->place.switch_name,
+					   strlen(seen->place.switch_name));
+		hash = sighting_hash_bytes(hash, seen->place.port, strlen(seen->place.port) + 1);
+		break;
+	case CHAIN_UUID:
+		hash = sighting_hash_bytes(hash, seen->uuid.bytes, sizeof(seen->uuid.bytes));
+		break;
 	case CHAINS: break;
 	}
-	return (size_t)((hash >> 20) % BUCKETS);
+	return (size_t)((hash >> 20) % SIGHTING_BUCKETS);
 }
 
-static bool same_place(const struct circuit_place *a, const struct circuit_place *b)
+static bool sighting_same_place(const struct circuit_place *a, const struct circuit_place *b)
 {
 	return strcmp(a->port, b->port) == 0 && strcmp(a->switch_name, b->switch_name) == 0;
 }
@@ -102,9 +107,9 @@ static bool in_chain(const struct sighting *seen, enum chain chain)
 	       (chain == CHAIN_UUID && !uuid_none(seen->uuid));
 }
 
-static void link_entry(struct sightings *sightings, struct entry *entry, enum chain chain)
+static void sighting_link_entry(struct sightings *sightings, struct entry *entry, enum chain chain)
 {
-	struct entry **bucket = &sightings->chains[chain][bucket_of(&entry->seen, chain)];
+	struct entry **bucket = &sightings->chains[chain][sighting_bucket_of(&entry->seen, chain)];
 
 	if (!in_chain(&entry->seen, chain))
 		return;
@@ -114,7 +119,7 @@ static void link_entry(struct sightings *sightings, struct entry *entry, enum ch
 
 static void unlink_entry(struct sightings *sightings, struct entry *entry, enum chain chain)
 {
-	struct entry **at = &sightings->chains[chain][bucket_of(&entry->seen, chain)];
+	struct entry **at = &sightings->chains[chain][sighting_bucket_of(&entry->seen, chain)];
 
 	while (*at && *at != entry)
 		at = &(*at)->next[chain];
@@ -122,10 +127,10 @@ static void unlink_entry(struct sightings *sightings, struct entry *entry, enum 
 		*at = entry->next[chain];
 }
 
-static struct entry *find(const struct sightings *sightings, struct mac mac)
+static struct entry *sighting_find(const struct sightings *sightings, struct mac mac)
 {
 	struct sighting key = {.mac = mac};
-	struct entry *at = sightings->chains[CHAIN_MAC][bucket_of(&key, CHAIN_MAC)];
+	struct entry *at = sightings->chains[CHAIN_MAC][sighting_bucket_of(&key, CHAIN_MAC)];
 
 	while (at && !mac_equal(at->seen.mac, mac))
 		at = at->next[CHAIN_MAC];
@@ -134,7 +139,7 @@ static struct entry *find(const struct sightings *sightings, struct mac mac)
 
 const struct sighting *sighting_of(const struct sightings *sightings, struct mac mac)
 {
-	const struct entry *entry = find(sightings, mac);
+	const struct entry *entry = sighting_find(sightings, mac);
 
 	return entry ? &entry->seen : NULL;
 }
@@ -143,11 +148,12 @@ const struct sighting *sighting_at(const struct sightings *sightings,
 				   const struct circuit_place *place)
 {
 	struct sighting key = {.place = *place};
-	const struct entry *at = sightings->chains[CHAIN_PORT][bucket_of(&key, CHAIN_PORT)];
+	const struct entry *at =
+		sightings->chains[CHAIN_PORT][sighting_bucket_of(&key, CHAIN_PORT)];
 	const struct sighting *latest = NULL;
 
 	for (; at; at = at->next[CHAIN_PORT]) {
-		if (same_place(&at->seen.place, place) &&
+		if (sighting_same_place(&at->seen.place, place) &&
 		    (!latest || at->seen.seen_s > latest->seen_s))
 			latest = &at->seen;
 	}
@@ -158,7 +164,8 @@ size_t sighting_nodes_of_uuid(const struct sightings *sightings, struct uuid uui
 			      int64_t *ret_id)
 {
 	struct sighting key = {.uuid = uuid};
-	const struct entry *at = sightings->chains[CHAIN_UUID][bucket_of(&key, CHAIN_UUID)];
+	const struct entry *at =
+		sightings->chains[CHAIN_UUID][sighting_bucket_of(&key, CHAIN_UUID)];
 	int64_t first = 0;
 
 	for (; at; at = at->next[CHAIN_UUID]) {
@@ -182,7 +189,7 @@ size_t sightings_count(const struct sightings *sightings)
 
 /* --- changes --- */
 
-static struct entry *make(struct sightings *sightings, const struct sighting *seen)
+static struct entry *sighting_make(struct sightings *sightings, const struct sighting *seen)
 {
 	struct entry *entry = sightings->count < SEEN_MAX ? calloc(1, sizeof(*entry)) : NULL;
 
@@ -190,7 +197,7 @@ static struct entry *make(struct sightings *sightings, const struct sighting *se
 		return NULL;
 	entry->seen = *seen;
 	for (enum chain chain = CHAIN_MAC; chain < CHAINS; chain++)
-		link_entry(sightings, entry, chain);
+		sighting_link_entry(sightings, entry, chain);
 	sightings->count++;
 	return entry;
 }
@@ -201,24 +208,25 @@ static void set_place(struct sightings *sightings, struct entry *entry,
 	unlink_entry(sightings, entry, CHAIN_PORT);
 	entry->seen.place = *place;
 	entry->seen.since_s = since_s;
-	link_entry(sightings, entry, CHAIN_PORT);
+	sighting_link_entry(sightings, entry, CHAIN_PORT);
 }
 
 static void set_uuid(struct sightings *sightings, struct entry *entry, struct uuid uuid)
 {
 	unlink_entry(sightings, entry, CHAIN_UUID);
 	entry->seen.uuid = uuid;
-	link_entry(sightings, entry, CHAIN_UUID);
+	sighting_link_entry(sightings, entry, CHAIN_UUID);
 }
 
 /* Takes over what is new in `seen`; true when more than the time is. */
-static bool update(struct sightings *sightings, struct entry *entry, const struct sighting *seen)
+static bool sighting_update(struct sightings *sightings, struct entry *entry,
+			    const struct sighting *seen)
 {
 	bool changed = entry->seen.node_id != seen->node_id;
 
 	entry->seen.node_id = seen->node_id;
 	entry->seen.seen_s = seen->seen_s;
-	if (seen->place.port[0] && !same_place(&seen->place, &entry->seen.place)) {
+	if (seen->place.port[0] && !sighting_same_place(&seen->place, &entry->seen.place)) {
 		set_place(sightings, entry, &seen->place, seen->since_s);
 		changed = true;
 	}
@@ -229,39 +237,39 @@ static bool update(struct sightings *sightings, struct entry *entry, const struc
 	return changed;
 }
 
-static void arm(struct sightings *sightings)
+static void sighting_arm(struct sightings *sightings)
 {
 	if (sightings->armed || !sightings->first_waiting)
 		return;
-	loop_timer_arm(sightings->flush, FLUSH_MS);
+	loop_timer_arm(sightings->flush, SIGHTING_FLUSH_MS);
 	sightings->armed = true;
 }
 
-static void wait(struct sightings *sightings, struct entry *entry)
+static void sighting_wait(struct sightings *sightings, struct entry *entry)
 {
 	if (!entry->waiting) {
 		entry->waiting = true;
 		entry->next_waiting = sightings->first_waiting;
 		sightings->first_waiting = entry;
 	}
-	arm(sightings);
+	sighting_arm(sightings);
 }
 
 void sighting_record(struct sightings *sightings, const struct sighting *seen, bool urgent)
 {
-	struct entry *entry = find(sightings, seen->mac);
+	struct entry *entry = sighting_find(sightings, seen->mac);
 
 	if (!entry) {
-		entry = make(sightings, seen);
+		entry = sighting_make(sightings, seen);
 		if (!entry)
 			return;
 		entry->changed = true;
-	} else if (update(sightings, entry, seen)) {
+	} else if (sighting_update(sightings, entry, seen)) {
 		entry->changed = true;
 	}
 	if (!entry->changed && !urgent && seen->seen_s - entry->written_s < REPEAT_S)
 		return;
-	wait(sightings, entry);
+	sighting_wait(sightings, entry);
 	if (urgent) {
 		sightings->urgent = true;
 		sightings_flush(sightings);
@@ -270,15 +278,16 @@ void sighting_record(struct sightings *sightings, const struct sighting *seen, b
 
 /* --- the database --- */
 
-static void on_put(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void sighting_on_put(void *context, int rc, const PGresult *result,
+			    const struct problem *problem)
 {
 	struct sightings *sightings = context;
 
 	(void)result;
 	sightings->flying = false;
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_WARN, SUBJECT, problem);
-	for (size_t i = 0; i < BUCKETS; i++) {
+		log_problem(LOG_LEVEL_WARN, SIGHTING_SUBJECT, problem);
+	for (size_t i = 0; i < SIGHTING_BUCKETS; i++) {
 		for (struct entry *each = sightings->chains[CHAIN_MAC][i]; each;
 		     each = each->next[CHAIN_MAC]) {
 			if (!each->flying)
@@ -288,50 +297,51 @@ static void on_put(void *context, int rc, const PGresult *result, const struct p
 				continue;
 			/* It did not arrive; whether it was new is no longer known. */
 			each->changed = true;
-			wait(sightings, each);
+			sighting_wait(sightings, each);
 		}
 	}
 	if (rc == 0 && sightings->urgent)
 		sightings_flush(sightings);
 	else
-		arm(sightings);
+		sighting_arm(sightings);
 }
 
-static void add_row(const struct sighting *seen, struct text columns[COLUMNS])
+static void sighting_add_row(const struct sighting *seen, struct text columns[SIGHTING_COLUMNS])
 {
 	char mac[MAC_TEXT_SIZE];
 	char uuid[UUID_TEXT_SIZE];
 
-	array_add(&columns[COLUMN_MAC], mac_text(seen->mac, mac));
-	array_add_int(&columns[COLUMN_NODE], seen->node_id);
+	array_add(&columns[SIGHTING_COLUMN_MAC], mac_text(seen->mac, mac));
+	array_add_int(&columns[SIGHTING_COLUMN_NODE], seen->node_id);
 	array_add(&columns[COLUMN_SWITCH], seen->place.switch_name);
 	array_add(&columns[COLUMN_PORT], seen->place.port);
 	array_add(&columns[COLUMN_UUID],
 		  uuid_none(seen->uuid) ? NULL : uuid_text(seen->uuid, uuid));
 	array_add_int(&columns[COLUMN_SINCE], seen->since_s);
-	array_add_int(&columns[COLUMN_SEEN], seen->seen_s);
+	array_add_int(&columns[SIGHTING_COLUMN_SEEN], seen->seen_s);
 }
 
 /* All that waits becomes one statement. */
-static int submit(struct sightings *sightings)
+static int sighting_submit(struct sightings *sightings)
 {
-	struct text columns[COLUMNS] = {0};
-	const char *params[COLUMNS];
+	struct text columns[SIGHTING_COLUMNS] = {0};
+	const char *params[SIGHTING_COLUMNS];
 	bool failed = false;
 	int rc = -ENOMEM;
 
-	for (size_t i = 0; i < COLUMNS; i++)
+	for (size_t i = 0; i < SIGHTING_COLUMNS; i++)
 		array_begin(&columns[i]);
 	for (struct entry *each = sightings->first_waiting; each; each = each->next_waiting)
-		add_row(&each->seen, columns);
-	for (size_t i = 0; i < COLUMNS; i++) {
+		sighting_add_row(&each->seen, columns);
+	for (size_t i = 0; i < SIGHTING_COLUMNS; i++) {
 		array_end(&columns[i]);
 		params[i] = text_get(&columns[i]);
 		failed |= columns[i].failed;
 	}
 	if (!failed)
-		rc = db_submit(sightings->db, &put_query, params, on_put, sightings);
-	for (size_t i = 0; i < COLUMNS; i++)
+		rc = db_submit(sightings->db, &sighting_put_query, params, sighting_on_put,
+			       sightings);
+	for (size_t i = 0; i < SIGHTING_COLUMNS; i++)
 		text_done(&columns[i]);
 	return rc;
 }
@@ -342,8 +352,8 @@ void sightings_flush(struct sightings *sightings)
 
 	if (sightings->flying || !sightings->first_waiting)
 		return;
-	if (!db_connected(sightings->db) || submit(sightings)) {
-		arm(sightings);
+	if (!db_connected(sightings->db) || sighting_submit(sightings)) {
+		sighting_arm(sightings);
 		return;
 	}
 	sightings->flying = true;
@@ -365,7 +375,7 @@ static void on_flush(void *context)
 	sightings_flush(sightings);
 }
 
-static int read_row(struct sightings *sightings, const PGresult *result, int row)
+static int sighting_read_row(struct sightings *sightings, const PGresult *result, int row)
 {
 	struct sighting seen = {.node_id = db_int(result, row, 1, 0),
 				.since_s = db_int(result, row, 5, 0),
@@ -381,17 +391,18 @@ static int read_row(struct sightings *sightings, const PGresult *result, int row
 		       db_text(result, row, 2, "")) ||
 	    !text_copy(seen.place.port, sizeof(seen.place.port), db_text(result, row, 3, "")))
 		return E_MALFORMED;
-	entry = find(sightings, seen.mac);
+	entry = sighting_find(sightings, seen.mac);
 	if (!entry)
-		entry = make(sightings, &seen);
+		entry = sighting_make(sightings, &seen);
 	else if (seen.seen_s > entry->seen.seen_s)
-		(void)update(sightings, entry, &seen);
+		(void)sighting_update(sightings, entry, &seen);
 	if (entry && seen.seen_s > entry->written_s)
 		entry->written_s = seen.seen_s;
 	return entry ? 0 : E_LIMIT;
 }
 
-static void on_read(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void sighting_on_read(void *context, int rc, const PGresult *result,
+			     const struct problem *problem)
 {
 	struct sightings *sightings = context;
 	int count = rc ? 0 : PQntuples(result);
@@ -399,26 +410,27 @@ static void on_read(void *context, int rc, const PGresult *result, const struct 
 	sightings->reading = false;
 	loop_timer_arm(sightings->read, READ_MS);
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_WARN, SUBJECT, problem);
+		log_problem(LOG_LEVEL_WARN, SIGHTING_SUBJECT, problem);
 	for (int row = 0; rc == 0 && row < count; row++)
-		rc = read_row(sightings, result, row);
+		rc = sighting_read_row(sightings, result, row);
 	if (rc && rc != E_UNAVAILABLE)
-		log_warn(SUBJECT, "not all of them could be read (%s)", error_text(rc));
+		log_warn(SIGHTING_SUBJECT, "not all of them could be read (%s)", error_text(rc));
 }
 
-static void read_all(void *context)
+static void sighting_read_all(void *context)
 {
 	struct sightings *sightings = context;
 
 	loop_timer_arm(sightings->read, READ_MS);
 	if (sightings->reading || !db_connected(sightings->db))
 		return;
-	sightings->reading = db_submit(sightings->db, &read_query, NULL, on_read, sightings) == 0;
+	sightings->reading =
+		db_submit(sightings->db, &read_query, NULL, sighting_on_read, sightings) == 0;
 }
 
 void sightings_connected(struct sightings *sightings)
 {
-	read_all(sightings);
+	sighting_read_all(sightings);
 	sightings_flush(sightings);
 }
 
@@ -432,7 +444,7 @@ int sightings_new(struct loop *loop, struct db *db, struct sightings **ret)
 	sightings->db = db;
 	rc = loop_timer_new(loop, on_flush, sightings, &sightings->flush);
 	if (rc == 0)
-		rc = loop_timer_new(loop, read_all, sightings, &sightings->read);
+		rc = loop_timer_new(loop, sighting_read_all, sightings, &sightings->read);
 	if (rc) {
 		sightings_free(sightings);
 		return rc;
@@ -446,7 +458,7 @@ void sightings_free(struct sightings *sightings)
 {
 	if (!sightings)
 		return;
-	for (size_t i = 0; i < BUCKETS; i++) {
+	for (size_t i = 0; i < SIGHTING_BUCKETS; i++) {
 		struct entry *each = sightings->chains[CHAIN_MAC][i];
 
 		while (each) {

@@ -9,7 +9,7 @@
 #define TYPE_UUID 0
 
 /* Left in firmware by those who should have set it; each in the order that stands for both. */
-static const struct uuid shared[] = {
+static const struct uuid uuid_wire_shared[] = {
 	{{0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 	  0x00}},
 	{{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -33,10 +33,10 @@ static struct uuid either_order(struct uuid uuid)
 	return memcmp(uuid.bytes, other.bytes, UUID_SIZE) <= 0 ? uuid : other;
 }
 
-static bool usable(struct uuid uuid)
+static bool uuid_wire_usable(struct uuid uuid)
 {
-	for (size_t i = 0; i < COUNT_OF(shared); i++) {
-		if (uuid_equal(uuid, either_order(shared[i])))
+	for (size_t i = 0; i < COUNT_OF(uuid_wire_shared); i++) {
+		if (uuid_equal(uuid, either_order(uuid_wire_shared[i])))
 			return false;
 	}
 	return true;
@@ -52,7 +52,7 @@ bool uuid_decode(const void *option, size_t size, struct uuid *ret)
 	if (reader.bad || wire_left(&reader) > 0 || type != TYPE_UUID)
 		return false;
 	uuid = either_order(uuid);
-	if (!usable(uuid))
+	if (!uuid_wire_usable(uuid))
 		return false;
 	*ret = uuid;
 	return true;
@@ -74,7 +74,7 @@ int uuid_parse(const char *text, struct uuid *ret)
 	if (hex_decode(digits, uuid.bytes, UUID_SIZE))
 		return E_MALFORMED;
 	uuid = either_order(uuid);
-	*ret = usable(uuid) ? uuid : (struct uuid){0};
+	*ret = uuid_wire_usable(uuid) ? uuid : (struct uuid){0};
 	return 0;
 }
 

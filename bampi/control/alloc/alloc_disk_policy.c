@@ -5,7 +5,7 @@
 
 #include "common/base/text.h"
 
-static const char letters[ALLOC_DISK_KIND_COUNT] = {
+static const char alloc_disk_policy_letters[ALLOC_DISK_KIND_COUNT] = {
 	[ALLOC_DISK_UNKNOWN] = 'u',
 	[ALLOC_DISK_FLASH] = 'f',
 	[ALLOC_DISK_ROTATING] = 'r',
@@ -24,13 +24,16 @@ size_t alloc_disks_parse(const char *text, struct alloc_disk ret[], size_t room)
 	while (*text >= '0' && *text <= '9') {
 		char *end;
 		uint64_t size_bytes = strtoull(text, &end, 10);
-		const char *letter = *end ? memchr(letters, *end, sizeof(letters)) : NULL;
+		const char *letter = *end ? memchr(alloc_disk_policy_letters, *end,
+						   sizeof(alloc_disk_policy_letters))
+					  : NULL;
 
 		if (!letter)
 			break;
 		if (count < room)
-			ret[count] = (struct alloc_disk){size_bytes,
-							 (enum alloc_disk_kind)(letter - letters)};
+			ret[count] = (struct alloc_disk){
+				size_bytes,
+				(enum alloc_disk_kind)(letter - alloc_disk_policy_letters)};
 		count++;
 		text = end + 1;
 		text += *text == ' ';

@@ -18,7 +18,7 @@ void alloc_answer_done(struct alloc_answer *answer)
 }
 
 /* A node that may be in a group, with what is known of its place by now. */
-struct candidate {
+struct alloc_policy_candidate {
 	size_t node;
 	size_t rack, leaf; /* numbers of the places, equal for equal names */
 };
@@ -30,7 +30,7 @@ struct pool {
 	bool *taken;                     /* per node */
 	unsigned *rack_used, *leaf_used; /* per place: picks so far */
 	unsigned *leaf_free;             /* per place: candidates of the group in hand */
-	struct candidate *candidates;
+	struct alloc_policy_candidate *candidates;
 	size_t candidate_count;
 };
 
@@ -45,22 +45,22 @@ static void pool_done(struct pool *pool)
 	free(pool->candidates);
 }
 
-struct place {
+struct alloc_policy_place {
 	const char *name;
 	size_t node;
 };
 
 static int place_compare(const void *a, const void *b)
 {
-	const struct place *x = a;
-	const struct place *y = b;
+	const struct alloc_policy_place *x = a;
+	const struct alloc_policy_place *y = b;
 	int order = strcmp(x->name, y->name);
 
 	return order ? order : (x->node > y->node) - (x->node < y->node);
 }
 
 /* Numbers each place by its first node, in one sort. */
-static void number_places(struct place places[], size_t count, size_t numbers[])
+static void number_places(struct alloc_policy_place places[], size_t count, size_t numbers[])
 {
 	size_t first = 0;
 
@@ -74,7 +74,7 @@ static void number_places(struct place places[], size_t count, size_t numbers[])
 
 static int pool_init(struct pool *pool, const struct alloc_node nodes[], size_t count)
 {
-	CLEANUP(freep) struct place *places = calloc(count + 1, sizeof(*places));
+	CLEANUP(freep) struct alloc_policy_place *places = calloc(count + 1, sizeof(*places));
 
 	*pool = (struct pool){.nodes = nodes, .count = count};
 	pool->rack = calloc(count + 1, sizeof(*pool->rack));
@@ -88,10 +88,10 @@ static int pool_init(struct pool *pool, const struct alloc_node nodes[], size_t 
 	    !pool->leaf_used || !pool->leaf_free || !pool->candidates)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		places[i] = (struct place){nodes[i].rack, i};
+		places[i] = (struct alloc_policy_place){nodes[i].rack, i};
 	number_places(places, count, pool->rack);
 	for (size_t i = 0; i < count; i++)
-		places[i] = (struct place){nodes[i].leaf, i};
+		places[i] = (struct alloc_policy_place){nodes[i].leaf, i};
 	number_places(places, count, pool->leaf);
 	return 0;
 }
@@ -107,15 +107,15 @@ static void find_candidates(struct pool *pool, const struct alloc_group *group)
 		    alloc_refusal(&pool->nodes[i], group, ignored, sizeof(ignored)))
 			continue;
 		pool->candidates[pool->candidate_count++] =
-			(struct candidate){i, pool->rack[i], pool->leaf[i]};
+			(struct alloc_policy_candidate){i, pool->rack[i], pool->leaf[i]};
 		pool->leaf_free[pool->leaf[i]]++;
 	}
 }
 
 /* Near: a leaf already used; else one that can hold all that is still wanted, the smallest such;
  * else the largest. Then a rack already used, then the name. */
-static bool nearer(const struct pool *pool, const struct candidate *a, const struct candidate *b,
-		   unsigned left)
+static bool alloc_policy_nearer(const struct pool *pool, const struct alloc_policy_candidate *a,
+				const struct alloc_policy_candidate *b, unsigned left)
 {
 	unsigned a_free = pool->leaf_free[a->leaf];
 	unsigned b_free = pool->leaf_free[b->leaf];
@@ -137,8 +137,8 @@ static bool nearer(const struct pool *pool, const struct candidate *a, const str
 }
 
 /* Over racks: the rack with the fewest picks, then the leaf with the fewest, then the name. */
-static bool wider(const struct pool *pool, const struct candidate *a, const struct candidate *b,
-		  unsigned left)
+static bool alloc_policy_wider(const struct pool *pool, const struct alloc_policy_candidate *a,
+			       const struct alloc_policy_candidate *b, unsigned left)
 {
 	(void)left;
 	if (pool->rack_used[a->rack] != pool->rack_used[b->rack])
@@ -148,10 +148,12 @@ static bool wider(const struct pool *pool, const struct candidate *a, const stru
 	return strcmp(pool->nodes[a->node].name, pool->nodes[b->node].name) < 0;
 }
 
-static bool (*const better[ALLOC_SPREAD_COUNT])(const struct pool *, const struct candidate *,
-						const struct candidate *, unsigned) = {
-	[ALLOC_NEAR] = nearer,
-	[ALLOC_RACK] = wider,
+static bool (*const alloc_policy_better[ALLOC_SPREAD_COUNT])(const struct pool *,
+							     const struct alloc_policy_candidate *,
+							     const struct alloc_policy_candidate *,
+							     unsigned) = {
+	[ALLOC_NEAR] = alloc_policy_nearer,
+	[ALLOC_RACK] = alloc_policy_wider,
 };
 
 static unsigned fill_group(struct pool *pool, const struct alloc_request *request, size_t group,
@@ -163,11 +165,11 @@ static unsigned fill_group(struct pool *pool, const struct alloc_request *reques
 	while (got < request->groups[group].count && pool->candidate_count > 0) {
 		unsigned left = request->groups[group].count - got;
 		size_t best = 0;
-		struct candidate chosen;
+		struct alloc_policy_candidate chosen;
 
 		for (size_t i = 1; i < pool->candidate_count; i++) {
-			if (better[request->spread](pool, &pool->candidates[i],
-						    &pool->candidates[best], left))
+			if (alloc_policy_better[request->spread](pool, &pool->candidates[i],
+								 &pool->candidates[best], left))
 				best = i;
 		}
 		chosen = pool->candidates[best];
@@ -182,7 +184,7 @@ static unsigned fill_group(struct pool *pool, const struct alloc_request *reques
 	return got;
 }
 
-/* The group that may choose among the fewest goes first: so exchange() has little to do. */
+/* The group that may choose among the fewest goes first: so alloc_policy_exchange() has little to do. */
 static void order_groups(struct pool *pool, const struct alloc_request *request, size_t order[])
 {
 	size_t choices[ALLOC_GROUPS_MAX];
@@ -207,8 +209,8 @@ static void order_groups(struct pool *pool, const struct alloc_request *request,
  * infeasible only when no choice whatever would do (Hall's theorem), which the test holds it to.
  */
 
-static bool suits(const struct pool *pool, const struct alloc_request *request, size_t node,
-		  size_t group)
+static bool alloc_policy_suits(const struct pool *pool, const struct alloc_request *request,
+			       size_t node, size_t group)
 {
 	char ignored[96];
 
@@ -216,10 +218,11 @@ static bool suits(const struct pool *pool, const struct alloc_request *request, 
 			      sizeof(ignored));
 }
 
-static size_t untaken(const struct pool *pool, const struct alloc_request *request, size_t group)
+static size_t alloc_policy_untaken(const struct pool *pool, const struct alloc_request *request,
+				   size_t group)
 {
 	for (size_t i = 0; i < pool->count; i++) {
-		if (!pool->taken[i] && suits(pool, request, i, group))
+		if (!pool->taken[i] && alloc_policy_suits(pool, request, i, group))
 			return i;
 	}
 	return pool->count;
@@ -231,8 +234,8 @@ struct passage {
 	size_t to, pick;
 };
 
-static bool exchange(struct pool *pool, const struct alloc_request *request, size_t group,
-		     struct alloc_answer *answer)
+static bool alloc_policy_exchange(struct pool *pool, const struct alloc_request *request,
+				  size_t group, struct alloc_answer *answer)
 {
 	struct passage ways[ALLOC_GROUPS_MAX] = {[0] = {0}};
 	size_t queue[ALLOC_GROUPS_MAX];
@@ -243,7 +246,7 @@ static bool exchange(struct pool *pool, const struct alloc_request *request, siz
 	queue[tail++] = group;
 	while (head < tail) {
 		size_t at = queue[head++];
-		size_t node = untaken(pool, request, at);
+		size_t node = alloc_policy_untaken(pool, request, at);
 
 		if (node < pool->count) {
 			pool->taken[node] = true;
@@ -257,7 +260,8 @@ static bool exchange(struct pool *pool, const struct alloc_request *request, siz
 		for (size_t i = 0; i < answer->pick_count; i++) {
 			size_t other = answer->picks[i].group;
 
-			if (ways[other].seen || !suits(pool, request, answer->picks[i].node, at))
+			if (ways[other].seen ||
+			    !alloc_policy_suits(pool, request, answer->picks[i].node, at))
 				continue;
 			ways[other] = (struct passage){true, at, i};
 			queue[tail++] = other;
@@ -286,7 +290,7 @@ static void sort_picks(const struct alloc_node nodes[], struct alloc_pick picks[
 	}
 }
 
-static unsigned used(const unsigned counts[], size_t count)
+static unsigned alloc_policy_used(const unsigned counts[], size_t count)
 {
 	unsigned places = 0;
 
@@ -317,13 +321,13 @@ int alloc_choose(const struct alloc_node nodes[], size_t count, const struct all
 	}
 	for (size_t i = 0; i < request->group_count; i++) {
 		while (answer.got[i] < request->groups[i].count &&
-		       exchange(&pool, request, i, &answer))
+		       alloc_policy_exchange(&pool, request, i, &answer))
 			answer.got[i]++;
 		answer.feasible &= answer.got[i] == request->groups[i].count;
 	}
 	sort_picks(nodes, answer.picks, answer.pick_count);
-	answer.racks = used(pool.rack_used, count);
-	answer.leaves = used(pool.leaf_used, count);
+	answer.racks = alloc_policy_used(pool.rack_used, count);
+	answer.leaves = alloc_policy_used(pool.leaf_used, count);
 	*ret = answer;
 	answer = (struct alloc_answer){0};
 	return 0;

@@ -31,7 +31,8 @@ static const struct {
 };
 
 /* Index into fit_refusals, COUNT_OF when nothing does. */
-static size_t fit_of(const struct alloc_node *node, const struct alloc_group *group)
+static size_t alloc_reason_policy_fit_of(const struct alloc_node *node,
+					 const struct alloc_group *group)
 {
 	size_t i = 0;
 
@@ -43,7 +44,7 @@ static size_t fit_of(const struct alloc_node *node, const struct alloc_group *gr
 const char *alloc_refusal(const struct alloc_node *node, const struct alloc_group *group, char *ret,
 			  size_t room)
 {
-	size_t fit = fit_of(node, group);
+	size_t fit = alloc_reason_policy_fit_of(node, group);
 	const char *why;
 
 	if (group->class[0] && strcmp(node->class, group->class) != 0)
@@ -79,7 +80,7 @@ const char *alloc_refusal(const struct alloc_node *node, const struct alloc_grou
 /* --- telling --- */
 
 /* Between two things that are told. */
-static const char *next_part(const struct text *told)
+static const char *alloc_reason_policy_next_part(const struct text *told)
 {
 	return told->size > 0 ? "; " : "";
 }
@@ -92,7 +93,7 @@ static void add_fits(const struct alloc_node nodes[], size_t count, const struct
 	const char *between = NULL;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t fit = fit_of(&nodes[i], group);
+		size_t fit = alloc_reason_policy_fit_of(&nodes[i], group);
 		char room[ALLOC_REFUSAL_SIZE];
 
 		if (fit == COUNT_OF(fit_refusals) || said[fit] ||
@@ -101,7 +102,7 @@ static void add_fits(const struct alloc_node nodes[], size_t count, const struct
 		if (between)
 			text_add(ret, between);
 		else
-			text_addf(ret, "%sNICs: ", next_part(ret));
+			text_addf(ret, "%sNICs: ", alloc_reason_policy_next_part(ret));
 		text_add(ret, fit_refusals[fit].kind);
 		between = ", ";
 		said[fit] = true;
@@ -109,8 +110,8 @@ static void add_fits(const struct alloc_node nodes[], size_t count, const struct
 }
 
 /* Once, when there are nodes that only their disks speak against. */
-static void add_disks(const struct alloc_node nodes[], size_t count,
-		      const struct alloc_group *group, struct text *ret)
+static void alloc_reason_policy_add_disks(const struct alloc_node nodes[], size_t count,
+					  const struct alloc_group *group, struct text *ret)
 {
 	struct alloc_group any = *group;
 	char room[ALLOC_REFUSAL_SIZE];
@@ -120,14 +121,15 @@ static void add_disks(const struct alloc_node nodes[], size_t count,
 		if (alloc_refusal(&nodes[i], &any, room, sizeof(room)) ||
 		    !alloc_refusal(&nodes[i], group, room, sizeof(room)))
 			continue;
-		text_addf(ret, "%sdisks: too few, too small or of another kind", next_part(ret));
+		text_addf(ret, "%sdisks: too few, too small or of another kind",
+			  alloc_reason_policy_next_part(ret));
 		return;
 	}
 }
 
 /* Once, of the first node that only its fabric's numbers speak against. */
-static void add_numbers(const struct alloc_node nodes[], size_t count,
-			const struct alloc_group *group, struct text *ret)
+static void alloc_reason_policy_add_numbers(const struct alloc_node nodes[], size_t count,
+					    const struct alloc_group *group, struct text *ret)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct alloc_node other = nodes[i];
@@ -136,7 +138,7 @@ static void add_numbers(const struct alloc_node nodes[], size_t count,
 		other.numbers[0] = '\0';
 		if (!nodes[i].numbers[0] || alloc_refusal(&other, group, room, sizeof(room)))
 			continue;
-		text_addf(ret, "%s%s", next_part(ret), nodes[i].numbers);
+		text_addf(ret, "%s%s", alloc_reason_policy_next_part(ret), nodes[i].numbers);
 		return;
 	}
 }
@@ -204,8 +206,8 @@ void alloc_why(const struct alloc_node nodes[], size_t count, const struct alloc
 		add_counts(nodes, count, group, &told);
 	} else {
 		add_fits(nodes, count, group, &told);
-		add_disks(nodes, count, group, &told);
-		add_numbers(nodes, count, group, &told);
+		alloc_reason_policy_add_disks(nodes, count, group, &told);
+		alloc_reason_policy_add_numbers(nodes, count, group, &told);
 	}
 	text_add(ret, text_get(&told));
 }
@@ -221,7 +223,8 @@ void alloc_reasons(const struct alloc_node nodes[], size_t count,
 		if (answer->got[g] == group->count)
 			continue;
 		alloc_why(nodes, count, group, named, &why);
-		text_addf(ret, "%sgroup %zu (%s%s): %u of %u%s%s", next_part(ret), g + 1,
+		text_addf(ret, "%sgroup %zu (%s%s): %u of %u%s%s",
+			  alloc_reason_policy_next_part(ret), g + 1,
 			  group->class[0] ? "class " : "any class", group->class, answer->got[g],
 			  group->count, why.size > 0 ? "; " : "", text_get(&why));
 	}

@@ -31,7 +31,8 @@ static void question_free(struct pdci_question *question)
 	free(question);
 }
 
-static void refuse(struct pdci_question *question, int rc, const struct problem *problem)
+static void pdci_feasibility_refuse(struct pdci_question *question, int rc,
+				    const struct problem *problem)
 {
 	struct problem told = problem && problem_is_set(problem) ? *problem : (struct problem){0};
 
@@ -52,8 +53,8 @@ struct node_list {
 };
 
 /* Whom the group cannot have, one by one. */
-static void write_refused(const struct node_list *all, const struct alloc_group *group,
-			  struct text *body)
+static void pdci_feasibility_write_refused(const struct node_list *all,
+					   const struct alloc_group *group, struct text *body)
 {
 	size_t told = 0;
 
@@ -84,7 +85,7 @@ static void write_shortfall(const struct pdci_question *question, const struct n
 	alloc_why(all->nodes, all->count, group, question->names, &why);
 	json_put_string(body, "why", text_get(&why));
 	if (question->names)
-		write_refused(all, group, body);
+		pdci_feasibility_write_refused(all, group, body);
 }
 
 static void write_answer(const struct pdci_question *question, const struct node_list *all,
@@ -114,7 +115,8 @@ static void write_answer(const struct pdci_question *question, const struct node
 	json_end_object(body);
 }
 
-static void on_nodes(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void pdci_feasibility_on_nodes(void *context, int rc, const PGresult *result,
+				      const struct problem *problem)
 {
 	struct pdci_question *question = context;
 	CLEANUP(freep) struct alloc_node *nodes = NULL;
@@ -133,7 +135,7 @@ static void on_nodes(void *context, int rc, const PGresult *result, const struct
 		rc = pdci_choose(nodes, count, &question->request, question->names, &answer,
 				 &reason);
 	if (rc) {
-		refuse(question, rc, problem);
+		pdci_feasibility_refuse(question, rc, problem);
 	} else if (question->http) {
 		write_answer(question, &(struct node_list){nodes, count}, &answer, &reason, &body);
 		http_answer_json(question->http, 200, &body);
@@ -141,7 +143,8 @@ static void on_nodes(void *context, int rc, const PGresult *result, const struct
 	question_free(question);
 }
 
-static void on_images(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void pdci_feasibility_on_images(void *context, int rc, const PGresult *result,
+				       const struct problem *problem)
 {
 	struct pdci_question *question = context;
 
@@ -150,8 +153,8 @@ static void on_images(void *context, int rc, const PGresult *result, const struc
 		pdci_images_read(result, &question->request, &question->problem);
 }
 
-static void on_packages(void *context, int rc, const PGresult *result,
-			const struct problem *problem)
+static void pdci_feasibility_on_packages(void *context, int rc, const PGresult *result,
+					 const struct problem *problem)
 {
 	struct pdci_question *question = context;
 
@@ -160,15 +163,15 @@ static void on_packages(void *context, int rc, const PGresult *result,
 		pdci_packages_read(result, &question->problem);
 }
 
-static void on_gone(void *context)
+static void pdci_feasibility_on_gone(void *context)
 {
 	struct pdci_question *question = context;
 
 	question->http = NULL;
 }
 
-static int ask(struct pdci_runner *runner, struct http_request *http, const json_t *body,
-	       struct problem *problem)
+static int pdci_feasibility_ask(struct pdci_runner *runner, struct http_request *http,
+				const json_t *body, struct problem *problem)
 {
 	const char *tenant = json_string_value(json_object_get(body, "tenant"));
 	CLEANUP(freep) struct pdci_question *question = calloc(1, sizeof(*question));
@@ -190,12 +193,15 @@ static int ask(struct pdci_runner *runner, struct http_request *http, const json
 				.json = json_object_get(body, "request"),
 				.links = json_integer_value(json_object_get(body, "links")),
 			},
-			&(struct pdci_facts_calls){on_images, on_packages, on_nodes}, question);
+			&(struct pdci_facts_calls){pdci_feasibility_on_images,
+						   pdci_feasibility_on_packages,
+						   pdci_feasibility_on_nodes},
+			question);
 	if (rc)
 		return rc;
 	DL_APPEND(runner->questions, question);
 	runner->question_count++;
-	http_request_on_close(http, on_gone, question);
+	http_request_on_close(http, pdci_feasibility_on_gone, question);
 	question = NULL;
 	return 0;
 }
@@ -209,7 +215,7 @@ void pdci_feasibility(struct pdci_runner *runner, struct http_request *request)
 	int rc = json_read(bytes, size, JSON_LIMIT_DEFAULT, &body, &problem);
 
 	if (rc == 0)
-		rc = ask(runner, request, body, &problem);
+		rc = pdci_feasibility_ask(runner, request, body, &problem);
 	if (rc == 0)
 		return;
 	if (!problem_is_set(&problem))

@@ -11,12 +11,12 @@
 #include "bampi/control/alloc/alloc_reason_policy.h"
 #include "bampi/control/alloc/pdci_runner_private.h"
 
-#define PERIOD_MS     5000
-#define RETRY_MS      1000
-#define FOLLOW_MS     1000  /* while its nodes are worked on */
-#define INFEASIBLE_MS 10000 /* a node may have become free */
+#define PERIOD_MS            5000
+#define PDCI_RUNNER_RETRY_MS 1000
+#define FOLLOW_MS            1000  /* while its nodes are worked on */
+#define INFEASIBLE_MS        10000 /* a node may have become free */
 
-static void next(struct pdci_runner *runner, int64_t after_ms)
+static void pdci_runner_next(struct pdci_runner *runner, int64_t after_ms)
 {
 	runner->working = false;
 	pdci_claim_done(&runner->claim);
@@ -28,20 +28,21 @@ static void next(struct pdci_runner *runner, int64_t after_ms)
 }
 
 /* The claim is left to run out: whoever is next decides anew. */
-static void give_up(struct pdci_runner *runner, int rc, const struct problem *problem)
+static void pdci_runner_give_up(struct pdci_runner *runner, int rc, const struct problem *problem)
 {
 	if (rc != E_UNAVAILABLE && rc != E_STALE && problem)
 		log_problem(LOG_LEVEL_ERROR, runner->claim.name, problem);
-	next(runner, RETRY_MS);
+	pdci_runner_next(runner, PDCI_RUNNER_RETRY_MS);
 }
 
-static void on_saved(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void pdci_runner_on_saved(void *context, int rc, const PGresult *result,
+				 const struct problem *problem)
 {
 	struct pdci_runner *runner = context;
 
 	(void)result;
 	if (rc) {
-		give_up(runner, rc, problem);
+		pdci_runner_give_up(runner, rc, problem);
 		return;
 	}
 	if (runner->save.state != runner->claim.state)
@@ -49,16 +50,16 @@ static void on_saved(void *context, int rc, const PGresult *result, const struct
 			 pdci_state_words[runner->claim.state],
 			 pdci_state_words[runner->save.state],
 			 runner->save.problem.message[0] ? ": " : "", runner->save.problem.message);
-	next(runner, 0);
+	pdci_runner_next(runner, 0);
 }
 
-static void save(struct pdci_runner *runner)
+static void pdci_runner_save(struct pdci_runner *runner)
 {
-	int rc = pdci_store_save(runner->options.db, &runner->claim, &runner->save, on_saved,
-				 runner);
+	int rc = pdci_store_save(runner->options.db, &runner->claim, &runner->save,
+				 pdci_runner_on_saved, runner);
 
 	if (rc)
-		give_up(runner, rc, NULL);
+		pdci_runner_give_up(runner, rc, NULL);
 }
 
 /* What nobody foresaw is the problem of this PDCI alone, and is tried again later: the others are
@@ -66,13 +67,13 @@ static void save(struct pdci_runner *runner)
 static void put_off(struct pdci_runner *runner, int rc, const struct problem *problem)
 {
 	if (rc == E_UNAVAILABLE || rc == E_STALE || !problem || !problem_is_set(problem)) {
-		give_up(runner, rc, problem);
+		pdci_runner_give_up(runner, rc, problem);
 		return;
 	}
 	log_problem(LOG_LEVEL_ERROR, runner->claim.name, problem);
 	runner->save = (struct pdci_save){
 		.state = runner->claim.state, .problem = *problem, .due_ms = INFEASIBLE_MS};
-	save(runner);
+	pdci_runner_save(runner);
 }
 
 /* --- choosing nodes --- */
@@ -116,20 +117,21 @@ static void on_allocated(void *context, int rc, const PGresult *result,
 			.state = runner->claim.state,
 			.problem = *problem,
 			.due_ms = told_before(runner, problem) ? INFEASIBLE_MS : 0};
-		save(runner);
+		pdci_runner_save(runner);
 		return;
 	}
 	if (rc == 0) {
 		runner->stats.allocated++;
 		runner->options.changed(runner->options.context);
 		runner->save = (struct pdci_save){.state = PDCI_BUILDING, .due_ms = FOLLOW_MS};
-		save(runner);
+		pdci_runner_save(runner);
 		return;
 	}
 	put_off(runner, rc, problem);
 }
 
-static void on_nodes(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void pdci_runner_on_nodes(void *context, int rc, const PGresult *result,
+				 const struct problem *problem)
 {
 	struct pdci_runner *runner = context;
 	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
@@ -137,7 +139,7 @@ static void on_nodes(void *context, int rc, const PGresult *result, const struct
 	if (rc == 0)
 		rc = pdci_nodes_read(result, &runner->nodes, &runner->node_count);
 	if (rc) {
-		give_up(runner, rc, problem);
+		pdci_runner_give_up(runner, rc, problem);
 		return;
 	}
 	if (!problem_is_set(&runner->save.problem))
@@ -150,13 +152,14 @@ static void on_nodes(void *context, int rc, const PGresult *result, const struct
 		runner->stats.infeasible++;
 		runner->save.state = PDCI_INFEASIBLE;
 		runner->save.due_ms = INFEASIBLE_MS;
-		save(runner);
+		pdci_runner_save(runner);
 	}
 	if (rc)
-		give_up(runner, rc, NULL);
+		pdci_runner_give_up(runner, rc, NULL);
 }
 
-static void on_images(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void pdci_runner_on_images(void *context, int rc, const PGresult *result,
+				  const struct problem *problem)
 {
 	struct pdci_runner *runner = context;
 
@@ -165,8 +168,8 @@ static void on_images(void *context, int rc, const PGresult *result, const struc
 		pdci_images_read(result, &runner->request, &runner->save.problem);
 }
 
-static void on_packages(void *context, int rc, const PGresult *result,
-			const struct problem *problem)
+static void pdci_runner_on_packages(void *context, int rc, const PGresult *result,
+				    const struct problem *problem)
 {
 	struct pdci_runner *runner = context;
 
@@ -175,31 +178,32 @@ static void on_packages(void *context, int rc, const PGresult *result,
 		pdci_packages_read(result, &runner->save.problem);
 }
 
-static int ask_facts(struct pdci_runner *runner, db_result_fn on_rows)
+static int pdci_runner_ask_facts(struct pdci_runner *runner, db_result_fn on_rows)
 {
 	const struct pdci_facts_ask ask = {.tenant = runner->claim.tenant,
 					   .request = &runner->request,
 					   .json = runner->claim.request,
 					   .pdci = runner->claim.id};
 
-	return pdci_store_facts(runner->options.db, &ask,
-				&(struct pdci_facts_calls){on_images, on_packages, on_rows},
-				runner);
+	return pdci_store_facts(
+		runner->options.db, &ask,
+		&(struct pdci_facts_calls){pdci_runner_on_images, pdci_runner_on_packages, on_rows},
+		runner);
 }
 
-static void allocate(struct pdci_runner *runner)
+static void pdci_runner_allocate(struct pdci_runner *runner)
 {
 	int rc = pdci_request_read(runner->claim.request, &runner->request, &runner->save.problem);
 
 	if (rc) {
 		runner->save.state = PDCI_INFEASIBLE;
 		runner->save.due_ms = -1;
-		save(runner);
+		pdci_runner_save(runner);
 		return;
 	}
-	rc = ask_facts(runner, on_nodes);
+	rc = pdci_runner_ask_facts(runner, pdci_runner_on_nodes);
 	if (rc)
-		give_up(runner, rc, NULL);
+		pdci_runner_give_up(runner, rc, NULL);
 }
 
 /* --- one node for another --- */
@@ -221,7 +225,7 @@ static void on_taken(void *context, int rc, const PGresult *result, const struct
 		runner->save.problem = *problem;
 	runner->stats.replaced += rc == 0;
 	runner->save.state = PDCI_BUILDING;
-	save(runner);
+	pdci_runner_save(runner);
 }
 
 /* As many as there are take a place; for the others it is tried again. */
@@ -233,7 +237,7 @@ static void on_spares(void *context, int rc, const PGresult *result, const struc
 	if (rc == 0)
 		rc = pdci_nodes_read(result, &runner->nodes, &runner->node_count);
 	if (rc) {
-		give_up(runner, rc, problem);
+		pdci_runner_give_up(runner, rc, problem);
 		return;
 	}
 	if (!problem_is_set(&runner->save.problem))
@@ -245,9 +249,9 @@ static void on_spares(void *context, int rc, const PGresult *result, const struc
 		rc = pdci_store_replace_take(runner->options.db, &runner->claim, runner->nodes,
 					     &answer, on_taken, runner);
 	else if (rc == 0)
-		save(runner);
+		pdci_runner_save(runner);
 	if (rc)
-		give_up(runner, rc, NULL);
+		pdci_runner_give_up(runner, rc, NULL);
 }
 
 /* Only the places of nodes that are out; the first that is not is what it waits for. */
@@ -262,7 +266,7 @@ static void on_vacant(void *context, int rc, const PGresult *result, const struc
 	}
 	rc = pdci_request_read(runner->claim.request, &runner->request, &runner->save.problem);
 	if (rc) {
-		give_up(runner, rc, problem);
+		pdci_runner_give_up(runner, rc, problem);
 		return;
 	}
 	runner->options.changed(runner->options.context);
@@ -283,21 +287,21 @@ static void on_vacant(void *context, int rc, const PGresult *result, const struc
 	if (vacant == 0) {
 		runner->save.state = PDCI_BUILDING;
 		runner->save.due_ms = FOLLOW_MS;
-		save(runner);
+		pdci_runner_save(runner);
 		return;
 	}
 	runner->save.problem = (struct problem){0};
-	rc = ask_facts(runner, on_spares);
+	rc = pdci_runner_ask_facts(runner, on_spares);
 	if (rc)
-		give_up(runner, rc, NULL);
+		pdci_runner_give_up(runner, rc, NULL);
 }
 
-static void replace(struct pdci_runner *runner)
+static void pdci_runner_replace(struct pdci_runner *runner)
 {
 	int rc = pdci_store_replace_step(runner->options.db, &runner->claim, on_vacant, runner);
 
 	if (rc)
-		give_up(runner, rc, NULL);
+		pdci_runner_give_up(runner, rc, NULL);
 }
 
 /* The generation moved on with it: nothing of this claim is left to save. */
@@ -307,9 +311,9 @@ static void on_asked(void *context, int rc, const PGresult *result, const struct
 
 	(void)result;
 	if (rc)
-		give_up(runner, rc, problem);
+		pdci_runner_give_up(runner, rc, problem);
 	else
-		next(runner, 0);
+		pdci_runner_next(runner, 0);
 }
 
 /* Once for each place: whatever makes a second node fail there is for a person to look at. */
@@ -326,14 +330,14 @@ static bool replace_by_itself(struct pdci_runner *runner)
 		 runner->claim.tenant, runner->claim.failed_node, runner->claim.failed_why);
 	rc = pdci_store_replace(runner->options.db, &runner->claim, on_asked, runner);
 	if (rc)
-		give_up(runner, rc, NULL);
+		pdci_runner_give_up(runner, rc, NULL);
 	return true;
 }
 
 /* --- releasing --- */
 
-static void on_released(void *context, int rc, const PGresult *result,
-			const struct problem *problem)
+static void pdci_runner_on_released(void *context, int rc, const PGresult *result,
+				    const struct problem *problem)
 {
 	struct pdci_runner *runner = context;
 	int rows = rc ? 0 : PQntuples(result);
@@ -346,7 +350,7 @@ static void on_released(void *context, int rc, const PGresult *result,
 	if (rows == 0) {
 		runner->stats.released++;
 		log_info("pdci", "%s of %s: released", runner->claim.name, runner->claim.tenant);
-		next(runner, 0);
+		pdci_runner_next(runner, 0);
 		return;
 	}
 	runner->save = (struct pdci_save){.state = PDCI_RELEASING, .due_ms = FOLLOW_MS};
@@ -354,7 +358,7 @@ static void on_released(void *context, int rc, const PGresult *result,
 			  db_text(result, 0, 0, ""), *db_text(result, 0, 0, "") ? ": " : "",
 			  db_text(result, 0, 1, ""));
 	problem_detail(&runner->save.problem, "%d to go", rows);
-	save(runner);
+	pdci_runner_save(runner);
 }
 
 /* --- following --- */
@@ -373,7 +377,7 @@ static void tell_what_next(const struct pdci_claim *claim, struct problem *probl
 			     claim->failed_node, claim->name, claim->failed_node);
 }
 
-static void follow(struct pdci_runner *runner)
+static void pdci_runner_follow(struct pdci_runner *runner)
 {
 	const struct pdci_claim *claim = &runner->claim;
 
@@ -389,72 +393,75 @@ static void follow(struct pdci_runner *runner)
 			       (long long)claim->failed);
 		tell_what_next(claim, &runner->save.problem);
 	}
-	save(runner);
+	pdci_runner_save(runner);
 }
 
-static void decide(struct pdci_runner *runner)
+static void pdci_runner_decide(struct pdci_runner *runner)
 {
 	int rc;
 
 	runner->save = (struct pdci_save){0};
 	if (runner->claim.absent) {
-		rc = pdci_store_release(runner->options.db, &runner->claim, on_released, runner);
+		rc = pdci_store_release(runner->options.db, &runner->claim, pdci_runner_on_released,
+					runner);
 		if (rc)
-			give_up(runner, rc, NULL);
+			pdci_runner_give_up(runner, rc, NULL);
 		return;
 	}
 	switch (runner->claim.state) {
 	case PDCI_REQUESTED:
-	case PDCI_INFEASIBLE: allocate(runner); break;
+	case PDCI_INFEASIBLE: pdci_runner_allocate(runner); break;
 	case PDCI_BUILDING:
 	case PDCI_READY: /* one of its nodes broke */
 	case PDCI_FAILED:
 		if (runner->claim.replacing > 0)
-			replace(runner);
+			pdci_runner_replace(runner);
 		else if (!replace_by_itself(runner))
-			follow(runner);
+			pdci_runner_follow(runner);
 		break;
 	case PDCI_RELEASING:
 	case PDCI_RELEASED:
 	case PDCI_STATE_COUNT:
 		runner->save = (struct pdci_save){.state = runner->claim.state, .due_ms = -1};
-		save(runner);
+		pdci_runner_save(runner);
 		break;
 	}
 }
 
-static void on_claimed(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void pdci_runner_on_claimed(void *context, int rc, const PGresult *result,
+				   const struct problem *problem)
 {
 	struct pdci_runner *runner = context;
 
 	if (rc) {
-		give_up(runner, rc, problem);
+		pdci_runner_give_up(runner, rc, problem);
 		return;
 	}
 	if (PQntuples(result) == 0) {
-		next(runner, FOLLOW_MS < PERIOD_MS ? FOLLOW_MS : PERIOD_MS);
+		pdci_runner_next(runner, FOLLOW_MS < PERIOD_MS ? FOLLOW_MS : PERIOD_MS);
 		return;
 	}
 	runner->stats.claimed++;
 	rc = pdci_claim_read(result, &runner->claim);
 	if (rc) {
 		log_warn("pdci", "%s cannot be read: %s", runner->claim.name, error_text(rc));
-		next(runner, RETRY_MS);
+		pdci_runner_next(runner, PDCI_RUNNER_RETRY_MS);
 		return;
 	}
-	decide(runner);
+	pdci_runner_decide(runner);
 }
 
-static void work(void *context)
+static void pdci_runner_work(void *context)
 {
 	struct pdci_runner *runner = context;
 
 	if (!runner->connected || runner->working)
 		return;
-	runner->working = pdci_store_claim(runner->options.db, runner->options.owner,
-					   runner->options.claim_ms, on_claimed, runner) == 0;
+	runner->working =
+		pdci_store_claim(runner->options.db, runner->options.owner,
+				 runner->options.claim_ms, pdci_runner_on_claimed, runner) == 0;
 	if (!runner->working)
-		loop_timer_arm(runner->timer, RETRY_MS);
+		loop_timer_arm(runner->timer, PDCI_RUNNER_RETRY_MS);
 }
 
 /* --- life --- */
@@ -489,7 +496,7 @@ int pdci_runner_new(struct loop *loop, const struct pdci_runner_options *options
 		return -ENOMEM;
 	*runner = (struct pdci_runner){
 		.loop = loop, .options = *options, .connected = db_connected(options->db)};
-	rc = loop_timer_new(loop, work, runner, &runner->timer);
+	rc = loop_timer_new(loop, pdci_runner_work, runner, &runner->timer);
 	if (rc) {
 		free(runner);
 		return rc;

@@ -114,7 +114,7 @@ void pdci_claim_done(struct pdci_claim *claim)
 	*claim = (struct pdci_claim){0};
 }
 
-static void number(char ret[24], int64_t value)
+static void alloc_pdci_store_number(char ret[24], int64_t value)
 {
 	(void)text_format(ret, 24, "%lld", (long long)value);
 }
@@ -125,7 +125,7 @@ int pdci_store_claim(struct db *db, const char *owner, int64_t claim_ms, db_resu
 	char ms[24];
 	const char *params[] = {owner, ms};
 
-	number(ms, claim_ms);
+	alloc_pdci_store_number(ms, claim_ms);
 	return db_submit(db, &claim_query, params, fn, context);
 }
 
@@ -182,8 +182,8 @@ int pdci_store_facts(struct db *db, const struct pdci_facts_ask *ask,
 	char links[24];
 	const char *node_params[] = {text, pdci, links};
 
-	number(pdci, ask->pdci);
-	number(links, ask->links);
+	alloc_pdci_store_number(pdci, ask->pdci);
+	alloc_pdci_store_number(links, ask->links);
 
 	const struct db_call calls[] = {
 		{&images_query, params, fns->on_images, context},
@@ -212,7 +212,7 @@ void pdci_images_read(const PGresult *result, struct pdci_request *request,
 	}
 }
 
-static int read_node(const PGresult *result, int row, struct alloc_node *node)
+static int alloc_pdci_store_read_node(const PGresult *result, int row, struct alloc_node *node)
 {
 	int state = enum_value(node_state_words, NODE_STATE_COUNT, db_text(result, row, 4, ""));
 	int firmware = enum_value(node_firmware_words, FIRMWARE_COUNT, db_text(result, row, 5, ""));
@@ -272,7 +272,7 @@ int pdci_nodes_read(const PGresult *result, struct alloc_node **ret, size_t *ret
 	disks = (struct alloc_disk *)(void *)&nodes[rows + 1];
 	for (int row = 0; row < rows; row++) {
 		size_t count = disk_count(result, row);
-		int rc = read_node(result, row, &nodes[row]);
+		int rc = alloc_pdci_store_read_node(result, row, &nodes[row]);
 
 		if (rc)
 			return rc;
@@ -292,16 +292,16 @@ struct answer_to {
 	void *context;
 };
 
-static int take(const struct answer_to *to, const struct db_query *query,
-		const struct pdci_claim *claim, const struct alloc_node nodes[],
-		const struct alloc_answer *answer)
+static int alloc_pdci_store_take(const struct answer_to *to, const struct db_query *query,
+				 const struct pdci_claim *claim, const struct alloc_node nodes[],
+				 const struct alloc_answer *answer)
 {
 	CLEANUP(text_done) struct text picks = {0};
 	char id[24];
 	char generation[24];
 
-	number(id, claim->id);
-	number(generation, claim->generation);
+	alloc_pdci_store_number(id, claim->id);
+	alloc_pdci_store_number(generation, claim->generation);
 	text_add(&picks, "[");
 	for (size_t i = 0; i < answer->pick_count; i++)
 		text_addf(&picks, "%s{\"group\":%zu,\"node\":%lld}", i ? "," : "",
@@ -319,45 +319,47 @@ int pdci_store_allocate(struct db *db, const struct pdci_claim *claim,
 			const struct alloc_node nodes[], const struct alloc_answer *answer,
 			db_result_fn fn, void *context)
 {
-	return take(&(struct answer_to){db, fn, context}, &allocate_query, claim, nodes, answer);
+	return alloc_pdci_store_take(&(struct answer_to){db, fn, context}, &allocate_query, claim,
+				     nodes, answer);
 }
 
 int pdci_store_replace_take(struct db *db, const struct pdci_claim *claim,
 			    const struct alloc_node nodes[], const struct alloc_answer *answer,
 			    db_result_fn fn, void *context)
 {
-	return take(&(struct answer_to){db, fn, context}, &replace_take_query, claim, nodes,
-		    answer);
+	return alloc_pdci_store_take(&(struct answer_to){db, fn, context}, &replace_take_query,
+				     claim, nodes, answer);
 }
 
-static int step(struct db *db, const struct db_query *query, const struct pdci_claim *claim,
-		const char *node, db_result_fn fn, void *context)
+static int alloc_pdci_store_step(struct db *db, const struct db_query *query,
+				 const struct pdci_claim *claim, const char *node, db_result_fn fn,
+				 void *context)
 {
 	char id[24];
 	char generation[24];
 	const char *params[] = {id, generation, node};
 
-	number(id, claim->id);
-	number(generation, claim->generation);
+	alloc_pdci_store_number(id, claim->id);
+	alloc_pdci_store_number(generation, claim->generation);
 	return db_submit(db, query, params, fn, context);
 }
 
 int pdci_store_release(struct db *db, const struct pdci_claim *claim, db_result_fn fn,
 		       void *context)
 {
-	return step(db, &release_query, claim, NULL, fn, context);
+	return alloc_pdci_store_step(db, &release_query, claim, NULL, fn, context);
 }
 
 int pdci_store_replace(struct db *db, const struct pdci_claim *claim, db_result_fn fn,
 		       void *context)
 {
-	return step(db, &replace_query, claim, claim->failed_node, fn, context);
+	return alloc_pdci_store_step(db, &replace_query, claim, claim->failed_node, fn, context);
 }
 
 int pdci_store_replace_step(struct db *db, const struct pdci_claim *claim, db_result_fn fn,
 			    void *context)
 {
-	return step(db, &replace_step_query, claim, NULL, fn, context);
+	return alloc_pdci_store_step(db, &replace_step_query, claim, NULL, fn, context);
 }
 
 int pdci_store_save(struct db *db, const struct pdci_claim *claim, const struct pdci_save *save,
@@ -369,9 +371,9 @@ int pdci_store_save(struct db *db, const struct pdci_claim *claim, const struct 
 	char due[24];
 	const char *params[] = {id, generation, pdci_state_words[save->state], NULL, due};
 
-	number(id, claim->id);
-	number(generation, claim->generation);
-	number(due, save->due_ms);
+	alloc_pdci_store_number(id, claim->id);
+	alloc_pdci_store_number(generation, claim->generation);
+	alloc_pdci_store_number(due, save->due_ms);
 	if (problem_is_set(&save->problem)) {
 		json_begin_object(&problem, NULL);
 		json_put_string(&problem, "code", error_word(save->problem.code));

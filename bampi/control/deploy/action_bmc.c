@@ -15,7 +15,7 @@ static const struct {
 	const char *action;
 	enum bmc_op op;
 	bool repeatable;
-} rows[] = {
+} action_bmc_rows[] = {
 	{"power_on",     BMC_POWER_ON,     true },
 	{"power_off",    BMC_POWER_OFF,    true },
 	{"power_cycle",  BMC_POWER_CYCLE,  false},
@@ -32,7 +32,7 @@ static const struct {
 };
 /* clang-format on */
 
-static const char *word(const json_t *params, const char *key, const char *fallback)
+static const char *action_bmc_word(const json_t *params, const char *key, const char *fallback)
 {
 	const char *text = json_string_value(json_object_get(params, key));
 
@@ -43,9 +43,9 @@ static int boot_request(const json_t *params, enum bmc_boot_firmware firmware, s
 			struct problem *problem)
 {
 	static const enum bmc_boot_device devices[] = {BMC_BOOT_NONE, BMC_BOOT_PXE, BMC_BOOT_DISK};
-	const char *device = word(params, "device", "");
-	const char *asked =
-		word(params, "firmware", firmware == BMC_FIRMWARE_UEFI ? "uefi" : "bios");
+	const char *device = action_bmc_word(params, "device", "");
+	const char *asked = action_bmc_word(params, "firmware",
+					    firmware == BMC_FIRMWARE_UEFI ? "uefi" : "bios");
 
 	*ret = (struct bmc_boot){
 		.device = BMC_BOOT_OTHER,
@@ -69,9 +69,9 @@ int action_request(const char *action, const json_t *params, enum bmc_boot_firmw
 	json_int_t seconds = 15;
 	int rc = 0;
 
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		if (strcmp(rows[i].action, action) == 0)
-			request.op = rows[i].op;
+	for (size_t i = 0; i < COUNT_OF(action_bmc_rows); i++)
+		if (strcmp(action_bmc_rows[i].action, action) == 0)
+			request.op = action_bmc_rows[i].op;
 	if (request.op == BMC_OP_COUNT)
 		return problem_set(problem, E_NOT_FOUND, "action %.32s does not exist", action);
 	if (request.op == BMC_BOOT_SET)
@@ -90,19 +90,19 @@ int action_request(const char *action, const json_t *params, enum bmc_boot_firmw
 
 bool action_is_repeatable(const char *action)
 {
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		if (strcmp(rows[i].action, action) == 0)
-			return rows[i].repeatable;
+	for (size_t i = 0; i < COUNT_OF(action_bmc_rows); i++)
+		if (strcmp(action_bmc_rows[i].action, action) == 0)
+			return action_bmc_rows[i].repeatable;
 	return false;
 }
 
-static json_t *power(const struct bmc_result *result)
+static json_t *action_bmc_power(const struct bmc_result *result)
 {
 	return json_pack("{s:s, s:b, s:s}", "power", result->power.on ? "on" : "off", "changed",
 			 result->power.changed, "confirm", bmc_confirm_text(result->power.confirm));
 }
 
-static json_t *boot(const struct bmc_result *result)
+static json_t *action_bmc_boot(const struct bmc_result *result)
 {
 	return json_pack("{s:{s:s, s:b, s:s, s:b, s:{s:s, s:s, s:s, s:s}}}", "boot", "device",
 			 bmc_boot_device_text(result->boot.flags.device), "persistent",
@@ -115,7 +115,7 @@ static json_t *boot(const struct bmc_result *result)
 			 bmc_confirm_text(result->boot.valid_bit));
 }
 
-static json_t *sensors(const struct bmc_result *result)
+static json_t *action_bmc_sensors(const struct bmc_result *result)
 {
 	json_t *list = json_array();
 
@@ -134,7 +134,7 @@ static json_t *sensors(const struct bmc_result *result)
 	return json_pack("{s:o}", "sensors", list);
 }
 
-static json_t *sel(const struct bmc_result *result)
+static json_t *action_bmc_sel(const struct bmc_result *result)
 {
 	json_t *list = json_array();
 
@@ -153,7 +153,7 @@ static json_t *sel(const struct bmc_result *result)
 	return json_pack("{s:o}", "sel", list);
 }
 
-static json_t *fru(const struct bmc_result *result)
+static json_t *action_bmc_fru(const struct bmc_result *result)
 {
 	json_t *list = json_array();
 
@@ -168,7 +168,7 @@ static json_t *fru(const struct bmc_result *result)
 	return json_pack("{s:o}", "fru", list);
 }
 
-static json_t *users(const struct bmc_result *result)
+static json_t *action_bmc_users(const struct bmc_result *result)
 {
 	json_t *list = json_array();
 
@@ -183,7 +183,7 @@ static json_t *users(const struct bmc_result *result)
 	return json_pack("{s:o}", "users", list);
 }
 
-static json_t *lan(const struct bmc_result *result)
+static json_t *action_bmc_lan(const struct bmc_result *result)
 {
 	char address[IPV4_TEXT_SIZE];
 	char netmask[IPV4_TEXT_SIZE];
@@ -207,15 +207,15 @@ json_t *action_result(const struct bmc_result *result)
 	case BMC_POWER_OFF:
 	case BMC_POWER_CYCLE:
 	case BMC_POWER_RESET:
-	case BMC_POWER_SOFT: return power(result);
+	case BMC_POWER_SOFT: return action_bmc_power(result);
 	case BMC_BOOT_GET:
-	case BMC_BOOT_SET: return boot(result);
-	case BMC_SENSORS: return sensors(result);
+	case BMC_BOOT_SET: return action_bmc_boot(result);
+	case BMC_SENSORS: return action_bmc_sensors(result);
 	case BMC_SEL_LIST:
-	case BMC_SEL_NEW: return sel(result);
-	case BMC_FRU: return fru(result);
-	case BMC_USER_LIST: return users(result);
-	case BMC_LAN_GET: return lan(result);
+	case BMC_SEL_NEW: return action_bmc_sel(result);
+	case BMC_FRU: return action_bmc_fru(result);
+	case BMC_USER_LIST: return action_bmc_users(result);
+	case BMC_LAN_GET: return action_bmc_lan(result);
 	case BMC_IDENTIFY:
 	case BMC_INFO:
 	case BMC_SEL_CLEAR:

@@ -14,9 +14,9 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT   "action"
-#define PERIOD_MS 5000
-#define RETRY_MS  1000
+#define ACTION_RUNNER_SUBJECT   "action"
+#define ACTION_RUNNER_PERIOD_MS 5000
+#define ACTION_RUNNER_RETRY_MS  1000
 
 struct action {
 	struct action_row row;
@@ -54,7 +54,8 @@ static void action_free(struct action *action)
 
 /* --- saving --- */
 
-static void on_saved(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void action_runner_on_saved(void *context, int rc, const PGresult *result,
+				   const struct problem *problem)
 {
 	struct action_runner *runner = context;
 	struct action *action;
@@ -63,7 +64,7 @@ static void on_saved(void *context, int rc, const PGresult *result, const struct
 	(void)result;
 	runner->saving = false;
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, ACTION_RUNNER_SUBJECT, problem);
 	DL_FOREACH_SAFE(runner->actions, action, next)
 	{
 		if (!action->saving)
@@ -77,10 +78,10 @@ static void on_saved(void *context, int rc, const PGresult *result, const struct
 	runner->one_by_one = rc != 0 && rc != E_UNAVAILABLE;
 	if (rc == 0)
 		notify_mark(runner->options.notify, NOTIFY_EVENT);
-	loop_timer_arm(runner->save_timer, rc ? RETRY_MS : 0);
+	loop_timer_arm(runner->save_timer, rc ? ACTION_RUNNER_RETRY_MS : 0);
 }
 
-static json_t *row_of(const struct action *action)
+static json_t *action_runner_row_of(const struct action *action)
 {
 	return json_pack("{s:I, s:I, s:o, s:o}", "id", (json_int_t)action->row.id, "generation",
 			 (json_int_t)action->row.generation, "result",
@@ -88,7 +89,7 @@ static json_t *row_of(const struct action *action)
 			 json_of_problem(&action->problem));
 }
 
-static void save(void *context)
+static void action_runner_save(void *context)
 {
 	struct action_runner *runner = context;
 	json_t *rows = json_array();
@@ -99,17 +100,19 @@ static void save(void *context)
 		{
 			if (runner->one_by_one && json_array_size(rows) == 1)
 				break;
-			if (action->ended && json_array_append_new(rows, row_of(action)) == 0)
+			if (action->ended &&
+			    json_array_append_new(rows, action_runner_row_of(action)) == 0)
 				action->saving = true;
 		}
 		if (json_array_size(rows) > 0 &&
-		    action_store_save(runner->options.db, rows, on_saved, runner) == 0)
+		    action_store_save(runner->options.db, rows, action_runner_on_saved, runner) ==
+			    0)
 			runner->saving = true;
 	}
 	json_decref(rows);
 }
 
-static void end(struct action *action, json_t *result, const struct problem *problem)
+static void action_runner_end(struct action *action, json_t *result, const struct problem *problem)
 {
 	struct action_runner *runner = action->runner;
 	char subject[80];
@@ -133,18 +136,18 @@ static void end(struct action *action, json_t *result, const struct problem *pro
 
 /* --- doing --- */
 
-static void on_answer(void *context, int rc, const struct bmc_result *result,
-		      const struct problem *problem)
+static void action_runner_on_answer(void *context, int rc, const struct bmc_result *result,
+				    const struct problem *problem)
 {
 	struct action *action = context;
 
 	if (rc)
-		end(action, NULL, problem);
+		action_runner_end(action, NULL, problem);
 	else
-		end(action, action_result(result), NULL);
+		action_runner_end(action, action_result(result), NULL);
 }
 
-static void start(struct action_runner *runner, struct action *action)
+static void action_runner_start(struct action_runner *runner, struct action *action)
 {
 	struct problem problem = {0};
 	struct bmc_request request;
@@ -161,14 +164,14 @@ static void start(struct action_runner *runner, struct action *action)
 			action->row.action, action->row.node);
 		problem_hint(&problem,
 			     "look at the node's power, and ask again if it is still wanted");
-		end(action, NULL, &problem);
+		action_runner_end(action, NULL, &problem);
 		return;
 	}
 	rc = action_request(action->row.action, action->row.params,
 			    action->row.uefi ? BMC_FIRMWARE_UEFI : BMC_FIRMWARE_BIOS, &request,
 			    &problem);
 	if (rc == 0) {
-		rc = bmc_queue_submit(runner->options.queue, &ask, on_answer, action,
+		rc = bmc_queue_submit(runner->options.queue, &ask, action_runner_on_answer, action,
 				      &action->ticket);
 		if (rc)
 			(void)problem_set(&problem, rc, "the BMC of node %s could not be asked: %s",
@@ -176,17 +179,18 @@ static void start(struct action_runner *runner, struct action *action)
 	}
 	action->asked = rc == 0;
 	if (rc)
-		end(action, NULL, &problem);
+		action_runner_end(action, NULL, &problem);
 }
 
-static void on_claimed(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void action_runner_on_claimed(void *context, int rc, const PGresult *result,
+				     const struct problem *problem)
 {
 	struct action_runner *runner = context;
 	int rows = rc ? 0 : PQntuples(result);
 
 	runner->claiming = false;
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, ACTION_RUNNER_SUBJECT, problem);
 	for (int row = 0; row < rows; row++) {
 		struct action *action = calloc(1, sizeof(*action));
 
@@ -194,17 +198,18 @@ static void on_claimed(void *context, int rc, const PGresult *result, const stru
 			break; /* claimed again when the claim has passed */
 		action->runner = runner;
 		if (action_row_read(result, row, &action->row) != 0)
-			log_warn(SUBJECT,
+			log_warn(ACTION_RUNNER_SUBJECT,
 				 "the parameters of an action cannot be read (action=%lld)",
 				 (long long)action->row.id);
 		DL_APPEND(runner->actions, action);
-		start(runner, action);
+		action_runner_start(runner, action);
 	}
-	loop_timer_arm(runner->claim_timer, runner->again || rows == ACTION_LIMIT ? 0 : PERIOD_MS);
+	loop_timer_arm(runner->claim_timer,
+		       runner->again || rows == ACTION_LIMIT ? 0 : ACTION_RUNNER_PERIOD_MS);
 	runner->again = false;
 }
 
-static void claim(void *context)
+static void action_runner_claim(void *context)
 {
 	struct action_runner *runner = context;
 	const struct save_options options = {.owner = runner->options.owner,
@@ -212,16 +217,16 @@ static void claim(void *context)
 
 	if (!runner->connected || runner->claiming)
 		return;
-	if (action_store_claim(runner->options.db, &options, on_claimed, runner) == 0)
+	if (action_store_claim(runner->options.db, &options, action_runner_on_claimed, runner) == 0)
 		runner->claiming = true;
 	else
-		loop_timer_arm(runner->claim_timer, RETRY_MS);
+		loop_timer_arm(runner->claim_timer, ACTION_RUNNER_RETRY_MS);
 }
 
 /* --- claims --- */
 
-static void on_extended(void *context, int rc, const PGresult *result,
-			const struct problem *problem)
+static void action_runner_on_extended(void *context, int rc, const PGresult *result,
+				      const struct problem *problem)
 {
 	struct action_runner *runner = context;
 	int rows = rc ? 0 : PQntuples(result);
@@ -241,7 +246,7 @@ static void on_extended(void *context, int rc, const PGresult *result,
 	}
 }
 
-static void extend(void *context)
+static void action_runner_extend(void *context)
 {
 	struct action_runner *runner = context;
 	struct claim_key keys[ACTION_LIMIT * 4];
@@ -257,7 +262,8 @@ static void extend(void *context)
 				(struct claim_key){action->row.id, action->row.generation};
 	}
 	if (options.count > 0 && runner->connected && !runner->extending &&
-	    action_store_extend(runner->options.db, &options, on_extended, runner) == 0)
+	    action_store_extend(runner->options.db, &options, action_runner_on_extended, runner) ==
+		    0)
 		runner->extending = true;
 }
 
@@ -295,11 +301,11 @@ int action_runner_new(struct loop *loop, const struct action_runner_options *opt
 		return -ENOMEM;
 	*runner = (struct action_runner){
 		.loop = loop, .options = *options, .connected = db_connected(options->db)};
-	rc = loop_timer_new(loop, claim, runner, &runner->claim_timer);
+	rc = loop_timer_new(loop, action_runner_claim, runner, &runner->claim_timer);
 	if (rc == 0)
-		rc = loop_timer_new(loop, save, runner, &runner->save_timer);
+		rc = loop_timer_new(loop, action_runner_save, runner, &runner->save_timer);
 	if (rc == 0)
-		rc = loop_timer_new(loop, extend, runner, &runner->extend_timer);
+		rc = loop_timer_new(loop, action_runner_extend, runner, &runner->extend_timer);
 	if (rc) {
 		action_runner_free(runner);
 		return rc;

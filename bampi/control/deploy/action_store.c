@@ -10,7 +10,7 @@
 #include "common/http/json_reader.h"
 
 /* clang-format off */
-static const struct db_query claim_query = {"action_claim",
+static const struct db_query action_store_claim_query = {"action_claim",
 	"with due as ("
 	"  select id, state from haas.node_action"
 	"  where due_at <= now() and (claim_until is null or claim_until <= now())"
@@ -21,7 +21,7 @@ static const struct db_query claim_query = {"action_claim",
 	"from due, haas.node n where a.id = due.id and n.id = a.node_id "
 	"returning a.id, a.generation, a.node_id, n.name, a.action, due.state = 'running', n.firmware = 'uefi', a.params", 2};
 
-static const struct db_query extend_query = {"action_extend",
+static const struct db_query action_store_extend_query = {"action_extend",
 	"with k as (select * from unnest($1::bigint[], $2::bigint[]) as k (id, generation)), kept as ("
 	" update haas.node_action a set claim_until = now() + $3::bigint * interval '1 ms', due_at = now() + $3::bigint * interval '1 ms' from k"
 	" where a.id = k.id and a.generation = k.generation and a.claim_owner = $4 returning a.id) "
@@ -47,7 +47,7 @@ int action_store_claim(struct db *db, const struct save_options *options, db_res
 	const char *params[] = {options->owner, claim_ms};
 
 	(void)text_format(claim_ms, sizeof(claim_ms), "%lld", (long long)options->claim_ms);
-	return db_submit(db, &claim_query, params, fn, context);
+	return db_submit(db, &action_store_claim_query, params, fn, context);
 }
 
 int action_row_read(const PGresult *result, int row, struct action_row *ret)
@@ -70,7 +70,7 @@ int action_row_read(const PGresult *result, int row, struct action_row *ret)
 int action_store_extend(struct db *db, const struct extend_options *options, db_result_fn fn,
 			void *context)
 {
-	return claim_extend(db, &extend_query, options, fn, context);
+	return claim_extend(db, &action_store_extend_query, options, fn, context);
 }
 
 int action_store_save(struct db *db, const json_t *rows, db_result_fn fn, void *context)

@@ -24,7 +24,7 @@ void advance_done(struct advance *advance)
 	outcome_done(&advance->outcome);
 }
 
-static struct event_log *tell(struct advance *advance, const char *kind)
+static struct event_log *advance_policy_tell(struct advance *advance, const char *kind)
 {
 	struct event_log *event =
 		&advance->events[advance->event_count < ADVANCE_EVENTS - 1 ? advance->event_count++
@@ -71,8 +71,8 @@ static int start_index(const struct facts *facts, const struct plan_row *plan, i
 	return restart >= 0 ? restart : index;
 }
 
-static void begin(const struct facts *facts, const struct plan_row *plan, int64_t now_ms,
-		  struct advance *ret)
+static void advance_policy_begin(const struct facts *facts, const struct plan_row *plan,
+				 int64_t now_ms, struct advance *ret)
 {
 	int index = ret->step_index - plan->base;
 	const struct step_row *row = &step_table[plan->steps[index]];
@@ -88,38 +88,40 @@ static void begin(const struct facts *facts, const struct plan_row *plan, int64_
 	ret->memo = memo_next_attempt(&facts->memo);
 	log_step(ret, "running", false, NULL);
 	if (ret->attempt > 1)
-		(void)snprintf(tell(ret, "step.started")->message, sizeof(ret->events[0].message),
-			       "%s started, attempt %d", row->name, ret->attempt);
+		(void)snprintf(advance_policy_tell(ret, "step.started")->message,
+			       sizeof(ret->events[0].message), "%s started, attempt %d", row->name,
+			       ret->attempt);
 	else
-		(void)snprintf(tell(ret, "step.started")->message, sizeof(ret->events[0].message),
-			       "%s started", row->name);
+		(void)snprintf(advance_policy_tell(ret, "step.started")->message,
+			       sizeof(ret->events[0].message), "%s started", row->name);
 }
 
-static void end(struct advance *ret, enum deployment_state state, const struct facts *facts)
+static void advance_policy_end(struct advance *ret, enum deployment_state state,
+			       const struct facts *facts)
 {
 	struct event_log *event;
 
 	ret->state = state;
 	ret->due_ms = 0;
 	ret->step_deadline_ms = 0;
-	event = tell(ret, state == DEPLOYMENT_DONE     ? "deployment.done"
-			  : state == DEPLOYMENT_FAILED ? "deployment.failed"
-						       : "deployment.cancelled");
+	event = advance_policy_tell(ret, state == DEPLOYMENT_DONE     ? "deployment.done"
+					 : state == DEPLOYMENT_FAILED ? "deployment.failed"
+								      : "deployment.cancelled");
 	event->problem = problem_is_set(&ret->problem) ? &ret->problem : NULL;
 	(void)snprintf(event->message, sizeof(event->message), "%s %s%s%.160s",
 		       plan_words[facts->deployment.plan], deployment_state_words[state],
 		       event->problem ? ": " : "", event->problem ? event->problem->message : "");
 }
 
-static void done(const struct facts *facts, const struct plan_row *plan, int64_t now_ms,
-		 struct advance *ret)
+static void advance_policy_done(const struct facts *facts, const struct plan_row *plan,
+				int64_t now_ms, struct advance *ret)
 {
 	int index = ret->step_index - plan->base;
 	size_t next;
 
 	log_step(ret, "done", true, NULL);
-	(void)snprintf(tell(ret, "step.done")->message, sizeof(ret->events[0].message),
-		       "%s done in %lld.%lld s", ret->step,
+	(void)snprintf(advance_policy_tell(ret, "step.done")->message,
+		       sizeof(ret->events[0].message), "%s done in %lld.%lld s", ret->step,
 		       (long long)((now_ms - ret->step_started_ms) / 1000),
 		       (long long)((now_ms - ret->step_started_ms) % 1000 / 100));
 	ret->memo = memo_next_attempt(&facts->memo);
@@ -129,8 +131,10 @@ static void done(const struct facts *facts, const struct plan_row *plan, int64_t
 	}
 	next = plan_pass_over(plan, (size_t)index + 1, facts);
 	if (next == plan->count) {
-		end(ret, plan == &plan_table[PLAN_CANCEL] ? DEPLOYMENT_CANCELLED : DEPLOYMENT_DONE,
-		    facts);
+		advance_policy_end(ret,
+				   plan == &plan_table[PLAN_CANCEL] ? DEPLOYMENT_CANCELLED
+								    : DEPLOYMENT_DONE,
+				   facts);
 		return;
 	}
 	ret->step = step_table[plan->steps[next]].name;
@@ -148,7 +152,7 @@ static void cancel_goes_on(const struct facts *facts, const struct plan_row *pla
 {
 	struct problem failure = ret->failure;
 
-	done(facts, plan, now_ms, ret);
+	advance_policy_done(facts, plan, now_ms, ret);
 	ret->events[ret->event_count - 1] = (struct event_log){
 		.step = step_table[STEP_POWER_OFF].name, .attempt = 1, .problem = &ret->failure};
 	(void)text_copy(ret->events[ret->event_count - 1].kind, sizeof(ret->events[0].kind),
@@ -161,8 +165,8 @@ static void cancel_goes_on(const struct facts *facts, const struct plan_row *pla
 	ret->problem = failure;
 }
 
-static void failed(const struct facts *facts, const struct plan_row *plan, int64_t now_ms,
-		   struct advance *ret)
+static void advance_policy_failed(const struct facts *facts, const struct plan_row *plan,
+				  int64_t now_ms, struct advance *ret)
 {
 	const struct step_row *row = &step_table[plan->steps[ret->step_index - plan->base]];
 	const struct outcome *outcome = &ret->outcome;
@@ -178,14 +182,14 @@ static void failed(const struct facts *facts, const struct plan_row *plan, int64
 		return;
 	}
 	log_step(ret, "failed", true, &ret->failure);
-	event = tell(ret, "step.failed");
+	event = advance_policy_tell(ret, "step.failed");
 	event->problem = &ret->failure;
 	if (outcome->permanent || tries >= limit) {
 		(void)snprintf(event->message, sizeof(event->message), "%s failed: %s", ret->step,
 			       ret->failure.message);
 		ret->memo = facts->memo;
 		ret->problem = ret->failure;
-		end(ret, DEPLOYMENT_FAILED, facts);
+		advance_policy_end(ret, DEPLOYMENT_FAILED, facts);
 		return;
 	}
 	wait_ms = facts->settings->backoff_ms
@@ -203,8 +207,8 @@ static void failed(const struct facts *facts, const struct plan_row *plan, int64
 	ret->due_ms = now_ms + wait_ms;
 }
 
-static void waiting(const struct facts *facts, const struct plan_row *plan, int64_t now_ms,
-		    struct advance *ret)
+static void advance_policy_waiting(const struct facts *facts, const struct plan_row *plan,
+				   int64_t now_ms, struct advance *ret)
 {
 	struct outcome *outcome = &ret->outcome;
 	bool acted = outcome->bmc_count > 0 || outcome->post != TASK_NONE ||
@@ -214,7 +218,7 @@ static void waiting(const struct facts *facts, const struct plan_row *plan, int6
 	if (now_ms >= ret->step_deadline_ms) {
 		/* What it wishes for now comes too late. */
 		outcome_done(outcome);
-		failed(facts, plan, now_ms, ret);
+		advance_policy_failed(facts, plan, now_ms, ret);
 		return;
 	}
 	ret->memo = outcome->memo;
@@ -224,17 +228,17 @@ static void waiting(const struct facts *facts, const struct plan_row *plan, int6
 		ret->due_ms = now_ms + 1000; /* a step that only looks may not spin */
 }
 
-static void judge(const struct facts *facts, const struct plan_row *plan, int64_t now_ms,
-		  struct advance *ret)
+static void advance_policy_judge(const struct facts *facts, const struct plan_row *plan,
+				 int64_t now_ms, struct advance *ret)
 {
 	ret->failure = ret->outcome.problem;
 	if (ret->outcome.note[0])
-		(void)text_copy(tell(ret, "step.note")->message, sizeof(ret->events[0].message),
-				ret->outcome.note);
+		(void)text_copy(advance_policy_tell(ret, "step.note")->message,
+				sizeof(ret->events[0].message), ret->outcome.note);
 	switch (ret->outcome.verdict) {
-	case STEP_DONE: done(facts, plan, now_ms, ret); break;
-	case STEP_FAILED: failed(facts, plan, now_ms, ret); break;
-	case STEP_WAITING: waiting(facts, plan, now_ms, ret); break;
+	case STEP_DONE: advance_policy_done(facts, plan, now_ms, ret); break;
+	case STEP_FAILED: advance_policy_failed(facts, plan, now_ms, ret); break;
+	case STEP_WAITING: advance_policy_waiting(facts, plan, now_ms, ret); break;
 	}
 }
 
@@ -245,7 +249,7 @@ void advance_end(const struct facts *facts, const struct problem *why, struct ad
 				.attempt = facts->deployment.attempt};
 	ret->memo = facts->memo;
 	ret->problem = *why;
-	end(ret, DEPLOYMENT_FAILED, facts);
+	advance_policy_end(ret, DEPLOYMENT_FAILED, facts);
 }
 
 /* A row that this bampid does not understand (written by a newer one) must end, not spin. */
@@ -300,22 +304,22 @@ static void facts_begin(struct facts *facts, const struct advance *advance)
 	facts->bmc.state = BMC_WORK_NONE;
 }
 
-static void go_on(struct facts *facts, const struct plan_row *plan, int64_t now_ms,
-		  struct advance *ret)
+static void advance_policy_go_on(struct facts *facts, const struct plan_row *plan, int64_t now_ms,
+				 struct advance *ret)
 {
 	while (goes_on_at_once(facts, plan, ret)) {
 		struct outcome before = ret->outcome;
 
 		ret->outcome = (struct outcome){0};
 		facts->memo = ret->memo;
-		begin(facts, plan, now_ms, ret);
+		advance_policy_begin(facts, plan, now_ms, ret);
 		facts_begin(facts, ret);
 		facts->task = (struct task_facts){0};
 		step_table[plan->steps[ret->step_index - plan->base]].run(facts, now_ms,
 									  &ret->outcome);
 		keep_findings(&before, &ret->outcome);
 		outcome_done(&before);
-		judge(facts, plan, now_ms, ret);
+		advance_policy_judge(facts, plan, now_ms, ret);
 	}
 }
 
@@ -348,19 +352,19 @@ void advance_decide(const struct facts *facts, int64_t now_ms, struct advance *r
 	    plan->count) { /* it waited for the last switch, and that was taken away */
 		ret->step_index = plan->base + index - 1;
 		ret->step = deployment->step;
-		end(ret, DEPLOYMENT_DONE, facts);
+		advance_policy_end(ret, DEPLOYMENT_DONE, facts);
 		return;
 	}
 	ret->step_index = plan->base + index;
 	ret->step = step_table[plan->steps[index]].name;
 	if (deployment->step_started_ms == 0) {
-		begin(facts, plan, now_ms, ret);
+		advance_policy_begin(facts, plan, now_ms, ret);
 		facts_begin(&now, ret);
 	}
 	/* The newest task that the facts hold may be of the step before. */
 	if (strcmp(now.task.step, ret->step) != 0)
 		now.task = (struct task_facts){0};
 	step_table[plan->steps[index]].run(&now, now_ms, &ret->outcome);
-	judge(&now, plan, now_ms, ret);
-	go_on(&now, plan, now_ms, ret);
+	advance_policy_judge(&now, plan, now_ms, ret);
+	advance_policy_go_on(&now, plan, now_ms, ret);
 }

@@ -1,5 +1,5 @@
 /* The default hash falls through its cases, which clang objects to. */
-#define HASH_FUNCTION HASH_FNV
+#define BMC_JOBS_HASH_FUNCTION HASH_FNV
 
 #include "bampi/control/deploy/bmc_jobs.h"
 
@@ -32,7 +32,7 @@ struct bmc_jobs {
 	struct bmc_job *table;
 };
 
-static struct bmc_job *find(const struct bmc_jobs *jobs, int64_t deployment_id)
+static struct bmc_job *bmc_jobs_find(const struct bmc_jobs *jobs, int64_t deployment_id)
 {
 	struct bmc_job *job;
 
@@ -40,7 +40,7 @@ static struct bmc_job *find(const struct bmc_jobs *jobs, int64_t deployment_id)
 	return job;
 }
 
-static void drop(struct bmc_jobs *jobs, struct bmc_job *job)
+static void bmc_jobs_drop(struct bmc_jobs *jobs, struct bmc_job *job)
 {
 	if (job->facts.state == BMC_WORK_BUSY)
 		bmc_queue_cancel(jobs->queue, job->ticket);
@@ -67,11 +67,11 @@ void bmc_jobs_free(struct bmc_jobs *jobs)
 	if (!jobs)
 		return;
 	HASH_ITER(hh, jobs->table, job, next)
-	drop(jobs, job);
+	bmc_jobs_drop(jobs, job);
 	free(jobs);
 }
 
-static void note(struct bmc_job *job, const struct bmc_result *result)
+static void bmc_jobs_note(struct bmc_job *job, const struct bmc_result *result)
 {
 	switch (result->op) {
 	case BMC_POWER_STATUS:
@@ -100,28 +100,28 @@ static void note(struct bmc_job *job, const struct bmc_result *result)
 	}
 }
 
-static int ask(struct bmc_job *job);
+static int bmc_jobs_ask(struct bmc_job *job);
 
-static void ended(struct bmc_job *job, enum bmc_work_state state)
+static void bmc_job_ended(struct bmc_job *job, enum bmc_work_state state)
 {
 	job->facts.state = state;
 	job->jobs->fn(job->jobs->context);
 }
 
-static void on_done(void *context, int rc, const struct bmc_result *result,
-		    const struct problem *problem)
+static void bmc_jobs_on_done(void *context, int rc, const struct bmc_result *result,
+			     const struct problem *problem)
 {
 	struct bmc_job *job = context;
 
 	job->facts.last = job->requests[job->at].op;
 	if (rc == 0) {
-		note(job, result);
+		bmc_jobs_note(job, result);
 		job->at++;
 		if (job->at == job->count) {
-			ended(job, BMC_WORK_DONE);
+			bmc_job_ended(job, BMC_WORK_DONE);
 			return;
 		}
-		rc = ask(job);
+		rc = bmc_jobs_ask(job);
 		if (rc == 0)
 			return;
 		(void)problem_set(&job->facts.problem, rc, "the BMC could not be asked: %s",
@@ -129,10 +129,10 @@ static void on_done(void *context, int rc, const struct bmc_result *result,
 	} else {
 		job->facts.problem = *problem;
 	}
-	ended(job, BMC_WORK_FAILED);
+	bmc_job_ended(job, BMC_WORK_FAILED);
 }
 
-static int ask(struct bmc_job *job)
+static int bmc_jobs_ask(struct bmc_job *job)
 {
 	const struct bmc_ask what = {
 		.bmc_id = job->bmc_id,
@@ -141,7 +141,7 @@ static int ask(struct bmc_job *job)
 		.deadline_ms = job->deadline_ms,
 	};
 
-	return bmc_queue_submit(job->jobs->queue, &what, on_done, job, &job->ticket);
+	return bmc_queue_submit(job->jobs->queue, &what, bmc_jobs_on_done, job, &job->ticket);
 }
 
 int bmc_jobs_start(struct bmc_jobs *jobs, const struct facts *facts, const struct advance *advance)
@@ -165,7 +165,7 @@ int bmc_jobs_start(struct bmc_jobs *jobs, const struct facts *facts, const struc
 		.jobs = jobs,
 	};
 	memcpy(job->requests, advance->outcome.bmc, sizeof(job->requests));
-	rc = ask(job);
+	rc = bmc_jobs_ask(job);
 	if (rc) {
 		free(job);
 		return rc;
@@ -176,38 +176,38 @@ int bmc_jobs_start(struct bmc_jobs *jobs, const struct facts *facts, const struc
 
 void bmc_jobs_forget(struct bmc_jobs *jobs, int64_t deployment_id)
 {
-	struct bmc_job *job = find(jobs, deployment_id);
+	struct bmc_job *job = bmc_jobs_find(jobs, deployment_id);
 
 	if (job)
-		drop(jobs, job);
+		bmc_jobs_drop(jobs, job);
 }
 
 bool bmc_jobs_forget_claim(struct bmc_jobs *jobs, const struct claim_key *key)
 {
-	struct bmc_job *job = find(jobs, key->id);
+	struct bmc_job *job = bmc_jobs_find(jobs, key->id);
 
 	if (!job || job->generation != key->generation)
 		return false;
-	drop(jobs, job);
+	bmc_jobs_drop(jobs, job);
 	return true;
 }
 
 bool bmc_jobs_busy(const struct bmc_jobs *jobs, int64_t deployment_id)
 {
-	const struct bmc_job *job = find(jobs, deployment_id);
+	const struct bmc_job *job = bmc_jobs_find(jobs, deployment_id);
 
 	return job && job->facts.state == BMC_WORK_BUSY;
 }
 
 void bmc_jobs_look(struct bmc_jobs *jobs, struct facts *facts)
 {
-	struct bmc_job *job = find(jobs, facts->deployment.id);
+	struct bmc_job *job = bmc_jobs_find(jobs, facts->deployment.id);
 	struct bmc_observation observation;
 
 	facts->bmc = (struct bmc_facts){0};
 	if (job && (job->step_index != facts->deployment.step_index ||
 		    job->attempt != facts->deployment.attempt)) {
-		drop(jobs, job);
+		bmc_jobs_drop(jobs, job);
 		job = NULL;
 	}
 	if (job) {

@@ -9,7 +9,7 @@
 #include "bampi/control/deploy/steps/steps.h"
 #include "bampi/control/inventory/node_inventory.h"
 
-static void make_key(uint8_t ret[])
+static void deploy_certificate_make_key(uint8_t ret[])
 {
 	uint8_t public_key[CERTIFICATE_PUBLIC_KEY_SIZE];
 
@@ -21,7 +21,7 @@ int certificate_key_load(const char *path, struct certificate_key *ret, struct p
 	const struct key_file file = {.path = path,
 				      .what = "certificate key",
 				      .size = CERTIFICATE_SECRET_KEY_SIZE,
-				      .make = make_key,
+				      .make = deploy_certificate_make_key,
 				      .exposed_hint = "chmod 600, and think about who has read it"};
 	uint8_t public_key[CERTIFICATE_PUBLIC_KEY_SIZE];
 	struct certificate_key key = {0};
@@ -42,8 +42,8 @@ void certificate_key_wipe(struct certificate_key *key)
 }
 
 /* Both lists were bounded when the steps judged them. */
-static size_t collect(const struct facts *facts,
-		      struct certificate_drive drives[INVENTORY_DRIVES_MAX])
+static size_t deploy_certificate_collect(const struct facts *facts,
+					 struct certificate_drive drives[INVENTORY_DRIVES_MAX])
 {
 	const json_t *erased = json_object_get(json_object_get(facts->results, "erase"), "drives");
 	const json_t *verified =
@@ -86,7 +86,7 @@ json_t *certificate_row(const struct facts *facts, int64_t now_ms, const char *p
 		.asked_at = clock_text(facts->deployment.created_ms * 1000, asked_at),
 		.issued_at = clock_text(now_ms * 1000, issued_at),
 		.drives = drives,
-		.drive_count = collect(facts, drives),
+		.drive_count = deploy_certificate_collect(facts, drives),
 	};
 	CLEANUP(text_done) struct text body = {0};
 	char hash[DIGEST_TEXT_SIZE];

@@ -35,7 +35,7 @@
  * these rows: what 256 of them say does not fit into the socket, so the commit behind it does not
  * come, and bampi-bootd waits with each observation for as long. */
 /* clang-format off */
-static const struct db_query claim_query = {"deploy_claim",
+static const struct db_query deploy_claim_store_claim_query = {"deploy_claim",
 	"update haas.deployment set claim_owner = $1, claim_until = " DUE_AGAIN ", generation = generation + 1, due_at = " DUE_AGAIN " "
 	"where id = any (array("
 	"  select id from haas.deployment"
@@ -93,7 +93,7 @@ static const struct db_query next_query = {"deploy_next",
 	" union all select min(due_at) from haas.node_action where due_at > now()) x", 0};
 
 /* What we claimed ourselves meanwhile has a new generation, and is ours: its BMC job is known by the old one until its facts are there. */
-static const struct db_query extend_query = {"deploy_extend",
+static const struct db_query deploy_claim_store_extend_query = {"deploy_extend",
 	"with k as (select * from unnest($1::bigint[], $2::bigint[]) as k (id, generation)), kept as ("
 	" update haas.deployment d set claim_until = now() + $3::bigint * interval '1 ms' from k"
 	" where d.id = any (array(select id from haas.deployment where id = any ($1::bigint[]) and claim_owner = $4 order by id for no key update))"
@@ -110,7 +110,7 @@ struct claim_call {
 	void *context;
 };
 
-static int ask_facts(const struct claim_call *call, const PGresult *claimed)
+static int deploy_claim_store_ask_facts(const struct claim_call *call, const PGresult *claimed)
 {
 	CLEANUP(text_done) struct text ids = {0};
 	CLEANUP(text_done) struct text generations = {0};
@@ -133,13 +133,14 @@ static int ask_facts(const struct claim_call *call, const PGresult *claimed)
 	return db_submit_all(call->db, calls, COUNT_OF(calls));
 }
 
-static void on_claim(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void deploy_claim_store_on_claim(void *context, int rc, const PGresult *result,
+					const struct problem *problem)
 {
 	CLEANUP(freep) struct claim_call *call = context;
 	struct problem why = {0};
 
 	if (rc == 0) {
-		rc = ask_facts(call, result);
+		rc = deploy_claim_store_ask_facts(call, result);
 		if (rc == 0)
 			return;
 		(void)problem_set(&why, rc, "the facts of a claim cannot be asked for: %s",
@@ -169,7 +170,8 @@ int deploy_store_claim(struct db *db, const struct claim_options *options, db_re
 
 	const char *params[] = {options->owner, claim_ms, text_get(&woken)};
 
-	rc = db_submit(db, &claim_query, params, on_claim, call);
+	rc = db_submit(db, &deploy_claim_store_claim_query, params, deploy_claim_store_on_claim,
+		       call);
 	if (rc == 0)
 		call = NULL; /* on_claim has it */
 	return rc;
@@ -212,7 +214,7 @@ int claim_extend(struct db *db, const struct db_query *query, const struct exten
 int deploy_store_extend(struct db *db, const struct extend_options *options, db_result_fn fn,
 			void *context)
 {
-	return claim_extend(db, &extend_query, options, fn, context);
+	return claim_extend(db, &deploy_claim_store_extend_query, options, fn, context);
 }
 
 int deploy_store_head(struct db *db, db_result_fn fn, void *context)
@@ -222,7 +224,7 @@ int deploy_store_head(struct db *db, db_result_fn fn, void *context)
 
 /* --- reading --- */
 
-static int read_json(const PGresult *result, int row, int column, json_t **ret)
+static int deploy_claim_store_read_json(const PGresult *result, int row, int column, json_t **ret)
 {
 	const char *text = db_text(result, row, column, NULL);
 	struct problem ignored = {0};
@@ -246,11 +248,12 @@ static void problem_of_json(const json_t *object, int code, struct problem *ret)
 	problem_hint(ret, "%s", text ? text : "");
 }
 
-static void read_problem(const PGresult *result, int row, int column, struct problem *ret)
+static void deploy_claim_store_read_problem(const PGresult *result, int row, int column,
+					    struct problem *ret)
 {
 	CLEANUP(json_decrefp) json_t *object = NULL;
 
-	if (read_json(result, row, column, &object) == 0)
+	if (deploy_claim_store_read_json(result, row, column, &object) == 0)
 		problem_of_json(object, E_PROTOCOL, ret);
 }
 
@@ -282,11 +285,11 @@ static int read_deployment(const PGresult *result, int row, struct claimed *ret)
 	(void)text_copy(ret->facts.tenant, sizeof(ret->facts.tenant),
 			db_text(result, row, TENANT, ""));
 	ret->facts.memo = memo_read(db_text(result, row, MEMO, NULL));
-	read_problem(result, row, PROBLEM, &ret->facts.problem);
-	return read_json(result, row, PARAMS, &ret->params);
+	deploy_claim_store_read_problem(result, row, PROBLEM, &ret->facts.problem);
+	return deploy_claim_store_read_json(result, row, PARAMS, &ret->params);
 }
 
-static int read_node(const PGresult *result, int row, struct node_facts *ret)
+static int deploy_claim_store_read_node(const PGresult *result, int row, struct node_facts *ret)
 {
 	int state = WORD(node_state_words, result, row, NODE_STATE);
 
@@ -337,7 +340,7 @@ static int read_intent(const PGresult *result, int row, struct intent_facts *ret
 static int read_seen(const PGresult *result, int row, struct observation ret[SEEN_COUNT])
 {
 	CLEANUP(json_decrefp) json_t *all = NULL;
-	int rc = read_json(result, row, SEEN, &all);
+	int rc = deploy_claim_store_read_json(result, row, SEEN, &all);
 
 	for (int kind = 0; rc == 0 && kind < SEEN_COUNT; kind++) {
 		const json_t *seen = json_object_get(all, seen_words[kind]);
@@ -352,7 +355,7 @@ static int read_seen(const PGresult *result, int row, struct observation ret[SEE
 	return rc;
 }
 
-static int read_task(const PGresult *result, int row, struct claimed *ret)
+static int deploy_claim_store_read_task(const PGresult *result, int row, struct claimed *ret)
 {
 	struct task_facts *task = &ret->facts.task;
 	int kind = WORD(task_kind_words, result, row, A_KIND);
@@ -369,11 +372,11 @@ static int read_task(const PGresult *result, int row, struct claimed *ret)
 	task->updated_ms = db_int(result, row, A_UPDATED, 0);
 	(void)text_copy(task->token, sizeof(task->token), db_text(result, row, A_TOKEN, ""));
 	(void)text_copy(task->step, sizeof(task->step), db_text(result, row, A_STEP, ""));
-	read_problem(result, row, A_PROBLEM, &task->problem);
-	return read_json(result, row, A_RESULT, &ret->result);
+	deploy_claim_store_read_problem(result, row, A_PROBLEM, &task->problem);
+	return deploy_claim_store_read_json(result, row, A_RESULT, &ret->result);
 }
 
-static void read_vlans(json_t *vlans, struct network_facts *ret)
+static void deploy_claim_store_read_vlans(json_t *vlans, struct network_facts *ret)
 {
 	const char *network;
 	json_t *vlan;
@@ -388,10 +391,11 @@ static void read_vlans(json_t *vlans, struct network_facts *ret)
 }
 
 /* As node_place_facts gives it; null at a site without switches of ours. */
-static int read_network(const PGresult *result, int row, struct network_facts *ret)
+static int deploy_claim_store_read_network(const PGresult *result, int row,
+					   struct network_facts *ret)
 {
 	CLEANUP(json_decrefp) json_t *facts = NULL;
-	int rc = read_json(result, row, PLACE, &facts);
+	int rc = deploy_claim_store_read_json(result, row, PLACE, &facts);
 	const char *place = json_string_value(json_array_get(facts, 0));
 	int word;
 
@@ -407,7 +411,7 @@ static int read_network(const PGresult *result, int row, struct network_facts *r
 	ret->networks = (int)json_integer_value(json_array_get(facts, 3));
 	problem_of_json(json_array_get(facts, 4), E_CONFLICT, &ret->refused);
 	problem_of_json(json_array_get(facts, 5), E_CONFLICT, &ret->problem);
-	read_vlans(json_array_get(facts, 6), ret);
+	deploy_claim_store_read_vlans(json_array_get(facts, 6), ret);
 	return 0;
 }
 
@@ -416,7 +420,7 @@ static int read_attempts(const PGresult *result, int row, const struct deploymen
 {
 	const struct plan_row *plan = &plan_table[advance_plan(deployment)];
 	CLEANUP(json_decrefp) json_t *all = NULL;
-	int rc = read_json(result, row, ATTEMPTS, &all);
+	int rc = deploy_claim_store_read_json(result, row, ATTEMPTS, &all);
 
 	for (size_t i = 0; rc == 0 && i < plan->count; i++) {
 		char key[NUMBER_SIZE];
@@ -427,13 +431,13 @@ static int read_attempts(const PGresult *result, int row, const struct deploymen
 	return rc;
 }
 
-static int read_results(const PGresult *result, int row, struct claimed *ret)
+static int deploy_claim_store_read_results(const PGresult *result, int row, struct claimed *ret)
 {
 	json_t *drives = NULL;
-	int rc = read_json(result, row, RESULTS, &ret->results);
+	int rc = deploy_claim_store_read_json(result, row, RESULTS, &ret->results);
 
 	if (rc == 0)
-		rc = read_json(result, row, DRIVES, &drives);
+		rc = deploy_claim_store_read_json(result, row, DRIVES, &drives);
 	if (rc || !drives)
 		return rc;
 	if (!ret->results)
@@ -455,7 +459,7 @@ int claimed_read(const PGresult *result, int row, unsigned http_port, struct cla
 		(void)text_format(claimed.facts.boot_url, sizeof(claimed.facts.boot_url),
 				  "http://%s:%u", server, http_port);
 	if (rc == 0)
-		rc = read_node(result, row, &claimed.facts.node);
+		rc = deploy_claim_store_read_node(result, row, &claimed.facts.node);
 	if (rc == 0)
 		rc = read_image(result, row, &claimed);
 	if (rc == 0)
@@ -463,17 +467,17 @@ int claimed_read(const PGresult *result, int row, unsigned http_port, struct cla
 	if (rc == 0)
 		rc = read_seen(result, row, claimed.facts.seen);
 	if (rc == 0)
-		rc = read_task(result, row, &claimed);
+		rc = deploy_claim_store_read_task(result, row, &claimed);
 	if (rc == 0)
-		rc = read_network(result, row, &claimed.facts.network);
+		rc = deploy_claim_store_read_network(result, row, &claimed.facts.network);
 	if (rc == 0)
 		rc = read_attempts(result, row, &claimed.facts.deployment, claimed.facts.attempts);
 	if (rc == 0)
-		rc = read_results(result, row, &claimed);
+		rc = deploy_claim_store_read_results(result, row, &claimed);
 	if (rc == 0)
-		rc = read_json(result, row, PACKAGES, &claimed.packages);
+		rc = deploy_claim_store_read_json(result, row, PACKAGES, &claimed.packages);
 	if (rc == 0)
-		rc = read_json(result, row, VOLUMES, &claimed.volumes);
+		rc = deploy_claim_store_read_json(result, row, VOLUMES, &claimed.volumes);
 	if (rc) {
 		claimed_done(&claimed);
 		ret->now_ms = db_int(result, row, NOW, 0);

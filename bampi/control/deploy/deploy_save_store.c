@@ -38,7 +38,7 @@ enum part {
 #define TIME(column) "to_timestamp(" column " / 1000.0)"
 
 /* clang-format off */
-static const struct db_query queries[PART_COUNT] = {
+static const struct db_query deploy_save_store_queries[PART_COUNT] = {
 	/* What is found out about drives is written there by triggers. Both whether or not the rows are ours: that is not known yet. */
 	[PART_HEALTH_LOCK] = {"deploy_lock_health",
 		"select haas.node_health_lock(array(select node_id from jsonb_to_recordset($1::jsonb) as x (node_id bigint)))", 1},
@@ -141,7 +141,8 @@ static void save_free(struct save *save)
 	free(save);
 }
 
-static void on_part(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void deploy_save_store_on_part(void *context, int rc, const PGresult *result,
+				      const struct problem *problem)
 {
 	struct save *save = context;
 
@@ -167,17 +168,18 @@ static void on_deployments(void *context, int rc, const PGresult *result,
 		for (size_t i = 0; i < save->count; i++)
 			if (save->ids[i] == db_int(result, row, 0, 0))
 				save->saved[i] = true;
-	on_part(context, rc, result, problem);
+	deploy_save_store_on_part(context, rc, result, problem);
 }
 
 /* --- rows --- */
 
-struct batch {
+struct deploy_save_store_batch {
 	json_t *parts[PART_COUNT]; /* arrays, NULL = no row */
 	bool failed;
 };
 
-static void add(struct batch *batch, enum part part, json_t *row)
+static void deploy_save_store_add(struct deploy_save_store_batch *batch, enum part part,
+				  json_t *row)
 {
 	if (!batch->parts[part])
 		batch->parts[part] = json_array();
@@ -185,18 +187,19 @@ static void add(struct batch *batch, enum part part, json_t *row)
 		batch->failed = true;
 }
 
-static json_t *row_of(const struct save_row *row)
+static json_t *deploy_save_store_row_of(const struct save_row *row)
 {
 	return json_pack("{s:I, s:I}", "id", (json_int_t)row->claimed->facts.deployment.id,
 			 "generation", (json_int_t)row->claimed->facts.deployment.generation);
 }
 
-static json_t *node_of(const struct save_row *row)
+static json_t *deploy_save_store_node_of(const struct save_row *row)
 {
 	return json_pack("{s:I}", "node_id", (json_int_t)row->claimed->facts.node.id);
 }
 
-static void put(struct batch *batch, json_t *row, const char *key, json_t *value)
+static void deploy_save_store_put(struct deploy_save_store_batch *batch, json_t *row,
+				  const char *key, json_t *value)
 {
 	if (json_object_set_new(row, key, value) < 0)
 		batch->failed = true;
@@ -207,124 +210,132 @@ static json_t *ms_or_null(int64_t ms)
 	return ms ? json_integer(ms) : json_null();
 }
 
-static void add_deployment(struct batch *batch, const struct save_row *row)
+static void add_deployment(struct deploy_save_store_batch *batch, const struct save_row *row)
 {
 	const struct advance *advance = row->advance;
-	json_t *object = row_of(row);
+	json_t *object = deploy_save_store_row_of(row);
 
-	put(batch, object, "state", json_string(deployment_state_words[advance->state]));
-	put(batch, object, "step", json_of_text(advance->step));
-	put(batch, object, "step_index", json_integer(advance->step_index));
-	put(batch, object, "attempt", json_integer(advance->attempt));
-	put(batch, object, "started_ms", ms_or_null(advance->step_started_ms));
-	put(batch, object, "deadline_ms", ms_or_null(advance->step_deadline_ms));
-	put(batch, object, "due_ms", ms_or_null(advance->due_ms));
-	put(batch, object, "keep", json_boolean(row->keep_claim && advance->due_ms));
-	put(batch, object, "memo", memo_json(&advance->memo));
-	put(batch, object, "problem", json_of_problem(&advance->problem));
-	put(batch, object, "ended", json_boolean(advance->due_ms == 0));
-	add(batch, PART_DEPLOYMENT, object);
+	deploy_save_store_put(batch, object, "state",
+			      json_string(deployment_state_words[advance->state]));
+	deploy_save_store_put(batch, object, "step", json_of_text(advance->step));
+	deploy_save_store_put(batch, object, "step_index", json_integer(advance->step_index));
+	deploy_save_store_put(batch, object, "attempt", json_integer(advance->attempt));
+	deploy_save_store_put(batch, object, "started_ms", ms_or_null(advance->step_started_ms));
+	deploy_save_store_put(batch, object, "deadline_ms", ms_or_null(advance->step_deadline_ms));
+	deploy_save_store_put(batch, object, "due_ms", ms_or_null(advance->due_ms));
+	deploy_save_store_put(batch, object, "keep",
+			      json_boolean(row->keep_claim && advance->due_ms));
+	deploy_save_store_put(batch, object, "memo", memo_json(&advance->memo));
+	deploy_save_store_put(batch, object, "problem", json_of_problem(&advance->problem));
+	deploy_save_store_put(batch, object, "ended", json_boolean(advance->due_ms == 0));
+	deploy_save_store_add(batch, PART_DEPLOYMENT, object);
 }
 
-static void add_steps(struct batch *batch, const struct save_row *row)
+static void deploy_save_store_add_steps(struct deploy_save_store_batch *batch,
+					const struct save_row *row)
 {
 	for (size_t i = 0; i < row->advance->log_count; i++) {
 		const struct step_log *log = &row->advance->logs[i];
-		json_t *object = row_of(row);
+		json_t *object = deploy_save_store_row_of(row);
 
-		put(batch, object, "step_index", json_integer(log->step_index));
-		put(batch, object, "step", json_string(log->step));
-		put(batch, object, "state", json_string(log->state));
-		put(batch, object, "attempt", json_integer(log->attempt));
-		put(batch, object, "started_ms", ms_or_null(log->started_ms));
-		put(batch, object, "ended", json_boolean(log->ended));
-		put(batch, object, "problem", json_of_problem(log->problem));
-		add(batch, PART_STEP, object);
+		deploy_save_store_put(batch, object, "step_index", json_integer(log->step_index));
+		deploy_save_store_put(batch, object, "step", json_string(log->step));
+		deploy_save_store_put(batch, object, "state", json_string(log->state));
+		deploy_save_store_put(batch, object, "attempt", json_integer(log->attempt));
+		deploy_save_store_put(batch, object, "started_ms", ms_or_null(log->started_ms));
+		deploy_save_store_put(batch, object, "ended", json_boolean(log->ended));
+		deploy_save_store_put(batch, object, "problem", json_of_problem(log->problem));
+		deploy_save_store_add(batch, PART_STEP, object);
 	}
 }
 
-static void add_tasks(struct batch *batch, const struct save_row *row)
+static void add_tasks(struct deploy_save_store_batch *batch, const struct save_row *row)
 {
 	const struct outcome *outcome = &row->advance->outcome;
 	json_t *object;
 
 	if (outcome->drop_tasks || row->advance->due_ms == 0)
-		add(batch, PART_TASK_DROP, row_of(row));
+		deploy_save_store_add(batch, PART_TASK_DROP, deploy_save_store_row_of(row));
 	if (outcome->post == TASK_NONE)
 		return;
-	object = row_of(row);
-	put(batch, object, "token", json_string(row->claimed->facts.intent.token));
-	put(batch, object, "step", json_string(row->advance->step));
-	put(batch, object, "kind", json_string(task_kind_words[outcome->post]));
-	put(batch, object, "params",
-	    outcome->post_params ? json_incref(outcome->post_params) : json_object());
-	add(batch, PART_TASK_POST, object);
+	object = deploy_save_store_row_of(row);
+	deploy_save_store_put(batch, object, "token",
+			      json_string(row->claimed->facts.intent.token));
+	deploy_save_store_put(batch, object, "step", json_string(row->advance->step));
+	deploy_save_store_put(batch, object, "kind", json_string(task_kind_words[outcome->post]));
+	deploy_save_store_put(batch, object, "params",
+			      outcome->post_params ? json_incref(outcome->post_params)
+						   : json_object());
+	deploy_save_store_add(batch, PART_TASK_POST, object);
 }
 
-static void add_intent(struct batch *batch, const struct save_row *row)
+static void add_intent(struct deploy_save_store_batch *batch, const struct save_row *row)
 {
 	const struct outcome *outcome = &row->advance->outcome;
-	json_t *object = outcome->intent == INTENT_KEEP ? NULL : row_of(row);
+	json_t *object = outcome->intent == INTENT_KEEP ? NULL : deploy_save_store_row_of(row);
 
 	switch (outcome->intent) {
 	case INTENT_KEEP: break;
-	case INTENT_REMOVE: add(batch, PART_INTENT_REMOVE, object); break;
+	case INTENT_REMOVE: deploy_save_store_add(batch, PART_INTENT_REMOVE, object); break;
 	case INTENT_PUT:
-		put(batch, object, "target",
-		    json_string(intent_target_words[outcome->intent_target]));
-		put(batch, object, "token", json_string(outcome->intent_token));
-		put(batch, object, "nonce", json_string(outcome->intent_nonce));
-		add(batch, PART_INTENT_PUT, object);
+		deploy_save_store_put(batch, object, "target",
+				      json_string(intent_target_words[outcome->intent_target]));
+		deploy_save_store_put(batch, object, "token", json_string(outcome->intent_token));
+		deploy_save_store_put(batch, object, "nonce", json_string(outcome->intent_nonce));
+		deploy_save_store_add(batch, PART_INTENT_PUT, object);
 		break;
 	}
 }
 
-static void add_place(struct batch *batch, const struct save_row *row)
+static void deploy_save_store_add_place(struct deploy_save_store_batch *batch,
+					const struct save_row *row)
 {
 	json_t *object;
 
 	if (row->advance->outcome.place == PLACE_NONE)
 		return;
-	add(batch, PART_NODE_LOCK, node_of(row));
-	object = row_of(row);
-	put(batch, object, "place", json_string(place_words[row->advance->outcome.place]));
-	add(batch, PART_PLACE, object);
+	deploy_save_store_add(batch, PART_NODE_LOCK, deploy_save_store_node_of(row));
+	object = deploy_save_store_row_of(row);
+	deploy_save_store_put(batch, object, "place",
+			      json_string(place_words[row->advance->outcome.place]));
+	deploy_save_store_add(batch, PART_PLACE, object);
 }
 
-static void add_inventory(struct batch *batch, const struct save_row *row)
+static void add_inventory(struct deploy_save_store_batch *batch, const struct save_row *row)
 {
 	const struct outcome *outcome = &row->advance->outcome;
 	json_t *object;
 
 	if (outcome->inventory) {
-		object = row_of(row);
-		put(batch, object, "data", json_incref(outcome->inventory));
-		add(batch, PART_INVENTORY, object);
+		object = deploy_save_store_row_of(row);
+		deploy_save_store_put(batch, object, "data", json_incref(outcome->inventory));
+		deploy_save_store_add(batch, PART_INVENTORY, object);
 	}
 	if (outcome->drives) {
-		add(batch, PART_HEALTH_LOCK, node_of(row));
-		object = row_of(row);
-		put(batch, object, "drives", json_incref(outcome->drives));
-		add(batch, PART_DRIVE, object);
+		deploy_save_store_add(batch, PART_HEALTH_LOCK, deploy_save_store_node_of(row));
+		object = deploy_save_store_row_of(row);
+		deploy_save_store_put(batch, object, "drives", json_incref(outcome->drives));
+		deploy_save_store_add(batch, PART_DRIVE, object);
 	}
 	if (outcome->drives && outcome->drives_complete) {
-		object = row_of(row);
-		put(batch, object, "drives", json_incref(outcome->drives));
-		add(batch, PART_DRIVE_GONE, object);
+		object = deploy_save_store_row_of(row);
+		deploy_save_store_put(batch, object, "drives", json_incref(outcome->drives));
+		deploy_save_store_add(batch, PART_DRIVE_GONE, object);
 	}
 }
 
-static void add_certificate(struct batch *batch, const struct save_row *row)
+static void add_certificate(struct deploy_save_store_batch *batch, const struct save_row *row)
 {
-	json_t *object = row->certificate ? row_of(row) : NULL;
+	json_t *object = row->certificate ? deploy_save_store_row_of(row) : NULL;
 
 	if (!object)
 		return;
 	if (json_object_update(object, row->certificate) < 0)
 		batch->failed = true;
-	put(batch, object, "ord",
-	    json_integer((json_int_t)json_array_size(batch->parts[PART_CERTIFICATE])));
-	add(batch, PART_CERTIFICATE, object);
+	deploy_save_store_put(
+		batch, object, "ord",
+		json_integer((json_int_t)json_array_size(batch->parts[PART_CERTIFICATE])));
+	deploy_save_store_add(batch, PART_CERTIFICATE, object);
 }
 
 static json_t *detail_of(const struct save_row *row)
@@ -333,40 +344,43 @@ static json_t *detail_of(const struct save_row *row)
 			 "plan", plan_words[row->claimed->facts.deployment.plan]);
 }
 
-static void add_events(struct batch *batch, const struct save_row *row)
+static void add_events(struct deploy_save_store_batch *batch, const struct save_row *row)
 {
 	const struct advance *advance = row->advance;
 	json_t *object;
 
 	if (advance->outcome.event != NODE_EVENT_NONE) {
-		add(batch, PART_NODE_LOCK, node_of(row));
-		object = row_of(row);
-		put(batch, object, "event", json_string(node_event_words[advance->outcome.event]));
-		put(batch, object, "detail", detail_of(row));
-		add(batch, PART_NODE_EVENT, object);
+		deploy_save_store_add(batch, PART_NODE_LOCK, deploy_save_store_node_of(row));
+		object = deploy_save_store_row_of(row);
+		deploy_save_store_put(batch, object, "event",
+				      json_string(node_event_words[advance->outcome.event]));
+		deploy_save_store_put(batch, object, "detail", detail_of(row));
+		deploy_save_store_add(batch, PART_NODE_EVENT, object);
 	}
 	for (size_t i = 0; i < advance->event_count; i++) {
 		const struct event_log *event = &advance->events[i];
 		json_t *detail = detail_of(row);
 
-		object = row_of(row);
-		put(batch, detail, "step", json_of_text(event->step));
-		put(batch, detail, "attempt", json_integer(event->attempt));
+		object = deploy_save_store_row_of(row);
+		deploy_save_store_put(batch, detail, "step", json_of_text(event->step));
+		deploy_save_store_put(batch, detail, "attempt", json_integer(event->attempt));
 		if (event->problem)
-			put(batch, detail, "problem", json_of_problem(event->problem));
-		put(batch, object, "kind", json_string(event->kind));
-		put(batch, object, "message", json_of_text(event->message));
-		put(batch, object, "detail", detail);
-		put(batch, object, "ord",
-		    json_integer((json_int_t)json_array_size(batch->parts[PART_EVENT])));
-		add(batch, PART_EVENT, object);
+			deploy_save_store_put(batch, detail, "problem",
+					      json_of_problem(event->problem));
+		deploy_save_store_put(batch, object, "kind", json_string(event->kind));
+		deploy_save_store_put(batch, object, "message", json_of_text(event->message));
+		deploy_save_store_put(batch, object, "detail", detail);
+		deploy_save_store_put(
+			batch, object, "ord",
+			json_integer((json_int_t)json_array_size(batch->parts[PART_EVENT])));
+		deploy_save_store_add(batch, PART_EVENT, object);
 	}
 }
 
 /* --- the transaction --- */
 
-static int submit(struct db *db, const struct save_options *options, const struct batch *batch,
-		  struct save *save)
+static int deploy_save_store_submit(struct db *db, const struct save_options *options,
+				    const struct deploy_save_store_batch *batch, struct save *save)
 {
 	char *texts[PART_COUNT] = {0};
 	const char *params[PART_COUNT][3] = {{0}};
@@ -385,9 +399,9 @@ static int submit(struct db *db, const struct save_options *options, const struc
 		params[count][0] = texts[count];
 		params[count][1] = options->owner;
 		params[count][2] = claim_ms;
-		calls[count] =
-			(struct db_call){&queries[part], params[count],
-					 part == PART_DEPLOYMENT ? on_deployments : on_part, save};
+		calls[count] = (struct db_call){
+			&deploy_save_store_queries[part], params[count],
+			part == PART_DEPLOYMENT ? on_deployments : deploy_save_store_on_part, save};
 		count++;
 	}
 	save->waiting = count;
@@ -402,7 +416,7 @@ int deploy_store_save(struct db *db, const struct save_options *options,
 		      const struct save_row rows[], size_t count, deploy_saved_fn fn, void *context)
 {
 	struct save *save = calloc(1, sizeof(*save));
-	struct batch batch = {0};
+	struct deploy_save_store_batch batch = {0};
 	int rc;
 
 	if (!save)
@@ -416,15 +430,15 @@ int deploy_store_save(struct db *db, const struct save_options *options,
 	for (size_t i = 0; i < count && !batch.failed; i++) {
 		save->ids[i] = rows[i].claimed->facts.deployment.id;
 		add_deployment(&batch, &rows[i]);
-		add_steps(&batch, &rows[i]);
+		deploy_save_store_add_steps(&batch, &rows[i]);
 		add_tasks(&batch, &rows[i]);
 		add_intent(&batch, &rows[i]);
-		add_place(&batch, &rows[i]);
+		deploy_save_store_add_place(&batch, &rows[i]);
 		add_inventory(&batch, &rows[i]);
 		add_certificate(&batch, &rows[i]);
 		add_events(&batch, &rows[i]);
 	}
-	rc = batch.failed ? -ENOMEM : submit(db, options, &batch, save);
+	rc = batch.failed ? -ENOMEM : deploy_save_store_submit(db, options, &batch, save);
 	for (int part = 0; part < PART_COUNT; part++)
 		json_decref(batch.parts[part]);
 	if (rc)

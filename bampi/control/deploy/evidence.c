@@ -5,7 +5,7 @@
 
 #include "common/base/text.h"
 
-static void add(struct problem *problem, const char *text)
+static void evidence_append(struct problem *problem, const char *text)
 {
 	size_t used = strlen(problem->detail);
 
@@ -18,12 +18,12 @@ static void add_dhcp(const struct facts *facts, int64_t now_ms, struct problem *
 	char text[96];
 
 	if (dhcp->at_ms == 0) {
-		add(problem, "last DHCP: never");
+		evidence_append(problem, "last DHCP: never");
 		return;
 	}
 	(void)snprintf(text, sizeof(text), "last DHCP: %lld s ago (%.48s)",
 		       (long long)((now_ms - dhcp->at_ms) / 1000), dhcp->detail);
-	add(problem, text);
+	evidence_append(problem, text);
 }
 
 /* The latest of everything that is served by HTTP. */
@@ -36,13 +36,13 @@ static void add_http(const struct facts *facts, int64_t now_ms, struct problem *
 		if (facts->seen[kind].at_ms >= facts->seen[latest].at_ms)
 			latest = (enum seen)kind;
 	if (facts->seen[latest].at_ms == 0) {
-		add(problem, "; last HTTP: never");
+		evidence_append(problem, "; last HTTP: never");
 		return;
 	}
 	(void)snprintf(text, sizeof(text), "; last HTTP: %s, %lld bytes, %lld s ago",
 		       seen_words[latest], (long long)facts->seen[latest].bytes,
 		       (long long)((now_ms - facts->seen[latest].at_ms) / 1000));
-	add(problem, text);
+	evidence_append(problem, text);
 }
 
 static void add_console(const struct facts *facts, struct problem *problem)
@@ -55,13 +55,13 @@ static void add_console(const struct facts *facts, struct problem *problem)
 
 	if (room <= sizeof(head) + 16) /* nothing worth reading would fit */
 		return;
-	add(problem, head);
+	evidence_append(problem, head);
 	if (length == 0) {
-		add(problem, "nothing");
+		evidence_append(problem, "nothing");
 		return;
 	}
 	room -= sizeof(head);
-	add(problem, length > room - 1 ? tail + (length - (room - 1)) : tail);
+	evidence_append(problem, length > room - 1 ? tail + (length - (room - 1)) : tail);
 }
 
 void evidence_add(const struct facts *facts, int64_t now_ms, struct problem *problem)
@@ -69,11 +69,11 @@ void evidence_add(const struct facts *facts, int64_t now_ms, struct problem *pro
 	char text[224];
 
 	if (problem->detail[0])
-		add(problem, "; ");
+		evidence_append(problem, "; ");
 	add_dhcp(facts, now_ms, problem);
 	add_http(facts, now_ms, problem);
 	(void)snprintf(text, sizeof(text), "; BMC: %.200s",
 		       facts->bmc.last_problem[0] ? facts->bmc.last_problem : "no problem");
-	add(problem, text);
+	evidence_append(problem, text);
 	add_console(facts, problem);
 }

@@ -18,7 +18,8 @@ void outcome_finish(struct outcome *outcome)
 	outcome->problem = (struct problem){0};
 }
 
-static void decide(struct outcome *outcome, enum verdict verdict, int code, const char *message)
+static void facts_decide(struct outcome *outcome, enum verdict verdict, int code,
+			 const char *message)
 {
 	outcome->verdict = verdict;
 	(void)problem_set(&outcome->problem, code, "%s", message);
@@ -32,7 +33,7 @@ void outcome_wait(struct outcome *outcome, int64_t until_ms, int code, const cha
 	va_start(arguments, format);
 	(void)vsnprintf(message, sizeof(message), format, arguments);
 	va_end(arguments);
-	decide(outcome, STEP_WAITING, code, message);
+	facts_decide(outcome, STEP_WAITING, code, message);
 	outcome->until_ms = until_ms;
 }
 
@@ -44,7 +45,7 @@ void outcome_fail(struct outcome *outcome, int code, const char *format, ...)
 	va_start(arguments, format);
 	(void)vsnprintf(message, sizeof(message), format, arguments);
 	va_end(arguments);
-	decide(outcome, STEP_FAILED, code, message);
+	facts_decide(outcome, STEP_FAILED, code, message);
 }
 
 bool facts_intent_is(const struct facts *facts, enum intent_target target)

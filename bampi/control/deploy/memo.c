@@ -13,7 +13,7 @@ struct memo memo_next_attempt(const struct memo *memo)
 		.tries = memo->tries, .furthest = memo->furthest, .trouble = memo->trouble};
 }
 
-static int set(json_t *object, const char *key, bool present, json_t *value)
+static int memo_set(json_t *object, const char *key, bool present, json_t *value)
 {
 	if (present)
 		return json_object_set_new(object, key, value);
@@ -25,13 +25,14 @@ json_t *memo_json(const struct memo *memo)
 {
 	json_t *object = json_object();
 
-	if (set(object, "tries", memo->tries != 0, json_integer(memo->tries)) < 0 ||
-	    set(object, "furthest", memo->furthest != 0, json_integer(memo->furthest)) < 0 ||
-	    set(object, "trouble", memo->trouble, json_true()) < 0 ||
-	    set(object, "token", memo->token[0] != '\0', json_string(memo->token)) < 0 ||
-	    set(object, "powered_ms", memo->powered_ms != 0, json_integer(memo->powered_ms)) < 0 ||
-	    set(object, "unverified", memo->unverified, json_true()) < 0 ||
-	    set(object, "fired", memo->fired, json_true()) < 0) {
+	if (memo_set(object, "tries", memo->tries != 0, json_integer(memo->tries)) < 0 ||
+	    memo_set(object, "furthest", memo->furthest != 0, json_integer(memo->furthest)) < 0 ||
+	    memo_set(object, "trouble", memo->trouble, json_true()) < 0 ||
+	    memo_set(object, "token", memo->token[0] != '\0', json_string(memo->token)) < 0 ||
+	    memo_set(object, "powered_ms", memo->powered_ms != 0, json_integer(memo->powered_ms)) <
+		    0 ||
+	    memo_set(object, "unverified", memo->unverified, json_true()) < 0 ||
+	    memo_set(object, "fired", memo->fired, json_true()) < 0) {
 		json_decref(object);
 		return NULL;
 	}

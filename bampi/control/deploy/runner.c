@@ -14,15 +14,15 @@
 #include "bampi/control/deploy/deploy_store.h"
 #include "bampi/control/deploy/steps/steps.h"
 
-#define SUBJECT           "runner"
+#define RUNNER_SUBJECT    "runner"
 #define PACKAGE_LINE_SIZE 256  /* 64 characters of name, 64 of version, a nonce */
-#define PERIOD_MS         5000 /* the safety net */
+#define RUNNER_PERIOD_MS  5000 /* the safety net */
 #define AFTER_FAIL_MS     1000
 #define MISSED_MS         50 /* somebody held the lock of a row that a BMC's answer is for */
 #define RACES_MAX         20
 
 /* One deployment on its way through a cycle. */
-struct work {
+struct runner_work {
 	struct claimed claimed;
 	struct advance advance;
 	json_t *certificate;
@@ -46,7 +46,7 @@ struct runner {
 	bool extending;
 	int64_t next_ms; /* until the next due row, as the database said; -1 = none */
 
-	struct work *works; /* CLAIM_LIMIT */
+	struct runner_work *works; /* CLAIM_LIMIT */
 	size_t count;
 	size_t first, size; /* the slice that is being saved */
 	int races;
@@ -85,18 +85,18 @@ static void release_works(struct runner *runner)
 	runner->count = 0;
 }
 
-static void finish(struct runner *runner)
+static void runner_finish(struct runner *runner)
 {
 	bool full = runner->count == CLAIM_LIMIT;
-	int64_t wait_ms = PERIOD_MS;
+	int64_t wait_ms = RUNNER_PERIOD_MS;
 	int64_t missed;
 
 	if (runner->next_ms >= 0 && runner->next_ms < wait_ms)
 		wait_ms = runner->next_ms + 1;
 	for (size_t i = 0; i < runner->count; i++) {
-		const struct work *work = &runner->works[i];
+		const struct runner_work *work = &runner->works[i];
 		int64_t due_ms = work->advance.due_ms ? work->advance.due_ms - work->claimed.now_ms
-						      : PERIOD_MS;
+						      : RUNNER_PERIOD_MS;
 
 		if (due_ms < wait_ms)
 			wait_ms = due_ms > 0 ? due_ms : 0;
@@ -116,7 +116,7 @@ static void finish(struct runner *runner)
 
 /* --- after the commit: log, act --- */
 
-static void log_events(const struct work *work)
+static void log_events(const struct runner_work *work)
 {
 	char subject[80];
 
@@ -134,7 +134,7 @@ static void log_events(const struct work *work)
 	}
 }
 
-static void count_work(struct runner *runner, const struct work *work)
+static void count_work(struct runner *runner, const struct runner_work *work)
 {
 	for (size_t i = 0; i < work->advance.log_count; i++) {
 		runner->stats.steps_done += strcmp(work->advance.logs[i].state, "done") == 0;
@@ -158,7 +158,7 @@ static unsigned channels_of(const struct advance *advance)
 	return channels;
 }
 
-static void act(struct runner *runner, struct work *work)
+static void runner_act(struct runner *runner, struct runner_work *work)
 {
 	const struct facts *facts = &work->claimed.facts;
 	int rc = 0;
@@ -172,8 +172,8 @@ static void act(struct runner *runner, struct work *work)
 		bmc_jobs_forget(runner->jobs, facts->deployment.id);
 	/* Not asked is as if the process had died here: the step asks again when it is due. */
 	if (rc)
-		log_error(SUBJECT, "the BMC of node %s could not be asked: %s", facts->node.name,
-			  error_text(rc));
+		log_error(RUNNER_SUBJECT, "the BMC of node %s could not be asked: %s",
+			  facts->node.name, error_text(rc));
 	/* What is cancelled is switched off: there is nothing to hear. */
 	if (runner->options.active && facts->node.id)
 		runner->options.active(runner->options.context, facts->node.id,
@@ -181,7 +181,7 @@ static void act(struct runner *runner, struct work *work)
 					       work->advance.state != DEPLOYMENT_CANCELLING);
 }
 
-static void lose(struct runner *runner, const struct work *work)
+static void runner_lose(struct runner *runner, const struct runner_work *work)
 {
 	const struct deployment_facts *deployment = &work->claimed.facts.deployment;
 
@@ -189,7 +189,7 @@ static void lose(struct runner *runner, const struct work *work)
 	bmc_jobs_forget(runner->jobs, deployment->id);
 	if (log_allowed(&runner->lost_limit, loop_now_ms(runner->loop)))
 		log_warn(
-			SUBJECT,
+			RUNNER_SUBJECT,
 			"claim lost, nothing of it was written (deployment=%lld generation=%lld step=%s)",
 			(long long)deployment->id, (long long)deployment->generation,
 			deployment->step);
@@ -204,12 +204,13 @@ static void next_slice(struct runner *runner)
 	if (runner->first < runner->count)
 		save_slice(runner);
 	else
-		finish(runner);
+		runner_finish(runner);
 }
 
 /* The one row that nothing can be written for: it ends with a problem instead of being tried for
  * ever. */
-static void poison(struct runner *runner, struct work *work, const struct problem *why)
+static void runner_poison(struct runner *runner, struct runner_work *work,
+			  const struct problem *why)
 {
 	struct advance *advance = &work->advance;
 
@@ -222,14 +223,15 @@ static void poison(struct runner *runner, struct work *work, const struct proble
 	save_slice(runner);
 }
 
-static void on_head(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void runner_on_head(void *context, int rc, const PGresult *result,
+			   const struct problem *problem)
 {
 	struct runner *runner = context;
 
 	(void)problem;
 	if (rc) {
 		runner->delayed = true;
-		finish(runner);
+		runner_finish(runner);
 		return;
 	}
 	for (size_t i = 0; i < runner->size; i++)
@@ -250,37 +252,38 @@ static bool has_certificate(const struct runner *runner)
 
 static void on_save_failed(struct runner *runner, int rc, const struct problem *problem)
 {
-	struct work *work = &runner->works[runner->first];
+	struct runner_work *work = &runner->works[runner->first];
 
 	runner->stats.failed_saves++;
 	if (rc == E_UNAVAILABLE) {
 		runner->delayed = true;
-		finish(runner);
+		runner_finish(runner);
 		return;
 	}
 	if (rc == E_CONFLICT && has_certificate(runner) && runner->races++ < RACES_MAX) {
 		runner->stats.certificate_races++;
-		rc = deploy_store_head(runner->options.db, on_head, runner);
+		rc = deploy_store_head(runner->options.db, runner_on_head, runner);
 		if (rc == 0)
 			return;
 	}
-	log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+	log_problem(LOG_LEVEL_ERROR, RUNNER_SUBJECT, problem);
 	if (runner->size > 1) {
-		log_warn(SUBJECT, "a batch of %zu could not be saved; one by one now",
+		log_warn(RUNNER_SUBJECT, "a batch of %zu could not be saved; one by one now",
 			 runner->size);
 		runner->size = 1;
 		save_slice(runner);
 		return;
 	}
 	if (!work->poisoned) {
-		poison(runner, work, problem);
+		runner_poison(runner, work, problem);
 		return;
 	}
 	runner->delayed = true;
 	next_slice(runner);
 }
 
-static void on_saved(void *context, int rc, const bool saved[], const struct problem *problem)
+static void runner_on_saved(void *context, int rc, const bool saved[],
+			    const struct problem *problem)
 {
 	struct runner *runner = context;
 
@@ -289,23 +292,23 @@ static void on_saved(void *context, int rc, const bool saved[], const struct pro
 		return;
 	}
 	for (size_t i = 0; i < runner->size; i++) {
-		struct work *work = &runner->works[runner->first + i];
+		struct runner_work *work = &runner->works[runner->first + i];
 
 		if (saved[i])
-			act(runner, work);
+			runner_act(runner, work);
 		else
-			lose(runner, work);
+			runner_lose(runner, work);
 	}
 	next_slice(runner);
 }
 
-static int certify(struct runner *runner)
+static int runner_certify(struct runner *runner)
 {
 	char head[DIGEST_TEXT_SIZE];
 
 	(void)text_copy(head, sizeof(head), runner->works[runner->first].claimed.chain_head);
 	for (size_t i = 0; i < runner->size; i++) {
-		struct work *work = &runner->works[runner->first + i];
+		struct runner_work *work = &runner->works[runner->first + i];
 
 		json_decref(work->certificate);
 		work->certificate = NULL;
@@ -326,10 +329,10 @@ static void save_slice(struct runner *runner)
 	const struct save_options options = {.owner = runner->options.owner,
 					     .claim_ms = runner->options.claim_ms};
 	struct save_row rows[CLAIM_LIMIT];
-	int rc = certify(runner);
+	int rc = runner_certify(runner);
 
 	for (size_t i = 0; i < runner->size; i++) {
-		struct work *work = &runner->works[runner->first + i];
+		struct runner_work *work = &runner->works[runner->first + i];
 
 		rows[i] = (struct save_row){.claimed = &work->claimed,
 					    .advance = &work->advance,
@@ -337,13 +340,13 @@ static void save_slice(struct runner *runner)
 					    .certificate = work->certificate};
 	}
 	if (rc == 0)
-		rc = deploy_store_save(runner->options.db, &options, rows, runner->size, on_saved,
-				       runner);
+		rc = deploy_store_save(runner->options.db, &options, rows, runner->size,
+				       runner_on_saved, runner);
 	if (rc == 0)
 		return;
-	log_error(SUBJECT, "a batch could not be saved: %s", error_text(rc));
+	log_error(RUNNER_SUBJECT, "a batch could not be saved: %s", error_text(rc));
 	runner->delayed = true;
-	finish(runner);
+	runner_finish(runner);
 }
 
 /* --- claiming --- */
@@ -376,7 +379,7 @@ static void hear_packages(const struct runner_options *options, struct facts *fa
 						       &facts->console_blind);
 }
 
-static void decide(struct runner *runner, struct work *work)
+static void runner_decide(struct runner *runner, struct runner_work *work)
 {
 	struct facts *facts = &work->claimed.facts;
 	const struct runner_options *options = &runner->options;
@@ -403,22 +406,23 @@ static void decide(struct runner *runner, struct work *work)
 		work->advance.due_ms = work->claimed.now_ms + options->claim_ms;
 }
 
-static void on_claimed(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void runner_on_claimed(void *context, int rc, const PGresult *result,
+			      const struct problem *problem)
 {
 	struct runner *runner = context;
 	int rows = rc ? 0 : PQntuples(result);
 
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, RUNNER_SUBJECT, problem);
 	runner->delayed = rc != 0;
 	for (int row = 0; row < rows && row < CLAIM_LIMIT; row++) {
-		struct work *work = &runner->works[runner->count++];
+		struct runner_work *work = &runner->works[runner->count++];
 		struct problem why = {0};
 
-		*work = (struct work){0};
+		*work = (struct runner_work){0};
 		rc = claimed_read(result, row, runner->options.http_port, &work->claimed);
 		if (rc == 0) {
-			decide(runner, work);
+			runner_decide(runner, work);
 			continue;
 		}
 		(void)problem_set(&why, rc, "the deployment's rows cannot be read: %s",
@@ -435,7 +439,7 @@ static void on_next(void *context, int rc, const PGresult *result, const struct 
 	(void)problem;
 	runner->next_ms = rc ? -1 : deploy_store_next_ms(result);
 	if (runner->count == 0) {
-		finish(runner);
+		runner_finish(runner);
 		return;
 	}
 	runner->first = 0;
@@ -444,7 +448,7 @@ static void on_next(void *context, int rc, const PGresult *result, const struct 
 	save_slice(runner);
 }
 
-static void cycle(void *context)
+static void runner_cycle(void *context)
 {
 	struct runner *runner = context;
 	int64_t woken[CLAIM_LIMIT];
@@ -463,19 +467,19 @@ static void cycle(void *context)
 	runner->again = false;
 	runner->delayed = false;
 	runner->stats.cycles++;
-	rc = deploy_store_claim(runner->options.db, &options, on_claimed, on_next, runner);
+	rc = deploy_store_claim(runner->options.db, &options, runner_on_claimed, on_next, runner);
 	if (rc == 0)
 		return;
-	log_error(SUBJECT, "nothing could be claimed: %s", error_text(rc));
+	log_error(RUNNER_SUBJECT, "nothing could be claimed: %s", error_text(rc));
 	runner->delayed = true;
-	finish(runner);
+	runner_finish(runner);
 }
 
 /* --- claims that are held for the BMC --- */
 
 /* Rows are the claims that are not ours any more: somebody cancelled, or took over. */
-static void on_extended(void *context, int rc, const PGresult *result,
-			const struct problem *problem)
+static void runner_on_extended(void *context, int rc, const PGresult *result,
+			       const struct problem *problem)
 {
 	struct runner *runner = context;
 	int rows = rc ? 0 : PQntuples(result);
@@ -490,7 +494,7 @@ static void on_extended(void *context, int rc, const PGresult *result,
 	}
 }
 
-static void extend(void *context)
+static void runner_extend(void *context)
 {
 	struct runner *runner = context;
 	size_t count = bmc_jobs_count(runner->jobs);
@@ -502,7 +506,7 @@ static void extend(void *context)
 	if (!keys || !runner->connected || runner->extending)
 		return;
 	options.count = bmc_jobs_claims(runner->jobs, keys, count);
-	if (deploy_store_extend(runner->options.db, &options, on_extended, runner) == 0)
+	if (deploy_store_extend(runner->options.db, &options, runner_on_extended, runner) == 0)
 		runner->extending = true;
 }
 
@@ -535,9 +539,9 @@ int runner_new(struct loop *loop, const struct runner_options *options, struct r
 	runner->works = calloc(CLAIM_LIMIT, sizeof(*runner->works));
 	rc = runner->works ? bmc_jobs_new(options->queue, on_job, runner, &runner->jobs) : -ENOMEM;
 	if (rc == 0)
-		rc = loop_timer_new(loop, cycle, runner, &runner->wake_timer);
+		rc = loop_timer_new(loop, runner_cycle, runner, &runner->wake_timer);
 	if (rc == 0)
-		rc = loop_timer_new(loop, extend, runner, &runner->extend_timer);
+		rc = loop_timer_new(loop, runner_extend, runner, &runner->extend_timer);
 	if (rc) {
 		runner_free(runner);
 		return rc;

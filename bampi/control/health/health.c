@@ -1,5 +1,5 @@
 /* The default hash falls through its cases, which clang objects to. */
-#define HASH_FUNCTION HASH_FNV
+#define HEALTH_HASH_FUNCTION HASH_FNV
 
 #include "bampi/control/health/health.h"
 
@@ -18,13 +18,13 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT      "health"
-#define TICK_MS      1000
-#define EXPIRE_TICKS 5
-#define BATCH_MAX    ((size_t)8 << 20) /* of rows that wait while PostgreSQL is away */
+#define SUBJECT          "health"
+#define TICK_MS          1000
+#define EXPIRE_TICKS     5
+#define HEALTH_BATCH_MAX ((size_t)8 << 20) /* of rows that wait while PostgreSQL is away */
 
 /* Rows of one kind on their way to the database. */
-struct batch {
+struct health_batch {
 	struct health *health;
 	struct text rows; /* elements of a JSON array, comma-separated */
 	struct text sent;
@@ -43,7 +43,7 @@ struct health {
 	struct loop_timer *timer;
 	bool connected, deciding, more;
 	unsigned tick;
-	struct batch sensors, log;
+	struct health_batch sensors, log;
 	struct mark_row *marks;
 	struct health_stats stats;
 };
@@ -53,7 +53,7 @@ const struct health_stats *health_stats(const struct health *health)
 	return &health->stats;
 }
 
-static void changed(struct health *health, int64_t count)
+static void health_changed(struct health *health, int64_t count)
 {
 	if (count <= 0)
 		return;
@@ -64,16 +64,16 @@ static void changed(struct health *health, int64_t count)
 
 /* --- collecting --- */
 
-static bool batch_has_room(struct batch *batch)
+static bool batch_has_room(struct health_batch *batch)
 {
-	if (batch->rows.size + batch->sent.size < BATCH_MAX && !batch->rows.failed)
+	if (batch->rows.size + batch->sent.size < HEALTH_BATCH_MAX && !batch->rows.failed)
 		return true;
 	batch->health->stats.dropped++;
 	return false;
 }
 
 /* A row becomes part of the batch whole or not at all. */
-static void batch_add(struct batch *batch, const struct text *row)
+static void batch_add(struct health_batch *batch, const struct text *row)
 {
 	if (row->failed || !batch_has_room(batch))
 		return;
@@ -183,7 +183,7 @@ bool health_log_mark(const struct health *health, int64_t node_id, struct health
 /* --- writing --- */
 
 /* What may not have arrived is sent again, before what came after it. */
-static void batch_back(struct batch *batch)
+static void batch_back(struct health_batch *batch)
 {
 	struct text rows = batch->rows;
 
@@ -196,9 +196,10 @@ static void batch_back(struct batch *batch)
 	text_clear(&batch->sent);
 }
 
-static void on_written(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void health_on_written(void *context, int rc, const PGresult *result,
+			      const struct problem *problem)
 {
-	struct batch *batch = context;
+	struct health_batch *batch = context;
 
 	batch->sending = false;
 	if (rc == 0 && batch == &batch->health->log)
@@ -212,7 +213,7 @@ static void on_written(void *context, int rc, const PGresult *result, const stru
 	text_clear(&batch->sent);
 }
 
-static void batch_send(struct batch *batch)
+static void health_batch_send(struct health_batch *batch)
 {
 	CLEANUP(text_done) struct text array = {0};
 	struct text swap = batch->sent;
@@ -230,9 +231,9 @@ static void batch_send(struct batch *batch)
 	if (rc == 0)
 		rc = batch == &batch->health->log
 			     ? health_store_log(batch->health->options.db, text_get(&array),
-						on_written, batch)
+						health_on_written, batch)
 			     : health_store_sensors(batch->health->options.db, text_get(&array),
-						    on_written, batch);
+						    health_on_written, batch);
 	if (rc == 0)
 		batch->sending = true;
 	else
@@ -241,13 +242,14 @@ static void batch_send(struct batch *batch)
 
 /* --- deciding --- */
 
-static void on_saved(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void health_on_saved(void *context, int rc, const PGresult *result,
+			    const struct problem *problem)
 {
 	struct health *health = context;
 
 	health->deciding = false;
 	if (rc == 0)
-		changed(health, health_store_count(result));
+		health_changed(health, health_store_count(result));
 	else if (rc != E_UNAVAILABLE)
 		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
 	if (rc == 0 && health->more)
@@ -255,7 +257,8 @@ static void on_saved(void *context, int rc, const PGresult *result, const struct
 }
 
 /* A row that cannot be read is left out; the others go on. */
-static int decide(struct health *health, const PGresult *result, int row, struct text *rows)
+static int health_decide_row(struct health *health, const PGresult *result, int row,
+			     struct text *rows)
 {
 	struct health_verdict verdict;
 	struct health_row facts;
@@ -285,31 +288,31 @@ static void on_due(void *context, int rc, const PGresult *result, const struct p
 		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
 	json_begin_array(&rows, NULL);
 	for (int row = 0; row < count; row++)
-		good += decide(health, result, row, &rows) == 0;
+		good += health_decide_row(health, result, row, &rows) == 0;
 	json_end_array(&rows);
 	health->more = count == HEALTH_CLAIM_LIMIT;
 	if (good > 0 && !rows.failed &&
-	    health_store_save(health->options.db, text_get(&rows), on_saved, health) == 0)
+	    health_store_save(health->options.db, text_get(&rows), health_on_saved, health) == 0)
 		health->deciding = true;
 }
 
 static void on_expired(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
 	if (rc == 0)
-		changed(context, health_store_count(result));
+		health_changed(context, health_store_count(result));
 	else if (rc != E_UNAVAILABLE)
 		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
 }
 
-static void tick(void *context)
+static void health_tick(void *context)
 {
 	struct health *health = context;
 
 	loop_timer_arm(health->timer, TICK_MS);
 	if (!health->connected)
 		return;
-	batch_send(&health->sensors);
-	batch_send(&health->log);
+	health_batch_send(&health->sensors);
+	health_batch_send(&health->log);
 	if (health->tick++ % EXPIRE_TICKS == 0 &&
 	    health_store_expire(health->options.db, on_expired, health) != 0)
 		return; /* no memory: the next tick comes */
@@ -357,7 +360,7 @@ int health_new(struct loop *loop, const struct health_options *options, struct h
 	*health = (struct health){.loop = loop, .options = *options};
 	health->sensors.health = health;
 	health->log.health = health;
-	rc = loop_timer_new(loop, tick, health, &health->timer);
+	rc = loop_timer_new(loop, health_tick, health, &health->timer);
 	if (rc) {
 		free(health);
 		return rc;

@@ -23,7 +23,7 @@ struct findings {
 	int64_t next_ms;
 };
 
-static bool matches(const char *pattern, const char *text)
+static bool health_policy_matches(const char *pattern, const char *text)
 {
 	return !pattern || fnmatch(pattern, text, FNM_CASEFOLD) == 0;
 }
@@ -34,7 +34,8 @@ const struct health_rule *health_rule_find(enum health_cause cause, const char *
 	for (size_t i = 0; i < health_rule_count; i++) {
 		const struct health_rule *rule = &health_rules[i];
 
-		if (rule->cause == cause && matches(rule->type, type) && matches(rule->what, what))
+		if (rule->cause == cause && health_policy_matches(rule->type, type) &&
+		    health_policy_matches(rule->what, what))
 			return rule;
 	}
 	return NULL;
@@ -60,7 +61,8 @@ static void findings_init(struct findings *findings)
 	}
 }
 
-static struct finding *finding_of(struct findings *findings, const struct health_rule *rule)
+static struct finding *health_policy_finding_of(struct findings *findings,
+						const struct health_rule *rule)
 {
 	for (size_t i = 0; i < findings->count; i++) {
 		if (strcmp(findings->rows[i].rule->label, rule->label) == 0)
@@ -69,7 +71,8 @@ static struct finding *finding_of(struct findings *findings, const struct health
 	return NULL;
 }
 
-static const struct health_memory *memory_of(const struct health_facts *facts, const char *label)
+static const struct health_memory *health_policy_memory_of(const struct health_facts *facts,
+							   const char *label)
 {
 	static const struct health_memory none;
 
@@ -81,10 +84,10 @@ static const struct health_memory *memory_of(const struct health_facts *facts, c
 }
 
 /* `text` is only needed for the first cause. */
-static void found(struct findings *findings, const struct health_rule *rule, int64_t since_ms,
-		  const char *text)
+static void health_policy_found(struct findings *findings, const struct health_rule *rule,
+				int64_t since_ms, const char *text)
 {
-	struct finding *finding = finding_of(findings, rule);
+	struct finding *finding = health_policy_finding_of(findings, rule);
 
 	if (!finding)
 		return;
@@ -112,7 +115,7 @@ static void look_at_sensors(const struct health_facts *facts, int64_t now_ms,
 			continue;
 		(void)text_format(text, sizeof(text), "sensor %.80s (%.40s) is %s", alarm->name,
 				  alarm->type, alarm->state);
-		found(findings, rule, now_ms, text);
+		health_policy_found(findings, rule, now_ms, text);
 	}
 }
 
@@ -124,7 +127,8 @@ static int64_t happened_ms(const struct health_event *event, int64_t now_ms)
 }
 
 /* Its end was logged after it. */
-static bool is_over(const struct health_facts *facts, size_t place, const struct health_rule *rule)
+static bool health_policy_is_over(const struct health_facts *facts, size_t place,
+				  const struct health_rule *rule)
 {
 	const struct health_event *event = &facts->events[place];
 
@@ -132,24 +136,25 @@ static bool is_over(const struct health_facts *facts, size_t place, const struct
 		const struct health_event *later = &facts->events[i];
 
 		if (!later->asserted && strcmp(later->sensor, event->sensor) == 0 &&
-		    matches(rule->type, later->type) && matches(rule->what, later->event))
+		    health_policy_matches(rule->type, later->type) &&
+		    health_policy_matches(rule->what, later->event))
 			return true;
 	}
 	return false;
 }
 
-struct tally {
+struct health_policy_tally {
 	unsigned count;
 	int64_t first_ms;
 	const struct health_event *last;
 };
 
-static struct tally tally_of(const struct health_facts *facts, const struct health_rule *rule,
-			     int64_t now_ms)
+static struct health_policy_tally tally_of(const struct health_facts *facts,
+					   const struct health_rule *rule, int64_t now_ms)
 {
-	int64_t cleared_ms = memory_of(facts, rule->label)->cleared_ms;
+	int64_t cleared_ms = health_policy_memory_of(facts, rule->label)->cleared_ms;
 	int64_t from_ms = now_ms - rule->window_s * INT64_C(1000);
-	struct tally tally = {0};
+	struct health_policy_tally tally = {0};
 
 	for (size_t i = 0; i < facts->event_count; i++) {
 		const struct health_event *event = &facts->events[i];
@@ -157,7 +162,7 @@ static struct tally tally_of(const struct health_facts *facts, const struct heal
 
 		if (!event->asserted || event->seen_ms <= cleared_ms || at_ms <= from_ms ||
 		    health_rule_find(HEALTH_EVENT, event->type, event->event) != rule ||
-		    is_over(facts, i, rule))
+		    health_policy_is_over(facts, i, rule))
 			continue;
 		if (tally.count++ == 0 || at_ms < tally.first_ms)
 			tally.first_ms = at_ms;
@@ -171,7 +176,7 @@ static void look_at_events(const struct health_facts *facts, int64_t now_ms,
 {
 	for (size_t i = 0; i < health_rule_count; i++) {
 		const struct health_rule *rule = &health_rules[i];
-		struct tally tally = {0};
+		struct health_policy_tally tally = {0};
 		char text[HEALTH_REASON_SIZE];
 
 		if (rule->cause == HEALTH_EVENT)
@@ -184,9 +189,9 @@ static void look_at_events(const struct health_facts *facts, int64_t now_ms,
 		(void)text_format(text, sizeof(text), "event log: %.60s%s%.80s: %.96s",
 				  tally.last->type, tally.last->sensor[0] ? " " : "",
 				  tally.last->sensor, tally.last->event);
-		found(findings, rule, tally.first_ms, text);
-		if (finding_of(findings, rule))
-			finding_of(findings, rule)->causes += tally.count - 1;
+		health_policy_found(findings, rule, tally.first_ms, text);
+		if (health_policy_finding_of(findings, rule))
+			health_policy_finding_of(findings, rule)->causes += tally.count - 1;
 	}
 }
 
@@ -200,18 +205,18 @@ static void look_at_rest(const struct health_facts *facts, int64_t now_ms,
 	if (silent && facts->bmc_failing_ms != 0) {
 		(void)text_format(text, sizeof(text), "the BMC cannot be used: %.200s",
 				  facts->bmc_problem[0] ? facts->bmc_problem : "no answer");
-		found(findings, silent, facts->bmc_failing_ms, text);
+		health_policy_found(findings, silent, facts->bmc_failing_ms, text);
 	}
 	for (size_t i = 0; drive && i < facts->drive_count; i++) {
 		(void)text_format(text, sizeof(text), "drive %.60s was not erased: %.180s",
 				  facts->drives[i].name, facts->drives[i].reason);
-		found(findings, drive, now_ms, text);
+		health_policy_found(findings, drive, now_ms, text);
 	}
 }
 
 /* --- from findings to labels --- */
 
-static void keep(struct health_verdict *verdict, const struct health_memory *memory)
+static void health_policy_keep(struct health_verdict *verdict, const struct health_memory *memory)
 {
 	if (memory->bad_ms || memory->good_ms)
 		verdict->memories[verdict->memory_count++] = *memory;
@@ -245,7 +250,7 @@ static void judge_bad(const struct finding *finding, struct health_memory *memor
 			memory->bad_ms = finding->bad_ms;
 		if (now_ms - memory->bad_ms < hold_ms) {
 			at_least(&verdict->next_ms, memory->bad_ms + hold_ms);
-			keep(verdict, memory);
+			health_policy_keep(verdict, memory);
 			return;
 		}
 		memory->raised_ms = memory->bad_ms;
@@ -270,7 +275,7 @@ static void judge_good(const struct finding *finding, struct health_memory *memo
 		at_least(&verdict->next_ms, memory->good_ms + clear_ms);
 	}
 	raise_label(finding, memory, verdict);
-	keep(verdict, memory);
+	health_policy_keep(verdict, memory);
 }
 
 void health_decide(const struct health_facts *facts, int64_t now_ms, struct health_verdict *ret)
@@ -284,7 +289,7 @@ void health_decide(const struct health_facts *facts, int64_t now_ms, struct heal
 	*ret = (struct health_verdict){.next_ms = findings.next_ms};
 	for (size_t i = 0; i < findings.count; i++) {
 		struct finding *finding = &findings.rows[i];
-		struct health_memory memory = *memory_of(facts, finding->rule->label);
+		struct health_memory memory = *health_policy_memory_of(facts, finding->rule->label);
 
 		(void)text_copy(memory.label, sizeof(memory.label), finding->rule->label);
 		finding->unknown = finding->rule->cause == HEALTH_SENSOR &&

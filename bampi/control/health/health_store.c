@@ -38,8 +38,8 @@ static const struct db_query due_query = {"health_due",
 enum column { NODE_ID, NODE, GENERATION, ALARMS, FAILING, PROBLEM, POWERED, MEMO, CLEARED, LABELS, EVENTS, DRIVES, NOW };
 /* clang-format on */
 
-static int submit_rows(struct db *db, const struct db_query *query, const char *rows,
-		       db_result_fn fn, void *context)
+static int health_store_submit_rows(struct db *db, const struct db_query *query, const char *rows,
+				    db_result_fn fn, void *context)
 {
 	const char *params[] = {rows};
 
@@ -48,17 +48,17 @@ static int submit_rows(struct db *db, const struct db_query *query, const char *
 
 int health_store_sensors(struct db *db, const char *rows, db_result_fn fn, void *context)
 {
-	return submit_rows(db, &sensors_query, rows, fn, context);
+	return health_store_submit_rows(db, &sensors_query, rows, fn, context);
 }
 
 int health_store_log(struct db *db, const char *rows, db_result_fn fn, void *context)
 {
-	return submit_rows(db, &log_query, rows, fn, context);
+	return health_store_submit_rows(db, &log_query, rows, fn, context);
 }
 
 int health_store_save(struct db *db, const char *rows, db_result_fn fn, void *context)
 {
-	return submit_rows(db, &save_query, rows, fn, context);
+	return health_store_submit_rows(db, &save_query, rows, fn, context);
 }
 
 int health_store_marks(struct db *db, db_result_fn fn, void *context)
@@ -84,7 +84,7 @@ int64_t health_store_count(const PGresult *result)
 
 /* --- facts --- */
 
-static int read_json(const PGresult *result, int row, int column, json_t **ret)
+static int health_store_read_json(const PGresult *result, int row, int column, json_t **ret)
 {
 	const char *text = db_text(result, row, column, NULL);
 	struct problem ignored = {0};
@@ -92,7 +92,7 @@ static int read_json(const PGresult *result, int row, int column, json_t **ret)
 	return text ? json_read(text, strlen(text), JSON_MAX, ret, &ignored) : 0;
 }
 
-static const char *word(const json_t *value)
+static const char *health_store_word(const json_t *value)
 {
 	const char *text = json_string_value(value);
 
@@ -110,9 +110,9 @@ static int read_alarms(struct health_row *row)
 		const json_t *alarm = json_array_get(row->parts[0], i);
 
 		row->alarms[i] = (struct health_alarm){
-			.name = word(json_object_get(alarm, "name")),
-			.type = word(json_object_get(alarm, "type")),
-			.state = word(json_object_get(alarm, "state")),
+			.name = health_store_word(json_object_get(alarm, "name")),
+			.type = health_store_word(json_object_get(alarm, "type")),
+			.state = health_store_word(json_object_get(alarm, "state")),
 		};
 	}
 	row->facts.alarms = row->alarms;
@@ -131,9 +131,9 @@ static int read_events(struct health_row *row)
 		const json_t *event = json_array_get(row->parts[1], i);
 
 		row->events[i] = (struct health_event){
-			.type = word(json_array_get(event, 0)),
-			.sensor = word(json_array_get(event, 1)),
-			.event = word(json_array_get(event, 2)),
+			.type = health_store_word(json_array_get(event, 0)),
+			.sensor = health_store_word(json_array_get(event, 1)),
+			.event = health_store_word(json_array_get(event, 2)),
 			.asserted = json_is_true(json_array_get(event, 3)),
 			.bmc_ms = json_integer_value(json_array_get(event, 4)),
 			.seen_ms = json_integer_value(json_array_get(event, 5)),
@@ -155,8 +155,8 @@ static int read_drives(struct health_row *row)
 		const json_t *drive = json_array_get(row->parts[2], i);
 
 		row->drives[i] = (struct health_drive){
-			.name = word(json_object_get(drive, "name")),
-			.reason = word(json_object_get(drive, "reason")),
+			.name = health_store_word(json_object_get(drive, "name")),
+			.reason = health_store_word(json_object_get(drive, "reason")),
 		};
 	}
 	row->facts.drives = row->drives;
@@ -166,7 +166,7 @@ static int read_drives(struct health_row *row)
 
 /* The memory of a label, a new one when it is not there; NULL when there are too many, which the
  * table of rules does not allow. */
-static struct health_memory *memory_of(struct health_row *row, const char *label)
+static struct health_memory *health_store_memory_of(struct health_row *row, const char *label)
 {
 	struct health_memory *memory;
 
@@ -190,21 +190,21 @@ static int read_memories(const PGresult *result, int row, struct health_row *ret
 	struct health_memory *memory;
 	const char *label;
 	json_t *value;
-	int rc = read_json(result, row, MEMO, &memo);
+	int rc = health_store_read_json(result, row, MEMO, &memo);
 
 	if (rc == 0)
-		rc = read_json(result, row, CLEARED, &cleared);
+		rc = health_store_read_json(result, row, CLEARED, &cleared);
 	if (rc == 0)
-		rc = read_json(result, row, LABELS, &labels);
+		rc = health_store_read_json(result, row, LABELS, &labels);
 	json_object_foreach(labels, label, value)
 	{
-		memory = memory_of(ret, label);
+		memory = health_store_memory_of(ret, label);
 		if (memory)
 			memory->raised_ms = json_integer_value(value);
 	}
 	json_object_foreach(memo, label, value)
 	{
-		memory = memory_of(ret, label);
+		memory = health_store_memory_of(ret, label);
 		if (!memory)
 			continue;
 		memory->bad_ms = json_integer_value(json_object_get(value, "bad"));
@@ -212,7 +212,7 @@ static int read_memories(const PGresult *result, int row, struct health_row *ret
 	}
 	json_object_foreach(cleared, label, value)
 	{
-		memory = memory_of(ret, label);
+		memory = health_store_memory_of(ret, label);
 		if (memory)
 			memory->cleared_ms = json_integer_value(value);
 	}
@@ -235,7 +235,7 @@ int health_row_read(const PGresult *result, int row, struct health_row *ret)
 	};
 	(void)text_copy(ret->node, sizeof(ret->node), db_text(result, row, NODE, ""));
 	for (size_t i = 0; rc == 0 && i < COUNT_OF(columns); i++)
-		rc = read_json(result, row, columns[i], &ret->parts[i]);
+		rc = health_store_read_json(result, row, columns[i], &ret->parts[i]);
 	if (rc == 0)
 		rc = read_alarms(ret);
 	if (rc == 0)

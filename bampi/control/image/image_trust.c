@@ -16,7 +16,8 @@
 #define KEY_FILE_MAX   1024
 #define SIGNATURE_SIZE 64
 
-static int read_key(const char *path, uint8_t ret[IMAGE_TRUST_KEY_SIZE], struct problem *problem)
+static int image_trust_read_key(const char *path, uint8_t ret[IMAGE_TRUST_KEY_SIZE],
+				struct problem *problem)
 {
 	CLEANUP(freep) char *content = NULL;
 	size_t size;
@@ -37,7 +38,7 @@ static int read_key(const char *path, uint8_t ret[IMAGE_TRUST_KEY_SIZE], struct 
 	return problem->code;
 }
 
-static int is_key_file(const struct dirent *entry)
+static int image_trust_is_key_file(const struct dirent *entry)
 {
 	size_t length = strlen(entry->d_name);
 
@@ -49,7 +50,7 @@ int image_trust_load(const char *folder, struct image_trust *ret, struct problem
 {
 	struct image_trust trust = {0};
 	struct dirent **entries = NULL;
-	int count = scandir(folder, &entries, is_key_file, alphasort);
+	int count = scandir(folder, &entries, image_trust_is_key_file, alphasort);
 	int rc = 0;
 
 	if (count < 0 && errno == ENOENT) {
@@ -69,7 +70,7 @@ int image_trust_load(const char *folder, struct image_trust *ret, struct problem
 		    !text_format(path, sizeof(path), "%s/%s", folder, entries[i]->d_name))
 			rc = problem_set(problem, E_LIMIT, "image keys %s: path too long", folder);
 		if (rc == 0)
-			rc = read_key(path, trust.keys[trust.count], problem);
+			rc = image_trust_read_key(path, trust.keys[trust.count], problem);
 		if (rc == 0)
 			trust.count++;
 		free(entries[i]);

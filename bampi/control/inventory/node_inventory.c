@@ -9,7 +9,7 @@
 #define BYTES_MAX INT64_C(1) << 60
 #define WORD_MAX  128
 
-static const char *text_of(const json_t *object, const char *key)
+static const char *node_inventory_text_of(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
@@ -18,9 +18,9 @@ static const char *text_of(const json_t *object, const char *key)
 
 const char *node_inventory_drive_key(const json_t *drive)
 {
-	const char *serial = text_of(drive, "serial");
+	const char *serial = node_inventory_text_of(drive, "serial");
 
-	return serial[0] ? serial : text_of(drive, "name");
+	return serial[0] ? serial : node_inventory_text_of(drive, "name");
 }
 
 bool node_inventory_drive_passive(const json_t *drive)
@@ -29,8 +29,8 @@ bool node_inventory_drive_passive(const json_t *drive)
 	       json_is_true(json_object_get(drive, "removable"));
 }
 
-static int check_words(const json_t *object, const char *where, const char *const keys[],
-		       struct problem *problem)
+static int node_inventory_check_words(const json_t *object, const char *where,
+				      const char *const keys[], struct problem *problem)
 {
 	for (size_t i = 0; keys[i]; i++) {
 		const json_t *value = json_object_get(object, keys[i]);
@@ -58,7 +58,7 @@ static int check_drive(const json_t *drives, size_t index, struct problem *probl
 
 	if (!json_is_object(drive))
 		return problem_set(problem, E_MALFORMED, "inventory: a drive is not an object");
-	rc = check_words(drive, "a drive", words, problem);
+	rc = node_inventory_check_words(drive, "a drive", words, problem);
 	if (rc)
 		return rc;
 	(void)json_get_int(&reader, "size_bytes", 0, BYTES_MAX, 0, true);
@@ -85,16 +85,18 @@ static int check_nic(const json_t *nic, struct problem *problem)
 
 	if (!json_is_object(nic))
 		return problem_set(problem, E_MALFORMED, "inventory: a NIC is not an object");
-	rc = check_words(nic, "a NIC", words, problem);
+	rc = node_inventory_check_words(nic, "a NIC", words, problem);
 	if (rc)
 		return rc;
-	if (text_of(nic, "mac")[0] && mac_parse(text_of(nic, "mac"), &mac) != 0)
+	if (node_inventory_text_of(nic, "mac")[0] &&
+	    mac_parse(node_inventory_text_of(nic, "mac"), &mac) != 0)
 		return problem_set(problem, E_MALFORMED, "inventory: %s of a NIC is not a MAC",
-				   text_of(nic, "mac"));
+				   node_inventory_text_of(nic, "mac"));
 	return 0;
 }
 
-static int check_list(const json_t *data, const char *key, size_t limit, struct problem *problem)
+static int node_inventory_check_list(const json_t *data, const char *key, size_t limit,
+				     struct problem *problem)
 {
 	const json_t *list = json_object_get(data, key);
 
@@ -115,11 +117,11 @@ int node_inventory_check(const json_t *data, struct problem *problem)
 
 	if (!json_is_object(data))
 		return problem_set(problem, E_MALFORMED, "the inventory is not an object");
-	rc = check_words(data, "the node", words, problem);
+	rc = node_inventory_check_words(data, "the node", words, problem);
 	if (rc == 0)
-		rc = check_list(data, "disks", INVENTORY_DRIVES_MAX, problem);
+		rc = node_inventory_check_list(data, "disks", INVENTORY_DRIVES_MAX, problem);
 	if (rc == 0)
-		rc = check_list(data, "nics", INVENTORY_NICS_MAX, problem);
+		rc = node_inventory_check_list(data, "nics", INVENTORY_NICS_MAX, problem);
 	drives = json_object_get(data, "disks");
 	nics = json_object_get(data, "nics");
 	for (size_t i = 0; rc == 0 && i < json_array_size(drives); i++)
@@ -141,9 +143,10 @@ json_t *node_inventory_drives(const json_t *data, bool forget)
 		if (node_inventory_drive_passive(drive))
 			continue;
 		row = json_pack("{s:s, s:s, s:s, s:s, s:I}", "serial",
-				node_inventory_drive_key(drive), "name", text_of(drive, "name"),
-				"model", text_of(drive, "model"), "kind", text_of(drive, "kind"),
-				"size_bytes",
+				node_inventory_drive_key(drive), "name",
+				node_inventory_text_of(drive, "name"), "model",
+				node_inventory_text_of(drive, "model"), "kind",
+				node_inventory_text_of(drive, "kind"), "size_bytes",
 				json_integer_value(json_object_get(drive, "size_bytes")));
 		if (row && forget &&
 		    json_object_set_new(row, "verdict", json_string("unknown")) < 0) {
@@ -158,18 +161,19 @@ json_t *node_inventory_drives(const json_t *data, bool forget)
 	return rows;
 }
 
-static void differ(struct text *ret, const char *what, const char *declared, const char *found)
+static void node_inventory_differ(struct text *ret, const char *what, const char *declared,
+				  const char *found)
 {
 	text_addf(ret, "%s%s is %s, declared is %s", ret->size > 0 ? "; " : "", what,
 		  found[0] ? found : "not told", declared);
 }
 
-static bool has_mac(const json_t *nics, struct mac wanted)
+static bool node_inventory_has_mac(const json_t *nics, struct mac wanted)
 {
 	for (size_t i = 0; i < json_array_size(nics); i++) {
 		struct mac mac;
 
-		if (mac_parse(text_of(json_array_get(nics, i), "mac"), &mac) == 0 &&
+		if (mac_parse(node_inventory_text_of(json_array_get(nics, i), "mac"), &mac) == 0 &&
 		    mac_equal(mac, wanted))
 			return true;
 	}
@@ -179,15 +183,17 @@ static bool has_mac(const json_t *nics, struct mac wanted)
 void node_inventory_compare(const json_t *data, const struct node_declared *declared,
 			    struct text *ret)
 {
-	const char *firmware = text_of(data, "firmware");
+	const char *firmware = node_inventory_text_of(data, "firmware");
 	struct mac boot;
 
-	if (declared->serial[0] && strcmp(declared->serial, text_of(data, "serial")) != 0)
-		differ(ret, "serial", declared->serial, text_of(data, "serial"));
+	if (declared->serial[0] &&
+	    strcmp(declared->serial, node_inventory_text_of(data, "serial")) != 0)
+		node_inventory_differ(ret, "serial", declared->serial,
+				      node_inventory_text_of(data, "serial"));
 	if (mac_parse(declared->boot_mac, &boot) == 0 &&
-	    !has_mac(json_object_get(data, "nics"), boot))
+	    !node_inventory_has_mac(json_object_get(data, "nics"), boot))
 		text_addf(ret, "%sno NIC has the declared boot MAC %s", ret->size > 0 ? "; " : "",
 			  declared->boot_mac);
 	if (firmware[0] && strcmp(firmware, declared->uefi ? "uefi" : "bios") != 0)
-		differ(ret, "firmware", declared->uefi ? "uefi" : "bios", firmware);
+		node_inventory_differ(ret, "firmware", declared->uefi ? "uefi" : "bios", firmware);
 }

@@ -19,8 +19,8 @@
 #include "bampi/relay/cache/file_book.h"
 #include "bampi/relay/cache/upstream.h"
 
-#define KEEP_EVERY_MS 60000
-#define SUBJECT       "tftp"
+#define KEEP_EVERY_MS      60000
+#define BOOT_CACHE_SUBJECT "tftp"
 
 struct boot_cache {
 	struct loop *loop;
@@ -62,8 +62,8 @@ static void tftp_ended(void *context, const struct tftp_summary *summary, enum t
 	char address[IPV4_TEXT_SIZE];
 
 	(void)context;
-	log_debug(SUBJECT, "%s ended (address=%s bytes=%llu outcome=%d ms=%lld)", summary->name,
-		  ipv4_text(ntohl(summary->client.sin_addr.s_addr), address),
+	log_debug(BOOT_CACHE_SUBJECT, "%s ended (address=%s bytes=%llu outcome=%d ms=%lld)",
+		  summary->name, ipv4_text(ntohl(summary->client.sin_addr.s_addr), address),
 		  (unsigned long long)summary->bytes, (int)outcome, (long long)summary->elapsed_ms);
 }
 
@@ -74,7 +74,7 @@ static void tftp_refused(void *context, const struct sockaddr_in *client, const 
 	char address[IPV4_TEXT_SIZE];
 
 	if (log_allowed(&boot->refusals, loop_now_ms(boot->loop)))
-		log_warn(SUBJECT, "request refused: %s (address=%s name=\"%s\")", why,
+		log_warn(BOOT_CACHE_SUBJECT, "request refused: %s (address=%s name=\"%s\")", why,
 			 ipv4_text(ntohl(client->sin_addr.s_addr), address), name);
 }
 
@@ -98,7 +98,7 @@ static int start_tftp(struct boot_cache *boot, struct problem *problem)
 /* --- the whole --- */
 
 /* What every node needs is here before the first asks, and soon after it changed. */
-static void keep(void *context)
+static void boot_cache_keep(void *context)
 {
 	struct boot_cache *boot = context;
 
@@ -115,7 +115,7 @@ static void keep(void *context)
 	loop_timer_arm(boot->keep, KEEP_EVERY_MS);
 }
 
-static int start(struct boot_cache *boot, struct problem *problem)
+static int boot_cache_start(struct boot_cache *boot, struct problem *problem)
 {
 	const struct boot_cache_options *options = &boot->options;
 	struct cache_server_options server = {.loop = boot->loop,
@@ -136,7 +136,7 @@ static int start(struct boot_cache *boot, struct problem *problem)
 		rc = file_book_new(boot->loop, boot->cache, boot->upstream, boot->fetches,
 				   &boot->counters, &boot->book);
 	if (rc == 0)
-		rc = loop_timer_new(boot->loop, keep, boot, &boot->keep);
+		rc = loop_timer_new(boot->loop, boot_cache_keep, boot, &boot->keep);
 	if (rc)
 		return problem_set(problem, rc, "cannot start the cache: %s", error_text(rc));
 	server.cache = boot->cache;
@@ -158,7 +158,7 @@ int boot_cache_new(struct loop *loop, const struct boot_cache_options *options,
 	boot->loop = loop;
 	boot->options = *options;
 	boot->refusals = (struct log_limit){.burst = 10, .per_minute = 60};
-	rc = start(boot, problem);
+	rc = boot_cache_start(boot, problem);
 	if (rc) {
 		boot_cache_free(boot);
 		return rc;

@@ -23,7 +23,7 @@
 #define TICK_MS        1000
 #define TOUCH_EVERY_MS 60000
 #define STALLED_MAX_MS ((int64_t)10 * 60 * 1000)
-#define SUBJECT        "cache"
+#define CACHE_SUBJECT  "cache"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -91,7 +91,7 @@ struct object *cache_find(struct cache *cache, const char *digest)
 }
 
 /* The one that was not used for the longest time, of those that nobody holds but the list. */
-static struct object *oldest(struct cache *cache)
+static struct object *cache_oldest(struct cache *cache)
 {
 	struct object *found = NULL;
 
@@ -103,17 +103,17 @@ static struct object *oldest(struct cache *cache)
 	return found;
 }
 
-static int make_room(struct cache *cache, uint64_t size)
+static int cache_make_room(struct cache *cache, uint64_t size)
 {
 	while (size > cache->limit || cache->used > cache->limit - size) {
-		struct object *object = size > cache->limit ? NULL : oldest(cache);
+		struct object *object = size > cache->limit ? NULL : cache_oldest(cache);
 
 		if (!object) {
 			cache->counters->crowded++;
 			return E_LIMIT;
 		}
-		log_info(SUBJECT, "%.12s removed to make room (bytes=%" PRIu64 ")", object->digest,
-			 object->size);
+		log_info(CACHE_SUBJECT, "%.12s removed to make room (bytes=%" PRIu64 ")",
+			 object->digest, object->size);
 		cache->counters->evicted++;
 		(void)unlink(object->path);
 		cache_unlist(object);
@@ -131,7 +131,7 @@ int cache_begin(struct cache *cache, const char *digest, uint64_t size, struct o
 {
 	struct object *object = NULL;
 	char name[24];
-	int rc = make_room(cache, size);
+	int rc = cache_make_room(cache, size);
 
 	if (rc == 0)
 		rc = object_new(cache, digest, size, OBJECT_FILLING, &object);
@@ -178,7 +178,7 @@ static int find_object(struct cache *cache, const char *name)
 	if (rc)
 		return rc;
 	if (!is_digest(name) || lstat(path, &status) || !S_ISREG(status.st_mode)) {
-		log_warn(SUBJECT, "%s is not of this cache and is left alone", path);
+		log_warn(CACHE_SUBJECT, "%s is not of this cache and is left alone", path);
 		return 0;
 	}
 	rc = object_new(cache, name, (uint64_t)status.st_size, OBJECT_CHECKING, &object);
@@ -246,15 +246,15 @@ int cache_open(struct cache *cache, struct problem *problem)
 		problem_hint(problem, "the folder must belong to the user of the program");
 		return rc;
 	}
-	rc = make_room(cache, 0); /* the limit may be lower than it was */
+	rc = cache_make_room(cache, 0); /* the limit may be lower than it was */
 	if (rc)
-		log_warn(SUBJECT, "holds more than its limit, until it is checked");
-	log_info(SUBJECT, "%u objects found (bytes=%" PRIu64 " limit=%" PRIu64 ")",
+		log_warn(CACHE_SUBJECT, "holds more than its limit, until it is checked");
+	log_info(CACHE_SUBJECT, "%u objects found (bytes=%" PRIu64 " limit=%" PRIu64 ")",
 		 HASH_COUNT(cache->listed), cache->used, cache->limit);
 	return 0;
 }
 
-static void tick(void *context)
+static void cache_tick(void *context)
 {
 	struct cache *cache = context;
 	int64_t now_ms = loop_now_ms(cache->loop);
@@ -292,7 +292,7 @@ int cache_new(struct loop *loop, const char *folder, uint64_t limit,
 	if (rc == 0)
 		rc = worker_new(loop, THREADS, QUEUE_LIMIT, &cache->worker);
 	if (rc == 0)
-		rc = loop_timer_new(loop, tick, cache, &cache->tick);
+		rc = loop_timer_new(loop, cache_tick, cache, &cache->tick);
 	if (rc) {
 		cache_free(cache);
 		return problem_set(problem, rc, "cannot start the cache: %s", error_text(rc));

@@ -15,10 +15,10 @@
 
 #include "bampi/relay/cache/cache_private.h"
 
-#define PIECE      ((size_t)256 << 10)
-#define WORK_MAX   ((uint64_t)32 << 20) /* one turn of a worker: others wait for theirs */
-#define WORK_WORTH ((uint64_t)4 << 20)
-#define SUBJECT    "cache"
+#define CACHE_OBJECT_PIECE   ((size_t)256 << 10)
+#define WORK_MAX             ((uint64_t)32 << 20) /* one turn of a worker: others wait for theirs */
+#define WORK_WORTH           ((uint64_t)4 << 20)
+#define CACHE_OBJECT_SUBJECT "cache"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -142,15 +142,16 @@ int object_write(struct object *object, const void *data, size_t size)
 
 static int hash_range(struct object_turn *turn, crypto_generichash_state *state)
 {
-	CLEANUP(freep) uint8_t *piece = malloc(PIECE);
+	CLEANUP(freep) uint8_t *piece = malloc(CACHE_OBJECT_PIECE);
 	uint64_t at = turn->first;
 	uint64_t left = turn->size;
 
 	if (!piece)
 		return -ENOMEM;
 	while (left > 0) {
-		ssize_t got =
-			pread(turn->fd, piece, left < PIECE ? (size_t)left : PIECE, (off_t)at);
+		ssize_t got = pread(turn->fd, piece,
+				    left < CACHE_OBJECT_PIECE ? (size_t)left : CACHE_OBJECT_PIECE,
+				    (off_t)at);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -164,7 +165,7 @@ static int hash_range(struct object_turn *turn, crypto_generichash_state *state)
 }
 
 /* Durable first, then under its name. */
-static int publish(struct object_turn *turn)
+static int cache_object_publish(struct object_turn *turn)
 {
 	CLEANUP(closep) int folder = -1;
 
@@ -178,7 +179,7 @@ static int publish(struct object_turn *turn)
 	return 0;
 }
 
-static void work(void *context)
+static void cache_object_work(void *context)
 {
 	struct object_turn *turn = context;
 	struct object_hash *hash = turn->object->hash; /* nobody else's during a turn */
@@ -193,13 +194,13 @@ static void work(void *context)
 	if (turn->wanted[0] && strcmp(turn->wanted, turn->digest) != 0)
 		turn->rc = E_DIGEST;
 	else if (turn->from[0])
-		turn->rc = publish(turn);
+		turn->rc = cache_object_publish(turn);
 }
 
 /* --- back in the loop --- */
 
 /* Another object may have come to the same content by another name. Its file is ours now. */
-static void take_name(struct object *object, const char *digest)
+static void cache_object_take_name(struct object *object, const char *digest)
 {
 	struct object *same = NULL;
 
@@ -219,11 +220,11 @@ static void become_ready(struct object *object, const struct object_turn *turn)
 	if (turn->from[0]) {
 		object->cache->counters->published++;
 		(void)text_copy(object->path, sizeof(object->path), turn->path);
-		log_info(SUBJECT, "%.12s is whole and verified (bytes=%" PRIu64 ")", turn->digest,
-			 object->size);
+		log_info(CACHE_OBJECT_SUBJECT, "%.12s is whole and verified (bytes=%" PRIu64 ")",
+			 turn->digest, object->size);
 	}
 	object->state = OBJECT_READY;
-	take_name(object, turn->digest);
+	cache_object_take_name(object, turn->digest);
 	if (!object->readers) {
 		close(object->fd);
 		object->fd = -1;
@@ -231,7 +232,7 @@ static void become_ready(struct object *object, const struct object_turn *turn)
 	object_tell(object);
 }
 
-static void worked(void *context)
+static void cache_object_worked(void *context)
 {
 	CLEANUP(freep) struct object_turn *turn = context;
 	struct object *object = turn->object;
@@ -244,7 +245,7 @@ static void worked(void *context)
 	if (turn->rc) {
 		if (turn->rc == E_DIGEST)
 			object->cache->counters->digest_failures++;
-		log_error(SUBJECT, "%.12s is thrown away: %s (bytes=%" PRIu64 ")",
+		log_error(CACHE_OBJECT_SUBJECT, "%.12s is thrown away: %s (bytes=%" PRIu64 ")",
 			  turn->wanted[0] ? turn->wanted : object->path, error_text(turn->rc),
 			  object->size);
 		object_fail(object);
@@ -283,7 +284,7 @@ void object_work(struct object *object)
 	(void)text_copy(turn->wanted, sizeof(turn->wanted), object->digest);
 	if (object->state == OBJECT_FILLING)
 		(void)text_copy(turn->from, sizeof(turn->from), object->path);
-	if (worker_submit(cache->worker, work, worked, turn)) {
+	if (worker_submit(cache->worker, cache_object_work, cache_object_worked, turn)) {
 		free(turn);
 		return;
 	}

@@ -16,11 +16,11 @@
 #include "bampi/relay/cache/proxy.h"
 #include "bampi/relay/cache/stream.h"
 
-#define ROUTE_FILE   "/boot/file/{name}"
-#define ROUTE_IMAGE  "/boot/image/{digest}"
-#define IMAGE_TYPE   "application/octet-stream"
-#define SOURCE_LIMIT 256 /* connections of one node */
-#define SUBJECT      "boot http"
+#define ROUTE_FILE           "/boot/file/{name}"
+#define ROUTE_IMAGE          "/boot/image/{digest}"
+#define IMAGE_TYPE           "application/octet-stream"
+#define SOURCE_LIMIT         256 /* connections of one node */
+#define CACHE_SERVER_SUBJECT "boot http"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -98,7 +98,7 @@ static void file_gone(void *context)
 	free(asking);
 }
 
-static void file(void *context, struct http_request *request)
+static void cache_server_file(void *context, struct http_request *request)
 {
 	struct cache_server *server = context;
 	struct asking *asking;
@@ -120,7 +120,7 @@ static void file(void *context, struct http_request *request)
 
 /* --- images --- */
 
-static void image_target(const char *digest, char ret[UPSTREAM_TARGET_MAX])
+static void cache_server_image_target(const char *digest, char ret[UPSTREAM_TARGET_MAX])
 {
 	(void)text_format(ret, UPSTREAM_TARGET_MAX, "/boot/image/%s", digest);
 }
@@ -138,8 +138,8 @@ static struct object *image_object(const struct asking *asking, uint64_t size)
 	int rc = is_new ? cache_begin(options->cache, asking->name, size, &object) : 0;
 
 	if (rc) {
-		log_error(SUBJECT, "no room for image %.12s: %s (bytes=%" PRIu64 ")", asking->name,
-			  error_text(rc), size);
+		log_error(CACHE_SERVER_SUBJECT, "no room for image %.12s: %s (bytes=%" PRIu64 ")",
+			  asking->name, error_text(rc), size);
 		return NULL;
 	}
 	if (is_new)
@@ -149,7 +149,7 @@ static struct object *image_object(const struct asking *asking, uint64_t size)
 	else
 		counters->image_hits++;
 	if (object->state == OBJECT_FILLING) {
-		image_target(asking->name, target);
+		cache_server_image_target(asking->name, target);
 		fetch_start(options->fetches, object, &fetch);
 	}
 	if (is_new)
@@ -191,7 +191,7 @@ static void image_gone(void *context)
 	asking->request = NULL; /* the answer finds nobody */
 }
 
-static void image(void *context, struct http_request *request)
+static void cache_server_image(void *context, struct http_request *request)
 {
 	struct cache_server *server = context;
 	const char *digest = http_request_param(request, "digest");
@@ -209,7 +209,7 @@ static void image(void *context, struct http_request *request)
 		return;
 	}
 	asking = asking_new(server, request, digest);
-	image_target(digest, target);
+	cache_server_image_target(digest, target);
 	if (!asking || upstream_head(server->options.upstream, target, &asking->asker,
 				     image_checked, asking)) {
 		free(asking);
@@ -221,14 +221,14 @@ static void image(void *context, struct http_request *request)
 
 /* --- what only the controller knows --- */
 
-static void pass(void *context, struct http_request *request)
+static void cache_server_pass(void *context, struct http_request *request)
 {
 	struct cache_server *server = context;
 
 	proxy_pass(server->options.upstream, server->options.counters, request);
 }
 
-static void health(void *context, struct http_request *request)
+static void cache_server_health(void *context, struct http_request *request)
 {
 	const struct cache_server *server = context;
 	struct text text = {0};
@@ -242,7 +242,8 @@ static void health(void *context, struct http_request *request)
 }
 
 /* A fetch is evidence for the steps of a deployment; the controller did not see it. */
-static void after(void *context, const struct http_request *request, int status, int64_t elapsed_us)
+static void cache_server_after(void *context, const struct http_request *request, int status,
+			       int64_t elapsed_us)
 {
 	struct cache_server *server = context;
 	const char *route = http_request_route(request);
@@ -263,27 +264,27 @@ static void after(void *context, const struct http_request *request, int status,
 		      first + length);
 }
 
-static const struct http_route routes[] = {
-	{HTTP_GET, ROUTE_FILE, file},
-	{HTTP_GET, ROUTE_IMAGE, image},
-	{HTTP_GET, "/boot/script", pass},
-	{HTTP_GET, "/agent/v1/task", pass},
-	{HTTP_POST, "/agent/v1/tasks/{id}/progress", pass},
-	{HTTP_POST, "/agent/v1/tasks/{id}/result", pass},
-	{HTTP_GET, "/callback/{nonce}", pass},
-	{HTTP_POST, "/callback/{nonce}", pass},
-	{HTTP_GET, "/healthz", health},
+static const struct http_route cache_server_routes[] = {
+	{HTTP_GET, ROUTE_FILE, cache_server_file},
+	{HTTP_GET, ROUTE_IMAGE, cache_server_image},
+	{HTTP_GET, "/boot/script", cache_server_pass},
+	{HTTP_GET, "/agent/v1/task", cache_server_pass},
+	{HTTP_POST, "/agent/v1/tasks/{id}/progress", cache_server_pass},
+	{HTTP_POST, "/agent/v1/tasks/{id}/result", cache_server_pass},
+	{HTTP_GET, "/callback/{nonce}", cache_server_pass},
+	{HTTP_POST, "/callback/{nonce}", cache_server_pass},
+	{HTTP_GET, "/healthz", cache_server_health},
 };
 
 int cache_server_new(const struct cache_server_options *options, struct cache_server **ret,
 		     struct problem *problem)
 {
 	struct cache_server *server = calloc(1, sizeof(*server));
-	const struct http_server_options http = {.routes = routes,
-						 .route_count = COUNT_OF(routes),
+	const struct http_server_options http = {.routes = cache_server_routes,
+						 .route_count = COUNT_OF(cache_server_routes),
 						 .context = server,
 						 .source_limit = SOURCE_LIMIT,
-						 .after = after};
+						 .after = cache_server_after};
 	int rc;
 
 	if (!server)

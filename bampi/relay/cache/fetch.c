@@ -10,14 +10,14 @@
 #include "common/base/text.h"
 #include "common/io/log.h"
 
-#define SILENCE_MS   20000
-#define ATTEMPTS_MAX 6 /* without a byte in between */
-#define DELAY_MS     200
-#define SUBJECT      "cache"
+#define SILENCE_MS          20000
+#define ATTEMPTS_MAX        6 /* without a byte in between */
+#define DELAY_MS            200
+#define CACHE_FETCH_SUBJECT "cache"
 
 LEAKS_LEFT_TO_SANITIZER
 
-struct fetch {
+struct cache_fetch {
 	struct fetches *fetches;
 	struct object *object;
 	char target[UPSTREAM_TARGET_MAX];
@@ -28,14 +28,14 @@ struct fetch {
 	int disk_rc; /* why we ended a call ourselves */
 	struct http_call *call;
 	struct loop_timer *retry;
-	struct fetch *prev, *next;
+	struct cache_fetch *prev, *next;
 };
 
 struct fetches {
 	struct loop *loop;
 	struct upstream *upstream;
 	struct cache_counters *counters;
-	struct fetch *list;
+	struct cache_fetch *list;
 };
 
 int fetches_new(struct loop *loop, struct upstream *upstream, struct cache_counters *counters,
@@ -50,7 +50,7 @@ int fetches_new(struct loop *loop, struct upstream *upstream, struct cache_count
 	return 0;
 }
 
-static void fetch_free(struct fetch *fetch)
+static void cache_fetch_free(struct cache_fetch *fetch)
 {
 	DL_DELETE(fetch->fetches->list, fetch);
 	http_call_cancel(fetch->call);
@@ -64,28 +64,28 @@ void fetches_free(struct fetches *fetches)
 	if (!fetches)
 		return;
 	while (fetches->list)
-		fetch_free(fetches->list);
+		cache_fetch_free(fetches->list);
 	free(fetches);
 }
 
-static void give_up(struct fetch *fetch, const char *why)
+static void cache_fetch_give_up(struct cache_fetch *fetch, const char *why)
 {
 	struct object *object = fetch->object;
 
-	log_warn(SUBJECT, "%s does not come: %s (bytes=%" PRIu64 " of=%" PRIu64 ")", fetch->target,
-		 why, object->have, object->size);
+	log_warn(CACHE_FETCH_SUBJECT, "%s does not come: %s (bytes=%" PRIu64 " of=%" PRIu64 ")",
+		 fetch->target, why, object->have, object->size);
 	object_ref(object);
 	if (fetch->resumable && !fetch->disk_rc)
 		object_stall(object);
 	else
 		object_fail(object);
-	fetch_free(fetch);
+	cache_fetch_free(fetch);
 	object_unref(object);
 }
 
-static int on_data(void *context, const void *data, size_t size)
+static int cache_fetch_on_data(void *context, const void *data, size_t size)
 {
-	struct fetch *fetch = context;
+	struct cache_fetch *fetch = context;
 
 	fetch->disk_rc = object_write(fetch->object, data, size);
 	if (fetch->disk_rc)
@@ -96,7 +96,7 @@ static int on_data(void *context, const void *data, size_t size)
 }
 
 /* NULL: it is whole or may be tried again. */
-static const char *final_reason(const struct fetch *fetch, int rc,
+static const char *final_reason(const struct cache_fetch *fetch, int rc,
 				const struct http_response *response)
 {
 	const char *tag;
@@ -113,10 +113,10 @@ static const char *final_reason(const struct fetch *fetch, int rc,
 	return fetch->attempts >= ATTEMPTS_MAX ? "the controller does not answer" : NULL;
 }
 
-static void on_done(void *context, int rc, const struct http_response *response,
-		    const struct problem *problem)
+static void cache_fetch_on_done(void *context, int rc, const struct http_response *response,
+				const struct problem *problem)
 {
-	struct fetch *fetch = context;
+	struct cache_fetch *fetch = context;
 	const struct object *object = fetch->object;
 	const char *reason;
 
@@ -126,9 +126,9 @@ static void on_done(void *context, int rc, const struct http_response *response,
 		upstream_note(fetch->fetches->upstream, rc);
 	reason = final_reason(fetch, rc, response);
 	if (object->state == OBJECT_FAILED || (!reason && object->have == object->size)) {
-		fetch_free(fetch);
+		cache_fetch_free(fetch);
 	} else if (reason) {
-		give_up(fetch, reason);
+		cache_fetch_give_up(fetch, reason);
 	} else {
 		fetch->fetches->counters->resumed++;
 		loop_timer_arm(fetch->retry, (int64_t)DELAY_MS << fetch->attempts);
@@ -136,28 +136,28 @@ static void on_done(void *context, int rc, const struct http_response *response,
 	}
 }
 
-static void start(void *context)
+static void cache_fetch_start(void *context)
 {
-	struct fetch *fetch = context;
+	struct cache_fetch *fetch = context;
 	char range[40];
 	const struct http_header ranges = {"Range", range};
 	const struct http_call_options options = {.method = "GET",
 						  .target = fetch->target,
 						  .timeout_ms = SILENCE_MS,
-						  .on_data = on_data,
-						  .on_done = on_done,
+						  .on_data = cache_fetch_on_data,
+						  .on_done = cache_fetch_on_done,
 						  .context = fetch};
 
 	(void)text_format(range, sizeof(range), "bytes=%" PRIu64 "-", fetch->object->have);
 	if (upstream_call(fetch->fetches->upstream, &fetch->asker, &ranges,
 			  fetch->object->have > 0 ? 1 : 0, &options, &fetch->call))
-		give_up(fetch, "no memory");
+		cache_fetch_give_up(fetch, "no memory");
 }
 
 void fetch_start(struct fetches *fetches, struct object *object,
 		 const struct fetch_options *options)
 {
-	struct fetch *fetch;
+	struct cache_fetch *fetch;
 
 	DL_FOREACH(fetches->list, fetch)
 	{
@@ -167,7 +167,7 @@ void fetch_start(struct fetches *fetches, struct object *object,
 	if (object->have == object->size)
 		return;
 	fetch = calloc(1, sizeof(*fetch));
-	if (!fetch || loop_timer_new(fetches->loop, start, fetch, &fetch->retry) ||
+	if (!fetch || loop_timer_new(fetches->loop, cache_fetch_start, fetch, &fetch->retry) ||
 	    !text_copy(fetch->target, sizeof(fetch->target), options->target)) {
 		if (fetch)
 			loop_timer_free(fetch->retry);
@@ -186,5 +186,5 @@ void fetch_start(struct fetches *fetches, struct object *object,
 	object_ref(object);
 	object_resume(object);
 	DL_APPEND(fetches->list, fetch);
-	start(fetch);
+	cache_fetch_start(fetch);
 }

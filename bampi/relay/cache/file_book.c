@@ -16,11 +16,11 @@
 
 #include "bampi/relay/cache/name_record_wire.h"
 
-#define ENTRIES_MAX   1024
-#define FRESH_HTTP_MS 1000  /* a rack asks for the same file in one second */
-#define FRESH_TFTP_MS 10000 /* who has no time to wait takes it a little older */
-#define MISSING_MS    15000 /* TFTP clients ask again within it, and hear the truth */
-#define SUBJECT       "cache"
+#define ENTRIES_MAX       1024
+#define FRESH_HTTP_MS     1000  /* a rack asks for the same file in one second */
+#define FRESH_TFTP_MS     10000 /* who has no time to wait takes it a little older */
+#define MISSING_MS        15000 /* TFTP clients ask again within it, and hear the truth */
+#define FILE_BOOK_SUBJECT "cache"
 
 static_assert(NAME_RECORD_NAME == SERVED_NAME_MAX + 1, "every name that is served fits");
 
@@ -76,7 +76,7 @@ static void drop_filling(struct file_entry *entry)
 	object_unref(object);
 }
 
-static void pin(struct file_entry *entry, struct object *object)
+static void file_book_pin(struct file_entry *entry, struct object *object)
 {
 	struct object *before = entry->pin;
 
@@ -90,7 +90,7 @@ static void pin(struct file_entry *entry, struct object *object)
 static void entry_free(struct file_entry *entry)
 {
 	drop_filling(entry);
-	pin(entry, NULL);
+	file_book_pin(entry, NULL);
 	HASH_DEL(entry->book->entries, entry);
 	free(entry);
 }
@@ -163,7 +163,8 @@ static void save_record(const struct file_entry *entry)
 	if (rc == 0)
 		rc = file_write_atomic(path, text, size, 0640);
 	if (rc) /* it is fetched again after a restart */
-		log_warn(SUBJECT, "%s is not remembered: %s", entry->record.name, error_text(rc));
+		log_warn(FILE_BOOK_SUBJECT, "%s is not remembered: %s", entry->record.name,
+			 error_text(rc));
 }
 
 static void load_record(struct file_book *book, const char *file)
@@ -191,7 +192,7 @@ static void load_record(struct file_book *book, const char *file)
 	entry = entry_find(book, record.name) ? NULL : entry_add(book, record.name);
 	if (entry) {
 		entry->record = record;
-		pin(entry, object);
+		file_book_pin(entry, object);
 	}
 }
 
@@ -230,7 +231,8 @@ int file_book_open(struct file_book *book, const char *folder, struct problem *p
 
 /* --- answers --- */
 
-static void tell(struct file_entry *entry, int rc, struct object *object, const char *type)
+static void file_book_tell(struct file_entry *entry, int rc, struct object *object,
+			   const char *type)
 {
 	const struct file_answer answer = {.rc = rc, .object = object, .type = type};
 	struct file_waiter *waiter = TAKE(entry->waiters);
@@ -255,7 +257,7 @@ static void serve_current(struct file_entry *entry, uint64_t *counter)
 
 	for (struct file_waiter *each = entry->waiters; each; each = each->next)
 		(*(object ? counter : &entry->book->counters->file_missing))++;
-	tell(entry, object ? 0 : E_UNAVAILABLE, object, entry->record.type);
+	file_book_tell(entry, object ? 0 : E_UNAVAILABLE, object, entry->record.type);
 }
 
 /* The object of `next` changed. */
@@ -268,7 +270,7 @@ static void on_object(void *context)
 		entry->record = entry->next;
 		(void)text_copy(entry->record.digest, sizeof(entry->record.digest), object->digest);
 		entry->checked_ms = loop_now_ms(entry->book->loop);
-		pin(entry, object);
+		file_book_pin(entry, object);
 		save_record(entry);
 		drop_filling(entry);
 	} else if (object->state == OBJECT_FAILED) {
@@ -286,7 +288,7 @@ static void begin_filling(struct file_entry *entry, const struct upstream_head *
 	struct object *object;
 
 	if (cache_begin(book->cache, "", head->size, &object)) {
-		log_warn(SUBJECT, "no room for %s (bytes=%llu)", entry->record.name,
+		log_warn(FILE_BOOK_SUBJECT, "no room for %s (bytes=%llu)", entry->record.name,
 			 (unsigned long long)head->size);
 		return;
 	}
@@ -301,7 +303,7 @@ static void begin_filling(struct file_entry *entry, const struct upstream_head *
 	fetch_start(book->fetches, object, &options);
 }
 
-static bool is_same(const struct name_record *record, const struct upstream_head *head)
+static bool file_book_is_same(const struct name_record *record, const struct upstream_head *head)
 {
 	return head->tag[0] && record->size == head->size && strcmp(record->tag, head->tag) == 0;
 }
@@ -310,20 +312,20 @@ static void serve_found(struct file_entry *entry, const struct upstream_head *he
 {
 	struct cache_counters *counters = entry->book->counters;
 
-	if (is_same(&entry->record, head) && content_of(entry)) {
+	if (file_book_is_same(&entry->record, head) && content_of(entry)) {
 		serve_current(entry, &counters->file_hits);
 		return;
 	}
-	if (entry->filling && !is_same(&entry->next, head))
+	if (entry->filling && !file_book_is_same(&entry->next, head))
 		drop_filling(entry); /* who follows it goes on, and gets the older one */
 	if (!entry->filling)
 		begin_filling(entry, head);
 	for (struct file_waiter *each = entry->waiters; each; each = each->next)
 		counters->file_misses++;
-	tell(entry, entry->filling ? 0 : E_UNAVAILABLE, entry->filling, head->type);
+	file_book_tell(entry, entry->filling ? 0 : E_UNAVAILABLE, entry->filling, head->type);
 }
 
-static void on_head(void *context, int rc, const struct upstream_head *head)
+static void file_book_on_head(void *context, int rc, const struct upstream_head *head)
 {
 	struct file_entry *entry = context;
 	struct file_book *book = entry->book;
@@ -339,8 +341,8 @@ static void on_head(void *context, int rc, const struct upstream_head *head)
 		for (struct file_waiter *each = entry->waiters; each; each = each->next)
 			book->counters->refused++;
 		entry->record.digest[0] = '\0';
-		pin(entry, NULL);
-		tell(entry, E_NOT_FOUND, NULL, NULL);
+		file_book_pin(entry, NULL);
+		file_book_tell(entry, E_NOT_FOUND, NULL, NULL);
 	} else {
 		serve_current(entry, &book->counters->file_stale);
 	}
@@ -351,7 +353,7 @@ static bool is_fresh(const struct file_entry *entry, int64_t age_ms)
 	return entry->checked_ms && loop_now_ms(entry->book->loop) - entry->checked_ms < age_ms;
 }
 
-static void ask(struct file_entry *entry)
+static void file_book_ask_upstream(struct file_entry *entry)
 {
 	static const struct upstream_asker ourselves = {0};
 	char target[UPSTREAM_TARGET_MAX];
@@ -359,8 +361,8 @@ static void ask(struct file_entry *entry)
 	if (entry->asking)
 		return;
 	file_book_target(entry->record.name, target);
-	entry->asking =
-		upstream_head(entry->book->upstream, target, &ourselves, on_head, entry) == 0;
+	entry->asking = upstream_head(entry->book->upstream, target, &ourselves, file_book_on_head,
+				      entry) == 0;
 	if (!entry->asking)
 		serve_current(entry, &entry->book->counters->file_stale);
 }
@@ -380,13 +382,13 @@ void file_book_ask(struct file_book *book, const char *name, struct file_waiter 
 		return;
 	if (entry->filling && is_fresh(entry, FRESH_HTTP_MS)) {
 		book->counters->file_misses++;
-		tell(entry, 0, entry->filling, entry->next.type);
+		file_book_tell(entry, 0, entry->filling, entry->next.type);
 	} else if (is_fresh(entry, FRESH_HTTP_MS) && content_of(entry)) {
 		serve_current(entry, &book->counters->file_hits);
 	} else if (upstream_is_away(book->upstream)) {
 		serve_current(entry, &book->counters->file_stale);
 	} else {
-		ask(entry);
+		file_book_ask_upstream(entry);
 	}
 }
 
@@ -410,7 +412,7 @@ int file_book_peek(struct file_book *book, const char *name, struct object **ret
 	if (entry->missing_ms && loop_now_ms(book->loop) - entry->missing_ms < MISSING_MS)
 		return E_NOT_FOUND;
 	if (!is_fresh(entry, FRESH_TFTP_MS) && !upstream_is_away(book->upstream))
-		ask(entry);
+		file_book_ask_upstream(entry);
 	object = entry->filling ? NULL : content_of(entry);
 	if (!object || object->state != OBJECT_READY)
 		return -EAGAIN;

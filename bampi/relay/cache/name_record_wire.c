@@ -11,7 +11,7 @@
 #define HEAD "haas-relay-file 1"
 
 /* Printable, so that it ends no line and means nothing to a log or a header. */
-static bool is_line(const char *text)
+static bool name_record_wire_is_line(const char *text)
 {
 	for (; *text; text++) {
 		if ((unsigned char)*text < ' ' || *text == 0x7f)
@@ -23,7 +23,8 @@ static bool is_line(const char *text)
 int name_record_encode(const struct name_record *record, char ret[NAME_RECORD_MAX],
 		       size_t *ret_size)
 {
-	if (!is_line(record->name) || !is_line(record->tag) || !is_line(record->type))
+	if (!name_record_wire_is_line(record->name) || !name_record_wire_is_line(record->tag) ||
+	    !name_record_wire_is_line(record->type))
 		return E_MALFORMED;
 	if (!text_format(ret, NAME_RECORD_MAX, HEAD "\n%s\n%s\n%" PRIu64 "\n%s\n%s\n", record->name,
 			 record->digest, record->size, record->tag, record->type))
@@ -33,7 +34,7 @@ int name_record_encode(const struct name_record *record, char ret[NAME_RECORD_MA
 }
 
 /* Copies a line, moves past it. False when there is none, or it is too long or not printable. */
-static bool take_line(const char **at, char *ret, size_t room)
+static bool name_record_wire_take_line(const char **at, char *ret, size_t room)
 {
 	size_t length = strcspn(*at, "\n");
 
@@ -42,7 +43,7 @@ static bool take_line(const char **at, char *ret, size_t room)
 	memcpy(ret, *at, length);
 	ret[length] = '\0';
 	*at += length + 1;
-	return is_line(ret);
+	return name_record_wire_is_line(ret);
 }
 
 static bool parse_size(const char *text, uint64_t *ret)
@@ -60,12 +61,12 @@ int name_record_decode(const char *text, struct name_record *ret)
 	char head[32];
 	char size[24];
 
-	if (!take_line(&text, head, sizeof(head)) || strcmp(head, HEAD) != 0 ||
-	    !take_line(&text, record.name, sizeof(record.name)) ||
-	    !take_line(&text, record.digest, sizeof(record.digest)) ||
-	    !take_line(&text, size, sizeof(size)) ||
-	    !take_line(&text, record.tag, sizeof(record.tag)) ||
-	    !take_line(&text, record.type, sizeof(record.type)) || *text)
+	if (!name_record_wire_take_line(&text, head, sizeof(head)) || strcmp(head, HEAD) != 0 ||
+	    !name_record_wire_take_line(&text, record.name, sizeof(record.name)) ||
+	    !name_record_wire_take_line(&text, record.digest, sizeof(record.digest)) ||
+	    !name_record_wire_take_line(&text, size, sizeof(size)) ||
+	    !name_record_wire_take_line(&text, record.tag, sizeof(record.tag)) ||
+	    !name_record_wire_take_line(&text, record.type, sizeof(record.type)) || *text)
 		return E_MALFORMED;
 	if (!record.name[0] || hex_decode(record.digest, digest, sizeof(digest)) ||
 	    !parse_size(size, &record.size))

@@ -12,7 +12,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-struct pass {
+struct proxy_pass {
 	struct upstream *upstream;
 	struct cache_counters *counters;
 	struct http_request *request;
@@ -59,10 +59,10 @@ void proxy_answer_away(struct http_request *request)
 	http_answer_problem(request, 503, &problem);
 }
 
-static void on_done(void *context, int rc, const struct http_response *response,
-		    const struct problem *problem)
+static void proxy_on_done(void *context, int rc, const struct http_response *response,
+			  const struct problem *problem)
 {
-	CLEANUP(freep) struct pass *pass = context;
+	CLEANUP(freep) struct proxy_pass *pass = context;
 
 	(void)problem;
 	upstream_note(pass->upstream, rc);
@@ -82,15 +82,15 @@ static void on_done(void *context, int rc, const struct http_response *response,
 		    response->body, response->size);
 }
 
-static void gone(void *context)
+static void proxy_gone(void *context)
 {
-	struct pass *pass = context;
+	struct proxy_pass *pass = context;
 
 	http_call_cancel(pass->call);
 	free(pass);
 }
 
-static const char *method_of(const struct http_request *request)
+static const char *proxy_method_of(const struct http_request *request)
 {
 	switch (http_request_method(request)) {
 	case HTTP_POST: return "POST";
@@ -107,14 +107,14 @@ void proxy_pass(struct upstream *upstream, struct cache_counters *counters,
 		struct http_request *request)
 {
 	const struct upstream_asker asker = proxy_asker(request);
-	struct pass *pass = calloc(1, sizeof(*pass));
+	struct proxy_pass *pass = calloc(1, sizeof(*pass));
 	struct http_call_options options = {
-		.method = method_of(request),
+		.method = proxy_method_of(request),
 		.target = http_request_raw_target(request),
 		.content_type = http_request_header(request, "Content-Type"),
 		.timeout_ms = TIMEOUT_MS,
 		.response_limit = ANSWER_LIMIT,
-		.on_done = on_done,
+		.on_done = proxy_on_done,
 		.context = pass,
 	};
 
@@ -124,12 +124,12 @@ void proxy_pass(struct upstream *upstream, struct cache_counters *counters,
 		proxy_answer_away(request);
 		return;
 	}
-	*pass = (struct pass){.upstream = upstream, .counters = counters, .request = request};
+	*pass = (struct proxy_pass){.upstream = upstream, .counters = counters, .request = request};
 	if (upstream_call(upstream, &asker, NULL, 0, &options, &pass->call)) {
 		free(pass);
 		counters->proxy_failures++;
 		proxy_answer_away(request);
 		return;
 	}
-	http_request_on_close(request, gone, pass);
+	http_request_on_close(request, proxy_gone, pass);
 }

@@ -8,8 +8,8 @@
 #include "common/base/text.h"
 #include "common/net/http_wire.h"
 
-#define PIECE   ((uint64_t)1 << 20)
-#define WAITING ((size_t)256 << 10) /* less than this on its way: more is added */
+#define STREAM_PIECE ((uint64_t)1 << 20)
+#define WAITING      ((size_t)256 << 10) /* less than this on its way: more is added */
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -28,7 +28,7 @@ static void stream_free(struct stream *stream)
 }
 
 /* How far the client may have it now. */
-static uint64_t limit_of(const struct stream *stream)
+static uint64_t stream_limit_of(const struct stream *stream)
 {
 	const struct object *object = stream->object;
 	uint64_t held = stream->end - 1; /* end > at, so above 0 */
@@ -41,10 +41,11 @@ static uint64_t limit_of(const struct stream *stream)
 /* False when the stream is over and freed. */
 static bool send_some(struct stream *stream)
 {
-	uint64_t limit = limit_of(stream);
+	uint64_t limit = stream_limit_of(stream);
 
 	while (stream->at < limit && http_stream_waiting(stream->request) < WAITING) {
-		uint64_t size = limit - stream->at < PIECE ? limit - stream->at : PIECE;
+		uint64_t size =
+			limit - stream->at < STREAM_PIECE ? limit - stream->at : STREAM_PIECE;
 
 		if (http_stream_send_file(stream->request, stream->object->fd, stream->at, size)) {
 			stream_free(stream);
@@ -55,7 +56,7 @@ static bool send_some(struct stream *stream)
 	return true;
 }
 
-static void pump(void *context)
+static void stream_pump(void *context)
 {
 	struct stream *stream = context;
 	const struct object *object = stream->object;
@@ -71,13 +72,13 @@ static void pump(void *context)
 		http_stream_end(stream->request);
 		stream_free(stream);
 	} else if (object->state == OBJECT_FILLING && object->stalled &&
-		   stream->at == limit_of(stream)) {
+		   stream->at == stream_limit_of(stream)) {
 		http_stream_abort(stream->request); /* it may ask again, with its own token */
 		stream_free(stream);
 	}
 }
 
-static void gone(void *context)
+static void stream_gone(void *context)
 {
 	stream_free(context);
 }
@@ -131,12 +132,12 @@ void stream_answer(struct object *object, struct http_request *request, const ch
 	}
 	*stream = (struct stream){.request = request,
 				  .object = object,
-				  .reader = {.fn = pump, .context = stream},
+				  .reader = {.fn = stream_pump, .context = stream},
 				  .at = first,
 				  .end = first + length};
 	object_counters(object)->streams++;
 	object_attach(object, &stream->reader);
-	http_request_on_close(request, gone, stream);
-	http_stream_on_drain(request, pump, stream);
-	pump(stream);
+	http_request_on_close(request, stream_gone, stream);
+	http_stream_on_drain(request, stream_pump, stream);
+	stream_pump(stream);
 }

@@ -11,10 +11,10 @@
 #include "common/io/log.h"
 #include "common/net/forwarded_wire.h"
 
-#define HEAD_TIMEOUT_MS 3000
-#define AWAY_MS         2000
-#define HEADERS_MAX     6
-#define SUBJECT         "controller"
+#define HEAD_TIMEOUT_MS  3000
+#define AWAY_MS          2000
+#define HEADERS_MAX      6
+#define UPSTREAM_SUBJECT "controller"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -85,9 +85,9 @@ void upstream_note(struct upstream *upstream, int rc)
 		upstream->counters->upstream_failures++;
 	upstream->away_until_ms = away ? loop_now_ms(upstream->loop) + AWAY_MS : 0;
 	if (away != upstream->away && away)
-		log_warn(SUBJECT, "does not answer; boot files are served as they were");
+		log_warn(UPSTREAM_SUBJECT, "does not answer; boot files are served as they were");
 	else if (away != upstream->away)
-		log_info(SUBJECT, "answers again");
+		log_info(UPSTREAM_SUBJECT, "answers again");
 	upstream->away = away;
 	upstream->counters->controller_away = away;
 }
@@ -115,7 +115,7 @@ int upstream_call(struct upstream *upstream, const struct upstream_asker *asker,
 	return http_client_call(upstream->client, &own, ret);
 }
 
-static uint64_t length_of(const struct http_response *response)
+static uint64_t upstream_length_of(const struct http_response *response)
 {
 	const char *text = response->header(response, "Content-Length");
 
@@ -137,7 +137,7 @@ static void head_done(void *context, int rc, const struct http_response *respons
 		const char *type = response->header(response, "Content-Type");
 
 		head.status = response->status;
-		head.size = length_of(response);
+		head.size = upstream_length_of(response);
 		if (tag && !text_copy(head.tag, sizeof(head.tag), tag))
 			head.tag[0] = '\0';
 		if (!type || !text_copy(head.type, sizeof(head.type), type))

@@ -16,9 +16,9 @@
 #include "bampi/relay/dhcp/relay_policy.h"
 #include "bampi/relay/dhcp/relay_socket.h"
 
-#define SERVER_PORT      67
-#define REFRESH_EVERY_MS 5000 /* interfaces come and go, and addresses on them */
-#define SUBJECT          "dhcp"
+#define DHCP_RELAY_SERVER_PORT 67
+#define REFRESH_EVERY_MS       5000 /* interfaces come and go, and addresses on them */
+#define SUBJECT                "dhcp"
 
 struct dhcp_relay {
 	struct loop *loop;
@@ -60,8 +60,8 @@ static void log_drop(struct dhcp_relay *relay, const struct relay_arrival *arriv
 /* --- requests --- */
 
 /* Adds our option where it has room. *data moves to where the marked message is. */
-static bool mark(struct dhcp_relay *relay, const struct interface *interface, uint8_t **data,
-		 size_t *size)
+static bool dhcp_relay_mark(struct dhcp_relay *relay, const struct interface *interface,
+			    uint8_t **data, size_t *size)
 {
 	if (option82_insert(*data, *size, &interface->option, relay->packet_limit, relay->packet,
 			    size)) {
@@ -87,7 +87,7 @@ static void forward_request(struct dhcp_relay *relay, const struct relay_arrival
 	struct mac mac = {0};
 	uint32_t ours;
 
-	entry.added = verdict == RELAY_ADD && mark(relay, interface, &data, &size);
+	entry.added = verdict == RELAY_ADD && dhcp_relay_mark(relay, interface, &data, &size);
 	/* Without our option nothing but giaddr can say which interface it is. */
 	ours = entry.added ? interfaces_giaddr(&relay->interfaces, interface) : interface->address;
 	entry.giaddr = request->giaddr ? request->giaddr : ours;
@@ -108,8 +108,8 @@ static void forward_request(struct dhcp_relay *relay, const struct relay_arrival
 	}
 }
 
-static void take_request(struct dhcp_relay *relay, const struct relay_arrival *arrival,
-			 struct interface *interface)
+static void dhcp_relay_take_request(struct dhcp_relay *relay, const struct relay_arrival *arrival,
+				    struct interface *interface)
 {
 	struct relay_request_facts facts = {
 		.interface_address = interface->address,
@@ -141,9 +141,11 @@ static void take_request(struct dhcp_relay *relay, const struct relay_arrival *a
 
 /* --- replies --- */
 
-static bool is_server(const struct dhcp_relay *relay, const struct relay_arrival *arrival)
+static bool dhcp_relay_is_server(const struct dhcp_relay *relay,
+				 const struct relay_arrival *arrival)
 {
-	for (size_t i = 0; arrival->source_port == SERVER_PORT && i < relay->server_count; i++) {
+	for (size_t i = 0;
+	     arrival->source_port == DHCP_RELAY_SERVER_PORT && i < relay->server_count; i++) {
 		if (relay->servers[i] == arrival->source)
 			return true;
 	}
@@ -164,8 +166,8 @@ static enum relay_option option_of(const struct dhcp_relay *relay,
 		       : RELAY_OPTION_OTHER;
 }
 
-static void deliver(struct dhcp_relay *relay, const struct relay_arrival *arrival,
-		    const struct interface *interface, enum relay_verdict verdict)
+static void dhcp_relay_deliver(struct dhcp_relay *relay, const struct relay_arrival *arrival,
+			       const struct interface *interface, enum relay_verdict verdict)
 {
 	struct relay_target target = relay_target(&relay->message);
 	struct relay_frame frame = {interface->index, target.mac, interface->address,
@@ -201,7 +203,7 @@ static void take_reply(struct dhcp_relay *relay, const struct relay_arrival *arr
 			: NULL;
 	struct interface *interface = asked ? &relay->interfaces.list[asked->interface] : NULL;
 	struct relay_reply_facts facts = {
-		.from_server = is_server(relay, arrival),
+		.from_server = dhcp_relay_is_server(relay, arrival),
 		.asked = asked && interface->index,
 		.added = asked && asked->added,
 		.giaddr = asked ? asked->giaddr : 0,
@@ -211,7 +213,7 @@ static void take_reply(struct dhcp_relay *relay, const struct relay_arrival *arr
 
 	relay->counters.replies[verdict]++;
 	if (interface && (verdict == RELAY_ADD || verdict == RELAY_PASS))
-		deliver(relay, arrival, interface, verdict);
+		dhcp_relay_deliver(relay, arrival, interface, verdict);
 	else
 		log_drop(relay, arrival, interface, verdict);
 }
@@ -231,12 +233,12 @@ static void on_arrival(void *context, const struct relay_arrival *arrival)
 	if (relay->message.op == DHCP_OP_REPLY)
 		take_reply(relay, arrival);
 	else if (interface)
-		take_request(relay, arrival, interface);
+		dhcp_relay_take_request(relay, arrival, interface);
 	else
 		relay->counters.elsewhere++;
 }
 
-static void refresh(void *context)
+static void dhcp_relay_refresh(void *context)
 {
 	struct dhcp_relay *relay = context;
 	uint64_t ready = 0;
@@ -253,8 +255,9 @@ static void refresh(void *context)
 	loop_timer_arm(relay->refresh, REFRESH_EVERY_MS);
 }
 
-static int take_options(struct dhcp_relay *relay, const struct dhcp_relay_options *options,
-			struct problem *problem)
+static int dhcp_relay_take_options(struct dhcp_relay *relay,
+				   const struct dhcp_relay_options *options,
+				   struct problem *problem)
 {
 	relay->hop_limit = options->hop_limit;
 	relay->packet_limit = options->packet_limit;
@@ -279,7 +282,7 @@ static int take_options(struct dhcp_relay *relay, const struct dhcp_relay_option
 int dhcp_relay_check(const struct dhcp_relay_options *options, struct problem *problem)
 {
 	struct dhcp_relay *relay = calloc(1, sizeof(*relay));
-	int rc = relay ? take_options(relay, options, problem)
+	int rc = relay ? dhcp_relay_take_options(relay, options, problem)
 		       : problem_set(problem, -ENOMEM, "out of memory");
 
 	dhcp_relay_free(relay);
@@ -295,16 +298,16 @@ int dhcp_relay_new(struct loop *loop, const struct dhcp_relay_options *options,
 	if (!relay)
 		return problem_set(problem, -ENOMEM, "out of memory");
 	relay->loop = loop;
-	rc = take_options(relay, options, problem);
+	rc = dhcp_relay_take_options(relay, options, problem);
 	if (rc == 0)
 		rc = relay_socket_new(loop, on_arrival, relay, &relay->sockets, problem);
 	if (rc == 0)
-		rc = loop_timer_new(loop, refresh, relay, &relay->refresh);
+		rc = loop_timer_new(loop, dhcp_relay_refresh, relay, &relay->refresh);
 	if (rc) {
 		dhcp_relay_free(relay);
 		return rc;
 	}
-	refresh(relay);
+	dhcp_relay_refresh(relay);
 	*ret = relay;
 	return 0;
 }

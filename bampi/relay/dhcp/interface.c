@@ -93,7 +93,7 @@ void interfaces_done(struct interfaces *interfaces)
 	interfaces->count = 0;
 }
 
-static struct interface *by_name(struct interfaces *interfaces, const char *name)
+static struct interface *interface_by_name(struct interfaces *interfaces, const char *name)
 {
 	for (size_t i = 0; i < interfaces->count; i++) {
 		if (strcmp(interfaces->list[i].name, name) == 0)
@@ -163,9 +163,9 @@ int interfaces_refresh(struct interfaces *interfaces)
 			continue;
 		name[strcspn(name, ":")] = '\0';
 		if (each->ifa_addr->sa_family == AF_INET)
-			take_address(interfaces, by_name(interfaces, name), each);
+			take_address(interfaces, interface_by_name(interfaces, name), each);
 		else if (each->ifa_addr->sa_family == AF_PACKET)
-			take_hardware(by_name(interfaces, name), each);
+			take_hardware(interface_by_name(interfaces, name), each);
 	}
 	freeifaddrs(all);
 	for (size_t i = 0; i < interfaces->count; i++)

@@ -13,7 +13,8 @@
 #define HOPS_OFFSET   3
 #define GIADDR_OFFSET 24
 
-static void put_piece(struct wire_writer *writer, uint8_t code, const void *bytes, size_t size)
+static void option82_wire_put_piece(struct wire_writer *writer, uint8_t code, const void *bytes,
+				    size_t size)
 {
 	if (size > OPTION82_MAX) {
 		writer->bad = true;
@@ -35,9 +36,11 @@ int option82_encode(const struct option82 *option, struct option82_value *ret)
 {
 	struct wire_writer writer = wire_writer(ret->bytes, sizeof(ret->bytes));
 
-	put_piece(&writer, DHCP_RELAY_CIRCUIT_ID, option->circuit, option->circuit_size);
+	option82_wire_put_piece(&writer, DHCP_RELAY_CIRCUIT_ID, option->circuit,
+				option->circuit_size);
 	if (option->remote_size > 0)
-		put_piece(&writer, DHCP_RELAY_REMOTE_ID, option->remote, option->remote_size);
+		option82_wire_put_piece(&writer, DHCP_RELAY_REMOTE_ID, option->remote,
+					option->remote_size);
 	if (option->link_selection)
 		put_address(&writer, DHCP_RELAY_LINK_SELECTION, option->link_selection);
 	if (option->server_id)
@@ -50,7 +53,8 @@ int option82_encode(const struct option82 *option, struct option82_value *ret)
 
 /* The next option of the options field; false at its end. Its bytes, head included, lie between
  * *ret_start and the reader's place. */
-static bool next_option(struct wire_reader *options, uint8_t *ret_code, const uint8_t **ret_start)
+static bool option82_wire_next_option(struct wire_reader *options, uint8_t *ret_code,
+				      const uint8_t **ret_start)
 {
 	*ret_start = options->at;
 	if (wire_left(options) == 0)
@@ -75,7 +79,7 @@ static struct wire_reader open_message(const void *data, size_t size)
 }
 
 /* END and the padding of BOOTP; E_LIMIT when something did not fit. */
-static int finish(struct wire_writer *writer, size_t *ret_size)
+static int option82_wire_finish(struct wire_writer *writer, size_t *ret_size)
 {
 	wire_put_u8(writer, DHCP_OPTION_END);
 	if (!writer->bad && wire_written(writer) < DHCP_REPLY_MIN)
@@ -96,13 +100,13 @@ int option82_insert(const void *data, size_t size, const struct option82_value *
 
 	if (options.bad)
 		return E_MALFORMED;
-	while (next_option(&options, &code, &at))
+	while (option82_wire_next_option(&options, &code, &at))
 		continue;
 	if (options.bad)
 		return E_MALFORMED;
 	wire_put_bytes(&writer, data, (size_t)(at - (const uint8_t *)data));
-	put_piece(&writer, DHCP_OPTION_RELAY, value->bytes, value->size);
-	return finish(&writer, ret_size);
+	option82_wire_put_piece(&writer, DHCP_OPTION_RELAY, value->bytes, value->size);
+	return option82_wire_finish(&writer, ret_size);
 }
 
 int option82_strip(const void *data, size_t size, size_t limit, uint8_t *ret, size_t *ret_size)
@@ -115,13 +119,13 @@ int option82_strip(const void *data, size_t size, size_t limit, uint8_t *ret, si
 	if (options.bad)
 		return E_MALFORMED;
 	wire_put_bytes(&writer, data, FIXED_SIZE);
-	while (next_option(&options, &code, &at)) {
+	while (option82_wire_next_option(&options, &code, &at)) {
 		if (code != DHCP_OPTION_RELAY)
 			wire_put_bytes(&writer, at, (size_t)(options.at - at));
 	}
 	if (options.bad)
 		return E_MALFORMED;
-	return finish(&writer, ret_size);
+	return option82_wire_finish(&writer, ret_size);
 }
 
 void option82_set_relay(uint8_t *data, uint8_t hops, uint32_t giaddr)

@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 /* Multiplicative hashing; a client's exchanges differ in xid. */
-static size_t place_of(uint64_t client, uint32_t xid)
+static size_t pending_place_of(uint64_t client, uint32_t xid)
 {
 	uint64_t mixed = (client ^ ((uint64_t)xid << 32 | xid)) * 0x9e3779b97f4a7c15ULL;
 
@@ -12,14 +12,14 @@ static size_t place_of(uint64_t client, uint32_t xid)
 
 void pending_put(struct pending *pending, const struct pending_entry *entry)
 {
-	pending->places[place_of(entry->client, entry->xid)] = *entry;
+	pending->places[pending_place_of(entry->client, entry->xid)] = *entry;
 }
 
 const struct pending_entry *pending_find(const struct pending *pending, struct mac mac,
 					 uint32_t xid, int64_t now_ms)
 {
 	uint64_t client = mac_key(mac);
-	const struct pending_entry *entry = &pending->places[place_of(client, xid)];
+	const struct pending_entry *entry = &pending->places[pending_place_of(client, xid)];
 
 	return entry->client == client && entry->xid == xid &&
 			       now_ms - entry->at_ms <= PENDING_AGE_MS

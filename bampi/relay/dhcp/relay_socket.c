@@ -13,10 +13,10 @@
 #include "common/base/error.h"
 #include "common/net/frame_wire.h"
 
-#define SERVER_PORT      67
-#define CLIENT_PORT      68
-#define PACKETS_PER_TURN 256
-#define RECEIVE_QUEUE    (4 << 20) /* a rack may power on in one second */
+#define RELAY_SOCKET_SERVER_PORT 67
+#define CLIENT_PORT              68
+#define PACKETS_PER_TURN         256
+#define RECEIVE_QUEUE            (4 << 20) /* a rack may power on in one second */
 
 struct relay_socket {
 	relay_arrival_fn fn;
@@ -26,7 +26,7 @@ struct relay_socket {
 	uint8_t data[RELAY_PACKET_ROOM];
 };
 
-static int interface_of(struct msghdr *header)
+static int relay_socket_interface_of(struct msghdr *header)
 {
 	for (struct cmsghdr *control = CMSG_FIRSTHDR(header); control;
 	     control = CMSG_NXTHDR(header, control)) {
@@ -40,7 +40,7 @@ static int interface_of(struct msghdr *header)
 	return 0;
 }
 
-static void on_readable(void *context, int events)
+static void relay_socket_on_readable(void *context, int events)
 {
 	struct relay_socket *sockets = context;
 
@@ -64,7 +64,7 @@ static void on_readable(void *context, int events)
 			return;
 		}
 		arrival.size = (size_t)size;
-		arrival.interface = interface_of(&header);
+		arrival.interface = relay_socket_interface_of(&header);
 		arrival.source = ntohl(peer.sin_addr.s_addr);
 		arrival.source_port = ntohs(peer.sin_port);
 		if (arrival.interface && !(header.msg_flags & MSG_TRUNC))
@@ -72,11 +72,13 @@ static void on_readable(void *context, int events)
 	}
 }
 
-static int open_udp(struct loop *loop, struct relay_socket *sockets, struct problem *problem)
+static int relay_socket_open_udp(struct loop *loop, struct relay_socket *sockets,
+				 struct problem *problem)
 {
 	const int on = 1;
 	const int queue = RECEIVE_QUEUE;
-	const struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = htons(SERVER_PORT)};
+	const struct sockaddr_in local = {.sin_family = AF_INET,
+					  .sin_port = htons(RELAY_SOCKET_SERVER_PORT)};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	sockets->udp_fd = fd;
@@ -84,7 +86,8 @@ static int open_udp(struct loop *loop, struct relay_socket *sockets, struct prob
 	    bind(fd, (const struct sockaddr *)&local, sizeof(local))) {
 		int rc = -errno;
 
-		(void)problem_set(problem, rc, "cannot listen on UDP port %d", SERVER_PORT);
+		(void)problem_set(problem, rc, "cannot listen on UDP port %d",
+				  RELAY_SOCKET_SERVER_PORT);
 		problem_detail(problem, "%s", error_text(rc));
 		problem_hint(problem, rc == -EADDRINUSE
 					      ? "stop the DHCP server or other relay on this node"
@@ -94,11 +97,12 @@ static int open_udp(struct loop *loop, struct relay_socket *sockets, struct prob
 	/* Forced past the system's limit when we may, else as much as it allows. */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &queue, sizeof(queue)))
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue, sizeof(queue));
-	return loop_watch_new(loop, fd, LOOP_READ, on_readable, sockets, &sockets->watch);
+	return loop_watch_new(loop, fd, LOOP_READ, relay_socket_on_readable, sockets,
+			      &sockets->watch);
 }
 
 /* SOCK_DGRAM: the kernel writes the Ethernet header. Protocol 0: it hears nothing. */
-static int open_frame(struct relay_socket *sockets, struct problem *problem)
+static int relay_socket_open_frame(struct relay_socket *sockets, struct problem *problem)
 {
 	int rc;
 
@@ -124,9 +128,9 @@ int relay_socket_new(struct loop *loop, relay_arrival_fn fn, void *context,
 	sockets->context = context;
 	sockets->udp_fd = -1;
 	sockets->frame_fd = -1;
-	rc = open_udp(loop, sockets, problem);
+	rc = relay_socket_open_udp(loop, sockets, problem);
 	if (rc == 0)
-		rc = open_frame(sockets, problem);
+		rc = relay_socket_open_frame(sockets, problem);
 	if (rc) {
 		relay_socket_free(sockets);
 		return rc;
@@ -151,7 +155,7 @@ int relay_socket_send_server(struct relay_socket *sockets, uint32_t server, uint
 			     const void *data, size_t size)
 {
 	struct sockaddr_in peer = {.sin_family = AF_INET,
-				   .sin_port = htons(SERVER_PORT),
+				   .sin_port = htons(RELAY_SOCKET_SERVER_PORT),
 				   .sin_addr.s_addr = htonl(server)};
 	const struct in_pktinfo info = {.ipi_spec_dst.s_addr = htonl(source)};
 	struct iovec part = {.iov_len = size};
@@ -179,7 +183,8 @@ int relay_socket_send_server(struct relay_socket *sockets, uint32_t server, uint
 int relay_socket_send_client(struct relay_socket *sockets, const struct relay_frame *frame,
 			     const void *data, size_t size)
 {
-	const struct frame_ends ends = {frame->source, frame->target, SERVER_PORT, CLIENT_PORT};
+	const struct frame_ends ends = {frame->source, frame->target, RELAY_SOCKET_SERVER_PORT,
+					CLIENT_PORT};
 	struct sockaddr_ll peer = {.sll_family = AF_PACKET,
 				   .sll_protocol = htons(ETHERTYPE_IP),
 				   .sll_ifindex = frame->interface,

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct storage_driver *const drivers[] = {&tgt_driver};
+static const struct storage_driver *const storage_driver_drivers[] = {&tgt_driver};
 
 const struct storage_driver *storage_driver_find(const char *name)
 {
-	for (size_t i = 0; i < COUNT_OF(drivers); i++) {
-		if (strcmp(drivers[i]->name, name) == 0)
-			return drivers[i];
+	for (size_t i = 0; i < COUNT_OF(storage_driver_drivers); i++) {
+		if (strcmp(storage_driver_drivers[i]->name, name) == 0)
+			return storage_driver_drivers[i];
 	}
 	return NULL;
 }

@@ -15,7 +15,7 @@
 #define TIMEOUT_S 10
 
 /* Where nobody listens nothing is open; where nobody answers, who knows. */
-static int away(struct problem *problem, const char *path, int rc)
+static int tgt_client_away(struct problem *problem, const char *path, int rc)
 {
 	bool gone = rc == -ENOENT || rc == -ECONNREFUSED;
 	int code = gone ? E_NOT_FOUND : E_UNAVAILABLE;
@@ -27,7 +27,7 @@ static int away(struct problem *problem, const char *path, int rc)
 	return code;
 }
 
-static int dial(const char *path, int *ret)
+static int tgt_client_dial(const char *path, int *ret)
 {
 	const struct timeval limit = {.tv_sec = TIMEOUT_S};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -51,7 +51,7 @@ static int dial(const char *path, int *ret)
 	return 0;
 }
 
-static int send_all(int fd, const uint8_t *data, size_t size)
+static int tgt_client_send_all(int fd, const uint8_t *data, size_t size)
 {
 	while (size > 0) {
 		ssize_t sent = send(fd, data, size, MSG_NOSIGNAL);
@@ -66,7 +66,7 @@ static int send_all(int fd, const uint8_t *data, size_t size)
 	return 0;
 }
 
-static int receive_all(int fd, void *data, size_t size)
+static int tgt_client_receive_all(int fd, void *data, size_t size)
 {
 	size_t got = 0;
 
@@ -82,11 +82,11 @@ static int receive_all(int fd, void *data, size_t size)
 	return 0;
 }
 
-static int receive(int fd, struct tgt_answer *ret, char **ret_text)
+static int tgt_client_receive(int fd, struct tgt_answer *ret, char **ret_text)
 {
 	uint8_t head[TGT_ANSWER_SIZE];
 	CLEANUP(freep) char *text = NULL;
-	int rc = receive_all(fd, head, sizeof(head));
+	int rc = tgt_client_receive_all(fd, head, sizeof(head));
 
 	if (rc == 0)
 		rc = tgt_answer_decode(head, sizeof(head), ret);
@@ -95,7 +95,7 @@ static int receive(int fd, struct tgt_answer *ret, char **ret_text)
 	text = calloc(1, (size_t)ret->size + 1);
 	if (!text)
 		return -ENOMEM;
-	rc = receive_all(fd, text, ret->size);
+	rc = tgt_client_receive_all(fd, text, ret->size);
 	if (rc == 0 && ret_text)
 		*ret_text = TAKE(text);
 	return rc;
@@ -112,11 +112,11 @@ int tgt_ask(const char *socket_path, const struct tgt_request *request, struct t
 	tgt_request_encode(request, &writer);
 	if (writer.bad)
 		return problem_set(problem, E_LIMIT, "the request to tgtd is too long");
-	rc = dial(socket_path, &fd);
+	rc = tgt_client_dial(socket_path, &fd);
 	if (rc == 0)
-		rc = send_all(fd, room, wire_written(&writer));
+		rc = tgt_client_send_all(fd, room, wire_written(&writer));
 	sodium_memzero(room, sizeof(room)); /* it may have held a secret */
 	if (rc == 0)
-		rc = receive(fd, ret, ret_text);
-	return rc ? away(problem, socket_path, rc) : 0;
+		rc = tgt_client_receive(fd, ret, ret_text);
+	return rc ? tgt_client_away(problem, socket_path, rc) : 0;
 }

@@ -13,8 +13,8 @@
 #include "bampi/storage/driver/tgt_client.h"
 
 /* What tgtd refused; `also` is a status that is as good. */
-static int ask(const struct storage_place *place, const struct tgt_request *request,
-	       enum tgt_status also, struct problem *problem)
+static int tgt_driver_ask(const struct storage_place *place, const struct tgt_request *request,
+			  enum tgt_status also, struct problem *problem)
 {
 	struct tgt_answer answer = {0};
 	int rc = tgt_ask(place->control, request, &answer, NULL, problem);
@@ -67,7 +67,7 @@ static int forget_user(const struct storage_place *place, const char *user, stru
 					    .text = text};
 
 	(void)text_format(text, sizeof(text), "user=%s", user);
-	return ask(place, &request, TGT_NO_USER, problem);
+	return tgt_driver_ask(place, &request, TGT_NO_USER, problem);
 }
 
 static int bind_user(const struct storage_place *place, int64_t id, const char *user,
@@ -81,7 +81,7 @@ static int bind_user(const struct storage_place *place, int64_t id, const char *
 					    .text = text};
 
 	(void)text_format(text, sizeof(text), "user=%s", user);
-	return ask(place, &request, TGT_OK, problem);
+	return tgt_driver_ask(place, &request, TGT_OK, problem);
 }
 
 /* tgtd keeps a target's accounts in slots and reads as many as there are accounts: a free slot
@@ -109,8 +109,9 @@ static int expel_users(const struct storage_place *place, const struct storage_t
 }
 
 /* What is open under a number, in `view`; NULL: nothing is. */
-static int look_at(const struct storage_place *place, int64_t id, struct storage_view *view,
-		   const struct storage_target **ret, struct problem *problem)
+static int tgt_driver_look_at(const struct storage_place *place, int64_t id,
+			      struct storage_view *view, const struct storage_target **ret,
+			      struct problem *problem)
 {
 	int rc = tgt_look(place, view, problem);
 
@@ -132,10 +133,10 @@ static int tgt_close(const struct storage_place *place, int64_t id, struct probl
 					    .text = ""};
 	struct storage_view view = {0};
 	const struct storage_target *open;
-	int rc = look_at(place, id, &view, &open, problem);
+	int rc = tgt_driver_look_at(place, id, &view, &open, problem);
 
 	if (rc == 0 && open)
-		rc = ask(place, &request, TGT_NO_TARGET, problem);
+		rc = tgt_driver_ask(place, &request, TGT_NO_TARGET, problem);
 	for (size_t i = 0; rc == 0 && open && i < open->user_count; i++)
 		rc = forget_user(place, open->users[i].name, problem);
 	storage_view_done(&view);
@@ -153,12 +154,12 @@ static int let_in(const struct storage_place *place, int64_t id, const char *add
 					    .text = text};
 
 	(void)text_format(text, sizeof(text), "initiator-address=%s", address);
-	return ask(place, &request, TGT_ADDRESS_EXISTS, problem);
+	return tgt_driver_ask(place, &request, TGT_ADDRESS_EXISTS, problem);
 }
 
 /* Ends one connection, which is a whole session: tgt allows one in each. */
-static int cut(const struct storage_place *place, int64_t id, const struct storage_session *session,
-	       struct problem *problem)
+static int tgt_driver_cut(const struct storage_place *place, int64_t id,
+			  const struct storage_session *session, struct problem *problem)
 {
 	const struct tgt_request request = {.mode = TGT_CONNECTION,
 					    .op = TGT_DELETE,
@@ -178,8 +179,8 @@ static int cut(const struct storage_place *place, int64_t id, const struct stora
 			   tgt_status_text(answer.status));
 }
 
-static int refuse(const struct storage_place *place, int64_t id, const char *address,
-		  struct problem *problem)
+static int tgt_driver_refuse(const struct storage_place *place, int64_t id, const char *address,
+			     struct problem *problem)
 {
 	char text[STORAGE_ADDRESS_SIZE + 32];
 	const struct tgt_request request = {.mode = TGT_TARGET,
@@ -189,7 +190,7 @@ static int refuse(const struct storage_place *place, int64_t id, const char *add
 					    .text = text};
 
 	(void)text_format(text, sizeof(text), "initiator-address=%s", address);
-	return ask(place, &request, TGT_NO_ADDRESS, problem);
+	return tgt_driver_ask(place, &request, TGT_NO_ADDRESS, problem);
 }
 
 /* First the door, then who is inside: what logged in between is seen by the next look. */
@@ -198,17 +199,17 @@ static int tgt_expel(const struct storage_place *place, const struct storage_tar
 {
 	struct storage_view view = {0};
 	const struct storage_target *open;
-	int rc = look_at(place, target->id, &view, &open, problem);
+	int rc = tgt_driver_look_at(place, target->id, &view, &open, problem);
 
 	for (size_t i = 0; rc == 0 && open && i < open->address_count; i++) {
 		if (!storage_target_lists(target, open->addresses[i].text))
-			rc = refuse(place, open->id, open->addresses[i].text, problem);
+			rc = tgt_driver_refuse(place, open->id, open->addresses[i].text, problem);
 	}
 	if (rc == 0 && open)
 		rc = expel_users(place, target, open, problem);
 	for (size_t i = 0; rc == 0 && open && i < open->session_count; i++) {
 		if (!storage_target_lists(target, open->sessions[i].address))
-			rc = cut(place, open->id, &open->sessions[i], problem);
+			rc = tgt_driver_cut(place, open->id, &open->sessions[i], problem);
 	}
 	storage_view_done(&view);
 	return rc;
@@ -226,7 +227,7 @@ static int give_user(const struct storage_place *place, int64_t id, const struct
 	if (rc)
 		return rc;
 	(void)text_format(text, sizeof(text), "user=%s,password=%s", user->name, user->secret);
-	rc = ask(place, &request, TGT_OK, problem);
+	rc = tgt_driver_ask(place, &request, TGT_OK, problem);
 	sodium_memzero(text, sizeof(text));
 	return rc ? rc : bind_user(place, id, user->name, TGT_BIND, problem);
 }
@@ -253,7 +254,7 @@ static int tgt_admit(const struct storage_place *place, const struct storage_tar
 {
 	struct storage_view view = {0};
 	const struct storage_target *open;
-	int rc = look_at(place, target->id, &view, &open, problem);
+	int rc = tgt_driver_look_at(place, target->id, &view, &open, problem);
 
 	if (rc == 0 && open)
 		rc = let_in_rest(place, target, open, problem);
@@ -275,12 +276,12 @@ static int tgt_open(const struct storage_place *place, const struct storage_targ
 
 	(void)text_format(text, sizeof(text), "targetname=%s", target->name);
 	if (rc == 0)
-		rc = ask(place, &request, TGT_OK, problem);
+		rc = tgt_driver_ask(place, &request, TGT_OK, problem);
 	if (rc == 0) {
 		request.mode = TGT_LOGICAL_UNIT;
 		request.unit = 1;
 		(void)text_format(text, sizeof(text), "path=%s,bstype=rdwr", target->path);
-		rc = ask(place, &request, TGT_OK, problem);
+		rc = tgt_driver_ask(place, &request, TGT_OK, problem);
 	}
 	if (rc == 0)
 		rc = let_in_rest(place, target, &nobody, problem);

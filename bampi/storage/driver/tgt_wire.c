@@ -108,7 +108,7 @@ struct list {
 };
 
 /* A growing array doubles when its count reaches a power of two. */
-static int grow(void **array, size_t count, size_t element)
+static int tgt_wire_grow(void **array, size_t count, size_t element)
 {
 	void *more;
 
@@ -134,7 +134,7 @@ static int add_target(struct list *list, const char *line)
 	    list->view.count >= TGT_TARGETS_MAX ||
 	    !text_copy(target.name, sizeof(target.name), end + 2) || !target.name[0])
 		return E_MALFORMED;
-	rc = grow(&targets, list->view.count, sizeof(target));
+	rc = tgt_wire_grow(&targets, list->view.count, sizeof(target));
 	list->view.targets = targets;
 	if (rc)
 		return rc;
@@ -144,7 +144,7 @@ static int add_target(struct list *list, const char *line)
 	return 0;
 }
 
-static int add_address(struct storage_target *target, const char *word)
+static int tgt_wire_add_address(struct storage_target *target, const char *word)
 {
 	void *addresses = target->addresses;
 	unsigned char room[sizeof(struct in6_addr)];
@@ -156,14 +156,14 @@ static int add_address(struct storage_target *target, const char *word)
 	if (target->address_count >= STORAGE_ADDRESSES_MAX ||
 	    !text_copy(address.text, sizeof(address.text), word))
 		return E_MALFORMED;
-	rc = grow(&addresses, target->address_count, sizeof(address));
+	rc = tgt_wire_grow(&addresses, target->address_count, sizeof(address));
 	target->addresses = addresses;
 	if (rc == 0)
 		target->addresses[target->address_count++] = address;
 	return rc;
 }
 
-static int add_user(struct storage_target *target, const char *word)
+static int tgt_wire_add_user(struct storage_target *target, const char *word)
 {
 	void *users = target->users;
 	struct storage_user user = {0};
@@ -174,20 +174,20 @@ static int add_user(struct storage_target *target, const char *word)
 	if (target->user_count > STORAGE_ADDRESSES_MAX ||
 	    !text_copy(user.name, sizeof(user.name), word))
 		return E_MALFORMED;
-	rc = grow(&users, target->user_count, sizeof(user));
+	rc = tgt_wire_grow(&users, target->user_count, sizeof(user));
 	target->users = users;
 	if (rc == 0)
 		target->users[target->user_count++] = user;
 	return rc;
 }
 
-static bool begins(const char *line, const char *with)
+static bool tgt_wire_begins(const char *line, const char *with)
 {
 	return strncmp(line, with, strlen(with)) == 0;
 }
 
 /* A heading inside of a target, four blanks in. */
-static bool heading(struct list *list, const char *line)
+static bool tgt_wire_heading(struct list *list, const char *line)
 {
 	static const struct {
 		const char *text;
@@ -214,9 +214,9 @@ static int read_unit(struct list *list, const char *line)
 {
 	static const char path[] = "            Backing store path: ";
 
-	if (begins(line, "        LUN: "))
+	if (tgt_wire_begins(line, "        LUN: "))
 		list->data_unit = strcmp(line, "        LUN: 1") == 0;
-	else if (list->data_unit && begins(line, path) &&
+	else if (list->data_unit && tgt_wire_begins(line, path) &&
 		 !text_copy(list->target->path, sizeof(list->target->path), line + strlen(path)))
 		return E_MALFORMED;
 	return 0;
@@ -234,7 +234,7 @@ static int add_session(struct list *list, const char *number)
 	if (*end || end == number || connection > UINT32_MAX ||
 	    target->session_count >= TGT_SESSIONS_MAX)
 		return E_MALFORMED;
-	rc = grow(&sessions, target->session_count, sizeof(*target->sessions));
+	rc = tgt_wire_grow(&sessions, target->session_count, sizeof(*target->sessions));
 	target->sessions = sessions;
 	if (rc == 0)
 		target->sessions[target->session_count++] = (struct storage_session){
@@ -251,13 +251,13 @@ static int read_session(struct list *list, const char *line)
 	unsigned char room[sizeof(struct in6_addr)];
 	const char *word;
 
-	if (begins(line, nexus)) {
+	if (tgt_wire_begins(line, nexus)) {
 		list->session = strtoull(line + strlen(nexus), NULL, 10);
-	} else if (begins(line, connection)) {
+	} else if (tgt_wire_begins(line, connection)) {
 		return add_session(list, line + strlen(connection));
-	} else if (begins(line, address) && target->session_count > 0) {
+	} else if (tgt_wire_begins(line, address) && target->session_count > 0) {
 		word = line + strlen(address);
-		if (begins(word, "::ffff:") && strchr(word, '.')) /* a socket for both */
+		if (tgt_wire_begins(word, "::ffff:") && strchr(word, '.')) /* a socket for both */
 			word += strlen("::ffff:");
 		if (inet_pton(AF_INET, word, room) == 1 || inet_pton(AF_INET6, word, room) == 1)
 			(void)text_copy(target->sessions[target->session_count - 1].address,
@@ -266,19 +266,19 @@ static int read_session(struct list *list, const char *line)
 	return 0;
 }
 
-static int read_line(struct list *list, const char *line)
+static int tgt_wire_read_line(struct list *list, const char *line)
 {
 	const char *word = line + strspn(line, " ");
 
-	if (begins(line, "Target "))
+	if (tgt_wire_begins(line, "Target "))
 		return add_target(list, line + strlen("Target "));
-	if (!list->target || heading(list, line))
+	if (!list->target || tgt_wire_heading(list, line))
 		return 0;
 	switch (list->part) {
 	case PART_UNIT: return read_unit(list, line);
 	case PART_SESSIONS: return read_session(list, line);
-	case PART_ADDRESSES: return add_address(list->target, word);
-	case PART_ACCOUNTS: return add_user(list->target, word);
+	case PART_ADDRESSES: return tgt_wire_add_address(list->target, word);
+	case PART_ACCOUNTS: return tgt_wire_add_user(list->target, word);
 	case PART_OTHER: return 0;
 	}
 	return 0;
@@ -302,7 +302,7 @@ int tgt_list_decode(const char *text, size_t size, struct storage_view *ret)
 		memcpy(line, text, length);
 		line[length] =
 			'\0'; /* the list ends in a NUL of its own, which ends its line too */
-		rc = read_line(&list, line);
+		rc = tgt_wire_read_line(&list, line);
 		text += whole;
 		size -= whole;
 	}
@@ -334,7 +334,7 @@ static int add_portal(struct storage_portals *portals, const char *line, size_t 
 	if (!port || port == portal.text || port[1] == '\0' ||
 	    port[1 + strspn(port + 1, "0123456789")] != '\0')
 		return E_MALFORMED;
-	rc = grow(&list, portals->count, sizeof(portal));
+	rc = tgt_wire_grow(&list, portals->count, sizeof(portal));
 	portals->list = list;
 	if (rc == 0)
 		portals->list[portals->count++] = portal;

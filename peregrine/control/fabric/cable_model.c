@@ -73,7 +73,7 @@ const struct fabric_nic *fabric_nic_find(const struct fabric_facts *facts, struc
 				: NULL;
 }
 
-static int compare_place(const void *key, const void *item)
+static int cable_model_compare_place(const void *key, const void *item)
 {
 	uint64_t a = *(const uint64_t *)key;
 	uint64_t b = mac_key(((const struct fabric_place *)item)->mac);
@@ -86,9 +86,10 @@ const struct fabric_place *fabric_place_find(const struct fabric_conclusion *con
 {
 	uint64_t key = mac_key(mac);
 
-	return conclusion->place_count ? bsearch(&key, conclusion->places, conclusion->place_count,
-						 sizeof(*conclusion->places), compare_place)
-				       : NULL;
+	return conclusion->place_count
+		       ? bsearch(&key, conclusion->places, conclusion->place_count,
+				 sizeof(*conclusion->places), cable_model_compare_place)
+		       : NULL;
 }
 
 const struct fabric_link *fabric_link_at(struct fabric_conclusion *conclusion, struct port_ref at)

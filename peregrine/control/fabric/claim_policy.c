@@ -48,7 +48,7 @@ const struct port_match *claim_names_port(const struct claim *claim, uint32_t po
 
 /* How sure two claims are about each other; 0 = they are not about one cable. The port of each is
  * certain at its own end, so what the other calls it need only fit. */
-static unsigned mutual(const struct claim *a, const struct claim *b)
+static unsigned claim_policy_mutual(const struct claim *a, const struct claim *b)
 {
 	const struct port_match *there = claim_names_port(a, b->from.port);
 	const struct port_match *back = claim_names_port(b, a->from.port);
@@ -73,7 +73,7 @@ static void pair_one(struct link_work *work, struct claim *claim)
 	for (uint32_t entry = key_map_first(map, key_of_pair(claim->to, claim->from.source));
 	     entry != KEY_NONE; entry = key_map_next(map, entry)) {
 		uint32_t other = key_map_value(map, entry);
-		unsigned sure = mutual(claim, &work->claims[other]);
+		unsigned sure = claim_policy_mutual(claim, &work->claims[other]);
 
 		if (sure > 0 && sure >= best) {
 			best = sure;
@@ -93,7 +93,8 @@ static void pair_up(struct link_work *work)
 			claim->partner >= 0 ? &work->claims[claim->partner] : NULL;
 
 		if (partner && partner->partner >= 0 && partner->partner != (int)i &&
-		    mutual(claim, partner) < mutual(partner, &work->claims[partner->partner]))
+		    claim_policy_mutual(claim, partner) <
+			    claim_policy_mutual(partner, &work->claims[partner->partner]))
 			claim->partner = -1;
 	}
 }

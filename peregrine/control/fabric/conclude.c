@@ -16,12 +16,12 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT      "fabric"
-#define GAP_MS       200   /* readings that come together are concluded together */
-#define SETTLE_MS    10000 /* after a start, for all switches to be asked once */
-#define LOOK_MS      200
-#define FACTS_OLD_MS 10000 /* option 82 and inventories come without a word */
-#define BLOCK_OLD_MS 1000  /* nothing is taken from a tenant by older facts */
+#define CONCLUDE_SUBJECT "fabric"
+#define GAP_MS           200   /* readings that come together are concluded together */
+#define SETTLE_MS        10000 /* after a start, for all switches to be asked once */
+#define LOOK_MS          200
+#define FACTS_OLD_MS     10000 /* option 82 and inventories come without a word */
+#define BLOCK_OLD_MS     1000  /* nothing is taken from a tenant by older facts */
 
 /* --- one conclusion --- */
 
@@ -55,7 +55,7 @@ static void keep_doubts(struct work *work)
 	free(doubtful);
 }
 
-static void work_done(struct work *work)
+static void conclude_work_done(struct work *work)
 {
 	fabric_conclusion_done(&work->conclusion);
 	fabric_index_done(&work->index);
@@ -75,7 +75,7 @@ static void work_done(struct work *work)
 	text_done(&work->link_switches);
 }
 
-static int decide(struct work *work)
+static int conclude_decide(struct work *work)
 {
 	struct discovery *discovery = work->discovery;
 	int rc = facts_gather(work);
@@ -107,7 +107,7 @@ static bool has_new_block(const struct work *work)
 	return false;
 }
 
-static void keep_blocks(struct work *work)
+static void conclude_keep_blocks(struct work *work)
 {
 	struct discovery *discovery = work->discovery;
 
@@ -125,7 +125,7 @@ static void keep_all(struct work *work)
 	keep_kinds(work);
 	keep_doubts(work);
 	memory_keep(work);
-	keep_blocks(work);
+	conclude_keep_blocks(work);
 	discovery->stats.conclusions++;
 	discovery->stats.links = work->conclusion.link_count;
 	discovery->stats.places = work->conclusion.place_count;
@@ -138,7 +138,7 @@ void conclude_now(struct discovery *discovery)
 	int64_t begin_us = clock_wall_us();
 	struct work work = {
 		.discovery = discovery, .now_us = begin_us, .now_ms = loop_now_ms(discovery->loop)};
-	int rc = decide(&work);
+	int rc = conclude_decide(&work);
 
 	if (rc == 0 && has_new_block(&work) && work.now_ms - discovery->facts_ms > BLOCK_OLD_MS) {
 		facts_read(discovery); /* and once more, with what is meant for the port now */
@@ -147,10 +147,10 @@ void conclude_now(struct discovery *discovery)
 		conclude_rows(&work);
 		conclude_write(&work);
 	} else {
-		log_error(SUBJECT, "no memory for a conclusion");
+		log_error(CONCLUDE_SUBJECT, "no memory for a conclusion");
 		conclude_arm(discovery, RETRY_MS);
 	}
-	work_done(&work);
+	conclude_work_done(&work);
 	discovery->cost_ms = (clock_wall_us() - begin_us) / 1000;
 }
 
@@ -167,7 +167,7 @@ static bool is_settled(struct discovery *discovery)
 	return discovery->settled;
 }
 
-static void on_timer(void *context)
+static void conclude_on_timer(void *context)
 {
 	struct discovery *discovery = context;
 	int64_t age_ms = loop_now_ms(discovery->loop) - discovery->facts_ms;
@@ -203,7 +203,7 @@ void conclude_wake(struct discovery *discovery)
 
 int conclude_start(struct discovery *discovery)
 {
-	return loop_timer_new(discovery->loop, on_timer, discovery, &discovery->timer);
+	return loop_timer_new(discovery->loop, conclude_on_timer, discovery, &discovery->timer);
 }
 
 void conclude_stop(struct discovery *discovery)

@@ -13,14 +13,15 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT   "fabric"
-#define MEMORY_US ((int64_t)86400 * 1000000)
+#define CONCLUDE_FACTS_SUBJECT "fabric"
+#define MEMORY_US              ((int64_t)86400 * 1000000)
 
 /* --- rows --- */
 
 static void facts_one(struct discovery *discovery, int rc, const struct problem *problem);
 
-static void on_nics(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void conclude_facts_on_nics(void *context, int rc, const PGresult *result,
+				   const struct problem *problem)
 {
 	struct discovery *discovery = context;
 
@@ -240,7 +241,7 @@ void facts_read(struct discovery *discovery)
 	discovery->facts_failed = false;
 	discovery->facts_stale = false;
 	discovery->facts_ms = loop_now_ms(discovery->loop);
-	facts_ask(discovery, &fabric_store_nics, on_nics);
+	facts_ask(discovery, &fabric_store_nics, conclude_facts_on_nics);
 	facts_ask(discovery, &fabric_store_sightings, on_sightings);
 	facts_ask(discovery, &fabric_store_wiring, on_wiring);
 	facts_ask(discovery, &fabric_store_guards, on_guards);
@@ -261,7 +262,7 @@ void facts_read(struct discovery *discovery)
 static void facts_one(struct discovery *discovery, int rc, const struct problem *problem)
 {
 	if (rc && rc != E_UNAVAILABLE && problem)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, CONCLUDE_FACTS_SUBJECT, problem);
 	discovery->facts_failed |= rc != 0;
 	if (--discovery->facts_waited > 0)
 		return;

@@ -11,7 +11,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT "fabric"
+#define CONCLUDE_WRITE_SUBJECT "fabric"
 
 /* What the write under way will have written, when it is through. */
 struct pending {
@@ -34,7 +34,8 @@ static void forget_written(struct discovery *discovery)
 	discovery->alerts_digest[0] = '\0';
 }
 
-static void on_written(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void conclude_write_on_written(void *context, int rc, const PGresult *result,
+				      const struct problem *problem)
 {
 	struct pending *pending = context;
 	struct discovery *discovery = pending->discovery;
@@ -42,7 +43,7 @@ static void on_written(void *context, int rc, const PGresult *result, const stru
 	if (rc == 0)
 		pending->events += db_int(result, 0, 0, 0);
 	else if (rc != E_UNAVAILABLE && rc != E_CONFLICT)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, CONCLUDE_WRITE_SUBJECT, problem);
 	pending->failed |= rc != 0;
 	if (--pending->waited > 0)
 		return;
@@ -54,7 +55,7 @@ static void on_written(void *context, int rc, const PGresult *result, const stru
 		conclude_arm(discovery, RETRY_MS);
 	} else if (pending->events > 0 &&
 		   db_submit(discovery->options.db, &fabric_store_notify, NULL, NULL, NULL) != 0) {
-		log_warn(SUBJECT, "portald was not told of %lld events",
+		log_warn(CONCLUDE_WRITE_SUBJECT, "portald was not told of %lld events",
 			 (long long)pending->events);
 	}
 	free(pending);
@@ -64,8 +65,8 @@ static void on_written(void *context, int rc, const PGresult *result, const stru
 }
 
 /* True when these rows differ from those written last, or it is time to mark them as seen. */
-static bool is_due(const struct work *work, enum table table, char digest[DIGEST_TEXT_SIZE],
-		   int64_t *written_ms)
+static bool conclude_write_is_due(const struct work *work, enum table table,
+				  char digest[DIGEST_TEXT_SIZE], int64_t *written_ms)
 {
 	const struct text *rows = &work->rows[table];
 	char now[DIGEST_TEXT_SIZE];
@@ -97,16 +98,21 @@ void conclude_write(struct work *work)
 		struct db_call call;
 	} all[TABLE_COUNT] = {
 		{work->rows[TABLE_OBSERVED].size > 2,
-		 {&fabric_store_observed, observed, on_written, pending}},
-		{strcmp(ports[0], "{}") != 0, {&fabric_store_ports, ports, on_written, pending}},
-		{is_due(work, TABLE_LINKS, discovery->links_digest, &discovery->links_ms),
-		 {&fabric_store_links, links, on_written, pending}},
-		{is_due(work, TABLE_PLACES, discovery->places_digest, &discovery->places_ms),
-		 {&fabric_store_located, places, on_written, pending}},
-		{is_due(work, TABLE_BLOCKS, discovery->blocks_digest, &discovery->blocks_ms),
-		 {&fabric_store_blocked, blocks, on_written, pending}},
-		{is_due(work, TABLE_ALERTS, discovery->alerts_digest, &discovery->alerts_ms),
-		 {&fabric_store_alerts, alerts, on_written, pending}},
+		 {&fabric_store_observed, observed, conclude_write_on_written, pending}},
+		{strcmp(ports[0], "{}") != 0,
+		 {&fabric_store_ports, ports, conclude_write_on_written, pending}},
+		{conclude_write_is_due(work, TABLE_LINKS, discovery->links_digest,
+				       &discovery->links_ms),
+		 {&fabric_store_links, links, conclude_write_on_written, pending}},
+		{conclude_write_is_due(work, TABLE_PLACES, discovery->places_digest,
+				       &discovery->places_ms),
+		 {&fabric_store_located, places, conclude_write_on_written, pending}},
+		{conclude_write_is_due(work, TABLE_BLOCKS, discovery->blocks_digest,
+				       &discovery->blocks_ms),
+		 {&fabric_store_blocked, blocks, conclude_write_on_written, pending}},
+		{conclude_write_is_due(work, TABLE_ALERTS, discovery->alerts_digest,
+				       &discovery->alerts_ms),
+		 {&fabric_store_alerts, alerts, conclude_write_on_written, pending}},
 	};
 	struct db_call calls[TABLE_COUNT];
 	unsigned count = 0;

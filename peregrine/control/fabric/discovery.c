@@ -13,15 +13,15 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT        "fabric"
-#define FIRST_WITHIN   1000 /* all first looks, so that a start is no burst */
-#define READ_LIMIT_MS  60000
-#define RETRY_AFTER_MS 1000 /* no memory, no line: soon again */
-#define CHANGED_MS     500  /* changes come in bunches */
-#define BUNCH_MS       5000 /* a look waits so long for the end of one: else it is broken off */
-#define DOUBT_MS       2000 /* a cable told by one end: the other may speak soon */
-#define UNSEEN_MS      2000 /* a port whose link came: whoever is there may speak soon */
-#define REST_SHARE     3    /* between readings for links: so many times what the last one took */
+#define DISCOVERY_SUBJECT "fabric"
+#define FIRST_WITHIN      1000 /* all first looks, so that a start is no burst */
+#define READ_LIMIT_MS     60000
+#define RETRY_AFTER_MS    1000 /* no memory, no line: soon again */
+#define CHANGED_MS        500  /* changes come in bunches */
+#define BUNCH_MS          5000 /* a look waits so long for the end of one: else it is broken off */
+#define DOUBT_MS          2000 /* a cable told by one end: the other may speak soon */
+#define UNSEEN_MS         2000 /* a port whose link came: whoever is there may speak soon */
+#define REST_SHARE        3 /* between readings for links: so many times what the last one took */
 
 /* --- what a look brought --- */
 
@@ -58,7 +58,7 @@ static void sight_failed(struct sight *sight, const struct problem *problem)
 	if (problem->code != E_UNAVAILABLE || !problem_is_set(&sight->problem))
 		sight->problem = *problem;
 	if (!told)
-		log_problem(LOG_LEVEL_WARN, SUBJECT, problem);
+		log_problem(LOG_LEVEL_WARN, DISCOVERY_SUBJECT, problem);
 	conclude_wake(sight->discovery);
 }
 
@@ -68,7 +68,7 @@ static void sight_heard(struct sight *sight, struct switch_reading *reading)
 	bool twin;
 
 	if (sight->asked && !was)
-		log_info(SUBJECT, "switch %s answers again", sight->row.name);
+		log_info(DISCOVERY_SUBJECT, "switch %s answers again", sight->row.name);
 	sight->reachable = true;
 	sight->asked = true;
 	sight->asked_us = clock_wall_us();
@@ -193,7 +193,7 @@ static enum look what_to_ask(const struct sight *sight, int64_t now_ms)
 
 static void sight_look(struct sight *sight);
 
-static void on_looked(void *context, const struct switch_answer *answer)
+static void discovery_on_looked(void *context, const struct switch_answer *answer)
 {
 	struct sight *sight = context;
 	struct discovery *discovery = sight->discovery;
@@ -216,8 +216,8 @@ static void on_looked(void *context, const struct switch_answer *answer)
 		sight_look(sight);
 }
 
-static int submit(struct sight *sight, unsigned parts, enum switch_priority priority,
-		  switch_done_fn done, void *context, uint64_t *ret_ticket)
+static int discovery_submit(struct sight *sight, unsigned parts, enum switch_priority priority,
+			    switch_done_fn done, void *context, uint64_t *ret_ticket)
 {
 	const struct switch_request request = {.op = SWITCH_READ, .parts = parts};
 	const struct switch_ask ask = {.switch_id = sight->row.id,
@@ -243,8 +243,8 @@ static void sight_look(struct sight *sight)
 	sight->asking = what_to_ask(sight, now_ms);
 	sight->since_ms = now_ms;
 	discovery->stats.looks++;
-	if (submit(sight, parts[sight->asking], SWITCH_PRIORITY_POLL, on_looked, sight,
-		   &sight->ticket) != 0) {
+	if (discovery_submit(sight, parts[sight->asking], SWITCH_PRIORITY_POLL, discovery_on_looked,
+			     sight, &sight->ticket) != 0) {
 		sight->ticket = 0;
 		loop_timer_arm(sight->timer, RETRY_AFTER_MS);
 	}
@@ -388,7 +388,7 @@ const struct switch_reading *discovery_reading(const struct discovery *discovery
 	return &sight->reading;
 }
 
-static void on_read(void *context, const struct switch_answer *answer)
+static void discovery_on_read(void *context, const struct switch_answer *answer)
 {
 	struct reader *reader = context;
 	struct sight *sight = reader->sight;
@@ -426,7 +426,8 @@ int discovery_read(struct discovery *discovery, int64_t switch_id, discovery_don
 				  .context = context,
 				  .since_ms = loop_now_ms(discovery->loop),
 				  .next = discovery->readers};
-	rc = submit(sight, PART_ALL, SWITCH_PRIORITY_PERSON, on_read, reader, &reader->ticket);
+	rc = discovery_submit(sight, PART_ALL, SWITCH_PRIORITY_PERSON, discovery_on_read, reader,
+			      &reader->ticket);
 	if (rc) {
 		free(reader);
 		return rc;

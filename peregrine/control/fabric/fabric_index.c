@@ -52,7 +52,7 @@ uint64_t index_system_key(const char *name)
 
 /* --- making --- */
 
-static uint64_t mac_of(const struct switch_port *port)
+static uint64_t fabric_index_mac_of(const struct switch_port *port)
 {
 	struct mac mac;
 
@@ -60,11 +60,11 @@ static uint64_t mac_of(const struct switch_port *port)
 	return mac_key(mac);
 }
 
-static int add_port(struct fabric_index *index, uint32_t source, uint32_t at,
-		    const struct switch_port *port)
+static int fabric_index_add_port(struct fabric_index *index, uint32_t source, uint32_t at,
+				 const struct switch_port *port)
 {
 	struct key_map *map = &index->ports;
-	uint64_t mac = mac_of(port);
+	uint64_t mac = fabric_index_mac_of(port);
 	int rc = key_map_add(map, index_text_key(WORD_PORT, source, port->name), at);
 
 	if (rc == 0 && port->alias[0])
@@ -77,7 +77,8 @@ static int add_port(struct fabric_index *index, uint32_t source, uint32_t at,
 	return rc;
 }
 
-static int add_source(struct fabric_index *index, uint32_t i, const struct fabric_source *source)
+static int fabric_index_add_source(struct fabric_index *index, uint32_t i,
+				   const struct fabric_source *source)
 {
 	const struct switch_reading *reading = source->reading;
 	int rc = key_map_add(&index->ids, (uint64_t)source->id, i);
@@ -93,7 +94,7 @@ static int add_source(struct fabric_index *index, uint32_t i, const struct fabri
 		rc = key_map_add(&index->words, index_system_key(reading->identity.system), i);
 	/* From the last: the first port comes first out of a map. */
 	for (size_t port = reading->port_count; port-- > 0 && rc == 0;)
-		rc = add_port(index, i, (uint32_t)port, &reading->ports[port]);
+		rc = fabric_index_add_port(index, i, (uint32_t)port, &reading->ports[port]);
 	return rc;
 }
 
@@ -103,7 +104,7 @@ int fabric_index_make(struct fabric_facts *facts, struct fabric_index *ret)
 	int rc = 0;
 
 	for (size_t i = facts->source_count; i-- > 0 && rc == 0;)
-		rc = add_source(&index, (uint32_t)i, &facts->sources[i]);
+		rc = fabric_index_add_source(&index, (uint32_t)i, &facts->sources[i]);
 	if (rc) {
 		fabric_index_done(&index);
 		return rc;

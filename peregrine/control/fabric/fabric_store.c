@@ -122,7 +122,7 @@ void fact_rows_done(struct fact_rows *rows)
 #define TAKE_TEXT(array, result, row, column) \
 	((void)text_copy((array), sizeof(array), db_text((result), (row), (column), "")), (array))
 
-static int compare_nics(const void *left, const void *right)
+static int fabric_store_compare_nics(const void *left, const void *right)
 {
 	uint64_t a = mac_key(((const struct fabric_nic *)left)->mac);
 	uint64_t b = mac_key(((const struct fabric_nic *)right)->mac);
@@ -158,7 +158,7 @@ int fabric_rows_nics(const PGresult *result, struct fact_rows *ret)
 		nic->idle = strcmp(db_text(result, i, 10, ""), "t") == 0;
 		ret->nic_count++;
 	}
-	qsort(ret->nics, ret->nic_count, sizeof(*ret->nics), compare_nics);
+	qsort(ret->nics, ret->nic_count, sizeof(*ret->nics), fabric_store_compare_nics);
 	return 0;
 }
 

@@ -8,11 +8,11 @@
 
 #include "peregrine/control/fabric/fabric_index.h"
 
-enum { SURE = 50, NOW = PLACE_FDB | PLACE_LLDP }; /* what says that it is there now */
+enum { GUARD_POLICY_SURE = 50, NOW = PLACE_FDB | PLACE_LLDP }; /* what says that it is there now */
 
 const char *const guard_kind_words[GUARD_KIND_COUNT] = {"moved", "foreign"};
 
-struct work {
+struct guard_policy_work {
 	const struct fabric_facts *facts;
 	const struct fabric_conclusion *conclusion;
 	const struct guard_facts *guard;
@@ -41,20 +41,21 @@ const struct guard_port *guard_port_find(const struct guard_port ports[], size_t
 	return count ? bsearch(&key, ports, count, sizeof(*ports), compare_port) : NULL;
 }
 
-static const struct guard_port *guard_at(const struct work *work, struct port_ref at)
+static const struct guard_port *guard_at(const struct guard_policy_work *work, struct port_ref at)
 {
 	return guard_port_find(work->guard->ports, work->guard->port_count,
 			       work->facts->sources[at.source].id,
 			       fabric_port(work->facts, at)->name);
 }
 
-static bool is_seen(const struct fabric_place *place)
+static bool guard_policy_is_seen(const struct fabric_place *place)
 {
-	return place && place->certainty >= SURE && place->sources & NOW;
+	return place && place->certainty >= GUARD_POLICY_SURE && place->sources & NOW;
 }
 
 /* Is this MAC heard there, though it is elsewhere? */
-static bool is_stray(const struct work *work, struct mac mac, int64_t switch_id, const char *port)
+static bool is_stray(const struct guard_policy_work *work, struct mac mac, int64_t switch_id,
+		     const char *port)
 {
 	struct port_ref at;
 
@@ -72,7 +73,7 @@ static bool is_stray(const struct work *work, struct mac mac, int64_t switch_id,
 
 /* --- blocks --- */
 
-static void say_moved(const struct work *work, struct guard_block *block,
+static void say_moved(const struct guard_policy_work *work, struct guard_block *block,
 		      const struct fabric_nic *nic, const char *networks)
 {
 	const struct fabric_place *place = fabric_place_find(work->conclusion, block->mac);
@@ -89,7 +90,7 @@ static void say_moved(const struct work *work, struct guard_block *block,
 }
 
 /* Somebody sends under its address here, whose port that is; mostly it is in its own. */
-static void say_stray(const struct work *work, struct guard_block *block,
+static void say_stray(const struct guard_policy_work *work, struct guard_block *block,
 		      const struct fabric_nic *nic, const char *networks)
 {
 	const struct fabric_place *place = fabric_place_find(work->conclusion, block->mac);
@@ -116,8 +117,8 @@ static void say_foreign(struct guard_block *block, const struct fabric_nic *nic,
 			"put that cable where it belongs: haasctl wiring list");
 }
 
-static int block(struct work *work, const struct guard_port *port, enum guard_kind kind,
-		 struct mac mac)
+static int guard_policy_block(struct guard_policy_work *work, const struct guard_port *port,
+			      enum guard_kind kind, struct mac mac)
 {
 	const struct fabric_nic *nic = fabric_nic_find(work->facts, mac);
 	uint32_t source = fabric_source_find(work->facts, port->switch_id);
@@ -149,8 +150,8 @@ static int block(struct work *work, const struct guard_port *port, enum guard_ki
 /* --- what was found before --- */
 
 /* A switch that cannot be read says nothing new: the block stays. */
-static bool is_over(const struct work *work, const struct guard_block *before,
-		    const struct guard_port *port)
+static bool guard_policy_is_over(const struct guard_policy_work *work,
+				 const struct guard_block *before, const struct guard_port *port)
 {
 	const struct fabric_place *place = fabric_place_find(work->conclusion, before->mac);
 	struct port_ref at;
@@ -162,11 +163,11 @@ static bool is_over(const struct work *work, const struct guard_block *before,
 		return false;
 	here = place && fabric_same_place(work->facts, place->at, at);
 	return before->kind == GUARD_MOVED
-		       ? here && is_seen(place)
+		       ? here && guard_policy_is_seen(place)
 		       : !here && !is_stray(work, before->mac, before->switch_id, before->port);
 }
 
-static int keep_blocks(struct work *work)
+static int guard_policy_keep_blocks(struct guard_policy_work *work)
 {
 	int rc = 0;
 
@@ -176,34 +177,37 @@ static int keep_blocks(struct work *work)
 			guard_port_find(work->guard->ports, work->guard->port_count,
 					before->switch_id, before->port);
 
-		if (!is_over(work, before, port))
-			rc = block(work, port, before->kind, before->mac);
+		if (!guard_policy_is_over(work, before, port))
+			rc = guard_policy_block(work, port, before->kind, before->mac);
 	}
 	return rc;
 }
 
 /* --- what is new --- */
 
-static int block_foreign(struct work *work, const struct fabric_nic *nic, struct port_ref at)
+static int block_foreign(struct guard_policy_work *work, const struct fabric_nic *nic,
+			 struct port_ref at)
 {
 	const struct guard_port *port = guard_at(work, at);
 
 	if (!port || !port->tenant_id || !nic->tenant_id || port->tenant_id == nic->tenant_id)
 		return 0;
-	return block(work, port, GUARD_FOREIGN, nic->mac);
+	return guard_policy_block(work, port, GUARD_FOREIGN, nic->mac);
 }
 
-static int block_moved(struct work *work, const struct fabric_nic *nic, struct port_ref at)
+static int block_moved(struct guard_policy_work *work, const struct fabric_nic *nic,
+		       struct port_ref at)
 {
 	const struct guard_port *port = guard_at(work, at);
 
-	return port ? block(work, port, GUARD_MOVED, nic->mac) : 0;
+	return port ? guard_policy_block(work, port, GUARD_MOVED, nic->mac) : 0;
 }
 
 /* Intents are of the members of an aggregate, what is behind them is found at the aggregate, and
  * its VLANs are those of all: all are blocked, or none would be. */
-static int block_place(struct work *work, const struct fabric_nic *nic, struct port_ref at,
-		       int (*block_at)(struct work *work, const struct fabric_nic *nic,
+static int block_place(struct guard_policy_work *work, const struct fabric_nic *nic,
+		       struct port_ref at,
+		       int (*block_at)(struct guard_policy_work *work, const struct fabric_nic *nic,
 				       struct port_ref at))
 {
 	const struct switch_reading *reading = work->facts->sources[at.source].reading;
@@ -221,7 +225,7 @@ static int block_place(struct work *work, const struct fabric_nic *nic, struct p
 	return rc;
 }
 
-static int find_foreign(struct work *work)
+static int find_foreign(struct guard_policy_work *work)
 {
 	int rc = 0;
 
@@ -229,7 +233,7 @@ static int find_foreign(struct work *work)
 		const struct fabric_place *place = &work->conclusion->places[i];
 		const struct fabric_nic *nic = fabric_nic_find(work->facts, place->mac);
 
-		if (!nic || !is_seen(place))
+		if (!nic || !guard_policy_is_seen(place))
 			continue;
 		rc = key_map_add(&work->seen, key_of_port(place->at), (uint32_t)i);
 		if (rc == 0)
@@ -238,7 +242,7 @@ static int find_foreign(struct work *work)
 	return rc;
 }
 
-static int look_at(struct work *work, int64_t switch_id)
+static int guard_policy_look_at(struct guard_policy_work *work, int64_t switch_id)
 {
 	int64_t *added;
 
@@ -254,7 +258,7 @@ static int look_at(struct work *work, int64_t switch_id)
 }
 
 /* Whether it is there or only its address, the port is not for it. */
-static int find_strays(struct work *work)
+static int find_strays(struct guard_policy_work *work)
 {
 	int rc = 0;
 
@@ -268,19 +272,19 @@ static int find_strays(struct work *work)
 				 block_foreign);
 		/* Its own link may be lost since it was read last. */
 		if (rc == 0 && source && source->fresh && source->read_us < stray->seen_us)
-			rc = look_at(work, source->id);
+			rc = guard_policy_look_at(work, source->id);
 	}
 	return rc;
 }
 
-static int find_moved(struct work *work, const struct fabric_prior *prior)
+static int find_moved(struct guard_policy_work *work, const struct fabric_prior *prior)
 {
 	const struct fabric_place *place = fabric_place_find(work->conclusion, prior->mac);
 	const struct guard_port *port = prior->has_home ? guard_at(work, prior->home) : NULL;
 	const struct fabric_source *source = &work->facts->sources[prior->home.source];
 	int64_t cut_us = port && source->cut_us ? source->cut_us[prior->home.port] : 0;
 
-	if (!port || port->version != prior->home_version || !is_seen(place) ||
+	if (!port || port->version != prior->home_version || !guard_policy_is_seen(place) ||
 	    fabric_same_place(work->facts, place->at, prior->home) ||
 	    key_map_first(&work->seen, key_of_port(prior->home)) != KEY_NONE)
 		return 0;
@@ -288,10 +292,12 @@ static int find_moved(struct work *work, const struct fabric_prior *prior)
 		return block_place(work, &(struct fabric_nic){.mac = prior->mac}, prior->home,
 				   block_moved);
 	/* Its link may be lost since it was read last. */
-	return source->fresh && source->read_us < place->seen_us ? look_at(work, source->id) : 0;
+	return source->fresh && source->read_us < place->seen_us
+		       ? guard_policy_look_at(work, source->id)
+		       : 0;
 }
 
-static void mark_new(struct work *work)
+static void mark_new(struct guard_policy_work *work)
 {
 	for (size_t i = 0; i < work->ret->count; i++) {
 		struct guard_block *found = &work->ret->items[i];
@@ -312,13 +318,14 @@ int guard_policy_decide(const struct fabric_facts *facts,
 			const struct fabric_conclusion *conclusion, const struct guard_facts *guard,
 			struct guard_found *ret)
 {
-	struct work work = {.facts = facts, .conclusion = conclusion, .guard = guard, .ret = ret};
+	struct guard_policy_work work = {
+		.facts = facts, .conclusion = conclusion, .guard = guard, .ret = ret};
 	int rc = find_foreign(&work);
 
 	if (rc == 0)
 		rc = find_strays(&work);
 	if (rc == 0)
-		rc = keep_blocks(&work);
+		rc = guard_policy_keep_blocks(&work);
 	for (size_t i = 0; i < facts->prior_count && rc == 0; i++)
 		rc = find_moved(&work, &facts->priors[i]);
 	mark_new(&work);

@@ -21,7 +21,7 @@ static uint32_t *head_of(const struct key_map *map, uint64_t key)
 	return &map->heads[(key ^ (key >> 31)) & (map->room - 1)];
 }
 
-static void link_entry(struct key_map *map, uint32_t entry)
+static void key_map_link_entry(struct key_map *map, uint32_t entry)
 {
 	uint32_t *head = head_of(map, map->entries[entry].key);
 
@@ -29,7 +29,7 @@ static void link_entry(struct key_map *map, uint32_t entry)
 	*head = entry;
 }
 
-static int grow(struct key_map *map)
+static int key_map_grow(struct key_map *map)
 {
 	uint32_t room = map->room ? 2 * map->room : ROOM_FIRST;
 	struct key_entry *entries = reallocarray(map->entries, room, sizeof(*entries));
@@ -46,20 +46,20 @@ static int grow(struct key_map *map)
 	for (uint32_t i = 0; i < room; i++)
 		heads[i] = KEY_NONE;
 	for (uint32_t i = 0; i < map->count; i++)
-		link_entry(map, i);
+		key_map_link_entry(map, i);
 	return 0;
 }
 
 int key_map_add(struct key_map *map, uint64_t key, uint32_t value)
 {
 	if (map->count == map->room) {
-		int rc = grow(map);
+		int rc = key_map_grow(map);
 
 		if (rc)
 			return rc;
 	}
 	map->entries[map->count] = (struct key_entry){.key = key, .value = value};
-	link_entry(map, map->count);
+	key_map_link_entry(map, map->count);
 	map->count++;
 	return 0;
 }

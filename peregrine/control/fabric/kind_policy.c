@@ -8,7 +8,7 @@
 
 /* --- who is behind a port --- */
 
-static int see(struct link_work *work, const struct fabric_nic *nic, struct port_ref at)
+static int kind_policy_see(struct link_work *work, const struct fabric_nic *nic, struct port_ref at)
 {
 	uint32_t number = (uint32_t)work->seen_count;
 	struct port_ref *seen =
@@ -44,7 +44,7 @@ static int behind_of(struct link_work *work, uint32_t source)
 			continue;
 		if (!behind[at.port].nic)
 			behind[at.port].nic = nic;
-		rc = see(work, nic, at);
+		rc = kind_policy_see(work, nic, at);
 	}
 	return rc;
 }

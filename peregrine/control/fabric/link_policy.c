@@ -28,7 +28,7 @@ static bool was_entered_before(const struct link_work *work, uint32_t a, uint32_
 
 /* The first switch that was entered before this one and tells the same chassis id; UINT32_MAX =
  * none. As scene_switches.c has it, which leaves this one alone then. */
-static uint32_t twin_of(const struct link_work *work, uint32_t source)
+static uint32_t link_policy_twin_of(const struct link_work *work, uint32_t source)
 {
 	struct key_map *map = &work->facts->index->words;
 	const char *chassis = reading_of(work, source)->identity.chassis;
@@ -51,8 +51,9 @@ static int chassis_shared(struct link_work *work)
 {
 	for (uint32_t i = 0; i < work->facts->source_count; i++) {
 		const struct switch_reading *reading = reading_of(work, i);
-		uint32_t twin =
-			reading && reading->identity.chassis[0] ? twin_of(work, i) : UINT32_MAX;
+		uint32_t twin = reading && reading->identity.chassis[0]
+					? link_policy_twin_of(work, i)
+					: UINT32_MAX;
 		struct fabric_conflict *conflict;
 		struct mac mac;
 		bool is_proof;
@@ -113,13 +114,13 @@ int link_add(struct link_work *work, const struct fabric_link *link)
 	return 0;
 }
 
-static unsigned lower(unsigned a, unsigned b)
+static unsigned link_policy_lower(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
 
 /* It stays as it is and cannot stay so: whoever is asked has to say what it is. */
-static int kept(struct link_work *work, const struct claim *claim)
+static int link_policy_kept(struct link_work *work, const struct claim *claim)
 {
 	struct fabric_conflict *conflict;
 
@@ -136,12 +137,13 @@ static int kept(struct link_work *work, const struct claim *claim)
 }
 
 /* `nic` NULL: it is not known who. */
-static int lie(struct link_work *work, const struct claim *claim, const struct fabric_nic *nic)
+static int link_policy_lie(struct link_work *work, const struct claim *claim,
+			   const struct fabric_nic *nic)
 {
 	struct fabric_conflict *conflict;
 
 	if (is_kept(work, claim->from))
-		return kept(work, claim);
+		return link_policy_kept(work, claim);
 	if (fabric_conflict_add(work->ret, "fabric.lldp_lie", true, claim->from, &conflict))
 		return -ENOMEM;
 	if (nic)
@@ -168,7 +170,7 @@ static int lie_add(struct link_work *work, struct fabric_link link)
 	return link_add(work, &link);
 }
 
-static int confirm(struct link_work *work, struct claim *claim)
+static int link_policy_confirm(struct link_work *work, struct claim *claim)
 {
 	struct claim *partner = &work->claims[claim->partner];
 	const struct claim *const ends[] = {claim, partner};
@@ -177,14 +179,14 @@ static int confirm(struct link_work *work, struct claim *claim)
 	const struct port_match *there = claim_names_port(claim, partner->from.port);
 	const struct port_match *back = claim_names_port(partner, claim->from.port);
 	/* What both sides say weighs more than how well each spelled it. */
-	unsigned each = lower(there ? there->certainty : EXCLUDED_CERTAINTY,
-			      back ? back->certainty : EXCLUDED_CERTAINTY);
+	unsigned each = link_policy_lower(there ? there->certainty : EXCLUDED_CERTAINTY,
+					  back ? back->certainty : EXCLUDED_CERTAINTY);
 	const struct fabric_link link = {
 		.a = claim->from,
 		.b = partner->from,
 		.state = LINK_CONFIRMED,
-		.certainty =
-			there || back ? lower(100, each + (100 - each) / 2) : EXCLUDED_CERTAINTY,
+		.certainty = there || back ? link_policy_lower(100, each + (100 - each) / 2)
+					   : EXCLUDED_CERTAINTY,
 		.evidence = there  ? there->how
 			    : back ? back->how
 				   : "the only one",
@@ -195,7 +197,7 @@ static int confirm(struct link_work *work, struct claim *claim)
 	for (size_t end = 0; end < COUNT_OF(ends); end++) {
 		if (!is_given(work, ends[end]->from))
 			continue;
-		rc = lie(work, ends[end], node_behind(work, ends[end]->from));
+		rc = link_policy_lie(work, ends[end], node_behind(work, ends[end]->from));
 		if (rc)
 			return rc;
 		believed = false;
@@ -234,7 +236,7 @@ static int one_sided(struct link_work *work, const struct claim *claim)
 	return 0;
 }
 
-static int ambiguous(struct link_work *work, const struct claim *claim)
+static int link_policy_ambiguous(struct link_work *work, const struct claim *claim)
 {
 	struct fabric_conflict *conflict;
 
@@ -319,14 +321,14 @@ static int claim_alone(struct link_work *work, struct claim *claim)
 	int rc = 0;
 
 	if (claim->port_count == 0)
-		return nic || is_given(work, claim->from) ? lie(work, claim, nic)
+		return nic || is_given(work, claim->from) ? link_policy_lie(work, claim, nic)
 							  : port_unknown(work, claim);
 	link.b = (struct port_ref){claim->to, claim->ports[0].port};
 	link.evidence = claim->ports[0].how;
 	link.certainty = claim->ports[0].certainty *
 			 (unsigned)(answers ? CLAIMED_PERCENT : SILENT_PERCENT) / 100;
 	if ((nic && answers) || is_given(work, claim->from)) {
-		rc = lie(work, claim, nic);
+		rc = link_policy_lie(work, claim, nic);
 		return rc ? rc : lie_add(work, link);
 	}
 	if (rival) {
@@ -334,7 +336,7 @@ static int claim_alone(struct link_work *work, struct claim *claim)
 		rc = two_claims(work, claim, rival);
 	} else if (claim->port_count > 1 &&
 		   claim->ports[0].certainty < 2 * claim->ports[1].certainty) {
-		rc = ambiguous(work, claim);
+		rc = link_policy_ambiguous(work, claim);
 	} else if (answers) {
 		rc = one_sided(work, claim);
 	}
@@ -390,7 +392,7 @@ static int conclude_links(struct link_work *work)
 		if (claim->to == claim->from.source)
 			rc = self_link(work, claim);
 		else if (claim->partner >= 0 && !claim->done)
-			rc = confirm(work, claim);
+			rc = link_policy_confirm(work, claim);
 	}
 	for (size_t i = 0; i < work->claim_count && rc == 0; i++) {
 		if (!work->claims[i].done && work->claims[i].partner < 0)
@@ -399,7 +401,7 @@ static int conclude_links(struct link_work *work)
 	return rc;
 }
 
-static void work_done(struct link_work *work)
+static void link_policy_work_done(struct link_work *work)
 {
 	struct key_map *const maps[] = {&work->by_pair, &work->by_from, &work->by_end,
 					&work->by_lag, &work->at_ports};
@@ -423,6 +425,6 @@ int link_policy_conclude(const struct fabric_facts *facts, struct fabric_conclus
 
 	for (size_t i = 0; i < COUNT_OF(steps) && rc == 0; i++)
 		rc = steps[i](&work);
-	work_done(&work);
+	link_policy_work_done(&work);
 	return rc;
 }

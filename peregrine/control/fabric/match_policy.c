@@ -50,8 +50,8 @@ static bool is_both(const struct candidates *found, uint32_t source)
 	return is_chassis(found, source) && is_system(found, source);
 }
 
-static void collect(struct candidates *found, uint64_t key,
-		    bool (*fits)(const struct candidates *found, uint32_t source))
+static void match_policy_collect(struct candidates *found, uint64_t key,
+				 bool (*fits)(const struct candidates *found, uint32_t source))
 {
 	struct key_map *map = &found->facts->index->words;
 
@@ -74,11 +74,11 @@ int match_switch(const struct fabric_facts *facts, const struct match_words *wor
 	uint64_t chassis = index_text_key(WORD_CHASSIS, 0, words->chassis);
 
 	if (words->chassis[0])
-		collect(&found, chassis, is_chassis);
+		match_policy_collect(&found, chassis, is_chassis);
 	if (found.count > 1) /* cloned ids: the name decides between them */
-		collect(&found, chassis, is_both);
+		match_policy_collect(&found, chassis, is_both);
 	else if (found.count == 0 && words->system[0])
-		collect(&found, index_system_key(words->system), is_system);
+		match_policy_collect(&found, index_system_key(words->system), is_system);
 	else
 		return found.count == 1 ? (int)found.last : -1;
 	if (found.count != 1)
@@ -107,7 +107,7 @@ bool match_names(const char *a, const char *b)
 	return strcmp(left.kind, right.kind) == 0;
 }
 
-static bool is_number(const char *text, uint32_t *ret)
+static bool match_policy_is_number(const char *text, uint32_t *ret)
 {
 	char *end = NULL;
 	unsigned long value = strtoul(text, &end, 10);
@@ -125,12 +125,12 @@ struct asked {
 	uint32_t number;
 };
 
-static bool by_name(const struct asked *asked, const struct switch_port *port)
+static bool match_policy_by_name(const struct asked *asked, const struct switch_port *port)
 {
 	return strcmp(asked->words->port, port->name) == 0;
 }
 
-static bool by_mac(const struct asked *asked, const struct switch_port *port)
+static bool match_policy_by_mac(const struct asked *asked, const struct switch_port *port)
 {
 	return memcmp(asked->mac.bytes, port->mac, 6) == 0;
 }
@@ -170,9 +170,9 @@ static const struct {
 	unsigned certainty;
 	const char *how;
 	bool continues; /* one way with the row before: their hits count together */
-} ways[] = {
-	{SUBJECT_PORT, WORD_PORT, by_name, 100, "name", false},
-	{SUBJECT_MAC, WORD_MAC, by_mac, 95, "mac", false},
+} match_policy_ways[] = {
+	{SUBJECT_PORT, WORD_PORT, match_policy_by_name, 100, "name", false},
+	{SUBJECT_MAC, WORD_MAC, match_policy_by_mac, 95, "mac", false},
 	{SUBJECT_INDEX, WORD_PORT, NULL, 85, "ifindex", false},
 	{SUBJECT_PORT, WORD_ALIAS, by_alias, 80, "alias", false},
 	{SUBJECT_PORT, WORD_PORT, by_spelling, 75, "spelling", false},
@@ -195,19 +195,20 @@ static void found_add(struct found *found, uint32_t port, size_t way)
 			return;
 	}
 	if (found->count < MATCH_MAX)
-		found->list[found->count++] =
-			(struct port_match){port, ways[way].certainty, ways[way].how};
+		found->list[found->count++] = (struct port_match){
+			port, match_policy_ways[way].certainty, match_policy_ways[way].how};
 }
 
-static bool key_of(const struct asked *asked, size_t way, uint32_t source, uint64_t *ret)
+static bool match_policy_key_of(const struct asked *asked, size_t way, uint32_t source,
+				uint64_t *ret)
 {
-	const char *text =
-		ways[way].subject == SUBJECT_PORT ? asked->words->port : asked->words->port_text;
+	const char *text = match_policy_ways[way].subject == SUBJECT_PORT ? asked->words->port
+									  : asked->words->port_text;
 
-	switch (ways[way].subject) {
+	switch (match_policy_ways[way].subject) {
 	case SUBJECT_PORT:
 	case SUBJECT_TEXT:
-		*ret = index_text_key(ways[way].word, source, text);
+		*ret = index_text_key(match_policy_ways[way].word, source, text);
 		return text[0] != '\0';
 	case SUBJECT_MAC:
 		*ret = index_number_key(WORD_MAC, source, mac_key(asked->mac));
@@ -229,20 +230,21 @@ static void match_way(const struct fabric_facts *facts, uint32_t source, const s
 	const struct switch_port *port;
 	uint64_t key;
 
-	if (ways[way].subject == SUBJECT_INDEX) {
+	if (match_policy_ways[way].subject == SUBJECT_INDEX) {
 		port = asked->has_number ? switch_reading_port(reading, asked->number) : NULL;
 		if (port)
 			found_add(found, (uint32_t)(port - reading->ports), way);
 		return;
 	}
-	if (!key_of(asked, way, source, &key))
+	if (!match_policy_key_of(asked, way, source, &key))
 		return;
 	for (uint32_t entry = key_map_first(map, key);
 	     entry != KEY_NONE && found->hits < 2 * (size_t)MATCH_MAX;
 	     entry = key_map_next(map, entry)) {
 		uint32_t at = key_map_value(map, entry);
 
-		if (at < reading->port_count && ways[way].fits(asked, &reading->ports[at]))
+		if (at < reading->port_count &&
+		    match_policy_ways[way].fits(asked, &reading->ports[at]))
 			found_add(found, at, way);
 	}
 }
@@ -263,9 +265,10 @@ size_t match_ports(const struct fabric_facts *facts, uint32_t source,
 	/* Bare hex of six bytes reads as a MAC, too: only with separators, or when it says so. */
 	if (words->port_subtype == 3 || strpbrk(words->port, ":-."))
 		asked.has_mac = mac_parse(words->port, &asked.mac) == 0 && !mac_is_zero(asked.mac);
-	asked.has_number = !words->by_name_only && is_number(words->port, &asked.number);
-	for (size_t way = 0; way < COUNT_OF(ways); way++) {
-		if (!ways[way].continues) {
+	asked.has_number =
+		!words->by_name_only && match_policy_is_number(words->port, &asked.number);
+	for (size_t way = 0; way < COUNT_OF(match_policy_ways); way++) {
+		if (!match_policy_ways[way].continues) {
 			way_end(&found);
 			found.first = found.count;
 			found.hits = 0;

@@ -14,7 +14,7 @@ static const struct worth {
 	enum place_source source;
 	unsigned fresh, old;
 	int64_t fresh_us;
-} worths[] = {
+} place_hints_worths[] = {
 	{PLACE_LLDP, 95, 60, 10 * MINUTE_US}, {PLACE_AGENT, PLACE_AGENT_FRESH, 60, 10 * MINUTE_US},
 	{PLACE_FDB, 80, 45, 10 * MINUTE_US},  {PLACE_OPTION82, 70, 40, 1440 * MINUTE_US},
 	{PLACE_EARLIER, 55, 55, 0},
@@ -24,9 +24,9 @@ static const struct worth *worth_of(enum place_source source)
 {
 	size_t at = 0;
 
-	while (worths[at].source != source)
+	while (place_hints_worths[at].source != source)
 		at++;
-	return &worths[at];
+	return &place_hints_worths[at];
 }
 
 static const struct fabric_nic *nic_of_node(const struct place_work *work, int64_t node_id)
@@ -120,7 +120,7 @@ static int hint_add(struct place_work *work, const struct place_hint *hint)
 
 /* --- what is seen --- */
 
-static uint32_t index_of(const struct switch_reading *reading, uint32_t if_index)
+static uint32_t place_hints_index_of(const struct switch_reading *reading, uint32_t if_index)
 {
 	const struct switch_port *port = switch_reading_port(reading, if_index);
 
@@ -136,7 +136,7 @@ static int hints_of_fdb(struct place_work *work, uint32_t source)
 
 	for (size_t i = 0; i < reading->fdb_count && rc == 0; i++) {
 		const struct switch_fdb_entry *entry = &reading->fdb[i];
-		uint32_t port = index_of(reading, entry->if_index);
+		uint32_t port = place_hints_index_of(reading, entry->if_index);
 		struct place_hint hint = {.source = PLACE_FDB,
 					  .vlan = entry->vlan,
 					  .seen_us = work->facts->sources[source].read_us};
@@ -163,7 +163,7 @@ static int hints_of_lldp(struct place_work *work, uint32_t source)
 
 	for (size_t i = 0; i < reading->neighbor_count && rc == 0; i++) {
 		const struct switch_neighbor *neighbor = &reading->neighbors[i];
-		uint32_t port = index_of(reading, neighbor->if_index);
+		uint32_t port = place_hints_index_of(reading, neighbor->if_index);
 		const struct {
 			const char *id;
 			bool is_mac;
@@ -252,7 +252,8 @@ static int compare_places(const void *left, const void *right)
 	return a->at.port < b->at.port ? -1 : a->at.port > b->at.port;
 }
 
-static bool is_taken(const struct place_work *work, const struct fabric_prior *prior, size_t seen)
+static bool place_hints_is_taken(const struct place_work *work, const struct fabric_prior *prior,
+				 size_t seen)
 {
 	const struct place_hint key = {.at = prior->at};
 	const struct place_hint *found =
@@ -286,7 +287,8 @@ static int hints_of_priors(struct place_work *work)
 
 		if (fabric_port(work->facts, prior->at)->up &&
 		    work->ret->kinds[prior->at.source][prior->at.port] != PORT_UPLINK &&
-		    fabric_nic_find(work->facts, prior->mac) && !is_taken(work, prior, seen))
+		    fabric_nic_find(work->facts, prior->mac) &&
+		    !place_hints_is_taken(work, prior, seen))
 			rc = hint_add(work, &hint);
 	}
 	return rc;

@@ -24,7 +24,7 @@ static int compare_hints(const void *left, const void *right)
 	return a->source < b->source ? -1 : a->source > b->source;
 }
 
-static int compare_prior(const void *key, const void *item)
+static int place_policy_compare_prior(const void *key, const void *item)
 {
 	uint64_t a = *(const uint64_t *)key;
 	uint64_t b = mac_key(((const struct fabric_prior *)item)->mac);
@@ -37,7 +37,7 @@ static const struct fabric_prior *prior_of(const struct place_work *work, uint64
 	const struct fabric_facts *facts = work->facts;
 
 	return facts->prior_count ? bsearch(&key, facts->priors, facts->prior_count,
-					    sizeof(*facts->priors), compare_prior)
+					    sizeof(*facts->priors), place_policy_compare_prior)
 				  : NULL;
 }
 
@@ -105,8 +105,8 @@ static void exchange_places(struct fabric_place *a, struct fabric_place *b)
 
 /* Two places, both seen now. Where it was not before is where it is now: an old entry ages for
  * minutes, and says nothing new when it is still there the next time. False: nothing tells. */
-static bool settle(const struct fabric_prior *prior, struct fabric_place *best,
-		   struct fabric_place *second)
+static bool place_policy_settle(const struct fabric_prior *prior, struct fabric_place *best,
+				struct fabric_place *second)
 {
 	bool stays = port_ref_equal(prior->at, best->at);
 
@@ -121,14 +121,15 @@ static bool settle(const struct fabric_prior *prior, struct fabric_place *best,
 	return true;
 }
 
-static int decide(struct place_work *work, struct fabric_place *best, struct fabric_place *second)
+static int place_policy_decide(struct place_work *work, struct fabric_place *best,
+			       struct fabric_place *second)
 {
 	const struct fabric_prior *prior = prior_of(work, mac_key(best->mac));
 
 	best->doubted = second->certainty >= PLACE_SURE;
 	if (!best->doubted || (by_lldp(best) && !by_lldp(second)))
 		return 0;
-	if (!prior || !settle(prior, best, second)) {
+	if (!prior || !place_policy_settle(prior, best, second)) {
 		best->certainty = 50;
 		return tell_conflict(work, best, second, false);
 	}
@@ -142,8 +143,8 @@ static int decide(struct place_work *work, struct fabric_place *best, struct fab
 
 /* Is this the node's own port, given to it, and does it hold it yet? It is heard there, or the link
  * was not lost since it was; what an agent or a relay once said renews nothing. */
-static bool is_own(const struct place_work *work, const struct fabric_nic *nic,
-		   const struct fabric_place *place)
+static bool place_policy_is_own(const struct place_work *work, const struct fabric_nic *nic,
+				const struct fabric_place *place)
 {
 	const struct fabric_source *source = &work->facts->sources[place->at.source];
 	const struct fabric_prior *prior = prior_of(work, mac_key(place->mac));
@@ -156,7 +157,8 @@ static bool is_own(const struct place_work *work, const struct fabric_nic *nic,
 }
 
 /* The places of one MAC: hints[0..count), in order of their ports, become places[0..]. */
-static size_t places_of(const struct place_hint hints[], size_t count, struct fabric_place places[])
+static size_t place_policy_places_of(const struct place_hint hints[], size_t count,
+				     struct fabric_place places[])
 {
 	size_t found = 0;
 
@@ -186,12 +188,12 @@ static int leave_own(struct place_work *work, struct fabric_place places[], size
 	int rc = 0;
 
 	for (size_t i = 0; i < *count; i++) {
-		held |= is_own(work, nic, &places[i]);
-		if (agent_says(&places[i]) && !is_own(work, nic, &places[i]))
+		held |= place_policy_is_own(work, nic, &places[i]);
+		if (agent_says(&places[i]) && !place_policy_is_own(work, nic, &places[i]))
 			return 0;
 	}
 	for (size_t i = 0; i < *count && held && rc == 0; i++) {
-		if (is_own(work, nic, &places[i]))
+		if (place_policy_is_own(work, nic, &places[i]))
 			places[left++] = places[i];
 		else
 			rc = place_stray_add(work, nic, &places[i]);
@@ -205,7 +207,7 @@ static int leave_own(struct place_work *work, struct fabric_place places[], size
 static int conclude_mac(struct place_work *work, const struct place_hint hints[], size_t count,
 			struct fabric_place places[])
 {
-	size_t found = places_of(hints, count, places);
+	size_t found = place_policy_places_of(hints, count, places);
 	struct fabric_place best = {0};
 	struct fabric_place second = {0};
 	struct fabric_place *added;
@@ -220,7 +222,7 @@ static int conclude_mac(struct place_work *work, const struct place_hint hints[]
 			second = places[i];
 		}
 	}
-	if (decide(work, &best, &second) != 0)
+	if (place_policy_decide(work, &best, &second) != 0)
 		return -ENOMEM;
 	added = fabric_array_add(&work->ret->places, &work->ret->place_count, sizeof(*added));
 	if (!added)

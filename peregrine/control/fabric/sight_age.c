@@ -13,8 +13,8 @@ LEAKS_LEFT_TO_SANITIZER
 #define FDB_AGE_US ((int64_t)300 * 1000000)
 
 /* The same port of the last reading: mostly it is where it was. */
-static const struct switch_port *port_before(const struct sight *sight,
-					     const struct switch_reading *next, size_t i)
+static const struct switch_port *sight_age_port_before(const struct sight *sight,
+						       const struct switch_reading *next, size_t i)
 {
 	const struct switch_reading *last = &sight->reading;
 	const char *name = next->ports[i].name;
@@ -40,7 +40,7 @@ static void carry_ports(struct sight *sight, const struct switch_reading *next, 
 	int64_t *cut_us = calloc(next->port_count + 1, sizeof(*cut_us));
 
 	for (size_t i = 0; i < next->port_count; i++) {
-		const struct switch_port *old = port_before(sight, next, i);
+		const struct switch_port *old = sight_age_port_before(sight, next, i);
 		size_t at = old ? (size_t)(old - sight->reading.ports) : 0;
 
 		if (kinds && old)
@@ -105,7 +105,8 @@ static uint8_t *carry_fdb(const struct switch_reading *next, struct key_map *old
 }
 
 /* What has been there for longer than an entry lives was learned since. */
-static void forgive(const struct sight *sight, const struct switch_reading *next, int64_t now_us)
+static void sight_age_forgive(const struct sight *sight, const struct switch_reading *next,
+			      int64_t now_us)
 {
 	for (size_t i = 0; sight->fdb_old && sight->cut_us && i < next->fdb_count; i++) {
 		const struct switch_port *port = switch_reading_port(next, next->fdb[i].if_index);
@@ -157,5 +158,5 @@ void sight_carry(struct sight *sight, const struct switch_reading *next, int64_t
 	free(sight->fdb_old);
 	sight->fdb_old = fdb_old;
 	carry_ports(sight, next, now_us);
-	forgive(sight, next, now_us);
+	sight_age_forgive(sight, next, now_us);
 }

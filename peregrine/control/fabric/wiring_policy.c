@@ -8,9 +8,9 @@
 
 #include "peregrine/control/fabric/fabric_index.h"
 
-enum { SURE = 50 }; /* a place less certain than that accuses nobody */
+enum { WIRING_POLICY_SURE = 50 }; /* a place less certain than that accuses nobody */
 
-struct work {
+struct wiring_policy_work {
 	const struct fabric_facts *facts;
 	struct fabric_conclusion *conclusion;
 	const struct wiring_row *rows;
@@ -30,7 +30,7 @@ static uint64_t key_of_row(int64_t switch_id, const char *port)
 }
 
 /* All from the last: the first of a key comes first. */
-static int look_up_by(struct work *work)
+static int look_up_by(struct wiring_policy_work *work)
 {
 	int rc = 0;
 
@@ -53,7 +53,7 @@ static int look_up_by(struct work *work)
 	return rc;
 }
 
-static void work_done(struct work *work)
+static void wiring_policy_work_done(struct wiring_policy_work *work)
 {
 	struct key_map *const maps[] = {&work->rows_at, &work->rows_of_node, &work->switches,
 					&work->nics_of_node, &work->places_at};
@@ -64,7 +64,8 @@ static void work_done(struct work *work)
 	}
 }
 
-static const struct fabric_source *source_of(const struct work *work, int64_t id)
+static const struct fabric_source *wiring_policy_source_of(const struct wiring_policy_work *work,
+							   int64_t id)
 {
 	uint32_t found = fabric_source_find(work->facts, id);
 
@@ -78,8 +79,8 @@ static bool is_readable(const struct fabric_source *source)
 
 /* The port of a row, and the aggregate that it is a member of: the FDB knows the aggregate only.
  * Returns how many there are. */
-static size_t ports_of(const struct work *work, const struct wiring_row *row,
-		       struct port_ref ret[2])
+static size_t wiring_policy_ports_of(const struct wiring_policy_work *work,
+				     const struct wiring_row *row, struct port_ref ret[2])
 {
 	const struct switch_port *port;
 	const struct switch_port *lag;
@@ -94,10 +95,11 @@ static size_t ports_of(const struct work *work, const struct wiring_row *row,
 	return 2;
 }
 
-static bool is_behind(const struct work *work, struct port_ref at, const struct wiring_row *row)
+static bool is_behind(const struct wiring_policy_work *work, struct port_ref at,
+		      const struct wiring_row *row)
 {
 	struct port_ref ports[2];
-	size_t count = ports_of(work, row, ports);
+	size_t count = wiring_policy_ports_of(work, row, ports);
 
 	for (size_t i = 0; i < count; i++) {
 		if (port_ref_equal(ports[i], at))
@@ -109,16 +111,17 @@ static bool is_behind(const struct work *work, struct port_ref at, const struct 
 	       fabric_port(work->facts, at)->lag == fabric_port(work->facts, ports[0])->lag;
 }
 
-static bool is_meant(const struct wiring_row *row, const struct fabric_nic *nic)
+static bool wiring_policy_is_meant(const struct wiring_row *row, const struct fabric_nic *nic)
 {
 	return row->node_id == nic->node_id && (!row->nic[0] || strcmp(row->nic, nic->name) == 0);
 }
 
 /* Who was found at the port of a row; NULL = nobody that we know. */
-static const struct fabric_nic *who_is_at(struct work *work, const struct wiring_row *row)
+static const struct fabric_nic *who_is_at(struct wiring_policy_work *work,
+					  const struct wiring_row *row)
 {
 	struct port_ref ports[2];
-	size_t count = ports_of(work, row, ports);
+	size_t count = wiring_policy_ports_of(work, row, ports);
 
 	for (size_t i = 0; i < count; i++) {
 		for (uint32_t entry = key_map_first(&work->places_at, key_of_port(ports[i]));
@@ -126,8 +129,9 @@ static const struct fabric_nic *who_is_at(struct work *work, const struct wiring
 			const struct fabric_place *place =
 				&work->conclusion->places[key_map_value(&work->places_at, entry)];
 			const struct fabric_nic *nic =
-				place->certainty < SURE ? NULL
-							: fabric_nic_find(work->facts, place->mac);
+				place->certainty < WIRING_POLICY_SURE
+					? NULL
+					: fabric_nic_find(work->facts, place->mac);
 
 			if (nic)
 				return nic;
@@ -137,7 +141,8 @@ static const struct fabric_nic *who_is_at(struct work *work, const struct wiring
 }
 
 /* Where a NIC that the row means was found, at its port first; NULL = nowhere. */
-static const struct fabric_place *where_is(struct work *work, const struct wiring_row *row)
+static const struct fabric_place *where_is(struct wiring_policy_work *work,
+					   const struct wiring_row *row)
 {
 	const struct fabric_place *elsewhere = NULL;
 
@@ -146,9 +151,11 @@ static const struct fabric_place *where_is(struct work *work, const struct wirin
 		const struct fabric_nic *nic =
 			&work->facts->nics[key_map_value(&work->nics_of_node, entry)];
 		const struct fabric_place *place =
-			is_meant(row, nic) ? fabric_place_find(work->conclusion, nic->mac) : NULL;
+			wiring_policy_is_meant(row, nic)
+				? fabric_place_find(work->conclusion, nic->mac)
+				: NULL;
 
-		if (!place || place->certainty < SURE)
+		if (!place || place->certainty < WIRING_POLICY_SURE)
 			continue;
 		if (is_behind(work, place->at, row))
 			return place;
@@ -158,7 +165,8 @@ static const struct fabric_place *where_is(struct work *work, const struct wirin
 	return elsewhere;
 }
 
-static const struct wiring_row *row_at(struct work *work, int64_t switch_id, const char *port)
+static const struct wiring_row *wiring_policy_row_at(struct wiring_policy_work *work,
+						     int64_t switch_id, const char *port)
 {
 	for (uint32_t entry = key_map_first(&work->rows_at, key_of_row(switch_id, port));
 	     entry != KEY_NONE; entry = key_map_next(&work->rows_at, entry)) {
@@ -170,8 +178,9 @@ static const struct wiring_row *row_at(struct work *work, int64_t switch_id, con
 	return NULL;
 }
 
-static struct wiring_difference *add(struct work *work, const char *kind, const char *switch_name,
-				     const char *port)
+static struct wiring_difference *wiring_policy_add(struct wiring_policy_work *work,
+						   const char *kind, const char *switch_name,
+						   const char *port)
 {
 	struct wiring_difference *item =
 		fabric_array_add(&work->ret->items, &work->ret->count, sizeof(*item));
@@ -187,7 +196,7 @@ static struct wiring_difference *add(struct work *work, const char *kind, const 
 
 /* --- nodes --- */
 
-static void describe(const struct wiring_row *row, char *ret, size_t room)
+static void wiring_policy_describe(const struct wiring_row *row, char *ret, size_t room)
 {
 	if (row->node_id)
 		(void)text_format(ret, room, "node %s%s%s", row->node, row->nic[0] ? ":" : "",
@@ -198,35 +207,36 @@ static void describe(const struct wiring_row *row, char *ret, size_t room)
 
 /* A row whose node may be behind several ports (any NIC) is content with one of them: a place that
  * another row of the same node claims is not this row's to move. */
-static bool belongs_elsewhere(struct work *work, const struct wiring_row *row,
+static bool belongs_elsewhere(struct wiring_policy_work *work, const struct wiring_row *row,
 			      const struct fabric_place *place)
 {
 	const struct fabric_source *source = &work->facts->sources[place->at.source];
 	const struct wiring_row *other =
-		row_at(work, source->id, fabric_port(work->facts, place->at)->name);
+		wiring_policy_row_at(work, source->id, fabric_port(work->facts, place->at)->name);
 	const struct fabric_nic *nic = fabric_nic_find(work->facts, place->mac);
 
-	return other && other != row && nic && is_meant(other, nic);
+	return other && other != row && nic && wiring_policy_is_meant(other, nic);
 }
 
-static int miscabled(struct work *work, const struct wiring_row *row,
-		     const struct fabric_place *place, const struct fabric_nic *guest)
+static int wiring_policy_miscabled(struct wiring_policy_work *work, const struct wiring_row *row,
+				   const struct fabric_place *place, const struct fabric_nic *guest)
 {
 	const char *name = work->here->name;
 	const char *found_switch = work->facts->sources[place->at.source].name;
 	const char *found_port = fabric_port(work->facts, place->at)->name;
 	const struct wiring_row *there =
-		row_at(work, work->facts->sources[place->at.source].id, found_port);
-	struct wiring_difference *item = add(work, "wiring.miscabled", name, row->port);
+		wiring_policy_row_at(work, work->facts->sources[place->at.source].id, found_port);
+	struct wiring_difference *item =
+		wiring_policy_add(work, "wiring.miscabled", name, row->port);
 	char what[128];
 
 	if (!item)
 		return -ENOMEM;
-	describe(row, what, sizeof(what));
+	wiring_policy_describe(row, what, sizeof(what));
 	(void)text_format(item->message, sizeof(item->message),
 			  "%s belongs into %s:%s and is in %s:%s", what, name, row->port,
 			  found_switch, found_port);
-	if (guest && there && is_meant(there, guest))
+	if (guest && there && wiring_policy_is_meant(there, guest))
 		(void)text_format(item->hint, sizeof(item->hint),
 				  "swap the cables in %s:%s and %s:%s", name, row->port,
 				  found_switch, found_port);
@@ -243,15 +253,17 @@ static int miscabled(struct work *work, const struct wiring_row *row,
 	return 0;
 }
 
-static int intruder(struct work *work, const struct wiring_row *row, const struct fabric_nic *guest)
+static int wiring_policy_intruder(struct wiring_policy_work *work, const struct wiring_row *row,
+				  const struct fabric_nic *guest)
 {
 	const char *name = work->here->name;
-	struct wiring_difference *item = add(work, "wiring.miscabled", name, row->port);
+	struct wiring_difference *item =
+		wiring_policy_add(work, "wiring.miscabled", name, row->port);
 	char what[128];
 
 	if (!item)
 		return -ENOMEM;
-	describe(row, what, sizeof(what));
+	wiring_policy_describe(row, what, sizeof(what));
 	(void)text_format(item->message, sizeof(item->message),
 			  "%s:%s is for %s, and node %s:%s is in it", name, row->port, what,
 			  guest->node, guest->name);
@@ -268,7 +280,7 @@ struct meant {
 	bool ever; /* one of them was seen, anywhere */
 };
 
-static int compare_prior(const void *key, const void *item)
+static int wiring_policy_compare_prior(const void *key, const void *item)
 {
 	uint64_t a = *(const uint64_t *)key;
 	uint64_t b = mac_key(((const struct fabric_prior *)item)->mac);
@@ -276,7 +288,7 @@ static int compare_prior(const void *key, const void *item)
 	return a < b ? -1 : a > b;
 }
 
-static struct meant what_is_meant(struct work *work, const struct wiring_row *row)
+static struct meant what_is_meant(struct wiring_policy_work *work, const struct wiring_row *row)
 {
 	const struct fabric_facts *facts = work->facts;
 	struct meant meant = {0};
@@ -287,32 +299,35 @@ static struct meant what_is_meant(struct work *work, const struct wiring_row *ro
 			&facts->nics[key_map_value(&work->nics_of_node, entry)];
 		uint64_t key = mac_key(nic->mac);
 
-		if (!is_meant(row, nic))
+		if (!wiring_policy_is_meant(row, nic))
 			continue;
 		meant.off |= nic->off;
 		meant.on |= nic->on;
-		meant.ever |= facts->prior_count && bsearch(&key, facts->priors, facts->prior_count,
-							    sizeof(*facts->priors), compare_prior);
+		meant.ever |= facts->prior_count &&
+			      bsearch(&key, facts->priors, facts->prior_count,
+				      sizeof(*facts->priors), wiring_policy_compare_prior);
 	}
 	return meant;
 }
 
 /* A node that is off says nothing, and one that was never heard of and has no link may not be
  * there yet: that is expected, and no alarm. */
-static int silent(struct work *work, const struct wiring_row *row, bool off)
+static int wiring_policy_silent(struct wiring_policy_work *work, const struct wiring_row *row,
+				bool off)
 {
-	struct wiring_difference *item = add(work, "wiring.silent", work->here->name, row->port);
+	struct wiring_difference *item =
+		wiring_policy_add(work, "wiring.silent", work->here->name, row->port);
 	char what[128];
 
 	if (!item)
 		return -ENOMEM;
-	describe(row, what, sizeof(what));
+	wiring_policy_describe(row, what, sizeof(what));
 	(void)text_format(item->message, sizeof(item->message), "%s is expected and silent: %s",
 			  what, off ? "it is switched off" : "no link, and it was never seen");
 	return 0;
 }
 
-static int missing(struct work *work, const struct wiring_row *row)
+static int wiring_policy_missing(struct wiring_policy_work *work, const struct wiring_row *row)
 {
 	const struct fabric_source *source = work->here;
 	struct port_ref at;
@@ -325,13 +340,13 @@ static int missing(struct work *work, const struct wiring_row *row)
 	char what[128];
 
 	if (port && row->node_id && (meant.off || (!port->up && !meant.on && !meant.ever)))
-		return silent(work, row, meant.off);
-	item = add(work, "wiring.missing", source->name, row->port);
+		return wiring_policy_silent(work, row, meant.off);
+	item = wiring_policy_add(work, "wiring.missing", source->name, row->port);
 	if (!item)
 		return -ENOMEM;
 	/* Without a link, and nobody knows whether the node is on: worth knowing, no alarm. */
 	item->warning = !port || port->up || meant.on;
-	describe(row, what, sizeof(what));
+	wiring_policy_describe(row, what, sizeof(what));
 	(void)text_format(item->message, sizeof(item->message), "%s is not found at %s:%s", what,
 			  source->name, row->port);
 	(void)text_copy(
@@ -347,7 +362,7 @@ static int missing(struct work *work, const struct wiring_row *row)
 /* The aggregate that a port is a member of, or was when it was one of ours; 0 = none. When ours is
  * gone its node goes on for a while: until it is set up anew it sends under one MAC by all of them.
  */
-static uint64_t aggregate_at(const struct work *work, struct port_ref at)
+static uint64_t aggregate_at(const struct wiring_policy_work *work, struct port_ref at)
 {
 	const uint32_t *bundle = work->facts->sources[at.source].bundle;
 	uint32_t lag = fabric_port(work->facts, at)->lag;
@@ -357,7 +372,7 @@ static uint64_t aggregate_at(const struct work *work, struct port_ref at)
 	return bundle && bundle[at.port] ? (uint64_t)1 << 32 | bundle[at.port] : 0;
 }
 
-static uint64_t aggregate_of(const struct work *work, const struct wiring_row *row)
+static uint64_t aggregate_of(const struct wiring_policy_work *work, const struct wiring_row *row)
 {
 	struct port_ref at;
 
@@ -367,12 +382,12 @@ static uint64_t aggregate_of(const struct work *work, const struct wiring_row *r
 }
 
 /* It was found at another port of what was its bond, which is planned for its node, too. */
-static bool is_beside(struct work *work, const struct wiring_row *row,
-		      const struct fabric_place *place)
+static bool wiring_policy_is_beside(struct wiring_policy_work *work, const struct wiring_row *row,
+				    const struct fabric_place *place)
 {
 	const struct fabric_source *source = &work->facts->sources[place->at.source];
 	const struct wiring_row *other =
-		row_at(work, source->id, fabric_port(work->facts, place->at)->name);
+		wiring_policy_row_at(work, source->id, fabric_port(work->facts, place->at)->name);
 	uint64_t aggregate = aggregate_of(work, row);
 
 	return aggregate && other && source->id == row->switch_id &&
@@ -380,7 +395,7 @@ static bool is_beside(struct work *work, const struct wiring_row *row,
 }
 
 /* Is it planned at another member of the same aggregate? A bond speaks with one of its MACs. */
-static bool is_sibling(struct work *work, const struct wiring_row *row,
+static bool is_sibling(struct wiring_policy_work *work, const struct wiring_row *row,
 		       const struct fabric_nic *guest)
 {
 	uint64_t aggregate = aggregate_of(work, row);
@@ -390,19 +405,20 @@ static bool is_sibling(struct work *work, const struct wiring_row *row,
 		const struct wiring_row *other =
 			&work->rows[key_map_value(&work->rows_of_node, entry)];
 
-		if (is_meant(other, guest) && other->switch_id == row->switch_id &&
+		if (wiring_policy_is_meant(other, guest) && other->switch_id == row->switch_id &&
 		    aggregate_of(work, other) == aggregate)
 			return true;
 	}
 	return false;
 }
 
-static int compare_node(struct work *work, const struct wiring_row *row)
+static int compare_node(struct wiring_policy_work *work, const struct wiring_row *row)
 {
 	const struct fabric_place *place = where_is(work, row);
 	const struct fabric_nic *guest = who_is_at(work, row);
 
-	if (place && (is_behind(work, place->at, row) || (!guest && is_beside(work, row, place))))
+	if (place && (is_behind(work, place->at, row) ||
+		      (!guest && wiring_policy_is_beside(work, row, place))))
 		return 0;
 	if (!place && guest && is_sibling(work, row, guest))
 		return 0;
@@ -410,16 +426,16 @@ static int compare_node(struct work *work, const struct wiring_row *row)
 	if (!place && !guest && strcmp(row->nic, "bmc") == 0)
 		return 0;
 	if (place && !belongs_elsewhere(work, row, place))
-		return miscabled(work, row, place, guest);
+		return wiring_policy_miscabled(work, row, place, guest);
 	if (guest)
-		return intruder(work, row, guest);
-	return missing(work, row);
+		return wiring_policy_intruder(work, row, guest);
+	return wiring_policy_missing(work, row);
 }
 
 /* --- links --- */
 
-static const struct fabric_link *link_there(const struct work *work, const struct wiring_row *row,
-					    struct port_ref *ret_far)
+static const struct fabric_link *link_there(const struct wiring_policy_work *work,
+					    const struct wiring_row *row, struct port_ref *ret_far)
 {
 	struct port_ref at;
 	const struct fabric_link *link =
@@ -432,16 +448,17 @@ static const struct fabric_link *link_there(const struct work *work, const struc
 	return link;
 }
 
-static bool is_at(const struct work *work, struct port_ref at, int64_t switch_id, const char *port)
+static bool is_at(const struct wiring_policy_work *work, struct port_ref at, int64_t switch_id,
+		  const char *port)
 {
 	return work->facts->sources[at.source].id == switch_id &&
 	       strcmp(fabric_port(work->facts, at)->name, port) == 0;
 }
 
-static int compare_link(struct work *work, const struct wiring_row *row)
+static int compare_link(struct wiring_policy_work *work, const struct wiring_row *row)
 {
 	const struct fabric_source *source = work->here;
-	const struct fabric_source *peer = source_of(work, row->peer_id);
+	const struct fabric_source *peer = wiring_policy_source_of(work, row->peer_id);
 	struct port_ref far;
 	const struct fabric_link *link = link_there(work, row, &far);
 	struct wiring_difference *item;
@@ -449,8 +466,8 @@ static int compare_link(struct work *work, const struct wiring_row *row)
 	if (link && is_at(work, far, row->peer_id, row->peer_port))
 		return 0;
 	if (!link)
-		return is_readable(peer) ? missing(work, row) : 0;
-	item = add(work, "wiring.miscabled", source->name, row->port);
+		return is_readable(peer) ? wiring_policy_missing(work, row) : 0;
+	item = wiring_policy_add(work, "wiring.miscabled", source->name, row->port);
 	if (!item)
 		return -ENOMEM;
 	(void)text_format(item->message, sizeof(item->message),
@@ -465,36 +482,38 @@ static int compare_link(struct work *work, const struct wiring_row *row)
 
 /* --- what nobody planned --- */
 
-static bool is_planned_switch(struct work *work, int64_t id)
+static bool is_planned_switch(struct wiring_policy_work *work, int64_t id)
 {
 	return key_map_first(&work->switches, (uint64_t)id) != KEY_NONE;
 }
 
 /* Is there a row that means this NIC? */
-static bool is_planned(struct work *work, const struct fabric_nic *nic)
+static bool is_planned(struct wiring_policy_work *work, const struct fabric_nic *nic)
 {
 	for (uint32_t entry = key_map_first(&work->rows_of_node, (uint64_t)nic->node_id);
 	     entry != KEY_NONE; entry = key_map_next(&work->rows_of_node, entry)) {
-		if (is_meant(&work->rows[key_map_value(&work->rows_of_node, entry)], nic))
+		if (wiring_policy_is_meant(&work->rows[key_map_value(&work->rows_of_node, entry)],
+					   nic))
 			return true;
 	}
 	return false;
 }
 
-static int compare_place(struct work *work, const struct fabric_place *place)
+static int wiring_policy_compare_place(struct wiring_policy_work *work,
+				       const struct fabric_place *place)
 {
 	const struct fabric_nic *nic = fabric_nic_find(work->facts, place->mac);
 	const struct fabric_source *source = &work->facts->sources[place->at.source];
 	const struct switch_port *port = fabric_port(work->facts, place->at);
 	struct wiring_difference *item;
 
-	if (!nic || place->certainty < SURE || !is_planned_switch(work, source->id) ||
-	    port->is_lag || row_at(work, source->id, port->name))
+	if (!nic || place->certainty < WIRING_POLICY_SURE || !is_planned_switch(work, source->id) ||
+	    port->is_lag || wiring_policy_row_at(work, source->id, port->name))
 		return 0;
 	/* Told already, if it belongs somewhere else. */
 	if (is_planned(work, nic))
 		return 0;
-	item = add(work, "wiring.unexpected", source->name, port->name);
+	item = wiring_policy_add(work, "wiring.unexpected", source->name, port->name);
 	if (!item)
 		return -ENOMEM;
 	(void)text_format(item->message, sizeof(item->message),
@@ -509,19 +528,19 @@ static int compare_place(struct work *work, const struct fabric_place *place)
 int wiring_policy_compare(const struct fabric_facts *facts, struct fabric_conclusion *conclusion,
 			  const struct wiring_row rows[], size_t count, struct wiring_found *ret)
 {
-	struct work work = {
+	struct wiring_policy_work work = {
 		.facts = facts, .conclusion = conclusion, .rows = rows, .count = count, .ret = ret};
 	int rc = look_up_by(&work);
 
 	for (size_t i = 0; i < count && rc == 0; i++) {
-		work.here = source_of(&work, rows[i].switch_id);
+		work.here = wiring_policy_source_of(&work, rows[i].switch_id);
 		if (!is_readable(work.here))
 			continue;
 		rc = rows[i].node_id ? compare_node(&work, &rows[i])
 				     : compare_link(&work, &rows[i]);
 	}
 	for (size_t i = 0; i < conclusion->place_count && rc == 0; i++)
-		rc = compare_place(&work, &conclusion->places[i]);
-	work_done(&work);
+		rc = wiring_policy_compare_place(&work, &conclusion->places[i]);
+	wiring_policy_work_done(&work);
 	return rc;
 }

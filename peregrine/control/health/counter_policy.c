@@ -52,8 +52,9 @@ static double most_of(unsigned count, uint64_t speed_bps, double seconds)
 	return is_bytes(count) ? bytes : bytes / FRAME_MIN;
 }
 
-static bool difference(const struct port_health *before, const struct port_health *now,
-		       unsigned count, double seconds, uint64_t *ret)
+static bool counter_policy_difference(const struct port_health *before,
+				      const struct port_health *now, unsigned count, double seconds,
+				      uint64_t *ret)
 {
 	bool wide = now->wide & (1U << count);
 	double most = most_of(count, now->speed_bps, seconds);
@@ -86,7 +87,7 @@ bool counter_interval(const struct port_health *before, const struct port_health
 		return false;
 	for (unsigned i = 0; i < PORT_COUNTS; i++) {
 		if ((before->known & now->known & (1U << i)) &&
-		    difference(before, now, i, seconds, &ret->values[i]))
+		    counter_policy_difference(before, now, i, seconds, &ret->values[i]))
 			ret->known |= (uint8_t)(1U << i);
 	}
 	return ret->known != 0;

@@ -14,9 +14,9 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT  "counters"
-#define SOON_MS  1000 /* switches that answer together are written together */
-#define RETRY_MS 5000
+#define COUNTER_WRITER_SUBJECT  "counters"
+#define SOON_MS                 1000 /* switches that answer together are written together */
+#define COUNTER_WRITER_RETRY_MS 5000
 /* Waiting rows at most: about an hour of 500 switches with 64 ports. */
 #define WAITING_MAX ((size_t)192 << 20)
 
@@ -39,7 +39,7 @@ struct counter_writer {
 
 /* --- in the worker --- */
 
-static bool connect_to(struct counter_writer *writer)
+static bool counter_writer_connect_to(struct counter_writer *writer)
 {
 	if (writer->connection && PQstatus(writer->connection) != CONNECTION_OK) {
 		PQfinish(writer->connection);
@@ -53,22 +53,23 @@ static bool connect_to(struct counter_writer *writer)
 	return false;
 }
 
-static int copy(struct counter_writer *writer)
+static int counter_writer_copy(struct counter_writer *writer)
 {
 	return db_copy_in(writer->connection, health_copy_statement, writer->rows.data,
 			  writer->rows.size, &writer->problem);
 }
 
-static void work(void *context)
+static void counter_writer_work(void *context)
 {
 	struct counter_writer *writer = context;
 
 	writer->ran = true;
 	writer->problem = (struct problem){0};
-	writer->rc = connect_to(writer) ? copy(writer) : E_UNAVAILABLE;
+	writer->rc =
+		counter_writer_connect_to(writer) ? counter_writer_copy(writer) : E_UNAVAILABLE;
 	if (writer->rc == E_NOT_FOUND) { /* partitions are made a little ahead of now */
 		PQclear(PQexec(writer->connection, "select haas.traffic_partitions_turn(now())"));
-		writer->rc = copy(writer);
+		writer->rc = counter_writer_copy(writer);
 		if (writer->rc == E_NOT_FOUND)
 			writer->rc = E_INVALID;
 	}
@@ -80,7 +81,7 @@ static void work(void *context)
 
 /* --- in the loop --- */
 
-static void done(void *context)
+static void counter_writer_done(void *context)
 {
 	struct counter_writer *writer = context;
 
@@ -90,19 +91,21 @@ static void done(void *context)
 	if (writer->rc && writer->rc != E_CONFLICT && writer->rc != E_INVALID) {
 		writer->counts.failures++;
 		if (!writer->complained)
-			log_warn(SUBJECT, "counters of ports could not be written (detail=\"%s\")",
+			log_warn(COUNTER_WRITER_SUBJECT,
+				 "counters of ports could not be written (detail=\"%s\")",
 				 writer->problem.detail);
 		writer->complained = true;
-		loop_timer_arm(writer->timer, RETRY_MS);
+		loop_timer_arm(writer->timer, COUNTER_WRITER_RETRY_MS);
 		return;
 	}
 	if (writer->rc == E_INVALID) {
-		log_error(SUBJECT, "PostgreSQL refuses counters, they are given up (detail=\"%s\")",
+		log_error(COUNTER_WRITER_SUBJECT,
+			  "PostgreSQL refuses counters, they are given up (detail=\"%s\")",
 			  writer->problem.detail);
 		writer->counts.dropped_bytes += writer->rows.size;
 	}
 	if (writer->complained)
-		log_info(SUBJECT, "counters of ports are written again");
+		log_info(COUNTER_WRITER_SUBJECT, "counters of ports are written again");
 	writer->complained = false;
 	writer->counts.batches++;
 	text_done(&writer->rows);
@@ -110,7 +113,7 @@ static void done(void *context)
 		loop_timer_arm(writer->timer, SOON_MS);
 }
 
-static void on_timer(void *context)
+static void counter_writer_on_timer(void *context)
 {
 	struct counter_writer *writer = context;
 
@@ -124,15 +127,16 @@ static void on_timer(void *context)
 	if (!writer->rows.size)
 		return;
 	writer->ran = false;
-	writer->busy = worker_submit(writer->worker, work, done, writer) == 0;
+	writer->busy = worker_submit(writer->worker, counter_writer_work, counter_writer_done,
+				     writer) == 0;
 	if (!writer->busy)
-		loop_timer_arm(writer->timer, RETRY_MS);
+		loop_timer_arm(writer->timer, COUNTER_WRITER_RETRY_MS);
 }
 
 void counter_writer_put(struct counter_writer *writer, const struct text *rows)
 {
 	if (writer->waiting.failed || writer->waiting.size + rows->size > WAITING_MAX) {
-		log_warn(SUBJECT,
+		log_warn(COUNTER_WRITER_SUBJECT,
 			 "too many counters wait for PostgreSQL, they are given up (bytes=%zu)",
 			 writer->waiting.size);
 		writer->counts.dropped_bytes += writer->waiting.size;
@@ -155,7 +159,7 @@ int counter_writer_new(struct loop *loop, struct worker *worker, const char *con
 	*writer = (struct counter_writer){
 		.loop = loop, .worker = worker, .conninfo = strdup(conninfo)};
 	if (writer->conninfo)
-		rc = loop_timer_new(loop, on_timer, writer, &writer->timer);
+		rc = loop_timer_new(loop, counter_writer_on_timer, writer, &writer->timer);
 	if (rc) {
 		counter_writer_free(writer);
 		return rc;

@@ -1,5 +1,5 @@
 /* The default hash falls through its cases, which clang objects to. */
-#define HASH_FUNCTION HASH_FNV
+#define HEALTH_HASH_FUNCTION HASH_FNV
 
 #include "peregrine/control/health/health.h"
 
@@ -21,12 +21,12 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT  "health"
-#define TICK_MS  500
-#define FIRST_MS 5000            /* switches of a start are spread over so long */
-#define TURN_MS  INT64_C(600000) /* partitions */
-#define CALL_MS  50000
-#define WHOLE    5 /* of so many looks one is at everything */
+#define HEALTH_SUBJECT "health"
+#define TICK_MS        500
+#define FIRST_MS       5000            /* switches of a start are spread over so long */
+#define TURN_MS        INT64_C(600000) /* partitions */
+#define CALL_MS        50000
+#define WHOLE          5 /* of so many looks one is at everything */
 
 /* clang-format off */
 static const struct db_query put_query = {"health_put",
@@ -74,8 +74,8 @@ struct health {
 
 /* --- counters --- */
 
-static const struct port_health *port_before(const struct health_switch *one,
-					     const struct port_health *port)
+static const struct port_health *health_port_before(const struct health_switch *one,
+						    const struct port_health *port)
 {
 	size_t low = 0;
 	size_t high = one->port_count;
@@ -95,7 +95,8 @@ static const struct port_health *port_before(const struct health_switch *one,
 		       : NULL;
 }
 
-static bool is_silent(const struct port_health *port, const struct counter_interval *interval)
+static bool health_is_silent(const struct port_health *port,
+			     const struct counter_interval *interval)
 {
 	for (unsigned i = 0; i < PORT_COUNTS; i++)
 		if (interval->values[i])
@@ -104,7 +105,7 @@ static bool is_silent(const struct port_health *port, const struct counter_inter
 }
 
 /* Rows of what was counted since the last look. True: there were some. */
-static bool count(struct health_switch *one, const struct switch_health *read)
+static bool health_count(struct health_switch *one, const struct switch_health *read)
 {
 	const struct counter_look now = {.at_ms = loop_now_ms(one->health->loop),
 					 .uptime_ms = read->uptime_ms};
@@ -114,11 +115,11 @@ static bool count(struct health_switch *one, const struct switch_health *read)
 
 	for (size_t i = 0; seconds > 0 && i < read->port_count; i++) {
 		const struct port_health *port = &read->ports[i];
-		const struct port_health *before = port_before(one, port);
+		const struct port_health *before = health_port_before(one, port);
 		struct counter_interval interval;
 		if (port->is_port && port->name[0] && before &&
 		    counter_interval(before, port, seconds, &interval) &&
-		    !is_silent(port, &interval))
+		    !health_is_silent(port, &interval))
 			/* Ports of some switches share a name: a microsecond apart, lest the
 			 * whole COPY is refused as one that is there already. */
 			health_counter_row(&rows, at_us + (int64_t)i, one->id, port, &interval);
@@ -129,7 +130,7 @@ static bool count(struct health_switch *one, const struct switch_health *read)
 	return seconds > 0;
 }
 
-static void keep(struct health_switch *one, struct switch_health *read)
+static void health_keep(struct health_switch *one, struct switch_health *read)
 {
 	free(one->ports);
 	one->ports = TAKE(read->ports);
@@ -139,12 +140,13 @@ static void keep(struct health_switch *one, struct switch_health *read)
 
 /* --- a look --- */
 
-static void on_written(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void health_on_written(void *context, int rc, const PGresult *result,
+			      const struct problem *problem)
 {
 	(void)context;
 	(void)result;
 	if (rc && rc != E_UNAVAILABLE)
-		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
+		log_problem(LOG_LEVEL_ERROR, HEALTH_SUBJECT, problem);
 }
 
 /* Numbers under way. Their switch may be gone before it is known whether they were written. */
@@ -159,14 +161,14 @@ static void on_numbers_written(void *context, int rc, const PGresult *result,
 	struct number_write *write = context;
 	struct health_switch *one = NULL;
 
-	on_written(NULL, rc, result, problem);
+	health_on_written(NULL, rc, result, problem);
 	HASH_FIND(hh, write->health->switches, &write->switch_id, sizeof(write->switch_id), one);
 	if (rc && one)
 		one->renumbered = true;
 	free(write);
 }
 
-static void problem_text(const struct problem *problem, struct text *ret)
+static void health_problem_text(const struct problem *problem, struct text *ret)
 {
 	json_begin_object(ret, NULL);
 	json_put_string(ret, "code", error_word(problem->code));
@@ -196,7 +198,7 @@ static void write_down(const struct health_switch *one, const struct switch_answ
 		(void)text_format(response, sizeof(response), "%u", read->response_ms);
 		params[2] = response;
 	} else {
-		problem_text(answer->problem, &problem);
+		health_problem_text(answer->problem, &problem);
 		params[1] = text_get(&problem);
 	}
 	if (read && one->looks % WHOLE == 0) {
@@ -207,8 +209,8 @@ static void write_down(const struct health_switch *one, const struct switch_answ
 		params[5] = text_get(&lags);
 		params[6] = text_get(&sensors);
 	}
-	if (db_submit(health->db, &put_query, params, on_written, health) != 0)
-		log_warn(SUBJECT, "the health of switch %s could not be written", one->name);
+	if (db_submit(health->db, &put_query, params, health_on_written, health) != 0)
+		log_warn(HEALTH_SUBJECT, "the health of switch %s could not be written", one->name);
 }
 
 /* What its ports are called in samples of traffic, for those whose way of reading does not tell it
@@ -234,7 +236,8 @@ static void write_numbers(struct health_switch *one, const struct switch_health 
 	if (!one->renumbered)
 		return;
 	free(write);
-	log_warn(SUBJECT, "the numbers of switch %s's ports could not be written", one->name);
+	log_warn(HEALTH_SUBJECT, "the numbers of switch %s's ports could not be written",
+		 one->name);
 }
 
 static void switch_free(struct health_switch *one)
@@ -243,15 +246,15 @@ static void switch_free(struct health_switch *one)
 	free(one);
 }
 
-static int64_t claim_of(const struct health_switch *one)
+static int64_t health_claim_of(const struct health_switch *one)
 {
 	return one->health->claim(one->health->context, one->fabric_id);
 }
 
-static void on_looked(void *context, const struct switch_answer *answer)
+static void health_on_looked(void *context, const struct switch_answer *answer)
 {
 	struct health_switch *one = context;
-	int64_t claim = claim_of(one);
+	int64_t claim = health_claim_of(one);
 	struct switch_health *read =
 		answer->rc || !answer->reading ? NULL : &answer->reading->health;
 	bool counted = false;
@@ -264,21 +267,21 @@ static void on_looked(void *context, const struct switch_answer *answer)
 	one->claim = claim;
 	if (read) {
 		one->renumbered |= read->uptime_ms < one->look.uptime_ms;
-		counted = count(one, read);
+		counted = health_count(one, read);
 	}
 	if (!read && !one->complained)
-		log_info(SUBJECT, "switch %s: %s (detail=\"%s\")", one->name,
+		log_info(HEALTH_SUBJECT, "switch %s: %s (detail=\"%s\")", one->name,
 			 answer->problem->message, answer->problem->detail);
 	one->complained = !read;
 	write_down(one, answer, read, counted);
 	if (read) {
 		write_numbers(one, read);
-		keep(one, read);
+		health_keep(one, read);
 		one->looks++;
 	}
 }
 
-static void ask(struct health_switch *one, int64_t now_ms)
+static void health_ask(struct health_switch *one, int64_t now_ms)
 {
 	const struct switch_request request = {
 		.op = SWITCH_HEALTH,
@@ -292,7 +295,7 @@ static void ask(struct health_switch *one, int64_t now_ms)
 	one->due_ms += one->health->period_ms;
 	if (one->due_ms <= now_ms)
 		one->due_ms = now_ms + one->health->period_ms;
-	one->asking = switch_queue_submit(one->health->queue, &question, on_looked, one,
+	one->asking = switch_queue_submit(one->health->queue, &question, health_on_looked, one,
 					  &one->ticket) == 0;
 }
 
@@ -302,7 +305,7 @@ static int64_t spread_ms(const struct health *health)
 	return health->period_ms < FIRST_MS ? health->period_ms : FIRST_MS;
 }
 
-static void on_timer(void *context)
+static void health_on_timer(void *context)
 {
 	struct health *health = context;
 	int64_t now_ms = loop_now_ms(health->loop);
@@ -313,14 +316,14 @@ static void on_timer(void *context)
 	{
 		if (one->asking || one->due_ms > now_ms)
 			continue;
-		if (claim_of(one))
-			ask(one, now_ms);
+		if (health_claim_of(one))
+			health_ask(one, now_ms);
 		else
 			one->due_ms += spread_ms(health);
 	}
 	if (health->connected && health->turn_ms <= now_ms) {
 		health->turn_ms = now_ms + TURN_MS;
-		(void)!db_submit(health->db, &turn_query, NULL, on_written, health);
+		(void)!db_submit(health->db, &turn_query, NULL, health_on_written, health);
 	}
 	loop_timer_arm(health->timer, TICK_MS);
 }
@@ -348,7 +351,7 @@ int health_put(struct health *health, int64_t switch_id, int64_t fabric_id, cons
 	return 0;
 }
 
-static void forget(struct health *health, struct health_switch *one)
+static void health_forget(struct health *health, struct health_switch *one)
 {
 	HASH_DELETE(hh, health->switches, one);
 	if (one->asking)
@@ -362,7 +365,7 @@ void health_remove(struct health *health, int64_t switch_id)
 
 	HASH_FIND(hh, health->switches, &switch_id, sizeof(switch_id), one);
 	if (one)
-		forget(health, one);
+		health_forget(health, one);
 }
 
 void health_db_state(struct health *health, bool connected)
@@ -383,7 +386,7 @@ int health_new(struct loop *loop, const struct health_options *options, struct h
 				  .period_ms = options->period_ms,
 				  .claim = options->claim,
 				  .context = options->context};
-	rc = loop_timer_new(loop, on_timer, health, &health->timer);
+	rc = loop_timer_new(loop, health_on_timer, health, &health->timer);
 	if (rc == 0)
 		rc = counter_writer_new(loop, options->worker, options->conninfo, &health->writer);
 	if (rc) {

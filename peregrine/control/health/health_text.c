@@ -21,13 +21,13 @@ static const char *const stp_role_words[] = {[STP_ROLE_NONE] = "none",
 					     [STP_ROLE_ALTERNATE] = "alternate"};
 static const char *const sensor_status_words[] = {"unknown", "ok", "unavailable", "broken"};
 
-static const char *word_of(const char *const words[], size_t count, unsigned number)
+static const char *health_text_word_of(const char *const words[], size_t count, unsigned number)
 {
 	return words[number < count ? number : 0];
 }
-#define WORD(words, number) word_of(words, COUNT_OF(words), number)
+#define WORD(words, number) health_text_word_of(words, COUNT_OF(words), number)
 
-static void time_text(int64_t at_us, char ret[40])
+static void health_text_time_text(int64_t at_us, char ret[40])
 {
 	time_t at = (time_t)(at_us / 1000000);
 	struct tm parts;
@@ -39,7 +39,7 @@ static void time_text(int64_t at_us, char ret[40])
 /* --- counters --- */
 
 /* COPY's text format: a backslash is the only thing that would be taken for something else. */
-static void add_name(struct text *rows, const char *name)
+static void health_text_add_name(struct text *rows, const char *name)
 {
 	for (; *name; name++) {
 		if (*name == '\\')
@@ -53,9 +53,9 @@ void health_counter_row(struct text *rows, int64_t at_us, int64_t switch_id,
 {
 	char at[40];
 
-	time_text(at_us, at);
+	health_text_time_text(at_us, at);
 	text_addf(rows, "%s\t%" PRId64 "\t", at, switch_id);
-	add_name(rows, port->name);
+	health_text_add_name(rows, port->name);
 	text_addf(rows, "\t%.3f", interval->seconds);
 	for (unsigned i = 0; i < PORT_COUNTS; i++) {
 		if (interval->known & (1U << i))
@@ -120,7 +120,8 @@ void health_stp_text(const struct switch_health *health, int64_t at_us, struct t
 	json_put_bool(ret, "running", stp->there);
 	if (stp->there) {
 		/* Whole seconds: it is told anew each time. */
-		time_text((at_us / 1000000 - stp->changed_ticks / 100) * 1000000, changed);
+		health_text_time_text((at_us / 1000000 - stp->changed_ticks / 100) * 1000000,
+				      changed);
 		json_put_string(ret, "version", version_word(stp->version));
 		add_mac(ret, "bridge", stp->bridge);
 		json_put_int(ret, "priority", stp->priority);
@@ -142,7 +143,7 @@ void health_stp_text(const struct switch_health *health, int64_t at_us, struct t
 	json_end_object(ret);
 }
 
-static void add_number(struct text *json, const char *port, uint32_t if_index)
+static void health_text_add_number(struct text *json, const char *port, uint32_t if_index)
 {
 	json_begin_object(json, NULL);
 	json_put_string(json, "port", port);
@@ -160,23 +161,23 @@ void health_numbers_text(const struct switch_health *health, struct text *ret)
 
 		if (!port->name[0])
 			continue;
-		add_number(ret, port->name, port->if_index);
+		health_text_add_number(ret, port->name, port->if_index);
 		/* IOS alone has another ifName ("Gi1/0/1") than its command line, which is read
 		 * there ("GigabitEthernet1/0/1"). */
 		cli_port_name(&cli_dialect_ios, port->name, name, sizeof(name));
 		if (strcasecmp(name, port->name) != 0)
-			add_number(ret, name, port->if_index);
+			health_text_add_number(ret, name, port->if_index);
 	}
 	json_end_array(ret);
 }
 
 /* The aggregate that a port is in, or would be in if its partner agreed. */
-static uint32_t lag_of(const struct port_health *port)
+static uint32_t health_text_lag_of(const struct port_health *port)
 {
 	return port->lag ? port->lag : port->lag_selected;
 }
 
-static const char *name_of(const struct switch_health *health, uint32_t if_index)
+static const char *health_text_name_of(const struct switch_health *health, uint32_t if_index)
 {
 	for (size_t i = 0; i < health->port_count; i++)
 		if (health->ports[i].if_index == if_index)
@@ -184,7 +185,7 @@ static const char *name_of(const struct switch_health *health, uint32_t if_index
 	return "";
 }
 
-static void add_member(struct text *json, const struct port_health *port)
+static void health_text_add_member(struct text *json, const struct port_health *port)
 {
 	char octet[8];
 
@@ -201,11 +202,12 @@ static void add_member(struct text *json, const struct port_health *port)
 }
 
 /* Few ports are members of anything, so each aggregate is looked for where its first one is. */
-static bool is_first(const struct switch_health *health, size_t number)
+static bool health_text_is_first(const struct switch_health *health, size_t number)
 {
 	for (size_t i = 0; i < number; i++)
 		if (health->ports[i].lag_member &&
-		    lag_of(&health->ports[i]) == lag_of(&health->ports[number]))
+		    health_text_lag_of(&health->ports[i]) ==
+			    health_text_lag_of(&health->ports[number]))
 			return false;
 	return true;
 }
@@ -214,18 +216,19 @@ void health_lags_text(const struct switch_health *health, struct text *ret)
 {
 	json_begin_array(ret, NULL);
 	for (size_t i = 0; i < health->port_count; i++) {
-		uint32_t lag = lag_of(&health->ports[i]);
+		uint32_t lag = health_text_lag_of(&health->ports[i]);
 
 		/* Ports that are not configured to aggregate have rows too, in themselves. */
 		if (!health->ports[i].lag_member || !lag || lag == health->ports[i].if_index ||
-		    !is_first(health, i))
+		    !health_text_is_first(health, i))
 			continue;
 		json_begin_object(ret, NULL);
-		json_put_string(ret, "lag", name_of(health, lag));
+		json_put_string(ret, "lag", health_text_name_of(health, lag));
 		json_begin_array(ret, "members");
 		for (size_t j = i; j < health->port_count; j++)
-			if (health->ports[j].lag_member && lag_of(&health->ports[j]) == lag)
-				add_member(ret, &health->ports[j]);
+			if (health->ports[j].lag_member &&
+			    health_text_lag_of(&health->ports[j]) == lag)
+				health_text_add_member(ret, &health->ports[j]);
 		json_end_array(ret);
 		json_end_object(ret);
 	}

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct proof {
+struct isolation_policy_proof {
 	const struct fabric_model *model;
 	const port_state *state;
 	/* VLANs that some link has at an end, and their places among them. What is on no link is a
@@ -22,28 +22,31 @@ struct proof {
 
 enum { NO_VLAN = VLAN_LIMIT - 1 }; /* stands for every number that is none, told as a native one */
 
-static unsigned native_of(port_state state)
+static unsigned isolation_policy_native_of(port_state state)
 {
 	return state->native <= VLAN_LAST ? state->native : NO_VLAN;
 }
 
-static uint32_t owner_of(const struct proof *proof, unsigned vlan)
+static uint32_t isolation_policy_owner_of(const struct isolation_policy_proof *proof, unsigned vlan)
 {
 	return vlan <= VLAN_LAST ? proof->owner[vlan] : MODEL_NONE;
 }
 
 /* The domain of the VLAN at place v inside switch s has the number s * vlan_count + v. */
-static uint32_t domain_of(const struct proof *proof, uint32_t at, unsigned vlan)
+static uint32_t isolation_policy_domain_of(const struct isolation_policy_proof *proof, uint32_t at,
+					   unsigned vlan)
 {
 	return at * proof->vlan_count + proof->place[vlan];
 }
 
-static unsigned vlan_of(const struct proof *proof, uint32_t domain)
+static unsigned isolation_policy_vlan_of(const struct isolation_policy_proof *proof,
+					 uint32_t domain)
 {
 	return proof->vlans[domain % proof->vlan_count];
 }
 
-static uint32_t switch_of(const struct proof *proof, uint32_t domain)
+static uint32_t isolation_policy_switch_of(const struct isolation_policy_proof *proof,
+					   uint32_t domain)
 {
 	return domain / proof->vlan_count;
 }
@@ -51,7 +54,7 @@ static uint32_t switch_of(const struct proof *proof, uint32_t domain)
 /* --- findings --- */
 
 /* What was found last is filled in by now. */
-static void mark_last(struct proof *proof)
+static void mark_last(struct isolation_policy_proof *proof)
 {
 	const struct isolation_finding *finding = TAKE(proof->last);
 
@@ -59,8 +62,8 @@ static void mark_last(struct proof *proof)
 		proof->failed = isolation_report_mark(proof->report, finding) != 0;
 }
 
-static struct isolation_finding *find(struct proof *proof, enum isolation_fault fault,
-				      uint32_t port)
+static struct isolation_finding *isolation_policy_find(struct isolation_policy_proof *proof,
+						       enum isolation_fault fault, uint32_t port)
 {
 	static const struct isolation_finding none = {.network = MODEL_NONE, .other = MODEL_NONE};
 	struct isolation_report *report = proof->report;
@@ -78,7 +81,8 @@ static struct isolation_finding *find(struct proof *proof, enum isolation_fault 
 
 /* The numbers of a finding are in it now. A port that is parked and meant for a network (as each is
  * when it is adopted) is nobody's stranger. */
-static void taint(struct proof *proof, const struct isolation_finding *finding)
+static void isolation_policy_taint(struct isolation_policy_proof *proof,
+				   const struct isolation_finding *finding)
 {
 	if (finding->fault == FAULT_STRANGER && model_vlan_is_parking(proof->model, finding->vlan))
 		return;
@@ -88,24 +92,24 @@ static void taint(struct proof *proof, const struct isolation_finding *finding)
 		vlan_set_add(&proof->report->tainted, finding->other_vlan);
 }
 
-static const char *switch_name(const struct proof *proof, uint32_t port)
+static const char *switch_name(const struct isolation_policy_proof *proof, uint32_t port)
 {
 	return proof->model->switches[proof->model->ports[port].at].name;
 }
 
-static void say_port(struct proof *proof, uint32_t port, unsigned vlan,
-		     struct isolation_finding *finding)
+static void isolation_policy_say_port(struct isolation_policy_proof *proof, uint32_t port,
+				      unsigned vlan, struct isolation_finding *finding)
 {
 	finding->vlan = (uint16_t)vlan;
-	finding->network = owner_of(proof, vlan);
+	finding->network = isolation_policy_owner_of(proof, vlan);
 	(void)text_format(finding->path, sizeof(finding->path), "%s:%s carries VLAN %u",
 			  switch_name(proof, port), proof->model->ports[port].name, vlan);
-	taint(proof, finding);
+	isolation_policy_taint(proof, finding);
 }
 
 /* --- numbers and ports --- */
 
-static void check_numbers(struct proof *proof)
+static void check_numbers(struct isolation_policy_proof *proof)
 {
 	const struct fabric_model *model = proof->model;
 
@@ -121,17 +125,17 @@ static void check_numbers(struct proof *proof)
 			proof->owner[vlan] = i;
 			continue;
 		}
-		finding = find(proof, FAULT_ONE_NUMBER, MODEL_NONE);
+		finding = isolation_policy_find(proof, FAULT_ONE_NUMBER, MODEL_NONE);
 		finding->vlan = finding->other_vlan = vlan;
 		finding->network = i;
 		finding->other = proof->owner[vlan];
 		(void)text_format(finding->path, sizeof(finding->path), "VLAN %u", (unsigned)vlan);
-		taint(proof, finding);
+		isolation_policy_taint(proof, finding);
 	}
 }
 
 /* Nothing on the port that `allowed` does not have. */
-static bool within(port_state have, port_state allowed)
+static bool isolation_policy_within(port_state have, port_state allowed)
 {
 	struct vlan_set may;
 
@@ -143,7 +147,8 @@ static bool within(port_state have, port_state allowed)
 	return allowed->trunk && vlan_set_within(&have->tagged, &may);
 }
 
-static void check_edge(struct proof *proof, uint32_t port, port_state meant, port_state before)
+static void check_edge(struct isolation_policy_proof *proof, uint32_t port, port_state meant,
+		       port_state before)
 {
 	port_state have = proof->state[port];
 	struct vlan_set may = {0};
@@ -152,22 +157,22 @@ static void check_edge(struct proof *proof, uint32_t port, port_state meant, por
 	struct isolation_finding *finding;
 	unsigned vlan;
 
-	if (within(have, meant) || within(have, before))
+	if (isolation_policy_within(have, meant) || isolation_policy_within(have, before))
 		return;
 	if (meant)
 		may = port_vlans_all(meant);
 	all = port_vlans_all(have);
 	strange = vlan_set_minus(&all, &may);
 	vlan = vlan_set_next(&strange, VLAN_FIRST);
-	finding = find(proof, vlan ? FAULT_STRANGER : FAULT_TAGS, port);
+	finding = isolation_policy_find(proof, vlan ? FAULT_STRANGER : FAULT_TAGS, port);
 	/* What it should be in is no worse for it. */
-	say_port(proof, port, vlan ? vlan : have->native, finding);
+	isolation_policy_say_port(proof, port, vlan ? vlan : have->native, finding);
 	vlan = vlan_set_next(&may, VLAN_FIRST);
 	finding->other_vlan = (uint16_t)vlan;
 	finding->other = vlan ? proof->owner[vlan] : MODEL_NONE;
 }
 
-static void check_uplink(struct proof *proof, uint32_t port)
+static void check_uplink(struct isolation_policy_proof *proof, uint32_t port)
 {
 	const struct fabric_model *model = proof->model;
 	struct vlan_set all = port_vlans_all(proof->state[port]);
@@ -176,11 +181,11 @@ static void check_uplink(struct proof *proof, uint32_t port)
 
 	if (!vlan || !model_vlan_is_parking(model, vlan))
 		return;
-	finding = find(proof, FAULT_PARKING, port);
-	say_port(proof, port, vlan, finding);
+	finding = isolation_policy_find(proof, FAULT_PARKING, port);
+	isolation_policy_say_port(proof, port, vlan, finding);
 }
 
-static void check_foreign(struct proof *proof, uint32_t port)
+static void check_foreign(struct isolation_policy_proof *proof, uint32_t port)
 {
 	struct vlan_set all = port_vlans_all(proof->state[port]);
 
@@ -190,13 +195,14 @@ static void check_foreign(struct proof *proof, uint32_t port)
 
 		if (proof->owner[v] == MODEL_NONE)
 			continue;
-		finding = find(proof, FAULT_FOREIGN_PORT, port);
-		say_port(proof, port, v, finding);
+		finding = isolation_policy_find(proof, FAULT_FOREIGN_PORT, port);
+		isolation_policy_say_port(proof, port, v, finding);
 		return;
 	}
 }
 
-static void check_ports(struct proof *proof, const port_state meant[], const port_state before[])
+static void check_ports(struct isolation_policy_proof *proof, const port_state meant[],
+			const port_state before[])
 {
 	for (uint32_t i = 0; i < proof->model->port_count; i++) {
 		/* What an aggregate's ports show is nothing that forwards. */
@@ -221,7 +227,7 @@ static struct vlan_set tagged_of(port_state port)
 
 /* VLANs that arrive at the other end under their own number, in one direction or the other. A tag
  * that equals the untagged VLAN of the port it arrives at is taken by some switches. */
-static struct vlan_set passing(port_state p, port_state q)
+static struct vlan_set isolation_policy_passing(port_state p, port_state q)
 {
 	struct vlan_set of_p = port_vlans_all(p);
 	struct vlan_set of_q = port_vlans_all(q);
@@ -236,12 +242,14 @@ static struct vlan_set passing(port_state p, port_state q)
 	return both;
 }
 
-static bool translates(port_state p, port_state q)
+static bool isolation_policy_translates(port_state p, port_state q)
 {
-	return p->native && q->native && (p->native != q->native || native_of(p) == NO_VLAN);
+	return p->native && q->native &&
+	       (p->native != q->native || isolation_policy_native_of(p) == NO_VLAN);
 }
 
-static uint32_t root_of(const struct proof *proof, uint32_t domain)
+static uint32_t isolation_policy_root_of(const struct isolation_policy_proof *proof,
+					 uint32_t domain)
 {
 	while (proof->parent[domain] != domain) {
 		proof->parent[domain] = proof->parent[proof->parent[domain]];
@@ -251,17 +259,18 @@ static uint32_t root_of(const struct proof *proof, uint32_t domain)
 }
 
 /* False: they were one before. */
-static bool join(const struct proof *proof, uint32_t a, uint32_t b)
+static bool isolation_policy_join(const struct isolation_policy_proof *proof, uint32_t a,
+				  uint32_t b)
 {
-	a = root_of(proof, a);
-	b = root_of(proof, b);
+	a = isolation_policy_root_of(proof, a);
+	b = isolation_policy_root_of(proof, b);
 	if (a == b)
 		return false;
 	proof->parent[a] = b;
 	return true;
 }
 
-static bool is_link(const struct proof *proof, uint32_t port)
+static bool is_link(const struct isolation_policy_proof *proof, uint32_t port)
 {
 	uint32_t peer = proof->model->ports[port].peer;
 
@@ -269,30 +278,30 @@ static bool is_link(const struct proof *proof, uint32_t port)
 	       proof->state[port] && proof->state[peer];
 }
 
-static void join_link(struct proof *proof, uint32_t p, uint32_t q)
+static void join_link(struct isolation_policy_proof *proof, uint32_t p, uint32_t q)
 {
 	const struct fabric_port *ports = proof->model->ports;
-	struct vlan_set both = passing(proof->state[p], proof->state[q]);
+	struct vlan_set both = isolation_policy_passing(proof->state[p], proof->state[q]);
 
 	for (unsigned v = vlan_set_next(&both, VLAN_FIRST); v; v = vlan_set_next(&both, v + 1)) {
 		struct isolation_finding *finding;
 
-		if (join(proof, domain_of(proof, ports[p].at, v),
-			 domain_of(proof, ports[q].at, v)) ||
+		if (isolation_policy_join(proof, isolation_policy_domain_of(proof, ports[p].at, v),
+					  isolation_policy_domain_of(proof, ports[q].at, v)) ||
 		    proof->owner[v] == MODEL_NONE)
 			continue;
-		finding = find(proof, FAULT_LOOP, p);
+		finding = isolation_policy_find(proof, FAULT_LOOP, p);
 		finding->vlan = (uint16_t)v;
 		finding->network = proof->owner[v];
 		(void)text_format(finding->path, sizeof(finding->path),
 				  "VLAN %u over %s:%s - %s:%s and another way", v,
 				  switch_name(proof, p), ports[p].name, switch_name(proof, q),
 				  ports[q].name);
-		taint(proof, finding);
+		isolation_policy_taint(proof, finding);
 	}
 }
 
-static void check_links(struct proof *proof)
+static void check_links(struct isolation_policy_proof *proof)
 {
 	const struct fabric_port *ports = proof->model->ports;
 
@@ -303,18 +312,23 @@ static void check_links(struct proof *proof)
 	for (uint32_t p = 0; p < proof->model->port_count; p++) {
 		uint32_t q = ports[p].peer;
 
-		if (!is_link(proof, p) || !translates(proof->state[p], proof->state[q]))
+		if (!is_link(proof, p) ||
+		    !isolation_policy_translates(proof->state[p], proof->state[q]))
 			continue;
 		proof->translated = true;
-		(void)join(proof, domain_of(proof, ports[p].at, native_of(proof->state[p])),
-			   domain_of(proof, ports[q].at, native_of(proof->state[q])));
+		(void)isolation_policy_join(
+			proof,
+			isolation_policy_domain_of(proof, ports[p].at,
+						   isolation_policy_native_of(proof->state[p])),
+			isolation_policy_domain_of(proof, ports[q].at,
+						   isolation_policy_native_of(proof->state[q])));
 	}
 }
 
 /* --- the way from one domain to another --- */
 
 struct walk {
-	struct proof *proof;
+	struct isolation_policy_proof *proof;
 	uint32_t *from; /* domain -> the one before; MODEL_NONE = not seen */
 	uint32_t *queue;
 	uint32_t *via; /* domain -> port it was reached by */
@@ -323,7 +337,8 @@ struct walk {
 
 static void walk_to(struct walk *walk, uint32_t domain, uint32_t port, unsigned vlan)
 {
-	uint32_t next = domain_of(walk->proof, walk->proof->model->ports[port].at, vlan);
+	uint32_t next =
+		isolation_policy_domain_of(walk->proof, walk->proof->model->ports[port].at, vlan);
 
 	if (walk->from[next] != MODEL_NONE)
 		return;
@@ -337,8 +352,9 @@ static void walk_next(struct walk *walk, uint32_t domain)
 {
 	const struct fabric_model *model = walk->proof->model;
 	const port_state *state = walk->proof->state;
-	const struct fabric_switch *at = &model->switches[switch_of(walk->proof, domain)];
-	unsigned vlan = vlan_of(walk->proof, domain);
+	const struct fabric_switch *at =
+		&model->switches[isolation_policy_switch_of(walk->proof, domain)];
+	unsigned vlan = isolation_policy_vlan_of(walk->proof, domain);
 
 	for (uint32_t p = at->first_port; p < at->first_port + at->port_count; p++) {
 		uint32_t q = model->ports[p].peer;
@@ -346,11 +362,12 @@ static void walk_next(struct walk *walk, uint32_t domain)
 
 		if (!is_link(walk->proof, p))
 			continue;
-		both = passing(state[p], state[q]);
+		both = isolation_policy_passing(state[p], state[q]);
 		if (vlan_set_has(&both, vlan))
 			walk_to(walk, domain, q, vlan);
-		if (translates(state[p], state[q]) && native_of(state[p]) == vlan)
-			walk_to(walk, domain, q, native_of(state[q]));
+		if (isolation_policy_translates(state[p], state[q]) &&
+		    isolation_policy_native_of(state[p]) == vlan)
+			walk_to(walk, domain, q, isolation_policy_native_of(state[q]));
 	}
 }
 
@@ -363,20 +380,22 @@ static void say_way(const struct walk *walk, uint32_t start, uint32_t end,
 
 	for (uint32_t at = end; at != start && hops < walk->count; at = walk->from[at])
 		walk->queue[hops++] = at;
-	text_addf(&text, "%s VLAN %u", model->switches[switch_of(walk->proof, start)].name,
-		  vlan_of(walk->proof, start));
+	text_addf(&text, "%s VLAN %u",
+		  model->switches[isolation_policy_switch_of(walk->proof, start)].name,
+		  isolation_policy_vlan_of(walk->proof, start));
 	while (hops > 0) {
 		uint32_t at = walk->queue[--hops];
 		uint32_t q = walk->via[at];
 
 		text_addf(&text, ", %s - %s, %s VLAN %u", model->ports[model->ports[q].peer].name,
-			  model->ports[q].name, model->switches[switch_of(walk->proof, at)].name,
-			  vlan_of(walk->proof, at));
+			  model->ports[q].name,
+			  model->switches[isolation_policy_switch_of(walk->proof, at)].name,
+			  isolation_policy_vlan_of(walk->proof, at));
 	}
 	(void)text_copy(finding->path, sizeof(finding->path), text_get(&text));
 }
 
-static int say_path(struct proof *proof, uint32_t start, uint32_t end,
+static int say_path(struct isolation_policy_proof *proof, uint32_t start, uint32_t end,
 		    struct isolation_finding *finding)
 {
 	CLEANUP(freep) uint32_t *room = malloc(3 * sizeof(*room) * proof->domain_count);
@@ -401,14 +420,15 @@ static int say_path(struct proof *proof, uint32_t start, uint32_t end,
 /* --- domains that are one --- */
 
 /* Two domains of one component whose numbers mean different things. */
-static int check_pair(struct proof *proof, uint32_t a, uint32_t b)
+static int check_pair(struct isolation_policy_proof *proof, uint32_t a, uint32_t b)
 {
-	uint32_t network_a = proof->owner[vlan_of(proof, a)];
-	uint32_t network_b = proof->owner[vlan_of(proof, b)];
+	uint32_t network_a = proof->owner[isolation_policy_vlan_of(proof, a)];
+	uint32_t network_b = proof->owner[isolation_policy_vlan_of(proof, b)];
 	struct isolation_finding *finding;
 	uint32_t swap;
 
-	if (vlan_of(proof, a) == vlan_of(proof, b) || network_a == network_b)
+	if (isolation_policy_vlan_of(proof, a) == isolation_policy_vlan_of(proof, b) ||
+	    network_a == network_b)
 		return 0;
 	if (network_a == MODEL_NONE) {
 		swap = a;
@@ -417,13 +437,13 @@ static int check_pair(struct proof *proof, uint32_t a, uint32_t b)
 		network_a = network_b;
 		network_b = MODEL_NONE;
 	}
-	finding = find(proof, network_b == MODEL_NONE ? FAULT_FOREIGN_VLAN : FAULT_JOINED,
-		       MODEL_NONE);
+	finding = isolation_policy_find(
+		proof, network_b == MODEL_NONE ? FAULT_FOREIGN_VLAN : FAULT_JOINED, MODEL_NONE);
 	finding->network = network_a;
 	finding->other = network_b;
-	finding->vlan = (uint16_t)vlan_of(proof, a);
-	finding->other_vlan = (uint16_t)vlan_of(proof, b);
-	taint(proof, finding);
+	finding->vlan = (uint16_t)isolation_policy_vlan_of(proof, a);
+	finding->other_vlan = (uint16_t)isolation_policy_vlan_of(proof, b);
+	isolation_policy_taint(proof, finding);
 	if (finding == &proof->unlisted)
 		return 0; /* nobody reads the way */
 	return say_path(proof, a, b, finding);
@@ -431,21 +451,21 @@ static int check_pair(struct proof *proof, uint32_t a, uint32_t b)
 
 /* The first domain of a component stands for it, one with a network rather than one without; so
  * every further network in it is found. */
-static int check_domain(struct proof *proof, uint32_t domain)
+static int isolation_policy_check_domain(struct isolation_policy_proof *proof, uint32_t domain)
 {
-	uint32_t root = root_of(proof, domain);
+	uint32_t root = isolation_policy_root_of(proof, domain);
 	uint32_t first = proof->first[root];
 
 	if (first == MODEL_NONE) {
 		proof->first[root] = domain;
 		return 0;
 	}
-	if (proof->owner[vlan_of(proof, first)] == MODEL_NONE)
+	if (proof->owner[isolation_policy_vlan_of(proof, first)] == MODEL_NONE)
 		proof->first[root] = domain;
 	return check_pair(proof, first, domain);
 }
 
-static int check_domains(struct proof *proof)
+static int check_domains(struct isolation_policy_proof *proof)
 {
 	const struct fabric_model *model = proof->model;
 	struct vlan_set linked = {0};
@@ -469,7 +489,8 @@ static int check_domains(struct proof *proof)
 		present = vlan_set_intersection(&present, &linked);
 		for (unsigned v = vlan_set_next(&present, VLAN_FIRST); v;
 		     v = vlan_set_next(&present, v + 1)) {
-			int rc = check_domain(proof, domain_of(proof, s, v));
+			int rc = isolation_policy_check_domain(
+				proof, isolation_policy_domain_of(proof, s, v));
 
 			if (rc)
 				return rc;
@@ -480,7 +501,7 @@ static int check_domains(struct proof *proof)
 
 /* --- the proof --- */
 
-static void number_domains(struct proof *proof)
+static void number_domains(struct isolation_policy_proof *proof)
 {
 	struct vlan_set linked = {0};
 
@@ -500,7 +521,7 @@ static void number_domains(struct proof *proof)
 	proof->domain_count = proof->model->switch_count * proof->vlan_count;
 }
 
-static int check_ways(struct proof *proof)
+static int check_ways(struct isolation_policy_proof *proof)
 {
 	CLEANUP(freep) uint32_t *parent = NULL;
 	CLEANUP(freep) uint32_t *first = NULL;
@@ -526,7 +547,7 @@ int isolation_check(const struct fabric_model *model, const port_state state[],
 		    const port_state meant[], const port_state before[],
 		    struct isolation_report *ret)
 {
-	struct proof proof = {.model = model, .state = state, .report = ret};
+	struct isolation_policy_proof proof = {.model = model, .state = state, .report = ret};
 	int rc;
 
 	isolation_report_init(ret);

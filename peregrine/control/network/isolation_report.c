@@ -6,22 +6,23 @@
 
 #include "common/base/error.h"
 
-static const char *const fault_texts[] = {
+static const char *const isolation_report_fault_texts[] = {
 	[FAULT_ONE_NUMBER] = "one_number",   [FAULT_STRANGER] = "stranger",
 	[FAULT_TAGS] = "tags_accepted",      [FAULT_FOREIGN_PORT] = "foreign_port",
 	[FAULT_JOINED] = "networks_joined",  [FAULT_FOREIGN_VLAN] = "foreign_vlan",
 	[FAULT_PARKING] = "parking_carried", [FAULT_LOOP] = "loop",
 };
-static_assert(COUNT_OF(fault_texts) == ISOLATION_FAULT_COUNT, "a text for each fault");
+static_assert(COUNT_OF(isolation_report_fault_texts) == ISOLATION_FAULT_COUNT,
+	      "a text for each fault");
 
 const char *isolation_fault_text(enum isolation_fault fault)
 {
-	return fault_texts[fault];
+	return isolation_report_fault_texts[fault];
 }
 
 /* --- marks --- */
 
-static struct isolation_mark mark_of(const struct isolation_finding *finding)
+static struct isolation_mark isolation_report_mark_of(const struct isolation_finding *finding)
 {
 	return (struct isolation_mark){.fault = finding->fault,
 				       .network = finding->network,
@@ -65,7 +66,7 @@ int isolation_report_mark(struct isolation_report *report, const struct isolatio
 		report->marks = marks;
 		report->mark_room = room;
 	}
-	report->marks[report->mark_count++] = mark_of(finding);
+	report->marks[report->mark_count++] = isolation_report_mark_of(finding);
 	vlan_set_add(&report->named, finding->vlan);
 	vlan_set_add(&report->named, finding->other_vlan);
 	return 0;
@@ -86,11 +87,13 @@ void isolation_report_done(struct isolation_report *report)
 /* --- of what was found --- */
 
 /* As it is listed; where it is not, with the port instead of the way. */
-static void finding_of(const struct fabric_model *model, const struct isolation_report *report,
-		       const struct isolation_mark *mark, struct isolation_finding *ret)
+static void isolation_report_finding_of(const struct fabric_model *model,
+					const struct isolation_report *report,
+					const struct isolation_mark *mark,
+					struct isolation_finding *ret)
 {
 	for (size_t i = 0; i < report->count && i < ISOLATION_FINDINGS; i++) {
-		struct isolation_mark listed = mark_of(&report->findings[i]);
+		struct isolation_mark listed = isolation_report_mark_of(&report->findings[i]);
 
 		if (by_what_it_is(&listed, mark) == 0) {
 			*ret = report->findings[i];
@@ -125,7 +128,7 @@ bool isolation_news(const struct fabric_model *model, const struct isolation_rep
 		    bsearch(mark, before->marks, before->mark_count, sizeof(*mark), by_what_it_is))
 			continue;
 		if (!any && ret_first)
-			finding_of(model, report, mark, ret_first);
+			isolation_report_finding_of(model, report, mark, ret_first);
 		any = true;
 		vlan_set_add(ret_vlans, mark->vlan);
 		vlan_set_add(ret_vlans, mark->other_vlan);
@@ -141,7 +144,7 @@ bool isolation_with(const struct fabric_model *model, const struct isolation_rep
 
 		if (!vlan_set_has(vlans, mark->vlan) && !vlan_set_has(vlans, mark->other_vlan))
 			continue;
-		finding_of(model, report, mark, ret);
+		isolation_report_finding_of(model, report, mark, ret);
 		return true;
 	}
 	return false;

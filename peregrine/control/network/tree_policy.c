@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct tree {
+struct tree_policy_tree {
 	const struct fabric_model *model;
 	const port_state *observed;
 	int64_t network_id;
@@ -16,7 +16,7 @@ struct tree {
 };
 
 /* A number that has nothing to do with its neighbours' (splitmix64's finish). */
-static uint64_t mixed(uint64_t a, uint64_t b)
+static uint64_t tree_policy_mixed(uint64_t a, uint64_t b)
 {
 	uint64_t x = a * UINT64_C(0x9e3779b97f4a7c15) + b;
 
@@ -26,7 +26,7 @@ static uint64_t mixed(uint64_t a, uint64_t b)
 }
 
 /* A switch that cannot be changed now still forwards what it was given before. */
-static bool end_usable(const struct tree *tree, uint32_t port)
+static bool end_usable(const struct tree_policy_tree *tree, uint32_t port)
 {
 	const struct fabric_port *p = &tree->model->ports[port];
 	const struct fabric_switch *at = &tree->model->switches[p->at];
@@ -40,7 +40,7 @@ static bool end_usable(const struct tree *tree, uint32_t port)
 	return vlan_set_has(&all, tree->vlan);
 }
 
-static bool link_usable(const struct tree *tree, uint32_t port)
+static bool link_usable(const struct tree_policy_tree *tree, uint32_t port)
 {
 	const struct fabric_port *p = &tree->model->ports[port];
 
@@ -49,25 +49,26 @@ static bool link_usable(const struct tree *tree, uint32_t port)
 }
 
 /* By names: the order of ports changes when a switch gets a module more. */
-static uint64_t end_rank(const struct tree *tree, uint32_t port)
+static uint64_t end_rank(const struct tree_policy_tree *tree, uint32_t port)
 {
 	const struct fabric_port *p = &tree->model->ports[port];
 	uint64_t rank = (uint64_t)tree->model->switches[p->at].id;
 
 	for (const char *c = p->name; *c; c++)
-		rank = mixed(rank, (unsigned char)*c);
+		rank = tree_policy_mixed(rank, (unsigned char)*c);
 	return rank;
 }
 
-static uint64_t link_rank(const struct tree *tree, uint32_t port)
+static uint64_t link_rank(const struct tree_policy_tree *tree, uint32_t port)
 {
-	return mixed((uint64_t)tree->network_id,
-		     end_rank(tree, port) + end_rank(tree, tree->model->ports[port].peer));
+	return tree_policy_mixed((uint64_t)tree->network_id,
+				 end_rank(tree, port) +
+					 end_rank(tree, tree->model->ports[port].peer));
 }
 
 /* Distances from `root`; then each switch's way up: of the links to a switch one nearer the one
  * that the hash likes best. */
-static void grow(struct tree *tree, uint32_t root)
+static void tree_policy_grow(struct tree_policy_tree *tree, uint32_t root)
 {
 	const struct fabric_model *model = tree->model;
 
@@ -98,7 +99,8 @@ static void grow(struct tree *tree, uint32_t root)
 	}
 }
 
-static uint32_t sites_reached(const struct tree *tree, const uint32_t wanted[], uint32_t count)
+static uint32_t sites_reached(const struct tree_policy_tree *tree, const uint32_t wanted[],
+			      uint32_t count)
 {
 	uint32_t reached = 0;
 
@@ -109,15 +111,16 @@ static uint32_t sites_reached(const struct tree *tree, const uint32_t wanted[], 
 
 /* Where the tree of `sites` begins: of the spines (of all switches where there is none that helps)
  * the one that reaches the first site and that the hash likes best. */
-static uint32_t choose_root(struct tree *tree, uint32_t site)
+static uint32_t choose_root(struct tree_policy_tree *tree, uint32_t site)
 {
 	const struct fabric_model *model = tree->model;
 	uint32_t best = site;
 	uint64_t best_rank = UINT64_MAX;
 
-	grow(tree, site); /* what reaches is reached: links have no direction */
+	tree_policy_grow(tree, site); /* what reaches is reached: links have no direction */
 	for (uint32_t s = 0; s < model->switch_count; s++) {
-		uint64_t rank = mixed((uint64_t)tree->network_id, (uint64_t)model->switches[s].id);
+		uint64_t rank = tree_policy_mixed((uint64_t)tree->network_id,
+						  (uint64_t)model->switches[s].id);
 
 		if (model->switches[s].spine && tree->distance[s] != MODEL_NONE &&
 		    rank < best_rank) {
@@ -129,14 +132,14 @@ static uint32_t choose_root(struct tree *tree, uint32_t site)
 }
 
 /* The other end of an uplink may be none: nodes have its port now. */
-static void carry(struct vlan_set *carried, unsigned vlan)
+static void tree_policy_carry(struct vlan_set *carried, unsigned vlan)
 {
 	if (carried)
 		vlan_set_add(carried, vlan);
 }
 
 /* An uplink of the tree carries the VLAN when there are sites below it and elsewhere. */
-static void carry_tree(struct tree *tree, const uint32_t sites[], uint32_t count,
+static void carry_tree(struct tree_policy_tree *tree, const uint32_t sites[], uint32_t count,
 		       struct vlan_set *const carried[])
 {
 	const struct fabric_model *model = tree->model;
@@ -158,8 +161,8 @@ static void carry_tree(struct tree *tree, const uint32_t sites[], uint32_t count
 		tree->sites[model->ports[peer].at] += tree->sites[s];
 		if (tree->sites[s] == 0 || tree->sites[s] == all)
 			continue;
-		carry(carried[port], tree->vlan);
-		carry(carried[peer], tree->vlan);
+		tree_policy_carry(carried[port], tree->vlan);
+		tree_policy_carry(carried[peer], tree->vlan);
 	}
 }
 
@@ -167,10 +170,10 @@ int tree_carry(const struct fabric_model *model, const port_state observed[], ui
 	       const struct vlan_set sites[], struct vlan_set *const carried[],
 	       struct vlan_set *split)
 {
-	struct tree tree = {.model = model,
-			    .observed = observed,
-			    .network_id = model->networks[i].id,
-			    .vlan = model->networks[i].vlan};
+	struct tree_policy_tree tree = {.model = model,
+					.observed = observed,
+					.network_id = model->networks[i].id,
+					.vlan = model->networks[i].vlan};
 	size_t count = model->switch_count;
 	CLEANUP(freep) uint32_t *room = NULL;
 	uint32_t *left;
@@ -194,7 +197,7 @@ int tree_carry(const struct fabric_model *model, const port_state observed[], ui
 	while (left_count > 1 || (parts && left_count > 0)) {
 		uint32_t kept = 0;
 
-		grow(&tree, choose_root(&tree, left[0]));
+		tree_policy_grow(&tree, choose_root(&tree, left[0]));
 		carry_tree(&tree, left, left_count, carried);
 		if (sites_reached(&tree, left, left_count) == left_count)
 			break;

@@ -9,7 +9,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-static const char *const fault_texts[] = {
+static const char *const wanted_policy_fault_texts[] = {
 	[WANTED_OK] = "as wanted",
 	[WANTED_NO_VLAN] = "its network has no VLAN yet",
 	[WANTED_NOT_ON_SWITCH] = "the switch cannot carry the VLAN of its network",
@@ -21,7 +21,7 @@ static const char *const fault_texts[] = {
 
 const char *wanted_fault_text(enum wanted_fault fault)
 {
-	return fault_texts[fault];
+	return wanted_policy_fault_texts[fault];
 }
 
 /* --- edge ports --- */
@@ -89,8 +89,8 @@ static void keep_parking(const struct fabric_model *model, const port_state obse
 	}
 }
 
-static void take_parking(const struct fabric_model *model, bool blocked, struct vlan_set taken[],
-			 uint16_t parking[])
+static void wanted_policy_take_parking(const struct fabric_model *model, bool blocked,
+				       struct vlan_set taken[], uint16_t parking[])
 {
 	for (uint32_t i = 0; i < model->port_count; i++) {
 		const struct fabric_port *port = &model->ports[i];
@@ -124,8 +124,8 @@ static int choose_parking(const struct fabric_model *model, const port_state obs
 	if (!taken)
 		return -ENOMEM;
 	keep_parking(model, observed, taken, parking);
-	take_parking(model, true, taken, parking);
-	take_parking(model, false, taken, parking);
+	wanted_policy_take_parking(model, true, taken, parking);
+	wanted_policy_take_parking(model, false, taken, parking);
 	return 0;
 }
 

@@ -23,7 +23,7 @@ static_assert(COUNT_OF(stage_states) == PLAN_STAGE_COUNT, "a word for each stage
 
 /* --- the end --- */
 
-static void end(struct batch *batch)
+static void batch_finish(struct batch *batch)
 {
 	struct batch_end result = {.batch = batch,
 				   .outcome = BATCH_DONE,
@@ -46,11 +46,11 @@ static void end(struct batch *batch)
 	batch->options.fn(batch->options.context, &result);
 }
 
-static void lose(struct batch *batch)
+static void batch_lose(struct batch *batch)
 {
 	batch->lost = true;
 	if (batch->pending == 0)
-		end(batch);
+		batch_finish(batch);
 }
 
 void batch_abandon(struct batch *batch)
@@ -76,7 +76,7 @@ static bool in_stage(const struct batch *batch, size_t i)
 	return batch->plan.edits[i].stage == (enum plan_stage)batch->stage;
 }
 
-static void read_back(struct batch *batch)
+static void batch_read_back(struct batch *batch)
 {
 	batch->step = STEP_READING;
 	for (uint32_t p = 0; p < batch->party_count; p++)
@@ -91,7 +91,7 @@ static void on_phase(void *context, int rc, const PGresult *result, const struct
 	batch->pending--;
 	batch->overtaken = rc == 0 && PQntuples(result) == 0;
 	if (rc || batch->overtaken || batch->lost) {
-		lose(batch);
+		batch_lose(batch);
 		return;
 	}
 	for (uint32_t p = 0; p < batch->party_count; p++)
@@ -115,17 +115,17 @@ static void next_stage(struct batch *batch)
 	}
 	if (!any) {
 		batch->stage = PLAN_STAGE_COUNT - 1;
-		read_back(batch);
+		batch_read_back(batch);
 		return;
 	}
 	if (batch->options.claim_until_ms <= now_ms) {
-		lose(batch);
+		batch_lose(batch);
 		return;
 	}
 	ask = (struct phase_ask){batch->id, batch->stage + 1, stage_states[batch->stage]};
 	rc = intent_store_phase(batch->options.db, &batch->options.key, &ask, on_phase, batch);
 	if (rc) {
-		lose(batch);
+		batch_lose(batch);
 		return;
 	}
 	batch->options.claim_until_ms = now_ms + batch->options.key.claim_ms;
@@ -135,7 +135,7 @@ static void next_stage(struct batch *batch)
 void batch_turn(struct batch *batch)
 {
 	if (batch->lost) {
-		end(batch);
+		batch_finish(batch);
 		return;
 	}
 	switch (batch->step) {
@@ -159,11 +159,11 @@ void batch_turn(struct batch *batch)
 	case STEP_ENDED: break;
 	}
 	if (batch->step == STEP_ENDED)
-		end(batch);
+		batch_finish(batch);
 }
 
 /* Calls that could not even be started end here. */
-static void on_turn(void *context)
+static void batch_on_turn(void *context)
 {
 	struct batch *batch = context;
 
@@ -215,7 +215,7 @@ static void on_journal(void *context, int rc, const PGresult *result, const stru
 	batch->pending--;
 	batch->overtaken = rc == 0 && PQntuples(result) == 0;
 	if (rc || batch->overtaken || batch->lost) {
-		lose(batch);
+		batch_lose(batch);
 		return;
 	}
 	batch->id = db_int(result, 0, 0, 0);
@@ -230,7 +230,7 @@ static void on_journal(void *context, int rc, const PGresult *result, const stru
 	next_stage(batch);
 }
 
-static int journal(struct batch *batch)
+static int batch_journal(struct batch *batch)
 {
 	CLEANUP(text_done) struct text json = {0};
 	int rc;
@@ -374,7 +374,7 @@ int batch_new(const struct batch_options *options, const struct batch_source *so
 		return -ENOMEM;
 	*batch = (struct batch){.options = *options, .stage = -1, .begun_ms = clock_monotonic_ms()};
 	(void)text_copy(batch->fabric, sizeof(batch->fabric), source->scene->model.name);
-	rc = loop_timer_new(options->loop, on_turn, batch, &batch->turn);
+	rc = loop_timer_new(options->loop, batch_on_turn, batch, &batch->turn);
 	if (rc == 0)
 		rc = loop_timer_new(options->loop, batch_read_again, batch, &batch->again);
 	if (rc == 0)
@@ -382,7 +382,7 @@ int batch_new(const struct batch_options *options, const struct batch_source *so
 	if (rc == 0)
 		rc = take_intents(batch, source);
 	if (rc == 0)
-		rc = journal(batch);
+		rc = batch_journal(batch);
 	if (rc) {
 		batch_free(batch);
 		return rc;

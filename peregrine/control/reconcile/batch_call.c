@@ -9,7 +9,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-static void call_free(struct batch_call *call)
+static void batch_call_free(struct batch_call *call)
 {
 	free(call->change);
 	free(call->edits);
@@ -18,7 +18,7 @@ static void call_free(struct batch_call *call)
 	free(call);
 }
 
-static struct batch_call *call_new(struct batch *batch, uint32_t party)
+static struct batch_call *batch_call_new(struct batch *batch, uint32_t party)
 {
 	struct batch_call *call = calloc(1, sizeof(*call));
 	size_t room = 1;
@@ -35,7 +35,7 @@ static struct batch_call *call_new(struct batch *batch, uint32_t party)
 	call->ports = calloc(room, sizeof(*call->ports));
 	if (call->change && call->edits && call->results && call->ports)
 		return call;
-	call_free(call);
+	batch_call_free(call);
 	return NULL;
 }
 
@@ -89,8 +89,8 @@ static void blame_edit(struct batch *batch, uint32_t party, size_t i, const stru
 	known_port_failed(port, batch->changes[i].want_version, problem, now_ms);
 }
 
-static void blame(struct batch *batch, const struct batch_call *call, const struct problem *problem,
-		  int64_t now_ms)
+static void batch_call_blame(struct batch *batch, const struct batch_call *call,
+			     const struct problem *problem, int64_t now_ms)
 {
 	struct known_switch *known = known_of(batch, call->party);
 
@@ -132,10 +132,10 @@ static void on_changed(void *context, int rc, struct switch_reading *reading,
 			(void)problem_set(&half, E_PROTOCOL, "the switch did a part of it only");
 			problem = &half;
 		}
-		blame(batch, call, problem, clock_monotonic_ms());
+		batch_call_blame(batch, call, problem, clock_monotonic_ms());
 		batch_say(batch, call->party, problem);
 	}
-	call_free(call);
+	batch_call_free(call);
 	call_ended(batch);
 }
 
@@ -161,7 +161,7 @@ static void on_undone(void *context, int rc, struct switch_reading *reading,
 	}
 	if (rc == E_TIMEOUT || rc == E_UNAVAILABLE)
 		party->away = true;
-	call_free(call);
+	batch_call_free(call);
 	call_ended(batch);
 }
 
@@ -183,7 +183,7 @@ static void start_change(struct batch *batch, struct batch_call *call, switch_ca
 					&request, clock_monotonic_ms() + batch->options.call_ms, fn,
 					call);
 	if (rc) {
-		call_free(call);
+		batch_call_free(call);
 		not_started(batch, party, rc);
 		return;
 	}
@@ -192,7 +192,7 @@ static void start_change(struct batch *batch, struct batch_call *call, switch_ca
 
 void batch_send(struct batch *batch, uint32_t party, change_chosen_fn chosen, bool undo)
 {
-	struct batch_call *call = call_new(batch, party);
+	struct batch_call *call = batch_call_new(batch, party);
 	size_t count = batch->plan.count;
 
 	if (!call) {
@@ -213,7 +213,7 @@ void batch_send(struct batch *batch, uint32_t party, change_chosen_fn chosen, bo
 			batch->changes[i].state = CHANGE_SENT;
 	}
 	if (call->count == 0) {
-		call_free(call);
+		batch_call_free(call);
 		return;
 	}
 	start_change(batch, call, undo ? on_undone : on_changed);
@@ -232,7 +232,7 @@ static void on_parked(void *context, int rc, struct switch_reading *reading,
 			text_addf(&batch->parked, "%s%s:%s", batch->parked.size ? ", " : "",
 				  batch->parties[call->party].name, call->edits[i].port);
 	}
-	call_free(call);
+	batch_call_free(call);
 	call_ended(batch);
 }
 
@@ -260,7 +260,7 @@ static void park_edit(struct batch_call *call, size_t i)
  * the switch has all that it takes. */
 void batch_park(struct batch *batch, uint32_t party)
 {
-	struct batch_call *call = call_new(batch, party);
+	struct batch_call *call = batch_call_new(batch, party);
 
 	for (int made = 0; call && made < 2; made++) {
 		for (size_t i = 0; i < batch->plan.count; i++) {
@@ -273,7 +273,7 @@ void batch_park(struct batch *batch, uint32_t party)
 	if (call && call->count > 0)
 		start_change(batch, call, on_parked);
 	else if (call)
-		call_free(call);
+		batch_call_free(call);
 }
 
 /* --- readings --- */
@@ -295,8 +295,8 @@ static void arm_again(struct batch *batch)
 		loop_timer_arm(batch->again, first_ms > now_ms ? first_ms - now_ms : 0);
 }
 
-static bool shows(const struct switch_reading *reading, const struct switch_edit *edit,
-		  const struct port_vlans *vlans)
+static bool batch_call_shows(const struct switch_reading *reading, const struct switch_edit *edit,
+			     const struct port_vlans *vlans)
 {
 	const struct switch_port *port;
 	struct port_vlans plain;
@@ -321,7 +321,7 @@ static bool shows_done(const struct batch *batch, size_t i, const struct switch_
 
 	return !batch->changes[i].last ||
 	       (batch_shares(batch, i) ? batch_shows_done(batch, i, reading)
-				       : shows(reading, edit, &edit->after));
+				       : batch_call_shows(reading, edit, &edit->after));
 }
 
 /* Undone is what shows what was there before. */
@@ -333,7 +333,7 @@ static bool shows_undone(const struct batch *batch, size_t i, const struct switc
 	    batch->changes[i].state != CHANGE_UNDONE)
 		return true;
 	return batch_shares(batch, i) ? batch_shows_none(batch, i, reading)
-				      : shows(reading, &edit->edit, &edit->edit.before);
+				      : batch_call_shows(reading, &edit->edit, &edit->edit.before);
 }
 
 static void praise_edit(const struct batch *batch, uint32_t party, const struct plan_edit *edit)
@@ -347,7 +347,8 @@ static void praise_edit(const struct batch *batch, uint32_t party, const struct 
 }
 
 /* Back after the last stage: every edit has to show. */
-static void compare(struct batch *batch, uint32_t party, const struct switch_reading *reading)
+static void batch_call_compare(struct batch *batch, uint32_t party,
+			       const struct switch_reading *reading)
 {
 	for (size_t i = 0; i < batch->plan.count; i++) {
 		const struct plan_edit *edit = &batch->plan.edits[i];
@@ -386,12 +387,13 @@ static void find_out(struct batch *batch, uint32_t party, const struct switch_re
 			change->state =
 				batch_shows_none(batch, i, reading) ? CHANGE_PLANNED : CHANGE_TAKEN;
 		else if (edit->edit.kind == EDIT_PORT)
-			change->state = shows(reading, &edit->edit, &edit->edit.before)
+			change->state = batch_call_shows(reading, &edit->edit, &edit->edit.before)
 						? CHANGE_PLANNED
 						: CHANGE_TAKEN;
 		else
-			change->state =
-				shows(reading, &edit->edit, NULL) ? CHANGE_TAKEN : CHANGE_PLANNED;
+			change->state = batch_call_shows(reading, &edit->edit, NULL)
+						? CHANGE_TAKEN
+						: CHANGE_PLANNED;
 	}
 	batch->parties[party].unsure = false;
 	if (known) /* this reading may have been too early */
@@ -429,8 +431,8 @@ static bool read_again(struct batch *batch, uint32_t party, const struct switch_
 	return true;
 }
 
-static void on_read(void *context, int rc, struct switch_reading *reading,
-		    const struct problem *problem)
+static void batch_call_on_read(void *context, int rc, struct switch_reading *reading,
+			       const struct problem *problem)
 {
 	struct batch_call *call = context;
 	struct batch *batch = call->batch;
@@ -439,13 +441,13 @@ static void on_read(void *context, int rc, struct switch_reading *reading,
 
 	if (rc == 0 && read_again(batch, call->party, reading)) {
 		switch_reading_done(reading);
-		call_free(call);
+		batch_call_free(call);
 		return; /* still pending */
 	}
 	if (rc == 0 && known && known_merge(known, reading, clock_monotonic_ms()))
 		known->stale = true;
 	if (rc == 0 && batch->step == STEP_READING)
-		compare(batch, call->party, reading);
+		batch_call_compare(batch, call->party, reading);
 	else if (rc == 0 && batch->step == STEP_LOOKING)
 		find_out(batch, call->party, reading, known);
 	else if (rc == 0)
@@ -459,13 +461,13 @@ static void on_read(void *context, int rc, struct switch_reading *reading,
 	}
 	if (reading)
 		switch_reading_done(reading);
-	call_free(call);
+	batch_call_free(call);
 	call_ended(batch);
 }
 
 void batch_read(struct batch *batch, uint32_t party)
 {
-	struct batch_call *call = call_new(batch, party);
+	struct batch_call *call = batch_call_new(batch, party);
 	struct switch_request request = {.op = SWITCH_READ, .parts = PART_PORTS | PART_VLANS};
 	size_t count = 0;
 	int rc;
@@ -483,9 +485,9 @@ void batch_read(struct batch *batch, uint32_t party)
 	batch->options.stats->readings++;
 	rc = batch->options.access.call(batch->options.access.context, batch->parties[party].id,
 					&request, clock_monotonic_ms() + batch->options.read_ms,
-					on_read, call);
+					batch_call_on_read, call);
 	if (rc) {
-		call_free(call);
+		batch_call_free(call);
 		not_started(batch, party, rc);
 		return;
 	}

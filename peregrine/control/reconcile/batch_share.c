@@ -66,8 +66,8 @@ struct switch_edit batch_edit_now(const struct batch *batch, size_t i, bool undo
 	return edit;
 }
 
-static const struct switch_port *port_of(const struct batch *batch, size_t i,
-					 const struct switch_reading *reading)
+static const struct switch_port *batch_share_port_of(const struct batch *batch, size_t i,
+						     const struct switch_reading *reading)
 {
 	const struct switch_port *port =
 		switch_reading_port_named(reading, batch->plan.edits[i].edit.port);
@@ -78,7 +78,7 @@ static const struct switch_port *port_of(const struct batch *batch, size_t i,
 bool batch_shows_done(const struct batch *batch, size_t i, const struct switch_reading *reading)
 {
 	const struct switch_edit *edit = &batch->plan.edits[i].edit;
-	const struct switch_port *port = port_of(batch, i, reading);
+	const struct switch_port *port = batch_share_port_of(batch, i, reading);
 	struct vlan_set missing = edit_gains(edit);
 	struct port_vlans now;
 
@@ -91,7 +91,7 @@ bool batch_shows_done(const struct batch *batch, size_t i, const struct switch_r
 
 bool batch_shows_none(const struct batch *batch, size_t i, const struct switch_reading *reading)
 {
-	const struct switch_port *port = port_of(batch, i, reading);
+	const struct switch_port *port = batch_share_port_of(batch, i, reading);
 	struct vlan_set gains = edit_gains(&batch->plan.edits[i].edit);
 	struct vlan_set there;
 

@@ -80,7 +80,7 @@ static bool is_touched(const struct batch *batch, size_t i)
 	       (state == CHANGE_TAKEN || state == CHANGE_APPLIED || state == CHANGE_UNKNOWN);
 }
 
-static void look(struct batch *batch)
+static void batch_undo_look(struct batch *batch)
 {
 	batch->step = STEP_LOOKING;
 	for (uint32_t p = 0; p < batch->party_count; p++) {
@@ -89,7 +89,7 @@ static void look(struct batch *batch)
 	}
 }
 
-static void undo(struct batch *batch)
+static void batch_undo(struct batch *batch)
 {
 	batch->step = STEP_UNDOING;
 	for (; batch->pending == 0 && batch->stage >= 0; batch->stage--) {
@@ -106,7 +106,7 @@ static void undo(struct batch *batch)
 	}
 }
 
-static void park(struct batch *batch)
+static void batch_undo_park(struct batch *batch)
 {
 	batch->step = STEP_PARKING;
 	for (uint32_t p = 0; p < batch->party_count; p++) {
@@ -115,7 +115,7 @@ static void park(struct batch *batch)
 	}
 }
 
-static void check(struct batch *batch)
+static void batch_undo_check(struct batch *batch)
 {
 	batch->step = STEP_CHECKING;
 	for (uint32_t p = 0; p < batch->party_count; p++) {
@@ -135,7 +135,7 @@ static void on_undoing(void *context, int rc, const PGresult *result, const stru
 	if (rc || batch->overtaken)
 		batch->lost = true;
 	else if (!batch->lost)
-		look(batch);
+		batch_undo_look(batch);
 	if (batch->pending == 0)
 		batch_turn(batch);
 }
@@ -160,19 +160,19 @@ void batch_undo_begin(struct batch *batch)
 void batch_undo_turn(struct batch *batch)
 {
 	if (batch->step == STEP_LOOKING || batch->step == STEP_UNDOING) {
-		undo(batch);
+		batch_undo(batch);
 		if (batch->pending > 0)
 			return;
 		if (batch->lost) {
 			batch->step = STEP_ENDED;
 			return;
 		}
-		park(batch);
+		batch_undo_park(batch);
 		if (batch->pending > 0)
 			return;
 	}
 	if (batch->step == STEP_PARKING) {
-		check(batch);
+		batch_undo_check(batch);
 		if (batch->pending > 0)
 			return;
 	}

@@ -32,7 +32,7 @@ static bool is_to_change(const struct differ *differ, uint32_t port)
 	       !port_vlans_equal(differ->observed[port], differ->wanted->ports[port]);
 }
 
-static int add(struct differ *differ, const struct plan_edit *edit)
+static int diff_policy_add(struct differ *differ, const struct plan_edit *edit)
 {
 	struct plan *plan = &differ->plan;
 
@@ -49,8 +49,8 @@ static int add(struct differ *differ, const struct plan_edit *edit)
 	return 0;
 }
 
-static int add_port(struct differ *differ, enum plan_stage stage, uint32_t port, port_state before,
-		    port_state after)
+static int diff_policy_add_port(struct differ *differ, enum plan_stage stage, uint32_t port,
+				port_state before, port_state after)
 {
 	const struct fabric_port *p = &differ->model->ports[port];
 	struct plan_edit edit = {
@@ -62,13 +62,13 @@ static int add_port(struct differ *differ, enum plan_stage stage, uint32_t port,
 	};
 
 	(void)text_copy(edit.edit.port, sizeof(edit.edit.port), p->name);
-	return add(differ, &edit);
+	return diff_policy_add(differ, &edit);
 }
 
 /* --- VLANs --- */
 
-static int add_vlans(struct differ *differ, enum plan_stage stage, uint32_t at,
-		     const struct vlan_set *vlans)
+static int diff_policy_add_vlans(struct differ *differ, enum plan_stage stage, uint32_t at,
+				 const struct vlan_set *vlans)
 {
 	for (unsigned v = vlan_set_next(vlans, VLAN_FIRST); v; v = vlan_set_next(vlans, v + 1)) {
 		uint32_t network = model_network_of(differ->model, v);
@@ -89,7 +89,7 @@ static int add_vlans(struct differ *differ, enum plan_stage stage, uint32_t at,
 		else if (model_vlan_is_parking(differ->model, v))
 			(void)text_copy(edit.edit.vlan_name, sizeof(edit.edit.vlan_name),
 					"haas-parking");
-		rc = add(differ, &edit);
+		rc = diff_policy_add(differ, &edit);
 		if (rc)
 			return rc;
 	}
@@ -103,7 +103,7 @@ static int create_vlans(struct differ *differ)
 		struct vlan_set need =
 			vlan_set_union(&differ->wanted->vlans[s], &differ->way_vlans[s]);
 		struct vlan_set missing = vlan_set_minus(&need, &at->vlans);
-		int rc = at->held ? 0 : add_vlans(differ, STAGE_CREATE, s, &missing);
+		int rc = at->held ? 0 : diff_policy_add_vlans(differ, STAGE_CREATE, s, &missing);
 
 		if (rc)
 			return rc;
@@ -140,7 +140,7 @@ static int delete_vlans(struct differ *differ)
 			all = port_vlans_all(differ->observed[p]);
 			idle = vlan_set_minus(&idle, &all);
 		}
-		rc = at->held ? 0 : add_vlans(differ, STAGE_TRIM, s, &idle);
+		rc = at->held ? 0 : diff_policy_add_vlans(differ, STAGE_TRIM, s, &idle);
 		if (rc)
 			return rc;
 	}
@@ -161,7 +161,7 @@ static struct vlan_set ever_on(const struct differ *differ, uint32_t port)
 	return vlan_set_union(&before, &after);
 }
 
-static uint32_t root_of(uint32_t *parent, uint32_t s)
+static uint32_t diff_policy_root_of(uint32_t *parent, uint32_t s)
 {
 	while (parent[s] != s) {
 		parent[s] = parent[parent[s]];
@@ -185,8 +185,8 @@ static bool has_circle(const struct differ *differ, unsigned vlan, const struct 
 		if (model->ports[p].role != PORT_UPLINK || q == MODEL_NONE || q < p ||
 		    !vlan_set_has(&ever[p], vlan) || !vlan_set_has(&ever[q], vlan))
 			continue;
-		a = root_of(parent, model->ports[p].at);
-		b = root_of(parent, model->ports[q].at);
+		a = diff_policy_root_of(parent, model->ports[p].at);
+		b = diff_policy_root_of(parent, model->ports[q].at);
 		if (a == b)
 			return true;
 		parent[a] = b;
@@ -243,7 +243,7 @@ static int find_circles(struct differ *differ)
 
 /* Does it lose a VLAN that somebody may be in and gain another one, on a switch that would have it
  * in both? */
-static bool crosses(const struct differ *differ, uint32_t port)
+static bool diff_policy_crosses(const struct differ *differ, uint32_t port)
 {
 	struct vlan_set have = port_vlans_all(differ->observed[port]);
 	struct vlan_set want = port_vlans_all(differ->wanted->ports[port]);
@@ -297,7 +297,7 @@ static void choose_ways_of(struct differ *differ, uint32_t s)
 		struct vlan_set taken = vlan_set_union(&moving, &resting);
 
 		if (differ->model->ports[p].role != PORT_EDGE || !is_to_change(differ, p) ||
-		    !crosses(differ, p))
+		    !diff_policy_crosses(differ, p))
 			continue;
 		differ->ways[p] = first_parking(differ, at, &taken);
 		if (differ->ways[p])
@@ -310,7 +310,7 @@ static void choose_ways_of(struct differ *differ, uint32_t s)
 static bool waits_for_a_way(const struct differ *differ, uint32_t port)
 {
 	return differ->model->ports[port].role == PORT_EDGE && is_to_change(differ, port) &&
-	       !differ->ways[port] && crosses(differ, port);
+	       !differ->ways[port] && diff_policy_crosses(differ, port);
 }
 
 static int choose_ways(struct differ *differ)
@@ -371,8 +371,8 @@ static int diff_on_its_way(struct differ *differ, uint32_t port)
 	next = state_pool_add(&differ->plan.pool, &step, want);
 	if (!next)
 		return -ENOMEM;
-	rc = add_port(differ, STAGE_CUT, port, have, next);
-	return rc ? rc : add_port(differ, STAGE_ATTACH, port, next, want);
+	rc = diff_policy_add_port(differ, STAGE_CUT, port, have, next);
+	return rc ? rc : diff_policy_add_port(differ, STAGE_ATTACH, port, next, want);
 }
 
 /* An edge port is one edit. When what is on it now belongs to nobody there, or it only loses, that
@@ -384,11 +384,11 @@ static int diff_edge(struct differ *differ, uint32_t port)
 	port_state applied = differ->applied ? differ->applied[port] : NULL;
 	bool parked = !want->trunk && model_vlan_is_parking(differ->model, want->native);
 
-	if (crosses(differ, port))
+	if (diff_policy_crosses(differ, port))
 		return differ->ways[port] ? diff_on_its_way(differ, port) : 0;
 	if (parked || is_within(want, have) || !(is_within(have, want) || is_within(have, applied)))
-		return add_port(differ, STAGE_CUT, port, have, want);
-	return add_port(differ, STAGE_ATTACH, port, have, want);
+		return diff_policy_add_port(differ, STAGE_CUT, port, have, want);
+	return diff_policy_add_port(differ, STAGE_ATTACH, port, have, want);
 }
 
 /* Cut, then grown, then trimmed; most need one of the three. */
@@ -414,7 +414,8 @@ static int diff_uplink(struct differ *differ, uint32_t port)
 		if (!port_vlans_equal(&step, have)) {
 			port_state next = state_pool_add(&differ->plan.pool, &step, want);
 
-			rc = next ? add_port(differ, STAGE_CUT, port, have, next) : -ENOMEM;
+			rc = next ? diff_policy_add_port(differ, STAGE_CUT, port, have, next)
+				  : -ENOMEM;
 			have = next;
 		}
 	}
@@ -427,12 +428,12 @@ static int diff_uplink(struct differ *differ, uint32_t port)
 	if (!port_vlans_equal(&step, have)) {
 		port_state next = state_pool_add(&differ->plan.pool, &step, want);
 
-		rc = next ? add_port(differ, STAGE_ATTACH, port, have, next) : -ENOMEM;
+		rc = next ? diff_policy_add_port(differ, STAGE_ATTACH, port, have, next) : -ENOMEM;
 		have = next;
 	}
 	if (rc || port_vlans_equal(have, want))
 		return rc;
-	return add_port(differ, STAGE_TRIM, port, have, want);
+	return diff_policy_add_port(differ, STAGE_TRIM, port, have, want);
 }
 
 static int diff_ports(struct differ *differ)

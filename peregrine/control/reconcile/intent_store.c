@@ -217,8 +217,9 @@ int intent_store_unfinished(struct db *db, int64_t fabric_id, db_result_fn fn, v
 	return db_submit(db, &unfinished_query, params, fn, context);
 }
 
-static int submit_rows(struct db *db, const struct db_query *query, const struct claim_key *key,
-		       const char *rows, db_result_fn fn, void *context)
+static int intent_store_submit_rows(struct db *db, const struct db_query *query,
+				    const struct claim_key *key, const char *rows, db_result_fn fn,
+				    void *context)
 {
 	struct key_text texts;
 
@@ -232,13 +233,13 @@ static int submit_rows(struct db *db, const struct db_query *query, const struct
 int intent_store_close(struct db *db, const struct claim_key *key, const char *rows,
 		       db_result_fn fn, void *context)
 {
-	return submit_rows(db, &close_query, key, rows, fn, context);
+	return intent_store_submit_rows(db, &close_query, key, rows, fn, context);
 }
 
 int intent_store_aggregate(struct db *db, const struct claim_key *key, const char *row,
 			   db_result_fn fn, void *context)
 {
-	return submit_rows(db, &aggregate_query, key, row, fn, context);
+	return intent_store_submit_rows(db, &aggregate_query, key, row, fn, context);
 }
 
 int intent_store_saved(struct db *db, int64_t switch_id)

@@ -27,7 +27,7 @@ struct joiner {
 	const struct vlan_set *tainted;
 };
 
-static uint32_t root_of(struct joiner *joiner, uint32_t node)
+static uint32_t part_policy_root_of(struct joiner *joiner, uint32_t node)
 {
 	while (joiner->parent[node] != node) {
 		joiner->parent[node] = joiner->parent[joiner->parent[node]];
@@ -36,9 +36,9 @@ static uint32_t root_of(struct joiner *joiner, uint32_t node)
 	return node;
 }
 
-static void join(struct joiner *joiner, uint32_t a, uint32_t b)
+static void part_policy_join(struct joiner *joiner, uint32_t a, uint32_t b)
 {
-	joiner->parent[root_of(joiner, a)] = root_of(joiner, b);
+	joiner->parent[part_policy_root_of(joiner, a)] = part_policy_root_of(joiner, b);
 }
 
 static uint32_t vlan_node(const struct joiner *joiner, unsigned vlan)
@@ -59,7 +59,7 @@ static uint32_t port_node(const struct joiner *joiner, uint32_t port)
 static void join_vlans(struct joiner *joiner, uint32_t i, const struct vlan_set *vlans)
 {
 	for (unsigned v = vlan_set_next(vlans, VLAN_FIRST); v; v = vlan_set_next(vlans, v + 1))
-		join(joiner, i, vlan_node(joiner, v));
+		part_policy_join(joiner, i, vlan_node(joiner, v));
 }
 
 static void join_port(struct joiner *joiner, uint32_t i)
@@ -67,11 +67,11 @@ static void join_port(struct joiner *joiner, uint32_t i)
 	const struct plan_edit *edit = &joiner->plan->edits[i];
 	struct vlan_set vlans = edit_touches(joiner->model, edit);
 
-	join(joiner, i, port_node(joiner, edit->port));
+	part_policy_join(joiner, i, port_node(joiner, edit->port));
 	if (!edit_is_uplink(joiner->model, edit)) {
 		struct vlan_set gained = edit_gains(&edit->edit);
 
-		join(joiner, i, switch_node(joiner, edit->at));
+		part_policy_join(joiner, i, switch_node(joiner, edit->at));
 		gained = vlan_set_intersection(&gained, &joiner->gains);
 		vlans = vlan_set_intersection(&vlans, joiner->tainted);
 		vlans = vlan_set_union(&vlans, &gained);
@@ -96,13 +96,13 @@ static void join_vlan_edits(struct joiner *joiner, const uint32_t order[], size_
 
 			if (!same)
 				continue;
-			join(joiner, order[k], order[n]);
+			part_policy_join(joiner, order[k], order[n]);
 			used = true;
 		}
 		if (!used)
-			join(joiner, order[k], switch_node(joiner, edit->at));
+			part_policy_join(joiner, order[k], switch_node(joiner, edit->at));
 		if (vlan_set_has(joiner->tainted, edit->edit.vlan))
-			join(joiner, order[k], vlan_node(joiner, edit->edit.vlan));
+			part_policy_join(joiner, order[k], vlan_node(joiner, edit->edit.vlan));
 	}
 }
 
@@ -129,7 +129,7 @@ static int join_all(struct joiner *joiner)
 	for (size_t i = 0; i < plan->count; i++)
 		order[first[plan->edits[i].at + 1]++] = (uint32_t)i;
 	for (unsigned v = tainted; v; v = vlan_set_next(joiner->tainted, v + 1))
-		join(joiner, vlan_node(joiner, v), vlan_node(joiner, tainted));
+		part_policy_join(joiner, vlan_node(joiner, v), vlan_node(joiner, tainted));
 	for (uint32_t i = 0; i < plan->count; i++) {
 		if (plan->edits[i].port != MODEL_NONE)
 			join_port(joiner, i);
@@ -158,7 +158,7 @@ int parts_make(const struct fabric_model *model, const struct plan *plan,
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < plan->count; i++) {
-		uint32_t root = root_of(&joiner, i);
+		uint32_t root = part_policy_root_of(&joiner, i);
 
 		if (number[root] == MODEL_NONE)
 			number[root] = parts.count++;

@@ -132,7 +132,7 @@ static void choose_staged(struct prover *prover, const struct vlan_set *vlans)
 }
 
 /* First all at once, as if there were no order; then what fails for it by stages. */
-static int prove(struct prover *prover)
+static int proof_policy_prove(struct prover *prover)
 {
 	struct proof *proof = prover->proof;
 	CLEANUP(freep) bool *others = calloc(proof->parts.count + (size_t)1, sizeof(*others));
@@ -163,7 +163,7 @@ static int prove(struct prover *prover)
 	return 0;
 }
 
-static int choose(const struct proof_ground *ground, struct proof *proof)
+static int proof_policy_choose(const struct proof_ground *ground, struct proof *proof)
 {
 	uint32_t count;
 	int rc = parts_make(ground->model, ground->plan, &ground->now->tainted, &proof->parts);
@@ -188,10 +188,10 @@ int proof_make(const struct proof_ground *ground, struct proof *ret)
 {
 	struct proof proof = {0};
 	struct prover prover = {.ground = ground, .proof = &proof};
-	int rc = choose(ground, &proof);
+	int rc = proof_policy_choose(ground, &proof);
 
 	if (rc == 0 && proof.any)
-		rc = prove(&prover);
+		rc = proof_policy_prove(&prover);
 	state_pool_done(&prover.pool);
 	if (rc) {
 		proof_done(&proof);

@@ -12,15 +12,15 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SUBJECT       "reconcile"
-#define CHORES_MS     200
-#define FULL_LOAD_MS  30000 /* the safety net */
-#define AFTER_FAIL_MS 1000
-#define LOAD_LONG_MS  20
-#define LOAD_PAUSE_MS 1000
-#define JSON_MAX      ((size_t)256 << 20)
+#define SUBJECT                 "reconcile"
+#define CHORES_MS               200
+#define FULL_LOAD_MS            30000 /* the safety net */
+#define RECONCILE_AFTER_FAIL_MS 1000
+#define LOAD_LONG_MS            20
+#define LOAD_PAUSE_MS           1000
+#define JSON_MAX                ((size_t)256 << 20)
 
-static void load(void *context);
+static void reconcile_load(void *context);
 
 struct claim_key fabric_key(const struct engine_fabric *fabric)
 {
@@ -67,14 +67,14 @@ void fabric_lost(struct engine_fabric *fabric, bool overtaken)
 	fabric->adopted = false;
 	fabric->settled = false;
 	fabric->step = FABRIC_IDLE;
-	fabric->retry_ms = clock_monotonic_ms() + AFTER_FAIL_MS;
+	fabric->retry_ms = clock_monotonic_ms() + RECONCILE_AFTER_FAIL_MS;
 	for (uint32_t i = 0; i < reconcile->book.count; i++)
 		reconcile->book.switches[i].stale = true;
 }
 
 /* --- one fabric --- */
 
-static void step(struct engine_fabric *fabric, size_t place)
+static void reconcile_step(struct engine_fabric *fabric, size_t place)
 {
 	struct reconcile *reconcile = fabric->reconcile;
 	int64_t now_ms = clock_monotonic_ms();
@@ -126,7 +126,8 @@ static struct engine_fabric *fabric_get(struct reconcile *reconcile, int64_t id)
 
 /* --- rows --- */
 
-static void take_parking(struct reconcile *reconcile, struct known_switch *known, int64_t fabric_id)
+static void reconcile_take_parking(struct reconcile *reconcile, struct known_switch *known,
+				   int64_t fabric_id)
 {
 	const json_t *row;
 	size_t i;
@@ -161,7 +162,8 @@ static void take_switches(struct reconcile *reconcile)
 		if (!known)
 			continue;
 		known->wanted = true;
-		take_parking(reconcile, known, json_integer_value(json_object_get(row, "fabric")));
+		reconcile_take_parking(reconcile, known,
+				       json_integer_value(json_object_get(row, "fabric")));
 	}
 }
 
@@ -181,7 +183,7 @@ static void on_load(void *context, int rc, const PGresult *result, const struct 
 		if (rc != E_UNAVAILABLE)
 			log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
 		if (reconcile->connected)
-			loop_timer_arm(reconcile->wake_timer, AFTER_FAIL_MS);
+			loop_timer_arm(reconcile->wake_timer, RECONCILE_AFTER_FAIL_MS);
 		return;
 	}
 	text = db_text(result, 0, 0, "{}");
@@ -205,7 +207,7 @@ static void on_load(void *context, int rc, const PGresult *result, const struct 
 			fabric_get(reconcile, json_integer_value(json_object_get(row, "id")));
 
 		if (fabric)
-			step(fabric, i);
+			reconcile_step(fabric, i);
 	}
 	/* Half of the time at most goes into it, however many wake us. */
 	now_ms = clock_monotonic_ms();
@@ -218,7 +220,7 @@ static void on_load(void *context, int rc, const PGresult *result, const struct 
 	reconcile->again = false;
 }
 
-static void load(void *context)
+static void reconcile_load(void *context)
 {
 	struct reconcile *reconcile = context;
 
@@ -230,7 +232,7 @@ static void load(void *context)
 	if (intent_store_load(reconcile->options.db, on_load, reconcile) == 0)
 		reconcile->loading = true;
 	else
-		loop_timer_arm(reconcile->wake_timer, AFTER_FAIL_MS);
+		loop_timer_arm(reconcile->wake_timer, RECONCILE_AFTER_FAIL_MS);
 }
 
 /* --- chores --- */
@@ -260,7 +262,7 @@ static bool has_news(struct reconcile *reconcile, int64_t now_ms)
 	return news;
 }
 
-static void chores(void *context)
+static void reconcile_chores(void *context)
 {
 	struct reconcile *reconcile = context;
 
@@ -314,9 +316,9 @@ int reconcile_new(struct loop *loop, const struct reconcile_options *options,
 	o->again_ms = o->again_ms ? o->again_ms : 200;
 	o->look_ms = o->look_ms ? o->look_ms : 10000;
 	o->full_read_ms = o->full_read_ms ? o->full_read_ms : 600000;
-	rc = loop_timer_new(loop, load, reconcile, &reconcile->wake_timer);
+	rc = loop_timer_new(loop, reconcile_load, reconcile, &reconcile->wake_timer);
 	if (rc == 0)
-		rc = loop_timer_new(loop, chores, reconcile, &reconcile->chores_timer);
+		rc = loop_timer_new(loop, reconcile_chores, reconcile, &reconcile->chores_timer);
 	if (rc) {
 		reconcile_free(reconcile);
 		return rc;

@@ -24,7 +24,8 @@ static bool *flag_of(struct engine_fabric *fabric, size_t at)
 	return (bool *)((char *)fabric + of_fabric[at].told);
 }
 
-static struct known_switch *switch_of(const struct engine_fabric *fabric, const char *name)
+static struct known_switch *reconcile_adopt_switch_of(const struct engine_fabric *fabric,
+						      const char *name)
 {
 	const json_t *row;
 	size_t i;
@@ -42,7 +43,7 @@ static struct known_switch *switch_of(const struct engine_fabric *fabric, const 
 }
 
 /* `key` is "KIND:SUBJECT". */
-static void adopt(struct engine_fabric *fabric, const char *name, const char *key)
+static void reconcile_adopt(struct engine_fabric *fabric, const char *name, const char *key)
 {
 	size_t length = strcspn(key, ":");
 	const char *subject = key[length] ? key + length + 1 : "";
@@ -53,7 +54,7 @@ static void adopt(struct engine_fabric *fabric, const char *name, const char *ke
 		    memcmp(of_fabric[i].kind, key, length) == 0)
 			*flag_of(fabric, i) = true;
 	}
-	known = switch_of(fabric, subject);
+	known = reconcile_adopt_switch_of(fabric, subject);
 	if (!known)
 		return;
 	if (strncmp(key, "switch.drift:", length + 1) == 0)
@@ -83,7 +84,7 @@ void fabric_adopt_alerts(struct engine_fabric *fabric, size_t place)
 		const char *key = json_string_value(json_array_get(row, 0));
 
 		if (key && name)
-			adopt(fabric, name, key);
+			reconcile_adopt(fabric, name, key);
 	}
 	fabric->adopted = true;
 }

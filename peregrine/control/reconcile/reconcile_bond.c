@@ -32,7 +32,7 @@ struct bonding {
 
 /* --- how it ended --- */
 
-static void end(struct bonding *bonding, struct known_switch *known)
+static void reconcile_bond_end(struct bonding *bonding, struct known_switch *known)
 {
 	if (known) {
 		known->bonding = false;
@@ -42,7 +42,7 @@ static void end(struct bonding *bonding, struct known_switch *known)
 	free(bonding);
 }
 
-static void tell(const struct bonding *bonding, const struct problem *problem)
+static void reconcile_bond_tell(const struct bonding *bonding, const struct problem *problem)
 {
 	const struct bond_end told = {.lag = &bonding->lag,
 				      .switch_name = bonding->switch_name,
@@ -55,7 +55,8 @@ static void tell(const struct bonding *bonding, const struct problem *problem)
 		fabric_tell_bond(bonding->fabric, &told);
 }
 
-static void fail(struct bonding *bonding, struct known_switch *known, const struct problem *problem)
+static void reconcile_bond_fail(struct bonding *bonding, struct known_switch *known,
+				const struct problem *problem)
 {
 	const struct switch_lag *lag = &bonding->lag;
 	int64_t now_ms = clock_monotonic_ms();
@@ -67,8 +68,8 @@ static void fail(struct bonding *bonding, struct known_switch *known, const stru
 			known_port_failed(port, bonding->versions[i], problem, now_ms);
 	}
 	log_problem(LOG_LEVEL_WARN, "reconcile", problem);
-	tell(bonding, problem);
-	end(bonding, known);
+	reconcile_bond_tell(bonding, problem);
+	reconcile_bond_end(bonding, known);
 }
 
 static void on_bonded(void *context, int rc, struct switch_reading *reading,
@@ -81,7 +82,7 @@ static void on_bonded(void *context, int rc, struct switch_reading *reading,
 
 	(void)reading;
 	if (rc) {
-		fail(bonding, known, problem);
+		reconcile_bond_fail(bonding, known, problem);
 		return;
 	}
 	for (size_t i = 0; known && i < bonding->lag.member_count; i++) {
@@ -92,15 +93,16 @@ static void on_bonded(void *context, int rc, struct switch_reading *reading,
 			port->bonded_made = bonding->lag.make;
 		}
 	}
-	tell(bonding, NULL);
+	reconcile_bond_tell(bonding, NULL);
 	reconcile_save(fabric->reconcile, bonding->switch_id);
-	end(bonding, known);
+	reconcile_bond_end(bonding, known);
 }
 
 /* --- sending --- */
 
 /* The claim was extended with it, and lasts longer than the call. */
-static void on_written(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void reconcile_bond_on_written(void *context, int rc, const PGresult *result,
+				      const struct problem *problem)
 {
 	struct bonding *bonding = context;
 	struct engine_fabric *fabric = bonding->fabric;
@@ -112,7 +114,7 @@ static void on_written(void *context, int rc, const PGresult *result, const stru
 
 	(void)problem;
 	if (rc || overtaken || !fabric->claimed) {
-		end(bonding, known);
+		reconcile_bond_end(bonding, known);
 		if (fabric->claimed)
 			fabric_lost(fabric, overtaken);
 		return;
@@ -126,10 +128,10 @@ static void on_written(void *context, int rc, const PGresult *result, const stru
 	if (rc == 0)
 		return;
 	(void)problem_set(&why, rc, "the switch could not be asked: %s", error_text(rc));
-	fail(bonding, known, &why);
+	reconcile_bond_fail(bonding, known, &why);
 }
 
-static bool write_row(struct bonding *bonding)
+static bool reconcile_bond_write_row(struct bonding *bonding)
 {
 	struct engine_fabric *fabric = bonding->fabric;
 	const struct claim_key key = fabric_key(fabric);
@@ -146,8 +148,9 @@ static bool write_row(struct bonding *bonding)
 		json_put_string(&json, NULL, bonding->lag.members[i]);
 	json_end_array(&json);
 	json_end_object(&json);
-	return !json.failed && intent_store_aggregate(fabric->reconcile->options.db, &key,
-						      text_get(&json), on_written, bonding) == 0;
+	return !json.failed &&
+	       intent_store_aggregate(fabric->reconcile->options.db, &key, text_get(&json),
+				      reconcile_bond_on_written, bonding) == 0;
 }
 
 /* --- which --- */
@@ -175,7 +178,8 @@ static bool was_others(const struct scene *scene, const struct scene_bond *bond,
 }
 
 /* Made for these ports and left without any, by a switch that would not let it go again. */
-static bool is_left_over(const struct scene *scene, const struct scene_bond *bond, uint32_t port)
+static bool reconcile_bond_is_left_over(const struct scene *scene, const struct scene_bond *bond,
+					uint32_t port)
 {
 	const struct fabric_switch *at = &scene->model.switches[bond->at];
 
@@ -201,7 +205,7 @@ static bool choose_name(const struct reconcile *reconcile, const struct scene *s
 		taken = was_others(scene, bond, ret);
 		for (uint32_t p = at->first_port; p < at->first_port + at->port_count; p++)
 			taken |= strcmp(scene->model.ports[p].name, ret) == 0 &&
-				 !is_left_over(scene, bond, p);
+				 !reconcile_bond_is_left_over(scene, bond, p);
 		if (!taken)
 			return true;
 	}
@@ -209,8 +213,8 @@ static bool choose_name(const struct reconcile *reconcile, const struct scene *s
 }
 
 /* Nothing is about to be done with its ports, and nothing was a moment ago. */
-static bool is_due(const struct known_switch *known, const struct pass *pass,
-		   const struct scene_bond *bond, int64_t now_ms)
+static bool reconcile_bond_is_due(const struct known_switch *known, const struct pass *pass,
+				  const struct scene_bond *bond, int64_t now_ms)
 {
 	const struct scene *scene = &pass->scene;
 
@@ -229,8 +233,8 @@ static bool is_due(const struct known_switch *known, const struct pass *pass,
 	return true;
 }
 
-static void fill(const struct scene *scene, const struct scene_bond *bond, const char *name,
-		 struct bonding *ret)
+static void reconcile_bond_fill(const struct scene *scene, const struct scene_bond *bond,
+				const char *name, struct bonding *ret)
 {
 	const struct fabric_port *ports = scene->model.ports;
 	struct switch_lag *lag = &ret->lag;
@@ -268,7 +272,7 @@ void fabric_bond(struct engine_fabric *fabric, const struct pass *pass)
 		struct bonding *bonding;
 		char name[64] = "";
 
-		if (!known || known->bonding || !is_due(known, pass, bond, now_ms) ||
+		if (!known || known->bonding || !reconcile_bond_is_due(known, pass, bond, now_ms) ||
 		    (bond->make && !choose_name(reconcile, scene, bond, name)))
 			continue;
 		bonding = calloc(1, sizeof(*bonding));
@@ -276,11 +280,11 @@ void fabric_bond(struct engine_fabric *fabric, const struct pass *pass)
 			return;
 		bonding->fabric = fabric;
 		bonding->switch_id = id;
-		fill(scene, bond, name, bonding);
+		reconcile_bond_fill(scene, bond, name, bonding);
 		known->bonding = true;
-		if (write_row(bonding))
+		if (reconcile_bond_write_row(bonding))
 			continue;
-		end(bonding, known);
+		reconcile_bond_end(bonding, known);
 		fabric_lost(fabric, false);
 	}
 }

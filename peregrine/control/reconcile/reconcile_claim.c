@@ -10,18 +10,19 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define AFTER_FAIL_MS 1000
+#define RECONCILE_CLAIM_AFTER_FAIL_MS 1000
 
 /* --- claims --- */
 
 /* What is under way ends as the switches answer, and nothing more of it is sent. */
-static void give_up(const struct engine_fabric *fabric)
+static void reconcile_claim_give_up(const struct engine_fabric *fabric)
 {
 	for (size_t i = 0; i < fabric->batch_count; i++)
 		batch_abandon(fabric->batches[i]);
 }
 
-static void on_claimed(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void reconcile_claim_on_claimed(void *context, int rc, const PGresult *result,
+				       const struct problem *problem)
 {
 	struct engine_fabric *fabric = context;
 	struct reconcile *reconcile = fabric->reconcile;
@@ -30,14 +31,15 @@ static void on_claimed(void *context, int rc, const PGresult *result, const stru
 	(void)problem;
 	fabric->step = FABRIC_IDLE;
 	if (rc || PQntuples(result) == 0) {
-		give_up(fabric);
+		reconcile_claim_give_up(fabric);
 		fabric->claimed = false;
-		fabric->retry_ms = clock_monotonic_ms() + (rc ? AFTER_FAIL_MS : 5000);
+		fabric->retry_ms =
+			clock_monotonic_ms() + (rc ? RECONCILE_CLAIM_AFTER_FAIL_MS : 5000);
 		return;
 	}
 	generation = db_int(result, 0, 0, 0);
 	if (!fabric->claimed || generation != fabric->generation) {
-		give_up(fabric);
+		reconcile_claim_give_up(fabric);
 		fabric->resumed = false;
 	}
 	fabric->generation = generation;
@@ -58,7 +60,7 @@ void fabric_claim(struct engine_fabric *fabric)
 	/* From before it was asked: the database's clock began later. */
 	fabric->claim_until_ms = clock_monotonic_ms() + reconcile->options.claim_ms;
 	fabric->step = FABRIC_CLAIMING;
-	if (intent_store_claim(reconcile->options.db, &ask, on_claimed, fabric))
+	if (intent_store_claim(reconcile->options.db, &ask, reconcile_claim_on_claimed, fabric))
 		fabric->step = FABRIC_IDLE;
 }
 
@@ -163,7 +165,8 @@ static int unfinished_rows(const struct reconcile *reconcile, const PGresult *re
 	return json->failed ? -ENOMEM : 0;
 }
 
-static void on_closed(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void reconcile_claim_on_closed(void *context, int rc, const PGresult *result,
+				      const struct problem *problem)
 {
 	struct engine_fabric *fabric = context;
 
@@ -196,7 +199,8 @@ static void on_unfinished(void *context, int rc, const PGresult *result,
 	}
 	reconcile->stats.resumed++;
 	if (unfinished_rows(reconcile, result, &json) ||
-	    intent_store_close(reconcile->options.db, &key, text_get(&json), on_closed, fabric))
+	    intent_store_close(reconcile->options.db, &key, text_get(&json),
+			       reconcile_claim_on_closed, fabric))
 		fabric_lost(fabric, false);
 }
 

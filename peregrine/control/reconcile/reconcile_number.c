@@ -59,7 +59,7 @@ static int find_doubted(const struct reconcile *reconcile, const struct scene *s
 	return 0;
 }
 
-static bool is_listed(const json_t *ids, int64_t id)
+static bool reconcile_number_is_listed(const json_t *ids, int64_t id)
 {
 	for (size_t i = 0; i < json_array_size(ids); i++) {
 		if (json_integer_value(json_array_get(ids, i)) == id)
@@ -73,7 +73,7 @@ static bool is_listed(const json_t *ids, int64_t id)
 static bool holds_back(const struct doubted *one, unsigned vlan, const json_t *before)
 {
 	if (!one->known || !one->known->read)
-		return !before || is_listed(before, one->id);
+		return !before || reconcile_number_is_listed(before, one->id);
 	return known_may_start_with(one->known, vlan);
 }
 
@@ -105,7 +105,7 @@ static bool say_waits(struct reconcile *reconcile, const struct doubts *doubts, 
 		ask_to_save(reconcile, one->known);
 		if (!*ret_name)
 			*ret_name = one->name;
-		same &= is_listed(before, one->id);
+		same &= reconcile_number_is_listed(before, one->id);
 		json_put_int(json, NULL, one->id);
 		count++;
 	}
@@ -141,7 +141,7 @@ static unsigned judge_rests(struct reconcile *reconcile, struct scene *scene,
 
 /* --- given and taken back --- */
 
-static void say_number(struct text *json, const char *op, unsigned vlan)
+static void reconcile_number_say_number(struct text *json, const char *op, unsigned vlan)
 {
 	json_begin_object(json, NULL);
 	json_put_string(json, "op", op);
@@ -168,7 +168,7 @@ static unsigned assign_numbers(struct engine_fabric *fabric, struct pass *pass, 
 			break;
 		}
 		vlan_set_add(&taken, vlan);
-		say_number(json, "assign", vlan);
+		reconcile_number_say_number(json, "assign", vlan);
 		json_put_int(json, "network", scene->model.networks[n].id);
 		json_end_object(json);
 		count++;
@@ -199,7 +199,7 @@ static unsigned return_numbers(struct reconcile *reconcile, const struct pass *p
 		if (!scene->gone[n])
 			continue;
 		if (vlan && !scene->attached[n] && !vlan_set_has(&scene->pool.seen, vlan)) {
-			say_number(json, "release", vlan);
+			reconcile_number_say_number(json, "release", vlan);
 			json_put_int(json, "rest_s", scene->quarantine_s);
 			(void)say_waits(reconcile, doubts, vlan, NULL, json, &ignored);
 			json_end_object(json);
@@ -208,7 +208,7 @@ static unsigned return_numbers(struct reconcile *reconcile, const struct pass *p
 	}
 	for (unsigned v = vlan_set_next(&rested, VLAN_FIRST); v;
 	     v = vlan_set_next(&rested, v + 1)) {
-		say_number(json, "rested", v);
+		reconcile_number_say_number(json, "rested", v);
 		json_end_object(json);
 		count++;
 	}

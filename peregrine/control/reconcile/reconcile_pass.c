@@ -13,7 +13,7 @@ LEAKS_LEFT_TO_SANITIZER
 
 /* --- what a pass depends on --- */
 
-static uint64_t mix(uint64_t digest, uint64_t value)
+static uint64_t reconcile_pass_mix(uint64_t digest, uint64_t value)
 {
 	digest ^= value;
 	return digest * UINT64_C(0x100000001b3);
@@ -21,28 +21,29 @@ static uint64_t mix(uint64_t digest, uint64_t value)
 
 /* All facts but the memberships themselves: the same digest and another state means that somebody
  * else was at work. */
-static uint64_t digest_of(const struct scene *scene)
+static uint64_t reconcile_pass_digest_of(const struct scene *scene)
 {
 	const struct fabric_model *model = &scene->model;
 	uint64_t digest = UINT64_C(0xcbf29ce484222325);
 
 	for (uint32_t s = 0; s < model->switch_count; s++)
-		digest = mix(digest, (uint64_t)model->switches[s].id * 2 + model->switches[s].held);
+		digest = reconcile_pass_mix(digest, (uint64_t)model->switches[s].id * 2 +
+							    model->switches[s].held);
 	for (uint32_t p = 0; p < model->port_count; p++) {
 		const struct fabric_port *port = &model->ports[p];
 
-		digest = mix(digest, port->role);
-		digest = mix(digest, port->peer);
-		digest = mix(digest, port->blocked);
-		digest = mix(digest, port->forming);
-		digest = mix(digest, port->held); /* letting go is nobody's doing */
+		digest = reconcile_pass_mix(digest, port->role);
+		digest = reconcile_pass_mix(digest, port->peer);
+		digest = reconcile_pass_mix(digest, port->blocked);
+		digest = reconcile_pass_mix(digest, port->forming);
+		digest = reconcile_pass_mix(digest, port->held); /* letting go is nobody's doing */
 		if (port->role == PORT_UPLINK)
-			digest = mix(digest, port->up);
+			digest = reconcile_pass_mix(digest, port->up);
 	}
 	for (uint32_t i = 0; i < scene->intent_count; i++)
-		digest = mix(digest, (uint64_t)scene->intents[i].wanted_version);
+		digest = reconcile_pass_mix(digest, (uint64_t)scene->intents[i].wanted_version);
 	for (uint32_t n = 0; n < model->network_count; n++)
-		digest = mix(digest, model->networks[n].vlan);
+		digest = reconcile_pass_mix(digest, model->networks[n].vlan);
 	return digest;
 }
 
@@ -262,7 +263,7 @@ static bool hold_tainted(struct pass *pass, const struct isolation_report *repor
 	return any;
 }
 
-static int compute(struct pass *pass)
+static int reconcile_pass_compute(struct pass *pass)
 {
 	struct wanted wanted;
 	int rc = wanted_compute(&pass->scene.model, pass->scene.observed, &wanted);
@@ -289,7 +290,7 @@ static int check_now(struct pass *pass)
 		     : -ENOMEM;
 }
 
-static int think(const struct reconcile *reconcile, struct pass *pass)
+static int reconcile_pass_think(const struct reconcile *reconcile, struct pass *pass)
 {
 	const struct fabric_model *model = &pass->scene.model;
 	CLEANUP(isolation_report_done) struct isolation_report last = {0};
@@ -299,15 +300,15 @@ static int think(const struct reconcile *reconcile, struct pass *pass)
 	pass->drifted = calloc(model->switch_count + 1, sizeof(*pass->drifted));
 	if (!pass->faults || !pass->drifted)
 		return -ENOMEM;
-	pass->digest = digest_of(&pass->scene);
+	pass->digest = reconcile_pass_digest_of(&pass->scene);
 	find_drift(reconcile, pass);
-	rc = compute(pass);
+	rc = reconcile_pass_compute(pass);
 	if (rc == 0)
 		rc = check_now(pass);
 	if (rc == 0)
 		rc = isolation_check(model, pass->wanted.ports, pass->wanted.ports, NULL, &last);
 	if (rc == 0 && last.count > 0 && hold_tainted(pass, &last))
-		rc = compute(pass);
+		rc = reconcile_pass_compute(pass);
 	if (rc == 0)
 		rc = plan_make(model, pass->scene.observed, &pass->wanted, pass->scene.applied,
 			       &pass->plan);
@@ -333,7 +334,7 @@ int pass_make(const struct reconcile *reconcile, const struct engine_fabric *fab
 		rc = scene_make(&source, &pass.scene);
 	if (rc)
 		return rc;
-	rc = think(reconcile, &pass);
+	rc = reconcile_pass_think(reconcile, &pass);
 	if (rc == 0 && pass_is_drift(fabric, &pass)) {
 		for (size_t i = 0; i < pass.plan.count; i++)
 			pass.drifted[pass.plan.edits[i].at] = true;

@@ -36,7 +36,7 @@ static void on_batch_end(void *context, const struct batch_end *end)
 	reconcile_wake(reconcile);
 }
 
-static struct batch_share share(void *context, int64_t switch_id, const char *port)
+static struct batch_share reconcile_plan_share(void *context, int64_t switch_id, const char *port)
 {
 	const struct engine_fabric *fabric = context;
 	struct batch_share all = {0};
@@ -67,7 +67,7 @@ static bool start_batch(struct engine_fabric *fabric, const struct batch_source 
 		.stats = &reconcile->stats,
 		.reason = reason,
 		.fn = on_batch_end,
-		.share = share,
+		.share = reconcile_plan_share,
 		.context = fabric,
 	};
 	struct batch **batches =
@@ -86,7 +86,8 @@ static bool start_batch(struct engine_fabric *fabric, const struct batch_source 
 	return true;
 }
 
-static const char *reason_of(const struct pass *pass, const struct batch_source *source, bool drift)
+static const char *reconcile_plan_reason_of(const struct pass *pass,
+					    const struct batch_source *source, bool drift)
 {
 	for (size_t i = 0; i < source->count && !drift; i++) {
 		if (!pass->drifted[pass->plan.edits[source->edits[i]].at])
@@ -121,7 +122,7 @@ static int start_batches(struct engine_fabric *fabric, const struct pass *pass,
 			continue;
 		source.edits = &order[from];
 		source.count = first[p] - from;
-		if (!start_batch(fabric, &source, reason_of(pass, &source, drift)))
+		if (!start_batch(fabric, &source, reconcile_plan_reason_of(pass, &source, drift)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -148,7 +149,7 @@ static void blame_refused(const struct proof *proof, struct pass *pass,
 	}
 }
 
-static int prove(struct engine_fabric *fabric, struct pass *pass, struct proof *ret)
+static int reconcile_plan_prove(struct engine_fabric *fabric, struct pass *pass, struct proof *ret)
 {
 	const struct proof_ground ground = {.model = &pass->scene.model,
 					    .observed = pass->scene.observed,
@@ -190,7 +191,7 @@ void fabric_plan(struct engine_fabric *fabric, size_t place)
 		return;
 	}
 	if (pass.plan.count > 0 && !pass_only_tells(fabric, &pass))
-		rc = prove(fabric, &pass, &proof);
+		rc = reconcile_plan_prove(fabric, &pass, &proof);
 	fabric_judge_bonds(fabric, &pass);
 	/* What was found is told beside the batches; each tells how it ended. */
 	fabric_tell(fabric, &pass);

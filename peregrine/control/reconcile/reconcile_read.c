@@ -43,8 +43,8 @@ bool reconcile_is_changing(const struct reconcile *reconcile, int64_t switch_id)
 	return (known && known->bonding) || in_batch_since(reconcile, switch_id, 0);
 }
 
-static void take(struct reconcile *reconcile, struct known_switch *known,
-		 const struct switch_reading *reading, int64_t since_ms)
+static void reconcile_read_take(struct reconcile *reconcile, struct known_switch *known,
+				const struct switch_reading *reading, int64_t since_ms)
 {
 	const unsigned whole = PART_PORTS | PART_VLANS;
 	int64_t now_ms = clock_monotonic_ms();
@@ -75,7 +75,7 @@ void reconcile_note(struct reconcile *reconcile, int64_t switch_id,
 
 	if (!known || !known->wanted)
 		return;
-	take(reconcile, known, reading, since_ms);
+	reconcile_read_take(reconcile, known, reading, since_ms);
 }
 
 /* It answers, and what it shows is not enough to begin with it. One that was read before goes on
@@ -90,8 +90,8 @@ static void tell_lacking(struct known_switch *known, const struct switch_reading
 	known_failed(known, &problem, clock_monotonic_ms());
 }
 
-static void on_read(void *context, int rc, struct switch_reading *reading,
-		    const struct problem *problem)
+static void reconcile_read_on_read(void *context, int rc, struct switch_reading *reading,
+				   const struct problem *problem)
 {
 	struct asking *asking = context;
 	struct reconcile *reconcile = asking->reconcile;
@@ -103,7 +103,7 @@ static void on_read(void *context, int rc, struct switch_reading *reading,
 
 		known->reading = false;
 		if (rc == 0) {
-			take(reconcile, known, reading, asking->since_ms);
+			reconcile_read_take(reconcile, known, reading, asking->since_ms);
 			if (asking->full && !known->read)
 				tell_lacking(known, reading);
 		} else {
@@ -116,7 +116,8 @@ static void on_read(void *context, int rc, struct switch_reading *reading,
 	free(asking);
 }
 
-static void ask(struct reconcile *reconcile, struct known_switch *known, bool full, int64_t now_ms)
+static void reconcile_read_ask(struct reconcile *reconcile, struct known_switch *known, bool full,
+			       int64_t now_ms)
 {
 	const struct switch_request request = {
 		.op = SWITCH_READ,
@@ -133,7 +134,7 @@ static void ask(struct reconcile *reconcile, struct known_switch *known, bool fu
 					  .full = full};
 		rc = reconcile->options.access.call(reconcile->options.access.context, known->id,
 						    &request, now_ms + reconcile->options.read_ms,
-						    on_read, asking);
+						    reconcile_read_on_read, asking);
 	}
 	if (rc) {
 		free(asking);
@@ -161,7 +162,7 @@ void reconcile_read_due(struct reconcile *reconcile)
 		    (!full && !look) || reconcile->readings >= READINGS_AT_ONCE ||
 		    (full && in_batch_since(reconcile, known->id, now_ms - FRESH_MS)))
 			continue;
-		ask(reconcile, known, full, now_ms);
+		reconcile_read_ask(reconcile, known, full, now_ms);
 	}
 }
 

@@ -21,7 +21,7 @@ struct saving {
 	bool beside;   /* known_switch.unsaved_beside, then */
 };
 
-static void start(struct reconcile *reconcile, struct known_switch *known);
+static void reconcile_save_start(struct reconcile *reconcile, struct known_switch *known);
 
 /* One that we changed is saved whatever happens meanwhile; `beside` never makes less of that. */
 static void note_unsaved(struct known_switch *known, bool beside)
@@ -31,7 +31,8 @@ static void note_unsaved(struct known_switch *known, bool beside)
 }
 
 /* Nobody else is at it: the fabric is claimed, and that has not run out unheard. */
-static bool is_ours(const struct reconcile *reconcile, const struct known_switch *known)
+static bool reconcile_save_is_ours(const struct reconcile *reconcile,
+				   const struct known_switch *known)
 {
 	const json_t *row;
 	size_t i;
@@ -48,11 +49,11 @@ static bool is_ours(const struct reconcile *reconcile, const struct known_switch
 static bool may_start(const struct reconcile *reconcile, const struct known_switch *known)
 {
 	return known->unsaved && !known->saving && known->wanted && reconcile->connected &&
-	       (!known->unsaved_beside || is_ours(reconcile, known));
+	       (!known->unsaved_beside || reconcile_save_is_ours(reconcile, known));
 }
 
-static void on_saved(void *context, int rc, struct switch_reading *reading,
-		     const struct problem *problem)
+static void reconcile_save_on_saved(void *context, int rc, struct switch_reading *reading,
+				    const struct problem *problem)
 {
 	struct saving *saving = context;
 	struct reconcile *reconcile = saving->reconcile;
@@ -82,7 +83,7 @@ static void on_saved(void *context, int rc, struct switch_reading *reading,
 		known->awaited = false;
 		/* Something was changed meanwhile, and somebody may wait for it. */
 		if (may_start(reconcile, known))
-			start(reconcile, known);
+			reconcile_save_start(reconcile, known);
 		return;
 	}
 	if (known->save_failures == 0) {
@@ -93,7 +94,7 @@ static void on_saved(void *context, int rc, struct switch_reading *reading,
 	known_save_failed(known, problem, clock_monotonic_ms());
 }
 
-static void start(struct reconcile *reconcile, struct known_switch *known)
+static void reconcile_save_start(struct reconcile *reconcile, struct known_switch *known)
 {
 	const struct switch_request request = {.op = SWITCH_SAVE};
 	struct saving *saving = malloc(sizeof(*saving));
@@ -110,7 +111,8 @@ static void start(struct reconcile *reconcile, struct known_switch *known)
 		reconcile->stats.calls++;
 		rc = reconcile->options.access.call(
 			reconcile->options.access.context, known->id, &request,
-			clock_monotonic_ms() + reconcile->options.call_ms, on_saved, saving);
+			clock_monotonic_ms() + reconcile->options.call_ms, reconcile_save_on_saved,
+			saving);
 	}
 	if (rc == 0)
 		return;
@@ -130,7 +132,7 @@ void reconcile_save(struct reconcile *reconcile, int64_t switch_id)
 		return;
 	note_unsaved(known, false);
 	if (!known->saving && known->save_failures == 0)
-		start(reconcile, known);
+		reconcile_save_start(reconcile, known);
 }
 
 void reconcile_save_again(struct reconcile *reconcile, int64_t switch_id, int64_t since_ms)
@@ -141,7 +143,7 @@ void reconcile_save_again(struct reconcile *reconcile, int64_t switch_id, int64_
 		return;
 	note_unsaved(known, true);
 	if (known->save_failures == 0 && may_start(reconcile, known))
-		start(reconcile, known); /* else it is due when it is ours */
+		reconcile_save_start(reconcile, known); /* else it is due when it is ours */
 }
 
 void reconcile_save_due(struct reconcile *reconcile)
@@ -153,7 +155,7 @@ void reconcile_save_due(struct reconcile *reconcile)
 
 		if (known->save_retry_ms <= now_ms && known->retry_ms <= now_ms &&
 		    may_start(reconcile, known))
-			start(reconcile, known);
+			reconcile_save_start(reconcile, known);
 	}
 }
 

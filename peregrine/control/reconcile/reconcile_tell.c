@@ -14,7 +14,8 @@ enum { TOUCHED_MAX = 4096 };
 
 /* --- writing --- */
 
-static void on_told(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void reconcile_tell_on_told(void *context, int rc, const PGresult *result,
+				   const struct problem *problem)
 {
 	struct engine_fabric *fabric = context;
 
@@ -27,16 +28,17 @@ static void on_told(void *context, int rc, const PGresult *result, const struct 
 }
 
 /* The next rows that are read come after it: one connection, in order. */
-static void tell(struct engine_fabric *fabric, const struct text *json)
+static void reconcile_tell(struct engine_fabric *fabric, const struct text *json)
 {
 	const struct claim_key key = fabric_key(fabric);
 
-	if (json->failed ||
-	    intent_store_save(fabric->reconcile->options.db, &key, text_get(json), on_told, fabric))
+	if (json->failed || intent_store_save(fabric->reconcile->options.db, &key, text_get(json),
+					      reconcile_tell_on_told, fabric))
 		fabric_lost(fabric, false);
 }
 
-static void say_port(const struct batch_intent *row, port_state now, struct text *json)
+static void reconcile_tell_say_port(const struct batch_intent *row, port_state now,
+				    struct text *json)
 {
 	CLEANUP(text_done) struct text tagged = {0};
 
@@ -98,7 +100,7 @@ static unsigned say_ports(const struct engine_fabric *fabric, const struct pass 
 			continue;
 		}
 		(void)text_copy(row.port, sizeof(row.port), intent->port_name);
-		say_port(&row, now, json);
+		reconcile_tell_say_port(&row, now, json);
 		count++;
 	}
 	json_end_array(json);
@@ -200,7 +202,7 @@ void fabric_tell(struct engine_fabric *fabric, const struct pass *pass)
 	if (said.alerts.failed || said.events.failed)
 		json.failed = true;
 	if (said.count > 0)
-		tell(fabric, &json);
+		reconcile_tell(fabric, &json);
 	text_done(&said.alerts);
 	text_done(&said.events);
 	plan_retry(fabric, pass);
@@ -261,7 +263,7 @@ void fabric_tell_bond(struct engine_fabric *fabric, const struct bond_end *end)
 		json_end_array(&json);
 	}
 	json_end_object(&json);
-	tell(fabric, &json);
+	reconcile_tell(fabric, &json);
 }
 
 /* --- a batch --- */
@@ -277,7 +279,7 @@ static void say_batch_ports(const struct engine_fabric *fabric, const struct bat
 		const struct switch_edit *edit = batch_view(batch, rows[i].edit).edit;
 
 		if (!waits_for_save(fabric, rows[i].switch_id, edit->port))
-			say_port(&rows[i], &edit->after, json);
+			reconcile_tell_say_port(&rows[i], &edit->after, json);
 	}
 	json_end_array(json);
 }
@@ -340,7 +342,7 @@ void fabric_tell_batch(struct engine_fabric *fabric, const struct batch *batch,
 		say_batch_ports(fabric, batch, &json);
 	say_outcome(fabric, batch, end, &json);
 	json_end_object(&json);
-	tell(fabric, &json);
+	reconcile_tell(fabric, &json);
 	for (uint32_t i = 0; i < count; i++) {
 		struct known_switch *known = book_find(&fabric->reconcile->book, touched[i]);
 

@@ -138,7 +138,8 @@ bool scene_uplink_drifted(const struct scene *scene, uint32_t port)
 
 /* --- all --- */
 
-static int make(struct scene_maker *maker, const struct scene_source *source, const json_t *fabric)
+static int scene_make_all(struct scene_maker *maker, const struct scene_source *source,
+			  const json_t *fabric)
 {
 	struct scene *scene = maker->scene;
 	int rc;
@@ -183,8 +184,9 @@ int scene_make(const struct scene_source *source, struct scene *ret)
 	struct scene scene = {.rows = json_incref(source->rows)};
 	struct scene_maker maker = {
 		.scene = &scene, .book = source->book, .now_ms = source->now_ms};
-	int rc = make(&maker, source,
-		      json_array_get(json_object_get(source->rows, "fabrics"), source->fabric));
+	int rc = scene_make_all(
+		&maker, source,
+		json_array_get(json_object_get(source->rows, "fabrics"), source->fabric));
 
 	if (rc) {
 		scene_done(&scene);

@@ -14,7 +14,7 @@ LEAKS_LEFT_TO_SANITIZER
 /* Columns of "aggregates" of intent_store.c. */
 enum { AGGREGATE_SWITCH, AGGREGATE_NAME, AGGREGATE_BOND, AGGREGATE_MEMBERS };
 
-struct group {
+struct scene_bond_group {
 	uint32_t first; /* intent */
 	uint32_t ports[SWITCH_LAG_MEMBERS];
 	uint32_t count;
@@ -28,7 +28,7 @@ struct bonder {
 	bool *kept;        /* per port: an aggregate as it is wanted */
 };
 
-static bool is_free(const struct scene *scene, uint32_t port)
+static bool scene_bond_is_free(const struct scene *scene, uint32_t port)
 {
 	port_state now = scene->observed[port];
 
@@ -57,7 +57,7 @@ static const json_t *row_named(const struct scene *scene, uint32_t at, const cha
 	return NULL;
 }
 
-static const json_t *row_of(const struct scene *scene, uint32_t port)
+static const json_t *scene_bond_row_of(const struct scene *scene, uint32_t port)
 {
 	const struct fabric_port *p = &scene->model.ports[port];
 
@@ -74,25 +74,25 @@ const json_t *scene_aggregate_members(const struct scene *scene, uint32_t at, co
 /* --- aggregates that are wanted --- */
 
 /* Is intent `i` of the same aggregate? Those of one switch are side by side. */
-static bool is_beside(const struct scene *scene, uint32_t i, uint32_t first)
+static bool scene_bond_is_beside(const struct scene *scene, uint32_t i, uint32_t first)
 {
 	return i < scene->intent_count &&
 	       scene->intents[i].switch_id == scene->intents[first].switch_id;
 }
 
-static bool is_same(const struct scene *scene, uint32_t i, uint32_t first)
+static bool scene_bond_is_same(const struct scene *scene, uint32_t i, uint32_t first)
 {
 	return strcmp(scene->intents[i].bond, scene->intents[first].bond) == 0;
 }
 
-static struct group gather(const struct scene *scene, uint32_t first)
+static struct scene_bond_group scene_bond_gather(const struct scene *scene, uint32_t first)
 {
-	struct group group = {.first = first};
+	struct scene_bond_group group = {.first = first};
 
-	for (uint32_t i = first; is_beside(scene, i, first); i++) {
+	for (uint32_t i = first; scene_bond_is_beside(scene, i, first); i++) {
 		uint32_t port = scene->intents[i].port;
 
-		if (!is_same(scene, i, first))
+		if (!scene_bond_is_same(scene, i, first))
 			continue;
 		if (port == MODEL_NONE || scene->model.ports[port].role != PORT_EDGE)
 			group.lacks = true;
@@ -110,14 +110,14 @@ static struct group gather(const struct scene *scene, uint32_t first)
 }
 
 /* A bond that lost a port works by the others: an aggregate of ours with those alone is kept. */
-static bool is_formed(const struct bonder *bonder, const struct group *group)
+static bool is_formed(const struct bonder *bonder, const struct scene_bond_group *group)
 {
 	const struct fabric_port *ports = bonder->scene->model.ports;
 	uint32_t carrier = group->count ? ports[group->ports[0]].carrier : MODEL_NONE;
 
 	if (group->count == 0 || (group->fault && !group->lacks) || carrier == group->ports[0] ||
 	    bonder->members[carrier] != group->count ||
-	    (group->lacks && !row_of(bonder->scene, carrier)))
+	    (group->lacks && !scene_bond_row_of(bonder->scene, carrier)))
 		return false;
 	for (uint32_t i = 1; i < group->count; i++) {
 		if (ports[group->ports[i]].carrier != carrier)
@@ -130,7 +130,7 @@ static void take_group(struct bonder *bonder, uint32_t first)
 {
 	struct scene *scene = bonder->scene;
 	struct fabric_port *ports = scene->model.ports;
-	struct group group = gather(scene, first);
+	struct scene_bond_group group = scene_bond_gather(scene, first);
 	struct scene_bond bond = {.make = true, .bond = scene->intents[first].bond};
 	bool formed = is_formed(bonder, &group);
 	bool ready = !formed;
@@ -141,15 +141,15 @@ static void take_group(struct bonder *bonder, uint32_t first)
 		uint32_t port = group.ports[i];
 
 		if (ports[port].carrier != port && !group.fault &&
-		    !row_of(scene, ports[port].carrier))
+		    !scene_bond_row_of(scene, ports[port].carrier))
 			group.fault = "a port of its bond is in another aggregate";
 		set_forming(scene, port);
-		ready = ready && ports[port].carrier == port && is_free(scene, port);
+		ready = ready && ports[port].carrier == port && scene_bond_is_free(scene, port);
 		bond.ports[bond.count++] = port;
 		bond.at = ports[port].at;
 	}
-	for (uint32_t i = first; group.fault && is_beside(scene, i, first); i++) {
-		if (is_same(scene, i, first))
+	for (uint32_t i = first; group.fault && scene_bond_is_beside(scene, i, first); i++) {
+		if (scene_bond_is_same(scene, i, first))
 			scene->intents[i].bond_fault = group.fault;
 	}
 	if (ready && !group.fault)
@@ -158,7 +158,7 @@ static void take_group(struct bonder *bonder, uint32_t first)
 
 /* --- aggregates that are to go --- */
 
-static bool has_name(const json_t *members, const char *port)
+static bool scene_bond_has_name(const json_t *members, const char *port)
 {
 	const json_t *name;
 	size_t i;
@@ -196,14 +196,14 @@ static void take_aggregate(struct bonder *bonder, uint32_t carrier)
 {
 	struct scene *scene = bonder->scene;
 	const struct fabric_switch *at = &scene->model.switches[scene->model.ports[carrier].at];
-	const json_t *row = row_of(scene, carrier);
+	const json_t *row = scene_bond_row_of(scene, carrier);
 	struct scene_bond bond = {.at = scene->model.ports[carrier].at, .carrier = carrier};
 	uint32_t stranger = MODEL_NONE;
 	bool ready;
 
 	if (!row)
 		return;
-	ready = is_free(scene, carrier);
+	ready = scene_bond_is_free(scene, carrier);
 	bond.bond = scene_word(row, AGGREGATE_BOND);
 	set_forming(scene, carrier);
 	for (uint32_t p = at->first_port; p < at->first_port + at->port_count; p++) {
@@ -213,7 +213,7 @@ static void take_aggregate(struct bonder *bonder, uint32_t carrier)
 			continue;
 		set_forming(scene, p);
 		if (bond.count == SWITCH_LAG_MEMBERS ||
-		    !has_name(json_array_get(row, AGGREGATE_MEMBERS), port->name))
+		    !scene_bond_has_name(json_array_get(row, AGGREGATE_MEMBERS), port->name))
 			stranger = p;
 		else if (!scene_port_rests(scene, p))
 			bond.ports[bond.count++] = p;
@@ -230,18 +230,18 @@ static void take_aggregate(struct bonder *bonder, uint32_t carrier)
 
 /* --- all --- */
 
-static bool is_first(const struct scene *scene, uint32_t i)
+static bool scene_bond_is_first(const struct scene *scene, uint32_t i)
 {
 	if (!scene->intents[i].bond[0])
 		return false;
-	for (uint32_t k = i; k > 0 && is_beside(scene, k - 1, i); k--) {
-		if (is_same(scene, k - 1, i))
+	for (uint32_t k = i; k > 0 && scene_bond_is_beside(scene, k - 1, i); k--) {
+		if (scene_bond_is_same(scene, k - 1, i))
 			return false;
 	}
 	return true;
 }
 
-static void take_all(struct bonder *bonder)
+static void scene_bond_take_all(struct bonder *bonder)
 {
 	struct scene *scene = bonder->scene;
 	const struct fabric_model *model = &scene->model;
@@ -251,7 +251,7 @@ static void take_all(struct bonder *bonder)
 			bonder->members[model->ports[p].carrier]++;
 	}
 	for (uint32_t i = 0; i < scene->intent_count; i++) {
-		if (is_first(scene, i))
+		if (scene_bond_is_first(scene, i))
 			take_group(bonder, i);
 	}
 	for (uint32_t p = 0; p < model->port_count; p++) {
@@ -270,6 +270,6 @@ int scene_make_bonds(struct scene *scene)
 	scene->bonds = calloc(scene->intent_count + ports + 1, sizeof(*scene->bonds));
 	if (!members || !kept || !scene->bonds)
 		return -ENOMEM;
-	take_all(&bonder);
+	scene_bond_take_all(&bonder);
 	return 0;
 }

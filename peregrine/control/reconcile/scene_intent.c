@@ -45,7 +45,7 @@ static uint32_t network_at(const struct scene *scene, int64_t id)
 }
 
 /* Fabrics where it will be tagged. */
-static bool is_meant(const struct scene *scene, const json_t *network)
+static bool scene_intent_is_meant(const struct scene *scene, const json_t *network)
 {
 	const json_t *fabrics = json_object_get(network, "meant");
 
@@ -81,7 +81,7 @@ int scene_make_networks(struct scene *scene)
 			.name = json_string_value(json_object_get(row, "name")),
 		};
 		scene->gone[i] = !json_is_true(json_object_get(row, "present"));
-		scene->meant[i] = is_meant(scene, row);
+		scene->meant[i] = scene_intent_is_meant(scene, row);
 	}
 	scene->model.network_count = (uint32_t)count;
 	json_array_foreach(vlans, i, row)

@@ -15,14 +15,15 @@ enum { LINK_A, LINK_A_PORT, LINK_B, LINK_B_PORT, LINK_STATE };
 
 /* --- switches and ports --- */
 
-static uint32_t find_port(const struct scene *scene, int64_t switch_id, const char *name)
+static uint32_t scene_switches_find_port(const struct scene *scene, int64_t switch_id,
+					 const char *name)
 {
 	uint32_t at = scene_switch_at(scene, switch_id);
 
 	return at == MODEL_NONE ? MODEL_NONE : scene_port_at(scene, at, name);
 }
 
-static uint32_t add_port(struct scene_maker *maker, uint32_t at, const char *name)
+static uint32_t scene_switches_add_port(struct scene_maker *maker, uint32_t at, const char *name)
 {
 	struct scene *scene = maker->scene;
 	uint32_t i = scene->model.port_count++;
@@ -38,14 +39,15 @@ static uint32_t add_port(struct scene_maker *maker, uint32_t at, const char *nam
 	return i;
 }
 
-static int read_ports(struct scene_maker *maker, uint32_t at, const struct known_switch *known)
+static int scene_switches_read_ports(struct scene_maker *maker, uint32_t at,
+				     const struct known_switch *known)
 {
 	struct scene *scene = maker->scene;
 	uint32_t first = scene->model.switches[at].first_port;
 
 	for (uint32_t k = 0; k < known->port_count; k++) {
 		const struct known_port *port = &known->ports[k];
-		uint32_t i = add_port(maker, at, port->name);
+		uint32_t i = scene_switches_add_port(maker, at, port->name);
 
 		scene->model.ports[i].up = port->up;
 		scene->model.ports[i].held = port->retry_ms > maker->now_ms;
@@ -79,7 +81,7 @@ static void imagine_ports(struct scene_maker *maker, uint32_t at)
 			    strcmp(scene_word(link, LINK_STATE), "confirmed") != 0 ||
 			    scene->model.port_count >= maker->room)
 				continue;
-			scene->model.ports[add_port(maker, at, name)].up = true;
+			scene->model.ports[scene_switches_add_port(maker, at, name)].up = true;
 		}
 	}
 }
@@ -139,7 +141,7 @@ static int make_switch(struct scene_maker *maker, const json_t *row, uint32_t at
 	scene->waits[at] = known && (known->stale || known->bonding) && !sw->held;
 	if (known && known->read) {
 		sw->vlans = known->vlans;
-		return read_ports(maker, at, known);
+		return scene_switches_read_ports(maker, at, known);
 	}
 	imagine_ports(maker, at);
 	qsort(&scene->model.ports[sw->first_port], sw->port_count, sizeof(*scene->model.ports),
@@ -158,7 +160,7 @@ struct twin {
 
 /* As it says itself, or said when it was last read by anybody. Only an address is one switch's by
  * its making: "Switch" or a host's name, which some vendors tell, may be many a switch's. */
-static struct twin twin_of(const struct scene_maker *maker, const json_t *row)
+static struct twin scene_switches_twin_of(const struct scene_maker *maker, const json_t *row)
 {
 	struct twin twin = {.id = json_integer_value(json_object_get(row, "id")),
 			    .since = json_integer_value(json_object_get(row, "since")),
@@ -200,7 +202,7 @@ static int hold_twins(struct scene_maker *maker)
 	if (!twins)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		twins[i] = twin_of(maker, json_array_get(rows, i));
+		twins[i] = scene_switches_twin_of(maker, json_array_get(rows, i));
 	qsort(twins, count, sizeof(*twins), by_chassis);
 	for (size_t i = 1; i < count; i++) {
 		uint32_t at = scene_switch_at(scene, twins[i].id);
@@ -290,10 +292,10 @@ void scene_make_links(struct scene_maker *maker)
 
 	json_array_foreach(scene_rows(scene, "links"), i, link)
 	{
-		uint32_t a =
-			find_port(scene, scene_number(link, LINK_A), scene_word(link, LINK_A_PORT));
-		uint32_t b =
-			find_port(scene, scene_number(link, LINK_B), scene_word(link, LINK_B_PORT));
+		uint32_t a = scene_switches_find_port(scene, scene_number(link, LINK_A),
+						      scene_word(link, LINK_A_PORT));
+		uint32_t b = scene_switches_find_port(scene, scene_number(link, LINK_B),
+						      scene_word(link, LINK_B_PORT));
 		bool gone = strcmp(scene_word(link, LINK_STATE), "gone") == 0;
 
 		if (gone && a != MODEL_NONE && ports[a].role == PORT_FOREIGN)
@@ -344,10 +346,10 @@ void scene_make_doubtful_links(struct scene *scene)
 
 	json_array_foreach(scene_rows(scene, "links"), i, link)
 	{
-		uint32_t a =
-			find_port(scene, scene_number(link, LINK_A), scene_word(link, LINK_A_PORT));
-		uint32_t b =
-			find_port(scene, scene_number(link, LINK_B), scene_word(link, LINK_B_PORT));
+		uint32_t a = scene_switches_find_port(scene, scene_number(link, LINK_A),
+						      scene_word(link, LINK_A_PORT));
+		uint32_t b = scene_switches_find_port(scene, scene_number(link, LINK_B),
+						      scene_word(link, LINK_B_PORT));
 		const char *state = scene_word(link, LINK_STATE);
 
 		if (a == MODEL_NONE || b == MODEL_NONE ||

@@ -12,7 +12,7 @@ enum { SAVE_FIRST_MS = 5000, SAVE_LAST_MS = 600000 };
 
 /* --- the book --- */
 
-static uint32_t place_of(const struct switch_book *book, int64_t id)
+static uint32_t switch_book_place_of(const struct switch_book *book, int64_t id)
 {
 	uint32_t low = 0;
 	uint32_t high = book->count;
@@ -30,7 +30,7 @@ static uint32_t place_of(const struct switch_book *book, int64_t id)
 
 struct known_switch *book_find(const struct switch_book *book, int64_t id)
 {
-	uint32_t place = place_of(book, id);
+	uint32_t place = switch_book_place_of(book, id);
 
 	return place < book->count && book->switches[place].id == id ? &book->switches[place]
 								     : NULL;
@@ -47,7 +47,7 @@ struct known_switch *book_named(const struct switch_book *book, const char *name
 
 struct known_switch *book_get(struct switch_book *book, int64_t id, const char *name)
 {
-	uint32_t place = place_of(book, id);
+	uint32_t place = switch_book_place_of(book, id);
 	struct known_switch *known;
 
 	if (place == book->count || book->switches[place].id != id) {
@@ -86,7 +86,7 @@ void book_done(struct switch_book *book)
 
 /* --- readings --- */
 
-static int by_name(const void *a, const void *b)
+static int switch_book_by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct known_port *)a)->name, ((const struct known_port *)b)->name);
 }
@@ -144,8 +144,8 @@ bool known_starts_elsewhere(const struct known_switch *known, const struct known
 	return (known->doubtful || port->left_at > known->left_saved) && !vlan_set_is_empty(&now);
 }
 
-static void left(struct known_switch *known, struct known_port *port, const struct vlan_set *had,
-		 const struct vlan_set *has)
+static void switch_book_left(struct known_switch *known, struct known_port *port,
+			     const struct vlan_set *had, const struct vlan_set *has)
 {
 	struct vlan_set lost = vlan_set_minus(had, has);
 
@@ -160,7 +160,7 @@ static void note_left(struct known_switch *known, struct known_port *port, port_
 	struct vlan_set had = met_in(known, before);
 	struct vlan_set has = met_in(known, port->vlans);
 
-	left(known, port, &had, &has);
+	switch_book_left(known, port, &had, &has);
 }
 
 bool known_may_start_with(const struct known_switch *known, unsigned vlan)
@@ -170,7 +170,7 @@ bool known_may_start_with(const struct known_switch *known, unsigned vlan)
 }
 
 /* Its marks move by what we do: the next look that begins after it tells what they are then. */
-static void touched(struct known_switch *known, int64_t now_ms)
+static void switch_book_touched(struct known_switch *known, int64_t now_ms)
 {
 	known->touched_ms = now_ms;
 	known->member_changes = 0;
@@ -180,7 +180,7 @@ void known_sends(struct known_switch *known, const struct switch_edit *edit, int
 {
 	const struct port_vlans *const ends[] = {&edit->before, &edit->after};
 
-	touched(known, now_ms);
+	switch_book_touched(known, now_ms);
 	for (size_t i = 0; edit->kind == EDIT_PORT && i < COUNT_OF(ends); i++) {
 		struct vlan_set all = met_in(known, ends[i]);
 
@@ -239,7 +239,7 @@ static struct vlan_set met_with_lag(const struct known_switch *known,
 	return vlan_set_union(&own, &all);
 }
 
-static void later(struct known_port *port, uint64_t left_at)
+static void switch_book_later(struct known_port *port, uint64_t left_at)
 {
 	if (left_at > port->left_at)
 		port->left_at = left_at;
@@ -258,13 +258,13 @@ static void pass_leaving_on(struct known_switch *known, struct known_port *ports
 			continue;
 		had = met_with_lag(known, known->ports, old);
 		has = met_with_lag(known, ports, &ports[i]);
-		left(known, &ports[i], &had, &has);
+		switch_book_left(known, &ports[i], &had, &has);
 		if (old->lag != MODEL_NONE)
-			later(&ports[i], known->ports[old->lag].left_at);
+			switch_book_later(&ports[i], known->ports[old->lag].left_at);
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		if (ports[i].lag != MODEL_NONE)
-			later(&ports[ports[i].lag], ports[i].left_at);
+			switch_book_later(&ports[ports[i].lag], ports[i].left_at);
 	}
 }
 
@@ -349,7 +349,7 @@ int known_take(struct known_switch *known, const struct switch_reading *reading,
 			return -ENOMEM;
 		}
 	}
-	qsort(ports, count, sizeof(*ports), by_name);
+	qsort(ports, count, sizeof(*ports), switch_book_by_name);
 	find_lags(reading, ports, count);
 	for (uint32_t i = 0; i < count; i++)
 		differs |= take_over(known, &ports[i]);
@@ -373,7 +373,7 @@ int known_take(struct known_switch *known, const struct switch_reading *reading,
 
 int known_merge(struct known_switch *known, const struct switch_reading *reading, int64_t now_ms)
 {
-	touched(known, now_ms);
+	switch_book_touched(known, now_ms);
 	if (reading->parts & PART_VLANS)
 		known->vlans = table_of(reading);
 	for (size_t i = 0; i < reading->port_count; i++) {
@@ -415,7 +415,7 @@ bool known_look(struct known_switch *known, const struct switch_identity *identi
 
 /* --- failures --- */
 
-static int64_t pause_ms(unsigned failures, int64_t first_ms, int64_t last_ms)
+static int64_t switch_book_pause_ms(unsigned failures, int64_t first_ms, int64_t last_ms)
 {
 	int64_t pause = first_ms;
 
@@ -427,7 +427,8 @@ static int64_t pause_ms(unsigned failures, int64_t first_ms, int64_t last_ms)
 void known_failed(struct known_switch *known, const struct problem *problem, int64_t now_ms)
 {
 	known->failures++;
-	known->retry_ms = now_ms + pause_ms(known->failures, RETRY_FIRST_MS, RETRY_LAST_MS);
+	known->retry_ms =
+		now_ms + switch_book_pause_ms(known->failures, RETRY_FIRST_MS, RETRY_LAST_MS);
 	known->problem = *problem;
 	known->stale = true;
 }
@@ -435,7 +436,8 @@ void known_failed(struct known_switch *known, const struct problem *problem, int
 void known_save_failed(struct known_switch *known, const struct problem *problem, int64_t now_ms)
 {
 	known->save_failures++;
-	known->save_retry_ms = now_ms + pause_ms(known->save_failures, SAVE_FIRST_MS, SAVE_LAST_MS);
+	known->save_retry_ms =
+		now_ms + switch_book_pause_ms(known->save_failures, SAVE_FIRST_MS, SAVE_LAST_MS);
 	known->save_problem = *problem;
 }
 
@@ -451,7 +453,8 @@ void known_port_failed(struct known_port *port, int64_t version, const struct pr
 {
 	port->failures = port->retry_version == version ? port->failures + 1 : 1;
 	port->retry_version = version;
-	port->retry_ms = now_ms + pause_ms(port->failures, RETRY_FIRST_MS, RETRY_LAST_MS);
+	port->retry_ms =
+		now_ms + switch_book_pause_ms(port->failures, RETRY_FIRST_MS, RETRY_LAST_MS);
 	if (!port->problem)
 		port->problem = malloc(sizeof(*port->problem));
 	if (port->problem)

@@ -58,7 +58,7 @@ void alert_look_free(struct alert_look *look)
 	free(look);
 }
 
-static bool grow(void *array, size_t count, size_t size)
+static bool alert_look_grow(void *array, size_t count, size_t size)
 {
 	void *more = reallocarray(*(void **)array, count + 1, size);
 
@@ -91,25 +91,26 @@ static bool fit_switches(struct alert_look *look, const struct attribution_index
 	return true;
 }
 
-static bool fit(struct alert_look *look, const struct alert_second *second)
+static bool alert_look_fit(struct alert_look *look, const struct alert_second *second)
 {
 	size_t places = traffic_place_count(rollup_names(second->rollup));
 	size_t ports = second->index->port_count;
 
 	if (places > look->places || !look->out) {
-		if (!grow(&look->out, places, sizeof(*look->out)) ||
-		    !grow(&look->port_of_place, places, sizeof(*look->port_of_place)))
+		if (!alert_look_grow(&look->out, places, sizeof(*look->out)) ||
+		    !alert_look_grow(&look->port_of_place, places, sizeof(*look->port_of_place)))
 			return false;
 		look->places = places;
 	}
 	if (ports > look->ports || !look->used) {
-		if (!grow(&look->used, ports, sizeof(*look->used)) ||
-		    !grow(&look->members, ports, sizeof(*look->members)))
+		if (!alert_look_grow(&look->used, ports, sizeof(*look->used)) ||
+		    !alert_look_grow(&look->members, ports, sizeof(*look->members)))
 			return false;
 		look->ports = ports;
 	}
 	if (second->set->share_table.count > look->part_room || !look->parts) {
-		if (!grow(&look->parts, second->set->share_table.count, sizeof(*look->parts)))
+		if (!alert_look_grow(&look->parts, second->set->share_table.count,
+				     sizeof(*look->parts)))
 			return false;
 		look->part_room = second->set->share_table.count;
 	}
@@ -127,8 +128,8 @@ static bool fit(struct alert_look *look, const struct alert_second *second)
 /* --- ports --- */
 
 /* Whose an edge port is, when all that is bound to it now is one tenant's. */
-static int64_t tenant_of(const struct attribution_index *index, const struct index_port *port,
-			 int64_t at_us)
+static int64_t alert_look_tenant_of(const struct attribution_index *index,
+				    const struct index_port *port, int64_t at_us)
 {
 	int64_t tenant = 0;
 
@@ -158,8 +159,8 @@ static struct alert_asset port_asset(const struct alert_second *second, uint32_t
 				    .place = rollup_place(second->rollup, number)};
 }
 
-static void look_at_port(struct alert_look *look, const struct alert_second *second,
-			 uint32_t number, struct alert_watch *watch)
+static void alert_look_at_port(struct alert_look *look, const struct alert_second *second,
+			       uint32_t number, struct alert_watch *watch)
 {
 	const struct index_port *port = &second->index->ports[number];
 	const struct agent_facts *agent = &second->agents[port->switch_index];
@@ -177,7 +178,7 @@ static void look_at_port(struct alert_look *look, const struct alert_second *sec
 		.at_us = second->at_us,
 	};
 	look->used[number] = alert_utilisation(&facts, alert_watch_rule(watch, ALERT_UTILISATION));
-	asset.tenant = tenant_of(second->index, port, second->at_us);
+	asset.tenant = alert_look_tenant_of(second->index, port, second->at_us);
 	alert_watch_see(watch, ALERT_UTILISATION, &asset, look->used[number], second->at_us);
 	alert_watch_see(watch, ALERT_ERRORS, &asset, alert_errors(&facts), second->at_us);
 	alert_watch_see(watch, ALERT_DISCARDS, &asset, alert_discards(&facts), second->at_us);
@@ -229,7 +230,8 @@ static int part_order(const void *a, const void *b)
 	return (x->tenant > y->tenant) - (x->tenant < y->tenant);
 }
 
-static struct traffic_sums now_of(const struct traffic_set *set, const struct traffic_share *share)
+static struct traffic_sums alert_look_now_of(const struct traffic_set *set,
+					     const struct traffic_share *share)
 {
 	if (share->now.second != set->second)
 		return (struct traffic_sums){0};
@@ -259,7 +261,7 @@ static size_t take_parts(struct alert_look *look, const struct alert_second *sec
 			continue;
 		look->parts[count++] =
 			(struct part){share->key.place, group->tenant, group->tenant_name,
-				      now_of(second->set, share)};
+				      alert_look_now_of(second->set, share)};
 	}
 	qsort(look->parts, count, sizeof(*look->parts), part_order);
 	return count;
@@ -357,18 +359,18 @@ static void look_at_agents(struct alert_look *look, const struct alert_second *s
 void alert_look_at(struct alert_look *look, const struct alert_second *second,
 		   struct alert_watch *watch)
 {
-	if (second->seconds <= 0 || !fit(look, second))
+	if (second->seconds <= 0 || !alert_look_fit(look, second))
 		return;
 	for (uint32_t i = 0; i < second->set->share_touched.count; i++) {
 		const struct traffic_share *share =
 			&second->set->shares[second->set->share_touched.rows[i]];
-		struct traffic_sums sums = now_of(second->set, share);
+		struct traffic_sums sums = alert_look_now_of(second->set, share);
 
 		if (share->key.direction == TRAFFIC_OUT && share->key.place < look->places)
 			traffic_sums_add(&look->out[share->key.place], &sums);
 	}
 	for (uint32_t i = 0; i < second->index->port_count; i++)
-		look_at_port(look, second, i, watch);
+		alert_look_at_port(look, second, i, watch);
 	look_at_balance(look, second, watch);
 	look_at_tenants(look, second, watch);
 	look_at_agents(look, second, watch);

@@ -5,12 +5,12 @@
 #include "common/model/estimate_policy.h"
 
 enum {
-	SECOND_US = 1000000,
+	ALERT_POLICY_SECOND_US = 1000000,
 	/* Values come once a second. Without one for so long, what was waited for is not known to
 	 * have lasted. */
-	GAP_US = 5 * SECOND_US,
+	GAP_US = 5 * ALERT_POLICY_SECOND_US,
 	/* A reading of counters that is no older and covers no more is as quick as samples are. */
-	QUICK_US = 3 * SECOND_US,
+	QUICK_US = 3 * ALERT_POLICY_SECOND_US,
 	/* A gap of samples is one from so many on. */
 	MISSING_MIN = 20,
 };
@@ -34,21 +34,21 @@ const struct alert_kind_row alert_kind_rows[ALERT_KIND_COUNT] = {
 };
 /* clang-format on */
 
-static void enter(struct alert_state *state, enum alert_phase phase, int64_t at_us)
+static void alert_policy_enter(struct alert_state *state, enum alert_phase phase, int64_t at_us)
 {
 	state->phase = phase;
-	state->since_us = at_us - SECOND_US;
+	state->since_us = at_us - ALERT_POLICY_SECOND_US;
 }
 
 /* Is what is waited for there, and has it been for so long? Else the phase before goes on. */
-static bool lasted(struct alert_state *state, bool there, enum alert_phase before, int64_t at_us,
-		   int64_t seconds)
+static bool alert_policy_lasted(struct alert_state *state, bool there, enum alert_phase before,
+				int64_t at_us, int64_t seconds)
 {
 	if (!there) {
 		state->phase = before;
 		return false;
 	}
-	return at_us - state->since_us >= seconds * SECOND_US;
+	return at_us - state->since_us >= seconds * ALERT_POLICY_SECOND_US;
 }
 
 enum alert_change alert_step(const struct alert_rule *rule, struct alert_state *state, double value,
@@ -63,20 +63,22 @@ enum alert_change alert_step(const struct alert_rule *rule, struct alert_state *
 	state->at_us = at_us;
 	state->value = value;
 	if (broken && (state->phase == ALERT_RISING || state->phase == ALERT_FALLING))
-		state->since_us = at_us - SECOND_US;
+		state->since_us = at_us - ALERT_POLICY_SECOND_US;
 	if (state->phase == ALERT_CALM && high) {
-		enter(state, ALERT_RISING, at_us);
+		alert_policy_enter(state, ALERT_RISING, at_us);
 		state->peak = value;
 	} else if (state->phase == ALERT_OPEN && low) {
-		enter(state, ALERT_FALLING, at_us);
+		alert_policy_enter(state, ALERT_FALLING, at_us);
 	}
 	state->peak = fmax(state->peak, value);
-	if (state->phase == ALERT_RISING && lasted(state, high, ALERT_CALM, at_us, rule->raise_s)) {
-		enter(state, ALERT_OPEN, at_us);
+	if (state->phase == ALERT_RISING &&
+	    alert_policy_lasted(state, high, ALERT_CALM, at_us, rule->raise_s)) {
+		alert_policy_enter(state, ALERT_OPEN, at_us);
 		return ALERT_RAISED;
 	}
-	if (state->phase == ALERT_FALLING && lasted(state, low, ALERT_OPEN, at_us, rule->clear_s)) {
-		enter(state, ALERT_CALM, at_us);
+	if (state->phase == ALERT_FALLING &&
+	    alert_policy_lasted(state, low, ALERT_OPEN, at_us, rule->clear_s)) {
+		alert_policy_enter(state, ALERT_CALM, at_us);
 		return ALERT_CLEARED;
 	}
 	return ALERT_SAME;
@@ -109,13 +111,13 @@ static bool is_of_now(const struct port_facts *facts)
 	int64_t age_us = rates ? facts->at_us - rates->at_us : 0;
 
 	return rates && rates->at_us > 0 && age_us >= -GAP_US &&
-	       age_us <= (int64_t)(rates->seconds * 2 * SECOND_US) + GAP_US;
+	       age_us <= (int64_t)(rates->seconds * 2 * ALERT_POLICY_SECOND_US) + GAP_US;
 }
 
 static bool is_quick(const struct port_facts *facts)
 {
 	return is_of_now(facts) && facts->at_us - facts->counted->at_us <= QUICK_US &&
-	       facts->counted->seconds * SECOND_US <= QUICK_US;
+	       facts->counted->seconds * ALERT_POLICY_SECOND_US <= QUICK_US;
 }
 
 double alert_utilisation(const struct port_facts *facts, const struct alert_rule *rule)
@@ -194,7 +196,7 @@ int64_t alert_silent_since(const struct silence_facts *facts, int64_t at_us)
 		return at_us;
 	/* It was silent then, and has been since: also when this life began between. */
 	if (facts->raised_us)
-		return facts->raised_us - (int64_t)(facts->raise * SECOND_US);
+		return facts->raised_us - (int64_t)(facts->raise * ALERT_POLICY_SECOND_US);
 	return facts->due_us;
 }
 
@@ -203,5 +205,5 @@ double alert_silence(int64_t silent_us, int64_t at_us)
 	if (silent_us == 0)
 		return UNKNOWN;
 	/* Heard in what is now the future: the clock was set back. */
-	return at_us > silent_us ? (double)(at_us - silent_us) / SECOND_US : 0;
+	return at_us > silent_us ? (double)(at_us - silent_us) / ALERT_POLICY_SECOND_US : 0;
 }

@@ -34,7 +34,7 @@ int alert_watch_new(const struct alert_watch_options *options, struct alert_watc
 	return 0;
 }
 
-static void forget(struct alert_watch *watch, struct alert_entry *entry)
+static void alert_watch_forget(struct alert_watch *watch, struct alert_entry *entry)
 {
 	HASH_DEL(watch->entries, entry);
 	watch->count--;
@@ -49,11 +49,11 @@ void alert_watch_free(struct alert_watch *watch)
 
 	if (!watch)
 		return;
-	HASH_ITER(hh, watch->entries, entry, next) forget(watch, entry);
+	HASH_ITER(hh, watch->entries, entry, next) alert_watch_forget(watch, entry);
 	free(watch);
 }
 
-static struct alert_entry *find(const struct alert_watch *watch, const char *key)
+static struct alert_entry *alert_watch_find_entry(const struct alert_watch *watch, const char *key)
 {
 	struct alert_entry *entry = NULL;
 
@@ -63,10 +63,11 @@ static struct alert_entry *find(const struct alert_watch *watch, const char *key
 
 const struct alert_entry *alert_watch_find(const struct alert_watch *watch, const char *key)
 {
-	return find(watch, key);
+	return alert_watch_find_entry(watch, key);
 }
 
-static struct alert_entry *make(struct alert_watch *watch, enum alert_kind kind, const char *key)
+static struct alert_entry *alert_watch_make(struct alert_watch *watch, enum alert_kind kind,
+					    const char *key)
 {
 	struct alert_entry *entry =
 		watch->count < watch->options.limit ? calloc(1, sizeof(*entry)) : NULL;
@@ -84,7 +85,7 @@ static struct alert_entry *make(struct alert_watch *watch, enum alert_kind kind,
 	return entry;
 }
 
-static void describe(struct alert_entry *entry, const struct alert_asset *asset)
+static void alert_watch_describe(struct alert_entry *entry, const struct alert_asset *asset)
 {
 	(void)text_format(entry->subject, sizeof(entry->subject), "%s%s%s", asset->switch_name,
 			  asset->port[0] ? ":" : "", asset->port);
@@ -96,15 +97,15 @@ static void describe(struct alert_entry *entry, const struct alert_asset *asset)
 	entry->tenant = asset->tenant;
 }
 
-static void tell(struct alert_watch *watch, enum alert_event event, struct alert_entry *entry,
-		 int64_t at_us)
+static void alert_watch_tell(struct alert_watch *watch, enum alert_event event,
+			     struct alert_entry *entry, int64_t at_us)
 {
 	entry->told_us = at_us;
 	watch->options.fn(watch->options.context, event, entry);
 }
 
-static void changed(struct alert_watch *watch, struct alert_entry *entry, enum alert_change change,
-		    int64_t at_us)
+static void alert_watch_changed(struct alert_watch *watch, struct alert_entry *entry,
+				enum alert_change change, int64_t at_us)
 {
 	switch (change) {
 	case ALERT_RAISED:
@@ -113,17 +114,17 @@ static void changed(struct alert_watch *watch, struct alert_entry *entry, enum a
 		entry->ask_us = at_us + SUSPECT_US;
 		watch->counts.open++;
 		watch->counts.raised++;
-		tell(watch, ALERT_EVENT_RAISED, entry, at_us);
+		alert_watch_tell(watch, ALERT_EVENT_RAISED, entry, at_us);
 		break;
 	case ALERT_CLEARED:
 		watch->counts.open--;
 		watch->counts.cleared++;
-		tell(watch, ALERT_EVENT_OVER, entry, at_us);
-		forget(watch, entry);
+		alert_watch_tell(watch, ALERT_EVENT_OVER, entry, at_us);
+		alert_watch_forget(watch, entry);
 		break;
 	case ALERT_SAME:
 		if (entry->state.phase == ALERT_CALM)
-			forget(watch, entry);
+			alert_watch_forget(watch, entry);
 		break;
 	}
 }
@@ -141,15 +142,15 @@ void alert_watch_see(struct alert_watch *watch, enum alert_kind kind,
 	(void)text_format(key, sizeof(key), "%s:%s%s%s%s%s", alert_kind_rows[kind].name,
 			  asset->switch_name, asset->port[0] ? ":" : "", asset->port,
 			  asset->more[0] ? ":" : "", asset->more);
-	entry = find(watch, key);
+	entry = alert_watch_find_entry(watch, key);
 	if (!entry)
-		entry = high ? make(watch, kind, key) : NULL;
+		entry = high ? alert_watch_make(watch, kind, key) : NULL;
 	if (!entry)
 		return;
-	describe(entry, asset);
+	alert_watch_describe(entry, asset);
 	entry->adopted = false;
 	entry->seen_us = at_us;
-	changed(watch, entry, alert_step(rule, &entry->state, value, at_us), at_us);
+	alert_watch_changed(watch, entry, alert_step(rule, &entry->state, value, at_us), at_us);
 }
 
 void alert_watch_absent(struct alert_watch *watch, enum alert_kind kind, int64_t at_us,
@@ -167,7 +168,8 @@ void alert_watch_absent(struct alert_watch *watch, enum alert_kind kind, int64_t
 			continue;
 		entry->adopted = false;
 		entry->seen_us = at_us;
-		changed(watch, entry,
+		alert_watch_changed(
+			watch, entry,
 			alert_step(&watch->options.rules[kind], &entry->state, 0, at_us), at_us);
 	}
 }
@@ -190,9 +192,9 @@ void alert_watch_sweep(struct alert_watch *watch, int64_t at_us)
 			if (entry->open) {
 				watch->counts.open--;
 				watch->counts.cleared++;
-				tell(watch, ALERT_EVENT_LOST, entry, at_us);
+				alert_watch_tell(watch, ALERT_EVENT_LOST, entry, at_us);
 			}
-			forget(watch, entry);
+			alert_watch_forget(watch, entry);
 			continue;
 		}
 		/* While it goes, what made it has gone: the suspects stay those of the time when
@@ -205,7 +207,7 @@ void alert_watch_sweep(struct alert_watch *watch, int64_t at_us)
 		if (entry->open && !entry->adopted &&
 		    at_us - entry->told_us >= watch->options.again_us) {
 			entry->ask_us = at_us;
-			tell(watch, ALERT_EVENT_AGAIN, entry, at_us);
+			alert_watch_tell(watch, ALERT_EVENT_AGAIN, entry, at_us);
 		}
 	}
 }
@@ -214,7 +216,7 @@ void alert_watch_adopt(struct alert_watch *watch, const char *key, const char *k
 		       const char *subject_kind, const char *subject, int64_t tenant,
 		       int64_t raised_us, int64_t at_us)
 {
-	struct alert_entry *entry = find(watch, key);
+	struct alert_entry *entry = alert_watch_find_entry(watch, key);
 	size_t known = 0;
 	size_t length;
 
@@ -227,7 +229,7 @@ void alert_watch_adopt(struct alert_watch *watch, const char *key, const char *k
 	if ((entry && entry->open) || known == ALERT_KIND_COUNT)
 		return;
 	if (!entry)
-		entry = make(watch, (enum alert_kind)known, key);
+		entry = alert_watch_make(watch, (enum alert_kind)known, key);
 	if (!entry)
 		return;
 	(void)text_copy(entry->subject, sizeof(entry->subject), subject);

@@ -29,7 +29,7 @@ static const char *const asset_kinds[SUSPECT_FACT_COUNT] = {"tenant", "pair",   
 /* How much a fact of full strength says about an alert of this kind. Load has its cause in
  * traffic; errors in cables, optics and nodes; discards in both. */
 /* clang-format off */
-static const double weights[ALERT_KIND_COUNT][SUSPECT_FACT_COUNT] = {
+static const double suspect_policy_weights[ALERT_KIND_COUNT][SUSPECT_FACT_COUNT] = {
 	/*                      tenant pair  flow  located counted changed logged ill */
 	[ALERT_UTILISATION] = {0.80, 0.85, 0.90, 0.05,   0.20,   0.30,   0.05,  0.05},
 	[ALERT_ERRORS]      = {0.10, 0.10, 0.10, 0.02,   0.80,   0.60,   0.50,  0.40},
@@ -41,7 +41,7 @@ static const double weights[ALERT_KIND_COUNT][SUSPECT_FACT_COUNT] = {
 };
 /* clang-format on */
 
-static double faded(int64_t age_s, int64_t half_s)
+static double suspect_policy_faded(int64_t age_s, int64_t half_s)
 {
 	return age_s <= 0 ? 1 : exp2(-(double)age_s / (double)half_s);
 }
@@ -58,8 +58,10 @@ static double strength_of(const struct candidate *c)
 		return fmin(1, 0.6 * c->share + 0.4 * fmax(0, c->share - c->before));
 	case FACT_LOCATED: return 1;
 	case FACT_COUNTED: return fmin(1, 0.3 + (c->errors + c->discards) / 100);
-	case FACT_CHANGED: return faded(c->age_s, CHANGE_HALF_S) * (c->here ? 1 : 0.5);
-	case FACT_LOGGED: return faded(c->age_s, LOGGED_HALF_S) * (c->asserted ? 1 : 0.3);
+	case FACT_CHANGED:
+		return suspect_policy_faded(c->age_s, CHANGE_HALF_S) * (c->here ? 1 : 0.5);
+	case FACT_LOGGED:
+		return suspect_policy_faded(c->age_s, LOGGED_HALF_S) * (c->asserted ? 1 : 0.3);
 	case FACT_ILL: return c->asserted ? 1 : 0.6;
 	case SUSPECT_FACT_COUNT: break;
 	}
@@ -99,7 +101,7 @@ static void traffic_reason(const struct candidate *c, char ret[SUSPECT_REASON])
 				  c->share * 100, before);
 }
 
-static void reason_of(const struct candidate *c, char ret[SUSPECT_REASON])
+static void suspect_policy_reason_of(const struct candidate *c, char ret[SUSPECT_REASON])
 {
 	char age[AGE_SIZE];
 
@@ -145,7 +147,7 @@ static void add_fact(struct suspect *asset, const struct candidate *c, double sc
 	asset->score = 1 - (1 - asset->score) * (1 - score);
 	if (c->drill[0])
 		asset->drill = c->drill;
-	reason_of(c, reason);
+	suspect_policy_reason_of(c, reason);
 	(void)text_format(asset->reasons + used, sizeof(asset->reasons) - used, "%s%s",
 			  used ? "; " : "", reason);
 }
@@ -172,7 +174,7 @@ size_t suspect_rank(enum alert_kind kind, const struct candidate candidates[], s
 		struct suspect *asset = asset_of(assets, &used, c);
 
 		if (asset)
-			add_fact(asset, c, weights[kind][c->fact] * strength_of(c));
+			add_fact(asset, c, suspect_policy_weights[kind][c->fact] * strength_of(c));
 	}
 	if (used > 0)
 		qsort(assets, used, sizeof(*assets), by_score);

@@ -13,7 +13,7 @@
 
 #include "peregrine/flowd/export/kafka_text.h"
 
-#define SUBJECT "export"
+#define KAFKA_SINK_SUBJECT "export"
 
 enum {
 	/* Of rows in one message: brokers take a million bytes if not told otherwise. */
@@ -26,13 +26,13 @@ enum {
 const char *const kafka_sasl_words[] = {"none", "plain", "scram-sha-256", "scram-sha-512", NULL};
 const char *const kafka_compression_words[] = {"none", "gzip", "snappy", "lz4", "zstd", NULL};
 
-static const char *const mechanisms[] = {"", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"};
+static const char *const kafka_sink_mechanisms[] = {"", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"};
 
 /* What is the same everywhere (librdkafka 2.0, CONFIGURATION.md). An attempt ends after 10 s
  * without an answer, and 16 MiB are on their way at most: what waits, waits in the writer. */
 static const struct {
 	const char *key, *value;
-} always[] = {
+} kafka_sink_always[] = {
 	{"client.id", "peregrine-flowd"},     {"enable.idempotence", "true"},
 	{"message.timeout.ms", "10000"},      {"queue.buffering.max.kbytes", "16384"},
 	{"reconnect.backoff.max.ms", "2000"}, {"socket.keepalive.enable", "true"},
@@ -88,12 +88,13 @@ static void on_log(const rd_kafka_t *producer, int level, const char *facility, 
 {
 	(void)producer;
 	(void)level;
-	log_debug(SUBJECT, "librdkafka %s: %s", facility, line);
+	log_debug(KAFKA_SINK_SUBJECT, "librdkafka %s: %s", facility, line);
 }
 
 /* --- the producer --- */
 
-static int set(rd_kafka_conf_t *conf, const char *key, const char *value, struct problem *problem)
+static int kafka_sink_set(rd_kafka_conf_t *conf, const char *key, const char *value,
+			  struct problem *problem)
 {
 	char text[256] = "";
 
@@ -131,7 +132,7 @@ static int set_password(rd_kafka_conf_t *to, const char *path, struct problem *p
 	if (rc)
 		return problem_set(problem, rc, "%s cannot be read: %s", path, error_text(rc));
 	password[strcspn(password, "\r\n")] = 0;
-	/* Not by set(): what librdkafka says of it might hold it. */
+	/* Not by kafka_sink_set(): what librdkafka says of it might hold it. */
 	taken = rd_kafka_conf_set(to, "sasl.password", password, NULL, 0) == RD_KAFKA_CONF_OK;
 	explicit_bzero(password, size);
 	free(password);
@@ -149,14 +150,14 @@ static int set_security(const struct kafka_conf *conf, rd_kafka_conf_t *to, stru
 		{"ssl.ca.location", conf->ca_file},
 		{"ssl.certificate.location", conf->certificate_file},
 		{"ssl.key.location", conf->key_file},
-		{"sasl.mechanism", mechanisms[conf->sasl]},
+		{"sasl.mechanism", kafka_sink_mechanisms[conf->sasl]},
 		{"sasl.username", conf->user},
 	};
 	int rc = 0;
 
 	for (size_t i = 0; i < COUNT_OF(rows) && !rc; i++)
 		if (rows[i].value[0])
-			rc = set(to, rows[i].key, rows[i].value, problem);
+			rc = kafka_sink_set(to, rows[i].key, rows[i].value, problem);
 	if (!rc && conf->key_file[0])
 		rc = check_hidden(conf->key_file, problem);
 	if (!rc && conf->sasl != SASL_NONE)
@@ -164,20 +165,22 @@ static int set_security(const struct kafka_conf *conf, rd_kafka_conf_t *to, stru
 	return rc;
 }
 
-static int configure(struct kafka_sink *sink, rd_kafka_conf_t *to, struct problem *problem)
+static int kafka_sink_configure(struct kafka_sink *sink, rd_kafka_conf_t *to,
+				struct problem *problem)
 {
 	const struct kafka_conf *conf = sink->conf;
 	char linger[24];
-	int rc = set(to, "bootstrap.servers", conf->brokers, problem);
+	int rc = kafka_sink_set(to, "bootstrap.servers", conf->brokers, problem);
 
-	for (size_t i = 0; i < COUNT_OF(always) && !rc; i++)
-		rc = set(to, always[i].key, always[i].value, problem);
+	for (size_t i = 0; i < COUNT_OF(kafka_sink_always) && !rc; i++)
+		rc = kafka_sink_set(to, kafka_sink_always[i].key, kafka_sink_always[i].value,
+				    problem);
 	(void)text_format(linger, sizeof(linger), "%lld", (long long)conf->linger_ms);
 	if (!rc)
-		rc = set(to, "linger.ms", linger, problem);
+		rc = kafka_sink_set(to, "linger.ms", linger, problem);
 	if (!rc)
-		rc = set(to, "compression.type", kafka_compression_words[conf->compression],
-			 problem);
+		rc = kafka_sink_set(to, "compression.type",
+				    kafka_compression_words[conf->compression], problem);
 	if (!rc)
 		rc = set_security(conf, to, problem);
 	rd_kafka_conf_set_opaque(to, sink);
@@ -220,7 +223,7 @@ static int open_producer(struct kafka_sink *sink, struct problem *problem)
 {
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
 	char text[256] = "";
-	int rc = configure(sink, conf, problem);
+	int rc = kafka_sink_configure(sink, conf, problem);
 
 	if (!rc)
 		sink->producer = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof(text));
@@ -240,20 +243,20 @@ static int open_producer(struct kafka_sink *sink, struct problem *problem)
 
 /* --- a bucket --- */
 
-static bool goes_on(const struct kafka_sink *sink)
+static bool kafka_sink_goes_on(const struct kafka_sink *sink)
 {
 	return !sink->rc && !atomic_load(&sink->stopping);
 }
 
 /* Waits for room, as long as what is before it goes or fails (message.timeout.ms). */
-static void send_message(struct kafka_sink *sink, const struct traffic_batch *batch, unsigned topic,
-			 uint32_t part)
+static void kafka_sink_send_message(struct kafka_sink *sink, const struct traffic_batch *batch,
+				    unsigned topic, uint32_t part)
 {
 	char key[KAFKA_KEY_SIZE];
 	rd_kafka_resp_err_t err;
 
 	kafka_key(batch, sink->writer, topic, part, key);
-	while (goes_on(sink)) {
+	while (kafka_sink_goes_on(sink)) {
 		if (!rd_kafka_produce(sink->topics[topic], RD_KAFKA_PARTITION_UA,
 				      RD_KAFKA_MSG_F_COPY, sink->message.data, sink->message.size,
 				      key, strlen(key), NULL)) {
@@ -270,20 +273,21 @@ static void send_message(struct kafka_sink *sink, const struct traffic_batch *ba
 	}
 }
 
-static void settle(struct kafka_sink *sink)
+static void kafka_sink_settle(struct kafka_sink *sink)
 {
-	while (goes_on(sink) && sink->outstanding)
+	while (kafka_sink_goes_on(sink) && sink->outstanding)
 		(void)rd_kafka_flush(sink->producer, POLL_MS);
 }
 
 static void send_table(struct kafka_sink *sink, struct kafka_rows *rows,
 		       enum traffic_table_kind table)
 {
-	for (uint32_t part = 0;
-	     goes_on(sink) && kafka_rows_next(rows, table, MESSAGE_BYTES, &sink->message); part++) {
+	for (uint32_t part = 0; kafka_sink_goes_on(sink) &&
+				kafka_rows_next(rows, table, MESSAGE_BYTES, &sink->message);
+	     part++) {
 		if (sink->message.failed)
 			sink->rc = -ENOMEM;
-		send_message(sink, rows->batch, table, part);
+		kafka_sink_send_message(sink, rows->batch, table, part);
 		(void)rd_kafka_poll(sink->producer, 0);
 	}
 }
@@ -293,12 +297,12 @@ static void send_bucket(struct kafka_sink *sink, struct kafka_rows *rows)
 {
 	for (enum traffic_table_kind table = 0; table < TRAFFIC_TABLE_COUNT; table++)
 		send_table(sink, rows, table);
-	settle(sink);
+	kafka_sink_settle(sink);
 	kafka_rows_bucket(rows, &sink->message);
 	if (sink->message.failed)
 		sink->rc = -ENOMEM;
-	send_message(sink, rows->batch, TOPIC_BUCKET, 0);
-	settle(sink);
+	kafka_sink_send_message(sink, rows->batch, TOPIC_BUCKET, 0);
+	kafka_sink_settle(sink);
 }
 
 static int write_to_kafka(void *context, const struct traffic_batch *batch, struct problem *problem)
@@ -385,7 +389,7 @@ int kafka_sink_new(const struct kafka_conf *conf, const char *writer, struct tra
 		free_sink(sink);
 		return rc;
 	}
-	*ret = (struct traffic_sink){.subject = SUBJECT,
+	*ret = (struct traffic_sink){.subject = KAFKA_SINK_SUBJECT,
 				     .name = "Kafka",
 				     .write = write_to_kafka,
 				     .stop = stop_sink,

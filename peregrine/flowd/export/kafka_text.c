@@ -97,7 +97,7 @@ void kafka_rows_done(struct kafka_rows *rows)
 	rows->switches = NULL;
 }
 
-static void add_number(struct text *ret, uint32_t number)
+static void kafka_text_add_number(struct text *ret, uint32_t number)
 {
 	char digits[12];
 	char *at = digits + sizeof(digits);
@@ -108,13 +108,13 @@ static void add_number(struct text *ret, uint32_t number)
 	text_add_bytes(ret, at, (size_t)(digits + sizeof(digits) - at));
 }
 
-static void add_row(struct kafka_rows *rows, const char *row, size_t size, uint32_t number,
-		    struct text *ret)
+static void kafka_text_add_row(struct kafka_rows *rows, const char *row, size_t size,
+			       uint32_t number, struct text *ret)
 {
 	size_t before = strlen(rows->before);
 
 	text_add_bytes(ret, rows->head.data, rows->head.size);
-	add_number(ret, number);
+	kafka_text_add_number(ret, number);
 	text_add_bytes(ret, "\t", 1);
 	add_switch_name(rows, row + before, ret);
 	text_add_bytes(ret, "\t", 1);
@@ -133,7 +133,7 @@ bool kafka_rows_next(struct kafka_rows *rows, enum traffic_table_kind table, siz
 		const char *end = memchr(row, '\n', from->size - *at);
 		size_t size = end ? (size_t)(end - row) + 1 : from->size - *at;
 
-		add_row(rows, row, size, rows->rows[table]++, ret);
+		kafka_text_add_row(rows, row, size, rows->rows[table]++, ret);
 		*at += size;
 	}
 	return ret->size > 0;

@@ -22,7 +22,7 @@ static size_t mac_slot(uint64_t mac, size_t mask)
 
 /* --- looking up --- */
 
-static bool holds(int64_t from_us, int64_t to_us, int64_t at_us)
+static bool attribution_index_holds(int64_t from_us, int64_t to_us, int64_t at_us)
 {
 	return at_us >= from_us && at_us < to_us;
 }
@@ -63,7 +63,8 @@ const struct index_nic *index_nic_find(const struct attribution_index *index, co
 		if (index->nics[i].mac != number)
 			continue;
 		for (; i < index->nic_count && index->nics[i].mac == number; i++)
-			if (holds(index->nics[i].from_us, index->nics[i].to_us, at_us))
+			if (attribution_index_holds(index->nics[i].from_us, index->nics[i].to_us,
+						    at_us))
 				return &index->nics[i];
 		return NULL;
 	}
@@ -76,7 +77,8 @@ uint32_t index_binding_find(const struct attribution_index *index, const struct 
 	for (uint32_t i = 0; i < port->binding_count; i++) {
 		const struct index_binding *binding = &index->bindings[port->bindings + i];
 
-		if (binding->tag == tag && holds(binding->from_us, binding->to_us, at_us))
+		if (binding->tag == tag &&
+		    attribution_index_holds(binding->from_us, binding->to_us, at_us))
 			return binding->network;
 	}
 	return INDEX_NONE;
@@ -104,7 +106,8 @@ uint32_t index_tag_find(const struct attribution_index *index, int64_t fabric, u
 			high = middle;
 	}
 	for (; low < index->tag_count && !compare_tags(fabric, tag, &index->tags[low]); low++)
-		if (holds(index->tags[low].from_us, index->tags[low].to_us, at_us))
+		if (attribution_index_holds(index->tags[low].from_us, index->tags[low].to_us,
+					    at_us))
 			return index->tags[low].network;
 	return INDEX_NONE;
 }
@@ -128,7 +131,8 @@ uint16_t index_vlan_find(const struct attribution_index *index, int64_t fabric, 
 
 		if (tag->network != network)
 			break;
-		if (tag->fabric == fabric && holds(tag->from_us, tag->to_us, at_us))
+		if (tag->fabric == fabric &&
+		    attribution_index_holds(tag->from_us, tag->to_us, at_us))
 			return (uint16_t)tag->tag;
 	}
 	return 0;
@@ -169,7 +173,7 @@ struct build {
 	char *text;
 };
 
-static const char *keep(struct build *build, const char *text)
+static const char *attribution_index_keep(struct build *build, const char *text)
 {
 	size_t size = strlen(text) + 1;
 	char *kept = build->text;
@@ -194,7 +198,7 @@ static size_t text_size(const struct attribution_rows *rows)
 	return size;
 }
 
-static int allocate(struct build *build)
+static int attribution_index_allocate(struct build *build)
 {
 	const struct attribution_rows *rows = build->rows;
 	struct attribution_index *index = build->index;
@@ -225,7 +229,7 @@ static int allocate(struct build *build)
 	return 0;
 }
 
-static void add_switches(struct build *build)
+static void attribution_index_add_switches(struct build *build)
 {
 	const struct attribution_rows *rows = build->rows;
 	struct attribution_index *index = build->index;
@@ -235,8 +239,10 @@ static void add_switches(struct build *build)
 	for (size_t i = 0; i < rows->switch_count; i++) {
 		const struct switch_row *row = &rows->switches[i];
 
-		index->switches[i] = (struct index_switch){
-			.id = row->id, .fabric = row->fabric, .name = keep(build, row->name)};
+		index->switches[i] =
+			(struct index_switch){.id = row->id,
+					      .fabric = row->fabric,
+					      .name = attribution_index_keep(build, row->name)};
 		index->switch_of_agent[row->agent] = (uint32_t)i;
 		build->switches[i] = (struct name_key){.id = row->id, .index = (uint32_t)i};
 	}
@@ -249,8 +255,8 @@ static void add_switches(struct build *build)
 		index->networks[i] = (struct index_network){
 			.id = row->id,
 			.tenant = row->tenant,
-			.name = keep(build, row->name),
-			.tenant_name = keep(build, row->tenant_name),
+			.name = attribution_index_keep(build, row->name),
+			.tenant_name = attribution_index_keep(build, row->tenant_name),
 		};
 		build->networks[i] = (struct name_key){.id = row->id, .index = (uint32_t)i};
 	}
@@ -258,7 +264,7 @@ static void add_switches(struct build *build)
 	qsort(build->networks, rows->network_count, sizeof(*build->networks), compare_keys);
 }
 
-static int compare_ports(const void *a, const void *b)
+static int attribution_index_compare_ports(const void *a, const void *b)
 {
 	const struct index_port *left = a;
 	const struct index_port *right = b;
@@ -271,7 +277,7 @@ static int compare_ports(const void *a, const void *b)
 }
 
 /* Names of aggregates are kept in `lag` as an index into rows until all ports have their place. */
-static void add_ports(struct build *build)
+static void attribution_index_add_ports(struct build *build)
 {
 	const struct attribution_rows *rows = build->rows;
 	struct attribution_index *index = build->index;
@@ -288,13 +294,14 @@ static void add_ports(struct build *build)
 		index->ports[index->port_count++] = (struct index_port){
 			.switch_index = owner,
 			.if_index = row->if_index,
-			.name = keep(build, row->name),
+			.name = attribution_index_keep(build, row->name),
 			.kind = row->kind,
 			.lag = row->lag[0] ? (uint32_t)i : INDEX_NONE,
 			.speed_bps = row->speed_bps,
 		};
 	}
-	qsort(index->ports, index->port_count, sizeof(*index->ports), compare_ports);
+	qsort(index->ports, index->port_count, sizeof(*index->ports),
+	      attribution_index_compare_ports);
 	for (uint32_t i = 0; i < index->port_count; i++) {
 		struct index_switch *owner = &index->switches[index->ports[i].switch_index];
 
@@ -372,7 +379,7 @@ static void add_bindings(struct build *build)
 	}
 }
 
-static int compare_nics(const void *a, const void *b)
+static int attribution_index_compare_nics(const void *a, const void *b)
 {
 	const struct index_nic *left = a;
 	const struct index_nic *right = b;
@@ -382,7 +389,7 @@ static int compare_nics(const void *a, const void *b)
 	return left->from_us < right->from_us ? -1 : left->from_us > right->from_us;
 }
 
-static void add_nics(struct build *build)
+static void attribution_index_add_nics(struct build *build)
 {
 	const struct attribution_rows *rows = build->rows;
 	struct attribution_index *index = build->index;
@@ -395,12 +402,12 @@ static void add_nics(struct build *build)
 			.port = find_key(build->ports, index->port_count, row->switch_id,
 					 row->port),
 			.node = row->node,
-			.node_name = keep(build, row->node_name),
+			.node_name = attribution_index_keep(build, row->node_name),
 			.from_us = row->from_us,
 			.to_us = row->to_us,
 		};
 	}
-	qsort(index->nics, index->nic_count, sizeof(*index->nics), compare_nics);
+	qsort(index->nics, index->nic_count, sizeof(*index->nics), attribution_index_compare_nics);
 	for (uint32_t i = 0; i < index->nic_count; i++) {
 		size_t slot = mac_slot(index->nics[i].mac, index->nic_mask);
 
@@ -489,12 +496,12 @@ int attribution_index_new(const struct attribution_rows *rows, struct attributio
 
 	if (!build.index)
 		return -ENOMEM;
-	rc = allocate(&build);
+	rc = attribution_index_allocate(&build);
 	if (!rc) {
-		add_switches(&build);
-		add_ports(&build);
+		attribution_index_add_switches(&build);
+		attribution_index_add_ports(&build);
 		add_bindings(&build);
-		add_nics(&build);
+		attribution_index_add_nics(&build);
 		add_tags(&build);
 		add_network_vlans(build.index);
 		*ret = build.index;

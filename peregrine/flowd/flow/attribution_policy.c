@@ -19,7 +19,7 @@ static bool is_control(const struct flow_key *key)
 	       !memcmp(key->target_mac, cisco, 5);
 }
 
-static bool is_port(uint32_t value)
+static bool attribution_policy_is_port(uint32_t value)
 {
 	return value != PORT_UNKNOWN && value < PORT_INTERNAL;
 }
@@ -74,8 +74,9 @@ static uint32_t overlay_of(const struct attribution_index *index, const struct f
 
 /* The NIC's port says the network: the one of the frame's VNI or tag, else the untagged one. Inside
  * an overlay anybody of it writes MACs: none says another network than its VNI. */
-static bool by_mac(const struct attribution_index *index, const struct flow_key *key, int64_t at_us,
-		   struct attribution *a)
+static bool attribution_policy_by_mac(const struct attribution_index *index,
+				      const struct flow_key *key, int64_t at_us,
+				      struct attribution *a)
 {
 	const struct index_nic *nic = index_nic_find(index, key->source_mac, at_us);
 	const struct index_port *port;
@@ -145,8 +146,9 @@ bool attribution_nic_is_in(const struct attribution_index *index, const struct i
 	return false;
 }
 
-static enum attribution_reason why_not(const struct attribution_index *index,
-				       const struct flow_key *key, const struct attribution *a)
+static enum attribution_reason attribution_policy_why_not(const struct attribution_index *index,
+							  const struct flow_key *key,
+							  const struct attribution *a)
 {
 	if (key->input == PORT_INTERNAL)
 		return REASON_SWITCH_ITSELF;
@@ -200,9 +202,9 @@ struct attribution attribute(const struct attribution_index *index, const struct
 		a.reason = REASON_UNKNOWN_PORT;
 		return a;
 	}
-	if (is_port(key->input))
+	if (attribution_policy_is_port(key->input))
 		a.in_port = index_port_find(index, a.switch_index, key->input);
-	if (is_port(key->output))
+	if (attribution_policy_is_port(key->output))
 		a.out_port = index_port_find(index, a.switch_index, key->output);
 	if (is_control(key)) {
 		a.reason = REASON_CONTROL;
@@ -213,9 +215,9 @@ struct attribution attribute(const struct attribution_index *index, const struct
 	/* What an edge port carries is said by its bindings alone: behind an unbound port nobody's
 	 * MAC, tag or VNI counts, they are written by whoever sits there. */
 	if (!(edge ? by_edge_port(index, key, at_us, &a)
-		   : by_mac(index, key, at_us, &a) || by_vni(index, key, at_us, &a) ||
-			      by_tag(index, key, at_us, &a)))
-		a.reason = why_not(index, key, &a);
+		   : attribution_policy_by_mac(index, key, at_us, &a) ||
+			      by_vni(index, key, at_us, &a) || by_tag(index, key, at_us, &a)))
+		a.reason = attribution_policy_why_not(index, key, &a);
 	if (a.network != INDEX_NONE)
 		a.vlan = index_vlan_find(index, index->switches[a.switch_index].fabric, a.network,
 					 at_us);

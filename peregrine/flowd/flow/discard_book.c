@@ -4,12 +4,12 @@
 #include <stdlib.h>
 
 enum {
-	SLOTS = 2 * DISCARD_ROWS, /* a power of two; half of them stay empty */
+	DISCARD_BOOK_SLOTS = 2 * DISCARD_ROWS, /* a power of two; half of them stay empty */
 	AGENTS = 65536,
 };
 
 struct discard_book {
-	struct discard_row rows[SLOTS]; /* packets 0 = empty */
+	struct discard_row rows[DISCARD_BOOK_SLOTS]; /* packets 0 = empty */
 	size_t count;
 	uint64_t totals[AGENTS];
 };
@@ -25,20 +25,20 @@ void discard_book_free(struct discard_book *book)
 	free(book);
 }
 
-static size_t slot_of(uint16_t agent, uint32_t port, uint32_t reason)
+static size_t discard_book_slot_of(uint16_t agent, uint32_t port, uint32_t reason)
 {
 	uint64_t x = ((uint64_t)port << 32 | reason) ^ (uint64_t)agent << 20;
 
 	x *= 0x9e3779b97f4a7c15U;
-	return (size_t)(x >> 40) % SLOTS;
+	return (size_t)(x >> 40) % DISCARD_BOOK_SLOTS;
 }
 
 void discard_book_add(struct discard_book *book, uint16_t agent, uint32_t port, uint32_t reason)
 {
-	size_t slot = slot_of(agent, port, reason);
+	size_t slot = discard_book_slot_of(agent, port, reason);
 
 	book->totals[agent]++;
-	for (;; slot = (slot + 1) % SLOTS) {
+	for (;; slot = (slot + 1) % DISCARD_BOOK_SLOTS) {
 		struct discard_row *row = &book->rows[slot];
 
 		if (row->packets && row->agent == agent && row->port == port &&
@@ -65,7 +65,7 @@ uint64_t discard_book_total(const struct discard_book *book, uint16_t agent)
 const struct discard_row *discard_book_next(const struct discard_book *book, uint16_t agent,
 					    size_t *at)
 {
-	while (*at < SLOTS) {
+	while (*at < DISCARD_BOOK_SLOTS) {
 		const struct discard_row *row = &book->rows[(*at)++];
 
 		if (row->packets && row->agent == agent)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROW_BITS = 16, ROWS = 1 << ROW_BITS, GROUP_BIT = 1 };
+enum { ROW_BITS = 16, ROWS = 1 << ROW_BITS, EGRESS_BOOK_GROUP_BIT = 1 };
 
 struct row {
 	uint32_t if_index; /* 0 = empty */
@@ -29,7 +29,7 @@ void egress_book_free(struct egress_book *book)
 	free(book);
 }
 
-static size_t row_of(uint16_t agent, uint16_t vlan, const uint8_t mac[6])
+static size_t egress_book_row_of(uint16_t agent, uint16_t vlan, const uint8_t mac[6])
 {
 	uint64_t number = (uint64_t)agent << 16 | vlan;
 
@@ -38,7 +38,8 @@ static size_t row_of(uint16_t agent, uint16_t vlan, const uint8_t mac[6])
 	return (size_t)((number * 0x9e3779b97f4a7c15U) >> (64 - ROW_BITS));
 }
 
-static bool is_of(const struct row *row, uint16_t agent, uint16_t vlan, const uint8_t mac[6])
+static bool egress_book_is_of(const struct row *row, uint16_t agent, uint16_t vlan,
+			      const uint8_t mac[6])
 {
 	return row->agent == agent && row->vlan == vlan && !memcmp(row->mac, mac, sizeof(row->mac));
 }
@@ -46,12 +47,12 @@ static bool is_of(const struct row *row, uint16_t agent, uint16_t vlan, const ui
 void egress_book_note(struct egress_book *book, uint16_t agent, uint16_t vlan, const uint8_t mac[6],
 		      uint32_t if_index, int64_t at_s)
 {
-	struct row *row = &book->rows[row_of(agent, vlan, mac)];
+	struct row *row = &book->rows[egress_book_row_of(agent, vlan, mac)];
 	int64_t newer_s = row->at_s - at_s;
 
 	/* Much newer is of a clock that was set back since. */
-	if (mac[0] & GROUP_BIT ||
-	    (newer_s > 0 && newer_s <= EGRESS_LATE_S && is_of(row, agent, vlan, mac)))
+	if (mac[0] & EGRESS_BOOK_GROUP_BIT ||
+	    (newer_s > 0 && newer_s <= EGRESS_LATE_S && egress_book_is_of(row, agent, vlan, mac)))
 		return;
 	*row = (struct row){
 		.if_index = if_index, .at_s = (uint32_t)at_s, .agent = agent, .vlan = vlan};
@@ -61,10 +62,11 @@ void egress_book_note(struct egress_book *book, uint16_t agent, uint16_t vlan, c
 uint32_t egress_book_find(const struct egress_book *book, uint16_t agent, uint16_t vlan,
 			  const uint8_t mac[6], int64_t at_s)
 {
-	const struct row *row = &book->rows[row_of(agent, vlan, mac)];
+	const struct row *row = &book->rows[egress_book_row_of(agent, vlan, mac)];
 	int64_t age_s = at_s - row->at_s;
 
-	if (age_s > EGRESS_AGE_S || age_s < -EGRESS_LATE_S || !is_of(row, agent, vlan, mac))
+	if (age_s > EGRESS_AGE_S || age_s < -EGRESS_LATE_S ||
+	    !egress_book_is_of(row, agent, vlan, mac))
 		return 0;
 	return row->if_index;
 }

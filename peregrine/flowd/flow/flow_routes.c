@@ -8,7 +8,7 @@
 /* So many places behind the first are looked at. */
 enum { NEIGHBOURS = 8 };
 
-static size_t size_of(const struct flow_routes *routes)
+static size_t flow_routes_size_of(const struct flow_routes *routes)
 {
 	return ((size_t)routes->mask + 1) * sizeof(*routes->slots);
 }
@@ -16,13 +16,13 @@ static size_t size_of(const struct flow_routes *routes)
 int flow_routes_init(struct flow_routes *routes, unsigned bits)
 {
 	*routes = (struct flow_routes){.mask = (1U << bits) - 1, .age = 1};
-	routes->slots = pages_new(size_of(routes));
+	routes->slots = pages_new(flow_routes_size_of(routes));
 	return routes->slots ? 0 : -ENOMEM;
 }
 
 void flow_routes_done(struct flow_routes *routes)
 {
-	pages_free(routes->slots, size_of(routes));
+	pages_free(routes->slots, flow_routes_size_of(routes));
 	*routes = (struct flow_routes){0};
 }
 
@@ -30,7 +30,8 @@ void flow_routes_forget(struct flow_routes *routes)
 {
 	if (++routes->age)
 		return;
-	memset(routes->slots, 0, size_of(routes)); /* ages come round after 2^32 times */
+	memset(routes->slots, 0,
+	       flow_routes_size_of(routes)); /* ages come round after 2^32 times */
 	routes->age = 1;
 }
 

@@ -17,7 +17,7 @@
 /* A switch that sent readings so lately sends them still. */
 #define OWN_US (3LL * 60 * 1000000)
 
-#define SECOND_US INT64_C(1000000)
+#define PORT_COUNTERS_SECOND_US INT64_C(1000000)
 
 enum {
 	MINUTE_S = 60,
@@ -26,7 +26,7 @@ enum {
 };
 
 /* Between two readings, by the ring's time, until its seconds are over there. */
-struct waiting {
+struct port_counters_waiting {
 	struct ring_span span;
 	bool own; /* of the port's own switch */
 	double seconds;
@@ -55,7 +55,7 @@ struct port_counters {
 	struct port_state *ports; /* by place */
 	size_t count;
 	unsigned seconds; /* that are kept */
-	struct waiting *waiting;
+	struct port_counters_waiting *waiting;
 	size_t waiting_count, waiting_room;
 	int64_t second_s; /* the last one that was summed up */
 };
@@ -81,7 +81,7 @@ void port_counters_free(struct port_counters *counters)
 	free(counters);
 }
 
-static struct port_state *state_of(struct port_counters *counters, uint32_t place)
+static struct port_state *port_counters_state_of(struct port_counters *counters, uint32_t place)
 {
 	size_t room = counters->count ? counters->count : 64;
 	struct port_state *ports;
@@ -158,7 +158,8 @@ static int64_t earlier_of(int64_t a, int64_t b)
 
 /* --- intervals that wait for their seconds --- */
 
-static void add_to_sums(struct port_state *state, const struct waiting *waiting, bool sampled)
+static void add_to_sums(struct port_state *state, const struct port_counters_waiting *waiting,
+			bool sampled)
 {
 	for (enum traffic_step step = 0; step < TRAFFIC_STEP_COUNT; step++) {
 		struct port_sums *sums = &state->sums[step];
@@ -172,9 +173,9 @@ static void add_to_sums(struct port_state *state, const struct waiting *waiting,
 }
 
 /* What is too old goes when there is no room; then there is more. */
-static bool make_room(const struct port_counters *counters, struct port_state *state)
+static bool port_counters_make_room(const struct port_counters *counters, struct port_state *state)
 {
-	int64_t first_us = (counters->second_s - counters->seconds) * SECOND_US;
+	int64_t first_us = (counters->second_s - counters->seconds) * PORT_COUNTERS_SECOND_US;
 	uint32_t old = 0;
 	uint32_t room;
 	struct kept_interval *kept;
@@ -200,16 +201,16 @@ static bool make_room(const struct port_counters *counters, struct port_state *s
 	return true;
 }
 
-static void keep(const struct port_counters *counters, struct port_state *state,
-		 const struct kept_interval *interval)
+static void port_counters_keep(const struct port_counters *counters, struct port_state *state,
+			       const struct kept_interval *interval)
 {
 	/* Without memory it is not scaled by what it counted. */
-	if (make_room(counters, state))
+	if (port_counters_make_room(counters, state))
 		state->kept[state->kept_count++] = *interval;
 }
 
-static void book(const struct port_counters *counters, struct port_state *state,
-		 const struct waiting *waiting, int64_t booked_s)
+static void port_counters_book(const struct port_counters *counters, struct port_state *state,
+			       const struct port_counters_waiting *waiting, int64_t booked_s)
 {
 	const struct kept_interval interval = {
 		.from_us = waiting->span.from_us,
@@ -225,16 +226,17 @@ static void book(const struct port_counters *counters, struct port_state *state,
 		return;
 	}
 	if (!state->kept && state->idle_from_us && state->idle_from_us < interval.from_us)
-		keep(counters, state,
-		     &(struct kept_interval){.from_us = state->idle_from_us,
-					     .to_us = interval.from_us});
-	keep(counters, state, &interval);
+		port_counters_keep(counters, state,
+				   &(struct kept_interval){.from_us = state->idle_from_us,
+							   .to_us = interval.from_us});
+	port_counters_keep(counters, state, &interval);
 }
 
-static void wait_for(struct port_counters *counters, const struct waiting *waiting)
+static void port_counters_wait_for(struct port_counters *counters,
+				   const struct port_counters_waiting *waiting)
 {
 	size_t room = counters->waiting_room ? counters->waiting_room * 2 : 64;
-	struct waiting *all = counters->waiting;
+	struct port_counters_waiting *all = counters->waiting;
 
 	if (counters->waiting_count == counters->waiting_room && room <= WAITING_MAX) {
 		all = reallocarray(all, room, sizeof(*all));
@@ -267,7 +269,8 @@ static void clear_from(struct port_counters *counters, int64_t second_s)
 }
 
 /* Those whose seconds are over, in their order; the others stay. */
-static size_t take_due(struct port_counters *counters, int64_t end_us, struct waiting due[])
+static size_t take_due(struct port_counters *counters, int64_t end_us,
+		       struct port_counters_waiting due[])
 {
 	size_t count = 0;
 	size_t left = 0;
@@ -281,7 +284,8 @@ static size_t take_due(struct port_counters *counters, int64_t end_us, struct wa
 	return count;
 }
 
-static bool look_up(const struct traffic_ring *ring, struct waiting due[], size_t count)
+static bool port_counters_look_up(const struct traffic_ring *ring,
+				  struct port_counters_waiting due[], size_t count)
 {
 	struct ring_span *spans = calloc(count, sizeof(*spans));
 	uint32_t places = 0;
@@ -302,7 +306,7 @@ static bool look_up(const struct traffic_ring *ring, struct waiting due[], size_
 void port_counters_sum(struct port_counters *counters, const struct traffic_ring *ring,
 		       int64_t minute_s)
 {
-	struct waiting *due;
+	struct port_counters_waiting *due;
 	int64_t first_s;
 	int64_t last_s;
 	int64_t booked_s;
@@ -321,19 +325,20 @@ void port_counters_sum(struct port_counters *counters, const struct traffic_ring
 	due = counters->waiting_count ? calloc(counters->waiting_count, sizeof(*due)) : NULL;
 	if (!due)
 		return; /* without memory they wait */
-	count = take_due(counters, (last_s + 1) * SECOND_US, due);
-	known = count && look_up(ring, due, count);
+	count = take_due(counters, (last_s + 1) * PORT_COUNTERS_SECOND_US, due);
+	known = count && port_counters_look_up(ring, due, count);
 	for (size_t i = 0; i < count; i++) {
 		struct port_state *state = &counters->ports[due[i].span.place];
 		/* Its first second may have begun before the ring's. */
-		bool there = known && due[i].span.from_us >= (first_s - 1) * SECOND_US;
+		bool there =
+			known && due[i].span.from_us >= (first_s - 1) * PORT_COUNTERS_SECOND_US;
 
 		if (!there)
 			due[i].span.out_bytes = 0;
 		if (there || due[i].own)
 			add_to_sums(state, &due[i], there);
 		if (there)
-			book(counters, state, &due[i], booked_s);
+			port_counters_book(counters, state, &due[i], booked_s);
 	}
 	free(due);
 }
@@ -343,8 +348,8 @@ void port_counters_sum(struct port_counters *counters, const struct traffic_ring
 bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t at_us,
 			const struct port_reading *reading)
 {
-	struct port_state *state = state_of(counters, place);
-	struct waiting waiting = {.own = true};
+	struct port_state *state = port_counters_state_of(counters, place);
+	struct port_counters_waiting waiting = {.own = true};
 	uint64_t *values = waiting.values;
 	int64_t interval_us;
 	double seconds;
@@ -374,11 +379,11 @@ bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t 
 	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
 		state->rates.per_second[i] = (double)values[i] / seconds;
 	waiting.seconds = seconds;
-	wait_for(counters, &waiting);
+	port_counters_wait_for(counters, &waiting);
 	return true;
 }
 
-static bool is_own(const struct port_state *state, int64_t at_us)
+static bool port_counters_is_own(const struct port_state *state, int64_t at_us)
 {
 	return state->at_us && at_us - state->at_us < OWN_US;
 }
@@ -386,9 +391,10 @@ static bool is_own(const struct port_state *state, int64_t at_us)
 bool port_counters_tell(struct port_counters *counters, uint32_t place,
 			const struct port_rates *rates)
 {
-	struct port_state *state = state_of(counters, place);
+	struct port_state *state = port_counters_state_of(counters, place);
 
-	if (!state || rates->at_us <= state->rates.at_us || is_own(state, rates->at_us))
+	if (!state || rates->at_us <= state->rates.at_us ||
+	    port_counters_is_own(state, rates->at_us))
 		return false;
 	state->rates = *rates;
 	return true;
@@ -398,24 +404,25 @@ bool port_counters_wait(struct port_counters *counters, uint32_t place,
 			const struct port_rates *rates)
 {
 	struct port_state *state = place < counters->count ? &counters->ports[place] : NULL;
-	struct waiting waiting = {.seconds = rates->seconds};
+	struct port_counters_waiting waiting = {.seconds = rates->seconds};
 
 	/* Who is so far ahead of us would be waited for. */
-	if (!state || rates->at_us <= state->summed_us || is_own(state, rates->at_us) ||
+	if (!state || rates->at_us <= state->summed_us ||
+	    port_counters_is_own(state, rates->at_us) ||
 	    (counters->second_s &&
-	     rates->at_us > counters->second_s * SECOND_US + INTERVAL_MAX_US) ||
+	     rates->at_us > counters->second_s * PORT_COUNTERS_SECOND_US + INTERVAL_MAX_US) ||
 	    isnan(rates->per_second[COUNTER_OUT_BYTES]))
 		return false;
-	waiting.span =
-		(struct ring_span){.place = place,
-				   .from_us = rates->at_us - (int64_t)(rates->seconds * SECOND_US),
-				   .to_us = rates->at_us};
+	waiting.span = (struct ring_span){
+		.place = place,
+		.from_us = rates->at_us - (int64_t)(rates->seconds * PORT_COUNTERS_SECOND_US),
+		.to_us = rates->at_us};
 	for (size_t i = 0; i < PORT_COUNTER_COUNT; i++)
 		if (!isnan(rates->per_second[i]))
 			waiting.values[i] =
 				(uint64_t)llround(rates->per_second[i] * rates->seconds);
 	state->summed_us = rates->at_us;
-	wait_for(counters, &waiting);
+	port_counters_wait_for(counters, &waiting);
 	return true;
 }
 
@@ -443,8 +450,8 @@ bool port_counters_of(const struct port_counters *counters, uint32_t place, int6
 		      int64_t to_s, struct port_time *ret)
 {
 	const struct port_state *state = place < counters->count ? &counters->ports[place] : NULL;
-	int64_t from_us = from_s * SECOND_US;
-	int64_t to_us = to_s * SECOND_US;
+	int64_t from_us = from_s * PORT_COUNTERS_SECOND_US;
+	int64_t to_us = to_s * PORT_COUNTERS_SECOND_US;
 
 	*ret = (struct port_time){0};
 	for (uint32_t i = 0; state && i < state->kept_count; i++) {
@@ -456,7 +463,7 @@ bool port_counters_of(const struct port_counters *counters, uint32_t place, int6
 				   : within_us <= 0)
 			continue;
 		if (within_us > 0)
-			ret->seconds += (double)within_us / SECOND_US;
+			ret->seconds += (double)within_us / PORT_COUNTERS_SECOND_US;
 		ret->out_bytes += kept->out_bytes;
 		ret->out_sampled += kept->out_sampled;
 		if (!ret->from_us)

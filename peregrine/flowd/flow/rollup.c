@@ -73,7 +73,7 @@ void rollup_free(struct rollup *rollup)
 	free(rollup);
 }
 
-static int64_t later(int64_t at_us, int64_t from_us, int64_t to_us)
+static int64_t rollup_later(int64_t at_us, int64_t from_us, int64_t to_us)
 {
 	if (at_us < from_us)
 		at_us = from_us;
@@ -85,11 +85,11 @@ static int64_t settled_us(const struct attribution_index *index)
 	int64_t at_us = 0;
 
 	for (size_t i = 0; i < index->binding_count; i++)
-		at_us = later(at_us, index->bindings[i].from_us, index->bindings[i].to_us);
+		at_us = rollup_later(at_us, index->bindings[i].from_us, index->bindings[i].to_us);
 	for (size_t i = 0; i < index->nic_count; i++)
-		at_us = later(at_us, index->nics[i].from_us, index->nics[i].to_us);
+		at_us = rollup_later(at_us, index->nics[i].from_us, index->nics[i].to_us);
 	for (size_t i = 0; i < index->tag_count; i++)
-		at_us = later(at_us, index->tags[i].from_us, index->tags[i].to_us);
+		at_us = rollup_later(at_us, index->tags[i].from_us, index->tags[i].to_us);
 	return at_us;
 }
 

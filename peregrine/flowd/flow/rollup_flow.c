@@ -8,7 +8,7 @@ enum {
 	/* For how long one ingress sample makes a switch one that samples at its ingress. */
 	HABIT_MEMORY_S = 600,
 	/* So many flows are on their way: a third of it each is fetched, its route, its rows. */
-	AHEAD = 48,
+	ROLLUP_FLOW_AHEAD = 48,
 	/* A route is believed for two minutes and up to a third one, so that not all are looked up
 	 * again at once; where a MAC was seen is noted then (egress_book). */
 	ROUTE_S = 120,
@@ -17,8 +17,9 @@ enum {
 	HEADER_SIZE = 14,
 };
 
-static struct traffic_end end_of(const struct rollup *rollup, const struct flow_key *key,
-				 uint32_t network, bool source, int64_t at_us)
+static struct traffic_end rollup_flow_end_of(const struct rollup *rollup,
+					     const struct flow_key *key, uint32_t network,
+					     bool source, int64_t at_us)
 {
 	const uint8_t *mac = source ? key->source_mac : key->target_mac;
 	const struct index_nic *nic = index_nic_find(rollup->index, mac, at_us);
@@ -51,8 +52,8 @@ static void conversation_of(const struct rollup *rollup, const struct flow_key *
 	*ret_flow = (struct conversation_key){0};
 	if (key->flags & FLOW_FOLDED)
 		return; /* in the totals, and then in "other" */
-	source = end_of(rollup, key, network, true, at_us);
-	target = end_of(rollup, key, network, false, at_us);
+	source = rollup_flow_end_of(rollup, key, network, true, at_us);
+	target = rollup_flow_end_of(rollup, key, network, false, at_us);
 	ret_flow->forward = memcmp(&source, &target, sizeof(source)) <= 0;
 	ret_pair->a = ret_flow->forward ? source : target;
 	ret_pair->b = ret_flow->forward ? target : source;
@@ -72,7 +73,7 @@ static uint32_t group_of(struct rollup *rollup, const struct attribution *a)
 				   REASON_NONE);
 }
 
-static struct traffic_sums sums_of(const struct flow_entry *entry, double factor)
+static struct traffic_sums rollup_flow_sums_of(const struct flow_entry *entry, double factor)
 {
 	/* Rounded here, once: from here on sums are integers and agree at every level. */
 	return (struct traffic_sums){
@@ -170,8 +171,8 @@ static struct traffic_sums as_it_left(const struct traffic_sums *sums, int more)
 	return left;
 }
 
-static void add(struct rollup *rollup, const struct flow_route *route,
-		const struct traffic_sums *sums)
+static void rollup_flow_add(struct rollup *rollup, const struct flow_route *route,
+			    const struct traffic_sums *sums)
 {
 	struct traffic_set *set = live_set(rollup);
 
@@ -200,16 +201,17 @@ void rollup_follow_layout(struct rollup *rollup)
 	flow_routes_forget(&rollup->routes);
 }
 
-static bool holds(const struct flow_routes *routes, const struct flow_route *route, uint32_t at_s)
+static bool rollup_flow_holds(const struct flow_routes *routes, const struct flow_route *route,
+			      uint32_t at_s)
 {
 	/* A clock that was set back makes none of them hold for longer. */
 	return route->age == routes->age && route->until_s - at_s - 1 < ROUTE_S + ROUTE_SPREAD_S;
 }
 
-static void take_flow(struct rollup *rollup, const struct flow_entry *entry, double factor,
-		      int64_t at_us)
+static void rollup_flow_take_flow(struct rollup *rollup, const struct flow_entry *entry,
+				  double factor, int64_t at_us)
 {
-	const struct traffic_sums sums = sums_of(entry, factor);
+	const struct traffic_sums sums = rollup_flow_sums_of(entry, factor);
 	uint32_t at_s = (uint32_t)(at_us / 1000000);
 	struct flow_route *slot;
 	struct flow_route found;
@@ -219,19 +221,19 @@ static void take_flow(struct rollup *rollup, const struct flow_entry *entry, dou
 	if (at_us < rollup->settled_us || (entry->key.flags & FLOW_RECORD) ||
 	    entry->key.output == (uint32_t)PORT_TWO) {
 		find_route(rollup, &entry->key, at_us, &found);
-		add(rollup, &found, &sums);
+		rollup_flow_add(rollup, &found, &sums);
 		rollup_follow_layout(rollup);
 		return;
 	}
 	slot = flow_routes_slot(&rollup->routes, &entry->key, entry->hash);
-	if (!holds(&rollup->routes, slot, at_s)) {
+	if (!rollup_flow_holds(&rollup->routes, slot, at_s)) {
 		find_route(rollup, &entry->key, at_us, slot);
 		rollup_follow_layout(rollup);
 		slot->hash = entry->hash;
 		slot->age = rollup->routes.age;
 		slot->until_s = at_s + ROUTE_S + entry->hash % ROUTE_SPREAD_S;
 	}
-	add(rollup, slot, &sums);
+	rollup_flow_add(rollup, slot, &sums);
 }
 
 /* A frame that is sampled where it came in and again where it went out would count twice; and so
@@ -289,7 +291,7 @@ static void take_entry(struct rollup *rollup, const struct harvest *harvest,
 						 : &rollup->counts.egress_ignored) +=
 			entry->samples;
 	else
-		take_flow(rollup, entry, factor, at_us);
+		rollup_flow_take_flow(rollup, entry, factor, at_us);
 }
 
 static void prefetch_rows(struct rollup *rollup, const struct flow_entry *entry)
@@ -306,16 +308,18 @@ static void prefetch_rows(struct rollup *rollup, const struct flow_entry *entry)
 void rollup_take_flows(struct rollup *rollup, const struct harvest *harvest, const double *factors,
 		       int64_t at_us)
 {
-	const struct flow_entry *ahead[AHEAD] = {NULL};
+	const struct flow_entry *ahead[ROLLUP_FLOW_AHEAD] = {NULL};
 	size_t waiting = 0;
 	size_t at = 0;
 	bool more = true;
 
 	note_records(rollup, &harvest->flows, at_us / 1000000);
 	for (size_t i = 0; more || waiting; i++) {
-		const struct flow_entry *due = ahead[i % AHEAD];
-		const struct flow_entry *second = ahead[(i + AHEAD / 3) % AHEAD];
-		const struct flow_entry *first = ahead[(i + AHEAD - AHEAD / 3) % AHEAD];
+		const struct flow_entry *due = ahead[i % ROLLUP_FLOW_AHEAD];
+		const struct flow_entry *second =
+			ahead[(i + ROLLUP_FLOW_AHEAD / 3) % ROLLUP_FLOW_AHEAD];
+		const struct flow_entry *first =
+			ahead[(i + ROLLUP_FLOW_AHEAD - ROLLUP_FLOW_AHEAD / 3) % ROLLUP_FLOW_AHEAD];
 		const struct flow_entry *next = more ? flow_table_next(&harvest->flows, &at) : NULL;
 
 		if (due)
@@ -328,6 +332,6 @@ void rollup_take_flows(struct rollup *rollup, const struct harvest *harvest, con
 			flow_entry_prefetch(next);
 		more = next != NULL;
 		waiting = waiting + more - (due != NULL);
-		ahead[i % AHEAD] = next;
+		ahead[i % ROLLUP_FLOW_AHEAD] = next;
 	}
 }

@@ -14,17 +14,17 @@ enum {
 	MANY = 4096,
 };
 
-static bool before(const struct ranked *a, const struct ranked *b)
+static bool traffic_choose_before(const struct ranked *a, const struct ranked *b)
 {
 	return a->bytes != b->bytes ? a->bytes > b->bytes : a->child < b->child;
 }
 
-static int compare(const void *a, const void *b)
+static int traffic_choose_compare(const void *a, const void *b)
 {
-	return before(a, b) ? -1 : before(b, a);
+	return traffic_choose_before(a, b) ? -1 : traffic_choose_before(b, a);
 }
 
-static void swap(struct ranked *a, struct ranked *b)
+static void traffic_choose_swap(struct ranked *a, struct ranked *b)
 {
 	struct ranked other = *a;
 
@@ -38,9 +38,12 @@ static void put_pivot(struct ranked *rows, size_t count)
 	struct ranked *middle = &rows[count / 2];
 	struct ranked *last = &rows[count - 1];
 
-	if (before(middle, &rows[0]) == before(middle, last))
-		middle = before(&rows[0], last) == before(&rows[0], middle) ? last : &rows[0];
-	swap(&rows[0], middle);
+	if (traffic_choose_before(middle, &rows[0]) == traffic_choose_before(middle, last))
+		middle = traffic_choose_before(&rows[0], last) ==
+					 traffic_choose_before(&rows[0], middle)
+				 ? last
+				 : &rows[0];
+	traffic_choose_swap(&rows[0], middle);
 }
 
 /* Hoare's selection: the first `wanted` are then the largest, in any order. */
@@ -50,14 +53,14 @@ static void select_in_place(struct ranked *rows, size_t count, size_t wanted)
 		size_t left = 0;
 
 		if (count <= SMALL || round == ROUNDS) {
-			qsort(rows, count, sizeof(*rows), compare);
+			qsort(rows, count, sizeof(*rows), traffic_choose_compare);
 			return;
 		}
 		put_pivot(rows, count);
 		for (size_t i = 1; i < count; i++)
-			if (before(&rows[i], &rows[0]))
-				swap(&rows[++left], &rows[i]);
-		swap(&rows[0], &rows[left]);
+			if (traffic_choose_before(&rows[i], &rows[0]))
+				traffic_choose_swap(&rows[++left], &rows[i]);
+		traffic_choose_swap(&rows[0], &rows[left]);
 		/* rows[left] is where it belongs. */
 		if (wanted <= left) {
 			count = left;
@@ -112,12 +115,12 @@ static void select_largest(struct ranked *rows, size_t count, size_t wanted)
 
 		if (own < class)
 			continue;
-		swap(&rows[left + equal], &rows[i]);
+		traffic_choose_swap(&rows[left + equal], &rows[i]);
 		if (own == class) {
 			equal++;
 			continue;
 		}
-		swap(&rows[left], &rows[left + equal]);
+		traffic_choose_swap(&rows[left], &rows[left + equal]);
 		left++;
 	}
 	select_in_place(rows + higher, equal, wanted - higher);
@@ -125,7 +128,8 @@ static void select_largest(struct ranked *rows, size_t count, size_t wanted)
 
 /* Children of one parent together, in the order in which they came; `begins[i + 1]`: how many
  * parent i has. */
-static int group(struct ranked *ranked, size_t count, uint32_t parents, uint32_t *begins)
+static int traffic_choose_group(struct ranked *ranked, size_t count, uint32_t parents,
+				uint32_t *begins)
 {
 	struct ranked *copy = malloc((count + 1) * sizeof(*copy));
 
@@ -147,7 +151,7 @@ static int choose_of_each(struct ranked *ranked, size_t count, uint32_t parents,
 	size_t begin = 0;
 	size_t left = 0;
 
-	if (group(ranked, count, parents, begins))
+	if (traffic_choose_group(ranked, count, parents, begins))
 		return -ENOMEM;
 	/* Each begin is now where the next parent's children begin. */
 	for (uint32_t parent = 0; parent < parents; parent++) {
@@ -157,7 +161,7 @@ static int choose_of_each(struct ranked *ranked, size_t count, uint32_t parents,
 		if (size > kept)
 			select_largest(&ranked[begin], size, kept);
 		for (size_t i = begin; left != begin && i < begin + stay; i++)
-			swap(&ranked[left + (i - begin)], &ranked[i]);
+			traffic_choose_swap(&ranked[left + (i - begin)], &ranked[i]);
 		left += stay;
 		begin += size;
 	}

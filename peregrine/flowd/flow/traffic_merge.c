@@ -157,8 +157,8 @@ static uint32_t new_pairs(const struct traffic_set *set, const struct traffic_se
 
 /* From one minute to the next most rows are the same: that there could be too many does not say
  * that there are. */
-static bool is_full(const struct traffic_set *set, const struct traffic_set *from,
-		    const struct merge *merge)
+static bool traffic_merge_is_full(const struct traffic_set *set, const struct traffic_set *from,
+				  const struct merge *merge)
 {
 	const struct traffic_table *pairs = &set->pair_table;
 
@@ -178,7 +178,7 @@ void traffic_set_merge(struct traffic_set *set, const struct traffic_set *from)
 		set->thinned = from->thinned;
 	if (merge_init(&merge, set, from)) {
 		merge_shares(set, from, &merge);
-		if (is_full(set, from, &merge))
+		if (traffic_merge_is_full(set, from, &merge))
 			traffic_set_make_half_empty(set);
 		merge_pairs(set, from, &merge);
 		merge_flows(set, from, &merge);

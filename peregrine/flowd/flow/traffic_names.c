@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
+#define TRAFFIC_NAMES_XXH_INLINE_ALL
 #include <xxhash.h>
 
 /* An array that grows and a hash over it; `same` compares a row with a candidate. */
@@ -22,12 +22,12 @@ struct traffic_names {
 
 typedef bool (*same_fn)(const void *row, const void *candidate);
 
-static void *row_at(const struct register_ *reg, uint32_t number)
+static void *traffic_names_row_at(const struct register_ *reg, uint32_t number)
 {
 	return (char *)reg->rows + (size_t)number * reg->row_size;
 }
 
-static uint64_t hash_of(int64_t a, int64_t b, const char *text)
+static uint64_t traffic_names_hash_of(int64_t a, int64_t b, const char *text)
 {
 	return XXH3_64bits_withSeed(text, strlen(text),
 				    (uint64_t)a * 0x9e3779b97f4a7c15U ^ (uint64_t)b << 20);
@@ -35,10 +35,10 @@ static uint64_t hash_of(int64_t a, int64_t b, const char *text)
 
 static uint64_t place_hash(const struct traffic_place *place)
 {
-	return hash_of(place->switch_id, 0, place->port);
+	return traffic_names_hash_of(place->switch_id, 0, place->port);
 }
 
-static bool same_place(const void *row, const void *candidate)
+static bool traffic_names_same_place(const void *row, const void *candidate)
 {
 	const struct traffic_place *a = row;
 	const struct traffic_place *b = candidate;
@@ -48,7 +48,8 @@ static bool same_place(const void *row, const void *candidate)
 
 static uint64_t group_hash(const struct traffic_group *group)
 {
-	return hash_of(group->network, group->tenant << 20 | group->vlan << 8 | group->reason, "");
+	return traffic_names_hash_of(group->network,
+				     group->tenant << 20 | group->vlan << 8 | group->reason, "");
 }
 
 static bool same_group(const void *row, const void *candidate)
@@ -62,7 +63,7 @@ static bool same_group(const void *row, const void *candidate)
 
 static uint64_t node_hash(const struct traffic_node *node)
 {
-	return hash_of(node->id, 1, "");
+	return traffic_names_hash_of(node->id, 1, "");
 }
 
 static bool same_node(const void *row, const void *candidate)
@@ -79,7 +80,7 @@ static uint64_t row_hash(const struct traffic_names *names, const struct registe
 	return reg == &names->groups ? group_hash(row) : node_hash(row);
 }
 
-static void put(struct register_ *reg, uint64_t hash, uint32_t number)
+static void traffic_names_put(struct register_ *reg, uint64_t hash, uint32_t number)
 {
 	uint32_t at = (uint32_t)hash & reg->mask;
 
@@ -88,7 +89,7 @@ static void put(struct register_ *reg, uint64_t hash, uint32_t number)
 	reg->slots[at] = number + 1;
 }
 
-static int grow(const struct traffic_names *names, struct register_ *reg)
+static int traffic_names_grow(const struct traffic_names *names, struct register_ *reg)
 {
 	uint32_t room = reg->room ? reg->room * 2 : 64;
 	uint32_t *slots = calloc((size_t)room * 2, sizeof(*slots));
@@ -105,24 +106,24 @@ static int grow(const struct traffic_names *names, struct register_ *reg)
 	reg->mask = room * 2 - 1;
 	reg->room = room;
 	for (uint32_t i = 0; i < reg->count; i++)
-		put(reg, row_hash(names, reg, row_at(reg, i)), i);
+		traffic_names_put(reg, row_hash(names, reg, traffic_names_row_at(reg, i)), i);
 	return 0;
 }
 
 /* The row that is the same; else `candidate` becomes one. */
-static uint32_t find_or_make(const struct traffic_names *names, struct register_ *reg,
-			     const void *candidate, same_fn same)
+static uint32_t traffic_names_find_or_make(const struct traffic_names *names, struct register_ *reg,
+					   const void *candidate, same_fn same)
 {
 	uint64_t hash = row_hash(names, reg, candidate);
 
 	for (uint32_t at = (uint32_t)hash & reg->mask; reg->slots && reg->slots[at];
 	     at = (at + 1) & reg->mask)
-		if (same(row_at(reg, reg->slots[at] - 1), candidate))
+		if (same(traffic_names_row_at(reg, reg->slots[at] - 1), candidate))
 			return reg->slots[at] - 1;
-	if (reg->count == reg->room && grow(names, reg))
+	if (reg->count == reg->room && traffic_names_grow(names, reg))
 		return INDEX_NONE;
-	memcpy(row_at(reg, reg->count), candidate, reg->row_size);
-	put(reg, hash, reg->count);
+	memcpy(traffic_names_row_at(reg, reg->count), candidate, reg->row_size);
+	traffic_names_put(reg, hash, reg->count);
 	return reg->count++;
 }
 
@@ -171,9 +172,10 @@ uint32_t traffic_names_place(struct traffic_names *names, int64_t switch_id,
 
 	copy_name(place.switch_name, sizeof(place.switch_name), switch_name);
 	copy_name(place.port, sizeof(place.port), port);
-	number = find_or_make(names, &names->places, &place, same_place);
+	number =
+		traffic_names_find_or_make(names, &names->places, &place, traffic_names_same_place);
 	if (number != INDEX_NONE) /* names and speeds change, the place stays */
-		memcpy(row_at(&names->places, number), &place, sizeof(place));
+		memcpy(traffic_names_row_at(&names->places, number), &place, sizeof(place));
 	return number;
 }
 
@@ -188,7 +190,7 @@ uint32_t traffic_names_group(struct traffic_names *names, const struct index_net
 		copy_name(group.tenant_name, sizeof(group.tenant_name), network->tenant_name);
 		copy_name(group.network_name, sizeof(group.network_name), network->name);
 	}
-	return find_or_make(names, &names->groups, &group, same_group);
+	return traffic_names_find_or_make(names, &names->groups, &group, same_group);
 }
 
 uint32_t traffic_names_node(struct traffic_names *names, int64_t id, const char *name)
@@ -196,22 +198,22 @@ uint32_t traffic_names_node(struct traffic_names *names, int64_t id, const char 
 	struct traffic_node node = {.id = id};
 
 	copy_name(node.name, sizeof(node.name), name);
-	return find_or_make(names, &names->nodes, &node, same_node);
+	return traffic_names_find_or_make(names, &names->nodes, &node, same_node);
 }
 
 const struct traffic_place *traffic_place_get(const struct traffic_names *names, uint32_t number)
 {
-	return row_at(&names->places, number);
+	return traffic_names_row_at(&names->places, number);
 }
 
 const struct traffic_group *traffic_group_get(const struct traffic_names *names, uint32_t number)
 {
-	return row_at(&names->groups, number);
+	return traffic_names_row_at(&names->groups, number);
 }
 
 const struct traffic_node *traffic_node_get(const struct traffic_names *names, uint32_t number)
 {
-	return row_at(&names->nodes, number);
+	return traffic_names_row_at(&names->nodes, number);
 }
 
 size_t traffic_place_count(const struct traffic_names *names)

@@ -7,7 +7,7 @@
 #include "peregrine/flowd/flow/attribution_index.h"
 #include "peregrine/flowd/flow/traffic_set_private.h"
 
-#define SECOND_US INT64_C(1000000)
+#define TRAFFIC_RING_SECOND_US INT64_C(1000000)
 
 struct traffic_ring {
 	unsigned count, reach;
@@ -52,7 +52,7 @@ void traffic_ring_free(struct traffic_ring *ring)
 }
 
 /* The oldest go until there is room, but never the last one. */
-static void make_room(struct traffic_ring *ring)
+static void traffic_ring_make_room(struct traffic_ring *ring)
 {
 	for (unsigned i = 1; i < ring->count && ring->bytes > ring->bytes_max; i++)
 		second_clear(ring, &ring->seconds[((uint64_t)ring->last_s + i) % ring->count]);
@@ -95,7 +95,7 @@ int traffic_ring_put(struct traffic_ring *ring, int64_t at_s, const struct traff
 	second->thinned = thinned;
 	ring->last_s = at_s;
 	ring->bytes += second->size;
-	make_room(ring);
+	traffic_ring_make_room(ring);
 	look_how_far(ring);
 	return 0;
 }
@@ -107,7 +107,7 @@ const struct ring_second *traffic_ring_get(const struct traffic_ring *ring, int6
 	return at_s > 0 && second->at_s == at_s ? second : NULL;
 }
 
-static bool passes(const struct traffic_filter *filter, const struct share_key *key)
+static bool traffic_ring_passes(const struct traffic_filter *filter, const struct share_key *key)
 {
 	if (filter->place != INDEX_NONE && filter->place != key->place)
 		return false;
@@ -116,8 +116,8 @@ static bool passes(const struct traffic_filter *filter, const struct share_key *
 	return !filter->group_passes || filter->group_passes(filter->context, key->group);
 }
 
-static struct traffic_sums sums_of(uint64_t bytes, uint64_t packets, double square,
-				   uint32_t samples)
+static struct traffic_sums traffic_ring_sums_of(uint64_t bytes, uint64_t packets, double square,
+						uint32_t samples)
 {
 	return (struct traffic_sums){
 		.bytes = bytes, .packets = packets, .square = square, .samples = samples};
@@ -159,12 +159,13 @@ static void part_fill(struct part *part, const struct ring_second *second,
 		const struct ring_share *row = &second->shares[i];
 
 		part->shares[i] = INDEX_NONE;
-		if (!passes(filter, &row->key))
+		if (!traffic_ring_passes(filter, &row->key))
 			continue;
 		part->shares[i] = set->share_table.count;
 		set->shares[set->share_table.count++] = (struct traffic_share){
 			.key = row->key,
-			.sums = sums_of(row->bytes, row->packets, row->square, row->samples),
+			.sums = traffic_ring_sums_of(row->bytes, row->packets, row->square,
+						     row->samples),
 			.floor = row->floor};
 	}
 	for (uint32_t i = 0; i < second->pair_count; i++) {
@@ -175,11 +176,12 @@ static void part_fill(struct part *part, const struct ring_second *second,
 		if (part->shares[row->key.share] == INDEX_NONE)
 			continue;
 		part->pairs[i] = set->pair_table.count++;
-		*pair = (struct traffic_pair){
-			.key = row->key,
-			.sums = sums_of(row->bytes, row->packets, row->square, row->samples),
-			.missed = row->missed,
-			.floor = row->floor};
+		*pair = (struct traffic_pair){.key = row->key,
+					      .sums = traffic_ring_sums_of(row->bytes, row->packets,
+									   row->square,
+									   row->samples),
+					      .missed = row->missed,
+					      .floor = row->floor};
 		pair->key.share = part->shares[row->key.share];
 	}
 	for (uint32_t i = 0; i < second->flow_count; i++) {
@@ -189,10 +191,11 @@ static void part_fill(struct part *part, const struct ring_second *second,
 		if (part->pairs[row->key.pair] == INDEX_NONE)
 			continue;
 		set->flow_table.count++;
-		*flow = (struct traffic_flow){
-			.key = row->key,
-			.sums = sums_of(row->bytes, row->packets, row->square, row->samples),
-			.missed = row->missed};
+		*flow = (struct traffic_flow){.key = row->key,
+					      .sums = traffic_ring_sums_of(row->bytes, row->packets,
+									   row->square,
+									   row->samples),
+					      .missed = row->missed};
 		flow->key.pair = part->pairs[row->key.pair];
 	}
 }
@@ -249,7 +252,7 @@ unsigned traffic_ring_reach(const struct traffic_ring *ring)
 static void add_left(const struct ring_second *second, struct ring_span spans[],
 		     const uint32_t *first_of, size_t places)
 {
-	int64_t from_us = second->at_s * SECOND_US;
+	int64_t from_us = second->at_s * TRAFFIC_RING_SECOND_US;
 
 	for (uint32_t i = 0; i < second->share_count; i++) {
 		const struct ring_share *share = &second->shares[i];
@@ -260,12 +263,14 @@ static void add_left(const struct ring_second *second, struct ring_span spans[],
 		for (; at; at = spans[at - 1].next) {
 			struct ring_span *span = &spans[at - 1];
 			int64_t begin_us = span->from_us > from_us ? span->from_us : from_us;
-			int64_t end_us = span->to_us < from_us + SECOND_US ? span->to_us
-									   : from_us + SECOND_US;
+			int64_t end_us = span->to_us < from_us + TRAFFIC_RING_SECOND_US
+						 ? span->to_us
+						 : from_us + TRAFFIC_RING_SECOND_US;
 
 			if (begin_us < end_us)
 				span->out_bytes += (double)share->bytes *
-						   (double)(end_us - begin_us) / SECOND_US;
+						   (double)(end_us - begin_us) /
+						   TRAFFIC_RING_SECOND_US;
 		}
 	}
 }
@@ -290,8 +295,8 @@ int traffic_ring_left(const struct traffic_ring *ring, struct ring_span spans[],
 	for (unsigned i = 0; i < ring->count; i++) {
 		const struct ring_second *second = &ring->seconds[i];
 
-		if (second->at_s && second->at_s * SECOND_US < to_us &&
-		    (second->at_s + 1) * SECOND_US > from_us)
+		if (second->at_s && second->at_s * TRAFFIC_RING_SECOND_US < to_us &&
+		    (second->at_s + 1) * TRAFFIC_RING_SECOND_US > from_us)
 			add_left(second, spans, first_of, places);
 	}
 	free(first_of);

@@ -7,7 +7,7 @@
 #include "peregrine/flowd/flow/traffic_set_private.h"
 
 /* Rows stand in no order: so many ahead are fetched. */
-enum { AHEAD = 16 };
+enum { TRAFFIC_SECOND_AHEAD = 16 };
 
 /* Chosen children of one level, and what their parents did not keep. */
 struct chosen {
@@ -39,9 +39,9 @@ static int pick_pairs(struct picking *picking, const struct traffic_limits *kept
 	for (size_t i = 0; i < pairs->count; i++) {
 		uint32_t row = set->pair_touched.rows[i];
 
-		if (i + AHEAD < pairs->count) {
+		if (i + TRAFFIC_SECOND_AHEAD < pairs->count) {
 			const struct traffic_pair *next =
-				&set->pairs[set->pair_touched.rows[i + AHEAD]];
+				&set->pairs[set->pair_touched.rows[i + TRAFFIC_SECOND_AHEAD]];
 
 			__builtin_prefetch(&next->key.share);
 			__builtin_prefetch(&next->now.bytes);
@@ -66,9 +66,9 @@ static int pick_flows(struct picking *picking, const struct traffic_limits *kept
 		uint32_t row = set->flow_touched.rows[i];
 		const struct traffic_flow *flow = &set->flows[row];
 
-		if (i + AHEAD < set->flow_touched.count) {
+		if (i + TRAFFIC_SECOND_AHEAD < set->flow_touched.count) {
 			const struct traffic_flow *next =
-				&set->flows[set->flow_touched.rows[i + AHEAD]];
+				&set->flows[set->flow_touched.rows[i + TRAFFIC_SECOND_AHEAD]];
 
 			__builtin_prefetch(&next->key.pair);
 			__builtin_prefetch(&next->now.bytes);

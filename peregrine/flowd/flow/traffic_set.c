@@ -8,7 +8,7 @@
 
 #include "peregrine/flowd/flow/traffic_set_private.h"
 
-#define XXH_INLINE_ALL
+#define TRAFFIC_SET_XXH_INLINE_ALL
 #include <xxhash.h>
 
 /* --- tables: open addressing over an array of rows in the order they came --- */
@@ -161,7 +161,7 @@ void traffic_set_restart(struct traffic_set *set)
 		traffic_set_next_second(set);
 }
 
-static void touch(struct traffic_touched *touched, uint32_t row)
+static void traffic_set_touch(struct traffic_touched *touched, uint32_t row)
 {
 	touched->rows[touched->count++] = row;
 }
@@ -177,13 +177,13 @@ void traffic_set_index_again(struct traffic_set *set)
 	set->share_touched.count = set->pair_touched.count = set->flow_touched.count = 0;
 	for (uint32_t i = 0; i < set->share_table.count; i++)
 		if (set->shares[i].now.second == set->second)
-			touch(&set->share_touched, i);
+			traffic_set_touch(&set->share_touched, i);
 	for (uint32_t i = 0; i < set->pair_table.count; i++)
 		if (set->pairs[i].now.second == set->second)
-			touch(&set->pair_touched, i);
+			traffic_set_touch(&set->pair_touched, i);
 	for (uint32_t i = 0; i < set->flow_table.count; i++)
 		if (set->flows[i].now.second == set->second)
-			touch(&set->flow_touched, i);
+			traffic_set_touch(&set->flow_touched, i);
 }
 
 uint32_t traffic_share_row(struct traffic_set *set, const struct share_key *key)
@@ -235,18 +235,19 @@ uint32_t traffic_flow_row(struct traffic_set *set, const struct conversation_key
 	return table->count - 1;
 }
 
-static bool is_full(const struct traffic_table *table)
+static bool traffic_set_is_full(const struct traffic_table *table)
 {
 	return table->count == table->limit;
 }
 
 /* Room is made before it is needed, so that indexes hold while one flow is looked up. */
-static void make_room(struct traffic_set *set)
+static void traffic_set_make_room(struct traffic_set *set)
 {
 	if (set->keeps_silent &&
-	    (is_full(&set->share_table) || is_full(&set->pair_table) || is_full(&set->flow_table)))
+	    (traffic_set_is_full(&set->share_table) || traffic_set_is_full(&set->pair_table) ||
+	     traffic_set_is_full(&set->flow_table)))
 		traffic_set_drop_silent(set);
-	if (is_full(&set->pair_table) || is_full(&set->flow_table))
+	if (traffic_set_is_full(&set->pair_table) || traffic_set_is_full(&set->flow_table))
 		traffic_set_make_half_empty(set);
 }
 
@@ -258,7 +259,7 @@ struct traffic_spot traffic_set_spot(struct traffic_set *set, const struct share
 	struct pair_key pair_key = *pair;
 	struct conversation_key flow_key = *flow;
 
-	make_room(set);
+	traffic_set_make_room(set);
 	spot.share = traffic_share_row(set, share);
 	if (spot.share == ROW_NONE || pair->a.kind == END_NONE)
 		return spot;
@@ -299,17 +300,17 @@ void traffic_set_add_at(struct traffic_set *set, const struct traffic_spot *spot
 	}
 	traffic_sums_add(&set->shares[spot->share].sums, sums);
 	if (set->live && add_now(&set->shares[spot->share].now, second, sums))
-		touch(&set->share_touched, spot->share);
+		traffic_set_touch(&set->share_touched, spot->share);
 	if (spot->pair == ROW_NONE)
 		return;
 	traffic_sums_add(&set->pairs[spot->pair].sums, sums);
 	if (set->live && add_now(&set->pairs[spot->pair].now, second, sums))
-		touch(&set->pair_touched, spot->pair);
+		traffic_set_touch(&set->pair_touched, spot->pair);
 	if (spot->flow == ROW_NONE)
 		return;
 	traffic_sums_add(&set->flows[spot->flow].sums, sums);
 	if (set->live && add_now(&set->flows[spot->flow].now, second, sums))
-		touch(&set->flow_touched, spot->flow);
+		traffic_set_touch(&set->flow_touched, spot->flow);
 }
 
 void traffic_set_add(struct traffic_set *set, const struct share_key *share,

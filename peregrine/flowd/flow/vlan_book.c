@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { SLOTS = 2 * VLAN_ROWS }; /* a power of two; half of them stay empty */
+enum { VLAN_BOOK_SLOTS = 2 * VLAN_ROWS }; /* a power of two; half of them stay empty */
 
 struct vlan_book {
-	struct vlan_row rows[SLOTS];
+	struct vlan_row rows[VLAN_BOOK_SLOTS];
 	size_t count;
 };
 
@@ -22,12 +22,12 @@ void vlan_book_free(struct vlan_book *book)
 }
 
 /* NULL: it has none, and there is no other. */
-static struct vlan_row *row_of(struct vlan_book *book, uint16_t agent, uint16_t vlan)
+static struct vlan_row *vlan_book_row_of(struct vlan_book *book, uint16_t agent, uint16_t vlan)
 {
 	uint64_t x = ((uint64_t)agent << 16 | vlan) * 0x9e3779b97f4a7c15U;
-	size_t slot = (size_t)(x >> 40) % SLOTS;
+	size_t slot = (size_t)(x >> 40) % VLAN_BOOK_SLOTS;
 
-	for (;; slot = (slot + 1) % SLOTS) {
+	for (;; slot = (slot + 1) % VLAN_BOOK_SLOTS) {
 		struct vlan_row *row = &book->rows[slot];
 
 		if (row->at_us && row->agent == agent && row->vlan == vlan)
@@ -45,7 +45,7 @@ static struct vlan_row *row_of(struct vlan_book *book, uint16_t agent, uint16_t 
 void vlan_book_note(struct vlan_book *book, uint16_t agent, int64_t at_us,
 		    const struct sflow_vlan_counters *reading)
 {
-	struct vlan_row *row = row_of(book, agent, (uint16_t)reading->vlan);
+	struct vlan_row *row = vlan_book_row_of(book, agent, (uint16_t)reading->vlan);
 	double seconds;
 	uint64_t bytes;
 
@@ -70,7 +70,7 @@ void vlan_book_note(struct vlan_book *book, uint16_t agent, int64_t at_us,
 
 const struct vlan_row *vlan_book_next(const struct vlan_book *book, uint16_t agent, size_t *at)
 {
-	while (*at < SLOTS) {
+	while (*at < VLAN_BOOK_SLOTS) {
 		const struct vlan_row *row = &book->rows[(*at)++];
 
 		if (row->at_us && row->agent == agent)

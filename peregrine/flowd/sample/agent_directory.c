@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
+#define AGENT_DIRECTORY_XXH_INLINE_ALL
 #include <xxhash.h>
 
 struct agent_directory {
@@ -16,12 +16,12 @@ struct agent_directory {
 };
 
 /* Both addresses stand side by side. */
-static uint32_t hash_of(const struct agent_row *row)
+static uint32_t agent_directory_hash_of(const struct agent_row *row)
 {
 	return (uint32_t)XXH3_64bits(row, offsetof(struct agent_row, number));
 }
 
-static bool is_same(const struct agent_row *a, const struct agent_row *b)
+static bool agent_directory_is_same(const struct agent_row *a, const struct agent_row *b)
 {
 	uint64_t x[4];
 	uint64_t y[4];
@@ -32,7 +32,7 @@ static bool is_same(const struct agent_row *a, const struct agent_row *b)
 	return !((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3]));
 }
 
-static int compare(const void *a, const void *b)
+static int agent_directory_compare(const void *a, const void *b)
 {
 	const struct agent_row *left = a;
 	const struct agent_row *right = b;
@@ -44,7 +44,7 @@ static int compare(const void *a, const void *b)
 static void make_slots(struct agent_directory *directory)
 {
 	for (uint32_t i = 0; i < directory->count; i++) {
-		uint32_t at = hash_of(&directory->rows[i]) & directory->mask;
+		uint32_t at = agent_directory_hash_of(&directory->rows[i]) & directory->mask;
 
 		while (directory->slots[at])
 			at = (at + 1) & directory->mask;
@@ -72,7 +72,7 @@ int agent_directory_new(const struct agent_row *rows, size_t count, struct agent
 	}
 	if (count) {
 		memcpy(directory->rows, rows, count * sizeof(*rows));
-		qsort(directory->rows, count, sizeof(*rows), compare);
+		qsort(directory->rows, count, sizeof(*rows), agent_directory_compare);
 	}
 	make_slots(directory);
 	*ret = directory;
@@ -88,7 +88,8 @@ void agent_directory_free(struct agent_directory *directory)
 }
 
 /* Nobody speaks so: is the agent's address somebody's at all? */
-static int refuse(const struct agent_directory *directory, const struct agent_row *wanted)
+static int agent_directory_refuse(const struct agent_directory *directory,
+				  const struct agent_row *wanted)
 {
 	size_t low = 0;
 	size_t high = directory->count;
@@ -115,12 +116,12 @@ int agent_directory_find(const struct agent_directory *directory, const uint8_t 
 
 	memcpy(wanted.agent, agent, sizeof(wanted.agent));
 	memcpy(wanted.source, source, sizeof(wanted.source));
-	at = hash_of(&wanted) & directory->mask;
+	at = agent_directory_hash_of(&wanted) & directory->mask;
 	for (; directory->slots[at]; at = (at + 1) & directory->mask) {
 		const struct agent_row *row = &directory->rows[directory->slots[at] - 1];
 
-		if (is_same(row, &wanted))
+		if (agent_directory_is_same(row, &wanted))
 			return row->number;
 	}
-	return refuse(directory, &wanted);
+	return agent_directory_refuse(directory, &wanted);
 }

@@ -6,7 +6,7 @@
 
 #include "common/base/pages.h"
 
-#define XXH_INLINE_ALL
+#define FLOW_TABLE_XXH_INLINE_ALL
 #include <xxhash.h>
 
 enum {
@@ -64,7 +64,7 @@ static uint32_t hash_key(const struct flow_table *table, const struct flow_key *
 }
 
 /* Word by word: a call of memcmp costs as much as the comparison. */
-static inline bool is_same(const struct flow_key *a, const struct flow_key *b)
+static inline bool flow_table_is_same(const struct flow_key *a, const struct flow_key *b)
 {
 	enum { WORDS = sizeof(*a) / sizeof(uint64_t) };
 	const char *left = (const char *)a;
@@ -85,14 +85,15 @@ static inline bool is_same(const struct flow_key *a, const struct flow_key *b)
 }
 
 /* What a slot has of a hash beside the number. */
-static inline uint32_t mark_of(uint32_t hash)
+static inline uint32_t flow_table_mark_of(uint32_t hash)
 {
 	return hash & ~(uint32_t)ENTRY_MASK;
 }
 
 /* The entry of a key, made when it is new, within reach and `limit` allows; NULL = no room. */
-static inline struct flow_entry *find(struct flow_table *table, const struct flow_key *key,
-				      uint32_t hash, uint32_t limit, uint32_t reach)
+static inline struct flow_entry *flow_table_find(struct flow_table *table,
+						 const struct flow_key *key, uint32_t hash,
+						 uint32_t limit, uint32_t reach)
 {
 	uint32_t at = hash & table->mask;
 	uint32_t far = 0;
@@ -100,7 +101,8 @@ static inline struct flow_entry *find(struct flow_table *table, const struct flo
 
 	for (; table->slots[at]; at = (at + 1) & table->mask) {
 		entry = &table->entries[(table->slots[at] & ENTRY_MASK) - 1];
-		if (mark_of(table->slots[at]) == mark_of(hash) && is_same(&entry->key, key))
+		if (flow_table_mark_of(table->slots[at]) == flow_table_mark_of(hash) &&
+		    flow_table_is_same(&entry->key, key))
 			return entry;
 		if (++far >= reach)
 			return NULL;
@@ -109,20 +111,20 @@ static inline struct flow_entry *find(struct flow_table *table, const struct flo
 		return NULL;
 	entry = &table->entries[table->count++];
 	*entry = (struct flow_entry){.key = *key, .hash = hash};
-	table->slots[at] = table->count | mark_of(hash);
+	table->slots[at] = table->count | flow_table_mark_of(hash);
 	return entry;
 }
 
 static struct flow_entry *find_folded(struct flow_table *table, const struct flow_key *key,
 				      uint32_t limit)
 {
-	return find(table, key, hash_key(table, key), limit, REACH_FOLDED);
+	return flow_table_find(table, key, hash_key(table, key), limit, REACH_FOLDED);
 }
 
 /* What a switch tells of the frame and its outer tag are left, and its VNI while there is room: who
  * sends the frame chooses that. The last slot stays empty. */
-static struct flow_entry *fold(struct flow_table *table, const struct flow_key *key,
-			       uint32_t samples)
+static struct flow_entry *flow_table_fold(struct flow_table *table, const struct flow_key *key,
+					  uint32_t samples)
 {
 	struct flow_key folded = {
 		.input = key->input,
@@ -151,9 +153,9 @@ static struct flow_entry *fold(struct flow_table *table, const struct flow_key *
 static inline struct flow_entry *find_or_fold(struct flow_table *table, const struct flow_key *key,
 					      uint32_t hash, uint32_t samples)
 {
-	struct flow_entry *entry = find(table, key, hash, table->limit, REACH);
+	struct flow_entry *entry = flow_table_find(table, key, hash, table->limit, REACH);
 
-	return entry ? entry : fold(table, key, samples);
+	return entry ? entry : flow_table_fold(table, key, samples);
 }
 
 void flow_table_expect(const struct flow_table *table, struct flow_add *add)
@@ -171,7 +173,7 @@ void flow_table_approach(const struct flow_table *table, const struct flow_add *
 
 		if (!slot)
 			return;
-		if (mark_of(slot) == mark_of(add->hash)) {
+		if (flow_table_mark_of(slot) == flow_table_mark_of(add->hash)) {
 			flow_entry_prefetch(&table->entries[(slot & ENTRY_MASK) - 1]);
 			return;
 		}

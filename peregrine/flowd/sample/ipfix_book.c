@@ -1,5 +1,5 @@
 /* The default hash falls through its cases, which clang objects to. */
-#define HASH_FUNCTION HASH_FNV
+#define IPFIX_BOOK_HASH_FUNCTION HASH_FNV
 
 #include "peregrine/flowd/sample/ipfix_book.h"
 
@@ -13,8 +13,8 @@
 LEAKS_LEFT_TO_SANITIZER
 
 /* Ahead by more than this, or back, is a new beginning; as in source_book.c. */
-#define GAP_LIMIT  (1U << 20)
-#define LATE_LIMIT 1024U
+#define IPFIX_BOOK_GAP_LIMIT  (1U << 20)
+#define IPFIX_BOOK_LATE_LIMIT 1024U
 
 struct sampler {
 	uint32_t id, rate;
@@ -54,7 +54,7 @@ int ipfix_book_new(struct ipfix_book **ret)
 	return 0;
 }
 
-static size_t size_of(uint16_t count)
+static size_t ipfix_book_size_of(uint16_t count)
 {
 	return sizeof(struct ipfix_kept) + count * sizeof(struct ipfix_field);
 }
@@ -62,7 +62,7 @@ static size_t size_of(uint16_t count)
 static void drop_template(struct ipfix_book *book, struct ipfix_domain *domain, size_t at)
 {
 	book->counts.templates--;
-	book->counts.bytes -= size_of(domain->templates[at]->count);
+	book->counts.bytes -= ipfix_book_size_of(domain->templates[at]->count);
 	free(domain->templates[at]);
 	memmove(&domain->templates[at], &domain->templates[at + 1],
 		(domain->count - at - 1) * sizeof(struct ipfix_kept *));
@@ -93,7 +93,7 @@ void ipfix_book_free(struct ipfix_book *book)
 }
 
 /* Too many of one agent, or of all: the one that was heard of longest ago goes. */
-static void make_room(struct ipfix_book *book, uint16_t agent)
+static void ipfix_book_make_room(struct ipfix_book *book, uint16_t agent)
 {
 	struct ipfix_domain *oldest = NULL;
 	struct ipfix_domain *own = NULL;
@@ -124,7 +124,7 @@ struct ipfix_domain *ipfix_book_domain(struct ipfix_book *book, uint16_t agent, 
 
 	HASH_FIND(hh, book->domains, &key, sizeof(key), found);
 	if (!found) {
-		make_room(book, agent);
+		ipfix_book_make_room(book, agent);
 		found = calloc(1, sizeof(*found));
 		if (!found)
 			return NULL;
@@ -139,7 +139,7 @@ struct ipfix_domain *ipfix_book_domain(struct ipfix_book *book, uint16_t agent, 
 /* --- templates --- */
 
 /* Where it is, or where it would be. */
-static size_t place_of(const struct ipfix_domain *domain, uint16_t id)
+static size_t ipfix_book_place_of(const struct ipfix_domain *domain, uint16_t id)
 {
 	size_t low = 0;
 	size_t high = domain->count;
@@ -157,13 +157,13 @@ static size_t place_of(const struct ipfix_domain *domain, uint16_t id)
 
 const struct ipfix_kept *ipfix_domain_template(const struct ipfix_domain *domain, uint16_t id)
 {
-	size_t at = place_of(domain, id);
+	size_t at = ipfix_book_place_of(domain, id);
 
 	return at < domain->count && domain->templates[at]->id == id ? domain->templates[at] : NULL;
 }
 
-static bool withdraw(struct ipfix_book *book, struct ipfix_domain *domain, uint16_t id,
-		     bool options)
+static bool ipfix_book_withdraw(struct ipfix_book *book, struct ipfix_domain *domain, uint16_t id,
+				bool options)
 {
 	for (size_t at = domain->count; at-- > 0;)
 		if (domain->templates[at]->id == id ||
@@ -172,7 +172,7 @@ static bool withdraw(struct ipfix_book *book, struct ipfix_domain *domain, uint1
 	return true;
 }
 
-static bool grow(struct ipfix_domain *domain)
+static bool ipfix_book_grow(struct ipfix_domain *domain)
 {
 	uint16_t room = domain->room ? (uint16_t)(domain->room * 2) : 8;
 	struct ipfix_kept **templates;
@@ -187,7 +187,7 @@ static bool grow(struct ipfix_domain *domain)
 	return true;
 }
 
-static bool is_same(const struct ipfix_kept *kept, const struct ipfix_template *template)
+static bool ipfix_book_is_same(const struct ipfix_kept *kept, const struct ipfix_template *template)
 {
 	if (kept->count != template->count || kept->options != template->options)
 		return false;
@@ -201,23 +201,23 @@ static bool is_same(const struct ipfix_kept *kept, const struct ipfix_template *
 bool ipfix_domain_learn(struct ipfix_book *book, struct ipfix_domain *domain,
 			const struct ipfix_template *template)
 {
-	size_t at = place_of(domain, template->id);
+	size_t at = ipfix_book_place_of(domain, template->id);
 	struct ipfix_kept *kept;
 
 	if (template->count == 0)
-		return withdraw(book, domain, template->id, template->options);
+		return ipfix_book_withdraw(book, domain, template->id, template->options);
 	if (at < domain->count && domain->templates[at]->id == template->id) {
-		if (is_same(domain->templates[at], template))
+		if (ipfix_book_is_same(domain->templates[at], template))
 			return true;
 		drop_template(book, domain, at);
 	}
 	if (domain->count == IPFIX_DOMAIN_TEMPLATES ||
-	    book->counts.bytes + size_of(template->count) > IPFIX_BOOK_BYTES) {
+	    book->counts.bytes + ipfix_book_size_of(template->count) > IPFIX_BOOK_BYTES) {
 		book->counts.refused++;
 		return false;
 	}
-	kept = malloc(size_of(template->count));
-	if (!kept || !grow(domain)) {
+	kept = malloc(ipfix_book_size_of(template->count));
+	if (!kept || !ipfix_book_grow(domain)) {
 		free(kept);
 		return false;
 	}
@@ -231,7 +231,7 @@ bool ipfix_domain_learn(struct ipfix_book *book, struct ipfix_domain *domain,
 	domain->templates[at] = kept;
 	domain->count++;
 	book->counts.templates++;
-	book->counts.bytes += size_of(kept->count);
+	book->counts.bytes += ipfix_book_size_of(kept->count);
 	return true;
 }
 
@@ -301,10 +301,10 @@ struct ipfix_follow ipfix_domain_follow(struct ipfix_book *book, struct ipfix_do
 	/* Each domain counts for itself (RFC 7011, 3.1), but Open vSwitch through all of them. */
 	if (!domain->follows || ahead == 0 || message->sequence == *of_agent) {
 		domain->next = message->sequence + step;
-	} else if (ahead <= GAP_LIMIT) {
+	} else if (ahead <= IPFIX_BOOK_GAP_LIMIT) {
 		follow.missing = ahead;
 		domain->next = message->sequence + step;
-	} else if (domain->next - message->sequence > LATE_LIMIT) {
+	} else if (domain->next - message->sequence > IPFIX_BOOK_LATE_LIMIT) {
 		follow.restarted = true;
 		domain->next = message->sequence + step;
 	} /* else it is late, and was counted as missing */

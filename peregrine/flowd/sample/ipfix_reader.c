@@ -6,7 +6,7 @@
 enum {
 	FRAME_HEAD = 14, /* of Ethernet: what IP lengths leave out and samples count */
 	ETHERTYPE_IPV4 = 0x800,
-	ETHERTYPE_IPV6 = 0x86dd,
+	IPFIX_READER_ETHERTYPE_IPV6 = 0x86dd,
 	PROTOCOL_ICMP = 1,
 	PROTOCOL_ICMP_6 = 58,
 	SEGMENT_VXLAN = 1, /* first byte of layer2SegmentId (RFC 7011's registry, 351) */
@@ -18,7 +18,7 @@ enum {
 
 /* --- a record as a flow --- */
 
-static bool any(const uint8_t *bytes, size_t size)
+static bool ipfix_reader_any(const uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		if (bytes[i])
@@ -33,18 +33,18 @@ static void map_ipv4(const uint8_t address[4], uint8_t ret[16])
 }
 
 /* Some templates have fields for both, one of them zero. */
-static void add_addresses(const struct ipfix_record *record, struct flow_key *key)
+static void ipfix_reader_add_addresses(const struct ipfix_record *record, struct flow_key *key)
 {
 	uint64_t version = record->numbers[IPFIX_IP_VERSION];
 	bool six = IPFIX_HAS(record, IPFIX_SOURCE_IPV6) && IPFIX_HAS(record, IPFIX_TARGET_IPV6);
 	bool four = IPFIX_HAS(record, IPFIX_SOURCE_IPV4) && IPFIX_HAS(record, IPFIX_TARGET_IPV4);
 
-	if (six && (version == 6 || !four || any(record->source_ipv6, 16))) {
+	if (six && (version == 6 || !four || ipfix_reader_any(record->source_ipv6, 16))) {
 		memcpy(key->source, record->source_ipv6, 16);
 		memcpy(key->target, record->target_ipv6, 16);
 		key->flags |= FLOW_IPV6;
-		key->ethertype = ETHERTYPE_IPV6;
-	} else if (four && (version == 4 || !six || any(record->source_ipv4, 4))) {
+		key->ethertype = IPFIX_READER_ETHERTYPE_IPV6;
+	} else if (four && (version == 4 || !six || ipfix_reader_any(record->source_ipv4, 4))) {
 		map_ipv4(record->source_ipv4, key->source);
 		map_ipv4(record->target_ipv4, key->target);
 		key->flags |= FLOW_IPV4;
@@ -52,7 +52,7 @@ static void add_addresses(const struct ipfix_record *record, struct flow_key *ke
 	}
 }
 
-static void add_ports(const struct ipfix_record *record, struct flow_key *key)
+static void ipfix_reader_add_ports(const struct ipfix_record *record, struct flow_key *key)
 {
 	key->protocol = (uint8_t)record->numbers[IPFIX_PROTOCOL];
 	key->source_port = (uint16_t)record->numbers[IPFIX_SOURCE_PORT];
@@ -69,28 +69,29 @@ static void add_ports(const struct ipfix_record *record, struct flow_key *key)
 }
 
 /* Numbers beside ifIndex have a meaning of their own in our keys, but not in records. */
-static uint32_t port_of(const struct ipfix_record *record, enum ipfix_use use)
+static uint32_t ipfix_reader_port_of(const struct ipfix_record *record, enum ipfix_use use)
 {
 	uint64_t number = record->numbers[use];
 
 	return number < PORT_INTERNAL ? (uint32_t)number : (uint32_t)PORT_UNKNOWN;
 }
 
-static void make_key(const struct ipfix_record *record, uint16_t agent, struct flow_key *key)
+static void ipfix_reader_make_key(const struct ipfix_record *record, uint16_t agent,
+				  struct flow_key *key)
 {
 	uint64_t told = record->numbers[IPFIX_TOLD_VLAN] & 0xfff;
 	uint64_t segment = record->numbers[IPFIX_SEGMENT];
 
 	*key = (struct flow_key){.agent = agent, .flags = FLOW_RECORD};
-	key->input = port_of(record, IPFIX_INPUT);
-	key->output = port_of(record, IPFIX_OUTPUT);
+	key->input = ipfix_reader_port_of(record, IPFIX_INPUT);
+	key->output = ipfix_reader_port_of(record, IPFIX_OUTPUT);
 	key->tag = (uint16_t)(record->numbers[IPFIX_TAG] & 0xfff);
 	key->told_vlan = told ? (uint16_t)told : VLAN_UNTOLD;
 	memcpy(key->source_mac, record->source_mac, 6);
 	memcpy(key->target_mac, record->target_mac, 6);
-	add_addresses(record, key);
+	ipfix_reader_add_addresses(record, key);
 	if (key->flags & (FLOW_IPV4 | FLOW_IPV6))
-		add_ports(record, key);
+		ipfix_reader_add_ports(record, key);
 	else
 		key->ethertype = (uint16_t)record->numbers[IPFIX_ETHERTYPE];
 	if (segment >> 56 == SEGMENT_VXLAN)
@@ -100,8 +101,8 @@ static void make_key(const struct ipfix_record *record, uint16_t agent, struct f
 }
 
 /* False: it says nothing of how much, or what cannot be. */
-static bool measure(const struct ipfix_record *record, uint32_t rate, uint64_t *ret_packets,
-		    uint64_t *ret_bytes)
+static bool ipfix_reader_measure(const struct ipfix_record *record, uint32_t rate,
+				 uint64_t *ret_packets, uint64_t *ret_bytes)
 {
 	uint64_t packets = record->numbers[IPFIX_PACKETS];
 	uint64_t bytes = record->numbers[IPFIX_L2_BYTES];
@@ -133,7 +134,7 @@ struct message_view {
 	bool unknown; /* there were records without a template: how many does not show */
 };
 
-static void take_record(struct message_view *view, const struct ipfix_record *record)
+static void ipfix_reader_take_record(struct message_view *view, const struct ipfix_record *record)
 {
 	struct harvest *harvest = view->reader->harvest;
 	uint32_t rate = ipfix_domain_rate(view->domain, record);
@@ -141,17 +142,17 @@ static void take_record(struct message_view *view, const struct ipfix_record *re
 	uint64_t packets;
 	uint64_t bytes;
 
-	if (!measure(record, rate, &packets, &bytes)) {
+	if (!ipfix_reader_measure(record, rate, &packets, &bytes)) {
 		harvest->counts.records_odd++;
 		return;
 	}
-	make_key(record, view->agent, &key);
+	ipfix_reader_make_key(record, view->agent, &key);
 	harvest->counts.records++;
 	flow_table_add_sum(&harvest->flows, &key, view->source, packets, bytes, rate);
 	source_book_rate(view->reader->book, view->source, rate);
 }
 
-static int take_records(struct message_view *view, struct ipfix_set *set)
+static int ipfix_reader_take_records(struct message_view *view, struct ipfix_set *set)
 {
 	const struct ipfix_kept *kept = ipfix_domain_template(view->domain, set->id);
 	struct receive_counts *counts = &view->reader->harvest->counts;
@@ -169,7 +170,7 @@ static int take_records(struct message_view *view, struct ipfix_set *set)
 		if (kept->options)
 			ipfix_domain_options(view->domain, &record);
 		else
-			take_record(view, &record);
+			ipfix_reader_take_record(view, &record);
 	}
 	return rc < 0 ? rc : 1;
 }
@@ -190,7 +191,7 @@ static int take_set(struct message_view *view, struct ipfix_set *set)
 	switch (set->kind) {
 	case IPFIX_TEMPLATES:
 	case IPFIX_OPTIONS: return take_templates(view, set);
-	case IPFIX_RECORDS: return take_records(view, set);
+	case IPFIX_RECORDS: return ipfix_reader_take_records(view, set);
 	case IPFIX_RESERVED: break;
 	}
 	return 1;

@@ -19,7 +19,7 @@ enum {
 static const struct {
 	uint16_t element;
 	uint8_t use;
-} elements[] = {
+} ipfix_wire_elements[] = {
 	{1, IPFIX_BYTES},        {2, IPFIX_PACKETS},      {4, IPFIX_PROTOCOL},
 	{7, IPFIX_SOURCE_PORT},  {8, IPFIX_SOURCE_IPV4},  {10, IPFIX_INPUT},
 	{11, IPFIX_TARGET_PORT}, {12, IPFIX_TARGET_IPV4}, {14, IPFIX_OUTPUT},
@@ -36,7 +36,7 @@ static const struct {
 /* Where those that are no numbers go, and how long they are. */
 static const struct {
 	uint16_t at, size;
-} places[IPFIX_USE_COUNT - IPFIX_NUMBER_COUNT] = {
+} ipfix_wire_places[IPFIX_USE_COUNT - IPFIX_NUMBER_COUNT] = {
 	[IPFIX_SOURCE_MAC - IPFIX_NUMBER_COUNT] = {offsetof(struct ipfix_record, source_mac), 6},
 	[IPFIX_TARGET_MAC - IPFIX_NUMBER_COUNT] = {offsetof(struct ipfix_record, target_mac), 6},
 	[IPFIX_SOURCE_IPV4 - IPFIX_NUMBER_COUNT] = {offsetof(struct ipfix_record, source_ipv4), 4},
@@ -74,7 +74,7 @@ int ipfix_open(const void *data, size_t size, struct ipfix_message *ret,
 	return 0;
 }
 
-static enum ipfix_set_kind kind_of(const struct ipfix_message *message, uint16_t id)
+static enum ipfix_set_kind ipfix_wire_kind_of(const struct ipfix_message *message, uint16_t id)
 {
 	bool nine = message->version == NETFLOW_9;
 
@@ -101,7 +101,7 @@ int ipfix_next_set(const struct ipfix_message *message, struct wire_reader *sets
 	ret->body = wire_cut(sets, (size_t)length - SET_HEAD);
 	if (ret->body.bad)
 		return -EBADMSG;
-	ret->kind = kind_of(message, ret->id);
+	ret->kind = ipfix_wire_kind_of(message, ret->id);
 	return 1;
 }
 
@@ -111,12 +111,14 @@ static uint8_t use_of(uint16_t element, uint16_t length)
 {
 	uint8_t use = IPFIX_SKIP;
 
-	for (size_t i = 0; i < COUNT_OF(elements) && elements[i].element <= element; i++)
-		if (elements[i].element == element)
-			use = elements[i].use;
+	for (size_t i = 0;
+	     i < COUNT_OF(ipfix_wire_elements) && ipfix_wire_elements[i].element <= element; i++)
+		if (ipfix_wire_elements[i].element == element)
+			use = ipfix_wire_elements[i].use;
 	/* One in a length that it cannot have is passed over like one that we do not know. */
 	if (use >= IPFIX_NUMBER_COUNT)
-		return length == places[use - IPFIX_NUMBER_COUNT].size ? use : IPFIX_SKIP;
+		return length == ipfix_wire_places[use - IPFIX_NUMBER_COUNT].size ? use
+										  : IPFIX_SKIP;
 	return length > 0 && length <= 8 ? use : IPFIX_SKIP;
 }
 
@@ -184,7 +186,7 @@ int ipfix_next_template(const struct ipfix_message *message, struct ipfix_set *s
 
 /* --- records --- */
 
-static uint16_t length_of(struct wire_reader *body, const struct ipfix_field *field)
+static uint16_t ipfix_wire_length_of(struct wire_reader *body, const struct ipfix_field *field)
 {
 	uint8_t length;
 
@@ -194,7 +196,7 @@ static uint16_t length_of(struct wire_reader *body, const struct ipfix_field *fi
 	return length < LONG_LENGTH ? length : wire_u16(body);
 }
 
-static uint64_t number_of(const uint8_t *bytes, uint16_t length)
+static uint64_t ipfix_wire_number_of(const uint8_t *bytes, uint16_t length)
 {
 	uint64_t number = 0;
 
@@ -211,7 +213,7 @@ int ipfix_next_record(struct wire_reader *body, const struct ipfix_field *fields
 	*ret = (struct ipfix_record){0};
 	for (size_t i = 0; i < count; i++) {
 		unsigned use = fields[i].use;
-		uint16_t length = length_of(body, &fields[i]);
+		uint16_t length = ipfix_wire_length_of(body, &fields[i]);
 		const uint8_t *bytes = wire_bytes(body, length);
 
 		if (!bytes)
@@ -219,9 +221,10 @@ int ipfix_next_record(struct wire_reader *body, const struct ipfix_field *fields
 		if (use == IPFIX_SKIP)
 			continue;
 		if (use < IPFIX_NUMBER_COUNT)
-			ret->numbers[use] = number_of(bytes, length);
+			ret->numbers[use] = ipfix_wire_number_of(bytes, length);
 		else
-			memcpy((uint8_t *)ret + places[use - IPFIX_NUMBER_COUNT].at, bytes, length);
+			memcpy((uint8_t *)ret + ipfix_wire_places[use - IPFIX_NUMBER_COUNT].at,
+			       bytes, length);
 		ret->has |= 1U << use;
 	}
 	return 1;

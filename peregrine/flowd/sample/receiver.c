@@ -72,7 +72,7 @@ struct receivers {
 	struct receiver receivers[];
 };
 
-static void let_go(struct held_directory *held)
+static void receiver_let_go(struct held_directory *held)
 {
 	if (!held || atomic_fetch_sub(&held->holders, 1) != 1)
 		return;
@@ -80,7 +80,7 @@ static void let_go(struct held_directory *held)
 	free(held);
 }
 
-static struct held_directory *hold(struct agent_directory *directory, unsigned holders)
+static struct held_directory *receiver_hold(struct agent_directory *directory, unsigned holders)
 {
 	struct held_directory *held = malloc(sizeof(*held));
 
@@ -93,7 +93,7 @@ static struct held_directory *hold(struct agent_directory *directory, unsigned h
 
 /* --- the thread --- */
 
-static void source_of(const struct sockaddr_storage *from, uint8_t ret[16])
+static void receiver_source_of(const struct sockaddr_storage *from, uint8_t ret[16])
 {
 	memset(ret, 0, 16);
 	if (from->ss_family == AF_INET) {
@@ -161,7 +161,7 @@ static void hand_over(struct receiver *receiver, bool last)
 
 	directory = atomic_exchange(&receiver->next, NULL);
 	if (directory) {
-		let_go(receiver->held);
+		receiver_let_go(receiver->held);
 		receiver->held = directory;
 		receiver->reader.directory = directory->directory;
 	}
@@ -187,7 +187,7 @@ static void take_samples(struct receiver *receiver, const struct mmsghdr message
 
 		if (is_oversized(receiver, head))
 			continue;
-		source_of(head->msg_name, source);
+		receiver_source_of(head->msg_name, source);
 		known += sample_reader_open(reader, head->msg_iov->iov_base, messages[i].msg_len,
 					    source, &opened[known]);
 	}
@@ -197,7 +197,8 @@ static void take_samples(struct receiver *receiver, const struct mmsghdr message
 		sample_reader_read(reader, &opened[i]);
 }
 
-static void take_records(struct receiver *receiver, const struct mmsghdr messages[], int count)
+static void receiver_take_records(struct receiver *receiver, const struct mmsghdr messages[],
+				  int count)
 {
 	for (int i = 0; i < count; i++) {
 		const struct msghdr *head = &messages[i].msg_hdr;
@@ -205,20 +206,20 @@ static void take_records(struct receiver *receiver, const struct mmsghdr message
 
 		if (is_oversized(receiver, head))
 			continue;
-		source_of(head->msg_name, source);
+		receiver_source_of(head->msg_name, source);
 		ipfix_reader_take(&receiver->reader, receiver->exporters, head->msg_iov->iov_base,
 				  messages[i].msg_len, source);
 	}
 }
 
-static void gather(void)
+static void receiver_gather(void)
 {
 	const struct timespec pause = {.tv_nsec = GATHER_US * 1000L};
 
 	(void)nanosleep(&pause, NULL);
 }
 
-static void *receive(void *context)
+static void *receiver_receive(void *context)
 {
 	struct receiver *receiver = context;
 	struct sockaddr_storage from[BATCH];
@@ -242,11 +243,11 @@ static void *receive(void *context)
 			messages[i].msg_hdr.msg_namelen = sizeof(from[i]);
 		count = recvmmsg(receiver->fd, messages, BATCH, MSG_WAITFORONE, NULL);
 		if (receiver->exporters)
-			take_records(receiver, messages, count);
+			receiver_take_records(receiver, messages, count);
 		else
 			take_samples(receiver, messages, count);
 		if (count > 0 && count < BATCH)
-			gather();
+			receiver_gather();
 		now_ms = clock_monotonic_ms();
 		if (now_ms >= due_ms) {
 			hand_over(receiver, false);
@@ -260,7 +261,7 @@ static void *receive(void *context)
 
 /* --- the loop's side --- */
 
-static void tell(struct receiver *receiver)
+static void receiver_tell(struct receiver *receiver)
 {
 	struct harvest *harvest = atomic_exchange(&receiver->full, NULL);
 
@@ -276,7 +277,7 @@ static void on_wake(void *context, int events)
 
 	(void)events;
 	(void)!read(receiver->wake, &count, sizeof(count));
-	tell(receiver);
+	receiver_tell(receiver);
 }
 
 void receiver_return(struct receivers *receivers, unsigned receiver, struct harvest *harvest)
@@ -290,14 +291,14 @@ void receiver_return(struct receivers *receivers, unsigned receiver, struct harv
 
 int receivers_use(struct receivers *receivers, struct agent_directory *directory)
 {
-	struct held_directory *held = hold(directory, receivers->count);
+	struct held_directory *held = receiver_hold(directory, receivers->count);
 
 	if (!held) {
 		agent_directory_free(directory);
 		return -ENOMEM;
 	}
 	for (unsigned i = 0; i < receivers->count; i++)
-		let_go(atomic_exchange(&receivers->receivers[i].next, held));
+		receiver_let_go(atomic_exchange(&receivers->receivers[i].next, held));
 	return 0;
 }
 
@@ -361,7 +362,7 @@ static int start_thread(struct receiver *receiver)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&receiver->thread, NULL, receive, receiver);
+	rc = pthread_create(&receiver->thread, NULL, receiver_receive, receiver);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	receiver->running = rc == 0;
 	return -rc;
@@ -382,7 +383,7 @@ int receivers_start(struct loop *loop, const struct receiver_options *options,
 				   THREAD_LIMIT);
 	}
 	all = calloc(1, sizeof(*all) + count * sizeof(all->receivers[0]));
-	held = hold(directory, count);
+	held = receiver_hold(directory, count);
 	if (!all || !held) {
 		agent_directory_free(directory);
 		free(all);
@@ -415,7 +416,7 @@ int receivers_start(struct loop *loop, const struct receiver_options *options,
 		/* Those that never came to hold it. */
 		for (unsigned i = 0; i < count; i++)
 			if (!all->receivers[i].held)
-				let_go(held);
+				receiver_let_go(held);
 		receivers_stop(all);
 		return rc;
 	}
@@ -434,17 +435,17 @@ void receivers_stop(struct receivers *receivers)
 
 		if (receiver->running) {
 			(void)pthread_join(receiver->thread, NULL);
-			tell(receiver);
+			receiver_tell(receiver);
 			hand_over(receiver, true);
-			tell(receiver);
+			receiver_tell(receiver);
 		}
 		loop_watch_free(receiver->watch);
 		if (receiver->wake >= 0)
 			close(receiver->wake);
 		if (receiver->fd >= 0)
 			close(receiver->fd);
-		let_go(atomic_load(&receiver->next));
-		let_go(receiver->held);
+		receiver_let_go(atomic_load(&receiver->next));
+		receiver_let_go(receiver->held);
 		source_book_free(receiver->book);
 		ipfix_book_free(receiver->exporters);
 		free(receiver->buffers);

@@ -27,7 +27,8 @@ void sample_reader_flush(struct sample_reader *reader)
 		next_add(reader)->rate = 0;
 }
 
-static void add_key(const struct sflow_sample *sample, uint16_t agent, struct flow_key *ret)
+static void sample_reader_add_key(const struct sflow_sample *sample, uint16_t agent,
+				  struct flow_key *ret)
 {
 	uint32_t port = sample->source & 0xffffff;
 
@@ -55,13 +56,14 @@ static bool is_drawn(struct sample_reader *reader)
 }
 
 /* A sample that stands for others, too. */
-static uint32_t rate_of(uint32_t rate, unsigned thin)
+static uint32_t sample_reader_rate_of(uint32_t rate, unsigned thin)
 {
 	return rate <= UINT32_MAX / thin ? rate * thin : UINT32_MAX;
 }
 
-static void take_flow(struct sample_reader *reader, const struct sflow_datagram *datagram,
-		      const struct sflow_sample *sample, uint16_t agent)
+static void sample_reader_take_flow(struct sample_reader *reader,
+				    const struct sflow_datagram *datagram,
+				    const struct sflow_sample *sample, uint16_t agent)
 {
 	struct harvest *harvest = reader->harvest;
 	const struct source_said said = {.agent = agent,
@@ -91,9 +93,9 @@ static void take_flow(struct sample_reader *reader, const struct sflow_datagram 
 	}
 	add = next_add(reader);
 	add->source = source;
-	add->rate = rate_of(sample->rate, reader->thin ? reader->thin : 1);
+	add->rate = sample_reader_rate_of(sample->rate, reader->thin ? reader->thin : 1);
 	add->frame_bytes = sample->frame_bytes;
-	add_key(sample, agent, &add->key);
+	sample_reader_add_key(sample, agent, &add->key);
 	flow_table_expect(&harvest->flows, add);
 }
 
@@ -138,7 +140,7 @@ static void take_sample(struct sample_reader *reader, const struct sflow_datagra
 			const struct sflow_sample *sample, uint16_t agent, uint64_t datagrams)
 {
 	switch (sample->kind) {
-	case SFLOW_FLOW: take_flow(reader, datagram, sample, agent); break;
+	case SFLOW_FLOW: sample_reader_take_flow(reader, datagram, sample, agent); break;
 	case SFLOW_COUNTERS:
 		take_counters(reader->harvest, datagram, sample, agent, datagrams);
 		break;

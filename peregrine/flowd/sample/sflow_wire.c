@@ -27,7 +27,7 @@ enum {
 	COUNTERS_VLAN = 5,
 
 	HEADER_ETHERNET = 1,
-	HEADER_LIMIT = 1024,
+	SFLOW_WIRE_HEADER_LIMIT = 1024,
 	FCS_SIZE = 4,
 	RECORD_LIMIT = 64, /* of one sample: more are a loop made by hand */
 };
@@ -89,14 +89,14 @@ static uint32_t port_of_expanded(uint32_t format, uint32_t value, uint32_t *reas
 	}
 }
 
-static void read_header(struct wire_reader *record, struct sflow_sample *sample)
+static void sflow_wire_read_header(struct wire_reader *record, struct sflow_sample *sample)
 {
 	const uint8_t *head = wire_bytes(record, 16);
 	uint32_t size = head ? wire_at32(head + 12) : 0;
 	const uint8_t *bytes = wire_bytes(record, size);
 	uint32_t frame_bytes;
 
-	if (!bytes || size > HEADER_LIMIT)
+	if (!bytes || size > SFLOW_WIRE_HEADER_LIMIT)
 		return;
 	sample->header = bytes;
 	sample->header_size = size;
@@ -145,7 +145,7 @@ static void read_flow_record(uint32_t tag, struct wire_reader *record, struct sf
 	switch (tag) {
 	case RECORD_HEADER:
 		if (!sample->header)
-			read_header(record, sample);
+			sflow_wire_read_header(record, sample);
 		break;
 	case RECORD_SWITCH:
 		sample->in_vlan = (uint16_t)(wire_u32(record) & 0xfff);
@@ -238,7 +238,7 @@ static uint32_t read_discard_head(struct wire_reader *body, struct sflow_sample 
 
 /* A tag, a size, and so many bytes of a sample or record: true when they are all there. */
 static inline __attribute__((always_inline)) bool
-next_part(struct wire_reader *from, uint32_t *ret_tag, struct wire_reader *ret)
+sflow_wire_next_part(struct wire_reader *from, uint32_t *ret_tag, struct wire_reader *ret)
 {
 	const uint8_t *head = wire_bytes(from, 8);
 	const uint8_t *bytes;
@@ -265,7 +265,7 @@ int sflow_next(struct wire_reader *samples, struct sflow_sample *ret)
 
 	if (wire_left(samples) == 0)
 		return samples->bad ? -EBADMSG : 0;
-	if (!next_part(samples, &tag, &body))
+	if (!sflow_wire_next_part(samples, &tag, &body))
 		return -EBADMSG;
 	/* A million times a second: what only counters have is left as it is in the others. */
 	memset(ret, 0, offsetof(struct sflow_sample, counters));
@@ -294,7 +294,7 @@ int sflow_next(struct wire_reader *samples, struct sflow_sample *ret)
 	for (uint32_t i = 0; i < records; i++) {
 		struct wire_reader record;
 
-		if (!next_part(&body, &tag, &record))
+		if (!sflow_wire_next_part(&body, &tag, &record))
 			return -EBADMSG;
 		if (ret->kind == SFLOW_COUNTERS)
 			read_counter_record(tag, &record, ret);

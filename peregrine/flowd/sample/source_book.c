@@ -8,9 +8,9 @@
 
 enum {
 	/* Further ahead than this is not loss but another life of the agent. */
-	GAP_LIMIT = 1 << 20,
+	SOURCE_BOOK_GAP_LIMIT = 1 << 20,
 	/* Behind by up to this came late; further back it began anew. */
-	LATE_LIMIT = 64,
+	SOURCE_BOOK_LATE_LIMIT = 64,
 };
 
 struct source_state {
@@ -78,7 +78,8 @@ void source_book_free(struct source_book *book)
 	free(book);
 }
 
-static uint32_t hash_of(uint16_t agent, uint32_t sub_agent, uint32_t source, bool datagrams)
+static uint32_t source_book_hash_of(uint16_t agent, uint32_t sub_agent, uint32_t source,
+				    bool datagrams)
 {
 	uint64_t value = ((uint64_t)agent << 33 | (uint64_t)datagrams << 32 | source) ^
 			 (uint64_t)sub_agent * 0x9e3779b97f4a7c15U;
@@ -87,21 +88,22 @@ static uint32_t hash_of(uint16_t agent, uint32_t sub_agent, uint32_t source, boo
 	return (uint32_t)(value >> 32);
 }
 
-static inline bool is_of(const struct source_state *state, uint16_t agent, uint32_t sub_agent,
-			 uint32_t source, bool datagrams)
+static inline bool source_book_is_of(const struct source_state *state, uint16_t agent,
+				     uint32_t sub_agent, uint32_t source, bool datagrams)
 {
 	return state->agent == agent && state->sub_agent == sub_agent && state->source == source &&
 	       state->datagrams == datagrams;
 }
 
 /* The state's number plus one, 0: no room. `*ret_new`: nothing is known of it yet. */
-static uint32_t look_up(struct source_book *book, uint16_t agent, uint32_t sub_agent,
-			uint32_t source, bool datagrams, bool *ret_new)
+static uint32_t source_book_look_up(struct source_book *book, uint16_t agent, uint32_t sub_agent,
+				    uint32_t source, bool datagrams, bool *ret_new)
 {
-	uint32_t at = hash_of(agent, sub_agent, source, datagrams) & book->mask;
+	uint32_t at = source_book_hash_of(agent, sub_agent, source, datagrams) & book->mask;
 
 	for (; book->slots[at]; at = (at + 1) & book->mask)
-		if (is_of(&book->states[book->slots[at] - 1], agent, sub_agent, source, datagrams))
+		if (source_book_is_of(&book->states[book->slots[at] - 1], agent, sub_agent, source,
+				      datagrams))
 			return book->slots[at];
 	if (book->count >= book->limit) {
 		book->refused++;
@@ -114,15 +116,16 @@ static uint32_t look_up(struct source_book *book, uint16_t agent, uint32_t sub_a
 }
 
 /* NULL: no room. */
-static inline struct source_state *find(struct source_book *book, uint16_t agent,
-					uint32_t sub_agent, uint32_t source, bool datagrams,
-					bool *ret_new)
+static inline struct source_state *source_book_find(struct source_book *book, uint16_t agent,
+						    uint32_t sub_agent, uint32_t source,
+						    bool datagrams, bool *ret_new)
 {
 	uint32_t *near = datagrams ? &book->near[agent].datagrams : &book->near[agent].samples;
 
 	*ret_new = false;
-	if (!*near || !is_of(&book->states[*near - 1], agent, sub_agent, source, datagrams))
-		*near = look_up(book, agent, sub_agent, source, datagrams, ret_new);
+	if (!*near ||
+	    !source_book_is_of(&book->states[*near - 1], agent, sub_agent, source, datagrams))
+		*near = source_book_look_up(book, agent, sub_agent, source, datagrams, ret_new);
 	return *near ? &book->states[*near - 1] : NULL;
 }
 
@@ -141,7 +144,7 @@ void source_book_approach(const struct source_book *book, uint16_t agent)
 		__builtin_prefetch(&book->states[near->samples - 1], 1);
 }
 
-static struct source_sums *sums_of(struct source_book *book, struct source_state *state)
+static struct source_sums *source_book_sums_of(struct source_book *book, struct source_state *state)
 {
 	if (!state->sums) {
 		book->open_states[book->open_count] = (uint32_t)(state - book->states);
@@ -157,16 +160,17 @@ static struct source_sums *sums_of(struct source_book *book, struct source_state
 enum step { STEP_NEXT, STEP_LATE, STEP_ANEW };
 
 /* How `sequence` follows the last one; counts what is missing between. */
-static enum step follow(struct source_state *state, struct source_sums *sums, uint32_t sequence)
+static enum step source_book_follow(struct source_state *state, struct source_sums *sums,
+				    uint32_t sequence)
 {
 	uint32_t ahead = sequence - state->sequence;
 
-	if (ahead >= 1 && ahead <= GAP_LIMIT) {
+	if (ahead >= 1 && ahead <= SOURCE_BOOK_GAP_LIMIT) {
 		sums->missing += ahead - 1;
 		state->sequence = sequence;
 		return STEP_NEXT;
 	}
-	if (state->sequence - sequence < LATE_LIMIT) {
+	if (state->sequence - sequence < SOURCE_BOOK_LATE_LIMIT) {
 		if (sums->missing)
 			sums->missing--; /* it was only late */
 		return STEP_LATE;
@@ -179,17 +183,17 @@ uint32_t source_book_sample(struct source_book *book, const struct source_said *
 {
 	bool is_new;
 	struct source_state *state =
-		find(book, said->agent, said->sub_agent, said->source, false, &is_new);
+		source_book_find(book, said->agent, said->sub_agent, said->source, false, &is_new);
 	struct source_sums *sums;
 	enum step step = STEP_ANEW;
 
 	if (!state)
 		return UINT32_MAX;
-	sums = sums_of(book, state);
+	sums = source_book_sums_of(book, state);
 	if (is_new)
 		state->sequence = said->sequence;
 	else
-		step = follow(state, sums, said->sequence);
+		step = source_book_follow(state, sums, said->sequence);
 	if (step == STEP_NEXT) {
 		sums->pool += said->pool - state->pool;
 		sums->drops += said->drops - state->drops;
@@ -216,15 +220,15 @@ uint64_t source_book_datagram(struct source_book *book, uint16_t agent, uint32_t
 			      uint32_t sequence, uint32_t uptime_ms)
 {
 	bool is_new;
-	struct source_state *state = find(book, agent, sub_agent, 0, true, &is_new);
+	struct source_state *state = source_book_find(book, agent, sub_agent, 0, true, &is_new);
 	struct source_sums *sums;
 
 	if (!state)
 		return 0;
-	sums = sums_of(book, state);
+	sums = source_book_sums_of(book, state);
 	if (is_new)
 		state->sequence = sequence;
-	else if (follow(state, sums, sequence) == STEP_ANEW)
+	else if (source_book_follow(state, sums, sequence) == STEP_ANEW)
 		sums->restarted = true;
 	state->uptime_ms = sums->uptime_ms = uptime_ms;
 	return ++sums->samples;
@@ -238,11 +242,12 @@ uint64_t source_book_datagram(struct source_book *book, uint16_t agent, uint32_t
 uint32_t source_book_exporter(struct source_book *book, uint16_t agent, uint32_t domain)
 {
 	bool is_new;
-	struct source_state *state = find(book, agent, domain, SOURCE_EXPORTER, false, &is_new);
+	struct source_state *state =
+		source_book_find(book, agent, domain, SOURCE_EXPORTER, false, &is_new);
 
 	if (!state)
 		return UINT32_MAX;
-	sums_of(book, state)->exporter = true;
+	source_book_sums_of(book, state)->exporter = true;
 	return state->sums - 1;
 }
 

@@ -14,7 +14,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { ROUNDS = 2 };
+enum { CLI_CHANGE_ROUNDS = 2 };
 
 struct cli_change {
 	struct cli_switch *one;
@@ -36,7 +36,7 @@ void cli_change_free(struct cli_change *change)
 	free(change);
 }
 
-static void end(struct cli_change *change, int rc, const struct problem *problem)
+static void cli_change_end(struct cli_change *change, int rc, const struct problem *problem)
 {
 	cli_switch_end(change->one, rc, NULL, problem);
 }
@@ -51,7 +51,7 @@ static void end_unseen(struct cli_change *change, int rc, const struct problem *
 		if (request->results[i] == EDIT_TAKEN)
 			request->results[i] = EDIT_UNKNOWN;
 	}
-	end(change, rc, problem);
+	cli_change_end(change, rc, problem);
 }
 
 static enum edit_result *result_of(const struct cli_change *change)
@@ -72,7 +72,7 @@ static bool has_taken(const struct cli_change *change)
 
 /* --- leaving --- */
 
-static void verify(struct cli_change *change);
+static void cli_change_verify(struct cli_change *change);
 static void verify_part(struct cli_change *change);
 
 /* It was refused. What was said yes to before that is looked at, like all that is taken. */
@@ -81,10 +81,10 @@ static void end_refused(struct cli_change *change)
 	if (has_taken(change))
 		verify_part(change);
 	else
-		end(change, change->rc, &change->problem);
+		cli_change_end(change, change->rc, &change->problem);
 }
 
-static void on_left(void *context, const struct cli_answer *answer)
+static void cli_change_on_left(void *context, const struct cli_answer *answer)
 {
 	struct cli_change *change = context;
 
@@ -98,35 +98,35 @@ static void on_left(void *context, const struct cli_answer *answer)
 	else if (answer->rc)
 		end_unseen(change, answer->rc, answer->problem);
 	else
-		verify(change);
+		cli_change_verify(change);
 }
 
-static void leave(struct cli_change *change)
+static void cli_change_leave(struct cli_change *change)
 {
 	const struct cli_dialect *dialect = change->one->dialect;
 
 	if (dialect->config_enter && cli_dialogue_is_open(change->one->dialogue))
-		cli_switch_run(change->one, dialect->config_leave, on_left, change);
+		cli_switch_run(change->one, dialect->config_leave, cli_change_on_left, change);
 	else if (change->rc)
 		end_refused(change);
 	else
-		verify(change);
+		cli_change_verify(change);
 }
 
 /* The edit under way did not go through: the batch ends here. */
-static void stop(struct cli_change *change, int rc)
+static void cli_change_stop(struct cli_change *change, int rc)
 {
 	*result_of(change) = change->changed ? EDIT_UNKNOWN : EDIT_REFUSED;
 	change->rc = rc;
-	leave(change);
+	cli_change_leave(change);
 }
 
 /* --- sending --- */
 
-static void next_line(struct cli_change *change);
+static void cli_change_next_line(struct cli_change *change);
 
 /* A later edit of the same thing that was taken is the one that must be seen. */
-static bool is_superseded(const struct switch_request *request, size_t at)
+static bool cli_change_is_superseded(const struct switch_request *request, size_t at)
 {
 	const struct switch_edit *edit = &request->edits[at];
 
@@ -143,15 +143,15 @@ static bool is_superseded(const struct switch_request *request, size_t at)
 	return false;
 }
 
-static bool is_seen(const struct cli_change *change, size_t at)
+static bool cli_change_is_seen(const struct cli_change *change, size_t at)
 {
 	const struct switch_request *request = change->one->request;
 
-	return is_superseded(request, at) ||
+	return cli_change_is_superseded(request, at) ||
 	       cli_plan_holds(change->one->config, &request->edits[at]);
 }
 
-static void on_line(void *context, const struct cli_answer *answer)
+static void cli_change_on_line(void *context, const struct cli_answer *answer)
 {
 	struct cli_change *change = context;
 	struct cli_switch *one = change->one;
@@ -169,7 +169,8 @@ static void on_line(void *context, const struct cli_answer *answer)
 	}
 	verdict = cli_answer_judge(one->dialect, answer->output, said, sizeof(said));
 	if (verdict != CLI_FINE && !(verdict == CLI_REFUSED && line->optional)) {
-		stop(change, cli_switch_verdict(one, verdict, line->text, said, &change->problem));
+		cli_change_stop(change, cli_switch_verdict(one, verdict, line->text, said,
+							   &change->problem));
 		return;
 	}
 	if (verdict == CLI_FINE)
@@ -179,11 +180,11 @@ static void on_line(void *context, const struct cli_answer *answer)
 		problem_set(&change->problem, E_PROTOCOL, "switch %s left configuration mode",
 			    one->endpoint.name);
 		problem_detail(&change->problem, "after \"%s\"", line->text);
-		stop(change, E_PROTOCOL);
+		cli_change_stop(change, E_PROTOCOL);
 		return;
 	}
 	change->line++;
-	next_line(change);
+	cli_change_next_line(change);
 }
 
 /* False: the batch has ended, or is leaving. */
@@ -194,10 +195,10 @@ static bool plan_edit(struct cli_change *change)
 
 	/* The second round only touches what the first did not bring about. */
 	while (change->round > 1 && change->edit < request->edit_count &&
-	       is_seen(change, change->edit))
+	       cli_change_is_seen(change, change->edit))
 		change->edit++;
 	if (change->edit == request->edit_count) {
-		leave(change);
+		cli_change_leave(change);
 		return false;
 	}
 	change->changed = change->round > 1;
@@ -210,11 +211,11 @@ static bool plan_edit(struct cli_change *change)
 	if (!problem_is_set(&change->problem))
 		problem_set(&change->problem, rc, "an edit of switch %s cannot be planned",
 			    change->one->endpoint.name);
-	stop(change, rc);
+	cli_change_stop(change, rc);
 	return false;
 }
 
-static void next_line(struct cli_change *change)
+static void cli_change_next_line(struct cli_change *change)
 {
 	while (change->line == change->plan.count) {
 		*result_of(change) = EDIT_TAKEN;
@@ -222,16 +223,17 @@ static void next_line(struct cli_change *change)
 		if (!plan_edit(change))
 			return;
 	}
-	cli_switch_run(change->one, change->plan.lines[change->line].text, on_line, change);
+	cli_switch_run(change->one, change->plan.lines[change->line].text, cli_change_on_line,
+		       change);
 }
 
 static void first_line(struct cli_change *change)
 {
 	if (plan_edit(change))
-		next_line(change);
+		cli_change_next_line(change);
 }
 
-static void on_entered(void *context, const struct cli_answer *answer)
+static void cli_change_on_entered(void *context, const struct cli_answer *answer)
 {
 	struct cli_change *change = context;
 	struct cli_switch *one = change->one;
@@ -250,7 +252,7 @@ static void on_entered(void *context, const struct cli_answer *answer)
 	if (verdict != CLI_FINE) {
 		change->rc = cli_switch_verdict(one, verdict, command, said, &change->problem);
 		if (answer->prompt->mode[0])
-			leave(change);
+			cli_change_leave(change);
 		else
 			end_refused(change);
 		return;
@@ -263,22 +265,24 @@ static void begin_round(struct cli_change *change)
 	change->round++;
 	change->edit = 0;
 	if (change->one->dialect->config_enter)
-		cli_switch_run(change->one, change->one->dialect->config_enter, on_entered, change);
+		cli_switch_run(change->one, change->one->dialect->config_enter,
+			       cli_change_on_entered, change);
 	else
 		first_line(change);
 }
 
 /* --- reading back --- */
 
-static void on_config(struct cli_switch *one, int rc, const struct problem *problem)
+static void cli_change_on_config(struct cli_switch *one, int rc, const struct problem *problem)
 {
 	if (rc)
-		end(one->change, rc, problem);
+		cli_change_end(one->change, rc, problem);
 	else
 		begin_round(one->change);
 }
 
-static void describe_unseen(const struct cli_change *change, size_t at, struct problem *ret)
+static void cli_change_describe_unseen(const struct cli_change *change, size_t at,
+				       struct problem *ret)
 {
 	const struct switch_edit *edit = &change->one->request->edits[at];
 
@@ -294,7 +298,7 @@ static void describe_unseen(const struct cli_change *change, size_t at, struct p
 			  "these commands");
 }
 
-static void on_verified(struct cli_switch *one, int rc, const struct problem *problem)
+static void cli_change_on_verified(struct cli_switch *one, int rc, const struct problem *problem)
 {
 	struct cli_change *change = one->change;
 	const struct switch_request *request = one->request;
@@ -305,20 +309,20 @@ static void on_verified(struct cli_switch *one, int rc, const struct problem *pr
 		return;
 	}
 	for (size_t i = 0; i < request->edit_count; i++) {
-		if (is_seen(change, i))
+		if (cli_change_is_seen(change, i))
 			continue;
-		if (change->round < ROUNDS) {
+		if (change->round < CLI_CHANGE_ROUNDS) {
 			begin_round(change);
 			return;
 		}
 		request->results[i] = EDIT_UNKNOWN;
 		if (!problem_is_set(&unseen))
-			describe_unseen(change, i, &unseen);
+			cli_change_describe_unseen(change, i, &unseen);
 	}
 	if (problem_is_set(&unseen))
-		end(change, E_PROTOCOL, &unseen);
+		cli_change_end(change, E_PROTOCOL, &unseen);
 	else
-		end(change, 0, NULL);
+		cli_change_end(change, 0, NULL);
 }
 
 /* Why it was refused is what is told. */
@@ -333,10 +337,10 @@ static void on_part_seen(struct cli_switch *one, int rc, const struct problem *p
 		return;
 	}
 	for (size_t i = 0; i < request->edit_count; i++) {
-		if (request->results[i] == EDIT_TAKEN && !is_seen(change, i))
+		if (request->results[i] == EDIT_TAKEN && !cli_change_is_seen(change, i))
 			request->results[i] = EDIT_UNKNOWN;
 	}
-	end(change, change->rc, &change->problem);
+	cli_change_end(change, change->rc, &change->problem);
 }
 
 static void verify_part(struct cli_change *change)
@@ -344,12 +348,12 @@ static void verify_part(struct cli_change *change)
 	cli_look_start(&change->look, change->one, on_part_seen);
 }
 
-static void verify(struct cli_change *change)
+static void cli_change_verify(struct cli_change *change)
 {
-	cli_look_start(&change->look, change->one, on_verified);
+	cli_look_start(&change->look, change->one, cli_change_on_verified);
 }
 
-static int change_new(struct cli_switch *one)
+static int cli_change_new(struct cli_switch *one)
 {
 	one->change = calloc(1, sizeof(*one->change));
 	if (!one->change)
@@ -360,19 +364,19 @@ static int change_new(struct cli_switch *one)
 
 int cli_change_start(struct cli_switch *one)
 {
-	int rc = change_new(one);
+	int rc = cli_change_new(one);
 
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < one->request->edit_count; i++)
 		one->request->results[i] = EDIT_NOT_TRIED;
-	cli_look_start(&one->change->look, one, on_config);
+	cli_look_start(&one->change->look, one, cli_change_on_config);
 	return 0;
 }
 
 /* --- SWITCH_SAVE --- */
 
-static void on_saved(void *context, const struct cli_answer *answer)
+static void cli_change_on_saved(void *context, const struct cli_answer *answer)
 {
 	struct cli_change *change = context;
 	struct cli_switch *one = change->one;
@@ -382,11 +386,11 @@ static void on_saved(void *context, const struct cli_answer *answer)
 	int rc;
 
 	if (answer->rc && cli_switch_may_repeat(one, answer)) {
-		cli_switch_run(one, dialect->save, on_saved, change);
+		cli_switch_run(one, dialect->save, cli_change_on_saved, change);
 		return;
 	}
 	if (answer->rc) {
-		end(change, answer->rc, answer->problem);
+		cli_change_end(change, answer->rc, answer->problem);
 		return;
 	}
 	verdict = cli_answer_judge(dialect, answer->output, said, sizeof(said));
@@ -397,15 +401,15 @@ static void on_saved(void *context, const struct cli_answer *answer)
 				 one->endpoint.name);
 		problem_detail(&change->problem, "\"%s\": %.300s", dialect->save, answer->output);
 	}
-	end(change, rc, rc ? &change->problem : NULL);
+	cli_change_end(change, rc, rc ? &change->problem : NULL);
 }
 
 int cli_save_start(struct cli_switch *one)
 {
-	int rc = change_new(one);
+	int rc = cli_change_new(one);
 
 	if (rc)
 		return rc;
-	cli_switch_run(one, one->dialect->save, on_saved, one->change);
+	cli_switch_run(one, one->dialect->save, cli_change_on_saved, one->change);
 	return 0;
 }

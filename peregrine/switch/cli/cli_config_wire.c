@@ -82,7 +82,7 @@ int cli_list_parse(const char *text, struct vlan_set *ret)
 
 /* --- one line against one rule --- */
 
-struct match {
+struct cli_config_wire_match {
 	unsigned number;
 	char rest[2048]; /* %l %p %t, and %q */
 };
@@ -97,7 +97,7 @@ static const char *skip_space(const char *line)
 	return line + strspn(line, " \t");
 }
 
-static bool take_rest(const char *line, struct match *match)
+static bool take_rest(const char *line, struct cli_config_wire_match *match)
 {
 	size_t length;
 
@@ -110,7 +110,8 @@ static bool take_rest(const char *line, struct match *match)
 }
 
 /* %n %v %w %q: what one word of the line must be. */
-static bool take_word(char kind, const char *line, struct match *match)
+static bool cli_config_wire_take_word(char kind, const char *line,
+				      struct cli_config_wire_match *match)
 {
 	size_t length = (size_t)(skip_word(line) - line);
 	char *end;
@@ -130,7 +131,7 @@ static bool take_word(char kind, const char *line, struct match *match)
 	return true;
 }
 
-static bool rule_matches(const char *rule, const char *line, struct match *match)
+static bool rule_matches(const char *rule, const char *line, struct cli_config_wire_match *match)
 {
 	for (;;) {
 		size_t length = (size_t)(skip_word(rule) - rule);
@@ -143,7 +144,7 @@ static bool rule_matches(const char *rule, const char *line, struct match *match
 		if (length == 2 && rule[0] == '%' && strchr("lpt", rule[1]))
 			return take_rest(line, match);
 		if (length == 2 && rule[0] == '%' && strchr("nwqv", rule[1])) {
-			if (!take_word(rule[1], line, match))
+			if (!cli_config_wire_take_word(rule[1], line, match))
 				return false;
 		} else if (strncasecmp(rule, line, length) != 0 ||
 			   skip_word(line) != line + length) {
@@ -156,7 +157,7 @@ static bool rule_matches(const char *rule, const char *line, struct match *match
 
 /* --- what a line says --- */
 
-struct reader {
+struct cli_config_wire_reader {
 	struct cli_config *config;
 	enum cli_section section;
 	size_t port;        /* SECTION_PORT: index; ports move when they grow */
@@ -165,13 +166,13 @@ struct reader {
 	int rc;
 };
 
-static void odd(struct reader *reader, const char *line)
+static void cli_config_wire_odd(struct cli_config_wire_reader *reader, const char *line)
 {
 	if (!reader->config->odd++)
 		text_copy(reader->config->odd_text, sizeof(reader->config->odd_text), line);
 }
 
-static bool port_get(struct reader *reader, const char *name, size_t *ret)
+static bool port_get(struct cli_config_wire_reader *reader, const char *name, size_t *ret)
 {
 	struct cli_config *config = reader->config;
 	char ours[64];
@@ -209,7 +210,7 @@ static bool port_get(struct reader *reader, const char *name, size_t *ret)
 
 static void on_member(void *context, const char *name)
 {
-	struct reader *reader = context;
+	struct cli_config_wire_reader *reader = context;
 	struct cli_port *port;
 	size_t at;
 
@@ -226,15 +227,16 @@ static void on_member(void *context, const char *name)
 		vlan_set_add(&port->untagged, reader->vlan);
 }
 
-static void members(struct reader *reader, enum cli_fact fact, const char *ports)
+static void cli_config_wire_members(struct cli_config_wire_reader *reader, enum cli_fact fact,
+				    const char *ports)
 {
 	reader->fact = fact;
 	if (!reader->vlan || !cli_port_list_each(reader->config->dialect, ports, on_member, reader))
-		odd(reader, ports);
+		cli_config_wire_odd(reader, ports);
 }
 
 /* A name may stand in quotes. */
-static void unquote(char *ret, size_t room, const char *text)
+static void cli_config_wire_unquote(char *ret, size_t room, const char *text)
 {
 	size_t length = strlen(text);
 
@@ -249,7 +251,7 @@ static bool is_vlan(unsigned number)
 	return number >= VLAN_FIRST && number <= VLAN_LAST;
 }
 
-static void begin_vlan(struct reader *reader, const struct vlan_set *set)
+static void begin_vlan(struct cli_config_wire_reader *reader, const struct vlan_set *set)
 {
 	reader->section = SECTION_VLAN;
 	reader->vlan = (uint16_t)vlan_set_next(set, 1);
@@ -257,7 +259,8 @@ static void begin_vlan(struct reader *reader, const struct vlan_set *set)
 }
 
 /* Facts that stand outside of a section, or begin one. */
-static bool say_anywhere(struct reader *reader, enum cli_fact fact, const struct match *match)
+static bool say_anywhere(struct cli_config_wire_reader *reader, enum cli_fact fact,
+			 const struct cli_config_wire_match *match)
 {
 	struct vlan_set set = {{0}};
 
@@ -289,21 +292,22 @@ static bool say_anywhere(struct reader *reader, enum cli_fact fact, const struct
 	vlan_set_add(&set, match->number);
 	begin_vlan(reader, &set);
 	if (fact == FACT_VLAN_NAMED)
-		unquote(reader->config->names[reader->vlan].name,
-			sizeof(reader->config->names[0].name), match->rest);
+		cli_config_wire_unquote(reader->config->names[reader->vlan].name,
+					sizeof(reader->config->names[0].name), match->rest);
 	else
-		members(reader, fact, match->rest);
+		cli_config_wire_members(reader, fact, match->rest);
 	reader->section = SECTION_NONE;
 	return true;
 }
 
-static bool say_vlan(struct reader *reader, enum cli_fact fact, const struct match *match)
+static bool say_vlan(struct cli_config_wire_reader *reader, enum cli_fact fact,
+		     const struct cli_config_wire_match *match)
 {
 	if (fact == FACT_VLAN_NAME)
-		unquote(reader->config->names[reader->vlan].name,
-			sizeof(reader->config->names[0].name), match->rest);
+		cli_config_wire_unquote(reader->config->names[reader->vlan].name,
+					sizeof(reader->config->names[0].name), match->rest);
 	else
-		members(reader, fact, match->rest);
+		cli_config_wire_members(reader, fact, match->rest);
 	return true;
 }
 
@@ -332,7 +336,7 @@ static bool say_list(struct cli_port *port, enum cli_fact fact, const char *text
 	return true;
 }
 
-static bool say_number(struct cli_port *port, enum cli_fact fact, unsigned number)
+static bool cli_config_wire_say_number(struct cli_port *port, enum cli_fact fact, unsigned number)
 {
 	if (fact == FACT_LAG) {
 		port->lag = number;
@@ -347,7 +351,8 @@ static bool say_number(struct cli_port *port, enum cli_fact fact, unsigned numbe
 	return true;
 }
 
-static bool say_port(struct reader *reader, enum cli_fact fact, const struct match *match)
+static bool cli_config_wire_say_port(struct cli_config_wire_reader *reader, enum cli_fact fact,
+				     const struct cli_config_wire_match *match)
 {
 	const struct cli_dialect *dialect = reader->config->dialect;
 	struct cli_port *port = &reader->config->ports[reader->port];
@@ -365,7 +370,9 @@ static bool say_port(struct reader *reader, enum cli_fact fact, const struct mat
 	if (dialect->trunk_by_list && fact >= FACT_NATIVE && fact <= FACT_ALLOWED_NONE)
 		port->mode = FACT_MODE_TRUNK;
 	switch ((int)fact) {
-	case FACT_ALIAS: unquote(port->alias, sizeof(port->alias), match->rest); return true;
+	case FACT_ALIAS:
+		cli_config_wire_unquote(port->alias, sizeof(port->alias), match->rest);
+		return true;
 	case FACT_SHUT: port->shut = true; return true;
 	case FACT_ROUTED: port->routed = true; return true;
 	case FACT_BRIDGED: port->routed = false; return true;
@@ -380,7 +387,7 @@ static bool say_port(struct reader *reader, enum cli_fact fact, const struct mat
 	case FACT_ALLOWED_NONE: port->allowed = (struct vlan_set){{0}}; return true;
 	case FACT_LAG:
 	case FACT_ACCESS:
-	case FACT_NATIVE: return say_number(port, fact, match->number);
+	case FACT_NATIVE: return cli_config_wire_say_number(port, fact, match->number);
 	default: return say_list(port, fact, match->rest);
 	}
 }
@@ -391,10 +398,10 @@ static bool is_anywhere(enum cli_fact fact)
 	       fact == FACT_VLAN_NAMED || fact == FACT_ROW_TAGGED || fact == FACT_ROW_UNTAGGED;
 }
 
-static void read_line(struct reader *reader, const char *line)
+static void cli_config_wire_read_line(struct cli_config_wire_reader *reader, const char *line)
 {
 	const struct cli_dialect *dialect = reader->config->dialect;
-	struct match match = {0};
+	struct cli_config_wire_match match = {0};
 
 	for (size_t i = 0; i < COUNT_OF(dialect->rules) && dialect->rules[i].line; i++) {
 		const struct cli_rule *rule = &dialect->rules[i];
@@ -408,16 +415,17 @@ static void read_line(struct reader *reader, const char *line)
 		else if (rule->section == SECTION_VLAN)
 			fine = say_vlan(reader, rule->fact, &match);
 		else
-			fine = reader->config->port_count && say_port(reader, rule->fact, &match);
+			fine = reader->config->port_count &&
+			       cli_config_wire_say_port(reader, rule->fact, &match);
 		if (!fine)
-			odd(reader, line);
+			cli_config_wire_odd(reader, line);
 		return;
 	}
 }
 
 int cli_config_read(struct cli_config *config, const char *text)
 {
-	struct reader reader = {.config = config};
+	struct cli_config_wire_reader reader = {.config = config};
 
 	while (*text && !reader.rc) {
 		size_t length = strcspn(text, "\n");
@@ -426,9 +434,9 @@ int cli_config_read(struct cli_config *config, const char *text)
 		/* A longer one is cut: its list would look shorter than it is. */
 		if (text_format(line, sizeof(line), "%.*s", (int)(length < 4096 ? length : 4096),
 				text))
-			read_line(&reader, line);
+			cli_config_wire_read_line(&reader, line);
 		else
-			odd(&reader, line);
+			cli_config_wire_odd(&reader, line);
 		text += length + (text[length] == '\n');
 	}
 	return reader.rc;

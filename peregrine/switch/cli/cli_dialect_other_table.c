@@ -2,10 +2,11 @@
  * lists that only grow (AOS-CX, ECS), or a shell (SONiC). After the vendors' command references. */
 #include "peregrine/switch/cli/cli_dialect.h"
 
-#define BUSY_WORDS                                                                      \
+#define CLI_DIALECT_OTHER_TABLE_BUSY_WORDS                                              \
 	"locked by another", "configuration database locked", "try later", "is locked", \
 		"could not acquire", "another session"
-#define DENIED_WORDS "authorization failed", "permission denied", "access denied", "not authorized"
+#define CLI_DIALECT_OTHER_TABLE_DENIED_WORDS \
+	"authorization failed", "permission denied", "access denied", "not authorized"
 
 const struct cli_dialect cli_dialect_procurve = {
 	.name = "hp-procurve",
@@ -18,8 +19,8 @@ const struct cli_dialect cli_dialect_procurve = {
 		   "not found", "failed", "cannot ", "can't ", "not allowed", "unable to",
 		   "does not exist", "orphan", "^%", "invalid command"},
 	.benign = {"warning:"},
-	.busy = {BUSY_WORDS},
-	.denied = {DENIED_WORDS, "not have permission"},
+	.busy = {CLI_DIALECT_OTHER_TABLE_BUSY_WORDS},
+	.denied = {CLI_DIALECT_OTHER_TABLE_DENIED_WORDS, "not have permission"},
 	.vlan_create = {{.text = "vlan {vlan}"},
 			{.text = "name \"{name}\"", .when = WHEN_NAMED},
 			{.text = "exit"}},
@@ -83,8 +84,8 @@ const struct cli_dialect cli_dialect_aoscx = {
 		   "unknown command", "failed", "cannot ", "not allowed", "does not exist",
 		   "not found", "invalid "},
 	.benign = {"warning:"},
-	.busy = {BUSY_WORDS},
-	.denied = {DENIED_WORDS},
+	.busy = {CLI_DIALECT_OTHER_TABLE_BUSY_WORDS},
+	.denied = {CLI_DIALECT_OTHER_TABLE_DENIED_WORDS},
 	.vlan_create = {{.text = "vlan {vlan}"},
 			{.text = "name {name}", .when = WHEN_NAMED},
 			{.text = "exit"}},
@@ -147,8 +148,8 @@ const struct cli_dialect cli_dialect_comware = {
 		   "too many parameters", "ambiguous command", "^%", "^error", "error:", "failed",
 		   "does not exist", "not allowed", "cannot ", "can't ", "invalid"},
 	.benign = {"warning:", "^please wait"},
-	.busy = {BUSY_WORDS},
-	.denied = {DENIED_WORDS},
+	.busy = {CLI_DIALECT_OTHER_TABLE_BUSY_WORDS},
+	.denied = {CLI_DIALECT_OTHER_TABLE_DENIED_WORDS},
 	.vlan_create = {{.text = "vlan {vlan}"},
 			{.text = "name {name}", .when = WHEN_NAMED},
 			{.text = "quit"}},
@@ -221,8 +222,8 @@ const struct cli_dialect cli_dialect_ecs = {
 		   "error:", "failed", "unknown command", "does not exist", "cannot ", "invalid ",
 		   "not allowed"},
 	.benign = {"warning:"},
-	.busy = {BUSY_WORDS},
-	.denied = {DENIED_WORDS},
+	.busy = {CLI_DIALECT_OTHER_TABLE_BUSY_WORDS},
+	.denied = {CLI_DIALECT_OTHER_TABLE_DENIED_WORDS},
 	.vlan_create = {{.text = "vlan database", .flags = STEP_CONTEXT},
 			{.text = "vlan {vlan} name {name} media ethernet"},
 			{.text = "exit"}},

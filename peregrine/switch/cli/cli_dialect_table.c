@@ -58,10 +58,11 @@ const size_t cli_dialect_count = COUNT_OF(cli_dialects);
 	"^%", "^error", "invalid input", "incomplete command", "ambiguous command",           \
 		"command rejected", "invalid command", "unrecognized command", "not allowed", \
 		"failed", "does not exist", "syntax error"
-#define BUSY_WORDS                                                                      \
+#define CLI_DIALECT_TABLE_BUSY_WORDS                                                    \
 	"locked by another", "configuration database locked", "try later", "is locked", \
 		"could not acquire", "another session"
-#define DENIED_WORDS "authorization failed", "permission denied", "access denied", "not authorized"
+#define CLI_DIALECT_TABLE_DENIED_WORDS \
+	"authorization failed", "permission denied", "access denied", "not authorized"
 
 const struct cli_dialect cli_dialect_ios = {
 	.name = "cisco-ios",
@@ -73,8 +74,8 @@ const struct cli_dialect cli_dialect_ios = {
 	.errors = {PERCENT_ERRORS, "bad vlan", "bad mask", "no such"},
 	.benign = {"% access vlan does not exist. creating", "%warning", "% warning",
 		   "enter configuration commands"},
-	.busy = {BUSY_WORDS},
-	.denied = {DENIED_WORDS},
+	.busy = {CLI_DIALECT_TABLE_BUSY_WORDS},
+	.denied = {CLI_DIALECT_TABLE_DENIED_WORDS},
 	.vlan_create = {{.text = "vlan {vlan}"},
 			{.text = "name {name}", .when = WHEN_NAMED},
 			/* What was typed takes effect when the mode is left. */
@@ -131,8 +132,8 @@ const struct cli_dialect cli_dialect_nxos = {
 	.config_leave = "end",
 	.errors = {PERCENT_ERRORS, "error:", "cannot "},
 	.benign = {"%warning", "% warning", "warning:", "enter configuration commands"},
-	.busy = {BUSY_WORDS},
-	.denied = {DENIED_WORDS},
+	.busy = {CLI_DIALECT_TABLE_BUSY_WORDS},
+	.denied = {CLI_DIALECT_TABLE_DENIED_WORDS},
 	.vlan_create = {{.text = "vlan {vlan}"},
 			{.text = "name {name}", .when = WHEN_NAMED},
 			{.text = "exit"}},
@@ -170,8 +171,8 @@ const struct cli_dialect cli_dialect_dnos = {
 	.errors = {PERCENT_ERRORS, "vlan was not created by user", "not in layer-2 mode",
 		   "could not"},
 	.benign = {"warning:", "%warning"},
-	.busy = {BUSY_WORDS},
-	.denied = {DENIED_WORDS},
+	.busy = {CLI_DIALECT_TABLE_BUSY_WORDS},
+	.denied = {CLI_DIALECT_TABLE_DENIED_WORDS},
 	.vlan_create = {{.text = "vlan {vlan}"},
 			{.text = "name {name}", .when = WHEN_NAMED},
 			{.text = "exit"}},
@@ -216,8 +217,8 @@ const struct cli_dialect cli_dialect_os10 = {
 	.config_leave = "end",
 	.errors = {PERCENT_ERRORS, "error:", "illegal", "unrecognized"},
 	.benign = {"%warning", "% warning", "warning:"},
-	.busy = {BUSY_WORDS},
-	.denied = {DENIED_WORDS},
+	.busy = {CLI_DIALECT_TABLE_BUSY_WORDS},
+	.denied = {CLI_DIALECT_TABLE_DENIED_WORDS},
 	.vlan_create = {{.text = "interface vlan {vlan}"},
 			{.text = "description {name}", .when = WHEN_NAMED},
 			{.text = "exit"}},
@@ -270,8 +271,8 @@ const struct cli_dialect cli_dialect_os9 = {
 	.config_leave = "end",
 	.errors = {PERCENT_ERRORS, "error:", "cannot "},
 	.benign = {"%warning", "% warning", "warning:"},
-	.busy = {BUSY_WORDS, "exclusive configuration"},
-	.denied = {DENIED_WORDS},
+	.busy = {CLI_DIALECT_TABLE_BUSY_WORDS, "exclusive configuration"},
+	.denied = {CLI_DIALECT_TABLE_DENIED_WORDS},
 	.vlan_create = {{.text = "interface vlan {vlan}"},
 			{.text = "description {name}", .when = WHEN_NAMED},
 			{.text = "no shutdown"},

@@ -23,16 +23,16 @@ enum {
 	GREETING_MS = 300
 };
 /* Old switches take their time for the keys. */
-enum { LOGIN_MS = 20000, LINE_LIMIT = 65536 };
+enum { LOGIN_MS = 20000, CLI_DIALOGUE_LINE_LIMIT = 65536 };
 enum { PASSWORD_LIMIT = 2 };
 
-enum stage {
-	STAGE_CLOSED,
-	STAGE_OPENING,  /* the stream */
-	STAGE_GREETING, /* banners, perhaps a login, the first prompt */
+enum cli_dialogue_stage {
+	CLI_DIALOGUE_STAGE_CLOSED,
+	CLI_DIALOGUE_STAGE_OPENING,  /* the stream */
+	CLI_DIALOGUE_STAGE_GREETING, /* banners, perhaps a login, the first prompt */
 	STAGE_ENABLE,
 	STAGE_PAGER,
-	STAGE_READY,
+	CLI_DIALOGUE_STAGE_READY,
 	STAGE_COMMAND
 };
 
@@ -42,7 +42,7 @@ struct cli_dialogue {
 	const struct switch_endpoint *endpoint;
 	const struct cli_dialect *dialect;
 	void *stream;
-	enum stage stage;
+	enum cli_dialogue_stage stage;
 	size_t pager_next;
 	unsigned secrets_sent; /* in this session: a switch that goes on asking refused them */
 	unsigned names_sent, pages, answers;
@@ -69,17 +69,17 @@ static void forget_text(struct cli_dialogue *dialogue)
 	dialogue->whole = 0;
 }
 
-static void stream_end(struct cli_dialogue *dialogue)
+static void cli_dialogue_stream_end(struct cli_dialogue *dialogue)
 {
 	dialogue->row->close(dialogue->stream);
 	dialogue->stream = NULL;
-	dialogue->stage = STAGE_CLOSED;
+	dialogue->stage = CLI_DIALOGUE_STAGE_CLOSED;
 	dialogue->sending = false;
 	loop_timer_disarm(dialogue->timer);
 	loop_timer_disarm(dialogue->quiet);
 }
 
-static void answer(struct cli_dialogue *dialogue, const struct cli_answer *what)
+static void cli_dialogue_answer(struct cli_dialogue *dialogue, const struct cli_answer *what)
 {
 	cli_answer_fn fn = dialogue->fn;
 
@@ -90,7 +90,7 @@ static void answer(struct cli_dialogue *dialogue, const struct cli_answer *what)
 		fn(dialogue->context, what);
 }
 
-static void fail(struct cli_dialogue *dialogue, int rc, const struct problem *problem)
+static void cli_dialogue_fail(struct cli_dialogue *dialogue, int rc, const struct problem *problem)
 {
 	struct cli_answer what = {
 		.rc = rc,
@@ -99,43 +99,43 @@ static void fail(struct cli_dialogue *dialogue, int rc, const struct problem *pr
 		.sent = dialogue->sending,
 	};
 
-	stream_end(dialogue);
-	answer(dialogue, &what);
+	cli_dialogue_stream_end(dialogue);
+	cli_dialogue_answer(dialogue, &what);
 }
 
-static void fail_text(struct cli_dialogue *dialogue, int rc, const char *message,
-		      const char *detail, const char *hint)
+static void cli_dialogue_fail_text(struct cli_dialogue *dialogue, int rc, const char *message,
+				   const char *detail, const char *hint)
 {
 	struct problem problem;
 
 	problem_set(&problem, rc, "switch %s %s", dialogue->endpoint->name, message);
 	problem_detail(&problem, "%s", detail);
 	problem_hint(&problem, "%s", hint);
-	fail(dialogue, rc, &problem);
+	cli_dialogue_fail(dialogue, rc, &problem);
 }
 
 /* --- sending --- */
 
-static void arm(struct cli_dialogue *dialogue)
+static void cli_dialogue_arm(struct cli_dialogue *dialogue)
 {
 	int64_t left = dialogue->deadline_ms - clock_monotonic_ms();
 	int64_t patience = dialogue->timeout_ms;
 
-	if (dialogue->stage < STAGE_READY && patience < LOGIN_MS)
+	if (dialogue->stage < CLI_DIALOGUE_STAGE_READY && patience < LOGIN_MS)
 		patience = LOGIN_MS;
 	if (left > patience)
 		left = patience;
 	loop_timer_arm(dialogue->timer, left > 0 ? left : 0);
 }
 
-static bool write_line(struct cli_dialogue *dialogue, const char *line)
+static bool cli_dialogue_write_line(struct cli_dialogue *dialogue, const char *line)
 {
 	int rc = dialogue->row->write(dialogue->stream, line, strlen(line));
 
 	if (!rc)
 		rc = dialogue->row->write(dialogue->stream, "\n", 1);
 	if (rc)
-		fail_text(dialogue, rc, "cannot be written to", error_text(rc), "");
+		cli_dialogue_fail_text(dialogue, rc, "cannot be written to", error_text(rc), "");
 	return rc == 0;
 }
 
@@ -146,11 +146,11 @@ static bool send_line(struct cli_dialogue *dialogue, const char *line)
 	dialogue->sent = line;
 	dialogue->pages = dialogue->answers = 0;
 	dialogue->commands++;
-	arm(dialogue);
-	return write_line(dialogue, line);
+	cli_dialogue_arm(dialogue);
+	return cli_dialogue_write_line(dialogue, line);
 }
 
-static bool send_command(struct cli_dialogue *dialogue)
+static bool cli_dialogue_send_command(struct cli_dialogue *dialogue)
 {
 	dialogue->stage = STAGE_COMMAND;
 	dialogue->sending = true;
@@ -158,14 +158,15 @@ static bool send_command(struct cli_dialogue *dialogue)
 }
 
 /* The next thing on the way to a session that commands can be run in. */
-static bool prepare(struct cli_dialogue *dialogue)
+static bool cli_dialogue_prepare(struct cli_dialogue *dialogue)
 {
 	const struct cli_dialect *dialect = dialogue->dialect;
 
 	if (dialect->enable && !dialogue->prompt.privileged) {
 		if (dialogue->stage == STAGE_ENABLE) {
-			fail_text(dialogue, E_AUTHENTICATION, "did not give enable mode",
-				  "its prompt still ends in '>'", "check the enable secret");
+			cli_dialogue_fail_text(
+				dialogue, E_AUTHENTICATION, "did not give enable mode",
+				"its prompt still ends in '>'", "check the enable secret");
 			return false;
 		}
 		dialogue->stage = STAGE_ENABLE;
@@ -175,8 +176,8 @@ static bool prepare(struct cli_dialogue *dialogue)
 	if (dialogue->pager_next < COUNT_OF(dialect->pager_off) &&
 	    dialect->pager_off[dialogue->pager_next])
 		return send_line(dialogue, dialect->pager_off[dialogue->pager_next++]);
-	dialogue->stage = STAGE_READY;
-	return dialogue->fn ? send_command(dialogue) : true;
+	dialogue->stage = CLI_DIALOGUE_STAGE_READY;
+	return dialogue->fn ? cli_dialogue_send_command(dialogue) : true;
 }
 
 /* --- reading --- */
@@ -218,17 +219,17 @@ static bool on_prompt(struct cli_dialogue *dialogue, const struct cli_prompt_see
 	loop_timer_disarm(dialogue->quiet);
 	text_copy(dialogue->prompt.mode, sizeof(dialogue->prompt.mode), seen->mode);
 	dialogue->prompt.privileged = seen->privileged;
-	if (dialogue->stage == STAGE_GREETING)
+	if (dialogue->stage == CLI_DIALOGUE_STAGE_GREETING)
 		dialogue->prompt = *seen;
 	if (dialogue->stage != STAGE_COMMAND)
-		return prepare(dialogue);
+		return cli_dialogue_prepare(dialogue);
 
 	if (end)
 		*end = '\0';
 	what.output = from ? from : text_get(&dialogue->clean);
-	dialogue->stage = STAGE_READY;
+	dialogue->stage = CLI_DIALOGUE_STAGE_READY;
 	dialogue->sending = false;
-	answer(dialogue, &what);
+	cli_dialogue_answer(dialogue, &what);
 	return false; /* the callee may have done anything */
 }
 
@@ -255,24 +256,26 @@ static bool give_secret(struct cli_dialogue *dialogue)
 	bool enable = dialogue->stage == STAGE_ENABLE;
 
 	if (++dialogue->secrets_sent > PASSWORD_LIMIT || dialogue->stage == STAGE_COMMAND) {
-		fail_text(dialogue, E_AUTHENTICATION, "asks for a password again", "",
-			  enable ? "check the enable secret" : "check user and password");
+		cli_dialogue_fail_text(dialogue, E_AUTHENTICATION, "asks for a password again", "",
+				       enable ? "check the enable secret"
+					      : "check user and password");
 		return false;
 	}
 	start_line(dialogue);
 	dialogue->sent = "";
-	return write_line(dialogue, enable ? endpoint->ssh_enable : endpoint->ssh_password);
+	return cli_dialogue_write_line(dialogue,
+				       enable ? endpoint->ssh_enable : endpoint->ssh_password);
 }
 
 static bool give_name(struct cli_dialogue *dialogue)
 {
 	if (++dialogue->names_sent > PASSWORD_LIMIT) {
-		fail_text(dialogue, E_AUTHENTICATION, "asks for a user again", "",
-			  "check user and password");
+		cli_dialogue_fail_text(dialogue, E_AUTHENTICATION, "asks for a user again", "",
+				       "check user and password");
 		return false;
 	}
 	start_line(dialogue);
-	return write_line(dialogue, dialogue->endpoint->ssh_user);
+	return cli_dialogue_write_line(dialogue, dialogue->endpoint->ssh_user);
 }
 
 /* The answer that the dialect has for a question in the last line; NULL = none. */
@@ -290,7 +293,7 @@ static const char *reply_to(const struct cli_dialogue *dialogue, const char *lin
 static bool turn_page(struct cli_dialogue *dialogue)
 {
 	if (++dialogue->pages > PAGE_LIMIT) {
-		fail_text(dialogue, E_LIMIT, "pages without end", "", "");
+		cli_dialogue_fail_text(dialogue, E_LIMIT, "pages without end", "", "");
 		return false;
 	}
 	/* The marker goes: the switch overwrites it, or not. */
@@ -302,7 +305,7 @@ static bool turn_page(struct cli_dialogue *dialogue)
 
 /* Looks at the end of what came. `quiet`: nothing came for a while. False: the dialogue moved on,
  * nothing of it may be touched. */
-static bool look(struct cli_dialogue *dialogue, bool quiet)
+static bool cli_dialogue_look(struct cli_dialogue *dialogue, bool quiet)
 {
 	const char *line = last_line(dialogue);
 	const char *reply;
@@ -314,43 +317,45 @@ static bool look(struct cli_dialogue *dialogue, bool quiet)
 		return turn_page(dialogue);
 	if (is_question(line, "password"))
 		return give_secret(dialogue);
-	if (dialogue->stage == STAGE_GREETING &&
+	if (dialogue->stage == CLI_DIALOGUE_STAGE_GREETING &&
 	    (is_question(line, "user") || is_question(line, "login")))
 		return give_name(dialogue);
 	if (cli_prompt_parse(line, dialogue->dialect->prompt, &seen) &&
-	    (dialogue->stage == STAGE_GREETING ||
+	    (dialogue->stage == CLI_DIALOGUE_STAGE_GREETING ||
 	     cli_prompt_same(dialogue->prompt.base, seen.base))) {
-		if ((dialogue->stage != STAGE_GREETING && after_echo(dialogue)) || quiet)
+		if ((dialogue->stage != CLI_DIALOGUE_STAGE_GREETING && after_echo(dialogue)) ||
+		    quiet)
 			return on_prompt(dialogue, &seen);
-		loop_timer_arm(dialogue->quiet,
-			       dialogue->stage == STAGE_GREETING ? GREETING_MS : QUIET_MS);
+		loop_timer_arm(dialogue->quiet, dialogue->stage == CLI_DIALOGUE_STAGE_GREETING
+							? GREETING_MS
+							: QUIET_MS);
 		return true;
 	}
 	reply = dialogue->stage == STAGE_COMMAND ? reply_to(dialogue, line) : NULL;
 	if (reply && ++dialogue->answers <= 8) {
 		start_line(dialogue);
-		return write_line(dialogue, reply);
+		return cli_dialogue_write_line(dialogue, reply);
 	}
 	return true;
 }
 
 static void on_quiet(void *context)
 {
-	look(context, true);
+	cli_dialogue_look(context, true);
 }
 
 /* --- events of the stream --- */
 
-static void on_opened(void *context)
+static void cli_dialogue_on_opened(void *context)
 {
 	struct cli_dialogue *dialogue = context;
 
-	dialogue->stage = STAGE_GREETING;
-	arm(dialogue);
+	dialogue->stage = CLI_DIALOGUE_STAGE_GREETING;
+	cli_dialogue_arm(dialogue);
 }
 
 /* Lines that are whole are cleaned once; of the last one only its bytes are kept. */
-static void take_bytes(struct cli_dialogue *dialogue, const char *bytes, size_t size)
+static void cli_dialogue_take_bytes(struct cli_dialogue *dialogue, const char *bytes, size_t size)
 {
 	struct text *raw = &dialogue->raw;
 	struct text *clean = &dialogue->clean;
@@ -373,11 +378,11 @@ static void take_bytes(struct cli_dialogue *dialogue, const char *bytes, size_t 
 	cli_text_clean(text_get(raw), raw->size, clean);
 }
 
-static void fail_late(struct cli_dialogue *dialogue)
+static void cli_dialogue_fail_late(struct cli_dialogue *dialogue)
 {
 	char detail[200];
 
-	if (dialogue->stage == STAGE_OPENING)
+	if (dialogue->stage == CLI_DIALOGUE_STAGE_OPENING)
 		text_format(detail, sizeof(detail), "no SSH session with %s in time",
 			    dialogue->endpoint->address);
 	else if (dialogue->stage == STAGE_COMMAND)
@@ -385,42 +390,46 @@ static void fail_late(struct cli_dialogue *dialogue)
 			    dialogue->command);
 	else
 		text_format(detail, sizeof(detail), "no prompt came after logging in");
-	fail_text(dialogue, E_TIMEOUT, "did not answer by its command line", detail,
-		  "it is slow or hangs; or its prompt is an unusual one");
+	cli_dialogue_fail_text(dialogue, E_TIMEOUT, "did not answer by its command line", detail,
+			       "it is slow or hangs; or its prompt is an unusual one");
 }
 
-static void on_data(void *context, const char *bytes, size_t size)
+static void cli_dialogue_on_data(void *context, const char *bytes, size_t size)
 {
 	struct cli_dialogue *dialogue = context;
 
-	if (dialogue->stage == STAGE_READY || dialogue->stage == STAGE_CLOSED)
+	if (dialogue->stage == CLI_DIALOGUE_STAGE_READY ||
+	    dialogue->stage == CLI_DIALOGUE_STAGE_CLOSED)
 		return; /* the log of the switch, between two commands */
-	take_bytes(dialogue, bytes, size);
+	cli_dialogue_take_bytes(dialogue, bytes, size);
 	if (dialogue->clean.failed || dialogue->raw.failed) {
-		fail_text(dialogue, -ENOMEM, "cannot be read", "no memory", "");
+		cli_dialogue_fail_text(dialogue, -ENOMEM, "cannot be read", "no memory", "");
 		return;
 	}
-	if (dialogue->clean.size > OUTPUT_LIMIT || dialogue->raw.size > LINE_LIMIT) {
-		fail_text(dialogue, E_LIMIT, "prints without end",
-			  "4 MiB, or 64 KiB in one line, and no prompt: the session was ended", "");
+	if (dialogue->clean.size > OUTPUT_LIMIT || dialogue->raw.size > CLI_DIALOGUE_LINE_LIMIT) {
+		cli_dialogue_fail_text(
+			dialogue, E_LIMIT, "prints without end",
+			"4 MiB, or 64 KiB in one line, and no prompt: the session was ended", "");
 		return;
 	}
-	arm(dialogue);
+	cli_dialogue_arm(dialogue);
 	loop_timer_disarm(dialogue->quiet);
 	/* Whoever goes on talking puts the timer off each time before it can run. */
-	if (look(dialogue, false) && dialogue->fn && dialogue->stage != STAGE_READY &&
+	if (cli_dialogue_look(dialogue, false) && dialogue->fn &&
+	    dialogue->stage != CLI_DIALOGUE_STAGE_READY &&
 	    clock_monotonic_ms() >= dialogue->deadline_ms)
-		fail_late(dialogue);
+		cli_dialogue_fail_late(dialogue);
 }
 
-static void on_ended(void *context, int rc, const struct problem *problem)
+static void cli_dialogue_on_ended(void *context, int rc, const struct problem *problem)
 {
-	fail(context, rc, problem);
+	cli_dialogue_fail(context, rc, problem);
 }
 
-static void begin(struct cli_dialogue *dialogue)
+static void cli_dialogue_begin(struct cli_dialogue *dialogue)
 {
-	const struct switch_stream_events events = {on_opened, on_data, on_ended, dialogue};
+	const struct switch_stream_events events = {cli_dialogue_on_opened, cli_dialogue_on_data,
+						    cli_dialogue_on_ended, dialogue};
 	struct problem problem = {0};
 	int rc;
 
@@ -429,30 +438,30 @@ static void begin(struct cli_dialogue *dialogue)
 	dialogue->prompt = (struct cli_prompt_seen){{0}, {0}, false};
 	dialogue->sent = NULL;
 	forget_text(dialogue);
-	dialogue->stage = STAGE_OPENING;
+	dialogue->stage = CLI_DIALOGUE_STAGE_OPENING;
 	rc = dialogue->row->open(dialogue->loop, dialogue->endpoint, NULL, &events,
 				 &dialogue->stream, &problem);
 	if (rc) {
 		dialogue->stream = NULL;
-		fail(dialogue, rc, &problem);
+		cli_dialogue_fail(dialogue, rc, &problem);
 		return;
 	}
-	arm(dialogue);
+	cli_dialogue_arm(dialogue);
 }
 
 /* A deadline, silence, or the first turn of a command. */
-static void on_timer(void *context)
+static void cli_dialogue_on_timer(void *context)
 {
 	struct cli_dialogue *dialogue = context;
 
 	if (!dialogue->fn)
 		return;
-	if (dialogue->stage == STAGE_CLOSED)
-		begin(dialogue);
-	else if (dialogue->stage == STAGE_READY)
-		send_command(dialogue);
+	if (dialogue->stage == CLI_DIALOGUE_STAGE_CLOSED)
+		cli_dialogue_begin(dialogue);
+	else if (dialogue->stage == CLI_DIALOGUE_STAGE_READY)
+		cli_dialogue_send_command(dialogue);
 	else
-		fail_late(dialogue);
+		cli_dialogue_fail_late(dialogue);
 }
 
 /* --- the face --- */
@@ -472,7 +481,7 @@ int cli_dialogue_new(struct loop *loop, const struct switch_stream_row *row,
 		.endpoint = endpoint,
 		.dialect = dialect,
 	};
-	rc = loop_timer_new(loop, on_timer, dialogue, &dialogue->timer);
+	rc = loop_timer_new(loop, cli_dialogue_on_timer, dialogue, &dialogue->timer);
 	if (!rc)
 		rc = loop_timer_new(loop, on_quiet, dialogue, &dialogue->quiet);
 	if (rc) {
@@ -511,13 +520,13 @@ void cli_dialogue_break(struct cli_dialogue *dialogue)
 {
 	dialogue->fn = NULL;
 	if (dialogue->stream)
-		stream_end(dialogue);
+		cli_dialogue_stream_end(dialogue);
 	loop_timer_disarm(dialogue->timer);
 }
 
 bool cli_dialogue_is_open(const struct cli_dialogue *dialogue)
 {
-	return dialogue->stage == STAGE_READY;
+	return dialogue->stage == CLI_DIALOGUE_STAGE_READY;
 }
 
 uint32_t cli_dialogue_commands(const struct cli_dialogue *dialogue)

@@ -14,9 +14,9 @@
 LEAKS_LEFT_TO_SANITIZER
 
 /* Some think for long about "write memory" or a configuration of thousands of lines. */
-enum { SILENCE_MS = 30000 };
+enum { CLI_DRIVER_SILENCE_MS = 30000 };
 
-static void call_forget(struct cli_switch *one)
+static void cli_driver_call_forget(struct cli_switch *one)
 {
 	cli_change_free(one->change);
 	one->change = NULL;
@@ -42,7 +42,7 @@ void cli_switch_end(struct cli_switch *one, int rc, struct switch_reading *readi
 	/* It may live in what is forgotten here. */
 	struct problem copy = problem ? *problem : (struct problem){0};
 
-	call_forget(one);
+	cli_driver_call_forget(one);
 	fn(context, rc, reading, problem ? &copy : NULL);
 }
 
@@ -51,8 +51,8 @@ void cli_switch_run(struct cli_switch *one, const char *command, cli_answer_fn f
 	uint32_t timeout_ms =
 		one->endpoint.timeout_ms ? one->endpoint.timeout_ms : one->family->timeout_ms;
 
-	if (timeout_ms < SILENCE_MS)
-		timeout_ms = SILENCE_MS;
+	if (timeout_ms < CLI_DRIVER_SILENCE_MS)
+		timeout_ms = CLI_DRIVER_SILENCE_MS;
 	cli_dialogue_run(one->dialogue, command, one->deadline_ms, timeout_ms, fn, context);
 }
 
@@ -108,7 +108,7 @@ static bool may_be_empty(const struct cli_dialect *dialect, const char *output)
 	return dialect->empty_sign && cli_pattern_matches(dialect->empty_sign, output);
 }
 
-static void on_look(void *context, const struct cli_answer *answer)
+static void cli_driver_on_look(void *context, const struct cli_answer *answer)
 {
 	struct cli_look *look = context;
 	struct cli_switch *one = look->one;
@@ -118,7 +118,7 @@ static void on_look(void *context, const struct cli_answer *answer)
 	int rc;
 
 	if (answer->rc && cli_switch_may_repeat(one, answer)) {
-		cli_switch_run(one, look->command, on_look, look);
+		cli_switch_run(one, look->command, cli_driver_on_look, look);
 		return;
 	}
 	if (answer->rc) {
@@ -142,7 +142,7 @@ static void on_look(void *context, const struct cli_answer *answer)
 	}
 	if (look->command == one->dialect->show_config && one->dialect->show_vlans) {
 		look->command = one->dialect->show_vlans;
-		cli_switch_run(one, look->command, on_look, look);
+		cli_switch_run(one, look->command, cli_driver_on_look, look);
 		return;
 	}
 	/* Every switch has a VLAN 1, or a port: nothing at all is an answer that was not read. */
@@ -168,12 +168,14 @@ void cli_look_start(struct cli_look *look, struct cli_switch *one, cli_config_fn
 	cli_config_free(one->config);
 	one->config = NULL;
 	cli_switch_run(one, look->command,
-		       cli_config_new(one->dialect, &one->config) ? on_no_config : on_look, look);
+		       cli_config_new(one->dialect, &one->config) ? on_no_config
+								  : cli_driver_on_look,
+		       look);
 }
 
 /* --- the driver's row --- */
 
-static void on_timer(void *context)
+static void cli_driver_on_timer(void *context)
 {
 	struct cli_switch *one = context;
 	struct problem problem = one->early;
@@ -181,14 +183,14 @@ static void on_timer(void *context)
 	cli_switch_end(one, one->early_rc, NULL, &problem);
 }
 
-static void one_close(void *session)
+static void cli_driver_one_close(void *session)
 {
 	struct cli_switch *one = session;
 
 	if (!one)
 		return;
 	if (one->timer)
-		call_forget(one);
+		cli_driver_call_forget(one);
 	cli_dialogue_free(one->dialogue);
 	loop_timer_free(one->timer);
 	switch_endpoint_wipe(&one->endpoint);
@@ -218,34 +220,35 @@ int cli_switch_open_on(const struct switch_stream_row *stream,
 	one->endpoint = *endpoint;
 	one->family = family;
 	one->dialect = family->cli;
-	rc = loop_timer_new(host->loop, on_timer, one, &one->timer);
+	rc = loop_timer_new(host->loop, cli_driver_on_timer, one, &one->timer);
 	if (!rc)
 		rc = cli_dialogue_new(host->loop, stream, &one->endpoint, one->dialect,
 				      &one->dialogue);
 	if (rc) {
 		problem_set(problem, rc, "no timer for a switch");
-		one_close(one);
+		cli_driver_one_close(one);
 		return rc;
 	}
 	*ret_session = one;
 	return 0;
 }
 
-static int one_open(const struct switch_endpoint *endpoint, const struct switch_family *family,
-		    const struct switch_host *host, void **ret_session, struct problem *problem)
+static int cli_driver_one_open(const struct switch_endpoint *endpoint,
+			       const struct switch_family *family, const struct switch_host *host,
+			       void **ret_session, struct problem *problem)
 {
 	return cli_switch_open_on(&ssh_switch_stream, endpoint, family, host, ret_session, problem);
 }
 
-static int (*const starts[SWITCH_OP_COUNT])(struct cli_switch *one) = {
+static int (*const cli_driver_starts[SWITCH_OP_COUNT])(struct cli_switch *one) = {
 	[SWITCH_READ] = cli_read_start,         [SWITCH_CHANGE] = cli_change_start,
 	[SWITCH_SAVE] = cli_save_start,         [SWITCH_LOCATE] = cli_locate_start,
 	[SWITCH_SAMPLING] = cli_sampling_start, [SWITCH_MIRROR] = cli_mirror_start,
 	[SWITCH_LAG] = cli_lag_start,
 };
 
-static int one_start(void *session, const struct switch_request *request, int64_t deadline_ms,
-		     switch_call_fn fn, void *context)
+static int cli_driver_one_start(void *session, const struct switch_request *request,
+				int64_t deadline_ms, switch_call_fn fn, void *context)
 {
 	struct cli_switch *one = session;
 	int rc;
@@ -257,19 +260,19 @@ static int one_start(void *session, const struct switch_request *request, int64_
 	one->early_rc = 0;
 	one->commands_before = cli_dialogue_commands(one->dialogue);
 	one->again = cli_dialogue_is_open(one->dialogue);
-	rc = starts[request->op](one);
+	rc = cli_driver_starts[request->op](one);
 	if (rc)
-		call_forget(one);
+		cli_driver_call_forget(one);
 	return rc;
 }
 
-static bool one_cancel(void *session)
+static bool cli_driver_one_cancel(void *session)
 {
 	struct cli_switch *one = session;
 
 	if (!one->fn)
 		return true;
-	call_forget(one);
+	cli_driver_call_forget(one);
 	/* Whatever it prints now is not for the next call. */
 	cli_dialogue_break(one->dialogue);
 	return true;
@@ -277,10 +280,10 @@ static bool one_cancel(void *session)
 
 const struct switch_driver cli_switch_driver = {
 	.name = "cli",
-	.open = one_open,
-	.start = one_start,
-	.cancel = one_cancel,
-	.close = one_close,
+	.open = cli_driver_one_open,
+	.start = cli_driver_one_start,
+	.cancel = cli_driver_one_cancel,
+	.close = cli_driver_one_close,
 	.locates = cli_locates,
 	.mirrors = true,
 	.lag_name = cli_lag_names,

@@ -5,7 +5,7 @@
 
 #include "peregrine/switch/cli/cli_mirror_table.h"
 
-static const struct cli_mirror rows[] = {
+static const struct cli_mirror cli_erspan_table_rows[] = {
 	/* "Catalyst 9300/9500, Network Management Configuration Guide: Configuring ERSPAN". It
 	 * needs "ip routing" and a licence; the switch says so. */
 	{.dialect = &cli_dialect_ios,
@@ -87,9 +87,9 @@ static const struct cli_mirror rows[] = {
 
 const struct cli_mirror *cli_erspan_of(const struct cli_dialect *dialect)
 {
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		if (rows[i].dialect == dialect)
-			return &rows[i];
+	for (size_t i = 0; i < COUNT_OF(cli_erspan_table_rows); i++) {
+		if (cli_erspan_table_rows[i].dialect == dialect)
+			return &cli_erspan_table_rows[i];
 	}
 	return NULL;
 }

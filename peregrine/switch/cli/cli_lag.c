@@ -15,7 +15,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { ROUNDS = 2 }; /* of sending, each way */
+enum { CLI_LAG_ROUNDS = 2 }; /* of sending, each way */
 
 struct cli_lagging {
 	struct cli_switch *one;
@@ -46,50 +46,50 @@ bool cli_lag_names(const struct switch_family *family, unsigned number, char ret
 	return row && cli_lag_name(row, number, ret);
 }
 
-static void end(struct cli_lagging *lagging, int rc, const struct problem *problem)
+static void cli_lag_end(struct cli_lagging *lagging, int rc, const struct problem *problem)
 {
 	cli_switch_end(lagging->one, rc, NULL, problem);
 }
 
-static void look(struct cli_lagging *lagging);
+static void cli_lag_look(struct cli_lagging *lagging);
 
 /* Nobody knows what is there: it is looked at, as long as there is time and a round left. */
-static void broken(struct cli_lagging *lagging, const struct cli_answer *answer)
+static void cli_lag_broken(struct cli_lagging *lagging, const struct cli_answer *answer)
 {
-	if (lagging->rounds < ROUNDS && answer->rc == E_UNAVAILABLE &&
+	if (lagging->rounds < CLI_LAG_ROUNDS && answer->rc == E_UNAVAILABLE &&
 	    clock_monotonic_ms() < lagging->one->deadline_ms)
-		look(lagging);
+		cli_lag_look(lagging);
 	else
-		end(lagging, answer->rc, answer->problem);
+		cli_lag_end(lagging, answer->rc, answer->problem);
 }
 
 /* --- sending --- */
 
-static void on_left(void *context, const struct cli_answer *answer)
+static void cli_lag_on_left(void *context, const struct cli_answer *answer)
 {
 	struct cli_lagging *lagging = context;
 
 	if (!answer->rc && answer->prompt->mode[0])
 		cli_dialogue_break(lagging->one->dialogue);
 	if (answer->rc)
-		broken(lagging, answer);
+		cli_lag_broken(lagging, answer);
 	else
-		look(lagging);
+		cli_lag_look(lagging);
 }
 
-static void leave(struct cli_lagging *lagging)
+static void cli_lag_leave_mode(struct cli_lagging *lagging)
 {
 	const struct cli_dialect *dialect = lagging->one->dialect;
 
 	if (dialect->config_enter && cli_dialogue_is_open(lagging->one->dialogue))
-		cli_switch_run(lagging->one, dialect->config_leave, on_left, lagging);
+		cli_switch_run(lagging->one, dialect->config_leave, cli_lag_on_left, lagging);
 	else
-		look(lagging);
+		cli_lag_look(lagging);
 }
 
-static void next_line(struct cli_lagging *lagging);
+static void cli_lag_next_line(struct cli_lagging *lagging);
 
-static void on_line(void *context, const struct cli_answer *answer)
+static void cli_lag_on_line(void *context, const struct cli_answer *answer)
 {
 	struct cli_lagging *lagging = context;
 	struct cli_switch *one = lagging->one;
@@ -99,7 +99,7 @@ static void on_line(void *context, const struct cli_answer *answer)
 
 	lagging->begun = true;
 	if (answer->rc) {
-		broken(lagging, answer);
+		cli_lag_broken(lagging, answer);
 		return;
 	}
 	verdict = cli_answer_judge(one->dialect, answer->output, said, sizeof(said));
@@ -112,22 +112,22 @@ static void on_line(void *context, const struct cli_answer *answer)
 	/* What is undone goes as far as it can. */
 	if (verdict != CLI_FINE && !lagging->undoing) {
 		lagging->rc = cli_switch_verdict(one, verdict, line->text, said, &lagging->problem);
-		leave(lagging);
+		cli_lag_leave_mode(lagging);
 		return;
 	}
-	next_line(lagging);
+	cli_lag_next_line(lagging);
 }
 
-static void next_line(struct cli_lagging *lagging)
+static void cli_lag_next_line(struct cli_lagging *lagging)
 {
 	if (lagging->line == lagging->plan.count)
-		leave(lagging);
+		cli_lag_leave_mode(lagging);
 	else
-		cli_switch_run(lagging->one, lagging->plan.lines[lagging->line].text, on_line,
-			       lagging);
+		cli_switch_run(lagging->one, lagging->plan.lines[lagging->line].text,
+			       cli_lag_on_line, lagging);
 }
 
-static void on_entered(void *context, const struct cli_answer *answer)
+static void cli_lag_on_entered(void *context, const struct cli_answer *answer)
 {
 	struct cli_lagging *lagging = context;
 	struct cli_switch *one = lagging->one;
@@ -137,7 +137,7 @@ static void on_entered(void *context, const struct cli_answer *answer)
 	int rc;
 
 	if (answer->rc) {
-		broken(lagging, answer);
+		cli_lag_broken(lagging, answer);
 		return;
 	}
 	verdict = cli_answer_judge(one->dialect, answer->output, said, sizeof(said));
@@ -145,21 +145,21 @@ static void on_entered(void *context, const struct cli_answer *answer)
 		verdict = CLI_DENIED;
 	rc = cli_switch_verdict(one, verdict, one->dialect->config_enter, said, &problem);
 	if (rc)
-		end(lagging, lagging->rc ? lagging->rc : rc,
-		    lagging->rc ? &lagging->problem : &problem);
+		cli_lag_end(lagging, lagging->rc ? lagging->rc : rc,
+			    lagging->rc ? &lagging->problem : &problem);
 	else
-		next_line(lagging);
+		cli_lag_next_line(lagging);
 }
 
-static void send(struct cli_lagging *lagging)
+static void cli_lag_send(struct cli_lagging *lagging)
 {
 	lagging->rounds++;
 	lagging->line = 0;
 	if (lagging->one->dialect->config_enter)
-		cli_switch_run(lagging->one, lagging->one->dialect->config_enter, on_entered,
-			       lagging);
+		cli_switch_run(lagging->one, lagging->one->dialect->config_enter,
+			       cli_lag_on_entered, lagging);
 	else
-		next_line(lagging);
+		cli_lag_next_line(lagging);
 }
 
 /* --- looking --- */
@@ -177,7 +177,7 @@ static void say_unseen(struct cli_lagging *lagging)
 	problem_hint(&lagging->problem, "look at the aggregate on the switch");
 }
 
-static void go_on(struct cli_lagging *lagging)
+static void cli_lag_go_on(struct cli_lagging *lagging)
 {
 	struct problem problem = {0};
 	int rc;
@@ -186,48 +186,48 @@ static void go_on(struct cli_lagging *lagging)
 	rc = cli_lag_plan(lagging->row, lagging->one->config, &lagging->lag, lagging->begun,
 			  &lagging->plan, &problem);
 	if (rc == 0 && lagging->plan.count > 0) {
-		send(lagging);
+		cli_lag_send(lagging);
 		return;
 	}
 	if (rc == 0 && lagging->begun && !lagging->rc)
 		say_unseen(lagging);
 	if (lagging->rc)
-		end(lagging, lagging->rc, &lagging->problem);
+		cli_lag_end(lagging, lagging->rc, &lagging->problem);
 	else
-		end(lagging, rc, rc ? &problem : NULL);
+		cli_lag_end(lagging, rc, rc ? &problem : NULL);
 }
 
-static void on_config(struct cli_switch *one, int rc, const struct problem *problem)
+static void cli_lag_on_config(struct cli_switch *one, int rc, const struct problem *problem)
 {
 	struct cli_lagging *lagging = one->lagging;
 
 	if (rc) {
-		end(lagging, lagging->rc ? lagging->rc : rc,
-		    lagging->rc ? &lagging->problem : problem);
+		cli_lag_end(lagging, lagging->rc ? lagging->rc : rc,
+			    lagging->rc ? &lagging->problem : problem);
 		return;
 	}
 	if (lagging->begun && !lagging->rc) {
 		if (cli_lag_holds(lagging->row, one->config, &lagging->lag)) {
-			end(lagging, 0, NULL);
+			cli_lag_end(lagging, 0, NULL);
 			return;
 		}
-		if (lagging->rounds == ROUNDS)
+		if (lagging->rounds == CLI_LAG_ROUNDS)
 			say_unseen(lagging);
 	}
 	if (lagging->rc && !lagging->undoing && lagging->lag.make) {
 		lagging->undoing = true;
 		lagging->lag.make = false;
 		lagging->rounds = 0;
-	} else if (lagging->rc && (!lagging->undoing || lagging->rounds == ROUNDS)) {
-		end(lagging, lagging->rc, &lagging->problem);
+	} else if (lagging->rc && (!lagging->undoing || lagging->rounds == CLI_LAG_ROUNDS)) {
+		cli_lag_end(lagging, lagging->rc, &lagging->problem);
 		return;
 	}
-	go_on(lagging);
+	cli_lag_go_on(lagging);
 }
 
-static void look(struct cli_lagging *lagging)
+static void cli_lag_look(struct cli_lagging *lagging)
 {
-	cli_look_start(&lagging->look, lagging->one, on_config);
+	cli_look_start(&lagging->look, lagging->one, cli_lag_on_config);
 }
 
 int cli_lag_start(struct cli_switch *one)
@@ -251,6 +251,6 @@ int cli_lag_start(struct cli_switch *one)
 	lagging->row = row;
 	lagging->lag = *one->request->lag;
 	one->lagging = lagging;
-	look(lagging);
+	cli_lag_look(lagging);
 	return 0;
 }

@@ -12,7 +12,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-struct maker {
+struct cli_lag_policy_maker {
 	const struct cli_lag *row;
 	const struct cli_config *config;
 	const struct switch_lag *lag;
@@ -24,7 +24,7 @@ struct maker {
 };
 
 /* The number of an aggregate of that name; 0: it is no name of one. */
-static unsigned number_of(const struct cli_lag *row, const char *name)
+static unsigned cli_lag_policy_number_of(const struct cli_lag *row, const char *name)
 {
 	char ours[64];
 
@@ -41,32 +41,34 @@ bool cli_lag_name(const struct cli_lag *row, unsigned number, char ret[64])
 	return number > 0 && number <= row->last;
 }
 
-static struct maker maker_of(const struct cli_lag *row, const struct cli_config *config,
-			     const struct switch_lag *lag)
+static struct cli_lag_policy_maker
+maker_of(const struct cli_lag *row, const struct cli_config *config, const struct switch_lag *lag)
 {
-	struct maker maker = {.row = row, .config = config, .lag = lag};
+	struct cli_lag_policy_maker maker = {.row = row, .config = config, .lag = lag};
 	const struct cli_port *there = cli_config_port(config, lag->name);
 
-	maker.number = number_of(row, lag->name);
+	maker.number = cli_lag_policy_number_of(row, lag->name);
 	maker.there = there && there->configured ? there : NULL;
 	return maker;
 }
 
-static int refuse(struct maker *maker, const char *message, const char *port)
+static int cli_lag_policy_refuse(struct cli_lag_policy_maker *maker, const char *message,
+				 const char *port)
 {
 	(void)problem_set(maker->problem, E_CONFLICT, "%s", message);
 	problem_detail(maker->problem, "%s", port);
 	return E_CONFLICT;
 }
 
-static bool is_access(const struct cli_config *config, const struct cli_port *port, uint16_t vlan)
+static bool cli_lag_policy_is_access(const struct cli_config *config, const struct cli_port *port,
+				     uint16_t vlan)
 {
 	struct port_vlans vlans;
 
 	return port && cli_port_vlans(config, port, &vlans) && !vlans.trunk && vlans.native == vlan;
 }
 
-static bool is_member(const struct maker *maker, const char *name)
+static bool cli_lag_policy_is_member(const struct cli_lag_policy_maker *maker, const char *name)
 {
 	const struct cli_port *port = cli_config_port(maker->config, name);
 
@@ -74,7 +76,7 @@ static bool is_member(const struct maker *maker, const char *name)
 }
 
 /* A port that is in it and is none of those that are said; NULL. */
-static const char *stranger(const struct maker *maker)
+static const char *cli_lag_policy_stranger(const struct cli_lag_policy_maker *maker)
 {
 	for (size_t i = 0; i < maker->config->port_count; i++) {
 		const struct cli_port *port = &maker->config->ports[i];
@@ -89,10 +91,10 @@ static const char *stranger(const struct maker *maker)
 	return NULL;
 }
 
-static bool has_all(const struct maker *maker)
+static bool has_all(const struct cli_lag_policy_maker *maker)
 {
 	for (size_t i = 0; i < maker->lag->member_count; i++) {
-		if (!is_member(maker, maker->lag->members[i]))
+		if (!cli_lag_policy_is_member(maker, maker->lag->members[i]))
 			return false;
 	}
 	return true;
@@ -100,7 +102,8 @@ static bool has_all(const struct maker *maker)
 
 /* --- lines --- */
 
-static void add_word(const struct maker *maker, const char *word, size_t member, struct text *ret)
+static void cli_lag_policy_add_word(const struct cli_lag_policy_maker *maker, const char *word,
+				    size_t member, struct text *ret)
 {
 	const struct switch_lag *lag = maker->lag;
 
@@ -114,7 +117,8 @@ static void add_word(const struct maker *maker, const char *word, size_t member,
 		text_add(ret, lag->members[member]);
 }
 
-static int add_line(struct maker *maker, const char *text, size_t length, size_t member)
+static int cli_lag_policy_add_line(struct cli_lag_policy_maker *maker, const char *text,
+				   size_t length, size_t member)
 {
 	CLEANUP(text_done) struct text line = {0};
 	bool optional = *text == '?';
@@ -129,7 +133,7 @@ static int add_line(struct maker *maker, const char *text, size_t length, size_t
 		text += plain;
 		if (text == end)
 			break;
-		add_word(maker, text, member, &line);
+		cli_lag_policy_add_word(maker, text, member, &line);
 		text += strcspn(text, "}") + 1;
 	}
 	if (line.failed)
@@ -137,14 +141,14 @@ static int add_line(struct maker *maker, const char *text, size_t length, size_t
 	return cli_plan_add(maker->plan, text_get(&line), true, optional);
 }
 
-static int add(struct maker *maker, const char *text, size_t member)
+static int cli_lag_policy_add(struct cli_lag_policy_maker *maker, const char *text, size_t member)
 {
 	int rc = 0;
 
 	while (*text && !rc) {
 		size_t length = strcspn(text, "\n");
 
-		rc = add_line(maker, text, length, member);
+		rc = cli_lag_policy_add_line(maker, text, length, member);
 		text += length + (text[length] == '\n');
 	}
 	return rc;
@@ -152,86 +156,93 @@ static int add(struct maker *maker, const char *text, size_t member)
 
 /* --- both ways --- */
 
-static int check_member(struct maker *maker, size_t i)
+static int check_member(struct cli_lag_policy_maker *maker, size_t i)
 {
 	const struct cli_config *config = maker->config;
 	const char *name = maker->lag->members[i];
 	const struct cli_port *port = cli_config_port(config, name);
 
 	if (port && port->lag && port->lag != maker->number)
-		return refuse(maker, "a port of the aggregate is in another one", name);
+		return cli_lag_policy_refuse(maker, "a port of the aggregate is in another one",
+					     name);
 	/* What was begun is on its way. */
-	if (!maker->begun && !is_access(config, port, maker->lag->member_vlans[i]))
-		return refuse(maker, "a port of the aggregate is not off every network", name);
+	if (!maker->begun && !cli_lag_policy_is_access(config, port, maker->lag->member_vlans[i]))
+		return cli_lag_policy_refuse(
+			maker, "a port of the aggregate is not off every network", name);
 	return 0;
 }
 
 /* Without a member, in a VLAN where nobody else's ports are: what a call of ours left that could
  * not end it. */
-static bool is_left_over(const struct maker *maker)
+static bool cli_lag_policy_is_left_over(const struct cli_lag_policy_maker *maker)
 {
 	for (size_t i = 0; i < maker->config->port_count; i++) {
 		if (maker->config->ports[i].lag == maker->number)
 			return false;
 	}
-	return is_access(maker->config, maker->there, maker->lag->vlan);
+	return cli_lag_policy_is_access(maker->config, maker->there, maker->lag->vlan);
 }
 
-static int make_it(struct maker *maker)
+static int cli_lag_policy_make_it(struct cli_lag_policy_maker *maker)
 {
 	const struct switch_lag *lag = maker->lag;
 	int rc = 0;
 
-	if (maker->there && has_all(maker) && !stranger(maker))
-		return is_access(maker->config, maker->there, lag->vlan) || !maker->begun
+	if (maker->there && has_all(maker) && !cli_lag_policy_stranger(maker))
+		return cli_lag_policy_is_access(maker->config, maker->there, lag->vlan) ||
+				       !maker->begun
 			       ? 0
-			       : add(maker, maker->row->open, 0);
-	if ((maker->there && !maker->begun && !is_left_over(maker)) || stranger(maker))
-		return refuse(maker, "there is another aggregate of that name", lag->name);
+			       : cli_lag_policy_add(maker, maker->row->open, 0);
+	if ((maker->there && !maker->begun && !cli_lag_policy_is_left_over(maker)) ||
+	    cli_lag_policy_stranger(maker))
+		return cli_lag_policy_refuse(maker, "there is another aggregate of that name",
+					     lag->name);
 	if (!vlan_set_has(&maker->config->vlans, lag->vlan))
-		return refuse(maker, "the VLAN of the aggregate is not on the switch", lag->name);
+		return cli_lag_policy_refuse(
+			maker, "the VLAN of the aggregate is not on the switch", lag->name);
 	for (size_t i = 0; i < lag->member_count && rc == 0; i++)
 		rc = check_member(maker, i);
 	if (rc == 0)
-		rc = add(maker, maker->row->open, 0);
+		rc = cli_lag_policy_add(maker, maker->row->open, 0);
 	for (size_t i = 0; i < lag->member_count && rc == 0; i++) {
-		if (!is_member(maker, lag->members[i]))
-			rc = add(maker, maker->row->join, i);
+		if (!cli_lag_policy_is_member(maker, lag->members[i]))
+			rc = cli_lag_policy_add(maker, maker->row->join, i);
 	}
 	return rc;
 }
 
-static int unmake(struct maker *maker)
+static int cli_lag_policy_unmake(struct cli_lag_policy_maker *maker)
 {
 	const struct switch_lag *lag = maker->lag;
-	const char *other = stranger(maker);
+	const char *other = cli_lag_policy_stranger(maker);
 	int rc = 0;
 
 	if (other)
-		return refuse(maker, "the aggregate has other members", other);
+		return cli_lag_policy_refuse(maker, "the aggregate has other members", other);
 	if (!maker->begun && !maker->there)
 		return 0;
 	if (!maker->begun && !has_all(maker))
-		return refuse(maker, "the aggregate has other members", lag->name);
-	if (!maker->begun && !is_access(maker->config, maker->there, lag->vlan))
-		return refuse(maker, "the aggregate is not off every network", lag->name);
+		return cli_lag_policy_refuse(maker, "the aggregate has other members", lag->name);
+	if (!maker->begun && !cli_lag_policy_is_access(maker->config, maker->there, lag->vlan))
+		return cli_lag_policy_refuse(maker, "the aggregate is not off every network",
+					     lag->name);
 	for (size_t i = 0; i < lag->member_count && rc == 0; i++) {
 		const struct cli_port *port = cli_config_port(maker->config, lag->members[i]);
 
 		/* One that was not yet touched is where it was. */
-		if (is_member(maker, lag->members[i]) ||
-		    (!is_access(maker->config, port, lag->vlan) &&
-		     !is_access(maker->config, port, lag->member_vlans[i])))
-			rc = add(maker, maker->row->leave, i);
+		if (cli_lag_policy_is_member(maker, lag->members[i]) ||
+		    (!cli_lag_policy_is_access(maker->config, port, lag->vlan) &&
+		     !cli_lag_policy_is_access(maker->config, port, lag->member_vlans[i])))
+			rc = cli_lag_policy_add(maker, maker->row->leave, i);
 	}
-	return rc || !maker->there ? rc : add(maker, maker->row->close, 0);
+	return rc || !maker->there ? rc : cli_lag_policy_add(maker, maker->row->close, 0);
 }
 
 int cli_lag_plan(const struct cli_lag *row, const struct cli_config *config,
 		 const struct switch_lag *lag, bool begun, struct cli_plan *ret,
 		 struct problem *problem)
 {
-	struct maker maker = maker_of(row, config, lag);
+	struct cli_lag_policy_maker maker = maker_of(row, config, lag);
 	int rc;
 
 	maker.begun = begun;
@@ -245,7 +256,7 @@ int cli_lag_plan(const struct cli_lag *row, const struct cli_config *config,
 			return problem_set(problem, E_INVALID, "no port is called \"%s\"",
 					   lag->members[i]);
 	}
-	rc = lag->make ? make_it(&maker) : unmake(&maker);
+	rc = lag->make ? cli_lag_policy_make_it(&maker) : cli_lag_policy_unmake(&maker);
 	if (rc && !problem_is_set(problem))
 		(void)problem_set(problem, rc, "the lines for aggregate %s cannot be made",
 				  lag->name);
@@ -255,16 +266,17 @@ int cli_lag_plan(const struct cli_lag *row, const struct cli_config *config,
 bool cli_lag_holds(const struct cli_lag *row, const struct cli_config *config,
 		   const struct switch_lag *lag)
 {
-	struct maker maker = maker_of(row, config, lag);
+	struct cli_lag_policy_maker maker = maker_of(row, config, lag);
 
 	if (lag->make)
-		return maker.there && has_all(&maker) && !stranger(&maker) &&
-		       is_access(config, maker.there, lag->vlan);
-	if (maker.there || stranger(&maker))
+		return maker.there && has_all(&maker) && !cli_lag_policy_stranger(&maker) &&
+		       cli_lag_policy_is_access(config, maker.there, lag->vlan);
+	if (maker.there || cli_lag_policy_stranger(&maker))
 		return false;
 	for (size_t i = 0; i < lag->member_count; i++) {
-		if (is_member(&maker, lag->members[i]) ||
-		    !is_access(config, cli_config_port(config, lag->members[i]), lag->vlan))
+		if (cli_lag_policy_is_member(&maker, lag->members[i]) ||
+		    !cli_lag_policy_is_access(config, cli_config_port(config, lag->members[i]),
+					      lag->vlan))
 			return false;
 	}
 	return true;

@@ -9,7 +9,7 @@
 	"interface {port}\n" SWITCHPORT_ACCESS "channel-group {number} mode active\nexit"
 #define SWITCHPORT_LEAVE "interface {port}\nno channel-group\n" SWITCHPORT_ACCESS "exit"
 
-static const struct cli_lag rows[] = {
+static const struct cli_lag cli_lag_table_rows[] = {
 	/* "Catalyst 9300, Layer 2 Configuration Guide: Configuring EtherChannels". */
 	{.dialect = &cli_dialect_ios,
 	 .name = "Po",
@@ -84,7 +84,7 @@ static const struct cli_lag rows[] = {
 static const struct {
 	const struct cli_dialect *dialect;
 	const char *why;
-} reasons[] = {
+} cli_lag_table_reasons[] = {
 	{&cli_dialect_procurve,
 	 "an aggregate of this family is in the default VLAN until it has another, and so are its "
 	 "members when they leave it"},
@@ -99,18 +99,18 @@ static const struct {
 
 const struct cli_lag *cli_lag_of(const struct cli_dialect *dialect)
 {
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		if (rows[i].dialect == dialect)
-			return &rows[i];
+	for (size_t i = 0; i < COUNT_OF(cli_lag_table_rows); i++) {
+		if (cli_lag_table_rows[i].dialect == dialect)
+			return &cli_lag_table_rows[i];
 	}
 	return NULL;
 }
 
 const char *cli_lag_why_not(const struct cli_dialect *dialect)
 {
-	for (size_t i = 0; i < COUNT_OF(reasons); i++) {
-		if (reasons[i].dialect == dialect)
-			return reasons[i].why;
+	for (size_t i = 0; i < COUNT_OF(cli_lag_table_reasons); i++) {
+		if (cli_lag_table_reasons[i].dialect == dialect)
+			return cli_lag_table_reasons[i].why;
 	}
 	return "nobody has said how its command line does it";
 }

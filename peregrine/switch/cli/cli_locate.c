@@ -29,8 +29,8 @@ bool cli_locates(const struct switch_family *family, uint16_t seconds, struct sw
 }
 
 /* `text` with what its braces stand for. */
-static void fill_in(const char *text, const struct switch_request *request,
-		    const struct switch_located *located, struct text *ret)
+static void cli_locate_fill_in(const char *text, const struct switch_request *request,
+			       const struct switch_located *located, struct text *ret)
 {
 	while (*text) {
 		size_t size = strcspn(text, "{");
@@ -47,7 +47,7 @@ static void fill_in(const char *text, const struct switch_request *request,
 	}
 }
 
-static void on_answer(void *context, const struct cli_answer *answer)
+static void cli_locate_on_answer(void *context, const struct cli_answer *answer)
 {
 	struct cli_switch *one = context;
 	const struct cli_locate *locate = &one->dialect->locate;
@@ -73,7 +73,7 @@ static void on_answer(void *context, const struct cli_answer *answer)
 }
 
 /* What cannot be is told in the next turn. */
-static int refuse(struct cli_switch *one, const char *hint)
+static int cli_locate_refuse(struct cli_switch *one, const char *hint)
 {
 	one->early_rc = problem_set(&one->early, E_UNSUPPORTED,
 				    "switch %s has no LED that its command line can blink",
@@ -91,11 +91,12 @@ int cli_locate_start(struct cli_switch *one)
 	struct switch_located located;
 
 	if (!cli_locates(one->family, request->seconds, &located))
-		return refuse(one, "go by the labels on its ports");
+		return cli_locate_refuse(one, "go by the labels on its ports");
 	/* The name goes into a command line. */
 	if (located.of_port && (request->port[0] == '\0' || strpbrk(request->port, "\r\n;|?!")))
-		return refuse(one, "that is no name of a port");
-	fill_in(request->seconds ? locate->on : locate->off, request, &located, &command);
-	cli_switch_run(one, text_get(&command), on_answer, one);
+		return cli_locate_refuse(one, "that is no name of a port");
+	cli_locate_fill_in(request->seconds ? locate->on : locate->off, request, &located,
+			   &command);
+	cli_switch_run(one, text_get(&command), cli_locate_on_answer, one);
 	return 0;
 }

@@ -32,17 +32,17 @@ void cli_mirroring_free(struct cli_mirroring *mirroring)
 	free(mirroring);
 }
 
-static void end(struct cli_mirroring *mirroring, int rc, const struct problem *problem)
+static void cli_mirror_end(struct cli_mirroring *mirroring, int rc, const struct problem *problem)
 {
 	cli_switch_end(mirroring->one, rc, NULL, problem);
 }
 
-static void look(struct cli_mirroring *mirroring);
-static void enter(struct cli_mirroring *mirroring);
+static void cli_mirror_look(struct cli_mirroring *mirroring);
+static void cli_mirror_enter_mode(struct cli_mirroring *mirroring);
 
 /* --- leaving, reading back --- */
 
-static void on_left(void *context, const struct cli_answer *answer)
+static void cli_mirror_on_left(void *context, const struct cli_answer *answer)
 {
 	struct cli_mirroring *mirroring = context;
 
@@ -52,30 +52,31 @@ static void on_left(void *context, const struct cli_answer *answer)
 		mirroring->undoing = true;
 		mirroring->line = 0;
 		cli_mirror_plan_undo(mirroring->row, mirroring->want.target, &mirroring->plan);
-		enter(mirroring);
+		cli_mirror_enter_mode(mirroring);
 	} else if (mirroring->rc) {
-		end(mirroring, mirroring->rc, &mirroring->problem);
+		cli_mirror_end(mirroring, mirroring->rc, &mirroring->problem);
 	} else if (answer->rc) {
-		end(mirroring, answer->rc, answer->problem);
+		cli_mirror_end(mirroring, answer->rc, answer->problem);
 	} else {
-		look(mirroring);
+		cli_mirror_look(mirroring);
 	}
 }
 
-static void leave(struct cli_mirroring *mirroring)
+static void cli_mirror_leave(struct cli_mirroring *mirroring)
 {
 	const struct cli_dialect *dialect = mirroring->one->dialect;
 
 	if (dialect->config_enter && cli_dialogue_is_open(mirroring->one->dialogue))
-		cli_switch_run(mirroring->one, dialect->config_leave, on_left, mirroring);
+		cli_switch_run(mirroring->one, dialect->config_leave, cli_mirror_on_left,
+			       mirroring);
 	else if (mirroring->rc)
-		end(mirroring, mirroring->rc, &mirroring->problem);
+		cli_mirror_end(mirroring, mirroring->rc, &mirroring->problem);
 	else
-		look(mirroring);
+		cli_mirror_look(mirroring);
 }
 
 /* Each port by itself: one that the switch does not take does not end the others. */
-static void verify(struct cli_mirroring *mirroring)
+static void cli_mirror_verify(struct cli_mirroring *mirroring)
 {
 	const struct switch_request *request = mirroring->one->request;
 	const char *name = mirroring->one->endpoint.name;
@@ -93,24 +94,24 @@ static void verify(struct cli_mirroring *mirroring)
 				  "switch %s said yes, but a mirror session is still there", name);
 		problem_hint(&mirroring->problem, "end the session to %s on the switch",
 			     mirroring->want.target);
-		end(mirroring, E_PROTOCOL, &mirroring->problem);
+		cli_mirror_end(mirroring, E_PROTOCOL, &mirroring->problem);
 	} else if (request->mirror_count > 0 && taken == 0) {
 		if (!problem_is_set(&mirroring->problem)) {
 			(void)problem_set(&mirroring->problem, E_CONFLICT,
 					  "switch %s said yes, but does not mirror", name);
 			problem_hint(&mirroring->problem, "look at its mirror sessions there");
 		}
-		end(mirroring, E_CONFLICT, &mirroring->problem);
+		cli_mirror_end(mirroring, E_CONFLICT, &mirroring->problem);
 	} else {
-		end(mirroring, 0, NULL);
+		cli_mirror_end(mirroring, 0, NULL);
 	}
 }
 
 /* --- sending --- */
 
-static void next_line(struct cli_mirroring *mirroring);
+static void cli_mirror_next_line(struct cli_mirroring *mirroring);
 
-static void on_line(void *context, const struct cli_answer *answer)
+static void cli_mirror_on_line(void *context, const struct cli_answer *answer)
 {
 	struct cli_mirroring *mirroring = context;
 	struct cli_switch *one = mirroring->one;
@@ -121,7 +122,7 @@ static void on_line(void *context, const struct cli_answer *answer)
 	int rc;
 
 	if (answer->rc) {
-		end(mirroring, answer->rc, answer->problem);
+		cli_mirror_end(mirroring, answer->rc, answer->problem);
 		return;
 	}
 	verdict = cli_answer_judge(one->dialect, answer->output, said, sizeof(said));
@@ -130,7 +131,7 @@ static void on_line(void *context, const struct cli_answer *answer)
 		mirroring->problem = problem;
 	if (!mirroring->undoing && rc && (rc != E_CONFLICT || line->mirror == SIZE_MAX)) {
 		mirroring->rc = rc;
-		leave(mirroring);
+		cli_mirror_leave(mirroring);
 		return;
 	}
 	mirroring->line++;
@@ -143,19 +144,19 @@ static void on_line(void *context, const struct cli_answer *answer)
 						    one->endpoint.name);
 		mirroring->line = mirroring->plan.count;
 	}
-	next_line(mirroring);
+	cli_mirror_next_line(mirroring);
 }
 
-static void next_line(struct cli_mirroring *mirroring)
+static void cli_mirror_next_line(struct cli_mirroring *mirroring)
 {
 	if (mirroring->line == mirroring->plan.count)
-		leave(mirroring);
+		cli_mirror_leave(mirroring);
 	else
-		cli_switch_run(mirroring->one, mirroring->plan.lines[mirroring->line].text, on_line,
-			       mirroring);
+		cli_switch_run(mirroring->one, mirroring->plan.lines[mirroring->line].text,
+			       cli_mirror_on_line, mirroring);
 }
 
-static void on_entered(void *context, const struct cli_answer *answer)
+static void cli_mirror_on_entered(void *context, const struct cli_answer *answer)
 {
 	struct cli_mirroring *mirroring = context;
 	struct cli_switch *one = mirroring->one;
@@ -163,64 +164,64 @@ static void on_entered(void *context, const struct cli_answer *answer)
 	enum cli_verdict verdict;
 
 	if (answer->rc) {
-		end(mirroring, answer->rc, answer->problem);
+		cli_mirror_end(mirroring, answer->rc, answer->problem);
 		return;
 	}
 	verdict = cli_answer_judge(one->dialect, answer->output, said, sizeof(said));
 	if (verdict == CLI_REFUSED || (verdict == CLI_FINE && !answer->prompt->mode[0]))
 		verdict = CLI_DENIED;
 	if (mirroring->undoing && verdict == CLI_FINE) {
-		next_line(mirroring);
+		cli_mirror_next_line(mirroring);
 		return;
 	}
 	if (mirroring->undoing) {
-		leave(mirroring);
+		cli_mirror_leave(mirroring);
 		return;
 	}
 	mirroring->rc = cli_switch_verdict(one, verdict, one->dialect->config_enter, said,
 					   &mirroring->problem);
 	if (!mirroring->rc)
-		next_line(mirroring);
+		cli_mirror_next_line(mirroring);
 	else if (answer->prompt->mode[0])
-		leave(mirroring);
+		cli_mirror_leave(mirroring);
 	else
-		end(mirroring, mirroring->rc, &mirroring->problem);
+		cli_mirror_end(mirroring, mirroring->rc, &mirroring->problem);
 }
 
-static void enter(struct cli_mirroring *mirroring)
+static void cli_mirror_enter_mode(struct cli_mirroring *mirroring)
 {
 	if (mirroring->one->dialect->config_enter)
-		cli_switch_run(mirroring->one, mirroring->one->dialect->config_enter, on_entered,
-			       mirroring);
+		cli_switch_run(mirroring->one, mirroring->one->dialect->config_enter,
+			       cli_mirror_on_entered, mirroring);
 	else
-		next_line(mirroring);
+		cli_mirror_next_line(mirroring);
 }
 
-static void send(struct cli_mirroring *mirroring)
+static void cli_mirror_send(struct cli_mirroring *mirroring)
 {
 	int rc = cli_mirror_plan_make(mirroring->row, &mirroring->there, &mirroring->want,
 				      &mirroring->plan, &mirroring->problem);
 
 	if (rc) {
-		end(mirroring, rc, &mirroring->problem);
+		cli_mirror_end(mirroring, rc, &mirroring->problem);
 		return;
 	}
 	if (mirroring->plan.count == 0) {
-		verify(mirroring);
+		cli_mirror_verify(mirroring);
 		return;
 	}
 	mirroring->changed = true;
-	enter(mirroring);
+	cli_mirror_enter_mode(mirroring);
 }
 
 /* --- looking --- */
 
-static const char *show_of(const struct cli_mirroring *mirroring)
+static const char *cli_mirror_show_of(const struct cli_mirroring *mirroring)
 {
 	return mirroring->row->show ? mirroring->row->show : mirroring->one->dialect->show_config;
 }
 
-static void on_looked(void *context, const struct cli_answer *answer)
+static void cli_mirror_on_looked(void *context, const struct cli_answer *answer)
 {
 	struct cli_mirroring *mirroring = context;
 	struct cli_switch *one = mirroring->one;
@@ -230,11 +231,11 @@ static void on_looked(void *context, const struct cli_answer *answer)
 	int rc;
 
 	if (answer->rc && cli_switch_may_repeat(one, answer)) {
-		cli_switch_run(one, show_of(mirroring), on_looked, mirroring);
+		cli_switch_run(one, cli_mirror_show_of(mirroring), cli_mirror_on_looked, mirroring);
 		return;
 	}
 	if (answer->rc) {
-		end(mirroring, answer->rc, answer->problem);
+		cli_mirror_end(mirroring, answer->rc, answer->problem);
 		return;
 	}
 	one->again = false;
@@ -242,26 +243,27 @@ static void on_looked(void *context, const struct cli_answer *answer)
 	verdict = strlen(answer->output) < 400
 			  ? cli_answer_judge(one->dialect, answer->output, said, sizeof(said))
 			  : CLI_FINE;
-	rc = cli_switch_verdict(one, verdict, show_of(mirroring), said, &problem);
+	rc = cli_switch_verdict(one, verdict, cli_mirror_show_of(mirroring), said, &problem);
 	if (rc) {
-		end(mirroring, rc, &problem);
+		cli_mirror_end(mirroring, rc, &problem);
 		return;
 	}
 	rc = cli_mirrors_read(mirroring->row, answer->output, &mirroring->there);
 	if (rc) {
 		(void)problem_set(&problem, rc, "switch %s has more mirror sessions than that",
 				  one->endpoint.name);
-		end(mirroring, rc, &problem);
+		cli_mirror_end(mirroring, rc, &problem);
 	} else if (mirroring->changed) {
-		verify(mirroring);
+		cli_mirror_verify(mirroring);
 	} else {
-		send(mirroring);
+		cli_mirror_send(mirroring);
 	}
 }
 
-static void look(struct cli_mirroring *mirroring)
+static void cli_mirror_look(struct cli_mirroring *mirroring)
 {
-	cli_switch_run(mirroring->one, show_of(mirroring), on_looked, mirroring);
+	cli_switch_run(mirroring->one, cli_mirror_show_of(mirroring), cli_mirror_on_looked,
+		       mirroring);
 }
 
 int cli_mirror_start(struct cli_switch *one)
@@ -300,6 +302,6 @@ int cli_mirror_start(struct cli_switch *one)
 		.target = request->mirror_count > 0 ? request->mirrors[0].target : request->port,
 		.tunnel = tunnel};
 	one->mirroring = mirroring;
-	look(mirroring);
+	cli_mirror_look(mirroring);
 	return 0;
 }

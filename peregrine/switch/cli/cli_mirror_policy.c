@@ -10,7 +10,7 @@
 
 #include "peregrine/switch/cli/cli_port.h"
 
-struct maker {
+struct cli_mirror_policy_maker {
 	const struct cli_mirror *row;
 	const struct cli_mirrors *there;
 	const struct cli_mirror_want *want;
@@ -19,7 +19,8 @@ struct maker {
 	bool is_full;
 };
 
-static bool is_ours(const struct maker *maker, const struct cli_mirror_session *session)
+static bool cli_mirror_policy_is_ours(const struct cli_mirror_policy_maker *maker,
+				      const struct cli_mirror_session *session)
 {
 	return session->target[0] && !session->is_odd &&
 	       cli_port_same(maker->row->dialect, session->target, maker->want->target);
@@ -31,19 +32,20 @@ static bool has_id(const struct cli_mirror *row)
 }
 
 /* ERSPAN has no number 0. */
-static unsigned id_of(const struct switch_tunnel *tunnel)
+static unsigned cli_mirror_policy_id_of(const struct switch_tunnel *tunnel)
 {
 	return tunnel->id ? tunnel->id : 1;
 }
 
 /* Is one of ours sent as it shall be? What is another way is made anew. */
-static bool fits(const struct cli_mirror *row, const struct cli_mirrors *there,
-		 const struct cli_mirror_session *session, const struct switch_tunnel *tunnel)
+static bool cli_mirror_policy_fits(const struct cli_mirror *row, const struct cli_mirrors *there,
+				   const struct cli_mirror_session *session,
+				   const struct switch_tunnel *tunnel)
 {
 	const char *from = session->from[0] ? session->from : there->from;
 
-	return !tunnel ||
-	       (strcmp(from, tunnel->from) == 0 && (!has_id(row) || session->id == id_of(tunnel)));
+	return !tunnel || (strcmp(from, tunnel->from) == 0 &&
+			   (!has_id(row) || session->id == cli_mirror_policy_id_of(tunnel)));
 }
 
 /* The session of the i-th source, when it goes to the target; else NULL. */
@@ -71,14 +73,14 @@ bool cli_mirror_holds(const struct cli_mirror *row, const struct cli_mirrors *th
 			ours_of_source(row, there, i, want->target);
 
 		if (session && cli_port_same(row->dialect, there->sources[i].port, port) &&
-		    fits(row, there, session, want->tunnel))
+		    cli_mirror_policy_fits(row, there, session, want->tunnel))
 			return true;
 	}
 	return false;
 }
 
-static bool is_wanted(const struct cli_mirror *row, const struct cli_mirror_want *want,
-		      const char *port)
+static bool cli_mirror_policy_is_wanted(const struct cli_mirror *row,
+					const struct cli_mirror_want *want, const char *port)
 {
 	for (size_t i = 0; i < want->count; i++) {
 		if (cli_port_same(row->dialect, want->mirrors[i].port, port))
@@ -90,15 +92,15 @@ static bool is_wanted(const struct cli_mirror *row, const struct cli_mirror_want
 bool cli_mirror_has_more(const struct cli_mirror *row, const struct cli_mirrors *there,
 			 const struct cli_mirror_want *want)
 {
-	const struct maker maker = {.row = row, .there = there, .want = want};
+	const struct cli_mirror_policy_maker maker = {.row = row, .there = there, .want = want};
 
 	for (size_t i = 0; i < there->source_count; i++) {
 		if (ours_of_source(row, there, i, want->target) &&
-		    !is_wanted(row, want, there->sources[i].port))
+		    !cli_mirror_policy_is_wanted(row, want, there->sources[i].port))
 			return true;
 	}
 	for (size_t i = 0; i < there->count && row->close; i++) {
-		if (want->count == 0 && is_ours(&maker, &there->sessions[i]))
+		if (want->count == 0 && cli_mirror_policy_is_ours(&maker, &there->sessions[i]))
 			return true;
 	}
 	return false;
@@ -106,7 +108,8 @@ bool cli_mirror_has_more(const struct cli_mirror *row, const struct cli_mirrors 
 
 /* --- lines --- */
 
-static void add_ports(const struct maker *maker, struct text *out)
+static void cli_mirror_policy_add_ports(const struct cli_mirror_policy_maker *maker,
+					struct text *out)
 {
 	for (size_t i = 0; i < maker->want->count; i++) {
 		bool before = false;
@@ -119,8 +122,8 @@ static void add_ports(const struct maker *maker, struct text *out)
 	}
 }
 
-static void fill_in(const struct maker *maker, const char *text, size_t length, const char *port,
-		    struct text *out)
+static void cli_mirror_policy_fill_in(const struct cli_mirror_policy_maker *maker, const char *text,
+				      size_t length, const char *port, struct text *out)
 {
 	const char *end = text + length;
 
@@ -139,23 +142,24 @@ static void fill_in(const struct maker *maker, const char *text, size_t length, 
 		else if (maker->want->tunnel && strncmp(text, "{from}", 6) == 0)
 			text_add(out, maker->want->tunnel->from);
 		else if (maker->want->tunnel && strncmp(text, "{id}", 4) == 0)
-			text_addf(out, "%u", id_of(maker->want->tunnel));
+			text_addf(out, "%u", cli_mirror_policy_id_of(maker->want->tunnel));
 		else if (strncmp(text, "{ports}", 7) == 0)
-			add_ports(maker, out);
+			cli_mirror_policy_add_ports(maker, out);
 		else if (strncmp(text, "{port}", 6) == 0)
 			text_add(out, port);
 		text += strcspn(text, "}") + 1;
 	}
 }
 
-static void add(struct maker *maker, const char *text, const char *port, size_t mirror)
+static void cli_mirror_policy_add(struct cli_mirror_policy_maker *maker, const char *text,
+				  const char *port, size_t mirror)
 {
 	while (text && *text) {
 		size_t length = strcspn(text, "\n");
 		CLEANUP(text_done) struct text line = {0};
 		struct cli_mirror_line *row = &maker->plan->lines[maker->plan->count];
 
-		fill_in(maker, text, length, port, &line);
+		cli_mirror_policy_fill_in(maker, text, length, port, &line);
 		if (maker->plan->count == CLI_MIRROR_LINES ||
 		    !text_copy(row->text, sizeof(row->text), text_get(&line))) {
 			maker->is_full = true;
@@ -168,7 +172,8 @@ static void add(struct maker *maker, const char *text, const char *port, size_t 
 }
 
 /* A session that leads nowhere and has no port: what is left of one that was cut off. */
-static bool is_empty(const struct cli_mirrors *there, const struct cli_mirror_session *session)
+static bool cli_mirror_policy_is_empty(const struct cli_mirrors *there,
+				       const struct cli_mirror_session *session)
 {
 	for (size_t i = 0; i < there->source_count; i++) {
 		if (there->sources[i].number == session->number)
@@ -178,14 +183,15 @@ static bool is_empty(const struct cli_mirrors *there, const struct cli_mirror_se
 }
 
 /* A number that nobody has: from the highest down, people begin with 1. */
-static bool take_number(struct maker *maker)
+static bool cli_mirror_policy_take_number(struct cli_mirror_policy_maker *maker)
 {
 	for (unsigned number = maker->row->last; number >= maker->row->first; number--) {
 		bool free = true;
 
 		for (size_t i = 0; i < maker->there->count; i++)
 			free &= maker->there->sessions[i].number != number ||
-				is_empty(maker->there, &maker->there->sessions[i]);
+				cli_mirror_policy_is_empty(maker->there,
+							   &maker->there->sessions[i]);
 		maker->number = number;
 		if (free || number == 0)
 			return true;
@@ -195,7 +201,7 @@ static bool take_number(struct maker *maker)
 
 /* What is ours and is not needed: all sessions but the first that is as it shall be, or with `all`
  * that one, too. True: one is kept, and is the maker's. */
-static bool close_others(struct maker *maker, bool all)
+static bool close_others(struct cli_mirror_policy_maker *maker, bool all)
 {
 	const struct cli_mirror_session *kept = NULL;
 	bool closed = false;
@@ -203,24 +209,26 @@ static bool close_others(struct maker *maker, bool all)
 	for (size_t i = 0; i < maker->there->count; i++) {
 		const struct cli_mirror_session *session = &maker->there->sessions[i];
 
-		if (!is_ours(maker, session))
+		if (!cli_mirror_policy_is_ours(maker, session))
 			continue;
-		if (!kept && !all && fits(maker->row, maker->there, session, maker->want->tunnel)) {
+		if (!kept && !all &&
+		    cli_mirror_policy_fits(maker->row, maker->there, session,
+					   maker->want->tunnel)) {
 			kept = session;
 			continue;
 		}
 		maker->number = session->number;
-		add(maker, maker->row->close, "", SIZE_MAX);
+		cli_mirror_policy_add(maker, maker->row->close, "", SIZE_MAX);
 		closed = true;
 	}
 	if (closed && !kept)
-		add(maker, maker->row->release, "", SIZE_MAX);
+		cli_mirror_policy_add(maker, maker->row->release, "", SIZE_MAX);
 	if (kept)
 		maker->number = kept->number;
 	return kept != NULL;
 }
 
-static void change_ports(struct maker *maker)
+static void change_ports(struct cli_mirror_policy_maker *maker)
 {
 	const struct cli_mirrors *there = maker->there;
 	const struct cli_mirror_want *want = maker->want;
@@ -228,16 +236,17 @@ static void change_ports(struct maker *maker)
 	for (size_t i = 0; i < there->source_count; i++) {
 		if (there->sources[i].number == maker->number &&
 		    ours_of_source(maker->row, there, i, want->target) &&
-		    !is_wanted(maker->row, want, there->sources[i].port))
-			add(maker, maker->row->drop, there->sources[i].port, SIZE_MAX);
+		    !cli_mirror_policy_is_wanted(maker->row, want, there->sources[i].port))
+			cli_mirror_policy_add(maker, maker->row->drop, there->sources[i].port,
+					      SIZE_MAX);
 	}
 	for (size_t i = 0; i < want->count; i++) {
 		if (!cli_mirror_holds(maker->row, there, want->mirrors[i].port, want))
-			add(maker, maker->row->add, want->mirrors[i].port, i);
+			cli_mirror_policy_add(maker, maker->row->add, want->mirrors[i].port, i);
 	}
 }
 
-static bool is_as_wanted(const struct maker *maker)
+static bool cli_mirror_policy_is_as_wanted(const struct cli_mirror_policy_maker *maker)
 {
 	for (size_t i = 0; i < maker->want->count; i++) {
 		if (!cli_mirror_holds(maker->row, maker->there, maker->want->mirrors[i].port,
@@ -247,21 +256,22 @@ static bool is_as_wanted(const struct maker *maker)
 	return !cli_mirror_has_more(maker->row, maker->there, maker->want);
 }
 
-static bool is_address(const char *text)
+static bool cli_mirror_policy_is_address(const char *text)
 {
 	struct in_addr address;
 
 	return inet_pton(AF_INET, text, &address) == 1;
 }
 
-static int check_tunnel(const struct maker *maker, struct problem *problem)
+static int check_tunnel(const struct cli_mirror_policy_maker *maker, struct problem *problem)
 {
 	const struct cli_mirror_want *want = maker->want;
 	const struct switch_tunnel *tunnel = want->tunnel;
 	/* One line for the whole switch: that of others is not ours to change. */
 	bool is_global = maker->there->from[0] != '\0';
 
-	if (!is_address(want->target) || (want->count > 0 && !is_address(tunnel->from))) {
+	if (!cli_mirror_policy_is_address(want->target) ||
+	    (want->count > 0 && !cli_mirror_policy_is_address(tunnel->from))) {
 		(void)problem_set(problem, E_INVALID,
 				  "mirrors cannot be sent from \"%s\" to \"%s\"", tunnel->from,
 				  want->target);
@@ -285,7 +295,8 @@ static int check_tunnel(const struct maker *maker, struct problem *problem)
 	return 0;
 }
 
-static int check(const struct maker *maker, struct problem *problem)
+static int cli_mirror_policy_check(const struct cli_mirror_policy_maker *maker,
+				   struct problem *problem)
 {
 	const struct cli_mirror_want *want = maker->want;
 
@@ -309,7 +320,8 @@ int cli_mirror_plan_make(const struct cli_mirror *row, const struct cli_mirrors 
 			 const struct cli_mirror_want *want, struct cli_mirror_plan *ret,
 			 struct problem *problem)
 {
-	struct maker maker = {.row = row, .there = there, .want = want, .plan = ret};
+	struct cli_mirror_policy_maker maker = {
+		.row = row, .there = there, .want = want, .plan = ret};
 	/* Without a number there is one session, the destination's. */
 	bool open;
 	int rc;
@@ -319,11 +331,11 @@ int cli_mirror_plan_make(const struct cli_mirror *row, const struct cli_mirrors 
 	/* Nothing is wanted, and which port it was is not known any more. */
 	if (want->count == 0 && !want->target[0])
 		return 0;
-	rc = check(&maker, problem);
-	if (rc || is_as_wanted(&maker))
+	rc = cli_mirror_policy_check(&maker, problem);
+	if (rc || cli_mirror_policy_is_as_wanted(&maker))
 		return rc;
 	open = close_others(&maker, want->count == 0 || !row->add);
-	if (want->count > 0 && !open && !take_number(&maker)) {
+	if (want->count > 0 && !open && !cli_mirror_policy_take_number(&maker)) {
 		(void)problem_set(problem, E_CONFLICT, "the mirror sessions %u to %u are taken",
 				  row->first, row->last);
 		problem_hint(problem, "somebody set them up on the switch: end one there");
@@ -331,7 +343,7 @@ int cli_mirror_plan_make(const struct cli_mirror *row, const struct cli_mirrors 
 	}
 	if (want->count > 0 && !open) {
 		ret->opened = maker.number;
-		add(&maker, row->open, "", SIZE_MAX);
+		cli_mirror_policy_add(&maker, row->open, "", SIZE_MAX);
 	}
 	if (row->add && (want->count > 0 || !row->close))
 		change_ports(&maker);
@@ -344,10 +356,11 @@ void cli_mirror_plan_undo(const struct cli_mirror *row, const char *target,
 			  struct cli_mirror_plan *ret)
 {
 	const struct cli_mirror_want nothing = {.target = target};
-	struct maker maker = {.row = row, .want = &nothing, .plan = ret, .number = ret->opened};
+	struct cli_mirror_policy_maker maker = {
+		.row = row, .want = &nothing, .plan = ret, .number = ret->opened};
 
 	ret->count = 0;
 	ret->opened = 0;
-	add(&maker, row->close, "", SIZE_MAX);
-	add(&maker, row->release, "", SIZE_MAX);
+	cli_mirror_policy_add(&maker, row->close, "", SIZE_MAX);
+	cli_mirror_policy_add(&maker, row->release, "", SIZE_MAX);
 }

@@ -18,7 +18,7 @@
 		"destination interface %b", MIRROR_TO                                        \
 	}
 
-static const struct cli_mirror rows[] = {
+static const struct cli_mirror cli_mirror_table_rows[] = {
 	/* "Catalyst 9300, Network Management Configuration Guide: Configuring SPAN and RSPAN". */
 	{.dialect = &cli_dialect_ios,
 	 .first = 1,
@@ -130,9 +130,9 @@ static const struct cli_mirror rows[] = {
 
 const struct cli_mirror *cli_mirror_of(const struct cli_dialect *dialect)
 {
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		if (rows[i].dialect == dialect)
-			return &rows[i];
+	for (size_t i = 0; i < COUNT_OF(cli_mirror_table_rows); i++) {
+		if (cli_mirror_table_rows[i].dialect == dialect)
+			return &cli_mirror_table_rows[i];
 	}
 	return NULL;
 }

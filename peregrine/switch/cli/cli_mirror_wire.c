@@ -10,34 +10,34 @@
 
 #include "peregrine/switch/cli/cli_port.h"
 
-enum { LINE_SIZE = 1024 };
+enum { CLI_MIRROR_WIRE_LINE_SIZE = 1024 };
 
-struct match {
+struct cli_mirror_wire_match {
 	unsigned number, id;
-	char a[LINE_SIZE], b[LINE_SIZE], from[46];
+	char a[CLI_MIRROR_WIRE_LINE_SIZE], b[CLI_MIRROR_WIRE_LINE_SIZE], from[46];
 };
 
-struct word {
+struct cli_mirror_wire_word {
 	const char *at;
 	size_t length;
 };
 
-static struct word next_word(const char **text)
+static struct cli_mirror_wire_word cli_mirror_wire_next_word(const char **text)
 {
-	struct word word;
+	struct cli_mirror_wire_word word;
 
 	*text += strspn(*text, " \t\r");
-	word = (struct word){*text, strcspn(*text, " \t\r")};
+	word = (struct cli_mirror_wire_word){*text, strcspn(*text, " \t\r")};
 	*text += word.length;
 	return word;
 }
 
-static bool is_hole(struct word word, char kind)
+static bool is_hole(struct cli_mirror_wire_word word, char kind)
 {
 	return word.length == 2 && word.at[0] == '%' && word.at[1] == kind;
 }
 
-static bool take_number(struct word word, unsigned *ret)
+static bool cli_mirror_wire_take_number(struct cli_mirror_wire_word word, unsigned *ret)
 {
 	unsigned number = 0;
 
@@ -53,24 +53,25 @@ static bool take_number(struct word word, unsigned *ret)
 }
 
 /* Words up to `stop`, the next one of the rule (none: to the end), at least one. */
-static bool take_ports(const char **line, struct word stop, char *ret)
+static bool cli_mirror_wire_take_ports(const char **line, struct cli_mirror_wire_word stop,
+				       char *ret)
 {
 	size_t length = 0;
 
 	ret[0] = '\0';
 	for (;;) {
 		const char *before = *line;
-		struct word word = next_word(line);
+		struct cli_mirror_wire_word word = cli_mirror_wire_next_word(line);
 
 		if (word.length == 0 || (stop.length > 0 && word.length == stop.length &&
 					 strncasecmp(word.at, stop.at, stop.length) == 0)) {
 			*line = before;
 			return length > 0;
 		}
-		if (length + word.length + 2 > LINE_SIZE)
+		if (length + word.length + 2 > CLI_MIRROR_WIRE_LINE_SIZE)
 			return false;
-		(void)text_format(ret + length, LINE_SIZE - length, "%s%.*s", length > 0 ? " " : "",
-				  (int)word.length, word.at);
+		(void)text_format(ret + length, CLI_MIRROR_WIRE_LINE_SIZE - length, "%s%.*s",
+				  length > 0 ? " " : "", (int)word.length, word.at);
 		length += strlen(ret + length);
 		/* A table: one word; the next hole is the next column. */
 		if (stop.length == 2 && stop.at[0] == '%')
@@ -78,21 +79,23 @@ static bool take_ports(const char **line, struct word stop, char *ret)
 	}
 }
 
-static bool take_word(const char *rule, struct word hole, const char **line, struct match *match)
+static bool cli_mirror_wire_take_word(const char *rule, struct cli_mirror_wire_word hole,
+				      const char **line, struct cli_mirror_wire_match *match)
 {
-	struct word word;
+	struct cli_mirror_wire_word word;
 
 	if (is_hole(hole, 'a') || is_hole(hole, 'b'))
-		return take_ports(line, next_word(&rule), hole.at[1] == 'a' ? match->a : match->b);
+		return cli_mirror_wire_take_ports(line, cli_mirror_wire_next_word(&rule),
+						  hole.at[1] == 'a' ? match->a : match->b);
 	if (is_hole(hole, '*')) {
 		*line += strlen(*line);
 		return true;
 	}
-	word = next_word(line);
+	word = cli_mirror_wire_next_word(line);
 	if (is_hole(hole, 'n'))
-		return take_number(word, &match->number);
+		return cli_mirror_wire_take_number(word, &match->number);
 	if (is_hole(hole, 'i'))
-		return take_number(word, &match->id);
+		return cli_mirror_wire_take_number(word, &match->id);
 	if (is_hole(hole, 'f'))
 		return word.length > 0 && text_format(match->from, sizeof(match->from), "%.*s",
 						      (int)word.length, word.at);
@@ -101,22 +104,23 @@ static bool take_word(const char *rule, struct word hole, const char **line, str
 	return word.length == hole.length && strncasecmp(word.at, hole.at, hole.length) == 0;
 }
 
-static bool matches(const char *rule, const char *line, struct match *match)
+static bool cli_mirror_wire_matches(const char *rule, const char *line,
+				    struct cli_mirror_wire_match *match)
 {
-	*match = (struct match){0};
+	*match = (struct cli_mirror_wire_match){0};
 	for (;;) {
-		struct word word = next_word(&rule);
+		struct cli_mirror_wire_word word = cli_mirror_wire_next_word(&rule);
 
 		if (word.length == 0)
-			return next_word(&line).length == 0;
-		if (!take_word(rule, word, &line, match))
+			return cli_mirror_wire_next_word(&line).length == 0;
+		if (!cli_mirror_wire_take_word(rule, word, &line, match))
 			return false;
 	}
 }
 
 /* --- what it says --- */
 
-struct reader {
+struct cli_mirror_wire_reader {
 	const struct cli_dialect *dialect;
 	struct cli_mirrors *ret;
 	char port[64];      /* whose section this is */
@@ -127,7 +131,7 @@ struct reader {
 	bool is_full;
 };
 
-static struct cli_mirror_session *session_of(struct reader *reader, unsigned number,
+static struct cli_mirror_session *session_of(struct cli_mirror_wire_reader *reader, unsigned number,
 					     const char *target)
 {
 	struct cli_mirrors *ret = reader->ret;
@@ -145,9 +149,9 @@ static struct cli_mirror_session *session_of(struct reader *reader, unsigned num
 	return &ret->sessions[ret->count++];
 }
 
-static void add_source(void *context, const char *name)
+static void cli_mirror_wire_add_source(void *context, const char *name)
 {
-	struct reader *reader = context;
+	struct cli_mirror_wire_reader *reader = context;
 	struct cli_mirrors *ret = reader->ret;
 
 	if (ret->source_count == CLI_MIRROR_PORTS_MAX) {
@@ -163,7 +167,7 @@ static void add_source(void *context, const char *name)
 
 /* "Gi1/0/1 - 3 , Gi1/0/5 both" without the blanks and the direction. Another direction than both is
  * not what we set. */
-static void add_sources(struct reader *reader, char *list)
+static void add_sources(struct cli_mirror_wire_reader *reader, char *list)
 {
 	char *to = list;
 	char *space = strrchr(list, ' ');
@@ -181,11 +185,12 @@ static void add_sources(struct reader *reader, char *list)
 			*to++ = *from;
 	}
 	*to = '\0';
-	(void)cli_port_list_each(reader->dialect, list, add_source, reader);
+	(void)cli_port_list_each(reader->dialect, list, cli_mirror_wire_add_source, reader);
 }
 
 /* What it says of how copies are sent. */
-static void take_tunnel(const struct match *match, struct cli_mirror_session *session)
+static void take_tunnel(const struct cli_mirror_wire_match *match,
+			struct cli_mirror_session *session)
 {
 	if (match->from[0])
 		(void)text_copy(session->from, sizeof(session->from), match->from);
@@ -193,7 +198,8 @@ static void take_tunnel(const struct match *match, struct cli_mirror_session *se
 		session->id = match->id;
 }
 
-static void take(struct reader *reader, enum cli_mirror_fact fact, struct match *match)
+static void cli_mirror_wire_take(struct cli_mirror_wire_reader *reader, enum cli_mirror_fact fact,
+				 struct cli_mirror_wire_match *match)
 {
 	struct cli_mirror_session *session;
 	char target[64];
@@ -226,7 +232,7 @@ static void take(struct reader *reader, enum cli_mirror_fact fact, struct match 
 }
 
 /* In the section of a session: is it more than we ever set? */
-static bool is_known(const char *line)
+static bool cli_mirror_wire_is_known(const char *line)
 {
 	static const char *const words[] = {"no shut", "enable", "type local"};
 
@@ -238,20 +244,21 @@ static bool is_known(const char *line)
 	return *line == '\0' || *line == '\r';
 }
 
-static void take_line(struct reader *reader, const struct cli_mirror *row, const char *line)
+static void cli_mirror_wire_take_line(struct cli_mirror_wire_reader *reader,
+				      const struct cli_mirror *row, const char *line)
 {
-	struct match match;
+	struct cli_mirror_wire_match match;
 
 	/* A section ends where a line begins at the front. */
 	if (line[0] && !isspace((unsigned char)line[0]))
 		reader->number = 0;
 	for (size_t i = 0; i < COUNT_OF(row->rules) && row->rules[i].fact; i++) {
-		if (!matches(row->rules[i].line, line, &match))
+		if (!cli_mirror_wire_matches(row->rules[i].line, line, &match))
 			continue;
-		take(reader, row->rules[i].fact, &match);
+		cli_mirror_wire_take(reader, row->rules[i].fact, &match);
 		return;
 	}
-	if (reader->number && isspace((unsigned char)line[0]) && !is_known(line)) {
+	if (reader->number && isspace((unsigned char)line[0]) && !cli_mirror_wire_is_known(line)) {
 		struct cli_mirror_session *session = session_of(reader, reader->number, "");
 
 		if (session)
@@ -261,16 +268,17 @@ static void take_line(struct reader *reader, const struct cli_mirror *row, const
 
 int cli_mirrors_read(const struct cli_mirror *row, const char *text, struct cli_mirrors *ret)
 {
-	struct reader reader = {.dialect = row->dialect, .ret = ret, .is_numbered = row->first > 0};
+	struct cli_mirror_wire_reader reader = {
+		.dialect = row->dialect, .ret = ret, .is_numbered = row->first > 0};
 
 	*ret = (struct cli_mirrors){0};
 	while (*text) {
 		size_t length = strcspn(text, "\n");
-		char line[LINE_SIZE];
+		char line[CLI_MIRROR_WIRE_LINE_SIZE];
 
 		if (length < sizeof(line)) {
 			(void)text_format(line, sizeof(line), "%.*s", (int)length, text);
-			take_line(&reader, row, line);
+			cli_mirror_wire_take_line(&reader, row, line);
 		}
 		text += length + (text[length] == '\n');
 	}

@@ -12,7 +12,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { LINE_LIMIT = 20000, LIST_SIZE = 180, PIECE_LIMIT = 512, PIECE_ROOM = 256 };
+enum { CLI_PLAN_POLICY_LINE_LIMIT = 20000, LIST_SIZE = 180, PIECE_LIMIT = 512, PIECE_ROOM = 256 };
 
 void cli_plan_done(struct cli_plan *plan)
 {
@@ -76,7 +76,8 @@ static int pieces_make(const struct cli_dialect *dialect, const struct vlan_set 
 
 /* --- lines --- */
 
-static void add_word(const struct values *values, const char *word, size_t length, struct text *ret)
+static void cli_plan_policy_add_word(const struct values *values, const char *word, size_t length,
+				     struct text *ret)
 {
 	if (length == 4 && strncmp(word, "vlan", 4) == 0)
 		text_addf(ret, "%u", values->vlan);
@@ -97,7 +98,7 @@ int cli_plan_add(struct cli_plan *plan, const char *text, bool changes, bool opt
 	if (plan->count == plan->room) {
 		size_t room = plan->room ? plan->room * 2 : 16;
 
-		if (room > LINE_LIMIT)
+		if (room > CLI_PLAN_POLICY_LINE_LIMIT)
 			return E_LIMIT;
 		lines = realloc(plan->lines, room * sizeof(*lines));
 		if (!lines)
@@ -112,8 +113,8 @@ int cli_plan_add(struct cli_plan *plan, const char *text, bool changes, bool opt
 	return 0;
 }
 
-static int add_line(struct cli_plan *plan, const struct values *values, const char *text,
-		    size_t length, bool changes, bool optional)
+static int cli_plan_policy_add_line(struct cli_plan *plan, const struct values *values,
+				    const char *text, size_t length, bool changes, bool optional)
 {
 	CLEANUP(text_done) struct text line = {0};
 
@@ -121,7 +122,7 @@ static int add_line(struct cli_plan *plan, const struct values *values, const ch
 		size_t word = text[i] == '{' ? strcspn(text + i, "}") : 0;
 
 		if (word) {
-			add_word(values, text + i + 1, word - 1, &line);
+			cli_plan_policy_add_word(values, text + i + 1, word - 1, &line);
 			i += word;
 		} else {
 			text_add_bytes(&line, text + i, 1);
@@ -131,8 +132,8 @@ static int add_line(struct cli_plan *plan, const struct values *values, const ch
 }
 
 /* All lines of a step's text. Lines that only lead to another place change nothing. */
-static int add_text(struct cli_plan *plan, const struct values *values, const struct cli_step *step,
-		    const char *text)
+static int cli_plan_policy_add_text(struct cli_plan *plan, const struct values *values,
+				    const struct cli_step *step, const char *text)
 {
 	bool first = true;
 	int rc = 0;
@@ -143,7 +144,8 @@ static int add_text(struct cli_plan *plan, const struct values *values, const st
 			     (length == 4 &&
 			      (strncmp(text, "exit", 4) == 0 || strncmp(text, "quit", 4) == 0));
 
-		rc = add_line(plan, values, text, length, !leads, step->flags & STEP_OPTIONAL);
+		rc = cli_plan_policy_add_line(plan, values, text, length, !leads,
+					      step->flags & STEP_OPTIONAL);
 		text += length + (text[length] == '\n');
 		first = false;
 	}
@@ -158,7 +160,7 @@ static int add_pieces(struct cli_plan *plan, struct values *values, const struct
 
 	for (size_t i = 0; i < pieces.count && !rc; i++) {
 		text_copy(values->list, sizeof(values->list), pieces.texts[i]);
-		rc = add_text(plan, values, step, text);
+		rc = cli_plan_policy_add_text(plan, values, step, text);
 	}
 	free(pieces.texts);
 	return rc;
@@ -183,19 +185,20 @@ static int add_whole_list(struct cli_plan *plan, struct values *values, const st
 		  : add_pieces(plan, values, step, step->add, &values->lists[LIST_ADD_ALLOWED]);
 }
 
-static int add_step(struct cli_plan *plan, struct values *values, const struct cli_step *step)
+static int cli_plan_policy_add_step(struct cli_plan *plan, struct values *values,
+				    const struct cli_step *step)
 {
 	const struct vlan_set *set = &values->lists[step->list];
 	int rc = 0;
 
 	if (step->list == LIST_NONE)
-		return add_text(plan, values, step, step->text);
+		return cli_plan_policy_add_text(plan, values, step, step->text);
 	if (vlan_set_is_empty(set))
-		return step->empty ? add_text(plan, values, step, step->empty) : 0;
+		return step->empty ? cli_plan_policy_add_text(plan, values, step, step->empty) : 0;
 	if (step->flags & STEP_PER_VLAN) {
 		for (unsigned v = vlan_set_next(set, 1); v && !rc; v = vlan_set_next(set, v + 1)) {
 			values->vlan = v;
-			rc = add_text(plan, values, step, step->text);
+			rc = cli_plan_policy_add_text(plan, values, step, step->text);
 		}
 		return rc;
 	}
@@ -204,14 +207,14 @@ static int add_step(struct cli_plan *plan, struct values *values, const struct c
 	return add_pieces(plan, values, step, step->text, set);
 }
 
-static int add_steps(struct cli_plan *plan, struct values *values, const struct cli_step *steps,
-		     size_t count)
+static int cli_plan_policy_add_steps(struct cli_plan *plan, struct values *values,
+				     const struct cli_step *steps, size_t count)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < count && steps[i].text && !rc; i++) {
 		if ((steps[i].when & values->when) == steps[i].when)
-			rc = add_step(plan, values, &steps[i]);
+			rc = cli_plan_policy_add_step(plan, values, &steps[i]);
 	}
 	return rc;
 }
@@ -219,7 +222,8 @@ static int add_steps(struct cli_plan *plan, struct values *values, const struct 
 /* --- edits --- */
 
 /* Names go into commands: what could end a line or a quote becomes '_'. */
-static void name_of(const struct cli_dialect *dialect, const char *name, char *ret, size_t room)
+static void cli_plan_policy_name_of(const struct cli_dialect *dialect, const char *name, char *ret,
+				    size_t room)
 {
 	bool letter = isalpha((unsigned char)*name);
 
@@ -264,8 +268,9 @@ static void port_lists(const struct cli_config *config, const struct cli_port *p
 	lists[LIST_DROP_UNTAGGED] = vlan_set_minus(&lists[LIST_DROP_UNTAGGED], &after->tagged);
 }
 
-static int plan_port(const struct cli_config *config, const struct switch_edit *edit,
-		     struct cli_plan *plan, struct problem *problem)
+static int cli_plan_policy_plan_port(const struct cli_config *config,
+				     const struct switch_edit *edit, struct cli_plan *plan,
+				     struct problem *problem)
 {
 	const struct cli_dialect *dialect = config->dialect;
 	const struct port_vlans *after = &edit->after;
@@ -302,7 +307,7 @@ static int plan_port(const struct cli_config *config, const struct switch_edit *
 		      (port->routed ? WHEN_ROUTED : 0);
 	cli_port_name(dialect, edit->port, values.port, sizeof(values.port));
 	port_lists(config, port, after, &values);
-	return add_steps(plan, &values, dialect->port, COUNT_OF(dialect->port));
+	return cli_plan_policy_add_steps(plan, &values, dialect->port, COUNT_OF(dialect->port));
 }
 
 /* Is the VLAN there, with this name where the family knows names? */
@@ -326,22 +331,23 @@ int cli_plan_edit(const struct cli_config *config, const struct switch_edit *edi
 	struct values values = {.dialect = dialect, .vlan = edit->vlan};
 
 	if (edit->kind == EDIT_PORT)
-		return plan_port(config, edit, ret, problem);
+		return cli_plan_policy_plan_port(config, edit, ret, problem);
 	if (edit->vlan <= VLAN_FIRST || edit->vlan > VLAN_LAST)
 		return problem_set(problem, E_INVALID, "VLAN %u is not one to make or unmake",
 				   edit->vlan);
-	name_of(dialect, edit->vlan_name, values.name, sizeof(values.name));
+	cli_plan_policy_name_of(dialect, edit->vlan_name, values.name, sizeof(values.name));
 	values.when = values.name[0] ? WHEN_NAMED : 0;
 	if (!values.name[0]) /* for those that always want one */
 		text_format(values.name, sizeof(values.name), "vlan%u", edit->vlan);
 	if (edit->kind == EDIT_VLAN_CREATE && is_made(config, edit->vlan, &values))
 		return 0;
 	if (edit->kind == EDIT_VLAN_CREATE)
-		return add_steps(ret, &values, dialect->vlan_create,
-				 COUNT_OF(dialect->vlan_create));
+		return cli_plan_policy_add_steps(ret, &values, dialect->vlan_create,
+						 COUNT_OF(dialect->vlan_create));
 	if (!vlan_set_has(&config->vlans, edit->vlan))
 		return 0; /* it is gone already */
-	return add_steps(ret, &values, dialect->vlan_delete, COUNT_OF(dialect->vlan_delete));
+	return cli_plan_policy_add_steps(ret, &values, dialect->vlan_delete,
+					 COUNT_OF(dialect->vlan_delete));
 }
 
 bool cli_plan_holds(const struct cli_config *config, const struct switch_edit *edit)

@@ -35,7 +35,8 @@ void cli_read_free(struct cli_read *read)
 /* --- rows that grow --- */
 
 /* Room for one more of `size` bytes; NULL when there is none. */
-static void *one_more(struct cli_read *read, void *rows, size_t count, size_t *room, size_t size)
+static void *cli_read_one_more(struct cli_read *read, void *rows, size_t count, size_t *room,
+			       size_t size)
 {
 	void *more;
 
@@ -50,7 +51,7 @@ static void *one_more(struct cli_read *read, void *rows, size_t count, size_t *r
 	return more;
 }
 
-static bool is_aggregate(const char *name)
+static bool cli_read_is_aggregate(const char *name)
 {
 	static const char *const kinds[] = {"port-channel", "bridge-aggregation", "lag", "trk",
 					    "po"};
@@ -63,7 +64,7 @@ static bool is_aggregate(const char *name)
 }
 
 /* The index of a port, which is new or not; 0 = no memory. */
-static uint32_t port_index(struct cli_read *read, const char *name)
+static uint32_t cli_read_port_index(struct cli_read *read, const char *name)
 {
 	struct switch_reading *reading = &read->reading;
 	struct switch_port *ports;
@@ -73,8 +74,8 @@ static uint32_t port_index(struct cli_read *read, const char *name)
 			return (uint32_t)i + 1;
 	}
 	ports = reading->port_count < CLI_PORT_LIMIT
-			? one_more(read, reading->ports, reading->port_count, &read->port_room,
-				   sizeof(*ports))
+			? cli_read_one_more(read, reading->ports, reading->port_count,
+					    &read->port_room, sizeof(*ports))
 			: NULL;
 	if (!ports)
 		return 0;
@@ -83,7 +84,7 @@ static uint32_t port_index(struct cli_read *read, const char *name)
 		.if_index = (uint32_t)reading->port_count + 1,
 		.index_made = true,
 		.admin_up = true,
-		.is_lag = is_aggregate(name),
+		.is_lag = cli_read_is_aggregate(name),
 	};
 	text_copy(ports[reading->port_count].name, sizeof(ports->name), name);
 	return (uint32_t)++reading->port_count;
@@ -92,7 +93,7 @@ static uint32_t port_index(struct cli_read *read, const char *name)
 static bool on_port_row(void *context, const struct cli_port_row *row)
 {
 	struct cli_read *read = context;
-	uint32_t index = port_index(read, row->port);
+	uint32_t index = cli_read_port_index(read, row->port);
 
 	if (index) {
 		struct switch_port *port = &read->reading.ports[index - 1];
@@ -122,9 +123,9 @@ static bool on_fdb_row(void *context, const struct cli_fdb_row *row)
 				  "MAC 00:00:00:00:00:00 in the MAC table");
 		return true;
 	}
-	index = port_index(read, row->port);
-	fdb = index ? one_more(read, reading->fdb, reading->fdb_count, &read->fdb_room,
-			       sizeof(*fdb))
+	index = cli_read_port_index(read, row->port);
+	fdb = index ? cli_read_one_more(read, reading->fdb, reading->fdb_count, &read->fdb_room,
+					sizeof(*fdb))
 		    : NULL;
 	if (!fdb)
 		return false;
@@ -143,10 +144,10 @@ static bool on_lldp_row(void *context, const struct cli_lldp_row *row)
 	struct switch_neighbor *neighbors;
 	struct switch_neighbor *neighbor;
 	uint8_t mac[6];
-	uint32_t index = port_index(read, row->local);
+	uint32_t index = cli_read_port_index(read, row->local);
 
-	neighbors = index ? one_more(read, reading->neighbors, reading->neighbor_count,
-				     &read->neighbor_room, sizeof(*neighbors))
+	neighbors = index ? cli_read_one_more(read, reading->neighbors, reading->neighbor_count,
+					      &read->neighbor_room, sizeof(*neighbors))
 			  : NULL;
 	if (!neighbors)
 		return false;
@@ -174,12 +175,12 @@ static bool on_lldp_row(void *context, const struct cli_lldp_row *row)
 
 /* --- the show commands --- */
 
-static void take_ports(struct cli_read *read, const char *text)
+static void cli_read_take_ports(struct cli_read *read, const char *text)
 {
 	cli_ports_each(read->one->dialect, text, on_port_row, read);
 }
 
-static void take_fdb(struct cli_read *read, const char *text)
+static void cli_read_take_fdb(struct cli_read *read, const char *text)
 {
 	cli_fdb_each(read->one->dialect, text, on_fdb_row, read);
 }
@@ -199,7 +200,7 @@ static const char *show_fdb(const struct cli_dialect *dialect)
 	return dialect->show_fdb;
 }
 
-static const char *show_lldp(const struct cli_dialect *dialect)
+static const char *cli_read_show_lldp(const struct cli_dialect *dialect)
 {
 	return dialect->lldp.command;
 }
@@ -208,15 +209,15 @@ static const struct {
 	unsigned part;
 	const char *(*command)(const struct cli_dialect *dialect);
 	void (*take)(struct cli_read *read, const char *text);
-} shows[] = {
-	{PART_PORTS, show_ports, take_ports},
-	{PART_NEIGHBORS, show_lldp, take_lldp},
-	{PART_FDB, show_fdb, take_fdb},
+} cli_read_shows[] = {
+	{PART_PORTS, show_ports, cli_read_take_ports},
+	{PART_NEIGHBORS, cli_read_show_lldp, take_lldp},
+	{PART_FDB, show_fdb, cli_read_take_fdb},
 };
 
 /* --- together --- */
 
-static bool is_asked(const struct cli_switch *one, const char *name)
+static bool cli_read_is_asked(const struct cli_switch *one, const char *name)
 {
 	const char *const *only = one->request->only_ports;
 
@@ -235,7 +236,7 @@ static void ports_of_config(struct cli_read *read)
 
 	for (size_t i = 0; i < config->port_count; i++) {
 		const struct cli_port *from = &config->ports[i];
-		uint32_t index = port_index(read, from->name);
+		uint32_t index = cli_read_port_index(read, from->name);
 		struct switch_port *port;
 
 		if (!index)
@@ -248,7 +249,7 @@ static void ports_of_config(struct cli_read *read)
 }
 
 /* Members know the number of their aggregate; which port that is shows once all are known. */
-static void aggregates(struct cli_read *read)
+static void cli_read_aggregates(struct cli_read *read)
 {
 	const struct cli_config *config = read->one->config;
 
@@ -288,19 +289,19 @@ static void drop_unasked(struct cli_read *read)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < read->reading.port_count; i++) {
-		if (is_asked(read->one, read->reading.ports[i].name))
+		if (cli_read_is_asked(read->one, read->reading.ports[i].name))
 			read->reading.ports[kept++] = read->reading.ports[i];
 	}
 	read->reading.port_count = kept;
 }
 
-static void finish(struct cli_read *read)
+static void cli_read_finish(struct cli_read *read)
 {
 	struct cli_switch *one = read->one;
 	struct switch_reading reading;
 	struct problem problem;
 
-	aggregates(read);
+	cli_read_aggregates(read);
 	if (!read->failed && (one->request->parts & PART_VLANS))
 		read->failed = !vlans_of_config(read);
 	if (read->failed) {
@@ -337,8 +338,8 @@ static void on_show(void *context, const struct cli_answer *answer)
 	/* A part that it does not show is missing; the others stand. */
 	if (strlen(answer->output) >= 400 ||
 	    cli_answer_judge(one->dialect, answer->output, line, sizeof(line)) == CLI_FINE) {
-		shows[read->show].take(read, answer->output);
-		read->reading.parts |= shows[read->show].part;
+		cli_read_shows[read->show].take(read, answer->output);
+		read->reading.parts |= cli_read_shows[read->show].part;
 	}
 	read->show++;
 	next_show(read);
@@ -348,18 +349,18 @@ static void next_show(struct cli_read *read)
 {
 	struct cli_switch *one = read->one;
 
-	for (; read->show < COUNT_OF(shows); read->show++) {
-		const char *command = shows[read->show].command(one->dialect);
+	for (; read->show < COUNT_OF(cli_read_shows); read->show++) {
+		const char *command = cli_read_shows[read->show].command(one->dialect);
 
-		if ((one->request->parts & shows[read->show].part) && command) {
+		if ((one->request->parts & cli_read_shows[read->show].part) && command) {
 			cli_switch_run(one, command, on_show, read);
 			return;
 		}
 	}
-	finish(read);
+	cli_read_finish(read);
 }
 
-static void on_config(struct cli_switch *one, int rc, const struct problem *problem)
+static void cli_read_on_config(struct cli_switch *one, int rc, const struct problem *problem)
 {
 	if (rc) {
 		cli_switch_end(one, rc, NULL, problem);
@@ -375,6 +376,6 @@ int cli_read_start(struct cli_switch *one)
 	if (!one->read)
 		return -ENOMEM;
 	one->read->one = one;
-	cli_look_start(&one->read->look, one, on_config);
+	cli_look_start(&one->read->look, one, cli_read_on_config);
 	return 0;
 }

@@ -12,7 +12,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { ROUNDS = 3 }; /* of sending: off with what was ours, on with what is wanted */
+enum { CLI_SAMPLING_ROUNDS = 3 }; /* of sending: off with what was ours, on with what is wanted */
 
 struct cli_round {
 	struct cli_switch *one;
@@ -34,9 +34,9 @@ void cli_round_free(struct cli_round *round)
 	free(round);
 }
 
-static void look(struct cli_round *round);
+static void cli_sampling_look(struct cli_round *round);
 
-static void on_left(void *context, const struct cli_answer *answer)
+static void cli_sampling_on_left(void *context, const struct cli_answer *answer)
 {
 	struct cli_round *round = context;
 
@@ -47,20 +47,20 @@ static void on_left(void *context, const struct cli_answer *answer)
 	else if (answer->rc)
 		cli_switch_end(round->one, answer->rc, NULL, answer->problem);
 	else
-		look(round);
+		cli_sampling_look(round);
 }
 
-static void leave(struct cli_round *round)
+static void cli_sampling_leave(struct cli_round *round)
 {
 	const struct cli_dialect *dialect = round->one->dialect;
 
 	if (dialect->config_enter)
-		cli_switch_run(round->one, dialect->config_leave, on_left, round);
+		cli_switch_run(round->one, dialect->config_leave, cli_sampling_on_left, round);
 	else
-		look(round);
+		cli_sampling_look(round);
 }
 
-static void on_line(void *context, const struct cli_answer *answer)
+static void cli_sampling_on_line(void *context, const struct cli_answer *answer)
 {
 	struct cli_round *round = context;
 	struct cli_switch *one = round->one;
@@ -80,12 +80,13 @@ static void on_line(void *context, const struct cli_answer *answer)
 	if (round->rc && !answer->prompt->mode[0])
 		cli_switch_end(one, round->rc, NULL, &round->problem);
 	else if (round->rc || round->line == round->plan.count)
-		leave(round);
+		cli_sampling_leave(round);
 	else
-		cli_switch_run(one, round->plan.lines[round->line++].text, on_line, round);
+		cli_switch_run(one, round->plan.lines[round->line++].text, cli_sampling_on_line,
+			       round);
 }
 
-static void done(struct cli_round *round, const struct sampling_found *found)
+static void cli_sampling_done(struct cli_round *round, const struct sampling_found *found)
 {
 	struct cli_switch *one = round->one;
 	const struct sampling_wanted *wanted = &one->request->sampling;
@@ -116,7 +117,8 @@ static int plan_typed(struct cli_round *round, const char *text, struct sampling
 }
 
 /* 0, or why what it shows cannot be planned on. */
-static int plan(struct cli_round *round, const char *text, struct sampling_found *ret)
+static int cli_sampling_make_plan(struct cli_round *round, const char *text,
+				  struct sampling_found *ret)
 {
 	struct cli_switch *one = round->one;
 	struct cli_sampling_about about = {
@@ -137,7 +139,7 @@ static int plan(struct cli_round *round, const char *text, struct sampling_found
 	return rc;
 }
 
-static const char *show_of(const struct cli_round *round)
+static const char *cli_sampling_show_of(const struct cli_round *round)
 {
 	const struct cli_dialect *dialect = round->one->dialect;
 
@@ -146,19 +148,21 @@ static const char *show_of(const struct cli_round *round)
 }
 
 /* Sends the plan, if there is one that may be sent. */
-static void go(struct cli_round *round, const struct sampling_found *found)
+static void cli_sampling_go(struct cli_round *round, const struct sampling_found *found)
 {
 	struct cli_switch *one = round->one;
 
-	if (!round->plan.count || !one->request->sampling.change || round->rounds++ == ROUNDS)
-		done(round, found);
+	if (!round->plan.count || !one->request->sampling.change ||
+	    round->rounds++ == CLI_SAMPLING_ROUNDS)
+		cli_sampling_done(round, found);
 	else if (one->dialect->config_enter)
-		cli_switch_run(one, one->dialect->config_enter, on_line, round);
+		cli_switch_run(one, one->dialect->config_enter, cli_sampling_on_line, round);
 	else
-		cli_switch_run(one, round->plan.lines[round->line++].text, on_line, round);
+		cli_switch_run(one, round->plan.lines[round->line++].text, cli_sampling_on_line,
+			       round);
 }
 
-static void show(struct cli_round *round);
+static void cli_sampling_show(struct cli_round *round);
 
 static void on_text(void *context, const struct cli_answer *answer)
 {
@@ -169,7 +173,7 @@ static void on_text(void *context, const struct cli_answer *answer)
 	int rc;
 
 	if (answer->rc && cli_switch_may_repeat(one, answer)) {
-		look(round);
+		cli_sampling_look(round);
 		return;
 	}
 	if (answer->rc) {
@@ -179,35 +183,35 @@ static void on_text(void *context, const struct cli_answer *answer)
 	one->again = false;
 	text_addf(&round->text, "%s\n", answer->output);
 	if (is_typed && one->dialect->sampling->shows[++round->shown]) {
-		show(round);
+		cli_sampling_show(round);
 		return;
 	}
 	round->plan.count = round->line = 0;
 	rc = round->text.failed ? -ENOMEM
 	     : is_typed         ? plan_typed(round, text_get(&round->text), &found)
-				: plan(round, text_get(&round->text), &found);
+				: cli_sampling_make_plan(round, text_get(&round->text), &found);
 	if (rc) {
 		(void)problem_set(&round->problem, rc,
 				  "what switch %s shows of its configuration cannot be read",
 				  one->endpoint.name);
 		round->shown = 0;
-		problem_detail(&round->problem, "\"%s\"", show_of(round));
+		problem_detail(&round->problem, "\"%s\"", cli_sampling_show_of(round));
 		cli_switch_end(one, rc, NULL, &round->problem);
 		return;
 	}
-	go(round, &found);
+	cli_sampling_go(round, &found);
 }
 
-static void show(struct cli_round *round)
+static void cli_sampling_show(struct cli_round *round)
 {
-	cli_switch_run(round->one, show_of(round), on_text, round);
+	cli_switch_run(round->one, cli_sampling_show_of(round), on_text, round);
 }
 
-static void look(struct cli_round *round)
+static void cli_sampling_look(struct cli_round *round)
 {
 	round->shown = 0;
 	text_clear(&round->text);
-	show(round);
+	cli_sampling_show(round);
 }
 
 int cli_sampling_start(struct cli_switch *one)
@@ -225,6 +229,6 @@ int cli_sampling_start(struct cli_switch *one)
 	if (!one->round)
 		return -ENOMEM;
 	one->round->one = one;
-	look(one->round);
+	cli_sampling_look(one->round);
 	return 0;
 }

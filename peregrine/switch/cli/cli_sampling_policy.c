@@ -13,12 +13,12 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { LINE_SIZE = 256, SEND_LIMIT = 10000 };
+enum { CLI_SAMPLING_POLICY_LINE_SIZE = 256, SEND_LIMIT = 10000 };
 
 /* Speeds do not stand in a configuration: what these families' ports have, mostly. */
 #define SPEED_BPS UINT64_C(10000000000)
 
-struct planner {
+struct cli_sampling_policy_planner {
 	const struct cli_dialect *dialect;
 	const struct cli_sampling_about *about;
 	const struct sampling_wanted *wanted;
@@ -31,8 +31,8 @@ struct planner {
 
 /* --- lines --- */
 
-static void add_hole(const struct planner *planner, const char *hole, const char *port,
-		     struct text *ret)
+static void add_hole(const struct cli_sampling_policy_planner *planner, const char *hole,
+		     const char *port, struct text *ret)
 {
 	const struct sampling_wanted *wanted = planner->wanted;
 	const struct cli_sampling *sampling = planner->dialect->sampling;
@@ -63,8 +63,9 @@ static void add_hole(const struct planner *planner, const char *hole, const char
 	}
 }
 
-static bool fill_in(const struct planner *planner, const char *line, const char *port,
-		    char ret[LINE_SIZE])
+static bool cli_sampling_policy_fill_in(const struct cli_sampling_policy_planner *planner,
+					const char *line, const char *port,
+					char ret[CLI_SAMPLING_POLICY_LINE_SIZE])
 {
 	CLEANUP(text_done) struct text text = {0};
 
@@ -78,20 +79,21 @@ static bool fill_in(const struct planner *planner, const char *line, const char 
 			line += strcspn(line, "}") + 1;
 		}
 	}
-	return !text.failed && text_copy(ret, LINE_SIZE, text_get(&text));
+	return !text.failed && text_copy(ret, CLI_SAMPLING_POLICY_LINE_SIZE, text_get(&text));
 }
 
-static const struct sampling_place top;
+static const struct sampling_place cli_sampling_policy_top;
 
-static bool is_there(const struct planner *planner, const char *line, size_t length)
+static bool is_there(const struct cli_sampling_policy_planner *planner, const char *line,
+		     size_t length)
 {
 	struct sampling_cursor cursor;
 
-	return sampling_line_find(planner->dialect, planner->about->text, line, length, top,
-				  &cursor);
+	return sampling_line_find(planner->dialect, planner->about->text, line, length,
+				  cli_sampling_policy_top, &cursor);
 }
 
-static void put(struct planner *planner, const char *text)
+static void cli_sampling_policy_put(struct cli_sampling_policy_planner *planner, const char *text)
 {
 	struct cli_plan *plan = planner->plan;
 
@@ -113,19 +115,21 @@ static void put(struct planner *planner, const char *text)
 	(void)text_copy(plan->lines[plan->count++].text, sizeof(plan->lines[0].text), text);
 }
 
-static void put_in_port(struct planner *planner, const char *port, const char *text)
+static void put_in_port(struct cli_sampling_policy_planner *planner, const char *port,
+			const char *text)
 {
-	char head[LINE_SIZE];
+	char head[CLI_SAMPLING_POLICY_LINE_SIZE];
 
 	(void)text_format(head, sizeof(head), "interface %s", port);
-	put(planner, head);
-	put(planner, text);
-	put(planner, "exit");
+	cli_sampling_policy_put(planner, head);
+	cli_sampling_policy_put(planner, text);
+	cli_sampling_policy_put(planner, "exit");
 }
 
 /* --- as it is wanted --- */
 
-static void differs(struct planner *planner, const char *line)
+static void cli_sampling_policy_differs(struct cli_sampling_policy_planner *planner,
+					const char *line)
 {
 	if (planner->found->agrees)
 		(void)text_format(planner->found->text, sizeof(planner->found->text),
@@ -134,8 +138,8 @@ static void differs(struct planner *planner, const char *line)
 }
 
 /* Is the line there, as the switch may show it? */
-static bool stands(const struct planner *planner, const struct cli_sampling_line *row,
-		   const char *line)
+static bool cli_sampling_policy_stands(const struct cli_sampling_policy_planner *planner,
+				       const struct cli_sampling_line *row, const char *line)
 {
 	static const char udp[] = " port 6343";
 	size_t length = strlen(line);
@@ -153,59 +157,60 @@ static bool stands(const struct planner *planner, const struct cli_sampling_line
 	    strcmp(line + length - strlen(udp), udp) != 0)
 		return false;
 	length -= strlen(udp);
-	return sampling_line_find(planner->dialect, planner->about->text, line, length, top,
-				  &cursor) &&
+	return sampling_line_find(planner->dialect, planner->about->text, line, length,
+				  cli_sampling_policy_top, &cursor) &&
 	       (cursor.size == length || strncmp(cursor.at + length, " vrf ", 5) == 0);
 }
 
-static void want_line(struct planner *planner, const struct cli_sampling_line *row)
+static void want_line(struct cli_sampling_policy_planner *planner,
+		      const struct cli_sampling_line *row)
 {
 	const char *named = planner->dialect->sampling->named;
-	char line[LINE_SIZE];
+	char line[CLI_SAMPLING_POLICY_LINE_SIZE];
 
-	if (!fill_in(planner, row->line, NULL, line)) {
+	if (!cli_sampling_policy_fill_in(planner, row->line, NULL, line)) {
 		planner->rc = E_LIMIT;
 		return;
 	}
-	if (stands(planner, row, line))
+	if (cli_sampling_policy_stands(planner, row, line))
 		return;
-	differs(planner, line);
+	cli_sampling_policy_differs(planner, line);
 	if (row->flags & SAMPLING_FIXED && named && is_there(planner, named, strlen(named)))
 		planner->anew = true;
 	else
-		put(planner, line);
+		cli_sampling_policy_put(planner, line);
 }
 
 /* A section and all that is in it: `row` begins it. Returns the row after it. */
-static const struct cli_sampling_line *want_section(struct planner *planner,
+static const struct cli_sampling_line *want_section(struct cli_sampling_policy_planner *planner,
 						    const struct cli_sampling_line *row)
 {
 	const char *head = row->line;
 	bool is_new = !is_there(planner, head, strlen(head));
 
 	if (is_new) {
-		differs(planner, head);
-		put(planner, head);
+		cli_sampling_policy_differs(planner, head);
+		cli_sampling_policy_put(planner, head);
 	}
 	for (row++; row->line && row->flags & SAMPLING_INSIDE; row++) {
-		char line[LINE_SIZE];
+		char line[CLI_SAMPLING_POLICY_LINE_SIZE];
 		struct sampling_cursor cursor;
 
-		if (!fill_in(planner, row->line, NULL, line)) {
+		if (!cli_sampling_policy_fill_in(planner, row->line, NULL, line)) {
 			planner->rc = E_LIMIT;
 			return row;
 		}
 		if (sampling_line_find(planner->dialect, planner->about->text, line, strlen(line),
 				       (struct sampling_place){NULL, head}, &cursor))
 			continue;
-		differs(planner, line);
+		cli_sampling_policy_differs(planner, line);
 		if (is_new)
-			put(planner, line);
+			cli_sampling_policy_put(planner, line);
 		else
 			planner->anew = true;
 	}
 	if (is_new)
-		put(planner, "exit");
+		cli_sampling_policy_put(planner, "exit");
 	return row;
 }
 
@@ -222,10 +227,11 @@ static bool is_sampled(const char *port)
 }
 
 /* What is done to one of the switch's ports; false: no more of them. */
-typedef bool (*port_fn)(struct planner *planner, const struct cli_sampling_line *row,
-			const char *port);
+typedef bool (*port_fn)(struct cli_sampling_policy_planner *planner,
+			const struct cli_sampling_line *row, const char *port);
 
-static void each_port(struct planner *planner, const struct cli_sampling_line *row, port_fn fn)
+static void cli_sampling_policy_each_port(struct cli_sampling_policy_planner *planner,
+					  const struct cli_sampling_line *row, port_fn fn)
 {
 	const struct cli_config *config = planner->about->config;
 	struct sampling_cursor cursor = {.next = planner->about->text};
@@ -242,31 +248,31 @@ static void each_port(struct planner *planner, const struct cli_sampling_line *r
 	}
 }
 
-static bool want_port(struct planner *planner, const struct cli_sampling_line *row,
-		      const char *port)
+static bool want_port(struct cli_sampling_policy_planner *planner,
+		      const struct cli_sampling_line *row, const char *port)
 {
 	bool inside = (row->flags & SAMPLING_IN_PORT) != 0;
-	char line[LINE_SIZE];
+	char line[CLI_SAMPLING_POLICY_LINE_SIZE];
 	struct sampling_cursor cursor;
 
-	if (!fill_in(planner, row->line, port, line)) {
+	if (!cli_sampling_policy_fill_in(planner, row->line, port, line)) {
 		planner->rc = E_LIMIT;
 	} else if (sampling_line_find(planner->dialect, planner->about->text, line, strlen(line),
 				      (struct sampling_place){inside ? port : NULL, NULL},
 				      &cursor)) {
 		planner->found->sources++;
 	} else {
-		differs(planner, line);
+		cli_sampling_policy_differs(planner, line);
 		if (inside)
 			put_in_port(planner, port, line);
 		else
-			put(planner, line);
+			cli_sampling_policy_put(planner, line);
 	}
 	return planner->rc == 0;
 }
 
-static bool free_port(struct planner *planner, const struct cli_sampling_line *row,
-		      const char *port)
+static bool free_port(struct cli_sampling_policy_planner *planner,
+		      const struct cli_sampling_line *row, const char *port)
 {
 	struct sampling_cursor cursor;
 
@@ -281,7 +287,7 @@ static bool free_port(struct planner *planner, const struct cli_sampling_line *r
 enum whose { NOBODYS, OURS, ANOTHERS };
 
 /* By its name. */
-static enum whose whose_named(struct planner *planner)
+static enum whose whose_named(struct cli_sampling_policy_planner *planner)
 {
 	const struct cli_sampling *sampling = planner->dialect->sampling;
 	size_t named = strlen(sampling->named);
@@ -304,7 +310,7 @@ static enum whose whose_named(struct planner *planner)
 	return whose;
 }
 
-static enum whose whose_collector(struct planner *planner, const char *ours)
+static enum whose whose_collector(struct cli_sampling_policy_planner *planner, const char *ours)
 {
 	const struct cli_sampling *sampling = planner->dialect->sampling;
 	enum whose whose = NOBODYS;
@@ -333,25 +339,26 @@ static enum whose whose_collector(struct planner *planner, const char *ours)
 }
 
 /* By the words that the switch shows. */
-static void take_off_line(struct planner *planner, const struct cli_sampling_line *row)
+static void take_off_line(struct cli_sampling_policy_planner *planner,
+			  const struct cli_sampling_line *row)
 {
 	struct sampling_cursor cursor;
-	char line[LINE_SIZE];
+	char line[CLI_SAMPLING_POLICY_LINE_SIZE];
 
 	if (!sampling_line_find(planner->dialect, planner->about->text, row->line,
-				strcspn(row->line, "{"), top, &cursor))
+				strcspn(row->line, "{"), cli_sampling_policy_top, &cursor))
 		return;
 	if (text_format(line, sizeof(line), "no %.*s", (int)cursor.size, cursor.at))
-		put(planner, line);
+		cli_sampling_policy_put(planner, line);
 	else
 		planner->rc = E_LIMIT;
 }
 
 /* The last first. */
-static void take_off(struct planner *planner)
+static void take_off(struct cli_sampling_policy_planner *planner)
 {
 	const struct cli_sampling *sampling = planner->dialect->sampling;
-	char line[LINE_SIZE];
+	char line[CLI_SAMPLING_POLICY_LINE_SIZE];
 
 	for (size_t i = COUNT_OF(sampling->lines); i-- > 0;) {
 		const struct cli_sampling_line *row = &sampling->lines[i];
@@ -359,7 +366,7 @@ static void take_off(struct planner *planner)
 		if (!row->line || !row->off || row->flags & SAMPLING_EACH_PORT)
 			continue;
 		if (row->flags & SAMPLING_IN_PORT)
-			each_port(planner, row, free_port);
+			cli_sampling_policy_each_port(planner, row, free_port);
 		/* What serves somebody else as well stays. */
 		else if ((planner->found->foreign && !(row->flags & SAMPLING_COLLECTOR)) ||
 			 (sampling->named &&
@@ -367,14 +374,15 @@ static void take_off(struct planner *planner)
 			continue;
 		else if (strcmp(row->off, "no") == 0)
 			take_off_line(planner, row);
-		else if (fill_in(planner, row->off, NULL, line))
-			put(planner, line);
+		else if (cli_sampling_policy_fill_in(planner, row->off, NULL, line))
+			cli_sampling_policy_put(planner, line);
 	}
 }
 
 /* --- all --- */
 
-static uint32_t rate_of(const struct cli_sampling *sampling, const struct sampling_wanted *wanted)
+static uint32_t cli_sampling_policy_rate_of(const struct cli_sampling *sampling,
+					    const struct sampling_wanted *wanted)
 {
 	uint32_t rate = sampling_rate(wanted, SPEED_BPS);
 	uint32_t power = 1;
@@ -388,7 +396,7 @@ static uint32_t rate_of(const struct cli_sampling *sampling, const struct sampli
 	return sampling->rate_powers ? power : rate;
 }
 
-static void plan_wanted(struct planner *planner)
+static void plan_wanted(struct cli_sampling_policy_planner *planner)
 {
 	const struct cli_sampling *sampling = planner->dialect->sampling;
 	const struct cli_sampling_line *row = sampling->lines;
@@ -396,7 +404,7 @@ static void plan_wanted(struct planner *planner)
 	while (row->line && !planner->rc) {
 		if (row->flags & (SAMPLING_EACH_PORT | SAMPLING_IN_PORT)) {
 			planner->found->sources = 0; /* of the last kind of line */
-			each_port(planner, row++, want_port);
+			cli_sampling_policy_each_port(planner, row++, want_port);
 		} else if (row[1].line && row[1].flags & SAMPLING_INSIDE) {
 			row = want_section(planner, row);
 		} else {
@@ -414,7 +422,7 @@ static void plan_wanted(struct planner *planner)
 }
 
 /* Things that have our name: no need to remember what was set up. */
-static int plan_named(struct planner *planner)
+static int plan_named(struct cli_sampling_policy_planner *planner)
 {
 	enum whose whose = whose_named(planner);
 
@@ -439,12 +447,13 @@ int cli_sampling_plan(const struct cli_dialect *dialect, const struct cli_sampli
 {
 	/* What is taken off is named as it was put there. */
 	struct sampling_wanted named = *wanted;
-	struct planner planner = {.dialect = dialect,
-				  .about = about,
-				  .wanted = &named,
-				  .rate = rate_of(dialect->sampling, wanted),
-				  .found = ret_found,
-				  .plan = ret};
+	struct cli_sampling_policy_planner planner = {
+		.dialect = dialect,
+		.about = about,
+		.wanted = &named,
+		.rate = cli_sampling_policy_rate_of(dialect->sampling, wanted),
+		.found = ret_found,
+		.plan = ret};
 	enum whose whose;
 
 	if (!wanted->enabled)

@@ -19,7 +19,7 @@ struct words {
 };
 
 /* The words of one line; false: it ends the text. */
-static bool next_line(const char **text, struct words *ret)
+static bool cli_show_wire_next_line(const char **text, struct words *ret)
 {
 	const char *at = *text;
 	size_t left = strcspn(at, "\n");
@@ -74,8 +74,8 @@ bool cli_mac_parse(const char *word, size_t length, uint8_t ret[6])
 }
 
 /* Is this word, or are this word and the next, a port of the family? */
-static bool port_at(const struct cli_dialect *dialect, const struct words *line, size_t at,
-		    char ret[WORD_ROOM])
+static bool cli_show_wire_port_at(const struct cli_dialect *dialect, const struct words *line,
+				  size_t at, char ret[WORD_ROOM])
 {
 	const char *word = line->words[at];
 	char both[WORD_ROOM * 2 + 2];
@@ -124,7 +124,7 @@ static uint16_t vlan_at(const struct words *line, size_t at)
 static bool fdb_row_bare(const struct cli_dialect *dialect, const struct words *line, size_t mac,
 			 struct cli_fdb_row *ret)
 {
-	if (mac + 1 >= line->count || !port_at(dialect, line, mac + 1, ret->port))
+	if (mac + 1 >= line->count || !cli_show_wire_port_at(dialect, line, mac + 1, ret->port))
 		return false;
 	if (mac + 2 < line->count)
 		ret->vlan = vlan_at(line, mac + 2);
@@ -149,7 +149,7 @@ static bool fdb_row(const struct cli_dialect *dialect, const struct words *line,
 		ret->vlan = vlan_at(line, i);
 	for (size_t i = line->count; i-- > 0 && !ret->port[0];) {
 		if (i != mac)
-			port_at(dialect, line, i, ret->port);
+			cli_show_wire_port_at(dialect, line, i, ret->port);
 	}
 	for (size_t i = mac + 1; i < line->count && !ret->vlan; i++)
 		ret->vlan = vlan_at(line, i);
@@ -163,7 +163,7 @@ size_t cli_fdb_each(const struct cli_dialect *dialect, const char *text, cli_fdb
 	struct cli_fdb_row row;
 	size_t rows = 0;
 
-	while (rows < CLI_ROW_LIMIT && next_line(&text, &line)) {
+	while (rows < CLI_ROW_LIMIT && cli_show_wire_next_line(&text, &line)) {
 		if (!fdb_row(dialect, &line, &row))
 			continue;
 		rows++;
@@ -179,7 +179,7 @@ size_t cli_fdb_each(const struct cli_dialect *dialect, const char *text, cli_fdb
 static const struct {
 	const char *word;
 	bool up, shut;
-} states[] = {
+} cli_show_wire_states[] = {
 	{"connected", true, false},
 	{"up", true, false},
 	{"notconnect", false, false},
@@ -201,15 +201,15 @@ static bool port_row(const struct cli_dialect *dialect, const struct words *line
 		     struct cli_port_row *ret)
 {
 	*ret = (struct cli_port_row){.up = false};
-	if (!line->count || !port_at(dialect, line, 0, ret->port))
+	if (!line->count || !cli_show_wire_port_at(dialect, line, 0, ret->port))
 		return false;
 	for (size_t i = 1; i < line->count; i++)
 		ret->routed |= strcasecmp(line->words[i], "routed") == 0;
 	for (size_t i = 1; i < line->count; i++) {
-		for (size_t j = 0; j < COUNT_OF(states); j++) {
-			if (strcasecmp(line->words[i], states[j].word) == 0) {
-				ret->up = states[j].up;
-				ret->shut = states[j].shut;
+		for (size_t j = 0; j < COUNT_OF(cli_show_wire_states); j++) {
+			if (strcasecmp(line->words[i], cli_show_wire_states[j].word) == 0) {
+				ret->up = cli_show_wire_states[j].up;
+				ret->shut = cli_show_wire_states[j].shut;
 				return true;
 			}
 		}
@@ -224,7 +224,7 @@ size_t cli_ports_each(const struct cli_dialect *dialect, const char *text, cli_p
 	struct cli_port_row row;
 	size_t rows = 0;
 
-	while (rows < CLI_ROW_LIMIT && next_line(&text, &line)) {
+	while (rows < CLI_ROW_LIMIT && cli_show_wire_next_line(&text, &line)) {
 		if (!port_row(dialect, &line, &row))
 			continue;
 		rows++;
@@ -237,7 +237,7 @@ size_t cli_ports_each(const struct cli_dialect *dialect, const char *text, cli_p
 /* --- LLDP --- */
 
 /* The value after "word :" at the line's front; also "word [..] value" and "word value[". */
-static const char *value_of(const char *line, const char *word)
+static const char *cli_show_wire_value_of(const char *line, const char *word)
 {
 	size_t length = word ? strlen(word) : 0;
 
@@ -270,7 +270,7 @@ static void local_port(const struct cli_dialect *dialect, char *value, char *ret
 	cli_port_name(dialect, value, ret, room);
 }
 
-static void keep(char *ret, const char *value)
+static void cli_show_wire_keep(char *ret, const char *value)
 {
 	size_t length;
 
@@ -288,7 +288,7 @@ static const char *past_type(const char *value)
 	return value[type] ? value + type + strspn(value + type, " ") : value;
 }
 
-static bool is_whole(const struct cli_lldp_row *row)
+static bool cli_show_wire_is_whole(const struct cli_lldp_row *row)
 {
 	return row->local[0] && row->chassis[0];
 }
@@ -308,7 +308,7 @@ static bool lldp_line(const struct cli_dialect *dialect, char *line, struct cli_
 		{words->chassis, row->chassis, dialect->lldp_typed},
 		{words->port, row->port, dialect->lldp_typed},
 	};
-	const char *value = value_of(line, words->local);
+	const char *value = cli_show_wire_value_of(line, words->local);
 	char text[WORD_ROOM];
 
 	if (value) {
@@ -319,13 +319,14 @@ static bool lldp_line(const struct cli_dialect *dialect, char *line, struct cli_
 		return false;
 	}
 	for (size_t i = 0; i < COUNT_OF(fields); i++) {
-		value = value_of(line, fields[i].word);
+		value = cli_show_wire_value_of(line, fields[i].word);
 		if (!value)
 			continue;
 		if (look) /* a block that begins with the chassis has it twice */
 			return fields[i].ret == row->chassis && row->chassis[0] && row->local[0];
 		if (!fields[i].ret[0])
-			keep(fields[i].ret, fields[i].typed ? past_type(value) : value);
+			cli_show_wire_keep(fields[i].ret,
+					   fields[i].typed ? past_type(value) : value);
 		return false;
 	}
 	return false;
@@ -343,7 +344,7 @@ size_t cli_lldp_each(const struct cli_dialect *dialect, const char *text, cli_ll
 
 		text_format(line, sizeof(line), "%.*s", (int)(length < 255 ? length : 255), text);
 		if (lldp_line(dialect, line, &row, true)) {
-			if (is_whole(&row)) {
+			if (cli_show_wire_is_whole(&row)) {
 				rows++;
 				if (!fn(context, &row))
 					return rows;
@@ -353,7 +354,7 @@ size_t cli_lldp_each(const struct cli_dialect *dialect, const char *text, cli_ll
 		lldp_line(dialect, line, &row, false);
 		text += length + (text[length] == '\n');
 	}
-	if (is_whole(&row) && rows < CLI_ROW_LIMIT) {
+	if (cli_show_wire_is_whole(&row) && rows < CLI_ROW_LIMIT) {
 		rows++;
 		fn(context, &row);
 	}

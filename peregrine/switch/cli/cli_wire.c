@@ -34,7 +34,7 @@ struct cleaner {
 	bool restart;
 };
 
-static void put(struct cleaner *cleaner, char byte)
+static void cli_wire_put(struct cleaner *cleaner, char byte)
 {
 	if (cleaner->restart && byte != '\n' && cleaner->out->size > cleaner->line) {
 		cleaner->out->size = cleaner->line;
@@ -63,23 +63,25 @@ void cli_text_clean(const char *bytes, size_t size, struct text *ret)
 		case 0x1b:
 			/* NEL: what ProCurve writes for a new line. */
 			if (i + 1 < size && bytes[i + 1] == 'E')
-				put(&cleaner, '\n');
+				cli_wire_put(&cleaner, '\n');
 			i += escape_size(bytes + i, size - i) - 1;
 			break;
 		case '\r': cleaner.restart = true; break;
 		case '\b': rub_out(&cleaner); break;
 		case '\n':
-		case '\t': put(&cleaner, (char)byte); break;
+		case '\t': cli_wire_put(&cleaner, (char)byte); break;
 		case '\0':
 		case '\a': break;
-		default: put(&cleaner, (char)(byte < ' ' || byte == 0x7f ? '?' : byte)); break;
+		default:
+			cli_wire_put(&cleaner, (char)(byte < ' ' || byte == 0x7f ? '?' : byte));
+			break;
 		}
 	}
 }
 
 /* --- prompts --- */
 
-static bool cut(char *ret, size_t room, const char *from, size_t length)
+static bool cli_wire_cut(char *ret, size_t room, const char *from, size_t length)
 {
 	if (length >= room)
 		length = room - 1;
@@ -89,7 +91,7 @@ static bool cut(char *ret, size_t room, const char *from, size_t length)
 }
 
 /* A name that a switch can have: printable, no spaces. */
-static bool is_name(const char *from, size_t length)
+static bool cli_wire_is_name(const char *from, size_t length)
 {
 	for (size_t i = 0; i < length; i++) {
 		if (!isgraph((unsigned char)from[i]))
@@ -98,7 +100,7 @@ static bool is_name(const char *from, size_t length)
 	return length > 0;
 }
 
-static size_t trimmed(const char *line)
+static size_t cli_wire_trimmed(const char *line)
 {
 	size_t length = strlen(line);
 
@@ -122,13 +124,13 @@ static bool parse_paren(const char *line, size_t length, struct cli_prompt_seen 
 		if (!open || open == line)
 			return false;
 		name = (size_t)(open - line);
-		cut(ret->mode, sizeof(ret->mode), open + 1, length - name - 2);
-		if (!is_name(ret->mode, strlen(ret->mode)))
+		cli_wire_cut(ret->mode, sizeof(ret->mode), open + 1, length - name - 2);
+		if (!cli_wire_is_name(ret->mode, strlen(ret->mode)))
 			return false;
 	}
-	if (!is_name(line, name) || memchr(line, '<', name) || memchr(line, '-', 1))
+	if (!cli_wire_is_name(line, name) || memchr(line, '<', name) || memchr(line, '-', 1))
 		return false;
-	return cut(ret->base, sizeof(ret->base), line, name);
+	return cli_wire_cut(ret->base, sizeof(ret->base), line, name);
 }
 
 /* <name> at rest, [name] and [name-Port] in configuration; '*' or '~' may stand in front. */
@@ -148,11 +150,11 @@ static bool parse_angle(const char *line, size_t length, struct cli_prompt_seen 
 		line++;
 		length--;
 	}
-	if (!is_name(line, length))
+	if (!cli_wire_is_name(line, length))
 		return false;
 	if (close == ']')
-		cut(ret->mode, sizeof(ret->mode), line, length);
-	return cut(ret->base, sizeof(ret->base), line, length);
+		cli_wire_cut(ret->mode, sizeof(ret->mode), line, length);
+	return cli_wire_cut(ret->base, sizeof(ret->base), line, length);
 }
 
 static bool parse_shell(const char *line, size_t length, struct cli_prompt_seen *ret)
@@ -162,16 +164,17 @@ static bool parse_shell(const char *line, size_t length, struct cli_prompt_seen 
 	if (length < 4 || !strchr("$#", line[length - 1]))
 		return false;
 	colon = memchr(line, ':', length);
-	if (!colon || !memchr(line, '@', (size_t)(colon - line)) || !is_name(line, length - 1))
+	if (!colon || !memchr(line, '@', (size_t)(colon - line)) ||
+	    !cli_wire_is_name(line, length - 1))
 		return false;
 	ret->privileged = true;
-	return cut(ret->base, sizeof(ret->base), line, (size_t)(colon - line));
+	return cli_wire_cut(ret->base, sizeof(ret->base), line, (size_t)(colon - line));
 }
 
 bool cli_prompt_parse(const char *line, enum cli_prompt kind, struct cli_prompt_seen *ret)
 {
 	struct cli_prompt_seen seen = {{0}, {0}, false};
-	size_t length = trimmed(line);
+	size_t length = cli_wire_trimmed(line);
 	bool found = false;
 
 	if (length == 0 || length > 128)
@@ -197,7 +200,7 @@ bool cli_prompt_same(const char *base, const char *other)
 	return length > 0 && strncmp(base, other, length < 16 ? length : 16) == 0;
 }
 
-static const char *const pagers[] = {
+static const char *const cli_wire_pagers[] = {
 	"--more--",
 	"-- more --",
 	"---- more ----",
@@ -209,8 +212,8 @@ static const char *const pagers[] = {
 
 bool cli_is_pager(const char *line)
 {
-	for (size_t i = 0; i < COUNT_OF(pagers); i++) {
-		if (cli_pattern_matches(pagers[i], line))
+	for (size_t i = 0; i < COUNT_OF(cli_wire_pagers); i++) {
+		if (cli_pattern_matches(cli_wire_pagers[i], line))
 			return true;
 	}
 	return false;
@@ -278,10 +281,10 @@ enum cli_verdict cli_answer_judge(const struct cli_dialect *dialect, const char 
 		char line[256];
 		enum cli_verdict verdict;
 
-		cut(line, sizeof(line), output, length);
+		cli_wire_cut(line, sizeof(line), output, length);
 		verdict = judge_line(dialect, line);
 		if (verdict != CLI_FINE) {
-			cut(ret_line, room, line, strlen(line));
+			cli_wire_cut(ret_line, room, line, strlen(line));
 			return verdict;
 		}
 		output += length + (output[length] == '\n');

@@ -17,7 +17,7 @@ LEAKS_LEFT_TO_SANITIZER
 
 /* What is done one after another; what the switch does not have, or what was not reached, is passed
  * over. */
-enum stage {
+enum netconf_change_stage {
 	STAGE_LOCK_RUNNING,
 	STAGE_LOCK_CANDIDATE,
 	STAGE_EDIT,
@@ -38,7 +38,7 @@ struct netconf_change {
 	struct netconf_config *before;
 	struct netconf_plan plan;
 	size_t step;
-	enum stage stage;
+	enum netconf_change_stage stage;
 	unsigned capabilities;
 	bool is_running_locked, is_candidate_locked;
 	bool is_edited;    /* the candidate may hold something */
@@ -58,17 +58,19 @@ void netconf_change_free(struct netconf_change *change)
 	free(change);
 }
 
-static bool has(const struct netconf_change *change, enum netconf_capability capability)
+static bool netconf_change_has(const struct netconf_change *change,
+			       enum netconf_capability capability)
 {
 	return (change->capabilities & (unsigned)capability) != 0;
 }
 
 static bool uses_candidate(const struct netconf_change *change)
 {
-	return has(change, NETCONF_CANDIDATE);
+	return netconf_change_has(change, NETCONF_CANDIDATE);
 }
 
-static void fail(struct netconf_change *change, int rc, const struct problem *problem)
+static void netconf_change_fail(struct netconf_change *change, int rc,
+				const struct problem *problem)
 {
 	if (change->rc)
 		return; /* the first counts */
@@ -77,7 +79,7 @@ static void fail(struct netconf_change *change, int rc, const struct problem *pr
 }
 
 /* A later edit of the same thing that was taken is the one that must be seen. */
-static bool is_superseded(const struct switch_request *request, size_t at)
+static bool netconf_change_is_superseded(const struct switch_request *request, size_t at)
 {
 	const struct switch_edit *edit = &request->edits[at];
 
@@ -106,7 +108,8 @@ static void set_results(struct netconf_change *change, enum edit_result from, en
 	}
 }
 
-static void describe_unseen(const struct netconf_change *change, size_t at, struct problem *ret)
+static void netconf_change_describe_unseen(const struct netconf_change *change, size_t at,
+					   struct problem *ret)
 {
 	const struct switch_edit *edit = &change->one->request->edits[at];
 
@@ -123,11 +126,11 @@ static void describe_unseen(const struct netconf_change *change, size_t at, stru
 }
 
 /* Is it there, or a later one of the same thing? */
-static bool is_seen(const struct netconf_change *change, size_t at)
+static bool netconf_change_is_seen(const struct netconf_change *change, size_t at)
 {
 	const struct switch_request *request = change->one->request;
 
-	return is_superseded(request, at) ||
+	return netconf_change_is_superseded(request, at) ||
 	       netconf_plan_holds(change->one->config, &request->edits[at]);
 }
 
@@ -138,13 +141,13 @@ static void judge_taken(struct netconf_change *change)
 	struct problem unseen;
 
 	for (size_t i = 0; i < request->edit_count; i++) {
-		if (is_seen(change, i)) {
+		if (netconf_change_is_seen(change, i)) {
 			request->results[i] = EDIT_TAKEN;
 			continue;
 		}
 		request->results[i] = EDIT_UNKNOWN;
-		describe_unseen(change, i, &unseen);
-		fail(change, E_PROTOCOL, &unseen);
+		netconf_change_describe_unseen(change, i, &unseen);
+		netconf_change_fail(change, E_PROTOCOL, &unseen);
 	}
 }
 
@@ -157,7 +160,7 @@ static void judge_refused(struct netconf_change *change)
 	for (size_t i = 0; i < request->edit_count; i++) {
 		const struct switch_edit *edit = &request->edits[i];
 
-		if (request->results[i] == EDIT_TAKEN && !is_seen(change, i))
+		if (request->results[i] == EDIT_TAKEN && !netconf_change_is_seen(change, i))
 			request->results[i] = EDIT_UNKNOWN;
 		else if (request->results[i] == EDIT_UNKNOWN &&
 			 netconf_plan_same(change->before, change->one->config, edit))
@@ -167,10 +170,11 @@ static void judge_refused(struct netconf_change *change)
 
 /* --- one stage after another --- */
 
-static void next(struct netconf_change *change);
+static void netconf_change_next(struct netconf_change *change);
 
 /* The session is gone, and with it locks, candidate and a commit that waits. */
-static void broken(struct netconf_change *change, const struct netconf_answer *answer)
+static void netconf_change_broken(struct netconf_change *change,
+				  const struct netconf_answer *answer)
 {
 	const struct switch_request *request = change->one->request;
 	bool candidate = uses_candidate(change);
@@ -183,7 +187,7 @@ static void broken(struct netconf_change *change, const struct netconf_answer *a
 	if (candidate && change->is_committed)
 		for (size_t i = 0; i < request->edit_count; i++)
 			request->results[i] = EDIT_UNKNOWN;
-	fail(change, answer->rc, answer->problem);
+	netconf_change_fail(change, answer->rc, answer->problem);
 	netconf_switch_end(change->one, change->rc, NULL, &change->problem);
 }
 
@@ -197,18 +201,18 @@ static void refused_edit(struct netconf_change *change)
 		uses_candidate(change) ? EDIT_REFUSED : EDIT_UNKNOWN;
 }
 
-static void on_answer(void *context, const struct netconf_answer *answer)
+static void netconf_change_on_answer(void *context, const struct netconf_answer *answer)
 {
 	struct netconf_change *change = context;
 	const struct switch_request *request = change->one->request;
 	bool yes = answer->rc == 0;
 
 	if (answer->rc && !answer->refused) {
-		broken(change, answer);
+		netconf_change_broken(change, answer);
 		return;
 	}
 	if (answer->rc && change->stage < STAGE_CANCEL)
-		fail(change, answer->rc, answer->problem);
+		netconf_change_fail(change, answer->rc, answer->problem);
 	else if (answer->rc) /* no way back but to go: locks and candidate go with us */
 		change->is_left_over = true;
 	switch (change->stage) {
@@ -255,12 +259,14 @@ static void on_answer(void *context, const struct netconf_answer *answer)
 	case STAGE_OVER: break;
 	}
 	change->stage++;
-	next(change);
+	netconf_change_next(change);
 }
 
-static void run(struct netconf_change *change, const char *what, const char *operation)
+static void netconf_change_run(struct netconf_change *change, const char *what,
+			       const char *operation)
 {
-	netconf_switch_run(change->one, what, operation, NETCONF_EXPECT_OK, on_answer, change);
+	netconf_switch_run(change->one, what, operation, NETCONF_EXPECT_OK,
+			   netconf_change_on_answer, change);
 }
 
 static void send_edit(struct netconf_change *change)
@@ -272,11 +278,11 @@ static void send_edit(struct netconf_change *change)
 	text_addf(&operation,
 		  "<edit-config><target><%s/></target><default-operation>merge</default-operation>",
 		  candidate ? "candidate" : "running");
-	if (has(change, NETCONF_ROLLBACK_ON_ERROR))
+	if (netconf_change_has(change, NETCONF_ROLLBACK_ON_ERROR))
 		text_add(&operation, "<error-option>rollback-on-error</error-option>");
 	text_addf(&operation, "<config xmlns:nc=\"%s\">%s</config></edit-config>", NETCONF_BASE,
 		  change->plan.steps[change->step].xml);
-	run(change, "edit-config", text_get(&operation));
+	netconf_change_run(change, "edit-config", text_get(&operation));
 }
 
 static void send_commit(struct netconf_change *change)
@@ -285,22 +291,23 @@ static void send_commit(struct netconf_change *change)
 	char operation[128];
 
 	change->is_committed = true;
-	change->waits = seconds && has(change, NETCONF_CONFIRMED_COMMIT);
+	change->waits = seconds && netconf_change_has(change, NETCONF_CONFIRMED_COMMIT);
 	text_format(operation, sizeof(operation),
 		    change->waits ? "<commit><confirmed/><confirm-timeout>%u</confirm-timeout>"
 				    "</commit>"
 				  : "<commit/>",
 		    seconds);
-	run(change, "commit", operation);
+	netconf_change_run(change, "commit", operation);
 }
 
-static void on_verified(struct netconf_switch *one, int rc, const struct problem *problem)
+static void netconf_change_on_verified(struct netconf_switch *one, int rc,
+				       const struct problem *problem)
 {
 	struct netconf_change *change = one->change;
 
 	if (rc) {
 		set_results(change, EDIT_TAKEN, EDIT_UNKNOWN);
-		fail(change, rc, problem);
+		netconf_change_fail(change, rc, problem);
 	} else {
 		judge_taken(change);
 	}
@@ -309,7 +316,7 @@ static void on_verified(struct netconf_switch *one, int rc, const struct problem
 		return;
 	}
 	change->stage++;
-	next(change);
+	netconf_change_next(change);
 }
 
 static void on_compared(struct netconf_switch *one, int rc, const struct problem *problem)
@@ -322,7 +329,7 @@ static void on_compared(struct netconf_switch *one, int rc, const struct problem
 	else
 		judge_refused(change);
 	change->stage++;
-	next(change);
+	netconf_change_next(change);
 }
 
 static bool has_unknown(const struct netconf_change *change)
@@ -339,7 +346,7 @@ static bool has_unknown(const struct netconf_change *change)
 #define TARGET(operation, store) "<" operation "><target><" store "/></target></" operation ">"
 
 /* Does the stage have something to do? */
-static bool is_due(const struct netconf_change *change)
+static bool netconf_change_is_due(const struct netconf_change *change)
 {
 	bool good = change->rc == 0;
 	bool candidate = good && uses_candidate(change);
@@ -348,7 +355,7 @@ static bool is_due(const struct netconf_change *change)
 	case STAGE_LOCK_CANDIDATE:
 	case STAGE_COMMIT: return candidate;
 	case STAGE_EDIT: return good && change->step < change->plan.count;
-	case STAGE_VALIDATE: return candidate && has(change, NETCONF_VALIDATE);
+	case STAGE_VALIDATE: return candidate && netconf_change_has(change, NETCONF_VALIDATE);
 	case STAGE_VERIFY: return good;
 	case STAGE_CONFIRM: return good && change->waits;
 	case STAGE_CANCEL: return change->waits;
@@ -364,7 +371,7 @@ static bool is_due(const struct netconf_change *change)
 
 static const struct {
 	const char *what, *operation;
-} fixed[STAGE_OVER + 1] = {
+} netconf_change_fixed[STAGE_OVER + 1] = {
 	[STAGE_LOCK_RUNNING] = {"lock", TARGET("lock", "running")},
 	[STAGE_LOCK_CANDIDATE] = {"lock", TARGET("lock", "candidate")},
 	[STAGE_VALIDATE] = {"validate", "<validate><source><candidate/></source></validate>"},
@@ -375,32 +382,36 @@ static const struct {
 	[STAGE_UNLOCK_RUNNING] = {"unlock", TARGET("unlock", "running")},
 };
 
-static void enter(struct netconf_change *change)
+static void netconf_change_enter(struct netconf_change *change)
 {
 	switch ((int)change->stage) {
 	case STAGE_EDIT: send_edit(change); break;
 	case STAGE_COMMIT: send_commit(change); break;
-	case STAGE_VERIFY: netconf_switch_look(change->one, on_verified); break;
+	case STAGE_VERIFY: netconf_switch_look(change->one, netconf_change_on_verified); break;
 	case STAGE_COMPARE: netconf_switch_look(change->one, on_compared); break;
 	case STAGE_OVER:
 		if (change->is_left_over)
 			netconf_session_break(change->one->session);
 		netconf_switch_end(change->one, change->rc, NULL, &change->problem);
 		break;
-	default: run(change, fixed[change->stage].what, fixed[change->stage].operation); break;
+	default:
+		netconf_change_run(change, netconf_change_fixed[change->stage].what,
+				   netconf_change_fixed[change->stage].operation);
+		break;
 	}
 }
 
-static void next(struct netconf_change *change)
+static void netconf_change_next(struct netconf_change *change)
 {
-	while (!is_due(change))
+	while (!netconf_change_is_due(change))
 		change->stage++;
-	enter(change);
+	netconf_change_enter(change);
 }
 
 /* --- starting --- */
 
-static void on_config(struct netconf_switch *one, int rc, const struct problem *problem)
+static void netconf_change_on_config(struct netconf_switch *one, int rc,
+				     const struct problem *problem)
 {
 	struct netconf_change *change = one->change;
 	const struct switch_request *request = one->request;
@@ -422,10 +433,10 @@ static void on_config(struct netconf_switch *one, int rc, const struct problem *
 		netconf_switch_end(one, rc, NULL, &refused);
 		return;
 	}
-	next(change);
+	netconf_change_next(change);
 }
 
-static int change_new(struct netconf_switch *one)
+static int netconf_change_new(struct netconf_switch *one)
 {
 	one->change = calloc(1, sizeof(*one->change));
 	if (!one->change)
@@ -436,19 +447,19 @@ static int change_new(struct netconf_switch *one)
 
 int netconf_change_start(struct netconf_switch *one)
 {
-	int rc = change_new(one);
+	int rc = netconf_change_new(one);
 
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < one->request->edit_count; i++)
 		one->request->results[i] = EDIT_NOT_TRIED;
-	netconf_switch_look(one, on_config);
+	netconf_switch_look(one, netconf_change_on_config);
 	return 0;
 }
 
 /* --- SWITCH_SAVE --- */
 
-static void on_saved(void *context, const struct netconf_answer *answer)
+static void netconf_change_on_saved(void *context, const struct netconf_answer *answer)
 {
 	struct netconf_change *change = context;
 	struct netconf_switch *one = change->one;
@@ -470,19 +481,19 @@ static void on_known(struct netconf_switch *one, int rc, const struct problem *p
 	if (rc || !(netconf_session_capabilities(one->session) & NETCONF_STARTUP))
 		netconf_switch_end(one, rc, NULL, problem);
 	else
-		netconf_switch_run(one, "copy-config", copy, NETCONF_EXPECT_OK, on_saved,
-				   one->change);
+		netconf_switch_run(one, "copy-config", copy, NETCONF_EXPECT_OK,
+				   netconf_change_on_saved, one->change);
 }
 
 int netconf_save_start(struct netconf_switch *one)
 {
-	int rc = one->change ? 0 : change_new(one);
+	int rc = one->change ? 0 : netconf_change_new(one);
 
 	if (rc)
 		return rc;
 	if (one->dialect->save)
-		netconf_switch_run(one, "saving", one->dialect->save, NETCONF_EXPECT_ANY, on_saved,
-				   one->change);
+		netconf_switch_run(one, "saving", one->dialect->save, NETCONF_EXPECT_ANY,
+				   netconf_change_on_saved, one->change);
 	else
 		netconf_switch_look(one, on_known);
 	return 0;

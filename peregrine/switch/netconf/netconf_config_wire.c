@@ -37,7 +37,8 @@ void netconf_config_free(struct netconf_config *config)
 	free(config);
 }
 
-static void odd(struct netconf_config *config, const char *what, const char *text)
+static void netconf_config_wire_odd(struct netconf_config *config, const char *what,
+				    const char *text)
 {
 	char line[64];
 
@@ -49,7 +50,7 @@ static void odd(struct netconf_config *config, const char *what, const char *tex
 /* --- ports --- */
 
 /* What follows `prefix` in a name, if that is the number of a port. */
-static const char *after(const char *text, const char *prefix)
+static const char *netconf_config_wire_after(const char *text, const char *prefix)
 {
 	size_t size = strlen(prefix);
 
@@ -64,18 +65,18 @@ static bool has_kinds(const struct netconf_dialect *dialect)
 }
 
 /* `row`: the element, where it says the kind. *ret_rest: the number. */
-static const struct netconf_port_kind *kind_of(const struct netconf_dialect *dialect,
-					       const char *row, const char *text,
-					       const char **ret_rest)
+static const struct netconf_port_kind *
+netconf_config_wire_kind_of(const struct netconf_dialect *dialect, const char *row,
+			    const char *text, const char **ret_rest)
 {
 	for (size_t i = 0; i < COUNT_OF(dialect->kinds) && dialect->kinds[i].ours; i++) {
 		const struct netconf_port_kind *kind = &dialect->kinds[i];
-		const char *rest = after(text, kind->ours);
+		const char *rest = netconf_config_wire_after(text, kind->ours);
 
 		if (!rest)
-			rest = after(text, kind->row);
+			rest = netconf_config_wire_after(text, kind->row);
 		if (!rest)
-			rest = after(text, kind->model);
+			rest = netconf_config_wire_after(text, kind->model);
 		if (!rest && row && strcmp(row, kind->row) == 0 && !*kind->model &&
 		    isdigit((unsigned char)*text))
 			rest = text;
@@ -95,7 +96,7 @@ void netconf_port_name(const struct netconf_dialect *dialect, const char *row, c
 	char room[64];
 
 	netconf_leaf_line(room, sizeof(room), text);
-	kind = kind_of(dialect, row, room, &rest);
+	kind = netconf_config_wire_kind_of(dialect, row, room, &rest);
 	if (kind)
 		text_format(ret, 64, "%s%s", kind->ours, rest);
 	else
@@ -125,7 +126,7 @@ static struct netconf_port *port_keyed(const struct netconf_config *config, cons
 	return NULL;
 }
 
-static bool is_aggregate(const char *name)
+static bool netconf_config_wire_is_aggregate(const char *name)
 {
 	static const char *const kinds[] = {"port-channel", "bridge-aggregation", "lag", "po"};
 
@@ -158,16 +159,18 @@ static struct netconf_port *port_new(struct netconf_config *config, const char *
 		config->port_room = room;
 	}
 	port = &config->ports[config->port_count++];
-	*port = (struct netconf_port){.is = {.admin_up = true, .is_lag = is_aggregate(name)}};
+	*port = (struct netconf_port){
+		.is = {.admin_up = true, .is_lag = netconf_config_wire_is_aggregate(name)}};
 	text_copy(port->is.name, sizeof(port->is.name), name);
 	text_copy(port->key, sizeof(port->key), key);
-	port->kind = kind_of(config->dialect, NULL, name, &rest);
+	port->kind = netconf_config_wire_kind_of(config->dialect, NULL, name, &rest);
 	return port;
 }
 
 /* Text of a row's field; "" when it has none. */
-static const char *field(const xmlNode *node, const struct netconf_rows *rows,
-			 enum netconf_field_kind kind, char room[NETCONF_TEXT_LIMIT])
+static const char *netconf_config_wire_field(const xmlNode *node, const struct netconf_rows *rows,
+					     enum netconf_field_kind kind,
+					     char room[NETCONF_TEXT_LIMIT])
 {
 	for (size_t i = 0; i < COUNT_OF(rows->fields) && rows->fields[i].path; i++) {
 		if (rows->fields[i].kind == kind)
@@ -178,16 +181,16 @@ static const char *field(const xmlNode *node, const struct netconf_rows *rows,
 }
 
 /* How the model calls the port of a row. A path is "/System/.../PhysIf-list[id='eth1/3']". */
-static const char *key_of(const xmlNode *node, const struct netconf_rows *rows,
-			  char room[NETCONF_TEXT_LIMIT])
+static const char *netconf_config_wire_key_of(const xmlNode *node, const struct netconf_rows *rows,
+					      char room[NETCONF_TEXT_LIMIT])
 {
-	const char *key = field(node, rows, FIELD_KEY, room);
+	const char *key = netconf_config_wire_field(node, rows, FIELD_KEY, room);
 	char *end;
 	char *begin;
 
 	if (*key)
 		return key;
-	(void)field(node, rows, FIELD_KEY_QUOTED, room);
+	(void)netconf_config_wire_field(node, rows, FIELD_KEY_QUOTED, room);
 	end = strrchr(room, '\'');
 	if (!end)
 		return "";
@@ -202,8 +205,8 @@ static struct netconf_port *port_of_row(struct netconf_config *config, const xml
 {
 	char key_room[NETCONF_TEXT_LIMIT];
 	char name_room[NETCONF_TEXT_LIMIT];
-	const char *key = key_of(node, rows, key_room);
-	const char *called = field(node, rows, FIELD_NAME, name_room);
+	const char *key = netconf_config_wire_key_of(node, rows, key_room);
+	const char *called = netconf_config_wire_field(node, rows, FIELD_NAME, name_room);
 	struct netconf_port *port = *key && *called ? port_keyed(config, key) : NULL;
 	char name[64];
 
@@ -223,7 +226,7 @@ static struct netconf_port *port_of_row(struct netconf_config *config, const xml
 	return port || !*key ? port : port_new(config, name, key);
 }
 
-static void set_mode(struct netconf_port *port, const char *text)
+static void netconf_config_wire_set_mode(struct netconf_port *port, const char *text)
 {
 	static const char *const access[] = {"access", "1", NULL};
 	static const char *const trunk[] = {"trunk", "2", NULL};
@@ -233,8 +236,8 @@ static void set_mode(struct netconf_port *port, const char *text)
 }
 
 /* What a field of one text says; lists and what is said by being there are elsewhere. */
-static void take_text(struct netconf_config *config, struct netconf_port *port,
-		      enum netconf_field_kind kind, const char *text)
+static void netconf_config_wire_take_text(struct netconf_config *config, struct netconf_port *port,
+					  enum netconf_field_kind kind, const char *text)
 {
 	switch ((int)kind) {
 	case FIELD_INDEX: port->is.if_index = netconf_leaf_index(text); break;
@@ -244,14 +247,14 @@ static void take_text(struct netconf_config *config, struct netconf_port *port,
 	case FIELD_UP: port->is.up = netconf_leaf_is_up(text); break;
 	case FIELD_MAC:
 		if (!netconf_leaf_mac(text, port->is.mac))
-			odd(config, "MAC of a port", text);
+			netconf_config_wire_odd(config, "MAC of a port", text);
 		break;
 	case FIELD_SPEED: port->is.speed_bps = netconf_leaf_number(text); break;
 	case FIELD_KBPS:
 		port->is.speed_bps = netconf_leaf_number(text) % 1000000000000ULL * 1000;
 		break;
 	case FIELD_LAYER: port->is_routed = strcmp(text, "Layer2") != 0; break;
-	case FIELD_MODE: set_mode(port, text); break;
+	case FIELD_MODE: netconf_config_wire_set_mode(port, text); break;
 	case FIELD_ACCESS: port->access = netconf_leaf_vlan(config->dialect, text); break;
 	case FIELD_NATIVE: port->native = netconf_leaf_vlan(config->dialect, text); break;
 	case FIELD_LAG: netconf_leaf_line(port->lag, sizeof(port->lag), text); break;
@@ -271,7 +274,7 @@ static void take_list(struct netconf_config *config, struct netconf_port *port, 
 			continue;
 		/* What cannot be read may be everything. */
 		vlan_set_add_range(&port->list, VLAN_FIRST, VLAN_LAST);
-		odd(config, "VLANs of a port", text);
+		netconf_config_wire_odd(config, "VLANs of a port", text);
 	}
 }
 
@@ -287,7 +290,7 @@ static void take_field(struct netconf_config *config, struct netconf_port *port,
 	case FIELD_IS_TRUNK: port->is_trunk = true; break;
 	case FIELD_NONE: port->has_list = true; break;
 	case FIELD_LIST: take_list(config, port, node); break;
-	default: take_text(config, port, kind, netconf_text(node, room)); break;
+	default: netconf_config_wire_take_text(config, port, kind, netconf_text(node, room)); break;
 	}
 }
 
@@ -318,16 +321,16 @@ static bool on_vlan(void *context, const xmlNode *node)
 	struct walk *walk = context;
 	struct netconf_config *config = walk->config;
 	char room[NETCONF_TEXT_LIMIT];
-	const char *text = field(node, walk->rows, FIELD_VLAN, room);
+	const char *text = netconf_config_wire_field(node, walk->rows, FIELD_VLAN, room);
 	uint16_t vlan = netconf_leaf_vlan(config->dialect, text);
 
 	if (!vlan) {
-		odd(config, "number of a VLAN", text);
+		netconf_config_wire_odd(config, "number of a VLAN", text);
 		return true;
 	}
 	vlan_set_add(&config->vlans, vlan);
 	netconf_leaf_line(config->names[vlan], sizeof(config->names[vlan]),
-			  field(node, walk->rows, FIELD_NAME, room));
+			  netconf_config_wire_field(node, walk->rows, FIELD_NAME, room));
 	return true;
 }
 
@@ -420,7 +423,7 @@ bool netconf_port_vlans(const struct netconf_config *config, const struct netcon
 
 /* --- neighbours, MAC table, identity --- */
 
-static void *one_more(void *rows, size_t count, size_t *room, size_t size)
+static void *netconf_config_wire_one_more(void *rows, size_t count, size_t *room, size_t size)
 {
 	void *more;
 
@@ -437,19 +440,19 @@ static const struct netconf_port *port_of_fact(const struct netconf_config *conf
 					       const xmlNode *node, const struct netconf_rows *rows)
 {
 	char room[NETCONF_TEXT_LIMIT];
-	const char *text = field(node, rows, FIELD_KEY, room);
+	const char *text = netconf_config_wire_field(node, rows, FIELD_KEY, room);
 	uint32_t number;
 
 	if (!*text)
-		text = field(node, rows, FIELD_NAME, room);
+		text = netconf_config_wire_field(node, rows, FIELD_NAME, room);
 	if (*text)
 		return netconf_config_port(config, text);
-	number = netconf_leaf_index(field(node, rows, FIELD_INDEX, room));
+	number = netconf_leaf_index(netconf_config_wire_field(node, rows, FIELD_INDEX, room));
 	for (size_t i = 0; number && i < config->port_count; i++) {
 		if (config->ports[i].is.if_index == number)
 			return &config->ports[i];
 	}
-	number = netconf_leaf_index(field(node, rows, FIELD_PORT_INDEX, room));
+	number = netconf_leaf_index(netconf_config_wire_field(node, rows, FIELD_PORT_INDEX, room));
 	for (size_t i = 0; number && i < config->port_count; i++) {
 		if (config->ports[i].port_index == number)
 			return &config->ports[i];
@@ -521,8 +524,8 @@ static bool on_neighbor(void *context, const xmlNode *node)
 	if (!port)
 		return true;
 	rows = reading->neighbor_count < NETCONF_ROW_LIMIT
-		       ? one_more(reading->neighbors, reading->neighbor_count, &walk->room,
-				  sizeof(*rows))
+		       ? netconf_config_wire_one_more(reading->neighbors, reading->neighbor_count,
+						      &walk->room, sizeof(*rows))
 		       : NULL;
 	if (!rows) {
 		walk->config->failed = true;
@@ -531,17 +534,18 @@ static bool on_neighbor(void *context, const xmlNode *node)
 	reading->neighbors = rows;
 	row = &rows[reading->neighbor_count++];
 	*row = (struct switch_neighbor){.if_index = port->is.if_index};
-	id = field(node, walk->rows, FIELD_CHASSIS, room);
-	row->chassis_subtype =
-		chassis_subtype(field(node, walk->rows, FIELD_CHASSIS_KIND, kind), id);
+	id = netconf_config_wire_field(node, walk->rows, FIELD_CHASSIS, room);
+	row->chassis_subtype = chassis_subtype(
+		netconf_config_wire_field(node, walk->rows, FIELD_CHASSIS_KIND, kind), id);
 	copy_id(row->chassis, sizeof(row->chassis), id, row->chassis_subtype == 4);
-	id = field(node, walk->rows, FIELD_PORT, room);
-	row->port_subtype = port_subtype(field(node, walk->rows, FIELD_PORT_KIND, kind), id);
+	id = netconf_config_wire_field(node, walk->rows, FIELD_PORT, room);
+	row->port_subtype = port_subtype(
+		netconf_config_wire_field(node, walk->rows, FIELD_PORT_KIND, kind), id);
 	copy_id(row->port, sizeof(row->port), id, row->port_subtype == 3);
 	netconf_leaf_line(row->port_text, sizeof(row->port_text),
-			  field(node, walk->rows, FIELD_PORT_TEXT, room));
+			  netconf_config_wire_field(node, walk->rows, FIELD_PORT_TEXT, room));
 	netconf_leaf_line(row->system, sizeof(row->system),
-			  field(node, walk->rows, FIELD_SYSTEM, room));
+			  netconf_config_wire_field(node, walk->rows, FIELD_SYSTEM, room));
 	return true;
 }
 
@@ -554,19 +558,21 @@ static bool on_fdb(void *context, const xmlNode *node)
 	struct switch_fdb_entry entry = {0};
 	char room[NETCONF_TEXT_LIMIT];
 	struct switch_fdb_entry *rows;
-	const char *text = field(node, walk->rows, FIELD_MAC, room);
+	const char *text = netconf_config_wire_field(node, walk->rows, FIELD_MAC, room);
 
 	if (!netconf_leaf_mac(text, entry.mac) || memcmp(entry.mac, nobody, sizeof(nobody)) == 0) {
-		odd(walk->config, "MAC of the MAC table", text);
+		netconf_config_wire_odd(walk->config, "MAC of the MAC table", text);
 		return true;
 	}
 	if (!port) /* of the switch itself, of a tunnel */
 		return true;
 	entry.vlan =
-		netconf_leaf_vlan(walk->config->dialect, field(node, walk->rows, FIELD_VLAN, room));
+		netconf_leaf_vlan(walk->config->dialect,
+				  netconf_config_wire_field(node, walk->rows, FIELD_VLAN, room));
 	entry.if_index = port->is.if_index;
 	rows = reading->fdb_count < NETCONF_ROW_LIMIT
-		       ? one_more(reading->fdb, reading->fdb_count, &walk->room, sizeof(*rows))
+		       ? netconf_config_wire_one_more(reading->fdb, reading->fdb_count, &walk->room,
+						      sizeof(*rows))
 		       : NULL;
 	if (!rows) {
 		walk->config->failed = true;
@@ -577,9 +583,9 @@ static bool on_fdb(void *context, const xmlNode *node)
 	return true;
 }
 
-static int read_facts(struct netconf_config *config, const xmlNode *data,
-		      const struct netconf_rows *rows, netconf_each_fn each,
-		      struct switch_reading *reading)
+static int netconf_config_wire_read_facts(struct netconf_config *config, const xmlNode *data,
+					  const struct netconf_rows *rows, netconf_each_fn each,
+					  struct switch_reading *reading)
 {
 	struct walk walk = {.config = config, .rows = rows, .reading = reading};
 
@@ -590,13 +596,14 @@ static int read_facts(struct netconf_config *config, const xmlNode *data,
 int netconf_read_neighbors(struct netconf_config *config, const xmlNode *data,
 			   struct switch_reading *reading)
 {
-	return read_facts(config, data, &config->dialect->neighbors, on_neighbor, reading);
+	return netconf_config_wire_read_facts(config, data, &config->dialect->neighbors,
+					      on_neighbor, reading);
 }
 
 int netconf_read_fdb(struct netconf_config *config, const xmlNode *data,
 		     struct switch_reading *reading)
 {
-	return read_facts(config, data, &config->dialect->fdb, on_fdb, reading);
+	return netconf_config_wire_read_facts(config, data, &config->dialect->fdb, on_fdb, reading);
 }
 
 void netconf_read_identity(const struct netconf_dialect *dialect, const xmlNode *data,
@@ -610,14 +617,15 @@ void netconf_read_identity(const struct netconf_dialect *dialect, const xmlNode 
 	if (!node)
 		return;
 	netconf_leaf_line(ret->system, sizeof(ret->system),
-			  field(node, &dialect->identity, FIELD_SYSTEM, room));
+			  netconf_config_wire_field(node, &dialect->identity, FIELD_SYSTEM, room));
 	netconf_leaf_line(ret->text, sizeof(ret->text),
-			  field(node, &dialect->identity, FIELD_TEXT, room));
-	object_id = field(node, &dialect->identity, FIELD_OBJECT_ID, room);
+			  netconf_config_wire_field(node, &dialect->identity, FIELD_TEXT, room));
+	object_id = netconf_config_wire_field(node, &dialect->identity, FIELD_OBJECT_ID, room);
 	if (isdigit((unsigned char)*object_id))
 		text_format(ret->object_id, sizeof(ret->object_id), ".%s", object_id);
 	else
 		netconf_leaf_line(ret->object_id, sizeof(ret->object_id), object_id);
-	seconds = netconf_leaf_number(field(node, &dialect->identity, FIELD_UPTIME_S, room));
+	seconds = netconf_leaf_number(
+		netconf_config_wire_field(node, &dialect->identity, FIELD_UPTIME_S, room));
 	ret->uptime_ms = seconds <= UINT32_MAX ? seconds * 1000 : 0;
 }

@@ -14,9 +14,9 @@
 LEAKS_LEFT_TO_SANITIZER
 
 /* Some think for long about a commit, or about the state of all their ports. */
-enum { SILENCE_MS = 30000 };
+enum { NETCONF_DRIVER_SILENCE_MS = 30000 };
 
-static void call_forget(struct netconf_switch *one)
+static void netconf_driver_call_forget(struct netconf_switch *one)
 {
 	netconf_change_free(one->change);
 	one->change = NULL;
@@ -36,7 +36,7 @@ void netconf_switch_end(struct netconf_switch *one, int rc, struct switch_readin
 	/* It may live in what is forgotten here. */
 	struct problem copy = problem ? *problem : (struct problem){0};
 
-	call_forget(one);
+	netconf_driver_call_forget(one);
 	fn(context, rc, reading, rc ? &copy : NULL);
 }
 
@@ -49,7 +49,8 @@ void netconf_switch_run(struct netconf_switch *one, const char *what, const char
 		.what = what,
 		.expect = expect,
 		.deadline_ms = one->deadline_ms,
-		.silence_ms = silence_ms < SILENCE_MS ? SILENCE_MS : silence_ms,
+		.silence_ms = silence_ms < NETCONF_DRIVER_SILENCE_MS ? NETCONF_DRIVER_SILENCE_MS
+								     : silence_ms,
 	};
 
 	netconf_session_run(one->session, &ask, operation, fn, context);
@@ -74,7 +75,7 @@ bool netconf_switch_may_repeat(struct netconf_switch *one, const struct netconf_
 
 /* --- looking --- */
 
-static void on_look(void *context, const struct netconf_answer *answer)
+static void netconf_driver_on_look(void *context, const struct netconf_answer *answer)
 {
 	struct netconf_switch *one = context;
 	struct problem problem;
@@ -108,12 +109,13 @@ static void on_look(void *context, const struct netconf_answer *answer)
 void netconf_switch_look(struct netconf_switch *one, netconf_config_fn looked)
 {
 	one->looked = looked;
-	netconf_switch_get(one, "reading VLANs and ports", one->dialect->look, on_look, one);
+	netconf_switch_get(one, "reading VLANs and ports", one->dialect->look,
+			   netconf_driver_on_look, one);
 }
 
 /* --- the driver's row --- */
 
-static void on_timer(void *context)
+static void netconf_driver_on_timer(void *context)
 {
 	struct netconf_switch *one = context;
 	struct problem problem = one->early;
@@ -121,14 +123,14 @@ static void on_timer(void *context)
 	netconf_switch_end(one, one->early_rc, NULL, &problem);
 }
 
-static void one_close(void *session)
+static void netconf_driver_one_close(void *session)
 {
 	struct netconf_switch *one = session;
 
 	if (!one)
 		return;
 	if (one->timer)
-		call_forget(one);
+		netconf_driver_call_forget(one);
 	netconf_session_free(one->session);
 	loop_timer_free(one->timer);
 	switch_endpoint_wipe(&one->endpoint);
@@ -163,28 +165,30 @@ int netconf_switch_open_on(const struct switch_stream_row *stream,
 	one->family = family;
 	one->dialect = family->netconf;
 	xmlInitParser();
-	rc = loop_timer_new(host->loop, on_timer, one, &one->timer);
+	rc = loop_timer_new(host->loop, netconf_driver_on_timer, one, &one->timer);
 	if (!rc)
 		rc = netconf_session_new(host->loop, stream, &one->endpoint, one->dialect->needs,
 					 &one->session);
 	if (rc) {
 		problem_set(problem, rc, "no timer for a switch");
-		one_close(one);
+		netconf_driver_one_close(one);
 		return rc;
 	}
 	*ret_session = one;
 	return 0;
 }
 
-static int one_open(const struct switch_endpoint *endpoint, const struct switch_family *family,
-		    const struct switch_host *host, void **ret_session, struct problem *problem)
+static int netconf_driver_one_open(const struct switch_endpoint *endpoint,
+				   const struct switch_family *family,
+				   const struct switch_host *host, void **ret_session,
+				   struct problem *problem)
 {
 	return netconf_switch_open_on(&ssh_switch_stream, endpoint, family, host, ret_session,
 				      problem);
 }
 
 /* No model here has a port's locating light. */
-static int start_locate(struct netconf_switch *one)
+static int netconf_driver_start_locate(struct netconf_switch *one)
 {
 	one->early_rc =
 		problem_set(&one->early, E_UNSUPPORTED,
@@ -203,14 +207,14 @@ static int start_sampling(struct netconf_switch *one)
 	return 0;
 }
 
-static int (*const starts[SWITCH_OP_COUNT])(struct netconf_switch *one) = {
+static int (*const netconf_driver_starts[SWITCH_OP_COUNT])(struct netconf_switch *one) = {
 	[SWITCH_READ] = netconf_read_start, [SWITCH_CHANGE] = netconf_change_start,
-	[SWITCH_SAVE] = netconf_save_start, [SWITCH_LOCATE] = start_locate,
+	[SWITCH_SAVE] = netconf_save_start, [SWITCH_LOCATE] = netconf_driver_start_locate,
 	[SWITCH_SAMPLING] = start_sampling,
 };
 
-static int one_start(void *session, const struct switch_request *request, int64_t deadline_ms,
-		     switch_call_fn fn, void *context)
+static int netconf_driver_one_start(void *session, const struct switch_request *request,
+				    int64_t deadline_ms, switch_call_fn fn, void *context)
 {
 	struct netconf_switch *one = session;
 	int rc;
@@ -222,19 +226,19 @@ static int one_start(void *session, const struct switch_request *request, int64_
 	one->early_rc = 0;
 	one->requests_before = netconf_session_requests(one->session);
 	one->again = netconf_session_is_open(one->session);
-	rc = starts[request->op](one);
+	rc = netconf_driver_starts[request->op](one);
 	if (rc)
-		call_forget(one);
+		netconf_driver_call_forget(one);
 	return rc;
 }
 
-static bool one_cancel(void *session)
+static bool netconf_driver_one_cancel(void *session)
 {
 	struct netconf_switch *one = session;
 
 	if (!one->fn)
 		return true;
-	call_forget(one);
+	netconf_driver_call_forget(one);
 	/* Whatever it answers now is not for the next call; locks go with the session. */
 	netconf_session_break(one->session);
 	return true;
@@ -242,8 +246,8 @@ static bool one_cancel(void *session)
 
 const struct switch_driver netconf_switch_driver = {
 	.name = "netconf",
-	.open = one_open,
-	.start = one_start,
-	.cancel = one_cancel,
-	.close = one_close,
+	.open = netconf_driver_one_open,
+	.start = netconf_driver_one_start,
+	.cancel = netconf_driver_one_cancel,
+	.close = netconf_driver_one_close,
 };

@@ -26,7 +26,7 @@ struct filling {
 	struct vlan_set list;
 };
 
-static void fill_port(const struct filling *filling, struct text *out)
+static void netconf_plan_policy_fill_port(const struct filling *filling, struct text *out)
 {
 	netconf_escape(out, filling->port->key);
 }
@@ -83,19 +83,24 @@ static void fill_ranges(const struct filling *filling, struct text *out)
 static const struct {
 	const char *hole;
 	void (*fill)(const struct filling *filling, struct text *out);
-} holes[] = {
-	{"{port}", fill_port}, {"{holder}", fill_holder}, {"{row}", fill_row},
-	{"{vlan}", fill_vlan}, {"{name}", fill_name},     {"{native}", fill_native},
-	{"{list}", fill_list}, {"{ranges}", fill_ranges},
+} netconf_plan_policy_holes[] = {
+	{"{port}", netconf_plan_policy_fill_port},
+	{"{holder}", fill_holder},
+	{"{row}", fill_row},
+	{"{vlan}", fill_vlan},
+	{"{name}", fill_name},
+	{"{native}", fill_native},
+	{"{list}", fill_list},
+	{"{ranges}", fill_ranges},
 };
 
 static size_t fill_one(const char *at, const struct filling *filling, struct text *out)
 {
-	for (size_t i = 0; i < COUNT_OF(holes); i++) {
-		size_t size = strlen(holes[i].hole);
+	for (size_t i = 0; i < COUNT_OF(netconf_plan_policy_holes); i++) {
+		size_t size = strlen(netconf_plan_policy_holes[i].hole);
 
-		if (strncmp(at, holes[i].hole, size) == 0) {
-			holes[i].fill(filling, out);
+		if (strncmp(at, netconf_plan_policy_holes[i].hole, size) == 0) {
+			netconf_plan_policy_holes[i].fill(filling, out);
 			return size;
 		}
 	}
@@ -103,8 +108,8 @@ static size_t fill_one(const char *at, const struct filling *filling, struct tex
 	return 1;
 }
 
-static int add_step(struct netconf_plan *plan, size_t edit, const char *format,
-		    const struct filling *filling)
+static int netconf_plan_policy_add_step(struct netconf_plan *plan, size_t edit, const char *format,
+					const struct filling *filling)
 {
 	struct text out = {0};
 
@@ -129,8 +134,8 @@ static int add_step(struct netconf_plan *plan, size_t edit, const char *format,
 
 /* --- edits --- */
 
-static int cannot(struct problem *ret, int rc, const char *port, const char *detail,
-		  const char *hint)
+static int netconf_plan_policy_cannot(struct problem *ret, int rc, const char *port,
+				      const char *detail, const char *hint)
 {
 	problem_set(ret, rc, "port %s cannot be set so by NETCONF", port);
 	problem_detail(ret, "%s", detail);
@@ -139,8 +144,9 @@ static int cannot(struct problem *ret, int rc, const char *port, const char *det
 }
 
 /* What this model cannot say is refused before anything is sent. */
-static int check_port(const struct netconf_config *config, const struct switch_edit *edit,
-		      const struct netconf_port *port, struct problem *problem)
+static int netconf_plan_policy_check_port(const struct netconf_config *config,
+					  const struct switch_edit *edit,
+					  const struct netconf_port *port, struct problem *problem)
 {
 	static const char parking[] = "make it an access port of the parking VLAN";
 	const struct port_vlans *after = &edit->after;
@@ -151,18 +157,22 @@ static int check_port(const struct netconf_config *config, const struct switch_e
 		return E_NOT_FOUND;
 	}
 	if (port->is_routed)
-		return cannot(problem, E_UNSUPPORTED, edit->port, "it is a routed port",
-			      "make it a switch port by hand first");
+		return netconf_plan_policy_cannot(problem, E_UNSUPPORTED, edit->port,
+						  "it is a routed port",
+						  "make it a switch port by hand first");
 	if (!after->trunk && (!after->native || !vlan_set_is_empty(&after->tagged)))
-		return cannot(problem, E_INVALID, edit->port,
-			      "an access port has one VLAN, and none with a tag", "");
+		return netconf_plan_policy_cannot(
+			problem, E_INVALID, edit->port,
+			"an access port has one VLAN, and none with a tag", "");
 	if (after->trunk && !after->native && vlan_set_is_empty(&after->tagged))
-		return cannot(problem, E_UNSUPPORTED, edit->port,
-			      "a trunk without any VLAN would carry all of them", parking);
+		return netconf_plan_policy_cannot(
+			problem, E_UNSUPPORTED, edit->port,
+			"a trunk without any VLAN would carry all of them", parking);
 	if (after->trunk && !after->native && config->dialect->native_default &&
 	    vlan_set_has(&after->tagged, config->dialect->native_default))
-		return cannot(problem, E_UNSUPPORTED, edit->port,
-			      "its default VLAN would pass without a tag", parking);
+		return netconf_plan_policy_cannot(problem, E_UNSUPPORTED, edit->port,
+						  "its default VLAN would pass without a tag",
+						  parking);
 	return 0;
 }
 
@@ -174,15 +184,16 @@ static bool has_mode(const struct netconf_port *port, bool trunk)
 	return trunk ? port->is_trunk : port->is_access;
 }
 
-static int plan_port(struct netconf_config *config, const struct switch_edit *edit, size_t number,
-		     struct netconf_plan *plan, struct problem *problem)
+static int netconf_plan_policy_plan_port(struct netconf_config *config,
+					 const struct switch_edit *edit, size_t number,
+					 struct netconf_plan *plan, struct problem *problem)
 {
 	const struct netconf_dialect *dialect = config->dialect;
 	struct netconf_port *port = netconf_config_port(config, edit->port);
 	struct filling filling = {.dialect = dialect, .edit = edit, .port = port};
 	const char *before = edit->after.trunk ? dialect->to_trunk : dialect->to_access;
 	const char *format = dialect->port_access;
-	int rc = check_port(config, edit, port, problem);
+	int rc = netconf_plan_policy_check_port(config, edit, port, problem);
 
 	if (rc)
 		return rc;
@@ -192,9 +203,9 @@ static int plan_port(struct netconf_config *config, const struct switch_edit *ed
 		format = edit->after.native ? dialect->port_trunk : dialect->port_trunk_tagged;
 	}
 	if (before && !has_mode(port, edit->after.trunk))
-		rc = add_step(plan, number, before, &filling);
+		rc = netconf_plan_policy_add_step(plan, number, before, &filling);
 	if (!rc)
-		rc = add_step(plan, number, format, &filling);
+		rc = netconf_plan_policy_add_step(plan, number, format, &filling);
 	port->will_trunk = edit->after.trunk;
 	port->will_access = !edit->after.trunk;
 	return rc;
@@ -208,9 +219,15 @@ int netconf_plan_edit(struct netconf_config *config, const struct switch_edit *e
 	int rc = 0;
 
 	switch (edit->kind) {
-	case EDIT_VLAN_CREATE: rc = add_step(ret, number, dialect->vlan_create, &filling); break;
-	case EDIT_VLAN_DELETE: rc = add_step(ret, number, dialect->vlan_delete, &filling); break;
-	case EDIT_PORT: rc = plan_port(config, edit, number, ret, problem); break;
+	case EDIT_VLAN_CREATE:
+		rc = netconf_plan_policy_add_step(ret, number, dialect->vlan_create, &filling);
+		break;
+	case EDIT_VLAN_DELETE:
+		rc = netconf_plan_policy_add_step(ret, number, dialect->vlan_delete, &filling);
+		break;
+	case EDIT_PORT:
+		rc = netconf_plan_policy_plan_port(config, edit, number, ret, problem);
+		break;
 	}
 	if (rc == -ENOMEM)
 		problem_set(problem, rc, "no memory to change a switch");

@@ -31,7 +31,7 @@ static int take_neighbors(struct netconf_read *read, const xmlNode *data)
 	return netconf_read_neighbors(read->one->config, data, &read->reading);
 }
 
-static int take_fdb(struct netconf_read *read, const xmlNode *data)
+static int netconf_read_take_fdb(struct netconf_read *read, const xmlNode *data)
 {
 	return netconf_read_fdb(read->one->config, data, &read->reading);
 }
@@ -42,7 +42,8 @@ static int take_identity(struct netconf_read *read, const xmlNode *data)
 	return 0;
 }
 
-static const char *filter_of(const struct netconf_dialect *dialect, enum switch_part part)
+static const char *netconf_read_filter_of(const struct netconf_dialect *dialect,
+					  enum switch_part part)
 {
 	switch ((int)part) {
 	case PART_IDENTITY: return dialect->identity_filter;
@@ -56,15 +57,15 @@ static const struct {
 	enum switch_part part;
 	const char *what;
 	int (*take)(struct netconf_read *read, const xmlNode *data);
-} parts[] = {
+} netconf_read_parts[] = {
 	{PART_IDENTITY, "reading its name", take_identity},
 	{PART_NEIGHBORS, "reading neighbours", take_neighbors},
-	{PART_FDB, "reading the MAC table", take_fdb},
+	{PART_FDB, "reading the MAC table", netconf_read_take_fdb},
 };
 
 /* --- together --- */
 
-static bool is_asked(const struct netconf_switch *one, const struct netconf_port *port)
+static bool netconf_read_is_asked(const struct netconf_switch *one, const struct netconf_port *port)
 {
 	const char *const *only = one->request->only_ports;
 
@@ -75,7 +76,7 @@ static bool is_asked(const struct netconf_switch *one, const struct netconf_port
 	return !only || !one->request->only_ports[0];
 }
 
-static int by_index(const void *a, const void *b)
+static int netconf_read_by_index(const void *a, const void *b)
 {
 	const struct switch_port *left = a;
 	const struct switch_port *right = b;
@@ -83,7 +84,7 @@ static int by_index(const void *a, const void *b)
 	return left->if_index < right->if_index ? -1 : left->if_index > right->if_index;
 }
 
-static bool take_ports(struct netconf_read *read)
+static bool netconf_read_take_ports(struct netconf_read *read)
 {
 	const struct netconf_config *config = read->one->config;
 	struct switch_reading *reading = &read->reading;
@@ -94,17 +95,17 @@ static bool take_ports(struct netconf_read *read)
 	for (size_t i = 0; i < config->port_count; i++) {
 		struct switch_port *port = &reading->ports[reading->port_count];
 
-		if (!is_asked(read->one, &config->ports[i]))
+		if (!netconf_read_is_asked(read->one, &config->ports[i]))
 			continue;
 		*port = config->ports[i].is;
 		port->has_vlans = netconf_port_vlans(config, &config->ports[i], &port->vlans);
 		reading->port_count++;
 	}
-	qsort(reading->ports, reading->port_count, sizeof(*reading->ports), by_index);
+	qsort(reading->ports, reading->port_count, sizeof(*reading->ports), netconf_read_by_index);
 	return true;
 }
 
-static bool take_vlans(struct netconf_read *read)
+static bool netconf_read_take_vlans(struct netconf_read *read)
 {
 	const struct netconf_config *config = read->one->config;
 	struct switch_reading *reading = &read->reading;
@@ -131,14 +132,14 @@ static void no_memory(struct netconf_read *read, int rc)
 	netconf_switch_end(read->one, rc, NULL, &problem);
 }
 
-static void finish(struct netconf_read *read)
+static void netconf_read_finish(struct netconf_read *read)
 {
 	static const unsigned looked = PART_IDENTITY | PART_PORTS | PART_VLANS;
 	struct netconf_switch *one = read->one;
 	struct switch_reading reading;
 
-	if (((one->request->parts & (PART_PORTS | PART_VLANS)) && !take_ports(read)) ||
-	    ((one->request->parts & PART_VLANS) && !take_vlans(read))) {
+	if (((one->request->parts & (PART_PORTS | PART_VLANS)) && !netconf_read_take_ports(read)) ||
+	    ((one->request->parts & PART_VLANS) && !netconf_read_take_vlans(read))) {
 		no_memory(read, -ENOMEM);
 		return;
 	}
@@ -152,9 +153,9 @@ static void finish(struct netconf_read *read)
 	netconf_switch_end(one, 0, &reading, NULL);
 }
 
-static void next_part(struct netconf_read *read);
+static void netconf_read_next_part(struct netconf_read *read);
 
-static void on_part(void *context, const struct netconf_answer *answer)
+static void netconf_read_on_part(void *context, const struct netconf_answer *answer)
 {
 	struct netconf_read *read = context;
 	int rc = 0;
@@ -165,38 +166,41 @@ static void on_part(void *context, const struct netconf_answer *answer)
 		return;
 	}
 	if (!answer->rc) {
-		rc = parts[read->part].take(read, answer->data);
-		read->reading.parts |= parts[read->part].part;
+		rc = netconf_read_parts[read->part].take(read, answer->data);
+		read->reading.parts |= netconf_read_parts[read->part].part;
 	}
 	if (rc) {
 		no_memory(read, rc);
 		return;
 	}
 	read->part++;
-	next_part(read);
+	netconf_read_next_part(read);
 }
 
-static void next_part(struct netconf_read *read)
+static void netconf_read_next_part(struct netconf_read *read)
 {
 	struct netconf_switch *one = read->one;
 
-	for (; read->part < COUNT_OF(parts); read->part++) {
-		const char *filter = filter_of(one->dialect, parts[read->part].part);
+	for (; read->part < COUNT_OF(netconf_read_parts); read->part++) {
+		const char *filter =
+			netconf_read_filter_of(one->dialect, netconf_read_parts[read->part].part);
 
-		if ((one->request->parts & parts[read->part].part) && filter) {
-			netconf_switch_get(one, parts[read->part].what, filter, on_part, read);
+		if ((one->request->parts & netconf_read_parts[read->part].part) && filter) {
+			netconf_switch_get(one, netconf_read_parts[read->part].what, filter,
+					   netconf_read_on_part, read);
 			return;
 		}
 	}
-	finish(read);
+	netconf_read_finish(read);
 }
 
-static void on_config(struct netconf_switch *one, int rc, const struct problem *problem)
+static void netconf_read_on_config(struct netconf_switch *one, int rc,
+				   const struct problem *problem)
 {
 	if (rc)
 		netconf_switch_end(one, rc, NULL, problem);
 	else
-		next_part(one->read);
+		netconf_read_next_part(one->read);
 }
 
 int netconf_read_start(struct netconf_switch *one)
@@ -205,6 +209,6 @@ int netconf_read_start(struct netconf_switch *one)
 	if (!one->read)
 		return -ENOMEM;
 	one->read->one = one;
-	netconf_switch_look(one, on_config);
+	netconf_switch_look(one, netconf_read_on_config);
 	return 0;
 }

@@ -16,7 +16,13 @@ LEAKS_LEFT_TO_SANITIZER
 /* HELLO_MS: some start a process for each session. */
 enum { HELLO_MS = 30000 };
 
-enum stage { STAGE_CLOSED, STAGE_OPENING, STAGE_GREETING, STAGE_READY, STAGE_RUNNING };
+enum netconf_session_stage {
+	NETCONF_SESSION_STAGE_CLOSED,
+	NETCONF_SESSION_STAGE_OPENING,
+	NETCONF_SESSION_STAGE_GREETING,
+	NETCONF_SESSION_STAGE_READY,
+	STAGE_RUNNING
+};
 
 struct netconf_session {
 	struct loop *loop;
@@ -24,7 +30,7 @@ struct netconf_session {
 	const struct switch_endpoint *endpoint;
 	const char *needs;
 	void *stream;
-	enum stage stage;
+	enum netconf_session_stage stage;
 	struct netconf_frames frames;
 	struct loop_timer *timer;
 	unsigned capabilities;
@@ -43,16 +49,17 @@ struct netconf_session {
 	struct netconf_message reply;
 };
 
-static void stream_end(struct netconf_session *session)
+static void netconf_session_stream_end(struct netconf_session *session)
 {
 	session->row->close(session->stream);
 	session->stream = NULL;
-	session->stage = STAGE_CLOSED;
+	session->stage = NETCONF_SESSION_STAGE_CLOSED;
 	loop_timer_disarm(session->timer);
 	netconf_frames_done(&session->frames);
 }
 
-static void end(struct netconf_session *session, int rc, const struct problem *problem)
+static void netconf_session_end(struct netconf_session *session, int rc,
+				const struct problem *problem)
 {
 	if (!session->fn || session->is_ended)
 		return;
@@ -62,13 +69,14 @@ static void end(struct netconf_session *session, int rc, const struct problem *p
 	loop_timer_arm(session->timer, 0);
 }
 
-static void fail(struct netconf_session *session, int rc, const struct problem *problem)
+static void netconf_session_fail(struct netconf_session *session, int rc,
+				 const struct problem *problem)
 {
-	stream_end(session);
-	end(session, rc, problem);
+	netconf_session_stream_end(session);
+	netconf_session_end(session, rc, problem);
 }
 
-static void tell(struct netconf_session *session)
+static void netconf_session_tell(struct netconf_session *session)
 {
 	struct netconf_message reply = session->reply;
 	struct problem problem = session->problem;
@@ -88,26 +96,26 @@ static void tell(struct netconf_session *session)
 	netconf_message_done(&reply);
 }
 
-static void fail_text(struct netconf_session *session, int rc, const char *message,
-		      const char *detail, const char *hint)
+static void netconf_session_fail_text(struct netconf_session *session, int rc, const char *message,
+				      const char *detail, const char *hint)
 {
 	struct problem problem;
 
 	problem_set(&problem, rc, "switch %s %s", session->endpoint->name, message);
 	problem_detail(&problem, "%s", detail);
 	problem_hint(&problem, "%s", hint);
-	fail(session, rc, &problem);
+	netconf_session_fail(session, rc, &problem);
 }
 
 /* --- sending --- */
 
 /* Patience from now on. */
-static void arm(struct netconf_session *session)
+static void netconf_session_arm(struct netconf_session *session)
 {
 	int64_t left = session->ask.deadline_ms - clock_monotonic_ms();
 	int64_t patience = session->ask.silence_ms;
 
-	if (session->stage < STAGE_READY && patience < HELLO_MS)
+	if (session->stage < NETCONF_SESSION_STAGE_READY && patience < HELLO_MS)
 		patience = HELLO_MS;
 	if (left > patience)
 		left = patience;
@@ -115,7 +123,8 @@ static void arm(struct netconf_session *session)
 		loop_timer_arm(session->timer, left > 0 ? left : 0);
 }
 
-static bool send_message(struct netconf_session *session, const struct text *message)
+static bool netconf_session_send_message(struct netconf_session *session,
+					 const struct text *message)
 {
 	CLEANUP(text_done) struct text framed = {0};
 	int rc;
@@ -125,7 +134,7 @@ static bool send_message(struct netconf_session *session, const struct text *mes
 		     ? -ENOMEM
 		     : session->row->write(session->stream, framed.data, framed.size);
 	if (rc)
-		fail_text(session, rc, "cannot be written to", error_text(rc), "");
+		netconf_session_fail_text(session, rc, "cannot be written to", error_text(rc), "");
 	return rc == 0;
 }
 
@@ -142,11 +151,11 @@ static void send_operation(struct netconf_session *session)
 		++session->last_id, NETCONF_BASE);
 	text_add_bytes(&message, text_get(&session->operation), session->operation.size);
 	text_add(&message, "</rpc>");
-	arm(session);
-	(void)send_message(session, &message);
+	netconf_session_arm(session);
+	(void)netconf_session_send_message(session, &message);
 }
 
-static void say_hello(struct netconf_session *session)
+static void netconf_session_say_hello(struct netconf_session *session)
 {
 	CLEANUP(text_done) struct text message = {0};
 
@@ -156,7 +165,7 @@ static void say_hello(struct netconf_session *session)
 		  "<capability>urn:ietf:params:netconf:base:1.1</capability>"
 		  "</capabilities></hello>",
 		  NETCONF_BASE);
-	(void)send_message(session, &message);
+	(void)netconf_session_send_message(session, &message);
 }
 
 /* --- hearing --- */
@@ -183,8 +192,8 @@ static int rc_of_tag(const char *tag)
 	return E_CONFLICT;
 }
 
-static int describe(const struct netconf_session *session, const struct netconf_error *error,
-		    struct problem *ret)
+static int netconf_session_describe(const struct netconf_session *session,
+				    const struct netconf_error *error, struct problem *ret)
 {
 	const char *name = session->endpoint->name;
 	int rc = rc_of_tag(error->tag);
@@ -228,52 +237,56 @@ static void hear_reply(struct netconf_session *session, struct netconf_message *
 
 	if (message->id != session->last_id || session->stage != STAGE_RUNNING) {
 		/* An error without an id is about a message that it could not read: ours. */
-		fail_text(session, E_PROTOCOL, "answers something that was not asked",
-			  message->verdict == NETCONF_SAYS_REFUSED ? message->error.message
-								   : "another message-id",
-			  "");
+		netconf_session_fail_text(
+			session, E_PROTOCOL, "answers something that was not asked",
+			message->verdict == NETCONF_SAYS_REFUSED ? message->error.message
+								 : "another message-id",
+			"");
 		return;
 	}
-	session->stage = STAGE_READY;
+	session->stage = NETCONF_SESSION_STAGE_READY;
 	if (message->verdict == NETCONF_SAYS_REFUSED) {
-		rc = describe(session, &message->error, &problem);
+		rc = netconf_session_describe(session, &message->error, &problem);
 	} else if (!is_expected(session, message)) {
-		fail_text(session, E_PROTOCOL, "says neither yes nor no", session->ask.what, "");
+		netconf_session_fail_text(session, E_PROTOCOL, "says neither yes nor no",
+					  session->ask.what, "");
 		return;
 	}
 	session->reply = *message;
 	*message = (struct netconf_message){0};
-	end(session, rc, rc ? &problem : NULL);
+	netconf_session_end(session, rc, rc ? &problem : NULL);
 }
 
 static void hear_hello(struct netconf_session *session, const struct netconf_message *hello)
 {
-	if (session->stage != STAGE_GREETING) {
-		fail_text(session, E_PROTOCOL, "greets twice", "", "");
+	if (session->stage != NETCONF_SESSION_STAGE_GREETING) {
+		netconf_session_fail_text(session, E_PROTOCOL, "greets twice", "", "");
 		return;
 	}
 	session->capabilities = hello->capabilities;
 	if (session->needs && netconf_hello_offers(hello, "") &&
 	    !netconf_hello_offers(hello, session->needs)) {
-		fail_text(session, E_UNSUPPORTED, "does not offer the data model of its family",
-			  session->needs, "check its family, and that the model is switched on");
+		netconf_session_fail_text(
+			session, E_UNSUPPORTED, "does not offer the data model of its family",
+			session->needs, "check its family, and that the model is switched on");
 		return;
 	}
 	if (hello->capabilities & NETCONF_BASE_11)
 		session->frames.framing = NETCONF_CHUNKED;
-	session->stage = STAGE_READY;
+	session->stage = NETCONF_SESSION_STAGE_READY;
 	send_operation(session);
 }
 
 /* One whole message. */
-static void hear(struct netconf_session *session, const struct text *bytes)
+static void netconf_session_hear(struct netconf_session *session, const struct text *bytes)
 {
 	struct netconf_message message = {0};
 	int rc = netconf_message_parse(text_get(bytes), bytes->size, &message);
 
 	if (rc) {
-		fail_text(session, rc == E_MALFORMED ? E_PROTOCOL : rc,
-			  "sends what is no message of NETCONF", error_text(rc), "");
+		netconf_session_fail_text(session, rc == E_MALFORMED ? E_PROTOCOL : rc,
+					  "sends what is no message of NETCONF", error_text(rc),
+					  "");
 		return;
 	}
 	switch (message.kind) {
@@ -286,46 +299,48 @@ static void hear(struct netconf_session *session, const struct text *bytes)
 
 /* --- events of the stream --- */
 
-static void on_opened(void *context)
+static void netconf_session_on_opened(void *context)
 {
 	struct netconf_session *session = context;
 
-	session->stage = STAGE_GREETING;
-	arm(session);
-	say_hello(session);
+	session->stage = NETCONF_SESSION_STAGE_GREETING;
+	netconf_session_arm(session);
+	netconf_session_say_hello(session);
 }
 
 /* For the switch: not for our own next turn, which the timer is then armed for. */
-static bool is_waiting(const struct netconf_session *session)
+static bool netconf_session_is_waiting(const struct netconf_session *session)
 {
-	return session->fn && !session->is_ended && session->stage != STAGE_CLOSED &&
-	       session->stage != STAGE_READY;
+	return session->fn && !session->is_ended &&
+	       session->stage != NETCONF_SESSION_STAGE_CLOSED &&
+	       session->stage != NETCONF_SESSION_STAGE_READY;
 }
 
-static void fail_late(struct netconf_session *session)
+static void netconf_session_fail_late(struct netconf_session *session)
 {
-	fail_text(session, E_TIMEOUT, "does not answer by NETCONF",
-		  session->stage == STAGE_RUNNING ? session->ask.what : "no hello",
-		  "it may be busy; is its NETCONF server well?");
+	netconf_session_fail_text(session, E_TIMEOUT, "does not answer by NETCONF",
+				  session->stage == STAGE_RUNNING ? session->ask.what : "no hello",
+				  "it may be busy; is its NETCONF server well?");
 }
 
-static void on_data(void *context, const char *bytes, size_t size)
+static void netconf_session_on_data(void *context, const char *bytes, size_t size)
 {
 	struct netconf_session *session = context;
 
-	if (is_waiting(session))
-		arm(session);
-	while (size > 0 && session->stage != STAGE_CLOSED) {
+	if (netconf_session_is_waiting(session))
+		netconf_session_arm(session);
+	while (size > 0 && session->stage != NETCONF_SESSION_STAGE_CLOSED) {
 		struct text message = {0};
 		bool whole = false;
 		size_t used = 0;
 		int rc = netconf_frames_feed(&session->frames, bytes, size, &used, &whole);
 
 		if (rc) {
-			fail_text(session, rc,
-				  rc == E_LIMIT ? "sends a message without end"
-						: "sends what is no message of NETCONF",
-				  error_text(rc), "");
+			netconf_session_fail_text(session, rc,
+						  rc == E_LIMIT
+							  ? "sends a message without end"
+							  : "sends what is no message of NETCONF",
+						  error_text(rc), "");
 			return;
 		}
 		bytes += used;
@@ -335,49 +350,51 @@ static void on_data(void *context, const char *bytes, size_t size)
 		/* What is heard may end the session, and its frames with it. */
 		message = session->frames.message;
 		session->frames.message = (struct text){0};
-		hear(session, &message);
+		netconf_session_hear(session, &message);
 		text_done(&message);
 	}
 	/* Whoever goes on talking puts the timer off each time before it can run. */
-	if (is_waiting(session) && clock_monotonic_ms() >= session->ask.deadline_ms)
-		fail_late(session);
+	if (netconf_session_is_waiting(session) && clock_monotonic_ms() >= session->ask.deadline_ms)
+		netconf_session_fail_late(session);
 }
 
-static void on_ended(void *context, int rc, const struct problem *problem)
+static void netconf_session_on_ended(void *context, int rc, const struct problem *problem)
 {
-	fail(context, rc, problem);
+	netconf_session_fail(context, rc, problem);
 }
 
-static void begin(struct netconf_session *session)
+static void netconf_session_begin(struct netconf_session *session)
 {
-	const struct switch_stream_events events = {on_opened, on_data, on_ended, session};
+	const struct switch_stream_events events = {netconf_session_on_opened,
+						    netconf_session_on_data,
+						    netconf_session_on_ended, session};
 	struct problem problem = {0};
 	int rc;
 
 	netconf_frames_done(&session->frames);
 	session->capabilities = 0;
 	session->last_id = 0;
-	session->stage = STAGE_OPENING;
+	session->stage = NETCONF_SESSION_STAGE_OPENING;
 	rc = session->row->open(session->loop, session->endpoint, "netconf", &events,
 				&session->stream, &problem);
 	if (rc)
-		fail(session, rc, &problem);
+		netconf_session_fail(session, rc, &problem);
 	else
-		arm(session);
+		netconf_session_arm(session);
 }
 
-static void on_timer(void *context)
+static void netconf_session_on_timer(void *context)
 {
 	struct netconf_session *session = context;
 
 	if (session->is_ended)
-		tell(session);
-	else if (session->stage == STAGE_CLOSED)
-		begin(session);
-	else if (session->stage == STAGE_READY)
+		netconf_session_tell(session);
+	else if (session->stage == NETCONF_SESSION_STAGE_CLOSED)
+		netconf_session_begin(session);
+	else if (session->stage == NETCONF_SESSION_STAGE_READY)
 		send_operation(session);
 	else
-		fail_late(session);
+		netconf_session_fail_late(session);
 }
 
 /* --- outside --- */
@@ -395,7 +412,7 @@ int netconf_session_new(struct loop *loop, const struct switch_stream_row *row,
 	session->row = row;
 	session->endpoint = endpoint;
 	session->needs = needs;
-	rc = loop_timer_new(loop, on_timer, session, &session->timer);
+	rc = loop_timer_new(loop, netconf_session_on_timer, session, &session->timer);
 	if (rc) {
 		free(session);
 		return rc;
@@ -431,12 +448,12 @@ void netconf_session_break(struct netconf_session *session)
 	session->fn = NULL;
 	session->is_ended = false;
 	netconf_message_done(&session->reply);
-	stream_end(session);
+	netconf_session_stream_end(session);
 }
 
 bool netconf_session_is_open(const struct netconf_session *session)
 {
-	return session->stage == STAGE_READY;
+	return session->stage == NETCONF_SESSION_STAGE_READY;
 }
 
 unsigned netconf_session_capabilities(const struct netconf_session *session)

@@ -18,7 +18,7 @@ void netconf_frames_done(struct netconf_frames *frames)
 	*frames = (struct netconf_frames){0};
 }
 
-static int add(struct netconf_frames *frames, const char *bytes, size_t size)
+static int netconf_wire_add(struct netconf_frames *frames, const char *bytes, size_t size)
 {
 	if (size > NETCONF_MESSAGE_LIMIT - frames->message.size)
 		return E_LIMIT;
@@ -39,7 +39,7 @@ static int feed_marked(struct netconf_frames *frames, const char *bytes, size_t 
 	/* A piece at a time, so that what follows the message is not counted as it. */
 	if (size > 65536)
 		size = 65536;
-	rc = add(frames, bytes, size);
+	rc = netconf_wire_add(frames, bytes, size);
 	if (rc)
 		return rc;
 	*ret_used = size;
@@ -56,7 +56,7 @@ static int feed_marked(struct netconf_frames *frames, const char *bytes, size_t 
 }
 
 /* One byte of a head. */
-static int head(struct netconf_frames *frames, char byte, bool *ret_whole)
+static int netconf_wire_head(struct netconf_frames *frames, char byte, bool *ret_whole)
 {
 	switch (frames->state) {
 	case HEAD_LF: frames->state = HEAD_HASH; return byte == '\n' ? 0 : E_PROTOCOL;
@@ -95,12 +95,12 @@ static int feed_chunked(struct netconf_frames *frames, const char *bytes, size_t
 		size_t part = size - used;
 
 		if (frames->state != CHUNK_DATA) {
-			rc = head(frames, bytes[used++], ret_whole);
+			rc = netconf_wire_head(frames, bytes[used++], ret_whole);
 			continue;
 		}
 		if (part > frames->left)
 			part = frames->left;
-		rc = add(frames, bytes + used, part);
+		rc = netconf_wire_add(frames, bytes + used, part);
 		used += part;
 		frames->left -= (uint32_t)part;
 		if (frames->left == 0)

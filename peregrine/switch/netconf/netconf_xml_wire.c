@@ -12,14 +12,14 @@
 /* --- bounds --- */
 
 /* Behind the first `what` in the text; NULL: there is none. */
-static const char *behind(const char *at, const char *end, const char *what)
+static const char *netconf_xml_wire_behind(const char *at, const char *end, const char *what)
 {
 	const char *found = memmem(at, (size_t)(end - at), what, strlen(what));
 
 	return found ? found + strlen(what) : NULL;
 }
 
-static bool starts(const char *at, const char *end, const char *what)
+static bool netconf_xml_wire_starts(const char *at, const char *end, const char *what)
 {
 	return (size_t)(end - at) >= strlen(what) && memcmp(at, what, strlen(what)) == 0;
 }
@@ -52,15 +52,15 @@ static int check_bounds(const char *at, const char *end)
 
 	while ((at = memchr(at, '<', (size_t)(end - at)))) {
 		bool is_empty = false;
-		bool is_end = starts(at, end, "</");
+		bool is_end = netconf_xml_wire_starts(at, end, "</");
 
-		if (starts(at, end, "<!--")) {
-			at = behind(at + 4, end, "-->");
-		} else if (starts(at, end, "<![CDATA[")) {
-			at = behind(at, end, "]]>");
-		} else if (starts(at, end, "<?")) {
-			at = behind(at, end, "?>");
-		} else if (starts(at, end, "<!")) {
+		if (netconf_xml_wire_starts(at, end, "<!--")) {
+			at = netconf_xml_wire_behind(at + 4, end, "-->");
+		} else if (netconf_xml_wire_starts(at, end, "<![CDATA[")) {
+			at = netconf_xml_wire_behind(at, end, "]]>");
+		} else if (netconf_xml_wire_starts(at, end, "<?")) {
+			at = netconf_xml_wire_behind(at, end, "?>");
+		} else if (netconf_xml_wire_starts(at, end, "<!")) {
 			return E_MALFORMED;
 		} else {
 			at = behind_tag(at + 1, end, &is_empty);
@@ -262,7 +262,7 @@ static void read_verdict(const xmlNode *root, struct netconf_message *ret)
 		ret->verdict = netconf_find(root, "ok") ? NETCONF_SAYS_OK : NETCONF_SAYS_OTHER;
 }
 
-static uint32_t read_id(xmlNode *root)
+static uint32_t netconf_xml_wire_read_id(xmlNode *root)
 {
 	xmlChar *text = xmlGetNoNsProp(root, (const xmlChar *)"message-id");
 	unsigned long id = text ? strtoul((const char *)text, NULL, 10) : 0;
@@ -282,7 +282,7 @@ static int read_root(xmlNode *root, struct netconf_message *ret)
 		return read_hello(root, ret);
 	if (is_named(root, "rpc-reply")) {
 		ret->kind = NETCONF_REPLY;
-		ret->id = read_id(root);
+		ret->id = netconf_xml_wire_read_id(root);
 		read_verdict(root, ret);
 		return 0;
 	}

@@ -12,9 +12,13 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { LOST_LIMIT = 2, AWAIT_SPARE_MS = 300, AWAIT_MOST_MS = 20000 };
+enum {
+	OVSDB_CHANGE_LOST_LIMIT = 2,
+	OVSDB_CHANGE_AWAIT_SPARE_MS = 300,
+	OVSDB_CHANGE_AWAIT_MOST_MS = 20000
+};
 
-static int look(struct ovsdb_switch *one);
+static int ovsdb_change_look(struct ovsdb_switch *one);
 
 static void mark_all(struct ovsdb_switch *one, enum edit_result result)
 {
@@ -23,7 +27,7 @@ static void mark_all(struct ovsdb_switch *one, enum edit_result result)
 }
 
 /* It may have been done: look, unless it happens again and again. */
-static void lose(struct ovsdb_switch *one, int rc, const struct problem *problem)
+static void ovsdb_change_lose(struct ovsdb_switch *one, int rc, const struct problem *problem)
 {
 	bool sent = ovsdb_client_was_sent(one->client);
 	struct problem copy = *problem;
@@ -31,13 +35,15 @@ static void lose(struct ovsdb_switch *one, int rc, const struct problem *problem
 	if (sent)
 		mark_all(one, EDIT_UNKNOWN);
 	/* One that is stuck may still do it, so looking says nothing. */
-	if (rc != E_UNAVAILABLE || ++one->lost >= LOST_LIMIT || look(one) != 0)
+	if (rc != E_UNAVAILABLE || ++one->lost >= OVSDB_CHANGE_LOST_LIMIT ||
+	    ovsdb_change_look(one) != 0)
 		ovsdb_switch_end(one, rc, NULL, &copy);
 }
 
 /* --- the data plane --- */
 
-static void on_awaited(void *context, int rc, json_t *result, const struct problem *problem)
+static void ovsdb_change_on_awaited(void *context, int rc, json_t *result,
+				    const struct problem *problem)
 {
 	struct ovsdb_switch *one = context;
 	/* Of the wait, of what forgets, or one more than these: of the commit (RFC 7047 4.1.3). */
@@ -46,7 +52,7 @@ static void on_awaited(void *context, int rc, json_t *result, const struct probl
 	struct problem late;
 
 	if (rc) {
-		lose(one, rc, problem);
+		ovsdb_change_lose(one, rc, problem);
 		return;
 	}
 	while (failed < count && !json_object_get(json_array_get(result, failed), "error"))
@@ -86,26 +92,27 @@ static bool moves_ports(const struct switch_request *request)
 
 static void await_config(struct ovsdb_switch *one, json_int_t config)
 {
-	int64_t most_ms = one->deadline_ms - clock_monotonic_ms() - AWAIT_SPARE_MS;
+	int64_t most_ms = one->deadline_ms - clock_monotonic_ms() - OVSDB_CHANGE_AWAIT_SPARE_MS;
 	json_t *params;
 
-	if (most_ms > AWAIT_MOST_MS)
-		most_ms = AWAIT_MOST_MS;
+	if (most_ms > OVSDB_CHANGE_AWAIT_MOST_MS)
+		most_ms = OVSDB_CHANGE_AWAIT_MOST_MS;
 	if (most_ms < 0)
 		most_ms = 0;
 	params = moves_ports(one->request)
 			 ? ovsdb_plan_await_and_forget(&one->facts, config, most_ms)
 			 : ovsdb_plan_await(config, most_ms);
 	mark_all(one, EDIT_UNKNOWN);
-	if (!params ||
-	    ovsdb_client_transact(one->client, params, (uint32_t)most_ms + AWAIT_SPARE_MS,
-				  one->deadline_ms, on_awaited, one))
+	if (!params || ovsdb_client_transact(one->client, params,
+					     (uint32_t)most_ms + OVSDB_CHANGE_AWAIT_SPARE_MS,
+					     one->deadline_ms, ovsdb_change_on_awaited, one))
 		ovsdb_switch_no_memory(one);
 }
 
 /* --- the transaction --- */
 
-static void on_transacted(void *context, int rc, json_t *result, const struct problem *problem)
+static void ovsdb_change_on_transacted(void *context, int rc, json_t *result,
+				       const struct problem *problem)
 {
 	struct ovsdb_switch *one = context;
 	struct problem why = {0};
@@ -113,7 +120,7 @@ static void on_transacted(void *context, int rc, json_t *result, const struct pr
 	size_t bad = 0;
 
 	if (rc) {
-		lose(one, rc, problem);
+		ovsdb_change_lose(one, rc, problem);
 		return;
 	}
 	rc = ovsdb_plan_judge(&one->plan, result, &config, &bad, &why);
@@ -129,7 +136,7 @@ static void on_transacted(void *context, int rc, json_t *result, const struct pr
 	ovsdb_switch_fail(one, &why);
 }
 
-static void on_facts(struct ovsdb_switch *one, int rc, const struct problem *problem)
+static void ovsdb_change_on_facts(struct ovsdb_switch *one, int rc, const struct problem *problem)
 {
 	const struct switch_request *request = one->request;
 	const json_t *system = one->facts.system;
@@ -150,7 +157,8 @@ static void on_facts(struct ovsdb_switch *one, int rc, const struct problem *pro
 		request->results[bad] = EDIT_REFUSED;
 		ovsdb_switch_fail(one, &why);
 	} else if (one->plan.params) {
-		if (ovsdb_switch_ask(one, json_incref(one->plan.params), on_transacted))
+		if (ovsdb_switch_ask(one, json_incref(one->plan.params),
+				     ovsdb_change_on_transacted))
 			ovsdb_switch_no_memory(one);
 	} else if (one->lost > 0 ||
 		   ovsdb_integer(system, "cur_cfg", 0) < ovsdb_integer(system, "next_cfg", 0)) {
@@ -162,9 +170,9 @@ static void on_facts(struct ovsdb_switch *one, int rc, const struct problem *pro
 	}
 }
 
-static int look(struct ovsdb_switch *one)
+static int ovsdb_change_look(struct ovsdb_switch *one)
 {
-	return ovsdb_switch_look(one, FACTS_VLANS, on_facts);
+	return ovsdb_switch_look(one, FACTS_VLANS, ovsdb_change_on_facts);
 }
 
 int ovsdb_change_start(struct ovsdb_switch *one)
@@ -174,12 +182,13 @@ int ovsdb_change_start(struct ovsdb_switch *one)
 	mark_all(one, EDIT_NOT_TRIED);
 	if (request->edit_count > OVSDB_PLAN_EDITS)
 		return -ENOMEM;
-	return look(one);
+	return ovsdb_change_look(one);
 }
 
 /* --- SWITCH_SAVE --- */
 
-static void on_saved(void *context, int rc, json_t *result, const struct problem *problem)
+static void ovsdb_change_on_saved(void *context, int rc, json_t *result,
+				  const struct problem *problem)
 {
 	struct ovsdb_switch *one = context;
 	struct problem why;
@@ -198,5 +207,5 @@ int ovsdb_save_start(struct ovsdb_switch *one)
 {
 	return ovsdb_switch_ask(
 		one, json_pack("[s,{s:s,s:b}]", "Open_vSwitch", "op", "commit", "durable", true),
-		on_saved);
+		ovsdb_change_on_saved);
 }

@@ -24,8 +24,8 @@ LEAKS_LEFT_TO_SANITIZER
 enum {
 	USUAL_PORT = 6640, /* RFC 7047, 8 */
 	CONNECT_MS = 5000,
-	DEAD_AFTER_MS = 30000, /* what was sent and not acknowledged */
-	UNREAD_MAX = 1 << 20,  /* of ours: it asks and does not read */
+	OVSDB_CLIENT_DEAD_AFTER_MS = 30000, /* what was sent and not acknowledged */
+	UNREAD_MAX = 1 << 20,               /* of ours: it asks and does not read */
 };
 
 struct ovsdb_client {
@@ -55,7 +55,7 @@ struct ovsdb_client {
 
 /* --- ends --- */
 
-static void disconnect(struct ovsdb_client *client)
+static void ovsdb_client_disconnect(struct ovsdb_client *client)
 {
 	if (client->link)
 		bufferevent_free(client->link);
@@ -65,7 +65,7 @@ static void disconnect(struct ovsdb_client *client)
 }
 
 /* The request is over; its caller hears of it in the next turn of the loop. */
-static void settle(struct ovsdb_client *client, int rc)
+static void ovsdb_client_settle(struct ovsdb_client *client, int rc)
 {
 	free(client->text);
 	client->text = NULL;
@@ -92,17 +92,18 @@ static void on_deliver(void *context)
 		   rc ? &problem : NULL);
 }
 
-static void fail(struct ovsdb_client *client, int rc, const char *detail, const char *hint)
+static void ovsdb_client_fail(struct ovsdb_client *client, int rc, const char *detail,
+			      const char *hint)
 {
 	bool told = client->answer || problem_is_set(&client->problem);
 
-	disconnect(client);
+	ovsdb_client_disconnect(client);
 	if (!told) {
 		problem_set(&client->problem, rc, "no OVSDB of switch %s", client->endpoint->name);
 		problem_detail(&client->problem, "%s port %u: %s", client->endpoint->address,
 			       client->port, detail);
 		problem_hint(&client->problem, "%s", hint);
-		settle(client, rc);
+		ovsdb_client_settle(client, rc);
 	}
 }
 
@@ -110,13 +111,14 @@ static void fail(struct ovsdb_client *client, int rc, const char *detail, const 
 
 static void fail_protocol(struct ovsdb_client *client, int rc, const char *detail)
 {
-	fail(client, rc == E_LIMIT ? E_LIMIT : E_PROTOCOL, detail,
-	     "is that port an ovsdb-server's?");
+	ovsdb_client_fail(client, rc == E_LIMIT ? E_LIMIT : E_PROTOCOL, detail,
+			  "is that port an ovsdb-server's?");
 }
 
 /* --- what comes --- */
 
-static void send_reply(struct ovsdb_client *client, const struct ovsdb_message *message)
+static void ovsdb_client_send_reply(struct ovsdb_client *client,
+				    const struct ovsdb_message *message)
 {
 	bool echo = strcmp(message->method, "echo") == 0;
 	CLEANUP(json_decrefp)
@@ -140,12 +142,12 @@ static const char *error_of(const json_t *error)
 }
 
 /* False: the connection is of no more use. */
-static bool take(struct ovsdb_client *client, json_t *json)
+static bool ovsdb_client_take(struct ovsdb_client *client, json_t *json)
 {
 	struct ovsdb_message message = ovsdb_message_read(json);
 
 	switch (message.kind) {
-	case OVSDB_REQUEST: send_reply(client, &message); return true;
+	case OVSDB_REQUEST: ovsdb_client_send_reply(client, &message); return true;
 	case OVSDB_NOTICE: return true;
 	case OVSDB_NONSENSE:
 		fail_protocol(client, E_PROTOCOL, "a message without sense");
@@ -161,11 +163,11 @@ static bool take(struct ovsdb_client *client, json_t *json)
 		return false;
 	}
 	client->answer = json_incref(json);
-	settle(client, 0);
+	ovsdb_client_settle(client, 0);
 	return true;
 }
 
-static void on_data(struct bufferevent *link, void *context)
+static void ovsdb_client_on_data(struct bufferevent *link, void *context)
 {
 	struct ovsdb_client *client = context;
 	struct problem problem = {0};
@@ -185,7 +187,7 @@ static void on_data(struct bufferevent *link, void *context)
 			rc = ovsdb_json_next(&client->in, &json, &problem);
 			if (rc || !json)
 				break;
-			good = take(client, json);
+			good = ovsdb_client_take(client, json);
 			json_decref(json);
 			if (!good)
 				return; /* the link is gone */
@@ -213,7 +215,7 @@ static void send_request(struct ovsdb_client *client)
 	if (!client->text)
 		return;
 	if (bufferevent_write(client->link, client->text, strlen(client->text)) != 0) {
-		fail(client, E_UNAVAILABLE, "no memory to send", "");
+		ovsdb_client_fail(client, E_UNAVAILABLE, "no memory to send", "");
 		return;
 	}
 	free(client->text);
@@ -226,7 +228,7 @@ static void send_request(struct ovsdb_client *client)
 static void on_connected(struct ovsdb_client *client)
 {
 	static const int one = 1;
-	static const unsigned dead_ms = DEAD_AFTER_MS;
+	static const unsigned dead_ms = OVSDB_CLIENT_DEAD_AFTER_MS;
 	int fd = bufferevent_getfd(client->link);
 
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
@@ -244,17 +246,19 @@ static void fail_tls(struct ovsdb_client *client, unsigned long error)
 	if (client->tls.why[0]) {
 		text_format(detail, sizeof(detail), "its certificate %s: %s", client->tls.shown,
 			    client->tls.why);
-		fail(client, E_AUTHENTICATION, detail,
-		     "was it made anew? compare on the switch (openssl x509 -fingerprint -sha256), "
-		     "else somebody stands in between");
+		ovsdb_client_fail(
+			client, E_AUTHENTICATION, detail,
+			"was it made anew? compare on the switch (openssl x509 -fingerprint -sha256), "
+			"else somebody stands in between");
 		return;
 	}
 	text_format(detail, sizeof(detail), "TLS: %s", reason ? reason : "unknown");
 	if (reason && strstr(reason, "alert"))
-		fail(client, E_AUTHENTICATION, detail,
-		     "does the switch trust the CA of our certificate (ovs-vsctl get-ssl)?");
+		ovsdb_client_fail(
+			client, E_AUTHENTICATION, detail,
+			"does the switch trust the CA of our certificate (ovs-vsctl get-ssl)?");
 	else
-		fail(client, E_UNAVAILABLE, detail, "is that port one of pssl:?");
+		ovsdb_client_fail(client, E_UNAVAILABLE, detail, "is that port one of pssl:?");
 }
 
 /* A server that does not accept our certificate says so and closes at once: when writing finds that
@@ -273,7 +277,7 @@ static unsigned long tls_error(struct bufferevent *link)
 	return error && ERR_reason_error_string(error) ? error : 0;
 }
 
-static void on_event(struct bufferevent *link, short what, void *context)
+static void ovsdb_client_on_event(struct bufferevent *link, short what, void *context)
 {
 	struct ovsdb_client *client = context;
 	unsigned long error;
@@ -286,19 +290,22 @@ static void on_event(struct bufferevent *link, short what, void *context)
 	if (error)
 		fail_tls(client, error);
 	else if (what & BEV_EVENT_EOF)
-		fail(client, E_UNAVAILABLE,
-		     client->open ? "it ended the connection" : "it ended the connection at once",
-		     REACH_HINT);
+		ovsdb_client_fail(client, E_UNAVAILABLE,
+				  client->open ? "it ended the connection"
+					       : "it ended the connection at once",
+				  REACH_HINT);
 	else
-		fail(client, E_UNAVAILABLE, error_text(-EVUTIL_SOCKET_ERROR()), REACH_HINT);
+		ovsdb_client_fail(client, E_UNAVAILABLE, error_text(-EVUTIL_SOCKET_ERROR()),
+				  REACH_HINT);
 }
 
 static void on_limit(void *context)
 {
 	struct ovsdb_client *client = context;
 
-	fail(client, E_TIMEOUT, client->open ? "no answer in time" : "no connection in time",
-	     client->open ? "the server is busy or stuck" : REACH_HINT);
+	ovsdb_client_fail(client, E_TIMEOUT,
+			  client->open ? "no answer in time" : "no connection in time",
+			  client->open ? "the server is busy or stuck" : REACH_HINT);
 }
 
 static bool make_address(const struct ovsdb_client *client, struct sockaddr_storage *ret,
@@ -346,28 +353,30 @@ static int link_new(struct ovsdb_client *client)
 	return 0;
 }
 
-static void connect_to(struct ovsdb_client *client)
+static void ovsdb_client_connect_to(struct ovsdb_client *client)
 {
 	struct sockaddr_storage address;
 	int size = 0;
 	int rc;
 
 	if (!make_address(client, &address, &size)) {
-		fail(client, E_UNAVAILABLE, "that is no address", "");
+		ovsdb_client_fail(client, E_UNAVAILABLE, "that is no address", "");
 		return;
 	}
 	rc = link_new(client);
 	if (rc) {
-		settle(client, problem_is_set(&client->problem)
-				       ? rc
-				       : problem_set(&client->problem, rc, "no memory to connect"));
+		ovsdb_client_settle(client, problem_is_set(&client->problem)
+						    ? rc
+						    : problem_set(&client->problem, rc,
+								  "no memory to connect"));
 		return;
 	}
 	arm_limit(client, CONNECT_MS);
-	bufferevent_setcb(client->link, on_data, NULL, on_event, client);
+	bufferevent_setcb(client->link, ovsdb_client_on_data, NULL, ovsdb_client_on_event, client);
 	if (bufferevent_enable(client->link, EV_READ | EV_WRITE) != 0 ||
 	    bufferevent_socket_connect(client->link, (struct sockaddr *)&address, size) != 0)
-		fail(client, E_UNAVAILABLE, error_text(-EVUTIL_SOCKET_ERROR()), REACH_HINT);
+		ovsdb_client_fail(client, E_UNAVAILABLE, error_text(-EVUTIL_SOCKET_ERROR()),
+				  REACH_HINT);
 }
 
 /* --- asking --- */
@@ -391,7 +400,7 @@ int ovsdb_client_transact(struct ovsdb_client *client, json_t *params, uint32_t 
 	client->fn = fn;
 	client->context = context;
 	if (!client->link)
-		connect_to(client);
+		ovsdb_client_connect_to(client);
 	else if (client->open)
 		send_request(client);
 	else
@@ -458,7 +467,7 @@ void ovsdb_client_free(struct ovsdb_client *client)
 {
 	if (!client)
 		return;
-	disconnect(client);
+	ovsdb_client_disconnect(client);
 	json_decref(client->answer);
 	free(client->text);
 	loop_timer_free(client->limit);

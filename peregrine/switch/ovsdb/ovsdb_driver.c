@@ -13,9 +13,9 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { ANSWER_ROUNDS = 5 }; /* times of one round trip: a database writes to disk */
+enum { OVSDB_DRIVER_ANSWER_ROUNDS = 5 }; /* times of one round trip: a database writes to disk */
 
-static void call_forget(struct ovsdb_switch *one)
+static void ovsdb_driver_call_forget(struct ovsdb_switch *one)
 {
 	ovsdb_client_forget(one->client);
 	ovsdb_facts_done(&one->facts);
@@ -31,7 +31,7 @@ void ovsdb_switch_end(struct ovsdb_switch *one, int rc, struct switch_reading *r
 	void *context = one->context;
 	struct problem copy = problem ? *problem : (struct problem){0};
 
-	call_forget(one);
+	ovsdb_driver_call_forget(one);
 	fn(context, rc, reading, rc ? &copy : NULL);
 }
 
@@ -60,20 +60,21 @@ int ovsdb_switch_ask(struct ovsdb_switch *one, json_t *params, ovsdb_answer_fn f
 
 	if (!params)
 		return -ENOMEM;
-	return ovsdb_client_transact(one->client, params, ANSWER_ROUNDS * timeout_ms,
+	return ovsdb_client_transact(one->client, params, OVSDB_DRIVER_ANSWER_ROUNDS * timeout_ms,
 				     one->deadline_ms, fn, one);
 }
 
 /* --- looking --- */
 
-static void on_look(void *context, int rc, json_t *result, const struct problem *problem)
+static void ovsdb_driver_on_look(void *context, int rc, json_t *result,
+				 const struct problem *problem)
 {
 	struct ovsdb_switch *one = context;
 	struct problem why = {0};
 
 	if (rc == E_UNAVAILABLE && one->again) {
 		one->again = false;
-		rc = ovsdb_switch_ask(one, ovsdb_facts_ask(one->kind), on_look);
+		rc = ovsdb_switch_ask(one, ovsdb_facts_ask(one->kind), ovsdb_driver_on_look);
 		if (rc == 0)
 			return;
 		problem_set(&why, rc, "no memory for a request");
@@ -96,10 +97,10 @@ int ovsdb_switch_look(struct ovsdb_switch *one, enum ovsdb_facts_kind kind,
 	ovsdb_facts_done(&one->facts);
 	one->kind = kind;
 	one->done = done;
-	return ovsdb_switch_ask(one, ovsdb_facts_ask(kind), on_look);
+	return ovsdb_switch_ask(one, ovsdb_facts_ask(kind), ovsdb_driver_on_look);
 }
 
-static void on_read(struct ovsdb_switch *one, int rc, const struct problem *problem)
+static void ovsdb_driver_on_read(struct ovsdb_switch *one, int rc, const struct problem *problem)
 {
 	const struct switch_request *request = one->request;
 	struct switch_reading reading = {0};
@@ -120,15 +121,15 @@ static void on_read(struct ovsdb_switch *one, int rc, const struct problem *prob
 	ovsdb_switch_end(one, 0, &reading, NULL);
 }
 
-static int start_read(struct ovsdb_switch *one)
+static int ovsdb_driver_start_read(struct ovsdb_switch *one)
 {
 	return ovsdb_switch_look(one, one->request->parts & PART_PORTS ? FACTS_WHOLE : FACTS_LOOK,
-				 on_read);
+				 ovsdb_driver_on_read);
 }
 
 /* --- the driver's row --- */
 
-static void on_timer(void *context)
+static void ovsdb_driver_on_timer(void *context)
 {
 	struct ovsdb_switch *one = context;
 	struct problem problem = one->early;
@@ -136,22 +137,23 @@ static void on_timer(void *context)
 	ovsdb_switch_end(one, one->early_rc, NULL, &problem);
 }
 
-static void one_close(void *session)
+static void ovsdb_driver_one_close(void *session)
 {
 	struct ovsdb_switch *one = session;
 
 	if (!one)
 		return;
 	if (one->timer && one->client)
-		call_forget(one);
+		ovsdb_driver_call_forget(one);
 	ovsdb_client_free(one->client);
 	loop_timer_free(one->timer);
 	switch_endpoint_wipe(&one->endpoint);
 	free(one);
 }
 
-static int one_open(const struct switch_endpoint *endpoint, const struct switch_family *family,
-		    const struct switch_host *host, void **ret_session, struct problem *problem)
+static int ovsdb_driver_one_open(const struct switch_endpoint *endpoint,
+				 const struct switch_family *family, const struct switch_host *host,
+				 void **ret_session, struct problem *problem)
 {
 	struct ovsdb_switch *one = calloc(1, sizeof(*one));
 	int rc;
@@ -160,21 +162,21 @@ static int one_open(const struct switch_endpoint *endpoint, const struct switch_
 		return problem_set(problem, -ENOMEM, "no memory for a switch");
 	one->endpoint = *endpoint;
 	one->family = family;
-	rc = loop_timer_new(host->loop, on_timer, one, &one->timer);
+	rc = loop_timer_new(host->loop, ovsdb_driver_on_timer, one, &one->timer);
 	if (rc)
 		problem_set(problem, rc, "no timer for a switch");
 	else
 		rc = ovsdb_client_new(host->loop, &one->endpoint, host->ovsdb_files, &one->client,
 				      problem);
 	if (rc) {
-		one_close(one);
+		ovsdb_driver_one_close(one);
 		return rc;
 	}
 	*ret_session = one;
 	return 0;
 }
 
-static int start_locate(struct ovsdb_switch *one)
+static int ovsdb_driver_start_locate(struct ovsdb_switch *one)
 {
 	one->early_rc =
 		problem_set(&one->early, E_UNSUPPORTED,
@@ -183,18 +185,15 @@ static int start_locate(struct ovsdb_switch *one)
 	return 0;
 }
 
-static int (*const starts[SWITCH_OP_COUNT])(struct ovsdb_switch *one) = {
-	[SWITCH_READ] = start_read,
-	[SWITCH_CHANGE] = ovsdb_change_start,
-	[SWITCH_SAVE] = ovsdb_save_start,
-	[SWITCH_LOCATE] = start_locate,
-	[SWITCH_SAMPLING] = ovsdb_sampling_start,
-	[SWITCH_MIRROR] = ovsdb_mirror_start,
+static int (*const ovsdb_driver_starts[SWITCH_OP_COUNT])(struct ovsdb_switch *one) = {
+	[SWITCH_READ] = ovsdb_driver_start_read,  [SWITCH_CHANGE] = ovsdb_change_start,
+	[SWITCH_SAVE] = ovsdb_save_start,         [SWITCH_LOCATE] = ovsdb_driver_start_locate,
+	[SWITCH_SAMPLING] = ovsdb_sampling_start, [SWITCH_MIRROR] = ovsdb_mirror_start,
 	[SWITCH_LAG] = ovsdb_lag_start,
 };
 
-static int one_start(void *session, const struct switch_request *request, int64_t deadline_ms,
-		     switch_call_fn fn, void *context)
+static int ovsdb_driver_one_start(void *session, const struct switch_request *request,
+				  int64_t deadline_ms, switch_call_fn fn, void *context)
 {
 	struct ovsdb_switch *one = session;
 	int rc;
@@ -207,27 +206,27 @@ static int one_start(void *session, const struct switch_request *request, int64_
 	one->lost = 0;
 	one->requests_before = ovsdb_client_requests(one->client);
 	one->again = ovsdb_client_is_open(one->client);
-	rc = starts[request->op](one);
+	rc = ovsdb_driver_starts[request->op](one);
 	if (rc)
-		call_forget(one);
+		ovsdb_driver_call_forget(one);
 	return rc;
 }
 
-static bool one_cancel(void *session)
+static bool ovsdb_driver_one_cancel(void *session)
 {
 	struct ovsdb_switch *one = session;
 
 	if (one->fn)
-		call_forget(one);
+		ovsdb_driver_call_forget(one);
 	return true;
 }
 
 const struct switch_driver ovsdb_switch_driver = {
 	.name = "ovsdb",
-	.open = one_open,
-	.start = one_start,
-	.cancel = one_cancel,
-	.close = one_close,
+	.open = ovsdb_driver_one_open,
+	.start = ovsdb_driver_one_start,
+	.cancel = ovsdb_driver_one_cancel,
+	.close = ovsdb_driver_one_close,
 	.mirrors = true,
 	.lag_name = ovsdb_lag_name,
 };

@@ -18,7 +18,7 @@ enum { ASK_SYSTEM, ASK_BRIDGES, ASK_PORTS, ASK_INTERFACES, ASK_COUNT };
 
 static const struct {
 	const char *table, *columns; /* a word each */
-} selects[] = {
+} ovsdb_facts_selects[] = {
 	[ASK_SYSTEM] = {"Open_vSwitch",
 			"next_cfg cur_cfg ovs_version db_version system_type system_version "
 			"external_ids"},
@@ -54,9 +54,10 @@ json_t *ovsdb_facts_ask(enum ovsdb_facts_kind kind)
 	for (size_t i = 0; params && i < count; i++) {
 		bool few = i == ASK_INTERFACES && kind == FACTS_LOOK;
 
-		if (json_array_append_new(params,
-					  select_of(selects[i].table,
-						    few ? links_only : selects[i].columns)) != 0) {
+		if (json_array_append_new(
+			    params, select_of(ovsdb_facts_selects[i].table,
+					      few ? links_only : ovsdb_facts_selects[i].columns)) !=
+		    0) {
 			json_decref(params);
 			return NULL;
 		}
@@ -66,8 +67,8 @@ json_t *ovsdb_facts_ask(enum ovsdb_facts_kind kind)
 
 /* --- VLANs of a port --- */
 
-__attribute__((format(printf, 3, 4))) static void odd(struct ovsdb_facts *facts, const char *name,
-						      const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void
+ovsdb_facts_odd(struct ovsdb_facts *facts, const char *name, const char *format, ...)
 {
 	va_list list;
 	char what[80];
@@ -95,7 +96,7 @@ static struct trunks trunks_of(struct ovsdb_facts *facts, const struct ovsdb_por
 
 		trunks.any = true;
 		if (!json_is_integer(vid) || number < 0 || number >= VLAN_LIMIT) {
-			odd(facts, port->name, "a VLAN of its trunks makes no sense");
+			ovsdb_facts_odd(facts, port->name, "a VLAN of its trunks makes no sense");
 			continue;
 		}
 		trunks.zero |= number == 0;
@@ -134,10 +135,10 @@ static void take_native(struct ovsdb_facts *facts, struct ovsdb_port *port, cons
 	 * those of a tenant with his own tags in them: a VLAN both ways is what nobody wants. */
 	vlan_set_add(&vlans->tagged, vlans->native);
 	port->tunnel = strcmp(mode, "dot1q-tunnel") == 0;
-	odd(facts, port->name, "vlan_mode %s is none of ours", mode);
+	ovsdb_facts_odd(facts, port->name, "vlan_mode %s is none of ours", mode);
 }
 
-static void take_vlans(struct ovsdb_facts *facts, struct ovsdb_port *port)
+static void ovsdb_facts_take_vlans(struct ovsdb_facts *facts, struct ovsdb_port *port)
 {
 	const char *mode = ovsdb_string(port->row, "vlan_mode");
 	json_int_t tag = ovsdb_integer(port->row, "tag", -1);
@@ -174,7 +175,7 @@ static void note_used(struct ovsdb_facts *facts, const struct ovsdb_port *port)
 
 /* --- rows --- */
 
-static const json_t *rows_of(const json_t *result, size_t i)
+static const json_t *ovsdb_facts_rows_of(const json_t *result, size_t i)
 {
 	const json_t *rows = json_object_get(json_array_get(result, i), "rows");
 
@@ -190,7 +191,7 @@ static int no_sense(struct problem *problem, const char *what)
 
 static int find_bridge(struct ovsdb_facts *facts, struct problem *problem)
 {
-	const json_t *rows = rows_of(facts->answer, ASK_BRIDGES);
+	const json_t *rows = ovsdb_facts_rows_of(facts->answer, ASK_BRIDGES);
 	size_t count = json_array_size(rows);
 	size_t marked = 0;
 
@@ -229,7 +230,7 @@ static bool is_printable(const char *text)
 	return true;
 }
 
-static void add_port(struct ovsdb_facts *facts, const json_t *row)
+static void ovsdb_facts_add_port(struct ovsdb_facts *facts, const json_t *row)
 {
 	struct ovsdb_port *port = &facts->ports[facts->port_count];
 	const char *name = ovsdb_string(row, "name");
@@ -237,11 +238,12 @@ static void add_port(struct ovsdb_facts *facts, const json_t *row)
 	*port = (struct ovsdb_port){.row = row, .uuid = ovsdb_uuid(json_object_get(row, "_uuid"))};
 	if (!name[0] || !is_printable(name) || ovsdb_facts_port(facts, name) ||
 	    !text_copy(port->name, sizeof(port->name), name)) {
-		odd(facts, "a port", "its name is empty, too long, there twice, or does not print");
+		ovsdb_facts_odd(facts, "a port",
+				"its name is empty, too long, there twice, or does not print");
 		return;
 	}
 	port->local = strcmp(name, ovsdb_string(facts->bridge, "name")) == 0;
-	take_vlans(facts, port);
+	ovsdb_facts_take_vlans(facts, port);
 	note_used(facts, port);
 	facts->port_count++;
 }
@@ -249,7 +251,7 @@ static void add_port(struct ovsdb_facts *facts, const json_t *row)
 /* The rows of Port that belong to the bridge. */
 static int find_ports(struct ovsdb_facts *facts, struct problem *problem)
 {
-	const json_t *rows = rows_of(facts->answer, ASK_PORTS);
+	const json_t *rows = ovsdb_facts_rows_of(facts->answer, ASK_PORTS);
 	const json_t *members = json_object_get(facts->bridge, "ports");
 	size_t count = json_array_size(rows);
 	CLEANUP(freep) const char **uuids = NULL;
@@ -270,7 +272,7 @@ static int find_ports(struct ovsdb_facts *facts, struct problem *problem)
 		const char *uuid = ovsdb_uuid(json_object_get(row, "_uuid"));
 
 		if (bsearch(&uuid, uuids, uuid_count, sizeof(*uuids), compare_uuids))
-			add_port(facts, row);
+			ovsdb_facts_add_port(facts, row);
 	}
 	return 0;
 }
@@ -284,7 +286,7 @@ struct named_row {
 
 static int find_interfaces(struct ovsdb_facts *facts, struct problem *problem)
 {
-	const json_t *rows = rows_of(facts->answer, ASK_INTERFACES);
+	const json_t *rows = ovsdb_facts_rows_of(facts->answer, ASK_INTERFACES);
 	size_t count = json_array_size(rows);
 	CLEANUP(freep) struct named_row *named = calloc(count + 1, sizeof(*named));
 	size_t used = 0;
@@ -349,7 +351,7 @@ static void find_table(struct ovsdb_facts *facts)
 	vlan_set_add(&facts->table, 1);
 }
 
-static void mix(uint64_t *digest, const void *bytes, size_t size)
+static void ovsdb_facts_mix(uint64_t *digest, const void *bytes, size_t size)
 {
 	const unsigned char *at = bytes;
 
@@ -366,15 +368,15 @@ static void make_digest(struct ovsdb_facts *facts)
 		const struct ovsdb_port *port = &facts->ports[i];
 		uint64_t one = 0xcbf29ce484222325U;
 
-		mix(&one, port->name, strlen(port->name));
-		mix(&one, port->uuid, strlen(port->uuid));
-		mix(&one, &port->vlans.native, sizeof(port->vlans.native));
-		mix(&one, &port->vlans.trunk, sizeof(port->vlans.trunk));
-		mix(&one, &port->exact, sizeof(port->exact));
-		mix(&one, &port->vlans.tagged, sizeof(port->vlans.tagged));
+		ovsdb_facts_mix(&one, port->name, strlen(port->name));
+		ovsdb_facts_mix(&one, port->uuid, strlen(port->uuid));
+		ovsdb_facts_mix(&one, &port->vlans.native, sizeof(port->vlans.native));
+		ovsdb_facts_mix(&one, &port->vlans.trunk, sizeof(port->vlans.trunk));
+		ovsdb_facts_mix(&one, &port->exact, sizeof(port->exact));
+		ovsdb_facts_mix(&one, &port->vlans.tagged, sizeof(port->vlans.tagged));
 		sum += one;
 	}
-	mix(&sum, &facts->table, sizeof(facts->table));
+	ovsdb_facts_mix(&sum, &facts->table, sizeof(facts->table));
 	facts->digest = sum & INT64_MAX ? sum & INT64_MAX : 1; /* a bigint in the database */
 }
 
@@ -390,9 +392,9 @@ static void digest_links(struct ovsdb_facts *facts)
 			json_int_t resets = ovsdb_integer(interface, "link_resets", 0);
 			uint64_t one = 0xcbf29ce484222325U;
 
-			mix(&one, name, strlen(name));
-			mix(&one, state, strlen(state));
-			mix(&one, &resets, sizeof(resets));
+			ovsdb_facts_mix(&one, name, strlen(name));
+			ovsdb_facts_mix(&one, state, strlen(state));
+			ovsdb_facts_mix(&one, &resets, sizeof(resets));
 			sum += one;
 		}
 	}
@@ -401,13 +403,14 @@ static void digest_links(struct ovsdb_facts *facts)
 
 /* --- all --- */
 
-static int make(struct ovsdb_facts *facts, enum ovsdb_facts_kind kind, struct problem *problem)
+static int ovsdb_facts_make_kind(struct ovsdb_facts *facts, enum ovsdb_facts_kind kind,
+				 struct problem *problem)
 {
 	int rc;
 
-	facts->system = json_array_get(rows_of(facts->answer, ASK_SYSTEM), 0);
-	if (!facts->system || !rows_of(facts->answer, ASK_BRIDGES) ||
-	    !rows_of(facts->answer, ASK_PORTS))
+	facts->system = json_array_get(ovsdb_facts_rows_of(facts->answer, ASK_SYSTEM), 0);
+	if (!facts->system || !ovsdb_facts_rows_of(facts->answer, ASK_BRIDGES) ||
+	    !ovsdb_facts_rows_of(facts->answer, ASK_PORTS))
 		return no_sense(problem, "no rows of Open_vSwitch, Bridge or Port");
 	rc = find_bridge(facts, problem);
 	if (rc == 0)
@@ -420,7 +423,7 @@ static int make(struct ovsdb_facts *facts, enum ovsdb_facts_kind kind, struct pr
 	make_digest(facts);
 	if (ovsdb_integer(facts->system, "cur_cfg", 0) <
 	    ovsdb_integer(facts->system, "next_cfg", 0))
-		odd(facts, "ovs-vswitchd", "it does not follow its database just now");
+		ovsdb_facts_odd(facts, "ovs-vswitchd", "it does not follow its database just now");
 	return rc;
 }
 
@@ -428,7 +431,7 @@ int ovsdb_facts_make(json_t *result, enum ovsdb_facts_kind kind, struct ovsdb_fa
 		     struct problem *problem)
 {
 	struct ovsdb_facts facts = {.answer = json_incref(result)};
-	int rc = make(&facts, kind, problem);
+	int rc = ovsdb_facts_make_kind(&facts, kind, problem);
 
 	if (rc) {
 		ovsdb_facts_done(&facts);

@@ -52,7 +52,7 @@ struct ovsdb_message ovsdb_message_read(const json_t *message)
 /* --- values --- */
 
 /* The list of ["set", [...]] or ["map", [...]]; NULL for anything else. */
-static const json_t *list_of(const json_t *value, const char *word)
+static const json_t *ovsdb_json_list_of(const json_t *value, const char *word)
 {
 	const char *first = json_string_value(json_array_get(value, 0));
 
@@ -61,7 +61,7 @@ static const json_t *list_of(const json_t *value, const char *word)
 
 const json_t *ovsdb_element(const json_t *value, size_t i)
 {
-	const json_t *list = list_of(value, "set");
+	const json_t *list = ovsdb_json_list_of(value, "set");
 
 	if (list)
 		return json_array_get(list, i);
@@ -90,7 +90,7 @@ bool ovsdb_boolean(const json_t *row, const char *column)
 bool ovsdb_map_pair(const json_t *row, const char *column, size_t i, const char **ret_key,
 		    const char **ret_value)
 {
-	const json_t *list = list_of(json_object_get(row, column), "map");
+	const json_t *list = ovsdb_json_list_of(json_object_get(row, column), "map");
 	const json_t *pair = json_array_get(list, i);
 	const char *key = json_string_value(json_array_get(pair, 0));
 	const char *value = json_string_value(json_array_get(pair, 1));

@@ -19,7 +19,7 @@ bool ovsdb_lag_name(const struct switch_family *family, unsigned number, char re
 	return number > 0 && number <= NUMBER_MAX;
 }
 
-static void on_facts(struct ovsdb_switch *one, int rc, const struct problem *problem)
+static void ovsdb_lag_on_facts(struct ovsdb_switch *one, int rc, const struct problem *problem)
 {
 	struct problem why = {0};
 
@@ -39,5 +39,5 @@ static void on_facts(struct ovsdb_switch *one, int rc, const struct problem *pro
 
 int ovsdb_lag_start(struct ovsdb_switch *one)
 {
-	return ovsdb_switch_look(one, FACTS_WHOLE, on_facts);
+	return ovsdb_switch_look(one, FACTS_WHOLE, ovsdb_lag_on_facts);
 }

@@ -12,21 +12,21 @@ LEAKS_LEFT_TO_SANITIZER
 /* A "wait" and an "insert" each, what is before and behind them. */
 enum { ROOM = 2 * SWITCH_LAG_MEMBERS + 2 + OVSDB_PLAN_ENDING };
 
-struct maker {
+struct ovsdb_lag_policy_maker {
 	const struct ovsdb_facts *facts;
 	const struct switch_lag *lag;
 	struct ovsdb_plan plan;
 	json_t *gone, *come; /* members of Bridge.ports */
 };
 
-static int refuse(struct problem *problem, const char *message, const char *port)
+static int ovsdb_lag_policy_refuse(struct problem *problem, const char *message, const char *port)
 {
 	(void)problem_set(problem, E_CONFLICT, "%s", message);
 	problem_detail(problem, "%s", port);
 	return E_CONFLICT;
 }
 
-static int add(struct maker *maker, json_t *operation)
+static int ovsdb_lag_policy_add(struct ovsdb_lag_policy_maker *maker, json_t *operation)
 {
 	struct ovsdb_plan *plan = &maker->plan;
 
@@ -37,14 +37,14 @@ static int add(struct maker *maker, json_t *operation)
 	return 0;
 }
 
-static bool is_access(const struct ovsdb_port *port, uint16_t vlan)
+static bool ovsdb_lag_policy_is_access(const struct ovsdb_port *port, uint16_t vlan)
 {
 	return !port->local && !port->tunnel && port->exact && !port->vlans.trunk &&
 	       port->vlans.native == vlan;
 }
 
 /* The interface of that name; NULL: it is not the port's. */
-static const json_t *interface_of(const struct ovsdb_port *port, const char *name)
+static const json_t *ovsdb_lag_policy_interface_of(const struct ovsdb_port *port, const char *name)
 {
 	for (size_t i = 0; i < port->interface_count; i++) {
 		if (strcmp(ovsdb_string(port->interfaces[i], "name"), name) == 0)
@@ -53,17 +53,19 @@ static const json_t *interface_of(const struct ovsdb_port *port, const char *nam
 	return NULL;
 }
 
-static bool has_members(const struct ovsdb_port *port, const struct switch_lag *lag)
+static bool ovsdb_lag_policy_has_members(const struct ovsdb_port *port,
+					 const struct switch_lag *lag)
 {
 	for (size_t i = 0; i < lag->member_count; i++) {
-		if (!interface_of(port, lag->members[i]))
+		if (!ovsdb_lag_policy_interface_of(port, lag->members[i]))
 			return false;
 	}
 	return port->interface_count == lag->member_count;
 }
 
 /* The row is as it was read, or nothing happens; the port leaves the bridge. */
-static int take_out(struct maker *maker, const struct ovsdb_port *port)
+static int ovsdb_lag_policy_take_out(struct ovsdb_lag_policy_maker *maker,
+				     const struct ovsdb_port *port)
 {
 	static const char *const columns[] = {"name", "tag", "trunks", "vlan_mode", "interfaces"};
 	json_t *row = json_object();
@@ -84,13 +86,15 @@ static int take_out(struct maker *maker, const struct ovsdb_port *port)
 		json_decref(names);
 		return -ENOMEM;
 	}
-	return add(maker, json_pack("{s:s,s:i,s:s,s:[[s,s,[s,s]]],s:o,s:s,s:[o]}", "op", "wait",
-				    "timeout", 0, "table", "Port", "where", "_uuid", "==", "uuid",
-				    port->uuid, "columns", names, "until", "==", "rows", row));
+	return ovsdb_lag_policy_add(maker, json_pack("{s:s,s:i,s:s,s:[[s,s,[s,s]]],s:o,s:s,s:[o]}",
+						     "op", "wait", "timeout", 0, "table", "Port",
+						     "where", "_uuid", "==", "uuid", port->uuid,
+						     "columns", names, "until", "==", "rows", row));
 }
 
 /* `interfaces` is taken. */
-static int put_in(struct maker *maker, const char *name, json_t *interfaces, bool lacp)
+static int put_in(struct ovsdb_lag_policy_maker *maker, const char *name, json_t *interfaces,
+		  bool lacp)
 {
 	json_t *row = json_pack("{s:s,s:[s,o],s:s,s:i}", "name", name, "interfaces", "set",
 				interfaces, "vlan_mode", "access", "tag", maker->lag->vlan);
@@ -110,41 +114,47 @@ static int put_in(struct maker *maker, const char *name, json_t *interfaces, boo
 		json_decref(row);
 		return -ENOMEM;
 	}
-	return add(maker, json_pack("{s:s,s:s,s:s,s:o}", "op", "insert", "table", "Port",
-				    "uuid-name", handle, "row", row));
+	return ovsdb_lag_policy_add(maker, json_pack("{s:s,s:s,s:s,s:o}", "op", "insert", "table",
+						     "Port", "uuid-name", handle, "row", row));
 }
 
-static json_t *uuid_of(const json_t *interface)
+static json_t *ovsdb_lag_policy_uuid_of(const json_t *interface)
 {
 	return json_incref(json_object_get(interface, "_uuid"));
 }
 
-static int make_it(struct maker *maker, const struct ovsdb_port *there, struct problem *problem)
+static int ovsdb_lag_policy_make_it(struct ovsdb_lag_policy_maker *maker,
+				    const struct ovsdb_port *there, struct problem *problem)
 {
 	const struct switch_lag *lag = maker->lag;
 	json_t *interfaces;
 	int rc = 0;
 
 	if (there)
-		return has_members(there, lag)
+		return ovsdb_lag_policy_has_members(there, lag)
 			       ? 0
-			       : refuse(problem, "there is another port of that name", lag->name);
+			       : ovsdb_lag_policy_refuse(
+					 problem, "there is another port of that name", lag->name);
 	if (!vlan_set_has(&maker->facts->table, lag->vlan) &&
 	    !vlan_set_has(&maker->facts->used, lag->vlan))
-		return refuse(problem, "the VLAN of the aggregate is not on the switch", lag->name);
+		return ovsdb_lag_policy_refuse(
+			problem, "the VLAN of the aggregate is not on the switch", lag->name);
 	interfaces = json_array();
 	for (size_t i = 0; rc == 0 && i < lag->member_count; i++) {
 		const struct ovsdb_port *port = ovsdb_facts_port(maker->facts, lag->members[i]);
 
-		if (!port || port->interface_count != 1 || !interface_of(port, lag->members[i]))
-			rc = refuse(problem, "the switch has no such port of its own",
-				    lag->members[i]);
-		else if (!is_access(port, lag->member_vlans[i]))
-			rc = refuse(problem, "a port of the aggregate is not off every network",
-				    lag->members[i]);
+		if (!port || port->interface_count != 1 ||
+		    !ovsdb_lag_policy_interface_of(port, lag->members[i]))
+			rc = ovsdb_lag_policy_refuse(
+				problem, "the switch has no such port of its own", lag->members[i]);
+		else if (!ovsdb_lag_policy_is_access(port, lag->member_vlans[i]))
+			rc = ovsdb_lag_policy_refuse(
+				problem, "a port of the aggregate is not off every network",
+				lag->members[i]);
 		else
-			rc = take_out(maker, port);
-		if (rc == 0 && json_array_append_new(interfaces, uuid_of(port->interfaces[0])))
+			rc = ovsdb_lag_policy_take_out(maker, port);
+		if (rc == 0 && json_array_append_new(interfaces,
+						     ovsdb_lag_policy_uuid_of(port->interfaces[0])))
 			rc = -ENOMEM;
 	}
 	if (rc) {
@@ -154,36 +164,40 @@ static int make_it(struct maker *maker, const struct ovsdb_port *there, struct p
 	return put_in(maker, lag->name, interfaces, true);
 }
 
-static int unmake(struct maker *maker, const struct ovsdb_port *there, struct problem *problem)
+static int ovsdb_lag_policy_unmake(struct ovsdb_lag_policy_maker *maker,
+				   const struct ovsdb_port *there, struct problem *problem)
 {
 	int rc;
 
 	if (!there)
 		return 0;
-	if (!has_members(there, maker->lag))
-		return refuse(problem, "the aggregate has other members", there->name);
-	if (!is_access(there, maker->lag->vlan))
-		return refuse(problem, "the aggregate is not off every network", there->name);
-	rc = take_out(maker, there);
+	if (!ovsdb_lag_policy_has_members(there, maker->lag))
+		return ovsdb_lag_policy_refuse(problem, "the aggregate has other members",
+					       there->name);
+	if (!ovsdb_lag_policy_is_access(there, maker->lag->vlan))
+		return ovsdb_lag_policy_refuse(problem, "the aggregate is not off every network",
+					       there->name);
+	rc = ovsdb_lag_policy_take_out(maker, there);
 	for (size_t i = 0; rc == 0 && i < there->interface_count; i++) {
 		const json_t *interface = there->interfaces[i];
 
 		rc = put_in(maker, ovsdb_string(interface, "name"),
-			    json_pack("[o]", uuid_of(interface)), false);
+			    json_pack("[o]", ovsdb_lag_policy_uuid_of(interface)), false);
 	}
 	return rc;
 }
 
-static int refer(struct maker *maker)
+static int ovsdb_lag_policy_refer(struct ovsdb_lag_policy_maker *maker)
 {
-	int rc = add(maker, json_pack("{s:s,s:s,s:[[s,s,[s,s]]],s:[[s,s,[s,O]],[s,s,[s,O]]]}", "op",
-				      "mutate", "table", "Bridge", "where", "_uuid", "==", "uuid",
-				      maker->facts->bridge_uuid, "mutations", "ports", "delete",
-				      "set", maker->gone, "ports", "insert", "set", maker->come));
+	int rc = ovsdb_lag_policy_add(
+		maker, json_pack("{s:s,s:s,s:[[s,s,[s,s]]],s:[[s,s,[s,O]],[s,s,[s,O]]]}", "op",
+				 "mutate", "table", "Bridge", "where", "_uuid", "==", "uuid",
+				 maker->facts->bridge_uuid, "mutations", "ports", "delete", "set",
+				 maker->gone, "ports", "insert", "set", maker->come));
 
 	maker->plan.select = maker->plan.operation_count + 1;
 	for (unsigned i = 0; rc == 0 && i < OVSDB_PLAN_ENDING; i++)
-		rc = add(maker, ovsdb_plan_ending(i, "peregrined: an aggregate"));
+		rc = ovsdb_lag_policy_add(maker, ovsdb_plan_ending(i, "peregrined: an aggregate"));
 	return rc;
 }
 
@@ -191,7 +205,7 @@ int ovsdb_lag_plan(const struct ovsdb_facts *facts, const struct switch_lag *lag
 		   struct ovsdb_plan *ret, struct problem *problem)
 {
 	const struct ovsdb_port *there = ovsdb_facts_port(facts, lag->name);
-	struct maker maker = {.facts = facts, .lag = lag};
+	struct ovsdb_lag_policy_maker maker = {.facts = facts, .lag = lag};
 	int rc = -ENOMEM;
 
 	maker.plan.params = json_pack("[s]", "Open_vSwitch");
@@ -199,9 +213,10 @@ int ovsdb_lag_plan(const struct ovsdb_facts *facts, const struct switch_lag *lag
 	maker.gone = json_array();
 	maker.come = json_array();
 	if (maker.plan.params && maker.plan.edits && maker.gone && maker.come)
-		rc = lag->make ? make_it(&maker, there, problem) : unmake(&maker, there, problem);
+		rc = lag->make ? ovsdb_lag_policy_make_it(&maker, there, problem)
+			       : ovsdb_lag_policy_unmake(&maker, there, problem);
 	if (rc == 0 && maker.plan.operation_count > 0)
-		rc = refer(&maker);
+		rc = ovsdb_lag_policy_refer(&maker);
 	if (rc == -ENOMEM)
 		(void)problem_set(problem, rc, "no memory for an aggregate");
 	json_decref(maker.gone);

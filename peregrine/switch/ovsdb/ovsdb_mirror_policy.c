@@ -9,7 +9,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { ASK_MIRRORS = 3, ROWS_MAX = 1024 };
+enum { ASK_MIRRORS = 3, OVSDB_MIRROR_POLICY_ROWS_MAX = 1024 };
 
 json_t *ovsdb_mirror_ask(void)
 {
@@ -27,7 +27,7 @@ json_t *ovsdb_mirror_ask(void)
 	return params;
 }
 
-static bool is_ours(const json_t *row)
+static bool ovsdb_mirror_policy_is_ours(const json_t *row)
 {
 	return strncmp(ovsdb_string(row, "name"), SWITCH_MIRROR_PREFIX,
 		       sizeof(SWITCH_MIRROR_PREFIX) - 1) == 0;
@@ -47,15 +47,17 @@ static bool is_on_bridge(const struct ovsdb_facts *facts, const char *uuid)
 	const json_t *members = json_object_get(facts->bridge, "mirrors");
 	const json_t *member;
 
-	for (size_t i = 0; i < ROWS_MAX && (member = ovsdb_element(members, i)); i++) {
+	for (size_t i = 0; i < OVSDB_MIRROR_POLICY_ROWS_MAX && (member = ovsdb_element(members, i));
+	     i++) {
 		if (strcmp(ovsdb_uuid(member), uuid) == 0)
 			return true;
 	}
 	return false;
 }
 
-static bool is_as_wanted(const json_t *row, const struct switch_mirror *mirror,
-			 const struct ovsdb_port *port, const struct ovsdb_port *target)
+static bool ovsdb_mirror_policy_is_as_wanted(const json_t *row, const struct switch_mirror *mirror,
+					     const struct ovsdb_port *port,
+					     const struct ovsdb_port *target)
 {
 	return strcmp(ovsdb_string(row, "name"), mirror->name) == 0 &&
 	       is_only(row, "select_src_port", port->uuid) &&
@@ -65,7 +67,7 @@ static bool is_as_wanted(const json_t *row, const struct switch_mirror *mirror,
 	       !ovsdb_element(json_object_get(row, "output_vlan"), 0);
 }
 
-struct maker {
+struct ovsdb_mirror_policy_maker {
 	const struct ovsdb_facts *facts;
 	const json_t *rows;
 	struct ovsdb_plan plan;
@@ -73,7 +75,8 @@ struct maker {
 	json_t *gone, *come; /* members of Bridge.mirrors */
 };
 
-static int add(struct maker *maker, size_t number, json_t *operation)
+static int ovsdb_mirror_policy_add(struct ovsdb_mirror_policy_maker *maker, size_t number,
+				   json_t *operation)
 {
 	struct ovsdb_plan *plan = &maker->plan;
 
@@ -84,24 +87,28 @@ static int add(struct maker *maker, size_t number, json_t *operation)
 	return 0;
 }
 
-static int insert(struct maker *maker, size_t number, const struct switch_mirror *mirror,
-		  const struct ovsdb_port *port, const struct ovsdb_port *target)
+static int ovsdb_mirror_policy_insert(struct ovsdb_mirror_policy_maker *maker, size_t number,
+				      const struct switch_mirror *mirror,
+				      const struct ovsdb_port *port,
+				      const struct ovsdb_port *target)
 {
 	char name[24];
 
 	(void)text_format(name, sizeof(name), "mirror%zu", number);
 	if (json_array_append_new(maker->come, json_pack("[s,s]", "named-uuid", name)) != 0)
 		return -ENOMEM;
-	return add(maker, number,
-		   json_pack("{s:s,s:s,s:s,s:{s:s,s:[s,s],s:[s,s],s:[s,s]}}", "op", "insert",
-			     "table", "Mirror", "uuid-name", name, "row", "name", mirror->name,
-			     "select_src_port", "uuid", port->uuid, "select_dst_port", "uuid",
-			     port->uuid, "output_port", "uuid", target->uuid));
+	return ovsdb_mirror_policy_add(
+		maker, number,
+		json_pack("{s:s,s:s,s:s,s:{s:s,s:[s,s],s:[s,s],s:[s,s]}}", "op", "insert", "table",
+			  "Mirror", "uuid-name", name, "row", "name", mirror->name,
+			  "select_src_port", "uuid", port->uuid, "select_dst_port", "uuid",
+			  port->uuid, "output_port", "uuid", target->uuid));
 }
 
 /* One that is there as wanted is taken out of `leave`: what stays in it goes. */
-static int want(struct maker *maker, const struct switch_mirror *mirror, size_t number, bool *leave,
-		enum edit_result *ret_result)
+static int ovsdb_mirror_policy_want(struct ovsdb_mirror_policy_maker *maker,
+				    const struct switch_mirror *mirror, size_t number, bool *leave,
+				    enum edit_result *ret_result)
 {
 	const struct ovsdb_port *port = ovsdb_facts_port(maker->facts, mirror->port);
 	const struct ovsdb_port *target = ovsdb_facts_port(maker->facts, mirror->target);
@@ -112,19 +119,19 @@ static int want(struct maker *maker, const struct switch_mirror *mirror, size_t 
 		return 0;
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (leave[i] &&
-		    is_as_wanted(json_array_get(maker->rows, i), mirror, port, target)) {
+		if (leave[i] && ovsdb_mirror_policy_is_as_wanted(json_array_get(maker->rows, i),
+								 mirror, port, target)) {
 			leave[i] = false;
 			*ret_result = EDIT_TAKEN;
 			return 0;
 		}
 	}
 	*ret_result = EDIT_NOT_TRIED;
-	return insert(maker, number, mirror, port, target);
+	return ovsdb_mirror_policy_insert(maker, number, mirror, port, target);
 }
 
 /* A row that no bridge refers to is collected by the database. */
-static int refer(struct maker *maker)
+static int ovsdb_mirror_policy_refer(struct ovsdb_mirror_policy_maker *maker)
 {
 	json_t *mutations = json_array();
 	int rc;
@@ -142,18 +149,20 @@ static int refer(struct maker *maker)
 		json_decref(mutations);
 		return -ENOMEM;
 	}
-	rc = add(maker, SIZE_MAX,
-		 json_pack("{s:s,s:s,s:[[s,s,[s,s]]],s:o}", "op", "mutate", "table", "Bridge",
-			   "where", "_uuid", "==", "uuid", maker->facts->bridge_uuid, "mutations",
-			   mutations));
+	rc = ovsdb_mirror_policy_add(maker, SIZE_MAX,
+				     json_pack("{s:s,s:s,s:[[s,s,[s,s]]],s:o}", "op", "mutate",
+					       "table", "Bridge", "where", "_uuid", "==", "uuid",
+					       maker->facts->bridge_uuid, "mutations", mutations));
 	maker->plan.select = maker->plan.operation_count + 1;
 	for (unsigned i = 0; rc == 0 && i < OVSDB_PLAN_ENDING; i++)
-		rc = add(maker, SIZE_MAX, ovsdb_plan_ending(i, "peregrined: mirror sessions"));
+		rc = ovsdb_mirror_policy_add(maker, SIZE_MAX,
+					     ovsdb_plan_ending(i, "peregrined: mirror sessions"));
 	return rc;
 }
 
-static int make(struct maker *maker, const struct switch_mirror *mirrors, size_t count,
-		enum edit_result *results)
+static int ovsdb_mirror_policy_make(struct ovsdb_mirror_policy_maker *maker,
+				    const struct switch_mirror *mirrors, size_t count,
+				    enum edit_result *results)
 {
 	size_t rows = json_array_size(maker->rows);
 	CLEANUP(freep) bool *leave = calloc(rows + 1, sizeof(*leave));
@@ -162,11 +171,11 @@ static int make(struct maker *maker, const struct switch_mirror *mirrors, size_t
 	for (size_t i = 0; rc == 0 && i < rows; i++) {
 		const json_t *row = json_array_get(maker->rows, i);
 
-		leave[i] = is_ours(row) &&
+		leave[i] = ovsdb_mirror_policy_is_ours(row) &&
 			   is_on_bridge(maker->facts, ovsdb_uuid(json_object_get(row, "_uuid")));
 	}
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = want(maker, &mirrors[i], i, leave, &results[i]);
+		rc = ovsdb_mirror_policy_want(maker, &mirrors[i], i, leave, &results[i]);
 	for (size_t i = 0; rc == 0 && i < rows; i++) {
 		const json_t *row = json_array_get(maker->rows, i);
 
@@ -174,7 +183,7 @@ static int make(struct maker *maker, const struct switch_mirror *mirrors, size_t
 			rc = -ENOMEM;
 	}
 	if (rc == 0 && json_array_size(maker->gone) + json_array_size(maker->come) > 0)
-		rc = refer(maker);
+		rc = ovsdb_mirror_policy_refer(maker);
 	return rc;
 }
 
@@ -182,11 +191,13 @@ int ovsdb_mirror_plan(const struct ovsdb_facts *facts, const struct switch_mirro
 		      size_t count, struct ovsdb_plan *ret, enum edit_result *results,
 		      struct problem *problem)
 {
-	struct maker maker = {.facts = facts, .room = count + 1 + OVSDB_PLAN_ENDING};
+	struct ovsdb_mirror_policy_maker maker = {.facts = facts,
+						  .room = count + 1 + OVSDB_PLAN_ENDING};
 	int rc;
 
 	maker.rows = json_object_get(json_array_get(facts->answer, ASK_MIRRORS), "rows");
-	if (!json_is_array(maker.rows) || json_array_size(maker.rows) > ROWS_MAX)
+	if (!json_is_array(maker.rows) ||
+	    json_array_size(maker.rows) > OVSDB_MIRROR_POLICY_ROWS_MAX)
 		return problem_set(problem, E_UNSUPPORTED,
 				   "what its OVSDB says of mirrors cannot be read");
 	maker.plan.params = json_pack("[s]", "Open_vSwitch");
@@ -194,7 +205,7 @@ int ovsdb_mirror_plan(const struct ovsdb_facts *facts, const struct switch_mirro
 	maker.gone = json_array();
 	maker.come = json_array();
 	rc = maker.plan.params && maker.plan.edits && maker.gone && maker.come
-		     ? make(&maker, mirrors, count, results)
+		     ? ovsdb_mirror_policy_make(&maker, mirrors, count, results)
 		     : -ENOMEM;
 	if (rc)
 		(void)problem_set(problem, rc, "no memory for mirror sessions");

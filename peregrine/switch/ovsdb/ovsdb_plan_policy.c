@@ -15,7 +15,7 @@ enum { DEAD_VLAN = 4095 };
 
 typedef const struct port_vlans *port_shape;
 
-struct planner {
+struct ovsdb_plan_policy_planner {
 	const struct ovsdb_facts *facts;
 	struct ovsdb_plan plan;
 	size_t room;
@@ -27,7 +27,8 @@ struct planner {
 
 /* --- operations --- */
 
-static int add(struct planner *planner, size_t edit, json_t *operation)
+static int ovsdb_plan_policy_add(struct ovsdb_plan_policy_planner *planner, size_t edit,
+				 json_t *operation)
 {
 	struct ovsdb_plan *plan = &planner->plan;
 
@@ -74,7 +75,8 @@ static json_t *trunk_list(const struct port_vlans *vlans)
 	return json_pack("[s,o]", "set", list);
 }
 
-static json_t *set_row(const struct ovsdb_port *port, const struct port_vlans *vlans)
+static json_t *ovsdb_plan_policy_set_row(const struct ovsdb_port *port,
+					 const struct port_vlans *vlans)
 {
 	const char *mode = !vlans->trunk ? "access" : vlans->native ? "native-untagged" : "trunk";
 	json_t *tag = vlans->native ? json_integer(vlans->native) : json_pack("[s,[]]", "set");
@@ -84,7 +86,8 @@ static json_t *set_row(const struct ovsdb_port *port, const struct port_vlans *v
 			 trunk_list(vlans));
 }
 
-static json_t *change_table(const struct planner *planner, const struct switch_edit *edit)
+static json_t *change_table(const struct ovsdb_plan_policy_planner *planner,
+			    const struct switch_edit *edit)
 {
 	char key[16];
 	json_t *remove;
@@ -102,7 +105,8 @@ static json_t *change_table(const struct planner *planner, const struct switch_e
 
 /* --- what cannot be --- */
 
-static int refuse(struct problem *problem, int rc, const char *message, const char *detail)
+static int ovsdb_plan_policy_refuse(struct problem *problem, int rc, const char *message,
+				    const char *detail)
 {
 	problem_set(problem, rc, "%s", message);
 	problem_detail(problem, "%s", detail);
@@ -110,7 +114,8 @@ static int refuse(struct problem *problem, int rc, const char *message, const ch
 }
 
 /* A port that stays in the VLAN; NULL: none. */
-static const char *user_of(const struct planner *planner, uint16_t vlan)
+static const char *ovsdb_plan_policy_user_of(const struct ovsdb_plan_policy_planner *planner,
+					     uint16_t vlan)
 {
 	for (size_t i = 0; i < planner->facts->port_count; i++) {
 		const struct ovsdb_port *port = &planner->facts->ports[i];
@@ -125,19 +130,19 @@ static const char *user_of(const struct planner *planner, uint16_t vlan)
 	return NULL;
 }
 
-static int check_vlans(const struct planner *planner, const struct switch_edit *edit,
-		       struct problem *problem)
+static int check_vlans(const struct ovsdb_plan_policy_planner *planner,
+		       const struct switch_edit *edit, struct problem *problem)
 {
 	struct vlan_set wanted = edit->after.tagged;
 	struct vlan_set missing;
 	char detail[96];
 
 	if (!edit->after.trunk && (!edit->after.native || !vlan_set_is_empty(&wanted)))
-		return refuse(problem, E_INVALID, "that is no membership of an access port",
-			      edit->port);
+		return ovsdb_plan_policy_refuse(
+			problem, E_INVALID, "that is no membership of an access port", edit->port);
 	if (edit->after.native && vlan_set_has(&wanted, edit->after.native))
-		return refuse(problem, E_INVALID, "a native VLAN that is tagged as well",
-			      edit->port);
+		return ovsdb_plan_policy_refuse(problem, E_INVALID,
+						"a native VLAN that is tagged as well", edit->port);
 	if (edit->after.native)
 		vlan_set_add(&wanted, edit->after.native);
 	missing = vlan_set_minus(&wanted, &planner->table);
@@ -145,23 +150,27 @@ static int check_vlans(const struct planner *planner, const struct switch_edit *
 		return 0;
 	text_format(detail, sizeof(detail), "port %s, VLAN %u", edit->port,
 		    vlan_set_next(&missing, VLAN_FIRST));
-	return refuse(problem, E_CONFLICT, "that VLAN is not on the switch", detail);
+	return ovsdb_plan_policy_refuse(problem, E_CONFLICT, "that VLAN is not on the switch",
+					detail);
 }
 
 /* --- edits --- */
 
-static int plan_port(struct planner *planner, const struct switch_edit *edit, size_t number,
-		     struct problem *problem)
+static int ovsdb_plan_policy_plan_port(struct ovsdb_plan_policy_planner *planner,
+				       const struct switch_edit *edit, size_t number,
+				       struct problem *problem)
 {
 	const struct ovsdb_port *port = ovsdb_facts_port(planner->facts, edit->port);
 	size_t at = port ? (size_t)(port - planner->facts->ports) : 0;
 	int rc;
 
 	if (!port || port->local)
-		return refuse(problem, E_CONFLICT, "the switch has no such port", edit->port);
+		return ovsdb_plan_policy_refuse(problem, E_CONFLICT, "the switch has no such port",
+						edit->port);
 	if (port->tunnel)
-		return refuse(problem, E_UNSUPPORTED, "a dot1q-tunnel port is changed by hand only",
-			      edit->port);
+		return ovsdb_plan_policy_refuse(problem, E_UNSUPPORTED,
+						"a dot1q-tunnel port is changed by hand only",
+						edit->port);
 	rc = check_vlans(planner, edit, problem);
 	if (rc)
 		return rc;
@@ -171,12 +180,15 @@ static int plan_port(struct planner *planner, const struct switch_edit *edit, si
 	planner->any = true;
 	planner->now[at] = &edit->after;
 	if (!planner->waited[at])
-		rc = add(planner, number, hold_row(port));
+		rc = ovsdb_plan_policy_add(planner, number, hold_row(port));
 	planner->waited[at] = true;
-	return rc ? rc : add(planner, number, set_row(port, &edit->after));
+	return rc ? rc
+		  : ovsdb_plan_policy_add(planner, number,
+					  ovsdb_plan_policy_set_row(port, &edit->after));
 }
 
-static bool has_name(const struct planner *planner, const struct switch_edit *edit)
+static bool ovsdb_plan_policy_has_name(const struct ovsdb_plan_policy_planner *planner,
+				       const struct switch_edit *edit)
 {
 	char key[16];
 
@@ -186,31 +198,35 @@ static bool has_name(const struct planner *planner, const struct switch_edit *ed
 	       vlan_set_has(&planner->facts->table, edit->vlan);
 }
 
-static int plan_vlan(struct planner *planner, const struct switch_edit *edit, size_t number,
-		     struct problem *problem)
+static int ovsdb_plan_policy_plan_vlan(struct ovsdb_plan_policy_planner *planner,
+				       const struct switch_edit *edit, size_t number,
+				       struct problem *problem)
 {
 	bool create = edit->kind == EDIT_VLAN_CREATE;
 	bool there = vlan_set_has(&planner->table, edit->vlan);
 	const char *user;
 
 	if (edit->vlan <= VLAN_FIRST || edit->vlan > VLAN_LAST)
-		return refuse(problem, E_INVALID, "that VLAN comes and goes with the switch", "");
-	user = create ? NULL : user_of(planner, edit->vlan);
+		return ovsdb_plan_policy_refuse(problem, E_INVALID,
+						"that VLAN comes and goes with the switch", "");
+	user = create ? NULL : ovsdb_plan_policy_user_of(planner, edit->vlan);
 	if (user)
-		return refuse(problem, E_CONFLICT, "a port is in that VLAN", user);
-	if (create ? there && has_name(planner, edit) : !there)
+		return ovsdb_plan_policy_refuse(problem, E_CONFLICT, "a port is in that VLAN",
+						user);
+	if (create ? there && ovsdb_plan_policy_has_name(planner, edit) : !there)
 		return 0;
 	if (create)
 		vlan_set_add(&planner->table, edit->vlan);
 	else
 		vlan_set_remove(&planner->table, edit->vlan);
 	planner->any = true;
-	return add(planner, number, change_table(planner, edit));
+	return ovsdb_plan_policy_add(planner, number, change_table(planner, edit));
 }
 
 /* --- all --- */
 
-static int begin(struct planner *planner, const struct ovsdb_facts *facts, size_t count)
+static int ovsdb_plan_policy_begin(struct ovsdb_plan_policy_planner *planner,
+				   const struct ovsdb_facts *facts, size_t count)
 {
 	planner->facts = facts;
 	planner->room = 2 * count + 4;
@@ -241,36 +257,39 @@ json_t *ovsdb_plan_ending(unsigned number, const char *comment)
 	}
 }
 
-static int finish(struct planner *planner)
+static int ovsdb_plan_policy_finish(struct ovsdb_plan_policy_planner *planner)
 {
 	int rc = 0;
 
 	planner->plan.select = planner->plan.operation_count + 1;
 	for (unsigned i = 0; rc == 0 && i < OVSDB_PLAN_ENDING; i++)
-		rc = add(planner, SIZE_MAX, ovsdb_plan_ending(i, "peregrined: a change of ports"));
+		rc = ovsdb_plan_policy_add(planner, SIZE_MAX,
+					   ovsdb_plan_ending(i, "peregrined: a change of ports"));
 	return rc;
 }
 
 int ovsdb_plan_make(const struct ovsdb_facts *facts, const struct switch_edit *edits, size_t count,
 		    struct ovsdb_plan *ret, size_t *ret_bad, struct problem *problem)
 {
-	struct planner planner = {0};
+	struct ovsdb_plan_policy_planner planner = {0};
 	int rc;
 
 	*ret_bad = 0;
 	/* What a controller's flows do with a frame does not depend on its port's VLANs. */
 	if (ovsdb_element(json_object_get(facts->bridge, "controller"), 0))
-		return refuse(problem, E_UNSUPPORTED, "an OpenFlow controller rules its bridge",
-			      "VLANs of ports would keep nobody apart");
-	rc = begin(&planner, facts, count);
+		return ovsdb_plan_policy_refuse(problem, E_UNSUPPORTED,
+						"an OpenFlow controller rules its bridge",
+						"VLANs of ports would keep nobody apart");
+	rc = ovsdb_plan_policy_begin(&planner, facts, count);
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		*ret_bad = i;
-		rc = edits[i].kind == EDIT_PORT ? plan_port(&planner, &edits[i], i, problem)
-						: plan_vlan(&planner, &edits[i], i, problem);
+		rc = edits[i].kind == EDIT_PORT
+			     ? ovsdb_plan_policy_plan_port(&planner, &edits[i], i, problem)
+			     : ovsdb_plan_policy_plan_vlan(&planner, &edits[i], i, problem);
 	}
 	if (rc == 0 && planner.any)
-		rc = finish(&planner);
+		rc = ovsdb_plan_policy_finish(&planner);
 	if (rc == -ENOMEM)
 		problem_set(problem, rc, "no memory for a change");
 	free(planner.now);
@@ -296,7 +315,7 @@ static const struct {
 	const char *word;
 	int rc;
 	const char *message, *hint;
-} errors[] = {
+} ovsdb_plan_policy_errors[] = {
 	{"timed out", E_CONFLICT, "somebody else changed the port in between",
 	 "it is read again and planned anew"},
 	{"constraint violation", E_CONFLICT, "the database refuses the value", ""},
@@ -316,16 +335,18 @@ static int judge_error(const json_t *result, struct problem *problem)
 	const char *word = json_string_value(json_object_get(result, "error"));
 	const char *details = json_string_value(json_object_get(result, "details"));
 
-	for (size_t i = 0; word && i < COUNT_OF(errors); i++) {
-		if (strcmp(errors[i].word, word) != 0)
+	for (size_t i = 0; word && i < COUNT_OF(ovsdb_plan_policy_errors); i++) {
+		if (strcmp(ovsdb_plan_policy_errors[i].word, word) != 0)
 			continue;
-		problem_set(problem, errors[i].rc, "%s", errors[i].message);
+		problem_set(problem, ovsdb_plan_policy_errors[i].rc, "%s",
+			    ovsdb_plan_policy_errors[i].message);
 		problem_detail(problem, "%s: %s", word, details ? details : "");
-		problem_hint(problem, "%s", errors[i].hint);
-		return errors[i].rc;
+		problem_hint(problem, "%s", ovsdb_plan_policy_errors[i].hint);
+		return ovsdb_plan_policy_errors[i].rc;
 	}
 	/* Still an error, and so nothing was done (RFC 7047, 4.1.3). */
-	return refuse(problem, E_CONFLICT, "its database refuses the change", word ? word : "?");
+	return ovsdb_plan_policy_refuse(problem, E_CONFLICT, "its database refuses the change",
+					word ? word : "?");
 }
 
 int ovsdb_plan_judge(const struct ovsdb_plan *plan, const json_t *result, json_int_t *ret_config,
@@ -348,8 +369,9 @@ int ovsdb_plan_judge(const struct ovsdb_plan *plan, const json_t *result, json_i
 	rows = json_object_get(json_array_get(result, plan->select), "rows");
 	*ret_config = ovsdb_integer(json_array_get(rows, 0), "next_cfg", -1);
 	if (count < plan->operation_count || *ret_config < 0)
-		return refuse(problem, E_PROTOCOL, "its answer to a change makes no sense",
-			      "operations without a result");
+		return ovsdb_plan_policy_refuse(problem, E_PROTOCOL,
+						"its answer to a change makes no sense",
+						"operations without a result");
 	return 0;
 }
 

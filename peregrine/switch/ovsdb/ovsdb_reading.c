@@ -33,7 +33,7 @@ static void number_port(const json_t *interface, struct switch_port *ret)
 }
 
 /* Bytes that do not print become '?'. */
-static void take_text(char *ret, size_t room, const char *text)
+static void ovsdb_reading_take_text(char *ret, size_t room, const char *text)
 {
 	(void)text_copy(ret, room, text);
 	for (; *ret; ret++) {
@@ -83,7 +83,7 @@ static void fill_interface(const json_t *interface, struct switch_port *ret)
 		.link_mark = resets >= 0 ? (uint64_t)resets + 1 : 0,
 		.speed_bps = speed > 0 ? (uint64_t)speed : 0,
 	};
-	take_text(ret->name, sizeof(ret->name), ovsdb_string(interface, "name"));
+	ovsdb_reading_take_text(ret->name, sizeof(ret->name), ovsdb_string(interface, "name"));
 	number_port(interface, ret);
 	if (mac_parse(ovsdb_string(interface, "mac_in_use"), &mac) == 0)
 		memcpy(ret->mac, &mac, sizeof(ret->mac));
@@ -97,7 +97,7 @@ static void take_membership(const struct ovsdb_port *port, unsigned parts, struc
 		ret->vlans = port->vlans;
 }
 
-static bool is_wanted(const char *const *only_ports, const char *name)
+static bool ovsdb_reading_is_wanted(const char *const *only_ports, const char *name)
 {
 	if (!only_ports)
 		return true;
@@ -122,7 +122,7 @@ static void add_lag(const struct ovsdb_facts *facts, const struct ovsdb_port *po
 	struct switch_port lag = {
 		.is_lag = true, .if_index = made_index(port->name), .index_made = true};
 
-	take_text(lag.name, sizeof(lag.name), port->name);
+	ovsdb_reading_take_text(lag.name, sizeof(lag.name), port->name);
 	for (size_t i = 0; i < port->interface_count; i++) {
 		struct switch_port member;
 
@@ -136,17 +136,18 @@ static void add_lag(const struct ovsdb_facts *facts, const struct ovsdb_port *po
 		}
 		if (i == 0)
 			memcpy(lag.mac, member.mac, sizeof(lag.mac));
-		if (is_wanted(only_ports, member.name))
+		if (ovsdb_reading_is_wanted(only_ports, member.name))
 			ret->ports[ret->port_count++] = member;
 	}
 	lag.stp = stp_of(facts, port, lag.up);
 	take_membership(port, parts, &lag);
-	if (is_wanted(only_ports, lag.name))
+	if (ovsdb_reading_is_wanted(only_ports, lag.name))
 		ret->ports[ret->port_count++] = lag;
 }
 
-static void add_port(const struct ovsdb_facts *facts, const struct ovsdb_port *port, unsigned parts,
-		     const char *const *only_ports, struct switch_reading *ret)
+static void ovsdb_reading_add_port(const struct ovsdb_facts *facts, const struct ovsdb_port *port,
+				   unsigned parts, const char *const *only_ports,
+				   struct switch_reading *ret)
 {
 	struct switch_port *at = &ret->ports[ret->port_count];
 
@@ -154,10 +155,10 @@ static void add_port(const struct ovsdb_facts *facts, const struct ovsdb_port *p
 		add_lag(facts, port, parts, only_ports, ret);
 		return;
 	}
-	if (port->interface_count == 0 || !is_wanted(only_ports, port->name))
+	if (port->interface_count == 0 || !ovsdb_reading_is_wanted(only_ports, port->name))
 		return;
 	fill_interface(port->interfaces[0], at);
-	take_text(at->name, sizeof(at->name), port->name);
+	ovsdb_reading_take_text(at->name, sizeof(at->name), port->name);
 	if (port->local)
 		at->base_port = 0;
 	at->stp = stp_of(facts, port, at->up);
@@ -165,7 +166,7 @@ static void add_port(const struct ovsdb_facts *facts, const struct ovsdb_port *p
 	ret->port_count++;
 }
 
-static int compare_ports(const void *a, const void *b)
+static int ovsdb_reading_compare_ports(const void *a, const void *b)
 {
 	uint32_t x = ((const struct switch_port *)a)->if_index;
 	uint32_t y = ((const struct switch_port *)b)->if_index;
@@ -191,8 +192,8 @@ static void drop_doubles(struct switch_reading *ret)
 	ret->port_count = kept;
 }
 
-static int make_ports(const struct ovsdb_facts *facts, unsigned parts,
-		      const char *const *only_ports, struct switch_reading *ret)
+static int ovsdb_reading_make_ports(const struct ovsdb_facts *facts, unsigned parts,
+				    const char *const *only_ports, struct switch_reading *ret)
 {
 	size_t room = facts->port_count + 1;
 
@@ -202,15 +203,15 @@ static int make_ports(const struct ovsdb_facts *facts, unsigned parts,
 	if (!ret->ports)
 		return -ENOMEM;
 	for (size_t i = 0; i < facts->port_count; i++)
-		add_port(facts, &facts->ports[i], parts, only_ports, ret);
-	qsort(ret->ports, ret->port_count, sizeof(*ret->ports), compare_ports);
+		ovsdb_reading_add_port(facts, &facts->ports[i], parts, only_ports, ret);
+	qsort(ret->ports, ret->port_count, sizeof(*ret->ports), ovsdb_reading_compare_ports);
 	drop_doubles(ret);
 	return 0;
 }
 
 /* --- VLANs and identity --- */
 
-static int make_vlans(const struct ovsdb_facts *facts, struct switch_reading *ret)
+static int ovsdb_reading_make_vlans(const struct ovsdb_facts *facts, struct switch_reading *ret)
 {
 	struct vlan_set all = vlan_set_union(&facts->table, &facts->used);
 	const char *names[VLAN_LIMIT] = {NULL};
@@ -226,14 +227,14 @@ static int make_vlans(const struct ovsdb_facts *facts, struct switch_reading *re
 		struct switch_vlan *vlan = &ret->vlans[ret->vlan_count++];
 
 		vlan->id = (uint16_t)v;
-		take_text(vlan->name, sizeof(vlan->name), names[v] ? names[v] : "");
+		ovsdb_reading_take_text(vlan->name, sizeof(vlan->name), names[v] ? names[v] : "");
 	}
 	return 0;
 }
 
 /* What the system does not say of itself (ovs-ctl writes it, vswitchd alone does not) is left out.
  */
-static void describe(const struct ovsdb_facts *facts, char *ret, size_t room)
+static void ovsdb_reading_describe(const struct ovsdb_facts *facts, char *ret, size_t room)
 {
 	static const struct {
 		const char *before, *column;
@@ -253,16 +254,17 @@ static void describe(const struct ovsdb_facts *facts, char *ret, size_t room)
 			text_addf(&text, "%s%s", parts[i].before, value);
 	}
 	text_addf(&text, ", bridge %s", ovsdb_string(facts->bridge, "name"));
-	take_text(ret, room, text_get(&text));
+	ovsdb_reading_take_text(ret, room, text_get(&text));
 }
 
 static void make_identity(const struct ovsdb_facts *facts, struct switch_identity *ret)
 {
 	const char *name = ovsdb_map_value(facts->system, "external_ids", "hostname");
 
-	describe(facts, ret->text, sizeof(ret->text));
-	take_text(ret->system, sizeof(ret->system),
-		  name[0] ? name : ovsdb_map_value(facts->system, "external_ids", "system-id"));
+	ovsdb_reading_describe(facts, ret->text, sizeof(ret->text));
+	ovsdb_reading_take_text(
+		ret->system, sizeof(ret->system),
+		name[0] ? name : ovsdb_map_value(facts->system, "external_ids", "system-id"));
 	ret->vlan_changes = facts->digest;
 	ret->link_changes = facts->links;
 }
@@ -273,12 +275,12 @@ int ovsdb_reading_make(const struct ovsdb_facts *facts, unsigned parts,
 	struct switch_reading reading = {.odd = facts->odd};
 	int rc = 0;
 
-	take_text(reading.odd_text, sizeof(reading.odd_text), facts->odd_text);
+	ovsdb_reading_take_text(reading.odd_text, sizeof(reading.odd_text), facts->odd_text);
 	make_identity(facts, &reading.identity);
 	if (parts & PART_PORTS)
-		rc = make_ports(facts, parts, only_ports, &reading);
+		rc = ovsdb_reading_make_ports(facts, parts, only_ports, &reading);
 	if (rc == 0 && (parts & PART_VLANS))
-		rc = make_vlans(facts, &reading);
+		rc = ovsdb_reading_make_vlans(facts, &reading);
 	if (rc) {
 		switch_reading_done(&reading);
 		return rc;

@@ -25,7 +25,7 @@ static void target_text(const struct sampling_wanted *wanted, char ret[TARGET_SI
 			  (unsigned)wanted->port);
 }
 
-static uint32_t rate_of(const struct ovsdb_switch *one)
+static uint32_t ovsdb_sampling_rate_of(const struct ovsdb_switch *one)
 {
 	uint64_t fastest = 0;
 
@@ -45,7 +45,7 @@ static uint32_t rate_of(const struct ovsdb_switch *one)
 /* --- what is there --- */
 
 /* The row of sFlow that the bridge has; NULL: none. */
-static const json_t *row_of(const json_t *result)
+static const json_t *ovsdb_sampling_row_of(const json_t *result)
 {
 	const json_t *bridge =
 		json_array_get(json_object_get(json_array_get(result, 0), "rows"), 0);
@@ -88,7 +88,7 @@ static struct sampling_found found_in(const struct ovsdb_switch *one, const json
 	found.rate_low = found.rate_high = rate > 0 && rate <= UINT32_MAX ? (uint32_t)rate : 0;
 	found.agrees = wanted->enabled && first && strcmp(first, target) == 0 &&
 		       !ovsdb_element(json_object_get(row, "targets"), 1) &&
-		       found.rate_low == rate_of(one) &&
+		       found.rate_low == ovsdb_sampling_rate_of(one) &&
 		       ovsdb_integer(row, "header", 0) == wanted->header &&
 		       ovsdb_integer(row, "polling", 0) == wanted->poll_s;
 	if (!found.agrees)
@@ -106,8 +106,8 @@ static json_t *columns_of(const struct ovsdb_switch *one)
 
 	target_text(wanted, target);
 	return json_pack("{s:[s,[s]],s:i,s:i,s:i,s:[s,[[s,s]]]}", "targets", "set", target,
-			 "header", wanted->header, "sampling", (int)rate_of(one), "polling",
-			 wanted->poll_s, "external_ids", "map", "haas", SAMPLING_OWNER);
+			 "header", wanted->header, "sampling", (int)ovsdb_sampling_rate_of(one),
+			 "polling", wanted->poll_s, "external_ids", "map", "haas", SAMPLING_OWNER);
 }
 
 /* Now or never: the bridge points where it did. */
@@ -130,7 +130,7 @@ static json_t *point_bridge(const struct ovsdb_switch *one, json_t *to)
 }
 
 /* A row that nothing points to goes by itself. */
-static json_t *plan(const struct ovsdb_switch *one, const json_t *row)
+static json_t *ovsdb_sampling_plan(const struct ovsdb_switch *one, const json_t *row)
 {
 	json_t *hold = hold_bridge(one, row);
 	json_t *commit = json_pack("{s:s,s:b}", "op", "commit", "durable", true);
@@ -148,7 +148,8 @@ static json_t *plan(const struct ovsdb_switch *one, const json_t *row)
 			 point_bridge(one, json_pack("[s,s]", "named-uuid", "sampling")), commit);
 }
 
-static void on_sent(void *context, int rc, json_t *result, const struct problem *problem)
+static void ovsdb_sampling_on_sent(void *context, int rc, json_t *result,
+				   const struct problem *problem)
 {
 	struct ovsdb_switch *one = context;
 	struct problem why;
@@ -176,7 +177,8 @@ static void on_sent(void *context, int rc, json_t *result, const struct problem 
 		ovsdb_switch_no_memory(one);
 }
 
-static void on_rows(void *context, int rc, json_t *result, const struct problem *problem)
+static void ovsdb_sampling_on_rows(void *context, int rc, json_t *result,
+				   const struct problem *problem)
 {
 	struct ovsdb_switch *one = context;
 	const struct sampling_wanted *wanted = &one->request->sampling;
@@ -187,7 +189,7 @@ static void on_rows(void *context, int rc, json_t *result, const struct problem 
 		ovsdb_switch_end(one, rc, NULL, problem);
 		return;
 	}
-	row = row_of(result);
+	row = ovsdb_sampling_row_of(result);
 	reading.sampling = found_in(one, row);
 	if (reading.sampling.agrees || reading.sampling.foreign || !wanted->change ||
 	    one->sampling_sent) {
@@ -195,7 +197,7 @@ static void on_rows(void *context, int rc, json_t *result, const struct problem 
 		ovsdb_switch_end(one, 0, &reading, NULL);
 		return;
 	}
-	if (ovsdb_switch_ask(one, plan(one, row), on_sent))
+	if (ovsdb_switch_ask(one, ovsdb_sampling_plan(one, row), ovsdb_sampling_on_sent))
 		ovsdb_switch_no_memory(one);
 }
 
@@ -208,10 +210,10 @@ static int ask_rows(struct ovsdb_switch *one)
 			  "==", "uuid", one->facts.bridge_uuid, "columns", "sflow", "op", "select",
 			  "table", "sFlow", "where", "columns", "_uuid", "targets", "header",
 			  "sampling", "polling", "external_ids"),
-		on_rows);
+		ovsdb_sampling_on_rows);
 }
 
-static void on_facts(struct ovsdb_switch *one, int rc, const struct problem *problem)
+static void ovsdb_sampling_on_facts(struct ovsdb_switch *one, int rc, const struct problem *problem)
 {
 	if (rc)
 		ovsdb_switch_end(one, rc, NULL, problem);
@@ -222,5 +224,5 @@ static void on_facts(struct ovsdb_switch *one, int rc, const struct problem *pro
 int ovsdb_sampling_start(struct ovsdb_switch *one)
 {
 	one->sampling_sent = false;
-	return ovsdb_switch_look(one, FACTS_WHOLE, on_facts);
+	return ovsdb_switch_look(one, FACTS_WHOLE, ovsdb_sampling_on_facts);
 }

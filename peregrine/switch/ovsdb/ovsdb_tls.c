@@ -29,7 +29,8 @@ static bool read_pin(const char *text, uint8_t pin[32])
 	return hex_decode(hex, pin, 32) == 0;
 }
 
-static int need(const struct switch_endpoint *endpoint, const char *what, struct problem *problem)
+static int ovsdb_tls_need(const struct switch_endpoint *endpoint, const char *what,
+			  struct problem *problem)
 {
 	problem_set(problem, -EINVAL, "switch %s: %s", endpoint->name, what);
 	problem_hint(problem,
@@ -52,18 +53,20 @@ int ovsdb_tls_init(struct ovsdb_tls *tls, const struct switch_endpoint *endpoint
 	else if (strncasecmp(peer, "SHA256:", 7) == 0 && read_pin(peer + 7, tls->pin))
 		tls->trust = OVSDB_TRUST_PIN;
 	else
-		return need(endpoint,
-			    peer[0] ? "its ovsdb_peer is no fingerprint, nor \"ca\" or \"plain\""
-				    : "it is not said which certificate its ovsdb-server shows",
-			    problem);
+		return ovsdb_tls_need(
+			endpoint,
+			peer[0] ? "its ovsdb_peer is no fingerprint, nor \"ca\" or \"plain\""
+				: "it is not said which certificate its ovsdb-server shows",
+			problem);
 	if (tls->trust == OVSDB_TRUST_PLAIN)
 		return 0;
 	if (!files || !files->certificate[0] || !files->key[0])
-		return need(endpoint, "we have no certificate to show to its ovsdb-server",
-			    problem);
+		return ovsdb_tls_need(
+			endpoint, "we have no certificate to show to its ovsdb-server", problem);
 	if (tls->trust == OVSDB_TRUST_CA && !files->ca[0])
-		return need(endpoint, "there is no CA that its certificate could be signed by",
-			    problem);
+		return ovsdb_tls_need(endpoint,
+				      "there is no CA that its certificate could be signed by",
+				      problem);
 	return 0;
 }
 
@@ -132,7 +135,7 @@ static int on_certificate(X509_STORE_CTX *store, void *context)
 
 /* --- sessions --- */
 
-static int cannot(const struct ovsdb_tls *tls, const char *path, struct problem *problem)
+static int ovsdb_tls_cannot(const struct ovsdb_tls *tls, const char *path, struct problem *problem)
 {
 	const char *reason = ERR_reason_error_string(ERR_peek_last_error());
 
@@ -144,19 +147,19 @@ static int cannot(const struct ovsdb_tls *tls, const char *path, struct problem 
 	return -EINVAL;
 }
 
-static int load(const struct ovsdb_tls *tls, SSL_CTX *context, struct problem *problem)
+static int ovsdb_tls_load(const struct ovsdb_tls *tls, SSL_CTX *context, struct problem *problem)
 {
 	const struct ovsdb_files *files = tls->files;
 
 	ERR_clear_error();
 	if (SSL_CTX_use_certificate_chain_file(context, files->certificate) != 1)
-		return cannot(tls, files->certificate, problem);
+		return ovsdb_tls_cannot(tls, files->certificate, problem);
 	if (SSL_CTX_use_PrivateKey_file(context, files->key, SSL_FILETYPE_PEM) != 1 ||
 	    SSL_CTX_check_private_key(context) != 1)
-		return cannot(tls, files->key, problem);
+		return ovsdb_tls_cannot(tls, files->key, problem);
 	if (tls->trust == OVSDB_TRUST_CA &&
 	    SSL_CTX_load_verify_locations(context, files->ca, NULL) != 1)
-		return cannot(tls, files->ca, problem);
+		return ovsdb_tls_cannot(tls, files->ca, problem);
 	return 0;
 }
 
@@ -172,7 +175,7 @@ int ovsdb_tls_session(struct ovsdb_tls *tls, SSL **ret, struct problem *problem)
 	(void)SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
 	SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
 	SSL_CTX_set_cert_verify_callback(context, on_certificate, tls);
-	rc = load(tls, context, problem);
+	rc = ovsdb_tls_load(tls, context, problem);
 	if (rc == 0) {
 		session = SSL_new(context);
 		if (!session)

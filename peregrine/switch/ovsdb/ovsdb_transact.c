@@ -10,7 +10,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { AWAIT_SPARE_MS = 300, AWAIT_MOST_MS = 10000 };
+enum { OVSDB_TRANSACT_AWAIT_SPARE_MS = 300, OVSDB_TRANSACT_AWAIT_MOST_MS = 10000 };
 
 static void mark_planned(const struct ovsdb_switch *one, enum edit_result result)
 {
@@ -40,10 +40,11 @@ static void on_followed(void *context, int rc, json_t *result, const struct prob
 	ovsdb_switch_end(one, 0, NULL, NULL);
 }
 
-static void on_transacted(void *context, int rc, json_t *result, const struct problem *problem)
+static void ovsdb_transact_on_transacted(void *context, int rc, json_t *result,
+					 const struct problem *problem)
 {
 	struct ovsdb_switch *one = context;
-	int64_t most_ms = one->deadline_ms - clock_monotonic_ms() - AWAIT_SPARE_MS;
+	int64_t most_ms = one->deadline_ms - clock_monotonic_ms() - OVSDB_TRANSACT_AWAIT_SPARE_MS;
 	struct problem why = {0};
 	json_int_t config = 0;
 	json_t *params;
@@ -61,19 +62,19 @@ static void on_transacted(void *context, int rc, json_t *result, const struct pr
 		return;
 	}
 	mark_planned(one, EDIT_UNKNOWN);
-	if (most_ms > AWAIT_MOST_MS)
-		most_ms = AWAIT_MOST_MS;
+	if (most_ms > OVSDB_TRANSACT_AWAIT_MOST_MS)
+		most_ms = OVSDB_TRANSACT_AWAIT_MOST_MS;
 	if (most_ms < 0)
 		most_ms = 0;
 	params = ovsdb_plan_await(config, most_ms);
-	if (!params ||
-	    ovsdb_client_transact(one->client, params, (uint32_t)most_ms + AWAIT_SPARE_MS,
-				  one->deadline_ms, on_followed, one))
+	if (!params || ovsdb_client_transact(one->client, params,
+					     (uint32_t)most_ms + OVSDB_TRANSACT_AWAIT_SPARE_MS,
+					     one->deadline_ms, on_followed, one))
 		ovsdb_switch_no_memory(one);
 }
 
 void ovsdb_switch_transact(struct ovsdb_switch *one)
 {
-	if (ovsdb_switch_ask(one, json_incref(one->plan.params), on_transacted))
+	if (ovsdb_switch_ask(one, json_incref(one->plan.params), ovsdb_transact_on_transacted))
 		ovsdb_switch_no_memory(one);
 }

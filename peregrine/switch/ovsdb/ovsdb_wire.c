@@ -35,7 +35,7 @@ static int scan_byte(struct ovsdb_stream *stream, char byte)
 	return 0;
 }
 
-static int scan(struct ovsdb_stream *stream)
+static int ovsdb_wire_scan(struct ovsdb_stream *stream)
 {
 	while (!stream->whole && stream->seen < stream->bytes.size) {
 		char byte = stream->bytes.data[stream->seen++];
@@ -64,7 +64,7 @@ int ovsdb_stream_add(struct ovsdb_stream *stream, const char *bytes, size_t size
 	text_add_bytes(&stream->bytes, bytes, size);
 	if (stream->bytes.failed)
 		return -ENOMEM;
-	return scan(stream);
+	return ovsdb_wire_scan(stream);
 }
 
 const char *ovsdb_stream_message(const struct ovsdb_stream *stream, size_t *ret_size)
@@ -83,7 +83,7 @@ int ovsdb_stream_drop(struct ovsdb_stream *stream)
 	stream->bytes.size = rest;
 	stream->seen = 0;
 	stream->whole = false;
-	return scan(stream);
+	return ovsdb_wire_scan(stream);
 }
 
 void ovsdb_stream_done(struct ovsdb_stream *stream)

@@ -10,7 +10,7 @@ LEAKS_LEFT_TO_SANITIZER
 
 #define HOLD_LOOK_MS 5
 
-struct session {
+struct sim_driver_session {
 	struct sim_fabric *fabric;
 	int64_t id;
 	struct loop_timer *timer;
@@ -24,7 +24,7 @@ struct session {
 
 /* --- reading --- */
 
-static bool is_asked(const struct switch_request *request, const char *name)
+static bool sim_driver_is_asked(const struct switch_request *request, const char *name)
 {
 	if (!request->only_ports)
 		return true;
@@ -52,7 +52,7 @@ static void read_lag(const struct sim_switch *at, uint32_t p, const struct switc
 		if (strcmp(at->ports[i].lag, member->lag) == 0)
 			return;
 	}
-	if (!member->lag[0] || !is_asked(request, member->lag))
+	if (!member->lag[0] || !sim_driver_is_asked(request, member->lag))
 		return;
 	(void)text_copy(port->name, sizeof(port->name), member->lag);
 	port->if_index = lag_index(member->lag);
@@ -63,7 +63,7 @@ static void read_lag(const struct sim_switch *at, uint32_t p, const struct switc
 	reading->port_count++;
 }
 
-static int compare_ports(const void *a, const void *b)
+static int sim_driver_compare_ports(const void *a, const void *b)
 {
 	uint32_t x = ((const struct switch_port *)a)->if_index;
 	uint32_t y = ((const struct switch_port *)b)->if_index;
@@ -71,8 +71,8 @@ static int compare_ports(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int read_ports(struct sim_switch *at, const struct switch_request *request,
-		      struct switch_reading *reading)
+static int sim_driver_read_ports(struct sim_switch *at, const struct switch_request *request,
+				 struct switch_reading *reading)
 {
 	bool late = at->trouble.late > 0;
 
@@ -85,7 +85,7 @@ static int read_ports(struct sim_switch *at, const struct switch_request *reques
 
 		read_lag(at, p, request, reading);
 		port = &reading->ports[reading->port_count];
-		if (!is_asked(request, at->ports[p].name))
+		if (!sim_driver_is_asked(request, at->ports[p].name))
 			continue;
 		(void)text_copy(port->name, sizeof(port->name), at->ports[p].name);
 		port->if_index = p + 1;
@@ -102,12 +102,13 @@ static int read_ports(struct sim_switch *at, const struct switch_request *reques
 		port->unproven = at->trouble.unproven && port->has_vlans && !port->vlans.trunk;
 		reading->port_count++;
 	}
-	qsort(reading->ports, reading->port_count, sizeof(*reading->ports), compare_ports);
+	qsort(reading->ports, reading->port_count, sizeof(*reading->ports),
+	      sim_driver_compare_ports);
 	reading->parts |= PART_PORTS;
 	return 0;
 }
 
-static int read_vlans(const struct sim_switch *at, struct switch_reading *reading)
+static int sim_driver_read_vlans(const struct sim_switch *at, struct switch_reading *reading)
 {
 	reading->vlans = calloc(vlan_set_count(&at->vlans) + 1, sizeof(*reading->vlans));
 	if (!reading->vlans)
@@ -118,7 +119,7 @@ static int read_vlans(const struct sim_switch *at, struct switch_reading *readin
 	return 0;
 }
 
-static int answer_read(const struct session *session, struct sim_switch *at,
+static int answer_read(const struct sim_driver_session *session, struct sim_switch *at,
 		       struct switch_reading *reading)
 {
 	const struct switch_request *request = session->request;
@@ -135,9 +136,9 @@ static int answer_read(const struct session *session, struct sim_switch *at,
 		(uint64_t)(loop_now_ms(session->fabric->loop) - at->up_since_ms);
 	reading->identity.vlan_changes = at->vlan_changes + 1;
 	if (request->parts & PART_PORTS && !at->trouble.no_ports)
-		rc = read_ports(at, request, reading);
+		rc = sim_driver_read_ports(at, request, reading);
 	if (rc == 0 && (request->parts & PART_VLANS))
-		rc = read_vlans(at, reading);
+		rc = sim_driver_read_vlans(at, reading);
 	if (rc)
 		switch_reading_done(reading);
 	return rc;
@@ -222,7 +223,7 @@ static bool counts_down(uint32_t *counter)
 	return true;
 }
 
-static enum edit_result try_edit(struct session *session, struct sim_switch *at,
+static enum edit_result try_edit(struct sim_driver_session *session, struct sim_switch *at,
 				 const struct switch_edit *edit)
 {
 	at->edits++;
@@ -247,7 +248,8 @@ static enum edit_result try_edit(struct session *session, struct sim_switch *at,
 	return EDIT_UNKNOWN;
 }
 
-static int answer_change(struct session *session, struct sim_switch *at, struct problem *problem)
+static int answer_change(struct sim_driver_session *session, struct sim_switch *at,
+			 struct problem *problem)
 {
 	const struct switch_request *request = session->request;
 
@@ -271,7 +273,8 @@ static bool sim_lag_name(const struct switch_family *family, unsigned number, ch
 }
 
 /* As struct switch_lag says it; by half: the first member alone. */
-static int answer_lag(struct session *session, struct sim_switch *at, struct problem *problem)
+static int answer_lag(struct sim_driver_session *session, struct sim_switch *at,
+		      struct problem *problem)
 {
 	const struct switch_lag *lag = session->request->lag;
 	size_t count = lag->member_count;
@@ -319,7 +322,7 @@ static int answer_save(struct sim_switch *at, struct problem *problem)
 
 /* --- one call --- */
 
-static void end_call(struct session *session, int rc, struct switch_reading *reading,
+static void end_call(struct sim_driver_session *session, int rc, struct switch_reading *reading,
 		     const struct problem *problem)
 {
 	switch_call_fn fn = session->fn;
@@ -328,7 +331,7 @@ static void end_call(struct session *session, int rc, struct switch_reading *rea
 	fn(session->context, rc, reading, problem);
 }
 
-static void time_out(struct session *session)
+static void time_out(struct sim_driver_session *session)
 {
 	struct problem problem = {0};
 
@@ -336,9 +339,9 @@ static void time_out(struct session *session)
 	end_call(session, E_TIMEOUT, NULL, &problem);
 }
 
-static void answer(void *context)
+static void sim_driver_answer(void *context)
 {
-	struct session *session = context;
+	struct sim_driver_session *session = context;
 	struct sim_switch *at = sim_fabric_find(session->fabric, session->id);
 	struct switch_reading reading = {0};
 	struct problem problem = {0};
@@ -377,10 +380,10 @@ static void answer(void *context)
 	switch_reading_done(&reading);
 }
 
-static int sim_start(void *opaque, const struct switch_request *request, int64_t deadline_ms,
-		     switch_call_fn fn, void *context)
+static int sim_driver_sim_start(void *opaque, const struct switch_request *request,
+				int64_t deadline_ms, switch_call_fn fn, void *context)
 {
-	struct session *session = opaque;
+	struct sim_driver_session *session = opaque;
 	struct sim_switch *at = sim_fabric_find(session->fabric, session->id);
 	int64_t now_ms = loop_now_ms(session->fabric->loop);
 	int64_t left_ms = deadline_ms > now_ms ? deadline_ms - now_ms : 0;
@@ -403,10 +406,11 @@ static int sim_start(void *opaque, const struct switch_request *request, int64_t
 	return 0;
 }
 
-static int sim_open(const struct switch_endpoint *endpoint, const struct switch_family *family,
-		    const struct switch_host *host, void **ret_session, struct problem *problem)
+static int sim_driver_sim_open(const struct switch_endpoint *endpoint,
+			       const struct switch_family *family, const struct switch_host *host,
+			       void **ret_session, struct problem *problem)
 {
-	struct session *session;
+	struct sim_driver_session *session;
 	int rc;
 
 	(void)family;
@@ -417,7 +421,7 @@ static int sim_open(const struct switch_endpoint *endpoint, const struct switch_
 		return -ENOMEM;
 	session->fabric = host->sim;
 	session->id = endpoint->id;
-	rc = loop_timer_new(host->loop, answer, session, &session->timer);
+	rc = loop_timer_new(host->loop, sim_driver_answer, session, &session->timer);
 	if (rc) {
 		free(session);
 		return rc;
@@ -427,18 +431,18 @@ static int sim_open(const struct switch_endpoint *endpoint, const struct switch_
 }
 
 /* What it was going to do, it does not. */
-static bool sim_cancel(void *opaque)
+static bool sim_driver_sim_cancel(void *opaque)
 {
-	struct session *session = opaque;
+	struct sim_driver_session *session = opaque;
 
 	loop_timer_disarm(session->timer);
 	session->fn = NULL;
 	return true;
 }
 
-static void sim_close(void *opaque)
+static void sim_driver_sim_close(void *opaque)
 {
-	struct session *session = opaque;
+	struct sim_driver_session *session = opaque;
 
 	if (!session)
 		return;
@@ -448,9 +452,9 @@ static void sim_close(void *opaque)
 
 const struct switch_driver sim_switch_driver = {
 	.name = "sim",
-	.open = sim_open,
-	.start = sim_start,
-	.cancel = sim_cancel,
-	.close = sim_close,
+	.open = sim_driver_sim_open,
+	.start = sim_driver_sim_start,
+	.cancel = sim_driver_sim_cancel,
+	.close = sim_driver_sim_close,
 	.lag_name = sim_lag_name,
 };

@@ -136,7 +136,7 @@ struct flood {
 };
 
 /* The VLAN a frame belongs to when it comes in; 0 = dropped. */
-static unsigned classified(const struct port_vlans *vlans, unsigned tag)
+static unsigned sim_fabric_classified(const struct port_vlans *vlans, unsigned tag)
 {
 	if (tag == 0)
 		return vlans->native;
@@ -145,7 +145,7 @@ static unsigned classified(const struct port_vlans *vlans, unsigned tag)
 	return 0;
 }
 
-static void push(struct flood *flood, struct frame frame)
+static void sim_fabric_push(struct flood *flood, struct frame frame)
 {
 	if (flood->count == flood->room) {
 		size_t room = flood->room ? flood->room * 2 : 64;
@@ -168,8 +168,8 @@ static const struct sim_port *first_of(const struct sim_switch *at, const char *
 	return port;
 }
 
-static void forward(struct flood *flood, struct frame in, unsigned vlan, sim_arrived_fn arrived,
-		    void *context)
+static void sim_fabric_forward(struct flood *flood, struct frame in, unsigned vlan,
+			       sim_arrived_fn arrived, void *context)
 {
 	const struct sim_switch *at = &flood->fabric->switches[in.at];
 
@@ -187,8 +187,8 @@ static void forward(struct flood *flood, struct frame in, unsigned vlan, sim_arr
 		if (port->peer_switch == UINT32_MAX)
 			arrived(context, in.at, p, tagged ? vlan : 0);
 		else
-			push(flood,
-			     (struct frame){port->peer_switch, port->peer_port, tagged ? vlan : 0});
+			sim_fabric_push(flood, (struct frame){port->peer_switch, port->peer_port,
+							      tagged ? vlan : 0});
 	}
 }
 
@@ -198,11 +198,11 @@ unsigned sim_fabric_send(struct sim_fabric *fabric, uint32_t at, uint32_t port, 
 	struct flood flood = {.fabric = fabric,
 			      .seen = calloc(fabric->count + 1, sizeof(*flood.seen))};
 
-	push(&flood, (struct frame){at, port, tag});
+	sim_fabric_push(&flood, (struct frame){at, port, tag});
 	for (size_t i = 0; flood.seen && i < flood.count; i++) {
 		struct frame in = flood.queue[i];
 		const struct sim_switch *sw = &fabric->switches[in.at];
-		unsigned vlan = classified(&sw->ports[in.port].vlans, in.tag);
+		unsigned vlan = sim_fabric_classified(&sw->ports[in.port].vlans, in.tag);
 
 		/* A VLAN that is not in the table of the switch goes nowhere. */
 		if (!vlan_set_has(&sw->vlans, vlan) || !sw->ports[in.port].up)
@@ -212,7 +212,7 @@ unsigned sim_fabric_send(struct sim_fabric *fabric, uint32_t at, uint32_t port, 
 			continue;
 		}
 		vlan_set_add(&flood.seen[in.at], vlan);
-		forward(&flood, in, vlan, arrived, context);
+		sim_fabric_forward(&flood, in, vlan, arrived, context);
 	}
 	free(flood.queue);
 	free(flood.seen);

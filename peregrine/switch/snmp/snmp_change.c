@@ -15,7 +15,9 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { LOST_LIMIT = 2 }; /* SETs of one run that went without an answer before it is unknown */
+enum {
+	SNMP_CHANGE_LOST_LIMIT = 2
+}; /* SETs of one run that went without an answer before it is unknown */
 enum { AWAIT_MS = 100, AWAIT_LIMIT = 100 };
 
 struct snmp_change {
@@ -35,8 +37,8 @@ struct snmp_change {
 	struct port_vlans *before; /* of each port edit, as first read; owned */
 };
 
-static void go_on(struct snmp_change *change);
-static int read_facts(struct snmp_change *change);
+static void snmp_change_go_on(struct snmp_change *change);
+static int snmp_change_read_facts(struct snmp_change *change);
 
 void snmp_change_cancel(struct snmp_change *change)
 {
@@ -54,7 +56,7 @@ void snmp_change_cancel(struct snmp_change *change)
 }
 
 /* Ends the call: rc 0, or the reason why `next` and what follows were not taken. */
-static void end(struct snmp_change *change, int rc, const struct problem *problem)
+static void snmp_change_end(struct snmp_change *change, int rc, const struct problem *problem)
 {
 	struct snmp_switch *one = change->one;
 
@@ -67,10 +69,11 @@ static void end_with(struct snmp_change *change, int rc, const char *why)
 	struct problem problem;
 
 	snmp_switch_problem(change->one, rc, "a change", why, &problem);
-	end(change, rc, &problem);
+	snmp_change_end(change, rc, &problem);
 }
 
-static const struct fact_interface *port_of(const struct snmp_facts *facts, const char *name)
+static const struct fact_interface *snmp_change_port_of(const struct snmp_facts *facts,
+							const char *name)
 {
 	for (uint32_t i = 0; i < fact_count(facts, FACT_INTERFACES); i++) {
 		const struct fact_interface *row = fact_at(facts, FACT_INTERFACES, i);
@@ -81,13 +84,13 @@ static const struct fact_interface *port_of(const struct snmp_facts *facts, cons
 	return NULL;
 }
 
-static void remember(struct snmp_change *change)
+static void snmp_change_remember(struct snmp_change *change)
 {
 	const struct switch_request *request = change->one->request;
 
 	for (size_t i = 0; i < request->edit_count; i++) {
 		const struct fact_interface *interface =
-			port_of(&change->one->facts, request->edits[i].port);
+			snmp_change_port_of(&change->one->facts, request->edits[i].port);
 
 		if (request->edits[i].kind == EDIT_PORT && interface)
 			(void)fact_port_vlans(&change->one->facts, interface, &change->before[i]);
@@ -130,13 +133,13 @@ static bool is_as_before(struct snmp_change *change, size_t number)
 
 	if (edit->kind != EDIT_PORT)
 		return !snmp_plan_is_done(&change->one->facts, edit);
-	interface = port_of(&change->one->facts, edit->port);
+	interface = snmp_change_port_of(&change->one->facts, edit->port);
 	return interface && fact_port_vlans(&change->one->facts, interface, &now) &&
 	       port_vlans_equal(&now, &change->before[number]);
 }
 
 /* Nothing of the run was done: is there another manner in which this agent may take it? */
-static bool learn(struct snmp_change *change)
+static bool snmp_change_learn(struct snmp_change *change)
 {
 	struct snmp_switch *one = change->one;
 	enum switch_edit_kind kind = one->request->edits[change->next].kind;
@@ -156,7 +159,7 @@ static bool learn(struct snmp_change *change)
 }
 
 /* The facts are new: what came of the run? */
-static void judge(struct snmp_change *change)
+static void snmp_change_judge(struct snmp_change *change)
 {
 	struct snmp_switch *one = change->one;
 	const struct switch_edit *edits = one->request->edits;
@@ -171,26 +174,26 @@ static void judge(struct snmp_change *change)
 	}
 	if (done == count) {
 		mark_taken(change);
-		go_on(change);
+		snmp_change_go_on(change);
 		return;
 	}
 	/* It never arrived, or some of its SETs did: edits say what shall be, so what is left of
 	 * them is planned anew on what is there. */
-	if (change->rc == E_TIMEOUT && change->lost < LOST_LIMIT) {
-		go_on(change);
+	if (change->rc == E_TIMEOUT && change->lost < SNMP_CHANGE_LOST_LIMIT) {
+		snmp_change_go_on(change);
 		return;
 	}
-	if (change->contended && change->lost < LOST_LIMIT) {
-		go_on(change);
+	if (change->contended && change->lost < SNMP_CHANGE_LOST_LIMIT) {
+		snmp_change_go_on(change);
 		return;
 	}
-	if (same == count && learn(change)) {
-		go_on(change);
+	if (same == count && snmp_change_learn(change)) {
+		snmp_change_go_on(change);
 		return;
 	}
 	if (count > 1 && change->rc != E_TIMEOUT) {
 		change->limit = 1; /* one by one: which of them is it? */
-		go_on(change);
+		snmp_change_go_on(change);
 		return;
 	}
 	for (size_t i = change->next; i < change->next + count; i++)
@@ -204,11 +207,11 @@ static void judge(struct snmp_change *change)
 static void start_judging(struct snmp_change *change)
 {
 	change->judging = true;
-	if (read_facts(change))
+	if (snmp_change_read_facts(change))
 		end_with(change, -ENOMEM, "");
 }
 
-static void on_released(void *context, struct snmp_answer *answer)
+static void snmp_change_on_released(void *context, struct snmp_answer *answer)
 {
 	struct snmp_change *change = context;
 
@@ -218,7 +221,7 @@ static void on_released(void *context, struct snmp_answer *answer)
 	start_judging(change);
 }
 
-static void read_back(struct snmp_change *change, int rc, const char *why)
+static void snmp_change_read_back(struct snmp_change *change, int rc, const char *why)
 {
 	struct snmp_ask ask = {.kind = SNMP_SET,
 			       .bindings = change->plan.release,
@@ -229,7 +232,7 @@ static void read_back(struct snmp_change *change, int rc, const char *why)
 	text_copy(change->why, sizeof(change->why), why);
 	/* Whoever waits for the switch's lock, or for the port, waits no longer than he must. */
 	if (change->plan.release_count && change->sent >= change->plan.held &&
-	    snmp_peer_ask(change->one->peer, &ask, on_released, change) == 0)
+	    snmp_peer_ask(change->one->peer, &ask, snmp_change_on_released, change) == 0)
 		return;
 	start_judging(change);
 }
@@ -243,7 +246,7 @@ static void send_rest(struct snmp_change *change)
 		return;
 	}
 	mark_taken(change);
-	go_on(change);
+	snmp_change_go_on(change);
 }
 
 static void sent_chunk(struct snmp_change *change)
@@ -254,7 +257,7 @@ static void sent_chunk(struct snmp_change *change)
 }
 
 /* A SET did nothing: is it only because of what this agent cannot do? True: it is sent again. */
-static bool adapt(struct snmp_change *change, const struct snmp_answer *answer)
+static bool snmp_change_adapt(struct snmp_change *change, const struct snmp_answer *answer)
 {
 	struct snmp_switch *one = change->one;
 	size_t at = change->sent + answer->index - 1;
@@ -278,13 +281,13 @@ static bool adapt(struct snmp_change *change, const struct snmp_answer *answer)
 	return false;
 }
 
-static void on_set(void *context, struct snmp_answer *answer)
+static void snmp_change_on_set(void *context, struct snmp_answer *answer)
 {
 	struct snmp_change *change = context;
 
 	if (answer->rc) {
 		change->lost++;
-		read_back(change, answer->rc, "");
+		snmp_change_read_back(change, answer->rc, "");
 		return;
 	}
 	if (!answer->status) {
@@ -292,16 +295,17 @@ static void on_set(void *context, struct snmp_answer *answer)
 		return;
 	}
 	change->contended = false;
-	if (adapt(change, answer))
+	if (snmp_change_adapt(change, answer))
 		return;
 	if (change->plan.downs && change->sent == 0)
 		set_downed(change->one, change->plan.downs, false);
 	change->lost += change->contended;
-	read_back(change, snmp_status_code(answer->status), snmp_status_text(answer->status));
+	snmp_change_read_back(change, snmp_status_code(answer->status),
+			      snmp_status_text(answer->status));
 }
 
 /* Octets without the zeros at their end. */
-static size_t length_of(const struct snmp_value *value)
+static size_t snmp_change_length_of(const struct snmp_value *value)
 {
 	size_t size = value->size;
 
@@ -310,14 +314,14 @@ static size_t length_of(const struct snmp_value *value)
 	return size;
 }
 
-static bool is_same(const struct snmp_value *a, const struct snmp_value *b)
+static bool snmp_change_is_same(const struct snmp_value *a, const struct snmp_value *b)
 {
-	size_t size = a->type == SNMP_OCTETS ? length_of(a) : 0;
+	size_t size = a->type == SNMP_OCTETS ? snmp_change_length_of(a) : 0;
 
 	if (a->type != SNMP_OCTETS)
 		return b->type != SNMP_OCTETS && b->type != SNMP_NO_OBJECT &&
 		       a->number == b->number;
-	return b->type == SNMP_OCTETS && size == length_of(b) &&
+	return b->type == SNMP_OCTETS && size == snmp_change_length_of(b) &&
 	       (!size || memcmp(a->bytes, b->bytes, size) == 0);
 }
 
@@ -332,18 +336,19 @@ static void on_expected(void *context, struct snmp_answer *answer)
 
 		same = snmp_answer_next(answer, &binding) &&
 		       snmp_oid_order(&binding.name, &wanted->name) == 0 &&
-		       is_same(&wanted->value, &binding.value);
+		       snmp_change_is_same(&wanted->value, &binding.value);
 	}
 	if (same)
 		sent_chunk(change);
 	else if (answer->rc || answer->status)
-		read_back(change, answer->rc ? answer->rc : snmp_status_code(answer->status),
-			  snmp_status_text(answer->status));
+		snmp_change_read_back(change,
+				      answer->rc ? answer->rc : snmp_status_code(answer->status),
+				      snmp_status_text(answer->status));
 	else
-		read_back(change, E_CONFLICT, "it said yes, and did nothing");
+		snmp_change_read_back(change, E_CONFLICT, "it said yes, and did nothing");
 }
 
-static void on_awaited(void *context, struct snmp_answer *answer)
+static void snmp_change_on_awaited(void *context, struct snmp_answer *answer)
 {
 	struct snmp_change *change = context;
 	const struct snmp_binding *wanted = &change->plan.bindings[change->sent];
@@ -351,15 +356,16 @@ static void on_awaited(void *context, struct snmp_answer *answer)
 
 	if (answer->rc || answer->status || !snmp_answer_next(answer, &binding) ||
 	    binding.value.type != SNMP_INTEGER) {
-		read_back(change, answer->rc ? answer->rc : E_PROTOCOL, "");
+		snmp_change_read_back(change, answer->rc ? answer->rc : E_PROTOCOL, "");
 		return;
 	}
 	if (binding.value.number == wanted->value.number)
 		sent_chunk(change);
 	else if (binding.value.number > wanted->value.number)
-		read_back(change, E_CONFLICT, snmp_plan_await_text(binding.value.number));
+		snmp_change_read_back(change, E_CONFLICT,
+				      snmp_plan_await_text(binding.value.number));
 	else if (++change->awaited >= AWAIT_LIMIT)
-		read_back(change, E_TIMEOUT, "");
+		snmp_change_read_back(change, E_TIMEOUT, "");
 	else
 		loop_timer_arm(change->timer, AWAIT_MS);
 }
@@ -367,10 +373,10 @@ static void on_awaited(void *context, struct snmp_answer *answer)
 static const struct {
 	enum snmp_kind kind;
 	snmp_answer_fn fn;
-} acts[] = {
-	[ACT_SET] = {SNMP_SET, on_set},
+} snmp_change_acts[] = {
+	[ACT_SET] = {SNMP_SET, snmp_change_on_set},
 	[ACT_EXPECT] = {SNMP_GET, on_expected},
-	[ACT_AWAIT] = {SNMP_GET, on_awaited},
+	[ACT_AWAIT] = {SNMP_GET, snmp_change_on_awaited},
 };
 
 static void send_chunk(struct snmp_change *change)
@@ -382,24 +388,24 @@ static void send_chunk(struct snmp_change *change)
 	/* Before it is sent: an answer that is lost leaves the port down all the same. */
 	if (change->plan.downs && change->sent == 0)
 		set_downed(change->one, change->plan.downs, true);
-	ask.kind = acts[act].kind;
+	ask.kind = snmp_change_acts[act].kind;
 	ask.once = act == ACT_SET;
 	ask.bindings = change->plan.bindings + change->sent;
 	ask.count = change->chunk;
 	/* Hardware is programmed before the answer comes. */
 	ask.timeout_ms = 3 * (change->one->endpoint.timeout_ms ? change->one->endpoint.timeout_ms
 							       : change->one->family->timeout_ms);
-	if (snmp_peer_ask(change->one->peer, &ask, acts[act].fn, change))
+	if (snmp_peer_ask(change->one->peer, &ask, snmp_change_acts[act].fn, change))
 		end_with(change, E_LIMIT, "a value that cannot be sent");
 }
 
-static void on_timer(void *context)
+static void snmp_change_on_timer(void *context)
 {
 	send_chunk(context);
 }
 
 /* Plans runs until one has something to send. */
-static void go_on(struct snmp_change *change)
+static void snmp_change_go_on(struct snmp_change *change)
 {
 	struct snmp_switch *one = change->one;
 	const struct switch_request *request = one->request;
@@ -410,7 +416,7 @@ static void go_on(struct snmp_change *change)
 
 		/* A port is put into the lists of new VLANs, whose length is the agent's. */
 		if (change->stale && request->edits[change->next].kind == EDIT_PORT) {
-			if (read_facts(change))
+			if (snmp_change_read_facts(change))
 				end_with(change, -ENOMEM, "");
 			return;
 		}
@@ -421,7 +427,7 @@ static void go_on(struct snmp_change *change)
 			if (!problem_is_set(&problem))
 				problem_set(&problem, rc, "an edit that makes no sense");
 			request->results[change->next] = EDIT_REFUSED;
-			end(change, rc, &problem);
+			snmp_change_end(change, rc, &problem);
 			return;
 		}
 		change->sent = 0;
@@ -431,7 +437,7 @@ static void go_on(struct snmp_change *change)
 		}
 		mark_taken(change);
 	}
-	end(change, 0, NULL);
+	snmp_change_end(change, 0, NULL);
 }
 
 /* --- reading --- */
@@ -445,7 +451,7 @@ static bool has_ports(const struct switch_request *request)
 	return false;
 }
 
-static bool is_empty(const struct snmp_switch *one)
+static bool snmp_change_is_empty(const struct snmp_switch *one)
 {
 	bool vtp = one->dialect->writer == SNMP_WRITER_VTP;
 
@@ -455,7 +461,7 @@ static bool is_empty(const struct snmp_switch *one)
 	       !fact_count(&one->facts, vtp ? FACT_INTERFACES : FACT_BRIDGE_PORTS);
 }
 
-static void on_read(void *context, int rc, uint32_t refused, const char *why)
+static void snmp_change_on_read(void *context, int rc, uint32_t refused, const char *why)
 {
 	struct snmp_change *change = context;
 	struct snmp_switch *one = change->one;
@@ -464,12 +470,12 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 	if (!rc && refused)
 		rc = E_PROTOCOL;
 	if (!rc && !snmp_switch_placed(one)) {
-		rc = read_facts(change);
+		rc = snmp_change_read_facts(change);
 		if (!rc)
 			return;
 	}
 	/* As when its subagent is away: that says nothing of what was done. */
-	if (!rc && is_empty(one)) {
+	if (!rc && snmp_change_is_empty(one)) {
 		rc = E_UNAVAILABLE;
 		why = "it shows no VLANs and ports of a bridge now";
 	}
@@ -480,15 +486,15 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 		return;
 	}
 	if (change->judging) {
-		judge(change);
+		snmp_change_judge(change);
 		return;
 	}
-	remember(change);
-	go_on(change);
+	snmp_change_remember(change);
+	snmp_change_go_on(change);
 }
 
 /* What a change has to know, by the dialect's writer. */
-static uint32_t groups_of(const struct snmp_dialect *dialect, bool ports)
+static uint32_t snmp_change_groups_of(const struct snmp_dialect *dialect, bool ports)
 {
 	uint32_t groups = 0;
 
@@ -506,15 +512,15 @@ static uint32_t groups_of(const struct snmp_dialect *dialect, bool ports)
 	return groups;
 }
 
-static int read_facts(struct snmp_change *change)
+static int snmp_change_read_facts(struct snmp_change *change)
 {
 	struct snmp_switch *one = change->one;
 	struct snmp_reader_plan plan = {
 		.peer = one->peer,
 		.facts = &one->facts,
 		.scalars = one->dialect->mode.model_at != 0,
-		.groups = groups_of(one->dialect, has_ports(one->request)),
-		.done = on_read,
+		.groups = snmp_change_groups_of(one->dialect, has_ports(one->request)),
+		.done = snmp_change_on_read,
 		.context = change,
 	};
 
@@ -547,9 +553,9 @@ int snmp_change_start(struct snmp_switch *one)
 	change->one = one;
 	change->limit = PLAN_EDITS;
 	one->change = change;
-	rc = loop_timer_new(one->loop, on_timer, change, &change->timer);
+	rc = loop_timer_new(one->loop, snmp_change_on_timer, change, &change->timer);
 	if (!rc)
-		rc = read_facts(change);
+		rc = snmp_change_read_facts(change);
 	if (rc) {
 		one->change = NULL;
 		snmp_change_cancel(change);

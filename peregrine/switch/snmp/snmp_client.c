@@ -12,7 +12,7 @@
 static const struct {
 	const char *text;
 	int code;
-} statuses[SNMP_STATUS_LAST + 1] = {
+} snmp_client_statuses[SNMP_STATUS_LAST + 1] = {
 	{"noError", 0},
 	{"tooBig", E_LIMIT},
 	{"noSuchName", E_UNSUPPORTED},
@@ -38,14 +38,14 @@ const char *snmp_status_text(int status)
 {
 	if (status < 0 || status > SNMP_STATUS_LAST)
 		return "?";
-	return statuses[status].text;
+	return snmp_client_statuses[status].text;
 }
 
 int snmp_status_code(int status)
 {
 	if (status < 0 || status > SNMP_STATUS_LAST)
 		return E_PROTOCOL;
-	return statuses[status].code;
+	return snmp_client_statuses[status].code;
 }
 
 /* Once per process: Net-SNMP's state is global. Nothing is read (configuration, MIB files), nothing

@@ -13,7 +13,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-static void call_forget(struct snmp_switch *one)
+static void snmp_driver_call_forget(struct snmp_switch *one)
 {
 	snmp_reader_cancel(one->reader);
 	one->reader = NULL;
@@ -50,7 +50,7 @@ void snmp_switch_end(struct snmp_switch *one, int rc, struct switch_reading *rea
 	void *context = one->context;
 
 	/* The callee may start the next call, or close us. */
-	call_forget(one);
+	snmp_driver_call_forget(one);
 	fn(context, rc, reading, problem);
 }
 
@@ -104,7 +104,7 @@ void snmp_switch_fail(struct snmp_switch *one, int rc, const char *doing, const 
 static const struct {
 	unsigned part;
 	uint32_t groups;
-} needs[] = {
+} snmp_driver_needs[] = {
 	{PART_PORTS,
 	 GROUP_BIT(GROUP_INTERFACES) | GROUP_BIT(GROUP_STACK) | GROUP_BIT(GROUP_BRIDGE)},
 	{PART_NEIGHBORS, GROUP_BIT(GROUP_INTERFACES) | GROUP_BIT(GROUP_BRIDGE) |
@@ -126,15 +126,15 @@ static uint32_t vlan_groups(const struct snmp_dialect *dialect)
 	return groups;
 }
 
-static uint32_t groups_of(const struct snmp_dialect *dialect, unsigned parts)
+static uint32_t snmp_driver_groups_of(const struct snmp_dialect *dialect, unsigned parts)
 {
 	uint32_t groups = 0;
 
 	if ((parts & PART_PORTS) && dialect->lag.group.count)
 		groups |= GROUP_BIT(GROUP_LAGS);
-	for (size_t i = 0; i < COUNT_OF(needs); i++) {
-		if (parts & needs[i].part)
-			groups |= needs[i].groups;
+	for (size_t i = 0; i < COUNT_OF(snmp_driver_needs); i++) {
+		if (parts & snmp_driver_needs[i].part)
+			groups |= snmp_driver_needs[i].groups;
 	}
 	if (parts & PART_VLANS)
 		groups |= vlan_groups(dialect);
@@ -171,7 +171,7 @@ static unsigned parts_left(const struct snmp_dialect *dialect, unsigned parts, u
 	unsigned left = 0;
 
 	for (unsigned part = 1; part < PART_ALL; part <<= 1) {
-		if ((parts & part) && !(groups_of(dialect, part) & refused))
+		if ((parts & part) && !(snmp_driver_groups_of(dialect, part) & refused))
 			left |= part;
 	}
 	return left;
@@ -242,9 +242,9 @@ bool snmp_switch_placed(struct snmp_switch *one)
 	return false;
 }
 
-static int start_read(struct snmp_switch *one);
+static int snmp_driver_start_read(struct snmp_switch *one);
 
-static void on_read(void *context, int rc, uint32_t refused, const char *why)
+static void snmp_driver_on_read(void *context, int rc, uint32_t refused, const char *why)
 {
 	struct snmp_switch *one = context;
 	struct switch_reading reading = {0};
@@ -255,14 +255,14 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 	if (one->facts.model)
 		one->model = one->facts.model;
 	if (!rc && !snmp_switch_placed(one)) {
-		rc = start_read(one);
+		rc = snmp_driver_start_read(one);
 		if (!rc)
 			return;
 	}
-	look = look_groups(one->dialect, groups_of(one->dialect, parts));
+	look = look_groups(one->dialect, snmp_driver_groups_of(one->dialect, parts));
 	one->facts.links = !one->target_count && (parts & PART_IDENTITY) && !(refused & look);
 	one->facts.members = one->facts.links && shows_members(one->dialect) &&
-			     !(refused & groups_of(one->dialect, PART_VLANS));
+			     !(refused & snmp_driver_groups_of(one->dialect, PART_VLANS));
 	if (!rc)
 		rc = snmp_reading_make(&one->facts, parts, one->request->only_ports, &reading);
 	if (rc) {
@@ -277,7 +277,7 @@ static void on_read(void *context, int rc, uint32_t refused, const char *why)
 	snmp_switch_end(one, 0, &reading, NULL);
 }
 
-static int start_read(struct snmp_switch *one)
+static int snmp_driver_start_read(struct snmp_switch *one)
 {
 	unsigned parts = one->request->parts;
 	unsigned few = PART_IDENTITY | PART_PORTS | PART_VLANS;
@@ -285,11 +285,11 @@ static int start_read(struct snmp_switch *one)
 	struct snmp_reader_plan plan = {
 		.peer = one->peer,
 		.facts = &one->facts,
-		.groups = groups_of(one->dialect, parts),
+		.groups = snmp_driver_groups_of(one->dialect, parts),
 		.vlan_fallback = (parts & PART_VLANS) && !(parts & PART_FDB),
 		.fdb_fallback = (parts & PART_FDB) && !per_vlan,
 		.fdb_per_vlan = (parts & PART_FDB) && per_vlan,
-		.done = on_read,
+		.done = snmp_driver_on_read,
 		.context = one,
 	};
 
@@ -310,7 +310,7 @@ static int start_read(struct snmp_switch *one)
 
 /* --- the driver's row --- */
 
-static void on_timer(void *context)
+static void snmp_driver_on_timer(void *context)
 {
 	struct snmp_switch *one = context;
 	struct problem problem;
@@ -327,14 +327,14 @@ static void on_timer(void *context)
 	snmp_switch_end(one, E_TIMEOUT, NULL, &problem);
 }
 
-static void one_close(void *session)
+static void snmp_driver_one_close(void *session)
 {
 	struct snmp_switch *one = session;
 
 	if (!one)
 		return;
 	if (one->timer && one->peer)
-		call_forget(one);
+		snmp_driver_call_forget(one);
 	snmp_peer_free(one->peer);
 	snmp_targets_done(&one->map);
 	loop_timer_free(one->timer);
@@ -342,8 +342,9 @@ static void one_close(void *session)
 	free(one);
 }
 
-static int one_open(const struct switch_endpoint *endpoint, const struct switch_family *family,
-		    const struct switch_host *host, void **ret_session, struct problem *problem)
+static int snmp_driver_one_open(const struct switch_endpoint *endpoint,
+				const struct switch_family *family, const struct switch_host *host,
+				void **ret_session, struct problem *problem)
 {
 	struct snmp_switch *one = calloc(1, sizeof(*one));
 	int rc;
@@ -354,7 +355,7 @@ static int one_open(const struct switch_endpoint *endpoint, const struct switch_
 	one->family = family;
 	one->dialect = family->snmp ? family->snmp : &snmp_dialect_qbridge;
 	one->loop = host->loop;
-	rc = loop_timer_new(host->loop, on_timer, one, &one->timer);
+	rc = loop_timer_new(host->loop, snmp_driver_on_timer, one, &one->timer);
 	if (rc)
 		problem_set(problem, rc, "no timer for a switch");
 	else
@@ -362,7 +363,7 @@ static int one_open(const struct switch_endpoint *endpoint, const struct switch_
 				   family->timeout_ms ? family->timeout_ms : 2000, &one->peer,
 				   problem);
 	if (rc) {
-		one_close(one);
+		snmp_driver_one_close(one);
 		return rc;
 	}
 	*ret_session = one;
@@ -377,24 +378,21 @@ static int end_early(struct snmp_switch *one, int rc)
 	return 0;
 }
 
-static int start_locate(struct snmp_switch *one)
+static int snmp_driver_start_locate(struct snmp_switch *one)
 {
 	problem_set(&one->early, E_UNSUPPORTED, "switch %s cannot blink a port's LED by SNMP",
 		    one->endpoint.name);
 	return end_early(one, E_UNSUPPORTED);
 }
 
-static int (*const starts[SWITCH_OP_COUNT])(struct snmp_switch *one) = {
-	[SWITCH_READ] = start_read,
-	[SWITCH_CHANGE] = snmp_change_start,
-	[SWITCH_SAVE] = snmp_save_start,
-	[SWITCH_LOCATE] = start_locate,
-	[SWITCH_SAMPLING] = snmp_sampling_start,
-	[SWITCH_HEALTH] = snmp_health_start,
+static int (*const snmp_driver_starts[SWITCH_OP_COUNT])(struct snmp_switch *one) = {
+	[SWITCH_READ] = snmp_driver_start_read,  [SWITCH_CHANGE] = snmp_change_start,
+	[SWITCH_SAVE] = snmp_save_start,         [SWITCH_LOCATE] = snmp_driver_start_locate,
+	[SWITCH_SAMPLING] = snmp_sampling_start, [SWITCH_HEALTH] = snmp_health_start,
 };
 
-static int one_start(void *session, const struct switch_request *request, int64_t deadline_ms,
-		     switch_call_fn fn, void *context)
+static int snmp_driver_one_start(void *session, const struct switch_request *request,
+				 int64_t deadline_ms, switch_call_fn fn, void *context)
 {
 	struct snmp_switch *one = session;
 	int64_t left = deadline_ms - clock_monotonic_ms();
@@ -409,28 +407,28 @@ static int one_start(void *session, const struct switch_request *request, int64_
 	one->requests_before = snmp_peer_requests(one->peer);
 	snmp_switch_facts(one);
 	loop_timer_arm(one->timer, left > 0 ? left : 0);
-	rc = starts[request->op](one);
+	rc = snmp_driver_starts[request->op](one);
 	/* A problem that is known already is told like any other. */
 	if (rc && rc != -ENOMEM && problem_is_set(&one->early))
 		return end_early(one, rc);
 	if (rc)
-		call_forget(one);
+		snmp_driver_call_forget(one);
 	return rc == 0 || rc == -ENOMEM ? rc : -EAGAIN;
 }
 
-static bool one_cancel(void *session)
+static bool snmp_driver_one_cancel(void *session)
 {
 	struct snmp_switch *one = session;
 
 	if (one->fn)
-		call_forget(one);
+		snmp_driver_call_forget(one);
 	return true;
 }
 
 const struct switch_driver snmp_switch_driver = {
 	.name = "snmp",
-	.open = one_open,
-	.start = one_start,
-	.cancel = one_cancel,
-	.close = one_close,
+	.open = snmp_driver_one_open,
+	.start = snmp_driver_one_start,
+	.cancel = snmp_driver_one_cancel,
+	.close = snmp_driver_one_close,
 };

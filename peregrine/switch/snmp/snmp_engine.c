@@ -10,7 +10,7 @@
 #include "peregrine/switch/snmp/snmp_peer_private.h"
 
 /* FNV-1a. */
-static size_t slot_of(const char *peer)
+static size_t snmp_engine_slot_of(const char *peer)
 {
 	uint32_t hash = 2166136261U;
 
@@ -21,7 +21,7 @@ static size_t slot_of(const char *peer)
 
 static struct snmp_engine *slot_get(const struct snmp_client *client, const char *peer)
 {
-	size_t slot = slot_of(peer);
+	size_t slot = snmp_engine_slot_of(peer);
 
 	/* The table is never full, so a free slot ends the search. */
 	while (client->engines[slot].size && strcmp(client->engines[slot].peer, peer) != 0)
@@ -63,8 +63,8 @@ static const struct {
 	[SNMP_AUTH_SHA256] = {usmHMAC192SHA256AuthProtocol, TRANSFORM_LENGTH},
 };
 
-static const struct snmp_key *key_of(struct snmp_client *client, enum snmp_auth auth,
-				     const char *secret)
+static const struct snmp_key *snmp_engine_key_of(struct snmp_client *client, enum snmp_auth auth,
+						 const char *secret)
 {
 	struct snmp_key *key;
 
@@ -112,14 +112,14 @@ int snmp_engine_credentials(struct snmp_client *client, const struct switch_endp
 		return -ENOMEM;
 	if (ret->securityLevel == SNMP_SEC_LEVEL_NOAUTH)
 		return 0;
-	key = key_of(client, endpoint->snmp_auth, endpoint->snmp_auth_secret);
+	key = snmp_engine_key_of(client, endpoint->snmp_auth, endpoint->snmp_auth_secret);
 	if (!key)
 		return -EINVAL;
 	memcpy(ret->securityAuthKey, key->key, key->size);
 	ret->securityAuthKeyLen = key->size;
 	if (ret->securityLevel != SNMP_SEC_LEVEL_AUTHPRIV)
 		return 0;
-	key = key_of(client, endpoint->snmp_auth, endpoint->snmp_priv_secret);
+	key = snmp_engine_key_of(client, endpoint->snmp_auth, endpoint->snmp_priv_secret);
 	if (!key)
 		return -EINVAL;
 	memcpy(ret->securityPrivKey, key->key, key->size);
@@ -198,7 +198,7 @@ static struct usmUser *user_take(const struct snmp_peer *peer)
 	return user;
 }
 
-static void let_go(struct snmp_peer *peer)
+static void snmp_engine_let_go(struct snmp_peer *peer)
 {
 	struct snmp_peer **at = holder_of(peer);
 
@@ -223,7 +223,7 @@ void snmp_engine_take(struct snmp_peer *peer)
 	other = *holder_of(peer);
 	if (other) {
 		other->user = user_take(other);
-		let_go(other);
+		snmp_engine_let_go(other);
 	}
 	at = holder_of(peer);
 	*at = peer;
@@ -272,7 +272,7 @@ void snmp_engine_leave(struct snmp_peer *peer)
 {
 	if (peer->holds) {
 		usm_free_user(user_take(peer));
-		let_go(peer);
+		snmp_engine_let_go(peer);
 	}
 	usm_free_user(peer->user);
 	peer->user = NULL;

@@ -5,7 +5,7 @@
 
 #include "peregrine/switch/snmp/snmp_peer_private.h"
 
-static void publish(struct exchange *exchange, struct snmp_answer *answer)
+static void snmp_exchange_publish(struct exchange *exchange, struct snmp_answer *answer)
 {
 	if (exchange->state == EXCHANGE_GONE)
 		return;
@@ -28,7 +28,7 @@ static void on_response(struct exchange *exchange, netsnmp_pdu *pdu)
 	exchange->peer->answered_ms = clock_monotonic_ms();
 	if (exchange->peer->window < WINDOW_LIMIT)
 		exchange->peer->window++;
-	publish(exchange, &answer);
+	snmp_exchange_publish(exchange, &answer);
 }
 
 /* What a report says (RFC 3414 section 3.2). */
@@ -108,7 +108,7 @@ void exchange_fail(struct exchange *exchange, int rc)
 {
 	struct snmp_answer answer = {.rc = rc};
 
-	publish(exchange, &answer);
+	snmp_exchange_publish(exchange, &answer);
 }
 
 void exchange_send(struct snmp_peer *peer, struct exchange *exchange)

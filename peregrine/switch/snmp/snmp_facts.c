@@ -58,8 +58,8 @@ static int key_order(const uint32_t *a, const uint32_t *b)
 }
 
 /* The first row that is not before `key`. */
-static uint32_t lower_bound(const struct snmp_facts *facts, enum fact_table table,
-			    const uint32_t *key)
+static uint32_t snmp_facts_lower_bound(const struct snmp_facts *facts, enum fact_table table,
+				       const uint32_t *key)
 {
 	uint32_t low = 0;
 	uint32_t high = facts->tables[table].count;
@@ -82,14 +82,14 @@ void *fact_find(const struct snmp_facts *facts, enum fact_table table, uint32_t 
 		uint32_t key_1, uint32_t key_2)
 {
 	const uint32_t key[FACT_KEYS] = {key_0, key_1, key_2};
-	uint32_t at = lower_bound(facts, table, key);
+	uint32_t at = snmp_facts_lower_bound(facts, table, key);
 
 	if (at == facts->tables[table].count || key_order(fact_at(facts, table, at), key) != 0)
 		return NULL;
 	return fact_at(facts, table, at);
 }
 
-static bool grow(struct fact_rows *rows, size_t row_size)
+static bool snmp_facts_grow(struct fact_rows *rows, size_t row_size)
 {
 	uint32_t room = rows->room ? rows->room * 2 : 64;
 	uint8_t *more = realloc(rows->rows, room * row_size);
@@ -101,18 +101,19 @@ static bool grow(struct fact_rows *rows, size_t row_size)
 	return true;
 }
 
-static void *find_or_make(struct snmp_facts *facts, enum fact_table table, const uint32_t *key)
+static void *snmp_facts_find_or_make(struct snmp_facts *facts, enum fact_table table,
+				     const uint32_t *key)
 {
 	struct fact_rows *rows = &facts->tables[table];
 	size_t row_size = fact_row_sizes[table];
-	uint32_t at = lower_bound(facts, table, key);
+	uint32_t at = snmp_facts_lower_bound(facts, table, key);
 	uint8_t *row;
 
 	if (at < rows->count && key_order(fact_at(facts, table, at), key) == 0)
 		return fact_at(facts, table, at);
 	if (rows->count == FACT_ROW_LIMIT)
 		return NULL;
-	if (rows->count == rows->room && !grow(rows, row_size)) {
+	if (rows->count == rows->room && !snmp_facts_grow(rows, row_size)) {
 		facts->failed = true;
 		return NULL;
 	}
@@ -154,7 +155,7 @@ void snmp_facts_done(struct snmp_facts *facts)
 
 /* --- values --- */
 
-static bool is_number(const struct snmp_value *value)
+static bool snmp_facts_is_number(const struct snmp_value *value)
 {
 	return value->type == SNMP_INTEGER || value->type == SNMP_GAUGE32 ||
 	       value->type == SNMP_COUNTER32 || value->type == SNMP_TICKS;
@@ -176,8 +177,8 @@ bool fact_set_octets(struct snmp_facts *facts, struct fact_octets *field, const 
 	return true;
 }
 
-static bool put_octets(struct snmp_facts *facts, struct fact_octets *field,
-		       const struct snmp_value *value)
+static bool snmp_facts_put_octets(struct snmp_facts *facts, struct fact_octets *field,
+				  const struct snmp_value *value)
 {
 	if (value->size > PORT_LIST_LIMIT)
 		return false;
@@ -192,7 +193,7 @@ static bool put_value(struct snmp_facts *facts, void *row, const struct fact_col
 	void *field = (uint8_t *)row + column->at;
 
 	if (column->kind == FACT_NUMBER) {
-		if (!is_number(value))
+		if (!snmp_facts_is_number(value))
 			return false;
 		*(uint32_t *)field = (uint32_t)value->number;
 		return true;
@@ -205,14 +206,14 @@ static bool put_value(struct snmp_facts *facts, void *row, const struct fact_col
 		if (value->size == 6)
 			memcpy(field, value->bytes, 6);
 		return true; /* loopbacks have an empty one */
-	case FACT_OCTETS: return put_octets(facts, field, value);
+	case FACT_OCTETS: return snmp_facts_put_octets(facts, field, value);
 	case FACT_NUMBER: break;
 	}
 	return false;
 }
 
-static bool key_of(const struct fact_column *column, const uint32_t *index, size_t count,
-		   uint16_t vlan, uint32_t key[FACT_KEYS])
+static bool snmp_facts_key_of(const struct fact_column *column, const uint32_t *index, size_t count,
+			      uint16_t vlan, uint32_t key[FACT_KEYS])
 {
 	uint8_t mac[6];
 
@@ -246,14 +247,14 @@ bool snmp_facts_take(struct snmp_facts *facts, const struct fact_column *column,
 
 	if (value->type == SNMP_NO_OBJECT || value->type == SNMP_NULL)
 		return true;
-	if (!key_of(column, index, count, vlan, key)) {
+	if (!snmp_facts_key_of(column, index, count, vlan, key)) {
 		char name[96];
 
 		(void)snmp_oid_text(&column->root, name, sizeof(name));
 		snmp_facts_odd(facts, "%s: a row whose index has %zu arcs", name, count);
 		return true;
 	}
-	row = find_or_make(facts, column->table, key);
+	row = snmp_facts_find_or_make(facts, column->table, key);
 	if (!row)
 		return false;
 	if (!put_value(facts, row, column, value)) {
@@ -330,7 +331,7 @@ bool snmp_facts_scalar(struct snmp_facts *facts, size_t number, const struct snm
 	struct switch_identity *identity = &facts->identity;
 	bool octets = value->type == SNMP_OCTETS;
 
-	if (number == FACT_SCALARS && is_number(value))
+	if (number == FACT_SCALARS && snmp_facts_is_number(value))
 		identity->member_changes = (uint64_t)value->number + 1;
 	if (number >= FACT_SCALARS)
 		return number == FACT_SCALARS;
@@ -349,7 +350,7 @@ bool snmp_facts_scalar(struct snmp_facts *facts, size_t number, const struct snm
 			     identity->chassis, sizeof(identity->chassis));
 	else if (value->type == SNMP_TICKS && number == 8)
 		identity->neighbor_changes = (uint64_t)value->number + 1;
-	else if (is_number(value) && (number == 6 || number == 7))
+	else if (snmp_facts_is_number(value) && (number == 6 || number == 7))
 		/* Both in one: a VLAN more, or one deleted and another made. 0 means none. */
 		identity->vlan_changes += number == 6 ? (uint64_t)value->number + 1
 						      : ((uint64_t)value->number + 1) << 16;

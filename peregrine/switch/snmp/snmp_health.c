@@ -28,7 +28,7 @@ void snmp_health_cancel(struct snmp_health *state)
 	free(state);
 }
 
-static void fail(struct snmp_health *state, int rc, const char *why)
+static void snmp_health_fail(struct snmp_health *state, int rc, const char *why)
 {
 	snmp_switch_fail(state->one, rc, "reading its health", why);
 }
@@ -85,7 +85,7 @@ static void place_sensor(struct snmp_health *state, struct switch_sensor *sensor
 		(void)text_copy(sensor->port, sizeof(sensor->port), port->name);
 }
 
-static void finish(struct snmp_health *state)
+static void snmp_health_finish(struct snmp_health *state)
 {
 	struct switch_reading reading = {0};
 
@@ -101,8 +101,8 @@ static void finish(struct snmp_health *state)
 	switch_reading_done(&reading); /* what was not taken */
 }
 
-static bool on_value(void *context, size_t column, const uint32_t *index, size_t count,
-		     const struct snmp_value *value)
+static bool snmp_health_on_value(void *context, size_t column, const uint32_t *index, size_t count,
+				 const struct snmp_value *value)
 {
 	struct snmp_health *state = context;
 	const struct health_column *at = &snmp_health_steps[state->step].columns[column];
@@ -128,14 +128,14 @@ static void drop_sums(struct snmp_health *state)
 	}
 }
 
-static void on_walked(void *context, int rc, const char *why)
+static void snmp_health_on_walked(void *context, int rc, const char *why)
 {
 	struct snmp_health *state = context;
 
 	state->walk = NULL;
 	/* An agent that breaks one table off may have the others; one that is silent has none. */
 	if (rc && (state->step == 0 || rc == E_TIMEOUT || rc == E_AUTHENTICATION)) {
-		fail(state, rc, why);
+		snmp_health_fail(state, rc, why);
 		return;
 	}
 	if (rc && snmp_health_steps[state->step].sums)
@@ -148,8 +148,8 @@ static void next_step(struct snmp_health *state)
 {
 	struct snmp_walk_plan plan = {.columns = state->columns,
 				      .row_limit = 1 << 18,
-				      .row = on_value,
-				      .done = on_walked,
+				      .row = snmp_health_on_value,
+				      .done = snmp_health_on_walked,
 				      .context = state};
 	int rc;
 
@@ -159,7 +159,7 @@ static void next_step(struct snmp_health *state)
 		 !snmp_health_steps[state->step].needed(state))))
 		state->step++;
 	if (state->step == SNMP_HEALTH_STEPS) {
-		finish(state);
+		snmp_health_finish(state);
 		return;
 	}
 	plan.count = snmp_health_steps[state->step].count;
@@ -167,7 +167,7 @@ static void next_step(struct snmp_health *state)
 		state->columns[i] = snmp_health_steps[state->step].columns[i].oid;
 	rc = snmp_walk_start(state->one->peer, &plan, &state->walk);
 	if (rc)
-		fail(state, rc, "");
+		snmp_health_fail(state, rc, "");
 }
 
 /* --- scalars --- */
@@ -185,7 +185,7 @@ enum {
 	SCALARS
 };
 
-static const struct snmp_oid scalars[SCALARS] = {
+static const struct snmp_oid snmp_health_scalars[SCALARS] = {
 	[UPTIME] = OID(1, 3, 6, 1, 2, 1, 1, 3, 0),
 	[BRIDGE_ADDRESS] = OID(1, 3, 6, 1, 2, 1, 17, 1, 1, 0),
 	[STP_PRIORITY] = OID(SNMP_HEALTH_STP, 2, 0),
@@ -227,19 +227,19 @@ static void take_scalar(struct switch_health *health, size_t number, const struc
 	}
 }
 
-static void on_scalars(void *context, struct snmp_answer *answer)
+static void snmp_health_on_scalars(void *context, struct snmp_answer *answer)
 {
 	struct snmp_health *state = context;
 	struct snmp_binding binding;
 
 	if (answer->rc) {
-		fail(state, answer->rc, "");
+		snmp_health_fail(state, answer->rc, "");
 		return;
 	}
 	state->health.response_ms = (uint32_t)(clock_monotonic_ms() - state->asked_ms);
 	while (!answer->status && snmp_answer_next(answer, &binding)) {
 		for (size_t i = 0; i < SCALARS; i++)
-			if (snmp_oid_order(&binding.name, &scalars[i]) == 0)
+			if (snmp_oid_order(&binding.name, &snmp_health_scalars[i]) == 0)
 				take_scalar(&state->health, i, &binding.value);
 	}
 	if (state->one->request->health & HEALTH_STP)
@@ -264,8 +264,8 @@ int snmp_health_start(struct snmp_switch *one)
 	state->health.stp.version = state->health.stp.changes = UINT32_MAX;
 	state->asked_ms = clock_monotonic_ms();
 	for (size_t i = 0; i < SCALARS; i++)
-		bindings[i].name = scalars[i];
-	rc = snmp_peer_ask(one->peer, &ask, on_scalars, state);
+		bindings[i].name = snmp_health_scalars[i];
+	rc = snmp_peer_ask(one->peer, &ask, snmp_health_on_scalars, state);
 	if (rc) {
 		snmp_health_cancel(state);
 		return rc;

@@ -6,12 +6,12 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define IF     1, 3, 6, 1, 2, 1, 2, 2, 1
-#define IFX    1, 3, 6, 1, 2, 1, 31, 1, 1, 1
-#define STP    SNMP_HEALTH_STP
-#define LAG    1, 2, 840, 10006, 300, 43, 1, 2, 1, 1
-#define SENSOR 1, 3, 6, 1, 2, 1, 99, 1, 1, 1
-#define ENTITY 1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1
+#define SNMP_HEALTH_COLUMNS_IF  1, 3, 6, 1, 2, 1, 2, 2, 1
+#define SNMP_HEALTH_COLUMNS_IFX 1, 3, 6, 1, 2, 1, 31, 1, 1, 1
+#define STP                     SNMP_HEALTH_STP
+#define LAG                     1, 2, 840, 10006, 300, 43, 1, 2, 1, 1
+#define SENSOR                  1, 3, 6, 1, 2, 1, 99, 1, 1, 1
+#define ENTITY                  1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1
 
 enum {
 	PORT_LIMIT = 8192, /* interfaces of any kind */
@@ -20,7 +20,7 @@ enum {
 	IF_INDEX_ARCS = 11, /* of ifIndex.N */
 	OPER_UP = 1,
 	/* ifType of what frames are switched at, as snmp_reading.c has them. */
-	TYPE_ETHERNET = 6,
+	SNMP_HEALTH_COLUMNS_TYPE_ETHERNET = 6,
 	TYPE_FAST = 62,
 	TYPE_GIGABIT = 117,
 	TYPE_LAG = 161,
@@ -29,7 +29,8 @@ enum {
 /* --- rows --- */
 
 /* Rows of `size` bytes, sorted by their first member: where that of `key` is, or would stand. */
-static size_t place_of(const char *rows, size_t count, size_t size, uint32_t key, bool *there)
+static size_t snmp_health_columns_place_of(const char *rows, size_t count, size_t size,
+					   uint32_t key, bool *there)
 {
 	size_t low = 0;
 	size_t high = count;
@@ -50,7 +51,8 @@ static size_t place_of(const char *rows, size_t count, size_t size, uint32_t key
 
 /* The row of `key`, made when it is not there; `rows` is where the pointer to the first one is.
  * Rows come in order, mostly. NULL: no room. */
-static void *row_at(void *rows, size_t *count, size_t size, size_t limit, uint32_t key)
+static void *snmp_health_columns_row_at(void *rows, size_t *count, size_t size, size_t limit,
+					uint32_t key)
 {
 	char *array;
 	size_t place;
@@ -58,7 +60,7 @@ static void *row_at(void *rows, size_t *count, size_t size, size_t limit, uint32
 
 	/* Its type is a pointer to that row: by its bytes. */
 	memcpy(&array, rows, sizeof(array));
-	place = place_of(array, *count, size, key, &there);
+	place = snmp_health_columns_place_of(array, *count, size, key, &there);
 	if (there)
 		return array + place * size;
 	if (*count == limit)
@@ -77,32 +79,32 @@ static void *row_at(void *rows, size_t *count, size_t size, size_t limit, uint32
 	return array + place * size;
 }
 
-static struct port_health *port_at(struct snmp_health *state, uint32_t if_index)
+static struct port_health *snmp_health_columns_port_at(struct snmp_health *state, uint32_t if_index)
 {
-	return row_at(&state->health.ports, &state->health.port_count, sizeof(struct port_health),
-		      PORT_LIMIT, if_index);
+	return snmp_health_columns_row_at(&state->health.ports, &state->health.port_count,
+					  sizeof(struct port_health), PORT_LIMIT, if_index);
 }
 
 static struct entity *entity_at(struct snmp_health *state, uint32_t index)
 {
-	return row_at(&state->entities, &state->entity_count, sizeof(struct entity), ENTITY_LIMIT,
-		      index);
+	return snmp_health_columns_row_at(&state->entities, &state->entity_count,
+					  sizeof(struct entity), ENTITY_LIMIT, index);
 }
 
 static struct switch_sensor *sensor_at(struct snmp_health *state, uint32_t index)
 {
-	return row_at(&state->health.sensors, &state->health.sensor_count,
-		      sizeof(struct switch_sensor), SENSOR_LIMIT, index);
+	return snmp_health_columns_row_at(&state->health.sensors, &state->health.sensor_count,
+					  sizeof(struct switch_sensor), SENSOR_LIMIT, index);
 }
 
 static struct bridge_port *bridge_port_at(struct snmp_health *state, uint32_t number)
 {
-	return row_at(&state->bridge_ports, &state->bridge_port_count, sizeof(struct bridge_port),
-		      PORT_LIMIT, number);
+	return snmp_health_columns_row_at(&state->bridge_ports, &state->bridge_port_count,
+					  sizeof(struct bridge_port), PORT_LIMIT, number);
 }
 
 /* What does not print is left out: it goes to people and into JSON. */
-static void take_text(char *ret, size_t room, const struct snmp_value *value)
+static void snmp_health_columns_take_text(char *ret, size_t room, const struct snmp_value *value)
 {
 	size_t length = 0;
 
@@ -112,7 +114,7 @@ static void take_text(char *ret, size_t room, const struct snmp_value *value)
 	ret[length] = '\0';
 }
 
-static uint32_t number_of(const struct snmp_value *value)
+static uint32_t snmp_health_columns_number_of(const struct snmp_value *value)
 {
 	return (uint32_t)value->number;
 }
@@ -120,8 +122,8 @@ static uint32_t number_of(const struct snmp_value *value)
 struct port_health *snmp_health_port(const struct switch_health *health, uint32_t if_index)
 {
 	bool there = false;
-	size_t place = place_of((const char *)health->ports, health->port_count,
-				sizeof(*health->ports), if_index, &there);
+	size_t place = snmp_health_columns_place_of((const char *)health->ports, health->port_count,
+						    sizeof(*health->ports), if_index, &there);
 
 	return if_index && there ? &health->ports[place] : NULL;
 }
@@ -129,36 +131,37 @@ struct port_health *snmp_health_port(const struct switch_health *health, uint32_
 const struct entity *snmp_health_entity(const struct snmp_health *state, uint32_t index)
 {
 	bool there = false;
-	size_t place = place_of((const char *)state->entities, state->entity_count,
-				sizeof(*state->entities), index, &there);
+	size_t place =
+		snmp_health_columns_place_of((const char *)state->entities, state->entity_count,
+					     sizeof(*state->entities), index, &there);
 
 	return index && there ? &state->entities[place] : NULL;
 }
 
 /* --- columns --- */
 
-enum { NAME, DESCR, TYPE, OPER, SPEED, DISCONTINUITY };
+enum { NAME, DESCR, TYPE, OPER, SNMP_HEALTH_COLUMNS_SPEED, DISCONTINUITY };
 
 static void take_interface(struct snmp_health *state, unsigned arg, const uint32_t *index,
 			   size_t count, const struct snmp_value *value)
 {
-	struct port_health *port = count == 1 ? port_at(state, index[0]) : NULL;
-	uint32_t number = number_of(value);
+	struct port_health *port = count == 1 ? snmp_health_columns_port_at(state, index[0]) : NULL;
+	uint32_t number = snmp_health_columns_number_of(value);
 
 	if (!port)
 		return;
 	switch (arg) {
-	case NAME: take_text(port->name, sizeof(port->name), value); break;
+	case NAME: snmp_health_columns_take_text(port->name, sizeof(port->name), value); break;
 	case DESCR:
 		if (!port->name[0])
-			take_text(port->name, sizeof(port->name), value);
+			snmp_health_columns_take_text(port->name, sizeof(port->name), value);
 		break;
 	case TYPE:
-		port->is_port = number == TYPE_ETHERNET || number == TYPE_FAST ||
-				number == TYPE_GIGABIT || number == TYPE_LAG;
+		port->is_port = number == SNMP_HEALTH_COLUMNS_TYPE_ETHERNET ||
+				number == TYPE_FAST || number == TYPE_GIGABIT || number == TYPE_LAG;
 		break;
 	case OPER: port->up = number == OPER_UP; break;
-	case SPEED: port->speed_bps = (uint64_t)number * 1000000; break;
+	case SNMP_HEALTH_COLUMNS_SPEED: port->speed_bps = (uint64_t)number * 1000000; break;
 	case DISCONTINUITY: port->discontinuity = number; break;
 	default: break;
 	}
@@ -167,7 +170,7 @@ static void take_interface(struct snmp_health *state, unsigned arg, const uint32
 static void take_wide(struct snmp_health *state, unsigned arg, const uint32_t *index, size_t count,
 		      const struct snmp_value *value)
 {
-	struct port_health *port = count == 1 ? port_at(state, index[0]) : NULL;
+	struct port_health *port = count == 1 ? snmp_health_columns_port_at(state, index[0]) : NULL;
 
 	if (!port || value->type != SNMP_COUNTER64)
 		return;
@@ -180,11 +183,11 @@ static void take_wide(struct snmp_health *state, unsigned arg, const uint32_t *i
 static void take_narrow(struct snmp_health *state, unsigned arg, const uint32_t *index,
 			size_t count, const struct snmp_value *value)
 {
-	struct port_health *port = count == 1 ? port_at(state, index[0]) : NULL;
+	struct port_health *port = count == 1 ? snmp_health_columns_port_at(state, index[0]) : NULL;
 
 	if (!port || (port->known & (1U << arg)) || value->type != SNMP_COUNTER32)
 		return;
-	port->counts[arg] = number_of(value);
+	port->counts[arg] = snmp_health_columns_number_of(value);
 	port->known |= (uint8_t)(1U << arg);
 }
 
@@ -198,13 +201,13 @@ static void take_bridge(struct snmp_health *state, unsigned arg, const uint32_t 
 	if (!port)
 		return;
 	switch (arg) {
-	case BRIDGE_IF_INDEX: port->if_index = number_of(value); break;
+	case BRIDGE_IF_INDEX: port->if_index = snmp_health_columns_number_of(value); break;
 	case BRIDGE_STATE: port->state = (uint8_t)value->number; break;
 	case BRIDGE_DESIGNATED:
 		if (value->size == sizeof(port->designated))
 			memcpy(port->designated, value->bytes, sizeof(port->designated));
 		break;
-	case BRIDGE_TRANSITIONS: port->transitions = number_of(value); break;
+	case BRIDGE_TRANSITIONS: port->transitions = snmp_health_columns_number_of(value); break;
 	default: break;
 	}
 }
@@ -214,7 +217,7 @@ enum { LAG_PARTNER, LAG_SELECTED, LAG_ATTACHED, LAG_ACTOR_STATE, LAG_PARTNER_STA
 static void take_lag(struct snmp_health *state, unsigned arg, const uint32_t *index, size_t count,
 		     const struct snmp_value *value)
 {
-	struct port_health *port = count == 1 ? port_at(state, index[0]) : NULL;
+	struct port_health *port = count == 1 ? snmp_health_columns_port_at(state, index[0]) : NULL;
 	const uint8_t *b = value->bytes;
 
 	if (!port)
@@ -229,8 +232,8 @@ static void take_lag(struct snmp_health *state, unsigned arg, const uint32_t *in
 					  "%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3],
 					  b[4], b[5]);
 		break;
-	case LAG_SELECTED: port->lag_selected = number_of(value); break;
-	case LAG_ATTACHED: port->lag = number_of(value); break;
+	case LAG_SELECTED: port->lag_selected = snmp_health_columns_number_of(value); break;
+	case LAG_ATTACHED: port->lag = snmp_health_columns_number_of(value); break;
 	case LAG_ACTOR_STATE: port->lag_actor = value->size ? b[0] : 0; break;
 	case LAG_PARTNER_STATE: port->lag_partner = value->size ? b[0] : 0; break;
 	default: break;
@@ -270,9 +273,13 @@ static void take_entity(struct snmp_health *state, unsigned arg, const uint32_t 
 	if (!entity)
 		return;
 	switch (arg) {
-	case ENTITY_NAME: take_text(entity->name, sizeof(entity->name), value); break;
-	case ENTITY_TEXT: take_text(entity->text, sizeof(entity->text), value); break;
-	case ENTITY_INSIDE: entity->inside = number_of(value); break;
+	case ENTITY_NAME:
+		snmp_health_columns_take_text(entity->name, sizeof(entity->name), value);
+		break;
+	case ENTITY_TEXT:
+		snmp_health_columns_take_text(entity->text, sizeof(entity->text), value);
+		break;
+	case ENTITY_INSIDE: entity->inside = snmp_health_columns_number_of(value); break;
 	default: break;
 	}
 }
@@ -281,7 +288,7 @@ static void take_entity(struct snmp_health *state, unsigned arg, const uint32_t 
 static void take_alias(struct snmp_health *state, unsigned arg, const uint32_t *index, size_t count,
 		       const struct snmp_value *value)
 {
-	static const struct snmp_oid if_index = OID(IF, 1);
+	static const struct snmp_oid if_index = OID(SNMP_HEALTH_COLUMNS_IF, 1);
 	struct entity *entity = count == 2 ? entity_at(state, index[0]) : NULL;
 
 	(void)arg;
@@ -292,34 +299,34 @@ static void take_alias(struct snmp_health *state, unsigned arg, const uint32_t *
 
 /* clang-format off */
 static const struct health_column interface_columns[] = {
-	{OID(IFX, 1),  take_interface, NAME},
-	{OID(IF, 3),   take_interface, TYPE},
-	{OID(IF, 8),   take_interface, OPER},
-	{OID(IFX, 15), take_interface, SPEED},
-	{OID(IFX, 19), take_interface, DISCONTINUITY},
+	{OID(SNMP_HEALTH_COLUMNS_IFX, 1),  take_interface, NAME},
+	{OID(SNMP_HEALTH_COLUMNS_IF, 3),   take_interface, TYPE},
+	{OID(SNMP_HEALTH_COLUMNS_IF, 8),   take_interface, OPER},
+	{OID(SNMP_HEALTH_COLUMNS_IFX, 15), take_interface, SNMP_HEALTH_COLUMNS_SPEED},
+	{OID(SNMP_HEALTH_COLUMNS_IFX, 19), take_interface, DISCONTINUITY},
 };
 static const struct health_column descr_columns[] = {
-	{OID(IF, 2), take_interface, DESCR},
+	{OID(SNMP_HEALTH_COLUMNS_IF, 2), take_interface, DESCR},
 };
 static const struct health_column wide_columns[] = {
-	{OID(IFX, 6),  take_wide,   COUNT_IN_BYTES},
-	{OID(IFX, 10), take_wide,   COUNT_OUT_BYTES},
-	{OID(IFX, 7),  take_wide,   COUNT_IN_PACKETS},
-	{OID(IFX, 8),  take_wide,   COUNT_IN_PACKETS},
-	{OID(IFX, 9),  take_wide,   COUNT_IN_PACKETS},
-	{OID(IFX, 11), take_wide,   COUNT_OUT_PACKETS},
-	{OID(IFX, 12), take_wide,   COUNT_OUT_PACKETS},
-	{OID(IFX, 13), take_wide,   COUNT_OUT_PACKETS},
-	{OID(IF, 14),  take_narrow, COUNT_IN_ERRORS},
-	{OID(IF, 20),  take_narrow, COUNT_OUT_ERRORS},
-	{OID(IF, 13),  take_narrow, COUNT_IN_DISCARDS},
-	{OID(IF, 19),  take_narrow, COUNT_OUT_DISCARDS},
+	{OID(SNMP_HEALTH_COLUMNS_IFX, 6),  take_wide,   COUNT_IN_BYTES},
+	{OID(SNMP_HEALTH_COLUMNS_IFX, 10), take_wide,   COUNT_OUT_BYTES},
+	{OID(SNMP_HEALTH_COLUMNS_IFX, 7),  take_wide,   COUNT_IN_PACKETS},
+	{OID(SNMP_HEALTH_COLUMNS_IFX, 8),  take_wide,   COUNT_IN_PACKETS},
+	{OID(SNMP_HEALTH_COLUMNS_IFX, 9),  take_wide,   COUNT_IN_PACKETS},
+	{OID(SNMP_HEALTH_COLUMNS_IFX, 11), take_wide,   COUNT_OUT_PACKETS},
+	{OID(SNMP_HEALTH_COLUMNS_IFX, 12), take_wide,   COUNT_OUT_PACKETS},
+	{OID(SNMP_HEALTH_COLUMNS_IFX, 13), take_wide,   COUNT_OUT_PACKETS},
+	{OID(SNMP_HEALTH_COLUMNS_IF, 14),  take_narrow, COUNT_IN_ERRORS},
+	{OID(SNMP_HEALTH_COLUMNS_IF, 20),  take_narrow, COUNT_OUT_ERRORS},
+	{OID(SNMP_HEALTH_COLUMNS_IF, 13),  take_narrow, COUNT_IN_DISCARDS},
+	{OID(SNMP_HEALTH_COLUMNS_IF, 19),  take_narrow, COUNT_OUT_DISCARDS},
 };
 static const struct health_column narrow_columns[] = {
-	{OID(IF, 10), take_narrow, COUNT_IN_BYTES},
-	{OID(IF, 16), take_narrow, COUNT_OUT_BYTES},
-	{OID(IF, 11), take_narrow, COUNT_IN_PACKETS},
-	{OID(IF, 17), take_narrow, COUNT_OUT_PACKETS},
+	{OID(SNMP_HEALTH_COLUMNS_IF, 10), take_narrow, COUNT_IN_BYTES},
+	{OID(SNMP_HEALTH_COLUMNS_IF, 16), take_narrow, COUNT_OUT_BYTES},
+	{OID(SNMP_HEALTH_COLUMNS_IF, 11), take_narrow, COUNT_IN_PACKETS},
+	{OID(SNMP_HEALTH_COLUMNS_IF, 17), take_narrow, COUNT_OUT_PACKETS},
 };
 static const struct health_column bridge_columns[] = {
 	{OID(1, 3, 6, 1, 2, 1, 17, 1, 4, 1, 2), take_bridge, BRIDGE_IF_INDEX},

@@ -7,10 +7,10 @@
 #include "peregrine/switch/snmp/snmp_reading.h"
 
 /* dot1qPortAcceptableFrameTypes, and TruthValue of dot1qPortIngressFiltering. */
-enum { FRAMES_TAGGED = 2 };
-enum { FILTER_ON = 1, FILTER_OFF = 2 };
+enum { SNMP_MEMBERSHIP_FRAMES_TAGGED = 2 };
+enum { SNMP_MEMBERSHIP_FILTER_ON = 1, FILTER_OFF = 2 };
 enum { TRUNK_ON = 1, TRUNK_OFF = 2, TRUNK_ON_QUIET = 5, TRUNKING = 1 };
-enum { ROW_ACTIVE = 1 };
+enum { SNMP_MEMBERSHIP_ROW_ACTIVE = 1 };
 
 struct port_list_shape fact_list_shape(const struct snmp_dialect *dialect)
 {
@@ -48,7 +48,7 @@ static void read_lists(const struct snmp_facts *facts, uint32_t base_port, struc
 		const struct fact_vlan *row = fact_at(facts, FACT_VLANS, i);
 		uint16_t id = fact_vlan_id(facts->dialect, row);
 
-		if (!id || row->status > ROW_ACTIVE)
+		if (!id || row->status > SNMP_MEMBERSHIP_ROW_ACTIVE)
 			continue;
 		ret->any = true;
 		if (port_list_has(row->trunk_egress.bytes, row->trunk_egress.size, shape,
@@ -67,7 +67,7 @@ static void read_lists(const struct snmp_facts *facts, uint32_t base_port, struc
 static void of_lists(const struct fact_bridge_port *bridge, bool fixed, const struct lists *lists,
 		     struct port_vlans *ret)
 {
-	bool tagged_only = !fixed && bridge->frame_types == FRAMES_TAGGED;
+	bool tagged_only = !fixed && bridge->frame_types == SNMP_MEMBERSHIP_FRAMES_TAGGED;
 	uint16_t pvid = bridge->pvid <= VLAN_LAST ? (uint16_t)bridge->pvid : 0;
 
 	ret->tagged = lists->tagged;
@@ -76,9 +76,9 @@ static void of_lists(const struct fact_bridge_port *bridge, bool fixed, const st
 		     (!fixed && bridge->ingress == FILTER_OFF);
 	if (vlan_set_has(&lists->untagged, pvid))
 		ret->native = tagged_only ? 0 : pvid;
-	else if (tagged_only ||
-		 (vlan_set_is_empty(&lists->untagged) && bridge->ingress == FILTER_ON &&
-		  !vlan_set_has(&lists->tagged, pvid)))
+	else if (tagged_only || (vlan_set_is_empty(&lists->untagged) &&
+				 bridge->ingress == SNMP_MEMBERSHIP_FILTER_ON &&
+				 !vlan_set_has(&lists->tagged, pvid)))
 		ret->native = 0; /* untagged frames go nowhere */
 	else
 		ret->native = pvid; /* what comes in untagged is of it, whatever goes out */
@@ -189,5 +189,5 @@ bool fact_port_unproven(const struct snmp_facts *facts, const struct fact_interf
 	if (vlans->trunk || !bridge || facts->dialect->writer == SNMP_WRITER_VTP ||
 	    (mode->mode.count && bridge->mode))
 		return false;
-	return bridge->ingress != FILTER_ON;
+	return bridge->ingress != SNMP_MEMBERSHIP_FILTER_ON;
 }

@@ -5,7 +5,7 @@
 
 #include "peregrine/switch/snmp/snmp_client_private.h"
 
-static const int commands[] = {
+static const int snmp_pdu_commands[] = {
 	[SNMP_GET] = SNMP_MSG_GET,
 	[SNMP_GETBULK] = SNMP_MSG_GETBULK,
 	[SNMP_SET] = SNMP_MSG_SET,
@@ -79,7 +79,7 @@ static bool name_community(netsnmp_pdu *pdu, const struct switch_endpoint *endpo
 
 netsnmp_pdu *snmp_pdu_new(const struct switch_endpoint *endpoint, const struct snmp_ask *ask)
 {
-	netsnmp_pdu *pdu = snmp_pdu_create(commands[ask->kind]);
+	netsnmp_pdu *pdu = snmp_pdu_create(snmp_pdu_commands[ask->kind]);
 	bool good;
 
 	if (!pdu)

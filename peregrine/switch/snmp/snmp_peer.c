@@ -51,7 +51,7 @@ void peer_leave(struct snmp_peer *peer)
 		peer_destroy(peer);
 }
 
-static void on_timer(void *context)
+static void snmp_peer_on_timer(void *context)
 {
 	struct snmp_peer *peer = context;
 
@@ -77,7 +77,7 @@ static bool peer_text(struct snmp_peer *peer)
 	return false;
 }
 
-static int check_endpoint(const struct switch_endpoint *endpoint, struct problem *problem)
+static int snmp_peer_check_endpoint(const struct switch_endpoint *endpoint, struct problem *problem)
 {
 	bool v3 = endpoint->snmp_user[0] != '\0';
 
@@ -109,7 +109,7 @@ int snmp_peer_new(struct snmp_client *client, const struct switch_endpoint *endp
 		  uint32_t timeout_ms, struct snmp_peer **ret, struct problem *problem)
 {
 	struct snmp_peer *peer;
-	int rc = check_endpoint(endpoint, problem);
+	int rc = snmp_peer_check_endpoint(endpoint, problem);
 
 	if (rc)
 		return rc;
@@ -127,7 +127,7 @@ int snmp_peer_new(struct snmp_client *client, const struct switch_endpoint *endp
 		rc = problem_set(problem, -EINVAL, "switch %s: \"%s\" is not an address",
 				 endpoint->name, endpoint->address);
 	} else {
-		rc = loop_timer_new(client->loop, on_timer, peer, &peer->timer);
+		rc = loop_timer_new(client->loop, snmp_peer_on_timer, peer, &peer->timer);
 		if (rc)
 			problem_set(problem, rc, "no timer for an SNMP peer");
 	}

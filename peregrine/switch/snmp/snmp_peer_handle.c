@@ -17,7 +17,7 @@ void peer_close_handle(struct snmp_peer *peer)
 	snmp_engine_leave(peer);
 }
 
-static void on_readable(void *context, int events)
+static void snmp_peer_handle_on_readable(void *context, int events)
 {
 	struct snmp_peer *peer = context;
 	netsnmp_large_fd_set set;
@@ -50,8 +50,8 @@ static int open_handle(struct snmp_peer *peer, netsnmp_session *wish)
 	if (flags < 0 || fcntl(transport->sock, F_SETFL, flags | O_NONBLOCK) < 0 ||
 	    fcntl(transport->sock, F_SETFD, FD_CLOEXEC) < 0)
 		return -errno;
-	return loop_watch_new(peer->client->loop, transport->sock, LOOP_READ, on_readable, peer,
-			      &peer->watch);
+	return loop_watch_new(peer->client->loop, transport->sock, LOOP_READ,
+			      snmp_peer_handle_on_readable, peer, &peer->watch);
 }
 
 int peer_open_handle(struct snmp_peer *peer)

@@ -23,7 +23,7 @@ static bool may_repeat(struct snmp_peer *peer, struct exchange *exchange)
 	return exchange->tries < tries;
 }
 
-static void try_again(struct snmp_peer *peer, struct exchange *exchange)
+static void snmp_peer_turn_try_again(struct snmp_peer *peer, struct exchange *exchange)
 {
 	if (!may_repeat(peer, exchange)) {
 		exchange_fail(exchange, exchange->failure);
@@ -87,7 +87,7 @@ static void fail_all(struct snmp_peer *peer, int rc)
 }
 
 /* Drops what is gone and decides about what must be tried again. True: something waits. */
-static bool sweep(struct snmp_peer *peer)
+static bool snmp_peer_turn_sweep(struct snmp_peer *peer)
 {
 	struct exchange **at = &peer->first;
 	int64_t now = clock_monotonic_ms();
@@ -104,7 +104,7 @@ static bool sweep(struct snmp_peer *peer)
 		if (exchange->state == EXCHANGE_AGAIN && exchange->probe)
 			exchange->state = EXCHANGE_GONE;
 		if (exchange->state == EXCHANGE_AGAIN)
-			try_again(peer, exchange);
+			snmp_peer_turn_try_again(peer, exchange);
 		if (exchange->state == EXCHANGE_GONE && !exchange->under_way) {
 			*at = exchange->next;
 			if (peer->end == &exchange->next)
@@ -120,7 +120,7 @@ static bool sweep(struct snmp_peer *peer)
 }
 
 /* True: ready to send. */
-static bool prepare(struct snmp_peer *peer)
+static bool snmp_peer_turn_prepare(struct snmp_peer *peer)
 {
 	if (peer->handle && peer->has_engine)
 		return true;
@@ -148,7 +148,7 @@ static bool prepare(struct snmp_peer *peer)
 	return false;
 }
 
-static void arm(struct snmp_peer *peer)
+static void snmp_peer_turn_arm(struct snmp_peer *peer)
 {
 	int64_t now = clock_monotonic_ms();
 	int64_t next = INT64_MAX;
@@ -170,7 +170,7 @@ static void arm(struct snmp_peer *peer)
 
 void peer_turn(struct snmp_peer *peer)
 {
-	if (sweep(peer) && !peer->closed && prepare(peer)) {
+	if (snmp_peer_turn_sweep(peer) && !peer->closed && snmp_peer_turn_prepare(peer)) {
 		for (struct exchange *exchange = peer->first;
 		     exchange && peer->under_way < peer->window && !peer->closed;
 		     exchange = exchange->next) {
@@ -179,5 +179,5 @@ void peer_turn(struct snmp_peer *peer)
 		}
 	}
 	if (!peer->closed)
-		arm(peer);
+		snmp_peer_turn_arm(peer);
 }

@@ -13,7 +13,7 @@ LEAKS_LEFT_TO_SANITIZER
 
 /* --- a plan under construction --- */
 
-static size_t size_of(const struct snmp_binding *binding)
+static size_t snmp_plan_size_of(const struct snmp_binding *binding)
 {
 	/* Heads of the pair and of both of its parts; a number has five octets at most. */
 	return 10U + snmp_oid_size(&binding->name) +
@@ -25,7 +25,7 @@ size_t snmp_plan_bytes(const struct snmp_plan *plan)
 	size_t bytes = 120; /* head, security parameters */
 
 	for (size_t i = 0; i < plan->count; i++)
-		bytes += size_of(&plan->bindings[i]);
+		bytes += snmp_plan_size_of(&plan->bindings[i]);
 	return bytes;
 }
 
@@ -45,7 +45,7 @@ size_t snmp_plan_chunk(const struct snmp_plan *plan, size_t from, enum snmp_act 
 		break;
 	}
 	while (at < end && at - from < PLAN_BINDINGS) {
-		bytes += size_of(&plan->bindings[at]);
+		bytes += snmp_plan_size_of(&plan->bindings[at]);
 		if (at > from && bytes > PLAN_BYTES)
 			break;
 		at++;
@@ -133,7 +133,7 @@ static const struct snmp_plan_writer *writer_of(const struct snmp_facts *facts)
 	return facts->dialect->writer == SNMP_WRITER_VTP ? &snmp_plan_vtp : &snmp_plan_qbridge;
 }
 
-static void clear(struct snmp_plan *plan)
+static void snmp_plan_clear(struct snmp_plan *plan)
 {
 	plan->count = plan->edits = plan->frames = plan->part_count = 0;
 	plan->held = plan->release_count = plan->stored = 0;
@@ -153,7 +153,7 @@ int snmp_plan_edits(struct snmp_facts *facts, const struct switch_edit *edits, s
 		count = PLAN_EDITS;
 	while (same < count && edits[same].kind == edits[0].kind)
 		same++;
-	clear(ret);
+	snmp_plan_clear(ret);
 	switch (edits[0].kind) {
 	case EDIT_PORT: rc = writer->ports(facts, edits, same, ret, problem); break;
 	case EDIT_VLAN_CREATE:

@@ -9,13 +9,18 @@
 #include "peregrine/switch/snmp/snmp_plan_private.h"
 #include "peregrine/switch/snmp/snmp_reading.h"
 
-#define DOT1Q 1, 3, 6, 1, 2, 1, 17, 7, 1
+#define SNMP_PLAN_QBRIDGE_DOT1Q 1, 3, 6, 1, 2, 1, 17, 7, 1
 
 /* RowStatus (RFC 2579), frame types and filter (RFC 4363). */
-enum { ROW_ACTIVE = 1, ROW_CREATE_AND_GO = 4, ROW_CREATE_AND_WAIT = 5, ROW_DESTROY = 6 };
-enum { FRAMES_ALL = 1, FRAMES_TAGGED = 2, FILTER_ON = 1 };
+enum {
+	SNMP_PLAN_QBRIDGE_ROW_ACTIVE = 1,
+	SNMP_PLAN_QBRIDGE_ROW_CREATE_AND_GO = 4,
+	ROW_CREATE_AND_WAIT = 5,
+	SNMP_PLAN_QBRIDGE_ROW_DESTROY = 6
+};
+enum { FRAMES_ALL = 1, SNMP_PLAN_QBRIDGE_FRAMES_TAGGED = 2, SNMP_PLAN_QBRIDGE_FILTER_ON = 1 };
 
-enum column {
+enum snmp_plan_qbridge_column {
 	COLUMN_NAME,
 	COLUMN_EGRESS,
 	COLUMN_UNTAGGED,
@@ -25,27 +30,31 @@ enum column {
 	COLUMN_FILTER
 };
 
-static const struct snmp_oid columns[] = {
-	[COLUMN_NAME] = OID(DOT1Q, 4, 3, 1, 1),     [COLUMN_EGRESS] = OID(DOT1Q, 4, 3, 1, 2),
-	[COLUMN_UNTAGGED] = OID(DOT1Q, 4, 3, 1, 4), [COLUMN_STATUS] = OID(DOT1Q, 4, 3, 1, 5),
-	[COLUMN_PVID] = OID(DOT1Q, 4, 5, 1, 1),     [COLUMN_FRAMES] = OID(DOT1Q, 4, 5, 1, 2),
-	[COLUMN_FILTER] = OID(DOT1Q, 4, 5, 1, 3),
+static const struct snmp_oid snmp_plan_qbridge_columns[] = {
+	[COLUMN_NAME] = OID(SNMP_PLAN_QBRIDGE_DOT1Q, 4, 3, 1, 1),
+	[COLUMN_EGRESS] = OID(SNMP_PLAN_QBRIDGE_DOT1Q, 4, 3, 1, 2),
+	[COLUMN_UNTAGGED] = OID(SNMP_PLAN_QBRIDGE_DOT1Q, 4, 3, 1, 4),
+	[COLUMN_STATUS] = OID(SNMP_PLAN_QBRIDGE_DOT1Q, 4, 3, 1, 5),
+	[COLUMN_PVID] = OID(SNMP_PLAN_QBRIDGE_DOT1Q, 4, 5, 1, 1),
+	[COLUMN_FRAMES] = OID(SNMP_PLAN_QBRIDGE_DOT1Q, 4, 5, 1, 2),
+	[COLUMN_FILTER] = OID(SNMP_PLAN_QBRIDGE_DOT1Q, 4, 5, 1, 3),
 };
 
-static struct fact_vlan *vlan_row(const struct snmp_facts *facts, unsigned id)
+static struct fact_vlan *snmp_plan_qbridge_vlan_row(const struct snmp_facts *facts, unsigned id)
 {
 	for (uint32_t i = 0; i < fact_count(facts, FACT_VLANS); i++) {
 		struct fact_vlan *row = fact_at(facts, FACT_VLANS, i);
 
-		if (fact_vlan_id(facts->dialect, row) == id && row->status <= ROW_ACTIVE)
+		if (fact_vlan_id(facts->dialect, row) == id &&
+		    row->status <= SNMP_PLAN_QBRIDGE_ROW_ACTIVE)
 			return row;
 	}
 	return NULL;
 }
 
-static bool has_vlan(const struct snmp_facts *facts, unsigned id)
+static bool snmp_plan_qbridge_has_vlan(const struct snmp_facts *facts, unsigned id)
 {
-	return vlan_row(facts, id) != NULL;
+	return snmp_plan_qbridge_vlan_row(facts, id) != NULL;
 }
 
 /* --- ports --- */
@@ -58,7 +67,7 @@ struct touched {
 	bool trunk;            /* the list of ports in trunk mode differs */
 };
 
-struct port_run {
+struct snmp_plan_qbridge_port_run {
 	struct touched rows[VLAN_LIMIT];
 	const struct fact_bridge_port *ports[PLAN_EDITS];
 	const struct switch_edit *edits[PLAN_EDITS];
@@ -112,8 +121,10 @@ static bool is_list_mode(const struct snmp_facts *facts)
 	return facts->dialect->mode.mode.count && !facts->dialect->mode.access_vlan.count;
 }
 
-static int check_port(const struct snmp_facts *facts, const struct switch_edit *edit,
-		      const struct fact_bridge_port **ret, struct problem *problem)
+static int snmp_plan_qbridge_check_port(const struct snmp_facts *facts,
+					const struct switch_edit *edit,
+					const struct fact_bridge_port **ret,
+					struct problem *problem)
 {
 	const struct fact_interface *interface = snmp_plan_interface(facts, edit->port);
 	uint32_t base_port = interface ? fact_base_port(facts, interface->key[0]) : 0;
@@ -132,7 +143,7 @@ static int check_port(const struct snmp_facts *facts, const struct switch_edit *
 	}
 	vlan_set_add(&all, edit->after.native);
 	for (unsigned v = vlan_set_next(&all, 1); v; v = vlan_set_next(&all, v + 1)) {
-		if (!vlan_row(facts, v))
+		if (!snmp_plan_qbridge_vlan_row(facts, v))
 			return problem_set(problem, E_CONFLICT,
 					   "VLAN %u for port %s does not exist", v, edit->port);
 	}
@@ -146,7 +157,8 @@ static struct fact_octets *member_list(const struct snmp_facts *facts, struct fa
 	return is_trunk_mode(facts) ? &row->trunk_egress : &row->egress;
 }
 
-static bool is_wanted(const struct snmp_facts *facts, const struct switch_edit *edit, uint16_t id)
+static bool snmp_plan_qbridge_is_wanted(const struct snmp_facts *facts,
+					const struct switch_edit *edit, uint16_t id)
 {
 	return (edit->after.trunk || !is_trunk_mode(facts)) &&
 	       (id == edit->after.native || vlan_set_has(&edit->after.tagged, id));
@@ -154,8 +166,9 @@ static bool is_wanted(const struct snmp_facts *facts, const struct switch_edit *
 
 /* Would it make one list both lose and gain a port? Agents that work through a SET object by
  * object would then have a port in two tenants' VLANs for a moment. */
-static bool clashes(const struct snmp_facts *facts, const struct port_run *run,
-		    const struct switch_edit *edit, uint32_t base_port)
+static bool snmp_plan_qbridge_clashes(const struct snmp_facts *facts,
+				      const struct snmp_plan_qbridge_port_run *run,
+				      const struct switch_edit *edit, uint32_t base_port)
 {
 	struct port_list_shape shape = fact_list_shape(facts->dialect);
 
@@ -164,7 +177,7 @@ static bool clashes(const struct snmp_facts *facts, const struct port_run *run,
 		const struct fact_octets *list = member_list(facts, row);
 		uint16_t id = fact_vlan_id(facts->dialect, row);
 		bool has = port_list_has(list->bytes, list->size, shape, base_port);
-		bool wants = is_wanted(facts, edit, id);
+		bool wants = snmp_plan_qbridge_is_wanted(facts, edit, id);
 
 		if (id && has != wants && (wants ? run->rows[id].loses : run->rows[id].gains))
 			return true;
@@ -172,7 +185,7 @@ static bool clashes(const struct snmp_facts *facts, const struct port_run *run,
 	return false;
 }
 
-static void apply_lists(struct snmp_facts *facts, struct port_run *run,
+static void apply_lists(struct snmp_facts *facts, struct snmp_plan_qbridge_port_run *run,
 			const struct switch_edit *edit, uint32_t base_port)
 {
 	for (uint32_t i = 0; i < fact_count(facts, FACT_VLANS); i++) {
@@ -180,7 +193,7 @@ static void apply_lists(struct snmp_facts *facts, struct port_run *run,
 		uint16_t id = fact_vlan_id(facts->dialect, row);
 		struct touched *touched = &run->rows[id];
 		bool native = id && id == edit->after.native;
-		bool member = is_wanted(facts, edit, id);
+		bool member = snmp_plan_qbridge_is_wanted(facts, edit, id);
 
 		if (!id)
 			continue;
@@ -199,8 +212,8 @@ static void apply_lists(struct snmp_facts *facts, struct port_run *run,
 	}
 }
 
-static void put_lists(const struct snmp_facts *facts, const struct port_run *run, bool losing,
-		      struct snmp_plan *plan)
+static void put_lists(const struct snmp_facts *facts, const struct snmp_plan_qbridge_port_run *run,
+		      bool losing, struct snmp_plan *plan)
 {
 	for (uint32_t i = 0; i < fact_count(facts, FACT_VLANS); i++) {
 		const struct fact_vlan *row = fact_at(facts, FACT_VLANS, i);
@@ -212,20 +225,21 @@ static void put_lists(const struct snmp_facts *facts, const struct port_run *run
 			continue;
 		/* Untagged is a part of egress at every moment. */
 		if (losing && touched->untagged)
-			snmp_plan_octets(plan, &columns[COLUMN_UNTAGGED], row->key[0],
-					 &row->untagged);
+			snmp_plan_octets(plan, &snmp_plan_qbridge_columns[COLUMN_UNTAGGED],
+					 row->key[0], &row->untagged);
 		if (touched->egress)
-			snmp_plan_octets(plan, &columns[COLUMN_EGRESS], row->key[0], &row->egress);
+			snmp_plan_octets(plan, &snmp_plan_qbridge_columns[COLUMN_EGRESS],
+					 row->key[0], &row->egress);
 		if (!losing && touched->untagged)
-			snmp_plan_octets(plan, &columns[COLUMN_UNTAGGED], row->key[0],
-					 &row->untagged);
+			snmp_plan_octets(plan, &snmp_plan_qbridge_columns[COLUMN_UNTAGGED],
+					 row->key[0], &row->untagged);
 	}
 }
 
 /* The native VLAN before the mode, so that a trunk never carries another one untagged, and between
  * the lists: the port has left what it leaves, and is not yet in what it enters. */
-static void put_natives(const struct snmp_facts *facts, const struct port_run *run,
-			struct snmp_plan *plan)
+static void put_natives(const struct snmp_facts *facts,
+			const struct snmp_plan_qbridge_port_run *run, struct snmp_plan *plan)
 {
 	const struct snmp_oid *root = &facts->dialect->mode.native_vlan;
 
@@ -255,7 +269,8 @@ static void put_mode(const struct snmp_facts *facts, const struct fact_bridge_po
 			 (uint32_t)(edit->after.trunk ? mode->trunk : mode->access));
 }
 
-static void put_list_mode(const struct snmp_facts *facts, const struct port_run *run, bool before,
+static void put_list_mode(const struct snmp_facts *facts,
+			  const struct snmp_plan_qbridge_port_run *run, bool before,
 			  struct snmp_plan *plan)
 {
 	const struct snmp_port_mode *mode = &facts->dialect->mode;
@@ -281,7 +296,8 @@ static void put_list_mode(const struct snmp_facts *facts, const struct port_run 
 		snmp_plan_cut(plan, ACT_SET);
 }
 
-static void put_trunk_lists(const struct snmp_facts *facts, const struct port_run *run, bool losing,
+static void put_trunk_lists(const struct snmp_facts *facts,
+			    const struct snmp_plan_qbridge_port_run *run, bool losing,
 			    struct snmp_plan *plan)
 {
 	for (uint32_t i = 0; i < fact_count(facts, FACT_VLANS); i++) {
@@ -294,33 +310,36 @@ static void put_trunk_lists(const struct snmp_facts *facts, const struct port_ru
 	}
 }
 
-static void put_port(const struct snmp_facts *facts, const struct fact_bridge_port *port,
-		     const struct switch_edit *edit, struct snmp_plan *plan)
+static void snmp_plan_qbridge_put_port(const struct snmp_facts *facts,
+				       const struct fact_bridge_port *port,
+				       const struct switch_edit *edit, struct snmp_plan *plan)
 {
 	if (is_trunk_mode(facts))
 		return;
 	if (edit->after.native && port->pvid != edit->after.native)
-		snmp_plan_number(plan, &columns[COLUMN_PVID], port->key[0], SNMP_GAUGE32,
-				 edit->after.native);
+		snmp_plan_number(plan, &snmp_plan_qbridge_columns[COLUMN_PVID], port->key[0],
+				 SNMP_GAUGE32, edit->after.native);
 }
 
 static void put_frames(const struct snmp_facts *facts, const struct fact_bridge_port *port,
 		       const struct switch_edit *edit, struct snmp_plan *plan)
 {
-	uint32_t frames = edit->after.native ? FRAMES_ALL : FRAMES_TAGGED;
+	uint32_t frames = edit->after.native ? FRAMES_ALL : SNMP_PLAN_QBRIDGE_FRAMES_TAGGED;
 
 	if (is_trunk_mode(facts) || facts->fixed_frame_types)
 		return;
 	if (port->frame_types && port->frame_types != frames)
-		snmp_plan_number(plan, &columns[COLUMN_FRAMES], port->key[0], SNMP_INTEGER, frames);
-	if (port->ingress && port->ingress != FILTER_ON)
-		snmp_plan_number(plan, &columns[COLUMN_FILTER], port->key[0], SNMP_INTEGER,
-				 FILTER_ON);
+		snmp_plan_number(plan, &snmp_plan_qbridge_columns[COLUMN_FRAMES], port->key[0],
+				 SNMP_INTEGER, frames);
+	if (port->ingress && port->ingress != SNMP_PLAN_QBRIDGE_FILTER_ON)
+		snmp_plan_number(plan, &snmp_plan_qbridge_columns[COLUMN_FILTER], port->key[0],
+				 SNMP_INTEGER, SNMP_PLAN_QBRIDGE_FILTER_ON);
 }
 
 /* The bindings of the run as it is. */
-static void put_run(const struct snmp_facts *facts, const struct port_run *run,
-		    struct snmp_plan *plan)
+static void snmp_plan_qbridge_put_run(const struct snmp_facts *facts,
+				      const struct snmp_plan_qbridge_port_run *run,
+				      struct snmp_plan *plan)
 {
 	bool add_first = facts->dialect->add_first;
 
@@ -339,7 +358,7 @@ static void put_run(const struct snmp_facts *facts, const struct port_run *run,
 	/* A PVID is of a VLAN that the port is in by then, and the one before is let go of after.
 	 */
 	for (size_t i = 0; i < run->count; i++)
-		put_port(facts, run->ports[i], run->edits[i], plan);
+		snmp_plan_qbridge_put_port(facts, run->ports[i], run->edits[i], plan);
 	if (add_first)
 		put_lists(facts, run, true, plan);
 	if (is_list_mode(facts))
@@ -350,7 +369,7 @@ static void put_run(const struct snmp_facts *facts, const struct port_run *run,
 }
 
 /* The port's own columns as they will be. */
-static void apply_port(const struct snmp_facts *facts, const struct port_run *run)
+static void apply_port(const struct snmp_facts *facts, const struct snmp_plan_qbridge_port_run *run)
 {
 	const struct snmp_port_mode *mode = &facts->dialect->mode;
 
@@ -369,9 +388,10 @@ static void apply_port(const struct snmp_facts *facts, const struct port_run *ru
 		if (after->native)
 			port->pvid = after->native;
 		if (port->frame_types)
-			port->frame_types = after->native ? FRAMES_ALL : FRAMES_TAGGED;
+			port->frame_types =
+				after->native ? FRAMES_ALL : SNMP_PLAN_QBRIDGE_FRAMES_TAGGED;
 		if (port->ingress)
-			port->ingress = FILTER_ON;
+			port->ingress = SNMP_PLAN_QBRIDGE_FILTER_ON;
 	}
 }
 
@@ -398,30 +418,31 @@ static size_t most_bindings(const struct snmp_facts *facts, const struct switch_
 	return count;
 }
 
-static int plan_ports(struct snmp_facts *facts, const struct switch_edit *edits, size_t count,
-		      struct snmp_plan *ret, struct problem *problem)
+static int snmp_plan_qbridge_plan_ports(struct snmp_facts *facts, const struct switch_edit *edits,
+					size_t count, struct snmp_plan *ret,
+					struct problem *problem)
 {
-	struct port_run run = {0};
+	struct snmp_plan_qbridge_port_run run = {0};
 
 	for (size_t i = 0; i < count; i++) {
 		const struct fact_bridge_port *port = NULL;
 		size_t bytes;
 		size_t more;
-		int rc = check_port(facts, &edits[i], &port, problem);
+		int rc = snmp_plan_qbridge_check_port(facts, &edits[i], &port, problem);
 
 		if (rc && i == 0)
 			return rc;
 		if (rc || !port)
 			break; /* it is told when its turn comes */
 		more = most_bindings(facts, &edits[i], port->key[0], &bytes);
-		if (i > 0 && (clashes(facts, &run, &edits[i], port->key[0]) ||
+		if (i > 0 && (snmp_plan_qbridge_clashes(facts, &run, &edits[i], port->key[0]) ||
 			      ret->count + more > PLAN_BINDINGS ||
 			      snmp_plan_bytes(ret) + bytes > PLAN_BYTES))
 			break;
 		apply_lists(facts, &run, &edits[i], port->key[0]);
 		run.ports[run.count] = port;
 		run.edits[run.count++] = &edits[i];
-		put_run(facts, &run, ret);
+		snmp_plan_qbridge_put_run(facts, &run, ret);
 		ret->edits = run.count;
 	}
 	apply_port(facts, &run);
@@ -430,50 +451,53 @@ static int plan_ports(struct snmp_facts *facts, const struct switch_edit *edits,
 
 /* --- VLANs --- */
 
-static void put_create(const struct snmp_facts *facts, struct snmp_plan *plan,
-		       const struct switch_edit *edit)
+static void snmp_plan_qbridge_put_create(const struct snmp_facts *facts, struct snmp_plan *plan,
+					 const struct switch_edit *edit)
 {
 	struct snmp_value name = {.type = SNMP_OCTETS,
 				  .bytes = (const uint8_t *)edit->vlan_name,
 				  .size = strlen(edit->vlan_name)};
 
-	snmp_plan_number(plan, &columns[COLUMN_STATUS], edit->vlan, SNMP_INTEGER,
-			 facts->create_and_wait ? ROW_CREATE_AND_WAIT : ROW_CREATE_AND_GO);
+	snmp_plan_number(plan, &snmp_plan_qbridge_columns[COLUMN_STATUS], edit->vlan, SNMP_INTEGER,
+			 facts->create_and_wait ? ROW_CREATE_AND_WAIT
+						: SNMP_PLAN_QBRIDGE_ROW_CREATE_AND_GO);
 	if (name.size)
-		snmp_plan_put(plan, &columns[COLUMN_NAME], edit->vlan, &name);
+		snmp_plan_put(plan, &snmp_plan_qbridge_columns[COLUMN_NAME], edit->vlan, &name);
 }
 
-static int plan_vlans(const struct snmp_facts *facts, const struct switch_edit *edits, size_t count,
-		      struct snmp_plan *ret, struct problem *problem)
+static int snmp_plan_qbridge_plan_vlans(const struct snmp_facts *facts,
+					const struct switch_edit *edits, size_t count,
+					struct snmp_plan *ret, struct problem *problem)
 {
 	if (facts->dialect->vlan_by_if_index)
 		return problem_set(problem, E_UNSUPPORTED,
 				   "VLANs are not made or deleted by SNMP here");
 	for (size_t i = 0; i < count; i++) {
-		const struct fact_vlan *row = vlan_row(facts, edits[i].vlan);
+		const struct fact_vlan *row = snmp_plan_qbridge_vlan_row(facts, edits[i].vlan);
 
 		if (ret->count + 2 > PLAN_BINDINGS || snmp_plan_bytes(ret) + 120 > PLAN_BYTES)
 			break;
 		if (edits[i].kind == EDIT_VLAN_CREATE && !row)
-			put_create(facts, ret, &edits[i]);
+			snmp_plan_qbridge_put_create(facts, ret, &edits[i]);
 		if (edits[i].kind == EDIT_VLAN_DELETE && row)
-			snmp_plan_number(ret, &columns[COLUMN_STATUS], row->key[0], SNMP_INTEGER,
-					 ROW_DESTROY);
+			snmp_plan_number(ret, &snmp_plan_qbridge_columns[COLUMN_STATUS],
+					 row->key[0], SNMP_INTEGER, SNMP_PLAN_QBRIDGE_ROW_DESTROY);
 		ret->edits++;
 	}
 	/* Rows that wait are made active by a SET of its own. */
 	snmp_plan_cut(ret, ACT_SET);
 	for (size_t i = 0; facts->create_and_wait && i < ret->edits; i++) {
-		if (edits[i].kind == EDIT_VLAN_CREATE && !vlan_row(facts, edits[i].vlan))
-			snmp_plan_number(ret, &columns[COLUMN_STATUS], edits[i].vlan, SNMP_INTEGER,
-					 ROW_ACTIVE);
+		if (edits[i].kind == EDIT_VLAN_CREATE &&
+		    !snmp_plan_qbridge_vlan_row(facts, edits[i].vlan))
+			snmp_plan_number(ret, &snmp_plan_qbridge_columns[COLUMN_STATUS],
+					 edits[i].vlan, SNMP_INTEGER, SNMP_PLAN_QBRIDGE_ROW_ACTIVE);
 	}
 	ret->frames = ret->count;
 	return 0;
 }
 
 const struct snmp_plan_writer snmp_plan_qbridge = {
-	.ports = plan_ports,
-	.vlans = plan_vlans,
-	.has_vlan = has_vlan,
+	.ports = snmp_plan_qbridge_plan_ports,
+	.vlans = snmp_plan_qbridge_plan_vlans,
+	.has_vlan = snmp_plan_qbridge_has_vlan,
 };

@@ -12,14 +12,14 @@
 #include "peregrine/switch/snmp/snmp_plan_private.h"
 #include "peregrine/switch/snmp/snmp_reading.h"
 
-#define VTP   1, 3, 6, 1, 4, 1, 9, 9, 46, 1
-#define TRUNK VTP, 6, 1, 1
+#define SNMP_PLAN_VTP       1, 3, 6, 1, 4, 1, 9, 9, 46, 1
+#define SNMP_PLAN_VTP_TRUNK SNMP_PLAN_VTP, 6, 1, 1
 
 enum { MODE_CLIENT = 1 };                         /* managementDomainLocalMode */
 enum { EDIT_COPY = 2, EDIT_APPLY, EDIT_RELEASE }; /* vtpVlanEditOperation */
 enum { APPLY_SUCCEEDED = 2 };                     /* vtpVlanApplyStatus; 1 = in progress */
-enum { ROW_CREATE_AND_GO = 4, ROW_DESTROY = 6 };
-enum { TYPE_ETHERNET = 1 };
+enum { SNMP_PLAN_VTP_ROW_CREATE_AND_GO = 4, SNMP_PLAN_VTP_ROW_DESTROY = 6 };
+enum { SNMP_PLAN_VTP_TYPE_ETHERNET = 1 };
 #define SAID_FIRST 100000U
 enum { STATE_ON = 1, STATE_OFF = 2 }; /* vlanTrunkPortDynamicState */
 enum { TAGGING_DOT1Q = 4 };           /* vlanTrunkPortEncapsulationType */
@@ -27,40 +27,45 @@ enum { ADMIN_UP = 1, ADMIN_DOWN = 2 };
 enum { SERIAL_LAST = 2147483647 }; /* TestAndIncr (RFC 2579) wraps after it */
 enum { ROWS_PER_SET = 4 };         /* a row of the edit table is never torn apart */
 
-static const char owner[] = "haas peregrined";
+static const char snmp_plan_vtp_owner[] = "haas peregrined";
 
-static const struct snmp_oid edit_operation = OID(VTP, 4, 1, 1, 1),
-			     apply_status = OID(VTP, 4, 1, 1, 2),
-			     buffer_owner = OID(VTP, 4, 1, 1, 3), row_type = OID(VTP, 4, 2, 1, 3),
-			     row_name = OID(VTP, 4, 2, 1, 4), row_said = OID(VTP, 4, 2, 1, 6),
-			     row_status = OID(VTP, 4, 2, 1, 11), serial = OID(VTP, 6, 2),
-			     trunk_tagging = OID(TRUNK, 3), trunk_native = OID(TRUNK, 5),
-			     trunk_state = OID(TRUNK, 13),
+static const struct snmp_oid edit_operation = OID(SNMP_PLAN_VTP, 4, 1, 1, 1),
+			     apply_status = OID(SNMP_PLAN_VTP, 4, 1, 1, 2),
+			     buffer_owner = OID(SNMP_PLAN_VTP, 4, 1, 1, 3),
+			     row_type = OID(SNMP_PLAN_VTP, 4, 2, 1, 3),
+			     row_name = OID(SNMP_PLAN_VTP, 4, 2, 1, 4),
+			     row_said = OID(SNMP_PLAN_VTP, 4, 2, 1, 6),
+			     row_status = OID(SNMP_PLAN_VTP, 4, 2, 1, 11),
+			     snmp_plan_vtp_serial = OID(SNMP_PLAN_VTP, 6, 2),
+			     trunk_tagging = OID(SNMP_PLAN_VTP_TRUNK, 3),
+			     trunk_native = OID(SNMP_PLAN_VTP_TRUNK, 5),
+			     trunk_state = OID(SNMP_PLAN_VTP_TRUNK, 13),
 			     vm_vlan = OID(1, 3, 6, 1, 4, 1, 9, 9, 68, 1, 2, 2, 1, 2),
 			     admin_status = OID(1, 3, 6, 1, 2, 1, 2, 2, 1, 7);
-static const struct snmp_oid enabled[VLAN_BLOCKS] = {OID(TRUNK, 4), OID(TRUNK, 17), OID(TRUNK, 18),
-						     OID(TRUNK, 19)};
+static const struct snmp_oid snmp_plan_vtp_enabled[VLAN_BLOCKS] = {
+	OID(SNMP_PLAN_VTP_TRUNK, 4), OID(SNMP_PLAN_VTP_TRUNK, 17), OID(SNMP_PLAN_VTP_TRUNK, 18),
+	OID(SNMP_PLAN_VTP_TRUNK, 19)};
 
-static bool is_ring(unsigned vlan)
+static bool snmp_plan_vtp_is_ring(unsigned vlan)
 {
 	return vlan >= VTP_RING_FIRST && vlan <= VTP_RING_LAST;
 }
 
-static const struct fact_vlan *vlan_row(const struct snmp_facts *facts, unsigned id)
+static const struct fact_vlan *snmp_plan_vtp_vlan_row(const struct snmp_facts *facts, unsigned id)
 {
 	for (uint32_t i = 0; i < fact_count(facts, FACT_VTP_VLANS); i++) {
 		const struct fact_vlan *row = fact_at(facts, FACT_VTP_VLANS, i);
 
 		/* vtpVlanType: those of other media are there, and are no VLANs of ours. */
-		if (row->key[1] == id && row->type <= TYPE_ETHERNET)
+		if (row->key[1] == id && row->type <= SNMP_PLAN_VTP_TYPE_ETHERNET)
 			return row;
 	}
 	return NULL;
 }
 
-static bool has_vlan(const struct snmp_facts *facts, unsigned id)
+static bool snmp_plan_vtp_has_vlan(const struct snmp_facts *facts, unsigned id)
 {
-	return vlan_row(facts, id) != NULL;
+	return snmp_plan_vtp_vlan_row(facts, id) != NULL;
 }
 
 static void put_release(struct snmp_plan *plan, const struct snmp_oid *root, uint32_t index,
@@ -75,7 +80,7 @@ static void put_release(struct snmp_plan *plan, const struct snmp_oid *root, uin
 
 /* --- VLANs --- */
 
-static uint32_t domain_of(const struct snmp_facts *facts)
+static uint32_t snmp_plan_vtp_domain_of(const struct snmp_facts *facts)
 {
 	const struct fact_vlan *first =
 		fact_count(facts, FACT_VTP_VLANS) ? fact_at(facts, FACT_VTP_VLANS, 0) : NULL;
@@ -84,8 +89,8 @@ static uint32_t domain_of(const struct snmp_facts *facts)
 }
 
 /* IOS takes no name twice. */
-static bool is_taken(const struct snmp_facts *facts, const struct switch_edit *edits, size_t count,
-		     const char *name)
+static bool snmp_plan_vtp_is_taken(const struct snmp_facts *facts, const struct switch_edit *edits,
+				   size_t count, const char *name)
 {
 	for (uint32_t i = 0; i < fact_count(facts, FACT_VTP_VLANS); i++) {
 		const struct fact_vlan *row = fact_at(facts, FACT_VTP_VLANS, i);
@@ -101,8 +106,9 @@ static bool is_taken(const struct snmp_facts *facts, const struct switch_edit *e
 }
 
 /* `before` edits of the same run come first. */
-static void put_create(const struct snmp_facts *facts, const struct switch_edit *edits,
-		       size_t before, uint32_t domain, struct snmp_plan *plan)
+static void snmp_plan_vtp_put_create(const struct snmp_facts *facts,
+				     const struct switch_edit *edits, size_t before,
+				     uint32_t domain, struct snmp_plan *plan)
 {
 	const struct switch_edit *edit = &edits[before];
 	uint32_t number = SAID_FIRST + edit->vlan;
@@ -115,7 +121,7 @@ static void put_create(const struct snmp_facts *facts, const struct switch_edit 
 
 	if (!edit->vlan_name[0])
 		(void)text_format(name, sizeof(name), "VLAN%04u", edit->vlan);
-	else if (is_taken(facts, edits, before, edit->vlan_name))
+	else if (snmp_plan_vtp_is_taken(facts, edits, before, edit->vlan_name))
 		(void)text_format(name, sizeof(name), "%.27s-%u", edit->vlan_name, edit->vlan);
 	else
 		(void)text_copy(name, sizeof(name), edit->vlan_name);
@@ -123,21 +129,21 @@ static void put_create(const struct snmp_facts *facts, const struct switch_edit 
 	text.bytes = snmp_plan_keep(plan, name, text.size);
 	said.bytes = snmp_plan_keep(plan, octets, sizeof(octets));
 	row = snmp_oid_with(&row_status, domain);
-	snmp_plan_number(plan, &row, edit->vlan, SNMP_INTEGER, ROW_CREATE_AND_GO);
+	snmp_plan_number(plan, &row, edit->vlan, SNMP_INTEGER, SNMP_PLAN_VTP_ROW_CREATE_AND_GO);
 	row = snmp_oid_with(&row_type, domain);
-	snmp_plan_number(plan, &row, edit->vlan, SNMP_INTEGER, TYPE_ETHERNET);
+	snmp_plan_number(plan, &row, edit->vlan, SNMP_INTEGER, SNMP_PLAN_VTP_TYPE_ETHERNET);
 	row = snmp_oid_with(&row_name, domain);
 	snmp_plan_put(plan, &row, edit->vlan, &text);
 	row = snmp_oid_with(&row_said, domain);
 	snmp_plan_put(plan, &row, edit->vlan, &said);
 }
 
-static int check_domain(const struct fact_domain *domain, const struct switch_edit *edit,
-			struct problem *problem)
+static int snmp_plan_vtp_check_domain(const struct fact_domain *domain,
+				      const struct switch_edit *edit, struct problem *problem)
 {
 	int rc;
 
-	if (edit->vlan == 1 || is_ring(edit->vlan))
+	if (edit->vlan == 1 || snmp_plan_vtp_is_ring(edit->vlan))
 		return problem_set(problem, E_CONFLICT, "VLAN %u is neither made nor deleted here",
 				   edit->vlan);
 	if (domain && domain->mode == MODE_CLIENT) {
@@ -146,7 +152,7 @@ static int check_domain(const struct fact_domain *domain, const struct switch_ed
 		problem_hint(problem, "make it VTP transparent: vtp mode transparent");
 		return rc;
 	}
-	if (domain && domain->owner[0] && strcmp(domain->owner, owner) != 0) {
+	if (domain && domain->owner[0] && strcmp(domain->owner, snmp_plan_vtp_owner) != 0) {
 		rc = problem_set(problem, -EBUSY, "its VLANs are being edited by \"%s\"",
 				 domain->owner);
 		problem_hint(problem,
@@ -158,25 +164,27 @@ static int check_domain(const struct fact_domain *domain, const struct switch_ed
 
 static bool is_needed(const struct snmp_facts *facts, const struct switch_edit *edit)
 {
-	return has_vlan(facts, edit->vlan) != (edit->kind == EDIT_VLAN_CREATE);
+	return snmp_plan_vtp_has_vlan(facts, edit->vlan) != (edit->kind == EDIT_VLAN_CREATE);
 }
 
-static size_t put_rows(const struct snmp_facts *facts, const struct switch_edit *edits,
-		       size_t count, uint32_t index, struct snmp_plan *ret)
+static size_t snmp_plan_vtp_put_rows(const struct snmp_facts *facts,
+				     const struct switch_edit *edits, size_t count, uint32_t index,
+				     struct snmp_plan *ret)
 {
 	struct snmp_oid row = snmp_oid_with(&row_status, index);
 	size_t put = 0;
 	size_t i = 0;
 
 	for (; i < count && PLAN_STORE - ret->stored >= 64; i++) {
-		if (is_ring(edits[i].vlan) || edits[i].vlan == 1)
+		if (snmp_plan_vtp_is_ring(edits[i].vlan) || edits[i].vlan == 1)
 			break; /* it is told when its turn comes */
 		if (!is_needed(facts, &edits[i]))
 			continue;
 		if (edits[i].kind == EDIT_VLAN_CREATE)
-			put_create(facts, edits, i, index, ret);
+			snmp_plan_vtp_put_create(facts, edits, i, index, ret);
 		else
-			snmp_plan_number(ret, &row, edits[i].vlan, SNMP_INTEGER, ROW_DESTROY);
+			snmp_plan_number(ret, &row, edits[i].vlan, SNMP_INTEGER,
+					 SNMP_PLAN_VTP_ROW_DESTROY);
 		if (++put % ROWS_PER_SET == 0)
 			snmp_plan_cut(ret, ACT_SET);
 	}
@@ -184,10 +192,10 @@ static size_t put_rows(const struct snmp_facts *facts, const struct switch_edit 
 	return i;
 }
 
-static int plan_vlans(const struct snmp_facts *facts, const struct switch_edit *edits, size_t count,
-		      struct snmp_plan *ret, struct problem *problem)
+static int snmp_plan_vtp_plan_vlans(const struct snmp_facts *facts, const struct switch_edit *edits,
+				    size_t count, struct snmp_plan *ret, struct problem *problem)
 {
-	uint32_t index = domain_of(facts);
+	uint32_t index = snmp_plan_vtp_domain_of(facts);
 	const struct fact_domain *domain = fact_find(facts, FACT_VTP_DOMAINS, index, 0, 0);
 	size_t needed = 0;
 	int rc;
@@ -198,7 +206,7 @@ static int plan_vlans(const struct snmp_facts *facts, const struct switch_edit *
 		ret->edits = count;
 		return 0;
 	}
-	rc = check_domain(domain, &edits[0], problem);
+	rc = snmp_plan_vtp_check_domain(domain, &edits[0], problem);
 	if (rc)
 		return rc;
 	/* Ours, of a change that was broken off: what is in it is old. */
@@ -208,11 +216,11 @@ static int plan_vlans(const struct snmp_facts *facts, const struct switch_edit *
 	snmp_plan_number(ret, &edit_operation, index, SNMP_INTEGER, EDIT_COPY);
 	snmp_plan_put(ret, &buffer_owner, index,
 		      &(struct snmp_value){.type = SNMP_OCTETS,
-					   .bytes = (const uint8_t *)owner,
-					   .size = sizeof(owner) - 1});
+					   .bytes = (const uint8_t *)snmp_plan_vtp_owner,
+					   .size = sizeof(snmp_plan_vtp_owner) - 1});
 	snmp_plan_cut(ret, ACT_SET);
 	put_release(ret, &edit_operation, index, EDIT_RELEASE);
-	ret->edits = put_rows(facts, edits, count, index, ret);
+	ret->edits = snmp_plan_vtp_put_rows(facts, edits, count, index, ret);
 	snmp_plan_number(ret, &edit_operation, index, SNMP_INTEGER, EDIT_APPLY);
 	snmp_plan_cut(ret, ACT_SET);
 	snmp_plan_number(ret, &apply_status, index, SNMP_INTEGER, APPLY_SUCCEEDED);
@@ -224,8 +232,8 @@ static int plan_vlans(const struct snmp_facts *facts, const struct switch_edit *
 
 /* --- ports --- */
 
-static int check_port(const struct snmp_facts *facts, const struct switch_edit *edit,
-		      struct fact_interface **ret, struct problem *problem)
+static int snmp_plan_vtp_check_port(const struct snmp_facts *facts, const struct switch_edit *edit,
+				    struct fact_interface **ret, struct problem *problem)
 {
 	const struct fact_interface *interface = snmp_plan_interface(facts, edit->port);
 	struct vlan_set all = edit->after.tagged;
@@ -240,7 +248,7 @@ static int check_port(const struct snmp_facts *facts, const struct switch_edit *
 				   edit->port);
 	vlan_set_add(&all, edit->after.native);
 	for (unsigned v = vlan_set_next(&all, 1); v; v = vlan_set_next(&all, v + 1)) {
-		if (is_ring(v) || !has_vlan(facts, v))
+		if (snmp_plan_vtp_is_ring(v) || !snmp_plan_vtp_has_vlan(facts, v))
 			return problem_set(problem, E_CONFLICT,
 					   "VLAN %u for port %s does not exist", v, edit->port);
 	}
@@ -249,7 +257,8 @@ static int check_port(const struct snmp_facts *facts, const struct switch_edit *
 }
 
 /* Untagged frames are dropped when their VLAN is not one of the trunk's. */
-static uint32_t native_of(const struct fact_interface *port, const struct port_vlans *after)
+static uint32_t snmp_plan_vtp_native_of(const struct fact_interface *port,
+					const struct port_vlans *after)
 {
 	uint32_t native = VLAN_LAST;
 
@@ -295,7 +304,7 @@ static bool make_block(const struct fact_interface *port, const struct port_vlan
 static void put_trunk(struct snmp_facts *facts, struct fact_interface *port,
 		      const struct switch_edit *edit, bool all, struct snmp_plan *plan)
 {
-	uint32_t native = native_of(port, &edit->after);
+	uint32_t native = snmp_plan_vtp_native_of(port, &edit->after);
 	uint8_t octets[VLAN_BLOCK_SIZE];
 
 	for (size_t block = 0; block < VLAN_BLOCKS; block++) {
@@ -308,7 +317,8 @@ static void put_trunk(struct snmp_facts *facts, struct fact_interface *port,
 		if ((other || port->enabled[block].size != sizeof(octets)) &&
 		    !fact_set_octets(facts, &port->enabled[block], octets, sizeof(octets)))
 			return;
-		snmp_plan_octets(plan, &enabled[block], port->key[0], &port->enabled[block]);
+		snmp_plan_octets(plan, &snmp_plan_vtp_enabled[block], port->key[0],
+				 &port->enabled[block]);
 	}
 	if (all || port->trunk_native != native)
 		snmp_plan_number(plan, &trunk_native, port->key[0], SNMP_INTEGER, native);
@@ -332,7 +342,8 @@ static void put_vm_vlan(const struct snmp_facts *facts, struct fact_interface *p
 	port->vm_vlan = vlan;
 }
 
-static void put_state(struct fact_interface *port, uint32_t state, struct snmp_plan *plan)
+static void snmp_plan_vtp_put_state(struct fact_interface *port, uint32_t state,
+				    struct snmp_plan *plan)
 {
 	if (port->trunk_state != state)
 		snmp_plan_number(plan, &trunk_state, port->key[0], SNMP_INTEGER, state);
@@ -346,18 +357,18 @@ static void put_serial(struct snmp_facts *facts, struct snmp_plan *plan)
 
 	if (!row)
 		return;
-	snmp_plan_number(plan, &serial, 0, SNMP_INTEGER, row->status);
+	snmp_plan_number(plan, &snmp_plan_vtp_serial, 0, SNMP_INTEGER, row->status);
 	row->status = row->status == SERIAL_LAST ? 0 : row->status + 1;
 }
 
-struct port_run {
+struct snmp_plan_vtp_port_run {
 	struct fact_interface *ports[PLAN_EDITS];
 	bool was_trunk[PLAN_EDITS];
 	size_t count;
 	struct vlan_set gains, leaves; /* VLANs of any port of it */
 };
 
-static bool meets(const struct vlan_set *a, const struct vlan_set *b)
+static bool snmp_plan_vtp_meets(const struct vlan_set *a, const struct vlan_set *b)
 {
 	struct vlan_set both = vlan_set_intersection(a, b);
 
@@ -366,8 +377,8 @@ static bool meets(const struct vlan_set *a, const struct vlan_set *b)
 
 /* A SET that takes one port into a VLAN and another out of it would, object by object, have both in
  * it for a moment. False: it must wait for the next run. */
-static bool join(struct snmp_facts *facts, struct port_run *run, struct fact_interface *port,
-		 const struct switch_edit *edit)
+static bool snmp_plan_vtp_join(struct snmp_facts *facts, struct snmp_plan_vtp_port_run *run,
+			       struct fact_interface *port, const struct switch_edit *edit)
 {
 	struct port_vlans now = {0};
 	struct vlan_set before;
@@ -381,7 +392,7 @@ static bool join(struct snmp_facts *facts, struct port_run *run, struct fact_int
 	vlan_set_add(&after, edit->after.native);
 	gains = vlan_set_minus(&after, &before);
 	leaves = vlan_set_minus(&before, &after);
-	if (meets(&gains, &run->leaves) || meets(&leaves, &run->gains))
+	if (snmp_plan_vtp_meets(&gains, &run->leaves) || snmp_plan_vtp_meets(&leaves, &run->gains))
 		return false;
 	for (size_t i = 0; i < run->count; i++) {
 		if (run->ports[i] == port)
@@ -396,8 +407,8 @@ static bool join(struct snmp_facts *facts, struct port_run *run, struct fact_int
 
 /* What is of the port's mode that is not in force is set first, and found to be so, before the mode
  * is turned: a trunk never passes VLANs of an earlier life. */
-static void put_run(struct snmp_facts *facts, struct port_run *run, const struct switch_edit *edits,
-		    struct snmp_plan *plan)
+static void snmp_plan_vtp_put_run(struct snmp_facts *facts, struct snmp_plan_vtp_port_run *run,
+				  const struct switch_edit *edits, struct snmp_plan *plan)
 {
 	struct fact_pair *lock = fact_find(facts, FACT_VTP_SERIAL, 0, 0, 0);
 	uint32_t unlocked = lock ? lock->status : 0;
@@ -415,7 +426,7 @@ static void put_run(struct snmp_facts *facts, struct port_run *run, const struct
 		} else {
 			if (run->ports[i]->vm_vlan != edits[i].after.native)
 				put_vm_vlan(facts, run->ports[i], edits[i].after.native, plan);
-			put_state(run->ports[i], STATE_OFF, plan);
+			snmp_plan_vtp_put_state(run->ports[i], STATE_OFF, plan);
 		}
 	}
 	/* The lock alone is no change. */
@@ -433,7 +444,7 @@ static void put_run(struct snmp_facts *facts, struct port_run *run, const struct
 		snmp_plan_cut(plan, ACT_EXPECT);
 	for (size_t i = 0; i < run->count; i++) {
 		if (edits[i].after.trunk && run->ports[i]->trunk_state != STATE_ON)
-			put_state(run->ports[i], STATE_ON, plan);
+			snmp_plan_vtp_put_state(run->ports[i], STATE_ON, plan);
 	}
 }
 
@@ -453,7 +464,7 @@ static void put_steps(struct snmp_facts *facts, struct fact_interface *port,
 	if (edit->after.trunk)
 		put_tagging(port, plan);
 	port->trunk_state = 0;
-	put_state(port, edit->after.trunk ? STATE_ON : STATE_OFF, plan);
+	snmp_plan_vtp_put_state(port, edit->after.trunk ? STATE_ON : STATE_OFF, plan);
 	snmp_plan_cut(plan, ACT_SET);
 	for (int expected = 0; expected < 2; expected++) {
 		if (edit->after.trunk && !expected)
@@ -479,14 +490,14 @@ static bool is_for_steps(const struct snmp_facts *facts, const struct fact_inter
 	       fact_is_downed(facts, port);
 }
 
-static int plan_ports(struct snmp_facts *facts, const struct switch_edit *edits, size_t count,
-		      struct snmp_plan *ret, struct problem *problem)
+static int snmp_plan_vtp_plan_ports(struct snmp_facts *facts, const struct switch_edit *edits,
+				    size_t count, struct snmp_plan *ret, struct problem *problem)
 {
-	struct port_run run = {0};
+	struct snmp_plan_vtp_port_run run = {0};
 
 	for (size_t i = 0; i < count; i++) {
 		struct fact_interface *port = NULL;
-		int rc = check_port(facts, &edits[i], &port, problem);
+		int rc = snmp_plan_vtp_check_port(facts, &edits[i], &port, problem);
 
 		if (rc && i == 0)
 			return rc;
@@ -499,11 +510,11 @@ static int plan_ports(struct snmp_facts *facts, const struct switch_edit *edits,
 			}
 			break;
 		}
-		if (!join(facts, &run, port, &edits[i]))
+		if (!snmp_plan_vtp_join(facts, &run, port, &edits[i]))
 			break;
 	}
 	if (run.count) {
-		put_run(facts, &run, edits, ret);
+		snmp_plan_vtp_put_run(facts, &run, edits, ret);
 		ret->edits = run.count;
 	}
 	ret->frames = ret->count;
@@ -533,7 +544,7 @@ const char *snmp_plan_await_text(int64_t number)
 
 bool snmp_plan_is_lock(const struct snmp_plan *plan, size_t at)
 {
-	return snmp_oid_is_below(&plan->bindings[at].name, &serial);
+	return snmp_oid_is_below(&plan->bindings[at].name, &snmp_plan_vtp_serial);
 }
 
 bool snmp_plan_retype(struct snmp_plan *plan, size_t at)
@@ -548,7 +559,7 @@ bool snmp_plan_retype(struct snmp_plan *plan, size_t at)
 }
 
 const struct snmp_plan_writer snmp_plan_vtp = {
-	.ports = plan_ports,
-	.vlans = plan_vlans,
-	.has_vlan = has_vlan,
+	.ports = snmp_plan_vtp_plan_ports,
+	.vlans = snmp_plan_vtp_plan_vlans,
+	.has_vlan = snmp_plan_vtp_has_vlan,
 };

@@ -12,7 +12,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { WALKS_AT_ONCE = GROUP_COUNT, VLANS_AT_ONCE = 4, ERRORS_LIMIT = 2 };
+enum { WALKS_AT_ONCE = GROUP_COUNT, VLANS_AT_ONCE = 4, SNMP_READER_ERRORS_LIMIT = 2 };
 /* Of what a GET may ask for: a number, a text; a bitmap of VLANs is as long as some of them. */
 enum { PLAIN_WEIGHT = 1, OCTETS_WEIGHT = 4 };
 
@@ -48,9 +48,9 @@ struct snmp_reader {
 	char why[64];
 };
 
-static void go_on(struct snmp_reader *reader);
+static void snmp_reader_go_on(struct snmp_reader *reader);
 
-static void stop(struct snmp_reader *reader)
+static void snmp_reader_stop(struct snmp_reader *reader)
 {
 	snmp_peer_forget(reader->plan.peer, reader);
 	for (size_t i = 0; i < reader->get_count; i++) {
@@ -64,20 +64,20 @@ static void stop(struct snmp_reader *reader)
 	}
 }
 
-static void end(struct snmp_reader *reader, int rc)
+static void snmp_reader_end(struct snmp_reader *reader, int rc)
 {
 	struct snmp_reader_plan plan = reader->plan;
 	uint32_t refused = reader->refused;
 	char why[sizeof(reader->why)];
 
 	text_copy(why, sizeof(why), reader->why);
-	stop(reader);
+	snmp_reader_stop(reader);
 	free(reader);
 	plan.done(plan.context, rc, refused, why);
 }
 
-static bool on_row(void *context, size_t column, const uint32_t *index, size_t count,
-		   const struct snmp_value *value)
+static bool snmp_reader_on_row(void *context, size_t column, const uint32_t *index, size_t count,
+			       const struct snmp_value *value)
 {
 	struct part *part = context;
 
@@ -92,7 +92,7 @@ static bool is_fatal(int rc, const char *why)
 	       rc == -ENOMEM;
 }
 
-static void on_walked(void *context, int rc, const char *why)
+static void snmp_reader_on_walked(void *context, int rc, const char *why)
 {
 	struct part *part = context;
 	struct snmp_reader *reader = part->reader;
@@ -100,11 +100,11 @@ static void on_walked(void *context, int rc, const char *why)
 	part->running = false;
 	reader->running--;
 	if (rc && is_fatal(rc, why)) {
-		end(reader, rc);
+		snmp_reader_end(reader, rc);
 		return;
 	}
 	if (reader->plan.facts->failed) {
-		end(reader, -ENOMEM);
+		snmp_reader_end(reader, -ENOMEM);
 		return;
 	}
 	/* A VLAN whose bridge is not there (an inactive one) says nothing of the others. */
@@ -113,13 +113,15 @@ static void on_walked(void *context, int rc, const char *why)
 		if (!reader->why[0])
 			text_copy(reader->why, sizeof(reader->why), why);
 	}
-	go_on(reader);
+	snmp_reader_go_on(reader);
 }
 
 static int start_part(struct snmp_reader *reader, enum fact_group group, uint16_t vlan)
 {
-	struct snmp_walk_plan plan = {
-		.row_limit = FACT_ROW_LIMIT * 2, .vlan = vlan, .row = on_row, .done = on_walked};
+	struct snmp_walk_plan plan = {.row_limit = FACT_ROW_LIMIT * 2,
+				      .vlan = vlan,
+				      .row = snmp_reader_on_row,
+				      .done = snmp_reader_on_walked};
 	struct part *part = NULL;
 	int rc;
 
@@ -186,15 +188,15 @@ static void on_target_rows(void *context, struct snmp_answer *answer)
 
 	reader->running--;
 	/* A subagent that is late is a genErr of the agent, as in a walk. */
-	if (!answer->rc && answer->status == SNMP_STATUS_GENERAL && get->errors++ < ERRORS_LIMIT &&
-	    send_get(reader, get) == 0)
+	if (!answer->rc && answer->status == SNMP_STATUS_GENERAL &&
+	    get->errors++ < SNMP_READER_ERRORS_LIMIT && send_get(reader, get) == 0)
 		return;
 	if (!answer->rc && answer->status == SNMP_STATUS_TOO_BIG && split_get(reader, get))
 		return;
 	if (answer->rc || answer->status) {
 		text_copy(reader->why, sizeof(reader->why),
 			  answer->rc ? "" : snmp_status_text(answer->status));
-		end(reader, answer->rc ? answer->rc : snmp_status_code(answer->status));
+		snmp_reader_end(reader, answer->rc ? answer->rc : snmp_status_code(answer->status));
 		return;
 	}
 	for (size_t i = 0; i < get->count && snmp_answer_next(answer, &binding); i++) {
@@ -205,7 +207,7 @@ static void on_target_rows(void *context, struct snmp_answer *answer)
 			(void)snmp_facts_take(reader->plan.facts, get->columns[i], index, 1,
 					      &binding.value, 0);
 	}
-	go_on(reader);
+	snmp_reader_go_on(reader);
 }
 
 static int send_get(struct snmp_reader *reader, struct target_get *get)
@@ -308,7 +310,7 @@ static int start_vlans(struct snmp_reader *reader)
 	return rc;
 }
 
-static void go_on(struct snmp_reader *reader)
+static void snmp_reader_go_on(struct snmp_reader *reader)
 {
 	int rc = 0;
 
@@ -328,26 +330,26 @@ static void go_on(struct snmp_reader *reader)
 			rc = start_part(reader, GROUP_BRIDGE_FDB, 0);
 	}
 	if (rc || reader->running == 0)
-		end(reader, rc);
+		snmp_reader_end(reader, rc);
 }
 
-static void on_scalars(void *context, struct snmp_answer *answer)
+static void snmp_reader_on_scalars(void *context, struct snmp_answer *answer)
 {
 	struct snmp_reader *reader = context;
 	struct snmp_binding binding;
 
 	if (answer->rc) {
-		end(reader, answer->rc);
+		snmp_reader_end(reader, answer->rc);
 		return;
 	}
 	if (answer->status) {
 		text_copy(reader->why, sizeof(reader->why), snmp_status_text(answer->status));
-		end(reader, snmp_status_code(answer->status));
+		snmp_reader_end(reader, snmp_status_code(answer->status));
 		return;
 	}
 	for (size_t i = 0; i <= FACT_SCALARS && snmp_answer_next(answer, &binding); i++)
 		(void)snmp_facts_scalar(reader->plan.facts, i, &binding.value);
-	go_on(reader);
+	snmp_reader_go_on(reader);
 }
 
 static int ask_scalars(struct snmp_reader *reader)
@@ -360,7 +362,7 @@ static int ask_scalars(struct snmp_reader *reader)
 		bindings[i].name = fact_scalars[i];
 	if (changes->count)
 		bindings[ask.count++].name = *changes;
-	return snmp_peer_ask(reader->plan.peer, &ask, on_scalars, reader);
+	return snmp_peer_ask(reader->plan.peer, &ask, snmp_reader_on_scalars, reader);
 }
 
 int snmp_reader_start(const struct snmp_reader_plan *plan, struct snmp_reader **ret)
@@ -373,7 +375,7 @@ int snmp_reader_start(const struct snmp_reader_plan *plan, struct snmp_reader **
 	reader->plan = *plan;
 	rc = plan->scalars ? ask_scalars(reader) : start_groups(reader);
 	if (rc) {
-		stop(reader);
+		snmp_reader_stop(reader);
 		free(reader);
 		return rc;
 	}
@@ -385,6 +387,6 @@ void snmp_reader_cancel(struct snmp_reader *reader)
 {
 	if (!reader)
 		return;
-	stop(reader);
+	snmp_reader_stop(reader);
 	free(reader);
 }

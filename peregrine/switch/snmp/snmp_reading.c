@@ -15,7 +15,7 @@ LEAKS_LEFT_TO_SANITIZER
 enum { IF_TYPE_ETHERNET = 6, IF_TYPE_FAST = 62, IF_TYPE_GIGABIT = 117, IF_TYPE_LAG = 161 };
 enum { IF_UP = 1 };
 enum { FDB_INVALID = 2, FDB_SELF = 4 };
-enum { ROW_ACTIVE = 1 };
+enum { SNMP_READING_ROW_ACTIVE = 1 };
 
 const char *fact_port_name(const struct fact_interface *interface)
 {
@@ -44,7 +44,8 @@ uint32_t fact_base_port(const struct snmp_facts *facts, uint32_t if_index)
 
 /* --- ports --- */
 
-static bool is_port(const struct snmp_facts *facts, const struct fact_interface *interface)
+static bool snmp_reading_is_port(const struct snmp_facts *facts,
+				 const struct fact_interface *interface)
 {
 	switch (interface->type) {
 	case IF_TYPE_ETHERNET:
@@ -55,7 +56,7 @@ static bool is_port(const struct snmp_facts *facts, const struct fact_interface 
 	}
 }
 
-static bool is_wanted(const char *const *only_ports, const char *name)
+static bool snmp_reading_is_wanted(const char *const *only_ports, const char *name)
 {
 	if (!only_ports)
 		return true;
@@ -87,7 +88,8 @@ static uint32_t lag_called(const struct snmp_facts *facts, uint32_t group)
 	return 0;
 }
 
-static uint32_t lag_of(const struct snmp_facts *facts, const struct fact_interface *interface)
+static uint32_t snmp_reading_lag_of(const struct snmp_facts *facts,
+				    const struct fact_interface *interface)
 {
 	const struct fact_interface *above;
 
@@ -108,7 +110,7 @@ static uint32_t lag_of(const struct snmp_facts *facts, const struct fact_interfa
 		const struct fact_pair *pair = fact_at(facts, FACT_STACK, i);
 
 		if (pair->key[1] != interface->key[0] || pair->key[0] == 0 ||
-		    pair->status != ROW_ACTIVE)
+		    pair->status != SNMP_READING_ROW_ACTIVE)
 			continue;
 		above = fact_find(facts, FACT_INTERFACES, pair->key[0], 0, 0);
 		if (above && above->type == IF_TYPE_LAG)
@@ -117,8 +119,8 @@ static uint32_t lag_of(const struct snmp_facts *facts, const struct fact_interfa
 	return lag_called(facts, interface->lag_group);
 }
 
-static void fill_port(struct snmp_facts *facts, const struct fact_interface *interface,
-		      struct switch_port *ret)
+static void snmp_reading_fill_port(struct snmp_facts *facts, const struct fact_interface *interface,
+				   struct switch_port *ret)
 {
 	const struct fact_bridge_port *bridge = bridge_port_of(facts, interface->key[0]);
 
@@ -128,7 +130,7 @@ static void fill_port(struct snmp_facts *facts, const struct fact_interface *int
 		.up = interface->oper == IF_UP,
 		.link_mark = facts->links ? (uint64_t)interface->last_change + 1 : 0,
 		.speed_bps = (uint64_t)interface->speed_mbps * 1000000U,
-		.lag = lag_of(facts, interface),
+		.lag = snmp_reading_lag_of(facts, interface),
 		.is_lag = interface->type == IF_TYPE_LAG,
 	};
 	text_copy(ret->name, sizeof(ret->name), fact_port_name(interface));
@@ -142,8 +144,8 @@ static void fill_port(struct snmp_facts *facts, const struct fact_interface *int
 	}
 }
 
-static int make_ports(struct snmp_facts *facts, const char *const *only_ports, unsigned parts,
-		      struct switch_reading *ret)
+static int snmp_reading_make_ports(struct snmp_facts *facts, const char *const *only_ports,
+				   unsigned parts, struct switch_reading *ret)
 {
 	uint32_t count = fact_count(facts, FACT_INTERFACES);
 
@@ -154,10 +156,10 @@ static int make_ports(struct snmp_facts *facts, const char *const *only_ports, u
 		const struct fact_interface *interface = fact_at(facts, FACT_INTERFACES, i);
 		struct switch_port *port = &ret->ports[ret->port_count];
 
-		if (!fact_port_name(interface)[0] || !is_port(facts, interface) ||
-		    !is_wanted(only_ports, fact_port_name(interface)))
+		if (!fact_port_name(interface)[0] || !snmp_reading_is_port(facts, interface) ||
+		    !snmp_reading_is_wanted(only_ports, fact_port_name(interface)))
 			continue;
-		fill_port(facts, interface, port);
+		snmp_reading_fill_port(facts, interface, port);
 		/* An interface that was plugged in after its table was read has an index only. */
 		if (parts & PART_VLANS)
 			port->has_vlans = fact_port_vlans(facts, interface, &port->vlans);
@@ -193,7 +195,7 @@ static uint32_t interface_called(const struct snmp_facts *facts, const char *tex
 	return found;
 }
 
-static bool has_name(const struct fact_interface *interface, const char *text)
+static bool snmp_reading_has_name(const struct fact_interface *interface, const char *text)
 {
 	return strcmp(interface->name, text) == 0;
 }
@@ -208,7 +210,7 @@ static bool has_alias(const struct fact_interface *interface, const char *text)
 	return strcmp(interface->alias, text) == 0;
 }
 
-static bool has_mac(const struct fact_interface *interface, const char *text)
+static bool snmp_reading_has_mac(const struct fact_interface *interface, const char *text)
 {
 	char mac[18];
 
@@ -222,8 +224,9 @@ static bool has_spelling(const struct fact_interface *interface, const char *tex
 }
 
 /* In the order in which they are believed. */
-static bool (*const ways[])(const struct fact_interface *interface, const char *text) = {
-	has_name, has_descr, has_alias, has_mac, has_spelling};
+static bool (*const snmp_reading_ways[])(const struct fact_interface *interface,
+					 const char *text) = {
+	snmp_reading_has_name, has_descr, has_alias, snmp_reading_has_mac, has_spelling};
 
 static uint32_t by_local_texts(const struct snmp_facts *facts, const struct fact_lldp *local)
 {
@@ -231,11 +234,11 @@ static uint32_t by_local_texts(const struct snmp_facts *facts, const struct fact
 
 	lldp_id_text(LLDP_PORT, local->port_subtype, local->port.bytes, local->port.size, id,
 		     sizeof(id));
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-		uint32_t found = interface_called(facts, id, ways[i]);
+	for (size_t i = 0; i < sizeof(snmp_reading_ways) / sizeof(snmp_reading_ways[0]); i++) {
+		uint32_t found = interface_called(facts, id, snmp_reading_ways[i]);
 
 		if (!found)
-			found = interface_called(facts, local->text, ways[i]);
+			found = interface_called(facts, local->text, snmp_reading_ways[i]);
 		if (found)
 			return found;
 	}
@@ -332,8 +335,8 @@ static struct fdb_vlans vlan_of_fdb(const struct snmp_facts *facts, uint32_t fdb
 	return ret;
 }
 
-static void take_fdb(struct snmp_facts *facts, const struct fact_fdb *row, uint16_t vlan,
-		     struct switch_reading *ret)
+static void snmp_reading_take_fdb(struct snmp_facts *facts, const struct fact_fdb *row,
+				  uint16_t vlan, struct switch_reading *ret)
 {
 	const struct fact_bridge_port *port;
 	struct switch_fdb_entry entry = {
@@ -374,7 +377,8 @@ static int make_fdb(struct snmp_facts *facts, struct switch_reading *ret)
 		/* Rows of one FDB come together. Of BRIDGE-MIB the key is the VLAN, or 0. */
 		if (table == FACT_FDB && row->key[0] != last.fdb_id)
 			last = vlan_of_fdb(facts, row->key[0]);
-		take_fdb(facts, row, table == FACT_FDB ? last.vlan : (uint16_t)row->key[0], ret);
+		snmp_reading_take_fdb(facts, row,
+				      table == FACT_FDB ? last.vlan : (uint16_t)row->key[0], ret);
 	}
 	return 0;
 }
@@ -438,7 +442,7 @@ static uint64_t digest_of_links(const struct snmp_facts *facts)
 
 /* --- all of it --- */
 
-static int make_vlans(struct snmp_facts *facts, struct switch_reading *ret)
+static int snmp_reading_make_vlans(struct snmp_facts *facts, struct switch_reading *ret)
 {
 	bool vtp = facts->dialect->writer == SNMP_WRITER_VTP;
 	enum fact_table table = vtp                                 ? FACT_VTP_VLANS
@@ -452,7 +456,8 @@ static int make_vlans(struct snmp_facts *facts, struct switch_reading *ret)
 		unsigned id = table == FACT_VLANS ? fact_vlan_id(facts->dialect, row) : row->key[1];
 
 		/* A row that is being made (notReady) is no VLAN; vtpVlanType 1 is Ethernet. */
-		if ((table == FACT_VLANS && row->status > ROW_ACTIVE) || (vtp && row->type > 1))
+		if ((table == FACT_VLANS && row->status > SNMP_READING_ROW_ACTIVE) ||
+		    (vtp && row->type > 1))
 			continue;
 		if (id < VLAN_FIRST || id > VLAN_LAST) {
 			snmp_facts_odd(facts, "VLAN table: %u is no VLAN", row->key[0]);
@@ -486,9 +491,9 @@ int snmp_reading_make(struct snmp_facts *facts, unsigned parts, const char *cons
 	if (facts->members && fact_count(facts, FACT_VLANS) > 0)
 		reading.identity.member_changes = digest_of_members(facts);
 	if (parts & (PART_PORTS | PART_VLANS))
-		rc = make_ports(facts, only_ports, parts, &reading);
+		rc = snmp_reading_make_ports(facts, only_ports, parts, &reading);
 	if (!rc && (parts & PART_VLANS))
-		rc = make_vlans(facts, &reading);
+		rc = snmp_reading_make_vlans(facts, &reading);
 	if (!rc && (parts & PART_NEIGHBORS))
 		rc = make_neighbors(facts, &reading);
 	if (!rc && (parts & PART_FDB))

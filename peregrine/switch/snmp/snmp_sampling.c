@@ -30,7 +30,7 @@ enum {
 	SOURCE_PORT_ARC = 11,
 };
 
-enum column {
+enum snmp_sampling_column {
 	OWNER,
 	EXPIRES,
 	ADDRESS_TYPE,
@@ -41,11 +41,11 @@ enum column {
 	FS_HEADER,
 	CP_RECEIVER,
 	CP_INTERVAL,
-	SPEED,
+	SNMP_SAMPLING_SPEED,
 	COLUMN_COUNT
 };
 
-static const struct snmp_oid columns[COLUMN_COUNT] = {
+static const struct snmp_oid snmp_sampling_columns[COLUMN_COUNT] = {
 	[OWNER] = OID(AGENT, 4, 1, 2),
 	[EXPIRES] = OID(AGENT, 4, 1, 3),
 	[ADDRESS_TYPE] = OID(AGENT, 4, 1, 5),
@@ -56,7 +56,7 @@ static const struct snmp_oid columns[COLUMN_COUNT] = {
 	[FS_HEADER] = OID(AGENT, 5, 1, 5),
 	[CP_RECEIVER] = OID(AGENT, 6, 1, 3),
 	[CP_INTERVAL] = OID(AGENT, 6, 1, 4),
-	[SPEED] = OID(1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 15),
+	[SNMP_SAMPLING_SPEED] = OID(1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 15),
 };
 
 /* ifIndex.N as an index: its length first. */
@@ -113,8 +113,8 @@ static struct receiver *receiver_at(struct snmp_sampling *sampling, uint32_t num
 }
 
 /* Columns come side by side, so one that is found is mostly one of the last. */
-static struct source *source_of(struct snmp_sampling *sampling, uint32_t if_index,
-				uint32_t instance)
+static struct source *snmp_sampling_source_of(struct snmp_sampling *sampling, uint32_t if_index,
+					      uint32_t instance)
 {
 	struct source *source;
 
@@ -134,11 +134,12 @@ static struct source *source_at(struct snmp_sampling *sampling, const uint32_t *
 {
 	if (count != SOURCE_ARCS || memcmp(index, source_head, sizeof(source_head)) != 0)
 		return NULL;
-	return source_of(sampling, index[SOURCE_PORT_ARC], index[SOURCE_PORT_ARC + 1]);
+	return snmp_sampling_source_of(sampling, index[SOURCE_PORT_ARC],
+				       index[SOURCE_PORT_ARC + 1]);
 }
 
-static void take_receiver(struct snmp_sampling *sampling, enum column column, uint32_t number,
-			  const struct snmp_value *value)
+static void take_receiver(struct snmp_sampling *sampling, enum snmp_sampling_column column,
+			  uint32_t number, const struct snmp_value *value)
 {
 	struct receiver *receiver = receiver_at(sampling, number);
 	size_t size =
@@ -164,7 +165,7 @@ static void take_receiver(struct snmp_sampling *sampling, enum column column, ui
 /* Instance 1 is the port's only one as a rule; it may not have come yet, or not be there. */
 static void take_speed(struct snmp_sampling *sampling, uint32_t if_index, int64_t mbps)
 {
-	struct source *source = source_of(sampling, if_index, 1);
+	struct source *source = snmp_sampling_source_of(sampling, if_index, 1);
 
 	if (source)
 		source->speed_mbps = mbps;
@@ -182,18 +183,18 @@ static void share_speeds(struct snmp_sampling *sampling)
 	}
 }
 
-static bool on_value(void *context, size_t column, const uint32_t *index, size_t count,
-		     const struct snmp_value *value)
+static bool snmp_sampling_on_value(void *context, size_t column, const uint32_t *index,
+				   size_t count, const struct snmp_value *value)
 {
 	struct snmp_sampling *sampling = context;
 	struct source *source;
 
 	if (column <= PORT) {
 		if (count == 1)
-			take_receiver(sampling, (enum column)column, index[0], value);
+			take_receiver(sampling, (enum snmp_sampling_column)column, index[0], value);
 		return true;
 	}
-	if (column == SPEED) {
+	if (column == SNMP_SAMPLING_SPEED) {
 		if (count == 1)
 			take_speed(sampling, index[0], value->number);
 		return true;
@@ -201,7 +202,7 @@ static bool on_value(void *context, size_t column, const uint32_t *index, size_t
 	source = source_at(sampling, index, count);
 	if (!source)
 		return true;
-	switch ((enum column)column) {
+	switch ((enum snmp_sampling_column)column) {
 	case FS_RECEIVER:
 		source->fs_receiver = value->number;
 		source->has_fs = true;
@@ -218,7 +219,7 @@ static bool on_value(void *context, size_t column, const uint32_t *index, size_t
 	case ADDRESS_TYPE:
 	case ADDRESS:
 	case PORT:
-	case SPEED:
+	case SNMP_SAMPLING_SPEED:
 	case COLUMN_COUNT: break;
 	}
 	return true;
@@ -239,7 +240,8 @@ static struct receiver *our_receiver(struct snmp_sampling *sampling)
 	return NULL;
 }
 
-static size_t address_of(const struct sampling_wanted *wanted, uint8_t ret[16], int64_t *ret_type)
+static size_t snmp_sampling_address_of(const struct sampling_wanted *wanted, uint8_t ret[16],
+				       int64_t *ret_type)
 {
 	*ret_type = ADDRESS_IPV4;
 	if (inet_pton(AF_INET, wanted->collector, ret) == 1)
@@ -252,7 +254,7 @@ static bool receiver_agrees(const struct sampling_wanted *wanted, const struct r
 {
 	uint8_t address[16];
 	int64_t type;
-	size_t size = address_of(wanted, address, &type);
+	size_t size = snmp_sampling_address_of(wanted, address, &type);
 
 	return receiver->type == type && receiver->port == wanted->port &&
 	       receiver->address_size == size && memcmp(receiver->address, address, size) == 0;
@@ -264,7 +266,7 @@ static uint32_t rate_for(const struct sampling_wanted *wanted, const struct sour
 }
 
 /* One that another receiver has is nobody's business of ours. */
-static bool is_ours(const struct snmp_sampling *sampling, const struct source *source)
+static bool snmp_sampling_is_ours(const struct snmp_sampling *sampling, const struct source *source)
 {
 	return source->has_fs &&
 	       (source->fs_receiver == 0 || source->fs_receiver == sampling->ours);
@@ -318,7 +320,7 @@ static void count_source(const struct snmp_sampling *sampling, const struct sour
 	found->sources++;
 }
 
-static struct sampling_found judge(struct snmp_sampling *sampling)
+static struct sampling_found snmp_sampling_judge(struct snmp_sampling *sampling)
 {
 	const struct sampling_wanted *wanted = wanted_of(sampling);
 	const struct receiver *ours = our_receiver(sampling);
@@ -342,7 +344,8 @@ static struct sampling_found judge(struct snmp_sampling *sampling)
 		const struct source *source = &sampling->sources[i];
 
 		count_source(sampling, source, &found);
-		if (found.agrees && is_ours(sampling, source) && !source_agrees(sampling, source)) {
+		if (found.agrees && snmp_sampling_is_ours(sampling, source) &&
+		    !source_agrees(sampling, source)) {
 			found.agrees = false;
 			(void)text_format(found.text, sizeof(found.text),
 					  "ifIndex %u samples 1 in %lld for receiver %lld",
@@ -355,20 +358,20 @@ static struct sampling_found judge(struct snmp_sampling *sampling)
 
 /* --- setting --- */
 
-static int look(struct snmp_sampling *sampling);
+static int snmp_sampling_look(struct snmp_sampling *sampling);
 static int set_next(struct snmp_sampling *sampling);
 
-static void put_number(struct snmp_binding *binding, enum column column, uint32_t row,
-		       int64_t value)
+static void snmp_sampling_put_number(struct snmp_binding *binding, enum snmp_sampling_column column,
+				     uint32_t row, int64_t value)
 {
-	binding->name = snmp_oid_with(&columns[column], row);
+	binding->name = snmp_oid_with(&snmp_sampling_columns[column], row);
 	binding->value = (struct snmp_value){.type = SNMP_INTEGER, .number = value};
 }
 
-static void put_source(struct snmp_binding *binding, enum column column,
+static void put_source(struct snmp_binding *binding, enum snmp_sampling_column column,
 		       const struct source *source, int64_t value)
 {
-	binding->name = columns[column];
+	binding->name = snmp_sampling_columns[column];
 	for (size_t i = 0; i < COUNT_OF(source_head); i++)
 		binding->name = snmp_oid_with(&binding->name, source_head[i]);
 	binding->name = snmp_oid_with(&binding->name, source->if_index);
@@ -376,24 +379,25 @@ static void put_source(struct snmp_binding *binding, enum column column,
 	binding->value = (struct snmp_value){.type = SNMP_INTEGER, .number = value};
 }
 
-static void fail(struct snmp_sampling *sampling, int rc, const char *why)
+static void snmp_sampling_fail(struct snmp_sampling *sampling, int rc, const char *why)
 {
 	snmp_switch_fail(sampling->one, rc, "setting up sampling", why);
 }
 
-static void on_set(void *context, struct snmp_answer *answer)
+static void snmp_sampling_on_set(void *context, struct snmp_answer *answer)
 {
 	struct snmp_sampling *sampling = context;
 	int rc;
 
 	if (answer->rc || answer->status) {
-		fail(sampling, answer->rc ? answer->rc : snmp_status_code(answer->status),
-		     answer->rc ? "" : snmp_status_text(answer->status));
+		snmp_sampling_fail(sampling,
+				   answer->rc ? answer->rc : snmp_status_code(answer->status),
+				   answer->rc ? "" : snmp_status_text(answer->status));
 		return;
 	}
 	rc = set_next(sampling);
 	if (rc)
-		fail(sampling, rc, "");
+		snmp_sampling_fail(sampling, rc, "");
 }
 
 static int send_set(struct snmp_sampling *sampling, const struct snmp_binding *bindings,
@@ -401,7 +405,7 @@ static int send_set(struct snmp_sampling *sampling, const struct snmp_binding *b
 {
 	const struct snmp_ask ask = {.kind = SNMP_SET, .bindings = bindings, .count = count};
 
-	return snmp_peer_ask(sampling->one->peer, &ask, on_set, sampling);
+	return snmp_peer_ask(sampling->one->peer, &ask, snmp_sampling_on_set, sampling);
 }
 
 /* Owner and time-out go together: that is how a row is claimed (sFlowRcvrOwner). */
@@ -412,7 +416,7 @@ static int set_receiver(struct snmp_sampling *sampling)
 	struct receiver *row = our_receiver(sampling);
 	uint8_t address[16];
 	int64_t type;
-	size_t size = address_of(wanted, address, &type);
+	size_t size = snmp_sampling_address_of(wanted, address, &type);
 
 	for (size_t i = 0; !row && i < sampling->receiver_count; i++)
 		if (!sampling->receivers[i].owner[0])
@@ -420,16 +424,16 @@ static int set_receiver(struct snmp_sampling *sampling)
 	if (!row || !size)
 		return E_CONFLICT;
 	sampling->ours = row->number;
-	put_number(&bindings[0], OWNER, row->number, 0);
+	snmp_sampling_put_number(&bindings[0], OWNER, row->number, 0);
 	bindings[0].value = (struct snmp_value){.type = SNMP_OCTETS,
 						.bytes = (const uint8_t *)SAMPLING_OWNER,
 						.size = sizeof(SAMPLING_OWNER) - 1};
-	put_number(&bindings[1], EXPIRES, row->number, TIMEOUT_S);
-	put_number(&bindings[2], ADDRESS_TYPE, row->number, type);
-	put_number(&bindings[3], ADDRESS, row->number, 0);
+	snmp_sampling_put_number(&bindings[1], EXPIRES, row->number, TIMEOUT_S);
+	snmp_sampling_put_number(&bindings[2], ADDRESS_TYPE, row->number, type);
+	snmp_sampling_put_number(&bindings[3], ADDRESS, row->number, 0);
 	bindings[3].value =
 		(struct snmp_value){.type = SNMP_OCTETS, .bytes = address, .size = size};
-	put_number(&bindings[4], PORT, row->number, wanted->port);
+	snmp_sampling_put_number(&bindings[4], PORT, row->number, wanted->port);
 	return send_set(sampling, bindings, COUNT_OF(bindings));
 }
 
@@ -459,21 +463,21 @@ static int set_next(struct snmp_sampling *sampling)
 	     sampling->next++) {
 		const struct source *source = &sampling->sources[sampling->next];
 
-		if (is_ours(sampling, source) && !source_agrees(sampling, source))
+		if (snmp_sampling_is_ours(sampling, source) && !source_agrees(sampling, source))
 			count += put_wanted(sampling, source, &bindings[count]);
 	}
 	if (count)
 		return send_set(sampling, bindings, count);
 	sampling->set = true;
-	return look(sampling);
+	return snmp_sampling_look(sampling);
 }
 
 /* A receiver without an owner is free, and what pointed to it stops (sFlowRcvrOwner). */
-static int release(struct snmp_sampling *sampling)
+static int snmp_sampling_release(struct snmp_sampling *sampling)
 {
 	struct snmp_binding binding;
 
-	put_number(&binding, OWNER, sampling->ours, 0);
+	snmp_sampling_put_number(&binding, OWNER, sampling->ours, 0);
 	binding.value = (struct snmp_value){.type = SNMP_OCTETS, .bytes = (const uint8_t *)""};
 	sampling->next = sampling->source_count;
 	return send_set(sampling, &binding, 1);
@@ -481,7 +485,7 @@ static int release(struct snmp_sampling *sampling)
 
 /* --- the call --- */
 
-static void on_walked(void *context, int rc, const char *why)
+static void snmp_sampling_on_walked(void *context, int rc, const char *why)
 {
 	struct snmp_sampling *sampling = context;
 	const struct sampling_wanted *wanted = wanted_of(sampling);
@@ -489,17 +493,17 @@ static void on_walked(void *context, int rc, const char *why)
 
 	sampling->walk = NULL;
 	if (rc) {
-		fail(sampling, rc, why);
+		snmp_sampling_fail(sampling, rc, why);
 		return;
 	}
 	if (!sampling->receiver_count && wanted->enabled) {
-		fail(sampling, E_UNSUPPORTED, "its agent has no SFLOW-MIB");
+		snmp_sampling_fail(sampling, E_UNSUPPORTED, "its agent has no SFLOW-MIB");
 		return;
 	}
 	share_speeds(sampling);
 	if (sampling->set)
 		learn_rates(sampling);
-	reading.sampling = judge(sampling);
+	reading.sampling = snmp_sampling_judge(sampling);
 	if (reading.sampling.agrees || reading.sampling.foreign || !wanted->change ||
 	    sampling->set) {
 		reading.requests =
@@ -507,20 +511,20 @@ static void on_walked(void *context, int rc, const char *why)
 		snmp_switch_end(sampling->one, 0, &reading, NULL);
 		return;
 	}
-	rc = wanted->enabled ? set_receiver(sampling) : release(sampling);
+	rc = wanted->enabled ? set_receiver(sampling) : snmp_sampling_release(sampling);
 	if (rc)
-		fail(sampling, rc, "");
+		snmp_sampling_fail(sampling, rc, "");
 }
 
 /* The columns in order: SPEED last, when all sources are known. */
-static int look(struct snmp_sampling *sampling)
+static int snmp_sampling_look(struct snmp_sampling *sampling)
 {
 	const struct snmp_walk_plan plan = {
-		.columns = columns,
+		.columns = snmp_sampling_columns,
 		.count = COLUMN_COUNT,
 		.row_limit = SOURCE_LIMIT * COLUMN_COUNT,
-		.row = on_value,
-		.done = on_walked,
+		.row = snmp_sampling_on_value,
+		.done = snmp_sampling_on_walked,
 		.context = sampling,
 	};
 
@@ -539,7 +543,7 @@ int snmp_sampling_start(struct snmp_switch *one)
 	sampling->one = one;
 	sampling->sources = calloc(SOURCE_LIMIT, sizeof(*sampling->sources));
 	if (sampling->sources)
-		rc = look(sampling);
+		rc = snmp_sampling_look(sampling);
 	if (rc) {
 		snmp_sampling_cancel(sampling);
 		return rc;

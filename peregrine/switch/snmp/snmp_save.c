@@ -12,7 +12,7 @@
 LEAKS_LEFT_TO_SANITIZER
 
 enum { SAVE_TIMEOUT_MS = 20000, LOOK_MS = 250 }; /* flash is slow */
-enum { ROW_DESTROY = 6 };
+enum { SNMP_SAVE_ROW_DESTROY = 6 };
 enum { OWN_ROW = 1961, FIRST_ROW = 1000 }; /* rows of others are named by small numbers */
 
 struct snmp_saving {
@@ -41,13 +41,13 @@ static void on_destroyed(void *context, struct snmp_answer *answer)
 	snmp_switch_end(saving->one, 0, NULL, NULL);
 }
 
-static void on_state(void *context, struct snmp_answer *answer)
+static void snmp_save_on_state(void *context, struct snmp_answer *answer)
 {
 	struct snmp_saving *saving = context;
 	const struct snmp_save_end *end = &saving->one->dialect->save_end;
 	struct snmp_binding status = {
 		snmp_oid_with(&end->status, saving->row),
-		{.type = SNMP_INTEGER, .number = ROW_DESTROY},
+		{.type = SNMP_INTEGER, .number = SNMP_SAVE_ROW_DESTROY},
 	};
 	struct snmp_ask ask = {.kind = SNMP_SET, .bindings = &status, .count = 1, .once = true};
 	struct snmp_binding state;
@@ -66,18 +66,18 @@ static void on_state(void *context, struct snmp_answer *answer)
 }
 
 /* Until the call's deadline. */
-static void look(void *context)
+static void snmp_save_look(void *context)
 {
 	struct snmp_saving *saving = context;
 	struct snmp_binding state = {
 		snmp_oid_with(&saving->one->dialect->save_end.state, saving->row), {0}};
 	struct snmp_ask ask = {.kind = SNMP_GET, .bindings = &state, .count = 1};
 
-	if (snmp_peer_ask(saving->one->peer, &ask, on_state, saving))
+	if (snmp_peer_ask(saving->one->peer, &ask, snmp_save_on_state, saving))
 		snmp_switch_fail(saving->one, -ENOMEM, "saving", "");
 }
 
-static void on_set(void *context, struct snmp_answer *answer)
+static void snmp_save_on_set(void *context, struct snmp_answer *answer)
 {
 	struct snmp_saving *saving = context;
 	struct snmp_switch *one = saving->one;
@@ -94,7 +94,7 @@ static void on_set(void *context, struct snmp_answer *answer)
 		snmp_switch_fail(one, snmp_status_code(answer->status), "saving",
 				 snmp_status_text(answer->status));
 	else if (saving->sets == dialect->save && dialect->save_end.state.count)
-		look(saving);
+		snmp_save_look(saving);
 	else
 		snmp_switch_end(one, 0, NULL, NULL);
 }
@@ -118,7 +118,7 @@ static int ask_set(struct snmp_saving *saving)
 		bindings[ask.count].value =
 			(struct snmp_value){.type = SNMP_INTEGER, .number = set->value};
 	}
-	return snmp_peer_ask(saving->one->peer, &ask, on_set, saving);
+	return snmp_peer_ask(saving->one->peer, &ask, snmp_save_on_set, saving);
 }
 
 /* Destroying a row that is not there is no error (RFC 2579), and what else is wrong the next SET
@@ -137,7 +137,7 @@ static int clear_up(struct snmp_saving *saving)
 {
 	struct snmp_binding status = {
 		snmp_oid_with(&saving->one->dialect->save_end.status, saving->row),
-		{.type = SNMP_INTEGER, .number = ROW_DESTROY},
+		{.type = SNMP_INTEGER, .number = SNMP_SAVE_ROW_DESTROY},
 	};
 	struct snmp_ask ask = {.kind = SNMP_SET, .bindings = &status, .count = 1};
 
@@ -188,7 +188,7 @@ int snmp_save_start(struct snmp_switch *one)
 	saving->sets = one->dialect->save;
 	saving->row = end->state.count ? FIRST_ROW + (uint32_t)(clock_monotonic_ms() / 1000 % 60000)
 				       : OWN_ROW;
-	rc = loop_timer_new(one->loop, look, saving, &saving->timer);
+	rc = loop_timer_new(one->loop, snmp_save_look, saving, &saving->timer);
 	if (!rc && end->status.count && !end->state.count)
 		rc = clear_up(saving);
 	else if (!rc && one->dialect->mode.model_at && !one->model)

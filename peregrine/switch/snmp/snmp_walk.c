@@ -5,10 +5,10 @@
 
 #include "common/base/error.h"
 
-enum { ERRORS_LIMIT = 2 };     /* a subagent that is late is a genErr of the agent */
+enum { SNMP_WALK_ERRORS_LIMIT = 2 }; /* a subagent that is late is a genErr of the agent */
 enum { VALUES_AT_ONCE = 120 }; /* about four full Ethernet frames; agents cut where they must */
 
-struct column {
+struct snmp_walk_column {
 	struct snmp_oid at; /* the last one read, the root at first */
 	bool ended;
 };
@@ -16,7 +16,7 @@ struct column {
 struct snmp_walk {
 	struct snmp_peer *peer;
 	struct snmp_walk_plan plan;
-	struct column columns[SNMP_WALK_COLUMNS];
+	struct snmp_walk_column columns[SNMP_WALK_COLUMNS];
 	size_t asked[SNMP_WALK_COLUMNS]; /* columns of the request under way */
 	size_t asked_count;
 	uint16_t repetitions;
@@ -26,7 +26,7 @@ struct snmp_walk {
 
 static int ask_next(struct snmp_walk *walk);
 
-static void end(struct snmp_walk *walk, int rc, const char *why)
+static void snmp_walk_end(struct snmp_walk *walk, int rc, const char *why)
 {
 	struct snmp_walk_plan plan = walk->plan;
 
@@ -35,9 +35,10 @@ static void end(struct snmp_walk *walk, int rc, const char *why)
 }
 
 /* False: the caller wants no more. */
-static bool take(struct snmp_walk *walk, size_t number, const struct snmp_binding *binding)
+static bool snmp_walk_take(struct snmp_walk *walk, size_t number,
+			   const struct snmp_binding *binding)
 {
-	struct column *column = &walk->columns[number];
+	struct snmp_walk_column *column = &walk->columns[number];
 	const struct snmp_oid *root = &walk->plan.columns[number];
 
 	if (column->ended)
@@ -58,19 +59,20 @@ static void on_status(struct snmp_walk *walk, const struct snmp_answer *answer)
 {
 	int rc = 0;
 	bool large = answer->status == SNMP_STATUS_TOO_BIG && walk->repetitions > 1;
-	bool late = answer->status == SNMP_STATUS_GENERAL && walk->errors++ < ERRORS_LIMIT;
+	bool late =
+		answer->status == SNMP_STATUS_GENERAL && walk->errors++ < SNMP_WALK_ERRORS_LIMIT;
 
 	if (large || late) {
 		snmp_peer_repetitions_bad(walk->peer);
 		rc = ask_next(walk);
 		if (rc)
-			end(walk, rc, "no memory");
+			snmp_walk_end(walk, rc, "no memory");
 		return;
 	}
-	end(walk, snmp_status_code(answer->status), snmp_status_text(answer->status));
+	snmp_walk_end(walk, snmp_status_code(answer->status), snmp_status_text(answer->status));
 }
 
-static void on_answer(void *context, struct snmp_answer *answer)
+static void snmp_walk_on_answer(void *context, struct snmp_answer *answer)
 {
 	struct snmp_walk *walk = context;
 	struct snmp_binding binding;
@@ -78,7 +80,7 @@ static void on_answer(void *context, struct snmp_answer *answer)
 	int rc;
 
 	if (answer->rc) {
-		end(walk, answer->rc, "");
+		snmp_walk_end(walk, answer->rc, "");
 		return;
 	}
 	if (answer->status) {
@@ -91,8 +93,8 @@ static void on_answer(void *context, struct snmp_answer *answer)
 		snmp_peer_repetitions_good(walk->peer);
 	walk->errors = 0;
 	while (snmp_answer_next(answer, &binding)) {
-		if (!take(walk, walk->asked[number % walk->asked_count], &binding)) {
-			end(walk, E_LIMIT, "more rows than we take");
+		if (!snmp_walk_take(walk, walk->asked[number % walk->asked_count], &binding)) {
+			snmp_walk_end(walk, E_LIMIT, "more rows than we take");
 			return;
 		}
 		number++;
@@ -102,7 +104,7 @@ static void on_answer(void *context, struct snmp_answer *answer)
 		walk->columns[walk->asked[i]].ended = true;
 	rc = ask_next(walk);
 	if (rc)
-		end(walk, rc, "no memory");
+		snmp_walk_end(walk, rc, "no memory");
 }
 
 static int ask_next(struct snmp_walk *walk)
@@ -119,7 +121,7 @@ static int ask_next(struct snmp_walk *walk)
 		walk->asked[walk->asked_count++] = i;
 	}
 	if (walk->asked_count == 0) {
-		end(walk, 0, "");
+		snmp_walk_end(walk, 0, "");
 		return 0;
 	}
 	ask.count = walk->asked_count;
@@ -128,7 +130,7 @@ static int ask_next(struct snmp_walk *walk)
 	if (walk->repetitions > at_once)
 		walk->repetitions = (uint16_t)at_once;
 	ask.repetitions = walk->repetitions;
-	return snmp_peer_ask(walk->peer, &ask, on_answer, walk);
+	return snmp_peer_ask(walk->peer, &ask, snmp_walk_on_answer, walk);
 }
 
 int snmp_walk_start(struct snmp_peer *peer, const struct snmp_walk_plan *plan,

@@ -35,14 +35,14 @@ bool snmp_mac_text(const uint8_t *bytes, size_t size, char *ret, size_t room)
 
 /* What the subtypes of the two ids mean to us. */
 enum id_form { FORM_NAME, FORM_MAC, FORM_ADDRESS };
-enum { LOCAL = 7 }; /* of both: what the vendor likes */
+enum { SNMP_WIRE_LOCAL = 7 }; /* of both: what the vendor likes */
 
-static const enum id_form forms[][8] = {
+static const enum id_form snmp_wire_forms[][8] = {
 	[LLDP_CHASSIS] = {[4] = FORM_MAC, [5] = FORM_ADDRESS},
 	[LLDP_PORT] = {[3] = FORM_MAC, [4] = FORM_ADDRESS},
 };
 
-static bool prints(const uint8_t *bytes, size_t size)
+static bool snmp_wire_prints(const uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
 		if (bytes[i] < ' ' || bytes[i] > '~')
@@ -85,15 +85,16 @@ static bool mac_of_text(const uint8_t *bytes, size_t size, char *ret, size_t roo
 void lldp_id_text(enum lldp_id_kind kind, unsigned subtype, const uint8_t *bytes, size_t size,
 		  char *ret, size_t room)
 {
-	enum id_form form = subtype < COUNT_OF(forms[0]) ? forms[kind][subtype] : FORM_NAME;
+	enum id_form form =
+		subtype < COUNT_OF(snmp_wire_forms[0]) ? snmp_wire_forms[kind][subtype] : FORM_NAME;
 
 	if (form == FORM_MAC &&
 	    (snmp_mac_text(bytes, size, ret, room) || mac_of_text(bytes, size, ret, room)))
 		return;
 	if (form == FORM_ADDRESS && address_text(bytes, size, ret, room))
 		return;
-	if ((subtype == 0 || subtype == LOCAL) && size == 6 && !prints(bytes, size) &&
-	    snmp_mac_text(bytes, size, ret, room))
+	if ((subtype == 0 || subtype == SNMP_WIRE_LOCAL) && size == 6 &&
+	    !snmp_wire_prints(bytes, size) && snmp_mac_text(bytes, size, ret, room))
 		return;
 	snmp_text(bytes, size, ret, room);
 }
@@ -144,7 +145,7 @@ static const struct {
 	{"fas", "fa"},
 };
 
-static const char *next_word(const char *at, char *ret, size_t room)
+static const char *snmp_wire_next_word(const char *at, char *ret, size_t room)
 {
 	size_t length = 0;
 
@@ -171,8 +172,8 @@ bool port_name_same(const char *a, const char *b)
 	char word_a[40];
 	char word_b[40];
 
-	a = next_word(a, word_a, sizeof(word_a));
-	b = next_word(b, word_b, sizeof(word_b));
+	a = snmp_wire_next_word(a, word_a, sizeof(word_a));
+	b = snmp_wire_next_word(b, word_b, sizeof(word_b));
 	if (strcmp(short_word(word_a), short_word(word_b)) != 0)
 		return false;
 	/* The numbers must be the same to the end, spaces aside. */

@@ -24,7 +24,12 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-enum { KEEP_ALIVE_MS = 30000, DEAD_AFTER_MS = 90000, ANSWER_ROUNDS = 4, TURN_BYTES = 262144 };
+enum {
+	KEEP_ALIVE_MS = 30000,
+	SSH_STREAM_DEAD_AFTER_MS = 90000,
+	SSH_STREAM_ANSWER_ROUNDS = 4,
+	TURN_BYTES = 262144
+};
 
 /* Old switches know only the last ones; the key of the switch is pinned in any case. */
 #define KEX                                                                                     \
@@ -78,7 +83,7 @@ struct ssh_stream {
 /* AGAIN: wait for the socket. NEXT: another step at once. OVER: the end was told. */
 enum step { STEP_AGAIN, STEP_NEXT, STEP_OVER };
 
-static enum step over(struct ssh_stream *stream, int rc, const struct problem *problem)
+static enum step ssh_stream_over(struct ssh_stream *stream, int rc, const struct problem *problem)
 {
 	stream->phase = PHASE_OVER;
 	loop_watch_free(stream->watch);
@@ -97,7 +102,7 @@ static enum step over_text(struct ssh_stream *stream, int rc, const char *detail
 	problem_set(&problem, rc, "no SSH to switch %s", endpoint->name);
 	problem_detail(&problem, "%s port %u: %s", endpoint->address, stream->port, detail);
 	problem_hint(&problem, "%s", hint);
-	return over(stream, rc, &problem);
+	return ssh_stream_over(stream, rc, &problem);
 }
 
 /* What libssh says, without the line break that some of its texts end with. */
@@ -120,7 +125,7 @@ static enum step over_library(struct ssh_stream *stream, const char *doing)
 static enum step step_tcp(struct ssh_stream *stream)
 {
 	static const int one = 1;
-	static const int dead_ms = DEAD_AFTER_MS;
+	static const int dead_ms = SSH_STREAM_DEAD_AFTER_MS;
 	int error = 0;
 	socklen_t size = sizeof(error);
 
@@ -135,7 +140,7 @@ static enum step step_tcp(struct ssh_stream *stream)
 	return STEP_NEXT;
 }
 
-static bool session_new(struct ssh_stream *stream)
+static bool ssh_stream_session_new(struct ssh_stream *stream)
 {
 	const struct switch_endpoint *endpoint = stream->endpoint;
 	static const bool no = false;
@@ -163,7 +168,7 @@ static bool session_new(struct ssh_stream *stream)
 }
 
 /* "SHA256:..." as ssh-keygen -l prints it; NULL when it cannot be had. ssh_string_free_char. */
-static char *fingerprint(ssh_session session)
+static char *ssh_stream_fingerprint(ssh_session session)
 {
 	unsigned char *hash = NULL;
 	size_t size = 0;
@@ -179,10 +184,10 @@ static char *fingerprint(ssh_session session)
 }
 
 /* No password is sent before the switch has shown the key that it is known by. */
-static enum step check_key(struct ssh_stream *stream)
+static enum step ssh_stream_check_key(struct ssh_stream *stream)
 {
 	const struct switch_endpoint *endpoint = stream->endpoint;
-	char *shown = fingerprint(stream->session);
+	char *shown = ssh_stream_fingerprint(stream->session);
 	struct problem problem;
 
 	if (shown && (strcmp(shown, endpoint->host_key) == 0 ||
@@ -207,24 +212,24 @@ static enum step check_key(struct ssh_stream *stream)
 		problem_hint(&problem, "compare it with the switch's console and set it");
 	}
 	ssh_string_free_char(shown);
-	return over(stream, E_AUTHENTICATION, &problem);
+	return ssh_stream_over(stream, E_AUTHENTICATION, &problem);
 }
 
 static enum step step_key_exchange(struct ssh_stream *stream)
 {
 	int rc;
 
-	if (!stream->session && !session_new(stream))
+	if (!stream->session && !ssh_stream_session_new(stream))
 		return over_text(stream, -ENOMEM, "libssh gave no session", "");
 	rc = ssh_connect(stream->session);
 	if (rc == SSH_AGAIN)
 		return STEP_AGAIN;
-	return rc == SSH_OK ? check_key(stream) : over_library(stream, "key exchange");
+	return rc == SSH_OK ? ssh_stream_check_key(stream) : over_library(stream, "key exchange");
 }
 
 /* --- logging in --- */
 
-static enum step refused(struct ssh_stream *stream)
+static enum step ssh_stream_refused(struct ssh_stream *stream)
 {
 	const struct switch_endpoint *endpoint = stream->endpoint;
 	struct problem problem;
@@ -233,7 +238,7 @@ static enum step refused(struct ssh_stream *stream)
 		    endpoint->ssh_user);
 	problem_detail(&problem, "%s port %u, password", endpoint->address, stream->port);
 	problem_hint(&problem, "check the user's name and password");
-	return over(stream, E_AUTHENTICATION, &problem);
+	return ssh_stream_over(stream, E_AUTHENTICATION, &problem);
 }
 
 static enum step logged_in(struct ssh_stream *stream)
@@ -256,7 +261,7 @@ static enum step other_way(struct ssh_stream *stream, bool password)
 		stream->phase = PHASE_INTERACTIVE;
 		return STEP_NEXT;
 	}
-	return refused(stream);
+	return ssh_stream_refused(stream);
 }
 
 static enum step step_none(struct ssh_stream *stream)
@@ -284,8 +289,8 @@ static enum step answer_questions(struct ssh_stream *stream)
 {
 	int count = ssh_userauth_kbdint_getnprompts(stream->session);
 
-	if (++stream->rounds > ANSWER_ROUNDS)
-		return refused(stream);
+	if (++stream->rounds > SSH_STREAM_ANSWER_ROUNDS)
+		return ssh_stream_refused(stream);
 	for (int i = 0; i < count; i++) {
 		char echo = 0;
 		const char *question =
@@ -295,7 +300,7 @@ static enum step answer_questions(struct ssh_stream *stream)
 		    ssh_userauth_kbdint_setanswer(stream->session, (unsigned)i,
 						  echo ? stream->endpoint->ssh_user
 						       : stream->endpoint->ssh_password) < 0)
-			return refused(stream);
+			return ssh_stream_refused(stream);
 	}
 	return STEP_NEXT;
 }
@@ -307,13 +312,14 @@ static enum step step_interactive(struct ssh_stream *stream)
 	case SSH_AUTH_SUCCESS: return logged_in(stream);
 	case SSH_AUTH_INFO: return answer_questions(stream);
 	case SSH_AUTH_ERROR: return over_library(stream, "logging in");
-	default: return refused(stream);
+	default: return ssh_stream_refused(stream);
 	}
 }
 
 /* --- the channel --- */
 
-static enum step went(struct ssh_stream *stream, int rc, enum phase next, const char *doing)
+static enum step ssh_stream_went(struct ssh_stream *stream, int rc, enum phase next,
+				 const char *doing)
 {
 	if (rc == SSH_AGAIN)
 		return STEP_AGAIN;
@@ -329,15 +335,17 @@ static enum step step_channel(struct ssh_stream *stream)
 		stream->channel = ssh_channel_new(stream->session);
 	if (!stream->channel)
 		return over_text(stream, -ENOMEM, "libssh gave no channel", "");
-	return went(stream, ssh_channel_open_session(stream->channel),
-		    stream->subsystem ? PHASE_SHELL : PHASE_TERMINAL, "opening a session");
+	return ssh_stream_went(stream, ssh_channel_open_session(stream->channel),
+			       stream->subsystem ? PHASE_SHELL : PHASE_TERMINAL,
+			       "opening a session");
 }
 
 static enum step step_terminal(struct ssh_stream *stream)
 {
 	/* As wide as anything asks for: lines that wrap are lines that do not parse. */
-	return went(stream, ssh_channel_request_pty_size(stream->channel, "vt100", 511, 1000),
-		    PHASE_SHELL, "asking for a terminal");
+	return ssh_stream_went(stream,
+			       ssh_channel_request_pty_size(stream->channel, "vt100", 511, 1000),
+			       PHASE_SHELL, "asking for a terminal");
 }
 
 static enum step step_shell(struct ssh_stream *stream)
@@ -345,9 +353,9 @@ static enum step step_shell(struct ssh_stream *stream)
 	int rc = stream->subsystem
 			 ? ssh_channel_request_subsystem(stream->channel, stream->subsystem)
 			 : ssh_channel_request_shell(stream->channel);
-	enum step step =
-		went(stream, rc, PHASE_OPEN,
-		     stream->subsystem ? "asking for its subsystem" : "asking for a shell");
+	enum step step = ssh_stream_went(stream, rc, PHASE_OPEN,
+					 stream->subsystem ? "asking for its subsystem"
+							   : "asking for a shell");
 
 	if (step == STEP_NEXT) {
 		loop_timer_arm(stream->keep, KEEP_ALIVE_MS);
@@ -356,7 +364,7 @@ static enum step step_shell(struct ssh_stream *stream)
 	return step;
 }
 
-static enum step flush(struct ssh_stream *stream)
+static enum step ssh_stream_flush(struct ssh_stream *stream)
 {
 	while (stream->out.size) {
 		int sent = ssh_channel_write(stream->channel, stream->out.data,
@@ -398,10 +406,10 @@ static enum step step_open(struct ssh_stream *stream)
 		return over_library(stream, "reading");
 	if (turn >= TURN_BYTES) /* the rest is in libssh, not in the socket */
 		loop_timer_arm(stream->kick, 0);
-	return flush(stream);
+	return ssh_stream_flush(stream);
 }
 
-static enum step (*const steps[PHASE_COUNT])(struct ssh_stream *stream) = {
+static enum step (*const ssh_stream_steps[PHASE_COUNT])(struct ssh_stream *stream) = {
 	[PHASE_TCP] = step_tcp,
 	[PHASE_KEY_EXCHANGE] = step_key_exchange,
 	[PHASE_NONE] = step_none,
@@ -425,7 +433,7 @@ static void socket_close(const struct ssh_stream *stream)
 		close(stream->fd);
 }
 
-static void stream_free(struct ssh_stream *stream)
+static void ssh_stream_free(struct ssh_stream *stream)
 {
 	loop_watch_free(stream->watch);
 	loop_timer_free(stream->keep);
@@ -449,10 +457,11 @@ static void take_steps(struct ssh_stream *stream)
 
 	stream->stepping = true;
 	while (step == STEP_NEXT && !stream->closed)
-		step = steps[stream->phase] ? steps[stream->phase](stream) : STEP_OVER;
+		step = ssh_stream_steps[stream->phase] ? ssh_stream_steps[stream->phase](stream)
+						       : STEP_OVER;
 	stream->stepping = false;
 	if (stream->closed) {
-		stream_free(stream);
+		ssh_stream_free(stream);
 		return;
 	}
 	if (!stream->watch)
@@ -553,7 +562,7 @@ static int stream_open(struct loop *loop, const struct switch_endpoint *endpoint
 		problem_detail(problem, "%s port %u: %s", endpoint->address, stream->port,
 			       error_text(rc));
 		problem_hint(problem, "check the address and the routes to it");
-		stream_free(stream);
+		ssh_stream_free(stream);
 		return rc;
 	}
 	*ret_stream = stream;
@@ -581,7 +590,7 @@ static void stream_close(void *opaque)
 		return;
 	stream->closed = true;
 	if (!stream->stepping)
-		stream_free(stream);
+		ssh_stream_free(stream);
 }
 
 const struct switch_stream_row ssh_switch_stream = {

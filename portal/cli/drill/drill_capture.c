@@ -27,7 +27,7 @@ bool drill_capture_is_over(const struct drill_capture *capture)
 /* --- asking for one --- */
 
 /* The pair or flow that one stands in, or that is chosen. */
-static bool path_of(const struct drill_view *view, struct text *out)
+static bool drill_capture_path_of(const struct drill_view *view, struct text *out)
 {
 	const struct drill_part *row = drill_view_chosen(view);
 	struct drill_path path = view->path;
@@ -48,7 +48,7 @@ void drill_capture_begin(struct drill_view *view)
 	CLEANUP(text_done) struct text path = {0};
 	struct drill_capture *capture = &view->capture;
 
-	if (!path_of(view, &path)) {
+	if (!drill_capture_path_of(view, &path)) {
 		drill_view_tell(view, "a capture is of a pair of nodes of a tenant: go to one");
 		return;
 	}
@@ -171,7 +171,7 @@ void drill_capture_took(struct drill_view *view, enum drill_errand errand, const
 
 /* --- keys while one looks at it --- */
 
-static enum drill_effect leave(struct drill_view *view)
+static enum drill_effect drill_capture_leave(struct drill_view *view)
 {
 	view->screen = SCREEN_ROWS;
 	return EFFECT_NONE;
@@ -183,20 +183,20 @@ static enum drill_effect show_packets(struct drill_view *view)
 	return EFFECT_NONE;
 }
 
-static enum drill_effect show_dpi(struct drill_view *view)
+static enum drill_effect drill_capture_show_dpi(struct drill_view *view)
 {
 	view->screen = SCREEN_DPI;
 	return EFFECT_NONE;
 }
 
-static enum drill_effect hold(struct drill_view *view)
+static enum drill_effect drill_capture_hold(struct drill_view *view)
 {
 	view->capture.held = !view->capture.held;
 	drill_view_tell(view, view->capture.held ? "held: space goes on" : "goes on");
 	return EFFECT_NONE;
 }
 
-static enum drill_effect stop(struct drill_view *view)
+static enum drill_effect drill_capture_stop(struct drill_view *view)
 {
 	if (!view->capture.id || drill_capture_is_over(&view->capture))
 		drill_view_tell(view, "there is none to end");
@@ -207,7 +207,7 @@ static enum drill_effect stop(struct drill_view *view)
 	return EFFECT_NONE;
 }
 
-static enum drill_effect quit(struct drill_view *view)
+static enum drill_effect drill_capture_quit(struct drill_view *view)
 {
 	(void)view;
 	return EFFECT_QUIT;
@@ -218,9 +218,15 @@ enum drill_effect drill_capture_key(struct drill_view *view, const char *key, bo
 	static const struct {
 		const char *key;
 		enum drill_effect (*act)(struct drill_view *view);
-	} rows[] = {{"left", leave}, {"backspace", leave}, {"escape", leave},
-		    {"h", leave},    {"c", show_packets},  {"d", show_dpi},
-		    {"space", hold}, {"x", stop},          {"q", quit}};
+	} rows[] = {{"left", drill_capture_leave},
+		    {"backspace", drill_capture_leave},
+		    {"escape", drill_capture_leave},
+		    {"h", drill_capture_leave},
+		    {"c", show_packets},
+		    {"d", drill_capture_show_dpi},
+		    {"space", drill_capture_hold},
+		    {"x", drill_capture_stop},
+		    {"q", drill_capture_quit}};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		if (strcmp(rows[i].key, key) == 0)

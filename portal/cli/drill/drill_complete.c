@@ -36,7 +36,7 @@ struct prefix {
 };
 
 /* The last part of `path`, when it goes on with what was typed. */
-static void offer(const struct prefix *prefix, const char *path)
+static void drill_complete_offer(const struct prefix *prefix, const char *path)
 {
 	CLEANUP(text_done) struct text word = {0};
 	const char *slash = strrchr(path, '/');
@@ -67,9 +67,9 @@ static int offer_answer(struct haasctl *haasctl, const struct command_input *inp
 		char path[DRILL_NAME_SIZE + 8];
 
 		if (!tenants)
-			offer(prefix, haasctl_word(row, "path"));
+			drill_complete_offer(prefix, haasctl_word(row, "path"));
 		else if (text_format(path, sizeof(path), "tenant:%s", haasctl_word(row, "name")))
-			offer(prefix, path);
+			drill_complete_offer(prefix, path);
 	}
 	return status;
 }

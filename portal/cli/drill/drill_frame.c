@@ -16,7 +16,7 @@
 
 /* --- first and last lines --- */
 
-static const char *state_of(const struct drill_view *view)
+static const char *drill_frame_state_of(const struct drill_view *view)
 {
 	if (view->asking)
 		return "loading";
@@ -45,7 +45,7 @@ static void put_where(const struct drill_view *view, struct grid *grid)
 		at += length + (at[length] == '/');
 	}
 	grid_paint(grid, 0, GRID_BAR);
-	(void)text_format(state, sizeof(state), " [%s] ", state_of(view));
+	(void)text_format(state, sizeof(state), " [%s] ", drill_frame_state_of(view));
 	size_t room = columns - strlen(state) - 1;
 	const char *shown = text_get(&line);
 	/* Paths are ASCII: bytes are columns. */
@@ -146,7 +146,7 @@ static void put_talk(const struct drill_view *view, struct grid *grid, size_t ro
 	(void)grid_put(grid, row, 1, grid_columns(grid) - 1, style, shown);
 }
 
-static void put_keys(const struct drill_view *view, struct grid *grid, size_t row)
+static void drill_frame_put_keys(const struct drill_view *view, struct grid *grid, size_t row)
 {
 	static const char *const usual = "enter in  left out  / filter  s sort  [ ] + - time  "
 					 "c packets  ? help  q quit";
@@ -170,7 +170,8 @@ static void put_loading(struct grid *grid, size_t row, size_t end)
 }
 
 /* A refusal in full, and what the keys can do about it. */
-static void put_problem(const struct problem *problem, struct grid *grid, size_t row, size_t end)
+static void drill_frame_put_problem(const struct problem *problem, struct grid *grid, size_t row,
+				    size_t end)
 {
 	row = drill_put_paragraph(grid, row, end, GRID_ALARM, problem->message);
 	row = drill_put_paragraph(grid, row, end, GRID_PLAIN, problem->detail);
@@ -233,7 +234,7 @@ static void put_body(const struct drill_view *view, struct grid *grid, size_t ro
 
 	if (!view->page) {
 		if (problem_is_set(&view->problem))
-			put_problem(&view->problem, grid, row, end);
+			drill_frame_put_problem(&view->problem, grid, row, end);
 		else
 			put_loading(grid, row, end);
 		return;
@@ -291,7 +292,7 @@ void drill_frame_draw(struct drill_view *view, struct grid *grid)
 	put_where(view, grid);
 	put_when(view, grid);
 	put_talk(view, grid, rows - 2);
-	put_keys(view, grid, rows - 1);
+	drill_frame_put_keys(view, grid, rows - 1);
 	if (view->helping) {
 		put_help(grid, 2, rows - LAST_LINES);
 		return;

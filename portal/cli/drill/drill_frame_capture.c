@@ -5,13 +5,14 @@
 #include "portal/cli/drill/drill_frame_rows.h"
 #include "portal/cli/haasctl.h"
 
-static int64_t number_of(const json_t *row, const char *name)
+static int64_t drill_frame_capture_number_of(const json_t *row, const char *name)
 {
 	return json_integer_value(json_object_get(row, name));
 }
 
 /* What it waits for, or how it ended; as much as there is to say. */
-static const char *state_text(const struct drill_capture *capture, struct text *out)
+static const char *drill_frame_capture_state_text(const struct drill_capture *capture,
+						  struct text *out)
 {
 	const char *state = haasctl_word(capture->json, "state");
 
@@ -29,8 +30,8 @@ static const char *state_text(const struct drill_capture *capture, struct text *
 	return text_get(out);
 }
 
-static size_t put_state(const struct drill_capture *capture, struct grid *grid, size_t row,
-			size_t end)
+static size_t drill_frame_capture_put_state(const struct drill_capture *capture, struct grid *grid,
+					    size_t row, size_t end)
 {
 	CLEANUP(text_done) struct text line = {0};
 	CLEANUP(text_done) struct text state = {0};
@@ -41,10 +42,13 @@ static size_t put_state(const struct drill_capture *capture, struct grid *grid, 
 		  "capture %" PRId64 " of %s%s%s, %s: %" PRId64 " packets, %" PRId64
 		  " bytes, %" PRId64 " lost",
 		  capture->id, haasctl_word(capture->json, "node"), peer[0] ? "~" : "", peer,
-		  haasctl_word(capture->json, "state"), number_of(capture->json, "packets"),
-		  number_of(capture->json, "bytes"), number_of(capture->json, "dropped"));
+		  haasctl_word(capture->json, "state"),
+		  drill_frame_capture_number_of(capture->json, "packets"),
+		  drill_frame_capture_number_of(capture->json, "bytes"),
+		  drill_frame_capture_number_of(capture->json, "dropped"));
 	row = drill_put_paragraph(grid, row, end, GRID_BOLD, text_get(&line));
-	row = drill_put_paragraph(grid, row, end, GRID_DIM, state_text(capture, &state));
+	row = drill_put_paragraph(grid, row, end, GRID_DIM,
+				  drill_frame_capture_state_text(capture, &state));
 	if (json_is_object(problem)) {
 		row = drill_put_paragraph(grid, row, end, GRID_ALARM,
 					  haasctl_word(problem, "message"));
@@ -70,21 +74,23 @@ static void put_packets(const struct drill_capture *capture, struct grid *grid, 
 static size_t put_tcp(const json_t *tcp, struct grid *grid, size_t row, size_t end)
 {
 	CLEANUP(text_done) struct text line = {0};
-	int64_t segments = number_of(tcp, "segments");
+	int64_t segments = drill_frame_capture_number_of(tcp, "segments");
 
 	if (segments <= 0)
 		return row;
 	text_addf(&line,
 		  "TCP: %" PRId64 " segments, %" PRId64 " sent again (%.1f%%), %" PRId64
 		  " closed windows, %" PRId64 " resets",
-		  segments, number_of(tcp, "retransmissions"),
-		  (double)number_of(tcp, "retransmissions") * 100 / (double)segments,
-		  number_of(tcp, "zero_windows"), number_of(tcp, "resets"));
-	if (number_of(tcp, "rtt_count") > 0)
+		  segments, drill_frame_capture_number_of(tcp, "retransmissions"),
+		  (double)drill_frame_capture_number_of(tcp, "retransmissions") * 100 /
+			  (double)segments,
+		  drill_frame_capture_number_of(tcp, "zero_windows"),
+		  drill_frame_capture_number_of(tcp, "resets"));
+	if (drill_frame_capture_number_of(tcp, "rtt_count") > 0)
 		text_addf(&line, ", round trip %.3f/%.3f/%.3f ms",
-			  (double)number_of(tcp, "rtt_least_us") / 1000,
-			  (double)number_of(tcp, "rtt_mean_us") / 1000,
-			  (double)number_of(tcp, "rtt_most_us") / 1000);
+			  (double)drill_frame_capture_number_of(tcp, "rtt_least_us") / 1000,
+			  (double)drill_frame_capture_number_of(tcp, "rtt_mean_us") / 1000,
+			  (double)drill_frame_capture_number_of(tcp, "rtt_most_us") / 1000);
 	return drill_put_paragraph(grid, row, end, GRID_PLAIN, text_get(&line));
 }
 
@@ -94,7 +100,7 @@ static void put_applications(const json_t *rows, struct grid *grid, size_t row, 
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach(rows, i, one) sum += (double)number_of(one, "bytes");
+	json_array_foreach(rows, i, one) sum += (double)drill_frame_capture_number_of(one, "bytes");
 	if (sum <= 0 || row >= end) {
 		(void)drill_put_paragraph(grid, row, end, GRID_DIM, "no packet was seen yet");
 		return;
@@ -108,11 +114,12 @@ static void put_applications(const json_t *rows, struct grid *grid, size_t row, 
 			break;
 		(void)grid_put(grid, row, 2, 20, GRID_PLAIN, haasctl_word(one, "application"));
 		(void)text_format(text, sizeof(text), "%5.1f%%",
-				  (double)number_of(one, "bytes") * 100 / sum);
+				  (double)drill_frame_capture_number_of(one, "bytes") * 100 / sum);
 		(void)grid_put(grid, row, 24, 7, GRID_PLAIN, text);
 		(void)text_format(text, sizeof(text),
 				  "%" PRId64 " packets in %" PRId64 " conversations%s",
-				  number_of(one, "packets"), number_of(one, "conversations"),
+				  drill_frame_capture_number_of(one, "packets"),
+				  drill_frame_capture_number_of(one, "conversations"),
 				  json_is_true(json_object_get(one, "guessed")) ? ", guessed" : "");
 		(void)grid_put(grid, row++, 33, grid_columns(grid) - 34, GRID_DIM, text);
 	}
@@ -133,7 +140,7 @@ void drill_put_capture(const struct drill_view *view, struct grid *grid, size_t 
 			(void)drill_put_paragraph(grid, row, end, GRID_DIM, "asking for it ...");
 		return;
 	}
-	row = put_state(capture, grid, row, end) + 1;
+	row = drill_frame_capture_put_state(capture, grid, row, end) + 1;
 	if (view->screen == SCREEN_PACKETS) {
 		put_packets(capture, grid, row, end);
 		return;

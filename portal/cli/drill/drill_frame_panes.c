@@ -4,8 +4,8 @@
 
 #include "portal/cli/drill/drill_frame_rows.h"
 
-#define SHARE_WIDTH 4
-#define WIDE        120 /* columns */
+#define DRILL_FRAME_PANES_SHARE_WIDTH 4
+#define DRILL_FRAME_PANES_WIDE        120 /* columns */
 
 static struct drill_area left_of(const struct grid *grid)
 {
@@ -35,10 +35,10 @@ static void put_small(struct grid *grid, struct drill_area area, size_t row, con
 		grid_paint_part(grid, row, area.left, area.width, GRID_BOLD);
 	(void)text_format(text, sizeof(text), "%.0f%%", share * 100);
 	(void)grid_put(grid, row, area.left, 1, here ? GRID_BOLD : GRID_PLAIN, here ? ">" : " ");
-	(void)grid_put(grid, row, area.left + 1, area.width - SHARE_WIDTH - 2,
+	(void)grid_put(grid, row, area.left + 1, area.width - DRILL_FRAME_PANES_SHARE_WIDTH - 2,
 		       here ? GRID_BOLD : GRID_PLAIN, name);
-	grid_put_right(grid, row, area.left + area.width - SHARE_WIDTH, SHARE_WIDTH,
-		       here ? GRID_BOLD : GRID_PLAIN, text);
+	grid_put_right(grid, row, area.left + area.width - DRILL_FRAME_PANES_SHARE_WIDTH,
+		       DRILL_FRAME_PANES_SHARE_WIDTH, here ? GRID_BOLD : GRID_PLAIN, text);
 }
 
 /* Its largest; the one that we are in is among them, wherever it stands. */
@@ -119,7 +119,7 @@ struct drill_area drill_put_panes(const struct drill_view *view, struct grid *gr
 	put_parent(view, grid, left, row, end);
 	put_line(grid, left.width, row - 1, end);
 	/* Flows have long names, and nothing below. */
-	if (view->path.level == DRILL_PAIR && grid_columns(grid) < WIDE)
+	if (view->path.level == DRILL_PAIR && grid_columns(grid) < DRILL_FRAME_PANES_WIDE)
 		return (struct drill_area){left.width + 1, grid_columns(grid) - left.width - 1};
 	put_preview(view, grid, right, row, end);
 	put_line(grid, right.left - 1, row - 1, end);

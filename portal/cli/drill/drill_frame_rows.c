@@ -6,16 +6,16 @@
 
 #include "portal/cli/listing.h"
 
-#define SHARE_WIDTH   6
-#define RATE_WIDTH    12
-#define RATE_SHORT    7 /* "519.2M" */
-#define BOUND_WIDTH   7
-#define BOUND_SHORT   5
-#define SAMPLES_WIDTH 8
-#define NAME_BEGIN    2
-#define SAMPLES_FROM  100 /* columns of a window that has room for them */
-#define BARS_FROM     64
-#define BAR_MAX       40
+#define DRILL_FRAME_ROWS_SHARE_WIDTH 6
+#define RATE_WIDTH                   12
+#define RATE_SHORT                   7 /* "519.2M" */
+#define BOUND_WIDTH                  7
+#define BOUND_SHORT                  5
+#define SAMPLES_WIDTH                8
+#define NAME_BEGIN                   2
+#define SAMPLES_FROM                 100 /* columns of a window that has room for them */
+#define BARS_FROM                    64
+#define BAR_MAX                      40
 
 /* Where each column begins. */
 struct places {
@@ -23,21 +23,22 @@ struct places {
 	size_t name_width, bar_width, rate_width, bound_width;
 };
 
-static struct places places_of(struct drill_area area)
+static struct places drill_frame_rows_places_of(struct drill_area area)
 {
 	bool samples = area.width >= SAMPLES_FROM;
 	bool bars = area.width >= BARS_FROM;
 	struct places at = {.name = area.left + NAME_BEGIN,
 			    .rate_width = bars ? RATE_WIDTH : RATE_SHORT,
 			    .bound_width = bars ? BOUND_WIDTH : BOUND_SHORT};
-	size_t fixed = NAME_BEGIN + SHARE_WIDTH + at.rate_width + at.bound_width + 4;
+	size_t fixed =
+		NAME_BEGIN + DRILL_FRAME_ROWS_SHARE_WIDTH + at.rate_width + at.bound_width + 4;
 
 	fixed += (bars ? 1U : 0) + (samples ? SAMPLES_WIDTH + 1U : 0);
 	at.name_width = area.width > fixed ? area.width - fixed : 0;
 	at.bar_width = !bars ? 0 : at.name_width / 5 < BAR_MAX ? at.name_width / 5 : BAR_MAX;
 	at.name_width -= at.bar_width;
 	at.share = at.name + at.name_width + 1;
-	at.bar = at.share + SHARE_WIDTH + 1;
+	at.bar = at.share + DRILL_FRAME_ROWS_SHARE_WIDTH + 1;
 	at.rate = at.bar + at.bar_width + (bars ? 1U : 0);
 	at.bound = at.rate + at.rate_width + 1;
 	at.samples = samples ? at.bound + at.bound_width + 1 : 0;
@@ -47,10 +48,10 @@ static struct places places_of(struct drill_area area)
 void drill_put_titles(const struct drill_view *view, struct grid *grid, struct drill_area area,
 		      size_t row)
 {
-	struct places at = places_of(area);
+	struct places at = drill_frame_rows_places_of(area);
 
 	(void)grid_put(grid, row, at.name, at.name_width, GRID_BOLD, "NAME");
-	grid_put_right(grid, row, at.share, SHARE_WIDTH, GRID_BOLD, "SHARE");
+	grid_put_right(grid, row, at.share, DRILL_FRAME_ROWS_SHARE_WIDTH, GRID_BOLD, "SHARE");
 	grid_put_right(grid, row, at.rate, at.rate_width, GRID_BOLD,
 		       view->in_bytes ? "BYTES/S" : "BITS/S");
 	grid_put_right(grid, row, at.bound, at.bound_width, GRID_BOLD,
@@ -86,7 +87,7 @@ static void put_bar(struct grid *grid, size_t row, const struct places *at, doub
 }
 
 /* "519.2 Mbit/s" as "519.2M": the title says of what. */
-static void shorten(char *rate)
+static void drill_frame_rows_shorten(char *rate)
 {
 	char *unit = strchr(rate, ' ');
 	bool scaled = unit && strchr("kMGT", unit[1]);
@@ -110,11 +111,11 @@ static void put_numbers(const struct drill_view *view, struct grid *grid, const 
 	(void)text_format(share, sizeof(share), "%.1f%%", part->share * 100);
 	drill_part_rate(part, view->in_bytes, rate);
 	if (at->rate_width == RATE_SHORT)
-		shorten(rate);
+		drill_frame_rows_shorten(rate);
 	drill_part_bound_text(part, bound);
 	(void)text_format(text, sizeof(text), bound[0] == '-' ? "%s" : "%s%%", bound);
 	(void)text_format(samples, sizeof(samples), "%" PRId64, part->samples);
-	grid_put_right(grid, row, at->share, SHARE_WIDTH, style, share);
+	grid_put_right(grid, row, at->share, DRILL_FRAME_ROWS_SHARE_WIDTH, style, share);
 	put_bar(grid, row, at, part->share);
 	grid_put_right(grid, row, at->rate, at->rate_width, style, rate);
 	grid_put_right(grid, row, at->bound, at->bound_width, style, text);
@@ -126,7 +127,7 @@ void drill_put_part(const struct drill_view *view, struct grid *grid, struct dri
 		    size_t row, const struct drill_part *part, bool chosen)
 {
 	CLEANUP(text_done) struct text name = {0};
-	struct places at = places_of(area);
+	struct places at = drill_frame_rows_places_of(area);
 	enum grid_style style = chosen ? GRID_SELECTED : GRID_PLAIN;
 
 	text_add(&name, part->name);
@@ -142,7 +143,7 @@ void drill_put_part(const struct drill_view *view, struct grid *grid, struct dri
 void drill_put_sum(const struct drill_view *view, struct grid *grid, struct drill_area area,
 		   size_t row, const char *name, const struct drill_part *part)
 {
-	struct places at = places_of(area);
+	struct places at = drill_frame_rows_places_of(area);
 
 	(void)grid_put(grid, row, at.name, at.name_width, GRID_BOLD, name);
 	put_numbers(view, grid, &at, row, GRID_BOLD, part);

@@ -117,7 +117,7 @@ bool drill_view_time(const struct drill_view *view, int64_t before_s, char ret[D
 	return strftime(ret, DRILL_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &tm) > 0;
 }
 
-static enum drill_effect scroll(struct drill_view *view, int64_t by_s, int64_t now_ms)
+static enum drill_effect drill_keys_scroll(struct drill_view *view, int64_t by_s, int64_t now_ms)
 {
 	int64_t end_s = 0;
 
@@ -133,7 +133,7 @@ static enum drill_effect scroll(struct drill_view *view, int64_t by_s, int64_t n
 
 static enum drill_effect go_earlier(struct drill_view *view, int64_t now_ms)
 {
-	return scroll(view, -view->window_s, now_ms);
+	return drill_keys_scroll(view, -view->window_s, now_ms);
 }
 
 static enum drill_effect go_later(struct drill_view *view, int64_t now_ms)
@@ -142,7 +142,7 @@ static enum drill_effect go_later(struct drill_view *view, int64_t now_ms)
 		drill_view_tell(view, "there is nothing later than now");
 		return EFFECT_NONE;
 	}
-	return scroll(view, view->window_s, now_ms);
+	return drill_keys_scroll(view, view->window_s, now_ms);
 }
 
 static const int64_t windows_s[] = {1,    5,    10,   30,    60,    120,   300,    600,    900,
@@ -179,7 +179,7 @@ static enum drill_effect take_shorter(struct drill_view *view, int64_t now_ms)
 	return set_window(view, windows_s[i] < view->window_s ? windows_s[i] : view->window_s);
 }
 
-static enum drill_effect follow(struct drill_view *view, int64_t now_ms)
+static enum drill_effect drill_keys_follow(struct drill_view *view, int64_t now_ms)
 {
 	(void)now_ms;
 	view->following = view->at[0] || !view->following;
@@ -189,7 +189,7 @@ static enum drill_effect follow(struct drill_view *view, int64_t now_ms)
 	return EFFECT_NONE;
 }
 
-static enum drill_effect refresh(struct drill_view *view, int64_t now_ms)
+static enum drill_effect drill_keys_refresh(struct drill_view *view, int64_t now_ms)
 {
 	(void)now_ms;
 	drill_view_ask(view, false);
@@ -234,7 +234,7 @@ static enum drill_effect begin_time(struct drill_view *view, int64_t now_ms)
 	return begin_prompt(view, PROMPT_TIME, "");
 }
 
-static enum drill_effect begin_file(struct drill_view *view, int64_t now_ms)
+static enum drill_effect drill_keys_begin_file(struct drill_view *view, int64_t now_ms)
 {
 	(void)now_ms;
 	if (!view->page) {
@@ -244,7 +244,7 @@ static enum drill_effect begin_file(struct drill_view *view, int64_t now_ms)
 	return begin_prompt(view, PROMPT_FILE, "drill.json");
 }
 
-static enum drill_effect clear(struct drill_view *view, int64_t now_ms)
+static enum drill_effect drill_keys_clear(struct drill_view *view, int64_t now_ms)
 {
 	(void)now_ms;
 	view->filter[0] = '\0';
@@ -268,7 +268,7 @@ static enum drill_effect begin_capture(struct drill_view *view, int64_t now_ms)
 	return EFFECT_NONE;
 }
 
-static enum drill_effect show_dpi(struct drill_view *view, int64_t now_ms)
+static enum drill_effect drill_keys_show_dpi(struct drill_view *view, int64_t now_ms)
 {
 	(void)now_ms;
 	if (view->capture.id)
@@ -311,7 +311,7 @@ static enum drill_effect begin_finding(struct drill_view *view, int64_t now_ms)
 	return begin_entry(view, PROMPT_FINDING);
 }
 
-static enum drill_effect help(struct drill_view *view, int64_t now_ms)
+static enum drill_effect drill_keys_help(struct drill_view *view, int64_t now_ms)
 {
 	(void)now_ms;
 	view->helping = true;
@@ -320,7 +320,7 @@ static enum drill_effect help(struct drill_view *view, int64_t now_ms)
 
 /* --- out of here --- */
 
-static enum drill_effect yank(struct drill_view *view)
+static enum drill_effect drill_keys_yank(struct drill_view *view)
 {
 	drill_view_tell(view, "copied: %s", text_get(&view->yanked));
 	return EFFECT_YANK;
@@ -331,7 +331,7 @@ static enum drill_effect yank_path(struct drill_view *view, int64_t now_ms)
 	(void)now_ms;
 	text_clear(&view->yanked);
 	drill_path_print(&view->path, &view->yanked);
-	return yank(view);
+	return drill_keys_yank(view);
 }
 
 static enum drill_effect yank_command(struct drill_view *view, int64_t now_ms)
@@ -339,7 +339,7 @@ static enum drill_effect yank_command(struct drill_view *view, int64_t now_ms)
 	(void)now_ms;
 	text_clear(&view->yanked);
 	drill_view_command(view, &view->yanked);
-	return yank(view);
+	return drill_keys_yank(view);
 }
 
 static enum drill_effect yank_url(struct drill_view *view, int64_t now_ms)
@@ -351,10 +351,10 @@ static enum drill_effect yank_url(struct drill_view *view, int64_t now_ms)
 	}
 	text_clear(&view->yanked);
 	text_add(&view->yanked, view->page->url);
-	return yank(view);
+	return drill_keys_yank(view);
 }
 
-static enum drill_effect quit(struct drill_view *view, int64_t now_ms)
+static enum drill_effect drill_keys_quit(struct drill_view *view, int64_t now_ms)
 {
 	(void)view;
 	(void)now_ms;
@@ -375,23 +375,23 @@ const struct drill_key drill_keys[] = {
 	{{"+", "="}, "+", "longer window", take_longer},
 	{{"-"}, "-", "shorter window", take_shorter},
 	{{"t"}, "t", "type the time", begin_time},
-	{{"f", "space"}, "f space", "follow now, or pause", follow},
-	{{"r"}, "r", "ask again", refresh},
+	{{"f", "space"}, "f space", "follow now, or pause", drill_keys_follow},
+	{{"r"}, "r", "ask again", drill_keys_refresh},
 	{{"s"}, "s", "sort by another", next_sort},
 	{{"/"}, "/", "filter by name", begin_filter},
-	{{"escape"}, "escape", "all rows again", clear},
+	{{"escape"}, "escape", "all rows again", drill_keys_clear},
 	{{"b"}, "b", "bits or bytes a second", switch_unit},
 	{{"v"}, "v", "levels beside, or not", switch_panes},
 	{{"c"}, "c", "capture: its packets", begin_capture},
-	{{"d"}, "d", "what application it is", show_dpi},
+	{{"d"}, "d", "what application it is", drill_keys_show_dpi},
 	{{"e"}, "e", "a note into the case", begin_note},
 	{{"E"}, "E", "a finding into it", begin_finding},
 	{{"y"}, "y", "copy the path", yank_path},
 	{{"Y"}, "Y", "copy a command line", yank_command},
 	{{"u"}, "u", "copy the portal's URL", yank_url},
-	{{"w"}, "w", "write JSON to a file", begin_file},
-	{{"?"}, "?", "this help", help},
-	{{"q"}, "q", "quit", quit},
+	{{"w"}, "w", "write JSON to a file", drill_keys_begin_file},
+	{{"?"}, "?", "this help", drill_keys_help},
+	{{"q"}, "q", "quit", drill_keys_quit},
 };
 const size_t drill_key_count = COUNT_OF(drill_keys);
 

@@ -8,14 +8,14 @@
 
 #include "portal/cli/listing.h"
 
-static const char *word(const json_t *object, const char *key)
+static const char *drill_page_word(const json_t *object, const char *key)
 {
 	const char *value = json_string_value(json_object_get(object, key));
 
 	return value ? value : "";
 }
 
-static double number(const json_t *object, const char *key)
+static double drill_page_number(const json_t *object, const char *key)
 {
 	return json_number_value(json_object_get(object, key));
 }
@@ -26,16 +26,16 @@ struct drill_part drill_part_of(const json_t *row)
 
 	return (struct drill_part){
 		.path = json_string_value(json_object_get(row, "path")),
-		.name = word(row, "name"),
-		.network = word(row, "network"),
-		.bytes = number(row, "bytes"),
-		.low = number(row, "bytes_low"),
-		.high = number(row, "bytes_high"),
-		.bits_per_second = number(row, "bits_per_second"),
-		.share = number(row, "share"),
+		.name = drill_page_word(row, "name"),
+		.network = drill_page_word(row, "network"),
+		.bytes = drill_page_number(row, "bytes"),
+		.low = drill_page_number(row, "bytes_low"),
+		.high = drill_page_number(row, "bytes_high"),
+		.bits_per_second = drill_page_number(row, "bits_per_second"),
+		.share = drill_page_number(row, "share"),
 		.samples = json_integer_value(json_object_get(row, "samples")),
 		.exact_bytes = json_is_integer(exact) ? json_integer_value(exact) : -1,
-		.exact_seconds = number(row, "exact_seconds"),
+		.exact_seconds = drill_page_number(row, "exact_seconds"),
 	};
 }
 
@@ -49,11 +49,11 @@ int drill_page_new(json_t *json, struct drill_page **ret)
 		return -ENOMEM;
 	*page = (struct drill_page){
 		.json = json_incref(json),
-		.path = word(json, "path"),
-		.url = word(json, "url"),
-		.from = word(json, "from"),
-		.to = word(json, "to"),
-		.seconds = number(json, "seconds"),
+		.path = drill_page_word(json, "path"),
+		.url = drill_page_word(json, "url"),
+		.from = drill_page_word(json, "from"),
+		.to = drill_page_word(json, "to"),
+		.seconds = drill_page_number(json, "seconds"),
 		.total = drill_part_of(json_object_get(json, "total")),
 		.other = drill_part_of(json_object_get(json, "other")),
 		.rows = calloc(count + 1, sizeof(*page->rows)),

@@ -34,7 +34,7 @@ static void take_time(struct drill_view *view)
 	drill_view_ask(view, true);
 }
 
-static enum drill_effect finish(struct drill_view *view)
+static enum drill_effect drill_prompt_finish(struct drill_view *view)
 {
 	enum drill_prompt prompt = view->prompt;
 	bool wishes = prompt == PROMPT_NOTE || prompt == PROMPT_FINDING || prompt == PROMPT_CAPTURE;
@@ -82,7 +82,7 @@ enum drill_effect drill_prompt_key(struct drill_view *view, const char *key)
 	size_t room = view->prompt == PROMPT_FILTER ? sizeof(view->filter) : sizeof(view->typed);
 
 	if (strcmp(key, "enter") == 0)
-		return finish(view);
+		return drill_prompt_finish(view);
 	if (strcmp(key, "escape") == 0) {
 		view->typed[0] = '\0';
 		typed_changed(view);

@@ -35,7 +35,7 @@ struct script {
 	bool ended;
 };
 
-static int wrong(const struct script *script, const char *word, const char *what)
+static int drill_script_wrong(const struct script *script, const char *word, const char *what)
 {
 	return haasctl_usage("line %zu of the script: %s %s", script->line, word, what);
 }
@@ -80,7 +80,7 @@ static int pass_time(struct script *script)
 	return wait_for_answer(script);
 }
 
-static int press(struct script *script, const char *key)
+static int drill_script_press(struct script *script, const char *key)
 {
 	struct drill_session *session = script->session;
 	bool known = true;
@@ -91,11 +91,12 @@ static int press(struct script *script, const char *key)
 	case EFFECT_NONE:
 	case EFFECT_YANK: break;
 	}
-	return known ? EXIT_OK : wrong(script, key, "is no key; ? and frame show them");
+	return known ? EXIT_OK
+		     : drill_script_wrong(script, key, "is no key; ? and frame show them");
 }
 
 /* One character at a time, of whatever bytes. */
-static int type(struct script *script, const char *text)
+static int drill_script_type(struct script *script, const char *text)
 {
 	int status = EXIT_OK;
 
@@ -106,7 +107,7 @@ static int type(struct script *script, const char *text)
 		while (((unsigned char)text[length] & 0xc0) == 0x80 && length < sizeof(key) - 1)
 			length++;
 		memcpy(key, text, length);
-		status = press(script, strcmp(key, "_") == 0 ? "space" : key);
+		status = drill_script_press(script, strcmp(key, "_") == 0 ? "space" : key);
 		text += length;
 	}
 	return status;
@@ -144,7 +145,7 @@ static int wait_until(struct script *script, const char *word)
 	while (status == EXIT_OK && !frame_holds(script, text)) {
 		if (clock_monotonic_ms() > end_ms) {
 			(void)write_frame(script);
-			return wrong(script, word, "is not in this frame");
+			return drill_script_wrong(script, word, "is not in this frame");
 		}
 		if (!haasctl_sleep(script->session->haasctl, SLEEP_MS))
 			return EXIT_INTERRUPTED;
@@ -153,14 +154,14 @@ static int wait_until(struct script *script, const char *word)
 	return status;
 }
 
-static int resize(struct script *script, const char *text)
+static int drill_script_resize(struct script *script, const char *text)
 {
 	char *end = NULL;
 	unsigned long columns = strtoul(text, &end, 10);
 	unsigned long rows = *end == 'x' ? strtoul(end + 1, &end, 10) : 0;
 
 	if (*end || columns < 1 || columns > 1000 || rows < 1 || rows > 1000)
-		return wrong(script, text, "is no size: 80x24");
+		return drill_script_wrong(script, text, "is no size: 80x24");
 	script->columns = columns;
 	script->rows = rows;
 	return EXIT_OK;
@@ -175,7 +176,9 @@ static int run_word(struct script *script, const char *word)
 	static const struct {
 		const char *word;
 		int (*run)(struct script *script, const char *text);
-	} with_text[] = {{"type:", type}, {"size:", resize}, {"until:", wait_until}};
+	} with_text[] = {{"type:", drill_script_type},
+			 {"size:", drill_script_resize},
+			 {"until:", wait_until}};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		if (strcmp(rows[i].word, word) == 0)
@@ -187,10 +190,10 @@ static int run_word(struct script *script, const char *word)
 		if (strncmp(with_text[i].word, word, length) == 0)
 			return with_text[i].run(script, word + length);
 	}
-	return press(script, word);
+	return drill_script_press(script, word);
 }
 
-static int run_line(struct script *script, char *line)
+static int drill_script_run_line(struct script *script, char *line)
 {
 	char *rest = NULL;
 	int status = EXIT_OK;
@@ -221,9 +224,9 @@ int drill_script_run(struct drill_session *session, const char *path)
 			break;
 		size += (size_t)length;
 		if (size > SCRIPT_MAX)
-			status = wrong(&script, path, "is too long");
+			status = drill_script_wrong(&script, path, "is too long");
 		else
-			status = run_line(&script, line);
+			status = drill_script_run_line(&script, line);
 	}
 	if (in != stdin)
 		(void)fclose(in);

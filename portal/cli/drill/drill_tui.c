@@ -62,7 +62,7 @@ static attr_t attributes_of(const struct tui *tui, enum grid_style style)
 	return A_NORMAL;
 }
 
-static void draw(const struct tui *tui)
+static void drill_tui_draw(const struct tui *tui)
 {
 	struct grid *grid = NULL;
 	int rows = getmaxy(stdscr);
@@ -92,7 +92,7 @@ static void draw(const struct tui *tui)
 
 /* A key's name as drill_view knows it; NULL for one without. `is_code`: of ncurses, else a
  * character. */
-static const char *name_of(bool is_code, wint_t code, char room[MB_LEN_MAX + 1])
+static const char *drill_tui_name_of(bool is_code, wint_t code, char room[MB_LEN_MAX + 1])
 {
 	static const struct {
 		bool is_code;
@@ -139,7 +139,7 @@ static void copy_out(const struct text *yanked)
 	(void)fflush(stdout);
 }
 
-static void press(struct tui *tui, const char *key)
+static void drill_tui_press(struct tui *tui, const char *key)
 {
 	struct drill_view *view = tui->session->view;
 	bool known = true;
@@ -161,7 +161,7 @@ static bool is_gone(void)
 }
 
 /* A question that nobody asks any more is left. */
-static void wake(struct tui *tui)
+static void drill_tui_wake(struct tui *tui)
 {
 	struct drill_session *session = tui->session;
 
@@ -180,19 +180,19 @@ static void on_keys(void *context, int events)
 
 	(void)events;
 	for (int kind = get_wch(&code); kind != ERR && !tui->ended; kind = get_wch(&code)) {
-		const char *key = name_of(kind == KEY_CODE_YES, code, room);
+		const char *key = drill_tui_name_of(kind == KEY_CODE_YES, code, room);
 
 		any = true;
 		if (key)
-			press(tui, key);
+			drill_tui_press(tui, key);
 	}
 	if (!any && is_gone())
 		tui->ended = true;
-	draw(tui);
-	wake(tui);
+	drill_tui_draw(tui);
+	drill_tui_wake(tui);
 }
 
-static void on_tick(void *context)
+static void drill_tui_on_tick(void *context)
 {
 	struct tui *tui = context;
 	struct drill_view *view = tui->session->view;
@@ -201,7 +201,7 @@ static void on_tick(void *context)
 	drill_view_tick(view, clock_wall_us() / 1000);
 	loop_timer_arm(tui->timer, TICK_MS);
 	if (view->question != before || view->capture.due)
-		wake(tui);
+		drill_tui_wake(tui);
 }
 
 /* Signals are the loop's: ncurses leaves those alone that somebody handles already. */
@@ -214,12 +214,12 @@ static void on_resize(void *context)
 	    window.ws_col > 0 && tui->screen)
 		(void)resizeterm(window.ws_row, window.ws_col);
 	if (tui->screen)
-		draw(tui);
+		drill_tui_draw(tui);
 }
 
 /* --- begin and end --- */
 
-static int begin(struct tui *tui)
+static int drill_tui_begin(struct tui *tui)
 {
 	struct drill_session *session = tui->session;
 	struct loop *loop = haasctl_loop(session->haasctl);
@@ -230,7 +230,7 @@ static int begin(struct tui *tui)
 	tui->colour = output_colour(stdout, command_option(session->input, "--color"));
 	int rc = loop_on_signal(loop, SIGWINCH, on_resize, tui);
 	if (rc == 0)
-		rc = loop_timer_new(loop, on_tick, tui, &tui->timer);
+		rc = loop_timer_new(loop, drill_tui_on_tick, tui, &tui->timer);
 	if (rc == 0)
 		rc = loop_watch_new(loop, STDIN_FILENO, LOOP_READ, on_keys, tui, &tui->keys);
 	if (rc < 0)
@@ -254,7 +254,7 @@ static int begin(struct tui *tui)
 	return EXIT_OK;
 }
 
-static void end(struct tui *tui)
+static void drill_tui_end(struct tui *tui)
 {
 	loop_watch_free(tui->keys);
 	loop_timer_free(tui->timer);
@@ -270,10 +270,10 @@ int drill_tui_run(struct drill_session *session)
 	struct haasctl *haasctl = session->haasctl;
 	struct drill_view *view = session->view;
 	struct tui tui = {.session = session};
-	int status = begin(&tui);
+	int status = drill_tui_begin(&tui);
 
 	while (status == EXIT_OK && !tui.ended && !haasctl_interrupted(haasctl)) {
-		draw(&tui);
+		drill_tui_draw(&tui);
 		enum drill_errand errand = drill_view_errand(view);
 
 		/* A person's wish is not left for the next key: it may be done already. */
@@ -289,7 +289,7 @@ int drill_tui_run(struct drill_session *session)
 			loop_run(haasctl_loop(haasctl));
 		}
 	}
-	end(&tui);
+	drill_tui_end(&tui);
 	if (haasctl_interrupted(haasctl))
 		return EXIT_INTERRUPTED;
 	/* For terminals without a clipboard that programs may write to. */

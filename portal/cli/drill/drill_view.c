@@ -203,7 +203,7 @@ struct sorted {
 	double key;
 };
 
-static int by_index(const struct sorted *a, const struct sorted *b)
+static int drill_view_by_index(const struct sorted *a, const struct sorted *b)
 {
 	return (a->index > b->index) - (a->index < b->index);
 }
@@ -215,19 +215,20 @@ static int by_key(const void *one, const void *other)
 
 	if (a->key != b->key)
 		return a->key > b->key ? -1 : 1;
-	return by_index(a, b);
+	return drill_view_by_index(a, b);
 }
 
-static int by_name(const void *one, const void *other)
+static int drill_view_by_name(const void *one, const void *other)
 {
 	const struct sorted *a = one;
 	const struct sorted *b = other;
 	int order = strverscmp(a->row->name, b->row->name);
 
-	return order != 0 ? order : by_index(a, b);
+	return order != 0 ? order : drill_view_by_index(a, b);
 }
 
-static double key_of(const struct drill_view *view, const struct drill_part *row, size_t index)
+static double drill_view_key_of(const struct drill_view *view, const struct drill_part *row,
+				size_t index)
 {
 	switch (view->sort) {
 	case SORT_SHARE: return -(double)index; /* as they come */
@@ -239,7 +240,7 @@ static double key_of(const struct drill_view *view, const struct drill_part *row
 	return 0;
 }
 
-static bool is_wanted(const struct drill_view *view, const struct drill_part *row)
+static bool drill_view_is_wanted(const struct drill_view *view, const struct drill_part *row)
 {
 	return !view->filter[0] || strcasestr(row->name, view->filter) ||
 	       strcasestr(row->network, view->filter);
@@ -273,10 +274,12 @@ void drill_view_arrange(struct drill_view *view)
 	for (size_t i = 0; i < count; i++) {
 		const struct drill_part *row = &view->page->rows[i];
 
-		if (is_wanted(view, row))
-			rows[view->shown++] = (struct sorted){row, i, key_of(view, row, i)};
+		if (drill_view_is_wanted(view, row))
+			rows[view->shown++] =
+				(struct sorted){row, i, drill_view_key_of(view, row, i)};
 	}
-	qsort(rows, view->shown, sizeof(*rows), view->sort == SORT_NAME ? by_name : by_key);
+	qsort(rows, view->shown, sizeof(*rows),
+	      view->sort == SORT_NAME ? drill_view_by_name : by_key);
 	for (size_t i = 0; i < view->shown; i++) {
 		order[i] = rows[i].index;
 		if (rows[i].row->path && strcmp(rows[i].row->path, view->chosen) == 0)
@@ -299,7 +302,7 @@ struct drill_part drill_view_left_out(const struct drill_view *view)
 	for (size_t i = 0; view->page && i < view->page->count; i++) {
 		const struct drill_part *row = &view->page->rows[i];
 
-		if (is_wanted(view, row))
+		if (drill_view_is_wanted(view, row))
 			continue;
 		sum.bytes += row->bytes;
 		sum.low += row->low;
@@ -326,7 +329,7 @@ void drill_view_fit(struct drill_view *view, size_t height)
 /* --- the command line --- */
 
 /* A word of a shell: between quotes when it holds what a shell would look at. */
-static void add_word(struct text *out, const char *word)
+static void drill_view_add_word(struct text *out, const char *word)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				    "0123456789%+,-./:=@_~";
@@ -355,16 +358,16 @@ void drill_view_command(const struct drill_view *view, struct text *out)
 	text_add(out, "haasctl drill");
 	if (path.size > 0) {
 		text_add(out, " ");
-		add_word(out, text_get(&path));
+		drill_view_add_word(out, text_get(&path));
 	}
 	if (at[0]) {
 		text_add(out, " --at ");
-		add_word(out, at);
+		drill_view_add_word(out, at);
 	}
 	drill_window_text(view->window_s, window);
 	text_addf(out, " --window %s", window);
 	if (view->tenant) {
 		text_add(out, " --as-tenant ");
-		add_word(out, view->tenant);
+		drill_view_add_word(out, view->tenant);
 	}
 }

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <wchar.h>
 
-#define REPLACEMENT 0xfffd /* Unicode 23.8 */
-#define ROWS_MAX    1000
-#define COLUMNS_MAX 1000
+#define REPLACEMENT   0xfffd /* Unicode 23.8 */
+#define GRID_ROWS_MAX 1000
+#define COLUMNS_MAX   1000
 
 struct grid {
 	size_t rows, columns;
@@ -22,7 +22,7 @@ int grid_new(size_t rows, size_t columns, bool ascii, struct grid **ret)
 {
 	struct grid *grid;
 
-	if (rows < 1 || columns < 1 || rows > ROWS_MAX || columns > COLUMNS_MAX)
+	if (rows < 1 || columns < 1 || rows > GRID_ROWS_MAX || columns > COLUMNS_MAX)
 		return -EINVAL;
 	grid = calloc(1, sizeof(*grid));
 	if (!grid)
@@ -98,7 +98,7 @@ struct glyph {
 	size_t width; /* 0: a mark on the one before */
 };
 
-static void replace(const struct grid *grid, struct glyph *glyph)
+static void grid_replace(const struct grid *grid, struct glyph *glyph)
 {
 	memcpy(glyph->text, grid->ascii ? "?" : "\xef\xbf\xbd", grid->ascii ? 2 : 4);
 	glyph->width = 1;
@@ -125,7 +125,7 @@ static struct glyph next_glyph(const struct grid *grid, const char *text)
 	if (size <= MB_LEN_MAX)
 		glyph.bytes = size;
 	if (width < 0 || is_format(c) || grid->ascii) {
-		replace(grid, &glyph);
+		grid_replace(grid, &glyph);
 		glyph.width = grid->ascii && width == 0 ? 0 : 1;
 		return glyph;
 	}

@@ -6,11 +6,11 @@
 #include "tests/sim/command_line/switch_cli_lag.h"
 #include "tests/sim/command_line/switch_cli_mirror.h"
 
-#define ALL (CF | VL | PT | MI)
+#define SWITCH_CLI_AOSCX_ALL (CF | VL | PT | MI)
 
 /* --- configuring --- */
 
-static void enter_vlan(struct cli_call *call)
+static void switch_cli_aoscx_enter_vlan(struct cli_call *call)
 {
 	struct cli_session *session = call->session;
 	const struct cli_value *value = &call->values[0];
@@ -20,7 +20,7 @@ static void enter_vlan(struct cli_call *call)
 			  vlan_set_count(&value->vids) > 1 ? "<%.60s>" : "%.60s", value->text);
 }
 
-static void enter_ports(struct cli_call *call)
+static void switch_cli_aoscx_enter_ports(struct cli_call *call)
 {
 	struct cli_session *session = call->session;
 	const struct cli_value *value = &call->values[0];
@@ -64,7 +64,7 @@ static void no_routing(struct cli_call *call)
 		}
 }
 
-static void access_vlan(struct cli_call *call)
+static void switch_cli_aoscx_access_vlan(struct cli_call *call)
 {
 	if (!are_switched(call))
 		return;
@@ -111,7 +111,7 @@ static void native_vlan(struct cli_call *call)
 	cli_native(call);
 }
 
-static void allowed(struct cli_call *call)
+static void switch_cli_aoscx_allowed(struct cli_call *call)
 {
 	if (!are_switched(call) ||
 	    (call->command->argument == CLI_LIST_ADD &&
@@ -132,8 +132,9 @@ static void allowed(struct cli_call *call)
 
 /* --- the configuration as text --- */
 
-static void write_port(const struct cli_session *session, const struct cli_port *port,
-		       unsigned number, struct text *out)
+static void switch_cli_aoscx_write_port(const struct cli_session *session,
+					const struct cli_port *port, unsigned number,
+					struct text *out)
 {
 	char name[CLI_NAME_SIZE];
 
@@ -157,8 +158,9 @@ static void write_port(const struct cli_session *session, const struct cli_port 
 		cli_write_list(out, "    vlan trunk allowed ", &port->allowed, "\n");
 }
 
-static void running(const struct cli_session *session, const struct cli_config *config,
-		    const struct cli_ports *ports, struct text *out)
+static void switch_cli_aoscx_running(const struct cli_session *session,
+				     const struct cli_config *config, const struct cli_ports *ports,
+				     struct text *out)
 {
 	if (!ports) {
 		struct vlan_set nameless = config->vlans;
@@ -185,10 +187,10 @@ static void running(const struct cli_session *session, const struct cli_config *
 	}
 	for (unsigned lag = cli_lag_next(config, ports, 0); lag;
 	     lag = cli_lag_next(config, ports, lag))
-		write_port(session, &config->ports[lag], lag, out);
+		switch_cli_aoscx_write_port(session, &config->ports[lag], lag, out);
 	for (unsigned number = 1; number <= session->device->store->port_count; number++) {
 		if (!ports || cli_ports_has(ports, number))
-			write_port(session, &config->ports[number], number, out);
+			switch_cli_aoscx_write_port(session, &config->ports[number], number, out);
 	}
 	if (ports)
 		text_add(out, "    exit\n");
@@ -198,7 +200,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 
 /* --- showing --- */
 
-static void show_version(struct cli_call *call)
+static void switch_cli_aoscx_show_version(struct cli_call *call)
 {
 	text_add(call->out,
 		 "-----------------------------------------------------------------------------\n"
@@ -208,7 +210,7 @@ static void show_version(struct cli_call *call)
 		 "Active Image : primary                       \n");
 }
 
-static void vlan_row(struct cli_call *call, unsigned vid)
+static void switch_cli_aoscx_vlan_row(struct cli_call *call, unsigned vid)
 {
 	const struct cli_store *store = call->session->device->store;
 	struct cli_ports tagged = cli_members(store, vid, true);
@@ -232,7 +234,7 @@ static void vlan_row(struct cli_call *call, unsigned vid)
 	text_add(call->out, "\n");
 }
 
-static void show_vlan(struct cli_call *call)
+static void switch_cli_aoscx_show_vlan(struct cli_call *call)
 {
 	static const char line[] =
 		"----------------------------------------------------------------"
@@ -247,16 +249,17 @@ static void show_vlan(struct cli_call *call)
 		EACH_VLAN(vid, &call->session->device->store->running->vlans)
 		{
 			if (wanted == 0 || vid == wanted)
-				vlan_row(call, vid);
+				switch_cli_aoscx_vlan_row(call, vid);
 		}
 }
 
-static void mac_row(struct text *out, const char *mac, unsigned vid, const char *port)
+static void switch_cli_aoscx_mac_row(struct text *out, const char *mac, unsigned vid,
+				     const char *port)
 {
 	text_addf(out, "%-20s %-8u %-25s %s\n", mac, vid, "dynamic", port);
 }
 
-static void show_macs(struct cli_call *call)
+static void switch_cli_aoscx_show_macs(struct cli_call *call)
 {
 	cli_store_learn(call->session->device->store);
 	text_addf(call->out,
@@ -264,10 +267,10 @@ static void show_macs(struct cli_call *call)
 		  "MAC Address          VLAN     Type                      Port\n"
 		  "--------------------------------------------------------------\n",
 		  call->session->device->store->learned_count);
-	cli_each_mac(call, (struct cli_mac_style){1, ':', false, mac_row});
+	cli_each_mac(call, (struct cli_mac_style){1, ':', false, switch_cli_aoscx_mac_row});
 }
 
-static void show_lldp(struct cli_call *call)
+static void switch_cli_aoscx_show_lldp(struct cli_call *call)
 {
 	const struct cli_store *store = call->session->device->store;
 
@@ -292,7 +295,7 @@ static void show_lldp(struct cli_call *call)
 	}
 }
 
-static void show_lldp_detail(struct cli_call *call)
+static void switch_cli_aoscx_show_lldp_detail(struct cli_call *call)
 {
 	const struct cli_store *store = call->session->device->store;
 
@@ -324,7 +327,7 @@ static void show_lldp_detail(struct cli_call *call)
 	}
 }
 
-static void show_brief(struct cli_call *call)
+static void switch_cli_aoscx_show_brief(struct cli_call *call)
 {
 	static const char line[] =
 		"----------------------------------------------------------------"
@@ -380,29 +383,29 @@ static void sflow_polling(struct cli_call *call)
 		cli_keep_line(call);
 }
 
-static const struct cli_command commands[] = {
+static const struct cli_command switch_cli_aoscx_commands[] = {
 	{EX | EN, "exit|logout|quit", cli_logout, 0, LOOK},
-	{EX | EN | ALL, "no page", cli_pager_fixed, 0, LOOK},
-	{EX | EN | ALL, "page [<number>]", cli_pager_fixed, 24, LOOK},
-	{EX | EN, "show version", show_version, 0, LOOK},
+	{EX | EN | SWITCH_CLI_AOSCX_ALL, "no page", cli_pager_fixed, 0, LOOK},
+	{EX | EN | SWITCH_CLI_AOSCX_ALL, "page [<number>]", cli_pager_fixed, 24, LOOK},
+	{EX | EN, "show version", switch_cli_aoscx_show_version, 0, LOOK},
 	{EN, "led locator on|flashing", cli_led, CLI_LED_ON, LOOK},
 	{EN, "led locator off", cli_led, 0, LOOK},
-	{EX | EN, "show vlan", show_vlan, 0, LOOK},
-	{EX | EN, "show vlan <vid>", show_vlan, 1, LOOK},
-	{EX | EN, "show mac-address-table [dynamic]", show_macs, 0, LOOK},
-	{EX | EN, "show mac-address-table vlan <vid>", show_macs, 1, LOOK},
-	{EX | EN, "show mac-address-table port <port>", show_macs, 2, LOOK},
-	{EX | EN, "show interface brief", show_brief, 0, LOOK},
-	{EX | EN, "show lldp neighbor-info", show_lldp, 0, LOOK},
-	{EX | EN, "show lldp neighbor-info detail", show_lldp_detail, 0, LOOK},
+	{EX | EN, "show vlan", switch_cli_aoscx_show_vlan, 0, LOOK},
+	{EX | EN, "show vlan <vid>", switch_cli_aoscx_show_vlan, 1, LOOK},
+	{EX | EN, "show mac-address-table [dynamic]", switch_cli_aoscx_show_macs, 0, LOOK},
+	{EX | EN, "show mac-address-table vlan <vid>", switch_cli_aoscx_show_macs, 1, LOOK},
+	{EX | EN, "show mac-address-table port <port>", switch_cli_aoscx_show_macs, 2, LOOK},
+	{EX | EN, "show interface brief", switch_cli_aoscx_show_brief, 0, LOOK},
+	{EX | EN, "show lldp neighbor-info", switch_cli_aoscx_show_lldp, 0, LOOK},
+	{EX | EN, "show lldp neighbor-info detail", switch_cli_aoscx_show_lldp_detail, 0, LOOK},
 	{EX | EN, "show running-config", cli_show_running, 0, LOOK},
 	{EX | EN, "show running-config interface <port>", cli_show_running_port, 0, LOOK},
 	{EX | EN, "show startup-config", cli_show_running, 1, LOOK},
 	{EX | EN, "configure [terminal]", cli_enter_config, 0, LOOK},
-	{EX | EN | ALL, "write memory", cli_save, 0, SWITCH_SAVE},
+	{EX | EN | SWITCH_CLI_AOSCX_ALL, "write memory", cli_save, 0, SWITCH_SAVE},
 	{EX | EN, "copy running-config startup-config", cli_save, 0, SWITCH_SAVE},
-	{ALL, "exit", cli_exit, 0, LOOK},
-	{ALL, "end", cli_end, 0, LOOK},
+	{SWITCH_CLI_AOSCX_ALL, "exit", cli_exit, 0, LOOK},
+	{SWITCH_CLI_AOSCX_ALL, "end", cli_end, 0, LOOK},
 	{CF | MI, "mirror session <number>", cli_mirror_enter, 0, SWITCH_SPAN},
 	{CF, "no mirror session <number>", cli_mirror_close, 0, SWITCH_SPAN},
 	{MI, "source interface <port> [both|rx|tx]", cli_mirror_source, 0, SWITCH_SPAN},
@@ -419,11 +422,11 @@ static const struct cli_command commands[] = {
 	{CF, "sflow sampling <number>", cli_keep_line, 0, SWITCH_FILTER},
 	{CF, "sflow header-size <number>", cli_keep_line, 0, SWITCH_FILTER},
 	{CF, "sflow polling <number>", sflow_polling, 0, SWITCH_FILTER},
-	{ALL, "do <text>", cli_do_exec, 0, LOOK},
+	{SWITCH_CLI_AOSCX_ALL, "do <text>", cli_do_exec, 0, LOOK},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
-	{CF, "vlan <vids>", enter_vlan, 0, SWITCH_CREATE},
+	{CF, "vlan <vids>", switch_cli_aoscx_enter_vlan, 0, SWITCH_CREATE},
 	{CF, "no vlan <vids>", cli_delete_vlan, 0, SWITCH_DELETE},
-	{CF, "interface <ports>", enter_ports, 0, LOOK},
+	{CF, "interface <ports>", switch_cli_aoscx_enter_ports, 0, LOOK},
 	{VL, "name <word>", cli_name_vlan, 0, SWITCH_NAME},
 	{VL, "no name", cli_name_vlan, 0, SWITCH_NAME},
 	{VL, "description <text>", cli_nothing, 0, LOOK},
@@ -439,21 +442,22 @@ static const struct cli_command commands[] = {
 	{PT, "lacp fallback", cli_nothing, 0, LOOK},
 	{PT, "no routing", no_routing, 0, SWITCH_FRAMES},
 	{PT, "routing", cli_port_mode, CLI_OFF, SWITCH_FRAMES},
-	{PT, "vlan access <vid>", access_vlan, 0, SWITCH_PVID},
-	{PT, "no vlan access [<vid>]", access_vlan, 0, SWITCH_PVID},
+	{PT, "vlan access <vid>", switch_cli_aoscx_access_vlan, 0, SWITCH_PVID},
+	{PT, "no vlan access [<vid>]", switch_cli_aoscx_access_vlan, 0, SWITCH_PVID},
 	{PT, "vlan trunk native <vid>", native_vlan, 0, SWITCH_PVID},
 	{PT, "no vlan trunk native [<vid>]", cli_native, 0, SWITCH_PVID},
-	{PT, "vlan trunk allowed all", allowed, CLI_LIST_ALL, SWITCH_EGRESS},
-	{PT, "vlan trunk allowed <vids>", allowed, CLI_LIST_ADD, SWITCH_EGRESS},
-	{PT, "no vlan trunk allowed <vids>", allowed, CLI_LIST_REMOVE, SWITCH_EGRESS},
-	{PT, "no vlan trunk allowed", allowed, CLI_LIST_NONE, SWITCH_EGRESS},
+	{PT, "vlan trunk allowed all", switch_cli_aoscx_allowed, CLI_LIST_ALL, SWITCH_EGRESS},
+	{PT, "vlan trunk allowed <vids>", switch_cli_aoscx_allowed, CLI_LIST_ADD, SWITCH_EGRESS},
+	{PT, "no vlan trunk allowed <vids>", switch_cli_aoscx_allowed, CLI_LIST_REMOVE,
+	 SWITCH_EGRESS},
+	{PT, "no vlan trunk allowed", switch_cli_aoscx_allowed, CLI_LIST_NONE, SWITCH_EGRESS},
 };
 
 const struct cli_family cli_aoscx = {
 	.name = "aoscx",
 	.title = "Aruba AOS-CX",
-	.commands = commands,
-	.command_count = COUNT_OF(commands),
+	.commands = switch_cli_aoscx_commands,
+	.command_count = COUNT_OF(switch_cli_aoscx_commands),
 	.naming = {"", "", "1/1/", 1, 1, "%s", "%s", "lag", "lag", "lag%s", "lag %s"},
 	.port = {.mode = CLI_OFF, .access = 1, .native = 1},
 	.vid_high = 4094,
@@ -493,5 +497,5 @@ const struct cli_family cli_aoscx = {
 			[CLI_AMBIGUOUS] = "Ambiguous input: {w}\n",
 			[CLI_INCOMPLETE] = "% Command incomplete.\n",
 		},
-	.running = running,
+	.running = switch_cli_aoscx_running,
 };

@@ -109,7 +109,8 @@ void cli_save(struct cli_call *call)
 	cli_say(call, CLI_SAYS_SAVED, 0);
 }
 
-static void on_reload(struct cli_session *session, const char *line, struct text *out)
+static void switch_cli_common_on_reload(struct cli_session *session, const char *line,
+					struct text *out)
 {
 	if (line[0] == 'n' || line[0] == 'N')
 		return;
@@ -123,7 +124,8 @@ static void on_reload(struct cli_session *session, const char *line, struct text
 
 void cli_reload(struct cli_call *call)
 {
-	cli_ask(call->session, call->out, "Proceed with reload? [confirm]", on_reload);
+	cli_ask(call->session, call->out, "Proceed with reload? [confirm]",
+		switch_cli_common_on_reload);
 	call->session->wants_key = true;
 }
 
@@ -280,7 +282,8 @@ void cli_native(struct cli_call *call)
 		}
 }
 
-static void change_list(struct cli_port *port, enum cli_list how, const struct vlan_set *vids)
+static void switch_cli_common_change_list(struct cli_port *port, enum cli_list how,
+					  const struct vlan_set *vids)
 {
 	struct vlan_set all = {{0}};
 
@@ -309,7 +312,8 @@ void cli_allowed(struct cli_call *call)
 	for
 		EACH_PORT(port, &call->session->ports)
 		{
-			change_list(cli_port_at(call->session, port), how, &call->values[0].vids);
+			switch_cli_common_change_list(cli_port_at(call->session, port), how,
+						      &call->values[0].vids);
 		}
 }
 

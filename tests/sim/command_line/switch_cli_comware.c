@@ -8,8 +8,8 @@
 #include "tests/sim/command_line/switch_cli_lag.h"
 #include "tests/sim/command_line/switch_cli_mirror.h"
 
-#define ALL (CF | VL | PT)
-#define ANY (EN | ALL)
+#define SWITCH_CLI_COMWARE_ALL (CF | VL | PT)
+#define ANY                    (EN | SWITCH_CLI_COMWARE_ALL)
 
 /* --- lists --- */
 
@@ -33,24 +33,25 @@ static bool plain_list(const char *text, char ret[256])
 	return true;
 }
 
-static void complain(struct cli_call *call, const char *about)
+static void switch_cli_comware_complain(struct cli_call *call, const char *about)
 {
 	text_addf(call->out, " %% Wrong parameter found at '^' position: %s\n", about);
 }
 
-static bool read_vids(struct cli_call *call, const char *text, struct vlan_set *ret)
+static bool switch_cli_comware_read_vids(struct cli_call *call, const char *text,
+					 struct vlan_set *ret)
 {
 	char list[256];
 
 	if (plain_list(text, list) && vlan_set_parse(list, ret) == 0 && !vlan_set_is_empty(ret))
 		return true;
-	complain(call, text);
+	switch_cli_comware_complain(call, text);
 	return false;
 }
 
 /* --- configuring --- */
 
-static void make_vlans(struct cli_call *call)
+static void switch_cli_comware_make_vlans(struct cli_call *call)
 {
 	struct cli_store *store = call->session->device->store;
 	unsigned low = call->values[0].number;
@@ -92,14 +93,14 @@ static void enter_range(struct cli_call *call)
 	if (!plain_list(text, list) ||
 	    !cli_ports_parse(&session->device->family->naming, session->device->store->port_count,
 			     list, &value.ports)) {
-		complain(call, text);
+		switch_cli_comware_complain(call, text);
 		return;
 	}
 	inner.values = &value;
 	cli_enter_ports(&inner);
 }
 
-static void enter_ports(struct cli_call *call)
+static void switch_cli_comware_enter_ports(struct cli_call *call)
 {
 	cli_enter_ports(call);
 	(void)cli_port_text(call->session, call->values[0].number, true, call->session->level_name);
@@ -139,13 +140,13 @@ static bool is_type(struct cli_call *call, enum cli_port_mode mode, const char *
 	return true;
 }
 
-static void access_vlan(struct cli_call *call)
+static void switch_cli_comware_access_vlan(struct cli_call *call)
 {
 	if (is_type(call, CLI_ACCESS, "access"))
 		cli_access(call);
 }
 
-static void permit(struct cli_call *call)
+static void switch_cli_comware_permit(struct cli_call *call)
 {
 	struct cli_value value = call->values[0];
 	struct cli_call inner = *call;
@@ -153,13 +154,13 @@ static void permit(struct cli_call *call)
 		      call->command->argument == CLI_LIST_REMOVE;
 
 	if (!is_type(call, CLI_TRUNK, "trunk") ||
-	    (listed && !read_vids(call, value.text, &value.vids)))
+	    (listed && !switch_cli_comware_read_vids(call, value.text, &value.vids)))
 		return;
 	inner.values = &value;
 	cli_allowed(&inner);
 }
 
-static void pvid(struct cli_call *call)
+static void switch_cli_comware_pvid(struct cli_call *call)
 {
 	if (is_type(call, CLI_TRUNK, "trunk"))
 		cli_native(call);
@@ -172,7 +173,7 @@ static void hybrid_pvid(struct cli_call *call)
 }
 
 /* `argument`: 0 untagged, 1 tagged, 2 in neither. */
-static void hybrid(struct cli_call *call)
+static void switch_cli_comware_hybrid(struct cli_call *call)
 {
 	char text[256];
 	char *last;
@@ -187,7 +188,7 @@ static void hybrid(struct cli_call *call)
 		bool tagged = last[1] == 't';
 
 		*last = '\0';
-		if (!read_vids(call, text, &vids))
+		if (!switch_cli_comware_read_vids(call, text, &vids))
 			return;
 		for
 			EACH_PORT(number, &call->session->ports)
@@ -199,7 +200,8 @@ static void hybrid(struct cli_call *call)
 				*to = vlan_set_union(to, &vids);
 				*from = vlan_set_minus(from, &vids);
 			}
-	} else if (call->command->argument == 2 && read_vids(call, text, &vids)) {
+	} else if (call->command->argument == 2 &&
+		   switch_cli_comware_read_vids(call, text, &vids)) {
 		for
 			EACH_PORT(number, &call->session->ports)
 			{
@@ -224,27 +226,29 @@ static void on_overwrite(struct cli_session *session, const char *line, struct t
 		      "Saved the current configuration to mainboard device successfully.\n");
 }
 
-static void on_file_name(struct cli_session *session, const char *line, struct text *out)
+static void switch_cli_comware_on_file_name(struct cli_session *session, const char *line,
+					    struct text *out)
 {
 	(void)line;
 	cli_ask(session, out, "flash:/startup.cfg exists, overwrite? [Y/N]:", on_overwrite);
 }
 
-static void on_save(struct cli_session *session, const char *line, struct text *out)
+static void switch_cli_comware_on_save(struct cli_session *session, const char *line,
+				       struct text *out)
 {
 	if (line[0] != 'y' && line[0] != 'Y')
 		return;
 	cli_ask(session, out,
 		"Please input the file name(*.cfg)[flash:/startup.cfg]\n"
 		"(To leave the existing filename unchanged, press the enter key):",
-		on_file_name);
+		switch_cli_comware_on_file_name);
 }
 
-static void save(struct cli_call *call)
+static void switch_cli_comware_save(struct cli_call *call)
 {
 	cli_ask(call->session, call->out,
 		"The current configuration will be written to the device. Are you sure? [Y/N]:",
-		on_save);
+		switch_cli_comware_on_save);
 }
 
 /* --- the configuration as text --- */
@@ -288,8 +292,9 @@ static void write_trunk(const struct cli_port *port, struct text *out)
 		text_addf(out, " port trunk pvid vlan %u\n", port->native);
 }
 
-static void write_port(const struct cli_session *session, const struct cli_port *port,
-		       unsigned number, struct text *out)
+static void switch_cli_comware_write_port(const struct cli_session *session,
+					  const struct cli_port *port, unsigned number,
+					  struct text *out)
 {
 	char name[CLI_NAME_SIZE];
 
@@ -316,8 +321,9 @@ static void write_port(const struct cli_session *session, const struct cli_port 
 		text_addf(out, " port link-aggregation group %u\n", port->lag);
 }
 
-static void running(const struct cli_session *session, const struct cli_config *config,
-		    const struct cli_ports *ports, struct text *out)
+static void switch_cli_comware_running(const struct cli_session *session,
+				       const struct cli_config *config,
+				       const struct cli_ports *ports, struct text *out)
 {
 	if (!ports) {
 		text_addf(out, "#\n version 7.1.070, Release 2432P06\n#\n sysname %s\n",
@@ -332,10 +338,10 @@ static void running(const struct cli_session *session, const struct cli_config *
 	}
 	for (unsigned lag = cli_lag_next(config, ports, 0); lag;
 	     lag = cli_lag_next(config, ports, lag))
-		write_port(session, &config->ports[lag], lag, out);
+		switch_cli_comware_write_port(session, &config->ports[lag], lag, out);
 	for (unsigned number = 1; number <= session->device->store->port_count; number++) {
 		if (!ports || cli_ports_has(ports, number))
-			write_port(session, &config->ports[number], number, out);
+			switch_cli_comware_write_port(session, &config->ports[number], number, out);
 	}
 	if (!ports)
 		cli_mirror_write(session, config, out);
@@ -344,7 +350,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 
 /* --- showing --- */
 
-static void show_version(struct cli_call *call)
+static void switch_cli_comware_show_version(struct cli_call *call)
 {
 	text_add(call->out,
 		 "HPE Comware Software, Version 7.1.070, Release 2432P06\n"
@@ -397,7 +403,7 @@ static void show_vlan_all(struct cli_call *call)
 		}
 }
 
-static void show_vlan(struct cli_call *call)
+static void switch_cli_comware_show_vlan(struct cli_call *call)
 {
 	unsigned vid = call->values[0].number;
 
@@ -435,7 +441,7 @@ static void show_vlan_brief(struct cli_call *call)
 		}
 }
 
-static void show_vlans(struct cli_call *call)
+static void switch_cli_comware_show_vlans(struct cli_call *call)
 {
 	const struct vlan_set *vlans = &call->session->device->store->running->vlans;
 
@@ -443,19 +449,20 @@ static void show_vlans(struct cli_call *call)
 	write_vids(call->out, " The VLANs include:\n", vlans, "");
 }
 
-static void mac_row(struct text *out, const char *mac, unsigned vid, const char *port)
+static void switch_cli_comware_mac_row(struct text *out, const char *mac, unsigned vid,
+				       const char *port)
 {
 	text_addf(out, "%-16s %-10u %-16s %-24s Y\n", mac, vid, "Learned", port);
 }
 
-static void show_macs(struct cli_call *call)
+static void switch_cli_comware_show_macs(struct cli_call *call)
 {
 	text_add(call->out,
 		 "MAC Address      VLAN ID    State            Port/Nickname            Aging\n");
-	cli_each_mac(call, (struct cli_mac_style){2, '-', false, mac_row});
+	cli_each_mac(call, (struct cli_mac_style){2, '-', false, switch_cli_comware_mac_row});
 }
 
-static void show_lldp(struct cli_call *call)
+static void switch_cli_comware_show_lldp(struct cli_call *call)
 {
 	const struct cli_store *store = call->session->device->store;
 
@@ -474,29 +481,29 @@ static void show_lldp(struct cli_call *call)
 	}
 }
 
-static const struct cli_command commands[] = {
+static const struct cli_command switch_cli_comware_commands[] = {
 	{EN, "quit", cli_logout, 0, LOOK},
 	{EN, "system-view", cli_enter_config, 0, LOOK},
 	{ANY, "screen-length disable", cli_pager_fixed, 0, LOOK},
 	{ANY, "undo screen-length disable", cli_pager_fixed, 24, LOOK},
-	{ANY, "display version", show_version, 0, LOOK},
+	{ANY, "display version", switch_cli_comware_show_version, 0, LOOK},
 	{EN, "locator blink <number>", cli_led, CLI_LED_ON, LOOK},
 	{EN, "locator blink stop", cli_led, 0, LOOK},
-	{ANY, "display vlan", show_vlans, 0, LOOK},
+	{ANY, "display vlan", switch_cli_comware_show_vlans, 0, LOOK},
 	{ANY, "display vlan all", show_vlan_all, 0, LOOK},
 	{ANY, "display vlan brief", show_vlan_brief, 0, LOOK},
-	{ANY, "display vlan <vid>", show_vlan, 0, LOOK},
-	{ANY, "display mac-address [dynamic]", show_macs, 0, LOOK},
-	{ANY, "display mac-address vlan <vid>", show_macs, 1, LOOK},
-	{ANY, "display mac-address interface <port>", show_macs, 2, LOOK},
-	{ANY, "display lldp neighbor-information list", show_lldp, 0, LOOK},
+	{ANY, "display vlan <vid>", switch_cli_comware_show_vlan, 0, LOOK},
+	{ANY, "display mac-address [dynamic]", switch_cli_comware_show_macs, 0, LOOK},
+	{ANY, "display mac-address vlan <vid>", switch_cli_comware_show_macs, 1, LOOK},
+	{ANY, "display mac-address interface <port>", switch_cli_comware_show_macs, 2, LOOK},
+	{ANY, "display lldp neighbor-information list", switch_cli_comware_show_lldp, 0, LOOK},
 	{ANY, "display current-configuration", cli_show_running, 0, LOOK},
 	{ANY, "display current-configuration interface <port>", cli_show_running_port, 0, LOOK},
 	{ANY, "display saved-configuration", cli_show_running, 1, LOOK},
-	{ANY, "save", save, 0, SWITCH_SAVE},
+	{ANY, "save", switch_cli_comware_save, 0, SWITCH_SAVE},
 	{ANY, "save force", cli_save, 0, SWITCH_SAVE},
 	{EN, "reboot", cli_reload, 0, LOOK},
-	{ALL, "quit", cli_exit, 0, LOOK},
+	{SWITCH_CLI_COMWARE_ALL, "quit", cli_exit, 0, LOOK},
 	{CF, "mirroring-group <number> local", cli_mirror_make, 0, SWITCH_SPAN},
 	{CF, "mirroring-group <number> monitor-port <port>", cli_mirror_target, CLI_MIRROR_LINE,
 	 SWITCH_SPAN},
@@ -505,13 +512,13 @@ static const struct cli_command commands[] = {
 	{CF, "undo mirroring-group <number> mirroring-port <port> both|inbound|outbound",
 	 cli_mirror_source, CLI_MIRROR_LINE | CLI_MIRROR_NO, SWITCH_SPAN},
 	{CF, "undo mirroring-group <number>", cli_mirror_close, 0, SWITCH_SPAN},
-	{ALL, "return", cli_end, 0, LOOK},
+	{SWITCH_CLI_COMWARE_ALL, "return", cli_end, 0, LOOK},
 	{CF, "sysname <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "vlan <vid>", cli_enter_vlan, 0, SWITCH_CREATE},
-	{CF, "vlan <vid> to <vid>", make_vlans, 0, SWITCH_CREATE},
+	{CF, "vlan <vid> to <vid>", switch_cli_comware_make_vlans, 0, SWITCH_CREATE},
 	{CF, "undo vlan <vid>", undo_vlan, 0, SWITCH_DELETE},
 	{CF, "interface range <text>", enter_range, 0, LOOK},
-	{CF, "interface <port>", enter_ports, 0, LOOK},
+	{CF, "interface <port>", switch_cli_comware_enter_ports, 0, LOOK},
 	{VL, "name <text>", cli_name_vlan, 0, SWITCH_NAME},
 	{VL, "undo name", cli_name_vlan, 0, SWITCH_NAME},
 	{VL, "description <text>", cli_nothing, 0, LOOK},
@@ -528,16 +535,19 @@ static const struct cli_command commands[] = {
 	{PT, "port link-type trunk", link_type, CLI_TRUNK, SWITCH_FRAMES},
 	{PT, "port link-type hybrid", link_type, CLI_GENERAL, SWITCH_FRAMES},
 	{PT, "undo port link-type", link_type, CLI_ACCESS, SWITCH_FRAMES},
-	{PT, "port access vlan <vid>", access_vlan, 0, SWITCH_PVID},
-	{PT, "undo port access vlan", access_vlan, 0, SWITCH_PVID},
-	{PT, "port trunk permit vlan all", permit, CLI_LIST_ALL, SWITCH_EGRESS},
-	{PT, "port trunk permit vlan <text>", permit, CLI_LIST_ADD, SWITCH_EGRESS},
-	{PT, "undo port trunk permit vlan all", permit, CLI_LIST_NONE, SWITCH_EGRESS},
-	{PT, "undo port trunk permit vlan <text>", permit, CLI_LIST_REMOVE, SWITCH_EGRESS},
-	{PT, "port trunk pvid vlan <vid>", pvid, 0, SWITCH_PVID},
-	{PT, "undo port trunk pvid", pvid, 0, SWITCH_PVID},
-	{PT, "port hybrid vlan <text>", hybrid, 0, SWITCH_EGRESS},
-	{PT, "undo port hybrid vlan <text>", hybrid, 2, SWITCH_EGRESS},
+	{PT, "port access vlan <vid>", switch_cli_comware_access_vlan, 0, SWITCH_PVID},
+	{PT, "undo port access vlan", switch_cli_comware_access_vlan, 0, SWITCH_PVID},
+	{PT, "port trunk permit vlan all", switch_cli_comware_permit, CLI_LIST_ALL, SWITCH_EGRESS},
+	{PT, "port trunk permit vlan <text>", switch_cli_comware_permit, CLI_LIST_ADD,
+	 SWITCH_EGRESS},
+	{PT, "undo port trunk permit vlan all", switch_cli_comware_permit, CLI_LIST_NONE,
+	 SWITCH_EGRESS},
+	{PT, "undo port trunk permit vlan <text>", switch_cli_comware_permit, CLI_LIST_REMOVE,
+	 SWITCH_EGRESS},
+	{PT, "port trunk pvid vlan <vid>", switch_cli_comware_pvid, 0, SWITCH_PVID},
+	{PT, "undo port trunk pvid", switch_cli_comware_pvid, 0, SWITCH_PVID},
+	{PT, "port hybrid vlan <text>", switch_cli_comware_hybrid, 0, SWITCH_EGRESS},
+	{PT, "undo port hybrid vlan <text>", switch_cli_comware_hybrid, 2, SWITCH_EGRESS},
 	{PT, "port hybrid pvid vlan <vid>", hybrid_pvid, 0, SWITCH_PVID},
 	{PT, "undo port hybrid pvid", hybrid_pvid, 0, SWITCH_PVID},
 };
@@ -545,8 +555,8 @@ static const struct cli_command commands[] = {
 const struct cli_family cli_comware = {
 	.name = "comware",
 	.title = "HPE Comware, H3C",
-	.commands = commands,
-	.command_count = COUNT_OF(commands),
+	.commands = switch_cli_comware_commands,
+	.command_count = COUNT_OF(switch_cli_comware_commands),
 	.naming = {"Ten-GigabitEthernet", "XGE", "1/0/", 1, 1, "XGE%s", "Ten-GigabitEthernet%s",
 		   "Bridge-Aggregation", "BAGG", "BAGG%s", "Bridge-Aggregation%s"},
 	.port = {.mode = CLI_ACCESS, .access = 1, .native = 1},
@@ -594,5 +604,5 @@ const struct cli_family cli_comware = {
 	.has_caret = true,
 	.caret_at_end = true,
 	.configure_text = "System View: return to User View with Ctrl+Z.\n",
-	.running = running,
+	.running = switch_cli_comware_running,
 };

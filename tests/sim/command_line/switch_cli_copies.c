@@ -9,7 +9,8 @@
 
 /* What the bridge calls a port; "": it has none there. An aggregate is its bond, or its only
  * member. */
-static void name_of(const struct cli_store *store, unsigned port, char ret[SWITCH_PORT_NAME])
+static void switch_cli_copies_name_of(const struct cli_store *store, unsigned port,
+				      char ret[SWITCH_PORT_NAME])
 {
 	unsigned lag = cli_lag_number(port);
 
@@ -31,7 +32,7 @@ static void name_of(const struct cli_store *store, unsigned port, char ret[SWITC
 	}
 }
 
-static void add_source(struct switch_ovs_mirror *mirror, const char *name)
+static void switch_cli_copies_add_source(struct switch_ovs_mirror *mirror, const char *name)
 {
 	for (size_t i = 0; i < mirror->count; i++) {
 		if (strcmp(mirror->ports[i], name) == 0)
@@ -54,8 +55,9 @@ static void find_origin(const struct cli_config *config, char ret[16])
 
 /* As bytes: what was copied into it ends in zeros. False: nothing is copied, as long as a part of
  * the session is missing or it was not told to begin. */
-static bool is_whole(const struct cli_store *store, const struct cli_mirror_row *row,
-		     struct switch_ovs_mirror *ret)
+static bool switch_cli_copies_is_whole(const struct cli_store *store,
+				       const struct cli_mirror_row *row,
+				       struct switch_ovs_mirror *ret)
 {
 	struct switch_ovs_mirror mirror;
 	char name[SWITCH_PORT_NAME];
@@ -64,8 +66,8 @@ static bool is_whole(const struct cli_store *store, const struct cli_mirror_row 
 	mirror.number = row->number;
 	for (unsigned port = cli_ports_next(&row->sources, 1); port;
 	     port = cli_ports_next(&row->sources, port + 1)) {
-		name_of(store, port, name);
-		add_source(&mirror, name);
+		switch_cli_copies_name_of(store, port, name);
+		switch_cli_copies_add_source(&mirror, name);
 	}
 	if (row->is_sent) {
 		mirror.id = row->id;
@@ -74,15 +76,15 @@ static bool is_whole(const struct cli_store *store, const struct cli_mirror_row 
 		if (!mirror.from[0])
 			find_origin(store->running, mirror.from);
 	} else if (row->target) {
-		name_of(store, row->target, mirror.target);
+		switch_cli_copies_name_of(store, row->target, mirror.target);
 	}
 	memcpy(ret, &mirror, sizeof(*ret));
 	return row->number && mirror.count &&
 	       (row->is_sent ? row->is_on && mirror.to[0] && mirror.from[0] : mirror.target[0]);
 }
 
-static int change(struct cli_store *store, struct switch_ovs_mirror *is,
-		  const struct switch_ovs_mirror *wanted)
+static int switch_cli_copies_change(struct cli_store *store, struct switch_ovs_mirror *is,
+				    const struct switch_ovs_mirror *wanted)
 {
 	int rc = is->number ? switch_ovs_mirror(store->ovs, is, false) : 0;
 
@@ -105,14 +107,15 @@ int cli_copies_push(struct cli_store *store)
 	for (size_t i = 0; i < CLI_MIRRORS; i++) {
 		struct switch_ovs_mirror *is = &store->copies[i];
 
-		whole[i] = is_whole(store, &store->running->mirrors[i], &wanted[i]);
+		whole[i] =
+			switch_cli_copies_is_whole(store, &store->running->mirrors[i], &wanted[i]);
 		if (rc == 0 && is->number &&
 		    (!whole[i] || memcmp(is, &wanted[i], sizeof(*is)) != 0))
-			rc = change(store, is, NULL);
+			rc = switch_cli_copies_change(store, is, NULL);
 	}
 	for (size_t i = 0; i < CLI_MIRRORS && rc == 0; i++) {
 		if (whole[i] && store->copies[i].number == 0)
-			rc = change(store, &store->copies[i], &wanted[i]);
+			rc = switch_cli_copies_change(store, &store->copies[i], &wanted[i]);
 	}
 	return rc;
 }
@@ -122,6 +125,6 @@ int cli_copies_end(struct cli_store *store)
 	int rc = 0;
 
 	for (size_t i = 0; i < CLI_MIRRORS && rc == 0; i++)
-		rc = change(store, &store->copies[i], NULL);
+		rc = switch_cli_copies_change(store, &store->copies[i], NULL);
 	return rc;
 }

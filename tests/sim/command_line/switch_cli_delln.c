@@ -6,11 +6,11 @@
 #include "tests/sim/command_line/switch_cli_common.h"
 #include "tests/sim/command_line/switch_cli_mirror.h"
 
-#define ALL (CF | VL | PT | DB)
+#define SWITCH_CLI_DELLN_ALL (CF | VL | PT | DB)
 
 /* --- configuring --- */
 
-static void enter_vlan(struct cli_call *call)
+static void switch_cli_delln_enter_vlan(struct cli_call *call)
 {
 	struct vlan_set vids;
 	struct cli_call inner = *call;
@@ -50,7 +50,7 @@ static void enter_vlan(struct cli_call *call)
 	cli_enter_vlan(&inner);
 }
 
-static void no_vlan(struct cli_call *call)
+static void switch_cli_delln_no_vlan(struct cli_call *call)
 {
 	const struct cli_store *store = call->session->device->store;
 
@@ -73,7 +73,7 @@ static void no_vlan(struct cli_call *call)
 	cli_delete_vlan(call);
 }
 
-static void database(struct cli_call *call)
+static void switch_cli_delln_database(struct cli_call *call)
 {
 	cli_leave(call->session, CLI_DATABASE);
 }
@@ -124,7 +124,7 @@ static void general_remove(struct cli_call *call)
 		}
 }
 
-static void set_mode(struct cli_call *call)
+static void switch_cli_delln_set_mode(struct cli_call *call)
 {
 	cli_port_mode(call);
 	for
@@ -140,7 +140,8 @@ static void set_mode(struct cli_call *call)
 		}
 }
 
-static void on_save(struct cli_session *session, const char *line, struct text *out)
+static void switch_cli_delln_on_save(struct cli_session *session, const char *line,
+				     struct text *out)
 {
 	if (line[0] != 'y' && line[0] != 'Y') {
 		text_add(out, "\n\nConfiguration Not Saved!\n");
@@ -150,20 +151,21 @@ static void on_save(struct cli_session *session, const char *line, struct text *
 	text_add(out, "\n\nConfiguration Saved!\n");
 }
 
-static void save(struct cli_call *call)
+static void switch_cli_delln_save(struct cli_call *call)
 {
 	cli_ask(call->session, call->out,
 		"\nThis operation may take a few minutes.\n"
 		"Management interfaces will not be available during this time.\n\n"
 		"Are you sure you want to save? (y/n) ",
-		on_save);
+		switch_cli_delln_on_save);
 	call->session->wants_key = true;
 }
 
 /* --- the configuration as text --- */
 
-static void write_port(const struct cli_session *session, const struct cli_port *port,
-		       unsigned number, struct text *out)
+static void switch_cli_delln_write_port(const struct cli_session *session,
+					const struct cli_port *port, unsigned number,
+					struct text *out)
 {
 	char name[CLI_NAME_SIZE];
 
@@ -194,8 +196,9 @@ static void write_port(const struct cli_session *session, const struct cli_port 
 	text_add(out, "exit\n");
 }
 
-static void running(const struct cli_session *session, const struct cli_config *config,
-		    const struct cli_ports *ports, struct text *out)
+static void switch_cli_delln_running(const struct cli_session *session,
+				     const struct cli_config *config, const struct cli_ports *ports,
+				     struct text *out)
 {
 	struct vlan_set made = config->vlans;
 
@@ -216,7 +219,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 	}
 	for (unsigned number = 1; number <= session->device->store->port_count; number++) {
 		if (!ports || cli_ports_has(ports, number))
-			write_port(session, &config->ports[number], number, out);
+			switch_cli_delln_write_port(session, &config->ports[number], number, out);
 	}
 	if (!ports) {
 		cli_mirror_write(session, config, out);
@@ -226,7 +229,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 
 /* --- showing --- */
 
-static void show_version(struct cli_call *call)
+static void switch_cli_delln_show_version(struct cli_call *call)
 {
 	text_add(call->out, "\nMachine Description............... Dell Networking Switch\n"
 			    "System Model ID................... N2048\n"
@@ -237,7 +240,7 @@ static void show_version(struct cli_call *call)
 }
 
 /* "Gi1/0/1-3,", one run of ports a line. */
-static void vlan_row(struct cli_call *call, unsigned vid)
+static void switch_cli_delln_vlan_row(struct cli_call *call, unsigned vid)
 {
 	const struct cli_store *store = call->session->device->store;
 	struct cli_ports ports = cli_members(store, vid, false);
@@ -273,7 +276,7 @@ static void vlan_row(struct cli_call *call, unsigned vid)
 		text_addf(call->out, "%-14s %s\n", "", type);
 }
 
-static void show_vlan(struct cli_call *call)
+static void switch_cli_delln_show_vlan(struct cli_call *call)
 {
 	const struct vlan_set *vlans = &call->session->device->store->running->vlans;
 	unsigned wanted = call->command->argument ? call->values[0].number : 0;
@@ -289,12 +292,13 @@ static void show_vlan(struct cli_call *call)
 		EACH_VLAN(vid, vlans)
 		{
 			if (wanted == 0 || vid == wanted)
-				vlan_row(call, vid);
+				switch_cli_delln_vlan_row(call, vid);
 		}
 	text_add(call->out, "\n");
 }
 
-static void mac_row(struct text *out, const char *mac, unsigned vid, const char *port)
+static void switch_cli_delln_mac_row(struct text *out, const char *mac, unsigned vid,
+				     const char *port)
 {
 	char upper[20];
 	size_t i = 0;
@@ -305,16 +309,16 @@ static void mac_row(struct text *out, const char *mac, unsigned vid, const char 
 	text_addf(out, "%-8u %-21s %-13s %s\n", vid, upper, "Dynamic", port);
 }
 
-static void show_macs(struct cli_call *call)
+static void switch_cli_delln_show_macs(struct cli_call *call)
 {
 	text_add(call->out, "\nAging time is 300 Sec\n\n"
 			    "Vlan     Mac Address           Type          Port\n"
 			    "-------- --------------------- ------------- ---------------------\n");
-	cli_each_mac(call, (struct cli_mac_style){2, '.', false, mac_row});
+	cli_each_mac(call, (struct cli_mac_style){2, '.', false, switch_cli_delln_mac_row});
 	text_add(call->out, "\n");
 }
 
-static void show_lldp(struct cli_call *call)
+static void switch_cli_delln_show_lldp(struct cli_call *call)
 {
 	const struct cli_store *store = call->session->device->store;
 
@@ -335,29 +339,34 @@ static void show_lldp(struct cli_call *call)
 	text_add(call->out, "\n");
 }
 
-static const struct cli_command commands[] = {
+static const struct cli_command switch_cli_delln_commands[] = {
 	{EX, "enable", cli_enable, 0, LOOK},
 	{EX | EN, "exit|quit|logout", cli_logout, 0, LOOK},
 	{EX | EN, "terminal length <number>", cli_pager, 0, LOOK},
 	{EX | EN, "terminal width <number>", cli_nothing, 0, LOOK},
-	{EX | EN | ALL, "show version", show_version, 0, LOOK},
+	{EX | EN | SWITCH_CLI_DELLN_ALL, "show version", switch_cli_delln_show_version, 0, LOOK},
 	{EN, "locate", cli_led, CLI_LED_ON, LOOK},
 	{EN, "locate switch 1 time <number>", cli_led, CLI_LED_ON, LOOK},
-	{EX | EN | ALL, "show vlan", show_vlan, 0, LOOK},
-	{EX | EN | ALL, "show vlan id <vid>", show_vlan, 1, LOOK},
-	{EX | EN | ALL, "show mac address-table [dynamic]", show_macs, 0, LOOK},
-	{EX | EN | ALL, "show mac address-table vlan <vid>", show_macs, 1, LOOK},
-	{EX | EN | ALL, "show mac address-table interface <port>", show_macs, 2, LOOK},
-	{EX | EN | ALL, "show lldp remote-device all", show_lldp, 0, LOOK},
-	{EN | ALL, "show running-config", cli_show_running, 0, LOOK},
-	{EN | ALL, "show running-config interface <port>", cli_show_running_port, 0, LOOK},
-	{EN | ALL, "show startup-config", cli_show_running, 1, LOOK},
+	{EX | EN | SWITCH_CLI_DELLN_ALL, "show vlan", switch_cli_delln_show_vlan, 0, LOOK},
+	{EX | EN | SWITCH_CLI_DELLN_ALL, "show vlan id <vid>", switch_cli_delln_show_vlan, 1, LOOK},
+	{EX | EN | SWITCH_CLI_DELLN_ALL, "show mac address-table [dynamic]",
+	 switch_cli_delln_show_macs, 0, LOOK},
+	{EX | EN | SWITCH_CLI_DELLN_ALL, "show mac address-table vlan <vid>",
+	 switch_cli_delln_show_macs, 1, LOOK},
+	{EX | EN | SWITCH_CLI_DELLN_ALL, "show mac address-table interface <port>",
+	 switch_cli_delln_show_macs, 2, LOOK},
+	{EX | EN | SWITCH_CLI_DELLN_ALL, "show lldp remote-device all", switch_cli_delln_show_lldp,
+	 0, LOOK},
+	{EN | SWITCH_CLI_DELLN_ALL, "show running-config", cli_show_running, 0, LOOK},
+	{EN | SWITCH_CLI_DELLN_ALL, "show running-config interface <port>", cli_show_running_port,
+	 0, LOOK},
+	{EN | SWITCH_CLI_DELLN_ALL, "show startup-config", cli_show_running, 1, LOOK},
 	{EN, "configure [terminal]", cli_enter_config, 0, LOOK},
-	{EN, "copy running-config startup-config", save, 0, SWITCH_SAVE},
-	{EN, "write [memory]", save, 0, SWITCH_SAVE},
+	{EN, "copy running-config startup-config", switch_cli_delln_save, 0, SWITCH_SAVE},
+	{EN, "write [memory]", switch_cli_delln_save, 0, SWITCH_SAVE},
 	{EN, "reload", cli_reload, 0, LOOK},
-	{ALL, "exit", cli_exit, 0, LOOK},
-	{ALL, "end", cli_end, 0, LOOK},
+	{SWITCH_CLI_DELLN_ALL, "exit", cli_exit, 0, LOOK},
+	{SWITCH_CLI_DELLN_ALL, "end", cli_end, 0, LOOK},
 	{CF, "monitor session <number> source interface <port> [both|rx|tx]", cli_mirror_source,
 	 CLI_MIRROR_LINE, SWITCH_SPAN},
 	{CF, "no monitor session <number> source interface <port> [both|rx|tx]", cli_mirror_source,
@@ -366,12 +375,12 @@ static const struct cli_command commands[] = {
 	 CLI_MIRROR_LINE, SWITCH_SPAN},
 	{CF, "no monitor session <number>", cli_mirror_close, 0, SWITCH_SPAN},
 	{CF, "monitor session <number> mode", cli_nothing, 0, SWITCH_SPAN},
-	{ALL, "do <text>", cli_do_exec, 0, LOOK},
+	{SWITCH_CLI_DELLN_ALL, "do <text>", cli_do_exec, 0, LOOK},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
-	{CF, "vlan database", database, 0, LOOK},
-	{CF, "vlan <word>", enter_vlan, 0, SWITCH_CREATE},
-	{CF | DB, "no vlan <vids>", no_vlan, 0, SWITCH_DELETE},
-	{DB, "vlan <word>", enter_vlan, 1, SWITCH_CREATE},
+	{CF, "vlan database", switch_cli_delln_database, 0, LOOK},
+	{CF, "vlan <word>", switch_cli_delln_enter_vlan, 0, SWITCH_CREATE},
+	{CF | DB, "no vlan <vids>", switch_cli_delln_no_vlan, 0, SWITCH_DELETE},
+	{DB, "vlan <word>", switch_cli_delln_enter_vlan, 1, SWITCH_CREATE},
 	{DB, "vlan name <vid> <text>", name_in_database, 0, SWITCH_NAME},
 	{CF, "interface range <ports>", cli_enter_ports, 0, LOOK},
 	{CF, "interface <port>", cli_enter_ports, 0, LOOK},
@@ -381,10 +390,10 @@ static const struct cli_command commands[] = {
 	{PT, "no description", cli_describe, 0, SWITCH_NAME},
 	{PT, "shutdown", cli_shut, 1, SWITCH_FILTER},
 	{PT, "no shutdown", cli_shut, 0, SWITCH_FILTER},
-	{PT, "switchport mode access", set_mode, CLI_ACCESS, SWITCH_FRAMES},
-	{PT, "switchport mode trunk", set_mode, CLI_TRUNK, SWITCH_FRAMES},
-	{PT, "switchport mode general", set_mode, CLI_GENERAL, SWITCH_FRAMES},
-	{PT, "no switchport mode", set_mode, CLI_ACCESS, SWITCH_FRAMES},
+	{PT, "switchport mode access", switch_cli_delln_set_mode, CLI_ACCESS, SWITCH_FRAMES},
+	{PT, "switchport mode trunk", switch_cli_delln_set_mode, CLI_TRUNK, SWITCH_FRAMES},
+	{PT, "switchport mode general", switch_cli_delln_set_mode, CLI_GENERAL, SWITCH_FRAMES},
+	{PT, "no switchport mode", switch_cli_delln_set_mode, CLI_ACCESS, SWITCH_FRAMES},
 	{PT, "switchport access vlan <vid>", cli_access, 0, SWITCH_PVID},
 	{PT, "no switchport access vlan", cli_access, 0, SWITCH_PVID},
 	{PT, "switchport trunk native vlan <vid>", cli_native, 0, SWITCH_PVID},
@@ -408,8 +417,8 @@ static const struct cli_command commands[] = {
 const struct cli_family cli_delln = {
 	.name = "delln",
 	.title = "Dell Networking N-series, DNOS 6",
-	.commands = commands,
-	.command_count = COUNT_OF(commands),
+	.commands = switch_cli_delln_commands,
+	.command_count = COUNT_OF(switch_cli_delln_commands),
 	.naming = {"gigabitethernet", "Gi", "1/0/", 1, 1, "Gi%s", "Gi%s", NULL, NULL, NULL, NULL},
 	.port = {.mode = CLI_ACCESS, .access = 1, .native = 1, .is_allowed_all = true},
 	.vid_high = 4093,
@@ -453,5 +462,5 @@ const struct cli_family cli_delln = {
 				"\nCommand not found / Incomplete command. Use ? to list commands.\n\n",
 		},
 	.has_caret = true,
-	.running = running,
+	.running = switch_cli_delln_running,
 };

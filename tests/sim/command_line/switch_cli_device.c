@@ -93,7 +93,8 @@ void cli_say(struct cli_call *call, enum cli_say what, unsigned number)
 }
 
 /* `format` with what its {x} stand for. */
-static void fill_in(struct text *out, const char *format, const char *const keys[][2])
+static void switch_cli_device_fill_in(struct text *out, const char *format,
+				      const char *const keys[][2])
 {
 	while (*format) {
 		size_t size = strcspn(format, "{");
@@ -121,7 +122,7 @@ void cli_prompt(const struct cli_session *session, struct text *ret)
 				       {"{d}", several ? "-range" : ""},
 				       {NULL, NULL}};
 
-	fill_in(ret, device->family->prompts[session->mode], keys);
+	switch_cli_device_fill_in(ret, device->family->prompts[session->mode], keys);
 }
 
 void cli_complain(const struct cli_session *session, const struct cli_parsed *parsed,
@@ -139,7 +140,7 @@ void cli_complain(const struct cli_session *session, const struct cli_parsed *pa
 		text_done(&prompt);
 	}
 	(void)text_format(word, sizeof(word), "%.*s", (int)parsed->length, line + parsed->at);
-	fill_in(out, family->complaints[parsed->result], keys);
+	switch_cli_device_fill_in(out, family->complaints[parsed->result], keys);
 }
 
 void cli_ask(struct cli_session *session, struct text *out, const char *question, cli_answer answer)

@@ -7,21 +7,21 @@
 #include "tests/sim/command_line/switch_cli_common.h"
 #include "tests/sim/command_line/switch_cli_mirror.h"
 
-#define ALL (CF | PT | DB | SV)
+#define SWITCH_CLI_ECS_ALL (CF | PT | DB | SV)
 
-static void failed(struct cli_call *call, const char *what, unsigned number)
+static void switch_cli_ecs_failed(struct cli_call *call, const char *what, unsigned number)
 {
 	text_addf(call->out, "Failed to %s on ethernet 1/%u\n", what, number);
 }
 
 /* --- VLANs --- */
 
-static void database(struct cli_call *call)
+static void switch_cli_ecs_database(struct cli_call *call)
 {
 	cli_leave(call->session, CLI_DATABASE);
 }
 
-static void add_vlans(struct cli_call *call)
+static void switch_cli_ecs_add_vlans(struct cli_call *call)
 {
 	struct cli_store *store = call->session->device->store;
 	bool several = strpbrk(call->values[0].text, ",-") != NULL;
@@ -55,7 +55,7 @@ static bool adopt_orphan(struct cli_port *port)
 	return true;
 }
 
-static bool is_member(const struct cli_port *port, unsigned vid)
+static bool switch_cli_ecs_is_member(const struct cli_port *port, unsigned vid)
 {
 	return vlan_set_has(&port->allowed, vid) || vlan_set_has(&port->untagged, vid);
 }
@@ -65,13 +65,13 @@ static bool is_removable(const struct cli_store *store, unsigned vid)
 	for (unsigned number = 1; number <= store->port_count; number++) {
 		const struct cli_port *port = &store->running->ports[number];
 
-		if (port->native == vid && is_member(port, vid))
+		if (port->native == vid && switch_cli_ecs_is_member(port, vid))
 			return false;
 	}
 	return vid != 1;
 }
 
-static void no_vlan(struct cli_call *call)
+static void switch_cli_ecs_no_vlan(struct cli_call *call)
 {
 	struct cli_store *store = call->session->device->store;
 	bool several = strpbrk(call->values[0].text, ",-") != NULL;
@@ -119,7 +119,7 @@ static void join_untagged(struct cli_call *call, unsigned number, unsigned vid)
 	struct cli_port *port = cli_port_at(call->session, number);
 
 	if (port->link == CLI_LINK_TRUNK) {
-		failed(call, "join untagged list", number);
+		switch_cli_ecs_failed(call, "join untagged list", number);
 		return;
 	}
 	if (port->link == CLI_LINK_ACCESS) { /* one untagged VLAN, which is its PVID */
@@ -135,38 +135,40 @@ static void join_tagged(struct cli_call *call, unsigned number, unsigned vid)
 	struct cli_port *port = cli_port_at(call->session, number);
 
 	if (port->link == CLI_LINK_ACCESS) {
-		failed(call, "join egress list", number);
+		switch_cli_ecs_failed(call, "join egress list", number);
 	} else if (vlan_set_has(&port->untagged, vid) && port->native == vid) {
-		failed(call, "remove untagged list", number);
+		switch_cli_ecs_failed(call, "remove untagged list", number);
 	} else {
 		vlan_set_remove(&port->untagged, vid);
 		vlan_set_add(&port->allowed, vid);
 	}
 }
 
-static void leave_vlan(struct cli_call *call, unsigned number, unsigned vid)
+static void switch_cli_ecs_leave_vlan(struct cli_call *call, unsigned number, unsigned vid)
 {
 	struct cli_port *port = cli_port_at(call->session, number);
 
-	if (!is_member(port, vid))
+	if (!switch_cli_ecs_is_member(port, vid))
 		return;
 	if (port->link != CLI_LINK_TRUNK && port->native == vid) {
-		failed(call, "remove from egress list", number);
+		switch_cli_ecs_failed(call, "remove from egress list", number);
 		return;
 	}
 	vlan_set_remove(&port->allowed, vid);
 	vlan_set_remove(&port->untagged, vid);
 	if (!adopt_orphan(port))
-		failed(call, "remove from egress list", number);
+		switch_cli_ecs_failed(call, "remove from egress list", number);
 }
 
 /* `argument`: which of the three. Each VLAN and each port for itself: what fails is told, the rest
  * is done. */
 enum { JOIN_UNTAGGED, JOIN_TAGGED, LEAVE };
-static void change_list(struct cli_call *call)
+static void switch_cli_ecs_change_list(struct cli_call *call)
 {
-	static void (*const run[])(struct cli_call *, unsigned, unsigned) = {
-		[JOIN_UNTAGGED] = join_untagged, [JOIN_TAGGED] = join_tagged, [LEAVE] = leave_vlan};
+	static void (*const run[])(struct cli_call *, unsigned,
+				   unsigned) = {[JOIN_UNTAGGED] = join_untagged,
+						[JOIN_TAGGED] = join_tagged,
+						[LEAVE] = switch_cli_ecs_leave_vlan};
 	const struct cli_store *store = call->session->device->store;
 
 	for
@@ -192,11 +194,11 @@ static void reset_list(struct cli_call *call)
 			if (port->link != CLI_LINK_TRUNK)
 				join_untagged(call, number, 1);
 			for (unsigned vid = 2; vid <= VLAN_LAST; vid++)
-				leave_vlan(call, number, vid);
+				switch_cli_ecs_leave_vlan(call, number, vid);
 		}
 }
 
-static void native(struct cli_call *call)
+static void switch_cli_ecs_native(struct cli_call *call)
 {
 	unsigned vid = call->values[0].number ? call->values[0].number : 1;
 
@@ -214,11 +216,11 @@ static void native(struct cli_call *call)
 			if (vlan_set_has(in, vid))
 				port->native = (uint16_t)vid;
 			else
-				failed(call, "set PVID", number);
+				switch_cli_ecs_failed(call, "set PVID", number);
 		}
 }
 
-static void set_mode(struct cli_call *call)
+static void switch_cli_ecs_set_mode(struct cli_call *call)
 {
 	for
 		EACH_PORT(number, &call->session->ports)
@@ -252,22 +254,23 @@ static void set_frames(struct cli_call *call)
 
 /* --- files --- */
 
-static void on_file_name(struct cli_session *session, const char *line, struct text *out)
+static void switch_cli_ecs_on_file_name(struct cli_session *session, const char *line,
+					struct text *out)
 {
 	(void)line;
 	cli_keep(session);
 	text_add(out, "\nFlash programming started.\nFlash programming completed.\nSuccess.\n");
 }
 
-static void save(struct cli_call *call)
+static void switch_cli_ecs_save(struct cli_call *call)
 {
 	cli_ask(call->session, call->out,
-		"Startup configuration file name [startup1.cfg]: ", on_file_name);
+		"Startup configuration file name [startup1.cfg]: ", switch_cli_ecs_on_file_name);
 }
 
 /* --- the configuration as text --- */
 
-static void write_vlans(const struct cli_config *config, struct text *out)
+static void switch_cli_ecs_write_vlans(const struct cli_config *config, struct text *out)
 {
 	struct vlan_set unnamed = {{0}};
 
@@ -288,7 +291,8 @@ static void write_vlans(const struct cli_config *config, struct text *out)
 	text_add(out, "!\n!\n");
 }
 
-static void write_port(const struct cli_port *port, unsigned number, struct text *out)
+static void switch_cli_ecs_write_port(const struct cli_port *port, unsigned number,
+				      struct text *out)
 {
 	struct vlan_set untagged = port->untagged;
 
@@ -308,25 +312,26 @@ static void write_port(const struct cli_port *port, unsigned number, struct text
 	if (port->link == CLI_LINK_ACCESS)
 		text_add(out, " switchport mode access\n");
 	cli_write_list(out, " switchport allowed vlan add ", &port->allowed, " tagged\n");
-	if (!is_member(port, 1))
+	if (!switch_cli_ecs_is_member(port, 1))
 		text_add(out, " switchport allowed vlan remove 1\n");
 	text_add(out, "!\n");
 }
 
-static void running(const struct cli_session *session, const struct cli_config *config,
-		    const struct cli_ports *ports, struct text *out)
+static void switch_cli_ecs_running(const struct cli_session *session,
+				   const struct cli_config *config, const struct cli_ports *ports,
+				   struct text *out)
 {
 	if (!ports) {
 		text_add(out, "Building running configuration. Please wait...\n"
 			      "!<stackingDB>00</stackingDB>\n"
 			      "!<stackingMac>01_70-72-cf-24-15-ee_03</stackingMac>\n!\n!\n"
 			      "snmp-server community public ro\n!\n!\n");
-		write_vlans(config, out);
+		switch_cli_ecs_write_vlans(config, out);
 		text_add(out, "spanning-tree mst configuration\n!\n!\n");
 	}
 	for (unsigned number = 1; number <= session->device->store->port_count; number++) {
 		if (!ports || cli_ports_has(ports, number))
-			write_port(&config->ports[number], number, out);
+			switch_cli_ecs_write_port(&config->ports[number], number, out);
 	}
 	if (!ports)
 		cli_mirror_write(session, config, out);
@@ -338,7 +343,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 
 /* --- showing --- */
 
-static void show_version(struct cli_call *call)
+static void switch_cli_ecs_show_version(struct cli_call *call)
 {
 	text_add(call->out, "Unit 1\n"
 			    " Serial Number           : EC1234567890\n"
@@ -365,7 +370,7 @@ static void show_one_vlan(struct cli_call *call, unsigned vid)
 		  "Name                : %s\nStatus              : Active\nPorts/Port Channels :",
 		  vid, name);
 	for (unsigned number = 1; number <= store->port_count; number++) {
-		if (!is_member(&config->ports[number], vid))
+		if (!switch_cli_ecs_is_member(&config->ports[number], vid))
 			continue;
 		if (count > 0 && count % 5 == 0)
 			text_addf(call->out, "\n%21s", "");
@@ -375,7 +380,7 @@ static void show_one_vlan(struct cli_call *call, unsigned vid)
 	text_add(call->out, "\n");
 }
 
-static void show_vlan(struct cli_call *call)
+static void switch_cli_ecs_show_vlan(struct cli_call *call)
 {
 	const struct vlan_set *vlans = &call->session->device->store->running->vlans;
 	unsigned wanted = call->command->argument ? call->values[0].number : 0;
@@ -398,7 +403,7 @@ static const char *const link_names[] = {
 	[CLI_LINK_HYBRID] = "Hybrid", [CLI_LINK_ROUTED] = "Hybrid",
 };
 
-static void show_switchport(struct cli_call *call)
+static void switch_cli_ecs_show_switchport(struct cli_call *call)
 {
 	const struct cli_store *store = call->session->device->store;
 
@@ -416,7 +421,7 @@ static void show_switchport(struct cli_call *call)
 			  number, link_names[port->link],
 			  port->is_tagged_only ? "Tagged frames only" : "All frames", port->native);
 		for (unsigned vid = 1; vid <= VLAN_LAST; vid++) {
-			if (!is_member(port, vid))
+			if (!switch_cli_ecs_is_member(port, vid))
 				continue;
 			text_addf(call->out, "%s%u(%c)", is_first ? " " : ", ", vid,
 				  vlan_set_has(&port->untagged, vid) ? 'u' : 't');
@@ -426,7 +431,7 @@ static void show_switchport(struct cli_call *call)
 	}
 }
 
-static void show_brief(struct cli_call *call)
+static void switch_cli_ecs_show_brief(struct cli_call *call)
 {
 	const struct cli_store *store = call->session->device->store;
 
@@ -443,7 +448,8 @@ static void show_brief(struct cli_call *call)
 	}
 }
 
-static void mac_row(struct text *out, const char *mac, unsigned vid, const char *port)
+static void switch_cli_ecs_mac_row(struct text *out, const char *mac, unsigned vid,
+				   const char *port)
 {
 	char upper[20];
 	size_t i = 0;
@@ -454,14 +460,14 @@ static void mac_row(struct text *out, const char *mac, unsigned vid, const char 
 	text_addf(out, " %-9s %s %4u Learn    Delete on Timeout\n", port, upper, vid);
 }
 
-static void show_macs(struct cli_call *call)
+static void switch_cli_ecs_show_macs(struct cli_call *call)
 {
 	text_add(call->out, " Interface MAC Address       VLAN Type     Life Time\n"
 			    " --------- ----------------- ---- -------- -----------------\n");
-	cli_each_mac(call, (struct cli_mac_style){1, '-', false, mac_row});
+	cli_each_mac(call, (struct cli_mac_style){1, '-', false, switch_cli_ecs_mac_row});
 }
 
-static void show_lldp(struct cli_call *call)
+static void switch_cli_ecs_show_lldp(struct cli_call *call)
 {
 	const struct cli_store *store = call->session->device->store;
 
@@ -479,66 +485,69 @@ static void show_lldp(struct cli_call *call)
 	}
 }
 
-static const struct cli_command commands[] = {
+static const struct cli_command switch_cli_ecs_commands[] = {
 	{EX, "enable", cli_enable, 0, LOOK},
 	{EN, "disable", cli_disable, 0, LOOK},
 	{EX | EN, "exit|quit", cli_logout, 0, LOOK},
 	{EX | EN, "terminal length <number>", cli_pager, 0, LOOK},
 	{EX | EN, "terminal width <number>", cli_nothing, 0, LOOK},
-	{EX | EN, "show version", show_version, 0, LOOK},
-	{EX | EN, "show vlan", show_vlan, 0, LOOK},
-	{EX | EN, "show vlan id <vid>", show_vlan, 1, LOOK},
-	{EX | EN, "show interfaces brief", show_brief, 0, LOOK},
-	{EX | EN, "show interfaces switchport", show_switchport, 0, LOOK},
-	{EX | EN, "show interfaces switchport <port>", show_switchport, 1, LOOK},
-	{EN, "show mac-address-table", show_macs, 0, LOOK},
-	{EN, "show mac-address-table vlan <vid>", show_macs, 1, LOOK},
-	{EN, "show mac-address-table interface <port>", show_macs, 2, LOOK},
-	{EN, "show lldp info remote-device", show_lldp, 0, LOOK},
+	{EX | EN, "show version", switch_cli_ecs_show_version, 0, LOOK},
+	{EX | EN, "show vlan", switch_cli_ecs_show_vlan, 0, LOOK},
+	{EX | EN, "show vlan id <vid>", switch_cli_ecs_show_vlan, 1, LOOK},
+	{EX | EN, "show interfaces brief", switch_cli_ecs_show_brief, 0, LOOK},
+	{EX | EN, "show interfaces switchport", switch_cli_ecs_show_switchport, 0, LOOK},
+	{EX | EN, "show interfaces switchport <port>", switch_cli_ecs_show_switchport, 1, LOOK},
+	{EN, "show mac-address-table", switch_cli_ecs_show_macs, 0, LOOK},
+	{EN, "show mac-address-table vlan <vid>", switch_cli_ecs_show_macs, 1, LOOK},
+	{EN, "show mac-address-table interface <port>", switch_cli_ecs_show_macs, 2, LOOK},
+	{EN, "show lldp info remote-device", switch_cli_ecs_show_lldp, 0, LOOK},
 	{EN, "show running-config", cli_show_running, 0, LOOK},
 	{EN, "show running-config interface <port>", cli_show_running_port, 0, LOOK},
 	{EN, "show startup-config", cli_show_running, 1, LOOK},
 	{EN, "configure", cli_enter_config, 0, LOOK},
-	{EN, "copy running-config startup-config", save, 0, SWITCH_SAVE},
+	{EN, "copy running-config startup-config", switch_cli_ecs_save, 0, SWITCH_SAVE},
 	{EN, "reload", cli_reload, 0, LOOK},
-	{ALL, "exit", cli_exit, 0, LOOK},
+	{SWITCH_CLI_ECS_ALL, "exit", cli_exit, 0, LOOK},
 	{PT, "port monitor <port> [both|rx|tx]", cli_mirror_source, CLI_MIRROR_HERE, SWITCH_SPAN},
 	{PT, "no port monitor <port>", cli_mirror_source, CLI_MIRROR_HERE | CLI_MIRROR_NO,
 	 SWITCH_SPAN},
-	{ALL, "end", cli_end, 0, LOOK},
+	{SWITCH_CLI_ECS_ALL, "end", cli_end, 0, LOOK},
 	{CF, "prompt <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "hostname <word>", cli_nothing, 0, SWITCH_NAME},
-	{CF, "vlan database", database, 0, LOOK},
+	{CF, "vlan database", switch_cli_ecs_database, 0, LOOK},
 	{CF, "interface vlan <vid>", cli_enter_svi, 0, LOOK},
 	{CF, "interface <ports>", cli_enter_ports, 0, LOOK},
-	{DB, "vlan <vids>", add_vlans, 0, SWITCH_CREATE},
-	{DB, "vlan <vids> media ethernet", add_vlans, 0, SWITCH_CREATE},
-	{DB, "vlan <vids> media ethernet state active", add_vlans, 0, SWITCH_CREATE},
-	{DB, "vlan <vids> name <word>", add_vlans, 1, SWITCH_CREATE},
-	{DB, "vlan <vids> name <word> media ethernet", add_vlans, 1, SWITCH_CREATE},
-	{DB, "vlan <vids> name <word> media ethernet state active", add_vlans, 1, SWITCH_CREATE},
-	{DB, "no vlan <vids>", no_vlan, 0, SWITCH_DELETE},
+	{DB, "vlan <vids>", switch_cli_ecs_add_vlans, 0, SWITCH_CREATE},
+	{DB, "vlan <vids> media ethernet", switch_cli_ecs_add_vlans, 0, SWITCH_CREATE},
+	{DB, "vlan <vids> media ethernet state active", switch_cli_ecs_add_vlans, 0, SWITCH_CREATE},
+	{DB, "vlan <vids> name <word>", switch_cli_ecs_add_vlans, 1, SWITCH_CREATE},
+	{DB, "vlan <vids> name <word> media ethernet", switch_cli_ecs_add_vlans, 1, SWITCH_CREATE},
+	{DB, "vlan <vids> name <word> media ethernet state active", switch_cli_ecs_add_vlans, 1,
+	 SWITCH_CREATE},
+	{DB, "no vlan <vids>", switch_cli_ecs_no_vlan, 0, SWITCH_DELETE},
 	{DB, "no vlan <vids> name", no_name, 0, SWITCH_NAME},
 	{PT, "description <text>", cli_describe, 0, SWITCH_NAME},
 	{PT, "no description", cli_describe, 0, SWITCH_NAME},
 	{PT, "shutdown", cli_shut, 1, SWITCH_FILTER},
 	{PT, "no shutdown", cli_shut, 0, SWITCH_FILTER},
-	{PT, "switchport mode hybrid", set_mode, CLI_LINK_HYBRID, SWITCH_FRAMES},
-	{PT, "switchport mode access", set_mode, CLI_LINK_ACCESS, SWITCH_FRAMES},
-	{PT, "switchport mode trunk", set_mode, CLI_LINK_TRUNK, SWITCH_FRAMES},
-	{PT, "no switchport mode", set_mode, CLI_LINK_HYBRID, SWITCH_FRAMES},
+	{PT, "switchport mode hybrid", switch_cli_ecs_set_mode, CLI_LINK_HYBRID, SWITCH_FRAMES},
+	{PT, "switchport mode access", switch_cli_ecs_set_mode, CLI_LINK_ACCESS, SWITCH_FRAMES},
+	{PT, "switchport mode trunk", switch_cli_ecs_set_mode, CLI_LINK_TRUNK, SWITCH_FRAMES},
+	{PT, "no switchport mode", switch_cli_ecs_set_mode, CLI_LINK_HYBRID, SWITCH_FRAMES},
 	{PT, "switchport acceptable-frame-types all", set_frames, 0, SWITCH_FRAMES},
 	{PT, "switchport acceptable-frame-types tagged", set_frames, 1, SWITCH_FRAMES},
 	{PT, "no switchport acceptable-frame-types", set_frames, 0, SWITCH_FRAMES},
 	{PT, "switchport ingress-filtering", cli_nothing, 0, SWITCH_FILTER},
 	{PT, "no switchport ingress-filtering", cli_nothing, 0, SWITCH_FILTER},
-	{PT, "switchport allowed vlan add <vids> tagged", change_list, JOIN_TAGGED, SWITCH_EGRESS},
-	{PT, "switchport allowed vlan add <vids> [untagged]", change_list, JOIN_UNTAGGED,
-	 SWITCH_UNTAGGED},
-	{PT, "switchport allowed vlan remove <vids>", change_list, LEAVE, SWITCH_EGRESS},
+	{PT, "switchport allowed vlan add <vids> tagged", switch_cli_ecs_change_list, JOIN_TAGGED,
+	 SWITCH_EGRESS},
+	{PT, "switchport allowed vlan add <vids> [untagged]", switch_cli_ecs_change_list,
+	 JOIN_UNTAGGED, SWITCH_UNTAGGED},
+	{PT, "switchport allowed vlan remove <vids>", switch_cli_ecs_change_list, LEAVE,
+	 SWITCH_EGRESS},
 	{PT, "no switchport allowed vlan", reset_list, 0, SWITCH_EGRESS},
-	{PT, "switchport native vlan <vid>", native, 0, SWITCH_PVID},
-	{PT, "no switchport native vlan", native, 0, SWITCH_PVID},
+	{PT, "switchport native vlan <vid>", switch_cli_ecs_native, 0, SWITCH_PVID},
+	{PT, "no switchport native vlan", switch_cli_ecs_native, 0, SWITCH_PVID},
 	{PT, "spanning-tree edge-port", cli_nothing, 0, LOOK},
 };
 
@@ -548,8 +557,8 @@ static const struct cli_command commands[] = {
 const struct cli_family cli_ecs = {
 	.name = "ecs",
 	.title = "Edgecore ECS",
-	.commands = commands,
-	.command_count = COUNT_OF(commands),
+	.commands = switch_cli_ecs_commands,
+	.command_count = COUNT_OF(switch_cli_ecs_commands),
 	.naming = {"ethernet", NULL, "1/", 1, 1, "Eth %s", "ethernet %s", NULL, NULL, NULL, NULL},
 	.port =
 		{
@@ -595,5 +604,5 @@ const struct cli_family cli_ecs = {
 			[CLI_INCOMPLETE] = "% Incomplete command.\n\n",
 		},
 	.has_caret = true,
-	.running = running,
+	.running = switch_cli_ecs_running,
 };

@@ -45,7 +45,7 @@ void cli_erspan_above(struct cli_call *call)
 }
 
 /* "10.0.0.1", as far as a switch looks. */
-static bool is_address(const char *text)
+static bool switch_cli_erspan_is_address(const char *text)
 {
 	unsigned dots = 0;
 
@@ -57,9 +57,9 @@ static bool is_address(const char *text)
 	return dots == 3;
 }
 
-static bool keep(struct cli_call *call, const char *text, char ret[16])
+static bool switch_cli_erspan_keep(struct cli_call *call, const char *text, char ret[16])
 {
-	if (!is_address(text) || !text_copy(ret, 16, text)) {
+	if (!switch_cli_erspan_is_address(text) || !text_copy(ret, 16, text)) {
 		text_add(call->out, "% Invalid input: not an address\n");
 		return false;
 	}
@@ -84,11 +84,11 @@ void cli_erspan_set(struct cli_call *call)
 		else
 			row->id = values[0].number;
 		break;
-	case CLI_ERSPAN_TO: (void)keep(call, values[0].text, row->to); break;
-	case CLI_ERSPAN_FROM: (void)keep(call, values[0].text, row->from); break;
+	case CLI_ERSPAN_TO: (void)switch_cli_erspan_keep(call, values[0].text, row->to); break;
+	case CLI_ERSPAN_FROM: (void)switch_cli_erspan_keep(call, values[0].text, row->from); break;
 	case CLI_ERSPAN_BOTH:
-		if (keep(call, values[0].text, row->from))
-			(void)keep(call, values[1].text, row->to);
+		if (switch_cli_erspan_keep(call, values[0].text, row->from))
+			(void)switch_cli_erspan_keep(call, values[1].text, row->to);
 		break;
 	default: break;
 	}

@@ -5,7 +5,7 @@
 
 #include "common/base/error.h"
 
-enum kind { FLAG, NUMBER, SECONDS, VERBS, PLACE };
+enum kind { FLAG, SWITCH_CLI_FAULT_TABLE_NUMBER, SECONDS, VERBS, PLACE };
 
 #define AT(member) offsetof(struct cli_faults, member)
 
@@ -15,20 +15,21 @@ static const struct {
 	size_t at;
 	uint32_t max;
 	const char *help;
-} rows[] = {
+} switch_cli_fault_table_rows[] = {
 	{"slow", SECONDS, AT(slow_ms), 600, "seconds before each command is answered, as 0.5"},
 	{"refuse", VERBS, AT(refuse), 0, "commands of these verbs get the family's error"},
 	{"lost_write", VERBS, AT(lost), 0, "these are answered as done and not done"},
-	{"partial", NUMBER, AT(partial), 10000, "a session ends after so many changes"},
+	{"partial", SWITCH_CLI_FAULT_TABLE_NUMBER, AT(partial), 10000,
+	 "a session ends after so many changes"},
 	{"slow_change", SECONDS, AT(slow_change_ms), 600,
 	 "seconds before a command that changes something is answered"},
-	{"reboot_after", NUMBER, AT(reboot_after), 10000,
+	{"reboot_after", SWITCH_CLI_FAULT_TABLE_NUMBER, AT(reboot_after), 10000,
 	 "once, when a session has made so many changes: as reboot"},
 	{"lost_save", FLAG, AT(lost_save), 0, "saving says yes and keeps nothing"},
 	{"lock", FLAG, AT(locked), 0,
 	 "somebody else holds the configuration, on families that have such a lock"},
-	{"sessions", NUMBER, AT(sessions), 1000, "so many may be logged in"},
-	{"reboot", NUMBER, AT(reboot), 1000000,
+	{"sessions", SWITCH_CLI_FAULT_TABLE_NUMBER, AT(sessions), 1000, "so many may be logged in"},
+	{"reboot", SWITCH_CLI_FAULT_TABLE_NUMBER, AT(reboot), 1000000,
 	 "each new number: startup configuration, sessions dropped"},
 	{"foreign", PLACE, AT(foreign_port), 0,
 	 "PORT:VID, each new one: somebody else makes it an access port"},
@@ -37,7 +38,8 @@ static const struct {
 	{"silent", FLAG, AT(silent), 0, "nothing is answered"},
 };
 
-static bool read_number(const char *text, size_t size, uint32_t scale, uint32_t max, uint32_t *ret)
+static bool switch_cli_fault_table_read_number(const char *text, size_t size, uint32_t scale,
+					       uint32_t max, uint32_t *ret)
 {
 	char copy[16];
 	char *end;
@@ -70,7 +72,7 @@ static bool read_verb(const char *text, size_t size, uint32_t *bits)
 	return false;
 }
 
-static bool read_verbs(const char *text, size_t size, uint32_t *ret)
+static bool switch_cli_fault_table_read_verbs(const char *text, size_t size, uint32_t *ret)
 {
 	uint32_t bits = 0;
 
@@ -92,32 +94,35 @@ static bool read_place(const char *text, size_t size, uint32_t ret[2])
 	uint32_t port;
 	uint32_t vid;
 
-	if (!colon || !read_number(text, (size_t)(colon - text), 1, 1024, &port) ||
-	    !read_number(colon + 1, size - (size_t)(colon - text) - 1, 1, 4094, &vid))
+	if (!colon ||
+	    !switch_cli_fault_table_read_number(text, (size_t)(colon - text), 1, 1024, &port) ||
+	    !switch_cli_fault_table_read_number(colon + 1, size - (size_t)(colon - text) - 1, 1,
+						4094, &vid))
 		return false;
 	ret[0] = port;
 	ret[1] = vid;
 	return true;
 }
 
-static bool read_pair(const char *text, size_t size, struct cli_faults *ret)
+static bool switch_cli_fault_table_read_pair(const char *text, size_t size, struct cli_faults *ret)
 {
 	const char *equals = memchr(text, '=', size);
 	size_t key = equals ? (size_t)(equals - text) : size;
 	const char *value = equals ? equals + 1 : "1";
 	size_t length = equals ? size - key - 1 : 1;
 
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+	for (size_t i = 0; i < COUNT_OF(switch_cli_fault_table_rows); i++) {
 		uint32_t number = 0;
 		uint32_t place[2] = {0, 0};
-		void *at = (char *)ret + rows[i].at;
+		void *at = (char *)ret + switch_cli_fault_table_rows[i].at;
 		bool good = false;
 
-		if (strlen(rows[i].key) != key || memcmp(rows[i].key, text, key) != 0)
+		if (strlen(switch_cli_fault_table_rows[i].key) != key ||
+		    memcmp(switch_cli_fault_table_rows[i].key, text, key) != 0)
 			continue;
-		switch (rows[i].kind) {
+		switch (switch_cli_fault_table_rows[i].kind) {
 		case FLAG:
-			good = read_number(value, length, 1, 1, &number);
+			good = switch_cli_fault_table_read_number(value, length, 1, 1, &number);
 			*(bool *)at = number != 0;
 			return good;
 		case PLACE:
@@ -125,9 +130,15 @@ static bool read_pair(const char *text, size_t size, struct cli_faults *ret)
 				return false;
 			memcpy(at, place, sizeof(place));
 			return true;
-		case NUMBER: good = read_number(value, length, 1, rows[i].max, &number); break;
-		case SECONDS: good = read_number(value, length, 1000, rows[i].max, &number); break;
-		case VERBS: good = read_verbs(value, length, &number); break;
+		case SWITCH_CLI_FAULT_TABLE_NUMBER:
+			good = switch_cli_fault_table_read_number(
+				value, length, 1, switch_cli_fault_table_rows[i].max, &number);
+			break;
+		case SECONDS:
+			good = switch_cli_fault_table_read_number(
+				value, length, 1000, switch_cli_fault_table_rows[i].max, &number);
+			break;
+		case VERBS: good = switch_cli_fault_table_read_verbs(value, length, &number); break;
 		}
 		if (good)
 			memcpy(at, &number, sizeof(number));
@@ -148,7 +159,7 @@ int cli_faults_read(const char *text, struct cli_faults *ret, char wrong[64])
 		size = strcspn(text, " \t\r\n");
 		if (size == 4 && memcmp(text, "none", 4) == 0) {
 			faults = (struct cli_faults){0};
-		} else if (size > 0 && !read_pair(text, size, &faults)) {
+		} else if (size > 0 && !switch_cli_fault_table_read_pair(text, size, &faults)) {
 			size_t copied = size < 63 ? size : 63;
 
 			memcpy(wrong, text, copied);
@@ -163,8 +174,9 @@ int cli_faults_read(const char *text, struct cli_faults *ret, char wrong[64])
 
 void cli_faults_help(FILE *out)
 {
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		(void)fprintf(out, "  %-18s %s\n", rows[i].key, rows[i].help);
+	for (size_t i = 0; i < COUNT_OF(switch_cli_fault_table_rows); i++)
+		(void)fprintf(out, "  %-18s %s\n", switch_cli_fault_table_rows[i].key,
+			      switch_cli_fault_table_rows[i].help);
 	(void)fprintf(out, "verbs:");
 	for (size_t i = 0; i < SWITCH_VERBS; i++)
 		(void)fprintf(out, " %s", switch_verb_words[i]);

@@ -7,9 +7,11 @@
 
 #include "tests/sim/command_line/switch_cli_common.h"
 
-static const char *const heads[] = {"flow record ", "flow exporter ", "flow monitor ", "sampler "};
+static const char *const switch_cli_flow_heads[] = {"flow record ", "flow exporter ",
+						    "flow monitor ", "sampler "};
 
-static struct cli_flow *find(struct cli_config *config, enum cli_flow_kind kind, const char *name)
+static struct cli_flow *switch_cli_flow_find(struct cli_config *config, enum cli_flow_kind kind,
+					     const char *name)
 {
 	for (size_t i = 0; i < CLI_FLOWS; i++) {
 		if (config->flows[i].name[0] && config->flows[i].kind == (unsigned)kind &&
@@ -19,7 +21,7 @@ static struct cli_flow *find(struct cli_config *config, enum cli_flow_kind kind,
 	return NULL;
 }
 
-static bool names(const char *text, const char *name)
+static bool switch_cli_flow_names(const char *text, const char *name)
 {
 	size_t size = strlen(name);
 
@@ -39,9 +41,10 @@ static bool is_used(const struct cli_store *store, const struct cli_flow *flow)
 		const char *text = config->ports[i].flow;
 		const char *sampler = strstr(text, " sampler ");
 
-		if (flow->kind == CLI_FLOW_MONITOR && names(text, flow->name))
+		if (flow->kind == CLI_FLOW_MONITOR && switch_cli_flow_names(text, flow->name))
 			return true;
-		if (flow->kind == CLI_FLOW_SAMPLER && sampler && names(sampler + 9, flow->name))
+		if (flow->kind == CLI_FLOW_SAMPLER && sampler &&
+		    switch_cli_flow_names(sampler + 9, flow->name))
 			return true;
 	}
 	for (size_t i = 0; i < CLI_FLOWS; i++) {
@@ -49,9 +52,9 @@ static bool is_used(const struct cli_store *store, const struct cli_flow *flow)
 
 		for (size_t k = 0; other->kind == CLI_FLOW_MONITOR && k < other->count; k++) {
 			if ((flow->kind == CLI_FLOW_RECORD || flow->kind == CLI_FLOW_EXPORTER) &&
-			    strncmp(other->lines[k], heads[flow->kind] + 5,
-				    strlen(heads[flow->kind]) - 5) == 0 &&
-			    names(other->lines[k], flow->name))
+			    strncmp(other->lines[k], switch_cli_flow_heads[flow->kind] + 5,
+				    strlen(switch_cli_flow_heads[flow->kind]) - 5) == 0 &&
+			    switch_cli_flow_names(other->lines[k], flow->name))
 				return true;
 		}
 	}
@@ -70,7 +73,7 @@ static bool is_busy(const struct cli_store *store, const struct cli_flow *flow)
 		bool uses = false;
 
 		for (size_t k = 0; monitor->kind == CLI_FLOW_MONITOR && k < monitor->count; k++)
-			uses |= names(monitor->lines[k], flow->name);
+			uses |= switch_cli_flow_names(monitor->lines[k], flow->name);
 		if (monitor->name[0] && uses && is_used(store, monitor))
 			return true;
 	}
@@ -81,7 +84,7 @@ void cli_flow_enter(struct cli_call *call)
 {
 	struct cli_config *config = call->session->device->store->running;
 	enum cli_flow_kind kind = call->command->argument;
-	struct cli_flow *flow = find(config, kind, call->values[0].text);
+	struct cli_flow *flow = switch_cli_flow_find(config, kind, call->values[0].text);
 
 	for (size_t i = 0; !flow && i < CLI_FLOWS; i++) {
 		if (config->flows[i].name[0] == '\0') {
@@ -101,26 +104,28 @@ void cli_flow_enter(struct cli_call *call)
 void cli_flow_drop(struct cli_call *call)
 {
 	struct cli_store *store = call->session->device->store;
-	struct cli_flow *flow = find(store->running, call->command->argument, call->values[0].text);
+	struct cli_flow *flow =
+		switch_cli_flow_find(store->running, call->command->argument, call->values[0].text);
 
 	if (!flow)
 		text_add(call->out, "% Error: it does not exist\n");
 	else if (is_used(store, flow))
 		text_addf(call->out,
 			  "%% %s%s is in use. Remove from all clients before deleting.\n",
-			  heads[flow->kind], flow->name);
+			  switch_cli_flow_heads[flow->kind], flow->name);
 	else
 		*flow = (struct cli_flow){0};
 }
 
 /* What it names has to be there. */
-static bool is_known(struct cli_call *call, const char *line)
+static bool switch_cli_flow_is_known(struct cli_call *call, const char *line)
 {
 	struct cli_config *config = call->session->device->store->running;
 
 	if (strncmp(line, "exporter ", 9) == 0)
-		return find(config, CLI_FLOW_EXPORTER, line + 9) != NULL;
-	return strncmp(line, "record ", 7) != 0 || find(config, CLI_FLOW_RECORD, line + 7) != NULL;
+		return switch_cli_flow_find(config, CLI_FLOW_EXPORTER, line + 9) != NULL;
+	return strncmp(line, "record ", 7) != 0 ||
+	       switch_cli_flow_find(config, CLI_FLOW_RECORD, line + 7) != NULL;
 }
 
 /* A line of the mode's section, in the place of one that begins with the same word and may be there
@@ -142,8 +147,8 @@ void cli_flow_line(struct cli_call *call)
 		text_add(call->out, "% Invalid input detected at '^' marker.\n");
 	} else if (is_busy(store, flow)) {
 		text_addf(call->out, "%% %s%s is in use. Remove from all clients before editing.\n",
-			  heads[flow->kind], flow->name);
-	} else if (!is_known(call, line)) {
+			  switch_cli_flow_heads[flow->kind], flow->name);
+	} else if (!switch_cli_flow_is_known(call, line)) {
 		text_add(call->out, "% Error: it does not exist\n");
 	} else {
 		size_t same = call->command->argument & CLI_FLOW_MANY ? strlen(line) + 1 : fixed;
@@ -165,8 +170,8 @@ void cli_flow_port(struct cli_call *call)
 	struct cli_config *config = call->session->device->store->running;
 	bool on = call->command->argument != 0;
 
-	if (on && (!find(config, CLI_FLOW_MONITOR, call->values[0].text) ||
-		   !find(config, CLI_FLOW_SAMPLER, call->values[1].text))) {
+	if (on && (!switch_cli_flow_find(config, CLI_FLOW_MONITOR, call->values[0].text) ||
+		   !switch_cli_flow_find(config, CLI_FLOW_SAMPLER, call->values[1].text))) {
 		text_add(call->out, "% Error: it does not exist\n");
 		return;
 	}
@@ -187,13 +192,13 @@ void cli_flow_port(struct cli_call *call)
 
 void cli_flow_write(const struct cli_config *config, struct text *out)
 {
-	for (unsigned kind = 0; kind < COUNT_OF(heads); kind++) {
+	for (unsigned kind = 0; kind < COUNT_OF(switch_cli_flow_heads); kind++) {
 		for (size_t i = 0; i < CLI_FLOWS; i++) {
 			const struct cli_flow *flow = &config->flows[i];
 
 			if (flow->name[0] == '\0' || flow->kind != kind)
 				continue;
-			text_addf(out, "%s%s\n", heads[kind], flow->name);
+			text_addf(out, "%s%s\n", switch_cli_flow_heads[kind], flow->name);
 			for (size_t k = 0; k < flow->count; k++)
 				text_addf(out, " %s\n", flow->lines[k]);
 			text_add(out, "!\n");

@@ -10,12 +10,12 @@
 #include "tests/sim/command_line/switch_cli_lag.h"
 #include "tests/sim/command_line/switch_cli_mirror.h"
 
-#define ALL (CF | VL | PT | SV)
+#define SWITCH_CLI_IOS_ALL (CF | VL | PT | SV)
 
 /* --- configuring --- */
 
 /* A list is read by the command itself, which has an error of its own. */
-static bool read_list(struct cli_call *call, struct vlan_set *ret)
+static bool switch_cli_ios_read_list(struct cli_call *call, struct vlan_set *ret)
 {
 	const char *text = call->values[0].text;
 
@@ -33,30 +33,30 @@ static void with_list(struct cli_call *call, void (*run)(struct cli_call *))
 	struct cli_value value = call->values[0];
 	struct cli_call changed = *call;
 
-	if (!read_list(call, &value.vids))
+	if (!switch_cli_ios_read_list(call, &value.vids))
 		return;
 	value.number = vlan_set_next(&value.vids, 1);
 	changed.values = &value;
 	run(&changed);
 }
 
-static void vlan(struct cli_call *call)
+static void switch_cli_ios_vlan(struct cli_call *call)
 {
 	with_list(call, cli_enter_vlan);
 }
 
-static void no_vlan(struct cli_call *call)
+static void switch_cli_ios_no_vlan(struct cli_call *call)
 {
 	with_list(call, cli_delete_vlan);
 }
 
-static void allowed(struct cli_call *call)
+static void switch_cli_ios_allowed(struct cli_call *call)
 {
 	with_list(call, cli_allowed);
 }
 
 /* Names are unique on a switch. */
-static void name(struct cli_call *call)
+static void switch_cli_ios_name(struct cli_call *call)
 {
 	const struct cli_config *running = call->session->device->store->running;
 	const char *wanted = call->values[0].text;
@@ -90,7 +90,8 @@ static void default_port(struct cli_call *call)
 	text_addf(call->out, "Interface %s set to default configuration\n", call->values[0].text);
 }
 
-static void on_file_name(struct cli_session *session, const char *line, struct text *out)
+static void switch_cli_ios_on_file_name(struct cli_session *session, const char *line,
+					struct text *out)
 {
 	if (line[0] != '\0' && line[0] != 'y' && strcmp(line, "startup-config") != 0) {
 		text_add(out, "%Error opening nvram: (No such file or directory)\n");
@@ -100,9 +101,10 @@ static void on_file_name(struct cli_session *session, const char *line, struct t
 	text_add(out, "Building configuration...\n[OK]\n");
 }
 
-static void copy(struct cli_call *call)
+static void switch_cli_ios_copy(struct cli_call *call)
 {
-	cli_ask(call->session, call->out, "Destination filename [startup-config]? ", on_file_name);
+	cli_ask(call->session, call->out, "Destination filename [startup-config]? ",
+		switch_cli_ios_on_file_name);
 }
 
 /* --- the configuration as text --- */
@@ -120,8 +122,9 @@ static void write_allowed(const struct cli_port *port, struct text *out)
 	text_done(&list);
 }
 
-static void write_port(const struct cli_session *session, const struct cli_port *port,
-		       unsigned number, struct text *out)
+static void switch_cli_ios_write_port(const struct cli_session *session,
+				      const struct cli_port *port, unsigned number,
+				      struct text *out)
 {
 	char port_name[CLI_NAME_SIZE];
 
@@ -148,7 +151,7 @@ static void write_port(const struct cli_session *session, const struct cli_port 
 	text_add(out, "!\n");
 }
 
-static void write_vlans(const struct cli_config *config, struct text *out)
+static void switch_cli_ios_write_vlans(const struct cli_config *config, struct text *out)
 {
 	struct vlan_set nameless = config->vlans;
 	struct text list = {0};
@@ -168,8 +171,9 @@ static void write_vlans(const struct cli_config *config, struct text *out)
 	text_done(&list);
 }
 
-static void running(const struct cli_session *session, const struct cli_config *config,
-		    const struct cli_ports *ports, struct text *out)
+static void switch_cli_ios_running(const struct cli_session *session,
+				   const struct cli_config *config, const struct cli_ports *ports,
+				   struct text *out)
 {
 	const struct cli_store *store = session->device->store;
 	struct text body = {0};
@@ -177,15 +181,15 @@ static void running(const struct cli_session *session, const struct cli_config *
 	if (!ports) {
 		text_addf(&body, "!\nversion 15.2\n!\nhostname %s\n!\nvtp mode transparent\n!\n",
 			  session->device->hostname);
-		write_vlans(config, &body);
+		switch_cli_ios_write_vlans(config, &body);
 		cli_flow_write(config, &body);
 	}
 	for (unsigned lag = cli_lag_next(config, ports, 0); lag;
 	     lag = cli_lag_next(config, ports, lag))
-		write_port(session, &config->ports[lag], lag, &body);
+		switch_cli_ios_write_port(session, &config->ports[lag], lag, &body);
 	for (unsigned number = 1; number <= store->port_count; number++) {
 		if (!ports || cli_ports_has(ports, number))
-			write_port(session, &config->ports[number], number, &body);
+			switch_cli_ios_write_port(session, &config->ports[number], number, &body);
 	}
 	if (!ports)
 		cli_mirror_write(session, config, &body);
@@ -195,7 +199,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 	text_done(&body);
 }
 
-static const struct cli_command commands[] = {
+static const struct cli_command switch_cli_ios_commands[] = {
 	{EX | EN, "enable", cli_enable, 0, LOOK},
 	{EX | EN, "disable", cli_disable, 0, LOOK},
 	{EX | EN, "exit|logout|quit", cli_logout, 0, LOOK},
@@ -225,10 +229,10 @@ static const struct cli_command commands[] = {
 	{EN, "show startup-config", cli_show_running, 1, LOOK},
 	{EN, "configure [terminal]", cli_enter_config, 0, LOOK},
 	{EN, "write [memory]", cli_save, 0, SWITCH_SAVE},
-	{EN, "copy running-config startup-config", copy, 0, SWITCH_SAVE},
+	{EN, "copy running-config startup-config", switch_cli_ios_copy, 0, SWITCH_SAVE},
 	{EN, "reload", cli_reload, 0, LOOK},
-	{ALL, "exit", cli_exit, 0, LOOK},
-	{ALL, "end", cli_end, 0, LOOK},
+	{SWITCH_CLI_IOS_ALL, "exit", cli_exit, 0, LOOK},
+	{SWITCH_CLI_IOS_ALL, "end", cli_end, 0, LOOK},
 	{CF, "monitor session <number> source interface <port> [both|rx|tx]", cli_mirror_source,
 	 CLI_MIRROR_LINE, SWITCH_SPAN},
 	{CF, "no monitor session <number> source interface <port> [both|rx|tx]", cli_mirror_source,
@@ -272,17 +276,17 @@ static const struct cli_command commands[] = {
 	{FL, "end", cli_end, 0, LOOK},
 	{PT, "ip flow monitor <word> sampler <word> input", cli_flow_port, 1, SWITCH_FILTER},
 	{PT, "no ip flow monitor <word> sampler <word> input", cli_flow_port, 0, SWITCH_FILTER},
-	{ALL, "do <text>", cli_do_exec, 0, LOOK},
+	{SWITCH_CLI_IOS_ALL, "do <text>", cli_do_exec, 0, LOOK},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "vtp mode transparent|server|off", cli_nothing, 0, LOOK},
 	{CF, "lldp run", cli_nothing, 0, LOOK},
-	{CF, "vlan <word>", vlan, 0, SWITCH_CREATE},
-	{CF, "no vlan <word>", no_vlan, 0, SWITCH_DELETE},
+	{CF, "vlan <word>", switch_cli_ios_vlan, 0, SWITCH_CREATE},
+	{CF, "no vlan <word>", switch_cli_ios_no_vlan, 0, SWITCH_DELETE},
 	{CF, "interface vlan <vid>", cli_enter_svi, 0, LOOK},
 	{CF, "interface range <ports>", cli_enter_ports, 0, LOOK},
 	{CF, "interface <port>", cli_enter_ports, 0, LOOK},
 	{CF, "default interface <port>", default_port, 0, SWITCH_PVID},
-	{VL, "name <word>", name, 0, SWITCH_NAME},
+	{VL, "name <word>", switch_cli_ios_name, 0, SWITCH_NAME},
 	{VL, "no name", cli_name_vlan, 0, SWITCH_NAME},
 	{VL, "state active|suspend", cli_nothing, 0, LOOK},
 	{VL, "no shutdown", cli_nothing, 0, LOOK},
@@ -304,14 +308,16 @@ static const struct cli_command commands[] = {
 	{PT, "no switchport access vlan", cli_access, 0, SWITCH_PVID},
 	{PT, "switchport trunk native vlan <vid>", cli_native, 0, SWITCH_PVID},
 	{PT, "no switchport trunk native vlan", cli_native, 0, SWITCH_PVID},
-	{PT, "switchport trunk allowed vlan add <word>", allowed, CLI_LIST_ADD, SWITCH_EGRESS},
-	{PT, "switchport trunk allowed vlan remove <word>", allowed, CLI_LIST_REMOVE,
+	{PT, "switchport trunk allowed vlan add <word>", switch_cli_ios_allowed, CLI_LIST_ADD,
 	 SWITCH_EGRESS},
-	{PT, "switchport trunk allowed vlan except <word>", allowed, CLI_LIST_EXCEPT,
+	{PT, "switchport trunk allowed vlan remove <word>", switch_cli_ios_allowed, CLI_LIST_REMOVE,
+	 SWITCH_EGRESS},
+	{PT, "switchport trunk allowed vlan except <word>", switch_cli_ios_allowed, CLI_LIST_EXCEPT,
 	 SWITCH_EGRESS},
 	{PT, "switchport trunk allowed vlan all", cli_allowed, CLI_LIST_ALL, SWITCH_EGRESS},
 	{PT, "switchport trunk allowed vlan none", cli_allowed, CLI_LIST_NONE, SWITCH_EGRESS},
-	{PT, "switchport trunk allowed vlan <word>", allowed, CLI_LIST_SET, SWITCH_EGRESS},
+	{PT, "switchport trunk allowed vlan <word>", switch_cli_ios_allowed, CLI_LIST_SET,
+	 SWITCH_EGRESS},
 	{PT, "no switchport trunk allowed vlan", cli_allowed, CLI_LIST_ALL, SWITCH_EGRESS},
 	{PT, "spanning-tree portfast [trunk|edge]", cli_nothing, 0, LOOK},
 };
@@ -319,8 +325,8 @@ static const struct cli_command commands[] = {
 const struct cli_family cli_ios = {
 	.name = "ios",
 	.title = "Cisco IOS, IOS-XE",
-	.commands = commands,
-	.command_count = COUNT_OF(commands),
+	.commands = switch_cli_ios_commands,
+	.command_count = COUNT_OF(switch_cli_ios_commands),
 	.naming = {"GigabitEthernet", "Gi", "1/0/", 1, 1, "Gi%s", "GigabitEthernet%s",
 		   "Port-channel", "Po", "Po%s", "Port-channel%s"},
 	.port = {.mode = CLI_ACCESS, .access = 1, .native = 1, .is_allowed_all = true},
@@ -371,5 +377,5 @@ const struct cli_family cli_ios = {
 		},
 	.has_caret = true,
 	.configure_text = "Enter configuration commands, one per line.  End with CNTL/Z.\n",
-	.running = running,
+	.running = switch_cli_ios_running,
 };

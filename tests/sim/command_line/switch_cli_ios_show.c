@@ -14,7 +14,7 @@ void ios_show_version(struct cli_call *call)
 		  call->session->device->hostname, call->session->device->store->port_count);
 }
 
-static void vlan_row(struct cli_call *call, unsigned vid)
+static void switch_cli_ios_show_vlan_row(struct cli_call *call, unsigned vid)
 {
 	const struct cli_store *store = call->session->device->store;
 	struct cli_ports ports = {{0}};
@@ -32,7 +32,7 @@ static void vlan_row(struct cli_call *call, unsigned vid)
 	text_add(call->out, "\n");
 }
 
-static const char vlan_head[] =
+static const char switch_cli_ios_show_vlan_head[] =
 	"\nVLAN Name                             Status    Ports\n"
 	"---- -------------------------------- --------- -------------------------------\n";
 static const char vlan_reserved[] = "1002 fddi-default                     act/unsup \n"
@@ -46,14 +46,14 @@ void ios_show_vlan(struct cli_call *call)
 	const struct vlan_set *vlans = &call->session->device->store->running->vlans;
 	bool is_past = false;
 
-	text_add(call->out, vlan_head);
+	text_add(call->out, switch_cli_ios_show_vlan_head);
 	for
 		EACH_VLAN(vid, vlans)
 		{
 			if (vid > 1005 && !is_past)
 				text_add(call->out, vlan_reserved);
 			is_past = vid > 1005;
-			vlan_row(call, vid);
+			switch_cli_ios_show_vlan_row(call, vid);
 		}
 	text_add(call->out, is_past ? "" : vlan_reserved);
 	if (call->command->argument)
@@ -86,12 +86,12 @@ void ios_show_vlan_id(struct cli_call *call)
 		text_addf(call->out, "VLAN id %u not found in current VLAN database\n", vid);
 		return;
 	}
-	text_add(call->out, vlan_head);
-	vlan_row(call, vid);
+	text_add(call->out, switch_cli_ios_show_vlan_head);
+	switch_cli_ios_show_vlan_row(call, vid);
 	text_add(call->out, "\n");
 }
 
-static void switchport(struct cli_call *call, unsigned number)
+static void switch_cli_ios_show_switchport(struct cli_call *call, unsigned number)
 {
 	const struct cli_store *store = call->session->device->store;
 	const struct cli_port *port = cli_port_at(call->session, number);
@@ -143,12 +143,12 @@ static void switchport(struct cli_call *call, unsigned number)
 void ios_show_switchport(struct cli_call *call)
 {
 	for (unsigned number = 1; number <= call->session->device->store->port_count; number++)
-		switchport(call, number);
+		switch_cli_ios_show_switchport(call, number);
 }
 
 void ios_show_switchport_port(struct cli_call *call)
 {
-	switchport(call, call->values[0].number);
+	switch_cli_ios_show_switchport(call, call->values[0].number);
 }
 
 /* Three of the four tables, of trunks only. */

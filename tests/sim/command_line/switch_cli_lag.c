@@ -19,7 +19,7 @@ static const struct {
 	bool follows;        /* it shows what its aggregate has */
 	bool shuts;          /* it is shut down when the aggregate is deleted around it */
 	const char *feature; /* without this line there is no such command */
-} manners[] = {
+} switch_cli_lag_manners[] = {
 	{.family = "ios",
 	 .made = "Creating a port-channel interface Port-channel {}\n\n",
 	 .follows = true,
@@ -41,16 +41,16 @@ static const struct {
 	 .follows = true},
 };
 
-static size_t manner_of(const struct cli_session *session)
+static size_t switch_cli_lag_manner_of(const struct cli_session *session)
 {
-	for (size_t i = 0; i < COUNT_OF(manners); i++) {
-		if (strcmp(manners[i].family, session->device->family->name) == 0)
+	for (size_t i = 0; i < COUNT_OF(switch_cli_lag_manners); i++) {
+		if (strcmp(switch_cli_lag_manners[i].family, session->device->family->name) == 0)
 			return i;
 	}
 	return 0;
 }
 
-static void say(struct cli_call *call, const char *text, unsigned number)
+static void switch_cli_lag_say(struct cli_call *call, const char *text, unsigned number)
 {
 	const char *hole = strstr(text, "{}");
 
@@ -86,8 +86,9 @@ static bool is_fit(struct cli_call *call, size_t manner, const struct cli_port *
 		     member->native == lag->native &&
 		     vlan_set_equal(&member->allowed, &lag->allowed);
 
-	if ((manners[manner].alike && !alike) || (manners[manner].bare && member->mode != CLI_OFF))
-		text_add(call->out, manners[manner].wrong);
+	if ((switch_cli_lag_manners[manner].alike && !alike) ||
+	    (switch_cli_lag_manners[manner].bare && member->mode != CLI_OFF))
+		text_add(call->out, switch_cli_lag_manners[manner].wrong);
 	else
 		return true;
 	return false;
@@ -95,13 +96,14 @@ static bool is_fit(struct cli_call *call, size_t manner, const struct cli_port *
 
 void cli_lag_join(struct cli_call *call)
 {
-	size_t manner = manner_of(call->session);
+	size_t manner = switch_cli_lag_manner_of(call->session);
 	unsigned number = call->values[0].number;
 	unsigned port = cli_lag_port(number);
 	struct cli_config *running = running_of(call);
 	struct cli_ports made = {{0}};
 
-	if (manners[manner].feature && !cli_has_line(running, manners[manner].feature)) {
+	if (switch_cli_lag_manners[manner].feature &&
+	    !cli_has_line(running, switch_cli_lag_manners[manner].feature)) {
 		text_add(call->out, "% Invalid command at '^' marker.\n");
 		return;
 	}
@@ -110,9 +112,12 @@ void cli_lag_join(struct cli_call *call)
 		return;
 	}
 	if (!running->ports[port].is_there) {
-		say(call, manners[manner].made ? manners[manner].made : manners[manner].missing,
-		    number);
-		if (!manners[manner].made)
+		switch_cli_lag_say(call,
+				   switch_cli_lag_manners[manner].made
+					   ? switch_cli_lag_manners[manner].made
+					   : switch_cli_lag_manners[manner].missing,
+				   number);
+		if (!switch_cli_lag_manners[manner].made)
 			return;
 		cli_ports_add(&made, port);
 		cli_lag_make(call, &made);
@@ -126,7 +131,7 @@ void cli_lag_join(struct cli_call *call)
 			    !is_fit(call, manner, at, &running->ports[port]))
 				continue;
 			at->lag = (uint8_t)number;
-			if (manners[manner].cleared)
+			if (switch_cli_lag_manners[manner].cleared)
 				at->mode = CLI_OFF;
 		}
 }
@@ -154,7 +159,9 @@ void cli_lag_delete(struct cli_call *call)
 		EACH_PORT(member, &members)
 		{
 			running->ports[member].lag = 0;
-			running->ports[member].is_shut |= manners[manner_of(call->session)].shuts;
+			running->ports[member].is_shut |=
+				switch_cli_lag_manners[switch_cli_lag_manner_of(call->session)]
+					.shuts;
 		}
 	running->ports[port] = (struct cli_port){.mode = CLI_OFF};
 }
@@ -167,7 +174,7 @@ void cli_lags_settle(const struct cli_session *session)
 		struct cli_port *at = &running->ports[port];
 		const struct cli_port *lag = &running->ports[cli_lag_port(at->lag)];
 
-		if (!at->lag || !manners[manner_of(session)].follows)
+		if (!at->lag || !switch_cli_lag_manners[switch_cli_lag_manner_of(session)].follows)
 			continue;
 		at->mode = lag->mode;
 		at->access = lag->access;

@@ -12,7 +12,7 @@
 
 enum { FILE_MAX = 1 << 20 };
 
-struct options {
+struct switch_cli_main_options {
 	struct cli_server_options server;
 	const char *family, *netconf, *hostname, *seed, *faults, *password_file;
 	const char *database, *control, *bridge;
@@ -20,15 +20,16 @@ struct options {
 	bool is_unprivileged;
 };
 
-static volatile sig_atomic_t stopping; /* set by a signal handler, read by the loop */
+static volatile sig_atomic_t
+	switch_cli_main_stopping; /* set by a signal handler, read by the loop */
 
-static void on_signal(int number)
+static void switch_cli_main_on_signal(int number)
 {
 	(void)number;
-	stopping = 1;
+	switch_cli_main_stopping = 1;
 }
 
-static int usage(FILE *out, int status)
+static int switch_cli_main_usage(FILE *out, int status)
 {
 	(void)fprintf(
 		out,
@@ -59,12 +60,13 @@ static int usage(FILE *out, int status)
 	return status;
 }
 
-static unsigned number_of(const char *text)
+static unsigned switch_cli_main_number_of(const char *text)
 {
 	return (unsigned)strtoul(text, NULL, 10);
 }
 
-static int read_options(struct options *options, int argc, char **argv)
+static int switch_cli_main_read_options(struct switch_cli_main_options *options, int argc,
+					char **argv)
 {
 	static const struct option rows[] = {
 		{"family", required_argument, NULL, 'f'},
@@ -92,8 +94,8 @@ static int read_options(struct options *options, int argc, char **argv)
 		case 'f': options->family = optarg; break;
 		case 'N': options->netconf = optarg; break;
 		case 'l': options->server.address = optarg; break;
-		case 'p': options->server.port = number_of(optarg); break;
-		case 'n': options->ports = number_of(optarg); break;
+		case 'p': options->server.port = switch_cli_main_number_of(optarg); break;
+		case 'n': options->ports = switch_cli_main_number_of(optarg); break;
 		case 'H': options->hostname = optarg; break;
 		case 'u': options->server.user = optarg; break;
 		case 'w': options->password_file = optarg; break;
@@ -104,16 +106,18 @@ static int read_options(struct options *options, int argc, char **argv)
 		case 'd': options->database = optarg; break;
 		case 'c': options->control = optarg; break;
 		case 'b': options->bridge = optarg; break;
-		case 'h': exit(usage(stdout, 0));
-		default: return usage(stderr, 2);
+		case 'h': exit(switch_cli_main_usage(stdout, 0));
+		default: return switch_cli_main_usage(stderr, 2);
 		}
 	}
 	if (options->netconf && !netconf_model_find(options->netconf))
-		return usage(stderr, 2);
-	return options->family && cli_family_find(options->family) ? 0 : usage(stderr, 2);
+		return switch_cli_main_usage(stderr, 2);
+	return options->family && cli_family_find(options->family)
+		       ? 0
+		       : switch_cli_main_usage(stderr, 2);
 }
 
-static int read_password(const struct options *options, char **ret)
+static int read_password(const struct switch_cli_main_options *options, char **ret)
 {
 	size_t size = 0;
 	int rc;
@@ -128,7 +132,7 @@ static int read_password(const struct options *options, char **ret)
 	return rc;
 }
 
-static int seed(struct cli_store *store, const char *path)
+static int switch_cli_main_seed(struct cli_store *store, const char *path)
 {
 	char *text = NULL;
 	char wrong[128] = "";
@@ -143,14 +147,14 @@ static int seed(struct cli_store *store, const char *path)
 	return rc;
 }
 
-static int open_store(const struct options *options, const struct cli_family *family,
-		      struct cli_store **ret)
+static int open_store(const struct switch_cli_main_options *options,
+		      const struct cli_family *family, struct cli_store **ret)
 {
 	CLEANUP(cli_store_freep) struct cli_store *store = NULL;
 	int rc = cli_store_new(options->ports, &family->port, &store);
 
 	if (rc == 0 && options->seed)
-		rc = seed(store, options->seed);
+		rc = switch_cli_main_seed(store, options->seed);
 	if (rc == 0 && options->database && options->control)
 		rc = switch_ovs_new(options->database, options->control, options->bridge,
 				    &store->ovs);
@@ -163,14 +167,14 @@ static int open_store(const struct options *options, const struct cli_family *fa
 
 int main(int argc, char **argv)
 {
-	struct options options = {
+	struct switch_cli_main_options options = {
 		.server = {.address = "127.0.0.1", .user = "admin"}, .bridge = "br0", .ports = 24};
-	const struct sigaction action = {.sa_handler = on_signal};
+	const struct sigaction action = {.sa_handler = switch_cli_main_on_signal};
 	CLEANUP(cli_store_freep) struct cli_store *store = NULL;
 	CLEANUP(freep) char *password = NULL;
 	struct cli_device device = {0};
 	struct netconf_device netconf = {.device = &device};
-	int rc = read_options(&options, argc, argv);
+	int rc = switch_cli_main_read_options(&options, argc, argv);
 
 	if (rc != 0)
 		return rc;
@@ -191,7 +195,7 @@ int main(int argc, char **argv)
 	device.password = options.server.password = password;
 	if (rc == 0)
 		rc = cli_server_run(&device, netconf.model ? &netconf : NULL, &options.server,
-				    &stopping);
+				    &switch_cli_main_stopping);
 	netconf_device_done(&netconf);
 	if (rc != 0)
 		(void)fprintf(stderr, "switch_cli: %s\n", error_text(rc));

@@ -13,7 +13,7 @@ static const struct {
 	const char *family;
 	unsigned limit;
 	const char *full, *taken;
-} manners[] = {
+} switch_cli_mirror_manners[] = {
 	{"ios", 2, "% Platform can support a maximum of 2 source sessions\n",
 	 "% Interface(s) {} already configured as monitor destinations\n"},
 	{"nxos", 4, "ERROR: Maximum number of sessions is already configured\n",
@@ -34,16 +34,16 @@ static const struct {
 	 "Failed to set mirror port {}.\n"},
 };
 
-static size_t manner_of(const struct cli_session *session)
+static size_t switch_cli_mirror_manner_of(const struct cli_session *session)
 {
-	for (size_t i = 0; i < COUNT_OF(manners); i++) {
-		if (strcmp(manners[i].family, session->device->family->name) == 0)
+	for (size_t i = 0; i < COUNT_OF(switch_cli_mirror_manners); i++) {
+		if (strcmp(switch_cli_mirror_manners[i].family, session->device->family->name) == 0)
 			return i;
 	}
 	return 0;
 }
 
-static struct cli_mirror_row *find(struct cli_config *config, unsigned number)
+static struct cli_mirror_row *switch_cli_mirror_find(struct cli_config *config, unsigned number)
 {
 	for (size_t i = 0; i < CLI_MIRRORS; i++) {
 		if (config->mirrors[i].number == number)
@@ -52,7 +52,7 @@ static struct cli_mirror_row *find(struct cli_config *config, unsigned number)
 	return NULL;
 }
 
-static unsigned count_of(const struct cli_config *config)
+static unsigned switch_cli_mirror_count_of(const struct cli_config *config)
 {
 	unsigned count = 0;
 
@@ -64,21 +64,21 @@ static unsigned count_of(const struct cli_config *config)
 struct cli_mirror_row *cli_mirror_row_of(struct cli_call *call, unsigned number)
 {
 	struct cli_config *config = call->session->device->store->running;
-	struct cli_mirror_row *row = find(config, number);
-	size_t manner = manner_of(call->session);
+	struct cli_mirror_row *row = switch_cli_mirror_find(config, number);
+	size_t manner = switch_cli_mirror_manner_of(call->session);
 
 	if (row)
 		return row;
-	row = find(config, 0);
-	if (!row || count_of(config) >= manners[manner].limit) {
-		text_add(call->out, manners[manner].full);
+	row = switch_cli_mirror_find(config, 0);
+	if (!row || switch_cli_mirror_count_of(config) >= switch_cli_mirror_manners[manner].limit) {
+		text_add(call->out, switch_cli_mirror_manners[manner].full);
 		return NULL;
 	}
 	*row = (struct cli_mirror_row){.number = number};
 	return row;
 }
 
-static unsigned number_of(const struct cli_call *call)
+static unsigned switch_cli_mirror_number_of(const struct cli_call *call)
 {
 	if (call->command->argument & CLI_MIRROR_HERE)
 		return cli_ports_next(&call->session->ports, 1);
@@ -88,7 +88,8 @@ static unsigned number_of(const struct cli_call *call)
 
 static void say_taken(struct cli_call *call, unsigned port)
 {
-	const char *text = manners[manner_of(call->session)].taken;
+	const char *text =
+		switch_cli_mirror_manners[switch_cli_mirror_manner_of(call->session)].taken;
 	const char *hole = strstr(text, "{}");
 	char name[CLI_NAME_SIZE];
 
@@ -98,8 +99,8 @@ static void say_taken(struct cli_call *call, unsigned port)
 }
 
 /* A port that gets copies is in no other session, and is not copied itself. */
-static bool is_free(struct cli_call *call, const struct cli_mirror_row *row, unsigned port,
-		    bool as_target)
+static bool switch_cli_mirror_is_free(struct cli_call *call, const struct cli_mirror_row *row,
+				      unsigned port, bool as_target)
 {
 	const struct cli_config *config = call->session->device->store->running;
 
@@ -136,8 +137,8 @@ void cli_mirror_make(struct cli_call *call)
 
 void cli_mirror_close(struct cli_call *call)
 {
-	struct cli_mirror_row *row =
-		find(call->session->device->store->running, call->values[0].number);
+	struct cli_mirror_row *row = switch_cli_mirror_find(call->session->device->store->running,
+							    call->values[0].number);
 
 	if (row)
 		*row = (struct cli_mirror_row){0};
@@ -151,9 +152,10 @@ static void remove_source(struct cli_ports *ports, unsigned port)
 static void set_source(struct cli_call *call, unsigned number, unsigned port)
 {
 	unsigned argument = call->command->argument;
-	struct cli_mirror_row *row = argument & CLI_MIRROR_NO
-					     ? find(call->session->device->store->running, number)
-					     : cli_mirror_row_of(call, number);
+	struct cli_mirror_row *row =
+		argument & CLI_MIRROR_NO
+			? switch_cli_mirror_find(call->session->device->store->running, number)
+			: cli_mirror_row_of(call, number);
 
 	if (!row || number == 0)
 		return;
@@ -164,13 +166,13 @@ static void set_source(struct cli_call *call, unsigned number, unsigned port)
 		return;
 	}
 	if (argument & CLI_MIRROR_PAIR) {
-		if (!is_free(call, row, call->values[1].number, true))
+		if (!switch_cli_mirror_is_free(call, row, call->values[1].number, true))
 			return;
 		row->target = call->values[1].number;
 	}
 	if (argument & CLI_MIRROR_HERE)
 		row->target = number;
-	if (is_free(call, row, port, false))
+	if (switch_cli_mirror_is_free(call, row, port, false))
 		cli_ports_add(&row->sources, port);
 }
 
@@ -178,7 +180,7 @@ void cli_mirror_source(struct cli_call *call)
 {
 	bool is_line = call->command->argument & CLI_MIRROR_LINE;
 
-	set_source(call, number_of(call), call->values[is_line ? 1 : 0].number);
+	set_source(call, switch_cli_mirror_number_of(call), call->values[is_line ? 1 : 0].number);
 }
 
 void cli_mirror_source_first(struct cli_call *call)
@@ -190,9 +192,9 @@ void cli_mirror_target(struct cli_call *call)
 {
 	bool is_line = call->command->argument & CLI_MIRROR_LINE;
 	unsigned port = call->values[is_line ? 1 : 0].number;
-	struct cli_mirror_row *row = cli_mirror_row_of(call, number_of(call));
+	struct cli_mirror_row *row = cli_mirror_row_of(call, switch_cli_mirror_number_of(call));
 
-	if (row && is_free(call, row, port, true))
+	if (row && switch_cli_mirror_is_free(call, row, port, true))
 		row->target = port;
 }
 
@@ -226,7 +228,7 @@ static void write_ranges(const struct cli_session *session, const struct cli_por
  * the port, {t} the destination. */
 static const struct {
 	const char *family, *head, *source, *target, *tail;
-} texts[] = {
+} switch_cli_mirror_texts[] = {
 	{"nxos", "monitor session {n}\n", "  source interface {p} both\n",
 	 "  destination interface {t}\n", "  no shut\n"},
 	{"procurve", "", "interface {p}\n   monitor all both mirror {n}\n   exit\n",
@@ -247,7 +249,7 @@ static const struct {
 /* Of one that is sent: {f} from, {a} to, {i} its number; `off` until it is told. */
 static const struct {
 	const char *family, *head, *source, *target, *on, *off;
-} sent[] = {
+} switch_cli_mirror_sent[] = {
 	{"ios", "monitor session {n} type erspan-source\n", " source interface {p}\n",
 	 " destination\n  erspan-id {i}\n  ip address {a}\n  origin ip address {f}\n!\n", "",
 	 " shutdown\n"},
@@ -283,18 +285,19 @@ static void write_text(const struct cli_session *session, const char *text,
 	}
 }
 
-static void write_row(const struct cli_session *session, const struct cli_mirror_row *row,
-		      size_t manner, struct text *out)
+static void switch_cli_mirror_write_row(const struct cli_session *session,
+					const struct cli_mirror_row *row, size_t manner,
+					struct text *out)
 {
-	write_text(session, texts[manner].head, row, 0, out);
+	write_text(session, switch_cli_mirror_texts[manner].head, row, 0, out);
 	for
 		EACH_PORT(port, &row->sources)
 		{
-			write_text(session, texts[manner].source, row, port, out);
+			write_text(session, switch_cli_mirror_texts[manner].source, row, port, out);
 		}
 	if (row->target)
-		write_text(session, texts[manner].target, row, 0, out);
-	write_text(session, texts[manner].tail, row, 0, out);
+		write_text(session, switch_cli_mirror_texts[manner].target, row, 0, out);
+	write_text(session, switch_cli_mirror_texts[manner].tail, row, 0, out);
 }
 
 static void write_sent(const struct cli_session *session, const struct cli_mirror_row *row,
@@ -302,27 +305,30 @@ static void write_sent(const struct cli_session *session, const struct cli_mirro
 {
 	size_t i = 0;
 
-	while (i + 1 < COUNT_OF(sent) && strcmp(sent[i].family, session->device->family->name) != 0)
+	while (i + 1 < COUNT_OF(switch_cli_mirror_sent) &&
+	       strcmp(switch_cli_mirror_sent[i].family, session->device->family->name) != 0)
 		i++;
-	write_text(session, sent[i].head, row, 0, out);
-	write_text(session, row->is_on ? sent[i].on : sent[i].off, row, 0, out);
+	write_text(session, switch_cli_mirror_sent[i].head, row, 0, out);
+	write_text(session,
+		   row->is_on ? switch_cli_mirror_sent[i].on : switch_cli_mirror_sent[i].off, row,
+		   0, out);
 	for
 		EACH_PORT(port, &row->sources)
 		{
-			write_text(session, sent[i].source, row, port, out);
+			write_text(session, switch_cli_mirror_sent[i].source, row, port, out);
 		}
 	if (row->to[0])
-		write_text(session, sent[i].target, row, 0, out);
+		write_text(session, switch_cli_mirror_sent[i].target, row, 0, out);
 }
 
 void cli_mirror_write(const struct cli_session *session, const struct cli_config *config,
 		      struct text *out)
 {
 	char name[CLI_NAME_SIZE];
-	size_t manner = COUNT_OF(texts);
+	size_t manner = COUNT_OF(switch_cli_mirror_texts);
 
-	for (size_t i = 0; i < COUNT_OF(texts); i++) {
-		if (strcmp(texts[i].family, session->device->family->name) == 0)
+	for (size_t i = 0; i < COUNT_OF(switch_cli_mirror_texts); i++) {
+		if (strcmp(switch_cli_mirror_texts[i].family, session->device->family->name) == 0)
 			manner = i;
 	}
 	for (size_t i = 0; i < CLI_MIRRORS; i++) {
@@ -334,8 +340,8 @@ void cli_mirror_write(const struct cli_session *session, const struct cli_config
 			write_sent(session, row, out);
 			continue;
 		}
-		if (manner < COUNT_OF(texts)) {
-			write_row(session, row, manner, out);
+		if (manner < COUNT_OF(switch_cli_mirror_texts)) {
+			switch_cli_mirror_write_row(session, row, manner, out);
 			continue;
 		}
 		if (cli_ports_next(&row->sources, 1)) {
@@ -363,7 +369,7 @@ static struct cli_mirror_row *find_name(struct cli_config *config, const char *n
 enum cli_mirror_wrong cli_mirror_name(struct cli_store *store, const char *name, unsigned target,
 				      const struct cli_ports *sources)
 {
-	struct cli_mirror_row *row = find(store->running, 0);
+	struct cli_mirror_row *row = switch_cli_mirror_find(store->running, 0);
 
 	if (find_name(store->running, name))
 		return CLI_MIRROR_THERE;
@@ -384,7 +390,7 @@ enum cli_mirror_wrong cli_mirror_name(struct cli_store *store, const char *name,
 enum cli_mirror_wrong cli_erspan_name(struct cli_store *store, const char *name, const char *from,
 				      const char *to, const struct cli_ports *sources)
 {
-	struct cli_mirror_row *row = find(store->running, 0);
+	struct cli_mirror_row *row = switch_cli_mirror_find(store->running, 0);
 
 	if (find_name(store->running, name))
 		return CLI_MIRROR_THERE;

@@ -7,12 +7,13 @@
 #include "tests/sim/command_line/switch_cli_lag.h"
 #include "tests/sim/command_line/switch_cli_mirror.h"
 
-#define ALL (CF | VL | PT | MI | SV)
+#define SWITCH_CLI_NXOS_ALL (CF | VL | PT | MI | SV)
 
 /* --- the configuration as text --- */
 
-static void write_port(const struct cli_session *session, const struct cli_port *port,
-		       unsigned number, struct text *out)
+static void switch_cli_nxos_write_port(const struct cli_session *session,
+				       const struct cli_port *port, unsigned number,
+				       struct text *out)
 {
 	char name[CLI_NAME_SIZE];
 
@@ -44,8 +45,9 @@ static void write_port(const struct cli_session *session, const struct cli_port 
 		text_addf(out, "  channel-group %u mode active\n", port->lag);
 }
 
-static void running(const struct cli_session *session, const struct cli_config *config,
-		    const struct cli_ports *ports, struct text *out)
+static void switch_cli_nxos_running(const struct cli_session *session,
+				    const struct cli_config *config, const struct cli_ports *ports,
+				    struct text *out)
 {
 	const struct cli_store *store = session->device->store;
 
@@ -67,10 +69,10 @@ static void running(const struct cli_session *session, const struct cli_config *
 	}
 	for (unsigned lag = cli_lag_next(config, ports, 0); lag;
 	     lag = cli_lag_next(config, ports, lag))
-		write_port(session, &config->ports[lag], lag, out);
+		switch_cli_nxos_write_port(session, &config->ports[lag], lag, out);
 	for (unsigned number = 1; number <= store->port_count; number++) {
 		if (!ports || cli_ports_has(ports, number))
-			write_port(session, &config->ports[number], number, out);
+			switch_cli_nxos_write_port(session, &config->ports[number], number, out);
 	}
 	if (!ports)
 		cli_mirror_write(session, config, out);
@@ -79,7 +81,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 
 /* --- showing --- */
 
-static void show_version(struct cli_call *call)
+static void switch_cli_nxos_show_version(struct cli_call *call)
 {
 	text_addf(call->out,
 		  "Cisco Nexus Operating System (NX-OS) Software\nTAC support: "
@@ -89,7 +91,7 @@ static void show_version(struct cli_call *call)
 		  call->session->device->hostname);
 }
 
-static void vlan_row(struct cli_call *call, unsigned vid)
+static void switch_cli_nxos_vlan_row(struct cli_call *call, unsigned vid)
 {
 	const struct cli_store *store = call->session->device->store;
 	struct cli_ports ports = {{0}};
@@ -110,19 +112,19 @@ static void vlan_row(struct cli_call *call, unsigned vid)
 	text_add(call->out, "\n");
 }
 
-static const char vlan_head[] =
+static const char switch_cli_nxos_vlan_head[] =
 	"\nVLAN Name                             Status    Ports\n"
 	"---- -------------------------------- --------- -------------------------------\n";
 
-static void show_vlan(struct cli_call *call)
+static void switch_cli_nxos_show_vlan(struct cli_call *call)
 {
 	const struct vlan_set *vlans = &call->session->device->store->running->vlans;
 
-	text_add(call->out, vlan_head);
+	text_add(call->out, switch_cli_nxos_vlan_head);
 	for
 		EACH_VLAN(vid, vlans)
 		{
-			vlan_row(call, vid);
+			switch_cli_nxos_vlan_row(call, vid);
 		}
 	if (call->command->argument)
 		return;
@@ -147,17 +149,18 @@ static void show_vlan_id(struct cli_call *call)
 		text_addf(call->out, "VLAN %u not found in current VLAN database\n", vid);
 		return;
 	}
-	text_add(call->out, vlan_head);
-	vlan_row(call, vid);
+	text_add(call->out, switch_cli_nxos_vlan_head);
+	switch_cli_nxos_vlan_row(call, vid);
 }
 
-static const char *name_of(const struct cli_config *config, unsigned vid, char ret[CLI_NAME_SIZE])
+static const char *switch_cli_nxos_name_of(const struct cli_config *config, unsigned vid,
+					   char ret[CLI_NAME_SIZE])
 {
 	return vlan_set_has(&config->vlans, vid) ? cli_vlan_name(config, vid, "VLAN{}", ret)
 						 : "Vlan not created";
 }
 
-static void switchport(struct cli_call *call, unsigned number)
+static void switch_cli_nxos_switchport(struct cli_call *call, unsigned number)
 {
 	const struct cli_config *config = call->session->device->store->running;
 	const struct cli_port *port = cli_port_at(call->session, number);
@@ -182,24 +185,25 @@ static void switchport(struct cli_call *call, unsigned number)
 		  "  Operational private-vlan: none\n",
 		  port->is_monitor ? "Enabled" : "Not enabled",
 		  port->mode == CLI_TRUNK ? "trunk" : "access", port->access,
-		  name_of(config, port->access, access), port->native,
-		  name_of(config, port->native, native), list.size > 0 ? text_get(&list) : "none");
+		  switch_cli_nxos_name_of(config, port->access, access), port->native,
+		  switch_cli_nxos_name_of(config, port->native, native),
+		  list.size > 0 ? text_get(&list) : "none");
 	text_done(&list);
 }
 
-static void show_switchport(struct cli_call *call)
+static void switch_cli_nxos_show_switchport(struct cli_call *call)
 {
 	for (unsigned number = 1; number <= call->session->device->store->port_count; number++)
-		switchport(call, number);
+		switch_cli_nxos_switchport(call, number);
 }
 
 static void show_switchport_port(struct cli_call *call)
 {
-	switchport(call, call->values[0].number);
+	switch_cli_nxos_switchport(call, call->values[0].number);
 }
 
 /* Status is cut at nine characters: "notconnec", "xcvrAbsen". */
-static void show_status(struct cli_call *call)
+static void switch_cli_nxos_show_status(struct cli_call *call)
 {
 	static const char head[] =
 		"\n----------------------------------------------------------------------------"
@@ -229,12 +233,13 @@ static void show_status(struct cli_call *call)
 	}
 }
 
-static void mac_row(struct text *out, const char *mac, unsigned vid, const char *port)
+static void switch_cli_nxos_mac_row(struct text *out, const char *mac, unsigned vid,
+				    const char *port)
 {
 	text_addf(out, "* %4u     %s   dynamic  0         F      F    %s\n", vid, mac, port);
 }
 
-static void show_macs(struct cli_call *call)
+static void switch_cli_nxos_show_macs(struct cli_call *call)
 {
 	text_add(call->out,
 		 "Legend: \n"
@@ -243,10 +248,10 @@ static void show_macs(struct cli_call *call)
 		 "        (T) - True, (F) - False, C - ControlPlane MAC, ~ - vsan\n"
 		 "   VLAN     MAC Address      Type      age     Secure NTFY Ports\n"
 		 "---------+-----------------+--------+---------+------+----+------------------\n");
-	cli_each_mac(call, (struct cli_mac_style){2, '.', false, mac_row});
+	cli_each_mac(call, (struct cli_mac_style){2, '.', false, switch_cli_nxos_mac_row});
 }
 
-static void show_lldp(struct cli_call *call)
+static void switch_cli_nxos_show_lldp(struct cli_call *call)
 {
 	const struct cli_store *store = call->session->device->store;
 
@@ -269,7 +274,7 @@ static void show_lldp(struct cli_call *call)
 	text_addf(call->out, "Total entries displayed: %zu\n", store->neighbor_count);
 }
 
-static void show_lldp_detail(struct cli_call *call)
+static void switch_cli_nxos_show_lldp_detail(struct cli_call *call)
 {
 	const struct cli_store *store = call->session->device->store;
 
@@ -298,7 +303,7 @@ static void show_lldp_detail(struct cli_call *call)
 }
 
 /* Its commands are there when the feature is. */
-static void sflow(struct cli_call *call)
+static void switch_cli_nxos_sflow(struct cli_call *call)
 {
 	if (!cli_has_line(call->session->device->store->running, "feature sflow")) {
 		text_add(call->out, "% Invalid command at '^' marker.\n");
@@ -312,7 +317,7 @@ static void sflow(struct cli_call *call)
 }
 
 /* Of an aggregate that is down. */
-static void suspend(struct cli_call *call)
+static void switch_cli_nxos_suspend(struct cli_call *call)
 {
 	for
 		EACH_PORT(port, &call->session->ports)
@@ -333,33 +338,34 @@ static void port_monitor(struct cli_call *call)
 		}
 }
 
-static const struct cli_command commands[] = {
+static const struct cli_command switch_cli_nxos_commands[] = {
 	{EX | EN, "exit|logout|quit", cli_logout, 0, LOOK},
 	{EX | EN, "terminal length <number>", cli_pager, 0, LOOK},
 	{EX | EN, "terminal width <number>", cli_nothing, 0, LOOK},
 	{EX | EN, "terminal session-timeout <number>", cli_nothing, 0, LOOK},
-	{EX | EN, "show version", show_version, 0, LOOK},
+	{EX | EN, "show version", switch_cli_nxos_show_version, 0, LOOK},
 	{EN, "locator-led chassis", cli_led, CLI_LED_ON, LOOK},
 	{EN, "no locator-led chassis", cli_led, 0, LOOK},
-	{EX | EN, "show vlan", show_vlan, 0, LOOK},
-	{EX | EN, "show vlan brief", show_vlan, 1, LOOK},
+	{EX | EN, "show vlan", switch_cli_nxos_show_vlan, 0, LOOK},
+	{EX | EN, "show vlan brief", switch_cli_nxos_show_vlan, 1, LOOK},
 	{EX | EN, "show vlan id <vid>", show_vlan_id, 0, LOOK},
-	{EX | EN, "show interface switchport", show_switchport, 0, LOOK},
+	{EX | EN, "show interface switchport", switch_cli_nxos_show_switchport, 0, LOOK},
 	{EX | EN, "show interface <port> switchport", show_switchport_port, 0, LOOK},
-	{EX | EN, "show mac address-table [dynamic]", show_macs, 0, LOOK},
-	{EX | EN, "show mac address-table vlan <vid>", show_macs, 1, LOOK},
-	{EX | EN, "show mac address-table interface <port>", show_macs, 2, LOOK},
-	{EX | EN, "show interface status", show_status, 0, LOOK},
-	{EX | EN, "show lldp neighbors", show_lldp, 0, LOOK},
-	{EX | EN, "show lldp neighbors detail", show_lldp_detail, 0, LOOK},
+	{EX | EN, "show mac address-table [dynamic]", switch_cli_nxos_show_macs, 0, LOOK},
+	{EX | EN, "show mac address-table vlan <vid>", switch_cli_nxos_show_macs, 1, LOOK},
+	{EX | EN, "show mac address-table interface <port>", switch_cli_nxos_show_macs, 2, LOOK},
+	{EX | EN, "show interface status", switch_cli_nxos_show_status, 0, LOOK},
+	{EX | EN, "show lldp neighbors", switch_cli_nxos_show_lldp, 0, LOOK},
+	{EX | EN, "show lldp neighbors detail", switch_cli_nxos_show_lldp_detail, 0, LOOK},
 	{EX | EN, "show running-config", cli_show_running, 0, LOOK},
 	{EX | EN, "show running-config interface <port>", cli_show_running_port, 0, LOOK},
 	{EX | EN, "show startup-config", cli_show_running, 1, LOOK},
 	{EX | EN, "configure [terminal]", cli_enter_config, 0, LOOK},
 	{EX | EN, "reload", cli_reload, 0, LOOK},
-	{EX | EN | ALL, "copy running-config startup-config", cli_save, 0, SWITCH_SAVE},
-	{ALL, "exit", cli_exit, 0, LOOK},
-	{ALL, "end", cli_end, 0, LOOK},
+	{EX | EN | SWITCH_CLI_NXOS_ALL, "copy running-config startup-config", cli_save, 0,
+	 SWITCH_SAVE},
+	{SWITCH_CLI_NXOS_ALL, "exit", cli_exit, 0, LOOK},
+	{SWITCH_CLI_NXOS_ALL, "end", cli_end, 0, LOOK},
 	{CF | MI, "monitor session <number>", cli_mirror_enter, 0, SWITCH_SPAN},
 	{CF, "no monitor session <number>", cli_mirror_close, 0, SWITCH_SPAN},
 	{MI, "source interface <port> [both|rx|tx]", cli_mirror_source, 0, SWITCH_SPAN},
@@ -375,25 +381,25 @@ static const struct cli_command commands[] = {
 	{MI, "description <text>", cli_nothing, 0, SWITCH_SPAN},
 	{PT, "switchport monitor", port_monitor, 1, SWITCH_SPAN},
 	{PT, "no switchport monitor", port_monitor, 0, SWITCH_SPAN},
-	{ALL, "do <text>", cli_do_exec, 0, LOOK},
+	{SWITCH_CLI_NXOS_ALL, "do <text>", cli_do_exec, 0, LOOK},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "feature sflow", cli_keep_line, 0, SWITCH_FILTER},
 	{CF, "no feature sflow", cli_drop_line, 1, SWITCH_FILTER},
-	{CF, "sflow agent-ip <word>", sflow, 0, SWITCH_FILTER},
-	{CF, "sflow collector-ip <word> vrf <word>", sflow, 0, SWITCH_FILTER},
+	{CF, "sflow agent-ip <word>", switch_cli_nxos_sflow, 0, SWITCH_FILTER},
+	{CF, "sflow collector-ip <word> vrf <word>", switch_cli_nxos_sflow, 0, SWITCH_FILTER},
 	{CF, "no sflow collector-ip <word> vrf <word>", cli_drop_line, 0, SWITCH_FILTER},
-	{CF, "sflow collector-port <number>", sflow, 0, SWITCH_FILTER},
-	{CF, "sflow sampling-rate <number>", sflow, 0, SWITCH_FILTER},
-	{CF, "sflow max-sampled-size <number>", sflow, 0, SWITCH_FILTER},
-	{CF, "sflow counter-poll-interval <number>", sflow, 0, SWITCH_FILTER},
-	{CF, "sflow data-source interface <port>", sflow, 1, SWITCH_FILTER},
+	{CF, "sflow collector-port <number>", switch_cli_nxos_sflow, 0, SWITCH_FILTER},
+	{CF, "sflow sampling-rate <number>", switch_cli_nxos_sflow, 0, SWITCH_FILTER},
+	{CF, "sflow max-sampled-size <number>", switch_cli_nxos_sflow, 0, SWITCH_FILTER},
+	{CF, "sflow counter-poll-interval <number>", switch_cli_nxos_sflow, 0, SWITCH_FILTER},
+	{CF, "sflow data-source interface <port>", switch_cli_nxos_sflow, 1, SWITCH_FILTER},
 	{CF, "no sflow data-source interface <port>", cli_drop_line, 0, SWITCH_FILTER},
 	{CF, "feature lacp", cli_keep_line, 0, SWITCH_FILTER},
 	{CF, "feature <word>", cli_nothing, 0, LOOK},
 	{CF, "no interface <port>", cli_lag_delete, 0, SWITCH_BUNDLE},
 	{PT, "channel-group <number> mode active|passive", cli_lag_join, 0, SWITCH_BUNDLE},
 	{PT, "no channel-group [<number>]", cli_lag_leave, 0, SWITCH_BUNDLE},
-	{PT, "no lacp suspend-individual", suspend, 0, SWITCH_BUNDLE},
+	{PT, "no lacp suspend-individual", switch_cli_nxos_suspend, 0, SWITCH_BUNDLE},
 	{CF, "vlan <vids>", cli_enter_vlan, 0, SWITCH_CREATE},
 	{CF, "no vlan <vids>", cli_delete_vlan, 0, SWITCH_DELETE},
 	{CF, "interface vlan <vid>", cli_enter_svi, 0, LOOK},
@@ -429,8 +435,8 @@ static const struct cli_command commands[] = {
 const struct cli_family cli_nxos = {
 	.name = "nxos",
 	.title = "Cisco NX-OS",
-	.commands = commands,
-	.command_count = COUNT_OF(commands),
+	.commands = switch_cli_nxos_commands,
+	.command_count = COUNT_OF(switch_cli_nxos_commands),
 	.naming = {"Ethernet", "Eth", "1/", 1, 1, "Eth%s", "Ethernet%s", "port-channel", "Po",
 		   "Po%s", "port-channel%s"},
 	.port = {.mode = CLI_ACCESS, .access = 1, .native = 1, .is_allowed_all = true},
@@ -477,5 +483,5 @@ const struct cli_family cli_nxos = {
 	.has_caret = true,
 	.caret_at_end = true,
 	.configure_text = "Enter configuration commands, one per line. End with CNTL/Z.\n",
-	.running = running,
+	.running = switch_cli_nxos_running,
 };

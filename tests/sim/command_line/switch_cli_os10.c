@@ -7,11 +7,11 @@
 #include "tests/sim/command_line/switch_cli_lag.h"
 #include "tests/sim/command_line/switch_cli_mirror.h"
 
-#define ALL (CF | VL | PT | MI)
+#define SWITCH_CLI_OS10_ALL (CF | VL | PT | MI)
 
 /* --- configuring --- */
 
-static void enter_vlan(struct cli_call *call)
+static void switch_cli_os10_enter_vlan(struct cli_call *call)
 {
 	cli_enter_vlan(call);
 	if (call->session->mode == CLI_VLAN)
@@ -19,7 +19,7 @@ static void enter_vlan(struct cli_call *call)
 				  "vl-%u", call->values[0].number);
 }
 
-static void enter_ports(struct cli_call *call)
+static void switch_cli_os10_enter_ports(struct cli_call *call)
 {
 	struct cli_session *session = call->session;
 	unsigned first = cli_ports_next(&call->values[0].ports, 1);
@@ -35,7 +35,7 @@ static void enter_ports(struct cli_call *call)
 }
 
 /* Access: what is tagged goes. Trunk: the access VLAN stays, untagged. */
-static void set_mode(struct cli_call *call)
+static void switch_cli_os10_set_mode(struct cli_call *call)
 {
 	for
 		EACH_PORT(number, &call->session->ports)
@@ -74,7 +74,7 @@ static void trunk_allowed(struct cli_call *call)
 	cli_allowed(call);
 }
 
-static void access_vlan(struct cli_call *call)
+static void switch_cli_os10_access_vlan(struct cli_call *call)
 {
 	for
 		EACH_PORT(number, &call->session->ports)
@@ -91,7 +91,7 @@ static void access_vlan(struct cli_call *call)
 }
 
 /* Members of a VLAN that goes fall back to VLAN 1. */
-static void no_vlan(struct cli_call *call)
+static void switch_cli_os10_no_vlan(struct cli_call *call)
 {
 	unsigned vid = call->values[0].number;
 	struct cli_store *store = call->session->device->store;
@@ -112,8 +112,9 @@ static void no_vlan(struct cli_call *call)
 
 /* --- the configuration as text --- */
 
-static void write_port(const struct cli_session *session, const struct cli_port *port,
-		       unsigned number, struct text *out)
+static void switch_cli_os10_write_port(const struct cli_session *session,
+				       const struct cli_port *port, unsigned number,
+				       struct text *out)
 {
 	char name[CLI_NAME_SIZE];
 
@@ -134,7 +135,7 @@ static void write_port(const struct cli_session *session, const struct cli_port 
 	text_add(out, " flowcontrol receive on\n");
 }
 
-static void write_vlans(const struct cli_config *config, struct text *out)
+static void switch_cli_os10_write_vlans(const struct cli_config *config, struct text *out)
 {
 	for
 		EACH_VLAN(vid, &config->vlans)
@@ -146,8 +147,9 @@ static void write_vlans(const struct cli_config *config, struct text *out)
 		}
 }
 
-static void running(const struct cli_session *session, const struct cli_config *config,
-		    const struct cli_ports *ports, struct text *out)
+static void switch_cli_os10_running(const struct cli_session *session,
+				    const struct cli_config *config, const struct cli_ports *ports,
+				    struct text *out)
 {
 	if (!ports) {
 		text_addf(out,
@@ -155,14 +157,14 @@ static void running(const struct cli_session *session, const struct cli_config *
 			  "2026\n!\nhostname %s\n",
 			  session->device->hostname);
 		cli_write_lines(config, out);
-		write_vlans(config, out);
+		switch_cli_os10_write_vlans(config, out);
 	}
 	for (unsigned lag = cli_lag_next(config, ports, 0); lag;
 	     lag = cli_lag_next(config, ports, lag))
-		write_port(session, &config->ports[lag], lag, out);
+		switch_cli_os10_write_port(session, &config->ports[lag], lag, out);
 	for (unsigned number = 1; number <= session->device->store->port_count; number++) {
 		if (!ports || cli_ports_has(ports, number))
-			write_port(session, &config->ports[number], number, out);
+			switch_cli_os10_write_port(session, &config->ports[number], number, out);
 	}
 	if (!ports)
 		cli_mirror_write(session, config, out);
@@ -170,12 +172,12 @@ static void running(const struct cli_session *session, const struct cli_config *
 
 static void show_running_vlans(struct cli_call *call)
 {
-	write_vlans(call->session->device->store->running, call->out);
+	switch_cli_os10_write_vlans(call->session->device->store->running, call->out);
 }
 
 /* --- showing --- */
 
-static void show_version(struct cli_call *call)
+static void switch_cli_os10_show_version(struct cli_call *call)
 {
 	text_add(call->out, "Dell EMC Networking OS10 Enterprise\nCopyright (c) 1999-2021 by Dell "
 			    "Inc. All Rights Reserved.\nOS Version: 10.5.2.3\n"
@@ -184,7 +186,7 @@ static void show_version(struct cli_call *call)
 }
 
 /* "Eth1/1/1-1/1/3,1/1/5" */
-static void write_ports(const struct cli_ports *ports, struct text *out)
+static void switch_cli_os10_write_ports(const struct cli_ports *ports, struct text *out)
 {
 	unsigned last = 0;
 
@@ -204,7 +206,7 @@ static void write_ports(const struct cli_ports *ports, struct text *out)
 		}
 }
 
-static void vlan_row(struct cli_call *call, unsigned vid)
+static void switch_cli_os10_vlan_row(struct cli_call *call, unsigned vid)
 {
 	const struct cli_store *store = call->session->device->store;
 	struct cli_ports tagged = cli_members(store, vid, true);
@@ -216,18 +218,18 @@ static void vlan_row(struct cli_call *call, unsigned vid)
 		  is_tagged || is_untagged ? "Active" : "Inactive", store->running->names[vid]);
 	if (is_tagged) {
 		text_add(call->out, "T ");
-		write_ports(&tagged, call->out);
+		switch_cli_os10_write_ports(&tagged, call->out);
 	}
 	if (is_tagged && is_untagged)
 		text_addf(call->out, "\n%53s", "");
 	if (is_untagged) {
 		text_add(call->out, "A ");
-		write_ports(&untagged, call->out);
+		switch_cli_os10_write_ports(&untagged, call->out);
 	}
 	text_add(call->out, "\n");
 }
 
-static void show_vlan(struct cli_call *call)
+static void switch_cli_os10_show_vlan(struct cli_call *call)
 {
 	unsigned wanted = call->command->argument ? call->values[0].number : 0;
 
@@ -241,22 +243,23 @@ static void show_vlan(struct cli_call *call)
 		EACH_VLAN(vid, &call->session->device->store->running->vlans)
 		{
 			if (wanted == 0 || vid == wanted)
-				vlan_row(call, vid);
+				switch_cli_os10_vlan_row(call, vid);
 		}
 }
 
-static void mac_row(struct text *out, const char *mac, unsigned vid, const char *port)
+static void switch_cli_os10_mac_row(struct text *out, const char *mac, unsigned vid,
+				    const char *port)
 {
 	text_addf(out, "%-12u %s   dynamic   %s\n", vid, mac, port);
 }
 
-static void show_macs(struct cli_call *call)
+static void switch_cli_os10_show_macs(struct cli_call *call)
 {
 	text_add(call->out, "VlanId       Mac Address         Type      Interface\n");
-	cli_each_mac(call, (struct cli_mac_style){1, ':', true, mac_row});
+	cli_each_mac(call, (struct cli_mac_style){1, ':', true, switch_cli_os10_mac_row});
 }
 
-static void show_lldp(struct cli_call *call)
+static void switch_cli_os10_show_lldp(struct cli_call *call)
 {
 	const struct cli_store *store = call->session->device->store;
 
@@ -275,7 +278,7 @@ static void show_lldp(struct cli_call *call)
 	}
 }
 
-static void show_lldp_detail(struct cli_call *call)
+static void switch_cli_os10_show_lldp_detail(struct cli_call *call)
 {
 	const struct cli_store *store = call->session->device->store;
 
@@ -303,7 +306,7 @@ static void show_lldp_detail(struct cli_call *call)
 }
 
 /* Here, and in no other place, there is a blank in the names of ports. */
-static void show_status(struct cli_call *call)
+static void switch_cli_os10_show_status(struct cli_call *call)
 {
 	static const char line[] =
 		"----------------------------------------------------------------"
@@ -336,21 +339,21 @@ static void show_status(struct cli_call *call)
 	}
 }
 
-static const struct cli_command commands[] = {
+static const struct cli_command switch_cli_os10_commands[] = {
 	{EX | EN, "exit|logout", cli_logout, 0, LOOK},
 	{EX | EN, "terminal length <number>", cli_pager, 0, LOOK},
 	{EX | EN, "terminal width <number>", cli_nothing, 0, LOOK},
-	{EX | EN, "show version", show_version, 0, LOOK},
+	{EX | EN, "show version", switch_cli_os10_show_version, 0, LOOK},
 	{EX | EN, "location-led interface <port> on", cli_led, CLI_LED_ON | CLI_LED_PORT, LOOK},
 	{EX | EN, "location-led interface <port> off", cli_led, CLI_LED_PORT, LOOK},
-	{EX | EN, "show vlan", show_vlan, 0, LOOK},
-	{EX | EN, "show vlan <vid>", show_vlan, 1, LOOK},
-	{EX | EN, "show mac address-table [dynamic]", show_macs, 0, LOOK},
-	{EX | EN, "show mac address-table vlan <vid>", show_macs, 1, LOOK},
-	{EX | EN, "show mac address-table interface <port>", show_macs, 2, LOOK},
-	{EX | EN, "show interface status", show_status, 0, LOOK},
-	{EX | EN, "show lldp neighbors", show_lldp, 0, LOOK},
-	{EX | EN, "show lldp neighbors detail", show_lldp_detail, 0, LOOK},
+	{EX | EN, "show vlan", switch_cli_os10_show_vlan, 0, LOOK},
+	{EX | EN, "show vlan <vid>", switch_cli_os10_show_vlan, 1, LOOK},
+	{EX | EN, "show mac address-table [dynamic]", switch_cli_os10_show_macs, 0, LOOK},
+	{EX | EN, "show mac address-table vlan <vid>", switch_cli_os10_show_macs, 1, LOOK},
+	{EX | EN, "show mac address-table interface <port>", switch_cli_os10_show_macs, 2, LOOK},
+	{EX | EN, "show interface status", switch_cli_os10_show_status, 0, LOOK},
+	{EX | EN, "show lldp neighbors", switch_cli_os10_show_lldp, 0, LOOK},
+	{EX | EN, "show lldp neighbors detail", switch_cli_os10_show_lldp_detail, 0, LOOK},
 	{EX | EN, "show running-configuration", cli_show_running, 0, LOOK},
 	{EX | EN, "show running-configuration vlan", show_running_vlans, 0, LOOK},
 	{EX | EN, "show running-configuration interface <port>", cli_show_running_port, 0, LOOK},
@@ -359,8 +362,8 @@ static const struct cli_command commands[] = {
 	{EX | EN, "write memory", cli_save, 0, SWITCH_SAVE},
 	{EX | EN, "copy running-configuration startup-configuration", cli_save, 0, SWITCH_SAVE},
 	{EX | EN, "reload", cli_reload, 0, LOOK},
-	{ALL, "exit", cli_exit, 0, LOOK},
-	{ALL, "end", cli_end, 0, LOOK},
+	{SWITCH_CLI_OS10_ALL, "exit", cli_exit, 0, LOOK},
+	{SWITCH_CLI_OS10_ALL, "end", cli_end, 0, LOOK},
 	{CF | MI, "monitor session <number>", cli_mirror_enter, 0, SWITCH_SPAN},
 	{CF, "no monitor session <number>", cli_mirror_close, 0, SWITCH_SPAN},
 	{MI, "source interface <port> [both|rx|tx]", cli_mirror_source, 0, SWITCH_SPAN},
@@ -371,7 +374,7 @@ static const struct cli_command commands[] = {
 	{MI, "source-ip <word> destination-ip <word>", cli_erspan_set, CLI_ERSPAN_BOTH,
 	 SWITCH_SPAN},
 	{MI, "no shut", cli_mirror_on, 0, SWITCH_SPAN},
-	{ALL, "do <text>", cli_do_exec, 0, LOOK},
+	{SWITCH_CLI_OS10_ALL, "do <text>", cli_do_exec, 0, LOOK},
 	{CF, "sflow collector <word> agent-addr <word> <number>", cli_keep_line, 1, SWITCH_FILTER},
 	{CF, "no sflow collector <word> agent-addr <word> <number>", cli_drop_line, 0,
 	 SWITCH_FILTER},
@@ -381,11 +384,11 @@ static const struct cli_command commands[] = {
 	{CF, "sflow enable all-interfaces", cli_keep_line, 0, SWITCH_FILTER},
 	{CF, "no sflow enable all-interfaces", cli_drop_line, 0, SWITCH_FILTER},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
-	{CF, "interface vlan <vid>", enter_vlan, 0, SWITCH_CREATE},
-	{CF, "interface range vlan <vids>", enter_vlan, 0, SWITCH_CREATE},
-	{CF, "no interface vlan <vid>", no_vlan, 0, SWITCH_DELETE},
-	{CF, "interface range <ports>", enter_ports, 0, LOOK},
-	{CF, "interface <port>", enter_ports, 0, LOOK},
+	{CF, "interface vlan <vid>", switch_cli_os10_enter_vlan, 0, SWITCH_CREATE},
+	{CF, "interface range vlan <vids>", switch_cli_os10_enter_vlan, 0, SWITCH_CREATE},
+	{CF, "no interface vlan <vid>", switch_cli_os10_no_vlan, 0, SWITCH_DELETE},
+	{CF, "interface range <ports>", switch_cli_os10_enter_ports, 0, LOOK},
+	{CF, "interface <port>", switch_cli_os10_enter_ports, 0, LOOK},
 	{VL, "description <text>", cli_name_vlan, 0, SWITCH_NAME},
 	{VL, "no description", cli_name_vlan, 0, SWITCH_NAME},
 	{VL | PT, "shutdown", cli_shut, 1, SWITCH_FILTER},
@@ -396,11 +399,11 @@ static const struct cli_command commands[] = {
 	{PT, "channel-group <number> mode active|passive", cli_lag_join, 0, SWITCH_BUNDLE},
 	{PT, "no channel-group [<number>]", cli_lag_leave, 0, SWITCH_BUNDLE},
 	{PT, "lacp fallback enable", cli_nothing, 0, LOOK},
-	{PT, "no switchport", set_mode, CLI_OFF, SWITCH_FRAMES},
-	{PT, "switchport mode access", set_mode, CLI_ACCESS, SWITCH_FRAMES},
-	{PT, "switchport mode trunk", set_mode, CLI_MEMBER, SWITCH_FRAMES},
-	{PT, "no switchport mode", set_mode, CLI_ACCESS, SWITCH_FRAMES},
-	{PT, "switchport access vlan <vid>", access_vlan, 0, SWITCH_PVID},
+	{PT, "no switchport", switch_cli_os10_set_mode, CLI_OFF, SWITCH_FRAMES},
+	{PT, "switchport mode access", switch_cli_os10_set_mode, CLI_ACCESS, SWITCH_FRAMES},
+	{PT, "switchport mode trunk", switch_cli_os10_set_mode, CLI_MEMBER, SWITCH_FRAMES},
+	{PT, "no switchport mode", switch_cli_os10_set_mode, CLI_ACCESS, SWITCH_FRAMES},
+	{PT, "switchport access vlan <vid>", switch_cli_os10_access_vlan, 0, SWITCH_PVID},
 	{PT, "no switchport access vlan", cli_access, 0, SWITCH_PVID},
 	{PT, "switchport trunk allowed vlan <vids>", trunk_allowed, CLI_LIST_ADD, SWITCH_EGRESS},
 	{PT, "no switchport trunk allowed vlan <vids>", cli_allowed, CLI_LIST_REMOVE,
@@ -411,8 +414,8 @@ static const struct cli_command commands[] = {
 const struct cli_family cli_os10 = {
 	.name = "os10",
 	.title = "Dell SmartFabric OS10",
-	.commands = commands,
-	.command_count = COUNT_OF(commands),
+	.commands = switch_cli_os10_commands,
+	.command_count = COUNT_OF(switch_cli_os10_commands),
 	.naming = {"ethernet", "eth", "1/1/", 1, 1, "Eth%s", "ethernet%s", "port-channel", "po",
 		   "Po%s", "port-channel%s"},
 	.port = {.mode = CLI_ACCESS, .access = 1, .native = 1},
@@ -453,5 +456,5 @@ const struct cli_family cli_os10 = {
 			[CLI_AMBIGUOUS] = "% Error: Ambiguous command.\n",
 			[CLI_INCOMPLETE] = "% Error: Incomplete command.\n",
 		},
-	.running = running,
+	.running = switch_cli_os10_running,
 };

@@ -4,18 +4,18 @@
 #include "tests/sim/command_line/switch_cli_common.h"
 #include "tests/sim/command_line/switch_cli_mirror.h"
 
-#define ALL (CF | VL | PT | MI)
+#define SWITCH_CLI_OS9_ALL (CF | VL | PT | MI)
 
 /* --- configuring --- */
 
-static void enter_vlan(struct cli_call *call)
+static void switch_cli_os9_enter_vlan(struct cli_call *call)
 {
 	cli_enter_vlan(call);
 	(void)text_format(call->session->level_name, sizeof(call->session->level_name), "vl-%u",
 			  call->values[0].number);
 }
 
-static void no_vlan(struct cli_call *call)
+static void switch_cli_os9_no_vlan(struct cli_call *call)
 {
 	struct cli_store *store = call->session->device->store;
 	unsigned vid = call->values[0].number;
@@ -34,34 +34,40 @@ static void no_vlan(struct cli_call *call)
 	}
 }
 
-enum { UNTAGGED, TAGGED, NO_UNTAGGED, NO_TAGGED };
+enum {
+	SWITCH_CLI_OS9_UNTAGGED,
+	SWITCH_CLI_OS9_TAGGED,
+	SWITCH_CLI_OS9_NO_UNTAGGED,
+	SWITCH_CLI_OS9_NO_TAGGED
+};
 
 /* Why the port cannot; NULL when it can. */
-static const char *refusal(const struct cli_port *port, unsigned how)
+static const char *switch_cli_os9_refusal(const struct cli_port *port, unsigned how)
 {
 	if (port->mode == CLI_OFF)
 		return "% Error: Port is not in Layer-2 mode";
-	if (how == UNTAGGED && !port->is_hybrid && !vlan_set_is_empty(&port->allowed))
+	if (how == SWITCH_CLI_OS9_UNTAGGED && !port->is_hybrid &&
+	    !vlan_set_is_empty(&port->allowed))
 		return "% Error: Port is tagged in another VLAN";
-	if (how == TAGGED && !port->is_hybrid && port->access > 1)
+	if (how == SWITCH_CLI_OS9_TAGGED && !port->is_hybrid && port->access > 1)
 		return "% Error: Port is untagged in another VLAN";
 	return NULL;
 }
 
 /* A tagged port that is no hybrid one is untagged nowhere. */
-static void move(struct cli_port *port, unsigned vid, unsigned how)
+static void switch_cli_os9_move(struct cli_port *port, unsigned vid, unsigned how)
 {
 	switch (how) {
-	case UNTAGGED:
+	case SWITCH_CLI_OS9_UNTAGGED:
 		vlan_set_remove(&port->allowed, vid);
 		port->access = (uint16_t)vid;
 		break;
-	case TAGGED:
+	case SWITCH_CLI_OS9_TAGGED:
 		vlan_set_add(&port->allowed, vid);
 		if (!port->is_hybrid || port->access == vid)
 			port->access = 0;
 		break;
-	case NO_UNTAGGED:
+	case SWITCH_CLI_OS9_NO_UNTAGGED:
 		if (port->access == vid)
 			port->access = 1;
 		break;
@@ -73,7 +79,7 @@ static void move(struct cli_port *port, unsigned vid, unsigned how)
 	}
 }
 
-static void members(struct cli_call *call)
+static void switch_cli_os9_members(struct cli_call *call)
 {
 	unsigned vid = vlan_set_next(&call->session->vids, 1);
 	unsigned how = call->command->argument;
@@ -82,7 +88,7 @@ static void members(struct cli_call *call)
 		EACH_PORT(number, &call->values[0].ports)
 		{
 			struct cli_port *port = cli_port_at(call->session, number);
-			const char *why = refusal(port, how);
+			const char *why = switch_cli_os9_refusal(port, how);
 			char name[CLI_NAME_SIZE];
 
 			if (why) {
@@ -90,11 +96,11 @@ static void members(struct cli_call *call)
 					  cli_port_text(call->session, number, false, name));
 				return;
 			}
-			move(port, vid, how);
+			switch_cli_os9_move(port, vid, how);
 		}
 }
 
-static void switchport(struct cli_call *call)
+static void switch_cli_os9_switchport(struct cli_call *call)
 {
 	for
 		EACH_PORT(number, &call->session->ports)
@@ -125,7 +131,7 @@ static void no_switchport(struct cli_call *call)
 		}
 }
 
-static void portmode(struct cli_call *call)
+static void switch_cli_os9_portmode(struct cli_call *call)
 {
 	for
 		EACH_PORT(number, &call->session->ports)
@@ -142,7 +148,7 @@ static void portmode(struct cli_call *call)
 		}
 }
 
-static void enter_ports(struct cli_call *call)
+static void switch_cli_os9_enter_ports(struct cli_call *call)
 {
 	struct cli_session *session = call->session;
 	unsigned first = cli_ports_next(&call->values[0].ports, 1);
@@ -156,8 +162,9 @@ static void enter_ports(struct cli_call *call)
 
 /* --- the configuration as text --- */
 
-static void write_port(const struct cli_session *session, const struct cli_port *port,
-		       unsigned number, struct text *out)
+static void switch_cli_os9_write_port(const struct cli_session *session,
+				      const struct cli_port *port, unsigned number,
+				      struct text *out)
 {
 	char name[CLI_NAME_SIZE];
 
@@ -174,8 +181,9 @@ static void write_port(const struct cli_session *session, const struct cli_port 
 	text_add(out, port->is_shut ? " shutdown\n" : " no shutdown\n");
 }
 
-static void write_vlan(const struct cli_session *session, const struct cli_config *config,
-		       unsigned vid, struct text *out)
+static void switch_cli_os9_write_vlan(const struct cli_session *session,
+				      const struct cli_config *config, unsigned vid,
+				      struct text *out)
 {
 	struct cli_ports tagged = {{0}};
 	struct cli_ports untagged = {{0}};
@@ -201,8 +209,9 @@ static void write_vlan(const struct cli_session *session, const struct cli_confi
 	text_add(out, " no shutdown\n");
 }
 
-static void running(const struct cli_session *session, const struct cli_config *config,
-		    const struct cli_ports *ports, struct text *out)
+static void switch_cli_os9_running(const struct cli_session *session,
+				   const struct cli_config *config, const struct cli_ports *ports,
+				   struct text *out)
 {
 	text_addf(out, "Current Configuration ...\n! Version 9.14(2.10)\n!\nhostname %s\n",
 		  session->device->hostname);
@@ -210,13 +219,13 @@ static void running(const struct cli_session *session, const struct cli_config *
 		cli_write_lines(config, out);
 	for (unsigned number = 1; number <= session->device->store->port_count; number++) {
 		if (!ports || cli_ports_has(ports, number))
-			write_port(session, &config->ports[number], number, out);
+			switch_cli_os9_write_port(session, &config->ports[number], number, out);
 	}
 	for
 		EACH_VLAN(vid, &config->vlans)
 		{
 			if (!ports)
-				write_vlan(session, config, vid, out);
+				switch_cli_os9_write_vlan(session, config, vid, out);
 		}
 	if (!ports)
 		cli_mirror_write(session, config, out);
@@ -225,7 +234,7 @@ static void running(const struct cli_session *session, const struct cli_config *
 
 /* --- showing --- */
 
-static void show_version(struct cli_call *call)
+static void switch_cli_os9_show_version(struct cli_call *call)
 {
 	text_add(call->out, "Dell EMC Real Time Operating System Software\n"
 			    "Dell EMC Operating System Version:  2.0\n"
@@ -234,7 +243,7 @@ static void show_version(struct cli_call *call)
 			    "System Type: S4810\n");
 }
 
-static void vlan_row(struct cli_call *call, unsigned vid)
+static void switch_cli_os9_vlan_row(struct cli_call *call, unsigned vid)
 {
 	const struct cli_store *store = call->session->device->store;
 	struct cli_ports sets[2] = {cli_members(store, vid, false), cli_members(store, vid, true)};
@@ -253,7 +262,7 @@ static void vlan_row(struct cli_call *call, unsigned vid)
 	text_add(call->out, "\n");
 }
 
-static void show_vlan(struct cli_call *call)
+static void switch_cli_os9_show_vlan(struct cli_call *call)
 {
 	unsigned wanted = call->command->argument ? call->values[0].number : 0;
 
@@ -270,24 +279,25 @@ static void show_vlan(struct cli_call *call)
 		EACH_VLAN(vid, &call->session->device->store->running->vlans)
 		{
 			if (wanted == 0 || vid == wanted)
-				vlan_row(call, vid);
+				switch_cli_os9_vlan_row(call, vid);
 		}
 }
 
-static void mac_row(struct text *out, const char *mac, unsigned vid, const char *port)
+static void switch_cli_os9_mac_row(struct text *out, const char *mac, unsigned vid,
+				   const char *port)
 {
 	text_addf(out, " %-6u %s   Dynamic         %-10s      Active\n", vid, mac, port);
 }
 
-static void show_macs(struct cli_call *call)
+static void switch_cli_os9_show_macs(struct cli_call *call)
 {
 	text_add(call->out,
 		 "Codes: *N - VLT Peer Synced MAC\n"
 		 " VlanId     Mac Address           Type          Interface        State\n");
-	cli_each_mac(call, (struct cli_mac_style){1, ':', false, mac_row});
+	cli_each_mac(call, (struct cli_mac_style){1, ':', false, switch_cli_os9_mac_row});
 }
 
-static void show_lldp(struct cli_call *call)
+static void switch_cli_os9_show_lldp(struct cli_call *call)
 {
 	const struct cli_store *store = call->session->device->store;
 
@@ -316,18 +326,18 @@ static void sample_rate(struct cli_call *call)
 	cli_keep_line(call);
 }
 
-static const struct cli_command commands[] = {
+static const struct cli_command switch_cli_os9_commands[] = {
 	{EX, "enable", cli_enable, 0, LOOK},
 	{EX | EN, "exit|logout|quit", cli_logout, 0, LOOK},
 	{EX | EN, "terminal length <number>", cli_pager, 0, LOOK},
 	{EX | EN, "terminal width <number>", cli_nothing, 0, LOOK},
-	{EX | EN, "show version", show_version, 0, LOOK},
-	{EX | EN, "show vlan", show_vlan, 0, LOOK},
-	{EX | EN, "show vlan id <vid>", show_vlan, 1, LOOK},
-	{EX | EN, "show mac-address-table [dynamic]", show_macs, 0, LOOK},
-	{EX | EN, "show mac-address-table vlan <vid>", show_macs, 1, LOOK},
-	{EX | EN, "show mac-address-table interface <port>", show_macs, 2, LOOK},
-	{EX | EN, "show lldp neighbors", show_lldp, 0, LOOK},
+	{EX | EN, "show version", switch_cli_os9_show_version, 0, LOOK},
+	{EX | EN, "show vlan", switch_cli_os9_show_vlan, 0, LOOK},
+	{EX | EN, "show vlan id <vid>", switch_cli_os9_show_vlan, 1, LOOK},
+	{EX | EN, "show mac-address-table [dynamic]", switch_cli_os9_show_macs, 0, LOOK},
+	{EX | EN, "show mac-address-table vlan <vid>", switch_cli_os9_show_macs, 1, LOOK},
+	{EX | EN, "show mac-address-table interface <port>", switch_cli_os9_show_macs, 2, LOOK},
+	{EX | EN, "show lldp neighbors", switch_cli_os9_show_lldp, 0, LOOK},
 	{EN, "show running-config", cli_show_running, 0, LOOK},
 	{EN, "show running-config interface <port>", cli_show_running_port, 0, LOOK},
 	{EN, "show startup-config", cli_show_running, 1, LOOK},
@@ -335,8 +345,8 @@ static const struct cli_command commands[] = {
 	{EN, "write [memory]", cli_save, 0, SWITCH_SAVE},
 	{EN, "copy running-config startup-config", cli_save, 0, SWITCH_SAVE},
 	{EN, "reload", cli_reload, 0, LOOK},
-	{ALL, "exit", cli_exit, 0, LOOK},
-	{ALL, "end", cli_end, 0, LOOK},
+	{SWITCH_CLI_OS9_ALL, "exit", cli_exit, 0, LOOK},
+	{SWITCH_CLI_OS9_ALL, "end", cli_end, 0, LOOK},
 	{CF, "monitor session <number>", cli_mirror_enter, 0, SWITCH_SPAN},
 	{CF, "no monitor session <number>", cli_mirror_close, 0, SWITCH_SPAN},
 	{CF, "monitor session <number> type erpm", cli_erspan_enter, 0, SWITCH_SPAN},
@@ -348,7 +358,7 @@ static const struct cli_command commands[] = {
 	 SWITCH_SPAN},
 	{MI, "no source <port> destination <port> direction both", cli_mirror_source, CLI_MIRROR_NO,
 	 SWITCH_SPAN},
-	{ALL, "do <text>", cli_do_exec, 0, LOOK},
+	{SWITCH_CLI_OS9_ALL, "do <text>", cli_do_exec, 0, LOOK},
 	{CF, "sflow collector <word> agent-addr <word> <number>", cli_keep_line, 1, SWITCH_FILTER},
 	{CF, "no sflow collector <word> agent-addr <word> <number>", cli_drop_line, 0,
 	 SWITCH_FILTER},
@@ -359,32 +369,33 @@ static const struct cli_command commands[] = {
 	{PT, "sflow ingress-enable", cli_sample_port, 1, SWITCH_FILTER},
 	{PT, "no sflow ingress-enable", cli_sample_port, 0, SWITCH_FILTER},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
-	{CF, "interface vlan <vid>", enter_vlan, 0, SWITCH_CREATE},
-	{CF, "no interface vlan <vid>", no_vlan, 0, SWITCH_DELETE},
-	{CF, "interface range <ports>", enter_ports, 0, LOOK},
-	{CF, "interface <port>", enter_ports, 0, LOOK},
+	{CF, "interface vlan <vid>", switch_cli_os9_enter_vlan, 0, SWITCH_CREATE},
+	{CF, "no interface vlan <vid>", switch_cli_os9_no_vlan, 0, SWITCH_DELETE},
+	{CF, "interface range <ports>", switch_cli_os9_enter_ports, 0, LOOK},
+	{CF, "interface <port>", switch_cli_os9_enter_ports, 0, LOOK},
 	{VL, "description <text>", cli_name_vlan, 0, SWITCH_NAME},
 	{VL, "no description", cli_name_vlan, 0, SWITCH_NAME},
-	{VL, "untagged <ports>", members, UNTAGGED, SWITCH_UNTAGGED},
-	{VL, "tagged <ports>", members, TAGGED, SWITCH_EGRESS},
-	{VL, "no untagged <ports>", members, NO_UNTAGGED, SWITCH_UNTAGGED},
-	{VL, "no tagged <ports>", members, NO_TAGGED, SWITCH_EGRESS},
+	{VL, "untagged <ports>", switch_cli_os9_members, SWITCH_CLI_OS9_UNTAGGED, SWITCH_UNTAGGED},
+	{VL, "tagged <ports>", switch_cli_os9_members, SWITCH_CLI_OS9_TAGGED, SWITCH_EGRESS},
+	{VL, "no untagged <ports>", switch_cli_os9_members, SWITCH_CLI_OS9_NO_UNTAGGED,
+	 SWITCH_UNTAGGED},
+	{VL, "no tagged <ports>", switch_cli_os9_members, SWITCH_CLI_OS9_NO_TAGGED, SWITCH_EGRESS},
 	{VL, "no shutdown", cli_nothing, 0, LOOK},
 	{PT, "description <text>", cli_describe, 0, SWITCH_NAME},
 	{PT, "no description", cli_describe, 0, SWITCH_NAME},
 	{PT, "shutdown", cli_shut, 1, SWITCH_FILTER},
 	{PT, "no shutdown", cli_shut, 0, SWITCH_FILTER},
-	{PT, "switchport", switchport, 0, SWITCH_FRAMES},
+	{PT, "switchport", switch_cli_os9_switchport, 0, SWITCH_FRAMES},
 	{PT, "no switchport", no_switchport, 0, SWITCH_FRAMES},
-	{PT, "portmode hybrid", portmode, 1, SWITCH_FRAMES},
-	{PT, "no portmode [hybrid]", portmode, 0, SWITCH_FRAMES},
+	{PT, "portmode hybrid", switch_cli_os9_portmode, 1, SWITCH_FRAMES},
+	{PT, "no portmode [hybrid]", switch_cli_os9_portmode, 0, SWITCH_FRAMES},
 };
 
 const struct cli_family cli_os9 = {
 	.name = "os9",
 	.title = "Dell OS9, Force10",
-	.commands = commands,
-	.command_count = COUNT_OF(commands),
+	.commands = switch_cli_os9_commands,
+	.command_count = COUNT_OF(switch_cli_os9_commands),
 	.naming = {"TenGigabitEthernet", "Te", "0/", 1, 1, "Te %s", "TenGigabitEthernet %s", NULL,
 		   NULL, NULL, NULL},
 	.port = {.mode = CLI_OFF, .access = 1, .native = 1},
@@ -424,5 +435,5 @@ const struct cli_family cli_os9 = {
 			[CLI_INCOMPLETE] = "% Error: Incomplete command.\n",
 		},
 	.has_caret = true,
-	.running = running,
+	.running = switch_cli_os9_running,
 };

@@ -15,7 +15,8 @@ static bool begins_name(const char *name, const char *text, size_t size)
 	       strncasecmp(name, text, size) == 0;
 }
 
-static unsigned port_of(const struct cli_port_naming *naming, unsigned count, unsigned long number)
+static unsigned switch_cli_parse_port_of(const struct cli_port_naming *naming, unsigned count,
+					 unsigned long number)
 {
 	if (number < naming->first || (number - naming->first) % naming->step != 0)
 		return 0;
@@ -53,7 +54,7 @@ unsigned cli_port_parse(const struct cli_port_naming *naming, unsigned count, co
 		return 0;
 	number = strtoul(at + stem, &end, 10);
 	*ret_used = (size_t)(end - text);
-	return port_of(naming, count, number);
+	return switch_cli_parse_port_of(naming, count, number);
 }
 
 /* After a dash: a whole name, or a number, with the stem or without. */
@@ -69,12 +70,12 @@ static unsigned range_end(const struct cli_port_naming *naming, unsigned count, 
 		text += strlen(naming->stem);
 		number = strtoul(text, &end, 10);
 		*ret_used = (size_t)(end - text) + strlen(naming->stem);
-		return port_of(naming, count, number);
+		return switch_cli_parse_port_of(naming, count, number);
 	}
 	if (port == 0 && isdigit((unsigned char)text[0])) {
 		number = strtoul(text, &end, 10);
 		*ret_used = (size_t)(end - text);
-		port = port_of(naming, count, number);
+		port = switch_cli_parse_port_of(naming, count, number);
 	}
 	return port;
 }
@@ -202,7 +203,7 @@ struct walk {
 	struct cli_parsed *parsed;
 };
 
-static size_t rows_of(const struct cli_grammar *grammar)
+static size_t switch_cli_parse_rows_of(const struct cli_grammar *grammar)
 {
 	return grammar->count < CLI_ROWS_MAX ? grammar->count : CLI_ROWS_MAX;
 }
@@ -216,7 +217,7 @@ static unsigned take_keyword(struct walk *walk)
 	unsigned distinct = 0;
 	int best = 0;
 
-	for (size_t i = 0; i < rows_of(walk->grammar); i++) {
+	for (size_t i = 0; i < switch_cli_parse_rows_of(walk->grammar); i++) {
 		const char *word;
 		const char *found = NULL;
 		size_t size = 0;
@@ -243,7 +244,7 @@ static unsigned take_keyword(struct walk *walk)
 	}
 	if (distinct != 1)
 		return distinct;
-	for (size_t i = 0; i < rows_of(walk->grammar); i++) {
+	for (size_t i = 0; i < switch_cli_parse_rows_of(walk->grammar); i++) {
 		const char *word;
 		const char *found = NULL;
 		size_t size = 0;
@@ -260,10 +261,10 @@ static unsigned take_keyword(struct walk *walk)
 	return 1;
 }
 
-enum taken { TAKEN_NO, TAKEN_RANGE, TAKEN };
+enum switch_cli_parse_taken { TAKEN_NO, TAKEN_RANGE, TAKEN };
 
-static enum taken take_vids(const struct cli_grammar *grammar, const char *text,
-			    struct cli_value *value)
+static enum switch_cli_parse_taken take_vids(const struct cli_grammar *grammar, const char *text,
+					     struct cli_value *value)
 {
 	unsigned high = 0;
 
@@ -277,7 +278,8 @@ static enum taken take_vids(const struct cli_grammar *grammar, const char *text,
 	return value->number >= grammar->vid_low && high <= grammar->vid_high ? TAKEN : TAKEN_RANGE;
 }
 
-static enum taken take_number(const char *text, struct cli_value *value)
+static enum switch_cli_parse_taken switch_cli_parse_take_number(const char *text,
+								struct cli_value *value)
 {
 	char *end;
 	unsigned long number = strtoul(text, &end, 10);
@@ -288,7 +290,7 @@ static enum taken take_number(const char *text, struct cli_value *value)
 	return TAKEN;
 }
 
-static void unquote(char *text)
+static void switch_cli_parse_unquote(char *text)
 {
 	size_t size = strlen(text);
 
@@ -306,8 +308,8 @@ static bool kind_is(const char *word, size_t size, const char *kind)
 }
 
 /* One parameter at the walk's word; moves its end where more than a word is taken. */
-static enum taken take_value(struct walk *walk, const char *word, size_t size,
-			     struct cli_value *value)
+static enum switch_cli_parse_taken take_value(struct walk *walk, const char *word, size_t size,
+					      struct cli_value *value)
 {
 	const struct cli_grammar *grammar = walk->grammar;
 	const char *rest = walk->line + walk->at;
@@ -323,7 +325,7 @@ static enum taken take_value(struct walk *walk, const char *word, size_t size,
 	if (kind_is(word, size, "<vids>"))
 		return take_vids(grammar, value->text, value);
 	if (kind_is(word, size, "<number>"))
-		return take_number(value->text, value);
+		return switch_cli_parse_take_number(value->text, value);
 	if (kind_is(word, size, "<word>"))
 		return TAKEN;
 	if (kind_is(word, size, "<port>")) {
@@ -339,21 +341,21 @@ static enum taken take_value(struct walk *walk, const char *word, size_t size,
 	    !cli_ports_parse(grammar->naming, grammar->port_count, value->text, &value->ports))
 		return TAKEN_NO;
 	if (kind_is(word, size, "<text>"))
-		unquote(value->text);
+		switch_cli_parse_unquote(value->text);
 	walk->length = used;
 	return TAKEN;
 }
 
 /* The first kind of parameter that takes the word; rows of that kind stay. */
-static enum taken take_parameter(struct walk *walk)
+static enum switch_cli_parse_taken take_parameter(struct walk *walk)
 {
-	enum taken best = TAKEN_NO;
+	enum switch_cli_parse_taken best = TAKEN_NO;
 	const char *kind = NULL;
 	size_t kind_size = 0;
 
-	for (size_t i = 0; i < rows_of(walk->grammar) && best != TAKEN; i++) {
+	for (size_t i = 0; i < switch_cli_parse_rows_of(walk->grammar) && best != TAKEN; i++) {
 		struct cli_parsed *parsed = walk->parsed;
-		enum taken taken;
+		enum switch_cli_parse_taken taken;
 		bool optional;
 
 		kind = walk->alive[i] ? pattern_word(walk->grammar->rows[i].pattern, walk->word,
@@ -367,7 +369,7 @@ static enum taken take_parameter(struct walk *walk)
 	if (best != TAKEN)
 		return best;
 	walk->parsed->value_count++;
-	for (size_t i = 0; i < rows_of(walk->grammar); i++) {
+	for (size_t i = 0; i < switch_cli_parse_rows_of(walk->grammar); i++) {
 		size_t size = 0;
 		bool optional;
 		const char *word = walk->alive[i] ? pattern_word(walk->grammar->rows[i].pattern,
@@ -381,7 +383,7 @@ static enum taken take_parameter(struct walk *walk)
 
 static bool has_more(const struct walk *walk)
 {
-	for (size_t i = 0; i < rows_of(walk->grammar); i++) {
+	for (size_t i = 0; i < switch_cli_parse_rows_of(walk->grammar); i++) {
 		size_t size;
 		bool optional;
 
@@ -392,10 +394,10 @@ static bool has_more(const struct walk *walk)
 	return false;
 }
 
-static enum cli_parse_result step(struct walk *walk)
+static enum cli_parse_result switch_cli_parse_step(struct walk *walk)
 {
 	unsigned distinct;
-	enum taken taken;
+	enum switch_cli_parse_taken taken;
 
 	if (!has_more(walk))
 		return CLI_TOO_MANY;
@@ -408,15 +410,15 @@ static enum cli_parse_result step(struct walk *walk)
 	return distinct > 1 ? CLI_AMBIGUOUS : taken == TAKEN_RANGE ? CLI_RANGE : CLI_INVALID;
 }
 
-static void start(struct walk *walk, uint32_t modes)
+static void switch_cli_parse_start(struct walk *walk, uint32_t modes)
 {
-	for (size_t i = 0; i < rows_of(walk->grammar); i++)
+	for (size_t i = 0; i < switch_cli_parse_rows_of(walk->grammar); i++)
 		walk->alive[i] = (walk->grammar->rows[i].modes & modes) != 0;
 	walk->at = strspn(walk->line, " \t");
 	walk->length = strcspn(walk->line + walk->at, " \t");
 }
 
-static void next_word(struct walk *walk)
+static void switch_cli_parse_next_word(struct walk *walk)
 {
 	walk->at += walk->length;
 	walk->at += strspn(walk->line + walk->at, " \t");
@@ -432,21 +434,21 @@ void cli_parse(const struct cli_grammar *grammar, uint32_t modes, const char *li
 	ret->value_count = 0;
 	ret->command = NULL;
 	ret->result = CLI_EMPTY;
-	start(&walk, modes);
+	switch_cli_parse_start(&walk, modes);
 	while (walk.length > 0) {
-		ret->result = step(&walk);
+		ret->result = switch_cli_parse_step(&walk);
 		ret->at = walk.at;
 		ret->length = walk.length;
 		if (ret->result != CLI_PARSED)
 			return;
-		next_word(&walk);
+		switch_cli_parse_next_word(&walk);
 	}
 	if (ret->result == CLI_EMPTY)
 		return;
 	ret->at = walk.at;
 	ret->length = 0;
 	ret->result = CLI_INCOMPLETE;
-	for (size_t i = 0; i < rows_of(grammar) && !ret->command; i++) {
+	for (size_t i = 0; i < switch_cli_parse_rows_of(grammar) && !ret->command; i++) {
 		if (walk.alive[i] && is_complete(grammar->rows[i].pattern, walk.word)) {
 			ret->command = &grammar->rows[i];
 			ret->result = CLI_PARSED;
@@ -462,13 +464,13 @@ void cli_parse_help(const struct cli_grammar *grammar, uint32_t modes, const cha
 	size_t size = strlen(line);
 	bool begun = size > 0 && line[size - 1] != ' ';
 
-	start(&walk, modes);
+	switch_cli_parse_start(&walk, modes);
 	while (parsed && walk.length > 0 && !(begun && walk.at + walk.length == size)) {
-		if (step(&walk) != CLI_PARSED)
+		if (switch_cli_parse_step(&walk) != CLI_PARSED)
 			break;
-		next_word(&walk);
+		switch_cli_parse_next_word(&walk);
 	}
-	for (size_t i = 0; parsed && i < rows_of(grammar); i++) {
+	for (size_t i = 0; parsed && i < switch_cli_parse_rows_of(grammar); i++) {
 		const char *word;
 		const char *found = NULL;
 		size_t word_size = 0;

@@ -4,12 +4,12 @@
 #include "tests/sim/command_line/switch_cli_common.h"
 #include "tests/sim/command_line/switch_cli_mirror.h"
 
-#define ALL       (CF | VL | PT)
-#define VLANS_MAX 256
+#define SWITCH_CLI_PROCURVE_ALL (CF | VL | PT)
+#define VLANS_MAX               256
 
 /* --- configuring --- */
 
-static void enter_vlan(struct cli_call *call)
+static void switch_cli_procurve_enter_vlan(struct cli_call *call)
 {
 	const struct cli_store *store = call->session->device->store;
 
@@ -23,7 +23,8 @@ static void enter_vlan(struct cli_call *call)
 }
 
 /* The ports meant: of a VLAN's command the written ones, of a port's the ones it is in. */
-static bool ports_of(struct cli_call *call, const char *text, struct cli_ports *ret)
+static bool switch_cli_procurve_ports_of(struct cli_call *call, const char *text,
+					 struct cli_ports *ret)
 {
 	const struct cli_session *session = call->session;
 
@@ -40,21 +41,26 @@ static void back_to_default(struct cli_port *port)
 		port->access = 1;
 }
 
-enum { UNTAGGED, TAGGED, NO_UNTAGGED, NO_TAGGED };
+enum {
+	SWITCH_CLI_PROCURVE_UNTAGGED,
+	SWITCH_CLI_PROCURVE_TAGGED,
+	SWITCH_CLI_PROCURVE_NO_UNTAGGED,
+	SWITCH_CLI_PROCURVE_NO_TAGGED
+};
 
-static void move(struct cli_port *port, unsigned vid, unsigned how)
+static void switch_cli_procurve_move(struct cli_port *port, unsigned vid, unsigned how)
 {
 	switch (how) {
-	case UNTAGGED:
+	case SWITCH_CLI_PROCURVE_UNTAGGED:
 		vlan_set_remove(&port->allowed, vid);
 		port->access = (uint16_t)vid;
 		break;
-	case TAGGED:
+	case SWITCH_CLI_PROCURVE_TAGGED:
 		if (port->access == vid)
 			port->access = 0;
 		vlan_set_add(&port->allowed, vid);
 		break;
-	case NO_UNTAGGED:
+	case SWITCH_CLI_PROCURVE_NO_UNTAGGED:
 		if (port->access == vid)
 			port->access = 0;
 		break;
@@ -68,16 +74,17 @@ static void move_all(struct cli_call *call, unsigned vid, const struct cli_ports
 	for
 		EACH_PORT(number, ports)
 		{
-			move(cli_port_at(call->session, number), vid, call->command->argument);
+			switch_cli_procurve_move(cli_port_at(call->session, number), vid,
+						 call->command->argument);
 		}
 }
 
 /* `untagged 1-4` in a VLAN. */
-static void members(struct cli_call *call)
+static void switch_cli_procurve_members(struct cli_call *call)
 {
 	struct cli_ports ports;
 
-	if (ports_of(call, call->values[0].text, &ports))
+	if (switch_cli_procurve_ports_of(call, call->values[0].text, &ports))
 		move_all(call, vlan_set_next(&call->session->vids, 1), &ports);
 }
 
@@ -86,9 +93,9 @@ static void vlan_members(struct cli_call *call)
 {
 	struct cli_ports ports;
 
-	if (!ports_of(call, call->values[1].text, &ports))
+	if (!switch_cli_procurve_ports_of(call, call->values[1].text, &ports))
 		return;
-	enter_vlan(call);
+	switch_cli_procurve_enter_vlan(call);
 	cli_leave(call->session, CLI_CONFIG);
 	move_all(call, call->values[0].number, &ports);
 }
@@ -97,7 +104,7 @@ static void vlan_name(struct cli_call *call)
 {
 	struct cli_call inner = *call;
 
-	enter_vlan(call);
+	switch_cli_procurve_enter_vlan(call);
 	inner.values = &call->values[1];
 	cli_name_vlan(&inner);
 	cli_leave(call->session, CLI_CONFIG);
@@ -126,8 +133,8 @@ static void delete_vlan(struct cli_session *session, unsigned vid)
 	for (unsigned number = 1; number <= session->device->store->port_count; number++) {
 		struct cli_port *port = &running->ports[number];
 
-		move(port, vid, NO_TAGGED);
-		move(port, vid, NO_UNTAGGED);
+		switch_cli_procurve_move(port, vid, SWITCH_CLI_PROCURVE_NO_TAGGED);
+		switch_cli_procurve_move(port, vid, SWITCH_CLI_PROCURVE_NO_UNTAGGED);
 	}
 	cli_leave(session, CLI_CONFIG);
 }
@@ -143,7 +150,7 @@ static void on_delete(struct cli_session *session, const char *line, struct text
 		text_add(out, "the emulator cannot reach its data plane\n");
 }
 
-static void no_vlan(struct cli_call *call)
+static void switch_cli_procurve_no_vlan(struct cli_call *call)
 {
 	unsigned vid = call->values[0].number;
 	const struct cli_store *store = call->session->device->store;
@@ -194,7 +201,7 @@ static void on_logout_question(struct cli_session *session, const char *line, st
 	session->wants_key = true;
 }
 
-static void logout(struct cli_call *call)
+static void switch_cli_procurve_logout(struct cli_call *call)
 {
 	cli_ask(call->session, call->out, "Do you want to log out [y/n]? ", on_logout_question);
 	call->session->wants_key = true;
@@ -202,8 +209,8 @@ static void logout(struct cli_call *call)
 
 /* --- the configuration as text --- */
 
-static void write_vlan(const struct cli_config *config, unsigned vid, unsigned port_count,
-		       struct text *out)
+static void switch_cli_procurve_write_vlan(const struct cli_config *config, unsigned vid,
+					   unsigned port_count, struct text *out)
 {
 	struct cli_ports sets[3] = {{{0}}, {{0}}, {{0}}}; /* untagged, tagged, not in VLAN 1 */
 	char name[CLI_NAME_SIZE];
@@ -228,8 +235,9 @@ static void write_vlan(const struct cli_config *config, unsigned vid, unsigned p
 	text_add(out, "   no ip address\n   exit\n");
 }
 
-static void running(const struct cli_session *session, const struct cli_config *config,
-		    const struct cli_ports *ports, struct text *out)
+static void switch_cli_procurve_running(const struct cli_session *session,
+					const struct cli_config *config,
+					const struct cli_ports *ports, struct text *out)
 {
 	unsigned count = session->device->store->port_count;
 
@@ -250,14 +258,14 @@ static void running(const struct cli_session *session, const struct cli_config *
 	for
 		EACH_VLAN(vid, &config->vlans)
 		{
-			write_vlan(config, vid, count, out);
+			switch_cli_procurve_write_vlan(config, vid, count, out);
 		}
 	cli_mirror_write(session, config, out);
 }
 
 /* --- showing --- */
 
-static void show_version(struct cli_call *call)
+static void switch_cli_procurve_show_version(struct cli_call *call)
 {
 	text_add(call->out, "\nImage stamp:    /ws/swbuildm/rel_yakima_qaoff/code/build/lakes\n"
 			    "                Jul 17 2019 06:58:52\n                YA.16.08.0001\n"
@@ -265,7 +273,8 @@ static void show_version(struct cli_call *call)
 			    "Boot ROM Version:    YA.15.20\nActive Boot ROM:     Primary\n\n");
 }
 
-static const char *name_of(const struct cli_call *call, unsigned vid, char ret[CLI_NAME_SIZE])
+static const char *switch_cli_procurve_name_of(const struct cli_call *call, unsigned vid,
+					       char ret[CLI_NAME_SIZE])
 {
 	const struct cli_config *config = call->session->device->store->running;
 
@@ -277,7 +286,7 @@ static const char *name_of(const struct cli_call *call, unsigned vid, char ret[C
 	return ret;
 }
 
-static void show_vlans(struct cli_call *call)
+static void switch_cli_procurve_show_vlans(struct cli_call *call)
 {
 	char name[CLI_NAME_SIZE];
 
@@ -292,12 +301,12 @@ static void show_vlans(struct cli_call *call)
 		EACH_VLAN(vid, &call->session->device->store->running->vlans)
 		{
 			text_addf(call->out, "  %-7u %-32s | Port-based No    No   \n", vid,
-				  name_of(call, vid, name));
+				  switch_cli_procurve_name_of(call, vid, name));
 		}
 	text_add(call->out, " \n");
 }
 
-static void show_vlan(struct cli_call *call)
+static void switch_cli_procurve_show_vlan(struct cli_call *call)
 {
 	const struct cli_store *store = call->session->device->store;
 	unsigned vid = call->values[0].number;
@@ -315,7 +324,7 @@ static void show_vlan(struct cli_call *call)
 		  "  Name : %-32s\n  Status : Port-based \n  Voice : No \n  Jumbo : No \n\n"
 		  "  Port Information Mode     Unknown VLAN Status    \n"
 		  "  ---------------- -------- ------------ ----------\n",
-		  vid, vid, name_of(call, vid, name));
+		  vid, vid, switch_cli_procurve_name_of(call, vid, name));
 	for (unsigned number = 1; number <= store->port_count; number++) {
 		bool tagged = cli_ports_has(&sets[1], number);
 
@@ -326,21 +335,22 @@ static void show_vlan(struct cli_call *call)
 	text_add(call->out, "\n");
 }
 
-static void mac_row(struct text *out, const char *mac, unsigned vid, const char *port)
+static void switch_cli_procurve_mac_row(struct text *out, const char *mac, unsigned vid,
+					const char *port)
 {
 	text_addf(out, "  %-17s %-31s %u\n", mac, port, vid);
 }
 
-static void show_macs(struct cli_call *call)
+static void switch_cli_procurve_show_macs(struct cli_call *call)
 {
 	text_add(call->out, "\n Status and Counters - Port Address Table\n\n"
 			    "  MAC Address       Port                            VLAN\n"
 			    "  ----------------- ------------------------------- ----\n");
-	cli_each_mac(call, (struct cli_mac_style){3, '-', false, mac_row});
+	cli_each_mac(call, (struct cli_mac_style){3, '-', false, switch_cli_procurve_mac_row});
 	text_add(call->out, "\n");
 }
 
-static void show_lldp(struct cli_call *call)
+static void switch_cli_procurve_show_lldp(struct cli_call *call)
 {
 	const struct cli_store *store = call->session->device->store;
 
@@ -360,28 +370,34 @@ static void show_lldp(struct cli_call *call)
 	text_add(call->out, "\n");
 }
 
-static const struct cli_command commands[] = {
+static const struct cli_command switch_cli_procurve_commands[] = {
 	{EX, "enable", cli_enable, 0, LOOK},
-	{EX | EN, "exit|logout", logout, 0, LOOK},
-	{EX | EN | ALL, "no page", cli_pager_fixed, 0, LOOK},
-	{EX | EN | ALL, "page", cli_pager_fixed, 24, LOOK},
-	{EX | EN | ALL, "terminal length|width <number>", cli_nothing, 0, LOOK},
-	{EX | EN | ALL, "show version", show_version, 0, LOOK},
+	{EX | EN, "exit|logout", switch_cli_procurve_logout, 0, LOOK},
+	{EX | EN | SWITCH_CLI_PROCURVE_ALL, "no page", cli_pager_fixed, 0, LOOK},
+	{EX | EN | SWITCH_CLI_PROCURVE_ALL, "page", cli_pager_fixed, 24, LOOK},
+	{EX | EN | SWITCH_CLI_PROCURVE_ALL, "terminal length|width <number>", cli_nothing, 0, LOOK},
+	{EX | EN | SWITCH_CLI_PROCURVE_ALL, "show version", switch_cli_procurve_show_version, 0,
+	 LOOK},
 	{EN, "chassislocate blink|on", cli_led, CLI_LED_ON, LOOK},
 	{EN, "chassislocate blink|on <number>", cli_led, CLI_LED_ON, LOOK},
 	{EN, "chassislocate off", cli_led, 0, LOOK},
-	{EX | EN | ALL, "show vlans", show_vlans, 0, LOOK},
-	{EX | EN | ALL, "show vlans <vid>", show_vlan, 0, LOOK},
-	{EX | EN | ALL, "show mac-address", show_macs, 0, LOOK},
-	{EX | EN | ALL, "show mac-address vlan <vid>", show_macs, 1, LOOK},
-	{EX | EN | ALL, "show mac-address <port>", show_macs, 2, LOOK},
-	{EX | EN | ALL, "show lldp info remote-device", show_lldp, 0, LOOK},
-	{EN | ALL, "show running-config", cli_show_running, 0, LOOK},
-	{EN | ALL, "show config", cli_show_running, 1, LOOK},
+	{EX | EN | SWITCH_CLI_PROCURVE_ALL, "show vlans", switch_cli_procurve_show_vlans, 0, LOOK},
+	{EX | EN | SWITCH_CLI_PROCURVE_ALL, "show vlans <vid>", switch_cli_procurve_show_vlan, 0,
+	 LOOK},
+	{EX | EN | SWITCH_CLI_PROCURVE_ALL, "show mac-address", switch_cli_procurve_show_macs, 0,
+	 LOOK},
+	{EX | EN | SWITCH_CLI_PROCURVE_ALL, "show mac-address vlan <vid>",
+	 switch_cli_procurve_show_macs, 1, LOOK},
+	{EX | EN | SWITCH_CLI_PROCURVE_ALL, "show mac-address <port>",
+	 switch_cli_procurve_show_macs, 2, LOOK},
+	{EX | EN | SWITCH_CLI_PROCURVE_ALL, "show lldp info remote-device",
+	 switch_cli_procurve_show_lldp, 0, LOOK},
+	{EN | SWITCH_CLI_PROCURVE_ALL, "show running-config", cli_show_running, 0, LOOK},
+	{EN | SWITCH_CLI_PROCURVE_ALL, "show config", cli_show_running, 1, LOOK},
 	{EN, "configure [terminal]", cli_enter_config, 0, LOOK},
-	{EN | ALL, "write memory", cli_save, 0, SWITCH_SAVE},
+	{EN | SWITCH_CLI_PROCURVE_ALL, "write memory", cli_save, 0, SWITCH_SAVE},
 	{EN, "reload", cli_reload, 0, LOOK},
-	{ALL, "exit", cli_exit, 0, LOOK},
+	{SWITCH_CLI_PROCURVE_ALL, "exit", cli_exit, 0, LOOK},
 	{CF, "mirror <number> port <port>", cli_mirror_target, CLI_MIRROR_LINE, SWITCH_SPAN},
 	{CF, "no mirror <number>", cli_mirror_close, 0, SWITCH_SPAN},
 	/* first: with more words behind it a list of ports does not fit, a port does */
@@ -390,28 +406,36 @@ static const struct cli_command commands[] = {
 	 SWITCH_SPAN},
 	{CF, "no interface <port> monitor all both mirror <number>", cli_mirror_source_first,
 	 CLI_MIRROR_NO, SWITCH_SPAN},
-	{ALL, "end", cli_end, 0, LOOK},
+	{SWITCH_CLI_PROCURVE_ALL, "end", cli_end, 0, LOOK},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
-	{CF, "vlan <vid>", enter_vlan, 0, SWITCH_CREATE},
+	{CF, "vlan <vid>", switch_cli_procurve_enter_vlan, 0, SWITCH_CREATE},
 	{CF, "vlan <vid> name <text>", vlan_name, 0, SWITCH_NAME},
-	{CF, "vlan <vid> untagged <text>", vlan_members, UNTAGGED, SWITCH_UNTAGGED},
-	{CF, "vlan <vid> tagged <text>", vlan_members, TAGGED, SWITCH_EGRESS},
-	{CF, "no vlan <vid>", no_vlan, 0, SWITCH_DELETE},
-	{CF, "no vlan <vid> untagged <text>", vlan_members, NO_UNTAGGED, SWITCH_UNTAGGED},
-	{CF, "no vlan <vid> tagged <text>", vlan_members, NO_TAGGED, SWITCH_EGRESS},
+	{CF, "vlan <vid> untagged <text>", vlan_members, SWITCH_CLI_PROCURVE_UNTAGGED,
+	 SWITCH_UNTAGGED},
+	{CF, "vlan <vid> tagged <text>", vlan_members, SWITCH_CLI_PROCURVE_TAGGED, SWITCH_EGRESS},
+	{CF, "no vlan <vid>", switch_cli_procurve_no_vlan, 0, SWITCH_DELETE},
+	{CF, "no vlan <vid> untagged <text>", vlan_members, SWITCH_CLI_PROCURVE_NO_UNTAGGED,
+	 SWITCH_UNTAGGED},
+	{CF, "no vlan <vid> tagged <text>", vlan_members, SWITCH_CLI_PROCURVE_NO_TAGGED,
+	 SWITCH_EGRESS},
 	{VL, "name <text>", cli_name_vlan, 0, SWITCH_NAME},
 	{VL, "no name", cli_name_vlan, 0, SWITCH_NAME},
-	{VL, "untagged <text>", members, UNTAGGED, SWITCH_UNTAGGED},
-	{VL, "tagged <text>", members, TAGGED, SWITCH_EGRESS},
-	{VL, "no untagged <text>", members, NO_UNTAGGED, SWITCH_UNTAGGED},
-	{VL, "no tagged <text>", members, NO_TAGGED, SWITCH_EGRESS},
+	{VL, "untagged <text>", switch_cli_procurve_members, SWITCH_CLI_PROCURVE_UNTAGGED,
+	 SWITCH_UNTAGGED},
+	{VL, "tagged <text>", switch_cli_procurve_members, SWITCH_CLI_PROCURVE_TAGGED,
+	 SWITCH_EGRESS},
+	{VL, "no untagged <text>", switch_cli_procurve_members, SWITCH_CLI_PROCURVE_NO_UNTAGGED,
+	 SWITCH_UNTAGGED},
+	{VL, "no tagged <text>", switch_cli_procurve_members, SWITCH_CLI_PROCURVE_NO_TAGGED,
+	 SWITCH_EGRESS},
 	{VL, "no ip address", cli_nothing, 0, LOOK},
 	{PT, "name <text>", cli_describe, 0, SWITCH_NAME},
 	{PT, "no name", cli_describe, 0, SWITCH_NAME},
-	{PT, "untagged vlan <vid>", port_members, UNTAGGED, SWITCH_UNTAGGED},
-	{PT, "tagged vlan <vids>", port_members, TAGGED, SWITCH_EGRESS},
-	{PT, "no untagged vlan <vid>", port_members, NO_UNTAGGED, SWITCH_UNTAGGED},
-	{PT, "no tagged vlan <vids>", port_members, NO_TAGGED, SWITCH_EGRESS},
+	{PT, "untagged vlan <vid>", port_members, SWITCH_CLI_PROCURVE_UNTAGGED, SWITCH_UNTAGGED},
+	{PT, "tagged vlan <vids>", port_members, SWITCH_CLI_PROCURVE_TAGGED, SWITCH_EGRESS},
+	{PT, "no untagged vlan <vid>", port_members, SWITCH_CLI_PROCURVE_NO_UNTAGGED,
+	 SWITCH_UNTAGGED},
+	{PT, "no tagged vlan <vids>", port_members, SWITCH_CLI_PROCURVE_NO_TAGGED, SWITCH_EGRESS},
 	{PT, "disable", cli_shut, 1, SWITCH_FILTER},
 	{PT, "enable", cli_shut, 0, SWITCH_FILTER},
 };
@@ -419,8 +443,8 @@ static const struct cli_command commands[] = {
 const struct cli_family cli_procurve = {
 	.name = "procurve",
 	.title = "HP ProCurve, Aruba AOS-S",
-	.commands = commands,
-	.command_count = COUNT_OF(commands),
+	.commands = switch_cli_procurve_commands,
+	.command_count = COUNT_OF(switch_cli_procurve_commands),
 	.naming = {"", "", "", 1, 1, "%s", "%s", NULL, NULL, NULL, NULL},
 	.port = {.mode = CLI_MEMBER, .access = 1, .native = 1},
 	.vid_high = 4094,
@@ -462,5 +486,5 @@ const struct cli_family cli_procurve = {
 			[CLI_AMBIGUOUS] = "Ambiguous input: {w}\n",
 			[CLI_INCOMPLETE] = "Incomplete input: {l}\n",
 		},
-	.running = running,
+	.running = switch_cli_procurve_running,
 };

@@ -35,7 +35,7 @@ static void take_udp(struct heard *heard, const char *text)
 
 /* "10.0.0.1", "10.0.0.1 vrf management", "10.0.0.1 port 6343", "10.0.0.1 agent-addr 10.0.0.2 6343":
  * what follows the address ends in the port, unless it is a VRF. */
-static void take_collector(struct heard *heard, const char *text)
+static void switch_cli_samples_take_collector(struct heard *heard, const char *text)
 {
 	const char *last = strrchr(text, ' ');
 
@@ -55,14 +55,21 @@ static void take_on(struct heard *heard, const char *text)
 static const struct {
 	const char *begins;
 	void (*take)(struct heard *heard, const char *rest);
-} lines[] = {
-	{"sflow collector-ip ", take_collector},   {"sflow collector-port ", take_udp},
-	{"sflow collector ", take_collector},      {"sflow sampling-rate ", take_rate},
-	{"sflow sample-rate ", take_rate},         {"sflow sampling ", take_rate},
-	{"sflow max-sampled-size ", take_header},  {"sflow max-header-size ", take_header},
-	{"sflow header-size ", take_header},       {"sflow counter-poll-interval ", take_poll},
-	{"sflow polling-interval ", take_poll},    {"sflow polling ", take_poll},
-	{"sflow data-source interface ", take_on}, {"sflow enable", take_on},
+} switch_cli_samples_lines[] = {
+	{"sflow collector-ip ", switch_cli_samples_take_collector},
+	{"sflow collector-port ", take_udp},
+	{"sflow collector ", switch_cli_samples_take_collector},
+	{"sflow sampling-rate ", take_rate},
+	{"sflow sample-rate ", take_rate},
+	{"sflow sampling ", take_rate},
+	{"sflow max-sampled-size ", take_header},
+	{"sflow max-header-size ", take_header},
+	{"sflow header-size ", take_header},
+	{"sflow counter-poll-interval ", take_poll},
+	{"sflow polling-interval ", take_poll},
+	{"sflow polling ", take_poll},
+	{"sflow data-source interface ", take_on},
+	{"sflow enable", take_on},
 };
 
 static void hear_lines(const struct cli_config *config, struct heard *heard)
@@ -72,11 +79,11 @@ static void hear_lines(const struct cli_config *config, struct heard *heard)
 
 		if (strcmp(line, "sflow") == 0) /* AOS-CX */
 			heard->is_on = true;
-		for (size_t i = 0; line[0] && i < COUNT_OF(lines); i++) {
-			size_t size = strlen(lines[i].begins);
+		for (size_t i = 0; line[0] && i < COUNT_OF(switch_cli_samples_lines); i++) {
+			size_t size = strlen(switch_cli_samples_lines[i].begins);
 
-			if (strncmp(line, lines[i].begins, size) == 0)
-				lines[i].take(heard, line + size);
+			if (strncmp(line, switch_cli_samples_lines[i].begins, size) == 0)
+				switch_cli_samples_lines[i].take(heard, line + size);
 		}
 	}
 }
@@ -110,7 +117,7 @@ static bool is_any_port(const struct cli_store *store)
 }
 
 /* False: nothing is sampled. What is not said is as the lab has it; vendors differ. */
-static bool is_whole(const struct cli_store *store, struct switch_ovs_sflow *ret)
+static bool switch_cli_samples_is_whole(const struct cli_store *store, struct switch_ovs_sflow *ret)
 {
 	struct heard heard = {0};
 
@@ -132,7 +139,7 @@ static bool is_whole(const struct cli_store *store, struct switch_ovs_sflow *ret
 int cli_samples_push(struct cli_store *store)
 {
 	struct switch_ovs_sflow wanted;
-	bool whole = is_whole(store, &wanted);
+	bool whole = switch_cli_samples_is_whole(store, &wanted);
 	int rc;
 
 	if (memcmp(&wanted, &store->samples, sizeof(wanted)) == 0)

@@ -115,8 +115,8 @@ static int on_subsystem(ssh_session ssh, ssh_channel channel, const char *name, 
 	return 0;
 }
 
-static int on_data(ssh_session ssh, ssh_channel channel, void *data, uint32_t size, int is_stderr,
-		   void *context)
+static int switch_cli_server_on_data(ssh_session ssh, ssh_channel channel, void *data,
+				     uint32_t size, int is_stderr, void *context)
 {
 	struct connection *connection = context;
 
@@ -136,7 +136,7 @@ static ssh_channel on_channel(ssh_session ssh, void *context)
 	connection->channel = ssh_channel_new(ssh);
 	connection->channel_callbacks = (struct ssh_channel_callbacks_struct){
 		.userdata = connection,
-		.channel_data_function = on_data,
+		.channel_data_function = switch_cli_server_on_data,
 		.channel_pty_request_function = on_pty,
 		.channel_shell_request_function = on_shell,
 		.channel_exec_request_function = on_exec,
@@ -172,7 +172,7 @@ static bool log_in(struct connection *connection, ssh_event event)
 	return good;
 }
 
-static void pause_ms(uint32_t ms)
+static void switch_cli_server_pause_ms(uint32_t ms)
 {
 	const struct timespec pause = {ms / 1000, (long)(ms % 1000) * 1000000};
 
@@ -209,7 +209,7 @@ static bool turn_netconf(struct connection *connection, struct text *out)
 	slow_ms = netconf_session_has_message(session) ? server->device->faults.slow_ms : 0;
 	(void)pthread_mutex_unlock(&server->lock);
 	text_clear(&connection->typed);
-	pause_ms(slow_ms);
+	switch_cli_server_pause_ms(slow_ms);
 	(void)pthread_mutex_lock(&server->lock);
 	more = netconf_session_turn(session);
 	text_add_bytes(out, text_get(&session->out), session->out.size);
@@ -217,12 +217,12 @@ static bool turn_netconf(struct connection *connection, struct text *out)
 	slow_ms = session->pause_ms;
 	session->pause_ms = 0;
 	(void)pthread_mutex_unlock(&server->lock);
-	pause_ms(slow_ms);
+	switch_cli_server_pause_ms(slow_ms);
 	return more;
 }
 
 /* One turn of the session; true when there is more to do at once. */
-static bool turn(struct connection *connection, struct text *out)
+static bool switch_cli_server_turn(struct connection *connection, struct text *out)
 {
 	struct server *server = connection->server;
 	struct cli_session *session = connection->session;
@@ -237,7 +237,7 @@ static bool turn(struct connection *connection, struct text *out)
 	slow_ms = cli_session_has_line(session) ? server->device->faults.slow_ms : 0;
 	(void)pthread_mutex_unlock(&server->lock);
 	text_clear(&connection->typed);
-	pause_ms(slow_ms);
+	switch_cli_server_pause_ms(slow_ms);
 	(void)pthread_mutex_lock(&server->lock);
 	more = cli_session_turn(session);
 	text_add_bytes(out, text_get(&session->out), session->out.size);
@@ -245,7 +245,7 @@ static bool turn(struct connection *connection, struct text *out)
 	slow_ms = session->pause_ms;
 	session->pause_ms = 0;
 	(void)pthread_mutex_unlock(&server->lock);
-	pause_ms(slow_ms);
+	switch_cli_server_pause_ms(slow_ms);
 	return more;
 }
 
@@ -265,19 +265,19 @@ static bool open_session(struct connection *connection)
 	return rc == 0;
 }
 
-static bool is_over(const struct connection *connection)
+static bool switch_cli_server_is_over(const struct connection *connection)
 {
 	return connection->netconf ? connection->netconf->is_over : connection->session->is_over;
 }
 
-static void serve(struct connection *connection, ssh_event event)
+static void switch_cli_server_serve(struct connection *connection, ssh_event event)
 {
 	struct text out = {0};
 	bool more = false, good = open_session(connection);
 
 	while (good) {
-		more = turn(connection, &out);
-		good = send_out(connection, &out) && !is_over(connection) &&
+		more = switch_cli_server_turn(connection, &out);
+		good = send_out(connection, &out) && !switch_cli_server_is_over(connection) &&
 		       !*connection->server->stopping && ssh_channel_is_open(connection->channel) &&
 		       !ssh_channel_is_eof(connection->channel) &&
 		       ssh_event_dopoll(event, more ? 0 : TURN_MS) != SSH_ERROR;
@@ -290,7 +290,7 @@ static void serve(struct connection *connection, ssh_event event)
 }
 
 /* Taken while the lock is held: too many are refused before a word is said. */
-static bool is_full(struct server *server)
+static bool switch_cli_server_is_full(struct server *server)
 {
 	unsigned limit;
 
@@ -308,7 +308,7 @@ static void *run_connection(void *context)
 	ssh_event event = ssh_event_new();
 
 	if (event && log_in(connection, event))
-		serve(connection, event);
+		switch_cli_server_serve(connection, event);
 	if (event) {
 		(void)ssh_event_remove_session(event, connection->ssh);
 		ssh_event_free(event);
@@ -327,7 +327,7 @@ static void *run_connection(void *context)
 
 /* Threads that ended, or all of them, are joined: OpenSSL frees what is a thread's own as it ends.
  */
-static void reap(struct server *server, bool all)
+static void switch_cli_server_reap(struct server *server, bool all)
 {
 	for (struct connection **at = &server->connections; *at;) {
 		struct connection *connection = *at;
@@ -346,13 +346,13 @@ static void reap(struct server *server, bool all)
 	}
 }
 
-static void welcome(struct server *server, ssh_bind bind, int fd)
+static void switch_cli_server_welcome(struct server *server, ssh_bind bind, int fd)
 {
 	struct connection *connection = calloc(1, sizeof(*connection));
 	bool full;
 
 	(void)pthread_mutex_lock(&server->lock);
-	full = is_full(server);
+	full = switch_cli_server_is_full(server);
 	(void)pthread_mutex_unlock(&server->lock);
 	if (connection)
 		*connection = (struct connection){.server = server, .ssh = ssh_new()};
@@ -372,7 +372,7 @@ static void welcome(struct server *server, ssh_bind bind, int fd)
 
 /* --- listening --- */
 
-static int listen_on(const struct cli_server_options *options, int *ret_fd)
+static int switch_cli_server_listen_on(const struct cli_server_options *options, int *ret_fd)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
 				      .sin_port = htons((uint16_t)options->port)};
@@ -397,7 +397,7 @@ static int listen_on(const struct cli_server_options *options, int *ret_fd)
 	return 0;
 }
 
-static int load_key(const char *path, ssh_key *ret)
+static int switch_cli_server_load_key(const char *path, ssh_key *ret)
 {
 	if (path && access(path, R_OK) == 0)
 		return ssh_pki_import_privkey_file(path, NULL, NULL, NULL, ret) == SSH_OK
@@ -420,7 +420,7 @@ static void accept_all(struct server *server, ssh_bind bind, int fd)
 		int yes = 1;
 		int client;
 
-		reap(server, false);
+		switch_cli_server_reap(server, false);
 		if (poll(&wait, 1, 200) <= 0) {
 			(void)pthread_mutex_lock(&server->lock);
 			cli_device_refresh(server->device);
@@ -433,9 +433,9 @@ static void accept_all(struct server *server, ssh_bind bind, int fd)
 		if (client < 0)
 			continue;
 		(void)setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-		welcome(server, bind, client);
+		switch_cli_server_welcome(server, bind, client);
 	}
-	reap(server, true);
+	switch_cli_server_reap(server, true);
 }
 
 int cli_server_run(struct cli_device *device, struct netconf_device *netconf,
@@ -453,12 +453,12 @@ int cli_server_run(struct cli_device *device, struct netconf_device *netconf,
 
 	if (ssh_init() != SSH_OK)
 		return E_UNAVAILABLE;
-	rc = load_key(options->host_key, &key);
+	rc = switch_cli_server_load_key(options->host_key, &key);
 	bind = rc == 0 ? ssh_bind_new() : NULL;
 	if (rc == 0 && (!bind || ssh_bind_options_set(bind, SSH_BIND_OPTIONS_IMPORT_KEY, key) != 0))
 		rc = E_UNAVAILABLE;
 	if (rc == 0)
-		rc = listen_on(options, &fd);
+		rc = switch_cli_server_listen_on(options, &fd);
 	if (rc == 0) {
 		accept_all(&server, bind, fd);
 		(void)close(fd);

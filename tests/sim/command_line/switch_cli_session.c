@@ -7,10 +7,16 @@
 #include "tests/sim/command_line/switch_cli_lag.h"
 #include "tests/sim/command_line/switch_cli_shell.h"
 
-enum { OUT_ENOUGH = 1 << 16, ENDLESS_LINES = 40 };
-enum { KEY_BREAK = 3, KEY_EOT = 4, KEY_ERASE_LINE = 21, KEY_END = 26, KEY_ESCAPE = 27 };
+enum { SWITCH_CLI_SESSION_OUT_ENOUGH = 1 << 16, ENDLESS_LINES = 40 };
+enum {
+	SWITCH_CLI_SESSION_KEY_BREAK = 3,
+	KEY_EOT = 4,
+	KEY_ERASE_LINE = 21,
+	SWITCH_CLI_SESSION_KEY_END = 26,
+	KEY_ESCAPE = 27
+};
 
-static void emit(struct cli_session *session, const char *text)
+static void switch_cli_session_emit(struct cli_session *session, const char *text)
 {
 	for (; *text; text++) {
 		if (*text == '\n')
@@ -29,16 +35,16 @@ static void show_prompt(struct cli_session *session)
 	    session->is_endless || session->device->faults.silent)
 		return;
 	cli_prompt(session, &prompt);
-	emit(session, family->prompt_before ? family->prompt_before : "");
-	emit(session, text_get(&prompt));
-	emit(session, family->prompt_after ? family->prompt_after : "");
+	switch_cli_session_emit(session, family->prompt_before ? family->prompt_before : "");
+	switch_cli_session_emit(session, text_get(&prompt));
+	switch_cli_session_emit(session, family->prompt_after ? family->prompt_after : "");
 	text_done(&prompt);
 }
 
 /* --- the pager --- */
 
 /* So many lines of what waits; when some is left, the question whether to go on. */
-static void page(struct cli_session *session, unsigned lines)
+static void switch_cli_session_page(struct cli_session *session, unsigned lines)
 {
 	const char *rest = text_get(&session->paged) + session->paged_at;
 	struct text part = {0};
@@ -49,27 +55,27 @@ static void page(struct cli_session *session, unsigned lines)
 		size += rest[size] == '\n';
 	}
 	text_add_bytes(&part, rest, size);
-	emit(session, text_get(&part));
+	switch_cli_session_emit(session, text_get(&part));
 	text_done(&part);
 	session->paged_at += size;
 	session->is_paging = rest[size] != '\0';
 	if (session->is_paging) {
-		emit(session, session->device->family->more);
+		switch_cli_session_emit(session, session->device->family->more);
 		return;
 	}
 	text_clear(&session->paged);
 }
 
-static void show(struct cli_session *session, const struct text *text)
+static void switch_cli_session_show(struct cli_session *session, const struct text *text)
 {
 	if (session->is_raw || session->pager < 2) {
-		emit(session, text_get(text));
+		switch_cli_session_emit(session, text_get(text));
 		return;
 	}
 	text_clear(&session->paged);
 	text_add(&session->paged, text_get(text));
 	session->paged_at = 0;
-	page(session, session->pager - 1);
+	switch_cli_session_page(session, session->pager - 1);
 }
 
 static void page_key(struct cli_session *session, char key)
@@ -78,9 +84,9 @@ static void page_key(struct cli_session *session, char key)
 
 	if (key != ' ' && key != '\r' && key != '\n' && !strchr(family->more_quit, key))
 		return;
-	emit(session, family->more_erase);
+	switch_cli_session_emit(session, family->more_erase);
 	if (key == ' ' || key == '\r' || key == '\n') {
-		page(session, key == ' ' ? session->pager - 1 : 1);
+		switch_cli_session_page(session, key == ' ' ? session->pager - 1 : 1);
 	} else {
 		session->is_paging = false;
 		text_clear(&session->paged);
@@ -158,7 +164,8 @@ void cli_changed(struct cli_session *session, struct text *out)
 		text_add(out, "% the emulator cannot reach its data plane\n");
 }
 
-static void call(struct cli_session *session, const struct cli_parsed *parsed, struct text *out)
+static void switch_cli_session_call(struct cli_session *session, const struct cli_parsed *parsed,
+				    struct text *out)
 {
 	struct cli_call about = {session, parsed->command, parsed->values, out};
 	enum switch_verb verb = parsed->command->verb;
@@ -190,7 +197,8 @@ static struct cli_grammar grammar_of(const struct cli_device *device)
 }
 
 /* A mode below `configure` takes the commands of that one too, and is left by them. */
-static void parse(struct cli_session *session, const char *line, struct cli_parsed *ret)
+static void switch_cli_session_parse(struct cli_session *session, const char *line,
+				     struct cli_parsed *ret)
 {
 	struct cli_grammar grammar = grammar_of(session->device);
 	struct cli_parsed *above;
@@ -212,7 +220,8 @@ static void parse(struct cli_session *session, const char *line, struct cli_pars
 	free(above);
 }
 
-static void execute(struct cli_session *session, const char *text, struct text *out)
+static void switch_cli_session_execute(struct cli_session *session, const char *text,
+				       struct text *out)
 {
 	struct cli_parsed *parsed = calloc(1, sizeof(*parsed));
 	char line[CLI_LINE_MAX + 1];
@@ -225,9 +234,9 @@ static void execute(struct cli_session *session, const char *text, struct text *
 	cut_filter(line, how, what);
 	if (line[strspn(line, " \t")] == '!')
 		line[0] = '\0';
-	parse(session, line, parsed);
+	switch_cli_session_parse(session, line, parsed);
 	if (parsed->result == CLI_PARSED)
-		call(session, parsed, out);
+		switch_cli_session_call(session, parsed, out);
 	else if (parsed->result != CLI_EMPTY)
 		cli_complain(session, parsed, line, out);
 	if (how[0] != '\0' && parsed->result == CLI_PARSED)
@@ -238,13 +247,14 @@ static void execute(struct cli_session *session, const char *text, struct text *
 	free(parsed);
 }
 
-static void shell(struct cli_session *session, const char *line, struct text *out)
+static void switch_cli_session_shell(struct cli_session *session, const char *line,
+				     struct text *out)
 {
 	shell_line(session, line, out);
 	session->is_endless = session->device->faults.endless && out->size > 0;
 }
 
-static void run_line(struct cli_session *session, const char *line)
+static void switch_cli_session_run_line(struct cli_session *session, const char *line)
 {
 	const struct cli_faults *faults = &session->device->faults;
 	cli_answer answer = session->answer;
@@ -257,11 +267,11 @@ static void run_line(struct cli_session *session, const char *line)
 	if (answer)
 		answer(session, line, &out);
 	else if (session->device->family->programs)
-		shell(session, line, &out);
+		switch_cli_session_shell(session, line, &out);
 	else
-		execute(session, line, &out);
+		switch_cli_session_execute(session, line, &out);
 	if (!faults->silent)
-		show(session, &out);
+		switch_cli_session_show(session, &out);
 	text_done(&out);
 	if (!session->is_raw)
 		show_prompt(session);
@@ -277,7 +287,7 @@ void cli_do(struct cli_call *about, const char *line)
 		return;
 	cli_parse(&grammar, CLI_IN(CLI_ENABLE), line, parsed);
 	if (parsed->result == CLI_PARSED)
-		call(session, parsed, about->out);
+		switch_cli_session_call(session, parsed, about->out);
 	else if (parsed->result != CLI_EMPTY)
 		cli_complain(session, parsed, line, about->out);
 	free(parsed);
@@ -285,7 +295,7 @@ void cli_do(struct cli_call *about, const char *line)
 
 /* --- keys --- */
 
-static void add_word(void *context, const char *word)
+static void switch_cli_session_add_word(void *context, const char *word)
 {
 	struct text *out = context;
 	char line[CLI_NAME_SIZE + 4];
@@ -295,34 +305,35 @@ static void add_word(void *context, const char *word)
 		text_add(out, line);
 }
 
-static void help(struct cli_session *session)
+static void switch_cli_session_help(struct cli_session *session)
 {
 	struct cli_grammar grammar = grammar_of(session->device);
 	struct text out = {0};
 
-	emit(session, "?\n");
-	cli_parse_help(&grammar, CLI_IN(session->mode), text_get(&session->line), add_word, &out);
-	show(session, &out);
+	switch_cli_session_emit(session, "?\n");
+	cli_parse_help(&grammar, CLI_IN(session->mode), text_get(&session->line),
+		       switch_cli_session_add_word, &out);
+	switch_cli_session_show(session, &out);
 	text_done(&out);
 	show_prompt(session);
-	emit(session, text_get(&session->line));
+	switch_cli_session_emit(session, text_get(&session->line));
 }
 
-static void enter(struct cli_session *session)
+static void switch_cli_session_enter(struct cli_session *session)
 {
 	char *line = strdup(text_get(&session->line));
 
 	text_clear(&session->line);
 	if (!session->is_raw)
-		emit(session, "\n");
+		switch_cli_session_emit(session, "\n");
 	if (!session->is_raw && session->device->family->line_after)
 		text_add(&session->out, session->device->family->line_after);
 	if (line)
-		run_line(session, line);
+		switch_cli_session_run_line(session, line);
 	free(line);
 }
 
-static void erase(struct cli_session *session, size_t count)
+static void switch_cli_session_erase(struct cli_session *session, size_t count)
 {
 	char *line = strdup(text_get(&session->line));
 	size_t size = session->line.size;
@@ -330,7 +341,7 @@ static void erase(struct cli_session *session, size_t count)
 	for (; line && count > 0 && size > 0; count--) {
 		size--;
 		if (!session->is_silent_echo)
-			emit(session, "\b \b");
+			switch_cli_session_emit(session, "\b \b");
 	}
 	text_clear(&session->line);
 	if (line)
@@ -338,26 +349,26 @@ static void erase(struct cli_session *session, size_t count)
 	free(line);
 }
 
-static void control(struct cli_session *session, char key)
+static void switch_cli_session_control(struct cli_session *session, char key)
 {
 	switch (key) {
-	case KEY_BREAK:
+	case SWITCH_CLI_SESSION_KEY_BREAK:
 		text_clear(&session->line);
 		session->answer = NULL;
-		emit(session, "^C\n");
+		switch_cli_session_emit(session, "^C\n");
 		show_prompt(session);
 		break;
-	case KEY_END:
+	case SWITCH_CLI_SESSION_KEY_END:
 		text_clear(&session->line);
-		emit(session, "^Z\n");
+		switch_cli_session_emit(session, "^Z\n");
 		if (session->mode >= CLI_CONFIG)
 			cli_leave(session, CLI_ENABLE);
 		show_prompt(session);
 		break;
 	case KEY_EOT: session->is_over = session->line.size == 0; break;
-	case KEY_ERASE_LINE: erase(session, session->line.size); break;
+	case KEY_ERASE_LINE: switch_cli_session_erase(session, session->line.size); break;
 	case '\b':
-	case 127: erase(session, 1); break;
+	case 127: switch_cli_session_erase(session, 1); break;
 	default: break;
 	}
 }
@@ -368,7 +379,7 @@ static size_t line_max(const struct cli_session *session)
 }
 
 /* A shell's line editor begins a new line of the terminal with " \r" (GNU readline). */
-static void echo(struct cli_session *session, char c)
+static void switch_cli_session_echo(struct cli_session *session, char c)
 {
 	text_add_bytes(&session->out, &c, 1);
 	if (session->device->family->programs && session->width > 0) {
@@ -382,7 +393,7 @@ static void echo(struct cli_session *session, char c)
 }
 
 /* True when a line was run. */
-static bool key(struct cli_session *session, char c)
+static bool switch_cli_session_key(struct cli_session *session, char c)
 {
 	bool was_return = session->was_return;
 	char word[2] = {c, '\0'};
@@ -394,22 +405,22 @@ static bool key(struct cli_session *session, char c)
 		page_key(session, c);
 	} else if (session->answer && session->wants_key) {
 		if (c >= ' ')
-			emit(session, word);
-		run_line(session, word);
+			switch_cli_session_emit(session, word);
+		switch_cli_session_run_line(session, word);
 		return true;
 	} else if (c == '\r' || c == '\n') {
-		enter(session);
+		switch_cli_session_enter(session);
 		return true;
 	} else if (c == '?' && !session->answer && !session->device->family->programs) {
-		help(session);
+		switch_cli_session_help(session);
 	} else if ((c >= 0 && c < ' ') || c == 127) {
-		control(session, c);
+		switch_cli_session_control(session, c);
 	} else if (session->line.size >= line_max(session)) {
-		emit(session, "\a");
+		switch_cli_session_emit(session, "\a");
 	} else {
 		text_add_bytes(&session->line, &c, 1);
 		if (!session->is_silent_echo && !session->is_raw)
-			echo(session, c);
+			switch_cli_session_echo(session, c);
 	}
 	return false;
 }
@@ -427,7 +438,7 @@ bool cli_session_has_line(const struct cli_session *session)
 	return left > 0 && (memchr(in, '\r', left) || memchr(in, '\n', left));
 }
 
-static bool go_on_endlessly(struct cli_session *session)
+static bool switch_cli_session_go_on_endlessly(struct cli_session *session)
 {
 	if (session->in.size > session->in_at) { /* any key */
 		session->is_endless = false;
@@ -435,8 +446,8 @@ static bool go_on_endlessly(struct cli_session *session)
 		return true;
 	}
 	for (unsigned i = 0; i < ENDLESS_LINES; i++)
-		emit(session, "VLAN0000 this line is followed by another one\n");
-	return session->out.size < OUT_ENOUGH;
+		switch_cli_session_emit(session, "VLAN0000 this line is followed by another one\n");
+	return session->out.size < SWITCH_CLI_SESSION_OUT_ENOUGH;
 }
 
 bool cli_session_turn(struct cli_session *session)
@@ -446,12 +457,12 @@ bool cli_session_turn(struct cli_session *session)
 	cli_device_refresh(session->device);
 	if (session->generation != session->device->generation)
 		session->is_over = true;
-	if (session->is_over || session->out.size >= OUT_ENOUGH)
+	if (session->is_over || session->out.size >= SWITCH_CLI_SESSION_OUT_ENOUGH)
 		return false;
 	if (session->is_endless)
-		return go_on_endlessly(session);
+		return switch_cli_session_go_on_endlessly(session);
 	while (!ran && !session->is_over && session->in_at < session->in.size)
-		ran = key(session, session->in.data[session->in_at++]);
+		ran = switch_cli_session_key(session, session->in.data[session->in_at++]);
 	if (session->in_at == session->in.size) {
 		text_clear(&session->in);
 		session->in_at = 0;
@@ -467,7 +478,7 @@ void cli_session_command(struct cli_session *session, const char *line)
 	if (session->mode == CLI_EXEC && !session->device->is_unprivileged &&
 	    !session->device->family->programs)
 		session->mode = CLI_ENABLE;
-	run_line(session, line);
+	switch_cli_session_run_line(session, line);
 	session->is_over = !session->is_endless;
 }
 
@@ -493,7 +504,7 @@ int cli_session_new(struct cli_device *device, struct cli_session **ret)
 	session->mode = device->is_unprivileged || family->is_unprivileged ? CLI_EXEC : CLI_ENABLE;
 	device->session_count++;
 	if (family->login_text)
-		emit(session, family->login_text);
+		switch_cli_session_emit(session, family->login_text);
 	if (family->login_key)
 		session->answer = on_login_key;
 	session->wants_key = family->login_key;

@@ -6,7 +6,7 @@
 #include "tests/sim/command_line/switch_cli_common.h"
 
 /* A pattern with its values in their places. */
-static void said(const struct cli_call *call, char ret[CLI_KEPT_SIZE])
+static void switch_cli_sflow_said(const struct cli_call *call, char ret[CLI_KEPT_SIZE])
 {
 	struct text text = {0};
 	const char *at = call->command->pattern;
@@ -25,15 +25,15 @@ static void said(const struct cli_call *call, char ret[CLI_KEPT_SIZE])
 	text_done(&text);
 }
 
-static bool begins(const char *line, const char *with, size_t size)
+static bool switch_cli_sflow_begins(const char *line, const char *with, size_t size)
 {
 	return strncasecmp(line, with, size) == 0;
 }
 
-static void drop(struct cli_config *config, const char *line, size_t size)
+static void switch_cli_sflow_drop(struct cli_config *config, const char *line, size_t size)
 {
 	for (size_t i = 0; i < CLI_KEPT_MAX; i++) {
-		if (config->kept[i][0] && begins(config->kept[i], line, size))
+		if (config->kept[i][0] && switch_cli_sflow_begins(config->kept[i], line, size))
 			config->kept[i][0] = '\0';
 	}
 }
@@ -41,7 +41,8 @@ static void drop(struct cli_config *config, const char *line, size_t size)
 bool cli_has_line(const struct cli_config *config, const char *line)
 {
 	for (size_t i = 0; i < CLI_KEPT_MAX; i++) {
-		if (begins(config->kept[i], line, strlen(line)) && config->kept[i][0])
+		if (switch_cli_sflow_begins(config->kept[i], line, strlen(line)) &&
+		    config->kept[i][0])
 			return true;
 	}
 	return false;
@@ -53,9 +54,10 @@ void cli_keep_line(struct cli_call *call)
 	const char *pattern = call->command->pattern;
 	char line[CLI_KEPT_SIZE];
 
-	said(call, line);
+	switch_cli_sflow_said(call, line);
 	/* One of a kind, or one for each port. */
-	drop(config, line, call->command->argument ? strlen(line) + 1 : strcspn(pattern, "<"));
+	switch_cli_sflow_drop(config, line,
+			      call->command->argument ? strlen(line) + 1 : strcspn(pattern, "<"));
 	for (size_t i = 0; i < CLI_KEPT_MAX; i++) {
 		if (config->kept[i][0])
 			continue;
@@ -71,10 +73,10 @@ void cli_drop_line(struct cli_call *call)
 	struct cli_config *config = call->session->device->store->running;
 	char line[CLI_KEPT_SIZE];
 
-	said(call, line);
-	drop(config, line + 3, strlen(line + 3));
+	switch_cli_sflow_said(call, line);
+	switch_cli_sflow_drop(config, line + 3, strlen(line + 3));
 	if (call->command->argument)
-		drop(config, "sflow", 5);
+		switch_cli_sflow_drop(config, "sflow", 5);
 }
 
 void cli_write_lines(const struct cli_config *config, struct text *out)

@@ -8,7 +8,7 @@
 /* --- files --- */
 
 /* Its place; their number when it is not there. */
-static size_t place_of(const struct cli_store *store, const char *path)
+static size_t switch_cli_shell_place_of(const struct cli_store *store, const char *path)
 {
 	size_t i = 0;
 
@@ -20,14 +20,14 @@ static size_t place_of(const struct cli_store *store, const char *path)
 
 const char *cli_file_get(const struct cli_store *store, const char *path)
 {
-	size_t place = place_of(store, path);
+	size_t place = switch_cli_shell_place_of(store, path);
 
 	return place < COUNT_OF(store->files) ? store->files[place].text : NULL;
 }
 
 bool cli_file_put(struct cli_store *store, const char *path, const char *text, bool append)
 {
-	size_t place = place_of(store, path);
+	size_t place = switch_cli_shell_place_of(store, path);
 	struct cli_file *file;
 	struct text whole = {0};
 
@@ -47,7 +47,7 @@ bool cli_file_put(struct cli_store *store, const char *path, const char *text, b
 
 bool cli_file_remove(struct cli_store *store, const char *path)
 {
-	size_t place = place_of(store, path);
+	size_t place = switch_cli_shell_place_of(store, path);
 
 	if (place == COUNT_OF(store->files))
 		return false;
@@ -192,7 +192,7 @@ static int run_hostname(struct shell_call *call)
 	return 0;
 }
 
-static const struct shell_program builtins[] = {
+static const struct shell_program switch_cli_shell_builtins[] = {
 	{"echo", run_echo},     {"printf", run_printf},
 	{"cat", run_cat},       {"tee", run_tee},
 	{"rm", run_rm},         {"true", run_true},
@@ -205,8 +205,8 @@ static const struct shell_program builtins[] = {
 	{"alias", run_true},
 };
 
-static const struct shell_program *find(const struct shell_program *programs, size_t count,
-					const char *name)
+static const struct shell_program *switch_cli_shell_find(const struct shell_program *programs,
+							 size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(programs[i].name, name) == 0)
@@ -215,7 +215,7 @@ static const struct shell_program *find(const struct shell_program *programs, si
 	return NULL;
 }
 
-static int run_program(struct shell_call *call)
+static int switch_cli_shell_run_program(struct shell_call *call)
 {
 	const struct cli_family *family = call->session->device->family;
 	const struct shell_program *program;
@@ -237,9 +237,11 @@ static int run_program(struct shell_call *call)
 	}
 	if (call->argc == 0)
 		return is_sudo ? 1 : 0;
-	program = find(builtins, COUNT_OF(builtins), call->argv[0]);
+	program = switch_cli_shell_find(switch_cli_shell_builtins,
+					COUNT_OF(switch_cli_shell_builtins), call->argv[0]);
 	if (!program)
-		program = find(family->programs, family->program_count, call->argv[0]);
+		program = switch_cli_shell_find(family->programs, family->program_count,
+						call->argv[0]);
 	if (program)
 		return program->run(call);
 	text_addf(call->err,
@@ -332,7 +334,7 @@ static int run_simple(struct cli_session *session, struct simple *simple, bool i
 		text_add(&document, simple->document);
 		call.in = &document;
 	}
-	status = run_program(&call);
+	status = switch_cli_shell_run_program(&call);
 	if (simple->to && strcmp(simple->to, "/dev/null") != 0 &&
 	    !cli_file_put(session->device->store, simple->to, text_get(out), simple->is_append)) {
 		text_addf(err, "-bash: %s: No space left on device\n", simple->to);

@@ -11,7 +11,8 @@ void shell_tokens_done(struct shell_tokens *tokens)
 	tokens->count = 0;
 }
 
-static bool push(struct shell_tokens *tokens, enum shell_token_kind kind, char *word)
+static bool switch_cli_shell_wire_push(struct shell_tokens *tokens, enum shell_token_kind kind,
+				       char *word)
 {
 	if (tokens->count == SHELL_TOKENS_MAX) {
 		free(word);
@@ -22,7 +23,7 @@ static bool push(struct shell_tokens *tokens, enum shell_token_kind kind, char *
 }
 
 /* The inside of a quote, from behind its mark to its end; NULL when it stays open. */
-static const char *quoted(const char *at, char mark, struct text *word)
+static const char *switch_cli_shell_wire_quoted(const char *at, char mark, struct text *word)
 {
 	for (; *at != mark; at++) {
 		if (*at == '\0')
@@ -40,11 +41,11 @@ static const char *quoted(const char *at, char mark, struct text *word)
 }
 
 /* One word, quotes taken off; NULL when a quote stays open. */
-static const char *word_of(const char *at, struct text *word)
+static const char *switch_cli_shell_wire_word_of(const char *at, struct text *word)
 {
 	while (*at != '\0' && !isspace((unsigned char)*at) && !strchr("|&;<>", *at)) {
 		if (*at == '\'' || *at == '"') {
-			at = quoted(at + 1, *at, word);
+			at = switch_cli_shell_wire_quoted(at + 1, *at, word);
 			if (!at)
 				return NULL;
 		} else if (at[0] == '$' && at[1] == '?') {
@@ -62,7 +63,7 @@ static const char *word_of(const char *at, struct text *word)
 static const struct {
 	const char *text;
 	enum shell_token_kind kind;
-} operators[] = {
+} switch_cli_shell_wire_operators[] = {
 	{"2>&1", SHELL_WORD}, /* both go to the terminal anyway: dropped */
 	{"2>", SHELL_ERR},    {"&&", SHELL_AND}, {"||", SHELL_OR},  {">>", SHELL_APPEND},
 	{"<<", SHELL_HERE},   {"|", SHELL_PIPE}, {";", SHELL_THEN}, {"\n", SHELL_THEN},
@@ -71,11 +72,13 @@ static const struct {
 
 static size_t operator_at(const char *at, enum shell_token_kind *ret)
 {
-	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
-		size_t size = strlen(operators[i].text);
+	for (size_t i = 0; i < sizeof(switch_cli_shell_wire_operators) /
+				       sizeof(switch_cli_shell_wire_operators[0]);
+	     i++) {
+		size_t size = strlen(switch_cli_shell_wire_operators[i].text);
 
-		if (strncmp(at, operators[i].text, size) == 0) {
-			*ret = operators[i].kind;
+		if (strncmp(at, switch_cli_shell_wire_operators[i].text, size) == 0) {
+			*ret = switch_cli_shell_wire_operators[i].kind;
 			return size;
 		}
 	}
@@ -110,13 +113,13 @@ struct lexer {
 	struct shell_tokens *ret;
 };
 
-static enum shell_lexed here(struct lexer *lexer)
+static enum shell_lexed switch_cli_shell_wire_here(struct lexer *lexer)
 {
 	struct text end = {0};
 	char *document;
 
 	lexer->at += strspn(lexer->at, " \t");
-	lexer->at = word_of(lexer->at, &end);
+	lexer->at = switch_cli_shell_wire_word_of(lexer->at, &end);
 	if (!lexer->documents && lexer->at) {
 		const char *line = strchr(lexer->at, '\n');
 
@@ -126,7 +129,8 @@ static enum shell_lexed here(struct lexer *lexer)
 	text_done(&end);
 	if (!document)
 		return SHELL_MORE;
-	return push(lexer->ret, SHELL_HERE, document) ? SHELL_LEXED : SHELL_WRONG;
+	return switch_cli_shell_wire_push(lexer->ret, SHELL_HERE, document) ? SHELL_LEXED
+									    : SHELL_WRONG;
 }
 
 static enum shell_lexed one_word(struct lexer *lexer)
@@ -135,13 +139,14 @@ static enum shell_lexed one_word(struct lexer *lexer)
 	char *taken;
 
 	text_add(&word, "");
-	lexer->at = word_of(lexer->at, &word);
+	lexer->at = switch_cli_shell_wire_word_of(lexer->at, &word);
 	taken = text_take(&word);
 	if (!lexer->at) {
 		free(taken);
 		return SHELL_MORE;
 	}
-	return push(lexer->ret, SHELL_WORD, taken) ? SHELL_LEXED : SHELL_WRONG;
+	return switch_cli_shell_wire_push(lexer->ret, SHELL_WORD, taken) ? SHELL_LEXED
+									 : SHELL_WRONG;
 }
 
 enum shell_lexed shell_lex(const char *line, struct shell_tokens *ret)
@@ -164,12 +169,13 @@ enum shell_lexed shell_lex(const char *line, struct shell_tokens *ret)
 		if (size == 0) {
 			done = one_word(&lexer);
 		} else if (kind == SHELL_HERE) {
-			done = here(&lexer);
+			done = switch_cli_shell_wire_here(&lexer);
 		} else if (kind == SHELL_THEN && lexer.at[-1] == '\n' && lexer.documents) {
 			lexer.at = lexer.documents;
 			lexer.documents = NULL;
-			done = push(ret, kind, NULL) ? SHELL_LEXED : SHELL_WRONG;
-		} else if (kind != SHELL_WORD && !push(ret, kind, NULL)) {
+			done = switch_cli_shell_wire_push(ret, kind, NULL) ? SHELL_LEXED
+									   : SHELL_WRONG;
+		} else if (kind != SHELL_WORD && !switch_cli_shell_wire_push(ret, kind, NULL)) {
 			done = SHELL_WRONG;
 		}
 	}

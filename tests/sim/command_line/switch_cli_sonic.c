@@ -37,7 +37,7 @@ struct cli_config *sonic_config_of(const struct sonic_call *call)
 }
 
 /* Coloured where it goes to a terminal. */
-static void shout(struct sonic_call *call, const char *color, const char *text)
+static void switch_cli_sonic_shout(struct sonic_call *call, const char *color, const char *text)
 {
 	bool is_colored = !call->shell->is_piped && !call->shell->session->is_raw;
 
@@ -56,7 +56,8 @@ static void save_now(struct cli_session *session, struct text *out)
 		  "/usr/local/bin/sonic-cfggen -d --print-data > /etc/sonic/config_db.json");
 }
 
-static void on_save(struct cli_session *session, const char *line, struct text *out)
+static void switch_cli_sonic_on_save(struct cli_session *session, const char *line,
+				     struct text *out)
 {
 	if (line[0] == 'y' || line[0] == 'Y')
 		save_now(session, out);
@@ -65,7 +66,7 @@ static void on_save(struct cli_session *session, const char *line, struct text *
 	session->status = line[0] == 'y' || line[0] == 'Y' ? 0 : 1;
 }
 
-static int save(struct sonic_call *call)
+static int switch_cli_sonic_save(struct sonic_call *call)
 {
 	struct cli_session *session = call->shell->session;
 
@@ -73,7 +74,8 @@ static int save(struct sonic_call *call)
 		save_now(session, call->shell->out);
 	else
 		cli_ask(session, call->shell->out,
-			"Existing files will be overwritten, continue? [y/N]: ", on_save);
+			"Existing files will be overwritten, continue? [y/N]: ",
+			switch_cli_sonic_on_save);
 	return 0;
 }
 
@@ -85,18 +87,18 @@ static const char *file_of(const struct sonic_call *call, const char *path)
 	return cli_file_get(call->shell->session->device->store, path);
 }
 
-static int update(struct sonic_call *call, const char *text, bool is_patch, const char *done,
-		  const char *failed)
+static int switch_cli_sonic_update(struct sonic_call *call, const char *text, bool is_patch,
+				   const char *done, const char *failed)
 {
 	struct text why = {0};
 	int status = 0;
 
 	if (sonic_has_option(call, 'd'))
-		shout(call, "33", "** DRY RUN EXECUTION **");
+		switch_cli_sonic_shout(call, "33", "** DRY RUN EXECUTION **");
 	if (!text)
 		text_addf(&why, "[Errno 2] No such file or directory: '%s'", call->arguments[0]);
 	if (text && sonic_update(call->shell, text, is_patch, sonic_has_option(call, 'd'), &why)) {
-		shout(call, "36", done);
+		switch_cli_sonic_shout(call, "36", done);
 	} else {
 		text_addf(call->shell->err, "%s due to: %s\n", failed, text_get(&why));
 		status = sonic_fail(call, "%s", text_get(&why));
@@ -107,14 +109,14 @@ static int update(struct sonic_call *call, const char *text, bool is_patch, cons
 
 static int apply_patch(struct sonic_call *call)
 {
-	return update(call, file_of(call, call->arguments[0]), true, "Patch applied successfully.",
-		      "Failed to apply patch");
+	return switch_cli_sonic_update(call, file_of(call, call->arguments[0]), true,
+				       "Patch applied successfully.", "Failed to apply patch");
 }
 
-static int replace(struct sonic_call *call)
+static int switch_cli_sonic_replace(struct sonic_call *call)
 {
-	return update(call, file_of(call, call->arguments[0]), false,
-		      "Config replaced successfully.", "Failed to replace config");
+	return switch_cli_sonic_update(call, file_of(call, call->arguments[0]), false,
+				       "Config replaced successfully.", "Failed to replace config");
 }
 
 static void checkpoint_path(const char *name, char ret[CLI_NAME_SIZE])
@@ -122,7 +124,7 @@ static void checkpoint_path(const char *name, char ret[CLI_NAME_SIZE])
 	(void)text_format(ret, CLI_NAME_SIZE, "/etc/sonic/checkpoints/%.20s.cp.json", name);
 }
 
-static int checkpoint(struct sonic_call *call)
+static int switch_cli_sonic_checkpoint(struct sonic_call *call)
 {
 	struct cli_session *session = call->shell->session;
 	struct text db = {0};
@@ -142,11 +144,11 @@ static int checkpoint(struct sonic_call *call)
 	if (!good)
 		return sonic_fail(call, "[Errno 28] No space left on device");
 	text_add(call->shell->out, "Config Rollbacker: Config checkpoint completed.\n");
-	shout(call, "36", "Checkpoint created successfully.");
+	switch_cli_sonic_shout(call, "36", "Checkpoint created successfully.");
 	return 0;
 }
 
-static int rollback(struct sonic_call *call)
+static int switch_cli_sonic_rollback(struct sonic_call *call)
 {
 	const char *file;
 	char path[CLI_NAME_SIZE];
@@ -158,8 +160,8 @@ static int rollback(struct sonic_call *call)
 		text_add(call->shell->err, "Failed to rollback config\n");
 		return sonic_fail(call, "Checkpoint '%s' does not exist", call->arguments[0]);
 	}
-	return update(call, file, false, "Config rolled back successfully.",
-		      "Failed to rollback config");
+	return switch_cli_sonic_update(call, file, false, "Config rolled back successfully.",
+				       "Failed to rollback config");
 }
 
 static int delete_checkpoint(struct sonic_call *call)
@@ -169,7 +171,7 @@ static int delete_checkpoint(struct sonic_call *call)
 	checkpoint_path(call->arguments[0], path);
 	if (!cli_file_remove(call->shell->session->device->store, path))
 		return sonic_fail(call, "Checkpoint '%s' does not exist", call->arguments[0]);
-	shout(call, "36", "Checkpoint deleted successfully.");
+	switch_cli_sonic_shout(call, "36", "Checkpoint deleted successfully.");
 	return 0;
 }
 
@@ -195,7 +197,7 @@ static int list_checkpoints(struct sonic_call *call)
 	return 0;
 }
 
-static void reboot(struct cli_session *session)
+static void switch_cli_sonic_reboot(struct cli_session *session)
 {
 	cli_store_reboot(session->device->store);
 	session->device->generation++;
@@ -205,7 +207,7 @@ static void reboot(struct cli_session *session)
 
 /* --- the commands --- */
 
-static const struct sonic_command commands[] = {
+static const struct sonic_command switch_cli_sonic_commands[] = {
 	{"config vlan add", "<vid>", "m", 1, 1, sonic_vlan_add, SWITCH_CREATE, false},
 	{"config vlan del", "<vid>", "m", 1, 1, sonic_vlan_del, SWITCH_DELETE, false},
 	{"config vlan member add", "<vid> port", "um", 2, 2, sonic_member_add, SWITCH_UNTAGGED,
@@ -242,11 +244,12 @@ static const struct sonic_command commands[] = {
 	 sonic_sflow_port, SWITCH_FILTER, true},
 	{"show sflow interface", "", "", 0, 0, sonic_sflow_show_ports, LOOK, true},
 	{"show sflow", "", "", 0, 0, sonic_sflow_show, LOOK, true},
-	{"config save", "[FILENAME]", "y", 0, 1, save, SWITCH_SAVE, false},
+	{"config save", "[FILENAME]", "y", 0, 1, switch_cli_sonic_save, SWITCH_SAVE, false},
 	{"config apply-patch", "PATCH_FILE_PATH", "dvn", 1, 1, apply_patch, LOOK, true},
-	{"config replace", "TARGET_FILE_PATH", "dvn", 1, 1, replace, LOOK, true},
-	{"config checkpoint", "CHECKPOINT_NAME", "v", 1, 1, checkpoint, LOOK, true},
-	{"config rollback", "CHECKPOINT_NAME", "dvn", 1, 1, rollback, LOOK, true},
+	{"config replace", "TARGET_FILE_PATH", "dvn", 1, 1, switch_cli_sonic_replace, LOOK, true},
+	{"config checkpoint", "CHECKPOINT_NAME", "v", 1, 1, switch_cli_sonic_checkpoint, LOOK,
+	 true},
+	{"config rollback", "CHECKPOINT_NAME", "dvn", 1, 1, switch_cli_sonic_rollback, LOOK, true},
 	{"config delete-checkpoint", "CHECKPOINT_NAME", "v", 1, 1, delete_checkpoint, LOOK, true},
 	{"config list-checkpoints", "", "v", 0, 0, list_checkpoints, LOOK, true},
 	{"show vlan brief", "", "", 0, 0, sonic_vlan_brief, LOOK, false},
@@ -261,7 +264,7 @@ static const struct sonic_command commands[] = {
 };
 
 /* How many of a pattern's words the words begin with; -1 when another one comes. */
-static int matched(const char *pattern, int argc, char **argv)
+static int switch_cli_sonic_matched(const char *pattern, int argc, char **argv)
 {
 	int count = 0;
 
@@ -289,7 +292,7 @@ static int words_in(const char *pattern)
 }
 
 /* Options out of the words: `-u`, `-mu`, `--untagged`. False for one that it does not know. */
-static bool take_options(struct sonic_call *call, int argc, char **argv)
+static bool switch_cli_sonic_take_options(struct sonic_call *call, int argc, char **argv)
 {
 	static const struct {
 		const char *name;
@@ -333,7 +336,7 @@ static int run_command(struct sonic_call *call, int argc, char **argv)
 	bool changes;
 	int status;
 
-	if (!take_options(call, argc, argv))
+	if (!switch_cli_sonic_take_options(call, argc, argv))
 		return 2;
 	if (call->count < call->command->wanted)
 		return sonic_fail(call, "Missing argument \"%s\".", call->command->usage);
@@ -352,7 +355,7 @@ static int run_command(struct sonic_call *call, int argc, char **argv)
 }
 
 /* No command: how far was it one? */
-static int complain(struct shell_call *call, int best)
+static int switch_cli_sonic_complain(struct shell_call *call, int best)
 {
 	struct text group = {0};
 
@@ -369,27 +372,29 @@ static int complain(struct shell_call *call, int best)
 	return best == call->argc ? 0 : 2;
 }
 
-static int dispatch(struct shell_call *call)
+static int switch_cli_sonic_dispatch(struct shell_call *call)
 {
 	bool is_old = call->session->device->family == &cli_sonic201911;
 	int best = 1;
 
-	for (size_t i = 0; i < COUNT_OF(commands); i++) {
-		struct sonic_call inner = {.shell = call, .command = &commands[i]};
-		int words = words_in(commands[i].words);
-		int count = matched(commands[i].words, call->argc, call->argv);
+	for (size_t i = 0; i < COUNT_OF(switch_cli_sonic_commands); i++) {
+		struct sonic_call inner = {.shell = call, .command = &switch_cli_sonic_commands[i]};
+		int words = words_in(switch_cli_sonic_commands[i].words);
+		int count = switch_cli_sonic_matched(switch_cli_sonic_commands[i].words, call->argc,
+						     call->argv);
 
-		if (is_old && commands[i].is_new)
+		if (is_old && switch_cli_sonic_commands[i].is_new)
 			continue;
 		if (count == words)
 			return run_command(&inner, call->argc - words, call->argv + words);
 		for (int n = call->argc; count < 0 && n > best; n--) {
-			if (matched(commands[i].words, n, call->argv) == n)
+			if (switch_cli_sonic_matched(switch_cli_sonic_commands[i].words, n,
+						     call->argv) == n)
 				best = n;
 		}
 		best = count > best ? count : best;
 	}
-	return complain(call, best);
+	return switch_cli_sonic_complain(call, best);
 }
 
 static int run_config(struct shell_call *call)
@@ -398,7 +403,7 @@ static int run_config(struct shell_call *call)
 		text_add(call->err, "Root privileges are required for this operation\n");
 		return 1;
 	}
-	return dispatch(call);
+	return switch_cli_sonic_dispatch(call);
 }
 
 static int run_cfggen(struct shell_call *call)
@@ -426,19 +431,20 @@ static int run_reboot(struct shell_call *call)
 		text_add(call->err, "This command must be run as root\n");
 		return 1;
 	}
-	reboot(call->session);
+	switch_cli_sonic_reboot(call->session);
 	return 0;
 }
 
-static const struct shell_program programs[] = {
+static const struct shell_program switch_cli_sonic_programs[] = {
 	{"config", run_config},
-	{"show", dispatch},
+	{"show", switch_cli_sonic_dispatch},
 	{"sonic-cfggen", run_cfggen},
 	{"reboot", run_reboot},
 };
 
-static void running(const struct cli_session *session, const struct cli_config *config,
-		    const struct cli_ports *ports, struct text *out)
+static void switch_cli_sonic_running(const struct cli_session *session,
+				     const struct cli_config *config, const struct cli_ports *ports,
+				     struct text *out)
 {
 	(void)ports;
 	sonic_config_text(session, config, out);
@@ -459,7 +465,8 @@ static void running(const struct cli_session *session, const struct cli_config *
 		"All access and/or use are subject to monitoring.\n\n"                                   \
 		"Help:    https://sonic-net.github.io/SONiC/\n\n",                                       \
 	.prompts = {[CLI_EXEC] = "admin@{h}:~$ ", [CLI_ENABLE] = "root@{h}:/home/admin# "},              \
-	.running = running, .programs = programs, .program_count = COUNT_OF(programs)
+	.running = switch_cli_sonic_running, .programs = switch_cli_sonic_programs,                      \
+	.program_count = COUNT_OF(switch_cli_sonic_programs)
 
 const struct cli_family cli_sonic = {
 	SONIC("sonic", "SONiC 202405"),

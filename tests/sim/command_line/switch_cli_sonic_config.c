@@ -29,7 +29,7 @@ unsigned sonic_port_find(const struct cli_session *session, const char *name)
 
 /* --- as JSON --- */
 
-static void put(json_t *object, const char *key, const char *value)
+static void switch_cli_sonic_config_put(json_t *object, const char *key, const char *value)
 {
 	(void)json_object_set_new(object, key, json_string(value));
 }
@@ -39,20 +39,20 @@ static json_t *port_json(const struct cli_port *port, unsigned number)
 	json_t *row = json_object();
 	char text[CLI_NAME_SIZE];
 
-	put(row, "admin_status", port->is_shut ? "down" : "up");
+	switch_cli_sonic_config_put(row, "admin_status", port->is_shut ? "down" : "up");
 	(void)text_format(text, sizeof(text), "Eth1/%u", number);
-	put(row, "alias", text);
+	switch_cli_sonic_config_put(row, "alias", text);
 	if (port->description[0] != '\0')
-		put(row, "description", port->description);
+		switch_cli_sonic_config_put(row, "description", port->description);
 	(void)text_format(text, sizeof(text), "%u", number);
-	put(row, "index", text);
+	switch_cli_sonic_config_put(row, "index", text);
 	(void)text_format(text, sizeof(text), "%u,%u,%u,%u", number * 4 - 3, number * 4 - 2,
 			  number * 4 - 1, number * 4);
-	put(row, "lanes", text);
+	switch_cli_sonic_config_put(row, "lanes", text);
 	if (link_words[port->link])
-		put(row, "mode", link_words[port->link]);
-	put(row, "mtu", "9100");
-	put(row, "speed", "100000");
+		switch_cli_sonic_config_put(row, "mode", link_words[port->link]);
+	switch_cli_sonic_config_put(row, "mtu", "9100");
+	switch_cli_sonic_config_put(row, "speed", "100000");
 	return row;
 }
 
@@ -62,13 +62,14 @@ static json_t *vlan_json(const struct cli_config *config, unsigned vid)
 	char text[CLI_NAME_SIZE];
 
 	if (config->names[vid][0] != '\0')
-		put(row, "description", config->names[vid]);
+		switch_cli_sonic_config_put(row, "description", config->names[vid]);
 	(void)text_format(text, sizeof(text), "%u", vid);
-	put(row, "vlanid", text);
+	switch_cli_sonic_config_put(row, "vlanid", text);
 	return row;
 }
 
-static void add_member(json_t *members, const char *port, unsigned vid, const char *mode)
+static void switch_cli_sonic_config_add_member(json_t *members, const char *port, unsigned vid,
+					       const char *mode)
 {
 	char key[CLI_NAME_SIZE];
 
@@ -98,10 +99,10 @@ json_t *sonic_config_json(const struct cli_session *session, const struct cli_co
 		(void)sonic_port_name(session, number, name);
 		(void)json_object_set_new(ports, name, port_json(port, number));
 		if (port->access != 0)
-			add_member(members, name, port->access, "untagged");
+			switch_cli_sonic_config_add_member(members, name, port->access, "untagged");
 		for (unsigned vid = vlan_set_next(&port->allowed, 1); vid;
 		     vid = vlan_set_next(&port->allowed, vid + 1))
-			add_member(members, name, vid, "tagged");
+			switch_cli_sonic_config_add_member(members, name, vid, "tagged");
 	}
 	for (unsigned vid = vlan_set_next(&config->vlans, 2); vid;
 	     vid = vlan_set_next(&config->vlans, vid + 1)) {
@@ -134,14 +135,14 @@ void sonic_config_text(const struct cli_session *session, const struct cli_confi
 
 /* --- back, by the YANG models --- */
 
-static bool refuse(struct text *why, const char *text)
+static bool switch_cli_sonic_config_refuse(struct text *why, const char *text)
 {
 	text_addf(why, "Data Loading Failed\n%s", text);
 	return false;
 }
 
 /* "Vlan100": 100; 0 for what is none. */
-static unsigned vlan_of(const char *name)
+static unsigned switch_cli_sonic_config_vlan_of(const char *name)
 {
 	unsigned long vid;
 	char *end;
@@ -152,12 +153,12 @@ static unsigned vlan_of(const char *name)
 	return *end == '\0' && vid >= 2 && vid <= VLAN_LAST ? (unsigned)vid : 0;
 }
 
-static bool read_vlan(const char *name, const json_t *row, struct cli_config *config,
-		      struct text *why)
+static bool switch_cli_sonic_config_read_vlan(const char *name, const json_t *row,
+					      struct cli_config *config, struct text *why)
 {
 	const char *vlanid = json_string_value(json_object_get(row, "vlanid"));
 	const char *description = json_string_value(json_object_get(row, "description"));
-	unsigned vid = vlan_of(name);
+	unsigned vid = switch_cli_sonic_config_vlan_of(name);
 
 	if (vid == 0) {
 		text_addf(why,
@@ -168,7 +169,8 @@ static bool read_vlan(const char *name, const json_t *row, struct cli_config *co
 		return false;
 	}
 	if (vlanid && strcmp(vlanid, name + 4) != 0)
-		return refuse(why, "The vlanid must correspond to the VLAN name");
+		return switch_cli_sonic_config_refuse(
+			why, "The vlanid must correspond to the VLAN name");
 	vlan_set_add(&config->vlans, vid);
 	(void)text_copy(config->names[vid], sizeof(config->names[vid]),
 			description ? description : "");
@@ -186,8 +188,9 @@ static bool read_member(const struct cli_session *session, const char *key, cons
 	unsigned number;
 
 	if (!bar || !text_format(name, sizeof(name), "%.*s", (int)(bar - key), key))
-		return refuse(why, "Missing required element \"port\" in \"VLAN_MEMBER_LIST\".");
-	vid = vlan_of(name);
+		return switch_cli_sonic_config_refuse(
+			why, "Missing required element \"port\" in \"VLAN_MEMBER_LIST\".");
+	vid = switch_cli_sonic_config_vlan_of(name);
 	number = sonic_port_find(session, bar + 1);
 	if (vid == 0 || !vlan_set_has(&config->vlans, vid)) {
 		text_addf(why,
@@ -206,22 +209,26 @@ static bool read_member(const struct cli_session *session, const char *key, cons
 		return false;
 	}
 	if (!mode)
-		return refuse(why, "Missing required element \"tagging_mode\" in "
-				   "\"VLAN_MEMBER_LIST\".");
+		return switch_cli_sonic_config_refuse(
+			why, "Missing required element \"tagging_mode\" in "
+			     "\"VLAN_MEMBER_LIST\".");
 	port = &config->ports[number];
 	if (strcmp(mode, "tagged") == 0) {
 		vlan_set_add(&port->allowed, vid);
 		return true;
 	}
 	if (strcmp(mode, "untagged") != 0)
-		return refuse(why, "Invalid value in \"tagging_mode\" element.");
+		return switch_cli_sonic_config_refuse(why,
+						      "Invalid value in \"tagging_mode\" element.");
 	if (port->access != 0)
-		return refuse(why, "Port can be untagged in at most one VLAN.");
+		return switch_cli_sonic_config_refuse(why,
+						      "Port can be untagged in at most one VLAN.");
 	port->access = (uint16_t)vid;
 	return true;
 }
 
-static bool read_port(const char *name, const json_t *row, struct cli_port *port, struct text *why)
+static bool switch_cli_sonic_config_read_port(const char *name, const json_t *row,
+					      struct cli_port *port, struct text *why)
 {
 	const char *status = json_string_value(json_object_get(row, "admin_status"));
 	const char *mode = json_string_value(json_object_get(row, "mode"));
@@ -243,7 +250,7 @@ static bool read_port(const char *name, const json_t *row, struct cli_port *port
 			port->link = (enum cli_link)i;
 	}
 	return !mode || port->link != CLI_LINK_NONE ||
-	       refuse(why, "Invalid value in \"mode\" element.");
+	       switch_cli_sonic_config_refuse(why, "Invalid value in \"mode\" element.");
 }
 
 bool sonic_config_read(const struct cli_session *session, const json_t *db, struct cli_config *ret,
@@ -259,10 +266,10 @@ bool sonic_config_read(const struct cli_session *session, const json_t *db, stru
 
 		row = json_object_get(ports, sonic_port_name(session, number, name));
 		if (!row)
-			return refuse(why, "PORT rows are the platform's");
+			return switch_cli_sonic_config_refuse(why, "PORT rows are the platform's");
 		port->access = 0;
 		port->allowed = (struct vlan_set){{0}};
-		if (!read_port(name, row, port, why))
+		if (!switch_cli_sonic_config_read_port(name, row, port, why))
 			return false;
 	}
 	ret->vlans = (struct vlan_set){{0}};
@@ -270,7 +277,7 @@ bool sonic_config_read(const struct cli_session *session, const json_t *db, stru
 	memset(ret->names, 0, sizeof(ret->names));
 	json_object_foreach(json_object_get(db, "VLAN"), key, row)
 	{
-		if (!read_vlan(key, row, ret, why))
+		if (!switch_cli_sonic_config_read_vlan(key, row, ret, why))
 			return false;
 	}
 	json_object_foreach(json_object_get(db, "VLAN_MEMBER"), key, row)

@@ -5,7 +5,8 @@
 #include "tests/sim/command_line/switch_cli_sonic.h"
 
 /* "Ethernet0,Ethernet4" */
-static bool read_ports(struct sonic_call *call, const char *text, struct cli_ports *ret)
+static bool switch_cli_sonic_mirror_read_ports(struct sonic_call *call, const char *text,
+					       struct cli_ports *ret)
 {
 	char copy[256];
 	char *rest = NULL;
@@ -31,7 +32,7 @@ int sonic_span_add(struct sonic_call *call)
 
 	if (target == 0)
 		return sonic_fail(call, "Destination Interface %s is invalid", call->arguments[1]);
-	if (!read_ports(call, call->arguments[2], &sources))
+	if (!switch_cli_sonic_mirror_read_ports(call, call->arguments[2], &sources))
 		return sonic_fail(call, "Source Interface %s is invalid", call->arguments[2]);
 	if (strcmp(call->arguments[3], "both") != 0)
 		return sonic_fail(call, "Direction %s is not emulated", call->arguments[3]);
@@ -58,7 +59,7 @@ int sonic_erspan_add(struct sonic_call *call)
 	}
 	if (call->count < 9 || strcmp(words[8], "both") != 0)
 		return sonic_fail(call, "Only ports, both ways, are emulated");
-	if (!read_ports(call, words[7], &sources))
+	if (!switch_cli_sonic_mirror_read_ports(call, words[7], &sources))
 		return sonic_fail(call, "Source Interface %s is invalid", words[7]);
 	switch (cli_erspan_name(call->shell->session->device->store, words[0], words[1], words[2],
 				&sources)) {

@@ -12,7 +12,7 @@ enum { COLUMNS_MAX = 12 };
 /* --- tables as python-tabulate draws them --- */
 
 /* Columns: a header each, "r" for those that are right-aligned. */
-struct table {
+struct switch_cli_sonic_show_table {
 	const char *const *headers;
 	const char *align;
 	json_t *rows; /* arrays of strings */
@@ -38,7 +38,8 @@ static const char *cell_of(const json_t *row, size_t column)
 	return text ? text : "";
 }
 
-static void measure(const struct table *table, size_t widths[COLUMNS_MAX])
+static void switch_cli_sonic_show_measure(const struct switch_cli_sonic_show_table *table,
+					  size_t widths[COLUMNS_MAX])
 {
 	for (size_t c = 0; table->headers[c]; c++) {
 		widths[c] = strlen(table->headers[c]) + 2;
@@ -72,12 +73,12 @@ static void end_line(struct text *line, struct text *out)
 	text_clear(line);
 }
 
-static void draw_simple(const struct table *table, struct text *out)
+static void draw_simple(const struct switch_cli_sonic_show_table *table, struct text *out)
 {
 	size_t widths[COLUMNS_MAX];
 	struct text line = {0};
 
-	measure(table, widths);
+	switch_cli_sonic_show_measure(table, widths);
 	for (size_t c = 0; table->headers[c]; c++) {
 		text_add(&line, c > 0 ? "  " : "");
 		draw_cell(&line, table->align[c], widths[c], table->headers[c],
@@ -102,8 +103,8 @@ static void draw_simple(const struct table *table, struct text *out)
 	text_done(&line);
 }
 
-static void draw_rule(const struct table *table, const size_t widths[COLUMNS_MAX], char mark,
-		      struct text *out)
+static void draw_rule(const struct switch_cli_sonic_show_table *table,
+		      const size_t widths[COLUMNS_MAX], char mark, struct text *out)
 {
 	for (size_t c = 0; table->headers[c]; c++) {
 		text_add(out, "+");
@@ -114,8 +115,8 @@ static void draw_rule(const struct table *table, const size_t widths[COLUMNS_MAX
 }
 
 /* One row of a grid: as many lines as its longest cell. */
-static void draw_row(const struct table *table, const size_t widths[COLUMNS_MAX], const json_t *row,
-		     struct text *out)
+static void draw_row(const struct switch_cli_sonic_show_table *table,
+		     const size_t widths[COLUMNS_MAX], const json_t *row, struct text *out)
 {
 	const char *cells[COLUMNS_MAX];
 	bool more = true;
@@ -137,11 +138,11 @@ static void draw_row(const struct table *table, const size_t widths[COLUMNS_MAX]
 	}
 }
 
-static void draw_grid(const struct table *table, struct text *out)
+static void draw_grid(const struct switch_cli_sonic_show_table *table, struct text *out)
 {
 	size_t widths[COLUMNS_MAX];
 
-	measure(table, widths);
+	switch_cli_sonic_show_measure(table, widths);
 	draw_rule(table, widths, '-', out);
 	draw_row(table, widths, NULL, out);
 	draw_rule(table, widths, '=', out);
@@ -165,7 +166,8 @@ static unsigned next_member(const struct cli_store *store, unsigned vid, unsigne
 	return 0;
 }
 
-static const char *tagging(const struct cli_store *store, unsigned number, unsigned vid)
+static const char *switch_cli_sonic_show_tagging(const struct cli_store *store, unsigned number,
+						 unsigned vid)
 {
 	return store->running->ports[number].access == vid ? "untagged" : "tagged";
 }
@@ -175,7 +177,7 @@ int sonic_vlan_brief(struct sonic_call *call)
 	static const char *const headers[] = {"VLAN ID",      "IP Address", "Ports",
 					      "Port Tagging", "Proxy ARP",  NULL};
 	const struct cli_store *store = call->shell->session->device->store;
-	struct table table = {headers, "rllll", json_array()};
+	struct switch_cli_sonic_show_table table = {headers, "rllll", json_array()};
 
 	for (unsigned vid = vlan_set_next(&store->running->vlans, 2); vid;
 	     vid = vlan_set_next(&store->running->vlans, vid + 1)) {
@@ -188,7 +190,8 @@ int sonic_vlan_brief(struct sonic_call *call)
 		     at = next_member(store, vid, at + 1)) {
 			text_addf(&ports, "%s%s", ports.size ? "\n" : "",
 				  sonic_port_name(call->shell->session, at, name));
-			text_addf(&modes, "%s%s", modes.size ? "\n" : "", tagging(store, at, vid));
+			text_addf(&modes, "%s%s", modes.size ? "\n" : "",
+				  switch_cli_sonic_show_tagging(store, at, vid));
 		}
 		(void)text_format(id, sizeof(id), "%u", vid);
 		(void)json_array_append_new(table.rows,
@@ -206,7 +209,7 @@ int sonic_vlan_config(struct sonic_call *call)
 {
 	static const char *const headers[] = {"Name", "VID", "Member", "Mode", NULL};
 	const struct cli_store *store = call->shell->session->device->store;
-	struct table table = {headers, "lrll", json_array()};
+	struct switch_cli_sonic_show_table table = {headers, "lrll", json_array()};
 
 	for (unsigned vid = vlan_set_next(&store->running->vlans, 2); vid;
 	     vid = vlan_set_next(&store->running->vlans, vid + 1)) {
@@ -220,7 +223,7 @@ int sonic_vlan_config(struct sonic_call *call)
 				table.rows,
 				json_pack("[s,s,s,s]", vlan, vlan + 4,
 					  at ? sonic_port_name(call->shell->session, at, name) : "",
-					  at ? tagging(store, at, vid) : ""));
+					  at ? switch_cli_sonic_show_tagging(store, at, vid) : ""));
 			at = at ? next_member(store, vid, at + 1) : 0;
 		} while (at);
 	}
@@ -245,7 +248,7 @@ int sonic_interfaces_status(struct sonic_call *call)
 					      "Admin",     "Type",  "Asym PFC", NULL};
 	const struct cli_session *session = call->shell->session;
 	const struct cli_store *store = session->device->store;
-	struct table table = {headers, "rrrrrrrrrrr", json_array()};
+	struct switch_cli_sonic_show_table table = {headers, "rrrrrrrrrrr", json_array()};
 
 	for (unsigned number = 1; number <= store->port_count; number++) {
 		const struct cli_port *port = &store->running->ports[number];
@@ -280,8 +283,8 @@ int sonic_mirror_sessions(struct sonic_call *call)
 					   "Direction", "Queue",  "Policer",  NULL};
 	struct cli_session *session = call->shell->session;
 	const struct cli_config *running = session->device->store->running;
-	struct table erspan = {far, "llllllllllll", json_array()};
-	struct table span = {near, "lllllll", json_array()};
+	struct switch_cli_sonic_show_table erspan = {far, "llllllllllll", json_array()};
+	struct switch_cli_sonic_show_table span = {near, "lllllll", json_array()};
 
 	for (size_t i = 0; i < CLI_MIRRORS; i++) {
 		const struct cli_mirror_row *row = &running->mirrors[i];
@@ -327,7 +330,7 @@ int sonic_mac(struct sonic_call *call)
 	static const char *const headers[] = {"No.", "Vlan", "MacAddress", "Port", "Type", NULL};
 	struct cli_session *session = call->shell->session;
 	struct cli_store *store = session->device->store;
-	struct table table = {headers, "rrlll", json_array()};
+	struct switch_cli_sonic_show_table table = {headers, "rrlll", json_array()};
 
 	cli_store_learn(store);
 	for (size_t i = 0; i < store->learned_count; i++) {
@@ -359,7 +362,7 @@ int sonic_lldp_table(struct sonic_call *call)
 					      "Capability", "RemotePortDescr", NULL};
 	const struct cli_session *session = call->shell->session;
 	const struct cli_store *store = session->device->store;
-	struct table table = {headers, "lllll", json_array()};
+	struct switch_cli_sonic_show_table table = {headers, "lllll", json_array()};
 
 	for (size_t i = 0; i < store->neighbor_count; i++) {
 		const struct cli_neighbor *row = &store->neighbors[i];

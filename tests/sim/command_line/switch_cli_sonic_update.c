@@ -8,22 +8,24 @@
 /* --- the changes --- */
 
 /* One row of a table: from what it is to what it shall be; either may be absent. */
-struct change {
+struct switch_cli_sonic_update_change {
 	const char *table, *key;
 	const json_t *before, *after;
 	enum switch_verb verb;
 };
 
 struct changes {
-	struct change *rows;
+	struct switch_cli_sonic_update_change *rows;
 	size_t count, room;
 };
 
-static void note(struct changes *changes, struct change change)
+static void switch_cli_sonic_update_note(struct changes *changes,
+					 struct switch_cli_sonic_update_change change)
 {
 	if (changes->count == changes->room) {
 		size_t room = changes->room ? changes->room * 2 : 64;
-		struct change *rows = realloc(changes->rows, room * sizeof(*rows));
+		struct switch_cli_sonic_update_change *rows =
+			realloc(changes->rows, room * sizeof(*rows));
 
 		if (!rows)
 			return;
@@ -49,12 +51,13 @@ static enum switch_verb verb_of(const char *table, const json_t *before, const j
 	return SWITCH_FRAMES;
 }
 
-enum rows { ROWS_GONE, ROWS_NEW, ROWS_TAGGED, ROWS_UNTAGGED };
+enum switch_cli_sonic_update_rows { ROWS_GONE, ROWS_NEW, ROWS_TAGGED, ROWS_UNTAGGED };
 
 /* Rows of a table that go; that come or change: all, or by what they become, so that no port is
  * untagged in two VLANs on the way. */
-static void compare(const char *table, const json_t *old, const json_t *new, enum rows rows,
-		    struct changes *ret)
+static void switch_cli_sonic_update_compare(const char *table, const json_t *old, const json_t *new,
+					    enum switch_cli_sonic_update_rows rows,
+					    struct changes *ret)
 {
 	json_t *from = json_object_get(old, table);
 	json_t *to = json_object_get(new, table);
@@ -68,12 +71,14 @@ static void compare(const char *table, const json_t *old, const json_t *new, enu
 		bool differs = rows == ROWS_GONE ? !after : !before || !json_equal(before, after);
 
 		if (differs && (rows <= ROWS_NEW || is_untagged(after) == (rows == ROWS_UNTAGGED)))
-			note(ret, (struct change){table, key, before, after,
-						  verb_of(table, before, after)});
+			switch_cli_sonic_update_note(ret, (struct switch_cli_sonic_update_change){
+								  table, key, before, after,
+								  verb_of(table, before, after)});
 	}
 }
 
-static void tell(const struct change *change, struct text *out)
+static void switch_cli_sonic_update_tell(const struct switch_cli_sonic_update_change *change,
+					 struct text *out)
 {
 	char *value = change->after ? json_dumps(change->after, JSON_SORT_KEYS) : NULL;
 
@@ -88,13 +93,14 @@ static void tell(const struct change *change, struct text *out)
 	free(value);
 }
 
-static void say(struct shell_call *call, const char *text)
+static void switch_cli_sonic_update_say(struct shell_call *call, const char *text)
 {
 	text_addf(call->out, "Patch Applier: %s\n", text);
 }
 
 /* One row of the database is written; what it means is what the whole then means. */
-static bool write_row(struct cli_session *session, json_t *db, const struct change *change)
+static bool switch_cli_sonic_update_write_row(struct cli_session *session, json_t *db,
+					      const struct switch_cli_sonic_update_change *change)
 {
 	struct cli_config *running = session->device->store->running;
 	struct cli_config *config = malloc(sizeof(*config));
@@ -121,7 +127,7 @@ static bool write_row(struct cli_session *session, json_t *db, const struct chan
 	return good;
 }
 
-static bool make(struct shell_call *call, const struct changes *changes)
+static bool switch_cli_sonic_update_make(struct shell_call *call, const struct changes *changes)
 {
 	struct cli_session *session = call->session;
 	json_t *db = sonic_config_json(session, session->device->store->running);
@@ -129,10 +135,10 @@ static bool make(struct shell_call *call, const struct changes *changes)
 
 	for (size_t i = 0; good && i < changes->count && !session->is_over; i++) {
 		text_add(call->out, "Patch Applier:   * ");
-		tell(&changes->rows[i], call->out);
+		switch_cli_sonic_update_tell(&changes->rows[i], call->out);
 		text_add(call->out, "\n");
 		if (cli_fate_of(session, changes->rows[i].verb) == CLI_FATE_DONE)
-			good = write_row(session, db, &changes->rows[i]);
+			good = switch_cli_sonic_update_write_row(session, db, &changes->rows[i]);
 		cli_changed(session, call->out);
 	}
 	json_decref(db);
@@ -170,8 +176,8 @@ static bool has_strangers(json_t *db, struct text *why)
 	return false;
 }
 
-static bool is_refused(const struct shell_call *call, const struct changes *changes,
-		       struct text *why)
+static bool switch_cli_sonic_update_is_refused(const struct shell_call *call,
+					       const struct changes *changes, struct text *why)
 {
 	for (size_t i = 0; i < changes->count; i++) {
 		if (cli_fate_of(call->session, changes->rows[i].verb) != CLI_FATE_REFUSED)
@@ -196,22 +202,25 @@ static bool check_and_make(struct shell_call *call, json_t *old, json_t *target,
 	if (!config)
 		return false;
 	*config = *call->session->device->store->running;
-	compare("VLAN", old, target, ROWS_NEW, &changes);
-	compare("VLAN_MEMBER", old, target, ROWS_GONE, &changes);
-	compare("PORT", old, target, ROWS_NEW, &changes);
-	compare("VLAN_MEMBER", old, target, ROWS_TAGGED, &changes);
-	compare("VLAN_MEMBER", old, target, ROWS_UNTAGGED, &changes);
-	compare("VLAN", old, target, ROWS_GONE, &changes);
-	say(call, "localhost: validating all JsonPatch operations are permitted on the specified "
-		  "fields");
-	good = !is_refused(call, &changes, why);
+	switch_cli_sonic_update_compare("VLAN", old, target, ROWS_NEW, &changes);
+	switch_cli_sonic_update_compare("VLAN_MEMBER", old, target, ROWS_GONE, &changes);
+	switch_cli_sonic_update_compare("PORT", old, target, ROWS_NEW, &changes);
+	switch_cli_sonic_update_compare("VLAN_MEMBER", old, target, ROWS_TAGGED, &changes);
+	switch_cli_sonic_update_compare("VLAN_MEMBER", old, target, ROWS_UNTAGGED, &changes);
+	switch_cli_sonic_update_compare("VLAN", old, target, ROWS_GONE, &changes);
+	switch_cli_sonic_update_say(
+		call,
+		"localhost: validating all JsonPatch operations are permitted on the specified "
+		"fields");
+	good = !switch_cli_sonic_update_is_refused(call, &changes, why);
 	if (good) {
-		say(call, "localhost: validating target config does not have empty tables,\n"
-			  "                            since they do not show up in ConfigDb.");
+		switch_cli_sonic_update_say(
+			call, "localhost: validating target config does not have empty tables,\n"
+			      "                            since they do not show up in ConfigDb.");
 		good = !has_strangers(target, why);
 	}
 	if (good) {
-		say(call, "localhost: sorting patch updates.");
+		switch_cli_sonic_update_say(call, "localhost: sorting patch updates.");
 		text_add(why, "Given patch will produce invalid config. Error: ");
 		good = sonic_config_read(call->session, target, config, why);
 	}
@@ -224,7 +233,7 @@ static bool check_and_make(struct shell_call *call, json_t *old, json_t *target,
 			  "Patch Applier: localhost: applying %zu change%s in order%s\n",
 			  changes.count, some, end, changes.count, some, end);
 		text_clear(why);
-		if (!is_dry && !make(call, &changes)) {
+		if (!is_dry && !switch_cli_sonic_update_make(call, &changes)) {
 			text_add(why, "There is no possible sorting");
 			good = false;
 		}
@@ -278,7 +287,7 @@ bool sonic_update(struct shell_call *call, const char *text, bool is_patch, bool
 	}
 	old = sonic_config_json(call->session, running);
 	target = is_patch ? json_deep_copy(old) : json_incref(given);
-	say(call, "localhost: Patch application starting.");
+	switch_cli_sonic_update_say(call, "localhost: Patch application starting.");
 	if (is_patch) {
 		char *dump = json_dumps(given, 0);
 
@@ -286,8 +295,9 @@ bool sonic_update(struct shell_call *call, const char *text, bool is_patch, bool
 		free(dump);
 		add_empty_tables(target, given);
 	}
-	say(call, "localhost getting current config db.");
-	say(call, "localhost: simulating the target full config after applying the patch.");
+	switch_cli_sonic_update_say(call, "localhost getting current config db.");
+	switch_cli_sonic_update_say(
+		call, "localhost: simulating the target full config after applying the patch.");
 	good = (!is_patch || sonic_patch(target, given, &reason)) &&
 	       check_and_make(call, old, target, is_dry, &reason);
 	if (!good)

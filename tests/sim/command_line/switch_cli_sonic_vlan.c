@@ -9,7 +9,8 @@
 /* --- VLANs --- */
 
 /* One number, or with -m a list. */
-static int read_vids(struct sonic_call *call, bool is_member, struct vlan_set *ret)
+static int switch_cli_sonic_vlan_read_vids(struct sonic_call *call, bool is_member,
+					   struct vlan_set *ret)
 {
 	const char *text = call->arguments[0];
 
@@ -36,7 +37,7 @@ int sonic_vlan_add(struct sonic_call *call)
 {
 	struct cli_store *store = call->shell->session->device->store;
 	struct vlan_set vids;
-	int status = read_vids(call, false, &vids);
+	int status = switch_cli_sonic_vlan_read_vids(call, false, &vids);
 
 	if (status != 0)
 		return status;
@@ -50,7 +51,7 @@ int sonic_vlan_add(struct sonic_call *call)
 	return 0;
 }
 
-static bool has_members(const struct cli_store *store, unsigned vid)
+static bool switch_cli_sonic_vlan_has_members(const struct cli_store *store, unsigned vid)
 {
 	for (unsigned number = 1; number <= store->port_count; number++) {
 		const struct cli_port *port = &store->running->ports[number];
@@ -65,7 +66,7 @@ int sonic_vlan_del(struct sonic_call *call)
 {
 	struct cli_store *store = call->shell->session->device->store;
 	struct vlan_set vids;
-	int status = read_vids(call, false, &vids);
+	int status = switch_cli_sonic_vlan_read_vids(call, false, &vids);
 
 	if (status != 0)
 		return status;
@@ -74,7 +75,7 @@ int sonic_vlan_del(struct sonic_call *call)
 		{
 			if (!vlan_set_has(&store->running->vlans, vid))
 				return sonic_fail(call, "Vlan%u does not exist", vid);
-			if (has_members(store, vid))
+			if (switch_cli_sonic_vlan_has_members(store, vid))
 				return sonic_fail(call,
 						  "VLAN ID %u can not be removed. First remove all "
 						  "members assigned to this VLAN.",
@@ -127,7 +128,7 @@ int sonic_member_add(struct sonic_call *call)
 	if (untagged && sonic_has_option(call, 'm'))
 		return sonic_fail(call, "%s cannot have more than one untagged Vlan.",
 				  call->arguments[1]);
-	status = read_vids(call, true, &vids);
+	status = switch_cli_sonic_vlan_read_vids(call, true, &vids);
 	port = status == 0 ? named_port(call, call->arguments[1], &status) : NULL;
 	if (!port)
 		return status;
@@ -148,7 +149,7 @@ int sonic_member_add(struct sonic_call *call)
 int sonic_member_del(struct sonic_call *call)
 {
 	struct vlan_set vids;
-	int status = read_vids(call, true, &vids);
+	int status = switch_cli_sonic_vlan_read_vids(call, true, &vids);
 	struct cli_port *port = NULL;
 
 	if (status == 0)

@@ -242,7 +242,8 @@ void cli_store_membership(const struct cli_store *store, const struct cli_port *
 	*ret_untagged = untagged;
 }
 
-static struct switch_tagging tagging_of(const struct cli_store *store, const struct cli_port *port)
+static struct switch_tagging switch_cli_store_tagging_of(const struct cli_store *store,
+							 const struct cli_port *port)
 {
 	struct switch_tagging tagging = {.mode = SWITCH_ACCESS};
 	struct vlan_set tagged;
@@ -282,7 +283,7 @@ static int push_vlans(struct cli_store *store)
 }
 
 /* One that has a single member is that port; a bond has two at least. */
-static struct cli_ports bond_of(const struct cli_store *store, unsigned number)
+static struct cli_ports switch_cli_store_bond_of(const struct cli_store *store, unsigned number)
 {
 	struct cli_ports members = cli_lag_members(store->running, number);
 	unsigned first = cli_ports_next(&members, 1);
@@ -316,7 +317,7 @@ static int push_bonds(struct cli_store *store)
 	for (int make = 0; make < 2; make++) {
 		for (unsigned number = 1; number <= CLI_LAGS && rc == 0; number++) {
 			struct cli_ports *is = &store->bonds[number];
-			struct cli_ports wanted = bond_of(store, number);
+			struct cli_ports wanted = switch_cli_store_bond_of(store, number);
 
 			if (memcmp(is, &wanted, sizeof(wanted)) == 0 ||
 			    cli_ports_next(make ? &wanted : is, 1) == 0)
@@ -345,14 +346,14 @@ static int push_tagging(struct cli_store *store)
 			continue;
 		if (store->running->ports[number].lag)
 			number = cli_lag_port(store->running->ports[number].lag);
-		wanted = tagging_of(store, &store->running->ports[number]);
+		wanted = switch_cli_store_tagging_of(store, &store->running->ports[number]);
 		if (!switch_tagging_equal(&wanted, &at->tagging))
 			changes[count++] = (struct switch_ovs_change){at->name, wanted};
 	}
 	return switch_ovs_write(store->ovs, changes, count);
 }
 
-static int look(struct cli_store *store)
+static int switch_cli_store_look(struct cli_store *store)
 {
 	switch_plane_done(&store->plane);
 	return switch_ovs_read(store->ovs, &store->plane);
@@ -364,11 +365,11 @@ int cli_store_push(struct cli_store *store)
 
 	if (!store->ovs)
 		return 0;
-	rc = look(store);
+	rc = switch_cli_store_look(store);
 	if (rc == 0)
 		rc = push_bonds(store);
 	if (rc == 0)
-		rc = look(store);
+		rc = switch_cli_store_look(store);
 	if (rc == 0)
 		rc = push_tagging(store);
 	if (rc == 0)

@@ -10,15 +10,16 @@
 #define CONFIG "http://www.hp.com/netconf/config:1.0"
 #define DATA   "http://www.hp.com/netconf/data:1.0"
 
-static const char *const capabilities[] = {
+static const char *const switch_netconf_comware_capabilities[] = {
 	"urn:h3c:params:netconf:capability:h3c-netconf-ext:1.0",
 	"urn:h3c:params:netconf:capability:h3c-save-point:1.0",
 	NULL,
 };
 
-static const struct netconf_namespace namespaces[] = {{"", CONFIG}, {NULL, NULL}};
+static const struct netconf_namespace switch_netconf_comware_namespaces[] = {{"", CONFIG},
+									     {NULL, NULL}};
 
-static const char *const schema[] = {
+static const char *const switch_netconf_comware_schema[] = {
 	"top/VLAN/VLANs/VLANID[ID]/ID",
 	"top/VLAN/VLANs/VLANID[ID]/Name",
 	"top/VLAN/VLANs/VLANID[ID]/Description",
@@ -34,7 +35,7 @@ static const char *const schema[] = {
 	NULL,
 };
 
-static void write_vlans(const struct cli_config *config, struct text *out)
+static void switch_netconf_comware_write_vlans(const struct cli_config *config, struct text *out)
 {
 	text_add(out, "<VLANs>");
 	for (unsigned vid = vlan_set_next(&config->vlans, 1); vid;
@@ -54,8 +55,9 @@ static bool is_trunk(const struct cli_port *port)
 	return port->mode == CLI_TRUNK;
 }
 
-static void write_members(const struct netconf_device *at, const struct cli_config *config,
-			  bool trunks, struct text *out)
+static void switch_netconf_comware_write_members(const struct netconf_device *at,
+						 const struct cli_config *config, bool trunks,
+						 struct text *out)
 {
 	text_add(out, trunks ? "<TrunkInterfaces>" : "<AccessInterfaces>");
 	for (unsigned i = 1; i <= at->device->store->port_count; i++) {
@@ -75,8 +77,9 @@ static void write_members(const struct netconf_device *at, const struct cli_conf
 	text_add(out, trunks ? "</TrunkInterfaces>" : "</AccessInterfaces>");
 }
 
-static void write_interfaces(const struct netconf_device *at, const struct cli_config *config,
-			     bool whole, struct text *out)
+static void switch_netconf_comware_write_interfaces(const struct netconf_device *at,
+						    const struct cli_config *config, bool whole,
+						    struct text *out)
 {
 	text_add(out, "<Ifmgr><Interfaces>");
 	for (unsigned i = 1; i <= at->device->store->port_count; i++) {
@@ -131,7 +134,7 @@ static void write_aggregates(const struct cli_store *store, struct text *out)
 	text_add(out, "</LAGGMembers></LAGG>");
 }
 
-static void write_learned(const struct cli_store *store, struct text *out)
+static void switch_netconf_comware_write_learned(const struct cli_store *store, struct text *out)
 {
 	text_add(out, "<LLDP><LLDPNeighbors>");
 	for (size_t i = 0; i < store->neighbor_count; i++) {
@@ -164,8 +167,9 @@ static void write_learned(const struct cli_store *store, struct text *out)
 	text_add(out, "</MacUnicastTable></MAC>");
 }
 
-static void write_top(const struct netconf_device *at, const struct cli_config *config, bool whole,
-		      struct text *out)
+static void switch_netconf_comware_write_top(const struct netconf_device *at,
+					     const struct cli_config *config, bool whole,
+					     struct text *out)
 {
 	text_addf(out, "<top xmlns=\"%s\">", whole ? DATA : CONFIG);
 	if (whole) {
@@ -174,31 +178,33 @@ static void write_top(const struct netconf_device *at, const struct cli_config *
 		text_add(out, "<HostOid>1.3.6.1.4.1.25506.11.1.154</HostOid><HostDescription>HPE "
 			      "Comware Platform Software, Software Version 7.1.070"
 			      "</HostDescription></Base></Device>");
-		write_learned(at->device->store, out);
+		switch_netconf_comware_write_learned(at->device->store, out);
 		write_aggregates(at->device->store, out);
 	}
-	write_interfaces(at, config, whole, out);
+	switch_netconf_comware_write_interfaces(at, config, whole, out);
 	text_add(out, "<VLAN>");
-	write_vlans(config, out);
-	write_members(at, config, false, out);
-	write_members(at, config, true, out);
+	switch_netconf_comware_write_vlans(config, out);
+	switch_netconf_comware_write_members(at, config, false, out);
+	switch_netconf_comware_write_members(at, config, true, out);
 	text_add(out, "</VLAN></top>");
 }
 
-static void write(const struct netconf_device *at, const struct cli_config *config, unsigned what,
-		  struct text *out)
+static void switch_netconf_comware_write(const struct netconf_device *at,
+					 const struct cli_config *config, unsigned what,
+					 struct text *out)
 {
 	if (what & NETCONF_STATE)
-		write_top(at, config, true, out);
+		switch_netconf_comware_write_top(at, config, true, out);
 	else
-		write_top(at, config, false, out);
+		switch_netconf_comware_write_top(at, config, false, out);
 }
 
 /* --- back --- */
 
-static struct cli_port *port_of(const struct netconf_device *at, const xmlNode *row,
-				struct cli_config *fresh, unsigned *ret_number,
-				struct netconf_error *error)
+static struct cli_port *switch_netconf_comware_port_of(const struct netconf_device *at,
+						       const xmlNode *row, struct cli_config *fresh,
+						       unsigned *ret_number,
+						       struct netconf_error *error)
 {
 	char text[NETCONF_TEXT];
 	unsigned number = (unsigned)strtoul(netconf_leaf(row, "IfIndex", text), NULL, 10);
@@ -216,7 +222,7 @@ static bool read_interface(const struct netconf_device *at, const xmlNode *row,
 {
 	char text[NETCONF_TEXT];
 	unsigned number = 0;
-	struct cli_port *port = port_of(at, row, fresh, &number, error);
+	struct cli_port *port = switch_netconf_comware_port_of(at, row, fresh, &number, error);
 
 	if (!port)
 		return false;
@@ -252,7 +258,7 @@ static bool read_access(const struct netconf_device *at, const xmlNode *row,
 			struct netconf_error *error)
 {
 	unsigned number = 0;
-	struct cli_port *port = port_of(at, row, fresh, &number, error);
+	struct cli_port *port = switch_netconf_comware_port_of(at, row, fresh, &number, error);
 
 	if (!port)
 		return false;
@@ -268,7 +274,7 @@ static bool read_trunk(const struct netconf_device *at, const xmlNode *row,
 		       struct netconf_error *error)
 {
 	unsigned number = 0;
-	struct cli_port *port = port_of(at, row, fresh, &number, error);
+	struct cli_port *port = switch_netconf_comware_port_of(at, row, fresh, &number, error);
 	char text[NETCONF_TEXT];
 
 	if (!port)
@@ -285,7 +291,8 @@ static bool read_trunk(const struct netconf_device *at, const xmlNode *row,
 	return true;
 }
 
-static bool read_vlans(const xmlNode *data, struct cli_config *fresh, struct netconf_error *error)
+static bool switch_netconf_comware_read_vlans(const xmlNode *data, struct cli_config *fresh,
+					      struct netconf_error *error)
 {
 	const xmlNode *row = netconf_child(data, "top/VLAN/VLANs/VLANID");
 	char text[NETCONF_TEXT];
@@ -326,13 +333,13 @@ static void leave_deleted(const struct netconf_device *at, const struct cli_conf
 	(void)at;
 }
 
-static bool read(const struct netconf_device *at, const xmlNode *data,
-		 const struct cli_config *before, struct cli_config *fresh,
-		 struct netconf_error *error)
+static bool switch_netconf_comware_read(const struct netconf_device *at, const xmlNode *data,
+					const struct cli_config *before, struct cli_config *fresh,
+					struct netconf_error *error)
 {
 	const xmlNode *row;
 
-	if (!read_vlans(data, fresh, error))
+	if (!switch_netconf_comware_read_vlans(data, fresh, error))
 		return false;
 	for (row = netconf_child(data, "top/Ifmgr/Interfaces/Interface"); row;
 	     row = netconf_next(row)) {
@@ -357,13 +364,13 @@ const struct netconf_model netconf_comware = {
 	.name = "comware",
 	.title = "HPE Comware 7, VLAN and Ifmgr",
 	.family = "comware",
-	.capabilities = capabilities,
-	.schema = schema,
-	.namespaces = namespaces,
+	.capabilities = switch_netconf_comware_capabilities,
+	.schema = switch_netconf_comware_schema,
+	.namespaces = switch_netconf_comware_namespaces,
 	.has_running = true,
 	.has_rollback = true,
 	.save = "save",
 	.replace_needs_target = true,
-	.write = write,
-	.read = read,
+	.write = switch_netconf_comware_write,
+	.read = switch_netconf_comware_read,
 };

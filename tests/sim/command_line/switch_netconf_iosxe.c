@@ -7,11 +7,11 @@
 
 #include "tests/sim/command_line/switch_netconf.h"
 
-#define CISCO "http://cisco.com/ns/yang/Cisco-IOS-XE-"
-#define GIG   "native/interface/GigabitEthernet[name]/"
-#define SW    GIG "switchport-config/switchport/"
+#define CISCO                   "http://cisco.com/ns/yang/Cisco-IOS-XE-"
+#define GIG                     "native/interface/GigabitEthernet[name]/"
+#define SWITCH_NETCONF_IOSXE_SW GIG "switchport-config/switchport/"
 
-static const char *const capabilities[] = {
+static const char *const switch_netconf_iosxe_capabilities[] = {
 	"urn:ietf:params:netconf:capability:xpath:1.0",
 	"urn:ietf:params:netconf:capability:with-defaults:1.0?basic-mode=explicit&also-supported="
 	"report-all-tagged,report-all",
@@ -26,29 +26,29 @@ static const char *const capabilities[] = {
 	NULL,
 };
 
-static const struct netconf_namespace namespaces[] = {
+static const struct netconf_namespace switch_netconf_iosxe_namespaces[] = {
 	{"", CISCO "native"},
 	{"s", CISCO "switch"},
 	{"v", CISCO "vlan"},
 	{NULL, NULL},
 };
 
-static const char *const schema[] = {
+static const char *const switch_netconf_iosxe_schema[] = {
 	"native/hostname",
 	"native/vlan/v:vlan-list[id]/id",
 	"native/vlan/v:vlan-list[id]/name",
 	GIG "name",
 	GIG "description",
 	GIG "shutdown",
-	SW "s:mode/access|",
-	SW "s:mode/trunk|",
-	SW "s:access/vlan/vlan",
-	SW "s:trunk/native/vlan/vlan-id",
-	SW "s:trunk/allowed/vlan/vlans|",
-	SW "s:trunk/allowed/vlan/none|",
-	SW "s:trunk/allowed/vlan/all|",
-	SW "s:nonegotiate",
-	SW "s:voice/vlan/vlan",
+	SWITCH_NETCONF_IOSXE_SW "s:mode/access|",
+	SWITCH_NETCONF_IOSXE_SW "s:mode/trunk|",
+	SWITCH_NETCONF_IOSXE_SW "s:access/vlan/vlan",
+	SWITCH_NETCONF_IOSXE_SW "s:trunk/native/vlan/vlan-id",
+	SWITCH_NETCONF_IOSXE_SW "s:trunk/allowed/vlan/vlans|",
+	SWITCH_NETCONF_IOSXE_SW "s:trunk/allowed/vlan/none|",
+	SWITCH_NETCONF_IOSXE_SW "s:trunk/allowed/vlan/all|",
+	SWITCH_NETCONF_IOSXE_SW "s:nonegotiate",
+	SWITCH_NETCONF_IOSXE_SW "s:voice/vlan/vlan",
 	NULL,
 };
 
@@ -112,8 +112,8 @@ static void write_native(const struct netconf_device *at, const struct cli_confi
 	text_add(out, "</interface></native>");
 }
 
-static void write_interfaces(const struct netconf_device *at, const struct cli_config *config,
-			     struct text *out)
+static void switch_netconf_iosxe_write_interfaces(const struct netconf_device *at,
+						  const struct cli_config *config, struct text *out)
 {
 	text_add(out, "<interfaces xmlns=\"" CISCO "interfaces-oper\">");
 	for (unsigned i = 1; i <= at->device->store->port_count; i++) {
@@ -146,7 +146,7 @@ static void write_interfaces(const struct netconf_device *at, const struct cli_c
 	text_add(out, "</vlans>");
 }
 
-static void write_learned(const struct cli_store *store, struct text *out)
+static void switch_netconf_iosxe_write_learned(const struct cli_store *store, struct text *out)
 {
 	text_add(out, "<lldp-entries xmlns=\"" CISCO "lldp-oper\">");
 	for (size_t i = 0; i < store->neighbor_count; i++) {
@@ -176,21 +176,22 @@ static void write_learned(const struct cli_store *store, struct text *out)
 	text_add(out, "</matm-oper-data>");
 }
 
-static void write(const struct netconf_device *at, const struct cli_config *config, unsigned what,
-		  struct text *out)
+static void switch_netconf_iosxe_write(const struct netconf_device *at,
+				       const struct cli_config *config, unsigned what,
+				       struct text *out)
 {
 	if (what & NETCONF_CONFIG)
 		write_native(at, config, out);
 	if (what & NETCONF_STATE) {
-		write_interfaces(at, at->device->store->running, out);
-		write_learned(at->device->store, out);
+		switch_netconf_iosxe_write_interfaces(at, at->device->store->running, out);
+		switch_netconf_iosxe_write_learned(at->device->store, out);
 	}
 }
 
 /* --- back --- */
 
-static bool read_vlan(const struct netconf_device *at, const xmlNode *row, struct cli_config *fresh,
-		      struct netconf_error *error)
+static bool switch_netconf_iosxe_read_vlan(const struct netconf_device *at, const xmlNode *row,
+					   struct cli_config *fresh, struct netconf_error *error)
 {
 	const struct cli_family *family = at->device->family;
 	char text[NETCONF_TEXT];
@@ -232,8 +233,8 @@ static bool read_switchport(const xmlNode *at, struct cli_port *port, struct net
 	return true;
 }
 
-static bool read_port(const struct netconf_device *at, const xmlNode *row, struct cli_config *fresh,
-		      struct netconf_error *error)
+static bool switch_netconf_iosxe_read_port(const struct netconf_device *at, const xmlNode *row,
+					   struct cli_config *fresh, struct netconf_error *error)
 {
 	const xmlNode *switchport = netconf_child(row, "switchport-config/switchport");
 	char text[NETCONF_TEXT];
@@ -252,19 +253,19 @@ static bool read_port(const struct netconf_device *at, const xmlNode *row, struc
 	return !switchport || read_switchport(switchport, port, error);
 }
 
-static bool read(const struct netconf_device *at, const xmlNode *data,
-		 const struct cli_config *before, struct cli_config *fresh,
-		 struct netconf_error *error)
+static bool switch_netconf_iosxe_read(const struct netconf_device *at, const xmlNode *data,
+				      const struct cli_config *before, struct cli_config *fresh,
+				      struct netconf_error *error)
 {
 	const xmlNode *row = netconf_child(data, "native/vlan/vlan-list");
 
 	for (; row; row = netconf_next(row)) {
-		if (!read_vlan(at, row, fresh, error))
+		if (!switch_netconf_iosxe_read_vlan(at, row, fresh, error))
 			return false;
 	}
 	row = netconf_child(data, "native/interface/GigabitEthernet");
 	for (; row; row = netconf_next(row)) {
-		if (!read_port(at, row, fresh, error))
+		if (!switch_netconf_iosxe_read_port(at, row, fresh, error))
 			return false;
 	}
 	/* `switchport access vlan` makes the VLAN that it names, not those that are there already.
@@ -282,13 +283,13 @@ const struct netconf_model netconf_iosxe = {
 	.name = "iosxe",
 	.title = "Cisco IOS-XE, Cisco-IOS-XE-native",
 	.family = "ios",
-	.capabilities = capabilities,
-	.schema = schema,
-	.namespaces = namespaces,
+	.capabilities = switch_netconf_iosxe_capabilities,
+	.schema = switch_netconf_iosxe_schema,
+	.namespaces = switch_netconf_iosxe_namespaces,
 	.has_running = true, /* the candidate is off unless it is switched on */
 	.has_validate = true,
 	.has_rollback = true,
 	.save = "save-config",
-	.write = write,
-	.read = read,
+	.write = switch_netconf_iosxe_write,
+	.read = switch_netconf_iosxe_read,
 };

@@ -11,16 +11,16 @@
 #define AGGR "System/intf-items/aggr-items/AggrIf-list[id]/"
 #define BD   "System/bd-items/bd-items/BD-list[fabEncap]/"
 
-static const char *const capabilities[] = {
+static const char *const switch_netconf_nxos_capabilities[] = {
 	"urn:ietf:params:netconf:capability:with-defaults:1.0?basic-mode=report-all",
 	"urn:ietf:params:xml:ns:yang:ietf-netconf-monitoring?revision=2010-10-04",
 	NXOS "?revision=2022-08-10&module=Cisco-NX-OS-device",
 	NULL,
 };
 
-static const struct netconf_namespace namespaces[] = {{"", NXOS}, {NULL, NULL}};
+static const struct netconf_namespace switch_netconf_nxos_namespaces[] = {{"", NXOS}, {NULL, NULL}};
 
-static const char *const schema[] = {
+static const char *const switch_netconf_nxos_schema[] = {
 	"System/name",
 	BD "fabEncap",
 	BD "name",
@@ -56,7 +56,8 @@ static const char *port_id(const struct cli_store *store, unsigned number, char 
 	return ret;
 }
 
-static void write_members(const struct cli_store *store, unsigned aggregate, struct text *out)
+static void switch_netconf_nxos_write_members(const struct cli_store *store, unsigned aggregate,
+					      struct text *out)
 {
 	char id[32];
 
@@ -71,7 +72,8 @@ static void write_members(const struct cli_store *store, unsigned aggregate, str
 	text_add(out, "</rsmbrIfs-items>");
 }
 
-static void write_vlans(const struct cli_config *config, unsigned what, struct text *out)
+static void switch_netconf_nxos_write_vlans(const struct cli_config *config, unsigned what,
+					    struct text *out)
 {
 	text_add(out, "<bd-items><bd-items>");
 	for (unsigned vid = vlan_set_next(&config->vlans, 1); vid;
@@ -92,8 +94,9 @@ static void write_vlans(const struct cli_config *config, unsigned what, struct t
 	text_add(out, "</bd-items></bd-items>");
 }
 
-static void write_port(const struct cli_store *store, const struct cli_port *port, unsigned number,
-		       unsigned what, struct text *out)
+static void switch_netconf_nxos_write_port(const struct cli_store *store,
+					   const struct cli_port *port, unsigned number,
+					   unsigned what, struct text *out)
 {
 	bool aggregate = store->is_aggregate[number];
 	const char *row = aggregate ? "AggrIf-list" : "PhysIf-list";
@@ -114,7 +117,7 @@ static void write_port(const struct cli_store *store, const struct cli_port *por
 	netconf_add(out, "trunkVlans", text_get(&list));
 	netconf_add(out, "mtu", "1500");
 	if (aggregate)
-		write_members(store, number, out);
+		switch_netconf_nxos_write_members(store, number, out);
 	if (what & NETCONF_STATE)
 		text_addf(out,
 			  "<%s><operSt>%s</operSt><operSpeed>10G</operSpeed>"
@@ -125,16 +128,17 @@ static void write_port(const struct cli_store *store, const struct cli_port *por
 	text_done(&list);
 }
 
-static void write_ports(const struct cli_store *store, const struct cli_config *config,
-			bool aggregates, unsigned what, struct text *out)
+static void switch_netconf_nxos_write_ports(const struct cli_store *store,
+					    const struct cli_config *config, bool aggregates,
+					    unsigned what, struct text *out)
 {
 	for (unsigned i = 1; i <= store->port_count; i++) {
 		if (store->is_aggregate[i] == aggregates)
-			write_port(store, &config->ports[i], i, what, out);
+			switch_netconf_nxos_write_port(store, &config->ports[i], i, what, out);
 	}
 }
 
-static void write_neighbors(const struct cli_store *store, struct text *out)
+static void switch_netconf_nxos_write_neighbors(const struct cli_store *store, struct text *out)
 {
 	text_add(out, "<lldp-items><inst-items><if-items>");
 	for (size_t i = 0; i < store->neighbor_count; i++) {
@@ -155,7 +159,7 @@ static void write_neighbors(const struct cli_store *store, struct text *out)
 	text_add(out, "</if-items></inst-items></lldp-items>");
 }
 
-static void write_macs(const struct cli_store *store, struct text *out)
+static void switch_netconf_nxos_write_macs(const struct cli_store *store, struct text *out)
 {
 	text_add(out, "<mac-items><table-items><vlan-items>");
 	for (size_t i = 0; i < store->learned_count; i++) {
@@ -173,20 +177,21 @@ static void write_macs(const struct cli_store *store, struct text *out)
 	text_add(out, "</vlan-items></table-items></mac-items>");
 }
 
-static void write(const struct netconf_device *at, const struct cli_config *config, unsigned what,
-		  struct text *out)
+static void switch_netconf_nxos_write(const struct netconf_device *at,
+				      const struct cli_config *config, unsigned what,
+				      struct text *out)
 {
 	text_add(out, "<System xmlns=\"" NXOS "\">");
 	netconf_add(out, "name", at->device->hostname);
-	write_vlans(config, what, out);
+	switch_netconf_nxos_write_vlans(config, what, out);
 	text_add(out, "<intf-items><phys-items>");
-	write_ports(at->device->store, config, false, what, out);
+	switch_netconf_nxos_write_ports(at->device->store, config, false, what, out);
 	text_add(out, "</phys-items><aggr-items>");
-	write_ports(at->device->store, config, true, what, out);
+	switch_netconf_nxos_write_ports(at->device->store, config, true, what, out);
 	text_add(out, "</aggr-items></intf-items>");
 	if (what & NETCONF_STATE) {
-		write_neighbors(at->device->store, out);
-		write_macs(at->device->store, out);
+		switch_netconf_nxos_write_neighbors(at->device->store, out);
+		switch_netconf_nxos_write_macs(at->device->store, out);
 		text_add(out, "<showversion-items><nxosVersion>9.3(10)</nxosVersion>"
 			      "</showversion-items>");
 	}
@@ -195,9 +200,9 @@ static void write(const struct netconf_device *at, const struct cli_config *conf
 
 /* --- back --- */
 
-static bool read_vlan(const struct netconf_device *at, const xmlNode *row,
-		      const struct cli_config *before, struct cli_config *fresh,
-		      struct netconf_error *error)
+static bool switch_netconf_nxos_read_vlan(const struct netconf_device *at, const xmlNode *row,
+					  const struct cli_config *before, struct cli_config *fresh,
+					  struct netconf_error *error)
 {
 	const struct cli_family *family = at->device->family;
 	char text[NETCONF_TEXT];
@@ -236,8 +241,8 @@ static bool read_modes(const xmlNode *row, struct cli_port *port, struct netconf
 	return true;
 }
 
-static bool read_port(const struct netconf_device *at, const xmlNode *row, struct cli_config *fresh,
-		      struct netconf_error *error)
+static bool switch_netconf_nxos_read_port(const struct netconf_device *at, const xmlNode *row,
+					  struct cli_config *fresh, struct netconf_error *error)
 {
 	char text[NETCONF_TEXT];
 	unsigned number = 0;
@@ -271,48 +276,50 @@ static bool read_port(const struct netconf_device *at, const xmlNode *row, struc
 	return true;
 }
 
-static bool read_ports(const struct netconf_device *at, const xmlNode *row,
-		       struct cli_config *fresh, struct netconf_error *error)
+static bool switch_netconf_nxos_read_ports(const struct netconf_device *at, const xmlNode *row,
+					   struct cli_config *fresh, struct netconf_error *error)
 {
 	for (; row; row = netconf_next(row)) {
-		if (!read_port(at, row, fresh, error))
+		if (!switch_netconf_nxos_read_port(at, row, fresh, error))
 			return false;
 	}
 	return true;
 }
 
-static bool read(const struct netconf_device *at, const xmlNode *data,
-		 const struct cli_config *before, struct cli_config *fresh,
-		 struct netconf_error *error)
+static bool switch_netconf_nxos_read(const struct netconf_device *at, const xmlNode *data,
+				     const struct cli_config *before, struct cli_config *fresh,
+				     struct netconf_error *error)
 {
 	const xmlNode *row = netconf_child(data, "System/bd-items/bd-items/BD-list");
 
 	fresh->vlans = (struct vlan_set){{0}};
 	for (; row; row = netconf_next(row)) {
-		if (!read_vlan(at, row, before, fresh, error))
+		if (!switch_netconf_nxos_read_vlan(at, row, before, fresh, error))
 			return false;
 	}
 	if (!vlan_set_has(&fresh->vlans, 1))
 		return netconf_fail(error, "operation-failed", "Cannot delete VLAN 1");
-	return read_ports(at, netconf_child(data, "System/intf-items/phys-items/PhysIf-list"),
-			  fresh, error) &&
-	       read_ports(at, netconf_child(data, "System/intf-items/aggr-items/AggrIf-list"),
-			  fresh, error);
+	return switch_netconf_nxos_read_ports(
+		       at, netconf_child(data, "System/intf-items/phys-items/PhysIf-list"), fresh,
+		       error) &&
+	       switch_netconf_nxos_read_ports(
+		       at, netconf_child(data, "System/intf-items/aggr-items/AggrIf-list"), fresh,
+		       error);
 }
 
 const struct netconf_model netconf_nxos = {
 	.name = "nxos",
 	.title = "Cisco NX-OS, Cisco-NX-OS-device",
 	.family = "nxos",
-	.capabilities = capabilities,
-	.schema = schema,
-	.namespaces = namespaces,
+	.capabilities = switch_netconf_nxos_capabilities,
+	.schema = switch_netconf_nxos_schema,
+	.namespaces = switch_netconf_nxos_namespaces,
 	.has_candidate = true,
 	.has_running = true,
 	.has_validate = true,
 	.has_confirmed = true,
 	.has_rollback = true,
 	.save = "copy_running_config_src",
-	.write = write,
-	.read = read,
+	.write = switch_netconf_nxos_write,
+	.read = switch_netconf_nxos_read,
 };

@@ -7,12 +7,12 @@
 
 #include "tests/sim/command_line/switch_netconf.h"
 
-#define OC   "http://openconfig.net/yang/"
-#define INST "network-instances/network-instance[name]/"
-#define PORT "i:interfaces/interface[name]/"
-#define SW   PORT "e:ethernet/v:switched-vlan/config/"
+#define OC                             "http://openconfig.net/yang/"
+#define SWITCH_NETCONF_OPENCONFIG_INST "network-instances/network-instance[name]/"
+#define PORT                           "i:interfaces/interface[name]/"
+#define SWITCH_NETCONF_OPENCONFIG_SW   PORT "e:ethernet/v:switched-vlan/config/"
 
-static const char *const capabilities[] = {
+static const char *const switch_netconf_openconfig_capabilities[] = {
 	OC "interfaces?module=openconfig-interfaces&revision=2021-04-06",
 	OC "interfaces/ethernet?module=openconfig-if-ethernet&revision=2021-06-09",
 	OC "vlan?module=openconfig-vlan&revision=2021-07-28",
@@ -22,7 +22,7 @@ static const char *const capabilities[] = {
 	NULL,
 };
 
-static const struct netconf_namespace namespaces[] = {
+static const struct netconf_namespace switch_netconf_openconfig_namespaces[] = {
 	{"", OC "network-instance"},
 	{"i", OC "interfaces"},
 	{"e", OC "interfaces/ethernet"},
@@ -30,21 +30,21 @@ static const struct netconf_namespace namespaces[] = {
 	{NULL, NULL},
 };
 
-static const char *const schema[] = {
-	INST "name",
-	INST "config/name",
-	INST "vlans/vlan[vlan-id]/vlan-id",
-	INST "vlans/vlan[vlan-id]/config/vlan-id",
-	INST "vlans/vlan[vlan-id]/config/name",
-	INST "vlans/vlan[vlan-id]/config/status",
+static const char *const switch_netconf_openconfig_schema[] = {
+	SWITCH_NETCONF_OPENCONFIG_INST "name",
+	SWITCH_NETCONF_OPENCONFIG_INST "config/name",
+	SWITCH_NETCONF_OPENCONFIG_INST "vlans/vlan[vlan-id]/vlan-id",
+	SWITCH_NETCONF_OPENCONFIG_INST "vlans/vlan[vlan-id]/config/vlan-id",
+	SWITCH_NETCONF_OPENCONFIG_INST "vlans/vlan[vlan-id]/config/name",
+	SWITCH_NETCONF_OPENCONFIG_INST "vlans/vlan[vlan-id]/config/status",
 	PORT "name",
 	PORT "config/name",
 	PORT "config/description",
 	PORT "config/enabled",
-	SW "interface-mode",
-	SW "native-vlan",
-	SW "access-vlan",
-	SW "trunk-vlans*",
+	SWITCH_NETCONF_OPENCONFIG_SW "interface-mode",
+	SWITCH_NETCONF_OPENCONFIG_SW "native-vlan",
+	SWITCH_NETCONF_OPENCONFIG_SW "access-vlan",
+	SWITCH_NETCONF_OPENCONFIG_SW "trunk-vlans*",
 	NULL,
 };
 
@@ -79,8 +79,9 @@ static void write_switched(const struct cli_port *port, const char *container, s
 	text_addf(out, "</%s>", container);
 }
 
-static void write_port(const struct netconf_device *at, const struct cli_port *port, unsigned i,
-		       unsigned what, struct text *out)
+static void switch_netconf_openconfig_write_port(const struct netconf_device *at,
+						 const struct cli_port *port, unsigned i,
+						 unsigned what, struct text *out)
 {
 	text_addf(out, "<interface><name>Ethernet1/%u</name><config><name>Ethernet1/%u</name>", i,
 		  i);
@@ -106,7 +107,8 @@ static void write_port(const struct netconf_device *at, const struct cli_port *p
 	text_add(out, "</switched-vlan></ethernet></interface>");
 }
 
-static void write_vlans(const struct cli_config *config, unsigned what, struct text *out)
+static void switch_netconf_openconfig_write_vlans(const struct cli_config *config, unsigned what,
+						  struct text *out)
 {
 	text_add(out, "<vlans>");
 	for (unsigned vid = vlan_set_next(&config->vlans, 1); vid;
@@ -125,7 +127,7 @@ static void write_vlans(const struct cli_config *config, unsigned what, struct t
 	text_add(out, "</vlans>");
 }
 
-static void write_macs(const struct cli_store *store, struct text *out)
+static void switch_netconf_openconfig_write_macs(const struct cli_store *store, struct text *out)
 {
 	text_add(out, "<fdb><mac-table><entries>");
 	for (size_t i = 0; i < store->learned_count; i++) {
@@ -145,7 +147,8 @@ static void write_macs(const struct cli_store *store, struct text *out)
 	text_add(out, "</entries></mac-table></fdb>");
 }
 
-static void write_neighbors(const struct cli_store *store, struct text *out)
+static void switch_netconf_openconfig_write_neighbors(const struct cli_store *store,
+						      struct text *out)
 {
 	text_add(out, "<lldp xmlns=\"" OC "lldp\"><interfaces>");
 	for (size_t i = 0; i < store->neighbor_count; i++) {
@@ -165,30 +168,32 @@ static void write_neighbors(const struct cli_store *store, struct text *out)
 	text_add(out, "</interfaces></lldp>");
 }
 
-static void write(const struct netconf_device *at, const struct cli_config *config, unsigned what,
-		  struct text *out)
+static void switch_netconf_openconfig_write(const struct netconf_device *at,
+					    const struct cli_config *config, unsigned what,
+					    struct text *out)
 {
 	text_add(out, "<interfaces xmlns=\"" OC "interfaces\">");
 	for (unsigned i = 1; i <= at->device->store->port_count; i++)
-		write_port(at, &config->ports[i], i, what, out);
+		switch_netconf_openconfig_write_port(at, &config->ports[i], i, what, out);
 	text_add(out, "</interfaces><network-instances xmlns=\"" OC "network-instance\">"
 		      "<network-instance><name>default</name><config><name>default</name>"
 		      "</config>");
 	if (what & NETCONF_STATE)
-		write_macs(at->device->store, out);
-	write_vlans(config, what, out);
+		switch_netconf_openconfig_write_macs(at->device->store, out);
+	switch_netconf_openconfig_write_vlans(config, what, out);
 	text_add(out, "</network-instance></network-instances>");
 	if (what & NETCONF_STATE) {
 		text_add(out, "<system xmlns=\"" OC "system\"><state>");
 		netconf_add(out, "hostname", at->device->hostname);
 		text_add(out, "</state></system>");
-		write_neighbors(at->device->store, out);
+		switch_netconf_openconfig_write_neighbors(at->device->store, out);
 	}
 }
 
 /* --- back --- */
 
-static bool read_list(const xmlNode *node, struct cli_port *port, struct netconf_error *error)
+static bool switch_netconf_openconfig_read_list(const xmlNode *node, struct cli_port *port,
+						struct netconf_error *error)
 {
 	port->is_allowed_all = !node;
 	port->allowed = (struct vlan_set){{0}};
@@ -229,13 +234,14 @@ static bool read_switched(const xmlNode *at, struct cli_port *port, struct netco
 	if (netconf_child(at, "native-vlan") &&
 	    !netconf_vlan(netconf_leaf(at, "native-vlan", text), "", &port->native, error))
 		return false;
-	if (!read_list(netconf_child(at, "trunk-vlans"), port, error))
+	if (!switch_netconf_openconfig_read_list(netconf_child(at, "trunk-vlans"), port, error))
 		return false;
 	return true;
 }
 
-static bool read_port(const struct netconf_device *at, const xmlNode *row, struct cli_config *fresh,
-		      struct netconf_error *error)
+static bool switch_netconf_openconfig_read_port(const struct netconf_device *at, const xmlNode *row,
+						struct cli_config *fresh,
+						struct netconf_error *error)
 {
 	const xmlNode *switched = netconf_child(row, "ethernet/switched-vlan/config");
 	char text[NETCONF_TEXT];
@@ -254,7 +260,8 @@ static bool read_port(const struct netconf_device *at, const xmlNode *row, struc
 	return !switched || read_switched(switched, port, error);
 }
 
-static bool read_vlan(const xmlNode *row, struct cli_config *fresh, struct netconf_error *error)
+static bool switch_netconf_openconfig_read_vlan(const xmlNode *row, struct cli_config *fresh,
+						struct netconf_error *error)
 {
 	char text[NETCONF_TEXT];
 	uint16_t vid;
@@ -272,23 +279,23 @@ static bool read_vlan(const xmlNode *row, struct cli_config *fresh, struct netco
 	return true;
 }
 
-static bool read(const struct netconf_device *at, const xmlNode *data,
-		 const struct cli_config *before, struct cli_config *fresh,
-		 struct netconf_error *error)
+static bool switch_netconf_openconfig_read(const struct netconf_device *at, const xmlNode *data,
+					   const struct cli_config *before,
+					   struct cli_config *fresh, struct netconf_error *error)
 {
 	const xmlNode *row = netconf_child(data, "network-instances/network-instance/vlans/vlan");
 
 	(void)before;
 	fresh->vlans = (struct vlan_set){{0}};
 	for (; row; row = netconf_next(row)) {
-		if (!read_vlan(row, fresh, error))
+		if (!switch_netconf_openconfig_read_vlan(row, fresh, error))
 			return false;
 	}
 	if (!vlan_set_has(&fresh->vlans, 1))
 		return netconf_fail(error, "operation-failed", "VLAN 1 stays");
 	row = netconf_child(data, "interfaces/interface");
 	for (; row; row = netconf_next(row)) {
-		if (!read_port(at, row, fresh, error))
+		if (!switch_netconf_openconfig_read_port(at, row, fresh, error))
 			return false;
 	}
 	return true;
@@ -298,14 +305,14 @@ const struct netconf_model netconf_openconfig = {
 	.name = "openconfig",
 	.title = "a switch by OpenConfig's models",
 	.family = "nxos",
-	.capabilities = capabilities,
-	.schema = schema,
-	.namespaces = namespaces,
+	.capabilities = switch_netconf_openconfig_capabilities,
+	.schema = switch_netconf_openconfig_schema,
+	.namespaces = switch_netconf_openconfig_namespaces,
 	.has_candidate = true,
 	.has_startup = true,
 	.has_validate = true,
 	.has_confirmed = true,
 	.has_rollback = true,
-	.write = write,
-	.read = read,
+	.write = switch_netconf_openconfig_write,
+	.read = switch_netconf_openconfig_read,
 };

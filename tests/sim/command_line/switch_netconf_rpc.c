@@ -7,7 +7,7 @@
 
 #include "tests/sim/command_line/switch_netconf.h"
 
-struct call {
+struct switch_netconf_rpc_call {
 	struct netconf_session *session;
 	struct netconf_device *at;
 	const xmlNode *operation;
@@ -53,7 +53,8 @@ static bool has_store(const struct netconf_device *at, enum netconf_datastore st
 }
 
 /* The datastore named below `path`. */
-static bool store_of(struct call *call, const char *path, enum netconf_datastore *ret)
+static bool store_of(struct switch_netconf_rpc_call *call, const char *path,
+		     enum netconf_datastore *ret)
 {
 	const xmlNode *in = netconf_child(call->operation, path);
 
@@ -70,7 +71,7 @@ static bool store_of(struct call *call, const char *path, enum netconf_datastore
 }
 
 /* May this session change it? */
-static bool may_write(struct call *call, enum netconf_datastore store)
+static bool may_write(struct switch_netconf_rpc_call *call, enum netconf_datastore store)
 {
 	unsigned holder = call->at->locks[store];
 
@@ -99,7 +100,8 @@ static xmlDoc *tree_of(const struct netconf_device *at, const struct cli_config 
 	return doc;
 }
 
-static bool answer_data(struct call *call, enum netconf_datastore store, unsigned what)
+static bool answer_data(struct switch_netconf_rpc_call *call, enum netconf_datastore store,
+			unsigned what)
 {
 	const xmlNode *filter = netconf_child(call->operation, "filter");
 	xmlDoc *doc;
@@ -124,12 +126,12 @@ static bool answer_data(struct call *call, enum netconf_datastore store, unsigne
 	return true;
 }
 
-static bool do_get(struct call *call)
+static bool do_get(struct switch_netconf_rpc_call *call)
 {
 	return answer_data(call, NETCONF_RUNNING, NETCONF_CONFIG | NETCONF_STATE);
 }
 
-static bool do_get_config(struct call *call)
+static bool do_get_config(struct switch_netconf_rpc_call *call)
 {
 	enum netconf_datastore store;
 
@@ -147,8 +149,9 @@ static void fresh_of(const struct netconf_device *at, struct cli_config *fresh)
 		fresh->ports[i] = cli_port_new(&at->device->family->port);
 }
 
-static bool changed(struct call *call, const struct cli_config *before, const char *operation,
-		    struct cli_config *fresh)
+static bool switch_netconf_rpc_changed(struct switch_netconf_rpc_call *call,
+				       const struct cli_config *before, const char *operation,
+				       struct cli_config *fresh)
 {
 	const xmlNode *edit = netconf_child(call->operation, "config");
 	xmlDoc *doc = tree_of(call->at, before, NETCONF_CONFIG);
@@ -161,7 +164,7 @@ static bool changed(struct call *call, const struct cli_config *before, const ch
 	return good;
 }
 
-static bool keep_candidate(struct call *call, const struct cli_config *fresh)
+static bool keep_candidate(struct switch_netconf_rpc_call *call, const struct cli_config *fresh)
 {
 	struct cli_config *copy = malloc(sizeof(*copy));
 
@@ -173,14 +176,16 @@ static bool keep_candidate(struct call *call, const struct cli_config *fresh)
 	return true;
 }
 
-static bool edit(struct call *call, enum netconf_datastore store, const char *operation)
+static bool switch_netconf_rpc_edit(struct switch_netconf_rpc_call *call,
+				    enum netconf_datastore store, const char *operation)
 {
 	struct cli_config *fresh = malloc(sizeof(*fresh));
 	bool good;
 
 	if (!fresh)
 		return netconf_fail(call->error, "resource-denied", "no memory");
-	good = changed(call, netconf_config_of(call->at, store), operation, fresh);
+	good = switch_netconf_rpc_changed(call, netconf_config_of(call->at, store), operation,
+					  fresh);
 	if (good)
 		good = store == NETCONF_CANDIDATE ? keep_candidate(call, fresh)
 						  : netconf_run(call->session, fresh, call->error);
@@ -188,7 +193,7 @@ static bool edit(struct call *call, enum netconf_datastore store, const char *op
 	return good;
 }
 
-static bool do_edit_config(struct call *call)
+static bool do_edit_config(struct switch_netconf_rpc_call *call)
 {
 	enum netconf_datastore store;
 	char operation[NETCONF_TEXT];
@@ -206,10 +211,10 @@ static bool do_edit_config(struct call *call)
 		return netconf_fail(call->error, "operation-not-supported", "no rollback-on-error");
 	if (!netconf_child(call->operation, "config"))
 		return netconf_fail(call->error, "missing-element", "config");
-	return edit(call, store, operation[0] ? operation : "merge");
+	return switch_netconf_rpc_edit(call, store, operation[0] ? operation : "merge");
 }
 
-static bool do_copy_config(struct call *call)
+static bool do_copy_config(struct switch_netconf_rpc_call *call)
 {
 	struct cli_store *store = call->at->device->store;
 	enum netconf_datastore from, to;
@@ -225,7 +230,7 @@ static bool do_copy_config(struct call *call)
 	return true;
 }
 
-static bool do_save(struct call *call)
+static bool do_save(struct switch_netconf_rpc_call *call)
 {
 	if ((call->at->device->faults.refuse >> SWITCH_SAVE & 1) != 0)
 		return netconf_fail(call->error, "operation-failed", "cannot save");
@@ -236,31 +241,31 @@ static bool do_save(struct call *call)
 
 /* --- locks --- */
 
-static bool denied(struct call *call, unsigned holder)
+static bool switch_netconf_rpc_denied(struct switch_netconf_rpc_call *call, unsigned holder)
 {
 	call->error->session = holder;
 	return netconf_fail(call->error, "lock-denied", "lock failed, it is already held");
 }
 
-static bool do_lock(struct call *call)
+static bool do_lock(struct switch_netconf_rpc_call *call)
 {
 	enum netconf_datastore store;
 
 	if (!store_of(call, "target", &store))
 		return false;
 	if (call->at->device->faults.locked)
-		return denied(call, 0);
+		return switch_netconf_rpc_denied(call, 0);
 	if (call->at->locks[store] != 0)
-		return denied(call, call->at->locks[store]);
+		return switch_netconf_rpc_denied(call, call->at->locks[store]);
 	if (call->at->before && call->at->confirm_session != call->session->id)
-		return denied(call, call->at->confirm_session);
+		return switch_netconf_rpc_denied(call, call->at->confirm_session);
 	if (store == NETCONF_CANDIDATE && call->at->candidate)
-		return denied(call, 0);
+		return switch_netconf_rpc_denied(call, 0);
 	call->at->locks[store] = call->session->id;
 	return true;
 }
 
-static bool do_unlock(struct call *call)
+static bool do_unlock(struct switch_netconf_rpc_call *call)
 {
 	enum netconf_datastore store;
 
@@ -276,13 +281,13 @@ static bool do_unlock(struct call *call)
 
 /* --- the candidate --- */
 
-static bool no_candidate(struct call *call)
+static bool no_candidate(struct switch_netconf_rpc_call *call)
 {
 	call->error->type = "protocol";
 	return netconf_fail(call->error, "operation-not-supported", "no candidate here");
 }
 
-static bool do_validate(struct call *call)
+static bool do_validate(struct switch_netconf_rpc_call *call)
 {
 	enum netconf_datastore store;
 
@@ -294,7 +299,7 @@ static bool do_validate(struct call *call)
 	return store_of(call, "source", &store);
 }
 
-static bool do_discard(struct call *call)
+static bool do_discard(struct switch_netconf_rpc_call *call)
 {
 	if (!call->at->model->has_candidate)
 		return no_candidate(call);
@@ -304,7 +309,7 @@ static bool do_discard(struct call *call)
 	return true;
 }
 
-static bool hold(struct call *call)
+static bool switch_netconf_rpc_hold(struct switch_netconf_rpc_call *call)
 {
 	char seconds[NETCONF_TEXT];
 	long number;
@@ -324,7 +329,7 @@ static bool hold(struct call *call)
 	return true;
 }
 
-static bool do_commit(struct call *call)
+static bool do_commit(struct switch_netconf_rpc_call *call)
 {
 	bool confirmed = netconf_child(call->operation, "confirmed") != NULL;
 
@@ -336,7 +341,7 @@ static bool do_commit(struct call *call)
 		return netconf_fail(call->error, "in-use", "another commit waits to be confirmed");
 	if (confirmed && !call->at->model->has_confirmed)
 		return netconf_fail(call->error, "bad-element", "no confirmed commit here");
-	if (confirmed && !hold(call))
+	if (confirmed && !switch_netconf_rpc_hold(call))
 		return false;
 	if (call->at->candidate && !netconf_run(call->session, call->at->candidate, call->error)) {
 		if (confirmed) {
@@ -353,7 +358,7 @@ static bool do_commit(struct call *call)
 	return true;
 }
 
-static bool do_cancel_commit(struct call *call)
+static bool do_cancel_commit(struct switch_netconf_rpc_call *call)
 {
 	if (!call->at->before || call->at->confirm_session != call->session->id)
 		return netconf_fail(call->error, "operation-failed", "no commit waits");
@@ -362,7 +367,7 @@ static bool do_cancel_commit(struct call *call)
 	return true;
 }
 
-static bool do_close(struct call *call)
+static bool do_close(struct switch_netconf_rpc_call *call)
 {
 	call->session->is_over = true;
 	return true;
@@ -370,8 +375,8 @@ static bool do_close(struct call *call)
 
 static const struct {
 	const char *name;
-	bool (*run)(struct call *call);
-} rows[] = {
+	bool (*run)(struct switch_netconf_rpc_call *call);
+} switch_netconf_rpc_rows[] = {
 	{"get", do_get},
 	{"get-config", do_get_config},
 	{"edit-config", do_edit_config},
@@ -392,15 +397,15 @@ static const xmlNode *first_element(const xmlNode *node)
 	return node;
 }
 
-static bool run(struct call *call)
+static bool switch_netconf_rpc_run(struct switch_netconf_rpc_call *call)
 {
 	const char *save = call->at->model->save;
 
 	if (call->operation && save && netconf_is(call->operation, save))
 		return do_save(call);
-	for (size_t i = 0; call->operation && i < COUNT_OF(rows); i++) {
-		if (netconf_is(call->operation, rows[i].name))
-			return rows[i].run(call);
+	for (size_t i = 0; call->operation && i < COUNT_OF(switch_netconf_rpc_rows); i++) {
+		if (netconf_is(call->operation, switch_netconf_rpc_rows[i].name))
+			return switch_netconf_rpc_rows[i].run(call);
 	}
 	call->error->type = "protocol";
 	return netconf_fail(call->error, "operation-not-supported", "no such operation");
@@ -411,7 +416,8 @@ void netconf_answer(struct netconf_session *session, const xmlNode *rpc, struct 
 	xmlChar *id = xmlGetNoNsProp((xmlNode *)(uintptr_t)rpc, (const xmlChar *)"message-id");
 	struct netconf_error error = {0};
 	struct text inside = {0};
-	struct call call = {session, session->at, first_element(rpc), &inside, &error};
+	struct switch_netconf_rpc_call call = {session, session->at, first_element(rpc), &inside,
+					       &error};
 	bool good;
 
 	if (!id) {
@@ -419,7 +425,7 @@ void netconf_answer(struct netconf_session *session, const xmlNode *rpc, struct 
 		error.type = "rpc";
 		good = false;
 	} else {
-		good = run(&call);
+		good = switch_netconf_rpc_run(&call);
 	}
 	/* A session that broke off in the middle does not answer. */
 	if (session->is_over && good && !netconf_is(call.operation, "close-session")) {

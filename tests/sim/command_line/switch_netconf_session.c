@@ -7,14 +7,15 @@
 
 #include "tests/sim/command_line/switch_netconf.h"
 
-enum { OUT_ENOUGH = 1 << 16, MESSAGE_MAX = 4 << 20, CHUNK = 1500 };
+enum { SWITCH_NETCONF_SESSION_OUT_ENOUGH = 1 << 16, MESSAGE_MAX = 4 << 20, CHUNK = 1500 };
 #define END   "]]>]]>"
 #define GREET "urn:ietf:params:netconf:base:1.1"
 
 /* --- out --- */
 
 /* In several chunks, so that a client that takes one for all is found out. */
-static void send_message(struct netconf_session *session, const struct text *message)
+static void switch_netconf_session_send_message(struct netconf_session *session,
+						const struct text *message)
 {
 	const char *at = text_get(message);
 	const char *end = session->is_endless ? strstr(at, "</data>") : NULL;
@@ -39,7 +40,7 @@ static void send_message(struct netconf_session *session, const struct text *mes
 		text_add(&session->out, "\n##\n");
 }
 
-static void say_hello(struct netconf_session *session)
+static void switch_netconf_session_say_hello(struct netconf_session *session)
 {
 	const struct netconf_model *model = session->at->model;
 	static const char base[] = "urn:ietf:params:netconf:";
@@ -72,7 +73,7 @@ static void say_hello(struct netconf_session *session)
 	}
 	text_addf(&hello, "  </capabilities>\n  <session-id>%u</session-id>\n</hello>\n",
 		  session->id);
-	send_message(session, &hello);
+	switch_netconf_session_send_message(session, &hello);
 	text_done(&hello);
 }
 
@@ -108,7 +109,7 @@ static int64_t cut_chunked(const struct text *in, struct text *ret)
 	}
 }
 
-static int64_t cut(const struct netconf_session *session, struct text *ret)
+static int64_t switch_netconf_session_cut(const struct netconf_session *session, struct text *ret)
 {
 	const struct text *in = &session->in;
 	const char *end;
@@ -139,7 +140,7 @@ static bool hears_hello(struct netconf_session *session, const xmlNode *root)
 	return good;
 }
 
-static void malformed(struct text *out)
+static void switch_netconf_session_malformed(struct text *out)
 {
 	struct netconf_error error = {0};
 
@@ -150,7 +151,7 @@ static void malformed(struct text *out)
 	text_add(out, "</rpc-reply>");
 }
 
-static void hear(struct netconf_session *session, const struct text *message)
+static void switch_netconf_session_hear(struct netconf_session *session, const struct text *message)
 {
 	xmlDoc *doc = xmlReadMemory(text_get(message), (int)message->size, NULL, NULL,
 				    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
@@ -162,11 +163,11 @@ static void hear(struct netconf_session *session, const struct text *message)
 	} else if (root && netconf_is(root, "rpc")) {
 		netconf_answer(session, root, &out);
 	} else {
-		malformed(&out);
+		switch_netconf_session_malformed(&out);
 		session->is_over = true;
 	}
 	if (out.size > 0 && !session->at->device->faults.silent)
-		send_message(session, &out);
+		switch_netconf_session_send_message(session, &out);
 	text_done(&out);
 	xmlFreeDoc(doc);
 }
@@ -184,7 +185,7 @@ int netconf_talk_new(struct netconf_device *at, struct netconf_session **ret)
 	session->generation = at->device->generation;
 	at->device->session_count++;
 	if (!at->device->faults.silent)
-		say_hello(session);
+		switch_netconf_session_say_hello(session);
 	*ret = session;
 	return 0;
 }
@@ -208,13 +209,13 @@ void netconf_session_feed(struct netconf_session *session, const void *bytes, si
 bool netconf_session_has_message(const struct netconf_session *session)
 {
 	struct text message = {0};
-	bool has = session->is_greeted && cut(session, &message) != 0;
+	bool has = session->is_greeted && switch_netconf_session_cut(session, &message) != 0;
 
 	text_done(&message);
 	return has;
 }
 
-static bool go_on_endlessly(struct netconf_session *session)
+static bool switch_netconf_session_go_on_endlessly(struct netconf_session *session)
 {
 	static const char more[] = "<vlan><note>this one is followed by another</note></vlan>\n";
 
@@ -223,7 +224,7 @@ static bool go_on_endlessly(struct netconf_session *session)
 			text_addf(&session->out, "\n#%zu\n", strlen(more));
 		text_add(&session->out, more);
 	}
-	return session->out.size < OUT_ENOUGH;
+	return session->out.size < SWITCH_NETCONF_SESSION_OUT_ENOUGH;
 }
 
 bool netconf_session_turn(struct netconf_session *session)
@@ -235,18 +236,18 @@ bool netconf_session_turn(struct netconf_session *session)
 	netconf_device_refresh(session->at);
 	if (session->generation != session->at->device->generation)
 		session->is_over = true;
-	if (session->is_over || session->out.size >= OUT_ENOUGH)
+	if (session->is_over || session->out.size >= SWITCH_NETCONF_SESSION_OUT_ENOUGH)
 		return false;
 	if (session->is_endless)
-		return go_on_endlessly(session);
-	used = cut(session, &message);
+		return switch_netconf_session_go_on_endlessly(session);
+	used = switch_netconf_session_cut(session, &message);
 	if (used < 0) {
 		session->is_over = true;
 	} else if (used > 0) {
 		memmove(session->in.data, session->in.data + used, session->in.size - (size_t)used);
 		session->in.size -= (size_t)used;
 		session->in.data[session->in.size] = '\0';
-		hear(session, &message);
+		switch_netconf_session_hear(session, &message);
 	}
 	text_done(&message);
 	return used > 0 && !session->is_over;

@@ -9,7 +9,7 @@
 
 #include "tests/sim/command_line/switch_netconf.h"
 
-static void push(const struct netconf_device *at)
+static void switch_netconf_store_push(const struct netconf_device *at)
 {
 	at->device->store->is_saved = false;
 	if (cli_store_push(at->device->store) != 0)
@@ -34,7 +34,7 @@ static void go_back(struct netconf_device *at)
 	*at->device->store->running = *at->before;
 	free(at->before);
 	at->before = NULL;
-	push(at);
+	switch_netconf_store_push(at);
 }
 
 void netconf_device_refresh(struct netconf_device *at)
@@ -175,6 +175,6 @@ bool netconf_run(struct netconf_session *session, const struct cli_config *fresh
 		run_vlan(session, fresh, vid);
 	for (unsigned i = 1; i <= at->device->store->port_count && !session->is_over; i++)
 		run_port(session, fresh, i);
-	push(at);
+	switch_netconf_store_push(at);
 	return true;
 }

@@ -28,7 +28,7 @@ bool netconf_is(const xmlNode *node, const char *name)
 	return node->type == XML_ELEMENT_NODE && strcmp((const char *)node->name, name) == 0;
 }
 
-static const xmlNode *named(const xmlNode *node, const char *name, size_t size)
+static const xmlNode *switch_netconf_tree_named(const xmlNode *node, const char *name, size_t size)
 {
 	for (; node; node = node->next) {
 		if (node->type == XML_ELEMENT_NODE && strlen((const char *)node->name) == size &&
@@ -43,7 +43,7 @@ const xmlNode *netconf_child(const xmlNode *node, const char *path)
 	while (node && *path) {
 		size_t size = strcspn(path, "/");
 
-		node = named(node->children, path, size);
+		node = switch_netconf_tree_named(node->children, path, size);
 		path += size + (path[size] == '/');
 	}
 	return node;
@@ -51,7 +51,8 @@ const xmlNode *netconf_child(const xmlNode *node, const char *path)
 
 const xmlNode *netconf_next(const xmlNode *node)
 {
-	return named(node->next, (const char *)node->name, strlen((const char *)node->name));
+	return switch_netconf_tree_named(node->next, (const char *)node->name,
+					 strlen((const char *)node->name));
 }
 
 const char *netconf_text_of(const xmlNode *node, char ret[NETCONF_TEXT])
@@ -152,7 +153,7 @@ static xmlNode *match_in(xmlNode *data, const xmlNode *filter)
 	return NULL;
 }
 
-static void mark(xmlNode *node, int how)
+static void switch_netconf_tree_mark(xmlNode *node, int how)
 {
 	if ((intptr_t)node->_private < how)
 		node->_private = (void *)(intptr_t)how;
@@ -174,13 +175,13 @@ static void select_node(xmlNode *data, const xmlNode *filter)
 			return;
 	}
 	if (!selects) {
-		mark(data, KEEP_ALL);
+		switch_netconf_tree_mark(data, KEEP_ALL);
 		return;
 	}
-	mark(data, KEEP);
+	switch_netconf_tree_mark(data, KEEP);
 	for (const xmlNode *part = filter->children; part; part = part->next) {
 		if (part->type == XML_ELEMENT_NODE && is_content_match(part))
-			mark(match_in(data, part), KEEP_ALL);
+			switch_netconf_tree_mark(match_in(data, part), KEEP_ALL);
 	}
 	select_in(data, filter);
 }
@@ -199,14 +200,14 @@ static void select_in(xmlNode *data, const xmlNode *filter)
 }
 
 /* A container of which nothing was selected is not there. */
-static bool sweep(xmlNode *node)
+static bool switch_netconf_tree_sweep(xmlNode *node)
 {
 	bool any = false;
 
 	for (xmlNode *child = node->children, *next; child; child = next) {
 		next = child->next;
 		if ((intptr_t)child->_private == KEEP_ALL ||
-		    ((intptr_t)child->_private == KEEP && sweep(child))) {
+		    ((intptr_t)child->_private == KEEP && switch_netconf_tree_sweep(child))) {
 			any = true;
 			continue;
 		}
@@ -219,7 +220,7 @@ static bool sweep(xmlNode *node)
 void netconf_filter(xmlNode *data, const xmlNode *filter)
 {
 	select_in(data, filter);
-	(void)sweep(data);
+	(void)switch_netconf_tree_sweep(data);
 }
 
 /* --- the schema --- */
@@ -316,7 +317,7 @@ static bool bad_element(struct edit *edit, const char *tag, const xmlNode *node,
 	return netconf_fail(edit->error, tag, "%s: %.64s", message, (const char *)node->name);
 }
 
-static bool check(struct edit *edit, const xmlNode *node, struct found *ret)
+static bool switch_netconf_tree_check(struct edit *edit, const xmlNode *node, struct found *ret)
 {
 	if (!find_row(edit->model, node, ret))
 		return bad_element(edit, "unknown-element", node, "unknown element");
@@ -370,7 +371,8 @@ static bool same_keys(const xmlNode *a, const xmlNode *b, const struct found *ro
 }
 
 /* The same thing in the tree that is edited. */
-static xmlNode *instance(xmlNode *parent, const xmlNode *node, const struct found *row)
+static xmlNode *switch_netconf_tree_instance(xmlNode *parent, const xmlNode *node,
+					     const struct found *row)
 {
 	char left[NETCONF_TEXT];
 	char right[NETCONF_TEXT];
@@ -388,7 +390,7 @@ static xmlNode *instance(xmlNode *parent, const xmlNode *node, const struct foun
 	return NULL;
 }
 
-static void drop(xmlNode *node)
+static void switch_netconf_tree_drop(xmlNode *node)
 {
 	if (!node)
 		return;
@@ -405,7 +407,7 @@ static void drop_cases(struct edit *edit, xmlNode *parent, const xmlNode *but)
 		next = child->next;
 		if (child != but && child->type == XML_ELEMENT_NODE &&
 		    find_row(edit->model, child, &row) && row.is_choice && !same_name(child, but))
-			drop(child);
+			switch_netconf_tree_drop(child);
 	}
 }
 
@@ -413,7 +415,8 @@ static bool check_all(struct edit *edit, const xmlNode *node)
 {
 	struct found row;
 
-	if (!check(edit, node, &row) || (row.is_list && !has_keys(edit, node, &row)))
+	if (!switch_netconf_tree_check(edit, node, &row) ||
+	    (row.is_list && !has_keys(edit, node, &row)))
 		return false;
 	for (const xmlNode *child = node->children; child; child = child->next) {
 		/* NOLINTNEXTLINE(misc-no-recursion): as deep as the schema */
@@ -423,7 +426,8 @@ static bool check_all(struct edit *edit, const xmlNode *node)
 	return true;
 }
 
-static bool put(struct edit *edit, xmlNode *parent, const xmlNode *node, const struct found *row)
+static bool switch_netconf_tree_put(struct edit *edit, xmlNode *parent, const xmlNode *node,
+				    const struct found *row)
 {
 	xmlNode *copy;
 
@@ -448,18 +452,19 @@ static const char *operation_of(const xmlNode *node, const char *inherited, char
 	return ret;
 }
 
-static bool apply(struct edit *edit, xmlNode *target, const xmlNode *changes,
-		  const char *inherited);
+static bool switch_netconf_tree_apply(struct edit *edit, xmlNode *target, const xmlNode *changes,
+				      const char *inherited);
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the schema */
-static bool merge(struct edit *edit, xmlNode *target, xmlNode *is, const xmlNode *node,
-		  const struct found *row, const char *operation)
+static bool switch_netconf_tree_merge(struct edit *edit, xmlNode *target, xmlNode *is,
+				      const xmlNode *node, const struct found *row,
+				      const char *operation)
 {
 	if (row->is_leaf) {
 		if (strcmp(operation, "none") == 0 || (is && row->is_leaf_list))
 			return true;
-		drop(is);
-		return put(edit, target, node, row);
+		switch_netconf_tree_drop(is);
+		return switch_netconf_tree_put(edit, target, node, row);
 	}
 	if (!is && strcmp(operation, "none") == 0)
 		return bad_element(edit, "data-missing", node, "no such data");
@@ -471,7 +476,7 @@ static bool merge(struct edit *edit, xmlNode *target, xmlNode *is, const xmlNode
 		if (row->is_choice)
 			drop_cases(edit, target, is);
 	}
-	return apply(edit, is, node, operation);
+	return switch_netconf_tree_apply(edit, is, node, operation);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the schema */
@@ -482,33 +487,35 @@ static bool apply_one(struct edit *edit, xmlNode *target, const xmlNode *node,
 	struct found row;
 	xmlNode *is;
 
-	if (!check(edit, node, &row) || (row.is_list && !has_keys(edit, node, &row)))
+	if (!switch_netconf_tree_check(edit, node, &row) ||
+	    (row.is_list && !has_keys(edit, node, &row)))
 		return false;
-	is = instance(target, node, &row);
+	is = switch_netconf_tree_instance(target, node, &row);
 	(void)operation_of(node, inherited, operation);
 	if (strcmp(operation, "merge") == 0 || strcmp(operation, "none") == 0)
-		return merge(edit, target, is, node, &row, operation);
+		return switch_netconf_tree_merge(edit, target, is, node, &row, operation);
 	if (strcmp(operation, "create") == 0) {
 		if (is)
 			return bad_element(edit, "data-exists", node, "it exists");
-		return put(edit, target, node, &row);
+		return switch_netconf_tree_put(edit, target, node, &row);
 	}
 	if (strcmp(operation, "replace") == 0) {
 		if (!is && row.is_list && edit->model->replace_needs_target)
 			return bad_element(edit, "invalid-value", node, "no such entry");
-		drop(is);
-		return put(edit, target, node, &row);
+		switch_netconf_tree_drop(is);
+		return switch_netconf_tree_put(edit, target, node, &row);
 	}
 	if (strcmp(operation, "delete") == 0 && !is)
 		return bad_element(edit, "data-missing", node, "no such data");
 	if (strcmp(operation, "delete") != 0 && strcmp(operation, "remove") != 0)
 		return netconf_fail(edit->error, "bad-attribute", "operation %s", operation);
-	drop(is);
+	switch_netconf_tree_drop(is);
 	return true;
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the schema */
-static bool apply(struct edit *edit, xmlNode *target, const xmlNode *changes, const char *inherited)
+static bool switch_netconf_tree_apply(struct edit *edit, xmlNode *target, const xmlNode *changes,
+				      const char *inherited)
 {
 	for (const xmlNode *node = changes->children; node; node = node->next) {
 		if (node->type == XML_ELEMENT_NODE && !apply_one(edit, target, node, inherited))
@@ -522,5 +529,5 @@ bool netconf_edit(const struct netconf_model *model, xmlNode *data, const xmlNod
 {
 	struct edit about = {.model = model, .error = error};
 
-	return apply(&about, data, edit, operation);
+	return switch_netconf_tree_apply(&about, data, edit, operation);
 }

@@ -22,7 +22,7 @@ struct mac fleet_mac(int index)
 
 /* --- addresses --- */
 
-static int places(const struct fleet *fleet)
+static int fleet_places(const struct fleet *fleet)
 {
 	return ((int)fleet->options.count / FLEET_RACK_SIZE + 2) * 256;
 }
@@ -31,7 +31,7 @@ struct fleet_node *fleet_by_address(struct fleet *fleet, uint32_t address)
 {
 	uint32_t place = address - FLEET_NODE_BASE;
 
-	if (place >= (uint32_t)places(fleet) || fleet->holders[place] == 0)
+	if (place >= (uint32_t)fleet_places(fleet) || fleet->holders[place] == 0)
 		return NULL;
 	return &fleet->nodes[fleet->holders[place] - 1];
 }
@@ -51,7 +51,7 @@ void fleet_take_address(struct fleet_node *node, uint32_t address)
 	char text[IPV4_TEXT_SIZE];
 	char names[2][16];
 
-	if (place >= (uint32_t)places(fleet)) {
+	if (place >= (uint32_t)fleet_places(fleet)) {
 		fleet_violation(fleet, "address_foreign", "node %s was given %s, of no rack",
 				fleet_name(node, names[0]), ipv4_text(address, text));
 		return;
@@ -84,7 +84,7 @@ uint64_t fleet_chance(const struct fleet *fleet, int index, unsigned what, unsig
 	return x ^ x >> 31;
 }
 
-static bool roll(struct fleet_node *node, enum fleet_fault fault, unsigned occasion)
+static bool fleet_roll(struct fleet_node *node, enum fleet_fault fault, unsigned occasion)
 {
 	double chance = (double)(fleet_chance(node->fleet, node->index, fault, occasion) >> 11) /
 			(double)(UINT64_C(1) << 53);
@@ -94,7 +94,8 @@ static bool roll(struct fleet_node *node, enum fleet_fault fault, unsigned occas
 
 bool fleet_fault(struct fleet_node *node, enum fleet_fault fault)
 {
-	if (node->fleet->options.faults[fault] <= 0 || !roll(node, fault, ++node->occasions[fault]))
+	if (node->fleet->options.faults[fault] <= 0 ||
+	    !fleet_roll(node, fault, ++node->occasions[fault]))
 		return false;
 	node->fleet->stats.faults[fault]++;
 	return true;
@@ -102,7 +103,7 @@ bool fleet_fault(struct fleet_node *node, enum fleet_fault fault)
 
 bool fleet_fault_always(struct fleet_node *node, enum fleet_fault fault)
 {
-	if (node->fleet->options.faults[fault] <= 0 || !roll(node, fault, 0))
+	if (node->fleet->options.faults[fault] <= 0 || !fleet_roll(node, fault, 0))
 		return false;
 	if (node->occasions[fault] == 0) {
 		node->occasions[fault] = 1;

@@ -12,15 +12,15 @@
 
 #include "tests/sim/fleet/fleet.h"
 
-#define POLL_TIMEOUT_MS  40000
-#define POLL_GAP_MS      1000
-#define AWAY_MS          1000
-#define PROGRESS_MS      1000
-#define MANIFEST_LIMIT   ((size_t)64 << 10)
-#define DRIVES           2
-#define DRIVE_SIZE_BYTES (INT64_C(1) << 40)
+#define POLL_TIMEOUT_MS            40000
+#define POLL_GAP_MS                1000
+#define AWAY_MS                    1000
+#define PROGRESS_MS                1000
+#define FLEET_AGENT_MANIFEST_LIMIT ((size_t)64 << 10)
+#define DRIVES                     2
+#define DRIVE_SIZE_BYTES           (INT64_C(1) << 40)
 
-struct task_row {
+struct fleet_agent_task_row {
 	const char *kind;
 	/* What the work is; it ends with work_over. */
 	void (*begin)(struct fleet_node *node);
@@ -29,9 +29,9 @@ struct task_row {
 };
 
 static void poll_ask(struct fleet_node *node);
-static void report(struct fleet_node *node);
-static void work(struct fleet_node *node);
-static const struct task_row *row_of(const struct fleet_node *node);
+static void fleet_agent_report(struct fleet_node *node);
+static void fleet_agent_work(struct fleet_node *node);
+static const struct fleet_agent_task_row *fleet_agent_row_of(const struct fleet_node *node);
 
 void fleet_agent_done(struct fleet_node *node)
 {
@@ -182,7 +182,7 @@ static void image_ask(struct fleet_node *node);
 
 static void work_over(struct fleet_node *node)
 {
-	fleet_arm(node, 0, report);
+	fleet_arm(node, 0, fleet_agent_report);
 }
 
 static void early_reboot(struct fleet_node *node)
@@ -247,10 +247,10 @@ static void progress_got(struct fleet_node *node, int status, const char *body, 
 	if (node->task.hash)
 		image_ask(node);
 	else
-		work(node);
+		fleet_agent_work(node);
 }
 
-static void progress_send(struct fleet_node *node)
+static void fleet_agent_progress_send(struct fleet_node *node)
 {
 	const struct fleet_task *task = &node->task;
 	CLEANUP(text_done) struct text body = {0};
@@ -287,7 +287,7 @@ static void image_got(struct fleet_node *node, int status, const char *body, siz
 		image_ended(node);
 	} else if (status / 100 == 2) {
 		task->split = task->size;
-		progress_send(node);
+		fleet_agent_progress_send(node);
 	} else if (++node->retries > 100) {
 		task->problem = "the image does not come";
 		work_over(node);
@@ -362,7 +362,7 @@ static void configure_begin(struct fleet_node *node)
 	work_over(node);
 }
 
-static const struct task_row rows[] = {
+static const struct fleet_agent_task_row fleet_agent_rows[] = {
 	{"inventory", begin_at_once, inventory_data},
 	{"write_image", image_begin, write_image_data},
 	{"configure_os", configure_begin, empty_data},
@@ -371,11 +371,11 @@ static const struct task_row rows[] = {
 	{"power_off", begin_at_once, empty_data},
 };
 
-static const struct task_row *row_of(const struct fleet_node *node)
+static const struct fleet_agent_task_row *fleet_agent_row_of(const struct fleet_node *node)
 {
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		if (strcmp(rows[i].kind, node->task.kind) == 0)
-			return &rows[i];
+	for (size_t i = 0; i < COUNT_OF(fleet_agent_rows); i++) {
+		if (strcmp(fleet_agent_rows[i].kind, node->task.kind) == 0)
+			return &fleet_agent_rows[i];
 	}
 	return NULL;
 }
@@ -383,15 +383,15 @@ static const struct task_row *row_of(const struct fleet_node *node)
 /* --- working --- */
 
 /* Until its time is up, a word a second as the real agent sends. */
-static void work(struct fleet_node *node)
+static void fleet_agent_work(struct fleet_node *node)
 {
-	const struct task_row *row = row_of(node);
+	const struct fleet_agent_task_row *row = fleet_agent_row_of(node);
 	int64_t left_ms = node->task.until_ms - clock_monotonic_ms();
 
 	if (left_ms > PROGRESS_MS)
-		fleet_arm(node, PROGRESS_MS, progress_send);
+		fleet_arm(node, PROGRESS_MS, fleet_agent_progress_send);
 	else if (left_ms > 0)
-		fleet_arm(node, left_ms, work);
+		fleet_arm(node, left_ms, fleet_agent_work);
 	else if (row)
 		row->begin(node);
 }
@@ -404,32 +404,33 @@ static void work_begin(struct fleet_node *node)
 		fleet_hang(node);
 	} else if (fleet_fault(node, FLEET_REBOOTS_EARLY)) {
 		fleet_arm(node, 10, early_reboot);
-	} else if (!row_of(node)) {
+	} else if (!fleet_agent_row_of(node)) {
 		node->task.problem = "this agent does not know such a task";
-		report(node);
+		fleet_agent_report(node);
 	} else {
 		node->task.until_ms = clock_monotonic_ms();
 		if (node->fleet->options.times.task_ms > 0)
 			node->task.until_ms +=
 				fleet_delay(node, node->fleet->options.times.task_ms);
-		work(node);
+		fleet_agent_work(node);
 	}
 }
 
-static bool read_manifest(const char *manifest, struct fleet_task *task)
+static bool fleet_agent_read_manifest(const char *manifest, struct fleet_task *task)
 {
 	CLEANUP(json_decrefp) json_t *json = NULL;
 	struct problem problem = {0};
 	const char *digest;
 
-	if (!manifest || json_read(manifest, strlen(manifest), MANIFEST_LIMIT, &json, &problem))
+	if (!manifest ||
+	    json_read(manifest, strlen(manifest), FLEET_AGENT_MANIFEST_LIMIT, &json, &problem))
 		return false;
 	digest = json_string_value(json_object_get(json, "stored_digest"));
 	task->size = (uint64_t)json_integer_value(json_object_get(json, "stored_bytes"));
 	return digest && text_copy(task->digest, sizeof(task->digest), digest);
 }
 
-static bool read_task(const char *body, size_t size, struct fleet_task *ret)
+static bool fleet_agent_read_task(const char *body, size_t size, struct fleet_task *ret)
 {
 	CLEANUP(json_decrefp) json_t *json = NULL;
 	struct problem problem = {0};
@@ -447,7 +448,8 @@ static bool read_task(const char *body, size_t size, struct fleet_task *ret)
 	text = json_string_value(json_object_get(params, "callback"));
 	(void)text_copy(ret->callback, sizeof(ret->callback), text ? text : "");
 	text = json_string_value(json_object_get(params, "manifest"));
-	return ret->id > 0 && (strcmp(ret->kind, "write_image") != 0 || read_manifest(text, ret));
+	return ret->id > 0 &&
+	       (strcmp(ret->kind, "write_image") != 0 || fleet_agent_read_manifest(text, ret));
 }
 
 /* --- polling --- */
@@ -470,7 +472,7 @@ static void poll_got(struct fleet_node *node, int status, const char *body, size
 		return;
 	}
 	fleet_agent_done(node);
-	if (status != 200 || !read_task(body, size, &node->task)) {
+	if (status != 200 || !fleet_agent_read_task(body, size, &node->task)) {
 		fleet_arm(node, AWAY_MS, poll_ask);
 		return;
 	}
@@ -532,7 +534,7 @@ static void report_got(struct fleet_node *node, int status, const char *body, si
 /* The result is made once: what is sent again is the same. */
 static void report_send(struct fleet_node *node)
 {
-	const struct task_row *row = row_of(node);
+	const struct fleet_agent_task_row *row = fleet_agent_row_of(node);
 	CLEANUP(text_done) struct text body = {0};
 	char target[64];
 
@@ -560,7 +562,7 @@ static void report_send(struct fleet_node *node)
 						 .on_done = report_got});
 }
 
-static void report(struct fleet_node *node)
+static void fleet_agent_report(struct fleet_node *node)
 {
 	fleet_enter(node, FLEET_REPORT);
 	report_send(node);

@@ -8,11 +8,11 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 
-#define SESSIONS_MAX 4
-#define IDLE_MS      60000 /* 6.12.15: a session that is not used ends */
-#define SLOW_MS      300
-#define WINDOW       32 /* sequence numbers behind the newest that are still taken (6.12.13) */
-#define USER_ADMIN   4
+#define FLEET_BMC_SESSIONS_MAX 4
+#define IDLE_MS                60000 /* 6.12.15: a session that is not used ends */
+#define SLOW_MS                300
+#define FLEET_BMC_WINDOW       32 /* sequence numbers behind the newest that are still taken (6.12.13) */
+#define USER_ADMIN             4
 
 struct fleet_session {
 	struct fleet_session *next;
@@ -42,7 +42,7 @@ struct visit {
 
 /* --- answers out --- */
 
-static void late_due(void *context)
+static void fleet_bmc_late_due(void *context)
 {
 	struct late *late = context;
 
@@ -52,7 +52,7 @@ static void late_due(void *context)
 	free(late);
 }
 
-static void transmit(const struct visit *visit, uint8_t *data, size_t size)
+static void fleet_bmc_transmit(const struct visit *visit, uint8_t *data, size_t size)
 {
 	struct fleet *fleet = visit->node->fleet;
 	const struct fleet_packet packet = {
@@ -69,7 +69,7 @@ static void transmit(const struct visit *visit, uint8_t *data, size_t size)
 		return;
 	}
 	late = calloc(1, sizeof(*late));
-	if (!late || loop_timer_new(fleet->loop, late_due, late, &late->timer)) {
+	if (!late || loop_timer_new(fleet->loop, fleet_bmc_late_due, late, &late->timer)) {
 		free(late);
 		return;
 	}
@@ -79,8 +79,9 @@ static void transmit(const struct visit *visit, uint8_t *data, size_t size)
 	loop_timer_arm(late->timer, SLOW_MS);
 }
 
-static void answer(const struct visit *visit, const struct rmcp_head *head,
-		   const struct rmcp_keys *keys, const uint8_t *payload, size_t size)
+static void fleet_bmc_answer_request(const struct visit *visit, const struct rmcp_head *head,
+				     const struct rmcp_keys *keys, const uint8_t *payload,
+				     size_t size)
 {
 	uint8_t iv[RMCP_RANDOM_SIZE];
 	uint8_t data[RMCP_PACKET_MAX];
@@ -89,12 +90,12 @@ static void answer(const struct visit *visit, const struct rmcp_head *head,
 	if (keys)
 		randombytes_buf(iv, sizeof(iv));
 	if (rmcp_encode(head, keys, iv, payload, size, data, &whole) == 0)
-		transmit(visit, data, whole);
+		fleet_bmc_transmit(visit, data, whole);
 }
 
 /* --- sessions --- */
 
-static struct fleet_session *session_find(const struct fleet_node *node, uint32_t id)
+static struct fleet_session *fleet_bmc_session_find(const struct fleet_node *node, uint32_t id)
 {
 	struct fleet_session *session = node->bmc.sessions;
 
@@ -126,7 +127,7 @@ static struct fleet_session *session_idle(const struct fleet_node *node, int64_t
 	return NULL;
 }
 
-static struct fleet_session *session_new(struct fleet_node *node)
+static struct fleet_session *fleet_bmc_session_new(struct fleet_node *node)
 {
 	int64_t now_ms = clock_monotonic_ms();
 	struct fleet_session *idle = session_idle(node, now_ms);
@@ -134,7 +135,7 @@ static struct fleet_session *session_new(struct fleet_node *node)
 
 	if (idle)
 		session_remove(node, idle);
-	if (node->bmc.session_count >= SESSIONS_MAX || fleet_fault(node, FLEET_BMC_FULL))
+	if (node->bmc.session_count >= FLEET_BMC_SESSIONS_MAX || fleet_fault(node, FLEET_BMC_FULL))
 		return NULL;
 	session = calloc(1, sizeof(*session));
 	if (!session)
@@ -142,7 +143,8 @@ static struct fleet_session *session_new(struct fleet_node *node)
 	session->used_ms = now_ms;
 	do
 		session->handshake.bmc_id = randombytes_random();
-	while (session->handshake.bmc_id == 0 || session_find(node, session->handshake.bmc_id));
+	while (session->handshake.bmc_id == 0 ||
+	       fleet_bmc_session_find(node, session->handshake.bmc_id));
 	session->next = node->bmc.sessions;
 	node->bmc.sessions = session;
 	node->bmc.session_count++;
@@ -162,7 +164,7 @@ const char *fleet_bmc_password(struct fleet_node *node)
 
 /* --- session set-up, in the order of 13.14 --- */
 
-static void on_open(const struct visit *visit)
+static void fleet_bmc_on_open(const struct visit *visit)
 {
 	const struct rmcp_head head = {.payload_type = RMCP_OPEN_RESPONSE};
 	const struct rmcp_suite *suite;
@@ -178,7 +180,7 @@ static void on_open(const struct visit *visit)
 	if (!suite)
 		status = RMCP_NO_SUITE;
 	else
-		session = session_new(visit->node);
+		session = fleet_bmc_session_new(visit->node);
 	if (suite && !session)
 		status = RMCP_NO_RESOURCES;
 	visit->node->fleet->stats.bmc_refused += status != RMCP_OK;
@@ -187,7 +189,7 @@ static void on_open(const struct visit *visit)
 		session->handshake.console_id = request.console_id;
 	}
 	size = rmcp_open_encode(&request, status, session ? session->handshake.bmc_id : 0, payload);
-	answer(visit, &head, NULL, payload, size);
+	fleet_bmc_answer_request(visit, &head, NULL, payload, size);
 }
 
 static void on_rakp1(const struct visit *visit)
@@ -203,7 +205,7 @@ static void on_rakp1(const struct visit *visit)
 
 	if (rmcp_rakp1_decode(visit->rmcp->payload, visit->rmcp->payload_size, &said, &tag, &id))
 		return;
-	session = session_find(visit->node, id);
+	session = fleet_bmc_session_find(visit->node, id);
 	if (!session || session->active)
 		return;
 	if (said.user_size != strlen(FLEET_USER) ||
@@ -219,7 +221,7 @@ static void on_rakp1(const struct visit *visit)
 	fleet_bmc_guid(visit->node, session->handshake.guid);
 	size = rmcp_rakp2_encode(&session->handshake, tag, status, fleet_bmc_password(visit->node),
 				 payload);
-	answer(visit, &head, NULL, payload, size);
+	fleet_bmc_answer_request(visit, &head, NULL, payload, size);
 	if (status != RMCP_OK) {
 		visit->node->fleet->stats.bmc_refused++;
 		session_remove(visit->node, session);
@@ -238,7 +240,7 @@ static void on_rakp3(const struct visit *visit)
 
 	if (rmcp_rakp3_session(visit->rmcp->payload, visit->rmcp->payload_size, &tag, &id))
 		return;
-	session = session_find(visit->node, id);
+	session = fleet_bmc_session_find(visit->node, id);
 	if (!session || session->active || session->handshake.user_size == 0)
 		return;
 	if (rmcp_rakp3_check(visit->rmcp->payload, visit->rmcp->payload_size, &session->handshake,
@@ -248,7 +250,7 @@ static void on_rakp3(const struct visit *visit)
 		rmcp_keys_make(&session->handshake, fleet_bmc_password(visit->node),
 			       &session->keys);
 	size = rmcp_rakp4_encode(&session->handshake, &session->keys, tag, status, payload);
-	answer(visit, &head, NULL, payload, size);
+	fleet_bmc_answer_request(visit, &head, NULL, payload, size);
 	if (status != RMCP_OK) {
 		visit->node->fleet->stats.bmc_refused++;
 		session_remove(visit->node, session);
@@ -270,12 +272,12 @@ static bool take_sequence(struct fleet_session *session, uint32_t sequence)
 	if (sequence == 0)
 		return false;
 	if (ahead != 0 && ahead < UINT32_MAX / 2) {
-		session->window = ahead < WINDOW ? session->window << ahead : 0;
+		session->window = ahead < FLEET_BMC_WINDOW ? session->window << ahead : 0;
 		session->window |= 1;
 		session->sequence_in = sequence;
 		return true;
 	}
-	if (behind >= WINDOW || session->window & 1U << behind)
+	if (behind >= FLEET_BMC_WINDOW || session->window & 1U << behind)
 		return false;
 	session->window |= 1U << behind;
 	return true;
@@ -283,7 +285,8 @@ static bool take_sequence(struct fleet_session *session, uint32_t sequence)
 
 static void on_session(const struct visit *visit)
 {
-	struct fleet_session *session = session_find(visit->node, visit->rmcp->session_id);
+	struct fleet_session *session =
+		fleet_bmc_session_find(visit->node, visit->rmcp->session_id);
 	struct rmcp_head head = {.payload_type = RMCP_IPMI};
 	struct fleet_bmc_answer result = {0};
 	struct rmcp_command command;
@@ -304,7 +307,7 @@ static void on_session(const struct visit *visit)
 		return;
 	head.session_id = session->handshake.console_id;
 	head.sequence = ++session->sequence_out;
-	answer(visit, &head, &session->keys, out, size);
+	fleet_bmc_answer_request(visit, &head, &session->keys, out, size);
 	if (result.closes)
 		session_remove(visit->node, session);
 }
@@ -323,10 +326,10 @@ static void on_stranger(const struct visit *visit)
 	fleet_bmc_command(visit->node, &command, false, &result);
 	if (!result.silent && rmcp_answer_encode(&command, result.completion, result.data,
 						 result.size, out, &size) == 0)
-		answer(visit, &head, NULL, out, size);
+		fleet_bmc_answer_request(visit, &head, NULL, out, size);
 }
 
-static void receive(struct fleet *fleet, const struct fleet_packet *packet)
+static void fleet_bmc_receive(struct fleet *fleet, const struct fleet_packet *packet)
 {
 	struct fleet_node *node = fleet_by_bmc(fleet, packet->local);
 	struct rmcp_packet rmcp;
@@ -341,7 +344,7 @@ static void receive(struct fleet *fleet, const struct fleet_packet *packet)
 	else if (rmcp.payload_type == RMCP_IPMI)
 		on_stranger(&visit);
 	else if (rmcp.payload_type == RMCP_OPEN_REQUEST)
-		on_open(&visit);
+		fleet_bmc_on_open(&visit);
 	else if (rmcp.payload_type == RMCP_RAKP1)
 		on_rakp1(&visit);
 	else if (rmcp.payload_type == RMCP_RAKP3)
@@ -357,5 +360,5 @@ void fleet_bmc_readable(void *context, int events)
 	(void)events;
 	for (int i = 0; i < 256 && fleet_udp_receive(fleet->bmc_fd, data, sizeof(data), &packet);
 	     i++)
-		receive(fleet, &packet);
+		fleet_bmc_receive(fleet, &packet);
 }

@@ -21,7 +21,7 @@ enum completion {
 #define RESERVATION     0x0001
 #define FLAGS_PARAMETER 5
 
-static void put(struct fleet_bmc_answer *ret, const uint8_t *bytes, size_t size)
+static void fleet_bmc_command_put(struct fleet_bmc_answer *ret, const uint8_t *bytes, size_t size)
 {
 	if (ret->size + size > sizeof(ret->data))
 		return;
@@ -29,10 +29,10 @@ static void put(struct fleet_bmc_answer *ret, const uint8_t *bytes, size_t size)
 	ret->size += size;
 }
 
-#define PUT(ret, ...)                                       \
-	do {                                                \
-		const uint8_t put_bytes_[] = {__VA_ARGS__}; \
-		put(ret, put_bytes_, sizeof(put_bytes_));   \
+#define PUT(ret, ...)                                                       \
+	do {                                                                \
+		const uint8_t put_bytes_[] = {__VA_ARGS__};                 \
+		fleet_bmc_command_put(ret, put_bytes_, sizeof(put_bytes_)); \
 	} while (0)
 
 void fleet_bmc_guid(const struct fleet_node *node, uint8_t ret[16])
@@ -54,19 +54,20 @@ static void device_id(struct fleet_node *node, const struct rmcp_command *comman
 	PUT(ret, 0x20, 0x81, 0x01, 0x00, 0x02, 0x8f, 0x00, 0x00, 0x00, 0x01, 0x00);
 }
 
-static void guid(struct fleet_node *node, const struct rmcp_command *command,
-		 struct fleet_bmc_answer *ret)
+static void fleet_bmc_command_guid(struct fleet_node *node, const struct rmcp_command *command,
+				   struct fleet_bmc_answer *ret)
 {
 	uint8_t bytes[16];
 
 	(void)command;
 	fleet_bmc_guid(node, bytes);
-	put(ret, bytes, sizeof(bytes));
+	fleet_bmc_command_put(ret, bytes, sizeof(bytes));
 }
 
 /* 22.13: version 2.0 only, a name is needed, no key of the BMC. */
-static void capabilities(struct fleet_node *node, const struct rmcp_command *command,
-			 struct fleet_bmc_answer *ret)
+static void fleet_bmc_command_capabilities(struct fleet_node *node,
+					   const struct rmcp_command *command,
+					   struct fleet_bmc_answer *ret)
 {
 	(void)node;
 	(void)command;
@@ -74,8 +75,8 @@ static void capabilities(struct fleet_node *node, const struct rmcp_command *com
 }
 
 /* 22.15: two standard suites, as records of the list. */
-static void suites(struct fleet_node *node, const struct rmcp_command *command,
-		   struct fleet_bmc_answer *ret)
+static void fleet_bmc_command_suites(struct fleet_node *node, const struct rmcp_command *command,
+				     struct fleet_bmc_answer *ret)
 {
 	static const uint8_t list[] = {0xc0, 3, 0x01, 0x41, 0x81, 0xc0, 17, 0x03, 0x44, 0x81};
 	size_t at = command->size >= 3 ? (size_t)(command->data[2] & 0x3f) * 16 : 0;
@@ -83,7 +84,7 @@ static void suites(struct fleet_node *node, const struct rmcp_command *command,
 	(void)node;
 	PUT(ret, 0x01);
 	if (at < sizeof(list))
-		put(ret, list + at, sizeof(list) - at);
+		fleet_bmc_command_put(ret, list + at, sizeof(list) - at);
 }
 
 static void set_privilege(struct fleet_node *node, const struct rmcp_command *command,
@@ -106,7 +107,7 @@ static void close_session(struct fleet_node *node, const struct rmcp_command *co
 
 /* --- chassis --- */
 
-static bool lies(struct fleet_node *node)
+static bool fleet_bmc_command_lies(struct fleet_node *node)
 {
 	return fleet_fault_always(node, FLEET_BMC_LIES);
 }
@@ -114,7 +115,7 @@ static bool lies(struct fleet_node *node)
 static void chassis_status(struct fleet_node *node, const struct rmcp_command *command,
 			   struct fleet_bmc_answer *ret)
 {
-	bool on = lies(node) ? node->bmc.claims_on : node->bmc.on;
+	bool on = fleet_bmc_command_lies(node) ? node->bmc.claims_on : node->bmc.on;
 
 	(void)command;
 	PUT(ret, (uint8_t)(0x20 | on), 0x00, 0x40, 0x00);
@@ -133,7 +134,7 @@ static void chassis_control(struct fleet_node *node, const struct rmcp_command *
 		ret->silent = true;
 		return;
 	}
-	if (lies(node)) {
+	if (fleet_bmc_command_lies(node)) {
 		node->bmc.claims_on = what != 0 && what != 5;
 		return;
 	}
@@ -161,8 +162,8 @@ static void chassis_control(struct fleet_node *node, const struct rmcp_command *
 	}
 }
 
-static void identify(struct fleet_node *node, const struct rmcp_command *command,
-		     struct fleet_bmc_answer *ret)
+static void fleet_bmc_command_identify(struct fleet_node *node, const struct rmcp_command *command,
+				       struct fleet_bmc_answer *ret)
 {
 	(void)node;
 	(void)command;
@@ -189,7 +190,7 @@ static void set_boot(struct fleet_node *node, const struct rmcp_command *command
 	bmc->persistent = command->data[1] & 0x40;
 	bmc->efi = command->data[1] & 0x20;
 	bmc->device = command->data[2] >> 2 & 0x0f;
-	if (lies(node))
+	if (fleet_bmc_command_lies(node))
 		bmc->valid = false;
 }
 
@@ -203,8 +204,8 @@ static void get_boot(struct fleet_node *node, const struct rmcp_command *command
 		return;
 	}
 	PUT(ret, 0x01, FLAGS_PARAMETER,
-	    (uint8_t)((bmc->valid || lies(node) ? 0x80 : 0) | (bmc->persistent ? 0x40 : 0) |
-		      (bmc->efi ? 0x20 : 0)),
+	    (uint8_t)((bmc->valid || fleet_bmc_command_lies(node) ? 0x80 : 0) |
+		      (bmc->persistent ? 0x40 : 0) | (bmc->efi ? 0x20 : 0)),
 	    (uint8_t)(bmc->device << 2), 0, 0, 0);
 }
 
@@ -215,7 +216,7 @@ static const struct sensor {
 	uint8_t type, unit, multiplier;
 	uint8_t low_critical, high_critical;
 	uint8_t off, on; /* raw readings */
-} sensors[] = {
+} fleet_bmc_command_sensors[] = {
 	{"Inlet Temp", 0x01, 1, 1, 0, 45, 21, 23},
 	{"CPU1 Temp", 0x01, 1, 1, 0, 95, 22, 48},
 	{"FAN1", 0x04, 18, 100, 5, 250, 0, 62},
@@ -223,7 +224,7 @@ static const struct sensor {
 
 static size_t sensor_record(size_t index, uint8_t ret[RECORD_MAX])
 {
-	const struct sensor *sensor = &sensors[index];
+	const struct sensor *sensor = &fleet_bmc_command_sensors[index];
 	struct wire_writer writer = wire_writer(ret, RECORD_MAX);
 	size_t length = strlen(sensor->name);
 	const uint8_t head[] = {
@@ -262,28 +263,30 @@ static void sensor_reading(struct fleet_node *node, const struct rmcp_command *c
 	uint8_t raw;
 	uint8_t status = 0xc0;
 
-	if (number < 1 || number > COUNT_OF(sensors)) {
+	if (number < 1 || number > COUNT_OF(fleet_bmc_command_sensors)) {
 		ret->completion = NOT_PRESENT;
 		return;
 	}
-	raw = node->bmc.on ? sensors[number - 1].on : sensors[number - 1].off;
-	if (node->bmc.on && raw < sensors[number - 1].low_critical)
+	raw = node->bmc.on ? fleet_bmc_command_sensors[number - 1].on
+			   : fleet_bmc_command_sensors[number - 1].off;
+	if (node->bmc.on && raw < fleet_bmc_command_sensors[number - 1].low_critical)
 		status |= 0x02;
 	PUT(ret, raw, 0xc0, status);
 }
 
 /* --- storage --- */
 
-static void sdr_info(struct fleet_node *node, const struct rmcp_command *command,
-		     struct fleet_bmc_answer *ret)
+static void fleet_bmc_command_sdr_info(struct fleet_node *node, const struct rmcp_command *command,
+				       struct fleet_bmc_answer *ret)
 {
 	(void)node;
 	(void)command;
-	PUT(ret, SEL_VERSION, COUNT_OF(sensors), 0, 0, 0x10, 1, 0, 0, 0, 1, 0, 0, 0, 0x02);
+	PUT(ret, SEL_VERSION, COUNT_OF(fleet_bmc_command_sensors), 0, 0, 0x10, 1, 0, 0, 0, 1, 0, 0,
+	    0, 0x02);
 }
 
-static void reserve(struct fleet_node *node, const struct rmcp_command *command,
-		    struct fleet_bmc_answer *ret)
+static void fleet_bmc_command_reserve(struct fleet_node *node, const struct rmcp_command *command,
+				      struct fleet_bmc_answer *ret)
 {
 	(void)node;
 	(void)command;
@@ -291,8 +294,8 @@ static void reserve(struct fleet_node *node, const struct rmcp_command *command,
 }
 
 /* Next record, then the asked bytes of this one. */
-static void put_piece(const struct rmcp_command *command, const uint8_t *record, size_t size,
-		      uint16_t next, struct fleet_bmc_answer *ret)
+static void fleet_bmc_command_put_piece(const struct rmcp_command *command, const uint8_t *record,
+					size_t size, uint16_t next, struct fleet_bmc_answer *ret)
 {
 	size_t offset = command->data[4];
 	size_t count = command->data[5];
@@ -304,7 +307,7 @@ static void put_piece(const struct rmcp_command *command, const uint8_t *record,
 	if (count == 0xff || count > size - offset)
 		count = size - offset;
 	PUT(ret, (uint8_t)next, (uint8_t)(next >> 8));
-	put(ret, record + offset, count);
+	fleet_bmc_command_put(ret, record + offset, count);
 }
 
 static void sdr_record(struct fleet_node *node, const struct rmcp_command *command,
@@ -321,12 +324,13 @@ static void sdr_record(struct fleet_node *node, const struct rmcp_command *comma
 	id = command->data[2] | (unsigned)command->data[3] << 8;
 	if (id == 0)
 		id = 1;
-	if (id > COUNT_OF(sensors)) {
+	if (id > COUNT_OF(fleet_bmc_command_sensors)) {
 		ret->completion = NOT_PRESENT;
 		return;
 	}
-	put_piece(command, record, sensor_record(id - 1, record),
-		  id < COUNT_OF(sensors) ? (uint16_t)(id + 1) : RECORD_LAST, ret);
+	fleet_bmc_command_put_piece(
+		command, record, sensor_record(id - 1, record),
+		id < COUNT_OF(fleet_bmc_command_sensors) ? (uint16_t)(id + 1) : RECORD_LAST, ret);
 }
 
 static void sel_info(struct fleet_node *node, const struct rmcp_command *command,
@@ -366,8 +370,9 @@ static void sel_entry(struct fleet_node *node, const struct rmcp_command *comman
 				    0xef,        0x00,
 				    0xff,        0xff};
 
-	put_piece(command, record, sizeof(record),
-		  id < node->bmc.sel_count ? (uint16_t)(id + 1) : RECORD_LAST, ret);
+	fleet_bmc_command_put_piece(command, record, sizeof(record),
+				    id < node->bmc.sel_count ? (uint16_t)(id + 1) : RECORD_LAST,
+				    ret);
 }
 
 static void sel_clear(struct fleet_node *node, const struct rmcp_command *command,
@@ -389,30 +394,40 @@ static const struct {
 	bool open; /* also without a session */
 	void (*run)(struct fleet_node *node, const struct rmcp_command *command,
 		    struct fleet_bmc_answer *ret);
-} commands[] = {
-	{APP, 0x01, false, device_id},          {APP, 0x37, true, guid},
-	{APP, 0x38, true, capabilities},        {APP, 0x3b, false, set_privilege},
-	{APP, 0x3c, false, close_session},      {APP, 0x54, true, suites},
-	{CHASSIS, 0x01, false, chassis_status}, {CHASSIS, 0x02, false, chassis_control},
-	{CHASSIS, 0x04, false, identify},       {CHASSIS, 0x08, false, set_boot},
-	{CHASSIS, 0x09, false, get_boot},       {SENSOR, 0x2d, false, sensor_reading},
-	{STORAGE, 0x20, false, sdr_info},       {STORAGE, 0x22, false, reserve},
-	{STORAGE, 0x23, false, sdr_record},     {STORAGE, 0x40, false, sel_info},
-	{STORAGE, 0x42, false, reserve},        {STORAGE, 0x43, false, sel_entry},
+} fleet_bmc_command_commands[] = {
+	{APP, 0x01, false, device_id},
+	{APP, 0x37, true, fleet_bmc_command_guid},
+	{APP, 0x38, true, fleet_bmc_command_capabilities},
+	{APP, 0x3b, false, set_privilege},
+	{APP, 0x3c, false, close_session},
+	{APP, 0x54, true, fleet_bmc_command_suites},
+	{CHASSIS, 0x01, false, chassis_status},
+	{CHASSIS, 0x02, false, chassis_control},
+	{CHASSIS, 0x04, false, fleet_bmc_command_identify},
+	{CHASSIS, 0x08, false, set_boot},
+	{CHASSIS, 0x09, false, get_boot},
+	{SENSOR, 0x2d, false, sensor_reading},
+	{STORAGE, 0x20, false, fleet_bmc_command_sdr_info},
+	{STORAGE, 0x22, false, fleet_bmc_command_reserve},
+	{STORAGE, 0x23, false, sdr_record},
+	{STORAGE, 0x40, false, sel_info},
+	{STORAGE, 0x42, false, fleet_bmc_command_reserve},
+	{STORAGE, 0x43, false, sel_entry},
 	{STORAGE, 0x47, false, sel_clear},
 };
 
 void fleet_bmc_command(struct fleet_node *node, const struct rmcp_command *command, bool session,
 		       struct fleet_bmc_answer *ret)
 {
-	for (size_t i = 0; i < COUNT_OF(commands); i++) {
-		if (commands[i].netfn != command->netfn || commands[i].command != command->command)
+	for (size_t i = 0; i < COUNT_OF(fleet_bmc_command_commands); i++) {
+		if (fleet_bmc_command_commands[i].netfn != command->netfn ||
+		    fleet_bmc_command_commands[i].command != command->command)
 			continue;
-		if (!session && !commands[i].open) {
+		if (!session && !fleet_bmc_command_commands[i].open) {
 			ret->completion = NO_PRIVILEGE;
 			return;
 		}
-		commands[i].run(node, command, ret);
+		fleet_bmc_command_commands[i].run(node, command, ret);
 		if (ret->completion != COMPLETED)
 			ret->size = 0;
 		return;

@@ -68,7 +68,8 @@ static void look_task(struct fleet_check *check, const PGresult *result)
 	look_any(check, "task_after_end", result);
 }
 
-static struct fleet_node *node_of(const struct fleet_check *check, const PGresult *result, int row)
+static struct fleet_node *fleet_check_node_of(const struct fleet_check *check,
+					      const PGresult *result, int row)
 {
 	const char *name = db_text(result, row, 0, "");
 	long number = name[0] == 'f' ? strtol(name + 1, NULL, 10) : 0;
@@ -79,7 +80,7 @@ static struct fleet_node *node_of(const struct fleet_check *check, const PGresul
 }
 
 /* The picture of the database is a little older than ours: only what stays is wrong. */
-static void suspect(struct fleet_check *check, const char *invariant, const char *what)
+static void fleet_check_suspect(struct fleet_check *check, const char *invariant, const char *what)
 {
 	struct suspicion *each = check->suspicions;
 	char key[160];
@@ -121,19 +122,19 @@ static void forget_unseen(struct fleet_check *check)
 static void look_free(struct fleet_check *check, const PGresult *result)
 {
 	for (int row = 0; row < PQntuples(result); row++) {
-		const struct fleet_node *node = node_of(check, result, row);
+		const struct fleet_node *node = fleet_check_node_of(check, result, row);
 		char what[128];
 
 		if (!node)
 			continue;
 		(void)text_format(what, sizeof(what), "node f%d", node->index + 1);
 		if (db_bool(result, row, 1))
-			suspect(check, "free_is_clean", what);
+			fleet_check_suspect(check, "free_is_clean", what);
 		if (node->disk.dirty) {
 			(void)text_format(what, sizeof(what),
 					  "node f%d is free and its disk holds data",
 					  node->index + 1);
-			suspect(check, "free_is_erased", what);
+			fleet_check_suspect(check, "free_is_erased", what);
 		}
 	}
 }
@@ -143,7 +144,7 @@ static void look_done(struct fleet_check *check, const PGresult *result)
 {
 	for (int row = 0; row < PQntuples(result); row++) {
 		struct fleet *fleet = check->fleet;
-		const struct fleet_node *node = node_of(check, result, row);
+		const struct fleet_node *node = fleet_check_node_of(check, result, row);
 		long long id = db_int(result, row, 1, 0);
 
 		if (id > check->last_done)
@@ -166,7 +167,7 @@ static void look_done(struct fleet_check *check, const PGresult *result)
 static const struct invariant {
 	struct db_query query;
 	look_fn look;
-} invariants[] = {
+} fleet_check_invariants[] = {
 	{{"fleet_bound",
 	  "select format('%s is bound to %s addresses in one subnet', mac, count(*)) from haas.lease where state = 'bound'"
 	  " group by mac, subnet_id having count(*) > 1", 0}, look_bound},
@@ -192,12 +193,12 @@ static const struct invariant {
 };
 /* clang-format on */
 
-struct look {
+struct fleet_check_look {
 	struct fleet_check *check;
 	const struct invariant *invariant;
 };
 
-static void ended(struct fleet_check *check)
+static void fleet_check_ended(struct fleet_check *check)
 {
 	void (*last)(struct fleet *, bool) = check->last;
 
@@ -212,9 +213,10 @@ static void ended(struct fleet_check *check)
 	}
 }
 
-static void on_answer(void *context, int rc, const PGresult *result, const struct problem *problem)
+static void fleet_check_on_answer(void *context, int rc, const PGresult *result,
+				  const struct problem *problem)
 {
-	CLEANUP(freep) struct look *look = context;
+	CLEANUP(freep) struct fleet_check_look *look = context;
 	struct fleet_check *check = look->check;
 
 	if (rc) {
@@ -226,10 +228,10 @@ static void on_answer(void *context, int rc, const PGresult *result, const struc
 		look->invariant->look(check, result);
 	}
 	if (--check->waiting == 0)
-		ended(check);
+		fleet_check_ended(check);
 }
 
-static void ask(void *context)
+static void fleet_check_ask(void *context)
 {
 	struct fleet_check *check = context;
 
@@ -237,30 +239,30 @@ static void ask(void *context)
 		return;
 	check->failed = false;
 	check->waiting = 1;
-	for (size_t i = 0; i < COUNT_OF(invariants); i++) {
-		const struct invariant *invariant = &invariants[i];
+	for (size_t i = 0; i < COUNT_OF(fleet_check_invariants); i++) {
+		const struct invariant *invariant = &fleet_check_invariants[i];
 		const char *params[1] = {invariant->look == look_done ? check->done_after
 								      : check->overdue_s};
-		struct look *look = malloc(sizeof(*look));
+		struct fleet_check_look *look = malloc(sizeof(*look));
 
 		if (!look)
 			abort();
-		*look = (struct look){check, invariant};
+		*look = (struct fleet_check_look){check, invariant};
 		check->waiting++;
-		if (db_submit(check->db, &invariant->query, params, on_answer, look)) {
+		if (db_submit(check->db, &invariant->query, params, fleet_check_on_answer, look)) {
 			check->waiting--;
 			check->failed = true;
 			free(look);
 		}
 	}
 	if (--check->waiting == 0)
-		ended(check);
+		fleet_check_ended(check);
 }
 
 void fleet_check_last(struct fleet_check *check, void (*fn)(struct fleet *fleet, bool asked))
 {
 	check->last = fn;
-	ask(check);
+	fleet_check_ask(check);
 }
 
 int fleet_check_new(struct fleet *fleet, struct fleet_check **ret)
@@ -278,7 +280,7 @@ int fleet_check_new(struct fleet *fleet, struct fleet_check **ret)
 	(void)text_copy(check->done_after, sizeof(check->done_after), "0");
 	rc = db_new(fleet->loop, &options, &check->db);
 	if (rc == 0)
-		rc = loop_timer_new(fleet->loop, ask, check, &check->timer);
+		rc = loop_timer_new(fleet->loop, fleet_check_ask, check, &check->timer);
 	if (rc) {
 		fleet_check_free(check);
 		return rc;

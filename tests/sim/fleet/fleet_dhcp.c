@@ -7,9 +7,9 @@
 
 #include "tests/sim/fleet/fleet.h"
 
-#define SERVER_PORT  67
-#define TRIES_MAX    8
-#define CIRCUIT_ROOM 32
+#define FLEET_DHCP_SERVER_PORT 67
+#define FLEET_DHCP_TRIES_MAX   8
+#define CIRCUIT_ROOM           32
 
 /* Who asks, by what it says of itself. Client ids differ between the stages of one boot, as they do
  * on real machines. */
@@ -18,7 +18,7 @@ static const struct {
 	const char *user_class;
 	bool pxe;
 	uint8_t client_id; /* first byte of option 61; 0 = none */
-} kinds[FLEET_DHCP_KINDS] = {
+} fleet_dhcp_kinds[FLEET_DHCP_KINDS] = {
 	[FLEET_DHCP_FIRMWARE] = {NULL, NULL, true, 0},
 	[FLEET_DHCP_IPXE] = {NULL, "iPXE", true, 1},
 	[FLEET_DHCP_AGENT] = {"udhcp 1.35.0", NULL, false, 1},
@@ -58,31 +58,33 @@ static void put_relay(struct fleet_node *node, struct dhcp_message *message)
 static void put_client(const struct fleet_node *node, struct dhcp_message *message)
 {
 	const struct fleet_model *model = fleet_model(node);
-	uint8_t id[7] = {kinds[node->dhcp_kind].client_id};
+	uint8_t id[7] = {fleet_dhcp_kinds[node->dhcp_kind].client_id};
 	const uint8_t arch[2] = {(uint8_t)(model->arch >> 8), (uint8_t)model->arch};
 	uint8_t uuid[17] = {0};
 	static const uint8_t features[] = {0xeb, 3, 1, 0, 0, 0x17, 1, 1};
 
 	dhcp_put_text(message, DHCP_OPTION_VENDOR_CLASS,
-		      kinds[node->dhcp_kind].vendor_class ? kinds[node->dhcp_kind].vendor_class
-							  : model->vendor_class);
+		      fleet_dhcp_kinds[node->dhcp_kind].vendor_class
+			      ? fleet_dhcp_kinds[node->dhcp_kind].vendor_class
+			      : model->vendor_class);
 	if (id[0]) {
 		memcpy(id + 1, node->mac.bytes, sizeof(node->mac.bytes));
 		dhcp_put(message, DHCP_OPTION_CLIENT_ID, id, sizeof(id));
 	}
-	if (kinds[node->dhcp_kind].pxe) {
+	if (fleet_dhcp_kinds[node->dhcp_kind].pxe) {
 		memcpy(uuid + 11, node->mac.bytes, sizeof(node->mac.bytes));
 		dhcp_put(message, DHCP_OPTION_ARCH, arch, sizeof(arch));
 		dhcp_put(message, DHCP_OPTION_UUID, uuid, sizeof(uuid));
 	}
-	if (kinds[node->dhcp_kind].user_class) {
-		dhcp_put_text(message, DHCP_OPTION_USER_CLASS, kinds[node->dhcp_kind].user_class);
+	if (fleet_dhcp_kinds[node->dhcp_kind].user_class) {
+		dhcp_put_text(message, DHCP_OPTION_USER_CLASS,
+			      fleet_dhcp_kinds[node->dhcp_kind].user_class);
 		dhcp_put(message, DHCP_OPTION_IPXE, features, sizeof(features));
 	}
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): a packet is for both directions */
-static void transmit(struct fleet_node *node, uint8_t *data, size_t size)
+static void fleet_dhcp_transmit(struct fleet_node *node, uint8_t *data, size_t size)
 {
 	struct fleet *fleet = node->fleet;
 	const struct fleet_packet packet = {
@@ -90,7 +92,7 @@ static void transmit(struct fleet_node *node, uint8_t *data, size_t size)
 		.size = size,
 		.local = FLEET_NODE_BASE + (uint32_t)relay_index(node) * 256 + 1,
 		.remote = fleet->options.server,
-		.remote_port = SERVER_PORT,
+		.remote_port = FLEET_DHCP_SERVER_PORT,
 	};
 
 	if (!fleet_fault(node, FLEET_DHCP_LOST)) {
@@ -121,7 +123,7 @@ void fleet_dhcp_renew(struct fleet_node *node, uint32_t server, bool rebinding)
 		.data = data,
 		.local = node->address,
 		.remote = server,
-		.remote_port = SERVER_PORT,
+		.remote_port = FLEET_DHCP_SERVER_PORT,
 	};
 
 	request_from(node, &message);
@@ -133,16 +135,16 @@ void fleet_dhcp_renew(struct fleet_node *node, uint32_t server, bool rebinding)
 	if (dhcp_encode(&message, data, sizeof(data), &packet.size))
 		return;
 	if (rebinding) {
-		transmit(node, data, packet.size);
+		fleet_dhcp_transmit(node, data, packet.size);
 	} else if (!fleet_fault(node, FLEET_DHCP_LOST)) {
 		fleet->stats.dhcp_sent++;
 		fleet_udp_send(fleet->client_fd, &packet);
 	}
 }
 
-static void again(struct fleet_node *node);
+static void fleet_dhcp_again(struct fleet_node *node);
 
-static void ask(struct fleet_node *node)
+static void fleet_dhcp_ask(struct fleet_node *node)
 {
 	static const int64_t wait_ms[] = {1000, 2000, 4000, 8000};
 	struct dhcp_message message;
@@ -161,17 +163,17 @@ static void ask(struct fleet_node *node)
 	put_client(node, &message);
 	put_relay(node, &message);
 	node->dhcp_tries++;
-	fleet_arm(node, wait_ms[step], again);
+	fleet_arm(node, wait_ms[step], fleet_dhcp_again);
 	if (dhcp_encode(&message, data, sizeof(data), &size) == 0)
-		transmit(node, data, size);
+		fleet_dhcp_transmit(node, data, size);
 }
 
-static void again(struct fleet_node *node)
+static void fleet_dhcp_again(struct fleet_node *node)
 {
-	if (node->dhcp_tries < TRIES_MAX) {
+	if (node->dhcp_tries < FLEET_DHCP_TRIES_MAX) {
 		/* Whoever offered may be gone: from the start. */
 		node->dhcp_requesting = node->dhcp_requesting && node->dhcp_tries < 4;
-		ask(node);
+		fleet_dhcp_ask(node);
 		return;
 	}
 	fleet_unaddressed(node);
@@ -184,10 +186,10 @@ void fleet_dhcp_start(struct fleet_node *node, enum fleet_dhcp_kind kind)
 	node->dhcp_requesting = false;
 	fleet_renew_stop(node);
 	node->xid++;
-	ask(node);
+	fleet_dhcp_ask(node);
 }
 
-static bool asks(const struct fleet_node *node)
+static bool fleet_dhcp_asks(const struct fleet_node *node)
 {
 	return node->phase == FLEET_FIRMWARE_DHCP || node->phase == FLEET_IPXE_DHCP ||
 	       node->phase == FLEET_AGENT_DHCP || node->phase == FLEET_OS_DHCP;
@@ -218,10 +220,10 @@ static void take_offer(struct fleet_node *node, const struct dhcp_message *reply
 	node->server_id = dhcp_option_address(reply, DHCP_OPTION_SERVER_ID);
 	node->dhcp_requesting = true;
 	node->dhcp_tries = 0;
-	ask(node);
+	fleet_dhcp_ask(node);
 }
 
-static void take_ack(struct fleet_node *node, const struct dhcp_message *reply)
+static void fleet_dhcp_take_ack(struct fleet_node *node, const struct dhcp_message *reply)
 {
 	size_t size = 0;
 	const uint8_t *file;
@@ -240,7 +242,7 @@ static void take_ack(struct fleet_node *node, const struct dhcp_message *reply)
 	fleet_addressed(node);
 }
 
-static void receive(struct fleet *fleet, const struct fleet_packet *packet)
+static void fleet_dhcp_receive(struct fleet *fleet, const struct fleet_packet *packet)
 {
 	struct dhcp_message reply;
 	struct fleet_node *node;
@@ -253,13 +255,13 @@ static void receive(struct fleet *fleet, const struct fleet_packet *packet)
 	if (index >= (uint32_t)fleet->options.count)
 		return;
 	node = &fleet->nodes[index];
-	if ((uint16_t)reply.xid != node->xid || (!asks(node) && !node->lease.asked) ||
+	if ((uint16_t)reply.xid != node->xid || (!fleet_dhcp_asks(node) && !node->lease.asked) ||
 	    memcmp(reply.chaddr, node->mac.bytes, sizeof(node->mac.bytes)) != 0 ||
 	    fleet_fault(node, FLEET_DHCP_LOST))
 		return;
-	if (asks(node) || reply.giaddr)
+	if (fleet_dhcp_asks(node) || reply.giaddr)
 		check_echo(node, &reply);
-	if (!asks(node)) {
+	if (!fleet_dhcp_asks(node)) {
 		fleet_renew_answer(node, &reply);
 		return;
 	}
@@ -270,7 +272,7 @@ static void receive(struct fleet *fleet, const struct fleet_packet *packet)
 		break;
 	case DHCP_ACK:
 		if (node->dhcp_requesting)
-			take_ack(node, &reply);
+			fleet_dhcp_take_ack(node, &reply);
 		break;
 	case DHCP_NAK: node->dhcp_requesting = false; break;
 	case DHCP_NO_TYPE:
@@ -282,13 +284,13 @@ static void receive(struct fleet *fleet, const struct fleet_packet *packet)
 	}
 }
 
-static void receive_all(struct fleet *fleet, int fd)
+static void fleet_dhcp_receive_all(struct fleet *fleet, int fd)
 {
 	uint8_t data[DHCP_PACKET_MAX];
 	struct fleet_packet packet;
 
 	for (int i = 0; i < 256 && fleet_udp_receive(fd, data, sizeof(data), &packet); i++)
-		receive(fleet, &packet);
+		fleet_dhcp_receive(fleet, &packet);
 }
 
 void fleet_dhcp_readable(void *context, int events)
@@ -296,7 +298,7 @@ void fleet_dhcp_readable(void *context, int events)
 	struct fleet *fleet = context;
 
 	(void)events;
-	receive_all(fleet, fleet->relay_fd);
+	fleet_dhcp_receive_all(fleet, fleet->relay_fd);
 }
 
 void fleet_client_readable(void *context, int events)
@@ -304,5 +306,5 @@ void fleet_client_readable(void *context, int events)
 	struct fleet *fleet = context;
 
 	(void)events;
-	receive_all(fleet, fleet->client_fd);
+	fleet_dhcp_receive_all(fleet, fleet->client_fd);
 }

@@ -91,7 +91,7 @@ bool fleet_http_url(const char *url, uint32_t *ret_address, uint16_t *ret_port,
 }
 
 /* The end of an exchange; on_done may begin the next one. */
-static void finish(struct fleet_http *http, int status)
+static void fleet_http_finish(struct fleet_http *http, int status)
 {
 	struct fleet_node *node = http->node;
 	struct text body = http->in;
@@ -112,11 +112,11 @@ static void finish(struct fleet_http *http, int status)
 	text_done(&body);
 }
 
-static void flush(struct fleet_http *http);
+static void fleet_http_flush(struct fleet_http *http);
 static int open_connection(struct fleet_http *http);
 
 /* A kept connection may have been closed just before we wrote: once more on a new one. */
-static void broke(struct fleet_http *http)
+static void fleet_http_broke(struct fleet_http *http)
 {
 	if (http->state == IDLE) {
 		fleet_http_cancel(http->node);
@@ -131,15 +131,15 @@ static void broke(struct fleet_http *http)
 			loop_timer_arm(http->silence, 0);
 		return;
 	}
-	finish(http, 0);
+	fleet_http_finish(http, 0);
 }
 
-static void silent(void *context)
+static void fleet_http_silent(void *context)
 {
-	finish(context, 0);
+	fleet_http_finish(context, 0);
 }
 
-static bool take_body(struct fleet_http *http, const char *data, size_t size)
+static bool fleet_http_take_body(struct fleet_http *http, const char *data, size_t size)
 {
 	if (size > http->left)
 		size = http->left;
@@ -150,7 +150,7 @@ static bool take_body(struct fleet_http *http, const char *data, size_t size)
 	return http->in.size <= BODY_MAX;
 }
 
-static bool take_head(struct fleet_http *http)
+static bool fleet_http_take_head(struct fleet_http *http)
 {
 	size_t head_size = http_head_size(text_get(&http->in), http->in.size);
 	struct http_head head;
@@ -170,10 +170,10 @@ static bool take_head(struct fleet_http *http)
 	http->status = head.status;
 	http->close = http_head_has_token(&head, "Connection", "close");
 	http->state = BODY;
-	return take_body(http, all.data + head_size, all.size - head_size);
+	return fleet_http_take_body(http, all.data + head_size, all.size - head_size);
 }
 
-static void receive(struct fleet_http *http)
+static void fleet_http_receive(struct fleet_http *http)
 {
 	char data[READ_SIZE];
 	ssize_t size = recv(http->fd, data, sizeof(data), MSG_DONTWAIT);
@@ -183,32 +183,32 @@ static void receive(struct fleet_http *http)
 	if (size < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (size <= 0 || http->state == IDLE) {
-		broke(http);
+		fleet_http_broke(http);
 		return;
 	}
 	http->heard = true;
 	loop_timer_arm(http->silence, http->timeout_ms);
 	if (http->state == HEAD) {
 		text_add_bytes(&http->in, data, (size_t)size);
-		ok = take_head(http);
+		ok = fleet_http_take_head(http);
 	} else {
-		ok = take_body(http, data, (size_t)size);
+		ok = fleet_http_take_body(http, data, (size_t)size);
 	}
 	if (node->http != http)
 		return; /* on_data ended it */
 	if (!ok)
-		finish(http, 0);
+		fleet_http_finish(http, 0);
 	else if (http->state == BODY && http->left == 0)
-		finish(http, http->status);
+		fleet_http_finish(http, http->status);
 }
 
-static void flush(struct fleet_http *http)
+static void fleet_http_flush(struct fleet_http *http)
 {
 	ssize_t size = send(http->fd, http->out.data + http->sent, http->out.size - http->sent,
 			    MSG_NOSIGNAL | MSG_DONTWAIT);
 
 	if (size < 0 && errno != EAGAIN && errno != EINTR) {
-		broke(http);
+		fleet_http_broke(http);
 		return;
 	}
 	http->sent += size > 0 ? (size_t)size : 0;
@@ -220,7 +220,7 @@ static void flush(struct fleet_http *http)
 	}
 }
 
-static void ready(void *context, int events)
+static void fleet_http_ready(void *context, int events)
 {
 	struct fleet_http *http = context;
 
@@ -229,16 +229,16 @@ static void ready(void *context, int events)
 		socklen_t size = sizeof(error);
 
 		if (getsockopt(http->fd, SOL_SOCKET, SO_ERROR, &error, &size) || error) {
-			broke(http);
+			fleet_http_broke(http);
 			return;
 		}
-		flush(http);
+		fleet_http_flush(http);
 		return;
 	}
 	if (events & LOOP_READ)
-		receive(http);
+		fleet_http_receive(http);
 	else if (events & LOOP_WRITE)
-		flush(http);
+		fleet_http_flush(http);
 }
 
 static int open_connection(struct fleet_http *http)
@@ -262,11 +262,11 @@ static int open_connection(struct fleet_http *http)
 	     errno != EINPROGRESS))
 		return -errno;
 	http->node->fleet->stats.http_connections++;
-	return loop_watch_new(http->node->fleet->loop, http->fd, LOOP_WRITE, ready, http,
+	return loop_watch_new(http->node->fleet->loop, http->fd, LOOP_WRITE, fleet_http_ready, http,
 			      &http->watch);
 }
 
-static void build(const struct fleet_ask *ask, struct text *out)
+static void fleet_http_build(const struct fleet_ask *ask, struct text *out)
 {
 	char host[IPV4_TEXT_SIZE];
 
@@ -302,12 +302,12 @@ void fleet_http_ask(struct fleet_node *node, const struct fleet_ask *ask)
 		http->node = node;
 		http->address = ask->address;
 		http->port = ask->port;
-		if (loop_timer_new(node->fleet->loop, silent, http, &http->silence))
+		if (loop_timer_new(node->fleet->loop, fleet_http_silent, http, &http->silence))
 			abort();
 		node->http = http;
 	}
 	node->fleet->stats.http_requests++;
-	build(ask, &http->out);
+	fleet_http_build(ask, &http->out);
 	http->sent = 0;
 	http->status = 0;
 	http->left = 0;
@@ -321,7 +321,7 @@ void fleet_http_ask(struct fleet_node *node, const struct fleet_ask *ask)
 	if (http->fd >= 0) {
 		http->reused = true;
 		http->state = HEAD;
-		flush(http);
+		fleet_http_flush(http);
 	} else if (open_connection(http)) {
 		/* Whoever asks is not ready for an answer yet: told by the loop. */
 		loop_timer_arm(http->silence, 0);

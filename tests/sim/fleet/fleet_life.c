@@ -8,11 +8,11 @@
 
 #include "tests/sim/fleet/fleet.h"
 
-#define PANIC_MS     2000
-#define IPXE_HOLD_MS 30000 /* "sleep 30" of the script that stops a node */
-#define RETRY_MS     1000
-#define TRIES_MAX    8
-#define SEL_MAX      500
+#define PANIC_MS             2000
+#define IPXE_HOLD_MS         30000 /* "sleep 30" of the script that stops a node */
+#define FLEET_LIFE_RETRY_MS  1000
+#define FLEET_LIFE_TRIES_MAX 8
+#define SEL_MAX              500
 
 const char *const fleet_phase_words[FLEET_PHASES] = {
 	[FLEET_OFF] = "off",
@@ -35,7 +35,7 @@ const char *const fleet_phase_words[FLEET_PHASES] = {
 };
 
 /* provisioning.md G1, G3: every architecture that the product has a loader for. */
-static const struct fleet_model models[] = {
+static const struct fleet_model fleet_life_models[] = {
 	{0, "bios", "x86_64", "PXEClient:Arch:00000:UNDI:002001", false, false, 1456},
 	{7, "uefi", "x86_64", "PXEClient:Arch:00007:UNDI:003000", false, true, 1468},
 	{16, "uefi", "x86_64", "HTTPClient:Arch:00016:UNDI:003000", true, false, 0},
@@ -45,12 +45,12 @@ static const struct fleet_model models[] = {
 
 const struct fleet_model *fleet_model(const struct fleet_node *node)
 {
-	return &models[(size_t)node->index % COUNT_OF(models)];
+	return &fleet_life_models[(size_t)node->index % COUNT_OF(fleet_life_models)];
 }
 
 /* --- timers, holds --- */
 
-static void timer_due(void *context)
+static void fleet_life_timer_due(void *context)
 {
 	struct fleet_node *node = context;
 
@@ -256,8 +256,8 @@ static void agent_panics(struct fleet_node *node)
 static void ramdisk_got(struct fleet_node *node, int status, const char *body, size_t size);
 static void ramdisk_ask(struct fleet_node *node);
 
-static void fetch(struct fleet_node *node, const char *target,
-		  void (*on_done)(struct fleet_node *, int, const char *, size_t))
+static void fleet_life_fetch(struct fleet_node *node, const char *target,
+			     void (*on_done)(struct fleet_node *, int, const char *, size_t))
 {
 	fleet_http_ask(node, &(struct fleet_ask){.method = "GET",
 						 .target = target,
@@ -273,7 +273,7 @@ static void kernel_got(struct fleet_node *node, int status, const char *body, si
 	if (status != 200) {
 		/* ":failed": iPXE asks for its script again. */
 		fleet_enter(node, FLEET_STOPPED);
-		fleet_arm(node, RETRY_MS, ipxe_again);
+		fleet_arm(node, FLEET_LIFE_RETRY_MS, ipxe_again);
 		return;
 	}
 	fleet_enter(node, FLEET_RAMDISK);
@@ -282,7 +282,7 @@ static void kernel_got(struct fleet_node *node, int status, const char *body, si
 
 static void ramdisk_ask(struct fleet_node *node)
 {
-	fetch(node, node->ramdisk, ramdisk_got);
+	fleet_life_fetch(node, node->ramdisk, ramdisk_got);
 }
 
 static void kernel_starts(struct fleet_node *node)
@@ -301,7 +301,7 @@ static void ramdisk_got(struct fleet_node *node, int status, const char *body, s
 	(void)size;
 	if (status != 200) {
 		fleet_enter(node, FLEET_STOPPED);
-		fleet_arm(node, RETRY_MS, ipxe_again);
+		fleet_arm(node, FLEET_LIFE_RETRY_MS, ipxe_again);
 		return;
 	}
 	fleet_http_cancel(node); /* iPXE is gone */
@@ -310,7 +310,8 @@ static void ramdisk_got(struct fleet_node *node, int status, const char *body, s
 }
 
 /* The value of name=value in a kernel command line; "" when absent. */
-static void argument(const char *line, size_t size, const char *name, char *ret, size_t room)
+static void fleet_life_argument(const char *line, size_t size, const char *name, char *ret,
+				size_t room)
 {
 	size_t name_size = strlen(name);
 
@@ -356,7 +357,8 @@ static void run_script(struct fleet_node *node, const char *script, size_t size)
 		if (strncmp(line, "kernel ", 7) == 0) {
 			if (!url_path(node, line + 7, length - 7, kernel))
 				break;
-			argument(line, length, "haas.token=", node->token, sizeof(node->token));
+			fleet_life_argument(line, length, "haas.token=", node->token,
+					    sizeof(node->token));
 		} else if (strncmp(line, "initrd ", 7) == 0) {
 			if (!url_path(node, line + 7, length - 7, ramdisk))
 				break;
@@ -364,7 +366,7 @@ static void run_script(struct fleet_node *node, const char *script, size_t size)
 			(void)text_copy(node->kernel, sizeof(node->kernel), kernel);
 			(void)text_copy(node->ramdisk, sizeof(node->ramdisk), ramdisk);
 			fleet_enter(node, FLEET_KERNEL);
-			fetch(node, node->kernel, kernel_got);
+			fleet_life_fetch(node, node->kernel, kernel_got);
 			return;
 		} else if (strncmp(line, "sanboot ", 8) == 0 || strncmp(line, "exit 1", 6) == 0) {
 			fleet_http_cancel(node);
@@ -388,10 +390,10 @@ static void script_got(struct fleet_node *node, int status, const char *body, si
 		run_script(node, body, size);
 		return;
 	}
-	if (++node->retries >= TRIES_MAX)
+	if (++node->retries >= FLEET_LIFE_TRIES_MAX)
 		start_disk(node);
 	else
-		fleet_arm(node, RETRY_MS, script_ask);
+		fleet_arm(node, FLEET_LIFE_RETRY_MS, script_ask);
 }
 
 static void script_ask(struct fleet_node *node)
@@ -404,7 +406,7 @@ static void script_ask(struct fleet_node *node)
 		start_disk(node);
 		return;
 	}
-	fetch(node, path, script_got);
+	fleet_life_fetch(node, path, script_got);
 }
 
 /* --- the installed OS --- */
@@ -426,7 +428,8 @@ static void callback_got(struct fleet_node *node, int status, const char *body, 
 	node->fleet->stats.refused_callbacks += status == 404;
 	/* The program in the image asks until it is answered. */
 	if (++node->retries < 60)
-		fleet_arm(node, status == 503 ? 2 * RETRY_MS : RETRY_MS, callback_ask);
+		fleet_arm(node, status == 503 ? 2 * FLEET_LIFE_RETRY_MS : FLEET_LIFE_RETRY_MS,
+			  callback_ask);
 	else
 		fleet_enter(node, FLEET_OS);
 }
@@ -446,7 +449,7 @@ static void callback_ask(struct fleet_node *node)
 	(void)text_format(target, sizeof(target), "%s?mac=%s", path, mac_text(node->mac, mac));
 	if (fleet_fault(node, FLEET_OLD_CALLBACK))
 		target[strlen(path) - 1] = target[strlen(path) - 1] == '0' ? '1' : '0';
-	fetch(node, target, callback_got);
+	fleet_life_fetch(node, target, callback_got);
 }
 
 static void os_starts(struct fleet_node *node)
@@ -517,7 +520,7 @@ void fleet_node_init(struct fleet *fleet, int index, struct fleet_node *node)
 	node->mac = fleet_mac(index);
 	if (index > 0 && fleet_fault_always(node, FLEET_DUPLICATE_MAC))
 		node->mac = fleet_mac(index - 1);
-	if (loop_timer_new(fleet->loop, timer_due, node, &node->timer))
+	if (loop_timer_new(fleet->loop, fleet_life_timer_due, node, &node->timer))
 		abort();
 	fleet_redfish_init(node);
 }

@@ -19,20 +19,21 @@
 #include "tests/sim/redfish/redfish_http.h"
 
 #define RELAY_PORT 67
-#define DHCP_PORT  68   /* of clients that have their address */
-#define TFTP_PORT  2070 /* of the transfers; the one beside is for those that only ask the size */
-#define IPMI_PORT  623
+#define DHCP_PORT  68 /* of clients that have their address */
+#define FLEET_MAIN_TFTP_PORT \
+	2070 /* of the transfers; the one beside is for those that only ask the size */
+#define IPMI_PORT 623
 
-enum kind { NUMBER, SHARE, ADDRESS, TEXT, FLAG, FAULT, MIXED };
+enum kind { FLEET_MAIN_NUMBER, SHARE, ADDRESS, TEXT, FLAG, FAULT, MIXED };
 
 static const struct option_line {
 	const char *name, *placeholder, *fallback, *help;
 	enum kind kind;
 	size_t offset;
-} lines[] = {
-	{"nodes", "N", "200", "how many, at most 20000", NUMBER,
+} fleet_main_lines[] = {
+	{"nodes", "N", "200", "how many, at most 20000", FLEET_MAIN_NUMBER,
 	 offsetof(struct fleet_options, count)},
-	{"seed", "N", "1", "of all that is left to chance", NUMBER,
+	{"seed", "N", "1", "of all that is left to chance", FLEET_MAIN_NUMBER,
 	 offsetof(struct fleet_options, seed)},
 	{"server", "ADDRESS", "10.127.0.1", "of bampi-bootd", ADDRESS,
 	 offsetof(struct fleet_options, server)},
@@ -44,17 +45,17 @@ static const struct option_line {
 	{"certificate", "PEM", "",
 	 "with its key, of those BMCs, which then serve HTTPS; none: plain HTTP", TEXT,
 	 offsetof(struct fleet_options, certificate)},
-	{"post-ms", "MS", "0", "power-on to the first DHCP, 50 to 150 % of it", NUMBER,
+	{"post-ms", "MS", "0", "power-on to the first DHCP, 50 to 150 % of it", FLEET_MAIN_NUMBER,
 	 offsetof(struct fleet_options, times.post_ms)},
-	{"load-ms", "MS", "0", "kernel to agent", NUMBER,
+	{"load-ms", "MS", "0", "kernel to agent", FLEET_MAIN_NUMBER,
 	 offsetof(struct fleet_options, times.load_ms)},
-	{"task-ms", "MS", "0", "each task of the agent", NUMBER,
+	{"task-ms", "MS", "0", "each task of the agent", FLEET_MAIN_NUMBER,
 	 offsetof(struct fleet_options, times.task_ms)},
-	{"start-ms", "MS", "0", "the installed OS, to its callback", NUMBER,
+	{"start-ms", "MS", "0", "the installed OS, to its callback", FLEET_MAIN_NUMBER,
 	 offsetof(struct fleet_options, times.start_ms)},
 	{"overdue", "SECONDS", "120", "a deployment that nobody looks at for so long is forgotten",
-	 NUMBER, offsetof(struct fleet_options, overdue_s)},
-	{"report", "SECONDS", "10", "a line on stderr this often; 0 = never", NUMBER,
+	 FLEET_MAIN_NUMBER, offsetof(struct fleet_options, overdue_s)},
+	{"report", "SECONDS", "10", "a line on stderr this often; 0 = never", FLEET_MAIN_NUMBER,
 	 offsetof(struct fleet_options, report_s)},
 	{"hold", NULL, NULL, "nodes stop at seven places in turn until SIGUSR1", FLAG,
 	 offsetof(struct fleet_options, hold)},
@@ -64,12 +65,12 @@ static const struct option_line {
 	{"mixed", NULL, NULL, "all faults with their usual probabilities", MIXED, 0},
 };
 
-static void *at(struct fleet_options *options, const struct option_line *line)
+static void *fleet_main_at(struct fleet_options *options, const struct option_line *line)
 {
 	return (char *)options + line->offset;
 }
 
-static void usage(FILE *out)
+static void fleet_main_usage(FILE *out)
 {
 	(void)fprintf(
 		out,
@@ -80,14 +81,15 @@ static void usage(FILE *out)
 		"Run it as root in a network namespace of its own that has\n"
 		"    ip route add local 10.128.0.0/9 dev lo\n"
 		"and a link to the namespace of the daemons, which routes 10.128.0.0/9 there.\n\n");
-	for (size_t i = 0; i < COUNT_OF(lines); i++) {
+	for (size_t i = 0; i < COUNT_OF(fleet_main_lines); i++) {
 		char left[40];
 
-		(void)text_format(left, sizeof(left), "--%s %s", lines[i].name,
-				  lines[i].placeholder ? lines[i].placeholder : "");
-		(void)fprintf(out, "  %-22s %s", left, lines[i].help);
-		if (lines[i].fallback && lines[i].fallback[0])
-			(void)fprintf(out, " (default %s)", lines[i].fallback);
+		(void)text_format(left, sizeof(left), "--%s %s", fleet_main_lines[i].name,
+				  fleet_main_lines[i].placeholder ? fleet_main_lines[i].placeholder
+								  : "");
+		(void)fprintf(out, "  %-22s %s", left, fleet_main_lines[i].help);
+		if (fleet_main_lines[i].fallback && fleet_main_lines[i].fallback[0])
+			(void)fprintf(out, " (default %s)", fleet_main_lines[i].fallback);
 		(void)fprintf(out, "\n");
 	}
 }
@@ -104,22 +106,25 @@ static bool set_fault(struct fleet_options *options, const char *value)
 	return *end == '\0' && options->faults[fault] >= 0 && options->faults[fault] <= 1;
 }
 
-static bool set(struct fleet_options *options, const struct option_line *line, const char *value)
+static bool fleet_main_set(struct fleet_options *options, const struct option_line *line,
+			   const char *value)
 {
 	char *end = NULL;
 
 	switch (line->kind) {
-	case NUMBER: *(int64_t *)at(options, line) = strtoll(value, &end, 10); return *end == '\0';
+	case FLEET_MAIN_NUMBER:
+		*(int64_t *)fleet_main_at(options, line) = strtoll(value, &end, 10);
+		return *end == '\0';
 	case SHARE:
-		*(double *)at(options, line) = strtod(value, &end);
-		return *end == '\0' && value[0] && *(double *)at(options, line) >= 0 &&
-		       *(double *)at(options, line) <= 1;
-	case ADDRESS: return ipv4_parse(value, at(options, line)) == 0;
+		*(double *)fleet_main_at(options, line) = strtod(value, &end);
+		return *end == '\0' && value[0] && *(double *)fleet_main_at(options, line) >= 0 &&
+		       *(double *)fleet_main_at(options, line) <= 1;
+	case ADDRESS: return ipv4_parse(value, fleet_main_at(options, line)) == 0;
 	case TEXT:
-		free(*(char **)at(options, line));
-		*(char **)at(options, line) = value[0] ? strdup(value) : NULL;
+		free(*(char **)fleet_main_at(options, line));
+		*(char **)fleet_main_at(options, line) = value[0] ? strdup(value) : NULL;
 		return true;
-	case FLAG: *(bool *)at(options, line) = true; return true;
+	case FLAG: *(bool *)fleet_main_at(options, line) = true; return true;
 	case FAULT: return set_fault(options, value);
 	case MIXED:
 		for (size_t i = 0; i < FLEET_FAULTS; i++)
@@ -129,25 +134,26 @@ static bool set(struct fleet_options *options, const struct option_line *line, c
 	return false;
 }
 
-static bool parse(int argc, char **argv, struct fleet_options *options)
+static bool fleet_main_parse(int argc, char **argv, struct fleet_options *options)
 {
-	struct option known[COUNT_OF(lines) + 1] = {{0}};
+	struct option known[COUNT_OF(fleet_main_lines) + 1] = {{0}};
 	int index = 0;
 	int letter;
 
-	for (size_t i = 0; i < COUNT_OF(lines); i++) {
-		known[i] = (struct option){lines[i].name,
-					   lines[i].placeholder ? required_argument : no_argument,
-					   NULL, 1};
-		if (lines[i].fallback)
-			(void)set(options, &lines[i], lines[i].fallback);
+	for (size_t i = 0; i < COUNT_OF(fleet_main_lines); i++) {
+		known[i] = (struct option){
+			fleet_main_lines[i].name,
+			fleet_main_lines[i].placeholder ? required_argument : no_argument, NULL, 1};
+		if (fleet_main_lines[i].fallback)
+			(void)fleet_main_set(options, &fleet_main_lines[i],
+					     fleet_main_lines[i].fallback);
 	}
 	while ((letter = getopt_long(argc, argv, "", known, &index)) != -1) {
 		if (letter != 1)
 			return false;
-		if (!set(options, &lines[index], optarg ? optarg : "")) {
-			(void)fprintf(stderr, "fleet: --%s %s means nothing\n", lines[index].name,
-				      optarg);
+		if (!fleet_main_set(options, &fleet_main_lines[index], optarg ? optarg : "")) {
+			(void)fprintf(stderr, "fleet: --%s %s means nothing\n",
+				      fleet_main_lines[index].name, optarg);
 			return false;
 		}
 	}
@@ -169,7 +175,7 @@ static void print_bmc(const struct fleet_options *options, int index, const char
 		(void)printf("redfish,,%s,%s\n", options->certificate ? "verify" : "off", pin);
 }
 
-static int sheet(struct fleet_options *options)
+static int fleet_main_sheet(struct fleet_options *options)
 {
 	char pin[REDFISH_HTTP_PIN_SIZE] = "";
 	struct problem problem = {0};
@@ -196,7 +202,7 @@ static int sheet(struct fleet_options *options)
 	return 0;
 }
 
-static int subnets(struct fleet_options *options)
+static int fleet_main_subnets(struct fleet_options *options)
 {
 	char server[IPV4_TEXT_SIZE];
 
@@ -215,7 +221,7 @@ static int subnets(struct fleet_options *options)
 	return 0;
 }
 
-static int faults(struct fleet_options *options)
+static int fleet_main_faults(struct fleet_options *options)
 {
 	(void)options;
 	(void)printf("%-14s %-8s %-6s %s\n", "FAULT", "PER", "MIXED", "WHAT");
@@ -262,7 +268,7 @@ static void print_report(void *context)
 static const struct {
 	const char *name;
 	size_t offset;
-} counters[] = {
+} fleet_main_counters[] = {
 #define COUNTER(name)                                     \
 	{                                                 \
 #name, offsetof(struct fleet_stats, name) \
@@ -279,9 +285,9 @@ static const struct {
 #undef COUNTER
 };
 
-static uint64_t counter(const struct fleet *fleet, size_t index)
+static uint64_t fleet_main_counter(const struct fleet *fleet, size_t index)
 {
-	return *(const uint64_t *)((const char *)&fleet->stats + counters[index].offset);
+	return *(const uint64_t *)((const char *)&fleet->stats + fleet_main_counters[index].offset);
 }
 
 static void verdict_json(const struct fleet *fleet, bool ok)
@@ -299,8 +305,9 @@ static void verdict_json(const struct fleet *fleet, bool ok)
 		json_put_int(&text, fleet_phase_words[i], phases[i]);
 	json_end_object(&text);
 	json_begin_object(&text, "counters");
-	for (size_t i = 0; i < COUNT_OF(counters); i++)
-		json_put_int(&text, counters[i].name, (int64_t)counter(fleet, i));
+	for (size_t i = 0; i < COUNT_OF(fleet_main_counters); i++)
+		json_put_int(&text, fleet_main_counters[i].name,
+			     (int64_t)fleet_main_counter(fleet, i));
 	json_end_object(&text);
 	json_begin_object(&text, "faults");
 	for (size_t i = 0; i < FLEET_FAULTS; i++)
@@ -319,28 +326,29 @@ static void verdict_text(const struct fleet *fleet, bool ok)
 				     fleet->stats.faults[i]);
 	}
 	(void)printf("\ncounters:");
-	for (size_t i = 0; i < COUNT_OF(counters); i++)
-		(void)printf(" %s=%" PRIu64, counters[i].name, counter(fleet, i));
+	for (size_t i = 0; i < COUNT_OF(fleet_main_counters); i++)
+		(void)printf(" %s=%" PRIu64, fleet_main_counters[i].name,
+			     fleet_main_counter(fleet, i));
 	(void)printf("\nfleet: %s nodes=%" PRId64 " seed=%" PRId64 " checks=%" PRIu64
 		     " violations=%" PRIu64 "\n",
 		     ok ? "OK" : "BROKEN", fleet->options.count, fleet->options.seed,
 		     fleet->stats.checks, fleet->stats.violations);
 }
 
-static void end(struct fleet *fleet, bool asked)
+static void fleet_main_end(struct fleet *fleet, bool asked)
 {
 	(void)asked;
 	loop_stop(fleet->loop);
 }
 
-static void on_end(void *context)
+static void fleet_main_on_end(void *context)
 {
 	struct run *run = context;
 
 	if (run->fleet.check)
-		fleet_check_last(run->fleet.check, end);
+		fleet_check_last(run->fleet.check, fleet_main_end);
 	else
-		end(&run->fleet, false);
+		fleet_main_end(&run->fleet, false);
 }
 
 static void on_lift(void *context)
@@ -358,8 +366,9 @@ static int listen_all(struct fleet *fleet, struct problem *problem)
 	} sockets[] = {
 		{RELAY_PORT, &fleet->relay_fd, &fleet->relay_watch, fleet_dhcp_readable},
 		{DHCP_PORT, &fleet->client_fd, &fleet->client_watch, fleet_client_readable},
-		{TFTP_PORT, &fleet->tftp_fd, &fleet->tftp_watch, fleet_tftp_readable},
-		{TFTP_PORT + 1, &fleet->size_fd, &fleet->size_watch, fleet_size_readable},
+		{FLEET_MAIN_TFTP_PORT, &fleet->tftp_fd, &fleet->tftp_watch, fleet_tftp_readable},
+		{FLEET_MAIN_TFTP_PORT + 1, &fleet->size_fd, &fleet->size_watch,
+		 fleet_size_readable},
 		{IPMI_PORT, &fleet->bmc_fd, &fleet->bmc_watch, fleet_bmc_readable},
 	};
 	int rc = 0;
@@ -398,7 +407,7 @@ static void raise_limit(void)
 	}
 }
 
-static int start(struct run *run, struct problem *problem)
+static int fleet_main_start(struct run *run, struct problem *problem)
 {
 	struct fleet *fleet = &run->fleet;
 	int rc = loop_new(&fleet->loop);
@@ -423,9 +432,9 @@ static int start(struct run *run, struct problem *problem)
 	if (rc == 0)
 		rc = loop_timer_new(fleet->loop, print_report, run, &run->report);
 	if (rc == 0)
-		rc = loop_on_signal(fleet->loop, SIGTERM, on_end, run);
+		rc = loop_on_signal(fleet->loop, SIGTERM, fleet_main_on_end, run);
 	if (rc == 0)
-		rc = loop_on_signal(fleet->loop, SIGINT, on_end, run);
+		rc = loop_on_signal(fleet->loop, SIGINT, fleet_main_on_end, run);
 	if (rc == 0)
 		rc = loop_on_signal(fleet->loop, SIGUSR1, on_lift, fleet);
 	if (rc && !problem_is_set(problem))
@@ -433,7 +442,7 @@ static int start(struct run *run, struct problem *problem)
 	return rc;
 }
 
-static void stop(struct run *run)
+static void fleet_main_stop(struct run *run)
 {
 	struct fleet *fleet = &run->fleet;
 
@@ -457,7 +466,7 @@ static int run_fleet(struct fleet_options *options)
 	int rc;
 
 	raise_limit();
-	rc = sodium_init() < 0 ? E_UNSUPPORTED : start(&run, &problem);
+	rc = sodium_init() < 0 ? E_UNSUPPORTED : fleet_main_start(&run, &problem);
 	if (rc) {
 		(void)fprintf(stderr, "fleet: %s: %s\n%s\n", problem.message, problem.detail,
 			      problem.hint);
@@ -474,7 +483,7 @@ static int run_fleet(struct fleet_options *options)
 		else
 			verdict_text(&run.fleet, ok);
 	}
-	stop(&run);
+	fleet_main_stop(&run);
 	return ok ? 0 : 1;
 }
 
@@ -483,24 +492,26 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(struct fleet_options *options);
-	} commands[] = {
-		{"run", run_fleet}, {"sheet", sheet}, {"subnets", subnets}, {"faults", faults}};
+	} commands[] = {{"run", run_fleet},
+			{"sheet", fleet_main_sheet},
+			{"subnets", fleet_main_subnets},
+			{"faults", fleet_main_faults}};
 	struct fleet_options options = {0};
 	int status = 2;
 
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
-		usage(stdout);
+		fleet_main_usage(stdout);
 		return 0;
 	}
 	for (size_t i = 0; argc > 1 && i < COUNT_OF(commands); i++) {
 		if (strcmp(argv[1], commands[i].name) != 0)
 			continue;
-		if (parse(argc - 1, argv + 1, &options))
+		if (fleet_main_parse(argc - 1, argv + 1, &options))
 			status = commands[i].run(&options);
 		free(options.database);
 		free(options.certificate);
 		return status;
 	}
-	usage(stderr);
+	fleet_main_usage(stderr);
 	return status;
 }

@@ -32,19 +32,19 @@ uint16_t fleet_redfish_port(const struct fleet_options *options)
 
 /* --- what stands behind one --- */
 
-static bool lies(struct fleet_node *node)
+static bool fleet_redfish_lies(struct fleet_node *node)
 {
 	return fleet_fault_always(node, FLEET_BMC_LIES);
 }
 
-static bool node_is_on(void *context)
+static bool fleet_redfish_node_is_on(void *context)
 {
 	struct fleet_node *node = context;
 
-	return lies(node) ? node->bmc.claims_on : node->bmc.on;
+	return fleet_redfish_lies(node) ? node->bmc.claims_on : node->bmc.on;
 }
 
-static void node_boot(void *context, const struct redfish_bmc_boot *boot)
+static void fleet_redfish_node_boot(void *context, const struct redfish_bmc_boot *boot)
 {
 	static const struct {
 		const char *target;
@@ -56,7 +56,7 @@ static void node_boot(void *context, const struct redfish_bmc_boot *boot)
 	bmc->valid = false;
 	bmc->persistent = strcmp(boot->enabled, "Continuous") == 0;
 	bmc->efi = strcmp(boot->mode, "UEFI") == 0;
-	if (strcmp(boot->enabled, "Disabled") == 0 || lies(node))
+	if (strcmp(boot->enabled, "Disabled") == 0 || fleet_redfish_lies(node))
 		return;
 	for (size_t i = 0; i < COUNT_OF(devices); i++) {
 		if (strcmp(devices[i].target, boot->target) != 0)
@@ -66,11 +66,11 @@ static void node_boot(void *context, const struct redfish_bmc_boot *boot)
 	}
 }
 
-static void node_power(void *context, enum redfish_bmc_power action)
+static void fleet_redfish_node_power(void *context, enum redfish_bmc_power action)
 {
 	struct fleet_node *node = context;
 
-	if (lies(node)) {
+	if (fleet_redfish_lies(node)) {
 		node->bmc.claims_on = action == REDFISH_BMC_ON || action == REDFISH_BMC_RESTART;
 		return;
 	}
@@ -141,7 +141,8 @@ static uint32_t passing_faults(struct fleet_node *node, const struct redfish_bmc
 
 /* --- requests --- */
 
-static void count(struct fleet_stats *stats, const struct redfish_bmc_request *request, int status)
+static void fleet_redfish_count_request(struct fleet_stats *stats,
+					const struct redfish_bmc_request *request, int status)
 {
 	stats->redfish_requests++;
 	stats->redfish_basic += request->authorization != NULL;
@@ -149,8 +150,9 @@ static void count(struct fleet_stats *stats, const struct redfish_bmc_request *r
 	stats->redfish_refused += status == 401 || (is_login(request) && status == 503);
 }
 
-static void serve(void *context, uint32_t local, const struct redfish_bmc_request *request,
-		  struct redfish_bmc_answer *ret)
+static void fleet_redfish_serve(void *context, uint32_t local,
+				const struct redfish_bmc_request *request,
+				struct redfish_bmc_answer *ret)
 {
 	struct fleet *fleet = context;
 	struct fleet_node *node = fleet_by_bmc(fleet, local);
@@ -162,7 +164,7 @@ static void serve(void *context, uint32_t local, const struct redfish_bmc_reques
 	}
 	asked.faults = passing_faults(node, request);
 	redfish_bmc_serve(node->redfish, &asked, ret);
-	count(&fleet->stats, request, ret->status);
+	fleet_redfish_count_request(&fleet->stats, request, ret->status);
 }
 
 /* --- start and end --- */
@@ -178,7 +180,8 @@ void fleet_redfish_init(struct fleet_node *node)
 		.serial = serial,
 		.uuid = uuid,
 		.username = FLEET_USER,
-		.node = {node_is_on, node_power, node_boot, node},
+		.node = {fleet_redfish_node_is_on, fleet_redfish_node_power,
+			 fleet_redfish_node_boot, node},
 	};
 
 	if (!fleet_is_redfish(&node->fleet->options, node->index))
@@ -214,8 +217,9 @@ void fleet_redfish_count(struct fleet *fleet)
 
 int fleet_redfish_listen(struct fleet *fleet, struct problem *problem)
 {
-	const struct redfish_http_options options = {
-		.certificate = fleet->options.certificate, .serve = serve, .context = fleet};
+	const struct redfish_http_options options = {.certificate = fleet->options.certificate,
+						     .serve = fleet_redfish_serve,
+						     .context = fleet};
 	int rc = 0;
 
 	if (fleet->options.redfish <= 0)

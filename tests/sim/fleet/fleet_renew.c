@@ -10,10 +10,10 @@
 
 #include "tests/sim/fleet/fleet.h"
 
-#define SERVER_PORT 67
-#define TICK_MS     1000
-#define SLOTS       1024 /* whose lease is longer goes round more than once */
-#define AGAIN_MS    5000 /* RFC 2131 says a minute, for lines of its time */
+#define FLEET_RENEW_SERVER_PORT 67
+#define TICK_MS                 1000
+#define SLOTS                   1024 /* whose lease is longer goes round more than once */
+#define FLEET_RENEW_AGAIN_MS    5000 /* RFC 2131 says a minute, for lines of its time */
 
 struct fleet_wheel {
 	struct fleet *fleet;
@@ -24,7 +24,7 @@ struct fleet_wheel {
 
 /* --- the wheel --- */
 
-static void unhang(struct fleet_lease *lease)
+static void fleet_renew_unhang(struct fleet_lease *lease)
 {
 	if (!lease->at)
 		return;
@@ -35,14 +35,14 @@ static void unhang(struct fleet_lease *lease)
 	lease->next = NULL;
 }
 
-static void hang(struct fleet_node *node, int64_t due_ms)
+static void fleet_renew_hang(struct fleet_node *node, int64_t due_ms)
 {
 	struct fleet_wheel *wheel = node->fleet->wheel;
 	struct fleet_lease *lease = &node->lease;
 	int64_t second = due_ms / TICK_MS + 1;
 	struct fleet_node **at;
 
-	unhang(lease);
+	fleet_renew_unhang(lease);
 	lease->due_ms = due_ms;
 	at = &wheel->slots[(second > wheel->slot ? second : wheel->slot) % SLOTS];
 	lease->next = *at;
@@ -52,9 +52,9 @@ static void hang(struct fleet_node *node, int64_t due_ms)
 	*at = node;
 }
 
-static void renew(struct fleet_node *node, int64_t now_ms);
+static void fleet_renew(struct fleet_node *node, int64_t now_ms);
 
-static void look_at(struct fleet_wheel *wheel, int64_t slot, int64_t now_ms)
+static void fleet_renew_look_at(struct fleet_wheel *wheel, int64_t slot, int64_t now_ms)
 {
 	struct fleet_node *node = wheel->slots[slot % SLOTS];
 
@@ -62,20 +62,20 @@ static void look_at(struct fleet_wheel *wheel, int64_t slot, int64_t now_ms)
 		struct fleet_node *next = node->lease.next;
 
 		if (node->lease.due_ms <= now_ms) {
-			unhang(&node->lease);
-			renew(node, now_ms); /* hangs it up again, never in this slot */
+			fleet_renew_unhang(&node->lease);
+			fleet_renew(node, now_ms); /* hangs it up again, never in this slot */
 		}
 		node = next;
 	}
 }
 
-static void tick(void *context)
+static void fleet_renew_tick(void *context)
 {
 	struct fleet_wheel *wheel = context;
 	int64_t now_ms = loop_now_ms(wheel->fleet->loop);
 
 	for (; wheel->slot <= now_ms / TICK_MS; wheel->slot++)
-		look_at(wheel, wheel->slot, now_ms);
+		fleet_renew_look_at(wheel, wheel->slot, now_ms);
 	loop_timer_arm(wheel->timer, TICK_MS);
 }
 
@@ -92,7 +92,7 @@ static bool shares_mac(const struct fleet_node *node)
 		mac_equal(node->mac, fleet->nodes[node->index + 1].mac));
 }
 
-static void broken(struct fleet_node *node, const char *what)
+static void fleet_renew_broken(struct fleet_node *node, const char *what)
 {
 	char name[16];
 	char address[IPV4_TEXT_SIZE];
@@ -102,16 +102,16 @@ static void broken(struct fleet_node *node, const char *what)
 				fleet_name(node, name), ipv4_text(node->address, address), what);
 }
 
-static void renew(struct fleet_node *node, int64_t now_ms)
+static void fleet_renew(struct fleet_node *node, int64_t now_ms)
 {
 	struct fleet_lease *lease = &node->lease;
 	int64_t rebind_ms = lease->begun_ms + lease->length_ms / 8 * 7;
 	int64_t end_ms = lease->begun_ms + lease->length_ms;
-	int64_t next_ms = now_ms + AGAIN_MS;
+	int64_t next_ms = now_ms + FLEET_RENEW_AGAIN_MS;
 
 	if (now_ms >= end_ms) {
 		node->fleet->stats.leases_lost++;
-		broken(node, "asked in time, and nobody renewed it");
+		fleet_renew_broken(node, "asked in time, and nobody renewed it");
 		lease->asked = false;
 		return;
 	}
@@ -120,7 +120,7 @@ static void renew(struct fleet_node *node, int64_t now_ms)
 	lease->asked = true;
 	node->fleet->stats.rebindings += now_ms >= rebind_ms;
 	fleet_dhcp_renew(node, lease->server, now_ms >= rebind_ms);
-	hang(node, next_ms < end_ms ? next_ms : end_ms);
+	fleet_renew_hang(node, next_ms < end_ms ? next_ms : end_ms);
 }
 
 void fleet_renew_start(struct fleet_node *node, uint32_t server, uint32_t lease_s)
@@ -133,12 +133,12 @@ void fleet_renew_start(struct fleet_node *node, uint32_t server, uint32_t lease_
 	lease->server = server;
 	lease->begun_ms = loop_now_ms(node->fleet->loop);
 	lease->length_ms = (int64_t)lease_s * 1000;
-	hang(node, lease->begun_ms + lease->length_ms / 2);
+	fleet_renew_hang(node, lease->begun_ms + lease->length_ms / 2);
 }
 
 void fleet_renew_stop(struct fleet_node *node)
 {
-	unhang(&node->lease);
+	fleet_renew_unhang(&node->lease);
 	node->lease.asked = false;
 }
 
@@ -149,13 +149,13 @@ void fleet_renew_answer(struct fleet_node *node, const struct dhcp_message *repl
 	if (!node->lease.asked || (type != DHCP_ACK && type != DHCP_NAK))
 		return;
 	if (type == DHCP_NAK) {
-		broken(node, "was refused its own");
+		fleet_renew_broken(node, "was refused its own");
 		fleet_renew_stop(node);
 		return;
 	}
 	node->fleet->stats.renewals++;
 	if (reply->yiaddr != node->address)
-		broken(node, "was given another");
+		fleet_renew_broken(node, "was given another");
 	fleet_renew_start(node, dhcp_option_address(reply, DHCP_OPTION_SERVER_ID),
 			  dhcp_option_address(reply, DHCP_OPTION_LEASE_TIME));
 }
@@ -171,7 +171,7 @@ int fleet_wheel_new(struct fleet *fleet, struct fleet_wheel **ret)
 		return -ENOMEM;
 	wheel->fleet = fleet;
 	wheel->slot = loop_now_ms(fleet->loop) / TICK_MS;
-	rc = loop_timer_new(fleet->loop, tick, wheel, &wheel->timer);
+	rc = loop_timer_new(fleet->loop, fleet_renew_tick, wheel, &wheel->timer);
 	if (rc) {
 		free(wheel);
 		return rc;

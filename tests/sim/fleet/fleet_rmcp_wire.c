@@ -30,7 +30,7 @@ int rmcp_init(void)
 	return 0;
 }
 
-static const struct rmcp_suite suites[] = {
+static const struct rmcp_suite fleet_rmcp_wire_suites[] = {
 	/* id, auth., integrity, hash,             size, carried (table 13-19) */
 	{3, 1, 1, GCRY_MD_SHA1, 20, 12},
 	{17, 3, 4, GCRY_MD_SHA256, 32, 16},
@@ -39,10 +39,11 @@ static const struct rmcp_suite suites[] = {
 const struct rmcp_suite *rmcp_suite_find(uint8_t authentication, uint8_t integrity,
 					 uint8_t confidentiality)
 {
-	for (size_t i = 0; i < COUNT_OF(suites); i++) {
-		if (suites[i].authentication == authentication &&
-		    suites[i].integrity == integrity && confidentiality == AES_CBC_128)
-			return &suites[i];
+	for (size_t i = 0; i < COUNT_OF(fleet_rmcp_wire_suites); i++) {
+		if (fleet_rmcp_wire_suites[i].authentication == authentication &&
+		    fleet_rmcp_wire_suites[i].integrity == integrity &&
+		    confidentiality == AES_CBC_128)
+			return &fleet_rmcp_wire_suites[i];
 	}
 	return NULL;
 }
@@ -77,8 +78,8 @@ static void put_u32(struct wire_writer *writer, uint32_t value)
 
 /* --- hashes --- */
 
-static void hmac(const struct rmcp_suite *suite, const void *key, size_t key_size, const void *data,
-		 size_t size, uint8_t ret[RMCP_HASH_MAX])
+static void fleet_rmcp_wire_hmac(const struct rmcp_suite *suite, const void *key, size_t key_size,
+				 const void *data, size_t size, uint8_t ret[RMCP_HASH_MAX])
 {
 	/* libgcrypt only reads them. NOLINTBEGIN(performance-no-int-to-ptr) */
 	gcry_buffer_t parts[2] = {
@@ -98,10 +99,10 @@ static void hmac_password(const struct rmcp_suite *suite, const char *password, 
 	uint8_t key[RMCP_PASSWORD_MAX] = {0};
 
 	memcpy(key, password, strnlen(password, sizeof(key)));
-	hmac(suite, key, sizeof(key), data, size, ret);
+	fleet_rmcp_wire_hmac(suite, key, sizeof(key), data, size, ret);
 }
 
-static bool equal(const uint8_t *a, const uint8_t *b, size_t size)
+static bool fleet_rmcp_wire_equal(const uint8_t *a, const uint8_t *b, size_t size)
 {
 	uint8_t different = 0;
 
@@ -176,8 +177,8 @@ int rmcp_decode(const void *data, size_t size, struct rmcp_packet *ret)
 	return 0;
 }
 
-static int aes(const struct rmcp_keys *keys, const uint8_t *iv, uint8_t *data, size_t size,
-	       bool encrypt)
+static int fleet_rmcp_wire_aes(const struct rmcp_keys *keys, const uint8_t *iv, uint8_t *data,
+			       size_t size, bool encrypt)
 {
 	gcry_cipher_hd_t cipher;
 	gcry_error_t error;
@@ -205,16 +206,16 @@ int rmcp_open(const struct rmcp_packet *packet, const struct rmcp_keys *keys,
 	if (!keys->suite || !packet->authenticated || !packet->encrypted ||
 	    packet->code_size != keys->suite->code_size)
 		return E_AUTHENTICATION;
-	hmac(keys->suite, keys->k1, keys->suite->hash_size, packet->covered, packet->covered_size,
-	     code);
-	if (!equal(code, packet->code, packet->code_size))
+	fleet_rmcp_wire_hmac(keys->suite, keys->k1, keys->suite->hash_size, packet->covered,
+			     packet->covered_size, code);
+	if (!fleet_rmcp_wire_equal(code, packet->code, packet->code_size))
 		return E_AUTHENTICATION;
 	if (size < (size_t)2 * AES_BLOCK || size % AES_BLOCK != 0 ||
 	    size - AES_BLOCK > RMCP_PAYLOAD_MAX)
 		return E_MALFORMED;
 	size -= AES_BLOCK;
 	memcpy(ret, packet->payload + AES_BLOCK, size);
-	rc = aes(keys, packet->payload, ret, size, false);
+	rc = fleet_rmcp_wire_aes(keys, packet->payload, ret, size, false);
 	pad = ret[size - 1];
 	if (rc || pad >= AES_BLOCK || (size_t)pad + 1 > size)
 		return E_MALFORMED;
@@ -233,8 +234,8 @@ static void put_rmcp(struct wire_writer *writer)
 }
 
 /* Initialisation vector, then payload, pad 01 02 03 .. and its length, encrypted (13.29). */
-static int encrypt(const struct rmcp_keys *keys, const uint8_t *iv, const void *payload,
-		   size_t size, uint8_t *ret, size_t *ret_size)
+static int fleet_rmcp_wire_encrypt(const struct rmcp_keys *keys, const uint8_t *iv,
+				   const void *payload, size_t size, uint8_t *ret, size_t *ret_size)
 {
 	size_t whole = (size + 1 + AES_BLOCK - 1) / AES_BLOCK * AES_BLOCK;
 
@@ -246,7 +247,7 @@ static int encrypt(const struct rmcp_keys *keys, const uint8_t *iv, const void *
 		ret[AES_BLOCK + i] = (uint8_t)(i - size + 1);
 	ret[AES_BLOCK + whole - 1] = (uint8_t)(whole - size - 1);
 	*ret_size = whole + AES_BLOCK;
-	return aes(keys, iv, ret + AES_BLOCK, whole, true);
+	return fleet_rmcp_wire_aes(keys, iv, ret + AES_BLOCK, whole, true);
 }
 
 static int encode_lan15(const struct rmcp_head *head, const void *payload, size_t payload_size,
@@ -265,7 +266,9 @@ static int encode_lan20(const struct rmcp_head *head, const struct rmcp_keys *ke
 			struct wire_writer *writer)
 {
 	uint8_t sealed[RMCP_PAYLOAD_MAX];
-	int rc = keys ? encrypt(keys, iv, payload, payload_size, sealed, &payload_size) : 0;
+	int rc = keys ? fleet_rmcp_wire_encrypt(keys, iv, payload, payload_size, sealed,
+						&payload_size)
+		      : 0;
 
 	if (rc)
 		return rc;
@@ -294,8 +297,8 @@ static void put_trailer(const struct rmcp_keys *keys, const uint8_t *packet, siz
 	}
 	wire_put_u8(writer, pad);
 	wire_put_u8(writer, NEXT_HEADER);
-	hmac(keys->suite, keys->k1, keys->suite->hash_size, packet + start,
-	     wire_written(writer) - start, code);
+	fleet_rmcp_wire_hmac(keys->suite, keys->k1, keys->suite->hash_size, packet + start,
+			     wire_written(writer) - start, code);
 	wire_put_bytes(writer, code, keys->suite->code_size);
 }
 
@@ -323,7 +326,7 @@ int rmcp_encode(const struct rmcp_head *head, const struct rmcp_keys *keys, cons
 
 /* --- commands --- */
 
-static uint8_t checksum(const uint8_t *bytes, size_t size)
+static uint8_t fleet_rmcp_wire_checksum(const uint8_t *bytes, size_t size)
 {
 	uint8_t sum = 0;
 
@@ -344,8 +347,10 @@ int rmcp_command_decode(const uint8_t *payload, size_t size, struct rmcp_command
 	command.requester = wire_u8(&reader);
 	command.sequence_lun = wire_u8(&reader);
 	command.command = wire_u8(&reader);
-	if (reader.bad || wire_left(&reader) < 1 || head_sum != checksum(payload, 2) ||
-	    payload[size - 1] != checksum(payload + 3, size - 4) || command.netfn & 1)
+	if (reader.bad || wire_left(&reader) < 1 ||
+	    head_sum != fleet_rmcp_wire_checksum(payload, 2) ||
+	    payload[size - 1] != fleet_rmcp_wire_checksum(payload + 3, size - 4) ||
+	    command.netfn & 1)
 		return E_MALFORMED;
 	command.size = wire_left(&reader) - 1;
 	command.data = reader.at;
@@ -360,13 +365,13 @@ int rmcp_answer_encode(const struct rmcp_command *command, uint8_t completion, c
 
 	wire_put_u8(&writer, command->requester);
 	wire_put_u8(&writer, (uint8_t)((command->netfn | 1) << 2 | (command->sequence_lun & 3)));
-	wire_put_u8(&writer, checksum(ret, 2));
+	wire_put_u8(&writer, fleet_rmcp_wire_checksum(ret, 2));
 	wire_put_u8(&writer, command->responder);
 	wire_put_u8(&writer, (uint8_t)((command->sequence_lun & 0xfc) | command->responder_lun));
 	wire_put_u8(&writer, command->command);
 	wire_put_u8(&writer, completion);
 	wire_put_bytes(&writer, data, size);
-	wire_put_u8(&writer, checksum(ret + 3, wire_written(&writer) - 3));
+	wire_put_u8(&writer, fleet_rmcp_wire_checksum(ret + 3, wire_written(&writer) - 3));
 	if (writer.bad)
 		return -ENOBUFS;
 	*ret_size = wire_written(&writer);
@@ -462,7 +467,8 @@ int rmcp_rakp1_decode(const uint8_t *payload, size_t size, struct rmcp_handshake
 	return 0;
 }
 
-static void put_identity(struct wire_writer *writer, const struct rmcp_handshake *handshake)
+static void fleet_rmcp_wire_put_identity(struct wire_writer *writer,
+					 const struct rmcp_handshake *handshake)
 {
 	wire_put_u8(writer, handshake->role);
 	wire_put_u8(writer, handshake->user_size);
@@ -490,7 +496,7 @@ size_t rmcp_rakp2_encode(const struct rmcp_handshake *handshake, uint8_t tag,
 	wire_put_bytes(&proof, handshake->console_random, sizeof(handshake->console_random));
 	wire_put_bytes(&proof, handshake->bmc_random, sizeof(handshake->bmc_random));
 	wire_put_bytes(&proof, handshake->guid, sizeof(handshake->guid));
-	put_identity(&proof, handshake);
+	fleet_rmcp_wire_put_identity(&proof, handshake);
 	hmac_password(handshake->suite, password, said, wire_written(&proof), code);
 	wire_put_bytes(&writer, code, handshake->suite->hash_size);
 	return wire_written(&writer);
@@ -526,9 +532,10 @@ int rmcp_rakp3_check(const uint8_t *payload, size_t size, const struct rmcp_hand
 		return E_MALFORMED;
 	wire_put_bytes(&proof, handshake->bmc_random, sizeof(handshake->bmc_random));
 	put_u32(&proof, handshake->console_id);
-	put_identity(&proof, handshake);
+	fleet_rmcp_wire_put_identity(&proof, handshake);
 	hmac_password(handshake->suite, password, said, wire_written(&proof), code);
-	return equal(code, theirs, handshake->suite->hash_size) ? 0 : E_AUTHENTICATION;
+	return fleet_rmcp_wire_equal(code, theirs, handshake->suite->hash_size) ? 0
+										: E_AUTHENTICATION;
 }
 
 void rmcp_keys_make(const struct rmcp_handshake *handshake, const char *password,
@@ -542,13 +549,15 @@ void rmcp_keys_make(const struct rmcp_handshake *handshake, const char *password
 	ret->suite = suite;
 	wire_put_bytes(&writer, handshake->console_random, sizeof(handshake->console_random));
 	wire_put_bytes(&writer, handshake->bmc_random, sizeof(handshake->bmc_random));
-	put_identity(&writer, handshake);
+	fleet_rmcp_wire_put_identity(&writer, handshake);
 	/* No key of the BMC itself (K[G]): the user's stands for it ("one-key", 13.31). */
 	hmac_password(suite, password, said, wire_written(&writer), ret->sik);
 	memset(constant, 1, sizeof(constant));
-	hmac(suite, ret->sik, suite->hash_size, constant, sizeof(constant), ret->k1);
+	fleet_rmcp_wire_hmac(suite, ret->sik, suite->hash_size, constant, sizeof(constant),
+			     ret->k1);
 	memset(constant, 2, sizeof(constant));
-	hmac(suite, ret->sik, suite->hash_size, constant, sizeof(constant), ret->k2);
+	fleet_rmcp_wire_hmac(suite, ret->sik, suite->hash_size, constant, sizeof(constant),
+			     ret->k2);
 }
 
 size_t rmcp_rakp4_encode(const struct rmcp_handshake *handshake, const struct rmcp_keys *keys,
@@ -568,7 +577,8 @@ size_t rmcp_rakp4_encode(const struct rmcp_handshake *handshake, const struct rm
 	wire_put_bytes(&proof, handshake->console_random, sizeof(handshake->console_random));
 	put_u32(&proof, handshake->bmc_id);
 	wire_put_bytes(&proof, handshake->guid, sizeof(handshake->guid));
-	hmac(keys->suite, keys->sik, keys->suite->hash_size, said, wire_written(&proof), code);
+	fleet_rmcp_wire_hmac(keys->suite, keys->sik, keys->suite->hash_size, said,
+			     wire_written(&proof), code);
 	wire_put_bytes(&writer, code, keys->suite->code_size);
 	return wire_written(&writer);
 }

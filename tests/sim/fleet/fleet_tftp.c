@@ -8,16 +8,17 @@
 
 #include "tests/sim/fleet/fleet.h"
 
-#define TFTP_PORT    69
-#define AGAIN_MS     1000
-#define TRIES_MAX    6
-#define DEFAULT_SIZE 512
-#define PACKET_MAX   1500
-#define ABORTED      8
+#define FLEET_TFTP_PORT      69
+#define FLEET_TFTP_AGAIN_MS  1000
+#define FLEET_TFTP_TRIES_MAX 6
+#define DEFAULT_SIZE         512
+#define PACKET_MAX           1500
+#define ABORTED              8
 
 enum opcode { RRQ = 1, DATA = 3, ACK = 4, ERROR = 5, OACK = 6 };
 
-static void transmit(struct fleet_node *node, const struct wire_writer *writer, uint16_t port)
+static void fleet_tftp_transmit(struct fleet_node *node, const struct wire_writer *writer,
+				uint16_t port)
 {
 	struct fleet *fleet = node->fleet;
 	const struct fleet_packet packet = {
@@ -32,14 +33,14 @@ static void transmit(struct fleet_node *node, const struct wire_writer *writer, 
 		fleet_udp_send(node->tftp.sizing ? fleet->size_fd : fleet->tftp_fd, &packet);
 }
 
-static void put_text(struct wire_writer *writer, const char *text)
+static void fleet_tftp_put_text(struct wire_writer *writer, const char *text)
 {
 	wire_put_bytes(writer, text, strlen(text) + 1);
 }
 
-static void again(struct fleet_node *node);
+static void fleet_tftp_again(struct fleet_node *node);
 
-static void ask(struct fleet_node *node)
+static void fleet_tftp_ask(struct fleet_node *node)
 {
 	uint8_t data[PACKET_MAX];
 	struct wire_writer writer = wire_writer(data, sizeof(data));
@@ -47,41 +48,41 @@ static void ask(struct fleet_node *node)
 	char number[16];
 
 	wire_put_u16(&writer, RRQ);
-	put_text(&writer, node->tftp.name);
-	put_text(&writer, "octet");
+	fleet_tftp_put_text(&writer, node->tftp.name);
+	fleet_tftp_put_text(&writer, "octet");
 	if (node->tftp.sizing || !model->asks_size) {
-		put_text(&writer, "tsize");
-		put_text(&writer, "0");
+		fleet_tftp_put_text(&writer, "tsize");
+		fleet_tftp_put_text(&writer, "0");
 	}
-	put_text(&writer, "blksize");
+	fleet_tftp_put_text(&writer, "blksize");
 	(void)text_format(number, sizeof(number), "%u", (unsigned)model->block_size);
-	put_text(&writer, number);
-	fleet_arm(node, AGAIN_MS, again);
-	transmit(node, &writer, TFTP_PORT);
+	fleet_tftp_put_text(&writer, number);
+	fleet_arm(node, FLEET_TFTP_AGAIN_MS, fleet_tftp_again);
+	fleet_tftp_transmit(node, &writer, FLEET_TFTP_PORT);
 }
 
-static void acknowledge(struct fleet_node *node)
+static void fleet_tftp_acknowledge(struct fleet_node *node)
 {
 	uint8_t data[4];
 	struct wire_writer writer = wire_writer(data, sizeof(data));
 
 	wire_put_u16(&writer, ACK);
 	wire_put_u16(&writer, node->tftp.block);
-	fleet_arm(node, AGAIN_MS, again);
-	transmit(node, &writer, node->tftp.port);
+	fleet_arm(node, FLEET_TFTP_AGAIN_MS, fleet_tftp_again);
+	fleet_tftp_transmit(node, &writer, node->tftp.port);
 }
 
-static void again(struct fleet_node *node)
+static void fleet_tftp_again(struct fleet_node *node)
 {
-	if (++node->tftp.tries >= TRIES_MAX)
+	if (++node->tftp.tries >= FLEET_TFTP_TRIES_MAX)
 		fleet_loaded(node, false);
 	else if (node->tftp.port == 0)
-		ask(node);
+		fleet_tftp_ask(node);
 	else
-		acknowledge(node);
+		fleet_tftp_acknowledge(node);
 }
 
-static void begin(struct fleet_node *node, bool sizing)
+static void fleet_tftp_begin(struct fleet_node *node, bool sizing)
 {
 	node->tftp.sizing = sizing;
 	node->tftp.port = 0;
@@ -89,18 +90,18 @@ static void begin(struct fleet_node *node, bool sizing)
 	node->tftp.bytes = 0;
 	node->tftp.tries = 0;
 	node->tftp.block_size = DEFAULT_SIZE;
-	ask(node);
+	fleet_tftp_ask(node);
 }
 
 void fleet_tftp_start(struct fleet_node *node, uint32_t server, const char *name)
 {
 	node->tftp = (struct fleet_tftp){.server = server};
 	(void)text_copy(node->tftp.name, sizeof(node->tftp.name), name);
-	begin(node, fleet_model(node)->asks_size);
+	fleet_tftp_begin(node, fleet_model(node)->asks_size);
 }
 
 /* The option's value in an OACK; 0 when it is not there. */
-static uint16_t option_number(struct wire_reader reader, const char *name)
+static uint16_t fleet_tftp_option_number(struct wire_reader reader, const char *name)
 {
 	while (wire_left(&reader) > 0) {
 		const char *key = (const char *)reader.at;
@@ -123,9 +124,9 @@ static uint16_t option_number(struct wire_reader reader, const char *name)
 	return 0;
 }
 
-static void take_oack(struct fleet_node *node, const struct wire_reader *reader)
+static void fleet_tftp_take_oack(struct fleet_node *node, const struct wire_reader *reader)
 {
-	uint16_t size = option_number(*reader, "blksize");
+	uint16_t size = fleet_tftp_option_number(*reader, "blksize");
 
 	if (node->tftp.block != 0)
 		return;
@@ -137,15 +138,15 @@ static void take_oack(struct fleet_node *node, const struct wire_reader *reader)
 
 		wire_put_u16(&writer, ERROR);
 		wire_put_u16(&writer, ABORTED);
-		put_text(&writer, "User aborted");
-		transmit(node, &writer, node->tftp.port);
-		begin(node, false);
+		fleet_tftp_put_text(&writer, "User aborted");
+		fleet_tftp_transmit(node, &writer, node->tftp.port);
+		fleet_tftp_begin(node, false);
 		return;
 	}
-	acknowledge(node);
+	fleet_tftp_acknowledge(node);
 }
 
-static void take_data(struct fleet_node *node, struct wire_reader *reader)
+static void fleet_tftp_take_data(struct fleet_node *node, struct wire_reader *reader)
 {
 	uint16_t block = wire_u16(reader);
 	size_t size = wire_left(reader);
@@ -154,19 +155,19 @@ static void take_data(struct fleet_node *node, struct wire_reader *reader)
 		return;
 	if (block != (uint16_t)(node->tftp.block + 1)) {
 		if (block == node->tftp.block)
-			acknowledge(node); /* our ACK was lost */
+			fleet_tftp_acknowledge(node); /* our ACK was lost */
 		return;
 	}
 	node->tftp.block = block;
 	node->tftp.bytes += (uint32_t)size;
 	node->tftp.tries = 0;
 	node->fleet->stats.tftp_blocks++;
-	acknowledge(node);
+	fleet_tftp_acknowledge(node);
 	if (size < node->tftp.block_size)
 		fleet_loaded(node, node->tftp.bytes > 0);
 }
 
-static void receive(struct fleet *fleet, const struct fleet_packet *packet, bool sizing)
+static void fleet_tftp_receive(struct fleet *fleet, const struct fleet_packet *packet, bool sizing)
 {
 	struct wire_reader reader = wire_reader(packet->data, packet->size);
 	struct fleet_node *node = fleet_by_address(fleet, packet->local);
@@ -180,20 +181,20 @@ static void receive(struct fleet *fleet, const struct fleet_packet *packet, bool
 	if (node->tftp.port != packet->remote_port)
 		return; /* RFC 1350 4: another transfer's */
 	switch (opcode) {
-	case OACK: take_oack(node, &reader); break;
-	case DATA: take_data(node, &reader); break;
+	case OACK: fleet_tftp_take_oack(node, &reader); break;
+	case DATA: fleet_tftp_take_data(node, &reader); break;
 	case ERROR: fleet_loaded(node, false); break;
 	default: break;
 	}
 }
 
-static void drain(struct fleet *fleet, int fd, bool sizing)
+static void fleet_tftp_drain(struct fleet *fleet, int fd, bool sizing)
 {
 	uint8_t data[PACKET_MAX];
 	struct fleet_packet packet;
 
 	for (int i = 0; i < 256 && fleet_udp_receive(fd, data, sizeof(data), &packet); i++)
-		receive(fleet, &packet, sizing);
+		fleet_tftp_receive(fleet, &packet, sizing);
 }
 
 void fleet_tftp_readable(void *context, int events)
@@ -201,7 +202,7 @@ void fleet_tftp_readable(void *context, int events)
 	struct fleet *fleet = context;
 
 	(void)events;
-	drain(fleet, fleet->tftp_fd, false);
+	fleet_tftp_drain(fleet, fleet->tftp_fd, false);
 }
 
 void fleet_size_readable(void *context, int events)
@@ -209,5 +210,5 @@ void fleet_size_readable(void *context, int events)
 	struct fleet *fleet = context;
 
 	(void)events;
-	drain(fleet, fleet->size_fd, true);
+	fleet_tftp_drain(fleet, fleet->size_fd, true);
 }

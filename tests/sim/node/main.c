@@ -45,7 +45,7 @@ static void clear_faults(struct sim_nodes *nodes)
 	}
 }
 
-static void read_faults(struct faults_file *file, struct sim_nodes *nodes)
+static void node_read_faults(struct faults_file *file, struct sim_nodes *nodes)
 {
 	CLEANUP(freep) char *content = NULL;
 	struct stat status;
@@ -72,7 +72,7 @@ static void read_faults(struct faults_file *file, struct sim_nodes *nodes)
 
 /* --- power --- */
 
-static void tick(struct sim_rack *rack, struct sim_nodes *nodes, int64_t now_ms)
+static void node_tick(struct sim_rack *rack, struct sim_nodes *nodes, int64_t now_ms)
 {
 	sim_rack_lock(rack);
 	for (size_t i = 0; i < nodes->count; i++) {
@@ -124,9 +124,9 @@ static int run_nodes(const char *conninfo, const char *folder, struct sim_nodes 
 			PQreset(connection);
 			continue;
 		}
-		read_faults(&faults, nodes);
+		node_read_faults(&faults, nodes);
 		if (sim_rows_read(connection, nodes) == 0) {
-			tick(rack, nodes, now_ms);
+			node_tick(rack, nodes, now_ms);
 			if (sim_rows_work(connection, nodes, now_ms) == 0)
 				(void)sim_rows_write(connection, nodes);
 		}

@@ -13,7 +13,7 @@ const char *const sim_seen_words[SIM_SEEN_COUNT] = {"dhcp",    "script", "kernel
 static const struct {
 	const char *word;
 	unsigned bit;
-} words[] = {
+} sim_node_words[] = {
 	{"no_dhcp", SIM_NO_DHCP},     {"no_script", SIM_NO_SCRIPT},
 	{"no_agent", SIM_NO_AGENT},   {"no_callback", SIM_NO_CALLBACK},
 	{"bmc_dead", SIM_BMC_DEAD},   {"bmc_slow", SIM_BMC_SLOW},
@@ -23,9 +23,9 @@ static const struct {
 
 bool sim_node_fault(struct sim_node_state *node, const char *word)
 {
-	for (size_t i = 0; i < COUNT_OF(words); i++)
-		if (strcmp(words[i].word, word) == 0) {
-			node->faults |= words[i].bit;
+	for (size_t i = 0; i < COUNT_OF(sim_node_words); i++)
+		if (strcmp(sim_node_words[i].word, word) == 0) {
+			node->faults |= sim_node_words[i].bit;
 			return true;
 		}
 	if (strncmp(word, "hold:", 5) == 0)
@@ -37,13 +37,13 @@ bool sim_node_fault(struct sim_node_state *node, const char *word)
 	return false;
 }
 
-static void enter(struct sim_node_state *node, enum sim_phase phase, int64_t until_ms)
+static void sim_node_enter(struct sim_node_state *node, enum sim_phase phase, int64_t until_ms)
 {
 	node->phase = phase;
 	node->until_ms = until_ms;
 }
 
-static void see(struct sim_node_state *node, enum sim_seen kind)
+static void sim_node_see(struct sim_node_state *node, enum sim_seen kind)
 {
 	node->seen |= 1U << kind;
 }
@@ -52,46 +52,46 @@ static void see(struct sim_node_state *node, enum sim_seen kind)
 static void boot_network(struct sim_node_state *node, const struct sim_times *times, int64_t now_ms)
 {
 	if (node->faults & SIM_NO_DHCP) {
-		enter(node, SIM_STUCK, 0);
+		sim_node_enter(node, SIM_STUCK, 0);
 		return;
 	}
-	see(node, SIM_SEEN_DHCP);
+	sim_node_see(node, SIM_SEEN_DHCP);
 	if (node->faults & SIM_NO_SCRIPT) {
-		enter(node, SIM_STUCK, 0);
+		sim_node_enter(node, SIM_STUCK, 0);
 		return;
 	}
-	see(node, SIM_SEEN_SCRIPT);
+	sim_node_see(node, SIM_SEEN_SCRIPT);
 	if (strcmp(node->target, "agent") == 0) {
-		see(node, SIM_SEEN_KERNEL);
-		see(node, SIM_SEEN_RAMDISK);
+		sim_node_see(node, SIM_SEEN_KERNEL);
+		sim_node_see(node, SIM_SEEN_RAMDISK);
 		(void)text_copy(node->agent_token, sizeof(node->agent_token), node->token);
-		enter(node, node->faults & SIM_NO_AGENT ? SIM_STUCK : SIM_LOADING,
-		      now_ms + times->load_ms);
+		sim_node_enter(node, node->faults & SIM_NO_AGENT ? SIM_STUCK : SIM_LOADING,
+			       now_ms + times->load_ms);
 	} else if (strcmp(node->target, "disk") == 0 || strcmp(node->node_state, "active") == 0) {
-		enter(node, SIM_STARTING, now_ms + times->start_ms);
+		sim_node_enter(node, SIM_STARTING, now_ms + times->start_ms);
 	} else {
 		node->wants_off = true;
-		enter(node, SIM_STUCK, 0);
+		sim_node_enter(node, SIM_STUCK, 0);
 	}
 }
 
-static void work(struct sim_node_state *node, int64_t now_ms)
+static void sim_node_work(struct sim_node_state *node, int64_t now_ms)
 {
 	if (now_ms - node->spoke_ms < POLL_MS)
 		return;
 	node->spoke_ms = now_ms;
 	/* Without an intent for its token the mailbox answers 401: nobody hears it. */
 	if (strcmp(node->agent_token, node->token) == 0 && strcmp(node->target, "agent") == 0)
-		see(node, SIM_SEEN_AGENT);
+		sim_node_see(node, SIM_SEEN_AGENT);
 }
 
-static void call_back(struct sim_node_state *node)
+static void sim_node_call_back(struct sim_node_state *node)
 {
 	if (node->called || node->faults & SIM_NO_CALLBACK)
 		return;
 	if (node->disk_nonce[0] && strcmp(node->disk_nonce, node->nonce) == 0 &&
 	    strcmp(node->target, "disk") == 0) {
-		see(node, SIM_SEEN_CALLBACK);
+		sim_node_see(node, SIM_SEEN_CALLBACK);
 		node->called = true;
 	}
 }
@@ -103,33 +103,33 @@ void sim_node_tick(struct sim_node_state *node, bool power, uint64_t starts, boo
 		node->starts = starts;
 		node->task = (struct sim_task){0};
 		node->wants_off = false;
-		enter(node, power ? SIM_POST : SIM_OFF, now_ms + times->post_ms);
+		sim_node_enter(node, power ? SIM_POST : SIM_OFF, now_ms + times->post_ms);
 		return;
 	}
 	switch (node->phase) {
-	case SIM_OFF: enter(node, SIM_POST, now_ms + times->post_ms); break;
+	case SIM_OFF: sim_node_enter(node, SIM_POST, now_ms + times->post_ms); break;
 	case SIM_POST:
 		if (now_ms < node->until_ms)
 			break;
 		if (boots_disk)
-			enter(node, SIM_STARTING, now_ms + times->start_ms);
+			sim_node_enter(node, SIM_STARTING, now_ms + times->start_ms);
 		else
 			boot_network(node, times, now_ms);
 		break;
 	case SIM_LOADING:
 		if (now_ms >= node->until_ms) {
-			enter(node, SIM_AGENT, 0);
+			sim_node_enter(node, SIM_AGENT, 0);
 			node->spoke_ms = now_ms - POLL_MS;
 		}
 		break;
-	case SIM_AGENT: work(node, now_ms); break;
+	case SIM_AGENT: sim_node_work(node, now_ms); break;
 	case SIM_STARTING:
 		if (now_ms >= node->until_ms) {
-			enter(node, SIM_OS, 0);
+			sim_node_enter(node, SIM_OS, 0);
 			node->called = false;
 		}
 		break;
-	case SIM_OS: call_back(node); break;
+	case SIM_OS: sim_node_call_back(node); break;
 	case SIM_STUCK: break;
 	}
 }

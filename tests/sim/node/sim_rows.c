@@ -11,12 +11,12 @@
 
 #include "tests/sim/node/sim_volume.h"
 
-static void clearp(PGresult **result)
+static void sim_rows_clearp(PGresult **result)
 {
 	PQclear(*result);
 }
 
-static PGresult *query(PGconn *connection, const char *sql, const char *param)
+static PGresult *sim_rows_query(PGconn *connection, const char *sql, const char *param)
 {
 	PGresult *result =
 		PQexecParams(connection, sql, param ? 1 : 0, NULL, &param, NULL, NULL, 0);
@@ -29,28 +29,28 @@ static PGresult *query(PGconn *connection, const char *sql, const char *param)
 	return NULL;
 }
 
-static int run(PGconn *connection, const char *sql, json_t *rows)
+static int sim_rows_run(PGconn *connection, const char *sql, json_t *rows)
 {
 	CLEANUP(freep) char *text = json_dumps(rows, JSON_COMPACT);
-	CLEANUP(clearp) PGresult *result = query(connection, sql, text);
+	CLEANUP(sim_rows_clearp) PGresult *result = sim_rows_query(connection, sql, text);
 
 	return result ? 0 : -1;
 }
 
-static struct sim_node_state *find(const struct sim_nodes *nodes, int number)
+static struct sim_node_state *sim_rows_find(const struct sim_nodes *nodes, int number)
 {
 	return number >= 1 && (size_t)number <= nodes->count ? &nodes->rows[number - 1] : NULL;
 }
 
-static void copy(char *ret, size_t room, const PGresult *result, int row, int column)
+static void sim_rows_copy(char *ret, size_t room, const PGresult *result, int row, int column)
 {
 	(void)text_copy(ret, room, PQgetvalue(result, row, column));
 }
 
 int sim_rows_read(PGconn *connection, struct sim_nodes *nodes)
 {
-	CLEANUP(clearp)
-	PGresult *result = query(
+	CLEANUP(sim_rows_clearp)
+	PGresult *result = sim_rows_query(
 		connection,
 		"select substr(n.name, 2), n.id, n.state, i.target, i.token, i.nonce from haas.node n"
 		" left join haas.boot_intent i on i.node_id = n.id where n.name ~ '^s[0-9]+$'",
@@ -60,22 +60,22 @@ int sim_rows_read(PGconn *connection, struct sim_nodes *nodes)
 		return -1;
 	for (int row = 0; row < PQntuples(result); row++) {
 		struct sim_node_state *node =
-			find(nodes, (int)strtol(PQgetvalue(result, row, 0), NULL, 10));
+			sim_rows_find(nodes, (int)strtol(PQgetvalue(result, row, 0), NULL, 10));
 
 		if (!node)
 			continue;
 		node->node_id = strtoll(PQgetvalue(result, row, 1), NULL, 10);
-		copy(node->node_state, sizeof(node->node_state), result, row, 2);
-		copy(node->target, sizeof(node->target), result, row, 3);
-		copy(node->token, sizeof(node->token), result, row, 4);
-		copy(node->nonce, sizeof(node->nonce), result, row, 5);
+		sim_rows_copy(node->node_state, sizeof(node->node_state), result, row, 2);
+		sim_rows_copy(node->target, sizeof(node->target), result, row, 3);
+		sim_rows_copy(node->token, sizeof(node->token), result, row, 4);
+		sim_rows_copy(node->nonce, sizeof(node->nonce), result, row, 5);
 	}
 	return 0;
 }
 
 /* --- what an agent answers --- */
 
-static json_t *drive(const struct sim_node_state *node, char letter)
+static json_t *sim_rows_drive(const struct sim_node_state *node, char letter)
 {
 	char serial[32];
 	char name[16];
@@ -86,10 +86,10 @@ static json_t *drive(const struct sim_node_state *node, char letter)
 			 "SIM 1", "size_bytes", (json_int_t)1 << 40, "kind", "nvme");
 }
 
-static json_t *inventory(const struct sim_node_state *node)
+static json_t *sim_rows_inventory(const struct sim_node_state *node)
 {
 	char mac[32];
-	json_t *drives = json_pack("[o, o]", drive(node, 'a'), drive(node, 'b'));
+	json_t *drives = json_pack("[o, o]", sim_rows_drive(node, 'a'), sim_rows_drive(node, 'b'));
 
 	if (node->faults & SIM_BAD_INVENTORY) {
 		json_decref(drives);
@@ -102,13 +102,13 @@ static json_t *inventory(const struct sim_node_state *node)
 			 "", "memory_bytes", (json_int_t)1 << 38);
 }
 
-static json_t *erase(const struct sim_node_state *node)
+static json_t *sim_rows_erase(const struct sim_node_state *node)
 {
 	json_t *list = json_array();
 
 	for (int i = 0; i < 2; i++) {
 		bool bad = i == 1 && node->faults & SIM_BAD_DRIVE;
-		json_t *row = drive(node, i ? 'b' : 'a');
+		json_t *row = sim_rows_drive(node, i ? 'b' : 'a');
 
 		(void)json_object_set_new(row, "method", json_string("nvme_format_crypto"));
 		(void)json_object_set_new(row, "verdict", json_string(bad ? "failed" : "erased"));
@@ -119,13 +119,13 @@ static json_t *erase(const struct sim_node_state *node)
 	return json_pack("{s:o}", "drives", list);
 }
 
-static json_t *verify(const struct sim_node_state *node)
+static json_t *sim_rows_verify(const struct sim_node_state *node)
 {
 	json_t *list = json_array();
 
 	for (int i = 0; i < 2; i++) {
 		bool bad = i == 1 && node->faults & SIM_LYING_DRIVE;
-		json_t *row = drive(node, i ? 'b' : 'a');
+		json_t *row = sim_rows_drive(node, i ? 'b' : 'a');
 
 		(void)json_object_set_new(row, "samples", json_integer(1026));
 		(void)json_object_set_new(row, "nonzero", json_integer(bad ? 1000 : 0));
@@ -135,16 +135,16 @@ static json_t *verify(const struct sim_node_state *node)
 	return json_pack("{s:o}", "drives", list);
 }
 
-static json_t *answer(const struct sim_node_state *node)
+static json_t *sim_rows_answer(const struct sim_node_state *node)
 {
 	const char *kind = node->task.kind;
 
 	if (strcmp(kind, "inventory") == 0)
-		return inventory(node);
+		return sim_rows_inventory(node);
 	if (strcmp(kind, "erase") == 0)
-		return erase(node);
+		return sim_rows_erase(node);
 	if (strcmp(kind, "verify_erased") == 0)
-		return verify(node);
+		return sim_rows_verify(node);
 	if (strcmp(kind, "write_image") == 0)
 		return json_pack("{s:s, s:s, s:s, s:I, s:f}", "disk", "nvme0n1", "serial", "S-a",
 				 "digest", "00", "bytes", (json_int_t)1 << 30, "seconds", 1.0);
@@ -153,8 +153,8 @@ static json_t *answer(const struct sim_node_state *node)
 
 /* --- tasks --- */
 
-static void journal(const struct sim_nodes *nodes, const struct sim_node_state *node,
-		    const char *what)
+static void sim_rows_journal(const struct sim_nodes *nodes, const struct sim_node_state *node,
+			     const char *what)
 {
 	FILE *file = fopen(nodes->journal, "a");
 
@@ -177,7 +177,7 @@ static int tell_taken(PGconn *connection, struct sim_nodes *nodes, json_t *taken
 				taken,
 				json_pack("{s:I}", "id", (json_int_t)nodes->rows[i].task.id));
 	if (json_array_size(taken) > 0)
-		rc = run(
+		rc = sim_rows_run(
 			connection,
 			"update haas.agent_task t set state = 'taken', updated_at = now() from jsonb_to_recordset($1::jsonb) as x (id bigint)"
 			" where t.id = x.id and t.state = 'queued' and t.id = any (array(select id from haas.agent_task where id in"
@@ -188,10 +188,10 @@ static int tell_taken(PGconn *connection, struct sim_nodes *nodes, json_t *taken
 	return rc;
 }
 
-static int take(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
+static int sim_rows_take(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 {
-	CLEANUP(clearp)
-	PGresult *result = query(
+	CLEANUP(sim_rows_clearp)
+	PGresult *result = sim_rows_query(
 		connection,
 		"select substr(n.name, 2), t.id, t.kind, t.token, t.params ->> 'callback', t.deployment_id, coalesce(t.params ->> 'iscsi', '') from haas.agent_task t"
 		" join haas.node n on n.id = t.node_id where t.state = 'queued' and n.name ~ '^s[0-9]+$' order by t.id",
@@ -201,7 +201,7 @@ static int take(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 
 	for (int row = 0; result && nodes->rows && row < PQntuples(result); row++) {
 		struct sim_node_state *node =
-			find(nodes, (int)strtol(PQgetvalue(result, row, 0), NULL, 10));
+			sim_rows_find(nodes, (int)strtol(PQgetvalue(result, row, 0), NULL, 10));
 		const char *nonce = strrchr(PQgetvalue(result, row, 4), '/');
 
 		if (!node || !sim_node_idle(node) ||
@@ -210,13 +210,13 @@ static int take(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 			continue;
 		node->task = (struct sim_task){.id = strtoll(PQgetvalue(result, row, 1), NULL, 10),
 					       .until_ms = now_ms + nodes->times.task_ms};
-		copy(node->task.kind, sizeof(node->task.kind), result, row, 2);
+		sim_rows_copy(node->task.kind, sizeof(node->task.kind), result, row, 2);
 		(void)text_copy(node->task.params_callback, sizeof(node->task.params_callback),
 				nonce ? nonce + 1 : "");
 		if (strcmp(node->task.kind, "configure_os") == 0)
 			(void)sim_volume_write(nodes->seal, nodes->folder, node->number,
 					       PQgetvalue(result, row, 6));
-		journal(nodes, node, "begins");
+		sim_rows_journal(nodes, node, "begins");
 		if (strcmp(node->task.kind, node->die) == 0) {
 			(void)json_array_append_new(
 				taken, json_pack("{s:I}", "id", (json_int_t)node->task.id));
@@ -230,7 +230,7 @@ static int take(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 	return result ? rc : -1;
 }
 
-static bool is_over(const struct sim_node_state *node, int64_t now_ms)
+static bool sim_rows_is_over(const struct sim_node_state *node, int64_t now_ms)
 {
 	return node->phase == SIM_AGENT && node->task.id != 0 && node->task.is_told &&
 	       now_ms >= node->task.until_ms && strcmp(node->task.kind, node->hold) != 0;
@@ -246,14 +246,14 @@ static json_t *task_result(const struct sim_node_state *node)
 	bool fails = task_fails(node);
 
 	return json_pack("{s:I, s:b, s:o}", "id", (json_int_t)node->task.id, "ok", !fails, "result",
-			 fails ? json_null() : answer(node));
+			 fails ? json_null() : sim_rows_answer(node));
 }
 
 static void end_task(const struct sim_nodes *nodes, struct sim_node_state *node)
 {
 	bool fails = task_fails(node);
 
-	journal(nodes, node, fails ? "fails" : "ends");
+	sim_rows_journal(nodes, node, fails ? "fails" : "ends");
 	if (!fails && strcmp(node->task.kind, "configure_os") == 0)
 		(void)text_copy(node->disk_nonce, sizeof(node->disk_nonce),
 				node->task.params_callback);
@@ -262,17 +262,17 @@ static void end_task(const struct sim_nodes *nodes, struct sim_node_state *node)
 	node->task = (struct sim_task){0};
 }
 
-static int end(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
+static int sim_rows_end(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 {
 	json_t *ended = json_array();
 	int rc = 0;
 
 	for (size_t i = 0; i < nodes->count; i++)
-		if (is_over(&nodes->rows[i], now_ms))
+		if (sim_rows_is_over(&nodes->rows[i], now_ms))
 			(void)json_array_append_new(ended, task_result(&nodes->rows[i]));
 	/* What was dropped meanwhile is not wanted any more: bampi-bootd answers 410. */
 	if (json_array_size(ended) > 0)
-		rc = run(
+		rc = sim_rows_run(
 			connection,
 			"with touched as materialized (select haas.deployment_touch(array(select t.deployment_id from haas.agent_task t"
 			"  join jsonb_to_recordset($1::jsonb) as x (id bigint) on t.id = x.id where t.state = 'taken'))),"
@@ -286,7 +286,7 @@ static int end(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 			ended);
 	/* Like an agent: what could not be delivered is delivered later. */
 	for (size_t i = 0; rc == 0 && i < nodes->count; i++)
-		if (is_over(&nodes->rows[i], now_ms))
+		if (sim_rows_is_over(&nodes->rows[i], now_ms))
 			end_task(nodes, &nodes->rows[i]);
 	json_decref(ended);
 	return rc;
@@ -294,9 +294,9 @@ static int end(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 
 int sim_rows_work(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 {
-	int rc = take(connection, nodes, now_ms);
+	int rc = sim_rows_take(connection, nodes, now_ms);
 
-	return rc ? rc : end(connection, nodes, now_ms);
+	return rc ? rc : sim_rows_end(connection, nodes, now_ms);
 }
 
 int sim_rows_write(PGconn *connection, struct sim_nodes *nodes)
@@ -322,7 +322,7 @@ int sim_rows_write(PGconn *connection, struct sim_nodes *nodes)
 						  kind == SIM_SEEN_AGENT ? asks : "simulated"));
 	}
 	if (json_array_size(rows) > 0)
-		rc = run(
+		rc = sim_rows_run(
 			connection,
 			"with x as (select * from jsonb_to_recordset($1::jsonb) as x (node_id bigint, kind text, token text, detail text)),"
 			"touched as materialized (select haas.deployment_touch(array(select i.deployment_id from x"

@@ -9,7 +9,8 @@
 #include "common/base/text.h"
 #include "common/io/file.h"
 
-static int add(const struct seal_key *key, json_t *row, const char *initiator, struct text *lines)
+static int sim_volume_add(const struct seal_key *key, json_t *row, const char *initiator,
+			  struct text *lines)
 {
 	const char *target = "";
 	const char *portal = "";
@@ -44,7 +45,7 @@ int sim_volume_write(const struct seal_key *key, const char *folder, int node, c
 	(void)text_format(path, sizeof(path), "%s/s%d.iscsi", folder, node);
 	json_array_foreach(volumes, i, row)
 	{
-		if (add(key, row, initiator ? initiator : "", &lines) != 0) {
+		if (sim_volume_add(key, row, initiator ? initiator : "", &lines) != 0) {
 			(void)fprintf(stderr, "simnodes: s%d cannot open the secret of a volume\n",
 				      node);
 			rc = -1;

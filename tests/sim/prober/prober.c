@@ -66,17 +66,17 @@ struct prober {
 };
 
 /* Set by a signal handler, read by the loop. */
-static volatile sig_atomic_t stopping;
+static volatile sig_atomic_t prober_stopping;
 
-static void on_signal(int number)
+static void prober_on_signal(int number)
 {
 	(void)number;
-	stopping = 1;
+	prober_stopping = 1;
 }
 
 /* --- points: a packet socket in the namespace of a node --- */
 
-static int enter(const char *netns)
+static int prober_enter(const char *netns)
 {
 	char path[128];
 	int fd;
@@ -91,7 +91,7 @@ static int enter(const char *netns)
 	return rc;
 }
 
-static int open_socket(const char *interface, struct mac *ret_mac, int *ret)
+static int prober_open_socket(const char *interface, struct mac *ret_mac, int *ret)
 {
 	const int one = 1;
 	struct ifreq request = {0};
@@ -125,10 +125,11 @@ static int open_socket(const char *interface, struct mac *ret_mac, int *ret)
 static int point_open(struct prober *prober, size_t i)
 {
 	const struct prober_probe *probe = &prober->members.probes[i];
-	int rc = enter(probe->netns);
+	int rc = prober_enter(probe->netns);
 
 	if (rc == 0)
-		rc = open_socket(probe->interface, &prober->points[i].mac, &prober->points[i].fd);
+		rc = prober_open_socket(probe->interface, &prober->points[i].mac,
+					&prober->points[i].fd);
 	if (setns(prober->home, CLONE_NEWNET) != 0)
 		return -errno;
 	return rc;
@@ -314,8 +315,8 @@ static struct arrival arrival_of(struct msghdr *message)
 	return arrival;
 }
 
-static void judge(struct prober *prober, const struct prober_frame *frame, size_t to,
-		  const struct arrival *arrival)
+static void prober_judge(struct prober *prober, const struct prober_frame *frame, size_t to,
+			 const struct arrival *arrival)
 {
 	size_t from = frame->sender;
 
@@ -331,7 +332,7 @@ static void judge(struct prober *prober, const struct prober_frame *frame, size_
 	prober->told[from][to] = (uint8_t)(prober->told[from][to] | (1U << frame->kind));
 }
 
-static void hear(struct prober *prober, size_t at)
+static void prober_hear(struct prober *prober, size_t at)
 {
 	for (unsigned i = 0; i < 256; i++) {
 		uint8_t data[2048];
@@ -350,7 +351,7 @@ static void hear(struct prober *prober, size_t at)
 		if (prober_frame_read(data, (size_t)size, prober->token, &frame) != 0)
 			continue;
 		arrival = arrival_of(&message);
-		judge(prober, &frame, at, &arrival);
+		prober_judge(prober, &frame, at, &arrival);
 	}
 }
 
@@ -372,7 +373,7 @@ static void hear_all(struct prober *prober, int64_t until_ms)
 	follow_file(prober); /* who writes it does so before he asks for the change */
 	for (size_t i = 0; ready > 0 && i < count; i++) {
 		if (fds[i].revents & (POLLIN | POLLERR)) /* reading takes the error, too */
-			hear(prober, of[i]);
+			prober_hear(prober, of[i]);
 	}
 }
 
@@ -403,14 +404,14 @@ static void print_sums(const struct prober *prober, const char *word)
 	(void)fflush(stdout);
 }
 
-static void run(struct prober *prober)
+static void prober_run(struct prober *prober)
 {
 	int64_t start = clock_monotonic_ms();
 	int64_t round = start;
 	int64_t look = start;
 	int64_t report = start + prober->report_ms;
 
-	while (!stopping && !prober->failed) {
+	while (!prober_stopping && !prober->failed) {
 		int64_t now = clock_monotonic_ms();
 
 		if (prober->seconds > 0 && now - start >= prober->seconds * 1000)
@@ -434,7 +435,7 @@ static void run(struct prober *prober)
 	}
 }
 
-static int usage(FILE *out, int status)
+static int prober_usage(FILE *out, int status)
 {
 	(void)fprintf(out,
 		      "prober --members FILE [--interval MS] [--report MS] [--seconds N]\n"
@@ -446,7 +447,7 @@ static int usage(FILE *out, int status)
 	return status;
 }
 
-static int read_options(struct prober *prober, int argc, char **argv)
+static int prober_read_options(struct prober *prober, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"members", required_argument, NULL, 'm'},
@@ -465,18 +466,18 @@ static int read_options(struct prober *prober, int argc, char **argv)
 		case 'i': prober->interval_ms = strtol(optarg, NULL, 10); break;
 		case 'r': prober->report_ms = strtol(optarg, NULL, 10); break;
 		case 's': prober->seconds = strtol(optarg, NULL, 10); break;
-		case 'h': exit(usage(stdout, 0));
-		default: return usage(stderr, 2);
+		case 'h': exit(prober_usage(stdout, 0));
+		default: return prober_usage(stderr, 2);
 		}
 	}
-	return prober->path && prober->interval_ms > 0 ? 0 : usage(stderr, 2);
+	return prober->path && prober->interval_ms > 0 ? 0 : prober_usage(stderr, 2);
 }
 
 int main(int argc, char **argv)
 {
-	const struct sigaction action = {.sa_handler = on_signal};
+	const struct sigaction action = {.sa_handler = prober_on_signal};
 	struct prober *prober = calloc(1, sizeof(*prober));
-	int status = prober ? read_options(prober, argc, argv) : 2;
+	int status = prober ? prober_read_options(prober, argc, argv) : 2;
 
 	if (status != 0) {
 		free(prober);
@@ -491,7 +492,7 @@ int main(int argc, char **argv)
 	if (prober->home < 0 ||
 	    getrandom(&prober->token, sizeof(prober->token), 0) != sizeof(prober->token))
 		prober->failed = true;
-	run(prober);
+	prober_run(prober);
 	print_sums(prober, "prober");
 	status = prober->failed ? 2 : prober->leaked > 0 ? 1 : 0;
 	for (size_t i = 0; i < PROBER_PROBES; i++) {

@@ -9,7 +9,7 @@
 #define LINE_MAX_SIZE 512
 
 /* The next word of *line, terminated in place; NULL at the end. */
-static char *word_of(char **line)
+static char *prober_members_word_of(char **line)
 {
 	char *word = *line + strspn(*line, " \t\r");
 	size_t size = strcspn(word, " \t\r");
@@ -21,7 +21,7 @@ static char *word_of(char **line)
 	return word;
 }
 
-static int number_of(const char *word, long max, long *ret)
+static int prober_members_number_of(const char *word, long max, long *ret)
 {
 	char *end;
 	long value = strtol(word, &end, 10);
@@ -91,15 +91,15 @@ static void begin_span(struct prober_probe *probe, uint64_t tenants, int64_t at_
 
 static int read_probe(struct prober_members *members, char *line, int64_t at_us)
 {
-	const char *name = word_of(&line);
-	const char *netns = word_of(&line);
-	const char *interface = word_of(&line);
-	char *list = word_of(&line);
+	const char *name = prober_members_word_of(&line);
+	const char *netns = prober_members_word_of(&line);
+	const char *interface = prober_members_word_of(&line);
+	char *list = prober_members_word_of(&line);
 	struct prober_probe *probe;
 	uint64_t tenants;
 	int rc;
 
-	if (!list || word_of(&line))
+	if (!list || prober_members_word_of(&line))
 		return E_MALFORMED;
 	rc = tenants_of(members, list, &tenants);
 	if (rc != 0)
@@ -123,19 +123,19 @@ static int read_tags(struct prober_members *members, char *line)
 	const char *word;
 	long vid;
 
-	while ((word = word_of(&line)) != NULL) {
+	while ((word = prober_members_word_of(&line)) != NULL) {
 		if (members->tag_count == PROBER_TAGS)
 			return E_LIMIT;
-		if (number_of(word, 4095, &vid) != 0)
+		if (prober_members_number_of(word, 4095, &vid) != 0)
 			return E_MALFORMED;
 		members->tags[members->tag_count++] = (uint16_t)vid;
 	}
 	return 0;
 }
 
-static int read_line(struct prober_members *members, char *line, int64_t at_us)
+static int prober_members_read_line(struct prober_members *members, char *line, int64_t at_us)
 {
-	const char *kind = word_of(&line);
+	const char *kind = prober_members_word_of(&line);
 	long grace;
 
 	if (!kind || kind[0] == '#')
@@ -145,9 +145,9 @@ static int read_line(struct prober_members *members, char *line, int64_t at_us)
 	if (strcmp(kind, "tags") == 0)
 		return read_tags(members, line);
 	if (strcmp(kind, "grace") == 0) {
-		const char *word = word_of(&line);
+		const char *word = prober_members_word_of(&line);
 
-		if (!word || number_of(word, 600000, &grace) != 0)
+		if (!word || prober_members_number_of(word, 600000, &grace) != 0)
 			return E_MALFORMED;
 		members->grace_ms = grace;
 		return 0;
@@ -180,7 +180,7 @@ int prober_members_follow(struct prober_members *members, const char *text, int6
 		memcpy(line, text, size);
 		line[size] = '\0';
 		text += size + (text[size] == '\n' ? 1 : 0);
-		rc = read_line(next, line, at_us);
+		rc = prober_members_read_line(next, line, at_us);
 	}
 	if (rc == 0)
 		*members = *next;

@@ -18,7 +18,7 @@ const char *const prober_kind_words[PROBER_KINDS] = {
 	[PROBER_DHCP] = "dhcp",       [PROBER_TAGGED] = "tagged", [PROBER_TWO_TAGS] = "two_tags",
 };
 
-static const struct mac everybody = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+static const struct mac prober_wire_everybody = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
 
 static void put_ends(struct wire_writer *w, struct mac target, struct mac source)
 {
@@ -34,7 +34,7 @@ static void write_unicast(struct wire_writer *w, const struct prober_frame *fram
 
 static void write_arp(struct wire_writer *w, const struct prober_frame *frame)
 {
-	put_ends(w, everybody, frame->source);
+	put_ends(w, prober_wire_everybody, frame->source);
 	wire_put_u16(w, TYPE_ARP);
 	wire_put_u16(w, 1);
 	wire_put_u16(w, TYPE_IPV4);
@@ -61,7 +61,7 @@ static void write_multicast(struct wire_writer *w, const struct prober_frame *fr
 
 static void write_dhcp(struct wire_writer *w, const struct prober_frame *frame)
 {
-	put_ends(w, everybody, frame->source);
+	put_ends(w, prober_wire_everybody, frame->source);
 	wire_put_u16(w, TYPE_IPV4);
 	wire_put_u16(w, 0x4500);
 	wire_put_u16(w, 20 + UDP_DHCP_SIZE);
@@ -83,7 +83,7 @@ static void write_dhcp(struct wire_writer *w, const struct prober_frame *frame)
 
 static void write_tagged(struct wire_writer *w, const struct prober_frame *frame)
 {
-	put_ends(w, everybody, frame->source);
+	put_ends(w, prober_wire_everybody, frame->source);
 	wire_put_u16(w, frame->sequence % 4 == 3 ? TYPE_OUTER : TYPE_TAG);
 	wire_put_u16(w, frame->outer);
 	wire_put_u16(w, TYPE_LOCAL);
@@ -91,7 +91,7 @@ static void write_tagged(struct wire_writer *w, const struct prober_frame *frame
 
 static void write_two_tags(struct wire_writer *w, const struct prober_frame *frame)
 {
-	put_ends(w, everybody, frame->source);
+	put_ends(w, prober_wire_everybody, frame->source);
 	wire_put_u16(w, frame->sequence % 2 == 0 ? TYPE_TAG : TYPE_OUTER);
 	wire_put_u16(w, frame->outer);
 	wire_put_u16(w, TYPE_TAG);
@@ -99,7 +99,8 @@ static void write_two_tags(struct wire_writer *w, const struct prober_frame *fra
 	wire_put_u16(w, TYPE_LOCAL);
 }
 
-static void (*const writers[PROBER_KINDS])(struct wire_writer *, const struct prober_frame *) = {
+static void (*const prober_wire_writers[PROBER_KINDS])(struct wire_writer *,
+						       const struct prober_frame *) = {
 	[PROBER_UNICAST] = write_unicast,     [PROBER_ARP] = write_arp,
 	[PROBER_MULTICAST] = write_multicast, [PROBER_DHCP] = write_dhcp,
 	[PROBER_TAGGED] = write_tagged,       [PROBER_TWO_TAGS] = write_two_tags,
@@ -110,7 +111,7 @@ int prober_frame_write(const struct prober_frame *frame, uint8_t *ret, size_t ro
 {
 	struct wire_writer w = wire_writer(ret, room);
 
-	writers[frame->kind](&w, frame);
+	prober_wire_writers[frame->kind](&w, frame);
 	if (wire_written(&w) < SIZE_LEAST)
 		wire_put_zeros(&w, SIZE_LEAST - wire_written(&w));
 	wire_put_u64(&w, frame->token);

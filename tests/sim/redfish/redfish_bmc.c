@@ -125,8 +125,8 @@ static void power_do(struct redfish_bmc *bmc, enum redfish_bmc_power action, int
 
 /* --- answers --- */
 
-static void refuse(struct redfish_bmc_answer *ret, int status, const char *code,
-		   const char *message)
+static void redfish_bmc_refuse(struct redfish_bmc_answer *ret, int status, const char *code,
+			       const char *message)
 {
 	text_clear(&ret->body);
 	ret->etag[0] = '\0';
@@ -154,7 +154,7 @@ static void sessions_expire(struct redfish_bmc *bmc, int64_t now_ms)
 	}
 }
 
-static struct session *session_find(struct redfish_bmc *bmc, const char *token)
+static struct session *redfish_bmc_session_find(struct redfish_bmc *bmc, const char *token)
 {
 	for (unsigned i = 0; i < bmc->session_limit; i++) {
 		if (bmc->sessions[i].id && strcmp(bmc->sessions[i].token, token) == 0)
@@ -174,7 +174,8 @@ static void session_make(struct redfish_bmc *bmc, const struct redfish_bmc_reque
 
 	if (json_read(request->body ? request->body : "", request->size, BODY_LIMIT, &body,
 		      &problem) != 0) {
-		refuse(ret, 400, "MalformedJSON", "The request body was malformed JSON.");
+		redfish_bmc_refuse(ret, 400, "MalformedJSON",
+				   "The request body was malformed JSON.");
 		return;
 	}
 	username = json_string_value(json_object_get(body, "UserName"));
@@ -182,7 +183,8 @@ static void session_make(struct redfish_bmc *bmc, const struct redfish_bmc_reque
 	if (!username || !password || strcmp(username, bmc->username) != 0 ||
 	    strcmp(password, bmc->password) != 0 || bmc->faults & REDFISH_BMC_UNAUTHORIZED) {
 		bmc->seen.refused++;
-		refuse(ret, 401, "ResourceAtUriUnauthorized", "The credentials were refused.");
+		redfish_bmc_refuse(ret, 401, "ResourceAtUriUnauthorized",
+				   "The credentials were refused.");
 		return;
 	}
 	for (unsigned i = 0; i < bmc->session_limit && !session; i++) {
@@ -190,8 +192,9 @@ static void session_make(struct redfish_bmc *bmc, const struct redfish_bmc_reque
 			session = &bmc->sessions[i];
 	}
 	if (!session || bmc->faults & REDFISH_BMC_SESSION_FULL) {
-		refuse(ret, 503, "SessionLimitExceeded",
-		       "The session establishment failed because the number of simultaneous sessions exceeds the limit.");
+		redfish_bmc_refuse(
+			ret, 503, "SessionLimitExceeded",
+			"The session establishment failed because the number of simultaneous sessions exceeds the limit.");
 		return;
 	}
 	session->id = ++bmc->next_session;
@@ -226,9 +229,11 @@ static bool basic_is_right(const struct redfish_bmc *bmc, const char *authorizat
 	return strcmp(plain, wanted) == 0;
 }
 
-static bool is_allowed(struct redfish_bmc *bmc, const struct redfish_bmc_request *request)
+static bool redfish_bmc_is_allowed(struct redfish_bmc *bmc,
+				   const struct redfish_bmc_request *request)
 {
-	struct session *session = request->token ? session_find(bmc, request->token) : NULL;
+	struct session *session =
+		request->token ? redfish_bmc_session_find(bmc, request->token) : NULL;
 
 	if (bmc->faults & REDFISH_BMC_UNAUTHORIZED)
 		return false;
@@ -237,7 +242,8 @@ static bool is_allowed(struct redfish_bmc *bmc, const struct redfish_bmc_request
 	return session || (request->authorization && basic_is_right(bmc, request->authorization));
 }
 
-static void session_end(struct redfish_bmc *bmc, const char *path, struct redfish_bmc_answer *ret)
+static void redfish_bmc_session_end(struct redfish_bmc *bmc, const char *path,
+				    struct redfish_bmc_answer *ret)
 {
 	unsigned id = (unsigned)strtoul(path + strlen(SESSIONS_PATH "/"), NULL, 10);
 
@@ -249,7 +255,7 @@ static void session_end(struct redfish_bmc *bmc, const char *path, struct redfis
 		ret->status = 204;
 		return;
 	}
-	refuse(ret, 404, "ResourceMissingAtURI", "There is no such session.");
+	redfish_bmc_refuse(ret, 404, "ResourceMissingAtURI", "There is no such session.");
 }
 
 /* --- changes --- */
@@ -261,18 +267,20 @@ static bool etag_fits(const struct redfish_bmc *bmc, const struct redfish_bmc_re
 
 	(void)text_format(etag, sizeof(etag), "\"%u\"", bmc->version);
 	if (!request->if_match && bmc->faults & REDFISH_BMC_NEEDS_ETAG) {
-		refuse(ret, 428, "PreconditionRequired", "A precondition header is required.");
+		redfish_bmc_refuse(ret, 428, "PreconditionRequired",
+				   "A precondition header is required.");
 		return false;
 	}
 	if (request->if_match && strcmp(request->if_match, etag) != 0 &&
 	    strcmp(request->if_match, "*") != 0) {
-		refuse(ret, 412, "PreconditionFailed", "The ETag supplied did not match.");
+		redfish_bmc_refuse(ret, 412, "PreconditionFailed",
+				   "The ETag supplied did not match.");
 		return false;
 	}
 	return true;
 }
 
-static bool is_one_of(const char *value, const char *const *list)
+static bool redfish_bmc_is_one_of(const char *value, const char *const *list)
 {
 	while (*list && strcmp(*list, value) != 0)
 		list++;
@@ -287,7 +295,7 @@ static bool boot_take(const json_t *boot, const char *key, const char *const *al
 
 	if (!value)
 		return true;
-	return json_is_string(value) && is_one_of(json_string_value(value), allowed) &&
+	return json_is_string(value) && redfish_bmc_is_one_of(json_string_value(value), allowed) &&
 	       text_copy(ret, room, json_string_value(value));
 }
 
@@ -326,19 +334,21 @@ static void patch_system(struct redfish_bmc *bmc, const struct redfish_bmc_reque
 	if (json_read(request->body ? request->body : "", request->size, BODY_LIMIT, &body,
 		      &problem) != 0 ||
 	    !json_is_object(body)) {
-		refuse(ret, 400, "MalformedJSON", "The request body was malformed JSON.");
+		redfish_bmc_refuse(ret, 400, "MalformedJSON",
+				   "The request body was malformed JSON.");
 		return;
 	}
 	boot = json_object_get(body, "Boot");
 	led = json_string_value(json_object_get(body, "IndicatorLED"));
 	if (boot && bmc->faults & REDFISH_BMC_IN_POST && bmc->on_ms &&
 	    request->now_ms - bmc->on_ms < bmc->hold_ms) {
-		refuse(ret, 400, "UnableToModifyDuringSystemPOST",
-		       "The property cannot be modified while the system is in POST.");
+		redfish_bmc_refuse(ret, 400, "UnableToModifyDuringSystemPOST",
+				   "The property cannot be modified while the system is in POST.");
 		return;
 	}
 	if (boot && !boot_change(bmc, boot)) {
-		refuse(ret, 400, "PropertyValueNotInList", "A value of Boot is not allowed.");
+		redfish_bmc_refuse(ret, 400, "PropertyValueNotInList",
+				   "A value of Boot is not allowed.");
 		return;
 	}
 	if (led)
@@ -363,7 +373,7 @@ static const struct {
 
 static bool reset_find(const struct redfish_bmc *bmc, const char *word, enum redfish_bmc_power *ret)
 {
-	if (!word || !is_one_of(word, vendor_table[bmc->vendor].reset_types))
+	if (!word || !redfish_bmc_is_one_of(word, vendor_table[bmc->vendor].reset_types))
 		return false;
 	for (size_t i = 0; i < COUNT_OF(reset_words); i++) {
 		if (strcmp(reset_words[i].word, word) != 0)
@@ -385,20 +395,23 @@ static void reset_system(struct redfish_bmc *bmc, const struct redfish_bmc_reque
 	if (json_read(request->body ? request->body : "", request->size, BODY_LIMIT, &body,
 		      &problem) != 0 ||
 	    !reset_find(bmc, json_string_value(json_object_get(body, "ResetType")), &action)) {
-		refuse(ret, 400, "ActionParameterNotSupported", "This ResetType is not supported.");
+		redfish_bmc_refuse(ret, 400, "ActionParameterNotSupported",
+				   "This ResetType is not supported.");
 	} else if (action == REDFISH_BMC_ON && bmc->faults & REDFISH_BMC_NOT_YET_ON &&
 		   bmc->off_ms && request->now_ms - bmc->off_ms < bmc->hold_ms) {
-		refuse(ret, 409, "ResourceInUse", "The server is still being powered off.");
+		redfish_bmc_refuse(ret, 409, "ResourceInUse",
+				   "The server is still being powered off.");
 	} else if (on == (action == REDFISH_BMC_ON)) {
-		refuse(ret, 409, "ResourceInStandby", "The system is already in that power state.");
+		redfish_bmc_refuse(ret, 409, "ResourceInStandby",
+				   "The system is already in that power state.");
 	} else {
 		power_do(bmc, action, request->now_ms);
 		ret->status = 204;
 	}
 }
 
-static void post(struct redfish_bmc *bmc, const struct redfish_bmc_request *request,
-		 const char *path, struct redfish_bmc_answer *ret)
+static void redfish_bmc_post(struct redfish_bmc *bmc, const struct redfish_bmc_request *request,
+			     const char *path, struct redfish_bmc_answer *ret)
 {
 	char system[128];
 	size_t size;
@@ -412,12 +425,12 @@ static void post(struct redfish_bmc *bmc, const struct redfish_bmc_request *requ
 		bmc->log_count = 0;
 		ret->status = 204;
 	} else {
-		refuse(ret, 404, "ResourceMissingAtURI", "There is no such action.");
+		redfish_bmc_refuse(ret, 404, "ResourceMissingAtURI", "There is no such action.");
 	}
 }
 
-static void dispatch(struct redfish_bmc *bmc, const struct redfish_bmc_request *request,
-		     const char *path, struct redfish_bmc_answer *ret)
+static void redfish_bmc_dispatch(struct redfish_bmc *bmc, const struct redfish_bmc_request *request,
+				 const char *path, struct redfish_bmc_answer *ret)
 {
 	char system[128];
 
@@ -425,22 +438,24 @@ static void dispatch(struct redfish_bmc *bmc, const struct redfish_bmc_request *
 	if (strcmp(request->method, "GET") == 0) {
 		ret->status = 200;
 		if (!resource_body(bmc, path, request->now_ms, &ret->body, ret->etag))
-			refuse(ret, 404, "ResourceMissingAtURI", "There is no such resource.");
+			redfish_bmc_refuse(ret, 404, "ResourceMissingAtURI",
+					   "There is no such resource.");
 	} else if (strcmp(request->method, "DELETE") == 0 &&
 		   strncmp(path, SESSIONS_PATH "/", strlen(SESSIONS_PATH "/")) == 0) {
-		session_end(bmc, path, ret);
+		redfish_bmc_session_end(bmc, path, ret);
 	} else if (strcmp(request->method, "PATCH") == 0 && strcmp(path, system) == 0) {
 		patch_system(bmc, request, ret);
 	} else if (strcmp(request->method, "POST") == 0) {
-		post(bmc, request, path, ret);
+		redfish_bmc_post(bmc, request, path, ret);
 	} else {
-		refuse(ret, 405, "OperationNotAllowed", "The method is not allowed here.");
+		redfish_bmc_refuse(ret, 405, "OperationNotAllowed",
+				   "The method is not allowed here.");
 	}
 }
 
 /* --- faults --- */
 
-static void bomb(struct redfish_bmc *bmc, struct redfish_bmc_answer *ret)
+static void redfish_bmc_bomb(struct redfish_bmc *bmc, struct redfish_bmc_answer *ret)
 {
 	char block[1024];
 
@@ -464,7 +479,8 @@ static void bomb(struct redfish_bmc *bmc, struct redfish_bmc_answer *ret)
 }
 
 /* What a broken BMC makes of a good answer. */
-static void spoil(struct redfish_bmc *bmc, const char *path, struct redfish_bmc_answer *ret)
+static void redfish_bmc_spoil(struct redfish_bmc *bmc, const char *path,
+			      struct redfish_bmc_answer *ret)
 {
 	const uint32_t bombs =
 		REDFISH_BMC_BOMB_DEEP | REDFISH_BMC_BOMB_WIDE | REDFISH_BMC_BOMB_LONG;
@@ -487,13 +503,14 @@ static void spoil(struct redfish_bmc *bmc, const char *path, struct redfish_bmc_
 		text_done(&ret->body);
 		ret->body = twice;
 	} else if (bmc->faults & bombs) {
-		bomb(bmc, ret);
+		redfish_bmc_bomb(bmc, ret);
 	}
 	ret->cut = bmc->faults & REDFISH_BMC_CUT;
 }
 
-static void answer(struct redfish_bmc *bmc, const struct redfish_bmc_request *request,
-		   struct redfish_bmc_answer *ret)
+static void redfish_bmc_answer_request(struct redfish_bmc *bmc,
+				       const struct redfish_bmc_request *request,
+				       struct redfish_bmc_answer *ret)
 {
 	bool public_path;
 	char path[160];
@@ -511,18 +528,20 @@ static void answer(struct redfish_bmc *bmc, const struct redfish_bmc_request *re
 	sessions_expire(bmc, request->now_ms);
 	public_path = strcmp(path, "/redfish") == 0 || strcmp(path, "/redfish/v1") == 0;
 	if (bmc->faults & REDFISH_BMC_UNAVAILABLE) {
-		refuse(ret, 503, "ServiceTemporarilyUnavailable", "The service is starting.");
+		redfish_bmc_refuse(ret, 503, "ServiceTemporarilyUnavailable",
+				   "The service is starting.");
 		ret->retry_s = RETRY_S;
 	} else if (strcmp(request->method, "POST") == 0 && strcmp(path, SESSIONS_PATH) == 0) {
 		session_make(bmc, request, ret);
-	} else if (!public_path && !is_allowed(bmc, request)) {
+	} else if (!public_path && !redfish_bmc_is_allowed(bmc, request)) {
 		bmc->seen.refused++;
-		refuse(ret, 401, "NoValidSession", "There is no valid session for this request.");
+		redfish_bmc_refuse(ret, 401, "NoValidSession",
+				   "There is no valid session for this request.");
 		ret->authenticate = true;
 	} else {
-		dispatch(bmc, request, path, ret);
+		redfish_bmc_dispatch(bmc, request, path, ret);
 	}
-	spoil(bmc, path, ret);
+	redfish_bmc_spoil(bmc, path, ret);
 }
 
 void redfish_bmc_serve(struct redfish_bmc *bmc, const struct redfish_bmc_request *request,
@@ -531,7 +550,7 @@ void redfish_bmc_serve(struct redfish_bmc *bmc, const struct redfish_bmc_request
 	uint32_t lasting = bmc->faults;
 
 	bmc->faults |= request->faults;
-	answer(bmc, request, ret);
+	redfish_bmc_answer_request(bmc, request, ret);
 	bmc->faults = lasting;
 }
 

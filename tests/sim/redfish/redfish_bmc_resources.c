@@ -50,8 +50,8 @@ void system_path(const struct redfish_bmc *bmc, char *ret, size_t room)
 
 /* --- pieces --- */
 
-static void begin(struct text *body, const char *path, const char *type, const char *id,
-		  const char *name)
+static void redfish_bmc_resources_begin(struct text *body, const char *path, const char *type,
+					const char *id, const char *name)
 {
 	json_begin_object(body, NULL);
 	json_put_string(body, "@odata.id", path);
@@ -113,7 +113,7 @@ static void collection_of_one(const struct redfish_bmc *bmc, struct text *body, 
 	collection_end(body, 1);
 }
 
-static void words(struct text *body, const char *key, const char *const *list)
+static void redfish_bmc_resources_words(struct text *body, const char *key, const char *const *list)
 {
 	json_begin_array(body, key);
 	for (; *list; list++)
@@ -137,7 +137,8 @@ static void version_body(struct redfish_bmc *bmc, const char *path, int64_t now_
 static void root_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms, struct text *body)
 {
 	(void)now_ms;
-	begin(body, path, "#ServiceRoot.v1_15_0.ServiceRoot", "RootService", "Root Service");
+	redfish_bmc_resources_begin(body, path, "#ServiceRoot.v1_15_0.ServiceRoot", "RootService",
+				    "Root Service");
 	json_put_string(body, "RedfishVersion", "1.15.0");
 	json_put_string(body, "UUID", bmc->uuid);
 	json_put_string(body, "Vendor", vendor_of(bmc)->root_vendor);
@@ -164,8 +165,8 @@ static void session_service_body(struct redfish_bmc *bmc, const char *path, int6
 				 struct text *body)
 {
 	(void)now_ms;
-	begin(body, path, "#SessionService.v1_1_8.SessionService", "SessionService",
-	      "Session Service");
+	redfish_bmc_resources_begin(body, path, "#SessionService.v1_1_8.SessionService",
+				    "SessionService", "Session Service");
 	json_put_bool(body, "ServiceEnabled", true);
 	json_put_int(body, "SessionTimeout", 1800);
 	status_ok(body);
@@ -217,10 +218,12 @@ static void system_boot(struct redfish_bmc *bmc, struct text *body)
 	json_put_string(body, "BootSourceOverrideTarget", boot->target);
 	json_put_string(body, "BootSourceOverrideEnabled", boot->enabled);
 	json_put_string(body, "BootSourceOverrideMode", boot->mode);
-	words(body, "BootSourceOverrideTarget@Redfish.AllowableValues", targets);
-	words(body, "BootSourceOverrideEnabled@Redfish.AllowableValues", enabled);
-	words(body, "BootSourceOverrideMode@Redfish.AllowableValues", modes);
-	words(body, "BootOrder", order);
+	redfish_bmc_resources_words(body, "BootSourceOverrideTarget@Redfish.AllowableValues",
+				    targets);
+	redfish_bmc_resources_words(body, "BootSourceOverrideEnabled@Redfish.AllowableValues",
+				    enabled);
+	redfish_bmc_resources_words(body, "BootSourceOverrideMode@Redfish.AllowableValues", modes);
+	redfish_bmc_resources_words(body, "BootOrder", order);
 	json_end_object(body);
 }
 
@@ -237,7 +240,8 @@ static void system_actions(const struct redfish_bmc *bmc, struct text *body, con
 		(void)text_format(target, sizeof(target), "%s/ResetActionInfo", path);
 		json_put_string(body, "@Redfish.ActionInfo", target);
 	} else {
-		words(body, "ResetType@Redfish.AllowableValues", vendor_of(bmc)->reset_types);
+		redfish_bmc_resources_words(body, "ResetType@Redfish.AllowableValues",
+					    vendor_of(bmc)->reset_types);
 	}
 	json_end_object(body);
 	json_end_object(body);
@@ -258,8 +262,8 @@ static void system_links(const struct redfish_bmc *bmc, struct text *body)
 static void system_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms,
 			struct text *body)
 {
-	begin(body, path, "#ComputerSystem.v1_20_0.ComputerSystem", vendor_of(bmc)->system,
-	      "System");
+	redfish_bmc_resources_begin(body, path, "#ComputerSystem.v1_20_0.ComputerSystem",
+				    vendor_of(bmc)->system, "System");
 	json_put_string(body, "SystemType", "Physical");
 	json_put_string(body, "HostName", bmc->name);
 	json_put_string(body, "Manufacturer", vendor_of(bmc)->manufacturer);
@@ -289,13 +293,14 @@ static void action_info_body(struct redfish_bmc *bmc, const char *path, int64_t 
 			     struct text *body)
 {
 	(void)now_ms;
-	begin(body, path, "#ActionInfo.v1_3_0.ActionInfo", "ResetActionInfo", "Reset Action Info");
+	redfish_bmc_resources_begin(body, path, "#ActionInfo.v1_3_0.ActionInfo", "ResetActionInfo",
+				    "Reset Action Info");
 	json_begin_array(body, "Parameters");
 	json_begin_object(body, NULL);
 	json_put_string(body, "Name", "ResetType");
 	json_put_bool(body, "Required", true);
 	json_put_string(body, "DataType", "String");
-	words(body, "AllowableValues", vendor_of(bmc)->reset_types);
+	redfish_bmc_resources_words(body, "AllowableValues", vendor_of(bmc)->reset_types);
 	json_end_object(body);
 	json_end_array(body);
 	json_end_object(body);
@@ -319,8 +324,8 @@ static void boot_option_body(struct redfish_bmc *bmc, const char *path, int64_t 
 
 	(void)bmc;
 	(void)now_ms;
-	begin(body, path, "#BootOption.v1_0_4.BootOption", first ? "Boot0000" : "Boot0001",
-	      "Boot Option");
+	redfish_bmc_resources_begin(body, path, "#BootOption.v1_0_4.BootOption",
+				    first ? "Boot0000" : "Boot0001", "Boot Option");
 	json_put_string(body, "BootOptionReference", first ? "Boot0000" : "Boot0001");
 	json_put_string(body, "DisplayName", first ? "Disk" : "PXE Device 1");
 	json_put_bool(body, "BootOptionEnabled", true);
@@ -340,7 +345,8 @@ static void chassis_all_body(struct redfish_bmc *bmc, const char *path, int64_t 
 static void chassis_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms,
 			 struct text *body)
 {
-	begin(body, path, "#Chassis.v1_23_0.Chassis", vendor_of(bmc)->chassis, "Chassis");
+	redfish_bmc_resources_begin(body, path, "#Chassis.v1_23_0.Chassis", vendor_of(bmc)->chassis,
+				    "Chassis");
 	json_put_string(body, "ChassisType", "RackMount");
 	json_put_string(body, "Manufacturer", vendor_of(bmc)->manufacturer);
 	json_put_string(body, "Model", vendor_of(bmc)->model);
@@ -358,7 +364,7 @@ static void thermal_body(struct redfish_bmc *bmc, const char *path, int64_t now_
 {
 	bool on = bmc_is_on(bmc, now_ms);
 
-	begin(body, path, "#Thermal.v1_7_1.Thermal", "Thermal", "Thermal");
+	redfish_bmc_resources_begin(body, path, "#Thermal.v1_7_1.Thermal", "Thermal", "Thermal");
 	json_begin_array(body, "Temperatures");
 	json_begin_object(body, NULL);
 	json_put_string(body, "MemberId", "0");
@@ -395,7 +401,7 @@ static void thermal_body(struct redfish_bmc *bmc, const char *path, int64_t now_
 
 static void power_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms, struct text *body)
 {
-	begin(body, path, "#Power.v1_7_2.Power", "Power", "Power");
+	redfish_bmc_resources_begin(body, path, "#Power.v1_7_2.Power", "Power", "Power");
 	json_begin_array(body, "PowerControl");
 	json_begin_object(body, NULL);
 	json_put_string(body, "MemberId", "0");
@@ -429,7 +435,8 @@ static void manager_body(struct redfish_bmc *bmc, const char *path, int64_t now_
 			 struct text *body)
 {
 	(void)now_ms;
-	begin(body, path, "#Manager.v1_17_0.Manager", vendor_of(bmc)->manager, "Manager");
+	redfish_bmc_resources_begin(body, path, "#Manager.v1_17_0.Manager", vendor_of(bmc)->manager,
+				    "Manager");
 	json_put_string(body, "ManagerType", "BMC");
 	json_put_string(body, "Model", "Redfish model");
 	json_put_string(body, "FirmwareVersion", "7.10");
@@ -452,7 +459,8 @@ static void log_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms, 
 	char target[192];
 
 	(void)now_ms;
-	begin(body, path, "#LogService.v1_4_0.LogService", vendor_of(bmc)->log, "System Event Log");
+	redfish_bmc_resources_begin(body, path, "#LogService.v1_4_0.LogService",
+				    vendor_of(bmc)->log, "System Event Log");
 	json_put_string(body, "LogEntryType", "SEL");
 	json_put_int(body, "MaxNumberOfRecords", LOG_MAX);
 	status_ok(body);
@@ -479,7 +487,8 @@ static void entries_body(struct redfish_bmc *bmc, const char *path, int64_t now_
 
 		(void)text_format(id, sizeof(id), "%u", entry->id);
 		(void)text_format(at, sizeof(at), "%s/%s", path, id);
-		begin(body, at, "#LogEntry.v1_15_0.LogEntry", id, "Log Entry");
+		redfish_bmc_resources_begin(body, at, "#LogEntry.v1_15_0.LogEntry", id,
+					    "Log Entry");
 		json_put_string(body, "EntryType", "SEL");
 		json_put_string(body, "Created", "2024-02-29T12:00:00+01:00");
 		json_put_string(body, "Severity", entry->severity);
@@ -495,8 +504,8 @@ static void update_service_body(struct redfish_bmc *bmc, const char *path, int64
 				struct text *body)
 {
 	(void)now_ms;
-	begin(body, path, "#UpdateService.v1_11_0.UpdateService", "UpdateService",
-	      "Update Service");
+	redfish_bmc_resources_begin(body, path, "#UpdateService.v1_11_0.UpdateService",
+				    "UpdateService", "Update Service");
 	json_put_bool(body, "ServiceEnabled", true);
 	link_under(bmc, body, "FirmwareInventory", path, "FirmwareInventory");
 	json_begin_object(body, "Actions"); /* sushy wants it to be there */
@@ -518,7 +527,8 @@ static void firmware_body(struct redfish_bmc *bmc, const char *path, int64_t now
 {
 	(void)bmc;
 	(void)now_ms;
-	begin(body, path, "#SoftwareInventory.v1_9_0.SoftwareInventory", "BIOS", "BIOS");
+	redfish_bmc_resources_begin(body, path, "#SoftwareInventory.v1_9_0.SoftwareInventory",
+				    "BIOS", "BIOS");
 	json_put_string(body, "Version", "1.2.3");
 	json_put_bool(body, "Updateable", true);
 	json_end_object(body);
@@ -556,7 +566,7 @@ static const struct {
 	{ROOT "/UpdateService/FirmwareInventory/BIOS", firmware_body, false},
 };
 
-static const char *name_of(const struct vendor_row *vendor, char letter)
+static const char *redfish_bmc_resources_name_of(const struct vendor_row *vendor, char letter)
 {
 	switch (letter) {
 	case 'S': return vendor->system;
@@ -566,11 +576,12 @@ static const char *name_of(const struct vendor_row *vendor, char letter)
 	}
 }
 
-static bool matches(const struct vendor_row *vendor, const char *pattern, const char *path)
+static bool redfish_bmc_resources_matches(const struct vendor_row *vendor, const char *pattern,
+					  const char *path)
 {
 	while (*pattern && *path) {
 		if (*pattern == '%') {
-			const char *name = name_of(vendor, pattern[1]);
+			const char *name = redfish_bmc_resources_name_of(vendor, pattern[1]);
 
 			if (strncmp(path, name, strlen(name)) != 0)
 				return false;
@@ -594,7 +605,8 @@ bool resource_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms, st
 	if (!text_format(clean, sizeof(clean), "%.*s", (int)size, path))
 		return false;
 	for (size_t i = 0; i < COUNT_OF(resource_table); i++) {
-		if (!matches(vendor_of(bmc), resource_table[i].pattern, clean))
+		if (!redfish_bmc_resources_matches(vendor_of(bmc), resource_table[i].pattern,
+						   clean))
 			continue;
 		/* Lazy iDRACs: what is under Systems is not there before its parent was asked for.
 		 */

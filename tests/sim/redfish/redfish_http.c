@@ -36,7 +36,7 @@ struct late {
 
 /* --- answers --- */
 
-static const char *method_of(const struct evhttp_request *request)
+static const char *redfish_http_method_of(const struct evhttp_request *request)
 {
 	switch (evhttp_request_get_command(request)) {
 	case EVHTTP_REQ_GET: return "GET";
@@ -52,7 +52,7 @@ static const char *method_of(const struct evhttp_request *request)
 	return "OTHER";
 }
 
-static void header(struct evkeyvalq *headers, const char *name, const char *value)
+static void redfish_http_header(struct evkeyvalq *headers, const char *name, const char *value)
 {
 	if (value[0])
 		(void)evhttp_add_header(headers, name, value);
@@ -101,18 +101,18 @@ static void send_answer(struct evhttp_request *request, struct redfish_bmc_answe
 	if (!body)
 		abort();
 	(void)evbuffer_add(body, text_get(&answer->body), answer->body.size);
-	header(headers, "OData-Version", "4.0");
-	header(headers, "Cache-Control", "no-store");
-	header(headers, "X-Auth-Token", answer->token);
-	header(headers, "Location", answer->location);
-	header(headers, "ETag", answer->etag);
+	redfish_http_header(headers, "OData-Version", "4.0");
+	redfish_http_header(headers, "Cache-Control", "no-store");
+	redfish_http_header(headers, "X-Auth-Token", answer->token);
+	redfish_http_header(headers, "Location", answer->location);
+	redfish_http_header(headers, "ETag", answer->etag);
 	if (answer->body.size > 0)
-		header(headers, "Content-Type", "application/json; charset=utf-8");
+		redfish_http_header(headers, "Content-Type", "application/json; charset=utf-8");
 	if (answer->authenticate)
-		header(headers, "WWW-Authenticate", "Basic realm=\"redfish\"");
+		redfish_http_header(headers, "WWW-Authenticate", "Basic realm=\"redfish\"");
 	if (answer->retry_s > 0) {
 		(void)text_format(seconds, sizeof(seconds), "%u", answer->retry_s);
-		header(headers, "Retry-After", seconds);
+		redfish_http_header(headers, "Retry-After", seconds);
 	}
 	evhttp_send_reply(request, answer->status, NULL, body);
 	evbuffer_free(body);
@@ -126,7 +126,7 @@ static void late_free(struct late *late)
 	free(late);
 }
 
-static void late_due(evutil_socket_t fd, short what, void *context)
+static void redfish_http_late_due(evutil_socket_t fd, short what, void *context)
 {
 	struct late *late = context;
 	struct evhttp_connection *connection = evhttp_request_get_connection(late->request);
@@ -159,7 +159,7 @@ static void send_later(struct redfish_http *http, struct evhttp_request *request
 	if (!late)
 		abort();
 	*late = (struct late){.request = request, .answer = *answer};
-	late->timer = event_new(http->base, -1, 0, late_due, late);
+	late->timer = event_new(http->base, -1, 0, redfish_http_late_due, late);
 	if (!late->timer)
 		abort();
 	evhttp_connection_set_closecb(evhttp_request_get_connection(request), late_gone, late);
@@ -169,7 +169,7 @@ static void send_later(struct redfish_http *http, struct evhttp_request *request
 /* --- requests --- */
 
 /* Whom the connection was made to. */
-static uint32_t local_of(struct evhttp_request *request)
+static uint32_t redfish_http_local_of(struct evhttp_request *request)
 {
 	struct bufferevent *stream =
 		evhttp_connection_get_bufferevent(evhttp_request_get_connection(request));
@@ -182,7 +182,7 @@ static uint32_t local_of(struct evhttp_request *request)
 	return ntohl(local.sin_addr.s_addr);
 }
 
-static void on_request(struct evhttp_request *request, void *context)
+static void redfish_http_on_request(struct evhttp_request *request, void *context)
 {
 	struct redfish_http *http = context;
 	struct evkeyvalq *headers = evhttp_request_get_input_headers(request);
@@ -191,7 +191,7 @@ static void on_request(struct evhttp_request *request, void *context)
 	char *body = calloc(1, size + 1);
 	struct redfish_bmc_answer answer = {0};
 	struct redfish_bmc_request asked = {
-		.method = method_of(request),
+		.method = redfish_http_method_of(request),
 		.path = evhttp_request_get_uri(request),
 		.token = evhttp_find_header(headers, "X-Auth-Token"),
 		.authorization = evhttp_find_header(headers, "Authorization"),
@@ -204,7 +204,7 @@ static void on_request(struct evhttp_request *request, void *context)
 	if (!body)
 		abort();
 	(void)evbuffer_remove(input, body, size);
-	http->options.serve(http->options.context, local_of(request), &asked, &answer);
+	http->options.serve(http->options.context, redfish_http_local_of(request), &asked, &answer);
 	if (answer.delay_ms != 0)
 		send_later(http, request, &answer);
 	else
@@ -264,7 +264,7 @@ int redfish_http_new(struct event_base *base, const struct redfish_http_options 
 							 EVHTTP_REQ_HEAD);
 	evhttp_set_max_body_size(http->evhttp, BODY_MAX);
 	evhttp_set_bevcb(http->evhttp, stream_new, http);
-	evhttp_set_gencb(http->evhttp, on_request, http);
+	evhttp_set_gencb(http->evhttp, redfish_http_on_request, http);
 	*ret = http;
 	return 0;
 }

@@ -51,7 +51,7 @@ struct sim {
 
 /* --- the node behind a BMC --- */
 
-static bool node_is_on(void *context)
+static bool redfish_sim_node_is_on(void *context)
 {
 	const struct node *node = context;
 	char path[300];
@@ -76,7 +76,7 @@ static bool node_is_on(void *context)
 	return state != 'Z';
 }
 
-static void node_boot(void *context, const struct redfish_bmc_boot *boot)
+static void redfish_sim_node_boot(void *context, const struct redfish_bmc_boot *boot)
 {
 	static const struct {
 		const char *target, *device;
@@ -92,7 +92,7 @@ static void node_boot(void *context, const struct redfish_bmc_boot *boot)
 }
 
 /* One command with both words: two would overtake each other. */
-static void node_power(void *context, enum redfish_bmc_power action)
+static void redfish_sim_node_power(void *context, enum redfish_bmc_power action)
 {
 	static const char *const words[][2] = {
 		[REDFISH_BMC_ON] = {"power", "1"},
@@ -118,7 +118,7 @@ static void node_power(void *context, enum redfish_bmc_power action)
 
 /* --- HTTP --- */
 
-static void put_state(struct node *node, struct text *body)
+static void redfish_sim_put_state(struct node *node, struct text *body)
 {
 	struct redfish_bmc_state state;
 
@@ -162,13 +162,13 @@ static bool set_faults(struct node *node, const char *words)
 	return true;
 }
 
-static void control(struct node *node, const char *verb, const char *body,
-		    struct redfish_bmc_answer *ret)
+static void redfish_sim_control(struct node *node, const char *verb, const char *body,
+				struct redfish_bmc_answer *ret)
 {
 	ret->status = 204;
 	if (strcmp(verb, "state") == 0) {
 		ret->status = 200;
-		put_state(node, &ret->body);
+		redfish_sim_put_state(node, &ret->body);
 	} else if (strcmp(verb, "faults") == 0) {
 		if (!set_faults(node, body))
 			ret->status = 400;
@@ -193,28 +193,29 @@ static struct node *node_at(struct sim *sim, uint32_t local)
 	return NULL;
 }
 
-static void serve(void *context, uint32_t local, const struct redfish_bmc_request *request,
-		  struct redfish_bmc_answer *ret)
+static void redfish_sim_serve(void *context, uint32_t local,
+			      const struct redfish_bmc_request *request,
+			      struct redfish_bmc_answer *ret)
 {
 	struct node *node = node_at(context, local);
 
 	if (!node)
 		ret->status = 404;
 	else if (strncmp(request->path, "/sim/", 5) == 0)
-		control(node, request->path + 5, request->body, ret);
+		redfish_sim_control(node, request->path + 5, request->body, ret);
 	else
 		redfish_bmc_serve(node->bmc, request, ret);
 }
 
 /* --- start --- */
 
-static int fail(const char *what, const char *which)
+static int redfish_sim_fail(const char *what, const char *which)
 {
 	(void)fprintf(stderr, "redfish_sim: %s: %s\n", what, which);
 	return 1;
 }
 
-static bool read_word(const char *path, char *ret, size_t room)
+static bool redfish_sim_read_word(const char *path, char *ret, size_t room)
 {
 	FILE *file = fopen(path, "re");
 	bool read = file && fgets(ret, (int)room, file);
@@ -257,36 +258,39 @@ static int node_start(struct sim *sim, struct node *node, size_t index)
 	options.password = password;
 	if (node->folder[0]) {
 		(void)text_format(path, sizeof(path), "%s/password", node->folder);
-		if (!sim->chassis || !read_word(path, password, sizeof(password)))
-			return fail("a folder needs --chassis and a password", node->folder);
-		options.node = (struct redfish_bmc_node){node_is_on, node_power, node_boot, node};
+		if (!sim->chassis || !redfish_sim_read_word(path, password, sizeof(password)))
+			return redfish_sim_fail("a folder needs --chassis and a password",
+						node->folder);
+		options.node =
+			(struct redfish_bmc_node){redfish_sim_node_is_on, redfish_sim_node_power,
+						  redfish_sim_node_boot, node};
 	}
 	if (redfish_bmc_new(&options, &node->bmc) != 0)
-		return fail("no memory", node->name);
+		return redfish_sim_fail("no memory", node->name);
 	if (ipv4_parse(node->address, &address) ||
 	    redfish_http_listen(sim->http, address, sim->port, &problem))
-		return fail("cannot listen", node->address);
+		return redfish_sim_fail("cannot listen", node->address);
 	return 0;
 }
 
 static int http_start(struct sim *sim)
 {
 	const struct redfish_http_options options = {
-		.certificate = sim->certificate, .serve = serve, .context = sim};
+		.certificate = sim->certificate, .serve = redfish_sim_serve, .context = sim};
 	struct problem problem = {0};
 	int rc = redfish_http_new(sim->base, &options, &sim->http, &problem);
 
-	return rc ? fail(problem.message, "?") : 0;
+	return rc ? redfish_sim_fail(problem.message, "?") : 0;
 }
 
-static void on_signal(evutil_socket_t number, short what, void *context)
+static void redfish_sim_on_signal(evutil_socket_t number, short what, void *context)
 {
 	(void)number;
 	(void)what;
 	(void)event_base_loopbreak(context);
 }
 
-static int options_read(int argc, char **argv, struct sim *sim)
+static int redfish_sim_options_read(int argc, char **argv, struct sim *sim)
 {
 	static const struct option options[] = {
 		{"port", required_argument, NULL, 'p'},
@@ -310,8 +314,8 @@ static int options_read(int argc, char **argv, struct sim *sim)
 		case 'v': sim->options.vendor = redfish_bmc_vendor_find(optarg); break;
 		case 'u': sim->options.username = optarg; break;
 		case 'w':
-			if (!read_word(optarg, sim->password, sizeof(sim->password)))
-				rc = fail("cannot read the password", optarg);
+			if (!redfish_sim_read_word(optarg, sim->password, sizeof(sim->password)))
+				rc = redfish_sim_fail("cannot read the password", optarg);
 			break;
 		case 'x': sim->chassis = optarg; break;
 		case 'd': sim->options.power_delay_ms = (uint32_t)strtoul(optarg, NULL, 10); break;
@@ -331,10 +335,10 @@ static void sim_done(struct sim *sim)
 	event_base_free(sim->base);
 }
 
-static int sim_run(struct sim *sim)
+static int redfish_sim_run(struct sim *sim)
 {
-	struct event *term = evsignal_new(sim->base, SIGTERM, on_signal, sim->base);
-	struct event *interrupt = evsignal_new(sim->base, SIGINT, on_signal, sim->base);
+	struct event *term = evsignal_new(sim->base, SIGTERM, redfish_sim_on_signal, sim->base);
+	struct event *interrupt = evsignal_new(sim->base, SIGINT, redfish_sim_on_signal, sim->base);
 
 	(void)event_add(term, NULL);
 	(void)event_add(interrupt, NULL);
@@ -354,24 +358,24 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGCHLD, SIG_IGN); /* chassis programs are reaped by the kernel */
 	if (sodium_init() < 0)
-		return fail("libsodium", "does not start");
-	rc = options_read(argc, argv, &sim);
+		return redfish_sim_fail("libsodium", "does not start");
+	rc = redfish_sim_options_read(argc, argv, &sim);
 	if (rc)
 		return rc;
 	sim.base = event_base_new();
 	sim.count = (size_t)(argc - optind);
 	sim.nodes = calloc(sim.count ? sim.count : 1, sizeof(*sim.nodes));
 	if (!sim.base || !sim.nodes || sim.count == 0)
-		return fail("which NAME=ADDRESS", "?");
+		return redfish_sim_fail("which NAME=ADDRESS", "?");
 	rc = http_start(&sim);
 	for (size_t i = 0; i < sim.count && rc == 0; i++) {
 		sim.nodes[i].sim = &sim;
 		rc = operand_read(argv[optind + (int)i], &sim.nodes[i])
 			     ? node_start(&sim, &sim.nodes[i], i)
-			     : fail("not NAME=ADDRESS[=FOLDER]", argv[optind + (int)i]);
+			     : redfish_sim_fail("not NAME=ADDRESS[=FOLDER]", argv[optind + (int)i]);
 	}
 	if (rc == 0)
-		rc = sim_run(&sim);
+		rc = redfish_sim_run(&sim);
 	sim_done(&sim);
 	return rc;
 }

@@ -23,7 +23,7 @@
 #define CACHE_MS    300 /* a walk of many requests sees one state, mostly */
 #define REQUEST_MAX 256
 
-struct agent {
+struct switch_agent {
 	struct switch_device device;
 	struct switch_mib mib;
 	uint32_t shown;             /* the device's serial in `mib` */
@@ -39,18 +39,18 @@ struct agent {
 };
 
 /* Set by a signal handler, read by the loop. */
-static volatile sig_atomic_t stopping;
+static volatile sig_atomic_t switch_agent_stopping;
 
-static void on_signal(int number)
+static void switch_agent_on_signal(int number)
 {
 	(void)number;
-	stopping = 1;
+	switch_agent_stopping = 1;
 }
 
 /* --- requests --- */
 
 /* Spanning tree and bonds live beside the configuration. */
-static void look_at_health(struct agent *agent)
+static void look_at_health(struct switch_agent *agent)
 {
 	struct switch_plane_health health;
 	int64_t now_ms = clock_monotonic_ms();
@@ -66,7 +66,7 @@ static void look_at_health(struct agent *agent)
 	agent->device.serial++;
 }
 
-static void show(struct agent *agent)
+static void switch_agent_show(struct switch_agent *agent)
 {
 	struct switch_mib mib;
 
@@ -81,8 +81,8 @@ static void show(struct agent *agent)
 	agent->shown = agent->device.serial;
 }
 
-static void answer(const struct switch_mib *mib, const struct switch_mib_row *row,
-		   netsnmp_variable_list *varbind)
+static void switch_agent_answer(const struct switch_mib *mib, const struct switch_mib_row *row,
+				netsnmp_variable_list *varbind)
 {
 	u_long number = row->number;
 	long integer = (long)row->number;
@@ -98,7 +98,7 @@ static void answer(const struct switch_mib *mib, const struct switch_mib_row *ro
 		(void)snmp_set_var_typed_value(varbind, row->type, &number, sizeof(number));
 }
 
-static const struct switch_mib *show_vlan(struct agent *agent, uint16_t vlan)
+static const struct switch_mib *switch_agent_show_vlan(struct switch_agent *agent, uint16_t vlan)
 {
 	struct switch_mib mib;
 
@@ -117,16 +117,17 @@ static const struct switch_mib *show_vlan(struct agent *agent, uint16_t vlan)
 #define CONTEXT "vlan-"
 
 /* What is asked, by the context that it is asked in. */
-static const struct switch_mib *mib_of(struct agent *agent, const char *context)
+static const struct switch_mib *mib_of(struct switch_agent *agent, const char *context)
 {
 	if (context && strncmp(context, CONTEXT, sizeof(CONTEXT) - 1) == 0)
-		return show_vlan(agent, (uint16_t)strtoul(context + sizeof(CONTEXT) - 1, NULL, 10));
-	show(agent);
+		return switch_agent_show_vlan(
+			agent, (uint16_t)strtoul(context + sizeof(CONTEXT) - 1, NULL, 10));
+	switch_agent_show(agent);
 	return &agent->mib;
 }
 
-static void get(struct agent *agent, const netsnmp_handler_registration *about,
-		netsnmp_agent_request_info *info, netsnmp_request_info *requests)
+static void switch_agent_get(struct switch_agent *agent, const netsnmp_handler_registration *about,
+			     netsnmp_agent_request_info *info, netsnmp_request_info *requests)
 {
 	bool next = info->mode == MODE_GETNEXT;
 	const struct switch_mib *mib = mib_of(agent, about->contextName);
@@ -138,14 +139,14 @@ static void get(struct agent *agent, const netsnmp_handler_registration *about,
 
 		if (row && snmp_oidtree_compare(row->name, row->length, about->rootoid,
 						about->rootoid_len) == 0)
-			answer(mib, row, varbind);
+			switch_agent_answer(mib, row, varbind);
 		else if (!next)
 			(void)netsnmp_set_request_error(info, at, SNMP_NOSUCHINSTANCE);
 	}
 }
 
 /* All varbinds of a SET as changes; false when one of them is none, which then has its error. */
-static bool read_changes(struct agent *agent, netsnmp_agent_request_info *info,
+static bool read_changes(struct switch_agent *agent, netsnmp_agent_request_info *info,
 			 netsnmp_request_info *requests, struct switch_change *changes,
 			 netsnmp_request_info **of, size_t *ret_count)
 {
@@ -166,7 +167,7 @@ static bool read_changes(struct agent *agent, netsnmp_agent_request_info *info,
 	return true;
 }
 
-static void set_bridge(struct agent *agent, netsnmp_agent_request_info *info,
+static void set_bridge(struct switch_agent *agent, netsnmp_agent_request_info *info,
 		       netsnmp_request_info *requests, bool now)
 {
 	struct switch_change *changes = calloc(REQUEST_MAX, sizeof(*changes));
@@ -189,7 +190,7 @@ static void set_bridge(struct agent *agent, netsnmp_agent_request_info *info,
 }
 
 /* The same below 1.3.6.1.4.1.9. */
-static void set_cisco(struct agent *agent, netsnmp_agent_request_info *info,
+static void set_cisco(struct switch_agent *agent, netsnmp_agent_request_info *info,
 		      netsnmp_request_info *requests, bool now)
 {
 	static const oid cisco[] = {1, 3, 6, 1, 4, 1, 9};
@@ -226,7 +227,7 @@ static void set_cisco(struct agent *agent, netsnmp_agent_request_info *info,
 }
 
 /* What a vendor or sFlow has of its own: all of a SET's varbinds at once. */
-static void set_more(struct agent *agent, netsnmp_agent_request_info *info,
+static void set_more(struct switch_agent *agent, netsnmp_agent_request_info *info,
 		     netsnmp_request_info *requests, bool sflow, bool now)
 {
 	const netsnmp_variable_list *varbinds[REQUEST_MAX];
@@ -242,8 +243,9 @@ static void set_more(struct agent *agent, netsnmp_agent_request_info *info,
 		(void)netsnmp_set_request_error(info, requests, (int)error);
 }
 
-static void set(struct agent *agent, const netsnmp_handler_registration *about,
-		netsnmp_agent_request_info *info, netsnmp_request_info *requests, bool now)
+static void switch_agent_set(struct switch_agent *agent, const netsnmp_handler_registration *about,
+			     netsnmp_agent_request_info *info, netsnmp_request_info *requests,
+			     bool now)
 {
 	static const oid sflow[] = {SWITCH_SFLOW_OID};
 	const struct switch_like *like = agent->likeness.like;
@@ -264,17 +266,18 @@ static void set(struct agent *agent, const netsnmp_handler_registration *about,
 	set_bridge(agent, info, requests, now);
 }
 
-static int on_request(netsnmp_mib_handler *handler, netsnmp_handler_registration *about,
-		      netsnmp_agent_request_info *info, netsnmp_request_info *requests)
+static int switch_agent_on_request(netsnmp_mib_handler *handler,
+				   netsnmp_handler_registration *about,
+				   netsnmp_agent_request_info *info, netsnmp_request_info *requests)
 {
-	struct agent *agent = about->my_reg_void;
+	struct switch_agent *agent = about->my_reg_void;
 
 	(void)handler;
 	switch (info->mode) {
 	case MODE_GET:
-	case MODE_GETNEXT: get(agent, about, info, requests); break;
-	case MODE_SET_RESERVE2: set(agent, about, info, requests, false); break;
-	case MODE_SET_ACTION: set(agent, about, info, requests, true); break;
+	case MODE_GETNEXT: switch_agent_get(agent, about, info, requests); break;
+	case MODE_SET_RESERVE2: switch_agent_set(agent, about, info, requests, false); break;
+	case MODE_SET_ACTION: switch_agent_set(agent, about, info, requests, true); break;
 	default: break;
 	}
 	return SNMP_ERR_NOERROR;
@@ -282,12 +285,12 @@ static int on_request(netsnmp_mib_handler *handler, netsnmp_handler_registration
 
 /* --- registration --- */
 
-static netsnmp_handler_registration *serve_in(struct agent *agent, const char *context,
+static netsnmp_handler_registration *serve_in(struct switch_agent *agent, const char *context,
 					      const char *name, const oid *root, size_t length,
 					      int priority)
 {
 	netsnmp_handler_registration *about = netsnmp_create_handler_registration(
-		name, on_request, root, length, HANDLER_CAN_RWRITE);
+		name, switch_agent_on_request, root, length, HANDLER_CAN_RWRITE);
 
 	if (!about)
 		return NULL;
@@ -297,28 +300,31 @@ static netsnmp_handler_registration *serve_in(struct agent *agent, const char *c
 	return netsnmp_register_handler(about) == MIB_REGISTERED_OK ? about : NULL;
 }
 
-static netsnmp_handler_registration *serve(struct agent *agent, const char *name, const oid *root,
-					   size_t length, int priority)
+static netsnmp_handler_registration *switch_agent_serve(struct switch_agent *agent,
+							const char *name, const oid *root,
+							size_t length, int priority)
 {
 	return serve_in(agent, NULL, name, root, length, priority);
 }
 
-static const oid bridge[] = {1, 3, 6, 1, 2, 1, 17};
+static const oid switch_agent_bridge[] = {1, 3, 6, 1, 2, 1, 17};
 
-static bool serve_health(struct agent *agent)
+static bool serve_health(struct switch_agent *agent)
 {
 	static const oid lag[] = {SWITCH_LAG_OID};
 	static const oid sensor[] = {SWITCH_SENSOR_OID};
 	static const oid entity[] = {SWITCH_ENTITY_OID};
 
-	return serve(agent, "lag", lag, OID_LENGTH(lag), DEFAULT_MIB_PRIORITY) &&
-	       serve(agent, "sensor", sensor, OID_LENGTH(sensor), DEFAULT_MIB_PRIORITY) &&
-	       serve(agent, "entity", entity, OID_LENGTH(entity), DEFAULT_MIB_PRIORITY);
+	return switch_agent_serve(agent, "lag", lag, OID_LENGTH(lag), DEFAULT_MIB_PRIORITY) &&
+	       switch_agent_serve(agent, "sensor", sensor, OID_LENGTH(sensor),
+				  DEFAULT_MIB_PRIORITY) &&
+	       switch_agent_serve(agent, "entity", entity, OID_LENGTH(entity),
+				  DEFAULT_MIB_PRIORITY);
 }
 
 /* A context for each VLAN that has come; it stays when the VLAN goes, and is empty. Not from inside
  * a request: snmpd is asked and waited for. */
-static void serve_vlans(struct agent *agent)
+static void serve_vlans(struct switch_agent *agent)
 {
 	char context[16];
 
@@ -329,13 +335,13 @@ static void serve_vlans(struct agent *agent)
 			continue;
 		agent->contexts[vid] = 1;
 		(void)text_format(context, sizeof(context), CONTEXT "%u", vid);
-		if (!serve_in(agent, context, "bridge", bridge, OID_LENGTH(bridge),
-			      DEFAULT_MIB_PRIORITY))
+		if (!serve_in(agent, context, "bridge", switch_agent_bridge,
+			      OID_LENGTH(switch_agent_bridge), DEFAULT_MIB_PRIORITY))
 			(void)fprintf(stderr, "switch_agent: no context %s\n", context);
 	}
 }
 
-static bool serve_all(struct agent *agent)
+static bool serve_all(struct switch_agent *agent)
 {
 	static const oid own[] = {SWITCH_OWN_OID};
 	static const oid cisco[] = {1, 3, 6, 1, 4, 1, 9};
@@ -343,28 +349,32 @@ static bool serve_all(struct agent *agent)
 	static const oid last_change[] = {1, 3, 6, 1, 2, 1, 2, 2, 1, 9};
 	static const oid names[] = {1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1};
 
-	if (agent->device.first_port && !serve(agent, "ifName", names, OID_LENGTH(names), 1))
+	if (agent->device.first_port &&
+	    !switch_agent_serve(agent, "ifName", names, OID_LENGTH(names), 1))
 		return false;
-	if (!serve(agent, "ifLastChange", last_change, OID_LENGTH(last_change), 1))
+	if (!switch_agent_serve(agent, "ifLastChange", last_change, OID_LENGTH(last_change), 1))
 		return false;
-	if (!serve(agent, "bridge", bridge, OID_LENGTH(bridge), DEFAULT_MIB_PRIORITY) ||
-	    !serve(agent, "own", own, OID_LENGTH(own), DEFAULT_MIB_PRIORITY))
+	if (!switch_agent_serve(agent, "bridge", switch_agent_bridge,
+				OID_LENGTH(switch_agent_bridge), DEFAULT_MIB_PRIORITY) ||
+	    !switch_agent_serve(agent, "own", own, OID_LENGTH(own), DEFAULT_MIB_PRIORITY))
 		return false;
 	if (agent->device.cisco &&
-	    !serve(agent, "cisco", cisco, OID_LENGTH(cisco), DEFAULT_MIB_PRIORITY))
+	    !switch_agent_serve(agent, "cisco", cisco, OID_LENGTH(cisco), DEFAULT_MIB_PRIORITY))
 		return false;
-	if (agent->likeness.like && !serve(agent, "like", agent->likeness.like->root,
-					   agent->likeness.like->root_length, DEFAULT_MIB_PRIORITY))
+	if (agent->likeness.like &&
+	    !switch_agent_serve(agent, "like", agent->likeness.like->root,
+				agent->likeness.like->root_length, DEFAULT_MIB_PRIORITY))
 		return false;
 	if (!agent->device.cisco && !serve_health(agent))
 		return false;
 	if (agent->device.sflow &&
-	    !serve(agent, "sflow", sflow, OID_LENGTH(sflow), DEFAULT_MIB_PRIORITY))
+	    !switch_agent_serve(agent, "sflow", sflow, OID_LENGTH(sflow), DEFAULT_MIB_PRIORITY))
 		return false;
 	for (size_t i = 0; i < agent->save_count; i++) {
 		const struct switch_save_object *save = &agent->saves[i];
 
-		if (!serve(agent, "save", save->name, save->length, DEFAULT_MIB_PRIORITY))
+		if (!switch_agent_serve(agent, "save", save->name, save->length,
+					DEFAULT_MIB_PRIORITY))
 			return false;
 	}
 	return true;
@@ -372,7 +382,7 @@ static bool serve_all(struct agent *agent)
 
 /* lldpd serves the table; ours goes before it. A process of its own does this: Net-SNMP's master
  * drops an agent that takes registrations back while requests are on their way. */
-static bool serve_broken_lldp(struct agent *agent)
+static bool serve_broken_lldp(struct switch_agent *agent)
 {
 	static const oid rem[] = {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1};
 
@@ -381,13 +391,13 @@ static bool serve_broken_lldp(struct agent *agent)
 
 		memcpy(name, rem, sizeof(rem));
 		name[OID_LENGTH(rem)] = column;
-		if (!serve(agent, "lldp", name, OID_LENGTH(name), 1))
+		if (!switch_agent_serve(agent, "lldp", name, OID_LENGTH(name), 1))
 			return false;
 	}
 	return true;
 }
 
-static bool open_agentx(struct agent *agent)
+static bool open_agentx(struct switch_agent *agent)
 {
 	/* Nothing of this machine's own SNMP set-up is read or written. */
 	(void)setenv("MIBS", "", 1);
@@ -410,7 +420,7 @@ static bool open_agentx(struct agent *agent)
 
 /* --- the loop --- */
 
-static void turn(struct agent *agent)
+static void switch_agent_turn(struct switch_agent *agent)
 {
 	int numfds = 0;
 	int block = 0;
@@ -460,7 +470,7 @@ static bool read_oid(const char *text, const char *end, oid *ret, size_t *ret_le
 	return text == end && length >= 2;
 }
 
-static bool read_save(struct agent *agent, const char *text)
+static bool read_save(struct switch_agent *agent, const char *text)
 {
 	struct switch_save_object *save = &agent->saves[agent->save_count];
 	const char *equals = strchr(text, '=');
@@ -475,7 +485,7 @@ static bool read_save(struct agent *agent, const char *text)
 	return true;
 }
 
-static int usage(FILE *out, int status)
+static int switch_agent_usage(FILE *out, int status)
 {
 	(void)fprintf(
 		out,
@@ -500,7 +510,7 @@ static int usage(FILE *out, int status)
 	return status;
 }
 
-static bool be_like(struct agent *agent, const char *name)
+static bool be_like(struct switch_agent *agent, const char *name)
 {
 	const struct switch_like *like = switch_like_find(name);
 
@@ -513,7 +523,7 @@ static bool be_like(struct agent *agent, const char *name)
 	return true;
 }
 
-static int read_options(struct agent *agent, int argc, char **argv)
+static int switch_agent_read_options(struct switch_agent *agent, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"database", required_argument, NULL, 'd'},
@@ -547,42 +557,42 @@ static int read_options(struct agent *agent, int argc, char **argv)
 		case 'b': agent->bridge = optarg; break;
 		case 'C':
 			if (!agent->device.cisco && switch_cisco_new(&agent->device.cisco) != 0)
-				return usage(stderr, 2);
+				return switch_agent_usage(stderr, 2);
 			break;
 		case 'L':
 			if (!be_like(agent, optarg))
-				return usage(stderr, 2);
+				return switch_agent_usage(stderr, 2);
 			break;
 		case 'F':
 			if (!agent->device.sflow && switch_sflow_new(&agent->device.sflow) != 0)
-				return usage(stderr, 2);
+				return switch_agent_usage(stderr, 2);
 			break;
 		case 'n': agent->device.first_port = optarg; break;
 		case 'B':
 			if (!agent->device.vlans)
 				agent->device.vlans = calloc(1, sizeof(*agent->device.vlans));
 			if (!agent->device.vlans)
-				return usage(stderr, 2);
+				return switch_agent_usage(stderr, 2);
 			break;
 		case 'S':
 			if (!read_save(agent, optarg))
-				return usage(stderr, 2);
+				return switch_agent_usage(stderr, 2);
 			break;
-		case 'h': exit(usage(stdout, 0));
-		default: return usage(stderr, 2);
+		case 'h': exit(switch_agent_usage(stdout, 0));
+		default: return switch_agent_usage(stderr, 2);
 		}
 	}
 	return agent->database && agent->control && agent->agentx &&
 			       (agent->device.startup_path || agent->device.lldp_broken)
 		       ? 0
-		       : usage(stderr, 2);
+		       : switch_agent_usage(stderr, 2);
 }
 
 int main(int argc, char **argv)
 {
-	struct agent agent = {.bridge = "br0"};
-	const struct sigaction action = {.sa_handler = on_signal};
-	int status = read_options(&agent, argc, argv);
+	struct switch_agent agent = {.bridge = "br0"};
+	const struct sigaction action = {.sa_handler = switch_agent_on_signal};
+	int status = switch_agent_read_options(&agent, argc, argv);
 
 	if (status != 0)
 		return status;
@@ -598,8 +608,8 @@ int main(int argc, char **argv)
 	}
 	(void)printf("ready\n");
 	(void)fflush(stdout);
-	while (!stopping)
-		turn(&agent);
+	while (!switch_agent_stopping)
+		switch_agent_turn(&agent);
 	snmp_shutdown("switch_agent");
 	shutdown_agent();
 	switch_mib_done(&agent.mib);

@@ -17,12 +17,12 @@ bool switch_cisco_trunks(const struct cisco_port *port)
 	return port->state == CISCO_ON || port->state == CISCO_ON_QUIET;
 }
 
-static bool allows(const struct cisco_port *port, uint32_t vid)
+static bool switch_cisco_allows(const struct cisco_port *port, uint32_t vid)
 {
 	return (port->allowed[vid / 8] & (0x80U >> vid % 8)) != 0;
 }
 
-static void allow(struct cisco_port *port, uint32_t vid, bool member)
+static void switch_cisco_allow(struct cisco_port *port, uint32_t vid, bool member)
 {
 	uint8_t bit = (uint8_t)(0x80U >> vid % 8);
 
@@ -58,8 +58,8 @@ uint32_t switch_cisco_copied(const struct cisco_copy *copy)
 /* --- ports and the data plane --- */
 
 /* What a port means to Open vSwitch: only VLANs that are there pass. */
-static struct switch_tagging tagging_of(const struct switch_model *model,
-					const struct cisco_port *port)
+static struct switch_tagging switch_cisco_tagging_of(const struct switch_model *model,
+						     const struct cisco_port *port)
 {
 	struct switch_tagging tagging = {.mode = SWITCH_TRUNK};
 	size_t count = 0;
@@ -73,7 +73,7 @@ static struct switch_tagging tagging_of(const struct switch_model *model,
 	for (size_t i = 0; i < model->vlan_count; i++) {
 		uint16_t vid = model->vlans[i].vid;
 
-		if (!allows(port, vid))
+		if (!switch_cisco_allows(port, vid))
 			continue;
 		if (vid == port->native) {
 			tagging.mode = SWITCH_NATIVE_UNTAGGED;
@@ -95,7 +95,7 @@ static int make_model(const struct switch_model *from, const struct switch_cisco
 
 	for (size_t i = 0; i < cisco->port_count && rc == 0; i++) {
 		struct switch_port *port = switch_model_port(ret, cisco->ports[i].number);
-		struct switch_tagging tagging = tagging_of(ret, &cisco->ports[i]);
+		struct switch_tagging tagging = switch_cisco_tagging_of(ret, &cisco->ports[i]);
 
 		if (port)
 			rc = switch_model_import(ret, port, &tagging);
@@ -116,13 +116,13 @@ static void port_from(struct cisco_port *port, const struct switch_tagging *tagg
 	port->tagging = CISCO_DOT1Q;
 	memset(port->allowed, 0, sizeof(port->allowed));
 	for (uint16_t vid = 1; vid <= SWITCH_VID_MAX; vid++)
-		allow(port, vid, switch_tagging_has(tagging, vid));
+		switch_cisco_allow(port, vid, switch_tagging_has(tagging, vid));
 	if (tagging->mode != SWITCH_TRUNK) {
 		port->native = tagging->tag;
-		allow(port, tagging->tag, true);
-	} else if (allows(port, port->native)) {
+		switch_cisco_allow(port, tagging->tag, true);
+	} else if (switch_cisco_allows(port, port->native)) {
 		port->native = 1; /* frames without a tag are in a VLAN that does not pass */
-		allow(port, 1, false);
+		switch_cisco_allow(port, 1, false);
 	}
 }
 
@@ -198,17 +198,17 @@ struct attempt {
 	bool applies, writes, saves;
 };
 
-static bool is_ring(uint32_t vid)
+static bool switch_cisco_is_ring(uint32_t vid)
 {
 	return vid >= CISCO_RING_FIRST && vid <= CISCO_RING_LAST;
 }
 
-static bool is_refused(const struct attempt *attempt, enum switch_verb verb)
+static bool switch_cisco_is_refused(const struct attempt *attempt, enum switch_verb verb)
 {
 	return (attempt->device->faults.refuse & (1U << verb)) != 0;
 }
 
-static bool is_lost(const struct attempt *attempt, enum switch_verb verb)
+static bool switch_cisco_is_lost(const struct attempt *attempt, enum switch_verb verb)
 {
 	return (attempt->device->faults.lost & (1U << verb)) != 0;
 }
@@ -289,7 +289,7 @@ static enum switch_error set_owner(struct attempt *attempt, const struct cisco_s
 	return SWITCH_OK;
 }
 
-static struct cisco_row *row_of(struct switch_cisco *cisco, uint16_t vid)
+static struct cisco_row *switch_cisco_row_of(struct switch_cisco *cisco, uint16_t vid)
 {
 	for (size_t i = 0; i < cisco->row_count; i++) {
 		if (cisco->rows[i].vid == vid)
@@ -307,23 +307,23 @@ static enum switch_error set_row_status(struct attempt *attempt, const struct ci
 
 	if (set->number != SWITCH_ROW_CREATE_AND_GO && !goes)
 		return SWITCH_WRONG_VALUE;
-	if (is_refused(attempt, goes ? SWITCH_DELETE : SWITCH_CREATE))
+	if (switch_cisco_is_refused(attempt, goes ? SWITCH_DELETE : SWITCH_CREATE))
 		return SWITCH_INCONSISTENT_VALUE;
-	if (vid == 1 || is_ring(vid) || (there && !goes))
+	if (vid == 1 || switch_cisco_is_ring(vid) || (there && !goes))
 		return SWITCH_INCONSISTENT_VALUE;
 	if (cisco->row_count == CISCO_ROWS_MAX)
 		return SWITCH_GENERAL;
-	if ((goes && !there) || is_lost(attempt, goes ? SWITCH_DELETE : SWITCH_CREATE))
+	if ((goes && !there) || switch_cisco_is_lost(attempt, goes ? SWITCH_DELETE : SWITCH_CREATE))
 		return SWITCH_OK;
 	cisco->rows[cisco->row_count++] = (struct cisco_row){.vid = vid, .status = set->number};
 	return SWITCH_OK;
 }
 
 /* vtpVlanEditEntry.column.domain.vid */
-static enum switch_error set_row(struct attempt *attempt, const struct cisco_set *set)
+static enum switch_error switch_cisco_set_row(struct attempt *attempt, const struct cisco_set *set)
 {
 	uint16_t vid = (uint16_t)set->object[8];
-	struct cisco_row *row = row_of(&attempt->cisco, vid);
+	struct cisco_row *row = switch_cisco_row_of(&attempt->cisco, vid);
 
 	if (!attempt->cisco.held || set->object[7] != CISCO_DOMAIN || set->object[8] < 1 ||
 	    set->object[8] > SWITCH_VID_MAX)
@@ -331,7 +331,7 @@ static enum switch_error set_row(struct attempt *attempt, const struct cisco_set
 	attempt->cisco.held_ms = clock_monotonic_ms();
 	if (set->object[6] == 11)
 		return set_row_status(attempt, set, vid);
-	if (is_lost(attempt, SWITCH_CREATE))
+	if (switch_cisco_is_lost(attempt, SWITCH_CREATE))
 		return SWITCH_OK;
 	if (!row)
 		return SWITCH_INCONSISTENT_NAME;
@@ -349,7 +349,7 @@ static enum switch_error set_row(struct attempt *attempt, const struct cisco_set
 	}
 }
 
-static struct cisco_port *port_of(struct attempt *attempt, uint32_t if_index)
+static struct cisco_port *switch_cisco_port_of(struct attempt *attempt, uint32_t if_index)
 {
 	for (size_t i = 0; i < attempt->cisco.port_count; i++) {
 		if (attempt->cisco.ports[i].if_index == if_index)
@@ -382,9 +382,9 @@ static enum switch_error set_bitmap(struct attempt *attempt, struct cisco_port *
 	/* vlanTrunkPortVlansEnabled is 128 octets, the others up to it. */
 	if (set->size > CISCO_BLOCK || (block == 0 && set->size != CISCO_BLOCK))
 		return SWITCH_WRONG_LENGTH;
-	if (is_refused(attempt, SWITCH_EGRESS))
+	if (switch_cisco_is_refused(attempt, SWITCH_EGRESS))
 		return SWITCH_INCONSISTENT_VALUE;
-	if (error != SWITCH_OK || skip || is_lost(attempt, SWITCH_EGRESS))
+	if (error != SWITCH_OK || skip || switch_cisco_is_lost(attempt, SWITCH_EGRESS))
 		return error;
 	memset(port->allowed + block * CISCO_BLOCK, 0, CISCO_BLOCK);
 	memcpy(port->allowed + block * CISCO_BLOCK, set->octets, set->size);
@@ -398,12 +398,12 @@ static enum switch_error set_state(struct attempt *attempt, struct cisco_port *p
 
 	if (set->number < CISCO_ON || set->number > CISCO_ON_QUIET)
 		return SWITCH_WRONG_VALUE;
-	if (is_refused(attempt, SWITCH_FRAMES))
+	if (switch_cisco_is_refused(attempt, SWITCH_FRAMES))
 		return SWITCH_INCONSISTENT_VALUE;
 	/* "An interface whose trunk encapsulation is Auto can not be configured to trunk mode." */
 	if (on && port->tagging == CISCO_NEGOTIATE)
 		return SWITCH_INCONSISTENT_VALUE;
-	if (!is_lost(attempt, SWITCH_FRAMES))
+	if (!switch_cisco_is_lost(attempt, SWITCH_FRAMES))
 		port->state = set->number;
 	return SWITCH_OK;
 }
@@ -411,7 +411,7 @@ static enum switch_error set_state(struct attempt *attempt, struct cisco_port *p
 /* vlanTrunkPortEntry.column.ifIndex */
 static enum switch_error set_trunk(struct attempt *attempt, const struct cisco_set *set)
 {
-	struct cisco_port *port = port_of(attempt, set->object[7]);
+	struct cisco_port *port = switch_cisco_port_of(attempt, set->object[7]);
 	enum switch_error error;
 	bool skip;
 
@@ -432,9 +432,10 @@ static enum switch_error set_trunk(struct attempt *attempt, const struct cisco_s
 		if (set->number > SWITCH_VID_MAX)
 			return SWITCH_WRONG_VALUE;
 		error = check_in_access(attempt, port, &skip);
-		if (error == SWITCH_OK && !skip && !is_lost(attempt, SWITCH_UNTAGGED))
+		if (error == SWITCH_OK && !skip && !switch_cisco_is_lost(attempt, SWITCH_UNTAGGED))
 			port->native = (uint16_t)set->number;
-		return is_refused(attempt, SWITCH_UNTAGGED) ? SWITCH_INCONSISTENT_VALUE : error;
+		return switch_cisco_is_refused(attempt, SWITCH_UNTAGGED) ? SWITCH_INCONSISTENT_VALUE
+									 : error;
 	case 13: return set_state(attempt, port, set);
 	default: return SWITCH_NOT_WRITABLE;
 	}
@@ -442,17 +443,17 @@ static enum switch_error set_trunk(struct attempt *attempt, const struct cisco_s
 
 static enum switch_error set_vm_vlan(struct attempt *attempt, const struct cisco_set *set)
 {
-	struct cisco_port *port = port_of(attempt, set->object[7]);
+	struct cisco_port *port = switch_cisco_port_of(attempt, set->object[7]);
 
 	if (!port || (attempt->device->faults.vm_vlan_hidden && switch_cisco_trunks(port)))
 		return SWITCH_NO_CREATION;
 	if (set->is_unsigned != attempt->device->faults.vm_vlan_unsigned)
 		return (enum switch_error)7; /* wrongType */
-	if (is_refused(attempt, SWITCH_PVID) || is_ring(set->number) ||
+	if (switch_cisco_is_refused(attempt, SWITCH_PVID) || switch_cisco_is_ring(set->number) ||
 	    !switch_model_vlan(&attempt->model, set->number))
 		return SWITCH_INCONSISTENT_VALUE;
 	attempt->writes = true;
-	if (!is_lost(attempt, SWITCH_PVID))
+	if (!switch_cisco_is_lost(attempt, SWITCH_PVID))
 		port->access = (uint16_t)set->number;
 	return SWITCH_OK;
 }
@@ -516,12 +517,12 @@ static const struct {
 	size_t root_arcs, arcs;
 	bool is_octets;
 	enum switch_error (*set)(struct attempt *attempt, const struct cisco_set *set);
-} objects[] = {
+} switch_cisco_objects[] = {
 	{{9, 46, 1, 4, 1, 1, 1}, 7, 8, false, set_operation},
 	{{9, 46, 1, 4, 1, 1, 3}, 7, 8, true, set_owner},
-	{{9, 46, 1, 4, 2, 1, 4}, 7, 9, true, set_row},
-	{{9, 46, 1, 4, 2, 1, 6}, 7, 9, true, set_row},
-	{{9, 46, 1, 4, 2, 1}, 6, 9, false, set_row},
+	{{9, 46, 1, 4, 2, 1, 4}, 7, 9, true, switch_cisco_set_row},
+	{{9, 46, 1, 4, 2, 1, 6}, 7, 9, true, switch_cisco_set_row},
+	{{9, 46, 1, 4, 2, 1}, 6, 9, false, switch_cisco_set_row},
 	{{9, 46, 1, 6, 1, 1, 4}, 7, 8, true, set_trunk},
 	{{9, 46, 1, 6, 1, 1, 17}, 7, 8, true, set_trunk},
 	{{9, 46, 1, 6, 1, 1, 18}, 7, 8, true, set_trunk},
@@ -533,23 +534,24 @@ static const struct {
 	{{2, 1, 54, 0}, 4, 4, false, set_write_mem},
 };
 
-static enum switch_error set_one(struct attempt *attempt, const struct cisco_set *set)
+static enum switch_error switch_cisco_set_one(struct attempt *attempt, const struct cisco_set *set)
 {
 	if (attempt->device->faults.read_only)
 		return SWITCH_NOT_WRITABLE;
-	for (size_t i = 0; i < COUNT_OF(objects); i++) {
-		if (set->arcs != objects[i].arcs ||
-		    memcmp(set->object, objects[i].root, objects[i].root_arcs * 4) != 0)
+	for (size_t i = 0; i < COUNT_OF(switch_cisco_objects); i++) {
+		if (set->arcs != switch_cisco_objects[i].arcs ||
+		    memcmp(set->object, switch_cisco_objects[i].root,
+			   switch_cisco_objects[i].root_arcs * 4) != 0)
 			continue;
-		if (set->is_octets != objects[i].is_octets)
+		if (set->is_octets != switch_cisco_objects[i].is_octets)
 			return (enum switch_error)7; /* wrongType */
-		return objects[i].set(attempt, set);
+		return switch_cisco_objects[i].set(attempt, set);
 	}
 	return SWITCH_NOT_WRITABLE;
 }
 
 /* The ports may be other ones, and VLANs: all of it at once. */
-static enum switch_error commit(struct attempt *attempt)
+static enum switch_error switch_cisco_commit(struct attempt *attempt)
 {
 	struct switch_device *device = attempt->device;
 	struct switch_model model;
@@ -587,10 +589,10 @@ enum switch_error switch_cisco_set(struct switch_device *device, const struct ci
 	attempt->cisco = *device->cisco;
 	for (size_t i = 0; i < last && error == SWITCH_OK; i++) {
 		*ret_at = i;
-		error = set_one(attempt, &sets[i]);
+		error = switch_cisco_set_one(attempt, &sets[i]);
 	}
 	if (now && error == SWITCH_OK)
-		error = commit(attempt);
+		error = switch_cisco_commit(attempt);
 	if (half && error == SWITCH_OK)
 		error = SWITCH_COMMIT_FAILED;
 	switch_model_done(&attempt->model);

@@ -44,7 +44,7 @@ static void take_manners(struct switch_device *device)
 		(void)fprintf(stderr, "switch_agent: manners that are none: %s\n", device->manners);
 }
 
-static void read_faults(struct switch_device *device)
+static void switch_device_read_faults(struct switch_device *device)
 {
 	struct stat about = {0};
 	char *text = NULL;
@@ -190,7 +190,8 @@ static bool is_forgotten(const struct switch_device *device, const struct switch
 	       (uint64_t)row->age_s * 100 + 99 > switch_device_ticks(device) - ticks;
 }
 
-static void take_fdb(struct switch_device *device, struct switch_fdb_row *rows, size_t count)
+static void switch_device_take_fdb(struct switch_device *device, struct switch_fdb_row *rows,
+				   size_t count)
 {
 	size_t kept = 0;
 
@@ -215,13 +216,13 @@ static int read_plane(struct switch_device *device)
 	switch_plane_done(&device->plane);
 	device->plane = plane;
 	if (switch_ovs_fdb(device->ovs, &fdb, &count) == 0)
-		take_fdb(device, fdb, count);
+		switch_device_take_fdb(device, fdb, count);
 	device->read_ms = clock_monotonic_ms();
 	device->serial++;
 	return 0;
 }
 
-static int push(struct switch_device *device)
+static int switch_device_push(struct switch_device *device)
 {
 	struct switch_ovs_change *changes =
 		calloc(device->running.port_count + 1, sizeof(*changes));
@@ -263,7 +264,7 @@ void switch_device_refresh(struct switch_device *device, int64_t max_age_ms)
 	uint32_t links = device->links.serial;
 	bool kept;
 
-	read_faults(device);
+	switch_device_read_faults(device);
 	if (clock_monotonic_ms() - device->linked_ms >= LINKS_MS) {
 		device->linked_ms = clock_monotonic_ms();
 		switch_links_look(&device->links, switch_device_ticks(device));
@@ -324,7 +325,7 @@ int switch_device_boot(struct switch_device *device)
 	int rc = E_UNAVAILABLE;
 
 	device->started_ms = clock_monotonic_ms();
-	read_faults(device);
+	switch_device_read_faults(device);
 	for (unsigned i = 0; i < 200 && rc != 0; i++) {
 		rc = read_plane(device);
 		if (rc != 0)
@@ -337,7 +338,7 @@ int switch_device_boot(struct switch_device *device)
 		device->is_saved = true;
 		for (size_t i = 0; i < device->running.port_count; i++)
 			follow_mode(device, &device->running.ports[i]);
-		return push(device);
+		return switch_device_push(device);
 	}
 	if (rc != -ENOENT)
 		return rc;
@@ -419,8 +420,8 @@ static enum switch_error apply_all(const struct switch_device *device, struct sw
 	return SWITCH_OK;
 }
 
-static enum switch_error refusal(const struct switch_device *device,
-				 const struct switch_change *change)
+static enum switch_error switch_device_refusal(const struct switch_device *device,
+					       const struct switch_change *change)
 {
 	if (device->faults.read_only)
 		return SWITCH_NOT_WRITABLE;
@@ -446,7 +447,7 @@ enum switch_error switch_device_test(struct switch_device *device,
 	enum switch_error error = SWITCH_OK;
 
 	for (*ret_at = 0; *ret_at < count; (*ret_at)++) {
-		error = refusal(device, &changes[*ret_at]);
+		error = switch_device_refusal(device, &changes[*ret_at]);
 		if (error != SWITCH_OK)
 			return error;
 	}
@@ -466,7 +467,7 @@ enum switch_error switch_device_replace(struct switch_device *device, struct swi
 
 	device->running = *model;
 	*model = (struct switch_model){0};
-	if (push(device) != 0) {
+	if (switch_device_push(device) != 0) {
 		switch_model_done(&device->running);
 		device->running = before;
 		return SWITCH_COMMIT_FAILED;

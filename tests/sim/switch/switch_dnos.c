@@ -5,7 +5,7 @@
 
 #include "tests/sim/switch/switch_mib_private.h"
 
-#define WRONG_TYPE ((enum switch_error)SNMP_ERR_WRONGTYPE)
+#define SWITCH_DNOS_WRONG_TYPE ((enum switch_error)SNMP_ERR_WRONGTYPE)
 
 enum { MODE_ACCESS = 1, MODE_TRUNK = 2, MODE_GENERAL = 3 };
 enum { COLUMN_MODE = 26, COLUMN_ACCESS = 43, COLUMN_NATIVE = 46 };
@@ -98,7 +98,7 @@ static enum switch_error set_port(struct switch_dnos *dnos, const struct switch_
 
 	*ret_verb = column == COLUMN_MODE ? SWITCH_FRAMES : SWITCH_PVID;
 	if (varbind->type != ASN_INTEGER)
-		return WRONG_TYPE;
+		return SWITCH_DNOS_WRONG_TYPE;
 	if (!switch_model_port(model, number) || number > SWITCH_PORT_MAX)
 		return SWITCH_NO_CREATION;
 	if (column == COLUMN_MODE) {
@@ -125,7 +125,7 @@ static enum switch_error set_list(struct switch_dnos *dnos, const struct switch_
 
 	*ret_verb = SWITCH_EGRESS;
 	if (varbind->type != ASN_OCTET_STR)
-		return WRONG_TYPE;
+		return SWITCH_DNOS_WRONG_TYPE;
 	if (vid > SWITCH_VID_MAX || !switch_model_vlan(model, (uint32_t)vid))
 		return SWITCH_NO_CREATION;
 	return switch_portlist_read(varbind->val.string, varbind->val_len, &dnos->trunk[vid]) == 0
@@ -134,8 +134,9 @@ static enum switch_error set_list(struct switch_dnos *dnos, const struct switch_
 }
 
 /* One varbind, unless a fault refuses or loses it. */
-static enum switch_error set_one(const struct switch_device *device, struct switch_dnos *dnos,
-				 const netsnmp_variable_list *varbind)
+static enum switch_error switch_dnos_set_one(const struct switch_device *device,
+					     struct switch_dnos *dnos,
+					     const netsnmp_variable_list *varbind)
 {
 	static const size_t list_length = COUNT_OF(trunk_column) + 1;
 	const struct switch_dnos before = *dnos;
@@ -158,7 +159,8 @@ static enum switch_error set_one(const struct switch_device *device, struct swit
 }
 
 /* The data plane as these settings have it. */
-static enum switch_error make(struct switch_device *device, const struct switch_dnos *dnos)
+static enum switch_error switch_dnos_make(struct switch_device *device,
+					  const struct switch_dnos *dnos)
 {
 	struct switch_model model;
 	enum switch_error error;
@@ -183,9 +185,9 @@ static enum switch_error set_all(struct switch_device *device, struct switch_dno
 	size_t end = now && device->faults.partial ? count / 2 : count;
 
 	for (size_t i = 0; i < end && error == SWITCH_OK; i++) {
-		error = set_one(device, after, varbinds[i]);
+		error = switch_dnos_set_one(device, after, varbinds[i]);
 		if (error == SWITCH_OK && now)
-			error = make(device, after);
+			error = switch_dnos_make(device, after);
 	}
 	return error == SWITCH_OK && end < count ? SWITCH_COMMIT_FAILED : error;
 }

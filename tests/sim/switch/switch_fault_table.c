@@ -6,7 +6,7 @@
 
 #include "common/base/error.h"
 
-enum kind { FLAG, NUMBER, SECONDS, VERBS, WORD };
+enum kind { FLAG, SWITCH_FAULT_TABLE_NUMBER, SECONDS, VERBS, WORD };
 
 static const char *const fdb_words[] = {
 	[SWITCH_FDB_WELL] = "well",
@@ -45,7 +45,7 @@ static const struct {
 	const char *const *words;
 	uint32_t max;
 	const char *help;
-} rows[] = {
+} switch_fault_table_rows[] = {
 	{"slow", SECONDS, AT(slow_ms), NULL, 600,
 	 "seconds before each request is answered, as 0.5"},
 	{"refuse", VERBS, AT(refuse), NULL, 0, "these verbs are answered with an error"},
@@ -63,7 +63,7 @@ static const struct {
 	{"portlist_short", FLAG, AT(portlist_short), NULL, 0, "PortLists without zeros at the end"},
 	{"portlist_strict", FLAG, AT(portlist_strict), NULL, 0,
 	 "a PortList of another length is refused"},
-	{"portlist", NUMBER, AT(portlist), NULL, 512, "octets of each PortList"},
+	{"portlist", SWITCH_FAULT_TABLE_NUMBER, AT(portlist), NULL, 512, "octets of each PortList"},
 	{"in_order", FLAG, AT(in_order), NULL, 0,
 	 "varbinds of a SET are done one after the other, and each result must hold"},
 	{"never_alone", FLAG, AT(never_alone), NULL, 0, "a port's last VLAN is not taken from it"},
@@ -72,8 +72,9 @@ static const struct {
 	{"pvid_stays", FLAG, AT(pvid_stays), NULL, 0, "a port does not leave the VLAN of its PVID"},
 	{"fixed_frames", FLAG, AT(fixed_frames), NULL, 0,
 	 "frame types and the filter on ingress are not writable"},
-	{"vid_max", NUMBER, AT(vid_max), NULL, 4094, "the highest VLAN there may be"},
-	{"index_offset", NUMBER, AT(index_offset), NULL, 2000000000,
+	{"vid_max", SWITCH_FAULT_TABLE_NUMBER, AT(vid_max), NULL, 4094,
+	 "the highest VLAN there may be"},
+	{"index_offset", SWITCH_FAULT_TABLE_NUMBER, AT(index_offset), NULL, 2000000000,
 	 "dot1qVlanStaticTable is indexed by VID plus this"},
 	{"pvid", WORD, AT(pvid), pvid_words, 0,
 	 "alone|moves|leaves_tagged|untagged: what setting dot1qPvid does to memberships"},
@@ -99,7 +100,8 @@ static const struct {
 	{"copy_fails", FLAG, AT(copy_fails), NULL, 0, "Cisco: copying the configuration fails"},
 };
 
-static bool read_number(const char *text, size_t size, uint32_t scale, uint32_t max, uint32_t *ret)
+static bool switch_fault_table_read_number(const char *text, size_t size, uint32_t scale,
+					   uint32_t max, uint32_t *ret)
 {
 	char copy[16];
 	char *end;
@@ -116,7 +118,7 @@ static bool read_number(const char *text, size_t size, uint32_t scale, uint32_t 
 	return true;
 }
 
-static bool read_verbs(const char *text, size_t size, uint32_t *ret)
+static bool switch_fault_table_read_verbs(const char *text, size_t size, uint32_t *ret)
 {
 	const char *end = text + size;
 	uint32_t bits = 0;
@@ -145,7 +147,8 @@ static bool read_verbs(const char *text, size_t size, uint32_t *ret)
 	return true;
 }
 
-static bool read_word(const char *const *words, const char *text, size_t size, uint32_t *ret)
+static bool switch_fault_table_read_word(const char *const *words, const char *text, size_t size,
+					 uint32_t *ret)
 {
 	for (uint32_t i = 0; words[i]; i++) {
 		if (strlen(words[i]) == size && memcmp(words[i], text, size) == 0) {
@@ -156,29 +159,39 @@ static bool read_word(const char *const *words, const char *text, size_t size, u
 	return false;
 }
 
-static bool read_pair(const char *text, size_t size, struct switch_faults *ret)
+static bool switch_fault_table_read_pair(const char *text, size_t size, struct switch_faults *ret)
 {
 	const char *equals = memchr(text, '=', size);
 	size_t key = equals ? (size_t)(equals - text) : size;
 	const char *value = equals ? equals + 1 : "1";
 	size_t length = equals ? size - key - 1 : 1;
 
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		void *at = (char *)ret + rows[i].at;
+	for (size_t i = 0; i < COUNT_OF(switch_fault_table_rows); i++) {
+		void *at = (char *)ret + switch_fault_table_rows[i].at;
 		uint32_t number = 0;
 		bool good = false;
 
-		if (strlen(rows[i].key) != key || memcmp(rows[i].key, text, key) != 0)
+		if (strlen(switch_fault_table_rows[i].key) != key ||
+		    memcmp(switch_fault_table_rows[i].key, text, key) != 0)
 			continue;
-		switch (rows[i].kind) {
+		switch (switch_fault_table_rows[i].kind) {
 		case FLAG:
-			good = read_number(value, length, 1, 1, &number);
+			good = switch_fault_table_read_number(value, length, 1, 1, &number);
 			*(bool *)at = number != 0;
 			return good;
-		case NUMBER: good = read_number(value, length, 1, rows[i].max, &number); break;
-		case SECONDS: good = read_number(value, length, 1000, rows[i].max, &number); break;
-		case VERBS: good = read_verbs(value, length, &number); break;
-		case WORD: good = read_word(rows[i].words, value, length, &number); break;
+		case SWITCH_FAULT_TABLE_NUMBER:
+			good = switch_fault_table_read_number(
+				value, length, 1, switch_fault_table_rows[i].max, &number);
+			break;
+		case SECONDS:
+			good = switch_fault_table_read_number(
+				value, length, 1000, switch_fault_table_rows[i].max, &number);
+			break;
+		case VERBS: good = switch_fault_table_read_verbs(value, length, &number); break;
+		case WORD:
+			good = switch_fault_table_read_word(switch_fault_table_rows[i].words, value,
+							    length, &number);
+			break;
 		}
 		if (good)
 			memcpy(at, &number, sizeof(number));
@@ -196,7 +209,7 @@ int switch_faults_add(const char *text, struct switch_faults *faults)
 	while (*text) {
 		size_t size = strcspn(text, " ");
 
-		if (size > 0 && !read_pair(text, size, faults))
+		if (size > 0 && !switch_fault_table_read_pair(text, size, faults))
 			return E_MALFORMED;
 		text += size + (text[size] == ' ');
 	}
@@ -215,7 +228,7 @@ int switch_faults_read(const char *text, struct switch_faults *ret, char wrong[6
 		size = strcspn(text, " \t\r\n");
 		if (size == 4 && memcmp(text, "none", 4) == 0) {
 			faults = (struct switch_faults){0};
-		} else if (size > 0 && !read_pair(text, size, &faults)) {
+		} else if (size > 0 && !switch_fault_table_read_pair(text, size, &faults)) {
 			size_t copied = size < 63 ? size : 63;
 
 			memcpy(wrong, text, copied);
@@ -230,8 +243,9 @@ int switch_faults_read(const char *text, struct switch_faults *ret, char wrong[6
 
 void switch_faults_help(FILE *out)
 {
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		(void)fprintf(out, "  %-18s %s\n", rows[i].key, rows[i].help);
+	for (size_t i = 0; i < COUNT_OF(switch_fault_table_rows); i++)
+		(void)fprintf(out, "  %-18s %s\n", switch_fault_table_rows[i].key,
+			      switch_fault_table_rows[i].help);
 	(void)fprintf(out, "verbs:");
 	for (size_t i = 0; i < SWITCH_VERBS; i++)
 		(void)fprintf(out, " %s", switch_verb_words[i]);

@@ -10,7 +10,7 @@ struct cursor {
 };
 
 /* The next word of a line, cut out of it; empty at the end of the line. */
-static struct cursor word_of(struct cursor *line)
+static struct cursor switch_fdb_wire_word_of(struct cursor *line)
 {
 	struct cursor word;
 
@@ -30,7 +30,7 @@ static bool word_is(struct cursor word, const char *text)
 	return size == strlen(text) && memcmp(word.at, text, size) == 0;
 }
 
-static bool number_of(struct cursor word, uint32_t max, uint32_t *ret)
+static bool switch_fdb_wire_number_of(struct cursor word, uint32_t max, uint32_t *ret)
 {
 	uint32_t value = 0;
 
@@ -45,7 +45,7 @@ static bool number_of(struct cursor word, uint32_t max, uint32_t *ret)
 	return value <= max;
 }
 
-static bool mac_of(struct cursor word, struct mac *ret)
+static bool switch_fdb_wire_mac_of(struct cursor word, struct mac *ret)
 {
 	char text[MAC_TEXT_SIZE];
 	size_t size = (size_t)(word.end - word.at);
@@ -57,24 +57,24 @@ static bool mac_of(struct cursor word, struct mac *ret)
 	return mac_parse(text, ret) == 0;
 }
 
-static int row_of(struct cursor line, struct switch_fdb_row *ret)
+static int switch_fdb_wire_row_of(struct cursor line, struct switch_fdb_row *ret)
 {
 	struct switch_fdb_row row = {0};
-	struct cursor port = word_of(&line);
-	struct cursor vlan = word_of(&line);
-	struct cursor mac = word_of(&line);
-	struct cursor age = word_of(&line);
-	struct cursor rest = word_of(&line);
+	struct cursor port = switch_fdb_wire_word_of(&line);
+	struct cursor vlan = switch_fdb_wire_word_of(&line);
+	struct cursor mac = switch_fdb_wire_word_of(&line);
+	struct cursor age = switch_fdb_wire_word_of(&line);
+	struct cursor rest = switch_fdb_wire_word_of(&line);
 	uint32_t vid = 0;
 
-	if (!word_is(port, "LOCAL") && !number_of(port, UINT16_MAX, &row.port))
+	if (!word_is(port, "LOCAL") && !switch_fdb_wire_number_of(port, UINT16_MAX, &row.port))
 		return E_MALFORMED;
-	if (!number_of(vlan, 4095, &vid) || !mac_of(mac, &row.mac))
+	if (!switch_fdb_wire_number_of(vlan, 4095, &vid) || !switch_fdb_wire_mac_of(mac, &row.mac))
 		return E_MALFORMED;
 	if (age.at == age.end || rest.at != rest.end)
 		return E_MALFORMED;
 	row.vid = (uint16_t)vid;
-	if (!number_of(age, UINT32_MAX, &row.age_s))
+	if (!switch_fdb_wire_number_of(age, UINT32_MAX, &row.age_s))
 		row.age_s = 0;
 	*ret = row;
 	return 0;
@@ -82,7 +82,8 @@ static int row_of(struct cursor line, struct switch_fdb_row *ret)
 
 static bool is_heading(struct cursor line)
 {
-	return word_is(word_of(&line), "port") && word_is(word_of(&line), "VLAN");
+	return word_is(switch_fdb_wire_word_of(&line), "port") &&
+	       word_is(switch_fdb_wire_word_of(&line), "VLAN");
 }
 
 int switch_fdb_read(const char *text, size_t size, struct switch_fdb_row *rows, size_t room,
@@ -97,12 +98,12 @@ int switch_fdb_read(const char *text, size_t size, struct switch_fdb_row *rows, 
 		struct cursor probe = line;
 
 		all.at = stop ? stop + 1 : all.end;
-		probe = word_of(&probe);
+		probe = switch_fdb_wire_word_of(&probe);
 		if (probe.at == probe.end || is_heading(line))
 			continue;
 		if (count == room)
 			return E_LIMIT;
-		if (row_of(line, &rows[count]) != 0)
+		if (switch_fdb_wire_row_of(line, &rows[count]) != 0)
 			return E_MALFORMED;
 		count++;
 	}

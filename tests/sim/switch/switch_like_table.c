@@ -19,7 +19,7 @@
 #define SAVE(value, any, ...) \
 	{{__VA_ARGS__}, sizeof((oid[]){__VA_ARGS__}) / sizeof(oid), value, any}
 
-static const struct switch_like rows[] = {
+static const struct switch_like switch_like_table_rows[] = {
 	{"procurve", "HP ProCurve, Aruba AOS-S",
 	 "in_order never_alone pvid=untagged fdb_id_counts portlist=24 portlist_strict fixed_frames",
 	 {1, 3, 6, 1, 4, 1, 11, 2, 14, 11, 5, 1, 7, 1, 29}, 15,
@@ -42,15 +42,16 @@ static const struct switch_like rows[] = {
 
 const struct switch_like *switch_like_find(const char *name)
 {
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		if (strcmp(rows[i].name, name) == 0)
-			return &rows[i];
+	for (size_t i = 0; i < COUNT_OF(switch_like_table_rows); i++) {
+		if (strcmp(switch_like_table_rows[i].name, name) == 0)
+			return &switch_like_table_rows[i];
 	}
 	return NULL;
 }
 
 void switch_like_help(FILE *out)
 {
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		(void)fprintf(out, "  %-10s %s: %s\n", rows[i].name, rows[i].what, rows[i].words);
+	for (size_t i = 0; i < COUNT_OF(switch_like_table_rows); i++)
+		(void)fprintf(out, "  %-10s %s: %s\n", switch_like_table_rows[i].name,
+			      switch_like_table_rows[i].what, switch_like_table_rows[i].words);
 }

@@ -11,7 +11,7 @@
 
 #define FOLDER "/sys/class/net"
 
-static bool number_of(const char *name, const char *what, uint32_t *ret)
+static bool switch_links_number_of(const char *name, const char *what, uint32_t *ret)
 {
 	char path[320];
 	char *text = NULL;
@@ -25,7 +25,8 @@ static bool number_of(const char *name, const char *what, uint32_t *ret)
 	return read;
 }
 
-static const struct switch_link *find(const struct switch_links *links, uint32_t if_index)
+static const struct switch_link *switch_links_find(const struct switch_links *links,
+						   uint32_t if_index)
 {
 	for (size_t i = 0; i < links->count; i++) {
 		if (links->items[i].if_index == if_index)
@@ -36,7 +37,7 @@ static const struct switch_link *find(const struct switch_links *links, uint32_t
 
 uint32_t switch_links_ticks(const struct switch_links *links, uint32_t if_index)
 {
-	const struct switch_link *link = find(links, if_index);
+	const struct switch_link *link = switch_links_find(links, if_index);
 
 	return link ? link->ticks : 0;
 }
@@ -63,10 +64,10 @@ void switch_links_look(struct switch_links *links, uint32_t now)
 		const struct switch_link *before;
 
 		if (entry->d_name[0] == '.' ||
-		    !number_of(entry->d_name, "ifindex", &link->if_index) ||
-		    !number_of(entry->d_name, "carrier_changes", &link->changes))
+		    !switch_links_number_of(entry->d_name, "ifindex", &link->if_index) ||
+		    !switch_links_number_of(entry->d_name, "carrier_changes", &link->changes))
 			continue;
-		before = find(links, link->if_index);
+		before = switch_links_find(links, link->if_index);
 		if (before && before->changes == link->changes)
 			link->ticks = before->ticks;
 		else

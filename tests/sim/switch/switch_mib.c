@@ -14,19 +14,20 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define ROWS_MAX ((size_t)1 << 20)
+#define SWITCH_MIB_ROWS_MAX ((size_t)1 << 20)
 
 /* --- a list under construction --- */
 
-static struct switch_mib_row *row_add(struct switch_mib *mib, const oid *prefix, size_t length,
-				      u_char type)
+static struct switch_mib_row *switch_mib_row_add(struct switch_mib *mib, const oid *prefix,
+						 size_t length, u_char type)
 {
 	struct switch_mib_row *row;
 
 	if (mib->count == mib->room) {
 		size_t room = mib->room * 2 + 256;
-		struct switch_mib_row *rows =
-			room <= ROWS_MAX ? realloc(mib->rows, room * sizeof(*rows)) : NULL;
+		struct switch_mib_row *rows = room <= SWITCH_MIB_ROWS_MAX
+						      ? realloc(mib->rows, room * sizeof(*rows))
+						      : NULL;
 
 		if (!rows) {
 			mib->failed = true;
@@ -88,7 +89,8 @@ struct place mib_under_mac(const struct place *place, struct mac mac, size_t oct
 
 void mib_put(const struct place *place, u_char type, uint32_t number)
 {
-	struct switch_mib_row *row = row_add(place->mib, place->name, place->length, type);
+	struct switch_mib_row *row =
+		switch_mib_row_add(place->mib, place->name, place->length, type);
 
 	if (row)
 		row->number = number;
@@ -96,7 +98,8 @@ void mib_put(const struct place *place, u_char type, uint32_t number)
 
 void mib_put_bytes(const struct place *place, u_char type, const void *bytes, size_t size)
 {
-	struct switch_mib_row *row = row_add(place->mib, place->name, place->length, type);
+	struct switch_mib_row *row =
+		switch_mib_row_add(place->mib, place->name, place->length, type);
 
 	if (row)
 		row_bytes(place->mib, row, bytes, size);
@@ -368,7 +371,7 @@ static void put_last_changes(struct switch_mib *mib, const struct switch_device 
 
 /* --- the list --- */
 
-static int compare_rows(const void *a, const void *b)
+static int switch_mib_compare_rows(const void *a, const void *b)
 {
 	const struct switch_mib_row *x = a;
 	const struct switch_mib_row *y = b;
@@ -393,10 +396,10 @@ int mib_finish(struct switch_mib *mib)
 	}
 	if (mib->count == 0)
 		return 0;
-	qsort(mib->rows, mib->count, sizeof(*mib->rows), compare_rows);
+	qsort(mib->rows, mib->count, sizeof(*mib->rows), switch_mib_compare_rows);
 	/* One address in two VLANs is one row of dot1dTpFdbTable. */
 	for (size_t i = 0; i < mib->count; i++) {
-		if (kept == 0 || compare_rows(&mib->rows[kept - 1], &mib->rows[i]) != 0)
+		if (kept == 0 || switch_mib_compare_rows(&mib->rows[kept - 1], &mib->rows[i]) != 0)
 			mib->rows[kept++] = mib->rows[i];
 	}
 	mib->count = kept;

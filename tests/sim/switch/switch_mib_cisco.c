@@ -10,7 +10,8 @@
 #define BRIDGE 1, 3, 6, 1, 2, 1, 17
 #define VTP    1, 3, 6, 1, 4, 1, 9, 9, 46, 1
 
-static void put_text(const struct place *entry, oid column, oid domain, oid index, const char *text)
+static void switch_mib_cisco_put_text(const struct place *entry, oid column, oid domain, oid index,
+				      const char *text)
 {
 	struct place cell = mib_under(entry, column);
 
@@ -40,12 +41,12 @@ static void put_vlans(struct switch_mib *mib, const struct switch_device *device
 
 		put_cell2(&entry, 2, CISCO_DOMAIN, vlan->vid, 1); /* operational */
 		put_cell2(&entry, 3, CISCO_DOMAIN, vlan->vid, 1); /* ethernet */
-		put_text(&entry, 4, CISCO_DOMAIN, vlan->vid, vlan->name);
+		switch_mib_cisco_put_text(&entry, 4, CISCO_DOMAIN, vlan->vid, vlan->name);
 	}
 	for (uint32_t i = 0; i < COUNT_OF(rings); i++) {
 		put_cell2(&entry, 2, CISCO_DOMAIN, CISCO_RING_FIRST + i, 1);
 		put_cell2(&entry, 3, CISCO_DOMAIN, CISCO_RING_FIRST + i, 2 + i);
-		put_text(&entry, 4, CISCO_DOMAIN, CISCO_RING_FIRST + i, rings[i]);
+		switch_mib_cisco_put_text(&entry, 4, CISCO_DOMAIN, CISCO_RING_FIRST + i, rings[i]);
 	}
 }
 
@@ -56,16 +57,17 @@ static void put_domain(struct switch_mib *mib, const struct switch_device *devic
 	struct place control = AT(mib, VTP, 4, 1, 1);
 	struct place edit = AT(mib, VTP, 4, 2, 1);
 
-	put_text(&domain, 2, CISCO_DOMAIN, 0, "lab");
+	switch_mib_cisco_put_text(&domain, 2, CISCO_DOMAIN, 0, "lab");
 	mib_put_cell(&domain, 3, CISCO_DOMAIN, ASN_INTEGER, device->faults.vtp_client ? 1 : 3);
 	mib_put_cell(&domain, 4, CISCO_DOMAIN, ASN_GAUGE, 0);
 	mib_put_cell(&control, 1, CISCO_DOMAIN, ASN_INTEGER, 1); /* none */
 	mib_put_cell(&control, 2, CISCO_DOMAIN, ASN_INTEGER, switch_cisco_applied(device));
-	put_text(&control, 3, CISCO_DOMAIN, 0, device->faults.vtp_busy ? "noc" : cisco->owner);
+	switch_mib_cisco_put_text(&control, 3, CISCO_DOMAIN, 0,
+				  device->faults.vtp_busy ? "noc" : cisco->owner);
 	for (size_t i = 0; i < cisco->row_count; i++) {
 		const struct cisco_row *row = &cisco->rows[i];
 
-		put_text(&edit, 4, CISCO_DOMAIN, row->vid, row->name);
+		switch_mib_cisco_put_text(&edit, 4, CISCO_DOMAIN, row->vid, row->name);
 		put_cell2(&edit, 11, CISCO_DOMAIN, row->vid,
 			  row->has_name && row->has_type && row->has_said ? 1 : 3);
 	}
@@ -73,8 +75,8 @@ static void put_domain(struct switch_mib *mib, const struct switch_device *devic
 
 /* --- ports --- */
 
-static void put_port(struct switch_mib *mib, const struct switch_device *device,
-		     const struct cisco_port *port)
+static void switch_mib_cisco_put_port(struct switch_mib *mib, const struct switch_device *device,
+				      const struct cisco_port *port)
 {
 	static const oid columns[CISCO_BLOCKS] = {4, 17, 18, 19};
 	struct place trunk = AT(mib, VTP, 6, 1, 1);
@@ -163,7 +165,7 @@ void mib_put_cisco(struct switch_mib *mib, const struct switch_device *device)
 	put_vlans(mib, device);
 	put_domain(mib, device);
 	for (size_t i = 0; i < device->cisco->port_count; i++)
-		put_port(mib, device, &device->cisco->ports[i]);
+		switch_mib_cisco_put_port(mib, device, &device->cisco->ports[i]);
 	mib_put_scalar(&serial, 2, ASN_INTEGER, device->cisco->serial);
 	if (!device->faults.no_config_copy)
 		put_copies(mib, device->cisco);

@@ -5,9 +5,10 @@
 
 #include "tests/sim/switch/switch_mib_private.h"
 
-enum { TEMPERATURE = 11, PORT = 20, RX_POWER = 21 };
+enum { TEMPERATURE = 11, SWITCH_MIB_HEALTH_PORT = 20, RX_POWER = 21 };
 
-static void put_text(const struct place *entry, oid column, oid index, const char *text)
+static void switch_mib_health_put_text(const struct place *entry, oid column, oid index,
+				       const char *text)
 {
 	struct place cell = mib_under(entry, column);
 
@@ -15,8 +16,8 @@ static void put_text(const struct place *entry, oid column, oid index, const cha
 	mib_put_bytes(&cell, ASN_OCTET_STR, text, strlen(text));
 }
 
-static void put_octets(const struct place *entry, oid column, oid index, const void *bytes,
-		       size_t size)
+static void switch_mib_health_put_octets(const struct place *entry, oid column, oid index,
+					 const void *bytes, size_t size)
 {
 	struct place cell = mib_under(entry, column);
 
@@ -36,13 +37,14 @@ static void put_tree(struct switch_mib *mib, const struct switch_plane_health *h
 	mib_put_scalar(&stp, 1, ASN_INTEGER, 3); /* ieee8021d */
 	mib_put_scalar(&stp, 2, ASN_INTEGER,
 		       (uint32_t)(health->bridge[0] << 8 | health->bridge[1]));
-	put_octets(&stp, 5, 0, health->root, sizeof(health->root));
+	switch_mib_health_put_octets(&stp, 5, 0, health->root, sizeof(health->root));
 	mib_put_scalar(&stp, 6, ASN_INTEGER, health->root_cost);
 	mib_put_scalar(&stp, 7, ASN_INTEGER, health->root_port);
 	mib_put_scalar(&stp, 16, ASN_INTEGER, 2); /* rstp */
 	for (size_t i = 0; i < health->port_count; i++)
-		put_octets(&ports, 8, health->ports[i].number, health->ports[i].designated,
-			   sizeof(health->ports[i].designated));
+		switch_mib_health_put_octets(&ports, 8, health->ports[i].number,
+					     health->ports[i].designated,
+					     sizeof(health->ports[i].designated));
 }
 
 static void put_members(struct switch_mib *mib, const struct switch_plane_health *health)
@@ -53,11 +55,12 @@ static void put_members(struct switch_mib *mib, const struct switch_plane_health
 	for (size_t i = 0; i < health->member_count; i++) {
 		oid index = health->members[i].if_index;
 
-		put_octets(&entry, 9, index, health->members[i].partner_system, 6);
+		switch_mib_health_put_octets(&entry, 9, index, health->members[i].partner_system,
+					     6);
 		mib_put_cell(&entry, 12, index, ASN_INTEGER, health->members[i].lag);
 		mib_put_cell(&entry, 13, index, ASN_INTEGER, health->members[i].lag);
-		put_octets(&entry, 21, index, &health->members[i].actor, 1);
-		put_octets(&entry, 23, index, &health->members[i].partner, 1);
+		switch_mib_health_put_octets(&entry, 21, index, &health->members[i].actor, 1);
+		switch_mib_health_put_octets(&entry, 23, index, &health->members[i].partner, 1);
 	}
 }
 
@@ -84,17 +87,17 @@ static void put_sensors(struct switch_mib *mib, const struct switch_device *devi
 	struct place mapping = mib_place(mib, alias, COUNT_OF(alias));
 
 	put_sensor(mib, TEMPERATURE, 8, 1, 215);
-	put_text(&entry, 7, TEMPERATURE, "emulated temperature");
+	switch_mib_health_put_text(&entry, 7, TEMPERATURE, "emulated temperature");
 	mib_put_cell(&entry, 4, TEMPERATURE, ASN_INTEGER, 0);
 	if (device->plane.port_count == 0)
 		return;
 	put_sensor(mib, RX_POWER, 14, 2, (uint32_t)-312);
-	put_text(&entry, 7, RX_POWER, "emulated receive power");
-	mib_put_cell(&entry, 4, RX_POWER, ASN_INTEGER, PORT);
-	put_text(&entry, 7, PORT, device->plane.ports[0].name);
-	mib_put_cell(&entry, 4, PORT, ASN_INTEGER, 0);
+	switch_mib_health_put_text(&entry, 7, RX_POWER, "emulated receive power");
+	mib_put_cell(&entry, 4, RX_POWER, ASN_INTEGER, SWITCH_MIB_HEALTH_PORT);
+	switch_mib_health_put_text(&entry, 7, SWITCH_MIB_HEALTH_PORT, device->plane.ports[0].name);
+	mib_put_cell(&entry, 4, SWITCH_MIB_HEALTH_PORT, ASN_INTEGER, 0);
 	if_index[COUNT_OF(if_index) - 1] = device->plane.ports[0].if_index;
-	mapping = mib_under(&mapping, PORT);
+	mapping = mib_under(&mapping, SWITCH_MIB_HEALTH_PORT);
 	mapping = mib_under(&mapping, 0);
 	mib_put_bytes(&mapping, ASN_OBJECT_ID, if_index, sizeof(if_index));
 }

@@ -6,16 +6,16 @@
 #include "tests/sim/switch/switch_mib.h"
 
 /* Answers of SNMP that the model has no use for. */
-#define WRONG_TYPE ((enum switch_error)SNMP_ERR_WRONGTYPE)
+#define SWITCH_MIB_SET_WRONG_TYPE ((enum switch_error)SNMP_ERR_WRONGTYPE)
 
-enum table { STATIC_VLAN = 3, PORT_VLAN = 5 }; /* under dot1qVlan */
+enum switch_mib_set_table { STATIC_VLAN = 3, PORT_VLAN = 5 }; /* under dot1qVlan */
 
 static const struct {
-	enum table table;
+	enum switch_mib_set_table table;
 	oid column;
 	u_char type;
 	enum switch_verb verb;
-} cells[] = {
+} switch_mib_set_cells[] = {
 	{STATIC_VLAN, 1, ASN_OCTET_STR, SWITCH_NAME},
 	{STATIC_VLAN, 2, ASN_OCTET_STR, SWITCH_EGRESS},
 	{STATIC_VLAN, 3, ASN_OCTET_STR, SWITCH_FORBIDDEN},
@@ -26,7 +26,8 @@ static const struct {
 	{PORT_VLAN, 3, ASN_INTEGER, SWITCH_FILTER},
 };
 
-static enum switch_error read_name(const netsnmp_variable_list *varbind, struct switch_change *ret)
+static enum switch_error switch_mib_set_read_name(const netsnmp_variable_list *varbind,
+						  struct switch_change *ret)
 {
 	if (varbind->val_len >= sizeof(ret->name))
 		return SWITCH_WRONG_LENGTH;
@@ -35,8 +36,9 @@ static enum switch_error read_name(const netsnmp_variable_list *varbind, struct 
 	return SWITCH_OK;
 }
 
-static enum switch_error read_ports(const struct switch_device *device,
-				    const netsnmp_variable_list *varbind, struct switch_change *ret)
+static enum switch_error switch_mib_set_read_ports(const struct switch_device *device,
+						   const netsnmp_variable_list *varbind,
+						   struct switch_change *ret)
 {
 	size_t count = device->running.port_count;
 	uint32_t last = count > 0 ? device->running.ports[count - 1].number : 0;
@@ -62,15 +64,16 @@ static enum switch_error read_row_status(struct switch_change *ret)
 	}
 }
 
-static enum switch_error read_value(const struct switch_device *device,
-				    const netsnmp_variable_list *varbind, struct switch_change *ret)
+static enum switch_error switch_mib_set_read_value(const struct switch_device *device,
+						   const netsnmp_variable_list *varbind,
+						   struct switch_change *ret)
 {
 	if (varbind->type != ASN_OCTET_STR) {
 		ret->value = (uint32_t)*varbind->val.integer;
 		return ret->verb == SWITCH_CREATE ? read_row_status(ret) : SWITCH_OK;
 	}
-	return ret->verb == SWITCH_NAME ? read_name(varbind, ret)
-					: read_ports(device, varbind, ret);
+	return ret->verb == SWITCH_NAME ? switch_mib_set_read_name(varbind, ret)
+					: switch_mib_set_read_ports(device, varbind, ret);
 }
 
 static bool is_save(const struct switch_save_object *saves, size_t save_count,
@@ -104,24 +107,25 @@ enum switch_error switch_mib_change(const struct switch_device *device,
 	*ret = (struct switch_change){.verb = SWITCH_SAVE};
 	if (is_save(saves, save_count, varbind, &value)) {
 		if (varbind->type != ASN_INTEGER)
-			return WRONG_TYPE;
+			return SWITCH_MIB_SET_WRONG_TYPE;
 		return *varbind->val.integer == value ? SWITCH_OK : SWITCH_WRONG_VALUE;
 	}
 	if (varbind->name_length != prefix + 4 ||
 	    snmp_oid_compare(name, prefix, vlan, prefix) != 0 || name[prefix + 1] != 1)
 		return SWITCH_NOT_WRITABLE;
-	for (size_t i = 0; i < COUNT_OF(cells); i++) {
+	for (size_t i = 0; i < COUNT_OF(switch_mib_set_cells); i++) {
 		oid index = name[prefix + 3];
 
-		if (name[prefix] != (oid)cells[i].table || name[prefix + 2] != cells[i].column)
+		if (name[prefix] != (oid)switch_mib_set_cells[i].table ||
+		    name[prefix + 2] != switch_mib_set_cells[i].column)
 			continue;
-		if (varbind->type != cells[i].type)
-			return WRONG_TYPE;
-		if (cells[i].table == STATIC_VLAN)
+		if (varbind->type != switch_mib_set_cells[i].type)
+			return SWITCH_MIB_SET_WRONG_TYPE;
+		if (switch_mib_set_cells[i].table == STATIC_VLAN)
 			index -= device->faults.index_offset;
-		ret->verb = cells[i].verb;
+		ret->verb = switch_mib_set_cells[i].verb;
 		ret->index = index <= UINT32_MAX ? (uint32_t)index : 0;
-		return read_value(device, varbind, ret);
+		return switch_mib_set_read_value(device, varbind, ret);
 	}
 	return SWITCH_NOT_WRITABLE;
 }

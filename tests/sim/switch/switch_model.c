@@ -182,7 +182,7 @@ static enum switch_error apply_forbidden(struct target *t, const struct switch_c
 	return SWITCH_OK;
 }
 
-static void leave_vlan(struct target *t, uint16_t vid);
+static void switch_model_leave_vlan(struct target *t, uint16_t vid);
 
 /* Untagged in one VLAN, or in none: then its PVID is 1, which it need not be in. */
 static void follow_untagged(struct target *t, const struct switch_portlist *ports)
@@ -194,7 +194,7 @@ static void follow_untagged(struct target *t, const struct switch_portlist *port
 
 		t->port = port;
 		if (is && !was) {
-			leave_vlan(t, port->pvid);
+			switch_model_leave_vlan(t, port->pvid);
 			port->pvid = t->vlan->vid;
 		} else if (was && !is && port->pvid == t->vlan->vid) {
 			port->pvid = 1;
@@ -211,7 +211,7 @@ static enum switch_error apply_untagged(struct target *t, const struct switch_ch
 	return SWITCH_OK;
 }
 
-static void leave_vlan(struct target *t, uint16_t vid)
+static void switch_model_leave_vlan(struct target *t, uint16_t vid)
 {
 	struct switch_vlan *old = switch_model_vlan(t->model, vid);
 
@@ -231,7 +231,7 @@ static enum switch_error apply_pvid(struct target *t, const struct switch_change
 	if (!vlan)
 		return SWITCH_INCONSISTENT_VALUE;
 	if (t->manner != SWITCH_PVID_ALONE && t->port->pvid != change->value) {
-		leave_vlan(t, t->port->pvid);
+		switch_model_leave_vlan(t, t->port->pvid);
 		switch_portlist_set(&vlan->egress, t->port->number, true);
 		switch_portlist_set(&vlan->untagged, t->port->number, true);
 	}
@@ -276,7 +276,7 @@ static enum switch_error apply_delete(struct target *t, const struct switch_chan
 static const struct {
 	enum switch_error (*apply)(struct target *t, const struct switch_change *change);
 	enum { OF_NEW, OF_VLAN, OF_PORT } of;
-} verbs[SWITCH_SAVE] = {
+} switch_model_verbs[SWITCH_SAVE] = {
 	[SWITCH_CREATE] = {apply_create, OF_NEW},
 	[SWITCH_NAME] = {apply_name, OF_VLAN},
 	[SWITCH_EGRESS] = {apply_egress, OF_VLAN},
@@ -296,20 +296,20 @@ enum switch_error switch_model_apply(struct switch_model *model, const struct sw
 
 	if (change->verb >= SWITCH_SAVE)
 		return SWITCH_GENERAL;
-	if (verbs[change->verb].of == OF_PORT)
+	if (switch_model_verbs[change->verb].of == OF_PORT)
 		t.port = switch_model_port(model, change->index);
 	else
 		t.vlan = switch_model_vlan(model, change->index);
-	if (verbs[change->verb].of == OF_PORT && !t.port)
+	if (switch_model_verbs[change->verb].of == OF_PORT && !t.port)
 		return SWITCH_INCONSISTENT_NAME;
 	if (change->verb == SWITCH_DELETE && !t.vlan)
 		return SWITCH_OK; /* RFC 2579: destroying what is not there is no error */
-	if (verbs[change->verb].of == OF_VLAN && !t.vlan)
+	if (switch_model_verbs[change->verb].of == OF_VLAN && !t.vlan)
 		return SWITCH_INCONSISTENT_NAME;
-	if (verbs[change->verb].of != OF_PORT &&
+	if (switch_model_verbs[change->verb].of != OF_PORT &&
 	    (change->index < 1 || change->index > SWITCH_VID_MAX))
 		return SWITCH_NO_CREATION;
-	error = verbs[change->verb].apply(&t, change);
+	error = switch_model_verbs[change->verb].apply(&t, change);
 	if (error == SWITCH_OK && t.vlan)
 		t.vlan->changed = now;
 	return error;

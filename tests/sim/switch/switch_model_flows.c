@@ -5,24 +5,25 @@
  * ovs-actions(7)) show it on the wire, by a copy of everything rather than of what floods. */
 #include "tests/sim/switch/switch_model.h"
 
-enum way { NOT, BARE, TAGGED };
+enum switch_model_flows_way { NOT, BARE, TAGGED };
 
 /* How frames of `vid` come in at a port by its port settings. */
-static enum way way_in(const struct switch_tagging *tagging, uint16_t vid)
+static enum switch_model_flows_way way_in(const struct switch_tagging *tagging, uint16_t vid)
 {
 	if (tagging->mode != SWITCH_TRUNK && tagging->tag == vid)
 		return BARE;
 	return tagging->mode != SWITCH_ACCESS && switch_tagging_has(tagging, vid) ? TAGGED : NOT;
 }
 
-static enum way way_out(const struct switch_vlan *vlan, uint32_t port)
+static enum switch_model_flows_way way_out(const struct switch_vlan *vlan, uint32_t port)
 {
 	if (!switch_portlist_has(&vlan->egress, port))
 		return NOT;
 	return switch_portlist_has(&vlan->untagged, port) ? BARE : TAGGED;
 }
 
-static void write_match(struct text *ret, uint32_t port, enum way way, uint16_t vid)
+static void write_match(struct text *ret, uint32_t port, enum switch_model_flows_way way,
+			uint16_t vid)
 {
 	text_addf(ret, "priority=10,in_port=%u,", port);
 	if (way == BARE)
@@ -49,7 +50,7 @@ static void write_outward(const struct switch_model *model, const struct switch_
 	for (size_t i = 0; i < model->port_count; i++) {
 		const struct switch_port *from = &model->ports[i];
 		struct switch_tagging tagging = switch_model_tagging(model, from);
-		enum way way = way_in(&tagging, vlan->vid);
+		enum switch_model_flows_way way = way_in(&tagging, vlan->vid);
 		bool any = false;
 
 		for (size_t j = 0; j < model->port_count && way != NOT; j++) {
@@ -72,13 +73,14 @@ static void write_outward(const struct switch_model *model, const struct switch_
 /* Frames that come in at `port`, bare or tagged, and belong to `vlan` only because nobody checks.
  */
 static void write_inward(const struct switch_model *model, const struct switch_vlan *vlan,
-			 const struct switch_port *port, enum way way, struct text *ret)
+			 const struct switch_port *port, enum switch_model_flows_way way,
+			 struct text *ret)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < model->port_count; i++) {
 		uint32_t to = model->ports[i].number;
-		enum way out = way_out(vlan, to);
+		enum switch_model_flows_way out = way_out(vlan, to);
 
 		if (out == NOT || to == port->number)
 			continue;

@@ -108,7 +108,7 @@ int switch_model_import(struct switch_model *model, struct switch_port *port,
 
 /* --- saved --- */
 
-static void write_ports(const struct switch_portlist *list, struct text *ret)
+static void switch_model_plane_write_ports(const struct switch_portlist *list, struct text *ret)
 {
 	size_t size = switch_portlist_size(list);
 
@@ -123,9 +123,9 @@ void switch_model_write(const struct switch_model *model, struct text *ret)
 		const struct switch_vlan *vlan = &model->vlans[i];
 
 		text_addf(ret, "vlan %u %u", vlan->vid, vlan->status);
-		write_ports(&vlan->egress, ret);
-		write_ports(&vlan->untagged, ret);
-		write_ports(&vlan->forbidden, ret);
+		switch_model_plane_write_ports(&vlan->egress, ret);
+		switch_model_plane_write_ports(&vlan->untagged, ret);
+		switch_model_plane_write_ports(&vlan->forbidden, ret);
 		text_add(ret, " ");
 		for (const char *c = vlan->name; *c; c++)
 			text_addf(ret, "%02x", (unsigned char)*c);
@@ -139,7 +139,7 @@ void switch_model_write(const struct switch_model *model, struct text *ret)
 	}
 }
 
-static int read_ports(const char *hex, struct switch_portlist *ret)
+static int switch_model_plane_read_ports(const char *hex, struct switch_portlist *ret)
 {
 	size_t length = strlen(hex);
 
@@ -151,7 +151,7 @@ static int read_ports(const char *hex, struct switch_portlist *ret)
 	return hex_decode(hex, ret->octets, length / 2);
 }
 
-static int read_vlan(const char *line, struct switch_model *model)
+static int switch_model_plane_read_vlan(const char *line, struct switch_model *model)
 {
 	char lists[3][2 * SWITCH_PORTLIST_OCTETS + 1];
 	char name[2 * SWITCH_NAME_SIZE] = "";
@@ -173,12 +173,13 @@ static int read_vlan(const char *line, struct switch_model *model)
 		return E_MALFORMED;
 	vlan->status = (uint8_t)(status == SWITCH_ROW_ACTIVE ? SWITCH_ROW_ACTIVE
 							     : SWITCH_ROW_NOT_IN_SERVICE);
-	if (read_ports(lists[0], &vlan->egress) != 0 || read_ports(lists[1], &vlan->untagged) != 0)
+	if (switch_model_plane_read_ports(lists[0], &vlan->egress) != 0 ||
+	    switch_model_plane_read_ports(lists[1], &vlan->untagged) != 0)
 		return E_MALFORMED;
-	return read_ports(lists[2], &vlan->forbidden);
+	return switch_model_plane_read_ports(lists[2], &vlan->forbidden);
 }
 
-static int read_port(const char *line, struct switch_model *model)
+static int switch_model_plane_read_port(const char *line, struct switch_model *model)
 {
 	struct switch_port *port;
 	unsigned number;
@@ -215,8 +216,8 @@ int switch_model_read(const char *text, struct switch_model *ret)
 		memcpy(line, text, length);
 		line[length] = '\0';
 		text += length + (text[length] == '\n' ? 1 : 0);
-		rc = strncmp(line, "vlan ", 5) == 0 ? read_vlan(line, &model)
-						    : read_port(line, &model);
+		rc = strncmp(line, "vlan ", 5) == 0 ? switch_model_plane_read_vlan(line, &model)
+						    : switch_model_plane_read_port(line, &model);
 	}
 	if (rc == 0 && switch_model_check(&model) != SWITCH_OK)
 		rc = E_MALFORMED;

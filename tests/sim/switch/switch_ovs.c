@@ -69,7 +69,7 @@ static json_t *update_of(const struct switch_ovs_change *change)
 			 trunk_set(tagging));
 }
 
-static json_int_t configuration(struct switch_ovs *ovs, const char *column)
+static json_int_t switch_ovs_configuration_number(struct switch_ovs *ovs, const char *column)
 {
 	json_t *answer = NULL;
 	json_int_t value = -1;
@@ -87,17 +87,17 @@ static json_int_t configuration(struct switch_ovs *ovs, const char *column)
 
 int64_t switch_ovs_configuration(struct switch_ovs *ovs)
 {
-	return configuration(ovs, "next_cfg");
+	return switch_ovs_configuration_number(ovs, "next_cfg");
 }
 
 /* vswitchd says in cur_cfg which configuration it has made true. */
 static int wait_applied(struct switch_ovs *ovs)
 {
 	const struct timespec pause = {0, 1000000};
-	json_int_t wanted = configuration(ovs, "next_cfg");
+	json_int_t wanted = switch_ovs_configuration_number(ovs, "next_cfg");
 
 	for (unsigned i = 0; i < APPLIED_MS; i++) {
-		json_int_t current = configuration(ovs, "cur_cfg");
+		json_int_t current = switch_ovs_configuration_number(ovs, "cur_cfg");
 
 		if (current >= wanted || current < 0)
 			return current < 0 ? E_UNAVAILABLE : 0;
@@ -168,7 +168,8 @@ static int ask_control(struct switch_ovs *ovs, const char *method, json_t *param
 }
 
 /* `fdb/del` takes what was put by hand only, so it is put by hand first. */
-static int forget(struct switch_ovs *ovs, const char *port, const struct switch_fdb_row *row)
+static int switch_ovs_forget(struct switch_ovs *ovs, const char *port,
+			     const struct switch_fdb_row *row)
 {
 	char mac[MAC_TEXT_SIZE];
 	char vid[8];
@@ -181,7 +182,7 @@ static int forget(struct switch_ovs *ovs, const char *port, const struct switch_
 		       : ask_control(ovs, "fdb/del", json_pack("[s,s,s]", ovs->bridge, vid, mac));
 }
 
-static bool carries(const struct switch_tagging *tagging, uint32_t vid)
+static bool switch_ovs_carries(const struct switch_tagging *tagging, uint32_t vid)
 {
 	return (tagging->mode != SWITCH_TRUNK && tagging->tag == vid) ||
 	       (tagging->mode != SWITCH_ACCESS && switch_tagging_has(tagging, vid));
@@ -212,8 +213,8 @@ static int forget_elsewhere(struct switch_ovs *ovs)
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		for (size_t p = 0; rc == 0 && p < plane.port_count; p++) {
 			if (plane.ports[p].number == rows[i].port &&
-			    !carries(&plane.ports[p].tagging, rows[i].vid))
-				rc = forget(ovs, plane.ports[p].name, &rows[i]);
+			    !switch_ovs_carries(&plane.ports[p].tagging, rows[i].vid))
+				rc = switch_ovs_forget(ovs, plane.ports[p].name, &rows[i]);
 		}
 	}
 	free(rows);

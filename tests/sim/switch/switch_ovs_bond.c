@@ -10,13 +10,13 @@
 
 enum { WORDS = SWITCH_VSCTL_WORDS };
 
-static void say(const char *words[WORDS], size_t *count, const char *const more[])
+static void switch_ovs_bond_say(const char *words[WORDS], size_t *count, const char *const more[])
 {
 	for (; *more && *count + 1 < WORDS; more++)
 		words[(*count)++] = *more;
 	words[*count] = NULL;
 }
-#define SAY(...) say(words, &count, (const char *const[]){__VA_ARGS__, NULL})
+#define SAY(...) switch_ovs_bond_say(words, &count, (const char *const[]){__VA_ARGS__, NULL})
 
 int switch_ovs_vsctl(const char *const words[WORDS])
 {

@@ -8,7 +8,7 @@
 enum { TUNNEL_NUMBER = 200 }; /* OpenFlow ports above all that an emulator counts */
 
 /* `script` cut at its blanks: no name of a port here has one. */
-static int run(const struct switch_ovs *ovs, struct text *script)
+static int switch_ovs_mirror_run(const struct switch_ovs *ovs, struct text *script)
 {
 	const char *words[SWITCH_VSCTL_WORDS] = {"ovs-vsctl", "--timeout=20"};
 	char database[128];
@@ -75,6 +75,6 @@ int switch_ovs_mirror(struct switch_ovs *ovs, const struct switch_ovs_mirror *mi
 		if (mirror->target[0] == '\0')
 			text_addf(&script, " -- del-port %s %s", ovs->bridge, name);
 	}
-	rc = run(ovs, &script);
+	rc = switch_ovs_mirror_run(ovs, &script);
 	return rc != 0 ? rc : switch_ovs_purge(ovs); /* a switch copies from now on, or no more */
 }

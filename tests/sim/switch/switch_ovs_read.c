@@ -22,7 +22,7 @@ void switch_plane_done(struct switch_plane *plane)
 /* --- values of OVSDB: an atom stands for a set of one --- */
 
 /* The i-th element of what may be an atom, an empty set, or ["set", [...]]; NULL past its end. */
-static json_t *element(json_t *value, size_t i)
+static json_t *switch_ovs_read_element(json_t *value, size_t i)
 {
 	const char *word = json_string_value(json_array_get(value, 0));
 
@@ -33,14 +33,15 @@ static json_t *element(json_t *value, size_t i)
 
 json_int_t switch_ovs_integer(json_t *row, const char *column, json_int_t none)
 {
-	json_t *value = element(json_object_get(row, column), 0);
+	json_t *value = switch_ovs_read_element(json_object_get(row, column), 0);
 
 	return json_is_integer(value) ? json_integer_value(value) : none;
 }
 
 static const char *string_of(json_t *row, const char *column)
 {
-	const char *value = json_string_value(element(json_object_get(row, column), 0));
+	const char *value =
+		json_string_value(switch_ovs_read_element(json_object_get(row, column), 0));
 
 	return value ? value : "";
 }
@@ -62,7 +63,7 @@ static const char *map_value(json_t *row, const char *column, const char *key)
 	return "";
 }
 
-static const char *uuid_of(json_t *value)
+static const char *switch_ovs_read_uuid_of(json_t *value)
 {
 	const char *uuid = json_string_value(json_array_get(value, 1));
 
@@ -71,7 +72,7 @@ static const char *uuid_of(json_t *value)
 
 /* --- reading --- */
 
-static struct switch_tagging tagging_of(json_t *port)
+static struct switch_tagging switch_ovs_read_tagging_of(json_t *port)
 {
 	struct switch_tagging tagging = {.mode = SWITCH_TRUNK};
 	json_int_t tag = switch_ovs_integer(port, "tag", -1);
@@ -89,7 +90,8 @@ static struct switch_tagging tagging_of(json_t *port)
 	tagging.tag = tag >= 0 && tag < 4096 ? (uint16_t)tag : 0;
 	if (tagging.mode == SWITCH_ACCESS)
 		return tagging;
-	for (; (vid = element(trunks, count)) != NULL && json_is_integer(vid); count++) {
+	for (; (vid = switch_ovs_read_element(trunks, count)) != NULL && json_is_integer(vid);
+	     count++) {
 		json_int_t number = json_integer_value(vid);
 
 		if (number >= 0 && number < 4096)
@@ -116,21 +118,22 @@ static uint8_t stp_state_of(json_t *port, bool linked)
 	return linked ? 5 : 1;
 }
 
-static json_t *interface_of(json_t *interfaces, json_t *port)
+static json_t *switch_ovs_read_interface_of(json_t *interfaces, json_t *port)
 {
-	const char *wanted = uuid_of(element(json_object_get(port, "interfaces"), 0));
+	const char *wanted = switch_ovs_read_uuid_of(
+		switch_ovs_read_element(json_object_get(port, "interfaces"), 0));
 	json_t *row;
 	size_t i;
 
 	json_array_foreach(interfaces, i, row)
 	{
-		if (strcmp(uuid_of(json_object_get(row, "_uuid")), wanted) == 0)
+		if (strcmp(switch_ovs_read_uuid_of(json_object_get(row, "_uuid")), wanted) == 0)
 			return row;
 	}
 	return NULL;
 }
 
-static int compare_ports(const void *a, const void *b)
+static int switch_ovs_read_compare_ports(const void *a, const void *b)
 {
 	uint32_t x = ((const struct switch_plane_port *)a)->number;
 	uint32_t y = ((const struct switch_plane_port *)b)->number;
@@ -158,8 +161,8 @@ static void plane_add(const struct switch_ovs *ovs, struct switch_plane *plane, 
 		.mac = mac,
 		.enabled = strcmp(string_of(interface, "admin_state"), "up") == 0,
 		.linked = strcmp(string_of(interface, "link_state"), "up") == 0,
-		.tagging = tagging_of(port),
-		.bond = element(json_object_get(port, "interfaces"), 1) != NULL,
+		.tagging = switch_ovs_read_tagging_of(port),
+		.bond = switch_ovs_read_element(json_object_get(port, "interfaces"), 1) != NULL,
 	};
 	at->stp_state = stp_state_of(port, at->linked);
 	if (text_copy(at->name, sizeof(at->name), string_of(port, "name")))
@@ -172,8 +175,9 @@ static bool is_here(json_t *bridge, json_t *port)
 	json_t *ports = json_object_get(bridge, "ports");
 	json_t *one;
 
-	for (size_t i = 0; (one = element(ports, i)) != NULL; i++) {
-		if (strcmp(uuid_of(one), uuid_of(json_object_get(port, "_uuid"))) == 0)
+	for (size_t i = 0; (one = switch_ovs_read_element(ports, i)) != NULL; i++) {
+		if (strcmp(switch_ovs_read_uuid_of(one),
+			   switch_ovs_read_uuid_of(json_object_get(port, "_uuid"))) == 0)
 			return true;
 	}
 	return false;
@@ -213,12 +217,12 @@ int switch_ovs_read(struct switch_ovs *ovs, struct switch_plane *ret)
 	}
 	json_array_foreach(ports, i, row)
 	{
-		json_t *interface = interface_of(interfaces, row);
+		json_t *interface = switch_ovs_read_interface_of(interfaces, row);
 
 		if (interface && is_here(bridge, row))
 			plane_add(ovs, &plane, row, interface);
 	}
-	qsort(plane.ports, plane.port_count, sizeof(*plane.ports), compare_ports);
+	qsort(plane.ports, plane.port_count, sizeof(*plane.ports), switch_ovs_read_compare_ports);
 	json_decref(answer);
 	*ret = plane;
 	return 0;
@@ -262,7 +266,7 @@ static void take_tree(const struct switch_ovs *ovs, json_t *bridges, json_t *por
 	}
 	json_array_foreach(ports, i, row)
 	{
-		json_t *interface = interface_of(interfaces, row);
+		json_t *interface = switch_ovs_read_interface_of(interfaces, row);
 		uint32_t number =
 			interface ? (uint32_t)switch_ovs_integer(interface, "ofport", 0) : 0;
 
@@ -302,7 +306,8 @@ static const char *line_of(const char *block, const char *head)
 }
 
 /* `ovs-appctl lacp/show`: a block for each member. */
-static void take_members(const char *shown, json_t *interfaces, struct switch_plane_health *health)
+static void switch_ovs_read_take_members(const char *shown, json_t *interfaces,
+					 struct switch_plane_health *health)
 {
 	uint32_t lag = 1000000;
 	char *copy = strdup(shown);
@@ -373,7 +378,7 @@ int switch_ovs_health(struct switch_ovs *ovs, struct switch_plane_health *ret)
 		  json_object_get(json_array_get(answer, 1), "rows"), interfaces, &health);
 	if (switch_rpc_call(&ovs->control, "lacp/show", json_array(), &shown) == 0 &&
 	    json_is_string(shown))
-		take_members(json_string_value(shown), interfaces, &health);
+		switch_ovs_read_take_members(json_string_value(shown), interfaces, &health);
 	json_decref(shown);
 	json_decref(answer);
 	*ret = health;

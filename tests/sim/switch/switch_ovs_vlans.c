@@ -48,7 +48,7 @@ static int read_ids(struct switch_ovs *ovs, json_t **ret_answer, json_t **ret_pa
 	return E_PROTOCOL;
 }
 
-static void take(const json_t *pairs, struct switch_ovs_vlans *ret)
+static void switch_ovs_vlans_take(const json_t *pairs, struct switch_ovs_vlans *ret)
 {
 	const json_t *pair;
 	size_t i;
@@ -72,7 +72,7 @@ int switch_ovs_vlans(struct switch_ovs *ovs, struct switch_ovs_vlans *ret)
 
 	if (rc != 0)
 		return rc;
-	take(pairs, ret);
+	switch_ovs_vlans_take(pairs, ret);
 	json_decref(answer);
 	return 0;
 }
@@ -118,7 +118,7 @@ int switch_ovs_keep_vlans(struct switch_ovs *ovs, const struct switch_ovs_vlans 
 	int rc = before ? read_ids(ovs, &answer, &pairs) : -ENOMEM;
 
 	if (rc == 0) {
-		take(pairs, before);
+		switch_ovs_vlans_take(pairs, before);
 		if (!are_equal(before, vlans))
 			rc = switch_ovs_transact(
 				ovs, json_pack("[s,{s:s,s:s,s:[[s,s,s]],s:{s:o}}]", "Open_vSwitch",

@@ -40,8 +40,8 @@
 
 /* --- what is said --- */
 
-static void tell(struct relay *relay, const char *what, const struct edge *edge, const uint8_t *mac,
-		 const char *verdict)
+static void switch_relay_tell(struct relay *relay, const char *what, const struct edge *edge,
+			      const uint8_t *mac, const char *verdict)
 {
 	struct mac client;
 	char text[MAC_TEXT_SIZE];
@@ -54,7 +54,7 @@ static void tell(struct relay *relay, const char *what, const struct edge *edge,
 	(void)fflush(stdout);
 }
 
-static void on_timer(void *context)
+static void switch_relay_on_timer(void *context)
 {
 	struct relay *relay = context;
 
@@ -76,8 +76,8 @@ static void send_server(const struct relay *relay, uint32_t server, const uint8_
 		(void)fprintf(stderr, "switch_relay: to a server: %s\n", error_text(-errno));
 }
 
-static void take_request(struct edge *edge, const struct switch_relay_frame *frame,
-			 const uint8_t *source)
+static void switch_relay_take_request(struct edge *edge, const struct switch_relay_frame *frame,
+				      const uint8_t *source)
 {
 	struct relay *relay = edge->relay;
 	uint32_t giaddr = relay->svis[edge->svi].address;
@@ -86,7 +86,7 @@ static void take_request(struct edge *edge, const struct switch_relay_frame *fra
 	enum switch_relay_verdict verdict = switch_relay_request(frame->data, frame->size, giaddr,
 								 &edge->option, message, &size);
 
-	tell(relay, "request", edge, source, switch_relay_verdict_words[verdict]);
+	switch_relay_tell(relay, "request", edge, source, switch_relay_verdict_words[verdict]);
 	for (size_t i = 0; i < relay->server_count && verdict == SWITCH_RELAY_FORWARD; i++)
 		send_server(relay, relay->servers[i], message, size);
 }
@@ -127,12 +127,12 @@ static void on_frames(void *context, int events)
 			continue;
 		frame = switch_relay_look(data, (size_t)size);
 		if (frame.kind == SWITCH_RELAY_SERVER)
-			tell(relay, "rogue", edge, data + 6, "dropped");
+			switch_relay_tell(relay, "rogue", edge, data + 6, "dropped");
 		if (frame.kind != SWITCH_RELAY_CLIENT)
 			continue;
 		if (!relay_edge_stays(relay, edge))
 			return;
-		take_request(edge, &frame, data + 6);
+		switch_relay_take_request(edge, &frame, data + 6);
 	}
 }
 
@@ -173,7 +173,7 @@ static const struct edge *edge_of(const struct relay *relay, const struct switch
 	return NULL;
 }
 
-static bool is_server(const struct relay *relay, const struct sockaddr_in *peer)
+static bool switch_relay_is_server(const struct relay *relay, const struct sockaddr_in *peer)
 {
 	for (size_t i = 0; i < relay->server_count; i++) {
 		if (htonl(relay->servers[i]) == peer->sin_addr.s_addr)
@@ -202,14 +202,14 @@ static void on_replies(void *context, int events)
 			continue; /* a server answered an earlier message with ICMP */
 		if (size < 0)
 			return;
-		if (!is_server(relay, &peer))
+		if (!switch_relay_is_server(relay, &peer))
 			continue;
 		verdict = switch_relay_reply(data, (size_t)size, &reply);
 		edge = verdict == SWITCH_RELAY_FORWARD ? edge_of(relay, &reply) : NULL;
 		if (verdict == SWITCH_RELAY_FORWARD && !edge)
 			verdict = SWITCH_RELAY_NOT_OURS;
-		tell(relay, "reply", edge, edge ? reply.client.bytes : nobody,
-		     switch_relay_verdict_words[verdict]);
+		switch_relay_tell(relay, "reply", edge, edge ? reply.client.bytes : nobody,
+				  switch_relay_verdict_words[verdict]);
 		if (edge)
 			send_client(relay, edge, &reply);
 	}
@@ -230,7 +230,7 @@ static int relay_open(struct relay *relay)
 		rc = loop_watch_new(relay->loop, relay->udp, LOOP_READ, on_replies, relay,
 				    &relay->udp_watch);
 	if (rc == 0)
-		rc = loop_timer_new(relay->loop, on_timer, relay, &relay->timer);
+		rc = loop_timer_new(relay->loop, switch_relay_on_timer, relay, &relay->timer);
 	if (rc == 0)
 		rc = switch_ovs_new(relay->database, relay->control, "br0", &relay->ovs);
 	return rc;
@@ -247,12 +247,12 @@ static void relay_close(struct relay *relay)
 	loop_free(relay->loop);
 }
 
-static void on_stop(void *context)
+static void switch_relay_on_stop(void *context)
 {
 	loop_stop(context);
 }
 
-static void usage(FILE *to)
+static void switch_relay_usage(FILE *to)
 {
 	(void)fprintf(to,
 		      "usage: switch_relay --database SOCKET --control SOCKET --openflow SOCKET "
@@ -274,7 +274,7 @@ static bool add_server(struct relay *relay, const char *text)
 	return true;
 }
 
-static bool take_option(struct relay *relay, int option, const char *value)
+static bool switch_relay_take_option(struct relay *relay, int option, const char *value)
 {
 	const char **const texts[] = {
 		['d'] = &relay->database, ['c'] = &relay->control, ['o'] = &relay->openflow,
@@ -325,26 +325,26 @@ int main(int argc, char **argv)
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (option == 'h') {
-			usage(stdout);
+			switch_relay_usage(stdout);
 			return 0;
 		}
-		if (!take_option(&relay, option, optarg)) {
-			usage(stderr);
+		if (!switch_relay_take_option(&relay, option, optarg)) {
+			switch_relay_usage(stderr);
 			return 2;
 		}
 	}
 	if (!relay.database || !relay.control || !relay.openflow || !relay.rules || !relay.name ||
 	    strlen(relay.name) > SWITCH_RELAY_NAME || !relay.svi_count || !relay.server_count) {
-		usage(stderr);
+		switch_relay_usage(stderr);
 		return 2;
 	}
 	rc = relay_open(&relay);
 	if (rc == 0)
-		rc = loop_on_signal(relay.loop, SIGTERM, on_stop, relay.loop);
+		rc = loop_on_signal(relay.loop, SIGTERM, switch_relay_on_stop, relay.loop);
 	if (rc == 0)
-		rc = loop_on_signal(relay.loop, SIGINT, on_stop, relay.loop);
+		rc = loop_on_signal(relay.loop, SIGINT, switch_relay_on_stop, relay.loop);
 	if (rc == 0) {
-		on_timer(&relay);
+		switch_relay_on_timer(&relay);
 		loop_run(relay.loop);
 	} else {
 		(void)fprintf(stderr, "switch_relay: %s\n", error_text(rc));

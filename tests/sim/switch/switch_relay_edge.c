@@ -97,7 +97,7 @@ static bool is_trusted(const struct relay *relay, const char *port)
 	return false;
 }
 
-static uint32_t address_of(const struct relay *relay, const char *interface)
+static uint32_t switch_relay_edge_address_of(const struct relay *relay, const char *interface)
 {
 	struct ifreq request = {0};
 	struct sockaddr_in address;
@@ -119,11 +119,12 @@ static void look_at_svis(struct relay *relay, const struct switch_plane *plane)
 			if (strcmp(plane->ports[j].name, svi->port) == 0)
 				svi->vlan = plane->ports[j].tagging.tag;
 		}
-		svi->address = address_of(relay, svi->port);
+		svi->address = switch_relay_edge_address_of(relay, svi->port);
 	}
 }
 
-static bool look_at_port(struct relay *relay, const struct switch_plane_port *port)
+static bool switch_relay_edge_look_at_port(struct relay *relay,
+					   const struct switch_plane_port *port)
 {
 	size_t found = RELAY_SVIS;
 
@@ -198,7 +199,7 @@ void relay_edges_look(struct relay *relay)
 	for (size_t i = 0; i < relay->edge_count; i++)
 		relay->edges[i]->seen = false;
 	for (size_t i = 0; i < plane.port_count; i++)
-		changed |= look_at_port(relay, &plane.ports[i]);
+		changed |= switch_relay_edge_look_at_port(relay, &plane.ports[i]);
 	switch_plane_done(&plane);
 	changed |= edges_forget(relay);
 	if (relay->edge_count > 0)

@@ -91,7 +91,7 @@ struct building {
 	struct wire_writer writer;
 };
 
-static struct building begin(struct switch_relay_option *ret)
+static struct building switch_relay_wire_begin(struct switch_relay_option *ret)
 {
 	struct building building = {ret, wire_writer(ret->bytes, sizeof(ret->bytes))};
 
@@ -105,7 +105,7 @@ static void sub_head(struct building *building, uint8_t code, size_t size)
 	wire_put_u8(&building->writer, (uint8_t)size);
 }
 
-static void finish(struct building *building)
+static void switch_relay_wire_finish(struct building *building)
 {
 	size_t size = wire_written(&building->writer);
 
@@ -124,7 +124,7 @@ static void put_remote_mac(struct building *building, const struct mac *mac)
 /* Catalyst 3560 configuration guide, "Suboption Packet Formats": 00 04 VLAN(2) module port. */
 static void write_ios(const struct switch_relay_place *place, struct switch_relay_option *ret)
 {
-	struct building building = begin(ret);
+	struct building building = switch_relay_wire_begin(ret);
 
 	sub_head(&building, SUB_CIRCUIT, 6);
 	wire_put_u16(&building.writer, 0x0004);
@@ -132,14 +132,14 @@ static void write_ios(const struct switch_relay_place *place, struct switch_rela
 	wire_put_u8(&building.writer, 1);
 	wire_put_u8(&building.writer, port_number(place->port));
 	put_remote_mac(&building, &place->mac);
-	finish(&building);
+	switch_relay_wire_finish(&building);
 }
 
 /* The same guide, "User-Configured": 01 length text, both. */
 static void write_ios_text(const struct switch_relay_place *place, struct switch_relay_option *ret)
 {
 	const char *const texts[] = {place->port, place->switch_name};
-	struct building building = begin(ret);
+	struct building building = switch_relay_wire_begin(ret);
 
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
 		size_t length = strlen(texts[i]);
@@ -149,20 +149,20 @@ static void write_ios_text(const struct switch_relay_place *place, struct switch
 		wire_put_u8(&building.writer, (uint8_t)length);
 		wire_put_bytes(&building.writer, texts[i], length);
 	}
-	finish(&building);
+	switch_relay_wire_finish(&building);
 }
 
 /* HP 6125XLG, "padding format normal": VLAN and interface number, behind 00 04. */
 static void write_comware(const struct switch_relay_place *place, struct switch_relay_option *ret)
 {
-	struct building building = begin(ret);
+	struct building building = switch_relay_wire_begin(ret);
 
 	sub_head(&building, SUB_CIRCUIT, 6);
 	wire_put_u16(&building.writer, 0x0004);
 	wire_put_u16(&building.writer, place->vlan);
 	wire_put_u16(&building.writer, port_number(place->port));
 	put_remote_mac(&building, &place->mac);
-	finish(&building);
+	switch_relay_wire_finish(&building);
 }
 
 /* SONiC (Edgecore, Dell): circuit-id "%h:%p", remote-id the MAC as it is. */
@@ -170,7 +170,7 @@ static void write_sonic(const struct switch_relay_place *place, struct switch_re
 {
 	size_t switch_length = strlen(place->switch_name);
 	size_t port_length = strlen(place->port);
-	struct building building = begin(ret);
+	struct building building = switch_relay_wire_begin(ret);
 
 	sub_head(&building, SUB_CIRCUIT, switch_length + 1 + port_length);
 	wire_put_bytes(&building.writer, place->switch_name, switch_length);
@@ -178,7 +178,7 @@ static void write_sonic(const struct switch_relay_place *place, struct switch_re
 	wire_put_bytes(&building.writer, place->port, port_length);
 	sub_head(&building, SUB_REMOTE, sizeof(place->mac.bytes));
 	wire_put_bytes(&building.writer, place->mac.bytes, sizeof(place->mac.bytes));
-	finish(&building);
+	switch_relay_wire_finish(&building);
 }
 
 const struct switch_relay_format switch_relay_formats[] = {
@@ -229,8 +229,8 @@ static bool read_fixed(struct wire_reader *reader, struct fixed *ret)
 
 /* Copies all options but 82, which goes to *ret_option if there is one; false when they break
  * off. */
-static bool copy_options(struct wire_reader *reader, struct wire_writer *writer,
-			 struct switch_relay_option *ret_option)
+static bool switch_relay_wire_copy_options(struct wire_reader *reader, struct wire_writer *writer,
+					   struct switch_relay_option *ret_option)
 {
 	while (wire_left(reader) > 0) {
 		const uint8_t *start = reader->at;
@@ -283,7 +283,7 @@ enum switch_relay_verdict switch_relay_request(const void *data, size_t size, ui
 	if (fixed.hops >= HOP_LIMIT)
 		return SWITCH_RELAY_HOPS;
 	wire_put_bytes(&writer, data, FIXED_SIZE);
-	if (!copy_options(&reader, &writer, &theirs))
+	if (!switch_relay_wire_copy_options(&reader, &writer, &theirs))
 		return SWITCH_RELAY_MALFORMED;
 	if (theirs.size)
 		return SWITCH_RELAY_HAS_OPTION;
@@ -309,7 +309,7 @@ enum switch_relay_verdict switch_relay_reply(const void *data, size_t size,
 	if (fixed.op != 2)
 		return SWITCH_RELAY_WRONG_OP;
 	wire_put_bytes(&writer, data, FIXED_SIZE);
-	if (!copy_options(&reader, &writer, &ret->option))
+	if (!switch_relay_wire_copy_options(&reader, &writer, &ret->option))
 		return SWITCH_RELAY_MALFORMED;
 	if (ret->option.size == 0)
 		return SWITCH_RELAY_NOT_OURS;

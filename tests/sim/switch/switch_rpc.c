@@ -23,7 +23,7 @@ int switch_rpc_init(struct switch_rpc *rpc, const char *path)
 	return text_copy(rpc->path, sizeof(rpc->path), path) ? 0 : E_INVALID;
 }
 
-static void disconnect(struct switch_rpc *rpc)
+static void switch_rpc_disconnect(struct switch_rpc *rpc)
 {
 	if (rpc->fd >= 0)
 		(void)close(rpc->fd);
@@ -33,12 +33,12 @@ static void disconnect(struct switch_rpc *rpc)
 
 void switch_rpc_done(struct switch_rpc *rpc)
 {
-	disconnect(rpc);
+	switch_rpc_disconnect(rpc);
 	free(rpc->data);
 	*rpc = (struct switch_rpc){.fd = -1};
 }
 
-static int connect_to(struct switch_rpc *rpc)
+static int switch_rpc_connect_to(struct switch_rpc *rpc)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	const struct timeval limit = {TIMEOUT_S, 0};
@@ -52,13 +52,13 @@ static int connect_to(struct switch_rpc *rpc)
 	if (connect(rpc->fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
 		int rc = -errno;
 
-		disconnect(rpc);
+		switch_rpc_disconnect(rpc);
 		return rc;
 	}
 	return 0;
 }
 
-static int send_all(int fd, const char *data, size_t size)
+static int switch_rpc_send_all(int fd, const char *data, size_t size)
 {
 	while (size > 0) {
 		ssize_t sent = send(fd, data, size, MSG_NOSIGNAL);
@@ -145,14 +145,14 @@ static int receive_answer(struct switch_rpc *rpc, json_t **ret_result)
 
 static int call_once(struct switch_rpc *rpc, const char *request, json_t **ret_result)
 {
-	int rc = rpc->fd < 0 ? connect_to(rpc) : 0;
+	int rc = rpc->fd < 0 ? switch_rpc_connect_to(rpc) : 0;
 
 	if (rc == 0)
-		rc = send_all(rpc->fd, request, strlen(request));
+		rc = switch_rpc_send_all(rpc->fd, request, strlen(request));
 	if (rc == 0)
 		rc = receive_answer(rpc, ret_result);
 	if (rc != 0 && rc != E_PROTOCOL)
-		disconnect(rpc);
+		switch_rpc_disconnect(rpc);
 	return rc;
 }
 

@@ -9,16 +9,24 @@
 
 #include "tests/sim/switch/switch_mib_private.h"
 
-#define WRONG_TYPE ((enum switch_error)SNMP_ERR_WRONGTYPE)
+#define SWITCH_SFLOW_WRONG_TYPE ((enum switch_error)SNMP_ERR_WRONGTYPE)
 
 enum { RECEIVERS = 4, SAMPLERS = 5, POLLERS = 6 }; /* tables */
-enum { OWNER = 2, TIMEOUT = 3, DATAGRAM = 4, TYPE = 5, ADDRESS = 6, PORT = 7, VERSION = 8 };
+enum {
+	OWNER = 2,
+	TIMEOUT = 3,
+	DATAGRAM = 4,
+	TYPE = 5,
+	ADDRESS = 6,
+	SWITCH_SFLOW_PORT = 7,
+	VERSION = 8
+};
 enum { RECEIVER = 3, RATE = 4, INTERVAL = 4, HEADER = 5 }; /* columns */
 enum { RATE_LOW = 16, RATE_HIGH = 1 << 24, HEADER_DEFAULT = 128, HEADER_HIGH = 256 };
 /* After the column: length, ifIndex.N, instance. */
 enum { SOURCE_ARCS = 13, SOURCE_PORT = 11 };
 
-static const oid root[] = {SWITCH_SFLOW_OID};
+static const oid switch_sflow_root[] = {SWITCH_SFLOW_OID};
 static const oid source_head[] = {11, 1, 3, 6, 1, 2, 1, 2, 2, 1, 1};
 
 static const struct switch_receiver free_receiver = {
@@ -58,14 +66,14 @@ static void show_receiver(const struct switch_receiver *receiver, oid number,
 	mib_put_cell(&entry, DATAGRAM, number, ASN_INTEGER, receiver->datagram);
 	mib_put_cell(&entry, TYPE, number, ASN_INTEGER, receiver->type);
 	mib_put_bytes(&address, ASN_OCTET_STR, receiver->address, receiver->address_size);
-	mib_put_cell(&entry, PORT, number, ASN_INTEGER, receiver->port);
+	mib_put_cell(&entry, SWITCH_SFLOW_PORT, number, ASN_INTEGER, receiver->port);
 	mib_put_cell(&entry, VERSION, number, ASN_INTEGER, 5);
 }
 
 static void show_cell(struct switch_mib *mib, oid table, oid column, uint32_t if_index,
 		      uint32_t value)
 {
-	struct place cell = mib_place(mib, root, COUNT_OF(root));
+	struct place cell = mib_place(mib, switch_sflow_root, COUNT_OF(switch_sflow_root));
 
 	cell = mib_under(&cell, table);
 	cell = mib_under(&cell, 1);
@@ -80,7 +88,7 @@ static void show_cell(struct switch_mib *mib, oid table, oid column, uint32_t if
 void switch_sflow_show(const struct switch_device *device, struct switch_mib *mib)
 {
 	const struct switch_sflow *sflow = device->sflow;
-	struct place version = mib_place(mib, root, COUNT_OF(root));
+	struct place version = mib_place(mib, switch_sflow_root, COUNT_OF(switch_sflow_root));
 
 	version = mib_under(&version, 1);
 	version = mib_under(&version, 0);
@@ -104,7 +112,7 @@ void switch_sflow_show(const struct switch_device *device, struct switch_mib *mi
 
 /* --- the data plane --- */
 
-static int push(struct switch_device *device)
+static int switch_sflow_push(struct switch_device *device)
 {
 	const struct switch_sflow *sflow = device->sflow;
 	struct switch_ovs_sflow wanted = {.rate = UINT32_MAX};
@@ -131,7 +139,7 @@ static int push(struct switch_device *device)
 	return switch_ovs_sample(device->ovs, wanted.target[0] ? &wanted : NULL);
 }
 
-static void let_go(struct switch_sflow *sflow, uint32_t number)
+static void switch_sflow_let_go(struct switch_sflow *sflow, uint32_t number)
 {
 	sflow->receivers[number - 1] = free_receiver;
 	for (size_t i = 0; i <= SWITCH_PORT_MAX; i++) {
@@ -155,10 +163,10 @@ bool switch_sflow_expire(struct switch_device *device)
 		if (!sflow->receivers[i].owner[0] ||
 		    sflow->receivers[i].ends_ms > clock_monotonic_ms())
 			continue;
-		let_go(sflow, i + 1);
+		switch_sflow_let_go(sflow, i + 1);
 		any = true;
 	}
-	if (any && push(device) != 0)
+	if (any && switch_sflow_push(device) != 0)
 		(void)fprintf(stderr, "switch_agent: Open vSwitch goes on sampling\n");
 	return any;
 }
@@ -172,7 +180,7 @@ struct cell {
 	const netsnmp_variable_list *varbind;
 };
 
-static uint32_t port_of(const struct switch_device *device, oid if_index)
+static uint32_t switch_sflow_port_of(const struct switch_device *device, oid if_index)
 {
 	for (size_t i = 0; i < device->plane.port_count; i++) {
 		if (device->plane.ports[i].if_index == if_index &&
@@ -185,14 +193,15 @@ static uint32_t port_of(const struct switch_device *device, oid if_index)
 static enum switch_error find_cell(const struct switch_device *device,
 				   const netsnmp_variable_list *varbind, struct cell *ret)
 {
-	const size_t prefix = COUNT_OF(root) + 3;
+	const size_t prefix = COUNT_OF(switch_sflow_root) + 3;
 	const oid *name = varbind->name;
 	const oid *index = name + prefix;
 	size_t count = varbind->name_length;
 
-	if (count <= prefix || name[COUNT_OF(root) + 1] != 1)
+	if (count <= prefix || name[COUNT_OF(switch_sflow_root) + 1] != 1)
 		return SWITCH_NOT_WRITABLE;
-	*ret = (struct cell){name[COUNT_OF(root)], name[COUNT_OF(root) + 2], 0, varbind};
+	*ret = (struct cell){name[COUNT_OF(switch_sflow_root)],
+			     name[COUNT_OF(switch_sflow_root) + 2], 0, varbind};
 	count -= prefix;
 	if (ret->table == RECEIVERS && ret->column >= OWNER && ret->column <= VERSION) {
 		if (count != 1 || index[0] < 1 || index[0] > SWITCH_SFLOW_RECEIVERS)
@@ -200,7 +209,7 @@ static enum switch_error find_cell(const struct switch_device *device,
 		ret->row = (uint32_t)index[0];
 		if (varbind->type !=
 		    (ret->column == OWNER || ret->column == ADDRESS ? ASN_OCTET_STR : ASN_INTEGER))
-			return WRONG_TYPE;
+			return SWITCH_SFLOW_WRONG_TYPE;
 		return SWITCH_OK;
 	}
 	if ((ret->table != SAMPLERS && ret->table != POLLERS) || ret->column < RECEIVER ||
@@ -209,10 +218,10 @@ static enum switch_error find_cell(const struct switch_device *device,
 	if (count != SOURCE_ARCS || memcmp(index, source_head, sizeof(source_head)) != 0 ||
 	    index[SOURCE_ARCS - 1] != 1)
 		return SWITCH_NO_CREATION;
-	ret->row = port_of(device, index[SOURCE_PORT]);
+	ret->row = switch_sflow_port_of(device, index[SOURCE_PORT]);
 	if (!ret->row)
 		return SWITCH_NO_CREATION;
-	return varbind->type == ASN_INTEGER ? SWITCH_OK : WRONG_TYPE;
+	return varbind->type == ASN_INTEGER ? SWITCH_OK : SWITCH_SFLOW_WRONG_TYPE;
 }
 
 /* Claims before what they allow: the order of varbinds means nothing (RFC 3416, 4.2.5). */
@@ -236,7 +245,7 @@ static enum switch_error claim_receiver(struct switch_sflow *sflow, const struct
 	if (varbind->val_len >= sizeof(receiver->owner))
 		return SWITCH_WRONG_LENGTH;
 	if (varbind->val_len == 0) {
-		let_go(sflow, cell->row);
+		switch_sflow_let_go(sflow, cell->row);
 		return SWITCH_OK;
 	}
 	memcpy(receiver->owner, varbind->val.string, varbind->val_len);
@@ -244,7 +253,7 @@ static enum switch_error claim_receiver(struct switch_sflow *sflow, const struct
 	return SWITCH_OK;
 }
 
-static enum switch_error claim(struct switch_sflow *sflow, const struct cell *cell)
+static enum switch_error switch_sflow_claim(struct switch_sflow *sflow, const struct cell *cell)
 {
 	struct switch_sampler *port = &sflow->ports[cell->row];
 	long number = cell->table == RECEIVERS ? 0 : *cell->varbind->val.integer;
@@ -286,7 +295,7 @@ static enum switch_error fill_receiver(struct switch_receiver *receiver, const s
 		memcpy(receiver->address, varbind->val.string, varbind->val_len);
 		receiver->address_size = varbind->val_len;
 		return SWITCH_OK;
-	case PORT:
+	case SWITCH_SFLOW_PORT:
 		if (*varbind->val.integer < 1 || *varbind->val.integer > 65535)
 			return SWITCH_WRONG_VALUE;
 		receiver->port = (uint32_t)*varbind->val.integer;
@@ -298,7 +307,7 @@ static enum switch_error fill_receiver(struct switch_receiver *receiver, const s
 
 /* The closest that it can do: of hardware that counts down from a power of two, the next of them.
  */
-static uint32_t adjusted(const struct switch_device *device, long rate)
+static uint32_t switch_sflow_adjusted(const struct switch_device *device, long rate)
 {
 	uint32_t power = RATE_LOW;
 
@@ -313,8 +322,8 @@ static uint32_t adjusted(const struct switch_device *device, long rate)
 	return power > RATE_LOW && rate - power / 2 < power - rate ? power / 2 : power;
 }
 
-static enum switch_error fill(const struct switch_device *device, struct switch_sflow *sflow,
-			      const struct cell *cell)
+static enum switch_error switch_sflow_fill(const struct switch_device *device,
+					   struct switch_sflow *sflow, const struct cell *cell)
 {
 	struct switch_sampler *port = &sflow->ports[cell->row];
 	long number = cell->table == RECEIVERS ? 0 : *cell->varbind->val.integer;
@@ -326,14 +335,15 @@ static enum switch_error fill(const struct switch_device *device, struct switch_
 	if (cell->table == POLLERS)
 		port->interval = (uint32_t)number;
 	else if (cell->column == RATE)
-		port->rate = adjusted(device, number);
+		port->rate = switch_sflow_adjusted(device, number);
 	else
 		port->header = number > HEADER_HIGH ? HEADER_HIGH : (uint32_t)number;
 	return SWITCH_OK;
 }
 
 /* Who claims says for how long, and nobody points to a receiver that is free. */
-static enum switch_error check(const struct switch_sflow *before, const struct switch_sflow *after)
+static enum switch_error switch_sflow_check(const struct switch_sflow *before,
+					    const struct switch_sflow *after)
 {
 	for (size_t i = 0; i < SWITCH_SFLOW_RECEIVERS; i++) {
 		const struct switch_receiver *receiver = &after->receivers[i];
@@ -353,8 +363,10 @@ static enum switch_error check(const struct switch_sflow *before, const struct s
 	return SWITCH_OK;
 }
 
-static enum switch_error apply(const struct switch_device *device, struct switch_sflow *sflow,
-			       const netsnmp_variable_list *const varbinds[], size_t count)
+static enum switch_error switch_sflow_apply(const struct switch_device *device,
+					    struct switch_sflow *sflow,
+					    const netsnmp_variable_list *const varbinds[],
+					    size_t count)
 {
 	for (int round = 0; round < 2; round++) {
 		for (size_t i = 0; i < count; i++) {
@@ -362,13 +374,13 @@ static enum switch_error apply(const struct switch_device *device, struct switch
 			enum switch_error error = find_cell(device, varbinds[i], &cell);
 
 			if (error == SWITCH_OK && is_claim(&cell) == (round == 0))
-				error = round == 0 ? claim(sflow, &cell)
-						   : fill(device, sflow, &cell);
+				error = round == 0 ? switch_sflow_claim(sflow, &cell)
+						   : switch_sflow_fill(device, sflow, &cell);
 			if (error != SWITCH_OK)
 				return error;
 		}
 	}
-	return check(device->sflow, sflow);
+	return switch_sflow_check(device->sflow, sflow);
 }
 
 enum switch_error switch_sflow_set(struct switch_device *device,
@@ -380,12 +392,13 @@ enum switch_error switch_sflow_set(struct switch_device *device,
 
 	if (after) {
 		*after = *device->sflow;
-		error = device->faults.read_only ? SWITCH_NOT_WRITABLE
-						 : apply(device, after, varbinds, count);
+		error = device->faults.read_only
+				? SWITCH_NOT_WRITABLE
+				: switch_sflow_apply(device, after, varbinds, count);
 	}
 	if (error == SWITCH_OK && now) {
 		*device->sflow = *after;
-		error = push(device) == 0 ? SWITCH_OK : SWITCH_COMMIT_FAILED;
+		error = switch_sflow_push(device) == 0 ? SWITCH_OK : SWITCH_COMMIT_FAILED;
 	}
 	free(after);
 	return error;

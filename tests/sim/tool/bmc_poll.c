@@ -37,7 +37,7 @@ struct poll {
 	size_t took_count, took_room;
 };
 
-static void ask(void *context);
+static void bmc_poll_ask(void *context);
 
 static int64_t now_us(void)
 {
@@ -47,8 +47,8 @@ static int64_t now_us(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static void on_answer(void *context, int rc, const struct bmc_result *result,
-		      const struct problem *problem)
+static void bmc_poll_on_answer(void *context, int rc, const struct bmc_result *result,
+			       const struct problem *problem)
 {
 	struct one *one = context;
 	struct poll *poll = one->poll;
@@ -68,10 +68,10 @@ static void on_answer(void *context, int rc, const struct bmc_result *result,
 	if (one->left == 0 && !one->dead && --poll->left == 0)
 		loop_stop(poll->loop);
 	else if (one->left > 0 && !poll->quiet)
-		ask(one);
+		bmc_poll_ask(one);
 }
 
-static void ask(void *context)
+static void bmc_poll_ask(void *context)
 {
 	const struct bmc_request request = {.op = BMC_POWER_STATUS};
 	struct one *one = context;
@@ -79,13 +79,13 @@ static void ask(void *context)
 		.bmc_id = one->id, .request = &request, .priority = BMC_PRIORITY_POLL};
 
 	one->asked_us = now_us();
-	if (bmc_queue_submit(one->poll->queue, &wanted, on_answer, one, NULL) != 0)
+	if (bmc_queue_submit(one->poll->queue, &wanted, bmc_poll_on_answer, one, NULL) != 0)
 		abort();
 	if (one->timer && one->left > 1)
 		loop_timer_arm(one->timer, 1000);
 }
 
-static void add(struct poll *poll, const struct bmc_endpoint *endpoint, bool dead)
+static void bmc_poll_add(struct poll *poll, const struct bmc_endpoint *endpoint, bool dead)
 {
 	struct one *one = &poll->ones[poll->count++];
 	struct bmc_endpoint named = *endpoint;
@@ -102,7 +102,7 @@ static void add(struct poll *poll, const struct bmc_endpoint *endpoint, bool dea
 	poll->left += !dead;
 }
 
-static int compare(const void *a, const void *b)
+static int bmc_poll_compare(const void *a, const void *b)
 {
 	uint32_t left = *(const uint32_t *)a;
 	uint32_t right = *(const uint32_t *)b;
@@ -133,11 +133,11 @@ static void run_hosts(struct poll *poll, const char *path, struct bmc_endpoint *
 		line[strcspn(line, "\r\n")] = '\0';
 		(void)text_copy(endpoint->address, sizeof(endpoint->address), line);
 		if (line[0])
-			add(poll, endpoint, false);
+			bmc_poll_add(poll, endpoint, false);
 	}
 	(void)fclose(file);
 	for (unsigned i = 0; i < poll->count; i++)
-		ask(&poll->ones[i]);
+		bmc_poll_ask(&poll->ones[i]);
 	loop_run(poll->loop);
 }
 
@@ -154,13 +154,14 @@ static void run_rack(struct poll *poll, struct bmc_rack *rack, struct bmc_endpoi
 	endpoint->port = rack->port;
 	for (unsigned i = 0; i < rack->count; i++) {
 		rack_address(i, endpoint->address);
-		add(poll, endpoint, rack_is_dead(rack, i));
-		if (loop_timer_new(poll->loop, ask, &poll->ones[i], &poll->ones[i].timer) != 0)
+		bmc_poll_add(poll, endpoint, rack_is_dead(rack, i));
+		if (loop_timer_new(poll->loop, bmc_poll_ask, &poll->ones[i],
+				   &poll->ones[i].timer) != 0)
 			abort();
 		loop_timer_arm(poll->ones[i].timer, (int64_t)i * 1000 / rack->count);
 	}
 	loop_run(poll->loop);
-	qsort(poll->took_us, poll->took_count, sizeof(*poll->took_us), compare);
+	qsort(poll->took_us, poll->took_count, sizeof(*poll->took_us), bmc_poll_compare);
 	(void)printf("bmcs=%u dead=%u polls=%u failed=%u p50_ms=%.2f p99_ms=%.2f max_ms=%.2f\n",
 		     rack->count,
 		     rack->count -

@@ -17,13 +17,13 @@
 
 enum { WAIT_MS = 10000 };
 
-static int fail(const char *what, const char *why)
+static int kafka_sim_fail(const char *what, const char *why)
 {
 	(void)fprintf(stderr, "kafka_sim: %s: %s\n", what, why);
 	return 1;
 }
 
-static rd_kafka_t *make(rd_kafka_type_t type, const char *const pairs[][2], size_t count)
+static rd_kafka_t *kafka_sim_make(rd_kafka_type_t type, const char *const pairs[][2], size_t count)
 {
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
 	rd_kafka_t *client;
@@ -34,14 +34,14 @@ static rd_kafka_t *make(rd_kafka_type_t type, const char *const pairs[][2], size
 	client = rd_kafka_new(type, conf, text, sizeof(text));
 	if (!client) {
 		rd_kafka_conf_destroy(conf);
-		(void)fail("librdkafka", text);
+		(void)kafka_sim_fail("librdkafka", text);
 	}
 	return client;
 }
 
 /* --- the broker --- */
 
-static int serve(rd_kafka_mock_cluster_t *cluster)
+static int kafka_sim_serve(rd_kafka_mock_cluster_t *cluster)
 {
 	char line[16];
 
@@ -53,19 +53,20 @@ static int serve(rd_kafka_mock_cluster_t *cluster)
 		else if (!strcmp(line, "up\n"))
 			(void)rd_kafka_mock_broker_set_up(cluster, -1);
 		else
-			return fail(line, "down or up");
+			return kafka_sim_fail(line, "down or up");
 		(void)printf("ok\n");
 		(void)fflush(stdout);
 	}
 	return 0;
 }
 
-static int broker(void)
+static int kafka_sim_broker(void)
 {
 	/* Its own client does nothing, and must not look for anybody. */
-	rd_kafka_t *keeper = make(RD_KAFKA_PRODUCER, NULL, 0);
+	rd_kafka_t *keeper = kafka_sim_make(RD_KAFKA_PRODUCER, NULL, 0);
 	rd_kafka_mock_cluster_t *cluster = keeper ? rd_kafka_mock_cluster_new(keeper, 1) : NULL;
-	int rc = cluster ? serve(cluster) : fail("mock cluster", "cannot be made");
+	int rc = cluster ? kafka_sim_serve(cluster)
+			 : kafka_sim_fail("mock cluster", "cannot be made");
 
 	if (cluster)
 		rd_kafka_mock_cluster_destroy(cluster);
@@ -76,7 +77,7 @@ static int broker(void)
 
 /* --- the reader --- */
 
-static int put(const rd_kafka_message_t *message)
+static int kafka_sim_put(const rd_kafka_message_t *message)
 {
 	(void)printf("%.*s %zu\n", (int)message->key_len, (const char *)message->key, message->len);
 	return fwrite(message->payload, 1, message->len, stdout) == message->len ? 0 : 1;
@@ -91,12 +92,13 @@ static int read_to_ends(rd_kafka_t *client, int partitions)
 		rd_kafka_message_t *message = rd_kafka_consumer_poll(client, WAIT_MS);
 
 		if (!message)
-			return fail("reading", "nothing comes");
+			return kafka_sim_fail("reading", "nothing comes");
 		if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF)
 			partitions--;
 		else
-			rc = message->err ? fail("reading", rd_kafka_message_errstr(message))
-					  : put(message);
+			rc = message->err
+				     ? kafka_sim_fail("reading", rd_kafka_message_errstr(message))
+				     : kafka_sim_put(message);
 		rd_kafka_message_destroy(message);
 	}
 	return rc;
@@ -116,7 +118,7 @@ static int read_topic(rd_kafka_t *client, const char *name)
 			RD_KAFKA_OFFSET_BEGINNING;
 	if (!err)
 		err = rd_kafka_assign(client, list);
-	rc = err ? fail(name, rd_kafka_err2str(err)) : read_to_ends(client, partitions);
+	rc = err ? kafka_sim_fail(name, rd_kafka_err2str(err)) : read_to_ends(client, partitions);
 	if (metadata)
 		rd_kafka_metadata_destroy(metadata);
 	rd_kafka_topic_partition_list_destroy(list);
@@ -124,13 +126,13 @@ static int read_topic(rd_kafka_t *client, const char *name)
 	return rc;
 }
 
-static int reader(const char *brokers, const char *topic)
+static int kafka_sim_reader(const char *brokers, const char *topic)
 {
 	const char *const pairs[][2] = {
 		{"bootstrap.servers", brokers},  {"group.id", "kafka_sim"},
 		{"enable.auto.commit", "false"}, {"allow.auto.create.topics", "true"},
 		{"fetch.wait.max.ms", "10"},     {"enable.partition.eof", "true"}};
-	rd_kafka_t *client = make(RD_KAFKA_CONSUMER, pairs, COUNT_OF(pairs));
+	rd_kafka_t *client = kafka_sim_make(RD_KAFKA_CONSUMER, pairs, COUNT_OF(pairs));
 	int rc;
 
 	if (!client)
@@ -145,8 +147,8 @@ static int reader(const char *brokers, const char *topic)
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "broker"))
-		return broker();
+		return kafka_sim_broker();
 	if (argc == 4 && !strcmp(argv[1], "read"))
-		return reader(argv[2], argv[3]);
-	return fail("usage", "kafka_sim broker | read HOST:PORT TOPIC");
+		return kafka_sim_reader(argv[2], argv[3]);
+	return kafka_sim_fail("usage", "kafka_sim broker | read HOST:PORT TOPIC");
 }

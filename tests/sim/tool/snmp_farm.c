@@ -60,17 +60,18 @@ struct farm {
 	uint64_t answered;
 };
 
-static volatile sig_atomic_t stopping;
+static volatile sig_atomic_t snmp_farm_stopping;
 
-static void on_signal(int number)
+static void snmp_farm_on_signal(int number)
 {
 	(void)number;
-	stopping = 1;
+	snmp_farm_stopping = 1;
 }
 
 /* --- the tables --- */
 
-static struct entry *add(struct farm *farm, const char *root, size_t count, const uint32_t *index)
+static struct entry *snmp_farm_add(struct farm *farm, const char *root, size_t count,
+				   const uint32_t *index)
 {
 	struct entry *entry;
 
@@ -89,10 +90,10 @@ static struct entry *add(struct farm *farm, const char *root, size_t count, cons
 	return entry;
 }
 
-static void add_number(struct farm *farm, const char *root, size_t count, const uint32_t *index,
-		       uint8_t type, uint32_t number)
+static void snmp_farm_add_number(struct farm *farm, const char *root, size_t count,
+				 const uint32_t *index, uint8_t type, uint32_t number)
 {
-	struct entry *entry = add(farm, root, count, index);
+	struct entry *entry = snmp_farm_add(farm, root, count, index);
 
 	entry->type = type;
 	entry->number = number;
@@ -101,7 +102,7 @@ static void add_number(struct farm *farm, const char *root, size_t count, const 
 static void add_bytes(struct farm *farm, const char *root, size_t count, const uint32_t *index,
 		      const void *bytes, size_t size)
 {
-	struct entry *entry = add(farm, root, count, index);
+	struct entry *entry = snmp_farm_add(farm, root, count, index);
 
 	entry->type = BER_OCTETS;
 	entry->size = (uint8_t)(size < sizeof(entry->bytes) ? size : sizeof(entry->bytes));
@@ -114,7 +115,7 @@ static void add_bytes(struct farm *farm, const char *root, size_t count, const u
 		__VA_ARGS__                                 \
 	}
 
-static void add_port(struct farm *farm, uint32_t port)
+static void snmp_farm_add_port(struct farm *farm, uint32_t port)
 {
 	uint32_t base = port * 2; /* neither equal nor dense */
 	char name[24];
@@ -122,32 +123,32 @@ static void add_port(struct farm *farm, uint32_t port)
 
 	text_format(name, sizeof(name), "Ethernet1/%u", port);
 	add_bytes(farm, "1.3.6.1.2.1.2.2.1.2", INDEX(port), name, strlen(name));
-	add_number(farm, "1.3.6.1.2.1.2.2.1.3", INDEX(port), BER_INTEGER, 6);
+	snmp_farm_add_number(farm, "1.3.6.1.2.1.2.2.1.3", INDEX(port), BER_INTEGER, 6);
 	add_bytes(farm, "1.3.6.1.2.1.2.2.1.6", INDEX(port), mac, sizeof(mac));
-	add_number(farm, "1.3.6.1.2.1.2.2.1.7", INDEX(port), BER_INTEGER, 1);
-	add_number(farm, "1.3.6.1.2.1.2.2.1.8", INDEX(port), BER_INTEGER, 1);
+	snmp_farm_add_number(farm, "1.3.6.1.2.1.2.2.1.7", INDEX(port), BER_INTEGER, 1);
+	snmp_farm_add_number(farm, "1.3.6.1.2.1.2.2.1.8", INDEX(port), BER_INTEGER, 1);
 	add_bytes(farm, "1.3.6.1.2.1.31.1.1.1.1", INDEX(port), name, strlen(name));
-	add_number(farm, "1.3.6.1.2.1.31.1.1.1.15", INDEX(port), BER_GAUGE, 25000);
+	snmp_farm_add_number(farm, "1.3.6.1.2.1.31.1.1.1.15", INDEX(port), BER_GAUGE, 25000);
 	add_bytes(farm, "1.3.6.1.2.1.31.1.1.1.18", INDEX(port), "node", 4);
-	add_number(farm, "1.3.6.1.2.1.17.1.4.1.2", INDEX(base), BER_INTEGER, port);
-	add_number(farm, "1.3.6.1.2.1.17.2.15.1.3", INDEX(base), BER_INTEGER, 5);
-	add_number(farm, "1.3.6.1.2.1.17.7.1.4.5.1.1", INDEX(base), BER_GAUGE, 100);
-	add_number(farm, "1.3.6.1.2.1.17.7.1.4.5.1.2", INDEX(base), BER_INTEGER, 1);
-	add_number(farm, "1.3.6.1.2.1.17.7.1.4.5.1.3", INDEX(base), BER_INTEGER, 1);
-	add_number(farm, "1.0.8802.1.1.2.1.3.7.1.2", INDEX(port), BER_INTEGER, 5);
+	snmp_farm_add_number(farm, "1.3.6.1.2.1.17.1.4.1.2", INDEX(base), BER_INTEGER, port);
+	snmp_farm_add_number(farm, "1.3.6.1.2.1.17.2.15.1.3", INDEX(base), BER_INTEGER, 5);
+	snmp_farm_add_number(farm, "1.3.6.1.2.1.17.7.1.4.5.1.1", INDEX(base), BER_GAUGE, 100);
+	snmp_farm_add_number(farm, "1.3.6.1.2.1.17.7.1.4.5.1.2", INDEX(base), BER_INTEGER, 1);
+	snmp_farm_add_number(farm, "1.3.6.1.2.1.17.7.1.4.5.1.3", INDEX(base), BER_INTEGER, 1);
+	snmp_farm_add_number(farm, "1.0.8802.1.1.2.1.3.7.1.2", INDEX(port), BER_INTEGER, 5);
 	add_bytes(farm, "1.0.8802.1.1.2.1.3.7.1.3", INDEX(port), name, strlen(name));
 	add_bytes(farm, "1.0.8802.1.1.2.1.3.7.1.4", INDEX(port), name, strlen(name));
 	if (port % 8)
 		return;
-	add_number(farm, "1.0.8802.1.1.2.1.4.1.1.4", INDEX(0, port, 1), BER_INTEGER, 4);
+	snmp_farm_add_number(farm, "1.0.8802.1.1.2.1.4.1.1.4", INDEX(0, port, 1), BER_INTEGER, 4);
 	add_bytes(farm, "1.0.8802.1.1.2.1.4.1.1.5", INDEX(0, port, 1), mac, sizeof(mac));
-	add_number(farm, "1.0.8802.1.1.2.1.4.1.1.6", INDEX(0, port, 1), BER_INTEGER, 5);
+	snmp_farm_add_number(farm, "1.0.8802.1.1.2.1.4.1.1.6", INDEX(0, port, 1), BER_INTEGER, 5);
 	add_bytes(farm, "1.0.8802.1.1.2.1.4.1.1.7", INDEX(0, port, 1), name, strlen(name));
 	add_bytes(farm, "1.0.8802.1.1.2.1.4.1.1.8", INDEX(0, port, 1), "uplink", 6);
 	add_bytes(farm, "1.0.8802.1.1.2.1.4.1.1.9", INDEX(0, port, 1), "other", 5);
 }
 
-static void add_vlan(struct farm *farm, uint32_t vlan)
+static void snmp_farm_add_vlan(struct farm *farm, uint32_t vlan)
 {
 	static const uint8_t members[12] = {0x55, 0x55, 0x55, 0x55, 0x55, 0x55,
 					    0x55, 0x55, 0x55, 0x55, 0x55, 0x55};
@@ -159,8 +160,8 @@ static void add_vlan(struct farm *farm, uint32_t vlan)
 	add_bytes(farm, "1.3.6.1.2.1.17.7.1.4.3.1.2", INDEX(vlan), members, sizeof(members));
 	add_bytes(farm, "1.3.6.1.2.1.17.7.1.4.3.1.4", INDEX(vlan), vlan == 100 ? members : none,
 		  sizeof(members));
-	add_number(farm, "1.3.6.1.2.1.17.7.1.4.3.1.5", INDEX(vlan), BER_INTEGER, 1);
-	add_number(farm, "1.3.6.1.2.1.17.7.1.4.2.1.3", INDEX(0, vlan), BER_GAUGE, vlan);
+	snmp_farm_add_number(farm, "1.3.6.1.2.1.17.7.1.4.3.1.5", INDEX(vlan), BER_INTEGER, 1);
+	snmp_farm_add_number(farm, "1.3.6.1.2.1.17.7.1.4.2.1.3", INDEX(0, vlan), BER_GAUGE, vlan);
 	add_bytes(farm, "1.3.6.1.2.1.17.7.1.4.2.1.4", INDEX(0, vlan), members, sizeof(members));
 	add_bytes(farm, "1.3.6.1.2.1.17.7.1.4.2.1.5", INDEX(0, vlan), none, sizeof(none));
 }
@@ -174,37 +175,39 @@ static int name_order(const struct name *a, const struct name *b)
 	return (a->count > b->count) - (a->count < b->count);
 }
 
-static int entry_order(const void *a, const void *b)
+static int snmp_farm_entry_order(const void *a, const void *b)
 {
 	return name_order(&((const struct entry *)a)->name, &((const struct entry *)b)->name);
 }
 
-static void build(struct farm *farm, uint32_t ports, uint32_t vlans, uint32_t fdb)
+static void snmp_farm_build(struct farm *farm, uint32_t ports, uint32_t vlans, uint32_t fdb)
 {
 	if (ports == 0 || vlans == 0)
 		return;
 	add_bytes(farm, "1.3.6.1.2.1.1.1", INDEX(0), "a switch of the farm", 20);
-	add_number(farm, "1.3.6.1.2.1.1.3", INDEX(0), BER_TICKS, 123456);
+	snmp_farm_add_number(farm, "1.3.6.1.2.1.1.3", INDEX(0), BER_TICKS, 123456);
 	add_bytes(farm, "1.3.6.1.2.1.1.5", INDEX(0), "farm", 4);
-	add_number(farm, "1.3.6.1.2.1.17.7.1.1.4", INDEX(0), BER_GAUGE, vlans);
+	snmp_farm_add_number(farm, "1.3.6.1.2.1.17.7.1.1.4", INDEX(0), BER_GAUGE, vlans);
 	for (uint32_t port = 1; port <= ports; port++)
-		add_port(farm, port);
+		snmp_farm_add_port(farm, port);
 	for (uint32_t vlan = 100; vlan < 100 + vlans; vlan++)
-		add_vlan(farm, vlan);
+		snmp_farm_add_vlan(farm, vlan);
 	for (uint32_t i = 0; i < fdb; i++) {
 		uint32_t vlan = 100 + i % vlans;
 		uint32_t base = (1 + i % ports) * 2;
 
-		add_number(farm, "1.3.6.1.2.1.17.7.1.2.2.1.2",
-			   INDEX(vlan, 2, 0, 0, i >> 16, i >> 8 & 255, i & 255), BER_INTEGER, base);
-		add_number(farm, "1.3.6.1.2.1.17.7.1.2.2.1.3",
-			   INDEX(vlan, 2, 0, 0, i >> 16, i >> 8 & 255, i & 255), BER_INTEGER, 3);
+		snmp_farm_add_number(farm, "1.3.6.1.2.1.17.7.1.2.2.1.2",
+				     INDEX(vlan, 2, 0, 0, i >> 16, i >> 8 & 255, i & 255),
+				     BER_INTEGER, base);
+		snmp_farm_add_number(farm, "1.3.6.1.2.1.17.7.1.2.2.1.3",
+				     INDEX(vlan, 2, 0, 0, i >> 16, i >> 8 & 255, i & 255),
+				     BER_INTEGER, 3);
 	}
-	qsort(farm->entries, farm->count, sizeof(*farm->entries), entry_order);
+	qsort(farm->entries, farm->count, sizeof(*farm->entries), snmp_farm_entry_order);
 }
 
 /* The first entry that is not before `name`. */
-static size_t lower_bound(const struct farm *farm, const struct name *name)
+static size_t snmp_farm_lower_bound(const struct farm *farm, const struct name *name)
 {
 	size_t low = 0;
 	size_t high = farm->count;
@@ -222,7 +225,7 @@ static size_t lower_bound(const struct farm *farm, const struct name *name)
 
 /* --- BER, read forwards and written backwards --- */
 
-static struct wire_reader read_part(struct wire_reader *in, uint8_t *ret_tag)
+static struct wire_reader snmp_farm_read_part(struct wire_reader *in, uint8_t *ret_tag)
 {
 	uint8_t length;
 	size_t size;
@@ -238,10 +241,10 @@ static struct wire_reader read_part(struct wire_reader *in, uint8_t *ret_tag)
 	return wire_cut(in, size);
 }
 
-static uint32_t read_number(struct wire_reader *in)
+static uint32_t snmp_farm_read_number(struct wire_reader *in)
 {
 	uint8_t tag;
-	struct wire_reader part = read_part(in, &tag);
+	struct wire_reader part = snmp_farm_read_part(in, &tag);
 	uint32_t number = 0;
 
 	while (wire_left(&part))
@@ -249,10 +252,10 @@ static uint32_t read_number(struct wire_reader *in)
 	return number;
 }
 
-static struct name read_name(struct wire_reader *in)
+static struct name snmp_farm_read_name(struct wire_reader *in)
 {
 	uint8_t tag;
-	struct wire_reader part = read_part(in, &tag);
+	struct wire_reader part = snmp_farm_read_part(in, &tag);
 	struct name name = {0};
 	uint8_t first = wire_u8(&part);
 
@@ -297,7 +300,7 @@ static void put_head(struct back *out, uint8_t tag, size_t end)
 	put_octet(out, tag);
 }
 
-static void put_number(struct back *out, uint8_t tag, uint32_t number)
+static void snmp_farm_put_number(struct back *out, uint8_t tag, uint32_t number)
 {
 	size_t end = out->at;
 
@@ -353,27 +356,27 @@ struct request {
 	size_t community_size;
 };
 
-static bool read_request(const uint8_t *bytes, size_t size, struct request *ret)
+static bool snmp_farm_read_request(const uint8_t *bytes, size_t size, struct request *ret)
 {
 	struct wire_reader in = wire_reader(bytes, size);
 	uint8_t tag;
-	struct wire_reader message = read_part(&in, &tag);
+	struct wire_reader message = snmp_farm_read_part(&in, &tag);
 	struct wire_reader part;
 	struct wire_reader list;
 
-	(void)read_number(&message);
-	part = read_part(&message, &tag);
+	(void)snmp_farm_read_number(&message);
+	part = snmp_farm_read_part(&message, &tag);
 	ret->community_size = wire_left(&part);
 	ret->community = wire_bytes(&part, ret->community_size);
-	part = read_part(&message, &ret->kind);
-	ret->id = read_number(&part);
-	ret->first = read_number(&part);
-	ret->second = read_number(&part);
-	list = read_part(&part, &tag);
+	part = snmp_farm_read_part(&message, &ret->kind);
+	ret->id = snmp_farm_read_number(&part);
+	ret->first = snmp_farm_read_number(&part);
+	ret->second = snmp_farm_read_number(&part);
+	list = snmp_farm_read_part(&part, &tag);
 	while (wire_left(&list) && ret->name_count < NAMES) {
-		struct wire_reader binding = read_part(&list, &tag);
+		struct wire_reader binding = snmp_farm_read_part(&list, &tag);
 
-		ret->names[ret->name_count++] = read_name(&binding);
+		ret->names[ret->name_count++] = snmp_farm_read_name(&binding);
 	}
 	return !message.bad && !part.bad && !list.bad && ret->name_count > 0 &&
 	       (ret->kind == PDU_GET || ret->kind == PDU_NEXT || ret->kind == PDU_BULK);
@@ -390,7 +393,7 @@ static size_t answer_size(const struct answer *answer)
 
 static struct answer answer_next(const struct farm *farm, const struct name *name)
 {
-	size_t at = lower_bound(farm, name);
+	size_t at = snmp_farm_lower_bound(farm, name);
 
 	if (at < farm->count && name_order(&farm->entries[at].name, name) == 0)
 		at++;
@@ -401,7 +404,7 @@ static struct answer answer_next(const struct farm *farm, const struct name *nam
 
 static struct answer answer_exact(const struct farm *farm, const struct name *name)
 {
-	size_t at = lower_bound(farm, name);
+	size_t at = snmp_farm_lower_bound(farm, name);
 
 	if (at < farm->count && name_order(&farm->entries[at].name, name) == 0)
 		return (struct answer){&farm->entries[at], *name, 0};
@@ -444,7 +447,7 @@ static void put_answer(struct back *out, const struct answer *answer)
 	else if (answer->entry->type == BER_OCTETS)
 		put_bytes(out, BER_OCTETS, answer->entry->bytes, answer->entry->size);
 	else
-		put_number(out, answer->entry->type, answer->entry->number);
+		snmp_farm_put_number(out, answer->entry->type, answer->entry->number);
 	put_name(out, &answer->name);
 	put_head(out, BER_SEQUENCE, end);
 }
@@ -456,17 +459,17 @@ static void put_response(struct back *out, const struct request *request,
 	for (size_t i = count; i > 0; i--)
 		put_answer(out, &answers[i - 1]);
 	put_head(out, BER_SEQUENCE, sizeof(out->bytes));
-	put_number(out, BER_INTEGER, 0);
-	put_number(out, BER_INTEGER, request->error);
-	put_number(out, BER_INTEGER, request->id);
+	snmp_farm_put_number(out, BER_INTEGER, 0);
+	snmp_farm_put_number(out, BER_INTEGER, request->error);
+	snmp_farm_put_number(out, BER_INTEGER, request->id);
 	put_head(out, PDU_RESPONSE, sizeof(out->bytes));
 	put_bytes(out, BER_OCTETS, request->community, request->community_size);
-	put_number(out, BER_INTEGER, 1);
+	snmp_farm_put_number(out, BER_INTEGER, 1);
 	put_head(out, BER_SEQUENCE, sizeof(out->bytes));
 }
 
 /* One datagram, answered from the address that was asked. */
-static bool serve(struct farm *farm, int fd)
+static bool snmp_farm_serve(struct farm *farm, int fd)
 {
 	static struct back out;
 	static struct answer answers[BINDINGS];
@@ -485,8 +488,8 @@ static bool serve(struct farm *farm, int fd)
 	ssize_t size = recvmsg(fd, &message, 0);
 
 	if (size < 0)
-		return errno == EINTR && !stopping;
-	if (!read_request(bytes, (size_t)size, &request))
+		return errno == EINTR && !snmp_farm_stopping;
+	if (!snmp_farm_read_request(bytes, (size_t)size, &request))
 		return true;
 	count = answer_all(farm, &request, answers);
 	put_response(&out, &request, answers, count);
@@ -496,7 +499,7 @@ static bool serve(struct farm *farm, int fd)
 	return true;
 }
 
-static int listen_on(uint16_t port)
+static int snmp_farm_listen_on(uint16_t port)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -517,7 +520,7 @@ int main(int argc, char **argv)
 		{"vlans", required_argument, NULL, 2}, {"fdb", required_argument, NULL, 3},
 		{"size", required_argument, NULL, 4},  {0}};
 	uint32_t values[] = {161, 48, 20, 20000, 1400};
-	struct sigaction action = {.sa_handler = on_signal};
+	struct sigaction action = {.sa_handler = snmp_farm_on_signal};
 	struct farm farm = {0};
 	int letter;
 	int fd;
@@ -532,8 +535,8 @@ int main(int argc, char **argv)
 	if (values[1] == 0 || values[2] == 0)
 		return 2;
 	farm.message_size = values[4];
-	build(&farm, values[1], values[2], values[3]);
-	fd = listen_on((uint16_t)values[0]);
+	snmp_farm_build(&farm, values[1], values[2], values[3]);
+	fd = snmp_farm_listen_on((uint16_t)values[0]);
 	if (fd < 0) {
 		perror("snmp_farm");
 		return 1;
@@ -542,7 +545,7 @@ int main(int argc, char **argv)
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)puts("ready");
 	(void)fflush(stdout);
-	while (!stopping && serve(&farm, fd))
+	while (!snmp_farm_stopping && snmp_farm_serve(&farm, fd))
 		;
 	(void)printf("answered %llu\n", (unsigned long long)farm.answered);
 	(void)close(fd);

@@ -28,7 +28,7 @@
 
 enum { EDIT_LIMIT = 256, PORT_LIMIT = 64 };
 
-struct ask {
+struct switch_ask_own {
 	struct switch_endpoint endpoint;
 	struct switch_request request;
 	const char *family, *driver;
@@ -65,7 +65,7 @@ static const char *const stp_words[] = {
 	[STP_LISTENING] = "listening", [STP_LEARNING] = "learning", [STP_FORWARDING] = "forwarding",
 };
 
-__attribute__((noreturn)) PRINTF_LIKE(1, 2) static void usage(const char *format, ...)
+__attribute__((noreturn)) PRINTF_LIKE(1, 2) static void switch_ask_usage(const char *format, ...)
 {
 	va_list list;
 
@@ -94,7 +94,7 @@ static void put_mac(struct text *json, const char *key, const uint8_t mac[6])
 	json_put_string(json, key, text);
 }
 
-static void put_port(struct text *json, const struct switch_port *port)
+static void switch_ask_put_port(struct text *json, const struct switch_port *port)
 {
 	json_begin_object(json, NULL);
 	json_put_string(json, "name", port->name);
@@ -120,7 +120,7 @@ static void put_port(struct text *json, const struct switch_port *port)
 	json_end_object(json);
 }
 
-static void put_identity(struct text *json, const struct switch_identity *identity)
+static void switch_ask_put_identity(struct text *json, const struct switch_identity *identity)
 {
 	json_begin_object(json, "identity");
 	json_put_string(json, "object_id", identity->object_id);
@@ -156,14 +156,14 @@ static void put_reading(struct text *json, const struct switch_reading *reading)
 			json_put_string(json, NULL, part_words[i].word);
 	}
 	json_end_array(json);
-	put_identity(json, &reading->identity);
+	switch_ask_put_identity(json, &reading->identity);
 	json_put_int(json, "requests", reading->requests);
 	put_sampling(json, &reading->sampling);
 	json_put_int(json, "odd", reading->odd);
 	json_put_string(json, "odd_text", reading->odd_text);
 	json_begin_array(json, "ports");
 	for (size_t i = 0; i < reading->port_count; i++)
-		put_port(json, &reading->ports[i]);
+		switch_ask_put_port(json, &reading->ports[i]);
 	json_end_array(json);
 	json_begin_array(json, "vlans");
 	for (size_t i = 0; i < reading->vlan_count; i++) {
@@ -198,7 +198,7 @@ static void put_reading(struct text *json, const struct switch_reading *reading)
 	json_end_array(json);
 }
 
-static void put_problem(struct text *json, const struct problem *problem)
+static void switch_ask_put_problem(struct text *json, const struct problem *problem)
 {
 	json_begin_object(json, "problem");
 	json_put_string(json, "message", problem->message);
@@ -207,10 +207,10 @@ static void put_problem(struct text *json, const struct problem *problem)
 	json_end_object(json);
 }
 
-static void start(struct ask *ask);
+static void switch_ask_start(struct switch_ask_own *ask);
 
-static void print(const struct ask *ask, int rc, const struct switch_reading *reading,
-		  const struct problem *problem)
+static void switch_ask_print(const struct switch_ask_own *ask, int rc,
+			     const struct switch_reading *reading, const struct problem *problem)
 {
 	CLEANUP(text_done) struct text json = {0};
 
@@ -226,40 +226,40 @@ static void print(const struct ask *ask, int rc, const struct switch_reading *re
 	if (reading)
 		put_reading(&json, reading);
 	if (rc && problem)
-		put_problem(&json, problem);
+		switch_ask_put_problem(&json, problem);
 	json_end_object(&json);
 	(void)printf("%s\n", text_get(&json));
 	(void)fflush(stdout);
 }
 
-static void on_done(void *context, int rc, struct switch_reading *reading,
-		    const struct problem *problem)
+static void switch_ask_on_done(void *context, int rc, struct switch_reading *reading,
+			       const struct problem *problem)
 {
-	struct ask *ask = context;
+	struct switch_ask_own *ask = context;
 
-	print(ask, rc, reading, problem);
+	switch_ask_print(ask, rc, reading, problem);
 	if (reading)
 		switch_reading_done(reading);
 	ask->rc = rc;
 	if (--ask->repeat == 0)
 		loop_stop(ask->loop);
 	else
-		start(ask);
+		switch_ask_start(ask);
 }
 
-static void start(struct ask *ask)
+static void switch_ask_start(struct switch_ask_own *ask)
 {
 	const struct switch_driver *row = ask->row;
 	int rc;
 
 	if (!row)
-		usage("no driver");
+		switch_ask_usage("no driver");
 	memset(ask->results, 0, sizeof(ask->results));
 	ask->started_ms = clock_monotonic_ms();
-	rc = row->start(ask->session, &ask->request, ask->started_ms + ask->deadline_ms, on_done,
-			ask);
+	rc = row->start(ask->session, &ask->request, ask->started_ms + ask->deadline_ms,
+			switch_ask_on_done, ask);
 	if (rc)
-		usage("not started: %s", error_text(rc));
+		switch_ask_usage("not started: %s", error_text(rc));
 }
 
 /* --- words --- */
@@ -275,7 +275,7 @@ static unsigned parse_parts(char *words)
 		while (i < COUNT_OF(part_words) && strcmp(part_words[i].word, word) != 0)
 			i++;
 		if (i == COUNT_OF(part_words))
-			usage("there is no part \"%s\"", word);
+			switch_ask_usage("there is no part \"%s\"", word);
 		parts |= part_words[i].part;
 	}
 	return parts;
@@ -287,17 +287,17 @@ static uint16_t parse_vlan(const char *word)
 	long number = strtol(word ? word : "", &end, 10);
 
 	if (!word || *end || end == word || number < 0 || number > VLAN_LAST)
-		usage("\"%s\" is no VLAN", word ? word : "");
+		switch_ask_usage("\"%s\" is no VLAN", word ? word : "");
 	return (uint16_t)number;
 }
 
-static void parse_edit(struct ask *ask, char *words)
+static void parse_edit(struct switch_ask_own *ask, char *words)
 {
 	struct switch_edit *edit = &ask->edits[ask->request.edit_count];
 	char *kind = strsep(&words, ":");
 
 	if (ask->request.edit_count == EDIT_LIMIT)
-		usage("too many edits");
+		switch_ask_usage("too many edits");
 	if (strcmp(kind, "vlan+") == 0 || strcmp(kind, "vlan-") == 0) {
 		edit->kind = kind[4] == '+' ? EDIT_VLAN_CREATE : EDIT_VLAN_DELETE;
 		edit->vlan = parse_vlan(strsep(&words, ":"));
@@ -308,24 +308,24 @@ static void parse_edit(struct ask *ask, char *words)
 
 		edit->kind = EDIT_PORT;
 		if (!name || !mode || !text_copy(edit->port, sizeof(edit->port), name))
-			usage("an edit of a port names the port and its mode");
+			switch_ask_usage("an edit of a port names the port and its mode");
 		edit->after.trunk = strcmp(mode, "trunk") == 0;
 		edit->after.native = parse_vlan(strsep(&words, ":"));
 		if (words && vlan_set_parse(words, &edit->after.tagged))
-			usage("\"%s\" is no set of VLANs", words);
+			switch_ask_usage("\"%s\" is no set of VLANs", words);
 	} else {
-		usage("there is no edit \"%s\"", kind);
+		switch_ask_usage("there is no edit \"%s\"", kind);
 	}
 	ask->request.edit_count++;
 }
 
 /* NAME VLAN PORT:VLAN.. */
-static void parse_lag(struct ask *ask, bool make, char **words, int count)
+static void parse_lag(struct switch_ask_own *ask, bool make, char **words, int count)
 {
 	static struct switch_lag lag;
 
 	if (count < 3 || count - 2 > SWITCH_LAG_MEMBERS)
-		usage("an aggregate has a name, a VLAN and some ports");
+		switch_ask_usage("an aggregate has a name, a VLAN and some ports");
 	lag.make = make;
 	text_copy(lag.name, sizeof(lag.name), words[0]);
 	lag.vlan = parse_vlan(words[1]);
@@ -353,7 +353,7 @@ static void read_sampling(const char *words, struct sampling_wanted *ret)
 	// NOLINTNEXTLINE(cert-err34-c): the widths bound the numbers
 	if (sscanf(words, "%7[^:]:%45[^:]:%5u:%9u:%5u:%5u", verb, ret->collector, &port, &rate,
 		   &header, &seconds) != 6)
-		usage("\"%s\"?", words);
+		switch_ask_usage("\"%s\"?", words);
 	ret->enabled = true;
 	ret->change = strcmp(verb, "set") == 0;
 	ret->port = (uint16_t)port;
@@ -362,21 +362,21 @@ static void read_sampling(const char *words, struct sampling_wanted *ret)
 	ret->poll_s = (uint16_t)seconds;
 }
 
-static void read_tunnel(const char *words, struct ask *ask, struct switch_mirror *mirrors,
-			size_t count)
+static void read_tunnel(const char *words, struct switch_ask_own *ask,
+			struct switch_mirror *mirrors, size_t count)
 {
 	struct switch_tunnel *tunnel = &ask->request.tunnel;
 	unsigned id = 0;
 
 	// NOLINTNEXTLINE(cert-err34-c): the widths bound the number
 	if (sscanf(words, "%45[^>]>%45[^/]/%4u", tunnel->from, tunnel->to, &id) < 2)
-		usage("\"%s\"?", words);
+		switch_ask_usage("\"%s\"?", words);
 	tunnel->id = (uint16_t)id;
 	for (size_t i = 0; i < count; i++)
 		text_copy(mirrors[i].target, sizeof(mirrors[i].target), tunnel->to);
 }
 
-static void parse_secret(struct ask *ask, const char *key, const char *value)
+static void parse_secret(struct switch_ask_own *ask, const char *key, const char *value)
 {
 	struct switch_endpoint *endpoint = &ask->endpoint;
 	const struct {
@@ -412,17 +412,17 @@ static void parse_secret(struct ask *ask, const char *key, const char *value)
 		endpoint->snmp_priv = SNMP_PRIV_AES;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		if (strcmp(rows[i].key, key) == 0 && !text_copy(rows[i].at, rows[i].room, value))
-			usage("%s is too long", key);
+			switch_ask_usage("%s is too long", key);
 	}
 }
 
-static void read_secrets(struct ask *ask, const char *path)
+static void read_secrets(struct switch_ask_own *ask, const char *path)
 {
 	FILE *file = fopen(path, "re");
 	char line[256];
 
 	if (!file)
-		usage("%s: %s", path, strerror(errno)); // NOLINT(concurrency-mt-unsafe)
+		switch_ask_usage("%s: %s", path, strerror(errno)); // NOLINT(concurrency-mt-unsafe)
 	while (fgets(line, sizeof(line), file)) {
 		char *value = strchr(line, '=');
 
@@ -435,7 +435,7 @@ static void read_secrets(struct ask *ask, const char *path)
 	(void)fclose(file);
 }
 
-static void take_option(struct ask *ask, int letter, char *value)
+static void switch_ask_take_option(struct switch_ask_own *ask, int letter, char *value)
 {
 	long number = strtol(value, NULL, 10);
 
@@ -459,11 +459,11 @@ static void take_option(struct ask *ask, int letter, char *value)
 			ask->ports[ask->port_count++] = value;
 		ask->request.only_ports = ask->ports;
 		break;
-	default: usage("an option that it does not have");
+	default: switch_ask_usage("an option that it does not have");
 	}
 }
 
-static void parse(struct ask *ask, int argc, char **argv)
+static void switch_ask_parse(struct switch_ask_own *ask, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"address", required_argument, NULL, 'a'},
@@ -487,11 +487,11 @@ static void parse(struct ask *ask, int argc, char **argv)
 
 	while ((letter = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (!optarg)
-			usage("an option that it does not have");
-		take_option(ask, letter, optarg);
+			switch_ask_usage("an option that it does not have");
+		switch_ask_take_option(ask, letter, optarg);
 	}
 	if (optind == argc)
-		usage("what shall be asked?");
+		switch_ask_usage("what shall be asked?");
 	if (strcmp(argv[optind], "read") == 0) {
 		ask->request.op = SWITCH_READ;
 	} else if (strcmp(argv[optind], "change") == 0) {
@@ -533,45 +533,45 @@ static void parse(struct ask *ask, int argc, char **argv)
 		text_copy(ask->request.port, sizeof(ask->request.port), argv[optind + 1]);
 		ask->request.seconds = (uint16_t)strtol(argv[optind + 2], NULL, 10);
 	} else {
-		usage("\"%s\"?", argv[optind]);
+		switch_ask_usage("\"%s\"?", argv[optind]);
 	}
 }
 
 int main(int argc, char **argv)
 {
-	static struct ask ask = {.endpoint = {.id = 1, .retries = 2},
-				 .deadline_ms = 30000,
-				 .repeat = 1,
-				 .request = {.parts = PART_ALL}};
+	static struct switch_ask_own ask = {.endpoint = {.id = 1, .retries = 2},
+					    .deadline_ms = 30000,
+					    .repeat = 1,
+					    .request = {.parts = PART_ALL}};
 	const struct ovsdb_files files = {ask.certificate, ask.key, ask.ca};
 	struct switch_host host = {0};
 	const struct switch_family *family;
 	const struct switch_driver *row;
 	struct problem problem = {0};
 
-	parse(&ask, argc, argv);
+	switch_ask_parse(&ask, argc, argv);
 	text_copy(ask.endpoint.name, sizeof(ask.endpoint.name), ask.endpoint.address);
 	family = switch_family_find(ask.family ? ask.family : "generic");
 	if (!family)
-		usage("there is no family \"%s\"", ask.family);
+		switch_ask_usage("there is no family \"%s\"", ask.family);
 	if (!ask.driver)
 		ask.driver =
 			ask.request.op == SWITCH_READ ? family->read_driver : family->write_driver;
 	row = switch_driver_find(ask.driver);
 	ask.row = row;
 	if (!row)
-		usage("there is no driver \"%s\"", ask.driver ? ask.driver : "");
+		switch_ask_usage("there is no driver \"%s\"", ask.driver ? ask.driver : "");
 	if (loop_new(&ask.loop) || snmp_client_new(ask.loop, &host.snmp))
-		usage("no memory");
+		switch_ask_usage("no memory");
 	host.loop = ask.loop;
 	host.ovsdb_files = &files;
 	if (row->open(&ask.endpoint, family, &host, &ask.session, &problem)) {
-		print(&ask, problem.code, NULL, &problem);
+		switch_ask_print(&ask, problem.code, NULL, &problem);
 		snmp_client_free(host.snmp);
 		loop_free(ask.loop);
 		return 1;
 	}
-	start(&ask);
+	switch_ask_start(&ask);
 	loop_run(ask.loop);
 	ask.row->close(ask.session);
 	snmp_client_free(host.snmp);

@@ -2,7 +2,7 @@
  * vouch for is held. */
 #include "bampi/control/deploy/steps/steps.h"
 
-static bool settled(const struct facts *facts)
+static bool abandon_settled(const struct facts *facts)
 {
 	enum node_state state = facts->node.state;
 
@@ -19,7 +19,7 @@ void step_abandon(const struct facts *facts, int64_t now_ms, struct outcome *ret
 	ret->place = facts->network.managed ? PLACE_PARKING : PLACE_NONE;
 	/* Fired once, in the transaction that ends the deployment: what the node says to it (a
 	 * refusal is an event row) is the end of it either way. */
-	if (!settled(facts) && !facts->memo.fired)
+	if (!abandon_settled(facts) && !facts->memo.fired)
 		ret->event = facts->memo.trouble ? NODE_EVENT_HOLD : NODE_EVENT_ABANDON;
 	outcome_finish(ret);
 }

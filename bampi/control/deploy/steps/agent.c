@@ -4,7 +4,7 @@
 #include "bampi/control/deploy/steps/steps.h"
 
 /* What the node got from us so far, in the order of a boot. */
-static const char *stage(const struct facts *facts)
+static const char *steps_agent_stage(const struct facts *facts)
 {
 	static const struct {
 		enum seen kind;
@@ -29,7 +29,8 @@ void step_agent(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 		return;
 	}
 	outcome_wait(ret, now_ms + facts->settings->poll_ms, E_TIMEOUT,
-		     "the agent of node %s did not call: %s", facts->node.name, stage(facts));
+		     "the agent of node %s did not call: %s", facts->node.name,
+		     steps_agent_stage(facts));
 	problem_hint(&ret->problem,
 		     "the serial console shows how far it came: haasctl node console %s",
 		     facts->node.name);

@@ -28,20 +28,20 @@ bool agent_work_is_old(const struct facts *facts)
 	return facts->task.created_ms < facts->deployment.step_started_ms;
 }
 
-static int64_t earlier(int64_t a, int64_t b)
+static int64_t agent_work_earlier(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
-static int64_t later(int64_t a, int64_t b)
+static int64_t agent_work_later(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
 
 /* Posting needs an agent that listens; without one the attempt ends before anything was done, and
  * the next one boots it again. */
-static void post(const struct facts *facts, int64_t now_ms, enum task_kind kind, json_t *params,
-		 struct outcome *ret)
+static void agent_work_post(const struct facts *facts, int64_t now_ms, enum task_kind kind,
+			    json_t *params, struct outcome *ret)
 {
 	if (!facts_agent_alive(facts, now_ms)) {
 		outcome_fail(ret, E_UNAVAILABLE, "the agent of node %s is gone", facts->node.name);
@@ -71,22 +71,22 @@ static bool restarted_since(const struct facts *facts)
 	       facts->seen[SEEN_SCRIPT].at_ms > facts->progress_ms;
 }
 
-static bool repeatable(enum task_kind kind)
+static bool agent_work_repeatable(enum task_kind kind)
 {
 	return kind == TASK_INVENTORY || kind == TASK_CONFIGURE_OS || kind == TASK_PUT_PACKAGES ||
 	       kind == TASK_VERIFY_ERASED;
 }
 
-static void watch(const struct facts *facts, int64_t now_ms, enum task_kind kind, json_t *params,
-		  struct outcome *ret)
+static void agent_work_watch(const struct facts *facts, int64_t now_ms, enum task_kind kind,
+			     json_t *params, struct outcome *ret)
 {
 	const struct task_facts *task = &facts->task;
-	int64_t heard_ms = later(task->updated_ms, task->created_ms);
+	int64_t heard_ms = agent_work_later(task->updated_ms, task->created_ms);
 	int64_t lost_ms;
 
 	if (task->state == TASK_TAKEN && restarted_since(facts)) {
-		if (repeatable(kind)) {
-			post(facts, now_ms, kind, params, ret);
+		if (agent_work_repeatable(kind)) {
+			agent_work_post(facts, now_ms, kind, params, ret);
 			return;
 		}
 		json_decref(params);
@@ -97,9 +97,9 @@ static void watch(const struct facts *facts, int64_t now_ms, enum task_kind kind
 	}
 	json_decref(params);
 	if (task->state == TASK_TAKEN)
-		heard_ms = later(heard_ms, facts->progress_ms);
+		heard_ms = agent_work_later(heard_ms, facts->progress_ms);
 	if (task->state == TASK_TAKEN && facts_seen_now(facts, SEEN_AGENT))
-		heard_ms = later(heard_ms, facts->seen[SEEN_AGENT].at_ms);
+		heard_ms = agent_work_later(heard_ms, facts->seen[SEEN_AGENT].at_ms);
 	lost_ms = heard_ms + facts->settings->stall_ms;
 	if (now_ms >= lost_ms) {
 		outcome_fail(ret, E_TIMEOUT,
@@ -112,7 +112,7 @@ static void watch(const struct facts *facts, int64_t now_ms, enum task_kind kind
 		ret->untouched = task->state == TASK_QUEUED;
 		return;
 	}
-	outcome_wait(ret, earlier(lost_ms, now_ms + facts->settings->poll_ms), E_TIMEOUT,
+	outcome_wait(ret, agent_work_earlier(lost_ms, now_ms + facts->settings->poll_ms), E_TIMEOUT,
 		     "%s on node %s takes longer than it may", task_kind_words[kind],
 		     facts->node.name);
 }
@@ -130,7 +130,7 @@ bool agent_work(const struct facts *facts, int64_t now_ms, enum task_kind kind, 
 		case TASK_QUEUED:
 		case TASK_TAKEN:
 			if (of_this_boot) {
-				watch(facts, now_ms, kind, params, ret);
+				agent_work_watch(facts, now_ms, kind, params, ret);
 				return false;
 			}
 			break;
@@ -150,6 +150,6 @@ bool agent_work(const struct facts *facts, int64_t now_ms, enum task_kind kind, 
 		case TASK_STATE_COUNT: break;
 		}
 	}
-	post(facts, now_ms, kind, params, ret);
+	agent_work_post(facts, now_ms, kind, params, ret);
 	return false;
 }

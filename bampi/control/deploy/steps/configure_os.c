@@ -4,7 +4,7 @@
 
 #include "bampi/control/deploy/steps/steps.h"
 
-#define LOOK_MS 1000
+#define STEPS_CONFIGURE_OS_LOOK_MS 1000
 
 static void copy_member(json_t *params, const json_t *from, const char *key)
 {
@@ -15,7 +15,7 @@ static void copy_member(json_t *params, const json_t *from, const char *key)
 }
 
 /* VLAN of a network of ours; 0 = it has none yet. */
-static int vlan_of(const struct facts *facts, int64_t network)
+static int steps_configure_os_vlan_of(const struct facts *facts, int64_t network)
 {
 	for (int i = 0; i < facts->network.vlan_count; i++) {
 		if (facts->network.vlans[i].network == network)
@@ -26,7 +26,7 @@ static int vlan_of(const struct facts *facts, int64_t network)
 
 /* Where an address is in a tagged network, its number is told instead. Without switches of ours
  * nobody knows one, and there is no such interface. False: it has none yet. */
-static bool name_vlans(const struct facts *facts, json_t *params)
+static bool steps_configure_os_name_vlans(const struct facts *facts, json_t *params)
 {
 	const json_t *given = json_object_get(facts->deployment.params, "addresses");
 	json_t *told = json_array();
@@ -35,7 +35,7 @@ static bool name_vlans(const struct facts *facts, json_t *params)
 	for (size_t i = 0; i < json_array_size(given); i++) {
 		json_t *row = json_copy(json_array_get(given, i));
 		int64_t network = json_integer_value(json_object_get(row, "network"));
-		int vlan = network ? vlan_of(facts, network) : 0;
+		int vlan = network ? steps_configure_os_vlan_of(facts, network) : 0;
 
 		if (network && !facts->network.managed) {
 			json_decref(row);
@@ -88,7 +88,7 @@ static json_t *iscsi_of(const struct facts *facts, const char **ret_waits, char 
 			 list);
 }
 
-static json_t *params_of(const struct facts *facts)
+static json_t *steps_configure_os_params_of(const struct facts *facts)
 {
 	const char *hostname = text_of(facts->deployment.params, "hostname");
 	const json_t *written = json_object_get(facts->results, task_kind_words[TASK_WRITE_IMAGE]);
@@ -125,7 +125,7 @@ static bool work_with_volumes(const struct facts *facts, int64_t now_ms, json_t 
 		ret->post_params = NULL;
 		ret->post = TASK_NONE;
 		ret->drop_tasks = false;
-		outcome_wait(ret, now_ms + LOOK_MS, E_TIMEOUT,
+		outcome_wait(ret, now_ms + STEPS_CONFIGURE_OS_LOOK_MS, E_TIMEOUT,
 			     "storage %s has not sealed the secret of a volume for node %s", waits,
 			     facts->node.name);
 		problem_hint(&ret->problem, "is its bampi-stored running? haasctl storage list");
@@ -146,10 +146,10 @@ void step_configure_os(const struct facts *facts, int64_t now_ms, struct outcome
 		problem_hint(&ret->problem, "its boot NIC has no lease: haasctl lease list");
 		return;
 	}
-	params = params_of(facts);
-	if (!name_vlans(facts, params)) {
+	params = steps_configure_os_params_of(facts);
+	if (!steps_configure_os_name_vlans(facts, params)) {
 		json_decref(params);
-		outcome_wait(ret, now_ms + LOOK_MS, E_TIMEOUT,
+		outcome_wait(ret, now_ms + STEPS_CONFIGURE_OS_LOOK_MS, E_TIMEOUT,
 			     "a tagged network of node %s has no VLAN yet", facts->node.name);
 		problem_hint(&ret->problem, "is peregrined running? haasctl network list");
 		return;

@@ -10,14 +10,14 @@
  * node waits for that; an installation does not, and keeps the neighbours that were known. */
 #define LLDP_INSPECT_S 32
 
-static json_t *params_of(const struct facts *facts)
+static json_t *steps_inventory_params_of(const struct facts *facts)
 {
 	bool inspect = facts->deployment.plan == PLAN_INSPECT;
 
 	return json_pack("{s:i}", "lldp_wait_s", inspect ? LLDP_INSPECT_S : 0);
 }
 
-static void record(const struct facts *facts, struct outcome *ret)
+static void steps_inventory_record(const struct facts *facts, struct outcome *ret)
 {
 	const struct node_declared declared = {
 		.serial = facts->node.serial,
@@ -46,10 +46,10 @@ void step_inventory(const struct facts *facts, int64_t now_ms, struct outcome *r
 	struct problem problem = {0};
 
 	ret->memo = facts->memo;
-	if (!agent_work(facts, now_ms, TASK_INVENTORY, params_of(facts), ret))
+	if (!agent_work(facts, now_ms, TASK_INVENTORY, steps_inventory_params_of(facts), ret))
 		return;
 	if (node_inventory_check(facts->task.result, &problem) == 0) {
-		record(facts, ret);
+		steps_inventory_record(facts, ret);
 		return;
 	}
 	ret->verdict = STEP_FAILED;

@@ -8,7 +8,7 @@
 
 #include "bampi/control/deploy/steps/steps.h"
 
-static void choose(const struct facts *facts, int64_t now_ms, struct outcome *ret)
+static void netboot_choose(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
 	const char *nonce = facts->fresh_nonce;
 
@@ -27,7 +27,7 @@ static void choose(const struct facts *facts, int64_t now_ms, struct outcome *re
 		     facts->node.name);
 }
 
-static void watch(const struct facts *facts, int64_t now_ms, struct outcome *ret)
+static void netboot_watch(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
 	const struct observation *dhcp = &facts->seen[SEEN_DHCP];
 	int64_t until_ms = now_ms + facts->settings->poll_ms;
@@ -65,7 +65,7 @@ void step_netboot(const struct facts *facts, int64_t now_ms, struct outcome *ret
 		return;
 	}
 	if (!placed) {
-		choose(facts, now_ms, ret);
+		netboot_choose(facts, now_ms, ret);
 		return;
 	}
 	if (!facts->memo.powered_ms) {
@@ -78,5 +78,5 @@ void step_netboot(const struct facts *facts, int64_t now_ms, struct outcome *ret
 				ret->note, sizeof(ret->note),
 				"boot device is unverified: the BMC does not show it; waiting for the node itself");
 	}
-	watch(facts, now_ms, ret);
+	netboot_watch(facts, now_ms, ret);
 }

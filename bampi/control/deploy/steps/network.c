@@ -5,7 +5,7 @@
 
 #include "bampi/control/deploy/steps/steps.h"
 
-#define LOOK_MS 1000
+#define NETWORK_LOOK_MS 1000
 
 static const char *const place_texts[PLACE_COUNT] = {
 	[PLACE_NONE] = "nowhere",
@@ -14,7 +14,7 @@ static const char *const place_texts[PLACE_COUNT] = {
 	[PLACE_TENANT] = "in its tenant's networks",
 };
 
-static void refused(const struct facts *facts, enum place place, struct outcome *ret)
+static void network_refused(const struct facts *facts, enum place place, struct outcome *ret)
 {
 	ret->verdict = STEP_FAILED;
 	ret->problem = facts->network.refused;
@@ -29,19 +29,20 @@ static void refused(const struct facts *facts, enum place place, struct outcome 
 		facts->node.name);
 }
 
-static void wait(const struct facts *facts, int64_t now_ms, enum place place, struct outcome *ret)
+static void network_wait(const struct facts *facts, int64_t now_ms, enum place place,
+			 struct outcome *ret)
 {
 	const struct problem *problem = &facts->network.problem;
 
 	if (problem_is_set(problem)) {
-		outcome_wait(ret, now_ms + LOOK_MS, problem->code, "%s", problem->message);
+		outcome_wait(ret, now_ms + NETWORK_LOOK_MS, problem->code, "%s", problem->message);
 		problem_detail(&ret->problem, "%s", problem->detail);
 		problem_hint(&ret->problem, "%s", problem->hint);
 		return;
 	}
-	outcome_wait(ret, now_ms + LOOK_MS, E_TIMEOUT, "%d of %d ports of node %s are not yet %s",
-		     facts->network.open, facts->network.ports, facts->node.name,
-		     place_texts[place]);
+	outcome_wait(ret, now_ms + NETWORK_LOOK_MS, E_TIMEOUT,
+		     "%d of %d ports of node %s are not yet %s", facts->network.open,
+		     facts->network.ports, facts->node.name, place_texts[place]);
 	problem_hint(&ret->problem, "is peregrined running? haasctl fabric show");
 }
 
@@ -65,13 +66,13 @@ static void be_at(const struct facts *facts, int64_t now_ms, enum place place, s
 	 * without them. */
 	if (problem_is_set(&network->refused) ||
 	    (place == PLACE_TENANT && network->networks > 0 && network->ports == 0)) {
-		refused(facts, place, ret);
+		network_refused(facts, place, ret);
 		return;
 	}
 	if (network->place == place && network->open == 0)
 		outcome_finish(ret);
 	else
-		wait(facts, now_ms, place, ret);
+		network_wait(facts, now_ms, place, ret);
 }
 
 void step_isolate(const struct facts *facts, int64_t now_ms, struct outcome *ret)

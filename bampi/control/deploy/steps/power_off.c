@@ -7,7 +7,7 @@
 
 #define CANCEL_BMC_MS 20000
 
-static void settle(const struct facts *facts, int64_t now_ms, struct outcome *ret)
+static void power_off_settle(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
 	int64_t again_ms = facts->memo.powered_ms + facts->settings->settle_ms;
 	const struct bmc_request status[] = {{.op = BMC_POWER_OFF}};
@@ -43,7 +43,7 @@ void step_power_off(const struct facts *facts, int64_t now_ms, struct outcome *r
 		ret->intent = INTENT_REMOVE;
 	ret->drop_tasks = cancelling;
 	if (cancelling && facts->memo.powered_ms != 0) {
-		settle(facts, now_ms, ret);
+		power_off_settle(facts, now_ms, ret);
 		return;
 	}
 	ret->bmc_deadline_ms = cancelling ? CANCEL_BMC_MS : 0;

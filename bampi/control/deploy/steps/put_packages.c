@@ -25,7 +25,7 @@ static bool all_allowed(const struct facts *facts, struct outcome *ret)
 	return true;
 }
 
-static json_t *params_of(const struct facts *facts)
+static json_t *steps_put_packages_params_of(const struct facts *facts)
 {
 	const json_t *written = json_object_get(facts->results, task_kind_words[TASK_WRITE_IMAGE]);
 	json_t *packages = json_deep_copy(facts->packages);
@@ -42,7 +42,7 @@ static json_t *params_of(const struct facts *facts)
 			 facts->image.root_partition, "packages", packages);
 }
 
-static void note(const struct facts *facts, struct outcome *ret)
+static void steps_put_packages_note(const struct facts *facts, struct outcome *ret)
 {
 	CLEANUP(text_done) struct text text = {0};
 
@@ -67,8 +67,8 @@ void step_put_packages(const struct facts *facts, int64_t now_ms, struct outcome
 	}
 	if (!all_allowed(facts, ret))
 		return;
-	if (!agent_work(facts, now_ms, TASK_PUT_PACKAGES, params_of(facts), ret))
+	if (!agent_work(facts, now_ms, TASK_PUT_PACKAGES, steps_put_packages_params_of(facts), ret))
 		return;
-	note(facts, ret);
+	steps_put_packages_note(facts, ret);
 	outcome_finish(ret);
 }

@@ -9,7 +9,7 @@
 #include "bampi/control/inventory/node_inventory.h"
 
 /* The rows of table drive, as the agent judged them. */
-static json_t *verdicts(const json_t *drives)
+static json_t *scrub_verdicts(const json_t *drives)
 {
 	json_t *rows = json_array();
 
@@ -39,7 +39,7 @@ static const json_t *find_drive(const json_t *drives, const char *key)
 }
 
 /* The operator's word that this drive left the node and was destroyed: params.lost_drives. */
-static bool is_lost(const struct facts *facts, const char *key)
+static bool scrub_is_lost(const struct facts *facts, const char *key)
 {
 	const json_t *lost = json_object_get(facts->deployment.params, "lost_drives");
 
@@ -52,7 +52,8 @@ static bool is_lost(const struct facts *facts, const char *key)
 	return false;
 }
 
-static void fail(const struct facts *facts, const char *key, const json_t *row, struct outcome *ret)
+static void scrub_fail(const struct facts *facts, const char *key, const json_t *row,
+		       struct outcome *ret)
 {
 	const char *reason = text_of(row, "reason");
 
@@ -76,9 +77,10 @@ static bool find_bad(const struct facts *facts, const json_t *drives, struct out
 		const char *key = text_of(json_array_get(known, i), "serial");
 		const json_t *row = find_drive(drives, key);
 
-		if (strcmp(text_of(row, "verdict"), "erased") == 0 || (!row && is_lost(facts, key)))
+		if (strcmp(text_of(row, "verdict"), "erased") == 0 ||
+		    (!row && scrub_is_lost(facts, key)))
 			continue;
-		fail(facts, key, row, ret);
+		scrub_fail(facts, key, row, ret);
 		return true;
 	}
 	for (size_t i = 0; i < json_array_size(drives); i++) {
@@ -87,7 +89,7 @@ static bool find_bad(const struct facts *facts, const json_t *drives, struct out
 
 		if (strcmp(verdict, "erased") == 0 || strcmp(verdict, "skipped") == 0)
 			continue;
-		fail(facts, node_inventory_drive_key(row), row, ret);
+		scrub_fail(facts, node_inventory_drive_key(row), row, ret);
 		return true;
 	}
 	return false;
@@ -116,7 +118,7 @@ void step_scrub(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 			     facts->node.name);
 		return;
 	}
-	ret->drives = verdicts(drives);
+	ret->drives = scrub_verdicts(drives);
 	if (!find_bad(facts, drives, ret))
 		outcome_finish(ret);
 }

@@ -27,7 +27,7 @@ static bool said_on_console(const struct facts *facts)
 }
 
 /* Nobody can hear an OS whose network does not lead to us and whose BMC shows no console. */
-static bool unheard(const struct facts *facts)
+static bool verify_unheard(const struct facts *facts)
 {
 	return facts->network.managed && facts->console_blind;
 }
@@ -67,7 +67,7 @@ static void note_packages(const struct facts *facts, struct outcome *ret)
 void step_verify(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
 	ret->memo = facts->memo;
-	if (!called_back(facts) && !said_on_console(facts) && !unheard(facts)) {
+	if (!called_back(facts) && !said_on_console(facts) && !verify_unheard(facts)) {
 		outcome_wait(ret, now_ms + facts->settings->poll_ms, E_TIMEOUT,
 			     "the installed OS of node %s did not call back", facts->node.name);
 		problem_hint(&ret->problem,

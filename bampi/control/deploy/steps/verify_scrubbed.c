@@ -12,7 +12,7 @@ static const json_t *erased_drives(const struct facts *facts)
 			       "drives");
 }
 
-static json_t *params_of(const struct facts *facts)
+static json_t *verify_scrubbed_params_of(const struct facts *facts)
 {
 	const json_t *drives = erased_drives(facts);
 	json_t *keys = json_array();
@@ -29,7 +29,7 @@ static json_t *params_of(const struct facts *facts)
 	return json_pack("{s:o}", "drives", keys);
 }
 
-static void judge(const struct facts *facts, struct outcome *ret)
+static void verify_scrubbed_judge(const struct facts *facts, struct outcome *ret)
 {
 	const json_t *erased = erased_drives(facts);
 	const json_t *rows = json_object_get(facts->task.result, "drives");
@@ -62,9 +62,10 @@ void step_verify_scrubbed(const struct facts *facts, int64_t now_ms, struct outc
 		struct facts again = *facts;
 
 		again.task = (struct task_facts){0};
-		(void)agent_work(&again, now_ms, TASK_VERIFY_ERASED, params_of(facts), ret);
+		(void)agent_work(&again, now_ms, TASK_VERIFY_ERASED,
+				 verify_scrubbed_params_of(facts), ret);
 		return;
 	}
-	if (agent_work(facts, now_ms, TASK_VERIFY_ERASED, params_of(facts), ret))
-		judge(facts, ret);
+	if (agent_work(facts, now_ms, TASK_VERIFY_ERASED, verify_scrubbed_params_of(facts), ret))
+		verify_scrubbed_judge(facts, ret);
 }

@@ -6,7 +6,7 @@
 
 /* The manifest travels as a text: the signature is over its exact bytes, and the agent checks it
  * again. */
-static json_t *params_of(const struct facts *facts)
+static json_t *steps_write_image_params_of(const struct facts *facts)
 {
 	const char *disk = text_of(facts->deployment.params, "disk");
 	char url[128];
@@ -35,7 +35,7 @@ void step_write_image(const struct facts *facts, int64_t now_ms, struct outcome 
 		ret->permanent = true;
 		return;
 	}
-	if (!agent_work(facts, now_ms, TASK_WRITE_IMAGE, params_of(facts), ret))
+	if (!agent_work(facts, now_ms, TASK_WRITE_IMAGE, steps_write_image_params_of(facts), ret))
 		return;
 	(void)text_format(
 		ret->note, sizeof(ret->note),
