@@ -1,4 +1,4 @@
-/* What sampled traffic adds up to: written by peregrine-flowd (db/schema/030_traffic.sql), read by
+/* What sampled traffic adds up to: written by peregrine-flowd (db/schema/traffic.sql), read by
  * portald. */
 #pragma once
 

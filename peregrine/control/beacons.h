@@ -1,5 +1,5 @@
 /* LEDs that blink until they are told to end: who told them to begin may be gone by then, so they
- * are rows (023_beacon). */
+ * are rows (fabric.sql). */
 #pragma once
 
 #include "common/base/macros.h"

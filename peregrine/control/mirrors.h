@@ -1,4 +1,4 @@
-/* Mirror sessions of captures: rows say which there shall be (037_capture), a switch is told the
+/* Mirror sessions of captures: rows say which there shall be (capture.sql), a switch is told the
  * whole of it whenever that changes, and from time to time: what a killed program left goes so.
  * While PostgreSQL is away, or does not answer, a session ends at its time by our own clock. */
 #pragma once

@@ -1,4 +1,4 @@
-/* SQL of how switches are reached (switch_endpoint of 013_fabric) and of the key that their secrets
+/* SQL of how switches are reached (switch_endpoint of fabric.sql) and of the key that their secrets
  * are sealed to. */
 #pragma once
 

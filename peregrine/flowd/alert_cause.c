@@ -15,7 +15,7 @@ enum {
 	TENANTS = 3,
 	PAIRS = 5,
 	FLOWS = 5,
-	/* The database's list is short (075_port_number.sql); what is larger is not ours. */
+	/* The database's list is short (alert.sql); what is larger is not ours. */
 	FACTS_SIZE = 1 << 18,
 	FACTS_MAX = 128,
 };

@@ -29,6 +29,6 @@ struct cause {
 MUST_USE int cause_take(const struct rollup *rollup, const struct alert_entry *entry,
 			uint64_t speed_bps, int64_t begin_s, struct cause *ret);
 void cause_done(struct cause *cause);
-/* With facts as alert_candidates (075_port_number.sql) answers them, NULL = none: a JSON array of
+/* With facts as alert_candidates (alert.sql) answers them, NULL = none: a JSON array of
  * {"kind", "name", "score", "reasons", "drill"}. */
 void cause_write(const struct cause *cause, const char *facts, struct text *json);

@@ -1,4 +1,4 @@
-/* What is told of alerts, into PostgreSQL through its one door (alert_put, 036_alert_case.sql): in
+/* What is told of alerts, into PostgreSQL through its one door (alert_put, alert.sql): in
  * order, kept while it is away and sent again; and what an earlier life left open. */
 #pragma once
 

@@ -24,22 +24,23 @@ MUST_USE int db_cluster_stop(const char *folder, const char *user, struct proble
 MUST_USE int db_admin_connect(const char *conninfo, PGconn **ret, struct problem *problem);
 /* One statement without result; the server's message, detail and hint become the problem. */
 MUST_USE int db_admin_exec(PGconn *connection, const char *sql, struct problem *problem);
-/* Applies what is missing, each migration in a transaction of its own, under an advisory lock;
- * progress to `talk`. */
+/* Brings the schema up to this program's, under an advisory lock; progress to `talk`. A new database
+ * gets the shape (tables). An older one gets the changes that it lacks (db/change). Behaviour
+ * (functions, triggers, views, rights) is applied whole when its digest differs. Each part is one
+ * transaction. E_CONFLICT: a newer database, an edited change, tables of another program. */
 MUST_USE int db_migrate(const char *conninfo, FILE *talk, struct problem *problem);
 
 struct db_migration_state {
-	const char *name; /* "001_foundation" */
-	int number;
+	const char *name; /* "shape", "behaviour", "0001_name.sql" */
+	int number;       /* 0 shape, -1 behaviour, else of the change */
 	bool applied;
 	char applied_at[32];
 };
-/* One row per migration this program knows; *ret_pending counts those not applied. *ret is freed by
- * the caller. E_CONFLICT when the database has one that this program does not know, or one that was
- * changed after it was applied. */
+/* One row per part that this program knows; *ret_pending counts those not applied. *ret is freed by
+ * the caller. E_CONFLICT as db_migrate. */
 MUST_USE int db_migration_states(const char *conninfo, struct db_migration_state **ret,
 				 size_t *ret_count, size_t *ret_pending, struct problem *problem);
-/* The highest migration number this program knows. */
+/* The highest number of a change this program knows; 0 = none. */
 int db_migration_newest(void);
 
 /* db_backup.c: one file (pg_dump's custom format), written beside and renamed when whole. */

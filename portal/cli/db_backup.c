@@ -90,7 +90,7 @@ static int newest_in(const char *path, const struct settings *settings, int *ret
 		     struct problem *problem)
 {
 	CLEANUP(text_done) struct text sql = {0};
-	int newest = 0;
+	int newest = -1;
 	bool rows = false;
 	int rc = db_backup_run_program("pg_restore",
 				       (const char *const[]){"--data-only",
@@ -109,9 +109,9 @@ static int newest_in(const char *path, const struct settings *settings, int *ret
 		else if (rows && strtol(line, NULL, 10) > newest)
 			newest = (int)strtol(line, NULL, 10);
 	}
-	if (newest == 0)
+	if (newest < 0)
 		return problem_set(problem, E_MALFORMED,
-				   "%s is no backup of ours: it holds no migration", path);
+				   "%s is no backup of ours: it holds no schema", path);
 	*ret = newest;
 	return 0;
 }
@@ -122,7 +122,8 @@ static int db_backup_prepare(PGconn *connection, bool replace, struct problem *p
 {
 	static const char roles[] =
 		"do $$ declare program text; begin "
-		"foreach program in array array['bampi_bootd', 'bampid', 'portald', 'peregrined'] loop "
+		"foreach program in array array['bampi_bootd', 'bampid', 'portald', 'peregrined', 'bampi_stored', "
+		"'peregrine_flowd', 'peregrine_captured'] loop "
 		"if not exists (select from pg_roles where rolname = program) then "
 		"execute format('create role %I login', program); end if; "
 		"execute format('alter role %I set search_path = haas', program); end loop; end $$";
@@ -161,7 +162,7 @@ int db_restore(const char *conninfo, const char *path, bool replace, struct prob
 		rc = newest_in(path, &settings, &newest, problem);
 	if (rc == 0 && newest > db_migration_newest()) {
 		problem_set(problem, E_CONFLICT,
-			    "the backup is newer (migration %d) than this program (%d)", newest,
+			    "the backup is newer (change %d) than this program (change %d)", newest,
 			    db_migration_newest());
 		problem_hint(problem, "install the newer haasctl");
 		return E_CONFLICT;

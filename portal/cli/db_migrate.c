@@ -64,17 +64,36 @@ int db_admin_exec(PGconn *connection, const char *sql, struct problem *problem)
 	return db_migrate_check(result, problem);
 }
 
-static int db_migrate_number_of(const struct embedded *file)
+/* How a part of the schema is recorded (schema_migration.number). Changes of the shape count from 1. */
+enum { BEHAVIOUR_NUMBER = -1, SHAPE_NUMBER = 0 };
+
+/* db_schema: shape, behaviour, then the changes (portal/cli/CMakeLists.txt). */
+static const struct embedded *shape(void)
 {
-	return (int)strtol(file->name, NULL, 10);
+	return &db_schema[0];
+}
+
+static const struct embedded *behaviour(void)
+{
+	return &db_schema[1];
+}
+
+static const struct embedded *first_change(void)
+{
+	return &db_schema[2];
+}
+
+static int change_number(const struct embedded *change)
+{
+	return (int)strtol(change->name, NULL, 10);
 }
 
 int db_migration_newest(void)
 {
-	int newest = 0;
+	int newest = SHAPE_NUMBER;
 
-	for (const struct embedded *file = db_schema; file->name; file++)
-		newest = db_migrate_number_of(file) > newest ? db_migrate_number_of(file) : newest;
+	for (const struct embedded *change = first_change(); change->name; change++)
+		newest = change_number(change) > newest ? change_number(change) : newest;
 	return newest;
 }
 
@@ -98,16 +117,22 @@ static int db_migrate_prepare(PGconn *connection, struct problem *problem)
 	return 0;
 }
 
-/* Whether `file` is applied, and that what was applied is what we have. */
-static int db_migrate_applied(PGconn *connection, const struct embedded *file, bool *ret,
-			      char *ret_at, size_t room, struct problem *problem)
+/* What the database records of one part. */
+struct recorded {
+	bool there;
+	bool equal; /* its digest is that of `file` */
+	char at[32];
+};
+
+static int recorded_get(PGconn *connection, const struct embedded *file, int number,
+			struct recorded *ret, struct problem *problem)
 {
 	char digest[DIGEST_TEXT_SIZE];
-	char number[16];
-	const char *const params[] = {number};
+	char text[16];
+	const char *const params[] = {text};
 
 	digest_text(file->data, file->size, digest);
-	text_format(number, sizeof(number), "%d", db_migrate_number_of(file));
+	text_format(text, sizeof(text), "%d", number);
 	CLEANUP(result_clear)
 	PGresult *result = PQexecParams(
 		connection,
@@ -116,14 +141,40 @@ static int db_migrate_applied(PGconn *connection, const struct embedded *file, b
 	int rc = db_migrate_check(result, problem);
 	if (rc < 0)
 		return rc;
-	*ret = PQntuples(result) == 1;
-	if (!*ret)
+	*ret = (struct recorded){.there = PQntuples(result) == 1};
+	if (!ret->there)
 		return 0;
-	text_copy(ret_at, room, PQgetvalue(result, 0, 1));
-	if (strcmp(PQgetvalue(result, 0, 0), digest) == 0)
-		return 0;
-	problem_set(problem, E_CONFLICT, "migration %s was changed after it was applied",
-		    file->name);
+	ret->equal = strcmp(PQgetvalue(result, 0, 0), digest) == 0;
+	text_copy(ret->at, sizeof(ret->at), PQgetvalue(result, 0, 1));
+	return 0;
+}
+
+static int recorded_set(PGconn *connection, const struct embedded *file, int number,
+			struct problem *problem)
+{
+	char digest[DIGEST_TEXT_SIZE];
+	char text[16];
+	const char *const params[] = {text, file->name, digest};
+
+	digest_text(file->data, file->size, digest);
+	text_format(text, sizeof(text), "%d", number);
+	CLEANUP(result_clear)
+	PGresult *result = PQexecParams(
+		connection,
+		"insert into haas.schema_migration (number, name, digest) values ($1, $2, $3) "
+		"on conflict (number) do update set digest = excluded.digest, applied_at = now()",
+		3, NULL, params, NULL, NULL, 0);
+	return db_migrate_check(result, problem);
+}
+
+static int change_check(PGconn *connection, const struct embedded *change, struct recorded *ret,
+			struct problem *problem)
+{
+	int rc = recorded_get(connection, change, change_number(change), ret, problem);
+
+	if (rc < 0 || !ret->there || ret->equal)
+		return rc;
+	problem_set(problem, E_CONFLICT, "change %s was edited after it was applied", change->name);
 	problem_hint(problem,
 		     "install the program version that made this database, or restore a backup");
 	return E_CONFLICT;
@@ -142,59 +193,92 @@ static int no_newer(PGconn *connection, struct problem *problem)
 	if (newest <= db_migration_newest())
 		return 0;
 	problem_set(problem, E_CONFLICT,
-		    "the database is newer (migration %d) than this program (%d)", newest,
+		    "the database is newer (change %d) than this program (change %d)", newest,
 		    db_migration_newest());
 	problem_hint(problem, "install the newer haasctl");
 	return E_CONFLICT;
 }
 
-static int db_migrate_apply(PGconn *connection, const struct embedded *file,
-			    struct problem *problem)
+/* Runs one part and records it, all or nothing. */
+static int part_apply(PGconn *connection, const struct embedded *file, int number, FILE *talk,
+		      struct problem *problem)
 {
-	char digest[DIGEST_TEXT_SIZE];
-	char number[16];
-	const char *const params[] = {number, file->name, digest};
 	int rc = db_admin_exec(connection, "begin; set local search_path = haas", problem);
 
 	if (rc == 0)
 		rc = db_admin_exec(connection, (const char *)file->data, problem);
-	if (rc == 0) {
-		digest_text(file->data, file->size, digest);
-		text_format(number, sizeof(number), "%d", db_migrate_number_of(file));
-		CLEANUP(result_clear)
-		PGresult *result = PQexecParams(
-			connection,
-			"insert into haas.schema_migration (number, name, digest) values ($1, $2, $3)",
-			3, NULL, params, NULL, NULL, 0);
-		rc = db_migrate_check(result, problem);
-	}
+	if (rc == 0)
+		rc = recorded_set(connection, file, number, problem);
+	/* A shape made now has all changes in it; after a change the database has this shape. */
+	if (rc == 0 && number > SHAPE_NUMBER)
+		rc = recorded_set(connection, shape(), SHAPE_NUMBER, problem);
+	for (const struct embedded *change = first_change();
+	     rc == 0 && number == SHAPE_NUMBER && change->name; change++)
+		rc = recorded_set(connection, change, change_number(change), problem);
 	struct problem ignored = {0};
 	int ended = db_admin_exec(connection, rc == 0 ? "commit" : "rollback",
 				  rc == 0 ? problem : &ignored);
-	return rc < 0 ? rc : ended;
+	rc = rc < 0 ? rc : ended;
+	fprintf(talk, "schema %s: %s\n", file->name,
+		rc == 0 ? "applied" : "failed, nothing of it stays");
+	return rc;
+}
+
+static int shape_differs(struct problem *problem)
+{
+	problem_set(problem, E_CONFLICT,
+		    "the tables of the database are not those of this program");
+	problem_detail(problem, "db/schema was edited without a file in db/change");
+	problem_hint(problem,
+		     "install the program version that made this database, or make it anew");
+	return E_CONFLICT;
 }
 
 int db_migrate(const char *conninfo, FILE *talk, struct problem *problem)
 {
 	CLEANUP(connection_finish) PGconn *connection = NULL;
+	struct recorded seen = {0};
 	int rc = db_admin_connect(conninfo, &connection, problem);
 
 	if (rc == 0)
 		rc = db_migrate_prepare(connection, problem);
 	if (rc == 0)
 		rc = no_newer(connection, problem);
-	for (const struct embedded *file = db_schema; rc == 0 && file->name; file++) {
-		bool there = false;
-		char at[32];
-
-		rc = db_migrate_applied(connection, file, &there, at, sizeof(at), problem);
-		if (rc < 0 || there)
-			continue;
-		rc = db_migrate_apply(connection, file, problem);
-		fprintf(talk, "migration %s: %s\n", file->name,
-			rc == 0 ? "applied" : "failed, nothing of it stays");
+	if (rc == 0)
+		rc = recorded_get(connection, shape(), SHAPE_NUMBER, &seen, problem);
+	if (rc == 0 && !seen.there)
+		rc = part_apply(connection, shape(), SHAPE_NUMBER, talk, problem);
+	for (const struct embedded *change = first_change(); rc == 0 && change->name; change++) {
+		rc = change_check(connection, change, &seen, problem);
+		if (rc == 0 && !seen.there)
+			rc = part_apply(connection, change, change_number(change), talk, problem);
 	}
+	if (rc == 0)
+		rc = recorded_get(connection, shape(), SHAPE_NUMBER, &seen, problem);
+	if (rc == 0 && !seen.equal)
+		return shape_differs(problem);
+	if (rc == 0)
+		rc = recorded_get(connection, behaviour(), BEHAVIOUR_NUMBER, &seen, problem);
+	if (rc == 0 && !seen.equal)
+		rc = part_apply(connection, behaviour(), BEHAVIOUR_NUMBER, talk, problem);
 	return rc;
+}
+
+static int part_state(PGconn *connection, const struct embedded *file, int number,
+		      struct db_migration_state *ret, struct problem *problem)
+{
+	struct recorded seen = {0};
+	int rc = recorded_get(connection, file, number, &seen, problem);
+
+	if (rc < 0)
+		return rc;
+	*ret = (struct db_migration_state){
+		.name = file->name,
+		.number = number,
+		.applied = seen.there && (seen.equal || number == SHAPE_NUMBER),
+	};
+	text_copy(ret->applied_at, sizeof(ret->applied_at), seen.at);
+	return 0;
 }
 
 int db_migration_states(const char *conninfo, struct db_migration_state **ret, size_t *ret_count,
@@ -202,6 +286,7 @@ int db_migration_states(const char *conninfo, struct db_migration_state **ret, s
 {
 	CLEANUP(connection_finish) PGconn *connection = NULL;
 	CLEANUP(freep) struct db_migration_state *states = NULL;
+	struct recorded seen = {0};
 	size_t count = 0;
 	size_t pending = 0;
 	int rc = db_admin_connect(conninfo, &connection, problem);
@@ -212,19 +297,22 @@ int db_migration_states(const char *conninfo, struct db_migration_state **ret, s
 		rc = no_newer(connection, problem);
 	if (rc < 0)
 		return rc;
-	while (db_schema[count].name)
+	for (const struct embedded *file = db_schema; file->name; file++)
 		count++;
-	states = calloc(count + 1, sizeof(*states));
+	states = calloc(count, sizeof(*states));
 	if (!states)
 		return problem_set(problem, -ENOMEM, "out of memory");
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		states[i].name = db_schema[i].name;
-		states[i].number = db_migrate_number_of(&db_schema[i]);
-		rc = db_migrate_applied(connection, &db_schema[i], &states[i].applied,
-					states[i].applied_at, sizeof(states[i].applied_at),
-					problem);
-		pending += !states[i].applied;
+	rc = part_state(connection, shape(), SHAPE_NUMBER, &states[0], problem);
+	if (rc == 0)
+		rc = part_state(connection, behaviour(), BEHAVIOUR_NUMBER, &states[1], problem);
+	for (size_t i = 2; rc == 0 && i < count; i++) {
+		rc = change_check(connection, &db_schema[i], &seen, problem);
+		if (rc == 0)
+			rc = part_state(connection, &db_schema[i], change_number(&db_schema[i]),
+					&states[i], problem);
 	}
+	for (size_t i = 0; i < count; i++)
+		pending += !states[i].applied;
 	if (rc < 0)
 		return rc;
 	*ret = TAKE(states);

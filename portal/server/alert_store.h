@@ -1,5 +1,5 @@
-/* SQL of alerts, silences and cases. What writes calls the functions of 013_fabric and
- * 036_alert_case, in two steps: the change, then the answer. */
+/* SQL of alerts, silences and cases. What writes calls the functions of fabric.sql and
+ * alert.sql, in two steps: the change, then the answer. */
 #pragma once
 
 #include "common/db/db.h"

@@ -1,4 +1,4 @@
-/* Stored traffic (db/schema/030_traffic.sql), level by level. */
+/* Stored traffic (db/schema/traffic.sql), level by level. */
 #pragma once
 
 #include "common/db/db.h"

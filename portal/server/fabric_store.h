@@ -1,5 +1,5 @@
 /* SQL of fabrics, how switches are managed, cables, places and the planned cabling. What
- * writes calls the functions of 013_fabric, in two steps: the change, then the answer. */
+ * writes calls the functions of fabric.sql, in two steps: the change, then the answer. */
 #pragma once
 
 #include "common/db/db.h"

@@ -1,4 +1,4 @@
-/* SQL of the way between two nodes of a tenant (db/schema/043_switch_health.sql). */
+/* SQL of the way between two nodes of a tenant (db/schema/counter.sql). */
 #pragma once
 
 #include "common/db/db.h"

@@ -1,4 +1,4 @@
-/* SQL of sampling: what switches shall send (db/schema/038_sampling.sql). */
+/* SQL of sampling: what switches shall send (db/schema/sampling.sql). */
 #pragma once
 
 #include "common/db/db.h"

@@ -1,4 +1,4 @@
-/* SQL of the health of switches (db/schema/043_switch_health.sql). */
+/* SQL of the health of switches (db/schema/counter.sql). */
 #pragma once
 
 #include "common/db/db.h"

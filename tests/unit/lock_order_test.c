@@ -1,7 +1,7 @@
 // links: bampi_control bampi_bootd portal_server
 /* Everybody who writes many rows at once, on the same few nodes, with the statements that the
  * programs use and in whatever order a batch happens to have: nobody may wait for another in a ring
- * (db/schema/011_lock_order.sql has the order). PostgreSQL is the judge: it counts deadlocks. */
+ * (db/schema/node.sql has the order). PostgreSQL is the judge: it counts deadlocks. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -336,7 +336,7 @@ static void a_link_between_ports_of_nodes_is_none(void **state)
 }
 
 /* leaf1's uplink p9 was a node's once, and an uplink when ports of nodes ceased to be ends of
- * cables (053_kept_uplink). It goes on as it is, and nothing more is put on it, until somebody
+ * cables (port.sql). It goes on as it is, and nothing more is put on it, until somebody
  * says. */
 static void an_uplink_on_a_port_that_nodes_had_is_left_as_it_is(void **state)
 {

@@ -10,7 +10,7 @@
 
 /* One statement per kind of effect, each over all rows of the batch that have it; all of them one
  * transaction. Their order, and that of the rows within each, is the order of locks
- * (db/schema/011_lock_order.sql). */
+ * (db/schema/node.sql). */
 enum part {
 	PART_HEALTH_LOCK,
 	PART_NODE_LOCK,

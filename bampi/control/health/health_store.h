@@ -1,4 +1,4 @@
-/* The SQL of health (009_health.sql): what was read of BMCs goes in, facts come out, verdicts go
+/* The SQL of health (health.sql): what was read of BMCs goes in, facts come out, verdicts go
  * in.
  */
 #pragma once

@@ -12,7 +12,7 @@
 enum health_severity { HEALTH_INFO, HEALTH_WARNING, HEALTH_CRITICAL, HEALTH_SEVERITY_COUNT };
 extern const char *const health_severity_words[HEALTH_SEVERITY_COUNT];
 
-/* Bits. What they do is in the database (009_health.sql). */
+/* Bits. What they do is in the database (health.sql). */
 enum health_effect {
 	HEALTH_NO_ALLOCATION = 1 << 0, /* not given to a tenant */
 	HEALTH_NO_AUTOMATION = 1 << 1, /* no step of a deployment is started */

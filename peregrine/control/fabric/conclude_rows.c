@@ -1,4 +1,4 @@
-/* A conclusion as rows: JSON for the functions of 013_fabric, one text per table. */
+/* A conclusion as rows: JSON for the functions of fabric.sql, one text per table. */
 #include <string.h>
 
 #include "common/base/enum_text.h"

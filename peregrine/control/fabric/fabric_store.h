@@ -1,5 +1,5 @@
 /* SQL of the fabric: what the conclusions need to know from the database, and the functions of
- * 013_fabric and 019_moved_cable that take what was concluded. One statement per table, all rows in
+ * fabric.sql and port.sql that take what was concluded. One statement per table, all rows in
  * one parameter. */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* What was read of a switch's health as rows of traffic_60_counter and documents of switch_health
- * (db/schema/043_switch_health.sql). */
+ * (db/schema/counter.sql). */
 #pragma once
 
 #include <stdint.h>

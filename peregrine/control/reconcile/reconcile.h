@@ -1,5 +1,5 @@
 /* Makes the ports of switches what is wanted of them, and keeps them so: reads intent (rows of
- * 014_network), proves that what it is about to do keeps tenants apart, writes each edit into the
+ * network.sql), proves that what it is about to do keeps tenants apart, writes each edit into the
  * journal, sends in phases, reads back, and calls it applied or takes it back. Each batch is all or
  * nothing; several of one fabric run side by side, and a switch that is slow or does not answer
  * holds up nothing but what has to go together with its own changes.

@@ -20,7 +20,7 @@ enum suspect_fact {
 	FACT_ILL,     /* a node has a health label */
 	SUSPECT_FACT_COUNT
 };
-/* "located", ...: as alert_candidates (075_port_number.sql) writes them. */
+/* "located", ...: as alert_candidates (alert.sql) writes them. */
 extern const char *const suspect_fact_words[SUSPECT_FACT_COUNT + 1];
 
 struct candidate {

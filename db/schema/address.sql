@@ -1,0 +1,97 @@
+-- Subnets, reservations, leases. A MAC is bound to an address until the lease is reclaimed; expires_at is only a timer.
+--
+-- Two servers may write leases side by side: an address is one row, and a renewal changes it only where the MAC is the same.
+
+-- ==== shape ====
+
+create table subnet (
+	id bigint generated always as identity primary key,
+	name text not null unique check (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
+	prefix cidr not null check (family(prefix) = 4),
+	gateway inet,
+	dns inet[] not null default '{}',
+	boot_server inet not null,      -- our address as the clients of this subnet reach it: siaddr, URLs
+	pool_low inet,
+	pool_high inet,
+	reserved_only boolean not null default true,  -- unknown MACs get silence
+	lease_s integer not null default 3600 check (lease_s between 60 and 31536000),
+	version bigint not null default 1,
+	shared_network text check (shared_network ~ '^[a-z0-9][a-z0-9-]{0,62}$'),  -- subnets of one link bear the same name
+	relays inet[] not null default '{}' check (cardinality(relays) <= 16),  -- addresses that may relay from here; empty = any address in a subnet of ours
+	constraint pool_in_prefix check ((pool_low is null) = (pool_high is null) and
+					 (pool_low is null or (pool_low <<= prefix and pool_high <<= prefix and pool_low <= pool_high))),
+	constraint subnets_are_disjoint exclude using gist (prefix inet_ops with &&)
+);
+comment on column subnet.shared_network is 'subnets on one link (behind one relay) bear the same name; a client gets an address of any of them';
+
+create table reservation (
+	mac macaddr primary key,
+	subnet_id bigint not null references subnet on delete restrict,
+	address inet not null unique,
+	created_at timestamptz not null default now()
+);
+
+-- An address bound twice cannot be written: one row per address, one bound row per (MAC, subnet). A declined row names who declined it.
+create table lease (
+	address inet primary key,
+	mac macaddr not null,
+	subnet_id bigint not null,  -- no foreign key: it would lock the subnet for every new lease; subnet_is_empty() looks instead
+	state text not null default 'bound' check (state in ('bound', 'declined', 'released')),
+	client text not null default '',      -- what it said it was: vendor class, cut to 64
+	expires_at timestamptz not null,
+	bound_at timestamptz not null default now()
+) with (fillfactor = 85);
+create unique index lease_one_per_mac on lease (mac, subnet_id) where state = 'bound';
+create index lease_bound_at on lease (bound_at);
+
+-- ==== functions ====
+
+-- Gives an address back by hand. bampi-bootd hears of it on the channel 'lease': it reads its leases again. A change of a subnet or of a
+-- reservation needs no such reading, and has the channel 'address'.
+create function lease_reclaim(p_address inet, p_actor text)
+returns boolean language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_mac macaddr;
+begin
+	if not is_operator() then
+		raise exception 'only an operator may reclaim leases' using errcode = 'HA403';
+	end if;
+	delete from lease where address = p_address returning mac into v_mac;
+	if not found then
+		return false;
+	end if;
+	perform event_add(p_actor, 'lease.reclaimed', 'lease', host(p_address), null, format('taken back from %s', v_mac));
+	perform pg_notify('lease', '');
+	return true;
+end
+$$;
+
+create function subnet_is_empty() returns trigger language plpgsql security definer set search_path = haas, pg_temp as $$
+begin
+	lock table lease in share row exclusive mode;
+	if exists (select from lease where subnet_id = old.id) then
+		raise foreign_key_violation using constraint = 'lease_subnet_id_fkey', message = format('subnet %s has leases', old.name);
+	end if;
+	return old;
+end
+$$;
+
+-- ==== triggers, views, rights ====
+create trigger subnet_is_empty before delete on subnet for each row execute function subnet_is_empty();
+
+create view lease_view with (security_invoker = true) as
+select host(l.address) as address, l.mac::text as mac, s.name as subnet, n.name as node, l.state, l.client, l.expires_at, l.bound_at,
+       exists (select from reservation r where r.mac = l.mac and r.address = l.address) as reserved
+from lease l
+join subnet s on s.id = l.subnet_id
+left join nic x on x.mac = l.mac
+left join node n on n.id = x.node_id;
+
+grant select on subnet to bampi_bootd, bampid;
+grant insert, select, update, delete on subnet to portald;
+grant select on reservation to bampi_bootd, bampid;
+grant insert, select, delete on reservation to portald;
+grant insert, select, update, delete on lease to bampi_bootd;
+grant select on lease to bampid, portald;
+grant select on lease_view to portald;
+grant execute on function lease_reclaim(inet,text) to portald;

@@ -1,0 +1,119 @@
+-- Images and packages, and what is asked of those that an install names.
+--
+-- `params.packages` of a deployment, and `request.params.packages` of a PDCI, name packages: ["NAME:VERSION", ...], at most 16, in the order of
+-- their installation.
+
+-- ==== shape ====
+
+create table image (
+	id bigint generated always as identity primary key,
+	name text not null check (name ~ '^[a-z0-9][a-z0-9.-]{0,62}$'),
+	version text not null check (version ~ '^[A-Za-z0-9][A-Za-z0-9._+-]{0,62}$'),
+	tenant_id bigint references tenant,   -- owner; null = the operator, see public
+	public boolean not null default false, -- every tenant may use it; only for the operator's images
+	manifest text not null,               -- the exact signed bytes
+	signature bytea not null check (length(signature) = 64),
+	key_id text not null,                 -- first 16 hex digits of the BLAKE2b-256 of the public key
+	digest text not null check (digest ~ '^[0-9a-f]{64}$'),
+	stored_digest text not null check (stored_digest ~ '^[0-9a-f]{64}$'),
+	size_bytes bigint not null check (size_bytes > 0),
+	stored_bytes bigint not null check (stored_bytes > 0),
+	root_partition integer not null check (root_partition between 1 and 128),
+	firmware text[] not null,
+	state text not null default 'uploading' check (state in ('uploading', 'ready', 'retired')),
+	received_bytes bigint not null default 0,
+	version_number bigint not null default 1,
+	created_at timestamptz not null default now(),
+	unique (name, version),
+	constraint ready_means_whole check (state = 'uploading' or received_bytes = stored_bytes),
+	constraint public_is_the_operators check (not public or tenant_id is null)
+);
+alter table image enable row level security;
+
+-- Software that a tenant may put onto nodes: a blob that is kept like an image, by its digest.
+create table package (
+	id bigint generated always as identity primary key,
+	name text not null check (name ~ '^[a-z0-9][a-z0-9.-]{0,62}$'),
+	version text not null check (version ~ '^[A-Za-z0-9][A-Za-z0-9._+-]{0,62}$'),
+	kind text not null check (kind in ('deb', 'bundle')),  -- a Debian package; an archive with an installer in it
+	tenant_id bigint references tenant,                    -- owner; null = the operator, see public
+	public boolean not null default false,
+	digest text not null check (digest ~ '^[0-9a-f]{64}$'), size_bytes bigint not null check (size_bytes > 0),
+	state text not null default 'uploading' check (state in ('uploading', 'ready', 'retired')),
+	received_bytes bigint not null default 0,
+	version_number bigint not null default 1, created_at timestamptz not null default now(),
+	unique (name, version),
+	constraint ready_package_is_whole check (state = 'uploading' or received_bytes = size_bytes),
+	constraint public_package_is_the_operators check (not public or tenant_id is null)
+);
+alter table package enable row level security;
+
+-- ==== functions ====
+
+create function image_allowed(p_image bigint, p_tenant bigint)
+returns boolean stable language sql security definer set search_path = haas, pg_temp as $$
+	select exists (select from image i where i.id = p_image and i.state = 'ready' and
+		       (p_tenant is null or i.public or i.tenant_id = p_tenant or granted('image', i.id, p_tenant)))
+$$;
+
+-- May this tenant (null = the operator) put this package on a node? As image_allowed.
+create function package_allowed(p_name text, p_tenant bigint)
+returns boolean stable language sql security definer set search_path = haas, pg_temp as $$
+	select exists (select from package p where p.name = split_part(p_name, ':', 1) and p.version = substr(p_name, strpos(p_name, ':') + 1) and strpos(p_name, ':') > 0
+		       and p.state = 'ready' and (p_tenant is null or p.public or p.tenant_id = p_tenant or granted('package', p.id, p_tenant)))
+$$;
+
+-- Who asks for what he may not have is told so at once; bampid's step asks again (a grant may have been taken back since).
+create function packages_check(p_params jsonb, p_tenant bigint)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_name text;
+begin
+	select x into v_name from jsonb_array_elements_text(p_params -> 'packages') x where not package_allowed(x, p_tenant) limit 1;
+	if found then
+		raise exception 'package % does not exist or may not be used here', v_name using errcode = 'HA404', hint = 'haasctl package list shows the packages that are ready';
+	end if;
+end
+$$;
+
+-- Gone with its grants: nobody installs it any more. The stored bytes stay: another package or image may have the same digest.
+create function package_delete(p_name text, p_version text, p_actor text)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	p package%rowtype;
+begin
+	select * into p from package x where x.name = p_name and x.version = p_version for update;
+	if not found or not (in_scope(p.tenant_id) or p.public or granted('package', p.id, current_tenant())) then
+		raise exception 'package %:% does not exist', p_name, p_version using errcode = 'HA404', hint = 'haasctl package list shows the packages';
+	elsif not in_scope(p.tenant_id) then
+		raise exception 'package %:% is another''s', p_name, p_version using errcode = 'HA403';
+	end if;
+	delete from package where id = p.id;
+	perform event_add(p_actor, 'package.deleted', 'package', p_name || ':' || p_version, p.tenant_id, 'deleted', jsonb_build_object('digest', p.digest, 'kind', p.kind));
+end
+$$;
+
+-- ==== triggers, views, rights ====
+
+create view image_view with (security_invoker = true) as
+select i.id, i.name, i.version, t.name as tenant, i.tenant_id, i.public, i.key_id, i.digest, i.stored_digest, i.size_bytes, i.stored_bytes,
+       i.root_partition, i.firmware, i.state, i.received_bytes, i.version_number, i.created_at,
+       (select jsonb_agg(g.tenant_id) from object_grant g where g.image_id = i.id) as granted_tenant_ids
+from image i left join tenant t on t.id = i.tenant_id;
+
+create policy image_write on image for insert to portald with check (in_scope(tenant_id));
+create policy image_change on image for update to portald using (in_scope(tenant_id)) with check (in_scope(tenant_id));
+create policy image_remove on image for delete to portald using (in_scope(tenant_id));
+create policy image_daemon on image for select to bampid, bampi_bootd using (true);
+create policy image_read on image for select to portald using (in_scope(tenant_id) or public or granted('image', id, current_tenant()));
+create policy package_read on package for select to portald using (in_scope(tenant_id) or public or granted('package', id, current_tenant()));
+create policy package_write on package for insert to portald with check (in_scope(tenant_id));
+create policy package_change on package for update to portald using (in_scope(tenant_id)) with check (in_scope(tenant_id));
+
+grant select on image to bampi_bootd, bampid;
+grant insert, select, update, delete on image to portald;
+grant select on image_view to portald;
+grant insert, select, update on package to portald;
+grant execute on function image_allowed(bigint,bigint) to bampid, portald;
+grant execute on function package_allowed(text,bigint) to bampid, portald;
+grant execute on function package_delete(text,text,text) to portald;

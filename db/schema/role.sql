@@ -1,0 +1,164 @@
+-- The roles of the programs, tenants, scope, events, jobs, idempotency, keys of daemons: all other files refer to these.
+
+-- ==== shape ====
+
+-- Roles belong to the cluster, not to a database: they are made once and kept. The owner (superuser haas of the private cluster, or any
+-- role with CREATEROLE elsewhere) applies the schema. Each program logs in under its own role and has only the rights that stand beside each table.
+do $$
+declare
+	program text;
+begin
+	foreach program in array array['bampi_bootd', 'bampid', 'portald', 'peregrined', 'bampi_stored', 'peregrine_flowd', 'peregrine_captured'] loop
+		if not exists (select from pg_roles where rolname = program) then
+			execute format('create role %I login', program);
+		end if;
+		execute format('alter role %I set search_path = haas', program);
+		execute format('grant usage on schema haas to %I', program);
+	end loop;
+end
+$$;
+
+revoke all on schema haas from public;
+alter default privileges revoke execute on functions from public;
+create extension if not exists btree_gist with schema public;
+
+create table tenant (
+	id bigint generated always as identity primary key,
+	name text not null unique check (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
+	created_at timestamptz not null default now()
+);
+alter table tenant enable row level security;
+
+-- The audit row: who did what to which subject. Readers that follow the stream order by (xid, id) and stop at the oldest transaction
+-- still running (pg_snapshot_xmin), so a row that commits late is never passed over.
+create table event (
+	id bigint generated always as identity primary key,
+	xid xid8 not null default pg_current_xact_id(),
+	at timestamptz not null default clock_timestamp(),
+	actor text not null,
+	kind text not null check (kind ~ '^[a-z_]+\.[a-z_]+$'),
+	subject_kind text not null,
+	subject text not null,
+	tenant_id bigint references tenant,
+	message text not null,
+	detail jsonb not null default '{}'
+);
+create index event_stream on event (xid, id);
+create index event_subject on event (subject_kind, subject, id);
+alter table event enable row level security;
+
+-- Long work a person asked for. Its state is not stored: job_view derives it from the deployments and node actions it made.
+create table job (
+	id bigint generated always as identity primary key,
+	kind text not null,
+	actor text not null,
+	tenant_id bigint references tenant,
+	created_at timestamptz not null default now()
+);
+alter table job enable row level security;
+
+-- Answers kept for 24 hours, so that a repeated POST is not done twice (draft-ietf-httpapi-idempotency-key-header).
+create table idempotency (
+	principal text not null,
+	key text not null check (length(key) between 1 and 128),
+	route text not null,
+	body_digest text not null,
+	status integer,           -- null while the first request is still under way
+	location text,
+	body text,
+	created_at timestamptz not null default now(),
+	primary key (principal, key)
+);
+create index idempotency_age on idempotency (created_at);
+
+-- Public keys that portald seals secrets to; only the daemon that owns the pair can open them.
+create table daemon_key (
+	daemon text primary key,
+	public_key bytea not null check (length(public_key) = 32),
+	changed_at timestamptz not null default now()
+);
+
+-- Every name that a tenant has had: stored traffic is of an id, paths name it.
+create table tenant_name (
+	name text not null,
+	tenant_id bigint not null,             -- may be gone: its traffic is kept
+	primary key (name, tenant_id)
+);
+alter table tenant_name enable row level security;
+
+-- ==== functions ====
+
+-- Whose rows this transaction may see. portald says so at the start of each transaction; without it nothing is visible.
+create function is_operator() returns boolean stable language sql as
+$$ select coalesce(current_setting('haas.scope', true), '') = 'operator' $$;
+
+create function current_tenant() returns bigint stable language sql as
+$$ select nullif(current_setting('haas.tenant', true), '')::bigint $$;
+
+create function in_scope(p_tenant bigint) returns boolean stable language sql as
+$$ select haas.is_operator() or (p_tenant is not null and p_tenant = haas.current_tenant()) $$;
+
+-- The only way to write an event. It does not notify: the caller does, once per batch (a commit with NOTIFY takes a cluster-wide lock).
+create function event_add(p_actor text, p_kind text, p_subject_kind text, p_subject text, p_tenant bigint, p_message text,
+			  p_detail jsonb default '{}')
+returns bigint language sql security definer set search_path = haas, pg_temp as $$
+	insert into event (actor, kind, subject_kind, subject, tenant_id, message, detail)
+	values (p_actor, p_kind, p_subject_kind, p_subject, p_tenant, p_message, coalesce(p_detail, '{}'))
+	returning id
+$$;
+
+create function tenant_name_keep() returns trigger language plpgsql security definer set search_path = haas, pg_temp as $$
+begin
+	insert into tenant_name (name, tenant_id) values (new.name, new.id) on conflict do nothing;
+	return null;
+end
+$$;
+
+-- ==== triggers, views, rights ====
+create trigger tenant_name_keep after insert or update of name on tenant for each row execute function tenant_name_keep();
+
+create view job_view with (security_invoker = true) as
+select j.id, j.kind, j.actor, j.tenant_id, j.created_at, w.total, w.done, w.failed, w.ended_at,
+       case when w.total = w.done + w.failed then case when w.failed > 0 then 'failed' else 'done' end else 'running' end as state, w.items
+from job j
+join lateral (
+	select count(*) as total, count(*) filter (where ok) as done, count(*) filter (where not ok) as failed,
+	       case when bool_and(x.ended_at is not null) then max(x.ended_at) end as ended_at, jsonb_agg(x.item order by x.id) as items
+	from (
+		select d.id, d.state = 'done' as ok, d.ended_at,
+		       jsonb_build_object('deployment', d.id, 'node', d.node, 'state', d.state, 'step', d.step, 'problem', d.problem) as item
+		from deployment d where d.job_id = j.id and d.ended_at is not null
+		union all
+		select d.id, null, null, jsonb_build_object('deployment', d.id, 'node', d.node, 'state', d.state, 'step', d.step, 'problem', d.problem)
+		from deployment d where d.job_id = j.id and d.ended_at is null
+		union all
+		select a.id, case a.state when 'done' then true when 'failed' then false end, a.ended_at,
+		       jsonb_build_object('action', a.action, 'node', a.node, 'state', a.state, 'result', a.result, 'problem', a.problem)
+		from node_action a where a.job_id = j.id
+	) x
+) w on true;
+
+create policy tenant_portald on tenant to portald using (is_operator() or id = current_tenant()) with check (is_operator());
+create policy tenant_daemon on tenant for select to bampid using (true);
+create policy event_portald on event for select to portald using (in_scope(tenant_id));
+create policy event_daemon on event for select to bampid using (true);
+create policy job_portald on job to portald using (in_scope(tenant_id)) with check (in_scope(tenant_id));
+create policy job_daemon on job for select to bampid using (true);
+create policy tenant_peregrined on tenant for select to peregrined using (true);
+create policy tenant_flowd on tenant for select to peregrine_flowd using (true);
+create policy tenant_name_portald on tenant_name for select to portald using ((select is_operator()) or tenant_id = (select current_tenant()));
+
+grant select on tenant to bampid, peregrined, peregrine_flowd;
+grant insert, select on tenant to portald;
+grant select on event to bampid, portald;
+grant select on job to bampid;
+grant insert, select on job to portald;
+grant insert, select, update, delete on idempotency to portald;
+grant insert, select, update on daemon_key to bampid, peregrined;
+grant select on daemon_key to portald;
+grant select on job_view to portald;
+grant select on tenant_name to portald;
+grant execute on function is_operator() to bampi_bootd, bampid, portald, peregrined, peregrine_flowd;
+grant execute on function current_tenant() to bampi_bootd, bampid, portald, peregrined, peregrine_flowd;
+grant execute on function in_scope(bigint) to bampi_bootd, bampid, portald, peregrined, peregrine_flowd;
+grant execute on function event_add(text,text,text,text,bigint,text,jsonb) to bampi_bootd, bampid, portald, peregrined, bampi_stored, peregrine_flowd;
