@@ -5,7 +5,8 @@ import struct
 import threading
 import time
 
-from flow_site import TRUTH, Collector, fixture, wait
+from flow_site import TRUTH, Collector, fixture
+from story import wait_for
 
 LIMIT = 90        # seconds for what is waited for: a loaded machine may take its time
 SPEED = 80_000_000
@@ -100,7 +101,7 @@ class Uplink:
     def begin(self, traffic):
         """Quiet traffic is counted, and nothing is told of it."""
         traffic.flows = self.quiet
-        until("samples are counted", lambda: self.collector.metric("haas_flow_samples_total") > 20)
+        wait_for("samples are counted", lambda: self.collector.metric("haas_flow_samples_total") > 20, LIMIT)
         assert self.open() == [""], self.open()
 
     def end(self):
@@ -110,6 +111,3 @@ class Uplink:
             print(self.collector.log.read_text()[-6000:])
         assert "Sanitizer" not in self.collector.log.read_text(), self.collector.log.read_text()[-6000:]
 
-
-def until(what, condition):
-    return wait(LIMIT, what, condition)

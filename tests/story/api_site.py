@@ -11,16 +11,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("HAAS_BUILD", ROOT / "build/dev"))
-PORTALD = BUILD / "bin/portald"
+from story import BIN, ROOT, skip, wait_for
 
-
-def skip(missing):
-    print(missing)
-    sys.exit(77)
+PORTALD = BIN / "portald"
 
 
 class Answer:
@@ -155,7 +149,7 @@ flowd_socket = "{self.dir}/flowd.sock";
     def start(self, **changes):
         self.portald = subprocess.Popen([PORTALD, "--config", self.conf(**changes), "--log-level", "debug"], stderr=self.log,
                                         stdout=self.log)
-        self.until(self.ready, "portald is ready")
+        wait_for("portald is ready", self.ready)
 
     def ready(self):
         assert self.portald.poll() is None, f"portald ended with {self.portald.returncode}"
@@ -172,19 +166,6 @@ flowd_socket = "{self.dir}/flowd.sock";
     def log_text(self):
         self.log.flush()
         return (self.dir / "portald.log").read_text(errors="replace")
-
-    @staticmethod
-    def until(condition, what, seconds=60):
-        end = time.monotonic() + seconds
-        while True:
-            try:
-                if condition():
-                    return
-            except OSError:
-                pass
-            if time.monotonic() > end:
-                raise AssertionError(f"not within {seconds} s: {what}")
-            time.sleep(0.02)
 
     # --- HTTP
     def ask(self, method, path, body=None, headers=None, timeout=30):
@@ -256,7 +237,7 @@ flowd_socket = "{self.dir}/flowd.sock";
         if self.portald:
             lines = self.log_text().count("read again")
             self.portald.send_signal(signal.SIGHUP)
-            self.until(lambda: self.log_text().count("read again") > lines, "the keys are read again")
+            wait_for("the keys are read again", lambda: self.log_text().count("read again") > lines)
         return secret
 
     def image(self, name, version, data, secret, **changes):

@@ -4,10 +4,9 @@ import pathlib
 import shutil
 import socket
 import subprocess
-import time
 
-from api_site import BUILD, ROOT, skip
 from cli_site import CliSite
+from story import BUILD, ROOT, skip, wait_for
 
 BAMPID = BUILD / "bin/bampid"
 COMMAND_PORT = 9004
@@ -63,7 +62,7 @@ claim = 2; poll = 1; bmc_patience = 10; backoff = 1; refresh = {{ power = 1; sen
 ''')
         with open(self.bampid_log, "ab") as log:
             self.process = subprocess.Popen([BAMPID, "--config", conf], stdout=log, stderr=log)
-        self.wait_for(lambda: pathlib.Path(self.bampid).exists() and self.sql("select count(*) from daemon_key") == "1", "bampid to start")
+        wait_for("bampid to start", lambda: pathlib.Path(self.bampid).exists() and self.sql("select count(*) from daemon_key") == "1")
 
     def bampid_stop(self, kill=False):
         if not self.process:
@@ -110,12 +109,4 @@ claim = 2; poll = 1; bmc_patience = 10; backoff = 1; refresh = {{ power = 1; sen
         def told():
             self.sim_command(f"sensor_set_value 0x20 0 1 {value:#x} 1")
             return f"| {value}.000" in self.ipmitool("sensor", "list")
-        self.wait_for(told, f"the sensor to be {value}")
-
-    def wait_for(self, condition, what, seconds=60):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if condition():
-                return
-            time.sleep(0.1)
-        raise AssertionError(f"waited {seconds} s for {what}")
+        wait_for(f"the sensor to be {value}", told)

@@ -10,7 +10,8 @@ import termios
 import threading
 import time
 
-from api_site import BUILD, Site, skip
+from api_site import Site
+from story import BUILD, skip
 
 HAASCTL = BUILD / "bin/haasctl"
 PASSWORD = "Secret-17-of-a-BMC"  # must never come out again

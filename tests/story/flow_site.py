@@ -1,26 +1,15 @@
 """A recorded fabric's sFlow (tests/data/sflow-lab.*: six Open vSwitches) and peregrine-flowd that takes it: the stories about traffic share this."""
 import json
-import os
 import random
 import socket
 import struct
 import subprocess
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-FLOWD = Path(os.environ.get("HAAS_BIN", Path(os.environ.get("HAAS_BUILD", ROOT / "build/dev")) / "bin")) / "peregrine-flowd"
+from story import BIN, ROOT, wait_for
+
+FLOWD = BIN / "peregrine-flowd"
 TRUTH = json.loads((ROOT / "tests/data/sflow-lab.truth.json").read_text())
-
-
-def wait(seconds, what, condition):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        answer = condition()
-        if answer:
-            return answer
-        time.sleep(0.1)
-    raise AssertionError(f"not within {seconds} s: {what}")
 
 
 def datagrams():
@@ -172,8 +161,8 @@ class Collector:
     def start(self):
         log = open(self.log, "a")
         self.process = subprocess.Popen([FLOWD, "--config", self.conf], stdout=log, stderr=log)
-        wait(60, "flowd answers", lambda: self.socket.exists() and self.healthy())
-        wait(60, "flowd knows the switches", lambda: self.metric("haas_flow_binding_reads_total") > 0 and self.metric("haas_flow_receivers_behind") == 0)
+        wait_for("flowd answers", lambda: self.socket.exists() and self.healthy())
+        wait_for("flowd knows the switches", lambda: self.metric("haas_flow_binding_reads_total") > 0 and self.metric("haas_flow_receivers_behind") == 0)
 
     def stop(self, how):
         self.process.send_signal(how)

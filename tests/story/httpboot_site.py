@@ -13,25 +13,18 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("HAAS_BUILD", ROOT / "build/dev"))
+from story import BIN, log_end, on_failure, pg, programs, wait_for
+
 SERVER = "10.77.0.1"
 PORT = 8067
 NODES = {"n17": ("10.77.0.17", "52:54:00:77:00:17"), "n18": ("10.77.0.18", "52:54:00:77:00:18")}
 STRANGER = "10.77.0.99"
 
 
-def need():
+def enter():
     """Becomes root of a new network namespace, or skips."""
-    program = BUILD / "bin/bampi-bootd"
-    if not program.exists():
-        print(f"{program} is not built")
-        sys.exit(77)
-    if os.geteuid() != 0:
-        print("root is needed for a network namespace")
-        sys.exit(77)
+    programs("bampi-bootd", root="a network namespace")
     if os.environ.get("HAAS_STORY_NAMESPACE") != str(os.getppid()):
         os.environ["HAAS_STORY_NAMESPACE"] = str(os.getpid())
         sys.exit(subprocess.call(["unshare", "-n", sys.executable] + sys.argv))
@@ -43,7 +36,8 @@ def need():
 
 class Site:
     def __init__(self):
-        need()
+        enter()
+        on_failure(lambda: print(log_end(self.folder / "bootd.log")))
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="haas_boot_"))
         os.chmod(self.folder, 0o755)
         self.daemon = None
@@ -52,7 +46,7 @@ class Site:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         for name in ("boot", "images"):
             (self.folder / name).mkdir()
-        self.pg("start")
+        pg("start", self.pg_folder)
         self.fill()
         (self.folder / "bootd.conf").write_text(
             f'database = "host={self.pg_folder} dbname=haas user=bampi_bootd";\n'
@@ -61,19 +55,12 @@ class Site:
             f'boot_dir = "{self.folder}/boot";\nimage_dir = "{self.folder}/images";\n'
             f'metrics_socket = "{self.folder}/metrics.sock";\n')
 
-    def pg(self, verb):
-        subprocess.run([ROOT / "tests/support/pg", verb, self.pg_folder], check=True, stdout=subprocess.DEVNULL)
-
     def pg_pause(self):
         """Stops the server process; the data stay."""
-        self.pg("stop")
+        pg("stop", self.pg_folder)
 
     def pg_resume(self):
-        pg_ctl = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))[-1]
-        subprocess.run(["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", pg_ctl, "-D", self.pg_folder / "data", "-w",
-                        "-l", self.pg_folder / "postgres.log", "-o",
-                        f"-k '{self.pg_folder}' -c listen_addresses='' -c fsync=off", "start"],
-                       check=True, stdout=subprocess.DEVNULL, cwd=self.pg_folder)
+        pg("start", self.pg_folder)
 
     def sql(self, text):
         """Runs SQL as the owner; gives rows of texts."""
@@ -106,8 +93,8 @@ class Site:
 
     def start(self):
         self.log = open(self.folder / "bootd.log", "ab")
-        self.daemon = subprocess.Popen([BUILD / "bin/bampi-bootd", "--config", self.folder / "bootd.conf"], stderr=self.log)
-        self.wait(lambda: self.get("/healthz")[0] == 200, "the daemon to be ready")
+        self.daemon = subprocess.Popen([BIN / "bampi-bootd", "--config", self.folder / "bootd.conf"], stderr=self.log)
+        wait_for("the daemon to be ready", lambda: self.get("/healthz")[0] == 200)
 
     def stop(self):
         if self.daemon:
@@ -123,27 +110,10 @@ class Site:
         except (AssertionError, subprocess.TimeoutExpired) as error:
             print(error)
             failed = True
-        self.pg("stop")
-        if failed or getattr(self, "keep_log", False):
-            print((self.folder / "bootd.log").read_text(errors="replace")[-6000:])
+        pg("stop", self.pg_folder)
         shutil.rmtree(self.folder, ignore_errors=True)
         if failed:
             os._exit(1)
-
-    def wait(self, condition, what, seconds=60):
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            if self.daemon and self.daemon.poll() is not None:
-                self.keep_log = True
-                sys.exit(f"the daemon ended with {self.daemon.returncode}")
-            try:
-                if condition():
-                    return
-            except OSError:
-                pass
-            time.sleep(0.05)
-        self.keep_log = True
-        sys.exit(f"waited {seconds} s for {what}")
 
     def connection(self, source=STRANGER, timeout=30):
         return http.client.HTTPConnection(SERVER, PORT, timeout=timeout, source_address=(source, 0))
@@ -180,22 +150,6 @@ class Site:
         for line in done.stdout.splitlines():
             if line.startswith(name + " "):
                 return int(line.split()[1])
-        sys.exit(f"no metric {name} in\n{done.stdout}")
+        raise KeyError(name)
 
 
-def check(condition, text):
-    if not condition:
-        site = next((frame for frame in SITES), None)
-        if site:
-            site.keep_log = True
-        sys.exit(f"FAILED: {text}")
-    print(f"ok: {text}")
-
-
-SITES = []
-
-
-def new_site():
-    site = Site()
-    SITES.append(site)
-    return site

@@ -5,7 +5,8 @@ import subprocess
 import urllib.error
 import urllib.request
 
-from flow_site import FLOWD, ROOT, free_port, wait
+from flow_site import FLOWD, free_port
+from story import ROOT, wait_for
 
 SIM = FLOWD.parent / "kafka_sim"
 TABLES = ("share", "pair", "flow", "port")
@@ -68,7 +69,7 @@ class ClickHouse:
             <quotas><default></default></quotas></yandex>""")
         self.process = subprocess.Popen([shutil.which("clickhouse-server", path="/usr/sbin:/usr/bin"), f"--config-file={folder}/config.xml"],
                                         stdout=open(folder / "out", "w"), stderr=subprocess.STDOUT, cwd=folder)
-        wait(60, "ClickHouse answers", self.answers)
+        wait_for("ClickHouse answers", self.answers)
 
     def answers(self):
         try:

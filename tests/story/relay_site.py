@@ -7,23 +7,15 @@ bampi-bootd and PostgreSQL are on the server, bampi-relay on the relay, the stor
 import ctypes
 import os
 import pathlib
-import re
 import shutil
 import signal
-import socket
 import subprocess
-import sys
 import tempfile
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BIN = pathlib.Path(os.environ.get("HAAS_BUILD", ROOT / "build/dev")) / "bin"
+from story import BIN, log_end, metric, need, on_failure, pg, programs, psql, run, step, wait_for
+
 SERVER, RELAY = "10.70.0.1", "10.71.0.2"
 LINKS = {"l1": "10.81.0.1", "l2": "10.82.0.1"}
-
-
-def run(*words, check=True, **more):
-    return subprocess.run([str(word) for word in words], check=check, text=True, capture_output=True, **more)
 
 
 class Daemon:
@@ -42,8 +34,8 @@ class Daemon:
         with open(self.site.work / f"{self.name}.log", "a") as log:
             self.process = subprocess.Popen(["ip", "netns", "exec", self.namespace, BIN / self.name, "--config", self.path, "--log-level", "debug"],
                                             stderr=log, stdin=subprocess.DEVNULL)
-        self.site.wait(f"{self.name} starts", lambda: self.log().count("started (version") > before or self.process.poll() is not None)
-        self.site.need(self.process.poll() is None, f"{self.name} runs")
+        wait_for(f"{self.name} starts", lambda: self.log().count("started (version") > before or self.process.poll() is not None)
+        need(self.process.poll() is None, f"{self.name} runs")
 
     def log(self):
         path = self.site.work / f"{self.name}.log"
@@ -58,36 +50,23 @@ class Daemon:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process = None
-            self.site.need(False, f"{self.name} stops within 60 s")
+            need(False, f"{self.name} stops within 60 s")
         self.process = None
         if number == signal.SIGTERM:
-            self.site.need(status == 0, f"clean stop of {self.name} (status {status})")
+            need(status == 0, f"clean stop of {self.name} (status {status})")
 
     def metric(self, name):
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(10)
-            connection.connect(str(self.socket))
-            connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            data = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
-        found = re.search(rf"^{re.escape(name)} (\d+)$", data, re.M)
-        self.site.need(found, f"metric {name}")
-        return int(found.group(1))
+        return metric(self.socket, name)
 
 
 class Site:
     def __init__(self, relay_conf="", bootd_conf=""):
-        for program in ("bampi-bootd", "bampi-relay"):
-            if not (BIN / program).exists():
-                print(f"{BIN / program} is not built")
-                sys.exit(77)
-        if os.geteuid() != 0:
-            print("root is needed for network namespaces")
-            sys.exit(77)
+        programs("bampi-bootd", "bampi-relay", root="network namespaces")
         tag = os.getpid() % 100000
         self.namespaces = {name: f"rly{name[0]}{tag}" for name in ("server", "router", "proxy", "clients")}
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="relay_site."))
         self.work.chmod(0o755)  # PostgreSQL and the daemons are other users
-        self.begin = time.monotonic()
+        on_failure(self.show)
         self.daemons = []
         for name in ("boot", "images", "cache"):
             (self.work / name).mkdir()
@@ -130,7 +109,7 @@ class Site:
         self.ip("proxy", "route", "add", "default", "via", "10.71.0.254")
         for prefix in ("10.81.0.0/24", "10.82.0.0/24"):
             self.ip("router", "route", "add", prefix, "via", RELAY)
-        self.pg("start")
+        pg("start", self.work / "pg")
         self.sql(f"""
             insert into subnet (name, prefix, gateway, boot_server, pool_low, pool_high, reserved_only, lease_s, relays) values
                 ('l1', '10.81.0.0/24', '10.81.0.1', '10.81.0.1', '10.81.0.100', '10.81.0.199', false, 600, '{{10.81.0.1,{RELAY}}}'),
@@ -144,31 +123,12 @@ class Site:
             if libc.setns(namespace.fileno(), 0) != 0:
                 raise OSError(ctypes.get_errno(), "setns")
 
-    def pg(self, verb):
-        run(ROOT / "tests/support/pg", verb, self.work / "pg", env={**os.environ, "LC_ALL": "C"})
-
     def sql(self, text):
-        return run("psql", "-qXAt", "-h", self.work / "pg", "-U", "haas", "-d", "haas", "-v", "ON_ERROR_STOP=1", "-c",
-                   f"set search_path = haas; {text}").stdout.strip()
+        return psql(f"host={self.work}/pg dbname=haas user=haas", text)
 
-    def need(self, condition, what):
-        if not condition:
-            for daemon in self.daemons:
-                log = daemon.log()
-                crash = log.find("ERROR: AddressSanitizer")
-                print(f"-- {daemon.name}\n" + (log[crash:][:4000] if crash >= 0 else "\n".join(log.splitlines()[-25:])))
-            raise SystemExit(f"FAILED: {what}")
-
-    def wait(self, what, condition, seconds=60.0):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if (value := condition()):
-                return value
-            time.sleep(0.05)
-        self.need(False, f"{what} (waited {seconds} s)")
-
-    def step(self, text):
-        print(f"{time.monotonic() - self.begin:6.1f} {text}", flush=True)
+    def show(self):
+        for daemon in self.daemons:
+            print(log_end(self.work / f"{daemon.name}.log"))
 
     def end(self):
         """A clean stop, and no sanitizer complained."""
@@ -176,8 +136,8 @@ class Site:
             daemon.stop()
         for daemon in self.daemons:
             for line in daemon.log().splitlines():
-                self.need("Sanitizer" not in line and "runtime error" not in line, line)
-        self.step("passed")
+                need("Sanitizer" not in line and "runtime error" not in line, line)
+        step("passed")
 
     def down(self):
         for daemon in self.daemons:
@@ -187,5 +147,5 @@ class Site:
         for name in self.namespaces.values():
             run("ip", "netns", "del", name, check=False)
         if (self.work / "pg").exists():
-            run(ROOT / "tests/support/pg", "stop", self.work / "pg", check=False)
+            pg("stop", self.work / "pg")
         shutil.rmtree(self.work, ignore_errors=True)

@@ -2,8 +2,8 @@
 import os
 import subprocess
 
-from api_site import ROOT, skip
 from cli_site import CliSite
+from story import ROOT, skip
 
 # The lab stands in a shell of its own: it reads commands, a line each, and ends with its standard input.
 LAB = r"""

@@ -2,7 +2,6 @@
 an edit that is called taken is there, one that is called refused is not, and a host key that is not the pinned one gets no password. Used by the
 stories of the ways in: switch_cli, switch_netconf."""
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -12,17 +11,14 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from story import BIN, programs, skip
+
 try:
     import paramiko
 except ImportError:
-    print("python3-paramiko is missing")
-    sys.exit(77)
+    skip("python3-paramiko is missing")
 
-BIN = os.environ.get("HAAS_BUILD", "build/dev") + "/bin/"
-for program in ("switch_cli", "switch_ask"):
-    if not os.path.exists(BIN + program):
-        print(f"{program} is not built")
-        sys.exit(77)
+programs("switch_cli", "switch_ask")
 
 PASSWORD = "s3cret"
 SEED = "vlan 77 foreign\nmac 2 77 52:54:00:00:00:02\nneighbor 1 52:54:00:00:00:aa Ethernet1/7 spine1\n"
@@ -48,7 +44,7 @@ class Switch:
         (self.folder / "faults").write_text("")
         (self.folder / "password").write_text(PASSWORD + "\n")
         self.process = subprocess.Popen(
-            [BIN + "switch_cli", *kind.emulate, "--ports", "8", "--seed", self.folder / "seed", "--faults", self.folder / "faults",
+            [BIN / "switch_cli", *kind.emulate, "--ports", "8", "--seed", self.folder / "seed", "--faults", self.folder / "faults",
              "--password-file", self.folder / "password"], stdout=subprocess.PIPE, text=True)
         Switch.started.append(self.process)
         ready = self.process.stdout.readline().split()
@@ -66,7 +62,7 @@ class Switch:
 
     def ask(self, *words, deadline=20000):
         done = subprocess.run(
-            [BIN + "switch_ask", "--address", "127.0.0.1", "--cli-port", str(self.port), "--netconf-port", str(self.port), "--secrets",
+            [BIN / "switch_ask", "--address", "127.0.0.1", "--cli-port", str(self.port), "--netconf-port", str(self.port), "--secrets",
              self.folder / "secrets", "--family", self.kind.family, "--driver", self.kind.driver, "--deadline", str(deadline), *words], capture_output=True, text=True, timeout=60)
         assert PASSWORD not in done.stdout + done.stderr, "a secret was printed"
         assert done.returncode in (0, 1), done.stderr

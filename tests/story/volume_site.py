@@ -5,8 +5,8 @@ import os
 import shutil
 import subprocess
 
-from api_site import BUILD, skip
 from cli_site import CliSite
+from story import BUILD, skip, wait_for
 
 STORED = BUILD / "bin/bampi-stored"
 PORT = 3260
@@ -76,7 +76,7 @@ class VolumeSite(CliSite):
         self.tgtd_process = subprocess.Popen(
             ["ip", "netns", "exec", self.names["st"], *AS_STORED, "env", f"TGT_IPC_SOCKET={self.run_dir}/tgtd", "unshare", "--user", "--map-root-user",
              "tgtd", "-f", "--iscsi", f"portal={NET}.1:{PORT}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.until(lambda: (self.run_dir / "tgtd.0").exists(), "tgtd listens")
+        wait_for("tgtd listens", lambda: (self.run_dir / "tgtd.0").exists())
 
     def stored(self, **changes):
         values = {"level": 3, "period": 200, "checkpoint": 64, **changes}
@@ -108,7 +108,7 @@ claim = 5;
         return self.sql(f"select coalesce((select state from volume_view where name = '{volume}' order by id desc limit 1), '')")
 
     def volume_until(self, volume, state, seconds=60):
-        self.until(lambda: self.state(volume) == state, f"volume {volume} is {state}, not {self.state(volume)}", seconds)
+        wait_for(f"volume {volume} is {state}, not {self.state(volume)}", lambda: self.state(volume) == state, seconds)
 
     def file(self, volume):
         return self.disk / "volumes" / self.sql(f"select id from volume where name = '{volume}' order by id desc limit 1")
@@ -118,7 +118,7 @@ claim = 5;
         told = json.loads(self.out("volume", "secret", volume, "-o", "json"))
         self.secrets.append(told["secret"])
         # the storage opens it with the new secret
-        self.until(lambda: told["user"] in self.targets(), "the new secret holds")
+        wait_for("the new secret holds", lambda: told["user"] in self.targets())
         return told["user"], told["secret"], told["target"]
 
     def targets(self):

@@ -13,22 +13,14 @@ import tempfile
 import threading
 import time
 
+from story import BUILD, need
+
 TOKEN = "0123456789abcdef0123456789abcdef"
 MIB = 1 << 20
-BUILD = pathlib.Path(os.environ.get("HAAS_BUILD", "build/dev")).resolve()
 
 
 def blake(data):
     return hashlib.blake2b(data, digest_size=32).hexdigest()
-
-
-class Failure(AssertionError):
-    pass
-
-
-def check(condition, text):
-    if not condition:
-        raise Failure(text)
 
 
 def gone(sock):
@@ -221,7 +213,7 @@ class Bootd:
         end = time.monotonic() + seconds
         with self.lock:
             while not condition():
-                check(time.monotonic() < end, f"{what}: not within {seconds} s")
+                need(time.monotonic() < end, f"{what}: not within {seconds} s")
                 self.lock.wait(0.1)
 
     def result(self, ident, seconds=60):
@@ -271,7 +263,7 @@ class Node:
             self.agent.terminate()
         status = self.agent.wait(60)
         text = self.log.read_text(errors="replace")
-        check(status == 0, f"the agent ended with {status}:\n{text}")
+        need(status == 0, f"the agent ended with {status}:\n{text}")
         return text
 
     def remove(self):
