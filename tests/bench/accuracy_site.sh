@@ -37,7 +37,7 @@ speaks() { # NODE: to the other one of its leaf pair, so that its broadcast and 
 for k in 1 3 5 7 9 11; do
 	wait_for 30 speaks $k $((k + 1)) || fail "n$k does not reach n$((k + 1))"
 done
-wait_for 60 is "select count(*) from nic_location where port like 'p%' and mac in (select mac from nic)" 12 || fail "not every NIC is found: $(sql "select mac, port from nic_location")"
+wait_for 60 says "select count(*) from nic_location where port like 'p%' and mac in (select mac from nic)" 12 || fail "not every NIC is found: $(sql "select mac, port from nic_location")"
 wait_for 60 traffic_samples 1 || fail "the switches do not sample: $(traffic_metrics | grep -v '^#')"
 echo ready
 cat >/dev/null # until nobody holds the other end

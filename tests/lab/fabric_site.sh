@@ -63,10 +63,6 @@ fabric_site_start() { # what site_shared made is there
 	simulate_spaces
 }
 
-fabric_sql() {
-	psql -qXAt -h "$conninfo_host" -U haas -d haas -v ON_ERROR_STOP=1 -c "set search_path = haas; set haas.scope = 'operator'" -c "$1"
-}
-
 fabric_records() { # the fabric, its switches, the plan of the cables, the provisioning network and our own cable in it
 	local name role address i
 	haasctl fabric create main --vlans 1300-1399 --parking 4000-4015 --quarantine 10s
@@ -82,7 +78,7 @@ fabric_records() { # the fabric, its switches, the plan of the cables, the provi
 	haasctl node import "$dir/spaces.csv"
 	# shellcheck disable=SC2046
 	haasctl node accept $(seq -f 's%g' "$fabric_spaces")
-	fabric_sql "insert into lease (address, mac, subnet_id, expires_at) select '192.168.77.240'::inet + row_number() over (order by x.mac), x.mac, s.id, now() + interval '1 day'
+	sql "insert into lease (address, mac, subnet_id, expires_at) select '192.168.77.240'::inet + row_number() over (order by x.mac), x.mac, s.id, now() + interval '1 day'
 		from nic x join node n on n.id = x.node_id, subnet s where n.class = 'space'"
 	fabric_wiring >"$dir/wiring.csv"
 	haasctl wiring import "$dir/wiring.csv"
@@ -102,7 +98,7 @@ simulate_spaces() { # simnodes is bampi-bootd, agent and OS of the namespaces: a
 # Who may meet whom, as the database says, for the prober: nodes in use their tenant's nodes alone; nodes that are being installed or erased for a tenant also ours. So at no
 # time two tenants', nor anybody a node in use.
 prober_members() {
-	fabric_sql "select format('probe %s %s eth0 %s', n.name, '$FABRIC_PREFIX-' || n.name, case when n.state = 'active' and p.place = 'tenant' then t.name else concat_ws(',', 'ours', t.name) end)
+	sql "select format('probe %s %s eth0 %s', n.name, '$FABRIC_PREFIX-' || n.name, case when n.state = 'active' and p.place = 'tenant' then t.name else concat_ws(',', 'ours', t.name) end)
 		from node n left join node_place p on p.node_id = n.id left join tenant t on t.id = n.tenant_id where n.class = 'space' order by n.name" >"$dir/members.new"
 	echo "grace 3000${prober_tags:+
 tags $prober_tags}" >>"$dir/members.new"
@@ -140,7 +136,7 @@ on_site_down() { # site_down calls it at its end
 space_address() { # NODE PREFIX...
 	local node=$1 address prefix
 	shift
-	address=$(fabric_sql "select a ->> 'address' from deployment d, jsonb_array_elements(d.params -> 'addresses') a where d.node = '$node' order by d.id desc limit 1")
+	address=$(sql "select a ->> 'address' from deployment d, jsonb_array_elements(d.params -> 'addresses') a where d.node = '$node' order by d.id desc limit 1")
 	space "$node" ip addr flush dev eth0
 	[ -n "$address" ] || return 0
 	space "$node" ip addr add "$address" dev eth0

@@ -1,6 +1,9 @@
 # What stories and benchmarks use of a virtual rack. Source it, then `rack_load DIR`; nothing here changes the rack.
 # shellcheck shell=bash
 
+# shellcheck source=tests/support/story.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../support/story.sh"
+
 rack_load() { # DIR: the variables of lab.env: HAAS_NS, HAAS_DIR, HAAS_GATEWAY, HAAS_SUBNET, HAAS_NODES
 	[ -s "$1/lab.env" ] || {
 		echo "lab: $1: no rack there" >&2
@@ -56,13 +59,4 @@ chassis_log() { # NODE: `<time> get|set parameter value...` and `<time> start de
 
 serial() { # NODE: what its console has said, over all power cycles
 	cat "$HAAS_DIR/node/$1/serial.log" 2>/dev/null || true
-}
-
-wait_for() { # SECONDS COMMAND...: true as soon as the command is, false when the time is up
-	local end=$((SECONDS + $1))
-	shift
-	until "$@"; do
-		[ "$SECONDS" -lt "$end" ] || return 1
-		sleep 0.2
-	done
 }

@@ -7,19 +7,6 @@ dir=$(mktemp -d "${TMPDIR:-/tmp}/haas-story.XXXXXX")
 . "$(dirname "${BASH_SOURCE[0]}")/site.sh"
 # shellcheck source=tests/lab/wire.sh
 . "$(dirname "${BASH_SOURCE[0]}")/wire.sh"
-story_started=$SECONDS
-
-say() {
-	printf '== %s (%d s)\n' "$*" $((SECONDS - story_started))
-}
-fail() {
-	echo "FAILED: $*" >&2
-	exit 1
-}
-skip() {
-	echo "$*"
-	exit 77
-}
 
 story_exit() {
 	local status=$?
@@ -52,11 +39,7 @@ story_show() {
 }
 
 story_begin() { # NODES [OPTION of rack up...]
-	local program
-	[ "$(id -u)" = 0 ] || skip "root: network namespaces and the daemons' OS users need it"
-	for program in "${daemon_names[@]}" haasctl; do
-		[ -x "$bin/$program" ] || skip "$bin/$program is not built"
-	done
+	story_needs "${daemon_names[@]}" haasctl
 	trap story_exit EXIT
 	"${site_start:-site_up}" "$@"
 	wire_start
@@ -72,21 +55,6 @@ story_end() {
 	done
 	! grep -l 'Sanitizer\|runtime error:' "$state"/log/*.log || fail "a sanitizer complains"
 	say ok
-}
-
-sql() {
-	psql -qXAt -h "$conninfo_host" -U haas -d haas -v ON_ERROR_STOP=1 -c "set search_path = haas; set haas.scope = 'operator'" -c "$1"
-}
-says() { # SQL VALUE
-	[ "$(sql "$1" 2>/dev/null)" = "$2" ]
-}
-expect() { # SQL VALUE WHAT
-	local got
-	got=$(sql "$1")
-	[ "$got" = "$2" ] || fail "$3: expected '$2', got '$got'"
-}
-await() { # SECONDS SQL VALUE WHAT
-	wait_for "$1" says "$2" "$3" || fail "$4 after $1 s: expected '$3', got '$(sql "$2")'"
 }
 
 deploy() { # PLAN NODE: prints the deployment's id

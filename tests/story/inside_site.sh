@@ -5,8 +5,6 @@
 inside=() # processes in nodes, by pid: the caller ends them
 at() { "$fabric" exec --dir "$dir/fabric" "$@"; } # NODE COMMAND...
 pings() { at "$1" ping -n -c 2 -i 0.2 -W 1 "$2" >/dev/null 2>&1; }
-await() { wait_for "$1" is "$2" "$3" || fail "$4 after $1 s: '$3' expected, '$(sql "$2")' is"; }
-expect() { is "$1" "$2" || fail "$3: '$2' expected, '$(sql "$1")' is"; }
 
 own_switch() { # NODE: Open vSwitch in its namespace, for bonds and tags; the kernel here has neither
 	local d=$dir/os/$1

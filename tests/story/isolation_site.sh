@@ -14,32 +14,22 @@ declare -A daemon_extra=()
 daemon_names=(peregrined portald)
 prober_pid='' ovsdb_leaves='' more_secrets='' parking=4000
 declare -A switch_words=() # of `haasctl switch add`, by switch
-started=$SECONDS
 
-say() { printf '== %s (%d s)\n' "$*" $((SECONDS - started)); }
-fail() {
-	echo "FAILED: $*" >&2
-	tail -n 15 "$state/log/peregrined.log" >&2 || true
+on_failure() {
+	tail -n 15 "$state/log/peregrined.log" || true
 	sql "select s.name, port, wanted_version, applied_version, problem from port_intent i join switch s on s.id = i.switch_id
-	     where wanted_version <> applied_version" >&2 || true
-	sql "select id, reason, state, problem from change_batch order by id desc limit 5" >&2 || true
-	[ ! -e "$dir/prober.log" ] || tail -n 5 "$dir/prober.log" >&2
-	exit 1
+	     where wanted_version <> applied_version" || true
+	sql "select id, reason, state, problem from change_batch order by id desc limit 5" || true
+	[ ! -e "$dir/prober.log" ] || tail -n 5 "$dir/prober.log"
 }
 
 haasctl() { HAAS_SOCKET=$state/run/portald.sock "$bin/haasctl" "$@"; }
-sql() { psql -qXAt -h "$conninfo_host" -U haas -d haas -v ON_ERROR_STOP=1 -c "set search_path = haas; set haas.scope = 'operator'" -c "$1"; }
-is() { [ "$(sql "$1")" = "$2" ]; }
 address() { awk -v n="$1" '$1 == n {print $3}' "$dir/fabric/switches"; }
 fault() { "$fabric" fault --dir "$dir/fabric" "$@"; }
 vsctl() { ovs-vsctl --db="unix:$dir/fabric/switch/$1/db.sock" "${@:2}"; }
 
 site_needs() {
-	[ "$(id -u)" = 0 ] || { echo "root: network namespaces need it"; exit 77; }
-	local program
-	for program in switch_agent prober peregrined portald; do
-		[ -x "$bin/$program" ] || { echo "$program is not built"; exit 77; }
-	done
+	story_needs switch_agent prober peregrined portald
 }
 
 site_up() { # LEAVES NODES [OPTION...]: and every port of a node adopted, parked
@@ -81,7 +71,7 @@ ovsdb_keys() { # what peregrined shows to switches that speak OVSDB
 fingerprint() { openssl x509 -in "$dir/fabric/switch/$1/ovsdb.crt" -noout -fingerprint -sha256 | sed 's/.*=/SHA256:/'; }
 
 cables_known() { # both ends of every link of the topology
-	wait_for 60 is "select count(*) from link where state = 'confirmed'" "$(grep -c ^link "$dir/fabric/topology")"
+	wait_for 60 says "select count(*) from link where state = 'confirmed'" "$(grep -c ^link "$dir/fabric/topology")"
 }
 
 declare -A port_of=()
@@ -106,7 +96,7 @@ want() { # NODE NETWORK|-: access in it, or parked
 }
 
 settled() { # [SECONDS]
-	wait_for "${1:-60}" is "select count(*) from port_intent where applied_version <> wanted_version" 0
+	wait_for "${1:-60}" says "select count(*) from port_intent where applied_version <> wanted_version" 0
 }
 
 site_down() {

@@ -11,7 +11,7 @@ set -euo pipefail
 . "$1/tests/sim/node/lab.sh"
 lab_start "$2"
 bampid_start one
-wait_for 60 "select count(*) = 1 from daemon_key where daemon = 'bampid'" || fail bampid
+await_true 60 "select count(*) = 1 from daemon_key where daemon = 'bampid'" || fail bampid
 echo "lab $lab"
 while IFS= read -r line; do
 	eval "$line"

@@ -9,22 +9,22 @@ build=${HAAS_BUILD:-build/dev}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 case $build in /*) ;; *) build=$root/$build ;; esac
 bin=$build/bin
+. "$root/tests/support/story.sh"
 for program in bampi-bootd bampid portald haasctl fleet; do
 	[ -x "$bin/$program" ] || { echo "$bin/$program is not built"; exit 77; }
 done
 [ "$(id -u)" = 0 ] || { echo "network namespaces need root"; exit 77; }
 lab=$(mktemp -d "${TMPDIR:-/tmp}/haas-fleet.XXXXXX")
 chmod 755 "$lab"
+conninfo_host=$lab/pg
 site=fs$$ hall=fh$$
 declare -A pids=()
 fleet_image_bytes=${FLEET_IMAGE_BYTES:-65536}
 fleet_bmcs=()
 [ -z "${FLEET_REDFISH:-}" ] || fleet_bmcs=(--redfish "$FLEET_REDFISH" --certificate "$lab/bmc.pem")
 
-say() { printf '%s (%s s)\n' "$*" "$SECONDS"; }
-sql() { psql -qXAt -h "$lab/pg" -U haas -d haas -v ON_ERROR_STOP=1 -c "set search_path = haas; set haas.scope = 'operator'" -c "$1"; }
 haasctl() { HAAS_SOCKET=$lab/run/portald.sock "$bin/haasctl" "$@"; }
-show_failure() {
+on_failure() {
 	sql "select plan, state, step, count(*), min(problem ->> 'message') from deployment group by 1, 2, 3 order by 1, 2, 3" || true
 	sql "select at, kind, subject, message, detail -> 'problem' ->> 'detail' from event order by id desc limit 20" || true
 	local log
@@ -33,16 +33,7 @@ show_failure() {
 		tail -n 15 "$log"
 	done
 }
-fail() { say "FAILED: $*"; show_failure; exit 1; }
-expect() { local got; got=$(sql "$1"); [ "$got" = "$2" ] || fail "$3: expected $2, got $got"; }
-wait_for() { # SECONDS SQL: until it says t
-	local end=$((SECONDS + $1))
-	until [ "$(sql "$2" 2>/dev/null)" = t ]; do
-		[ $SECONDS -lt $end ] || return 1
-		sleep "${3:-0.2}"
-	done
-}
-ended() { wait_for "$1" "select count(*) = 0 from deployment where due_at is not null"; }
+ended() { await_true "$1" "select count(*) = 0 from deployment where due_at is not null"; }
 
 fleet_lab_stop() {
 	local name

@@ -3,22 +3,21 @@
 build=${HAAS_BUILD:-build/dev}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 case $build in /*) ;; *) build=$root/$build ;; esac
+. "$root/tests/support/story.sh"
 for program in bampid simnodes; do
 	[ -x "$build/bin/$program" ] || { echo "$build/bin/$program is not built"; exit 77; }
 done
 lab=$(mktemp -d "${TMPDIR:-/tmp}/haas-sim.XXXXXX")
 chmod 755 "$lab"
+conninfo_host=$lab/pg
 declare -A pids=()
 
-say() { printf '%s\n' "$*"; }
-sql() { psql -qXAt -h "$lab/pg" -U haas -d haas -v ON_ERROR_STOP=1 -c "set search_path = haas; set haas.scope = 'operator'" -c "$1"; }
-show_failure() {
+on_failure() {
 	say "--- deployments"; sql "select id, plan, node_id, state, step, attempt, due_at, problem from deployment order by id" || true
 	sql "select id, action, state, due_at, claim_owner, claim_until, generation, problem from node_action order by id" || true
 	say "--- events"; sql "select at, kind, subject, message, detail -> 'problem' ->> 'detail' from event order by id desc limit 40" || true
 	for log in "$lab"/*.log; do say "--- $log"; tail -n 40 "$log"; done
 }
-fail() { say "FAILED: $*"; show_failure; exit 1; }
 
 # Every program of the lab, the database last.
 lab_stop() {
@@ -74,16 +73,7 @@ deploy() {
 	sql "select coalesce(deployment_id::text, refused) from deployment_create('$1', array['$2'], $image, null, '{}', 'test')"
 }
 faults() { printf '%s\n' "$@" >"$lab/faults.new"; mv "$lab/faults.new" "$lab/faults"; sleep 0.1; }
-# wait_for SECONDS SQL: until it says t.
-wait_for() {
-	local end=$((SECONDS + $1))
-	until [ "$(sql "$2")" = t ]; do
-		[ $SECONDS -lt $end ] || return 1
-		sleep 0.05
-	done
-}
-ended() { wait_for "$1" "select count(*) = 0 from deployment where due_at is not null"; }
-expect() { local got; got=$(sql "$1"); [ "$got" = "$2" ] || fail "$3: expected $2, got $got"; }
+ended() { await_true "$1" "select count(*) = 0 from deployment where due_at is not null"; }
 
 # What must hold whatever happened: work that is not over has a due time, free means clean, the certificates are one chain, and no task
 # that destroys was begun twice in one deployment.
