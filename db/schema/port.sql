@@ -36,15 +36,6 @@ create table port_block (
 	primary key (switch_id, port)
 );
 
--- Left as they are, and nothing more is put on them, until somebody says what they are: only what was an uplink by our own doing, after it was a node's, when this rule came. No row is ever added.
-create table kept_uplink (
-	switch_id bigint not null,
-	port text not null,
-	wanted_version bigint not null,     -- of its intent then: another one ends it
-	primary key (switch_id, port),
-	foreign key (switch_id, port) references port_intent on delete cascade
-);
-
 -- Ports that led to a switch which is not known any more: whoever is heard there is behind it. Planned for a node, such a port is its.
 create table port_former (
 	switch_id bigint not null references switch on delete cascade,
@@ -179,17 +170,9 @@ create function port_park(p_switch text, p_port text, p_actor text)
 returns boolean language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
 	v_switch bigint := switch_id_of(p_switch);
-	v_changed boolean;
 begin
 	perform port_is_there(v_switch, p_switch, p_port);
-	v_changed := port_networks_ask(v_switch, p_port, '{}', '{}', p_actor);
-	delete from kept_uplink where switch_id = v_switch and port = p_port;
-	if found and not v_changed then
-		update port_intent set wanted_version = wanted_version + 1, problem = null where switch_id = v_switch and port = p_port;
-		perform pg_notify('network', '');
-		return true;
-	end if;
-	return v_changed;
+	return port_networks_ask(v_switch, p_port, '{}', '{}', p_actor);
 end
 $$;
 
@@ -522,7 +505,6 @@ grant select on port_intent to bampid, portald;
 grant insert, select, update, delete on port_intent to peregrined;
 grant select on port_block to bampid, portald;
 grant insert, select, update, delete on port_block to peregrined;
-grant select on kept_uplink to portald, peregrined;
 grant select on port_former to portald, peregrined;
 grant execute on function port_node(bigint,text) to portald;
 grant execute on function port_park(text,text,text) to portald;

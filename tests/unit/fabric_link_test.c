@@ -198,25 +198,6 @@ static void a_node_that_calls_itself_a_switch(void **state)
 	assert_non_null(fabric_place_find(&lab->conclusion, nic_mac(1)));
 }
 
-/* A cable on a port that nodes had once: told of by its own name, and no more believed. */
-static void an_uplink_on_a_port_that_nodes_had(void **state)
-{
-	static const uint8_t given[PORTS] = {[3] = GIVEN_KEPT};
-	struct lab *lab = *state;
-
-	for (unsigned i = 0; i < 2; i++)
-		hears_switch(lab, i, 3, 1 - i, "Ethernet1/4");
-	lab->sources[0].given = given;
-	conclude(lab);
-	assert_string_equal(link_text(lab, 0), "s0:4-s1:4 conflict");
-	assert_true(has_conflict(lab, "fabric.kept_uplink"));
-	assert_false(has_conflict(lab, "fabric.lldp_lie"));
-	lab->sources[0].given = NULL; /* released */
-	conclude(lab);
-	assert_string_equal(link_text(lab, 0), "s0:4-s1:4 confirmed");
-	assert_false(has_conflict(lab, "fabric.kept_uplink"));
-}
-
 /* Two nodes of one tenant, each of which tells that it is the other's leaf: both ends agree. From
  * so many addresses that no node would have them. */
 static void two_nodes_that_tell_of_each_others_ports(void **state)
@@ -325,7 +306,7 @@ static void who_is_not_read_yet_may_be_behind_its_cable(void **state)
 {
 	struct lab *lab = *state;
 	static const uint32_t behind[PORTS] = {1 + 1};
-	static const uint8_t given[PORTS] = {GIVEN};
+	static const uint8_t given[PORTS] = {1};
 	static const uint8_t prior[PORTS] = {0, 0, PORT_UPLINK};
 
 	lab->sources[1].reading = NULL;
@@ -392,7 +373,6 @@ int main(void)
 		TEST(a_cable_to_itself),
 		TEST(clones),
 		TEST(a_node_that_calls_itself_a_switch),
-		TEST(an_uplink_on_a_port_that_nodes_had),
 		TEST(two_nodes_that_tell_of_each_others_ports),
 		TEST(aggregates_follow_from_members),
 		TEST(ports_that_are_down_stay_what_they_were),

@@ -335,50 +335,6 @@ static void a_link_between_ports_of_nodes_is_none(void **state)
 	assert_no_leak(site);
 }
 
-/* leaf1's uplink p9 was a node's once, and an uplink when ports of nodes ceased to be ends of
- * cables (port.sql). It goes on as it is, and nothing more is put on it, until somebody
- * says. */
-static void an_uplink_on_a_port_that_nodes_had_is_left_as_it_is(void **state)
-{
-	static const char keep[] =
-		"insert into port_intent (switch_id, port) values (1, 'p9'); insert into "
-		"kept_uplink (switch_id, port, wanted_version) values (1, 'p9', 1); update link "
-		"set state = 'conflict' where a_switch = 1 and a_port = 'p9'; notify network;";
-	struct site *site = *state;
-	const struct sim_port *uplink = &leaf(site, 0)->ports[LEAF_PORTS];
-	struct port_vlans before;
-
-	settle(site);
-	want(site, 0, 0, 1);
-	want(site, 1, 0, 1);
-	settle(site);
-	before = uplink->vlans;
-	assert_int_equal(sql(site, keep), 0);
-	want(site, 0, 1, 2);
-	want(site, 1, 1, 2);
-	assert_true(wait_sql(site,
-			     "select count(*) from port_intent where applied_version <> "
-			     "wanted_version",
-			     1)); /* its own */
-	assert_true(reaches(site, 0, 0, 1, 0));
-	assert_true(reaches(site, 0, 1, 1, 1));
-	assert_true(port_vlans_equal(&before, &uplink->vlans));
-	assert_true(wait_sql(site,
-			     "select count(*) from port_intent where port = 'p9' and problem ->> "
-			     "'message' = 'the port leads to another switch'",
-			     1));
-	assert_int_equal(site->copies, 0);
-	/* A node is in it now, says the operator. */
-	leaf(site, 0)->ports[LEAF_PORTS].peer_switch = UINT32_MAX;
-	sim_fabric_switch(site->fabric, LEAVES)->ports[0].peer_switch = UINT32_MAX;
-	assert_int_equal(ask(site, "select port_park('leaf1', 'p9', 't')::int"), 1);
-	assert_int_equal(ask(site, "select count(*) from kept_uplink"), 0);
-	settle(site);
-	assert_false(uplink->vlans.trunk);
-	assert_true(reaches(site, 0, 0, 1, 0) && reaches(site, 0, 1, 1, 1));
-	assert_no_leak(site);
-}
-
 static void numbers_run_out_and_come_back(void **state)
 {
 	struct site *site = *state;
@@ -570,7 +526,6 @@ int main(void)
 		CASE(a_foreign_change_is_told_of_and_repaired),
 		CASE(a_blocked_port_is_parked_whatever_it_is_meant_for),
 		CASE(a_link_between_ports_of_nodes_is_none),
-		CASE(an_uplink_on_a_port_that_nodes_had_is_left_as_it_is),
 		CASE(numbers_run_out_and_come_back),
 		CASE(a_family_that_enters_first_goes_by_the_parking_vlan),
 		CASE(a_port_without_a_way_is_told_of),

@@ -12,7 +12,7 @@
 #define ALLOC_DISKS_MAX 256
 
 enum alloc_disk_kind {
-	ALLOC_DISK_UNKNOWN, /* of a node that was inspected by an older agent */
+	ALLOC_DISK_UNKNOWN, /* nobody asked the drive */
 	ALLOC_DISK_FLASH,
 	ALLOC_DISK_ROTATING,
 	ALLOC_DISK_KIND_COUNT

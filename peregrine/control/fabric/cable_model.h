@@ -15,10 +15,6 @@
 enum port_kind { PORT_UNKNOWN, PORT_EDGE, PORT_UPLINK, PORT_KIND_COUNT };
 extern const char *const port_kind_words[PORT_KIND_COUNT];
 
-/* To nodes, now or before: it has an intent, and nobody released it. Kept: it was an uplink when
- * that began to count, and is left as it is until somebody says what it is. */
-enum port_given { GIVEN_NOT, GIVEN, GIVEN_KEPT };
-
 /* One switch. */
 struct fabric_source {
 	int64_t id, fabric_id;

@@ -371,7 +371,7 @@ static int gather_given(struct work *work)
 				      &at))
 			continue;
 		place = work->sources[at.source].given - work->given + at.port;
-		work->given[place] = rows->given[i].kept ? GIVEN_KEPT : GIVEN;
+		work->given[place] = 1;
 		work->bundle[place] = rows->given[i].bundle;
 		work->holder[place] = rows->given[i].holder;
 		/* what is behind a member is found at its aggregate */

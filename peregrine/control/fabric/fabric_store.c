@@ -30,7 +30,6 @@ const struct db_query fabric_store_guards = {"fabric_guards",
 
 const struct db_query fabric_store_given = {"fabric_given", 
 	"select i.switch_id, i.port, coalesce(g.number, 0),"
-	" exists (select from haas.kept_uplink k where k.switch_id = i.switch_id and k.port = i.port and k.wanted_version = i.wanted_version),"
 	" coalesce(haas.port_holder(i.switch_id, i.port), 0)"
 	" from haas.port_intent i left join ("
 	"select distinct on (a.switch_id, m.port) a.switch_id, m.port, a.number from (select *, row_number() over (order by switch_id, name) as number"
@@ -249,8 +248,7 @@ int fabric_rows_given(const PGresult *result, struct fact_rows *ret)
 		(void)text_copy(ret->given[i].port, sizeof(ret->given[i].port),
 				db_text(result, i, 1, ""));
 		ret->given[i].bundle = (uint32_t)db_int(result, i, 2, 0);
-		ret->given[i].kept = db_bool(result, i, 3);
-		ret->given[i].holder = db_int(result, i, 4, 0);
+		ret->given[i].holder = db_int(result, i, 3, 0);
 	}
 	ret->given_count = (size_t)rows;
 	return 0;

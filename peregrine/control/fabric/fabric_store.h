@@ -27,7 +27,6 @@ struct plan_row {
 /* A port with an intent, of whatever networks. */
 struct given_port {
 	int64_t switch_id;
-	bool kept; /* as the uplink that it was when nodes' ports ceased to be ends of cables */
 	char port[64];
 	uint32_t bundle; /* fabric_source.bundle */
 	int64_t holder;  /* fabric_source.holder */

@@ -70,24 +70,12 @@ void behind_done(struct link_work *work)
 	free(work->seen);
 }
 
-static enum port_given given_as(const struct link_work *work, struct port_ref at)
+bool is_given(const struct link_work *work, struct port_ref at)
 {
 	const uint8_t *given = work->facts->sources[at.source].given;
 	uint32_t lag = lag_of(work, at);
 
-	if (!given || (given[at.port] == GIVEN_NOT && lag == UINT32_MAX))
-		return GIVEN_NOT;
-	return given[at.port] != GIVEN_NOT ? given[at.port] : given[lag];
-}
-
-bool is_given(const struct link_work *work, struct port_ref at)
-{
-	return given_as(work, at) != GIVEN_NOT;
-}
-
-bool is_kept(const struct link_work *work, struct port_ref at)
-{
-	return given_as(work, at) == GIVEN_KEPT;
+	return given && (given[at.port] || (lag != UINT32_MAX && given[lag]));
 }
 
 const struct fabric_nic *node_behind(const struct link_work *work, struct port_ref at)

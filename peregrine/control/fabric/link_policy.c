@@ -119,31 +119,12 @@ static unsigned link_policy_lower(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* It stays as it is and cannot stay so: whoever is asked has to say what it is. */
-static int link_policy_kept(struct link_work *work, const struct claim *claim)
-{
-	struct fabric_conflict *conflict;
-
-	if (fabric_conflict_add(work->ret, "fabric.kept_uplink", true, claim->from, &conflict))
-		return -ENOMEM;
-	(void)text_format(conflict->message, sizeof(conflict->message),
-			  "it was given to nodes and is an uplink to switch %s: it stays as it "
-			  "is, and carries nothing more",
-			  source_name(work, claim->to));
-	(void)text_copy(conflict->hint, sizeof(conflict->hint),
-			"a cable between switches: haasctl port release; a node's: haasctl port "
-			"park");
-	return 0;
-}
-
 /* `nic` NULL: it is not known who. */
 static int link_policy_lie(struct link_work *work, const struct claim *claim,
 			   const struct fabric_nic *nic)
 {
 	struct fabric_conflict *conflict;
 
-	if (is_kept(work, claim->from))
-		return link_policy_kept(work, claim);
 	if (fabric_conflict_add(work->ret, "fabric.lldp_lie", true, claim->from, &conflict))
 		return -ENOMEM;
 	if (nic)

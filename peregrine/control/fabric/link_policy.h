@@ -4,12 +4,11 @@
  *
  * fabric.chassis_shared   two switches tell the same chassis id: the later one is not set
  * fabric.port_unknown     a switch hears another at a port that this one does not have
- * fabric.port_ambiguous   the port id fits several ports (stacks, one MAC for all) and nothing
- * decides fabric.one_sided        a switch hears another that hears nothing there
+ * fabric.port_ambiguous   the port id fits several ports (stacks, one MAC for all)
+ * fabric.one_sided        a switch hears another that hears nothing there
  * fabric.two_neighbors    a port hears two switches
  * fabric.two_claims       two ports say that they end at one and the same port
  * fabric.self_link        a cable from a switch to itself
- * fabric.kept_uplink      a cable on a port that nodes had, from before that counted
  * fabric.unread_peer      a node behind what was an uplink to a switch that does not answer
  * fabric.lldp_lie         a node behind an edge port says that it is one of our switches
  * fabric.lag_split        members of one aggregate end at different switches */

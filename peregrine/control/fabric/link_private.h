@@ -80,8 +80,6 @@ void behind_done(struct link_work *work);
  * likes, and two nodes of one tenant may tell of each other's ports: no cable of the fabric is made
  * of it. FDB is no witness of that: who sends from many addresses looks like a switch. */
 bool is_given(const struct link_work *work, struct port_ref at);
-/* .. and is kept as the uplink that it was. */
-bool is_kept(const struct link_work *work, struct port_ref at);
 /* Is a node behind this port? Then whoever there calls itself a switch lies, or bridges. */
 const struct fabric_nic *node_behind(const struct link_work *work, struct port_ref at);
 MUST_USE int kinds_conclude(struct link_work *work);

@@ -29,7 +29,7 @@ static const struct db_query load_query = {"intent_load",
 	"'vlans', (select coalesce(json_agg(json_build_array(fabric_id, vlan, network_id, state, floor(extract(epoch from until) * 1000)::bigint, to_json(waits))"
 	"  order by fabric_id, vlan), '[]') from haas.network_vlan),"
 	"'ports', (select coalesce(json_agg(json_build_array(switch_id, port, wanted_version, applied_version, applied_trunk, applied_native, applied_tagged,"
-	"  problem ->> 'message', bond, exists (select from haas.kept_uplink k where k.switch_id = i.switch_id and k.port = i.port and k.wanted_version = i.wanted_version))"
+	"  problem ->> 'message', bond)"
 	"  order by switch_id, port), '[]') from haas.port_intent i),"
 	"'aggregates', (select coalesce(json_agg(json_build_array(switch_id, name, bond, to_json(members)) order by switch_id, name), '[]') from haas.switch_aggregate),"
 	"'uplinks', (select coalesce(json_agg(json_build_array(switch_id, port, tagged)), '[]') from haas.uplink_applied),"

@@ -198,9 +198,6 @@ static void find_fault(const struct reconcile *reconcile, struct pass *pass, uin
 	} else if (intent->port != MODEL_NONE &&
 		   scene->model.ports[intent->port].role != PORT_EDGE) {
 		say_fault(pass, i, E_CONFLICT, "the port leads to another switch");
-		if (intent->kept)
-			problem_hint(&pass->faults[i], "haasctl port release, or port park when a "
-						       "node is in it: docs/switches.md");
 	} else if (port && port->problem && port->retry_ms > 0 &&
 		   port->retry_version == intent->wanted_version) {
 		pass->faults[i] = *port->problem;

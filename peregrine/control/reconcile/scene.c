@@ -172,7 +172,6 @@ static int scene_make_all(struct scene_maker *maker, const struct scene_source *
 	if (rc)
 		return rc;
 	scene_make_doubtful_links(scene);
-	scene_make_unkept(maker);
 	rc = lay_changes(scene, source);
 	if (rc == 0)
 		scene_make_seen(scene);
@@ -209,7 +208,6 @@ void scene_done(struct scene *scene)
 	flux_done(&scene->flux);
 	free(scene->waits);
 	free(scene->twins);
-	free(scene->kept);
 	free(scene->intents);
 	free(scene->numbers);
 	free(scene->waits_for);

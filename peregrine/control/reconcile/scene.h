@@ -19,7 +19,6 @@ struct scene_intent {
 	const char *problem; /* its message in the row; "" = none */
 	port_state applied;  /* NULL = never */
 	const char *bond; /* the aggregate that it shall be in, with all of that word; "" = none */
-	bool kept;        /* it was an uplink before its intent counted, and is left as one */
 	const char *bond_fault; /* why that cannot be; NULL */
 	uint32_t stranger;      /* in an aggregate of ours with it; MODEL_NONE */
 };
@@ -42,7 +41,6 @@ struct scene {
 	struct fabric_model model;
 	port_state *observed,
 		*applied;    /* per port; of an uplink that we set, what of ours it got */
-	bool *kept;          /* per port: was an uplink on a node's old port, and stays one */
 	bool *waits;         /* per switch: is to be read before anything is begun */
 	const char **twins;  /* per switch: one entered before it that it is, by its chassis id, and
 				that is set instead of it; NULL = none */

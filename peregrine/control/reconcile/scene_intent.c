@@ -19,8 +19,7 @@ enum {
 	PORT_NATIVE,
 	PORT_TAGGED,
 	PORT_PROBLEM,
-	PORT_BOND,
-	PORT_KEPT
+	PORT_BOND
 };
 enum { UPLINK_SWITCH, UPLINK_PORT, UPLINK_TAGGED };
 enum { ATTACHED_SWITCH, ATTACHED_PORT, ATTACHED_NETWORK, ATTACHED_MODE, ATTACHED_BLOCKED };
@@ -165,34 +164,6 @@ static void take_edge(struct scene_maker *maker, uint32_t i)
 	scene->applied[port->carrier] = intent->applied;
 }
 
-/* It was an uplink when nodes' ports ceased to be ends of cables (kept_uplink): it goes on as it
- * is, and nothing on it is changed. */
-static void keep_link(struct scene *scene, uint32_t carrier)
-{
-	struct fabric_port *port = &scene->model.ports[carrier];
-
-	scene->kept[carrier] = true;
-	if (port->role != PORT_UPLINK)
-		return;
-	port->held = true;
-	scene->model.ports[port->peer].held = true;
-}
-
-/* What is no uplink any more is kept no longer: it is a port of nodes like others. */
-void scene_make_unkept(struct scene_maker *maker)
-{
-	struct scene *scene = maker->scene;
-
-	for (uint32_t i = 0; i < scene->intent_count; i++) {
-		const struct scene_intent *intent = &scene->intents[i];
-
-		if (intent->kept && intent->port != MODEL_NONE &&
-		    scene->model.ports[scene->model.ports[intent->port].carrier].role !=
-			    PORT_UPLINK)
-			take_edge(maker, i);
-	}
-}
-
 int scene_make_intents(struct scene_maker *maker)
 {
 	struct scene *scene = maker->scene;
@@ -220,15 +191,12 @@ int scene_make_intents(struct scene_maker *maker)
 			.applied_version = scene_number(row, PORT_APPLIED),
 			.problem = scene_word(row, PORT_PROBLEM),
 			.bond = scene_word(row, PORT_BOND),
-			.kept = json_is_true(json_array_get(row, PORT_KEPT)),
 			.stranger = MODEL_NONE,
 		};
 		rc = take_applied(scene, row, intent);
 		if (rc)
 			return rc;
-		if (intent->port != MODEL_NONE && intent->kept)
-			keep_link(scene, scene->model.ports[intent->port].carrier);
-		else if (intent->port != MODEL_NONE)
+		if (intent->port != MODEL_NONE)
 			take_edge(maker, scene->intent_count);
 		scene->intent_count++;
 	}

@@ -28,8 +28,6 @@ void scene_make_doubtful_links(struct scene *scene);
 /* scene_intent.c */
 MUST_USE int scene_make_networks(struct scene *scene);
 MUST_USE int scene_make_intents(struct scene_maker *maker);
-/* After the links that are in doubt. */
-void scene_make_unkept(struct scene_maker *maker);
 MUST_USE int scene_make_members(struct scene *scene);
 MUST_USE int scene_make_uplinks(struct scene *scene);
 void scene_make_seen(struct scene *scene);

@@ -252,11 +252,9 @@ int scene_make_switches(struct scene_maker *maker)
 	scene->twins = calloc(json_array_size(switches) + 1, sizeof(*scene->twins));
 	scene->observed = calloc(room, sizeof(port_state));
 	scene->applied = calloc(room, sizeof(port_state));
-	scene->kept = calloc(room, sizeof(*scene->kept));
 	scene->intent_of = calloc(room, sizeof(*scene->intent_of));
 	if (!scene->names || !scene->waits || !scene->model.ports || !scene->model.switches ||
-	    !scene->twins || !scene->observed || !scene->applied || !scene->intent_of ||
-	    !scene->kept)
+	    !scene->twins || !scene->observed || !scene->applied || !scene->intent_of)
 		return -ENOMEM;
 	json_array_foreach(switches, i, row)
 	{
@@ -335,9 +333,8 @@ static bool carries_ours(const struct scene *scene, uint32_t port)
 	return !vlan_set_is_empty(&all);
 }
 
-/* A cable of which only one end still speaks, or that somebody lies about: where both ends carry
- * our VLANs it was a link when we set them, as it was where one of them is kept. It goes on as it
- * is, and nothing on it is changed. */
+/* A cable that only one end still reports, or that an LLDP lie contradicts. Both ends carry our VLANs:
+ * it was a link when we set them. It stays as it is, and none of its VLANs is changed. */
 void scene_make_doubtful_links(struct scene *scene)
 {
 	struct fabric_port *ports = scene->model.ports;
@@ -358,8 +355,7 @@ void scene_make_doubtful_links(struct scene *scene)
 		a = ports[a].carrier;
 		b = ports[b].carrier;
 		if (ports[a].role != PORT_FOREIGN || ports[b].role != PORT_FOREIGN ||
-		    (!(carries_ours(scene, a) && carries_ours(scene, b)) && !scene->kept[a] &&
-		     !scene->kept[b]))
+		    !carries_ours(scene, a) || !carries_ours(scene, b))
 			continue;
 		ports[a].role = ports[b].role = PORT_UPLINK;
 		ports[a].held = ports[b].held = true;
