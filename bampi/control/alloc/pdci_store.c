@@ -75,7 +75,7 @@ static const struct db_query nodes_query = {"pdci_nodes",
 	"            where x.node_id = n.id order by x.boot desc, s.name limit 1),"
 	"           (select s.name from haas.port p join haas.switch s on s.id = p.switch_id where p.node_id = n.id order by s.name limit 1), ''),"
 	"  case when n.state = 'free' then haas.node_fits(n.id, n.class, $1::jsonb) end,"
-	/* of alloc_disks_parse; null: nobody looked. NVMe that an older agent did not ask is flash. */
+	/* of alloc_disks_parse; null: nobody looked. NVMe is flash, whatever its drive says. */
 	"  case when n.state = 'free' and jsonb_path_exists($1::jsonb, '$.groups[*].disks') then (select"
 	"   (select coalesce(string_agg((d ->> 'size_bytes') || case when d -> 'rotational' = 'true' then 'r' when d -> 'rotational' = 'false' or d ->> 'kind' = 'nvme' then 'f' else 'u' end, ' '), '')"
 	"    from jsonb_array_elements(coalesce(i.data -> 'disks', '[]')) d"
