@@ -172,7 +172,7 @@ static const struct command db_cli_commands[] = {
 	 0, 0, db_stop},
 	{"db", "migrate", "", "bring tables, functions and rights up to this program",
 	 database_options, COUNT_OF(database_options), 0, 0, db_migrate_run},
-	{"db", "status", "", "which parts of the schema are applied; exit 1 when one is pending",
+	{"db", "status", "", "which parts of the schema are applied; exit 1 unless all are",
 	 database_options, COUNT_OF(database_options), 0, 0, db_status},
 	{"db", "backup", "FILE", "write a backup", database_options, COUNT_OF(database_options), 1,
 	 1, db_backup_run},
