@@ -14,16 +14,17 @@ begin
 		union all
 		select format('drop view if exists %s cascade', c.oid::regclass) from pg_class c where c.relnamespace = v_schema and c.relkind = 'v'
 		union all
-		select format('drop function if exists %s', p.oid::regprocedure) from pg_proc p where p.pronamespace = v_schema
+		select format('drop routine if exists %s', p.oid::regprocedure) from pg_proc p where p.pronamespace = v_schema
 		union all
-		select format('revoke all on %s %s from %I', case x.kind when 'S' then 'sequence' else 'table' end, x.relation, g.rolname)
+		select format('revoke all on %s %s from %s', case x.kind when 'S' then 'sequence' else 'table' end, x.relation,
+		              coalesce(quote_ident(g.rolname), 'public'))
 		from (select c.oid::regclass as relation, c.relkind as kind, c.relowner as owner, (aclexplode(c.relacl)).grantee
 		      from pg_class c where c.relnamespace = v_schema and c.relkind in ('r', 'p', 'S')
 		      union
 		      select c.oid::regclass, c.relkind, c.relowner, (aclexplode(a.attacl)).grantee
 		      from pg_attribute a join pg_class c on c.oid = a.attrelid
 		      where c.relnamespace = v_schema and c.relkind in ('r', 'p') and a.attacl is not null) x
-		join pg_roles g on g.oid = x.grantee
+		left join pg_roles g on g.oid = x.grantee
 		where x.grantee <> x.owner)
 	loop
 		execute v_sql;

@@ -13,12 +13,10 @@ begin
 			execute format('create role %I login', program);
 		end if;
 		execute format('alter role %I set search_path = haas', program);
-		execute format('grant usage on schema haas to %I', program);
 	end loop;
 end
 $$;
 
-revoke all on schema haas from public;
 alter default privileges revoke execute on functions from public;
 create extension if not exists btree_gist with schema public;
 
@@ -147,6 +145,9 @@ create policy job_daemon on job for select to bampid using (true);
 create policy tenant_peregrined on tenant for select to peregrined using (true);
 create policy tenant_flowd on tenant for select to peregrine_flowd using (true);
 create policy tenant_name_portald on tenant_name for select to portald using ((select is_operator()) or tenant_id = (select current_tenant()));
+
+revoke all on schema haas from public;
+grant usage on schema haas to bampi_bootd, bampid, portald, peregrined, bampi_stored, peregrine_flowd, peregrine_captured;
 
 grant select on tenant to bampid, peregrined, peregrine_flowd;
 grant insert, select on tenant to portald;

@@ -26,7 +26,7 @@ MUST_USE int db_admin_connect(const char *conninfo, PGconn **ret, struct problem
 MUST_USE int db_admin_exec(PGconn *connection, const char *sql, struct problem *problem);
 /* Brings the schema up to this program's, under an advisory lock; progress to `talk`. A new database
  * gets the shape (tables). An older one gets the changes that it lacks (db/change). Behaviour
- * (functions, triggers, views, rights) is applied whole when its digest differs. Each part is one
+ * (functions, triggers, views, rights) is applied whole when its digest differs. All is one
  * transaction. E_CONFLICT: a newer database, an edited change, tables of another program. */
 MUST_USE int db_migrate(const char *conninfo, FILE *talk, struct problem *problem);
 
@@ -36,7 +36,7 @@ struct db_migration_state {
 	bool applied;
 	char applied_at[32];
 };
-/* One row per part that this program knows; *ret_pending counts those not applied. *ret is freed by
+/* One row per part that this program knows, without any effect; *ret_pending counts those not applied. *ret is freed by
  * the caller. E_CONFLICT as db_migrate. */
 MUST_USE int db_migration_states(const char *conninfo, struct db_migration_state **ret,
 				 size_t *ret_count, size_t *ret_pending, struct problem *problem);

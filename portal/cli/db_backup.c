@@ -84,7 +84,7 @@ int db_backup(const char *conninfo, const char *path, struct problem *problem)
 	return 0;
 }
 
-/* The highest migration number in a backup; the table's COPY block has the number first on each
+/* The highest number of a change in a backup; the table's COPY block has the number first on each
  * line. */
 static int newest_in(const char *path, const struct settings *settings, int *ret,
 		     struct problem *problem)
@@ -116,8 +116,8 @@ static int newest_in(const char *path, const struct settings *settings, int *ret
 	return 0;
 }
 
-/* What a dump of one schema leaves out: roles and extensions belong to the cluster and to the
- * database. */
+/* Makes what the dump of one schema leaves out: roles belong to the cluster, default privileges and
+ * extensions to the database. */
 static int db_backup_prepare(PGconn *connection, bool replace, struct problem *problem)
 {
 	static const char roles[] =
@@ -143,6 +143,11 @@ static int db_backup_prepare(PGconn *connection, bool replace, struct problem *p
 		rc = db_admin_exec(connection, "drop schema haas cascade", problem);
 	if (rc == 0)
 		rc = db_admin_exec(connection, roles, problem);
+	if (rc == 0)
+		rc = db_admin_exec(
+			connection,
+			"alter default privileges revoke execute on functions from public",
+			problem);
 	if (rc == 0)
 		rc = db_admin_exec(connection,
 				   "create extension if not exists btree_gist with schema public",

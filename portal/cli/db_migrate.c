@@ -14,7 +14,7 @@
 extern const struct embedded db_schema[];
 
 /* Any number: two migrating at once take turns. */
-#define MIGRATION_LOCK "select pg_advisory_lock(7301)"
+#define MIGRATION_LOCK "select pg_advisory_xact_lock(7301)"
 
 static void result_clear(PGresult **result)
 {
@@ -67,20 +67,26 @@ int db_admin_exec(PGconn *connection, const char *sql, struct problem *problem)
 /* How a part of the schema is recorded (schema_migration.number). Changes of the shape count from 1. */
 enum { BEHAVIOUR_NUMBER = -1, SHAPE_NUMBER = 0 };
 
-/* db_schema: shape, behaviour, then the changes (portal/cli/CMakeLists.txt). */
-static const struct embedded *shape(void)
+/* The order of db_schema (portal/cli/CMakeLists.txt): what takes all behaviour away, the shape, the
+ * behaviour, then the changes. */
+static const struct embedded *clearing(void)
 {
 	return &db_schema[0];
 }
 
-static const struct embedded *behaviour(void)
+static const struct embedded *shape(void)
 {
 	return &db_schema[1];
 }
 
-static const struct embedded *first_change(void)
+static const struct embedded *behaviour(void)
 {
 	return &db_schema[2];
+}
+
+static const struct embedded *first_change(void)
+{
+	return &db_schema[3];
 }
 
 static int change_number(const struct embedded *change)
@@ -97,10 +103,11 @@ int db_migration_newest(void)
 	return newest;
 }
 
-static int db_migrate_prepare(PGconn *connection, struct problem *problem)
+/* Begins the one transaction that all parts share: a migration that is cut off leaves nothing. */
+static int migration_begin(PGconn *connection, struct problem *problem)
 {
 	static const char *const statements[] = {
-		"set client_min_messages = warning",
+		"begin; set local client_min_messages = warning; set local search_path = haas",
 		MIGRATION_LOCK,
 		"create schema if not exists haas",
 		/* one statement */
@@ -199,29 +206,78 @@ static int no_newer(PGconn *connection, struct problem *problem)
 	return E_CONFLICT;
 }
 
-/* Runs one part and records it, all or nothing. */
-static int part_apply(PGconn *connection, const struct embedded *file, int number, FILE *talk,
+struct migration {
+	PGconn *connection;
+	struct text applied; /* a line for each part */
+	bool cleared;        /* the database has no behaviour now */
+};
+
+static void migration_done(struct migration *migration)
+{
+	PQfinish(migration->connection);
+	text_done(&migration->applied);
+}
+
+static int part_run(const struct migration *migration, const struct embedded *part,
+		    struct problem *problem)
+{
+	int rc = db_admin_exec(migration->connection, (const char *)part->data, problem);
+
+	if (rc < 0 && problem->detail[0] == '\0')
+		problem_detail(problem, "in %s; nothing of this migration stays", part->name);
+	return rc;
+}
+
+static int part_apply(struct migration *migration, const struct embedded *part, int number,
 		      struct problem *problem)
 {
-	int rc = db_admin_exec(connection, "begin; set local search_path = haas", problem);
+	int rc = part_run(migration, part, problem);
 
 	if (rc == 0)
-		rc = db_admin_exec(connection, (const char *)file->data, problem);
+		rc = recorded_set(migration->connection, part, number, problem);
 	if (rc == 0)
-		rc = recorded_set(connection, file, number, problem);
-	/* A shape made now has all changes in it; after a change the database has this shape. */
-	if (rc == 0 && number > SHAPE_NUMBER)
-		rc = recorded_set(connection, shape(), SHAPE_NUMBER, problem);
-	for (const struct embedded *change = first_change();
-	     rc == 0 && number == SHAPE_NUMBER && change->name; change++)
-		rc = recorded_set(connection, change, change_number(change), problem);
-	struct problem ignored = {0};
-	int ended = db_admin_exec(connection, rc == 0 ? "commit" : "rollback",
-				  rc == 0 ? problem : &ignored);
-	rc = rc < 0 ? rc : ended;
-	fprintf(talk, "schema %s: %s\n", file->name,
-		rc == 0 ? "applied" : "failed, nothing of it stays");
+		text_addf(&migration->applied, "schema %s: applied\n", part->name);
 	return rc;
+}
+
+/* Before a change, too: a column cannot go or get another type while a view or a policy uses it. */
+static int behaviour_clear(struct migration *migration, struct problem *problem)
+{
+	if (migration->cleared)
+		return 0;
+	migration->cleared = true;
+	return part_run(migration, clearing(), problem);
+}
+
+/* A shape made now has all changes in it. */
+static int shape_make(struct migration *migration, struct problem *problem)
+{
+	int rc = part_apply(migration, shape(), SHAPE_NUMBER, problem);
+
+	for (const struct embedded *change = first_change(); rc == 0 && change->name; change++)
+		rc = recorded_set(migration->connection, change, change_number(change), problem);
+	return rc;
+}
+
+/* Runs the changes that the database lacks; after them it has this program's shape. */
+static int changes_apply(struct migration *migration, struct problem *problem)
+{
+	struct recorded seen = {0};
+	bool changed = false;
+	int rc = 0;
+
+	for (const struct embedded *change = first_change(); rc == 0 && change->name; change++) {
+		rc = change_check(migration->connection, change, &seen, problem);
+		if (rc < 0 || seen.there)
+			continue;
+		changed = true;
+		rc = behaviour_clear(migration, problem);
+		if (rc == 0)
+			rc = part_apply(migration, change, change_number(change), problem);
+	}
+	return rc == 0 && changed
+		       ? recorded_set(migration->connection, shape(), SHAPE_NUMBER, problem)
+		       : rc;
 }
 
 static int shape_differs(struct problem *problem)
@@ -234,33 +290,50 @@ static int shape_differs(struct problem *problem)
 	return E_CONFLICT;
 }
 
+static int shape_apply(struct migration *migration, struct problem *problem)
+{
+	struct recorded seen = {0};
+	int rc = recorded_get(migration->connection, shape(), SHAPE_NUMBER, &seen, problem);
+
+	if (rc == 0 && !seen.there)
+		return shape_make(migration, problem);
+	if (rc == 0)
+		rc = changes_apply(migration, problem);
+	if (rc == 0)
+		rc = recorded_get(migration->connection, shape(), SHAPE_NUMBER, &seen, problem);
+	return rc == 0 && !seen.equal ? shape_differs(problem) : rc;
+}
+
+static int behaviour_apply(struct migration *migration, struct problem *problem)
+{
+	struct recorded seen = {0};
+	int rc = recorded_get(migration->connection, behaviour(), BEHAVIOUR_NUMBER, &seen, problem);
+
+	if (rc < 0 || (seen.equal && !migration->cleared))
+		return rc;
+	rc = behaviour_clear(migration, problem);
+	if (rc == 0)
+		rc = part_apply(migration, behaviour(), BEHAVIOUR_NUMBER, problem);
+	return rc;
+}
+
 int db_migrate(const char *conninfo, FILE *talk, struct problem *problem)
 {
-	CLEANUP(connection_finish) PGconn *connection = NULL;
-	struct recorded seen = {0};
-	int rc = db_admin_connect(conninfo, &connection, problem);
+	CLEANUP(migration_done) struct migration migration = {0};
+	int rc = db_admin_connect(conninfo, &migration.connection, problem);
 
 	if (rc == 0)
-		rc = db_migrate_prepare(connection, problem);
+		rc = migration_begin(migration.connection, problem);
 	if (rc == 0)
-		rc = no_newer(connection, problem);
+		rc = no_newer(migration.connection, problem);
 	if (rc == 0)
-		rc = recorded_get(connection, shape(), SHAPE_NUMBER, &seen, problem);
-	if (rc == 0 && !seen.there)
-		rc = part_apply(connection, shape(), SHAPE_NUMBER, talk, problem);
-	for (const struct embedded *change = first_change(); rc == 0 && change->name; change++) {
-		rc = change_check(connection, change, &seen, problem);
-		if (rc == 0 && !seen.there)
-			rc = part_apply(connection, change, change_number(change), talk, problem);
-	}
+		rc = shape_apply(&migration, problem);
 	if (rc == 0)
-		rc = recorded_get(connection, shape(), SHAPE_NUMBER, &seen, problem);
-	if (rc == 0 && !seen.equal)
-		return shape_differs(problem);
+		rc = behaviour_apply(&migration, problem);
 	if (rc == 0)
-		rc = recorded_get(connection, behaviour(), BEHAVIOUR_NUMBER, &seen, problem);
-	if (rc == 0 && !seen.equal)
-		rc = part_apply(connection, behaviour(), BEHAVIOUR_NUMBER, talk, problem);
+		rc = db_admin_exec(migration.connection, "commit", problem);
+	if (rc == 0 && migration.applied.data)
+		fputs(migration.applied.data, talk);
 	return rc;
 }
 
@@ -292,12 +365,12 @@ int db_migration_states(const char *conninfo, struct db_migration_state **ret, s
 	int rc = db_admin_connect(conninfo, &connection, problem);
 
 	if (rc == 0)
-		rc = db_migrate_prepare(connection, problem);
+		rc = migration_begin(connection, problem);
 	if (rc == 0)
 		rc = no_newer(connection, problem);
 	if (rc < 0)
 		return rc;
-	for (const struct embedded *file = db_schema; file->name; file++)
+	for (const struct embedded *part = shape(); part->name; part++)
 		count++;
 	states = calloc(count, sizeof(*states));
 	if (!states)
@@ -306,10 +379,12 @@ int db_migration_states(const char *conninfo, struct db_migration_state **ret, s
 	if (rc == 0)
 		rc = part_state(connection, behaviour(), BEHAVIOUR_NUMBER, &states[1], problem);
 	for (size_t i = 2; rc == 0 && i < count; i++) {
-		rc = change_check(connection, &db_schema[i], &seen, problem);
+		const struct embedded *change = first_change() + (i - 2);
+
+		rc = change_check(connection, change, &seen, problem);
 		if (rc == 0)
-			rc = part_state(connection, &db_schema[i], change_number(&db_schema[i]),
-					&states[i], problem);
+			rc = part_state(connection, change, change_number(change), &states[i],
+					problem);
 	}
 	for (size_t i = 0; i < count; i++)
 		pending += !states[i].applied;

@@ -16,7 +16,7 @@
 	}
 
 extern struct embedded db_schema[];
-struct embedded db_schema[5];
+struct embedded db_schema[6];
 
 struct cluster {
 	char folder[SCRATCH_SIZE];
@@ -54,23 +54,30 @@ static void db_migrate_test_answer(const struct cluster *cluster, const char *sq
 	PQfinish(connection);
 }
 
+/* The real one stands first in each release: db_migrate_test_setup reads it. */
+static char db_migrate_test_clear[8192];
+#define CLEARING PART("clear.sql", db_migrate_test_clear)
+
 static const struct embedded one[] = {
+	CLEARING,
 	PART("shape", "create table thing (id integer);"),
 	PART("behaviour",
-	     "create function word() returns text language sql as $$ select 'one' $$;"),
+	     "create function word() returns text language sql as $$ select 'one' $$; create view things as select id from thing;"),
 };
 static const struct embedded two[] = {
-	PART("shape", "create table thing (id integer, name text);"),
+	CLEARING,
+	PART("shape", "create table thing (id bigint, name text);"),
 	PART("behaviour",
-	     "drop function if exists word(); create function word() returns text language sql as $$ select 'two' $$;"),
+	     "create function word() returns varchar language sql as $$ select 'two'::varchar $$; create view things as select name, id from thing;"),
 	PART("0001_name.sql",
-	     "alter table thing add column name text; insert into thing values (1, 'kept');"),
+	     "alter table thing alter column id type bigint, add column name text; insert into thing values (1, 'kept');"),
 };
 static const struct embedded broken[] = {
-	PART("shape", "create table thing (id integer, name text, size integer);"),
+	CLEARING,
+	PART("shape", "create table thing (id bigint, name text, size integer);"),
 	PART("behaviour", "select 1;"),
 	PART("0001_name.sql",
-	     "alter table thing add column name text; insert into thing values (1, 'kept');"),
+	     "alter table thing alter column id type bigint, add column name text; insert into thing values (1, 'kept');"),
 	PART("0002_size.sql", "alter table thing add column size integer; select 1/0;"),
 };
 
@@ -96,6 +103,7 @@ static void a_change_runs_once_and_all_or_nothing(void **state)
 		"select count(*)::text from information_schema.columns where table_schema = 'haas' and table_name = 'thing'",
 		"2");
 	db_migrate_test_answer(cluster, "select max(number)::text from haas.schema_migration", "1");
+	db_migrate_test_answer(cluster, "select haas.word()", "two");
 
 	/* The program of the first release meets the database of the second. */
 	db_migrate_test_release(one, COUNT_OF(one));
@@ -132,7 +140,7 @@ static void an_edited_change_is_refused(void **state)
 	struct problem problem = {0};
 
 	memcpy(edited, two, sizeof(two));
-	edited[2] = (struct embedded)PART("0001_name.sql",
+	edited[3] = (struct embedded)PART("0001_name.sql",
 					  "alter table thing add column name varchar;");
 	db_migrate_test_release(edited, COUNT_OF(edited));
 	assert_int_equal(db_migrate_test_run(cluster, &problem), E_CONFLICT);
@@ -146,7 +154,7 @@ static void tables_without_a_change_are_refused(void **state)
 	struct problem problem = {0};
 
 	memcpy(edited, two, sizeof(two));
-	edited[0] = (struct embedded)PART("shape", "create table thing (id bigint, name text);");
+	edited[1] = (struct embedded)PART("shape", "create table thing (id smallint, name text);");
 	db_migrate_test_release(edited, COUNT_OF(edited));
 	assert_int_equal(db_migrate_test_run(cluster, &problem), E_CONFLICT);
 	assert_non_null(strstr(problem.message, "not those of this program"));
@@ -162,6 +170,11 @@ static int db_migrate_test_setup(void **state)
 	assert_int_equal(shell("chmod 755 %s && %s/support/pg start %s --bare >/dev/null 2>&1",
 			       cluster.folder, TEST_SOURCE_DIR, cluster.folder),
 			 0);
+	FILE *file = fopen(TEST_SOURCE_DIR "/../db/clear.sql", "r");
+	assert_non_null(file);
+	size_t size = fread(db_migrate_test_clear, 1, sizeof(db_migrate_test_clear) - 1, file);
+	assert_in_range(size, 1, sizeof(db_migrate_test_clear) - 2);
+	(void)fclose(file);
 	*state = &cluster;
 	return 0;
 }
