@@ -140,9 +140,10 @@ begin
 end
 $$;
 
--- Rows {op, key, kind, severity, subject_kind, subject, tenant_id, message, detail, raised_us, at_us}, in the order in which they happened. 'put' makes the alert of
--- that key what the row says, opened when there is none; 'clear' ends it. An alert is known by its key and when it was raised: rows that are written twice, because
--- nobody heard of their commit, change nothing. Who was not told of an alert because of a silence is told when that is over and the alert is not.
+-- Writes alerts: rows {op, key, kind, severity, subject_kind, subject, tenant_id, message, detail, raised_us, at_us}, in the order of their
+-- events. 'put' sets the alert of that key, and opens it when there is none; 'clear' ends it. Key and raised_us identify an alert, so rows
+-- that are sent again after a lost commit change nothing. A silence delays an alert: people hear of it when the silence is over and the
+-- alert still stands.
 create function alert_put(p_rows jsonb)
 returns integer language plpgsql security definer set search_path = haas, pg_temp as $$
 declare

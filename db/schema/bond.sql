@@ -2,8 +2,9 @@
 
 -- ==== shape ====
 
--- NICs of a node that its tenant uses as one, by LACP (IEEE 802.1AX). Networks are meant for the bond, by its name, in node_network.nic. The aggregate on the switch is the
--- operator's, or is there; the switch shows it (port_observed.lag), and what its members are wanted to be is set where it lives, on the aggregate.
+-- NICs of a node that its tenant uses as one, by LACP (IEEE 802.1AX). node_network.nic names the bond, so networks belong to the bond. The
+-- aggregate on the switch is made by the operator or by us; the switch shows it (port_observed.lag). VLANs of the members are set on the
+-- aggregate.
 create table node_bond (
 	node_id bigint not null references node on delete cascade,
 	name text not null check (name ~ '^[a-z][a-z0-9_-]{0,14}$'),
@@ -18,7 +19,8 @@ create table switch_ability (
 	aggregates boolean not null default false   -- we make aggregates there; else the operator does
 );
 
--- Aggregates that we made: written before the switch is told, so that after kill -9 it is known whose one is. A row stays when it is gone again; its name may be taken anew.
+-- Aggregates that we made. The row is written before the switch is told, so that after kill -9 the owner is known. The row stays after the
+-- aggregate is gone; another aggregate may take its name.
 create table switch_aggregate (
 	switch_id bigint not null references switch on delete cascade,
 	name text not null,                 -- as the switch shows it

@@ -399,7 +399,8 @@ begin
 end
 $$;
 
--- Where it is written down: the case that it was asked for in; else the latest open one of its tenant; else of whoever asked, when that one is of no tenant.
+-- Finds the case that records a capture: the case named in the request; else the latest open case of its tenant; else the latest open case
+-- of the requester without a tenant.
 create function capture_case(c capture)
 returns bigint stable language sql security definer set search_path = haas, pg_temp as $$
 	select f.id from case_file f
@@ -427,7 +428,8 @@ begin
 end
 $$;
 
--- What the process of a capture told is of a program that reads strangers' bytes: no shape of it may stop the end of a capture, and no word of it go as it is.
+-- Reads a count in the report of a capture process. The process reads strangers' bytes: no form of its report may stop the end of a
+-- capture, and no word of it is shown as it came.
 create function capture_count(p jsonb)
 returns numeric immutable language sql as $$
 	select case when jsonb_typeof(p) = 'number' then least(greatest(floor(p::text::numeric), 0), 1e18) else 0 end

@@ -28,8 +28,9 @@ create table capture_collector (
 	told_at timestamptz not null default now()
 );
 
--- When captures were looked at last, and since when that went on without a gap: peregrined and every collector look each second. A database that stood still (stopped, or its machine was) has heard
--- nobody, and whoever looks first afterwards may be sooner than what a collector has to tell. Lost with a crash, which is a gap.
+-- The time of the last look at captures, and the begin of the series of looks without a gap. peregrined and every collector look each
+-- second. A gap says that the database stood still. The first look after a gap may come before a collector could report. A crash loses this
+-- row, which counts as a gap.
 create unlogged table capture_look (
 	one boolean primary key default true check (one),
 	looked_at timestamptz not null default clock_timestamp(),
@@ -182,7 +183,8 @@ begin
 end
 $$;
 
--- How long a capture may go on, for daemons that end it by their own clocks while the database is away: until then only capture_sweep() knew. Its time, or the end of the grant that it rests on.
+-- Returns the end of a capture: its own, or the end of the grant that it rests on. Daemons end it by their own clocks while the database is
+-- away.
 create function capture_left_ms(p_capture bigint)
 returns bigint stable language sql security definer set search_path = haas, pg_temp as $$
 	select floor(extract(epoch from least(c.deadline, g.expires_at) - now()) * 1000)::bigint
@@ -207,9 +209,10 @@ begin
 end
 $$;
 
--- Where packets of a node are seen whole: the port that it was given, or was found at. A port that leads to another switch is none, though its MAC is heard there: that is what is left to see while
--- the switch at its other end does not answer, or has not told yet. First where its tenant's network is, and where it is to be only while it is heard nowhere, or no switch could hear it there;
--- `away`: the switch that does not answer, `behind`: the port that leads to switch `beyond`; port null = nothing but that is known.
+-- Finds the port that sees all packets of a node: the port given to the node, or the port where it was found. A port that leads to another
+-- switch does not count. Such a port is all that remains visible while the switch behind it does not answer. The port of the tenant's
+-- network comes first. A planned port counts only while the node is heard nowhere, or no switch could hear it there. `away`: the switch
+-- that does not answer. `behind`: the port that leads to the switch `beyond`. port null: nothing else is known.
 create function capture_port(p_node bigint)
 returns table (switch_id bigint, port text, away text, behind text, beyond text)
 stable language sql security definer set search_path = haas, pg_temp as $$

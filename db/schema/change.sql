@@ -33,8 +33,8 @@ create table change (
 create index change_of_batch on change (batch_id, phase, id);
 create index change_of_switch on change (switch_id, id);
 
--- Who works on the switches of a fabric. One at a time, and whoever stalled cannot act after a take-over: what it writes says `where generation = $n`, and nothing is
--- sent to a switch unless such a write was committed less than the claim's time ago.
+-- Who works on the switches of a fabric, one worker at a time. A worker that stalled cannot act after a take-over: its writes say `where
+-- generation = $n`. Nothing is sent to a switch unless such a write was committed within the time of the claim.
 create table fabric_claim (
 	fabric_id bigint primary key references fabric on delete cascade,
 	owner text not null,
@@ -42,8 +42,8 @@ create table fabric_claim (
 	until timestamptz not null
 );
 
--- What of ours an uplink was set to carry, as read back: without it a foreign change of an uplink can only be told from a change of plan while nothing else happens.
--- A row goes before a change of its port is sent and comes back when the port shows what is wanted of it.
+-- Our VLANs on an uplink, as read back. Without this row a foreign change of an uplink looks like a change of our plan. A row is deleted
+-- before a change of its port is sent, and written again when the port shows the wanted VLANs.
 create table uplink_applied (
 	switch_id bigint not null references switch on delete cascade,
 	port text not null,

@@ -6,9 +6,10 @@
 
 -- ==== shape ====
 
--- What the interfaces of a switch counted between two looks of peregrined (peregrine/control/health). A row is the difference: wraps of 32 bits are taken out of it, and an interval in
--- which an agent or a counter began anew (sysUpTime, ifCounterDiscontinuityTime) has no row, or a null. A port without a link that counted nothing has none either.
--- Partitions, retention and names are those of traffic_port's minutes; COPY does not go with row policies, so whoever may not see all of it reads port_counter.
+-- Counts of a switch's interfaces between two looks of peregrined (peregrine/control/health). A row is a difference, corrected for wraps of
+-- 32 bits. An interval in which the agent or a counter restarted (sysUpTime, ifCounterDiscontinuityTime) has no row, or a null. An idle
+-- port without a link has no row. Partitions, retention and names are those of the minutes of traffic_port. COPY does not work with row
+-- policies: a reader with a part of the rights reads port_counter.
 create table traffic_60_counter (
 	at timestamptz not null,               -- end of the interval: when the later answer came
 	switch_id bigint not null,
@@ -59,8 +60,9 @@ returns boolean immutable strict language sql as $$
 		       where p_vlan between split_part(x, '-', 1)::integer and coalesce(nullif(split_part(x, '-', 2), ''), split_part(x, '-', 1))::integer)
 $$;
 
--- From one switch to others over links without a fault, or, unless p_whole, over whatever cables there are: fewest links, then fewest faults. A tree has one way. The arrays are of
--- links (vlan_links). Rows in order of each way; `turned`: from its end b to its end a. No row: there is none.
+-- Finds the ways from one switch to others: fewest links first, then fewest faults. Only links without a fault count; with p_whole false,
+-- all cables do. A tree has one way. The arrays hold links (vlan_links). Rows are in the order of each way; `turned`: the way passes the
+-- link from end b to end a. No row: there is no way.
 create function fabric_ways(p_links bigint[], p_a bigint[], p_b bigint[], p_faults integer[], p_from bigint, p_to bigint[], p_whole boolean)
 returns table (far bigint, place integer, link_id bigint, turned boolean) stable language plpgsql set search_path = haas, pg_temp
 	set enable_nestloop = off as $$ -- as above

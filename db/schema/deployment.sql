@@ -417,7 +417,8 @@ begin
 end
 $$;
 
--- What was asked for as it is now, in its order: [{"name", "version", "kind", "digest", "size_bytes", "allowed"}]; null: no packages. What is gone has a name and "allowed": false.
+-- Describes the requested packages as they are now, in the order of the request: [{"name", "version", "kind", "digest", "size_bytes",
+-- "allowed"}]. Null: no packages. A deleted package has its name and "allowed": false.
 create function deployment_packages(p_params jsonb, p_tenant bigint)
 returns jsonb stable language sql security definer set search_path = haas, pg_temp as $$
 	select jsonb_agg(jsonb_build_object('name', split_part(w.name, ':', 1), 'version', substr(w.name, strpos(w.name, ':') + 1), 'kind', p.kind, 'digest', p.digest,
@@ -442,7 +443,8 @@ begin
 end
 $$;
 
--- As deployment_create, for people: what takes a node out of a PDCI, or gives one that a PDCI still has to somebody else, is the PDCI's to do. An operator may insist.
+-- deployment_create for people. The PDCI itself removes a node, or gives a node that it still has to another tenant, so a person is
+-- refused. An operator may insist.
 create function deployment_ask(p_plan text, p_nodes text[], p_image text, p_tenant text, p_params jsonb, p_actor text, p_force boolean default false)
 returns table (node text, deployment_id bigint, job_id bigint, refused text, hint text)
 language plpgsql security definer set search_path = haas, pg_temp as $$

@@ -17,14 +17,16 @@ begin
 end
 $$;
 
--- Readings that come when they come: as they were ordered, so that it is the same from one to the next. Where nobody told, as `haasctl sampling set` orders them.
+-- Rounds the time between two readings to an interval that can be ordered: readings arrive unevenly, and their interval should not differ
+-- from one to the next. Unknown: the default of `haasctl sampling set`.
 create function reading_interval(p_seconds double precision)
 returns integer immutable language sql as $$
 	select case when coalesce(p_seconds, 0) <= 0 then 20 when p_seconds < 2.5 then 1 when p_seconds < 7.5 then 5 when p_seconds < 12.5 then 10 when p_seconds < 17.5 then 15
 		when p_seconds < 25 then 20 when p_seconds < 45 then 30 when p_seconds < 90 then 60 else 300 end
 $$;
 
--- A bucket that waited so long for the database that its pairs and flows were given up: each pair may have had all of a share, and what is told of it has that in its bound.
+-- Marks a bucket whose pairs and flows were dropped because the database was away too long. Each pair may have had all of a share, so the
+-- bound of a pair becomes the share.
 create function traffic_cut(p_step integer, p_at timestamptz)
 returns void language sql security definer set search_path = haas, pg_temp as $$
 	update traffic_share set floor = bytes where step = p_step and at = p_at and floor < bytes
@@ -74,9 +76,9 @@ begin
 end
 $$;
 
--- The first part of a path that is not and was not: its kind, its name, what lists what there is. Asked where nothing was seen. Null: no such part in the path.
--- Ports and nodes are told of to operators only.
--- Part by part, what is small before what is large: each look is of an index, and of a partition only where nothing else knows the part.
+-- Finds the first part of a drill path that does not exist and never did: its kind, its name, and the command that lists the existing ones.
+-- It is called when nothing was seen. Null: every part is known. Ports and nodes are told to operators only. Small tables come first: each
+-- look uses an index, and a partition is read only where no other table knows the part.
 create function drill_unknown(p_switch bigint, p_port text, p_tenants bigint[], p_vlan integer, p_a text, p_b text)
 returns table (kind text, name text, list text) stable language plpgsql security definer set search_path = haas, pg_temp as $$
 declare

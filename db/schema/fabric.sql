@@ -491,8 +491,8 @@ begin
 end
 $$;
 
--- A NIC of a tenant's node that is where the plan says, and was somewhere else: what is meant for it goes there, and its old port is free. Plan and finding have to
--- agree: a MAC alone can be anybody's.
+-- Moves the networks of a tenant's NIC to its planned port and frees its old port. The NIC must be found at the planned port: a MAC alone
+-- can belong to anybody.
 create function node_follow(p_mac macaddr)
 returns void language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
@@ -571,8 +571,8 @@ begin
 end
 $$;
 
--- Two fabrics that have numbers in common, and a cable or a switch, as alerts. A number is given out in each by itself: what keeps their networks apart is then only
--- that a cable to a switch of another fabric is not ours and carries nothing of ours.
+-- Alerts of two fabrics that share VLAN numbers and a cable or a switch. Each fabric gives its numbers out by itself. Their networks are
+-- then kept apart only because a cable to another fabric carries none of our VLANs.
 create function fabric_overlaps()
 returns jsonb stable language sql security definer set search_path = haas, pg_temp as $$
 	with used as (select id, name, int4range(vlan_low, vlan_high, '[]') as vlans from fabric

@@ -154,8 +154,9 @@ returns setof bigint stable language sql security definer set search_path = haas
 	select distinct e.fabric_id from node_ports(p_node) q join switch_endpoint e on e.switch_id = q.switch_id
 $$;
 
--- What a fabric can still give, as number_policy counts, but for numbers that a switch cannot carry (only peregrined knows those): not what is used, rests, or is on a switch and nobody's; less what is spoken for by networks that nodes, or
--- ports, are meant for and that have no number yet. p_but: a PDCI whose own do not count.
+-- Counts the VLAN numbers that a fabric can still give, as number_policy does. Numbers in use, at rest, or on a switch without an owner do
+-- not count. Numbers that a switch cannot carry do count: only peregrined knows those. Networks that nodes or ports wait for, and that have
+-- no number yet, are subtracted. p_but: a PDCI whose own networks are not subtracted.
 create function fabric_numbers(p_but bigint)
 returns table (fabric_id bigint, name text, free integer, resting integer) stable language sql security definer set search_path = haas, pg_temp as $$
 	select f.id, f.name,
@@ -171,8 +172,9 @@ returns table (fabric_id bigint, name text, free integer, resting integer) stabl
 	from fabric f where exists (select from switch_endpoint e where e.fabric_id = f.id and e.managed)
 $$;
 
--- Fabrics that have too few numbers for the networks of a PDCI, or of a request and so many more; a network that no NIC is in needs none. Nodes there are not chosen, so
--- that a PDCI waits, and says for what, before anything of it is installed: numbers come back by themselves, as nodes do.
+-- Lists the fabrics with too few VLAN numbers for the networks of a PDCI, or of a request and p_more further ones. A network without a NIC
+-- needs no number. Nodes of these fabrics are not chosen: the PDCI waits and says so before anything is installed. Numbers come back by
+-- themselves, as nodes do.
 create function vlan_short(p_pdci bigint, p_request jsonb, p_more integer)
 returns table (fabric_id bigint, why text) stable language sql security definer set search_path = haas, pg_temp as $$
 	with used as (
@@ -238,8 +240,9 @@ begin
 end
 $$;
 
--- pdci_create, part by part, and all of it taken back: it refuses what that would refuse. Only what there is no room for is told instead, so that the rest is, too:
--- {"volumes": [{"name", "size_bytes", "possible", "storage", "largest_bytes", "why"}], "links": networks to storages}.
+-- Runs the parts of pdci_create and takes all of them back, so it refuses what pdci_create would refuse. A lack of room is told in the
+-- answer instead, so that the other volumes are judged too: {"volumes": [{"name", "size_bytes", "possible", "storage", "largest_bytes",
+-- "why"}], "links": networks to storages}.
 create function pdci_try(p_tenant text, p_name text, p_request jsonb, p_actor text)
 returns jsonb language plpgsql security definer set search_path = haas, pg_temp as $$
 declare

@@ -348,8 +348,8 @@ returns jsonb stable language sql set search_path = haas, pg_temp as $$
 	from health_label l where l.node_id = p_node and (l.expires_at is null or l.expires_at > now()) having count(*) > 0
 $$;
 
--- A node without a health row is locked, too: a trigger may be about to make that row (a drive's verdict), while health_sensors_put, which makes the
--- missing rows of its batch in order, waits for one that the first has locked. One pass in order, so that making and locking cannot make a ring.
+-- Locks nodes without a health row too: a trigger (a drive's verdict) may be making that row. health_sensors_put makes missing rows of its
+-- batch in the same order, so that making and locking form no ring.
 create function node_health_lock(p_nodes bigint[])
 returns void language plpgsql security definer set search_path = haas, pg_temp as $$
 declare

@@ -340,8 +340,9 @@ returns bigint stable language sql security definer set search_path = haas, pg_t
 	select m.pdci_id from pdci_node m where m.node_id = p_node and m.released_at is null
 $$;
 
--- However it leaves (a release, a repair, a cancel, a place that another took): what it was in is not its any more, and its ports are parked at once, whether or not its OS
--- still runs. A plan that works on it says itself when it leaves the provisioning network.
+-- A node leaves its tenant: by a release, a repair, a cancel, or because another tenant took its place. It leaves the tenant's networks,
+-- and its ports are parked at once, whether its OS still runs or not. A plan that works on the node moves it to the provisioning network
+-- itself.
 create function node_left() returns trigger language plpgsql security definer set search_path = haas, pg_temp as $$
 begin
 	delete from node_network where node_id = new.id;

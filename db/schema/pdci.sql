@@ -94,8 +94,8 @@ begin
 end
 $$;
 
--- Which PDCI is meant: its id, or the name that it has in its tenant. A released one keeps its name until there is a new one of that name. p_tenant null: of any
--- tenant that may be seen; HA409 when that is not one.
+-- Finds a PDCI by its id, or by its name in its tenant. A released PDCI keeps its name until a new one takes it. p_tenant null: in every
+-- tenant that the caller sees; HA409 when several match.
 create function pdci_find(p_key text, p_tenant text)
 returns bigint stable language plpgsql set search_path = haas as $$
 declare

@@ -406,7 +406,8 @@ begin
 end
 $$;
 
--- What a node still has of a PDCI that is to do without it; null = its ports were read back without. Its address is another's only then.
+-- Returns what a leaving node still has of its PDCI; null = its ports were read back without its networks. Only then may another node get
+-- its address.
 create function pdci_node_holds(p_pdci bigint, p_node bigint)
 returns text stable language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
@@ -440,7 +441,7 @@ begin
 end
 $$;
 
--- Networks of its PDCI that a node was to be in and is meant for no more, by somebody's word; null = none.
+-- Lists the networks of its PDCI that somebody took a node out of; null = none.
 create function pdci_node_lacks(p_pdci bigint, p_node bigint)
 returns text stable language sql security definer set search_path = haas, pg_temp as $$
 	select string_agg(n.name, ', ' order by n.name)
@@ -477,7 +478,8 @@ returns jsonb stable language sql security definer set search_path = haas, pg_te
 	order by n.name limit 1
 $$;
 
--- What is wrong with a node that a PDCI has, or is said of what is done with it; null = nothing. What went wrong on a switch may name others: for operators.
+-- Returns the problem of a PDCI's node, or a note about the work on it; null = none. A problem of a switch may name other tenants, so it is
+-- for operators.
 create function pdci_node_fault(p_pdci bigint, p_node bigint)
 returns jsonb stable language plpgsql security definer set search_path = haas, pg_temp as $$
 declare

@@ -23,8 +23,8 @@ create table port_intent (
 create index port_intent_open on port_intent (switch_id) where applied_version <> wanted_version;
 create index port_intent_node on port_intent (node_id) where node_id is not null;
 
--- A port whose attachments do not count for now: it is parked like a free one. Only while the port's intent is the one that it was then; whoever states another
--- one has thought of it.
+-- A blocked port: it is parked like a free port, and its attachments do not count. The block ends when the port gets another intent,
+-- because its author has decided anew.
 create table port_block (
 	switch_id bigint not null references switch on delete cascade,
 	port text not null,
@@ -438,8 +438,8 @@ returns bigint stable language sql security definer set search_path = haas, pg_t
 			 order by d.state <> 'active', d.tenant_id is null, d.id limit 1))
 $$;
 
--- All nodes that a port is given to or that were found there, not the first only. A node in which a tenant's OS may run is in no network but its tenant's; one that is
--- known to be off runs none, and one whose place is the provisioning network is there to be installed or erased.
+-- Looks at all nodes that a port was given to or that were found there. A node that may run a tenant's OS is in its tenant's networks only.
+-- A node that is known to be off runs no OS. A node whose place is the provisioning network is there to be installed or erased.
 create function attachment_one_node() returns trigger language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
 	v_network network%rowtype;

@@ -76,7 +76,7 @@ create table daemon_key (
 	changed_at timestamptz not null default now()
 );
 
--- Every name that a tenant has had: stored traffic is of an id, paths name it.
+-- Every name that a tenant has had: stored traffic has the tenant's id, paths have its name.
 create table tenant_name (
 	name text not null,
 	tenant_id bigint not null,             -- may be gone: its traffic is kept

@@ -118,8 +118,8 @@ create index traffic_port_port on traffic_port (switch_id, port, at);
 create index traffic_port_at on traffic_port (at);
 alter table traffic_port enable row level security;
 
--- Which buckets were written, by whom: in the same transaction as their rows, so that one that is sent again (was it committed?) is not counted twice. What is not
--- here was not collected.
+-- Which buckets were written, and by whom. The row is written in the same transaction as the bucket: a bucket that is sent again after a
+-- lost commit is not counted twice. A bucket without a row was not collected.
 create table traffic_bucket (
 	step integer not null,
 	at timestamptz not null,
@@ -161,7 +161,8 @@ create table traffic_300_port partition of traffic_port for values in (300) part
 
 create table traffic_3600_port partition of traffic_port for values in (3600) partition by range (at);
 
--- What left a port in a bucket, whoever's it was: the shares that left there, added up when they are written. So it is their sum, whoever writes them, and in the same transaction.
+-- The bytes that left a port in a bucket, of all owners. A trigger adds up the shares in the transaction that writes them, so the sum is
+-- right for every writer.
 create table traffic_link (
 	step integer not null,
 	at timestamptz not null,

@@ -2,7 +2,8 @@
 
 -- ==== shape ====
 
--- Who had which node, from when to when: for bills and for questions. Names, no keys: it survives whatever it tells of. Only appended to, and closed once.
+-- One row per tenant and node or volume, with begin and end. It holds names and no keys, so it outlives its objects. Rows are added, and
+-- closed once.
 create table usage (
 	id bigint generated always as identity primary key,
 	tenant_id bigint not null,

@@ -141,7 +141,7 @@ returns void language sql security definer set search_path = haas, pg_temp as $$
 	select pg_notify('volume', '');
 $$;
 
--- What of a storage is spoken for.
+-- Sums the bytes of a storage that volumes and archives have taken or reserved.
 create function storage_used(p_storage bigint)
 returns bigint stable language sql security definer set search_path = haas, pg_temp as $$
 	select (coalesce((select sum(size_bytes) from volume where storage_id = p_storage and state <> 'deleted'), 0)

@@ -5,7 +5,8 @@
 
 -- ==== shape ====
 
--- The secret of a volume, sealed by its storage to the key of the agent that is about to write it into a node's OS; worth nothing to anybody else, nor to the agent of the next boot.
+-- The secret of a volume, sealed by its storage to the key of the agent that writes it into a node's OS. Nobody else can open it, and
+-- neither can the agent of the next boot.
 create table volume_login (
 	volume_id bigint not null references volume on delete cascade,
 	node_id bigint not null references node on delete cascade,
@@ -165,7 +166,7 @@ begin
 end
 $$;
 
--- Which addresses it is to have, with which numbers. An interface that is in no row is not to be there.
+-- Lists the addresses that the storage is to have, with their VLAN numbers. An interface without a row is removed.
 create function storage_network_work(p_storage bigint)
 returns table (id bigint, name text, vlan integer, address text, length integer, portal text, up boolean, problem jsonb) stable language sql security definer set search_path = haas, pg_temp as $$
 	select n.id, n.name, v.vlan, storage_address(n.prefix), masklen(n.prefix), storage_portal(n.prefix, s.portal), n.storage_up_at is not null, n.storage_problem
