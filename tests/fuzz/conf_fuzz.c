@@ -1,4 +1,5 @@
 // links: common_io
+// alone: its leak suppressions would hold for others
 /* Invariants: a file that loads leaves every value within its row's bounds; one that does not sets
  * a problem and leaves nothing to free.
  * @include is cut out: it would read files of this machine. */

@@ -1,6 +1,6 @@
-/* main() of a fuzz target outside the fuzz preset: replays its corpus, each file in a buffer of
- * exactly its size so that the sanitizer sees every byte read past it, then a few mutated copies of
- * each, the same in every run. With arguments, replays those files or folders instead. */
+/* A fuzz target outside the fuzz preset: replays its corpus, each file in a buffer of exactly its
+ * size so that the sanitizer sees every byte read past it, then a few mutated copies of each, the
+ * same in every run. With arguments, replays those files or folders instead. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,9 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/support/unit_table.h"
 
 #define MUTATIONS 24
+
+static int (*replay_target)(const uint8_t *data, size_t size);
 
 /* splitmix64: small, and the same everywhere. */
 static uint64_t next_random(uint64_t *state)
@@ -50,7 +52,7 @@ static int run_once(const uint8_t *data, size_t size)
 		return -1;
 	if (size)
 		memcpy(copy, data, size);
-	(void)LLVMFuzzerTestOneInput(copy, size);
+	(void)replay_target(copy, size);
 	free(copy);
 	return 0;
 }
@@ -124,14 +126,16 @@ static int replay(const char *path, unsigned *count)
 	return rc;
 }
 
-int main(int argc, char **argv)
+int fuzz_replay(int (*fuzz)(const uint8_t *data, size_t size), const char *corpus, int argc,
+		char **argv)
 {
 	unsigned count = 0;
 	int rc = 0;
 
-	if (argc < 2)
-		rc = replay(FUZZ_CORPUS, &count);
-	for (int i = 1; i < argc && rc == 0; i++)
+	replay_target = fuzz;
+	if (argc < 1)
+		rc = replay(corpus, &count);
+	for (int i = 0; i < argc && rc == 0; i++)
 		rc = replay(argv[i], &count);
 	printf("%u inputs replayed, each with %d mutated copies\n", count, MUTATIONS);
 	return rc == 0 && count > 0 ? 0 : 1;

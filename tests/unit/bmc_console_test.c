@@ -1,4 +1,5 @@
 // links: bampi_bmc common_io common_base
+// alone: replaces pthread_mutex_unlock()
 /* Serial consoles: what the ring keeps and shows, and real SOL bytes both ways through an ipmi_sim.
  */
 #include <arpa/inet.h>

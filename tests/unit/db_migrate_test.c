@@ -1,4 +1,5 @@
 // links: portal_cli
+// alone: has a db_schema of its own
 /* Changes of the shape, on a real PostgreSQL: this file has a schema of its own in place of haasctl's (db_schema), of which it makes releases. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // links: common_io
+// alone: replaces pthread_join()
 /* Work on threads, results in the loop. */
 #include <dlfcn.h>
 #include <errno.h>
