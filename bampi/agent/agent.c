@@ -32,7 +32,7 @@ enum agent_state {
 
 struct agent {
 	struct loop *loop;
-	const struct agent_env *env;
+	struct agent_env *env;
 	struct http_client *client;
 	struct worker *worker;
 	struct loop_timer *timer; /* poll or result: retry; working: next progress report */
@@ -125,11 +125,30 @@ static void poll_done(void *context, int rc, const struct http_response *respons
 	agent_enter(agent, AGENT_WORKING);
 }
 
+/* A node that started just now may have no seeded generator. Then nothing can be sealed to it, and it
+ * asks for tasks all the same; the next poll tries again. No task runs meanwhile. */
+static void agent_offer_seal(struct agent *agent)
+{
+	int rc;
+
+	if (agent->env->seal)
+		return;
+	rc = seal_key_make(&agent->env->seal);
+	if (rc == -EAGAIN)
+		return;
+	if (rc)
+		log_warn(AGENT_SUBJECT, "no key, so no secret can be sealed to us: %s",
+			 error_text(rc));
+	else
+		hex_encode(seal_key_public_key(agent->env->seal), SEAL_KEY_SIZE, agent->seal);
+}
+
 static void poll_send(struct agent *agent)
 {
 	char target[64];
 	int rc;
 
+	agent_offer_seal(agent);
 	agent->poll_began_ms = loop_now_ms(agent->loop);
 	text_clear(&agent->body);
 	(void)text_format(target, sizeof(target), "/agent/v1/task?wait=%d", POLL_WAIT_S);
@@ -317,7 +336,7 @@ static void agent_freep(struct agent **agent)
 	agent_free(*agent);
 }
 
-int agent_new(struct loop *loop, const struct agent_env *env, struct agent **ret)
+int agent_new(struct loop *loop, struct agent_env *env, struct agent **ret)
 {
 	CLEANUP(agent_freep) struct agent *agent = calloc(1, sizeof(*agent));
 	int rc;
@@ -329,8 +348,6 @@ int agent_new(struct loop *loop, const struct agent_env *env, struct agent **ret
 	if (!text_format(agent->authorization, sizeof(agent->authorization), "Bearer %s",
 			 env->token))
 		return E_LIMIT;
-	if (env->seal)
-		hex_encode(seal_key_public_key(env->seal), SEAL_KEY_SIZE, agent->seal);
 	rc = http_client_new(loop, env->url, &agent->client);
 	if (rc)
 		return rc;

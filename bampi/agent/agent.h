@@ -10,8 +10,9 @@
 
 struct agent;
 
-/* Borrows loop and env for its life. */
-MUST_USE int agent_new(struct loop *loop, const struct agent_env *env, struct agent **ret);
+/* Borrows loop and env for its life. Makes env->seal, which the caller frees, when it first asks for
+ * a task. */
+MUST_USE int agent_new(struct loop *loop, struct agent_env *env, struct agent **ret);
 /* Waits for a task at work; it is told to stop. */
 void agent_free(struct agent *agent);
 void agent_start(struct agent *agent);

@@ -29,9 +29,6 @@ static int agent_begin(struct loop *loop, struct agent_env *env, struct agent **
 	rc = neighbor_table_new(loop, &env->neighbors);
 	if (rc)
 		log_warn("agent", "no LLDP: %s", error_text(rc));
-	rc = seal_key_make(&env->seal);
-	if (rc)
-		log_warn("agent", "no key, so nobody can tell us a secret: %s", error_text(rc));
 	rc = agent_new(loop, env, ret);
 	if (rc)
 		return rc;

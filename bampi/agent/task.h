@@ -25,7 +25,7 @@ struct agent_env {
 	int64_t silence_ms; /* a server that sends no byte for so long is asked again */
 	bool sandbox;       /* tests: regular files may be disks, the power stays on */
 	struct neighbor_table *neighbors; /* LLDP; may be NULL */
-	struct seal_key *seal;            /* of this life of the program; may be NULL */
+	struct seal_key *seal; /* of this life of the program; NULL until the generator is seeded */
 };
 
 struct task_progress {

@@ -3,7 +3,9 @@
 #include <assert.h>
 #include <errno.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "common/base/error.h"
 #include "common/io/key_file.h"
@@ -16,9 +18,26 @@ struct seal_key {
 	uint8_t secret_key[SEAL_KEY_SIZE];
 };
 
+/* From the kernel itself, whatever source libsodium has: a program may have set one for numbers that
+ * need no secrecy. -EAGAIN: the generator is not seeded yet, and `flags` say not to wait. */
+static int seal_key_draw(uint8_t ret[], unsigned flags)
+{
+	size_t drawn = 0;
+
+	while (drawn < SEAL_KEY_SIZE) {
+		ssize_t done = getrandom(ret + drawn, SEAL_KEY_SIZE - drawn, flags);
+
+		if (done < 0 && errno != EINTR)
+			return -errno;
+		drawn += done < 0 ? 0 : (size_t)done;
+	}
+	return 0;
+}
+
 static void seal_key_make_key(uint8_t ret[])
 {
-	randombytes_buf(ret, SEAL_KEY_SIZE);
+	if (seal_key_draw(ret, 0) != 0)
+		abort();
 }
 
 int seal_key_load(const struct seal_key_file *seal, struct seal_key **ret, struct problem *problem)
@@ -59,10 +78,12 @@ int seal_key_make(struct seal_key **ret)
 	key = sodium_malloc(sizeof(*key));
 	if (!key)
 		return -ENOMEM;
-	seal_key_make_key(key->secret_key);
-	if (crypto_scalarmult_base(key->public_key, key->secret_key) != 0) {
+	int rc = seal_key_draw(key->secret_key, GRND_NONBLOCK);
+	if (rc == 0 && crypto_scalarmult_base(key->public_key, key->secret_key) != 0)
+		rc = -EIO;
+	if (rc) {
 		sodium_free(key);
-		return -EIO;
+		return rc;
 	}
 	(void)sodium_mprotect_readonly(key);
 	*ret = key;

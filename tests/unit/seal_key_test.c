@@ -1,6 +1,7 @@
 // links: common_io common_base
 /* The key file and what is sealed to it. */
 #include <errno.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -187,13 +188,50 @@ static void made_in_memory(void **state)
 	seal_key_free(keys[1]);
 }
 
+static void seal_key_test_zeros(void *const bytes, const size_t size)
+{
+	memset(bytes, 0, size);
+}
+
+static uint32_t seal_key_test_zero(void)
+{
+	return 0;
+}
+
+static const char *seal_key_test_source_name(void)
+{
+	return "zeros";
+}
+
+/* A program may give libsodium a source that is not seeded (bampi-agent does): no key comes of it. */
+static void a_key_is_of_the_seeded_generator(void **state)
+{
+	static randombytes_implementation zeros = {.implementation_name = seal_key_test_source_name,
+						   .random = seal_key_test_zero,
+						   .buf = seal_key_test_zeros};
+	struct seal_key *keys[2] = {NULL, NULL};
+
+	(void)state;
+	assert_int_equal(randombytes_set_implementation(&zeros), 0);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(seal_key_make(&keys[i]), 0);
+	assert_int_equal(randombytes_set_implementation(&randombytes_sysrandom_implementation), 0);
+	assert_memory_not_equal(seal_key_public_key(keys[0]), seal_key_public_key(keys[1]),
+				SEAL_KEY_SIZE);
+	seal_key_free(keys[0]);
+	seal_key_free(keys[1]);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 	const struct CMUnitTest tests[] = {
-		TEST(sealed_and_opened),          TEST(another_key_opens_nothing),
-		TEST(key_file_is_private),        TEST(first_starts_agree),
+		TEST(sealed_and_opened),
+		TEST(another_key_opens_nothing),
+		TEST(key_file_is_private),
+		TEST(first_starts_agree),
 		cmocka_unit_test(made_in_memory),
+		cmocka_unit_test(a_key_is_of_the_seeded_generator),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
