@@ -166,6 +166,22 @@ static void wait_problems(struct site *site, const char *what, long count)
 	assert_true(wait_sql(site, text, count));
 }
 
+/* p2 of leaf1. A loss that is read together with a change of ours is seen by the next full reading
+ * (docs/switches.md, full_read): so it is counted again until it is seen. */
+static void wait_port_gone(struct site *site)
+{
+	static const char gone[] = "select count(*) from port_intent where problem ->> 'message' ~ "
+				   "'shows no port p2'";
+	int64_t end = clock_monotonic_ms() + WAIT_MS;
+
+	while (clock_monotonic_ms() < end && ask(site, gone) != 1) {
+		leaf(site, 0)->vlan_changes++;
+		for (int i = 0; i < 100; i++)
+			turn(site);
+	}
+	wait_problems(site, "shows no port p2", 1);
+}
+
 static long unmade(struct site *site)
 {
 	return ask(site, "select count(*) from event where kind = 'aggregate.unmade'");
@@ -189,7 +205,7 @@ static void one_that_lost_a_port_works_by_the_other(void **state)
 	/* What is asked of it then is done at the port that is left. */
 	want(site, 0, 0, 2);
 	want(site, 0, 1, 2);
-	wait_problems(site, "shows no port p2", 1);
+	wait_port_gone(site);
 	assert_true(wait_sql(site,
 			     "select count(*) from port_intent where applied_version <> "
 			     "wanted_version and port <> 'p2'",
