@@ -1,6 +1,6 @@
 /* Packages in an OS that is being installed: what is asked for, and the files that make the OS
  * install them when it starts. The agent only puts them there; nothing of them runs before the node
- * is in its tenant's networks (docs/decision/0010, 0032). Pure. */
+ * is in its tenant's networks (docs/decision: no-tenant-code-in-provisioning.md, packages-at-first-boot.md). Pure. */
 #pragma once
 
 #include <stddef.h>

@@ -195,7 +195,7 @@ static int network_host_run_program(const char *program, char *const argv[], cha
 	(void)problem_set(problem, rc ? rc : E_UNAVAILABLE, "%s %s %s failed", program, argv[1],
 			  argv[2]);
 	problem_detail(problem, "%s", said);
-	problem_hint(problem, "it needs CAP_NET_ADMIN: docs/decision/0031");
+	problem_hint(problem, "it needs CAP_NET_ADMIN: docs/decision/way-to-a-volume.md");
 	return problem->code;
 }
 

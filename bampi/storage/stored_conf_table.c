@@ -21,7 +21,7 @@ const struct conf_row stored_conf_rows[] = {
 	{"uplink", CONF_STRING, AT(uplink), "", 0, 0, NULL, NULL,
 	 "interface that is plugged into the port of `haasctl storage set --port`; empty = networks to volumes are not made here"},
 	{"network_program", CONF_STRING, AT(network_program), "/usr/lib/haas/storage-network", 0, 0, NULL, NULL,
-	 "makes an interface of such a network, and takes it away (docs/decision/0031)"},
+	 "makes an interface of such a network, and takes it away (docs/decision/way-to-a-volume.md)"},
 	{"workers", CONF_INT, AT(workers), "4", 1, 64, NULL, "threads", "volumes that are made, copied or erased at once"},
 	{"level", CONF_INT, AT(level), "3", 1, 19, NULL, NULL, "how hard zstd packs an archive"},
 	{"checkpoint", CONF_INT, AT(checkpoint_mib), "64", 1, 65536, NULL, "MiB",

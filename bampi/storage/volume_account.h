@@ -1,7 +1,8 @@
-/* The accounts of a volume: who may log in as whom, knowing what. One is the tenant's, whose secret
- * is the volume's and is told once (haasctl volume secret); one is each node's, whose secret is
- * derived from the volume's by the account's name: so it need not be kept anywhere, tells nothing
- * about the others, and ends with the account (docs/decision/0031). */
+/* The accounts of a volume: who may log in as whom, knowing what
+ * (docs/decision/way-to-a-volume.md). The tenant's account has the volume's secret, told once
+ * (haasctl volume secret). Each node has one, whose secret is derived from the volume's by the
+ * account's name. So it need not be kept anywhere, tells nothing about the others, and ends with
+ * the account. */
 #pragma once
 
 #include "bampi/storage/driver/storage_driver.h"

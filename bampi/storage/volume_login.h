@@ -1,6 +1,6 @@
-/* Secrets of volumes for the nodes that are being installed: opened with the storage's key, sealed
- * to the key that a node's agent made for this boot, so that neither the rows nor the way there can
- * be read (docs/decision/0031). */
+/* Secrets of volumes for the nodes that are being installed (docs/decision/way-to-a-volume.md).
+ * They are opened with the storage's key, and sealed to the key that a node's agent made for this
+ * boot. So neither the rows nor the way there can be read. */
 #pragma once
 
 #include "bampi/storage/volume_runner.h"

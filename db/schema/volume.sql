@@ -1,7 +1,7 @@
 -- Storages, volumes, archives.
 --
 -- Each storage logs in as a role of its own. One storage: bampi_stored itself. More: a role each, `create role NAME login in role bampi_stored`.
--- Each node has an account of its own at a volume, with a secret derived from the volume's (docs/decision/0031): its access ends with its place
+-- Each node has an account of its own at a volume, with a secret derived from the volume's (docs/decision/way-to-a-volume.md): its access ends with its place
 -- in the PDCI, and no secret of a node is a row.
 
 -- ==== shape ====

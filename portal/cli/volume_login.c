@@ -1,5 +1,5 @@
 /* haasctl volume login: a script for a node whose OS was installed before the volume was attached,
- * and so was not told of it (docs/decision/0031). It does what the agent does at an install: the
+ * and so was not told of it (docs/decision/way-to-a-volume.md). It does what the agent does at an install: the
  * way in, the node's name, the record. The secret is typed in where it runs; it is in neither the
  * script nor an argument. */
 #include "portal/cli/volume_login.h"

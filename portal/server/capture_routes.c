@@ -271,7 +271,7 @@ static void point_put(struct exchange *exchange)
 	CLEANUP(freep) char *spec = NULL;
 	struct error_list errors = {0};
 
-	/* docs/decision/0055-no-rspan.md */
+	/* docs/decision/no-rspan.md */
 	if (kind && strcmp(kind, "rspan") == 0) {
 		error_list_pointer(
 			&errors, "/kind",

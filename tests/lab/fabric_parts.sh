@@ -307,7 +307,7 @@ switch_ovs() { # NAME: Open vSwitch with its ports; access ports parked, trunks 
 	[ ! -e "$d/ovsdb.crt" ] || remote=(--remote="pssl:6640:${address[$name]}" --private-key="$d/ovsdb.key" --certificate="$d/ovsdb.crt" --ca-cert="$dir/controller.crt")
 	ovsdb-server "$d/conf.db" --remote="punix:$d/db.sock" "${remote[@]}" --pidfile="$d/ovsdb.pid" --log-file="$d/ovsdb.log" --detach --no-chdir \
 		--unixctl="$d/ovsdb.ctl" -vconsole:off
-	# QEMU's taps and the veths leave their checksum and segmentation offloads on: docs/decision/0004.
+	# QEMU's taps and the veths leave their checksum and segmentation offloads on: docs/decision/taps-on-userspace-switches.md.
 	ovs-vsctl --db="unix:$d/db.sock" --no-wait init -- set Open_vSwitch . other_config:userspace-tso-enable=true
 	ovs-vswitchd "unix:$d/db.sock" --pidfile="$d/vswitchd.pid" --log-file="$d/vswitchd.log" --detach --no-chdir --unixctl="$d/vswitchd.ctl" \
 		-vconsole:off --disable-system

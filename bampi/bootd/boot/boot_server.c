@@ -240,7 +240,7 @@ static void boot_server_image(void *context, struct http_request *request)
 
 /* --- the agent --- */
 
-/* The agent's key of this boot: what is secret is sealed to it (docs/decision/0031). Anything that
+/* The agent's key of this boot: what is secret is sealed to it (docs/decision/way-to-a-volume.md). Anything that
  * is no key is as if there was none. */
 static void say_agent(const struct http_request *request, char *ret, size_t room)
 {

@@ -1,6 +1,6 @@
 /* Who asks, by all that a request claims: its MAC, its UUID, the port that it came through. Where
  * they disagree nobody is guessed: the answer is silence, and an event says what to look at. A UUID
- * that many boards have is no disagreement (docs/decision/0003-shared-uuid.md). Pure; the rows are
+ * that many boards have is no disagreement (docs/decision/shared-uuid.md). Pure; the rows are
  * in identity_policy.c, the first that fits decides. */
 #pragma once
 

@@ -5,7 +5,7 @@
 #include "bampi/control/deploy/steps/steps.h"
 
 /* Nothing of a tenant's ever runs in the provisioning network: the node is in its tenant's networks
- * before its OS starts, and off them and off before it comes back (docs/decision/0010). Steps about
+ * before its OS starts, and off them and off before it comes back (docs/decision/no-tenant-code-in-provisioning.md). Steps about
  * switches are passed over where we have none, and the one about packages where none are asked for.
  */
 /* clang-format off */

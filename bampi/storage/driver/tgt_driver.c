@@ -1,7 +1,7 @@
 /* Linux tgt as the target software: a volume is target number ID with one logical unit, accounts
  * (CHAP) and a list of addresses: who logs in has one of these AND the secret of an account. tgt
  * lets in whom an address OR a name of its lists fits, so only addresses are listed: a name is what
- * an initiator says of itself (docs/decision/0017). A target without an address is open to nobody,
+ * an initiator says of itself (docs/decision/storage-daemon.md). A target without an address is open to nobody,
  * which is why those come last. */
 #include <sodium.h>
 #include <stdlib.h>

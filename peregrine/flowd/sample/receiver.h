@@ -1,7 +1,7 @@
-/* Receives sFlow, or NetFlow and IPFIX, on a thread of its own, so that neither a large second in
- * the main loop nor a slow database costs a datagram (docs/decision/0011). Several receivers share
- * one port: the kernel gives all datagrams of one source address to the same one. Once a second a
- * receiver hands over what it gathered and goes on with the harvest that the main loop has
+/* Receives sFlow, or NetFlow and IPFIX, on a thread of its own. Neither a large second in the main
+ * loop nor a slow database costs a datagram (docs/decision/receiver-threads.md). Several receivers
+ * share one port: the kernel gives all datagrams of one source address to the same one. Once a
+ * second a receiver hands over its harvest, and goes on with the one that the main loop has
  * returned. */
 #pragma once
 
