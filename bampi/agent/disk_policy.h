@@ -16,8 +16,8 @@ struct disk_choice {
 };
 
 /* `wanted` is "auto", a name or a serial. auto = the smallest disk that is large enough, writable,
- * not removable and not on USB; of equal ones the first by name, so that the same node always
- * chooses the same. By name or serial a person decided: only what cannot work is refused.
+ * not removable and not on USB. Of equal ones the first by name, so the same node always chooses
+ * the same. By name or serial a person decided: only a disk that cannot work is refused.
  * E_NOT_FOUND, E_CONFLICT, E_LIMIT with the problem set. */
 MUST_USE int disk_choose(const struct disk disks[], size_t count, const char *wanted,
 			 uint64_t size_bytes, struct disk_choice *ret, struct problem *problem);

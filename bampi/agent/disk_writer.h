@@ -1,7 +1,9 @@
-/* Writing an image to a disk so that two things always hold: what a former tenant left never shows
- * through a hole (a block of zeros is written, or the kernel confirmed that the range reads as
- * zeros), and the disk cannot boot before the image was proven: its first MiB is wiped at the begin
- * and written last. */
+/* Writes an image to a disk so that two things always hold.
+ *
+ * - A former tenant's data never shows through a hole: a block of zeros is written, or the kernel
+ *   confirmed that the range reads as zeros.
+ * - The disk cannot boot before the image was proven: its first MiB is wiped at the begin and
+ *   written last. */
 #pragma once
 
 #include <stdbool.h>

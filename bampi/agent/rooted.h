@@ -1,5 +1,5 @@
-/* Files inside another system's root. Its owner made every link in there, so no path is followed
- * out of it (openat2(2), RESOLVE_IN_ROOT) and a file is replaced, never written through. */
+/* Files inside another system's root. Its owner made every link in there. So no path is followed
+ * out of it (openat2(2), RESOLVE_IN_ROOT), and a file is replaced, never written through. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,6 @@
-/* One task as its handler sees it. Handlers block: they run on the agent's worker thread, the
- * mailbox (agent.h) lives on the loop; progress and the wish to stop are all that the two share. */
+/* One task as its handler sees it. Handlers block: they run on the agent's worker thread. The
+ * mailbox (agent.h) lives on the loop. The two share progress and the wish to stop, nothing else.
+ */
 #pragma once
 
 #include <pthread.h>

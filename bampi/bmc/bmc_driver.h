@@ -1,7 +1,7 @@
-/* What a BMC can be asked, and the row each kind of BMC fills in. A driver starts one plain call at
- * a time and says later how it ended; reading back, retries, deadlines of whole operations and
- * fairness are the queue's (bmc_queue.h), so that every driver gets them alike. Words: IPMI 2.0
- * rev 1.1 chapters 20 (chassis 28), 22, 23, 31-35. */
+/* The operations of a BMC, and the row that each kind of BMC fills in. A driver starts one plain
+ * call at a time and says later how it ended. Reading back, retries, deadlines of whole operations
+ * and fairness are the queue's (bmc_queue.h): every driver gets them alike. Words: IPMI 2.0 rev 1.1
+ * chapters 20 (chassis 28), 22, 23, 31-35. */
 #pragma once
 
 #include <stdbool.h>

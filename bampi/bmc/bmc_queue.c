@@ -336,7 +336,7 @@ int bmc_queue_submit(struct bmc_queue *queue, const struct bmc_ask *request, bmc
 		loop_timer_arm(bmc->wake, 0);
 	}
 	if (ret_ticket)
-		*ret_ticket = ask->ticket;
+		*ret_ticket = ask->ticket.number;
 	return 0;
 
 err_operation:

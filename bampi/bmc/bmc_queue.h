@@ -1,8 +1,8 @@
-/* Every BMC operation of bampid goes through here. On the loop: one line of waiting operations and
- * one session per BMC, at most one call in flight per BMC, a bounded worker pool shared fairly
- * by those that block, retries with back-off, a deadline per operation, a circuit breaker. Effects
- * are confirmed by reading back (confirm_policy.h). Single-threaded like the loop; callbacks come
- * from the loop, never from inside the call that asked. */
+/* Every BMC operation of bampid goes through here, on the loop. Each BMC has one line of waiting
+ * operations, one session, and one call in flight at most. Blocking calls share a bounded worker
+ * pool fairly. Each operation has retries with back-off and a deadline; each BMC has a circuit
+ * breaker. Effects are confirmed by reading back (confirm_policy.h). Single-threaded like the loop;
+ * callbacks come from the loop, never from inside the call that asked. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,9 +34,9 @@ MUST_USE int bmc_queue_new(struct loop *loop, const struct bmc_queue_options *op
  * timeout); closes all sessions. */
 void bmc_queue_free(struct bmc_queue *queue);
 
-/* Adds a BMC, or replaces what is known of endpoint->id (copied). A changed address, name,
- * password, suite or workaround closes the old session, closes the breaker and forgets a refused
- * password; an unchanged endpoint is a no-op. -EINVAL: unknown driver. */
+/* Adds a BMC, or replaces the endpoint of endpoint->id (copied). A changed address, name, password,
+ * suite or workaround closes the old session and the breaker. It forgets a refused password. An
+ * unchanged endpoint is a no-op. -EINVAL: unknown driver. */
 MUST_USE int bmc_queue_put(struct bmc_queue *queue, const struct bmc_endpoint *endpoint,
 			   struct problem *problem);
 /* Waiting operations are answered with E_NOT_FOUND. Unknown ids are fine. */

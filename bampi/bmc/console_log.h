@@ -1,5 +1,5 @@
-/* What the serial consoles of nodes said, kept on disk: two files per node of at most 64 KiB and a
- * bit each, the older one thrown away when the newer is full, so the last 64 KiB are always there.
+/* The bytes of nodes' serial consoles, kept on disk: two files per node of at most 64 KiB and a bit
+ * each. The older one is thrown away when the newer is full, so the last 64 KiB are always there.
  * Appended without fsync: it must outlive a bampid that dies, not a machine that loses power. */
 #pragma once
 

@@ -20,12 +20,12 @@ struct console_ring {
 void console_ring_done(struct console_ring *ring);
 /* Without memory to grow it keeps less. */
 void console_ring_add(struct console_ring *ring, const void *bytes, size_t size);
-/* Copies from position `since` (or from the oldest that is kept) at most `room` bytes; returns how
- * many, *ret_position is the position of the first of them. */
+/* Copies at most `room` bytes from position `since`, or from the oldest that is kept. Returns how
+ * many; *ret_position is the position of the first of them. */
 size_t console_ring_copy(const struct console_ring *ring, uint64_t since, char *ret, size_t room,
 			 uint64_t *ret_position);
 
-/* The last `lines` non-empty lines as a person would have seen them: escape sequences and control
- * characters gone, a carriage return starts its line over, back space deletes, other bytes than
+/* The last `lines` non-empty lines as a person would have seen them. Escape sequences and control
+ * characters are gone. A carriage return starts its line over, back space deletes. Other bytes than
  * printable ASCII become '?', long lines are cut. Pure; any bytes are fine. */
 void console_tail_text(const char *bytes, size_t size, unsigned lines, struct text *ret);

@@ -24,7 +24,7 @@ MUST_USE int redfish_client_new(struct loop *loop, struct fetcher *fetcher,
 				const struct bmc_endpoint *endpoint, struct redfish_client **ret,
 				struct problem *problem);
 /* As start(), cancel() and close() of bmc_driver. A call that is cancelled while it logs in leaves
- * the session for the next call; closing waits for it in the background and ends it. */
+ * the session for the next call. Closing waits for it in the background and ends it. */
 MUST_USE int redfish_client_start(struct redfish_client *client, const struct bmc_request *request,
 				  int64_t deadline_ms, bmc_call_fn fn, void *context);
 void redfish_client_cancel(struct redfish_client *client);

@@ -39,8 +39,8 @@ void rmcp_call_begin(struct rmcp_call *call, struct rmcp_known *known,
 /* The exchange that is due. -EINVAL with a problem: the request makes no sense. */
 MUST_USE int rmcp_call_ask(const struct rmcp_call *call, struct rmcp_ask *ret,
 			   struct problem *problem);
-/* Its answer: 1 = there is a next one, 0 = done, the result may be taken; -ESTALE = known->sensors
- * is of other records than the BMC's present ones; else an error of bmc_driver.h with a problem. */
+/* Its answer. 1: there is a next one; 0: done, the result may be taken. -ESTALE: known->sensors is
+ * of other records than the BMC's present ones. Else an error of bmc_driver.h with a problem. */
 MUST_USE int rmcp_call_heard(struct rmcp_call *call, const struct rmcp_message *answer,
 			     struct problem *problem);
 /* Frees what the call holds. */

@@ -1,8 +1,9 @@
 /* One RMCP+ session to one BMC as a state machine: packets and times in, packets and outcomes out.
- * No socket, no clock, no chance of its own, so that every loss and every refusal can be tested.
- * One exchange (a request, its answer) at a time; the session is opened when one is asked for, kept
- * alive between them, opened anew when the BMC has lost it, and closed at the BMC when it is not
- * needed. */
+ * No socket, no clock, no chance of its own, so every loss and every refusal can be tested.
+ *
+ * One exchange (a request, its answer) at a time. The session is opened when one is asked for, and
+ * kept alive between them. It is opened anew when the BMC has lost it, and closed at the BMC when
+ * it is not needed. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* Simulated BMCs: the driver "sim" and the rack it speaks to. They serve rehearsals and tests with
- * hundreds of nodes; nothing above bmc_driver.h knows them. The rack is one shared mapping: with a
- * path it outlives `kill -9` of a daemon, several processes may share it, and a test may turn a
+ * hundreds of nodes; nothing above bmc_driver.h knows them. The rack is one shared mapping. With a
+ * path it outlives `kill -9` of a daemon, and several processes may share it. A test may turn a
  * node's faults on while the daemon runs. */
 #pragma once
 

@@ -1,7 +1,7 @@
-/* How far a copy (an archive being made, a volume being restored) is safely on disk, so that a kill
- * costs what came after and nothing else. PART.checkpoint has two slots that are written in turn: a
- * torn one is told by its digest, and the other holds. It keeps the digests' states, which hold
- * some bytes of the data: it is erased like them. */
+/* How far a copy (an archive being made, a volume being restored) is safely on disk. A kill costs
+ * what came after, and nothing else. PART.checkpoint has two slots that are written in turn. The
+ * digest tells a torn one, and the other holds. It keeps the digests' states, which hold some bytes
+ * of the data: it is erased like them. */
 #pragma once
 
 #include <sodium.h>

@@ -1,6 +1,6 @@
-/* bampi-stored: a place that keeps volumes and serves them to the nodes of their PDCIs. What shall
- * be is rows; each pass looks at the rows, at the files and at what the target software has open,
- * and does what is missing. One struct holds all that changes. */
+/* bampi-stored keeps volumes and serves them to the nodes of their PDCIs. The wanted state is rows.
+ * Each pass looks at the rows, at the files and at the targets that are open, and does what is
+ * missing. One struct holds all that changes. */
 #pragma once
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
-/* The files of a storage: DIR/volumes/ID, DIR/archives/ID.zst. What is being made has ".part"
- * behind its name and is renamed when it is whole and on disk; what was destroyed and read back has
- * ".erased", until the row says so too. All calls block: they run in a worker. A kill at any moment
- * leaves what the next call takes up or begins anew. */
+/* The files of a storage: DIR/volumes/ID, DIR/archives/ID.zst. A file under way has ".part" behind
+ * its name, and is renamed when it is whole and on disk. A destroyed one that was read back has
+ * ".erased", until the row says so too. All calls block: they run in a worker. After a kill at any
+ * moment, the next call goes on or begins anew. */
 #pragma once
 
 #include <stdatomic.h>

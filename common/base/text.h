@@ -1,5 +1,5 @@
-/* A growing string. Zero bytes are a valid empty text; after a failed allocation it stays as it was
- * and `failed` is set, so a builder writes straight down and checks once. */
+/* A growing string. Zero bytes are a valid empty text. After a failed allocation the text stays as
+ * it was and `failed` is set: a builder writes straight down and checks once. */
 #pragma once
 
 #include <stdbool.h>

@@ -35,8 +35,8 @@ struct command {
 	int (*run)(void *context, const struct command_input *input); /* returns an exit status */
 };
 
-/* Who knows the words for a placeholder: a command of the set that writes them as CSV, or one that
- * is given what was typed of the word and writes, a line each, what it may become. */
+/* Knows the words for a placeholder. It is a command of the set that writes them as CSV. Or it is
+ * given the begin of the word, and writes the words that it may become, a line each. */
 struct completion_row {
 	const char *placeholder; /* "NODE" */
 	const char *command;     /* "node list -c name", "drill --complete" */

@@ -10,9 +10,8 @@
 /* As PQconnectdb, and a path that swallows what is sent is noticed as by a db: never NULL but
  * without memory; the caller's, for PQfinish. */
 PGconn *db_blocking_connect(const char *conninfo);
-/* What a failed result means to whoever may try again: E_CONFLICT the rows are there already,
- * E_NOT_FOUND no partition has that time, E_INVALID the rows are wrong and stay wrong, else
- * E_UNAVAILABLE. */
+/* What a failed result means for another try. E_CONFLICT: the rows are there already. E_NOT_FOUND:
+ * no partition has that time. E_INVALID: the rows are wrong and stay wrong. Else E_UNAVAILABLE. */
 int db_blocking_rc(const PGresult *result);
 /* The first line of what PostgreSQL says of it; `result` NULL: of the connection. */
 void db_blocking_detail(const PGconn *connection, const PGresult *result, struct problem *ret);

@@ -1,9 +1,11 @@
 /* One PostgreSQL connection on the loop, in pipeline mode. Statements are prepared once per
- * connection; results come in order. A lost connection fails what is in flight (E_UNAVAILABLE:
- * unknown whether it was committed) and everything submitted while away, and reconnects with
- * back-off for ever. A transaction that met another one (40P01, 40001) is done again, a few times
- * and unseen by its caller; what was submitted after it may then be done before it.
- * Single-threaded, like the loop. */
+ * connection; results come in order. Single-threaded, like the loop.
+ *
+ * A lost connection fails what is in flight (E_UNAVAILABLE: unknown whether it was committed) and
+ * everything submitted while away. It reconnects with back-off for ever.
+ *
+ * A transaction that met another one (40P01, 40001) is done again, a few times and unseen by its
+ * caller. Statements submitted after it may then be done before it. */
 #pragma once
 
 #include <libpq-fe.h>
@@ -17,8 +19,8 @@
 
 struct db;
 
-/* A statement of a _store table; lives as long as the db. Parameters and results are text; arrays
- * go as '{...}' or jsonb and unnest on the server. */
+/* A statement of X.sql, made by cmake/statements.py; lives as long as the db. Parameters and results
+ * are text. Arrays go as '{...}' or jsonb, and the server unnests them. */
 struct db_query {
 	const char *name; /* unique per program, prepared under this name */
 	const char *sql;
@@ -26,11 +28,16 @@ struct db_query {
 };
 
 /* `result` is NULL when rc != 0; borrowed for the call. rc 0 means committed: it is told only after
- * the transaction's end. Else: E_UNAVAILABLE (away; unknown whether committed), E_TIMEOUT
- * (statement_timeout), -EINVAL, or by SQLSTATE: E_CONFLICT (23xxx, HA409, or aborted with
- * its transaction), E_UNAVAILABLE (40xxx, 53xxx, 57Pxx; also whoever was aborted with it),
- * E_NOT_FOUND (HA404), E_DENIED (42501, HA403), E_STALE (HA412), E_INVALID (22xxx, HA422);
- * `problem` then holds message, detail and hint of the server. */
+ * the transaction's end. Else `problem` holds the server's message, detail and hint, and rc is:
+ *
+ *   E_UNAVAILABLE  away, unknown whether committed; 40xxx, 53xxx, 57Pxx, and what was aborted with it
+ *   E_TIMEOUT      statement_timeout
+ *   -EINVAL        among others: columns are not those of the query, which may be committed
+ *   E_CONFLICT     23xxx, HA409, or aborted with its transaction
+ *   E_NOT_FOUND    HA404
+ *   E_DENIED       42501, HA403
+ *   E_STALE        HA412
+ *   E_INVALID      22xxx, HA422 */
 typedef void (*db_result_fn)(void *context, int rc, const PGresult *result,
 			     const struct problem *problem);
 /* On every change, and once when the first attempt fails (db_away tells why). true: LISTEN is
@@ -38,9 +45,9 @@ typedef void (*db_result_fn)(void *context, int rc, const PGresult *result,
 typedef void (*db_state_fn)(void *context, bool connected);
 typedef void (*db_notify_fn)(void *context, const char *channel);
 
-/* For db_options.setup, where statements are few and large: PostgreSQL keeps the plan that it made
- * when a table was empty (a quiet night), and that plan reads all of it for each of two thousand
- * rows. What they look up by key lies in memory. */
+/* For db_options.setup, where statements are few and large. PostgreSQL keeps the plan that it made
+ * when a table was empty (a quiet night). That plan reads the whole table for each of two thousand
+ * rows. These statements look rows up by key in memory. */
 extern const char *const db_plan_anew[];
 
 struct db_options {
@@ -69,8 +76,8 @@ size_t db_in_flight(const struct db *db);
 MUST_USE int db_submit(struct db *db, const struct db_query *query, const char *const params[],
 		       db_result_fn fn, void *context);
 
-/* Several statements as one transaction (one pipeline sync); each has its callback, called after
- * the end of all; when one fails, nothing is committed and the others get E_CONFLICT "aborted". */
+/* Several statements as one transaction (one pipeline sync). Each has its callback, called after
+ * the end of all. When one fails, nothing is committed and the others get E_CONFLICT "aborted". */
 struct db_call {
 	const struct db_query *query;
 	const char *const *params;

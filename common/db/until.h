@@ -1,6 +1,8 @@
-/* When something is over by our clock, of which an answer told how long it lasts. A database that
- * stood still counts that when it goes on, and a path that swallows what is sent brings late what
- * was counted long ago: by the answer alone nobody tells one from the other. */
+/* Converts a remaining lifetime reported by PostgreSQL into a deadline on our own clock.
+ *
+ * The answer may be old: a database that stood still counts on when it goes on, and a slow path
+ * brings late what was counted long ago. The answer alone does not show either. So the deadline
+ * counts from the moment of asking. */
 #pragma once
 
 #include <stdint.h>

@@ -1,8 +1,9 @@
-/* An HTTP(S) client of daemons: libcurl on the loop, so that a thousand slow peers hold no thread.
- * Every request has a deadline and a bound on its answer; TLS is verified against a CA file or
- * against the one key we were told of. Passwords travel in headers only: a URL with a name in it is
- * refused, no proxy and no redirect is followed, and problems name the path alone. The agent and
- * the relay use client.h instead. */
+/* An HTTP(S) client of daemons: libcurl on the loop, so a thousand slow peers hold no thread. Every
+ * request has a deadline and a bound on its answer. TLS is verified against a CA file, or against
+ * one known key.
+ *
+ * Passwords travel in headers only. A URL with a name in it is refused, no proxy and no redirect is
+ * followed, and problems name the path alone. The agent and the relay use client.h instead. */
 #pragma once
 
 #include <stdbool.h>

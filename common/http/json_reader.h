@@ -17,8 +17,8 @@
 MUST_USE int json_read(const char *data, size_t size, size_t limit, json_t **ret,
 		       struct problem *problem);
 
-/* For answers of peers that may be broken or hostile: small JSON can become large memory (a
- * megabyte of "{}," is a hundred of objects), so nesting and number of values are counted before
+/* For answers of peers that may be broken or hostile. Small JSON can become large memory: a
+ * megabyte of "{}," is a hundred of objects. So nesting and number of values are counted before
  * anything is made of them. */
 struct json_bounds {
 	size_t size;    /* bytes */

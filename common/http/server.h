@@ -99,9 +99,9 @@ const char *http_request_body(const struct http_request *request, size_t *ret_si
 const struct http_peer *http_request_peer(const struct http_request *request);
 /* The bearer token of Authorization, or NULL. */
 const char *http_request_bearer(const struct http_request *request);
-/* A handler may answer later: it keeps the pointer; fn tells when the client is gone before the
- * answer, or before the end of a stream (the pointer is dead after that). Not called after
- * http_answer*, http_stream_end or a failed http_stream_send. NULL removes. */
+/* A handler may answer later and keeps the pointer. `fn` tells when the client is gone before the
+ * answer or the end of a stream; the pointer is dead after that. It is not called after
+ * http_answer*, http_stream_end or a failed http_stream_send. NULL removes it. */
 void http_request_on_close(struct http_request *request, loop_fn fn, void *context);
 /* A pointer of the handler's own that travels with the request. */
 void http_request_set_data(struct http_request *request, void *data);
@@ -116,10 +116,13 @@ void http_answer(struct http_request *request, int status, const char *content_t
 void http_answer_json(struct http_request *request, int status, const struct text *body);
 /* application/problem+json (RFC 9457) {type,title,status,detail,hint,code}. title from message. */
 void http_answer_problem(struct http_request *request, int status, const struct problem *problem);
-/* The status that fits an error number: E_NOT_FOUND 404, E_CONFLICT 409, E_DENIED 403,
- * E_AUTHENTICATION 401, E_MALFORMED 400, E_LIMIT 413, E_STALE 412, E_INVALID and E_DIGEST 422,
- * E_UNAVAILABLE and -ENOMEM 503, E_TIMEOUT 504, E_PROTOCOL 502, E_UNSUPPORTED 501, -ENOSPC 507,
- * else 500. */
+/* The status that fits an error number:
+ *
+ *   404 E_NOT_FOUND       409 E_CONFLICT    422 E_INVALID, E_DIGEST
+ *   403 E_DENIED          412 E_STALE       503 E_UNAVAILABLE, -ENOMEM
+ *   401 E_AUTHENTICATION  413 E_LIMIT       504 E_TIMEOUT
+ *   400 E_MALFORMED       502 E_PROTOCOL    501 E_UNSUPPORTED
+ *   507 -ENOSPC           500 else */
 int http_status_of(int rc);
 /* Sends a file with Range, If-Range none, HEAD, sendfile, and an ETag that changes with the file.
  * 404 when it is not a regular file. */

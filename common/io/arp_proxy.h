@@ -1,5 +1,5 @@
-/* Answers ARP on the loop for addresses that are behind another interface, so that hosts which take
- * all of a large prefix for their own link reach each other through us. It only answers: the kernel
+/* Answers ARP on the loop for addresses that are behind another interface. Hosts that take all of a
+ * large prefix for their own link then reach each other through us. It only answers: the kernel
  * must forward (net.ipv4.ip_forward). Not beside the kernel's own proxy_arp. */
 #pragma once
 

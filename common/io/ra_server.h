@@ -1,5 +1,5 @@
 /* Router advertisements on the provisioning links. iPXE of 2019 (Debian 12) configures IPv6 beside
- * IPv4 and waits 13 s for one; an advertisement that offers nothing (M=0, O=0, lifetime 0, no
+ * IPv4 and waits 13 s for one. An advertisement that offers nothing (M=0, O=0, lifetime 0, no
  * prefix) ends that wait and changes no route of any client. */
 #pragma once
 

@@ -20,8 +20,8 @@ struct seal_key_file {
 	const char *exposed_hint; /* what to do when others may read it */
 };
 
-/* Reads the secret key (32 raw bytes), or makes it when the file is missing; of several daemons
- * that start at once one makes it and all use that one. E_DENIED: the file may be read by others;
+/* Reads the secret key (32 raw bytes), or makes it when the file is missing. Of several daemons
+ * that start at once one makes it, and all use that one. E_DENIED: the file may be read by others;
  * E_MALFORMED: it is no key; -errno. */
 MUST_USE int seal_key_load(const struct seal_key_file *file, struct seal_key **ret,
 			   struct problem *problem);

@@ -1,19 +1,20 @@
-/* Which part of a window is answered from a collector's memory, second by second, and which from
- * stored minutes, so that nothing is counted twice and nothing is left out:
+/* Divides a window between a collector's memory, second by second, and stored minutes. Nothing is
+ * counted twice and nothing is left out:
  *
  *   minutes:        |  10:40  |  10:41  |  10:42  |        now = 10:42:20
  *   window of 90 s:       |<- cut ->|  whole  | begun |
  *                         ^ 10:40:50
  *
- * A minute that the window cuts is read from memory and not from what is stored; a whole one from
- * what is stored, and from memory as long as it is not (who reads both says which, in one snapshot
- * of the database). The minute under way is whole: nothing of it is later than now. A minute is
- * only cut where memory reaches; else it is taken whole, and the window is that much longer.
+ * - A minute that the window cuts is read from memory. It is cut only where memory reaches; else it
+ *   is taken whole, and the window is that much longer.
+ * - A whole minute is read from its rows, and from memory as long as it is not stored. The
+ *   statement that reads both says which, in one snapshot of the database.
+ * - The minute under way is whole: nothing of it is later than now.
  *
- * The same question has the same seconds when it is asked again a little later, or a parent and its
- * parts would not add up: the first minute of a window is cut only where memory will still reach it
- * in a minute (exact_s). Later its begin may be forgotten: then it is longer, and `from_s` says so.
- * A window to now is pinned by the `to_s` that it was answered with. */
+ * The same question has the same seconds when it is asked again a little later. Else a parent and
+ * its parts would not add up. So the first minute of a window is cut only where memory will still
+ * reach it in a minute (exact_s). Later its begin may be forgotten: then it is longer, and `from_s`
+ * says so. A window to now is pinned by the `to_s` of its first answer. */
 #pragma once
 
 #include <stdbool.h>

@@ -57,9 +57,14 @@ MUST_USE int drill_path_parse(const char *text, struct drill_path *ret, struct p
 void drill_path_print(const struct drill_path *path, struct text *out);
 /* One level up; stays at the top. */
 void drill_path_up(struct drill_path *path);
-/* One level down: the child that `keys` name, as plain texts: switch and port; the tenant's name
- * ("" = nobody) and the reason; the VLAN; both ends; source, its port, target, its port, protocol,
- * EtherType, "t" when it goes forward. False when one does not fit or there is no level below. */
+/* One level down: the child that `keys` name, as plain texts. False when a key does not fit, or
+ * there is no level below. The keys by level:
+ *
+ *   link    switch, port
+ *   tenant  name ("" = nobody), reason
+ *   VLAN    number
+ *   pair    both ends
+ *   flow    source, its port, target, its port, protocol, EtherType, "t" when it goes forward */
 MUST_USE bool drill_path_down(const struct drill_path *path, const char *const keys[],
 			      struct drill_path *ret);
 /* How many keys a child of a path of this level has. */

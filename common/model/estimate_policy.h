@@ -1,6 +1,6 @@
-/* How far an estimate may be off. Frames are drawn one in N, so the bytes of `samples` drawn frames
+/* How far an estimate may be off. Frames are drawn one in N. The bytes of `samples` drawn frames
  * estimate the true bytes with a known variance (sflow.org, "Packet Sampling Basics"; the
- * Horvitz-Thompson estimator): the printed interval holds the truth in 95 of 100 cases. */
+ * Horvitz-Thompson estimator). The printed interval holds the truth in 95 of 100 cases. */
 #pragma once
 
 #include <stdint.h>

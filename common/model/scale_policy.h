@@ -1,10 +1,11 @@
-/* Samples of a link against its interface's counters: a ratio estimator (Cochran, "Sampling
- * Techniques", 6). What was counted is exact, so what errors of a part have in common with the
- * whole goes, and what is left is the error of its share.
- * A whole and its parts have one factor, also where one of them is asked for while time goes on: it
- * is of intervals that were summed up in the window, when the seconds of their later readings were
- * over (port_time of peregrine/flowd/flow/port_counters.h). Nothing is added to a second
- * that is over, and no second that is not over is answered. */
+/* Scales samples of a link by its interface's counters: a ratio estimator (Cochran, "Sampling
+ * Techniques", 6). Counters are exact. So the errors that a part shares with the whole go, and the
+ * error of its share is left.
+ *
+ * A whole and its parts have one factor, also when one of them is asked for later. The factor is of
+ * intervals that were summed up in the window, when the seconds of their later readings were over
+ * (port_time of peregrine/flowd/flow/port_counters.h). Nothing is added to a second that is over,
+ * and no second under way is answered. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,9 +25,9 @@ struct link_scale {
 struct traffic_sums scale_whole(const struct link_scale *scale, const struct traffic_sums *whole);
 /* Some of what left there. Bytes are rounded down, so that parts are no more than their whole. */
 struct traffic_sums scale_part(const struct link_scale *scale, const struct traffic_sums *part);
-/* The same for a tenant: of others on the link there is nothing in it but the factor. That is near
- * 1 whoever's the traffic is and says nothing of shares; how it scatters over many windows tells
- * roughly how many samples the port had. */
+/* The same for a tenant. The factor is the only number that others on the link have a part in. It
+ * is near 1 whoever's the traffic is, and says nothing of shares. Its scatter over many windows
+ * tells roughly how many samples the port had. */
 struct traffic_sums scale_own(const struct link_scale *scale, const struct traffic_sums *own);
 /* Do counters and samples differ by more than chance? */
 bool scale_is_odd(const struct link_scale *scale);

@@ -1,6 +1,6 @@
-/* Whether an ARP proxy answers: for addresses of configured prefixes that are behind another of our
- * interfaces, to askers that are where they say (RFC 1027; RFC 5227 for what must not be
- * disturbed). Pure. */
+/* Whether an ARP proxy answers (RFC 1027; RFC 5227 for what must not be disturbed). It answers for
+ * addresses of configured prefixes behind another of our interfaces, to askers that are where they
+ * say. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
-/* The first bytes of a frame to the part of a flow_key that they tell: Ethernet with up to two tags
- * (802.1Q, 802.1ad), IPv4 (RFC 791), IPv6 with its extension headers (RFC 8200), TCP, UDP, SCTP,
- * ICMP, and the frame inside a VXLAN packet (RFC 7348). Any bytes are a frame: what is cut short or
- * makes no sense is left zero and said so in the flags. */
+/* The first bytes of a frame to the part of a flow_key that they tell. Ethernet with up to two tags
+ * (802.1Q, 802.1ad), IPv4 (RFC 791), IPv6 with its extension headers (RFC 8200). TCP, UDP, SCTP,
+ * ICMP, and the frame inside a VXLAN packet (RFC 7348). Any bytes are a frame: fields that are cut
+ * short or make no sense are zero, and the flags say so. */
 #pragma once
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* How much a flood may cost: token buckets per source address and one for all together, in memory
- * of a fixed size. Sources share buckets by a salted hash, and a bucket is never taken over, so
- * neither made-up addresses nor chosen ones give anybody a fresh allowance. */
+/* Bounds the cost of a flood: token buckets per source address and one for all together, in memory
+ * of a fixed size. Sources share buckets by a salted hash, and a bucket is never taken over. So
+ * neither made-up nor chosen addresses give anybody a fresh allowance. */
 #pragma once
 
 #include <stdbool.h>

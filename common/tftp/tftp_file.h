@@ -1,5 +1,5 @@
 /* Files that are being sent: each is mapped once for all its transfers. Only the kernel reads the
- * mapping, while it copies into packets, so a file that became shorter is an -EFAULT of that send
+ * mapping, while it copies into packets. So a file that became shorter is an -EFAULT of that send
  * and never a SIGBUS. */
 #pragma once
 

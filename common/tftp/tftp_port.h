@@ -1,6 +1,6 @@
-/* A UDP port that many transfers share. What came for any of them is read with one recvmmsg; what
- * they send in a turn of the loop goes with one sendmmsg, a window as one message that the kernel
- * or the card cuts into datagrams (UDP_SEGMENT, Linux 4.18). */
+/* A UDP port that many transfers share. One recvmmsg reads the datagrams of all. One sendmmsg sends
+ * those of a turn of the loop. A window is one message, which the kernel or the card cuts into
+ * datagrams (UDP_SEGMENT, Linux 4.18). */
 #pragma once
 
 #include <netinet/in.h>

@@ -321,7 +321,7 @@ static void mirrors_add(struct told *told, const struct mirrors_ends *known, con
 	told->ids[told->count++] = id;
 }
 
-/* FNV-1a, of all that it shall have: two of them are told apart. */
+/* Of all sessions that the switch shall have: tells two sets apart. */
 static void mirrors_digest(const struct told *told, char *ret, size_t room)
 {
 	const uint8_t *bytes = (const uint8_t *)told->rows;

@@ -1,5 +1,5 @@
-/* Suspects of an alert: what the last seconds say of the port's traffic (now, and in the
- * minute before it began), and what the database knows of the place; ranked by suspect_policy. */
+/* Suspects of an alert, ranked by suspect_policy. They are from the port's traffic of the last
+ * seconds and of the minute before it began, and from the database's rows about the place. */
 #pragma once
 
 #include "common/base/text.h"

@@ -1,7 +1,6 @@
 /* Whose datagrams the collector's own queues had no room for. The kernel counts them for a socket,
- * whose sender it does not say; the gaps in the sequence numbers of those who sent to it do, a
- * little later. So gaps are set off against what was dropped; what is left of them was lost on the
- * way. Pure. */
+ * and does not name their senders. The gaps in the senders' sequence numbers do, a little later. So
+ * gaps are set off against the drops; a rest of gaps was lost on the way. Pure. */
 #pragma once
 
 #include <stdint.h>

@@ -48,19 +48,25 @@ void live_drill_begin(struct live_drill *drill);
 size_t live_drill_add(struct live_drill *drill, int64_t at_s);
 MUST_USE int live_drill_put(struct live_drill *drill, struct text *out);
 
-/* After all minutes, once: whose counters are told of each of them. Of the link of the path;
- * without one of the links that a row of any minute tells, also of minutes in which nothing was
- * sampled there: else a link would be scaled by less than where it is looked at itself. No more
- * than one minute has rows: where minutes tell more of them together, those with the most bytes;
- * where they tell fewer, other links that count fill up, for stored minutes may tell of these.
- * -ENOMEM. */
+/* Names the ports whose counters each minute tells; after all minutes, once. They are the link of
+ * the path. Without one they are the links that a row of any minute tells, also for minutes in
+ * which nothing was sampled there. Else a link would be scaled by less than where it is looked at
+ * itself.
+ *
+ * No more links than one minute has rows. Where minutes tell more of them together, those with the
+ * most bytes are taken. Where they tell fewer, other links that count fill up, for stored minutes
+ * may tell of these. -ENOMEM. */
 MUST_USE int live_drill_choose_ports(struct live_drill *drill, size_t *ret_count);
-/* An element, unless nothing is known: what the counters of port `index` of these said of from_s to
- * to_s, the part of a minute that is in the window ("counted"), in how many "seconds", and what
- * samples said of the same ("sampled"); "head": so many seconds more they are of, before from_s;
- * and what samples said of the second before from_s and the one after it, whichever is less and
- * more ("begin_low", "begin_high"), and of the last two before to_s ("end_low", "end_high").
- * Nothing of that changes later (struct port_time): a part of a window is scaled as its whole is,
- * whenever either is asked for. */
+/* An element about port `index` of these, unless nothing is known, for from_s to to_s: the part of
+ * a minute that is in the window.
+ *
+ *   counted, seconds       the port's counters, and in how many seconds
+ *   sampled                samples of the same time
+ *   head                   so many seconds of it lie before from_s
+ *   begin_low, begin_high  samples of the second before from_s and of the one after: less, more
+ *   end_low, end_high      samples of the last two seconds before to_s
+ *
+ * Nothing of that changes later (struct port_time). So a part of a window is scaled as its whole
+ * is, whenever either is asked for. */
 void live_drill_put_port(struct live_drill *drill, size_t index, int64_t from_s, int64_t to_s,
 			 struct text *out);

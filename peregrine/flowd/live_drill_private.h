@@ -1,5 +1,5 @@
-/* What live_drill.c (whose traffic it was, a minute after the other) and live_drill_ports.c (what
- * the ports of the answer counted) share. */
+/* Shared by live_drill.c (whose traffic it was, a minute after the other) and live_drill_ports.c
+ * (counters of the answer's ports). */
 #pragma once
 
 #include "peregrine/flowd/live_drill.h"

@@ -1,7 +1,6 @@
-/* Watches whether switches sample as they were told: gathers what their datagrams say, compares it
- * every ten seconds with what peregrined found set (sampling_state), and writes what was told and a
- * verdict that held twice in a row (backoff_policy.h); the alert follows from that in the database.
- */
+/* Watches whether switches sample as they were told. Every ten seconds it compares their datagrams
+ * with the set-up that peregrined found (sampling_state). It writes their words, and a verdict that
+ * held twice in a row (backoff_policy.h). The alert follows from that in the database. */
 #pragma once
 
 #include "common/base/macros.h"

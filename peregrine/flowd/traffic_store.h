@@ -1,7 +1,7 @@
-/* Buckets into PostgreSQL, each as one transaction of COPYs, on a connection of its own that may
- * block (COPY does not go with the pipeline of common/db). A bucket is marked with its writer and
- * number in the same transaction (traffic_bucket), so that one whose commit is in doubt is
- * recognised when it is sent again. */
+/* Buckets into PostgreSQL, each as one transaction of COPYs. The connection is its own and may
+ * block: COPY does not go with the pipeline of common/db. The transaction marks the bucket with its
+ * writer and number (traffic_bucket). So a bucket whose commit is in doubt is recognised when it is
+ * sent again. */
 #pragma once
 
 #include "peregrine/flowd/traffic_writer.h"

@@ -271,7 +271,8 @@ void traffic_writer_put(struct traffic_writer *writer, struct traffic_batch *bat
 	traffic_writer_put_batch(writer, batch);
 }
 
-/* Runs the loop while a batch is being written; those that wait follow if the sink takes them. */
+/* Runs the loop while a batch is being written. Those that wait follow, until one fails: a sink that
+ * failed before is asked once more. */
 static void traffic_writer_finish(struct traffic_writer *writer, bool waiting_too, int64_t wait_ms)
 {
 	int64_t until_ms = clock_monotonic_ms() + wait_ms;

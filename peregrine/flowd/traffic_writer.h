@@ -1,9 +1,9 @@
-/* Buckets wait here for where they go (a sink: PostgreSQL, Kafka), which may block and may be away:
- * it is called in a worker thread, one bucket at a time, in order. What waits is bounded: when too
- * many bytes do, the oldest buckets lose their pairs and flows first, so that totals stay, and then
- * go altogether; both is counted and said. A bucket is tried again until the sink has it or refuses
- * it, so it may come to the sink twice: with the number that it had.
- */
+/* Buckets wait here for a sink (PostgreSQL, Kafka) that may block and may be away. The sink is
+ * called in a worker thread, one bucket at a time, in order. A bucket is tried again until the sink
+ * has it or refuses it. So it may come to the sink twice, with the number that it had.
+ *
+ * Waiting is bounded. When too many bytes wait, the oldest buckets lose their pairs and flows
+ * first, so totals stay. Then they go altogether. Both are counted and said. */
 #pragma once
 
 #include <stddef.h>

@@ -343,7 +343,7 @@ int switch_queue_submit(struct switch_queue *queue, const struct switch_ask *ask
 	call->done = done;
 	call->context = context;
 	if (ret_ticket)
-		*ret_ticket = call->ticket;
+		*ret_ticket = call->ticket.number;
 	if (!line) {
 		text_unknown(ask->switch_id, &problem);
 		call_finish(call, E_NOT_FOUND, &problem);

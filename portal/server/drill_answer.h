@@ -47,5 +47,5 @@ struct drill {
 
 /* Is there anything at the place? */
 bool drill_has_traffic(const PGresult *rows);
-/* `rows` as store_drill_levels has them. */
+/* `rows` as the levels of drill_store.sql has them. */
 void drill_answer(const struct drill *drill, const PGresult *rows, struct text *body);

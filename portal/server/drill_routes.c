@@ -1,6 +1,6 @@
 /* /drill: traffic from the links down to a flow; each level's rows and "other" add up to it. What
  * is not stored yet is asked of peregrine-flowd and given to the statement that reads what is
- * stored: its snapshot decides which minutes are whose (drill_store.c). */
+ * stored: its snapshot decides which minutes are whose (drill_store.sql). */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

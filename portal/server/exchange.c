@@ -124,7 +124,7 @@ static void answer_missing_tenant(struct exchange *exchange)
 	exchange_problem(exchange, 404, &problem);
 }
 
-/* store_scope_narrow made an unknown tenant number 0, and the foreign keys said no. */
+/* scope_narrow_query made an unknown tenant number 0, and the foreign keys said no. */
 static bool broke_on_tenant(const struct exchange *exchange)
 {
 	return exchange->tenant[0] != '\0' && strstr(exchange->problem.detail, "(tenant_id)=(0)");

@@ -166,8 +166,10 @@ static void wait_problems(struct site *site, const char *what, long count)
 	assert_true(wait_sql(site, text, count));
 }
 
-/* p2 of leaf1. A loss that is read together with a change of ours is seen by the next full reading
- * (docs/switches.md, full_read): so it is counted again until it is seen. */
+/* p2 of leaf1 is gone, and wanted in network 2. The loss is seen by the next full reading
+ * (docs/switches.md, full_read). A reading that ends together with a change of ours is none, and an
+ * aggregate that took the change before the loss was seen counts as applied. Then the switch counts
+ * a change again, and the port is wanted again. */
 static void wait_port_gone(struct site *site)
 {
 	static const char gone[] = "select count(*) from port_intent where problem ->> 'message' ~ "

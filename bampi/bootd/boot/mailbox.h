@@ -1,5 +1,5 @@
-/* The agent's mailbox: long polls wait here for a task, progress is kept as the latest value per
- * deployment and flushed once a second for all, results are answered once they are durable. Tasks
+/* The agent's mailbox. Long polls wait here for a task. Progress is kept as the latest value per
+ * deployment, and flushed once a second for all. Results are answered once they are durable. Tasks
  * are rows (agent_task); this is their door for a node. */
 #pragma once
 

@@ -1,6 +1,6 @@
-/* Which address a client gets: its reservation, else that of its port, else the one it is bound to,
- * else the one it asks for, else a free one of the pool that its MAC leads to; in the subnet that
- * names its link first, then in the others of the shared network. Pure: the same facts give the
+/* Which address a client gets, the first of: its reservation, that of its port, the one it is bound
+ * to, the one it asks for. Else a free one of the pool, which its MAC leads to. The subnet that
+ * names its link goes first, then the others of the shared network. Pure: the same facts give the
  * same address, on every server. */
 #pragma once
 

@@ -31,10 +31,10 @@ void binding_offer(const struct bindings *bindings, struct binding_key key, uint
 void binding_offer_over(const struct bindings *bindings, struct binding_key key);
 void binding_sweep_offers(const struct bindings *bindings, int64_t now_ms);
 
-/* The lease of a new or moved binding, not yet queued: what stands in its way in memory is
- * replaced, and the address that the client leaves is nobody else's until left_until_s; the rows
- * follow with the statement that writes it. NULL when a write of
- * one of them is under way: the client asks again. */
+/* The lease of a new or moved binding, not yet queued. Leases in its way are replaced in memory.
+ * The address that the client leaves is nobody else's until left_until_s. The rows follow with the
+ * statement that writes it. NULL when a write of one of them is under way: the client asks again.
+ */
 struct lease *binding_make(const struct bindings *bindings, struct binding_key key,
 			   const struct address_choice *choice, int64_t left_until_s);
 /* Moves the timer and queues the write. client: what it said it was. */

@@ -1,6 +1,6 @@
-/* What to answer: request and facts to OFFER, ACK, NAK or silence (RFC 2131 4.3, table 4). bootd is
- * the only authority on its subnets, so a client of ours that is wrong gets a NAK; about a client
- * that we do not know we say nothing. Pure. */
+/* Decides the answer: request and facts to OFFER, ACK, NAK or silence (RFC 2131 4.3, table 4).
+ * bootd is the only authority on its subnets. So a client of ours that is wrong gets a NAK; an
+ * unknown client gets silence. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* Leases and PostgreSQL, which several bootd may share. All rows are read at the start, on
- * reconnect and when asked, new ones of other servers every second; changes go out as one
- * transaction on each of two connections, without a timer: what comes while both are busy forms the
- * next batch, so the load chooses the size. */
+ * reconnect and when asked, new ones of other servers every second. Changes go out as one
+ * transaction on each of two connections, without a timer. Changes that come while both are busy
+ * form the next batch, so the load chooses the size. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
-/* Which link a request is from: relay's link selection (RFC 3527), relay address, the client's own
- * address when it was unicast to us, else the network of the interface it came in by; and whether
- * its relay may speak for that link. Pure. */
+/* Which link a request is from, and whether its relay may speak for that link. The first of: the
+ * relay's link selection (RFC 3527), the relay address, the client's own address when it was
+ * unicast to us. Else the network of the interface it came in by. Pure. */
 #pragma once
 
 #include <stdbool.h>

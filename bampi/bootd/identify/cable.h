@@ -43,8 +43,8 @@ const struct cable_port *cable_port(const struct cable *cable, const struct circ
 uint32_t cable_address(const struct cable *cable, const struct circuit_place *place);
 /* Is it an address that some port gives? Then no pool does. */
 bool cable_gives(const struct cable *cable, uint32_t address);
-/* How many nodes were declared with this UUID, told apart up to two; *ret_id is one of them,
- * another than `besides` (0 = nobody) when there is one. */
+/* How many nodes were declared with this UUID, up to two. *ret_id is one of them, another than
+ * `besides` (0 = nobody) when there is one. */
 size_t cable_nodes_of_uuid(const struct cable *cable, struct uuid uuid, int64_t besides,
 			   int64_t *ret_id);
 /* The UUID that a node was declared with; false = none. */

@@ -1,7 +1,7 @@
-/* What a node was seen to do: the latest per (node, kind), evidence for the steps of a deployment
- * (table boot_observation). Written by one multi-row upsert at most once a second; agent and
- * callback at once, together with deployment_touch and a NOTIFY, because a step waits for them.
- * While PostgreSQL is away the latest values wait in memory. */
+/* Acts of a node that were seen: the latest per (node, kind), evidence for the steps of a
+ * deployment (table boot_observation). One multi-row upsert writes them, at most once a second.
+ * Agent and callback go at once, together with deployment_touch and a NOTIFY, because a step waits
+ * for them. While PostgreSQL is away the latest values wait in memory. */
 #pragma once
 
 #include <stddef.h>

@@ -40,8 +40,8 @@ const struct sighting *sighting_of(const struct sightings *sightings, struct mac
 /* The latest at this port. */
 const struct sighting *sighting_at(const struct sightings *sightings,
 				   const struct circuit_place *place);
-/* How many nodes were seen with this UUID, told apart up to two; *ret_id is one of them, another
- * than `besides` (0 = nobody) when there is one. */
+/* How many nodes were seen with this UUID, up to two. *ret_id is one of them, another than
+ * `besides` (0 = nobody) when there is one. */
 size_t sighting_nodes_of_uuid(const struct sightings *sightings, struct uuid uuid, int64_t besides,
 			      int64_t *ret_id);
 size_t sightings_count(const struct sightings *sightings);

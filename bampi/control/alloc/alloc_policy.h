@@ -1,6 +1,6 @@
 /* Which nodes a PDCI gets, or what could be had instead (why: alloc_reason_policy.h). A pure
- * decision over all nodes as they are now; whoever acts on it takes the nodes in one transaction
- * that fails when somebody was faster, and asks again. */
+ * decision over all nodes as they are now. Its caller takes the nodes in one transaction, which
+ * fails when somebody was faster, and asks again. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,8 +15,8 @@
 #define ALLOC_GROUPS_MAX 16
 
 enum alloc_spread {
-	/* Packed: as few leaf switches as possible, then as few racks; what is left over stays in
-	 * large pieces for the next who wants to be near. */
+	/* Packed: as few leaf switches as possible, then as few racks. The rest stays in large
+	 * pieces for the next request that wants to be near. */
 	ALLOC_NEAR,
 	/* Over as many racks as possible, evenly, so that one rack's power takes as little as
 	   possible. */

@@ -119,7 +119,6 @@ static const struct db_query deploy_save_store_queries[PART_COUNT] = {
 		" select x.kind, n.name, d.tenant_id, x.message, x.detail" OURS(", ord integer, kind text, message text, detail jsonb")
 		"order by x.ord offset 0) y", 1},
 };
-/* clang-format on */
 
 struct save {
 	deploy_saved_fn fn;

@@ -1,7 +1,8 @@
-/* What a step of a deployment may look at (struct facts) and what it may wish for (struct outcome).
- * A step is a pure function: no I/O, no clock, no log; it looks at the world first, says DONE when
- * the world is as it should be, and names the missing effects otherwise. The runner (runner.h)
- * alone acts. All times: milliseconds since 1970 of the database's clock; 0 = never. */
+/* Facts that a step of a deployment may look at (struct facts), and effects that it may wish for
+ * (struct outcome). A step is a pure function: no I/O, no clock, no log. It looks at the world
+ * first and says DONE when the world is as it should be. Else it names the missing effects. The
+ * runner (runner.h) alone acts. All times: milliseconds since 1970 of the database's clock; 0 =
+ * never. */
 #pragma once
 
 #include <jansson.h>
@@ -146,8 +147,8 @@ struct facts {
 	/* Asked for, as they are now: [{"name", "version", "kind", "digest", "size_bytes",
 	 * "allowed"}] (deployment_packages of db/schema); NULL = none. */
 	const json_t *packages;
-	/* Shared volumes that the OS is to log in to, with secrets sealed to the agent
-	 * (node_volume_facts of db/schema); NULL = none, or nobody who could be told. */
+	/* Shared volumes that the OS logs in to, with secrets sealed to the agent
+	 * (node_volume_facts of db/schema). NULL = none, or no agent that could open them. */
 	const json_t *volumes;
 	int64_t progress_ms;          /* the last progress the agent told */
 	int attempts[PLAN_STEPS_MAX]; /* per step of the current plan: how often it was begun */

@@ -1,5 +1,5 @@
-/* The words of the schema that only steps decide about (the rest is in common/model/vocabulary.h),
- * as enums with one table of texts each. */
+/* Words of the schema that steps alone decide about, as enums with one table of texts each. The
+ * others stand in common/model/vocabulary.h. */
 #pragma once
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* Health of nodes: what BMCs report is collected and written in batches, and where it has changed,
- * or time has passed, the labels of a node are decided anew (health_policy.h). Facts are read from
- * the database, so it does not matter which bampid has seen what. Single-threaded, on the loop. */
+/* Health of nodes. BMCs' reports are collected and written in batches. Where they changed, or time
+ * has passed, the labels of a node are decided anew (health_policy.h). Facts are read from the
+ * database, so any bampid may have seen them. Single-threaded, on the loop. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
-/* Whose images we put on nodes: the public keys that the operator trusts, and whether a manifest is
- * signed by one of them (ed25519, RFC 8032, over the exact bytes of the manifest file). A key file
- * is the 32 raw bytes or 64 hex digits. */
+/* Whose images we put on nodes: the public keys that the operator trusts. Tells whether one of them
+ * signed a manifest (ed25519, RFC 8032, over the exact bytes of the manifest file). A key file is
+ * the 32 raw bytes or 64 hex digits. */
 #pragma once
 
 #include <stddef.h>

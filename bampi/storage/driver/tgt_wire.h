@@ -1,7 +1,7 @@
-/* The management protocol of Linux tgt 1.0 (usr/tgtadm.h: struct tgtadm_req, struct tgtadm_rsp) on
- * its Unix socket: a request of 120 bytes in the machine's own byte order with a text of
- * "key=value" behind it; an answer of 8 bytes, with a text for people behind it. As `tgtadm` speaks
- * it, which would put secrets on a command line. */
+/* The management protocol of Linux tgt 1.0 on its Unix socket (usr/tgtadm.h: struct tgtadm_req,
+ * struct tgtadm_rsp). A request has 120 bytes in the machine's own byte order, with a text of
+ * "key=value" behind it. An answer has 8 bytes, with a text for people behind it. `tgtadm` speaks
+ * it, too, but would put secrets on a command line. */
 #pragma once
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* What the deciding parts of the fabric are told, and what they conclude. Everything borrowed;
- * times are wall clock in us. A port is named by the index of its switch among the sources and its
- * own index in that switch's reading, so that nothing is looked up by name twice. */
+/* Facts for the deciding parts of the fabric, and their conclusions. Everything borrowed; times are
+ * wall clock in us. A port is named by two indexes: of its switch among the sources, and its own in
+ * that switch's reading. So nothing is looked up by name twice. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* Inside a conclusion: conclude_facts.c reads what is known, conclude.c lets the policies decide,
- * conclude_rows.c makes rows of it and conclude_write.c writes them. */
+/* Inside a conclusion: conclude_facts.c reads the facts and conclude.c lets the policies decide.
+ * conclude_rows.c makes rows of the decisions, and conclude_write.c writes them. */
 #pragma once
 
 #include "common/base/text.h"

@@ -1,8 +1,9 @@
-/* Looks at every switch again and again: each poll_s what it says of itself (one small request),
- * its neighbours when LLDP's mark of change has moved or a cable is told by one end only, and all
- * of it when anything else has changed, when a while has passed, or when somebody asks. Whatever is
- * read goes to conclude.h, which makes cables and places of it, and to whoever listens. All
- * switches side by side; what one does not answer holds up no other. */
+/* Looks at every switch again and again, all side by side; a silent one holds up no other. Readings
+ * go to conclude.h, which makes cables and places of them, and to listeners.
+ *
+ *   each poll_s     its facts about itself (one small request)
+ *   neighbours      when LLDP's mark of change has moved, or only one end tells of a cable
+ *   all of it       when anything else has changed, after a while, or when somebody asks */
 #pragma once
 
 #include <stdbool.h>

@@ -1,13 +1,14 @@
-/* Who is behind a port that belongs to a network. A cable that is moved while a tenant has its node
- * leaves a port behind that is still in the tenant's network, open to whatever is plugged in next:
+/* Who is behind a port that belongs to a network. A cable that is moved leaves a port behind that
+ * is still in the tenant's network. Whatever is plugged in next would be in it:
  *
- * moved    the NIC that was seen there is seen elsewhere, and the port lost its link since
- * foreign  a NIC of another tenant's node is seen there, or is heard there while it is elsewhere
+ *   moved    the NIC that was seen there is seen elsewhere, and the port lost its link since
+ *   foreign  a NIC of another tenant's node is seen there, or is heard there while it is elsewhere
  *
- * Such a port is blocked: it counts as free, and is parked, until its NIC is back (moved), the
- * other one is gone (foreign), or somebody states another intent for it. A MAC that is merely heard
- * elsewhere while the port keeps its link does not block that port, but the one where it is heard:
- * anybody can send under any MAC, and harms himself alone by it. */
+ * Such a port is blocked: it counts as free, and is parked. It is free again when its NIC is back
+ * (moved), the other one is gone (foreign), or somebody states another intent for it.
+ *
+ * A MAC that is heard elsewhere, while the port keeps its link, blocks the port where it is heard
+ * and not its own. Anybody can send under any MAC, and harms himself alone by it. */
 #pragma once
 
 #include "common/base/macros.h"

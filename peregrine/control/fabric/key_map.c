@@ -13,7 +13,7 @@ void key_map_done(struct key_map *map)
 	*map = (struct key_map){0};
 }
 
-/* Keys are often small numbers side by side: spread them over all heads (splitmix64). */
+/* Keys are often small numbers side by side: spread them over all heads. */
 static uint32_t *head_of(const struct key_map *map, uint64_t key)
 {
 	key = (key ^ (key >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -1,5 +1,5 @@
-/* Inside of link_policy: claim_policy.c reads what switches hear and finds the two ends of a cable,
- * link_policy.c makes links and conflicts of it, lag_policy.c aggregates, kind_policy.c kinds of
+/* Inside of link_policy: claim_policy.c finds the two ends of a cable in what switches hear.
+ * link_policy.c makes links and conflicts of them, lag_policy.c aggregates, kind_policy.c kinds of
  * ports. Everything is looked up by key: the work grows with the claims and not with their square.
  */
 #pragma once

@@ -27,8 +27,8 @@ struct match_words {
 	bool by_name_only; /* `port` is never an ifIndex or a base port, even if it is a number */
 };
 
-/* Index of the source that this chassis (or, when two share it or none has it, this system name)
- * is; -1 = none of ours or more than one. */
+/* Index of the source with this chassis id. When two share the id, or none has it: the source with
+ * this system name. -1 = none of ours or more than one. */
 int match_switch(const struct fabric_facts *facts, const struct match_words *words);
 /* Ports of one switch that was read, best first; returns how many (0: it has no such port). When
  * several fit equally well, the certainty of each is halved. */

@@ -1,5 +1,5 @@
-/* Inside of place_policy: place_hints.c gathers what says where MACs are, and leaves out what is no
- * place for them; place_policy.c decides between the places of each. */
+/* Inside of place_policy: place_hints.c gathers the hints on places of MACs, and leaves out ports
+ * that are no place. place_policy.c decides between the places of each MAC. */
 #pragma once
 
 #include "peregrine/control/fabric/place_policy.h"

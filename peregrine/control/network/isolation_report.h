@@ -1,5 +1,5 @@
-/* What a proof of isolation has found: the first findings with their way, for people, and a mark of
- * each, so that what is there at two moments can be compared however much it is. */
+/* The findings of a proof of isolation: the first ones with their way, for people, and a mark of
+ * each. The marks of two moments can be compared, however many there are. */
 #pragma once
 
 #include "peregrine/control/network/fabric_model.h"

@@ -1,7 +1,7 @@
 /* VLAN numbers of a fabric: the first free one of its range. A returned number rests until its time
- * is over, until no switch shows a port in it, and until none would start with one: frames of its
- * old owner may still be in tables and in telemetry, and a switch that was away or could not save
- * may still carry it, or bring it back when it reboots. */
+ * is over, until no switch shows a port in it, and until none would start with one. Frames of its
+ * old owner may still be in tables and in telemetry. A switch that was away or could not save may
+ * still carry it, or bring it back when it reboots. */
 #pragma once
 
 #include <stdint.h>

@@ -1,9 +1,10 @@
-/* From intent to memberships: what every port of a fabric is to carry. A network gets one tree over
- * the uplinks, and an uplink carries its VLAN only where ports of it are on both sides, so trunk
- * lists alone keep it free of loops. Trees are spread over spines and parallel links by a hash of
- * the network: the same facts give the same trees, and a spine more or less moves only the trees
- * that have to. Weights by traffic come later and change only which root and which link is taken.
- */
+/* From intent to memberships: the VLANs of every port of a fabric. A network gets one tree over the
+ * uplinks. An uplink carries its VLAN only where ports of it are on both sides, so trunk lists
+ * alone keep it free of loops.
+ *
+ * A hash of the network spreads trees over spines and parallel links. The same facts give the same
+ * trees, and a spine more or less moves only the trees that have to. Weights by traffic come later
+ * and change only the choice of root and link. */
 #pragma once
 
 #include "peregrine/control/network/fabric_model.h"

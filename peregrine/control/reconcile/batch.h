@@ -1,7 +1,7 @@
-/* One batch: the edits of one part of a plan, journalled, sent stage by stage to all its switches
- * at once, read back, and taken back in the reverse order when one of them was not taken. What it
- * learned of the switches goes into the book. It holds copies of all that it needs: several of one
- * fabric are under way side by side, for as long as their switches take. */
+/* One batch: the edits of one part of a plan. It is journalled, sent stage by stage to all its
+ * switches at once, and read back. When one edit was not taken, all are taken back in reverse
+ * order. Readings of the switches go into the book. A batch holds copies of all that it needs:
+ * several of one fabric are under way side by side, as long as their switches take. */
 #pragma once
 
 #include "peregrine/control/reconcile/diff_policy.h"

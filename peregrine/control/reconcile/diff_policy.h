@@ -1,19 +1,18 @@
-/* What has to be sent so that a fabric becomes what is wanted, in an order in which no two networks
- * meet at any moment, whatever part of it has been done:
+/* The edits that bring a fabric to its wanted state. Their order lets no two networks meet at any
+ * moment, whatever part of it has been done:
  *
  *   create  VLANs where ports will need them; invisible
- *   cut     what may not be there: strangers and tags on edge ports, our VLANs on links that are
- *           gone, a native VLAN of ours on an uplink, and trees that would close a circle with
- *           their old way
+ *   cut     strangers and tags on edge ports; our VLANs on links that are gone; a native VLAN of
+ *           ours on an uplink; trees that would close a circle with their old way
  *   attach  edge ports become what they are meant to be, uplinks get more
  *   trim    uplinks lose what nobody needs any more, then VLANs that no port is in are deleted
  *
- * A port of a node is one edit, but for switches that have it in the old and the new VLAN for a
- * moment (fabric_switch.enters_first): there it is cut to what both have and a parking VLAN in
- * which nobody else is on its way, and attached from there.
+ * A port of a node is one edit. On some switches an edit has the port in the old and the new VLAN
+ * for a moment (fabric_switch.enters_first). There it is cut to what both have, and to a parking
+ * VLAN in which nobody else is on its way. It is attached from there.
  *
- * Stages are barriers for the fabric; inside one no switch waits for another, because a number is
- * one network's everywhere and no uplink translates one. isolation_policy proves each stage. */
+ * Stages are barriers for the fabric. Inside one no switch waits for another: a number is one
+ * network's everywhere, and no uplink translates one. isolation_policy proves each stage. */
 #pragma once
 
 #include "peregrine/control/network/wanted_policy.h"

@@ -1,6 +1,6 @@
-/* Changes under way, as they lie over the fabric for whoever plans beside them: a port that changes
- * is taken to be where its change leads, is not touched, and what it may carry until then is
- * counted for it wherever that could do harm. */
+/* Changes under way, as they lie over the fabric for a planner beside them. A port that changes is
+ * taken to be where its change leads, and is not touched. The VLANs that it may carry until then
+ * are counted for it wherever they could do harm. */
 #pragma once
 
 #include "peregrine/control/reconcile/diff_policy.h"

@@ -1,11 +1,13 @@
-/* What of a plan may be begun now, beside what is under way, so that no two networks meet at any
+/* Which parts of a plan may be begun now, beside what is under way. No two networks may meet at any
  * moment, whichever part comes first, ends half-way or is taken back.
  *
- * More VLANs on an uplink only ever bring more findings (isolation_policy.h), and ports of nodes
- * are judged each by itself, so one state stands for all between: every uplink carries whatever it
- * carries at any moment of any part. Where that state cannot be proven (a way of a network that is
- * laid anew would close a circle with the old one), the parts that it fails for become one, which
- * keeps to the order of its stages; and where not even that can be proven, it is refused. */
+ * More VLANs on an uplink only ever bring more findings (isolation_policy.h), and each port of a
+ * node is judged by itself. So one state stands for all between: every uplink carries all that it
+ * carries at any moment of any part.
+ *
+ * That state may not be provable: a way of a network that is laid anew would close a circle with
+ * the old one. Then the parts that fail become one part, which keeps to the order of its stages.
+ * Where not even that can be proven, it is refused. */
 #pragma once
 
 #include "peregrine/control/network/isolation_policy.h"

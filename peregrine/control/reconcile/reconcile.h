@@ -1,12 +1,12 @@
-/* Makes the ports of switches what is wanted of them, and keeps them so: reads intent (rows of
- * network.sql), proves that what it is about to do keeps tenants apart, writes each edit into the
- * journal, sends in phases, reads back, and calls it applied or takes it back. Each batch is all or
- * nothing; several of one fabric run side by side, and a switch that is slow or does not answer
- * holds up nothing but what has to go together with its own changes.
+/* Brings ports of switches to the wanted state, and keeps them there. It reads intent (rows of
+ * network.sql) and proves that the next change keeps tenants apart. It writes each edit into the
+ * journal, sends in phases and reads back. Then it calls the change applied, or takes it back.
  *
- * Single-threaded on the loop. The daemon owns connection, queue and discovery; it tells this
- * engine when PostgreSQL comes and goes, when somebody notified, and what it read from switches
- * anyway. */
+ * Each batch is all or nothing. Several batches of one fabric run side by side. A slow or silent
+ * switch holds up only what has to go together with its own changes.
+ *
+ * Single-threaded on the loop. The daemon owns connection, queue and discovery. It tells this
+ * engine when PostgreSQL comes and goes, when somebody notified, and other readings of switches. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,11 +24,13 @@ struct reconcile;
 /* How to speak to a switch: the daemon's queue, or a simulated fabric in tests. */
 struct switch_access {
 	void *context;
-	/* Starts one call to switch.id, or puts it into that switch's line; `request` is copied,
-	 * what it points to is borrowed until the end. `fn` is called once, from the loop, not
-	 * later than about `deadline_ms` (clock_monotonic_ms); errors as switch_driver.start, and
-	 * E_UNAVAILABLE from an open breaker (edits are EDIT_NOT_TRIED then). Calls of one switch
-	 * end in the order they were started. E_NOT_FOUND: no such switch, -ENOMEM. */
+	/* Starts one call to switch.id, or puts it into that switch's line. `request` is copied;
+	 * memory that it points to is borrowed until the end. `fn` is called once, from the loop,
+	 * about `deadline_ms` (clock_monotonic_ms) at the latest. Calls of one switch end in the
+	 * order of their starts.
+	 *
+	 * Errors as switch_driver.start, and E_UNAVAILABLE from an open breaker (edits are
+	 * EDIT_NOT_TRIED then). E_NOT_FOUND: no such switch, -ENOMEM. */
 	int (*call)(void *context, int64_t switch_id, const struct switch_request *request,
 		    int64_t deadline_ms, switch_call_fn fn, void *fn_context);
 	/* switch_driver.lag_name, of the way by which the switch is changed. NULL: none makes any.
@@ -76,9 +78,9 @@ void reconcile_wake(struct reconcile *reconcile);
  * here. */
 int64_t reconcile_claim(const struct reconcile *reconcile, int64_t fabric_id);
 
-/* What somebody else read of a switch: with PART_PORTS | PART_VLANS of all its ports it is taken as
- * the newest full reading (begun at `since_ms`, clock_monotonic_ms), with PART_IDENTITY alone it
- * is the cheap look for drift. Borrowed for the call. */
+/* A reading of a switch that somebody else made; borrowed for the call. With PART_PORTS |
+ * PART_VLANS of all its ports it is the newest full reading, begun at `since_ms`
+ * (clock_monotonic_ms). With PART_IDENTITY alone it is the cheap look for drift. */
 void reconcile_note(struct reconcile *reconcile, int64_t switch_id,
 		    const struct switch_reading *reading, int64_t since_ms);
 

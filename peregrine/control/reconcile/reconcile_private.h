@@ -1,8 +1,15 @@
-/* What reconcile.c (life, rows), reconcile_claim.c (whose a fabric is, what an earlier life left),
- * reconcile_read.c (readings of switches), reconcile_save.c (their saving), reconcile_bond.c (their
- * aggregates), reconcile_pass.c (a pass, thought through), reconcile_number.c (numbers),
- * reconcile_plan.c (proof, batches), reconcile_tell.c (what is written of it), reconcile_alert.c
- * and reconcile_diff.c (what people are told) share. */
+/* Shared by the engine's files:
+ *
+ *   reconcile.c         life, rows
+ *   reconcile_claim.c   whose a fabric is, and the rest of an earlier life
+ *   reconcile_read.c    readings of switches
+ *   reconcile_save.c    saving their configuration
+ *   reconcile_bond.c    their aggregates
+ *   reconcile_pass.c    a pass, thought through
+ *   reconcile_number.c  VLAN numbers
+ *   reconcile_plan.c    proof, batches
+ *   reconcile_tell.c    rows about it
+ *   reconcile_alert.c, reconcile_diff.c  alerts and differences for people */
 #pragma once
 
 #include "peregrine/control/reconcile/batch.h"

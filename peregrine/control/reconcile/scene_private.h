@@ -1,5 +1,9 @@
-/* What scene.c (all of it, and what is under way), scene_switches.c (switches, ports, cables) and
- * scene_intent.c (networks, what ports are meant for), scene_bond.c (aggregates) share. */
+/* Shared by the scene's files:
+ *
+ *   scene.c           all of it, and the changes under way
+ *   scene_switches.c  switches, ports, cables
+ *   scene_intent.c    networks, and the wanted state of ports
+ *   scene_bond.c      aggregates */
 #pragma once
 
 #include "peregrine/control/reconcile/scene.h"

@@ -1,7 +1,7 @@
-/* When traffic is worth an alert: what is measured of ports, links, tenants and agents, and when
- * that is too much. Each kind has a value that is told once a second. It is raised when the value
- * has been at or above `raise` for raise_s, and is over when it has been below `clear` for
- * clear_s: what flaps between the two changes nothing, what cannot be known does neither. */
+/* When traffic is worth an alert: measures of ports, links, tenants and agents, and their limits.
+ * Each kind has a value that is told once a second. An alert is raised when the value has been at
+ * or above `raise` for raise_s. It is over when the value has been below `clear` for clear_s. A
+ * value that flaps between the two changes nothing, nor does an unknown one. */
 #pragma once
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* Who or what may be the cause of an alert: facts about tenants, pairs, flows, nodes, ports and
- * changes in, assets ranked with their reasons out. Each fact has a weight for each kind of alert
- * and a strength; facts about the same asset add up as independent hints do, 1 - (1 - a)(1 - b). */
+/* Who or what may be the cause of an alert. Facts about tenants, pairs, flows, nodes, ports and
+ * changes in, assets ranked with their reasons out. Each fact has a weight for each kind of alert,
+ * and a strength. Facts about one asset add up as independent hints do: 1 - (1 - a)(1 - b). */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
-/* Buckets into Kafka (librdkafka 2.0), for a store that is larger than one PostgreSQL: a bucket's
- * rows, and when all brokers that must have them said that they do, the row that says so. What was
- * not acknowledged is sent again as a whole, with the same keys and numbers; the idempotent
+/* Buckets into Kafka (librdkafka 2.0), for a store that is larger than one PostgreSQL. A bucket's
+ * rows go first; when all brokers that must have them said so, its closing row goes. A bucket that
+ * was not acknowledged is sent again as a whole, with the same keys and numbers. The idempotent
  * producer keeps librdkafka's own repeats out of the log. */
 #pragma once
 

@@ -1,12 +1,13 @@
-/* Whose traffic a flow is. The order (notes of the field, akvorado#384 and #2466: the VLAN alone
- * fails, access ports strip it and it means another tenant on another switch):
+/* Whose traffic a flow is. The VLAN alone fails: access ports strip it, and it means another tenant
+ * on another switch (akvorado#384 and #2466). The order:
  *
  *   1. the edge port it came in by, with its tag      4. the tag, in the fabric of the switch
  *   2. its source MAC, plugged in at a known port     5. nobody, with a reason that has a name
  *   3. its VNI
  *
- * On an uplink the source MAC is believed only where the frame's own tag, if it has one, belongs to
- * a network of that NIC's port: a tenant may send with another's MAC, not in another's VLAN. */
+ * On an uplink the source MAC is believed under one condition: the frame's own tag, if it has one,
+ * belongs to a network of that NIC's port. A tenant may send with another's MAC, not in another's
+ * VLAN. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
-/* Where each flow's sums went the last time, so that whose it is and where that is kept need not be
- * looked up again every second. Slots follow the hash of the receivers' tables: reading such a
- * table from its begin to its end reads this one in the same order. */
+/* Where each flow's sums went the last time. Its owner and its rows need not be looked up again
+ * every second. Slots follow the hash of the receivers' tables: reading such a table from its begin
+ * to its end reads this one in the same order. */
 #pragma once
 
 #include <stdbool.h>

@@ -45,13 +45,17 @@ struct port_sums {
 	bool unsampled;       /* of some of it nobody knows what they said */
 };
 
-/* What one port counted of what left there in some time, and what samples said of the same seconds:
- * of intervals between readings, which begin and end where they do. Which of them are of which time
- * does not change any more once that time is over in memory (traffic_ring), or the parts of a whole
- * would be scaled otherwise a second later: an interval is of the second that ended last when it is
- * summed up, which is the one of its later reading unless that came late. So of a whole minute it
- * is the same as in port_sums, and times that follow each other have each interval once. A port's
- * are kept from the first bytes that leave it on; its time without any before counts then. */
+/* One port's counted bytes that left there in some time, and the samples of the same seconds. They
+ * are of intervals between readings, which begin and end where the readings do.
+ *
+ * An interval belongs to one second: the one that ended last when the interval is summed up. That
+ * is the second of its later reading, unless the reading came late. The second of an interval does
+ * not change any more once it is over in memory (traffic_ring). Else the parts of a whole would be
+ * scaled otherwise a second later.
+ *
+ * So a whole minute has the same intervals as in port_sums, and times that follow each other have
+ * each interval once. A port's are kept from the first bytes that leave it on; its time without any
+ * before counts then. */
 struct port_time {
 	double seconds; /* of the time asked for that they cover */
 	uint64_t out_bytes, out_sampled;
@@ -85,11 +89,11 @@ bool port_counters_tell(struct port_counters *counters, uint32_t place,
  * left it is not. False: nor is it where it was, or where the port's own switch sends readings. */
 bool port_counters_wait(struct port_counters *counters, uint32_t place,
 			const struct port_rates *rates);
-/* Sums up intervals whose seconds are over in the ring, beside what samples said of the same time;
- * to be called after each second that ends, before anybody is told of it. `minute_s`: the begin of
- * the minute that they belong to. Of what the ring does not have, only the switch's own readings
- * count, and as not sampled. A last second that is before the one of the last call: the clock was
- * set back, and what was kept of that second and later is forgotten. */
+/* Sums up intervals whose seconds are over in the ring, beside the samples of the same time. Called
+ * after each second that ends, before anybody is told of it. `minute_s`: the begin of their minute.
+ * Where the ring lacks seconds, only the switch's own readings count, and as not sampled. A last
+ * second before the one of the last call: the clock was set back, and later seconds are forgotten.
+ */
 void port_counters_sum(struct port_counters *counters, const struct traffic_ring *ring,
 		       int64_t minute_s);
 /* NULL when nothing is known of it. */

@@ -52,10 +52,10 @@ struct traffic_ring;
 MUST_USE int traffic_ring_new(unsigned seconds, size_t bytes_max, struct traffic_ring **ret);
 void traffic_ring_free(struct traffic_ring *ring);
 
-/* Copies what a live set has of its second under way, as the traffic of second `at_s`, which
- * follows the last one; what is between is silence. A second before the last one empties the ring:
- * the clock was set back. Of pairs and flows the largest stay: so many of each parent and in all
- * (`kept`; its shares do not count: all are kept). */
+/* Copies a live set's second under way, as the traffic of second `at_s`, which follows the last
+ * one; seconds between are silence. A second before the last one empties the ring: the clock was
+ * set back. The largest pairs and flows stay, so many of each parent and in all (`kept`). All
+ * shares are kept. */
 MUST_USE int traffic_ring_put(struct traffic_ring *ring, int64_t at_s,
 			      const struct traffic_set *set, const struct traffic_limits *kept,
 			      unsigned thinned);

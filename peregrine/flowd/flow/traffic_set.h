@@ -1,8 +1,7 @@
 /* The traffic of one stretch of time, whatever its length: shares, pairs and flows in three tables
- * of fixed size. When a table of children is full, only the largest of each parent stay and the
- * rest becomes its "other" (a batch form of Space-Saving; Metwally et al. 2005): totals stay exact,
- * and each parent remembers how large a child may have been that is not there, or that came back.
- */
+ * of fixed size. When a table of children is full, only the largest of each parent stay. The rest
+ * becomes its "other" (a batch form of Space-Saving; Metwally et al. 2005). Totals stay exact. Each
+ * parent remembers how large an absent child may have been, or one that came back. */
 #pragma once
 
 #include <stdbool.h>

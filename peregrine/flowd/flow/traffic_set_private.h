@@ -34,9 +34,9 @@ struct ranked {
 	uint64_t bytes;
 };
 
-/* Puts those first that stay: the largest `kept` of each parent and of all no more than `room`;
- * equal ones by number, so that the same traffic always leaves the same rows. Returns how many
- * stay, -ENOMEM: nothing was done. */
+/* Puts the children first that stay: the largest `kept` of each parent, and of all no more than
+ * `room`. Equal ones go by number, so the same traffic always leaves the same rows. Returns how
+ * many stay; -ENOMEM: nothing was done. */
 MUST_USE int traffic_choose(struct ranked *ranked, size_t count, uint32_t parents, uint32_t kept,
 			    uint32_t room, size_t *ret_stay);
 

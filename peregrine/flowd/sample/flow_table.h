@@ -1,7 +1,7 @@
 /* The flows of one second: a hash table of fixed size that a receiver fills and the main loop
- * reads. Entries stand in the order in which they came, so that few pages are in use; slots lead to
- * them. When three quarters are used, or many others stand at its place, what is new is folded by
- * dropping its addresses, so that the totals of ports and VLANs stay right whatever arrives. */
+ * reads. Entries stand in the order in which they came, so few pages are in use; slots lead to
+ * them. New flows are folded when three quarters are used, or when many others stand at their
+ * place: they lose their addresses. The totals of ports and VLANs stay right whatever arrives. */
 #pragma once
 
 #include <stdbool.h>

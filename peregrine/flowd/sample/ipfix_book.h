@@ -1,8 +1,9 @@
 /* What exporters of NetFlow 9 and IPFIX have said of themselves: their templates, how densely they
- * sample, which number comes next. Bounded: so many domains of one agent and in all, so many
- * templates of one domain, so many bytes; a domain beyond takes the place of its agent's oldest, so
- * that one switch does not cost another its templates. UDP may bring records before their template,
- * and a template anew at any time: the newest counts. */
+ * sample, which number comes next. UDP may bring records before their template, and a template anew
+ * at any time: the newest counts.
+ *
+ * Bounded: domains of one agent and in all, templates of one domain, bytes. A domain beyond takes
+ * the place of its agent's oldest. So one switch does not cost another its templates. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,9 +1,10 @@
 /* Messages of NetFlow version 9 (RFC 3954) and IPFIX (RFC 7011) as a stream of sets, and sets as a
  * stream of templates or records. Both protocols share one shape: a template says which information
- * elements (IANA ipfix) stand in a record, how long each is, and records hold nothing else. Any
- * bytes are accepted: what cannot be read ends the message with -EBADMSG after what was before it;
- * elements that we do not use, and those of enterprises, are passed over by their lengths.
- * Where templates are kept: ipfix_book.h. */
+ * elements (IANA ipfix) stand in a record, and how long each is.
+ *
+ * Any bytes are accepted. Unreadable ones end the message with -EBADMSG, after what was before
+ * them. Elements that we do not use, and those of enterprises, are passed over by their lengths.
+ * Templates are kept in ipfix_book.h. */
 #pragma once
 
 #include <stdbool.h>

@@ -12,8 +12,8 @@
  * caller closes it. */
 MUST_USE int receiver_socket_open(const struct receiver_options *options, uint16_t port,
 				  int *ret_fd, struct problem *problem);
-/* Of the first of `count` sockets of one port, when all are bound: datagrams of one address go to
- * one of them, so that an agent that changes its port has its sequence numbers looked at in one
+/* Of the first of `count` sockets of one port, when all are bound. Datagrams of one address go to
+ * one of them. So the sequence numbers of an agent that changes its port are looked at in one
  * place. */
 MUST_USE int receiver_socket_spread(int fd, unsigned count);
 /* 0 = not bound */

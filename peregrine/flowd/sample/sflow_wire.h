@@ -1,12 +1,12 @@
 /* sFlow version 5 datagrams (sflow_version_5.txt, XDR) as a stream of samples: flow samples, also
- * expanded; counter samples; discarded packets (sflow_drops.txt). Any bytes are accepted: what
- * cannot be read ends the datagram with -EBADMSG after the samples before it, unknown kinds of
+ * expanded; counter samples; discarded packets (sflow_drops.txt). Any bytes are accepted.
+ * Unreadable ones end the datagram with -EBADMSG, after the samples before them. Unknown kinds of
  * samples and records are passed over by their lengths.
  *
- * Of sflow_tunnels.txt, what says whose a frame is: VNIs (1029, 1030) and the tags that were
- * stripped (1012). Passed over are the outer addresses of a tunnel (1021 to 1026: VTEPs, no
- * tenant's) and where an inner header begins (1027, 1028: they do not say of which protocol, and
- * VXLAN is looked into anyway). */
+ * Read of sflow_tunnels.txt: VNIs (1029, 1030) and the tags that were stripped (1012), which say
+ * whose a frame is. Passed over: the outer addresses of a tunnel (1021 to 1026), which are no
+ * tenant's. And the begin of an inner header (1027, 1028), without a word on its protocol; VXLAN is
+ * looked into anyway. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* What each sampling source says of itself, so that loss is seen and undone: sequence numbers of
- * its samples, the pool of frames that they stand for, frames that the agent could not sample; and
+/* What each sampling source says of itself, so that loss is seen and undone. Sequence numbers of
+ * its samples, the pool of frames that they stand for, frames that the agent could not sample. And
  * the sequence of each agent's datagrams. sFlow v5 5.3: pool and sequence count since the source
  * began, wrap at 2^32, and start again with the agent. */
 #pragma once

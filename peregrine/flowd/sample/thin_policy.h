@@ -1,6 +1,6 @@
-/* What a receiver does that cannot keep up: it uses one of 2, 4, 8 .. samples, drawn by chance,
- * each for so many times its rate, so that sums stay right on average and their bounds grow by what
- * they must. Which factor is known for each second, and said (traffic_bucket.thinned, drill). */
+/* How a receiver keeps up: it uses one of 2, 4, 8 .. samples, drawn by chance, each for so many
+ * times its rate. Sums stay right on average, and their bounds grow. The factor of each second is
+ * known and said (traffic_bucket.thinned, drill). */
 #pragma once
 
 #include <stdint.h>
@@ -20,5 +20,5 @@ struct thin_state {
 };
 
 /* The factor of the next harvest. Twice as thin after a drop, half as thin after some time without
- * one; never thinner or denser than samples_max asks for at the rate of this harvest. */
+ * one. Never thinner or denser than samples_max asks for at the rate of this harvest. */
 struct thin_state thin_next(const struct thin_state *state, const struct thin_facts *facts);

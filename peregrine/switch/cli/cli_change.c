@@ -70,7 +70,7 @@ static bool has_taken(const struct cli_change *change)
 	return false;
 }
 
-/* --- leaving --- */
+/* --- sending --- */
 
 static void cli_change_verify(struct cli_change *change);
 static void verify_part(struct cli_change *change);
@@ -187,7 +187,7 @@ static void cli_change_on_line(void *context, const struct cli_answer *answer)
 	cli_change_next_line(change);
 }
 
-/* False: the batch has ended, or is leaving. */
+/* False: no edit is left, or none that can be planned. */
 static bool plan_edit(struct cli_change *change)
 {
 	const struct switch_request *request = change->one->request;

@@ -1,7 +1,7 @@
 /* How the command lines of the families differ: constant rows, no control flow per vendor. A row
- * says how its prompts look, what turns the pager off, which lines make a change, what a refusal
- * looks like and how its configuration reads. A family without error patterns is refused by a unit
- * test: on such a one a rejected command would be taken for success. */
+ * describes its prompts, its pager, the lines of a change, its refusals and its configuration. A
+ * unit test refuses a family without error patterns: there a rejected command would be taken for
+ * success. */
 #pragma once
 
 #include <stdbool.h>
@@ -96,10 +96,14 @@ enum cli_fact {
 	FACT_ROW_UNTAGGED,   /* %n %p */
 };
 
-/* A line of the configuration and what it says. Words match as they are, whatever their case. "%n"
- * a number, "%w" any word, "%v" a word like "vlan10", "%q" one word that is told (a list without
- * spaces, a name); to the end of the line: "%l" a list of VLANs, "%p" a port or a list of ports,
- * "%t" text, "%*" whatever. The first row that matches counts. */
+/* A line of the configuration and its meaning. Words match as they are, whatever their case. The
+ * first row that matches counts.
+ *
+ *   "%n"  a number                       to the end of the line:
+ *   "%w"  any word                       "%l"  a list of VLANs
+ *   "%v"  a word like "vlan10"           "%p"  a port or a list of ports
+ *   "%q"  one word that is told: a list  "%t"  text
+ *         without spaces, a name         "%*"  whatever */
 struct cli_rule {
 	enum cli_section section; /* in which it is looked for; SECTION_NONE: everywhere */
 	const char *line;

@@ -1,5 +1,5 @@
-/* The dialogue with one switch's command line: opens the stream, logs in, turns the pager off,
- * takes enable mode, and then runs one command at a time, each ended by the prompt that follows
+/* The dialogue with one switch's command line. It opens the stream, logs in, turns the pager off
+ * and takes enable mode. Then it runs one command at a time, each ended by the prompt that follows
  * it. The session stays for the next call. */
 #pragma once
 

@@ -225,6 +225,7 @@ int cli_switch_open_on(const struct switch_stream_row *stream,
 		rc = cli_dialogue_new(host->loop, stream, &one->endpoint, one->dialect,
 				      &one->dialogue);
 	if (rc) {
+/* The next call needs a new session: the switch still prints what this one asked. */
 		problem_set(problem, rc, "no timer for a switch");
 		cli_driver_one_close(one);
 		return rc;

@@ -9,9 +9,13 @@
 
 #include "peregrine/switch/cli/cli_dialect.h"
 
-/* Lines, '\n' between them; one that begins with '?' may be refused, which means nothing (an option
- * that some models do not know). Words in braces: {number} of the aggregate, {vlan} that it and its
- * members are in as access ports, {port} a member, {from} the VLAN that it is in before. */
+/* Lines, '\n' between them. A line that begins with '?' may be refused, which means nothing: an
+ * option that some models do not know. Words in braces:
+ *
+ *   {number}  of the aggregate
+ *   {vlan}    that it and its members are in as access ports
+ *   {port}    a member
+ *   {from}    the VLAN that the member is in before */
 struct cli_lag {
 	const struct cli_dialect *dialect;
 	const char *name;  /* before its number, as readings of this family show it */

@@ -7,8 +7,8 @@
 #include "peregrine/switch/cli/cli_mirror_wire.h"
 #include "peregrine/switch/switch_driver.h"
 
-/* In all of these: what there shall be is `mirrors` (their targets are the mirror port), or
- * nothing; `target` is the mirror port, or with a tunnel the address that copies are sent to. */
+/* In all of these the wanted sessions are `mirrors` (their targets are the mirror port), or none.
+ * `target` is the mirror port; with a tunnel it is the address that copies are sent to. */
 struct cli_mirror_want {
 	const struct switch_mirror *mirrors;
 	size_t count;

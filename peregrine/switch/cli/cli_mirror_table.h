@@ -34,9 +34,12 @@ struct cli_mirror_rule {
 	enum cli_mirror_fact fact;
 };
 
-/* Lines, '\n' between them. Words in braces: {session} its number, {target} the mirror port or the
- * address that copies are sent to, {from} the one that they come from, {id} ERSPAN's number, {port}
- * one that is copied, {ports} all of them with commas. */
+/* Lines, '\n' between them. Words in braces:
+ *
+ *   {session}  its number                  {from}   the address that copies come from
+ *   {target}   the mirror port, or the     {id}     ERSPAN's number
+ *              address of the copies       {port}   one port that is copied
+ *                                          {ports}  all of them, with commas */
 struct cli_mirror {
 	const struct cli_dialect *dialect;
 	const char *show;       /* NULL: its show_config */

@@ -1,5 +1,5 @@
 /* Tables and lists of blocks that show commands print: interfaces, MAC addresses, LLDP neighbours.
- * Rows are known by what is in them (a MAC, a VLAN, a port of this family), not by columns, which
+ * Rows are known by their words (a MAC, a VLAN, a port of this family), not by columns. Columns
  * move from one release to the next. Pure. */
 #pragma once
 

@@ -189,6 +189,7 @@ static int netconf_driver_one_open(const struct switch_endpoint *endpoint,
 
 /* No model here has a port's locating light. */
 static int netconf_driver_start_locate(struct netconf_switch *one)
+/* The next call needs a new session: this one may still answer, and holds its locks. */
 {
 	one->early_rc =
 		problem_set(&one->early, E_UNSUPPORTED,

@@ -1,6 +1,6 @@
-/* From edits and what is there to one transaction (RFC 7047, 4.1.3 and 5.2). All of it happens or
- * nothing: before anything is written, "wait" holds each row against what was read, so that what
- * somebody else changed in between is a conflict and not lost. */
+/* From edits and the present rows to one transaction (RFC 7047, 4.1.3 and 5.2). All of it happens
+ * or nothing. Before anything is written, "wait" holds each row against the reading. So a change of
+ * somebody else in between is a conflict and not lost. */
 #pragma once
 
 #include <stddef.h>
@@ -43,15 +43,14 @@ json_t *ovsdb_plan_ending(unsigned number, const char *comment);
 
 /* Is the edit seen? */
 bool ovsdb_plan_holds(const struct ovsdb_facts *facts, const struct switch_edit *edit);
-/* A mutation of the bridge's row that changes nothing that matters (VLAN 4095, which is on no wire,
- * in flood_vlans or out of it) and makes Open vSwitch look at its flows anew and forget all
- * addresses. NULL: no memory. */
+/* A mutation of the bridge's row that makes Open vSwitch look at its flows anew and forget all
+ * addresses. It puts VLAN 4095, which is on no wire, into flood_vlans or takes it out. NULL: no
+ * memory. */
 json_t *ovsdb_plan_anew(const struct ovsdb_facts *facts);
 /* The params of "transact" that wait until the data plane has configuration `config`. */
 json_t *ovsdb_plan_await(json_int_t config, int64_t most_ms);
-/* And then have it forget what it learned. It does so for a port whose VLANs change, but a frame
- * that is in the making just then may be learned once more as of before; and it forwards to a known
- * address without asking whether the port is in the VLAN. `facts`: of what was read before the
- * change. */
+/* And then have it forget its learned addresses. It does so for a port whose VLANs change, but a
+ * frame under way may be learned once more as of before. It forwards to a known address without
+ * asking whether the port is in the VLAN. `facts`: of the reading before the change. */
 json_t *ovsdb_plan_await_and_forget(const struct ovsdb_facts *facts, json_int_t config,
 				    int64_t most_ms);

@@ -1,7 +1,7 @@
-/* A fabric in memory: switches that can be read and written by driver "sim", cables between them,
- * and a data plane that floods frames by VLAN through whatever is configured at that moment. With
- * the faults of real switches, for tests and benches; nothing above switch_driver.h knows it.
- * Single-threaded, on the loop. */
+/* A fabric in memory: switches for driver "sim", cables between them, and a data plane. The data
+ * plane floods frames by VLAN through the configuration of that moment. It has the faults of real
+ * switches, for tests and benches; nothing above switch_driver.h knows it. Single-threaded, on the
+ * loop. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,11 +1,11 @@
 /* SNMP v2c and v3 (RFC 3416, 3412, 3414, 3826) over Net-SNMP's single-session calls, on the loop
- * and never blocking: one socket per switch, at most `window` requests under way at it, each with a
- * time-out and retries of ours. Net-SNMP reads no files, writes none and logs nothing. Its users
- * and engine times are process-wide, so a program makes one client.
+ * and never blocking. Each switch has one socket, and at most `window` requests under way, each
+ * with a time-out and retries of ours. Net-SNMP reads no files, writes none and logs nothing. Its
+ * users and engine times are process-wide, so a program makes one client.
  *
- * The engine id of a v3 agent is asked for by a request of our own (RFC 3414 section 4; Net-SNMP's
- * own probe blocks), remembered per address, and asked for again when the agent says that it is
- * another now. Boots and time follow from the agent's authentic reports. */
+ * A request of our own asks for the engine id of a v3 agent (RFC 3414 section 4; Net-SNMP's own
+ * probe blocks). The id is remembered per address, and asked for again when the agent says that it
+ * is another now. Boots and time follow from the agent's authentic reports. */
 #pragma once
 
 #include <stdbool.h>
@@ -113,8 +113,8 @@ MUST_USE int snmp_peer_ask(struct snmp_peer *peer, const struct snmp_ask *ask, s
 			   void *context);
 /* All asks with this context: `fn` is not called any more, what waits is not sent. */
 void snmp_peer_forget(struct snmp_peer *peer, const void *context);
-/* The name of another switch that answers with the same SNMPv3 engine id (one's configuration is a
- * copy of the other's), as far as both answered last; "" = none. Borrowed until that one is freed.
+/* The name of another switch that answers with the same SNMPv3 engine id, as far as both answered
+ * last; "" = none. One's configuration is a copy of the other's. Borrowed until that one is freed.
  */
 const char *snmp_peer_twin(const struct snmp_peer *peer);
 /* Messages sent so far, retries and engine probes included. */

@@ -9,7 +9,6 @@
 
 #include "peregrine/switch/snmp/snmp_peer_private.h"
 
-/* FNV-1a. */
 static size_t snmp_engine_slot_of(const char *peer)
 {
 	uint32_t hash = 2166136261U;

@@ -1,6 +1,6 @@
-/* What an agent said, column by column, before anybody concludes anything: one table of columns
- * (snmp_fact_table.c) says which object goes where, so that a reading can be made, and tested, from
- * a list of (object id, value) alone. */
+/* An agent's words, column by column, before any conclusion. One table of columns
+ * (snmp_fact_table.c) says which object goes where. So a reading can be made, and tested, from a
+ * list of (object id, value) alone. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,9 @@
-/* One switch's line of requests, for the files that share it: snmp_peer.c (asking and ending),
- * snmp_peer_handle.c (Net-SNMP's session), snmp_exchange.c (one request and what comes of it),
- * snmp_peer_turn.c (what is due). */
+/* One switch's line of requests, for the files that share it:
+ *
+ *   snmp_peer.c         asking and ending
+ *   snmp_peer_handle.c  Net-SNMP's session
+ *   snmp_exchange.c     one request and its outcome
+ *   snmp_peer_turn.c    what is due */
 #pragma once
 
 #include "peregrine/switch/snmp/snmp_client_private.h"

@@ -50,11 +50,12 @@ struct snmp_plan {
 	bool failed; /* no memory */
 };
 
-/* The longest run from the first of `edits` that goes into one SET, at most `limit` of them; those
- * that need nothing count. The first may need several: snmp_plan_chunk. 0, -ENOMEM, or for the
- * first edit alone: E_CONFLICT (a VLAN or a port that is not there), E_UNSUPPORTED, -EBUSY (another
- * manager edits); then `problem` says why and the facts are as they were. Done with snmp_plan_done.
- */
+/* The longest run from the first of `edits` that goes into one SET, at most `limit` of them; edits
+ * that need nothing count. The first may need several: snmp_plan_chunk. 0 or -ENOMEM. Done with
+ * snmp_plan_done.
+ *
+ * For the first edit alone: E_CONFLICT (a VLAN or a port that is not there), E_UNSUPPORTED, -EBUSY
+ * (another manager edits). Then `problem` says why, and the facts are as they were. */
 MUST_USE int snmp_plan_edits(struct snmp_facts *facts, const struct switch_edit *edits,
 			     size_t count, size_t limit, struct snmp_plan *ret,
 			     struct problem *problem);

@@ -422,7 +422,7 @@ static uint64_t digest_of_members(const struct snmp_facts *facts)
 	return digest ? digest : 1;
 }
 
-/* FNV-1a of what a link's coming and going changes: ifOperStatus, and ifLastChange when it went and
+/* Of what a link's coming and going changes: ifOperStatus, and ifLastChange when it went and
  * came between two looks. */
 static uint64_t digest_of_links(const struct snmp_facts *facts)
 {

@@ -69,8 +69,8 @@ void snmp_switch_fail(struct snmp_switch *one, int rc, const char *doing, const 
 int snmp_switch_problem(const struct snmp_switch *one, int rc, const char *doing, const char *why,
 			struct problem *ret);
 
-/* Turns a plan that reads whole tables of ports into one that reads the rows of those that the call
- * is about, where these are known. */
+/* Turns a plan that reads whole tables of ports into one that reads the rows of the call's ports,
+ * where these are known. */
 void snmp_switch_narrow(struct snmp_switch *one, struct snmp_reader_plan *plan);
 /* After reading: learns from whole tables. False: the ports are elsewhere now, and what was read is
  * forgotten: start again, whole. */

@@ -1,7 +1,7 @@
-/* Some ports only: where they are (ifIndex, base port) is remembered from the last whole reading,
- * so that a look at two ports is two requests and not two tables. What is remembered is proven by
- * each such look: the name and the base port must still be each other's. What else there is to know
- * of a port comes with whole readings (fact_need). */
+/* Some ports only. Their places (ifIndex, base port) are remembered from the last whole reading. So
+ * a look at two ports is two requests and not two tables. Each such look proves them: the name and
+ * the base port must still be each other's. Other facts of a port come with whole readings
+ * (fact_need). */
 #pragma once
 
 #include <stdbool.h>

@@ -13,8 +13,8 @@
  * walk with E_LIMIT. */
 typedef bool (*snmp_row_fn)(void *context, size_t column, const uint32_t *index, size_t count,
 			    const struct snmp_value *value);
-/* rc 0; E_TIMEOUT, E_AUTHENTICATION, E_PROTOCOL, E_LIMIT of the requests; or, for a walk that the
- * agent broke off with an error, that status' code and its text in `why`. */
+/* rc 0, or E_TIMEOUT, E_AUTHENTICATION, E_PROTOCOL, E_LIMIT of the requests. For a walk that the
+ * agent broke off with an error: that status' code, and its text in `why`. */
 typedef void (*snmp_walked_fn)(void *context, int rc, const char *why);
 
 struct snmp_walk_plan {
