@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/io/transfer.h"
 
 #include "bampi/agent/task.h"
 
@@ -37,26 +38,6 @@ bool disk_is_zero(const void *data, size_t size)
 	const unsigned char *bytes = data;
 
 	return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
-}
-
-int disk_write_all(int fd, const void *data, size_t size, uint64_t offset)
-{
-	const unsigned char *at = data;
-
-	while (size > 0) {
-		ssize_t done = pwrite(fd, at, size, (off_t)offset);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -errno;
-		if (done == 0)
-			return -ENOSPC;
-		at += done;
-		size -= (size_t)done;
-		offset += (uint64_t)done;
-	}
-	return 0;
 }
 
 int disk_zero_range(int fd, bool block, uint64_t offset, uint64_t size)
@@ -126,14 +107,14 @@ void disk_writer_freep(struct disk_writer **writer)
 static int write_piece(struct disk_writer *writer, const void *data, size_t size, uint64_t offset)
 {
 	int flags = fcntl(writer->fd, F_GETFL);
-	int rc = disk_write_all(writer->fd, data, size, offset);
+	int rc = write_whole_at(writer->fd, data, size, offset);
 
 	if (rc != -EINVAL || writer->cached || flags < 0)
 		return rc;
 	if (fcntl(writer->fd, F_SETFL, flags & ~O_DIRECT) < 0)
 		return -errno;
 	writer->cached = true;
-	return disk_write_all(writer->fd, data, size, offset);
+	return write_whole_at(writer->fd, data, size, offset);
 }
 
 static int disk_writer_write_zeros(struct disk_writer *writer, uint64_t offset, uint64_t size)

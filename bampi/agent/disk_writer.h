@@ -40,6 +40,4 @@ uint64_t disk_writer_zeroed_bytes(const struct disk_writer *writer);
 /* Zeros for certain: BLKZEROOUT (the kernel falls back to writing; reads give zeros afterwards).
  * E_UNSUPPORTED when `fd` is no block device or refuses: then zeros must be written. */
 MUST_USE int disk_zero_range(int fd, bool block, uint64_t offset, uint64_t size);
-/* pwrite until all is written. -errno. */
-MUST_USE int disk_write_all(int fd, const void *data, size_t size, uint64_t offset);
 bool disk_is_zero(const void *data, size_t size);

@@ -14,6 +14,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 #include "common/io/log.h"
+#include "common/io/transfer.h"
 
 #include "bampi/agent/ata.h"
 #include "bampi/agent/disk_writer.h"
@@ -71,12 +72,12 @@ static int erase_drive_write_zeros(struct erasing *erasing, const void *zeros, u
 {
 	while (size > 0) {
 		size_t piece = size < WRITE_SIZE ? (size_t)size : WRITE_SIZE;
-		int rc = disk_write_all(erasing->fd, zeros, piece, offset);
+		int rc = write_whole_at(erasing->fd, zeros, piece, offset);
 
 		/* The tail of a file is no multiple of O_DIRECT's unit. */
 		if (rc == -EINVAL &&
 		    fcntl(erasing->fd, F_SETFL, fcntl(erasing->fd, F_GETFL) & ~O_DIRECT) == 0)
-			rc = disk_write_all(erasing->fd, zeros, piece, offset);
+			rc = write_whole_at(erasing->fd, zeros, piece, offset);
 		erasing->at_byte = offset;
 		if (rc)
 			return rc;

@@ -155,7 +155,7 @@ int package_sink_finish(struct package_sink *sink, uint64_t *ret_bytes, struct p
 	if (sink->stored_bytes != sink->package->size_bytes || sink->frame_open ||
 	    memcmp(digest, sink->package->digest, sizeof(digest)) != 0) {
 		(void)problem_set(problem, E_DIGEST,
-				  "package %s %s is not what was announced: its digest differs",
+				  "the digest of package %s %s differs from the announced one",
 				  sink->package->name, sink->package->version);
 		problem_hint(problem, "upload the package again");
 		return problem->code;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/base/text.h"
+#include "common/io/transfer.h"
 
 #define PATH_SIZE 512
 
@@ -85,23 +86,6 @@ int rooted_make_folder(int root_fd, const char *path, mode_t mode)
 	return 0;
 }
 
-static int rooted_write_all(int fd, const void *data, size_t size)
-{
-	const char *at = data;
-
-	while (size > 0) {
-		ssize_t done = write(fd, at, size);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return done < 0 ? -errno : -ENOSPC;
-		at += done;
-		size -= (size_t)done;
-	}
-	return 0;
-}
-
 static int temporary_of(const char *name, char ret[NAME_MAX + 1])
 {
 	return text_format(ret, NAME_MAX + 1, ".%s.haas", name) ? 0 : -ENAMETOOLONG;
@@ -167,7 +151,7 @@ void rooted_discard(int root_fd, const char *path)
 
 int rooted_append(int fd, const void *data, size_t size)
 {
-	return rooted_write_all(fd, data, size);
+	return write_whole(fd, data, size);
 }
 
 int rooted_write(int root_fd, const char *path, const void *data, size_t size, mode_t mode)
@@ -177,7 +161,7 @@ int rooted_write(int root_fd, const char *path, const void *data, size_t size, m
 
 	if (rc)
 		return rc;
-	rc = rooted_write_all(fd, data, size);
+	rc = write_whole(fd, data, size);
 	if (!rc)
 		rc = rooted_publish(root_fd, path, fd, mode);
 	if (rc)

@@ -10,6 +10,7 @@
 #include "common/base/error.h"
 #include "common/base/json_text.h"
 #include "common/io/log.h"
+#include "common/io/transfer.h"
 
 #include "bampi/agent/disk.h"
 #include "bampi/agent/disk_writer.h"
@@ -31,26 +32,10 @@ struct verify {
 	size_t total;
 };
 
-static int verify_erased_read_all(int fd, uint8_t *ret, size_t size, uint64_t offset)
-{
-	while (size > 0) {
-		ssize_t got = pread(fd, ret, size, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : -EIO;
-		ret += got;
-		size -= (size_t)got;
-		offset += (uint64_t)got;
-	}
-	return 0;
-}
-
 static int verify_erased_read_sample(const struct verify *verify, int fd, uint64_t offset,
 				     size_t size, struct verify_facts *facts)
 {
-	int rc = verify_erased_read_all(fd, verify->buffer, size, offset);
+	int rc = read_whole_at(fd, verify->buffer, size, offset);
 
 	if (rc)
 		return rc;

@@ -33,7 +33,7 @@ int bmc_queue_new(struct loop *loop, const struct bmc_queue_options *options,
 
 	rc = ipmi_driver_setup();
 	if (rc == 0)
-		rc = loop_timer_new(loop, finished_deliver, queue, &queue->deliver);
+		rc = call_queue_open(&queue->calls, loop, operation_deliver);
 	if (rc)
 		goto err_timer;
 	rc = worker_new(loop, queue->workers, CALLS_QUEUED_MAX, &queue->host.worker);
@@ -54,7 +54,7 @@ err_fetcher:
 err_rmcp:
 	worker_free(queue->host.worker);
 err_worker:
-	loop_timer_free(queue->deliver);
+	call_queue_close(&queue->calls);
 err_timer:
 	free(queue);
 	return rc;
@@ -170,15 +170,12 @@ int bmc_queue_put(struct bmc_queue *queue, const struct bmc_endpoint *endpoint,
 
 static void finish_all(struct bmc *bmc, int rc, const struct problem *problem)
 {
-	struct operation *operation = NULL;
-	struct operation *next = NULL;
+	struct call_link *link;
 
 	if (bmc->current)
 		operation_finish(bmc->current, rc, problem);
-	for (int priority = 0; priority < BMC_PRIORITY_COUNT; priority++) {
-		DL_FOREACH_SAFE(bmc->waiting[priority], operation, next)
-		operation_finish(operation, rc, problem);
-	}
+	while ((link = call_line_first(&bmc->waiting)))
+		operation_finish(CONTAINER_OF(link, struct operation, link), rc, problem);
 }
 
 void bmc_queue_remove(struct bmc_queue *queue, int64_t bmc_id)
@@ -210,8 +207,7 @@ void bmc_queue_free(struct bmc_queue *queue)
 	worker_free(queue->host.worker);
 	rmcp_client_free(queue->host.rmcp);
 	fetcher_free(queue->host.fetcher);
-	finished_deliver(queue);
-	loop_timer_free(queue->deliver);
+	call_queue_close(&queue->calls);
 	free(queue);
 }
 
@@ -220,7 +216,7 @@ void bmc_queue_free(struct bmc_queue *queue)
 void ask_free(struct ask *ask)
 {
 	DL_DELETE(ask->operation->asks, ask);
-	HASH_DELETE(hh, ask->operation->queue->asks, ask);
+	call_ticket_take_back(&ask->operation->queue->calls, &ask->ticket);
 	loop_timer_free(ask->deadline);
 	free(ask);
 }
@@ -246,16 +242,14 @@ static void ask_expired(void *context)
  * under way does not count: its answer may be older than the question. */
 static struct operation *find_duplicate(struct bmc *bmc, const struct bmc_request *request)
 {
-	struct operation *operation = NULL;
-
 	if (bmc_op_table[request->op].changes)
 		return NULL;
-	for (int priority = 0; priority < BMC_PRIORITY_COUNT; priority++) {
-		DL_FOREACH(bmc->waiting[priority], operation)
-		{
-			if (operation->request.op == request->op)
-				return operation;
-		}
+	for (struct call_link *link = call_line_first(&bmc->waiting); link;
+	     link = call_line_after(&bmc->waiting, link)) {
+		struct operation *operation = CONTAINER_OF(link, struct operation, link);
+
+		if (operation->request.op == request->op)
+			return operation;
 	}
 	return NULL;
 }
@@ -266,10 +260,9 @@ static int operation_new(struct bmc *bmc, const struct bmc_ask *ask, struct oper
 
 	if (operation) {
 		bmc->queue->stats.merged++;
-		if (ask->priority < operation->priority) {
-			DL_DELETE(bmc->waiting[operation->priority], operation);
-			operation->priority = ask->priority;
-			DL_APPEND(bmc->waiting[operation->priority], operation);
+		if (ask->priority < operation->link.priority) {
+			call_line_remove(&bmc->waiting, &operation->link);
+			call_line_add(&bmc->waiting, &operation->link, ask->priority);
 		}
 		operation->person |= ask->person;
 		*ret = operation;
@@ -281,9 +274,8 @@ static int operation_new(struct bmc *bmc, const struct bmc_ask *ask, struct oper
 	operation->queue = bmc->queue;
 	operation->bmc = bmc;
 	operation->request = *ask->request;
-	operation->priority = ask->priority;
 	operation->person = ask->person;
-	DL_APPEND(bmc->waiting[ask->priority], operation);
+	call_line_add(&bmc->waiting, &operation->link, ask->priority);
 	*ret = operation;
 	return 0;
 }
@@ -297,8 +289,7 @@ static int submit_unknown(struct bmc_queue *queue, struct operation **ret)
 		return -ENOMEM;
 	operation->queue = queue;
 	operation->rc = E_NOT_FOUND;
-	DL_APPEND(queue->finished, operation);
-	loop_timer_arm(queue->deliver, 0);
+	call_queue_end(&queue->calls, &operation->link);
 	*ret = operation;
 	return 0;
 }
@@ -327,10 +318,9 @@ int bmc_queue_submit(struct bmc_queue *queue, const struct bmc_ask *request, bmc
 	ask->operation = operation;
 	ask->done = done;
 	ask->context = context;
-	ask->ticket = ++queue->next_ticket;
 	ask->deadline_ms = loop_now_ms(queue->loop) + within_ms;
 	DL_APPEND(operation->asks, ask);
-	HASH_ADD(hh, queue->asks, ticket, sizeof(ask->ticket), ask);
+	call_ticket_give(&queue->calls, &ask->ticket);
 	if (bmc) {
 		loop_timer_arm(ask->deadline, within_ms);
 		loop_timer_arm(bmc->wake, 0);
@@ -348,12 +338,13 @@ err_timer:
 
 void bmc_queue_cancel(struct bmc_queue *queue, uint64_t ticket)
 {
+	struct call_ticket *found = call_ticket_find(&queue->calls, ticket);
 	struct operation *operation;
-	struct ask *ask = NULL;
+	struct ask *ask;
 
-	HASH_FIND(hh, queue->asks, &ticket, sizeof(ticket), ask);
-	if (!ask)
+	if (!found)
 		return;
+	ask = CONTAINER_OF(found, struct ask, ticket);
 	operation = ask->operation;
 	ask_free(ask);
 	if (!operation->asks && operation->bmc)
@@ -393,7 +384,7 @@ void bmc_queue_stats(const struct bmc_queue *queue, struct bmc_queue_stats *ret)
 
 	*ret = queue->stats;
 	rmcp_client_stats(queue->host.rmcp, &ret->rmcp);
-	ret->waiting = HASH_COUNT(queue->asks);
+	ret->waiting = (unsigned)call_queue_tickets(&queue->calls);
 	ret->in_flight = queue->in_flight;
 	ret->bmcs = HASH_COUNT(queue->bmcs);
 	HASH_ITER(hh, queue->bmcs, bmc, next)

@@ -10,6 +10,7 @@
 
 #include "common/base/macros.h"
 #include "common/base/problem.h"
+#include "common/io/call_queue.h"
 #include "common/io/loop.h"
 
 #include "bampi/bmc/bmc_driver.h"
@@ -42,14 +43,10 @@ MUST_USE int bmc_queue_put(struct bmc_queue *queue, const struct bmc_endpoint *e
 /* Waiting operations are answered with E_NOT_FOUND. Unknown ids are fine. */
 void bmc_queue_remove(struct bmc_queue *queue, int64_t bmc_id);
 
-/* A user's (or a deployment's) action goes before polling; within one priority first come, first
- * served. */
-enum bmc_priority { BMC_PRIORITY_ACTION, BMC_PRIORITY_POLL, BMC_PRIORITY_COUNT };
-
 struct bmc_ask {
 	int64_t bmc_id;
 	const struct bmc_request *request; /* copied */
-	enum bmc_priority priority;
+	enum call_priority priority;       /* CALL_CHANGE: an action of a user or a deployment */
 	bool person; /* a person asks: one try in BREAKER_PERSON_MS is let through although the BMC
 			refused the password, for it may have been corrected there */
 	uint32_t deadline_ms; /* from now, for the whole operation with its retries and read-backs;

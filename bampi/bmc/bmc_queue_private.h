@@ -2,12 +2,10 @@
  * per caller waiting for it. */
 #pragma once
 
-/* The default HASH_JEN falls through its switch, which clang reports. */
-#define HASH_FUNCTION HASH_FNV
-#include <uthash.h>
 #include <utlist.h>
 
 #include "common/base/breaker_policy.h"
+#include "common/io/call_queue.h"
 #include "common/io/loop.h"
 #include "common/io/worker.h"
 
@@ -18,29 +16,27 @@ struct operation;
 
 /* One caller. Lives until answered, timed out or cancelled. */
 struct ask {
-	uint64_t ticket;
+	struct call_ticket ticket;
 	struct operation *operation;
 	bmc_done_fn done;
 	void *context;
 	int64_t deadline_ms;
 	struct loop_timer *deadline;
 	struct ask *prev, *next;
-	UT_hash_handle hh;
 };
 
 /* One thing to do at one BMC; several asks share it when it changes nothing. */
 struct operation {
+	struct call_link link;
 	struct bmc_queue *queue;
 	struct bmc *bmc; /* NULL once finished */
 	struct bmc_request request;
-	enum bmc_priority priority;
 	bool person;
 	struct ask *asks;
 	struct confirm confirm;
 	struct bmc_result result; /* when finished */
 	struct problem problem;   /* the last failed call; when finished the answer */
 	int rc;
-	struct operation *prev, *next;
 };
 
 /* The driver's state of one BMC. */
@@ -74,7 +70,7 @@ struct bmc {
 	struct bmc_endpoint endpoint;
 	struct session session;
 	struct breaker breaker;
-	struct operation *waiting[BMC_PRIORITY_COUNT];
+	struct call_line waiting;
 	struct operation *current;
 	enum bmc_op next_call; /* valid while in a ready list */
 	struct call *in_flight;
@@ -92,11 +88,9 @@ struct bmc_queue {
 	unsigned in_flight;                              /* calls */
 	unsigned threads, threads_failing, threads_poll; /* of them those that hold a thread */
 	struct bmc *bmcs;                                /* by id */
-	struct ask *asks;                                /* by ticket */
+	struct call_queue calls;
 	struct bmc *ready[READY_COUNT];
-	struct operation *finished; /* to be answered in the next turn of the loop */
-	struct loop_timer *deliver;
-	uint64_t next_ticket, next_version;
+	uint64_t next_version;
 	struct bmc_queue_stats stats;
 };
 
@@ -112,7 +106,7 @@ void operation_drop(struct operation *operation);
 /* Forgets the call under way: its answer will not be heard, and threads are counted without it. */
 void call_forget(struct bmc *bmc);
 void ask_free(struct ask *ask);
-void finished_deliver(void *context); /* struct bmc_queue */
+void operation_deliver(struct call_link *link);
 
 /* bmc_queue_text.c: what people are told. */
 void text_breaker_open(const struct bmc *bmc, int64_t now_ms, struct problem *ret);

@@ -34,7 +34,7 @@ static void operation_detach(struct operation *operation)
 		if (bmc->in_flight)
 			call_orphan(bmc);
 	} else {
-		DL_DELETE(bmc->waiting[operation->priority], operation);
+		call_line_remove(&bmc->waiting, &operation->link);
 	}
 	operation->bmc = NULL;
 	loop_timer_arm(bmc->wake, 0);
@@ -60,8 +60,7 @@ void operation_finish(struct operation *operation, int rc, const struct problem 
 	} else if (problem != &operation->problem) {
 		operation->problem = *problem;
 	}
-	DL_APPEND(queue->finished, operation);
-	loop_timer_arm(queue->deliver, 0);
+	call_queue_end(&queue->calls, &operation->link);
 }
 
 void operation_drop(struct operation *operation)
@@ -70,27 +69,19 @@ void operation_drop(struct operation *operation)
 	operation_free(operation);
 }
 
-void finished_deliver(void *context)
+void operation_deliver(struct call_link *link)
 {
-	struct bmc_queue *queue = context;
-	struct operation *batch = queue->finished;
+	struct operation *operation = CONTAINER_OF(link, struct operation, link);
 
-	/* Callbacks may ask again: what they finish belongs to the next turn. */
-	queue->finished = NULL;
-	while (batch) {
-		struct operation *operation = batch;
+	while (operation->asks) {
+		bmc_done_fn done = operation->asks->done;
+		void *done_context = operation->asks->context;
 
-		DL_DELETE(batch, operation);
-		while (operation->asks) {
-			bmc_done_fn done = operation->asks->done;
-			void *done_context = operation->asks->context;
-
-			ask_free(operation->asks);
-			done(done_context, operation->rc, operation->rc ? NULL : &operation->result,
-			     operation->rc ? &operation->problem : NULL);
-		}
-		operation_free(operation);
+		ask_free(operation->asks);
+		done(done_context, operation->rc, operation->rc ? NULL : &operation->result,
+		     operation->rc ? &operation->problem : NULL);
 	}
+	operation_free(operation);
 }
 
 /* --- calls --- */
@@ -165,17 +156,14 @@ static void bmc_queue_run_observe(struct bmc *bmc, const struct call *call,
 /* What waits behind a BMC that was just found dead is told so now, not at its deadline. */
 static void bmc_queue_run_refuse_waiting(struct bmc *bmc)
 {
-	struct operation *operation = NULL;
-	struct operation *next = NULL;
+	struct call_link *link;
 	struct problem problem = {0};
 
 	text_breaker_open(bmc, loop_now_ms(bmc->queue->loop), &problem);
-	for (int priority = 0; priority < BMC_PRIORITY_COUNT; priority++) {
-		DL_FOREACH_SAFE(bmc->waiting[priority], operation, next)
-		{
-			bmc->queue->stats.refused_open++;
-			operation_finish(operation, problem.code, &problem);
-		}
+	while ((link = call_line_first(&bmc->waiting))) {
+		bmc->queue->stats.refused_open++;
+		operation_finish(CONTAINER_OF(link, struct operation, link), problem.code,
+				 &problem);
 	}
 }
 
@@ -184,8 +172,7 @@ static void call_heard(struct bmc *bmc, struct call *call, const struct heard *h
 	struct operation *operation = call->operation;
 	int64_t now_ms = loop_now_ms(bmc->queue->loop);
 
-	bmc->breaker = breaker_after(&bmc->breaker, heard->rc,
-				     (unsigned)((uint64_t)bmc->id * 2654435761U % 100), now_ms);
+	bmc->breaker = breaker_after(&bmc->breaker, heard->rc, breaker_spread(bmc->id), now_ms);
 	bmc_queue_run_observe(bmc, call, heard);
 	if (operation) {
 		if (heard->rc)
@@ -296,7 +283,7 @@ static void bmc_ready(struct bmc *bmc)
 {
 	bool failing = bmc->breaker.failures > 0;
 
-	if (bmc->current->priority == BMC_PRIORITY_ACTION)
+	if (bmc->current->link.priority == CALL_CHANGE)
 		bmc->ready = failing ? READY_ACTION_FAILING : READY_ACTION;
 	else
 		bmc->ready = failing ? READY_POLL_FAILING : READY_POLL;
@@ -318,17 +305,14 @@ static int64_t operation_deadline_ms(const struct operation *operation)
 
 static bool bmc_take_next(struct bmc *bmc)
 {
-	for (int priority = 0; priority < BMC_PRIORITY_COUNT && !bmc->current; priority++) {
-		struct operation *operation = bmc->waiting[priority];
+	struct call_link *link = bmc->current ? NULL : call_line_next(&bmc->waiting);
 
-		if (!operation)
-			continue;
-		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a whole list */
-		DL_DELETE(bmc->waiting[priority], operation);
-		bmc->current = operation;
-		operation->confirm =
-			confirm_begin(&operation->request, loop_now_ms(bmc->queue->loop),
-				      operation_deadline_ms(operation));
+	if (link) {
+		call_line_begin(&bmc->waiting, link);
+		bmc->current = CONTAINER_OF(link, struct operation, link);
+		bmc->current->confirm =
+			confirm_begin(&bmc->current->request, loop_now_ms(bmc->queue->loop),
+				      operation_deadline_ms(bmc->current));
 	}
 	return bmc->current != NULL;
 }

@@ -17,6 +17,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/io/datagram.h"
 
 enum { BATCH = 64, TURNS = 8 };
 enum { BUFFER_SIZE = 8 << 20 }; /* a datagram of 100 bytes counts as 768 in it */
@@ -302,7 +303,6 @@ static void rmcp_client_on_readable(void *context, int events)
 static int socket_open(struct rmcp_client *client, int family)
 {
 	struct socket *one = socket_of(client, family);
-	int size = BUFFER_SIZE;
 	int rc;
 
 	if (one->fd >= 0)
@@ -310,9 +310,7 @@ static int socket_open(struct rmcp_client *client, int family)
 	one->fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (one->fd < 0)
 		return -errno;
-	/* As much as the system lets us have. */
-	if (setsockopt(one->fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) < 0)
-		(void)setsockopt(one->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	datagram_receive_room(one->fd, BUFFER_SIZE);
 	rc = loop_watch_new(client->loop, one->fd, LOOP_READ, rmcp_client_on_readable, client,
 			    &one->watch);
 	if (rc) {

@@ -121,7 +121,7 @@ static void look_start(struct endpoints_look *look, enum refresh_class which, in
 	const struct bmc_ask ask = {
 		.bmc_id = endpoint->node_id,
 		.request = &request,
-		.priority = BMC_PRIORITY_POLL,
+		.priority = CALL_POLL,
 		/* What must wait for a thread may do so until the next would begin. */
 		.deadline_ms = period_ms > bmc_op_table[request.op].deadline_ms
 				       ? (uint32_t)(period_ms < INT32_MAX ? period_ms : INT32_MAX)

@@ -1,6 +1,7 @@
 #include "common/base/breaker_policy.h"
 
 #include "common/base/error.h"
+#include "common/base/hash.h"
 
 enum breaker_answer breaker_ask(const struct breaker *breaker, bool person, int64_t now_ms)
 {
@@ -48,4 +49,9 @@ struct breaker breaker_after(const struct breaker *breaker, int rc, unsigned spr
 	next.person_ms = now_ms;
 	next.retry_ms = now_ms + next.open_ms + next.open_ms * spread_percent / 500;
 	return next;
+}
+
+unsigned breaker_spread(int64_t id)
+{
+	return (unsigned)(hash_spread((uint64_t)id) % 100);
 }

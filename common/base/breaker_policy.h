@@ -38,3 +38,5 @@ enum breaker_answer breaker_ask(const struct breaker *breaker, bool person, int6
  * beat. */
 struct breaker breaker_after(const struct breaker *breaker, int rc, unsigned spread_percent,
 			     int64_t now_ms);
+/* The spread of a device, 0..99: neighbouring ids lie far apart. */
+unsigned breaker_spread(int64_t id);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/error.h"
+
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 /* Size of the well-formed UTF-8 sequence at `at` (RFC 3629 4), 0 when there is none. The NUL at the
@@ -217,4 +219,14 @@ void json_put_raw(struct text *text, const char *key, const char *json)
 		text_add_bytes(text, json, size);
 	else
 		text_add(text, "null");
+}
+
+void json_put_problem(struct text *text, const char *key, const struct problem *problem)
+{
+	json_begin_object(text, key);
+	json_put_string(text, "code", error_word(problem->code));
+	json_put_string(text, "message", problem->message);
+	json_put_string(text, "detail", problem->detail);
+	json_put_string(text, "hint", problem->hint);
+	json_end_object(text);
 }

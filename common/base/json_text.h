@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/problem.h"
 #include "common/base/text.h"
 
 void json_begin_object(struct text *text, const char *key);
@@ -18,5 +19,7 @@ void json_put_int(struct text *text, const char *key, int64_t value);
 void json_put_double(struct text *text, const char *key, double value);
 void json_put_bool(struct text *text, const char *key, bool value);
 void json_put_null(struct text *text, const char *key);
+/* {"code", "message", "detail", "hint"}; the code is error_word's. */
+void json_put_problem(struct text *text, const char *key, const struct problem *problem);
 /* `json` is already JSON (a jsonb column); NULL or "" writes null. */
 void json_put_raw(struct text *text, const char *key, const char *json);

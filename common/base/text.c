@@ -69,6 +69,18 @@ void text_addf(struct text *text, const char *format, ...)
 	text->size += (size_t)length;
 }
 
+void text_add_csv(struct text *text, const char *field)
+{
+	if (!strpbrk(field, ",\"\r\n")) {
+		text_add(text, field);
+		return;
+	}
+	text_add(text, "\"");
+	for (; *field; field++)
+		text_addf(text, *field == '"' ? "\"%c" : "%c", *field);
+	text_add(text, "\"");
+}
+
 void text_clear(struct text *text)
 {
 	text->size = 0;

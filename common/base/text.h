@@ -17,6 +17,8 @@ struct text {
 void text_add(struct text *text, const char *string);
 void text_add_bytes(struct text *text, const void *bytes, size_t size);
 void text_addf(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Adds a field of a CSV record (RFC 4180): quoted when it holds a comma, a quote or a line end. */
+void text_add_csv(struct text *text, const char *field);
 /* Empties, keeps the memory. */
 void text_clear(struct text *text);
 void text_done(struct text *text);

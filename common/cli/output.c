@@ -79,20 +79,22 @@ static int output_choose(struct output *output, size_t count, const char *only,
 	return 0;
 }
 
-/* RFC 4180: quoted when it holds a comma, a quote or a line end. */
-static void write_csv_cell(FILE *out, const char *cell)
+/* `cells` by column; NULL: the names of the columns. */
+static void write_csv_row(struct output *output, const char *const cells[])
 {
-	if (!strpbrk(cell, ",\"\r\n")) {
-		fputs(cell, out);
-		return;
+	struct text line = {0};
+
+	for (size_t i = 0; i < output->shown_count; i++) {
+		size_t column = output->shown[i];
+		const char *cell = cells ? cells[column] : output->columns[column].key;
+
+		text_add(&line, i > 0 ? "," : "");
+		text_add_csv(&line, cell ? cell : "");
 	}
-	fputc('"', out);
-	for (; *cell; cell++) {
-		if (*cell == '"')
-			fputc('"', out);
-		fputc(*cell, out);
-	}
-	fputc('"', out);
+	text_add(&line, "\r\n");
+	output->failed = output->failed || line.failed;
+	fputs(text_get(&line), output->out);
+	text_done(&line);
 }
 
 // NOLINTNEXTLINE(readability-function-size): a format, rows and a filter are what it takes
@@ -113,13 +115,8 @@ int output_new(FILE *out, enum output_format format, const struct output_column 
 	}
 	if (format == OUTPUT_JSON)
 		fputc('[', out);
-	for (size_t i = 0; format == OUTPUT_CSV && i < output->shown_count; i++) {
-		if (i > 0)
-			fputc(',', out);
-		write_csv_cell(out, columns[output->shown[i]].key);
-	}
 	if (format == OUTPUT_CSV)
-		fputs("\r\n", out);
+		write_csv_row(output, NULL);
 	*ret = output;
 	return 0;
 }
@@ -204,16 +201,7 @@ void output_row(struct output *output, const char *const cells[])
 	case OUTPUT_WIDE: keep_row(output, cells); break;
 	case OUTPUT_JSON:
 	case OUTPUT_JSONL: output_write_json_row(output, cells); break;
-	case OUTPUT_CSV:
-		for (size_t i = 0; i < output->shown_count; i++) {
-			const char *cell = cells[output->shown[i]];
-
-			if (i > 0)
-				fputc(',', output->out);
-			write_csv_cell(output->out, cell ? cell : "");
-		}
-		fputs("\r\n", output->out);
-		break;
+	case OUTPUT_CSV: write_csv_row(output, cells); break;
 	case OUTPUT_KEY_VALUE:
 		for (size_t i = 0; i < output->shown_count; i++) {
 			const char *cell = cells[output->shown[i]];

@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/io/transfer.h"
 
 #define PIECE_SIZE 65536
 
@@ -19,29 +20,21 @@ int file_read(const char *path, size_t limit, char **ret, size_t *ret_size)
 {
 	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct text text = {0};
-	ssize_t got = 1;
+	size_t got = 1;
 	int rc = 0;
 
 	if (fd < 0)
 		return -errno;
-	while (got > 0) {
+	while (rc == 0 && got > 0) {
 		char piece[PIECE_SIZE];
 
-		got = read(fd, piece, sizeof(piece));
-		if (got < 0 && errno == EINTR) {
-			got = 1;
-			continue;
-		}
-		if (got < 0)
-			rc = -errno;
-		else if ((size_t)got > limit - text.size)
+		rc = read_piece(fd, piece, sizeof(piece), &got);
+		if (rc == 0 && got > limit - text.size)
 			rc = E_LIMIT;
-		else
-			text_add_bytes(&text, piece, (size_t)got);
+		if (rc == 0)
+			text_add_bytes(&text, piece, got);
 		if (rc == 0 && text.failed)
 			rc = -ENOMEM;
-		if (rc != 0)
-			break;
 	}
 	if (rc == 0) {
 		size_t size = text.size;
@@ -54,21 +47,6 @@ int file_read(const char *path, size_t limit, char **ret, size_t *ret_size)
 	}
 	text_done(&text);
 	return rc;
-}
-
-static int file_write_all(int fd, const char *data, size_t size)
-{
-	while (size > 0) {
-		ssize_t written = write(fd, data, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		data += written;
-		size -= (size_t)written;
-	}
-	return 0;
 }
 
 /* Without this a rename may be lost with the power (fsync(2), "the directory ... has also reached
@@ -105,7 +83,7 @@ static int write_beside(const char *path, const void *data, size_t size, mode_t 
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	rc = file_write_all(fd, data, size);
+	rc = write_whole(fd, data, size);
 	if (rc == 0 && (fchmod(fd, mode) != 0 || fsync(fd) != 0))
 		rc = -errno;
 	if (rc == 0 && publish(temporary, path) != 0)

@@ -1,5 +1,7 @@
 #include "common/net/source_rate.h"
 
+#include "common/base/hash.h"
+
 #define TOKEN 1000U /* thousandths: a millisecond brings per_second of them */
 
 /* What time has brought back. */
@@ -44,7 +46,7 @@ static struct rate_bucket *source_rate_bucket_of(struct source_rate *rate, uint3
 {
 	uint64_t mixed = (address ^ rate->salt >> 32) * rate->salt;
 
-	return &rate->sources[(mixed ^ mixed >> 29) * 0x9e3779b97f4a7c15ULL >> 54];
+	return &rate->sources[hash_spread(mixed) >> 54];
 }
 
 bool source_rate_allows(struct source_rate *rate, uint32_t address, bool known, int64_t now_ms)

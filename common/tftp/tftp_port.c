@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/io/datagram.h"
 #include "common/tftp/tftp_wire.h"
 
 #define QUEUE_MAX        64  /* messages in one sendmmsg */
@@ -340,18 +341,6 @@ static void tftp_port_on_retry(void *context)
 
 /* --- life --- */
 
-/* More than the system's usual limit while we are privileged, else as much as it gives. */
-static void tftp_port_widen(int fd)
-{
-	static const int forced[] = {SO_RCVBUFFORCE, SO_SNDBUFFORCE};
-	static const int asked[] = {SO_RCVBUF, SO_SNDBUF};
-	const int room = SOCKET_ROOM;
-
-	for (size_t i = 0; i < COUNT_OF(forced); i++)
-		if (setsockopt(fd, SOL_SOCKET, forced[i], &room, sizeof(room)) < 0)
-			(void)setsockopt(fd, SOL_SOCKET, asked[i], &room, sizeof(room));
-}
-
 static int tftp_port_open_socket(void)
 {
 	struct sockaddr_in any = {.sin_family = AF_INET};
@@ -367,7 +356,8 @@ static int tftp_port_open_socket(void)
 		close(fd);
 		return rc;
 	}
-	tftp_port_widen(fd);
+	datagram_receive_room(fd, SOCKET_ROOM);
+	datagram_send_room(fd, SOCKET_ROOM);
 	return fd;
 }
 

@@ -12,6 +12,7 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/io/datagram.h"
 #include "common/io/served_file.h"
 #include "common/net/ipv4.h"
 #include "common/net/source_rate.h"
@@ -449,13 +450,11 @@ static int bind_port(uint32_t address, uint16_t port)
 	};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	const int one = 1;
-	const int room = LISTENER_ROOM;
 	int rc;
 
 	if (fd < 0)
 		return -errno;
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) < 0)
-		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+	datagram_receive_room(fd, LISTENER_ROOM);
 	if (setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &one, sizeof(one)) < 0 ||
 	    bind(fd, (const struct sockaddr *)&local, sizeof(local)) < 0) {
 		rc = -errno;

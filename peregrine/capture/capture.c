@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/json_text.h"
+#include "common/io/transfer.h"
 
 #include "peregrine/capture/conversations.h"
 #include "peregrine/capture/packet_ring.h"
@@ -116,7 +117,8 @@ static int open_ring(struct capture *capture, struct problem *problem)
 	(void)problem_set(problem, rc, "the capture's files cannot be made: %s", error_text(rc));
 	problem_detail(problem, "%s", order->folder);
 	if (rc == -ENOSPC)
-		problem_hint(problem, "the disk is full: haasctl capture remove what is old");
+		problem_hint(problem,
+			     "the disk is full: remove old captures (haasctl capture remove)");
 	return rc;
 }
 
@@ -232,23 +234,9 @@ static void capture_on_packet(u_char *context, const struct pcap_pkthdr *header,
 /* Nobody listens: the next look at `in` says so. */
 static void capture_write_line(int out, struct text *line)
 {
-	const char *data;
-	size_t left;
-
 	text_add(line, "\n");
-	if (line->failed)
+	if (!line->failed && write_whole(out, text_get(line), line->size))
 		return;
-	data = text_get(line);
-	for (left = line->size; left > 0;) {
-		ssize_t wrote = write(out, data, left);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			return;
-		data += wrote;
-		left -= (size_t)wrote;
-	}
 }
 
 static struct pcapng_statistics statistics_of(const struct capture *capture)
@@ -257,16 +245,6 @@ static struct pcapng_statistics statistics_of(const struct capture *capture)
 
 	(void)pcap_stats(capture->pcap, &stat);
 	return (struct pcapng_statistics){.received = stat.ps_recv, .dropped = stat.ps_drop};
-}
-
-static void tell_problem(struct text *line, const struct problem *problem)
-{
-	json_begin_object(line, "problem");
-	json_put_string(line, "code", error_word(problem->code));
-	json_put_string(line, "message", problem->message);
-	json_put_string(line, "detail", problem->detail);
-	json_put_string(line, "hint", problem->hint);
-	json_end_object(line);
 }
 
 static void capture_tell(struct capture *capture, int out, const char *because,
@@ -280,7 +258,7 @@ static void capture_tell(struct capture *capture, int out, const char *because,
 	if (because)
 		json_put_string(&line, "because", because);
 	if (problem && problem_is_set(problem))
-		tell_problem(&line, problem);
+		json_put_problem(&line, "problem", problem);
 	json_put_int(&line, "packets", (int64_t)capture->packets);
 	json_put_int(&line, "bytes", (int64_t)capture->bytes);
 	json_put_int(&line, "stored_bytes", (int64_t)packet_ring_bytes(capture->ring));
@@ -308,7 +286,7 @@ void capture_tell_failed(int out, const struct problem *problem)
 	json_begin_object(&line, NULL);
 	json_put_string(&line, "state", "ended");
 	json_put_string(&line, "because", "failed");
-	tell_problem(&line, problem);
+	json_put_problem(&line, "problem", problem);
 	json_end_object(&line);
 	capture_write_line(out, &line);
 }
@@ -334,9 +312,10 @@ static int ring_failed(const struct capture *capture, struct problem *problem)
 {
 	(void)problem_set(problem, capture->rc, "the capture cannot be kept: %s",
 			  error_text(capture->rc));
-	problem_detail(problem, "%s; what was kept before is whole", capture->order.folder);
+	problem_detail(problem, "%s; packets kept before are whole", capture->order.folder);
 	if (capture->rc == -ENOSPC)
-		problem_hint(problem, "the disk is full: haasctl capture remove what is old");
+		problem_hint(problem,
+			     "the disk is full: remove old captures (haasctl capture remove)");
 	return capture->rc;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/json_text.h"
 #include "common/net/frame_key_wire.h"
 
@@ -50,26 +51,17 @@ void conversations_free(struct conversations *conversations)
 
 /* --- the table --- */
 
-static uint32_t conversations_hash_bytes(uint32_t hash, const void *data, size_t size)
-{
-	const uint8_t *bytes = data;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ bytes[i]) * 16777619U; /* FNV-1a */
-	return hash;
-}
-
 /* The same for both directions. */
 static uint32_t conversations_hash_of(const struct conversation *row)
 {
-	uint32_t ends[2];
+	uint64_t ends[2];
 
 	for (int i = 0; i < 2; i++) {
-		ends[i] = conversations_hash_bytes(2166136261U, row->addresses[i], 16);
-		ends[i] = conversations_hash_bytes(ends[i], &row->ports[i], 2);
-		ends[i] = conversations_hash_bytes(ends[i], row->macs[i], 6);
+		ends[i] = hash_bytes(HASH_START, row->addresses[i], 16);
+		ends[i] = hash_bytes(ends[i], &row->ports[i], 2);
+		ends[i] = hash_bytes(ends[i], row->macs[i], 6);
 	}
-	return (ends[0] ^ ends[1]) + row->protocol * 31U + row->ethertype;
+	return (uint32_t)hash_spread((ends[0] ^ ends[1]) + row->protocol * 31U + row->ethertype);
 }
 
 /* 0 or 1: the side of `row` that `one` comes from; -1: another conversation. */

@@ -82,7 +82,7 @@ static void end_one(struct beacons *beacons, int64_t switch_id, const char *port
 	struct switch_request request = {.op = SWITCH_LOCATE};
 	const struct switch_ask ask = {.switch_id = switch_id,
 				       .request = &request,
-				       .priority = SWITCH_PRIORITY_PERSON,
+				       .priority = CALL_PERSON,
 				       .deadline_ms = OFF_MS};
 	struct ending *ending = calloc(1, sizeof(*ending));
 

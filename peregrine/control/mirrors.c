@@ -222,7 +222,7 @@ static void mirrors_ask(struct told *told)
 		.op = SWITCH_MIRROR, .mirrors = told->rows, .mirror_count = told->count};
 	const struct switch_ask one = {.switch_id = told->switch_id,
 				       .request = &request,
-				       .priority = SWITCH_PRIORITY_PERSON,
+				       .priority = CALL_PERSON,
 				       .deadline_ms = ASK_MS};
 
 	(void)text_copy(request.port, sizeof(request.port), told->target);

@@ -305,7 +305,7 @@ static void tell_led(struct waiting *waiting)
 {
 	const struct switch_ask ask = {.switch_id = waiting->switch_id,
 				       .request = &waiting->wanted,
-				       .priority = SWITCH_PRIORITY_PERSON,
+				       .priority = CALL_PERSON,
 				       .person = true,
 				       .deadline_ms = LOCATE_MS};
 	int rc = switch_queue_submit(waiting->peregrined->queue, &ask, on_located, waiting,

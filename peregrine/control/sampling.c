@@ -130,7 +130,7 @@ static void ask_one(struct sampling *sampling, const PGresult *rows, int row)
 	struct switch_request request = {.op = SWITCH_SAMPLING};
 	const struct switch_ask ask = {.switch_id = db_int(rows, row, 0, 0),
 				       .request = &request,
-				       .priority = SWITCH_PRIORITY_POLL,
+				       .priority = CALL_POLL,
 				       .deadline_ms = CALL_MS};
 	struct asking *asking = calloc(1, sizeof(*asking));
 

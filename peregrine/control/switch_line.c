@@ -38,7 +38,7 @@ static int line_call(void *context, int64_t switch_id, const struct switch_reque
 	int64_t left_ms = deadline_ms - clock_monotonic_ms();
 	const struct switch_ask ask = {.switch_id = switch_id,
 				       .request = request,
-				       .priority = SWITCH_PRIORITY_CHANGE,
+				       .priority = CALL_CHANGE,
 				       .deadline_ms = left_ms > 0 ? (uint32_t)left_ms : 1};
 	struct line_call *call = malloc(sizeof(*call));
 	int rc;

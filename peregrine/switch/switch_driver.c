@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/macros.h"
+#include "common/base/sorted.h"
 
 #include "peregrine/switch/cli/cli_driver.h"
 #include "peregrine/switch/joined_driver.h"
@@ -52,19 +53,10 @@ void switch_reading_done(struct switch_reading *reading)
 const struct switch_port *switch_reading_port(const struct switch_reading *reading,
 					      uint32_t if_index)
 {
-	size_t low = 0;
-	size_t high = reading->port_count;
+	size_t at = SORTED_FIRST(i, 0, reading->port_count, reading->ports[i].if_index < if_index);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (reading->ports[middle].if_index < if_index)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < reading->port_count && reading->ports[low].if_index == if_index)
-		return &reading->ports[low];
+	if (at < reading->port_count && reading->ports[at].if_index == if_index)
+		return &reading->ports[at];
 	return NULL;
 }
 

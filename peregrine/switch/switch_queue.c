@@ -29,7 +29,7 @@ int switch_queue_new(const struct switch_queue_options *options, struct switch_q
 	queue->options = *options;
 	if (queue->options.failing_calls == 0)
 		queue->options.failing_calls = FAILING_CALLS_DEFAULT;
-	rc = loop_timer_new(options->host.loop, finished_deliver, queue, &queue->deliver);
+	rc = call_queue_open(&queue->calls, options->host.loop, call_deliver);
 	if (rc) {
 		free(queue);
 		return rc;
@@ -51,7 +51,7 @@ static struct line *line_find(const struct switch_queue *queue, int64_t id)
 static int line_new(struct switch_queue *queue, int64_t id, struct line **ret)
 {
 	struct line *line = calloc(1, sizeof(*line));
-	int rc = line ? loop_timer_new(queue->options.host.loop, line_pump, line, &line->pump)
+	int rc = line ? loop_timer_new(queue->options.host.loop, line_pump, line, &line->wake)
 		      : -ENOMEM;
 
 	if (rc) {
@@ -75,7 +75,7 @@ static bool is_look(const struct call *call)
  * nobody knows. */
 static void line_break_off(struct line *line)
 {
-	struct call *call = line->flying;
+	struct call *call = line->in_flight;
 	struct problem problem = {0};
 
 	if (!call)
@@ -85,13 +85,13 @@ static void line_break_off(struct line *line)
 		call_free(call);
 	} else if (is_look(call)) {
 		call->state = CALL_WAITING;
-		DL_PREPEND(line->waiting[call->priority], call);
+		call_line_put_back(&line->waiting, &call->link);
 	} else {
 		(void)problem_set(&problem, E_TIMEOUT,
 				  "switch %s: the way to it changed during a call; it may have "
 				  "been done",
 				  line->endpoint.name);
-		problem_hint(&problem, "what it has now is read before anything else is sent");
+		problem_hint(&problem, "its configuration is read before anything else is sent");
 		call_forget_results(call);
 		call_finish(call, E_TIMEOUT, &problem);
 	}
@@ -101,7 +101,7 @@ static void line_free(struct line *line)
 {
 	HASH_DELETE(hh, line->queue->lines, line);
 	line_close(line);
-	loop_timer_free(line->pump);
+	loop_timer_free(line->wake);
 	switch_endpoint_wipe(&line->endpoint);
 	free(line);
 }
@@ -139,7 +139,7 @@ int switch_queue_put(struct switch_queue *queue, const struct switch_endpoint *e
 	if (!family) {
 		(void)problem_set(problem, -EINVAL, "switch %s: there is no family '%s'",
 				  endpoint->name, endpoint->family);
-		problem_hint(problem, "peregrined(8) lists them; none = found by what it says");
+		problem_hint(problem, "peregrined(8) lists them; without one sysObjectID decides");
 		return problem->code;
 	}
 	if (line && switch_queue_same_access(&line->endpoint, endpoint)) {
@@ -159,20 +159,17 @@ int switch_queue_put(struct switch_queue *queue, const struct switch_endpoint *e
 	line->endpoint = *endpoint;
 	line->family = family;
 	line->problem = (struct problem){0};
-	loop_timer_arm(line->pump, 0);
+	loop_timer_arm(line->wake, 0);
 	return 0;
 }
 
 static void line_finish_all(struct line *line, int rc, const struct problem *problem)
 {
-	struct call *call = NULL;
-	struct call *next = NULL;
+	struct call_link *link;
 
 	line_break_off(line);
-	for (int priority = 0; priority < SWITCH_PRIORITY_COUNT; priority++) {
-		DL_FOREACH_SAFE(line->waiting[priority], call, next)
-		call_finish(call, rc, problem);
-	}
+	while ((link = call_line_first(&line->waiting)))
+		call_finish(CONTAINER_OF(link, struct call, link), rc, problem);
 }
 
 static void text_unknown(int64_t switch_id, struct problem *ret)
@@ -207,8 +204,7 @@ void switch_queue_free(struct switch_queue *queue)
 		line_finish_all(line, E_UNAVAILABLE, &problem);
 		line_free(line);
 	}
-	finished_deliver(queue);
-	loop_timer_free(queue->deliver);
+	call_queue_close(&queue->calls);
 	free(queue);
 }
 
@@ -277,9 +273,8 @@ static int switch_queue_call_new(struct switch_queue *queue, const struct switch
 	if (!call)
 		return -ENOMEM;
 	call->queue = queue;
-	call->ticket = ++queue->next_ticket;
-	HASH_ADD(hh, queue->calls, ticket, sizeof(call->ticket), call);
-	call->priority = ask->priority;
+	call_ticket_give(&queue->calls, &call->ticket);
+	call->link.priority = ask->priority;
 	call->person = ask->person;
 	call->asked_ms = loop_now_ms(queue->options.host.loop);
 	call->request = *ask->request;
@@ -316,18 +311,17 @@ static uint32_t deadline_of(const struct switch_ask *ask, const struct line *lin
 }
 
 /* A regular look is broken off for what somebody waits for; but not again and again. */
-static void line_preempt(struct line *line, enum switch_priority priority)
+static void line_preempt(struct line *line, enum call_priority priority)
 {
-	struct call *call = line->flying;
+	struct call *call = line->in_flight;
 
-	if (!call || call->unheard || call->priority != SWITCH_PRIORITY_POLL ||
-	    priority == SWITCH_PRIORITY_POLL || !is_look(call) || call->preempted >= 3 ||
-	    !line_recall(line))
+	if (!call || call->unheard || call->link.priority != CALL_POLL || priority == CALL_POLL ||
+	    !is_look(call) || call->preempted >= 3 || !line_recall(line))
 		return;
 	line->queue->stats.preempted++;
 	call->preempted++;
 	call->state = CALL_WAITING;
-	DL_PREPEND(line->waiting[call->priority], call);
+	call_line_put_back(&line->waiting, &call->link);
 }
 
 int switch_queue_submit(struct switch_queue *queue, const struct switch_ask *ask,
@@ -352,31 +346,31 @@ int switch_queue_submit(struct switch_queue *queue, const struct switch_ask *ask
 	call->line = line;
 	call->deadline_ms = call->asked_ms + deadline_of(ask, line);
 	loop_timer_arm(call->deadline, call->deadline_ms - call->asked_ms);
-	line_preempt(line, call->priority);
-	DL_APPEND(line->waiting[call->priority], call);
-	loop_timer_arm(line->pump, 0);
+	line_preempt(line, ask->priority);
+	call_line_add(&line->waiting, &call->link, ask->priority);
+	loop_timer_arm(line->wake, 0);
 	return 0;
 }
 
 void switch_queue_cancel(struct switch_queue *queue, uint64_t ticket)
 {
-	struct call *call = NULL;
+	struct call_ticket *found = call_ticket_find(&queue->calls, ticket);
+	struct call *call = found ? CONTAINER_OF(found, struct call, ticket) : NULL;
 	struct line *line;
 
-	HASH_FIND(hh, queue->calls, &ticket, sizeof(ticket), call);
 	if (!call || call->unheard)
 		return;
 	line = call->line;
 	switch (call->state) {
-	case CALL_WAITING: DL_DELETE(line->waiting[call->priority], call); break;
-	case CALL_FLYING:
+	case CALL_WAITING: call_line_remove(&line->waiting, &call->link); break;
+	case CALL_IN_FLIGHT:
 		if (!is_look(call) || !line_recall(line)) {
 			call->unheard = true;
 			return;
 		}
-		loop_timer_arm(line->pump, 0);
+		loop_timer_arm(line->wake, 0);
 		break;
-	case CALL_FINISHED: DL_DELETE(queue->finished, call); break;
+	case CALL_FINISHED: call_queue_withdraw(&queue->calls, &call->link); break;
 	}
 	call_free(call);
 }
@@ -387,7 +381,6 @@ bool switch_queue_state(const struct switch_queue *queue, int64_t switch_id,
 			struct switch_state *ret)
 {
 	const struct line *line = line_find(queue, switch_id);
-	const struct call *call = NULL;
 	const struct breaker *breaker;
 
 	if (!line)
@@ -400,13 +393,10 @@ bool switch_queue_state(const struct switch_queue *queue, int64_t switch_id,
 		.since_ms = breaker->failures ? breaker->since_ms : 0,
 		.retry_ms = breaker->open ? breaker->retry_ms : 0,
 		.answered_ms = line->answered_ms,
-		.busy = line->flying != NULL,
+		.busy = line->in_flight != NULL,
 		.problem = line->problem,
 	};
-	for (int priority = 0; priority < SWITCH_PRIORITY_COUNT; priority++) {
-		DL_FOREACH(line->waiting[priority], call)
-		ret->waiting++;
-	}
+	ret->waiting = call_line_count(&line->waiting);
 	return true;
 }
 
@@ -419,18 +409,19 @@ void switch_queue_stats(const struct switch_queue *queue, struct switch_queue_st
 	HASH_ITER(hh, queue->lines, line, next)
 	{
 		ret->switches++;
-		ret->in_flight += line->flying != NULL;
+		ret->in_flight += line->in_flight != NULL;
 		for (int way = 0; way < WAY_COUNT; way++)
 			ret->breakers_open += line->ways[way].breaker.open;
 	}
-	ret->waiting = HASH_COUNT(queue->calls) - ret->in_flight;
+	ret->waiting = (unsigned)call_queue_tickets(&queue->calls) - ret->in_flight;
 }
 
 bool switch_queue_lag_name(const struct switch_queue *queue, int64_t switch_id, unsigned number,
 			   char ret[64])
 {
 	const struct line *line = line_find(queue, switch_id);
-	const struct switch_driver *driver = line ? line_lag_driver(line) : NULL;
+	const struct switch_driver *driver =
+		line ? line_driver(line, line_way(line, SWITCH_LAG)) : NULL;
 
 	return driver && driver->lag_name && driver->lag_name(line->family, number, ret);
 }

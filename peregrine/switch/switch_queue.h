@@ -11,6 +11,7 @@
 
 #include "common/base/macros.h"
 #include "common/base/problem.h"
+#include "common/io/call_queue.h"
 
 #include "peregrine/switch/switch_driver.h"
 #include "peregrine/switch/switch_family_table.h"
@@ -46,20 +47,11 @@ MUST_USE int switch_queue_put(struct switch_queue *queue, const struct switch_en
 /* Calls are answered with E_NOT_FOUND. Unknown ids are fine. */
 void switch_queue_remove(struct switch_queue *queue, int64_t switch_id);
 
-/* Higher before lower, but after four of them one of the next priority has its turn; within one
- * first come, first served. */
-enum switch_priority {
-	SWITCH_PRIORITY_CHANGE, /* changes and the readings that prove them */
-	SWITCH_PRIORITY_PERSON, /* somebody waits for the answer */
-	SWITCH_PRIORITY_POLL,   /* regular looks: broken off for the others and begun anew */
-	SWITCH_PRIORITY_COUNT
-};
-
 struct switch_ask {
 	int64_t switch_id;
 	/* Copied with all it points to; `results` is not looked at: they come with the answer. */
 	const struct switch_request *request;
-	enum switch_priority priority;
+	enum call_priority priority; /* a look of CALL_POLL is broken off for the others */
 	bool person;          /* one try is let through although the password was refused before */
 	uint32_t deadline_ms; /* from now, waiting included; 0 = 60 s; a change: the family's */
 };

@@ -1,27 +1,23 @@
 /* Inside the queue: one struct line per switch, one struct call per thing asked. */
 #pragma once
 
-/* The default HASH_JEN falls through its switch, which clang reports. */
-#define HASH_FUNCTION HASH_FNV
-#include <uthash.h>
-#include <utlist.h>
-
 #include "common/base/breaker_policy.h"
+#include "common/io/call_queue.h"
 #include "common/io/loop.h"
 
 #include "peregrine/switch/switch_queue.h"
 
 struct line;
 
-enum call_state { CALL_WAITING, CALL_FLYING, CALL_FINISHED };
+enum call_state { CALL_WAITING, CALL_IN_FLIGHT, CALL_FINISHED };
 
 /* One thing asked. Its request is our own copy: a call that was given up may still be under way. */
 struct call {
+	struct call_link link;
+	struct call_ticket ticket;
 	struct switch_queue *queue;
 	struct line *line; /* NULL once finished */
-	uint64_t ticket;
 	enum call_state state;
-	enum switch_priority priority;
 	bool person;
 	bool unheard; /* nobody waits for it any more, but it cannot be recalled */
 	bool late;    /* under way at its deadline: the driver has a moment to say so itself */
@@ -41,8 +37,6 @@ struct call {
 	int rc; /* when finished */
 	struct problem problem;
 	struct switch_reading reading;
-	struct call *prev, *next;
-	UT_hash_handle hh;
 };
 
 /* One way into a switch. */
@@ -62,13 +56,12 @@ struct line {
 	struct switch_endpoint endpoint;
 	const struct switch_family *family;
 	struct way ways[WAY_COUNT]; /* only the first when one driver does both */
-	struct call *waiting[SWITCH_PRIORITY_COUNT];
-	unsigned passed; /* calls begun while one of lower priority waited */
-	struct call *flying;
-	struct way *flying_way;
-	bool flying_fails; /* counted as failing */
-	bool held;         /* has something to do, but too many others fail */
-	struct loop_timer *pump;
+	struct call_line waiting;
+	struct call *in_flight;
+	struct way *way_in_flight;
+	bool fails_in_flight; /* counted as failing */
+	bool held;            /* has something to do, but too many others fail */
+	struct loop_timer *wake;
 	int64_t answered_ms;
 	struct problem problem;
 	UT_hash_handle hh;
@@ -76,18 +69,13 @@ struct line {
 
 struct switch_queue {
 	struct switch_queue_options options;
-	struct line *lines;    /* by id */
-	struct call *calls;    /* by ticket */
-	struct call *finished; /* to be answered in the next turn of the loop */
-	struct loop_timer *deliver;
+	struct line *lines; /* by id */
+	struct call_queue calls;
 	unsigned failing; /* calls under way at switches that failed last */
-	uint64_t next_ticket;
 	struct switch_queue_stats stats;
 };
 
 /* switch_queue_run.c */
-/* The driver that makes aggregates there, or refuses to; NULL: there is none. */
-const struct switch_driver *line_lag_driver(const struct line *line);
 /* Looks what this switch should do now; a timer's function. */
 void line_pump(void *context);
 /* Takes the call out of its line; it is answered in the next turn. `problem` may be the call's own,
@@ -97,10 +85,20 @@ void call_finish(struct call *call, int rc, const struct problem *problem);
 void call_forget_results(const struct call *call);
 void call_free(struct call *call);
 void call_expired(void *context);
-void finished_deliver(void *context); /* struct switch_queue */
+void call_deliver(struct call_link *link);
 /* Ends the call under way for its driver: true when the driver has forgotten it. */
 bool line_recall(struct line *line);
 /* Out of the books: nothing is under way at this switch. */
 void line_landed(struct line *line);
 /* Closes both sessions. What is under way must have landed. */
 void line_close(struct line *line);
+
+/* switch_route.c */
+/* The way that an operation goes. */
+enum way_kind line_way(const struct line *line, enum switch_op op);
+/* The driver of a way; NULL: the catalog has none of that name. */
+const struct switch_driver *line_driver(const struct line *line, enum way_kind kind);
+const char *line_driver_name(const struct line *line, enum way_kind kind);
+/* E_UNSUPPORTED with a problem: the driver of this way has no such operation. */
+MUST_USE int line_way_check(const struct line *line, enum way_kind kind, enum switch_op op,
+			    struct problem *problem);

@@ -192,7 +192,7 @@ static void same_questions_are_one_call(void **state)
 {
 	struct lab *lab = *state;
 	struct bmc_request status = {.op = BMC_POWER_STATUS};
-	struct bmc_ask poll = {.bmc_id = 1, .request = &status, .priority = BMC_PRIORITY_POLL};
+	struct bmc_ask poll = {.bmc_id = 1, .request = &status, .priority = CALL_POLL};
 	struct answer answers[5] = {0};
 
 	put(lab, 1, "");
@@ -228,9 +228,9 @@ static void actions_go_before_polling(void **state)
 	struct bmc_request on = {.op = BMC_POWER_ON};
 	unsigned order[3] = {0};
 	const struct bmc_ask asks[3] = {
-		{.bmc_id = 1, .request = &sensors, .priority = BMC_PRIORITY_POLL},
-		{.bmc_id = 1, .request = &boot, .priority = BMC_PRIORITY_POLL},
-		{.bmc_id = 1, .request = &on, .priority = BMC_PRIORITY_ACTION},
+		{.bmc_id = 1, .request = &sensors, .priority = CALL_POLL},
+		{.bmc_id = 1, .request = &boot, .priority = CALL_POLL},
+		{.bmc_id = 1, .request = &on, .priority = CALL_CHANGE},
 	};
 	struct answer last;
 
@@ -301,10 +301,10 @@ static void the_dead_do_not_eat_the_pool(void **state)
 		node_blocks(lab, id);
 		node_fault(lab, id, SIM_FAULT_DEAD);
 		dead[id - 100].loop = lab->loop;
-		ask_start(lab->queue,
-			  &(struct bmc_ask){
-				  .bmc_id = id, .request = &status, .priority = BMC_PRIORITY_POLL},
-			  &dead[id - 100]);
+		ask_start(
+			lab->queue,
+			&(struct bmc_ask){.bmc_id = id, .request = &status, .priority = CALL_POLL},
+			&dead[id - 100]);
 	}
 	for (int i = 0; i < 20; i++) {
 		int64_t start_ms = clock_monotonic_ms();

@@ -61,7 +61,7 @@ static void ask_all(struct lab *lab)
 	for (unsigned i = 0; i < BMCS; i++) {
 		const struct bmc_ask ask = {.bmc_id = i + 1,
 					    .request = &request,
-					    .priority = BMC_PRIORITY_POLL,
+					    .priority = CALL_POLL,
 					    .deadline_ms = 60000};
 
 		assert_int_equal(bmc_queue_submit(lab->queue, &ask, on_answer, lab, NULL), 0);

@@ -1,6 +1,7 @@
 // links: common_io
 /* Bounded reads, atomic writes, folders; privileges and the service manager's socket. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "common/base/text.h"
 #include "common/io/file.h"
 #include "common/io/process.h"
+#include "common/io/transfer.h"
 
 #include "tests/support/cmocka.h"
 #include "tests/support/scratch.h"
@@ -163,10 +165,52 @@ static void test_notify(void **state)
 	close(fd);
 }
 
+/* A pipe takes and gives 64 KiB at most: more than one transfer each. */
+static void test_transfer(void **state)
+{
+	enum { SIZE = 300000 };
+	char *sent = calloc(1, SIZE);
+	char *got = calloc(1, SIZE);
+	char letter = 0;
+	size_t size;
+	int ends[2];
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	pid_t child;
+
+	(void)state;
+	assert_true(sent && got && pipe(ends) == 0);
+	for (size_t i = 0; i < SIZE; i++)
+		sent[i] = (char)(i * 7 % 251);
+	child = fork();
+	if (child == 0)
+		_exit(write_whole(ends[1], sent, SIZE) != 0);
+	(void)close(ends[1]);
+	assert_int_equal(read_whole(ends[0], got, SIZE), 0);
+	assert_memory_equal(sent, got, SIZE);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(read_whole(ends[0], got, 1), -EIO);
+	assert_int_equal(read_piece(ends[0], got, 1, &size), 0);
+	assert_int_equal(size, 0);
+	(void)close(ends[0]);
+	assert_int_equal(write_whole(fd, sent, SIZE), -ENOSPC);
+	(void)close(fd);
+	fd = open(in(state, "placed"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write_whole_at(fd, "abc", 3, 5), 0);
+	assert_int_equal(read_whole_at(fd, &letter, 1, 6), 0);
+	assert_int_equal(letter, 'b');
+	assert_int_equal(read_whole_at(fd, got, 2, 7), -EIO);
+	assert_int_equal(read_piece_at(fd, got, 9, 6, &size), 0);
+	assert_int_equal(size, 2);
+	(void)close(fd);
+	free(sent);
+	free(got);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_write_read, start, stop),
+		cmocka_unit_test_setup_teardown(test_transfer, start, stop),
 		cmocka_unit_test_setup_teardown(test_write_new, start, stop),
 		cmocka_unit_test_setup_teardown(test_write_failure, start, stop),
 		cmocka_unit_test_setup_teardown(test_folders, start, stop),

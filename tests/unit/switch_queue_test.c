@@ -246,7 +246,7 @@ static void on_answer(void *context, const struct switch_answer *answer)
 		loop_stop(lab->loop);
 }
 
-static uint64_t ask(struct lab *lab, int64_t id, enum switch_op op, enum switch_priority priority,
+static uint64_t ask(struct lab *lab, int64_t id, enum switch_op op, enum call_priority priority,
 		    char mark, uint32_t deadline_ms)
 {
 	const struct switch_edit edit = {.kind = EDIT_VLAN_CREATE, .vlan = 100};
@@ -304,16 +304,16 @@ static void readings_come(void **state)
 {
 	struct lab *lab = *state;
 
-	ask(lab, 1, SWITCH_READ, SWITCH_PRIORITY_POLL, 0, 0);
+	ask(lab, 1, SWITCH_READ, CALL_POLL, 0, 0);
 	assert_int_equal(lab->answers, 0); /* never from inside the call */
 	assert_true(wait_answers(lab, 1));
 	assert_int_equal(lab->rc[0], 0);
 	assert_int_equal(lab->ports, 1);
 	assert_string_equal(lab->family, "plain");
-	ask(lab, 1, SWITCH_CHANGE, SWITCH_PRIORITY_CHANGE, 0, 0);
+	ask(lab, 1, SWITCH_CHANGE, CALL_CHANGE, 0, 0);
 	assert_true(wait_answers(lab, 2));
 	assert_int_equal(lab->result, EDIT_TAKEN);
-	ask(lab, 999, SWITCH_CHANGE, SWITCH_PRIORITY_CHANGE, 0, 0);
+	ask(lab, 999, SWITCH_CHANGE, CALL_CHANGE, 0, 0);
 	assert_true(wait_answers(lab, 3));
 	assert_int_equal(lab->rc[2], E_NOT_FOUND);
 	assert_int_equal(lab->result, EDIT_NOT_TRIED);
@@ -324,10 +324,10 @@ static void higher_before_lower_but_not_for_ever(void **state)
 	struct lab *lab = *state;
 
 	for (int i = 0; i < 6; i++)
-		ask(lab, 1, SWITCH_READ, SWITCH_PRIORITY_PERSON, 'p', 0);
+		ask(lab, 1, SWITCH_READ, CALL_PERSON, 'p', 0);
 	for (int i = 0; i < 2; i++)
-		ask(lab, 1, SWITCH_READ, SWITCH_PRIORITY_POLL, 'l', 0);
-	ask(lab, 1, SWITCH_CHANGE, SWITCH_PRIORITY_CHANGE, 0, 0);
+		ask(lab, 1, SWITCH_READ, CALL_POLL, 'l', 0);
+	ask(lab, 1, SWITCH_CHANGE, CALL_CHANGE, 0, 0);
 	assert_true(wait_answers(lab, 9));
 	/* one change, then people; after four in a row the next priority has its turn */
 	assert_string_equal(lab->log, "Cppplpppl");
@@ -338,10 +338,10 @@ static void a_look_gives_way(void **state)
 	struct lab *lab = *state;
 
 	lab->scripts[1].takes_ms = 300;
-	ask(lab, 1, SWITCH_READ, SWITCH_PRIORITY_POLL, 'l', 0);
+	ask(lab, 1, SWITCH_READ, CALL_POLL, 'l', 0);
 	run_for(lab, 20);
 	assert_string_equal(lab->log, "l");
-	ask(lab, 1, SWITCH_CHANGE, SWITCH_PRIORITY_CHANGE, 0, 0);
+	ask(lab, 1, SWITCH_CHANGE, CALL_CHANGE, 0, 0);
 	assert_true(wait_answers(lab, 2));
 	assert_string_equal(lab->log, "lCl");
 	assert_int_equal(lab->cancelled, 1);
@@ -354,9 +354,9 @@ static void a_change_is_never_broken_off(void **state)
 	struct lab *lab = *state;
 
 	lab->scripts[1].takes_ms = 100;
-	uint64_t ticket = ask(lab, 1, SWITCH_CHANGE, SWITCH_PRIORITY_POLL, 0, 0);
+	uint64_t ticket = ask(lab, 1, SWITCH_CHANGE, CALL_POLL, 0, 0);
 	run_for(lab, 10);
-	ask(lab, 1, SWITCH_READ, SWITCH_PRIORITY_CHANGE, 'p', 0);
+	ask(lab, 1, SWITCH_READ, CALL_CHANGE, 'p', 0);
 	switch_queue_cancel(lab->queue, ticket); /* unheard, but not recalled */
 	assert_true(wait_answers(lab, 1));
 	assert_string_equal(lab->log, "Cp");
@@ -370,7 +370,7 @@ static void switches_do_not_wait_for_each_other(void **state)
 	for (int id = 1; id < SWITCHES; id++)
 		lab->scripts[id].takes_ms = id == 7 ? -1 : 50;
 	for (int id = 1; id < SWITCHES; id++)
-		ask(lab, id, SWITCH_READ, SWITCH_PRIORITY_POLL, 0, 0);
+		ask(lab, id, SWITCH_READ, CALL_POLL, 0, 0);
 	assert_true(wait_answers(lab, SWITCHES - 2));
 	assert_int_equal(lab->most_at_once, SWITCHES - 1);
 }
@@ -380,8 +380,8 @@ static void deadlines_hold(void **state)
 	struct lab *lab = *state;
 
 	lab->scripts[1] = (struct script){.takes_ms = -1, .cannot_cancel = true};
-	ask(lab, 1, SWITCH_CHANGE, SWITCH_PRIORITY_CHANGE, 0, 100);
-	ask(lab, 1, SWITCH_READ, SWITCH_PRIORITY_PERSON, 'p', 150);
+	ask(lab, 1, SWITCH_CHANGE, CALL_CHANGE, 0, 100);
+	ask(lab, 1, SWITCH_READ, CALL_PERSON, 'p', 150);
 	assert_true(wait_answers(lab, 1));
 	assert_int_equal(lab->rc[0], E_TIMEOUT);
 	assert_non_null(strstr(lab->problem.message, "no turn in time"));
@@ -398,13 +398,13 @@ static void the_silent_are_left_alone(void **state)
 
 	lab->scripts[1].rc = E_TIMEOUT;
 	for (unsigned i = 1; i <= BREAKER_TRIES; i++) {
-		ask(lab, 1, SWITCH_READ, SWITCH_PRIORITY_POLL, 'l', 0);
+		ask(lab, 1, SWITCH_READ, CALL_POLL, 'l', 0);
 		assert_true(wait_answers(lab, i));
 		assert_int_equal(lab->rc[i - 1], E_TIMEOUT);
 	}
 	assert_true(switch_queue_state(lab->queue, 1, &seen));
 	assert_true(seen.open && !seen.refused);
-	ask(lab, 1, SWITCH_CHANGE, SWITCH_PRIORITY_CHANGE, 0, 0);
+	ask(lab, 1, SWITCH_CHANGE, CALL_CHANGE, 0, 0);
 	assert_true(wait_answers(lab, BREAKER_TRIES + 1));
 	assert_int_equal(lab->rc[BREAKER_TRIES], E_UNAVAILABLE);
 	assert_int_equal(lab->result, EDIT_NOT_TRIED);
@@ -413,7 +413,7 @@ static void the_silent_are_left_alone(void **state)
 	/* Another way to it: asked at once. */
 	lab->scripts[1].rc = 0;
 	put(lab, 1, "plain", "192.0.2.9");
-	ask(lab, 1, SWITCH_READ, SWITCH_PRIORITY_POLL, 'l', 0);
+	ask(lab, 1, SWITCH_READ, CALL_POLL, 'l', 0);
 	assert_true(wait_answers(lab, BREAKER_TRIES + 2));
 	assert_int_equal(lab->rc[BREAKER_TRIES + 1], 0);
 }
@@ -425,14 +425,14 @@ static void each_way_has_its_breaker(void **state)
 
 	put(lab, 1, "vendor", "192.0.2.1");
 	lab->scripts[1].rc = E_AUTHENTICATION;
-	ask(lab, 1, SWITCH_CHANGE, SWITCH_PRIORITY_CHANGE, 0, 0);
+	ask(lab, 1, SWITCH_CHANGE, CALL_CHANGE, 0, 0);
 	assert_true(wait_answers(lab, 1));
 	lab->scripts[1].rc = 0;
-	ask(lab, 1, SWITCH_CHANGE, SWITCH_PRIORITY_CHANGE, 0, 0);
+	ask(lab, 1, SWITCH_CHANGE, CALL_CHANGE, 0, 0);
 	assert_true(wait_answers(lab, 2));
 	assert_int_equal(lab->rc[1], E_UNAVAILABLE);
 	assert_non_null(strstr(lab->problem.message, "credentials"));
-	ask(lab, 1, SWITCH_READ, SWITCH_PRIORITY_POLL, 'l', 0);
+	ask(lab, 1, SWITCH_READ, CALL_POLL, 'l', 0);
 	assert_true(wait_answers(lab, 3));
 	assert_int_equal(lab->rc[2], 0);
 }
@@ -444,12 +444,12 @@ static void the_failing_share_few_places(void **state)
 	for (int id = 1; id <= 10; id++)
 		lab->scripts[id] = (struct script){.rc = E_TIMEOUT};
 	for (int id = 1; id <= 10; id++)
-		ask(lab, id, SWITCH_READ, SWITCH_PRIORITY_POLL, 0, 0);
+		ask(lab, id, SWITCH_READ, CALL_POLL, 0, 0);
 	assert_true(wait_answers(lab, 10));
 	lab->most_at_once = 0;
 	for (int id = 1; id <= 12; id++) {
 		lab->scripts[id] = (struct script){.takes_ms = 30};
-		ask(lab, id, SWITCH_READ, SWITCH_PRIORITY_POLL, 0, 0);
+		ask(lab, id, SWITCH_READ, CALL_POLL, 0, 0);
 	}
 	assert_true(wait_answers(lab, 22));
 	assert_int_equal(lab->most_at_once, 4); /* two that failed, two that did not */
@@ -462,14 +462,14 @@ static void families_are_found(void **state)
 
 	put(lab, 1, "", "192.0.2.1");
 	lab->scripts[1].object_id = ".1.2.3";
-	ask(lab, 1, SWITCH_READ, SWITCH_PRIORITY_POLL, 0, 0);
+	ask(lab, 1, SWITCH_READ, CALL_POLL, 0, 0);
 	assert_true(wait_answers(lab, 1));
 	assert_string_equal(lab->family, "vendor");
 	assert_true(switch_queue_state(lab->queue, 1, &seen));
 	assert_ptr_equal(seen.family, &vendor);
 	/* One that an operator named stays. */
 	lab->scripts[2].object_id = ".1.2.3";
-	ask(lab, 2, SWITCH_READ, SWITCH_PRIORITY_POLL, 0, 0);
+	ask(lab, 2, SWITCH_READ, CALL_POLL, 0, 0);
 	assert_true(wait_answers(lab, 2));
 	assert_string_equal(lab->family, "plain");
 }
@@ -480,8 +480,8 @@ static void a_new_way_in(void **state)
 
 	lab->scripts[1].takes_ms = 200;
 	lab->scripts[2].takes_ms = 200;
-	ask(lab, 1, SWITCH_READ, SWITCH_PRIORITY_PERSON, 'p', 0);
-	ask(lab, 2, SWITCH_CHANGE, SWITCH_PRIORITY_CHANGE, 0, 0);
+	ask(lab, 1, SWITCH_READ, CALL_PERSON, 'p', 0);
+	ask(lab, 2, SWITCH_CHANGE, CALL_CHANGE, 0, 0);
 	run_for(lab, 20);
 	put(lab, 1, "plain", "192.0.2.1"); /* the same: nothing happens */
 	assert_int_equal(lab->closed, 0);
@@ -499,9 +499,9 @@ static void removed_while_asked(void **state)
 	struct lab *lab = *state;
 
 	lab->scripts[1].takes_ms = 200;
-	ask(lab, 1, SWITCH_READ, SWITCH_PRIORITY_PERSON, 'p', 0);
-	ask(lab, 1, SWITCH_READ, SWITCH_PRIORITY_POLL, 'l', 0);
-	uint64_t ticket = ask(lab, 1, SWITCH_READ, SWITCH_PRIORITY_POLL, 'l', 0);
+	ask(lab, 1, SWITCH_READ, CALL_PERSON, 'p', 0);
+	ask(lab, 1, SWITCH_READ, CALL_POLL, 'l', 0);
+	uint64_t ticket = ask(lab, 1, SWITCH_READ, CALL_POLL, 'l', 0);
 	run_for(lab, 20);
 	switch_queue_cancel(lab->queue, ticket);
 	switch_queue_remove(lab->queue, 1);

@@ -153,7 +153,7 @@ static void action_runner_start(struct action_runner *runner, struct action *act
 	struct bmc_request request;
 	struct bmc_ask ask = {.bmc_id = action->row.node_id,
 			      .request = &request,
-			      .priority = BMC_PRIORITY_ACTION,
+			      .priority = CALL_CHANGE,
 			      .person = true};
 	int rc;
 

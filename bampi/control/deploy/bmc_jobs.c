@@ -137,7 +137,7 @@ static int bmc_jobs_ask(struct bmc_job *job)
 	const struct bmc_ask what = {
 		.bmc_id = job->bmc_id,
 		.request = &job->requests[job->at],
-		.priority = BMC_PRIORITY_ACTION,
+		.priority = CALL_CHANGE,
 		.deadline_ms = job->deadline_ms,
 	};
 

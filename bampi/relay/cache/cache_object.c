@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 #include "common/io/log.h"
+#include "common/io/transfer.h"
 
 #include "bampi/relay/cache/cache_private.h"
 
@@ -116,23 +117,16 @@ void object_resume(struct object *object)
 
 int object_write(struct object *object, const void *data, size_t size)
 {
-	const uint8_t *at = data;
+	int rc;
 
 	if (object->state != OBJECT_FILLING)
 		return -ESTALE;
 	if (size > object->size - object->have)
 		return E_LIMIT;
-	while (size > 0) {
-		ssize_t written = pwrite(object->fd, at, size, (off_t)object->have);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		at += written;
-		size -= (size_t)written;
-		object->have += (uint64_t)written;
-	}
+	rc = write_whole_at(object->fd, data, size, object->have);
+	if (rc)
+		return rc;
+	object->have += size;
 	object_work(object);
 	object_tell(object);
 	return 0;
@@ -149,17 +143,14 @@ static int hash_range(struct object_turn *turn, crypto_generichash_state *state)
 	if (!piece)
 		return -ENOMEM;
 	while (left > 0) {
-		ssize_t got = pread(turn->fd, piece,
-				    left < CACHE_OBJECT_PIECE ? (size_t)left : CACHE_OBJECT_PIECE,
-				    (off_t)at);
+		size_t size = left < CACHE_OBJECT_PIECE ? (size_t)left : CACHE_OBJECT_PIECE;
+		int rc = read_whole_at(turn->fd, piece, size, at);
 
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : -EIO; /* shorter than it was */
-		(void)crypto_generichash_update(state, piece, (size_t)got);
-		at += (uint64_t)got;
-		left -= (uint64_t)got;
+		if (rc)
+			return rc;
+		(void)crypto_generichash_update(state, piece, size);
+		at += size;
+		left -= size;
 	}
 	return 0;
 }

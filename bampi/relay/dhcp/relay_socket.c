@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/io/datagram.h"
 #include "common/net/frame_wire.h"
 
 #define RELAY_SOCKET_SERVER_PORT 67
@@ -76,7 +77,6 @@ static int relay_socket_open_udp(struct loop *loop, struct relay_socket *sockets
 				 struct problem *problem)
 {
 	const int on = 1;
-	const int queue = RECEIVE_QUEUE;
 	const struct sockaddr_in local = {.sin_family = AF_INET,
 					  .sin_port = htons(RELAY_SOCKET_SERVER_PORT)};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -94,26 +94,9 @@ static int relay_socket_open_udp(struct loop *loop, struct relay_socket *sockets
 					      : "start as root, or with CAP_NET_BIND_SERVICE");
 		return rc;
 	}
-	/* Forced past the system's limit when we may, else as much as it allows. */
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &queue, sizeof(queue)))
-		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue, sizeof(queue));
+	datagram_receive_room(fd, RECEIVE_QUEUE);
 	return loop_watch_new(loop, fd, LOOP_READ, relay_socket_on_readable, sockets,
 			      &sockets->watch);
-}
-
-/* SOCK_DGRAM: the kernel writes the Ethernet header. Protocol 0: it hears nothing. */
-static int relay_socket_open_frame(struct relay_socket *sockets, struct problem *problem)
-{
-	int rc;
-
-	sockets->frame_fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (sockets->frame_fd >= 0)
-		return 0;
-	rc = -errno;
-	(void)problem_set(problem, rc, "cannot open a packet socket");
-	problem_detail(problem, "%s", error_text(rc));
-	problem_hint(problem, "start as root, or with CAP_NET_RAW");
-	return rc;
 }
 
 int relay_socket_new(struct loop *loop, relay_arrival_fn fn, void *context,
@@ -130,7 +113,7 @@ int relay_socket_new(struct loop *loop, relay_arrival_fn fn, void *context,
 	sockets->frame_fd = -1;
 	rc = relay_socket_open_udp(loop, sockets, problem);
 	if (rc == 0)
-		rc = relay_socket_open_frame(sockets, problem);
+		rc = datagram_open_frames(&sockets->frame_fd, problem);
 	if (rc) {
 		relay_socket_free(sockets);
 		return rc;

@@ -216,14 +216,14 @@ static void discovery_on_looked(void *context, const struct switch_answer *answe
 		sight_look(sight);
 }
 
-static int discovery_submit(struct sight *sight, unsigned parts, enum switch_priority priority,
+static int discovery_submit(struct sight *sight, unsigned parts, enum call_priority priority,
 			    switch_done_fn done, void *context, uint64_t *ret_ticket)
 {
 	const struct switch_request request = {.op = SWITCH_READ, .parts = parts};
 	const struct switch_ask ask = {.switch_id = sight->row.id,
 				       .request = &request,
 				       .priority = priority,
-				       .person = priority == SWITCH_PRIORITY_PERSON,
+				       .person = priority == CALL_PERSON,
 				       .deadline_ms = READ_LIMIT_MS};
 
 	return switch_queue_submit(sight->discovery->options.queue, &ask, done, context,
@@ -243,8 +243,8 @@ static void sight_look(struct sight *sight)
 	sight->asking = what_to_ask(sight, now_ms);
 	sight->since_ms = now_ms;
 	discovery->stats.looks++;
-	if (discovery_submit(sight, parts[sight->asking], SWITCH_PRIORITY_POLL, discovery_on_looked,
-			     sight, &sight->ticket) != 0) {
+	if (discovery_submit(sight, parts[sight->asking], CALL_POLL, discovery_on_looked, sight,
+			     &sight->ticket) != 0) {
 		sight->ticket = 0;
 		loop_timer_arm(sight->timer, RETRY_AFTER_MS);
 	}
@@ -426,7 +426,7 @@ int discovery_read(struct discovery *discovery, int64_t switch_id, discovery_don
 				  .context = context,
 				  .since_ms = loop_now_ms(discovery->loop),
 				  .next = discovery->readers};
-	rc = discovery_submit(sight, PART_ALL, SWITCH_PRIORITY_PERSON, discovery_on_read, reader,
+	rc = discovery_submit(sight, PART_ALL, CALL_PERSON, discovery_on_read, reader,
 			      &reader->ticket);
 	if (rc) {
 		free(reader);

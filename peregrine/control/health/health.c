@@ -289,7 +289,7 @@ static void health_ask(struct health_switch *one, int64_t now_ms)
 	};
 	const struct switch_ask question = {.switch_id = one->id,
 					    .request = &request,
-					    .priority = SWITCH_PRIORITY_POLL,
+					    .priority = CALL_POLL,
 					    .deadline_ms = CALL_MS};
 
 	one->due_ms += one->health->period_ms;

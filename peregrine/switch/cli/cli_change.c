@@ -18,13 +18,13 @@ enum { CLI_CHANGE_ROUNDS = 2 };
 
 struct cli_change {
 	struct cli_switch *one;
-	struct cli_look look;
 	unsigned round;
-	size_t edit; /* under way */
+	size_t edit;  /* under way */
+	bool planned; /* its lines stand in `plan` */
 	struct cli_plan plan;
 	size_t line;  /* of the plan */
 	bool changed; /* something of this edit was taken */
-	int rc;       /* how it ends once the configuration mode is left */
+	int rc;       /* why the batch stopped */
 	struct problem problem;
 };
 
@@ -38,14 +38,14 @@ void cli_change_free(struct cli_change *change)
 
 static void cli_change_end(struct cli_change *change, int rc, const struct problem *problem)
 {
-	cli_switch_end(change->one, rc, NULL, problem);
+	switch_call_end(&change->one->call, rc, NULL, problem);
 }
 
 /* The switch cannot be asked any more, and may have started anew: what it said yes to and nobody
  * has seen may be gone. */
 static void end_unseen(struct cli_change *change, int rc, const struct problem *problem)
 {
-	const struct switch_request *request = change->one->request;
+	const struct switch_request *request = change->one->call.request;
 
 	for (size_t i = 0; i < request->edit_count; i++) {
 		if (request->results[i] == EDIT_TAKEN)
@@ -56,12 +56,12 @@ static void end_unseen(struct cli_change *change, int rc, const struct problem *
 
 static enum edit_result *result_of(const struct cli_change *change)
 {
-	return &change->one->request->results[change->edit];
+	return &change->one->call.request->results[change->edit];
 }
 
 static bool has_taken(const struct cli_change *change)
 {
-	const struct switch_request *request = change->one->request;
+	const struct switch_request *request = change->one->call.request;
 
 	for (size_t i = 0; i < request->edit_count; i++) {
 		if (request->results[i] == EDIT_TAKEN)
@@ -84,47 +84,6 @@ static void end_refused(struct cli_change *change)
 		cli_change_end(change, change->rc, &change->problem);
 }
 
-static void cli_change_on_left(void *context, const struct cli_answer *answer)
-{
-	struct cli_change *change = context;
-
-	/* Half a configuration session is worth nothing to the next call: a new one then. */
-	if (!answer->rc && answer->prompt->mode[0])
-		cli_dialogue_break(change->one->dialogue);
-	if (change->rc && answer->rc)
-		end_unseen(change, change->rc, &change->problem);
-	else if (change->rc)
-		end_refused(change);
-	else if (answer->rc)
-		end_unseen(change, answer->rc, answer->problem);
-	else
-		cli_change_verify(change);
-}
-
-static void cli_change_leave(struct cli_change *change)
-{
-	const struct cli_dialect *dialect = change->one->dialect;
-
-	if (dialect->config_enter && cli_dialogue_is_open(change->one->dialogue))
-		cli_switch_run(change->one, dialect->config_leave, cli_change_on_left, change);
-	else if (change->rc)
-		end_refused(change);
-	else
-		cli_change_verify(change);
-}
-
-/* The edit under way did not go through: the batch ends here. */
-static void cli_change_stop(struct cli_change *change, int rc)
-{
-	*result_of(change) = change->changed ? EDIT_UNKNOWN : EDIT_REFUSED;
-	change->rc = rc;
-	cli_change_leave(change);
-}
-
-/* --- sending --- */
-
-static void cli_change_next_line(struct cli_change *change);
-
 /* A later edit of the same thing that was taken is the one that must be seen. */
 static bool cli_change_is_superseded(const struct switch_request *request, size_t at)
 {
@@ -145,130 +104,112 @@ static bool cli_change_is_superseded(const struct switch_request *request, size_
 
 static bool cli_change_is_seen(const struct cli_change *change, size_t at)
 {
-	const struct switch_request *request = change->one->request;
+	const struct switch_request *request = change->one->call.request;
 
 	return cli_change_is_superseded(request, at) ||
 	       cli_plan_holds(change->one->config, &request->edits[at]);
 }
 
-static void cli_change_on_line(void *context, const struct cli_answer *answer)
+/* The edit under way did not go through: the batch ends here. */
+static void cli_change_stop(struct cli_change *change, int rc, const struct problem *problem)
 {
-	struct cli_change *change = context;
-	struct cli_switch *one = change->one;
-	const struct cli_line *line = &change->plan.lines[change->line];
-	char said[160];
-	enum cli_verdict verdict;
-
-	if (answer->rc) {
-		/* Sent or not, whole or half: only a look will tell. */
-		*result_of(change) = change->changed || (answer->sent && line->changes)
-					     ? EDIT_UNKNOWN
-					     : EDIT_NOT_TRIED;
-		end_unseen(change, answer->rc, answer->problem);
-		return;
-	}
-	verdict = cli_answer_judge(one->dialect, answer->output, said, sizeof(said));
-	if (verdict != CLI_FINE && !(verdict == CLI_REFUSED && line->optional)) {
-		cli_change_stop(change, cli_switch_verdict(one, verdict, line->text, said,
-							   &change->problem));
-		return;
-	}
-	if (verdict == CLI_FINE)
-		change->changed |= line->changes;
-	if (one->dialect->config_enter && !answer->prompt->mode[0] &&
-	    change->line + 1 < change->plan.count) {
-		problem_set(&change->problem, E_PROTOCOL, "switch %s left configuration mode",
-			    one->endpoint.name);
-		problem_detail(&change->problem, "after \"%s\"", line->text);
-		cli_change_stop(change, E_PROTOCOL);
-		return;
-	}
-	change->line++;
-	cli_change_next_line(change);
+	*result_of(change) = change->changed ? EDIT_UNKNOWN : EDIT_REFUSED;
+	change->rc = rc;
+	change->problem = *problem;
 }
 
 /* False: no edit is left, or none that can be planned. */
 static bool plan_edit(struct cli_change *change)
 {
-	const struct switch_request *request = change->one->request;
+	const struct switch_request *request = change->one->call.request;
+	struct problem problem = {0};
 	int rc;
 
 	/* The second round only touches what the first did not bring about. */
 	while (change->round > 1 && change->edit < request->edit_count &&
 	       cli_change_is_seen(change, change->edit))
 		change->edit++;
-	if (change->edit == request->edit_count) {
-		cli_change_leave(change);
+	if (change->edit == request->edit_count)
 		return false;
-	}
+	change->planned = true;
 	change->changed = change->round > 1;
 	change->line = 0;
 	change->plan.count = 0;
 	rc = cli_plan_edit(change->one->config, &request->edits[change->edit], &change->plan,
-			   &change->problem);
+			   &problem);
 	if (!rc)
 		return true;
-	if (!problem_is_set(&change->problem))
-		problem_set(&change->problem, rc, "an edit of switch %s cannot be planned",
-			    change->one->endpoint.name);
-	cli_change_stop(change, rc);
+	if (!problem_is_set(&problem))
+		problem_set(&problem, rc, "an edit of switch %s cannot be planned",
+			    change->one->call.endpoint.name);
+	cli_change_stop(change, rc, &problem);
 	return false;
 }
 
-static void cli_change_next_line(struct cli_change *change)
+static const char *cli_change_next(struct cli_switch *one)
 {
-	while (change->line == change->plan.count) {
-		*result_of(change) = EDIT_TAKEN;
-		change->edit++;
+	struct cli_change *change = one->change;
+
+	while (!change->planned || change->line == change->plan.count) {
+		if (change->planned) {
+			*result_of(change) = EDIT_TAKEN;
+			change->edit++;
+		}
 		if (!plan_edit(change))
-			return;
+			return NULL;
 	}
-	cli_switch_run(change->one, change->plan.lines[change->line].text, cli_change_on_line,
-		       change);
+	return change->plan.lines[change->line].text;
 }
 
-static void first_line(struct cli_change *change)
+static bool cli_change_answered(struct cli_switch *one, int rc, const struct problem *problem)
 {
-	if (plan_edit(change))
-		cli_change_next_line(change);
+	struct cli_change *change = one->change;
+	const struct cli_line *line = &change->plan.lines[change->line];
+
+	if (rc && !(rc == E_CONFLICT && line->optional)) {
+		cli_change_stop(change, rc, problem);
+		return false;
+	}
+	if (!rc)
+		change->changed |= line->changes;
+	change->line++;
+	return true;
 }
 
-static void cli_change_on_entered(void *context, const struct cli_answer *answer)
+static void cli_change_ended(struct cli_switch *one, const struct cli_script_end *end)
 {
-	struct cli_change *change = context;
-	struct cli_switch *one = change->one;
-	const char *command = one->dialect->config_enter;
-	char said[160] = "no configuration mode came of it";
-	enum cli_verdict verdict;
+	struct cli_change *change = one->change;
 
-	if (answer->rc) {
-		end_unseen(change, answer->rc, answer->problem);
-		return;
+	if (end->lost && end->stage == CLI_SCRIPT_SENDING && !change->rc)
+		/* Sent or not, whole or half: only a look will tell. */
+		*result_of(change) =
+			change->changed || (end->sent && change->plan.lines[change->line].changes)
+				? EDIT_UNKNOWN
+				: EDIT_NOT_TRIED;
+	if (!change->rc && end->rc) {
+		change->rc = end->rc;
+		change->problem = end->problem;
 	}
-	verdict = cli_answer_judge(one->dialect, answer->output, said, sizeof(said));
-	/* A user without the right gets "Invalid input" here, or stays where he was. */
-	if (verdict == CLI_REFUSED || (verdict == CLI_FINE && !answer->prompt->mode[0]))
-		verdict = CLI_DENIED;
-	if (verdict != CLI_FINE) {
-		change->rc = cli_switch_verdict(one, verdict, command, said, &change->problem);
-		if (answer->prompt->mode[0])
-			cli_change_leave(change);
-		else
-			end_refused(change);
-		return;
-	}
-	first_line(change);
+	if (end->lost)
+		end_unseen(change, change->rc, &change->problem);
+	else if (change->rc)
+		end_refused(change);
+	else
+		cli_change_verify(change);
 }
 
 static void begin_round(struct cli_change *change)
 {
+	static const struct cli_script_row row = {
+		.next = cli_change_next,
+		.answered = cli_change_answered,
+		.ended = cli_change_ended,
+	};
+
 	change->round++;
 	change->edit = 0;
-	if (change->one->dialect->config_enter)
-		cli_switch_run(change->one, change->one->dialect->config_enter,
-			       cli_change_on_entered, change);
-	else
-		first_line(change);
+	change->planned = false;
+	cli_script_start(change->one, &row);
 }
 
 /* --- reading back --- */
@@ -284,10 +225,10 @@ static void cli_change_on_config(struct cli_switch *one, int rc, const struct pr
 static void cli_change_describe_unseen(const struct cli_change *change, size_t at,
 				       struct problem *ret)
 {
-	const struct switch_edit *edit = &change->one->request->edits[at];
+	const struct switch_edit *edit = &change->one->call.request->edits[at];
 
 	problem_set(ret, E_PROTOCOL, "switch %s said yes, but it is not so",
-		    change->one->endpoint.name);
+		    change->one->call.endpoint.name);
 	if (edit->kind == EDIT_PORT)
 		problem_detail(ret, "port %s: its configuration shows another membership than sent",
 			       edit->port);
@@ -301,7 +242,7 @@ static void cli_change_describe_unseen(const struct cli_change *change, size_t a
 static void cli_change_on_verified(struct cli_switch *one, int rc, const struct problem *problem)
 {
 	struct cli_change *change = one->change;
-	const struct switch_request *request = one->request;
+	const struct switch_request *request = one->call.request;
 	struct problem unseen = {0};
 
 	if (rc) {
@@ -329,7 +270,7 @@ static void cli_change_on_verified(struct cli_switch *one, int rc, const struct 
 static void on_part_seen(struct cli_switch *one, int rc, const struct problem *problem)
 {
 	struct cli_change *change = one->change;
-	const struct switch_request *request = one->request;
+	const struct switch_request *request = one->call.request;
 
 	(void)problem;
 	if (rc) {
@@ -345,12 +286,12 @@ static void on_part_seen(struct cli_switch *one, int rc, const struct problem *p
 
 static void verify_part(struct cli_change *change)
 {
-	cli_look_start(&change->look, change->one, on_part_seen);
+	cli_look_start(change->one, on_part_seen);
 }
 
 static void cli_change_verify(struct cli_change *change)
 {
-	cli_look_start(&change->look, change->one, cli_change_on_verified);
+	cli_look_start(change->one, cli_change_on_verified);
 }
 
 static int cli_change_new(struct cli_switch *one)
@@ -368,9 +309,9 @@ int cli_change_start(struct cli_switch *one)
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < one->request->edit_count; i++)
-		one->request->results[i] = EDIT_NOT_TRIED;
-	cli_look_start(&one->change->look, one, cli_change_on_config);
+	for (size_t i = 0; i < one->call.request->edit_count; i++)
+		one->call.request->results[i] = EDIT_NOT_TRIED;
+	cli_look_start(one, cli_change_on_config);
 	return 0;
 }
 
@@ -385,7 +326,7 @@ static void cli_change_on_saved(void *context, const struct cli_answer *answer)
 	enum cli_verdict verdict;
 	int rc;
 
-	if (answer->rc && cli_switch_may_repeat(one, answer)) {
+	if (answer->rc && switch_call_may_repeat(&one->call, answer->rc)) {
 		cli_switch_run(one, dialect->save, cli_change_on_saved, change);
 		return;
 	}
@@ -398,7 +339,7 @@ static void cli_change_on_saved(void *context, const struct cli_answer *answer)
 	if (!rc && dialect->saved && !cli_pattern_matches(dialect->saved, answer->output)) {
 		rc = problem_set(&change->problem, E_PROTOCOL,
 				 "switch %s does not say that it saved its configuration",
-				 one->endpoint.name);
+				 one->call.endpoint.name);
 		problem_detail(&change->problem, "\"%s\": %.300s", dialect->save, answer->output);
 	}
 	cli_change_end(change, rc, rc ? &change->problem : NULL);

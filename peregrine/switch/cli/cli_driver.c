@@ -4,10 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/text.h"
-#include "common/io/loop.h"
 
 #include "peregrine/switch/cli/cli_switch.h"
 
@@ -16,8 +14,10 @@ LEAKS_LEFT_TO_SANITIZER
 /* Some think for long about "write memory" or a configuration of thousands of lines. */
 enum { CLI_DRIVER_SILENCE_MS = 30000 };
 
-static void cli_driver_call_forget(struct cli_switch *one)
+static void cli_driver_forget(void *session)
 {
+	struct cli_switch *one = session;
+
 	cli_change_free(one->change);
 	one->change = NULL;
 	cli_read_free(one->read);
@@ -30,44 +30,23 @@ static void cli_driver_call_forget(struct cli_switch *one)
 	one->lagging = NULL;
 	cli_config_free(one->config);
 	one->config = NULL;
-	loop_timer_disarm(one->timer);
-	one->fn = NULL;
 }
 
-void cli_switch_end(struct cli_switch *one, int rc, struct switch_reading *reading,
-		    const struct problem *problem)
-{
-	switch_call_fn fn = one->fn;
-	void *context = one->context;
-	/* It may live in what is forgotten here. */
-	struct problem copy = problem ? *problem : (struct problem){0};
-
-	cli_driver_call_forget(one);
-	fn(context, rc, reading, problem ? &copy : NULL);
-}
+static const struct switch_call_row cli_driver_call = {.forget = cli_driver_forget};
 
 void cli_switch_run(struct cli_switch *one, const char *command, cli_answer_fn fn, void *context)
 {
-	uint32_t timeout_ms =
-		one->endpoint.timeout_ms ? one->endpoint.timeout_ms : one->family->timeout_ms;
+	uint32_t timeout_ms = switch_call_timeout_ms(&one->call);
 
 	if (timeout_ms < CLI_DRIVER_SILENCE_MS)
 		timeout_ms = CLI_DRIVER_SILENCE_MS;
-	cli_dialogue_run(one->dialogue, command, one->deadline_ms, timeout_ms, fn, context);
-}
-
-bool cli_switch_may_repeat(struct cli_switch *one, const struct cli_answer *answer)
-{
-	bool again = one->again && answer->rc == E_UNAVAILABLE;
-
-	one->again = false;
-	return again;
+	cli_dialogue_run(one->dialogue, command, one->call.deadline_ms, timeout_ms, fn, context);
 }
 
 int cli_switch_verdict(const struct cli_switch *one, enum cli_verdict verdict, const char *command,
 		       const char *line, struct problem *ret)
 {
-	const char *name = one->endpoint.name;
+	const char *name = one->call.endpoint.name;
 	int rc = 0;
 
 	switch (verdict) {
@@ -83,7 +62,7 @@ int cli_switch_verdict(const struct cli_switch *one, enum cli_verdict verdict, c
 		break;
 	case CLI_DENIED:
 		rc = problem_set(ret, E_DENIED, "switch %s does not let user %s do that", name,
-				 one->endpoint.ssh_user);
+				 one->call.endpoint.ssh_user);
 		problem_hint(ret, "give the user the right to configure VLANs and ports");
 		break;
 	}
@@ -91,16 +70,46 @@ int cli_switch_verdict(const struct cli_switch *one, enum cli_verdict verdict, c
 	return rc;
 }
 
-/* --- looking at the configuration --- */
+/* --- looking --- */
 
-static void look_failed(struct cli_look *look, int rc, const char *why)
+static void cli_driver_on_shown(void *context, const struct cli_answer *answer)
+{
+	struct cli_switch *one = context;
+	struct problem problem = {0};
+	char line[160];
+	enum cli_verdict verdict = CLI_FINE;
+	int rc;
+
+	if (answer->rc && switch_call_may_repeat(&one->call, answer->rc)) {
+		cli_switch_show(one, one->shown_by, one->shown);
+		return;
+	}
+	if (answer->rc) {
+		one->shown(one, answer->rc, "", answer->problem);
+		return;
+	}
+	one->call.again = false;
+	/* A configuration may hold any words: only an answer of a line or two is a refusal. */
+	if (strlen(answer->output) < 400)
+		verdict = cli_answer_judge(one->dialect, answer->output, line, sizeof(line));
+	rc = cli_switch_verdict(one, verdict, one->shown_by, line, &problem);
+	one->shown(one, rc, rc ? "" : answer->output, &problem);
+}
+
+void cli_switch_show(struct cli_switch *one, const char *command, cli_shown_fn shown)
+{
+	one->shown_by = command;
+	one->shown = shown;
+	cli_switch_run(one, command, cli_driver_on_shown, one);
+}
+
+static void look_failed(struct cli_switch *one, int rc, const char *why)
 {
 	struct problem problem;
 
-	problem_set(&problem, rc, "what switch %s printed cannot be read",
-		    look->one->endpoint.name);
-	problem_detail(&problem, "\"%s\": %s", look->command, why);
-	look->done(look->one, rc, &problem);
+	problem_set(&problem, rc, "what switch %s printed cannot be read", one->call.endpoint.name);
+	problem_detail(&problem, "\"%s\": %s", one->shown_by, why);
+	one->looked(one, rc, &problem);
 }
 
 static bool may_be_empty(const struct cli_dialect *dialect, const char *output)
@@ -108,80 +117,44 @@ static bool may_be_empty(const struct cli_dialect *dialect, const char *output)
 	return dialect->empty_sign && cli_pattern_matches(dialect->empty_sign, output);
 }
 
-static void cli_driver_on_look(void *context, const struct cli_answer *answer)
+static void cli_driver_on_look(struct cli_switch *one, int rc, const char *output,
+			       const struct problem *problem)
 {
-	struct cli_look *look = context;
-	struct cli_switch *one = look->one;
-	struct problem problem;
-	char line[160];
-	enum cli_verdict verdict;
-	int rc;
+	const struct cli_dialect *dialect = one->dialect;
 
-	if (answer->rc && cli_switch_may_repeat(one, answer)) {
-		cli_switch_run(one, look->command, cli_driver_on_look, look);
-		return;
-	}
-	if (answer->rc) {
-		look->done(one, answer->rc, answer->problem);
-		return;
-	}
-	one->again = false;
-	/* A configuration may hold any words: only an answer of a line or two is a refusal. */
-	verdict = strlen(answer->output) < 400
-			  ? cli_answer_judge(one->dialect, answer->output, line, sizeof(line))
-			  : CLI_FINE;
-	if (verdict != CLI_FINE) {
-		rc = cli_switch_verdict(one, verdict, look->command, line, &problem);
-		look->done(one, rc, &problem);
-		return;
-	}
-	rc = cli_config_read(one->config, answer->output);
 	if (rc) {
-		look_failed(look, rc, error_text(rc));
+		one->looked(one, rc, problem);
 		return;
 	}
-	if (look->command == one->dialect->show_config && one->dialect->show_vlans) {
-		look->command = one->dialect->show_vlans;
-		cli_switch_run(one, look->command, cli_driver_on_look, look);
+	rc = one->config ? 0 : cli_config_new(dialect, &one->config);
+	if (!rc)
+		rc = cli_config_read(one->config, output);
+	if (rc) {
+		look_failed(one, rc, error_text(rc));
+		return;
+	}
+	if (one->shown_by == dialect->show_config && dialect->show_vlans) {
+		cli_switch_show(one, dialect->show_vlans, cli_driver_on_look);
 		return;
 	}
 	/* Every switch has a VLAN 1, or a port: nothing at all is an answer that was not read. */
 	if (!one->config->port_count && vlan_set_is_empty(&one->config->vlans) &&
-	    !may_be_empty(one->dialect, answer->output)) {
-		look_failed(look, E_PROTOCOL, "no port and no VLAN in it");
+	    !may_be_empty(dialect, output)) {
+		look_failed(one, E_PROTOCOL, "no port and no VLAN in it");
 		return;
 	}
-	look->done(one, 0, NULL);
+	one->looked(one, 0, NULL);
 }
 
-static void on_no_config(void *context, const struct cli_answer *answer)
+void cli_look_start(struct cli_switch *one, cli_config_fn looked)
 {
-	struct cli_look *look = context;
-
-	(void)answer;
-	look_failed(look, -ENOMEM, "no memory");
-}
-
-void cli_look_start(struct cli_look *look, struct cli_switch *one, cli_config_fn done)
-{
-	*look = (struct cli_look){.one = one, .command = one->dialect->show_config, .done = done};
 	cli_config_free(one->config);
 	one->config = NULL;
-	cli_switch_run(one, look->command,
-		       cli_config_new(one->dialect, &one->config) ? on_no_config
-								  : cli_driver_on_look,
-		       look);
+	one->looked = looked;
+	cli_switch_show(one, one->dialect->show_config, cli_driver_on_look);
 }
 
 /* --- the driver's row --- */
-
-static void cli_driver_on_timer(void *context)
-{
-	struct cli_switch *one = context;
-	struct problem problem = one->early;
-
-	cli_switch_end(one, one->early_rc, NULL, &problem);
-}
 
 static void cli_driver_one_close(void *session)
 {
@@ -189,11 +162,8 @@ static void cli_driver_one_close(void *session)
 
 	if (!one)
 		return;
-	if (one->timer)
-		cli_driver_call_forget(one);
+	switch_call_close(&one->call);
 	cli_dialogue_free(one->dialogue);
-	loop_timer_free(one->timer);
-	switch_endpoint_wipe(&one->endpoint);
 	free(one);
 }
 
@@ -217,16 +187,12 @@ int cli_switch_open_on(const struct switch_stream_row *stream,
 	one = calloc(1, sizeof(*one));
 	if (!one)
 		return problem_set(problem, -ENOMEM, "no memory for a switch");
-	one->endpoint = *endpoint;
-	one->family = family;
 	one->dialect = family->cli;
-	rc = loop_timer_new(host->loop, cli_driver_on_timer, one, &one->timer);
-	if (!rc)
-		rc = cli_dialogue_new(host->loop, stream, &one->endpoint, one->dialect,
-				      &one->dialogue);
+	rc = switch_call_open(&one->call, &cli_driver_call, host->loop, endpoint, family, problem);
+	if (!rc &&
+	    cli_dialogue_new(host->loop, stream, &one->call.endpoint, one->dialect, &one->dialogue))
+		rc = problem_set(problem, -ENOMEM, "no memory for a switch");
 	if (rc) {
-/* The next call needs a new session: the switch still prints what this one asked. */
-		problem_set(problem, rc, "no timer for a switch");
 		cli_driver_one_close(one);
 		return rc;
 	}
@@ -252,30 +218,20 @@ static int cli_driver_one_start(void *session, const struct switch_request *requ
 				int64_t deadline_ms, switch_call_fn fn, void *context)
 {
 	struct cli_switch *one = session;
-	int rc;
 
-	one->request = request;
-	one->fn = fn;
-	one->context = context;
-	one->deadline_ms = deadline_ms;
-	one->early_rc = 0;
-	one->commands_before = cli_dialogue_commands(one->dialogue);
-	one->again = cli_dialogue_is_open(one->dialogue);
-	rc = cli_driver_starts[request->op](one);
-	if (rc)
-		cli_driver_call_forget(one);
-	return rc;
+	switch_call_begin(&one->call, request, deadline_ms, fn, context);
+	one->call.requests_before = cli_dialogue_commands(one->dialogue);
+	one->call.again = cli_dialogue_is_open(one->dialogue);
+	return switch_call_begun(&one->call, cli_driver_starts[request->op](one));
 }
 
+/* The next call needs a new session: the switch still prints what this one asked. */
 static bool cli_driver_one_cancel(void *session)
 {
 	struct cli_switch *one = session;
 
-	if (!one->fn)
-		return true;
-	cli_driver_call_forget(one);
-	/* Whatever it prints now is not for the next call. */
-	cli_dialogue_break(one->dialogue);
+	if (switch_call_forget(&one->call))
+		cli_dialogue_break(one->dialogue);
 	return true;
 }
 

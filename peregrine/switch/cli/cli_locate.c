@@ -5,7 +5,6 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
-#include "common/io/loop.h"
 
 #include "peregrine/switch/cli/cli_switch.h"
 
@@ -57,40 +56,40 @@ static void cli_locate_on_answer(void *context, const struct cli_answer *answer)
 	int rc;
 
 	if (answer->rc) {
-		cli_switch_end(one, answer->rc, NULL, answer->problem);
+		switch_call_end(&one->call, answer->rc, NULL, answer->problem);
 		return;
 	}
 	verdict = cli_answer_judge(one->dialect, answer->output, said, sizeof(said));
-	rc = cli_switch_verdict(one, verdict, one->request->seconds ? locate->on : locate->off,
+	rc = cli_switch_verdict(one, verdict, one->call.request->seconds ? locate->on : locate->off,
 				said, &problem);
 	if (rc == E_CONFLICT) {
 		rc = problem_set(&problem, E_UNSUPPORTED, "switch %s does not blink",
-				 one->endpoint.name);
+				 one->call.endpoint.name);
 		problem_detail(&problem, "%s", said);
-		problem_hint(&problem, "not every model of %s has such a LED", one->family->title);
+		problem_hint(&problem, "not every model of %s has such a LED",
+			     one->call.family->title);
 	}
-	cli_switch_end(one, rc, NULL, rc ? &problem : NULL);
+	switch_call_end(&one->call, rc, NULL, rc ? &problem : NULL);
 }
 
 /* What cannot be is told in the next turn. */
 static int cli_locate_refuse(struct cli_switch *one, const char *hint)
 {
-	one->early_rc = problem_set(&one->early, E_UNSUPPORTED,
-				    "switch %s has no LED that its command line can blink",
-				    one->endpoint.name);
-	problem_hint(&one->early, "%s", hint);
-	loop_timer_arm(one->timer, 0);
-	return 0;
+	(void)problem_set(&one->call.early, E_UNSUPPORTED,
+			  "switch %s has no LED that its command line can blink",
+			  one->call.endpoint.name);
+	problem_hint(&one->call.early, "%s", hint);
+	return E_UNSUPPORTED;
 }
 
 int cli_locate_start(struct cli_switch *one)
 {
 	const struct cli_locate *locate = &one->dialect->locate;
-	const struct switch_request *request = one->request;
+	const struct switch_request *request = one->call.request;
 	CLEANUP(text_done) struct text command = {0};
 	struct switch_located located;
 
-	if (!cli_locates(one->family, request->seconds, &located))
+	if (!cli_locates(one->call.family, request->seconds, &located))
 		return cli_locate_refuse(one, "go by the labels on its ports");
 	/* The name goes into a command line. */
 	if (located.of_port && (request->port[0] == '\0' || strpbrk(request->port, "\r\n;|?!")))

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/io/loop.h"
 
 #include "peregrine/switch/cli/cli_mirror_policy.h"
 #include "peregrine/switch/cli/cli_switch.h"
@@ -34,52 +33,16 @@ void cli_mirroring_free(struct cli_mirroring *mirroring)
 
 static void cli_mirror_end(struct cli_mirroring *mirroring, int rc, const struct problem *problem)
 {
-	cli_switch_end(mirroring->one, rc, NULL, problem);
+	switch_call_end(&mirroring->one->call, rc, NULL, problem);
 }
 
-static void cli_mirror_look(struct cli_mirroring *mirroring);
-static void cli_mirror_enter_mode(struct cli_mirroring *mirroring);
-
-/* --- leaving, reading back --- */
-
-static void cli_mirror_on_left(void *context, const struct cli_answer *answer)
-{
-	struct cli_mirroring *mirroring = context;
-
-	if (!answer->rc && answer->prompt->mode[0])
-		cli_dialogue_break(mirroring->one->dialogue);
-	if (mirroring->rc && mirroring->plan.opened && !answer->rc) {
-		mirroring->undoing = true;
-		mirroring->line = 0;
-		cli_mirror_plan_undo(mirroring->row, mirroring->want.target, &mirroring->plan);
-		cli_mirror_enter_mode(mirroring);
-	} else if (mirroring->rc) {
-		cli_mirror_end(mirroring, mirroring->rc, &mirroring->problem);
-	} else if (answer->rc) {
-		cli_mirror_end(mirroring, answer->rc, answer->problem);
-	} else {
-		cli_mirror_look(mirroring);
-	}
-}
-
-static void cli_mirror_leave(struct cli_mirroring *mirroring)
-{
-	const struct cli_dialect *dialect = mirroring->one->dialect;
-
-	if (dialect->config_enter && cli_dialogue_is_open(mirroring->one->dialogue))
-		cli_switch_run(mirroring->one, dialect->config_leave, cli_mirror_on_left,
-			       mirroring);
-	else if (mirroring->rc)
-		cli_mirror_end(mirroring, mirroring->rc, &mirroring->problem);
-	else
-		cli_mirror_look(mirroring);
-}
+/* --- what came of it --- */
 
 /* Each port by itself: one that the switch does not take does not end the others. */
 static void cli_mirror_verify(struct cli_mirroring *mirroring)
 {
-	const struct switch_request *request = mirroring->one->request;
-	const char *name = mirroring->one->endpoint.name;
+	const struct switch_request *request = mirroring->one->call.request;
+	const char *name = mirroring->one->call.endpoint.name;
 	size_t taken = 0;
 
 	for (size_t i = 0; i < request->mirror_count; i++) {
@@ -109,92 +72,53 @@ static void cli_mirror_verify(struct cli_mirroring *mirroring)
 
 /* --- sending --- */
 
-static void cli_mirror_next_line(struct cli_mirroring *mirroring);
+static void cli_mirror_look(struct cli_mirroring *mirroring);
 
-static void cli_mirror_on_line(void *context, const struct cli_answer *answer)
+static const char *cli_mirror_next(struct cli_switch *one)
 {
-	struct cli_mirroring *mirroring = context;
-	struct cli_switch *one = mirroring->one;
-	const struct cli_mirror_line *line = &mirroring->plan.lines[mirroring->line];
-	struct problem problem = {0};
-	char said[160];
-	enum cli_verdict verdict;
-	int rc;
+	const struct cli_mirroring *mirroring = one->mirroring;
 
-	if (answer->rc) {
-		cli_mirror_end(mirroring, answer->rc, answer->problem);
-		return;
-	}
-	verdict = cli_answer_judge(one->dialect, answer->output, said, sizeof(said));
-	rc = cli_switch_verdict(one, verdict, line->text, said, &problem);
+	return mirroring->line < mirroring->plan.count ? mirroring->plan.lines[mirroring->line].text
+						       : NULL;
+}
+
+/* What undoes a half made session goes as far as it can. */
+static bool cli_mirror_answered(struct cli_switch *one, int rc, const struct problem *problem)
+{
+	struct cli_mirroring *mirroring = one->mirroring;
+	const struct cli_mirror_line *line = &mirroring->plan.lines[mirroring->line++];
+
 	if (rc && !problem_is_set(&mirroring->problem))
-		mirroring->problem = problem;
-	if (!mirroring->undoing && rc && (rc != E_CONFLICT || line->mirror == SIZE_MAX)) {
-		mirroring->rc = rc;
-		cli_mirror_leave(mirroring);
-		return;
-	}
-	mirroring->line++;
-	/* One more "exit" would end the session. */
-	if (one->dialect->config_enter && !answer->prompt->mode[0] &&
-	    mirroring->line < mirroring->plan.count) {
-		if (!mirroring->rc)
-			mirroring->rc = problem_set(&mirroring->problem, E_PROTOCOL,
-						    "switch %s left configuration mode",
-						    one->endpoint.name);
-		mirroring->line = mirroring->plan.count;
-	}
-	cli_mirror_next_line(mirroring);
+		mirroring->problem = *problem;
+	return !rc || mirroring->undoing || (rc == E_CONFLICT && line->mirror != SIZE_MAX);
 }
 
-static void cli_mirror_next_line(struct cli_mirroring *mirroring)
-{
-	if (mirroring->line == mirroring->plan.count)
-		cli_mirror_leave(mirroring);
-	else
-		cli_switch_run(mirroring->one, mirroring->plan.lines[mirroring->line].text,
-			       cli_mirror_on_line, mirroring);
-}
+static void cli_mirror_ended(struct cli_switch *one, const struct cli_script_end *end);
 
-static void cli_mirror_on_entered(void *context, const struct cli_answer *answer)
-{
-	struct cli_mirroring *mirroring = context;
-	struct cli_switch *one = mirroring->one;
-	char said[160] = "no configuration mode came of it";
-	enum cli_verdict verdict;
+static const struct cli_script_row cli_mirror_script = {
+	.next = cli_mirror_next,
+	.answered = cli_mirror_answered,
+	.ended = cli_mirror_ended,
+};
 
-	if (answer->rc) {
-		cli_mirror_end(mirroring, answer->rc, answer->problem);
-		return;
+static void cli_mirror_ended(struct cli_switch *one, const struct cli_script_end *end)
+{
+	struct cli_mirroring *mirroring = one->mirroring;
+
+	if (end->rc && !mirroring->rc) {
+		mirroring->rc = end->rc;
+		mirroring->problem = end->problem;
 	}
-	verdict = cli_answer_judge(one->dialect, answer->output, said, sizeof(said));
-	if (verdict == CLI_REFUSED || (verdict == CLI_FINE && !answer->prompt->mode[0]))
-		verdict = CLI_DENIED;
-	if (mirroring->undoing && verdict == CLI_FINE) {
-		cli_mirror_next_line(mirroring);
-		return;
-	}
-	if (mirroring->undoing) {
-		cli_mirror_leave(mirroring);
-		return;
-	}
-	mirroring->rc = cli_switch_verdict(one, verdict, one->dialect->config_enter, said,
-					   &mirroring->problem);
-	if (!mirroring->rc)
-		cli_mirror_next_line(mirroring);
-	else if (answer->prompt->mode[0])
-		cli_mirror_leave(mirroring);
-	else
+	if (end->rc && end->stage == CLI_SCRIPT_SENDING && !end->lost && mirroring->plan.opened) {
+		mirroring->undoing = true;
+		mirroring->line = 0;
+		cli_mirror_plan_undo(mirroring->row, mirroring->want.target, &mirroring->plan);
+		cli_script_start(one, &cli_mirror_script);
+	} else if (mirroring->rc) {
 		cli_mirror_end(mirroring, mirroring->rc, &mirroring->problem);
-}
-
-static void cli_mirror_enter_mode(struct cli_mirroring *mirroring)
-{
-	if (mirroring->one->dialect->config_enter)
-		cli_switch_run(mirroring->one, mirroring->one->dialect->config_enter,
-			       cli_mirror_on_entered, mirroring);
-	else
-		cli_mirror_next_line(mirroring);
+	} else {
+		cli_mirror_look(mirroring);
+	}
 }
 
 static void cli_mirror_send(struct cli_mirroring *mirroring)
@@ -211,7 +135,7 @@ static void cli_mirror_send(struct cli_mirroring *mirroring)
 		return;
 	}
 	mirroring->changed = true;
-	cli_mirror_enter_mode(mirroring);
+	cli_script_start(mirroring->one, &cli_mirror_script);
 }
 
 /* --- looking --- */
@@ -221,38 +145,21 @@ static const char *cli_mirror_show_of(const struct cli_mirroring *mirroring)
 	return mirroring->row->show ? mirroring->row->show : mirroring->one->dialect->show_config;
 }
 
-static void cli_mirror_on_looked(void *context, const struct cli_answer *answer)
+static void cli_mirror_on_looked(struct cli_switch *one, int rc, const char *output,
+				 const struct problem *problem)
 {
-	struct cli_mirroring *mirroring = context;
-	struct cli_switch *one = mirroring->one;
-	struct problem problem = {0};
-	char said[160];
-	enum cli_verdict verdict;
-	int rc;
+	struct cli_mirroring *mirroring = one->mirroring;
+	struct problem many = {0};
 
-	if (answer->rc && cli_switch_may_repeat(one, answer)) {
-		cli_switch_run(one, cli_mirror_show_of(mirroring), cli_mirror_on_looked, mirroring);
-		return;
-	}
-	if (answer->rc) {
-		cli_mirror_end(mirroring, answer->rc, answer->problem);
-		return;
-	}
-	one->again = false;
-	/* A configuration may hold any words: only an answer of a line or two is a refusal. */
-	verdict = strlen(answer->output) < 400
-			  ? cli_answer_judge(one->dialect, answer->output, said, sizeof(said))
-			  : CLI_FINE;
-	rc = cli_switch_verdict(one, verdict, cli_mirror_show_of(mirroring), said, &problem);
 	if (rc) {
-		cli_mirror_end(mirroring, rc, &problem);
+		cli_mirror_end(mirroring, rc, problem);
 		return;
 	}
-	rc = cli_mirrors_read(mirroring->row, answer->output, &mirroring->there);
+	rc = cli_mirrors_read(mirroring->row, output, &mirroring->there);
 	if (rc) {
-		(void)problem_set(&problem, rc, "switch %s has more mirror sessions than that",
-				  one->endpoint.name);
-		cli_mirror_end(mirroring, rc, &problem);
+		(void)problem_set(&many, rc, "switch %s has more mirror sessions than that",
+				  one->call.endpoint.name);
+		cli_mirror_end(mirroring, rc, &many);
 	} else if (mirroring->changed) {
 		cli_mirror_verify(mirroring);
 	} else {
@@ -262,13 +169,12 @@ static void cli_mirror_on_looked(void *context, const struct cli_answer *answer)
 
 static void cli_mirror_look(struct cli_mirroring *mirroring)
 {
-	cli_switch_run(mirroring->one, cli_mirror_show_of(mirroring), cli_mirror_on_looked,
-		       mirroring);
+	cli_switch_show(mirroring->one, cli_mirror_show_of(mirroring), cli_mirror_on_looked);
 }
 
 int cli_mirror_start(struct cli_switch *one)
 {
-	const struct switch_request *request = one->request;
+	const struct switch_request *request = one->call.request;
 	const struct switch_tunnel *tunnel = request->tunnel.to[0] ? &request->tunnel : NULL;
 	const struct cli_mirror *row =
 		tunnel ? cli_erspan_of(one->dialect) : cli_mirror_of(one->dialect);
@@ -277,19 +183,17 @@ int cli_mirror_start(struct cli_switch *one)
 	for (size_t i = 0; i < request->mirror_count; i++)
 		request->results[i] = EDIT_NOT_TRIED;
 	if (!row) {
-		one->early_rc =
-			problem_set(&one->early, E_UNSUPPORTED,
-				    tunnel ? "no session of %s is known that it sends itself"
-					   : "no mirror session of %s is known",
-				    one->family->title);
-		problem_hint(&one->early,
+		(void)problem_set(&one->call.early, E_UNSUPPORTED,
+				  tunnel ? "no session of %s is known that it sends itself"
+					 : "no mirror session of %s is known",
+				  one->call.family->title);
+		problem_hint(&one->call.early,
 			     tunnel ? "name a port of the switch instead: haasctl capture point %s "
 				      "--port PORT --interface INTERFACE"
 				    : "mirror the port of %s by hand to where the collector is, "
 				      "and capture there",
-			     one->endpoint.name);
-		loop_timer_arm(one->timer, 0);
-		return 0;
+			     one->call.endpoint.name);
+		return E_UNSUPPORTED;
 	}
 	mirroring = calloc(1, sizeof(*mirroring));
 	if (!mirroring)

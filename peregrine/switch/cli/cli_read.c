@@ -16,7 +16,6 @@ LEAKS_LEFT_TO_SANITIZER
 
 struct cli_read {
 	struct cli_switch *one;
-	struct cli_look look;
 	size_t show; /* next of `shows` */
 	struct switch_reading reading;
 	size_t port_room, neighbor_room, fdb_room;
@@ -219,7 +218,7 @@ static const struct {
 
 static bool cli_read_is_asked(const struct cli_switch *one, const char *name)
 {
-	const char *const *only = one->request->only_ports;
+	const char *const *only = one->call.request->only_ports;
 
 	if (!only)
 		return true;
@@ -302,24 +301,25 @@ static void cli_read_finish(struct cli_read *read)
 	struct problem problem;
 
 	cli_read_aggregates(read);
-	if (!read->failed && (one->request->parts & PART_VLANS))
+	if (!read->failed && (one->call.request->parts & PART_VLANS))
 		read->failed = !vlans_of_config(read);
 	if (read->failed) {
-		problem_set(&problem, -ENOMEM, "no memory to read switch %s", one->endpoint.name);
-		cli_switch_end(one, -ENOMEM, NULL, &problem);
+		problem_set(&problem, -ENOMEM, "no memory to read switch %s",
+			    one->call.endpoint.name);
+		switch_call_end(&one->call, -ENOMEM, NULL, &problem);
 		return;
 	}
 	drop_unasked(read);
 	reading = read->reading;
 	read->reading = (struct switch_reading){0};
-	reading.parts |= one->request->parts & (PART_IDENTITY | PART_VLANS);
-	reading.requests = cli_dialogue_commands(one->dialogue) - one->commands_before;
+	reading.parts |= one->call.request->parts & (PART_IDENTITY | PART_VLANS);
+	reading.requests = cli_dialogue_commands(one->dialogue) - one->call.requests_before;
 	reading.odd += one->config->odd;
 	if (one->config->odd)
 		text_copy(reading.odd_text, sizeof(reading.odd_text), one->config->odd_text);
-	text_copy(reading.identity.family, sizeof(reading.identity.family), one->family->name);
+	text_copy(reading.identity.family, sizeof(reading.identity.family), one->call.family->name);
 	text_copy(reading.identity.system, sizeof(reading.identity.system), read->system);
-	cli_switch_end(one, 0, &reading, NULL);
+	switch_call_end(&one->call, 0, &reading, NULL);
 }
 
 static void next_show(struct cli_read *read);
@@ -331,7 +331,7 @@ static void on_show(void *context, const struct cli_answer *answer)
 	char line[160];
 
 	if (answer->rc) {
-		cli_switch_end(one, answer->rc, NULL, answer->problem);
+		switch_call_end(&one->call, answer->rc, NULL, answer->problem);
 		return;
 	}
 	text_copy(read->system, sizeof(read->system), answer->prompt->base);
@@ -352,7 +352,7 @@ static void next_show(struct cli_read *read)
 	for (; read->show < COUNT_OF(cli_read_shows); read->show++) {
 		const char *command = cli_read_shows[read->show].command(one->dialect);
 
-		if ((one->request->parts & cli_read_shows[read->show].part) && command) {
+		if ((one->call.request->parts & cli_read_shows[read->show].part) && command) {
 			cli_switch_run(one, command, on_show, read);
 			return;
 		}
@@ -363,7 +363,7 @@ static void next_show(struct cli_read *read)
 static void cli_read_on_config(struct cli_switch *one, int rc, const struct problem *problem)
 {
 	if (rc) {
-		cli_switch_end(one, rc, NULL, problem);
+		switch_call_end(&one->call, rc, NULL, problem);
 		return;
 	}
 	ports_of_config(one->read);
@@ -376,6 +376,6 @@ int cli_read_start(struct cli_switch *one)
 	if (!one->read)
 		return -ENOMEM;
 	one->read->one = one;
-	cli_look_start(&one->read->look, one, cli_read_on_config);
+	cli_look_start(one, cli_read_on_config);
 	return 0;
 }

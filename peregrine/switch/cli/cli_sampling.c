@@ -5,7 +5,6 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
-#include "common/io/loop.h"
 
 #include "peregrine/switch/cli/cli_sampling_policy.h"
 #include "peregrine/switch/cli/cli_switch.h"
@@ -21,8 +20,6 @@ struct cli_round {
 	size_t shown; /* of what shows it, so many came */
 	struct text text;
 	unsigned rounds;
-	int rc; /* told once the configuration mode is left */
-	struct problem problem;
 };
 
 void cli_round_free(struct cli_round *round)
@@ -36,67 +33,39 @@ void cli_round_free(struct cli_round *round)
 
 static void cli_sampling_look(struct cli_round *round);
 
-static void cli_sampling_on_left(void *context, const struct cli_answer *answer)
+static const char *cli_sampling_next(struct cli_switch *one)
 {
-	struct cli_round *round = context;
+	const struct cli_round *round = one->round;
 
-	if (!answer->rc && answer->prompt->mode[0])
-		cli_dialogue_break(round->one->dialogue);
-	if (round->rc)
-		cli_switch_end(round->one, round->rc, NULL, &round->problem);
-	else if (answer->rc)
-		cli_switch_end(round->one, answer->rc, NULL, answer->problem);
-	else
-		cli_sampling_look(round);
+	return round->line < round->plan.count ? round->plan.lines[round->line].text : NULL;
 }
 
-static void cli_sampling_leave(struct cli_round *round)
+static bool cli_sampling_answered(struct cli_switch *one, int rc, const struct problem *problem)
 {
-	const struct cli_dialect *dialect = round->one->dialect;
-
-	if (dialect->config_enter)
-		cli_switch_run(round->one, dialect->config_leave, cli_sampling_on_left, round);
-	else
-		cli_sampling_look(round);
+	(void)problem;
+	one->round->line++;
+	return !rc;
 }
 
-static void cli_sampling_on_line(void *context, const struct cli_answer *answer)
+static void cli_sampling_ended(struct cli_switch *one, const struct cli_script_end *end)
 {
-	struct cli_round *round = context;
-	struct cli_switch *one = round->one;
-	const char *sent =
-		round->line ? round->plan.lines[round->line - 1].text : one->dialect->config_enter;
-	char said[160] = "no configuration mode came of it";
-	enum cli_verdict verdict;
-
-	if (answer->rc) {
-		cli_switch_end(one, answer->rc, NULL, answer->problem);
-		return;
-	}
-	verdict = cli_answer_judge(one->dialect, answer->output, said, sizeof(said));
-	if (verdict == CLI_FINE && one->dialect->config_enter && !answer->prompt->mode[0])
-		verdict = CLI_DENIED;
-	round->rc = cli_switch_verdict(one, verdict, sent, said, &round->problem);
-	if (round->rc && !answer->prompt->mode[0])
-		cli_switch_end(one, round->rc, NULL, &round->problem);
-	else if (round->rc || round->line == round->plan.count)
-		cli_sampling_leave(round);
+	if (end->rc)
+		switch_call_end(&one->call, end->rc, NULL, &end->problem);
 	else
-		cli_switch_run(one, round->plan.lines[round->line++].text, cli_sampling_on_line,
-			       round);
+		cli_sampling_look(one->round);
 }
 
 static void cli_sampling_done(struct cli_round *round, const struct sampling_found *found)
 {
 	struct cli_switch *one = round->one;
-	const struct sampling_wanted *wanted = &one->request->sampling;
+	const struct sampling_wanted *wanted = &one->call.request->sampling;
 	struct switch_reading reading = {.sampling = *found};
 
 	if (found->agrees)
 		(void)text_copy(one->collector, sizeof(one->collector),
 				wanted->enabled ? wanted->collector : "");
-	reading.requests = cli_dialogue_commands(one->dialogue) - one->commands_before;
-	cli_switch_end(one, 0, &reading, NULL);
+	reading.requests = cli_dialogue_commands(one->dialogue) - one->call.requests_before;
+	switch_call_end(&one->call, 0, &reading, NULL);
 }
 
 /* What is not shown as it is typed: turned into that, then planned on. */
@@ -104,7 +73,8 @@ static int plan_typed(struct cli_round *round, const char *text, struct sampling
 {
 	struct cli_switch *one = round->one;
 	CLEANUP(text_done) struct text typed = {0};
-	struct cli_sampling_about about = {.agent = one->endpoint.address, .ours = one->collector};
+	struct cli_sampling_about about = {.agent = one->call.endpoint.address,
+					   .ours = one->collector};
 	int rc = one->dialect->sampling->typed(text, &typed);
 
 	about.text = text_get(&typed);
@@ -112,7 +82,7 @@ static int plan_typed(struct cli_round *round, const char *text, struct sampling
 	if (!rc && !strstr(about.text, "interface "))
 		rc = E_PROTOCOL;
 	return rc ? rc
-		  : cli_sampling_plan(one->dialect, &about, &one->request->sampling, ret,
+		  : cli_sampling_plan(one->dialect, &about, &one->call.request->sampling, ret,
 				      &round->plan);
 }
 
@@ -122,7 +92,7 @@ static int cli_sampling_make_plan(struct cli_round *round, const char *text,
 {
 	struct cli_switch *one = round->one;
 	struct cli_sampling_about about = {
-		.text = text, .agent = one->endpoint.address, .ours = one->collector};
+		.text = text, .agent = one->call.endpoint.address, .ours = one->collector};
 	struct cli_config *config = NULL;
 	int rc = cli_config_new(one->dialect, &config);
 
@@ -133,7 +103,7 @@ static int cli_sampling_make_plan(struct cli_round *round, const char *text,
 		rc = E_PROTOCOL;
 	about.config = config;
 	if (!rc)
-		rc = cli_sampling_plan(one->dialect, &about, &one->request->sampling, ret,
+		rc = cli_sampling_plan(one->dialect, &about, &one->call.request->sampling, ret,
 				       &round->plan);
 	cli_config_free(config);
 	return rc;
@@ -150,38 +120,35 @@ static const char *cli_sampling_show_of(const struct cli_round *round)
 /* Sends the plan, if there is one that may be sent. */
 static void cli_sampling_go(struct cli_round *round, const struct sampling_found *found)
 {
+	static const struct cli_script_row row = {
+		.next = cli_sampling_next,
+		.answered = cli_sampling_answered,
+		.ended = cli_sampling_ended,
+	};
 	struct cli_switch *one = round->one;
 
-	if (!round->plan.count || !one->request->sampling.change ||
+	if (!round->plan.count || !one->call.request->sampling.change ||
 	    round->rounds++ == CLI_SAMPLING_ROUNDS)
 		cli_sampling_done(round, found);
-	else if (one->dialect->config_enter)
-		cli_switch_run(one, one->dialect->config_enter, cli_sampling_on_line, round);
 	else
-		cli_switch_run(one, round->plan.lines[round->line++].text, cli_sampling_on_line,
-			       round);
+		cli_script_start(one, &row);
 }
 
 static void cli_sampling_show(struct cli_round *round);
 
-static void on_text(void *context, const struct cli_answer *answer)
+static void on_text(struct cli_switch *one, int rc, const char *output,
+		    const struct problem *problem)
 {
-	struct cli_round *round = context;
-	struct cli_switch *one = round->one;
+	struct cli_round *round = one->round;
 	struct sampling_found found = {0};
+	struct problem unread = {0};
 	bool is_typed = one->dialect->sampling->typed != NULL;
-	int rc;
 
-	if (answer->rc && cli_switch_may_repeat(one, answer)) {
-		cli_sampling_look(round);
+	if (rc) {
+		switch_call_end(&one->call, rc, NULL, problem);
 		return;
 	}
-	if (answer->rc) {
-		cli_switch_end(one, answer->rc, NULL, answer->problem);
-		return;
-	}
-	one->again = false;
-	text_addf(&round->text, "%s\n", answer->output);
+	text_addf(&round->text, "%s\n", output);
 	if (is_typed && one->dialect->sampling->shows[++round->shown]) {
 		cli_sampling_show(round);
 		return;
@@ -191,12 +158,12 @@ static void on_text(void *context, const struct cli_answer *answer)
 	     : is_typed         ? plan_typed(round, text_get(&round->text), &found)
 				: cli_sampling_make_plan(round, text_get(&round->text), &found);
 	if (rc) {
-		(void)problem_set(&round->problem, rc,
+		(void)problem_set(&unread, rc,
 				  "what switch %s shows of its configuration cannot be read",
-				  one->endpoint.name);
+				  one->call.endpoint.name);
 		round->shown = 0;
-		problem_detail(&round->problem, "\"%s\"", cli_sampling_show_of(round));
-		cli_switch_end(one, rc, NULL, &round->problem);
+		problem_detail(&unread, "\"%s\"", cli_sampling_show_of(round));
+		switch_call_end(&one->call, rc, NULL, &unread);
 		return;
 	}
 	cli_sampling_go(round, &found);
@@ -204,7 +171,7 @@ static void on_text(void *context, const struct cli_answer *answer)
 
 static void cli_sampling_show(struct cli_round *round)
 {
-	cli_switch_run(round->one, cli_sampling_show_of(round), on_text, round);
+	cli_switch_show(round->one, cli_sampling_show_of(round), on_text);
 }
 
 static void cli_sampling_look(struct cli_round *round)
@@ -217,13 +184,11 @@ static void cli_sampling_look(struct cli_round *round)
 int cli_sampling_start(struct cli_switch *one)
 {
 	if (!one->dialect->sampling) {
-		one->early_rc =
-			problem_set(&one->early, E_UNSUPPORTED,
-				    "sampling of switch %s cannot be set up by its command line",
-				    one->endpoint.name);
-		problem_hint(&one->early, "set sFlow up by hand; what it then sends is taken");
-		loop_timer_arm(one->timer, 0);
-		return 0;
+		(void)problem_set(&one->call.early, E_UNSUPPORTED,
+				  "sampling of switch %s cannot be set up by its command line",
+				  one->call.endpoint.name);
+		problem_hint(&one->call.early, "set sFlow up by hand; its samples are taken then");
+		return E_UNSUPPORTED;
 	}
 	one->round = calloc(1, sizeof(*one->round));
 	if (!one->round)

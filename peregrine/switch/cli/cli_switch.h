@@ -7,42 +7,32 @@
 #include "peregrine/switch/cli/cli_config_wire.h"
 #include "peregrine/switch/cli/cli_dialect.h"
 #include "peregrine/switch/cli/cli_dialogue.h"
-#include "peregrine/switch/switch_driver.h"
+#include "peregrine/switch/cli/cli_script.h"
+#include "peregrine/switch/switch_call.h"
 #include "peregrine/switch/switch_family_table.h"
 
-struct loop_timer;
 struct cli_change;
 struct cli_read;
 struct cli_round;
 struct cli_switch;
 
-/* Reads show_config and show_vlans into one->config; `done` comes from the loop, rc 0 or with a
- * problem. */
+/* What a command that only shows something printed; with rc a problem, and no output. */
+typedef void (*cli_shown_fn)(struct cli_switch *one, int rc, const char *output,
+			     const struct problem *problem);
+/* one->config was read, or not: rc and a problem. */
 typedef void (*cli_config_fn)(struct cli_switch *one, int rc, const struct problem *problem);
-struct cli_look {
-	struct cli_switch *one;
-	const char *command;
-	cli_config_fn done;
-};
 struct cli_mirroring;
 struct cli_lagging;
 
 struct cli_switch {
-	struct switch_endpoint endpoint;
-	const struct switch_family *family;
+	struct switch_call call;
 	const struct cli_dialect *dialect;
 	struct cli_dialogue *dialogue;
-	struct loop_timer *timer; /* an end that may not come at once */
 
-	/* The call under way; `fn` NULL: none. */
-	const struct switch_request *request;
-	switch_call_fn fn;
-	void *context;
-	int64_t deadline_ms;
-	int early_rc; /* to be told in the next turn */
-	struct problem early;
-	uint32_t commands_before;
-	bool again; /* the session is from an earlier call and may be dead: one more try is left */
+	struct cli_script script;
+	const char *shown_by; /* the command that shows, under way */
+	cli_shown_fn shown;
+	cli_config_fn looked;
 	struct cli_config *config; /* as last read in this call */
 	struct cli_change *change;
 	struct cli_read *read;
@@ -58,14 +48,15 @@ void cli_switch_run(struct cli_switch *one, const char *command, cli_answer_fn f
  * be run again. Once per call. */
 bool cli_switch_may_repeat(struct cli_switch *one, const struct cli_answer *answer);
 
-/* Ends the call. `reading` may be NULL. */
-void cli_switch_end(struct cli_switch *one, int rc, struct switch_reading *reading,
-		    const struct problem *problem);
 /* The rc for what the switch thinks of a command, with a problem that quotes both. */
 int cli_switch_verdict(const struct cli_switch *one, enum cli_verdict verdict, const char *command,
 		       const char *line, struct problem *ret);
 
-void cli_look_start(struct cli_look *look, struct cli_switch *one, cli_config_fn done);
+/* Runs a command that only shows something. It is run again when the session of an earlier call was
+ * dead. */
+void cli_switch_show(struct cli_switch *one, const char *command, cli_shown_fn shown);
+/* Reads show_config and show_vlans into one->config. `looked` comes from the loop. */
+void cli_look_start(struct cli_switch *one, cli_config_fn looked);
 
 /* cli_change.c */
 int cli_change_start(struct cli_switch *one);

@@ -100,7 +100,7 @@ static bool netconf_change_is_superseded(const struct switch_request *request, s
 
 static void set_results(struct netconf_change *change, enum edit_result from, enum edit_result to)
 {
-	const struct switch_request *request = change->one->request;
+	const struct switch_request *request = change->one->call.request;
 
 	for (size_t i = 0; i < request->edit_count; i++) {
 		if (request->results[i] == from)
@@ -111,10 +111,10 @@ static void set_results(struct netconf_change *change, enum edit_result from, en
 static void netconf_change_describe_unseen(const struct netconf_change *change, size_t at,
 					   struct problem *ret)
 {
-	const struct switch_edit *edit = &change->one->request->edits[at];
+	const struct switch_edit *edit = &change->one->call.request->edits[at];
 
 	problem_set(ret, E_PROTOCOL, "switch %s said yes to a change that is not there",
-		    change->one->endpoint.name);
+		    change->one->call.endpoint.name);
 	if (edit->kind == EDIT_PORT)
 		problem_detail(ret, "port %s has another membership than sent", edit->port);
 	else
@@ -128,7 +128,7 @@ static void netconf_change_describe_unseen(const struct netconf_change *change, 
 /* Is it there, or a later one of the same thing? */
 static bool netconf_change_is_seen(const struct netconf_change *change, size_t at)
 {
-	const struct switch_request *request = change->one->request;
+	const struct switch_request *request = change->one->call.request;
 
 	return netconf_change_is_superseded(request, at) ||
 	       netconf_plan_holds(change->one->config, &request->edits[at]);
@@ -137,7 +137,7 @@ static bool netconf_change_is_seen(const struct netconf_change *change, size_t a
 /* Everything was said yes to: is it there? */
 static void judge_taken(struct netconf_change *change)
 {
-	const struct switch_request *request = change->one->request;
+	const struct switch_request *request = change->one->call.request;
 	struct problem unseen;
 
 	for (size_t i = 0; i < request->edit_count; i++) {
@@ -155,7 +155,7 @@ static void judge_taken(struct netconf_change *change)
  * looked at as well. */
 static void judge_refused(struct netconf_change *change)
 {
-	const struct switch_request *request = change->one->request;
+	const struct switch_request *request = change->one->call.request;
 
 	for (size_t i = 0; i < request->edit_count; i++) {
 		const struct switch_edit *edit = &request->edits[i];
@@ -176,7 +176,7 @@ static void netconf_change_next(struct netconf_change *change);
 static void netconf_change_broken(struct netconf_change *change,
 				  const struct netconf_answer *answer)
 {
-	const struct switch_request *request = change->one->request;
+	const struct switch_request *request = change->one->call.request;
 	bool candidate = uses_candidate(change);
 
 	if (change->stage == STAGE_EDIT && !candidate && answer->sent)
@@ -188,7 +188,7 @@ static void netconf_change_broken(struct netconf_change *change,
 		for (size_t i = 0; i < request->edit_count; i++)
 			request->results[i] = EDIT_UNKNOWN;
 	netconf_change_fail(change, answer->rc, answer->problem);
-	netconf_switch_end(change->one, change->rc, NULL, &change->problem);
+	switch_call_end(&change->one->call, change->rc, NULL, &change->problem);
 }
 
 /* A step of the running configuration that was refused: those before it stand. */
@@ -197,14 +197,14 @@ static void refused_edit(struct netconf_change *change)
 	const struct netconf_step *step = &change->plan.steps[change->step];
 
 	/* Believed at once only where nothing can be half done: nothing is in force yet. */
-	change->one->request->results[step->edit] =
+	change->one->call.request->results[step->edit] =
 		uses_candidate(change) ? EDIT_REFUSED : EDIT_UNKNOWN;
 }
 
 static void netconf_change_on_answer(void *context, const struct netconf_answer *answer)
 {
 	struct netconf_change *change = context;
-	const struct switch_request *request = change->one->request;
+	const struct switch_request *request = change->one->call.request;
 	bool yes = answer->rc == 0;
 
 	if (answer->rc && !answer->refused) {
@@ -312,7 +312,7 @@ static void netconf_change_on_verified(struct netconf_switch *one, int rc,
 		judge_taken(change);
 	}
 	if (!netconf_session_is_open(one->session)) {
-		netconf_switch_end(one, change->rc, NULL, &change->problem);
+		switch_call_end(&one->call, change->rc, NULL, &change->problem);
 		return;
 	}
 	change->stage++;
@@ -334,7 +334,7 @@ static void on_compared(struct netconf_switch *one, int rc, const struct problem
 
 static bool has_unknown(const struct netconf_change *change)
 {
-	const struct switch_request *request = change->one->request;
+	const struct switch_request *request = change->one->call.request;
 
 	for (size_t i = 0; i < request->edit_count; i++) {
 		if (request->results[i] == EDIT_UNKNOWN)
@@ -392,7 +392,7 @@ static void netconf_change_enter(struct netconf_change *change)
 	case STAGE_OVER:
 		if (change->is_left_over)
 			netconf_session_break(change->one->session);
-		netconf_switch_end(change->one, change->rc, NULL, &change->problem);
+		switch_call_end(&change->one->call, change->rc, NULL, &change->problem);
 		break;
 	default:
 		netconf_change_run(change, netconf_change_fixed[change->stage].what,
@@ -414,11 +414,11 @@ static void netconf_change_on_config(struct netconf_switch *one, int rc,
 				     const struct problem *problem)
 {
 	struct netconf_change *change = one->change;
-	const struct switch_request *request = one->request;
+	const struct switch_request *request = one->call.request;
 	struct problem refused = {0};
 
 	if (rc) {
-		netconf_switch_end(one, rc, NULL, problem);
+		switch_call_end(&one->call, rc, NULL, problem);
 		return;
 	}
 	change->before = one->config;
@@ -430,7 +430,7 @@ static void netconf_change_on_config(struct netconf_switch *one, int rc,
 		if (!rc)
 			continue;
 		request->results[i] = EDIT_REFUSED;
-		netconf_switch_end(one, rc, NULL, &refused);
+		switch_call_end(&one->call, rc, NULL, &refused);
 		return;
 	}
 	netconf_change_next(change);
@@ -451,8 +451,8 @@ int netconf_change_start(struct netconf_switch *one)
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < one->request->edit_count; i++)
-		one->request->results[i] = EDIT_NOT_TRIED;
+	for (size_t i = 0; i < one->call.request->edit_count; i++)
+		one->call.request->results[i] = EDIT_NOT_TRIED;
 	netconf_switch_look(one, netconf_change_on_config);
 	return 0;
 }
@@ -464,11 +464,11 @@ static void netconf_change_on_saved(void *context, const struct netconf_answer *
 	struct netconf_change *change = context;
 	struct netconf_switch *one = change->one;
 
-	if (answer->rc && netconf_switch_may_repeat(one, answer)) {
+	if (answer->rc && switch_call_may_repeat(&one->call, answer->rc)) {
 		(void)netconf_save_start(one);
 		return;
 	}
-	netconf_switch_end(one, answer->rc, NULL, answer->problem);
+	switch_call_end(&one->call, answer->rc, NULL, answer->problem);
 }
 
 /* What it can do is known after its hello: the first operation is one that any switch answers. */
@@ -479,7 +479,7 @@ static void on_known(struct netconf_switch *one, int rc, const struct problem *p
 
 	/* Without a startup configuration, running is what it starts with (RFC 6241, 8.7). */
 	if (rc || !(netconf_session_capabilities(one->session) & NETCONF_STARTUP))
-		netconf_switch_end(one, rc, NULL, problem);
+		switch_call_end(&one->call, rc, NULL, problem);
 	else
 		netconf_switch_run(one, "copy-config", copy, NETCONF_EXPECT_OK,
 				   netconf_change_on_saved, one->change);

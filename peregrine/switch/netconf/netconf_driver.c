@@ -7,7 +7,6 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
-#include "common/io/loop.h"
 
 #include "peregrine/switch/netconf/netconf_switch.h"
 
@@ -16,39 +15,28 @@ LEAKS_LEFT_TO_SANITIZER
 /* Some think for long about a commit, or about the state of all their ports. */
 enum { NETCONF_DRIVER_SILENCE_MS = 30000 };
 
-static void netconf_driver_call_forget(struct netconf_switch *one)
+static void netconf_driver_forget(void *session)
 {
+	struct netconf_switch *one = session;
+
 	netconf_change_free(one->change);
 	one->change = NULL;
 	netconf_read_free(one->read);
 	one->read = NULL;
 	netconf_config_free(one->config);
 	one->config = NULL;
-	loop_timer_disarm(one->timer);
-	one->fn = NULL;
 }
 
-void netconf_switch_end(struct netconf_switch *one, int rc, struct switch_reading *reading,
-			const struct problem *problem)
-{
-	switch_call_fn fn = one->fn;
-	void *context = one->context;
-	/* It may live in what is forgotten here. */
-	struct problem copy = problem ? *problem : (struct problem){0};
-
-	netconf_driver_call_forget(one);
-	fn(context, rc, reading, rc ? &copy : NULL);
-}
+static const struct switch_call_row netconf_driver_call = {.forget = netconf_driver_forget};
 
 void netconf_switch_run(struct netconf_switch *one, const char *what, const char *operation,
 			enum netconf_expect expect, netconf_answer_fn fn, void *context)
 {
-	uint32_t silence_ms =
-		one->endpoint.timeout_ms ? one->endpoint.timeout_ms : one->family->timeout_ms;
+	uint32_t silence_ms = switch_call_timeout_ms(&one->call);
 	const struct netconf_ask ask = {
 		.what = what,
 		.expect = expect,
-		.deadline_ms = one->deadline_ms,
+		.deadline_ms = one->call.deadline_ms,
 		.silence_ms = silence_ms < NETCONF_DRIVER_SILENCE_MS ? NETCONF_DRIVER_SILENCE_MS
 								     : silence_ms,
 	};
@@ -65,14 +53,6 @@ void netconf_switch_get(struct netconf_switch *one, const char *what, const char
 	netconf_switch_run(one, what, text_get(&operation), NETCONF_EXPECT_DATA, fn, context);
 }
 
-bool netconf_switch_may_repeat(struct netconf_switch *one, const struct netconf_answer *answer)
-{
-	bool again = one->again && answer->rc == E_UNAVAILABLE;
-
-	one->again = false;
-	return again;
-}
-
 /* --- looking --- */
 
 static void netconf_driver_on_look(void *context, const struct netconf_answer *answer)
@@ -81,11 +61,11 @@ static void netconf_driver_on_look(void *context, const struct netconf_answer *a
 	struct problem problem;
 	int rc;
 
-	if (answer->rc && netconf_switch_may_repeat(one, answer)) {
+	if (answer->rc && switch_call_may_repeat(&one->call, answer->rc)) {
 		netconf_switch_look(one, one->looked);
 		return;
 	}
-	one->again = false;
+	one->call.again = false;
 	if (answer->rc) {
 		one->looked(one, answer->rc, answer->problem);
 		return;
@@ -97,7 +77,7 @@ static void netconf_driver_on_look(void *context, const struct netconf_answer *a
 		rc = netconf_config_read(one->config, answer->data);
 	if (rc) {
 		problem_set(&problem, rc, "what switch %s says of its ports cannot be read",
-			    one->endpoint.name);
+			    one->call.endpoint.name);
 		problem_detail(&problem, "%s",
 			       rc == E_PROTOCOL ? "no port and no VLAN in it" : error_text(rc));
 		problem_hint(&problem,
@@ -115,25 +95,14 @@ void netconf_switch_look(struct netconf_switch *one, netconf_config_fn looked)
 
 /* --- the driver's row --- */
 
-static void netconf_driver_on_timer(void *context)
-{
-	struct netconf_switch *one = context;
-	struct problem problem = one->early;
-
-	netconf_switch_end(one, one->early_rc, NULL, &problem);
-}
-
 static void netconf_driver_one_close(void *session)
 {
 	struct netconf_switch *one = session;
 
 	if (!one)
 		return;
-	if (one->timer)
-		netconf_driver_call_forget(one);
+	switch_call_close(&one->call);
 	netconf_session_free(one->session);
-	loop_timer_free(one->timer);
-	switch_endpoint_wipe(&one->endpoint);
 	free(one);
 }
 
@@ -161,16 +130,14 @@ int netconf_switch_open_on(const struct switch_stream_row *stream,
 	one = calloc(1, sizeof(*one));
 	if (!one)
 		return problem_set(problem, -ENOMEM, "no memory for a switch");
-	one->endpoint = *endpoint;
-	one->family = family;
 	one->dialect = family->netconf;
 	xmlInitParser();
-	rc = loop_timer_new(host->loop, netconf_driver_on_timer, one, &one->timer);
-	if (!rc)
-		rc = netconf_session_new(host->loop, stream, &one->endpoint, one->dialect->needs,
-					 &one->session);
+	rc = switch_call_open(&one->call, &netconf_driver_call, host->loop, endpoint, family,
+			      problem);
+	if (!rc && netconf_session_new(host->loop, stream, &one->call.endpoint, one->dialect->needs,
+				       &one->session))
+		rc = problem_set(problem, -ENOMEM, "no memory for a switch");
 	if (rc) {
-		problem_set(problem, rc, "no timer for a switch");
 		netconf_driver_one_close(one);
 		return rc;
 	}
@@ -189,23 +156,20 @@ static int netconf_driver_one_open(const struct switch_endpoint *endpoint,
 
 /* No model here has a port's locating light. */
 static int netconf_driver_start_locate(struct netconf_switch *one)
-/* The next call needs a new session: this one may still answer, and holds its locks. */
 {
-	one->early_rc =
-		problem_set(&one->early, E_UNSUPPORTED,
-			    "switch %s cannot blink a port's LED by NETCONF", one->endpoint.name);
-	loop_timer_arm(one->timer, 0);
-	return 0;
+	(void)problem_set(&one->call.early, E_UNSUPPORTED,
+			  "switch %s cannot blink a port's LED by NETCONF",
+			  one->call.endpoint.name);
+	return E_UNSUPPORTED;
 }
 
 static int start_sampling(struct netconf_switch *one)
 {
-	one->early_rc = problem_set(&one->early, E_UNSUPPORTED,
-				    "sampling of switch %s cannot be set up by NETCONF",
-				    one->endpoint.name);
-	problem_hint(&one->early, "set it up by hand, or give its family a driver that can");
-	loop_timer_arm(one->timer, 0);
-	return 0;
+	(void)problem_set(&one->call.early, E_UNSUPPORTED,
+			  "sampling of switch %s cannot be set up by NETCONF",
+			  one->call.endpoint.name);
+	problem_hint(&one->call.early, "set it up by hand, or give its family a driver that can");
+	return E_UNSUPPORTED;
 }
 
 static int (*const netconf_driver_starts[SWITCH_OP_COUNT])(struct netconf_switch *one) = {
@@ -218,30 +182,20 @@ static int netconf_driver_one_start(void *session, const struct switch_request *
 				    int64_t deadline_ms, switch_call_fn fn, void *context)
 {
 	struct netconf_switch *one = session;
-	int rc;
 
-	one->request = request;
-	one->fn = fn;
-	one->context = context;
-	one->deadline_ms = deadline_ms;
-	one->early_rc = 0;
-	one->requests_before = netconf_session_requests(one->session);
-	one->again = netconf_session_is_open(one->session);
-	rc = netconf_driver_starts[request->op](one);
-	if (rc)
-		netconf_driver_call_forget(one);
-	return rc;
+	switch_call_begin(&one->call, request, deadline_ms, fn, context);
+	one->call.requests_before = netconf_session_requests(one->session);
+	one->call.again = netconf_session_is_open(one->session);
+	return switch_call_begun(&one->call, netconf_driver_starts[request->op](one));
 }
 
+/* The next call needs a new session: this one may still answer, and holds its locks. */
 static bool netconf_driver_one_cancel(void *session)
 {
 	struct netconf_switch *one = session;
 
-	if (!one->fn)
-		return true;
-	netconf_driver_call_forget(one);
-	/* Whatever it answers now is not for the next call; locks go with the session. */
-	netconf_session_break(one->session);
+	if (switch_call_forget(&one->call))
+		netconf_session_break(one->session);
 	return true;
 }
 

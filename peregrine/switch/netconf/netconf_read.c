@@ -67,13 +67,13 @@ static const struct {
 
 static bool netconf_read_is_asked(const struct netconf_switch *one, const struct netconf_port *port)
 {
-	const char *const *only = one->request->only_ports;
+	const char *const *only = one->call.request->only_ports;
 
 	for (; only && *only; only++) {
 		if (netconf_config_port(one->config, *only) == port)
 			return true;
 	}
-	return !only || !one->request->only_ports[0];
+	return !only || !one->call.request->only_ports[0];
 }
 
 static int netconf_read_by_index(const void *a, const void *b)
@@ -127,9 +127,9 @@ static void no_memory(struct netconf_read *read, int rc)
 {
 	struct problem problem;
 
-	problem_set(&problem, rc, "switch %s cannot be read", read->one->endpoint.name);
+	problem_set(&problem, rc, "switch %s cannot be read", read->one->call.endpoint.name);
 	problem_detail(&problem, "%s", error_text(rc));
-	netconf_switch_end(read->one, rc, NULL, &problem);
+	switch_call_end(&read->one->call, rc, NULL, &problem);
 }
 
 static void netconf_read_finish(struct netconf_read *read)
@@ -138,19 +138,20 @@ static void netconf_read_finish(struct netconf_read *read)
 	struct netconf_switch *one = read->one;
 	struct switch_reading reading;
 
-	if (((one->request->parts & (PART_PORTS | PART_VLANS)) && !netconf_read_take_ports(read)) ||
-	    ((one->request->parts & PART_VLANS) && !netconf_read_take_vlans(read))) {
+	if (((one->call.request->parts & (PART_PORTS | PART_VLANS)) &&
+	     !netconf_read_take_ports(read)) ||
+	    ((one->call.request->parts & PART_VLANS) && !netconf_read_take_vlans(read))) {
 		no_memory(read, -ENOMEM);
 		return;
 	}
 	reading = read->reading;
 	read->reading = (struct switch_reading){0};
-	reading.parts |= one->request->parts & looked;
-	reading.requests = netconf_session_requests(one->session) - one->requests_before;
+	reading.parts |= one->call.request->parts & looked;
+	reading.requests = netconf_session_requests(one->session) - one->call.requests_before;
 	reading.odd = one->config->odd;
 	text_copy(reading.odd_text, sizeof(reading.odd_text), one->config->odd_text);
-	text_copy(reading.identity.family, sizeof(reading.identity.family), one->family->name);
-	netconf_switch_end(one, 0, &reading, NULL);
+	text_copy(reading.identity.family, sizeof(reading.identity.family), one->call.family->name);
+	switch_call_end(&one->call, 0, &reading, NULL);
 }
 
 static void netconf_read_next_part(struct netconf_read *read);
@@ -162,7 +163,7 @@ static void netconf_read_on_part(void *context, const struct netconf_answer *ans
 
 	/* A part that it refuses is missing; the others stand. */
 	if (answer->rc && !answer->refused) {
-		netconf_switch_end(read->one, answer->rc, NULL, answer->problem);
+		switch_call_end(&read->one->call, answer->rc, NULL, answer->problem);
 		return;
 	}
 	if (!answer->rc) {
@@ -185,7 +186,7 @@ static void netconf_read_next_part(struct netconf_read *read)
 		const char *filter =
 			netconf_read_filter_of(one->dialect, netconf_read_parts[read->part].part);
 
-		if ((one->request->parts & netconf_read_parts[read->part].part) && filter) {
+		if ((one->call.request->parts & netconf_read_parts[read->part].part) && filter) {
 			netconf_switch_get(one, netconf_read_parts[read->part].what, filter,
 					   netconf_read_on_part, read);
 			return;
@@ -198,7 +199,7 @@ static void netconf_read_on_config(struct netconf_switch *one, int rc,
 				   const struct problem *problem)
 {
 	if (rc)
-		netconf_switch_end(one, rc, NULL, problem);
+		switch_call_end(&one->call, rc, NULL, problem);
 	else
 		netconf_read_next_part(one->read);
 }

@@ -285,8 +285,7 @@ static void netconf_session_hear(struct netconf_session *session, const struct t
 
 	if (rc) {
 		netconf_session_fail_text(session, rc == E_MALFORMED ? E_PROTOCOL : rc,
-					  "sends what is no message of NETCONF", error_text(rc),
-					  "");
+					  "sends no valid NETCONF message", error_text(rc), "");
 		return;
 	}
 	switch (message.kind) {
@@ -337,9 +336,8 @@ static void netconf_session_on_data(void *context, const char *bytes, size_t siz
 
 		if (rc) {
 			netconf_session_fail_text(session, rc,
-						  rc == E_LIMIT
-							  ? "sends a message without end"
-							  : "sends what is no message of NETCONF",
+						  rc == E_LIMIT ? "sends a message without end"
+								: "sends no valid NETCONF message",
 						  error_text(rc), "");
 			return;
 		}

@@ -6,10 +6,9 @@
 #include "peregrine/switch/netconf/netconf_config_wire.h"
 #include "peregrine/switch/netconf/netconf_dialect.h"
 #include "peregrine/switch/netconf/netconf_session.h"
-#include "peregrine/switch/switch_driver.h"
+#include "peregrine/switch/switch_call.h"
 #include "peregrine/switch/switch_family_table.h"
 
-struct loop_timer;
 struct netconf_change;
 struct netconf_read;
 struct netconf_switch;
@@ -18,21 +17,10 @@ typedef void (*netconf_config_fn)(struct netconf_switch *one, int rc,
 				  const struct problem *problem);
 
 struct netconf_switch {
-	struct switch_endpoint endpoint;
-	const struct switch_family *family;
+	struct switch_call call;
 	const struct netconf_dialect *dialect;
 	struct netconf_session *session;
-	struct loop_timer *timer; /* an end that may not come at once */
 
-	/* The call under way; `fn` NULL: none. */
-	const struct switch_request *request;
-	switch_call_fn fn;
-	void *context;
-	int64_t deadline_ms;
-	int early_rc; /* to be told in the next turn */
-	struct problem early;
-	uint32_t requests_before;
-	bool again; /* the session is from an earlier call and may be dead: one more try is left */
 	struct netconf_config *config; /* as last read in this call */
 	netconf_config_fn looked;
 	struct netconf_change *change;
@@ -50,9 +38,6 @@ void netconf_switch_get(struct netconf_switch *one, const char *what, const char
 bool netconf_switch_may_repeat(struct netconf_switch *one, const struct netconf_answer *answer);
 /* Reads VLANs and ports into one->config; `looked` comes from the loop, rc 0 or with a problem. */
 void netconf_switch_look(struct netconf_switch *one, netconf_config_fn looked);
-/* Ends the call. `reading` may be NULL. */
-void netconf_switch_end(struct netconf_switch *one, int rc, struct switch_reading *reading,
-			const struct problem *problem);
 
 /* netconf_change.c */
 int netconf_change_start(struct netconf_switch *one);

@@ -22,8 +22,8 @@ static int ovsdb_change_look(struct ovsdb_switch *one);
 
 static void mark_all(struct ovsdb_switch *one, enum edit_result result)
 {
-	for (size_t i = 0; i < one->request->edit_count; i++)
-		one->request->results[i] = result;
+	for (size_t i = 0; i < one->call.request->edit_count; i++)
+		one->call.request->results[i] = result;
 }
 
 /* It may have been done: look, unless it happens again and again. */
@@ -37,7 +37,7 @@ static void ovsdb_change_lose(struct ovsdb_switch *one, int rc, const struct pro
 	/* One that is stuck may still do it, so looking says nothing. */
 	if (rc != E_UNAVAILABLE || ++one->lost >= OVSDB_CHANGE_LOST_LIMIT ||
 	    ovsdb_change_look(one) != 0)
-		ovsdb_switch_end(one, rc, NULL, &copy);
+		switch_call_end(&one->call, rc, NULL, &copy);
 }
 
 /* --- the data plane --- */
@@ -78,7 +78,7 @@ static void ovsdb_change_on_awaited(void *context, int rc, json_t *result,
 		return;
 	}
 	mark_all(one, EDIT_TAKEN);
-	ovsdb_switch_end(one, 0, NULL, NULL);
+	switch_call_end(&one->call, 0, NULL, NULL);
 }
 
 static bool moves_ports(const struct switch_request *request)
@@ -92,20 +92,21 @@ static bool moves_ports(const struct switch_request *request)
 
 static void await_config(struct ovsdb_switch *one, json_int_t config)
 {
-	int64_t most_ms = one->deadline_ms - clock_monotonic_ms() - OVSDB_CHANGE_AWAIT_SPARE_MS;
+	int64_t most_ms =
+		one->call.deadline_ms - clock_monotonic_ms() - OVSDB_CHANGE_AWAIT_SPARE_MS;
 	json_t *params;
 
 	if (most_ms > OVSDB_CHANGE_AWAIT_MOST_MS)
 		most_ms = OVSDB_CHANGE_AWAIT_MOST_MS;
 	if (most_ms < 0)
 		most_ms = 0;
-	params = moves_ports(one->request)
+	params = moves_ports(one->call.request)
 			 ? ovsdb_plan_await_and_forget(&one->facts, config, most_ms)
 			 : ovsdb_plan_await(config, most_ms);
 	mark_all(one, EDIT_UNKNOWN);
 	if (!params || ovsdb_client_transact(one->client, params,
 					     (uint32_t)most_ms + OVSDB_CHANGE_AWAIT_SPARE_MS,
-					     one->deadline_ms, ovsdb_change_on_awaited, one))
+					     one->call.deadline_ms, ovsdb_change_on_awaited, one))
 		ovsdb_switch_no_memory(one);
 }
 
@@ -132,19 +133,20 @@ static void ovsdb_change_on_transacted(void *context, int rc, json_t *result,
 	if (rc == E_PROTOCOL)
 		mark_all(one, EDIT_UNKNOWN);
 	else
-		one->request->results[bad < one->request->edit_count ? bad : 0] = EDIT_REFUSED;
+		one->call.request->results[bad < one->call.request->edit_count ? bad : 0] =
+			EDIT_REFUSED;
 	ovsdb_switch_fail(one, &why);
 }
 
 static void ovsdb_change_on_facts(struct ovsdb_switch *one, int rc, const struct problem *problem)
 {
-	const struct switch_request *request = one->request;
+	const struct switch_request *request = one->call.request;
 	const json_t *system = one->facts.system;
 	struct problem why = {0};
 	size_t bad = 0;
 
 	if (rc) {
-		ovsdb_switch_end(one, rc, NULL, problem);
+		switch_call_end(&one->call, rc, NULL, problem);
 		return;
 	}
 	mark_all(one, EDIT_NOT_TRIED);
@@ -166,7 +168,7 @@ static void ovsdb_change_on_facts(struct ovsdb_switch *one, int rc, const struct
 		await_config(one, ovsdb_integer(system, "next_cfg", 0));
 	} else {
 		mark_all(one, EDIT_TAKEN);
-		ovsdb_switch_end(one, 0, NULL, NULL);
+		switch_call_end(&one->call, 0, NULL, NULL);
 	}
 }
 
@@ -177,7 +179,7 @@ static int ovsdb_change_look(struct ovsdb_switch *one)
 
 int ovsdb_change_start(struct ovsdb_switch *one)
 {
-	const struct switch_request *request = one->request;
+	const struct switch_request *request = one->call.request;
 
 	mark_all(one, EDIT_NOT_TRIED);
 	if (request->edit_count > OVSDB_PLAN_EDITS)
@@ -198,7 +200,7 @@ static void ovsdb_change_on_saved(void *context, int rc, json_t *result,
 		ovsdb_switch_fail(one, &why);
 		return;
 	}
-	ovsdb_switch_end(one, rc, NULL, problem);
+	switch_call_end(&one->call, rc, NULL, problem);
 }
 
 /* The database is the configuration it starts with, and each change was made durable; this makes

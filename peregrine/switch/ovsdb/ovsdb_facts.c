@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/hash.h"
 #include "common/base/text.h"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -353,20 +354,17 @@ static void find_table(struct ovsdb_facts *facts)
 
 static void ovsdb_facts_mix(uint64_t *digest, const void *bytes, size_t size)
 {
-	const unsigned char *at = bytes;
-
-	for (size_t i = 0; i < size; i++)
-		*digest = (*digest ^ at[i]) * 0x100000001b3U; /* FNV-1a */
+	*digest = hash_bytes(*digest, bytes, size);
 }
 
 /* Rows come in no order: a sum does not mind. */
 static void make_digest(struct ovsdb_facts *facts)
 {
-	uint64_t sum = 0xcbf29ce484222325U;
+	uint64_t sum = HASH_START;
 
 	for (size_t i = 0; i < facts->port_count; i++) {
 		const struct ovsdb_port *port = &facts->ports[i];
-		uint64_t one = 0xcbf29ce484222325U;
+		uint64_t one = HASH_START;
 
 		ovsdb_facts_mix(&one, port->name, strlen(port->name));
 		ovsdb_facts_mix(&one, port->uuid, strlen(port->uuid));
@@ -382,7 +380,7 @@ static void make_digest(struct ovsdb_facts *facts)
 
 static void digest_links(struct ovsdb_facts *facts)
 {
-	uint64_t sum = 0xcbf29ce484222325U;
+	uint64_t sum = HASH_START;
 
 	for (size_t i = 0; i < facts->port_count; i++) {
 		for (size_t k = 0; k < facts->ports[i].interface_count; k++) {
@@ -390,7 +388,7 @@ static void digest_links(struct ovsdb_facts *facts)
 			const char *name = ovsdb_string(interface, "name");
 			const char *state = ovsdb_string(interface, "link_state");
 			json_int_t resets = ovsdb_integer(interface, "link_resets", 0);
-			uint64_t one = 0xcbf29ce484222325U;
+			uint64_t one = HASH_START;
 
 			ovsdb_facts_mix(&one, name, strlen(name));
 			ovsdb_facts_mix(&one, state, strlen(state));

@@ -24,15 +24,15 @@ static void ovsdb_lag_on_facts(struct ovsdb_switch *one, int rc, const struct pr
 	struct problem why = {0};
 
 	if (rc) {
-		ovsdb_switch_end(one, rc, NULL, problem);
+		switch_call_end(&one->call, rc, NULL, problem);
 		return;
 	}
 	ovsdb_plan_done(&one->plan);
-	rc = ovsdb_lag_plan(&one->facts, one->request->lag, &one->plan, &why);
+	rc = ovsdb_lag_plan(&one->facts, one->call.request->lag, &one->plan, &why);
 	if (rc)
 		ovsdb_switch_fail(one, &why);
 	else if (!one->plan.params)
-		ovsdb_switch_end(one, 0, NULL, NULL);
+		switch_call_end(&one->call, 0, NULL, NULL);
 	else
 		ovsdb_switch_transact(one);
 }

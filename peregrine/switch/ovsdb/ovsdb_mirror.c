@@ -3,7 +3,6 @@
  * whole, so once more does no harm. */
 
 #include "common/base/error.h"
-#include "common/io/loop.h"
 
 #include "peregrine/switch/ovsdb/ovsdb_mirror_policy.h"
 #include "peregrine/switch/ovsdb/ovsdb_switch.h"
@@ -13,17 +12,16 @@ LEAKS_LEFT_TO_SANITIZER
 static void on_mirrors(void *context, int rc, json_t *result, const struct problem *problem)
 {
 	struct ovsdb_switch *one = context;
-	const struct switch_request *request = one->request;
+	const struct switch_request *request = one->call.request;
 	struct problem why = {0};
 
-	if (rc == E_UNAVAILABLE && one->again) {
-		one->again = false;
+	if (switch_call_may_repeat(&one->call, rc)) {
 		if (ovsdb_switch_ask(one, ovsdb_mirror_ask(), on_mirrors) != 0)
 			ovsdb_switch_no_memory(one);
 		return;
 	}
 	if (rc) {
-		ovsdb_switch_end(one, rc, NULL, problem);
+		switch_call_end(&one->call, rc, NULL, problem);
 		return;
 	}
 	ovsdb_plan_done(&one->plan);
@@ -34,7 +32,7 @@ static void on_mirrors(void *context, int rc, json_t *result, const struct probl
 	if (rc)
 		ovsdb_switch_fail(one, &why);
 	else if (!one->plan.params)
-		ovsdb_switch_end(one, 0, NULL, NULL);
+		switch_call_end(&one->call, 0, NULL, NULL);
 	else
 		ovsdb_switch_transact(one);
 }
@@ -44,25 +42,27 @@ static void on_mirrors(void *context, int rc, json_t *result, const struct probl
  */
 static int refuse_tunnel(struct ovsdb_switch *one)
 {
-	if (one->request->mirror_count > 0) {
-		one->early_rc = problem_set(&one->early, E_UNSUPPORTED,
-					    "switch %s is not told by OVSDB to send what it copies",
-					    one->endpoint.name);
-		problem_hint(&one->early,
-			     "add a port of type erspan to its bridge, and name that: haasctl "
-			     "capture point %s --port PORT --kind erspan --interface INTERFACE",
-			     one->endpoint.name);
+	if (one->call.request->mirror_count == 0) {
+		switch_call_end_soon(&one->call);
+		return 0;
 	}
-	loop_timer_arm(one->timer, 0);
-	return 0;
+	(void)problem_set(&one->call.early, E_UNSUPPORTED,
+			  "switch %s cannot be told by OVSDB to send mirrored frames",
+			  one->call.endpoint.name);
+	problem_hint(
+		&one->call.early,
+		"add a port of type erspan to its bridge, and name that: haasctl capture point "
+		"%s --port PORT --kind erspan --interface INTERFACE",
+		one->call.endpoint.name);
+	return E_UNSUPPORTED;
 }
 
 int ovsdb_mirror_start(struct ovsdb_switch *one)
 {
-	if (one->request->tunnel.to[0])
+	if (one->call.request->tunnel.to[0])
 		return refuse_tunnel(one);
 	ovsdb_facts_done(&one->facts);
-	for (size_t i = 0; i < one->request->mirror_count; i++)
-		one->request->results[i] = EDIT_NOT_TRIED;
+	for (size_t i = 0; i < one->call.request->mirror_count; i++)
+		one->call.request->results[i] = EDIT_NOT_TRIED;
 	return ovsdb_switch_ask(one, ovsdb_mirror_ask(), on_mirrors);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/text.h"
 #include "common/net/mac.h"
 
@@ -17,11 +18,9 @@ enum { OFPORT_LAST = 65279 }; /* OFPP_MAX of OpenFlow 1.0, 0xff00: what is above
 /* Above all kernel ifIndexes that one meets; the same at each reading. */
 static uint32_t made_index(const char *name)
 {
-	uint32_t hash = 0x811c9dc5U;
+	uint64_t hash = hash_bytes(HASH_START, name, strlen(name));
 
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 0x01000193U;
-	return 0x40000000U | (hash & 0x3fffffffU);
+	return 0x40000000U | (hash_spread(hash) & 0x3fffffffU);
 }
 
 static void number_port(const json_t *interface, struct switch_port *ret)

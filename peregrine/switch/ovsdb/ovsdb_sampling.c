@@ -39,7 +39,7 @@ static uint32_t ovsdb_sampling_rate_of(const struct ovsdb_switch *one)
 				fastest = (uint64_t)speed;
 		}
 	}
-	return sampling_rate(&one->request->sampling, fastest);
+	return sampling_rate(&one->call.request->sampling, fastest);
 }
 
 /* --- what is there --- */
@@ -63,7 +63,7 @@ static const json_t *ovsdb_sampling_row_of(const json_t *result)
 
 static struct sampling_found found_in(const struct ovsdb_switch *one, const json_t *row)
 {
-	const struct sampling_wanted *wanted = &one->request->sampling;
+	const struct sampling_wanted *wanted = &one->call.request->sampling;
 	struct sampling_found found = {0};
 	char target[TARGET_SIZE];
 	json_int_t rate;
@@ -101,7 +101,7 @@ static struct sampling_found found_in(const struct ovsdb_switch *one, const json
 
 static json_t *columns_of(const struct ovsdb_switch *one)
 {
-	const struct sampling_wanted *wanted = &one->request->sampling;
+	const struct sampling_wanted *wanted = &one->call.request->sampling;
 	char target[TARGET_SIZE];
 
 	target_text(wanted, target);
@@ -135,7 +135,7 @@ static json_t *ovsdb_sampling_plan(const struct ovsdb_switch *one, const json_t 
 	json_t *hold = hold_bridge(one, row);
 	json_t *commit = json_pack("{s:s,s:b}", "op", "commit", "durable", true);
 
-	if (!one->request->sampling.enabled)
+	if (!one->call.request->sampling.enabled)
 		return json_pack("[s,o,o,o]", "Open_vSwitch", hold,
 				 point_bridge(one, json_pack("[s,[]]", "set")), commit);
 	if (row)
@@ -155,7 +155,7 @@ static void ovsdb_sampling_on_sent(void *context, int rc, json_t *result,
 	struct problem why;
 
 	if (rc) {
-		ovsdb_switch_end(one, rc, NULL, problem);
+		switch_call_end(&one->call, rc, NULL, problem);
 		return;
 	}
 	for (size_t i = 0; i < json_array_size(result); i++) {
@@ -181,20 +181,20 @@ static void ovsdb_sampling_on_rows(void *context, int rc, json_t *result,
 				   const struct problem *problem)
 {
 	struct ovsdb_switch *one = context;
-	const struct sampling_wanted *wanted = &one->request->sampling;
+	const struct sampling_wanted *wanted = &one->call.request->sampling;
 	struct switch_reading reading = {0};
 	const json_t *row;
 
 	if (rc) {
-		ovsdb_switch_end(one, rc, NULL, problem);
+		switch_call_end(&one->call, rc, NULL, problem);
 		return;
 	}
 	row = ovsdb_sampling_row_of(result);
 	reading.sampling = found_in(one, row);
 	if (reading.sampling.agrees || reading.sampling.foreign || !wanted->change ||
 	    one->sampling_sent) {
-		reading.requests = ovsdb_client_requests(one->client) - one->requests_before;
-		ovsdb_switch_end(one, 0, &reading, NULL);
+		reading.requests = ovsdb_client_requests(one->client) - one->call.requests_before;
+		switch_call_end(&one->call, 0, &reading, NULL);
 		return;
 	}
 	if (ovsdb_switch_ask(one, ovsdb_sampling_plan(one, row), ovsdb_sampling_on_sent))
@@ -216,7 +216,7 @@ static int ask_rows(struct ovsdb_switch *one)
 static void ovsdb_sampling_on_facts(struct ovsdb_switch *one, int rc, const struct problem *problem)
 {
 	if (rc)
-		ovsdb_switch_end(one, rc, NULL, problem);
+		switch_call_end(&one->call, rc, NULL, problem);
 	else if (ask_rows(one))
 		ovsdb_switch_no_memory(one);
 }

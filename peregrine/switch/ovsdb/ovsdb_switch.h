@@ -6,26 +6,13 @@
 #include "peregrine/switch/ovsdb/ovsdb_client.h"
 #include "peregrine/switch/ovsdb/ovsdb_facts.h"
 #include "peregrine/switch/ovsdb/ovsdb_plan_policy.h"
-#include "peregrine/switch/switch_driver.h"
+#include "peregrine/switch/switch_call.h"
 #include "peregrine/switch/switch_family_table.h"
 
-struct loop_timer;
-
 struct ovsdb_switch {
-	struct switch_endpoint endpoint;
-	const struct switch_family *family;
+	struct switch_call call;
 	struct ovsdb_client *client;
-	struct loop_timer *timer; /* an end that may not come at once */
 
-	/* The call under way; `fn` NULL: none. */
-	const struct switch_request *request;
-	switch_call_fn fn;
-	void *context;
-	int64_t deadline_ms;
-	int early_rc; /* to be told in the next turn */
-	struct problem early;
-	uint32_t requests_before;
-	bool again; /* the connection is of an earlier call and may be dead: one more try is left */
 	enum ovsdb_facts_kind kind;
 	void (*done)(struct ovsdb_switch *one, int rc, const struct problem *problem);
 	struct ovsdb_facts facts;
@@ -43,9 +30,6 @@ int ovsdb_switch_ask(struct ovsdb_switch *one, json_t *params, ovsdb_answer_fn f
 int ovsdb_switch_look(struct ovsdb_switch *one, enum ovsdb_facts_kind kind,
 		      void (*done)(struct ovsdb_switch *one, int rc,
 				   const struct problem *problem));
-/* Ends the call. `reading` may be NULL. */
-void ovsdb_switch_end(struct ovsdb_switch *one, int rc, struct switch_reading *reading,
-		      const struct problem *problem);
 /* The same with a problem that does not name the switch yet. */
 void ovsdb_switch_fail(struct ovsdb_switch *one, const struct problem *problem);
 void ovsdb_switch_no_memory(struct ovsdb_switch *one);

@@ -14,10 +14,10 @@ enum { OVSDB_TRANSACT_AWAIT_SPARE_MS = 300, OVSDB_TRANSACT_AWAIT_MOST_MS = 10000
 
 static void mark_planned(const struct ovsdb_switch *one, enum edit_result result)
 {
-	for (size_t i = 0; i < one->request->mirror_count; i++) {
-		if (one->request->results[i] == EDIT_NOT_TRIED ||
-		    one->request->results[i] == EDIT_UNKNOWN)
-			one->request->results[i] = result;
+	for (size_t i = 0; i < one->call.request->mirror_count; i++) {
+		if (one->call.request->results[i] == EDIT_NOT_TRIED ||
+		    one->call.request->results[i] == EDIT_UNKNOWN)
+			one->call.request->results[i] = result;
 	}
 }
 
@@ -27,7 +27,7 @@ static void on_followed(void *context, int rc, json_t *result, const struct prob
 	struct problem late;
 
 	if (rc) {
-		ovsdb_switch_end(one, rc, NULL, problem);
+		switch_call_end(&one->call, rc, NULL, problem);
 		return;
 	}
 	if (json_object_get(json_array_get(result, 0), "error")) {
@@ -37,14 +37,15 @@ static void on_followed(void *context, int rc, json_t *result, const struct prob
 		return;
 	}
 	mark_planned(one, EDIT_TAKEN);
-	ovsdb_switch_end(one, 0, NULL, NULL);
+	switch_call_end(&one->call, 0, NULL, NULL);
 }
 
 static void ovsdb_transact_on_transacted(void *context, int rc, json_t *result,
 					 const struct problem *problem)
 {
 	struct ovsdb_switch *one = context;
-	int64_t most_ms = one->deadline_ms - clock_monotonic_ms() - OVSDB_TRANSACT_AWAIT_SPARE_MS;
+	int64_t most_ms =
+		one->call.deadline_ms - clock_monotonic_ms() - OVSDB_TRANSACT_AWAIT_SPARE_MS;
 	struct problem why = {0};
 	json_int_t config = 0;
 	json_t *params;
@@ -52,7 +53,7 @@ static void ovsdb_transact_on_transacted(void *context, int rc, json_t *result,
 
 	if (rc) {
 		mark_planned(one, EDIT_UNKNOWN);
-		ovsdb_switch_end(one, rc, NULL, problem);
+		switch_call_end(&one->call, rc, NULL, problem);
 		return;
 	}
 	rc = ovsdb_plan_judge(&one->plan, result, &config, &bad, &why);
@@ -69,7 +70,7 @@ static void ovsdb_transact_on_transacted(void *context, int rc, json_t *result,
 	params = ovsdb_plan_await(config, most_ms);
 	if (!params || ovsdb_client_transact(one->client, params,
 					     (uint32_t)most_ms + OVSDB_TRANSACT_AWAIT_SPARE_MS,
-					     one->deadline_ms, on_followed, one))
+					     one->call.deadline_ms, on_followed, one))
 		ovsdb_switch_no_memory(one);
 }
 

@@ -47,8 +47,8 @@ void snmp_change_cancel(struct snmp_change *change)
 	snmp_peer_forget(change->one->peer, change);
 	/* A SET may have been sent. */
 	for (size_t i = change->next;
-	     change->one->request->results && i < change->next + change->plan.edits; i++)
-		change->one->request->results[i] = EDIT_UNKNOWN;
+	     change->one->call.request->results && i < change->next + change->plan.edits; i++)
+		change->one->call.request->results[i] = EDIT_UNKNOWN;
 	loop_timer_free(change->timer);
 	snmp_plan_done(&change->plan);
 	free(change->before);
@@ -61,7 +61,7 @@ static void snmp_change_end(struct snmp_change *change, int rc, const struct pro
 	struct snmp_switch *one = change->one;
 
 	change->plan.edits = 0; /* every result is written */
-	snmp_switch_end(one, rc, NULL, problem);
+	switch_call_end(&one->call, rc, NULL, problem);
 }
 
 static void end_with(struct snmp_change *change, int rc, const char *why)
@@ -86,7 +86,7 @@ static const struct fact_interface *snmp_change_port_of(const struct snmp_facts 
 
 static void snmp_change_remember(struct snmp_change *change)
 {
-	const struct switch_request *request = change->one->request;
+	const struct switch_request *request = change->one->call.request;
 
 	for (size_t i = 0; i < request->edit_count; i++) {
 		const struct fact_interface *interface =
@@ -115,9 +115,9 @@ static void set_downed(struct snmp_switch *one, uint32_t if_index, bool downed)
 static void mark_taken(struct snmp_change *change)
 {
 	change->stale |= change->plan.count > 0 &&
-			 change->one->request->edits[change->next].kind != EDIT_PORT;
+			 change->one->call.request->edits[change->next].kind != EDIT_PORT;
 	for (size_t i = 0; i < change->plan.edits; i++)
-		change->one->request->results[change->next++] = EDIT_TAKEN;
+		change->one->call.request->results[change->next++] = EDIT_TAKEN;
 	if (change->plan.downs)
 		set_downed(change->one, change->plan.downs, false);
 	change->contended = false;
@@ -127,7 +127,7 @@ static void mark_taken(struct snmp_change *change)
 
 static bool is_as_before(struct snmp_change *change, size_t number)
 {
-	const struct switch_edit *edit = &change->one->request->edits[number];
+	const struct switch_edit *edit = &change->one->call.request->edits[number];
 	const struct fact_interface *interface;
 	struct port_vlans now = {0};
 
@@ -142,7 +142,7 @@ static bool is_as_before(struct snmp_change *change, size_t number)
 static bool snmp_change_learn(struct snmp_change *change)
 {
 	struct snmp_switch *one = change->one;
-	enum switch_edit_kind kind = one->request->edits[change->next].kind;
+	enum switch_edit_kind kind = one->call.request->edits[change->next].kind;
 
 	if (change->rc == E_TIMEOUT || change->rc == E_DENIED)
 		return false;
@@ -162,7 +162,7 @@ static bool snmp_change_learn(struct snmp_change *change)
 static void snmp_change_judge(struct snmp_change *change)
 {
 	struct snmp_switch *one = change->one;
-	const struct switch_edit *edits = one->request->edits;
+	const struct switch_edit *edits = one->call.request->edits;
 	size_t done = 0;
 	size_t same = 0;
 	size_t count = change->plan.edits;
@@ -197,10 +197,10 @@ static void snmp_change_judge(struct snmp_change *change)
 		return;
 	}
 	for (size_t i = change->next; i < change->next + count; i++)
-		one->request->results[i] = snmp_plan_is_done(&one->facts, &edits[i]) ? EDIT_TAKEN
-					   : is_as_before(change, i) && change->rc != E_TIMEOUT
-						   ? EDIT_REFUSED
-						   : EDIT_UNKNOWN;
+		one->call.request->results[i] =
+			snmp_plan_is_done(&one->facts, &edits[i])            ? EDIT_TAKEN
+			: is_as_before(change, i) && change->rc != E_TIMEOUT ? EDIT_REFUSED
+									     : EDIT_UNKNOWN;
 	end_with(change, change->rc, change->why);
 }
 
@@ -393,8 +393,9 @@ static void send_chunk(struct snmp_change *change)
 	ask.bindings = change->plan.bindings + change->sent;
 	ask.count = change->chunk;
 	/* Hardware is programmed before the answer comes. */
-	ask.timeout_ms = 3 * (change->one->endpoint.timeout_ms ? change->one->endpoint.timeout_ms
-							       : change->one->family->timeout_ms);
+	ask.timeout_ms =
+		3 * (change->one->call.endpoint.timeout_ms ? change->one->call.endpoint.timeout_ms
+							   : change->one->call.family->timeout_ms);
 	if (snmp_peer_ask(change->one->peer, &ask, snmp_change_acts[act].fn, change))
 		end_with(change, E_LIMIT, "a value that cannot be sent");
 }
@@ -408,7 +409,7 @@ static void snmp_change_on_timer(void *context)
 static void snmp_change_go_on(struct snmp_change *change)
 {
 	struct snmp_switch *one = change->one;
-	const struct switch_request *request = one->request;
+	const struct switch_request *request = one->call.request;
 	struct problem problem = {0};
 
 	while (change->next < request->edit_count) {
@@ -457,7 +458,7 @@ static bool snmp_change_is_empty(const struct snmp_switch *one)
 
 	if (!fact_count(&one->facts, vtp ? FACT_VTP_VLANS : FACT_VLANS))
 		return true;
-	return has_ports(one->request) &&
+	return has_ports(one->call.request) &&
 	       !fact_count(&one->facts, vtp ? FACT_INTERFACES : FACT_BRIDGE_PORTS);
 }
 
@@ -481,7 +482,7 @@ static void snmp_change_on_read(void *context, int rc, uint32_t refused, const c
 	}
 	if (rc) {
 		for (size_t i = 0; change->judging && i < change->plan.edits; i++)
-			one->request->results[change->next + i] = EDIT_UNKNOWN;
+			one->call.request->results[change->next + i] = EDIT_UNKNOWN;
 		end_with(change, rc, why);
 		return;
 	}
@@ -519,7 +520,7 @@ static int snmp_change_read_facts(struct snmp_change *change)
 		.peer = one->peer,
 		.facts = &one->facts,
 		.scalars = one->dialect->mode.model_at != 0,
-		.groups = snmp_change_groups_of(one->dialect, has_ports(one->request)),
+		.groups = snmp_change_groups_of(one->dialect, has_ports(one->call.request)),
 		.done = snmp_change_on_read,
 		.context = change,
 	};
@@ -533,16 +534,16 @@ static int snmp_change_read_facts(struct snmp_change *change)
 
 int snmp_change_start(struct snmp_switch *one)
 {
-	const struct switch_request *request = one->request;
+	const struct switch_request *request = one->call.request;
 	struct snmp_change *change;
 	int rc;
 
 	for (size_t i = 0; i < request->edit_count; i++)
 		request->results[i] = EDIT_NOT_TRIED;
 	if (one->dialect->writer == SNMP_WRITER_NONE)
-		return problem_set(&one->early, E_UNSUPPORTED,
-				   "switch %s: %s is not changed by SNMP", one->endpoint.name,
-				   one->family->title);
+		return problem_set(&one->call.early, E_UNSUPPORTED,
+				   "switch %s: %s is not changed by SNMP", one->call.endpoint.name,
+				   one->call.family->title);
 	change = calloc(1, sizeof(*change));
 	if (change)
 		change->before = calloc(request->edit_count + 1, sizeof(*change->before));

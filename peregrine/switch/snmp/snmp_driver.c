@@ -13,8 +13,10 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-static void snmp_driver_call_forget(struct snmp_switch *one)
+static void snmp_driver_forget(void *session)
 {
+	struct snmp_switch *one = session;
+
 	snmp_reader_cancel(one->reader);
 	one->reader = NULL;
 	snmp_save_cancel(one->saving);
@@ -26,8 +28,6 @@ static void snmp_driver_call_forget(struct snmp_switch *one)
 	snmp_health_cancel(one->health);
 	one->health = NULL;
 	snmp_facts_done(&one->facts);
-	loop_timer_disarm(one->timer);
-	one->fn = NULL;
 }
 
 void snmp_switch_facts(struct snmp_switch *one)
@@ -43,21 +43,10 @@ void snmp_switch_facts(struct snmp_switch *one)
 	};
 }
 
-void snmp_switch_end(struct snmp_switch *one, int rc, struct switch_reading *reading,
-		     const struct problem *problem)
-{
-	switch_call_fn fn = one->fn;
-	void *context = one->context;
-
-	/* The callee may start the next call, or close us. */
-	snmp_driver_call_forget(one);
-	fn(context, rc, reading, problem);
-}
-
 int snmp_switch_problem(const struct snmp_switch *one, int rc, const char *doing, const char *why,
 			struct problem *ret)
 {
-	const struct switch_endpoint *endpoint = &one->endpoint;
+	const struct switch_endpoint *endpoint = &one->call.endpoint;
 	unsigned port = endpoint->snmp_port ? endpoint->snmp_port : 161;
 
 	switch (rc) {
@@ -95,7 +84,7 @@ void snmp_switch_fail(struct snmp_switch *one, int rc, const char *doing, const 
 	struct problem problem;
 
 	snmp_switch_problem(one, rc, doing, why, &problem);
-	snmp_switch_end(one, rc, NULL, &problem);
+	switch_call_end(&one->call, rc, NULL, &problem);
 }
 
 /* --- SWITCH_READ --- */
@@ -202,7 +191,7 @@ static const uint32_t by_row = GROUP_BIT(GROUP_NAMES) | GROUP_BIT(GROUP_INTERFAC
 /* False: not all of them are known, or too many. */
 static bool find_targets(struct snmp_switch *one)
 {
-	const struct switch_request *request = one->request;
+	const struct switch_request *request = one->call.request;
 	bool found = true;
 
 	one->target_count = 0;
@@ -248,7 +237,7 @@ static void snmp_driver_on_read(void *context, int rc, uint32_t refused, const c
 {
 	struct snmp_switch *one = context;
 	struct switch_reading reading = {0};
-	unsigned parts = one->request->parts;
+	unsigned parts = one->call.request->parts;
 	uint32_t look;
 
 	one->reader = NULL;
@@ -264,7 +253,7 @@ static void snmp_driver_on_read(void *context, int rc, uint32_t refused, const c
 	one->facts.members = one->facts.links && shows_members(one->dialect) &&
 			     !(refused & snmp_driver_groups_of(one->dialect, PART_VLANS));
 	if (!rc)
-		rc = snmp_reading_make(&one->facts, parts, one->request->only_ports, &reading);
+		rc = snmp_reading_make(&one->facts, parts, one->call.request->only_ports, &reading);
 	if (rc) {
 		snmp_switch_fail(one, rc, "reading", why);
 		return;
@@ -272,14 +261,14 @@ static void snmp_driver_on_read(void *context, int rc, uint32_t refused, const c
 	reading.parts =
 		parts_left(one->dialect, parts, refused) & ~parts_empty(&one->facts, &reading);
 	text_copy(reading.identity.twin, sizeof(reading.identity.twin), snmp_peer_twin(one->peer));
-	reading.requests = snmp_peer_requests(one->peer) - one->requests_before;
-	text_copy(reading.identity.family, sizeof(reading.identity.family), one->family->name);
-	snmp_switch_end(one, 0, &reading, NULL);
+	reading.requests = snmp_peer_requests(one->peer) - one->call.requests_before;
+	text_copy(reading.identity.family, sizeof(reading.identity.family), one->call.family->name);
+	switch_call_end(&one->call, 0, &reading, NULL);
 }
 
 static int snmp_driver_start_read(struct snmp_switch *one)
 {
-	unsigned parts = one->request->parts;
+	unsigned parts = one->call.request->parts;
 	unsigned few = PART_IDENTITY | PART_PORTS | PART_VLANS;
 	bool per_vlan = one->dialect->fdb == SNMP_FDB_PER_VLAN;
 	struct snmp_reader_plan plan = {
@@ -295,7 +284,7 @@ static int snmp_driver_start_read(struct snmp_switch *one)
 
 	snmp_facts_done(&one->facts);
 	snmp_switch_facts(one);
-	if (!(parts & ~few) && one->request->only_ports)
+	if (!(parts & ~few) && one->call.request->only_ports)
 		snmp_switch_narrow(one, &plan);
 	else
 		one->target_count = 0;
@@ -310,22 +299,22 @@ static int snmp_driver_start_read(struct snmp_switch *one)
 
 /* --- the driver's row --- */
 
-static void snmp_driver_on_timer(void *context)
+static void snmp_driver_late(void *session)
 {
-	struct snmp_switch *one = context;
+	struct snmp_switch *one = session;
 	struct problem problem;
 
-	if (one->early_rc) {
-		problem = one->early;
-		snmp_switch_end(one, one->early_rc, NULL, &problem);
-		return;
-	}
-	problem_set(&problem, E_TIMEOUT, "switch %s was not done in time", one->endpoint.name);
+	problem_set(&problem, E_TIMEOUT, "switch %s was not done in time", one->call.endpoint.name);
 	problem_detail(&problem, "%u SNMP requests so far",
-		       snmp_peer_requests(one->peer) - one->requests_before);
+		       snmp_peer_requests(one->peer) - one->call.requests_before);
 	problem_hint(&problem, "the agent is slow, or answers only some requests");
-	snmp_switch_end(one, E_TIMEOUT, NULL, &problem);
+	switch_call_end(&one->call, E_TIMEOUT, NULL, &problem);
 }
+
+static const struct switch_call_row snmp_driver_call = {
+	.forget = snmp_driver_forget,
+	.late = snmp_driver_late,
+};
 
 static void snmp_driver_one_close(void *session)
 {
@@ -333,12 +322,9 @@ static void snmp_driver_one_close(void *session)
 
 	if (!one)
 		return;
-	if (one->timer && one->peer)
-		snmp_driver_call_forget(one);
+	switch_call_close(&one->call);
 	snmp_peer_free(one->peer);
 	snmp_targets_done(&one->map);
-	loop_timer_free(one->timer);
-	switch_endpoint_wipe(&one->endpoint);
 	free(one);
 }
 
@@ -351,14 +337,10 @@ static int snmp_driver_one_open(const struct switch_endpoint *endpoint,
 
 	if (!one)
 		return problem_set(problem, -ENOMEM, "no memory for a switch");
-	one->endpoint = *endpoint;
-	one->family = family;
 	one->dialect = family->snmp ? family->snmp : &snmp_dialect_qbridge;
 	one->loop = host->loop;
-	rc = loop_timer_new(host->loop, snmp_driver_on_timer, one, &one->timer);
-	if (rc)
-		problem_set(problem, rc, "no timer for a switch");
-	else
+	rc = switch_call_open(&one->call, &snmp_driver_call, host->loop, endpoint, family, problem);
+	if (!rc)
 		rc = snmp_peer_new(host->snmp, endpoint,
 				   family->timeout_ms ? family->timeout_ms : 2000, &one->peer,
 				   problem);
@@ -370,19 +352,10 @@ static int snmp_driver_one_open(const struct switch_endpoint *endpoint,
 	return 0;
 }
 
-/* Told in the next turn: never from inside start(). */
-static int end_early(struct snmp_switch *one, int rc)
-{
-	one->early_rc = rc;
-	loop_timer_arm(one->timer, 0);
-	return 0;
-}
-
 static int snmp_driver_start_locate(struct snmp_switch *one)
 {
-	problem_set(&one->early, E_UNSUPPORTED, "switch %s cannot blink a port's LED by SNMP",
-		    one->endpoint.name);
-	return end_early(one, E_UNSUPPORTED);
+	return problem_set(&one->call.early, E_UNSUPPORTED,
+			   "switch %s cannot blink a port's LED by SNMP", one->call.endpoint.name);
 }
 
 static int (*const snmp_driver_starts[SWITCH_OP_COUNT])(struct snmp_switch *one) = {
@@ -396,32 +369,20 @@ static int snmp_driver_one_start(void *session, const struct switch_request *req
 {
 	struct snmp_switch *one = session;
 	int64_t left = deadline_ms - clock_monotonic_ms();
-	int rc;
 
-	one->request = request;
-	one->fn = fn;
-	one->context = context;
-	one->deadline_ms = deadline_ms;
-	one->early_rc = 0;
+	switch_call_begin(&one->call, request, deadline_ms, fn, context);
 	one->whole = false;
-	one->requests_before = snmp_peer_requests(one->peer);
+	one->call.requests_before = snmp_peer_requests(one->peer);
 	snmp_switch_facts(one);
-	loop_timer_arm(one->timer, left > 0 ? left : 0);
-	rc = snmp_driver_starts[request->op](one);
-	/* A problem that is known already is told like any other. */
-	if (rc && rc != -ENOMEM && problem_is_set(&one->early))
-		return end_early(one, rc);
-	if (rc)
-		snmp_driver_call_forget(one);
-	return rc == 0 || rc == -ENOMEM ? rc : -EAGAIN;
+	loop_timer_arm(one->call.timer, left > 0 ? left : 0);
+	return switch_call_begun(&one->call, snmp_driver_starts[request->op](one));
 }
 
 static bool snmp_driver_one_cancel(void *session)
 {
 	struct snmp_switch *one = session;
 
-	if (one->fn)
-		snmp_driver_call_forget(one);
+	(void)switch_call_forget(&one->call);
 	return true;
 }
 

@@ -5,17 +5,14 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/base/hash.h"
 #include "common/base/text.h"
 
 #include "peregrine/switch/snmp/snmp_peer_private.h"
 
 static size_t snmp_engine_slot_of(const char *peer)
 {
-	uint32_t hash = 2166136261U;
-
-	for (; *peer; peer++)
-		hash = (hash ^ (uint8_t)*peer) * 16777619U;
-	return hash % ENGINE_CACHE;
+	return hash_bytes(HASH_START, peer, strlen(peer)) % ENGINE_CACHE;
 }
 
 static struct snmp_engine *slot_get(const struct snmp_client *client, const char *peer)
@@ -171,12 +168,9 @@ netsnmp_pdu *snmp_engine_probe(void)
 
 static struct snmp_peer **holder_of(const struct snmp_peer *peer)
 {
-	uint32_t hash = 2166136261U;
-	struct snmp_peer **at;
+	uint64_t hash = hash_bytes(HASH_START, peer->engine_id, peer->engine_size);
+	struct snmp_peer **at = &peer->client->holders[hash % ENGINE_CACHE];
 
-	for (size_t i = 0; i < peer->engine_size; i++)
-		hash = (hash ^ peer->engine_id[i]) * 16777619U;
-	at = &peer->client->holders[hash % ENGINE_CACHE];
 	while (*at && ((*at)->engine_size != peer->engine_size ||
 		       memcmp((*at)->engine_id, peer->engine_id, peer->engine_size) != 0))
 		at = &(*at)->next_holder;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/sorted.h"
 #include "common/base/text.h"
 
 #include "peregrine/switch/snmp/qbridge_wire.h"
@@ -61,21 +62,13 @@ static int key_order(const uint32_t *a, const uint32_t *b)
 static uint32_t snmp_facts_lower_bound(const struct snmp_facts *facts, enum fact_table table,
 				       const uint32_t *key)
 {
-	uint32_t low = 0;
-	uint32_t high = facts->tables[table].count;
+	uint32_t count = facts->tables[table].count;
 
 	/* Walks come in order: most rows go to the end. */
-	if (high && key_order(fact_at(facts, table, high - 1), key) < 0)
-		return high;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (key_order(fact_at(facts, table, middle), key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (count && key_order(fact_at(facts, table, count - 1), key) < 0)
+		return count;
+	return (uint32_t)SORTED_FIRST(i, 0, count,
+				      key_order(fact_at(facts, table, (uint32_t)i), key) < 0);
 }
 
 void *fact_find(const struct snmp_facts *facts, enum fact_table table, uint32_t key_0,

@@ -92,12 +92,12 @@ static void snmp_health_finish(struct snmp_health *state)
 	place_bridge_ports(state);
 	for (size_t i = 0; i < state->health.sensor_count; i++)
 		place_sensor(state, &state->health.sensors[i]);
-	if (state->one->request->health & HEALTH_COUNTERS)
+	if (state->one->call.request->health & HEALTH_COUNTERS)
 		state->health.parts |= HEALTH_COUNTERS;
 	reading.health = state->health;
 	state->health = (struct switch_health){0};
-	reading.requests = snmp_peer_requests(state->one->peer) - state->one->requests_before;
-	snmp_switch_end(state->one, 0, &reading, NULL);
+	reading.requests = snmp_peer_requests(state->one->peer) - state->one->call.requests_before;
+	switch_call_end(&state->one->call, 0, &reading, NULL);
 	switch_reading_done(&reading); /* what was not taken */
 }
 
@@ -154,7 +154,7 @@ static void next_step(struct snmp_health *state)
 	int rc;
 
 	while (state->step < SNMP_HEALTH_STEPS &&
-	       (!(snmp_health_steps[state->step].part & state->one->request->health) ||
+	       (!(snmp_health_steps[state->step].part & state->one->call.request->health) ||
 		(snmp_health_steps[state->step].needed &&
 		 !snmp_health_steps[state->step].needed(state))))
 		state->step++;
@@ -242,7 +242,7 @@ static void snmp_health_on_scalars(void *context, struct snmp_answer *answer)
 			if (snmp_oid_order(&binding.name, &snmp_health_scalars[i]) == 0)
 				take_scalar(&state->health, i, &binding.value);
 	}
-	if (state->one->request->health & HEALTH_STP)
+	if (state->one->call.request->health & HEALTH_STP)
 		state->health.parts |= HEALTH_STP;
 	next_step(state);
 }
@@ -254,7 +254,7 @@ int snmp_health_start(struct snmp_switch *one)
 	const struct snmp_ask ask = {
 		.kind = SNMP_GET,
 		.bindings = bindings,
-		.count = one->request->health & HEALTH_STP ? SCALARS : 1,
+		.count = one->call.request->health & HEALTH_STP ? SCALARS : 1,
 	};
 	int rc;
 

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/sorted.h"
+
 #include "peregrine/switch/snmp/snmp_health_private.h"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -28,25 +30,22 @@ enum {
 
 /* --- rows --- */
 
+static uint32_t snmp_health_columns_key(const char *row)
+{
+	uint32_t key;
+
+	memcpy(&key, row, sizeof(key));
+	return key;
+}
+
 /* Rows of `size` bytes, sorted by their first member: where that of `key` is, or would stand. */
 static size_t snmp_health_columns_place_of(const char *rows, size_t count, size_t size,
 					   uint32_t key, bool *there)
 {
-	size_t low = 0;
-	size_t high = count;
-	uint32_t found;
+	size_t at = SORTED_FIRST(i, 0, count, snmp_health_columns_key(rows + i * size) < key);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		memcpy(&found, rows + middle * size, sizeof(found));
-		if (found < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*there = low < count && memcmp(rows + low * size, &key, sizeof(key)) == 0;
-	return low;
+	*there = at < count && snmp_health_columns_key(rows + at * size) == key;
+	return at;
 }
 
 /* The row of `key`, made when it is not there; `rows` is where the pointer to the first one is.

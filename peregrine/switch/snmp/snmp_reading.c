@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/macros.h"
 #include "common/base/text.h"
 
@@ -385,28 +386,16 @@ static int make_fdb(struct snmp_facts *facts, struct switch_reading *ret)
 
 /* --- links --- */
 
-static uint64_t mix_octet(uint64_t digest, uint8_t octet)
-{
-	return (digest ^ octet) * 0x100000001b3U;
-}
-
-static uint64_t mix_word(uint64_t digest, uint32_t word)
-{
-	for (unsigned shift = 0; shift < 32; shift += 8)
-		digest = mix_octet(digest, (uint8_t)(word >> shift));
-	return digest;
-}
-
-/* FNV-1a of dot1qPvid and dot1qVlanStaticEgressPorts, of whatever else was read with them. */
+/* Of dot1qPvid and dot1qVlanStaticEgressPorts, of whatever else was read with them. */
 static uint64_t digest_of_members(const struct snmp_facts *facts)
 {
-	uint64_t digest = 0xcbf29ce484222325U;
+	uint64_t digest = HASH_START;
 
 	for (uint32_t i = 0; i < fact_count(facts, FACT_BRIDGE_PORTS); i++) {
 		const struct fact_bridge_port *port = fact_at(facts, FACT_BRIDGE_PORTS, i);
 
 		if (port->pvid)
-			digest = mix_word(mix_word(digest, port->key[0]), port->pvid);
+			digest = hash_number(hash_number(digest, port->key[0]), port->pvid);
 	}
 	for (uint32_t i = 0; i < fact_count(facts, FACT_VLANS); i++) {
 		const struct fact_vlan *vlan = fact_at(facts, FACT_VLANS, i);
@@ -415,9 +404,8 @@ static uint64_t digest_of_members(const struct snmp_facts *facts)
 		/* An agent may write as many zeros as it likes. */
 		while (size > 0 && vlan->egress.bytes[size - 1] == 0)
 			size--;
-		digest = mix_word(digest, vlan->key[0]);
-		for (uint32_t k = 0; k < size; k++)
-			digest = mix_octet(digest, vlan->egress.bytes[k]);
+		digest = hash_number(digest, vlan->key[0]);
+		digest = hash_bytes(digest, vlan->egress.bytes, size);
 	}
 	return digest ? digest : 1;
 }
@@ -426,7 +414,7 @@ static uint64_t digest_of_members(const struct snmp_facts *facts)
  * came between two looks. */
 static uint64_t digest_of_links(const struct snmp_facts *facts)
 {
-	uint64_t digest = 0xcbf29ce484222325U;
+	uint64_t digest = HASH_START;
 
 	for (uint32_t i = 0; i < fact_count(facts, FACT_INTERFACES); i++) {
 		const struct fact_interface *interface = fact_at(facts, FACT_INTERFACES, i);
@@ -435,7 +423,7 @@ static uint64_t digest_of_links(const struct snmp_facts *facts)
 
 		/* What is not in ifTable's column has no link. */
 		for (size_t k = 0; interface->oper && k < COUNT_OF(words); k++)
-			digest = (digest ^ words[k]) * 0x100000001b3U;
+			digest = hash_number(digest, words[k]);
 	}
 	return digest ? digest : 1;
 }

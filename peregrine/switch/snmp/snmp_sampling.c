@@ -229,7 +229,7 @@ static bool snmp_sampling_on_value(void *context, size_t column, const uint32_t 
 
 static const struct sampling_wanted *wanted_of(const struct snmp_sampling *sampling)
 {
-	return &sampling->one->request->sampling;
+	return &sampling->one->call.request->sampling;
 }
 
 static struct receiver *our_receiver(struct snmp_sampling *sampling)
@@ -506,9 +506,9 @@ static void snmp_sampling_on_walked(void *context, int rc, const char *why)
 	reading.sampling = snmp_sampling_judge(sampling);
 	if (reading.sampling.agrees || reading.sampling.foreign || !wanted->change ||
 	    sampling->set) {
-		reading.requests =
-			snmp_peer_requests(sampling->one->peer) - sampling->one->requests_before;
-		snmp_switch_end(sampling->one, 0, &reading, NULL);
+		reading.requests = snmp_peer_requests(sampling->one->peer) -
+				   sampling->one->call.requests_before;
+		switch_call_end(&sampling->one->call, 0, &reading, NULL);
 		return;
 	}
 	rc = wanted->enabled ? set_receiver(sampling) : snmp_sampling_release(sampling);

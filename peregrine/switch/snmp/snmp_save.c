@@ -38,7 +38,7 @@ static void on_destroyed(void *context, struct snmp_answer *answer)
 	struct snmp_saving *saving = context;
 
 	(void)answer; /* it ages out */
-	snmp_switch_end(saving->one, 0, NULL, NULL);
+	switch_call_end(&saving->one->call, 0, NULL, NULL);
 }
 
 static void snmp_save_on_state(void *context, struct snmp_answer *answer)
@@ -62,7 +62,7 @@ static void snmp_save_on_state(void *context, struct snmp_answer *answer)
 	else if (state.value.number < end->good)
 		loop_timer_arm(saving->timer, LOOK_MS);
 	else if (snmp_peer_ask(saving->one->peer, &ask, on_destroyed, saving))
-		snmp_switch_end(saving->one, 0, NULL, NULL);
+		switch_call_end(&saving->one->call, 0, NULL, NULL);
 }
 
 /* Until the call's deadline. */
@@ -96,7 +96,7 @@ static void snmp_save_on_set(void *context, struct snmp_answer *answer)
 	else if (saving->sets == dialect->save && dialect->save_end.state.count)
 		snmp_save_look(saving);
 	else
-		snmp_switch_end(one, 0, NULL, NULL);
+		switch_call_end(&one->call, 0, NULL, NULL);
 }
 
 static int ask_set(struct snmp_saving *saving)
@@ -178,9 +178,9 @@ int snmp_save_start(struct snmp_switch *one)
 	int rc;
 
 	if (!one->dialect->save[0].name.count)
-		return problem_set(&one->early, E_UNSUPPORTED,
-				   "switch %s: %s is not told by SNMP to save", one->endpoint.name,
-				   one->family->title);
+		return problem_set(&one->call.early, E_UNSUPPORTED,
+				   "switch %s: %s is not told by SNMP to save",
+				   one->call.endpoint.name, one->call.family->title);
 	saving = calloc(1, sizeof(*saving));
 	if (!saving)
 		return -ENOMEM;

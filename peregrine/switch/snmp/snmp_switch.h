@@ -7,31 +7,20 @@
 #include "peregrine/switch/snmp/snmp_dialect.h"
 #include "peregrine/switch/snmp/snmp_facts.h"
 #include "peregrine/switch/snmp/snmp_reader.h"
-#include "peregrine/switch/switch_driver.h"
+#include "peregrine/switch/switch_call.h"
 #include "peregrine/switch/switch_family_table.h"
 
-struct loop_timer;
 struct snmp_change;
 struct snmp_saving;
 struct snmp_sampling;
 struct snmp_health;
 
 struct snmp_switch {
-	struct switch_endpoint endpoint;
-	const struct switch_family *family;
+	struct switch_call call;
 	const struct snmp_dialect *dialect;
 	struct loop *loop;
 	struct snmp_peer *peer;
-	struct loop_timer *timer; /* the call's deadline, or an end that may not come at once */
 
-	/* The call under way; `fn` NULL: none. */
-	const struct switch_request *request;
-	switch_call_fn fn;
-	void *context;
-	int64_t deadline_ms;
-	int early_rc; /* to be told in the next turn */
-	struct problem early;
-	uint32_t requests_before;
 	struct snmp_facts facts;
 	struct snmp_reader *reader;
 	struct snmp_change *change;
@@ -60,9 +49,6 @@ struct snmp_switch {
 
 /* Empty facts with what was learnt of the switch. */
 void snmp_switch_facts(struct snmp_switch *one);
-/* Ends the call. `reading` may be NULL. */
-void snmp_switch_end(struct snmp_switch *one, int rc, struct switch_reading *reading,
-		     const struct problem *problem);
 /* Ends it with an rc of the client and a problem that says what it means. */
 void snmp_switch_fail(struct snmp_switch *one, int rc, const char *doing, const char *why);
 /* Fills a problem for an rc of the client. Returns rc. */

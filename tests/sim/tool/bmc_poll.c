@@ -76,7 +76,7 @@ static void bmc_poll_ask(void *context)
 	const struct bmc_request request = {.op = BMC_POWER_STATUS};
 	struct one *one = context;
 	const struct bmc_ask wanted = {
-		.bmc_id = one->id, .request = &request, .priority = BMC_PRIORITY_POLL};
+		.bmc_id = one->id, .request = &request, .priority = CALL_POLL};
 
 	one->asked_us = now_us();
 	if (bmc_queue_submit(one->poll->queue, &wanted, bmc_poll_on_answer, one, NULL) != 0)

@@ -1,0 +1,121 @@
+/* Which driver does which operation at a switch. */
+#include <errno.h>
+
+#include "common/base/error.h"
+
+#include "peregrine/switch/cli/cli_dialect.h"
+#include "peregrine/switch/switch_queue_private.h"
+
+const char *line_driver_name(const struct line *line, enum way_kind kind)
+{
+	const char *const names[WAY_COUNT] = {
+		[WAY_READ] = line->family->read_driver,
+		[WAY_WRITE] = line->family->write_driver,
+		[WAY_HEALTH] = "snmp",
+		[WAY_CLI] = "cli",
+	};
+
+	return names[kind];
+}
+
+const struct switch_driver *line_driver(const struct line *line, enum way_kind kind)
+{
+	return line->queue->options.catalog.find_driver(line_driver_name(line, kind));
+}
+
+static bool is_same_driver(const struct line *line, enum way_kind a, enum way_kind b)
+{
+	return line_driver(line, a) == line_driver(line, b);
+}
+
+/* A command line that is known, and that we have credentials for. */
+static bool may_use_cli(const struct line *line)
+{
+	return line->family->cli && line->endpoint.ssh_user[0];
+}
+
+/* --- conditions of the rows --- */
+
+static bool reads_by_snmp(const struct line *line)
+{
+	return is_same_driver(line, WAY_READ, WAY_HEALTH);
+}
+
+/* Where the command line can set sampling up, the agent that is only read cannot (Dell OS9). */
+static bool samples_by_writer(const struct line *line)
+{
+	return line->family->cli && line->family->cli->sampling &&
+	       is_same_driver(line, WAY_WRITE, WAY_CLI);
+}
+
+static bool mirrors_by_cli(const struct line *line)
+{
+	const struct switch_driver *writer = line_driver(line, WAY_WRITE);
+
+	return writer && !writer->mirrors && may_use_cli(line);
+}
+
+static bool bonds_by_cli(const struct line *line)
+{
+	const struct switch_driver *writer = line_driver(line, WAY_WRITE);
+
+	return writer && !writer->lag_name && may_use_cli(line);
+}
+
+/* The first row of an operation that holds; an operation without one goes by the writer. */
+static const struct {
+	enum switch_op op;
+	enum way_kind way;
+	bool (*holds)(const struct line *line); /* NULL: always */
+} switch_routes[] = {
+	{SWITCH_READ, WAY_READ, NULL},       {SWITCH_HEALTH, WAY_READ, reads_by_snmp},
+	{SWITCH_HEALTH, WAY_HEALTH, NULL},   {SWITCH_SAMPLING, WAY_WRITE, samples_by_writer},
+	{SWITCH_SAMPLING, WAY_READ, NULL},   {SWITCH_MIRROR, WAY_CLI, mirrors_by_cli},
+	{SWITCH_LAG, WAY_CLI, bonds_by_cli},
+};
+
+enum way_kind line_way(const struct line *line, enum switch_op op)
+{
+	enum way_kind way = WAY_WRITE;
+
+	for (size_t i = COUNT_OF(switch_routes); i-- > 0;) {
+		if (switch_routes[i].op == op &&
+		    (!switch_routes[i].holds || switch_routes[i].holds(line)))
+			way = switch_routes[i].way;
+	}
+	/* One driver that reads and writes needs one session. */
+	return way == WAY_WRITE && is_same_driver(line, WAY_READ, WAY_WRITE) ? WAY_READ : way;
+}
+
+/* --- what the driver of a way cannot do --- */
+
+/* Some drivers make aggregates of all families, some of a few. The command line says itself why
+ * not. */
+static bool can_bond(const struct line *line, const struct switch_driver *driver)
+{
+	char name[64];
+
+	return driver->lag_name &&
+	       (driver == line_driver(line, WAY_CLI) || driver->lag_name(line->family, 1, name));
+}
+
+/* SNMP and NETCONF have no mirror sessions that more than one family would understand. */
+int line_way_check(const struct line *line, enum way_kind kind, enum switch_op op,
+		   struct problem *problem)
+{
+	const struct switch_driver *driver = line->ways[kind].driver;
+	bool lag = op == SWITCH_LAG;
+
+	if ((!lag && (op != SWITCH_MIRROR || driver->mirrors)) || (lag && can_bond(line, driver)))
+		return 0;
+	(void)problem_set(problem, E_UNSUPPORTED, "switch %s: no %s by %s", line->endpoint.name,
+			  lag ? "aggregate can be made" : "mirror session can be set",
+			  driver->name);
+	problem_detail(problem, "family %s", line->family->name);
+	problem_hint(problem, "%s",
+		     line->family->cli
+			     ? "its command line can: haasctl switch add gives it SSH credentials"
+		     : lag ? "the operator makes it: docs/switches.md, Bonds of nodes"
+			   : "docs/switches.md says which families can, and by what");
+	return E_UNSUPPORTED;
+}
