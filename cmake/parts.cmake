@@ -1,3 +1,24 @@
+# haas_statements(OUT FILE.sql...): X.sql becomes X_sql.h and X_sql.c below the build's sql/ (cmake/statements.py); OUT lists them.
+function(haas_statements out)
+  set(made "")
+  foreach(file ${ARGN})
+    file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${file})
+    string(REGEX REPLACE "\\.sql$" "_sql" stem ${PROJECT_BINARY_DIR}/sql/${name})
+    file(STRINGS ${file} uses REGEX "^-- :use ")
+    list(TRANSFORM uses REPLACE "^-- :use +" "${PROJECT_SOURCE_DIR}/")
+    get_filename_component(folder ${stem} DIRECTORY)
+    file(MAKE_DIRECTORY ${folder})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    add_custom_command(
+      OUTPUT ${stem}.h ${stem}.c
+      COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/cmake/statements.py ${PROJECT_SOURCE_DIR} ${name} ${stem}.h ${stem}.c
+      DEPENDS ${PROJECT_SOURCE_DIR}/cmake/statements.py ${file} ${uses}
+      VERBATIM)
+    list(APPEND made ${stem}.h ${stem}.c)
+  endforeach()
+  set(${out} ${made} PARENT_SCOPE)
+endfunction()
+
 # A folder is a library: haas_part(common_io LINKS common_base lib::event) compiles the *.c of the current folder
 # (main.c and *_cli.c excepted) into the static library common_io. haas_program(NAME LINKS ...) adds main.c.
 function(haas_part name)
@@ -8,12 +29,24 @@ function(haas_part name)
   endforeach()
   file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   list(FILTER sources EXCLUDE REGEX "/main\\.c$")
+  list(TRANSFORM patterns REPLACE "\\.c$" ".sql")
+  file(GLOB statements CONFIGURE_DEPENDS ${patterns})
+  if(statements)
+    haas_statements(made ${statements})
+    list(APPEND sources ${made})
+    # A target without links: ninja would else build the libraries that ${name} links before it makes a file.
+    add_custom_target(${name}_statements DEPENDS ${made})
+    set_property(GLOBAL APPEND PROPERTY haas_generated ${name}_statements)
+  endif()
   if(NOT sources)
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE ${arg_LINKS})
   else()
     add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PUBLIC ${arg_LINKS})
+    if(statements)
+      target_include_directories(${name} PUBLIC ${PROJECT_BINARY_DIR}/sql)
+    endif()
   endif()
 endfunction()
 

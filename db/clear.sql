@@ -1,4 +1,7 @@
 -- Takes all behaviour away, in the transaction that applies it anew: triggers, policies, views, functions, rights. Shape and rows stay.
+-- A lock that is waited for holds up all queries behind it. So a table that stays in use ends the migration, which can be run again.
+set local lock_timeout = '10s';
+
 do $$
 declare
 	v_schema constant regnamespace := 'haas'::regnamespace;

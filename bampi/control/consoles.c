@@ -20,6 +20,7 @@
 #include "bampi/bmc/console.h"
 #include "bampi/bmc/console_log.h"
 #include "bampi/bmc/console_ring.h"
+#include "bampi/control/consoles_sql.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -200,11 +201,6 @@ static const char *kept_tail(const struct consoles *consoles, struct console_nod
 
 /* --- whose consoles are listened to --- */
 
-/* clang-format off */
-static const struct db_query wanted_query = {"consoles_wanted",
-	"select b.node_id from haas.bmc b join haas.node n on n.id = b.node_id where b.driver = 'ipmi' and ($1 = 'all' or n.state <> 'active')", 1};
-/* clang-format on */
-
 static void consoles_want(struct consoles *consoles, struct console_node *node, bool wanted)
 {
 	struct problem problem = {0};
@@ -234,7 +230,7 @@ static void consoles_on_wanted(void *context, int rc, const PGresult *result,
 	for (node = consoles->nodes; node; node = node->hh.next)
 		node->listed = false;
 	for (int row = 0; row < rows; row++) {
-		node = consoles_find(consoles, db_int(result, row, 0, 0));
+		node = consoles_find(consoles, db_int(result, row, CONSOLES_WANTED_NODE_ID, 0));
 		if (node)
 			node->listed = true;
 	}
@@ -249,8 +245,8 @@ static void list_wanted(struct consoles *consoles)
 	if (consoles->options.watch == CONSOLE_WATCH_WORK || consoles->listing || !consoles->db ||
 	    !db_connected(consoles->db))
 		return;
-	consoles->listing =
-		db_submit(consoles->db, &wanted_query, params, consoles_on_wanted, consoles) == 0;
+	consoles->listing = db_submit(consoles->db, &consoles_wanted_query, params,
+				      consoles_on_wanted, consoles) == 0;
 }
 
 void consoles_db(struct consoles *consoles, struct db *db)

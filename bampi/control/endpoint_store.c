@@ -10,26 +10,11 @@
 #include "common/base/text.h"
 
 #include "bampi/control/deploy/deploy_json.h"
-
-/* clang-format off */
-static const struct db_query read_query = {"endpoint_read",
-	"select b.node_id, n.name, b.driver, host(b.address), b.port, b.username, encode(b.password_sealed, 'hex'), b.cipher_suite,"
-	" array_to_string(b.workarounds, ','), b.tls, b.fingerprint, b.uri from haas.bmc b join haas.node n on n.id = b.node_id", 0};
-
-static const struct db_query publish_query = {"endpoint_publish",
-	"insert into haas.daemon_key as k (daemon, public_key) values ('bampid', decode($1, 'hex'))"
-	" on conflict (daemon) do update set public_key = excluded.public_key, changed_at = now() where k.public_key <> excluded.public_key", 1};
-
-static const struct db_query observe_query = {"endpoint_observe",
-	"update haas.bmc b set observed_power = x.power, observed_at = to_timestamp(x.at_us / 1e6), problem = x.problem, failing = x.failing"
-	" from jsonb_to_recordset($1::jsonb) as x (node_id bigint, power text, at_us bigint, problem jsonb, failing boolean) where b.node_id = x.node_id"
-	" and b.node_id = any (array(select node_id from haas.bmc where node_id in (select node_id from jsonb_to_recordset($1::jsonb) as k (node_id bigint))"
-	"  order by node_id for no key update))", 1};
-/* clang-format on */
+#include "bampi/control/endpoint_store_sql.h"
 
 int endpoint_store_read(struct db *db, db_result_fn fn, void *context)
 {
-	return db_submit(db, &read_query, NULL, fn, context);
+	return db_submit(db, &endpoint_read_query, NULL, fn, context);
 }
 
 static int open_password(const char *sealed_hex, const struct seal_key *secret,
@@ -49,25 +34,31 @@ int endpoint_row_read(const PGresult *result, int row, const struct seal_key *se
 		      struct bmc_endpoint *ret, struct problem *problem)
 {
 	struct bmc_endpoint endpoint = {
-		.id = db_int(result, row, 0, 0),
-		.port = (uint16_t)db_int(result, row, 4, 0),
-		.cipher_suite = (uint8_t)db_int(result, row, 7, 0),
+		.id = db_int(result, row, ENDPOINT_READ_NODE_ID, 0),
+		.port = (uint16_t)db_int(result, row, ENDPOINT_READ_PORT, 0),
+		.cipher_suite = (uint8_t)db_int(result, row, ENDPOINT_READ_CIPHER_SUITE, 0),
 	};
 	int rc;
 
-	(void)text_copy(endpoint.node, sizeof(endpoint.node), db_text(result, row, 1, ""));
-	(void)text_copy(endpoint.driver, sizeof(endpoint.driver), db_text(result, row, 2, ""));
-	(void)text_copy(endpoint.address, sizeof(endpoint.address), db_text(result, row, 3, ""));
-	(void)text_copy(endpoint.username, sizeof(endpoint.username), db_text(result, row, 5, ""));
+	(void)text_copy(endpoint.node, sizeof(endpoint.node),
+			db_text(result, row, ENDPOINT_READ_NODE, ""));
+	(void)text_copy(endpoint.driver, sizeof(endpoint.driver),
+			db_text(result, row, ENDPOINT_READ_DRIVER, ""));
+	(void)text_copy(endpoint.address, sizeof(endpoint.address),
+			db_text(result, row, ENDPOINT_READ_ADDRESS, ""));
+	(void)text_copy(endpoint.username, sizeof(endpoint.username),
+			db_text(result, row, ENDPOINT_READ_USERNAME, ""));
 	if (endpoint.address[0] == '\0')
 		(void)text_copy(endpoint.address, sizeof(endpoint.address),
-				db_text(result, row, 11, ""));
-	endpoint.tls = bmc_tls_find(db_text(result, row, 9, ""));
-	(void)text_copy(endpoint.pin, sizeof(endpoint.pin), db_text(result, row, 10, ""));
-	rc = bmc_workarounds_parse(db_text(result, row, 8, ""), &endpoint.workarounds, problem);
+				db_text(result, row, ENDPOINT_READ_URI, ""));
+	endpoint.tls = bmc_tls_find(db_text(result, row, ENDPOINT_READ_TLS, ""));
+	(void)text_copy(endpoint.pin, sizeof(endpoint.pin),
+			db_text(result, row, ENDPOINT_READ_PIN, ""));
+	rc = bmc_workarounds_parse(db_text(result, row, ENDPOINT_READ_WORKAROUNDS, ""),
+				   &endpoint.workarounds, problem);
 	if (rc)
 		return rc;
-	rc = open_password(db_text(result, row, 6, ""), secret, &endpoint);
+	rc = open_password(db_text(result, row, ENDPOINT_READ_PASSWORD, ""), secret, &endpoint);
 	if (rc) {
 		(void)problem_set(problem, rc, "the BMC password of node %s cannot be opened",
 				  endpoint.node);
@@ -86,7 +77,7 @@ int endpoint_store_publish(struct db *db, const struct seal_key *secret, db_resu
 	const char *params[] = {hex};
 
 	hex_encode(seal_key_public_key(secret), SEAL_KEY_SIZE, hex);
-	return db_submit(db, &publish_query, params, fn, context);
+	return db_submit(db, &endpoint_publish_query, params, fn, context);
 }
 
 int endpoint_store_observe(struct db *db, const struct endpoint_seen rows[], size_t count,
@@ -116,7 +107,7 @@ int endpoint_store_observe(struct db *db, const struct endpoint_seen rows[], siz
 
 	const char *params[] = {text};
 
-	rc = db_submit(db, &observe_query, params, fn, context);
+	rc = db_submit(db, &endpoint_observe_query, params, fn, context);
 	free(text);
 	return rc;
 }

@@ -9,6 +9,8 @@
 #include "common/base/text.h"
 #include "common/io/log.h"
 
+#include "bampi/storage/volume_store_sql.h"
+
 LEAKS_LEFT_TO_SANITIZER
 
 #define NETWORK_RUNNER_SUBJECT "network"
@@ -204,14 +206,18 @@ static void network_runner_on_worked(void *context)
 
 static void network_runner_row_of(const PGresult *rows, int row, struct storage_network *ret)
 {
-	ret->id = db_int(rows, row, 0, 0);
-	(void)text_copy(ret->name, sizeof(ret->name), db_text(rows, row, 1, ""));
-	ret->vlan = (int)db_int(rows, row, 2, 0);
-	(void)text_copy(ret->address, sizeof(ret->address), db_text(rows, row, 3, ""));
-	ret->length = (int)db_int(rows, row, 4, 0);
-	(void)text_copy(ret->portal, sizeof(ret->portal), db_text(rows, row, 5, ""));
-	ret->told_up = db_bool(rows, row, 6);
-	(void)text_copy(ret->told, sizeof(ret->told), db_text(rows, row, 7, ""));
+	ret->id = db_int(rows, row, STORAGE_NETWORK_WORK_ID, 0);
+	(void)text_copy(ret->name, sizeof(ret->name),
+			db_text(rows, row, STORAGE_NETWORK_WORK_NAME, ""));
+	ret->vlan = (int)db_int(rows, row, STORAGE_NETWORK_WORK_VLAN, 0);
+	(void)text_copy(ret->address, sizeof(ret->address),
+			db_text(rows, row, STORAGE_NETWORK_WORK_ADDRESS, ""));
+	ret->length = (int)db_int(rows, row, STORAGE_NETWORK_WORK_LENGTH, 0);
+	(void)text_copy(ret->portal, sizeof(ret->portal),
+			db_text(rows, row, STORAGE_NETWORK_WORK_PORTAL, ""));
+	ret->told_up = db_bool(rows, row, STORAGE_NETWORK_WORK_TOLD_UP);
+	(void)text_copy(ret->told, sizeof(ret->told),
+			db_text(rows, row, STORAGE_NETWORK_WORK_TOLD, ""));
 }
 
 void network_runner_take(struct network_runner *runner, const struct storage_claim *claim,

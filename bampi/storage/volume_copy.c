@@ -14,6 +14,7 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/io/transfer.h"
 
 #include "bampi/storage/copy_checkpoint.h"
 #include "bampi/storage/volume_file_private.h"
@@ -76,35 +77,6 @@ static void digest_end(crypto_generichash_state *state, char ret[DIGEST_TEXT_SIZ
 	hex_encode(digest, sizeof(digest), ret);
 }
 
-static int read_chunk(int fd, uint8_t *room, size_t most, size_t *ret)
-{
-	ssize_t got;
-
-	do
-		got = read(fd, room, most);
-	while (got < 0 && errno == EINTR);
-	if (got < 0)
-		return -errno;
-	*ret = (size_t)got;
-	return 0;
-}
-
-static int volume_copy_write_all(int fd, const uint8_t *data, size_t size, int64_t offset)
-{
-	while (size > 0) {
-		ssize_t wrote = pwrite(fd, data, size, offset);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			return wrote < 0 ? -errno : -EIO;
-		data += wrote;
-		size -= (size_t)wrote;
-		offset += wrote;
-	}
-	return 0;
-}
-
 /* --- checkpoints --- */
 
 /* Opens the checkpoint and goes back to what it says. `part_bytes`: what there is of the file that
@@ -146,7 +118,7 @@ static int volume_copy_keep(struct copy *copy)
 
 static int write_stored(struct copy *copy, size_t size)
 {
-	int rc = volume_copy_write_all(copy->out, copy->to, size, copy->stored_bytes);
+	int rc = write_whole_at(copy->out, copy->to, size, (uint64_t)copy->stored_bytes);
 
 	(void)crypto_generichash_update(copy->stored, copy->to, size);
 	copy->stored_bytes += (int64_t)size;
@@ -181,7 +153,7 @@ static int pack_frame(struct copy *copy, bool *ret_end)
 	while (rc == 0 && copy->raw_bytes < frame_end) {
 		int64_t left = frame_end - copy->raw_bytes;
 
-		rc = read_chunk(copy->in, copy->from,
+		rc = read_piece(copy->in, copy->from,
 				left < (int64_t)VOLUME_CHUNK ? (size_t)left : VOLUME_CHUNK, &size);
 		if (rc || size == 0)
 			break;
@@ -312,7 +284,7 @@ static int write_raw(struct copy *copy, size_t size)
 		return E_DIGEST;
 	(void)crypto_generichash_update(copy->raw, copy->to, size);
 	if (!copy->fresh || !all_zero(copy->to, size))
-		rc = volume_copy_write_all(copy->out, copy->to, size, copy->raw_bytes);
+		rc = write_whole_at(copy->out, copy->to, size, (uint64_t)copy->raw_bytes);
 	copy->raw_bytes += (int64_t)size;
 	atomic_store(&copy->progress->done, copy->raw_bytes);
 	return rc;
@@ -358,7 +330,7 @@ static int volume_copy_unpack(struct copy *copy)
 	if (copy->stored_bytes > 0 && lseek(copy->in, copy->stored_bytes, SEEK_SET) < 0)
 		return -errno;
 	do {
-		rc = read_chunk(copy->in, copy->from, VOLUME_CHUNK, &size);
+		rc = read_piece(copy->in, copy->from, VOLUME_CHUNK, &size);
 		if (rc == 0 && size > 0)
 			rc = unpack_chunk(copy, size, &open_frame);
 		if (rc == 0 && atomic_load(&copy->progress->stop))
@@ -381,7 +353,7 @@ static int restore_problem(struct problem *problem, const char *from, const char
 {
 	if (rc != E_DIGEST)
 		return volume_file_problem(problem, "the volume cannot be restored", dir, rc);
-	(void)problem_set(problem, rc, "the archive is not what it was when it was made");
+	(void)problem_set(problem, rc, "the archive has changed since it was made");
 	problem_detail(problem, "%s", from);
 	problem_hint(problem, "look at the storage's disk; another archive may be whole");
 	return rc;

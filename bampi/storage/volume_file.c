@@ -14,6 +14,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 #include "common/io/file.h"
+#include "common/io/transfer.h"
 
 #include "bampi/storage/copy_checkpoint.h"
 #include "bampi/storage/volume_file_private.h"
@@ -59,7 +60,7 @@ int volume_file_problem(struct problem *problem, const char *what, const char *p
 		if (statvfs(path, &disk) == 0)
 			problem_detail(problem, "%llu bytes are free",
 				       (unsigned long long)disk.f_bavail * disk.f_frsize);
-		problem_hint(problem, "delete what is not needed, or give the storage more room");
+		problem_hint(problem, "delete volumes or archives, or give the storage more room");
 	}
 	return rc;
 }
@@ -160,16 +161,14 @@ static int volume_file_overwrite(int fd, int64_t size, void *zeros,
 {
 	for (int64_t at = 0; at < size;) {
 		int64_t left = size - at;
-		ssize_t wrote = pwrite(
-			fd, zeros, left < (int64_t)VOLUME_CHUNK ? (size_t)left : VOLUME_CHUNK, at);
+		size_t piece = left < (int64_t)VOLUME_CHUNK ? (size_t)left : VOLUME_CHUNK;
+		int rc = write_whole_at(fd, zeros, piece, (uint64_t)at);
 
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			return wrote < 0 ? -errno : -EIO;
+		if (rc)
+			return rc;
 		if (atomic_load(&progress->stop))
 			return -ECANCELED;
-		at += wrote;
+		at += (int64_t)piece;
 		atomic_store(&progress->done, at);
 	}
 	return fsync(fd) != 0 ? -errno : 0;
@@ -195,17 +194,16 @@ static int volume_file_read_back(const char *path, int64_t size, const void *zer
 	if (fd < 0)
 		return -errno;
 	for (int64_t at = 0; at < size;) {
-		ssize_t got = pread(fd, room, VOLUME_CHUNK, at);
+		size_t got = 0;
+		int rc = read_piece_at(fd, room, VOLUME_CHUNK, (uint64_t)at, &got);
 
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : -EIO;
-		if (memcmp(room, zeros, (size_t)got) != 0)
+		if (rc || got == 0)
+			return rc ? rc : -EIO;
+		if (memcmp(room, zeros, got) != 0)
 			return E_DIGEST;
 		if (atomic_load(&progress->stop))
 			return -ECANCELED;
-		at += got;
+		at += (int64_t)got;
 	}
 	return 0;
 }

@@ -9,10 +9,9 @@
 #include "common/io/log.h"
 
 #include "bampi/storage/volume_account.h"
+#include "bampi/storage/volume_store_sql.h"
 
 #define STORAGE_VOLUME_LOGIN_SUBJECT "storage"
-
-enum column { VOLUME, NODE, AGENT_KEY, SEALED, STORAGE_VOLUME_LOGIN_NUMBER };
 
 static void storage_volume_login_make(char ret[VOLUME_SECRET_LENGTH + 1])
 {
@@ -65,8 +64,8 @@ static int add_secret(const struct seal_key *key, const PGresult *rows, int row,
 		return rc;
 	storage_volume_login_begin(json);
 	json_begin_object(json, NULL);
-	json_put_int(json, "volume", db_int(rows, row, VOLUME, 0));
-	json_put_int(json, "number", db_int(rows, row, STORAGE_VOLUME_LOGIN_NUMBER, 0));
+	json_put_int(json, "volume", db_int(rows, row, VOLUME_LOGIN_WORK_VOLUME, 0));
+	json_put_int(json, "number", db_int(rows, row, VOLUME_LOGIN_WORK_NUMBER, 0));
 	json_put_string(json, "sealed", sealed);
 	json_end_object(json);
 	return 0;
@@ -74,10 +73,10 @@ static int add_secret(const struct seal_key *key, const PGresult *rows, int row,
 
 static int add_login(const struct seal_key *key, const PGresult *rows, int row, struct text *json)
 {
-	const char *agent = db_text(rows, row, AGENT_KEY, "");
-	int64_t volume = db_int(rows, row, VOLUME, 0);
-	int64_t node = db_int(rows, row, NODE, 0);
-	int64_t number = db_int(rows, row, STORAGE_VOLUME_LOGIN_NUMBER, 0);
+	const char *agent = db_text(rows, row, VOLUME_LOGIN_WORK_AGENT_KEY, "");
+	int64_t volume = db_int(rows, row, VOLUME_LOGIN_WORK_VOLUME, 0);
+	int64_t node = db_int(rows, row, VOLUME_LOGIN_WORK_NODE, 0);
+	int64_t number = db_int(rows, row, VOLUME_LOGIN_WORK_NUMBER, 0);
 	uint8_t agent_key[SEAL_KEY_SIZE];
 	char name[STORAGE_USER_SIZE];
 	char secret[STORAGE_SECRET_SIZE];
@@ -89,7 +88,7 @@ static int add_login(const struct seal_key *key, const PGresult *rows, int row, 
 	    hex_decode(agent, agent_key, sizeof(agent_key)) != 0)
 		return E_MALFORMED;
 	volume_account_name(volume, number, node, name);
-	rc = open_own(key, db_text(rows, row, SEALED, ""), secret);
+	rc = open_own(key, db_text(rows, row, VOLUME_LOGIN_WORK_SECRET, ""), secret);
 	if (rc == 0)
 		rc = volume_account_secret(secret, name, own);
 	if (rc == 0)
@@ -118,10 +117,10 @@ void volume_logins_take(const struct volume_runner_options *options,
 	int64_t made = 0; /* rows of one volume stand side by side */
 
 	for (int row = 0; row < PQntuples(rows); row++) {
-		int64_t volume = db_int(rows, row, VOLUME, 0);
+		int64_t volume = db_int(rows, row, VOLUME_LOGIN_WORK_VOLUME, 0);
 		int rc = 0;
 
-		if (!db_is_null(rows, row, SEALED))
+		if (!db_is_null(rows, row, VOLUME_LOGIN_WORK_SECRET))
 			rc = add_login(options->key, rows, row, &logins);
 		else if (volume != made)
 			rc = add_secret(options->key, rows, row, &secrets);
@@ -129,7 +128,8 @@ void volume_logins_take(const struct volume_runner_options *options,
 		if (rc)
 			log_warn(STORAGE_VOLUME_LOGIN_SUBJECT,
 				 "volume %lld: its secret cannot be sealed for node %lld: %s",
-				 (long long)volume, (long long)db_int(rows, row, NODE, 0),
+				 (long long)volume,
+				 (long long)db_int(rows, row, VOLUME_LOGIN_WORK_NODE, 0),
 				 error_text(rc));
 	}
 	if (secrets.size > 0) {

@@ -9,11 +9,13 @@
 #include "common/base/text.h"
 #include "common/db/array.h"
 #include "common/io/log.h"
+#include "common/io/work_cycle.h"
 
 #include "bampi/storage/network_runner.h"
 #include "bampi/storage/volume_login.h"
 #include "bampi/storage/volume_rest.h"
 #include "bampi/storage/volume_runner_private.h"
+#include "bampi/storage/volume_store_sql.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -31,8 +33,9 @@ struct volume_runner_look {
 struct volume_runner {
 	struct volume_runner_options options;
 	struct loop *loop;
-	struct loop_timer *timer, *progress_timer;
-	bool connected, passing, again, stopping;
+	struct work_cycle cycle;
+	struct loop_timer *progress_timer;
+	bool stopping;
 	bool outdated; /* something was opened or closed since the look began */
 	struct volume_runner_look look;
 	struct storage_claim claim;
@@ -48,11 +51,7 @@ struct volume_runner {
 
 static void end_pass(struct volume_runner *runner)
 {
-	runner->passing = false;
-	if (runner->stopping)
-		return;
-	loop_timer_arm(runner->timer, runner->again ? 0 : runner->options.period_ms);
-	runner->again = false;
+	work_cycle_end(&runner->cycle, runner->options.period_ms);
 }
 
 /* --- jobs --- */
@@ -127,8 +126,7 @@ static void volume_runner_on_worked(void *context)
 			  job->row.archive ? "archive" : "volume", job->row.name, job->row.tenant);
 	if (!job->ran || runner->stopping || job->done.problem.code == -ECANCELED) {
 		job_end(job);
-		if (!runner->stopping)
-			volume_runner_wake(runner);
+		volume_runner_wake(runner);
 		return;
 	}
 	runner->outdated |= job->done.action == ACTION_OPEN || job->done.action == ACTION_ADMIT ||
@@ -148,7 +146,7 @@ static void volume_runner_on_worked(void *context)
 		if (expelled)
 			volume_runner_wake(runner);
 		else
-			loop_timer_arm(runner->timer, runner->options.period_ms);
+			work_cycle_wake_in(&runner->cycle, runner->options.period_ms);
 	}
 }
 
@@ -360,7 +358,7 @@ static bool keep_erased(void *context, bool archive, int64_t id)
 	return false;
 }
 
-static int volume_runner_remember(int64_t **ids, size_t *count, const PGresult *result)
+static int volume_runner_remember(int64_t **ids, size_t *count, const PGresult *result, int column)
 {
 	int rows = PQntuples(result);
 	int64_t *list = calloc((size_t)rows + 1, sizeof(*list));
@@ -368,7 +366,7 @@ static int volume_runner_remember(int64_t **ids, size_t *count, const PGresult *
 	if (!list)
 		return -ENOMEM;
 	for (int i = 0; i < rows; i++)
-		list[i] = db_int(result, i, 0, 0);
+		list[i] = db_int(result, i, column, 0);
 	free(*ids);
 	*ids = list;
 	*count = (size_t)rows;
@@ -410,11 +408,12 @@ static void on_volumes(void *context, int rc, const PGresult *result, const stru
 	struct volume_runner *runner = context;
 
 	(void)problem; /* on_archives follows, and says the same */
-	if (rc || volume_runner_remember(&runner->volumes, &runner->volume_count, result) != 0)
+	if (rc || volume_runner_remember(&runner->volumes, &runner->volume_count, result,
+					 VOLUME_WORK_ID) != 0)
 		return;
 	if (runner->outdated) { /* what was opened meanwhile would seem closed, and be opened again
 				 */
-		runner->again = true;
+		volume_runner_wake(runner);
 		return;
 	}
 	for (int i = 0; i < PQntuples(result); i++) {
@@ -423,7 +422,7 @@ static void on_volumes(void *context, int rc, const PGresult *result, const stru
 		rc = volume_row_read(result, i, &row);
 		if (rc)
 			log_error(VOLUME_RUNNER_SUBJECT, "volume %s cannot be read: %s",
-				  db_text(result, i, 1, "?"), error_text(rc));
+				  db_text(result, i, VOLUME_WORK_NAME, "?"), error_text(rc));
 		else
 			decide_volume(runner, &row);
 		volume_row_done(&row);
@@ -438,8 +437,8 @@ static void on_archives(void *context, int rc, const PGresult *result,
 
 	if (rc && rc != E_UNAVAILABLE)
 		log_problem(LOG_LEVEL_ERROR, VOLUME_RUNNER_SUBJECT, problem);
-	if (rc == 0 &&
-	    volume_runner_remember(&runner->archives, &runner->archive_count, result) == 0) {
+	if (rc == 0 && volume_runner_remember(&runner->archives, &runner->archive_count, result,
+					      ARCHIVE_WORK_ID) == 0) {
 		for (int i = 0; !runner->outdated && i < PQntuples(result); i++) {
 			struct volume_row row = {0};
 
@@ -519,7 +518,7 @@ static void volume_runner_on_looked(void *context)
 		else
 			log_info(VOLUME_RUNNER_SUBJECT, "the target software answers");
 	}
-	if (runner->stopping || !runner->connected ||
+	if (!runner->cycle.connected ||
 	    storage_store_claim(runner->options.db, &state, volume_runner_on_claimed, runner) != 0)
 		end_pass(runner);
 }
@@ -528,11 +527,8 @@ static void volume_runner_pass(void *context)
 {
 	struct volume_runner *runner = context;
 
-	if (runner->passing || runner->stopping || !runner->connected)
-		return;
 	storage_view_done(&runner->look.view);
 	runner->look = (struct volume_runner_look){.rc = E_UNAVAILABLE};
-	runner->passing = true;
 	runner->outdated = false;
 	if (worker_submit(runner->options.worker, look_work, volume_runner_on_looked, runner) != 0)
 		end_pass(runner);
@@ -564,7 +560,7 @@ static void volume_runner_tell_progress(void *context)
 		}
 		array_end(&ids);
 		array_end(&bytes);
-		if (any && runner->connected && !ids.failed && !bytes.failed)
+		if (any && runner->cycle.connected && !ids.failed && !bytes.failed)
 			(void)!volume_store_progress(runner->options.db, archives == 1,
 						     text_get(&ids), text_get(&bytes));
 	}
@@ -574,17 +570,13 @@ static void volume_runner_tell_progress(void *context)
 
 void volume_runner_wake(struct volume_runner *runner)
 {
-	if (runner->passing)
-		runner->again = true;
-	else if (!runner->stopping)
-		loop_timer_arm(runner->timer, 0);
+	work_cycle_wake(&runner->cycle);
 }
 
 void volume_runner_db_state(struct volume_runner *runner, bool connected)
 {
-	runner->connected = connected;
-	if (connected)
-		volume_runner_wake(runner);
+	if (!runner->stopping)
+		work_cycle_connected(&runner->cycle, connected);
 }
 
 static void on_network_changed(void *context)
@@ -604,7 +596,7 @@ int volume_runner_new(struct loop *loop, const struct volume_runner_options *opt
 	runner->loop = loop;
 	rc = volume_rests_new(&runner->rests);
 	if (rc == 0)
-		rc = loop_timer_new(loop, volume_runner_pass, runner, &runner->timer);
+		rc = work_cycle_open(&runner->cycle, loop, volume_runner_pass, runner);
 	if (rc == 0)
 		rc = loop_timer_new(loop, volume_runner_tell_progress, runner,
 				    &runner->progress_timer);
@@ -623,7 +615,7 @@ int volume_runner_new(struct loop *loop, const struct volume_runner_options *opt
 void volume_runner_stop(struct volume_runner *runner)
 {
 	runner->stopping = true;
-	runner->connected = false;
+	work_cycle_stop(&runner->cycle);
 	network_runner_stop(runner->networks);
 	for (struct volume_job *job = runner->jobs; job; job = job->next)
 		atomic_store(&job->progress.stop, true);
@@ -640,8 +632,7 @@ void volume_runner_free(struct volume_runner *runner)
 	network_runner_free(runner->networks);
 	free(runner->volumes);
 	free(runner->archives);
-	if (runner->timer)
-		loop_timer_free(runner->timer);
+	work_cycle_close(&runner->cycle);
 	if (runner->progress_timer)
 		loop_timer_free(runner->progress_timer);
 	free(runner);

@@ -97,6 +97,35 @@ static void check_statement(struct db_statement *statement, const PGresult *resu
 	statement->version++;
 }
 
+/* Holds the first answer of a statement against the columns that its program was built for. */
+static bool columns_fit(const struct db_pending *call, struct problem *ret_problem)
+{
+	const char *const *columns = call->query ? call->query->columns : NULL;
+	int count = 0;
+
+	if (!columns || call->statement->fits || PQresultStatus(call->result) != PGRES_TUPLES_OK)
+		return true;
+	for (; columns[count]; count++) {
+		const char *found = PQfname(call->result, count);
+
+		if (!found || strcmp(found, columns[count]) != 0)
+			break;
+	}
+	if (columns[count] || PQnfields(call->result) != count) {
+		(void)problem_set(ret_problem, -EINVAL,
+				  "statement %s: column %d is %s in the database, not %s",
+				  call->query->name, count + 1,
+				  PQfname(call->result, count) ? PQfname(call->result, count)
+							       : "missing",
+				  columns[count] ? columns[count] : "absent");
+		problem_hint(ret_problem, "program and schema differ: run haasctl db migrate of "
+					  "the program's version");
+		return false;
+	}
+	call->statement->fits = true;
+	return true;
+}
+
 static void finish_calls(struct db *db, struct db_segment *segment)
 {
 	struct problem problem = {0};
@@ -113,6 +142,9 @@ static void finish_calls(struct db *db, struct db_segment *segment)
 	} else if (segment->commit_failure) {
 		(void)db_problem(segment->commit_failure, &problem);
 	}
+	for (size_t i = 0; i < segment->count && !problem_is_set(&problem); i++)
+		if (!columns_fit(&segment->calls[i], &problem))
+			guilty = i;
 	/* What may be tried again may be so for all of them. */
 	(void)problem_set(&aborted, problem.code == E_UNAVAILABLE ? E_UNAVAILABLE : E_CONFLICT,
 			  "aborted");

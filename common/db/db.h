@@ -25,6 +25,9 @@ struct db_query {
 	const char *name; /* unique per program, prepared under this name */
 	const char *sql;
 	int param_count;
+	const char *const
+		*columns; /* the names that its answer must have, in this order; NULL-ended.
+				       NULL = not checked */
 };
 
 /* `result` is NULL when rc != 0; borrowed for the call. rc 0 means committed: it is told only after

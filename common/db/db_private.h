@@ -19,6 +19,7 @@ struct db_statement {
 	unsigned version; /* grows when the server's copy became useless; part of the prepared name
 			   */
 	bool prepared;    /* sent, and not known to have failed */
+	bool fits;        /* its columns are those of the query */
 	struct problem problem; /* why the last attempt to prepare it failed */
 };
 

@@ -124,7 +124,7 @@ begin
 		raise exception 'mirrors go out of a port, or are sent to an address' using errcode = 'HA422',
 			hint = 'either --port PORT; or --address COLLECTOR and --origin SWITCH''S, where the switch can send them itself';
 	elsif v_tunnel and coalesce(p_spec ->> 'kind', 'erspan') <> 'erspan' then
-		raise exception 'what a switch sends itself is erspan' using errcode = 'HA422', hint = 'other kinds are what is behind a port';
+		raise exception 'a switch itself sends ERSPAN only' using errcode = 'HA422', hint = 'gre and vxlan are made by a device behind a port';
 	elsif not v_tunnel then
 		perform capture_point_check(v_switch, p_spec ->> 'port');
 	end if;

@@ -39,7 +39,7 @@ alter table case_entry enable row level security;
 
 create function case_entry_is_kept() returns trigger language plpgsql as $$
 begin
-	raise exception 'what is in a case is only appended to' using errcode = 'HA403';
+	raise exception 'entries of a case are only appended' using errcode = 'HA403';
 end
 $$;
 

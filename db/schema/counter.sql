@@ -65,7 +65,7 @@ $$;
 -- link from end b to end a. No row: there is no way.
 create function fabric_ways(p_links bigint[], p_a bigint[], p_b bigint[], p_faults integer[], p_from bigint, p_to bigint[], p_whole boolean)
 returns table (far bigint, place integer, link_id bigint, turned boolean) stable language plpgsql set search_path = haas, pg_temp
-	set enable_nestloop = off as $$ -- as above
+	set enable_nestloop = off as $$ -- the arrays' sizes are not known to the planner
 #variable_conflict use_column
 declare
 	v_far bigint[] := array[p_from]; -- what was reached, and how

@@ -143,7 +143,7 @@ begin
 	select d.name into v_node from node d, network n where d.id = port_node(v_switch, p_port) and n.id = p_network and n.kind = 'provisioning' and d.state = 'active';
 	if found then
 		raise exception 'node % behind port %:% is in use by its tenant: not in a provisioning network', v_node, p_switch, p_port
-			using errcode = 'HA409', hint = 'haasctl nic locate shows what is behind the port';
+			using errcode = 'HA409', hint = 'haasctl nic locate shows the NIC behind the port';
 	end if;
 	select coalesce(array_agg(network_id order by id), '{}'), coalesce(array_agg(mode order by id), '{}') into v_networks, v_modes
 	from attachment where switch_id = v_switch and port = p_port and network_id <> p_network;
@@ -315,15 +315,16 @@ begin
 end
 $$;
 
--- [place, known ports of the node, ports not applied yet, networks it is meant for, problem of asking, problem of a port, {"network id": VLAN} of
--- the tagged ones that have a number]; null: no switch is ours to configure. A node that was given a port waits for the port, even where
--- no switch is managed any more.
+-- place; ports: known ports of the node; open: ports that are not applied yet; networks: how many the node is meant for; refused: the
+-- problem of asking; problem: of a port; vlans: {"network id": VLAN} of the tagged networks that have a number. Null: no switch is ours to
+-- configure. A node that was given a port waits for the port, even where no switch is managed any more.
 create function node_place_facts(p_node bigint)
 returns jsonb stable language sql security definer set search_path = haas, pg_temp as $$
 	select case when node_is_switched(p_node) then (
-		select jsonb_build_array(s.place, s.ports, s.open, (select count(*) from node_network w where w.node_id = p_node),
-					 (select w.problem from node_place w where w.node_id = p_node), s.problem,
-					 (select coalesce(jsonb_object_agg(w.network_id, node_network_vlan(p_node, w.nic, w.network_id)), '{}')
+		select jsonb_build_object('place', s.place, 'ports', s.ports, 'open', s.open,
+					  'networks', (select count(*) from node_network w where w.node_id = p_node),
+					  'refused', (select w.problem from node_place w where w.node_id = p_node), 'problem', s.problem,
+					  'vlans', (select coalesce(jsonb_object_agg(w.network_id, node_network_vlan(p_node, w.nic, w.network_id)), '{}')
 					  from node_network w where w.node_id = p_node and w.mode = 'tagged'))
 		from node_network_state(p_node) s) end
 $$;

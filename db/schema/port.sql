@@ -98,7 +98,7 @@ begin
 	where n.kind = 'tenant' and d.tenant_id is distinct from n.tenant_id limit 1;
 	if found then
 		raise exception 'node % behind port %:% does not belong to the tenant of network %', v_bad.node, v_switch, p_port, v_bad.name
-			using errcode = 'HA409', hint = 'haasctl nic locate shows what is behind the port';
+			using errcode = 'HA409', hint = 'haasctl nic locate shows the NIC behind the port';
 	end if;
 	select count(*) filter (where n.kind = 'bmc') as bmc, count(*) filter (where n.kind <> 'bmc') as other, min(n.name) filter (where n.kind = 'bmc') as name into v_bad
 	from unnest(p_networks) x join network n on n.id = x;
@@ -114,7 +114,7 @@ begin
 	where d.tenant_id is not null and n.kind = 'bmc' and port_bmc(p_switch, p_port) is null limit 1;
 	if found then
 		raise exception 'node % behind port %:% belongs to a tenant: not in network %', v_bad.node, v_switch, p_port, v_bad.name
-			using errcode = 'HA409', hint = 'haasctl nic locate shows what is behind the port';
+			using errcode = 'HA409', hint = 'haasctl nic locate shows the NIC behind the port';
 	end if;
 	select d.name as node, n.name into v_bad from unnest(p_networks) x join network n on n.id = x
 	join node d on d.id in (port_node(p_switch, p_port), (select i.node_id from port_intent i where i.switch_id = p_switch and i.port = p_port))
@@ -122,7 +122,7 @@ begin
 	where d.tenant_id is not null and (n.kind = 'quarantine' or (n.kind = 'provisioning' and l.place = 'tenant')) limit 1;
 	if found then
 		raise exception 'node % behind port %:% belongs to a tenant: not in network %', v_bad.node, v_switch, p_port, v_bad.name
-			using errcode = 'HA409', hint = 'haasctl nic locate shows what is behind the port';
+			using errcode = 'HA409', hint = 'haasctl nic locate shows the NIC behind the port';
 	end if;
 	insert into port_intent (switch_id, port, wanted_version) values (p_switch, p_port, 1) on conflict (switch_id, port) do nothing;
 	v_new := found;
@@ -214,7 +214,7 @@ begin
 				where (x.switch_id, x.port, x.kind, x.mac, x.version) = (b.switch_id, b.port, b.kind, b.mac, b.wanted_version))
 		returning s.name || ':' || b.port as subject
 	loop
-		perform event_add('peregrined', 'port.unblocked', 'port', r.subject, null, 'what it is meant for counts again', '{}');
+		perform event_add('peregrined', 'port.unblocked', 'port', r.subject, null, 'its intent counts again', '{}');
 		v_events := v_events + 1;
 	end loop;
 	for r in
@@ -369,7 +369,7 @@ begin
 		raise exception 'switch % is in use: %', p_name, v_text using errcode = 'HA409',
 			hint = 'release its nodes (haasctl pdci release, pdci replace), detach the rest (haasctl network detach); --force if it is gone for good';
 	elsif v_ports is not null then
-		perform event_add(p_actor, 'switch.abandoned', 'switch', p_name, null, 'given up with what is on its ports: ' || v_text, jsonb_build_object('ports', to_jsonb(v_ports)));
+		perform event_add(p_actor, 'switch.abandoned', 'switch', p_name, null, 'given up with its ports: ' || v_text, jsonb_build_object('ports', to_jsonb(v_ports)));
 	end if;
 	delete from port_intent i where i.switch_id = p_switch   -- not ours: known again, it is not parked under whoever is there
 		and (i.node_id is not null or exists (select from attachment a where a.switch_id = i.switch_id and a.port = i.port));

@@ -85,7 +85,7 @@ begin
 			       coalesce(nullif(p_problem ->> 'hint', ''), 'see haasctl sampling show ' || v_name || '; haasctl sampling set --switch ' || v_name || ' --off gives it up'), p_problem);
 	perform sampling_alert('peregrined', 'sampling.foreign', v_name, case when p_state = 'foreign' then 'somebody else''s sampling is set up: ' || coalesce(p_problem ->> 'detail', '?') end,
 			       'take it off the switch, or leave it: haasctl sampling set --switch ' || v_name || ' --off', p_problem);
-	perform sampling_alert('peregrined', 'sampling.drift', v_name, case when p_state = 'drift' then 'sampling is not what was set up' end,
+	perform sampling_alert('peregrined', 'sampling.drift', v_name, case when p_state = 'drift' then 'sampling differs from the set-up' end,
 			       'foreign changes are only reported in this fabric: set it anew with haasctl sampling set', p_problem);
 	if p_state not in ('applied', 'silent') then
 		perform sampling_alert('peregrined', 'sampling.backoff', v_name, null, null, null);

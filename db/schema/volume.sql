@@ -190,8 +190,8 @@ begin
 		raise exception 'there is no room for a volume of % bytes%', v_size,
 			coalesce((select ' on storage ' || s.name from storage s where s.id = a.storage_id or s.name = p_spec ->> 'storage' limit 1), '')
 			using errcode = 'HA409', constraint = 'room',
-			hint = case when v_room.bytes > 0 then format('the largest that fits has %s bytes (storage %s); or delete what is not needed', v_room.bytes, v_room.name)
-				    else 'delete what is not needed, or add storage: haasctl storage list' end;
+			hint = case when v_room.bytes > 0 then format('the largest that fits has %s bytes (storage %s); or delete volumes or archives', v_room.bytes, v_room.name)
+				    else 'delete volumes or archives, or add storage: haasctl storage list' end;
 	end if;
 	v_storage := v_room.id;
 	begin
@@ -260,7 +260,7 @@ begin
 	end if;
 	perform from storage order by id for no key update;
 	if (select storage_used(s.id) - v.size_bytes + p_size > coalesce(s.capacity_bytes, s.total_bytes, 0) from storage s where s.id = v.storage_id) then
-		raise exception 'there is no room for a volume of % bytes', p_size using errcode = 'HA409', hint = 'ask for less, or delete what is not needed';
+		raise exception 'there is no room for a volume of % bytes', p_size using errcode = 'HA409', hint = 'ask for less, or delete volumes or archives';
 	end if;
 	update volume set size_bytes = p_size, version = version + 1 where id = v.id;
 	perform volume_wished(p_actor, 'volume.resize', v, format('%s -> %s bytes', v.size_bytes, p_size));
@@ -304,7 +304,7 @@ declare
 	v_id bigint;
 begin
 	if v.pdci_id is not null or v.served_pdci_id is not null then
-		raise exception 'volume % is attached: what is written meanwhile would tear the copy', v.name using errcode = 'HA409', hint = 'haasctl volume detach ' || v.name;
+		raise exception 'volume % is attached: writes meanwhile would tear the copy', v.name using errcode = 'HA409', hint = 'haasctl volume detach ' || v.name;
 	elsif v.state <> 'ready' or v.kept_bytes <> v.size_bytes then
 		raise exception 'volume % is being worked on', v.name using errcode = 'HA409', hint = 'haasctl volume show ' || v.name;
 	end if;
@@ -365,7 +365,7 @@ begin
 		v_switch := switch_id_of(split_part(p_spec ->> 'port', ':', 1));
 		select d.name into v_node from node d where d.id = port_node(v_switch, substr(p_spec ->> 'port', position(':' in p_spec ->> 'port') + 1));
 		if found then
-			raise exception 'node % is behind port %', v_node, p_spec ->> 'port' using errcode = 'HA409', hint = 'haasctl nic locate shows what is behind the port';
+			raise exception 'node % is behind port %', v_node, p_spec ->> 'port' using errcode = 'HA409', hint = 'haasctl nic locate shows the NIC behind the port';
 		end if;
 	end if;
 	if (p_spec ? 'port' or p_spec ? 'prefix') and exists (select from network n where n.storage_id = v.id)

@@ -14,6 +14,7 @@
 #include "common/io/process.h"
 
 #include "peregrine/captured/captured_private.h"
+#include "peregrine/captured/captured_sql.h"
 #include "peregrine/captured/keep_rights.h"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -29,17 +30,6 @@ enum {
 };
 
 static const char *const captured_channels[] = {"capture", NULL};
-
-/* clang-format off */
-static const struct db_query work_query = {"capture_work",
-	"with swept as materialized (select haas.capture_sweep() as moved) select w.id, w.state, w.wanted, w.files, w.\"order\"::text,"
-	" haas.capture_left_ms(w.id)"
-	" from swept left join haas.capture_work w on w.collector = $1 where swept.moved is not null and w.id is not null order by w.id", 1};
-static const struct db_query keep_query = {"capture_keep",
-	"select haas.capture_keep($1, $2::integer, $3::bigint, $4::bigint)", 4};
-static const struct db_query told_query = {"capture_told",
-	"select haas.capture_told($1::bigint, $2, $3, $4::jsonb, $5::jsonb)", 5};
-/* clang-format on */
 
 struct taken *captured_find(const struct captured *captured, int64_t id)
 {
@@ -89,7 +79,7 @@ static void captured_tell(const struct captured *captured, int64_t id, const cha
 
 	(void)text_format(number, sizeof(number), "%" PRId64, id);
 	if (db_connected(captured->db) &&
-	    db_submit(captured->db, &told_query, params, captured_on_told, NULL) != 0)
+	    db_submit(captured->db, &capture_told_query, params, captured_on_told, NULL) != 0)
 		log_error(SUBJECT, "capture %" PRId64 ": no memory to tell of it", id);
 }
 
@@ -113,7 +103,8 @@ static void tell_end(struct taken *one)
 	if (one->process || one->telling || one->beating || !db_connected(one->captured->db))
 		return;
 	(void)text_format(number, sizeof(number), "%" PRId64, one->id);
-	one->telling = db_submit(one->captured->db, &told_query, params, on_end_told, one) == 0;
+	one->telling =
+		db_submit(one->captured->db, &capture_told_query, params, on_end_told, one) == 0;
 }
 
 static void on_beat_told(void *context, int rc, const PGresult *result,
@@ -136,7 +127,8 @@ static void tell_beat(struct taken *one)
 	if (one->beating || !db_connected(one->captured->db))
 		return;
 	(void)text_format(number, sizeof(number), "%" PRId64, one->id);
-	one->beating = db_submit(one->captured->db, &told_query, params, on_beat_told, one) == 0;
+	one->beating =
+		db_submit(one->captured->db, &capture_told_query, params, on_beat_told, one) == 0;
 }
 
 /* --- what a process says --- */
@@ -235,12 +227,12 @@ static void remove_files(const struct captured *captured, int64_t id)
 
 static void captured_take_row(struct captured *captured, const PGresult *result, int row)
 {
-	int64_t id = db_int(result, row, 0, 0);
-	const char *state = db_text(result, row, 1, "");
-	bool wanted = strcmp(db_text(result, row, 2, ""), "present") == 0;
+	int64_t id = db_int(result, row, CAPTURE_WORK_ID, 0);
+	const char *state = db_text(result, row, CAPTURE_WORK_STATE, "");
+	bool wanted = strcmp(db_text(result, row, CAPTURE_WORK_WANTED, ""), "present") == 0;
 	struct taken *one = captured_find(captured, id);
 
-	if (strcmp(db_text(result, row, 3, ""), "removing") == 0) {
+	if (strcmp(db_text(result, row, CAPTURE_WORK_FILES, ""), "removing") == 0) {
 		if (!one)
 			remove_files(captured, id);
 		else if (one->process)
@@ -251,10 +243,11 @@ static void captured_take_row(struct captured *captured, const PGresult *result,
 	}
 	if (one)
 		one->until_ms =
-			db_is_null(result, row, 5)
+			db_is_null(result, row, CAPTURE_WORK_LEFT_MS)
 				? 0
 				: db_until_ms(captured->asked_ms, loop_now_ms(captured->loop),
-					      db_int(result, row, 5, 0), one->until_ms);
+					      db_int(result, row, CAPTURE_WORK_LEFT_MS, 0),
+					      one->until_ms);
 	if (one && one->process) {
 		if (!wanted)
 			capture_process_stop(one->process);
@@ -263,10 +256,10 @@ static void captured_take_row(struct captured *captured, const PGresult *result,
 	} else if (strcmp(state, "approved") != 0) {
 		captured_tell(captured, id, "ended", "failed",
 			      "{\"code\":\"unavailable\",\"message\":\"its collector was started "
-			      "anew\",\"detail\":\"what was kept before is whole\",\"hint\":\"\"}",
+			      "anew\",\"detail\":\"packets kept before are whole\",\"hint\":\"\"}",
 			      NULL);
 	} else if (wanted) {
-		captured_start_process(captured, id, db_text(result, row, 4, ""));
+		captured_start_process(captured, id, db_text(result, row, CAPTURE_WORK_ORDER, ""));
 	}
 }
 
@@ -280,7 +273,7 @@ static void stop_others(const struct captured *captured, const PGresult *result)
 
 		next = one->next;
 		for (int row = 0; row < PQntuples(result); row++)
-			there |= db_int(result, row, 0, 0) == one->id;
+			there |= db_int(result, row, CAPTURE_WORK_ID, 0) == one->id;
 		if (there)
 			continue;
 		if (one->process)
@@ -308,9 +301,9 @@ static void on_work(void *context, int rc, const PGresult *result, const struct 
 static void on_kept(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
 	captured_on_told(context, rc, result, problem);
-	if (rc == 0 && db_int(result, 0, 0, 0) > 0)
+	if (rc == 0 && db_int(result, 0, CAPTURE_KEEP_KEPT, 0) > 0)
 		log_info(SUBJECT, "%" PRId64 " captures are too old: their packets are deleted",
-			 db_int(result, 0, 0, 0));
+			 db_int(result, 0, CAPTURE_KEEP_KEPT, 0));
 }
 
 /* How much it keeps, and what of it is too old. */
@@ -323,7 +316,7 @@ static void captured_keep(struct captured *captured)
 	(void)text_format(numbers[0], sizeof(numbers[0]), "%" PRId64, conf->keep_days);
 	(void)text_format(numbers[1], sizeof(numbers[1]), "%" PRId64, conf->keep_bytes);
 	(void)text_format(numbers[2], sizeof(numbers[2]), "%" PRId64, conf->tenant_bytes);
-	if (db_submit(captured->db, &keep_query, params, on_kept, captured) == 0)
+	if (db_submit(captured->db, &capture_keep_query, params, on_kept, captured) == 0)
 		captured->until_keep = KEEP_LOOKS;
 }
 
@@ -355,7 +348,8 @@ static void captured_look(void *context)
 	if (captured->reading || !db_connected(captured->db))
 		return;
 	captured->asked_ms = loop_now_ms(captured->loop);
-	captured->reading = db_submit(captured->db, &work_query, params, on_work, captured) == 0;
+	captured->reading =
+		db_submit(captured->db, &capture_work_query, params, on_work, captured) == 0;
 }
 
 static void captured_on_notify(void *context, const char *channel)

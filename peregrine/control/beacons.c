@@ -9,23 +9,12 @@
 #include "common/io/log.h"
 #include "common/io/loop.h"
 
+#include "peregrine/control/beacons_sql.h"
+
 #define BEACONS_SUBJECT  "beacons"
 #define BEACONS_SOON_MS  50
 #define BEACONS_SWEEP_MS 60000
 #define OFF_MS           20000
-
-/* clang-format off */
-static const struct db_query put_query = {"beacon_put",
-	"insert into haas.beacon as b (switch_id, port, ends_at) values ($1::bigint, $2, now() + make_interval(secs => $3::int))"
-	" on conflict (switch_id, port) do update set ends_at = excluded.ends_at, tries = 0", 3};
-static const struct db_query beacons_read_query = {"beacon_read",
-	"select switch_id, port, greatest(0, extract(epoch from ends_at - now()) * 1000)::bigint from haas.beacon order by ends_at limit 64", 0};
-static const struct db_query gone_query = {"beacon_gone", "delete from haas.beacon where switch_id = $1::bigint and port = $2 and ends_at <= now()", 2};
-/* A switch that is away for a day has been switched off since. */
-static const struct db_query again_query = {"beacon_again",
-	"with gone as (delete from haas.beacon where switch_id = $1::bigint and port = $2 and ends_at <= now() and tries >= 1440)"
-	" update haas.beacon set ends_at = now() + interval '60 s', tries = tries + 1 where switch_id = $1::bigint and port = $2 and ends_at <= now() and tries < 1440", 2};
-/* clang-format on */
 
 struct beacons {
 	struct loop_timer *timer;
@@ -71,8 +60,9 @@ static void beacons_on_ended(void *context, const struct switch_answer *heard)
 	(void)text_format(id, sizeof(id), "%lld", (long long)ending->switch_id);
 	if (!is_over)
 		log_problem(LOG_LEVEL_WARN, BEACONS_SUBJECT, heard->problem);
-	if (!beacons->connected || db_submit(beacons->db, is_over ? &gone_query : &again_query,
-					     params, on_ended_row, beacons) != 0)
+	if (!beacons->connected ||
+	    db_submit(beacons->db, is_over ? &beacon_gone_query : &beacon_again_query, params,
+		      on_ended_row, beacons) != 0)
 		beacons->ending--;
 	free(ending);
 }
@@ -108,13 +98,14 @@ static void beacons_on_rows(void *context, int rc, const PGresult *result,
 	if (rc && rc != E_UNAVAILABLE)
 		log_problem(LOG_LEVEL_ERROR, BEACONS_SUBJECT, problem);
 	for (int i = 0; i < rows; i++) {
-		int64_t left_ms = db_int(result, i, 2, 0);
+		int64_t left_ms = db_int(result, i, BEACON_READ_LEFT_MS, 0);
 
 		if (left_ms > 0) {
 			wait_ms = left_ms < wait_ms ? left_ms + 1 : wait_ms;
 			break;
 		}
-		end_one(beacons, db_int(result, i, 0, 0), db_text(result, i, 1, ""));
+		end_one(beacons, db_int(result, i, BEACON_READ_SWITCH_ID, 0),
+			db_text(result, i, BEACON_READ_PORT, ""));
 	}
 	loop_timer_arm(beacons->timer, wait_ms);
 }
@@ -130,7 +121,7 @@ static void beacons_on_timer(void *context)
 		return;
 	}
 	beacons->reading =
-		db_submit(beacons->db, &beacons_read_query, NULL, beacons_on_rows, beacons) == 0;
+		db_submit(beacons->db, &beacon_read_query, NULL, beacons_on_rows, beacons) == 0;
 }
 
 int beacons_put(struct beacons *beacons, int64_t switch_id, const char *port, uint16_t seconds,
@@ -144,7 +135,7 @@ int beacons_put(struct beacons *beacons, int64_t switch_id, const char *port, ui
 		return E_UNAVAILABLE;
 	(void)text_format(id, sizeof(id), "%lld", (long long)switch_id);
 	(void)text_format(span, sizeof(span), "%u", seconds);
-	return db_submit(beacons->db, &put_query, params, fn, context);
+	return db_submit(beacons->db, &beacon_put_query, params, fn, context);
 }
 
 void beacons_db_state(struct beacons *beacons, bool connected)

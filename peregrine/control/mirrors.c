@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/hash.h"
 #include "common/base/json_text.h"
 #include "common/base/text.h"
 #include "common/db/until.h"
 #include "common/io/log.h"
 #include "common/io/loop.h"
+
+#include "peregrine/control/mirrors_sql.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -24,19 +27,6 @@ enum {
 	/* After the database was away collectors are heard of before we look who is not. */
 	BACK_MS = 5000,
 };
-
-/* clang-format off */
-static const struct db_query sessions_query = {"capture_sessions",
-	"with swept as materialized (select haas.capture_sweep() as moved) select s.switch_id, s.id, s.port, s.target,"
-	" coalesce(s.tunnel_to, ''), coalesce(s.tunnel_from, ''), coalesce(s.session, 0), coalesce(haas.capture_left_ms(s.id), 0),"
-	" exists (select from haas.capture c where c.id = s.id and c.mirrored)"
-	" from swept, haas.capture_session s where swept.moved is not null order by s.switch_id, s.id", 0};
-/* Before the switch is told: whoever is peregrined afterwards knows that it may have it. */
-static const struct db_query may_have_query = {"capture_may_have",
-	"update haas.capture set mirrored = true where id = any($1::bigint[]) and state in ('listening', 'running') and not mirrored", 1};
-static const struct db_query mirrored_query = {"capture_mirrored", "select haas.capture_mirrored($1::bigint, $2::boolean, $3::jsonb)", 3};
-static const struct db_query unmirrored_query = {"capture_unmirrored", "select haas.capture_unmirrored($1::bigint, $2::bigint[])", 2};
-/* clang-format on */
 
 /* When the sessions end that the rows told of last, also of those that are over and were taken back
  * since. */
@@ -126,15 +116,10 @@ static void say_one(const struct told *told, size_t i, bool taken, const struct 
 
 	(void)text_format(id, sizeof(id), "%" PRId64, told->ids[i]);
 	if (!taken) {
-		json_begin_object(&text, NULL);
-		json_put_string(&text, "code", error_word(problem->code));
-		json_put_string(&text, "message", problem->message);
-		json_put_string(&text, "detail", problem->detail);
-		json_put_string(&text, "hint", problem->hint);
-		json_end_object(&text);
+		json_put_problem(&text, NULL, problem);
 		params[2] = text_get(&text);
 	}
-	mirrors_say(told->mirrors, &mirrored_query, params);
+	mirrors_say(told->mirrors, &capture_mirrored_query, params);
 }
 
 static void say_all(const struct told *told, const struct switch_answer *heard)
@@ -197,7 +182,7 @@ static void mirrors_on_answer(void *context, const struct switch_answer *heard)
 	if (heard->rc == 0 || heard->rc == E_UNSUPPORTED) {
 		ids_text(told, heard->rc ? NULL : heard->results, &ids);
 		params[1] = heard->rc ? "{}" : text_get(&ids);
-		mirrors_say(told->mirrors, &unmirrored_query, params);
+		mirrors_say(told->mirrors, &capture_unmirrored_query, params);
 		(void)text_copy(told->known, sizeof(told->known), told->wanted);
 		told->next_ms = loop_now_ms(told->mirrors->loop) + MIRRORS_SWEEP_MS;
 	} else {
@@ -261,8 +246,8 @@ static void mirrors_tell(struct told *told)
 	}
 	ids_text(told, NULL, &ids);
 	params[0] = text_get(&ids);
-	told->writing =
-		db_submit(told->mirrors->db, &may_have_query, params, on_may_have, told) == 0;
+	told->writing = db_submit(told->mirrors->db, &capture_may_have_query, params, on_may_have,
+				  told) == 0;
 }
 
 /* --- rows --- */
@@ -298,8 +283,8 @@ static void mirrors_add(struct told *told, const struct mirrors_ends *known, con
 {
 	const struct mirrors *mirrors = told->mirrors;
 	struct switch_mirror *mirror = &told->rows[told->count];
-	int64_t id = db_int(result, row, 1, 0);
-	int64_t left_ms = db_int(result, row, 7, 0);
+	int64_t id = db_int(result, row, CAPTURE_SESSIONS_ID, 0);
+	int64_t left_ms = db_int(result, row, CAPTURE_SESSIONS_LEFT_MS, 0);
 	int64_t now_ms = loop_now_ms(mirrors->loop);
 	int64_t known_ms = mirrors_end_of(known, id);
 	int64_t until_ms = db_until_ms(mirrors->asked_ms, now_ms, left_ms, known_ms);
@@ -313,22 +298,21 @@ static void mirrors_add(struct told *told, const struct mirrors_ends *known, con
 		return;
 	memset(mirror, 0, sizeof(*mirror)); /* hashed as bytes */
 	if (!text_format(mirror->name, sizeof(mirror->name), SWITCH_MIRROR_PREFIX "%" PRId64, id) ||
-	    !text_copy(mirror->port, sizeof(mirror->port), db_text(result, row, 2, "")) ||
-	    !text_copy(mirror->target, sizeof(mirror->target), db_text(result, row, 3, "")))
+	    !text_copy(mirror->port, sizeof(mirror->port),
+		       db_text(result, row, CAPTURE_SESSIONS_PORT, "")) ||
+	    !text_copy(mirror->target, sizeof(mirror->target),
+		       db_text(result, row, CAPTURE_SESSIONS_TARGET, "")))
 		return;
 	told->until_ms[told->count] = until_ms;
-	told->written[told->count] = db_bool(result, row, 8);
+	told->written[told->count] = db_bool(result, row, CAPTURE_SESSIONS_WRITTEN);
 	told->ids[told->count++] = id;
 }
 
 /* Of all sessions that the switch shall have: tells two sets apart. */
 static void mirrors_digest(const struct told *told, char *ret, size_t room)
 {
-	const uint8_t *bytes = (const uint8_t *)told->rows;
-	uint64_t hash = 14695981039346656037ULL;
+	uint64_t hash = hash_bytes(HASH_START, told->rows, told->count * sizeof(told->rows[0]));
 
-	for (size_t i = 0; i < told->count * sizeof(told->rows[0]); i++)
-		hash = (hash ^ bytes[i]) * 1099511628211ULL;
 	(void)text_format(ret, room, "%zu:%" PRIx64, told->count, hash);
 }
 
@@ -337,10 +321,13 @@ static void take_target(struct told *told, const PGresult *result, int row)
 {
 	struct switch_tunnel *tunnel = &told->tunnel;
 
-	(void)text_copy(told->target, sizeof(told->target), db_text(result, row, 3, ""));
-	(void)text_copy(tunnel->to, sizeof(tunnel->to), db_text(result, row, 4, ""));
-	(void)text_copy(tunnel->from, sizeof(tunnel->from), db_text(result, row, 5, ""));
-	tunnel->id = (uint16_t)db_int(result, row, 6, 0);
+	(void)text_copy(told->target, sizeof(told->target),
+			db_text(result, row, CAPTURE_SESSIONS_TARGET, ""));
+	(void)text_copy(tunnel->to, sizeof(tunnel->to),
+			db_text(result, row, CAPTURE_SESSIONS_TO, ""));
+	(void)text_copy(tunnel->from, sizeof(tunnel->from),
+			db_text(result, row, CAPTURE_SESSIONS_FROM, ""));
+	tunnel->id = (uint16_t)db_int(result, row, CAPTURE_SESSIONS_TUNNEL_ID, 0);
 }
 
 /* What differs is told at once, unless it failed just now. */
@@ -352,7 +339,7 @@ static bool mirrors_differs(const struct told *told)
 /* The rows of one switch, from `row` on; returns the next one's first. */
 static int take_switch(struct mirrors *mirrors, const PGresult *result, int row)
 {
-	int64_t id = db_int(result, row, 0, 0);
+	int64_t id = db_int(result, row, CAPTURE_SESSIONS_SWITCH_ID, 0);
 	struct told *told = mirrors_find(mirrors, id);
 	bool idle = told && !told->asking && !told->writing;
 	struct mirrors_ends known = {0};
@@ -362,10 +349,12 @@ static int take_switch(struct mirrors *mirrors, const PGresult *result, int row)
 		told->ends.count = 0;
 		told->count = 0;
 	}
-	if (idle && !db_is_null(result, row, 3))
+	if (idle && !db_is_null(result, row, CAPTURE_SESSIONS_TARGET))
 		take_target(told, result, row);
-	for (; row < PQntuples(result) && db_int(result, row, 0, 0) == id; row++) {
-		if (idle && !db_is_null(result, row, 1) && told->ends.count < SWITCH_MIRRORS_MAX)
+	for (; row < PQntuples(result) && db_int(result, row, CAPTURE_SESSIONS_SWITCH_ID, 0) == id;
+	     row++) {
+		if (idle && !db_is_null(result, row, CAPTURE_SESSIONS_ID) &&
+		    told->ends.count < SWITCH_MIRRORS_MAX)
 			mirrors_add(told, &known, result, row);
 	}
 	if (!idle)
@@ -435,7 +424,8 @@ static void mirrors_on_timer(void *context)
 	if (mirrors->reading || !mirrors->connected)
 		return;
 	mirrors->asked_ms = loop_now_ms(mirrors->loop);
-	mirrors->reading = db_submit(mirrors->db, &sessions_query, NULL, on_sessions, mirrors) == 0;
+	mirrors->reading =
+		db_submit(mirrors->db, &capture_sessions_query, NULL, on_sessions, mirrors) == 0;
 }
 
 /* --- life --- */

@@ -10,22 +10,14 @@
 #include "common/base/text.h"
 #include "common/io/log.h"
 
+#include "peregrine/control/sampling_sql.h"
+
 LEAKS_LEFT_TO_SANITIZER
 
 #define SAMPLING_SUBJECT   "sampling"
 #define SAMPLING_SOON_MS   200
 #define SAMPLING_PERIOD_MS 60000
 #define CALL_MS            45000
-
-/* clang-format off */
-/* Those with a setting, and those that we once set up and that have none any more. */
-static const struct db_query wanted_query = {"sampling_wanted",
-	"select v.switch_id, v.switch, v.setting_id is not null and v.enabled, coalesce(v.collector, ''), coalesce(v.port, 0), coalesce(v.rate, 0), coalesce(v.header, 0),"
-	" coalesce(v.poll_s, 0), coalesce(v.version, 0), v.managed and (v.repair = 'repair' or v.version is distinct from v.state_version)"
-	" from haas.sampling_view v where v.setting_id is not null or v.state not in ('none', 'off', 'new') order by v.switch_id", 0};
-static const struct db_query found_query = {"sampling_found",
-	"select haas.sampling_found($1::bigint, $2, $3::bigint, $4::int, $5::bigint, $6::bigint, $7::jsonb)", 7};
-/* clang-format on */
 
 struct sampling {
 	struct loop *loop;
@@ -75,17 +67,14 @@ static void sampling_on_written(void *context, int rc, const PGresult *result,
 static void sampling_problem_text(const struct problem *problem, const struct sampling_found *found,
 				  struct text *ret)
 {
-	json_begin_object(ret, NULL);
 	if (problem) {
-		json_put_string(ret, "code", error_word(problem->code));
-		json_put_string(ret, "message", problem->message);
-		json_put_string(ret, "detail", problem->detail);
-		json_put_string(ret, "hint", problem->hint);
-	} else {
-		json_put_string(ret, "message", "the switch does not show what was set");
-		json_put_string(ret, "detail", found->text);
-		json_put_string(ret, "hint", "");
+		json_put_problem(ret, NULL, problem);
+		return;
 	}
+	json_begin_object(ret, NULL);
+	json_put_string(ret, "message", "the switch does not show the settings that were sent");
+	json_put_string(ret, "detail", found->text);
+	json_put_string(ret, "hint", "");
 	json_end_object(ret);
 }
 
@@ -118,8 +107,8 @@ static void sampling_on_looked(void *context, const struct switch_answer *answer
 	(void)text_format(numbers[3], sizeof(numbers[3]), "%u", found->rate_low);
 	(void)text_format(numbers[4], sizeof(numbers[4]), "%u", found->rate_high);
 	free(asking);
-	if (!sampling->connected ||
-	    db_submit(sampling->db, &found_query, params, sampling_on_written, sampling) != 0) {
+	if (!sampling->connected || db_submit(sampling->db, &sampling_found_query, params,
+					      sampling_on_written, sampling) != 0) {
 		sampling->asking--;
 		sampling_rest(sampling);
 	}
@@ -128,7 +117,7 @@ static void sampling_on_looked(void *context, const struct switch_answer *answer
 static void ask_one(struct sampling *sampling, const PGresult *rows, int row)
 {
 	struct switch_request request = {.op = SWITCH_SAMPLING};
-	const struct switch_ask ask = {.switch_id = db_int(rows, row, 0, 0),
+	const struct switch_ask ask = {.switch_id = db_int(rows, row, SAMPLING_WANTED_SWITCH_ID, 0),
 				       .request = &request,
 				       .priority = CALL_POLL,
 				       .deadline_ms = CALL_MS};
@@ -138,18 +127,19 @@ static void ask_one(struct sampling *sampling, const PGresult *rows, int row)
 		return;
 	*asking = (struct asking){.sampling = sampling,
 				  .switch_id = ask.switch_id,
-				  .version = db_int(rows, row, 8, 0)};
+				  .version = db_int(rows, row, SAMPLING_WANTED_VERSION, 0)};
 	asking->wanted = (struct sampling_wanted){
-		.enabled = db_bool(rows, row, 2),
-		.change = db_bool(rows, row, 9),
-		.port = (uint16_t)db_int(rows, row, 4, 0),
-		.rate = (uint32_t)db_int(rows, row, 5, 0),
-		.header = (uint16_t)db_int(rows, row, 6, 0),
-		.poll_s = (uint16_t)db_int(rows, row, 7, 0),
+		.enabled = db_bool(rows, row, SAMPLING_WANTED_ENABLED),
+		.change = db_bool(rows, row, SAMPLING_WANTED_CHANGE),
+		.port = (uint16_t)db_int(rows, row, SAMPLING_WANTED_PORT, 0),
+		.rate = (uint32_t)db_int(rows, row, SAMPLING_WANTED_RATE, 0),
+		.header = (uint16_t)db_int(rows, row, SAMPLING_WANTED_HEADER, 0),
+		.poll_s = (uint16_t)db_int(rows, row, SAMPLING_WANTED_POLL_S, 0),
 	};
-	(void)text_copy(asking->name, sizeof(asking->name), db_text(rows, row, 1, ""));
+	(void)text_copy(asking->name, sizeof(asking->name),
+			db_text(rows, row, SAMPLING_WANTED_SWITCH, ""));
 	(void)text_copy(asking->wanted.collector, sizeof(asking->wanted.collector),
-			db_text(rows, row, 3, ""));
+			db_text(rows, row, SAMPLING_WANTED_COLLECTOR, ""));
 	request.sampling = asking->wanted;
 	if (switch_queue_submit(sampling->queue, &ask, sampling_on_looked, asking, NULL) != 0)
 		free(asking);
@@ -177,8 +167,8 @@ static void sampling_on_timer(void *context)
 
 	if (sampling->reading || sampling->asking || !sampling->connected)
 		return;
-	sampling->reading =
-		db_submit(sampling->db, &wanted_query, NULL, sampling_on_wanted, sampling) == 0;
+	sampling->reading = db_submit(sampling->db, &sampling_wanted_query, NULL,
+				      sampling_on_wanted, sampling) == 0;
 	sampling_rest(sampling);
 }
 

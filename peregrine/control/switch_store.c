@@ -8,19 +8,11 @@
 #include "common/base/text.h"
 #include "common/http/json_reader.h"
 
-/* clang-format off */
-static const struct db_query switch_store_read_query = {"switch_read",
-	"select e.switch_id, s.name, e.fabric_id, e.family, host(e.address), e.ports::text, e.credentials::text, encode(e.secrets_sealed, 'hex'),"
-	" e.managed, e.poll_s, floor(extract(epoch from e.created_at) * 1000000)::bigint from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id", 0};
-
-static const struct db_query publish_query = {"switch_publish",
-	"insert into haas.daemon_key as k (daemon, public_key) values ('peregrined', decode($1, 'hex'))"
-	" on conflict (daemon) do update set public_key = excluded.public_key, changed_at = now() where k.public_key <> excluded.public_key", 1};
-/* clang-format on */
+#include "peregrine/control/switch_store_sql.h"
 
 int switch_store_read(struct db *db, db_result_fn fn, void *context)
 {
-	return db_submit(db, &switch_store_read_query, NULL, fn, context);
+	return db_submit(db, &switch_read_query, NULL, fn, context);
 }
 
 int switch_store_publish(struct db *db, const struct seal_key *key, db_result_fn fn, void *context)
@@ -29,7 +21,7 @@ int switch_store_publish(struct db *db, const struct seal_key *key, db_result_fn
 	const char *params[] = {hex};
 
 	hex_encode(seal_key_public_key(key), SEAL_KEY_SIZE, hex);
-	return db_submit(db, &publish_query, params, fn, context);
+	return db_submit(db, &switch_publish_query, params, fn, context);
 }
 
 /* --- one row --- */
@@ -130,25 +122,30 @@ static int take_secrets(const char *sealed_hex, const struct seal_key *key,
 int switch_row_read(const PGresult *result, int row, const struct seal_key *key,
 		    struct switch_row *ret_row, struct switch_endpoint *ret)
 {
-	struct switch_endpoint endpoint = {.id = db_int(result, row, 0, 0), .retries = 2};
+	struct switch_endpoint endpoint = {.id = db_int(result, row, SWITCH_READ_SWITCH_ID, 0),
+					   .retries = 2};
 	int rc;
 
 	*ret_row = (struct switch_row){
 		.id = endpoint.id,
-		.fabric_id = db_int(result, row, 2, 0),
-		.managed = db_bool(result, row, 8),
-		.poll_ms = db_int(result, row, 9, 30) * 1000,
-		.since_us = db_int(result, row, 10, 0),
+		.fabric_id = db_int(result, row, SWITCH_READ_FABRIC_ID, 0),
+		.managed = db_bool(result, row, SWITCH_READ_MANAGED),
+		.poll_ms = db_int(result, row, SWITCH_READ_POLL_S, 30) * 1000,
+		.since_us = db_int(result, row, SWITCH_READ_SINCE_US, 0),
 	};
-	(void)text_copy(ret_row->name, sizeof(ret_row->name), db_text(result, row, 1, ""));
+	(void)text_copy(ret_row->name, sizeof(ret_row->name),
+			db_text(result, row, SWITCH_READ_NAME, ""));
 	(void)text_copy(endpoint.name, sizeof(endpoint.name), ret_row->name);
-	(void)text_copy(endpoint.family, sizeof(endpoint.family), db_text(result, row, 3, ""));
-	(void)text_copy(endpoint.address, sizeof(endpoint.address), db_text(result, row, 4, ""));
-	rc = switch_store_take_ports(db_text(result, row, 5, "{}"), &endpoint);
+	(void)text_copy(endpoint.family, sizeof(endpoint.family),
+			db_text(result, row, SWITCH_READ_FAMILY, ""));
+	(void)text_copy(endpoint.address, sizeof(endpoint.address),
+			db_text(result, row, SWITCH_READ_ADDRESS, ""));
+	rc = switch_store_take_ports(db_text(result, row, SWITCH_READ_PORTS, "{}"), &endpoint);
 	if (rc == 0)
-		rc = take_credentials(db_text(result, row, 6, "{}"), &endpoint);
+		rc = take_credentials(db_text(result, row, SWITCH_READ_CREDENTIALS, "{}"),
+				      &endpoint);
 	if (rc == 0)
-		rc = take_secrets(db_text(result, row, 7, ""), key, &endpoint);
+		rc = take_secrets(db_text(result, row, SWITCH_READ_SECRETS, ""), key, &endpoint);
 	if (rc) {
 		(void)problem_set(&ret_row->problem, rc,
 				  "the secrets of switch %s cannot be opened", ret_row->name);

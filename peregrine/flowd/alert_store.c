@@ -8,6 +8,8 @@
 #include "common/base/text.h"
 #include "common/io/log.h"
 
+#include "peregrine/flowd/alert_store_sql.h"
+
 #define FLOWD_ALERT_STORE_SUBJECT "alerts"
 
 enum { BATCH = 256, FLOWD_ALERT_STORE_RETRY_MS = 1000 };
@@ -28,17 +30,6 @@ struct alert_store {
 	bool complained;
 	struct alert_store_counts counts;
 };
-
-const struct db_query alert_store_open = {
-	"alert_open",
-	"select key, kind, subject_kind, subject, coalesce(tenant_id, 0), (extract(epoch from raised_at) * 1000000)::bigint "
-	"from haas.alert where cleared_at is null and starts_with(kind, 'traffic.') and detail ->> 'collector' = $1",
-	1};
-const struct db_query alert_store_candidates = {
-	"alert_candidates",
-	"select haas.alert_candidates($1::bigint, $2, $3::text[], to_timestamp($4::bigint / 1000000.0))",
-	4};
-static const struct db_query put_query = {"alert_put", "select haas.alert_put($1::jsonb)", 1};
 
 static void flowd_alert_store_on_retry(void *context)
 {
@@ -165,7 +156,7 @@ void alert_store_flush(struct alert_store *store)
 	text_add(&rows, "]");
 	params[0] = text_get(&rows);
 	if (rows.failed ||
-	    db_submit(store->db, &put_query, params, flowd_alert_store_on_put, store)) {
+	    db_submit(store->db, &alert_put_query, params, flowd_alert_store_on_put, store)) {
 		loop_timer_arm(store->retry, FLOWD_ALERT_STORE_RETRY_MS);
 		return;
 	}

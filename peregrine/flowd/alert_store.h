@@ -29,8 +29,3 @@ void alert_store_flush(struct alert_store *store);
 struct alert_store_counts alert_store_counts(const struct alert_store *store);
 /* Rows that were given up, for whatever reason. */
 uint64_t alert_store_lost(const struct alert_store *store);
-
-/* $1 collector -> key, kind, subject_kind, subject, tenant_id, raised_us */
-extern const struct db_query alert_store_open;
-/* $1 switch $2 port $3 nodes -> JSON */
-extern const struct db_query alert_store_candidates;

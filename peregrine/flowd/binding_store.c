@@ -9,42 +9,10 @@
 #include "common/http/json_reader.h"
 #include "common/net/mac.h"
 
+#include "peregrine/flowd/binding_store_sql.h"
+
 /* Ten thousand switches of 48 ports with a NIC each are about 200 MB of text; more is no site. */
 #define JSON_SIZE_MAX ((size_t)512 << 20)
-/* Samples come late by seconds; a binding that ended before this is of no use any more. */
-#define ENDED_KEPT "interval '10 minutes'"
-#define US(column) "(extract(epoch from " column ") * 1000000)::bigint"
-#define HOLDS      "(b.valid_to is null or b.valid_to > now() - " ENDED_KEPT ")"
-
-/* clang-format off */
-/* Ports and switches have no history: their state is a part of the mark. */
-static const struct db_query mark_query = {"binding_mark",
-	"select concat_ws(':', (select last_value from haas.binding_change), (select count(*) from haas.switch_endpoint),"
-	" (select coalesce(sum(hashtextextended(switch_id || ':' || address || ':' || fabric_id, 0) % 1000000007), 0) from haas.switch_endpoint),"
-	" (select coalesce(sum(hashtextextended(switch_id || ':' || agent || ':' || source, 0) % 1000000007), 0) from haas.flow_agent),"
-	" (select count(*) || '.' || coalesce(sum(hashtextextended(switch_id || ':' || name || ':' || if_index || kind || lag || speed_bps, 0) % 1000000007), 0)"
-	"  from haas.port_index), (select count(*) from haas.network))", 0};
-
-static const struct db_query binding_store_read_query = {"binding_read",
-	"select jsonb_build_object("
-	"'switches', (select coalesce(jsonb_agg(jsonb_build_array(s.id, s.name, e.fabric_id) order by s.id), '[]')"
-	"  from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id),"
-	"'agents', (select coalesce(jsonb_agg(jsonb_build_array(switch_id, host(agent), host(source)) order by switch_id), '[]') from"
-	"  (select switch_id, agent, source from haas.flow_agent union select switch_id, address, address from haas.switch_endpoint) x),"
-	"'ports', (select coalesce(jsonb_agg(jsonb_build_array(p.switch_id, p.name, p.lag, p.if_index, p.kind, p.speed_bps) order by p.switch_id, p.if_index), '[]')"
-	"  from haas.port_index p where p.if_index > 0 or (p.switch_id, p.name) in (select m.switch_id, m.lag from haas.port_index m where m.if_index > 0 and m.lag <> '')),"
-	"'networks', (select coalesce(jsonb_agg(jsonb_build_array(n.id, n.name, coalesce(n.tenant_id, 0), coalesce(t.name, '')) order by n.id), '[]') from"
-	"  (select id, name, tenant_id from haas.network union select network_id, network, tenant_id from haas.vlan_history b where " HOLDS
-	"   and not exists (select from haas.network x where x.id = b.network_id)) n left join haas.tenant t on t.id = n.tenant_id),"
-	"'port_bindings', (select coalesce(jsonb_agg(jsonb_build_array(b.switch_id, b.port, b.tag, b.network_id, " US("b.valid_from") ", " US("b.valid_to") ")), '[]')"
-	"  from haas.port_binding b where " HOLDS "),"
-	"'vlans', (select coalesce(jsonb_agg(jsonb_build_array(b.fabric_id, b.vlan, b.network_id, " US("b.valid_from") ", " US("b.valid_to") ")), '[]')"
-	"  from haas.vlan_history b where " HOLDS "),"
-	"'vnis', (select coalesce(jsonb_agg(jsonb_build_array(b.vni, b.network_id, " US("b.valid_from") ", " US("b.valid_to") ")), '[]')"
-	"  from haas.vni_binding b where " HOLDS "),"
-	"'nics', (select coalesce(jsonb_agg(jsonb_build_array(b.mac, b.switch_id, b.port, coalesce(b.node_id, 0), b.node, " US("b.valid_from") ", " US("b.valid_to") ")), '[]')"
-	"  from haas.nic_binding b where " HOLDS "))", 0};
-/* clang-format on */
 
 enum list {
 	LIST_SWITCHES,
@@ -68,14 +36,13 @@ void bindings_done(struct bindings *bindings)
 /* --- members of one row; what is missing or of another kind makes it odd --- */
 
 struct row {
-	const json_t *array;
-	size_t at;
+	const json_t *object;
 	bool odd;
 };
 
-static int64_t row_int(struct row *row, int64_t low, int64_t high)
+static int64_t row_int(struct row *row, const char *name, int64_t low, int64_t high)
 {
-	const json_t *value = json_array_get(row->array, row->at++);
+	const json_t *value = json_object_get(row->object, name);
 	int64_t number = json_integer_value(value);
 
 	if (!json_is_integer(value) || number < low || number > high)
@@ -83,9 +50,9 @@ static int64_t row_int(struct row *row, int64_t low, int64_t high)
 	return number;
 }
 
-static const char *row_text(struct row *row)
+static const char *row_text(struct row *row, const char *name)
 {
-	const char *text = json_string_value(json_array_get(row->array, row->at++));
+	const char *text = json_string_value(json_object_get(row->object, name));
 
 	if (!text)
 		row->odd = true;
@@ -95,19 +62,17 @@ static const char *row_text(struct row *row)
 /* A binding that has not ended has no end. */
 static int64_t row_end(struct row *row)
 {
-	if (json_is_null(json_array_get(row->array, row->at))) {
-		row->at++;
+	if (json_is_null(json_object_get(row->object, "to_us")))
 		return BINDING_ENDLESS;
-	}
-	return row_int(row, 0, INT64_MAX);
+	return row_int(row, "to_us", 0, INT64_MAX);
 }
 
 static bool binding_store_read_switch(struct row *row, void *out)
 {
 	*(struct switch_row *)out = (struct switch_row){
-		.id = row_int(row, 1, INT64_MAX),
-		.name = row_text(row),
-		.fabric = row_int(row, 1, INT64_MAX),
+		.id = row_int(row, "id", 1, INT64_MAX),
+		.name = row_text(row, "name"),
+		.fabric = row_int(row, "fabric", 1, INT64_MAX),
 	};
 	/* The number of its agent is its id: it stays the same as long as the switch is there. */
 	((struct switch_row *)out)->agent = (uint16_t)((struct switch_row *)out)->id;
@@ -116,13 +81,13 @@ static bool binding_store_read_switch(struct row *row, void *out)
 
 static bool binding_store_read_port(struct row *row, void *out)
 {
-	struct port_row port = {.switch_id = row_int(row, 1, INT64_MAX),
-				.name = row_text(row),
-				.lag = row_text(row),
-				.if_index = (uint32_t)row_int(row, 0, UINT32_MAX)};
-	const char *kind = row_text(row);
+	struct port_row port = {.switch_id = row_int(row, "switch", 1, INT64_MAX),
+				.name = row_text(row, "name"),
+				.lag = row_text(row, "lag"),
+				.if_index = (uint32_t)row_int(row, "if_index", 0, UINT32_MAX)};
+	const char *kind = row_text(row, "kind");
 
-	port.speed_bps = (uint64_t)row_int(row, 0, INT64_MAX);
+	port.speed_bps = (uint64_t)row_int(row, "speed_bps", 0, INT64_MAX);
 	port.kind = !strcmp(kind, "edge")     ? PORT_KIND_EDGE
 		    : !strcmp(kind, "uplink") ? PORT_KIND_UPLINK
 					      : PORT_KIND_UNKNOWN;
@@ -137,10 +102,10 @@ static bool binding_store_read_port(struct row *row, void *out)
 static bool binding_store_read_network(struct row *row, void *out)
 {
 	*(struct network_row *)out = (struct network_row){
-		.id = row_int(row, 1, INT64_MAX),
-		.name = row_text(row),
-		.tenant = row_int(row, 0, INT64_MAX),
-		.tenant_name = row_text(row),
+		.id = row_int(row, "id", 1, INT64_MAX),
+		.name = row_text(row, "name"),
+		.tenant = row_int(row, "tenant", 0, INT64_MAX),
+		.tenant_name = row_text(row, "tenant_name"),
 	};
 	return true;
 }
@@ -148,11 +113,11 @@ static bool binding_store_read_network(struct row *row, void *out)
 static bool read_binding(struct row *row, void *out)
 {
 	*(struct port_binding_row *)out = (struct port_binding_row){
-		.switch_id = row_int(row, 1, INT64_MAX),
-		.port = row_text(row),
-		.tag = (uint16_t)row_int(row, 0, 4094),
-		.network = row_int(row, 1, INT64_MAX),
-		.from_us = row_int(row, 0, INT64_MAX),
+		.switch_id = row_int(row, "switch", 1, INT64_MAX),
+		.port = row_text(row, "port"),
+		.tag = (uint16_t)row_int(row, "tag", 0, 4094),
+		.network = row_int(row, "network", 1, INT64_MAX),
+		.from_us = row_int(row, "from_us", 0, INT64_MAX),
 		.to_us = row_end(row),
 	};
 	return true;
@@ -161,10 +126,10 @@ static bool read_binding(struct row *row, void *out)
 static bool binding_store_read_vlan(struct row *row, void *out)
 {
 	*(struct vlan_binding_row *)out = (struct vlan_binding_row){
-		.fabric = row_int(row, 1, INT64_MAX),
-		.vlan = (uint16_t)row_int(row, 1, 4094),
-		.network = row_int(row, 1, INT64_MAX),
-		.from_us = row_int(row, 0, INT64_MAX),
+		.fabric = row_int(row, "fabric", 1, INT64_MAX),
+		.vlan = (uint16_t)row_int(row, "vlan", 1, 4094),
+		.network = row_int(row, "network", 1, INT64_MAX),
+		.from_us = row_int(row, "from_us", 0, INT64_MAX),
 		.to_us = row_end(row),
 	};
 	return true;
@@ -173,9 +138,9 @@ static bool binding_store_read_vlan(struct row *row, void *out)
 static bool read_vni(struct row *row, void *out)
 {
 	*(struct vni_binding_row *)out = (struct vni_binding_row){
-		.vni = (uint32_t)row_int(row, 1, 0xffffff),
-		.network = row_int(row, 1, INT64_MAX),
-		.from_us = row_int(row, 0, INT64_MAX),
+		.vni = (uint32_t)row_int(row, "vni", 1, 0xffffff),
+		.network = row_int(row, "network", 1, INT64_MAX),
+		.from_us = row_int(row, "from_us", 0, INT64_MAX),
 		.to_us = row_end(row),
 	};
 	return true;
@@ -186,14 +151,14 @@ static bool binding_store_read_nic(struct row *row, void *out)
 	struct nic_binding_row nic = {0};
 	struct mac mac = {0};
 
-	if (mac_parse(row_text(row), &mac))
+	if (mac_parse(row_text(row, "mac"), &mac))
 		row->odd = true;
 	memcpy(nic.mac, mac.bytes, sizeof(nic.mac));
-	nic.switch_id = row_int(row, 1, INT64_MAX);
-	nic.port = row_text(row);
-	nic.node = row_int(row, 0, INT64_MAX);
-	nic.node_name = row_text(row);
-	nic.from_us = row_int(row, 0, INT64_MAX);
+	nic.switch_id = row_int(row, "switch", 1, INT64_MAX);
+	nic.port = row_text(row, "port");
+	nic.node = row_int(row, "node", 0, INT64_MAX);
+	nic.node_name = row_text(row, "node_name");
+	nic.from_us = row_int(row, "from_us", 0, INT64_MAX);
 	nic.to_us = row_end(row);
 	*(struct nic_binding_row *)out = nic;
 	return true;
@@ -224,7 +189,7 @@ static int binding_store_read_list(struct bindings *bindings, enum list list, si
 	if (!bindings->memory[list])
 		return -ENOMEM;
 	for (size_t i = 0; i < json_array_size(array); i++) {
-		struct row row = {.array = json_array_get(array, i)};
+		struct row row = {.object = json_array_get(array, i)};
 		char *out = (char *)bindings->memory[list] + count * binding_store_lists[list].size;
 
 		if (binding_store_lists[list].read(&row, out) && !row.odd)
@@ -255,12 +220,12 @@ static int read_agents(struct bindings *bindings)
 	if (!bindings->agents)
 		return -ENOMEM;
 	for (size_t i = 0; i < json_array_size(array); i++) {
-		struct row row = {.array = json_array_get(array, i)};
+		struct row row = {.object = json_array_get(array, i)};
 		struct agent_row *agent = &bindings->agents[bindings->agent_count];
 
-		agent->number = (uint16_t)row_int(&row, 1, AGENT_LIMIT - 1);
-		if (binding_store_address_of(row_text(&row), agent->agent) &&
-		    binding_store_address_of(row_text(&row), agent->source) && !row.odd)
+		agent->number = (uint16_t)row_int(&row, "switch", 1, AGENT_LIMIT - 1);
+		if (binding_store_address_of(row_text(&row, "agent"), agent->agent) &&
+		    binding_store_address_of(row_text(&row, "source"), agent->source) && !row.odd)
 			bindings->agent_count++;
 		else
 			bindings->odd++;
@@ -337,13 +302,13 @@ static void binding_store_on_mark(void *context, int rc, const PGresult *result,
 	struct binding_store_asked *asked = context;
 
 	(void)problem;
-	asked->mark(asked->context, rc, rc ? "" : db_text(result, 0, 0, ""));
+	asked->mark(asked->context, rc, rc ? "" : db_text(result, 0, BINDING_MARK_MARK, ""));
 	free(asked);
 }
 
 int binding_mark(struct db *db, binding_mark_fn fn, void *context)
 {
-	return binding_store_ask(db, &mark_query, binding_store_on_mark,
+	return binding_store_ask(db, &binding_mark_query, binding_store_on_mark,
 				 &(struct binding_store_asked){.mark = fn, .context = context});
 }
 
@@ -355,7 +320,7 @@ static void binding_store_on_read(void *context, int rc, const PGresult *result,
 	struct problem wrong = {0};
 
 	if (!rc) {
-		const char *text = db_text(result, 0, 0, "");
+		const char *text = db_text(result, 0, BINDING_READ_BINDINGS, "");
 
 		rc = bindings_parse(text, strlen(text), &bindings, &wrong);
 		problem = &wrong;
@@ -366,6 +331,6 @@ static void binding_store_on_read(void *context, int rc, const PGresult *result,
 
 int binding_read(struct db *db, binding_read_fn fn, void *context)
 {
-	return binding_store_ask(db, &binding_store_read_query, binding_store_on_read,
+	return binding_store_ask(db, &binding_read_query, binding_store_on_read,
 				 &(struct binding_store_asked){.read = fn, .context = context});
 }

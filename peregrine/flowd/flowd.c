@@ -13,6 +13,7 @@
 #include "common/io/process.h"
 
 #include "peregrine/flowd/flowd_private.h"
+#include "peregrine/flowd/flowd_sql.h"
 #include "peregrine/flowd/traffic_store.h"
 
 #define FLOWD_SUBJECT "flowd"
@@ -113,12 +114,10 @@ static void flowd_tick(void *context)
 
 static void flowd_turn(void *context)
 {
-	static const struct db_query query = {"traffic_turn",
-					      "select haas.traffic_partitions_turn(now())", 0};
 	struct flowd *flowd = context;
 
 	loop_timer_arm(flowd->turn, TURN_MS);
-	if (db_submit(flowd->db, &query, NULL, NULL, NULL))
+	if (db_submit(flowd->db, &traffic_turn_query, NULL, NULL, NULL))
 		log_warn(FLOWD_SUBJECT, "partitions are not turned: no memory");
 }
 

@@ -11,6 +11,7 @@
 
 #include "peregrine/flowd/alert/alert_text.h"
 #include "peregrine/flowd/alert_cause.h"
+#include "peregrine/flowd/alert_store_sql.h"
 #include "peregrine/flowd/flowd_private.h"
 
 #define FLOWD_ALERT_SUBJECT "alerts"
@@ -130,7 +131,9 @@ static void on_candidates(void *context, int rc, const PGresult *result,
 			 problem->message, problem->detail);
 	/* What is over keeps what it had. */
 	if (entry && entry->open && entry->raised_us == asked->raised_us) {
-		cause_write(&asked->cause, rc ? NULL : db_text(result, 0, 0, "[]"), &suspects);
+		cause_write(&asked->cause,
+			    rc ? NULL : db_text(result, 0, ALERT_CANDIDATES_SUSPECTS, "[]"),
+			    &suspects);
 		begin_row(entry, "put", "", alerts->at_us, &json);
 		json_begin_object(&json, "detail");
 		json_put_raw(&json, "suspects", text_get(&suspects));
@@ -177,7 +180,7 @@ static void flowd_alert_ask(struct flowd_alerts *alerts, const struct alert_entr
 		const char *const params[] = {switch_id, entry->port, text_get(&asked->cause.nodes),
 					      raised_us};
 
-		rc = db_submit(alerts->flowd->db, &alert_store_candidates, params, on_candidates,
+		rc = db_submit(alerts->flowd->db, &alert_candidates_query, params, on_candidates,
 			       asked);
 	}
 	if (rc) {
@@ -240,10 +243,12 @@ static void flowd_alert_on_open(void *context, int rc, const PGresult *result,
 	alerts->adopted = true;
 	alerts->lost_answered = alerts->lost_asked;
 	for (int i = 0; i < PQntuples(result); i++)
-		alert_watch_adopt(alerts->watch, db_text(result, i, 0, ""),
-				  db_text(result, i, 1, ""), db_text(result, i, 2, ""),
-				  db_text(result, i, 3, ""), db_int(result, i, 4, 0),
-				  db_int(result, i, 5, 0), clock_wall_us());
+		alert_watch_adopt(alerts->watch, db_text(result, i, ALERT_OPEN_KEY, ""),
+				  db_text(result, i, ALERT_OPEN_KIND, ""),
+				  db_text(result, i, ALERT_OPEN_SUBJECT_KIND, ""),
+				  db_text(result, i, ALERT_OPEN_SUBJECT, ""),
+				  db_int(result, i, ALERT_OPEN_TENANT, 0),
+				  db_int(result, i, ALERT_OPEN_RAISED_US, 0), clock_wall_us());
 }
 
 static void ask_open(struct flowd_alerts *alerts)
@@ -254,7 +259,7 @@ static void ask_open(struct flowd_alerts *alerts)
 		return;
 	alerts->put_asked = alerts->put;
 	alerts->lost_asked = alert_store_lost(alerts->store);
-	alerts->adopting = !db_submit(alerts->flowd->db, &alert_store_open, params,
+	alerts->adopting = !db_submit(alerts->flowd->db, &alert_open_query, params,
 				      flowd_alert_on_open, alerts);
 }
 

@@ -11,18 +11,10 @@
 #include "peregrine/flowd/alert/alert_policy.h"
 #include "peregrine/flowd/backoff_policy.h"
 #include "peregrine/flowd/sample/agent_directory.h"
+#include "peregrine/flowd/sampling_watch_sql.h"
 
 #define SAMPLING_WATCH_SUBJECT   "sampling"
 #define SAMPLING_WATCH_PERIOD_MS 10000
-
-/* clang-format off */
-static const struct db_query set_query = {"sampling_set_rates",
-	"select x.switch_id, x.rate_low, x.rate_high, x.state in ('applied', 'silent'),"
-	" case when x.state = 'off' then 'never' when x.state in ('applied', 'silent') and coalesce(o.family, '') not like 'cisco-ios%' then 'due' else 'other' end"
-	" from haas.sampling_state x left join haas.switch_observed o using (switch_id)"
-	" where x.state in ('applied', 'silent') and x.rate_high > 0 or x.state in ('off', 'refused', 'foreign')", 0};
-static const struct db_query told_query = {"sampling_told", "select haas.sampling_told($1::jsonb)", 1};
-/* clang-format on */
 
 /* One agent since the last look. */
 struct window {
@@ -93,10 +85,11 @@ static void note_due(struct sampling_watch *watch, int rc, const PGresult *resul
 	int64_t now_us = clock_wall_us();
 
 	for (int i = 0; !rc && i < PQntuples(result); i++) {
-		struct window *window = &watch->windows[(uint16_t)db_int(result, i, 0, 0)];
+		struct window *window = &watch->windows[(uint16_t)db_int(
+			result, i, SAMPLING_SET_RATES_SWITCH_ID, 0)];
 
 		window->kept = true;
-		switch (db_text(result, i, 4, "o")[0]) {
+		switch (db_text(result, i, SAMPLING_SET_RATES_ORIGIN, "o")[0]) {
 		case 'n': window->due_us = DUE_NEVER; break;
 		case 'd': window->due_us = window->due_us > 0 ? window->due_us : now_us; break;
 		default: window->due_us = DUE_OTHER; break;
@@ -129,11 +122,11 @@ static void sampling_watch_on_set(void *context, int rc, const PGresult *result,
 	json_begin_array(&rows, NULL);
 	note_due(watch, rc, result);
 	for (int i = 0; i < count; i++) {
-		int64_t switch_id = db_int(result, i, 0, 0);
+		int64_t switch_id = db_int(result, i, SAMPLING_SET_RATES_SWITCH_ID, 0);
 		struct window *window = &watch->windows[(uint16_t)switch_id];
 		const struct backoff_facts facts = {
-			.wanted_low = (uint64_t)db_int(result, i, 1, 0),
-			.wanted_high = (uint64_t)db_int(result, i, 2, 0),
+			.wanted_low = (uint64_t)db_int(result, i, SAMPLING_SET_RATES_RATE_LOW, 0),
+			.wanted_high = (uint64_t)db_int(result, i, SAMPLING_SET_RATES_RATE_HIGH, 0),
 			/* A switch with both is told to sample by sFlow. */
 			.told_low = window->told_high ? window->told_low : window->flows_low,
 			.told_high = window->told_high ? window->told_high : window->flows_high,
@@ -142,7 +135,7 @@ static void sampling_watch_on_set(void *context, int rc, const PGresult *result,
 			.missing = window->missing,
 		};
 
-		if (!facts.told_high || !db_bool(result, i, 3))
+		if (!facts.told_high || !db_bool(result, i, SAMPLING_SET_RATES_MANAGED))
 			continue;
 		sampling_watch_say(window, switch_id, &facts, &rows);
 		told++;
@@ -150,7 +143,7 @@ static void sampling_watch_on_set(void *context, int rc, const PGresult *result,
 	}
 	json_end_array(&rows);
 	params[0] = text_get(&rows);
-	if (told && db_submit(watch->db, &told_query, params, NULL, NULL) != 0)
+	if (told && db_submit(watch->db, &sampling_told_query, params, NULL, NULL) != 0)
 		log_warn(SAMPLING_WATCH_SUBJECT, "what switches told was not written: no memory");
 }
 
@@ -160,8 +153,8 @@ static void sampling_watch_look(void *context)
 
 	loop_timer_arm(watch->timer, SAMPLING_WATCH_PERIOD_MS);
 	if (!watch->reading && db_connected(watch->db))
-		watch->reading =
-			db_submit(watch->db, &set_query, NULL, sampling_watch_on_set, watch) == 0;
+		watch->reading = db_submit(watch->db, &sampling_set_rates_query, NULL,
+					   sampling_watch_on_set, watch) == 0;
 }
 
 int sampling_watch_new(struct loop *loop, struct db *db, struct sampling_watch **ret)

@@ -12,31 +12,12 @@
 #include "common/io/log.h"
 
 #include "peregrine/flowd/flowd_private.h"
+#include "peregrine/flowd/snmp_counters_sql.h"
 
 #define SNMP_COUNTERS_SUBJECT   "counters"
 #define SNMP_COUNTERS_PERIOD_MS 5000
 /* Rows of one look come from several switches, and not quite in order. */
 #define OVERLAP_US ((int64_t)10 * 1000000)
-
-enum {
-	COLUMN_SWITCH,
-	COLUMN_PORT,
-	COLUMN_AT,
-	COLUMN_SECONDS,
-	COLUMN_FIRST,
-	COLUMN_SPEED = COLUMN_FIRST + PORT_COUNTER_COUNT,
-	COLUMN_UP
-};
-
-/* clang-format off */
-/* The counters in the order of enum port_counter. Names are the SNMP agent's: of a switch that is
- * read by its command line ours may be others. */
-static const struct db_query snmp_counters_read_query = {"snmp_counters",
-	"select c.switch_id, coalesce(p.port, c.port), floor(extract(epoch from c.at) * 1000000)::bigint, c.seconds, c.in_bytes, c.out_bytes, c.in_packets, c.out_packets,"
-	" c.in_errors, c.out_errors, c.in_discards, c.out_discards, c.speed_bps, c.up from haas.traffic_60_counter c"
-	" left join haas.counter_port p on p.switch_id = c.switch_id and p.counted = lower(c.port)"
-	" where c.at > to_timestamp($1::bigint / 1000000.0) and c.seconds > 0 order by c.at limit 200000", 1};
-/* clang-format on */
 
 struct snmp_counters {
 	struct flowd *flowd;
@@ -68,17 +49,18 @@ static void snmp_counters_tell(struct flowd *flowd, uint32_t port, const PGresul
 {
 	uint32_t place = rollup_place(flowd->rollup, port);
 	struct port_rates rates = {
-		.at_us = db_int(rows, row, COLUMN_AT, 0),
-		.seconds = strtod(db_text(rows, row, COLUMN_SECONDS, "0"), NULL),
-		.speed_bps = (uint64_t)db_int(rows, row, COLUMN_SPEED, 0),
-		.up = db_bool(rows, row, COLUMN_UP),
+		.at_us = db_int(rows, row, SNMP_COUNTERS_AT_US, 0),
+		.seconds = strtod(db_text(rows, row, SNMP_COUNTERS_SECONDS, "0"), NULL),
+		.speed_bps = (uint64_t)db_int(rows, row, SNMP_COUNTERS_SPEED_BPS, 0),
+		.up = db_bool(rows, row, SNMP_COUNTERS_UP),
 	};
 
 	for (int i = 0; i < PORT_COUNTER_COUNT; i++)
 		rates.per_second[i] =
-			db_is_null(rows, row, COLUMN_FIRST + i)
+			db_is_null(rows, row, SNMP_COUNTERS_IN_BYTES + i)
 				? (double)NAN
-				: (double)db_int(rows, row, COLUMN_FIRST + i, 0) / rates.seconds;
+				: (double)db_int(rows, row, SNMP_COUNTERS_IN_BYTES + i, 0) /
+					  rates.seconds;
 	if (place == INDEX_NONE)
 		return;
 	if (port_counters_tell(flowd->counters, place, &rates))
@@ -103,17 +85,17 @@ static void snmp_counters_on_read(void *context, int rc, const PGresult *result,
 		uint32_t port;
 
 		/* One switch's rows have one time, so they stand together, mostly. */
-		if (db_int(result, i, COLUMN_SWITCH, 0) != id) {
-			id = db_int(result, i, COLUMN_SWITCH, 0);
+		if (db_int(result, i, SNMP_COUNTERS_SWITCH_ID, 0) != id) {
+			id = db_int(result, i, SNMP_COUNTERS_SWITCH_ID, 0);
 			at = snmp_counters_find_switch(flowd->index, id);
 		}
-		port = at == INDEX_NONE
-			       ? INDEX_NONE
-			       : snmp_counters_find_port(flowd->index, at,
-							 db_text(result, i, COLUMN_PORT, ""));
+		port = at == INDEX_NONE ? INDEX_NONE
+					: snmp_counters_find_port(
+						  flowd->index, at,
+						  db_text(result, i, SNMP_COUNTERS_PORT, ""));
 		if (port != INDEX_NONE)
 			snmp_counters_tell(flowd, port, result, i);
-		counters->last_us = db_int(result, i, COLUMN_AT, 0);
+		counters->last_us = db_int(result, i, SNMP_COUNTERS_AT_US, 0);
 	}
 }
 
@@ -127,7 +109,7 @@ static void snmp_counters_on_timer(void *context)
 	if (counters->reading || !db_connected(counters->flowd->db))
 		return;
 	(void)text_format(from, sizeof(from), "%" PRId64, counters->last_us - OVERLAP_US);
-	counters->reading = db_submit(counters->flowd->db, &snmp_counters_read_query, params,
+	counters->reading = db_submit(counters->flowd->db, &snmp_counters_query, params,
 				      snmp_counters_on_read, counters) == 0;
 }
 

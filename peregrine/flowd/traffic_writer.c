@@ -276,8 +276,10 @@ void traffic_writer_put(struct traffic_writer *writer, struct traffic_batch *bat
 static void traffic_writer_finish(struct traffic_writer *writer, bool waiting_too, int64_t wait_ms)
 {
 	int64_t until_ms = clock_monotonic_ms() + wait_ms;
+	uint64_t failures = writer->counts.failures;
 
-	while ((writer->current || (waiting_too && writer->first && !is_failing(writer))) &&
+	while ((writer->current ||
+		(waiting_too && writer->first && writer->counts.failures == failures)) &&
 	       clock_monotonic_ms() < until_ms) {
 		if (waiting_too)
 			traffic_writer_start(writer);

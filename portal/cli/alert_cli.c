@@ -32,8 +32,8 @@ static int alert_list(void *context, const struct command_input *input)
 								  : "open";
 
 	text_addf(&target, "/alerts?state=%s", state);
-	haasctl_query(&target, input, "--kind", "kind");
-	haasctl_query(&target, input, "--subject", "subject");
+	haasctl_query(&target, input, "--kind");
+	haasctl_query(&target, input, "--subject");
 	if (strcmp(state, "all") == 0)
 		return listing_pages(context, input, text_get(&target), 0, COLUMNS(all_columns));
 	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
@@ -98,17 +98,7 @@ static int alert_show(void *context, const struct command_input *input)
 
 static int alert_cli_alert_acknowledge(void *context, const struct command_input *input)
 {
-	struct tally tally = {0};
-
-	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
-		CLEANUP(text_done) struct text target = {0};
-
-		haasctl_path(&target, "/alerts/", input->words[i], "/acknowledge");
-		tally_add(&tally, haasctl_do(context, input,
-					     &(struct haasctl_call){.method = "POST",
-								    .target = text_get(&target)}));
-	}
-	return tally_status(&tally);
+	return haasctl_each(context, input, "POST", "/alerts/", "/acknowledge");
 }
 
 /* --- silences --- */
@@ -160,17 +150,7 @@ static int alert_silences(void *context, const struct command_input *input)
 
 static int alert_unsilence(void *context, const struct command_input *input)
 {
-	struct tally tally = {0};
-
-	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
-		CLEANUP(text_done) struct text target = {0};
-
-		haasctl_path(&target, "/silences/", input->words[i], "");
-		tally_add(&tally, haasctl_do(context, input,
-					     &(struct haasctl_call){.method = "DELETE",
-								    .target = text_get(&target)}));
-	}
-	return tally_status(&tally);
+	return haasctl_each(context, input, "DELETE", "/silences/", "");
 }
 
 static const struct option_row alert_cli_list_options[] = {

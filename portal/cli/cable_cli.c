@@ -8,35 +8,6 @@
 
 #include "portal/cli/listing.h"
 
-/* A member that the option says ("none" takes it away), else as it was. */
-static void cable_cli_add_member(struct text *body, const struct command_input *input,
-				 const char *option, const char *key, const json_t *before)
-{
-	const char *value = command_option(input, option);
-
-	if (!value)
-		value = haasctl_word(before, key);
-	if (*value && strcmp(value, "none") != 0)
-		json_put_string(body, key, value);
-}
-
-static int cable_cli_add_number(struct text *body, const struct command_input *input,
-				const char *option, const char *key, const json_t *before)
-{
-	const char *value = command_option(input, option);
-	const json_t *was = json_object_get(before, key);
-	char *end = NULL;
-	long number = value ? strtol(value, &end, 10) : 0;
-
-	if (value && (end == value || *end))
-		return haasctl_usage("%s %s is no number", option, value);
-	if (value)
-		json_put_int(body, key, number);
-	else if (was)
-		json_put_int(body, key, json_integer_value(was));
-	return EXIT_OK;
-}
-
 static int cable_cli_put(struct haasctl *haasctl, const struct command_input *input,
 			 const char *target, const struct text *body, struct haasctl_reply *ret)
 {
@@ -44,18 +15,6 @@ static int cable_cli_put(struct haasctl *haasctl, const struct command_input *in
 		haasctl, input,
 		&(struct haasctl_call){.method = "PUT", .target = target, .body = text_get(body)},
 		ret);
-}
-
-/* What is there now; absent is no error. */
-static int get_before(struct haasctl *haasctl, const struct command_input *input,
-		      const char *target, struct haasctl_reply *ret)
-{
-	int status = haasctl_call(
-		haasctl, input,
-		&(struct haasctl_call){.method = "GET", .target = target, .untold = EXIT_NOT_FOUND},
-		ret);
-
-	return status == EXIT_NOT_FOUND ? EXIT_OK : status;
 }
 
 /* --- switch --- */
@@ -85,53 +44,28 @@ static int switch_list(void *context, const struct command_input *input)
 
 static int cable_cli_switch_set(void *context, const struct command_input *input)
 {
-	static const char *const texts[][2] = {{"--base", "base"},
-					       {"--ports", "ports"},
-					       {"--moved", "moved"},
-					       {"--swapped", "swapped"}};
 	CLEANUP(text_done) struct text target = {0};
 	CLEANUP(text_done) struct text body = {0};
 	CLEANUP(haasctl_reply_done) struct haasctl_reply before = {0};
 
 	haasctl_path(&target, "/switches/", input->words[0], "");
-	int status = get_before(context, input, text_get(&target), &before);
+	int status = haasctl_get_before(context, input, text_get(&target), &before);
 	if (status != EXIT_OK)
 		return status;
 	json_begin_object(&body, NULL);
-	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		cable_cli_add_member(&body, input, texts[i][0], texts[i][1], before.json);
-	status = cable_cli_add_number(&body, input, "--low", "port_low", before.json);
+	haasctl_keep_words(&body, input, OPTION_NAMES("--base", "--ports", "--moved", "--swapped"),
+			   before.json);
+	status = haasctl_keep_number(&body, input, "--low", "port_low", before.json);
 	if (status == EXIT_OK)
-		status = cable_cli_add_number(&body, input, "--high", "port_high", before.json);
+		status = haasctl_keep_number(&body, input, "--high", "port_high", before.json);
 	json_end_object(&body);
-	return status == EXIT_OK ? haasctl_do(context, input,
-					      &(struct haasctl_call){.method = "PUT",
-								     .target = text_get(&target),
-								     .body = text_get(&body)})
-				 : status;
-}
-
-/* Each word's path, deleted. */
-static int delete_each(void *context, const struct command_input *input, const char *below,
-		       const char *behind)
-{
-	struct tally tally = {0};
-
-	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
-		CLEANUP(text_done) struct text target = {0};
-
-		haasctl_path(&target, below, input->words[i], behind);
-		tally_add(&tally, haasctl_do(context, input,
-					     &(struct haasctl_call){.method = "DELETE",
-								    .target = text_get(&target)}));
-	}
-	return tally_status(&tally);
+	return status == EXIT_OK ? haasctl_put(context, input, &target, &body) : status;
 }
 
 static int switch_delete(void *context, const struct command_input *input)
 {
-	return delete_each(context, input, "/switches/",
-			   command_option(input, "--force") ? "?force=true" : "");
+	return haasctl_each(context, input, "DELETE", "/switches/",
+			    command_option(input, "--force") ? "?force=true" : "");
 }
 
 /* --- port --- */
@@ -148,11 +82,8 @@ static int port_list(void *context, const struct command_input *input)
 		TITLED("seen.seen_at", "LAST"),
 		TITLED_WIDE("seen.since", "SINCE"),
 	};
-	CLEANUP(text_done) struct text target = {0};
-
-	text_add(&target, "/ports");
-	haasctl_query(&target, input, "--switch", "switch");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
+	return listing_filtered(context, input, "/ports", OPTION_NAMES("--switch"),
+				COLUMNS(columns));
 }
 
 static void port_target(struct text *target, const struct command_input *input)
@@ -178,8 +109,7 @@ static int port_set(void *context, const struct command_input *input)
 	json_begin_object(&body, NULL);
 	json_put_string(&body, "switch", input->words[0]);
 	json_put_string(&body, "port", input->words[1]);
-	cable_cli_add_member(&body, input, "--node", "node", was);
-	cable_cli_add_member(&body, input, "--address", "address", was);
+	haasctl_keep_words(&body, input, OPTION_NAMES("--node", "--address"), was);
 	json_end_object(&body);
 	return haasctl_do(context, input,
 			  &(struct haasctl_call){
@@ -191,8 +121,7 @@ static int port_delete(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text target = {0};
 
 	port_target(&target, input);
-	return haasctl_do(context, input,
-			  &(struct haasctl_call){.method = "DELETE", .target = text_get(&target)});
+	return haasctl_remove(context, input, &target);
 }
 
 /* --- circuit --- */
@@ -204,16 +133,13 @@ static int circuit_unknown(void *context, const struct command_input *input)
 		NUMBER("seen"),      COLUMN("last_at"), WIDE("circuit_text"), WIDE("remote"),
 		WIDE("remote_text"), WIDE("node"),      WIDE("first_at"),
 	};
-	CLEANUP(text_done) struct text target = {0};
-
-	text_add(&target, "/circuits");
-	haasctl_query(&target, input, "--relay", "relay");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
+	return listing_filtered(context, input, "/circuits", OPTION_NAMES("--relay"),
+				COLUMNS(columns));
 }
 
 static int circuit_forget(void *context, const struct command_input *input)
 {
-	return delete_each(context, input, "/circuits/", "");
+	return haasctl_each(context, input, "DELETE", "/circuits/", "");
 }
 
 static int cable_cli_circuit_families(void *context, const struct command_input *input)
@@ -250,32 +176,27 @@ static int circuit_list(void *context, const struct command_input *input)
 
 static int circuit_set(void *context, const struct command_input *input)
 {
-	static const char *const texts[][2] = {{"--relay", "relay"},     {"--family", "family"},
-					       {"--circuit", "circuit"}, {"--remote", "remote"},
-					       {"--switch", "switch"},   {"--port", "port"}};
 	CLEANUP(text_done) struct text target = {0};
 	CLEANUP(text_done) struct text body = {0};
 	CLEANUP(haasctl_reply_done) struct haasctl_reply before = {0};
 
 	haasctl_path(&target, "/circuit-rules/", input->words[0], "");
-	int status = get_before(context, input, text_get(&target), &before);
+	int status = haasctl_get_before(context, input, text_get(&target), &before);
 	if (status != EXIT_OK)
 		return status;
 	json_begin_object(&body, NULL);
-	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		cable_cli_add_member(&body, input, texts[i][0], texts[i][1], before.json);
-	status = cable_cli_add_number(&body, input, "--offset", "port_offset", before.json);
+	haasctl_keep_words(
+		&body, input,
+		OPTION_NAMES("--relay", "--family", "--circuit", "--remote", "--switch", "--port"),
+		before.json);
+	status = haasctl_keep_number(&body, input, "--offset", "port_offset", before.json);
 	json_end_object(&body);
-	return status == EXIT_OK ? haasctl_do(context, input,
-					      &(struct haasctl_call){.method = "PUT",
-								     .target = text_get(&target),
-								     .body = text_get(&body)})
-				 : status;
+	return status == EXIT_OK ? haasctl_put(context, input, &target, &body) : status;
 }
 
 static int circuit_delete(void *context, const struct command_input *input)
 {
-	return delete_each(context, input, "/circuit-rules/", "");
+	return haasctl_each(context, input, "DELETE", "/circuit-rules/", "");
 }
 
 /* The proposal of this family, or the first; NULL when there is none. */

@@ -44,8 +44,8 @@ static int capture_list(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text target = {0};
 
 	text_add(&target, "/captures");
-	haasctl_query(&target, input, "--tenant", "tenant");
-	haasctl_query(&target, input, "--state", "state");
+	haasctl_query(&target, input, "--tenant");
+	haasctl_query(&target, input, "--state");
 	if (!command_option(input, "--all") && !command_option(input, "--state"))
 		text_addf(&target, "%cactive=true", strchr(text_get(&target), '?') ? '&' : '?');
 	return listing_pages(context, input, text_get(&target), 0, COLUMNS(capture_cli_columns));
@@ -381,8 +381,7 @@ static int capture_withdraw(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text target = {0};
 
 	haasctl_path(&target, "/capture-grants/", input->words[0], "");
-	return haasctl_do(context, input,
-			  &(struct haasctl_call){.method = "DELETE", .target = text_get(&target)});
+	return haasctl_remove(context, input, &target);
 }
 
 static const struct output_column point_columns[] = {
@@ -398,30 +397,22 @@ static int capture_points(void *context, const struct command_input *input)
 
 static int capture_point(void *context, const struct command_input *input)
 {
-	static const char *const texts[][2] = {
-		{"--port", "port"},           {"--address", "address"},     {"--origin", "origin"},
-		{"--interface", "interface"}, {"--collector", "collector"}, {"--kind", "kind"}};
 	const char *session = command_option(input, "--session");
 	CLEANUP(text_done) struct text target = {0};
 	CLEANUP(text_done) struct text body = {0};
 
 	haasctl_path(&target, "/capture-points/", input->words[0], "");
 	if (command_option(input, "--none"))
-		return haasctl_do(
-			context, input,
-			&(struct haasctl_call){.method = "DELETE", .target = text_get(&target)});
+		return haasctl_remove(context, input, &target);
 	json_begin_object(&body, NULL);
-	for (size_t i = 0; i < COUNT_OF(texts); i++) {
-		if (command_option(input, texts[i][0]))
-			json_put_string(&body, texts[i][1], command_option(input, texts[i][0]));
-	}
+	haasctl_keep_words(&body, input,
+			   OPTION_NAMES("--port", "--address", "--origin", "--interface",
+					"--collector", "--kind"),
+			   NULL);
 	if (session)
 		json_put_int(&body, "session", strtoll(session, NULL, 10));
 	json_end_object(&body);
-	return haasctl_do(context, input,
-			  &(struct haasctl_call){.method = "PUT",
-						 .target = text_get(&target),
-						 .body = text_get(&body)});
+	return haasctl_put(context, input, &target, &body);
 }
 
 static const struct option_row capture_cli_list_options[] = {

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "common/io/transfer.h"
+
 struct download {
 	int fd;
 	size_t got; /* of this piece */
@@ -14,21 +16,10 @@ struct download {
 static void capture_download_on_piece(void *context, const void *data, size_t size)
 {
 	struct download *download = context;
-	const char *bytes = data;
 
 	download->got += size;
-	while (size > 0 && download->rc == 0) {
-		ssize_t wrote = write(download->fd, bytes, size);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0) {
-			download->rc = wrote < 0 ? -errno : -ENOSPC;
-			return;
-		}
-		bytes += wrote;
-		size -= (size_t)wrote;
-	}
+	if (download->rc == 0)
+		download->rc = write_whole(download->fd, data, size);
 }
 
 static int read_pieces(void *context, const struct command_input *input, struct download *download)

@@ -39,7 +39,7 @@ static int case_list(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text target = {0};
 
 	text_addf(&target, "/cases?state=%s", command_option(input, "--all") ? "all" : "open");
-	haasctl_query(&target, input, "--tenant", "tenant");
+	haasctl_query(&target, input, "--tenant");
 	return listing_source_pages(
 		context, input,
 		&(struct listing_source){.target = text_get(&target), .prepare = add_clock},

@@ -20,11 +20,8 @@ static const struct output_column certificate_columns[] = {
 
 static int certificate_list(void *context, const struct command_input *input)
 {
-	CLEANUP(text_done) struct text target = {0};
-
-	text_add(&target, "/certificates");
-	haasctl_query(&target, input, "--node", "node");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(certificate_columns));
+	return listing_filtered(context, input, "/certificates", OPTION_NAMES("--node"),
+				COLUMNS(certificate_columns));
 }
 
 /* For people the signed text is opened, not one long line. */

@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/io/loop.h"
+#include "common/io/transfer.h"
 
 #include "portal/cli/event_reader.h"
 #include "portal/cli/haasctl.h"
@@ -37,15 +38,8 @@ static void cli_console_show(struct console *console, const char *base64)
 	if (sodium_base642bin(bytes, sizeof(bytes), base64, strlen(base64), NULL, &size, NULL,
 			      sodium_base64_VARIANT_ORIGINAL) != 0)
 		return;
-	for (size_t done = 0; done < size;) {
-		ssize_t written = write(STDOUT_FILENO, bytes + done, size - done);
-
-		if (written < 0 && errno != EINTR) {
-			haasctl_stop(console->haasctl);
-			return;
-		}
-		done += written > 0 ? (size_t)written : 0;
-	}
+	if (write_whole(STDOUT_FILENO, bytes, size))
+		haasctl_stop(console->haasctl);
 }
 
 /* The server's last word: why the console went away. */

@@ -24,9 +24,9 @@ static int deployment_list(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text target = {0};
 
 	text_add(&target, "/deployments");
-	haasctl_query(&target, input, "--state", "state");
-	haasctl_query(&target, input, "--plan", "plan");
-	haasctl_query(&target, input, "--node", "node");
+	haasctl_query(&target, input, "--state");
+	haasctl_query(&target, input, "--plan");
+	haasctl_query(&target, input, "--node");
 	if (command_option(input, "--active"))
 		text_addf(&target, "%cactive=true", strchr(text_get(&target), '?') ? '&' : '?');
 	return listing_pages(context, input, text_get(&target), 0, COLUMNS(deployment_columns));

@@ -191,7 +191,7 @@ static int print_once(struct haasctl *haasctl, const struct command_input *input
 	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
 
 	drill_url_print(place, &target);
-	haasctl_query(&target, input, "--limit", "limit");
+	haasctl_query(&target, input, "--limit");
 	int status = haasctl_get(haasctl, input, text_get(&target), &reply);
 	if (status != EXIT_OK || listing_json(input, reply.json))
 		return status;

@@ -95,11 +95,7 @@ static int fabric_cli_fabric_set(void *context, const struct command_input *inpu
 	if (command_option(input, "--take"))
 		json_put_bool(&body, "take", true);
 	json_end_object(&body);
-	return status == EXIT_OK ? haasctl_do(context, input,
-					      &(struct haasctl_call){.method = "PUT",
-								     .target = text_get(&target),
-								     .body = text_get(&body)})
-				 : status;
+	return status == EXIT_OK ? haasctl_put(context, input, &target, &body) : status;
 }
 
 static int fabric_delete(void *context, const struct command_input *input)
@@ -107,8 +103,7 @@ static int fabric_delete(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text target = {0};
 
 	haasctl_path(&target, "/fabrics/", input->words[0], "");
-	return haasctl_do(context, input,
-			  &(struct haasctl_call){.method = "DELETE", .target = text_get(&target)});
+	return haasctl_remove(context, input, &target);
 }
 
 /* "leaf1:up1 = spine1:dn1" as one cell. */
@@ -250,13 +245,8 @@ static int link_list(void *context, const struct command_input *input)
 		WIDE_NUMBER("members"), WIDE("fabric"),   WIDE("seen_at"),
 		WIDE_NUMBER("id"),
 	};
-	CLEANUP(text_done) struct text target = {0};
-
-	text_add(&target, "/links");
-	haasctl_query(&target, input, "--fabric", "fabric");
-	haasctl_query(&target, input, "--switch", "switch");
-	haasctl_query(&target, input, "--state", "state");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
+	return listing_filtered(context, input, "/links",
+				OPTION_NAMES("--fabric", "--switch", "--state"), COLUMNS(columns));
 }
 
 /* --- nic --- */
@@ -273,13 +263,9 @@ static const struct output_column location_columns[] = {
 
 static int nic_list(void *context, const struct command_input *input)
 {
-	CLEANUP(text_done) struct text target = {0};
-
-	text_add(&target, "/locations");
-	haasctl_query(&target, input, "--node", "node");
-	haasctl_query(&target, input, "--switch", "switch");
-	haasctl_query(&target, input, "--port", "port");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(location_columns));
+	return listing_filtered(context, input, "/locations",
+				OPTION_NAMES("--node", "--switch", "--port"),
+				COLUMNS(location_columns));
 }
 
 /* MAC, NODE or NODE:NIC. */

@@ -24,14 +24,9 @@ static const struct output_column grant_cli_grant_columns[] = {
 
 static int grant_list(void *context, const struct command_input *input)
 {
-	CLEANUP(text_done) struct text target = {0};
-
-	text_add(&target, "/grants");
-	haasctl_query(&target, input, "--kind", "kind");
-	haasctl_query(&target, input, "--tenant", "tenant");
-	haasctl_query(&target, input, "--object", "object");
-	return listing_pages(context, input, text_get(&target), 0,
-			     COLUMNS(grant_cli_grant_columns));
+	return listing_filtered(context, input, "/grants",
+				OPTION_NAMES("--kind", "--tenant", "--object"),
+				COLUMNS(grant_cli_grant_columns));
 }
 
 static int grant_add(void *context, const struct command_input *input)
@@ -62,17 +57,7 @@ static int grant_add(void *context, const struct command_input *input)
 
 static int grant_remove(void *context, const struct command_input *input)
 {
-	struct tally tally = {0};
-
-	for (size_t i = 0; i < input->word_count; i++) {
-		CLEANUP(text_done) struct text target = {0};
-
-		haasctl_path(&target, "/grants/", input->words[i], "");
-		tally_add(&tally, haasctl_do(context, input,
-					     &(struct haasctl_call){.method = "DELETE",
-								    .target = text_get(&target)}));
-	}
-	return tally_status(&tally);
+	return haasctl_each(context, input, "DELETE", "/grants/", "");
 }
 
 /* --- packages --- */
@@ -93,12 +78,8 @@ static const struct output_column package_columns[] = {
 
 static int package_list(void *context, const struct command_input *input)
 {
-	CLEANUP(text_done) struct text target = {0};
-
-	text_add(&target, "/packages");
-	haasctl_query(&target, input, "--name", "name");
-	haasctl_query(&target, input, "--state", "state");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(package_columns));
+	return listing_filtered(context, input, "/packages", OPTION_NAMES("--name", "--state"),
+				COLUMNS(package_columns));
 }
 
 /* NAME:VERSION as two words; `name` has room for it. */
@@ -200,15 +181,12 @@ static int grant_cli_announce(void *context, const struct command_input *input, 
 	char name[128];
 	const char *version = grant_cli_split(input->words[0], name);
 	const char *kind = command_option(input, "--kind");
-	int status = haasctl_call(
-		context, input,
-		&(struct haasctl_call){.method = "GET", .target = target, .untold = EXIT_NOT_FOUND},
-		ret);
+	int status = haasctl_get_before(context, input, target, ret);
 
 	if (status == EXIT_OK && strcmp(haasctl_word(ret->json, "digest"), digest) == 0)
 		return EXIT_OK;
 	haasctl_reply_done(ret);
-	if (status != EXIT_OK && status != EXIT_NOT_FOUND)
+	if (status != EXIT_OK)
 		return status;
 	json_begin_object(&body, NULL);
 	json_put_string(&body, "name", name);

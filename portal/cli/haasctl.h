@@ -93,13 +93,34 @@ MUST_USE int haasctl_do(struct haasctl *haasctl, const struct command_input *inp
 MUST_USE int haasctl_delete(struct haasctl *haasctl, const struct command_input *input,
 			    const char *target);
 
+/* --- writing --- */
+
+/* Names of options, NULL-ended. */
+#define OPTION_NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* PUT with a JSON body, and DELETE. The answer is only shown with -o json. */
+MUST_USE int haasctl_put(struct haasctl *haasctl, const struct command_input *input,
+			 const struct text *target, const struct text *body);
+MUST_USE int haasctl_remove(struct haasctl *haasctl, const struct command_input *input,
+			    const struct text *target);
+/* GETs a thing that a command is about to set. EXIT_OK with ret->json NULL when it does not exist
+ * yet. */
+MUST_USE int haasctl_get_before(struct haasctl *haasctl, const struct command_input *input,
+				const char *target, struct haasctl_reply *ret);
+/* String members of the body: "--boot-server" sets "boot_server", "none" leaves the member out.
+ * Without the option the member is as in `before` (may be NULL). */
+void haasctl_keep_words(struct text *body, const struct command_input *input,
+			const char *const options[], const json_t *before);
+/* A number likewise; EXIT_OK, or the usage error told. */
+MUST_USE int haasctl_keep_number(struct text *body, const struct command_input *input,
+				 const char *option, const char *member, const json_t *before);
+
 /* Percent-encodes one path segment or query value onto the text. */
 void haasctl_escape(struct text *text, const char *value);
 /* `before`, the word encoded, `after`: "/nodes/" "n1" "/events". */
 void haasctl_path(struct text *target, const char *before, const char *word, const char *after);
-/* Adds "?key=value" or "&key=value" when the option was given. */
-void haasctl_query(struct text *target, const struct command_input *input, const char *option,
-		   const char *key);
+/* Adds "?state=value" or "&state=value" when the option "--state" was given. */
+void haasctl_query(struct text *target, const struct command_input *input, const char *option);
 /* {"name": [words...]} members for a JSON body. */
 void haasctl_json_words(struct text *body, const char *key, const char *const words[],
 			size_t count);
@@ -124,6 +145,9 @@ struct tally {
 };
 void tally_add(struct tally *tally, int status);
 int tally_status(const struct tally *tally);
+/* One request without a body for each word of the command line: METHOD before/WORD/after. */
+int haasctl_each(struct haasctl *haasctl, const struct command_input *input, const char *method,
+		 const char *before, const char *after);
 
 /* --- waiting --- */
 

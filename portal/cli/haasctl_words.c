@@ -64,6 +64,22 @@ int tally_status(const struct tally *tally)
 	return tally->good > 0 ? EXIT_PARTIAL : tally->failure;
 }
 
+int haasctl_each(struct haasctl *haasctl, const struct command_input *input, const char *method,
+		 const char *before, const char *after)
+{
+	struct tally tally = {0};
+
+	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(haasctl); i++) {
+		CLEANUP(text_done) struct text target = {0};
+
+		haasctl_path(&target, before, input->words[i], after);
+		tally_add(&tally, haasctl_do(haasctl, input,
+					     &(struct haasctl_call){.method = method,
+								    .target = text_get(&target)}));
+	}
+	return tally_status(&tally);
+}
+
 void haasctl_escape(struct text *text, const char *value)
 {
 	static const char plain[] =
@@ -85,14 +101,14 @@ void haasctl_path(struct text *target, const char *before, const char *word, con
 	text_add(target, after);
 }
 
-void haasctl_query(struct text *target, const struct command_input *input, const char *option,
-		   const char *key)
+void haasctl_query(struct text *target, const struct command_input *input, const char *option)
 {
 	const char *value = command_option(input, option);
 
 	if (!value)
 		return;
-	text_addf(target, "%c%s=", strchr(text_get(target), '?') ? '&' : '?', key);
+	text_addf(target, "%c%s=", strchr(text_get(target), '?') ? '&' : '?',
+		  option + strlen("--"));
 	haasctl_escape(target, value);
 }
 

@@ -26,14 +26,9 @@ static const struct output_column label_columns[] = {
 
 static int health_list(void *context, const struct command_input *input)
 {
-	CLEANUP(text_done) struct text target = {0};
-
-	text_add(&target, "/labels");
-	haasctl_query(&target, input, "--node", "node");
-	haasctl_query(&target, input, "--label", "label");
-	haasctl_query(&target, input, "--severity", "severity");
-	haasctl_query(&target, input, "--effect", "effect");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(label_columns));
+	return listing_filtered(context, input, "/labels",
+				OPTION_NAMES("--node", "--label", "--severity", "--effect"),
+				COLUMNS(label_columns));
 }
 
 /* --- one node --- */

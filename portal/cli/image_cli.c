@@ -38,12 +38,8 @@ static const struct output_column image_columns[] = {
 
 static int image_list(void *context, const struct command_input *input)
 {
-	CLEANUP(text_done) struct text target = {0};
-
-	text_add(&target, "/images");
-	haasctl_query(&target, input, "--name", "name");
-	haasctl_query(&target, input, "--state", "state");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(image_columns));
+	return listing_filtered(context, input, "/images", OPTION_NAMES("--name", "--state"),
+				COLUMNS(image_columns));
 }
 
 /* NAME:VERSION -> /images/NAME/VERSION */
@@ -186,16 +182,13 @@ static int image_cli_announce(void *context, const struct command_input *input,
 			      struct haasctl_reply *ret)
 {
 	CLEANUP(text_done) struct text body = {0};
-	int status = haasctl_call(
-		context, input,
-		&(struct haasctl_call){.method = "GET", .target = target, .untold = EXIT_NOT_FOUND},
-		ret);
+	int status = haasctl_get_before(context, input, target, ret);
 
 	if (status == EXIT_OK && strcmp(haasctl_word(ret->json, "stored_digest"),
 					haasctl_word(bundle->json, "stored_digest")) == 0)
 		return EXIT_OK;
 	haasctl_reply_done(ret);
-	if (status != EXIT_OK && status != EXIT_NOT_FOUND)
+	if (status != EXIT_OK)
 		return status;
 	json_begin_object(&body, NULL);
 	json_put_string(&body, "manifest", bundle->manifest);

@@ -378,6 +378,18 @@ int listing_pages(struct haasctl *haasctl, const struct command_input *input, co
 				    columns, count);
 }
 
+int listing_filtered(struct haasctl *haasctl, const struct command_input *input, const char *target,
+		     const char *const filters[], const struct output_column columns[],
+		     size_t count)
+{
+	CLEANUP(text_done) struct text filtered = {0};
+
+	text_add(&filtered, target);
+	for (; *filters; filters++)
+		haasctl_query(&filtered, input, *filters);
+	return listing_pages(haasctl, input, text_get(&filtered), 0, columns, count);
+}
+
 static void write_items(struct listing *listing, const struct listing_source *source, json_t *items)
 {
 	json_t *row;

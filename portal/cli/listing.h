@@ -59,6 +59,10 @@ MUST_USE int listing_rows(const struct command_input *input, const json_t *rows,
 MUST_USE int listing_pages(struct haasctl *haasctl, const struct command_input *input,
 			   const char *target, size_t limit, const struct output_column columns[],
 			   size_t count);
+/* All rows of a list that the given options ask for: OPTION_NAMES("--state") adds "state=value". */
+MUST_USE int listing_filtered(struct haasctl *haasctl, const struct command_input *input,
+			      const char *target, const char *const filters[],
+			      const struct output_column columns[], size_t count);
 /* The same, where a row needs more than its own members. */
 struct listing_source {
 	const char *target;

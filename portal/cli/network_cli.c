@@ -19,7 +19,7 @@ static void network_target(struct text *target, const struct command_input *inpu
 			   const char *after)
 {
 	haasctl_path(target, "/networks/", name, after);
-	haasctl_query(target, input, "--tenant", "tenant");
+	haasctl_query(target, input, "--tenant");
 }
 
 /* "101", or "fabric:101" for each where there are several. */
@@ -46,8 +46,8 @@ static int network_list(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text target = {0};
 
 	text_add(&target, "/networks");
-	haasctl_query(&target, input, "--tenant", "tenant");
-	haasctl_query(&target, input, "--kind", "kind");
+	haasctl_query(&target, input, "--tenant");
+	haasctl_query(&target, input, "--kind");
 	return listing_source_pages(context, input,
 				    &(struct listing_source){.target = text_get(&target),
 							     .prepare = network_cli_add_vlan},
@@ -147,10 +147,7 @@ static int network_cli_attach(struct haasctl *haasctl, const struct command_inpu
 	if (command_option(input, "--mode"))
 		json_put_string(&body, "mode", command_option(input, "--mode"));
 	json_end_object(&body);
-	return haasctl_do(haasctl, input,
-			  &(struct haasctl_call){.method = "PUT",
-						 .target = text_get(&target),
-						 .body = text_get(&body)});
+	return haasctl_put(haasctl, input, &target, &body);
 }
 
 static int network_cli_detach(struct haasctl *haasctl, const struct command_input *input,
@@ -166,9 +163,8 @@ static int network_cli_detach(struct haasctl *haasctl, const struct command_inpu
 	haasctl_escape(&target, name);
 	text_add(&target, "&port=");
 	haasctl_escape(&target, port);
-	haasctl_query(&target, input, "--tenant", "tenant");
-	return haasctl_do(haasctl, input,
-			  &(struct haasctl_call){.method = "DELETE", .target = text_get(&target)});
+	haasctl_query(&target, input, "--tenant");
+	return haasctl_remove(haasctl, input, &target);
 }
 
 static int network_cli_each_port(struct haasctl *haasctl, const struct command_input *input,

@@ -35,14 +35,9 @@ static const struct output_column node_columns[] = {
 
 static int node_list(void *context, const struct command_input *input)
 {
-	CLEANUP(text_done) struct text target = {0};
-
-	text_add(&target, "/nodes");
-	haasctl_query(&target, input, "--state", "state");
-	haasctl_query(&target, input, "--class", "class");
-	haasctl_query(&target, input, "--rack", "rack");
-	haasctl_query(&target, input, "--name", "name");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(node_columns));
+	return listing_filtered(context, input, "/nodes",
+				OPTION_NAMES("--state", "--class", "--rack", "--name"),
+				COLUMNS(node_columns));
 }
 
 static int node_show(void *context, const struct command_input *input)

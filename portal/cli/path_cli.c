@@ -242,7 +242,7 @@ int haasctl_network_path(void *context, const struct command_input *input)
 	haasctl_escape(&target, input->words[1]);
 	text_add(&target, "&b=");
 	haasctl_escape(&target, input->words[2]);
-	haasctl_query(&target, input, "--network", "network");
+	haasctl_query(&target, input, "--network");
 	status = haasctl_get(context, input, text_get(&target), &reply);
 	if (status != EXIT_OK)
 		return status;

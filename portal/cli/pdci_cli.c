@@ -13,7 +13,7 @@ static void pdci_target(struct text *target, const struct command_input *input, 
 			const char *after)
 {
 	haasctl_path(target, "/pdcis/", name, after);
-	haasctl_query(target, input, "--tenant", "tenant");
+	haasctl_query(target, input, "--tenant");
 }
 
 /* --- asking for one --- */
@@ -85,8 +85,8 @@ static int pdci_list(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text target = {0};
 
 	text_add(&target, "/pdcis");
-	haasctl_query(&target, input, "--state", "state");
-	haasctl_query(&target, input, "--tenant", "tenant");
+	haasctl_query(&target, input, "--state");
+	haasctl_query(&target, input, "--tenant");
 	if (!command_option(input, "--all") && !command_option(input, "--state"))
 		text_addf(&target, "%cactive=true", strchr(text_get(&target), '?') ? '&' : '?');
 	return listing_pages(context, input, text_get(&target), 0, COLUMNS(pdci_columns));
@@ -303,9 +303,9 @@ static int pdci_cli_usage_list(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text target = {0};
 
 	text_add(&target, "/usage");
-	haasctl_query(&target, input, "--tenant", "tenant");
-	haasctl_query(&target, input, "--from", "from");
-	haasctl_query(&target, input, "--to", "to");
+	haasctl_query(&target, input, "--tenant");
+	haasctl_query(&target, input, "--from");
+	haasctl_query(&target, input, "--to");
 	return listing_source_pages(
 		context, input,
 		&(struct listing_source){.target = text_get(&target), .prepare = add_hours},

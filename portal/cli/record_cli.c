@@ -17,8 +17,8 @@ static const struct output_column event_columns[] = {
 
 static void add_event_filters(struct text *target, const struct command_input *input)
 {
-	haasctl_query(target, input, "--subject", "subject");
-	haasctl_query(target, input, "--kind", "kind");
+	haasctl_query(target, input, "--subject");
+	haasctl_query(target, input, "--kind");
 }
 
 static int record_cli_event_list(void *context, const struct command_input *input)
@@ -131,11 +131,8 @@ static const struct output_column job_columns[] = {
 
 static int job_list(void *context, const struct command_input *input)
 {
-	CLEANUP(text_done) struct text target = {0};
-
-	text_add(&target, "/jobs");
-	haasctl_query(&target, input, "--state", "state");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(job_columns));
+	return listing_filtered(context, input, "/jobs", OPTION_NAMES("--state"),
+				COLUMNS(job_columns));
 }
 
 static int job_show(void *context, const struct command_input *input)

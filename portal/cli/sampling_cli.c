@@ -25,12 +25,8 @@ static const struct output_column sampling_cli_columns[] = {
 
 static int sampling_show(void *context, const struct command_input *input)
 {
-	CLEANUP(text_done) struct text target = {0};
-
-	text_add(&target, "/sampling");
-	haasctl_query(&target, input, "--fabric", "fabric");
-	haasctl_query(&target, input, "--switch", "switch");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(sampling_cli_columns));
+	return listing_filtered(context, input, "/sampling", OPTION_NAMES("--fabric", "--switch"),
+				COLUMNS(sampling_cli_columns));
 }
 
 /* EXIT_OK or EXIT_USAGE. */

@@ -34,18 +34,6 @@ static int subnet_show(void *context, const struct command_input *input)
 			    &(struct show){order, COLUMNS(subnet_columns)});
 }
 
-/* A member of the body: what the option says ("none" takes it away), else what it was. */
-static void site_cli_add_text(struct text *body, const struct command_input *input,
-			      const char *option, const char *key, const json_t *before)
-{
-	const char *value = command_option(input, option);
-
-	if (!value)
-		value = haasctl_word(before, key);
-	if (*value && strcmp(value, "none") != 0)
-		json_put_string(body, key, value);
-}
-
 static void add_list(struct text *body, const struct command_input *input, const char *option,
 		     const char *key, const json_t *before)
 {
@@ -68,11 +56,6 @@ static void add_list(struct text *body, const struct command_input *input, const
 
 static int subnet_body(struct text *body, const struct command_input *input, const json_t *before)
 {
-	static const char *const texts[][2] = {
-		{"--prefix", "prefix"},       {"--boot-server", "boot_server"},
-		{"--gateway", "gateway"},     {"--pool-low", "pool_low"},
-		{"--pool-high", "pool_high"}, {"--shared-network", "shared_network"},
-	};
 	const char *lease = command_option(input, "--lease");
 	int64_t lease_s = lease ? haasctl_duration_s(lease)
 				: json_integer_value(json_object_get(before, "lease_s"));
@@ -81,8 +64,10 @@ static int subnet_body(struct text *body, const struct command_input *input, con
 	if (lease_s < 0)
 		return haasctl_usage("--lease %s is no duration; say 90s, 30m or 2h", lease);
 	json_begin_object(body, NULL);
-	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		site_cli_add_text(body, input, texts[i][0], texts[i][1], before);
+	haasctl_keep_words(body, input,
+			   OPTION_NAMES("--prefix", "--boot-server", "--gateway", "--pool-low",
+					"--pool-high", "--shared-network"),
+			   before);
 	add_list(body, input, "--dns", "dns", before);
 	add_list(body, input, "--relay", "relays", before);
 	if (lease_s > 0)
@@ -102,22 +87,17 @@ static int subnet_set(void *context, const struct command_input *input)
 	CLEANUP(haasctl_reply_done) struct haasctl_reply before = {0};
 
 	haasctl_path(&target, "/subnets/", input->words[0], "");
-	int status = haasctl_call(context, input,
-				  &(struct haasctl_call){.method = "GET",
-							 .target = text_get(&target),
-							 .untold = EXIT_NOT_FOUND},
-				  &before);
-	if (status != EXIT_OK && status != EXIT_NOT_FOUND)
+	int status = haasctl_get_before(context, input, text_get(&target), &before);
+	if (status != EXIT_OK)
 		return status;
-	bool there = status == EXIT_OK;
 	status = subnet_body(&body, input, before.json);
-	return status == EXIT_OK
-		       ? haasctl_do(context, input,
-				    &(struct haasctl_call){.method = "PUT",
-							   .target = text_get(&target),
-							   .body = text_get(&body),
-							   .if_match = there ? before.etag : NULL})
-		       : status;
+	return status == EXIT_OK ? haasctl_do(context, input,
+					      &(struct haasctl_call){
+						      .method = "PUT",
+						      .target = text_get(&target),
+						      .body = text_get(&body),
+						      .if_match = before.json ? before.etag : NULL})
+				 : status;
 }
 
 static int subnet_delete(void *context, const struct command_input *input)
@@ -148,10 +128,7 @@ static int reservation_set(void *context, const struct command_input *input)
 	json_put_string(&body, "address", input->words[2]);
 	json_end_object(&body);
 	haasctl_path(&target, "/reservations/", input->words[0], "");
-	return haasctl_do(context, input,
-			  &(struct haasctl_call){.method = "PUT",
-						 .target = text_get(&target),
-						 .body = text_get(&body)});
+	return haasctl_put(context, input, &target, &body);
 }
 
 static int reservation_delete(void *context, const struct command_input *input)
@@ -159,8 +136,7 @@ static int reservation_delete(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text target = {0};
 
 	haasctl_path(&target, "/reservations/", input->words[0], "");
-	return haasctl_do(context, input,
-			  &(struct haasctl_call){.method = "DELETE", .target = text_get(&target)});
+	return haasctl_remove(context, input, &target);
 }
 
 static int lease_list(void *context, const struct command_input *input)
@@ -170,29 +146,14 @@ static int lease_list(void *context, const struct command_input *input)
 		COLUMN("subnet"),  COLUMN("state"), COLUMN("expires_at"),
 		WIDE("reserved"),  WIDE("client"),  WIDE("bound_at"),
 	};
-	CLEANUP(text_done) struct text target = {0};
-
-	text_add(&target, "/leases");
-	haasctl_query(&target, input, "--subnet", "subnet");
-	haasctl_query(&target, input, "--node", "node");
-	haasctl_query(&target, input, "--mac", "mac");
-	haasctl_query(&target, input, "--state", "state");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
+	return listing_filtered(context, input, "/leases",
+				OPTION_NAMES("--subnet", "--node", "--mac", "--state"),
+				COLUMNS(columns));
 }
 
 static int lease_reclaim(void *context, const struct command_input *input)
 {
-	struct tally tally = {0};
-
-	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
-		CLEANUP(text_done) struct text target = {0};
-
-		haasctl_path(&target, "/leases/", input->words[i], "/reclaim");
-		tally_add(&tally, haasctl_do(context, input,
-					     &(struct haasctl_call){.method = "POST",
-								    .target = text_get(&target)}));
-	}
-	return tally_status(&tally);
+	return haasctl_each(context, input, "POST", "/leases/", "/reclaim");
 }
 
 static int tenant_list(void *context, const struct command_input *input)

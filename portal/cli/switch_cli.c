@@ -167,12 +167,8 @@ static int switch_add(void *context, const struct command_input *input)
 
 	haasctl_path(&target, "/switches/", input->words[0], "");
 	haasctl_path(&management, "/switches/", input->words[0], "/management");
-	int status = haasctl_call(context, input,
-				  &(struct haasctl_call){.method = "GET",
-							 .target = text_get(&target),
-							 .untold = EXIT_NOT_FOUND},
-				  &before);
-	if (status != EXIT_OK && status != EXIT_NOT_FOUND)
+	int status = haasctl_get_before(context, input, text_get(&target), &before);
+	if (status != EXIT_OK)
 		return status;
 	status = management_body(body, input, before.json);
 	text = json_dumps(body, JSON_COMPACT);
@@ -188,19 +184,9 @@ static int switch_add(void *context, const struct command_input *input)
 
 static int switch_release(void *context, const struct command_input *input)
 {
-	struct tally tally = {0};
-
-	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
-		CLEANUP(text_done) struct text target = {0};
-
-		haasctl_path(&target, "/switches/", input->words[i],
-			     command_option(input, "--force") ? "/management?force=true"
-							      : "/management");
-		tally_add(&tally, haasctl_do(context, input,
-					     &(struct haasctl_call){.method = "DELETE",
-								    .target = text_get(&target)}));
-	}
-	return tally_status(&tally);
+	return haasctl_each(context, input, "DELETE", "/switches/",
+			    command_option(input, "--force") ? "/management?force=true"
+							     : "/management");
 }
 
 /* --- what a switch says --- */
@@ -292,17 +278,7 @@ static int switch_diff(void *context, const struct command_input *input)
 
 static int switch_reconcile(void *context, const struct command_input *input)
 {
-	struct tally tally = {0};
-
-	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
-		CLEANUP(text_done) struct text target = {0};
-
-		haasctl_path(&target, "/switches/", input->words[i], "/reconcile");
-		tally_add(&tally, haasctl_do(context, input,
-					     &(struct haasctl_call){.method = "POST",
-								    .target = text_get(&target)}));
-	}
-	return tally_status(&tally);
+	return haasctl_each(context, input, "POST", "/switches/", "/reconcile");
 }
 
 /* --- wiring --- */
@@ -312,12 +288,8 @@ static int wiring_list(void *context, const struct command_input *input)
 	static const struct output_column columns[] = {COLUMN("switch"),      COLUMN("port"),
 						       COLUMN("node"),        COLUMN("nic"),
 						       COLUMN("peer_switch"), COLUMN("peer_port")};
-	CLEANUP(text_done) struct text target = {0};
-
-	text_add(&target, "/wiring");
-	haasctl_query(&target, input, "--switch", "switch");
-	haasctl_query(&target, input, "--node", "node");
-	return listing_pages(context, input, text_get(&target), 0, COLUMNS(columns));
+	return listing_filtered(context, input, "/wiring", OPTION_NAMES("--switch", "--node"),
+				COLUMNS(columns));
 }
 
 static int switch_cli_put_rows(struct haasctl *haasctl, const struct command_input *input,
@@ -475,8 +447,7 @@ static int wiring_delete(void *context, const struct command_input *input)
 	haasctl_escape(&target, input->words[0]);
 	text_add(&target, "&port=");
 	haasctl_escape(&target, input->words[1]);
-	return haasctl_do(context, input,
-			  &(struct haasctl_call){.method = "DELETE", .target = text_get(&target)});
+	return haasctl_remove(context, input, &target);
 }
 
 static const struct option_row switch_cli_add_options[] = {

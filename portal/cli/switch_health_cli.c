@@ -149,7 +149,7 @@ int haasctl_switch_health(void *context, const struct command_input *input)
 	if (input->word_count > 0)
 		return show_one(context, input);
 	text_add(&target, "/switch-health");
-	haasctl_query(&target, input, "--fabric", "fabric");
+	haasctl_query(&target, input, "--fabric");
 	return listing_pages(context, input, text_get(&target), 0,
 			     COLUMNS(switch_health_cli_columns));
 }

@@ -35,7 +35,7 @@ static void volume_target(struct text *target, const struct command_input *input
 			  const char *after)
 {
 	haasctl_path(target, "/volumes/", name, after);
-	haasctl_query(target, input, "--tenant", "tenant");
+	haasctl_query(target, input, "--tenant");
 }
 
 static const struct output_column volume_columns[] = {
@@ -79,10 +79,10 @@ static int volume_list(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text target = {0};
 
 	text_add(&target, "/volumes");
-	haasctl_query(&target, input, "--tenant", "tenant");
-	haasctl_query(&target, input, "--pdci", "pdci");
-	haasctl_query(&target, input, "--kind", "kind");
-	haasctl_query(&target, input, "--state", "state");
+	haasctl_query(&target, input, "--tenant");
+	haasctl_query(&target, input, "--pdci");
+	haasctl_query(&target, input, "--kind");
+	haasctl_query(&target, input, "--state");
 	if (!command_option(input, "--all") && !command_option(input, "--state"))
 		text_addf(&target, "%cactive=true", strchr(text_get(&target), '?') ? '&' : '?');
 	return listing_source_pages(
@@ -368,8 +368,8 @@ static int archive_list(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text target = {0};
 
 	text_add(&target, "/archives");
-	haasctl_query(&target, input, "--tenant", "tenant");
-	haasctl_query(&target, input, "--state", "state");
+	haasctl_query(&target, input, "--tenant");
+	haasctl_query(&target, input, "--state");
 	if (!command_option(input, "--all") && !command_option(input, "--state"))
 		text_addf(&target, "%cactive=true", strchr(text_get(&target), '?') ? '&' : '?');
 	return listing_source_pages(
@@ -385,7 +385,7 @@ static int archive_show(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text target = {0};
 
 	haasctl_path(&target, "/archives/", input->words[0], "");
-	haasctl_query(&target, input, "--tenant", "tenant");
+	haasctl_query(&target, input, "--tenant");
 	return listing_show(context, input, text_get(&target),
 			    &(struct show){order, COLUMNS(archive_columns)});
 }
@@ -398,7 +398,7 @@ static int volume_cli_archive_delete(void *context, const struct command_input *
 	int status;
 
 	haasctl_path(&target, "/archives/", input->words[0], "");
-	haasctl_query(&target, input, "--tenant", "tenant");
+	haasctl_query(&target, input, "--tenant");
 	status = haasctl_call(
 		context, input,
 		&(struct haasctl_call){.method = "DELETE", .target = text_get(&target)}, &reply);
@@ -455,11 +455,7 @@ static int storage_set(void *context, const struct command_input *input)
 		json_put_bool(&body, "accepts", strcmp(accepts, "yes") == 0);
 	json_end_object(&body);
 	haasctl_path(&target, "/storages/", input->words[0], "");
-	return status == EXIT_OK ? haasctl_do(context, input,
-					      &(struct haasctl_call){.method = "PUT",
-								     .target = text_get(&target),
-								     .body = text_get(&body)})
-				 : status;
+	return status == EXIT_OK ? haasctl_put(context, input, &target, &body) : status;
 }
 
 #define WAIT_OPTIONS                                                                      \

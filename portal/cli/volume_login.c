@@ -80,7 +80,7 @@ static int find_rest(struct haasctl *haasctl, const struct command_input *input,
 	int status = EXIT_OK;
 
 	haasctl_path(&target, "/networks/", way->network, "");
-	haasctl_query(&target, input, "--tenant", "tenant");
+	haasctl_query(&target, input, "--tenant");
 	status = haasctl_get(haasctl, input, text_get(&target), &reply);
 	slash = status == EXIT_OK ? strchr(haasctl_word(reply.json, "prefix"), '/') : NULL;
 	(void)text_copy(way->length, sizeof(way->length), slash ? slash : "");
@@ -195,7 +195,7 @@ int haasctl_volume_login(void *context, const struct command_input *input)
 	int status;
 
 	haasctl_path(&target, "/volumes/", name, "");
-	haasctl_query(&target, input, "--tenant", "tenant");
+	haasctl_query(&target, input, "--tenant");
 	status = haasctl_get(context, input, text_get(&target), &volume);
 	if (status != EXIT_OK)
 		return status;
@@ -212,7 +212,7 @@ int haasctl_volume_login(void *context, const struct command_input *input)
 	if (status == EXIT_OK) {
 		text_clear(&target);
 		haasctl_path(&target, "/pdcis/", haasctl_word(volume.json, "pdci"), "");
-		haasctl_query(&target, input, "--tenant", "tenant");
+		haasctl_query(&target, input, "--tenant");
 		status = haasctl_get(context, input, text_get(&target), &pdci);
 	}
 	if (status == EXIT_OK) {

@@ -3,7 +3,7 @@
 
 #include "common/db/array.h"
 
-#include "portal/server/address_store.h"
+#include "portal/server/address_store_sql.h"
 #include "portal/server/exchange.h"
 #include "portal/server/member_check.h"
 
@@ -25,11 +25,6 @@ static const struct member_row reservation_members[] = {
 	{"address", MEMBER_IPV4, MEMBER_REQUIRED, 0, 0, NULL},
 };
 /* clang-format on */
-
-static const char *address_routes_text_of(const struct exchange *exchange, const char *name)
-{
-	return json_string_value(json_object_get(exchange->body, name));
-}
 
 static void check_subnet(struct exchange *exchange, struct error_list *errors)
 {
@@ -71,27 +66,24 @@ static void subnet_put(struct exchange *exchange)
 	char lease_s[24];
 
 	check_subnet(exchange, &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	(void)text_format(lease_s, sizeof(lease_s), "%lld",
 			  lease ? (long long)json_integer_value(lease) : 3600LL);
 	address_routes_add_addresses(&servers, json_object_get(exchange->body, "dns"));
 	address_routes_add_addresses(&relays, json_object_get(exchange->body, "relays"));
-	exchange_write(
-		exchange,
-		(const struct exchange_step[]){
-			{&store_subnet_put,
-			 {name, version, address_routes_text_of(exchange, "prefix"),
-			  address_routes_text_of(exchange, "gateway"), text_get(&servers),
-			  address_routes_text_of(exchange, "boot_server"),
-			  address_routes_text_of(exchange, "pool_low"),
-			  address_routes_text_of(exchange, "pool_high"), reserved_only, lease_s,
-			  address_routes_text_of(exchange, "shared_network"), text_get(&relays)}},
-			{&store_subnet_placed, {name, version, exchange->actor}},
-		},
-		2);
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&subnet_put_query,
+				{name, version, exchange_text(exchange, "prefix"),
+				 exchange_text(exchange, "gateway"), text_get(&servers),
+				 exchange_text(exchange, "boot_server"),
+				 exchange_text(exchange, "pool_low"),
+				 exchange_text(exchange, "pool_high"), reserved_only, lease_s,
+				 exchange_text(exchange, "shared_network"), text_get(&relays)}},
+			       {&subnet_placed_query, {name, version, exchange->actor}},
+		       },
+		       2);
 	text_done(&servers);
 	text_done(&relays);
 }
@@ -103,16 +95,14 @@ static void reservation_put(struct exchange *exchange)
 
 	members_check(exchange->body, reservation_members, COUNT_OF(reservation_members), "",
 		      &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_reservation_clear, {mac}},
-			       {&store_reservation_put,
-				{mac, address_routes_text_of(exchange, "subnet"),
-				 address_routes_text_of(exchange, "address"), exchange->actor}},
+			       {&reservation_clear_query, {mac}},
+			       {&reservation_put_query,
+				{mac, exchange_text(exchange, "subnet"),
+				 exchange_text(exchange, "address"), exchange->actor}},
 		       },
 		       2);
 }
@@ -130,20 +120,20 @@ static const struct query_row lease_query[] = {
 
 /* clang-format off */
 const struct route address_routes[] = {
-	{HTTP_GET, "/api/v1/subnets", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, address_routes_page_query, &store_subnet_list, {"?limit", "?cursor"}},
-	{HTTP_GET, "/api/v1/subnets/{subnet}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read_version, NULL, &store_subnet_get, {"{subnet}"}},
+	{HTTP_GET, "/api/v1/subnets", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, address_routes_page_query, &subnet_list_query, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/subnets/{subnet}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read_version, NULL, &subnet_get_query, {"{subnet}"}},
 	{HTTP_PUT, "/api/v1/subnets/{subnet}", ROLE_OPERATOR, BODY_JSON, 0, subnet_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/subnets/{subnet}", ROLE_OPERATOR, BODY_NONE, ROUTE_IF_MATCH, exchange_change, NULL,
-	 &store_subnet_delete, {"{subnet}", "@version", "@actor"}},
+	 &subnet_delete_query, {"{subnet}", "@version", "@actor"}},
 	{HTTP_GET, "/api/v1/reservations", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, address_routes_page_query,
-	 &store_reservation_list, {"?limit", "?cursor"}},
+	 &reservation_list_query, {"?limit", "?cursor"}},
 	{HTTP_PUT, "/api/v1/reservations/{mac}", ROLE_OPERATOR, BODY_JSON, 0, reservation_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/reservations/{mac}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
-	 &store_reservation_drop, {"{mac}", "@actor"}},
+	 &reservation_drop_query, {"{mac}", "@actor"}},
 	{HTTP_GET, "/api/v1/leases", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, lease_query,
-	 &store_lease_list, {"?limit", "?cursor", "?subnet", "?node", "?mac", "?state"}},
+	 &lease_list_query, {"?limit", "?cursor", "?subnet", "?node", "?mac", "?state"}},
 	{HTTP_POST, "/api/v1/leases/{address}/reclaim", ROLE_OPERATOR, BODY_NONE, ROUTE_IDEMPOTENT, exchange_change, NULL,
-	 &store_lease_reclaim, {"{address}", "@actor"}},
+	 &lease_reclaim_query, {"{address}", "@actor"}},
 	{.pattern = NULL},
 };
 /* clang-format on */

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "portal/server/alert_store.h"
+#include "portal/server/alert_store_sql.h"
 #include "portal/server/exchange.h"
 #include "portal/server/member_check.h"
 #include "portal/server/word_table.h"
@@ -31,11 +31,6 @@ static const struct member_row close_members[] = {
 	{"publish", MEMBER_BOOL, 0,               0, 0,    NULL},
 };
 /* clang-format on */
-
-static const char *alert_routes_text_of(const struct exchange *exchange, const char *name)
-{
-	return json_string_value(json_object_get(exchange->body, name));
-}
 
 /* A number as a statement takes it; NULL when it is not there. */
 static const char *alert_routes_number_of(const struct exchange *exchange, const char *name,
@@ -67,8 +62,8 @@ static void alert_routes_alert_acknowledge(struct exchange *exchange)
 
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_alert_acknowledge, {id, exchange->actor}},
-			       {&store_alert_told, {id}},
+			       {&alert_acknowledge_query, {id, exchange->actor}},
+			       {&alert_told_query, {id}},
 		       },
 		       2);
 }
@@ -85,22 +80,19 @@ static void silence_add(struct exchange *exchange)
 	char seconds[24];
 
 	members_check(exchange->body, silence_members, COUNT_OF(silence_members), "", &errors);
-	if (errors.count == 0 && !is_kind(alert_routes_text_of(exchange, "kind")))
+	if (errors.count == 0 && !is_kind(exchange_text(exchange, "kind")))
 		error_list_pointer(&errors, "/kind", "no kind of alert begins so",
 				   "traffic., wiring.miscabled");
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	exchange_write(
 		exchange,
 		(const struct exchange_step[]){
-			{&store_silence_put,
-			 {alert_routes_text_of(exchange, "kind"),
-			  alert_routes_text_of(exchange, "subject"),
-			  alert_routes_text_of(exchange, "reason"),
+			{&silence_put_query,
+			 {exchange_text(exchange, "kind"), exchange_text(exchange, "subject"),
+			  exchange_text(exchange, "reason"),
 			  alert_routes_number_of(exchange, "for_s", seconds), exchange->actor}},
-			{&store_silence_made, {NULL}},
+			{&silence_made_query, {NULL}},
 		},
 		2);
 }
@@ -113,11 +105,11 @@ static void alert_routes_case_open(struct exchange *exchange)
 		return;
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_case_open,
-				{alert_routes_text_of(exchange, "tenant"),
+			       {&case_open_query,
+				{exchange_text(exchange, "tenant"),
 				 alert_routes_number_of(exchange, "alert", alert),
-				 alert_routes_text_of(exchange, "text"), exchange->actor}},
-			       {&store_case_opened, {NULL}},
+				 exchange_text(exchange, "text"), exchange->actor}},
+			       {&case_opened_query, {NULL}},
 		       },
 		       2);
 }
@@ -128,7 +120,7 @@ static void alert_recorded(struct exchange *exchange, const PGresult *result)
 
 	(void)result;
 	if (exchange->request)
-		exchange_query(exchange, &store_alert_get, params, exchange_answer_body);
+		exchange_query(exchange, &alert_get_query, params, exchange_answer_body);
 }
 
 /* What is looked at for a case is in the case, or it is not told. */
@@ -138,7 +130,7 @@ static void alert_get(struct exchange *exchange)
 	const char *const params[] = {number, exchange_arg(exchange, "{alert}"), exchange->actor};
 
 	if (number)
-		exchange_query(exchange, &store_case_alert, params, alert_recorded);
+		exchange_query(exchange, &case_alert_query, params, alert_recorded);
 	else
 		alert_recorded(exchange, NULL);
 }
@@ -151,10 +143,10 @@ static void alert_routes_case_note(struct exchange *exchange)
 		return;
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_case_note,
-				{id, alert_routes_text_of(exchange, "kind"),
-				 alert_routes_text_of(exchange, "text"), exchange->actor}},
-			       {&store_case_told, {id}},
+			       {&case_note_query,
+				{id, exchange_text(exchange, "kind"),
+				 exchange_text(exchange, "text"), exchange->actor}},
+			       {&case_told_query, {id}},
 		       },
 		       2);
 }
@@ -168,10 +160,10 @@ static void alert_routes_case_close(struct exchange *exchange)
 		return;
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_case_close,
-				{id, alert_routes_text_of(exchange, "answer"),
-				 publish ? "true" : "false", exchange->actor}},
-			       {&store_case_told, {id}},
+			       {&case_close_query,
+				{id, exchange_text(exchange, "answer"), publish ? "true" : "false",
+				 exchange->actor}},
+			       {&case_told_query, {id}},
 		       },
 		       2);
 }
@@ -182,8 +174,8 @@ static void alert_routes_case_publish(struct exchange *exchange)
 
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_case_publish, {id, exchange->actor}},
-			       {&store_case_told, {id}},
+			       {&case_publish_query, {id, exchange->actor}},
+			       {&case_told_query, {id}},
 		       },
 		       2);
 }
@@ -207,26 +199,26 @@ static const struct query_row silence_query[] = {
 static const struct query_row case_query[] = {
 	QUERY_PAGE_ID,
 	{"state", QUERY_WORD, 0, silence_state_words, "all", false, NULL},
-	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	QUERY_TENANT,
 	{0},
 };
 
 /* clang-format off */
 const struct route alert_routes[] = {
 	{HTTP_GET, "/api/v1/alerts", ROLE_TENANT, BODY_NONE, 0, exchange_read, alert_query,
-	 &store_alert_list, {"?limit", "?cursor", "?state", "?kind", "?subject"}},
+	 &alert_list_query, {"?limit", "?cursor", "?state", "?kind", "?subject"}},
 	{HTTP_GET, "/api/v1/alerts/{alert}", ROLE_TENANT, BODY_NONE, 0, alert_get, alert_case_query, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/alerts/{alert}/acknowledge", ROLE_OPERATOR, BODY_NONE, 0, alert_routes_alert_acknowledge, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/silences", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, silence_query,
-	 &store_silence_list, {"?limit", "?cursor", "?state"}},
+	 &silence_list_query, {"?limit", "?cursor", "?state"}},
 	{HTTP_POST, "/api/v1/silences", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, silence_add, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/silences/{silence}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
-	 &store_silence_end, {"{silence}", "@actor"}},
+	 &silence_end_query, {"{silence}", "@actor"}},
 	{HTTP_GET, "/api/v1/cases", ROLE_TENANT, BODY_NONE, 0, exchange_read, case_query,
-	 &store_case_list, {"?limit", "?cursor", "?state", "?tenant"}},
+	 &case_list_query, {"?limit", "?cursor", "?state", "?tenant"}},
 	{HTTP_POST, "/api/v1/cases", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, alert_routes_case_open, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/cases/{case}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_case_get, {"{case}"}},
-	{HTTP_GET, "/api/v1/cases/{case}/report", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_case_report, {"{case}"}},
+	{HTTP_GET, "/api/v1/cases/{case}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &case_get_query, {"{case}"}},
+	{HTTP_GET, "/api/v1/cases/{case}/report", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &case_report_query, {"{case}"}},
 	{HTTP_POST, "/api/v1/cases/{case}/entries", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, alert_routes_case_note, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/cases/{case}/close", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, alert_routes_case_close, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/cases/{case}/publish", ROLE_OPERATOR, BODY_NONE, 0, alert_routes_case_publish, NULL, NULL, {NULL}},

@@ -2,15 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/error.h"
 #include "common/base/json_text.h"
 #include "common/db/array.h"
 #include "common/net/circuit_rule.h"
 #include "common/net/ipv4.h"
 
-#include "portal/server/cable_store.h"
+#include "portal/server/cable_store_sql.h"
 #include "portal/server/exchange.h"
-#include "portal/server/fabric_store.h"
+#include "portal/server/fabric_store_sql.h"
 #include "portal/server/member_check.h"
 
 #define PROPOSALS_MAX 4
@@ -47,14 +46,6 @@ static const struct member_row proposal_members[] = {
 };
 /* clang-format on */
 
-static const char *cable_routes_text_of(const struct exchange *exchange, const char *name,
-					const char *fallback)
-{
-	const char *text = json_string_value(json_object_get(exchange->body, name));
-
-	return text ? text : fallback;
-}
-
 static const char *cable_routes_number_of(const struct exchange *exchange, const char *name,
 					  int64_t fallback, char ret[NUMBER_SIZE])
 {
@@ -85,7 +76,7 @@ static void check_label(const char *label, const char *pointer, bool slash,
 
 static void check_pattern(const struct exchange *exchange, struct error_list *errors)
 {
-	const char *ports = cable_routes_text_of(exchange, "ports", "{port}");
+	const char *ports = exchange_text_or(exchange, "ports", "{port}");
 	struct circuit_template template;
 	const char *why = NULL;
 
@@ -106,22 +97,19 @@ static void switch_put(struct exchange *exchange)
 	members_check(exchange->body, switch_members, COUNT_OF(switch_members), "", &errors);
 	check_label(name, "", false, &errors);
 	check_pattern(exchange, &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
-	exchange_write(
-		exchange,
-		(const struct exchange_step[]){
-			{&store_switch_put,
-			 {name, cable_routes_text_of(exchange, "ports", "{port}"),
-			  cable_routes_text_of(exchange, "base", NULL),
-			  cable_routes_number_of(exchange, "port_low", 1, low),
-			  cable_routes_number_of(exchange, "port_high", 1024, high),
-			  cable_routes_text_of(exchange, "moved", "answer"),
-			  cable_routes_text_of(exchange, "swapped", "answer"), exchange->actor}},
-			{&store_switch_managed, {name}}},
-		2);
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&switch_put_query,
+				{name, exchange_text_or(exchange, "ports", "{port}"),
+				 exchange_text(exchange, "base"),
+				 cable_routes_number_of(exchange, "port_low", 1, low),
+				 cable_routes_number_of(exchange, "port_high", 1024, high),
+				 exchange_text_or(exchange, "moved", "answer"),
+				 exchange_text_or(exchange, "swapped", "answer"), exchange->actor}},
+			       {&switch_managed_query, {name}}},
+		       2);
 }
 
 static void port_put(struct exchange *exchange)
@@ -130,21 +118,17 @@ static void port_put(struct exchange *exchange)
 
 	members_check(exchange->body, cable_routes_port_members,
 		      COUNT_OF(cable_routes_port_members), "", &errors);
-	check_label(cable_routes_text_of(exchange, "switch", ""), "/switch", false, &errors);
-	check_label(cable_routes_text_of(exchange, "port", ""), "/port", true, &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	check_label(exchange_text_or(exchange, "switch", ""), "/switch", false, &errors);
+	check_label(exchange_text_or(exchange, "port", ""), "/port", true, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
-	exchange_write(
-		exchange,
-		(const struct exchange_step[]){
-			{&store_port_put,
-			 {cable_routes_text_of(exchange, "switch", NULL),
-			  cable_routes_text_of(exchange, "port", NULL),
-			  cable_routes_text_of(exchange, "node", NULL),
-			  cable_routes_text_of(exchange, "address", NULL), exchange->actor}}},
-		1);
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&port_put_query,
+				{exchange_text(exchange, "switch"), exchange_text(exchange, "port"),
+				 exchange_text(exchange, "node"),
+				 exchange_text(exchange, "address"), exchange->actor}}},
+		       1);
 }
 
 /* --- samples --- */
@@ -166,13 +150,15 @@ static bool read_bytes(const char *hex, uint8_t ret[CIRCUIT_BYTES_MAX], size_t *
 
 static bool cable_routes_read_sample(const PGresult *result, int row, struct stored_sample *ret)
 {
-	ret->id = db_text(result, row, 0, "");
-	ret->relay = db_text(result, row, 1, "");
+	ret->id = db_text(result, row, CIRCUIT_SAMPLES_ID, "");
+	ret->relay = db_text(result, row, CIRCUIT_SAMPLES_RELAY, "");
 	ret->sample.circuit = ret->circuit;
 	ret->sample.remote = ret->remote;
 	return ipv4_parse(ret->relay, &ret->relay_address) == 0 &&
-	       read_bytes(db_text(result, row, 2, ""), ret->circuit, &ret->sample.circuit_size) &&
-	       read_bytes(db_text(result, row, 3, ""), ret->remote, &ret->sample.remote_size);
+	       read_bytes(db_text(result, row, CIRCUIT_SAMPLES_CIRCUIT, ""), ret->circuit,
+			  &ret->sample.circuit_size) &&
+	       read_bytes(db_text(result, row, CIRCUIT_SAMPLES_REMOTE, ""), ret->remote,
+			  &ret->sample.remote_size);
 }
 
 /* A rule as it would be written down, with the relays that it is about. */
@@ -211,13 +197,13 @@ static size_t each_read(const struct wanted_rule *wanted, const PGresult *sample
 
 static struct wanted_rule rule_of(const struct exchange *exchange)
 {
-	const char *relay = cable_routes_text_of(exchange, "relay", NULL);
+	const char *relay = exchange_text(exchange, "relay");
 	struct wanted_rule wanted = {
-		.text = {.family = cable_routes_text_of(exchange, "family", ""),
-			 .circuit = cable_routes_text_of(exchange, "circuit", ""),
-			 .remote = cable_routes_text_of(exchange, "remote", ""),
-			 .switch_name = cable_routes_text_of(exchange, "switch", ""),
-			 .port = cable_routes_text_of(exchange, "port", ""),
+		.text = {.family = exchange_text_or(exchange, "family", ""),
+			 .circuit = exchange_text_or(exchange, "circuit", ""),
+			 .remote = exchange_text_or(exchange, "remote", ""),
+			 .switch_name = exchange_text_or(exchange, "switch", ""),
+			 .port = exchange_text_or(exchange, "port", ""),
 			 .port_offset = (int32_t)json_integer_value(
 				 json_object_get(exchange->body, "port_offset"))}};
 
@@ -264,11 +250,10 @@ static void rule_put_with_samples(struct exchange *exchange, const PGresult *sam
 	array_end(&ids);
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_rule_put,
-				{exchange_arg(exchange, "{rule}"),
-				 cable_routes_text_of(exchange, "relay", NULL), wanted.text.family,
-				 wanted.text.circuit, wanted.text.remote, wanted.text.switch_name,
-				 wanted.text.port,
+			       {&rule_put_query,
+				{exchange_arg(exchange, "{rule}"), exchange_text(exchange, "relay"),
+				 wanted.text.family, wanted.text.circuit, wanted.text.remote,
+				 wanted.text.switch_name, wanted.text.port,
 				 cable_routes_number_of(exchange, "port_offset", 0, offset),
 				 text_get(&ids), exchange->actor}}},
 		       1);
@@ -281,11 +266,9 @@ static void rule_put(struct exchange *exchange)
 	struct error_list errors = {0};
 
 	check_rule(exchange, &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
-	exchange_query(exchange, &store_circuit_samples, no_sample, rule_put_with_samples);
+	exchange_query(exchange, &circuit_samples_query, no_sample, rule_put_with_samples);
 }
 
 /* --- proposals --- */
@@ -344,7 +327,7 @@ static int add_proposal(struct text *json, const struct stored_sample *of,
 
 static void answer_proposals(struct exchange *exchange, const PGresult *samples)
 {
-	const char *switch_name = cable_routes_text_of(exchange, "switch", "");
+	const char *switch_name = exchange_text_or(exchange, "switch", "");
 	struct circuit_proposal found[PROPOSALS_MAX];
 	CLEANUP(text_done) struct text json = {0};
 	struct stored_sample of;
@@ -352,12 +335,13 @@ static void answer_proposals(struct exchange *exchange, const PGresult *samples)
 
 	/* The one that was asked for comes first, when it is there. */
 	if (PQntuples(samples) == 0 ||
-	    strcmp(db_text(samples, 0, 0, ""), exchange_arg(exchange, "{circuit}")) != 0 ||
+	    strcmp(db_text(samples, 0, CIRCUIT_SAMPLES_ID, ""),
+		   exchange_arg(exchange, "{circuit}")) != 0 ||
 	    !cable_routes_read_sample(samples, 0, &of)) {
 		exchange_not_found(exchange);
 		return;
 	}
-	count = circuit_propose(&of.sample, switch_name, cable_routes_text_of(exchange, "port", ""),
+	count = circuit_propose(&of.sample, switch_name, exchange_text_or(exchange, "port", ""),
 				found, COUNT_OF(found));
 	json_begin_object(&json, NULL);
 	json_begin_array(&json, "items");
@@ -374,13 +358,11 @@ static void circuit_propose_rules(struct exchange *exchange)
 	struct error_list errors = {0};
 
 	members_check(exchange->body, proposal_members, COUNT_OF(proposal_members), "", &errors);
-	check_label(cable_routes_text_of(exchange, "switch", ""), "/switch", false, &errors);
-	check_label(cable_routes_text_of(exchange, "port", ""), "/port", true, &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	check_label(exchange_text_or(exchange, "switch", ""), "/switch", false, &errors);
+	check_label(exchange_text_or(exchange, "port", ""), "/port", true, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
-	exchange_query(exchange, &store_circuit_samples, params, answer_proposals);
+	exchange_query(exchange, &circuit_samples_query, params, answer_proposals);
 }
 
 static void family_list(struct exchange *exchange)
@@ -431,27 +413,27 @@ static const struct query_row circuit_query[] = {
 
 /* clang-format off */
 const struct route cable_routes[] = {
-	{HTTP_GET, "/api/v1/switches", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, cable_routes_page_query, &store_switch_list, {"?limit", "?cursor"}},
-	{HTTP_GET, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_switch_get, {"{switch}"}},
+	{HTTP_GET, "/api/v1/switches", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, cable_routes_page_query, &switch_list_query, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &switch_get_query, {"{switch}"}},
 	{HTTP_PUT, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_JSON, 0, switch_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, cable_routes_force_query,
-	 &store_switch_delete, {"{switch}", "@actor", "?force"}},
+	 &switch_delete_query, {"{switch}", "@actor", "?force"}},
 	{HTTP_GET, "/api/v1/ports", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, cable_routes_port_query,
-	 &store_port_list, {"?limit", "?cursor", "?switch", "?port"}},
+	 &port_list_query, {"?limit", "?cursor", "?switch", "?port"}},
 	{HTTP_PUT, "/api/v1/ports", ROLE_OPERATOR, BODY_JSON, 0, port_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/ports", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, cable_routes_one_port_query,
-	 &store_port_delete, {"?switch", "?port", "@actor"}},
+	 &port_delete_query, {"?switch", "?port", "@actor"}},
 	{HTTP_GET, "/api/v1/circuits", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, circuit_query,
-	 &store_circuit_list, {"?limit", "?cursor", "?relay"}},
+	 &circuit_list_query, {"?limit", "?cursor", "?relay"}},
 	{HTTP_DELETE, "/api/v1/circuits/{circuit}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
-	 &store_circuit_drop, {"{circuit}", "@actor"}},
+	 &circuit_drop_query, {"{circuit}", "@actor"}},
 	{HTTP_POST, "/api/v1/circuits/{circuit}/proposals", ROLE_OPERATOR, BODY_JSON, 0, circuit_propose_rules, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/circuit-families", ROLE_OPERATOR, BODY_NONE, 0, family_list, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/circuit-rules", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, cable_routes_page_query, &store_rule_list, {"?limit", "?cursor"}},
-	{HTTP_GET, "/api/v1/circuit-rules/{rule}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_rule_get, {"{rule}"}},
+	{HTTP_GET, "/api/v1/circuit-rules", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, cable_routes_page_query, &rule_list_query, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/circuit-rules/{rule}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &rule_get_query, {"{rule}"}},
 	{HTTP_PUT, "/api/v1/circuit-rules/{rule}", ROLE_OPERATOR, BODY_JSON, 0, rule_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/circuit-rules/{rule}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
-	 &store_rule_delete, {"{rule}", "@actor"}},
+	 &rule_delete_query, {"{rule}", "@actor"}},
 	{.pattern = NULL},
 };
 /* clang-format on */

@@ -7,7 +7,7 @@
 #include "common/base/json_text.h"
 #include "common/model/drill_path.h"
 
-#include "portal/server/capture_store.h"
+#include "portal/server/capture_store_sql.h"
 #include "portal/server/daemon_call.h"
 #include "portal/server/exchange.h"
 #include "portal/server/member_check.h"
@@ -51,11 +51,6 @@ static const struct member_row point_members[] = {
 };
 /* clang-format on */
 
-static const char *capture_routes_text_of(const struct exchange *exchange, const char *name)
-{
-	return json_string_value(json_object_get(exchange->body, name));
-}
-
 /* --- asking for one --- */
 
 /* A pair of the drill-down, or one of its flows: then that is the filter. */
@@ -95,14 +90,14 @@ static int take_path(json_t *spec, const char *text, struct problem *problem)
 
 static void check_capture(const struct exchange *exchange, struct error_list *errors)
 {
-	bool path = capture_routes_text_of(exchange, "path");
+	bool path = exchange_text(exchange, "path");
 
 	members_check(exchange->body, capture_members, COUNT_OF(capture_members), "", errors);
 	if (errors->count > 0)
 		return;
-	if (path == !!capture_routes_text_of(exchange, "node"))
+	if (path == !!exchange_text(exchange, "node"))
 		error_list_pointer(errors, "/node", "either a node or a path is needed", NULL);
-	if (path && capture_routes_text_of(exchange, "peer"))
+	if (path && exchange_text(exchange, "peer"))
 		error_list_pointer(errors, "/peer", "the path names both ends", NULL);
 }
 
@@ -116,13 +111,11 @@ static void capture_routes_capture_start(struct exchange *exchange)
 	int rc = 0;
 
 	check_capture(exchange, &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	spec = json_copy(exchange->body);
-	if (spec && capture_routes_text_of(exchange, "path"))
-		rc = take_path(spec, capture_routes_text_of(exchange, "path"), &problem);
+	if (spec && exchange_text(exchange, "path"))
+		rc = take_path(spec, exchange_text(exchange, "path"), &problem);
 	if (rc) {
 		exchange_problem(exchange, exchange_status_of(rc), &problem);
 		return;
@@ -133,12 +126,12 @@ static void capture_routes_capture_start(struct exchange *exchange)
 	text = spec ? json_dumps(spec, JSON_COMPACT) : NULL;
 	/* After it, which says first whose the nodes are. */
 	const struct exchange_step steps[] = {
-		{&store_capture_start, {text, exchange_arg(exchange, "?case"), exchange->actor}},
-		{&store_capture_started, {NULL}},
+		{&capture_start_query, {text, exchange_arg(exchange, "?case"), exchange->actor}},
+		{&capture_started_query, {NULL}},
 	};
 	const struct exchange_step steps_of_vlan[] = {
 		steps[0],
-		{&store_capture_vlan, {json_string_value(json_object_get(spec, "tenant")), vlan}},
+		{&capture_vlan_query, {json_string_value(json_object_get(spec, "tenant")), vlan}},
 		steps[1],
 	};
 
@@ -148,10 +141,10 @@ static void capture_routes_capture_start(struct exchange *exchange)
 
 static void capture_act(struct exchange *exchange)
 {
-	static const struct db_query *const stores[] = {&store_capture_approve, &store_capture_stop,
-							&store_capture_remove};
+	static const struct db_query *const stores[] = {&capture_approve_query, &capture_stop_query,
+							&capture_remove_query};
 	const char *id = exchange_arg(exchange, "{capture}");
-	const char *word = capture_routes_text_of(exchange, "action");
+	const char *word = exchange_text(exchange, "action");
 	struct error_list errors = {0};
 
 	members_check(exchange->body, capture_routes_action_members,
@@ -162,7 +155,7 @@ static void capture_act(struct exchange *exchange)
 		exchange_write(exchange,
 			       (const struct exchange_step[]){
 				       {stores[i], {id, exchange->actor}},
-				       {&store_capture_changed, {id}},
+				       {&capture_changed_query, {id}},
 			       },
 			       2);
 		return;
@@ -201,10 +194,10 @@ static void on_may_read(struct exchange *exchange, const PGresult *result)
 
 	if (!exchange->request)
 		return;
-	(void)text_format(target, sizeof(target),
-			  "/captures/%" PRId64 "/file?first=%" PRId64 "&offset=%s",
-			  db_int(result, 0, 1, 0), db_int(result, 0, 0, 0),
-			  exchange_arg(exchange, "?offset"));
+	(void)text_format(
+		target, sizeof(target), "/captures/%" PRId64 "/file?first=%" PRId64 "&offset=%s",
+		db_int(result, 0, CAPTURE_READ_ID, 0),
+		db_int(result, 0, CAPTURE_READ_OLDEST_FILE, 0), exchange_arg(exchange, "?offset"));
 	ask_collector(exchange, target, hand_on_piece);
 }
 
@@ -213,7 +206,7 @@ static void capture_file(struct exchange *exchange)
 	const char *const params[] = {exchange_arg(exchange, "{capture}"),
 				      exchange_arg(exchange, "?offset"), exchange->actor};
 
-	exchange_query(exchange, &store_capture_read, params, on_may_read);
+	exchange_query(exchange, &capture_read_query, params, on_may_read);
 }
 
 static void on_may_watch(struct exchange *exchange, const PGresult *result)
@@ -223,7 +216,7 @@ static void on_may_watch(struct exchange *exchange, const PGresult *result)
 	if (!exchange->request)
 		return;
 	(void)text_format(target, sizeof(target), "/captures/%" PRId64 "/live?after=%s",
-			  db_int(result, 0, 0, 0), exchange_arg(exchange, "?after"));
+			  db_int(result, 0, CAPTURE_WATCH_ID, 0), exchange_arg(exchange, "?after"));
 	ask_collector(exchange, target, hand_on_lines);
 }
 
@@ -232,7 +225,7 @@ static void capture_live(struct exchange *exchange)
 	const char *const params[] = {exchange_arg(exchange, "{capture}"),
 				      exchange_arg(exchange, "?after"), exchange->actor};
 
-	exchange_query(exchange, &store_capture_watch, params, on_may_watch);
+	exchange_query(exchange, &capture_watch_query, params, on_may_watch);
 }
 
 /* --- consent, mirror ports --- */
@@ -246,28 +239,25 @@ static void capture_routes_grant_create(struct exchange *exchange)
 
 	members_check(exchange->body, capture_routes_grant_members,
 		      COUNT_OF(capture_routes_grant_members), "", &errors);
-	if (errors.count == 0 && query_check(&row, capture_routes_text_of(exchange, "expires_at"),
-					     &expires, &problem) != 0)
+	if (errors.count == 0 &&
+	    query_check(&row, exchange_text(exchange, "expires_at"), &expires, &problem) != 0)
 		error_list_pointer(&errors, "/expires_at", "this is no time",
 				   "2026-12-31T23:00:00Z");
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
-	exchange_write(
-		exchange,
-		(const struct exchange_step[]){
-			{&store_capture_grant_put,
-			 {capture_routes_text_of(exchange, "node"), expires, exchange->actor}},
-			{&store_capture_grant_made, {NULL}},
-		},
-		2);
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&capture_grant_put_query,
+				{exchange_text(exchange, "node"), expires, exchange->actor}},
+			       {&capture_grant_made_query, {NULL}},
+		       },
+		       2);
 }
 
 static void point_put(struct exchange *exchange)
 {
 	const char *name = exchange_arg(exchange, "{switch}");
-	const char *kind = capture_routes_text_of(exchange, "kind");
+	const char *kind = exchange_text(exchange, "kind");
 	CLEANUP(freep) char *spec = NULL;
 	struct error_list errors = {0};
 
@@ -287,15 +277,15 @@ static void point_put(struct exchange *exchange)
 		return;
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_capture_point_put, {name, spec, exchange->actor}},
-			       {&store_capture_point_done, {name}},
+			       {&capture_point_put_query, {name, spec, exchange->actor}},
+			       {&capture_point_done_query, {name}},
 		       },
 		       2);
 }
 
 static const struct query_row capture_routes_list_query[] = {
 	QUERY_PAGE_ID,
-	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	QUERY_TENANT,
 	{"state", QUERY_WORD, 0, state_words, NULL, false, NULL},
 	{"active", QUERY_BOOL, 0, NULL, NULL, false, NULL},
 	{0},
@@ -312,18 +302,18 @@ static const struct query_row point_query[] = {QUERY_PAGE_TEXT, {0}};
 /* clang-format off */
 const struct route capture_routes[] = {
 	{HTTP_GET, "/api/v1/captures", ROLE_TENANT, BODY_NONE, 0, exchange_read, capture_routes_list_query,
-	 &store_capture_list, {"?limit", "?cursor", "?tenant", "?state", "?active"}},
+	 &capture_list_query, {"?limit", "?cursor", "?tenant", "?state", "?active"}},
 	{HTTP_POST, "/api/v1/captures", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, capture_routes_capture_start, start_query, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/captures/{capture}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_capture_get, {"{capture}"}},
+	{HTTP_GET, "/api/v1/captures/{capture}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &capture_get_query, {"{capture}"}},
 	{HTTP_POST, "/api/v1/captures/{capture}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, capture_act, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/captures/{capture}/file", ROLE_TENANT, BODY_NONE, 0, capture_file, file_query, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/captures/{capture}/live", ROLE_TENANT, BODY_NONE, 0, capture_live, live_query, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/capture-grants", ROLE_TENANT, BODY_NONE, 0, exchange_read, capture_routes_grant_query, &store_capture_grants, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/capture-grants", ROLE_TENANT, BODY_NONE, 0, exchange_read, capture_routes_grant_query, &capture_grants_query, {"?limit", "?cursor"}},
 	{HTTP_POST, "/api/v1/capture-grants", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, capture_routes_grant_create, NULL, NULL, {NULL}},
-	{HTTP_DELETE, "/api/v1/capture-grants/{grant}", ROLE_TENANT, BODY_NONE, 0, exchange_change, NULL, &store_capture_grant_withdraw, {"{grant}", "@actor"}},
-	{HTTP_GET, "/api/v1/capture-points", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, point_query, &store_capture_points, {"?limit", "?cursor"}},
+	{HTTP_DELETE, "/api/v1/capture-grants/{grant}", ROLE_TENANT, BODY_NONE, 0, exchange_change, NULL, &capture_grant_withdraw_query, {"{grant}", "@actor"}},
+	{HTTP_GET, "/api/v1/capture-points", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, point_query, &capture_points_query, {"?limit", "?cursor"}},
 	{HTTP_PUT, "/api/v1/capture-points/{switch}", ROLE_OPERATOR, BODY_JSON, 0, point_put, NULL, NULL, {NULL}},
-	{HTTP_DELETE, "/api/v1/capture-points/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL, &store_capture_point_remove, {"{switch}", "@actor"}},
+	{HTTP_DELETE, "/api/v1/capture-points/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL, &capture_point_remove_query, {"{switch}", "@actor"}},
 	{.pattern = NULL},
 };
 /* clang-format on */

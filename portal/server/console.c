@@ -9,7 +9,7 @@
 #include "common/http/client.h"
 
 #include "portal/server/daemon_call.h"
-#include "portal/server/node_store.h"
+#include "portal/server/node_store_sql.h"
 
 #define SILENCE_MS  45000 /* bampid says something each 15 s */
 #define INPUT_LIMIT 4096
@@ -212,7 +212,7 @@ static void ask_node(struct exchange *exchange, exchange_result_fn fn)
 {
 	const char *params[] = {exchange_arg(exchange, "{node}")};
 
-	exchange_query(exchange, &store_node_visible, params, fn);
+	exchange_query(exchange, &node_visible_query, params, fn);
 }
 
 void console_stream(struct exchange *exchange)

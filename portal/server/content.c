@@ -8,6 +8,7 @@
 #include "common/io/log.h"
 
 #include "portal/server/image_upload.h"
+#include "portal/server/store_text_sql.h"
 
 /* Of the row, while its part is with the worker. */
 struct content_part {
@@ -105,22 +106,22 @@ static void content_on_part(void *context, int rc, int64_t received, bool whole)
 static int check_part(const char *what, const PGresult *row, int64_t offset, size_t size,
 		      struct problem *problem)
 {
-	if (!db_bool(row, 0, 5)) {
+	if (!db_bool(row, 0, UPLOAD_IN_SCOPE)) {
 		(void)problem_set(problem, E_DENIED, "the %s is somebody else's", what);
 		problem_hint(problem, "only its owner may upload it");
-	} else if (strcmp(db_text(row, 0, 1, ""), "uploading") != 0) {
+	} else if (strcmp(db_text(row, 0, UPLOAD_STATE, ""), "uploading") != 0) {
 		(void)problem_set(problem, E_CONFLICT, "the %s is %s", what,
-				  db_text(row, 0, 1, ""));
+				  db_text(row, 0, UPLOAD_STATE, ""));
 		problem_hint(problem, "a new content is a new version");
-	} else if (db_int(row, 0, 2, 0) != offset) {
+	} else if (db_int(row, 0, UPLOAD_RECEIVED_BYTES, 0) != offset) {
 		(void)problem_set(problem, E_CONFLICT, "the next part begins at %s",
-				  db_text(row, 0, 2, "0"));
+				  db_text(row, 0, UPLOAD_RECEIVED_BYTES, "0"));
 		problem_hint(problem, "send offset=%s (received_bytes of the %s)",
-			     db_text(row, 0, 2, "0"), what);
-	} else if (size == 0 || (int64_t)size > db_int(row, 0, 3, 0) - offset) {
+			     db_text(row, 0, UPLOAD_RECEIVED_BYTES, "0"), what);
+	} else if (size == 0 || (int64_t)size > db_int(row, 0, UPLOAD_SIZE_BYTES, 0) - offset) {
 		(void)problem_set(problem, E_INVALID,
 				  "the part is empty or goes beyond the %s bytes of the manifest",
-				  db_text(row, 0, 3, "0"));
+				  db_text(row, 0, UPLOAD_SIZE_BYTES, "0"));
 		problem_hint(problem, "send the file that the manifest was made for");
 	}
 	return problem->code;
@@ -146,11 +147,12 @@ static void part_with_row(struct exchange *exchange, const PGresult *row)
 		exchange_problem(exchange, exchange_status_of(rc), &problem);
 		return;
 	}
-	part.image = mine->kind->sign * db_int(row, 0, 0, 0);
-	part.total = db_int(row, 0, 3, 0);
-	(void)text_copy(part.digest, sizeof(part.digest), db_text(row, 0, 4, ""));
-	(void)text_copy(mine->id, sizeof(mine->id), db_text(row, 0, 0, ""));
-	(void)text_copy(mine->before, sizeof(mine->before), db_text(row, 0, 2, ""));
+	part.image = mine->kind->sign * db_int(row, 0, UPLOAD_ID, 0);
+	part.total = db_int(row, 0, UPLOAD_SIZE_BYTES, 0);
+	(void)text_copy(part.digest, sizeof(part.digest), db_text(row, 0, UPLOAD_DIGEST, ""));
+	(void)text_copy(mine->id, sizeof(mine->id), db_text(row, 0, UPLOAD_ID, ""));
+	(void)text_copy(mine->before, sizeof(mine->before),
+			db_text(row, 0, UPLOAD_RECEIVED_BYTES, ""));
 	mine->size = part.size;
 	exchange_hold(exchange);
 	rc = upload_add(exchange->portal->uploads, &part, content_on_part, exchange);

@@ -1,7 +1,7 @@
 /* /deployments: asking for plans on nodes, and following them. */
 #include <stdlib.h>
 
-#include "portal/server/deployment_store.h"
+#include "portal/server/deployment_store_sql.h"
 #include "portal/server/exchange.h"
 #include "portal/server/member_check.h"
 #include "portal/server/node_spec.h"
@@ -68,15 +68,13 @@ static void deployment_routes_deployment_create(struct exchange *exchange)
 	node_names_check(body, &errors);
 	if (json_is_object(params))
 		deployment_routes_check_params(params, &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	node_names_array(body, &nodes);
 	params_text = params ? json_dumps(params, JSON_COMPACT) : NULL;
 	exchange_write(exchange,
 		       (const struct exchange_step[]){{
-			       &store_deployment_create,
+			       &deployment_create_query,
 			       {json_string_value(json_object_get(body, "plan")), text_get(&nodes),
 				json_string_value(json_object_get(body, "image")),
 				json_string_value(json_object_get(body, "tenant")), params_text,
@@ -94,16 +92,14 @@ static void deployment_action(struct exchange *exchange)
 
 	members_check(exchange->body, deployment_routes_action_members,
 		      COUNT_OF(deployment_routes_action_members), "", &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_deployment_ask,
+			       {&deployment_ask_query,
 				{id, json_string_value(json_object_get(exchange->body, "action")),
 				 exchange->actor}},
-			       {&store_deployment_asked, {id}},
+			       {&deployment_asked_query, {id}},
 		       },
 		       2);
 }
@@ -121,10 +117,10 @@ static const struct query_row deployment_routes_list_query[] = {
 /* clang-format off */
 const struct route deployment_routes[] = {
 	{HTTP_GET, "/api/v1/deployments", ROLE_TENANT, BODY_NONE, 0, exchange_read, deployment_routes_list_query,
-	 &store_deployment_list, {"?limit", "?cursor", "?state", "?active", "?plan", "?node", "?job"}},
+	 &deployment_list_query, {"?limit", "?cursor", "?state", "?active", "?plan", "?node", "?job"}},
 	{HTTP_POST, "/api/v1/deployments", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, deployment_routes_deployment_create, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/deployments/{deployment}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL,
-	 &store_deployment_get, {"{deployment}"}},
+	 &deployment_get_query, {"{deployment}"}},
 	{HTTP_POST, "/api/v1/deployments/{deployment}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, deployment_action, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };

@@ -11,7 +11,7 @@
 #include "common/model/drill_url.h"
 #include "common/model/estimate_policy.h"
 
-#include "portal/server/drill_store.h"
+#include "portal/server/drill_store_sql.h"
 
 /* One row's sums, and what it may have had that was dropped before it was kept. */
 struct drill_sums {
@@ -72,7 +72,7 @@ static void add_exact(struct text *body, bool known, int64_t bytes, double secon
 static void add_exact_of_row(struct text *body, const PGresult *rows, int row)
 {
 	add_exact(body, !db_is_null(rows, row, DRILL_EXACT), db_int(rows, row, DRILL_EXACT, 0),
-		  strtod(db_text(rows, row, DRILL_EXACT + 1, "0"), NULL));
+		  strtod(db_text(rows, row, DRILL_EXACT_SECONDS, "0"), NULL));
 }
 
 /* --- scaled to what an interface counted --- */
@@ -171,7 +171,7 @@ static void add_row_names(const struct drill *drill, const PGresult *rows, int r
 	struct drill_path child;
 
 	for (int i = 0; i < DRILL_KEYS_MAX; i++)
-		keys[i] = db_text(rows, row, DRILL_KEY_FIRST + i, "");
+		keys[i] = db_text(rows, row, DRILL_K1 + i, "");
 	if (drill_path_down(&drill->path, keys, &child)) {
 		drill_path_print(&child, &text);
 		drill_answer_add_name(&name, &child);
@@ -323,14 +323,14 @@ static void add_url(const struct drill *drill, const char *path, struct text *bo
 
 bool drill_has_traffic(const PGresult *rows)
 {
-	return db_int(rows, 0, DRILL_TOTAL, 0) > 0;
+	return db_int(rows, 0, DRILL_TOTAL_BYTES, 0) > 0;
 }
 
 void drill_answer(const struct drill *drill, const PGresult *rows, struct text *body)
 {
 	CLEANUP(text_done) struct text path = {0};
 	double seconds = drill->window.seconds;
-	struct drill_sums raw = sums_at(rows, 0, DRILL_TOTAL);
+	struct drill_sums raw = sums_at(rows, 0, DRILL_TOTAL_BYTES);
 	struct drill_sums total = whole_of(drill, &raw);
 	struct drill_sums other;
 	struct traffic_sums left = total.sums; /* as it is told; `raw`: as it was sampled */

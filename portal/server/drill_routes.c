@@ -11,10 +11,10 @@
 #include "common/http/json_reader.h"
 #include "common/model/drill_path.h"
 
-#include "portal/server/alert_store.h"
+#include "portal/server/alert_store_sql.h"
 #include "portal/server/daemon_call.h"
 #include "portal/server/drill_answer.h"
-#include "portal/server/drill_store.h"
+#include "portal/server/drill_store_sql.h"
 #include "portal/server/exchange.h"
 
 /* What a collector tells of the last minutes is bounded by it; this is many times that. */
@@ -37,31 +37,33 @@ static void keep_window(struct drill *drill, const PGresult *result)
 {
 	struct drill_window *window = &drill->window;
 
-	(void)text_copy(window->from, sizeof(window->from), db_text(result, 0, WINDOW_FROM, NULL));
-	(void)text_copy(window->to, sizeof(window->to), db_text(result, 0, WINDOW_TO, NULL));
-	window->step = window->length = db_int(result, 0, WINDOW_STEP, 0);
-	window->kept = db_bool(result, 0, WINDOW_KEPT);
-	window->buckets = db_int(result, 0, WINDOW_BUCKETS, 0);
-	window->present = db_int(result, 0, WINDOW_PRESENT, 0);
-	window->seconds = strtod(db_text(result, 0, WINDOW_SECONDS, "0"), NULL);
-	window->bytes = db_int(result, 0, WINDOW_BYTES, 0);
-	window->nobodys = db_int(result, 0, WINDOW_NOBODYS, 0);
-	window->lost = db_int(result, 0, WINDOW_LOST, 0);
-	window->pending = db_int(result, 0, WINDOW_PENDING, 0);
-	(void)text_copy(window->until, sizeof(window->until), db_text(result, 0, WINDOW_UNTIL, ""));
+	(void)text_copy(window->from, sizeof(window->from),
+			db_text(result, 0, DRILL_WINDOW_FROM, NULL));
+	(void)text_copy(window->to, sizeof(window->to), db_text(result, 0, DRILL_WINDOW_TO, NULL));
+	window->step = window->length = db_int(result, 0, DRILL_WINDOW_STEP, 0);
+	window->kept = db_bool(result, 0, DRILL_WINDOW_KEPT);
+	window->buckets = db_int(result, 0, DRILL_WINDOW_BUCKETS, 0);
+	window->present = db_int(result, 0, DRILL_WINDOW_PRESENT, 0);
+	window->seconds = strtod(db_text(result, 0, DRILL_WINDOW_SECONDS, "0"), NULL);
+	window->bytes = db_int(result, 0, DRILL_WINDOW_BYTES, 0);
+	window->nobodys = db_int(result, 0, DRILL_WINDOW_NOBODYS, 0);
+	window->lost = db_int(result, 0, DRILL_WINDOW_LOST, 0);
+	window->pending = db_int(result, 0, DRILL_WINDOW_PENDING, 0);
+	(void)text_copy(window->until, sizeof(window->until),
+			db_text(result, 0, DRILL_WINDOW_UNTIL, ""));
 	window->asked = window->buckets * window->step;
-	window->is_operator = db_bool(result, 0, WINDOW_OPERATOR);
-	drill->at_s = db_int(result, 0, WINDOW_AT, 0);
-	window->recent = db_bool(result, 0, WINDOW_RECENT);
-	window->thinned = strtod(db_text(result, 0, WINDOW_THINNED, "1"), NULL);
+	window->is_operator = db_bool(result, 0, DRILL_WINDOW_OPERATOR);
+	drill->at_s = db_int(result, 0, DRILL_WINDOW_AT, 0);
+	window->recent = db_bool(result, 0, DRILL_WINDOW_RECENT);
+	window->thinned = strtod(db_text(result, 0, DRILL_WINDOW_THINNED, "1"), NULL);
 	(void)text_copy(drill->stored_from, sizeof(drill->stored_from), window->from);
 	(void)text_copy(drill->stored_to, sizeof(drill->stored_to), window->to);
 	(void)text_copy(drill->switch_id, sizeof(drill->switch_id),
-			db_text(result, 0, WINDOW_SWITCH, ""));
+			db_text(result, 0, DRILL_WINDOW_SWITCH, ""));
 	free(drill->tenants);
 	drill->tenants = NULL;
-	if (!db_is_null(result, 0, WINDOW_TENANTS))
-		drill->tenants = strdup(db_text(result, 0, WINDOW_TENANTS, ""));
+	if (!db_is_null(result, 0, DRILL_WINDOW_TENANTS))
+		drill->tenants = strdup(db_text(result, 0, DRILL_WINDOW_TENANTS, ""));
 }
 
 static void answer_unknown(struct exchange *exchange, const char *kind, const char *name,
@@ -70,7 +72,7 @@ static void answer_unknown(struct exchange *exchange, const char *kind, const ch
 	struct problem problem = {0};
 
 	(void)problem_set(&problem, E_NOT_FOUND, "there is no traffic of a %s %.100s", kind, name);
-	problem_hint(&problem, "%s shows what there is", list);
+	problem_hint(&problem, "%s shows the known ones", list);
 	exchange_problem(exchange, 404, &problem);
 }
 
@@ -93,7 +95,7 @@ static void drill_routes_tell(struct exchange *exchange)
 		const char *const params[] = {number, text_get(&drill->body), exchange->actor};
 
 		if (number)
-			exchange_query(exchange, &store_case_query, params, answer_recorded);
+			exchange_query(exchange, &case_query_query, params, answer_recorded);
 		else
 			exchange_answer(exchange, 200, text_get(&drill->body));
 		return;
@@ -107,8 +109,9 @@ static void answer_unknown_part(struct exchange *exchange, const PGresult *resul
 	if (!exchange->request)
 		return;
 	if (PQntuples(result) > 0)
-		answer_unknown(exchange, db_text(result, 0, 0, ""), db_text(result, 0, 1, ""),
-			       db_text(result, 0, 2, ""));
+		answer_unknown(exchange, db_text(result, 0, DRILL_UNKNOWN_KIND, ""),
+			       db_text(result, 0, DRILL_UNKNOWN_NAME, ""),
+			       db_text(result, 0, DRILL_UNKNOWN_LIST, ""));
 	else
 		drill_routes_tell(exchange);
 }
@@ -133,7 +136,7 @@ static void ask_unknown_part(struct exchange *exchange)
 	if (path->level == DRILL_ALL)
 		drill_routes_tell(exchange);
 	else
-		exchange_query(exchange, &store_drill_unknown, params, answer_unknown_part);
+		exchange_query(exchange, &drill_unknown_query, params, answer_unknown_part);
 }
 
 static void answer_present(struct exchange *exchange, const PGresult *result)
@@ -161,7 +164,7 @@ static void answer_level(struct exchange *exchange, const PGresult *result)
 		const char *const params[] = {drill->step, drill->stored_from, drill->stored_to,
 					      drill->switch_id};
 
-		exchange_query(exchange, &store_drill_present, params, answer_present);
+		exchange_query(exchange, &drill_present_query, params, answer_present);
 		return;
 	}
 	if (drill_has_traffic(result))
@@ -173,6 +176,15 @@ static void answer_level(struct exchange *exchange, const PGresult *result)
 /* Numbers of the path as the statements take them. */
 struct path_numbers {
 	char vlan[12], source_port[12], target_port[12], protocol[12], ethertype[12];
+};
+
+/* Each level takes as many of these as it counts (drill_store.sql). */
+#define DRILL_PARAMS 19
+
+static const struct db_query *const drill_levels[DRILL_LEVEL_COUNT] = {
+	[DRILL_ALL] = &drill_all_query,     [DRILL_LINK] = &drill_link_query,
+	[DRILL_OWNER] = &drill_owner_query, [DRILL_VLAN] = &drill_vlan_query,
+	[DRILL_PAIR] = &drill_pair_query,   [DRILL_FLOW] = &drill_flow_query,
 };
 
 static void ask_level(struct exchange *exchange)
@@ -209,7 +221,7 @@ static void ask_level(struct exchange *exchange)
 		path->flow.forward ? "t" : "f",
 	};
 
-	exchange_query(exchange, &store_drill_levels[path->level], params, answer_level);
+	exchange_query(exchange, drill_levels[path->level], params, answer_level);
 }
 
 static void on_scale(struct exchange *exchange, const PGresult *result)
@@ -218,17 +230,17 @@ static void on_scale(struct exchange *exchange, const PGresult *result)
 
 	if (!exchange->request)
 		return;
-	if (!db_is_null(result, 0, SCALE_EXACT)) {
-		drill->exact_bytes = db_int(result, 0, SCALE_EXACT, 0);
-		drill->exact_seconds = strtod(db_text(result, 0, SCALE_SECONDS, "0"), NULL);
+	if (!db_is_null(result, 0, DRILL_SCALE_EXACT)) {
+		drill->exact_bytes = db_int(result, 0, DRILL_SCALE_EXACT, 0);
+		drill->exact_seconds = strtod(db_text(result, 0, DRILL_SCALE_SECONDS, "0"), NULL);
 	}
 	drill->scale = (struct link_scale){
-		.known =
-			!db_is_null(result, 0, SCALE_FACTOR) && !db_is_null(result, 0, SCALE_BYTES),
-		.factor = strtod(db_text(result, 0, SCALE_FACTOR, "1"), NULL),
-		.covered = strtod(db_text(result, 0, SCALE_COVERED, "1"), NULL),
-		.link = {.bytes = (uint64_t)db_int(result, 0, SCALE_BYTES, 0),
-			 .square = strtod(db_text(result, 0, SCALE_SQUARE, "0"), NULL)}};
+		.known = !db_is_null(result, 0, DRILL_SCALE_FACTOR) &&
+			 !db_is_null(result, 0, DRILL_SCALE_BYTES),
+		.factor = strtod(db_text(result, 0, DRILL_SCALE_FACTOR, "1"), NULL),
+		.covered = strtod(db_text(result, 0, DRILL_SCALE_COVERED, "1"), NULL),
+		.link = {.bytes = (uint64_t)db_int(result, 0, DRILL_SCALE_BYTES, 0),
+			 .square = strtod(db_text(result, 0, DRILL_SCALE_SQUARE, "0"), NULL)}};
 	ask_level(exchange);
 }
 
@@ -242,7 +254,7 @@ static void ask_scale(struct exchange *exchange)
 	(void)text_format(drill->step, sizeof(drill->step), "%" PRId64, drill->window.length);
 	drill->exact_bytes = -1;
 	if (drill->path.at_link)
-		exchange_query(exchange, &store_drill_scale, params, on_scale);
+		exchange_query(exchange, &drill_scale_query, params, on_scale);
 	else
 		ask_level(exchange);
 }
@@ -272,13 +284,13 @@ static void on_joined(struct exchange *exchange, const PGresult *result)
 
 	if (!exchange->request)
 		return;
-	window->present = db_int(result, 0, JOINED_PRESENT, 0);
-	window->seconds = strtod(db_text(result, 0, JOINED_SECONDS, "0"), NULL);
-	window->memory = db_int(result, 0, JOINED_MEMORY, 0);
-	window->bytes = db_int(result, 0, JOINED_BYTES, 0);
-	window->nobodys = db_int(result, 0, JOINED_NOBODYS, 0);
-	window->lost = db_int(result, 0, JOINED_LOST, 0);
-	window->thinned = strtod(db_text(result, 0, JOINED_THINNED, "1"), NULL);
+	window->present = db_int(result, 0, DRILL_JOINED_PRESENT, 0);
+	window->seconds = strtod(db_text(result, 0, DRILL_JOINED_SECONDS, "0"), NULL);
+	window->memory = db_int(result, 0, DRILL_JOINED_MEMORY, 0);
+	window->bytes = db_int(result, 0, DRILL_JOINED_BYTES, 0);
+	window->nobodys = db_int(result, 0, DRILL_JOINED_NOBODYS, 0);
+	window->lost = db_int(result, 0, DRILL_JOINED_LOST, 0);
+	window->thinned = strtod(db_text(result, 0, DRILL_JOINED_THINNED, "1"), NULL);
 	answer_path(exchange, drill->in_memory);
 }
 
@@ -375,7 +387,7 @@ static void drill_routes_with_memory(struct exchange *exchange,
 	}
 	const char *const params[] = {drill->stored_from, drill->stored_to, drill->live};
 
-	exchange_query(exchange, &store_drill_joined, params, on_joined);
+	exchange_query(exchange, &drill_joined_query, params, on_joined);
 }
 
 static void drill_routes_add_escaped(struct text *target, const char *value)
@@ -397,12 +409,12 @@ static void drill_routes_ask_memory(struct exchange *exchange, const PGresult *k
 
 	drill_path_print(&drill->path, &path);
 	text_addf(&target, "/drill?window=%s&turned=%s&path=", exchange_arg(exchange, "?window"),
-		  db_text(known, 0, WINDOW_TURNED, "f"));
+		  db_text(known, 0, DRILL_WINDOW_TURNED, "f"));
 	drill_routes_add_escaped(&target, text_get(&path));
-	if (!db_is_null(known, 0, WINDOW_AT))
-		text_addf(&target, "&at=%s", db_text(known, 0, WINDOW_AT, ""));
-	if (!db_is_null(known, 0, WINDOW_SCOPE))
-		text_addf(&target, "&scope=%s", db_text(known, 0, WINDOW_SCOPE, ""));
+	if (!db_is_null(known, 0, DRILL_WINDOW_AT))
+		text_addf(&target, "&at=%s", db_text(known, 0, DRILL_WINDOW_AT, ""));
+	if (!db_is_null(known, 0, DRILL_WINDOW_SCOPE))
+		text_addf(&target, "&scope=%s", db_text(known, 0, DRILL_WINDOW_SCOPE, ""));
 	/* PostgreSQL's {1,2} without its braces. */
 	text_addf(&target, "&tenants=%.*s", (int)strlen(tenants) - 2, tenants + 1);
 	daemon_pass_on(exchange,
@@ -454,7 +466,7 @@ static void drill_get(struct exchange *exchange)
 		path->level >= DRILL_PAIR ? path->b : NULL,
 	};
 
-	exchange_query(exchange, &store_drill_window, params, on_window);
+	exchange_query(exchange, &drill_window_query, params, on_window);
 }
 
 static const struct query_row drill_query[] = {

@@ -10,8 +10,8 @@
 #include "common/base/text.h"
 #include "common/io/log.h"
 
-#include "portal/server/event_store.h"
-#include "portal/server/exchange_store.h"
+#include "portal/server/event_store_sql.h"
+#include "portal/server/exchange_store_sql.h"
 
 #define POLL_MS    1000
 #define COMMENT_MS 15000
@@ -122,21 +122,24 @@ static void client_say_position(struct stream_client *client)
 
 static bool client_wants(const struct stream_client *client, const PGresult *rows, int row)
 {
-	if (client->tenant[0] != '\0' && strcmp(client->tenant, db_text(rows, row, 2, "")) != 0)
+	if (client->tenant[0] != '\0' &&
+	    strcmp(client->tenant, db_text(rows, row, STREAM_AFTER_TENANT, "")) != 0)
 		return false;
 	if (client->subject_kind[0] != '\0' &&
-	    strcmp(client->subject_kind, db_text(rows, row, 3, "")) != 0)
+	    strcmp(client->subject_kind, db_text(rows, row, STREAM_AFTER_SUBJECT_KIND, "")) != 0)
 		return false;
-	if (client->subject[0] != '\0' && strcmp(client->subject, db_text(rows, row, 4, "")) != 0)
+	if (client->subject[0] != '\0' &&
+	    strcmp(client->subject, db_text(rows, row, STREAM_AFTER_SUBJECT, "")) != 0)
 		return false;
-	return client->kind[0] == '\0' || fnmatch(client->kind, db_text(rows, row, 5, ""), 0) == 0;
+	return client->kind[0] == '\0' ||
+	       fnmatch(client->kind, db_text(rows, row, STREAM_AFTER_KIND, ""), 0) == 0;
 }
 
 static struct position row_position(const PGresult *rows, int row)
 {
 	return (struct position){
-		.xid = strtoull(db_text(rows, row, 0, "0"), NULL, 10),
-		.id = strtoull(db_text(rows, row, 1, "0"), NULL, 10),
+		.xid = strtoull(db_text(rows, row, STREAM_AFTER_XID, "0"), NULL, 10),
+		.id = strtoull(db_text(rows, row, STREAM_AFTER_ID, "0"), NULL, 10),
 	};
 }
 
@@ -154,7 +157,7 @@ static void client_feed(struct stream_client *client, const PGresult *rows)
 		if (!client_wants(client, rows, row))
 			continue;
 		text_addf(&text, "id: %" PRIu64 "-%" PRIu64 "\ndata: %s\n\n", at.xid, at.id,
-			  db_text(rows, row, 6, "{}"));
+			  db_text(rows, row, STREAM_AFTER_BODY, "{}"));
 		client->stream->portal->counters.streamed_events++;
 	}
 	if (text.failed) { /* rather a reconnect than a gap */
@@ -192,8 +195,8 @@ static void submit_after(struct event_stream *stream, struct position at, db_res
 	char id[24];
 	const char *params[] = {xid, id, BATCH_TEXT};
 	const struct db_call calls[] = {
-		{&store_scope_operator, NULL, NULL, NULL},
-		{&store_stream_after, params, fn, context},
+		{&scope_operator_query, NULL, NULL, NULL},
+		{&stream_after_query, params, fn, context},
 	};
 
 	(void)text_format(xid, sizeof(xid), "%" PRIu64, at.xid);
@@ -362,7 +365,8 @@ static void event_stream_begin(struct exchange *exchange, struct stream_client *
 static void event_stream_join_reader(struct exchange *exchange, const PGresult *result)
 {
 	struct event_stream *stream = exchange->portal->stream;
-	struct position present = {.xid = strtoull(db_text(result, 0, 0, "0"), NULL, 10)};
+	struct position present = {
+		.xid = strtoull(db_text(result, 0, STREAM_START_XID, "0"), NULL, 10)};
 	struct stream_client *client;
 	struct problem problem = {0};
 
@@ -393,5 +397,5 @@ static void event_stream_join_reader(struct exchange *exchange, const PGresult *
  * exists. */
 void event_stream_join(struct exchange *exchange)
 {
-	exchange_query(exchange, &store_stream_start, NULL, event_stream_join_reader);
+	exchange_query(exchange, &stream_start_query, NULL, event_stream_join_reader);
 }

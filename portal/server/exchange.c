@@ -10,7 +10,8 @@
 
 #include "portal/server/conflict_table.h"
 #include "portal/server/event_stream.h"
-#include "portal/server/exchange_store.h"
+#include "portal/server/exchange_store_sql.h"
+#include "portal/server/store_text_sql.h"
 
 #define PRINCIPAL_SIZE (ACTOR_SIZE + NAME_SIZE)
 /* Scope (3), sweep and claim, the steps, the stored answer. */
@@ -107,12 +108,12 @@ static void exchange_on_claim(void *context, int rc, const PGresult *result,
 static void add_scope(struct call_list *list, struct exchange *exchange,
 		      const char *tenant_params[1])
 {
-	call_add(list, exchange, &store_scope_operator, NULL, on_step);
+	call_add(list, exchange, &scope_operator_query, NULL, on_step);
 	if (exchange->tenant[0] == '\0')
 		return;
 	tenant_params[0] = exchange->tenant;
-	call_add(list, exchange, &store_scope_tenant, tenant_params, on_tenant);
-	call_add(list, exchange, &store_scope_narrow, NULL, on_step);
+	call_add(list, exchange, &scope_tenant_query, tenant_params, on_tenant);
+	call_add(list, exchange, &scope_narrow_query, NULL, on_step);
 }
 
 static void answer_missing_tenant(struct exchange *exchange)
@@ -219,15 +220,16 @@ static void answer_stored(struct exchange *exchange, const PGresult *result)
 {
 	struct problem problem;
 
-	if (PQntuples(result) == 0 || db_is_null(result, 0, 2)) {
+	if (PQntuples(result) == 0 || db_is_null(result, 0, KEY_STORED_STATUS)) {
 		(void)problem_set(&problem, E_CONFLICT,
 				  "a request with this Idempotency-Key is under way");
 		problem_hint(&problem, "repeat it in a moment");
 		exchange_problem(exchange, 409, &problem);
 		return;
 	}
-	if (strcmp(db_text(result, 0, 0, ""), http_request_path(exchange->request)) != 0 ||
-	    strcmp(db_text(result, 0, 1, ""), exchange->key_digest) != 0) {
+	if (strcmp(db_text(result, 0, KEY_STORED_ROUTE, ""),
+		   http_request_path(exchange->request)) != 0 ||
+	    strcmp(db_text(result, 0, KEY_STORED_BODY_DIGEST, ""), exchange->key_digest) != 0) {
 		(void)problem_set(&problem, E_CONFLICT,
 				  "this Idempotency-Key was used for another request");
 		problem_hint(&problem, "use a new key for each thing that you want");
@@ -235,9 +237,11 @@ static void answer_stored(struct exchange *exchange, const PGresult *result)
 		return;
 	}
 	http_answer_header(exchange->request, "Idempotency-Replayed", "true");
-	if (!db_is_null(result, 0, 3))
-		http_answer_header(exchange->request, "Location", db_text(result, 0, 3, ""));
-	exchange_answer(exchange, (int)db_int(result, 0, 2, 500), db_text(result, 0, 4, NULL));
+	if (!db_is_null(result, 0, KEY_STORED_LOCATION))
+		http_answer_header(exchange->request, "Location",
+				   db_text(result, 0, KEY_STORED_LOCATION, ""));
+	exchange_answer(exchange, (int)db_int(result, 0, KEY_STORED_STATUS, 500),
+			db_text(result, 0, KEY_STORED_BODY, NULL));
 }
 
 static void on_stored(void *context, int rc, const PGresult *result, const struct problem *problem)
@@ -261,7 +265,7 @@ static void ask_stored(struct exchange *exchange)
 	const char *params[] = {principal, exchange->key};
 
 	principal_of(exchange, principal);
-	call_add(&list, exchange, &store_key_stored, params, on_stored);
+	call_add(&list, exchange, &key_stored_query, params, on_stored);
 	exchange_submit(exchange, exchange->portal->db, &list);
 }
 
@@ -274,13 +278,14 @@ static void exchange_on_answer(void *context, int rc, const PGresult *result,
 	exchange_note_failure(exchange, rc, problem);
 	if (exchange->rc != 0)
 		return;
-	exchange->answer.status = PQntuples(result) > 0 ? (int)db_int(result, 0, 0, 500) : 404;
+	exchange->answer.status =
+		PQntuples(result) > 0 ? (int)db_int(result, 0, ANSWER_STATUS, 500) : 404;
 	(void)text_copy(exchange->answer.location, sizeof(exchange->answer.location),
-			PQntuples(result) > 0 ? db_text(result, 0, 1, "") : "");
-	exchange->answer.version = PQntuples(result) > 0 ? db_int(result, 0, 2, 0) : 0;
+			PQntuples(result) > 0 ? db_text(result, 0, ANSWER_LOCATION, "") : "");
+	exchange->answer.version = PQntuples(result) > 0 ? db_int(result, 0, ANSWER_VERSION, 0) : 0;
 	text_clear(&exchange->answer.body);
 	if (PQntuples(result) > 0)
-		text_add(&exchange->answer.body, db_text(result, 0, 3, ""));
+		text_add(&exchange->answer.body, db_text(result, 0, ANSWER_BODY, ""));
 }
 
 static void exchange_on_written(void *context, int rc, const PGresult *result,
@@ -324,8 +329,8 @@ void exchange_write(struct exchange *exchange, const struct exchange_step steps[
 	principal_of(exchange, principal);
 	claim[2] = http_request_path(exchange->request);
 	if (keyed) {
-		call_add(&list, exchange, &store_key_sweep, NULL, on_step);
-		call_add(&list, exchange, &store_key_claim, claim, exchange_on_claim);
+		call_add(&list, exchange, &key_sweep_query, NULL, on_step);
+		call_add(&list, exchange, &key_claim_query, claim, exchange_on_claim);
 	}
 	add_scope(&list, exchange, tenant_params);
 	for (size_t i = 0; i + 1 < count; i++)
@@ -333,7 +338,7 @@ void exchange_write(struct exchange *exchange, const struct exchange_step steps[
 	call_add(&list, exchange, steps[count - 1].query, steps[count - 1].params,
 		 keyed ? exchange_on_answer : on_last_answer);
 	if (keyed)
-		call_add(&list, exchange, &store_key_answer, claim, exchange_on_written);
+		call_add(&list, exchange, &key_answer_query, claim, exchange_on_written);
 	exchange_submit(exchange, exchange->portal->db, &list);
 }
 
@@ -344,7 +349,7 @@ void exchange_answer_body(struct exchange *exchange, const PGresult *result)
 	if (PQntuples(result) == 0)
 		exchange_not_found(exchange);
 	else
-		exchange_answer(exchange, 200, db_text(result, 0, 0, "null"));
+		exchange_answer(exchange, 200, db_text(result, 0, DOCUMENT_BODY, "null"));
 }
 
 static void answer_version(struct exchange *exchange, const PGresult *result)
@@ -358,13 +363,13 @@ static void answer_version(struct exchange *exchange, const PGresult *result)
 	}
 	if (!exchange->request)
 		return;
-	(void)text_format(etag, sizeof(etag), "\"%s\"", db_text(result, 0, 1, "0"));
+	(void)text_format(etag, sizeof(etag), "\"%s\"", db_text(result, 0, RESOURCE_VERSION, "0"));
 	http_answer_header(exchange->request, "ETag", etag);
 	known = http_request_header(exchange->request, "If-None-Match");
-	if (known && db_bool(result, 0, 2) && strcmp(known, etag) == 0)
+	if (known && db_bool(result, 0, RESOURCE_WHOLE) && strcmp(known, etag) == 0)
 		exchange_answer(exchange, 304, NULL);
 	else
-		exchange_answer(exchange, 200, db_text(result, 0, 0, "null"));
+		exchange_answer(exchange, 200, db_text(result, 0, RESOURCE_BODY, "null"));
 }
 
 void exchange_args(const struct exchange *exchange, const char *ret[ROUTE_ARGS])

@@ -98,6 +98,12 @@ void exchange_answer_as(struct exchange *exchange, const char *content_type, con
 void exchange_problem(struct exchange *exchange, int status, const struct problem *problem);
 /* 422 "the request is not as it must be" with `errors`; clears the list. */
 void exchange_refuse(struct exchange *exchange, struct error_list *errors);
+/* The same when there are errors; false: there are none. */
+bool exchange_refused(struct exchange *exchange, struct error_list *errors);
+/* A string of the body; NULL, or `fallback`: the body has none of that name. */
+const char *exchange_text(const struct exchange *exchange, const char *member);
+const char *exchange_text_or(const struct exchange *exchange, const char *member,
+			     const char *fallback);
 /* 200 with column 0 of the first row, 404 without one; an exchange_result_fn. */
 void exchange_answer_body(struct exchange *exchange, const PGresult *result);
 /* 404 that names the path. */

@@ -123,9 +123,30 @@ void exchange_refuse(struct exchange *exchange, struct error_list *errors)
 	(void)problem_set(&problem, E_MALFORMED, "%zu thing%s in the request %s not as %s must be",
 			  errors->count, errors->count == 1 ? "" : "s",
 			  errors->count == 1 ? "is" : "are", errors->count == 1 ? "it" : "they");
-	problem_hint(&problem, "see errors; openapi.yaml says what is allowed");
+	problem_hint(&problem, "see errors; openapi.yaml lists the allowed values");
 	answer_problem(exchange, 422, &problem, &errors->json);
 	error_list_done(errors);
+}
+
+bool exchange_refused(struct exchange *exchange, struct error_list *errors)
+{
+	if (errors->count == 0)
+		return false;
+	exchange_refuse(exchange, errors);
+	return true;
+}
+
+const char *exchange_text(const struct exchange *exchange, const char *member)
+{
+	return json_string_value(json_object_get(exchange->body, member));
+}
+
+const char *exchange_text_or(const struct exchange *exchange, const char *member,
+			     const char *fallback)
+{
+	const char *text = exchange_text(exchange, member);
+
+	return text ? text : fallback;
 }
 
 char *exchange_checked_body(struct exchange *exchange, const struct member_row *rows, size_t count)
@@ -135,10 +156,8 @@ char *exchange_checked_body(struct exchange *exchange, const struct member_row *
 	char *text;
 
 	members_check(exchange->body, rows, count, "", &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return NULL;
-	}
 	text = json_dumps(exchange->body, JSON_COMPACT);
 	if (!text) {
 		(void)problem_set(&problem, -ENOMEM, "no memory for the request");
@@ -165,7 +184,7 @@ void exchange_not_found(struct exchange *exchange)
 		(void)problem_set(&problem, E_NOT_FOUND, "there is no %s",
 				  http_request_path(exchange->request));
 	}
-	problem_hint(&problem, "the list of its kind shows what there is");
+	problem_hint(&problem, "the list of its kind shows the known ones");
 	exchange_problem(exchange, 404, &problem);
 }
 

@@ -9,9 +9,10 @@
 
 #include "portal/server/daemon_call.h"
 #include "portal/server/exchange.h"
-#include "portal/server/fabric_store.h"
+#include "portal/server/fabric_store_sql.h"
 #include "portal/server/member_check.h"
 #include "portal/server/seal.h"
+#include "portal/server/store_text_sql.h"
 
 #define WIRING_MAX 20000
 #define READ_MS    65000 /* a reading of a large switch, and its place in the line */
@@ -96,15 +97,13 @@ static void fabric_put(struct exchange *exchange)
 	if (member_text_check(&name_row, name, room))
 		error_list_pointer(&errors, "", "the name of the fabric is not allowed",
 				   "1 to 63 of a-z 0-9 -, not beginning with -");
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	spec = json_dumps(exchange->body, JSON_COMPACT);
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_fabric_put, {name, spec, exchange->actor}},
-			       {&store_fabric_placed, {name}},
+			       {&fabric_put_query, {name, spec, exchange->actor}},
+			       {&fabric_placed_query, {name}},
 		       },
 		       2);
 }
@@ -190,7 +189,9 @@ static void manage_with_key(struct exchange *exchange, const PGresult *key)
 			return;
 		}
 		rc = seal_secrets(exchange->body,
-				  PQntuples(key) > 0 ? db_text(key, 0, 0, NULL) : NULL, &problem);
+				  PQntuples(key) > 0 ? db_text(key, 0, PUBLIC_KEY_PUBLIC_KEY, NULL)
+						     : NULL,
+				  &problem);
 	}
 	if (rc != 0) {
 		exchange_problem(exchange, exchange_status_of(rc), &problem);
@@ -199,15 +200,15 @@ static void manage_with_key(struct exchange *exchange, const PGresult *key)
 	spec = json_dumps(exchange->body, JSON_COMPACT);
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_switch_manage, {name, spec, exchange->actor}},
-			       {&store_switch_managed, {name}},
+			       {&switch_manage_query, {name, spec, exchange->actor}},
+			       {&switch_managed_query, {name}},
 		       },
 		       2);
 }
 
 static void switch_manage(struct exchange *exchange)
 {
-	exchange_query(exchange, &store_switch_key, NULL, manage_with_key);
+	exchange_query(exchange, &switch_key_query, NULL, manage_with_key);
 }
 
 /* --- what only the switch can answer --- */
@@ -241,7 +242,7 @@ static void with_switch(struct exchange *exchange, exchange_result_fn fn)
 {
 	const char *params[] = {exchange_arg(exchange, "{switch}")};
 
-	exchange_query(exchange, &store_switch_known, params, fn);
+	exchange_query(exchange, &switch_known_query, params, fn);
 }
 
 static void fabric_routes_switch_read(struct exchange *exchange)
@@ -283,16 +284,14 @@ static void wiring_put(struct exchange *exchange)
 	if (json_is_array(rows))
 		objects_check(rows, wiring_row_members, COUNT_OF(wiring_row_members), "/rows",
 			      &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	text = json_dumps(rows, JSON_COMPACT);
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_wiring_put,
+			       {&wiring_put_query,
 				{text, bool_of(exchange, "replace"), dry_run, exchange->actor}},
-			       {&store_wiring_told, {dry_run}},
+			       {&wiring_told_query, {dry_run}},
 		       },
 		       2);
 }
@@ -333,28 +332,28 @@ static const struct query_row fabric_routes_one_port_query[] = {
 };
 /* clang-format off */
 const struct route fabric_routes[] = {
-	{HTTP_GET, "/api/v1/fabrics", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, fabric_routes_page_query, &store_fabric_list, {"?limit", "?cursor"}},
-	{HTTP_GET, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_fabric_get, {"{fabric}"}},
+	{HTTP_GET, "/api/v1/fabrics", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, fabric_routes_page_query, &fabric_list_query, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &fabric_get_query, {"{fabric}"}},
 	{HTTP_PUT, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_JSON, 0, fabric_put, NULL, NULL, {NULL}},
-	{HTTP_DELETE, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL, &store_fabric_delete, {"{fabric}", "@actor"}},
+	{HTTP_DELETE, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL, &fabric_delete_query, {"{fabric}", "@actor"}},
 	{HTTP_PUT, "/api/v1/switches/{switch}/management", ROLE_OPERATOR, BODY_JSON, ROUTE_SECRET, switch_manage, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/switches/{switch}/management", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, fabric_routes_force_query,
-	 &store_switch_release, {"{switch}", "@actor", "?force"}},
-	{HTTP_GET, "/api/v1/aggregates", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, aggregate_query, &store_aggregate_list, {"?limit", "?cursor", "?switch"}},
-	{HTTP_GET, "/api/v1/switches/{switch}/ports", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_switch_ports, {"{switch}"}},
+	 &switch_release_query, {"{switch}", "@actor", "?force"}},
+	{HTTP_GET, "/api/v1/aggregates", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, aggregate_query, &aggregate_list_query, {"?limit", "?cursor", "?switch"}},
+	{HTTP_GET, "/api/v1/switches/{switch}/ports", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &switch_ports_query, {"{switch}"}},
 	{HTTP_GET, "/api/v1/switches/{switch}/diff", ROLE_OPERATOR, BODY_NONE, 0, switch_ask, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/switches/{switch}/read", ROLE_OPERATOR, BODY_NONE, 0, fabric_routes_switch_read, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/switches/{switch}/reconcile", ROLE_OPERATOR, BODY_NONE, 0, switch_ask, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/switches/{switch}/locate", ROLE_OPERATOR, BODY_JSON, 0, switch_locate, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/links", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, link_query,
-	 &store_link_list, {"?limit", "?cursor", "?fabric", "?switch", "?state"}},
+	 &link_list_query, {"?limit", "?cursor", "?fabric", "?switch", "?state"}},
 	{HTTP_GET, "/api/v1/locations", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, location_query,
-	 &store_location_list, {"?limit", "?cursor", "?mac", "?node", "?nic", "?switch", "?port"}},
+	 &location_list_query, {"?limit", "?cursor", "?mac", "?node", "?nic", "?switch", "?port"}},
 	{HTTP_GET, "/api/v1/wiring", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, wiring_query,
-	 &store_wiring_list, {"?limit", "?cursor", "?switch", "?node"}},
+	 &wiring_list_query, {"?limit", "?cursor", "?switch", "?node"}},
 	{HTTP_PUT, "/api/v1/wiring", ROLE_OPERATOR, BODY_JSON, 0, wiring_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/wiring", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, fabric_routes_one_port_query,
-	 &store_wiring_delete, {"?switch", "?port", "@actor"}},
+	 &wiring_delete_query, {"?switch", "?port", "@actor"}},
 	{.pattern = NULL},
 };
 /* clang-format on */

@@ -2,11 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/error.h"
-
 #include "portal/server/content.h"
 #include "portal/server/exchange.h"
-#include "portal/server/grant_store.h"
+#include "portal/server/grant_store_sql.h"
 #include "portal/server/image_sweep.h"
 #include "portal/server/member_check.h"
 #include "portal/server/query_policy.h"
@@ -33,11 +31,6 @@ static const struct member_row package_members[] = {
 };
 /* clang-format on */
 
-static const char *grant_routes_text_of(const struct exchange *exchange, const char *name)
-{
-	return json_string_value(json_object_get(exchange->body, name));
-}
-
 /* A time as queries have it; *ret is the caller's. */
 static void grant_routes_check_time(const char *time, struct error_list *errors, char **ret)
 {
@@ -56,22 +49,18 @@ static void grant_routes_grant_create(struct exchange *exchange)
 
 	members_check(exchange->body, grant_routes_grant_members,
 		      COUNT_OF(grant_routes_grant_members), "", &errors);
-	grant_routes_check_time(grant_routes_text_of(exchange, "expires_at"), &errors, &expires);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	grant_routes_check_time(exchange_text(exchange, "expires_at"), &errors, &expires);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
-	exchange_write(
-		exchange,
-		(const struct exchange_step[]){
-			{&store_grants_put,
-			 {grant_routes_text_of(exchange, "kind"),
-			  grant_routes_text_of(exchange, "object"),
-			  grant_routes_text_of(exchange, "owner"),
-			  grant_routes_text_of(exchange, "tenant"), expires, exchange->actor}},
-			{&store_grants_made, {NULL}},
-		},
-		2);
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&grants_put_query,
+				{exchange_text(exchange, "kind"), exchange_text(exchange, "object"),
+				 exchange_text(exchange, "owner"),
+				 exchange_text(exchange, "tenant"), expires, exchange->actor}},
+			       {&grants_made_query, {NULL}},
+		       },
+		       2);
 }
 
 static bool grant_routes_word_of(const char *text, const char *more)
@@ -91,41 +80,36 @@ static void package_create(struct exchange *exchange)
 	char size[24];
 
 	members_check(exchange->body, package_members, COUNT_OF(package_members), "", &errors);
-	if (errors.count == 0 &&
-	    !grant_routes_word_of(grant_routes_text_of(exchange, "name"), ".-"))
+	if (errors.count == 0 && !grant_routes_word_of(exchange_text(exchange, "name"), ".-"))
 		error_list_pointer(&errors, "/name", "this is no name of a package",
 				   "lower case letters, digits, dots and dashes");
-	if (errors.count == 0 &&
-	    !grant_routes_word_of(grant_routes_text_of(exchange, "version"), "._+-"))
+	if (errors.count == 0 && !grant_routes_word_of(exchange_text(exchange, "version"), "._+-"))
 		error_list_pointer(&errors, "/version", "this is no version",
 				   "letters, digits, and ._+-");
 	if (errors.count == 0 && public &&
-	    (grant_routes_text_of(exchange, "tenant") || exchange->tenant[0] != '\0'))
+	    (exchange_text(exchange, "tenant") || exchange->tenant[0] != '\0'))
 		error_list_pointer(&errors, "/public",
 				   "only a package of the operator can be public", "false");
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	(void)text_format(
 		size, sizeof(size), "%lld",
 		(long long)json_integer_value(json_object_get(exchange->body, "size_bytes")));
 	exchange_write(
 		exchange,
-		(const struct exchange_step[]){{&store_package_create,
-						{grant_routes_text_of(exchange, "name"),
-						 grant_routes_text_of(exchange, "version"),
-						 grant_routes_text_of(exchange, "kind"),
-						 grant_routes_text_of(exchange, "digest"), size,
-						 grant_routes_text_of(exchange, "tenant"),
-						 public ? "true" : "false", exchange->actor}}},
+		(const struct exchange_step[]){
+			{&package_create_query,
+			 {exchange_text(exchange, "name"), exchange_text(exchange, "version"),
+			  exchange_text(exchange, "kind"), exchange_text(exchange, "digest"), size,
+			  exchange_text(exchange, "tenant"), public ? "true" : "false",
+			  exchange->actor}}},
 		1);
 }
 
 static void package_content(struct exchange *exchange)
 {
-	static const struct content_kind kind = {"package", &store_package_upload,
-						 &store_package_received, -1};
+	static const struct content_kind kind = {"package", &package_upload_query,
+						 &package_received_query, -1};
 
 	content_put(exchange, &kind, exchange_arg(exchange, "{package}"),
 		    exchange_arg(exchange, "{version}"));
@@ -138,10 +122,8 @@ static void grant_routes_package_delete(struct exchange *exchange)
 }
 
 static const struct query_row grant_routes_grant_query[] = {
-	QUERY_PAGE_ID,
-	{"kind", QUERY_WORD, 0, grant_kind_words, NULL, false, NULL},
-	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
-	{"object", QUERY_TEXT, 127, NULL, NULL, false, NULL},
+	QUERY_PAGE_ID, {"kind", QUERY_WORD, 0, grant_kind_words, NULL, false, NULL},
+	QUERY_TENANT,  {"object", QUERY_TEXT, 127, NULL, NULL, false, NULL},
 	{0},
 };
 static const struct query_row package_query[] = {
@@ -156,16 +138,16 @@ static const struct query_row grant_routes_content_query[] = {
 /* clang-format off */
 const struct route grant_routes[] = {
 	{HTTP_GET, "/api/v1/grants", ROLE_TENANT, BODY_NONE, 0, exchange_read, grant_routes_grant_query,
-	 &store_grants, {"?limit", "?cursor", "?kind", "?tenant", "?object"}},
+	 &grants_query, {"?limit", "?cursor", "?kind", "?tenant", "?object"}},
 	{HTTP_POST, "/api/v1/grants", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, grant_routes_grant_create, NULL, NULL, {NULL}},
-	{HTTP_DELETE, "/api/v1/grants/{grant}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL, &store_grants_remove, {"{grant}", "@actor"}},
+	{HTTP_DELETE, "/api/v1/grants/{grant}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL, &grants_remove_query, {"{grant}", "@actor"}},
 	{HTTP_GET, "/api/v1/packages", ROLE_TENANT, BODY_NONE, 0, exchange_read, package_query,
-	 &store_package_list, {"?limit", "?cursor", "?state", "?name"}},
+	 &package_list_query, {"?limit", "?cursor", "?state", "?name"}},
 	{HTTP_POST, "/api/v1/packages", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, package_create, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/packages/{package}/{version}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, NULL,
-	 &store_package_get, {"{package}", "{version}"}},
+	 &package_get_query, {"{package}", "{version}"}},
 	{HTTP_DELETE, "/api/v1/packages/{package}/{version}", ROLE_TENANT, BODY_NONE, 0, grant_routes_package_delete, NULL,
-	 &store_package_delete, {"{package}", "{version}", "@actor"}},
+	 &package_delete_query, {"{package}", "{version}", "@actor"}},
 	{HTTP_PUT, "/api/v1/packages/{package}/{version}/content", ROLE_TENANT, BODY_BYTES, 0, package_content, grant_routes_content_query, NULL, {NULL}},
 	{.pattern = NULL},
 };

@@ -3,7 +3,7 @@
 #include "common/db/array.h"
 
 #include "portal/server/exchange.h"
-#include "portal/server/health_store.h"
+#include "portal/server/health_store_sql.h"
 #include "portal/server/member_check.h"
 #include "portal/server/node_spec.h"
 #include "portal/server/word_table.h"
@@ -46,10 +46,8 @@ static void label_action(struct exchange *exchange)
 	node_names_check(body, &errors);
 	if (json_is_array(effects))
 		elements_check(effects, &effect_row, true, "/effects", &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	node_names_array(body, &nodes);
 	words_array(effects, &words);
 	(void)text_format(seconds, sizeof(seconds), "%lld",
@@ -57,7 +55,7 @@ static void label_action(struct exchange *exchange)
 	exchange_write(
 		exchange,
 		(const struct exchange_step[]){{
-			&store_label_request,
+			&label_request_query,
 			{text_get(&nodes), json_string_value(json_object_get(body, "action")),
 			 json_string_value(json_object_get(body, "label")),
 			 json_string_value(json_object_get(body, "severity")),
@@ -82,11 +80,11 @@ static const struct query_row sel_query[] = {QUERY_PAGE_ID, {0}};
 
 /* clang-format off */
 const struct route health_routes[] = {
-	{HTTP_GET, "/api/v1/nodes/{node}/health", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_node_health, {"{node}"}},
+	{HTTP_GET, "/api/v1/nodes/{node}/health", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &node_health_query, {"{node}"}},
 	{HTTP_GET, "/api/v1/nodes/{node}/sel", ROLE_TENANT, BODY_NONE, 0, exchange_read, sel_query,
-	 &store_node_sel, {"?limit", "?cursor", "{node}"}},
+	 &node_sel_query, {"?limit", "?cursor", "{node}"}},
 	{HTTP_GET, "/api/v1/labels", ROLE_TENANT, BODY_NONE, 0, exchange_read, health_routes_list_query,
-	 &store_label_list, {"?limit", "?cursor", "?node", "?label", "?severity", "?effect"}},
+	 &label_list_query, {"?limit", "?cursor", "?node", "?label", "?severity", "?effect"}},
 	{HTTP_POST, "/api/v1/labels/actions", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, label_action, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };

@@ -8,7 +8,7 @@
 #include "portal/server/exchange.h"
 #include "portal/server/image_keys.h"
 #include "portal/server/image_manifest_wire.h"
-#include "portal/server/image_store.h"
+#include "portal/server/image_store_sql.h"
 #include "portal/server/member_check.h"
 #include "portal/server/word_table.h"
 
@@ -64,7 +64,7 @@ static void image_create(struct exchange *exchange)
 	}
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_image_create,
+			       {&image_create_query,
 				{text, signature, key, owner, public, exchange->actor}}},
 		       1);
 }
@@ -73,8 +73,8 @@ static void image_create(struct exchange *exchange)
 
 static void image_content(struct exchange *exchange)
 {
-	static const struct content_kind kind = {"image", &store_image_upload,
-						 &store_image_received, 1};
+	static const struct content_kind kind = {"image", &image_upload_query,
+						 &image_received_query, 1};
 
 	content_put(exchange, &kind, exchange_arg(exchange, "{image}"),
 		    exchange_arg(exchange, "{version}"));
@@ -94,15 +94,15 @@ static const struct query_row image_routes_content_query[] = {
 /* clang-format off */
 const struct route image_routes[] = {
 	{HTTP_GET, "/api/v1/images", ROLE_TENANT, BODY_NONE, 0, exchange_read, image_routes_list_query,
-	 &store_image_list, {"?limit", "?cursor", "?state", "?name"}},
+	 &image_list_query, {"?limit", "?cursor", "?state", "?name"}},
 	{HTTP_POST, "/api/v1/images", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, image_create, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/images/{image}/{version}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, NULL,
-	 &store_image_get, {"{image}", "{version}"}},
+	 &image_get_query, {"{image}", "{version}"}},
 	{HTTP_PUT, "/api/v1/images/{image}/{version}/content", ROLE_TENANT, BODY_BYTES, 0, image_content, image_routes_content_query, NULL, {NULL}},
 	{HTTP_PUT, "/api/v1/images/{image}/{version}/grants/{tenant}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
-	 &store_grant_put, {"{image}", "{version}", "{tenant}", "@actor"}},
+	 &grant_put_query, {"{image}", "{version}", "{tenant}", "@actor"}},
 	{HTTP_DELETE, "/api/v1/images/{image}/{version}/grants/{tenant}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
-	 &store_grant_drop, {"{image}", "{version}", "{tenant}", "@actor"}},
+	 &grant_drop_query, {"{image}", "{version}", "{tenant}", "@actor"}},
 	{.pattern = NULL},
 };
 /* clang-format on */

@@ -19,7 +19,8 @@
 #include "common/base/text.h"
 #include "common/io/log.h"
 
-#include "portal/server/exchange_store.h"
+#include "portal/server/exchange_store_sql.h"
+#include "portal/server/image_sweep_sql.h"
 #include "portal/server/portal.h"
 
 #define SUBJECT               "images"
@@ -29,13 +30,6 @@
 #define UPLOAD                ".upload-"
 #define GONE                  ".gone-"
 #define SHORT_DIGEST          16 /* of an upload's file: image_upload.c */
-
-/* clang-format off */
-static const struct db_query deleted_query = {"image_sweep",
-	"select e.detail ->> 'digest' from haas.event e where e.subject_kind = 'package' and e.kind = 'package.deleted' and haas.is_operator() "
-	"and not exists (select from haas.package p where p.digest = e.detail ->> 'digest') and not exists (select from haas.image i where i.stored_digest = e.detail ->> 'digest') "
-	"group by 1 order by max(e.id) desc limit 1000", 0};
-/* clang-format on */
 
 struct image_sweep {
 	struct portal *portal;
@@ -188,7 +182,7 @@ static void on_deleted(void *context, int rc, const PGresult *result, const stru
 	if (rc == 0)
 		sweep->digests = calloc(DIGESTS_MAX, sizeof(*sweep->digests));
 	for (int row = 0; sweep->digests && row < PQntuples(result) && row < DIGESTS_MAX; row++) {
-		const char *digest = db_text(result, row, 0, "");
+		const char *digest = db_text(result, row, IMAGE_SWEEP_DIGEST, "");
 		uint8_t bytes[DIGEST_SIZE];
 
 		if (hex_decode(digest, bytes, sizeof(bytes)) == 0)
@@ -213,8 +207,8 @@ static void on_scope(void *context, int rc, const PGresult *result, const struct
 static void image_sweep_ask(struct image_sweep *sweep)
 {
 	const struct db_call calls[] = {
-		{.query = &store_scope_operator, .fn = on_scope, .context = sweep},
-		{.query = &deleted_query, .fn = on_deleted, .context = sweep},
+		{.query = &scope_operator_query, .fn = on_scope, .context = sweep},
+		{.query = &image_sweep_query, .fn = on_deleted, .context = sweep},
 	};
 	int rc;
 

@@ -12,6 +12,7 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/io/transfer.h"
 
 #define UPLOADS_MAX            32
 #define IMAGE_UPLOAD_PATH_SIZE 512
@@ -66,15 +67,14 @@ static int hash_file(struct upload *upload, int fd, int64_t end)
 
 	while (rc == 0 && upload->hashed < end) {
 		int64_t left = end - upload->hashed;
-		ssize_t got = pread(fd, room, left < (int64_t)READ_SIZE ? (size_t)left : READ_SIZE,
-				    upload->hashed);
+		size_t most = left < (int64_t)READ_SIZE ? (size_t)left : READ_SIZE;
+		size_t got = 0;
 
-		if (got < 0 && errno != EINTR)
-			rc = -errno;
-		else if (got == 0)
+		rc = read_piece_at(fd, room, most, (uint64_t)upload->hashed, &got);
+		if (rc == 0 && got == 0)
 			rc = E_STALE;
-		else if (got > 0)
-			hash_add(upload, room, (size_t)got);
+		if (rc == 0)
+			hash_add(upload, room, got);
 	}
 	if (rc != 0)
 		upload->hashed = -1;
@@ -91,22 +91,6 @@ static bool hash_fits(struct upload *upload)
 	upload->hashed = -1;
 	hex_encode(digest, sizeof(digest), text);
 	return strcmp(text, upload->part.digest) == 0;
-}
-
-static int write_at(int fd, const char *data, size_t size, int64_t offset)
-{
-	while (size > 0) {
-		ssize_t wrote = pwrite(fd, data, size, offset);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote < 0)
-			return -errno;
-		data += wrote;
-		size -= (size_t)wrote;
-		offset += wrote;
-	}
-	return 0;
 }
 
 static int sync_folder(const char *folder)
@@ -169,7 +153,7 @@ static int take_part(struct upload *upload)
 	rc = upload->hashed == part->offset ? 0 : hash_file(upload, fd, part->offset);
 	if (rc != 0)
 		return rc;
-	rc = write_at(fd, upload->data, part->size, part->offset);
+	rc = write_whole_at(fd, upload->data, part->size, (uint64_t)part->offset);
 	if (rc == 0 && fsync(fd) != 0)
 		rc = -errno;
 	if (rc == 0 && part->offset == 0)

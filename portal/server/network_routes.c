@@ -5,7 +5,7 @@
 
 #include "portal/server/exchange.h"
 #include "portal/server/member_check.h"
-#include "portal/server/network_store.h"
+#include "portal/server/network_store_sql.h"
 #include "portal/server/pdci_body.h"
 #include "portal/server/word_table.h"
 
@@ -30,19 +30,11 @@ static const struct member_row network_routes_node_members[] = {
 };
 /* clang-format on */
 
-static const char *network_routes_text_of(const struct exchange *exchange, const char *name,
-					  const char *fallback)
-{
-	const char *text = json_string_value(json_object_get(exchange->body, name));
-
-	return text ? text : fallback;
-}
-
 /* A tenant's network is its own unless the body says otherwise, which only an operator may. */
 static const char *network_routes_tenant_of(const struct exchange *exchange)
 {
-	return network_routes_text_of(exchange, "tenant",
-				      exchange->tenant[0] != '\0' ? exchange->tenant : NULL);
+	return exchange_text_or(exchange, "tenant",
+				exchange->tenant[0] != '\0' ? exchange->tenant : NULL);
 }
 
 static void network_routes_network_create(struct exchange *exchange)
@@ -52,21 +44,18 @@ static void network_routes_network_create(struct exchange *exchange)
 	members_check(exchange->body, network_routes_network_members,
 		      COUNT_OF(network_routes_network_members), "", &errors);
 	pdci_name_check(exchange->body, &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
-	exchange_write(
-		exchange,
-		(const struct exchange_step[]){
-			{&store_network_create,
-			 {network_routes_text_of(exchange, "name", NULL),
-			  network_routes_text_of(exchange, "kind", "tenant"),
-			  network_routes_tenant_of(exchange),
-			  network_routes_text_of(exchange, "prefix", NULL), exchange->actor}},
-			{&store_network_created, {NULL}},
-		},
-		2);
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&network_create_query,
+				{exchange_text(exchange, "name"),
+				 exchange_text_or(exchange, "kind", "tenant"),
+				 network_routes_tenant_of(exchange),
+				 exchange_text(exchange, "prefix"), exchange->actor}},
+			       {&network_created_query, {NULL}},
+		       },
+		       2);
 }
 
 static void network_routes_network_delete(struct exchange *exchange)
@@ -74,10 +63,10 @@ static void network_routes_network_delete(struct exchange *exchange)
 	exchange_write(
 		exchange,
 		(const struct exchange_step[]){
-			{&store_network_delete,
+			{&network_delete_query,
 			 {exchange_arg(exchange, "{network}"), exchange_arg(exchange, "?tenant"),
 			  exchange_arg(exchange, "@version"), exchange->actor}},
-			{&store_network_deleted, {NULL}},
+			{&network_deleted_query, {NULL}},
 		},
 		2);
 }
@@ -88,21 +77,17 @@ static void attachment_put(struct exchange *exchange)
 
 	members_check(exchange->body, attachment_members, COUNT_OF(attachment_members), "",
 		      &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	exchange_write(
 		exchange,
 		(const struct exchange_step[]){
-			{&store_attachment_put,
+			{&attachment_put_query,
 			 {exchange_arg(exchange, "{network}"), exchange_arg(exchange, "?tenant"),
-			  network_routes_text_of(exchange, "switch", NULL),
-			  network_routes_text_of(exchange, "port", NULL),
-			  network_routes_text_of(exchange, "mode", "access"), exchange->actor}},
-			{&store_attachment_placed,
-			 {network_routes_text_of(exchange, "switch", NULL),
-			  network_routes_text_of(exchange, "port", NULL)}},
+			  exchange_text(exchange, "switch"), exchange_text(exchange, "port"),
+			  exchange_text_or(exchange, "mode", "access"), exchange->actor}},
+			{&attachment_placed_query,
+			 {exchange_text(exchange, "switch"), exchange_text(exchange, "port")}},
 		},
 		2);
 }
@@ -112,11 +97,11 @@ static void attachment_remove(struct exchange *exchange)
 	exchange_write(
 		exchange,
 		(const struct exchange_step[]){
-			{&store_attachment_remove,
+			{&attachment_remove_query,
 			 {exchange_arg(exchange, "{network}"), exchange_arg(exchange, "?tenant"),
 			  exchange_arg(exchange, "?switch"), exchange_arg(exchange, "?port"),
 			  exchange->actor}},
-			{&store_attachment_removed, {NULL}},
+			{&attachment_removed_query, {NULL}},
 		},
 		2);
 }
@@ -126,20 +111,18 @@ static void port_action(struct exchange *exchange)
 {
 	struct error_list errors = {0};
 	const char *name = exchange_arg(exchange, "{switch}");
-	const char *port = network_routes_text_of(exchange, "port", NULL);
-	bool park = strcmp(network_routes_text_of(exchange, "action", ""), "park") == 0;
+	const char *port = exchange_text(exchange, "port");
+	bool park = strcmp(exchange_text_or(exchange, "action", ""), "park") == 0;
 
 	members_check(exchange->body, network_routes_port_members,
 		      COUNT_OF(network_routes_port_members), "", &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {park ? &store_port_park : &store_port_release,
+			       {park ? &port_park_query : &port_release_query,
 				{name, port, exchange->actor}},
-			       {&store_port_intent, {name, port}},
+			       {&port_intent_query, {name, port}},
 		       },
 		       2);
 }
@@ -155,32 +138,30 @@ static void node_networks_put(struct exchange *exchange)
 		      COUNT_OF(network_routes_node_members), "", &errors);
 	if (json_is_array(networks))
 		pdci_nics_check(networks, NULL, "/networks", &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	text = json_dumps(networks, JSON_COMPACT);
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_node_networks_put, {node, text, exchange->actor}},
-			       {&store_node_networks_done, {node}},
+			       {&node_networks_put_query, {node, text, exchange->actor}},
+			       {&node_networks_done_query, {node}},
 		       },
 		       2);
 }
 
 static const struct query_row network_routes_list_query[] = {
 	QUERY_PAGE_TEXT,
-	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	QUERY_TENANT,
 	{"kind", QUERY_WORD, 0, network_kind_words, NULL, false, NULL},
 	{"name", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{0},
 };
 static const struct query_row network_routes_one_query[] = {
-	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	QUERY_TENANT,
 	{0},
 };
 static const struct query_row network_routes_port_query[] = {
-	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	QUERY_TENANT,
 	{"switch", QUERY_TEXT, 63, NULL, NULL, true, NULL},
 	{"port", QUERY_TEXT, 63, NULL, NULL, true, NULL},
 	{0},
@@ -189,15 +170,15 @@ static const struct query_row network_routes_port_query[] = {
 /* clang-format off */
 const struct route network_routes[] = {
 	{HTTP_GET, "/api/v1/networks", ROLE_TENANT, BODY_NONE, 0, exchange_read, network_routes_list_query,
-	 &store_network_list, {"?limit", "?cursor", "?tenant", "?kind", "?name"}},
+	 &network_list_query, {"?limit", "?cursor", "?tenant", "?kind", "?name"}},
 	{HTTP_POST, "/api/v1/networks", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, network_routes_network_create, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/networks/{network}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, network_routes_one_query,
-	 &store_network_get, {"{network}", "?tenant"}},
+	 &network_get_query, {"{network}", "?tenant"}},
 	{HTTP_DELETE, "/api/v1/networks/{network}", ROLE_TENANT, BODY_NONE, ROUTE_IF_MATCH, network_routes_network_delete, network_routes_one_query, NULL, {NULL}},
 	{HTTP_PUT, "/api/v1/networks/{network}/ports", ROLE_OPERATOR, BODY_JSON, 0, attachment_put, network_routes_one_query, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/networks/{network}/ports", ROLE_OPERATOR, BODY_NONE, 0, attachment_remove, network_routes_port_query, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/switches/{switch}/ports/actions", ROLE_OPERATOR, BODY_JSON, 0, port_action, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/nodes/{node}/networks", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_node_networks, {"{node}"}},
+	{HTTP_GET, "/api/v1/nodes/{node}/networks", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &node_networks_query, {"{node}"}},
 	{HTTP_PUT, "/api/v1/nodes/{node}/networks", ROLE_TENANT, BODY_JSON, 0, node_networks_put, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };

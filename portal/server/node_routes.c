@@ -8,12 +8,13 @@
 #include "common/http/wipe.h"
 
 #include "portal/server/console.h"
-#include "portal/server/event_store.h"
+#include "portal/server/event_store_sql.h"
 #include "portal/server/exchange.h"
 #include "portal/server/member_check.h"
 #include "portal/server/node_sheet.h"
 #include "portal/server/node_spec.h"
-#include "portal/server/node_store.h"
+#include "portal/server/node_store_sql.h"
+#include "portal/server/store_text_sql.h"
 #include "portal/server/word_table.h"
 
 #define SHEET_LIMIT ((size_t)8 << 20)
@@ -30,8 +31,10 @@ static int prepare_specs(struct exchange *exchange, json_t *specs, const PGresul
 	if (plain)
 		exchange_digest(exchange, plain, strlen(plain));
 	if (rc == 0)
-		rc = node_specs_seal(specs, PQntuples(key) > 0 ? db_text(key, 0, 0, NULL) : NULL,
-				     &problem);
+		rc = node_specs_seal(
+			specs,
+			PQntuples(key) > 0 ? db_text(key, 0, PUBLIC_KEY_PUBLIC_KEY, NULL) : NULL,
+			&problem);
 	if (rc != 0)
 		exchange_problem(exchange, exchange_status_of(rc), &problem);
 	return rc;
@@ -54,10 +57,8 @@ static int read_spec(struct exchange *exchange, bool patch, const PGresult *key,
 		return rc;
 	}
 	node_body_check(exchange->body, patch, &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return E_INVALID;
-	}
 	(void)json_array_append(specs, exchange->body);
 	rc = prepare_specs(exchange, specs, key);
 	if (rc == 0)
@@ -75,15 +76,15 @@ static void create_with_key(struct exchange *exchange, const PGresult *key)
 	name = json_string_value(json_object_get(exchange->body, "name"));
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_node_create, {spec, exchange->actor}},
-			       {&store_node_created, {name}},
+			       {&node_create_query, {spec, exchange->actor}},
+			       {&node_created_query, {name}},
 		       },
 		       2);
 }
 
 static void node_create(struct exchange *exchange)
 {
-	exchange_query(exchange, &store_seal_key, NULL, create_with_key);
+	exchange_query(exchange, &seal_key_query, NULL, create_with_key);
 }
 
 static void patch_with_key(struct exchange *exchange, const PGresult *key)
@@ -96,16 +97,16 @@ static void patch_with_key(struct exchange *exchange, const PGresult *key)
 	exchange_write(
 		exchange,
 		(const struct exchange_step[]){
-			{&store_node_lock, {name, exchange->actor}},
-			{&store_node_patch, {name, exchange->version, spec, exchange->actor}},
-			{&store_node_patched, {name}},
+			{&node_lock_query, {name, exchange->actor}},
+			{&node_patch_query, {name, exchange->version, spec, exchange->actor}},
+			{&node_patched_query, {name}},
 		},
 		3);
 }
 
 static void node_patch(struct exchange *exchange)
 {
-	exchange_query(exchange, &store_seal_key, NULL, patch_with_key);
+	exchange_query(exchange, &seal_key_query, NULL, patch_with_key);
 }
 
 /* --- sheets --- */
@@ -156,16 +157,16 @@ static void import_with_key(struct exchange *exchange, const PGresult *key)
 		return;
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_node_check, {text, exchange->actor}},
-			       {&store_node_import, {text, exchange->actor, dry_run}},
-			       {&store_node_imported, {dry_run}},
+			       {&node_check_query, {text, exchange->actor}},
+			       {&node_import_query, {text, exchange->actor, dry_run}},
+			       {&node_imported_query, {dry_run}},
 		       },
 		       3);
 }
 
 static void node_routes_node_import(struct exchange *exchange)
 {
-	exchange_query(exchange, &store_seal_key, NULL, import_with_key);
+	exchange_query(exchange, &seal_key_query, NULL, import_with_key);
 }
 
 /* --- what people do to nodes --- */
@@ -203,16 +204,14 @@ static void node_action(struct exchange *exchange)
 	if (json_is_object(params))
 		members_check(params, action_param_members, COUNT_OF(action_param_members),
 			      "/params", &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	node_names_array(exchange->body, &nodes);
 	params_text = params ? json_dumps(params, JSON_COMPACT) : NULL;
 	exchange_write(
 		exchange,
 		(const struct exchange_step[]){{
-			&store_node_action,
+			&node_action_query,
 			{text_get(&nodes),
 			 json_string_value(json_object_get(exchange->body, "action")), params_text,
 			 json_is_true(json_object_get(exchange->body, "force")) ? "true" : "false",
@@ -231,16 +230,14 @@ static void node_state(struct exchange *exchange)
 
 	members_check(exchange->body, state_members, COUNT_OF(state_members), "", &errors);
 	node_names_check(exchange->body, &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	node_names_array(exchange->body, &nodes);
 	exchange_write(
 		exchange,
 		(const struct exchange_step[]){
-			{&store_node_fire, {text_get(&nodes), event, exchange->actor, reason}},
-			{&store_node_fired, {event}},
+			{&node_fire_query, {text_get(&nodes), event, exchange->actor, reason}},
+			{&node_fired_query, {event}},
 		},
 		2);
 	text_done(&nodes);
@@ -264,19 +261,19 @@ static const struct query_row story_query[] = {
 /* clang-format off */
 const struct route node_routes[] = {
 	{HTTP_GET, "/api/v1/nodes", ROLE_TENANT, BODY_NONE, 0, exchange_read, node_routes_list_query,
-	 &store_node_list, {"?limit", "?cursor", "?state", "?class", "?rack", "?name"}},
+	 &node_list_query, {"?limit", "?cursor", "?state", "?class", "?rack", "?name"}},
 	{HTTP_POST, "/api/v1/nodes", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT | ROUTE_SECRET, node_create, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/nodes/import", ROLE_OPERATOR, BODY_CSV, ROUTE_IDEMPOTENT | ROUTE_SECRET, node_routes_node_import, import_query, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/nodes/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, node_action, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/nodes/state", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, node_state, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/nodes/{node}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, NULL, &store_node_get, {"{node}"}},
+	{HTTP_GET, "/api/v1/nodes/{node}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, NULL, &node_get_query, {"{node}"}},
 	{HTTP_PATCH, "/api/v1/nodes/{node}", ROLE_OPERATOR, BODY_PATCH, ROUTE_IF_MATCH | ROUTE_SECRET, node_patch, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/nodes/{node}", ROLE_OPERATOR, BODY_NONE, ROUTE_IF_MATCH, exchange_change, NULL,
-	 &store_node_delete, {"{node}", "@version", "@actor"}},
-	{HTTP_GET, "/api/v1/nodes/{node}/inventory", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_node_inventory, {"{node}"}},
-	{HTTP_GET, "/api/v1/nodes/{node}/drives", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_node_drives, {"{node}"}},
+	 &node_delete_query, {"{node}", "@version", "@actor"}},
+	{HTTP_GET, "/api/v1/nodes/{node}/inventory", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &node_inventory_query, {"{node}"}},
+	{HTTP_GET, "/api/v1/nodes/{node}/drives", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &node_drives_query, {"{node}"}},
 	{HTTP_GET, "/api/v1/nodes/{node}/events", ROLE_TENANT, BODY_NONE, 0, exchange_read, story_query,
-	 &store_node_events, {"?limit", "?cursor", "{node}", "?after"}},
+	 &node_events_query, {"?limit", "?cursor", "{node}", "?after"}},
 	{HTTP_GET, "/api/v1/nodes/{node}/console/stream", ROLE_TENANT, BODY_NONE, 0, console_stream, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/nodes/{node}/console/log", ROLE_OPERATOR, BODY_NONE, 0, console_log, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/nodes/{node}/console/input", ROLE_TENANT, BODY_BYTES, 0, console_input, NULL, NULL, {NULL}},

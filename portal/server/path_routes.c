@@ -7,10 +7,10 @@
 
 #include "common/http/json_reader.h"
 
-#include "portal/server/alert_store.h"
+#include "portal/server/alert_store_sql.h"
 #include "portal/server/daemon_call.h"
 #include "portal/server/exchange.h"
-#include "portal/server/path_store.h"
+#include "portal/server/path_store_sql.h"
 
 #define PATH_ROUTES_LIVE_LIMIT ((size_t)32 << 20)
 #define PATH_ROUTES_LIVE_MS    3000
@@ -21,7 +21,7 @@ static void ask_load(struct exchange *exchange, const char *live, const char *pr
 	const char *const params[] = {exchange->data, live, problem};
 
 	if (exchange->request)
-		exchange_query(exchange, &store_path_load, params, exchange_answer_body);
+		exchange_query(exchange, &path_load_query, params, exchange_answer_body);
 }
 
 static void path_routes_without_memory(struct exchange *exchange, const char *reason)
@@ -78,7 +78,7 @@ static void on_path(struct exchange *exchange, const PGresult *result)
 
 	if (!exchange->request)
 		return;
-	exchange->data = strdup(db_text(result, 0, 0, "{}"));
+	exchange->data = strdup(db_text(result, 0, PATH_GET_PATH, "{}"));
 	exchange->data_free = free;
 	if (!exchange->data) {
 		struct problem problem = {0};
@@ -90,10 +90,11 @@ static void on_path(struct exchange *exchange, const PGresult *result)
 	const char *const params[] = {number, exchange->data, exchange->actor};
 
 	if (number)
-		exchange_query(exchange, &store_case_path, params, on_recorded);
+		exchange_query(exchange, &case_path_query, params, on_recorded);
 	else
-		path_routes_ask_memory(exchange,
-				       db_is_null(result, 0, 1) ? NULL : db_text(result, 0, 1, ""));
+		path_routes_ask_memory(exchange, db_is_null(result, 0, PATH_GET_SCOPE)
+							 ? NULL
+							 : db_text(result, 0, PATH_GET_SCOPE, ""));
 }
 
 static void path_get(struct exchange *exchange)
@@ -102,7 +103,7 @@ static void path_get(struct exchange *exchange)
 				      exchange_arg(exchange, "?a"), exchange_arg(exchange, "?b"),
 				      exchange_arg(exchange, "?network")};
 
-	exchange_query(exchange, &store_path_get, params, on_path);
+	exchange_query(exchange, &path_get_query, params, on_path);
 }
 
 static const struct query_row path_query[] = {

@@ -3,13 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/error.h"
-
 #include "portal/server/daemon_call.h"
 #include "portal/server/exchange.h"
 #include "portal/server/member_check.h"
 #include "portal/server/pdci_body.h"
-#include "portal/server/pdci_store.h"
+#include "portal/server/pdci_store_sql.h"
+#include "portal/server/store_text_sql.h"
 #include "portal/server/usage_csv.h"
 #include "portal/server/word_table.h"
 
@@ -21,15 +20,10 @@ static const struct member_row pdci_routes_action_members[] = {
 	{"node", MEMBER_NAME, 0, 0, 0, NULL},
 };
 
-static const char *pdci_routes_text_of(const json_t *body, const char *name)
-{
-	return json_string_value(json_object_get(body, name));
-}
-
 /* Whose PDCI the body asks for: the scope says it when the body doesn't. */
 static const char *pdci_routes_tenant_of(const struct exchange *exchange)
 {
-	const char *tenant = pdci_routes_text_of(exchange->body, "tenant");
+	const char *tenant = exchange_text(exchange, "tenant");
 
 	return tenant ? tenant : exchange->tenant[0] != '\0' ? exchange->tenant : NULL;
 }
@@ -85,7 +79,7 @@ static void ask_feasibility(struct exchange *exchange, const PGresult *result)
 	CLEANUP(freep) char *request = pdci_request_text(exchange->body);
 	CLEANUP(freep) char *text = NULL;
 	CLEANUP(json_decrefp) json_t *question = NULL;
-	const char *tried_text = db_text(result, 0, 0, "{}");
+	const char *tried_text = db_text(result, 0, PDCI_TRY_FEASIBILITY, "{}");
 	struct problem problem = {0};
 	json_t *tried = NULL;
 	json_t *inner = NULL;
@@ -116,12 +110,11 @@ static void ask_feasibility(struct exchange *exchange, const PGresult *result)
 static void dry_run(struct exchange *exchange)
 {
 	CLEANUP(freep) char *request = pdci_request_text(exchange->body);
-	const char *params[] = {pdci_routes_tenant_of(exchange),
-				pdci_routes_text_of(exchange->body, "name"), request,
-				exchange->actor};
+	const char *params[] = {pdci_routes_tenant_of(exchange), exchange_text(exchange, "name"),
+				request, exchange->actor};
 
 	if (request) /* else the last release answers */
-		exchange_query(exchange, &store_pdci_try, params, ask_feasibility);
+		exchange_query(exchange, &pdci_try_query, params, ask_feasibility);
 }
 
 /* --- asked for, given back --- */
@@ -132,30 +125,27 @@ static void pdci_routes_pdci_create(struct exchange *exchange)
 	struct error_list errors = {0};
 
 	pdci_body_check(exchange->body, exchange->tenant[0] == '\0', &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	if (strcmp(exchange_arg(exchange, "?dry_run"), "true") == 0) {
 		dry_run(exchange);
 		return;
 	}
 	request = pdci_request_text(exchange->body);
-	exchange_write(
-		exchange,
-		(const struct exchange_step[]){
-			{&store_pdci_create,
-			 {pdci_routes_tenant_of(exchange),
-			  pdci_routes_text_of(exchange->body, "name"), request, exchange->actor}},
-			{&store_pdci_created, {NULL}},
-		},
-		2);
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&pdci_create_query,
+				{pdci_routes_tenant_of(exchange), exchange_text(exchange, "name"),
+				 request, exchange->actor}},
+			       {&pdci_created_query, {NULL}},
+		       },
+		       2);
 }
 
 static void pdci_action(struct exchange *exchange)
 {
 	struct error_list errors = {0};
-	const char *action = pdci_routes_text_of(exchange->body, "action");
+	const char *action = exchange_text(exchange, "action");
 	bool replace = action && strcmp(action, "replace") == 0;
 
 	members_check(exchange->body, pdci_routes_action_members,
@@ -164,17 +154,15 @@ static void pdci_action(struct exchange *exchange)
 		error_list_pointer(&errors, "/node",
 				   replace ? "this member is needed" : "it is all of it that goes",
 				   replace ? "a node of the PDCI" : NULL);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	exchange_write(
 		exchange,
 		(const struct exchange_step[]){
-			{replace ? &store_pdci_replace : &store_pdci_release,
+			{replace ? &pdci_replace_ask_query : &pdci_release_ask_query,
 			 {exchange_arg(exchange, "{pdci}"), exchange_arg(exchange, "?tenant"),
-			  exchange->actor, pdci_routes_text_of(exchange->body, "node")}},
-			{&store_pdci_released, {NULL}},
+			  exchange->actor, exchange_text(exchange, "node")}},
+			{&pdci_released_query, {NULL}},
 		},
 		2);
 }
@@ -212,7 +200,7 @@ static void answer_csv(struct exchange *exchange, const PGresult *result)
 	CLEANUP(json_decrefp) json_t *page = NULL;
 	CLEANUP(text_done) struct text csv = {0};
 	struct problem problem = {0};
-	const char *body = db_text(result, 0, 0, "");
+	const char *body = db_text(result, 0, DOCUMENT_BODY, "");
 	const char *next;
 
 	if (!exchange->request ||
@@ -245,12 +233,12 @@ static const struct query_row pdci_routes_list_query[] = {
 	QUERY_PAGE_ID,
 	{"state", QUERY_WORD, 0, pdci_state_words, NULL, false, NULL},
 	{"active", QUERY_BOOL, 0, NULL, NULL, false, NULL},
-	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	QUERY_TENANT,
 	{"name", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{0},
 };
 static const struct query_row pdci_routes_one_query[] = {
-	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	QUERY_TENANT,
 	{0},
 };
 static const struct query_row create_query[] = {
@@ -259,7 +247,7 @@ static const struct query_row create_query[] = {
 };
 static const struct query_row usage_query[] = {
 	QUERY_PAGE_ID,
-	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	QUERY_TENANT,
 	{"from", QUERY_TIME, 0, NULL, NULL, false, NULL},
 	{"to", QUERY_TIME, 0, NULL, NULL, false, NULL},
 	{"kind", QUERY_WORD, 0, usage_kind_words, NULL, false, NULL},
@@ -269,12 +257,12 @@ static const struct query_row usage_query[] = {
 /* clang-format off */
 const struct route pdci_routes[] = {
 	{HTTP_GET, "/api/v1/pdcis", ROLE_TENANT, BODY_NONE, 0, exchange_read, pdci_routes_list_query,
-	 &store_pdci_list, {"?limit", "?cursor", "?state", "?active", "?tenant", "?name"}},
+	 &pdci_list_query, {"?limit", "?cursor", "?state", "?active", "?tenant", "?name"}},
 	{HTTP_POST, "/api/v1/pdcis", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, pdci_routes_pdci_create, create_query, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/pdcis/{pdci}", ROLE_TENANT, BODY_NONE, 0, exchange_read, pdci_routes_one_query, &store_pdci_get, {"{pdci}", "?tenant"}},
+	{HTTP_GET, "/api/v1/pdcis/{pdci}", ROLE_TENANT, BODY_NONE, 0, exchange_read, pdci_routes_one_query, &pdci_get_query, {"{pdci}", "?tenant"}},
 	{HTTP_POST, "/api/v1/pdcis/{pdci}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, pdci_action, pdci_routes_one_query, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/usage", ROLE_TENANT, BODY_NONE, 0, pdci_routes_usage_list, usage_query,
-	 &store_usage_list, {"?limit", "?cursor", "?tenant", "?from", "?to", "?kind"}},
+	 &usage_list_query, {"?limit", "?cursor", "?tenant", "?from", "?to", "?kind"}},
 	{.pattern = NULL},
 };
 /* clang-format on */

@@ -1,9 +1,9 @@
 /* /tenants, /jobs, /events, /certificates: what is mostly read. */
-#include "portal/server/event_store.h"
+#include "portal/server/event_store_sql.h"
 #include "portal/server/event_stream.h"
 #include "portal/server/exchange.h"
 #include "portal/server/member_check.h"
-#include "portal/server/record_store.h"
+#include "portal/server/record_store_sql.h"
 #include "portal/server/word_table.h"
 
 static const struct member_row tenant_members[] = {
@@ -14,13 +14,11 @@ static void record_routes_tenant_create(struct exchange *exchange)
 	struct error_list errors = {0};
 
 	members_check(exchange->body, tenant_members, COUNT_OF(tenant_members), "", &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
 	exchange_write(exchange,
 		       (const struct exchange_step[]){{
-			       &store_tenant_create,
+			       &tenant_create_query,
 			       {json_string_value(json_object_get(exchange->body, "name")),
 				exchange->actor},
 		       }},
@@ -34,7 +32,7 @@ static void record_routes_event_list(struct exchange *exchange)
 	const char *params[ROUTE_ARGS];
 
 	exchange_args(exchange, params);
-	exchange_query(exchange, oldest ? &store_event_oldest : &store_event_newest, params,
+	exchange_query(exchange, oldest ? &event_oldest_query : &event_newest_query, params,
 		       exchange_answer_body);
 }
 
@@ -68,18 +66,18 @@ static const struct query_row certificate_query[] = {
 
 /* clang-format off */
 const struct route record_routes[] = {
-	{HTTP_GET, "/api/v1/tenants", ROLE_TENANT, BODY_NONE, 0, exchange_read, record_routes_page_query, &store_tenant_list, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/tenants", ROLE_TENANT, BODY_NONE, 0, exchange_read, record_routes_page_query, &tenant_list_query, {"?limit", "?cursor"}},
 	{HTTP_POST, "/api/v1/tenants", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, record_routes_tenant_create, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/jobs", ROLE_TENANT, BODY_NONE, 0, exchange_read, job_query, &store_job_list, {"?limit", "?cursor", "?state"}},
-	{HTTP_GET, "/api/v1/jobs/{job}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_job_get, {"{job}"}},
+	{HTTP_GET, "/api/v1/jobs", ROLE_TENANT, BODY_NONE, 0, exchange_read, job_query, &job_list_query, {"?limit", "?cursor", "?state"}},
+	{HTTP_GET, "/api/v1/jobs/{job}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &job_get_query, {"{job}"}},
 	{HTTP_GET, "/api/v1/events", ROLE_TENANT, BODY_NONE, 0, record_routes_event_list, event_query,
 	 NULL, {"?limit", "?cursor", "?subject_kind", "?subject", "?kind", "?after"}},
 	{HTTP_GET, "/api/v1/events/stream", ROLE_TENANT, BODY_NONE, 0, event_stream_join, stream_query, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/certificates", ROLE_TENANT, BODY_NONE, 0, exchange_read, certificate_query,
-	 &store_certificate_list, {"?limit", "?cursor", "?node"}},
+	 &certificate_list_query, {"?limit", "?cursor", "?node"}},
 	{HTTP_GET, "/api/v1/certificates/{certificate}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL,
-	 &store_certificate_get, {"{certificate}"}},
-	{HTTP_GET, "/api/v1/keys/certificate", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &store_certificate_keys, {NULL}},
+	 &certificate_get_query, {"{certificate}"}},
+	{HTTP_GET, "/api/v1/keys/certificate", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &certificate_keys_query, {NULL}},
 	{.pattern = NULL},
 };
 /* clang-format on */

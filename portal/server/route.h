@@ -103,6 +103,10 @@ const char *route_method_text(enum http_method method);
 void route_print(FILE *out);
 
 /* Query rows that many routes share. */
+#define QUERY_TENANT                                              \
+	{                                                         \
+		"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL \
+	}
 #define QUERY_PAGE_TEXT                                                 \
 	{"limit", QUERY_LIMIT, 0, NULL, "100", false, NULL},            \
 	{                                                               \

@@ -6,7 +6,7 @@
 #include "portal/server/daemon_call.h"
 #include "portal/server/exchange.h"
 #include "portal/server/member_check.h"
-#include "portal/server/sampling_store.h"
+#include "portal/server/sampling_store_sql.h"
 
 #define SAMPLING_ROUTES_COLLECTOR_MS 3000
 
@@ -30,8 +30,8 @@ static void sampling_routes_set(struct exchange *exchange, const char *kind, con
 		return;
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_sampling_set, {kind, name, spec, exchange->actor}},
-			       {&store_sampling_now, {kind, name}},
+			       {&sampling_set_query, {kind, name, spec, exchange->actor}},
+			       {&sampling_now_query, {kind, name}},
 		       },
 		       2);
 }
@@ -64,7 +64,7 @@ static const struct query_row sampling_routes_list_query[] = {
 
 /* clang-format off */
 const struct route sampling_routes[] = {
-	{HTTP_GET, "/api/v1/sampling", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, sampling_routes_list_query, &store_sampling_list,
+	{HTTP_GET, "/api/v1/sampling", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, sampling_routes_list_query, &sampling_list_query,
 	 {"?limit", "?cursor", "?fabric", "?switch"}},
 	{HTTP_GET, "/api/v1/traffic/agents", ROLE_OPERATOR, BODY_NONE, 0, collector_get, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/traffic/export", ROLE_OPERATOR, BODY_NONE, 0, collector_get, NULL, NULL, {NULL}},

@@ -9,18 +9,6 @@
 static const char *const usage_csv_columns[] = {"tenant",  "pdci",  "kind",    "class", "subject",
 						"from_at", "to_at", "seconds", "bytes"};
 
-static void add_cell(struct text *ret, const char *cell)
-{
-	if (!strpbrk(cell, ",\"\r\n")) {
-		text_add(ret, cell);
-		return;
-	}
-	text_add(ret, "\"");
-	for (; *cell; cell++)
-		text_addf(ret, *cell == '"' ? "\"%c" : "%c", *cell);
-	text_add(ret, "\"");
-}
-
 void usage_csv_text(const json_t *page, struct text *ret)
 {
 	const json_t *row;
@@ -38,7 +26,7 @@ void usage_csv_text(const json_t *page, struct text *ret)
 			if (json_is_integer(cell))
 				text_addf(ret, "%" JSON_INTEGER_FORMAT, json_integer_value(cell));
 			else if (json_is_string(cell))
-				add_cell(ret, json_string_value(cell));
+				text_add_csv(ret, json_string_value(cell));
 		}
 		text_add(ret, "\r\n");
 	}

@@ -10,8 +10,9 @@
 #include "portal/server/member_check.h"
 #include "portal/server/pdci_body.h"
 #include "portal/server/seal.h"
+#include "portal/server/store_text_sql.h"
 #include "portal/server/volume_body.h"
-#include "portal/server/volume_store.h"
+#include "portal/server/volume_store_sql.h"
 #include "portal/server/word_table.h"
 
 /* CHAP as RFC 7143 (12.1.3) wants it: 96 bits at least; some initiators take 12 to 16 characters
@@ -45,14 +46,9 @@ static const struct member_row storage_members[] = {
 };
 /* clang-format on */
 
-static const char *volume_routes_text_of(const struct exchange *exchange, const char *name)
-{
-	return json_string_value(json_object_get(exchange->body, name));
-}
-
 static const char *volume_routes_tenant_of(const struct exchange *exchange)
 {
-	const char *tenant = volume_routes_text_of(exchange, "tenant");
+	const char *tenant = exchange_text(exchange, "tenant");
 
 	return tenant ? tenant : exchange->tenant[0] != '\0' ? exchange->tenant : NULL;
 }
@@ -77,30 +73,27 @@ static void volume_routes_volume_create(struct exchange *exchange)
 
 	members_check(exchange->body, volume_routes_volume_members,
 		      COUNT_OF(volume_routes_volume_members), "", &errors);
-	if (exchange->tenant[0] == '\0' && !volume_routes_text_of(exchange, "tenant"))
+	if (exchange->tenant[0] == '\0' && !exchange_text(exchange, "tenant"))
 		error_list_pointer(&errors, "/tenant", "this member is needed", "whose it will be");
 	pdci_name_check(exchange->body, &errors);
 	volume_size_check(exchange->body, "", &errors);
-	if (errors.count > 0) {
-		exchange_refuse(exchange, &errors);
+	if (exchange_refused(exchange, &errors))
 		return;
-	}
-	exchange_write(exchange,
-		       (const struct exchange_step[]){
-			       {&store_volume_create,
-				{volume_routes_tenant_of(exchange),
-				 volume_routes_text_of(exchange, "name"),
-				 volume_routes_number_of(exchange, "size_bytes", size),
-				 volume_routes_text_of(exchange, "archive"),
-				 volume_routes_text_of(exchange, "storage"),
-				 volume_routes_text_of(exchange, "pdci"),
-				 !keep                ? NULL
-				 : json_is_true(keep) ? "true"
-						      : "false",
-				 exchange->actor}},
-			       {&store_volume_created, {NULL}},
-		       },
-		       2);
+	exchange_write(
+		exchange,
+		(const struct exchange_step[]){
+			{&volume_create_query,
+			 {volume_routes_tenant_of(exchange), exchange_text(exchange, "name"),
+			  volume_routes_number_of(exchange, "size_bytes", size),
+			  exchange_text(exchange, "archive"), exchange_text(exchange, "storage"),
+			  exchange_text(exchange, "pdci"),
+			  !keep                ? NULL
+			  : json_is_true(keep) ? "true"
+					       : "false",
+			  exchange->actor}},
+			{&volume_created_query, {NULL}},
+		},
+		2);
 }
 
 /* --- actions --- */
@@ -110,16 +103,16 @@ static const struct action {
 	const struct db_query *store, *answer;
 	const char *member; /* that it needs; NULL = none */
 } volume_routes_actions[] = {
-	{"attach", &store_volume_attach, &store_volume_changed, "pdci"},
-	{"detach", &store_volume_detach, &store_volume_changed, NULL},
-	{"resize", &store_volume_resize, &store_volume_changed, "size_bytes"},
-	{"archive", &store_volume_archive, &store_archive_changed, "name"},
-	{"secret", &store_volume_secret, &store_volume_changed, NULL},
+	{"attach", &volume_attach_query, &volume_changed_query, "pdci"},
+	{"detach", &volume_detach_query, &volume_changed_query, NULL},
+	{"resize", &volume_resize_query, &volume_changed_query, "size_bytes"},
+	{"archive", &volume_archive_query, &archive_changed_query, "name"},
+	{"secret", &volume_secret_query, &volume_changed_query, NULL},
 };
 
 static const struct action *action_of(const struct exchange *exchange)
 {
-	const char *word = volume_routes_text_of(exchange, "action");
+	const char *word = exchange_text(exchange, "action");
 
 	for (size_t i = 0; word && i < COUNT_OF(volume_routes_actions); i++) {
 		if (strcmp(volume_routes_actions[i].word, word) == 0)
@@ -179,7 +172,7 @@ static void secret_with_key(struct exchange *exchange, const PGresult *key)
 	exchange->data_free = secret_free;
 	if (!exchange->request || !secret)
 		return;
-	if (PQntuples(key) == 0 || db_is_null(key, 0, 0)) {
+	if (PQntuples(key) == 0 || db_is_null(key, 0, PUBLIC_KEY_PUBLIC_KEY)) {
 		(void)problem_set(
 			&problem, E_UNAVAILABLE,
 			"the storage has not published the key that secrets are sealed to");
@@ -188,15 +181,15 @@ static void secret_with_key(struct exchange *exchange, const PGresult *key)
 		return;
 	}
 	secret_make(secret);
-	if (seal_text(db_text(key, 0, 0, ""), secret->text, &sealed) != 0)
+	if (seal_text(db_text(key, 0, PUBLIC_KEY_PUBLIC_KEY, ""), secret->text, &sealed) != 0)
 		return; /* the last release answers */
 	exchange->answer_with = answer_secret;
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_volume_secret,
+			       {&volume_secret_query,
 				{exchange_arg(exchange, "{volume}"),
 				 exchange_arg(exchange, "?tenant"), exchange->actor, sealed}},
-			       {&store_volume_changed, {NULL}},
+			       {&volume_changed_query, {NULL}},
 		       },
 		       2);
 }
@@ -237,8 +230,8 @@ static void volume_act(struct exchange *exchange)
 		exchange_refuse(exchange, &errors);
 		return;
 	}
-	if (action->store == &store_volume_secret) {
-		exchange_query(exchange, &store_volume_key, params, secret_with_key);
+	if (action->store == &volume_secret_query) {
+		exchange_query(exchange, &volume_key_query, params, secret_with_key);
 		return;
 	}
 	(void)volume_routes_number_of(exchange, "size_bytes", size);
@@ -249,7 +242,7 @@ static void volume_act(struct exchange *exchange)
 				 !action->member ? NULL
 				 : strcmp(action->member, "size_bytes") == 0
 					 ? size
-					 : volume_routes_text_of(exchange, action->member)}},
+					 : exchange_text(exchange, action->member)}},
 			       {action->answer, {NULL}},
 		       },
 		       2);
@@ -259,10 +252,10 @@ static void volume_routes_volume_delete(struct exchange *exchange)
 {
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_volume_delete,
+			       {&volume_delete_query,
 				{exchange_arg(exchange, "{volume}"),
 				 exchange_arg(exchange, "?tenant"), exchange->actor}},
-			       {&store_volume_changed, {NULL}},
+			       {&volume_changed_query, {NULL}},
 		       },
 		       2);
 }
@@ -271,10 +264,10 @@ static void volume_routes_archive_delete(struct exchange *exchange)
 {
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_archive_delete,
+			       {&archive_delete_query,
 				{exchange_arg(exchange, "{archive}"),
 				 exchange_arg(exchange, "?tenant"), exchange->actor}},
-			       {&store_archive_changed, {NULL}},
+			       {&archive_changed_query, {NULL}},
 		       },
 		       2);
 }
@@ -289,15 +282,15 @@ static void storage_put(struct exchange *exchange)
 		return;
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
-			       {&store_storage_put, {name, spec, exchange->actor}},
-			       {&store_storage_done, {name}},
+			       {&storage_put_query, {name, spec, exchange->actor}},
+			       {&storage_done_query, {name}},
 		       },
 		       2);
 }
 
 static const struct query_row volume_routes_list_query[] = {
 	QUERY_PAGE_TEXT,
-	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	QUERY_TENANT,
 	{"pdci", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"kind", QUERY_WORD, 0, volume_kind_words, NULL, false, NULL},
 	{"state", QUERY_WORD, 0, volume_state_words, NULL, false, NULL},
@@ -307,19 +300,19 @@ static const struct query_row volume_routes_list_query[] = {
 };
 static const struct query_row archive_query[] = {
 	QUERY_PAGE_ID,
-	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	QUERY_TENANT,
 	{"state", QUERY_WORD, 0, archive_state_words, NULL, false, NULL},
 	{"name", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"active", QUERY_BOOL, 0, NULL, NULL, false, NULL},
 	{0},
 };
 static const struct query_row volume_routes_one_query[] = {
-	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	QUERY_TENANT,
 	{0},
 };
 static const struct query_row pdci_query[] = {
 	QUERY_PAGE_TEXT,
-	{"tenant", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	QUERY_TENANT,
 	{0},
 };
 static const struct query_row storage_query[] = {QUERY_PAGE_TEXT, {0}};
@@ -327,19 +320,19 @@ static const struct query_row storage_query[] = {QUERY_PAGE_TEXT, {0}};
 /* clang-format off */
 const struct route volume_routes[] = {
 	{HTTP_GET, "/api/v1/volumes", ROLE_TENANT, BODY_NONE, 0, exchange_read, volume_routes_list_query,
-	 &store_volume_list, {"?limit", "?cursor", "?tenant", "?pdci", "?kind", "?state", "?name", "?active"}},
+	 &volume_list_query, {"?limit", "?cursor", "?tenant", "?pdci", "?kind", "?state", "?name", "?active"}},
 	{HTTP_POST, "/api/v1/volumes", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, volume_routes_volume_create, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/volumes/{volume}", ROLE_TENANT, BODY_NONE, 0, exchange_read, volume_routes_one_query, &store_volume_get, {"{volume}", "?tenant"}},
+	{HTTP_GET, "/api/v1/volumes/{volume}", ROLE_TENANT, BODY_NONE, 0, exchange_read, volume_routes_one_query, &volume_get_query, {"{volume}", "?tenant"}},
 	{HTTP_DELETE, "/api/v1/volumes/{volume}", ROLE_TENANT, BODY_NONE, 0, volume_routes_volume_delete, volume_routes_one_query, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/volumes/{volume}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, volume_act, volume_routes_one_query, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/pdcis/{pdci}/volumes", ROLE_TENANT, BODY_NONE, 0, exchange_read, pdci_query,
-	 &store_pdci_volumes, {"?limit", "?cursor", "{pdci}", "?tenant"}},
+	 &pdci_volumes_query, {"?limit", "?cursor", "{pdci}", "?tenant"}},
 	{HTTP_GET, "/api/v1/archives", ROLE_TENANT, BODY_NONE, 0, exchange_read, archive_query,
-	 &store_archive_list, {"?limit", "?cursor", "?tenant", "?state", "?name", "?active"}},
-	{HTTP_GET, "/api/v1/archives/{archive}", ROLE_TENANT, BODY_NONE, 0, exchange_read, volume_routes_one_query, &store_archive_get, {"{archive}", "?tenant"}},
+	 &archive_list_query, {"?limit", "?cursor", "?tenant", "?state", "?name", "?active"}},
+	{HTTP_GET, "/api/v1/archives/{archive}", ROLE_TENANT, BODY_NONE, 0, exchange_read, volume_routes_one_query, &archive_get_query, {"{archive}", "?tenant"}},
 	{HTTP_DELETE, "/api/v1/archives/{archive}", ROLE_TENANT, BODY_NONE, 0, volume_routes_archive_delete, volume_routes_one_query, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/storages", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, storage_query, &store_storage_list, {"?limit", "?cursor"}},
-	{HTTP_GET, "/api/v1/storages/{storage}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &store_storage_get, {"{storage}"}},
+	{HTTP_GET, "/api/v1/storages", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, storage_query, &storage_list_query, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/storages/{storage}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &storage_get_query, {"{storage}"}},
 	{HTTP_PUT, "/api/v1/storages/{storage}", ROLE_OPERATOR, BODY_JSON, 0, storage_put, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };

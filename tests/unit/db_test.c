@@ -183,9 +183,10 @@ static int close_db(void **state)
 
 static void test_parameters(void **state)
 {
-	static const struct db_query echo = {"echo", "select $1::text || coalesce($2, '-')", 2};
+	static const struct db_query echo = {"echo", "select $1::text || coalesce($2, '-')", 2,
+					     NULL};
 	static const struct db_query name = {"name", "select current_setting('application_name')",
-					     0};
+					     0, NULL};
 	struct fixture *f = *state;
 	const char *const params[] = {"a'b", NULL};
 
@@ -196,13 +197,31 @@ static void test_parameters(void **state)
 	assert_int_equal(db_in_flight(f->db), 0);
 }
 
+/* The answer must have the columns that the program was built for, by name and in order. */
+static void test_columns(void **state)
+{
+	static const char *const names[] = {"a", "b", NULL};
+	static const struct db_query equal = {"equal", "select 1 as a, 2 as b", 0, names};
+	static const struct db_query turned = {"turned", "select 1 as b, 2 as a", 0, names};
+	static const struct db_query fewer = {"fewer", "select 1 as a", 0, names};
+	static const struct db_query more = {"more", "select 1 as a, 2 as b, 3 as c", 0, names};
+	static const struct db_query *const wrong[] = {&turned, &fewer, &more};
+	struct fixture *f = *state;
+
+	assert_int_equal(ask(f, &equal, NULL), 0);
+	assert_int_equal(ask(f, &equal, NULL), 0);
+	for (size_t i = 0; i < COUNT_OF(wrong); i++)
+		assert_int_equal(ask(f, wrong[i], NULL), -EINVAL);
+	assert_int_equal(ask(f, &equal, NULL), 0);
+}
+
 static void test_array(void **state)
 {
 	static const struct db_query join = {
 		"join",
 		"select string_agg(coalesce(x, 'NULL'), '|' order by n) from "
 		"unnest($1::text[]) with ordinality u(x, n)",
-		1};
+		1, NULL};
 	struct fixture *f = *state;
 	struct text text = {0};
 	const char *param;
@@ -223,12 +242,12 @@ static void test_array(void **state)
 
 static void test_codes(void **state)
 {
-	static const struct db_query raise = {"raise", "select pg_temp.raise($1)", 1};
+	static const struct db_query raise = {"raise", "select pg_temp.raise($1)", 1, NULL};
 	static const struct db_query make = {
 		"make_raise",
 		"create or replace function pg_temp.raise(c text) returns void language plpgsql as "
 		"$$begin raise exception 'it happened' using errcode = c, detail = 'd', hint = 'h'; end$$",
-		0};
+		0, NULL};
 	static const struct {
 		const char *state;
 		int rc;
@@ -249,11 +268,12 @@ static void test_codes(void **state)
 
 static void test_transaction(void **state)
 {
-	static const struct db_query make = {"make_t",
-					     "create table if not exists t (n int primary key)", 0};
-	static const struct db_query add = {"add_t", "insert into t values ($1::int)", 1};
-	static const struct db_query add2 = {"add_t2", "insert into t values ($1::int + 10)", 1};
-	static const struct db_query count = {"count_t", "select count(*) from t", 0};
+	static const struct db_query make = {
+		"make_t", "create table if not exists t (n int primary key)", 0, NULL};
+	static const struct db_query add = {"add_t", "insert into t values ($1::int)", 1, NULL};
+	static const struct db_query add2 = {"add_t2", "insert into t values ($1::int + 10)", 1,
+					     NULL};
+	static const struct db_query count = {"count_t", "select count(*) from t", 0, NULL};
 	struct fixture *f = *state;
 	const char *const one = "1";
 	struct db_call calls[] = {{&add, &one, on_result, f},
@@ -291,12 +311,13 @@ static void test_repeat(void **state)
 		"make_meet",
 		"create or replace function meet(n int, code text) returns bigint language plpgsql as "
 		"$$begin if nextval('met') <= n then raise exception 'met' using errcode = code; end if; return currval('met'); end$$",
-		0};
+		0, NULL};
 	static const struct db_query sequence = {"make_met",
-						 "create temp sequence if not exists met", 0};
-	static const struct db_query restart = {"restart_met", "select setval('met', 1, false)", 0};
-	static const struct db_query echo = {"echo_met", "select $1 || coalesce($2, '-')", 2};
-	static const struct db_query meet = {"meet", "select meet($1::int, $2)", 2};
+						 "create temp sequence if not exists met", 0, NULL};
+	static const struct db_query restart = {"restart_met", "select setval('met', 1, false)", 0,
+						NULL};
+	static const struct db_query echo = {"echo_met", "select $1 || coalesce($2, '-')", 2, NULL};
+	static const struct db_query meet = {"meet", "select meet($1::int, $2)", 2, NULL};
 	struct fixture *f = *state;
 	const char *const twice[] = {"2", "40P01"};
 	const char *const ever[] = {"99", "40001"};
@@ -337,10 +358,10 @@ static void test_repeat_ends(void **state)
 		"make_lose",
 		"create or replace function lose() returns void language plpgsql as "
 		"$$begin raise exception 'met' using errcode = '40P01'; end$$",
-		0};
-	static const struct db_query lose = {"lose", "select lose()", 0};
+		0, NULL};
+	static const struct db_query lose = {"lose", "select lose()", 0, NULL};
 	static const struct db_query end = {"end", "select pg_terminate_backend(pg_backend_pid())",
-					    0};
+					    0, NULL};
 	struct fixture *f = *state;
 
 	assert_int_equal(ask(f, &make, NULL), 0);
@@ -365,12 +386,12 @@ static void test_repeat_ends(void **state)
 static void test_commit_failure(void **state)
 {
 	static const struct db_query parent = {
-		"make_p", "create table if not exists p (n int primary key)", 0};
+		"make_p", "create table if not exists p (n int primary key)", 0, NULL};
 	static const struct db_query child = {"make_c",
 					      "create table if not exists c (n int references p "
 					      "deferrable initially deferred)",
-					      0};
-	static const struct db_query add = {"add_c", "insert into c values (7)", 0};
+					      0, NULL};
+	static const struct db_query add = {"add_c", "insert into c values (7)", 0, NULL};
 	struct fixture *f = *state;
 
 	assert_int_equal(ask(f, &parent, NULL), 0);
@@ -386,7 +407,7 @@ static void test_no_jit(void **state)
 {
 	static const struct db_query source = {
 		"jit_source",
-		"select setting || ' by ' || source from pg_settings where name = 'jit'", 0};
+		"select setting || ' by ' || source from pg_settings where name = 'jit'", 0, NULL};
 	struct fixture *f = *state;
 
 	assert_int_equal(ask(f, &source, NULL), 0);
@@ -395,10 +416,11 @@ static void test_no_jit(void **state)
 
 static void test_prepare_again(void **state)
 {
-	static const struct db_query late = {"late", "select n from late", 0};
-	static const struct db_query make = {"make_late", "create table late as select 5 as n", 0};
-	static const struct db_query alter = {"alter_late", "alter table late alter n type text",
-					      0};
+	static const struct db_query late = {"late", "select n from late", 0, NULL};
+	static const struct db_query make = {"make_late", "create table late as select 5 as n", 0,
+					     NULL};
+	static const struct db_query alter = {"alter_late", "alter table late alter n type text", 0,
+					      NULL};
 	struct fixture *f = *state;
 
 	/* Two are under way when the preparation fails; both learn the cause. */
@@ -421,7 +443,7 @@ static void test_prepare_again(void **state)
 
 static void test_notify(void **state)
 {
-	static const struct db_query notify = {"notify", "select pg_notify($1, '')", 1};
+	static const struct db_query notify = {"notify", "select pg_notify($1, '')", 1, NULL};
 	struct fixture *f = *state;
 	const char *channel = "node";
 
@@ -436,7 +458,7 @@ static void test_notify(void **state)
 
 static void test_many_and_large(void **state)
 {
-	static const struct db_query size = {"size", "select length($1), $1", 1};
+	static const struct db_query size = {"size", "select length($1), $1", 1, NULL};
 	struct fixture *f = *state;
 	char *large = malloc(300001);
 	const char *param = large;
@@ -461,8 +483,8 @@ static void test_many_and_large(void **state)
 
 static void test_restart(void **state)
 {
-	static const struct db_query slow = {"slow", "select pg_sleep(30)", 0};
-	static const struct db_query one = {"one", "select 1", 0};
+	static const struct db_query slow = {"slow", "select pg_sleep(30)", 0, NULL};
+	static const struct db_query one = {"one", "select 1", 0, NULL};
 	struct fixture *f = *state;
 
 	assert_int_equal(ask(f, &one, NULL), 0);
@@ -491,7 +513,7 @@ static void test_restart(void **state)
 
 static void test_free_in_flight(void **state)
 {
-	static const struct db_query slow = {"slow", "select pg_sleep(30)", 0};
+	static const struct db_query slow = {"slow", "select pg_sleep(30)", 0, NULL};
 	struct fixture *f = *state;
 
 	assert_int_equal(submit(f, &slow, NULL), 0);
@@ -504,7 +526,7 @@ static void test_free_in_flight(void **state)
 
 static void test_nobody_there(void **state)
 {
-	static const struct db_query one = {"one", "select 1", 0};
+	static const struct db_query one = {"one", "select 1", 0, NULL};
 	struct fixture *f = *state;
 	const struct db_options bad = {
 		.conninfo = "host=/nonexistent port=1", .on_state = on_state, .context = f};
@@ -529,6 +551,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_parameters, connect_db, close_db),
+		cmocka_unit_test_setup_teardown(test_columns, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_array, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_codes, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_transaction, connect_db, close_db),

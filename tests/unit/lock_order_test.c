@@ -12,15 +12,15 @@
 #include "common/db/array.h"
 #include "common/db/db.h"
 
-#include "bampi/bootd/boot/mailbox_store.h"
+#include "bampi/bootd/boot/mailbox_store_sql.h"
 #include "bampi/bootd/identify/observation.h"
 #include "bampi/control/deploy/deploy_store.h"
 #include "bampi/control/endpoint_store.h"
 #include "bampi/control/health/health_store.h"
-#include "portal/server/deployment_store.h"
-#include "portal/server/exchange_store.h"
-#include "portal/server/health_store.h"
-#include "portal/server/node_store.h"
+#include "portal/server/deployment_store_sql.h"
+#include "portal/server/exchange_store_sql.h"
+#include "portal/server/health_store_sql.h"
+#include "portal/server/node_store_sql.h"
 #include "tests/support/cmocka.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/lock_actor.h"
@@ -173,7 +173,7 @@ static void decide(struct actor *actor)
 		" 'next_ms', null, 'labels', case when random() < 0.8 then '[]' else '[{\"label\": \"bmc_silent\", \"severity\": \"warning\","
 		" \"effects\": [\"no_automation\"], \"reason\": \"r\", \"hint\": \"h\", \"since_ms\": 1}]'::jsonb end))"
 		" from (select * from haas.node_health order by random() limit 12) h))",
-		0};
+		0, NULL};
 
 	ask(actor, &query, NULL);
 }
@@ -285,7 +285,7 @@ static void write_all(struct actor *actor, const struct db_query *first,
 		      const char *const last_params[])
 {
 	const struct db_call calls[] = {
-		{&store_scope_operator, NULL, on_part, actor},
+		{&scope_operator_query, NULL, on_part, actor},
 		{first, first_params, on_part, actor},
 		{last, last_params, on_answer, actor},
 	};
@@ -301,8 +301,8 @@ static void create(struct actor *actor)
 
 	const char *const params[] = {"inspect", text_get(&names), NULL, NULL, "{}", "t", "false"};
 	const struct db_call calls[] = {
-		{&store_scope_operator, NULL, on_part, actor},
-		{&store_deployment_create, params, on_answer, actor},
+		{&scope_operator_query, NULL, on_part, actor},
+		{&deployment_create_query, params, on_answer, actor},
 	};
 
 	assert_int_equal(db_submit_all(actor->db, calls, COUNT_OF(calls)), 0);
@@ -315,8 +315,8 @@ static void create_each(struct actor *actor)
 		"test_create_each",
 		"select count(x.deployment_id) from (select name from haas.node where id = $1::bigint) n,"
 		" lateral haas.deployment_ask('inspect', array[n.name], null, null, '{}', 't') x",
-		1};
-	const struct db_query *const scope = &store_scope_operator;
+		1, NULL};
+	const struct db_query *const scope = &scope_operator_query;
 	char id[16];
 	const char *const params[] = {id};
 
@@ -339,7 +339,7 @@ static void fire(struct actor *actor)
 
 	const char *const params[] = {text_get(&names), "accept", "t", "why"};
 
-	write_all(actor, &store_node_fire, params, &store_node_fired, event);
+	write_all(actor, &node_fire_query, params, &node_fired_query, event);
 }
 
 static void import(struct actor *actor)
@@ -357,7 +357,7 @@ static void import(struct actor *actor)
 	const char *const check[] = {text_get(&sheet), "t"};
 	const char *const params[] = {text_get(&sheet), "t", "false"};
 
-	write_all(actor, &store_node_check, check, &store_node_import, params);
+	write_all(actor, &node_check_query, check, &node_import_query, params);
 }
 
 static void label(struct actor *actor)
@@ -377,8 +377,8 @@ static void label(struct actor *actor)
 				      "1",
 				      "t"};
 	const struct db_call calls[] = {
-		{&store_scope_operator, NULL, on_part, actor},
-		{&store_label_request, params, on_answer, actor},
+		{&scope_operator_query, NULL, on_part, actor},
+		{&label_request_query, params, on_answer, actor},
 	};
 
 	assert_int_equal(db_submit_all(actor->db, calls, COUNT_OF(calls)), 0);
@@ -395,9 +395,9 @@ static void request(struct actor *actor)
 	static const struct db_query query = {
 		"test_request",
 		"select haas.deployment_request(d.id, $2, 't') from haas.deployment d where d.id = $1::bigint",
-		2};
+		2, NULL};
 	const struct db_call calls[] = {
-		{&store_scope_operator, NULL, on_part, actor},
+		{&scope_operator_query, NULL, on_part, actor},
 		{&query, params, on_answer, actor},
 	};
 
@@ -411,9 +411,9 @@ static void cancel_many(struct actor *actor)
 		"test_cancel_many",
 		"select count(haas.deployment_request(id, 'cancel', 't')) from haas.deployment_lock(array("
 		"select id from haas.deployment where due_at is not null order by random() limit 8)) id",
-		0};
+		0, NULL};
 	const struct db_call calls[] = {
-		{&store_scope_operator, NULL, on_part, actor},
+		{&scope_operator_query, NULL, on_part, actor},
 		{&query, NULL, on_answer, actor},
 	};
 
@@ -426,9 +426,9 @@ static void sweep(struct actor *actor)
 		"test_keys",
 		"insert into haas.idempotency (principal, key, route, body_digest, created_at) select 'p', n::text, '', '', 'epoch'"
 		" from (select n from generate_series(1, 40) n order by random() limit 1) x on conflict do nothing",
-		0};
+		0, NULL};
 
-	write_all(actor, &fill, NULL, &store_key_sweep, NULL);
+	write_all(actor, &fill, NULL, &key_sweep_query, NULL);
 }
 
 /* --- the stage --- */

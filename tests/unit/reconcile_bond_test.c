@@ -173,15 +173,19 @@ static void wait_problems(struct site *site, const char *what, long count)
 static void wait_port_gone(struct site *site)
 {
 	static const char gone[] = "select count(*) from port_intent where problem ->> 'message' ~ "
-				   "'shows no port p2'";
+				   "'shows no port p2' and applied_version <> wanted_version";
+	static const char waiting[] = "select count(*) from port_intent where port = 'p2' and "
+				      "switch_id = 1 and applied_version <> wanted_version";
 	int64_t end = clock_monotonic_ms() + WAIT_MS;
 
 	while (clock_monotonic_ms() < end && ask(site, gone) != 1) {
 		leaf(site, 0)->vlan_changes++;
 		for (int i = 0; i < 100; i++)
 			turn(site);
+		if (ask(site, waiting) == 0)
+			want(site, 0, 1, 2);
 	}
-	wait_problems(site, "shows no port p2", 1);
+	assert_int_equal(ask(site, gone), 1);
 }
 
 static long unmade(struct site *site)

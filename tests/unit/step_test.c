@@ -472,7 +472,7 @@ static void scrub_is_strict(void **state)
 		 "[{\"serial\":\"A\",\"verdict\":\"erased\"},{\"serial\":\"B\",\"verdict\":\"erased\"},"
 		 "{\"serial\":\"U\",\"verdict\":\"fine\"}]",
 		 "{}", STEP_FAILED, "drive U"},
-		{"no list", "7", "{}", STEP_FAILED, "did not say"},
+		{"no list", "7", "{}", STEP_FAILED, "did not name"},
 	};
 
 	(void)state;

@@ -228,6 +228,21 @@ static void the_end_is_not_waited_for(void **state)
 	assert_int_equal(f->stores[1].taken, 0);
 }
 
+/* A store that came back after the last attempt is asked once more before the end. */
+static void a_store_that_is_back_is_asked_at_the_end(void **state)
+{
+	struct fixture *f = *state;
+
+	atomic_store(&f->stores[0].rc, E_UNAVAILABLE);
+	for (int i = 0; i < 10; i++)
+		put(f, STEP_HOUR);
+	WAIT_UNTIL(f, traffic_writer_problem(f->writers[0]));
+	atomic_store(&f->stores[0].rc, 0);
+	traffic_writer_free(f->writers[0], WAIT_MS);
+	f->writers[0] = NULL;
+	assert_int_equal(f->stores[0].taken, 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +251,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(answers_are_understood, start, stop),
 		cmocka_unit_test_setup_teardown(copies_go_their_own_way, start, stop),
 		cmocka_unit_test_setup_teardown(the_end_is_not_waited_for, start, stop),
+		cmocka_unit_test_setup_teardown(a_store_that_is_back_is_asked_at_the_end, start,
+						stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

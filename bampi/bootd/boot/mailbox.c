@@ -17,7 +17,7 @@
 #include "common/io/log.h"
 
 #include "bampi/bootd/boot/boot_answer.h"
-#include "bampi/bootd/boot/mailbox_store.h"
+#include "bampi/bootd/boot/mailbox_store_sql.h"
 #include "bampi/bootd/boot/progress_board.h"
 #include "bampi/bootd/boot/result_queue.h"
 #include "bampi/bootd/boot/task_book.h"
@@ -95,9 +95,9 @@ static void over_done(void *context, int rc, const PGresult *result, const struc
 	}
 	for (int row = 0; rc == 0 && row < PQntuples(result); row++) {
 		struct task_entry *task =
-			task_book_find(&mailbox->tasks, db_int(result, row, 0, 0));
+			task_book_find(&mailbox->tasks, db_int(result, row, MAILBOX_OVER_ID, 0));
 
-		if (task && db_bool(result, row, 1))
+		if (task && db_bool(result, row, MAILBOX_OVER_DROPPED))
 			task->unwanted = true;
 		else if (task)
 			task_book_remove(&mailbox->tasks, task->id);
@@ -159,21 +159,21 @@ static void poll_gone(void *context)
 /* id, token, deployment_id, kind, params */
 static void mailbox_hand_out(struct mailbox *mailbox, const PGresult *result, int row)
 {
-	int64_t id = db_int(result, row, 0, 0);
-	const char *token = db_text(result, row, 1, "");
+	int64_t id = db_int(result, row, MAILBOX_TAKE_ID, 0);
+	const char *token = db_text(result, row, MAILBOX_TAKE_TOKEN, "");
 	struct text body = {0};
 	struct poll *poll = NULL;
 
 	HASH_FIND_STR(mailbox->polls, token, poll);
 	if (!poll)
 		return; /* the agent is gone; it will ask again */
-	if (!task_book_put(&mailbox->tasks, id, db_int(result, row, 2, 0), token,
-			   loop_now_ms(mailbox->loop)))
+	if (!task_book_put(&mailbox->tasks, id, db_int(result, row, MAILBOX_TAKE_DEPLOYMENT_ID, 0),
+			   token, loop_now_ms(mailbox->loop)))
 		return;
 	json_begin_object(&body, NULL);
 	json_put_int(&body, "id", id);
-	json_put_string(&body, "kind", db_text(result, row, 3, ""));
-	json_put_raw(&body, "params", db_text(result, row, 4, "{}"));
+	json_put_string(&body, "kind", db_text(result, row, MAILBOX_TAKE_KIND, ""));
+	json_put_raw(&body, "params", db_text(result, row, MAILBOX_TAKE_PARAMS, "{}"));
 	json_end_object(&body);
 	if (!body.failed) {
 		mailbox->counters->tasks_delivered++;
@@ -305,7 +305,8 @@ static void lookup_done(void *context, int rc, const PGresult *result,
 		log_problem(LOG_LEVEL_ERROR, "agent mailbox", problem);
 	}
 	if (rc == 0 && PQntuples(result) == 1)
-		task = task_book_put(&mailbox->tasks, lookup->task_id, db_int(result, 0, 0, 0),
+		task = task_book_put(&mailbox->tasks, lookup->task_id,
+				     db_int(result, 0, MAILBOX_FIND_DEPLOYMENT_ID, 0),
 				     lookup->token, loop_now_ms(mailbox->loop));
 	if (!lookup->request)
 		return;

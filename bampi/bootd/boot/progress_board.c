@@ -12,7 +12,7 @@
 #include "common/db/array.h"
 #include "common/io/log.h"
 
-#include "bampi/bootd/boot/mailbox_store.h"
+#include "bampi/bootd/boot/mailbox_store_sql.h"
 
 #define FLUSH_EVERY_MS 1000
 /* Deployments at once on one site; a bound, not a size. */

@@ -12,7 +12,7 @@
 #include "common/io/log.h"
 
 #include "bampi/bootd/boot/boot_answer.h"
-#include "bampi/bootd/boot/mailbox_store.h"
+#include "bampi/bootd/boot/mailbox_store_sql.h"
 
 /* One statement carries at most this much; the whole queue at most eight times as much. */
 #define BATCH_ROWS_MAX 64
@@ -96,10 +96,11 @@ static const struct outcome_row {
 static const struct outcome_row *outcome_of(const PGresult *result, int64_t task_id)
 {
 	for (int row = 0; row < PQntuples(result); row++) {
-		if (db_int(result, row, 0, 0) != task_id)
+		if (db_int(result, row, MAILBOX_RESULT_ID, 0) != task_id)
 			continue;
 		for (size_t i = 0; i < COUNT_OF(result_queue_outcomes); i++)
-			if (strcmp(result_queue_outcomes[i].word, db_text(result, row, 1, "")) == 0)
+			if (strcmp(result_queue_outcomes[i].word,
+				   db_text(result, row, MAILBOX_RESULT_OUTCOME, "")) == 0)
 				return &result_queue_outcomes[i];
 	}
 	return &result_queue_outcomes[COUNT_OF(result_queue_outcomes) - 1];

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/io/datagram.h"
 #include "common/net/dhcp_wire.h"
 #include "common/net/frame_wire.h"
 
@@ -277,7 +278,6 @@ static int dhcp_server_open_udp(struct dhcp_server *server, struct hearing *hear
 				struct problem *problem)
 {
 	const int on = 1;
-	const int queue = RECEIVE_QUEUE;
 	struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = htons(port)};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -296,27 +296,9 @@ static int dhcp_server_open_udp(struct dhcp_server *server, struct hearing *hear
 					      : "start as root, or with CAP_NET_BIND_SERVICE");
 		return rc;
 	}
-	/* A whole rack may power on in one second. Forced past the system's limit when we may, else
-	 * as much as it allows. */
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &queue, sizeof(queue)))
-		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue, sizeof(queue));
+	datagram_receive_room(fd, RECEIVE_QUEUE); /* a whole rack may power on in one second */
 	return loop_watch_new(server->loop, fd, LOOP_READ, dhcp_server_on_readable, hearing,
 			      &hearing->watch);
-}
-
-/* SOCK_DGRAM: the kernel writes the Ethernet header. Protocol 0: it hears nothing. */
-static int dhcp_server_open_frame(struct dhcp_server *server, struct problem *problem)
-{
-	int rc;
-
-	server->frame_fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (server->frame_fd >= 0)
-		return 0;
-	rc = -errno;
-	(void)problem_set(problem, rc, "cannot open a packet socket");
-	problem_detail(problem, "%s", error_text(rc));
-	problem_hint(problem, "start as root, or with CAP_NET_RAW");
-	return rc;
 }
 
 int dhcp_server_new(struct loop *loop, const struct dhcp_server_options *options,
@@ -336,7 +318,7 @@ int dhcp_server_new(struct loop *loop, const struct dhcp_server_options *options
 	if (rc == 0)
 		rc = dhcp_server_open_udp(server, &server->hearings[1], DHCP_PXE_PORT, problem);
 	if (rc == 0)
-		rc = dhcp_server_open_frame(server, problem);
+		rc = datagram_open_frames(&server->frame_fd, problem);
 	if (rc) {
 		dhcp_server_free(server);
 		return rc;

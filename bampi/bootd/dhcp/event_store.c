@@ -9,9 +9,10 @@
 #include "common/db/array.h"
 #include "common/io/log.h"
 
+#include "bampi/bootd/dhcp/event_store_sql.h"
+
 #define FLUSH_MS                 1000
 #define WAITING_MAX              8192
-#define ACTOR                    "bampi-bootd"
 #define DHCP_EVENT_STORE_SUBJECT "event"
 
 enum dhcp_event_store_column {
@@ -22,14 +23,6 @@ enum dhcp_event_store_column {
 	COLUMN_DETAIL,
 	DHCP_EVENT_STORE_COLUMNS
 };
-
-static const struct db_query add_query = {
-	"event_add",
-	"select haas.event_add('" ACTOR
-	"', e.kind, e.subject_kind, e.subject, null, e.message, e.detail) "
-	"from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::jsonb[]) "
-	"as e (kind, subject_kind, subject, message, detail)",
-	DHCP_EVENT_STORE_COLUMNS};
 
 /* Rows as they will be sent: one growing array per column. */
 struct dhcp_event_store_batch {
@@ -106,7 +99,7 @@ void event_store_flush(struct event_store *store)
 			return;
 		}
 	}
-	if (db_submit(store->db, &add_query, params, on_added, store))
+	if (db_submit(store->db, &event_add_query, params, on_added, store))
 		batch_clear(&store->flying);
 }
 

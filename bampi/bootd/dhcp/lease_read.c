@@ -8,6 +8,8 @@
 #include "common/io/log.h"
 #include "common/net/ipv4.h"
 
+#include "bampi/bootd/dhcp/lease_read_sql.h"
+#include "bampi/bootd/dhcp/lease_row_sql.h"
 #include "bampi/bootd/dhcp/lease_store_private.h"
 
 #define PAGE               4096 /* rows read at once: some milliseconds in which no packet is answered */
@@ -16,22 +18,6 @@
 
 const char *const lease_state_words[3] = {
 	[LEASE_BOUND] = "bound", [LEASE_DECLINED] = "declined", [LEASE_RELEASED] = "released"};
-
-static const struct db_query page_query = {
-	"lease_page",
-	"select " LEASE_ROW
-	" from haas.lease l where l.address > $1::inet order by l.address limit 4096",
-	1};
-
-/* bound_at is the beginning of a transaction that may commit later, so the last second is read
- * again. Only when somebody else writes leases: our own are here already. */
-static const struct db_query news_query = {
-	"lease_news",
-	"select " LEASE_ROW
-	", floor(extract(epoch from now()))::bigint - 2 from (select count(*) > 2 as company "
-	"from pg_catalog.pg_stat_activity where datname = current_database() and application_name = 'bampi-bootd leases') c "
-	"left join haas.lease l on c.company and l.bound_at >= to_timestamp($1::bigint)",
-	1};
 
 static bool is_row(const struct lease *lease, struct mac mac, int64_t subnet_id, int state)
 {
@@ -51,16 +37,16 @@ static int lease_read_take_row(struct lease_store *store, const PGresult *result
 {
 	struct lease_table *table = store->options.table;
 	int state = enum_value(lease_state_words, COUNT_OF(lease_state_words),
-			       db_text(result, row, LEASE_ROW_STATE, ""));
-	int64_t subnet_id = db_int(result, row, LEASE_ROW_SUBNET, 0);
-	int64_t expires_at = db_int(result, row, LEASE_ROW_EXPIRES, 0);
-	uint32_t address = (uint32_t)db_int(result, row, LEASE_ROW_ADDRESS, 0);
+			       db_text(result, row, LEASE_STATE, ""));
+	int64_t subnet_id = db_int(result, row, LEASE_SUBNET_ID, 0);
+	int64_t expires_at = db_int(result, row, LEASE_EXPIRES_AT, 0);
+	uint32_t address = (uint32_t)db_int(result, row, LEASE_ADDRESS, 0);
 	struct lease *lease;
 	struct lease *other;
 	struct mac mac;
 	int rc;
 
-	if (state < 0 || address == 0 || mac_parse(db_text(result, row, LEASE_ROW_MAC, ""), &mac))
+	if (state < 0 || address == 0 || mac_parse(db_text(result, row, LEASE_MAC, ""), &mac))
 		return E_MALFORMED;
 	lease = lease_by_address(table, address);
 	other = state == LEASE_BOUND ? lease_by_mac(table, mac, subnet_id) : NULL;
@@ -84,7 +70,7 @@ static int lease_read_take_row(struct lease_store *store, const PGresult *result
 	}
 	lease->seen = store->read_number;
 	lease->committed = true;
-	lease->client = lease_table_intern(table, db_text(result, row, LEASE_ROW_CLIENT, ""));
+	lease->client = lease_table_intern(table, db_text(result, row, LEASE_CLIENT, ""));
 	lease->expires_at = expires_at;
 	lease->sure_until = (uint32_t)expires_at;
 	return 0;
@@ -119,7 +105,7 @@ static void read_ended(struct lease_store *store, int rc, const struct problem *
 	} else if (rc != E_UNAVAILABLE) {
 		if (problem)
 			log_problem(LOG_LEVEL_ERROR, LEASE_READ_SUBJECT, problem);
-		log_error(LEASE_READ_SUBJECT, "leases not read, what is in memory stays (%s)",
+		log_error(LEASE_READ_SUBJECT, "leases not read, those in memory stay (%s)",
 			  error_text(rc));
 	}
 	if (store->read_again && !store->ending)
@@ -134,7 +120,7 @@ static void on_page(void *context, int rc, const PGresult *result, const struct 
 	for (int row = 0; rc == 0 && row < count; row++)
 		rc = lease_read_take_row(store, result, row, true);
 	if (rc == 0 && count == PAGE && !store->ending) {
-		store->read_after = (uint32_t)db_int(result, count - 1, LEASE_ROW_ADDRESS, 0);
+		store->read_after = (uint32_t)db_int(result, count - 1, LEASE_ADDRESS, 0);
 		rc = ask_page(store);
 		if (rc == 0)
 			return;
@@ -149,7 +135,8 @@ static int ask_page(struct lease_store *store)
 
 	for (size_t i = 0; i < LANES; i++) {
 		if (db_connected(store->lanes[i].db))
-			return db_submit(store->lanes[i].db, &page_query, params, on_page, store);
+			return db_submit(store->lanes[i].db, &lease_page_query, params, on_page,
+					 store);
 	}
 	return E_UNAVAILABLE;
 }
@@ -172,11 +159,11 @@ static void on_news(void *context, int rc, const PGresult *result, const struct 
 	(void)problem; /* asked again in a second */
 	store->asking = false;
 	for (int row = 0; rc == 0 && row < count; row++) {
-		if (!db_is_null(result, row, LEASE_ROW_ADDRESS))
+		if (!db_is_null(result, row, LEASE_ADDRESS))
 			rc = lease_take_row(store, result, row);
 	}
 	if (rc == 0 && count > 0)
-		store->news_since = db_int(result, 0, LEASE_ROW_COLUMNS, 0);
+		store->news_since = db_int(result, 0, LEASE_NEWS_READ_AT, 0);
 }
 
 void lease_ask_news(void *context)
@@ -188,8 +175,8 @@ void lease_ask_news(void *context)
 	(void)text_format(since, sizeof(since), "%lld", (long long)store->news_since);
 	for (size_t i = 0; i < LANES && store->ready && !store->asking; i++) {
 		if (db_connected(store->lanes[i].db))
-			store->asking = db_submit(store->lanes[i].db, &news_query, params, on_news,
-						  store) == 0;
+			store->asking = db_submit(store->lanes[i].db, &lease_news_query, params,
+						  on_news, store) == 0;
 	}
 	loop_timer_arm(store->news, LEASE_READ_NEWS_MS);
 }

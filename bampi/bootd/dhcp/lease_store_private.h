@@ -45,19 +45,6 @@ void lease_give_back(struct lease_store *store, struct lease *lease, int rc);
 /* Submits lane->batch. On failure (memory) the batch is the caller's again. */
 MUST_USE int lease_write(struct lane *lane);
 
-/* The columns that lease_take_row reads. */
-#define LEASE_ROW                                                              \
-	"l.address - '0.0.0.0'::inet, l.mac, l.subnet_id, l.state, l.client, " \
-	"ceil(extract(epoch from l.expires_at))::bigint"
-enum lease_row {
-	LEASE_ROW_ADDRESS,
-	LEASE_ROW_MAC,
-	LEASE_ROW_SUBNET,
-	LEASE_ROW_STATE,
-	LEASE_ROW_CLIENT,
-	LEASE_ROW_EXPIRES,
-	LEASE_ROW_COLUMNS
-};
 extern const char *const lease_state_words[3]; /* by enum lease_state */
 
 /* A row as it is in the database, into memory. What has not been written yet is newer than any row.

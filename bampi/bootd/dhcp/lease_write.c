@@ -12,7 +12,9 @@
 #include "common/net/ipv4.h"
 
 #include "bampi/bootd/dhcp/address_policy.h"
+#include "bampi/bootd/dhcp/lease_row_sql.h"
 #include "bampi/bootd/dhcp/lease_store_private.h"
+#include "bampi/bootd/dhcp/lease_write_sql.h"
 
 #define TRIES_MAX 5 /* of a batch, when it met another server's the wrong way round */
 #define PAUSE_MS \
@@ -20,59 +22,7 @@
 	      */
 #define LEASE_WRITE_SUBJECT "lease"
 
-/* What makes room comes first: spent rows of others, then the address that a client leaves. A row
- * is spent only when nobody may have confirmed it from memory any more (is_spent of
- * address_policy); whose timer another server moved meanwhile stays. A NIC that was replaced is
- * gone, so its row goes at once. */
-static const struct db_query spend_query = {
-	"lease_spend",
-	"delete from haas.lease l using unnest($1::inet[], $2::macaddr[], $3::macaddr[], $4::int[]) w (address, mac, taker, inherits), haas.subnet s "
-	"where l.address = w.address and l.mac = w.mac and s.id = l.subnet_id and (l.state = 'released' and l.mac = w.taker "
-	"or w.inherits = 1 or l.expires_at + (2 + case when l.state = 'bound' then s.lease_s else 0 end) * interval '1 s' <= now())",
-	4};
 _Static_assert(CLOCK_SKEW_S == 2, "lease_spend waits for as long");
-static const struct db_query leave_query = {
-	"lease_leave",
-	"update haas.lease l set state = 'released', bound_at = now(), "
-	"expires_at = greatest(l.expires_at, now()) + s.lease_s * interval '1 s' "
-	"from unnest($1::inet[], $2::macaddr[]) w (address, mac), haas.subnet s "
-	"where l.address = w.address and l.mac = w.mac and l.state = 'bound' and s.id = l.subnet_id",
-	2};
-/* The timer never goes back: another server may rely on it. */
-static const struct db_query renew_query = {
-	"lease_renew",
-	"update haas.lease l set client = w.client, expires_at = greatest(l.expires_at, to_timestamp(w.expires)) "
-	"from unnest($1::inet[], $2::macaddr[], $3::text[], $4::bigint[]) w (address, mac, client, expires) "
-	"where l.address = w.address and l.mac = w.mac and l.state = 'bound' "
-	"returning l.address - '0.0.0.0'::inet, floor(extract(epoch from l.expires_at))::bigint",
-	4};
-/* As with leave, another server may have confirmed it. */
-static const struct db_query decline_query = {
-	"lease_decline",
-	"update haas.lease l set state = 'declined', bound_at = now(), "
-	"expires_at = greatest(l.expires_at + case when l.state = 'bound' then s.lease_s else 0 end * interval '1 s', to_timestamp(w.expires)) "
-	"from unnest($1::inet[], $2::macaddr[], $3::text[], $4::bigint[]) w (address, mac, client, expires), haas.subnet s "
-	"where l.address = w.address and l.mac = w.mac and s.id = l.subnet_id "
-	"returning l.address - '0.0.0.0'::inet, floor(extract(epoch from l.expires_at))::bigint",
-	4};
-/* Never overwrites: the row that another server made wins. A subnet that was deleted meanwhile
- * makes no error, only no row. */
-static const struct db_query make_query = {
-	"lease_make",
-	"insert into haas.lease (address, mac, client, expires_at, subnet_id) "
-	"select w.address, w.mac, w.client, to_timestamp(w.expires), w.subnet_id "
-	"from unnest($1::inet[], $2::macaddr[], $3::text[], $4::bigint[], $5::bigint[]) w (address, mac, client, expires, subnet_id) "
-	"where exists (select from haas.subnet s where s.id = w.subnet_id) "
-	"on conflict do nothing "
-	"returning address - '0.0.0.0'::inet, floor(extract(epoch from expires_at))::bigint",
-	5};
-/* After a refusal: who has the address, and what the client has. */
-static const struct db_query look_query = {
-	"lease_look",
-	"select " LEASE_ROW " from haas.lease l where l.address = any($1::inet[]) union "
-	"select " LEASE_ROW
-	" from haas.lease l where l.mac = any($2::macaddr[]) and l.state = 'bound'",
-	2};
 
 enum statement { SPEND, LEAVE, RENEW, DECLINE, MAKE, STATEMENTS };
 
@@ -89,8 +39,9 @@ enum lease_write_column {
 #define COLUMN_INHERITS COLUMN_EXPIRES /* of SPEND */
 
 static const struct db_query *const lease_write_queries[STATEMENTS] = {
-	[SPEND] = &spend_query,     [LEAVE] = &leave_query, [RENEW] = &renew_query,
-	[DECLINE] = &decline_query, [MAKE] = &make_query,
+	[SPEND] = &lease_spend_query, [LEAVE] = &lease_leave_query,
+	[RENEW] = &lease_renew_query, [DECLINE] = &lease_decline_query,
+	[MAKE] = &lease_make_query,
 };
 
 struct arguments {
@@ -210,18 +161,17 @@ static void settle_row(struct lane *lane, const PGresult *result, int row)
 {
 	struct lease_table *table = lane->store->options.table;
 	struct lease *lease =
-		lease_by_address(table, (uint32_t)db_int(result, row, LEASE_ROW_ADDRESS, 0));
+		lease_by_address(table, (uint32_t)db_int(result, row, LEASE_ADDRESS, 0));
 	struct mac mac;
 
 	if (!lease || !lease->flying || lease->place >= lane->batch_count ||
 	    lane->batch[lease->place] != lease ||
-	    mac_parse(db_text(result, row, LEASE_ROW_MAC, ""), &mac) ||
-	    !mac_equal(mac, lease->mac) ||
-	    db_int(result, row, LEASE_ROW_SUBNET, 0) != lease->subnet_id ||
-	    strcmp(db_text(result, row, LEASE_ROW_STATE, ""), lease_state_words[lease->state]) != 0)
+	    mac_parse(db_text(result, row, LEASE_MAC, ""), &mac) || !mac_equal(mac, lease->mac) ||
+	    db_int(result, row, LEASE_SUBNET_ID, 0) != lease->subnet_id ||
+	    strcmp(db_text(result, row, LEASE_STATE, ""), lease_state_words[lease->state]) != 0)
 		return;
 	lane->done[lease->place] = true;
-	lease->sure_until = (uint32_t)db_int(result, row, LEASE_ROW_EXPIRES, 0);
+	lease->sure_until = (uint32_t)db_int(result, row, LEASE_EXPIRES_AT, 0);
 }
 
 /* It is ours: by another server, or by ourselves when an answer was lost. What we promise must be
@@ -282,7 +232,7 @@ static void lease_write_look(struct lane *lane)
 	params[1] = text_get(&columns[1]);
 	rc = columns[0].failed || columns[1].failed
 		     ? -ENOMEM
-		     : db_submit(lane->db, &look_query, params, lease_write_on_look, lane);
+		     : db_submit(lane->db, &lease_look_query, params, lease_write_on_look, lane);
 	text_done(&columns[0]);
 	text_done(&columns[1]);
 	if (rc) {
@@ -343,14 +293,15 @@ static void on_statement(void *context, int rc, const PGresult *result,
 	if (rc && rc != E_UNAVAILABLE && (rc != E_CONFLICT || lane->tries + 1 == TRIES_MAX))
 		log_problem(LOG_LEVEL_ERROR, LEASE_WRITE_SUBJECT, problem);
 	for (int row = 0; row < count; row++) {
-		struct lease *lease = lease_by_address(lane->store->options.table,
-						       (uint32_t)db_int(result, row, 0, 0));
+		struct lease *lease =
+			lease_by_address(lane->store->options.table,
+					 (uint32_t)db_int(result, row, KEPT_LEASE_ADDRESS, 0));
 
 		if (!lease || !lease->flying || lease->place >= lane->batch_count ||
 		    lane->batch[lease->place] != lease)
 			continue;
 		lane->done[lease->place] = true;
-		lease->sure_until = (uint32_t)db_int(result, row, 1, 0);
+		lease->sure_until = (uint32_t)db_int(result, row, KEPT_LEASE_EXPIRES_AT, 0);
 	}
 	if (--lane->statements == 0)
 		lease_write_on_written(lane);

@@ -8,6 +8,7 @@
 
 #include "common/base/enum_text.h"
 #include "common/base/error.h"
+#include "common/base/sorted.h"
 #include "common/base/text.h"
 
 #include "bampi/bootd/identify/rows.h"
@@ -259,22 +260,13 @@ const struct inventory_subnet *inventory_subnet_of(const struct inventory *inven
 {
 	const struct rows *rows = &inventory->current.subnets;
 	const struct inventory_subnet *subnets = rows->data;
-	size_t low = 0;
-	size_t high = rows->count;
-
 	/* Prefixes are disjoint (a constraint of the schema), so only the last one that begins at
 	 * or below can hold it. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+	size_t next = SORTED_FIRST(i, 0, rows->count, subnets[i].prefix.address <= address);
 
-		if (subnets[middle].prefix.address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || !ipv4_in_prefix(address, subnets[low - 1].prefix))
+	if (next == 0 || !ipv4_in_prefix(address, subnets[next - 1].prefix))
 		return NULL;
-	return &subnets[low - 1];
+	return &subnets[next - 1];
 }
 
 const struct inventory_subnet *inventory_subnet_by_id(const struct inventory *inventory, int64_t id)

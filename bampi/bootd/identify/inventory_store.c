@@ -8,8 +8,11 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 #include "common/io/log.h"
+#include "common/io/work_cycle.h"
 
-#define GAP_MS                  100   /* between the starts of two reads */
+#include "bampi/bootd/identify/inventory_store_sql.h"
+
+#define GAP_MS                  100   /* at least, between two reads */
 #define PERIOD_MS               30000 /* without a notification */
 #define GAP_SHARE               10 /* a read may take a tenth of the time, however large the site */
 #define INVENTORY_STORE_SUBJECT "inventory"
@@ -28,47 +31,22 @@ enum part {
 	PARTS
 };
 
-static const struct db_query inventory_store_queries[PARTS] = {
-	[PART_NODES] =
-		{"inventory_nodes",
-		 "select n.id, n.name, n.firmware, n.arch, n.state, n.dirty, i.target, i.deployment_id, i.token, "
-		 "i.nonce, i.stored_digest, n.uuid, i.package_digests from haas.node n left join haas.boot_intent i on i.node_id = n.id",
-		 0},
-	[PART_NICS] = {"inventory_nics", "select mac, node_id from haas.nic", 0},
-	[PART_SUBNETS] =
-		{"inventory_subnets",
-		 "select id, name, prefix, host(gateway), array_to_string(array(select host(d) from unnest(dns) d), ' '), "
-		 "host(boot_server), host(pool_low), host(pool_high), reserved_only, lease_s, shared_network, "
-		 "array_to_string(array(select host(r) from unnest(relays) r), ' ') from haas.subnet",
-		 0},
-	[PART_RESERVATIONS] = {"inventory_reservations",
-			       "select mac, subnet_id, host(address) from haas.reservation", 0},
-	/* The narrowest rule first: by relay, then by remote-id. */
-	[PART_RULES] =
-		{"inventory_circuit_rules",
-		 "select name, relay, family, circuit, remote, switch, port, port_offset from "
-		 "haas.circuit_rule order by masklen(relay) desc nulls last, remote = '', name",
-		 0},
-	[PART_SWITCHES] =
-		{"inventory_switches",
-		 "select name, ports, host(base), port_low, port_high, moved = 'silence', "
-		 "swapped = 'silence' from haas.switch",
-		 0},
-	[INVENTORY_STORE_PART_PORTS] =
-		{"inventory_ports",
-		 "select s.name, p.name, p.node_id, host(p.address) from haas.port p "
-		 "join haas.switch s on s.id = p.switch_id",
-		 0},
+static const struct db_query *const inventory_store_queries[PARTS] = {
+	[PART_NODES] = &inventory_nodes_query,
+	[PART_NICS] = &inventory_nics_query,
+	[PART_SUBNETS] = &inventory_subnets_query,
+	[PART_RESERVATIONS] = &inventory_reservations_query,
+	[PART_RULES] = &inventory_circuit_rules_query,
+	[PART_SWITCHES] = &inventory_switches_query,
+	[INVENTORY_STORE_PART_PORTS] = &inventory_ports_query,
 };
 
 struct inventory_store {
 	struct loop *loop;
 	struct inventory_store_options options;
-	struct loop_timer *timer;
+	struct work_cycle cycle;
 	int64_t started_ms;
-	int64_t took_ms;
 	unsigned reading; /* parts still to come */
-	bool again;       /* woken while reading */
 	int rc;           /* of the read under way */
 };
 
@@ -112,32 +90,41 @@ static int add_packages(struct inventory *inventory, int64_t node_id, const char
 
 static int inventory_store_read_node(struct inventory_store *store, const PGresult *result, int row)
 {
-	struct inventory_node node = {.id = db_int(result, row, 0, 0),
-				      .dirty = db_bool(result, row, 5)};
+	struct inventory_node node = {.id = db_int(result, row, INVENTORY_NODES_ID, 0),
+				      .dirty = db_bool(result, row, INVENTORY_NODES_DIRTY)};
 	int firmware;
 	int arch;
 	int state;
 	int target;
 
-	if (inventory_store_word(node_firmware_words, FIRMWARE_COUNT, result, row, 2, &firmware) ||
-	    inventory_store_word(node_arch_words, ARCH_COUNT, result, row, 3, &arch) ||
-	    inventory_store_word(node_state_words, NODE_STATE_COUNT, result, row, 4, &state) ||
-	    inventory_store_word(intent_target_words, INTENT_TARGET_COUNT, result, row, 6, &target))
+	if (inventory_store_word(node_firmware_words, FIRMWARE_COUNT, result, row,
+				 INVENTORY_NODES_FIRMWARE, &firmware) ||
+	    inventory_store_word(node_arch_words, ARCH_COUNT, result, row, INVENTORY_NODES_ARCH,
+				 &arch) ||
+	    inventory_store_word(node_state_words, NODE_STATE_COUNT, result, row,
+				 INVENTORY_NODES_STATE, &state) ||
+	    inventory_store_word(intent_target_words, INTENT_TARGET_COUNT, result, row,
+				 INVENTORY_NODES_TARGET, &target))
 		return E_MALFORMED;
 	node.state = (enum node_state)state;
 	node.firmware = (enum node_firmware)firmware;
 	node.arch = (enum node_arch)arch;
 	node.intent.target = (enum intent_target)target;
-	node.intent.deployment_id = db_int(result, row, 7, 0);
-	if (!text_copy(node.name, sizeof(node.name), db_text(result, row, 1, "")) ||
-	    !text_copy(node.intent.token, sizeof(node.intent.token), db_text(result, row, 8, "")) ||
-	    !text_copy(node.intent.nonce, sizeof(node.intent.nonce), db_text(result, row, 9, "")) ||
+	node.intent.deployment_id = db_int(result, row, INVENTORY_NODES_DEPLOYMENT_ID, 0);
+	if (!text_copy(node.name, sizeof(node.name),
+		       db_text(result, row, INVENTORY_NODES_NAME, "")) ||
+	    !text_copy(node.intent.token, sizeof(node.intent.token),
+		       db_text(result, row, INVENTORY_NODES_TOKEN, "")) ||
+	    !text_copy(node.intent.nonce, sizeof(node.intent.nonce),
+		       db_text(result, row, INVENTORY_NODES_NONCE, "")) ||
 	    !text_copy(node.intent.stored_digest, sizeof(node.intent.stored_digest),
-		       db_text(result, row, 10, "")))
+		       db_text(result, row, INVENTORY_NODES_STORED_DIGEST, "")))
 		return E_MALFORMED;
-	return add_uuid(store->options.cable, db_text(result, row, 11, NULL), node.id) ||
-			       add_packages(store->options.inventory, node.id,
-					    db_text(result, row, 12, ""))
+	return add_uuid(store->options.cable, db_text(result, row, INVENTORY_NODES_UUID, NULL),
+			node.id) ||
+			       add_packages(
+				       store->options.inventory, node.id,
+				       db_text(result, row, INVENTORY_NODES_PACKAGE_DIGESTS, ""))
 		       ? E_MALFORMED
 		       : inventory_add_node(store->options.inventory, &node);
 }
@@ -145,10 +132,11 @@ static int inventory_store_read_node(struct inventory_store *store, const PGresu
 static int inventory_store_read_nic(struct inventory_store *store, const PGresult *result, int row)
 {
 	struct mac mac;
-	int rc = mac_parse(db_text(result, row, 0, ""), &mac);
+	int rc = mac_parse(db_text(result, row, INVENTORY_NICS_MAC, ""), &mac);
 
 	return rc ? rc
-		  : inventory_add_nic(store->options.inventory, mac, db_int(result, row, 1, 0));
+		  : inventory_add_nic(store->options.inventory, mac,
+				      db_int(result, row, INVENTORY_NICS_NODE_ID, 0));
 }
 
 /* NULL is 0. */
@@ -184,22 +172,25 @@ static int inventory_store_read_list(char *list, uint32_t *ret, size_t room, siz
 
 static int read_subnet(struct inventory_store *store, const PGresult *result, int row)
 {
-	struct inventory_subnet subnet = {.id = db_int(result, row, 0, 0),
-					  .reserved_only = db_bool(result, row, 8),
-					  .lease_s = (uint32_t)db_int(result, row, 9, 3600)};
+	struct inventory_subnet subnet = {
+		.id = db_int(result, row, INVENTORY_SUBNETS_ID, 0),
+		.reserved_only = db_bool(result, row, INVENTORY_SUBNETS_RESERVED_ONLY),
+		.lease_s = (uint32_t)db_int(result, row, INVENTORY_SUBNETS_LEASE_S, 3600)};
 	char dns[256];
 	char relays[512];
 	int rc;
 
-	if (!text_copy(subnet.name, sizeof(subnet.name), db_text(result, row, 1, "")) ||
+	if (!text_copy(subnet.name, sizeof(subnet.name),
+		       db_text(result, row, INVENTORY_SUBNETS_NAME, "")) ||
 	    !text_copy(subnet.shared_network, sizeof(subnet.shared_network),
-		       db_text(result, row, 10, "")) ||
-	    !text_copy(relays, sizeof(relays), db_text(result, row, 11, "")))
+		       db_text(result, row, INVENTORY_SUBNETS_SHARED_NETWORK, "")) ||
+	    !text_copy(relays, sizeof(relays), db_text(result, row, INVENTORY_SUBNETS_RELAYS, "")))
 		return E_MALFORMED;
-	(void)text_copy(dns, sizeof(dns), db_text(result, row, 4, ""));
-	rc = ipv4_prefix_parse(db_text(result, row, 2, ""), &subnet.prefix);
+	(void)text_copy(dns, sizeof(dns), db_text(result, row, INVENTORY_SUBNETS_DNS, ""));
+	rc = ipv4_prefix_parse(db_text(result, row, INVENTORY_SUBNETS_PREFIX, ""), &subnet.prefix);
 	if (rc == 0)
-		rc = inventory_store_read_address(result, row, 3, &subnet.gateway);
+		rc = inventory_store_read_address(result, row, INVENTORY_SUBNETS_GATEWAY,
+						  &subnet.gateway);
 	if (rc == 0)
 		/* the first four are enough for any client */
 		rc = inventory_store_read_list(dns, subnet.dns, COUNT_OF(subnet.dns),
@@ -208,11 +199,14 @@ static int read_subnet(struct inventory_store *store, const PGresult *result, in
 		rc = inventory_store_read_list(relays, subnet.relays, COUNT_OF(subnet.relays),
 					       &subnet.relay_count);
 	if (rc == 0)
-		rc = inventory_store_read_address(result, row, 5, &subnet.boot_server);
+		rc = inventory_store_read_address(result, row, INVENTORY_SUBNETS_BOOT_SERVER,
+						  &subnet.boot_server);
 	if (rc == 0)
-		rc = inventory_store_read_address(result, row, 6, &subnet.pool_low);
+		rc = inventory_store_read_address(result, row, INVENTORY_SUBNETS_POOL_LOW,
+						  &subnet.pool_low);
 	if (rc == 0)
-		rc = inventory_store_read_address(result, row, 7, &subnet.pool_high);
+		rc = inventory_store_read_address(result, row, INVENTORY_SUBNETS_POOL_HIGH,
+						  &subnet.pool_high);
 	return rc ? rc : inventory_add_subnet(store->options.inventory, &subnet);
 }
 
@@ -220,27 +214,29 @@ static int read_reservation(struct inventory_store *store, const PGresult *resul
 {
 	struct mac mac;
 	uint32_t address;
-	int rc = mac_parse(db_text(result, row, 0, ""), &mac);
+	int rc = mac_parse(db_text(result, row, INVENTORY_RESERVATIONS_MAC, ""), &mac);
 
 	if (rc == 0)
-		rc = inventory_store_read_address(result, row, 2, &address);
+		rc = inventory_store_read_address(result, row, INVENTORY_RESERVATIONS_ADDRESS,
+						  &address);
 	return rc ? rc
-		  : inventory_add_reservation(store->options.inventory, mac,
-					      db_int(result, row, 1, 0), address);
+		  : inventory_add_reservation(
+			    store->options.inventory, mac,
+			    db_int(result, row, INVENTORY_RESERVATIONS_SUBNET_ID, 0), address);
 }
 
 /* A rule that this build cannot read is left out and said: the others still hold. */
 static int read_rule(struct inventory_store *store, const PGresult *result, int row)
 {
 	const struct circuit_rule_text text = {
-		.family = db_text(result, row, 2, ""),
-		.circuit = db_text(result, row, 3, ""),
-		.remote = db_text(result, row, 4, ""),
-		.switch_name = db_text(result, row, 5, ""),
-		.port = db_text(result, row, 6, ""),
-		.port_offset = (int32_t)db_int(result, row, 7, 0),
+		.family = db_text(result, row, INVENTORY_CIRCUIT_RULES_FAMILY, ""),
+		.circuit = db_text(result, row, INVENTORY_CIRCUIT_RULES_CIRCUIT, ""),
+		.remote = db_text(result, row, INVENTORY_CIRCUIT_RULES_REMOTE, ""),
+		.switch_name = db_text(result, row, INVENTORY_CIRCUIT_RULES_SWITCH, ""),
+		.port = db_text(result, row, INVENTORY_CIRCUIT_RULES_PORT, ""),
+		.port_offset = (int32_t)db_int(result, row, INVENTORY_CIRCUIT_RULES_PORT_OFFSET, 0),
 	};
-	const char *relay = db_text(result, row, 1, NULL);
+	const char *relay = db_text(result, row, INVENTORY_CIRCUIT_RULES_RELAY, NULL);
 	struct ipv4_prefix prefix = {0};
 	struct circuit_rule rule;
 	const char *why = "";
@@ -249,7 +245,7 @@ static int read_rule(struct inventory_store *store, const PGresult *result, int 
 		return E_MALFORMED;
 	if (circuit_rule_compile(&text, &rule, &why)) {
 		log_warn(INVENTORY_STORE_SUBJECT, "circuit rule %s is left out: %s",
-			 db_text(result, row, 0, ""), why);
+			 db_text(result, row, INVENTORY_CIRCUIT_RULES_NAME, ""), why);
 		return 0;
 	}
 	return cable_add_rule(store->options.cable, prefix, &rule);
@@ -258,42 +254,40 @@ static int read_rule(struct inventory_store *store, const PGresult *result, int 
 static int inventory_store_read_switch(struct inventory_store *store, const PGresult *result,
 				       int row)
 {
-	struct cable_switch read = {.port_low = (uint32_t)db_int(result, row, 3, 0),
-				    .port_high = (uint32_t)db_int(result, row, 4, 0),
-				    .moved_silent = db_bool(result, row, 5),
-				    .swapped_silent = db_bool(result, row, 6)};
-	int rc = inventory_store_read_address(result, row, 2, &read.base);
+	struct cable_switch read = {
+		.port_low = (uint32_t)db_int(result, row, INVENTORY_SWITCHES_PORT_LOW, 0),
+		.port_high = (uint32_t)db_int(result, row, INVENTORY_SWITCHES_PORT_HIGH, 0),
+		.moved_silent = db_bool(result, row, INVENTORY_SWITCHES_MOVED_SILENT),
+		.swapped_silent = db_bool(result, row, INVENTORY_SWITCHES_SWAPPED_SILENT)};
+	int rc = inventory_store_read_address(result, row, INVENTORY_SWITCHES_BASE, &read.base);
 
-	if (rc || !text_copy(read.name, sizeof(read.name), db_text(result, row, 0, "")) ||
-	    !text_copy(read.ports, sizeof(read.ports), db_text(result, row, 1, "")))
+	if (rc ||
+	    !text_copy(read.name, sizeof(read.name),
+		       db_text(result, row, INVENTORY_SWITCHES_NAME, "")) ||
+	    !text_copy(read.ports, sizeof(read.ports),
+		       db_text(result, row, INVENTORY_SWITCHES_PORTS, "")))
 		return E_MALFORMED;
 	return cable_add_switch(store->options.cable, &read);
 }
 
 static int inventory_store_read_port(struct inventory_store *store, const PGresult *result, int row)
 {
-	struct cable_port port = {.node_id = db_int(result, row, 2, 0)};
-	int rc = inventory_store_read_address(result, row, 3, &port.address);
+	struct cable_port port = {.node_id = db_int(result, row, INVENTORY_PORTS_NODE_ID, 0)};
+	int rc = inventory_store_read_address(result, row, INVENTORY_PORTS_ADDRESS, &port.address);
 
 	if (rc ||
 	    !text_copy(port.place.switch_name, sizeof(port.place.switch_name),
-		       db_text(result, row, 0, "")) ||
-	    !text_copy(port.place.port, sizeof(port.place.port), db_text(result, row, 1, "")))
+		       db_text(result, row, INVENTORY_PORTS_SWITCH, "")) ||
+	    !text_copy(port.place.port, sizeof(port.place.port),
+		       db_text(result, row, INVENTORY_PORTS_PORT, "")))
 		return E_MALFORMED;
 	return cable_add_port(store->options.cable, &port);
 }
 
-/* From the start of one read to the start of the next. */
-static int64_t gap_ms(const struct inventory_store *store)
-{
-	int64_t share = store->took_ms * GAP_SHARE;
-
-	return share > GAP_MS ? share : GAP_MS;
-}
-
 static void inventory_store_ended(struct inventory_store *store)
 {
-	store->took_ms = loop_now_ms(store->loop) - store->started_ms;
+	int64_t rest_ms = (loop_now_ms(store->loop) - store->started_ms) * (GAP_SHARE - 1);
+
 	if (store->rc == 0)
 		store->rc = inventory_commit(store->options.inventory);
 	if (store->rc == 0)
@@ -304,8 +298,8 @@ static void inventory_store_ended(struct inventory_store *store)
 	if (store->rc == 0 && store->options.fn)
 		store->options.fn(store->options.context, store->started_ms);
 
-	loop_timer_arm(store->timer, store->again ? gap_ms(store) : PERIOD_MS);
-	store->again = false;
+	work_cycle_rest(&store->cycle, rest_ms > GAP_MS ? rest_ms : GAP_MS);
+	work_cycle_end(&store->cycle, PERIOD_MS);
 }
 
 static void inventory_store_take(struct inventory_store *store, int rc, const PGresult *result,
@@ -382,33 +376,23 @@ static void inventory_store_start(void *context)
 	struct inventory_store *store = context;
 	struct db_call calls[PARTS];
 
-	if (store->reading > 0)
-		return;
 	for (size_t i = 0; i < PARTS; i++)
-		calls[i] = (struct db_call){.query = &inventory_store_queries[i],
+		calls[i] = (struct db_call){.query = inventory_store_queries[i],
 					    .fn = inventory_store_readers[i],
 					    .context = store};
 	store->started_ms = loop_now_ms(store->loop);
-	store->again = false;
 	store->rc = inventory_begin(store->options.inventory);
 	cable_begin(store->options.cable);
 	store->reading = PARTS;
 	if (db_submit_all(store->options.db, calls, PARTS)) {
 		store->reading = 0;
-		loop_timer_arm(store->timer, PERIOD_MS);
+		work_cycle_end(&store->cycle, PERIOD_MS);
 	}
 }
 
 void inventory_store_wake(struct inventory_store *store)
 {
-	int64_t due_in = store->started_ms + gap_ms(store) - loop_now_ms(store->loop);
-
-	if (store->reading > 0)
-		store->again = true;
-	else if (due_in <= 0)
-		inventory_store_start(store);
-	else
-		loop_timer_arm(store->timer, due_in);
+	work_cycle_wake(&store->cycle);
 }
 
 int inventory_store_new(struct loop *loop, const struct inventory_store_options *options,
@@ -421,13 +405,13 @@ int inventory_store_new(struct loop *loop, const struct inventory_store_options 
 		return -ENOMEM;
 	store->loop = loop;
 	store->options = *options;
-	store->started_ms = loop_now_ms(loop) - PERIOD_MS;
-	rc = loop_timer_new(loop, inventory_store_start, store, &store->timer);
+	rc = work_cycle_open(&store->cycle, loop, inventory_store_start, store);
 	if (rc) {
 		free(store);
 		return rc;
 	}
-	loop_timer_arm(store->timer, PERIOD_MS);
+	/* Without PostgreSQL a read fails, and the last picture stays. */
+	work_cycle_connected(&store->cycle, true);
 	*ret = store;
 	return 0;
 }
@@ -436,6 +420,6 @@ void inventory_store_free(struct inventory_store *store)
 {
 	if (!store)
 		return;
-	loop_timer_free(store->timer);
+	work_cycle_close(&store->cycle);
 	free(store);
 }

@@ -13,6 +13,8 @@
 #include "common/db/array.h"
 #include "common/io/log.h"
 
+#include "bampi/bootd/identify/observation_sql.h"
+
 #define OBSERVATION_FLUSH_MS 1000
 #define DETAIL_SIZE          128
 #define WAITING_MAX          65536 /* (node, kind) pairs while PostgreSQL is away */
@@ -61,21 +63,6 @@ static const bool kind_urgent[OBSERVATION_KINDS] = {
 	[OBSERVATION_AGENT] = true,
 	[OBSERVATION_CALLBACK] = true,
 };
-
-/* A node deleted meanwhile is left out; an older value never replaces a newer one. */
-static const struct db_query observation_put_query = {
-	"observation_put",
-	"insert into haas.boot_observation (node_id, kind, at, token, detail, bytes) "
-	"select w.node_id, w.kind, to_timestamp(w.at_us / 1e6), w.token, w.detail, w.bytes "
-	"from unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::bigint[]) "
-	"as w (node_id, kind, at_us, token, detail, bytes) join haas.node n on n.id = w.node_id "
-	"order by w.node_id, w.kind on conflict (node_id, kind) do update set at = excluded.at, token = excluded.token, detail = excluded.detail, "
-	"bytes = excluded.bytes where boot_observation.at <= excluded.at",
-	6};
-static const struct db_query touch_query = {"observation_touch",
-					    "select haas.deployment_touch($1::bigint[])", 1};
-static const struct db_query notify_query = {"observation_notify",
-					     "select pg_notify('deployment', '')", 0};
 
 enum observation_column {
 	OBSERVATION_COLUMN_NODE,
@@ -232,8 +219,9 @@ static int observation_submit(struct observations *observations, bool urgent)
 	if (!failed) {
 		/* Deployments are locked before what was seen. */
 		const struct db_call calls[] = {
-			{&touch_query, &params[COLUMN_TOUCHED], on_result, observations},
-			{&notify_query, NULL, on_result, observations},
+			{&observation_touch_query, &params[COLUMN_TOUCHED], on_result,
+			 observations},
+			{&observation_notify_query, NULL, on_result, observations},
 			{&observation_put_query, params, on_result, observations},
 		};
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/sorted.h"
 
 #define ROWS_MAX (1U << 22) /* of one kind; a database that says more is not ours */
 
@@ -37,18 +38,8 @@ const void *rows_find(const struct rows *rows, size_t size, const void *key,
 
 size_t rows_first(const struct rows *rows, size_t size, const void *key, rows_compare_fn compare)
 {
-	size_t low = 0;
-	size_t high = rows->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare((const char *)rows->data + middle * size, key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SORTED_FIRST(i, 0, rows->count,
+			    compare((const char *)rows->data + i * size, key) < 0);
 }
 
 void rows_done(struct rows *rows)

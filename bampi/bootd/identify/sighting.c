@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/hash.h"
 #include "common/base/text.h"
 #include "common/db/array.h"
 #include "common/io/log.h"
+
+#include "bampi/bootd/identify/sighting_sql.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -43,17 +46,6 @@ struct sightings {
 	bool reading;
 };
 
-static const struct db_query read_query = {
-	"sighting_read",
-	"select mac, node_id, switch, port, uuid, extract(epoch from since)::bigint, "
-	"extract(epoch from seen_at)::bigint from haas.sighting",
-	0};
-static const struct db_query sighting_put_query = {
-	"sighting_put",
-	"select haas.sighting_put($1::macaddr[], $2::bigint[], $3::text[], $4::text[], $5::uuid[], "
-	"$6::bigint[], $7::bigint[])",
-	7};
-
 enum sighting_column {
 	SIGHTING_COLUMN_MAC,
 	SIGHTING_COLUMN_NODE,
@@ -65,32 +57,17 @@ enum sighting_column {
 	SIGHTING_COLUMNS
 };
 
-/* FNV-1a: the keys are names and numbers of our own network, and the table is bounded. */
-static uint64_t sighting_hash_bytes(uint64_t hash, const void *bytes, size_t size)
-{
-	const uint8_t *at = bytes;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ at[i]) * 0x100000001b3ULL;
-	return hash;
-}
-
 static size_t sighting_bucket_of(const struct sighting *seen, enum chain chain)
 {
-	uint64_t hash = 0xcbf29ce484222325ULL;
+	uint64_t hash = HASH_START;
 
 	switch (chain) {
-	case CHAIN_MAC:
-		hash = sighting_hash_bytes(hash, seen->mac.bytes, sizeof(seen->mac.bytes));
-		break;
+	case CHAIN_MAC: hash = hash_bytes(hash, seen->mac.bytes, sizeof(seen->mac.bytes)); break;
 	case CHAIN_PORT:
-		hash = sighting_hash_bytes(hash, seen->place.switch_name,
-					   strlen(seen->place.switch_name));
-		hash = sighting_hash_bytes(hash, seen->place.port, strlen(seen->place.port) + 1);
+		hash = hash_bytes(hash, seen->place.switch_name, strlen(seen->place.switch_name));
+		hash = hash_bytes(hash, seen->place.port, strlen(seen->place.port) + 1);
 		break;
-	case CHAIN_UUID:
-		hash = sighting_hash_bytes(hash, seen->uuid.bytes, sizeof(seen->uuid.bytes));
-		break;
+	case CHAIN_UUID: hash = hash_bytes(hash, seen->uuid.bytes, sizeof(seen->uuid.bytes)); break;
 	case CHAINS: break;
 	}
 	return (size_t)((hash >> 20) % SIGHTING_BUCKETS);
@@ -377,19 +354,20 @@ static void on_flush(void *context)
 
 static int sighting_read_row(struct sightings *sightings, const PGresult *result, int row)
 {
-	struct sighting seen = {.node_id = db_int(result, row, 1, 0),
-				.since_s = db_int(result, row, 5, 0),
-				.seen_s = db_int(result, row, 6, 0)};
-	const char *uuid = db_text(result, row, 4, NULL);
+	struct sighting seen = {.node_id = db_int(result, row, SIGHTING_READ_NODE_ID, 0),
+				.since_s = db_int(result, row, SIGHTING_READ_SINCE_S, 0),
+				.seen_s = db_int(result, row, SIGHTING_READ_SEEN_S, 0)};
+	const char *uuid = db_text(result, row, SIGHTING_READ_UUID, NULL);
 	struct entry *entry;
-	int rc = mac_parse(db_text(result, row, 0, ""), &seen.mac);
+	int rc = mac_parse(db_text(result, row, SIGHTING_READ_MAC, ""), &seen.mac);
 
 	if (rc == 0 && uuid)
 		rc = uuid_parse(uuid, &seen.uuid);
 	if (rc ||
 	    !text_copy(seen.place.switch_name, sizeof(seen.place.switch_name),
-		       db_text(result, row, 2, "")) ||
-	    !text_copy(seen.place.port, sizeof(seen.place.port), db_text(result, row, 3, "")))
+		       db_text(result, row, SIGHTING_READ_SWITCH, "")) ||
+	    !text_copy(seen.place.port, sizeof(seen.place.port),
+		       db_text(result, row, SIGHTING_READ_PORT, "")))
 		return E_MALFORMED;
 	entry = sighting_find(sightings, seen.mac);
 	if (!entry)
@@ -424,8 +402,8 @@ static void sighting_read_all(void *context)
 	loop_timer_arm(sightings->read, READ_MS);
 	if (sightings->reading || !db_connected(sightings->db))
 		return;
-	sightings->reading =
-		db_submit(sightings->db, &read_query, NULL, sighting_on_read, sightings) == 0;
+	sightings->reading = db_submit(sightings->db, &sighting_read_query, NULL, sighting_on_read,
+				       sightings) == 0;
 }
 
 void sightings_connected(struct sightings *sightings)

@@ -5,11 +5,14 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/hash.h"
 #include "common/base/hex.h"
 #include "common/base/text.h"
 #include "common/db/array.h"
 #include "common/io/log.h"
 #include "common/net/ipv4.h"
+
+#include "bampi/bootd/identify/unknown_circuit_sql.h"
 
 #define UNKNOWN_CIRCUIT_FLUSH_MS 1000
 #define REPEAT_MS                60000 /* one that is known already is counted in the table this seldom */
@@ -59,12 +62,6 @@ struct unknown_circuits {
 	bool flying;
 };
 
-static const struct db_query unknown_circuit_put_query = {
-	"circuit_unknown_put",
-	"select haas.circuit_unknown_put($1::inet[], $2::text[], $3::text[], $4::macaddr[], "
-	"$5::bigint[])",
-	5};
-
 enum unknown_circuit_column {
 	COLUMN_RELAY,
 	COLUMN_CIRCUIT,
@@ -76,13 +73,10 @@ enum unknown_circuit_column {
 
 static uint64_t unknown_circuit_hash_of(uint32_t relay, const struct circuit_sample *sample)
 {
-	uint64_t hash = 0xcbf29ce484222325ULL ^ relay;
+	uint64_t hash = hash_number(HASH_START, relay);
 
-	for (size_t i = 0; i < sample->circuit_size; i++)
-		hash = (hash ^ sample->circuit[i]) * 0x100000001b3ULL;
-	for (size_t i = 0; i < sample->remote_size; i++)
-		hash = (hash ^ sample->remote[i]) * 0x100000001b3ULL;
-	return hash >> 20;
+	hash = hash_bytes(hash, sample->circuit, sample->circuit_size);
+	return hash_bytes(hash, sample->remote, sample->remote_size) >> 20;
 }
 
 static bool unknown_circuit_is(const struct kept *kept, uint32_t relay,
@@ -278,7 +272,7 @@ void unknown_circuits_flush(struct unknown_circuits *circuits)
 			failed |= columns[i].failed;
 		}
 		circuits->flying =
-			!failed && db_submit(circuits->db, &unknown_circuit_put_query, params,
+			!failed && db_submit(circuits->db, &circuit_unknown_put_query, params,
 					     unknown_circuit_on_put, circuits) == 0;
 	}
 	for (size_t i = 0; i < UNKNOWN_CIRCUIT_COLUMNS; i++)

@@ -10,6 +10,7 @@
 
 #include "bampi/control/alloc/alloc_reason_policy.h"
 #include "bampi/control/alloc/pdci_runner_private.h"
+#include "bampi/control/alloc/pdci_store_sql.h"
 
 #define PERIOD_MS            5000
 #define PDCI_RUNNER_RETRY_MS 1000
@@ -18,13 +19,11 @@
 
 static void pdci_runner_next(struct pdci_runner *runner, int64_t after_ms)
 {
-	runner->working = false;
 	pdci_claim_done(&runner->claim);
 	free(runner->nodes);
 	runner->nodes = NULL;
 	runner->node_count = 0;
-	loop_timer_arm(runner->timer, runner->again ? 0 : after_ms);
-	runner->again = false;
+	work_cycle_end(&runner->cycle, after_ms);
 }
 
 /* The claim is left to run out: whoever is next decides anew. */
@@ -273,15 +272,16 @@ static void on_vacant(void *context, int rc, const PGresult *result, const struc
 	for (size_t i = 0; i < runner->request.group_count; i++)
 		runner->request.groups[i].count = 0;
 	for (int row = 0; row < PQntuples(result); row++) {
-		int64_t group = db_int(result, row, 1, 0);
+		int64_t group = db_int(result, row, PDCI_REPLACE_STEP_GROUP_INDEX, 0);
 
-		if (db_is_null(result, row, 2) && group >= 0 &&
+		if (db_is_null(result, row, PDCI_REPLACE_STEP_WAITS_FOR) && group >= 0 &&
 		    group < (int64_t)runner->request.group_count) {
 			runner->request.groups[group].count++;
 			vacant++;
 		} else if (!problem_is_set(&runner->save.problem)) {
 			(void)problem_set(&runner->save.problem, E_CONFLICT, "waits for %s: %s",
-					  db_text(result, row, 0, ""), db_text(result, row, 2, ""));
+					  db_text(result, row, PDCI_REPLACE_STEP_NODE, ""),
+					  db_text(result, row, PDCI_REPLACE_STEP_WAITS_FOR, ""));
 		}
 	}
 	if (vacant == 0) {
@@ -355,8 +355,9 @@ static void pdci_runner_on_released(void *context, int rc, const PGresult *resul
 	}
 	runner->save = (struct pdci_save){.state = PDCI_RELEASING, .due_ms = FOLLOW_MS};
 	(void)problem_set(&runner->save.problem, E_CONFLICT, "waits for %s%s%s",
-			  db_text(result, 0, 0, ""), *db_text(result, 0, 0, "") ? ": " : "",
-			  db_text(result, 0, 1, ""));
+			  db_text(result, 0, PDCI_RELEASE_NODE, ""),
+			  *db_text(result, 0, PDCI_RELEASE_NODE, "") ? ": " : "",
+			  db_text(result, 0, PDCI_RELEASE_WAITS_FOR, ""));
 	problem_detail(&runner->save.problem, "%d to go", rows);
 	pdci_runner_save(runner);
 }
@@ -455,30 +456,21 @@ static void pdci_runner_work(void *context)
 {
 	struct pdci_runner *runner = context;
 
-	if (!runner->connected || runner->working)
-		return;
-	runner->working =
-		pdci_store_claim(runner->options.db, runner->options.owner,
-				 runner->options.claim_ms, pdci_runner_on_claimed, runner) == 0;
-	if (!runner->working)
-		loop_timer_arm(runner->timer, PDCI_RUNNER_RETRY_MS);
+	if (pdci_store_claim(runner->options.db, runner->options.owner, runner->options.claim_ms,
+			     pdci_runner_on_claimed, runner) != 0)
+		work_cycle_end(&runner->cycle, PDCI_RUNNER_RETRY_MS);
 }
 
 /* --- life --- */
 
 void pdci_runner_wake(struct pdci_runner *runner)
 {
-	if (runner->working)
-		runner->again = true;
-	else
-		loop_timer_arm(runner->timer, 0);
+	work_cycle_wake(&runner->cycle);
 }
 
 void pdci_runner_db_state(struct pdci_runner *runner, bool connected)
 {
-	runner->connected = connected;
-	if (connected)
-		pdci_runner_wake(runner);
+	work_cycle_connected(&runner->cycle, connected);
 }
 
 const struct pdci_runner_stats *pdci_runner_stats(const struct pdci_runner *runner)
@@ -494,14 +486,13 @@ int pdci_runner_new(struct loop *loop, const struct pdci_runner_options *options
 
 	if (!runner)
 		return -ENOMEM;
-	*runner = (struct pdci_runner){
-		.loop = loop, .options = *options, .connected = db_connected(options->db)};
-	rc = loop_timer_new(loop, pdci_runner_work, runner, &runner->timer);
+	*runner = (struct pdci_runner){.loop = loop, .options = *options};
+	rc = work_cycle_open(&runner->cycle, loop, pdci_runner_work, runner);
 	if (rc) {
 		free(runner);
 		return rc;
 	}
-	pdci_runner_wake(runner);
+	work_cycle_connected(&runner->cycle, db_connected(options->db));
 	*ret = runner;
 	return 0;
 }
@@ -513,6 +504,6 @@ void pdci_runner_free(struct pdci_runner *runner)
 	pdci_questions_free(runner);
 	pdci_claim_done(&runner->claim);
 	free(runner->nodes);
-	loop_timer_free(runner->timer);
+	work_cycle_close(&runner->cycle);
 	free(runner);
 }

@@ -1,6 +1,8 @@
 /* What pdci_runner.c (rows) and pdci_feasibility.c (questions) share. */
 #pragma once
 
+#include "common/io/work_cycle.h"
+
 #include "bampi/control/alloc/pdci_runner.h"
 #include "bampi/control/alloc/pdci_store.h"
 
@@ -10,10 +12,7 @@ struct pdci_runner {
 	struct loop *loop;
 	struct pdci_runner_options options;
 	struct pdci_runner_stats stats;
-	struct loop_timer *timer;
-	bool connected;
-	bool working; /* a claim is in hand */
-	bool again;   /* woken meanwhile */
+	struct work_cycle cycle; /* running: a claim is in hand */
 
 	struct pdci_claim claim;
 	struct pdci_request request; /* of the claim */

@@ -7,9 +7,11 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 #include "common/io/log.h"
+#include "common/io/work_cycle.h"
 
 #include "bampi/control/deploy/action_bmc.h"
 #include "bampi/control/deploy/action_store.h"
+#include "bampi/control/deploy/action_store_sql.h"
 #include "bampi/control/deploy/deploy_json.h"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -34,10 +36,10 @@ struct action_runner {
 	struct loop *loop;
 	struct action_runner_options options;
 	struct action_runner_stats stats;
-	struct loop_timer *claim_timer;
+	struct work_cycle cycle;
 	struct loop_timer *save_timer;
 	struct loop_timer *extend_timer;
-	bool connected, claiming, again, saving, extending;
+	bool saving, extending;
 	bool one_by_one; /* a batch was refused */
 	struct action *actions;
 };
@@ -95,7 +97,7 @@ static void action_runner_save(void *context)
 	json_t *rows = json_array();
 	struct action *action;
 
-	if (runner->connected && !runner->saving) {
+	if (runner->cycle.connected && !runner->saving) {
 		DL_FOREACH(runner->actions, action)
 		{
 			if (runner->one_by_one && json_array_size(rows) == 1)
@@ -188,7 +190,6 @@ static void action_runner_on_claimed(void *context, int rc, const PGresult *resu
 	struct action_runner *runner = context;
 	int rows = rc ? 0 : PQntuples(result);
 
-	runner->claiming = false;
 	if (rc && rc != E_UNAVAILABLE)
 		log_problem(LOG_LEVEL_ERROR, ACTION_RUNNER_SUBJECT, problem);
 	for (int row = 0; row < rows; row++) {
@@ -204,9 +205,7 @@ static void action_runner_on_claimed(void *context, int rc, const PGresult *resu
 		DL_APPEND(runner->actions, action);
 		action_runner_start(runner, action);
 	}
-	loop_timer_arm(runner->claim_timer,
-		       runner->again || rows == ACTION_LIMIT ? 0 : ACTION_RUNNER_PERIOD_MS);
-	runner->again = false;
+	work_cycle_end(&runner->cycle, rows == ACTION_LIMIT ? 0 : ACTION_RUNNER_PERIOD_MS);
 }
 
 static void action_runner_claim(void *context)
@@ -215,12 +214,8 @@ static void action_runner_claim(void *context)
 	const struct save_options options = {.owner = runner->options.owner,
 					     .claim_ms = runner->options.claim_ms};
 
-	if (!runner->connected || runner->claiming)
-		return;
-	if (action_store_claim(runner->options.db, &options, action_runner_on_claimed, runner) == 0)
-		runner->claiming = true;
-	else
-		loop_timer_arm(runner->claim_timer, ACTION_RUNNER_RETRY_MS);
+	if (action_store_claim(runner->options.db, &options, action_runner_on_claimed, runner) != 0)
+		work_cycle_end(&runner->cycle, ACTION_RUNNER_RETRY_MS);
 }
 
 /* --- claims --- */
@@ -239,8 +234,10 @@ static void action_runner_on_extended(void *context, int rc, const PGresult *res
 
 		DL_FOREACH_SAFE(runner->actions, action, next)
 		{
-			if (action->row.id == db_int(result, row, 0, 0) &&
-			    action->row.generation == db_int(result, row, 1, 0) && !action->saving)
+			if (action->row.id == db_int(result, row, ACTION_EXTEND_ID, 0) &&
+			    action->row.generation ==
+				    db_int(result, row, ACTION_EXTEND_GENERATION, 0) &&
+			    !action->saving)
 				action_free(action);
 		}
 	}
@@ -261,7 +258,7 @@ static void action_runner_extend(void *context)
 			keys[options.count++] =
 				(struct claim_key){action->row.id, action->row.generation};
 	}
-	if (options.count > 0 && runner->connected && !runner->extending &&
+	if (options.count > 0 && runner->cycle.connected && !runner->extending &&
 	    action_store_extend(runner->options.db, &options, action_runner_on_extended, runner) ==
 		    0)
 		runner->extending = true;
@@ -271,19 +268,14 @@ static void action_runner_extend(void *context)
 
 void action_runner_wake(struct action_runner *runner)
 {
-	if (runner->claiming)
-		runner->again = true;
-	else
-		loop_timer_arm(runner->claim_timer, 0);
+	work_cycle_wake(&runner->cycle);
 }
 
 void action_runner_db_state(struct action_runner *runner, bool connected)
 {
-	runner->connected = connected;
-	if (!connected)
-		return;
-	action_runner_wake(runner);
-	loop_timer_arm(runner->save_timer, 0);
+	work_cycle_connected(&runner->cycle, connected);
+	if (connected)
+		loop_timer_arm(runner->save_timer, 0);
 }
 
 const struct action_runner_stats *action_runner_stats(const struct action_runner *runner)
@@ -299,9 +291,8 @@ int action_runner_new(struct loop *loop, const struct action_runner_options *opt
 
 	if (!runner)
 		return -ENOMEM;
-	*runner = (struct action_runner){
-		.loop = loop, .options = *options, .connected = db_connected(options->db)};
-	rc = loop_timer_new(loop, action_runner_claim, runner, &runner->claim_timer);
+	*runner = (struct action_runner){.loop = loop, .options = *options};
+	rc = work_cycle_open(&runner->cycle, loop, action_runner_claim, runner);
 	if (rc == 0)
 		rc = loop_timer_new(loop, action_runner_save, runner, &runner->save_timer);
 	if (rc == 0)
@@ -311,7 +302,7 @@ int action_runner_new(struct loop *loop, const struct action_runner_options *opt
 		return rc;
 	}
 	loop_timer_arm(runner->extend_timer, options->claim_ms / 3);
-	action_runner_wake(runner);
+	work_cycle_connected(&runner->cycle, db_connected(options->db));
 	*ret = runner;
 	return 0;
 }
@@ -325,7 +316,7 @@ void action_runner_free(struct action_runner *runner)
 		return;
 	DL_FOREACH_SAFE(runner->actions, action, next)
 	action_free(action);
-	loop_timer_free(runner->claim_timer);
+	work_cycle_close(&runner->cycle);
 	loop_timer_free(runner->save_timer);
 	loop_timer_free(runner->extend_timer);
 	free(runner);

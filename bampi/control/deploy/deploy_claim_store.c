@@ -9,21 +9,11 @@
 #include "common/db/array.h"
 #include "common/http/json_reader.h"
 
+#include "bampi/control/deploy/deploy_claim_store_sql.h"
 #include "bampi/control/deploy/deploy_store.h"
 
 #define NUMBER_SIZE 24
 #define JSON_MAX    ((size_t)4 << 20)
-
-/* Times leave the database as milliseconds since 1970. */
-#define MS(column) "floor(extract(epoch from " column ") * 1000)::bigint"
-
-/* Who is further along goes first, as if due so much earlier per step begun: of ten thousand at
- * once the first are installed while the last still wait, instead of all going side by side.
- * Whoever has waited for longer than that goes before all of them, so nobody starves; cancel is
- * wanted soon. A BMC's answer counts as due now, not as due when the claim runs out. */
-#define AHEAD "interval '2 minutes'"
-
-#define DUE_AGAIN "now() + $2::bigint * interval '1 ms'"
 
 /* A claimed row is due when the claim runs out: a deployment_touch before it is saved shows (it
  * makes the row due now), and save keeps it. Else what was observed between the two would wait for
@@ -35,73 +25,7 @@
  * these rows: what 256 of them say does not fit into the socket, so the commit behind it does not
  * come, and bampi-bootd waits with each observation for as long. */
 /* clang-format off */
-static const struct db_query deploy_claim_store_claim_query = {"deploy_claim",
-	"update haas.deployment set claim_owner = $1, claim_until = " DUE_AGAIN ", generation = generation + 1, due_at = " DUE_AGAIN " "
-	"where id = any (array("
-	"  select id from haas.deployment"
-	"  where due_at is not null and (due_at <= now() or id = any ($3::bigint[]))"
-	"    and (claim_until is null or claim_until <= now() or claim_owner = $1)"
-	"  order by least(due_at, now()) - " AHEAD " * (case state when 'queued' then 0 when 'cancelling' then 60 else step_index + 1 end)"
-	"  limit 256 for no key update skip locked)) returning id, generation", 3};
 
-/* Whoever has a new generation by now is not ours any more. */
-static const struct db_query facts_query = {"deploy_facts",
-	"select c.id, c.generation, c.plan, c.state, c.step, c.step_index, c.attempt, " MS("c.step_started_at") ", " MS("c.step_deadline_at") ", "
-	MS("c.created_at") ", c.tenant_id, t.name, c.actor, c.params, c.memo, c.problem, "
-	"n.id, n.name, n.serial, b.mac, n.state, n.dirty, n.firmware, "
-	"i.manifest, encode(i.signature, 'hex'), i.stored_digest, i.root_partition, "
-	"bi.target, bi.deployment_id, bi.token, bi.nonce, "
-	"(select jsonb_object_agg(o.kind, jsonb_build_array(" MS("o.at") ", o.token, o.detail, o.bytes))"
-	" from haas.boot_observation o where o.node_id = n.id), "
-	"a.id, a.kind, a.state, a.token, a.step, " MS("a.created_at") ", " MS("a.updated_at") ", a.result, a.problem, "
-	"(select " MS("p.updated_at") " from haas.progress p where p.deployment_id = c.id), "
-	"(select jsonb_object_agg(s.step_index, s.attempt) from"
-	" (select step_index, max(attempt) as attempt from haas.deployment_step where deployment_id = c.id group by 1) s), "
-	"(select jsonb_object_agg(r.kind, r.result) from (select distinct on (x.kind) x.kind, x.result from haas.agent_task x"
-	"  where x.deployment_id = c.id and x.state = 'done' and x.kind in ('erase', 'verify_erased', 'write_image') order by x.kind, x.id desc) r), "
-	"case when c.plan = 'release' then"
-	" (select jsonb_agg(jsonb_build_object('serial', v.serial, 'name', v.name)) from haas.drive v where v.node_id = n.id) end, "
-	"exists (select from haas.certificate f where f.deployment_id = c.id), "
-	"(select f.hash from haas.certificate f order by f.id desc limit 1), "
-	"(select host(s.boot_server) from haas.lease l join haas.subnet s on s.id = l.subnet_id where l.mac = b.mac and l.state = 'bound' order by l.expires_at desc limit 1), "
-	"haas.node_place_facts(n.id), "
-	"case when c.plan in ('install', 'reinstall') and c.params ? 'packages' then haas.deployment_packages(c.params, c.tenant_id) end, "
-	"case when c.plan in ('install', 'reinstall') then haas.node_volume_facts(n.id) end, "
-	MS("clock_timestamp()") " "
-	"from unnest($1::bigint[], $2::bigint[]) k (id, generation) join haas.deployment c on c.id = k.id and c.generation = k.generation"
-	" join haas.node n on n.id = c.node_id"
-	" left join haas.nic b on b.node_id = n.id and b.boot"
-	" left join haas.tenant t on t.id = c.tenant_id"
-	" left join haas.image i on i.id = c.image_id"
-	" left join haas.boot_intent bi on bi.node_id = n.id"
-	" left join lateral (select * from haas.agent_task x where x.deployment_id = c.id and x.step = c.step order by x.id desc limit 1) a on true "
-	"order by c.id", 2};
-
-enum column {
-	ID, GENERATION, PLAN, STATE, STEP, STEP_INDEX, ATTEMPT, STEP_STARTED, STEP_DEADLINE, CREATED, TENANT_ID, TENANT, ACTOR, PARAMS, MEMO, PROBLEM,
-	NODE_ID, NODE_NAME, NODE_SERIAL, NODE_MAC, NODE_STATE, NODE_DIRTY, NODE_FIRMWARE,
-	IMAGE_MANIFEST, IMAGE_SIGNATURE, IMAGE_DIGEST, IMAGE_ROOT,
-	INTENT_TARGET, INTENT_DEPLOYMENT, INTENT_TOKEN, INTENT_NONCE,
-	SEEN,
-	A_ID, A_KIND, A_STATE, A_TOKEN, A_STEP, A_CREATED, A_UPDATED, A_RESULT, A_PROBLEM,
-	PROGRESS, ATTEMPTS, RESULTS, DRIVES, CERTIFIED, CHAIN_HEAD, BOOT_SERVER, PLACE, PACKAGES, VOLUMES, NOW,
-};
-
-static const struct db_query next_query = {"deploy_next",
-	"select floor(extract(epoch from min(due_at) - clock_timestamp()) * 1000)::bigint from ("
-	" select min(due_at) as due_at from haas.deployment where due_at > now()"
-	" union all select min(due_at) from haas.node_action where due_at > now()) x", 0};
-
-/* What we claimed ourselves meanwhile has a new generation, and is ours: its BMC job is known by the old one until its facts are there. */
-static const struct db_query deploy_claim_store_extend_query = {"deploy_extend",
-	"with k as (select * from unnest($1::bigint[], $2::bigint[]) as k (id, generation)), kept as ("
-	" update haas.deployment d set claim_until = now() + $3::bigint * interval '1 ms' from k"
-	" where d.id = any (array(select id from haas.deployment where id = any ($1::bigint[]) and claim_owner = $4 order by id for no key update))"
-	" and d.id = k.id and d.generation = k.generation and d.claim_owner = $4 returning d.id) "
-	"select k.id, k.generation from k where not exists (select from kept where kept.id = k.id)"
-	" and not exists (select from haas.deployment d where d.id = k.id and d.claim_owner = $4)", 4};
-
-static const struct db_query head_query = {"deploy_chain_head", "select hash from haas.certificate order by id desc limit 1", 0};
 /* clang-format on */
 
 struct claim_call {
@@ -118,8 +42,8 @@ static int deploy_claim_store_ask_facts(const struct claim_call *call, const PGr
 	array_begin(&ids);
 	array_begin(&generations);
 	for (int row = 0; row < PQntuples(claimed); row++) {
-		array_add_int(&ids, db_int(claimed, row, 0, 0));
-		array_add_int(&generations, db_int(claimed, row, 1, 0));
+		array_add_int(&ids, db_int(claimed, row, DEPLOY_CLAIM_ID, 0));
+		array_add_int(&generations, db_int(claimed, row, DEPLOY_CLAIM_GENERATION, 0));
 	}
 	array_end(&ids);
 	array_end(&generations);
@@ -127,8 +51,8 @@ static int deploy_claim_store_ask_facts(const struct claim_call *call, const PGr
 		return -ENOMEM;
 
 	const char *params[] = {text_get(&ids), text_get(&generations)};
-	const struct db_call calls[] = {{&facts_query, params, call->on_rows, call->context},
-					{&next_query, NULL, call->on_next, call->context}};
+	const struct db_call calls[] = {{&deploy_facts_query, params, call->on_rows, call->context},
+					{&deploy_next_query, NULL, call->on_next, call->context}};
 
 	return db_submit_all(call->db, calls, COUNT_OF(calls));
 }
@@ -170,8 +94,7 @@ int deploy_store_claim(struct db *db, const struct claim_options *options, db_re
 
 	const char *params[] = {options->owner, claim_ms, text_get(&woken)};
 
-	rc = db_submit(db, &deploy_claim_store_claim_query, params, deploy_claim_store_on_claim,
-		       call);
+	rc = db_submit(db, &deploy_claim_query, params, deploy_claim_store_on_claim, call);
 	if (rc == 0)
 		call = NULL; /* on_claim has it */
 	return rc;
@@ -181,9 +104,9 @@ int64_t deploy_store_next_ms(const PGresult *result)
 {
 	int64_t next_ms;
 
-	if (PQntuples(result) == 0 || db_is_null(result, 0, 0))
+	if (PQntuples(result) == 0 || db_is_null(result, 0, DEPLOY_NEXT_NEXT_MS))
 		return -1;
-	next_ms = db_int(result, 0, 0, 0);
+	next_ms = db_int(result, 0, DEPLOY_NEXT_NEXT_MS, 0);
 	return next_ms > 0 ? next_ms : 0;
 }
 
@@ -214,12 +137,12 @@ int claim_extend(struct db *db, const struct db_query *query, const struct exten
 int deploy_store_extend(struct db *db, const struct extend_options *options, db_result_fn fn,
 			void *context)
 {
-	return claim_extend(db, &deploy_claim_store_extend_query, options, fn, context);
+	return claim_extend(db, &deploy_extend_query, options, fn, context);
 }
 
 int deploy_store_head(struct db *db, db_result_fn fn, void *context)
 {
-	return db_submit(db, &head_query, NULL, fn, context);
+	return db_submit(db, &deploy_chain_head_query, NULL, fn, context);
 }
 
 /* --- reading --- */
@@ -263,47 +186,49 @@ static void deploy_claim_store_read_problem(const PGresult *result, int row, int
 static int read_deployment(const PGresult *result, int row, struct claimed *ret)
 {
 	struct deployment_facts *d = &ret->facts.deployment;
-	int plan = WORD(plan_words, result, row, PLAN);
-	int state = WORD(deployment_state_words, result, row, STATE);
+	int plan = WORD(plan_words, result, row, DEPLOY_FACTS_PLAN);
+	int state = WORD(deployment_state_words, result, row, DEPLOY_FACTS_STATE);
 
 	if (plan < 0 || state < 0)
 		return E_MALFORMED;
 	*d = (struct deployment_facts){
-		.id = db_int(result, row, ID, 0),
-		.generation = db_int(result, row, GENERATION, 0),
+		.id = db_int(result, row, DEPLOY_FACTS_ID, 0),
+		.generation = db_int(result, row, DEPLOY_FACTS_GENERATION, 0),
 		.plan = (enum plan)plan,
 		.state = (enum deployment_state)state,
-		.step_index = (int)db_int(result, row, STEP_INDEX, 0),
-		.attempt = (int)db_int(result, row, ATTEMPT, 0),
-		.step_started_ms = db_int(result, row, STEP_STARTED, 0),
-		.step_deadline_ms = db_int(result, row, STEP_DEADLINE, 0),
-		.created_ms = db_int(result, row, CREATED, 0),
-		.tenant_id = db_int(result, row, TENANT_ID, 0),
+		.step_index = (int)db_int(result, row, DEPLOY_FACTS_STEP_INDEX, 0),
+		.attempt = (int)db_int(result, row, DEPLOY_FACTS_ATTEMPT, 0),
+		.step_started_ms = db_int(result, row, DEPLOY_FACTS_STEP_STARTED_MS, 0),
+		.step_deadline_ms = db_int(result, row, DEPLOY_FACTS_STEP_DEADLINE_MS, 0),
+		.created_ms = db_int(result, row, DEPLOY_FACTS_CREATED_MS, 0),
+		.tenant_id = db_int(result, row, DEPLOY_FACTS_TENANT_ID, 0),
 	};
-	(void)text_copy(d->step, sizeof(d->step), db_text(result, row, STEP, ""));
-	(void)text_copy(d->actor, sizeof(d->actor), db_text(result, row, ACTOR, ""));
+	(void)text_copy(d->step, sizeof(d->step), db_text(result, row, DEPLOY_FACTS_STEP, ""));
+	(void)text_copy(d->actor, sizeof(d->actor), db_text(result, row, DEPLOY_FACTS_ACTOR, ""));
 	(void)text_copy(ret->facts.tenant, sizeof(ret->facts.tenant),
-			db_text(result, row, TENANT, ""));
-	ret->facts.memo = memo_read(db_text(result, row, MEMO, NULL));
-	deploy_claim_store_read_problem(result, row, PROBLEM, &ret->facts.problem);
-	return deploy_claim_store_read_json(result, row, PARAMS, &ret->params);
+			db_text(result, row, DEPLOY_FACTS_TENANT, ""));
+	ret->facts.memo = memo_read(db_text(result, row, DEPLOY_FACTS_MEMO, NULL));
+	deploy_claim_store_read_problem(result, row, DEPLOY_FACTS_PROBLEM, &ret->facts.problem);
+	return deploy_claim_store_read_json(result, row, DEPLOY_FACTS_PARAMS, &ret->params);
 }
 
 static int deploy_claim_store_read_node(const PGresult *result, int row, struct node_facts *ret)
 {
-	int state = WORD(node_state_words, result, row, NODE_STATE);
+	int state = WORD(node_state_words, result, row, DEPLOY_FACTS_NODE_STATE);
 
 	if (state < 0)
 		return E_MALFORMED;
-	ret->id = db_int(result, row, NODE_ID, 0);
+	ret->id = db_int(result, row, DEPLOY_FACTS_NODE_ID, 0);
 	ret->state = (enum node_state)state;
-	ret->dirty = db_bool(result, row, NODE_DIRTY);
-	ret->firmware = strcmp(db_text(result, row, NODE_FIRMWARE, ""), "uefi") == 0
+	ret->dirty = db_bool(result, row, DEPLOY_FACTS_DIRTY);
+	ret->firmware = strcmp(db_text(result, row, DEPLOY_FACTS_FIRMWARE, ""), "uefi") == 0
 				? BMC_FIRMWARE_UEFI
 				: BMC_FIRMWARE_BIOS;
-	(void)text_copy(ret->name, sizeof(ret->name), db_text(result, row, NODE_NAME, ""));
-	(void)text_copy(ret->serial, sizeof(ret->serial), db_text(result, row, NODE_SERIAL, ""));
-	(void)text_copy(ret->boot_mac, sizeof(ret->boot_mac), db_text(result, row, NODE_MAC, ""));
+	(void)text_copy(ret->name, sizeof(ret->name), db_text(result, row, DEPLOY_FACTS_NODE, ""));
+	(void)text_copy(ret->serial, sizeof(ret->serial),
+			db_text(result, row, DEPLOY_FACTS_SERIAL, ""));
+	(void)text_copy(ret->boot_mac, sizeof(ret->boot_mac),
+			db_text(result, row, DEPLOY_FACTS_BOOT_MAC, ""));
 	return 0;
 }
 
@@ -311,45 +236,47 @@ static int read_image(const PGresult *result, int row, struct claimed *ret)
 {
 	struct image_facts *image = &ret->facts.image;
 
-	if (db_is_null(result, row, IMAGE_MANIFEST))
+	if (db_is_null(result, row, DEPLOY_FACTS_MANIFEST))
 		return 0;
-	ret->manifest = strdup(db_text(result, row, IMAGE_MANIFEST, ""));
-	ret->signature = strdup(db_text(result, row, IMAGE_SIGNATURE, ""));
+	ret->manifest = strdup(db_text(result, row, DEPLOY_FACTS_MANIFEST, ""));
+	ret->signature = strdup(db_text(result, row, DEPLOY_FACTS_SIGNATURE, ""));
 	if (!ret->manifest || !ret->signature)
 		return -ENOMEM;
 	image->present = true;
-	image->root_partition = (int)db_int(result, row, IMAGE_ROOT, 1);
+	image->root_partition = (int)db_int(result, row, DEPLOY_FACTS_ROOT_PARTITION, 1);
 	(void)text_copy(image->stored_digest, sizeof(image->stored_digest),
-			db_text(result, row, IMAGE_DIGEST, ""));
+			db_text(result, row, DEPLOY_FACTS_STORED_DIGEST, ""));
 	return 0;
 }
 
 static int read_intent(const PGresult *result, int row, struct intent_facts *ret)
 {
-	int target = WORD(intent_target_words, result, row, INTENT_TARGET);
+	int target = WORD(intent_target_words, result, row, DEPLOY_FACTS_INTENT_TARGET);
 
 	if (target < 0)
 		return E_MALFORMED;
 	ret->target = (enum intent_target)target;
-	ret->deployment_id = db_int(result, row, INTENT_DEPLOYMENT, 0);
-	(void)text_copy(ret->token, sizeof(ret->token), db_text(result, row, INTENT_TOKEN, ""));
-	(void)text_copy(ret->nonce, sizeof(ret->nonce), db_text(result, row, INTENT_NONCE, ""));
+	ret->deployment_id = db_int(result, row, DEPLOY_FACTS_INTENT_DEPLOYMENT_ID, 0);
+	(void)text_copy(ret->token, sizeof(ret->token),
+			db_text(result, row, DEPLOY_FACTS_INTENT_TOKEN, ""));
+	(void)text_copy(ret->nonce, sizeof(ret->nonce),
+			db_text(result, row, DEPLOY_FACTS_INTENT_NONCE, ""));
 	return 0;
 }
 
 static int read_seen(const PGresult *result, int row, struct observation ret[SEEN_COUNT])
 {
 	CLEANUP(json_decrefp) json_t *all = NULL;
-	int rc = deploy_claim_store_read_json(result, row, SEEN, &all);
+	int rc = deploy_claim_store_read_json(result, row, DEPLOY_FACTS_OBSERVATIONS, &all);
 
 	for (int kind = 0; rc == 0 && kind < SEEN_COUNT; kind++) {
 		const json_t *seen = json_object_get(all, seen_words[kind]);
-		const char *text = json_string_value(json_array_get(seen, 1));
+		const char *text = json_string_value(json_object_get(seen, "token"));
 
-		ret[kind].at_ms = json_integer_value(json_array_get(seen, 0));
-		ret[kind].bytes = json_integer_value(json_array_get(seen, 3));
+		ret[kind].at_ms = json_integer_value(json_object_get(seen, "at_ms"));
+		ret[kind].bytes = json_integer_value(json_object_get(seen, "bytes"));
 		(void)text_copy(ret[kind].token, sizeof(ret[kind].token), text ? text : "");
-		text = json_string_value(json_array_get(seen, 2));
+		text = json_string_value(json_object_get(seen, "detail"));
 		(void)text_copy(ret[kind].detail, sizeof(ret[kind].detail), text ? text : "");
 	}
 	return rc;
@@ -358,22 +285,24 @@ static int read_seen(const PGresult *result, int row, struct observation ret[SEE
 static int deploy_claim_store_read_task(const PGresult *result, int row, struct claimed *ret)
 {
 	struct task_facts *task = &ret->facts.task;
-	int kind = WORD(task_kind_words, result, row, A_KIND);
-	int state = WORD(task_state_words, result, row, A_STATE);
+	int kind = WORD(task_kind_words, result, row, DEPLOY_FACTS_TASK_KIND);
+	int state = WORD(task_state_words, result, row, DEPLOY_FACTS_TASK_STATE);
 
-	if (db_is_null(result, row, A_ID))
+	if (db_is_null(result, row, DEPLOY_FACTS_TASK_ID))
 		return 0;
 	if (kind < 0 || state < 0)
 		return E_MALFORMED;
-	task->id = db_int(result, row, A_ID, 0);
+	task->id = db_int(result, row, DEPLOY_FACTS_TASK_ID, 0);
 	task->kind = (enum task_kind)kind;
 	task->state = (enum task_state)state;
-	task->created_ms = db_int(result, row, A_CREATED, 0);
-	task->updated_ms = db_int(result, row, A_UPDATED, 0);
-	(void)text_copy(task->token, sizeof(task->token), db_text(result, row, A_TOKEN, ""));
-	(void)text_copy(task->step, sizeof(task->step), db_text(result, row, A_STEP, ""));
-	deploy_claim_store_read_problem(result, row, A_PROBLEM, &task->problem);
-	return deploy_claim_store_read_json(result, row, A_RESULT, &ret->result);
+	task->created_ms = db_int(result, row, DEPLOY_FACTS_TASK_CREATED_MS, 0);
+	task->updated_ms = db_int(result, row, DEPLOY_FACTS_TASK_UPDATED_MS, 0);
+	(void)text_copy(task->token, sizeof(task->token),
+			db_text(result, row, DEPLOY_FACTS_TASK_TOKEN, ""));
+	(void)text_copy(task->step, sizeof(task->step),
+			db_text(result, row, DEPLOY_FACTS_TASK_STEP, ""));
+	deploy_claim_store_read_problem(result, row, DEPLOY_FACTS_TASK_PROBLEM, &task->problem);
+	return deploy_claim_store_read_json(result, row, DEPLOY_FACTS_TASK_RESULT, &ret->result);
 }
 
 static void deploy_claim_store_read_vlans(json_t *vlans, struct network_facts *ret)
@@ -395,8 +324,8 @@ static int deploy_claim_store_read_network(const PGresult *result, int row,
 					   struct network_facts *ret)
 {
 	CLEANUP(json_decrefp) json_t *facts = NULL;
-	int rc = deploy_claim_store_read_json(result, row, PLACE, &facts);
-	const char *place = json_string_value(json_array_get(facts, 0));
+	int rc = deploy_claim_store_read_json(result, row, DEPLOY_FACTS_PLACE, &facts);
+	const char *place = json_string_value(json_object_get(facts, "place"));
 	int word;
 
 	if (rc || !facts || json_is_null(facts))
@@ -406,12 +335,12 @@ static int deploy_claim_store_read_network(const PGresult *result, int row,
 		return E_MALFORMED;
 	ret->managed = true;
 	ret->place = (enum place)word;
-	ret->ports = (int)json_integer_value(json_array_get(facts, 1));
-	ret->open = (int)json_integer_value(json_array_get(facts, 2));
-	ret->networks = (int)json_integer_value(json_array_get(facts, 3));
-	problem_of_json(json_array_get(facts, 4), E_CONFLICT, &ret->refused);
-	problem_of_json(json_array_get(facts, 5), E_CONFLICT, &ret->problem);
-	deploy_claim_store_read_vlans(json_array_get(facts, 6), ret);
+	ret->ports = (int)json_integer_value(json_object_get(facts, "ports"));
+	ret->open = (int)json_integer_value(json_object_get(facts, "open"));
+	ret->networks = (int)json_integer_value(json_object_get(facts, "networks"));
+	problem_of_json(json_object_get(facts, "refused"), E_CONFLICT, &ret->refused);
+	problem_of_json(json_object_get(facts, "problem"), E_CONFLICT, &ret->problem);
+	deploy_claim_store_read_vlans(json_object_get(facts, "vlans"), ret);
 	return 0;
 }
 
@@ -420,7 +349,7 @@ static int read_attempts(const PGresult *result, int row, const struct deploymen
 {
 	const struct plan_row *plan = &plan_table[advance_plan(deployment)];
 	CLEANUP(json_decrefp) json_t *all = NULL;
-	int rc = deploy_claim_store_read_json(result, row, ATTEMPTS, &all);
+	int rc = deploy_claim_store_read_json(result, row, DEPLOY_FACTS_ATTEMPTS, &all);
 
 	for (size_t i = 0; rc == 0 && i < plan->count; i++) {
 		char key[NUMBER_SIZE];
@@ -434,10 +363,10 @@ static int read_attempts(const PGresult *result, int row, const struct deploymen
 static int deploy_claim_store_read_results(const PGresult *result, int row, struct claimed *ret)
 {
 	json_t *drives = NULL;
-	int rc = deploy_claim_store_read_json(result, row, RESULTS, &ret->results);
+	int rc = deploy_claim_store_read_json(result, row, DEPLOY_FACTS_RESULTS, &ret->results);
 
 	if (rc == 0)
-		rc = deploy_claim_store_read_json(result, row, DRIVES, &drives);
+		rc = deploy_claim_store_read_json(result, row, DEPLOY_FACTS_DRIVES, &drives);
 	if (rc || !drives)
 		return rc;
 	if (!ret->results)
@@ -447,14 +376,14 @@ static int deploy_claim_store_read_results(const PGresult *result, int row, stru
 
 int claimed_read(const PGresult *result, int row, unsigned http_port, struct claimed *ret)
 {
-	struct claimed claimed = {.now_ms = db_int(result, row, NOW, 0)};
-	const char *server = db_text(result, row, BOOT_SERVER, "");
+	struct claimed claimed = {.now_ms = db_int(result, row, DEPLOY_FACTS_NOW_MS, 0)};
+	const char *server = db_text(result, row, DEPLOY_FACTS_BOOT_SERVER, "");
 	int rc = read_deployment(result, row, &claimed);
 
-	claimed.facts.progress_ms = db_int(result, row, PROGRESS, 0);
-	claimed.facts.certified = db_bool(result, row, CERTIFIED);
+	claimed.facts.progress_ms = db_int(result, row, DEPLOY_FACTS_PROGRESS_MS, 0);
+	claimed.facts.certified = db_bool(result, row, DEPLOY_FACTS_CERTIFIED);
 	(void)text_copy(claimed.chain_head, sizeof(claimed.chain_head),
-			db_text(result, row, CHAIN_HEAD, CERTIFICATE_FIRST_HASH));
+			db_text(result, row, DEPLOY_FACTS_CHAIN_HEAD, CERTIFICATE_FIRST_HASH));
 	if (server[0])
 		(void)text_format(claimed.facts.boot_url, sizeof(claimed.facts.boot_url),
 				  "http://%s:%u", server, http_port);
@@ -475,14 +404,16 @@ int claimed_read(const PGresult *result, int row, unsigned http_port, struct cla
 	if (rc == 0)
 		rc = deploy_claim_store_read_results(result, row, &claimed);
 	if (rc == 0)
-		rc = deploy_claim_store_read_json(result, row, PACKAGES, &claimed.packages);
+		rc = deploy_claim_store_read_json(result, row, DEPLOY_FACTS_PACKAGES,
+						  &claimed.packages);
 	if (rc == 0)
-		rc = deploy_claim_store_read_json(result, row, VOLUMES, &claimed.volumes);
+		rc = deploy_claim_store_read_json(result, row, DEPLOY_FACTS_VOLUMES,
+						  &claimed.volumes);
 	if (rc) {
 		claimed_done(&claimed);
-		ret->now_ms = db_int(result, row, NOW, 0);
-		ret->facts.deployment.id = db_int(result, row, ID, 0);
-		ret->facts.deployment.generation = db_int(result, row, GENERATION, 0);
+		ret->now_ms = db_int(result, row, DEPLOY_FACTS_NOW_MS, 0);
+		ret->facts.deployment.id = db_int(result, row, DEPLOY_FACTS_ID, 0);
+		ret->facts.deployment.generation = db_int(result, row, DEPLOY_FACTS_GENERATION, 0);
 		return rc;
 	}
 	claimed.facts.deployment.params = claimed.params;

@@ -5,15 +5,14 @@
 
 #include "common/db/array.h"
 
+#include "bampi/control/deploy/notify_sql.h"
+
 #define GAP_MS 100
 
 /* A node stands still until somebody hears of these; events are for people. */
 #define URGENT (NOTIFY_AGENT_TASK | NOTIFY_BOOT_INTENT)
 
 static const char *const channel_words[] = {"agent_task", "boot_intent", "event"};
-
-static const struct db_query notify_query = {
-	"deploy_notify", "select pg_notify(c, '') from unnest($1::text[]) c", 1};
 
 struct notify {
 	struct loop *loop;
@@ -40,7 +39,8 @@ static void send_now(void *context)
 	if (notify->marked & URGENT)
 		notify->urgent_ms = loop_now_ms(notify->loop);
 	notify->marked = 0;
-	if (!channels.failed && db_submit(notify->db, &notify_query, params, NULL, NULL) != 0)
+	if (!channels.failed &&
+	    db_submit(notify->db, &deploy_notify_query, params, NULL, NULL) != 0)
 		return;
 }
 

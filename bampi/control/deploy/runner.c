@@ -9,8 +9,10 @@
 #include "common/base/hex.h"
 #include "common/base/text.h"
 #include "common/io/log.h"
+#include "common/io/work_cycle.h"
 
 #include "bampi/control/deploy/bmc_jobs.h"
+#include "bampi/control/deploy/deploy_claim_store_sql.h"
 #include "bampi/control/deploy/deploy_store.h"
 #include "bampi/control/deploy/steps/steps.h"
 
@@ -35,13 +37,10 @@ struct runner {
 	struct runner_options options;
 	struct runner_stats stats;
 	struct bmc_jobs *jobs;
-	struct loop_timer *wake_timer;
+	struct work_cycle cycle;
 	struct loop_timer *extend_timer;
 	struct log_limit lost_limit;
 
-	bool connected;
-	bool running; /* a cycle is under way */
-	bool again;   /* woken meanwhile */
 	bool delayed; /* something could not be saved: not at once again */
 	bool extending;
 	int64_t next_ms; /* until the next due row, as the database said; -1 = none */
@@ -54,17 +53,9 @@ struct runner {
 
 static void save_slice(struct runner *runner);
 
-static void wake_in(struct runner *runner, int64_t after_ms)
-{
-	loop_timer_arm(runner->wake_timer, after_ms);
-}
-
 void runner_wake(struct runner *runner)
 {
-	if (runner->running)
-		runner->again = true;
-	else if (runner->connected && !runner->delayed)
-		wake_in(runner, 0);
+	work_cycle_wake(&runner->cycle);
 }
 
 static void on_job(void *context)
@@ -102,16 +93,13 @@ static void runner_finish(struct runner *runner)
 			wait_ms = due_ms > 0 ? due_ms : 0;
 	}
 	release_works(runner);
-	runner->running = false;
-	if (full || runner->again)
+	if (full)
 		wait_ms = 0;
 	else if (wait_ms > MISSED_MS && bmc_jobs_ended(runner->jobs, &missed, 1) > 0)
 		wait_ms = MISSED_MS;
-	if (runner->delayed && wait_ms < AFTER_FAIL_MS)
-		wait_ms = AFTER_FAIL_MS;
-	runner->again = false;
-	if (runner->connected)
-		wake_in(runner, wait_ms);
+	if (runner->delayed)
+		work_cycle_rest(&runner->cycle, AFTER_FAIL_MS);
+	work_cycle_end(&runner->cycle, wait_ms);
 }
 
 /* --- after the commit: log, act --- */
@@ -235,10 +223,11 @@ static void runner_on_head(void *context, int rc, const PGresult *result,
 		return;
 	}
 	for (size_t i = 0; i < runner->size; i++)
-		(void)text_copy(
-			runner->works[runner->first + i].claimed.chain_head, DIGEST_TEXT_SIZE,
-			PQntuples(result) > 0 ? db_text(result, 0, 0, CERTIFICATE_FIRST_HASH)
-					      : CERTIFICATE_FIRST_HASH);
+		(void)text_copy(runner->works[runner->first + i].claimed.chain_head,
+				DIGEST_TEXT_SIZE,
+				PQntuples(result) > 0 ? db_text(result, 0, DEPLOY_CHAIN_HEAD_HASH,
+								CERTIFICATE_FIRST_HASH)
+						      : CERTIFICATE_FIRST_HASH);
 	save_slice(runner);
 }
 
@@ -461,10 +450,6 @@ static void runner_cycle(void *context)
 	};
 	int rc;
 
-	if (runner->running || !runner->connected)
-		return;
-	runner->running = true;
-	runner->again = false;
 	runner->delayed = false;
 	runner->stats.cycles++;
 	rc = deploy_store_claim(runner->options.db, &options, runner_on_claimed, on_next, runner);
@@ -487,7 +472,8 @@ static void runner_on_extended(void *context, int rc, const PGresult *result,
 	(void)problem;
 	runner->extending = false;
 	for (int row = 0; row < rows; row++) {
-		const struct claim_key key = {db_int(result, row, 0, 0), db_int(result, row, 1, 0)};
+		const struct claim_key key = {db_int(result, row, DEPLOY_EXTEND_ID, 0),
+					      db_int(result, row, DEPLOY_EXTEND_GENERATION, 0)};
 
 		if (bmc_jobs_forget_claim(runner->jobs, &key))
 			runner->stats.lost++;
@@ -503,7 +489,7 @@ static void runner_extend(void *context)
 		.owner = runner->options.owner, .claim_ms = runner->options.claim_ms, .keys = keys};
 
 	loop_timer_arm(runner->extend_timer, runner->options.claim_ms / 3);
-	if (!keys || !runner->connected || runner->extending)
+	if (!keys || !runner->cycle.connected || runner->extending)
 		return;
 	options.count = bmc_jobs_claims(runner->jobs, keys, count);
 	if (deploy_store_extend(runner->options.db, &options, runner_on_extended, runner) == 0)
@@ -514,12 +500,7 @@ static void runner_extend(void *context)
 
 void runner_db_state(struct runner *runner, bool connected)
 {
-	runner->connected = connected;
-	runner->delayed = false;
-	if (connected)
-		runner_wake(runner);
-	else
-		loop_timer_disarm(runner->wake_timer);
+	work_cycle_connected(&runner->cycle, connected);
 }
 
 const struct runner_stats *runner_stats(const struct runner *runner)
@@ -539,16 +520,15 @@ int runner_new(struct loop *loop, const struct runner_options *options, struct r
 	runner->works = calloc(CLAIM_LIMIT, sizeof(*runner->works));
 	rc = runner->works ? bmc_jobs_new(options->queue, on_job, runner, &runner->jobs) : -ENOMEM;
 	if (rc == 0)
-		rc = loop_timer_new(loop, runner_cycle, runner, &runner->wake_timer);
+		rc = work_cycle_open(&runner->cycle, loop, runner_cycle, runner);
 	if (rc == 0)
 		rc = loop_timer_new(loop, runner_extend, runner, &runner->extend_timer);
 	if (rc) {
 		runner_free(runner);
 		return rc;
 	}
-	runner->connected = db_connected(options->db);
 	loop_timer_arm(runner->extend_timer, options->claim_ms / 3);
-	runner_wake(runner);
+	work_cycle_connected(&runner->cycle, db_connected(options->db));
 	*ret = runner;
 	return 0;
 }
@@ -560,7 +540,7 @@ void runner_free(struct runner *runner)
 	release_works(runner);
 	free(runner->works);
 	bmc_jobs_free(runner->jobs);
-	loop_timer_free(runner->wake_timer);
+	work_cycle_close(&runner->cycle);
 	loop_timer_free(runner->extend_timer);
 	free(runner);
 }

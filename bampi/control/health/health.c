@@ -15,6 +15,7 @@
 #include "common/io/log.h"
 
 #include "bampi/control/health/health_store.h"
+#include "bampi/control/health/health_store_sql.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -266,7 +267,7 @@ static int health_decide_row(struct health *health, const PGresult *result, int 
 
 	if (rc) {
 		log_error(SUBJECT, "the facts of node %s cannot be read: %s",
-			  db_text(result, row, 1, "?"), error_text(rc));
+			  db_text(result, row, HEALTH_DUE_NODE, "?"), error_text(rc));
 		return rc;
 	}
 	health_decide(&facts.facts, facts.now_ms, &verdict);
@@ -331,11 +332,11 @@ static void on_marks(void *context, int rc, const PGresult *result, const struct
 		log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
 	for (int row = 0; row < rows; row++) {
 		struct health_mark known;
-		int64_t node_id = db_int(result, row, 0, 0);
+		int64_t node_id = db_int(result, row, HEALTH_MARKS_NODE_ID, 0);
 		const struct health_mark mark = {
 			.known = true,
-			.record = (uint16_t)db_int(result, row, 1, 0),
-			.stamp = (uint32_t)db_int(result, row, 2, 0),
+			.record = (uint16_t)db_int(result, row, HEALTH_MARKS_RECORD, 0),
+			.stamp = (uint32_t)db_int(result, row, HEALTH_MARKS_STAMP, 0),
 		};
 
 		if (!health_log_mark(health, node_id, &known))

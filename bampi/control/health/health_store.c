@@ -9,33 +9,12 @@
 #include "common/base/json_text.h"
 #include "common/base/text.h"
 
-#define JSON_MAX       ((size_t)4 << 20)
-#define MS(column)     "floor(extract(epoch from " column ") * 1000)::bigint"
-#define HISTORY_DAYS   "31" /* longer than every window of health_table.c */
-#define EVENTS_AT_ONCE "512"
+#include "bampi/control/health/health_store_sql.h"
+
+#define JSON_MAX ((size_t)4 << 20)
 
 /* clang-format off */
-static const struct db_query sensors_query = {"health_sensors", "select haas.health_sensors_put($1::jsonb)", 1};
-static const struct db_query log_query = {"health_log", "select haas.health_sel_put($1::jsonb)", 1};
-static const struct db_query save_query = {"health_save", "select haas.health_save($1::jsonb)", 1};
-static const struct db_query expire_query = {"health_expire", "select haas.health_expire()", 0};
-static const struct db_query marks_query = {"health_marks",
-	"select node_id, sel_record, sel_stamp from haas.node_health where sel_record is not null and sel_stamp is not null", 0};
 
-static const struct db_query due_query = {"health_due",
-	"select h.node_id, n.name, h.generation, h.alarms, " MS("h.bmc_failing_since") ", b.problem ->> 'message', coalesce(b.observed_power = 'on', false),"
-	" h.memo, h.cleared,"
-	" (select jsonb_object_agg(l.label, " MS("l.since") ") from haas.health_label l where l.node_id = h.node_id and l.source = 'rule'),"
-	" (select jsonb_agg(jsonb_build_array(s.type, s.sensor, s.event, s.asserted, s.bmc_time_s * 1000, " MS("s.seen_at") ") order by s.id)"
-	"  from (select * from haas.sel_entry e where e.node_id = h.node_id and e.seen_at > now() - interval '" HISTORY_DAYS " days'"
-	"        order by e.id desc limit " EVENTS_AT_ONCE ") s),"
-	" (select jsonb_agg(jsonb_build_object('name', coalesce(nullif(d.name, ''), d.serial), 'reason', d.reason) order by d.name)"
-	"  from haas.drive d where d.node_id = h.node_id and d.verdict = 'failed'),"
-	" " MS("clock_timestamp()") " "
-	"from haas.node_health h join haas.node n on n.id = h.node_id left join haas.bmc b on b.node_id = h.node_id "
-	"where h.due_at <= now() order by h.due_at limit 64", 0};
-
-enum column { NODE_ID, NODE, GENERATION, ALARMS, FAILING, PROBLEM, POWERED, MEMO, CLEARED, LABELS, EVENTS, DRIVES, NOW };
 /* clang-format on */
 
 static int health_store_submit_rows(struct db *db, const struct db_query *query, const char *rows,
@@ -48,38 +27,38 @@ static int health_store_submit_rows(struct db *db, const struct db_query *query,
 
 int health_store_sensors(struct db *db, const char *rows, db_result_fn fn, void *context)
 {
-	return health_store_submit_rows(db, &sensors_query, rows, fn, context);
+	return health_store_submit_rows(db, &health_sensors_query, rows, fn, context);
 }
 
 int health_store_log(struct db *db, const char *rows, db_result_fn fn, void *context)
 {
-	return health_store_submit_rows(db, &log_query, rows, fn, context);
+	return health_store_submit_rows(db, &health_log_query, rows, fn, context);
 }
 
 int health_store_save(struct db *db, const char *rows, db_result_fn fn, void *context)
 {
-	return health_store_submit_rows(db, &save_query, rows, fn, context);
+	return health_store_submit_rows(db, &health_save_query, rows, fn, context);
 }
 
 int health_store_marks(struct db *db, db_result_fn fn, void *context)
 {
-	return db_submit(db, &marks_query, NULL, fn, context);
+	return db_submit(db, &health_marks_query, NULL, fn, context);
 }
 
 int health_store_due(struct db *db, db_result_fn fn, void *context)
 {
-	static_assert(HEALTH_CLAIM_LIMIT == 64, "the limit of due_query");
-	return db_submit(db, &due_query, NULL, fn, context);
+	static_assert(HEALTH_CLAIM_LIMIT == 64, "the limit of health_due_query");
+	return db_submit(db, &health_due_query, NULL, fn, context);
 }
 
 int health_store_expire(struct db *db, db_result_fn fn, void *context)
 {
-	return db_submit(db, &expire_query, NULL, fn, context);
+	return db_submit(db, &health_expire_query, NULL, fn, context);
 }
 
 int64_t health_store_count(const PGresult *result)
 {
-	return PQntuples(result) > 0 ? db_int(result, 0, 0, 0) : 0;
+	return PQntuples(result) > 0 ? db_int(result, 0, CHANGED_COUNT, 0) : 0;
 }
 
 /* --- facts --- */
@@ -131,12 +110,12 @@ static int read_events(struct health_row *row)
 		const json_t *event = json_array_get(row->parts[1], i);
 
 		row->events[i] = (struct health_event){
-			.type = health_store_word(json_array_get(event, 0)),
-			.sensor = health_store_word(json_array_get(event, 1)),
-			.event = health_store_word(json_array_get(event, 2)),
-			.asserted = json_is_true(json_array_get(event, 3)),
-			.bmc_ms = json_integer_value(json_array_get(event, 4)),
-			.seen_ms = json_integer_value(json_array_get(event, 5)),
+			.type = health_store_word(json_object_get(event, "type")),
+			.sensor = health_store_word(json_object_get(event, "sensor")),
+			.event = health_store_word(json_object_get(event, "event")),
+			.asserted = json_is_true(json_object_get(event, "asserted")),
+			.bmc_ms = json_integer_value(json_object_get(event, "bmc_ms")),
+			.seen_ms = json_integer_value(json_object_get(event, "seen_ms")),
 		};
 	}
 	row->facts.events = row->events;
@@ -190,12 +169,12 @@ static int read_memories(const PGresult *result, int row, struct health_row *ret
 	struct health_memory *memory;
 	const char *label;
 	json_t *value;
-	int rc = health_store_read_json(result, row, MEMO, &memo);
+	int rc = health_store_read_json(result, row, HEALTH_DUE_MEMO, &memo);
 
 	if (rc == 0)
-		rc = health_store_read_json(result, row, CLEARED, &cleared);
+		rc = health_store_read_json(result, row, HEALTH_DUE_CLEARED, &cleared);
 	if (rc == 0)
-		rc = health_store_read_json(result, row, LABELS, &labels);
+		rc = health_store_read_json(result, row, HEALTH_DUE_LABELS, &labels);
 	json_object_foreach(labels, label, value)
 	{
 		memory = health_store_memory_of(ret, label);
@@ -222,18 +201,18 @@ static int read_memories(const PGresult *result, int row, struct health_row *ret
 
 int health_row_read(const PGresult *result, int row, struct health_row *ret)
 {
-	static const int columns[] = {ALARMS, EVENTS, DRIVES};
+	static const int columns[] = {HEALTH_DUE_ALARMS, HEALTH_DUE_LOG, HEALTH_DUE_DRIVES};
 	int rc = 0;
 
 	*ret = (struct health_row){
-		.node_id = db_int(result, row, NODE_ID, 0),
-		.generation = db_int(result, row, GENERATION, 0),
-		.now_ms = db_int(result, row, NOW, 0),
-		.facts = {.powered = db_bool(result, row, POWERED),
-			  .bmc_failing_ms = db_int(result, row, FAILING, 0),
-			  .bmc_problem = db_text(result, row, PROBLEM, "")},
+		.node_id = db_int(result, row, HEALTH_DUE_NODE_ID, 0),
+		.generation = db_int(result, row, HEALTH_DUE_GENERATION, 0),
+		.now_ms = db_int(result, row, HEALTH_DUE_NOW_MS, 0),
+		.facts = {.powered = db_bool(result, row, HEALTH_DUE_POWERED),
+			  .bmc_failing_ms = db_int(result, row, HEALTH_DUE_FAILING_MS, 0),
+			  .bmc_problem = db_text(result, row, HEALTH_DUE_PROBLEM, "")},
 	};
-	(void)text_copy(ret->node, sizeof(ret->node), db_text(result, row, NODE, ""));
+	(void)text_copy(ret->node, sizeof(ret->node), db_text(result, row, HEALTH_DUE_NODE, ""));
 	for (size_t i = 0; rc == 0 && i < COUNT_OF(columns); i++)
 		rc = health_store_read_json(result, row, columns[i], &ret->parts[i]);
 	if (rc == 0)

@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/io/transfer.h"
 
 #define TIMEOUT_S 10
 
@@ -51,42 +52,11 @@ static int tgt_client_dial(const char *path, int *ret)
 	return 0;
 }
 
-static int tgt_client_send_all(int fd, const uint8_t *data, size_t size)
-{
-	while (size > 0) {
-		ssize_t sent = send(fd, data, size, MSG_NOSIGNAL);
-
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent <= 0)
-			return sent < 0 ? -errno : -EPIPE;
-		data += sent;
-		size -= (size_t)sent;
-	}
-	return 0;
-}
-
-static int tgt_client_receive_all(int fd, void *data, size_t size)
-{
-	size_t got = 0;
-
-	while (got < size) {
-		ssize_t part = recv(fd, (char *)data + got, size - got, 0);
-
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part <= 0)
-			return part < 0 ? -errno : -ECONNRESET;
-		got += (size_t)part;
-	}
-	return 0;
-}
-
 static int tgt_client_receive(int fd, struct tgt_answer *ret, char **ret_text)
 {
 	uint8_t head[TGT_ANSWER_SIZE];
 	CLEANUP(freep) char *text = NULL;
-	int rc = tgt_client_receive_all(fd, head, sizeof(head));
+	int rc = read_whole(fd, head, sizeof(head));
 
 	if (rc == 0)
 		rc = tgt_answer_decode(head, sizeof(head), ret);
@@ -95,7 +65,7 @@ static int tgt_client_receive(int fd, struct tgt_answer *ret, char **ret_text)
 	text = calloc(1, (size_t)ret->size + 1);
 	if (!text)
 		return -ENOMEM;
-	rc = tgt_client_receive_all(fd, text, ret->size);
+	rc = read_whole(fd, text, ret->size);
 	if (rc == 0 && ret_text)
 		*ret_text = TAKE(text);
 	return rc;
@@ -114,7 +84,7 @@ int tgt_ask(const char *socket_path, const struct tgt_request *request, struct t
 		return problem_set(problem, E_LIMIT, "the request to tgtd is too long");
 	rc = tgt_client_dial(socket_path, &fd);
 	if (rc == 0)
-		rc = tgt_client_send_all(fd, room, wire_written(&writer));
+		rc = write_whole(fd, room, wire_written(&writer));
 	sodium_memzero(room, sizeof(room)); /* it may have held a secret */
 	if (rc == 0)
 		rc = tgt_client_receive(fd, ret, ret_text);

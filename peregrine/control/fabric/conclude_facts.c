@@ -10,6 +10,7 @@
 #include "common/io/log.h"
 
 #include "peregrine/control/fabric/conclude_private.h"
+#include "peregrine/control/fabric/fabric_store_sql.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -201,15 +202,17 @@ static void on_places(void *context, int rc, const PGresult *result, const struc
 
 	for (int i = 0; i < rows; i++) {
 		struct mac mac;
-		struct memory *memory = mac_parse(db_text(result, i, 0, ""), &mac) == 0
-						? memory_get(discovery, mac)
-						: NULL;
+		struct memory *memory =
+			mac_parse(db_text(result, i, FABRIC_PLACES_MAC, ""), &mac) == 0
+				? memory_get(discovery, mac)
+				: NULL;
 
 		if (!memory)
 			continue;
-		memory->switch_id = db_int(result, i, 1, 0);
-		(void)text_copy(memory->port, sizeof(memory->port), db_text(result, i, 2, ""));
-		memory->seen_us = db_int(result, i, 3, clock_wall_us());
+		memory->switch_id = db_int(result, i, FABRIC_PLACES_SWITCH_ID, 0);
+		(void)text_copy(memory->port, sizeof(memory->port),
+				db_text(result, i, FABRIC_PLACES_PORT, ""));
+		memory->seen_us = db_int(result, i, FABRIC_PLACES_SEEN_US, clock_wall_us());
 		memory->heard_us = memory->seen_us;
 	}
 	discovery->memory_loaded = rc == 0;
@@ -241,16 +244,16 @@ void facts_read(struct discovery *discovery)
 	discovery->facts_failed = false;
 	discovery->facts_stale = false;
 	discovery->facts_ms = loop_now_ms(discovery->loop);
-	facts_ask(discovery, &fabric_store_nics, conclude_facts_on_nics);
-	facts_ask(discovery, &fabric_store_sightings, on_sightings);
-	facts_ask(discovery, &fabric_store_wiring, on_wiring);
-	facts_ask(discovery, &fabric_store_guards, on_guards);
-	facts_ask(discovery, &fabric_store_given, on_given);
+	facts_ask(discovery, &fabric_nics_query, conclude_facts_on_nics);
+	facts_ask(discovery, &fabric_sightings_query, on_sightings);
+	facts_ask(discovery, &fabric_wiring_query, on_wiring);
+	facts_ask(discovery, &fabric_guards_query, on_guards);
+	facts_ask(discovery, &fabric_given_query, on_given);
 	if (has_unread(discovery))
-		facts_ask(discovery, &fabric_store_ends, on_ends);
+		facts_ask(discovery, &fabric_ends_query, on_ends);
 	if (!discovery->memory_loaded) {
-		facts_ask(discovery, &fabric_store_blocks, on_blocks);
-		facts_ask(discovery, &fabric_store_places, on_places);
+		facts_ask(discovery, &fabric_blocks_query, on_blocks);
+		facts_ask(discovery, &fabric_places_query, on_places);
 	}
 	if (discovery->facts_waited > 0)
 		return;

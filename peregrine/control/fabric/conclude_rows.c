@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "common/base/enum_text.h"
-#include "common/base/error.h"
 #include "common/base/json_text.h"
 #include "common/db/array.h"
 
@@ -14,12 +13,7 @@ static void add_problem(struct text *json, const struct problem *problem)
 		json_put_null(json, "problem");
 		return;
 	}
-	json_begin_object(json, "problem");
-	json_put_string(json, "message", problem->message);
-	json_put_string(json, "detail", problem->detail);
-	json_put_string(json, "hint", problem->hint);
-	json_put_string(json, "code", error_word(problem->code));
-	json_end_object(json);
+	json_put_problem(json, "problem", problem);
 }
 
 static void row_observed(struct text *json, const struct sight *sight)

@@ -8,6 +8,7 @@
 #include "common/io/log.h"
 
 #include "peregrine/control/fabric/conclude_private.h"
+#include "peregrine/control/fabric/fabric_store_sql.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -41,7 +42,7 @@ static void conclude_write_on_written(void *context, int rc, const PGresult *res
 	struct discovery *discovery = pending->discovery;
 
 	if (rc == 0)
-		pending->events += db_int(result, 0, 0, 0);
+		pending->events += db_int(result, 0, WRITTEN_EVENTS, 0);
 	else if (rc != E_UNAVAILABLE && rc != E_CONFLICT)
 		log_problem(LOG_LEVEL_ERROR, CONCLUDE_WRITE_SUBJECT, problem);
 	pending->failed |= rc != 0;
@@ -54,7 +55,7 @@ static void conclude_write_on_written(void *context, int rc, const PGresult *res
 		forget_written(discovery);
 		conclude_arm(discovery, RETRY_MS);
 	} else if (pending->events > 0 &&
-		   db_submit(discovery->options.db, &fabric_store_notify, NULL, NULL, NULL) != 0) {
+		   db_submit(discovery->options.db, &fabric_notify_query, NULL, NULL, NULL) != 0) {
 		log_warn(CONCLUDE_WRITE_SUBJECT, "portald was not told of %lld events",
 			 (long long)pending->events);
 	}
@@ -98,21 +99,21 @@ void conclude_write(struct work *work)
 		struct db_call call;
 	} all[TABLE_COUNT] = {
 		{work->rows[TABLE_OBSERVED].size > 2,
-		 {&fabric_store_observed, observed, conclude_write_on_written, pending}},
+		 {&fabric_observed_query, observed, conclude_write_on_written, pending}},
 		{strcmp(ports[0], "{}") != 0,
-		 {&fabric_store_ports, ports, conclude_write_on_written, pending}},
+		 {&fabric_ports_query, ports, conclude_write_on_written, pending}},
 		{conclude_write_is_due(work, TABLE_LINKS, discovery->links_digest,
 				       &discovery->links_ms),
-		 {&fabric_store_links, links, conclude_write_on_written, pending}},
+		 {&fabric_links_query, links, conclude_write_on_written, pending}},
 		{conclude_write_is_due(work, TABLE_PLACES, discovery->places_digest,
 				       &discovery->places_ms),
-		 {&fabric_store_located, places, conclude_write_on_written, pending}},
+		 {&fabric_located_query, places, conclude_write_on_written, pending}},
 		{conclude_write_is_due(work, TABLE_BLOCKS, discovery->blocks_digest,
 				       &discovery->blocks_ms),
-		 {&fabric_store_blocked, blocks, conclude_write_on_written, pending}},
+		 {&fabric_blocked_query, blocks, conclude_write_on_written, pending}},
 		{conclude_write_is_due(work, TABLE_ALERTS, discovery->alerts_digest,
 				       &discovery->alerts_ms),
-		 {&fabric_store_alerts, alerts, conclude_write_on_written, pending}},
+		 {&fabric_alerts_query, alerts, conclude_write_on_written, pending}},
 	};
 	struct db_call calls[TABLE_COUNT];
 	unsigned count = 0;

@@ -63,15 +63,6 @@ struct fact_rows {
 };
 void fact_rows_done(struct fact_rows *rows);
 
-extern const struct db_query fabric_store_nics, fabric_store_sightings, fabric_store_wiring,
-	fabric_store_guards, fabric_store_given;
-/* (switch_id, port, peer_id): ends of cables that are there, or that went while the other end was
- * silent */
-extern const struct db_query fabric_store_ends;
-/* (mac, switch_id, port, seen_us): where MACs were concluded to be before we started */
-extern const struct db_query fabric_store_places;
-/* (switch_id, port, kind, mac, version): ports that were blocked then */
-extern const struct db_query fabric_store_blocks;
 /* Each takes its rows from a result and replaces what was there. -ENOMEM. */
 MUST_USE int fabric_rows_nics(const PGresult *result, struct fact_rows *ret);
 MUST_USE int fabric_rows_sightings(const PGresult *result, struct fact_rows *ret);
@@ -82,12 +73,3 @@ MUST_USE int fabric_rows_ends(const PGresult *result, struct fact_rows *ret);
 /* A new array, owned by the caller. */
 MUST_USE int fabric_rows_blocks(const PGresult *result, struct guard_block **ret,
 				size_t *ret_count);
-
-/* Each answers with the number of events that it wrote. */
-extern const struct db_query fabric_store_observed; /* $1 rows */
-extern const struct db_query fabric_store_ports;    /* $1 ids of switches $2 rows $3 seen_s */
-extern const struct db_query fabric_store_links;    /* $1 ids of switches $2 rows $3 seen_s */
-extern const struct db_query fabric_store_located;  /* $1 rows $2 seen_s */
-extern const struct db_query fabric_store_alerts;   /* $1 rows $2 seen_s */
-extern const struct db_query fabric_store_blocked;  /* $1 rows */
-extern const struct db_query fabric_store_notify;

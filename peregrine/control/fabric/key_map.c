@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/base/hash.h"
+
 enum { ROOM_FIRST = 64 };
 
 void key_map_done(struct key_map *map)
@@ -16,9 +18,7 @@ void key_map_done(struct key_map *map)
 /* Keys are often small numbers side by side: spread them over all heads. */
 static uint32_t *head_of(const struct key_map *map, uint64_t key)
 {
-	key = (key ^ (key >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	key = (key ^ (key >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return &map->heads[(key ^ (key >> 31)) & (map->room - 1)];
+	return &map->heads[hash_spread(key) & (map->room - 1)];
 }
 
 static void key_map_link_entry(struct key_map *map, uint32_t entry)
@@ -87,11 +87,9 @@ uint32_t key_map_next(struct key_map *map, uint32_t entry)
 
 uint64_t key_of_text(uint64_t seed, const char *text, size_t length)
 {
-	uint64_t key = UINT64_C(0xcbf29ce484222325) ^ (seed * UINT64_C(0x9e3779b97f4a7c15));
+	uint64_t key = hash_number(HASH_START, seed);
 
-	for (size_t i = 0; i < length; i++) {
-		key ^= (uint64_t)tolower((unsigned char)text[i]);
-		key *= UINT64_C(0x100000001b3);
-	}
+	for (size_t i = 0; i < length; i++)
+		key = hash_number(key, (uint64_t)tolower((unsigned char)text[i]));
 	return key;
 }

@@ -12,11 +12,13 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/json_text.h"
+#include "common/base/sorted.h"
 #include "common/base/text.h"
 #include "common/io/log.h"
 
 #include "peregrine/control/health/counter_policy.h"
 #include "peregrine/control/health/counter_writer.h"
+#include "peregrine/control/health/health_sql.h"
 #include "peregrine/control/health/health_text.h"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -27,18 +29,6 @@ LEAKS_LEFT_TO_SANITIZER
 #define TURN_MS        INT64_C(600000) /* partitions */
 #define CALL_MS        50000
 #define WHOLE          5 /* of so many looks one is at everything */
-
-/* clang-format off */
-static const struct db_query put_query = {"health_put",
-	"insert into haas.switch_health as h (switch_id, asked_at, heard_at, response_ms, problem, counters_at, stp, lags, sensors)"
-	" select e.switch_id, now(), case when $3::int is not null then now() end, $3::int, $2::jsonb, case when $4::boolean then now() end,"
-	"  nullif($5::jsonb, 'null'), $6::jsonb, $7::jsonb from haas.switch_endpoint e where e.switch_id = $1::bigint"
-	" on conflict (switch_id) do update set asked_at = excluded.asked_at, heard_at = coalesce(excluded.heard_at, h.heard_at),"
-	"  response_ms = coalesce(excluded.response_ms, h.response_ms), problem = excluded.problem, counters_at = coalesce(excluded.counters_at, h.counters_at),"
-	"  stp = coalesce(excluded.stp, h.stp), lags = coalesce(excluded.lags, h.lags), sensors = coalesce(excluded.sensors, h.sensors)", 7};
-static const struct db_query number_query = {"health_numbers", "select haas.port_number_put($1::bigint, $2::jsonb)", 2};
-static const struct db_query turn_query = {"health_turn", "select haas.traffic_partitions_turn(now())", 0};
-/* clang-format on */
 
 struct health_switch {
 	struct health *health;
@@ -77,21 +67,12 @@ struct health {
 static const struct port_health *health_port_before(const struct health_switch *one,
 						    const struct port_health *port)
 {
-	size_t low = 0;
-	size_t high = one->port_count;
+	size_t at = SORTED_FIRST(i, 0, one->port_count, one->ports[i].if_index < port->if_index);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (one->ports[middle].if_index < port->if_index)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	/* A number may have become another port's when the switch began anew. */
-	return low < one->port_count && one->ports[low].if_index == port->if_index &&
-			       strcmp(one->ports[low].name, port->name) == 0
-		       ? &one->ports[low]
+	return at < one->port_count && one->ports[at].if_index == port->if_index &&
+			       strcmp(one->ports[at].name, port->name) == 0
+		       ? &one->ports[at]
 		       : NULL;
 }
 
@@ -168,16 +149,6 @@ static void on_numbers_written(void *context, int rc, const PGresult *result,
 	free(write);
 }
 
-static void health_problem_text(const struct problem *problem, struct text *ret)
-{
-	json_begin_object(ret, NULL);
-	json_put_string(ret, "code", error_word(problem->code));
-	json_put_string(ret, "message", problem->message);
-	json_put_string(ret, "detail", problem->detail);
-	json_put_string(ret, "hint", problem->hint);
-	json_end_object(ret);
-}
-
 static void write_down(const struct health_switch *one, const struct switch_answer *answer,
 		       const struct switch_health *read, bool counted)
 {
@@ -198,7 +169,7 @@ static void write_down(const struct health_switch *one, const struct switch_answ
 		(void)text_format(response, sizeof(response), "%u", read->response_ms);
 		params[2] = response;
 	} else {
-		health_problem_text(answer->problem, &problem);
+		json_put_problem(&problem, NULL, answer->problem);
 		params[1] = text_get(&problem);
 	}
 	if (read && one->looks % WHOLE == 0) {
@@ -209,7 +180,7 @@ static void write_down(const struct health_switch *one, const struct switch_answ
 		params[5] = text_get(&lags);
 		params[6] = text_get(&sensors);
 	}
-	if (db_submit(health->db, &put_query, params, health_on_written, health) != 0)
+	if (db_submit(health->db, &health_put_query, params, health_on_written, health) != 0)
 		log_warn(HEALTH_SUBJECT, "the health of switch %s could not be written", one->name);
 }
 
@@ -231,7 +202,7 @@ static void write_numbers(struct health_switch *one, const struct switch_health 
 	write = malloc(sizeof(*write));
 	if (write)
 		*write = (struct number_write){one->health, one->id};
-	one->renumbered = !write || db_submit(one->health->db, &number_query, params,
+	one->renumbered = !write || db_submit(one->health->db, &health_numbers_query, params,
 					      on_numbers_written, write) != 0;
 	if (!one->renumbered)
 		return;
@@ -323,7 +294,7 @@ static void health_on_timer(void *context)
 	}
 	if (health->connected && health->turn_ms <= now_ms) {
 		health->turn_ms = now_ms + TURN_MS;
-		(void)!db_submit(health->db, &turn_query, NULL, health_on_written, health);
+		(void)!db_submit(health->db, &health_turn_query, NULL, health_on_written, health);
 	}
 	loop_timer_arm(health->timer, TICK_MS);
 }

@@ -10,6 +10,7 @@
 #include "common/base/json_text.h"
 
 #include "peregrine/control/reconcile/batch_private.h"
+#include "peregrine/control/reconcile/intent_store_sql.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -218,8 +219,8 @@ static void on_journal(void *context, int rc, const PGresult *result, const stru
 		batch_lose(batch);
 		return;
 	}
-	batch->id = db_int(result, 0, 0, 0);
-	at = db_text(result, 0, 1, "{}");
+	batch->id = db_int(result, 0, CHANGE_JOURNAL_BATCH_ID, 0);
+	at = db_text(result, 0, CHANGE_JOURNAL_CHANGE_IDS, "{}");
 	for (size_t i = 0; i < batch->plan.count && *at; i++) {
 		char *next = NULL;
 

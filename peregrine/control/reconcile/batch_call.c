@@ -366,7 +366,7 @@ static void batch_call_compare(struct batch *batch, uint32_t party,
 		problem_detail(&problem, "%s %s",
 			       edit->edit.kind == EDIT_PORT ? "port" : "VLAN table",
 			       edit->edit.kind == EDIT_PORT ? edit->edit.port : "");
-		problem_hint(&problem, "haasctl switch diff shows what it has now");
+		problem_hint(&problem, "haasctl switch diff shows its present state");
 		blame_edit(batch, party, i, &problem);
 		batch_say(batch, party, &problem);
 	}

@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "common/io/log.h"
 
+#include "peregrine/control/reconcile/intent_store_sql.h"
 #include "peregrine/control/reconcile/reconcile_private.h"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -20,8 +21,6 @@ LEAKS_LEFT_TO_SANITIZER
 #define LOAD_PAUSE_MS           1000
 #define JSON_MAX                ((size_t)256 << 20)
 
-static void reconcile_load(void *context);
-
 struct claim_key fabric_key(const struct engine_fabric *fabric)
 {
 	return (struct claim_key){.fabric_id = fabric->id,
@@ -32,12 +31,7 @@ struct claim_key fabric_key(const struct engine_fabric *fabric)
 
 void reconcile_wake(struct reconcile *reconcile)
 {
-	int64_t wait_ms = reconcile->next_load_ms - clock_monotonic_ms();
-
-	if (reconcile->loading)
-		reconcile->again = true;
-	else if (reconcile->connected)
-		loop_timer_arm(reconcile->wake_timer, wait_ms > 0 ? wait_ms : 0);
+	work_cycle_wake(&reconcile->cycle);
 }
 
 void fabric_done(struct engine_fabric *fabric, bool reload)
@@ -174,21 +168,19 @@ static void on_load(void *context, int rc, const PGresult *result, const struct 
 	const char *text;
 	const json_t *row;
 	json_t *rows = NULL;
-	int64_t now_ms;
 	int64_t took_ms;
 	size_t i;
 
-	reconcile->loading = false;
 	if (rc) {
 		if (rc != E_UNAVAILABLE)
 			log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
-		if (reconcile->connected)
-			loop_timer_arm(reconcile->wake_timer, RECONCILE_AFTER_FAIL_MS);
+		work_cycle_end(&reconcile->cycle, RECONCILE_AFTER_FAIL_MS);
 		return;
 	}
-	text = db_text(result, 0, 0, "{}");
+	text = db_text(result, 0, INTENT_LOAD_SITE, "{}");
 	if (json_read(text, strlen(text), JSON_MAX, &rows, &why)) {
 		log_problem(LOG_LEVEL_ERROR, SUBJECT, &why);
+		work_cycle_end(&reconcile->cycle, RECONCILE_AFTER_FAIL_MS);
 		return;
 	}
 	json_decref(reconcile->rows);
@@ -199,7 +191,7 @@ static void on_load(void *context, int rc, const PGresult *result, const struct 
 	reconcile_tell_abilities(reconcile);
 	if (reconcile_has_orphans(reconcile) &&
 	    intent_store_clear_orphans(reconcile->options.db) != 0)
-		log_debug(SUBJECT, "alerts of what is gone are cleared later");
+		log_debug(SUBJECT, "alerts of deleted switches are cleared later");
 	reconcile_read_due(reconcile);
 	json_array_foreach(json_object_get(rows, "fabrics"), i, row)
 	{
@@ -210,29 +202,21 @@ static void on_load(void *context, int rc, const PGresult *result, const struct 
 			reconcile_step(fabric, i);
 	}
 	/* Half of the time at most goes into it, however many wake us. */
-	now_ms = clock_monotonic_ms();
-	took_ms = now_ms - reconcile->load_asked_ms;
+	took_ms = clock_monotonic_ms() - reconcile->load_asked_ms;
 	if (took_ms > LOAD_LONG_MS)
-		reconcile->next_load_ms =
-			now_ms + (took_ms < LOAD_PAUSE_MS ? took_ms : LOAD_PAUSE_MS);
-	if (reconcile->again)
-		reconcile_wake(reconcile);
-	reconcile->again = false;
+		work_cycle_rest(&reconcile->cycle,
+				took_ms < LOAD_PAUSE_MS ? took_ms : LOAD_PAUSE_MS);
+	work_cycle_end(&reconcile->cycle, WORK_CYCLE_NO_PAUSE);
 }
 
 static void reconcile_load(void *context)
 {
 	struct reconcile *reconcile = context;
 
-	if (!reconcile->connected || reconcile->loading)
-		return;
-	reconcile->again = false;
 	reconcile->load_asked_ms = clock_monotonic_ms();
 	reconcile->full_load_ms = reconcile->load_asked_ms + FULL_LOAD_MS;
-	if (intent_store_load(reconcile->options.db, on_load, reconcile) == 0)
-		reconcile->loading = true;
-	else
-		loop_timer_arm(reconcile->wake_timer, RECONCILE_AFTER_FAIL_MS);
+	if (intent_store_load(reconcile->options.db, on_load, reconcile) != 0)
+		work_cycle_end(&reconcile->cycle, RECONCILE_AFTER_FAIL_MS);
 }
 
 /* --- chores --- */
@@ -267,7 +251,7 @@ static void reconcile_chores(void *context)
 	struct reconcile *reconcile = context;
 
 	loop_timer_arm(reconcile->chores_timer, CHORES_MS);
-	if (!reconcile->connected)
+	if (!reconcile->cycle.connected)
 		return;
 	reconcile_read_due(reconcile);
 	reconcile_save_due(reconcile);
@@ -279,11 +263,9 @@ static void reconcile_chores(void *context)
 
 void reconcile_db_state(struct reconcile *reconcile, bool connected)
 {
-	reconcile->connected = connected;
-	if (connected) {
-		reconcile_wake(reconcile);
+	work_cycle_connected(&reconcile->cycle, connected);
+	if (connected)
 		return;
-	}
 	/* What is under way ends as the switches answer; nothing new is begun. Afterwards the
 	 * journal says what to read. */
 	for (size_t i = 0; i < reconcile->fabric_count; i++)
@@ -316,16 +298,15 @@ int reconcile_new(struct loop *loop, const struct reconcile_options *options,
 	o->again_ms = o->again_ms ? o->again_ms : 200;
 	o->look_ms = o->look_ms ? o->look_ms : 10000;
 	o->full_read_ms = o->full_read_ms ? o->full_read_ms : 600000;
-	rc = loop_timer_new(loop, reconcile_load, reconcile, &reconcile->wake_timer);
+	rc = work_cycle_open(&reconcile->cycle, loop, reconcile_load, reconcile);
 	if (rc == 0)
 		rc = loop_timer_new(loop, reconcile_chores, reconcile, &reconcile->chores_timer);
 	if (rc) {
 		reconcile_free(reconcile);
 		return rc;
 	}
-	reconcile->connected = db_connected(options->db);
 	loop_timer_arm(reconcile->chores_timer, CHORES_MS);
-	reconcile_wake(reconcile);
+	work_cycle_connected(&reconcile->cycle, db_connected(options->db));
 	*ret = reconcile;
 	return 0;
 }
@@ -344,7 +325,7 @@ void reconcile_free(struct reconcile *reconcile)
 	free(reconcile->fabrics);
 	json_decref(reconcile->rows);
 	book_done(&reconcile->book);
-	loop_timer_free(reconcile->wake_timer);
+	work_cycle_close(&reconcile->cycle);
 	loop_timer_free(reconcile->chores_timer);
 	free(reconcile);
 }

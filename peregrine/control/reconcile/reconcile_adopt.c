@@ -81,7 +81,7 @@ void fabric_adopt_alerts(struct engine_fabric *fabric, size_t place)
 		*flag_of(fabric, i) = false;
 	json_array_foreach(json_object_get(rows, "alerts"), i, row)
 	{
-		const char *key = json_string_value(json_array_get(row, 0));
+		const char *key = json_string_value(json_object_get(row, "key"));
 
 		if (key && name)
 			reconcile_adopt(fabric, name, key);
@@ -96,7 +96,7 @@ bool reconcile_has_orphans(const struct reconcile *reconcile)
 
 	json_array_foreach(json_object_get(reconcile->rows, "alerts"), i, row)
 	{
-		if (json_is_true(json_array_get(row, 1)))
+		if (json_is_true(json_object_get(row, "orphan")))
 			return true;
 	}
 	return false;

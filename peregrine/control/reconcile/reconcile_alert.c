@@ -213,7 +213,7 @@ static void say_unsaved(struct known_switch *known, struct said *said)
 	(void)text_format(message, sizeof(message), "its configuration is not saved: %s",
 			  known->save_problem.message);
 	json_begin_object(&detail, NULL);
-	say_problem(&known->save_problem, &detail, "problem");
+	json_put_problem(&detail, "problem", &known->save_problem);
 	json_put_string(&detail, "hint",
 			"it is tried again by itself; until then a reboot takes changes back");
 	json_end_object(&detail);
@@ -381,7 +381,7 @@ static void say_uplinks_refused(const struct pass *pass, uint32_t at, struct kno
 	}
 	json_end_array(&detail);
 	if (first)
-		say_problem(first->problem, &detail, "problem");
+		json_put_problem(&detail, "problem", first->problem);
 	json_put_string(&detail, "hint",
 			"it is tried again by itself; docs/switches.md, known limits");
 	json_end_object(&detail);

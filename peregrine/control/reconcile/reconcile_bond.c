@@ -11,6 +11,7 @@
 #include "common/base/json_text.h"
 #include "common/io/log.h"
 
+#include "peregrine/control/reconcile/intent_store_sql.h"
 #include "peregrine/control/reconcile/reconcile_private.h"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -119,8 +120,8 @@ static void reconcile_bond_on_written(void *context, int rc, const PGresult *res
 			fabric_lost(fabric, overtaken);
 		return;
 	}
-	bonding->batch = db_int(result, 0, 0, 0);
-	bonding->change = db_int(result, 0, 1, 0);
+	bonding->batch = db_int(result, 0, AGGREGATE_WRITE_BATCH_ID, 0);
+	bonding->change = db_int(result, 0, AGGREGATE_WRITE_CHANGE_ID, 0);
 	reconcile->stats.calls++;
 	rc = reconcile->options.access.call(
 		reconcile->options.access.context, bonding->switch_id, &request,

@@ -6,6 +6,7 @@
 #include "common/base/error.h"
 #include "common/base/json_text.h"
 
+#include "peregrine/control/reconcile/intent_store_sql.h"
 #include "peregrine/control/reconcile/reconcile_private.h"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -37,7 +38,7 @@ static void reconcile_claim_on_claimed(void *context, int rc, const PGresult *re
 			clock_monotonic_ms() + (rc ? RECONCILE_CLAIM_AFTER_FAIL_MS : 5000);
 		return;
 	}
-	generation = db_int(result, 0, 0, 0);
+	generation = db_int(result, 0, FABRIC_CLAIM_GENERATION, 0);
 	if (!fabric->claimed || generation != fabric->generation) {
 		reconcile_claim_give_up(fabric);
 		fabric->resumed = false;
@@ -82,8 +83,9 @@ int64_t reconcile_claim(const struct reconcile *reconcile, int64_t fabric_id)
 static const char *unfinished_state(const struct reconcile *reconcile, const PGresult *result,
 				    int row)
 {
-	const char *text = db_text(result, row, 3, "{}");
-	const struct known_switch *known = book_find(&reconcile->book, db_int(result, row, 2, 0));
+	const char *text = db_text(result, row, CHANGE_UNFINISHED_EDIT, "{}");
+	const struct known_switch *known =
+		book_find(&reconcile->book, db_int(result, row, CHANGE_UNFINISHED_SWITCH_ID, 0));
 	const char *state = "unknown";
 	struct problem ignored = {0};
 	json_t *edit = NULL;
@@ -130,7 +132,9 @@ static int unfinished_rows(const struct reconcile *reconcile, const PGresult *re
 
 	json_begin_array(json, NULL);
 	for (int row = 0; row <= PQntuples(result); row++) {
-		int64_t next = row < PQntuples(result) ? db_int(result, row, 0, 0) : 0;
+		int64_t next = row < PQntuples(result)
+				       ? db_int(result, row, CHANGE_UNFINISHED_BATCH_ID, 0)
+				       : 0;
 		const char *state;
 
 		if (next != batch && batch != 0) {
@@ -152,12 +156,12 @@ static int unfinished_rows(const struct reconcile *reconcile, const PGresult *re
 			batch = next;
 			all = true;
 		}
-		if (db_is_null(result, row, 1))
+		if (db_is_null(result, row, CHANGE_UNFINISHED_ID))
 			continue;
 		state = unfinished_state(reconcile, result, row);
 		all &= strcmp(state, "applied") == 0;
 		json_begin_object(json, NULL);
-		json_put_int(json, "id", db_int(result, row, 1, 0));
+		json_put_int(json, "id", db_int(result, row, CHANGE_UNFINISHED_ID, 0));
 		json_put_string(json, "state", state);
 		json_end_object(json);
 	}

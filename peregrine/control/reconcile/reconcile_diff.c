@@ -59,13 +59,13 @@ static int say_diff(const struct reconcile *reconcile, const struct known_switch
 	if (at < pass.scene.model.switch_count) {
 		json_put_bool(json, "usable", !pass.scene.model.switches[at].held);
 		if (known->failures > 0)
-			say_problem(&known->problem, json, "problem");
+			json_put_problem(json, "problem", &known->problem);
 		say_edits(&pass, at, json);
 		(void)say_drift(&pass, at, json, "drift");
 		(void)say_unproven(&pass, at, known, json, "unproven");
 		json_put_bool(json, "saved", !known->unsaved && !known->saving);
 		if (known->save_failures > 0)
-			say_problem(&known->save_problem, json, "save_problem");
+			json_put_problem(json, "save_problem", &known->save_problem);
 	}
 	json_end_object(json);
 	pass_done(&pass);
@@ -101,7 +101,7 @@ int reconcile_diff(const struct reconcile *reconcile, const char *switch_name, s
 				return say_diff(reconcile, known, reconcile->fabrics[k], i, ret);
 		}
 	}
-	return problem_set(problem, E_UNAVAILABLE, "what is wanted was not read yet");
+	return problem_set(problem, E_UNAVAILABLE, "the wanted state was not read yet");
 }
 
 int reconcile_request(struct reconcile *reconcile, const char *switch_name, struct problem *problem)

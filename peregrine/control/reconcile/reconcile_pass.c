@@ -4,6 +4,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/hash.h"
 #include "common/base/json_text.h"
 #include "common/io/log.h"
 
@@ -13,37 +14,31 @@ LEAKS_LEFT_TO_SANITIZER
 
 /* --- what a pass depends on --- */
 
-static uint64_t reconcile_pass_mix(uint64_t digest, uint64_t value)
-{
-	digest ^= value;
-	return digest * UINT64_C(0x100000001b3);
-}
-
 /* All facts but the memberships themselves: the same digest and another state means that somebody
  * else was at work. */
 static uint64_t reconcile_pass_digest_of(const struct scene *scene)
 {
 	const struct fabric_model *model = &scene->model;
-	uint64_t digest = UINT64_C(0xcbf29ce484222325);
+	uint64_t digest = HASH_START;
 
 	for (uint32_t s = 0; s < model->switch_count; s++)
-		digest = reconcile_pass_mix(digest, (uint64_t)model->switches[s].id * 2 +
-							    model->switches[s].held);
+		digest = hash_number(digest,
+				     (uint64_t)model->switches[s].id * 2 + model->switches[s].held);
 	for (uint32_t p = 0; p < model->port_count; p++) {
 		const struct fabric_port *port = &model->ports[p];
 
-		digest = reconcile_pass_mix(digest, port->role);
-		digest = reconcile_pass_mix(digest, port->peer);
-		digest = reconcile_pass_mix(digest, port->blocked);
-		digest = reconcile_pass_mix(digest, port->forming);
-		digest = reconcile_pass_mix(digest, port->held); /* letting go is nobody's doing */
+		digest = hash_number(digest, port->role);
+		digest = hash_number(digest, port->peer);
+		digest = hash_number(digest, port->blocked);
+		digest = hash_number(digest, port->forming);
+		digest = hash_number(digest, port->held); /* letting go is nobody's doing */
 		if (port->role == PORT_UPLINK)
-			digest = reconcile_pass_mix(digest, port->up);
+			digest = hash_number(digest, port->up);
 	}
 	for (uint32_t i = 0; i < scene->intent_count; i++)
-		digest = reconcile_pass_mix(digest, (uint64_t)scene->intents[i].wanted_version);
+		digest = hash_number(digest, (uint64_t)scene->intents[i].wanted_version);
 	for (uint32_t n = 0; n < model->network_count; n++)
-		digest = reconcile_pass_mix(digest, model->networks[n].vlan);
+		digest = hash_number(digest, model->networks[n].vlan);
 	return digest;
 }
 

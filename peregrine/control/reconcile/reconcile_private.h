@@ -12,6 +12,8 @@
  *   reconcile_alert.c, reconcile_diff.c  alerts and differences for people */
 #pragma once
 
+#include "common/io/work_cycle.h"
+
 #include "peregrine/control/reconcile/batch.h"
 #include "peregrine/control/reconcile/proof_policy.h"
 #include "peregrine/control/reconcile/reconcile.h"
@@ -59,12 +61,12 @@ struct reconcile {
 	struct switch_book book;
 	struct engine_fabric **fabrics;
 	size_t fabric_count;
-	json_t *rows; /* as read last */
-	bool connected, loading, again;
-	struct loop_timer *wake_timer, *chores_timer;
+	json_t *rows;            /* as read last */
+	struct work_cycle cycle; /* running: the rows are being read */
+	struct loop_timer *chores_timer;
 	unsigned readings; /* under way */
 	int64_t full_load_ms;
-	int64_t load_asked_ms, next_load_ms; /* one that takes long is not made all the time */
+	int64_t load_asked_ms;
 };
 
 /* --- reconcile.c --- */

@@ -48,7 +48,7 @@ static bool reconcile_save_is_ours(const struct reconcile *reconcile,
 
 static bool may_start(const struct reconcile *reconcile, const struct known_switch *known)
 {
-	return known->unsaved && !known->saving && known->wanted && reconcile->connected &&
+	return known->unsaved && !known->saving && known->wanted && reconcile->cycle.connected &&
 	       (!known->unsaved_beside || reconcile_save_is_ours(reconcile, known));
 }
 
@@ -168,13 +168,13 @@ void reconcile_save_adopt(struct reconcile *reconcile)
 	json_array_foreach(json_object_get(reconcile->rows, "unsaved"), i, row)
 	{
 		struct known_switch *known =
-			book_find(&reconcile->book, json_integer_value(json_array_get(row, 0)));
+			book_find(&reconcile->book, json_integer_value(json_object_get(row, "id")));
 
 		if (!known || known->save_adopted)
 			continue;
 		note_unsaved(known, false);
 		known->doubtful = true;
-		known->save_told = json_is_true(json_array_get(row, 1));
+		known->save_told = json_is_true(json_object_get(row, "told"));
 	}
 	for (uint32_t k = 0; k < reconcile->book.count; k++)
 		reconcile->book.switches[k].save_adopted = true;

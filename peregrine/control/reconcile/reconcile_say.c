@@ -1,17 +1,5 @@
 #include "peregrine/control/reconcile/reconcile_say.h"
 
-#include "common/base/error.h"
-
-void say_problem(const struct problem *problem, struct text *json, const char *key)
-{
-	json_begin_object(json, key);
-	json_put_string(json, "code", error_word(problem->code));
-	json_put_string(json, "message", problem->message);
-	json_put_string(json, "detail", problem->detail);
-	json_put_string(json, "hint", problem->hint);
-	json_end_object(json);
-}
-
 void say_raise(const struct alert *alert, struct text *json)
 {
 	json_begin_object(json, NULL);

@@ -19,7 +19,6 @@ struct said {
 };
 
 /* --- reconcile_say.c --- */
-void say_problem(const struct problem *problem, struct text *json, const char *key);
 void say_raise(const struct alert *alert, struct text *json);
 void say_clear(const char *key, struct text *json);
 void say_event(const char *kind, const char *subject_kind, const char *subject, const char *message,

@@ -154,7 +154,7 @@ static unsigned say_faults(const struct pass *pass, struct text *json)
 		json_put_int(json, "switch", intent->switch_id);
 		json_put_string(json, "port", intent->port_name);
 		json_put_int(json, "version", intent->wanted_version);
-		say_problem(problem, json, "problem");
+		json_put_problem(json, "problem", problem);
 		json_end_object(json);
 		count++;
 	}
@@ -226,13 +226,13 @@ static void say_bond_change(const struct bond_end *end, struct text *json)
 	json_put_int(json, "batch", end->batch);
 	json_put_string(json, "state", end->problem ? "failed" : "done");
 	if (end->problem)
-		say_problem(end->problem, json, "problem");
+		json_put_problem(json, "problem", end->problem);
 	json_begin_array(json, "changes");
 	json_begin_object(json, NULL);
 	json_put_int(json, "id", end->change);
 	json_put_string(json, "state", state);
 	if (end->problem)
-		say_problem(end->problem, json, "problem");
+		json_put_problem(json, "problem", end->problem);
 	json_end_object(json);
 	json_end_array(json);
 }
@@ -336,7 +336,7 @@ void fabric_tell_batch(struct engine_fabric *fabric, const struct batch *batch,
 	json_put_int(&json, "batch", batch_id(batch));
 	json_put_string(&json, "state", states[end->outcome]);
 	if (end->problem.code)
-		say_problem(&end->problem, &json, "problem");
+		json_put_problem(&json, "problem", &end->problem);
 	batch_changes(batch, &json, "changes");
 	if (end->outcome == BATCH_DONE)
 		say_batch_ports(fabric, batch, &json);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/sorted.h"
 
 #include "peregrine/control/reconcile/scene_private.h"
 
@@ -15,53 +16,35 @@ const json_t *scene_rows(const struct scene *scene, const char *key)
 	return json_object_get(scene->rows, key);
 }
 
-int64_t scene_number(const json_t *row, size_t column)
+int64_t scene_number(const json_t *row, const char *name)
 {
-	return json_integer_value(json_array_get(row, column));
+	return json_integer_value(json_object_get(row, name));
 }
 
-const char *scene_word(const json_t *row, size_t column)
+const char *scene_word(const json_t *row, const char *name)
 {
-	const char *text = json_string_value(json_array_get(row, column));
+	const char *text = json_string_value(json_object_get(row, name));
 
 	return text ? text : "";
 }
 
 uint32_t scene_switch_at(const struct scene *scene, int64_t id)
 {
-	uint32_t low = 0;
-	uint32_t high = scene->model.switch_count;
+	const struct fabric_switch *switches = scene->model.switches;
+	size_t count = scene->model.switch_count;
+	size_t at = SORTED_FIRST(i, 0, count, switches[i].id < id);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (scene->model.switches[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < scene->model.switch_count && scene->model.switches[low].id == id ? low
-										      : MODEL_NONE;
+	return at < count && switches[at].id == id ? (uint32_t)at : MODEL_NONE;
 }
 
 uint32_t scene_port_at(const struct scene *scene, uint32_t at, const char *name)
 {
 	const struct fabric_switch *sw = &scene->model.switches[at];
-	uint32_t low = sw->first_port;
-	uint32_t high = sw->first_port + sw->port_count;
+	const struct fabric_port *ports = scene->model.ports;
+	size_t end = sw->first_port + sw->port_count;
+	size_t found = SORTED_FIRST(i, sw->first_port, end, strcmp(ports[i].name, name) < 0);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		int order = strcmp(scene->model.ports[middle].name, name);
-
-		if (order == 0)
-			return middle;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return MODEL_NONE;
+	return found < end && strcmp(ports[found].name, name) == 0 ? (uint32_t)found : MODEL_NONE;
 }
 
 /* --- what is under way --- */

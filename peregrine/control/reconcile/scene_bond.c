@@ -11,9 +11,6 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-/* Columns of "aggregates" of intent_store.c. */
-enum { AGGREGATE_SWITCH, AGGREGATE_NAME, AGGREGATE_BOND, AGGREGATE_MEMBERS };
-
 struct scene_bond_group {
 	uint32_t first; /* intent */
 	uint32_t ports[SWITCH_LAG_MEMBERS];
@@ -50,8 +47,8 @@ static const json_t *row_named(const struct scene *scene, uint32_t at, const cha
 
 	json_array_foreach(scene_rows(scene, "aggregates"), i, row)
 	{
-		if (scene_number(row, AGGREGATE_SWITCH) == scene->model.switches[at].id &&
-		    strcmp(scene_word(row, AGGREGATE_NAME), name) == 0)
+		if (scene_number(row, "switch") == scene->model.switches[at].id &&
+		    strcmp(scene_word(row, "name"), name) == 0)
 			return row;
 	}
 	return NULL;
@@ -68,7 +65,7 @@ const json_t *scene_aggregate_members(const struct scene *scene, uint32_t at, co
 {
 	const json_t *row = row_named(scene, at, name);
 
-	return row ? json_array_get(row, AGGREGATE_MEMBERS) : NULL;
+	return row ? json_object_get(row, "members") : NULL;
 }
 
 /* --- aggregates that are wanted --- */
@@ -204,7 +201,7 @@ static void take_aggregate(struct bonder *bonder, uint32_t carrier)
 	if (!row)
 		return;
 	ready = scene_bond_is_free(scene, carrier);
-	bond.bond = scene_word(row, AGGREGATE_BOND);
+	bond.bond = scene_word(row, "bond");
 	set_forming(scene, carrier);
 	for (uint32_t p = at->first_port; p < at->first_port + at->port_count; p++) {
 		const struct fabric_port *port = &scene->model.ports[p];
@@ -213,7 +210,7 @@ static void take_aggregate(struct bonder *bonder, uint32_t carrier)
 			continue;
 		set_forming(scene, p);
 		if (bond.count == SWITCH_LAG_MEMBERS ||
-		    !scene_bond_has_name(json_array_get(row, AGGREGATE_MEMBERS), port->name))
+		    !scene_bond_has_name(json_object_get(row, "members"), port->name))
 			stranger = p;
 		else if (!scene_port_rests(scene, p))
 			bond.ports[bond.count++] = p;

@@ -3,44 +3,21 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/sorted.h"
 
 #include "peregrine/control/reconcile/scene_private.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
-/* Columns of the arrays of intent_store.c. */
-enum { VLAN_FABRIC, VLAN_NUMBER, VLAN_NETWORK, VLAN_STATE, VLAN_UNTIL, VLAN_WAITS };
-enum {
-	PORT_SWITCH,
-	PORT_NAME,
-	PORT_WANTED,
-	PORT_APPLIED,
-	PORT_TRUNK,
-	PORT_NATIVE,
-	PORT_TAGGED,
-	PORT_PROBLEM,
-	PORT_BOND
-};
-enum { UPLINK_SWITCH, UPLINK_PORT, UPLINK_TAGGED };
-enum { ATTACHED_SWITCH, ATTACHED_PORT, ATTACHED_NETWORK, ATTACHED_MODE, ATTACHED_BLOCKED };
-
 /* --- networks --- */
 
 static uint32_t network_at(const struct scene *scene, int64_t id)
 {
-	uint32_t low = 0;
-	uint32_t high = scene->model.network_count;
+	const struct fabric_network *networks = scene->model.networks;
+	size_t count = scene->model.network_count;
+	size_t at = SORTED_FIRST(i, 0, count, networks[i].id < id);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (scene->model.networks[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < scene->model.network_count && scene->model.networks[low].id == id ? low
-										       : MODEL_NONE;
+	return at < count && networks[at].id == id ? (uint32_t)at : MODEL_NONE;
 }
 
 /* Fabrics where it will be tagged. */
@@ -86,18 +63,18 @@ int scene_make_networks(struct scene *scene)
 	json_array_foreach(vlans, i, row)
 	{
 		struct number_row *number_row = &scene->numbers[scene->pool.row_count];
-		uint32_t network = network_at(scene, scene_number(row, VLAN_NETWORK));
+		uint32_t network = network_at(scene, scene_number(row, "network"));
 
-		if (scene_number(row, VLAN_FABRIC) != scene->fabric_id)
+		if (scene_number(row, "fabric") != scene->fabric_id)
 			continue;
 		*number_row = (struct number_row){
-			.vlan = (uint16_t)scene_number(row, VLAN_NUMBER),
-			.state = strcmp(scene_word(row, VLAN_STATE), "used") == 0 ? NUMBER_USED
-										  : NUMBER_RESTING,
-			.network_id = scene_number(row, VLAN_NETWORK),
-			.until_ms = scene_number(row, VLAN_UNTIL),
+			.vlan = (uint16_t)scene_number(row, "vlan"),
+			.state = strcmp(scene_word(row, "state"), "used") == 0 ? NUMBER_USED
+									       : NUMBER_RESTING,
+			.network_id = scene_number(row, "network"),
+			.until_ms = scene_number(row, "until_ms"),
 		};
-		scene->waits_for[scene->pool.row_count++] = json_array_get(row, VLAN_WAITS);
+		scene->waits_for[scene->pool.row_count++] = json_object_get(row, "waits");
 		if (number_row->state == NUMBER_USED && network != MODEL_NONE)
 			scene->model.networks[network].vlan = number_row->vlan;
 	}
@@ -111,11 +88,11 @@ static int take_applied(struct scene *scene, const json_t *row, struct scene_int
 {
 	struct port_vlans vlans = {0};
 
-	if (intent->applied_version == 0 || json_is_null(json_array_get(row, PORT_TRUNK)))
+	if (intent->applied_version == 0 || json_is_null(json_object_get(row, "trunk")))
 		return 0;
-	vlans.trunk = json_is_true(json_array_get(row, PORT_TRUNK));
-	vlans.native = (uint16_t)scene_number(row, PORT_NATIVE);
-	if (vlan_set_parse(scene_word(row, PORT_TAGGED), &vlans.tagged))
+	vlans.trunk = json_is_true(json_object_get(row, "trunk"));
+	vlans.native = (uint16_t)scene_number(row, "native");
+	if (vlan_set_parse(scene_word(row, "tagged"), &vlans.tagged))
 		return E_MALFORMED;
 	vlans = port_vlans_plain(&vlans);
 	intent->applied = state_pool_add(&scene->states, &vlans, NULL);
@@ -177,20 +154,20 @@ int scene_make_intents(struct scene_maker *maker)
 	json_array_foreach(rows, i, row)
 	{
 		struct scene_intent *intent = &scene->intents[scene->intent_count];
-		uint32_t at = scene_switch_at(scene, scene_number(row, PORT_SWITCH));
+		uint32_t at = scene_switch_at(scene, scene_number(row, "switch"));
 		int rc;
 
 		if (at == MODEL_NONE)
 			continue;
 		*intent = (struct scene_intent){
-			.switch_id = scene_number(row, PORT_SWITCH),
+			.switch_id = scene_number(row, "switch"),
 			.switch_name = scene->model.switches[at].name,
-			.port_name = scene_word(row, PORT_NAME),
-			.port = scene_port_at(scene, at, scene_word(row, PORT_NAME)),
-			.wanted_version = scene_number(row, PORT_WANTED),
-			.applied_version = scene_number(row, PORT_APPLIED),
-			.problem = scene_word(row, PORT_PROBLEM),
-			.bond = scene_word(row, PORT_BOND),
+			.port_name = scene_word(row, "port"),
+			.port = scene_port_at(scene, at, scene_word(row, "port")),
+			.wanted_version = scene_number(row, "wanted"),
+			.applied_version = scene_number(row, "applied"),
+			.problem = scene_word(row, "problem"),
+			.bond = scene_word(row, "bond"),
 			.stranger = MODEL_NONE,
 		};
 		rc = take_applied(scene, row, intent);
@@ -223,17 +200,17 @@ int scene_make_members(struct scene *scene)
 		return -ENOMEM;
 	json_array_foreach(rows, i, row)
 	{
-		uint32_t at = scene_switch_at(scene, scene_number(row, ATTACHED_SWITCH));
-		uint32_t network = network_at(scene, scene_number(row, ATTACHED_NETWORK));
+		uint32_t at = scene_switch_at(scene, scene_number(row, "switch"));
+		uint32_t network = network_at(scene, scene_number(row, "network"));
 		uint32_t port;
 
 		if (at == MODEL_NONE || network == MODEL_NONE)
 			continue;
 		scene->attached[network] = true;
-		port = scene_port_at(scene, at, scene_word(row, ATTACHED_PORT));
+		port = scene_port_at(scene, at, scene_word(row, "port"));
 		if (port == MODEL_NONE)
 			continue;
-		if (json_is_true(json_array_get(row, ATTACHED_BLOCKED))) {
+		if (json_is_true(json_object_get(row, "blocked"))) {
 			model->ports[port].blocked = true;
 			continue;
 		}
@@ -241,7 +218,7 @@ int scene_make_members(struct scene *scene)
 			model->ports[port].first_member = model->member_count;
 		model->ports[port].member_count++;
 		model->members[model->member_count++] = (struct fabric_member){
-			.network = network, .mode = mode_of(scene_word(row, ATTACHED_MODE))};
+			.network = network, .mode = mode_of(scene_word(row, "mode"))};
 	}
 	for (uint32_t p = 0; p < model->port_count; p++) {
 		uint32_t carrier = model->ports[p].carrier;
@@ -262,15 +239,15 @@ int scene_make_uplinks(struct scene *scene)
 
 	json_array_foreach(scene_rows(scene, "uplinks"), i, row)
 	{
-		uint32_t at = scene_switch_at(scene, scene_number(row, UPLINK_SWITCH));
+		uint32_t at = scene_switch_at(scene, scene_number(row, "switch"));
 		uint32_t port = at == MODEL_NONE
 					? MODEL_NONE
-					: scene_port_at(scene, at, scene_word(row, UPLINK_PORT));
+					: scene_port_at(scene, at, scene_word(row, "port"));
 		struct port_vlans vlans = {.trunk = true};
 
 		if (port == MODEL_NONE || scene->model.ports[port].role != PORT_UPLINK)
 			continue;
-		if (vlan_set_parse(scene_word(row, UPLINK_TAGGED), &vlans.tagged))
+		if (vlan_set_parse(scene_word(row, "tagged"), &vlans.tagged))
 			return E_MALFORMED;
 		scene->applied[port] = state_pool_add(&scene->states, &vlans, NULL);
 		if (!scene->applied[port])

@@ -17,8 +17,8 @@ struct scene_maker {
 
 /* Rows of intent_store_load: an array by its name, a number or a word of a row by its column. */
 const json_t *scene_rows(const struct scene *scene, const char *key);
-int64_t scene_number(const json_t *row, size_t column);
-const char *scene_word(const json_t *row, size_t column);
+int64_t scene_number(const json_t *row, const char *name);
+const char *scene_word(const json_t *row, const char *name);
 
 /* MODEL_NONE: there is none. */
 uint32_t scene_switch_at(const struct scene *scene, int64_t id);

@@ -10,9 +10,6 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-/* Columns of "links" of intent_store.c. */
-enum { LINK_A, LINK_A_PORT, LINK_B, LINK_B_PORT, LINK_STATE };
-
 /* --- switches and ports --- */
 
 static uint32_t scene_switches_find_port(const struct scene *scene, int64_t switch_id,
@@ -74,11 +71,11 @@ static void imagine_ports(struct scene_maker *maker, uint32_t at)
 	json_array_foreach(links, i, link)
 	{
 		for (size_t end = 0; end < 2; end++) {
-			const char *name = scene_word(link, end ? LINK_B_PORT : LINK_A_PORT);
+			const char *name = scene_word(link, end ? "b_port" : "a_port");
 
-			if (scene_number(link, end ? LINK_B : LINK_A) !=
+			if (scene_number(link, end ? "b_switch" : "a_switch") !=
 				    scene->model.switches[at].id ||
-			    strcmp(scene_word(link, LINK_STATE), "confirmed") != 0 ||
+			    strcmp(scene_word(link, "state"), "confirmed") != 0 ||
 			    scene->model.port_count >= maker->room)
 				continue;
 			scene->model.ports[scene_switches_add_port(maker, at, name)].up = true;
@@ -290,17 +287,17 @@ void scene_make_links(struct scene_maker *maker)
 
 	json_array_foreach(scene_rows(scene, "links"), i, link)
 	{
-		uint32_t a = scene_switches_find_port(scene, scene_number(link, LINK_A),
-						      scene_word(link, LINK_A_PORT));
-		uint32_t b = scene_switches_find_port(scene, scene_number(link, LINK_B),
-						      scene_word(link, LINK_B_PORT));
-		bool gone = strcmp(scene_word(link, LINK_STATE), "gone") == 0;
+		uint32_t a = scene_switches_find_port(scene, scene_number(link, "a_switch"),
+						      scene_word(link, "a_port"));
+		uint32_t b = scene_switches_find_port(scene, scene_number(link, "b_switch"),
+						      scene_word(link, "b_port"));
+		bool gone = strcmp(scene_word(link, "state"), "gone") == 0;
 
 		if (gone && a != MODEL_NONE && ports[a].role == PORT_FOREIGN)
 			ports[a].role = PORT_FORMER;
 		if (gone && b != MODEL_NONE && ports[b].role == PORT_FOREIGN)
 			ports[b].role = PORT_FORMER;
-		if (strcmp(scene_word(link, LINK_STATE), "confirmed") != 0)
+		if (strcmp(scene_word(link, "state"), "confirmed") != 0)
 			continue;
 		a = carrier_of(scene, a);
 		b = carrier_of(scene, b);
@@ -343,11 +340,11 @@ void scene_make_doubtful_links(struct scene *scene)
 
 	json_array_foreach(scene_rows(scene, "links"), i, link)
 	{
-		uint32_t a = scene_switches_find_port(scene, scene_number(link, LINK_A),
-						      scene_word(link, LINK_A_PORT));
-		uint32_t b = scene_switches_find_port(scene, scene_number(link, LINK_B),
-						      scene_word(link, LINK_B_PORT));
-		const char *state = scene_word(link, LINK_STATE);
+		uint32_t a = scene_switches_find_port(scene, scene_number(link, "a_switch"),
+						      scene_word(link, "a_port"));
+		uint32_t b = scene_switches_find_port(scene, scene_number(link, "b_switch"),
+						      scene_word(link, "b_port"));
+		const char *state = scene_word(link, "state");
 
 		if (a == MODEL_NONE || b == MODEL_NONE ||
 		    (strcmp(state, "claimed") != 0 && strcmp(state, "conflict") != 0))

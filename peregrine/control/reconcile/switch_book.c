@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/base/sorted.h"
+
 LEAKS_LEFT_TO_SANITIZER
 
 enum { RETRY_FIRST_MS = 1000, RETRY_LAST_MS = 60000 };
@@ -14,18 +16,7 @@ enum { SAVE_FIRST_MS = 5000, SAVE_LAST_MS = 600000 };
 
 static uint32_t switch_book_place_of(const struct switch_book *book, int64_t id)
 {
-	uint32_t low = 0;
-	uint32_t high = book->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (book->switches[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)SORTED_FIRST(i, 0, book->count, book->switches[i].id < id);
 }
 
 struct known_switch *book_find(const struct switch_book *book, int64_t id)
@@ -93,21 +84,11 @@ static int switch_book_by_name(const void *a, const void *b)
 
 struct known_port *known_port_named(const struct known_switch *known, const char *name)
 {
-	uint32_t low = 0;
-	uint32_t high = known->port_count;
+	struct known_port *ports = known->ports;
+	size_t count = known->port_count;
+	size_t at = SORTED_FIRST(i, 0, count, strcmp(ports[i].name, name) < 0);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		int order = strcmp(known->ports[middle].name, name);
-
-		if (order == 0)
-			return &known->ports[middle];
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return at < count && strcmp(ports[at].name, name) == 0 ? &ports[at] : NULL;
 }
 
 static struct vlan_set table_of(const struct switch_reading *reading)

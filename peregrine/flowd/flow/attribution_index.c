@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
+#include "common/base/sorted.h"
+
 #include "peregrine/flowd/sample/agent_directory.h"
 
 static uint64_t mac_number(const uint8_t mac[6])
@@ -17,7 +20,7 @@ static uint64_t mac_number(const uint8_t mac[6])
 
 static size_t mac_slot(uint64_t mac, size_t mask)
 {
-	return (size_t)((mac * 0x9e3779b97f4a7c15U) >> 32) & mask;
+	return (size_t)hash_spread(mac) & mask;
 }
 
 /* --- looking up --- */
@@ -31,22 +34,13 @@ uint32_t index_port_find(const struct attribution_index *index, uint32_t switch_
 			 uint32_t if_index)
 {
 	const struct index_switch *owner = &index->switches[switch_index];
-	uint32_t low = owner->ports;
-	uint32_t high = owner->ports + owner->port_count;
+	uint32_t end = owner->ports + owner->port_count;
+	size_t at;
 
 	if (if_index > INT32_MAX) /* no ifIndex: ports without one have a number there */
 		return INDEX_NONE;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (index->ports[middle].if_index == if_index)
-			return middle;
-		if (index->ports[middle].if_index < if_index)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return INDEX_NONE;
+	at = SORTED_FIRST(i, owner->ports, end, index->ports[i].if_index < if_index);
+	return at < end && index->ports[at].if_index == if_index ? (uint32_t)at : INDEX_NONE;
 }
 
 const struct index_nic *index_nic_find(const struct attribution_index *index, const uint8_t mac[6],
@@ -94,40 +88,23 @@ static int compare_tags(int64_t fabric, uint32_t tag, const struct index_tag *ro
 uint32_t index_tag_find(const struct attribution_index *index, int64_t fabric, uint32_t tag,
 			int64_t at_us)
 {
-	size_t low = 0;
-	size_t high = index->tag_count;
+	size_t at = SORTED_FIRST(i, 0, index->tag_count,
+				 compare_tags(fabric, tag, &index->tags[i]) > 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_tags(fabric, tag, &index->tags[middle]) > 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < index->tag_count && !compare_tags(fabric, tag, &index->tags[low]); low++)
-		if (attribution_index_holds(index->tags[low].from_us, index->tags[low].to_us,
-					    at_us))
-			return index->tags[low].network;
+	for (; at < index->tag_count && !compare_tags(fabric, tag, &index->tags[at]); at++)
+		if (attribution_index_holds(index->tags[at].from_us, index->tags[at].to_us, at_us))
+			return index->tags[at].network;
 	return INDEX_NONE;
 }
 
 uint16_t index_vlan_find(const struct attribution_index *index, int64_t fabric, uint32_t network,
 			 int64_t at_us)
 {
-	size_t low = 0;
-	size_t high = index->vlan_count;
+	size_t at = SORTED_FIRST(i, 0, index->vlan_count,
+				 index->tags[index->tags_by_network[i]].network < network);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (index->tags[index->tags_by_network[middle]].network < network)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < index->vlan_count; low++) {
-		const struct index_tag *tag = &index->tags[index->tags_by_network[low]];
+	for (; at < index->vlan_count; at++) {
+		const struct index_tag *tag = &index->tags[index->tags_by_network[at]];
 
 		if (tag->network != network)
 			break;

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/base/hash.h"
+
 enum {
 	DISCARD_BOOK_SLOTS = 2 * DISCARD_ROWS, /* a power of two; half of them stay empty */
 	AGENTS = 65536,
@@ -27,10 +29,9 @@ void discard_book_free(struct discard_book *book)
 
 static size_t discard_book_slot_of(uint16_t agent, uint32_t port, uint32_t reason)
 {
-	uint64_t x = ((uint64_t)port << 32 | reason) ^ (uint64_t)agent << 20;
+	uint64_t key = ((uint64_t)port << 32 | reason) ^ (uint64_t)agent << 20;
 
-	x *= 0x9e3779b97f4a7c15U;
-	return (size_t)(x >> 40) % DISCARD_BOOK_SLOTS;
+	return (size_t)(hash_spread(key) % DISCARD_BOOK_SLOTS);
 }
 
 void discard_book_add(struct discard_book *book, uint16_t agent, uint32_t port, uint32_t reason)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
+
 enum { ROW_BITS = 16, ROWS = 1 << ROW_BITS, EGRESS_BOOK_GROUP_BIT = 1 };
 
 struct row {
@@ -31,11 +33,9 @@ void egress_book_free(struct egress_book *book)
 
 static size_t egress_book_row_of(uint16_t agent, uint16_t vlan, const uint8_t mac[6])
 {
-	uint64_t number = (uint64_t)agent << 16 | vlan;
+	uint64_t hash = hash_number(HASH_START, (uint64_t)agent << 16 | vlan);
 
-	for (size_t i = 0; i < 6; i++)
-		number = number * 0x100000001b3U ^ mac[i];
-	return (size_t)((number * 0x9e3779b97f4a7c15U) >> (64 - ROW_BITS));
+	return (size_t)(hash_spread(hash_bytes(hash, mac, 6)) >> (64 - ROW_BITS));
 }
 
 static bool egress_book_is_of(const struct row *row, uint16_t agent, uint16_t vlan,

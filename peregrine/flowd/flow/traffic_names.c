@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRAFFIC_NAMES_XXH_INLINE_ALL
+#include "common/base/hash.h"
+
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 /* An array that grows and a hash over it; `same` compares a row with a candidate. */
@@ -30,7 +32,7 @@ static void *traffic_names_row_at(const struct register_ *reg, uint32_t number)
 static uint64_t traffic_names_hash_of(int64_t a, int64_t b, const char *text)
 {
 	return XXH3_64bits_withSeed(text, strlen(text),
-				    (uint64_t)a * 0x9e3779b97f4a7c15U ^ (uint64_t)b << 20);
+				    hash_spread((uint64_t)a) ^ (uint64_t)b << 20);
 }
 
 static uint64_t place_hash(const struct traffic_place *place)

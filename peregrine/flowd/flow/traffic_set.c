@@ -8,7 +8,7 @@
 
 #include "peregrine/flowd/flow/traffic_set_private.h"
 
-#define TRAFFIC_SET_XXH_INLINE_ALL
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 /* --- tables: open addressing over an array of rows in the order they came --- */

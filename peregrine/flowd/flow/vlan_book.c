@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/base/hash.h"
+
 enum { VLAN_BOOK_SLOTS = 2 * VLAN_ROWS }; /* a power of two; half of them stay empty */
 
 struct vlan_book {
@@ -24,8 +26,7 @@ void vlan_book_free(struct vlan_book *book)
 /* NULL: it has none, and there is no other. */
 static struct vlan_row *vlan_book_row_of(struct vlan_book *book, uint16_t agent, uint16_t vlan)
 {
-	uint64_t x = ((uint64_t)agent << 16 | vlan) * 0x9e3779b97f4a7c15U;
-	size_t slot = (size_t)(x >> 40) % VLAN_BOOK_SLOTS;
+	size_t slot = (size_t)(hash_spread((uint64_t)agent << 16 | vlan) % VLAN_BOOK_SLOTS);
 
 	for (;; slot = (slot + 1) % VLAN_BOOK_SLOTS) {
 		struct vlan_row *row = &book->rows[slot];

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AGENT_DIRECTORY_XXH_INLINE_ALL
+#define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#include "common/base/sorted.h"
 
 struct agent_directory {
 	size_t count;
@@ -91,19 +93,12 @@ void agent_directory_free(struct agent_directory *directory)
 static int agent_directory_refuse(const struct agent_directory *directory,
 				  const struct agent_row *wanted)
 {
-	size_t low = 0;
-	size_t high = directory->count;
+	size_t at = SORTED_FIRST(
+		i, 0, directory->count,
+		memcmp(wanted->agent, directory->rows[i].agent, sizeof(wanted->agent)) > 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (memcmp(wanted->agent, directory->rows[middle].agent, sizeof(wanted->agent)) > 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < directory->count && !memcmp(directory->rows[low].agent, wanted->agent,
-						 sizeof(wanted->agent))
+	return at < directory->count && !memcmp(directory->rows[at].agent, wanted->agent,
+						sizeof(wanted->agent))
 		       ? AGENT_SPOOFED
 		       : AGENT_UNKNOWN;
 }

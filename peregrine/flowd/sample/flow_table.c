@@ -6,7 +6,7 @@
 
 #include "common/base/pages.h"
 
-#define FLOW_TABLE_XXH_INLINE_ALL
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 enum {

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "common/base/sorted.h"
+
 #include "peregrine/flowd/sample/agent_directory.h"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -141,18 +143,7 @@ struct ipfix_domain *ipfix_book_domain(struct ipfix_book *book, uint16_t agent, 
 /* Where it is, or where it would be. */
 static size_t ipfix_book_place_of(const struct ipfix_domain *domain, uint16_t id)
 {
-	size_t low = 0;
-	size_t high = domain->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (domain->templates[middle]->id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SORTED_FIRST(i, 0, domain->count, domain->templates[i]->id < id);
 }
 
 const struct ipfix_kept *ipfix_domain_template(const struct ipfix_domain *domain, uint16_t id)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/io/datagram.h"
 
 enum { IDLE_MS = 50 };
 
@@ -66,8 +67,7 @@ int receiver_socket_open(const struct receiver_options *options, uint16_t port, 
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	/* The thread looks at the clock and at `stop` this often when nobody speaks. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof(idle));
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &options->buffer_bytes, sizeof(int)))
-		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &options->buffer_bytes, sizeof(int));
+	datagram_receive_room(fd, options->buffer_bytes);
 	if (bind(fd, (const struct sockaddr *)&at, size)) {
 		rc = -errno;
 		(void)problem_set(problem, rc, "could not listen on %s port %u/udp: %s",

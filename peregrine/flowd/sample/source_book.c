@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
+
 #include "peregrine/flowd/sample/agent_directory.h"
 
 enum {
@@ -81,11 +83,9 @@ void source_book_free(struct source_book *book)
 static uint32_t source_book_hash_of(uint16_t agent, uint32_t sub_agent, uint32_t source,
 				    bool datagrams)
 {
-	uint64_t value = ((uint64_t)agent << 33 | (uint64_t)datagrams << 32 | source) ^
-			 (uint64_t)sub_agent * 0x9e3779b97f4a7c15U;
+	uint64_t key = (uint64_t)agent << 33 | (uint64_t)datagrams << 32 | source;
 
-	value = (value ^ value >> 31) * 0xbf58476d1ce4e5b9U;
-	return (uint32_t)(value >> 32);
+	return (uint32_t)hash_spread(key ^ hash_spread(sub_agent));
 }
 
 static inline bool source_book_is_of(const struct source_state *state, uint16_t agent,

@@ -93,8 +93,8 @@ int drill_complete_run(struct haasctl *haasctl, const struct command_input *inpu
 		text_add(&target, "&path=");
 		haasctl_escape(&target, text_get(&parent));
 	}
-	haasctl_query(&target, input, "--at", "at");
-	haasctl_query(&target, input, "--window", "window");
+	haasctl_query(&target, input, "--at");
+	haasctl_query(&target, input, "--window");
 	int status = offer_answer(haasctl, input, &prefix, text_get(&target), false);
 	if (status == EXIT_OK && !slash)
 		status = offer_answer(haasctl, input, &prefix, "/tenants?limit=500", true);

@@ -40,7 +40,7 @@ select node_id, nic, network_id, mode, address from node_network order by 1, 3;
 select node_place_ask(1, 'provisioning');
 select a.port, n.name, a.mode from attachment a join network n on n.id = a.network_id order by 1, 2;
 insert into network_vlan (fabric_id, vlan, network_id, state) select 1, 100 + id, id, 'used' from network;
-select node_place_facts(1) -> 6, node_network_vlan(1, 'bond0', id) from network where name = 'back';
+select node_place_facts(1) -> 'vlans', node_network_vlan(1, 'bond0', id) from network where name = 'back';
 select node_place_ask(1, 'tenant');
 select problem from node_place where node_id = 1;
 select a.port, n.name, a.mode from attachment a join network n on n.id = a.network_id order by 1, 2;

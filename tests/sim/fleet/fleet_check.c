@@ -170,26 +170,26 @@ static const struct invariant {
 } fleet_check_invariants[] = {
 	{{"fleet_bound",
 	  "select format('%s is bound to %s addresses in one subnet', mac, count(*)) from haas.lease where state = 'bound'"
-	  " group by mac, subnet_id having count(*) > 1", 0}, look_bound},
-	{{"fleet_free", "select name, dirty from haas.node where state = 'free' and name ~ '^f[0-9]+$'", 0}, look_free},
+	  " group by mac, subnet_id having count(*) > 1", 0, NULL}, look_bound},
+	{{"fleet_free", "select name, dirty from haas.node where state = 'free' and name ~ '^f[0-9]+$'", 0, NULL}, look_free},
 	{{"fleet_due",
 	  "select format('deployment %s is %s and due %s', id, state, due_at) from haas.deployment"
-	  " where (state in ('queued', 'waiting', 'cancelling')) <> (due_at is not null)", 0}, look_due},
+	  " where (state in ('queued', 'waiting', 'cancelling')) <> (due_at is not null)", 0, NULL}, look_due},
 	{{"fleet_overdue",
 	  "select format('deployment %s of %s (%s) was due %s s ago', id, node, step, floor(extract(epoch from now() - due_at))) from haas.deployment"
-	  " where due_at < now() - $1::integer * interval '1 s' and (claim_until is null or claim_until < now()) limit 5", 1}, look_overdue},
+	  " where due_at < now() - $1::integer * interval '1 s' and (claim_until is null or claim_until < now()) limit 5", 1, NULL}, look_overdue},
 	{{"fleet_loop",
 	  "select format('deployment %s: %s images written', deployment_id, count(*)) from haas.agent_task where kind = 'write_image' and state = 'done'"
-	  " group by deployment_id having count(*) > 3", 0}, look_loop},
+	  " group by deployment_id having count(*) > 3", 0, NULL}, look_loop},
 	{{"fleet_task",
 	  "select format('task %s (%s) of deployment %s, which is %s', t.id, t.state, d.id, d.state) from haas.agent_task t"
-	  " join haas.deployment d on d.id = t.deployment_id where t.state in ('queued', 'taken') and d.due_at is null limit 5", 0}, look_task},
+	  " join haas.deployment d on d.id = t.deployment_id where t.state in ('queued', 'taken') and d.due_at is null limit 5", 0, NULL}, look_task},
 	/* Only the newest of a node: an older one's disk may be overwritten meanwhile. */
 	{{"fleet_done",
 	  "select d.node, d.id, i.stored_digest, b.nonce from haas.deployment d join haas.image i on i.id = d.image_id"
 	  " join haas.boot_intent b on b.deployment_id = d.id"
 	  " where d.state = 'done' and d.plan in ('install', 'reinstall') and d.ended_at < now() - interval '1 s' and d.id > $1::bigint - 100000"
-	  " and not exists (select from haas.deployment x where x.node_id = d.node_id and x.id > d.id)", 1}, look_done},
+	  " and not exists (select from haas.deployment x where x.node_id = d.node_id and x.id > d.id)", 1, NULL}, look_done},
 };
 /* clang-format on */
 

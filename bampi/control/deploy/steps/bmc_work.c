@@ -51,7 +51,7 @@ bool bmc_work(const struct facts *facts, int64_t now_ms, const struct bmc_reques
 	case BMC_WORK_BUSY: break;
 	}
 	outcome_wait(ret, now_ms + ANSWER_MS, E_TIMEOUT,
-		     "the BMC of node %s did not do what it was asked in time", facts->node.name);
+		     "the BMC of node %s did not finish its operation in time", facts->node.name);
 	problem_hint(&ret->problem, "ask it by hand: haasctl node power status %s",
 		     facts->node.name);
 	return false;

@@ -1,6 +1,5 @@
 #include <errno.h>
 
-#include "common/base/error.h"
 #include "common/base/text.h"
 
 #include "bampi/control/deploy/steps/steps.h"
@@ -37,7 +36,8 @@ static void steps_inventory_record(const struct facts *facts, struct outcome *re
 	node_inventory_compare(facts->task.result, &declared, &differences);
 	if (differences.size > 0)
 		(void)text_format(ret->note, sizeof(ret->note),
-				  "the node is not what was declared: %s", text_get(&differences));
+				  "the node differs from its declaration: %s",
+				  text_get(&differences));
 	outcome_finish(ret);
 }
 

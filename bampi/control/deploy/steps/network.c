@@ -23,10 +23,9 @@ static void network_refused(const struct facts *facts, enum place place, struct 
 	(void)problem_set(&ret->problem, E_CONFLICT,
 			  "the ports of node %s are not known: it cannot be %s", facts->node.name,
 			  place_texts[place]);
-	problem_hint(
-		&ret->problem,
-		"haasctl nic locate %s:NIC tells what was found; plan the cable: haasctl wiring",
-		facts->node.name);
+	problem_hint(&ret->problem,
+		     "haasctl nic locate %s:NIC shows the findings; plan the cable: haasctl wiring",
+		     facts->node.name);
 }
 
 static void network_wait(const struct facts *facts, int64_t now_ms, enum place place,

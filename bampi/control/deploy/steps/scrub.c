@@ -114,7 +114,8 @@ void step_scrub(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 		return;
 	drives = json_object_get(facts->task.result, "drives");
 	if (!json_is_array(drives) || json_array_size(drives) > INVENTORY_DRIVES_MAX) {
-		outcome_fail(ret, E_MALFORMED, "the agent of node %s did not say what it erased",
+		outcome_fail(ret, E_MALFORMED,
+			     "the agent of node %s did not name the drives that it erased",
 			     facts->node.name);
 		return;
 	}

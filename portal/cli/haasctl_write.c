@@ -1,0 +1,79 @@
+/* haasctl.h: requests that write. A command that sets some members of a thing reads the thing
+ * first: members without an option keep their value. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/json_text.h"
+
+#include "portal/cli/haasctl.h"
+
+int haasctl_put(struct haasctl *haasctl, const struct command_input *input,
+		const struct text *target, const struct text *body)
+{
+	return haasctl_do(haasctl, input,
+			  &(struct haasctl_call){.method = "PUT",
+						 .target = text_get(target),
+						 .body = text_get(body)});
+}
+
+int haasctl_remove(struct haasctl *haasctl, const struct command_input *input,
+		   const struct text *target)
+{
+	return haasctl_do(haasctl, input,
+			  &(struct haasctl_call){.method = "DELETE", .target = text_get(target)});
+}
+
+int haasctl_get_before(struct haasctl *haasctl, const struct command_input *input,
+		       const char *target, struct haasctl_reply *ret)
+{
+	int status = haasctl_call(
+		haasctl, input,
+		&(struct haasctl_call){.method = "GET", .target = target, .untold = EXIT_NOT_FOUND},
+		ret);
+
+	if (status != EXIT_NOT_FOUND)
+		return status;
+	haasctl_reply_done(ret);
+	*ret = (struct haasctl_reply){.status = 404};
+	return EXIT_OK;
+}
+
+/* "--boot-server" -> "boot_server" */
+static void haasctl_write_member(const char *option, char *ret, size_t room)
+{
+	(void)text_copy(ret, room, option + strlen("--"));
+	for (char *dash = strchr(ret, '-'); dash; dash = strchr(dash, '-'))
+		*dash = '_';
+}
+
+void haasctl_keep_words(struct text *body, const struct command_input *input,
+			const char *const options[], const json_t *before)
+{
+	for (; *options; options++) {
+		const char *value = command_option(input, *options);
+		char member[64];
+
+		haasctl_write_member(*options, member, sizeof(member));
+		if (!value)
+			value = haasctl_word(before, member);
+		if (*value && strcmp(value, "none") != 0)
+			json_put_string(body, member, value);
+	}
+}
+
+int haasctl_keep_number(struct text *body, const struct command_input *input, const char *option,
+			const char *member, const json_t *before)
+{
+	const char *value = command_option(input, option);
+	const json_t *was = json_object_get(before, member);
+	char *end = NULL;
+	long number = value ? strtol(value, &end, 10) : 0;
+
+	if (value && (end == value || *end))
+		return haasctl_usage("%s %s is no number", option, value);
+	if (value)
+		json_put_int(body, member, number);
+	else if (was)
+		json_put_int(body, member, json_integer_value(was));
+	return EXIT_OK;
+}

@@ -1,0 +1,26 @@
+-- SQL of sampling: what switches shall send (db/schema/sampling.sql).
+-- :use portal/server/store_text.sql
+
+-- :part sampling_item
+-- v is sampling_view.
+jsonb_build_object('switch', v.switch, 'fabric', v.fabric, 'setting', case when v.setting_id is not null then
+jsonb_build_object('of', case when v.own then 'switch' else 'fabric' end, 'enabled', v.enabled, 'collector', v.collector,
+'port', v.port, 'rate', v.rate, 'header', v.header, 'poll_s', v.poll_s) end, 'state', v.state, 'sources', coalesce(v.sources, 0),
+'rate_low', v.rate_low, 'rate_high', v.rate_high, 'told_rate', v.told_rate, 'told_at', v.told_at,
+'backoff', nullif(v.backoff, ''), 'problem', v.problem, 'checked_at', v.checked_at)
+
+-- :statement sampling_list
+-- :columns = document
+-- $1 limit $2 cursor $3 fabric $4 switch
+${store_page v.switch ;; ${sampling_item} ;; haas.sampling_view v where ($2::text is null or v.switch > $2) and ($3::text is null or v.fabric = $3) and ($4::text is null or v.switch = $4) ;; v.switch}
+
+-- :statement sampling_set
+-- $1 fabric|switch $2 name $3 spec $4 actor
+select haas.sampling_set($1, $2, $3::jsonb, $4)
+
+-- :statement sampling_now
+-- :columns = answer
+-- $1 fabric|switch $2 name
+${store_answer select 200 as status, null as location, null::bigint as version, jsonb_build_object('items',
+coalesce((select jsonb_agg(${sampling_item} order by v.switch) from haas.sampling_view v
+where case $1 when 'fabric' then v.fabric else v.switch end = $2), '[]')) as body}

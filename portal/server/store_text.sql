@@ -1,0 +1,57 @@
+-- Pieces of SQL that every _store file uses: pages, answers of writes, scopes. JSON is built by PostgreSQL and handed on unchanged.
+
+-- :row document
+--   body     JSON, handed on unchanged
+
+-- :row resource
+--   body     JSON, handed on unchanged
+--   version  for the ETag
+--   whole    t: everything in the body changes the version, so that a 304 may be answered
+
+-- :row answer
+--   status
+--   location
+--   version
+--   body
+--   kept     the answer as haas.answer has it, for its Idempotency-Key
+
+-- :row upload
+--   id
+--   state
+--   received_bytes
+--   size_bytes
+--   digest
+--   in_scope  t: the asking side may write it
+
+-- :row public_key
+--   public_key  in hex; no row, or null: its daemon has not made one yet
+
+-- :part store_page key, item, from, order
+-- One page: $1 = limit, $2 = key of the last row before. `from` holds the conditions; the key is opaque for clients (hex of its text).
+select jsonb_build_object('items', coalesce(jsonb_agg(p.item order by p.n) filter (where p.n <= $1::int), '[]'),
+'next', case when max(p.n) > $1::int then encode(convert_to(max(p.key) filter (where p.n = $1::int), 'UTF8'), 'hex') end)::text as body
+from (select row_number() over (order by ${order}) as n, (${key})::text as key, ${item}
+ as item
+from ${from} order by ${order} limit $1::int + 1) p
+
+-- :part store_answer rows
+-- The answer of a write, kept for its Idempotency-Key by the statement after it. `rows` selects (status, location, version, body jsonb).
+with ${store_answer_rows ${rows}}
+
+-- :part store_answer_with parts, rows
+-- The same after data-modifying parts, "x as (insert ...), y as (...)": they must stand at the top.
+with ${parts}, ${store_answer_rows ${rows}}
+
+-- :part store_answer_rows rows
+answer as (${rows}) select a.status, a.location, a.version, a.body::text,
+set_config('haas.answer', jsonb_build_object('status', a.status, 'location', a.location, 'body', a.body::text)::text, true) as kept
+from answer a
+
+-- :part kept
+-- Text that an earlier statement of the transaction found or made.
+nullif(current_setting('haas.result', true), '')
+
+-- :part store_problem status, code, title, hint, errors
+-- A problem as a write answers it (RFC 9457); `errors` may be null.
+jsonb_strip_nulls(jsonb_build_object('type', 'urn:haas:problem:${code}', 'status', ${status}, 'code', '${code}', 'title', ${title},
+'hint', ${hint}, 'errors', ${errors}))
