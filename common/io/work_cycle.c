@@ -6,6 +6,7 @@ static void work_cycle_on_timer(void *context)
 {
 	struct work_cycle *cycle = context;
 
+	cycle->armed = false;
 	if (cycle->running || cycle->stopped || !cycle->connected)
 		return;
 	cycle->running = true;
@@ -25,12 +26,19 @@ void work_cycle_close(struct work_cycle *cycle)
 	cycle->timer = NULL;
 }
 
+/* A timer that ends earlier stays: an owner who wants less must not put off another's wake. */
 void work_cycle_wake_in(struct work_cycle *cycle, int64_t after_ms)
 {
-	int64_t rest_ms = cycle->rest_until_ms - loop_now_ms(cycle->loop);
+	int64_t now_ms = loop_now_ms(cycle->loop);
+	int64_t due_ms = now_ms + after_ms;
 
-	if (!cycle->running && !cycle->stopped)
-		loop_timer_arm(cycle->timer, after_ms > rest_ms ? after_ms : rest_ms);
+	if (due_ms < cycle->rest_until_ms)
+		due_ms = cycle->rest_until_ms;
+	if (cycle->running || cycle->stopped || (cycle->armed && cycle->due_ms <= due_ms))
+		return;
+	cycle->armed = true;
+	cycle->due_ms = due_ms;
+	loop_timer_arm(cycle->timer, due_ms - now_ms);
 }
 
 void work_cycle_wake(struct work_cycle *cycle)

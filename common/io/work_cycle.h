@@ -23,6 +23,8 @@ struct work_cycle {
 	bool connected, running;
 	bool again; /* woken meanwhile */
 	bool stopped;
+	bool armed;
+	int64_t due_ms;        /* loop_now_ms, of the armed timer */
 	int64_t rest_until_ms; /* loop_now_ms: none begins before */
 };
 
@@ -36,7 +38,7 @@ void work_cycle_close(struct work_cycle *cycle);
 
 /* There is something to do. */
 void work_cycle_wake(struct work_cycle *cycle);
-/* Something is to do in `after_ms`, unless a cycle ends with another pause before. */
+/* Something is to do in `after_ms` at the latest, unless a cycle ends with another pause before. */
 void work_cycle_wake_in(struct work_cycle *cycle, int64_t after_ms);
 /* PostgreSQL came, which wakes it and ends its rest, or went. */
 void work_cycle_connected(struct work_cycle *cycle, bool connected);
