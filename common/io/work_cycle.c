@@ -71,6 +71,12 @@ void work_cycle_end(struct work_cycle *cycle, int64_t pause_ms)
 	cycle->again = false;
 }
 
+void work_cycle_fail(struct work_cycle *cycle, int64_t rest_ms)
+{
+	work_cycle_rest(cycle, rest_ms);
+	work_cycle_end(cycle, rest_ms);
+}
+
 void work_cycle_stop(struct work_cycle *cycle)
 {
 	cycle->stopped = true;

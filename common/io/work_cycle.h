@@ -47,5 +47,7 @@ void work_cycle_rest(struct work_cycle *cycle, int64_t rest_ms);
 /* The cycle has ended. The next begins after the pause at the latest; WORK_CYCLE_NO_PAUSE: when it
  * is woken. */
 void work_cycle_end(struct work_cycle *cycle, int64_t pause_ms);
+/* The cycle has failed. The next begins after `rest_ms`, however often it was woken meanwhile. */
+void work_cycle_fail(struct work_cycle *cycle, int64_t rest_ms);
 /* None begins any more. */
 void work_cycle_stop(struct work_cycle *cycle);

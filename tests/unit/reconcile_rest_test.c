@@ -1,7 +1,8 @@
 // links: peregrine_reconcile peregrine_network peregrine_switch common_db common_io common_base
 //: timeout 300
-/* Numbers that were given back rest until no switch would bring a port of their last owner's back.
- */
+/* Numbers that were given back rest until no switch would bring a port of their last owner's back. A
+ * read of the site that failed rests too. */
+#include "peregrine/control/reconcile/reconcile_private.h"
 #include "tests/unit/reconcile_site.h"
 
 /* A switch whose saved configuration still has a port in it would bring that back, among those of
@@ -88,12 +89,45 @@ static void a_number_rests_while_a_switch_was_not_seen_since(void **state)
 	assert_no_leak(site);
 }
 
+/* Every notification wakes. A read of the site that fails is large work for PostgreSQL all the same:
+ * it rests for a second, however many come while it fails. */
+static void a_read_of_the_site_that_fails_rests(void **state)
+{
+	enum { LESS_THAN_THE_REST_MS = 600 };
+	struct site *site = *state;
+	const struct reconcile *engine = site->reconcile;
+	int64_t asked_ms;
+
+	settle(site);
+	assert_int_equal(sql(site, "alter table link rename to link_away;"), 0);
+	asked_ms = engine->load_asked_ms;
+	reconcile_wake(site->reconcile);
+	for (int64_t until_ms = clock_monotonic_ms() + WAIT_MS;
+	     engine->load_asked_ms == asked_ms && clock_monotonic_ms() < until_ms;)
+		turn(site);
+	assert_true(engine->load_asked_ms != asked_ms);
+	asked_ms = engine->load_asked_ms;
+	for (int64_t until_ms = clock_monotonic_ms() + LESS_THAN_THE_REST_MS;
+	     clock_monotonic_ms() < until_ms;) {
+		if (engine->cycle.running)
+			reconcile_wake(site->reconcile);
+		loop_run_once(site->loop);
+		usleep(300);
+	}
+	assert_int_equal(engine->load_asked_ms, asked_ms);
+	assert_int_equal(sql(site, "alter table link_away rename to link;"), 0);
+	want(site, 0, 0, 1);
+	settle(site);
+	assert_no_leak(site);
+}
+
 int main(void)
 {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, patient_start, case_stop)
 	const struct CMUnitTest tests[] = {
 		CASE(a_number_rests_while_a_switch_would_start_with_it),
 		CASE(a_number_rests_while_a_switch_was_not_seen_since),
+		CASE(a_read_of_the_site_that_fails_rests),
 	};
 
 	return cmocka_run_group_tests(tests, site_start, site_stop);

@@ -10,7 +10,7 @@
 #include "tests/support/cmocka.h"
 
 /* No test waits until it is late. */
-enum { LATE_MS = 60000, SOON_MS = 50 };
+enum { LATE_MS = 60000, SOON_MS = 50, REST_MS = 1000 };
 
 struct fixture {
 	struct loop *loop;
@@ -119,6 +119,27 @@ static void a_wake_ends_a_pause(void **state)
 	assert_int_equal(f->begun, 3);
 }
 
+/* Notifications come all the time: none of them takes the rest away, PostgreSQL does that is back. */
+static void one_that_failed_rests_though_it_is_woken(void **state)
+{
+	struct fixture *f = idle(state);
+
+	work_cycle_wake(&f->cycle);
+	run(f, SOON_MS);
+	assert_int_equal(f->begun, 2);
+	work_cycle_wake(&f->cycle);
+	work_cycle_fail(&f->cycle, REST_MS);
+	work_cycle_wake(&f->cycle);
+	run(f, SOON_MS);
+	assert_int_equal(f->begun, 2);
+	run(f, REST_MS);
+	assert_int_equal(f->begun, 3);
+	work_cycle_fail(&f->cycle, LATE_MS);
+	work_cycle_connected(&f->cycle, true);
+	run(f, SOON_MS);
+	assert_int_equal(f->begun, 4);
+}
+
 static void a_stopped_one_never_begins(void **state)
 {
 	struct fixture *f = idle(state);
@@ -137,6 +158,8 @@ int main(void)
 						stop),
 		cmocka_unit_test_setup_teardown(a_later_wish_does_not_put_off_a_wake, start, stop),
 		cmocka_unit_test_setup_teardown(a_wake_ends_a_pause, start, stop),
+		cmocka_unit_test_setup_teardown(one_that_failed_rests_though_it_is_woken, start,
+						stop),
 		cmocka_unit_test_setup_teardown(a_stopped_one_never_begins, start, stop),
 	};
 

@@ -174,13 +174,13 @@ static void on_load(void *context, int rc, const PGresult *result, const struct 
 	if (rc) {
 		if (rc != E_UNAVAILABLE)
 			log_problem(LOG_LEVEL_ERROR, SUBJECT, problem);
-		work_cycle_end(&reconcile->cycle, RECONCILE_AFTER_FAIL_MS);
+		work_cycle_fail(&reconcile->cycle, RECONCILE_AFTER_FAIL_MS);
 		return;
 	}
 	text = db_text(result, 0, INTENT_LOAD_SITE, "{}");
 	if (json_read(text, strlen(text), JSON_MAX, &rows, &why)) {
 		log_problem(LOG_LEVEL_ERROR, SUBJECT, &why);
-		work_cycle_end(&reconcile->cycle, RECONCILE_AFTER_FAIL_MS);
+		work_cycle_fail(&reconcile->cycle, RECONCILE_AFTER_FAIL_MS);
 		return;
 	}
 	json_decref(reconcile->rows);
@@ -216,7 +216,7 @@ static void reconcile_load(void *context)
 	reconcile->load_asked_ms = clock_monotonic_ms();
 	reconcile->full_load_ms = reconcile->load_asked_ms + FULL_LOAD_MS;
 	if (intent_store_load(reconcile->options.db, on_load, reconcile) != 0)
-		work_cycle_end(&reconcile->cycle, RECONCILE_AFTER_FAIL_MS);
+		work_cycle_fail(&reconcile->cycle, RECONCILE_AFTER_FAIL_MS);
 }
 
 /* --- chores --- */
