@@ -14,7 +14,7 @@
 
 #define GAP_MS                  100   /* at least, between two reads */
 #define PERIOD_MS               30000 /* without a notification */
-#define GAP_SHARE               10 /* a read may take a tenth of the time, however large the site */
+#define GAP_SHARE               10    /* a read may take a tenth of the time, but for PERIOD_MS */
 #define INVENTORY_STORE_SUBJECT "inventory"
 
 const char *const inventory_channels[] = {"inventory", "deployment", "boot_intent", "address",
@@ -284,9 +284,16 @@ static int inventory_store_read_port(struct inventory_store *store, const PGresu
 	return cable_add_port(store->options.cable, &port);
 }
 
+int64_t inventory_store_rest_ms(int64_t took_ms)
+{
+	int64_t rest_ms = took_ms * (GAP_SHARE - 1);
+
+	return rest_ms < GAP_MS ? GAP_MS : rest_ms > PERIOD_MS ? PERIOD_MS : rest_ms;
+}
+
 static void inventory_store_ended(struct inventory_store *store)
 {
-	int64_t rest_ms = (loop_now_ms(store->loop) - store->started_ms) * (GAP_SHARE - 1);
+	int64_t took_ms = loop_now_ms(store->loop) - store->started_ms;
 
 	if (store->rc == 0)
 		store->rc = inventory_commit(store->options.inventory);
@@ -298,7 +305,7 @@ static void inventory_store_ended(struct inventory_store *store)
 	if (store->rc == 0 && store->options.fn)
 		store->options.fn(store->options.context, store->started_ms);
 
-	work_cycle_rest(&store->cycle, rest_ms > GAP_MS ? rest_ms : GAP_MS);
+	work_cycle_rest(&store->cycle, inventory_store_rest_ms(took_ms));
 	work_cycle_end(&store->cycle, PERIOD_MS);
 }
 
