@@ -33,9 +33,6 @@ void netconf_switch_run(struct netconf_switch *one, const char *what, const char
 /* <get> with a filter. */
 void netconf_switch_get(struct netconf_switch *one, const char *what, const char *filter,
 			netconf_answer_fn fn, void *context);
-/* Did an operation that may be repeated fail because the session of an earlier call was dead? Once
- * per call. */
-bool netconf_switch_may_repeat(struct netconf_switch *one, const struct netconf_answer *answer);
 /* Reads VLANs and ports into one->config; `looked` comes from the loop, rc 0 or with a problem. */
 void netconf_switch_look(struct netconf_switch *one, netconf_config_fn looked);
 
