@@ -1,6 +1,6 @@
-/* Which volumes and archives rest after a failure, and until when. Of each the failures in a row
- * are counted (volume_retry_ms says how long the next rest is); whoever is in no pass any more is
- * forgotten. A list: only what failed is in it. */
+/* The volumes and archives that wait after a failure, each with the time of its next try. Failures
+ * in a row are counted for each: volume_retry_ms gives the length of the next wait. An entry is
+ * dropped when no pass has asked for it. A list: it holds failed volumes and archives only. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,13 +19,14 @@ struct volume_rests;
 MUST_USE int volume_rests_new(struct volume_rests **ret); /* -ENOMEM */
 void volume_rests_free(struct volume_rests *rests);       /* NULL is allowed */
 
-/* It failed again, or (failed = false) did not. Without memory it is tried again at once. */
+/* Notes one more failure, or (failed = false) a success. If memory is short, the volume is tried
+ * again at once. */
 void volume_rests_note(struct volume_rests *rests, struct volume_key key, bool failed,
 		       int64_t now_ms);
 
-/* Nothing is to be begun with it yet. Asking keeps it in the book over the next
- * volume_rests_sweep. */
+/* True: no job may begin with it yet. Asking keeps its entry over the next volume_rests_sweep. */
 bool volume_rests_has(struct volume_rests *rests, struct volume_key key, int64_t now_ms);
 
-/* Drops what nobody asked for since the last sweep: its row is gone. */
+/* Drops each entry that volume_rests_has was not asked for since the last sweep: its row is
+ * gone. */
 void volume_rests_sweep(struct volume_rests *rests);

@@ -1,5 +1,6 @@
-/* One capture, from its order to its end: frames of one interface, unwrapped, those of its scope
- * that pass its filter, into the ring; what they say is told as JSON lines, one a second. */
+/* One capture, from its order to its end. It reads the frames of one interface, unwraps them, and
+ * writes those of its scope that pass its filter into the ring. It reports their findings as JSON
+ * lines, one a second. */
 #pragma once
 
 #include "common/base/macros.h"
@@ -13,13 +14,19 @@ struct capture;
 MUST_USE int capture_open(const struct capture_order *order, struct capture **ret,
 			  struct problem *problem);
 void capture_free(struct capture *capture);
-/* Without privileges: understands the filter, then captures until the end. Tells `out`:
+/* Without privileges: parses the filter, then captures until the end. Writes to `out`:
+ *
  *   {"state":"listening"}
  *   {"state":"running", "packets":N, ..., "lines":[...]}      once a second
  *   {"state":"ended", "because":"deadline", ..., "problem":{...}}
- * Ends when `in` is closed or *stop is set ("stopped"), after its time ("deadline"), when its files
- * are full ("full"), or with a problem ("failed"). */
+ *
+ * The member "because" names the end:
+ *
+ *   stopped   `in` is closed, or *stop is set
+ *   deadline  its time has expired
+ *   full      its files are full
+ *   failed    with a problem */
 MUST_USE int capture_run(struct capture *capture, int in, int out, const volatile int *stop,
 			 struct problem *problem);
-/* The last line, when a capture did not come so far. */
+/* Writes the last line for a capture that failed before capture_run could. */
 void capture_tell_failed(int out, const struct problem *problem);

@@ -1,6 +1,6 @@
-/* Who speaks with whom in a capture: a table of fixed size, each row with its counts, what its TCP
- * says and what application it is. When it is full the one that was silent longest makes room, if
- * it was for a minute; else the new one is counted only in sum. */
+/* The conversations of a capture: a table of fixed size. Each row has its counts, the state of its
+ * TCP and its application. When the table is full, a new conversation replaces the one that was
+ * silent longest, if it was silent for a minute. Else the new one is counted only in the total. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* What application a conversation is, by nDPI: bounded in packets per conversation and in memory,
- * since its conversations are the caller's to count. */
+/* Names the application of a conversation, by nDPI. Packets per conversation are bounded. The
+ * caller bounds the memory: it decides how many conversations there are. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,10 +16,10 @@ enum { DPI_NAME_SIZE = 48 };
 MUST_USE int dpi_new(struct dpi **ret);
 void dpi_free(struct dpi *dpi);
 
-/* One more packet, from its IP header on, of a conversation that begins with *flow NULL; allocated
- * here, ended here once its name is known or will not be. `name` is written whenever
- * something is known: "TLS", "HTTP.Google"; untouched before. `guessed` with it: nothing but a
- * port's number or an address says so. */
+/* Takes one more packet of a conversation, from its IP header on. A conversation begins with *flow
+ * NULL. The flow is allocated here, and freed here as soon as its name is known or cannot be found.
+ * `name` is written when a name is known ("TLS", "HTTP.Google"), and untouched before. `guessed`:
+ * the name comes from a port number or an address alone. */
 void dpi_look(struct dpi *dpi, struct dpi_flow **flow, const void *packet, size_t size,
 	      int64_t time_us, char name[DPI_NAME_SIZE], bool *guessed);
 /* What its first packets are guessed to be, when it ends or is asked for before nDPI is sure. NULL

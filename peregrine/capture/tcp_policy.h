@@ -1,10 +1,11 @@
-/* What the segments of one TCP connection, seen in the middle of its path, say of it (RFC 9293,
- * 7323): segments that were sent again or came out of order, windows that closed, how long answers
- * take on either side of us. Pure: segments with their times in, counts out.
+/* The health of one TCP connection, from its segments in the middle of its path (RFC 9293, 7323):
+ * segments that were sent again or came out of order, closed windows, and response times on either
+ * side of us. Pure: segments with their times in, counts out.
  *
- * A segment below what its side has sent already is either late (it fills a hole that has been open
- * for less than a round trip) or was sent again. One that we did not see but its receiver has
- * acknowledged was lost between the switch and us: it is counted apart and blamed on nobody. */
+ * A segment below the highest sequence number of its side is late or was sent again. It is late if
+ * it fills a hole that has been open for less than a round trip. A segment that its receiver
+ * acknowledged but that we did not see was lost between the switch and us. It is counted apart and
+ * blamed on neither side. */
 #pragma once
 
 #include <stdbool.h>

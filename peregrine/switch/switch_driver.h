@@ -1,7 +1,7 @@
-/* What a switch can be asked, and the row each kind of switch fills in. A driver starts one call at
- * a time and says later how it ended; the order between switches, reading back, undo, retries and
- * fairness belong to those above (switch_queue.h, reconcile/), so that every family gets them
- * alike.
+/* The calls that a switch answers, and the row that each kind of switch fills in. A driver starts
+ * one call at a time and reports its end later. The order between switches, reading back, undo,
+ * retries and fairness belong to the callers (switch_queue.h, reconcile/), so every family gets
+ * them alike.
  *
  * Two shapes carry everything: a *reading* (what the switch says of itself) and an *edit* (one
  * change with what was there before, so that it can be undone). An edit of a port names the port's
@@ -212,8 +212,8 @@ enum switch_op {
 	SWITCH_SAMPLING, /* sampling -> reading->sampling; E_UNSUPPORTED, E_CONFLICT when it is
 			    refused */
 	SWITCH_MIRROR,   /* mirrors -> results: these sessions of ours, and no other one */
-	SWITCH_LAG,    /* lag: an aggregate with LACP made or unmade; E_UNSUPPORTED where the driver
-			   has no lag_name, E_CONFLICT when it is refused and nothing was done */
+	SWITCH_LAG, /* lag: makes or unmakes an aggregate with LACP. E_UNSUPPORTED: the driver has
+			  no lag_name. E_CONFLICT: refused, nothing was done */
 	SWITCH_HEALTH, /* health -> reading->health; by driver "snmp" alone, whatever else reads the
 			  switch */
 	SWITCH_OP_COUNT
@@ -237,11 +237,15 @@ struct switch_tunnel {
 	uint16_t id;   /* ERSPAN's session, 1 to 1023; 0 = as the family has it */
 };
 
-/* An aggregate (IEEE 802.1AX, LACP active) of access ports that nobody uses. Made: the ports are
- * looked at first, and one that is not an access port of its VLAN, or is another aggregate's, is a
- * conflict; the aggregate is an access port of `vlan` before the first of them is in it. Unmade: it
- * has to be an access port of `vlan`, and so is each member from the moment on at which it is a
- * port of its own. Made or unmade already is done. */
+/* An aggregate (IEEE 802.1AX, LACP active) of access ports that no tenant uses.
+ *
+ * To make it, the driver reads the ports first. A port that is not an access port of its VLAN, or
+ * belongs to another aggregate, is a conflict. The aggregate becomes an access port of `vlan`
+ * before its first member joins.
+ *
+ * To unmake it, the aggregate has to be an access port of `vlan`. Each member is an access port of
+ * `vlan` as soon as it leaves the aggregate. Making one that exists, or unmaking one that does not,
+ * succeeds. */
 enum { SWITCH_LAG_MEMBERS = 8 };
 struct switch_lag {
 	bool make;

@@ -91,9 +91,9 @@ struct switch_health {
 
 void switch_health_done(struct switch_health *health);
 
-/* Aggregation, synchronisation, collecting and distributing are all set. These four stand in the
- * middle of the octet, so agents that put the bits of LacpState in the wrong order (the MIB's first
- * is the highest) are read right. */
+/* Aggregation, synchronisation, collecting and distributing are all set. These four bits are the
+ * middle of the octet. So the result is right even for agents that reverse the bits of LacpState
+ * (the MIB's first bit is the highest). */
 bool switch_lag_bundled(uint8_t state);
 /* "celsius"; "" for a type that is no number of anything. */
 const char *switch_sensor_unit(uint8_t type);

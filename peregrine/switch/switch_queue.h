@@ -1,9 +1,14 @@
-/* Every call to a switch goes through here. On the loop: one line of waiting calls per switch, at
- * most one call under way per switch (a PortList is read, changed and written back; a reading
- * beside a change would see half of it), a deadline per call, a breaker per way in (reading by SNMP
- * may work while the SSH password is wrong). Nothing of one switch waits for another. A regular
- * look gives way to a change. Single-threaded like the loop; callbacks come from the loop, never
- * from inside the call that asked. */
+/* Every call to a switch goes through here, on the loop:
+ *
+ *   - One queue of waiting calls per switch. No switch waits for another.
+ *   - At most one call in flight per switch: a change reads a PortList and writes it back, and a
+ *     reading beside it would see half of the change.
+ *   - A deadline per call.
+ *   - A breaker per transport: reading by SNMP may work while the SSH password is wrong.
+ *   - A regular poll gives way to a change.
+ *
+ * Single-threaded like the loop. Callbacks come from the loop, never from inside the call that
+ * asked. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,12 +40,13 @@ struct switch_queue_options {
 
 MUST_USE int switch_queue_new(const struct switch_queue_options *options,
 			      struct switch_queue **ret);
-/* What waits or is under way is answered with E_UNAVAILABLE (edits: EDIT_UNKNOWN). NULL is fine. */
+/* Calls that wait or are in flight are answered with E_UNAVAILABLE (edits: EDIT_UNKNOWN). NULL is
+ * fine. */
 void switch_queue_free(struct switch_queue *queue);
 
-/* Adds a switch, or replaces what is known of endpoint->id (copied). A changed address, credential
- * or family ends the sessions and closes the breakers; a reading under way begins anew, a change
- * under way is answered E_TIMEOUT with its edits unknown. Unchanged is a no-op. -EINVAL: there is
+/* Adds a switch, or replaces the endpoint of endpoint->id (copied). A changed address, credential
+ * or family ends the sessions and closes the breakers. A reading in flight begins anew. A change in
+ * flight is answered E_TIMEOUT with its edits unknown. An unchanged endpoint is a no-op. -EINVAL:
  * no such family. */
 MUST_USE int switch_queue_put(struct switch_queue *queue, const struct switch_endpoint *endpoint,
 			      struct problem *problem);

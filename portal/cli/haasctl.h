@@ -151,8 +151,9 @@ int haasctl_each(struct haasctl *haasctl, const struct command_input *input, con
 
 /* --- waiting --- */
 
-/* Waits for a job to end (progress on a terminal's stderr), tells failures, returns EXIT_OK,
- * EXIT_FAILED, EXIT_PARTIAL, EXIT_TIMEOUT; *ret_items may be NULL, else a new reference. */
+/* Waits for a job to end, with progress on a terminal's stderr, and prints failures. Returns
+ * EXIT_OK, EXIT_FAILED, EXIT_PARTIAL or EXIT_TIMEOUT. *ret_items gets a new reference; ret_items
+ * may be NULL. */
 MUST_USE int haasctl_wait_job(struct haasctl *haasctl, const struct command_input *input,
 			      int64_t job, json_t **ret_items);
 /* Sleeps in the loop so that Ctrl-C works; false when interrupted. */

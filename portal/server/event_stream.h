@@ -1,7 +1,7 @@
-/* The event stream: one query follows the audit rows for all clients, in the order (xid, id) and
- * never past a transaction that still runs, so a row that commits late is not passed over. Each
- * client has its own position; one that comes back with an old one is served by its own queries
- * until it has caught up. */
+/* The event stream. One query follows the audit rows for all clients, in the order (xid, id). It
+ * stops before the oldest running transaction, so a row that commits late is not missed. Each
+ * client has its own position. A client that returns with an old position is served by its own
+ * queries until it has caught up. */
 #pragma once
 
 #include "common/base/macros.h"

@@ -1,6 +1,6 @@
-/* What the API can be asked: one table of rows. A row says who may, what the query and the body may
- * hold, and which statement answers; a handler is only needed where that is not enough.
- * openapi.yaml says the same to people, and a test compares the two. */
+/* The routes of the API: one table of rows. A row names the roles that may call it, the allowed
+ * query and body, and the statement that answers. A handler is needed only where a statement is not
+ * enough. openapi.yaml says the same to people, and a test compares the two. */
 #pragma once
 
 #include <stddef.h>

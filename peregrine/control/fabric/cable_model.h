@@ -1,6 +1,6 @@
-/* Facts for the deciding parts of the fabric, and their conclusions. Everything borrowed; times are
- * wall clock in us. A port is named by two indexes: of its switch among the sources, and its own in
- * that switch's reading. So nothing is looked up by name twice. */
+/* Facts for the policies of the fabric, and their conclusions. All pointers are borrowed; times are
+ * wall clock in us. A port is named by two indexes: that of its switch in the sources, and its own
+ * in that switch's reading. So no name is looked up twice. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@ extern const char *const port_kind_words[PORT_KIND_COUNT];
 /* One switch. */
 struct fabric_source {
 	int64_t id, fabric_id;
-	int64_t since_us; /* when it was entered: of two that are one, the later is not set */
+	int64_t since_us; /* when the operator added it: of two entries for one switch, the later is not configured */
 	const char *name;
 	const struct switch_reading *reading; /* NULL = it was never read */
 	bool fresh;                           /* it answers now */
@@ -26,18 +26,18 @@ struct fabric_source {
 	int64_t read_us;
 	const uint8_t *prior_kinds; /* enum port_kind per port of the reading; NULL = none yet */
 	const uint8_t *given;       /* enum port_given per port; NULL = none was */
-	const uint32_t *bundle; /* per port: which aggregate of ours it is in, or was the last time,
-				   from 1; 0 = none; NULL = none of them */
+	const uint32_t *
+		bundle; /* per port: the aggregate of ours that it is in or was in last, from 1; 0 = none; NULL = no port has one */
 	const int64_t *holder;  /* per port: the node that it was given to and that may still use
 				   it; 0 = nobody; NULL = of none */
 	const int64_t *cut_us;  /* per port: when it was last seen without a link; NULL = never */
 	const uint8_t *fdb_old; /* per FDB entry: from before that; NULL = none is */
-	/* per port: its cable led to a switch that was not read since we began, and may still: the
-	 * index of that, plus one; 0 = it did not; NULL = none of them did */
+	/* per port: index + 1 of the switch at the other end of its last known cable. Set only
+	 * while that switch was not read since we started; 0 = none; NULL = no port has one */
 	const uint32_t *unread;
 };
 
-/* A NIC that we know, with what the node's agent heard on it by LLDP (empty = nothing). */
+/* A known NIC, with the LLDP neighbour that the node's agent heard on it (empty = none). */
 struct fabric_nic {
 	struct mac mac;
 	int64_t node_id, tenant_id; /* tenant 0 = nobody's */
@@ -60,15 +60,15 @@ struct port_ref {
 	uint32_t source, port;
 };
 
-/* Where a MAC was concluded to be until now. */
+/* The place of a MAC by the last conclusion. */
 struct fabric_prior {
 	struct mac mac;
 	struct port_ref at;
-	bool has_left; /* it came from `left`, where its old entry still ages */
+	bool has_left; /* it moved here from `left`, where its old FDB entry still ages */
 	struct port_ref left;
 	unsigned moves;  /* within the last FABRIC_MOVES_US */
 	int64_t seen_us; /* by FDB or LLDP; 0 = never */
-	bool has_home; /* it was seen at a port with an intent, and that intent is still the one */
+	bool has_home;   /* it was seen at a port with an intent, and the intent has not changed */
 	struct port_ref home;
 	int64_t home_version, home_us; /* of port_intent; of the reading that showed it there */
 };
@@ -100,7 +100,7 @@ struct fabric_link {
 	unsigned members;
 };
 
-/* Something about the fabric that a person should look at. */
+/* A fault of the fabric for a person to check. */
 struct fabric_conflict {
 	const char *kind;   /* "fabric.two_neighbors"; static */
 	bool warning;       /* else for information */
@@ -114,7 +114,7 @@ enum place_source {
 	PLACE_LLDP = 1 << 1,
 	PLACE_AGENT = 1 << 2,
 	PLACE_OPTION82 = 1 << 3,
-	PLACE_EARLIER = 1 << 4 /* it is silent now, and its port kept its link */
+	PLACE_EARLIER = 1 << 4 /* the MAC is silent now, and its port kept its link */
 };
 
 /* Where a MAC is plugged in. */
@@ -124,7 +124,7 @@ struct fabric_place {
 	unsigned certainty;
 	unsigned sources; /* bits of enum place_source */
 	uint16_t vlan;    /* that the FDB shows; 0 = none */
-	bool doubted;     /* it is seen at another port, too */
+	bool doubted;     /* it is also seen at another port */
 	int64_t seen_us;
 };
 
@@ -137,13 +137,13 @@ struct fabric_conclusion {
 	struct key_map link_ends;    /* port of either end -> link */
 	struct fabric_place *places; /* sorted by mac_key */
 	size_t place_count;
-	struct fabric_place *strays; /* where a MAC is heard, too, and is not: its own port kept its
-					link */
+	struct fabric_place
+		*strays; /* ports where a MAC is heard although its own port kept its link */
 	size_t stray_count;
 	struct fabric_conflict *conflicts;
 	size_t conflict_count;
-	uint64_t compared; /* entries that were looked at, besides those of link_ends and the index
-			    */
+	uint64_t
+		compared; /* entries that were compared, besides those of link_ends and the index */
 };
 
 void fabric_conclusion_done(struct fabric_conclusion *conclusion);
@@ -159,9 +159,9 @@ static inline const struct switch_port *fabric_port(const struct fabric_facts *f
 {
 	return &facts->sources[ref.source].reading->ports[ref.port];
 }
-/* NULL when it is none of ours. */
+/* NULL = not one of our NICs. */
 const struct fabric_nic *fabric_nic_find(const struct fabric_facts *facts, struct mac mac);
-/* The link that ends at this port, the best one; NULL = none. */
+/* The best link that ends at this port; NULL = none. */
 const struct fabric_link *fabric_link_at(struct fabric_conclusion *conclusion, struct port_ref at);
 const struct fabric_place *fabric_place_find(const struct fabric_conclusion *conclusion,
 					     struct mac mac);
@@ -173,7 +173,7 @@ static inline bool port_ref_equal(struct port_ref a, struct port_ref b)
 {
 	return a.source == b.source && a.port == b.port;
 }
-/* Equal, or an aggregate and its members: what is behind one is behind all of it. */
+/* True: equal ports, or an aggregate and one of its members, which share a neighbour. */
 static inline bool fabric_same_place(const struct fabric_facts *facts, struct port_ref a,
 				     struct port_ref b)
 {

@@ -18,7 +18,7 @@ enum table {
 	TABLE_COUNT
 };
 
-/* Everything of one conclusion. */
+/* All data of one conclusion. */
 struct work {
 	struct discovery *discovery;
 	struct sight **sights;
@@ -27,7 +27,7 @@ struct work {
 	uint32_t *bundle;
 	int64_t *holder;
 	uint8_t *given;
-	uint32_t *unread; /* these four: of all sources, one behind the other */
+	uint32_t *unread; /* these four arrays: for all sources, one after another */
 	struct fabric_facts facts;
 	struct fabric_index index;
 	struct fabric_conclusion conclusion;
@@ -40,21 +40,21 @@ struct work {
 
 enum { RETRY_MS = 2000 }; /* after a failure */
 
-/* conclude_facts.c: asks the database anew; conclude_now() follows, or another try. */
+/* conclude_facts.c: reads the rows from the database. Then conclude_now() runs, or another try. */
 void facts_read(struct discovery *discovery);
 /* Sources, priors and index of a zeroed work. -ENOMEM. */
 MUST_USE int facts_gather(struct work *work);
-/* Where MACs are now, for the next conclusion. */
+/* Stores the places of MACs for the next conclusion. */
 void memory_keep(struct work *work);
 void memory_done(struct discovery *discovery);
 
 /* conclude.c */
 void conclude_now(struct discovery *discovery);
-/* The next conclusion in so long, unless one is to come already. */
+/* Starts the next conclusion after this time, unless one is scheduled already. */
 void conclude_arm(struct discovery *discovery, int64_t after_ms);
 
-/* conclude_write.c: what of the rows differs from what was written last. */
+/* conclude_write.c: writes the rows that differ from those written last. */
 void conclude_write(struct work *work);
 
-/* Everything that is to be written, as JSON; what was marked as unobserved is in it. */
+/* Makes all rows to write, as JSON, including switches marked `unobserved`. */
 void conclude_rows(struct work *work);

@@ -1,5 +1,5 @@
-/* Looks at every switch again and again, all side by side; a silent one holds up no other. Readings
- * go to conclude.h, which makes cables and places of them, and to listeners.
+/* Polls every switch, all side by side; a silent switch delays no other. Readings go to conclude.h,
+ * which derives cables and places, and to listeners.
  *
  *   each poll_s     its facts about itself (one small request)
  *   neighbours      when LLDP's mark of change has moved, or only one end tells of a cable
@@ -23,16 +23,16 @@ struct discovery;
 struct discovery_options {
 	struct db *db;
 	struct switch_queue *queue;
-	int64_t full_ms; /* all of it is read this often, whatever the small request says */
+	int64_t full_ms; /* interval of full readings, also when the small request shows no change */
 	int64_t seen_ms; /* what is as it was is marked as seen in the database this often */
 };
 
 struct discovery_switch {
 	int64_t id, fabric_id;
-	int64_t since_us; /* when it was entered, since 1970 */
+	int64_t since_us; /* when the operator added it, since 1970 */
 	char name[64];
 	int64_t poll_ms;
-	struct problem problem; /* set: it cannot be asked, and why */
+	struct problem problem; /* set: why it cannot be polled */
 };
 
 MUST_USE int discovery_new(struct loop *loop, const struct discovery_options *options,
@@ -40,14 +40,14 @@ MUST_USE int discovery_new(struct loop *loop, const struct discovery_options *op
 /* After db_free, before switch_queue_free. */
 void discovery_free(struct discovery *discovery);
 void discovery_db_state(struct discovery *discovery, bool connected);
-/* Adds a switch or changes what is known of it; the first look comes soon. -ENOMEM. */
+/* Adds a switch or changes its settings; the first poll comes soon. -ENOMEM. */
 MUST_USE int discovery_put(struct discovery *discovery, const struct discovery_switch *row);
 void discovery_remove(struct discovery *discovery, int64_t switch_id);
 /* Nodes, their inventory or the plan of cables have changed. */
 void discovery_wake(struct discovery *discovery);
 
-/* Something of it was changed by ourselves: all of it is read soon, when the rest of that change is
- * over. Unknown ids are fine. */
+/* We changed the switch: a full reading follows soon, after the rest of that change. Unknown ids
+ * are fine. */
 void discovery_changed(struct discovery *discovery, int64_t switch_id);
 
 /* Every good reading: of PART_ALL, or of PART_IDENTITY alone. Borrowed for the call. */
@@ -68,7 +68,7 @@ typedef void (*discovery_done_fn)(void *context, int rc, const struct switch_rea
 				  const struct problem *problem);
 MUST_USE int discovery_read(struct discovery *discovery, int64_t switch_id, discovery_done_fn done,
 			    void *context);
-/* Nobody waits for it any more. */
+/* Cancels `done`: the caller no longer waits. */
 void discovery_forget(struct discovery *discovery, const void *context);
 
 struct discovery_stats {

@@ -1,5 +1,5 @@
-/* The two halves of discovery: discovery.c asks switches, conclude.c makes rows of what they said.
- */
+/* The two halves of discovery: discovery.c polls switches, conclude.c turns their readings into
+ * rows. */
 #pragma once
 
 /* The default hash falls through its cases, which clang objects to. */
@@ -12,7 +12,7 @@
 #include "peregrine/control/fabric/discovery.h"
 #include "peregrine/control/fabric/fabric_store.h"
 
-/* Somebody waits for a full reading. */
+/* A caller that waits for a full reading. */
 struct reader {
 	struct sight *sight;
 	discovery_done_fn done;
@@ -31,7 +31,7 @@ struct sight {
 	struct discovery_switch row;
 	bool kept;
 	struct loop_timer *timer;
-	uint64_t ticket; /* a look is under way; 0 = none */
+	uint64_t ticket; /* ticket of the poll in flight; 0 = none */
 	enum look asking;
 	int64_t since_ms; /* start of the look under way */
 
@@ -42,14 +42,13 @@ struct sight {
 	bool reachable, asked;
 	int64_t asked_us;
 	struct problem problem;
-	bool full_due;          /* the small request said that something is different */
+	bool full_due;          /* the small request showed a change */
 	int64_t bunch_until_ms; /* or we changed something: so long may more of that come */
-	bool links_due;         /* and this that a link went or came */
+	bool links_due;         /* the small request showed that a link went down or came up */
 	bool neighbors_due;     /* and this that LLDP heard something, or a cable is in doubt */
-	int64_t unseen_ms; /* how long until it is read whole again for a port whose link came, and
-			      nobody was seen there since; doubles; 0 = there is none */
+	int64_t unseen_ms; /* delay of the next full reading for a port that came up without a MAC seen since; doubles; 0 = no such port */
 	int64_t unseen_at_ms;
-	int64_t rest_until_ms; /* a port that flaps shall not have its switch read all the time */
+	int64_t rest_until_ms; /* no full reading before that: a flapping port must not cause one after another */
 	int64_t doubt_ms; /* how long until its neighbours are asked again for a doubtful cable;
 			     doubles; 0 = there is none */
 	int64_t doubt_at_ms;
@@ -62,13 +61,13 @@ struct sight {
 	UT_hash_handle hh;
 };
 
-/* Where a MAC was; outlives readings. */
+/* The place of a MAC; kept across readings. */
 struct memory {
 	uint64_t key;
 	struct mac mac;
 	int64_t switch_id;
 	char port[64];
-	int64_t left_id; /* it came from there, and is still seen there; 0 = no */
+	int64_t left_id; /* switch that it moved from and is still seen at; 0 = none */
 	char left_port[64];
 	unsigned moves;
 	int64_t moved_us; /* the first of `moves` */
@@ -95,7 +94,7 @@ struct discovery {
 
 	/* conclude.c */
 	enum conclude_state state;
-	bool settled;     /* all switches were asked once since the start, or it took too long */
+	bool settled; /* all switches were polled once since the start, or the wait for that has ended */
 	int64_t first_ms; /* the first switch was known; 0 = none yet */
 	bool armed;       /* the timer will begin a conclusion */
 	bool again;       /* it was time for one while the last was at work */
@@ -111,21 +110,21 @@ struct discovery {
 	char links_digest[DIGEST_TEXT_SIZE], places_digest[DIGEST_TEXT_SIZE],
 		blocks_digest[DIGEST_TEXT_SIZE], alerts_digest[DIGEST_TEXT_SIZE];
 	int64_t links_ms, places_ms, blocks_ms, alerts_ms;
-	struct pending *pending; /* what the write under way will have written */
+	struct pending *pending; /* the rows of the running write */
 };
 
-/* sight_age.c: what the next reading takes over from the last one: kinds of ports, when each was
- * without a link, and which FDB entries are from before that. Before the reading is replaced. */
+/* sight_age.c: takes over from the last reading: kinds of ports, when each had no link, and which
+ * FDB entries are older than that. Call it before the reading is replaced. */
 void sight_carry(struct sight *sight, const struct switch_reading *next, int64_t now_us);
-/* Has the last reading a port whose link came not long ago, and nobody was seen there since? */
+/* Does the last reading have a port that came up recently, without a MAC seen there since? */
 bool sight_is_unseen(const struct sight *sight, int64_t now_us);
 
-/* discovery.c: a cable of this switch is told by one end only, or not any more. Its neighbours are
- * read again after 2 s, 4 s, ... while that lasts: the other end may speak later. */
+/* discovery.c: notes whether a cable of this switch is reported by one end only. While that lasts
+ * its neighbours are read again after 2 s, 4 s, ...: the other end may report later. */
 void sight_doubt(struct sight *sight, bool doubtful);
 
 /* conclude.c */
 MUST_USE int conclude_start(struct discovery *discovery);
 void conclude_stop(struct discovery *discovery);
-/* Something is different: conclude soon. */
+/* The facts have changed: starts a conclusion soon. */
 void conclude_wake(struct discovery *discovery);

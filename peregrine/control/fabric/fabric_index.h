@@ -1,6 +1,5 @@
-/* What the facts of a fabric are looked up by: switches by id, chassis and name, ports by every way
- * in which somebody may call them. Made once per conclusion, for all policies; borrows the facts.
- */
+/* Index of a fabric's facts: switches by id, chassis and name, ports by each of their possible
+ * names. Made once per conclusion, for all policies; borrows the facts. */
 #pragma once
 
 #include "common/base/macros.h"
@@ -8,11 +7,11 @@
 #include "peregrine/control/fabric/cable_model.h"
 #include "peregrine/control/fabric/key_map.h"
 
-/* What a text or number is the key of. */
+/* The meaning of a key's text or number. */
 enum index_word {
 	WORD_CHASSIS,   /* of a switch */
 	WORD_SYSTEM,    /* the first label of a switch's name, its own or ours */
-	WORD_PORT,      /* what spelling leaves of a port's name: its number, or all of it */
+	WORD_PORT,      /* a port's name without its spelling: its number, or all of it */
 	WORD_ALIAS,     /* of a port */
 	WORD_MAC,       /* of a port */
 	WORD_BASE_PORT, /* of a port */
@@ -27,7 +26,7 @@ struct fabric_index {
 /* Sets facts->index. -ENOMEM. */
 MUST_USE int fabric_index_make(struct fabric_facts *facts, struct fabric_index *ret);
 void fabric_index_done(struct fabric_index *index);
-/* How many entries have been looked at since it was made. */
+/* The number of entries compared since it was made. */
 uint64_t fabric_index_compared(const struct fabric_index *index);
 
 /* Index of the source; UINT32_MAX = not there. */

@@ -1,6 +1,5 @@
-/* SQL of the fabric: what the conclusions need to know from the database, and the functions of
- * fabric.sql and port.sql that take what was concluded. One statement per table, all rows in
- * one parameter. */
+/* SQL of the fabric: reads the rows that the conclusions need, and passes the conclusions to the
+ * functions of fabric.sql and port.sql. One statement per table, all rows in one parameter. */
 #pragma once
 
 #include <stddef.h>
@@ -24,7 +23,7 @@ struct plan_row {
 	char port[64], node[64], nic[16], peer[64], peer_port[64];
 };
 
-/* A port with an intent, of whatever networks. */
+/* A port with an intent of any network. */
 struct given_port {
 	int64_t switch_id;
 	char port[64];
@@ -36,13 +35,13 @@ struct guard_row {
 	char port[64], networks[128];
 };
 
-/* Where a cable led: the switch at the other end of a port. */
+/* A former cable: the switch at the other end of a port. */
 struct former_end {
 	int64_t switch_id, peer_id;
 	char port[64];
 };
 
-/* Rows as structs of the model; what these point to is owned here, too. */
+/* Rows as structs of the model; it also owns the texts that they point to. */
 struct fact_rows {
 	struct fabric_nic *nics;
 	struct nic_row *nic_texts;
@@ -63,7 +62,7 @@ struct fact_rows {
 };
 void fact_rows_done(struct fact_rows *rows);
 
-/* Each takes its rows from a result and replaces what was there. -ENOMEM. */
+/* Each replaces its rows by those of a result. -ENOMEM. */
 MUST_USE int fabric_rows_nics(const PGresult *result, struct fact_rows *ret);
 MUST_USE int fabric_rows_sightings(const PGresult *result, struct fact_rows *ret);
 MUST_USE int fabric_rows_wiring(const PGresult *result, struct fact_rows *ret);

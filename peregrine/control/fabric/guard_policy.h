@@ -1,14 +1,16 @@
-/* Who is behind a port that belongs to a network. A cable that is moved leaves a port behind that
- * is still in the tenant's network. Whatever is plugged in next would be in it:
+/* Blocks ports whose neighbour is not the expected node. A moved cable leaves a port behind that is
+ * still in the tenant's network. The next device plugged in there would be in that network.
+ * Reasons:
  *
  *   moved    the NIC that was seen there is seen elsewhere, and the port lost its link since
- *   foreign  a NIC of another tenant's node is seen there, or is heard there while it is elsewhere
+ *   foreign  a NIC of another tenant's node is seen there, or is heard there while plugged in
+ *            elsewhere
  *
- * Such a port is blocked: it counts as free, and is parked. It is free again when its NIC is back
- * (moved), the other one is gone (foreign), or somebody states another intent for it.
+ * A blocked port counts as free and is parked. It is unblocked when its NIC is back (moved), when
+ * the other NIC is gone (foreign), or when the port gets another intent.
  *
- * A MAC that is heard elsewhere, while the port keeps its link, blocks the port where it is heard
- * and not its own. Anybody can send under any MAC, and harms himself alone by it. */
+ * If a MAC is heard elsewhere while its own port keeps its link, the port where it is heard is
+ * blocked, not its own. So a sender with a forged MAC blocks only its own port. */
 #pragma once
 
 #include "common/base/macros.h"
@@ -41,11 +43,12 @@ struct guard_block {
 struct guard_found {
 	struct guard_block *items; /* owned: free() */
 	size_t count;
-	int64_t *look; /* owned: free(); switches whose last reading is too old to tell */
+	int64_t *
+		look; /* owned: free(); switches to read again, because their last reading is too old to decide */
 	size_t look_count;
 };
 
-/* NULL: nothing is meant for that port. */
+/* NULL: the port has no intent. */
 const struct guard_port *guard_port_find(const struct guard_port ports[], size_t count,
 					 int64_t switch_id, const char *port);
 

@@ -1,6 +1,6 @@
-/* Numbers found by a key in about one step, several per key: what the policies of the fabric look
- * things up by, so that 1,000 switches cost ten times what 100 do. Each look at an entry is
- * counted, which is how a test of size holds that without a clock. Zero bytes are an empty map. */
+/* A hash map from a key to numbers, several per key, for the policies of the fabric. With it 1,000
+ * switches cost ten times as much as 100. It counts each entry that it compares, so a test can
+ * check the cost without a clock. Zero bytes are an empty map. */
 #pragma once
 
 #include <stddef.h>
@@ -38,6 +38,6 @@ static inline uint64_t key_of_pair(uint32_t high, uint32_t low)
 {
 	return (uint64_t)high << 32 | low;
 }
-/* Of a text without regard to case; `seed` keeps texts of different meaning apart. Two texts may
- * have one key: whoever looks up compares. */
+/* The key of a text, ignoring case; `seed` separates texts of different meaning. Two texts may have
+ * one key: the caller compares the texts. */
 uint64_t key_of_text(uint64_t seed, const char *text, size_t length);

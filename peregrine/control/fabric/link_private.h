@@ -1,7 +1,7 @@
-/* Inside of link_policy: claim_policy.c finds the two ends of a cable in what switches hear.
- * link_policy.c makes links and conflicts of them, lag_policy.c aggregates, kind_policy.c kinds of
- * ports. Everything is looked up by key: the work grows with the claims and not with their square.
- */
+/* Inside of link_policy: claim_policy.c finds the two ends of a cable in the LLDP neighbours of
+ * switches. link_policy.c derives links and conflicts from them, lag_policy.c aggregates,
+ * kind_policy.c kinds of ports. All lookups are by key: the work grows with the claims, not with
+ * their square. */
 #pragma once
 
 #include "peregrine/control/fabric/cable_model.h"
@@ -19,7 +19,7 @@ struct claim {
 	bool done;
 };
 
-/* Who is behind a port by the FDB. */
+/* The MACs behind a port, by the FDB. */
 struct behind {
 	uint32_t entries;
 	const struct fabric_nic *nic; /* the first of ours; NULL = none */
@@ -30,11 +30,12 @@ struct link_work {
 	struct fabric_conclusion *ret;
 	struct claim *claims;
 	size_t claim_count;
-	struct key_map by_pair;  /* (from.source, to) -> claim */
-	struct key_map by_from;  /* port -> claim */
-	struct key_map by_end;   /* (to, port where it ends) -> claim; made when they are paired */
-	struct key_map by_lag;   /* port of an aggregate -> link of it; KEY_NONE = told as split */
-	struct key_map at_ports; /* index of a NIC -> port, at which it is seen, of `seen` */
+	struct key_map by_pair; /* (from.source, to) -> claim */
+	struct key_map by_from; /* port -> claim */
+	struct key_map by_end;  /* (to, port where it ends) -> claim; made when they are paired */
+	struct key_map by_lag;  /* port of an aggregate -> link of it; KEY_NONE = told as split */
+	struct key_map
+		at_ports; /* index of a NIC -> index in `seen` of the port where it is seen */
 	struct port_ref *seen;
 	size_t seen_count;
 	struct behind **behind; /* per source, per port */
@@ -61,7 +62,7 @@ static inline uint32_t port_index(const struct switch_reading *reading, uint32_t
 MUST_USE int claims_make(struct link_work *work);
 const struct port_match *claim_names_port(const struct claim *claim, uint32_t port);
 
-/* link_policy.c: unless it is there already. -ENOMEM. */
+/* link_policy.c: adds a link if it is missing. -ENOMEM. */
 MUST_USE int link_add(struct link_work *work, const struct fabric_link *link);
 
 /* lag_policy.c: the links of aggregates from those of their members. -ENOMEM. */
@@ -71,15 +72,17 @@ uint32_t lag_of(const struct link_work *work, struct port_ref at);
 
 /* kind_policy.c */
 enum {
-	NODE_FDB_MAX = 4, /* a port with more MACs behind it is no node's */
+	NODE_FDB_MAX = 4, /* a port with more MACs behind it does not lead to a node */
 	LIE_CERTAINTY = 10,
 };
 MUST_USE int behind_make(struct link_work *work);
 void behind_done(struct link_work *work);
-/* It, or its aggregate, was given to nodes. Whoever is plugged in there may tell by LLDP what he
- * likes, and two nodes of one tenant may tell of each other's ports: no cable of the fabric is made
- * of it. FDB is no witness of that: who sends from many addresses looks like a switch. */
+/* True: the port or its aggregate was given to a node. A node there can send any LLDP, and two
+ * nodes of one tenant can each claim the other's port. So LLDP from there never makes a cable of
+ * the fabric. The FDB cannot replace this test: a node that sends from many addresses looks like a
+ * switch. */
 bool is_given(const struct link_work *work, struct port_ref at);
-/* Is a node behind this port? Then whoever there calls itself a switch lies, or bridges. */
+/* The node behind this port; NULL = none. A neighbour there that claims to be a switch lies, or the
+ * node bridges. */
 const struct fabric_nic *node_behind(const struct link_work *work, struct port_ref at);
 MUST_USE int kinds_conclude(struct link_work *work);

@@ -1,7 +1,7 @@
-/* Whom an LLDP neighbour is: which of our switches, and which of its ports. Vendors put everything
- * into a port id (802.1AB 8.5.3): a name, a name spelled differently, a MAC, an ifIndex, a number
- * on the front panel. So the answer is a short list with a certainty each; what the other side says
- * decides between them (link_policy.h). */
+/* Identifies an LLDP neighbour: one of our switches, and one of its ports. Vendors differ in the
+ * port id (802.1AB 8.5.3): a name, a name spelled differently, a MAC, an ifIndex, a number on the
+ * front panel. So the answer is a short list of ports, each with a certainty. The neighbour's own
+ * LLDP decides between them (link_policy.h). */
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ struct port_match {
 	const char *how; /* static */
 };
 
-/* A neighbour's words; any may be empty, none NULL. */
+/* The texts in a neighbour's LLDP; any may be empty, none NULL. */
 struct match_words {
 	uint8_t port_subtype; /* 0 = not known */
 	const char *chassis, *port, *port_text, *system;

@@ -1,16 +1,19 @@
-/* Where each MAC is plugged in: by the node's own LLDP, the agent's, the FDB of edge ports, option
- * 82. And where it was, while that port keeps its link. An uplink sees every MAC and says nothing.
- * Fresh LLDP beats FDB, and the FDB of now beats an agent's old sighting.
+/* The port that each MAC is plugged into: by the node's own LLDP, the agent's LLDP, the FDB of edge
+ * ports, option 82. A MAC keeps its last port while that port keeps its link. An uplink sees every
+ * MAC, so it is no evidence. Fresh LLDP beats FDB, and the FDB of now beats an agent's old
+ * sighting.
  *
- * A MAC that was here and is now there, too, has moved (the old entry ages). One that goes back and
- * forth is a conflict:
+ * A MAC that was at one port and is now also at another has moved (the old entry ages). One that
+ * goes back and forth is a conflict:
  *
  *   nic.flapping      a NIC of ours changed its port again and again within ten minutes
  *   nic.two_ports     a NIC of ours is seen at two ports, and nothing says which one is old
- *   nic.foreign_port  somebody sends under the address of a NIC: told, and no place but a stray
+ *   nic.foreign_port  another sender uses the MAC of a NIC: reported; never a place, at most a stray
  *
- * A stray is one of two: a NIC of a node that no tenant uses, heard at a port that another node was
- * given; or any NIC, heard elsewhere while its node's own port keeps its link. */
+ * A stray is one of two:
+ *
+ *   - a NIC of a node without a tenant, heard at a port that another node was given
+ *   - any NIC, heard elsewhere while its node's own port keeps its link */
 #pragma once
 
 #include "common/base/macros.h"

@@ -6,12 +6,12 @@
 
 enum {
 	PLACE_SURE = 70,
-	PLACE_STRAY = 50,                   /* as certain as a stray must be */
-	PLACE_AGENT_FRESH = 95,             /* what an agent of now is worth */
-	PLACE_NOW = PLACE_FDB | PLACE_LLDP, /* what says that it is there now */
+	PLACE_STRAY = 50,                   /* least certainty of a stray */
+	PLACE_AGENT_FRESH = 95,             /* certainty of a running agent's report */
+	PLACE_NOW = PLACE_FDB | PLACE_LLDP, /* sources that show the current place */
 };
 
-/* One thing that says where a MAC is. */
+/* One piece of evidence for the place of a MAC. */
 struct place_hint {
 	uint64_t key;
 	struct mac mac;
@@ -32,7 +32,7 @@ struct place_work {
 
 /* Fills hints, in no order. -ENOMEM. */
 MUST_USE int place_hints_gather(struct place_work *work);
-/* Heard where it is not believed: somebody sends under its address there, or its cable is in the
- * wrong port, and it is moved nowhere by that. guard_policy looks at who it is. -ENOMEM. */
+/* Adds a stray: a NIC's MAC is heard at a port that does not become its place. Another sender uses
+ * the MAC there, or the NIC's cable is in the wrong port. guard_policy decides which. -ENOMEM. */
 MUST_USE int place_stray_add(struct place_work *work, const struct fabric_nic *nic,
 			     const struct fabric_place *place);

@@ -1,13 +1,11 @@
-/* The cabling as it was planned against the cabling as it was found, with which cable to move
- * where:
+/* Compares the planned cabling with the cabling found, and names the cable to move:
  *
- * wiring.miscabled   what belongs into this port is in another one, or another thing is in this one
- * wiring.missing     nothing is found of what belongs there
- * wiring.silent      nothing is found, and that is no wonder: the node is off, or was never seen
- * wiring.unexpected  a node of ours at a port of a planned switch for which nothing is planned
+ *   wiring.miscabled   the planned device is at another port, or another device is at this port
+ *   wiring.missing     the planned device is not found
+ *   wiring.silent      the planned device is not found, as expected: the node is off or was never seen
+ *   wiring.unexpected  a node of ours is at a port of a planned switch that has no plan
  *
- * A switch that does not answer says nothing about its cables: no difference is told of its ports.
- */
+ * For a switch that does not answer no difference is reported. */
 #pragma once
 
 #include "common/base/macros.h"

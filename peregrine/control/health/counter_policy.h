@@ -18,14 +18,16 @@ struct counter_interval {
 	uint8_t known; /* bits of enum port_count */
 };
 
-/* Seconds between two looks: by the switch's clock unless that is odd. 0: it began anew between
- * them, or they are too far apart, so nothing is known. */
+/* Seconds between two polls, by the switch's clock unless that clock is implausible. 0: the switch
+ * restarted in between, or the polls are too far apart, so no counter is known. */
 double counter_seconds(const struct counter_look *before, const struct counter_look *now);
-/* False: no counter of the port is known for that time. What follows from it:
- *   - the port's ifCounterDiscontinuityTime differs: nothing;
- *   - a counter of 64 bits went back: not that one;
- *   - one of 32 bits may have wrapped once, but not where it could have twice, nor by more than the
- *     port can carry; one of errors or discards that lost more than half of its range was cleared.
- */
+/* False: no counter of the port is known for that time.
+ *
+ *   - The port's ifCounterDiscontinuityTime differs: no counter is known.
+ *   - A counter of 64 bits went back: this counter is not known.
+ *     - A counter of 32 bits may have wrapped once. It is not known if it could have wrapped
+ *     twice, or if the difference is more than the port can carry.
+ *   - A 32-bit counter of errors or discards that lost more than half of its range was cleared:
+ *     it is not known. */
 bool counter_interval(const struct port_health *before, const struct port_health *now,
 		      double seconds, struct counter_interval *ret);

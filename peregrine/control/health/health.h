@@ -1,8 +1,8 @@
-/* How switches are: each is asked by SNMP once a minute for the counters of all its ports, and
- * every fifth time for spanning tree, aggregates and sensors too. One call per switch and pass, in
- * the switch's line behind everything else, by that peregrined alone that has its fabric's claim.
- * What it counted goes into rows (counter_writer.h), what it says of itself and whether it answers
- * into switch_health. */
+/* The health of switches. Each switch is polled by SNMP once a minute for the counters of all its
+ * ports. Every fifth poll also reads spanning tree, aggregates and sensors. A poll is one call per
+ * switch and pass, last in the switch's queue. Only the peregrined with the claim of the switch's
+ * fabric polls. Counters go into rows (counter_writer.h); the switch's own state, and whether it
+ * answers, go into switch_health. */
 #pragma once
 
 #include <stdbool.h>

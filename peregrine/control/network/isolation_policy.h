@@ -1,18 +1,22 @@
 /* The proof that no two networks meet in one state of a fabric, wanted or observed. It follows
- * frames: a VLAN inside a switch is one domain; an uplink carries it to the domain that the other
- * end puts the frame into, which is another VLAN when their native VLANs differ. Where the answer
- * depends on the make of a switch (a tag equal to the native VLAN), the worse is taken.
+ * frames. A VLAN inside a switch is one domain. An uplink carries its frames into the domain that
+ * the other end chooses: another VLAN, if the native VLANs of the two ends differ. Where the answer
+ * depends on the make of a switch (a tag equal to the native VLAN), the worse case is assumed.
  *
- * A proof is about numbers as much as about cables: each finding names the networks and the path on
- * which their frames would meet. */
+ * Each finding names the networks and the path on which their frames would meet, with VLAN IDs and
+ * cables. */
 #pragma once
 
 #include "peregrine/control/network/isolation_report.h"
 
-/* `ret` needs no beginning and is done with by isolation_report_done, also after -ENOMEM.
- * `state` and `meant` have model->port_count elements. A port of ours (PORT_EDGE) may carry what
- * `meant` says, or what `before` says (what it was shown to have when this change began; may be
- * NULL, as may each of its elements), but never a mixture of both. -ENOMEM. */
+/* `ret` needs no initialisation. The caller ends it with isolation_report_done, also after -ENOMEM.
+ *
+ *   state   per port, model->port_count elements
+ *   meant   per port, model->port_count elements
+ *   before  the memberships shown when this change began; may be NULL, as may each element
+ *
+ * A port of ours (PORT_EDGE) may carry the membership of `meant` or that of `before`, never a
+ * mixture of both. -ENOMEM. */
 MUST_USE int isolation_check(const struct fabric_model *model, const port_state state[],
 			     const port_state meant[], const port_state before[],
 			     struct isolation_report *ret);

@@ -1,5 +1,5 @@
-/* What batch.c (stages, journal, outcome), batch_call.c (calls to switches) and batch_undo.c share.
- */
+/* Shared by batch.c (stages, journal, outcome), batch_call.c (calls to switches) and
+ * batch_undo.c. */
 #pragma once
 
 #include "peregrine/control/reconcile/batch.h"
@@ -18,11 +18,12 @@ enum change_state {
 struct change {
 	int64_t id;
 	enum change_state state;
-	bool first, last;     /* of the plan's edits of that port; of a VLAN both */
+	bool first,
+		last; /* the first or last edit of that port in the plan; an edit of a VLAN is both */
 	bool edge, link;      /* of a node; of an uplink that has a cable */
 	int64_t want_version; /* of an edge port's intent */
 	uint16_t refuge; /* an edge port's parking number, should nothing else be left; 0 = none */
-	bool refuge_new; /* which its switch does not have yet */
+	bool refuge_new; /* its switch does not have this VLAN yet */
 	bool taken_back; /* its undoing was sent */
 };
 
@@ -30,11 +31,11 @@ struct change {
 struct party {
 	int64_t id;
 	char name[64];
-	bool away;   /* does not answer: neither asked nor undone any more */
+	bool away;   /* does not answer: no more calls, no undo */
 	bool failed; /* its problem is why the batch is undone */
 	bool unsure; /* an edit of it is CHANGE_UNKNOWN */
 	bool not_undone;
-	bool again; /* it is read once more: it shows something else than was done */
+	bool again; /* it is read once more: it does not show the edits */
 	int64_t again_at_ms;
 	unsigned agains; /* so often, in this step */
 	struct problem problem;
@@ -63,14 +64,14 @@ struct batch {
 	enum batch_step step;
 	int stage; /* being sent or undone */
 	unsigned pending;
-	unsigned unstarted; /* of them calls that could not even be started */
+	unsigned unstarted; /* of these, calls that could not be started */
 	bool lost, overtaken, trouble;
 	struct problem problem;
 	struct text parked;
 	struct loop_timer *turn, *again;
 };
 
-/* A call under way; frees itself. `edits` and `ports` lie behind it. */
+/* A call in flight; frees itself. `edits` and `ports` lie behind it in the same allocation. */
 struct batch_call {
 	struct batch *batch;
 	uint32_t party;
@@ -83,20 +84,20 @@ struct batch_call {
 
 /* --- batch_call.c: each returns with batch->pending grown, or not when there was nothing to do --- */
 
-/* Sends the edits of one party that `chosen` picks, in order, or inverse and in reverse order. */
+/* Sends the edits of one party that `chosen` picks: in order, or inverted in reverse order. */
 typedef bool (*change_chosen_fn)(const struct batch *batch, size_t i);
 void batch_send(struct batch *batch, uint32_t party, change_chosen_fn chosen, bool undo);
 void batch_park(struct batch *batch, uint32_t party);
 void batch_read(struct batch *batch, uint32_t party);
-/* Of batch->again: reads those whose reading was not what it should be. */
+/* Reads again the parties in batch->again whose reading did not show their edits. */
 void batch_read_again(void *batch);
 
 /* --- batch_share.c: an uplink that others bring VLANs to at the same time --- */
 /* Is it about its own VLANs alone? */
 bool batch_shares(const struct batch *batch, size_t i);
-/* Edit i as it is to be sent now. */
+/* Edit i in the form to send now. */
 struct switch_edit batch_edit_now(const struct batch *batch, size_t i, bool undo);
-/* Whether a reading shows it done, or shows nothing of it. */
+/* Does a reading show edit i as done, or show no trace of it? */
 bool batch_shows_done(const struct batch *batch, size_t i, const struct switch_reading *reading);
 bool batch_shows_none(const struct batch *batch, size_t i, const struct switch_reading *reading);
 

@@ -1,18 +1,20 @@
-/* The edits that bring a fabric to its wanted state. Their order lets no two networks meet at any
- * moment, whatever part of it has been done:
+/* The edits that bring a fabric to its wanted state. Their order keeps any two networks apart at
+ * every moment, also if only a part of the edits has been done:
  *
- *   create  VLANs where ports will need them; invisible
- *   cut     strangers and tags on edge ports; our VLANs on links that are gone; a native VLAN of
- *           ours on an uplink; trees that would close a circle with their old way
- *   attach  edge ports become what they are meant to be, uplinks get more
- *   trim    uplinks lose what nobody needs any more, then VLANs that no port is in are deleted
+ *   create  makes the VLANs that ports will need; no port is in them yet
+ *   cut     removes from edge ports: foreign networks, and tags
+ *           removes from uplinks: our VLANs where the link is gone, a native VLAN of ours
+ *           removes the VLAN paths that would form a loop with the new ones
+ *   attach  puts edge ports into their wanted VLANs, adds VLANs to uplinks
+ *   trim    removes from uplinks the VLANs that no port needs, then deletes VLANs without ports
  *
- * A port of a node is one edit. On some switches an edit has the port in the old and the new VLAN
- * for a moment (fabric_switch.enters_first). There it is cut to what both have, and to a parking
- * VLAN in which nobody else is on its way. It is attached from there.
+ * A port of a node is one edit. During an edit some switches have the port in the old and the new
+ * VLAN for a moment (fabric_switch.enters_first). On such a switch the port is first cut to the
+ * VLANs that both states share, plus a parking VLAN. No other port passes through that parking
+ * VLAN. It is attached from there.
  *
- * Stages are barriers for the fabric. Inside one no switch waits for another: a number is one
- * network's everywhere, and no uplink translates one. isolation_policy proves each stage. */
+ * Stages are barriers for the fabric. Inside a stage no switch waits for another: a VLAN ID belongs
+ * to one network everywhere, and no uplink translates it. isolation_policy proves each stage. */
 #pragma once
 
 #include "peregrine/control/network/wanted_policy.h"
@@ -31,16 +33,15 @@ struct plan {
 	struct plan_edit *edits; /* by stage, switch, and the order in which they are to be sent */
 	size_t count;
 	struct state_pool pool;
-	/* Per port: it waits, since its switch has no parking number by way of which it could go.
-	 */
+	/* Per port: it waits, since its switch has no parking VLAN for the move. */
 	bool *stuck;
 };
 
-/* Ports and switches that are held stay out. VLAN names are the networks'. -ENOMEM. */
+/* Held ports and switches get no edits. VLANs are named after their networks. -ENOMEM. */
 MUST_USE int plan_make(const struct fabric_model *model, const port_state observed[],
 		       const struct wanted *wanted, const port_state applied[], struct plan *ret);
 void plan_done(struct plan *plan);
 
-/* The states between: `state` begins as what is observed; each call applies the edits of one stage
- * to it. */
+/* Computes the states between stages. `state` begins as observed; each call applies the edits of
+ * one stage. */
 void plan_apply(const struct plan *plan, enum plan_stage stage, port_state state[]);

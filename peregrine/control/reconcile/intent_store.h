@@ -1,5 +1,5 @@
-/* SQL of the reconcile engine: what is wanted, as one consistent picture; claims; the journal; what
- * was applied. Every write that belongs to a fabric says `where generation = $n`. */
+/* SQL of the reconcile engine: the wanted state in one snapshot, claims, the journal, the applied
+ * state. Every write for a fabric has `where generation = $n`. */
 #pragma once
 
 #include <stdint.h>
@@ -11,7 +11,7 @@
 /* Answer: one row, one column: the JSON that intent_read takes. */
 MUST_USE int intent_store_load(struct db *db, db_result_fn fn, void *context);
 
-/* Clears the open alerts of this engine whose switch or fabric is not there any more. */
+/* Clears open alerts of this engine for switches and fabrics that were deleted. */
 MUST_USE int intent_store_clear_orphans(struct db *db);
 
 struct claim_ask {
@@ -24,7 +24,7 @@ struct claim_ask {
 MUST_USE int intent_store_claim(struct db *db, const struct claim_ask *ask, db_result_fn fn,
 				void *context);
 
-/* Who writes: in force only while that claim is. */
+/* The writer's claim. A write counts only while the claim holds. */
 struct claim_key {
 	int64_t fabric_id, generation;
 	const char *owner;
@@ -42,20 +42,21 @@ MUST_USE int intent_store_close(struct db *db, const struct claim_key *key, cons
 MUST_USE int intent_store_numbers(struct db *db, const struct claim_key *key, const char *rows,
 				  db_result_fn fn, void *context);
 
-/* `row`: {"make", "switch", "name", "bond", "members"}: an aggregate is about to be made, and is
- * ours from now on, or is about to go. No row: the claim is lost, send nothing. */
+/* Notes that an aggregate is about to be made (it is ours from now on) or removed. `row`: {"make",
+ * "switch", "name", "bond", "members"}. No row: the claim is lost, send nothing. */
 MUST_USE int intent_store_aggregate(struct db *db, const struct claim_key *key, const char *row,
 				    db_result_fn fn, void *context);
-/* It starts with what it has: nothing of ours is unsaved there. */
+/* Notes that the switch has saved all our changes: a reboot starts with them. */
 MUST_USE int intent_store_saved(struct db *db, int64_t switch_id);
-/* `rows`: [{"switch", "aggregates"}]: what we can do there, and is nobody's in particular. */
+/* Writes whether we can make aggregates on each switch; this needs no claim. `rows`: [{"switch",
+ * "aggregates"}]. */
 MUST_USE int intent_store_abilities(struct db *db, const char *rows, db_result_fn fn,
 				    void *context);
 
 /* A batch and its changes; `changes`: [{"switch", "phase", "link", "edit"}] in the order of
- * sending. What is remembered of uplinks (`link`) goes until they show what is wanted of them.
- * Answer: a row: the batch, the changes' ids in that order as '{...}'; no row: the claim is lost.
- */
+ * sending. The stored VLANs of these uplinks (`link`) are deleted until the uplinks show their
+ * wanted VLANs. Answer: a row: the batch, the changes' ids in that order as '{...}'; no row: the
+ * claim is lost. */
 MUST_USE int intent_store_journal(struct db *db, const struct claim_key *key, const char *reason,
 				  const char *changes, db_result_fn fn, void *context);
 struct phase_ask {
@@ -71,7 +72,7 @@ MUST_USE int intent_store_phase(struct db *db, const struct claim_key *key,
  * "problem"}], "ports": [{"switch", "port", "version", "trunk", "native", "tagged"}], "faults":
  * [{"switch", "port", "version", "problem"}], "uplinks": [{"switch", "port", "tagged"}], "alerts":
  * [{"op": "raise"|"clear", "key", "kind", "severity", "subject_kind", "subject", "message",
- * "detail"}], "events": [{"kind", "subject_kind", "subject", "tenant", "message", "detail"}]}; what
- * is absent is left alone. Answer: a row when the claim held. */
+ * "detail"}], "events": [{"kind", "subject_kind", "subject", "tenant", "message", "detail"}]};
+ * absent members change nothing. Answer: a row when the claim held. */
 MUST_USE int intent_store_save(struct db *db, const struct claim_key *key, const char *result,
 			       db_result_fn fn, void *context);

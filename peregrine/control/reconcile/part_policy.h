@@ -1,16 +1,16 @@
-/* Which edits of a plan have to go together, all or nothing, and which may go side by side. A batch
- * is made of one part. Edits belong together that are about
+/* Divides a plan into parts. The edits of a part are done all or none; parts may run side by side.
+ * A batch is made of one part. These edits are in the same part:
  *
- *   one port, or the ports of nodes at one switch (one call to it does all of them),
- *   one VLAN on uplinks, since a way of a network is as long as its last link,
- *   a VLAN that comes to an uplink, and a port that comes into it,
- *   a VLAN that is made or deleted on a switch, and the ports there that need it or leave it,
- *   VLANs that meet one another as things are: the repair comes before what would join in.
+ *   - edits of one port, or of the ports of nodes at one switch (one call does all of them)
+ *   - edits of one VLAN on uplinks: a network's path works only with its last link
+ *   - a VLAN that an uplink gains, and a port that enters this VLAN
+ *   - a VLAN made or deleted on a switch, and the ports there that need it or leave it
+ *   - edits of VLANs that meet now: their repair comes before another port joins them
  *
- * Nothing else: a slow switch holds up its own part. proof_policy.h proves before that any two
- * parts may be done in any order, by halves or not at all. More VLANs on an uplink only ever bring
- * more findings. So one state stands for all between: every uplink carries all that it carries at
- * any moment. */
+ * All other edits are in different parts, so a slow switch delays only its own part. Before that,
+ * proof_policy.h proves that any two parts may be done in any order, by halves or not at all. More
+ * VLANs on an uplink can only add findings. So one state stands for all states in between: each
+ * uplink carries every VLAN that it carries at any moment. */
 #pragma once
 
 #include "peregrine/control/reconcile/flux_policy.h"
@@ -24,11 +24,11 @@ struct parts {
 MUST_USE int parts_make(const struct fabric_model *model, const struct plan *plan,
 			const struct vlan_set *tainted, struct parts *ret);
 void parts_done(struct parts *parts);
-/* All parts of which `chosen[part]` is true become one; the others keep their numbers. */
+/* All parts with `chosen[part]` true become one; the others keep their numbers. */
 void parts_merge(struct parts *parts, const struct plan *plan, const bool chosen[]);
 
-/* ret[part] becomes true when the part has to wait: until a batch under way has ended, or until a
- * switch of the part has been read (`waits`, per switch; NULL = none has). */
+/* ret[part] becomes true if the part has to wait: for the end of a running batch, or for a reading
+ * of one of its switches (`waits`, per switch; NULL = no switch). */
 void parts_waiting(const struct fabric_model *model, const struct plan *plan,
 		   const struct parts *parts, const struct flux *flux, const bool waits[],
 		   const struct vlan_set *tainted, bool ret[]);

@@ -1,19 +1,19 @@
-/* Which parts of a plan may be begun now, beside what is under way. No two networks may meet at any
- * moment, whichever part comes first, ends half-way or is taken back.
+/* Decides which parts of a plan may begin now, beside the running batches. No two networks may meet
+ * at any moment, whichever part comes first, ends half-way or is undone.
  *
- * More VLANs on an uplink only ever bring more findings (isolation_policy.h), and each port of a
- * node is judged by itself. So one state stands for all between: every uplink carries all that it
- * carries at any moment of any part.
+ * More VLANs on an uplink can only add findings (isolation_policy.h), and each port of a node is
+ * judged by itself. So one state stands for all states in between: each uplink carries every VLAN
+ * that it carries at any moment of any part.
  *
- * That state may not be provable: a way of a network that is laid anew would close a circle with
- * the old one. Then the parts that fail become one part, which keeps to the order of its stages.
- * Where not even that can be proven, it is refused. */
+ * The proof of that state may fail: a network's new path would form a loop with its old one. Then
+ * the failing parts become one part, which keeps the order of its stages. If the proof of this part
+ * fails too, it is refused. */
 #pragma once
 
 #include "peregrine/control/network/isolation_policy.h"
 #include "peregrine/control/reconcile/part_policy.h"
 
-/* All borrowed; `observed` and `applied` with the flux laid over them. */
+/* All borrowed. The flux is laid over `observed` and `applied`. */
 struct proof_ground {
 	const struct fabric_model *model;
 	const port_state *observed, *applied;

@@ -1,12 +1,12 @@
 /* Brings ports of switches to the wanted state, and keeps them there. It reads intent (rows of
  * network.sql) and proves that the next change keeps tenants apart. It writes each edit into the
- * journal, sends in phases and reads back. Then it calls the change applied, or takes it back.
- *
+ * journal, sends in phases and reads back. Then it records the change as applied, or undoes it.
  * Each batch is all or nothing. Several batches of one fabric run side by side. A slow or silent
- * switch holds up only what has to go together with its own changes.
+ * switch delays only the edits in the same part as its own.
  *
  * Single-threaded on the loop. The daemon owns connection, queue and discovery. It tells this
- * engine when PostgreSQL comes and goes, when somebody notified, and other readings of switches. */
+ * engine when PostgreSQL comes and goes, when a notification arrived, and about other readings of
+ * switches. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,10 +21,10 @@
 
 struct reconcile;
 
-/* How to speak to a switch: the daemon's queue, or a simulated fabric in tests. */
+/* The calls to switches: the daemon's queue, or a simulated fabric in tests. */
 struct switch_access {
 	void *context;
-	/* Starts one call to switch.id, or puts it into that switch's line. `request` is copied;
+	/* Starts one call to switch.id, or puts it into that switch's queue. `request` is copied;
 	 * memory that it points to is borrowed until the end. `fn` is called once, from the loop,
 	 * about `deadline_ms` (clock_monotonic_ms) at the latest. Calls of one switch end in the
 	 * order of their starts.
@@ -33,24 +33,24 @@ struct switch_access {
 	 * EDIT_NOT_TRIED then). E_NOT_FOUND: no such switch, -ENOMEM. */
 	int (*call)(void *context, int64_t switch_id, const struct switch_request *request,
 		    int64_t deadline_ms, switch_call_fn fn, void *fn_context);
-	/* switch_driver.lag_name, of the way by which the switch is changed. NULL: none makes any.
-	 */
+	/* switch_driver.lag_name of the driver that changes the switch. NULL: no driver makes
+	 * aggregates. */
 	bool (*lag_name)(void *context, int64_t switch_id, unsigned number, char ret[64]);
 };
 
 struct reconcile_options {
 	struct db *db; /* borrowed; role peregrined, LISTENs on channel `network` */
 	struct switch_access access;
-	const char *owner; /* who claims fabrics: a name that a restart keeps, since only an
-			      earlier life of the same owner is overtaken at once; borrowed */
+	const char *
+		owner; /* the name that claims fabrics, the same after a restart: only a claim of the same owner is overtaken at once; borrowed */
 	uint32_t claim_ms; /* 0 = 60000; a fabric is taken over so long after its owner stalled */
 	uint32_t call_ms;  /* 0 = 40000; deadline of one call with edits */
 	uint32_t read_ms;  /* 0 = 20000; deadline of one reading */
-	uint32_t again_ms; /* 0 = 200; a switch that does not show yet what it took is read again
-			      after so long, then after twice that, ...: five times in all */
-	uint32_t look_ms;  /* 0 = 10000; how often each switch is asked whether somebody changed
+	uint32_t
+		again_ms; /* 0 = 200; a switch that does not show an accepted edit yet is read again after this time, then after twice as long, ...: five times in all */
+	uint32_t look_ms; /* 0 = 10000; how often each switch is asked whether somebody changed
 			      it */
-	uint32_t full_read_ms; /* 0 = 600000; how often it is read whole even so */
+	uint32_t full_read_ms; /* 0 = 600000; interval of full readings without a change */
 	bool no_looks;         /* the daemon hands in its readings often enough (reconcile_note) */
 };
 
@@ -66,36 +66,37 @@ struct reconcile_stats {
 
 MUST_USE int reconcile_new(struct loop *loop, const struct reconcile_options *options,
 			   struct reconcile **ret);
-/* After db_free and after whatever is behind `access` has ended its calls (each was answered). */
+/* Call it after db_free, and after `access` has answered all calls. */
 void reconcile_free(struct reconcile *reconcile);
 
 /* From db_options.on_state and on_notify (channel `network`). */
 void reconcile_db_state(struct reconcile *reconcile, bool connected);
 void reconcile_wake(struct reconcile *reconcile);
 
-/* The generation of the fabric's claim while it is ours, and surely: 0 when it is another's, when
- * it has run out unheard, or was not asked for yet. Who asks a switch what only one may ask looks
- * here. */
+/* The generation of the fabric's claim while the claim is surely ours. 0: another owner has it, it
+ * expired without an answer, or we have not asked for it yet. Calls that only one peregrined may
+ * send to a switch check this first. */
 int64_t reconcile_claim(const struct reconcile *reconcile, int64_t fabric_id);
 
-/* A reading of a switch that somebody else made; borrowed for the call. With PART_PORTS |
- * PART_VLANS of all its ports it is the newest full reading, begun at `since_ms`
- * (clock_monotonic_ms). With PART_IDENTITY alone it is the cheap look for drift. */
+/* Takes a reading that another module made; borrowed for the call. With PART_PORTS | PART_VLANS of
+ * all ports it is the newest full reading, begun at `since_ms` (clock_monotonic_ms). With
+ * PART_IDENTITY alone it is the cheap check for drift. */
 void reconcile_note(struct reconcile *reconcile, int64_t switch_id,
 		    const struct switch_reading *reading, int64_t since_ms);
 
-/* Is a change of the switch under way? What would read it all for its own ends waits a little. */
+/* Is a change of the switch running? Then other full readings of it should wait a little. */
 bool reconcile_is_changing(const struct reconcile *reconcile, int64_t switch_id);
 
-/* What was saved since `since_ms` (clock_monotonic_ms) may hold what the running configuration does
- * not any more: it is saved again. Nothing, when nothing was saved since. While the database is
- * away or the fabric not surely ours it waits; a restart forgets it. */
+/* Saves the switch again if it was saved since `since_ms` (clock_monotonic_ms): that saved
+ * configuration may hold settings that the running one no longer has. Without a saving since then
+ * it does nothing. It waits while the database is away or the fabric is not surely ours. A restart
+ * forgets the request. */
 void reconcile_save_again(struct reconcile *reconcile, int64_t switch_id, int64_t since_ms);
 
-/* GET /switches/{name}/diff, without doing anything: JSON
- * {"switch", "read_at", "usable", "problem", "changes": [{"kind", "vlan", "port", "before",
- * "after"}], "drift": [{"port", "applied", "observed"}], "unproven": [port], "saved",
- * "save_problem"} into `ret`. E_NOT_FOUND; E_UNAVAILABLE while it was not read yet. */
+/* GET /switches/{name}/diff, without doing anything: JSON {"switch", "read_at", "usable",
+ * "problem", "changes": [{"kind", "vlan", "port", "before", "after"}], "drift": [{"port",
+ * "applied", "observed"}], "unproven": [port], "saved", "save_problem"} into `ret`. E_NOT_FOUND;
+ * E_UNAVAILABLE until its first reading. */
 MUST_USE int reconcile_diff(const struct reconcile *reconcile, const char *switch_name,
 			    struct text *ret, struct problem *problem);
 /* POST /switches/{name}/reconcile: reads it whole now and repairs what differs, also where the

@@ -22,7 +22,7 @@
 enum fabric_step {
 	FABRIC_IDLE,
 	FABRIC_CLAIMING,
-	FABRIC_RESUMING, /* what an earlier life left unfinished is being closed */
+	FABRIC_RESUMING, /* unfinished batches of an earlier process are being closed */
 	FABRIC_NUMBERS,  /* numbers are being written */
 };
 
@@ -41,8 +41,8 @@ struct engine_fabric {
 	int64_t held_until_ms;            /* claim_until_ms, once the claim is committed */
 	struct batch **batches;           /* under way, side by side */
 	size_t batch_count;
-	/* All was as wanted when the facts had this digest: what differs now and did not then, with
-	 * the same facts, was done by somebody else. */
+	/* True: the fabric was as wanted when the facts had this digest. A later difference under
+	 * the same facts is drift. */
 	bool settled;
 	uint64_t settled_digest;
 	bool faulty; /* an isolation alert is open */
@@ -50,7 +50,7 @@ struct engine_fabric {
 	/* Switches with an open drift alert. */
 	int64_t *drifting;
 	size_t drifting_count;
-	int64_t look_again_ms;  /* something that failed is tried again; 0 = nothing */
+	int64_t look_again_ms;  /* time of the next retry of a failed step; 0 = none */
 	struct problem refusal; /* why the last plan was not sent */
 };
 
@@ -71,20 +71,19 @@ struct reconcile {
 
 /* --- reconcile.c --- */
 struct claim_key fabric_key(const struct engine_fabric *fabric);
-/* The step has ended: on to the next thing, with fresh rows when `reload`. */
+/* The step has ended: starts the next step, with fresh rows if `reload`. */
 void fabric_done(struct engine_fabric *fabric, bool reload);
 void fabric_lost(struct engine_fabric *fabric, bool overtaken);
 
 /* --- reconcile_claim.c --- */
 void fabric_claim(struct engine_fabric *fabric);
-/* Closes what an earlier life left unfinished. */
+/* Closes unfinished batches of an earlier process. */
 void fabric_resume(struct engine_fabric *fabric);
 
 /* --- reconcile_adopt.c --- */
 /* Before the first pass of a claim, with rows that were read since. */
 void fabric_adopt_alerts(struct engine_fabric *fabric, size_t place);
-/* Alerts of ours whose switch or fabric is not there any more: nobody's pass will find them over.
- */
+/* Are there open alerts of ours for deleted switches or fabrics? No pass would clear them. */
 bool reconcile_has_orphans(const struct reconcile *reconcile);
 
 /* --- reconcile_read.c --- */
@@ -105,7 +104,8 @@ struct pass {
 	struct scene scene;
 	struct wanted wanted;
 	struct plan plan;
-	struct isolation_report shown;  /* of what is observed, under way as it will be */
+	struct isolation_report
+		shown; /* the proof of the observed state, with running changes as they will end */
 	struct isolation_report fluxed; /* only where something is under way: in all its states */
 	struct problem *faults;         /* per intent; code 0 = none */
 	bool *drifted;                  /* per switch of the model */
@@ -113,16 +113,16 @@ struct pass {
 };
 MUST_USE int pass_make(const struct reconcile *reconcile, const struct engine_fabric *fabric,
 		       size_t place, struct pass *ret);
-/* Of what may be now. */
+/* The report on the possible current states. */
 const struct isolation_report *pass_now(const struct pass *pass);
 void pass_done(struct pass *pass);
-/* What differs is drift alone: the facts are those of when all was well. */
+/* All differences are drift: the facts have not changed since the fabric was as wanted. */
 bool pass_is_drift(const struct engine_fabric *fabric, const struct pass *pass);
-/* Drift that is only to be told of, and nobody asked for its repair. */
+/* Drift that is only reported: the fabric says `report`, and no operator asked for repair. */
 bool pass_only_tells(const struct engine_fabric *fabric, const struct pass *pass);
 
 /* --- reconcile_number.c --- */
-/* True: numbers are being written, and the pass comes again with them. */
+/* True: VLAN IDs are being written, and the pass runs again with them. */
 bool fabric_number(struct engine_fabric *fabric, struct pass *pass);
 
 /* --- reconcile_plan.c --- */
@@ -131,10 +131,10 @@ void fabric_plan(struct engine_fabric *fabric, size_t place);
 /* --- reconcile_bond.c --- */
 /* Why an aggregate that could be made now is not. */
 void fabric_judge_bonds(const struct engine_fabric *fabric, struct pass *pass);
-/* Aggregates that can be made or unmade now, one at a switch at a time. Their ports are free, and
- * nothing of that switch is begun until it was read again. */
+/* Makes or unmakes aggregates, one at a time per switch. Their ports are free, and no other edit of
+ * that switch begins until it was read again. */
 void fabric_bond(struct engine_fabric *fabric, const struct pass *pass);
-/* After the rows were read: where we make aggregates. */
+/* After the rows were read: writes on which switches we can make aggregates. */
 void reconcile_tell_abilities(struct reconcile *reconcile);
 
 /* --- reconcile_tell.c --- */
@@ -145,7 +145,7 @@ struct bond_end {
 	const struct problem *problem; /* NULL: it is so */
 };
 void fabric_tell_bond(struct engine_fabric *fabric, const struct bond_end *end);
-/* Writes what a pass found, and how a batch ended. */
+/* Writes the findings of a pass, and the end of a batch. */
 void fabric_tell(struct engine_fabric *fabric, const struct pass *pass);
 void fabric_tell_batch(struct engine_fabric *fabric, const struct batch *batch,
 		       const struct batch_end *end);

@@ -1,5 +1,5 @@
-/* How the results of a pass and of a batch are said in JSON (intent_store_save), and which alerts
- * and events come with them. Inside of reconcile_tell.c, reconcile_alert.c, reconcile_diff.c. */
+/* Writes the results of a pass and of a batch as JSON (intent_store_save), with their alerts and
+ * events. Shared by reconcile_tell.c, reconcile_alert.c and reconcile_diff.c. */
 #pragma once
 
 #include "common/base/json_text.h"
@@ -11,7 +11,7 @@ struct alert {
 	const struct text *detail; /* JSON; NULL = none */
 };
 
-#define UNDO_FAILED "switch.undo_failed" /* its key has the fabric's name, too */
+#define UNDO_FAILED "switch.undo_failed" /* its key also has the fabric's name */
 
 struct said {
 	struct text alerts, events;
@@ -24,15 +24,16 @@ void say_clear(const char *key, struct text *json);
 void say_event(const char *kind, const char *subject_kind, const char *subject, const char *message,
 	       const struct text *detail, struct text *json);
 void say_state(port_state state, struct text *json, const char *key);
-/* What differs at one switch: what was applied by us, and what is there; how many ports. */
+/* Writes the drift of one switch: applied and observed membership per port. Returns the number of
+ * ports. */
 unsigned say_drift(const struct pass *pass, uint32_t at, struct text *json, const char *key);
-/* One alert that is there exactly while `on` is true; *told: it is there now. */
+/* Raises an alert while `on` is true and clears it after. *told: it is raised now. */
 void say_while(bool on, bool *told, const struct alert *alert, struct said *said);
 
 /* --- reconcile_alert.c --- */
-/* Access ports of networks of which a switch does not show that they drop tagged frames. */
+/* Access ports of networks for which the switch does not show that they drop tagged frames. */
 unsigned say_unproven(const struct pass *pass, uint32_t at, const struct known_switch *known,
 		      struct text *json, const char *key);
-/* Its drift alert is open. */
+/* Notes that the switch's drift alert is open. */
 void say_drifting(struct engine_fabric *fabric, int64_t switch_id);
 void say_alerts(struct engine_fabric *fabric, const struct pass *pass, struct said *said);

@@ -1,6 +1,6 @@
-/* One fabric at one moment: the rows that say what is wanted and what is known of its switches, put
- * together as the policies take it. Memberships are copies, so that readings may come while a batch
- * made of this scene is under way. */
+/* One fabric at one moment: the rows of the wanted state and the known state of its switches, in
+ * the form that the policies take. Memberships are copies, so readings may arrive while a batch
+ * made from this scene runs. */
 #pragma once
 
 #include "common/http/json_reader.h"
@@ -18,12 +18,13 @@ struct scene_intent {
 	int64_t wanted_version, applied_version;
 	const char *problem; /* its message in the row; "" = none */
 	port_state applied;  /* NULL = never */
-	const char *bond; /* the aggregate that it shall be in, with all of that word; "" = none */
-	const char *bond_fault; /* why that cannot be; NULL */
-	uint32_t stranger;      /* in an aggregate of ours with it; MODEL_NONE */
+	const char *
+		bond; /* name of the wanted aggregate: all ports with this name are to be in it; "" = none */
+	const char *bond_fault; /* why that is impossible; NULL = possible */
+	uint32_t stranger;      /* a port that is wrongly in our aggregate with it; MODEL_NONE */
 };
 
-/* What can be done now about an aggregate: its ports are free, and nothing of them is under way. */
+/* An aggregate to make or unmake now: its ports are free and no change of them is running. */
 struct scene_bond {
 	bool make;
 	uint32_t at;      /* switch */
@@ -40,11 +41,11 @@ struct scene {
 	uint32_t quarantine_s;
 	struct fabric_model model;
 	port_state *observed,
-		*applied;    /* per port; of an uplink that we set, what of ours it got */
-	bool *waits;         /* per switch: is to be read before anything is begun */
-	const char **twins;  /* per switch: one entered before it that it is, by its chassis id, and
-				that is set instead of it; NULL = none */
-	struct flux flux;    /* changes under way lie over `observed` */
+		*applied; /* per port; for an uplink that we set, the VLANs of ours on it */
+	bool *waits;      /* per switch: it must be read before an edit begins */
+	const char **
+		twins; /* per switch: an earlier entry with the same chassis id, which is set instead of this one; NULL = none */
+	struct flux flux;    /* running changes, laid over `observed` */
 	uint32_t *intent_of; /* per port: index of its intent; MODEL_NONE */
 	struct scene_intent *intents;
 	uint32_t intent_count;
@@ -60,10 +61,10 @@ struct scene {
 	bool *meant; /* per network: it will be tagged here, and has no number yet */
 };
 
-/* An edit that is under way, or about to be. */
+/* An edit that is running or about to start. */
 struct scene_change {
 	int64_t switch_id;
-	bool undoes; /* it is being taken back */
+	bool undoes; /* it is being undone */
 	const struct switch_edit *edit;
 };
 struct scene_source {
@@ -79,21 +80,22 @@ struct scene_source {
 MUST_USE int scene_make(const struct scene_source *source, struct scene *ret);
 void scene_done(struct scene *scene);
 
-/* The name of the switch that this one is, too; NULL: it is a switch of its own. */
+/* The name of the other entry for the same switch; NULL: this is the only entry. */
 const char *scene_twin(const struct scene *scene, int64_t switch_id);
-/* Can it be said of intent i that it is met when its port shows what is wanted? Not where the port
- * may not be touched, or cannot be what its networks say. */
+/* Is intent i fulfilled as soon as its port shows the wanted membership? False if the port is held,
+ * or cannot carry its networks. */
 bool scene_intent_counts(const struct scene *scene, const struct wanted *wanted, uint32_t i);
-/* Nothing is to be concluded from what is known of it: held, to be read first, or changing. */
+/* The port's known state allows no conclusion: the port is held, must be read first, or is
+ * changing. */
 bool scene_port_rests(const struct scene *scene, uint32_t port);
-/* Who put what into which, for people; of an intent with a stranger. */
+/* Text for people about an intent with a stranger: which port is in which aggregate. */
 enum { SCENE_STRANGER_TEXT = 240 };
 void scene_stranger_text(const struct scene *scene, const struct scene_intent *intent,
 			 char ret[SCENE_STRANGER_TEXT]);
 /* Ports of the aggregate that we made last under that name, by their names; NULL = none. Borrowed.
  */
 const json_t *scene_aggregate_members(const struct scene *scene, uint32_t at, const char *name);
-/* An uplink carries of ours something else than what we set; false for one that we never set. */
+/* The uplink carries other VLANs of ours than we set; false for an uplink that we never set. */
 bool scene_uplink_drifted(const struct scene *scene, uint32_t port);
-/* What of ours a membership of an uplink carries, or would translate: as tags. */
+/* Our VLANs that a membership of an uplink carries or would translate, as tags. */
 struct vlan_set scene_ours_on(const struct scene *scene, port_state vlans);

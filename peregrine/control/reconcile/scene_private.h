@@ -27,7 +27,7 @@ uint32_t scene_port_at(const struct scene *scene, uint32_t at, const char *name)
 /* scene_switches.c */
 MUST_USE int scene_make_switches(struct scene_maker *maker);
 void scene_make_links(struct scene_maker *maker);
-/* After the intents: whether it is one depends on them. */
+/* After the intents: they decide which links are doubtful. */
 void scene_make_doubtful_links(struct scene *scene);
 /* scene_intent.c */
 MUST_USE int scene_make_networks(struct scene *scene);
@@ -35,6 +35,6 @@ MUST_USE int scene_make_intents(struct scene_maker *maker);
 MUST_USE int scene_make_members(struct scene *scene);
 MUST_USE int scene_make_uplinks(struct scene *scene);
 void scene_make_seen(struct scene *scene);
-/* scene_bond.c: last of all. Ports that are to be put into an aggregate or out of one are free
- * until that is done. */
+/* scene_bond.c: called last. Ports that are to enter or leave an aggregate count as free until that
+ * is done. */
 MUST_USE int scene_make_bonds(struct scene *scene);

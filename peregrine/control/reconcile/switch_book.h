@@ -1,5 +1,5 @@
-/* What the engine knows of each switch, in memory: its ports' memberships as last read, whether it
- * answers, and when to ask again. Lost with the process: it is read anew. */
+/* The known state of each switch, in memory: memberships of its ports as last read, whether it
+ * answers, the time of the next poll. A restart loses it and reads the switches anew. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,13 +11,15 @@
 struct known_port {
 	char name[64];
 	bool up;
-	bool unproven; /* of its reading (switch_driver.h) */
+	bool unproven; /* from its reading (switch_driver.h) */
 	uint32_t lag;  /* index of its aggregate; MODEL_NONE */
 	port_state vlans;
-	uint64_t left_at; /* known_switch.left when it was seen to have left a VLAN; 0 = never */
-	/* A port that could not be set is left alone until then, unless it is wanted otherwise. */
+	uint64_t
+		left_at; /* value of known_switch.left when the port was last seen to leave a VLAN; 0 = never */
+	/* A port that could not be set gets no edit until retry_ms, unless its wanted version
+	 * changes. */
 	int64_t retry_ms, retry_version;
-	/* Its aggregate was made, or unmade, then, says the switch. */
+	/* When its aggregate was made or unmade, by the answer of the switch. */
 	int64_t bonded_ms;
 	bool bonded_made;
 	unsigned failures;
@@ -27,25 +29,25 @@ struct known_port {
 struct known_switch {
 	int64_t id;
 	char name[64];
-	char chassis[64];         /* as it told last; "" = never */
-	bool wanted;              /* in the intent that was read last */
+	char chassis[64];         /* as last reported; "" = never */
+	bool wanted;              /* is in the rows that were read last */
 	bool read;                /* at least once */
-	bool stale;               /* read it whole before anything else */
-	bool insist;              /* somebody asked for repair */
+	bool stale;               /* needs a full reading before any edit */
+	bool insist;              /* an operator asked for repair */
 	struct known_port *ports; /* by name */
 	uint32_t port_count;
 	struct vlan_set vlans;
 	uint16_t parking, parking_high; /* of its fabric: nobody is met there */
 	struct state_pool pool;
 	uint64_t uptime_ms, vlan_changes;
-	uint64_t member_changes; /* 0 = not known since it was changed by us */
-	int64_t touched_ms;      /* we changed it, or looked at what we changed, then */
+	uint64_t member_changes; /* 0 = not known since our last change */
+	int64_t touched_ms;      /* time of our last change, or of our last reading of a change */
 	int64_t read_at_ms;      /* clock_monotonic_ms when the last full reading began */
 	int64_t next_look_ms, next_full_ms;
 	bool bonding;      /* an aggregate is being made or unmade there */
-	bool reading;      /* a reading of ours is under way */
+	bool reading;      /* a reading of ours is in flight */
 	unsigned failures; /* in a row */
-	int64_t retry_ms;  /* left alone until then */
+	int64_t retry_ms;  /* no calls until then */
 	struct problem problem;
 	bool changed; /* since the last plan */
 	/* Its running configuration was changed by us and is not known to be saved. */
@@ -56,11 +58,11 @@ struct known_switch {
 	 * and perhaps did not save it. */
 	uint64_t left, left_saved;
 	bool doubtful;
-	/* VLANs that it may start with though no port shows them: those that a port has left, or
-	 * that were sent to it, since the last saving that went well began. `leaving`: those of
-	 * them that were there when the one under way began. */
+	/* VLANs that a reboot may bring back although no port shows them: VLANs that a port left,
+	 * or that were sent to it, since the last successful saving began. `leaving`: those of them
+	 * that were already noted when the current saving began. */
 	struct vlan_set left_vlans, leaving;
-	int64_t saved_ms;       /* it was, the last time; 0 = not by this life */
+	int64_t saved_ms;       /* time of the last successful saving; 0 = none by this process */
 	bool awaited;           /* something is said when it is saved */
 	unsigned save_failures; /* in a row */
 	int64_t save_retry_ms;
@@ -76,37 +78,39 @@ struct switch_book {
 /* Borrowed until the next add. NULL when there is none. */
 struct known_switch *book_find(const struct switch_book *book, int64_t id);
 struct known_switch *book_named(const struct switch_book *book, const char *name);
-/* Makes it when it is not there. NULL: no memory. */
+/* Adds the switch if it is missing. NULL: no memory. */
 struct known_switch *book_get(struct switch_book *book, int64_t id, const char *name);
 void book_done(struct switch_book *book);
 
 struct known_port *known_port_named(const struct known_switch *known, const char *name);
 
-/* Takes a full reading (PART_PORTS | PART_VLANS of all ports). *changed: anything is different.
- * -ENOMEM leaves what was known. */
+/* Takes a full reading (PART_PORTS | PART_VLANS of all ports). *changed: it differs from the last
+ * one. -ENOMEM leaves the known state unchanged. */
 MUST_USE int known_take(struct known_switch *known, const struct switch_reading *reading,
 			int64_t since_ms, bool *changed);
-/* Takes what a reading says of some ports and of the VLAN table. */
+/* Takes a reading of some ports and of the VLAN table. */
 MUST_USE int known_merge(struct known_switch *known, const struct switch_reading *reading,
 			 int64_t now_ms);
-/* Identity alone, asked for at `since_ms`. True: somebody changed something, or it rebooted. */
+/* Takes a reading of the identity alone, begun at `since_ms`. True: another program or person
+ * changed the switch, or it rebooted. */
 bool known_look(struct known_switch *known, const struct switch_identity *identity,
 		int64_t since_ms);
 
-/* Is the port in a network now, and would a reboot put it back into a VLAN that it has left? */
+/* Is the port in a network now, and would a reboot return it to a VLAN that it has left? */
 bool known_starts_elsewhere(const struct known_switch *known, const struct known_port *port);
 
-/* Would it start with a port in that VLAN, for all that is known? Also when nothing is. */
+/* Could the switch boot with a port in that VLAN? True also when its saved configuration is not
+ * known. */
 bool known_may_start_with(const struct known_switch *known, unsigned vlan);
-/* An edit is about to be sent: a saving beside it may catch any half of it. */
+/* Notes an edit before it is sent: a saving beside it may store any part of it. */
 void known_sends(struct known_switch *known, const struct switch_edit *edit, int64_t now_ms);
-/* What is changed from here on is of the next saving. */
+/* A saving begins: later changes need the next saving. */
 void known_save_begins(struct known_switch *known);
 void known_save_ends(struct known_switch *known, bool saved);
 
-/* It failed: left alone for 1 s, 2 s, ... 60 s. */
+/* Notes a failed call: no calls for 1 s, 2 s, ... 60 s. */
 void known_failed(struct known_switch *known, const struct problem *problem, int64_t now_ms);
-/* So did saving its configuration: 5 s, 10 s, ... 10 min. */
+/* Notes a failed saving: no saving for 5 s, 10 s, ... 10 min. */
 void known_save_failed(struct known_switch *known, const struct problem *problem, int64_t now_ms);
 void known_answered(struct known_switch *known);
 void known_port_failed(struct known_port *port, int64_t version, const struct problem *problem,

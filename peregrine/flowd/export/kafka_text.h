@@ -1,7 +1,7 @@
 /* A bucket as Kafka messages: rows of one table each, in the text format that PostgreSQL's COPY and
- * ClickHouse's TabSeparated share (docs/decision/kafka-export.md). COPY's rows are not made anew.
- * Each row's step and time are replaced by time, writer, batch and number, which tell it apart from
- * all others, and by the name of its switch. */
+ * ClickHouse's TabSeparated share (docs/decision/kafka-export.md). The rows of COPY are reused.
+ * Each row's step and time are replaced by its key (time, writer, batch, number) and by the name of
+ * its switch. */
 #pragma once
 
 #include <stdbool.h>

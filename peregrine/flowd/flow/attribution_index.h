@@ -1,7 +1,7 @@
-/* Who was where, when: what the database says of switches, ports, networks and NICs, put in order
- * for looking up a hundred thousand flows a second. Every binding has a time from when and until
- * when it holds, so that a sample that comes late finds the tenant of then. Made anew when
- * something changes, read-only after. */
+/* The database's switches, ports, networks and NICs with their bindings over time, sorted for
+ * lookups of a hundred thousand flows a second. Every binding has a begin and an end, so a late
+ * sample finds the tenant at its own time. A change of the rows makes a new index; an index is
+ * read-only. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,13 +11,12 @@
 #include "common/base/macros.h"
 
 #define BINDING_ENDLESS INT64_MAX
-/* "Nothing" where an index is meant. */
+/* "No index". */
 #define INDEX_NONE UINT32_MAX
 
 enum port_kind { PORT_KIND_UNKNOWN, PORT_KIND_EDGE, PORT_KIND_UPLINK };
 
-/* The rows; texts are copied. Rows that name an id that no other row has are left out and counted.
- */
+/* The rows; texts are copied. A row that refers to a missing id is left out and counted. */
 struct switch_row {
 	int64_t id;
 	const char *name;
@@ -41,7 +40,7 @@ struct network_row {
 	const char *tenant_name;
 };
 
-/* Frames with `tag` (0 = without one) at this edge port are of this network. */
+/* Frames with `tag` (0 = untagged) at this edge port belong to this network. */
 struct port_binding_row {
 	int64_t switch_id;
 	const char *port;
@@ -69,7 +68,7 @@ struct nic_binding_row {
 	uint8_t mac[6];
 	int64_t switch_id;
 	const char *port;
-	int64_t node; /* 0 = nobody's that we know */
+	int64_t node; /* 0 = no known node */
 	const char *node_name;
 	int64_t from_us, to_us;
 };
@@ -91,7 +90,7 @@ struct attribution_rows {
 	size_t nic_count;
 };
 
-/* What the index holds; everything is read through the pointers, nothing is changed. */
+/* The contents of the index; readers follow the pointers and change nothing. */
 struct index_switch {
 	int64_t id, fabric;
 	const char *name;
@@ -106,7 +105,7 @@ struct index_port {
 	uint32_t lag; /* index of the aggregate's port; INDEX_NONE */
 	uint64_t speed_bps;
 	uint32_t bindings,
-		binding_count; /* of index.bindings: of a member those of its aggregate */
+		binding_count; /* of index.bindings; a member has those of its aggregate */
 };
 
 struct index_network {
@@ -154,7 +153,7 @@ struct attribution_index {
 	uint32_t *
 		tags_by_network; /* of VLANs: indexes of tags, sorted by network, fabric, from_us */
 	size_t vlan_count;
-	size_t left_out; /* rows that name what is not there */
+	size_t left_out; /* rows that refer to a missing id */
 	char *texts;     /* all names */
 };
 
@@ -165,7 +164,7 @@ void attribution_index_free(struct attribution_index *index);
 /* Indexes, or INDEX_NONE. */
 uint32_t index_port_find(const struct attribution_index *index, uint32_t switch_index,
 			 uint32_t if_index);
-/* The NIC's row that holds at `at_us`; NULL when there is none. */
+/* The NIC's row that is valid at `at_us`; NULL = none. */
 const struct index_nic *index_nic_find(const struct attribution_index *index, const uint8_t mac[6],
 				       int64_t at_us);
 /* The network of a tag at a port. */

@@ -1,6 +1,6 @@
-/* How many packets each port of each switch threw away, and why, by their own word (sFlow drop
- * notifications), since the daemon started. A fixed number of rows: what comes after the last one
- * is free is counted only in the total of its agent. */
+/* Discarded packets per port of each switch, with the switch's reason (sFlow drop notifications),
+ * since the daemon started. The number of rows is fixed: when all are in use, a new port or reason
+ * is counted only in the total of its agent. */
 #pragma once
 
 #include <stddef.h>
@@ -12,7 +12,7 @@ enum { DISCARD_ROWS = 2048 };
 
 struct discard_row {
 	uint64_t packets;
-	uint32_t port; /* ifIndex where they came in; 0 = not told */
+	uint32_t port; /* ifIndex where they came in; 0 = not reported */
 	uint32_t reason;
 	uint16_t agent;
 };

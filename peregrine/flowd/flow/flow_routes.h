@@ -1,6 +1,6 @@
-/* Where each flow's sums went the last time. Its owner and its rows need not be looked up again
- * every second. Slots follow the hash of the receivers' tables: reading such a table from its begin
- * to its end reads this one in the same order. */
+/* The stored route of each flow to the rows that hold its sums. So its owner and its rows need not
+ * be looked up every second. Slots use the hash of the receivers' tables: reading such a table from
+ * its first slot to its last reads this one in the same order. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@ struct flow_route {
 	_Alignas(64) struct flow_key key;
 	struct traffic_spot out, in; /* share UINT32_MAX = not counted there */
 	uint32_t hash;
-	uint32_t age;     /* of flow_routes; any other: it holds no more */
+	uint32_t age;     /* equal to flow_routes.age, else the route is invalid */
 	uint32_t until_s; /* when it is looked up again, seconds since 1970 */
 	uint8_t by, reason;
 	bool counts_out, counts_in;
@@ -31,10 +31,10 @@ struct flow_routes {
 
 MUST_USE int flow_routes_init(struct flow_routes *routes, unsigned bits);
 void flow_routes_done(struct flow_routes *routes);
-/* All of them hold no more. */
+/* Makes all routes invalid. */
 void flow_routes_forget(struct flow_routes *routes);
-/* The flow's route, or where to write it: then its `age` is another. A flow that finds no place
- * takes another's. */
+/* The flow's route, or the slot to write it to: then its `age` differs from routes->age. A flow
+ * without a free slot displaces another. */
 struct flow_route *flow_routes_slot(const struct flow_routes *routes, const struct flow_key *key,
 				    uint32_t hash);
 

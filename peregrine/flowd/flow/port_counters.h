@@ -1,7 +1,6 @@
-/* Interface counters: readings of whatever source (sFlow counter samples, SNMP) to exact sums per
- * port and bucket, and to the rates of the last interval. Wraps of 32 and 64 bits, agents that
- * began anew and readings that go back are told apart: a difference that cannot be is nobody's
- * traffic. */
+/* Interface counters: turns readings of any source (sFlow counter samples, SNMP) into exact sums
+ * per port and bucket, and into the rates of the last interval. It distinguishes wraps of 32 and 64
+ * bits, restarted agents and readings that go back. An impossible difference is not counted. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,10 +17,10 @@ struct port_reading {
 	uint32_t in_errors, out_errors, in_discards, out_discards;
 	uint64_t speed_bps;
 	bool up;
-	/* By the time of the ring, whose seconds are those that samples are counted in. */
+	/* Time of the ring (traffic_ring.h): samples are counted in its seconds. */
 	int64_t seen_us;
-	/* By the agent's own clock, which knows better than we when it looked: readings come in
-	 * bunches when anybody on their way is busy. Wraps; 0 = not told. */
+	/* Time of the reading by the agent's own clock. It is more exact than the arrival: a busy
+	 * network delivers readings in bunches. Wraps; 0 = not reported. */
 	uint32_t uptime_ms;
 };
 
@@ -41,23 +40,23 @@ enum port_counter {
 struct port_sums {
 	double seconds; /* covered by pairs of readings */
 	uint64_t values[PORT_COUNTER_COUNT];
-	uint64_t out_sampled; /* what samples said in the same time */
-	bool unsampled;       /* of some of it nobody knows what they said */
+	uint64_t out_sampled; /* the samples' estimate for the same time */
+	bool unsampled;       /* the samples of a part of that time are not known */
 };
 
-/* One port's counted bytes that left there in some time, and the samples of the same seconds. They
- * are of intervals between readings, which begin and end where the readings do.
+/* The bytes that left by a port in a time range, as counted, and the samples of the same seconds.
+ * They come from intervals between readings, so they begin and end with a reading.
  *
  * An interval belongs to one second: the one that ended last when the interval is summed up. That
- * is the second of its later reading, unless the reading came late. The second of an interval does
- * not change any more once it is over in memory (traffic_ring). Else the parts of a whole would be
- * scaled otherwise a second later.
+ * is the second of its later reading, unless the reading came late. Once that second has ended in
+ * memory (traffic_ring), the interval keeps it. Else the parts of a whole would be scaled
+ * differently a second later.
  *
- * So a whole minute has the same intervals as in port_sums, and times that follow each other have
- * each interval once. A port's are kept from the first bytes that leave it on; its time without any
- * before counts then. */
+ * So a whole minute has the same intervals as in port_sums, and adjacent time ranges share no
+ * interval. A port's intervals are kept from the first byte that leaves it; its silent time before
+ * that counts then. */
 struct port_time {
-	double seconds; /* of the time asked for that they cover */
+	double seconds; /* seconds of the range that the intervals cover */
 	uint64_t out_bytes, out_sampled;
 	int64_t from_us, to_us; /* from the first one's begin to the last one's end */
 };
@@ -73,35 +72,36 @@ struct port_rates {
 
 struct port_counters;
 
-/* Intervals of the last `seconds` and of the minutes that they begin and end in are kept: 40 bytes
- * each, of each port that anything ever left. -ENOMEM. */
+/* Keeps the intervals of the last `seconds`, and of the minutes at both ends: 40 bytes each, for
+ * each port with any output. -ENOMEM. */
 MUST_USE int port_counters_new(unsigned seconds, struct port_counters **ret);
 void port_counters_free(struct port_counters *counters);
-/* A reading of a place at a time. False: the first one, or one that does not follow the last:
- * nothing is summed up. Rates are told at once, sums when the seconds are over. */
+/* Takes a reading of a place. False: it is the first, or does not follow the last, so it forms no
+ * interval. Rates are available at once, sums when the seconds have ended. */
 bool port_counters_note(struct port_counters *counters, uint32_t place, int64_t at_us,
 			const struct port_reading *reading);
-/* Rates that somebody else has formed (SNMP); NAN = not known. They count while the port's own
- * switch sends no readings. False: they are no news. */
+/* Takes rates that another module computed (SNMP); NAN = not known. They count while the port's own
+ * switch sends no readings. False: they are not new. */
 bool port_counters_tell(struct port_counters *counters, uint32_t place,
 			const struct port_rates *rates);
-/* The same interval to be summed up. What of it is not known counts nothing; without bytes that
- * left it is not. False: nor is it where it was, or where the port's own switch sends readings. */
+/* Adds the same interval to the sums. An unknown counter adds 0; an interval without known output
+ * bytes is ignored. False: ignored, also if it was added before or the port's own switch sends
+ * readings. */
 bool port_counters_wait(struct port_counters *counters, uint32_t place,
 			const struct port_rates *rates);
-/* Sums up intervals whose seconds are over in the ring, beside the samples of the same time. Called
- * after each second that ends, before anybody is told of it. `minute_s`: the begin of their minute.
- * Where the ring lacks seconds, only the switch's own readings count, and as not sampled. A last
- * second before the one of the last call: the clock was set back, and later seconds are forgotten.
- */
+/* Sums up the intervals whose seconds have ended in the ring, beside the samples of the same time.
+ * Call it after the end of each second, before readers learn of that second. `minute_s`: the begin
+ * of their minute. Where the ring lacks seconds, only the switch's own readings count, as not
+ * sampled. A last second before that of the previous call means that the clock was set back: later
+ * seconds are forgotten. */
 void port_counters_sum(struct port_counters *counters, const struct traffic_ring *ring,
 		       int64_t minute_s);
-/* NULL when nothing is known of it. */
+/* NULL = no rates are known. */
 const struct port_rates *port_counters_rates(const struct port_counters *counters, uint32_t place);
-/* The sums of one step since it was last taken; NULL = none. Then they are empty. */
+/* Takes the sums of one step since the last take, and resets them; NULL = none. */
 const struct port_sums *port_counters_take(struct port_counters *counters, uint32_t place,
 					   enum traffic_step step);
-/* What is kept of from_s <= second < to_s; to_s is no later than the last second's end. False:
- * nothing is, or never yet did anything leave there. */
+/* The intervals kept for from_s <= second < to_s; to_s is not after the end of the last second.
+ * False: none are kept, or no byte ever left there. */
 bool port_counters_of(const struct port_counters *counters, uint32_t place, int64_t from_s,
 		      int64_t to_s, struct port_time *ret);

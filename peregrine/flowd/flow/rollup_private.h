@@ -1,5 +1,4 @@
-/* What rollup.c (seconds, minutes, hours) and rollup_flow.c (whose a flow is, and where its sums
- * go) share. */
+/* Shared by rollup.c (seconds, minutes, hours) and rollup_flow.c (owner and rows of a flow). */
 #pragma once
 
 #include "peregrine/flowd/flow/egress_book.h"
@@ -12,8 +11,8 @@ struct bucket {
 	struct traffic_set set;
 };
 
-/* When an agent last sampled frames as they came in, sampled at all, told records of what came in
- * and of what went out. What is told in two ways is counted in one. */
+/* When an agent last sent input samples, any samples, input records and output records. Traffic
+ * that an agent reports in two ways is counted in one of them. */
 struct agent_habit {
 	int64_t ingress_s, sampled_s, record_in_s, record_out_s;
 };
@@ -24,15 +23,15 @@ struct rollup {
 	void *context;
 	const struct attribution_index *index;
 	struct traffic_names *names;
-	/* Numbers of traffic_names for what the index numbers in its own way. */
+	/* Maps numbers of the index to numbers of traffic_names. */
 	uint32_t *place_of_port, *node_of_nic;
 	struct agent_habit *habits; /* per agent */
 	struct egress_book *egress;
 
-	/* No binding begins or ends after that: whose a flow is does not change any more. */
+	/* No binding begins or ends after that, so owners of flows stay the same. */
 	int64_t settled_us;
 	struct flow_routes routes;
-	uint32_t layout; /* of the minute's set that the routes lead to */
+	uint32_t layout; /* traffic_set.layout of the minute's set that the routes point into */
 
 	unsigned second_thinned;
 	int64_t second_s;   /* being gathered; 0 = none */
@@ -45,14 +44,14 @@ struct rollup {
 	struct rollup_counts counts;
 };
 
-/* The minute's: the second under way is kept apart in its rows. */
+/* The minute's set: its rows keep the current second apart. */
 static inline struct traffic_set *live_set(struct rollup *rollup)
 {
 	return &rollup->buckets[STEP_MINUTE].set;
 }
 
-/* All flows of a harvest into the second under way; `factors` by harvest->sources. */
+/* Adds all flows of a harvest to the current second; `factors` by harvest->sources. */
 void rollup_take_flows(struct rollup *rollup, const struct harvest *harvest, const double *factors,
 		       int64_t at_us);
-/* Rows moved: routes to them hold no more. */
+/* If rows moved, makes the routes to them invalid. */
 void rollup_follow_layout(struct rollup *rollup);

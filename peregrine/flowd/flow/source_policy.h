@@ -1,11 +1,10 @@
-/* What a source's samples are worth when some of them were lost: an agent that had to drop samples,
- * a datagram that never came, a collector that could not keep up. sFlow's pool counts the frames
- * that samples were drawn from, so what is missing is known as a factor (sFlow v5 5.3; what pmacct
- * calls renormalisation). */
+/* The weight of a source's samples when some were lost: by an agent that dropped samples, a lost
+ * datagram, or an overloaded collector. sFlow's pool counts the frames that samples were drawn
+ * from. So the loss is known as a factor (sFlow v5 5.3; pmacct calls it renormalisation). */
 #pragma once
 
 #include "peregrine/flowd/sample/source_book.h"
 
-/* 1 = nothing is missing; 3 = each sample stands for three times its rate. Never below 1: pools of
- * a short time are noise around the rates. */
+/* 1 = no sample was lost; 3 = each sample stands for three times its rate. Never below 1: over a
+ * short time the pool fluctuates around the rate. */
 double source_factor(const struct source_sums *sums);

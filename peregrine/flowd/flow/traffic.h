@@ -1,7 +1,11 @@
-/* Traffic as it is summed up: per place (a port, and whether it left or entered there), per group
- * (whose it is: tenant, network, VLAN, or why nobody's), per pair of nodes, per flow. Four levels
- * of one tree; a child's sums are part of its parent's, what no child has is the parent's "other".
- */
+/* The keys of summed traffic, four levels of one tree:
+ *
+ *   place  a port and a direction: left or entered there
+ *   group  the owner: tenant, network, VLAN; or the reason why it has none
+ *   pair   two nodes
+ *   flow   addresses and ports
+ *
+ * A child's sums are part of its parent's. The rest of a parent is its "other". */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +14,7 @@
 #include "common/model/traffic_sums.h"
 
 enum traffic_direction {
-	TRAFFIC_OUT, /* left the switch by this port: what "link:SWITCH:PORT" means */
+	TRAFFIC_OUT, /* left the switch by this port, as in "link:SWITCH:PORT" */
 	TRAFFIC_IN,  /* entered by this edge port: a tenant's traffic is counted here, once */
 };
 
@@ -39,7 +43,7 @@ struct pair_key {
 
 _Static_assert(sizeof(struct pair_key) == 40, "hashed as bytes: no padding");
 
-/* `source` and `target` as the frames had them, so a flow has a direction and its pair has none. */
+/* `source` and `target` as in the frames: a flow has a direction, its pair has none. */
 struct conversation_key {
 	uint32_t pair;
 	uint8_t source[16], target[16]; /* zero without IP */

@@ -1,5 +1,5 @@
-/* Small numbers for what traffic is keyed by, and the way back: places, groups, nodes. They are
- * given for the daemon's life, so that the sums of an hour outlive a change of the index. */
+/* Small numbers for the keys of traffic (places, groups, nodes), and back. A number is valid as
+ * long as the daemon runs, so the sums of an hour survive a change of the index. */
 #pragma once
 
 #include <stddef.h>
@@ -15,7 +15,7 @@ struct traffic_place {
 	uint64_t speed_bps; /* as last read */
 };
 
-/* Whose it is. Ids, not names alone: a name may be given again to somebody else. */
+/* The owner. Ids, not names alone: a deleted tenant's name may be given to another. */
 struct traffic_group {
 	int64_t tenant, network; /* 0 = none */
 	uint16_t vlan;
@@ -36,12 +36,12 @@ void traffic_names_free(struct traffic_names *names);
 /* Each finds or makes one and returns its number; INDEX_NONE without memory. */
 uint32_t traffic_names_place(struct traffic_names *names, int64_t switch_id,
 			     const char *switch_name, const char *port, uint64_t speed_bps);
-/* `network` may be NULL: nobody's, and `reason` says why. */
+/* `network` NULL: no owner, `reason` says why. */
 uint32_t traffic_names_group(struct traffic_names *names, const struct index_network *network,
 			     uint16_t vlan, enum attribution_reason reason);
 uint32_t traffic_names_node(struct traffic_names *names, int64_t id, const char *name);
 
-/* Borrowed until the next one is made. The number must be one that was given. */
+/* Borrowed until the next one is made. The number must exist. */
 const struct traffic_place *traffic_place_get(const struct traffic_names *names, uint32_t number);
 const struct traffic_group *traffic_group_get(const struct traffic_names *names, uint32_t number);
 const struct traffic_node *traffic_node_get(const struct traffic_names *names, uint32_t number);

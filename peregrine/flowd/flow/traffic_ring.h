@@ -1,6 +1,6 @@
-/* The last seconds, one by one: what answers "now" without the database. Each second is kept as its
- * largest pairs and flows with exact totals, in as much memory as it needs. When all of them need
- * more than they may, the oldest go first. */
+/* The last seconds, one by one: they answer "now" without the database. Each second keeps its
+ * largest pairs and flows, and exact totals, in as much memory as it needs. When all seconds
+ * together exceed the limit, the oldest go first. */
 #pragma once
 
 #include <stdbool.h>
@@ -52,17 +52,17 @@ struct traffic_ring;
 MUST_USE int traffic_ring_new(unsigned seconds, size_t bytes_max, struct traffic_ring **ret);
 void traffic_ring_free(struct traffic_ring *ring);
 
-/* Copies a live set's second under way, as the traffic of second `at_s`, which follows the last
- * one; seconds between are silence. A second before the last one empties the ring: the clock was
- * set back. The largest pairs and flows stay, so many of each parent and in all (`kept`). All
+/* Copies the current second of a live set as the traffic of second `at_s`. Seconds between the last
+ * one and `at_s` become silent. A second before the last one empties the ring: the clock was set
+ * back. The largest pairs and flows are kept, up to a number per parent and in all (`kept`). All
  * shares are kept. */
 MUST_USE int traffic_ring_put(struct traffic_ring *ring, int64_t at_s,
 			      const struct traffic_set *set, const struct traffic_limits *kept,
 			      unsigned thinned);
-/* NULL: there was nothing, or it is not there any more. */
+/* NULL: silent, or no longer kept. */
 const struct ring_second *traffic_ring_get(const struct traffic_ring *ring, int64_t at_s);
 
-/* Only what passes is summed up. INDEX_NONE and -1: any. */
+/* Only traffic that matches is summed up. INDEX_NONE and -1: any. */
 struct traffic_filter {
 	uint32_t place;
 	int direction;
@@ -70,25 +70,25 @@ struct traffic_filter {
 	int (*group_passes)(void *context, uint32_t group);
 	void *context;
 };
-/* Adds seconds from <= s < to that are there. Returns how many. */
+/* Adds the kept seconds from <= s < to. Returns how many. */
 unsigned traffic_ring_sum(const struct traffic_ring *ring, int64_t from_s, int64_t to_s,
 			  const struct traffic_filter *filter, struct traffic_set *set);
-/* First and last second that are there; 0, 0 when there is none. */
+/* First and last kept second; 0, 0 = none. */
 void traffic_ring_span(const struct traffic_ring *ring, int64_t *ret_first_s, int64_t *ret_last_s);
 size_t traffic_ring_bytes(const struct traffic_ring *ring);
-/* So many seconds like those that are there have room in it: fewer than it was made for where they
- * are large, known before the first one has to go. It follows less room at once and more room only
- * where that is much more, so that what is asked twice meets the same. */
+/* How many seconds like the kept ones fit: fewer than `seconds` of traffic_ring_new if they are
+ * large. The number is known before the first second has to go. It falls at once but rises only by
+ * large steps, so that the same question finds the same seconds a little later. */
 unsigned traffic_ring_reach(const struct traffic_ring *ring);
 
-/* Some time at a place, and what left there in it by samples: of a second in which it begins or
- * ends the part. */
+/* A time range at a place, and the sampled bytes that left there. A second at its begin or end
+ * counts in proportion. */
 struct ring_span {
 	uint32_t place;
 	int64_t from_us, to_us;
 	double out_bytes; /* in and out */
 	uint32_t next;    /* traffic_ring_left's */
 };
-/* Adds to `out_bytes` of each; places are less than `places`. Each second is looked at once. */
+/* Adds to `out_bytes` of each span; every place is below `places`. Each second is read once. */
 MUST_USE int traffic_ring_left(const struct traffic_ring *ring, struct ring_span spans[],
 			       size_t count, size_t places);

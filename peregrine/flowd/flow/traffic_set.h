@@ -1,7 +1,7 @@
-/* The traffic of one stretch of time, whatever its length: shares, pairs and flows in three tables
- * of fixed size. When a table of children is full, only the largest of each parent stay. The rest
- * becomes its "other" (a batch form of Space-Saving; Metwally et al. 2005). Totals stay exact. Each
- * parent remembers how large an absent child may have been, or one that came back. */
+/* The traffic of one time range of any length: shares, pairs and flows in three tables of fixed
+ * size. When a table of children is full, only the largest of each parent stay. The rest becomes
+ * its "other" (a batch form of Space-Saving; Metwally et al. 2005). Totals stay exact. Each parent
+ * stores a bound on the bytes of an absent child, and of a child that returned. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,14 +12,13 @@
 
 #include "peregrine/flowd/flow/traffic.h"
 
-/* Of a row's sums those of the second under way, where a set keeps them apart (`live`). */
+/* A row's sums of the current second, in a set that keeps them apart (`live`). */
 struct traffic_now {
 	uint64_t bytes, packets;
 	double square;
-	uint32_t samples; /* stops at the most that fits: of one second, and told, not reckoned with
-			   */
+	uint32_t samples; /* saturates: it is of one second, and only reported */
 	uint32_t second;  /* the set's count of seconds; any other: there is nothing of this one */
-	uint64_t floor;   /* what a child had of this second when it was dropped within it */
+	uint64_t floor;   /* bytes that a child had in this second when it was dropped */
 };
 
 struct traffic_share {
@@ -32,9 +31,9 @@ struct traffic_share {
 struct traffic_pair {
 	struct pair_key key;
 	struct traffic_sums sums;
-	uint64_t missed; /* bytes that it may have had before it was first kept: the share's floor
-			    then */
-	uint64_t floor;  /* of its flows */
+	uint64_t
+		missed; /* bytes that it may have had before it was first kept: the share's floor at that time */
+	uint64_t floor; /* of its flows */
 	struct traffic_now now;
 };
 
@@ -45,14 +44,14 @@ struct traffic_flow {
 	struct traffic_now now;
 };
 
-/* Two lines of a cache each: a flow's sums go to one of each twice a second. */
+/* Two cache lines each: a flow updates one of each twice a second. */
 _Static_assert(sizeof(struct traffic_pair) == 128, "two cache lines");
 _Static_assert(sizeof(struct traffic_flow) == 128, "two cache lines");
 
 struct traffic_limits {
 	uint32_t shares, pairs, flows; /* of the whole set */
 	uint32_t pairs_kept,
-		flows_kept; /* of each parent when a table is full, and when it is pruned */
+		flows_kept; /* children kept per parent when a table is full, and when it is pruned */
 	uint64_t hash_seed; /* who sends traffic does not know it */
 };
 
@@ -62,14 +61,14 @@ struct traffic_table {
 	uint64_t seed;
 };
 
-/* Rows that have something of the second under way, in the order in which they got it. */
+/* Rows with sums in the current second, in the order of their first update. */
 struct traffic_touched {
 	uint32_t *rows;
 	uint32_t count;
 };
 
-/* A row that was kept from before and has nothing of this stretch of time is as if it were not
- * there: who reads a set's rows passes it over. */
+/* True: the row was kept from an earlier time range and has no traffic in this one. Readers of a
+ * set skip it. */
 static inline bool traffic_is_silent(const struct traffic_sums *sums)
 {
 	return !sums->samples;
@@ -81,13 +80,13 @@ struct traffic_set {
 	struct traffic_pair *pairs;
 	struct traffic_flow *flows;
 	struct traffic_table share_table, pair_table, flow_table;
-	/* What did not fit: shares that were not counted at all, and how often children were
-	 * dropped. */
+	/* Traffic that did not fit: bytes of shares that were not counted, and how often children
+	 * were dropped. */
 	uint64_t lost_bytes;
 	uint32_t prunes;
-	unsigned thinned;  /* the worst: one of so many samples was used; 0 = each */
+	unsigned thinned;  /* the worst second: one of so many samples was used; 0 = each */
 	bool keeps_silent; /* rows of before, which go when room is needed */
-	/* Changes whenever rows move: spots that were found before mean nothing any more. */
+	/* Changes whenever rows move: spots from before are invalid. */
 	uint32_t layout;
 
 	bool live; /* the sums of the last second are kept apart */
@@ -96,40 +95,41 @@ struct traffic_set {
 	struct traffic_touched share_touched, pair_touched, flow_touched;
 };
 
-/* The rows of a flow at one place, until the set's layout changes. A flow without ends has a share
- * alone; UINT32_MAX = none. */
+/* The rows of a flow at one place, valid until the set's layout changes. A flow without ends has
+ * only a share; UINT32_MAX = none. */
 struct traffic_spot {
 	uint32_t share, pair, flow;
 };
 
 MUST_USE int traffic_set_init(struct traffic_set *set, const struct traffic_limits *limits);
-/* One whose seconds can be told apart: traffic_ring_put reads the one under way. */
+/* A set that keeps the current second apart: traffic_ring_put reads it. */
 MUST_USE int traffic_set_init_live(struct traffic_set *set, const struct traffic_limits *limits);
 void traffic_set_done(struct traffic_set *set);
 void traffic_set_clear(struct traffic_set *set);
-/* Begins anew with its rows: those stay where they are, without sums, and spots hold. When many of
- * them had nothing, little room is left or rows were dropped, the set is cleared. */
+/* Begins a new time range with the same rows: they keep their places, their sums become 0, and
+ * spots stay valid. The set is cleared instead if many rows had no traffic, if little room is left,
+ * or if rows were dropped. */
 void traffic_set_restart(struct traffic_set *set);
 
-/* One flow's sums at one place. `pair`'s share and `flow`'s pair are set by it. */
+/* Adds one flow's sums at one place. It sets `pair`'s share and `flow`'s pair. */
 void traffic_set_add(struct traffic_set *set, const struct share_key *share,
 		     const struct pair_key *pair, const struct conversation_key *flow,
 		     const struct traffic_sums *sums);
-/* The same in two steps, so that the first need not be done again for the flow's next second. What
- * has no room ends the spot: bytes without a share are lost_bytes. */
+/* The same in two steps: the first step is not repeated for the flow's next second. The spot ends
+ * at the first level without room; bytes without a share count as lost_bytes. */
 struct traffic_spot traffic_set_spot(struct traffic_set *set, const struct share_key *share,
 				     const struct pair_key *pair,
 				     const struct conversation_key *flow);
 void traffic_set_add_at(struct traffic_set *set, const struct traffic_spot *spot,
 			const struct traffic_sums *sums);
-/* Of a live set: the second under way is over. */
+/* For a live set: ends the current second. */
 void traffic_set_next_second(struct traffic_set *set);
-/* All of `from`, with its others and floors. */
+/* Adds all of `from`, with its others and floors. */
 void traffic_set_merge(struct traffic_set *set, const struct traffic_set *from);
 /* Keeps the largest limits.pairs_kept of each share and limits.flows_kept of each pair. Returns
  * -ENOMEM and changes nothing when there is no memory for sorting. */
 MUST_USE int traffic_set_prune(struct traffic_set *set);
-/* The same, and no more than so many pairs and flows in all: the largest. */
+/* The same, and at most so many pairs and flows in all: the largest stay. */
 MUST_USE int traffic_set_prune_to(struct traffic_set *set, uint32_t pairs, uint32_t flows);
 
 static inline void traffic_sums_add(struct traffic_sums *sums, const struct traffic_sums *more)

@@ -1,6 +1,5 @@
-/* What traffic_set.c (rows and adding), traffic_merge.c, traffic_prune.c and traffic_second.c
- * share.
- */
+/* Shared by traffic_set.c (rows and adding), traffic_merge.c, traffic_prune.c and
+ * traffic_second.c. */
 #pragma once
 
 #include "peregrine/flowd/flow/traffic_ring.h"
@@ -14,9 +13,9 @@ uint32_t traffic_pair_row(struct traffic_set *set, const struct pair_key *key);
 uint32_t traffic_flow_row(struct traffic_set *set, const struct conversation_key *key);
 bool traffic_has_pair(const struct traffic_set *set, const struct pair_key *key);
 
-/* After rows were moved: tables and what was touched anew. */
+/* After rows were moved: rebuilds the hash tables and the list of touched rows. */
 void traffic_set_index_again(struct traffic_set *set);
-/* Drops rows that are silent: nothing is lost with them. Without memory they stay. */
+/* Drops silent rows: no traffic is lost. Without memory they stay. */
 void traffic_set_drop_silent(struct traffic_set *set);
 /* Drops the smaller half of the children, and counts that. */
 void traffic_set_make_half_empty(struct traffic_set *set);
@@ -40,8 +39,8 @@ struct ranked {
 MUST_USE int traffic_choose(struct ranked *ranked, size_t count, uint32_t parents, uint32_t kept,
 			    uint32_t room, size_t *ret_stay);
 
-/* --- the second under way (traffic_second.c) --- */
+/* --- the current second (traffic_second.c) --- */
 
-/* Its rows, of pairs and flows the largest; the caller frees ret->shares. */
+/* Its rows, with the largest pairs and flows; the caller frees ret->shares. */
 MUST_USE int ring_second_of(const struct traffic_set *set, const struct traffic_limits *kept,
 			    struct ring_second *ret);

@@ -1,7 +1,8 @@
-/* What each switch counted on each of its VLANs (sFlow counters of VLANs), since the daemon
- * started: exact, of all its ports together, a frame once. They know neither port nor direction,
- * and a frame that crosses three switches is in three of them: no total of a link, a tenant or a
- * pair. A fixed number of rows: VLANs that come after the last one is free are not kept. */
+/* Traffic per VLAN of each switch (sFlow counters of VLANs), since the daemon started. The counts
+ * are exact: all ports of the switch together, each frame once. They have neither port nor
+ * direction, and a frame that crosses three switches is in three of them. So they are no total of a
+ * link, a tenant or a pair. The number of rows is fixed: when all are in use, further VLANs are not
+ * kept. */
 #pragma once
 
 #include <stddef.h>
@@ -26,7 +27,7 @@ struct vlan_book;
 
 MUST_USE int vlan_book_new(struct vlan_book **ret);
 void vlan_book_free(struct vlan_book *book);
-/* A reading. Where octets went back the switch began anew: that interval is not counted. */
+/* Takes a reading. If octets went back, the switch has restarted: that interval is not counted. */
 void vlan_book_note(struct vlan_book *book, uint16_t agent, int64_t at_us,
 		    const struct sflow_vlan_counters *reading);
 /* The agent's next row, in no order; NULL = there is no other. `at` begins as 0. */

@@ -24,11 +24,16 @@ enum cli_mirror_fact {
 			from */
 };
 
-/* Words match as they are, whatever their case; "%n" the number of the session, "%x" any word, "%*"
- * whatever to the end; "%a" and "%b" a port, or a list of them: up to the next word of the rule;
- * of what is sent "%f" the address that it comes from, "%i" its number (ERSPAN's), "%b" the one
- * that it goes to. The first row that matches counts. In a session's section a line that is none of
- * these, nor "no shut", "enable" or "type local", makes it odd. */
+/* A word of `line` matches the same word in any case. Holes:
+ *
+ *   %n  the number of the session           %x  any word
+ *   %a  a port, or a list of ports          %*  the rest of the line
+ *   %b  the same; for ERSPAN its target     %i  the number of the ERSPAN session
+ *   %f  the source address of ERSPAN
+ *
+ * A list of ports ends at the next word of the rule. The first row that matches counts. In a
+ * session's section a line without a matching row makes the session odd, except "no shut", "enable"
+ * and "type local". */
 struct cli_mirror_rule {
 	const char *line;
 	enum cli_mirror_fact fact;

@@ -1,11 +1,16 @@
-/* What a family speaks by NETCONF: the model it must offer, what is asked of it and where in the
- * answer things stand, and what is sent. Constant rows, no control flow per vendor.
+/* The NETCONF dialect of a family: the model that it must offer, the requests, the place of each
+ * field in the answers, and the edits. Constant rows, no control flow per vendor.
  *
  * Paths are local names from a row downwards, "a/b"; ".." goes up, "*" is any element.
  *
- * Templates are XML with holes: {port} how the model calls the port, {holder} and {row} of its kind
- * (struct netconf_port_kind), {vlan}, {name} an element with the VLAN's name or nothing, {native},
- * {list} "1-3,7" of everything that passes, {ranges} the same as elements of their own. */
+ * Templates are XML with holes:
+ *
+ *   {port}             the model's name of the port
+ *   {holder}, {row}    elements of its kind (struct netconf_port_kind)
+ *   {vlan}, {native}   VLAN IDs
+ *   {name}             an element with the VLAN's name, or nothing
+ *   {list}             "1-3,7": all VLANs that pass
+ *   {ranges}           the same as separate elements */
 #pragma once
 
 #include <stdbool.h>

@@ -8,12 +8,17 @@
 #include "peregrine/switch/ovsdb/ovsdb_facts.h"
 #include "peregrine/switch/ovsdb/ovsdb_plan_policy.h"
 
-/* What ovsdb_facts_ask(FACTS_VLANS) asks, and the mirrors after it. NULL: no memory. */
+/* The request of ovsdb_facts_ask(FACTS_VLANS), with the mirrors after it. NULL: no memory. */
 json_t *ovsdb_mirror_ask(void);
 
-/* `facts` are of an answer to that. ret->params NULL: it is as wanted already. results[i]:
- * EDIT_REFUSED for one whose ports are not there, EDIT_NOT_TRIED for those that are in the plan,
- * EDIT_TAKEN for those that are there. E_UNSUPPORTED, -ENOMEM, with a problem. */
+/* `facts` come from an answer to that request. ret->params NULL: the switch is as wanted already.
+ * results[i] of a mirror:
+ *
+ *   EDIT_REFUSED    the switch lacks one of its ports
+ *   EDIT_NOT_TRIED  it is in the plan
+ *   EDIT_TAKEN      the switch has it already
+ *
+ * E_UNSUPPORTED, -ENOMEM, with a problem. */
 MUST_USE int ovsdb_mirror_plan(const struct ovsdb_facts *facts, const struct switch_mirror *mirrors,
 			       size_t count, struct ovsdb_plan *ret, enum edit_result *results,
 			       struct problem *problem);

@@ -1,6 +1,7 @@
-/* What the person at the drill looks at, as a state that keys and answers change: no terminal, no
- * server, no clock. Whoever drives it (drill_tui.c, drill_script.c, a test) gives it keys by name,
- * asks the API when it asks (drill_view_target), and draws it with drill_frame_draw. */
+/* The page of the drill on the screen, as a state that keys and answers change: no terminal, no
+ * server, no clock. Its driver (drill_tui.c, drill_script.c, a test) gives it keys by name. The
+ * driver asks the API when the view wants data (drill_view_target), and draws the view with
+ * drill_frame_draw. */
 #pragma once
 
 #include <stdbool.h>

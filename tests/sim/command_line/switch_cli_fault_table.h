@@ -1,5 +1,6 @@
-/* The misfortunes of an emulated command line: a file of `key=value` words, read again whenever it
- * changes, as switch_fault_table.h is for the SNMP agent; words that both have mean the same. */
+/* The faults of an emulated command line: a file of `key=value` words, read again whenever it
+ * changes. switch_fault_table.h is the same for the SNMP agent; words that both have mean the
+ * same. */
 #pragma once
 
 #include <stdbool.h>

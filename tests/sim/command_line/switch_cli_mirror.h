@@ -7,8 +7,12 @@
 #define MI CLI_IN(CLI_MIRROR)
 #define MT CLI_IN(CLI_MIRROR_TO)
 
-/* Bits of `argument`: the session's number is values[0], else it is the mode's; it is taken away;
- * values[1] is the port that gets the copies; the mode's port gets them, and is the session. */
+/* Bits of `argument`:
+ *
+ *   LINE  the session's number is values[0], else it is the mode's
+ *   NO    the session is removed
+ *   PAIR  values[1] is the port that gets the copies
+ *   HERE  the mode's port gets the copies, and names the session */
 enum {
 	CLI_MIRROR_LINE = 1,
 	CLI_MIRROR_NO = 2,

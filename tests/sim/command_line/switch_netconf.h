@@ -26,9 +26,14 @@ struct netconf_error {
 	unsigned session; /* who holds a lock; with tag lock-denied */
 };
 
-/* One row per leaf: elements from the top, `[a b]` after a list with its keys, `*` after a
- * leaf-list, `|` after the cases of a choice, `p:` before an element of another namespace than its
- * parent's. What is in no row is an unknown element. */
+/* One row per leaf: its elements from the top. Marks:
+ *
+ *   [a b]  after a list: its keys
+ *   *      after a leaf-list
+ *   |      after the cases of a choice
+ *   p:     before an element whose namespace differs from its parent's
+ *
+ * An element without a row is unknown. */
 struct netconf_namespace {
 	const char *prefix, *uri;
 };

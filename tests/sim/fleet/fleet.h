@@ -1,11 +1,15 @@
 /* fleet: up to 20,000 simulated machines in one process, as the rest of the site meets them on the
  * wire: DHCP through relays, TFTP, boot HTTP, the agent's mailbox, the installed OS, and a BMC each
- * (RMCP+ or
- * Redfish). One loop, one thread; all nodes of a kind share one socket: the addresses are the
- * kernel's (AnyIP: `ip route add local PREFIX dev lo`) and IP_PKTINFO says whose packet it is.
+ * (RMCP+ or Redfish). One loop, one thread; all nodes of a kind share one socket: the addresses are
+ * the kernel's (AnyIP: `ip route add local PREFIX dev lo`) and IP_PKTINFO says whose packet it is.
  *
- * Node i (from 0) is called f<i+1>, sits in rack i / rack_size, port i % rack_size + 1, has the MAC
- * 02:f1:ee:<i>, the BMC address bmc_base + i, and gets its address behind the relay <rack>.1. */
+ * Node i (from 0):
+ *
+ *   name          f<i+1>
+ *   place         rack i / rack_size, port i % rack_size + 1
+ *   MAC           02:f1:ee:<i>
+ *   BMC address   bmc_base + i
+ *   relay         <rack>.1 */
 #pragma once
 
 #include <sodium.h>

@@ -1,7 +1,6 @@
-/* Who belongs to which tenant, and from when to when: what the prober judges frames by. A frame is
- * its sender's when it is sent and meets its receiver when it arrives, so each end is judged at its
- * own moment, by the wall clock; how long a queue or the prober itself kept it changes nothing.
- * Pure: text and times in, verdict out. */
+/* The tenants of each probe over time: the prober judges frames by them. The sender's tenants count
+ * when the frame is sent, the receiver's when it arrives, both by the wall clock. So a delay in a
+ * queue or in the prober does not change the verdict. Pure: text and times in, verdict out. */
 #pragma once
 
 #include <stdbool.h>
@@ -40,11 +39,10 @@ struct prober_members {
 };
 
 /* A file's text, true from `at_us` on: lines "probe NAME NETNS INTERFACE TENANT[,TENANT]..."
- * (TENANT
- * "-": nobody's), "tags VID...", "grace MS", "# ...". Probes that were there keep their places and,
- * where their tenants change, have the old ones as well for the grace; those that are gone become
- * inactive. E_MALFORMED or E_LIMIT with the line's number in *ret_line leaves `members` as it was.
- */
+ * (TENANT "-": nobody's), "tags VID...", "grace MS", "# ...". Known probes keep their places. A
+ * probe whose tenants change has the old tenants as well for the grace. A probe that the file no
+ * longer names becomes inactive. E_MALFORMED or E_LIMIT with the line's number in *ret_line leaves
+ * `members` as it was. */
 MUST_USE int prober_members_follow(struct prober_members *members, const char *text, int64_t at_us,
 				   unsigned *ret_line);
 /* May what `from` sent at `sent_us` reach `to` at `arrived_us`? */

@@ -2,10 +2,12 @@
  * count, and those of the other modes are kept. From the MIB's descriptions and what public clients
  * of it write:
  *
- * Access: untagged in the access VLAN and in no other. Trunk: with a tag in the VLANs whose list of
- * ports in trunk mode has it, without one in the native VLAN if that is one of them. General: what
- * Q-BRIDGE-MIB says. VLANs that are not there are refused. Rows of agentPortConfigTable go by base
- * port. */
+ *   access   untagged in the access VLAN, in no other
+ *   trunk    tagged in each VLAN whose list of trunk ports has the port; of these the native
+ *            VLAN is untagged
+ *   general  as Q-BRIDGE-MIB says
+ *
+ * VLANs that do not exist are refused. Rows of agentPortConfigTable go by base port. */
 #pragma once
 
 #include "tests/sim/switch/switch_mib.h"

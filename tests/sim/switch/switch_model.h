@@ -65,9 +65,12 @@ struct switch_model {
 	uint32_t made;
 };
 
-/* How dot1qPvid and the untagged membership hang together: as the standard says, not at all; or the
- * port leaves its old VLAN; or it stays in the old one as a tagged member; or, beside that,
- * the untagged VLAN is the PVID, however it was set, and there is one (ProCurve). */
+/* The effect of a new untagged VLAN (dot1qPvid and the untagged membership):
+ *
+ *   ALONE          none on each other, as the standard says
+ *   MOVES          the port leaves its old VLAN
+ *   LEAVES_TAGGED  the port stays in the old VLAN, tagged
+ *   IS_UNTAGGED    as LEAVES_TAGGED, and the PVID always equals the one untagged VLAN (ProCurve) */
 enum switch_pvid_manner {
 	SWITCH_PVID_ALONE,
 	SWITCH_PVID_MOVES,

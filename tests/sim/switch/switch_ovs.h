@@ -88,9 +88,9 @@ struct switch_ovs_member {
 MUST_USE int switch_ovs_bond(struct switch_ovs *ovs, unsigned number,
 			     const struct switch_ovs_member *members, size_t member_count,
 			     bool make);
-/* A mirror session: what its ports send and get, out of another port, or wrapped as ERSPAN II from
- * an address of the switch to a collector by what Open vSwitch knows of routes. Kept by value and
- * compared as bytes. */
+/* A mirror session: the frames that its ports send and get are copied out of another port, or
+ * wrapped as ERSPAN II. ERSPAN goes from an address of the switch to a collector, by the routes of
+ * Open vSwitch. Kept by value and compared as bytes. */
 enum { SWITCH_MIRROR_PORTS = 16 };
 struct switch_ovs_mirror {
 	unsigned number, id; /* 1 and up; ERSPAN's session */

@@ -1,6 +1,6 @@
-/* The edge of a switch that snoops DHCP: access ports in a VLAN whose gateway it is, each with a
- * packet socket and the option 82 of what comes in there, and the bridge's rules that keep these
- * frames from going anywhere else. */
+/* The edge of a switch that snoops DHCP. Its access ports are in a VLAN whose gateway is this
+ * switch. Each port has a packet socket and the option 82 of the requests that come in there. Rules
+ * of the bridge keep these frames from all other ports. */
 #pragma once
 
 #include <stdbool.h>

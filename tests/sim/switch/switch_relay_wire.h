@@ -1,7 +1,7 @@
-/* What a switch's DHCP snooping does to bytes: looks into frames of its ports, writes option 82
- * into a request and takes it out of a reply (RFC 3046 2.1, RFC 1542 4.1), in the manner of several
- * families. Written from manuals, and on purpose without bampi's code: the product reads what this
- * writes. No I/O. */
+/* The bytes of a switch's DHCP snooping. It parses frames of its ports, writes option 82 into a
+ * request and removes it from a reply (RFC 3046 2.1, RFC 1542 4.1). Several families are imitated.
+ * Written from manuals, and on purpose without bampi's code, because the product reads these bytes.
+ * No I/O. */
 #pragma once
 
 #include <stdbool.h>

@@ -2,11 +2,11 @@
  * are claimed for a time, flow samplers and counter pollers of ports, and Open vSwitch's own sFlow
  * behind it. Written from the MIB's descriptions:
  *
- * A receiver is claimed by an owner and a time-out in one SET; nothing else of it, and nothing that
- * points to it, is set before. When the time is over or the owner is emptied, the row and every
- * sampler and poller that points to it are as from the factory. A sampler is claimed by its
- * receiver, set to 0 it is as from the factory. A rate is adjusted to one that the agent can do and
- * is read as that.
+ * A receiver is claimed by an owner and a time-out in one SET. Before that its other columns cannot
+ * be set, and no sampler or poller can point to it. When the time has expired or the owner is
+ * emptied, the row is reset to factory values. So is every sampler and poller that points to it. A
+ * sampler is claimed by its receiver; set to 0 it is reset to factory values. A rate is adjusted to
+ * one that the agent supports, and is read back as that.
  *
  * Open vSwitch has one receiver and one rate for a bridge: the first receiver that a port points
  * to, and the smallest rate of its ports. */
