@@ -183,7 +183,7 @@ static void agent_work_done(void *context)
 			 seconds);
 	else if (!task_wanted(task))
 		log_info(AGENT_SUBJECT,
-			 "task %s: %s stopped, nobody wants it any more (seconds=%.1f)", task->id,
+			 "task %s: %s stopped, bampid has cancelled it (seconds=%.1f)", task->id,
 			 kind, seconds);
 	else
 		log_problem(LOG_LEVEL_ERROR, AGENT_SUBJECT, &task->problem);
@@ -209,7 +209,7 @@ static void progress_done(void *context, int rc, const struct http_response *res
 	agent->refused =
 		response->status == 401 || response->status == 403 ? agent->refused + 1 : 0;
 	if (response->status == 410 || agent->refused >= REFUSED_LIMIT) {
-		log_warn(AGENT_SUBJECT, "task %s: the server wants it no more, stopping",
+		log_warn(AGENT_SUBJECT, "task %s: bampid has cancelled it, stopping",
 			 agent->task->id);
 		atomic_store(&agent->task->unwanted, true);
 	}

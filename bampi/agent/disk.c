@@ -164,7 +164,7 @@ int disk_open(const struct agent_env *env, const struct disk *disk, int flags, i
 		(void)problem_set(problem, E_CONFLICT, "disk %s is in use", disk->name);
 		problem_hint(
 			problem,
-			"something on the node has it mounted or assembled; reboot the node into the agent");
+			"a file system or RAID on the node uses it; reboot the node into the agent");
 		return problem->code;
 	}
 	if (fd < 0)

@@ -190,7 +190,7 @@ int download_run(const struct task *task, const char *target, uint64_t size, dow
 
 	download_done(&download);
 	if (!rc)
-		log_info(DOWNLOAD_SUBJECT, "%s came whole (bytes=%llu reconnects=%u)", target,
+		log_info(DOWNLOAD_SUBJECT, "%s is complete (bytes=%llu reconnects=%u)", target,
 			 (unsigned long long)size, download.reconnects);
 	return rc;
 }

@@ -51,7 +51,7 @@ struct download_verdict download_next(const struct download_facts *facts, int64_
 	if (facts->asked_range && came && facts->status == 200)
 		return download_policy_fail(
 			E_PROTOCOL, "the server does not serve parts of the image", facts,
-			"it ignored the Range header; check what is between node and bampi-bootd");
+			"it ignored the Range header; check for a proxy between node and bampi-bootd");
 	if (facts->offset == facts->size)
 		return (struct download_verdict){.action = DOWNLOAD_DONE};
 	if (now_ms - facts->last_byte_ms >= facts->silence_ms * DOWNLOAD_PATIENCE_FACTOR)

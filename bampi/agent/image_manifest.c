@@ -93,9 +93,8 @@ static int check_signature(json_t *manifest, const char *signature, const struct
 		return 0;
 	(void)problem_set(problem, E_DIGEST, "the signature of the image's manifest is not valid");
 	problem_detail(problem, "tried %zu keys of the ramdisk", keys->count);
-	problem_hint(
-		problem,
-		"sign the image again, or build the ramdisk with the public key of who signed it");
+	problem_hint(problem,
+		     "sign the image again, or build the ramdisk with the signer's public key");
 	return problem->code;
 }
 

@@ -98,9 +98,10 @@ static int image_stream_damaged(const struct image_stream *stream, size_t ahead,
 	char digest[DIGEST_TEXT_SIZE];
 
 	hex_encode(stream->manifest.stored_digest, DIGEST_SIZE, digest);
-	(void)problem_set(problem, E_DIGEST,
-			  "the stored image cannot be unpacked: it is not that of digest %.16s...",
-			  digest);
+	(void)problem_set(
+		problem, E_DIGEST,
+		"the stored image cannot be unpacked: it does not have the digest %.16s...",
+		digest);
 	problem_detail(problem, "zstd: %s at stored byte %llu", why,
 		       (unsigned long long)(stream->stored_bytes - ahead));
 	problem_hint(problem, HINT);

@@ -180,7 +180,8 @@ static struct os_nic *os_files_target_of(const json_t *object, size_t index,
 	struct os_nic *target = bond ? os_files_bond_of(settings, bond) : NULL;
 
 	if (bond && !target) {
-		(void)problem_set(problem, E_MALFORMED, "addresses[%zu].bond is no bond", index);
+		(void)problem_set(problem, E_MALFORMED, "addresses[%zu].bond does not name a bond",
+				  index);
 		return NULL;
 	}
 	if (bond)

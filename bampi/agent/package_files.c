@@ -121,8 +121,7 @@ static int read_package(const json_t *object, size_t index, struct package_file 
 	    !package_files_is_word(ret->version, "._+-") || !package_files_is_target(ret->url) ||
 	    hex_decode(digest, ret->digest, sizeof(ret->digest)) != 0)
 		return problem_set(problem, E_MALFORMED,
-				   "packages[%zu] has a name, version, kind, digest or url that is "
-				   "none",
+				   "packages[%zu] has a wrong name, version, kind, digest or url",
 				   index);
 	ret->kind = (enum package_kind)word;
 	(void)text_format(ret->file, sizeof(ret->file), "%s_%s.%s", ret->name, ret->version,
@@ -144,7 +143,7 @@ int package_list_read(const json_t *params, struct package_list *ret, struct pro
 		return problem->code;
 	}
 	if (json_array_size(packages) == 0 || json_array_size(packages) > PACKAGE_LIMIT)
-		return problem_set(problem, E_LIMIT, "packages: 1 to %d are possible",
+		return problem_set(problem, E_LIMIT, "packages has to list 1 to %d packages",
 				   PACKAGE_LIMIT);
 	for (size_t i = 0; rc == 0 && i < json_array_size(packages); i++) {
 		rc = read_package(json_array_get(packages, i), i, &ret->packages[i], problem);

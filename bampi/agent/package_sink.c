@@ -118,7 +118,7 @@ static int package_sink_unpack(struct package_sink *sink, const void *data, size
 		out = (ZSTD_outBuffer){sink->block, PACKAGE_SINK_BLOCK_SIZE, 0};
 		left = ZSTD_decompressStream(sink->zstd, &out, &in);
 		if (ZSTD_isError(left)) {
-			(void)problem_set(problem, E_DIGEST, "package %s %s is no zstd",
+			(void)problem_set(problem, E_DIGEST, "package %s %s is not a zstd file",
 					  sink->package->name, sink->package->version);
 			problem_detail(problem, "zstd: %s near byte %llu", ZSTD_getErrorName(left),
 				       (unsigned long long)sink->stored_bytes);

@@ -37,7 +37,7 @@ static int check_os(int root_fd, struct problem *problem)
 			return 0;
 	}
 	(void)problem_set(problem, E_UNSUPPORTED,
-			  "the image has no systemd: nothing would install the packages");
+			  "the image has no systemd, which installs the packages");
 	problem_hint(problem, "choose an image with systemd, or ask without packages");
 	return problem->code;
 }
@@ -150,7 +150,8 @@ static int fetch_all(struct task *task, const struct package_list *list, int roo
 	int rc = 0;
 
 	if (fstatvfs(root_fd, &disk) < 0)
-		return problem_set(problem, -errno, "the root partition cannot be asked: %s",
+		return problem_set(problem, -errno,
+				   "the free space of the root partition cannot be read: %s",
 				   error_text(-errno));
 	room = (uint64_t)disk.f_bavail * disk.f_frsize;
 	if (list->size_bytes > room) {

@@ -151,7 +151,7 @@ int bmc_queue_put(struct bmc_queue *queue, const struct bmc_endpoint *endpoint,
 		    !bmc_op_table[bmc->current->request.op].idempotent) {
 			problem_set(
 				problem, E_TIMEOUT,
-				"node %s: the way to its BMC changed during %s; it may have been executed",
+				"node %s: its BMC's address or credentials changed during %s; it may have been executed",
 				endpoint->node, bmc_op_text(bmc->current->request.op));
 			operation_finish(bmc->current, E_TIMEOUT, problem);
 			*problem = (struct problem){0};

@@ -14,7 +14,8 @@ void text_breaker_open(const struct bmc *bmc, int64_t now_ms, struct problem *re
 
 	if (breaker->refused) {
 		problem_set(ret, E_AUTHENTICATION,
-			    "node %s: not asked, its BMC refused the password", bmc->endpoint.node);
+			    "node %s: its BMC refused the password, so no command was sent",
+			    bmc->endpoint.node);
 		problem_hint(ret,
 			     "set the right password; or wait: tried again in %" PRId64
 			     " s, so that the account is not locked",

@@ -39,14 +39,14 @@ static const struct ipmi_failure ipmi_failure_table_failures[] = {
 	/* Refusals shorter than IPMI 13.18 has them, which FreeIPMI cannot parse: ipmi_sim and its relatives. */
 	{IPMI_ERR_IPMI_ERROR,                         true,   E_UNSUPPORTED,    "refused to open a session",              ipmi_failure_table_suite},
 	{IPMI_ERR_INTERNAL_ERROR,                     true,   E_UNSUPPORTED,    "refused to open a session",              ipmi_failure_table_suite},
-	{IPMI_ERR_PARAMETERS,                         true,   E_UNSUPPORTED,    "cannot be asked with these settings",    ipmi_failure_table_suite},
+	{IPMI_ERR_PARAMETERS,                         true,   E_UNSUPPORTED,    "does not support these settings",    ipmi_failure_table_suite},
 	{IPMI_ERR_COMMAND_INVALID_OR_UNSUPPORTED,     false,  E_UNSUPPORTED,    "does not support the command",           NULL},
 	/* FreeIPMI fails without a reason when an answer of the session setup comes a second time, as from a slow BMC after a
 	 * retransmission. Nothing was executed; the next try has a new socket. */
-	{IPMI_ERR_SUCCESS,                            true,   -EBUSY,           "answered out of turn",                   NULL},
+	{IPMI_ERR_SUCCESS,                            true,   -EBUSY,           "sent an answer out of order",                   NULL},
 	{IPMI_ERR_BMC_BUSY,                           false,  -EBUSY,           "is busy",                                NULL},
 	{IPMI_ERR_DRIVER_BUSY,                        false,  -EBUSY,           "is busy",                                NULL},
-	{IPMI_ERR_OUT_OF_MEMORY,                      false,  -ENOMEM,          "could not be asked: out of memory",      NULL},
+	{IPMI_ERR_OUT_OF_MEMORY,                      false,  -ENOMEM,          "got no request: out of memory",      NULL},
 	{IPMI_ERR_NOT_FOUND,                          false,  E_NOT_FOUND,      "does not have it",                       NULL},
 };
 /* clang-format on */
@@ -54,7 +54,7 @@ static const struct ipmi_failure ipmi_failure_table_failures[] = {
 const struct ipmi_failure *ipmi_failure_find(int theirs, bool opening)
 {
 	static const struct ipmi_failure unknown = {
-		.code = E_PROTOCOL, .message = "answered what we do not understand"};
+		.code = E_PROTOCOL, .message = "sent an answer with an unknown error code"};
 
 	for (size_t i = 0; i < COUNT_OF(ipmi_failure_table_failures); i++) {
 		if (ipmi_failure_table_failures[i].theirs == theirs &&

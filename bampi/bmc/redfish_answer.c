@@ -12,7 +12,7 @@ enum { PAGES_MAX = 32 };
 static int redfish_answer_odd(const struct redfish_client *client, enum redfish_stage stage,
 			      int code, const char *why, struct problem *problem)
 {
-	(void)problem_set(problem, code, "%s answers %s oddly", client->peer,
+	(void)problem_set(problem, code, "%s gives a malformed answer to %s", client->peer,
 			  redfish_stage_table[stage].what);
 	problem_detail(problem, "%s", why);
 	return code;
@@ -331,7 +331,7 @@ static int boot_result(struct redfish_client *client, struct problem *problem)
 		return redfish_answer_lacks(client, "boot override", problem);
 	if (client->quirk->stale_boot && client->boot_set &&
 	    client->boot.device != system->boot.device)
-		return problem_set(problem, E_UNSUPPORTED, "%s may show the boot device of before",
+		return problem_set(problem, E_UNSUPPORTED, "%s may show its previous boot device",
 				   client->peer);
 	result->boot.flags = system->boot;
 	result->boot.valid = system->boot_valid;

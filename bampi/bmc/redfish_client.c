@@ -253,8 +253,7 @@ static void redfish_client_taken(struct redfish_client *client, const struct fet
 		rc = redfish_read(answer->body, answer->size, row->answer_limit, &json, &why);
 	if (rc) {
 		(void)problem_set(&problem, rc == E_LIMIT ? E_LIMIT : E_PROTOCOL,
-				  "%s answers %s with what is no good JSON", client->peer,
-				  row->what);
+				  "%s answers %s with malformed JSON", client->peer, row->what);
 		problem_detail(&problem, "%s", why.message);
 		problem_hint(&problem, "restart the BMC, or update its firmware");
 		rc = problem.code;
@@ -508,7 +507,7 @@ int redfish_client_new(struct loop *loop, struct fetcher *fetcher,
 	struct redfish_client *client;
 
 	if (endpoint->pin[0] && !fetch_pin_is_valid(endpoint->pin)) {
-		(void)problem_set(problem, -EINVAL, "node %s: the BMC's fingerprint is none",
+		(void)problem_set(problem, -EINVAL, "node %s: the BMC's fingerprint is malformed",
 				  endpoint->node);
 		problem_hint(problem, "sha256//, then the base64 of the SHA-256 of its public key");
 		return -EINVAL;

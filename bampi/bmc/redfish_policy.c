@@ -94,7 +94,7 @@ static struct redfish_decision refused_login(const struct redfish_refusal *refus
 			.verdict = REDFISH_BASIC,
 			.full = true,
 			.text = "has no session free",
-			.hint = "somebody leaves sessions open there; end them, or restart the BMC"};
+			.hint = "another program leaves its sessions open: end them, or restart the BMC"};
 	if (refusal->status == 404 || refusal->status == 405 || refusal->status == 501)
 		return (struct redfish_decision){.verdict = REDFISH_BASIC};
 	if (refusal->status == 400 || refusal->status == 401 || refusal->status == 403)
@@ -119,7 +119,7 @@ static struct redfish_decision not_found(const struct redfish_refusal *refusal)
 		return redfish_policy_again(REDFISH_SKIP, 0);
 	if (refusal->stage == REDFISH_SYSTEM && pause_ms >= 0) /* the first time at once */
 		return redfish_policy_again(REDFISH_PARENT, refusal->tries ? pause_ms : 0);
-	return redfish_policy_fail(E_PROTOCOL, "does not have what it named itself",
+	return redfish_policy_fail(E_PROTOCOL, "lacks a resource that its own answers name",
 				   "restart the BMC, or update its firmware");
 }
 
@@ -179,7 +179,7 @@ struct redfish_decision redfish_decide(const struct redfish_refusal *refusal)
 	case 428:
 		if (!refusal->reread)
 			return redfish_policy_again(REDFISH_REREAD, 0);
-		return redfish_policy_fail(E_CONFLICT, "was changed by somebody else meanwhile",
+		return redfish_policy_fail(E_CONFLICT, "was changed by another program meanwhile",
 					   NULL);
 	case 405:
 	case 501:

@@ -396,7 +396,7 @@ int rmcp_peer_new(struct rmcp_client *client, const struct bmc_endpoint *endpoin
 err_timer:
 	loop_timer_free(peer->timer);
 err_problem:
-	problem_set(problem, rc, "node %s: its BMC at %s cannot be asked: %s", endpoint->node,
+	problem_set(problem, rc, "node %s: its BMC at %s cannot be reached: %s", endpoint->node,
 		    endpoint->address, error_text(rc));
 err_peer:
 	rmcp_session_done(&peer->session);

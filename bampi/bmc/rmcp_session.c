@@ -371,7 +371,7 @@ static void heard_rakp2(struct rmcp_session *session, const struct rmcp_io *io, 
 	}
 	if (!answer.genuine) {
 		rmcp_session_fail(session, IPMI_ERR_PASSWORD_INVALID,
-				  "its proof of the password is another one", ret);
+				  "its proof of the password does not match", ret);
 		rmcp_session_leave(session, io);
 		return;
 	}
@@ -399,7 +399,7 @@ static void heard_rakp4(struct rmcp_session *session, const struct rmcp_io *io, 
 	if (answer.status) {
 		rmcp_session_refused(session, io, answer.status, ret);
 	} else if (!answer.genuine) {
-		rmcp_session_fail(session, IPMI_ERR_K_G_INVALID, "its keys are others", ret);
+		rmcp_session_fail(session, IPMI_ERR_K_G_INVALID, "its keys do not match", ret);
 		rmcp_session_drop(session, io);
 	} else {
 		/* A session begins as a user's, or below [22.18]. */

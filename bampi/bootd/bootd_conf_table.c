@@ -20,7 +20,7 @@ const struct conf_row bootd_conf_rows[] = {
 	 "per second",
 	 "most messages of unknown clients answered per relay or link; 0 = any number"},
 	{"quarantine", CONF_INT, BOOTD_CONF_TABLE_AT(quarantine_s), "3600", 10, 604800, NULL,
-	 "seconds", "how long a declined address is given to nobody"},
+	 "seconds", "how long a declined address is not offered again"},
 	{"lease_limit", CONF_INT, BOOTD_CONF_TABLE_AT(lease_limit), "1000000", 100, 16000000, NULL,
 	 "leases", "most leases kept in memory; about 100 bytes each"},
 	{"http_address", CONF_ADDRESS, BOOTD_CONF_TABLE_AT(http_address), "0.0.0.0", 0, 0, NULL,
@@ -43,7 +43,7 @@ const struct conf_row bootd_conf_rows[] = {
 	{"ra_interfaces", CONF_STRINGS, BOOTD_CONF_TABLE_AT(ra_interfaces), "", 0, 0, NULL, NULL,
 	 "provisioning links that get router advertisements; empty = none, then old iPXE waits 13 s"},
 	{"arp_interfaces", CONF_STRINGS, BOOTD_CONF_TABLE_AT(arp_interfaces), "", 0, 0, NULL, NULL,
-	 "links on which ARP is answered for what is behind another one; empty = none"},
+	 "links on which ARP is answered for addresses behind another link; empty = none"},
 	{"arp_prefixes", CONF_STRINGS, BOOTD_CONF_TABLE_AT(arp_prefixes), "", 0, 0, NULL, NULL,
 	 "prefixes that ARP is answered for, as in 10.9.0.0/16; needs net.ipv4.ip_forward"},
 	{"metrics_socket", CONF_STRING, BOOTD_CONF_TABLE_AT(metrics_socket), "", 0, 0, NULL, NULL,
@@ -76,7 +76,7 @@ static int check_arp(const struct bootd_conf *conf, struct problem *problem)
 	for (char **each = conf->arp_prefixes; each && *each; each++, count++) {
 		if (ipv4_prefix_parse(*each, &prefix) == 0)
 			continue;
-		(void)problem_set(problem, E_MALFORMED, "arp_prefixes: %s is no prefix", *each);
+		(void)problem_set(problem, E_MALFORMED, "arp_prefixes: %s is not a prefix", *each);
 		problem_hint(problem, "as in 10.9.0.0/16, host bits zero");
 		return E_MALFORMED;
 	}

@@ -7,7 +7,7 @@ int main(int argc, char **argv)
 {
 	const struct daemon_spec spec = {
 		.name = "bampi-bootd",
-		.summary = "answers what nodes ask while they boot: DHCP, TFTP, HTTP",
+		.summary = "answers nodes that boot: DHCP, TFTP, HTTP",
 		.default_conf = "/etc/haas/bampi-bootd.conf",
 		.rows = bootd_conf_rows,
 		.row_count = bootd_conf_row_count,

@@ -42,7 +42,7 @@ static void bampid_on_db_state(void *context, bool connected)
 	if (connected)
 		log_info(BAMPID_SUBJECT, "PostgreSQL is there");
 	else
-		log_warn(BAMPID_SUBJECT, "PostgreSQL is away: nothing is begun until it is back");
+		log_warn(BAMPID_SUBJECT, "PostgreSQL is away: no step begins until it is back");
 	tell_runners(bampid);
 }
 

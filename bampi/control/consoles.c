@@ -395,7 +395,7 @@ void consoles_input(struct consoles *consoles, struct http_request *request, int
 		return;
 	}
 	(void)problem_set(&problem, rc == -EAGAIN ? E_UNAVAILABLE : rc,
-			  "the console of node %s did not take all",
+			  "the console of node %s did not take all bytes",
 			  http_request_param(request, "node"));
 	problem_detail(&problem, "%s; %zu of %zu bytes were typed", error_text(rc), taken, size);
 	problem_hint(&problem,

@@ -73,8 +73,8 @@ static void on_note(void *context, const struct bmc_note *note)
 	else if (note->which == REFRESH_SEL)
 		rc = feed_log(context, note->node_id, note->result);
 	if (rc)
-		log_warn(HEALTH_FEED_SUBJECT, "node %s: what its BMC said is lost: %s", note->node,
-			 error_text(rc));
+		log_warn(HEALTH_FEED_SUBJECT, "node %s: a reading of its BMC was not stored: %s",
+			 note->node, error_text(rc));
 }
 
 static bool sel_known(void *context, int64_t node_id, struct bmc_sel_mark *ret)

@@ -42,11 +42,11 @@ const struct conf_row relay_conf_rows[] = {
 	{"cache.folder", CONF_STRING, RELAY_CONF_TABLE_AT(cache.folder), "/var/cache/haas-relay", 0,
 	 0, NULL, NULL, "where boot files and images are kept"},
 	{"cache.limit", CONF_INT, RELAY_CONF_TABLE_AT(cache.limit_mib), "65536", 1, 1073741824,
-	 NULL, "MiB", "what they may take; the least recently used go first"},
+	 NULL, "MiB", "most room for them; the least recently used go first"},
 	{"cache.keep", CONF_STRINGS, RELAY_CONF_TABLE_AT(cache.keep), "", 0, 0, NULL, NULL,
-	 "boot files to have ready before anybody asks, as undionly.kpxe, snponly.efi, vmlinuz, agent.img"},
+	 "boot files to fetch before the first request, as undionly.kpxe, snponly.efi, vmlinuz, agent.img"},
 	{"arp.interfaces", CONF_STRINGS, RELAY_CONF_TABLE_AT(arp.interfaces), "", 0, 0, NULL, NULL,
-	 "interfaces on which ARP is answered for what is behind another one; empty = none"},
+	 "interfaces on which ARP is answered for addresses behind another interface; empty = none"},
 	{"arp.prefixes", CONF_STRINGS, RELAY_CONF_TABLE_AT(arp.prefixes), "", 0, 0, NULL, NULL,
 	 "prefixes that ARP is answered for, as in 10.9.0.0/16; needs net.ipv4.ip_forward"},
 	{"ra_interfaces", CONF_STRINGS, RELAY_CONF_TABLE_AT(ra_interfaces), "", 0, 0, NULL, NULL,
@@ -82,7 +82,7 @@ int relay_conf_arp(const struct relay_conf *conf, struct ipv4_prefix ret[RELAY_A
 			return problem_set(problem, E_LIMIT, "more than %d arp.prefixes",
 					   RELAY_ARP_PREFIXES);
 		if (ipv4_prefix_parse(*each, &ret[count++])) {
-			(void)problem_set(problem, E_MALFORMED, "arp.prefixes: %s is no prefix",
+			(void)problem_set(problem, E_MALFORMED, "arp.prefixes: %s is not a prefix",
 					  *each);
 			problem_hint(problem, "as in 10.9.0.0/16, host bits zero");
 			return E_MALFORMED;

@@ -74,7 +74,7 @@ bool network_is_up(const struct storage_network *network, const struct network_s
 	const char *fault = interface_fault(network, sight);
 
 	if (!fault && !network_policy_listens(network, sight))
-		fault = "the target software does not listen there";
+		fault = "the target software does not listen on its address";
 	*ret_why = fault;
 	return !fault;
 }

@@ -240,7 +240,7 @@ void network_runner_take(struct network_runner *runner, const struct storage_cla
 	for (size_t i = 0; i < count; i++) {
 		network_runner_row_of(rows, (int)i, &runner->networks[i]);
 		(void)text_copy(runner->outcomes[i].why, sizeof(runner->outcomes[i].why),
-				"bampi-stored is not told its uplink");
+				"bampi-stored has no uplink in its configuration");
 	}
 	runner->busy = true;
 	runner->ran = !runner->options->network.uplink[0];

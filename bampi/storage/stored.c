@@ -41,7 +41,7 @@ static void stored_on_db_state(void *context, bool connected)
 		log_info(STORED_SUBJECT, "PostgreSQL is there");
 	else
 		log_warn(STORED_SUBJECT,
-			 "PostgreSQL is away: what is open stays open, nothing is changed");
+			 "PostgreSQL is away: open volumes stay open, no volume is changed");
 	if (stored->runner)
 		volume_runner_db_state(stored->runner, connected);
 }

@@ -26,8 +26,8 @@ const struct conf_row stored_conf_rows[] = {
 	{"level", CONF_INT, AT(level), "3", 1, 19, NULL, NULL, "how hard zstd packs an archive"},
 	{"checkpoint", CONF_INT, AT(checkpoint_mib), "64", 1, 65536, NULL, "MiB",
 	 "of data: an archive or restore that is killed goes on where it was so long ago at most"},
-	{"period", CONF_INT, AT(period_ms), "2000", 100, 60000, NULL, "milliseconds", "all is looked at this often, also when nobody wished for anything"},
-	{"claim", CONF_INT, AT(claim_s), "30", 5, 3600, NULL, "seconds", "after so long without a word another bampi-stored may take the storage over"},
+	{"period", CONF_INT, AT(period_ms), "2000", 100, 60000, NULL, "milliseconds", "all volumes are checked this often, also without a request"},
+	{"claim", CONF_INT, AT(claim_s), "30", 5, 3600, NULL, "seconds", "after so long without a sign of life another bampi-stored may take the storage over"},
 };
 /* clang-format on */
 

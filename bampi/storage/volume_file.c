@@ -252,9 +252,10 @@ static int destroy_problem(struct problem *problem, const char *path, int rc)
 	}
 	if (rc == E_DIGEST) {
 		(void)problem_set(problem, rc,
-				  "after the overwrite something else than zeros was read");
+				  "after the overwrite some bytes read back are not zero");
 		problem_detail(problem, "%s", path);
-		problem_hint(problem, "the disk is broken: it is tried again, but look at it");
+		problem_hint(problem,
+			     "the disk may be broken: replace it; bampi-stored tries again");
 		return rc;
 	}
 	return volume_file_problem(problem, "the data cannot be destroyed", path, rc);

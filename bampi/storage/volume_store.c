@@ -191,7 +191,8 @@ static int read_sealed(const char *hex, struct volume_row *row)
 
 void volume_nameless(const struct volume_row *row, struct problem *ret)
 {
-	(void)problem_set(ret, E_INVALID, "node %s has no address to be let in by", row->nameless);
+	(void)problem_set(ret, E_INVALID, "node %s has no address for the storage's access list",
+			  row->nameless);
 	problem_hint(ret, "give its PDCI a network with a prefix, untagged on one of its NICs");
 }
 

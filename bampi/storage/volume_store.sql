@@ -65,7 +65,7 @@ with was as (select v.* from haas.volume v join haas.storage s on s.id = v.stora
 saved as (update haas.volume v set served_pdci_id = nullif($4::bigint, 0), served = $5::jsonb, problem = $6::jsonb, version = v.version + 1
   from was where v.id = was.id and (was.served_pdci_id, was.served, was.problem) is distinct from (nullif($4::bigint, 0), $5::jsonb, $6::jsonb) returning v.id)
 select haas.event_add('bampi-stored', case when $4::bigint = 0 then 'volume.detached' else 'volume.attached' end, 'volume', was.name, was.tenant_id,
-  case when $4::bigint = 0 then 'nobody can reach it' else 'its PDCI can reach it' end,
+  case when $4::bigint = 0 then 'no node can reach it' else 'its PDCI can reach it' end,
   jsonb_build_object('volume', was.id, 'pdci', coalesce(nullif($4::bigint, 0), was.served_pdci_id), 'initiators', $5::jsonb, 'problem', $6::jsonb))
 from was join saved on true where (was.served_pdci_id, was.served) is distinct from (nullif($4::bigint, 0), $5::jsonb)
 

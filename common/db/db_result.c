@@ -60,7 +60,7 @@ int db_problem(const PGresult *result, struct problem *ret)
 	problem_hint(
 		ret, "%s",
 		strncmp(db_result_field(result, PG_DIAG_SQLSTATE), "40", 2) == 0
-			? "others were at work on the same rows and nothing was done: repeat it"
+			? "another request changed the same rows at the same time; nothing was changed: repeat it"
 			: db_result_field(result, PG_DIAG_MESSAGE_HINT));
 	return code;
 }

@@ -67,12 +67,11 @@ static const struct {
 	{CURLE_SEND_ERROR, E_TIMEOUT, "closed the connection", NULL},
 	{CURLE_RECV_ERROR, E_TIMEOUT, "closed the connection", NULL},
 	{CURLE_PARTIAL_FILE, E_PROTOCOL, "ended in the middle of its answer", NULL},
-	{CURLE_SSL_CONNECT_ERROR, E_PROTOCOL, "does not speak TLS as we do",
+	{CURLE_SSL_CONNECT_ERROR, E_PROTOCOL, "does not speak our versions of TLS",
 	 "is it plain HTTP, or a TLS older than 1.2?"},
 	{CURLE_PEER_FAILED_VERIFICATION, E_PROTOCOL, "shows a certificate that is not trusted",
 	 "set its fingerprint, or put its issuer into the CA file"},
-	{CURLE_SSL_PINNEDPUBKEYNOTMATCH, E_PROTOCOL,
-	 "shows another key than the one it should have",
+	{CURLE_SSL_PINNEDPUBKEYNOTMATCH, E_PROTOCOL, "shows another key than its fingerprint says",
 	 "if its certificate was renewed on purpose, set the new fingerprint"},
 	{CURLE_SSL_CACERT_BADFILE, E_PROTOCOL, "cannot be verified: the CA file is unreadable",
 	 NULL},
@@ -94,7 +93,7 @@ static int http_fetch_explain(const struct fetch *fetch, CURLcode result, struct
 	}
 	if (fetch->too_large) {
 		code = E_LIMIT;
-		text = "answers more than is read";
+		text = "sends too large an answer";
 		hint = NULL;
 	}
 	(void)problem_set(ret, code, "%s %s", fetch->peer, text);

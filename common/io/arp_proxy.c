@@ -225,7 +225,7 @@ static int add_link(struct arp_proxy *proxy, const char *name, struct problem *p
 	if (rc) {
 		(void)problem_set(problem, rc, "no ARP on interface %s", name);
 		problem_detail(problem, "%s",
-			       rc == E_UNSUPPORTED ? "it is no Ethernet" : error_text(rc));
+			       rc == E_UNSUPPORTED ? "it is not Ethernet" : error_text(rc));
 	}
 	return rc;
 }

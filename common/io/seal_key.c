@@ -59,7 +59,8 @@ int seal_key_load(const struct seal_key_file *seal, struct seal_key **ret, struc
 		return problem_set(problem, -ENOMEM, "no memory for the key %s", seal->path);
 	rc = key_file_load(&file, key->secret_key, problem);
 	if (rc == 0 && crypto_scalarmult_base(key->public_key, key->secret_key) != 0)
-		rc = problem_set(problem, E_MALFORMED, "the key %s is not one", seal->path);
+		rc = problem_set(problem, E_MALFORMED, "the file %s does not hold a key",
+				 seal->path);
 	if (rc) {
 		sodium_free(key);
 		return rc;

@@ -100,7 +100,7 @@ int certificate_chain_next(struct certificate_chain *chain, const struct certifi
 	digest_text(next->body, strlen(next->body), hash);
 	if (strcmp(hash, next->hash) != 0)
 		return problem_set(problem, E_DIGEST,
-				   "certificate %zu was changed: its hash is another",
+				   "certificate %zu was changed: its hash does not match",
 				   chain->count + 1);
 	if (!is_linked(chain, next))
 		return problem_set(

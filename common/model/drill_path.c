@@ -188,7 +188,7 @@ static const char *drill_path_take(const struct part_row *row, const struct name
 	case DRILL_ALL:
 	case DRILL_LEVEL_COUNT: break;
 	}
-	return "nothing is known of this";
+	return "this word is not known";
 }
 
 /* What may come behind this level. */

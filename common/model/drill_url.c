@@ -99,10 +99,10 @@ static const char *drill_url_take(const char *part, size_t size, struct drill_ur
 		if (size < length || memcmp(part, rows[i].name, length) != 0)
 			continue;
 		if (rows[i].value[0])
-			return "it says something twice";
+			return "it has a parameter twice";
 		return drill_url_decode(part + length, size - length, rows[i].value, rows[i].room);
 	}
-	return "it says what is neither path, at nor window";
+	return "it has a parameter other than path, at and window";
 }
 
 /* Behind scheme and host; NULL when it is another scheme's. */

@@ -170,7 +170,7 @@ static int next_element(const char **at, struct circuit_element *ret, const char
 		return circuit_wire_escaped(at, ret);
 	}
 	if (first == '}') {
-		*ret_why = "a brace that opens nothing is written \\}";
+		*ret_why = "a closing brace without an opening one is written \\}";
 		return E_MALFORMED;
 	}
 	if (first != '{') {

@@ -60,7 +60,7 @@ begin
 	if not found then
 		return false;
 	end if;
-	perform event_add(p_actor, 'lease.reclaimed', 'lease', host(p_address), null, format('taken back from %s', v_mac));
+	perform event_add(p_actor, 'lease.reclaimed', 'lease', host(p_address), null, format('reclaimed from %s', v_mac));
 	perform pg_notify('lease', '');
 	return true;
 end

@@ -116,7 +116,7 @@ begin
 		raise exception 'only an operator may silence alerts' using errcode = 'HA403';
 	end if;
 	if coalesce(p_kind, '') = '' and coalesce(p_subject, '') = '' then
-		raise exception 'a silence of everything is none' using errcode = 'HA422', hint = 'name a kind, a subject, or the begin of one';
+		raise exception 'a silence of all alerts is not possible' using errcode = 'HA422', hint = 'name a kind, a subject, or the begin of one';
 	end if;
 	insert into alert_silence (kind, subject, reason, actor, until) values (coalesce(p_kind, ''), coalesce(p_subject, ''), p_reason, p_actor, v_until)
 	returning id into v_id;
@@ -134,7 +134,7 @@ begin
 	end if;
 	update alert_silence set until = now(), ended_by = p_actor where id = p_id and until > now();
 	if not found then
-		raise exception 'silence % does not exist, or is over', p_id using errcode = 'HA404', hint = 'haasctl alert silences shows the silences';
+		raise exception 'silence % does not exist or has ended', p_id using errcode = 'HA404', hint = 'haasctl alert silences shows the silences';
 	end if;
 	perform event_add(p_actor, 'alert.unsilenced', 'silence', p_id::text, null, 'silence ended');
 end
@@ -160,7 +160,7 @@ begin
 		order by x.n
 	loop
 		if r.kind !~ '^traffic\.[a-z_]+$' or not starts_with(r.key, r.kind || ':') then
-			raise exception '% is no alert about traffic', r.key using errcode = 'HA422';
+			raise exception 'alert % is not about traffic', r.key using errcode = 'HA422';
 		end if;
 		select * into a from alert where key = r.key and cleared_at is null for update;
 		-- Rows of an earlier alert of this key, sent once more: what has begun since is another.
@@ -218,7 +218,7 @@ returns jsonb stable language sql security definer set search_path = haas, pg_te
 		cross join lateral vlan_numbers(u.tagged) v join network_vlan nv on nv.fabric_id = e.fabric_id and nv.vlan = v and nv.state = 'used'
 		join network nw on nw.id = nv.network_id join tenant t on t.id = nw.tenant_id
 		where u.switch_id = p_switch and u.port = p_port
-		union select t.name, coalesce(nw.name, (select h.network from vlan_history h where h.network_id = b.network_id order by h.valid_from desc limit 1), 'a network that is gone'), b.tag from port_binding b join tenant t on t.id = b.tenant_id left join network nw on nw.id = b.network_id
+		union select t.name, coalesce(nw.name, (select h.network from vlan_history h where h.network_id = b.network_id order by h.valid_from desc limit 1), 'a deleted network'), b.tag from port_binding b join tenant t on t.id = b.tenant_id left join network nw on nw.id = b.network_id
 		where b.switch_id = p_switch and b.port = p_port and b.valid_from <= p_at and (b.valid_to is null or b.valid_to > p_at)),
 	counters as (
 		select n.name, 'sflow' as source, t.in_errors, t.out_errors, t.in_discards, t.out_discards, t.seconds from named n join traffic_port t on t.switch_id = n.switch_id and t.port = n.port

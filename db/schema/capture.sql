@@ -91,7 +91,7 @@ begin
 	elsif p_node is not null and not exists (select from node where name = p_node and tenant_id = v_tenant) then
 		raise exception 'node % does not exist', p_node using errcode = 'HA404';
 	elsif p_expires is null or p_expires <= now() or p_expires > now() + interval '30 days' then
-		raise exception 'a grant ends, within 30 days' using errcode = 'HA422', hint = 'say until when: --until 2026-12-01T18:00:00Z';
+		raise exception 'a grant ends, within 30 days' using errcode = 'HA422', hint = 'give its end: --until 2026-12-01T18:00:00Z';
 	end if;
 	insert into capture_grant (tenant_id, node, granted_by, expires_at) values (v_tenant, coalesce(p_node, ''), p_actor, p_expires) returning id into v_id;
 	perform event_add(p_actor, 'capture.granted', 'capture_grant', v_id::text, v_tenant, format('captures of %s until %s', coalesce('node ' || p_node, 'all nodes'), p_expires),
@@ -125,7 +125,7 @@ begin
 	if not found or (n.tenant_id is null and not is_operator()) or (n.tenant_id is not null and not in_scope(n.tenant_id)) then
 		raise exception 'node % does not exist', p_node using errcode = 'HA404', hint = 'haasctl node list';
 	elsif n.tenant_id is null then
-		raise exception 'node % is no tenant''s now', p_node using errcode = 'HA409', hint = 'captures are of a tenant''s packets';
+		raise exception 'node % belongs to no tenant now', p_node using errcode = 'HA409', hint = 'only packets of a tenant can be captured';
 	end if;
 	return n;
 end
@@ -144,12 +144,12 @@ declare
 	v_at record;
 begin
 	if p_spec ->> 'tenant' is not null and not exists (select from tenant where id = n.tenant_id and name = p_spec ->> 'tenant') then
-		raise exception 'node % is not tenant %''s', n.name, p_spec ->> 'tenant' using errcode = 'HA409', hint = 'haasctl node show ' || n.name;
+		raise exception 'node % does not belong to tenant %', n.name, p_spec ->> 'tenant' using errcode = 'HA409', hint = 'haasctl node show ' || n.name;
 	end if;
 	if p_spec ->> 'peer' is not null then
 		p := capture_node(p_spec ->> 'peer');
 		if p.tenant_id <> n.tenant_id or p.id = n.id then
-			raise exception 'node % and % are no pair of one tenant', n.name, p.name using errcode = 'HA409', hint = 'a capture is of one tenant''s packets';
+			raise exception 'nodes % and % do not belong to one tenant', n.name, p.name using errcode = 'HA409', hint = 'a capture holds packets of one tenant only';
 		end if;
 	end if;
 	select * into v_at from capture_port(n.id);
@@ -157,11 +157,11 @@ begin
 	if c.switch_id is null then
 		raise exception 'no switch port of node % is known', n.name using errcode = 'HA409', hint = 'haasctl nic locate ' || n.name;
 	elsif v_at.away is not null then
-		raise exception 'switch %, where node % is, does not answer', v_at.away, n.name using errcode = 'HA409',
-			detail = coalesce('it is heard behind ' || v_at.behind || ', which leads there', ''), hint = format('haasctl switch show %s says why; ask again when it answers', v_at.away);
+		raise exception 'switch % of node % does not answer', v_at.away, n.name using errcode = 'HA409',
+			detail = coalesce('its MAC is heard behind ' || v_at.behind || ', which leads there', ''), hint = format('haasctl switch show %s says why; ask again when it answers', v_at.away);
 	elsif v_at.port is null then
 		raise exception 'no port of node % is known at switch %', n.name, v_at.beyond using errcode = 'HA409',
-			detail = format('it is heard behind %s, which leads there', v_at.behind), hint = format('haasctl nic locate %s; ask again when %s tells of it', n.name, v_at.beyond);
+			detail = format('its MAC is heard behind %s, which leads there', v_at.behind), hint = format('haasctl nic locate %s; ask again when %s tells of it', n.name, v_at.beyond);
 	end if;
 	select s.name into v_switch from switch s join switch_endpoint e on e.switch_id = s.id where s.id = c.switch_id and e.managed for share of e;
 	if not found then
@@ -220,7 +220,7 @@ begin
 	if c.state <> 'waiting' then
 		raise exception 'capture % is %', c.id, c.state using errcode = 'HA409';
 	elsif p_actor = c.requester then
-		raise exception 'capture % was asked for by yourself', c.id using errcode = 'HA403', hint = 'another operator approves it, or its tenant grants it';
+		raise exception 'you asked for capture % yourself', c.id using errcode = 'HA403', hint = 'another operator approves it, or its tenant grants it';
 	end if;
 	update capture set consent = case when is_operator() then 'approver' else 'tenant' end, consent_by = p_actor, state = 'approved', approved_at = now()
 	where id = c.id returning * into c;
@@ -273,7 +273,7 @@ declare
 	c capture%rowtype := capture_lock(p_capture);
 begin
 	if p_actor <> c.requester and p_actor is distinct from c.consent_by then
-		raise exception 'capture % is not yours to read', c.id using errcode = 'HA403', hint = format('it was asked for by %s', c.requester);
+		raise exception 'you may not read capture %', c.id using errcode = 'HA403', hint = format('it was asked for by %s', c.requester);
 	elsif c.consent_by is null and c.state <> 'ended' then
 		raise exception 'capture % waits for consent', c.id using errcode = 'HA409', hint = 'another operator approves it, or its tenant grants it';
 	end if;
@@ -338,13 +338,13 @@ begin
 				c.problem := jsonb_build_object('code', 'timeout', 'message', format('switch %s did not set the mirror session in time', (select name from switch where id = c.switch_id)),
 								'detail', '', 'hint', format('haasctl switch show %s says whether it answers', (select name from switch where id = c.switch_id)));
 			elsif c.because = 'failed' then
-				c.problem := jsonb_build_object('code', 'unavailable', 'message', 'no peregrine-captured takes it',
+				c.problem := jsonb_build_object('code', 'unavailable', 'message', 'no peregrine-captured has started it',
 								'detail', 'collector ' || c.collector, 'hint', 'is peregrine-captured running there?');
 			end if;
 		end if;
 		if c.state in ('listening', 'running') and v_judges and c.beat_at < now() - interval '20 seconds' then
 			c.state := 'ending'; c.wanted := 'absent'; c.because := coalesce(c.because, 'failed');
-			c.problem := coalesce(c.problem, jsonb_build_object('code', 'unavailable', 'message', 'its collector is gone', 'detail', 'collector ' || c.collector, 'hint', ''));
+			c.problem := coalesce(c.problem, jsonb_build_object('code', 'unavailable', 'message', 'its collector does not answer', 'detail', 'collector ' || c.collector, 'hint', ''));
 		elsif c.wanted = 'absent' and c.state in ('waiting', 'approved') then
 			c.state := 'ending';
 		end if;
@@ -542,7 +542,7 @@ create function capture_vlan(p_tenant text, p_vlan integer)
 returns void language plpgsql security definer set search_path = haas, pg_temp as $$
 begin
 	if not exists (select from network_vlan v join network n on n.id = v.network_id join tenant t on t.id = n.tenant_id where t.name = p_tenant and v.vlan = p_vlan) then
-		raise exception 'VLAN % is not tenant %''s', p_vlan, p_tenant using errcode = 'HA409', hint = 'haasctl network list shows its VLANs';
+		raise exception 'VLAN % does not belong to tenant %', p_vlan, p_tenant using errcode = 'HA409', hint = 'haasctl network list shows its VLANs';
 	end if;
 end
 $$;

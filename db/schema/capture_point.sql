@@ -48,7 +48,7 @@ begin
 	select min(id) into v_id from capture where switch_id = v_switch and (state <> 'ended' or mirrored or files in ('kept', 'removing'));
 	if v_id is not null then
 		raise exception 'switch % has capture %', (select name from switch where id = v_switch), v_id using errcode = 'HA409',
-			detail = 'it is under way, or its packets are kept', hint = format('haasctl capture stop %1$s; haasctl capture remove %1$s', v_id);
+			detail = 'it is running, or its packets are kept', hint = format('haasctl capture stop %1$s; haasctl capture remove %1$s', v_id);
 	end if;
 	return case when tg_op = 'DELETE' then old else new end;
 end
@@ -65,9 +65,9 @@ declare
 begin
 	select d.name into v_node from unnest(v_ports) x (port) join node d on d.id = port_node(p_switch, x.port) order by d.name limit 1;
 	if found then
-		raise exception 'node % is behind port %:%', v_node, v_switch, p_port using errcode = 'HA409', hint = 'haasctl capture point names a port that leads to a collector';
+		raise exception 'node % is behind port %:%', v_node, v_switch, p_port using errcode = 'HA409', hint = 'name a port that leads to a collector: haasctl capture point';
 	elsif exists (select from attachment where switch_id = p_switch and port = any (v_ports)) then
-		raise exception 'port %:% is in a network', v_switch, p_port using errcode = 'HA409', hint = 'haasctl capture point names a port that leads to a collector';
+		raise exception 'port %:% is in a network', v_switch, p_port using errcode = 'HA409', hint = 'name a port that leads to a collector: haasctl capture point';
 	end if;
 end
 $$;
@@ -119,7 +119,7 @@ declare
 	v_tunnel boolean := p_spec ->> 'address' is not null;
 begin
 	if exists (select from capture where switch_id = v_switch and state not in ('waiting', 'ended')) then
-		raise exception 'switch % has captures under way', p_switch using errcode = 'HA409', hint = 'haasctl capture list';
+		raise exception 'switch % has running captures', p_switch using errcode = 'HA409', hint = 'haasctl capture list';
 	elsif (p_spec ->> 'port' is null) <> v_tunnel or (p_spec ->> 'origin' is not null) <> v_tunnel then
 		raise exception 'mirrors go out of a port, or are sent to an address' using errcode = 'HA422',
 			hint = 'either --port PORT; or --address COLLECTOR and --origin SWITCH''S, where the switch can send them itself';
@@ -148,13 +148,13 @@ declare
 	v_switch bigint := capture_switch(p_switch);
 begin
 	if exists (select from capture where switch_id = v_switch and (mirrored or state not in ('waiting', 'ended'))) then
-		raise exception 'switch % has captures under way', p_switch using errcode = 'HA409', hint = 'haasctl capture list';
+		raise exception 'switch % has running captures', p_switch using errcode = 'HA409', hint = 'haasctl capture list';
 	end if;
 	delete from capture_point where switch_id = v_switch;
 	if not found then
 		raise exception 'switch % has no mirror port', p_switch using errcode = 'HA404';
 	end if;
-	perform event_add(p_actor, 'capture.point', 'switch', p_switch, null, 'mirrors go nowhere any more');
+	perform event_add(p_actor, 'capture.point', 'switch', p_switch, null, 'the mirror port was removed');
 end
 $$;
 

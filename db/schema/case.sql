@@ -194,8 +194,8 @@ begin
 		return;
 	end if;
 	update case_file set published_by = p_actor, published_at = now(), report = case_text(p_case, true) where id = p_case;
-	insert into case_entry (case_id, actor, kind, text) values (p_case, p_actor, 'published', 'its report is the tenant''s to read');
-	perform event_add(p_actor, 'case.published', 'case', p_case::text, c.tenant_id, 'the answer to a complaint can be read', jsonb_build_object('case', p_case));
+	insert into case_entry (case_id, actor, kind, text) values (p_case, p_actor, 'published', 'the tenant can read its report');
+	perform event_add(p_actor, 'case.published', 'case', p_case::text, c.tenant_id, 'the answer to a complaint is published', jsonb_build_object('case', p_case));
 end
 $$;
 

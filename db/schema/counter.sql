@@ -167,7 +167,7 @@ $$;
 create function path_notes(p_hops jsonb)
 returns jsonb stable language plpgsql set search_path = haas, pg_temp as $$
 begin
-	return (select coalesce(jsonb_agg(s.name || ' does not answer: it is drawn as it was last seen' order by s.name), '[]')
+	return (select coalesce(jsonb_agg(s.name || ' does not answer: drawn from its last reading' order by s.name), '[]')
 	from switch s join switch_observed o on o.switch_id = s.id
 	where not o.reachable and s.name in (select e ->> 'switch' from jsonb_array_elements(p_hops) h, lateral (values (h -> 'a'), (h -> 'b')) v (e)));
 end
@@ -221,7 +221,7 @@ begin
 	if p_vlan is null then
 		v_problem := format('network %s has no VLAN there yet', p_network.name);
 	elsif v_fabric is distinct from (select fabric_id from switch_endpoint where switch_id = p_to) then
-		v_problem := format('%s and %s are of different fabrics, which no VLAN joins', p_a #>> '{b,switch}', p_b #>> '{b,switch}');
+		v_problem := format('%s and %s are in different fabrics, and no VLAN joins fabrics', p_a #>> '{b,switch}', p_b #>> '{b,switch}');
 	elsif p_from <> p_to and p_links is null then
 		v_problem := format('cut between %s and %s', p_a #>> '{b,switch}', p_b #>> '{b,switch}') || case when is_operator() then ': no cable leads there' else '' end;
 	elsif p_from <> p_to then
@@ -253,7 +253,7 @@ begin
 	if v_tenant is null then
 		raise exception 'tenant % does not exist', p_tenant using errcode = 'HA404', hint = 'haasctl tenant list shows the tenants';
 	elsif p_a = p_b then
-		raise exception 'the two nodes are one' using errcode = 'HA422', hint = 'name two nodes of the tenant';
+		raise exception 'both ends are the same node' using errcode = 'HA422', hint = 'name two nodes of the tenant';
 	end if;
 	foreach v_name in array array[p_a, p_b] loop
 		v_nodes := v_nodes || (select id from node where name = v_name and tenant_id = v_tenant);

@@ -247,7 +247,7 @@ begin
 		elsif not p_force and p_action in ('power_on', 'power_off', 'power_cycle', 'power_reset', 'power_soft', 'boot_device')
 		      and exists (select from deployment d where d.node_id = n.id and d.due_at is not null) then
 			v_why := format('node %s is being worked on', v_name);
-			v_hint := 'wait for its deployment, cancel it, or say --force';
+			v_hint := 'wait for its deployment, cancel it, or use --force';
 		end if;
 		if v_why is not null then
 			v_refused := true;
@@ -280,7 +280,7 @@ begin
 		return null;
 	end if;
 	return jsonb_build_object('code', 'paused', 'message', format('no automation: the node has the health label %s', l.label), 'detail', l.reason,
-				  'hint', format('it goes on when the label is gone; haasctl node health %s, or cancel the deployment',
+				  'hint', format('the deployment continues when the label is cleared: haasctl node health %s; or cancel it',
 						 (select name from node where id = p_node)));
 end
 $$;
@@ -353,10 +353,10 @@ begin
 		elsif (select r.next is null from node_transition_rule r where r.state = n.state and r.event = v_event) then
 			v_why := format('node %s is %s%s; plan %s is not possible from there', n.name, n.state,
 					case when n.dirty then ' and dirty' else '' end, p_plan);
-			v_hint := case n.state when 'discovered' then format('haasctl node accept %s if its disks hold nobody''s data, else release it', n.name)
-				  when 'held' then format('haasctl node unhold %s when the cause is gone', n.name)
-				  when 'broken' then format('haasctl node repair %s when it is mended', n.name)
-				  else format('haasctl node show %s tells its state', n.name) end;
+			v_hint := case n.state when 'discovered' then format('haasctl node accept %s if its disks hold no tenant''s data, else release it', n.name)
+				  when 'held' then format('haasctl node unhold %s when its cause no longer exists', n.name)
+				  when 'broken' then format('haasctl node repair %s after its repair', n.name)
+				  else format('haasctl node show %s shows its state', n.name) end;
 		elsif not exists (select from bmc b where b.node_id = n.id) then
 			v_why := format('node %s has no BMC', n.name);
 			v_hint := 'import it with bmc_address, bmc_username and bmc_password';
@@ -372,9 +372,9 @@ begin
 			perform event_add(p_actor, 'health.overridden', 'node', n.name, v_tenant, format('%s in spite of health label %s', p_plan, v_label.label),
 					  jsonb_build_object('plan', p_plan, 'label', v_label.label, 'reason', v_label.reason));
 		elsif v_label.label is not null then
-			v_why := format('node %s is not given out: health label %s, %s', n.name, v_label.label, v_label.reason);
+			v_why := format('node %s is not allocated: health label %s, %s', n.name, v_label.label, v_label.reason);
 			v_hint := case when is_operator() then
-					format('%shaasctl node health %s tells more; haasctl health clear %s %s when it is mended, or say --force',
+					format('%shaasctl node health %s shows the cause; haasctl health clear %s %s after its repair, or use --force',
 					       case when v_label.hint <> '' then v_label.hint || '; ' else '' end, n.name, v_label.label, n.name)
 				  else 'choose another node, or ask the operator' end;
 		end if;
@@ -468,10 +468,10 @@ begin
 		node := r.node; deployment_id := null; job_id := null;
 		if in_scope(r.tenant_id) then
 			refused := format('node %s belongs to PDCI %s', r.node, r.name);
-			hint := format('haasctl pdci replace %1$s %2$s takes another in its place, haasctl pdci release %1$s gives all of it back%3$s', r.name, r.node,
-				       case when is_operator() then '; or say --force, and the PDCI goes without it' else '' end);
+			hint := format('haasctl pdci replace %1$s %2$s replaces the node, haasctl pdci release %1$s returns the whole PDCI%3$s', r.name, r.node,
+				       case when is_operator() then '; or use --force: the PDCI then loses the node' else '' end);
 		else
-			refused := format('node %s is not given out yet', r.node);
+			refused := format('node %s is not allocated yet', r.node);
 			hint := 'choose another node';
 		end if;
 		perform event_add(p_actor, 'deployment.refused', 'node', r.node, case when in_scope(r.tenant_id) then r.tenant_id else current_tenant() end, refused, jsonb_build_object('plan', p_plan));

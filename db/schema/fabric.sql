@@ -158,7 +158,7 @@ begin
 			v_events := v_events + 1;
 		end if;
 		if o.switch_id is not null and o.read_at is not null and r.uptime_ms < o.uptime_ms then
-			perform event_add('peregrined', 'switch.rebooted', 'switch', r.name, null, 'it has started anew',
+			perform event_add('peregrined', 'switch.rebooted', 'switch', r.name, null, 'it has restarted',
 					  jsonb_build_object('uptime_ms', r.uptime_ms));
 			v_events := v_events + 1;
 		end if;
@@ -311,7 +311,7 @@ begin
 	select * into v_old from fabric where name = p_name for update;
 	if v_old.id is null and not (p_spec ? 'vlan_low' and p_spec ? 'vlan_high' and p_spec ? 'parking_vlan') then
 		raise exception 'a new fabric needs vlan_low, vlan_high and parking_vlan' using errcode = 'HA422',
-			hint = 'the numbers that are ours in it, and the one of a free port';
+			hint = 'our VLANs in the fabric, and the VLAN of a free port';
 	end if;
 	-- Free ports of one switch do not meet either: each is in a parking VLAN of its own, as far as there are any. Many by default.
 	insert into fabric (name, parking_count, vlan_low, vlan_high, parking_vlan, quarantine_s, repair)
@@ -332,7 +332,7 @@ begin
 	perform pg_notify('network', '');
 	return v_old.id is null;
 exception when check_violation then
-	raise exception 'the VLANs of fabric % make no sense', p_name using errcode = 'HA422',
+	raise exception 'the VLANs of fabric % are not valid', p_name using errcode = 'HA422',
 		hint = 'vlan_low <= vlan_high, both 2..4094, and the parking VLANs outside of them';
 end
 $$;
@@ -352,7 +352,7 @@ begin
 	end if;
 	select s.name into v_switch from switch_endpoint e join switch s on s.id = e.switch_id where e.fabric_id = v_id order by s.name limit 1;
 	if found then
-		raise exception 'switch % belongs to fabric %', v_switch, p_name using errcode = 'HA409', hint = 'haasctl switch release gives its switches up first';
+		raise exception 'switch % belongs to fabric %', v_switch, p_name using errcode = 'HA409', hint = 'release its switches first: haasctl switch release';
 	end if;
 	delete from fabric where id = v_id;
 	perform event_add(p_actor, 'fabric.deleted', 'fabric', p_name, null, 'fabric deleted');
@@ -405,7 +405,7 @@ begin
 		if v_ports is not null then
 			raise exception 'switch % is in use: %', p_name, array_to_string(v_ports[1:4], ', ')
 				|| case when cardinality(v_ports) > 4 then format(' and %s more', cardinality(v_ports) - 4) else '' end using errcode = 'HA409',
-				hint = case when v_fabric <> e.fabric_id then 'its networks would be cut in two, one in each fabric' else 'nothing would be set on its ports any more' end
+				hint = case when v_fabric <> e.fabric_id then 'its networks would be cut in two, one in each fabric' else 'peregrined would no longer configure its ports' end
 				|| ': release its nodes (haasctl pdci release, pdci replace), detach the rest (haasctl network detach); --force if that is meant';
 		end if;
 	end if;
@@ -484,9 +484,9 @@ begin
 	end if;
 	delete from wiring w using switch s where s.id = w.switch_id and s.name = p_switch and w.port = p_port;
 	if not found then
-		raise exception 'nothing is planned for port % of switch %', p_port, p_switch using errcode = 'HA404', hint = 'haasctl wiring list shows the plan';
+		raise exception 'port % of switch % has no planned cable', p_port, p_switch using errcode = 'HA404', hint = 'haasctl wiring list shows the plan';
 	end if;
-	perform event_add(p_actor, 'wiring.deleted', 'port', p_switch || ':' || p_port, null, 'no cable is planned any more');
+	perform event_add(p_actor, 'wiring.deleted', 'port', p_switch || ':' || p_port, null, 'its planned cable was removed');
 	perform pg_notify('fabric', '');
 end
 $$;
@@ -551,7 +551,7 @@ begin
 	where v.fabric_id = p_new.id and v.vlan not between p_new.vlan_low and p_new.vlan_high;
 	if v_text is not null then
 		raise exception 'fabric % has VLANs in use that the new range leaves out: %', p_new.name, v_text using errcode = 'HA409',
-			hint = 'delete these networks first, or take a range that has them; a returned number rests for the quarantine';
+			hint = 'delete these networks first, or choose a range that includes them; a returned VLAN stays in quarantine for a while';
 	end if;
 	if p_take then
 		return;
@@ -565,8 +565,8 @@ begin
 		  and v.vlan not between p_old.parking_vlan and p_old.parking_vlan + p_old.parking_count - 1
 		group by v.vlan order by v.vlan limit 8) x;
 	if v_text is not null then
-		raise exception 'VLANs that are somebody''s would become fabric %''s, and be taken off their ports: %', p_new.name, v_text using errcode = 'HA409',
-			hint = 'choose a range without them, or say that it is meant: --take';
+		raise exception 'the new range of fabric % includes VLANs in use, which would be taken off their ports: %', p_new.name, v_text using errcode = 'HA409',
+			hint = 'choose a range without them, or confirm with --take';
 	end if;
 end
 $$;
@@ -583,7 +583,7 @@ returns jsonb stable language sql security definer set search_path = haas, pg_te
 		      from used a join used b on b.id > a.id and a.vlans && b.vlans group by 1, 2, 3, 4)
 	select coalesce(jsonb_agg(jsonb_build_object('key', format('fabric.numbers_meet:%s:%s', p.a_name, p.b_name), 'kind', 'fabric.numbers_meet', 'severity', 'warning',
 		'subject_kind', 'fabric', 'subject', p.a_name, 'message', format('fabrics %s and %s both use VLANs %s, and %s', p.a_name, p.b_name, p.vlans, w.way),
-		'hint', 'give each a range of its own: haasctl fabric create NAME --vlans') order by p.a, p.b), '[]')
+		'hint', 'give each fabric a separate range: haasctl fabric create NAME --vlans') order by p.a, p.b), '[]')
 	from pair p cross join lateral (
 		select x.way from (
 			select 1 as rank, format('%s:%s leads to %s:%s', s.name, l.a_port, t.name, l.b_port) as way
@@ -596,7 +596,7 @@ returns jsonb stable language sql security definer set search_path = haas, pg_te
 			join switch s on s.id = w.switch_id join switch t on t.id = w.peer_switch_id
 			where (e.fabric_id, f.fabric_id) in ((p.a, p.b), (p.b, p.a))
 			union all
-			select 3, format('%s and %s are one switch', s.name, t.name)
+			select 3, format('%s and %s are the same switch', s.name, t.name)
 			from switch_endpoint e join switch_observed o on o.switch_id = e.switch_id join switch s on s.id = e.switch_id
 			join switch_observed q on lower(q.chassis) = lower(o.chassis) and q.switch_id <> o.switch_id join switch_endpoint f on f.switch_id = q.switch_id
 			join switch t on t.id = f.switch_id

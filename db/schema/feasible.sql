@@ -26,14 +26,14 @@ begin
 		where b.node_id = p_node group by b.name order by b.name
 	loop
 		if r.known < r.members then
-			message := format('nobody knows all ports of %s', r.name);
+			message := format('not all ports of %s are known', r.name);
 			hint := 'plan its cables: haasctl wiring';
 		elsif r.switches > 1 then
 			message := format('%s ends at two switches (%s), and a bond over switches (MLAG) is not offered', r.name, r.ports);
 			hint := 'put its cables into one switch';
 		elsif r.made and not r.planned then
 			message := format('the cables of %s (%s) are not planned', r.name, r.ports);
-			hint := 'haasctl wiring: behind an aggregate nobody can tell them apart';
+			hint := 'plan them: haasctl wiring; behind an aggregate they cannot be distinguished';
 		elsif (r.carriers > 1 or r.loose) and not r.made then
 			message := format('the ports of %s (%s) are not one aggregate of the switch', r.name, r.ports);
 			hint := 'the operator makes it, with LACP and its fallback: docs/switches.md';
@@ -41,7 +41,7 @@ begin
 		exit when message is not null;
 	end loop;
 	if message is null then
-		select format('%s share the aggregate %s of switch %s and are no bond', string_agg(p.nic, ', ' order by p.nic), p.carrier, s.name), 'ask for a bond of them'
+		select format('%s share the aggregate %s of switch %s but are not a bond', string_agg(p.nic, ', ' order by p.nic), p.carrier, s.name), 'ask for a bond of them'
 		into message, hint from node_ports(p_node) p join switch s on s.id = p.switch_id left join node_bond b on b.node_id = p_node and b.nic = p.nic
 		group by s.name, p.switch_id, p.carrier having count(*) > 1 and (count(distinct b.name) <> 1 or count(b.name) < count(*)) limit 1;
 	end if;
@@ -218,7 +218,7 @@ begin
 		if r.conflict is not null then
 			return r.conflict;
 		elsif r.holder is not null then
-			return format('port %s carries what node %s was given', r.at, r.holder);
+			return format('port %s still carries a network of node %s', r.at, r.holder);
 		elsif r.switch_id is null then
 			continue;
 		elsif not r.managed then
@@ -232,7 +232,7 @@ begin
 			end if;
 			select d.name into v_text from node d where d.id = port_holder(r.switch_id, r.port) and d.id <> p_node and d.tenant_id is not null;
 			if found then
-				return format('port %s is node %s''s', r.at, v_text);
+				return format('port %s belongs to node %s', r.at, v_text);
 			end if;
 		end if;
 	end loop;

@@ -48,7 +48,7 @@ begin
 	if not found then
 		raise exception 'tenant % does not exist', p_tenant using errcode = 'HA404', hint = 'haasctl tenant list shows the tenants';
 	elsif p_expires <= now() then
-		raise exception 'the grant would have ended at %', p_expires using errcode = 'HA422', hint = 'say a time to come';
+		raise exception 'the grant would have ended at %', p_expires using errcode = 'HA422', hint = 'give a time in the future';
 	end if;
 	v_object := case p_kind
 		when 'image' then (select id from image where name = split_part(p_object, ':', 1) and version = substr(p_object, position(':' in p_object) + 1))
@@ -78,7 +78,7 @@ declare
 	g object_grant%rowtype;
 begin
 	if not is_operator() then
-		raise exception 'only an operator may take a grant back' using errcode = 'HA403';
+		raise exception 'only an operator may withdraw a grant' using errcode = 'HA403';
 	end if;
 	delete from object_grant where id = p_grant returning * into g;
 	if not found then

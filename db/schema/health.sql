@@ -289,7 +289,7 @@ begin
 	elsif p_until <= now() then
 		raise exception 'the end lies in the past' using errcode = 'HA422';
 	elsif p_verb = 'silence' and p_until is null then
-		raise exception 'a silence needs an end' using errcode = 'HA422', hint = 'say for how long its effects are suspended';
+		raise exception 'a silence needs an end' using errcode = 'HA422', hint = 'give the time that its effects are suspended';
 	end if;
 	perform health_lock(array(select x.id from node x where x.name = any (p_nodes)));
 	-- labels and memories that are new are made in the order of the nodes
@@ -303,7 +303,7 @@ begin
 			hint := 'haasctl node list shows the nodes';
 		elsif v_label.label is null and p_verb <> 'add' then
 			refused := format('node %s has no health label %s', v_name, p_label);
-			hint := format('haasctl node health %s shows those that it has', v_name);
+			hint := format('haasctl node health %s shows its labels', v_name);
 		end if;
 		if refused is null then
 			case p_verb

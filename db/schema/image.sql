@@ -86,7 +86,7 @@ begin
 	if not found or not (in_scope(p.tenant_id) or p.public or granted('package', p.id, current_tenant())) then
 		raise exception 'package %:% does not exist', p_name, p_version using errcode = 'HA404', hint = 'haasctl package list shows the packages';
 	elsif not in_scope(p.tenant_id) then
-		raise exception 'package %:% is another''s', p_name, p_version using errcode = 'HA403';
+		raise exception 'package %:% belongs to another owner', p_name, p_version using errcode = 'HA403';
 	end if;
 	delete from package where id = p.id;
 	perform event_add(p_actor, 'package.deleted', 'package', p_name || ':' || p_version, p.tenant_id, 'deleted', jsonb_build_object('digest', p.digest, 'kind', p.kind));

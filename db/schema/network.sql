@@ -228,8 +228,8 @@ begin
 		      and not exists (select from switch_endpoint e where e.switch_id = r.switch_id and e.managed) then   -- on a bench: nothing of ours is there
 			continue;
 		elsif r.holder <> p_node then
-			raise exception 'node %: port %:% carries what node % was given', v_node.name, r.switch, r.port, r.holder_name
-				using errcode = 'HA409', hint = format('correct the wiring plan, or release node %s first; haasctl nic locate tells who is there', r.holder_name);
+			raise exception 'node %: port %:% still carries a network of node %', v_node.name, r.switch, r.port, r.holder_name
+				using errcode = 'HA409', hint = format('correct the wiring plan, or release node %s first; haasctl nic locate shows the node behind the port', r.holder_name);
 		elsif r.conflict is not null and not r.planned and r.holder is null then   -- never given either
 			continue;
 		elsif r.switch_id is null then
@@ -342,7 +342,7 @@ begin
 	if v_id is null then
 		raise exception 'network % does not exist', p_key using errcode = 'HA404', hint = 'haasctl network list shows the networks';
 	elsif v_count > 1 then
-		raise exception '% networks are called %', v_count, p_key using errcode = 'HA409', hint = 'say whose: tenant=NAME (haasctl: --tenant), or its id';
+		raise exception '% networks have the name %', v_count, p_key using errcode = 'HA409', hint = 'name the owner: tenant=NAME (haasctl: --tenant), or use its id';
 	end if;
 	return v_id;
 end
@@ -378,7 +378,7 @@ begin
 		raise exception 'node % does not exist', p_node using errcode = 'HA404', hint = 'haasctl node list shows the nodes';
 	end if;
 	if v_node.tenant_id is null then
-		raise exception 'node % belongs to no tenant', p_node using errcode = 'HA409', hint = 'networks are for the nodes of a tenant';
+		raise exception 'node % belongs to no tenant', p_node using errcode = 'HA409', hint = 'networks can only be given to nodes of a tenant';
 	end if;
 	select x.network into v_missing from jsonb_to_recordset(p_networks) as x (network text)
 	where not exists (select from network n where n.tenant_id = v_node.tenant_id and n.name = x.network and n.wanted = 'present') limit 1;
@@ -429,7 +429,7 @@ begin
 		if not v_bad.known then
 			raise exception 'node % has no NIC %', v_node.name, coalesce(v_bad.nic, 'without a name') using errcode = 'HA404';
 		elsif v_bad.bond is not null then
-			raise exception 'NIC % of node % is in %: networks go there', v_bad.nic, v_node.name, v_bad.bond using errcode = 'HA409';
+			raise exception 'NIC % of node % is in bond %: attach networks to the bond', v_bad.nic, v_node.name, v_bad.bond using errcode = 'HA409';
 		elsif v_bad.name is null or v_bad.wanted <> 'present' or v_bad.kind <> 'tenant' or v_bad.tenant_id is distinct from v_node.tenant_id then
 			raise exception 'network % does not exist for the tenant of node %', coalesce(v_bad.name, v_bad.network::text), v_node.name using errcode = 'HA404';
 		end if;

@@ -178,7 +178,7 @@ begin
 		raise exception 'only an operator may change the state of a node' using errcode = 'HA403';
 	end if;
 	if p_event not in ('accept', 'hold', 'unhold', 'break', 'repair') then
-		raise exception 'event % is not for people', p_event using errcode = 'HA422';
+		raise exception 'event % cannot be fired by an operator', p_event using errcode = 'HA422';
 	end if;
 	select id into v_id from node where name = p_node;
 	if not found then

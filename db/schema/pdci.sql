@@ -108,7 +108,7 @@ begin
 	if v_id is null then
 		raise exception 'PDCI % does not exist', p_key using errcode = 'HA404', hint = 'haasctl pdci list shows the PDCIs';
 	elsif v_tenants > 1 then
-		raise exception '% tenants have a PDCI %', v_tenants, p_key using errcode = 'HA409', hint = 'say whose: tenant=NAME (haasctl: --tenant), or its id';
+		raise exception '% tenants have a PDCI %', v_tenants, p_key using errcode = 'HA409', hint = 'name the owner: tenant=NAME (haasctl: --tenant), or use its id';
 	end if;
 	return v_id;
 end

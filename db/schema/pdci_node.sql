@@ -173,7 +173,7 @@ begin
 	end loop;
 	if v_left = 0 then
 		update pdci set state = 'released', problem = null, ended_at = now(), due_at = null, claim_owner = null, claim_until = null, version = version + 1 where id = p.id;
-		perform event_add(p_actor, 'pdci.released', 'pdci', p.name, p.tenant_id, 'all of it is back', jsonb_build_object('pdci', p.id));
+		perform event_add(p_actor, 'pdci.released', 'pdci', p.name, p.tenant_id, 'all its nodes are returned', jsonb_build_object('pdci', p.id));
 	end if;
 end
 $$;
@@ -268,7 +268,7 @@ begin
 	end if;
 	update pdci_node x set replace_asked_at = now(), replace_actor = p_actor where x.pdci_id = p.id and x.node = p_node;
 	update pdci set state = 'building', problem = null, due_at = now(), claim_owner = null, claim_until = null, generation = generation + 1, version = version + 1 where id = p.id;
-	perform event_add(p_actor, 'pdci.replace', 'pdci', p.name, p.tenant_id, format('another node for %s asked for', p_node), jsonb_build_object('pdci', p.id, 'node', p_node));
+	perform event_add(p_actor, 'pdci.replace', 'pdci', p.name, p.tenant_id, format('replacement of node %s asked for', p_node), jsonb_build_object('pdci', p.id, 'node', p_node));
 	perform pg_notify('deployment', '');
 end
 $$;
@@ -374,7 +374,7 @@ begin
 			if r.state in ('broken', 'held') and r.tenant_id is not null then
 				update node n set tenant_id = null, version = version + 1, updated_at = now() where n.id = r.id;
 			end if;
-			perform event_add(p_actor, 'pdci.vacant', 'pdci', p.name, p.tenant_id, format('node %s is out', r.name), jsonb_build_object('pdci', p.id, 'node', r.name));
+			perform event_add(p_actor, 'pdci.vacant', 'pdci', p.name, p.tenant_id, format('node %s was taken out', r.name), jsonb_build_object('pdci', p.id, 'node', r.name));
 		end if;
 		return next;
 	end loop;
@@ -470,7 +470,7 @@ create function node_number_fault(p_node bigint)
 returns jsonb stable language sql security definer set search_path = haas, pg_temp as $$
 	select jsonb_build_object('code', 'conflict', 'message', format('network %s has no VLAN in fabric %s%s', n.name, f.name,
 			case when exists (select from alert a where a.key = 'network.vlan_short:' || f.name and a.cleared_at is null) then ': none is free' else ' yet' end),
-		'hint', 'a network that is deleted gives its VLAN back; the operator has more: haasctl fabric create ' || f.name || ' --vlans')
+		'hint', 'delete a network to free its VLAN; or let the operator widen the range: haasctl fabric create ' || f.name || ' --vlans')
 	from port_intent i join attachment a on a.switch_id = i.switch_id and a.port = i.port join network n on n.id = a.network_id
 	join switch_endpoint e on e.switch_id = i.switch_id join fabric f on f.id = e.fabric_id
 	where i.node_id = p_node and i.applied_version <> i.wanted_version
@@ -500,7 +500,7 @@ begin
 		return jsonb_build_object('code', 'conflict', 'message',
 			case when n.state in ('broken', 'held') then format('it is %s', n.state)
 			     else format('it is %s: it was taken out of this PDCI', n.state) end,
-			'hint', format('haasctl pdci replace %s %s takes another in its place', p.name, n.name));
+			'hint', format('haasctl pdci replace %s %s replaces the node', p.name, n.name));
 	elsif d.problem is not null and d.state not in ('done', 'cleared') and (is_operator() or d.tenant_id is not distinct from p.tenant_id) then
 		return d.problem;
 	elsif p.wanted <> 'present' then
@@ -517,7 +517,7 @@ begin
 	end if;
 	if v_fault is not null and not is_operator() then
 		v_fault := coalesce(node_number_fault(p_node), jsonb_build_object('code', 'conflict', 'message', 'not all of its ports are in its networks',
-			'hint', 'the operator sees why: haasctl node networks ' || n.name));
+			'hint', 'the operator finds the cause: haasctl node networks ' || n.name));
 	end if;
 	v_lacks := pdci_node_lacks(p_pdci, p_node);
 	return coalesce(v_fault, case when v_lacks is not null then

@@ -73,7 +73,7 @@ begin
 	select s.name into v_switch from switch s join switch_endpoint e on e.switch_id = s.id where s.id = p_switch and e.managed;
 	if not found then
 		raise exception 'switch % is not managed', coalesce((select name from switch where id = p_switch), p_switch::text)
-			using errcode = 'HA409', hint = 'haasctl switch show says how it is reached';
+			using errcode = 'HA409', hint = 'haasctl switch show shows its address and state';
 	end if;
 	if exists (select from link where state = 'confirmed' and ((a_switch = p_switch and a_port = p_port) or (b_switch = p_switch and b_port = p_port)))
 	   or exists (select from wiring where switch_id = p_switch and port = p_port and peer_switch_id is not null) then
@@ -103,12 +103,12 @@ begin
 	select count(*) filter (where n.kind = 'bmc') as bmc, count(*) filter (where n.kind <> 'bmc') as other, min(n.name) filter (where n.kind = 'bmc') as name into v_bad
 	from unnest(p_networks) x join network n on n.id = x;
 	if v_bad.bmc > 0 and cardinality(p_networks) > 1 then
-		raise exception 'network % is for BMCs and goes with no other on port %:%', v_bad.name, v_switch, p_port using errcode = 'HA422';
+		raise exception 'network % is for BMCs and cannot share port %:% with another', v_bad.name, v_switch, p_port using errcode = 'HA422';
 	end if;
 	v_text := case when v_bad.other > 0 then port_bmc(p_switch, p_port) end;
 	if v_text is not null then
 		raise exception 'port %:% is for a BMC: %', v_switch, p_port, v_text using errcode = 'HA409',
-			hint = 'if that is not so: haasctl network detach, haasctl wiring';
+			hint = 'if it is not: haasctl network detach, haasctl wiring';
 	end if;
 	select d.name as node, n.name into v_bad from unnest(p_networks) x join network n on n.id = x join node d on d.id = port_node(p_switch, p_port)
 	where d.tenant_id is not null and n.kind = 'bmc' and port_bmc(p_switch, p_port) is null limit 1;
@@ -188,7 +188,7 @@ begin
 		raise exception 'port %:% is in a network', p_switch, p_port using errcode = 'HA409', hint = 'detach it first';
 	end if;
 	if exists (select from port_intent where switch_id = v_switch and port = p_port and node_id is not null) then   -- it may still carry what the node had
-		raise exception 'port %:% was not yet read without what node % was given', p_switch, p_port,
+		raise exception 'port %:% was not yet read without the networks of node %', p_switch, p_port,
 			(select d.name from port_intent i join node d on d.id = i.node_id where i.switch_id = v_switch and i.port = p_port)
 			using errcode = 'HA409', hint = 'haasctl switch diff ' || p_switch;
 	end if;
@@ -196,7 +196,7 @@ begin
 	if not found then
 		raise exception 'port %:% is not ours', p_switch, p_port using errcode = 'HA404';
 	end if;
-	perform event_add(p_actor, 'port.released', 'port', p_switch || ':' || p_port, null, 'left as it is from now on', '{}');
+	perform event_add(p_actor, 'port.released', 'port', p_switch || ':' || p_port, null, 'no longer managed, left unchanged', '{}');
 	perform pg_notify('network', '');
 end
 $$;
@@ -214,7 +214,7 @@ begin
 				where (x.switch_id, x.port, x.kind, x.mac, x.version) = (b.switch_id, b.port, b.kind, b.mac, b.wanted_version))
 		returning s.name || ':' || b.port as subject
 	loop
-		perform event_add('peregrined', 'port.unblocked', 'port', r.subject, null, 'its intent counts again', '{}');
+		perform event_add('peregrined', 'port.unblocked', 'port', r.subject, null, 'it is managed again', '{}');
 		v_events := v_events + 1;
 	end loop;
 	for r in
@@ -349,7 +349,7 @@ begin
 		raise exception 'port %:% carries network % for node %, which is %', r.switch, p_port, r.network, r.node,
 			case when r.place = 'tenant' then 'in use' || coalesce(' in PDCI ' || r.pdci, '') else 'being installed or erased' end
 			using errcode = 'HA409',
-			hint = case when r.place = 'tenant' then format('haasctl node networks %1$s takes it off there; haasctl node power off %1$s stops the node', r.node)
+			hint = case when r.place = 'tenant' then format('take it off: haasctl node networks %1$s; or stop the node: haasctl node power off %1$s', r.node)
 				    else coalesce(format('haasctl deployment cancel %s', r.deployment), format('haasctl node show %s', r.node)) end;
 	end if;
 	return port_networks_apply(p_switch, p_port, p_networks, p_modes, p_actor);
@@ -369,7 +369,7 @@ begin
 		raise exception 'switch % is in use: %', p_name, v_text using errcode = 'HA409',
 			hint = 'release its nodes (haasctl pdci release, pdci replace), detach the rest (haasctl network detach); --force if it is gone for good';
 	elsif v_ports is not null then
-		perform event_add(p_actor, 'switch.abandoned', 'switch', p_name, null, 'given up with its ports: ' || v_text, jsonb_build_object('ports', to_jsonb(v_ports)));
+		perform event_add(p_actor, 'switch.abandoned', 'switch', p_name, null, 'released with its ports: ' || v_text, jsonb_build_object('ports', to_jsonb(v_ports)));
 	end if;
 	delete from port_intent i where i.switch_id = p_switch   -- not ours: known again, it is not parked under whoever is there
 		and (i.node_id is not null or exists (select from attachment a where a.switch_id = i.switch_id and a.port = i.port));
@@ -399,7 +399,7 @@ begin
 	delete from port_observed where switch_id = v_id;
 	delete from link where a_switch = v_id or b_switch = v_id;
 	delete from nic_location where switch_id = v_id;
-	perform event_add(p_actor, 'switch.released', 'switch', p_name, null, 'not managed any more');
+	perform event_add(p_actor, 'switch.released', 'switch', p_name, null, 'no longer managed');
 	perform pg_notify('fabric', '');
 	perform pg_notify('network', '');
 end
@@ -460,7 +460,7 @@ begin
 				  else d.tenant_id is not null end
 	order by d.name limit 1;
 	if found then
-		raise exception 'port %:% is node %''s, which % may use: not in network %', r.switch, new.port, r.name,
+		raise exception 'port %:% belongs to node %, which % may use: not in network %', r.switch, new.port, r.name,
 			coalesce('tenant ' || (select t.name from tenant t where t.id = r.tenant_id), 'a tenant that had it'), v_network.name
 			using errcode = 'HA409', hint = format('haasctl nic locate; correct the wiring plan, or release node %1$s first (haasctl node delete %1$s, if it is gone)', r.name);
 	end if;

@@ -47,7 +47,7 @@ begin
 	if p_message is null then
 		update alert set cleared_at = now() where key = v_key and cleared_at is null;
 		if found then
-			perform event_add(p_daemon, 'alert.cleared', 'switch', p_switch, null, 'sampling is as it should be', jsonb_build_object('kind', p_kind));
+			perform event_add(p_daemon, 'alert.cleared', 'switch', p_switch, null, 'sampling is as wanted', jsonb_build_object('kind', p_kind));
 		end if;
 		return found;
 	end if;
@@ -83,8 +83,8 @@ begin
 	end if;
 	perform sampling_alert('peregrined', 'sampling.refused', v_name, case when p_state = 'refused' then 'sampling cannot be set up: ' || coalesce(p_problem ->> 'message', '?') end,
 			       coalesce(nullif(p_problem ->> 'hint', ''), 'see haasctl sampling show ' || v_name || '; haasctl sampling set --switch ' || v_name || ' --off gives it up'), p_problem);
-	perform sampling_alert('peregrined', 'sampling.foreign', v_name, case when p_state = 'foreign' then 'somebody else''s sampling is set up: ' || coalesce(p_problem ->> 'detail', '?') end,
-			       'take it off the switch, or leave it: haasctl sampling set --switch ' || v_name || ' --off', p_problem);
+	perform sampling_alert('peregrined', 'sampling.foreign', v_name, case when p_state = 'foreign' then 'another program has set up sampling: ' || coalesce(p_problem ->> 'detail', '?') end,
+			       'remove it from the switch, or leave it: haasctl sampling set --switch ' || v_name || ' --off', p_problem);
 	perform sampling_alert('peregrined', 'sampling.drift', v_name, case when p_state = 'drift' then 'sampling differs from the set-up' end,
 			       'foreign changes are only reported in this fabric: set it anew with haasctl sampling set', p_problem);
 	if p_state not in ('applied', 'silent') then
@@ -105,12 +105,12 @@ begin
 		update sampling_state set told_rate = r.rate, told_at = now(), backoff = r.verdict where switch_id = r.switch_id;
 		continue when not found;
 		perform sampling_alert('peregrine-flowd', 'sampling.backoff', r.name, case r.verdict
-				when 'coarser' then format('it samples 1 in %s, more rarely than it was told: it backs off', r.rate)
-				when 'finer' then format('it samples 1 in %s, more often than it was told', r.rate)
-				when 'drops' then format('it says 1 in %s and takes 1 in %s: it drops samples', r.rate, r.pool_rate) end,
-			case r.verdict when 'finer' then 'peregrined sets it back when it looks next; if it stays, somebody else sets it'
+				when 'coarser' then format('it samples 1 in %s, less often than wanted: the switch backs off', r.rate)
+				when 'finer' then format('it samples 1 in %s, more often than wanted', r.rate)
+				when 'drops' then format('it reports 1 in %s and takes 1 in %s: it drops samples', r.rate, r.pool_rate) end,
+			case r.verdict when 'finer' then 'peregrined corrects it at its next poll; if it stays, another program changes it'
 				else 'its CPU is busy: ask for fewer samples, haasctl sampling set --switch ' || r.name || ' --rate ' || greatest(r.rate, r.pool_rate)
-					|| '; peregrined sets the wanted rate again at its next look' end,
+					|| '; peregrined sets the wanted rate again at its next poll' end,
 			jsonb_build_object('rate', r.rate, 'pool_rate', r.pool_rate));
 	end loop;
 end
@@ -140,7 +140,7 @@ begin
 		v_old.id := null;
 	end if;
 	if coalesce(p_spec ->> 'collector', host(v_old.collector)) is null then
-		raise exception 'where to is not said' using errcode = 'HA422', hint = 'the collector is an address at which peregrine-flowd listens';
+		raise exception 'the collector is missing' using errcode = 'HA422', hint = 'the collector is an address at which peregrine-flowd listens';
 	end if;
 	-- One series for all rows: which of two rules a switch has been given is told by the number alone.
 	lock table sampling in share row exclusive mode;
@@ -159,9 +159,9 @@ begin
 	perform pg_notify('fabric', '');
 exception
 	when check_violation then
-		raise exception 'these numbers make no sense' using errcode = 'HA422', hint = 'port 1..65535, rate 0..16777216 (0 = by speed), header 64..256, poll_s 1..3600';
+		raise exception 'a number is out of range' using errcode = 'HA422', hint = 'port 1..65535, rate 0..16777216 (0 = by speed), header 64..256, poll_s 1..3600';
 	when invalid_text_representation then
-		raise exception 'the collector is no address' using errcode = 'HA422', hint = 'an IPv4 or IPv6 address at which peregrine-flowd listens';
+		raise exception 'the collector is not an address' using errcode = 'HA422', hint = 'an IPv4 or IPv6 address at which peregrine-flowd listens';
 end
 $$;
 

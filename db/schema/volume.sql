@@ -99,7 +99,7 @@ begin
 	if p_id is null then
 		raise exception '% % does not exist', p_kind, p_key using errcode = 'HA404', hint = format('haasctl %s list shows the %ss', p_kind, p_kind);
 	elsif p_tenants > 1 then
-		raise exception '% tenants have the % %', p_tenants, p_kind, p_key using errcode = 'HA409', hint = 'say whose: tenant=NAME (haasctl: --tenant), or its id';
+		raise exception '% tenants have the % %', p_tenants, p_kind, p_key using errcode = 'HA409', hint = 'name the owner: tenant=NAME (haasctl: --tenant), or use its id';
 	end if;
 	return p_id;
 end
@@ -221,7 +221,7 @@ begin
 	if not found or not in_scope(p.tenant_id) or p.tenant_id <> v.tenant_id then
 		raise exception 'PDCI % does not exist for the tenant of volume %', p_pdci, v.name using errcode = 'HA404', hint = 'haasctl pdci list shows the PDCIs';
 	elsif p.wanted = 'absent' then
-		raise exception 'PDCI % is %', p.name, p.state using errcode = 'HA409', hint = 'attach it to one that is not given back';
+		raise exception 'PDCI % is %', p.name, p.state using errcode = 'HA409', hint = 'attach it to a PDCI that is not being released';
 	elsif v.pdci_id = p.id then
 		return;
 	elsif v.pdci_id is not null then
@@ -290,10 +290,10 @@ declare
 	v volume%rowtype := volume_lock(p_volume);
 begin
 	if v.pdci_id is null then
-		raise exception 'volume % is attached to nothing', v.name using errcode = 'HA409', hint = 'haasctl volume attach ' || v.name || ' PDCI';
+		raise exception 'volume % is not attached', v.name using errcode = 'HA409', hint = 'haasctl volume attach ' || v.name || ' PDCI';
 	end if;
 	update volume set secret_sealed = decode(p_sealed, 'hex'), secret_number = secret_number + 1, version = version + 1 where id = v.id;
-	perform volume_wished(p_actor, 'volume.secret', v, 'a new secret was told');
+	perform volume_wished(p_actor, 'volume.secret', v, 'a new secret was issued');
 end
 $$;
 
@@ -304,7 +304,7 @@ declare
 	v_id bigint;
 begin
 	if v.pdci_id is not null or v.served_pdci_id is not null then
-		raise exception 'volume % is attached: writes meanwhile would tear the copy', v.name using errcode = 'HA409', hint = 'haasctl volume detach ' || v.name;
+		raise exception 'volume % is attached: writes during the copy would make it inconsistent', v.name using errcode = 'HA409', hint = 'haasctl volume detach ' || v.name;
 	elsif v.state <> 'ready' or v.kept_bytes <> v.size_bytes then
 		raise exception 'volume % is being worked on', v.name using errcode = 'HA409', hint = 'haasctl volume show ' || v.name;
 	end if;
@@ -329,7 +329,7 @@ begin
 	if not found or not (in_scope(a.tenant_id) or granted('archive', a.id, current_tenant())) then
 		raise exception 'archive % does not exist', p_archive using errcode = 'HA404', hint = 'haasctl archive list shows the archives';
 	elsif not in_scope(a.tenant_id) then
-		raise exception 'archive % is another''s', a.name using errcode = 'HA403', hint = 'a grant lets you restore it';
+		raise exception 'archive % belongs to another owner', a.name using errcode = 'HA403', hint = 'a grant lets you restore it';
 	elsif a.wanted = 'absent' then
 		return;
 	elsif exists (select from volume v where v.archive_id = a.id and v.wanted = 'present' and v.ready_at is null) then
@@ -373,7 +373,7 @@ begin
 		or p_spec ? 'port' and (nullif(p_spec ->> 'port', '') is distinct from (select w.name from switch w where w.id = v.switch_id) || ':' || v.port)) then
 		raise exception 'nodes reach storage % at its port', p_name using errcode = 'HA409', hint = 'detach its volumes first: haasctl volume list';
 	elsif coalesce(p_spec ->> 'port', '') <> '' and p_spec ->> 'prefix' is null and v.prefix is null then
-		raise exception 'a storage at a port of ours needs a prefix' using errcode = 'HA422', hint = 'of which each PDCI is given a part, such as 100.96.0.0/16; no network of a tenant may overlap it';
+		raise exception 'a storage at a port of ours needs a prefix' using errcode = 'HA422', hint = 'give a prefix such as 100.96.0.0/16: each PDCI gets a part of it, and no network of a tenant may overlap it';
 	elsif p_spec ->> 'prefix' is not null and (masklen((p_spec ->> 'prefix')::cidr) > 28 or family((p_spec ->> 'prefix')::cidr) <> 4) then
 		raise exception 'the prefix of a storage is IPv4 and /28 or larger' using errcode = 'HA422';
 	elsif exists (select from storage x where x.name <> p_name and x.prefix && (p_spec ->> 'prefix')::cidr)

@@ -58,7 +58,7 @@ static int open_failed(const struct capture *capture, int rc, struct problem *pr
 	bool gone = rc == PCAP_ERROR_NO_SUCH_DEVICE || rc == PCAP_ERROR_IFACE_NOT_UP;
 	int code = gone ? E_NOT_FOUND : rc == PCAP_ERROR_PERM_DENIED ? E_DENIED : E_UNAVAILABLE;
 
-	(void)problem_set(problem, code, "interface %s cannot be listened to",
+	(void)problem_set(problem, code, "the packets of interface %s cannot be read",
 			  capture->order.interface);
 	problem_detail(problem, "%s%s%s", pcap_statustostr(rc), why[0] ? ": " : "", why);
 	if (gone)
@@ -89,7 +89,7 @@ static int open_interface(struct capture *capture, struct problem *problem)
 	if (pcap_datalink(capture->pcap) != DLT_EN10MB ||
 	    pcap_setdirection(capture->pcap, PCAP_D_IN) != 0 ||
 	    pcap_setnonblock(capture->pcap, 1, why) != 0)
-		return problem_set(problem, E_UNSUPPORTED, "interface %s is no Ethernet",
+		return problem_set(problem, E_UNSUPPORTED, "interface %s is not Ethernet",
 				   capture->order.interface);
 	capture->fd = pcap_get_selectable_fd(capture->pcap);
 	return 0;

@@ -25,9 +25,9 @@ static void capture_on_signal(int signal)
 static void capture_usage(FILE *out)
 {
 	fputs("usage: peregrine-capture [--user USER]\n"
-	      "Reads one line of JSON from its standard input (what to capture), captures until\n"
-	      "that is closed or its time is over, and tells how it goes on its standard output.\n"
-	      "Needs CAP_NET_RAW to begin with, and keeps nothing of it.\n",
+	      "Reads its order, one line of JSON, from its standard input. Captures until its input\n"
+	      "is closed or its time has expired, and reports its progress on its standard output.\n"
+	      "Needs CAP_NET_RAW at its start, and gives it up.\n",
 	      out);
 }
 

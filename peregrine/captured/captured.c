@@ -80,7 +80,7 @@ static void captured_tell(const struct captured *captured, int64_t id, const cha
 	(void)text_format(number, sizeof(number), "%" PRId64, id);
 	if (db_connected(captured->db) &&
 	    db_submit(captured->db, &capture_told_query, params, captured_on_told, NULL) != 0)
-		log_error(SUBJECT, "capture %" PRId64 ": no memory to tell of it", id);
+		log_error(SUBJECT, "capture %" PRId64 ": no memory to report it", id);
 }
 
 static void on_end_told(void *context, int rc, const PGresult *result,
@@ -367,7 +367,8 @@ static void captured_on_db_state(void *context, bool connected)
 	if (connected)
 		log_info(SUBJECT, "PostgreSQL is there");
 	else
-		log_warn(SUBJECT, "PostgreSQL is away: captures go on until their time is over");
+		log_warn(SUBJECT,
+			 "PostgreSQL is away: captures continue until their time has expired");
 	captured->until_keep = 0;
 	if (connected && captured->look)
 		loop_timer_arm(captured->look, captured->was_connected ? BACK_MS : 0);

@@ -96,7 +96,7 @@ static void get_live(void *context, struct http_request *request)
 	uint64_t first;
 
 	if (!one) {
-		captured_serve_refuse(request, E_NOT_FOUND, "the capture is not under way");
+		captured_serve_refuse(request, E_NOT_FOUND, "the capture is not running");
 		return;
 	}
 	first = one->line_count > LIVE_LINES ? one->line_count - LIVE_LINES : 0;

@@ -92,7 +92,7 @@ static void mirrors_say(const struct mirrors *mirrors, const struct db_query *qu
 			const char *const params[])
 {
 	if (mirrors->connected && db_submit(mirrors->db, query, params, mirrors_on_row, NULL) != 0)
-		log_error(MIRRORS_SUBJECT, "no memory to write down what a switch has");
+		log_error(MIRRORS_SUBJECT, "no memory to store the mirror sessions of a switch");
 }
 
 /* '{1,2}': all, or those that were taken. */
@@ -137,10 +137,9 @@ static void say_all(const struct told *told, const struct switch_answer *heard)
 		} else {
 			(void)problem_set(&missing, E_CONFLICT, "mirror port %s is missing",
 					  row->target);
-			problem_detail(&missing, "the switch has no port %s, or none of %s",
-				       row->target, row->port);
-			problem_hint(&missing,
-				     "haasctl capture point names the port that mirrors go to");
+			problem_detail(&missing, "the switch lacks port %s or port %s", row->target,
+				       row->port);
+			problem_hint(&missing, "set the mirror port: haasctl capture point");
 		}
 		say_one(told, i, taken, heard->rc ? heard->problem : &missing);
 	}
@@ -458,7 +457,7 @@ void mirrors_seen(struct mirrors *mirrors, int64_t switch_id, uint64_t uptime_ms
 	if (uptime_ms >= before_ms)
 		return;
 	log_info(MIRRORS_SUBJECT,
-		 "switch %" PRId64 " has started again: it is told what it mirrors", switch_id);
+		 "switch %" PRId64 " has restarted: its mirror sessions are set again", switch_id);
 	told->known[0] = '\0';
 	told->next_ms = 0;
 	told->anew = told->asking;

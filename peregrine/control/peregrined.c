@@ -32,7 +32,7 @@ static void peregrined_on_db_state(void *context, bool connected)
 		log_info(PEREGRINED_SUBJECT, "PostgreSQL is there");
 	else
 		log_warn(PEREGRINED_SUBJECT,
-			 "PostgreSQL is away: switches are read, nothing is changed");
+			 "PostgreSQL is away: switches are read but not changed");
 	if (!peregrined->discovery)
 		return;
 	switches_db_state(peregrined->switches, connected);
@@ -112,7 +112,7 @@ static void on_switch(void *context, int64_t switch_id, const struct switch_row 
 	if (discovery_put(peregrined->discovery, &known) != 0 ||
 	    (peregrined->health &&
 	     health_put(peregrined->health, switch_id, row->fabric_id, row->name) != 0))
-		log_error(PEREGRINED_SUBJECT, "no memory to look at switch %s", row->name);
+		log_error(PEREGRINED_SUBJECT, "no memory to poll switch %s", row->name);
 }
 
 /* --- start --- */

@@ -50,33 +50,33 @@ static const struct metric_row metric_rows[] = {
 	{"haas_switches_reachable",             METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(discovery.reachable),     "of them those that answered last"},
 	{"haas_switch_calls_total",             METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(queue.calls),             "calls made"},
 	{"haas_switch_failed_calls_total",      METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(queue.failed_calls),      "calls that failed"},
-	{"haas_switch_preempted_calls_total",   METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(queue.preempted),         "regular looks broken off for something urgent"},
-	{"haas_switch_refused_calls_total",     METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(queue.refused_open),      "calls not made because the switch is left alone"},
-	{"haas_switch_expired_calls_total",     METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(queue.expired),           "calls whose deadline passed"},
+	{"haas_switch_preempted_calls_total",   METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(queue.preempted),         "polls broken off for an urgent call"},
+	{"haas_switch_refused_calls_total",     METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(queue.refused_open),      "calls not made while a breaker is open"},
+	{"haas_switch_expired_calls_total",     METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(queue.expired),           "calls that missed their deadline"},
 	{"haas_switch_calls_waiting",           METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(queue.waiting),           "calls in line"},
 	{"haas_switch_calls_in_flight",         METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(queue.in_flight),         "calls under way"},
-	{"haas_switch_breakers_open",           METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(queue.breakers_open),     "ways into switches that are left alone for a while"},
-	{"haas_fabric_looks_total",             METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.looks),         "regular looks at switches"},
-	{"haas_fabric_full_readings_total",     METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.full_readings), "readings of all that a switch has"},
+	{"haas_switch_breakers_open",           METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(queue.breakers_open),     "transports of switches with an open breaker"},
+	{"haas_fabric_looks_total",             METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.looks),         "polls of switches"},
+	{"haas_fabric_full_readings_total",     METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.full_readings), "full readings of switches"},
 	{"haas_fabric_neighbor_readings_total", METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.neighbor_readings), "readings of LLDP alone, because it had heard something"},
 	{"haas_fabric_failed_looks_total",      METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.failed),        "looks that failed"},
 	{"haas_fabric_conclusions_total",       METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.conclusions),   "times that cables and places were concluded"},
-	{"haas_fabric_writes_total",            METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.writes),        "statements that wrote what was concluded"},
+	{"haas_fabric_writes_total",            METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.writes),        "statements that wrote conclusions"},
 	{"haas_fabric_failed_writes_total",     METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(discovery.failed_writes), "of them those that PostgreSQL refused"},
 	{"haas_fabric_links",                   METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(discovery.links),         "cables between switches"},
-	{"haas_fabric_places",                  METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(discovery.places),        "MACs whose port is known"},
+	{"haas_fabric_places",                  METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(discovery.places),        "MACs with a known port"},
 	{"haas_fabric_problems",                METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(discovery.problems),      "conflicts and differences from the plan"},
 	{"haas_reconcile_cycles_total",         METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.cycles),        "times that wanted and observed were compared"},
 	{"haas_reconcile_batches_total",        METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.batches),       "batches of changes begun"},
 	{"haas_reconcile_applied_total",        METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.applied),       "of them those that were read back as wanted"},
-	{"haas_reconcile_undone_total",         METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.undone),        "of them those that were taken back"},
-	{"haas_reconcile_failed_total",         METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.failed),        "of them those that could not be taken back"},
+	{"haas_reconcile_undone_total",         METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.undone),        "of them those that were undone"},
+	{"haas_reconcile_failed_total",         METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.failed),        "of them those that could not be undone"},
 	{"haas_reconcile_edits_total",          METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.edits_sent),    "edits sent to switches"},
 	{"haas_reconcile_proofs_total",         METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.proofs),        "states of a fabric that were to be proven isolated"},
-	{"haas_reconcile_failed_proofs_total",  METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.proofs_failed), "of them those that were not, so nothing was sent"},
-	{"haas_reconcile_drifts_total",         METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.drifts),        "switches that somebody else changed"},
+	{"haas_reconcile_failed_proofs_total",  METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.proofs_failed), "of them those that were not, so no edit was sent"},
+	{"haas_reconcile_drifts_total",         METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.drifts),        "switches with a foreign change"},
 	{"haas_reconcile_repaired_total",       METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.repaired),      "of them those that are as applied again"},
-	{"haas_reconcile_lost_claims_total",    METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.lost_claims),   "times that a fabric went to another, or PostgreSQL away"},
+	{"haas_reconcile_lost_claims_total",    METRIC_COUNTER, NULL, PEREGRINED_SERVE_AT(reconcile.lost_claims),   "times that a fabric was lost to another peregrined, or PostgreSQL was away"},
 	{"haas_database_up",                    METRIC_GAUGE,   NULL, PEREGRINED_SERVE_AT(database_up),             "1 = PostgreSQL is there"},
 };
 /* clang-format on */
@@ -176,7 +176,8 @@ static struct waiting *waiting_new(struct peregrined *peregrined, struct http_re
 	struct problem problem = {0};
 
 	if (!waiting) {
-		(void)problem_set(&problem, E_UNAVAILABLE, "too many wait for switches already");
+		(void)problem_set(&problem, E_UNAVAILABLE,
+				  "too many requests wait for switches already");
 		http_answer_problem(request, 503, &problem);
 		return NULL;
 	}
@@ -276,7 +277,8 @@ static void late_row(struct waiting *waiting)
 
 	if (beacons_put(beacons, waiting->switch_id, waiting->wanted.port, waiting->wanted.seconds,
 			NULL, NULL) != 0)
-		log_warn("beacons", "switch %s: nobody will remember to end its LED",
+		log_warn("beacons",
+			 "switch %s: the end of its LED was not stored, so it may blink on",
 			 waiting->name);
 	beacons_wake(beacons);
 }
@@ -386,7 +388,7 @@ static void post_locate(void *context, struct http_request *request)
 			 waiting);
 	waiting->is_writing = rc == 0;
 	if (rc)
-		peregrined_serve_refuse(waiting, rc, "nobody would remember to end it");
+		peregrined_serve_refuse(waiting, rc, "the end of the LED could not be stored");
 }
 
 /* --- GET /switches/{switch} --- */

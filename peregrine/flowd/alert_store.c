@@ -126,7 +126,7 @@ static void flowd_alert_store_on_put(void *context, int rc, const PGresult *resu
 		store->batch = 1;
 	} else if (rc) {
 		log_error(FLOWD_ALERT_STORE_SUBJECT,
-			  "PostgreSQL refuses an alert, it is given up: %s (detail=\"%s\")",
+			  "PostgreSQL refuses an alert, it is dropped: %s (detail=\"%s\")",
 			  problem->message, problem->detail);
 		store->counts.refused++;
 		drop_first(store);

@@ -118,7 +118,7 @@ static void flowd_turn(void *context)
 
 	loop_timer_arm(flowd->turn, TURN_MS);
 	if (db_submit(flowd->db, &traffic_turn_query, NULL, NULL, NULL))
-		log_warn(FLOWD_SUBJECT, "partitions are not turned: no memory");
+		log_warn(FLOWD_SUBJECT, "partitions are not created and dropped: no memory");
 }
 
 static void flowd_on_db_state(void *context, bool connected)
@@ -129,7 +129,7 @@ static void flowd_on_db_state(void *context, bool connected)
 		log_info(FLOWD_SUBJECT, "PostgreSQL is there");
 	else
 		log_warn(FLOWD_SUBJECT,
-			 "PostgreSQL is away: bindings are those of before, sums wait");
+			 "PostgreSQL is away: bindings stay as last read, sums wait");
 	if (!connected || !flowd->turn)
 		return;
 	flowd_alerts_connected(flowd->alerts);

@@ -127,8 +127,9 @@ static void on_candidates(void *context, int rc, const PGresult *result,
 
 	alerts->asked--;
 	if (rc && rc != E_UNAVAILABLE)
-		log_warn(FLOWD_ALERT_SUBJECT, "suspects are of traffic alone: %s (detail=\"%s\")",
-			 problem->message, problem->detail);
+		log_warn(FLOWD_ALERT_SUBJECT,
+			 "suspects come from traffic alone: %s (detail=\"%s\")", problem->message,
+			 problem->detail);
 	/* What is over keeps what it had. */
 	if (entry && entry->open && entry->raised_us == asked->raised_us) {
 		cause_write(&asked->cause,
@@ -214,7 +215,7 @@ static void on_alert(void *context, enum alert_event event, const struct alert_e
 		break;
 	case ALERT_EVENT_OVER: flowd_alert_put(alerts, entry, "clear", "over: "); break;
 	case ALERT_EVENT_LOST:
-		flowd_alert_put(alerts, entry, "clear", "nothing is heard of it any more: ");
+		flowd_alert_put(alerts, entry, "clear", "no more data about it: ");
 		break;
 	}
 }

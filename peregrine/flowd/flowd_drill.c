@@ -67,8 +67,7 @@ static int read_question(const struct http_request *request, struct flowd_drill_
 	    !flowd_drill_read_number(http_request_query(request, "scope"), 0,
 				     &ret->question.scope) ||
 	    !read_tenants(http_request_query(request, "tenants"), &ret->question))
-		return problem_set(problem, E_MALFORMED,
-				   "the window or the tenants are no numbers");
+		return problem_set(problem, E_MALFORMED, "window and tenants have to be numbers");
 	ret->question.in_order = !turned || strcmp(turned, "t") != 0;
 	return drill_path_parse(path ? path : "", &ret->question.path, problem);
 }
@@ -283,9 +282,11 @@ static void flowd_drill_answer(struct flowd_drill *drill)
 
 	http_request_on_close(drill->request, NULL, NULL);
 	if (drill->rc) {
-		(void)problem_set(&problem, drill->rc,
-				  drill->rc == -ESTALE ? "the seconds went while they were read"
-						       : "no memory for the answer");
+		(void)problem_set(
+			&problem, drill->rc,
+			drill->rc == -ESTALE
+				? "the seconds were dropped from memory while they were read"
+				: "no memory for the answer");
 		http_answer_problem(drill->request, 500, &problem);
 		return;
 	}
@@ -391,7 +392,7 @@ static int flowd_drill_put(struct flowd_drills *drills, struct http_request *req
 	struct flowd_drill *drill = drills->count < DRILLS_MAX ? calloc(1, sizeof(*drill)) : NULL;
 
 	if (!drill)
-		return problem_set(problem, E_UNAVAILABLE, "too many ask at once");
+		return problem_set(problem, E_UNAVAILABLE, "too many requests at once");
 	*drill = (struct flowd_drill){.drills = drills,
 				      .request = request,
 				      .asked = *asked,

@@ -7,7 +7,7 @@ int main(int argc, char **argv)
 {
 	const struct daemon_spec spec = {
 		.name = "peregrine-flowd",
-		.summary = "traffic: receives sFlow, says whose it is, sums it up",
+		.summary = "traffic: receives sFlow, finds its tenants, sums it up",
 		.default_conf = "/etc/haas/peregrine-flowd.conf",
 		.rows = flowd_conf_rows,
 		.row_count = flowd_conf_row_count,

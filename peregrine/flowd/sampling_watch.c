@@ -144,7 +144,7 @@ static void sampling_watch_on_set(void *context, int rc, const PGresult *result,
 	json_end_array(&rows);
 	params[0] = text_get(&rows);
 	if (told && db_submit(watch->db, &sampling_told_query, params, NULL, NULL) != 0)
-		log_warn(SAMPLING_WATCH_SUBJECT, "what switches told was not written: no memory");
+		log_warn(SAMPLING_WATCH_SUBJECT, "reports of switches were not written: no memory");
 }
 
 static void sampling_watch_look(void *context)

@@ -144,7 +144,7 @@ static void traffic_writer_done(void *context)
 		traffic_writer_ended(writer, true);
 		break;
 	case E_INVALID:
-		log_error(sink->subject, "%s refuses a bucket, it is given up (detail=\"%s\")",
+		log_error(sink->subject, "%s refuses a bucket, it is dropped (detail=\"%s\")",
 			  sink->name, writer->problem.detail);
 		traffic_writer_ended(writer, false);
 		break;
@@ -235,7 +235,7 @@ static void traffic_writer_make_room(struct traffic_writer *writer)
 		log_warn(sink->subject, "too much waits for %s: buckets lose their pairs and flows",
 			 sink->name);
 	if (dropped == writer->before.dropped && writer->counts.dropped > dropped)
-		log_warn(sink->subject, "too much waits for %s: buckets are given up", sink->name);
+		log_warn(sink->subject, "too much waits for %s: buckets are dropped", sink->name);
 }
 
 static void traffic_writer_put_batch(struct traffic_writer *writer, struct traffic_batch *batch)
@@ -243,7 +243,7 @@ static void traffic_writer_put_batch(struct traffic_writer *writer, struct traff
 	struct waiting_batch *waiting = malloc(sizeof(*waiting));
 
 	if (!waiting || !traffic_batch_whole(batch)) {
-		log_error(writer->options.sink.subject, "no memory for a bucket, it is given up");
+		log_error(writer->options.sink.subject, "no memory for a bucket, it is dropped");
 		writer->counts.dropped++;
 		traffic_batch_done(batch);
 		free(waiting);

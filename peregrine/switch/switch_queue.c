@@ -87,11 +87,11 @@ static void line_break_off(struct line *line)
 		call->state = CALL_WAITING;
 		call_line_put_back(&line->waiting, &call->link);
 	} else {
-		(void)problem_set(&problem, E_TIMEOUT,
-				  "switch %s: the way to it changed during a call; it may have "
-				  "been done",
-				  line->endpoint.name);
-		problem_hint(&problem, "its configuration is read before anything else is sent");
+		(void)problem_set(
+			&problem, E_TIMEOUT,
+			"switch %s: its address or credentials changed during a call, which may have been executed",
+			line->endpoint.name);
+		problem_hint(&problem, "peregrined reads its configuration before the next edit");
 		call_forget_results(call);
 		call_finish(call, E_TIMEOUT, &problem);
 	}
@@ -174,8 +174,7 @@ static void line_finish_all(struct line *line, int rc, const struct problem *pro
 
 static void text_unknown(int64_t switch_id, struct problem *ret)
 {
-	(void)problem_set(ret, E_NOT_FOUND, "switch %lld is not (or no more) managed",
-			  (long long)switch_id);
+	(void)problem_set(ret, E_NOT_FOUND, "switch %lld is not managed", (long long)switch_id);
 }
 
 void switch_queue_remove(struct switch_queue *queue, int64_t switch_id)

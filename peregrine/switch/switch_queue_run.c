@@ -143,7 +143,7 @@ static void switch_queue_run_text_deadline(const struct call *call, const struct
 	bool sent = call->state == CALL_IN_FLIGHT;
 
 	(void)problem_set(ret, E_TIMEOUT, "switch %s: %s", line->endpoint.name,
-			  sent ? "no end of the call in time" : "no turn in time");
+			  sent ? "the call did not end in time" : "the call did not start in time");
 	problem_detail(ret, "%lld ms were given%s", (long long)(call->deadline_ms - call->asked_ms),
 		       sent && call->request.op == SWITCH_CHANGE ? "; the change may have been made"
 								 : "");
@@ -196,8 +196,8 @@ static void text_breaker_open(const struct line *line, const struct breaker *bre
 	problem_hint(
 		ret, "%s",
 		breaker->refused
-			? "haasctl switch add with the right credentials; a change of them is tried at once"
-			: "is it up, and is its management address reachable from here?");
+			? "correct the credentials with haasctl switch add; new ones are tried at once"
+			: "check that it is up and that its management address can be reached from here");
 }
 
 /* What waits behind a switch that was just found dead is told so now, not at its deadline. */

@@ -116,6 +116,6 @@ int line_way_check(const struct line *line, enum way_kind kind, enum switch_op o
 		     line->family->cli
 			     ? "its command line can: haasctl switch add gives it SSH credentials"
 		     : lag ? "the operator makes it: docs/switches.md, Bonds of nodes"
-			   : "docs/switches.md says which families can, and by what");
+			   : "docs/switches.md lists the families that can, and their drivers");
 	return E_UNSUPPORTED;
 }

@@ -1,4 +1,4 @@
-/* haasctl alert: what a person should look at, whose fault it may be, and what nobody wants to hear
+/* haasctl alert: alerts for a person to check, their suspects, and what nobody wants to hear
  * of for a while. */
 #include <stdio.h>
 #include <string.h>
@@ -119,9 +119,9 @@ static int alert_cli_alert_silence(void *context, const struct command_input *in
 	if (!length)
 		return haasctl_usage("say how long: --for 2h");
 	if (seconds < 1)
-		return haasctl_usage("--for %s is no time like 90s, 30m, 2h, 3d", length);
+		return haasctl_usage("--for %s is not a time like 90s, 30m, 2h, 3d", length);
 	if (!command_option(input, "--kind") && !command_option(input, "--subject"))
-		return haasctl_usage("say what: --kind, --subject, or both");
+		return haasctl_usage("a silence needs --kind, --subject, or both");
 	json_begin_object(&body, NULL);
 	for (size_t i = 0; i < COUNT_OF(members); i++) {
 		char option[16];
@@ -154,7 +154,7 @@ static int alert_unsilence(void *context, const struct command_input *input)
 }
 
 static const struct option_row alert_cli_list_options[] = {
-	{"--all", 0, OPTION_FLAG, NULL, "those that are over or silenced, too"},
+	{"--all", 0, OPTION_FLAG, NULL, "also those that have ended or are silenced"},
 	{"--silenced", 0, OPTION_FLAG, NULL, "those that are open and silenced"},
 	{"--kind", 0, OPTION_VALUE, "KIND", "wiring.miscabled, or a pattern: wiring.*"},
 	{"--subject", 0, OPTION_VALUE, "SUBJECT", "of this switch, port (SWITCH:PORT) or node"},
@@ -162,26 +162,25 @@ static const struct option_row alert_cli_list_options[] = {
 };
 static const struct option_row alert_cli_silence_options[] = {
 	{"--for", 0, OPTION_VALUE, "TIME", "how long, 30m, 2h, 3d"},
-	{"--kind", 0, OPTION_VALUE, "KIND", "of kinds that begin so: traffic., wiring.missing"},
-	{"--subject", 0, OPTION_VALUE, "SUBJECT", "of subjects that begin so: leaf1:, leaf1:up0"},
+	{"--kind", 0, OPTION_VALUE, "KIND", "begin of their kinds: traffic., wiring.missing"},
+	{"--subject", 0, OPTION_VALUE, "SUBJECT", "begin of their subjects: leaf1:, leaf1:up0"},
 };
 static const struct option_row silences_options[] = {
-	{"--all", 0, OPTION_FLAG, NULL, "those that are over, too"},
+	{"--all", 0, OPTION_FLAG, NULL, "also those that have ended"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 
 static const struct command alert_cli_commands[] = {
-	{"alert", "list", "", "what a person should look at", OPTIONS(alert_cli_list_options), 0, 0,
-	 alert_list},
-	{"alert", "show", "ALERT", "one of them: what to do, and whose fault it may be", NO_OPTIONS,
-	 1, 1, alert_show},
-	{"alert", "ack", "ALERT...", "say that somebody looks after it", NO_OPTIONS, 1, 1000,
+	{"alert", "list", "", "open alerts, for a person to check", OPTIONS(alert_cli_list_options),
+	 0, 0, alert_list},
+	{"alert", "show", "ALERT", "one alert: what to do, and its suspects", NO_OPTIONS, 1, 1,
+	 alert_show},
+	{"alert", "ack", "ALERT...", "note that an operator takes care of it", NO_OPTIONS, 1, 1000,
 	 alert_cli_alert_acknowledge},
-	{"alert", "silence", "REASON", "do not hear of some for a while",
+	{"alert", "silence", "REASON", "suppress alerts for a while",
 	 OPTIONS(alert_cli_silence_options), 1, 1, alert_cli_alert_silence},
-	{"alert", "silences", "", "what is silenced, by whom, until when",
-	 OPTIONS(silences_options), 0, 0, alert_silences},
-	{"alert", "unsilence", "SILENCE...", "hear of them again", NO_OPTIONS, 1, 1000,
-	 alert_unsilence},
+	{"alert", "silences", "", "silences with their author and end", OPTIONS(silences_options),
+	 0, 0, alert_silences},
+	{"alert", "unsilence", "SILENCE...", "end a silence", NO_OPTIONS, 1, 1000, alert_unsilence},
 };
 const struct command_group alert_group = {alert_cli_commands, COUNT_OF(alert_cli_commands)};

@@ -181,20 +181,20 @@ static const struct option_row boot_options[] = {
 static const struct option_row bmc_cli_wait_options[] = {
 	{"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long, 90s, 5m (default 1h)"}};
 static const struct option_row sel_options[] = {
-	{"--kept", 0, OPTION_FLAG, NULL, "what is kept of it, newest first; asks no BMC"},
+	{"--kept", 0, OPTION_FLAG, NULL, "the stored log, newest first; asks no BMC"},
 	{"--limit", 0, OPTION_VALUE, "N", "with --kept: at most N rows (default all)"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long, 90s, 5m (default 1h)"},
 };
 static const struct option_row console_options[] = {
-	{"--read-only", 0, OPTION_FLAG, NULL, "only look; without a terminal always so"},
-	{"--log", 0, OPTION_FLAG, NULL, "what is kept of it, also of a dead node"}};
+	{"--read-only", 0, OPTION_FLAG, NULL, "read only; always so without a terminal"},
+	{"--log", 0, OPTION_FLAG, NULL, "the stored log, also of a dead node"}};
 
 static const struct command bmc_cli_commands[] = {
 	{"node", "power", "on|off|cycle|reset|soft|status NODE...",
 	 "power by the BMC, confirmed by reading back", OPTIONS(power_options), 2, 1000,
 	 bmc_cli_node_power},
-	{"node", "boot-device", "NODE...", "what the nodes boot next", OPTIONS(boot_options), 1,
-	 1000, node_boot_device},
+	{"node", "boot-device", "NODE...", "set the next boot device of nodes",
+	 OPTIONS(boot_options), 1, 1000, node_boot_device},
 	{"node", "identify", "NODE...", "blink the nodes' lights", OPTIONS(bmc_cli_wait_options), 1,
 	 1000, node_identify},
 	{"node", "sensors", "NODE", "sensor readings of the BMC", OPTIONS(bmc_cli_wait_options), 1,

@@ -308,7 +308,8 @@ static int circuit_learn(void *context, const struct command_input *input)
 		return accept_proposal(context, input, cable_cli_choose(items, family));
 	status = tell_proposals(input, items);
 	if (status == EXIT_OK && listing_for_people(input))
-		fprintf(stderr, "nothing was written; --accept takes it, --family another one\n");
+		fprintf(stderr,
+			"nothing was written; --accept writes it, --family chooses another\n");
 	return status;
 }
 
@@ -319,7 +320,8 @@ static const struct option_row switch_options[] = {
 	{"--ports", 0, OPTION_VALUE, "PATTERN", "finds n in the name of a port: Ethernet1/{port}"},
 	{"--low", 0, OPTION_VALUE, "N", "first port that gives an address, 1"},
 	{"--high", 0, OPTION_VALUE, "N", "last one, 1024"},
-	{"--moved", 0, OPTION_VALUE, "answer|silence", "to a node whose cable was moved here"},
+	{"--moved", 0, OPTION_VALUE, "answer|silence",
+	 "to a node with a cable that was moved here"},
 	{"--swapped", 0, OPTION_VALUE, "answer|silence",
 	 "an address for a new NIC of the port's node"},
 };
@@ -329,7 +331,7 @@ static const struct option_row port_list_options[] = {
 };
 static const struct option_row port_options[] = {
 	{"--node", 0, OPTION_VALUE, "NODE", "the node that is meant to be behind it, or none"},
-	{"--address", 0, OPTION_VALUE, "ADDRESS", "what whoever is behind it gets, or none"},
+	{"--address", 0, OPTION_VALUE, "ADDRESS", "address for the machine behind it, or none"},
 };
 static const struct option_row unknown_options[] = {
 	{"--relay", 0, OPTION_VALUE, "ADDRESS", "only of this relay"},
@@ -337,48 +339,48 @@ static const struct option_row unknown_options[] = {
 };
 static const struct option_row learn_options[] = {
 	{"--accept", 0, OPTION_FLAG, NULL, "make the rule"},
-	{"--family", 0, OPTION_VALUE, "FAMILY", "not the likeliest one, but this"},
+	{"--family", 0, OPTION_VALUE, "FAMILY", "this one, not the likeliest"},
 	{"--rule", 0, OPTION_VALUE, "RULE", "its name (default that of the switch, or the family)"},
 };
 static const struct option_row rule_options[] = {
 	{"--relay", 0, OPTION_VALUE, "PREFIX", "relays by their address, 10.2.0.1/32; none = any"},
 	{"--family", 0, OPTION_VALUE, "FAMILY", "see haasctl circuit families, or none"},
 	{"--circuit", 0, OPTION_VALUE, "TEMPLATE", "of the circuit-id: Ethernet{slot}/{port}"},
-	{"--remote", 0, OPTION_VALUE, "TEMPLATE", "that the remote-id must match, or none"},
+	{"--remote", 0, OPTION_VALUE, "TEMPLATE", "template of the remote-id, or none"},
 	{"--switch", 0, OPTION_VALUE, "FORMAT", "the switch: sw2, {switch}, {mac}"},
 	{"--port", 0, OPTION_VALUE, "FORMAT", "the port: {slot}/{port}; - = it names none"},
 	{"--offset", 0, OPTION_VALUE, "N", "added to the number of the port"},
 };
 
 static const struct option_row delete_options[] = {
-	{"--force", 0, OPTION_FLAG, NULL, "it is gone for good: forget what is on its ports"},
+	{"--force", 0, OPTION_FLAG, NULL, "it is gone for good: forget the networks of its ports"},
 };
 
 static const struct command cable_cli_commands[] = {
-	{"switch", "list", "", "switches: those we speak to, those whose ports give addresses",
+	{"switch", "list", "", "managed switches, and those with ports that give addresses",
 	 OPTIONS(cable_cli_page_options), 0, 0, switch_list},
-	{"switch", "set", "SWITCH", "declare a switch, or change what the options name",
+	{"switch", "set", "SWITCH", "declare a switch, or change the named settings",
 	 OPTIONS(switch_options), 1, 1, cable_cli_switch_set},
 	{"switch", "delete", "SWITCH...", "forget switches and their ports",
 	 OPTIONS(delete_options), 1, 1000, switch_delete},
-	{"port", "list", "", "who is meant to be behind a port, and who was seen there",
-	 OPTIONS(port_list_options), 0, 0, port_list},
-	{"port", "set", "SWITCH PORT", "say which node is behind a port, or which address it gives",
+	{"port", "list", "", "declared and seen nodes behind ports", OPTIONS(port_list_options), 0,
+	 0, port_list},
+	{"port", "set", "SWITCH PORT", "declare the node behind a port, or the address it gives",
 	 OPTIONS(port_options), 2, 2, port_set},
-	{"port", "delete", "SWITCH PORT", "forget what was said of a port", NO_OPTIONS, 2, 2,
+	{"port", "delete", "SWITCH PORT", "forget the declaration of a port", NO_OPTIONS, 2, 2,
 	 port_delete},
 	{"port", "park", "SWITCH:PORT...", "ports are ours, and in no network", NO_OPTIONS, 1, 1000,
 	 haasctl_port_park},
 	{"port", "release", "SWITCH:PORT...", "ports stay as they are and are ours no more",
 	 NO_OPTIONS, 1, 1000, haasctl_port_release},
-	{"circuit", "unknown", "", "option 82 that no rule reads", OPTIONS(unknown_options), 0, 0,
+	{"circuit", "unknown", "", "option 82 texts without a rule", OPTIONS(unknown_options), 0, 0,
 	 circuit_unknown},
 	{"circuit", "learn", "CIRCUIT SWITCH PORT", "rules by which this circuit is that port",
 	 OPTIONS(learn_options), 3, 3, circuit_learn},
 	{"circuit", "forget", "CIRCUIT...", "drop samples", NO_OPTIONS, 1, 1000, circuit_forget},
 	{"circuit", "list", "", "the rules that read option 82", OPTIONS(cable_cli_page_options), 0,
 	 0, circuit_list},
-	{"circuit", "set", "RULE", "make a rule, or change what the options name",
+	{"circuit", "set", "RULE", "make a rule, or change the named settings",
 	 OPTIONS(rule_options), 1, 1, circuit_set},
 	{"circuit", "delete", "RULE...", "remove rules", NO_OPTIONS, 1, 1000, circuit_delete},
 	{"circuit", "families", "", "families of switches that are known", NO_OPTIONS, 0, 0,

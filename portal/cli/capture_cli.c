@@ -262,7 +262,7 @@ static int capture_cli_add_numbers(const struct command_input *input, struct tex
 		long long number = word ? strtoll(word, &end, 10) : 0;
 
 		if (word && (end == word || *end))
-			return haasctl_usage("%s %s is no number", numbers[i].option, word);
+			return haasctl_usage("%s %s is not a number", numbers[i].option, word);
 		if (word)
 			json_put_int(body, numbers[i].member, number);
 	}
@@ -284,8 +284,8 @@ static int capture_cli_capture_start(void *context, const struct command_input *
 	int status;
 
 	if (input->word_count == 0 && !command_option(input, "--node"))
-		return haasctl_usage("say what: a path like tenant:acme/vlan:1301/pair:n1~n2, or "
-				     "--node NODE");
+		return haasctl_usage(
+			"a capture needs a path like tenant:acme/vlan:1301/pair:n1~n2, or --node NODE");
 	json_begin_object(&body, NULL);
 	if (input->word_count > 0)
 		json_put_string(&body, "path", input->words[0]);
@@ -422,14 +422,14 @@ static const struct option_row capture_cli_list_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 static const struct option_row start_options[] = {
-	{"--node", 0, OPTION_VALUE, "NODE", "what it sends and gets, instead of a path"},
-	{"--peer", 0, OPTION_VALUE, "NODE", "only what goes between the two"},
+	{"--node", 0, OPTION_VALUE, "NODE", "this node's traffic, instead of a path"},
+	{"--peer", 0, OPTION_VALUE, "NODE", "only traffic between the two nodes"},
 	{"--filter", 0, OPTION_VALUE, "BPF", "as tcpdump has it: tcp port 443 and host 10.50.0.7"},
 	{"--seconds", 0, OPTION_VALUE, "N", "for so long (default 60)"},
 	{"--snap", 0, OPTION_VALUE, "N", "bytes of each frame that are kept (default 128)"},
 	{"--size", 0, OPTION_VALUE, "SIZE", "of its files, at most (default 64M)"},
 	{"--ring", 0, OPTION_FLAG, NULL, "when full, new packets take the place of the oldest"},
-	{"--reason", 0, OPTION_VALUE, "TEXT", "why; stands in the audit log"},
+	{"--reason", 0, OPTION_VALUE, "TEXT", "the reason; written to the audit log"},
 };
 static const struct option_row grant_options[] = {
 	{"--until", 0, OPTION_VALUE, "TIME", "when it ends, within 30 days"},
@@ -439,15 +439,14 @@ static const struct option_row limit_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 static const struct option_row point_options[] = {
-	{"--port", 0, OPTION_VALUE, "PORT", "of the switch, where mirrored frames go out"},
-	{"--address", 0, OPTION_VALUE, "IPV4",
-	 "or: of the collector, where it sends them (ERSPAN)"},
-	{"--origin", 0, OPTION_VALUE, "IPV4", "of the switch, where those come from"},
-	{"--interface", 0, OPTION_VALUE, "NAME", "of the collector's host, where they come in"},
+	{"--port", 0, OPTION_VALUE, "PORT", "port of the switch where mirrored frames leave"},
+	{"--address", 0, OPTION_VALUE, "IPV4", "or: address of the collector (ERSPAN)"},
+	{"--origin", 0, OPTION_VALUE, "IPV4", "address of the switch that sends them (ERSPAN)"},
+	{"--interface", 0, OPTION_VALUE, "NAME", "interface of the collector where they arrive"},
 	{"--collector", 0, OPTION_VALUE, "NAME", "which peregrine-captured (default main)"},
 	{"--kind", 0, OPTION_VALUE, "KIND", "port, gre, erspan or vxlan (default port or erspan)"},
 	{"--session", 0, OPTION_VALUE, "N", "GRE key, ERSPAN session or VNI (default any)"},
-	{"--none", 0, OPTION_FLAG, NULL, "it has no mirror port any more"},
+	{"--none", 0, OPTION_FLAG, NULL, "remove its mirror port"},
 };
 
 static const struct command capture_cli_commands[] = {
@@ -459,7 +458,7 @@ static const struct command capture_cli_commands[] = {
 	 capture_show},
 	{"capture", "watch", "CAPTURE", "its packets as they come, a line each", NO_OPTIONS, 1, 1,
 	 capture_watch},
-	{"capture", "approve", "CAPTURE...", "agree to what somebody else asked for", NO_OPTIONS, 1,
+	{"capture", "approve", "CAPTURE...", "consent to another operator's request", NO_OPTIONS, 1,
 	 100, capture_approve},
 	{"capture", "stop", "CAPTURE...", "end it now", NO_OPTIONS, 1, 100, capture_stop},
 	{"capture", "download", "CAPTURE [FILE]", "its packets, as pcapng", NO_OPTIONS, 1, 2,
@@ -468,12 +467,12 @@ static const struct command capture_cli_commands[] = {
 	 capture_remove},
 	{"capture", "grant", "", "as a tenant: consent to captures", OPTIONS(grant_options), 0, 0,
 	 capture_grant},
-	{"capture", "grants", "", "which consent there is", OPTIONS(limit_options), 0, 0,
+	{"capture", "grants", "", "consents to captures", OPTIONS(limit_options), 0, 0,
 	 capture_grants},
-	{"capture", "withdraw", "GRANT", "as a tenant: consent no more", NO_OPTIONS, 1, 1,
+	{"capture", "withdraw", "GRANT", "as a tenant: withdraw consent", NO_OPTIONS, 1, 1,
 	 capture_withdraw},
-	{"capture", "point", "SWITCH", "where a switch's mirrors go", OPTIONS(point_options), 1, 1,
-	 capture_point},
+	{"capture", "point", "SWITCH", "set the target of a switch's mirrors",
+	 OPTIONS(point_options), 1, 1, capture_point},
 	{"capture", "points", "", "switches that have a mirror port", OPTIONS(limit_options), 0, 0,
 	 capture_points},
 };

@@ -55,7 +55,7 @@ int haasctl_capture_download(void *context, const struct command_input *input)
 
 	if (!path && isatty(STDOUT_FILENO))
 		return haasctl_usage(
-			"packets are no text: name a file, or pipe them to tcpdump -r -");
+			"packets are binary: name a file, or pipe them to tcpdump -r -");
 	/* Others may not read it: they are a tenant's. */
 	if (path)
 		download.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -68,8 +68,8 @@ static int case_cli_case_open(void *context, const struct command_input *input)
 	number = json_integer_value(json_object_get(reply.json, "id"));
 	printf("case %" PRId64 "\n", number);
 	fprintf(stderr,
-		"its clock runs; what drill is asked goes into it after: export "
-		"HAAS_CASE=%" PRId64 "\n",
+		"its clock runs; drill writes its questions into it after: export HAAS_CASE=%" PRId64
+		"\n",
 		number);
 	return EXIT_OK;
 }
@@ -177,16 +177,16 @@ static int case_report(void *context, const struct command_input *input)
 }
 
 static const struct option_row open_options[] = {
-	{"--tenant", 0, OPTION_VALUE, "TENANT", "who complains: he can read the answer"},
-	{"--alert", 0, OPTION_VALUE, "ALERT", "what it is about"},
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "the complaining tenant; it can read the answer"},
+	{"--alert", 0, OPTION_VALUE, "ALERT", "the alert that it is about"},
 };
 static const struct option_row case_cli_list_options[] = {
-	{"--all", 0, OPTION_FLAG, NULL, "those that were answered, too"},
+	{"--all", 0, OPTION_FLAG, NULL, "also those that were answered"},
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 static const struct option_row note_options[] = {
-	{"--finding", 0, OPTION_FLAG, NULL, "it is told to the tenant; a note is not"},
+	{"--finding", 0, OPTION_FLAG, NULL, "the tenant can read it, unlike a note"},
 };
 static const struct option_row close_options[] = {
 	{"--publish", 0, OPTION_FLAG, NULL, "the tenant can read the report from now on"},
@@ -197,12 +197,12 @@ static const struct command case_cli_commands[] = {
 	 1, case_cli_case_open},
 	{"case", "list", "", "complaints that wait for an answer", OPTIONS(case_cli_list_options),
 	 0, 0, case_list},
-	{"case", "show", "CASE", "what was asked, done and found so far", NO_OPTIONS, 1, 1,
+	{"case", "show", "CASE", "questions, steps and findings so far", NO_OPTIONS, 1, 1,
 	 case_show},
-	{"case", "note", "CASE TEXT", "write something into it", OPTIONS(note_options), 2, 2,
-	 case_cli_case_note},
-	{"case", "close", "CASE ANSWER", "answer it: the clock stops", OPTIONS(close_options), 2, 2,
-	 case_cli_case_close},
+	{"case", "note", "CASE TEXT", "write a note or finding into a case", OPTIONS(note_options),
+	 2, 2, case_cli_case_note},
+	{"case", "close", "CASE ANSWER", "answer a case: its clock stops", OPTIONS(close_options),
+	 2, 2, case_cli_case_close},
 	{"case", "publish", "CASE", "let the tenant read the report", NO_OPTIONS, 1, 1,
 	 case_cli_case_publish},
 	{"case", "report", "CASE", "the answer with its timeline, as Markdown", NO_OPTIONS, 1, 1,

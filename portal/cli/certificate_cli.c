@@ -182,7 +182,7 @@ static int check_server(struct check *check, void *context, const struct command
 static int not_a_list(const char *path, const struct problem *problem)
 {
 	fprintf(stderr,
-		"haasctl: %s is no list of certificates: %s\n"
+		"haasctl: %s is not a list of certificates: %s\n"
 		"  hint: haasctl certificate list -o json >FILE makes one\n",
 		path, problem->message);
 	return EXIT_FAILED;

@@ -161,7 +161,7 @@ int console_run(struct haasctl *haasctl, const struct command_input *input, cons
 
 	haasctl_path(&target, HAASCTL_API "/nodes/", node, "/console/input");
 	if (!text_copy(console.target, sizeof(console.target), text_get(&target)))
-		return haasctl_usage("%s is no name of a node", node);
+		return haasctl_usage("%s is not the name of a node", node);
 	if (isatty(STDIN_FILENO) && !command_option(input, "--read-only"))
 		status = start_typing(&console, input, node, &keys, &before);
 	haasctl_path(&target, "/nodes/", node, "/console/stream");

@@ -102,9 +102,9 @@ int console_log_show(struct haasctl *haasctl, const struct command_input *input,
 		if (page.in_line)
 			printf("\n");
 		if (json_array_size(records) == 0)
-			fprintf(stderr, "nothing is kept of the console of %s\n", node);
+			fprintf(stderr, "no console log of %s is stored\n", node);
 		else
-			printf("--- %s end of what is kept\n",
+			printf("--- %s end of the stored log\n",
 			       listing_text(
 				       json_object_get(json_array_get(records,
 								      json_array_size(records) - 1),

@@ -111,7 +111,8 @@ static int newest_in(const char *path, const struct settings *settings, int *ret
 	}
 	if (newest < 0)
 		return problem_set(problem, E_MALFORMED,
-				   "%s is no backup of ours: it holds no schema", path);
+				   "%s is not a backup of haasctl: it holds no schema of ours",
+				   path);
 	*ret = newest;
 	return 0;
 }
@@ -136,7 +137,7 @@ static int db_backup_prepare(PGconn *connection, bool replace, struct problem *p
 	PQclear(there);
 	if (rc == 0 && taken && !replace) {
 		problem_set(problem, E_CONFLICT, "the database holds our schema already");
-		problem_hint(problem, "--replace drops what is there first");
+		problem_hint(problem, "--replace drops the present schema first");
 		return E_CONFLICT;
 	}
 	if (rc == 0 && taken)

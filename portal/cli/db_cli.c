@@ -160,7 +160,7 @@ static const struct option_row cluster_options[] = {FOLDER_ROW, USER_ROW};
 static const struct option_row database_options[] = {DATABASE_ROW};
 static const struct option_row db_cli_restore_options[] = {
 	DATABASE_ROW,
-	{"--replace", 0, OPTION_FLAG, NULL, "drop what the database holds of ours first"},
+	{"--replace", 0, OPTION_FLAG, NULL, "drop our schema in the database first"},
 };
 
 static const struct command db_cli_commands[] = {
@@ -172,8 +172,8 @@ static const struct command db_cli_commands[] = {
 	 0, 0, db_stop},
 	{"db", "migrate", "", "bring tables, functions and rights up to this program",
 	 database_options, COUNT_OF(database_options), 0, 0, db_migrate_run},
-	{"db", "status", "", "which parts of the schema are applied; exit 1 unless all are",
-	 database_options, COUNT_OF(database_options), 0, 0, db_status},
+	{"db", "status", "", "applied parts of the schema; exit 1 unless all are", database_options,
+	 COUNT_OF(database_options), 0, 0, db_status},
 	{"db", "backup", "FILE", "write a backup", database_options, COUNT_OF(database_options), 1,
 	 1, db_backup_run},
 	{"db", "restore", "FILE", "read a backup into an empty database", db_cli_restore_options,

@@ -224,7 +224,7 @@ static int part_run(const struct migration *migration, const struct embedded *pa
 	int rc = db_admin_exec(migration->connection, (const char *)part->data, problem);
 
 	if (rc < 0 && problem->detail[0] == '\0')
-		problem_detail(problem, "in %s; nothing of this migration stays", part->name);
+		problem_detail(problem, "in %s; this migration was undone completely", part->name);
 	return rc;
 }
 

@@ -205,7 +205,7 @@ static int create_body(struct text *body, const struct command_input *input)
 	size_t count = add_nodes(body, input);
 	if (!plan || count == 0)
 		return haasctl_usage(
-			"say what and where: --plan inspect|install|reinstall|release NODE...");
+			"plan and nodes are needed: --plan inspect|install|reinstall|release NODE...");
 	if (count > 1 && command_option(input, "--hostname"))
 		return haasctl_usage("--hostname fits one node, not %zu", count);
 	if (command_option(input, "--image"))
@@ -311,13 +311,13 @@ static const struct option_row deployment_cli_list_options[] = {
 	 "only in this state"},
 	{"--plan", 0, OPTION_VALUE, "inspect|install|reinstall|release", "only of this plan"},
 	{"--node", 0, OPTION_VALUE, "NODE", "of this node"},
-	{"--active", 0, OPTION_FLAG, NULL, "only those that are not ended"},
+	{"--active", 0, OPTION_FLAG, NULL, "only those that have not ended"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 static const struct option_row deployment_cli_create_options[] = {
-	{"--plan", 0, OPTION_VALUE, "inspect|install|reinstall|release", "what to do"},
+	{"--plan", 0, OPTION_VALUE, "inspect|install|reinstall|release", "the plan to execute"},
 	{"--node", 0, OPTION_REPEAT, "NODE", "on this node too; may be repeated"},
-	{"--image", 0, OPTION_VALUE, "NAME[:VERSION]", "what to install"},
+	{"--image", 0, OPTION_VALUE, "NAME[:VERSION]", "the image to install"},
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "for whom"},
 	{"--hostname", 0, OPTION_VALUE, "NAME", "default: the node's name"},
 	{"--ssh-key", 0, OPTION_REPEAT, "FILE", "public keys for root; may be repeated"},
@@ -354,9 +354,9 @@ static const struct command deployment_cli_commands[] = {
 	 OPTIONS(deployment_cli_watch_options), 0, 1000, deployment_watch},
 	{"deployment", "cancel", "DEPLOYMENT...", "stop: power off, dirty, within 60 s",
 	 OPTIONS(deployment_cli_act_options), 1, 1000, deployment_cancel},
-	{"deployment", "retry", "DEPLOYMENT...", "a failed one goes on at its failed step",
+	{"deployment", "retry", "DEPLOYMENT...", "continue a failed deployment at its failed step",
 	 OPTIONS(deployment_cli_act_options), 1, 1000, deployment_retry},
-	{"deployment", "clear", "DEPLOYMENT...", "put a failed or cancelled one away",
+	{"deployment", "clear", "DEPLOYMENT...", "clear a failed or cancelled deployment",
 	 OPTIONS(deployment_cli_act_options), 1, 1000, deployment_clear},
 };
 const struct command_group deployment_group = {deployment_cli_commands,

@@ -144,8 +144,7 @@ static int drill_cli_place_of(const struct command_input *input, struct drill_ur
 	}
 	if ((at && !text_copy(ret->at, sizeof(ret->at), at)) ||
 	    (window && !text_copy(ret->window, sizeof(ret->window), window)))
-		return haasctl_usage(
-			"a time that long is none; say 10:42, 10:42:30 or RFC 3339, 5m");
+		return haasctl_usage("the time is too long; say 10:42, 10:42:30 or RFC 3339, 5m");
 	return EXIT_OK;
 }
 
@@ -165,7 +164,8 @@ static int look_around(struct haasctl *haasctl, const struct command_input *inpu
 	int64_t window_s = place->window[0] ? haasctl_duration_s(place->window) : DEFAULT_WINDOW_S;
 
 	if (window_s < 1)
-		return haasctl_usage("--window %s is no duration; say 5m, 2h or 7d", place->window);
+		return haasctl_usage("--window %s is not a duration; say 5m, 2h or 7d",
+				     place->window);
 	if (limit && haasctl_number("--limit", limit, &rows) != EXIT_OK)
 		return EXIT_USAGE;
 	if (drill_path_parse(place->path, &path, &problem) != 0) {
@@ -228,7 +228,7 @@ static const struct option_row drill_options[] = {
 };
 
 static const struct command drill_cli_commands[] = {
-	{"drill", "", "[WHERE]", "whose traffic it was, from the links down to a flow",
+	{"drill", "", "[WHERE]", "traffic by owner, from the links down to a flow",
 	 OPTIONS(drill_options), 0, 1, drill_cli_drill},
 };
 const struct command_group drill_group = {drill_cli_commands, COUNT_OF(drill_cli_commands)};

@@ -39,11 +39,11 @@ static int fabric_cli_add_range(struct text *body, const char *word)
 	if (!word)
 		return EXIT_OK;
 	if (end == word || *end != '-')
-		return haasctl_usage("--vlans %s is no range like 100-199", word);
+		return haasctl_usage("--vlans %s is not a range like 100-199", word);
 	word = end + 1;
 	high = strtol(word, &end, 10);
 	if (end == word || *end)
-		return haasctl_usage("--vlans ...%s is no range like 100-199", word);
+		return haasctl_usage("--vlans ...%s is not a range like 100-199", word);
 	json_put_int(body, "vlan_low", low);
 	json_put_int(body, "vlan_high", high);
 	return EXIT_OK;
@@ -66,7 +66,7 @@ static int add_parking(struct text *body, const char *range)
 		good = end != word;
 	}
 	if (!good || *end || low < 2 || low > 4094 || high < low || high > 4094)
-		return haasctl_usage("--parking %s is no VLAN or range like 4000-4063", range);
+		return haasctl_usage("--parking %s is not a VLAN or range like 4000-4063", range);
 	json_put_int(body, "parking_vlan", low);
 	if (word != range)
 		json_put_int(body, "parking_count", high - low + 1);
@@ -82,7 +82,7 @@ static int fabric_cli_fabric_set(void *context, const struct command_input *inpu
 	int64_t seconds = quarantine ? haasctl_duration_s(quarantine) : 0;
 
 	if (seconds < 0)
-		return haasctl_usage("--quarantine %s is no time like 90s, 30m, 2h", quarantine);
+		return haasctl_usage("--quarantine %s is not a time like 90s, 30m, 2h", quarantine);
 	haasctl_path(&target, "/fabrics/", input->words[0], "");
 	json_begin_object(&body, NULL);
 	int status = fabric_cli_add_range(&body, command_option(input, "--vlans"));
@@ -152,7 +152,7 @@ static void print_alerts(const json_t *alerts)
 	if (json_array_size(alerts) == silent)
 		printf("\nnothing is wrong\n");
 	else
-		printf("\n%zu to look at:\n", json_array_size(alerts) - silent);
+		printf("\n%zu problems:\n", json_array_size(alerts) - silent);
 	json_array_foreach(alerts, i, alert)
 	{
 		if (fabric_cli_is_silent(alert))
@@ -177,7 +177,7 @@ static void print_resting(const json_t *resting)
 	size_t i;
 
 	if (json_array_size(resting) > 0)
-		printf("\nVLANs at rest before they are used again: %zu\n",
+		printf("\nVLANs in quarantine before they are used again: %zu\n",
 		       json_array_size(resting));
 	json_array_foreach(resting, i, one)
 	{
@@ -335,7 +335,7 @@ static int nic_locate(void *context, const struct command_input *input)
 	const json_t *items;
 
 	if (seconds < 0 || seconds > 600)
-		return haasctl_usage("--blink %s is no time up to 600s", word);
+		return haasctl_usage("--blink %s is not a time up to 600s", word);
 	location_target(&target, input->words[0]);
 	int status = haasctl_get(context, input, text_get(&target), &reply);
 	if (status != EXIT_OK)
@@ -357,12 +357,11 @@ static int nic_locate(void *context, const struct command_input *input)
 }
 
 static const struct option_row fabric_options[] = {
-	{"--vlans", 0, OPTION_VALUE, "LOW-HIGH",
-	 "the VLANs that are ours: nothing else is touched"},
+	{"--vlans", 0, OPTION_VALUE, "LOW-HIGH", "our VLANs; no other is touched"},
 	{"--parking", 0, OPTION_VALUE, "LOW[-HIGH]",
 	 "of free ports, outside of them; LOW: 64 from it on"},
 	{"--quarantine", 0, OPTION_VALUE, "TIME", "before a returned VLAN is used again, 10m"},
-	{"--foreign", 0, OPTION_VALUE, "repair|report", "what a foreign change of ours gets"},
+	{"--foreign", 0, OPTION_VALUE, "repair|report", "what to do about a foreign change"},
 	{"--take", 0, OPTION_FLAG, NULL, "also VLANs that its switches have already"},
 };
 static const struct option_row link_options[] = {
@@ -384,16 +383,16 @@ static const struct option_row locate_options[] = {
 static const struct command fabric_cli_commands[] = {
 	{"fabric", "list", "", "fabrics and how many switches they have", NO_OPTIONS, 0, 0,
 	 fabric_list},
-	{"fabric", "create", "FABRIC", "declare a fabric, or change what the options name",
+	{"fabric", "create", "FABRIC", "declare a fabric, or change the named settings",
 	 OPTIONS(fabric_options), 1, 1, fabric_cli_fabric_set},
-	{"fabric", "show", "FABRIC", "its switches, cables, VLANs at rest, what is wrong",
+	{"fabric", "show", "FABRIC", "its switches, cables, VLANs in quarantine and problems",
 	 NO_OPTIONS, 1, 1, fabric_show},
 	{"fabric", "delete", "FABRIC", "forget a fabric without switches", NO_OPTIONS, 1, 1,
 	 fabric_delete},
 	{"link", "list", "", "cables between switches as found", OPTIONS(link_options), 0, 0,
 	 link_list},
 	{"nic", "list", "", "where MACs are plugged in", OPTIONS(nic_list_options), 0, 0, nic_list},
-	{"nic", "locate", "NIC", "where a MAC, NODE or NODE:NIC is: switch, port, who says so",
+	{"nic", "locate", "NIC", "switch and port of a MAC, NODE or NODE:NIC, and the source",
 	 OPTIONS(locate_options), 1, 1, nic_locate},
 };
 const struct command_group fabric_group = {fabric_cli_commands, COUNT_OF(fabric_cli_commands)};

@@ -244,7 +244,7 @@ static const struct option_row grant_cli_list_options[] = {
 };
 static const struct option_row grant_cli_add_options[] = {
 	{"--until", 0, OPTION_VALUE, "TIME", "when it ends, 2026-12-31T23:00:00Z (default never)"},
-	{"--owner", 0, OPTION_VALUE, "TENANT", "whose archive, when several have that name"},
+	{"--owner", 0, OPTION_VALUE, "TENANT", "owner of the archive, when several have that name"},
 };
 static const struct option_row package_list_options[] = {
 	{"--name", 0, OPTION_VALUE, "GLOB", "only names like this"},
@@ -252,14 +252,14 @@ static const struct option_row package_list_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 static const struct option_row grant_cli_import_options[] = {
-	{"--kind", 0, OPTION_VALUE, "deb|bundle", "what it is (default bundle)"},
+	{"--kind", 0, OPTION_VALUE, "deb|bundle", "kind of the package (default bundle)"},
 	{"--public", 0, OPTION_FLAG, NULL, "every tenant may use it"},
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "its owner (default: the operator)"},
 };
 
 static const struct command grant_cli_commands[] = {
-	{"grant", "list", "", "who may use what is not their own", OPTIONS(grant_cli_list_options),
-	 0, 0, grant_list},
+	{"grant", "list", "", "grants to use another owner's images, packages, archives",
+	 OPTIONS(grant_cli_list_options), 0, 0, grant_list},
 	{"grant", "add", "image|package|archive OBJECT TENANT", "let a tenant use it",
 	 OPTIONS(grant_cli_add_options), 3, 3, grant_add},
 	{"grant", "remove", "ID...", "take grants back", NO_OPTIONS, 1, 1000, grant_remove},

@@ -13,7 +13,7 @@ int haasctl_number(const char *name, const char *word, int64_t *ret)
 	long long number = strtoll(word, &end, 10);
 
 	if (*word < '0' || *word > '9' || *end != '\0' || number < 1 || number == INT64_MAX)
-		return haasctl_usage("%s %s is no positive number", name, word);
+		return haasctl_usage("%s %s is not a positive number", name, word);
 	*ret = number;
 	return EXIT_OK;
 }
@@ -42,7 +42,7 @@ int haasctl_timeout_s(const struct command_input *input, int64_t *ret)
 	int64_t limit_s = word ? haasctl_duration_s(word) : 3600;
 
 	if (limit_s < 0)
-		return haasctl_usage("--timeout %s is no duration; say 90s, 30m or 2h", word);
+		return haasctl_usage("--timeout %s is not a duration; say 90s, 30m or 2h", word);
 	*ret = limit_s;
 	return EXIT_OK;
 }

@@ -70,7 +70,7 @@ int haasctl_keep_number(struct text *body, const struct command_input *input, co
 	long number = value ? strtol(value, &end, 10) : 0;
 
 	if (value && (end == value || *end))
-		return haasctl_usage("%s %s is no number", option, value);
+		return haasctl_usage("%s %s is not a number", option, value);
 	if (value)
 		json_put_int(body, member, number);
 	else if (was)

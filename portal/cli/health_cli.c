@@ -170,7 +170,7 @@ static int health_cli_add_duration(struct text *body, const struct command_input
 	int64_t seconds = word ? haasctl_duration_s(word) : 0;
 
 	if (seconds < 0 || (word && seconds == 0))
-		return haasctl_usage("--for %s is no time like 90s, 30m, 2h", word);
+		return haasctl_usage("--for %s is not a time like 90s, 30m, 2h", word);
 	if (word)
 		json_put_int(body, "for_s", seconds);
 	return EXIT_OK;
@@ -204,7 +204,7 @@ static int health_cli_act(void *context, const struct command_input *input, cons
 	struct haasctl_reply reply = {0};
 
 	if (!reason)
-		return haasctl_usage("say why: --reason TEXT is kept with the label");
+		return haasctl_usage("a reason is needed: --reason TEXT is kept with the label");
 	json_begin_object(&body, NULL);
 	haasctl_json_words(&body, "nodes", input->words + 1, input->word_count - 1);
 	json_put_string(&body, "action", action);
@@ -258,36 +258,37 @@ static const struct option_row health_cli_list_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 static const struct option_row health_cli_add_options[] = {
-	{"--reason", 0, OPTION_VALUE, "TEXT", "why; kept with the label and in the event"},
+	{"--reason", 0, OPTION_VALUE, "TEXT", "the reason; kept with the label and in the event"},
 	{"--effect", 0, OPTION_REPEAT, "no_allocation|no_automation",
-	 "what it does; may be repeated"},
+	 "its effect; may be repeated"},
 	{"--severity", 0, OPTION_VALUE, "info|warning|critical", "default warning"},
-	{"--for", 0, OPTION_VALUE, "TIME", "goes by itself after 30m, 8h (default stays)"},
+	{"--for", 0, OPTION_VALUE, "TIME", "expires after 30m, 8h (default never)"},
 };
 static const struct option_row acknowledge_options[] = {
-	{"--reason", 0, OPTION_VALUE, "TEXT", "what is being done about it"},
+	{"--reason", 0, OPTION_VALUE, "TEXT", "the present work on it"},
 	{"--for", 0, OPTION_VALUE, "TIME", "forgotten after 30m, 8h (default with the label)"},
 };
 static const struct option_row health_cli_silence_options[] = {
-	{"--reason", 0, OPTION_VALUE, "TEXT", "why it does not matter"},
-	{"--for", 0, OPTION_VALUE, "TIME", "so long its effects are suspended, 30m, 8h"},
+	{"--reason", 0, OPTION_VALUE, "TEXT", "the reason for the silence"},
+	{"--for", 0, OPTION_VALUE, "TIME", "time that its effects are suspended, 30m, 8h"},
 };
 static const struct option_row clear_options[] = {
-	{"--reason", 0, OPTION_VALUE, "TEXT", "how it was mended"},
+	{"--reason", 0, OPTION_VALUE, "TEXT", "how it was repaired"},
 };
 
 static const struct command health_cli_commands[] = {
 	{"node", "health", "NODE", "health labels, sensors and event log of a node", NO_OPTIONS, 1,
 	 1, node_health},
-	{"health", "list", "", "health labels and what they do", OPTIONS(health_cli_list_options),
+	{"health", "list", "", "health labels and their effects", OPTIONS(health_cli_list_options),
 	 0, 0, health_list},
 	{"health", "add", "LABEL NODE...", "put a label on nodes", OPTIONS(health_cli_add_options),
 	 2, 1001, health_add},
-	{"health", "acknowledge", "LABEL NODE...", "somebody knows; changes nothing else",
+	{"health", "acknowledge", "LABEL NODE...", "note that an operator knows; no other effect",
 	 OPTIONS(acknowledge_options), 2, 1001, health_acknowledge},
-	{"health", "silence", "LABEL NODE...", "suspend what a label does for some time",
+	{"health", "silence", "LABEL NODE...", "suspend a label's effects for some time",
 	 OPTIONS(health_cli_silence_options), 2, 1001, health_silence},
-	{"health", "clear", "LABEL NODE...", "it is mended; a rule says so again if it is not",
-	 OPTIONS(clear_options), 2, 1001, health_clear},
+	{"health", "clear", "LABEL NODE...",
+	 "remove a label after repair; a rule sets it again if needed", OPTIONS(clear_options), 2,
+	 1001, health_clear},
 };
 const struct command_group health_group = {health_cli_commands, COUNT_OF(health_cli_commands)};

@@ -125,7 +125,7 @@ static int read_bundle(struct bundle *bundle, const char *path)
 	     !haasctl_word(bundle->json, "stored_digest")[0]))
 		rc = problem_set(&problem, E_INVALID, "it needs name, version and stored_digest");
 	if (rc < 0) {
-		fprintf(stderr, "haasctl: %s is no manifest: %s\n", path, problem.message);
+		fprintf(stderr, "haasctl: %s is not a manifest: %s\n", path, problem.message);
 		return EXIT_FAILED;
 	}
 	return read_signature(bundle, path);
@@ -230,7 +230,8 @@ static int image_import(void *context, const struct command_input *input)
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\r\033[K");
 	if (status == EXIT_UNREACHABLE || status == EXIT_INTERRUPTED)
-		fprintf(stderr, "haasctl: what has arrived is kept; repeat the import to go on\n");
+		fprintf(stderr,
+			"haasctl: the received part is kept; repeat the import to continue\n");
 	if (status != EXIT_OK || listing_json(input, image.json))
 		return status;
 	json_t *rows = json_pack("[O]", image.json);

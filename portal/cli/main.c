@@ -19,7 +19,7 @@ static const struct option_row cli_globals[] = {
 	{"--columns", 'c', OPTION_VALUE, "A,B", "only these columns, in this order"},
 	{"--color", 0, OPTION_VALUE, "auto|always|never", "default auto: on a terminal"},
 	{"--socket", 0, OPTION_VALUE, "PATH", "default HAAS_SOCKET, else " HAASCTL_DEFAULT_SOCKET},
-	{"--case", 0, OPTION_VALUE, "CASE", "default HAAS_CASE: keeps what is seen, and captures"},
+	{"--case", 0, OPTION_VALUE, "CASE", "default HAAS_CASE: stores answers and captures in it"},
 	{"--as-tenant", 0, OPTION_VALUE, "TENANT", "see and ask as this tenant would"},
 	{"--idempotency-key", 0, OPTION_VALUE, "KEY", "repeat a request without doing it twice"},
 };

@@ -237,7 +237,7 @@ static int show_node(const struct command_input *input, const json_t *answer)
 	CLEANUP(text_done) struct text names = {0};
 
 	if (json_array_size(missing) > 0)
-		fprintf(stderr, "haasctl: nobody knows the port of %s\n",
+		fprintf(stderr, "haasctl: the port of %s is not known\n",
 			listing_text(missing, "missing", &names));
 	if (!command_option(input, "--columns") && listing_json(input, answer))
 		return EXIT_OK;
@@ -300,18 +300,18 @@ static const struct option_row network_cli_list_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 static const struct option_row network_cli_create_options[] = {
-	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose it is"},
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "owner of the network"},
 	{"--kind", 0, OPTION_VALUE, "tenant|provisioning|bmc|quarantine",
 	 "default tenant; the others are the site's own"},
 	{"--prefix", 0, OPTION_VALUE, "PREFIX", "its addresses, 10.60.0.0/24"},
 };
 static const struct option_row network_cli_one_options[] = {
-	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name"},
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "owner, when several have one of this name"},
 };
 static const struct option_row attach_options[] = {
 	{"--mode", 0, OPTION_VALUE, "access|native|tagged",
 	 "default access; native: untagged beside tagged ones"},
-	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name"},
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "owner, when several have one of this name"},
 };
 static const struct option_row node_options[] = {
 	{"--none", 0, OPTION_FLAG, NULL, "take the node out of all networks"},
@@ -344,7 +344,6 @@ const struct command_group network_group = {network_cli_commands, COUNT_OF(netwo
 /* Of its own: the nouns of help stand together. */
 static const struct command node_commands[] = {
 	{"node", "networks", "NODE [NIC=NETWORK[:MODE]...]",
-	 "show, or say, all networks of a node's NICs", OPTIONS(node_options), 1, 65,
-	 node_networks},
+	 "show or set all networks of a node's NICs", OPTIONS(node_options), 1, 65, node_networks},
 };
 const struct command_group node_network_group = {node_commands, COUNT_OF(node_commands)};

@@ -322,7 +322,7 @@ static const struct option_row pdci_cli_list_options[] = {
 static const struct option_row pdci_cli_create_options[] = {
 	{"--class", 0, OPTION_VALUE, "CLASS", "of its nodes (default any)"},
 	{"--nodes", 0, OPTION_VALUE, "N", "how many"},
-	{"--image", 0, OPTION_VALUE, "NAME[:VERSION]", "what they run"},
+	{"--image", 0, OPTION_VALUE, "NAME[:VERSION]", "the image to install"},
 	{"--nic", 0, OPTION_REPEAT, "NIC:NETWORK[:MODE]",
 	 "a network of a NIC (default: all on the boot NIC)"},
 	{"--bond", 0, OPTION_REPEAT, "NAME=NIC+NIC",
@@ -344,20 +344,20 @@ static const struct option_row pdci_cli_create_options[] = {
 	{"--user-data", 0, OPTION_VALUE, "FILE", "handed to the installed OS"},
 	{"--package", 0, OPTION_REPEAT, "NAME:VERSION",
 	 "installed at the first start; may be repeated"},
-	{"--dry-run", 0, OPTION_FLAG, NULL, "only tell whether it could be had now"},
+	{"--dry-run", 0, OPTION_FLAG, NULL, "only report whether it is possible now"},
 	{"--watch", 'w', OPTION_FLAG, NULL, "watch it until it is ready"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };
 static const struct option_row pdci_cli_show_options[] = {
-	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name"},
-	{"--nics", 0, OPTION_FLAG, NULL, "which NIC of each node carries what"},
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "owner, when several have one of this name"},
+	{"--nics", 0, OPTION_FLAG, NULL, "the networks of each node's NICs"},
 };
 static const struct option_row pdci_cli_watch_options[] = {
-	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name"},
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "owner, when several have one of this name"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };
 static const struct option_row pdci_cli_release_options[] = {
-	{"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name"},
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "owner, when several have one of this name"},
 	{"--watch", 'w', OPTION_FLAG, NULL, "watch it until that is done"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };
@@ -377,11 +377,11 @@ static const struct command pdci_cli_commands[] = {
 	 OPTIONS(pdci_cli_show_options), 1, 1, pdci_show},
 	{"pdci", "watch", "PDCI", "one line per node until it is ready or released",
 	 OPTIONS(pdci_cli_watch_options), 1, 1, pdci_watch},
-	{"pdci", "release", "PDCI", "give all of it back: nodes are erased",
+	{"pdci", "release", "PDCI", "return a PDCI: its nodes are erased",
 	 OPTIONS(pdci_cli_release_options), 1, 1, pdci_release},
 	{"pdci", "replace", "PDCI NODE", "another node in the place of one of its nodes",
 	 OPTIONS(pdci_cli_release_options), 2, 2, pdci_replace},
-	{"usage", "list", "", "who had which node, from when to when", OPTIONS(usage_options), 0, 0,
+	{"usage", "list", "", "usage: tenants, nodes, begin and end", OPTIONS(usage_options), 0, 0,
 	 pdci_cli_usage_list},
 };
 const struct command_group pdci_group = {pdci_cli_commands, COUNT_OF(pdci_cli_commands)};

@@ -97,11 +97,12 @@ static void tell_short(const json_t *answer)
 	bool room = !has_impossible(volumes);
 
 	fprintf(stderr, "haasctl: %s\n",
-		room ? "there are not enough free nodes" : "it cannot be had as it is asked for");
+		room ? "there are not enough free nodes"
+		     : "the request is not possible as it stands");
 	tell_groups(json_object_get(answer, "groups"));
 	tell_volumes(volumes, false);
-	fprintf(stderr, "  hint: ask for what is possible%s\n",
-		room ? ", or ask without --dry-run: it is tried again" : "");
+	fprintf(stderr, "  hint: reduce the request%s\n",
+		room ? ", or ask without --dry-run: bampid then tries again by itself" : "");
 }
 
 int pdci_feasibility_tell(const struct command_input *input, json_t *answer)

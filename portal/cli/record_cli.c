@@ -175,11 +175,12 @@ static const struct option_row record_cli_wait_options[] = {
 	{"--timeout", 0, OPTION_VALUE, "TIME", "at most so long, 90s, 5m (default 1h)"}};
 
 static const struct command record_cli_commands[] = {
-	{"event", "list", "", "who did what to which subject, newest first",
+	{"event", "list", "", "events: actor, action and subject, newest first",
 	 OPTIONS(record_cli_event_options), 0, 0, record_cli_event_list},
 	{"event", "watch", "", "events as they come (leave with Ctrl-C)", OPTIONS(follow_options),
 	 0, 0, event_watch},
-	{"job", "list", "", "what requests have started", OPTIONS(job_options), 0, 0, job_list},
+	{"job", "list", "", "jobs that requests have started", OPTIONS(job_options), 0, 0,
+	 job_list},
 	{"job", "show", "JOB", "one job with its items", NO_OPTIONS, 1, 1, job_show},
 	{"job", "wait", "JOB", "until it has ended", OPTIONS(record_cli_wait_options), 1, 1,
 	 job_wait},

@@ -38,7 +38,7 @@ static int setting_of(const struct command_input *input, json_t *body)
 	int64_t seconds = poll ? haasctl_duration_s(poll) : 0;
 
 	if (poll && seconds < 1)
-		return haasctl_usage("--poll %s is no time like 20s, 1m", poll);
+		return haasctl_usage("--poll %s is not a time like 20s, 1m", poll);
 	if (poll)
 		(void)json_object_set_new(body, "poll_s", json_integer(seconds));
 	if (command_option(input, "--collector"))
@@ -52,7 +52,7 @@ static int setting_of(const struct command_input *input, json_t *body)
 		if (!value)
 			continue;
 		if (end == value || *end)
-			return haasctl_usage("%s %s is no number", numbers[i][0], value);
+			return haasctl_usage("%s %s is not a number", numbers[i][0], value);
 		(void)json_object_set_new(body, numbers[i][1], json_integer(number));
 	}
 	(void)json_object_set_new(body, "enabled", json_boolean(!command_option(input, "--off")));
@@ -125,8 +125,7 @@ static void tell_unnumbered(const json_t *agents)
 		    json_integer_value(json_object_get(agent, "samples")) == 0)
 			continue;
 		fprintf(stderr,
-			"haasctl: of no port of %s the ifIndex is known: its samples are nobody's; "
-			"its SNMP agent tells (haasctl switch add)\n",
+			"haasctl: no ifIndex of a port of %s is known, so its samples are not attributed; give it SNMP credentials (haasctl switch add)\n",
 			json_string_value(json_object_get(agent, "switch")));
 	}
 }
@@ -191,24 +190,24 @@ static const struct option_row sampling_cli_show_options[] = {
 };
 static const struct option_row set_options[] = {
 	{"--fabric", 0, OPTION_VALUE, "FABRIC", "all switches of this fabric"},
-	{"--switch", 0, OPTION_VALUE, "SWITCH", "this switch, instead of what its fabric says"},
+	{"--switch", 0, OPTION_VALUE, "SWITCH", "this switch, overriding its fabric"},
 	{"--collector", 0, OPTION_VALUE, "ADDRESS", "where peregrine-flowd listens"},
 	{"--port", 0, OPTION_VALUE, "PORT", "its UDP port (default 6343)"},
 	{"--rate", 0, OPTION_VALUE, "N", "1 frame in N; 0: by the speed of each port (default)"},
 	{"--header", 0, OPTION_VALUE, "BYTES", "of each frame (default 128)"},
 	{"--poll", 0, OPTION_VALUE, "TIME", "counters of ports each so often (default 20s)"},
-	{"--off", 0, OPTION_FLAG, NULL, "take off the switches what we set up there"},
+	{"--off", 0, OPTION_FLAG, NULL, "remove our set-up from the switches"},
 };
 
 static const struct command sampling_cli_commands[] = {
-	{"sampling", "show", "", "how densely switches sample, as wanted, found and told",
+	{"sampling", "show", "", "sampling rates of switches: wanted, found and reported",
 	 OPTIONS(sampling_cli_show_options), 0, 0, sampling_show},
-	{"sampling", "set", "", "what switches shall send; the rest stays as it is",
+	{"sampling", "set", "", "set what switches send; the rest stays unchanged",
 	 OPTIONS(set_options), 0, 0, sampling_set},
-	{"sampling", "agents", "", "what came of each switch, what was lost and what dropped",
-	 NO_OPTIONS, 0, 0, sampling_agents},
-	{"sampling", "export", "", "whether what the collector sums up gets to Kafka", NO_OPTIONS,
-	 0, 0, sampling_export},
+	{"sampling", "agents", "", "samples received, lost and dropped, per switch", NO_OPTIONS, 0,
+	 0, sampling_agents},
+	{"sampling", "export", "", "state of the export to Kafka", NO_OPTIONS, 0, 0,
+	 sampling_export},
 };
 const struct command_group sampling_group = {sampling_cli_commands,
 					     COUNT_OF(sampling_cli_commands)};

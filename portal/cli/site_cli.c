@@ -62,7 +62,7 @@ static int subnet_body(struct text *body, const struct command_input *input, con
 	bool open = before && !json_is_true(json_object_get(before, "reserved_only"));
 
 	if (lease_s < 0)
-		return haasctl_usage("--lease %s is no duration; say 90s, 30m or 2h", lease);
+		return haasctl_usage("--lease %s is not a duration; say 90s, 30m or 2h", lease);
 	json_begin_object(body, NULL);
 	haasctl_keep_words(body, input,
 			   OPTION_NAMES("--prefix", "--boot-server", "--gateway", "--pool-low",
@@ -206,7 +206,7 @@ static const struct command site_cli_commands[] = {
 	{"subnet", "list", "", "subnets with their pools", OPTIONS(site_cli_page_options), 0, 0,
 	 subnet_list},
 	{"subnet", "show", "SUBNET", "one subnet", NO_OPTIONS, 1, 1, subnet_show},
-	{"subnet", "set", "SUBNET", "make a subnet, or change what the options name",
+	{"subnet", "set", "SUBNET", "make a subnet, or change the named settings",
 	 OPTIONS(subnet_options), 1, 1, subnet_set},
 	{"subnet", "delete", "SUBNET", "remove one without leases and reservations", NO_OPTIONS, 1,
 	 1, subnet_delete},

@@ -135,7 +135,7 @@ static int management_body(json_t *body, const struct command_input *input, cons
 	int status;
 
 	if (poll && seconds < 1)
-		return haasctl_usage("--poll %s is no time like 30s, 5m", poll);
+		return haasctl_usage("--poll %s is not a time like 30s, 5m", poll);
 	for (size_t i = 0; i < COUNT_OF(body_texts); i++) {
 		const char *value = command_option(input, body_texts[i][0]);
 
@@ -430,8 +430,8 @@ static int wiring_set(void *context, const struct command_input *input)
 	json_t *row;
 
 	if (!node == !peer)
-		return haasctl_usage("say what is at the other end: --node NODE[:NIC] or --peer "
-				     "SWITCH:PORT");
+		return haasctl_usage(
+			"the other end is needed: --node NODE[:NIC] or --peer SWITCH:PORT");
 	row = node ? switch_cli_split(node, "node", "nic")
 		   : switch_cli_split(peer, "peer_switch", "peer_port");
 	(void)json_object_set_new(row, "switch", json_pack("s", input->words[0]));
@@ -451,10 +451,10 @@ static int wiring_delete(void *context, const struct command_input *input)
 }
 
 static const struct option_row switch_cli_add_options[] = {
-	{"--fabric", 0, OPTION_VALUE, "FABRIC", "that it belongs to (default the only one)"},
+	{"--fabric", 0, OPTION_VALUE, "FABRIC", "fabric of the switch (default the only one)"},
 	{"--address", 0, OPTION_VALUE, "ADDRESS", "of its management"},
 	{"--role", 0, OPTION_VALUE, "leaf|spine", "default leaf"},
-	{"--family", 0, OPTION_VALUE, "FAMILY", "none = found by what it says (the default)"},
+	{"--family", 0, OPTION_VALUE, "FAMILY", "none = detected from the switch (the default)"},
 	{"--secrets", 0, OPTION_VALUE, "FILE", "lines NAME=VALUE, see haasctl(1); - = stdin"},
 	{"--snmp-user", 0, OPTION_VALUE, "USER", "SNMPv3, or none"},
 	{"--snmp-auth", 0, OPTION_VALUE, "sha|sha256|none", "of the SNMPv3 user"},
@@ -477,11 +477,12 @@ static const struct option_row wiring_list_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 static const struct option_row switch_cli_import_options[] = {
-	{"--replace", 0, OPTION_FLAG, NULL, "what is not in it is not planned any more"},
-	{"--dry-run", 0, OPTION_FLAG, NULL, "only say what is wrong with it"},
+	{"--replace", 0, OPTION_FLAG, NULL, "drop cables that are not in the file"},
+	{"--dry-run", 0, OPTION_FLAG, NULL, "only report errors"},
 };
 static const struct option_row wiring_set_options[] = {
-	{"--node", 0, OPTION_VALUE, "NODE[:NIC]", "whose NIC belongs there; without NIC any of it"},
+	{"--node", 0, OPTION_VALUE, "NODE[:NIC]",
+	 "node whose NIC belongs there; without NIC any of its NICs"},
 	{"--peer", 0, OPTION_VALUE, "SWITCH:PORT", "the other end of an uplink"},
 };
 
@@ -490,7 +491,7 @@ static const struct option_row health_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 static const struct option_row switch_cli_release_options[] = {
-	{"--force", 0, OPTION_FLAG, NULL, "it is gone for good: forget what is on its ports"},
+	{"--force", 0, OPTION_FLAG, NULL, "it is gone for good: forget the networks of its ports"},
 };
 
 static const struct command switch_cli_commands[] = {
@@ -500,13 +501,12 @@ static const struct command switch_cli_commands[] = {
 	 wiring_set},
 	{"wiring", "import", "FILE", "plan cables: CSV of switch, port and node, nic or peer",
 	 OPTIONS(switch_cli_import_options), 1, 1, wiring_import},
-	{"wiring", "delete", "SWITCH PORT", "no cable is planned there any more", NO_OPTIONS, 2, 2,
-	 wiring_delete},
-	{"switch", "add", "SWITCH", "say how a switch is reached, or change what the options name",
+	{"wiring", "delete", "SWITCH PORT", "drop planned cables", NO_OPTIONS, 2, 2, wiring_delete},
+	{"switch", "add", "SWITCH", "add a switch, or change the named settings",
 	 OPTIONS(switch_cli_add_options), 1, 1, switch_add},
-	{"switch", "show", "SWITCH", "how it is reached and what it said", NO_OPTIONS, 1, 1,
+	{"switch", "show", "SWITCH", "its address, settings and last answer", NO_OPTIONS, 1, 1,
 	 switch_show},
-	{"switch", "ports", "SWITCH", "its ports as last read, and what is behind each", NO_OPTIONS,
+	{"switch", "ports", "SWITCH", "its ports as last read, with their neighbours", NO_OPTIONS,
 	 1, 1, switch_ports},
 	{"switch", "aggregates", "[SWITCH]", "aggregates (LACP) that it shows, ours and others'",
 	 NO_OPTIONS, 0, 1, haasctl_switch_aggregates},
@@ -514,10 +514,11 @@ static const struct command switch_cli_commands[] = {
 	 OPTIONS(health_options), 0, 1, haasctl_switch_health},
 	{"switch", "read", "SWITCH...", "read all of it now", NO_OPTIONS, 1, 1000,
 	 switch_cli_switch_read},
-	{"switch", "diff", "SWITCH", "what would be changed on it", NO_OPTIONS, 1, 1, switch_diff},
-	{"switch", "reconcile", "SWITCH...", "repair what differs from what is wanted", NO_OPTIONS,
+	{"switch", "diff", "SWITCH", "the pending changes of a switch", NO_OPTIONS, 1, 1,
+	 switch_diff},
+	{"switch", "reconcile", "SWITCH...", "repair differences from the wanted state", NO_OPTIONS,
 	 1, 1000, switch_reconcile},
-	{"switch", "release", "SWITCH...", "speak to it no more; what gives addresses stays",
+	{"switch", "release", "SWITCH...", "stop managing it; its address rules stay",
 	 OPTIONS(switch_cli_release_options), 1, 1000, switch_release},
 };
 const struct command_group switch_group = {switch_cli_commands, COUNT_OF(switch_cli_commands)};

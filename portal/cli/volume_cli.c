@@ -28,7 +28,7 @@ int haasctl_size(const char *name, const char *word, int64_t *ret)
 			return EXIT_OK;
 		}
 	}
-	return haasctl_usage("%s %s is no size; say 10G, 512M or bytes", name, word);
+	return haasctl_usage("%s %s is not a size; say 10G, 512M or bytes", name, word);
 }
 
 static void volume_target(struct text *target, const struct command_input *input, const char *name,
@@ -459,13 +459,13 @@ static int storage_set(void *context, const struct command_input *input)
 }
 
 #define WAIT_OPTIONS                                                                      \
-	{"--wait", 0, OPTION_FLAG, NULL, "until it has come true"},                       \
+	{"--wait", 0, OPTION_FLAG, NULL, "wait until it is done"},                        \
 	{                                                                                 \
 		"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long (default 1h)" \
 	}
 #define TENANT_OPTION                                                                              \
 	{                                                                                          \
-		"--tenant", 0, OPTION_VALUE, "TENANT", "whose, when several have one of this name" \
+		"--tenant", 0, OPTION_VALUE, "TENANT", "owner, when several have one of this name" \
 	}
 
 static const struct option_row volume_cli_list_options[] = {
@@ -504,7 +504,7 @@ static const struct option_row storage_list_options[] = {
 };
 static const struct option_row storage_options[] = {
 	{"--portal", 0, OPTION_VALUE, "ADDRESS:PORT", "where nodes reach it"},
-	{"--port", 0, OPTION_VALUE, "SWITCH:PORT", "where it is plugged in (\"\" = not ours)"},
+	{"--port", 0, OPTION_VALUE, "SWITCH:PORT", "its switch port (\"\" = not ours)"},
 	{"--prefix", 0, OPTION_VALUE, "PREFIX", "addresses of its networks to PDCIs"},
 	{"--capacity", 0, OPTION_VALUE, "SIZE", "at most so much (default: the disk)"},
 	{"--accepts", 0, OPTION_VALUE, "yes|no", "new volumes"},
@@ -520,8 +520,8 @@ static const struct command volume_cli_commands[] = {
 	 1, volume_cli_volume_create},
 	{"volume", "attach", "VOLUME PDCI", "let the nodes of a PDCI reach it",
 	 OPTIONS(volume_cli_act_options), 2, 2, volume_attach},
-	{"volume", "detach", "VOLUME", "let nobody reach it", OPTIONS(volume_cli_act_options), 1, 1,
-	 volume_detach},
+	{"volume", "detach", "VOLUME", "close a volume to its PDCI",
+	 OPTIONS(volume_cli_act_options), 1, 1, volume_detach},
 	{"volume", "secret", "VOLUME", "a new CHAP secret, told once",
 	 OPTIONS(volume_cli_one_options), 1, 1, volume_secret},
 	{"volume", "login", "VOLUME NODE", "a script with which an installed node logs in",
@@ -540,8 +540,8 @@ static const struct command volume_cli_commands[] = {
 	 archive_show},
 	{"archive", "delete", "ARCHIVE", "destroy an archive, with its data",
 	 OPTIONS(volume_cli_act_options), 1, 1, volume_cli_archive_delete},
-	{"storage", "list", "", "what keeps volumes, and its room", OPTIONS(storage_list_options),
-	 0, 0, storage_list},
+	{"storage", "list", "", "storages and their room", OPTIONS(storage_list_options), 0, 0,
+	 storage_list},
 	{"storage", "set", "NAME", "add or change a storage", OPTIONS(storage_options), 1, 1,
 	 storage_set},
 };

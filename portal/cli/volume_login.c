@@ -167,12 +167,12 @@ static int cli_volume_login_print(const char *volume, const struct cli_volume_lo
 	    (way->nic && !cli_volume_login_plain(way->nic)) || !strstr(way->target, ":volume.") ||
 	    !strchr(way->portal, ':') ||
 	    strspn(way->length, "/0123456789") != strlen(way->length)) {
-		fprintf(stderr, "haasctl: %s: the answer is not one to make a script of\n", volume);
+		fprintf(stderr, "haasctl: %s: the answer lacks the data for a script\n", volume);
 		return EXIT_FAILED;
 	}
 	printf("#!/bin/sh\n"
-	       "# As root on %s, which has open-iscsi: logs in to the volume %s, now and at each boot. Asks for what\n"
-	       "# `haasctl volume secret %s` tells (a new secret: whoever knows the old one cannot log in any more).\n"
+	       "# As root on %s, which has open-iscsi: logs in to the volume %s, now and at each boot. Asks for user and secret of\n"
+	       "# `haasctl volume secret %s` (it makes a new secret, and the old one becomes invalid).\n"
 	       "set -eu\numask 077\n"
 	       "printf 'user: ' >&2\nread -r user\nprintf 'secret: ' >&2\n"
 	       "[ ! -t 0 ] || stty -echo\nread -r secret\n[ ! -t 0 ] || stty echo\n",

@@ -81,7 +81,7 @@ static void check_pattern(const struct exchange *exchange, struct error_list *er
 	const char *why = NULL;
 
 	if (circuit_template_parse(ports, &template, &why) != 0)
-		error_list_pointer(errors, "/ports", "it is no pattern for the names of ports",
+		error_list_pointer(errors, "/ports", "it is not a pattern for the names of ports",
 				   why);
 	else if (!strstr(ports, "{port}"))
 		error_list_pointer(errors, "/ports", "it finds no number", "Ethernet1/{port}");

@@ -241,7 +241,7 @@ static void capture_routes_grant_create(struct exchange *exchange)
 		      COUNT_OF(capture_routes_grant_members), "", &errors);
 	if (errors.count == 0 &&
 	    query_check(&row, exchange_text(exchange, "expires_at"), &expires, &problem) != 0)
-		error_list_pointer(&errors, "/expires_at", "this is no time",
+		error_list_pointer(&errors, "/expires_at", "this is not a time",
 				   "2026-12-31T23:00:00Z");
 	if (exchange_refused(exchange, &errors))
 		return;
@@ -265,9 +265,7 @@ static void point_put(struct exchange *exchange)
 	if (kind && strcmp(kind, "rspan") == 0) {
 		error_list_pointer(
 			&errors, "/kind",
-			"a mirror by a VLAN (RSPAN) is not set up: switches on its way would "
-			"learn the nodes' addresses in it, and floods of it are in no proof; a port "
-			"or ERSPAN delivers the same",
+			"mirrors by a VLAN (RSPAN) are not supported: switches on the path would learn the nodes' addresses in it, and no proof covers its floods; use a port or ERSPAN",
 			"erspan");
 		exchange_refuse(exchange, &errors);
 		return;

@@ -107,12 +107,12 @@ static int check_part(const char *what, const PGresult *row, int64_t offset, siz
 		      struct problem *problem)
 {
 	if (!db_bool(row, 0, UPLOAD_IN_SCOPE)) {
-		(void)problem_set(problem, E_DENIED, "the %s is somebody else's", what);
+		(void)problem_set(problem, E_DENIED, "the %s belongs to another owner", what);
 		problem_hint(problem, "only its owner may upload it");
 	} else if (strcmp(db_text(row, 0, UPLOAD_STATE, ""), "uploading") != 0) {
 		(void)problem_set(problem, E_CONFLICT, "the %s is %s", what,
 				  db_text(row, 0, UPLOAD_STATE, ""));
-		problem_hint(problem, "a new content is a new version");
+		problem_hint(problem, "upload a new content as a new version");
 	} else if (db_int(row, 0, UPLOAD_RECEIVED_BYTES, 0) != offset) {
 		(void)problem_set(problem, E_CONFLICT, "the next part begins at %s",
 				  db_text(row, 0, UPLOAD_RECEIVED_BYTES, "0"));

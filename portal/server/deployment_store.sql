@@ -42,5 +42,5 @@ select set_config('haas.result', coalesce(haas.deployment_request($1::bigint, $2
 -- :columns = answer
 -- $1 id -> answer
 ${store_answer select case when r.why is null then 200 else 409 end as status, null as location, null as version,
-case when r.why is null then ${deployment_whole} else ${store_problem 409 ;; conflict ;; r.why ;; 'haasctl deployment show tells its state' ;; null} end as body from (select nullif(current_setting('haas.result', true), '') as why) r,
+case when r.why is null then ${deployment_whole} else ${store_problem 409 ;; conflict ;; r.why ;; 'haasctl deployment show shows its state' ;; null} end as body from (select nullif(current_setting('haas.result', true), '') as why) r,
 haas.deployment_view v where v.id = $1::bigint}

@@ -190,7 +190,7 @@ static int dispatch_check_key(struct exchange *exchange, struct problem *problem
 	if (!key || !(exchange->route->flags & ROUTE_IDEMPOTENT))
 		return 0;
 	if (!is_key(key) || !text_copy(exchange->key, sizeof(exchange->key), key)) {
-		(void)dispatch_refuse(problem, E_MALFORMED, "Idempotency-Key is not as it must be",
+		(void)dispatch_refuse(problem, E_MALFORMED, "Idempotency-Key is malformed",
 				      "1 to 128 printable characters");
 		return 400;
 	}

@@ -211,7 +211,7 @@ static void add_missing(const struct drill *drill, struct text *body)
 	if (window->present + window->pending < window->buckets) {
 		(void)text_format(note, sizeof(note),
 				  "%" PRId64 " of %" PRId64 " buckets of %" PRId64
-				  " s are missing: nobody collected then",
+				  " s are missing: no collector was running then",
 				  window->buckets - window->present - window->pending,
 				  window->buckets, window->length);
 		json_put_string(body, NULL, note);
@@ -220,7 +220,7 @@ static void add_missing(const struct drill *drill, struct text *body)
 	if (window->pending > 0 || (drill->at_s == 0 && window->length > 60)) {
 		(void)text_format(
 			note, sizeof(note),
-			"what came after %s is not summed up yet in steps of %" PRId64 " s%s",
+			"traffic after %s is not summed up yet in steps of %" PRId64 " s%s",
 			window->until, window->length,
 			window->length > 60 ? ": a window of 6h or less reaches further" : "");
 		json_put_string(body, NULL, note);
@@ -244,8 +244,7 @@ static void add_notes(const struct drill *drill, bool too_much, struct text *bod
 	add_missing(drill, body);
 	if (window->early && !is_to_come(window)) {
 		(void)text_format(note, sizeof(note),
-				  "what came after %s is not collected yet: asked again there is "
-				  "more",
+				  "traffic after %s is not collected yet: ask again for more",
 				  window->to);
 		json_put_string(body, NULL, note);
 	}
@@ -277,18 +276,19 @@ static void add_notes(const struct drill *drill, bool too_much, struct text *bod
 		json_put_string(body, NULL, note);
 	}
 	if (drill->scale.known) {
-		(void)text_format(note, sizeof(note),
-				  "scaled to what the interface counted in about the same time: "
-				  "samples say %.3f of that%s",
-				  1 / drill->scale.factor,
-				  scale_is_odd(&drill->scale)
-					  ? ", which is no chance: does it sample as it says?"
-					  : "");
+		(void)text_format(
+			note, sizeof(note),
+			"scaled to the interface's counters of about the same time: samples say %.3f of that%s",
+			1 / drill->scale.factor,
+			scale_is_odd(&drill->scale)
+				? ", which is more than chance: check its sampling rate"
+				: "");
 		json_put_string(body, NULL, note);
 	}
 	if (window->is_operator && window->nobodys > 0) {
 		(void)text_format(note, sizeof(note),
-				  "%" PRId64 " of %" PRId64 " bytes that entered are nobody's",
+				  "%" PRId64 " of %" PRId64
+				  " bytes that entered are not attributed to a tenant",
 				  window->nobodys, window->bytes);
 		json_put_string(body, NULL, note);
 	}
@@ -301,7 +301,7 @@ static void add_notes(const struct drill *drill, bool too_much, struct text *bod
 	if (drill->path.level == DRILL_ALL)
 		json_put_string(body, NULL, "a frame counts on each link that it takes");
 	if (too_much)
-		json_put_string(body, NULL, "rows have more than their total: a mistake of ours");
+		json_put_string(body, NULL, "internal error: rows have more than their total");
 	json_end_array(body);
 }
 

@@ -371,7 +371,7 @@ static void drill_routes_with_memory(struct exchange *exchange,
 	if (!response->body ||
 	    json_read(response->body, response->size, DRILL_ROUTES_LIVE_LIMIT, &answer, &problem)) {
 		drill_routes_without_memory(exchange,
-					    "peregrine-flowd answered what cannot be read");
+					    "the answer of peregrine-flowd cannot be parsed");
 		return;
 	}
 	if (!drill_routes_number_of(answer, "last")) {
@@ -382,7 +382,8 @@ static void drill_routes_with_memory(struct exchange *exchange,
 	if (!drill->live || !drill_routes_join(drill, answer)) {
 		free(drill->live);
 		drill->live = NULL;
-		drill_routes_without_memory(exchange, "peregrine-flowd answered something else");
+		drill_routes_without_memory(
+			exchange, "the answer of peregrine-flowd is for another question");
 		return;
 	}
 	const char *const params[] = {drill->stored_from, drill->stored_to, drill->live};

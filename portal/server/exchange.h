@@ -96,7 +96,7 @@ void exchange_answer(struct exchange *exchange, int status, const char *json);
 void exchange_answer_as(struct exchange *exchange, const char *content_type, const void *data,
 			size_t size);
 void exchange_problem(struct exchange *exchange, int status, const struct problem *problem);
-/* 422 "the request is not as it must be" with `errors`; clears the list. */
+/* 422 "the request has wrong values" with `errors`; clears the list. */
 void exchange_refuse(struct exchange *exchange, struct error_list *errors);
 /* The same when there are errors; false: there are none. */
 bool exchange_refused(struct exchange *exchange, struct error_list *errors);

@@ -21,12 +21,12 @@ static const struct {
 	{412, "stale", "changed meanwhile"},
 	{413, "limit", "too large"},
 	{415, "content_type", "the content type is not accepted"},
-	{422, "invalid", "the request is not as it must be"},
+	{422, "invalid", "the request has wrong values"},
 	{428, "precondition", "If-Match is needed"},
-	{500, "internal", "a mistake of ours"},
+	{500, "internal", "an internal error"},
 	{502, "gateway", "a daemon behind us answered wrongly"},
-	{503, "unavailable", "a part that is needed is away"},
-	{504, "timeout", "what is behind us did not answer in time"},
+	{503, "unavailable", "a needed daemon or database is away"},
+	{504, "timeout", "a daemon or database did not answer in time"},
 	{507, "disk_full", "no room on the disk"},
 };
 

@@ -38,7 +38,7 @@ static void grant_routes_check_time(const char *time, struct error_list *errors,
 	struct problem problem = {0};
 
 	if (time && query_check(&row, time, ret, &problem) != 0)
-		error_list_pointer(errors, "/expires_at", "this is no time",
+		error_list_pointer(errors, "/expires_at", "this is not a time",
 				   "2026-12-31T23:00:00Z");
 }
 
@@ -81,10 +81,10 @@ static void package_create(struct exchange *exchange)
 
 	members_check(exchange->body, package_members, COUNT_OF(package_members), "", &errors);
 	if (errors.count == 0 && !grant_routes_word_of(exchange_text(exchange, "name"), ".-"))
-		error_list_pointer(&errors, "/name", "this is no name of a package",
+		error_list_pointer(&errors, "/name", "this is not the name of a package",
 				   "lower case letters, digits, dots and dashes");
 	if (errors.count == 0 && !grant_routes_word_of(exchange_text(exchange, "version"), "._+-"))
-		error_list_pointer(&errors, "/version", "this is no version",
+		error_list_pointer(&errors, "/version", "this is not a version",
 				   "letters, digits, and ._+-");
 	if (errors.count == 0 && public &&
 	    (exchange_text(exchange, "tenant") || exchange->tenant[0] != '\0'))

@@ -38,11 +38,11 @@ static void path_routes_with_memory(struct exchange *exchange, const struct http
 	if (!response->body ||
 	    json_read(response->body, response->size, PATH_ROUTES_LIVE_LIMIT, &answer, &problem) ||
 	    !json_is_array(json_object_get(answer, "minutes")))
-		ask_load(exchange, NULL, "peregrine-flowd answered what cannot be read");
+		ask_load(exchange, NULL, "the answer of peregrine-flowd cannot be parsed");
 	else if ((live = strndup(response->body, response->size)) != NULL)
 		ask_load(exchange, live, NULL);
 	else
-		ask_load(exchange, NULL, "no memory for what peregrine-flowd answered");
+		ask_load(exchange, NULL, "no memory for the answer of peregrine-flowd");
 }
 
 static void path_routes_ask_memory(struct exchange *exchange, const char *scope)

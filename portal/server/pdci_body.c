@@ -165,7 +165,7 @@ static void check_bond(const json_t *bond, const char *pointer, json_t *taken,
 	elements_check(nics, &nic, true, list, errors);
 	(void)text_format(path, sizeof(path), "%s/name", pointer);
 	if (!pdci_body_is_bond_name(pdci_body_word_of(bond, "name", "")))
-		error_list_pointer(errors, path, "it is no name for a bond", "bond0");
+		error_list_pointer(errors, path, "it is not a name for a bond", "bond0");
 	pdci_body_take_name(taken, pdci_body_word_of(bond, "name", ""), path, errors);
 	for (size_t i = 0; errors->count == 0 && i < json_array_size(nics); i++) {
 		pdci_body_pointer_of(list, i, "", path);
@@ -320,7 +320,8 @@ void pdci_body_check(json_t *body, bool tenant_needed, struct error_list *errors
 
 	members_check(body, body_members, COUNT_OF(body_members), "", errors);
 	if (tenant_needed && !json_object_get(body, "tenant"))
-		error_list_pointer(errors, "/tenant", "this member is needed", "whose it will be");
+		error_list_pointer(errors, "/tenant", "this member is needed",
+				   "the owner of the PDCI");
 	pdci_name_check(body, errors);
 	pdci_body_check_params(body, errors);
 	if (json_is_array(groups))

@@ -30,7 +30,7 @@ bool query_is_id(const char *text)
 static int query_policy_refuse(const struct query_row *row, struct problem *problem,
 			       const char *allowed)
 {
-	(void)problem_set(problem, E_MALFORMED, "%s is not as it must be", row->name);
+	(void)problem_set(problem, E_MALFORMED, "%s has a wrong value", row->name);
 	problem_hint(problem, "%s takes %s", row->name, allowed);
 	return E_MALFORMED;
 }
@@ -108,9 +108,9 @@ static int check_cursor(const struct query_row *row, const char *value, char **r
 
 	if (size == 0 || size > CURSOR_MAX / 2 || hex_decode(value, key, size) != 0 ||
 	    strlen(key) != size)
-		return query_policy_refuse(row, problem, "what `next` of the page before said");
+		return query_policy_refuse(row, problem, "the `next` of the previous page");
 	if (row->kind == QUERY_CURSOR_ID && !query_is_id(key))
-		return query_policy_refuse(row, problem, "what `next` of the page before said");
+		return query_policy_refuse(row, problem, "the `next` of the previous page");
 	return query_policy_copy(key, ret);
 }
 

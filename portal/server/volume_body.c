@@ -28,7 +28,7 @@ void volume_size_check(const json_t *object, const char *pointer, struct error_l
 	(void)text_format(path, sizeof(path), "%s/size_bytes", pointer);
 	if (json_is_integer(size) &&
 	    (json_integer_value(size) < BYTES_MIN || json_integer_value(size) % BLOCK != 0))
-		error_list_pointer(errors, path, "this is no size of a volume",
+		error_list_pointer(errors, path, "this is not the size of a volume",
 				   "1048576 or more, a multiple of 4096");
 }
 
@@ -41,7 +41,7 @@ static void volume_body_check_one(const json_t *volume, const char *pointer,
 	bool sized = json_object_get(volume, "size_bytes") || json_object_get(volume, "archive");
 
 	if (there ? json_object_size(volume) != 1 : !named || !sized)
-		error_list_pointer(errors, pointer, "this says no volume",
+		error_list_pointer(errors, pointer, "this describes no volume",
 				   "volume alone, or name with size_bytes or archive");
 	volume_size_check(volume, pointer, errors);
 }

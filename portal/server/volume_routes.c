@@ -74,7 +74,8 @@ static void volume_routes_volume_create(struct exchange *exchange)
 	members_check(exchange->body, volume_routes_volume_members,
 		      COUNT_OF(volume_routes_volume_members), "", &errors);
 	if (exchange->tenant[0] == '\0' && !exchange_text(exchange, "tenant"))
-		error_list_pointer(&errors, "/tenant", "this member is needed", "whose it will be");
+		error_list_pointer(&errors, "/tenant", "this member is needed",
+				   "the owner of the volume");
 	pdci_name_check(exchange->body, &errors);
 	volume_size_check(exchange->body, "", &errors);
 	if (exchange_refused(exchange, &errors))

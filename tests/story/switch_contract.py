@@ -192,7 +192,7 @@ def faults(switch):
         if words == "lock" and not switch.kind.has_lock:
             may = {"ok"}
         assert may is None or result in may, f"{switch.word} {words}: {answer}"
-        assert words != "lock" or result == "ok" or "held by another" in answer["problem"]["message"], f"{switch.word}: {answer}"
+        assert words != "lock" or result == "ok" or "locked by another" in answer["problem"]["message"], f"{switch.word}: {answer}"
         ports = switch.is_now()[1]
         for port, before, after, said in ((one, 110, 120, results[0]), (two, 120, 110, results[1])):
             if said == "taken":

@@ -129,10 +129,9 @@ static void who_cannot_be_given_is_named_with_the_reason(void **state)
 	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, true, &all);
 	assert_string_equal(
 		text_get(&all),
-		"group 1 (class gpu): 1 of 3; 2 active, afar whose cables are in doubt, busy being "
+		"group 1 (class gpu): 1 of 3; 2 active, afar with cables in doubt, busy being "
 		"worked on, dirty dirty, full with 0 of 1 VLAN numbers free in fabric main, nobmc "
-		"without BMC or boot NIC, sick with health label fan_failed, uefi whose firmware does "
-		"not boot the image, unready not accepted yet");
+		"without BMC or boot NIC, sick with health label fan_failed, uefi with firmware that does not boot the image, unready not accepted yet");
 	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, false, &few);
 	assert_string_equal(text_get(&few),
 			    "group 1 (class gpu): 1 of 3; 0 of 1 VLAN numbers free in fabric main");
@@ -294,10 +293,10 @@ static void nics_that_do_not_fit(void **state)
 	assert_int_equal(answer.got[1], 1);
 	assert_string_equal(nodes[answer.picks[0].node].name, "n1");
 	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, true, &named);
-	assert_string_equal(text_get(&named),
-			    "group 2 (class gpu): 1 of 2; n1 with a bond that ends at two switches "
-			    "(MLAG is not offered), n3 with a bond whose ports are not one "
-			    "aggregate of its switch, n4 active");
+	assert_string_equal(
+		text_get(&named),
+		"group 2 (class gpu): 1 of 2; n1 with a bond that ends at two switches "
+		"(MLAG is not offered), n3 with a bond that is not one aggregate of its switch, n4 active");
 	alloc_reasons(nodes, COUNT_OF(nodes), &request, &answer, false, &told);
 	assert_string_equal(text_get(&told),
 			    "group 2 (class gpu): 1 of 2; NICs: a bond ends at two switches (MLAG "

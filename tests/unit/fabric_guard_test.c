@@ -305,7 +305,7 @@ static void an_address_of_a_node_without_link(void **state)
 	assert_string_equal(found.items[0].subject, "s1:Ethernet1/4");
 	assert_string_equal(
 		found.items[0].message,
-		"it sends under the address of node n3:eth0 of another tenant, which is "
+		"a device there uses the MAC of node n3:eth0 of another tenant, which is "
 		"heard nowhere else (red); the port is parked");
 	done(&found);
 }
@@ -329,7 +329,7 @@ static void an_address_of_another_tenant(void **state)
 	assert_string_equal(found.items[0].subject, "s1:Ethernet1/4");
 	assert_string_equal(
 		found.items[0].message,
-		"it sends under the address of node n3:eth0 of another tenant, which is "
+		"a device there uses the MAC of node n3:eth0 of another tenant, which is "
 		"in s2:Ethernet1/5 (red); the port is parked");
 	assert_int_equal(found.look_count, 1); /* does that one still have its link? */
 	assert_int_equal(found.look[0], 12);

@@ -160,22 +160,20 @@ static void clones(void **state)
 	assert_string_equal(link_text(lab, 0), "s0:1-s1:2 confirmed");
 	assert_string_equal(
 		conflict_text(lab, "fabric.chassis_shared"),
-		"switch s2 tells the chassis id of switch s1 (02:00:00:00:00:10): nothing is "
-		"set there");
+		"switch s2 reports the chassis id of switch s1 (02:00:00:00:00:10): it is not configured");
 	assert_true(has_conflict(lab, "fabric.chassis_shared"));
 	/* The one that was entered first is set, whatever its number. */
 	lab->sources[1].since_us = 7;
 	conclude(lab);
 	assert_string_equal(
 		conflict_text(lab, "fabric.chassis_shared"),
-		"switch s1 tells the chassis id of switch s2 (02:00:00:00:00:10): nothing is "
-		"set there");
+		"switch s1 reports the chassis id of switch s2 (02:00:00:00:00:10): it is not configured");
 	/* A name may be many a switch's: told, no more. */
 	(void)text_copy(lab->readings[1].identity.chassis, 64, "Switch");
 	(void)text_copy(lab->readings[2].identity.chassis, 64, "Switch");
 	conclude(lab);
 	assert_string_equal(conflict_text(lab, "fabric.chassis_shared"),
-			    "switch s1 tells the chassis id of switch s2 (Switch)");
+			    "switch s1 reports the chassis id of switch s2 (Switch)");
 }
 
 static void a_node_that_calls_itself_a_switch(void **state)

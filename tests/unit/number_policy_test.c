@@ -101,9 +101,9 @@ static void an_empty_range_says_where_it_has_gone(void **unused)
 	assert_int_equal(vlan, 7);
 	assert_string_equal(problem.message, "fabric f1 has no free VLAN");
 	assert_string_equal(problem.detail,
-			    "100-106: 1 used, 3 resting, 1 on switches without an owner, "
+			    "100-106: 1 used, 3 in quarantine, 1 on switches without an owner, "
 			    "1 that a switch cannot carry");
-	assert_non_null(strstr(problem.hint, "the next one has rested in 0 s"));
+	assert_non_null(strstr(problem.hint, "the next VLAN leaves its quarantine in 0 s"));
 }
 
 static void the_audit_looks_both_ways(void **unused)

@@ -241,15 +241,16 @@ static void who_put_a_port_into_it_is_told(void **state)
 	(void)text_copy(stranger->lag, sizeof(stranger->lag), leaf(site, 0)->ports[0].lag);
 	stranger->vlans = leaf(site, 0)->ports[0].vlans;
 	leaf(site, 0)->vlan_changes++;
-	assert_true(wait_sql(site,
-			     "select count(*) from alert where kind = 'switch.drift' and "
-			     "cleared_at is null and detail ->> 'hint' ~ 'somebody put p3 into'",
-			     1));
+	assert_true(wait_sql(
+		site,
+		"select count(*) from alert where kind = 'switch.drift' and "
+		"cleared_at is null and detail ->> 'hint' ~ 'port p3 was put by hand into'",
+		1));
 	/* Nor can it be unmade. */
 	want(site, 0, 0, 0);
 	want(site, 0, 1, 0);
 	bond(site, 0, 0, 1, "");
-	wait_problems(site, "somebody put p3 into", 2);
+	wait_problems(site, "port p3 was put by hand into", 2);
 	assert_true(is_bond(site, 0, 0, 2));
 	assert_int_equal(unmade(site), 0);
 	/* He takes it out. */

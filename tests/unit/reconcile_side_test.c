@@ -256,7 +256,7 @@ static void killed_with_several_under_way(void **state)
 				   "'undone', 'failed')"),
 			 0);
 	assert_true(ask(site, "select count(*) from change_batch where problem ->> 'message' ~ "
-			      "'its owner went away'") > 1);
+			      "'the peregrined that owned the batch went away'") > 1);
 	assert_no_leak(site);
 }
 

@@ -143,12 +143,12 @@ static void one_that_shows_no_ports_is_told_of(void **state)
 	leaf(site, 1)->trouble.no_ports = true;
 	want(site, 1, 0, 1);
 	want(site, 2, 0, 1);
-	assert_true(
-		wait_sql(site,
-			 "select count(*) from port_intent where switch_id = 2 and port = 'p1' "
-			 "and problem ->> 'message' ~ 'leaf2 cannot be set: it does not show its "
-			 "ports' and problem ->> 'hint' <> ''",
-			 1));
+	assert_true(wait_sql(
+		site,
+		"select count(*) from port_intent where switch_id = 2 and port = 'p1' "
+		"and problem ->> 'message' ~ 'leaf2 cannot be configured: it does not show its "
+		"ports' and problem ->> 'hint' <> ''",
+		1));
 	leaf(site, 1)->trouble.no_ports = false;
 	settle(site);
 	assert_true(reaches(site, 1, 0, 2, 0));
@@ -285,7 +285,7 @@ static void a_switch_that_was_entered_twice_is_set_once(void **state)
 		site,
 		"select count(*) from port_intent where switch_id = 3 and port = 'p1' and "
 		"applied_version <> wanted_version and problem ->> 'message' = 'switch leaf3 "
-		"tells the chassis id of switch leaf1: nothing is set there'",
+		"reports the chassis id of switch leaf1: it is not configured'",
 		1));
 	assert_true(wait_sql(
 		site, "select count(*) from port_intent where applied_version <> wanted_version",

@@ -233,7 +233,7 @@ static void what_is_not_there_is_refused(void **state)
 		const char *why;
 	} rows[] = {
 		{"p9", "", 10, "there is no port p9"},
-		{"mgmt", "", 10, "port mgmt is not one of the bridge's"},
+		{"mgmt", "", 10, "port mgmt is not a port of the bridge"},
 		{"p1", "", 30, "VLAN 30 for port p1 does not exist"},
 		{"p1", "20,4000", 10, "VLAN 4000 for port p1 does not exist"},
 	};

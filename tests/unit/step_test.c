@@ -86,7 +86,7 @@ static void netboot_then_power(void **state)
 	assert_int_equal(o.memo.powered_ms, NOW);
 	assert_true(o.memo.unverified);
 	assert_non_null(strstr(o.note, "unverified"));
-	assert_non_null(strstr(o.problem.message, "our servers saw nothing"));
+	assert_non_null(strstr(o.problem.message, "our servers got no request"));
 }
 
 static void netboot_observed(void **state)

@@ -384,7 +384,7 @@ static void deadlines_hold(void **state)
 	ask(lab, 1, SWITCH_READ, CALL_PERSON, 'p', 150);
 	assert_true(wait_answers(lab, 1));
 	assert_int_equal(lab->rc[0], E_TIMEOUT);
-	assert_non_null(strstr(lab->problem.message, "no turn in time"));
+	assert_non_null(strstr(lab->problem.message, "the call did not start in time"));
 	assert_true(wait_answers(lab, 2)); /* with its grace */
 	assert_int_equal(lab->rc[1], E_TIMEOUT);
 	assert_int_equal(lab->result, EDIT_UNKNOWN);

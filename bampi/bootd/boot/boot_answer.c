@@ -21,7 +21,7 @@ void boot_answer_not_found(struct http_request *request)
 {
 	struct problem problem;
 
-	(void)problem_set(&problem, E_NOT_FOUND, "there is no such thing for this caller");
+	(void)problem_set(&problem, E_NOT_FOUND, "this address does not exist for this caller");
 	http_answer_problem(request, 404, &problem);
 }
 

@@ -369,7 +369,7 @@ static void boot_server_callback(void *context, struct http_request *request)
 	}
 	if (!owner || owner->id != node->id) {
 		server->counters->callbacks_refused++;
-		log_refusal(server, request, "the nonce and the MAC are not of one node");
+		log_refusal(server, request, "nonce and MAC belong to different nodes");
 		boot_answer_not_found(request);
 		return;
 	}

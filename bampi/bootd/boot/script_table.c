@@ -48,7 +48,7 @@ static const char stop_script[] =
 	     "sleep 30\n" ASK_AGAIN "goto hold\n";
 
 /* Not a node of ours: not ours to stop. */
-static const char none_script[] = HEAD "echo haas: {mac} is no node of this site\n"
+static const char none_script[] = HEAD "echo haas: {mac} is not a node of this site\n"
 				       "sleep 3\n"
 				       "exit 1\n";
 

@@ -48,8 +48,7 @@ static void tell_nothing(const struct names *n, struct identity_story *story)
 static void tell_new_board(const struct names *n, struct identity_story *story)
 {
 	SAY("%s at %s says another UUID than %s had", n->mac, n->place, n->node);
-	HINT("if its board was replaced this is as it should be; if a UUID was declared for %s, "
-	     "correct it",
+	HINT("if its board was replaced this is right; if a UUID was declared for %s, correct it",
 	     n->node);
 }
 
@@ -64,8 +63,7 @@ static void tell_new_nic(const struct names *n, struct identity_story *story)
 static void tell_new_port(const struct names *n, struct identity_story *story)
 {
 	SAY("the cable of %s (%s) was moved from %s to %s", n->node, n->mac, n->before, n->place);
-	HINT("if nobody moved it, look at both cables and at the rule that reads this circuit: "
-	     "haasctl circuit list");
+	HINT("if the cable was not moved, check both cables and the rule that reads this circuit: haasctl circuit list");
 }
 
 static void tell_undeclared(const struct names *n, struct identity_story *story)

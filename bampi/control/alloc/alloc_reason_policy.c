@@ -22,10 +22,10 @@ static const struct {
 	const char *kind;
 } fit_refusals[] = {
 	{'n', "without all the NICs", "a NIC of this name is missing"},
-	{'p', "with a bond whose ports nobody knows", "ports of a bond are not known"},
+	{'p', "with a bond of unknown ports", "ports of a bond are not known"},
 	{'s', "with a bond that ends at two switches (MLAG is not offered)",
 	 "a bond ends at two switches (MLAG is not offered)"},
-	{'a', "with a bond whose ports are not one aggregate of its switch",
+	{'a', "with a bond that is not one aggregate of its switch",
 	 "the ports of a bond are not one aggregate of their switch"},
 	{'b', "cabled for a bond that is not asked for", "cabled for a bond: ask for it"},
 };
@@ -58,14 +58,14 @@ const char *alloc_refusal(const struct alloc_node *node, const struct alloc_grou
 	if (!node->bootable)
 		return "without BMC or boot NIC";
 	if ((group->firmwares & 1U << node->firmware) == 0)
-		return "whose firmware does not boot the image";
+		return "with firmware that does not boot the image";
 	if (fit < COUNT_OF(fit_refusals))
 		return fit_refusals[fit].text;
 	why = alloc_disks_refusal(&node->disks, &group->disks, ret, room);
 	if (why)
 		return why;
 	if (node->cable[0])
-		return "whose cables are in doubt";
+		return "with cables in doubt";
 	if (node->numbers[0]) {
 		(void)text_format(ret, room, "with %s", node->numbers);
 		return ret;

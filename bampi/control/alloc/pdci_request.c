@@ -59,7 +59,7 @@ static int read_packages(const json_t *packages, struct pdci_request *ret, struc
 		const char *name = json_string_value(json_array_get(packages, i));
 
 		if (!name || !text_copy(ret->packages[i], sizeof(ret->packages[i]), name))
-			return problem_set(problem, E_INVALID, "packages: number %zu is no name",
+			return problem_set(problem, E_INVALID, "packages: number %zu is not a name",
 					   i + 1);
 	}
 	return 0;

@@ -92,7 +92,8 @@ int pdci_choose(const struct alloc_node nodes[], size_t count, const struct pdci
 		alloc_reasons(nodes, count, &wanted, ret_answer, names, &reasons);
 		(void)problem_set(ret_problem, E_CONFLICT, "there are not enough free nodes");
 		problem_detail(ret_problem, "%s", text_get(&reasons));
-		problem_hint(ret_problem, "ask for what is possible, or wait: it is tried again");
+		problem_hint(ret_problem,
+			     "reduce the request, or wait: bampid tries again by itself");
 	}
 	return 0;
 }

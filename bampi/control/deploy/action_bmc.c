@@ -57,7 +57,7 @@ static int boot_request(const json_t *params, enum bmc_boot_firmware firmware, s
 			ret->device = devices[i];
 	if (ret->device != BMC_BOOT_OTHER)
 		return 0;
-	(void)problem_set(problem, E_MALFORMED, "boot device \"%.32s\" is none", device);
+	(void)problem_set(problem, E_MALFORMED, "\"%.32s\" is not a boot device", device);
 	problem_hint(problem, "pxe, disk or none");
 	return problem->code;
 }

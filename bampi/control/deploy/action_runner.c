@@ -162,7 +162,7 @@ static void action_runner_start(struct action_runner *runner, struct action *act
 	if (action->row.repeated && !action_is_repeatable(action->row.action)) {
 		(void)problem_set(
 			&problem, E_UNAVAILABLE,
-			"bampid stopped during %s of node %s: nobody knows whether it was done",
+			"bampid stopped during %s of node %s: it may have been done or not",
 			action->row.action, action->row.node);
 		problem_hint(&problem,
 			     "look at the node's power, and ask again if it is still wanted");

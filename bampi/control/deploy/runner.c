@@ -178,7 +178,7 @@ static void runner_lose(struct runner *runner, const struct runner_work *work)
 	if (log_allowed(&runner->lost_limit, loop_now_ms(runner->loop)))
 		log_warn(
 			RUNNER_SUBJECT,
-			"claim lost, nothing of it was written (deployment=%lld generation=%lld step=%s)",
+			"claim lost, its result was not written (deployment=%lld generation=%lld step=%s)",
 			(long long)deployment->id, (long long)deployment->generation,
 			deployment->step);
 }

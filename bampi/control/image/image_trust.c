@@ -94,8 +94,7 @@ int image_trust_verify(const struct image_trust *trust, const char *manifest, co
 	(void)problem_set(problem, E_DIGEST,
 			  "the image's manifest is not signed by a key that we trust");
 	problem_detail(problem, "tried %zu keys", trust->count);
-	problem_hint(
-		problem,
-		"put the public key of who signed it into image_keys (bampid.conf) and reload bampid");
+	problem_hint(problem,
+		     "put the signer's public key into image_keys (bampid.conf) and reload bampid");
 	return problem->code;
 }

@@ -6,19 +6,17 @@
 #define REQUEST(verdict, word)                                                            \
 	{                                                                                 \
 		"haas_relay_dhcp_requests_total", METRIC_COUNTER, "verdict=\"" word "\"", \
-			AT(requests[verdict]),                                            \
-			"Requests from the interfaces, by what became of them"            \
+			AT(requests[verdict]), "Requests from the interfaces, by outcome" \
 	}
-#define REPLY(verdict, word)                                                             \
-	{                                                                                \
-		"haas_relay_dhcp_replies_total", METRIC_COUNTER, "verdict=\"" word "\"", \
-			AT(replies[verdict]),                                            \
-			"Messages to port 67 from servers, by what became of them"       \
+#define REPLY(verdict, word)                                                                 \
+	{                                                                                    \
+		"haas_relay_dhcp_replies_total", METRIC_COUNTER, "verdict=\"" word "\"",     \
+			AT(replies[verdict]), "Messages to port 67 from servers, by outcome" \
 	}
 #define DROPPED(member, word)                                                           \
 	{                                                                               \
 		"haas_relay_dhcp_dropped_total", METRIC_COUNTER, "reason=\"" word "\"", \
-			AT(member), "Messages that were not looked at"                  \
+			AT(member), "Messages that were dropped unread"                 \
 	}
 
 const struct metric_row dhcp_relay_counter_rows[] = {

@@ -47,7 +47,7 @@ int interface_parse(const char *spec, struct interface *ret, struct problem *pro
 				   sizeof(words) - 1);
 	word = strtok_r(words, " \t", &rest);
 	if (!word || !text_copy(interface.name, sizeof(interface.name), word))
-		return problem_set(problem, E_MALFORMED, "\"%s\" is no interface", spec);
+		return problem_set(problem, E_MALFORMED, "\"%s\" is not an interface", spec);
 	(void)text_copy(interface.circuit, sizeof(interface.circuit), interface.name);
 	while (rc == 0 && (word = strtok_r(NULL, " \t", &rest)))
 		rc = parse_word(word, &interface, problem);

@@ -18,7 +18,7 @@ static const char *const verdict_texts[] = {
 	[RELAY_FORGED_GIADDR] = "giaddr from an interface without relays",
 	[RELAY_FORGED_OPTION] = "option 82 from an interface that is not trusted",
 	[RELAY_STRANGER] = "not from a server of ours",
-	[RELAY_UNASKED] = "nobody asked",
+	[RELAY_UNASKED] = "without a request",
 	[RELAY_OTHER_GIADDR] = "for another relay",
 	[RELAY_OTHER_OPTION] = "not the option 82 that was sent",
 };

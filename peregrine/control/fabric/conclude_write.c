@@ -56,7 +56,7 @@ static void conclude_write_on_written(void *context, int rc, const PGresult *res
 		conclude_arm(discovery, RETRY_MS);
 	} else if (pending->events > 0 &&
 		   db_submit(discovery->options.db, &fabric_notify_query, NULL, NULL, NULL) != 0) {
-		log_warn(CONCLUDE_WRITE_SUBJECT, "portald was not told of %lld events",
+		log_warn(CONCLUDE_WRITE_SUBJECT, "%lld events were not reported to portald",
 			 (long long)pending->events);
 	}
 	free(pending);

@@ -358,7 +358,7 @@ void discovery_remove(struct discovery *discovery, int64_t switch_id)
 
 		if (reader->sight != sight)
 			continue;
-		(void)problem_set(&problem, E_NOT_FOUND, "switch %s is not managed any more",
+		(void)problem_set(&problem, E_NOT_FOUND, "switch %s is no longer managed",
 				  sight->row.name);
 		reader->done(reader->context, E_NOT_FOUND, NULL, &problem);
 	}

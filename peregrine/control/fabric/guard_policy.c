@@ -81,12 +81,12 @@ static void say_moved(const struct guard_policy_work *work, struct guard_block *
 	(void)text_format(block->message, sizeof(block->message),
 			  "node %s:%s was in it (%s)%s%s%s%s; the port is parked",
 			  nic ? nic->node : "?", nic ? nic->name : "?", networks,
-			  place ? " and is in " : ", nobody knows where it is",
+			  place ? " and is in " : ", its present port is not known",
 			  place ? work->facts->sources[place->at.source].name : "",
 			  place ? ":" : "", place ? fabric_port(work->facts, place->at)->name : "");
-	(void)text_copy(block->hint, sizeof(block->hint),
-			"put the cable back, or plan it where it is (haasctl wiring delete, wiring "
-			"set): it is let in there when plan and finding agree");
+	(void)text_copy(
+		block->hint, sizeof(block->hint),
+		"put the cable back, or plan it at its present port (haasctl wiring delete, wiring set): the port is opened when plan and finding agree");
 }
 
 /* Somebody sends under its address here, whose port that is; mostly it is in its own. */
@@ -97,14 +97,14 @@ static void say_stray(const struct guard_policy_work *work, struct guard_block *
 
 	(void)text_format(
 		block->message, sizeof(block->message),
-		"it sends under the address of node %s:%s of another tenant, which %s%s%s%s "
-		"(%s); the port is parked",
+		"a device there uses the MAC of node %s:%s of another tenant, which %s%s%s%s (%s); the port is parked",
 		nic ? nic->node : "?", nic ? nic->name : "?",
 		place ? "is in " : "is heard nowhere else",
 		place ? work->facts->sources[place->at.source].name : "", place ? ":" : "",
 		place ? fabric_port(work->facts, place->at)->name : "", networks);
-	(void)text_copy(block->hint, sizeof(block->hint),
-			"it opens again when that ends; haasctl nic locate tells whose port it is");
+	(void)text_copy(
+		block->hint, sizeof(block->hint),
+		"the port opens again when this ends; haasctl nic locate shows the MAC's own port");
 }
 
 static void say_foreign(struct guard_block *block, const struct fabric_nic *nic,

@@ -177,7 +177,7 @@ static int keep_for_unread(struct link_work *work, struct port_ref at)
 			  node_behind(work, at)->node, peer);
 	(void)text_format(
 		conflict->hint, sizeof(conflict->hint),
-		"let %.63s answer, or if it is gone for good: haasctl switch delete %.63s", peer,
+		"bring %.63s back, or if it is gone for good: haasctl switch delete %.63s", peer,
 		peer);
 	return 0;
 }

@@ -65,13 +65,13 @@ static int chassis_shared(struct link_work *work)
 					(struct port_ref){i, UINT32_MAX}, &conflict) != 0)
 			return -ENOMEM;
 		(void)text_format(conflict->message, sizeof(conflict->message),
-				  "switch %s tells the chassis id of switch %s (%s)%s",
+				  "switch %s reports the chassis id of switch %s (%s)%s",
 				  source_name(work, i), source_name(work, twin),
 				  reading->identity.chassis,
-				  is_proof ? ": nothing is set there" : "");
-		(void)text_copy(conflict->hint, sizeof(conflict->hint),
-				"both addresses are one switch: haasctl switch delete one of them; "
-				"or one is a copy of the other: give it an id of its own");
+				  is_proof ? ": it is not configured" : "");
+		(void)text_copy(
+			conflict->hint, sizeof(conflict->hint),
+			"if both addresses are one switch, delete one entry: haasctl switch delete; if one switch is a copy of the other, give it its own chassis id");
 	}
 	return 0;
 }
@@ -129,18 +129,18 @@ static int link_policy_lie(struct link_work *work, const struct claim *claim,
 		return -ENOMEM;
 	if (nic)
 		(void)text_format(conflict->message, sizeof(conflict->message),
-				  "node %s is behind it and says by LLDP that it is switch %s",
+				  "node %s is behind this port and claims by LLDP to be switch %s",
 				  nic->node, source_name(work, claim->to));
 	else
 		(void)text_format(
 			conflict->message, sizeof(conflict->message),
-			"it was given to nodes, and one says by LLDP that it is switch %s",
+			"this port was given to nodes, and a node claims by LLDP to be switch %s",
 			source_name(work, claim->to));
-	(void)text_copy(conflict->hint, sizeof(conflict->hint),
-			is_given(work, claim->from)
-				? "it stays an edge port; look at what runs there, or if a switch "
-				  "was plugged in: haasctl port release"
-				: "it stays an edge port; look at what runs on the node");
+	(void)text_copy(
+		conflict->hint, sizeof(conflict->hint),
+		is_given(work, claim->from)
+			? "the port stays an edge port; check the software of the node, or if a switch was plugged in: haasctl port release"
+			: "the port stays an edge port; check the software of the node");
 	return 0;
 }
 
@@ -209,7 +209,7 @@ static int one_sided(struct link_work *work, const struct claim *claim)
 	if (fabric_conflict_add(work->ret, "fabric.one_sided", false, claim->from, &conflict))
 		return -ENOMEM;
 	(void)text_format(conflict->message, sizeof(conflict->message),
-			  "it hears switch %s port %s, which hears nothing there",
+			  "it hears switch %s port %s, which hears no neighbour there",
 			  source_name(work, claim->to),
 			  reading_of(work, claim->to)->ports[claim->ports[0].port].name);
 	(void)text_copy(conflict->hint, sizeof(conflict->hint),
@@ -282,11 +282,12 @@ static int two_claims(struct link_work *work, const struct claim *claim, const s
 
 	if (fabric_conflict_add(work->ret, "fabric.two_claims", true, claim->from, &conflict))
 		return -ENOMEM;
-	(void)text_format(
-		conflict->message, sizeof(conflict->message),
-		"it says that it ends at %s:%s, and so does %s:%s", source_name(work, claim->to),
-		reading_of(work, claim->to)->ports[claim->ports[0].port].name,
-		source_name(work, rival->from.source), fabric_port(work->facts, rival->from)->name);
+	(void)text_format(conflict->message, sizeof(conflict->message),
+			  "it claims to end at %s:%s, and %s:%s claims the same",
+			  source_name(work, claim->to),
+			  reading_of(work, claim->to)->ports[claim->ports[0].port].name,
+			  source_name(work, rival->from.source),
+			  fabric_port(work->facts, rival->from)->name);
 	(void)text_copy(conflict->hint, sizeof(conflict->hint),
 			"one of them hears an old or passed-on LLDP frame: read both switches "
 			"again, then look for a hub between them");
@@ -354,9 +355,9 @@ static int two_neighbors(struct link_work *work)
 		(void)text_format(conflict->message, sizeof(conflict->message),
 				  "it hears two switches, %s and %s", source_name(work, a->to),
 				  source_name(work, b->to));
-		(void)text_copy(conflict->hint, sizeof(conflict->hint),
-				"something between them passes LLDP on: a hub, or a switch that "
-				"nobody manages");
+		(void)text_copy(
+			conflict->hint, sizeof(conflict->hint),
+			"a device between them forwards LLDP: a hub, or an unmanaged switch");
 	}
 	return 0;
 }

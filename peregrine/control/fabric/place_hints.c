@@ -68,8 +68,8 @@ static int tell_foreign(struct place_work *work, const struct fabric_nic *nic, s
 			  nic->node, holder ? "the port is node " : "its own port kept its link",
 			  holder ? (owner ? owner : "?") : "", holder ? "'s" : "");
 	(void)text_format(conflict->hint, sizeof(conflict->hint),
-			  "%s%s sends under that address, or a cable was moved",
-			  owner ? "node " : "", owner ? owner : "who is there");
+			  "%s%s uses that MAC, or a cable was moved", owner ? "node " : "",
+			  owner ? owner : "who is there");
 	return 0;
 }
 

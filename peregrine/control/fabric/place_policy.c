@@ -86,7 +86,7 @@ static int tell_conflict(struct place_work *work, const struct fabric_place *bes
 			  flaps ? ", back and forth" : "");
 	(void)text_copy(conflict->hint, sizeof(conflict->hint),
 			flaps ? "a loop, a bridge on the node, or the same MAC twice"
-			      : "two NICs with one MAC, or a bridge; LLDP on the node tells");
+			      : "two NICs with one MAC, or a bridge; LLDP on the node shows which");
 	return 0;
 }
 

@@ -265,8 +265,8 @@ static int wiring_policy_intruder(struct wiring_policy_work *work, const struct 
 		return -ENOMEM;
 	wiring_policy_describe(row, what, sizeof(what));
 	(void)text_format(item->message, sizeof(item->message),
-			  "%s:%s is for %s, and node %s:%s is in it", name, row->port, what,
-			  guest->node, guest->name);
+			  "%s:%s is planned for %s, but node %s:%s is plugged in there", name,
+			  row->port, what, guest->node, guest->name);
 	(void)text_format(item->hint, sizeof(item->hint),
 			  "find where node %s:%s belongs: haasctl wiring list --node %s",
 			  guest->node, guest->name, guest->node);
@@ -352,7 +352,7 @@ static int wiring_policy_missing(struct wiring_policy_work *work, const struct w
 	(void)text_copy(
 		item->hint, sizeof(item->hint),
 		!port      ? "the switch has no such port: correct the plan"
-		: port->up ? "the cable is in, but nothing we know was heard on it"
+		: port->up ? "the port has a link, but no known MAC or neighbour was heard there"
 		: meant.on ? "the node is on and the port has no link: plug the cable in"
 			   : "the port has no link: plug the cable in, or switch the other end "
 			     "on");
@@ -517,8 +517,8 @@ static int wiring_policy_compare_place(struct wiring_policy_work *work,
 	if (!item)
 		return -ENOMEM;
 	(void)text_format(item->message, sizeof(item->message),
-			  "node %s:%s is in %s:%s, for which nothing is planned", nic->node,
-			  nic->name, source->name, port->name);
+			  "node %s:%s is in %s:%s, a port without a plan", nic->node, nic->name,
+			  source->name, port->name);
 	(void)text_format(item->hint, sizeof(item->hint),
 			  "if it is right: haasctl wiring set %s %s --node %s", source->name,
 			  port->name, nic->node);

@@ -100,7 +100,7 @@ static void counter_writer_done(void *context)
 	}
 	if (writer->rc == E_INVALID) {
 		log_error(COUNTER_WRITER_SUBJECT,
-			  "PostgreSQL refuses counters, they are given up (detail=\"%s\")",
+			  "PostgreSQL refuses counters, they are dropped (detail=\"%s\")",
 			  writer->problem.detail);
 		writer->counts.dropped_bytes += writer->rows.size;
 	}
@@ -137,7 +137,7 @@ void counter_writer_put(struct counter_writer *writer, const struct text *rows)
 {
 	if (writer->waiting.failed || writer->waiting.size + rows->size > WAITING_MAX) {
 		log_warn(COUNTER_WRITER_SUBJECT,
-			 "too many counters wait for PostgreSQL, they are given up (bytes=%zu)",
+			 "too many counters wait for PostgreSQL, they are dropped (bytes=%zu)",
 			 writer->waiting.size);
 		writer->counts.dropped_bytes += writer->waiting.size;
 		text_done(&writer->waiting);

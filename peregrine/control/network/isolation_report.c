@@ -162,7 +162,7 @@ void isolation_problem(const struct fabric_model *model, const struct isolation_
 		[FAULT_JOINED] = {"networks ", " and ", " would meet"},
 		[FAULT_FOREIGN_VLAN] = {"network ", " would meet a VLAN that is not ours", NULL},
 		[FAULT_PARKING] = {"the parking VLAN would leave a switch", NULL, NULL},
-		[FAULT_LOOP] = {"network ", " would run in a circle", NULL},
+		[FAULT_LOOP] = {"network ", " would have a loop", NULL},
 	};
 	const char *const *say = says[finding->fault];
 	const char *a =
@@ -173,5 +173,5 @@ void isolation_problem(const struct fabric_model *model, const struct isolation_
 	(void)problem_set(ret, E_CONFLICT, "%s%s%s%s%s", say[0], say[1] ? a : "",
 			  say[1] ? say[1] : "", say[2] ? b : "", say[2] ? say[2] : "");
 	problem_detail(ret, "%s", finding->path);
-	problem_hint(ret, "nothing of it was sent; haasctl switch diff shows what differs");
+	problem_hint(ret, "no edit was sent; haasctl switch diff shows the differences");
 }

@@ -61,22 +61,23 @@ int number_assign(const struct number_pool *pool, const struct vlan_set *taken, 
 	leaked = vlan_set_intersection(&leaked, &range);
 	unfit = vlan_set_intersection(&pool->reserved, &range);
 	(void)problem_set(problem, E_LIMIT, "fabric %s has no free VLAN", pool->fabric);
-	problem_detail(problem,
-		       "%u-%u: %zu used, %zu resting, %zu on switches without an owner, "
-		       "%zu that a switch cannot carry",
-		       (unsigned)pool->low, (unsigned)pool->high, vlan_set_count(&used),
-		       vlan_set_count(&resting), vlan_set_count(&leaked), vlan_set_count(&unfit));
+	problem_detail(
+		problem,
+		"%u-%u: %zu used, %zu in quarantine, %zu on switches without an owner, %zu that a switch cannot carry",
+		(unsigned)pool->low, (unsigned)pool->high, vlan_set_count(&used),
+		vlan_set_count(&resting), vlan_set_count(&leaked), vlan_set_count(&unfit));
 	if (waiting > 0 && next_ms > now_ms)
-		problem_hint(problem,
-			     "%zu wait until switch %s has saved that its ports left them: see to "
-			     "it, or delete it when it is gone for good",
-			     waiting, waits);
+		problem_hint(
+			problem,
+			"%zu wait until switch %s has saved its configuration without them: repair the switch, or delete it if it is gone for good",
+			waiting, waits);
 	else if (next_ms == INT64_MAX)
 		problem_hint(problem, "delete a network, or widen the fabric's range");
 	else
-		problem_hint(problem,
-			     "the next one has rested in %lld s; or widen the fabric's range",
-			     (long long)(next_ms > now_ms ? (next_ms - now_ms + 999) / 1000 : 0));
+		problem_hint(
+			problem,
+			"the next VLAN leaves its quarantine in %lld s; or widen the fabric's range",
+			(long long)(next_ms > now_ms ? (next_ms - now_ms + 999) / 1000 : 0));
 	return E_LIMIT;
 }
 

@@ -13,8 +13,8 @@ static const char *const wanted_policy_fault_texts[] = {
 	[WANTED_OK] = "as wanted",
 	[WANTED_NO_VLAN] = "its network has no VLAN yet",
 	[WANTED_NOT_ON_SWITCH] = "the switch cannot carry the VLAN of its network",
-	[WANTED_NOT_SHOWN] = "the switch does not show the port, or no VLANs of it",
-	[WANTED_FORMING] = "its aggregate is made or unmade first",
+	[WANTED_NOT_SHOWN] = "the switch does not show the port or its VLANs",
+	[WANTED_FORMING] = "its aggregate has to be made or unmade first",
 	[WANTED_NO_PARKING] = "its switch has no parking VLAN left for it",
 	[WANTED_UNEQUAL] = "ports of one aggregate are meant for different networks",
 };

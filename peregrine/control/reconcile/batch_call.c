@@ -129,7 +129,8 @@ static void on_changed(void *context, int rc, struct switch_reading *reading,
 	}
 	if (!whole) {
 		if (!problem) {
-			(void)problem_set(&half, E_PROTOCOL, "the switch did a part of it only");
+			(void)problem_set(&half, E_PROTOCOL,
+					  "the switch did only a part of the edit");
 			problem = &half;
 		}
 		batch_call_blame(batch, call, problem, clock_monotonic_ms());
@@ -362,7 +363,7 @@ static void batch_call_compare(struct batch *batch, uint32_t party,
 			continue;
 		}
 		(void)problem_set(&problem, E_PROTOCOL,
-				  "the switch took a change and does not show it");
+				  "the switch accepted a change and does not show it");
 		problem_detail(&problem, "%s %s",
 			       edit->edit.kind == EDIT_PORT ? "port" : "VLAN table",
 			       edit->edit.kind == EDIT_PORT ? edit->edit.port : "");

@@ -80,8 +80,8 @@ static void say_drift_of(struct engine_fabric *fabric, const struct pass *pass, 
 		    pass->scene.flux.changing[at])
 			return;
 		say_clear(key, &said->alerts);
-		say_event("switch.repaired", "switch", sw->name, "as it was applied again", NULL,
-			  &said->events);
+		say_event("switch.repaired", "switch", sw->name, "the switch is as applied again",
+			  NULL, &said->events);
 		fabric->drifting[place] = fabric->drifting[--fabric->drifting_count];
 		fabric->reconcile->stats.repaired++;
 		if (known)
@@ -96,7 +96,8 @@ static void say_drift_of(struct engine_fabric *fabric, const struct pass *pass, 
 	drift_hint(&pass->scene, sw->id, hint);
 	json_put_string(&detail, "hint", hint);
 	json_end_object(&detail);
-	(void)text_format(message, sizeof(message), "somebody else changed it (%u ports differ)",
+	(void)text_format(message, sizeof(message),
+			  "a person or another program changed the switch (%u ports differ)",
 			  count);
 	say_raise(&(struct alert){.key = key,
 				  .kind = "switch.drift",
@@ -178,13 +179,14 @@ static void say_numbers(struct engine_fabric *fabric, const struct pass *pass, s
 	(void)text_format(key, sizeof(key), "network.vlan_leak:%s", pass->scene.model.name);
 	leaks = !vlan_set_is_empty(&audit.leaked) && pass->plan.count == 0 && !pass->scene.flux.any;
 	say_while(leaks || (fabric->leaking && !all_are_known(fabric, pass)), &fabric->leaking,
-		  &(struct alert){.key = key,
-				  .kind = "network.vlan_leak",
-				  .severity = "warning",
-				  .subject_kind = "fabric",
-				  .subject = pass->scene.model.name,
-				  .message = "VLANs of our range are on switches and are nobody's",
-				  .detail = &detail},
+		  &(struct alert){
+			  .key = key,
+			  .kind = "network.vlan_leak",
+			  .severity = "warning",
+			  .subject_kind = "fabric",
+			  .subject = pass->scene.model.name,
+			  .message = "switches have VLANs of our range that belong to no network",
+			  .detail = &detail},
 		  said);
 	(void)text_format(key, sizeof(key), "network.vlan_short:%s", pass->scene.model.name);
 	say_while(fabric->short_of, &fabric->short_told,
@@ -215,7 +217,7 @@ static void say_unsaved(struct known_switch *known, struct said *said)
 	json_begin_object(&detail, NULL);
 	json_put_problem(&detail, "problem", &known->save_problem);
 	json_put_string(&detail, "hint",
-			"it is tried again by itself; until then a reboot takes changes back");
+			"peregrined tries again by itself; until then a reboot undoes changes");
 	json_end_object(&detail);
 	say_while(known->save_failures > 0, &known->save_told,
 		  &(struct alert){.key = key,
@@ -280,9 +282,9 @@ static void say_unproven_of(const struct pass *pass, uint32_t at, struct known_s
 		  said);
 }
 
-#define NO_PARKING_HINT                                                                             \
-	"give its fabric a parking VLAN for each port, of those that the switch does not keep for " \
-	"itself: haasctl fabric create NAME --parking LOW-HIGH (docs/switches.md)"
+#define NO_PARKING_HINT                                                                            \
+	"give its fabric a parking VLAN for each port, none that the switch reserves for itself: " \
+	"haasctl fabric create NAME --parking LOW-HIGH (docs/switches.md)"
 
 /* Of a switch: what it has to park its ports. */
 struct parking {
@@ -317,9 +319,10 @@ static void parking_message(const struct parking *parking, char message[static 1
 			"it has %u ports and %u parking VLANs: not all can be parked at once",
 			parking->ports, parking->numbers);
 	else if (parking->numbers == 0)
-		(void)text_format(message, 128,
-				  "it keeps all parking VLANs for itself: %u ports cannot move",
-				  parking->waiting);
+		(void)text_format(
+			message, 128,
+			"the switch reserves all parking VLANs for itself: %u ports cannot move",
+			parking->waiting);
 	else
 		(void)text_format(
 			message, 128,
@@ -383,13 +386,13 @@ static void say_uplinks_refused(const struct pass *pass, uint32_t at, struct kno
 	if (first)
 		json_put_problem(&detail, "problem", first->problem);
 	json_put_string(&detail, "hint",
-			"it is tried again by itself; docs/switches.md, known limits");
+			"peregrined tries again by itself; docs/switches.md, known limits");
 	json_end_object(&detail);
 	(void)text_format(key, sizeof(key), "switch.uplink_refused:%s", known->name);
-	(void)text_format(message, sizeof(message),
-			  "an uplink does not take what its networks need, who do not meet there: "
-			  "%s",
-			  first ? first->problem->message : "");
+	(void)text_format(
+		message, sizeof(message),
+		"an uplink refuses VLANs, so nodes of their networks cannot reach each other over it: %s",
+		first ? first->problem->message : "");
 	say_while(first != NULL, &known->uplink_told,
 		  &(struct alert){.key = key,
 				  .kind = "switch.uplink_refused",

@@ -343,5 +343,5 @@ void reconcile_tell_abilities(struct reconcile *reconcile)
 	json_end_array(&json);
 	if (any && (json.failed || intent_store_abilities(reconcile->options.db, text_get(&json),
 							  NULL, NULL) != 0))
-		log_debug("reconcile", "what switches can do is told later");
+		log_debug("reconcile", "the abilities of switches are written later");
 }

@@ -141,9 +141,11 @@ static int unfinished_rows(const struct reconcile *reconcile, const PGresult *re
 			json_end_array(json);
 			json_put_string(json, "state", all ? "done" : "undone");
 			json_begin_object(json, "problem");
-			json_put_string(json, "message", "its owner went away");
-			json_put_string(json, "hint",
-					"the next batch goes on from what the switches show");
+			json_put_string(json, "message",
+					"the peregrined that owned the batch went away");
+			json_put_string(
+				json, "hint",
+				"the next batch continues from the present state of the switches");
 			json_end_object(json);
 			json_end_object(json);
 		}

@@ -162,9 +162,10 @@ static bool is_of_twin(struct pass *pass, uint32_t i)
 	if (!twin)
 		return false;
 	(void)problem_set(&pass->faults[i], E_CONFLICT,
-			  "switch %s tells the chassis id of switch %s: nothing is set there",
+			  "switch %s reports the chassis id of switch %s: it is not configured",
 			  intent->switch_name, twin);
-	problem_hint(&pass->faults[i], "one of them is to be deleted, if they are one");
+	problem_hint(&pass->faults[i],
+		     "if both are one switch, delete one entry: haasctl switch delete");
 	return true;
 }
 
@@ -181,11 +182,11 @@ static void find_fault(const struct reconcile *reconcile, struct pass *pass, uin
 		return;
 	if (known && known->failures > 0) {
 		(void)problem_set(&pass->faults[i], known->problem.code,
-				  "switch %s cannot be set: %s", intent->switch_name,
+				  "switch %s cannot be configured: %s", intent->switch_name,
 				  known->problem.message);
 		problem_detail(&pass->faults[i], "%s", known->problem.detail);
 		problem_hint(&pass->faults[i],
-			     "it is tried again by itself; haasctl switch show says more");
+			     "peregrined tries again by itself; haasctl switch show says more");
 	} else if (known && known->read && intent->port == MODEL_NONE) {
 		(void)problem_set(&pass->faults[i], E_NOT_FOUND, "switch %s shows no port %s",
 				  intent->switch_name, intent->port_name);
@@ -198,17 +199,18 @@ static void find_fault(const struct reconcile *reconcile, struct pass *pass, uin
 		pass->faults[i] = *port->problem;
 	} else if (intent->port != MODEL_NONE &&
 		   pass->plan.stuck[scene->model.ports[intent->port].carrier]) {
-		(void)problem_set(&pass->faults[i], E_CONFLICT,
-				  "the port goes by way of a parking VLAN, and switch %s has none "
-				  "that is free",
-				  intent->switch_name);
+		(void)problem_set(
+			&pass->faults[i], E_CONFLICT,
+			"the port has to pass a parking VLAN, and switch %s has no free one",
+			intent->switch_name);
 		problem_hint(&pass->faults[i], MORE_PARKING);
 	} else if (intent->stranger != MODEL_NONE) {
 		char text[SCENE_STRANGER_TEXT];
 
 		scene_stranger_text(scene, intent, text);
 		(void)problem_set(&pass->faults[i], E_CONFLICT, "%s", text);
-		problem_hint(&pass->faults[i], "take it out there: docs/switches.md");
+		problem_hint(&pass->faults[i],
+			     "take the port out of the aggregate there: docs/switches.md");
 	} else if (intent->bond_fault) {
 		say_fault(pass, i, E_CONFLICT, intent->bond_fault);
 	} else if (intent->port != MODEL_NONE && pass->wanted.faults[intent->port] != WANTED_OK &&
@@ -221,8 +223,9 @@ static void find_fault(const struct reconcile *reconcile, struct pass *pass, uin
 		(void)problem_set(&pass->faults[i], known->save_problem.code,
 				  "switch %s does not save its configuration: %s",
 				  intent->switch_name, known->save_problem.message);
-		problem_hint(&pass->faults[i], "a reboot would put the port back into the network "
-					       "that it has left; saving is tried again by itself");
+		problem_hint(
+			&pass->faults[i],
+			"a reboot would put the port back into the network that it has left; peregrined tries to save again by itself");
 	}
 }
 

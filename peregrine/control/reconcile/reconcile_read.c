@@ -86,7 +86,7 @@ static void tell_lacking(struct known_switch *known, const struct switch_reading
 
 	problem_set(&problem, E_PROTOCOL, "it does not show its %s",
 		    reading->parts & PART_PORTS ? "VLANs" : "ports");
-	problem_hint(&problem, "may our account read them there?");
+	problem_hint(&problem, "check that our account may read them on the switch");
 	known_failed(known, &problem, clock_monotonic_ms());
 }
 

@@ -77,7 +77,7 @@ static void reconcile_save_on_saved(void *context, int rc, struct switch_reading
 		known->doubtful = false;
 		/* Else it was changed since: its row is of the next saving. */
 		if (!known->unsaved && intent_store_saved(reconcile->options.db, known->id))
-			log_debug("reconcile", "that a switch has saved is written later");
+			log_debug("reconcile", "the saving of a switch is recorded later");
 		if (known->awaited)
 			reconcile_wake(reconcile);
 		known->awaited = false;

@@ -315,7 +315,7 @@ static void say_outcome(struct engine_fabric *fabric, const struct batch *batch,
 				  .severity = "critical",
 				  .subject_kind = "fabric",
 				  .subject = name,
-				  .message = "a change could not be taken back everywhere",
+				  .message = "a change could not be undone on all switches",
 				  .detail = &detail},
 		  json);
 	json_end_array(json);

@@ -184,8 +184,9 @@ void scene_stranger_text(const struct scene *scene, const struct scene_intent *i
 	const struct fabric_port *stranger = &scene->model.ports[intent->stranger];
 
 	(void)text_format(ret, SCENE_STRANGER_TEXT,
-			  "somebody put %s into our aggregate %s of switch %s", stranger->name,
-			  scene->model.ports[stranger->carrier].name, intent->switch_name);
+			  "port %s was put by hand into our aggregate %s of switch %s",
+			  stranger->name, scene->model.ports[stranger->carrier].name,
+			  intent->switch_name);
 }
 
 /* Where somebody else put a port into it, it stays, and carries nothing. */

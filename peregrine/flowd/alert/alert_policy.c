@@ -19,16 +19,16 @@ enum {
 /* clang-format off */
 const struct alert_kind_row alert_kind_rows[ALERT_KIND_COUNT] = {
 	[ALERT_UTILISATION] = {"traffic.utilisation", "warning", "%",
-		"see whose traffic it is (drill); then another path, or a limit for whoever fills it", true},
+		"find the tenant of the traffic (haasctl drill); then use another path, or limit that tenant", true},
 	[ALERT_ERRORS] = {"traffic.errors", "warning", "frames/s",
 		"clean or change the cable and its optics at both ends; compare the counters of the other end", true},
 	[ALERT_DISCARDS] = {"traffic.discards", "warning", "frames/s",
 		"its queues are full: look for bursts, or for a port behind it that is too slow", true},
 	[ALERT_IMBALANCE] = {"traffic.imbalance", "info", "%",
 		"few large flows, or a hash of too few fields: see the pairs on the busiest member", true},
-	[ALERT_SHARE] = {"traffic.share", "warning", "%", "see what it is made of (drill)", true},
+	[ALERT_SHARE] = {"traffic.share", "warning", "%", "see its pairs and flows (haasctl drill)", true},
 	[ALERT_GAP] = {"traffic.gap", "warning", "%",
-		"look at the network between switch and collector, and at the collector's receive_buffer", false},
+		"check the network between switch and collector, and the collector's receive_buffer", false},
 	[ALERT_SILENT] = {"traffic.silent", "warning", "s",
 		"is the switch up, does it still sample, does its route to the collector work? haasctl switch show", false},
 };

@@ -136,7 +136,7 @@ static int set_password(rd_kafka_conf_t *to, const char *path, struct problem *p
 	taken = rd_kafka_conf_set(to, "sasl.password", password, NULL, 0) == RD_KAFKA_CONF_OK;
 	explicit_bzero(password, size);
 	free(password);
-	return taken ? 0 : problem_set(problem, E_INVALID, "%s is no password", path);
+	return taken ? 0 : problem_set(problem, E_INVALID, "%s does not hold a password", path);
 }
 
 static int set_security(const struct kafka_conf *conf, rd_kafka_conf_t *to, struct problem *problem)
@@ -213,7 +213,8 @@ static int open_topics(struct kafka_sink *sink, struct problem *problem)
 		if (kafka_topic_name(sink->conf->topics, i, name))
 			sink->topics[i] = rd_kafka_topic_new(sink->producer, name, NULL);
 		if (!sink->topics[i])
-			return problem_set(problem, E_INVALID, "%s is no begin of a topic's name",
+			return problem_set(problem, E_INVALID,
+					   "a topic's name cannot begin with %s",
 					   sink->conf->topics);
 	}
 	return 0;
@@ -364,8 +365,9 @@ int kafka_conf_check(const struct kafka_conf *conf, struct problem *problem)
 		return problem_set(problem, E_MALFORMED,
 				   "kafka.sasl, kafka.user and kafka.password_file go together");
 	if (conf->sasl == SASL_PLAIN && !conf->tls)
-		return problem_set(problem, E_MALFORMED,
-				   "kafka.sasl = \"plain\" tells the password: it needs kafka.tls");
+		return problem_set(
+			problem, E_MALFORMED,
+			"kafka.sasl = \"plain\" sends the password in clear: it needs kafka.tls");
 	if (!!conf->certificate_file[0] != !!conf->key_file[0])
 		return problem_set(problem, E_MALFORMED,
 				   "kafka.certificate_file and kafka.key_file go together");

@@ -227,7 +227,7 @@ static void cli_change_describe_unseen(const struct cli_change *change, size_t a
 {
 	const struct switch_edit *edit = &change->one->call.request->edits[at];
 
-	problem_set(ret, E_PROTOCOL, "switch %s said yes, but it is not so",
+	problem_set(ret, E_PROTOCOL, "switch %s accepted a change but does not show it",
 		    change->one->call.endpoint.name);
 	if (edit->kind == EDIT_PORT)
 		problem_detail(ret, "port %s: its configuration shows another membership than sent",
@@ -235,8 +235,9 @@ static void cli_change_describe_unseen(const struct cli_change *change, size_t a
 	else
 		problem_detail(ret, "VLAN %u is %s", edit->vlan,
 			       edit->kind == EDIT_VLAN_CREATE ? "not there" : "still there");
-	problem_hint(ret, "look at the port on the switch; its software may do something else with "
-			  "these commands");
+	problem_hint(
+		ret,
+		"check the port on the switch; its software may read these commands differently");
 }
 
 static void cli_change_on_verified(struct cli_switch *one, int rc, const struct problem *problem)

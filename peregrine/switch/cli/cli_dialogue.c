@@ -391,7 +391,7 @@ static void cli_dialogue_fail_late(struct cli_dialogue *dialogue)
 	else
 		text_format(detail, sizeof(detail), "no prompt came after logging in");
 	cli_dialogue_fail_text(dialogue, E_TIMEOUT, "did not answer by its command line", detail,
-			       "it is slow or hangs; or its prompt is an unusual one");
+			       "it is slow or hangs, or its prompt has an unusual form");
 }
 
 static void cli_dialogue_on_data(void *context, const char *bytes, size_t size)

@@ -56,7 +56,8 @@ int cli_switch_verdict(const struct cli_switch *one, enum cli_verdict verdict, c
 		problem_hint(ret, "try it by hand on the switch, it may say more");
 		break;
 	case CLI_BUSY:
-		rc = problem_set(ret, -EBUSY, "the configuration of switch %s is held by another",
+		rc = problem_set(ret, -EBUSY,
+				 "the configuration of switch %s is locked by another session",
 				 name);
 		problem_hint(ret, "see who is logged in there; it is tried again");
 		break;
@@ -107,7 +108,8 @@ static void look_failed(struct cli_switch *one, int rc, const char *why)
 {
 	struct problem problem;
 
-	problem_set(&problem, rc, "what switch %s printed cannot be read", one->call.endpoint.name);
+	problem_set(&problem, rc, "the output of switch %s cannot be parsed",
+		    one->call.endpoint.name);
 	problem_detail(&problem, "\"%s\": %s", one->shown_by, why);
 	one->looked(one, rc, &problem);
 }

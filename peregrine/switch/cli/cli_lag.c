@@ -110,9 +110,10 @@ static void say_unseen(struct cli_lagging *lagging)
 {
 	const struct switch_lag *lag = lagging->one->call.request->lag;
 
-	lagging->rc = problem_set(
-		&lagging->problem, E_PROTOCOL, "switch %s said yes, but aggregate %s is not %s",
-		lagging->one->call.endpoint.name, lag->name, lag->make ? "made" : "unmade");
+	lagging->rc = problem_set(&lagging->problem, E_PROTOCOL,
+				  "switch %s accepted the commands, but aggregate %s is not %s",
+				  lagging->one->call.endpoint.name, lag->name,
+				  lag->make ? "made" : "unmade");
 	problem_detail(&lagging->problem,
 		       "its configuration shows other members, or another VLAN of them, than sent");
 	problem_hint(&lagging->problem, "look at the aggregate on the switch");

@@ -89,12 +89,10 @@ static const struct {
 	 "an aggregate of this family is in the default VLAN until it has another, and so are its "
 	 "members when they leave it"},
 	{&cli_dialect_dnos,
-	 "all aggregates of this family are there from the start: which one is nobody's does not "
-	 "show"},
+	 "all aggregates of this family always exist: its configuration does not show which one is free"},
 	{&cli_dialect_ecs,
 	 "this family chooses the number of an aggregate by itself, when LACP has found a partner"},
-	{&cli_dialect_sonic,
-	 "what its command line shows of VLANs does not say who is in an aggregate"},
+	{&cli_dialect_sonic, "its command line shows VLANs without the members of aggregates"},
 };
 
 const struct cli_lag *cli_lag_of(const struct cli_dialect *dialect)
@@ -112,5 +110,5 @@ const char *cli_lag_why_not(const struct cli_dialect *dialect)
 		if (cli_lag_table_reasons[i].dialect == dialect)
 			return cli_lag_table_reasons[i].why;
 	}
-	return "nobody has said how its command line does it";
+	return "the commands for an aggregate are not known for this family";
 }

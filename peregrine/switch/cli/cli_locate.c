@@ -90,10 +90,10 @@ int cli_locate_start(struct cli_switch *one)
 	struct switch_located located;
 
 	if (!cli_locates(one->call.family, request->seconds, &located))
-		return cli_locate_refuse(one, "go by the labels on its ports");
+		return cli_locate_refuse(one, "find the port by its label");
 	/* The name goes into a command line. */
 	if (located.of_port && (request->port[0] == '\0' || strpbrk(request->port, "\r\n;|?!")))
-		return cli_locate_refuse(one, "that is no name of a port");
+		return cli_locate_refuse(one, "that is not the name of a port");
 	cli_locate_fill_in(request->seconds ? locate->on : locate->off, request, &located,
 			   &command);
 	cli_switch_run(one, text_get(&command), cli_locate_on_answer, one);

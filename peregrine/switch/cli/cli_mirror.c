@@ -53,15 +53,17 @@ static void cli_mirror_verify(struct cli_mirroring *mirroring)
 		taken += holds;
 	}
 	if (cli_mirror_has_more(mirroring->row, &mirroring->there, &mirroring->want)) {
-		(void)problem_set(&mirroring->problem, E_PROTOCOL,
-				  "switch %s said yes, but a mirror session is still there", name);
+		(void)problem_set(
+			&mirroring->problem, E_PROTOCOL,
+			"switch %s accepted the commands, but a mirror session still exists", name);
 		problem_hint(&mirroring->problem, "end the session to %s on the switch",
 			     mirroring->want.target);
 		cli_mirror_end(mirroring, E_PROTOCOL, &mirroring->problem);
 	} else if (request->mirror_count > 0 && taken == 0) {
 		if (!problem_is_set(&mirroring->problem)) {
 			(void)problem_set(&mirroring->problem, E_CONFLICT,
-					  "switch %s said yes, but does not mirror", name);
+					  "switch %s accepted the commands, but does not mirror",
+					  name);
 			problem_hint(&mirroring->problem, "look at its mirror sessions there");
 		}
 		cli_mirror_end(mirroring, E_CONFLICT, &mirroring->problem);
@@ -184,15 +186,15 @@ int cli_mirror_start(struct cli_switch *one)
 		request->results[i] = EDIT_NOT_TRIED;
 	if (!row) {
 		(void)problem_set(&one->call.early, E_UNSUPPORTED,
-				  tunnel ? "no session of %s is known that it sends itself"
-					 : "no mirror session of %s is known",
+				  tunnel ? "the ERSPAN commands of %s are not known"
+					 : "the mirror commands of %s are not known",
 				  one->call.family->title);
-		problem_hint(&one->call.early,
-			     tunnel ? "name a port of the switch instead: haasctl capture point %s "
-				      "--port PORT --interface INTERFACE"
-				    : "mirror the port of %s by hand to where the collector is, "
-				      "and capture there",
-			     one->call.endpoint.name);
+		problem_hint(
+			&one->call.early,
+			tunnel ? "name a port of the switch instead: haasctl capture point %s "
+				 "--port PORT --interface INTERFACE"
+			       : "mirror the port of %s to the collector by hand, and capture there",
+			one->call.endpoint.name);
 		return E_UNSUPPORTED;
 	}
 	mirroring = calloc(1, sizeof(*mirroring));

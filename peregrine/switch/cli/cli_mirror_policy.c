@@ -285,7 +285,7 @@ static int check_tunnel(const struct cli_mirror_policy_maker *maker, struct prob
 		return E_INVALID;
 	}
 	if (want->count > 0 && is_global && strcmp(maker->there->from, tunnel->from) != 0) {
-		(void)problem_set(problem, E_CONFLICT, "what this switch sends comes from %s",
+		(void)problem_set(problem, E_CONFLICT, "this switch sends ERSPAN from %s only",
 				  maker->there->from);
 		problem_detail(problem, "it has one ERSPAN origin for all its sessions");
 		problem_hint(problem, "haasctl capture point SWITCH --origin %s",
@@ -303,7 +303,7 @@ static int cli_mirror_policy_check(const struct cli_mirror_policy_maker *maker,
 	for (size_t i = 0; i < want->count; i++) {
 		if (cli_port_name_ok(want->mirrors[i].port))
 			continue;
-		(void)problem_set(problem, E_INVALID, "\"%s\" is no name of a port",
+		(void)problem_set(problem, E_INVALID, "\"%s\" is not the name of a port",
 				  want->mirrors[i].port);
 		return E_INVALID;
 	}
@@ -311,8 +311,9 @@ static int cli_mirror_policy_check(const struct cli_mirror_policy_maker *maker,
 		return check_tunnel(maker, problem);
 	if (cli_port_name_ok(want->target))
 		return 0;
-	(void)problem_set(problem, E_INVALID, "\"%s\" is no name of a mirror port", want->target);
-	problem_hint(problem, "haasctl capture point names the port that mirrors go to");
+	(void)problem_set(problem, E_INVALID, "\"%s\" is not the name of a mirror port",
+			  want->target);
+	problem_hint(problem, "set the mirror port: haasctl capture point");
 	return E_INVALID;
 }
 
@@ -338,7 +339,7 @@ int cli_mirror_plan_make(const struct cli_mirror *row, const struct cli_mirrors 
 	if (want->count > 0 && !open && !cli_mirror_policy_take_number(&maker)) {
 		(void)problem_set(problem, E_CONFLICT, "the mirror sessions %u to %u are taken",
 				  row->first, row->last);
-		problem_hint(problem, "somebody set them up on the switch: end one there");
+		problem_hint(problem, "they were set up on the switch by hand: end one there");
 		return E_CONFLICT;
 	}
 	if (want->count > 0 && !open) {

@@ -333,7 +333,7 @@ int cli_plan_edit(const struct cli_config *config, const struct switch_edit *edi
 	if (edit->kind == EDIT_PORT)
 		return cli_plan_policy_plan_port(config, edit, ret, problem);
 	if (edit->vlan <= VLAN_FIRST || edit->vlan > VLAN_LAST)
-		return problem_set(problem, E_INVALID, "VLAN %u is not one to make or unmake",
+		return problem_set(problem, E_INVALID, "VLAN %u cannot be made or deleted",
 				   edit->vlan);
 	cli_plan_policy_name_of(dialect, edit->vlan_name, values.name, sizeof(values.name));
 	values.when = values.name[0] ? WHEN_NAMED : 0;

@@ -158,8 +158,7 @@ static void on_text(struct cli_switch *one, int rc, const char *output,
 	     : is_typed         ? plan_typed(round, text_get(&round->text), &found)
 				: cli_sampling_make_plan(round, text_get(&round->text), &found);
 	if (rc) {
-		(void)problem_set(&unread, rc,
-				  "what switch %s shows of its configuration cannot be read",
+		(void)problem_set(&unread, rc, "the configuration of switch %s cannot be parsed",
 				  one->call.endpoint.name);
 		round->shown = 0;
 		problem_detail(&unread, "\"%s\"", cli_sampling_show_of(round));
@@ -187,7 +186,8 @@ int cli_sampling_start(struct cli_switch *one)
 		(void)problem_set(&one->call.early, E_UNSUPPORTED,
 				  "sampling of switch %s cannot be set up by its command line",
 				  one->call.endpoint.name);
-		problem_hint(&one->call.early, "set sFlow up by hand; its samples are taken then");
+		problem_hint(&one->call.early,
+			     "set sFlow up by hand; its samples are then accepted");
 		return E_UNSUPPORTED;
 	}
 	one->round = calloc(1, sizeof(*one->round));

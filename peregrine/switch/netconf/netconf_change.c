@@ -113,7 +113,7 @@ static void netconf_change_describe_unseen(const struct netconf_change *change, 
 {
 	const struct switch_edit *edit = &change->one->call.request->edits[at];
 
-	problem_set(ret, E_PROTOCOL, "switch %s said yes to a change that is not there",
+	problem_set(ret, E_PROTOCOL, "switch %s accepted a change but does not show it",
 		    change->one->call.endpoint.name);
 	if (edit->kind == EDIT_PORT)
 		problem_detail(ret, "port %s has another membership than sent", edit->port);
@@ -121,8 +121,7 @@ static void netconf_change_describe_unseen(const struct netconf_change *change, 
 		problem_detail(ret, "VLAN %u is %s", edit->vlan,
 			       edit->kind == EDIT_VLAN_CREATE ? "not there" : "still there");
 	problem_hint(ret,
-		     "look at it on the switch; its software may take this model for something "
-		     "else");
+		     "check the port on the switch; its software may read this model differently");
 }
 
 /* Is it there, or a later one of the same thing? */

@@ -76,7 +76,7 @@ static void netconf_driver_on_look(void *context, const struct netconf_answer *a
 	if (!rc)
 		rc = netconf_config_read(one->config, answer->data);
 	if (rc) {
-		problem_set(&problem, rc, "what switch %s says of its ports cannot be read",
+		problem_set(&problem, rc, "the ports of switch %s cannot be parsed",
 			    one->call.endpoint.name);
 		problem_detail(&problem, "%s",
 			       rc == E_PROTOCOL ? "no port and no VLAN in it" : error_text(rc));

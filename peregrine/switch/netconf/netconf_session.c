@@ -199,14 +199,15 @@ static int netconf_session_describe(const struct netconf_session *session,
 	int rc = rc_of_tag(error->tag);
 
 	if (rc == -EBUSY) {
-		problem_set(ret, rc, "the configuration of switch %s is held by another", name);
+		problem_set(ret, rc, "the configuration of switch %s is locked by another session",
+			    name);
 		problem_hint(ret, "see who is logged in there; it is tried again");
 	} else if (rc == E_DENIED) {
 		problem_set(ret, rc, "switch %s does not let user %s do that", name,
 			    session->endpoint->ssh_user);
 		problem_hint(ret, "give the user the right to configure VLANs and ports");
 	} else if (rc == E_UNSUPPORTED) {
-		problem_set(ret, rc, "switch %s does not know that by NETCONF", name);
+		problem_set(ret, rc, "switch %s does not know this NETCONF request", name);
 		problem_hint(ret, "its software may have another data model: choose the command "
 				  "line for it");
 	} else {
@@ -237,19 +238,20 @@ static void hear_reply(struct netconf_session *session, struct netconf_message *
 
 	if (message->id != session->last_id || session->stage != STAGE_RUNNING) {
 		/* An error without an id is about a message that it could not read: ours. */
-		netconf_session_fail_text(
-			session, E_PROTOCOL, "answers something that was not asked",
-			message->verdict == NETCONF_SAYS_REFUSED ? message->error.message
-								 : "another message-id",
-			"");
+		netconf_session_fail_text(session, E_PROTOCOL, "sends an answer without a request",
+					  message->verdict == NETCONF_SAYS_REFUSED
+						  ? message->error.message
+						  : "another message-id",
+					  "");
 		return;
 	}
 	session->stage = NETCONF_SESSION_STAGE_READY;
 	if (message->verdict == NETCONF_SAYS_REFUSED) {
 		rc = netconf_session_describe(session, &message->error, &problem);
 	} else if (!is_expected(session, message)) {
-		netconf_session_fail_text(session, E_PROTOCOL, "says neither yes nor no",
-					  session->ask.what, "");
+		netconf_session_fail_text(session, E_PROTOCOL,
+					  "sends an answer without ok or error", session->ask.what,
+					  "");
 		return;
 	}
 	session->reply = *message;
@@ -319,7 +321,7 @@ static void netconf_session_fail_late(struct netconf_session *session)
 {
 	netconf_session_fail_text(session, E_TIMEOUT, "does not answer by NETCONF",
 				  session->stage == STAGE_RUNNING ? session->ask.what : "no hello",
-				  "it may be busy; is its NETCONF server well?");
+				  "it may be busy; check its NETCONF server");
 }
 
 static void netconf_session_on_data(void *context, const char *bytes, size_t size)

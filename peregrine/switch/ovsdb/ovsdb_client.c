@@ -150,7 +150,7 @@ static bool ovsdb_client_take(struct ovsdb_client *client, json_t *json)
 	case OVSDB_REQUEST: ovsdb_client_send_reply(client, &message); return true;
 	case OVSDB_NOTICE: return true;
 	case OVSDB_NONSENSE:
-		fail_protocol(client, E_PROTOCOL, "a message without sense");
+		fail_protocol(client, E_PROTOCOL, "a message that is not JSON-RPC");
 		return false;
 	case OVSDB_ANSWER: break;
 	}
@@ -159,7 +159,8 @@ static bool ovsdb_client_take(struct ovsdb_client *client, json_t *json)
 		return true;
 	if (message.error || !json_is_array(message.result)) {
 		fail_protocol(client, E_PROTOCOL,
-			      message.error ? error_of(message.error) : "a result that is no list");
+			      message.error ? error_of(message.error)
+					    : "a result that is not a list");
 		return false;
 	}
 	client->answer = json_incref(json);
@@ -180,7 +181,7 @@ static void ovsdb_client_on_data(struct bufferevent *link, void *context)
 		if (rc)
 			(void)problem_set(&problem, rc,
 					  rc == E_LIMIT ? "a message is too large or too deep"
-							: "what it says is not JSON-RPC");
+							: "its message is not JSON-RPC");
 		for (json_t *json = NULL; rc == 0;) {
 			bool good;
 
@@ -196,7 +197,8 @@ static void ovsdb_client_on_data(struct bufferevent *link, void *context)
 	if (rc)
 		fail_protocol(client, rc, problem.message);
 	else if (evbuffer_get_length(bufferevent_get_output(link)) > UNREAD_MAX)
-		fail_protocol(client, E_PROTOCOL, "it asks and does not read our answers");
+		fail_protocol(client, E_PROTOCOL,
+			      "it sends requests but does not read our answers");
 }
 
 /* --- connecting --- */
@@ -248,8 +250,7 @@ static void fail_tls(struct ovsdb_client *client, unsigned long error)
 			    client->tls.why);
 		ovsdb_client_fail(
 			client, E_AUTHENTICATION, detail,
-			"was it made anew? compare on the switch (openssl x509 -fingerprint -sha256), "
-			"else somebody stands in between");
+			"if the certificate was renewed, compare it on the switch (openssl x509 -fingerprint -sha256); else the connection may be intercepted");
 		return;
 	}
 	text_format(detail, sizeof(detail), "TLS: %s", reason ? reason : "unknown");
@@ -360,7 +361,7 @@ static void ovsdb_client_connect_to(struct ovsdb_client *client)
 	int rc;
 
 	if (!make_address(client, &address, &size)) {
-		ovsdb_client_fail(client, E_UNAVAILABLE, "that is no address", "");
+		ovsdb_client_fail(client, E_UNAVAILABLE, "that is not an address", "");
 		return;
 	}
 	rc = link_new(client);

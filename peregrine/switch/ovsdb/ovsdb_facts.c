@@ -97,7 +97,7 @@ static struct trunks trunks_of(struct ovsdb_facts *facts, const struct ovsdb_por
 
 		trunks.any = true;
 		if (!json_is_integer(vid) || number < 0 || number >= VLAN_LIMIT) {
-			ovsdb_facts_odd(facts, port->name, "a VLAN of its trunks makes no sense");
+			ovsdb_facts_odd(facts, port->name, "a VLAN of its trunks is out of range");
 			continue;
 		}
 		trunks.zero |= number == 0;
@@ -136,7 +136,7 @@ static void take_native(struct ovsdb_facts *facts, struct ovsdb_port *port, cons
 	 * those of a tenant with his own tags in them: a VLAN both ways is what nobody wants. */
 	vlan_set_add(&vlans->tagged, vlans->native);
 	port->tunnel = strcmp(mode, "dot1q-tunnel") == 0;
-	ovsdb_facts_odd(facts, port->name, "vlan_mode %s is none of ours", mode);
+	ovsdb_facts_odd(facts, port->name, "vlan_mode %s is not supported", mode);
 }
 
 static void ovsdb_facts_take_vlans(struct ovsdb_facts *facts, struct ovsdb_port *port)
@@ -185,7 +185,7 @@ static const json_t *ovsdb_facts_rows_of(const json_t *result, size_t i)
 
 static int no_sense(struct problem *problem, const char *what)
 {
-	problem_set(problem, E_PROTOCOL, "what its OVSDB says cannot be read");
+	problem_set(problem, E_PROTOCOL, "the answer of its OVSDB cannot be parsed");
 	problem_detail(problem, "%s", what);
 	return E_PROTOCOL;
 }
@@ -421,7 +421,8 @@ static int ovsdb_facts_make_kind(struct ovsdb_facts *facts, enum ovsdb_facts_kin
 	make_digest(facts);
 	if (ovsdb_integer(facts->system, "cur_cfg", 0) <
 	    ovsdb_integer(facts->system, "next_cfg", 0))
-		ovsdb_facts_odd(facts, "ovs-vswitchd", "it does not follow its database just now");
+		ovsdb_facts_odd(facts, "ovs-vswitchd",
+				"ovs-vswitchd does not follow its database now");
 	return rc;
 }
 

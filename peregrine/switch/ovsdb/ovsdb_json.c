@@ -22,7 +22,7 @@ int ovsdb_json_next(struct ovsdb_stream *stream, json_t **ret, struct problem *p
 	if (rc) {
 		json_decref(*ret);
 		*ret = NULL;
-		(void)problem_set(problem, rc, "what follows a message makes no sense");
+		(void)problem_set(problem, rc, "the bytes after a message are not JSON");
 	}
 	return rc;
 }

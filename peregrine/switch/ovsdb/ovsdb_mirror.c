@@ -47,7 +47,7 @@ static int refuse_tunnel(struct ovsdb_switch *one)
 		return 0;
 	}
 	(void)problem_set(&one->call.early, E_UNSUPPORTED,
-			  "switch %s cannot be told by OVSDB to send mirrored frames",
+			  "switch %s cannot be set by OVSDB to send mirrored frames",
 			  one->call.endpoint.name);
 	problem_hint(
 		&one->call.early,

@@ -199,7 +199,7 @@ int ovsdb_mirror_plan(const struct ovsdb_facts *facts, const struct switch_mirro
 	if (!json_is_array(maker.rows) ||
 	    json_array_size(maker.rows) > OVSDB_MIRROR_POLICY_ROWS_MAX)
 		return problem_set(problem, E_UNSUPPORTED,
-				   "what its OVSDB says of mirrors cannot be read");
+				   "the mirrors in its OVSDB cannot be parsed");
 	maker.plan.params = json_pack("[s]", "Open_vSwitch");
 	maker.plan.edits = calloc(maker.room, sizeof(*maker.plan.edits));
 	maker.gone = json_array();

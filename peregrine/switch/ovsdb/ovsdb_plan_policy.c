@@ -138,8 +138,9 @@ static int check_vlans(const struct ovsdb_plan_policy_planner *planner,
 	char detail[96];
 
 	if (!edit->after.trunk && (!edit->after.native || !vlan_set_is_empty(&wanted)))
-		return ovsdb_plan_policy_refuse(
-			problem, E_INVALID, "that is no membership of an access port", edit->port);
+		return ovsdb_plan_policy_refuse(problem, E_INVALID,
+						"an access port cannot have this membership",
+						edit->port);
 	if (edit->after.native && vlan_set_has(&wanted, edit->after.native))
 		return ovsdb_plan_policy_refuse(problem, E_INVALID,
 						"a native VLAN that is tagged as well", edit->port);
@@ -278,8 +279,8 @@ int ovsdb_plan_make(const struct ovsdb_facts *facts, const struct switch_edit *e
 	/* What a controller's flows do with a frame does not depend on its port's VLANs. */
 	if (ovsdb_element(json_object_get(facts->bridge, "controller"), 0))
 		return ovsdb_plan_policy_refuse(problem, E_UNSUPPORTED,
-						"an OpenFlow controller rules its bridge",
-						"VLANs of ports would keep nobody apart");
+						"an OpenFlow controller controls its bridge",
+						"VLANs of ports would not separate tenants");
 	rc = ovsdb_plan_policy_begin(&planner, facts, count);
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
@@ -316,14 +317,15 @@ static const struct {
 	int rc;
 	const char *message, *hint;
 } ovsdb_plan_policy_errors[] = {
-	{"timed out", E_CONFLICT, "somebody else changed the port in between",
-	 "it is read again and planned anew"},
+	{"timed out", E_CONFLICT, "the port was changed by another program meanwhile",
+	 "peregrined reads the port again and makes a new plan"},
 	{"constraint violation", E_CONFLICT, "the database refuses the value", ""},
 	{"referential integrity violation", E_CONFLICT, "the database refuses the value", ""},
-	{"aborted", E_CONFLICT, "the database gave the change up", ""},
-	{"permission error", E_DENIED, "it may not be written to by us",
+	{"aborted", E_CONFLICT, "the database aborted the change", ""},
+	{"permission error", E_DENIED, "we have no right to write to the database",
 	 "the role of its ovsdb-server (RBAC) must let us change Port and Bridge"},
-	{"not allowed", E_DENIED, "it may not be written to by us", "is the server read-only?"},
+	{"not allowed", E_DENIED, "we have no right to write to the database",
+	 "is the server read-only?"},
 	{"resources exhausted", E_UNAVAILABLE, "its database has no room", ""},
 	{"I/O error", E_UNAVAILABLE, "its database cannot be written", "is its disk full?"},
 	{"not leader", E_UNAVAILABLE, "that server is not the leader of its cluster", ""},
@@ -370,7 +372,7 @@ int ovsdb_plan_judge(const struct ovsdb_plan *plan, const json_t *result, json_i
 	*ret_config = ovsdb_integer(json_array_get(rows, 0), "next_cfg", -1);
 	if (count < plan->operation_count || *ret_config < 0)
 		return ovsdb_plan_policy_refuse(problem, E_PROTOCOL,
-						"its answer to a change makes no sense",
+						"its answer to a change cannot be parsed",
 						"operations without a result");
 	return 0;
 }

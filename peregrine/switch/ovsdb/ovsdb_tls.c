@@ -55,8 +55,8 @@ int ovsdb_tls_init(struct ovsdb_tls *tls, const struct switch_endpoint *endpoint
 	else
 		return ovsdb_tls_need(
 			endpoint,
-			peer[0] ? "its ovsdb_peer is no fingerprint, nor \"ca\" or \"plain\""
-				: "it is not said which certificate its ovsdb-server shows",
+			peer[0] ? "its ovsdb_peer is not a fingerprint, \"ca\" or \"plain\""
+				: "the certificate of its ovsdb-server is not configured",
 			problem);
 	if (tls->trust == OVSDB_TRUST_PLAIN)
 		return 0;
@@ -64,8 +64,7 @@ int ovsdb_tls_init(struct ovsdb_tls *tls, const struct switch_endpoint *endpoint
 		return ovsdb_tls_need(
 			endpoint, "we have no certificate to show to its ovsdb-server", problem);
 	if (tls->trust == OVSDB_TRUST_CA && !files->ca[0])
-		return ovsdb_tls_need(endpoint,
-				      "there is no CA that its certificate could be signed by",
+		return ovsdb_tls_need(endpoint, "there is no CA file to check its certificate with",
 				      problem);
 	return 0;
 }
@@ -119,13 +118,13 @@ static int on_certificate(X509_STORE_CTX *store, void *context)
 	if (tls->trust == OVSDB_TRUST_PIN) {
 		if (sodium_memcmp(digest, tls->pin, sizeof(digest)) == 0)
 			return 1;
-		(void)text_copy(tls->why, sizeof(tls->why), "it is not the one that is known");
+		(void)text_copy(tls->why, sizeof(tls->why), "it is not the configured certificate");
 	} else if (X509_verify_cert(store) != 1) {
 		(void)text_copy(tls->why, sizeof(tls->why),
 				X509_verify_cert_error_string(X509_STORE_CTX_get_error(store)));
 	} else if (!is_made_out_to(certificate, tls->endpoint)) {
 		(void)text_copy(tls->why, sizeof(tls->why),
-				"it is made out neither to its name nor to its address");
+				"it names neither the switch's name nor its address");
 	} else {
 		return 1;
 	}

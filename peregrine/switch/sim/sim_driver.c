@@ -255,7 +255,7 @@ static int answer_change(struct sim_driver_session *session, struct sim_switch *
 
 	for (size_t i = 0; i < request->edit_count; i++) {
 		if (at->trouble.busy)
-			return problem_set(problem, -EBUSY, "somebody else configures it");
+			return problem_set(problem, -EBUSY, "another session configures it");
 		request->results[i] = try_edit(session, at, &request->edits[i]);
 		if (request->results[i] == EDIT_REFUSED)
 			return problem_set(problem, E_CONFLICT, "edit %zu was refused", i + 1);

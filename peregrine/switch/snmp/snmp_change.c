@@ -345,7 +345,7 @@ static void on_expected(void *context, struct snmp_answer *answer)
 				      answer->rc ? answer->rc : snmp_status_code(answer->status),
 				      snmp_status_text(answer->status));
 	else
-		snmp_change_read_back(change, E_CONFLICT, "it said yes, and did nothing");
+		snmp_change_read_back(change, E_CONFLICT, "it accepted the SET and did not change");
 }
 
 static void snmp_change_on_awaited(void *context, struct snmp_answer *answer)
@@ -426,7 +426,7 @@ static void snmp_change_go_on(struct snmp_change *change)
 				     &change->plan, &problem);
 		if (rc) {
 			if (!problem_is_set(&problem))
-				problem_set(&problem, rc, "an edit that makes no sense");
+				problem_set(&problem, rc, "an edit that is not valid");
 			request->results[change->next] = EDIT_REFUSED;
 			snmp_change_end(change, rc, &problem);
 			return;

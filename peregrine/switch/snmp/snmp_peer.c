@@ -84,9 +84,9 @@ static int snmp_peer_check_endpoint(const struct switch_endpoint *endpoint, stru
 	if (!v3 && !endpoint->snmp_community[0]) {
 		problem_set(problem, -EINVAL, "switch %s has no SNMP community and no SNMP user",
 			    endpoint->name);
-		problem_hint(problem,
-			     "haasctl switch add gives it one; without, its counters are not read, "
-			     "nor the ifIndexes that a command line does not tell");
+		problem_hint(
+			problem,
+			"give it one with haasctl switch add; without one its counters are not read, nor the ifIndexes that its command line does not show");
 		return -EINVAL;
 	}
 	if (v3 && endpoint->snmp_auth == SNMP_AUTH_NONE && endpoint->snmp_priv != SNMP_PRIV_NONE) {

@@ -133,12 +133,12 @@ static int snmp_plan_qbridge_check_port(const struct snmp_facts *facts,
 	if (!interface)
 		return problem_set(problem, E_CONFLICT, "there is no port %s", edit->port);
 	if (!base_port || base_port > PORT_LIST_LIMIT * 8)
-		return problem_set(problem, E_CONFLICT, "port %s is not one of the bridge's",
+		return problem_set(problem, E_CONFLICT, "port %s is not a port of the bridge",
 				   edit->port);
 	if (is_list_mode(facts) && edit->after.trunk && !edit->after.native) {
 		problem_set(problem, E_UNSUPPORTED,
 			    "port %s cannot be a trunk without a native VLAN here", edit->port);
-		problem_hint(problem, "give it a native VLAN in which nobody is, as a parking one");
+		problem_hint(problem, "give it an unused native VLAN, such as a parking VLAN");
 		return E_UNSUPPORTED;
 	}
 	vlan_set_add(&all, edit->after.native);

@@ -349,14 +349,15 @@ static void snmp_reading_take_fdb(struct snmp_facts *facts, const struct fact_fd
 	if (row->status == FDB_INVALID || row->status == FDB_SELF || row->port == 0)
 		return;
 	if (snmp_mac_is_odd(entry.mac)) {
-		snmp_facts_odd(facts, "FDB: MAC %02x:%02x:%02x:%02x:%02x:%02x is nobody's",
+		snmp_facts_odd(facts,
+			       "FDB: MAC %02x:%02x:%02x:%02x:%02x:%02x is not a device's address",
 			       entry.mac[0], entry.mac[1], entry.mac[2], entry.mac[3], entry.mac[4],
 			       entry.mac[5]);
 		return;
 	}
 	port = fact_find(facts, FACT_BRIDGE_PORTS, row->port, 0, 0);
 	if (!port || !port->if_index) {
-		snmp_facts_odd(facts, "FDB: base port %u is no port", row->port);
+		snmp_facts_odd(facts, "FDB: base port %u does not exist", row->port);
 		return;
 	}
 	entry.if_index = port->if_index;
@@ -448,7 +449,7 @@ static int snmp_reading_make_vlans(struct snmp_facts *facts, struct switch_readi
 		    (vtp && row->type > 1))
 			continue;
 		if (id < VLAN_FIRST || id > VLAN_LAST) {
-			snmp_facts_odd(facts, "VLAN table: %u is no VLAN", row->key[0]);
+			snmp_facts_odd(facts, "VLAN table: %u is not a VLAN ID", row->key[0]);
 			continue;
 		}
 		vlan_set_add(&seen, id);

@@ -55,7 +55,7 @@ static void snmp_save_on_state(void *context, struct snmp_answer *answer)
 	if (answer->rc || answer->status || !snmp_answer_next(answer, &state) ||
 	    state.value.type != SNMP_INTEGER)
 		snmp_switch_fail(saving->one, answer->rc ? answer->rc : E_PROTOCOL, "saving",
-				 "how it went cannot be told");
+				 "the result is not known");
 	else if (state.value.number > end->good)
 		snmp_switch_fail(saving->one, E_CONFLICT, "saving",
 				 "the switch says that it failed");
@@ -179,8 +179,8 @@ int snmp_save_start(struct snmp_switch *one)
 
 	if (!one->dialect->save[0].name.count)
 		return problem_set(&one->call.early, E_UNSUPPORTED,
-				   "switch %s: %s is not told by SNMP to save",
-				   one->call.endpoint.name, one->call.family->title);
+				   "switch %s: %s cannot be saved by SNMP", one->call.endpoint.name,
+				   one->call.family->title);
 	saving = calloc(1, sizeof(*saving));
 	if (!saving)
 		return -ENOMEM;

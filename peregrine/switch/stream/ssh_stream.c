@@ -201,9 +201,9 @@ static enum step ssh_stream_check_key(struct ssh_stream *stream)
 			    endpoint->name);
 		problem_detail(&problem, "%s port %u shows %s, known is %s", endpoint->address,
 			       stream->port, shown ? shown : "none", endpoint->host_key);
-		problem_hint(&problem,
-			     "was it replaced or its key made anew? compare with its console, then "
-			     "set the new one; else somebody stands in between");
+		problem_hint(
+			&problem,
+			"if the switch or its key was replaced, compare the key on its console, then set the new one; else the connection may be intercepted");
 	} else {
 		problem_set(&problem, E_AUTHENTICATION,
 			    "the SSH host key of switch %s is not known", endpoint->name);

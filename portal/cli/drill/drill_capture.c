@@ -199,7 +199,7 @@ static enum drill_effect drill_capture_hold(struct drill_view *view)
 static enum drill_effect drill_capture_stop(struct drill_view *view)
 {
 	if (!view->capture.id || drill_capture_is_over(&view->capture))
-		drill_view_tell(view, "there is none to end");
+		drill_view_tell(view, "no capture is running here");
 	else if (view->wish != ERRAND_NONE)
 		drill_view_tell(view, "one moment: the last one is still being sent");
 	else

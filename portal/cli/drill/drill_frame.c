@@ -166,7 +166,7 @@ static void drill_frame_put_keys(const struct drill_view *view, struct grid *gri
 
 static void put_loading(struct grid *grid, size_t row, size_t end)
 {
-	(void)drill_put_paragraph(grid, row, end, GRID_DIM, "asking for what was seen here ...");
+	(void)drill_put_paragraph(grid, row, end, GRID_DIM, "reading the traffic here ...");
 }
 
 /* A refusal in full, and what the keys can do about it. */
@@ -192,7 +192,7 @@ static size_t put_nothing(const struct drill_view *view, struct grid *grid, size
 	} else if (view->filter[0]) {
 		text_addf(&line, "no name holds \"%s\": escape shows all rows", view->filter);
 	} else {
-		text_add(&line, "none of it was kept by name: all is other");
+		text_add(&line, "no row was kept by name: all traffic is other");
 	}
 	return drill_put_paragraph(grid, row, end, GRID_DIM, text_get(&line));
 }

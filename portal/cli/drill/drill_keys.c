@@ -274,7 +274,7 @@ static enum drill_effect drill_keys_show_dpi(struct drill_view *view, int64_t no
 	if (view->capture.id)
 		view->screen = SCREEN_DPI;
 	else
-		drill_view_tell(view, "packets say what the application is: c captures some");
+		drill_view_tell(view, "the application is found in packets: c captures some");
 	return EFFECT_NONE;
 }
 
@@ -383,7 +383,7 @@ const struct drill_key drill_keys[] = {
 	{{"b"}, "b", "bits or bytes a second", switch_unit},
 	{{"v"}, "v", "levels beside, or not", switch_panes},
 	{{"c"}, "c", "capture: its packets", begin_capture},
-	{{"d"}, "d", "what application it is", drill_keys_show_dpi},
+	{{"d"}, "d", "the application of the packets", drill_keys_show_dpi},
 	{{"e"}, "e", "a note into the case", begin_note},
 	{{"E"}, "E", "a finding into it", begin_finding},
 	{{"y"}, "y", "copy the path", yank_path},

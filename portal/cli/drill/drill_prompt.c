@@ -20,14 +20,14 @@ static void take_time(struct drill_view *view)
 	int64_t window_s = *window ? haasctl_duration_s(window) : view->window_s;
 
 	if (window_s < WINDOW_LEAST_S || window_s > WINDOW_MOST_S) {
-		drill_view_tell(view, "%s is no window: 1s to 30d, as 10:42 15m", window);
+		drill_view_tell(view, "%s is not a window: 1s to 30d, as 10:42 15m", window);
 		return;
 	}
 	if (strcmp(typed, "now") == 0)
 		typed[0] = '\0';
 	if (!text_copy(view->at, sizeof(view->at), typed)) {
 		view->at[0] = '\0';
-		drill_view_tell(view, "that is no time: 10:42, or 2026-11-22T10:42:00Z, or now");
+		drill_view_tell(view, "that is not a time: 10:42, or 2026-11-22T10:42:00Z, or now");
 		return;
 	}
 	view->window_s = window_s;

@@ -92,7 +92,7 @@ static int drill_script_press(struct script *script, const char *key)
 	case EFFECT_YANK: break;
 	}
 	return known ? EXIT_OK
-		     : drill_script_wrong(script, key, "is no key; ? and frame show them");
+		     : drill_script_wrong(script, key, "is not a key; ? and frame show them");
 }
 
 /* One character at a time, of whatever bytes. */
@@ -161,7 +161,7 @@ static int drill_script_resize(struct script *script, const char *text)
 	unsigned long rows = *end == 'x' ? strtoul(end + 1, &end, 10) : 0;
 
 	if (*end || columns < 1 || columns > 1000 || rows < 1 || rows > 1000)
-		return drill_script_wrong(script, text, "is no size: 80x24");
+		return drill_script_wrong(script, text, "is not a size: 80x24");
 	script->columns = columns;
 	script->rows = rows;
 	return EXIT_OK;

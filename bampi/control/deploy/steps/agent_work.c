@@ -105,7 +105,7 @@ static void agent_work_watch(const struct facts *facts, int64_t now_ms, enum tas
 		outcome_fail(ret, E_TIMEOUT,
 			     task->state == TASK_QUEUED
 				     ? "the agent of node %s does not take the task %s"
-				     : "the agent of node %s says nothing any more during %s",
+				     : "the agent of node %s has stopped reporting during %s",
 			     facts->node.name, task_kind_words[kind]);
 		problem_detail(&ret->problem, "last heard %lld s ago",
 			       (long long)((now_ms - heard_ms) / 1000));
@@ -113,7 +113,7 @@ static void agent_work_watch(const struct facts *facts, int64_t now_ms, enum tas
 		return;
 	}
 	outcome_wait(ret, agent_work_earlier(lost_ms, now_ms + facts->settings->poll_ms), E_TIMEOUT,
-		     "%s on node %s takes longer than it may", task_kind_words[kind],
+		     "%s on node %s exceeded its time limit", task_kind_words[kind],
 		     facts->node.name);
 }
 

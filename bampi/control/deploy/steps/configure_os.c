@@ -75,7 +75,7 @@ static json_t *iscsi_of(const struct facts *facts, const char **ret_waits, char 
 			else
 				(void)text_format(
 					note, room,
-					"its OS is not told of volume %s: storage %s is silent",
+					"its OS was installed without volume %s: storage %s is silent",
 					text_of(volume, "volume"), text_of(volume, "storage"));
 			continue;
 		}
@@ -141,7 +141,7 @@ void step_configure_os(const struct facts *facts, int64_t now_ms, struct outcome
 
 	ret->memo = facts->memo;
 	if (!facts->boot_url[0]) {
-		outcome_fail(ret, E_NOT_FOUND, "no subnet says where node %s reaches us",
+		outcome_fail(ret, E_NOT_FOUND, "no subnet has an address of ours for node %s",
 			     facts->node.name);
 		problem_hint(&ret->problem, "its boot NIC has no lease: haasctl lease list");
 		return;

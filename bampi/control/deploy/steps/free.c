@@ -16,7 +16,7 @@ void step_free(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 			     facts->node.name, node_state_words[facts->node.state],
 			     facts->node.dirty ? " and dirty" : "");
 		problem_hint(&ret->problem,
-			     "somebody changed its state meanwhile: haasctl node trace %s",
+			     "its state was changed meanwhile: haasctl node trace %s shows by whom",
 			     facts->node.name);
 		ret->permanent = true;
 		return;

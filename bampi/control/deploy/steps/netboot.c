@@ -44,12 +44,12 @@ static void netboot_watch(const struct facts *facts, int64_t now_ms, struct outc
 	}
 	outcome_wait(
 		ret, until_ms, E_TIMEOUT,
-		"the BMC says that node %s started from the network, but our servers saw nothing of it",
+		"the BMC says that node %s started from the network, but our servers got no request from it",
 		facts->node.name);
 	problem_hint(
 		&ret->problem, "%s",
 		ret->memo.unverified
-			? "this BMC does not show the boot device it was given: check the boot order in the firmware"
+			? "this BMC does not show its boot device: check the boot order in the firmware"
 			: "check the cable and the MAC of the boot NIC, and the boot order in the firmware");
 }
 

@@ -57,8 +57,9 @@ static void be_at(const struct facts *facts, int64_t now_ms, enum place place, s
 	if (!facts->memo.fired) {
 		ret->place = place;
 		ret->memo.fired = true;
-		outcome_wait(ret, now_ms, E_TIMEOUT, "node %s was not asked to be %s",
-			     facts->node.name, place_texts[place]);
+		outcome_wait(ret, now_ms, E_TIMEOUT,
+			     "the request to put node %s %s was not written", facts->node.name,
+			     place_texts[place]);
 		return;
 	}
 	/* A node that is meant for networks and whose ports nobody knows would be handed over

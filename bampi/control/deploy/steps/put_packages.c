@@ -14,11 +14,12 @@ static bool all_allowed(const struct facts *facts, struct outcome *ret)
 		outcome_fail(ret, E_DENIED, "package %s:%s may no longer be used by %s",
 			     text_of(package, "name"), text_of(package, "version"),
 			     facts->tenant[0] ? facts->tenant : "the operator");
-		problem_detail(&ret->problem,
-			       "it was granted when the install was asked for; the grant was taken "
-			       "back or ended, or the package is gone");
-		problem_hint(&ret->problem, "haasctl package list and haasctl grant list tell; "
-					    "grant it again and retry, or install without it");
+		problem_detail(
+			&ret->problem,
+			"it was granted when the install was asked for; since then the grant was withdrawn or has ended, or the package was deleted");
+		problem_hint(
+			&ret->problem,
+			"see haasctl package list and haasctl grant list; grant it again and retry, or install without it");
 		ret->permanent = true;
 		return false;
 	}

@@ -64,7 +64,7 @@ static void scrub_fail(const struct facts *facts, const char *key, const json_t 
 	problem_hint(
 		&ret->problem,
 		row ? "replace the drive, or retry; the node stays dirty"
-		    : "a drive that may come back holds its data: find it, or name it in lost_drives of a new release");
+		    : "a missing drive still holds its data: find it, or name it in lost_drives of a new release");
 }
 
 /* A known drive that is not erased, or any that failed: known are those that a tenant could have

@@ -77,7 +77,7 @@ void step_verify(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 	}
 	if (may_still_tell(facts, now_ms)) {
 		outcome_wait(ret, now_ms + 1000, E_TIMEOUT,
-			     "the OS of node %s did not tell of its packages", facts->node.name);
+			     "the OS of node %s did not report its packages", facts->node.name);
 		return;
 	}
 	if (facts->node.state == NODE_ACTIVE) {
@@ -88,7 +88,7 @@ void step_verify(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 		outcome_fail(ret, E_CONFLICT, "node %s is %s and cannot become active",
 			     facts->node.name, node_state_words[facts->node.state]);
 		problem_hint(&ret->problem,
-			     "somebody changed its state meanwhile: haasctl node trace %s",
+			     "its state was changed meanwhile: haasctl node trace %s shows by whom",
 			     facts->node.name);
 		ret->permanent = true;
 		return;
@@ -96,8 +96,7 @@ void step_verify(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 	if (!called_back(facts) && !said_on_console(facts))
 		(void)text_format(
 			ret->note, sizeof(ret->note),
-			"the start of its OS is not verified: its networks do not lead to us, and its BMC has no "
-			"console for us");
+			"the start of its OS is not verified: no path leads from its networks to us, and its BMC offers no console");
 	else if (facts->packages)
 		note_packages(facts, ret);
 	ret->event = NODE_EVENT_ACTIVATE;
