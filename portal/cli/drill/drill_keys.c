@@ -383,7 +383,7 @@ const struct drill_key drill_keys[] = {
 	{{"b"}, "b", "bits or bytes a second", switch_unit},
 	{{"v"}, "v", "levels beside, or not", switch_panes},
 	{{"c"}, "c", "capture: its packets", begin_capture},
-	{{"d"}, "d", "the application of the packets", drill_keys_show_dpi},
+	{{"d"}, "d", "name its application", drill_keys_show_dpi},
 	{{"e"}, "e", "a note into the case", begin_note},
 	{{"E"}, "E", "a finding into it", begin_finding},
 	{{"y"}, "y", "copy the path", yank_path},
