@@ -124,14 +124,10 @@ static void forget_connection(struct traffic_store *store)
 	store->connection = NULL;
 }
 
-static int write_to_store(void *context, const struct traffic_batch *batch, struct problem *problem)
+static int write_connected(struct traffic_store *store, const struct traffic_batch *batch)
 {
-	struct traffic_store *store = context;
 	int rc;
 
-	store->problem = problem;
-	if (store->connection && PQstatus(store->connection) != CONNECTION_OK)
-		forget_connection(store);
 	if (!store->connection)
 		store->connection = db_blocking_connect(store->conninfo);
 	if (PQstatus(store->connection) != CONNECTION_OK)
@@ -141,6 +137,25 @@ static int write_to_store(void *context, const struct traffic_batch *batch, stru
 	if (rc)
 		forget_connection(store);
 	return rc;
+}
+
+/* A connection that was kept since the last batch does not tell that PostgreSQL was restarted
+ * meanwhile: the batch finds out, and goes by a new one. One that was committed is refused then. */
+static int write_to_store(void *context, const struct traffic_batch *batch, struct problem *problem)
+{
+	struct traffic_store *store = context;
+	bool kept;
+	int rc;
+
+	store->problem = problem;
+	if (store->connection && PQstatus(store->connection) != CONNECTION_OK)
+		forget_connection(store);
+	kept = store->connection != NULL;
+	rc = write_connected(store, batch);
+	if (!kept || rc != E_UNAVAILABLE)
+		return rc;
+	*problem = (struct problem){0};
+	return write_connected(store, batch);
 }
 
 static void free_store(void *context)

@@ -272,14 +272,15 @@ void traffic_writer_put(struct traffic_writer *writer, struct traffic_batch *bat
 }
 
 /* Runs the loop while a batch is being written. Those that wait follow, until one fails: a sink that
- * failed before is asked once more. */
+ * failed before is asked once more. So is one that fails in an attempt that is under way already: it
+ * may have come back since that began. */
 static void traffic_writer_finish(struct traffic_writer *writer, bool waiting_too, int64_t wait_ms)
 {
 	int64_t until_ms = clock_monotonic_ms() + wait_ms;
-	uint64_t failures = writer->counts.failures;
+	uint64_t failures = writer->counts.failures + (writer->current ? 1 : 0);
 
 	while ((writer->current ||
-		(waiting_too && writer->first && writer->counts.failures == failures)) &&
+		(waiting_too && writer->first && writer->counts.failures <= failures)) &&
 	       clock_monotonic_ms() < until_ms) {
 		if (waiting_too)
 			traffic_writer_start(writer);

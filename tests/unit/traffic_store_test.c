@@ -101,10 +101,32 @@ static void what_lost_its_pairs_says_so(void **state)
 	assert_int_equal(number_of("select count(*) from haas.traffic_share"), 2);
 }
 
+/* The connection that was kept since the last batch is gone, and nobody said so. */
+static void a_restart_between_two_batches_costs_none(void **state)
+{
+	int64_t at_s = time(NULL) / 60 * 60;
+
+	(void)state;
+	assert_int_equal(write_share("before", 3, at_s - 120, false), 0);
+	assert_int_equal(shell("%s/support/pg stop %s/pg", TEST_SOURCE_DIR, stage.folder), 0);
+	assert_int_equal(write_share("away", 4, at_s - 60, false), E_UNAVAILABLE);
+	assert_int_equal(
+		shell("%s/support/pg start %s/pg >/dev/null", TEST_SOURCE_DIR, stage.folder), 0);
+	assert_int_equal(write_share("back", 5, at_s - 60, false), 0);
+	assert_int_equal(shell("%s/support/pg stop %s/pg", TEST_SOURCE_DIR, stage.folder), 0);
+	assert_int_equal(
+		shell("%s/support/pg start %s/pg >/dev/null", TEST_SOURCE_DIR, stage.folder), 0);
+	assert_int_equal(write_share("again", 6, at_s - 60, false), 0);
+	assert_int_equal(number_of("select count(*) from haas.traffic_share where port in "
+				   "('before', 'away', 'back', 'again')"),
+			 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_lost_its_pairs_says_so),
+		cmocka_unit_test(a_restart_between_two_batches_costs_none),
 	};
 
 	return cmocka_run_group_tests(tests, open_stage, close_stage);

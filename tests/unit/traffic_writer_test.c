@@ -15,7 +15,8 @@ enum { WAIT_MS = 60000, SEEN_MAX = 512, SHARE_BYTES = 100, FLOW_BYTES = 900, WAI
 
 /* A store as tests want it. */
 struct store {
-	atomic_int rc; /* what it answers */
+	atomic_int rc;   /* what it answers */
+	atomic_int slow; /* so many answers are of 200 ms ago when they come */
 	atomic_bool stopped, freed;
 	atomic_uint calls;
 	/* Of those taken, in order. */
@@ -38,6 +39,10 @@ static int write_batch(void *context, const struct traffic_batch *batch, struct 
 	int rc = atomic_load(&store->rc);
 
 	atomic_fetch_add(&store->calls, 1);
+	if (atomic_load(&store->slow) > 0) {
+		atomic_fetch_sub(&store->slow, 1);
+		usleep(200000);
+	}
 	if (rc && rc != E_CONFLICT)
 		return problem_set(problem, rc, "no");
 	if (store->taken < SEEN_MAX) {
@@ -243,6 +248,22 @@ static void a_store_that_is_back_is_asked_at_the_end(void **state)
 	assert_int_equal(f->stores[0].taken, 10);
 }
 
+/* Also when the attempt under way began before it was back. */
+static void a_store_that_comes_back_at_the_end_is_asked(void **state)
+{
+	struct fixture *f = *state;
+
+	atomic_store(&f->stores[0].rc, E_UNAVAILABLE);
+	atomic_store(&f->stores[0].slow, 1);
+	for (int i = 0; i < 10; i++)
+		put(f, STEP_HOUR);
+	WAIT_UNTIL(f, atomic_load(&f->stores[0].calls) == 1);
+	atomic_store(&f->stores[0].rc, 0);
+	traffic_writer_free(f->writers[0], WAIT_MS);
+	f->writers[0] = NULL;
+	assert_int_equal(f->stores[0].taken, 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +273,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(copies_go_their_own_way, start, stop),
 		cmocka_unit_test_setup_teardown(the_end_is_not_waited_for, start, stop),
 		cmocka_unit_test_setup_teardown(a_store_that_is_back_is_asked_at_the_end, start,
+						stop),
+		cmocka_unit_test_setup_teardown(a_store_that_comes_back_at_the_end_is_asked, start,
 						stop),
 	};
 
