@@ -4,10 +4,9 @@
  * else's; also across kill -9. */
 #include "tests/unit/reconcile_site.h"
 
-/* Of 2.5 s that a reading may take, of 3 s that a change may; and how soon the others are done. */
-enum { SLOW_MS = 2000, SOON_MS = 1200 };
-/* Where a switch answers when the test lets it. */
-enum { LONG_PATIENCE = 60 };
+/* A switch answers when the test lets it: a reading may take 30 s, a change 36 s. So whoever is done
+ * before that did not wait for it. */
+enum { LONG_PATIENCE = 60, SOON_MS = 25000 };
 
 static int very_patient_start(void **state)
 {
@@ -56,10 +55,10 @@ static void a_slow_switch_holds_up_nobody_else(void **state)
 	for (uint32_t round = 2; round < 4; round++) {
 		uint64_t edits = leaf(site, 1)->edits;
 
-		leaf(site, 1)->trouble.delay_ms = SLOW_MS;
+		leaf(site, 1)->trouble.hold = true;
 		want(site, 1, round, 1);
-		for (int i = 0; i < 100; i++)
-			turn(site);
+		assert_true(wait_sql(
+			site, "select count(*) from change_batch where ended_at is null", 1));
 		want(site, 0, round, 1);
 		want(site, 2, round, 1);
 		assert_true(wait_native(site, 0, round, vlan, SOON_MS));
@@ -67,7 +66,7 @@ static void a_slow_switch_holds_up_nobody_else(void **state)
 		/* It was asked, and has not answered yet. */
 		assert_int_equal(leaf(site, 1)->edits, edits);
 		assert_true(leaf(site, 1)->ports[round].vlans.native != vlan);
-		leaf(site, 1)->trouble.delay_ms = 0;
+		leaf(site, 1)->trouble.hold = false;
 		settle(site);
 		assert_true(reaches(site, 0, round, 1, round));
 	}
@@ -82,19 +81,28 @@ static void nor_does_reading_it_or_what_they_share(void **state)
 {
 	struct port_vlans wrong = {.native = 98}; /* which no switch has */
 	struct site *site = *state;
+	int64_t until_ms;
+	uint64_t calls;
+	uint64_t reads;
 
 	spread(site);
-	leaf(site, 1)->trouble.delay_ms = SLOW_MS;
+	leaf(site, 1)->trouble.hold_read = true;
+	calls = leaf(site, 1)->calls;
+	reads = leaf(site, 1)->reads;
 	sim_fabric_set(site->fabric, 1, 7, &wrong); /* drift: it is going to be read */
 	want(site, 1, 4, 3);
 	want(site, 0, 4, 3); /* a new network on two leaves: one batch, over a spine */
-	for (int i = 0; i < 150; i++)
+	until_ms = clock_monotonic_ms() + WAIT_MS;
+	while (leaf(site, 1)->calls == calls && clock_monotonic_ms() < until_ms)
 		turn(site);
+	assert_true(leaf(site, 1)->calls > calls);
 	want(site, 2, 5, 1);
 	assert_true(wait_native(site, 2, 5, vlan_of(site, 1), SOON_MS));
+	/* It was asked, and has not answered yet. */
+	assert_int_equal(leaf(site, 1)->reads, reads);
 	assert_true(ask(site, "select count(*) from port_intent where applied_version <> "
 			      "wanted_version") > 0);
-	leaf(site, 1)->trouble.delay_ms = 0;
+	leaf(site, 1)->trouble.hold_read = false;
 	settle(site);
 	assert_true(reaches(site, 0, 4, 1, 4));
 	assert_true(wait_sql(site,
@@ -193,7 +201,7 @@ static void what_cannot_be_set_back_meets_nobody(void **state)
 	struct site *site = *state;
 	struct sim_port *ports;
 
-	assert_int_equal(sql(site, "update fabric set parking_vlan = 80, parking_count = 16;"), 0);
+	sql(site, "update fabric set parking_vlan = 80, parking_count = 16;");
 	spread(site);
 	leaf(site, 0)->trouble.delay_ms = 200;
 	want(site, 0, 0, 2);
@@ -265,8 +273,8 @@ int main(void)
 #define CASE(function)      cmocka_unit_test_setup_teardown(function, patient_start, case_stop)
 #define LONG_CASE(function) cmocka_unit_test_setup_teardown(function, very_patient_start, case_stop)
 	const struct CMUnitTest tests[] = {
-		CASE(a_slow_switch_holds_up_nobody_else),
-		CASE(nor_does_reading_it_or_what_they_share),
+		LONG_CASE(a_slow_switch_holds_up_nobody_else),
+		LONG_CASE(nor_does_reading_it_or_what_they_share),
 		LONG_CASE(nor_does_a_new_network_of_another_tenant),
 		LONG_CASE(what_is_undone_leaves_the_others_on_their_uplink),
 		CASE(one_that_fails_is_undone_alone),

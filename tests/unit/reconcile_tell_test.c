@@ -25,8 +25,7 @@ static void a_save_that_fails_is_told_of_and_tried_again(void **state)
 	assert_non_null(strstr(text_get(&diff), "the flash is full"));
 	/* Also by the next life, which knows it from the alert alone. */
 	engine_kill(site);
-	assert_int_equal(sql(site, "update change set ended_at = ended_at - interval '1 hour';"),
-			 0);
+	sql(site, "update change set ended_at = ended_at - interval '1 hour';");
 	leaf(site, 0)->trouble.refuse_save = 1;
 	engine_start(site);
 	assert_true(wait_sql(site,
@@ -76,8 +75,7 @@ static void a_port_that_changes_hands_is_applied_when_it_was_saved(void **state)
 	assert_int_equal(ask(site, unmet), 1);
 	/* The next life does not know what was saved, and says nothing before it is. */
 	engine_kill(site);
-	assert_int_equal(sql(site, "update change set ended_at = ended_at - interval '1 hour';"),
-			 0);
+	sql(site, "update change set ended_at = ended_at - interval '1 hour';");
 	engine_start(site);
 	for (unsigned saves = 0, i = 0; saves < 2 && i < 100000; i++) {
 		uint32_t refused = leaf(site, 0)->trouble.refuse_save;
@@ -161,7 +159,7 @@ static void a_foreign_change_of_an_uplink_is_only_told_of_where_asked(void **sta
 	struct site *site = *state;
 	struct problem problem = {0};
 
-	assert_int_equal(sql(site, "update fabric set repair = 'report';"), 0);
+	sql(site, "update fabric set repair = 'report';");
 	spread(site);
 	assert_true(wait_sql(
 		site, "select (count(*) > 2)::int from uplink_applied where tagged <> ''", 1));
@@ -196,24 +194,21 @@ static void alerts_of_an_earlier_life_end_with_their_cause(void **state)
 	struct site *site = *state;
 	long id;
 
-	assert_int_equal(sql(site, "update fabric set repair = 'report';"), 0);
+	sql(site, "update fabric set repair = 'report';");
 	spread(site);
 	engine_kill(site);
-	assert_int_equal(
-		sql(site,
-		    "insert into alert (key, kind, severity, subject_kind, subject, message) "
-		    "select k || ':' || s, k, 'warning', split_part(o, ' ', 2), s, 'of before' "
-		    "from (values ('fabric.isolation', 'f fabric', 'f1'), "
-		    "('network.vlan_leak', 'f fabric', 'f1'), "
-		    "('network.vlan_short', 'f fabric', 'f1'), "
-		    "('switch.undo_failed', 'f fabric', 'f1'), "
-		    "('switch.undo_failed', 'f fabric', 'gone'), "
-		    "('switch.tags_unproven', 's switch', 'leaf2'), "
-		    "('switch.drift', 's switch', 'leaf2'), "
-		    "('switch.drift', 's switch', 'leaf3'), "
-		    "('switch.drift', 's switch', 'gone'), "
-		    "('wiring.missing', 'p port', 'leaf1:p1')) as x (k, o, s);"),
-		0);
+	sql(site, "insert into alert (key, kind, severity, subject_kind, subject, message) "
+		  "select k || ':' || s, k, 'warning', split_part(o, ' ', 2), s, 'of before' "
+		  "from (values ('fabric.isolation', 'f fabric', 'f1'), "
+		  "('network.vlan_leak', 'f fabric', 'f1'), "
+		  "('network.vlan_short', 'f fabric', 'f1'), "
+		  "('switch.undo_failed', 'f fabric', 'f1'), "
+		  "('switch.undo_failed', 'f fabric', 'gone'), "
+		  "('switch.tags_unproven', 's switch', 'leaf2'), "
+		  "('switch.drift', 's switch', 'leaf2'), "
+		  "('switch.drift', 's switch', 'leaf3'), "
+		  "('switch.drift', 's switch', 'gone'), "
+		  "('wiring.missing', 'p port', 'leaf1:p1')) as x (k, o, s);");
 	sim_fabric_set(site->fabric, 2, 7, &wrong); /* leaf3's cause is there */
 	id = ask(site, "select id from alert where key = 'switch.drift:leaf3'");
 	engine_start(site);
@@ -245,13 +240,11 @@ static void silence_ends_no_alert(void **state)
 
 	settle(site);
 	engine_kill(site);
-	assert_int_equal(
-		sql(site,
-		    "insert into alert (key, kind, severity, subject_kind, subject, message) "
-		    "values ('switch.drift:leaf1', 'switch.drift', 'warning', 'switch', 'leaf1', 'x'), "
-		    "('switch.drift:leaf2', 'switch.drift', 'warning', 'switch', 'leaf2', 'x'), "
-		    "('fabric.isolation:f1', 'fabric.isolation', 'critical', 'fabric', 'f1', 'x');"),
-		0);
+	sql(site,
+	    "insert into alert (key, kind, severity, subject_kind, subject, message) "
+	    "values ('switch.drift:leaf1', 'switch.drift', 'warning', 'switch', 'leaf1', 'x'), "
+	    "('switch.drift:leaf2', 'switch.drift', 'warning', 'switch', 'leaf2', 'x'), "
+	    "('fabric.isolation:f1', 'fabric.isolation', 'critical', 'fabric', 'f1', 'x');");
 	leaf(site, 0)->trouble.unreachable = true;
 	engine_start(site);
 	assert_true(wait_sql(site,
@@ -308,11 +301,9 @@ static void a_switch_that_was_entered_twice_is_set_once(void **state)
 	/* The first is silent, in a life that has not heard it: its last reading counts. */
 	engine_kill(site);
 	leaf(site, 0)->trouble.unreachable = true;
-	assert_int_equal(sql(site,
-			     "insert into switch_observed (switch_id, family, object_id, text, "
-			     "system, chassis, uptime_ms, reachable, asked_at) values (1, '', '', "
-			     "'', '', '02:00:00:00:00:aa', 1, false, now());"),
-			 0);
+	sql(site, "insert into switch_observed (switch_id, family, object_id, text, "
+		  "system, chassis, uptime_ms, reachable, asked_at) values (1, '', '', "
+		  "'', '', '02:00:00:00:00:aa', 1, false, now());");
 	engine_start(site);
 	want(site, 1, 1, 2);
 	assert_true(wait_sql(site,
@@ -365,9 +356,8 @@ static void what_was_saved_beside_something_else_is_saved_again(void **state)
 static void lose(struct site *site)
 {
 	reconcile_db_state(site->reconcile, false);
-	assert_int_equal(sql(site, "update fabric_claim set owner = 'another', generation = "
-				   "generation + 1, until = now() + interval '1 day';"),
-			 0);
+	sql(site, "update fabric_claim set owner = 'another', generation = "
+		  "generation + 1, until = now() + interval '1 day';");
 	reconcile_db_state(site->reconcile, true);
 	assert_int_equal(reconcile_claim(site->reconcile, 1), 0);
 }
@@ -377,7 +367,7 @@ static void gain(struct site *site)
 	int64_t until_ms = clock_monotonic_ms() + WAIT_MS;
 
 	reconcile_db_state(site->reconcile, false);
-	assert_int_equal(sql(site, "update fabric_claim set until = now();"), 0);
+	sql(site, "update fabric_claim set until = now();");
 	reconcile_db_state(site->reconcile, true);
 	while (!reconcile_claim(site->reconcile, 1) && clock_monotonic_ms() < until_ms)
 		turn(site);

@@ -28,7 +28,7 @@ static void ports_are_parked_attached_moved_and_released(void **state)
 	want(site, 1, 0, 0);
 	want(site, 1, 1, 0);
 	settle(site);
-	assert_int_equal(sql(site, "select network_delete(1, 't');"), 0);
+	sql(site, "select network_delete(1, 't');");
 	assert_true(wait_sql(site, "select count(*) from network where id = 1", 0));
 	assert_int_equal(ask(site, "select count(*) from vlan_history where valid_to is not null"),
 			 1);
@@ -234,7 +234,7 @@ static void a_foreign_change_is_told_of_and_repaired(void **state)
 			     2));
 	assert_false(vlan_set_has(&leaf(site, 0)->ports[LEAF_PORTS].vlans.tagged, 30));
 	/* Only told of, where the fabric says so; repaired when somebody asks. */
-	assert_int_equal(sql(site, "update fabric set repair = 'report';"), 0);
+	sql(site, "update fabric set repair = 'report';");
 	wrong.native = 1;
 	sim_fabric_set(site->fabric, 0, 0, &wrong);
 	assert_true(wait_sql(site,
@@ -270,13 +270,11 @@ static void a_blocked_port_is_parked_whatever_it_is_meant_for(void **state)
 	settle(site);
 	site->also[0][0] = 0; /* it will be a free port like those beside it */
 	/* Where foreign changes are only told of, it is parked as well: it is none. */
-	assert_int_equal(
-		sql(site, "update fabric set repair = 'report'; "
-			  "insert into port_block (switch_id, port, kind, mac, wanted_version, "
-			  "message) select i.switch_id, i.port, 'moved', '52:54:00:00:00:01', "
-			  "i.wanted_version, 'm' from port_intent i join switch s on s.id = "
-			  "i.switch_id where s.name = 'leaf1' and i.port = 'p1'; notify network;"),
-		0);
+	sql(site, "update fabric set repair = 'report'; "
+		  "insert into port_block (switch_id, port, kind, mac, wanted_version, "
+		  "message) select i.switch_id, i.port, 'moved', '52:54:00:00:00:01', "
+		  "i.wanted_version, 'm' from port_intent i join switch s on s.id = "
+		  "i.switch_id where s.name = 'leaf1' and i.port = 'p1'; notify network;");
 	assert_true(wait_sql(site,
 			     "select count(*) from port_intent i join port_block b using "
 			     "(switch_id, port) where i.applied_native between 30 and 49",
@@ -285,9 +283,8 @@ static void a_blocked_port_is_parked_whatever_it_is_meant_for(void **state)
 	assert_false(reaches(site, 0, 0, 1, 0));
 	assert_int_equal(ask(site, "select count(*) from attachment"), 2);
 	/* Another intent ends the block by itself. */
-	assert_int_equal(sql(site, "update port_intent set wanted_version = wanted_version + 1; "
-				   "notify network;"),
-			 0);
+	sql(site, "update port_intent set wanted_version = wanted_version + 1; "
+		  "notify network;");
 	settle(site);
 	assert_true(reaches(site, 0, 0, 1, 0));
 	assert_int_equal(ask(site, "select count(*) from port_block"), 1);
@@ -310,13 +307,10 @@ static void a_link_between_ports_of_nodes_is_none(void **state)
 	settle(site);
 	site->also[0][0] = site->meant[0][0];
 	site->meant[0][0] = 0;
-	assert_int_equal(
-		sql(site,
-		    "begin; select port_park('leaf1', 'p1', 't'); "
-		    "insert into link (a_switch, a_port, b_switch, b_port, state, certainty, "
-		    "since, seen_at) values (1, 'p1', 2, 'p1', 'confirmed', 100, now(), now()); "
-		    "update link set state = 'gone' where a_switch = 1 and b_switch > 3; commit;"),
-		0);
+	sql(site, "begin; select port_park('leaf1', 'p1', 't'); "
+		  "insert into link (a_switch, a_port, b_switch, b_port, state, certainty, "
+		  "since, seen_at) values (1, 'p1', 2, 'p1', 'confirmed', 100, now(), now()); "
+		  "update link set state = 'gone' where a_switch = 1 and b_switch > 3; commit;");
 	/* There is no other way from leaf1 to leaf2 now, and this is none: what is wanted of the
 	 * nodes' ports goes on. */
 	assert_true(wait_sql(site,
@@ -340,9 +334,8 @@ static void numbers_run_out_and_come_back(void **state)
 	struct site *site = *state;
 
 	settle(site);
-	assert_int_equal(sql(site, "select network_create('n' || i, 'tenant', 'acme', null, null, "
-				   "'t') from generate_series(4, 6) i;"),
-			 0);
+	sql(site, "select network_create('n' || i, 'tenant', 'acme', null, null, "
+		  "'t') from generate_series(4, 6) i;");
 	for (unsigned n = 1; n <= 6; n++)
 		want(site, 0, n - 1, n);
 	assert_true(wait_sql(site,
@@ -354,7 +347,7 @@ static void numbers_run_out_and_come_back(void **state)
 			 1);
 	/* Somebody gives one back; when it has rested, the one that waits gets it. */
 	want(site, 0, 0, 0);
-	assert_int_equal(sql(site, "select network_delete(1, 't');"), 0);
+	sql(site, "select network_delete(1, 't');");
 	settle(site);
 	assert_int_equal(ask(site, "select count(*) from alert where kind = 'network.vlan_short' "
 				   "and cleared_at is null"),
@@ -369,11 +362,10 @@ static void a_family_that_enters_first_goes_by_the_parking_vlan(void **state)
 {
 	struct site *site = *state;
 
-	assert_int_equal(sql(site, "update fabric set parking_vlan = 60, parking_count = 20;"), 0);
+	sql(site, "update fabric set parking_vlan = 60, parking_count = 20;");
 	settle(site);
-	assert_int_equal(sql(site, "update switch_endpoint set family = 'hp-procurve' where "
-				   "switch_id = 1;"),
-			 0);
+	sql(site, "update switch_endpoint set family = 'hp-procurve' where "
+		  "switch_id = 1;");
 	want(site, 0, 0, 1);
 	want(site, 0, 1, 2);
 	want(site, 1, 0, 1);
@@ -406,10 +398,9 @@ static void a_port_without_a_way_is_told_of(void **state)
 
 	want(site, 0, 0, 1);
 	settle(site);
-	assert_int_equal(sql(site, "update fabric set parking_vlan = 4093, parking_count = 1;"), 0);
-	assert_int_equal(sql(site, "update switch_endpoint set family = 'edgecore-ecs' where "
-				   "switch_id = 1;"),
-			 0);
+	sql(site, "update fabric set parking_vlan = 4093, parking_count = 1;");
+	sql(site, "update switch_endpoint set family = 'edgecore-ecs' where "
+		  "switch_id = 1;");
 	want(site, 0, 0, 2);
 	assert_true(wait_sql(
 		site,
@@ -421,7 +412,7 @@ static void a_port_without_a_way_is_told_of(void **state)
 			     "and wanted_version <> applied_version and problem ->> 'message' ~ "
 			     "'has none that is free'",
 			     1));
-	assert_int_equal(sql(site, "update fabric set parking_vlan = 60, parking_count = 20;"), 0);
+	sql(site, "update fabric set parking_vlan = 60, parking_count = 20;");
 	settle(site);
 	assert_true(wait_sql(site,
 			     "select count(*) from alert where key = 'switch.no_parking:leaf1' and "
@@ -437,10 +428,9 @@ static void numbers_are_such_that_every_switch_can_carry(void **state)
 	struct site *site = *state;
 
 	settle(site);
-	assert_int_equal(sql(site, "update switch_endpoint set family = 'cisco-nxos' where "
-				   "switch_id = 2;"
-				   "update fabric set vlan_low = 3967, vlan_high = 3975;"),
-			 0);
+	sql(site, "update switch_endpoint set family = 'cisco-nxos' where "
+		  "switch_id = 2;"
+		  "update fabric set vlan_low = 3967, vlan_high = 3975;");
 	want(site, 0, 0, 1);
 	settle(site);
 	assert_int_equal(ask(site, "select vlan from network_vlan"), 3967);
@@ -449,8 +439,7 @@ static void numbers_are_such_that_every_switch_can_carry(void **state)
 			     "select count(*) from port_intent where problem ->> 'detail' ~ "
 			     "'8 that a switch cannot carry'",
 			     1));
-	assert_int_equal(sql(site, "update switch_endpoint set family = '' where switch_id = 2;"),
-			 0);
+	sql(site, "update switch_endpoint set family = '' where switch_id = 2;");
 	reconcile_wake(site->reconcile);
 	settle(site);
 	assert_int_equal(ask(site, "select max(vlan) from network_vlan"), 3968);
@@ -465,9 +454,8 @@ static void postgresql_goes_and_comes_back(void **state)
 	want(site, 1, 0, 1);
 	for (int i = 0; i < 20; i++)
 		turn(site);
-	assert_int_equal(sql(site, "select count(pg_terminate_backend(pid)) from pg_stat_activity "
-				   "where usename = 'peregrined';"),
-			 0);
+	sql(site, "select count(pg_terminate_backend(pid)) from pg_stat_activity "
+		  "where usename = 'peregrined';");
 	settle(site);
 	assert_true(reaches(site, 0, 0, 1, 0));
 	assert_no_leak(site);
@@ -495,16 +483,15 @@ static void who_stalled_cannot_act_after_a_take_over(void **state)
 
 	settle(site);
 	assert_true(has_claim(site));
-	assert_int_equal(sql(site, "update fabric_claim set owner = 'other', generation = "
-				   "generation + 1, until = now() + interval '1 hour';"),
-			 0);
+	sql(site, "update fabric_claim set owner = 'other', generation = "
+		  "generation + 1, until = now() + interval '1 hour';");
 	edits = leaf(site, 0)->edits;
 	want(site, 0, 0, 1);
 	for (int i = 0; i < 1500; i++)
 		turn(site);
 	assert_int_equal(leaf(site, 0)->edits, edits);
 	assert_int_equal(reconcile_claim(site->reconcile, 1), 0);
-	assert_int_equal(sql(site, "update fabric_claim set until = now();"), 0);
+	sql(site, "update fabric_claim set until = now();");
 	settle(site);
 	assert_true(has_claim(site));
 	assert_int_equal(leaf(site, 0)->ports[0].vlans.native, 100);

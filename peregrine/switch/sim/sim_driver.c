@@ -351,7 +351,8 @@ static void sim_driver_answer(void *context)
 		time_out(session);
 		return;
 	}
-	if (at->trouble.hold && session->request->op == SWITCH_CHANGE) {
+	if ((at->trouble.hold && session->request->op == SWITCH_CHANGE) ||
+	    (at->trouble.hold_read && session->request->op == SWITCH_READ)) {
 		session->silent = loop_now_ms(session->fabric->loop) >= session->deadline_ms;
 		loop_timer_arm(session->timer, session->silent ? 0 : HOLD_LOOK_MS);
 		return;

@@ -33,6 +33,7 @@ struct sim_trouble {
 	bool unreachable;      /* no answer to anything */
 	uint32_t delay_ms;     /* of each answer */
 	bool hold;             /* a change waits until this is false again, or too long */
+	bool hold_read;        /* so does a reading */
 	uint32_t refuse;       /* so many edits are refused */
 	uint32_t half;         /* so many port edits are done by half, then no answer */
 	uint32_t silent;       /* so many edits are done, but the answer is lost */
