@@ -60,3 +60,19 @@ chassis_log() { # NODE: `<time> get|set parameter value...` and `<time> start de
 serial() { # NODE: what its console has said, over all power cycles
 	cat "$HAAS_DIR/node/$1/serial.log" 2>/dev/null || true
 }
+
+matrix() { # NODES [WANTED]: prints the pairs of n1, n2, ... of the fabric lab that answer, "n1-n2", one direction each, all at once; where WANTED says who should, others have 2 s
+	local a b most
+	for a in $(seq "$1"); do
+		for b in $(seq "$1"); do
+			[ "$a" != "$b" ] || continue
+			if [ $# = 1 ]; then most=4; elif [[ " ${2//$'\n'/ } " == *" n$a-n$b "* ]]; then most=10; else most=2; fi
+			{ ip netns exec "$FABRIC_PREFIX-n$a" ping -n -q -c 1 -w $most -i 0.4 "10.77.0.$b" >/dev/null 2>&1 && echo "n$a-n$b"; } &
+		done
+	done | sort
+	wait
+}
+pairs() { # NODE...: what `matrix` prints when these answer each other
+	local a b
+	for a; do for b; do [ "$a" = "$b" ] || echo "$a-$b"; done; done
+}

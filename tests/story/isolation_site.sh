@@ -110,32 +110,22 @@ site_down() {
 	"$fabric" down --dir "$dir/fabric" || true
 }
 
-matrix() { # NODES: prints the pairs that answer, "n1-n2", one direction each, all at once
-	local a b
-	for a in $(seq "$1"); do
-		for b in $(seq "$1"); do
-			[ "$a" = "$b" ] || { ip netns exec "$FABRIC_PREFIX-n$a" ping -n -q -c 1 -w 4 -i 0.4 10.77.0.$b >/dev/null 2>&1 && echo "n$a-n$b"; } &
-		done
-	done | sort
-	wait
-}
-pairs() { # NODE...: what `matrix` prints when these answer each other
-	local a b
-	for a; do for b; do [ "$a" = "$b" ] || echo "$a-$b"; done; done
-}
-
 # --- the prober ----------------------------------------------------------
 
 declare -A tenant_of=() between=()
-members() { # writes the prober's file from tenant_of, or for nodes that change hands from between ("red,blue")
-	local name
+members() { # writes the prober's file from tenant_of, or for nodes that change hands from between ("red,blue"); a prober that runs has read it
+	local name read_before
 	{
 		echo "tags 100 $(seq -s ' ' 201 220) $parking"
 		echo "grace ${grace_ms:-30000}"
 		for name in "${!tenant_of[@]}"; do echo "probe $name $FABRIC_PREFIX-$name eth0 ${between[$name]:-${tenant_of[$name]}}"; done
 	} >"$dir/members.new"
+	read_before=$(prober_reads)
 	mv "$dir/members.new" "$dir/members"
+	[ -z "$prober_pid" ] || wait_for 60 prober_reads_more_than "$read_before" || fail "the prober does not read its members again"
 }
+prober_reads() { grep -c ^ready "$dir/prober.log" 2>/dev/null || true; }
+prober_reads_more_than() { [ "$(prober_reads)" -gt "$1" ]; }
 prober_start() {
 	members
 	: >"$dir/prober.log" # the one before it was ready, too
@@ -205,7 +195,6 @@ prober_finds_a_leak() { # NODE NETWORK-OF-ANOTHER
 	local switch=${port_of[$1]%%:*} port=${port_of[$1]#*:} vlan
 	vlan=$(sql "select vlan from network_vlan v join network n on n.id = v.network_id where n.name = '$2'")
 	prober_start
-	sleep 1
 	daemon_signal peregrined STOP
 	vsctl "$switch" set port "$port" tag="$vlan"
 	wait_for 60 grep -q '^leak' "$dir/prober.log" || fail "the prober misses $1 in VLAN $vlan"
