@@ -8,9 +8,11 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 #include "common/db/db.h"
+#include "common/http/local_server.h"
 #include "common/http/metrics.h"
 #include "common/http/server.h"
 #include "common/io/arp_proxy.h"
+#include "common/io/daemon.h"
 #include "common/io/log.h"
 #include "common/io/process.h"
 #include "common/io/ra_server.h"
@@ -31,7 +33,6 @@
 #define STOP_WAIT_MS     1000 /* for what is on its way to the database */
 #define CHANNELS_MAX     10
 #define ARP_PREFIXES_MAX 64
-#define METRICS_END      "# EOF\n"
 #define SUBJECT          "bampi-bootd"
 
 struct bootd {
@@ -54,6 +55,7 @@ struct bootd {
 	const char *channels[CHANNELS_MAX];
 	uint32_t relays[BOOTD_RELAYS];
 	size_t relay_count;
+	bool works; /* it has started: what it learnt is written at the end */
 };
 
 static void bootd_on_db_state(void *context, bool connected)
@@ -95,47 +97,32 @@ static void bootd_refresh(void *context)
 	inventory_store_wake(bootd->inventory_store);
 }
 
-/* Several parts in one exposition: only the last may say that it ends. */
-static void bootd_add_metrics(struct text *text, const struct metric_row *rows, size_t count,
-			      const void *values)
-{
-	metrics_write(text, rows, count, values);
-	if (!text->failed && text->size >= strlen(METRICS_END))
-		text->size -= strlen(METRICS_END);
-}
-
 static void bootd_answer_metrics(void *context, struct http_request *request)
 {
 	struct bootd *bootd = context;
-	struct text text = {0};
+	CLEANUP(text_done) struct text text = {0};
 	size_t count;
 	const struct metric_row *rows = dhcp_metric_rows(&count);
 
-	bootd_add_metrics(&text, rows, count, dhcp_metric_values(bootd->dhcp));
+	metrics_add(&text, rows, count, dhcp_metric_values(bootd->dhcp));
 	if (bootd->arp)
-		bootd_add_metrics(&text, arp_counter_rows, arp_counter_row_count,
-				  &bootd->arp_counters);
+		metrics_add(&text, arp_counter_rows, arp_counter_row_count, &bootd->arp_counters);
 	rows = boot_metric_rows(&count);
-	metrics_write(&text, rows, count, boot_metric_values(bootd->boot));
-	http_answer(request, text.failed ? 500 : 200, METRICS_CONTENT_TYPE, text_get(&text),
-		    text.size);
-	text_done(&text);
+	metrics_add(&text, rows, count, boot_metric_values(bootd->boot));
+	metrics_end(&text);
+	local_server_answer_metrics(request, &text);
 }
 
 static int bootd_start_metrics(struct bootd *bootd, struct problem *problem)
 {
 	static const struct http_route routes[] = {{HTTP_GET, "/metrics", bootd_answer_metrics}};
-	struct http_server_options options = {
+	const struct http_server_options options = {
 		.routes = routes, .route_count = COUNT_OF(routes), .context = bootd};
-	int rc;
 
 	if (bootd->conf->metrics_socket[0] == '\0')
 		return 0;
-	rc = http_server_new(bootd->loop, &options, &bootd->metrics);
-	if (rc)
-		return problem_set(problem, rc, "cannot serve metrics: %s", error_text(rc));
-	return http_server_listen_unix(bootd->metrics, bootd->conf->metrics_socket, 0660, "haas",
-				       problem);
+	return local_server_new(bootd->loop, &options, bootd->conf->metrics_socket, "haas",
+				&bootd->metrics, problem);
 }
 
 /* What everybody else stands on. */
@@ -257,32 +244,11 @@ static int bootd_start_arp(struct bootd *bootd, struct problem *problem)
 	return arp_proxy_new(bootd->loop, &options, &bootd->arp_counters, &bootd->arp, problem);
 }
 
-/* Callbacks of what is in flight come out of db_free, so their receivers go after it. */
-static void bootd_free(struct bootd *bootd)
+static int bootd_start(void *state, struct loop *loop, const void *values, struct problem *problem)
 {
-	http_server_free(bootd->metrics);
-	ra_server_free(bootd->ra);
-	arp_proxy_free(bootd->arp);
-	db_free(bootd->db);
-	boot_free(bootd->boot);
-	dhcp_free(bootd->dhcp);
-	identities_free(bootd->identities);
-	unknown_circuits_free(bootd->circuits);
-	sightings_free(bootd->sightings);
-	observations_free(bootd->observations);
-	inventory_store_free(bootd->inventory_store);
-	cable_free(bootd->cable);
-	inventory_free(bootd->inventory);
-	free(bootd);
-}
-
-int bootd_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem)
-{
-	struct bootd *bootd = calloc(1, sizeof(*bootd));
+	struct bootd *bootd = state;
 	int rc;
 
-	if (!bootd)
-		return problem_set(problem, -ENOMEM, "out of memory");
 	bootd->loop = loop;
 	bootd->conf = values;
 	rc = bootd_conf_relays(bootd->conf, bootd->relays, &bootd->relay_count, problem);
@@ -300,17 +266,12 @@ int bootd_start(struct loop *loop, const void *values, void **ret_state, struct 
 		rc = bootd_start_metrics(bootd, problem);
 	if (rc == 0)
 		rc = process_drop_privileges(bootd->conf->user, problem);
-	if (rc) {
-		bootd_free(bootd);
-		return rc;
-	}
-	*ret_state = bootd;
-	return 0;
+	bootd->works = rc == 0;
+	return rc;
 }
 
-void bootd_stop(void *state)
+static void bootd_flush(struct bootd *bootd)
 {
-	struct bootd *bootd = state;
 	int64_t until_ms = clock_monotonic_ms() + STOP_WAIT_MS;
 
 	observations_flush(bootd->observations);
@@ -325,5 +286,36 @@ void bootd_stop(void *state)
 		}
 		loop_run_once(bootd->loop);
 	}
-	bootd_free(bootd);
 }
+
+/* Callbacks of what is in flight come out of db_free, so their receivers go after it. */
+static void bootd_stop(void *state)
+{
+	struct bootd *bootd = state;
+
+	if (bootd->works)
+		bootd_flush(bootd);
+	http_server_free(bootd->metrics);
+	ra_server_free(bootd->ra);
+	arp_proxy_free(bootd->arp);
+	db_free(bootd->db);
+	boot_free(bootd->boot);
+	dhcp_free(bootd->dhcp);
+	identities_free(bootd->identities);
+	unknown_circuits_free(bootd->circuits);
+	sightings_free(bootd->sightings);
+	observations_free(bootd->observations);
+	inventory_store_free(bootd->inventory_store);
+	cable_free(bootd->cable);
+	inventory_free(bootd->inventory);
+}
+
+const struct daemon_spec bootd_daemon = {
+	.name = "bampi-bootd",
+	.summary = "answers nodes that boot: DHCP, TFTP, HTTP",
+	.default_conf = "/etc/haas/bampi-bootd.conf",
+	.conf = &bootd_conf_table,
+	.start = bootd_start,
+	.stop = bootd_stop,
+	.state_size = sizeof(struct bootd),
+};

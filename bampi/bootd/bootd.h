@@ -11,6 +11,8 @@
 #include "common/io/conf.h"
 #include "common/io/loop.h"
 
+struct daemon_spec;
+
 struct bootd_conf {
 	char *database;    /* conninfo */
 	char *user;        /* to become when the ports are bound; "" = stay */
@@ -33,21 +35,15 @@ struct bootd_conf {
 	char *metrics_socket;  /* "" = none */
 };
 
-extern const struct conf_row bootd_conf_rows[];
-extern const size_t bootd_conf_row_count;
+extern const struct conf_table bootd_conf_table;
 #define BOOTD_RELAYS 1024
 
 /* conf->relays as addresses. E_LIMIT, E_MALFORMED. */
 MUST_USE int bootd_conf_relays(const struct bootd_conf *conf, uint32_t ret[BOOTD_RELAYS],
 			       size_t *ret_count, struct problem *problem);
-/* daemon_spec.check. */
-int bootd_conf_check(const void *values, struct problem *problem);
 
 /* Of struct arp_proxy_counters. */
 extern const struct metric_row arp_counter_rows[];
 extern const size_t arp_counter_row_count;
 
-/* daemon_spec.start and .stop: state is a struct bootd. */
-MUST_USE int bootd_start(struct loop *loop, const void *values, void **ret_state,
-			 struct problem *problem);
-void bootd_stop(void *state);
+extern const struct daemon_spec bootd_daemon;

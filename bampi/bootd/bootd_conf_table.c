@@ -1,14 +1,13 @@
 #include "common/base/error.h"
+#include "common/io/conf_rows.h"
 #include "common/net/ipv4.h"
 
 #include "bampi/bootd/bootd.h"
 
 #define BOOTD_CONF_TABLE_AT(member) offsetof(struct bootd_conf, member)
 
-const struct conf_row bootd_conf_rows[] = {
-	{"database", CONF_STRING, BOOTD_CONF_TABLE_AT(database),
-	 "host=/var/lib/haas/pg dbname=haas user=bampi_bootd", 0, 0, NULL, NULL,
-	 "where PostgreSQL is (libpq conninfo); a password belongs into ~/.pgpass"},
+static const struct conf_row bootd_conf_rows[] = {
+	CONF_ROW_DATABASE(BOOTD_CONF_TABLE_AT(database), "bampi_bootd"),
 	{"user", CONF_STRING, BOOTD_CONF_TABLE_AT(user), "haas-bootd", 0, 0, NULL, NULL,
 	 "user to become when the ports are bound; empty = stay who we are"},
 	{"interfaces", CONF_STRINGS, BOOTD_CONF_TABLE_AT(interfaces), "", 0, 0, NULL, NULL,
@@ -46,11 +45,8 @@ const struct conf_row bootd_conf_rows[] = {
 	 "links on which ARP is answered for addresses behind another link; empty = none"},
 	{"arp_prefixes", CONF_STRINGS, BOOTD_CONF_TABLE_AT(arp_prefixes), "", 0, 0, NULL, NULL,
 	 "prefixes that ARP is answered for, as in 10.9.0.0/16; needs net.ipv4.ip_forward"},
-	{"metrics_socket", CONF_STRING, BOOTD_CONF_TABLE_AT(metrics_socket), "", 0, 0, NULL, NULL,
-	 "Unix socket that serves GET /metrics; empty = none"},
+	CONF_ROW_METRICS_SOCKET(BOOTD_CONF_TABLE_AT(metrics_socket)),
 };
-const size_t bootd_conf_row_count = COUNT_OF(bootd_conf_rows);
-
 int bootd_conf_relays(const struct bootd_conf *conf, uint32_t ret[BOOTD_RELAYS], size_t *ret_count,
 		      struct problem *problem)
 {
@@ -86,7 +82,7 @@ static int check_arp(const struct bootd_conf *conf, struct problem *problem)
 	return 0;
 }
 
-int bootd_conf_check(const void *values, struct problem *problem)
+static int bootd_conf_check(const void *values, struct problem *problem)
 {
 	const struct bootd_conf *conf = values;
 	uint32_t relays[BOOTD_RELAYS];
@@ -108,3 +104,10 @@ int bootd_conf_check(const void *values, struct problem *problem)
 	rc = bootd_conf_relays(conf, relays, &count, problem);
 	return rc ? rc : check_arp(conf, problem);
 }
+
+const struct conf_table bootd_conf_table = {
+	.rows = bootd_conf_rows,
+	.count = COUNT_OF(bootd_conf_rows),
+	.values_size = sizeof(struct bootd_conf),
+	.check = bootd_conf_check,
+};

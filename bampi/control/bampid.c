@@ -9,6 +9,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 #include "common/db/db.h"
+#include "common/io/daemon.h"
 #include "common/io/file.h"
 #include "common/io/log.h"
 #include "common/io/process.h"
@@ -96,17 +97,6 @@ static void settings_of(const struct bampid_conf *conf, struct step_settings *re
 	ret->bmc_patience_ms = conf->bmc_patience_s * 1000;
 	ret->settle_ms = conf->settle_s * 1000;
 	ret->poll_ms = conf->poll_s * 1000;
-}
-
-static void bampid_name_of(const struct bampid_conf *conf, char *ret, size_t room)
-{
-	char host[64] = "";
-
-	(void)gethostname(host, sizeof(host) - 1);
-	if (conf->name[0])
-		(void)text_copy(ret, room, conf->name);
-	else
-		(void)text_format(ret, room, "%s:%d", host, (int)getpid());
 }
 
 static int load_keys(struct bampid *bampid, struct problem *problem)
@@ -284,21 +274,18 @@ static int bampid_start_parts(struct bampid *bampid, struct problem *problem)
 	return rc;
 }
 
-int bampid_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem)
+static int bampid_start(void *state, struct loop *loop, const void *values, struct problem *problem)
 {
 	const struct bampid_conf *conf = values;
-	struct bampid *bampid;
+	struct bampid *bampid = state;
 	int rc;
 
 	if (sodium_init() < 0)
 		return problem_set(problem, E_UNAVAILABLE, "libsodium does not start");
-	bampid = calloc(1, sizeof(*bampid));
-	if (!bampid)
-		return problem_set(problem, -ENOMEM, "no memory");
 	bampid->loop = loop;
 	bampid->conf = conf;
 	settings_of(conf, &bampid->settings);
-	bampid_name_of(conf, bampid->name, sizeof(bampid->name));
+	process_claim_name(conf->name, bampid->name, sizeof(bampid->name));
 	/* The socket may stand where only root may make one; everything else is ours as the user we
 	 * become. */
 	rc = bampid_serve(bampid, problem);
@@ -308,17 +295,13 @@ int bampid_start(struct loop *loop, const void *values, void **ret_state, struct
 		rc = load_keys(bampid, problem);
 	if (rc == 0)
 		rc = bampid_start_parts(bampid, problem);
-	if (rc) {
-		bampid_stop(bampid);
+	if (rc)
 		return rc;
-	}
 	log_info(BAMPID_SUBJECT, "working as %s", bampid->name);
-	process_notify("READY=1");
-	*ret_state = bampid;
 	return 0;
 }
 
-void bampid_reload(void *state)
+static void bampid_reload(void *state)
 {
 	struct bampid *bampid = state;
 	struct image_trust trust;
@@ -333,12 +316,10 @@ void bampid_reload(void *state)
 
 /* The connections go first: whoever waits for a row hears of it while all parts still stand.
  * Claims are left to run out: the work goes on elsewhere, or here after the start. */
-void bampid_stop(void *state)
+static void bampid_stop(void *state)
 {
 	struct bampid *bampid = state;
 
-	if (!bampid)
-		return;
 	http_server_free(bampid->server);
 	db_free(bampid->db);
 	db_free(bampid->watch_db);
@@ -352,5 +333,15 @@ void bampid_stop(void *state)
 	bmc_queue_free(bampid->queue);
 	sim_rack_free(bampid->rack);
 	certificate_key_wipe(&bampid->certificate_key);
-	free(bampid);
 }
+
+const struct daemon_spec bampid_daemon = {
+	.name = "bampid",
+	.summary = "step runner, BMCs, consoles and certificates",
+	.default_conf = "/etc/haas/bampid.conf",
+	.conf = &bampid_conf_table,
+	.start = bampid_start,
+	.stop = bampid_stop,
+	.reload = bampid_reload,
+	.state_size = sizeof(struct bampid),
+};

@@ -13,6 +13,8 @@
 #include "bampi/bmc/refresh_policy.h"
 #include "bampi/control/deploy/words.h"
 
+struct daemon_spec;
+
 struct bampid_conf {
 	char *database;
 	char *user;
@@ -40,11 +42,6 @@ struct bampid_conf {
 	int64_t poll_s;
 };
 
-extern const struct conf_row bampid_conf_rows[];
-extern const size_t bampid_conf_row_count;
-int bampid_conf_check(const void *values, struct problem *problem);
+extern const struct conf_table bampid_conf_table;
 
-int bampid_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem);
-void bampid_stop(void *state);
-/* Reads the image keys and the inventory of BMCs anew. */
-void bampid_reload(void *state);
+extern const struct daemon_spec bampid_daemon;

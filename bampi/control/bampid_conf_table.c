@@ -1,6 +1,7 @@
 #include <stddef.h>
 
 #include "common/base/error.h"
+#include "common/io/conf_rows.h"
 
 #include "bampi/control/bampid.h"
 #include "bampi/control/consoles.h"
@@ -20,14 +21,13 @@
 	}
 
 /* clang-format off */
-const struct conf_row bampid_conf_rows[] = {
-	{"database", CONF_STRING, BAMPID_CONF_TABLE_AT(database), "host=/var/lib/haas/pg dbname=haas user=bampid", 0, 0, NULL, NULL,
-	 "where PostgreSQL is (libpq conninfo); a password belongs into ~/.pgpass"},
-	{"user", CONF_STRING, BAMPID_CONF_TABLE_AT(user), "haas-bampid", 0, 0, NULL, NULL, "user to become when started as root; empty = stay"},
+static const struct conf_row bampid_conf_rows[] = {
+	CONF_ROW_DATABASE(BAMPID_CONF_TABLE_AT(database), "bampid"),
+	CONF_ROW_USER(BAMPID_CONF_TABLE_AT(user), "haas-bampid"),
 	{"name", CONF_STRING, BAMPID_CONF_TABLE_AT(name), "", 0, 0, NULL, NULL, "of this bampid among several, in claims; empty = host and process id"},
-	{"socket.path", CONF_STRING, BAMPID_CONF_TABLE_AT(socket_path), "/run/haas/bampid.sock", 0, 0, NULL, NULL, "where consoles and metrics are served"},
-	{"socket.group", CONF_STRING, BAMPID_CONF_TABLE_AT(socket_group), "haas", 0, 0, NULL, NULL, "who may connect to it; empty = only our user"},
-	{"key_dir", CONF_STRING, BAMPID_CONF_TABLE_AT(key_dir), "/var/lib/haas/keys", 0, 0, NULL, NULL,
+	{"socket.path", CONF_TEXT, BAMPID_CONF_TABLE_AT(socket_path), "/run/haas/bampid.sock", 0, 0, NULL, NULL, "where consoles and metrics are served"},
+	CONF_ROW_SOCKET_GROUP(BAMPID_CONF_TABLE_AT(socket_group)),
+	{"key_dir", CONF_TEXT, BAMPID_CONF_TABLE_AT(key_dir), "/var/lib/haas/keys", 0, 0, NULL, NULL,
 	 "folder of bampid-seal.key (opens BMC passwords) and bampid-certificate.key, made when missing"},
 	{"image_keys", CONF_STRING, BAMPID_CONF_TABLE_AT(image_keys), "/etc/haas/image-keys", 0, 0, NULL, NULL, "folder of public keys (NAME.pub) that may sign images"},
 	{"console_dir", CONF_STRING, BAMPID_CONF_TABLE_AT(console_dir), "/var/lib/haas/consoles", 0, 0, NULL, NULL,
@@ -78,17 +78,10 @@ const struct conf_row bampid_conf_rows[] = {
 };
 /* clang-format on */
 
-const size_t bampid_conf_row_count = COUNT_OF(bampid_conf_rows);
-
-int bampid_conf_check(const void *values, struct problem *problem)
+static int bampid_conf_check(const void *values, struct problem *problem)
 {
 	const struct bampid_conf *conf = values;
 
-	if (!conf->key_dir[0] || !conf->socket_path[0]) {
-		(void)problem_set(problem, E_MALFORMED,
-				  "key_dir and socket.path must not be empty");
-		return problem->code;
-	}
 	if (conf->agent_stall_s < conf->agent_fresh_s) {
 		(void)problem_set(problem, E_MALFORMED, "agent.stall is shorter than agent.fresh");
 		problem_hint(problem, "a working agent may be silent for longer than an idle one");
@@ -96,3 +89,10 @@ int bampid_conf_check(const void *values, struct problem *problem)
 	}
 	return 0;
 }
+
+const struct conf_table bampid_conf_table = {
+	.rows = bampid_conf_rows,
+	.count = COUNT_OF(bampid_conf_rows),
+	.values_size = sizeof(struct bampid_conf),
+	.check = bampid_conf_check,
+};

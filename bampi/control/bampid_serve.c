@@ -4,6 +4,7 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/http/local_server.h"
 #include "common/http/metrics.h"
 
 #include "bampi/control/bampid_private.h"
@@ -102,20 +103,14 @@ static void bampid_serve_get_metrics(void *context, struct http_request *request
 	};
 	consoles_stats(bampid->consoles, &numbers.consoles);
 	metrics_write(&body, metric_rows, COUNT_OF(metric_rows), &numbers);
-	http_answer(request, 200, METRICS_CONTENT_TYPE, text_get(&body), body.size);
+	local_server_answer_metrics(request, &body);
 }
 
 static void bampid_serve_get_health(void *context, struct http_request *request)
 {
 	const struct bampid *bampid = context;
-	struct problem problem = {0};
 
-	if (database_up(bampid)) {
-		http_answer(request, 200, "text/plain", "ok\n", 3);
-		return;
-	}
-	(void)problem_set(&problem, E_UNAVAILABLE, "PostgreSQL is away");
-	http_answer_problem(request, 503, &problem);
+	local_server_answer_health(request, database_up(bampid));
 }
 
 static bool bampid_serve_find_node(const struct bampid *bampid, struct http_request *request,
@@ -195,11 +190,7 @@ int bampid_serve(struct bampid *bampid, struct problem *problem)
 		.body_limit = INPUT_LIMIT,
 		.connection_limit = 512,
 	};
-	const char *group = bampid->conf->socket_group;
-	int rc = http_server_new(bampid->loop, &options, &bampid->server);
 
-	if (rc)
-		return problem_set(problem, rc, "no HTTP server: %s", error_text(rc));
-	return http_server_listen_unix(bampid->server, bampid->conf->socket_path,
-				       group[0] ? 0660 : 0600, group[0] ? group : NULL, problem);
+	return local_server_new(bampid->loop, &options, bampid->conf->socket_path,
+				bampid->conf->socket_group, &bampid->server, problem);
 }

@@ -6,16 +6,16 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/http/local_server.h"
 #include "common/http/metrics.h"
 #include "common/http/server.h"
 #include "common/io/arp_proxy.h"
+#include "common/io/daemon.h"
 #include "common/io/process.h"
 #include "common/io/ra_server.h"
 
 #include "bampi/relay/cache/boot_cache.h"
 #include "bampi/relay/dhcp/dhcp_relay.h"
-
-#define METRICS_END "# EOF\n"
 
 struct relay {
 	struct loop *loop;
@@ -28,50 +28,34 @@ struct relay {
 	struct http_server *metrics;
 };
 
-/* Only the last part of an exposition may say that it ends. */
-static void relay_add_metrics(struct text *text, const struct metric_row *rows, size_t count,
-			      const void *values)
-{
-	size_t end = strlen(METRICS_END);
-
-	if (!text->failed && text->size >= end)
-		text->size -= end;
-	metrics_write(text, rows, count, values);
-}
-
 static void relay_answer_metrics(void *context, struct http_request *request)
 {
 	struct relay *relay = context;
-	struct text text = {0};
+	CLEANUP(text_done) struct text text = {0};
 	size_t count;
 	const struct metric_row *rows = dhcp_relay_metric_rows(&count);
 
 	if (relay->dhcp)
-		relay_add_metrics(&text, rows, count, dhcp_relay_metric_values(relay->dhcp));
+		metrics_add(&text, rows, count, dhcp_relay_metric_values(relay->dhcp));
 	if (relay->arp)
-		relay_add_metrics(&text, relay_arp_rows, relay_arp_row_count, &relay->arp_counters);
+		metrics_add(&text, relay_arp_rows, relay_arp_row_count, &relay->arp_counters);
 	rows = boot_cache_metric_rows(&count);
 	if (relay->boot)
-		relay_add_metrics(&text, rows, count, boot_cache_metric_values(relay->boot));
-	http_answer(request, text.failed ? 500 : 200, METRICS_CONTENT_TYPE, text_get(&text),
-		    text.size);
-	text_done(&text);
+		metrics_add(&text, rows, count, boot_cache_metric_values(relay->boot));
+	metrics_end(&text);
+	local_server_answer_metrics(request, &text);
 }
 
 static int relay_start_metrics(struct relay *relay, struct problem *problem)
 {
 	static const struct http_route routes[] = {{HTTP_GET, "/metrics", relay_answer_metrics}};
-	struct http_server_options options = {
+	const struct http_server_options options = {
 		.routes = routes, .route_count = COUNT_OF(routes), .context = relay};
-	int rc;
 
 	if (relay->conf->metrics_socket[0] == '\0')
 		return 0;
-	rc = http_server_new(relay->loop, &options, &relay->metrics);
-	if (rc)
-		return problem_set(problem, rc, "cannot serve metrics: %s", error_text(rc));
-	return http_server_listen_unix(relay->metrics, relay->conf->metrics_socket, 0660, "haas",
-				       problem);
+	return local_server_new(relay->loop, &options, relay->conf->metrics_socket, "haas",
+				&relay->metrics, problem);
 }
 
 /* What an interface needs before its nodes can fetch anything. */
@@ -123,23 +107,22 @@ static int relay_start_boot(struct relay *relay, struct problem *problem)
 	return boot_cache_new(relay->loop, &options, &relay->boot, problem);
 }
 
-static void relay_free(struct relay *relay)
+static void relay_stop(void *state)
 {
+	struct relay *relay = state;
+
 	http_server_free(relay->metrics);
 	boot_cache_free(relay->boot);
 	dhcp_relay_free(relay->dhcp);
 	arp_proxy_free(relay->arp);
 	ra_server_free(relay->ra);
-	free(relay);
 }
 
-int relay_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem)
+static int relay_start(void *state, struct loop *loop, const void *values, struct problem *problem)
 {
-	struct relay *relay = calloc(1, sizeof(*relay));
+	struct relay *relay = state;
 	int rc;
 
-	if (!relay)
-		return problem_set(problem, -ENOMEM, "out of memory");
 	relay->loop = loop;
 	relay->conf = values;
 	rc = start_interfaces(relay, problem);
@@ -153,15 +136,15 @@ int relay_start(struct loop *loop, const void *values, void **ret_state, struct 
 		rc = process_drop_privileges(relay->conf->user, problem);
 	if (rc == 0 && relay->boot)
 		rc = boot_cache_open(relay->boot, problem);
-	if (rc) {
-		relay_free(relay);
-		return rc;
-	}
-	*ret_state = relay;
-	return 0;
+	return rc;
 }
 
-void relay_stop(void *state)
-{
-	relay_free(state);
-}
+const struct daemon_spec relay_daemon = {
+	.name = "bampi-relay",
+	.summary = "stands in for bampi-bootd in a remote segment: DHCP relay, boot cache",
+	.default_conf = "/etc/haas/bampi-relay.conf",
+	.conf = &relay_conf_table,
+	.start = relay_start,
+	.stop = relay_stop,
+	.state_size = sizeof(struct relay),
+};

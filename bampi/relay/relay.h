@@ -14,6 +14,8 @@
 
 #include "bampi/relay/dhcp/dhcp_relay.h"
 
+struct daemon_spec;
+
 struct relay_conf {
 	char *user;        /* to become when the ports are bound; "" = stay */
 	char **interfaces; /* interface_parse */
@@ -44,10 +46,7 @@ struct relay_conf {
 	char *metrics_socket; /* "" = none */
 };
 
-extern const struct conf_row relay_conf_rows[];
-extern const size_t relay_conf_row_count;
-/* daemon_spec.check. */
-int relay_conf_check(const void *values, struct problem *problem);
+extern const struct conf_table relay_conf_table;
 #define RELAY_ARP_PREFIXES 64
 /* conf->arp.prefixes as values. E_LIMIT, E_MALFORMED. */
 MUST_USE int relay_conf_arp(const struct relay_conf *conf,
@@ -59,7 +58,4 @@ extern const size_t relay_arp_row_count;
 /* The DHCP part of it; strings are borrowed from `conf`. */
 struct dhcp_relay_options relay_conf_dhcp(const struct relay_conf *conf);
 
-/* daemon_spec.start and .stop: state is a struct relay. */
-MUST_USE int relay_start(struct loop *loop, const void *values, void **ret_state,
-			 struct problem *problem);
-void relay_stop(void *state);
+extern const struct daemon_spec relay_daemon;

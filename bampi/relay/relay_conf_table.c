@@ -1,10 +1,11 @@
 #include "common/base/error.h"
+#include "common/io/conf_rows.h"
 
 #include "bampi/relay/relay.h"
 
 #define RELAY_CONF_TABLE_AT(member) offsetof(struct relay_conf, member)
 
-const struct conf_row relay_conf_rows[] = {
+static const struct conf_row relay_conf_rows[] = {
 	{"user", CONF_STRING, RELAY_CONF_TABLE_AT(user), "haas-relay", 0, 0, NULL, NULL,
 	 "user to become when the ports are bound; empty = stay who we are"},
 	{"interfaces", CONF_STRINGS, RELAY_CONF_TABLE_AT(interfaces), "", 0, 0, NULL, NULL,
@@ -51,11 +52,8 @@ const struct conf_row relay_conf_rows[] = {
 	 "prefixes that ARP is answered for, as in 10.9.0.0/16; needs net.ipv4.ip_forward"},
 	{"ra_interfaces", CONF_STRINGS, RELAY_CONF_TABLE_AT(ra_interfaces), "", 0, 0, NULL, NULL,
 	 "interfaces that get router advertisements; empty = none, then old iPXE waits 13 s"},
-	{"metrics_socket", CONF_STRING, RELAY_CONF_TABLE_AT(metrics_socket), "", 0, 0, NULL, NULL,
-	 "Unix socket that serves GET /metrics; empty = none"},
+	CONF_ROW_METRICS_SOCKET(RELAY_CONF_TABLE_AT(metrics_socket)),
 };
-const size_t relay_conf_row_count = COUNT_OF(relay_conf_rows);
-
 struct dhcp_relay_options relay_conf_dhcp(const struct relay_conf *conf)
 {
 	return (struct dhcp_relay_options){
@@ -95,7 +93,7 @@ int relay_conf_arp(const struct relay_conf *conf, struct ipv4_prefix ret[RELAY_A
 	return 0;
 }
 
-int relay_conf_check(const void *values, struct problem *problem)
+static int relay_conf_check(const void *values, struct problem *problem)
 {
 	const struct relay_conf *conf = values;
 	const struct dhcp_relay_options dhcp = relay_conf_dhcp(conf);
@@ -114,3 +112,10 @@ int relay_conf_check(const void *values, struct problem *problem)
 	rc = relay_conf_arp(conf, prefixes, &count, problem);
 	return rc ? rc : dhcp_relay_check(&dhcp, problem);
 }
+
+const struct conf_table relay_conf_table = {
+	.rows = relay_conf_rows,
+	.count = COUNT_OF(relay_conf_rows),
+	.values_size = sizeof(struct relay_conf),
+	.check = relay_conf_check,
+};

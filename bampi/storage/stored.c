@@ -10,6 +10,7 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/io/daemon.h"
 #include "common/io/file.h"
 #include "common/io/log.h"
 #include "common/io/process.h"
@@ -138,50 +139,41 @@ static int stored_start_parts(struct stored *stored, struct problem *problem)
 	return rc;
 }
 
-int stored_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem)
+static int stored_start(void *state, struct loop *loop, const void *values, struct problem *problem)
 {
 	const struct stored_conf *conf = values;
-	struct stored *stored;
-	char host[64] = "";
+	struct stored *stored = state;
+	char host[64];
 	int rc;
 
+	stored->lock = -1;
 	if (sodium_init() < 0)
 		return problem_set(problem, E_UNAVAILABLE, "libsodium does not start");
-	stored = calloc(1, sizeof(*stored));
-	if (!stored)
-		return problem_set(problem, -ENOMEM, "no memory");
 	stored->loop = loop;
 	stored->conf = conf;
-	stored->lock = -1;
 	/* Without the process: after kill -9 the same owner goes on at once. */
-	(void)gethostname(host, sizeof(host) - 1);
+	process_host_name(host, sizeof(host));
 	(void)text_format(stored->owner, sizeof(stored->owner), "%s:%s", host, conf->storage);
 	rc = process_drop_privileges(conf->user, problem);
 	if (rc == 0)
 		rc = stored_start_parts(stored, problem);
-	if (rc) {
-		stored_stop(stored);
+	if (rc)
 		return rc;
-	}
 	log_info(STORED_SUBJECT, "storage %s in %s", conf->storage, conf->dir);
-	process_notify("READY=1");
-	*ret_state = stored;
 	return 0;
 }
 
-void stored_reload(void *state)
+static void stored_reload(void *state)
 {
 	struct stored *stored = state;
 
 	volume_runner_wake(stored->runner);
 }
 
-void stored_stop(void *state)
+static void stored_stop(void *state)
 {
 	struct stored *stored = state;
 
-	if (!stored)
-		return;
 	if (stored->runner)
 		volume_runner_stop(stored->runner);
 	db_free(stored->db);
@@ -189,5 +181,15 @@ void stored_stop(void *state)
 	volume_runner_free(stored->runner);
 	seal_key_free(stored->key);
 	closep(&stored->lock);
-	free(stored);
 }
+
+const struct daemon_spec stored_daemon = {
+	.name = "bampi-stored",
+	.summary = "volumes: keeps them, serves them to the nodes of their PDCI",
+	.default_conf = "/etc/haas/bampi-stored.conf",
+	.conf = &stored_conf_table,
+	.start = stored_start,
+	.stop = stored_stop,
+	.reload = stored_reload,
+	.state_size = sizeof(struct stored),
+};

@@ -10,6 +10,8 @@
 #include "common/io/conf.h"
 #include "common/io/loop.h"
 
+struct daemon_spec;
+
 struct stored_conf {
 	char *database;
 	char *user;
@@ -27,11 +29,6 @@ struct stored_conf {
 	int64_t claim_s;
 };
 
-extern const struct conf_row stored_conf_rows[];
-extern const size_t stored_conf_row_count;
-int stored_conf_check(const void *values, struct problem *problem);
+extern const struct conf_table stored_conf_table;
 
-int stored_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem);
-void stored_stop(void *state);
-/* Looks at once. */
-void stored_reload(void *state);
+extern const struct daemon_spec stored_daemon;

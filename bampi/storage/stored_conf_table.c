@@ -1,6 +1,7 @@
 #include <stddef.h>
 
 #include "common/base/error.h"
+#include "common/io/conf_rows.h"
 
 #include "bampi/storage/driver/storage_driver.h"
 #include "bampi/storage/stored.h"
@@ -8,16 +9,15 @@
 #define AT(member) offsetof(struct stored_conf, member)
 
 /* clang-format off */
-const struct conf_row stored_conf_rows[] = {
-	{"database", CONF_STRING, AT(database), "host=/var/lib/haas/pg dbname=haas user=bampi_stored", 0, 0, NULL, NULL,
-	 "where PostgreSQL is (libpq conninfo); a password belongs into ~/.pgpass"},
-	{"user", CONF_STRING, AT(user), "haas-stored", 0, 0, NULL, NULL, "user to become when started as root; empty = stay"},
+static const struct conf_row stored_conf_rows[] = {
+	CONF_ROW_DATABASE(AT(database), "bampi_stored"),
+	CONF_ROW_USER(AT(user), "haas-stored"),
 	{"storage", CONF_STRING, AT(storage), "", 0, 0, NULL, NULL, "which of the storages this is (haasctl storage list)"},
 	{"dir", CONF_STRING, AT(dir), "/var/lib/haas/storage", 0, 0, NULL, NULL, "where volumes and archives lie; on a disk of its own"},
-	{"key_dir", CONF_STRING, AT(key_dir), "/var/lib/haas/storage-keys", 0, 0, NULL, NULL,
+	{"key_dir", CONF_TEXT, AT(key_dir), "/var/lib/haas/storage-keys", 0, 0, NULL, NULL,
 	 "folder of stored-seal.key (opens the secrets of volumes), made when missing"},
 	{"driver", CONF_STRING, AT(driver), "tgt", 0, 0, NULL, NULL, "the target software"},
-	{"control", CONF_STRING, AT(control), "/run/haas-stored/tgtd.0", 0, 0, NULL, NULL, "its management socket (tgtd: $TGT_IPC_SOCKET and \".0\")"},
+	{"control", CONF_TEXT, AT(control), "/run/haas-stored/tgtd.0", 0, 0, NULL, NULL, "its management socket (tgtd: $TGT_IPC_SOCKET and \".0\")"},
 	{"uplink", CONF_STRING, AT(uplink), "", 0, 0, NULL, NULL,
 	 "interface that is plugged into the port of `haasctl storage set --port`; empty = networks to volumes are not made here"},
 	{"network_program", CONF_STRING, AT(network_program), "/usr/lib/haas/storage-network", 0, 0, NULL, NULL,
@@ -31,16 +31,20 @@ const struct conf_row stored_conf_rows[] = {
 };
 /* clang-format on */
 
-const size_t stored_conf_row_count = COUNT_OF(stored_conf_rows);
-
-int stored_conf_check(const void *values, struct problem *problem)
+static int stored_conf_check(const void *values, struct problem *problem)
 {
 	const struct stored_conf *conf = values;
 
-	if (!conf->storage[0] || conf->dir[0] != '/' || !conf->key_dir[0] || !conf->control[0])
-		return problem_set(problem, E_MALFORMED,
-				   "storage, dir (absolute), key_dir and control must be set");
+	if (!conf->storage[0] || conf->dir[0] != '/')
+		return problem_set(problem, E_MALFORMED, "storage and dir (absolute) must be set");
 	if (!storage_driver_find(conf->driver))
 		return problem_set(problem, E_MALFORMED, "there is no driver \"%s\"", conf->driver);
 	return 0;
 }
+
+const struct conf_table stored_conf_table = {
+	.rows = stored_conf_rows,
+	.count = COUNT_OF(stored_conf_rows),
+	.values_size = sizeof(struct stored_conf),
+	.check = stored_conf_check,
+};

@@ -16,8 +16,7 @@ static int family_length(const struct metric_row *row)
 	return (int)length;
 }
 
-void metrics_write(struct text *ret, const struct metric_row rows[], size_t count,
-		   const void *values)
+void metrics_add(struct text *ret, const struct metric_row rows[], size_t count, const void *values)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct metric_row *row = &rows[i];
@@ -34,5 +33,16 @@ void metrics_write(struct text *ret, const struct metric_row rows[], size_t coun
 		text_addf(ret, "%s%s%s%s %" PRIu64 "\n", row->name, row->labels ? "{" : "",
 			  row->labels ? row->labels : "", row->labels ? "}" : "", value);
 	}
+}
+
+void metrics_end(struct text *ret)
+{
 	text_add(ret, "# EOF\n");
+}
+
+void metrics_write(struct text *ret, const struct metric_row rows[], size_t count,
+		   const void *values)
+{
+	metrics_add(ret, rows, count, values);
+	metrics_end(ret);
 }

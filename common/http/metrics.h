@@ -16,6 +16,17 @@ struct metric_row {
 	const char *help;
 };
 
+/* A counter of a family that a label tells apart; `word` is the label's value. */
+#define METRIC_COUNTED(name, label, word, at, help)                   \
+	{                                                             \
+		name, METRIC_COUNTER, label "=\"" word "\"", at, help \
+	}
+
+/* Adds rows to an exposition of several parts; metrics_end adds its last line. */
+void metrics_add(struct text *ret, const struct metric_row rows[], size_t count,
+		 const void *values);
+void metrics_end(struct text *ret);
+/* An exposition of one part, whole. */
 void metrics_write(struct text *ret, const struct metric_row rows[], size_t count,
 		   const void *values);
 #define METRICS_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"

@@ -153,6 +153,7 @@ static bool scalar_text(const struct conf_row *row, const config_setting_t *sett
 		text_add(ret, config_setting_get_bool(setting) ? "true" : "false");
 		return type == CONFIG_TYPE_BOOL;
 	case CONF_STRING:
+	case CONF_TEXT:
 	case CONF_ENUM:
 	case CONF_ADDRESS:
 	case CONF_PREFIX:

@@ -12,6 +12,7 @@
 
 enum conf_type {
 	CONF_STRING,  /* char *, owned by the struct; conf_done frees */
+	CONF_TEXT,    /* the same, never empty */
 	CONF_INT,     /* int64_t; min..max */
 	CONF_BOOL,    /* bool */
 	CONF_ENUM,    /* int; `words`, ended by NULL */
@@ -30,6 +31,16 @@ struct conf_row {
 	const char *const *words; /* CONF_ENUM */
 	const char *unit;         /* for people: "seconds", "bytes"; may be NULL */
 	const char *help;         /* one line */
+};
+
+/* The configuration of a program. */
+struct conf_table {
+	const struct conf_row *rows;
+	size_t count;
+	size_t values_size; /* of the program's struct */
+	/* Checks that look at several keys, after loading; may be NULL. 0, or a code with the
+	 * problem set. */
+	int (*check)(const void *values, struct problem *problem);
 };
 
 /* Fills `ret` (zeroed by the caller) from `path`, defaults included; path NULL = defaults only. */

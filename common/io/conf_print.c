@@ -87,6 +87,7 @@ static void conf_print_value(const struct conf_row *row, FILE *out)
 		break;
 	case CONF_BOOL: (void)fputs(*text ? text : "false", out); break;
 	case CONF_STRING:
+	case CONF_TEXT:
 	case CONF_ENUM:
 	case CONF_ADDRESS:
 	case CONF_PREFIX: print_string(text, strlen(text), out); break;

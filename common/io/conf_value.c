@@ -29,6 +29,11 @@ static int set_string(const struct conf_row *row, const char *text, void *ret)
 	return 0;
 }
 
+static int set_text(const struct conf_row *row, const char *text, void *ret)
+{
+	return text[0] ? set_string(row, text, ret) : E_MALFORMED;
+}
+
 static int set_int(const struct conf_row *row, const char *text, void *ret)
 {
 	int64_t *number = ret;
@@ -131,6 +136,7 @@ static const struct {
 	const char *allowed; /* NULL: depends on the row */
 } conf_value_types[] = {
 	[CONF_STRING] = {set_string, "a string"},
+	[CONF_TEXT] = {set_text, "a string that is not empty"},
 	[CONF_INT] = {set_int, NULL},
 	[CONF_BOOL] = {set_bool, "true or false"},
 	[CONF_ENUM] = {set_enum, NULL},
@@ -175,7 +181,7 @@ int conf_value_set(const struct conf_row *row, const char *text, void *values,
 
 void conf_value_done(const struct conf_row *row, void *values)
 {
-	if (row->type == CONF_STRING) {
+	if (row->type == CONF_STRING || row->type == CONF_TEXT) {
 		char **string = conf_value_member(row, values);
 
 		free(*string);

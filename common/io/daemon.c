@@ -1,5 +1,6 @@
 #include "common/io/daemon.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -91,11 +92,11 @@ static int daemon_load(const struct daemon_spec *spec, const char *path, void *r
 
 	if (!path && access(spec->default_conf, F_OK) == 0)
 		path = spec->default_conf;
-	rc = conf_load(path, spec->rows, spec->row_count, ret, &problem);
-	if (rc == 0 && spec->check) {
-		rc = spec->check(ret, &problem);
+	rc = conf_load(path, spec->conf->rows, spec->conf->count, ret, &problem);
+	if (rc == 0 && spec->conf->check) {
+		rc = spec->conf->check(ret, &problem);
 		if (rc != 0)
-			conf_done(spec->rows, spec->row_count, ret);
+			conf_done(spec->conf->rows, spec->conf->count, ret);
 	}
 	if (rc != 0)
 		log_problem(LOG_LEVEL_ERROR, "configuration", &problem);
@@ -134,6 +135,29 @@ static int watch_signals(struct daemon_run *run)
 	return rc;
 }
 
+int daemon_begin(const struct daemon_spec *spec, struct loop *loop, const void *values,
+		 void **ret_state, struct problem *problem)
+{
+	void *state = calloc(1, spec->state_size);
+	int rc;
+
+	if (!state)
+		return problem_set(problem, -ENOMEM, "no memory");
+	rc = spec->start(state, loop, values, problem);
+	if (rc) {
+		daemon_end(spec, state);
+		return rc;
+	}
+	*ret_state = state;
+	return 0;
+}
+
+void daemon_end(const struct daemon_spec *spec, void *state)
+{
+	spec->stop(state);
+	free(state);
+}
+
 static int run_daemon(const struct daemon_spec *spec, const void *values)
 {
 	struct daemon_run run = {.spec = spec};
@@ -148,7 +172,7 @@ static int run_daemon(const struct daemon_spec *spec, const void *values)
 	if (rc != 0)
 		(void)problem_set(&problem, rc, "no event loop: %s", error_text(rc));
 	if (rc == 0)
-		rc = spec->start(run.loop, values, &run.state, &problem);
+		rc = daemon_begin(spec, run.loop, values, &run.state, &problem);
 	if (rc != 0) {
 		if (!problem_is_set(&problem))
 			(void)problem_set(&problem, rc, "cannot start: %s", error_text(rc));
@@ -161,14 +185,14 @@ static int run_daemon(const struct daemon_spec *spec, const void *values)
 	loop_run(run.loop);
 	process_notify("STOPPING=1");
 	log_info(spec->name, "stopping");
-	spec->stop(run.state);
+	daemon_end(spec, run.state);
 	loop_free(run.loop);
 	return STATUS_CLEAN;
 }
 
 static int load_and_run(const struct daemon_spec *spec, const struct daemon_arguments *arguments)
 {
-	void *values = calloc(1, spec->values_size);
+	void *values = calloc(1, spec->conf->values_size);
 	int status = STATUS_CLEAN;
 
 	if (!values)
@@ -179,7 +203,7 @@ static int load_and_run(const struct daemon_spec *spec, const struct daemon_argu
 	}
 	if (arguments->mode == MODE_RUN)
 		status = run_daemon(spec, values);
-	conf_done(spec->rows, spec->row_count, values);
+	conf_done(spec->conf->rows, spec->conf->count, values);
 	free(values);
 	return status;
 }
@@ -197,7 +221,9 @@ int daemon_main(const struct daemon_spec *spec, int argc, char **argv)
 	switch (arguments.mode) {
 	case MODE_HELP: print_usage(spec, stdout); return STATUS_CLEAN;
 	case MODE_VERSION: (void)printf("%s %s\n", spec->name, HAAS_VERSION); return STATUS_CLEAN;
-	case MODE_PRINT: conf_print(spec->rows, spec->row_count, stdout); return STATUS_CLEAN;
+	case MODE_PRINT:
+		conf_print(spec->conf->rows, spec->conf->count, stdout);
+		return STATUS_CLEAN;
 	case MODE_CHECK:
 	case MODE_RUN: break;
 	}

@@ -12,19 +12,21 @@ struct daemon_spec {
 	const char *name;         /* "bampi-bootd" */
 	const char *summary;      /* one line for --help */
 	const char *default_conf; /* "/etc/haas/bampi-bootd.conf" */
-	const struct conf_row *rows;
-	size_t row_count;
-	/* Cross-field checks after loading; may be NULL. 0 or a code with the problem set. */
-	int (*check)(const void *values, struct problem *problem);
-	/* Starts everything on the loop; *ret_state is handed to `stop`. Called with privileges;
-	 * drops them itself when ports are bound. */
-	int (*start)(struct loop *loop, const void *values, void **ret_state,
-		     struct problem *problem);
+	const struct conf_table *conf;
+	/* Starts everything on the loop. `state` is the program's struct, all zero. Called with
+	 * privileges; drops them itself when ports are bound. */
+	int (*start)(void *state, struct loop *loop, const void *values, struct problem *problem);
+	/* Ends what `start` began, also where it failed halfway. `state` itself is the engine's. */
 	void (*stop)(void *state);
 	/* SIGHUP; may be NULL. */
 	void (*reload)(void *state);
-	size_t values_size;
+	size_t state_size;
 };
+
+/* Makes the state and starts it: main() without arguments, signals and the loop. */
+MUST_USE int daemon_begin(const struct daemon_spec *spec, struct loop *loop, const void *values,
+			  void **ret_state, struct problem *problem);
+void daemon_end(const struct daemon_spec *spec, void *state);
 
 /* Returns the exit status for main(): 0 clean stop, 1 start failed, 2 usage or configuration. */
 int daemon_main(const struct daemon_spec *spec, int argc, char **argv);

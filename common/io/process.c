@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/base/text.h"
 
 #define PASSWD_SIZE      16384
 #define DESCRIPTOR_LIMIT 65536
@@ -115,4 +116,22 @@ void process_raise_file_limit(void)
 		return;
 	limit.rlim_cur = limit.rlim_max < DESCRIPTOR_LIMIT ? limit.rlim_max : DESCRIPTOR_LIMIT;
 	(void)setrlimit(RLIMIT_NOFILE, &limit); /* what it was is enough to start with */
+}
+
+void process_host_name(char *ret, size_t room)
+{
+	ret[0] = '\0';
+	(void)gethostname(ret, room - 1);
+	ret[room - 1] = '\0';
+}
+
+void process_claim_name(const char *name, char *ret, size_t room)
+{
+	char host[64];
+
+	process_host_name(host, sizeof(host));
+	if (name[0])
+		(void)text_copy(ret, room, name);
+	else
+		(void)text_format(ret, room, "%s:%d", host, (int)getpid());
 }

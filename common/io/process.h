@@ -1,6 +1,8 @@
 /* The process itself: privileges, service manager. */
 #pragma once
 
+#include <stddef.h>
+
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
@@ -12,3 +14,7 @@ void process_notify(const char *state);
 /* As many descriptors as the hard limit allows, 65536 at most: one per client is the daemons'
  * trade. */
 void process_raise_file_limit(void);
+/* The host's name, cut to fit. */
+void process_host_name(char *ret, size_t room);
+/* What tells this daemon from its like in claims: `name`, or "HOST:PID" where it is empty. */
+void process_claim_name(const char *name, char *ret, size_t room);

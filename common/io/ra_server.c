@@ -38,7 +38,6 @@ struct ra_server {
 	struct loop_timer *answer;
 	struct ra_server_link links[LINKS_MAX];
 	size_t link_count;
-	uint64_t sent;
 };
 
 static void ra_server_advertise(struct ra_server *server, struct ra_server_link *link)
@@ -53,9 +52,8 @@ static void ra_server_advertise(struct ra_server *server, struct ra_server_link 
 		return;
 	(void)inet_pton(AF_INET6, "ff02::1", &all_nodes.sin6_addr);
 	/* Fails while the link has no link-local address yet; the next period tries again. */
-	if (sendto(server->fd, packet, size, MSG_DONTWAIT, (const struct sockaddr *)&all_nodes,
-		   sizeof(all_nodes)) >= 0)
-		server->sent++;
+	(void)!sendto(server->fd, packet, size, MSG_DONTWAIT, (const struct sockaddr *)&all_nodes,
+		      sizeof(all_nodes));
 	link->last_ms = loop_now_ms(server->loop);
 }
 
@@ -222,9 +220,4 @@ void ra_server_free(struct ra_server *server)
 	if (server->fd >= 0)
 		close(server->fd);
 	free(server);
-}
-
-uint64_t ra_server_sent(const struct ra_server *server)
-{
-	return server->sent;
 }

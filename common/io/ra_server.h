@@ -15,4 +15,3 @@ struct ra_server;
 MUST_USE int ra_server_new(struct loop *loop, const char *const *interfaces, struct ra_server **ret,
 			   struct problem *problem);
 void ra_server_free(struct ra_server *server);
-uint64_t ra_server_sent(const struct ra_server *server);

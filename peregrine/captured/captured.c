@@ -9,6 +9,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 #include "common/db/until.h"
+#include "common/io/daemon.h"
 #include "common/io/file.h"
 #include "common/io/log.h"
 #include "common/io/process.h"
@@ -400,13 +401,12 @@ static int captured_start_parts(struct captured *captured, struct problem *probl
 	return 0;
 }
 
-int captured_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem)
+static int captured_start(void *state, struct loop *loop, const void *values,
+			  struct problem *problem)
 {
-	struct captured *captured = calloc(1, sizeof(*captured));
+	struct captured *captured = state;
 	int rc;
 
-	if (!captured)
-		return problem_set(problem, -ENOMEM, "no memory");
 	captured->loop = loop;
 	captured->conf = values;
 	rc = captured_serve(captured, problem);
@@ -414,28 +414,29 @@ int captured_start(struct loop *loop, const void *values, void **ret_state, stru
 		rc = keep_rights(captured->conf->user, problem);
 	if (rc == 0)
 		rc = captured_start_parts(captured, problem);
-	if (rc) {
-		captured_stop(captured);
-		return rc;
-	}
-	process_notify("READY=1");
-	*ret_state = captured;
-	return 0;
+	return rc;
 }
 
 /* Its processes end by themselves when it is gone; their rows end with the next start, or by
  * peregrined. */
-void captured_stop(void *state)
+static void captured_stop(void *state)
 {
 	struct captured *captured = state;
 
-	if (!captured)
-		return;
 	http_server_free(captured->server);
 	loop_timer_free(captured->look);
 	captured->look = NULL;
 	db_free(captured->db);
 	while (captured->taken)
 		taken_free(captured->taken);
-	free(captured);
 }
+
+const struct daemon_spec captured_daemon = {
+	.name = "peregrine-captured",
+	.summary = "captures: starts a process for each, keeps and serves their packets",
+	.default_conf = "/etc/haas/peregrine-captured.conf",
+	.conf = &captured_conf_table,
+	.start = captured_start,
+	.stop = captured_stop,
+	.state_size = sizeof(struct captured),
+};

@@ -10,6 +10,8 @@
 #include "common/io/conf.h"
 #include "common/io/loop.h"
 
+struct daemon_spec;
+
 struct captured_conf {
 	char *database;
 	char *user;
@@ -24,10 +26,6 @@ struct captured_conf {
 	int64_t keep_days, keep_bytes, tenant_bytes;
 };
 
-extern const struct conf_row captured_conf_rows[];
-extern const size_t captured_conf_row_count;
-int captured_conf_check(const void *values, struct problem *problem);
+extern const struct conf_table captured_conf_table;
 
-int captured_start(struct loop *loop, const void *values, void **ret_state,
-		   struct problem *problem);
-void captured_stop(void *state);
+extern const struct daemon_spec captured_daemon;

@@ -10,6 +10,7 @@
 #include "common/base/error.h"
 #include "common/base/json_text.h"
 #include "common/base/text.h"
+#include "common/http/local_server.h"
 
 #include "peregrine/captured/captured_private.h"
 
@@ -114,10 +115,7 @@ static void captured_serve_get_health(void *context, struct http_request *reques
 {
 	const struct captured *captured = context;
 
-	if (db_connected(captured->db))
-		http_answer(request, 200, "text/plain", "ok\n", 3);
-	else
-		captured_serve_refuse(request, E_UNAVAILABLE, "PostgreSQL is away");
+	local_server_answer_health(request, db_connected(captured->db));
 }
 
 /* --- who may --- */
@@ -153,11 +151,7 @@ int captured_serve(struct captured *captured, struct problem *problem)
 						    .route_count = COUNT_OF(captured_serve_routes),
 						    .context = captured,
 						    .before = only_portald};
-	const char *group = captured->conf->socket_group;
-	int rc = http_server_new(captured->loop, &options, &captured->server);
 
-	if (rc)
-		return problem_set(problem, rc, "cannot serve: %s", error_text(rc));
-	return http_server_listen_unix(captured->server, captured->conf->socket_path,
-				       group[0] ? 0660 : 0600, group[0] ? group : NULL, problem);
+	return local_server_new(captured->loop, &options, captured->conf->socket_path,
+				captured->conf->socket_group, &captured->server, problem);
 }

@@ -9,6 +9,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 #include "common/http/wipe.h"
+#include "common/io/daemon.h"
 #include "common/io/file.h"
 #include "common/io/log.h"
 #include "common/io/process.h"
@@ -117,23 +118,12 @@ static void on_switch(void *context, int64_t switch_id, const struct switch_row 
 
 /* --- start --- */
 
-static void peregrined_name_of(const struct peregrined_conf *conf, char *ret, size_t room)
-{
-	char host[64] = "";
-
-	(void)gethostname(host, sizeof(host) - 1);
-	if (conf->name[0])
-		(void)text_copy(ret, room, conf->name);
-	else
-		(void)text_format(ret, room, "%s:%d", host, (int)getpid());
-}
-
 /* Without the process: after kill -9 the same owner goes on at once. */
 static void peregrined_owner_of(const struct peregrined_conf *conf, char *ret, size_t room)
 {
-	char host[64] = "";
+	char host[64];
 
-	(void)gethostname(host, sizeof(host) - 1);
+	process_host_name(host, sizeof(host));
 	(void)text_copy(ret, room, conf->name[0] ? conf->name : host);
 }
 
@@ -283,22 +273,19 @@ static int peregrined_start_parts(struct peregrined *peregrined, struct problem 
 	return rc;
 }
 
-int peregrined_start(struct loop *loop, const void *values, void **ret_state,
-		     struct problem *problem)
+static int peregrined_start(void *state, struct loop *loop, const void *values,
+			    struct problem *problem)
 {
 	const struct peregrined_conf *conf = values;
-	struct peregrined *peregrined;
+	struct peregrined *peregrined = state;
 	int rc;
 
 	if (sodium_init() < 0)
 		return problem_set(problem, E_UNAVAILABLE, "libsodium does not start");
 	wipe_json_memory(); /* secrets of switches are opened as JSON */
-	peregrined = calloc(1, sizeof(*peregrined));
-	if (!peregrined)
-		return problem_set(problem, -ENOMEM, "no memory");
 	peregrined->loop = loop;
 	peregrined->conf = conf;
-	peregrined_name_of(conf, peregrined->name, sizeof(peregrined->name));
+	process_claim_name(conf->name, peregrined->name, sizeof(peregrined->name));
 	peregrined_owner_of(conf, peregrined->owner, sizeof(peregrined->owner));
 	/* The socket may stand where only root may make one; everything else is ours as the user we
 	 * become. */
@@ -307,17 +294,13 @@ int peregrined_start(struct loop *loop, const void *values, void **ret_state,
 		rc = process_drop_privileges(conf->user, problem);
 	if (rc == 0)
 		rc = peregrined_start_parts(peregrined, problem);
-	if (rc) {
-		peregrined_stop(peregrined);
+	if (rc)
 		return rc;
-	}
 	log_info(PEREGRINED_SUBJECT, "working as %s", peregrined->name);
-	process_notify("READY=1");
-	*ret_state = peregrined;
 	return 0;
 }
 
-void peregrined_reload(void *state)
+static void peregrined_reload(void *state)
 {
 	struct peregrined *peregrined = state;
 
@@ -328,12 +311,10 @@ void peregrined_reload(void *state)
 }
 
 /* The connection goes first: whoever waits for a row hears of it while all parts still stand. */
-void peregrined_stop(void *state)
+static void peregrined_stop(void *state)
 {
 	struct peregrined *peregrined = state;
 
-	if (!peregrined)
-		return;
 	peregrined_serve_end(peregrined);
 	http_server_free(peregrined->server);
 	if (peregrined->reconcile)
@@ -358,5 +339,15 @@ void peregrined_stop(void *state)
 	snmp_client_free(peregrined->snmp);
 	worker_free(peregrined->worker);
 	health_free(peregrined->health); /* the worker has ended what it wrote */
-	free(peregrined);
 }
+
+const struct daemon_spec peregrined_daemon = {
+	.name = "peregrined",
+	.summary = "tenant networks: finds the fabric, keeps ports as they are wanted",
+	.default_conf = "/etc/haas/peregrined.conf",
+	.conf = &peregrined_conf_table,
+	.start = peregrined_start,
+	.stop = peregrined_stop,
+	.reload = peregrined_reload,
+	.state_size = sizeof(struct peregrined),
+};

@@ -9,6 +9,8 @@
 #include "common/io/conf.h"
 #include "common/io/loop.h"
 
+struct daemon_spec;
+
 struct peregrined_conf {
 	char *database;
 	char *user;
@@ -24,12 +26,6 @@ struct peregrined_conf {
 	int64_t claim_s;
 };
 
-extern const struct conf_row peregrined_conf_rows[];
-extern const size_t peregrined_conf_row_count;
-int peregrined_conf_check(const void *values, struct problem *problem);
+extern const struct conf_table peregrined_conf_table;
 
-int peregrined_start(struct loop *loop, const void *values, void **ret_state,
-		     struct problem *problem);
-void peregrined_stop(void *state);
-/* Reads the switches anew. */
-void peregrined_reload(void *state);
+extern const struct daemon_spec peregrined_daemon;

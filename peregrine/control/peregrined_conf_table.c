@@ -1,21 +1,19 @@
 #include <stddef.h>
 
-#include "common/base/error.h"
+#include "common/io/conf_rows.h"
 
 #include "peregrine/control/peregrined.h"
 
 #define PEREGRINED_CONF_TABLE_AT(member) offsetof(struct peregrined_conf, member)
 
 /* clang-format off */
-const struct conf_row peregrined_conf_rows[] = {
-	{"database", CONF_STRING, PEREGRINED_CONF_TABLE_AT(database), "host=/var/lib/haas/pg dbname=haas user=peregrined", 0, 0, NULL, NULL,
-	 "where PostgreSQL is (libpq conninfo); a password belongs into ~/.pgpass"},
-	{"user", CONF_STRING, PEREGRINED_CONF_TABLE_AT(user), "haas-peregrined", 0, 0, NULL, NULL, "user to become when started as root; empty = stay"},
+static const struct conf_row peregrined_conf_rows[] = {
+	CONF_ROW_DATABASE(PEREGRINED_CONF_TABLE_AT(database), "peregrined"),
+	CONF_ROW_USER(PEREGRINED_CONF_TABLE_AT(user), "haas-peregrined"),
 	{"name", CONF_STRING, PEREGRINED_CONF_TABLE_AT(name), "", 0, 0, NULL, NULL, "of this peregrined among several, in claims; empty = host and process id"},
-	{"socket.path", CONF_STRING, PEREGRINED_CONF_TABLE_AT(socket_path), "/run/haas/peregrined.sock", 0, 0, NULL, NULL,
-	 "where differences, readings and metrics are served"},
-	{"socket.group", CONF_STRING, PEREGRINED_CONF_TABLE_AT(socket_group), "haas", 0, 0, NULL, NULL, "who may connect to it; empty = only our user"},
-	{"key_dir", CONF_STRING, PEREGRINED_CONF_TABLE_AT(key_dir), "/var/lib/haas/peregrine-keys", 0, 0, NULL, NULL,
+	{"socket.path", CONF_TEXT, PEREGRINED_CONF_TABLE_AT(socket_path), "/run/haas/peregrined.sock", 0, 0, NULL, NULL, "where differences, readings and metrics are served"},
+	CONF_ROW_SOCKET_GROUP(PEREGRINED_CONF_TABLE_AT(socket_group)),
+	{"key_dir", CONF_TEXT, PEREGRINED_CONF_TABLE_AT(key_dir), "/var/lib/haas/peregrine-keys", 0, 0, NULL, NULL,
 	 "folder of peregrined-seal.key (opens the secrets of switches), made when missing; of ovsdb.crt, ovsdb.key and ovsdb-ca.crt for OVSDB over TLS"},
 	{"switch_workers", CONF_INT, PEREGRINED_CONF_TABLE_AT(switch_workers), "32", 1, 256, NULL, "threads", "for calls that block: SSH sessions of switches; SNMP needs none"},
 	{"failing_calls", CONF_INT, PEREGRINED_CONF_TABLE_AT(failing_calls), "16", 1, 256, NULL, NULL, "at once at switches that failed last"},
@@ -27,16 +25,8 @@ const struct conf_row peregrined_conf_rows[] = {
 };
 /* clang-format on */
 
-const size_t peregrined_conf_row_count = COUNT_OF(peregrined_conf_rows);
-
-int peregrined_conf_check(const void *values, struct problem *problem)
-{
-	const struct peregrined_conf *conf = values;
-
-	if (!conf->key_dir[0] || !conf->socket_path[0]) {
-		(void)problem_set(problem, E_MALFORMED,
-				  "key_dir and socket.path must not be empty");
-		return problem->code;
-	}
-	return 0;
-}
+const struct conf_table peregrined_conf_table = {
+	.rows = peregrined_conf_rows,
+	.count = COUNT_OF(peregrined_conf_rows),
+	.values_size = sizeof(struct peregrined_conf),
+};

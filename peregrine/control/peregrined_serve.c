@@ -9,6 +9,7 @@
 #include "common/base/json_text.h"
 #include "common/base/text.h"
 #include "common/http/json_reader.h"
+#include "common/http/local_server.h"
 #include "common/http/metrics.h"
 #include "common/io/log.h"
 
@@ -91,20 +92,14 @@ static void peregrined_serve_get_metrics(void *context, struct http_request *req
 
 	switch_queue_stats(peregrined->queue, &numbers.queue);
 	metrics_write(&body, metric_rows, COUNT_OF(metric_rows), &numbers);
-	http_answer(request, 200, METRICS_CONTENT_TYPE, text_get(&body), body.size);
+	local_server_answer_metrics(request, &body);
 }
 
 static void peregrined_serve_get_health(void *context, struct http_request *request)
 {
 	const struct peregrined *peregrined = context;
-	struct problem problem = {0};
 
-	if (db_connected(peregrined->db)) {
-		http_answer(request, 200, "text/plain", "ok\n", 3);
-		return;
-	}
-	(void)problem_set(&problem, E_UNAVAILABLE, "PostgreSQL is away");
-	http_answer_problem(request, 503, &problem);
+	local_server_answer_health(request, db_connected(peregrined->db));
 }
 
 /* --- requests that wait --- */
@@ -473,13 +468,9 @@ int peregrined_serve(struct peregrined *peregrined, struct problem *problem)
 		.body_limit = BODY_LIMIT,
 		.connection_limit = 512,
 	};
-	const char *group = peregrined->conf->socket_group;
-	int rc = http_server_new(peregrined->loop, &options, &peregrined->server);
 
-	if (rc)
-		return problem_set(problem, rc, "no HTTP server: %s", error_text(rc));
-	return http_server_listen_unix(peregrined->server, peregrined->conf->socket_path,
-				       group[0] ? 0660 : 0600, group[0] ? group : NULL, problem);
+	return local_server_new(peregrined->loop, &options, peregrined->conf->socket_path,
+				peregrined->conf->socket_group, &peregrined->server, problem);
 }
 
 void peregrined_serve_end(struct peregrined *peregrined)

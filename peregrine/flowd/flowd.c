@@ -9,6 +9,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/io/daemon.h"
 #include "common/io/log.h"
 #include "common/io/process.h"
 
@@ -300,23 +301,21 @@ static int flowd_start_parts(struct flowd *flowd, struct problem *problem)
 
 static void name_life(struct flowd *flowd)
 {
-	char host[64] = "";
+	char host[64];
 
-	(void)gethostname(host, sizeof(host) - 1);
+	process_host_name(host, sizeof(host));
 	flowd->started_s = clock_wall_us() / 1000000;
 	(void)text_format(flowd->name, sizeof(flowd->name), "%s:%" PRId64 ":%d",
 			  flowd->conf->name[0] ? flowd->conf->name : host, flowd->started_s,
 			  (int)getpid());
 }
 
-int flowd_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem)
+static int flowd_start(void *state, struct loop *loop, const void *values, struct problem *problem)
 {
 	const struct flowd_conf *conf = values;
-	struct flowd *flowd = calloc(1, sizeof(*flowd));
+	struct flowd *flowd = state;
 	int rc;
 
-	if (!flowd)
-		return problem_set(problem, -ENOMEM, "no memory");
 	flowd->loop = loop;
 	flowd->conf = conf;
 	name_life(flowd);
@@ -332,16 +331,10 @@ int flowd_start(struct loop *loop, const void *values, void **ret_state, struct 
 		rc = process_drop_privileges(conf->user, problem);
 	if (!rc)
 		rc = flowd_start_parts(flowd, problem);
-	if (rc) {
-		flowd_stop(flowd);
-		return rc;
-	}
-	process_notify("READY=1");
-	*ret_state = flowd;
-	return 0;
+	return rc;
 }
 
-void flowd_reload(void *state)
+static void flowd_reload(void *state)
 {
 	struct flowd *flowd = state;
 
@@ -350,12 +343,10 @@ void flowd_reload(void *state)
 }
 
 /* What was received is summed up and written before the end, if PostgreSQL is there. */
-void flowd_stop(void *state)
+static void flowd_stop(void *state)
 {
 	struct flowd *flowd = state;
 
-	if (!flowd)
-		return;
 	/* Writing runs the loop: whatever else could act there goes before. */
 	flowd_drills_free(flowd->drills);
 	http_server_free(flowd->server);
@@ -384,5 +375,15 @@ void flowd_stop(void *state)
 	worker_free(flowd->worker);
 	worker_free(flowd->export_worker);
 	free(flowd->agents);
-	free(flowd);
 }
+
+const struct daemon_spec flowd_daemon = {
+	.name = "peregrine-flowd",
+	.summary = "traffic: receives sFlow, finds its tenants, sums it up",
+	.default_conf = "/etc/haas/peregrine-flowd.conf",
+	.conf = &flowd_conf_table,
+	.start = flowd_start,
+	.stop = flowd_stop,
+	.reload = flowd_reload,
+	.state_size = sizeof(struct flowd),
+};

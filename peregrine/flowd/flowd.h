@@ -12,6 +12,8 @@
 #include "peregrine/flowd/alert/alert_policy.h"
 #include "peregrine/flowd/export/kafka_sink.h"
 
+struct daemon_spec;
+
 /* One kind of alert, in its unit; raise 0 = never. */
 struct alert_conf {
 	int64_t raise, clear;
@@ -42,11 +44,6 @@ struct flowd_conf {
 	struct alert_conf alerts[ALERT_KIND_COUNT];
 };
 
-extern const struct conf_row flowd_conf_rows[];
-extern const size_t flowd_conf_row_count;
-int flowd_conf_check(const void *values, struct problem *problem);
+extern const struct conf_table flowd_conf_table;
 
-int flowd_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem);
-void flowd_stop(void *state);
-/* Reads the bindings again. */
-void flowd_reload(void *state);
+extern const struct daemon_spec flowd_daemon;

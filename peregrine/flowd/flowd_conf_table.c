@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/io/conf_rows.h"
 
 #include "peregrine/flowd/flowd.h"
 
@@ -17,16 +18,14 @@
 /* clang-format on */
 
 /* clang-format off */
-const struct conf_row flowd_conf_rows[] = {
-	{"database", CONF_STRING, FLOWD_CONF_TABLE_AT(database), "host=/var/lib/haas/pg dbname=haas user=peregrine_flowd", 0, 0, NULL, NULL,
-	 "where PostgreSQL is (libpq conninfo); a password belongs into ~/.pgpass"},
-	{"user", CONF_STRING, FLOWD_CONF_TABLE_AT(user), "haas-flowd", 0, 0, NULL, NULL, "user to become when started as root; empty = stay"},
+static const struct conf_row flowd_conf_rows[] = {
+	CONF_ROW_DATABASE(FLOWD_CONF_TABLE_AT(database), "peregrine_flowd"),
+	CONF_ROW_USER(FLOWD_CONF_TABLE_AT(user), "haas-flowd"),
 	{"name", CONF_STRING, FLOWD_CONF_TABLE_AT(name), "", 0, 0, NULL, NULL, "of this collector among several, in its rows; empty = the host's"},
-	{"socket.path", CONF_STRING, FLOWD_CONF_TABLE_AT(socket_path), "/run/haas/peregrine-flowd.sock", 0, 0, NULL, NULL,
-	 "where the last seconds, agents and metrics are served"},
-	{"socket.group", CONF_STRING, FLOWD_CONF_TABLE_AT(socket_group), "haas", 0, 0, NULL, NULL, "who may connect to it; empty = only our user"},
+	{"socket.path", CONF_TEXT, FLOWD_CONF_TABLE_AT(socket_path), "/run/haas/peregrine-flowd.sock", 0, 0, NULL, NULL, "where the last seconds, agents and metrics are served"},
+	CONF_ROW_SOCKET_GROUP(FLOWD_CONF_TABLE_AT(socket_group)),
 	{"portal_user", CONF_STRING, FLOWD_CONF_TABLE_AT(portal_user), "haas-portald", 0, 0, NULL, NULL, "the only user besides root that may ask there for tenants' traffic: portald, which checks what a tenant may see"},
-	{"listen.address", CONF_STRING, FLOWD_CONF_TABLE_AT(listen_address), "::", 0, 0, NULL, NULL, "where sFlow comes in; :: = every address of IPv4 and IPv6"},
+	{"listen.address", CONF_TEXT, FLOWD_CONF_TABLE_AT(listen_address), "::", 0, 0, NULL, NULL, "where sFlow comes in; :: = every address of IPv4 and IPv6"},
 	{"listen.port", CONF_INT, FLOWD_CONF_TABLE_AT(listen_port), "6343", 0, 65535, NULL, NULL, "UDP; 0 = any"},
 	{"listen.ipfix_port", CONF_INT, FLOWD_CONF_TABLE_AT(ipfix_port), "4739", 0, 65535, NULL, NULL,
 	 "UDP, for IPFIX of switches without sFlow (NetFlow 9 is understood there, too); 0 = none"},
@@ -70,15 +69,10 @@ const struct conf_row flowd_conf_rows[] = {
 };
 /* clang-format on */
 
-const size_t flowd_conf_row_count = COUNT_OF(flowd_conf_rows);
-
-int flowd_conf_check(const void *values, struct problem *problem)
+static int flowd_conf_check(const void *values, struct problem *problem)
 {
 	const struct flowd_conf *conf = values;
 
-	if (!conf->socket_path[0] || !conf->listen_address[0])
-		return problem_set(problem, E_MALFORMED,
-				   "socket.path and listen.address must not be empty");
 	for (size_t i = 0; i < ALERT_KIND_COUNT; i++)
 		if (conf->alerts[i].raise && conf->alerts[i].clear > conf->alerts[i].raise)
 			return problem_set(problem, E_MALFORMED,
@@ -86,3 +80,10 @@ int flowd_conf_check(const void *values, struct problem *problem)
 					   strchr(alert_kind_rows[i].name, '.') + 1);
 	return kafka_conf_check(&conf->kafka, problem);
 }
+
+const struct conf_table flowd_conf_table = {
+	.rows = flowd_conf_rows,
+	.count = COUNT_OF(flowd_conf_rows),
+	.values_size = sizeof(struct flowd_conf),
+	.check = flowd_conf_check,
+};

@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/json_text.h"
+#include "common/http/local_server.h"
 #include "common/http/metrics.h"
 
 #include "peregrine/flowd/flowd_private.h"
@@ -122,20 +123,14 @@ static void flowd_serve_get_metrics(void *context, struct http_request *request)
 		numbers.exporter = traffic_writer_counts(flowd->exporter);
 	flowd_alerts_counts(flowd->alerts, &numbers.alerts, &numbers.alert_rows);
 	metrics_write(&body, metric_rows, COUNT_OF(metric_rows), &numbers);
-	http_answer(request, 200, METRICS_CONTENT_TYPE, text_get(&body), body.size);
+	local_server_answer_metrics(request, &body);
 }
 
 static void flowd_serve_get_health(void *context, struct http_request *request)
 {
 	const struct flowd *flowd = context;
-	struct problem problem = {0};
 
-	if (db_connected(flowd->db)) {
-		http_answer(request, 200, "text/plain", "ok\n", 3);
-		return;
-	}
-	(void)problem_set(&problem, E_UNAVAILABLE, "PostgreSQL is away");
-	http_answer_problem(request, 503, &problem);
+	local_server_answer_health(request, db_connected(flowd->db));
 }
 
 /* What the switch says it threw away: in all, and where and why as far as that is kept. */
@@ -288,16 +283,12 @@ int flowd_serve(struct flowd *flowd, struct problem *problem)
 	const struct http_server_options options = {.routes = flowd_serve_routes,
 						    .route_count = COUNT_OF(flowd_serve_routes),
 						    .context = flowd};
-	const char *group = flowd->conf->socket_group;
 	char room[4096];
 	struct passwd row;
 	struct passwd *portal = NULL;
-	int rc = http_server_new(flowd->loop, &options, &flowd->server);
 
 	(void)getpwnam_r(flowd->conf->portal_user, &row, room, sizeof(room), &portal);
 	flowd->portal_uid = portal ? row.pw_uid : geteuid();
-	if (rc)
-		return problem_set(problem, rc, "cannot serve: %s", error_text(rc));
-	return http_server_listen_unix(flowd->server, flowd->conf->socket_path,
-				       group[0] ? 0660 : 0600, group[0] ? group : NULL, problem);
+	return local_server_new(flowd->loop, &options, flowd->conf->socket_path,
+				flowd->conf->socket_group, &flowd->server, problem);
 }

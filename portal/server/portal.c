@@ -9,6 +9,7 @@
 
 #include "common/base/error.h"
 #include "common/http/wipe.h"
+#include "common/io/daemon.h"
 #include "common/io/file.h"
 #include "common/io/log.h"
 #include "common/io/process.h"
@@ -163,15 +164,13 @@ static int portal_start_parts(struct portal *portal, struct problem *problem)
 	return rc == 0 ? open_database(portal, problem) : rc;
 }
 
-int portal_start(struct loop *loop, const void *values, void **ret_state, struct problem *problem)
+static int portal_start(void *state, struct loop *loop, const void *values, struct problem *problem)
 {
-	struct portal *portal = calloc(1, sizeof(*portal));
+	struct portal *portal = state;
 	int rc;
 
-	if (sodium_init() < 0 || !portal) {
-		free(portal);
-		return problem_set(problem, -ENOMEM, "portald cannot start");
-	}
+	if (sodium_init() < 0)
+		return problem_set(problem, E_UNAVAILABLE, "libsodium does not start");
 	wipe_json_memory();
 	portal->loop = loop;
 	portal->conf = values;
@@ -180,18 +179,15 @@ int portal_start(struct loop *loop, const void *values, void **ret_state, struct
 		rc = process_drop_privileges(portal->conf->user, problem);
 	if (rc == 0)
 		rc = portal_start_parts(portal, problem);
-	if (rc != 0) {
-		portal_stop(portal);
+	if (rc)
 		return rc;
-	}
 	log_info("portald", "listening (socket=%s keys=%zu)", portal->conf->socket_path,
 		 image_keys_count(portal->image_keys));
-	*ret_state = portal;
 	return 0;
 }
 
 /* Backwards: first nobody new, then what is under way ends, then the parts that it used. */
-void portal_stop(void *state)
+static void portal_stop(void *state)
 {
 	struct portal *portal = state;
 
@@ -207,10 +203,9 @@ void portal_stop(void *state)
 	image_sweep_free(portal->sweep);
 	image_keys_free(portal->image_keys);
 	access_free(portal->access);
-	free(portal);
 }
 
-void portal_reload(void *state)
+static void portal_reload(void *state)
 {
 	struct portal *portal = state;
 	struct image_keys *keys;
@@ -224,3 +219,15 @@ void portal_reload(void *state)
 	portal->image_keys = keys;
 	log_info("image keys", "read again (keys=%zu)", image_keys_count(keys));
 }
+
+const struct daemon_spec portal_daemon = {
+	.name = "portald",
+	.summary =
+		"the API: checks requests, writes intent, reads views, relays consoles (--print-routes lists what it answers)",
+	.default_conf = "/etc/haas/portald.conf",
+	.conf = &portal_conf_table,
+	.start = portal_start,
+	.stop = portal_stop,
+	.reload = portal_reload,
+	.state_size = sizeof(struct portal),
+};

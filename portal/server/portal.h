@@ -15,6 +15,7 @@
 #include "common/io/loop.h"
 #include "common/io/worker.h"
 
+struct daemon_spec;
 struct access_cache;
 struct console_relay;
 struct daemon_call;
@@ -71,14 +72,6 @@ struct portal {
 	struct portal_counters counters;
 };
 
-extern const struct conf_row portal_conf_table[];
-extern const size_t portal_conf_count;
+extern const struct conf_table portal_conf_table;
 
-/* Cross-field checks of the configuration, for daemon_spec. */
-MUST_USE int portal_conf_check(const void *values, struct problem *problem);
-/* For daemon_spec: *ret_state is a struct portal. */
-MUST_USE int portal_start(struct loop *loop, const void *values, void **ret_state,
-			  struct problem *problem);
-void portal_stop(void *state);
-/* SIGHUP: reads the image keys again. */
-void portal_reload(void *state);
+extern const struct daemon_spec portal_daemon;

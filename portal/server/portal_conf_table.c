@@ -4,26 +4,25 @@
 
 #include "common/base/error.h"
 #include "common/io/conf.h"
+#include "common/io/conf_rows.h"
 
 #include "portal/server/portal.h"
 
 /* clang-format off */
-const struct conf_row portal_conf_table[] = {
+static const struct conf_row portal_conf_rows[] = {
 	{"database", CONF_STRING, offsetof(struct portal_conf, database), "dbname=haas user=portald", 0, 0, NULL, NULL,
 	 "conninfo of PostgreSQL; the role must be portald"},
 	{"read_limit", CONF_INT, offsetof(struct portal_conf, read_limit_s), "20", 1, 3600, NULL, "seconds",
 	 "a longer read of the database is cancelled: all other requests wait behind it"},
-	{"user", CONF_STRING, offsetof(struct portal_conf, user), "haas-portald", 0, 0, NULL, NULL,
-	 "user to become when started as root; empty = stay"},
-	{"socket.path", CONF_STRING, offsetof(struct portal_conf, socket_path), "/run/haas/portald.sock", 0, 0, NULL, NULL,
-	 "where the API listens"},
+	CONF_ROW_USER(offsetof(struct portal_conf, user), "haas-portald"),
+	{"socket.path", CONF_TEXT, offsetof(struct portal_conf, socket_path), "/run/haas/portald.sock", 0, 0, NULL, NULL, "where the API listens"},
 	{"socket.mode", CONF_STRING, offsetof(struct portal_conf, socket_mode), "0660", 0, 0, NULL, NULL,
 	 "who may connect to it, octal"},
 	{"socket.group", CONF_STRING, offsetof(struct portal_conf, socket_group), "haas", 0, 0, NULL, NULL,
 	 "its group; empty = leave"},
 	{"operator_group", CONF_STRING, offsetof(struct portal_conf, operator_group), "haas", 0, 0, NULL, NULL,
 	 "members of this group are operators, as is root"},
-	{"image_dir", CONF_STRING, offsetof(struct portal_conf, image_dir), "/var/lib/haas/images", 0, 0, NULL, NULL,
+	{"image_dir", CONF_TEXT, offsetof(struct portal_conf, image_dir), "/var/lib/haas/images", 0, 0, NULL, NULL,
 	 "where images are stored"},
 	{"image_keys", CONF_STRING, offsetof(struct portal_conf, image_keys), "/etc/haas/image-keys", 0, 0, NULL, NULL,
 	 "folder of public keys (NAME.pub, hex) that may sign images"},
@@ -38,9 +37,7 @@ const struct conf_row portal_conf_table[] = {
 };
 /* clang-format on */
 
-const size_t portal_conf_count = COUNT_OF(portal_conf_table);
-
-int portal_conf_check(const void *values, struct problem *problem)
+static int portal_conf_check(const void *values, struct problem *problem)
 {
 	const struct portal_conf *conf = values;
 
@@ -50,10 +47,12 @@ int portal_conf_check(const void *values, struct problem *problem)
 		problem_hint(problem, "octal, like \"0660\"");
 		return E_MALFORMED;
 	}
-	if (conf->socket_path[0] == '\0' || conf->image_dir[0] == '\0') {
-		(void)problem_set(problem, E_MALFORMED,
-				  "socket.path and image_dir must not be empty");
-		return E_MALFORMED;
-	}
 	return 0;
 }
+
+const struct conf_table portal_conf_table = {
+	.rows = portal_conf_rows,
+	.count = COUNT_OF(portal_conf_rows),
+	.values_size = sizeof(struct portal_conf),
+	.check = portal_conf_check,
+};

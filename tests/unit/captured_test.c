@@ -11,6 +11,7 @@
 
 #include "common/base/clock.h"
 #include "common/db/until.h"
+#include "common/io/daemon.h"
 
 #include "peregrine/captured/captured_private.h"
 #include "tests/support/cmocka.h"
@@ -135,7 +136,7 @@ static int site_start(void **state)
 					    .keep_bytes = 1 << 30,
 					    .tenant_bytes = 1 << 30};
 	assert_int_equal(loop_new(&site->loop), 0);
-	if (captured_start(site->loop, &site->conf, &captured, &problem) != 0)
+	if (daemon_begin(&captured_daemon, site->loop, &site->conf, &captured, &problem) != 0)
 		fail_msg("%s: %s", problem.message, problem.detail);
 	site->captured = captured;
 	*state = site;
@@ -150,7 +151,7 @@ static int site_stop(void **state)
 		return 0;
 	pg_let_go(&site->hold);
 	pg_let_go(&site->next_hold);
-	captured_stop(site->captured);
+	daemon_end(&captured_daemon, site->captured);
 	loop_free(site->loop);
 	(void)shell("%s/support/pg stop %s/pg", TEST_SOURCE_DIR, site->folder);
 	scratch_remove(site->folder);

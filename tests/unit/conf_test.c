@@ -261,14 +261,15 @@ static void test_sample(void **state)
 static unsigned started;
 static unsigned stopped;
 
-static int start_daemon(struct loop *loop, const void *values, void **ret_state,
-			struct problem *problem)
+static int start_daemon(void *state, struct loop *loop, const void *values, struct problem *problem)
 {
 	const struct values *v = values;
+	unsigned *mark = state;
 
 	(void)loop;
+	assert_int_equal(*mark, 0);
 	started++;
-	*ret_state = &started;
+	*mark = started;
 	if (v->port == 81)
 		return problem_set(problem, E_UNAVAILABLE, "no");
 	return raise(SIGTERM);
@@ -276,7 +277,7 @@ static int start_daemon(struct loop *loop, const void *values, void **ret_state,
 
 static void stop_daemon(void *state)
 {
-	assert_ptr_equal(state, &started);
+	assert_int_equal(*(const unsigned *)state, started);
 	stopped++;
 }
 
@@ -289,15 +290,17 @@ static int check_values(const void *values, struct problem *problem)
 
 static int run(const char *first, const char *second)
 {
+	static const struct conf_table table = {.rows = rows,
+						.count = COUNT_OF(rows),
+						.values_size = sizeof(struct values),
+						.check = check_values};
 	static const struct daemon_spec spec = {.name = "tested",
 						.summary = "is tested",
 						.default_conf = "/nonexistent/tested.conf",
-						.rows = rows,
-						.row_count = COUNT_OF(rows),
-						.check = check_values,
+						.conf = &table,
 						.start = start_daemon,
 						.stop = stop_daemon,
-						.values_size = sizeof(struct values)};
+						.state_size = sizeof(started)};
 	char program[] = "tested";
 	char one[128];
 	char two[128];
@@ -328,7 +331,8 @@ static void test_daemon(void **state)
 	assert_int_equal(started, 1);
 	write_conf("http: { port = 81; };");
 	assert_int_equal(run(option, NULL), 1);
-	assert_int_equal(stopped, 0);
+	assert_int_equal(started, 1);
+	assert_int_equal(stopped, 1); /* what stood when it failed is taken down */
 	write_conf("http: { port = 82; };");
 	assert_int_equal(run(option, "--check-config"), 2);
 	write_conf("http: { prot = 82; };");

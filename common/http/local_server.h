@@ -1,0 +1,19 @@
+/* The server on a daemon's Unix socket, and the two answers of every daemon: metrics, health. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+#include "common/http/server.h"
+
+struct text;
+
+/* Who may connect beside us: the members of `group`; empty = nobody. */
+MUST_USE int local_server_new(struct loop *loop, const struct http_server_options *options,
+			      const char *path, const char *group, struct http_server **ret,
+			      struct problem *problem);
+/* An exposition: see common/http/metrics.h. */
+void local_server_answer_metrics(struct http_request *request, const struct text *exposition);
+/* GET /healthz: 200, or 503 while PostgreSQL is away. */
+void local_server_answer_health(struct http_request *request, bool database_up);
