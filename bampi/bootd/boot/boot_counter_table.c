@@ -3,21 +3,27 @@
 #include "bampi/bootd/boot/boot_counters.h"
 
 #define AT(member) offsetof(struct boot_counters, member)
+#define TFTP(member, word)                                                       \
+	METRIC_COUNTED("haas_tftp_transfers_total", "outcome", word, AT(member), \
+		       "TFTP transfers by how they ended")
+#define HTTP(member, word)                                                         \
+	METRIC_COUNTED("haas_http_connections_total", "outcome", word, AT(member), \
+		       "HTTP connections, and those closed to make room for others")
+#define SCRIPT(member, word)                                                  \
+	METRIC_COUNTED("haas_boot_scripts_total", "target", word, AT(member), \
+		       "boot scripts served by target")
+#define TASK(member, word)                                                    \
+	METRIC_COUNTED("haas_agent_tasks_total", "outcome", word, AT(member), \
+		       "agent tasks handed out, stored, refused")
 
 const struct metric_row boot_counter_rows[] = {
-	{"haas_tftp_transfers_total", METRIC_COUNTER, "outcome=\"done\"", AT(tftp.done),
-	 "TFTP transfers by how they ended"},
-	{"haas_tftp_transfers_total", METRIC_COUNTER, "outcome=\"aborted\"", AT(tftp.aborted),
-	 NULL},
-	{"haas_tftp_transfers_total", METRIC_COUNTER, "outcome=\"lost\"", AT(tftp.lost), NULL},
-	{"haas_tftp_transfers_total", METRIC_COUNTER, "outcome=\"refused\"", AT(tftp.refused),
-	 NULL},
-	{"haas_tftp_transfers_total", METRIC_COUNTER, "outcome=\"crowded\"", AT(tftp.crowded),
-	 NULL},
-	{"haas_tftp_transfers_total", METRIC_COUNTER, "outcome=\"postponed\"", AT(tftp.postponed),
-	 NULL},
-	{"haas_tftp_transfers_total", METRIC_COUNTER, "outcome=\"throttled\"", AT(tftp.throttled),
-	 NULL},
+	TFTP(tftp.done, "done"),
+	TFTP(tftp.aborted, "aborted"),
+	TFTP(tftp.lost, "lost"),
+	TFTP(tftp.refused, "refused"),
+	TFTP(tftp.crowded, "crowded"),
+	TFTP(tftp.postponed, "postponed"),
+	TFTP(tftp.throttled, "throttled"),
 	{"haas_tftp_evicted_total", METRIC_COUNTER, NULL, AT(tftp.evicted),
 	 "Lost TFTP transfers that were dropped to make room, before any packet from their client"},
 	{"haas_tftp_started_total", METRIC_COUNTER, NULL, AT(tftp.started), "TFTP transfers begun"},
@@ -26,27 +32,21 @@ const struct metric_row boot_counter_rows[] = {
 	{"haas_tftp_blocks_resent_total", METRIC_COUNTER, NULL, AT(tftp.blocks_resent),
 	 "TFTP blocks sent more than once"},
 	{"haas_tftp_open", METRIC_GAUGE, NULL, AT(tftp.open), "TFTP transfers under way"},
-	{"haas_http_connections_total", METRIC_COUNTER, "outcome=\"accepted\"", AT(http.accepted),
-	 "HTTP connections, and those closed to make room for others"},
-	{"haas_http_connections_total", METRIC_COUNTER, "outcome=\"refused\"", AT(http.refused),
-	 NULL},
-	{"haas_http_connections_total", METRIC_COUNTER, "outcome=\"evicted\"", AT(http.evicted),
-	 NULL},
-	{"haas_http_connections_total", METRIC_COUNTER, "outcome=\"late_head\"", AT(http.late_head),
-	 NULL},
-	{"haas_http_connections_total", METRIC_COUNTER, "outcome=\"late_body\"", AT(http.late_body),
-	 NULL},
+	HTTP(http.accepted, "accepted"),
+	HTTP(http.refused, "refused"),
+	HTTP(http.evicted, "evicted"),
+	HTTP(http.late_head, "late_head"),
+	HTTP(http.late_body, "late_body"),
 	{"haas_http_open", METRIC_GAUGE, NULL, AT(http.open), "HTTP connections now"},
 	{"haas_http_bad_requests_total", METRIC_COUNTER, "reason=\"malformed\"", AT(http.malformed),
 	 "HTTP requests that were not understood, or too large"},
 	{"haas_http_bad_requests_total", METRIC_COUNTER, "reason=\"too_large\"", AT(http.too_large),
 	 NULL},
-	{"haas_boot_scripts_total", METRIC_COUNTER, "target=\"agent\"", AT(script_agent),
-	 "boot scripts served by target"},
-	{"haas_boot_scripts_total", METRIC_COUNTER, "target=\"disk\"", AT(script_disk), NULL},
-	{"haas_boot_scripts_total", METRIC_COUNTER, "target=\"stop\"", AT(script_stop), NULL},
-	{"haas_boot_scripts_total", METRIC_COUNTER, "target=\"none\"", AT(script_none), NULL},
-	{"haas_boot_scripts_total", METRIC_COUNTER, "target=\"refused\"", AT(script_refused), NULL},
+	SCRIPT(script_agent, "agent"),
+	SCRIPT(script_disk, "disk"),
+	SCRIPT(script_stop, "stop"),
+	SCRIPT(script_none, "none"),
+	SCRIPT(script_refused, "refused"),
 	{"haas_boot_files_total", METRIC_COUNTER, "kind=\"file\"", AT(files),
 	 "requests for boot files and images served"},
 	{"haas_boot_files_total", METRIC_COUNTER, "kind=\"image\"", AT(images), NULL},
@@ -61,15 +61,11 @@ const struct metric_row boot_counter_rows[] = {
 	{"haas_agent_polls_total", METRIC_COUNTER, NULL, AT(polls), "agents asking for a task"},
 	{"haas_agent_polls_open", METRIC_GAUGE, NULL, AT(polls_open),
 	 "agents waiting for a task now"},
-	{"haas_agent_tasks_total", METRIC_COUNTER, "outcome=\"handed\"", AT(tasks_delivered),
-	 "agent tasks handed out, stored, refused"},
-	{"haas_agent_tasks_total", METRIC_COUNTER, "outcome=\"stored\"", AT(results_stored), NULL},
-	{"haas_agent_tasks_total", METRIC_COUNTER, "outcome=\"unwanted\"", AT(tasks_unwanted),
-	 NULL},
-	{"haas_agent_tasks_total", METRIC_COUNTER, "outcome=\"malformed\"", AT(results_malformed),
-	 NULL},
-	{"haas_agent_tasks_total", METRIC_COUNTER, "outcome=\"postponed\"", AT(results_postponed),
-	 NULL},
+	TASK(tasks_delivered, "handed"),
+	TASK(results_stored, "stored"),
+	TASK(tasks_unwanted, "unwanted"),
+	TASK(results_malformed, "malformed"),
+	TASK(results_postponed, "postponed"),
 	{"haas_agent_progress_total", METRIC_COUNTER, NULL, AT(progress_reports),
 	 "progress reports of agents"},
 	{"haas_agent_database_errors_total", METRIC_COUNTER, NULL, AT(database_errors),

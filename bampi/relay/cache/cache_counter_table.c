@@ -8,11 +8,9 @@
 		"haas_relay_served_total", METRIC_COUNTER, labels, AT(member),           \
 			"Files and images that nodes asked for, by where they came from" \
 	}
-#define TFTP(member, labels)                                                                \
-	{                                                                                   \
-		"haas_relay_tftp_transfers_total", METRIC_COUNTER, labels, AT(tftp.member), \
-			"TFTP transfers by outcome"                                         \
-	}
+#define TFTP(member, word)                                                                  \
+	METRIC_COUNTED("haas_relay_tftp_transfers_total", "outcome", word, AT(tftp.member), \
+		       "TFTP transfers by outcome")
 
 const struct metric_row cache_counter_rows[] = {
 	SERVED(file_hits, "kind=\"file\",from=\"cache\""),
@@ -52,12 +50,12 @@ const struct metric_row cache_counter_rows[] = {
 	 "Answers that follow an object on its way"},
 	{"haas_relay_controller_away", METRIC_GAUGE, NULL, AT(controller_away),
 	 "1 while the controller does not answer"},
-	TFTP(done, "outcome=\"done\""),
-	TFTP(aborted, "outcome=\"aborted\""),
-	TFTP(lost, "outcome=\"lost\""),
-	TFTP(refused, "outcome=\"refused\""),
-	TFTP(crowded, "outcome=\"crowded\""),
-	TFTP(postponed, "outcome=\"postponed\""),
+	TFTP(done, "done"),
+	TFTP(aborted, "aborted"),
+	TFTP(lost, "lost"),
+	TFTP(refused, "refused"),
+	TFTP(crowded, "crowded"),
+	TFTP(postponed, "postponed"),
 	{"haas_relay_tftp_bytes_total", METRIC_COUNTER, NULL, AT(tftp.bytes),
 	 "Bytes that TFTP clients acknowledged"},
 };

@@ -3,21 +3,15 @@
 #include "bampi/relay/dhcp/dhcp_relay_counters.h"
 
 #define AT(member) offsetof(struct dhcp_relay_counters, member)
-#define REQUEST(verdict, word)                                                            \
-	{                                                                                 \
-		"haas_relay_dhcp_requests_total", METRIC_COUNTER, "verdict=\"" word "\"", \
-			AT(requests[verdict]), "Requests from the interfaces, by outcome" \
-	}
-#define REPLY(verdict, word)                                                                 \
-	{                                                                                    \
-		"haas_relay_dhcp_replies_total", METRIC_COUNTER, "verdict=\"" word "\"",     \
-			AT(replies[verdict]), "Messages to port 67 from servers, by outcome" \
-	}
-#define DROPPED(member, word)                                                           \
-	{                                                                               \
-		"haas_relay_dhcp_dropped_total", METRIC_COUNTER, "reason=\"" word "\"", \
-			AT(member), "Messages that were dropped unread"                 \
-	}
+#define REQUEST(verdict, word)                                                                   \
+	METRIC_COUNTED("haas_relay_dhcp_requests_total", "verdict", word, AT(requests[verdict]), \
+		       "Requests from the interfaces, by outcome")
+#define REPLY(verdict, word)                                                                   \
+	METRIC_COUNTED("haas_relay_dhcp_replies_total", "verdict", word, AT(replies[verdict]), \
+		       "Messages to port 67 from servers, by outcome")
+#define DROPPED(member, word)                                                       \
+	METRIC_COUNTED("haas_relay_dhcp_dropped_total", "reason", word, AT(member), \
+		       "Messages that were dropped unread")
 
 const struct metric_row dhcp_relay_counter_rows[] = {
 	REQUEST(RELAY_ADD, "added"),
