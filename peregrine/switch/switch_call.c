@@ -39,6 +39,16 @@ void switch_call_close(struct switch_call *call)
 	switch_endpoint_wipe(&call->endpoint);
 }
 
+/* Of how many parts the request has a result. */
+static size_t switch_call_results(const struct switch_request *request)
+{
+	switch ((int)request->op) {
+	case SWITCH_CHANGE: return request->edit_count;
+	case SWITCH_MIRROR: return request->mirror_count;
+	default: return 0;
+	}
+}
+
 void switch_call_begin(struct switch_call *call, const struct switch_request *request,
 		       int64_t deadline_ms, switch_call_fn fn, void *context)
 {
@@ -47,6 +57,8 @@ void switch_call_begin(struct switch_call *call, const struct switch_request *re
 	call->context = context;
 	call->deadline_ms = deadline_ms;
 	call->early = (struct problem){0};
+	for (size_t i = 0; i < switch_call_results(request); i++)
+		request->results[i] = EDIT_NOT_TRIED;
 }
 
 int switch_call_begun(struct switch_call *call, int rc)

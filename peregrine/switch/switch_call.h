@@ -45,7 +45,8 @@ MUST_USE int switch_call_open(struct switch_call *call, const struct switch_call
  * nothing. */
 void switch_call_close(struct switch_call *call);
 
-/* Around a transport's start of a call: takes the request, then says what became of the start. `rc`
+/* Around a transport's start of a call: takes the request, whose edits and mirrors are not tried
+ * yet, then says what became of the start. `rc`
  * with call->early set is told like an answer, in the next turn. -ENOMEM ends the call at once. Any
  * other rc is -EAGAIN. */
 void switch_call_begin(struct switch_call *call, const struct switch_request *request,

@@ -40,6 +40,15 @@ bool port_vlans_equal(const struct port_vlans *a, const struct port_vlans *b)
 			  vlan_set_equal(&a->tagged, &b->tagged));
 }
 
+bool switch_port_is_wanted(const char *const *only_ports, const char *name)
+{
+	for (const char *const *port = only_ports; port && *port; port++) {
+		if (strcmp(*port, name) == 0)
+			return true;
+	}
+	return !only_ports;
+}
+
 void switch_reading_done(struct switch_reading *reading)
 {
 	free(reading->ports);

@@ -276,6 +276,9 @@ struct switch_request {
 	const struct switch_lag *lag; /* SWITCH_LAG */
 };
 
+/* Is the port among those of request->only_ports? */
+bool switch_port_is_wanted(const char *const *only_ports, const char *name);
+
 /* A call has ended; from the loop, never from inside start(). rc 0: what *reading owns passes to
  * the callee (SWITCH_READ, SWITCH_SAMPLING,
  * SWITCH_HEALTH; else NULL). Both pointers are borrowed for the call. */

@@ -310,8 +310,6 @@ int cli_change_start(struct cli_switch *one)
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < one->call.request->edit_count; i++)
-		one->call.request->results[i] = EDIT_NOT_TRIED;
 	cli_look_start(one, cli_change_on_config);
 	return 0;
 }

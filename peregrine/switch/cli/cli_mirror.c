@@ -182,8 +182,6 @@ int cli_mirror_start(struct cli_switch *one)
 		tunnel ? cli_erspan_of(one->dialect) : cli_mirror_of(one->dialect);
 	struct cli_mirroring *mirroring;
 
-	for (size_t i = 0; i < request->mirror_count; i++)
-		request->results[i] = EDIT_NOT_TRIED;
 	if (!row) {
 		(void)problem_set(&one->call.early, E_UNSUPPORTED,
 				  tunnel ? "the ERSPAN commands of %s are not known"

@@ -450,8 +450,6 @@ int netconf_change_start(struct netconf_switch *one)
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < one->call.request->edit_count; i++)
-		one->call.request->results[i] = EDIT_NOT_TRIED;
 	netconf_switch_look(one, netconf_change_on_config);
 	return 0;
 }

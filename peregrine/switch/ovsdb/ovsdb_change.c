@@ -181,7 +181,6 @@ int ovsdb_change_start(struct ovsdb_switch *one)
 {
 	const struct switch_request *request = one->call.request;
 
-	mark_all(one, EDIT_NOT_TRIED);
 	if (request->edit_count > OVSDB_PLAN_EDITS)
 		return -ENOMEM;
 	return ovsdb_change_look(one);

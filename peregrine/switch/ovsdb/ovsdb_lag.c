@@ -29,12 +29,7 @@ static void ovsdb_lag_on_facts(struct ovsdb_switch *one, int rc, const struct pr
 	}
 	ovsdb_plan_done(&one->plan);
 	rc = ovsdb_lag_plan(&one->facts, one->call.request->lag, &one->plan, &why);
-	if (rc)
-		ovsdb_switch_fail(one, &why);
-	else if (!one->plan.params)
-		switch_call_end(&one->call, 0, NULL, NULL);
-	else
-		ovsdb_switch_transact(one);
+	ovsdb_switch_transact(one, rc ? &why : NULL);
 }
 
 int ovsdb_lag_start(struct ovsdb_switch *one)

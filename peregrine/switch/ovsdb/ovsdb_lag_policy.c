@@ -10,7 +10,7 @@
 LEAKS_LEFT_TO_SANITIZER
 
 /* A "wait" and an "insert" each, what is before and behind them. */
-enum { ROOM = 2 * SWITCH_LAG_MEMBERS + 2 + OVSDB_PLAN_ENDING };
+enum { ROOM = 2 * SWITCH_LAG_MEMBERS + 2 };
 
 struct ovsdb_lag_policy_maker {
 	const struct ovsdb_facts *facts;
@@ -24,17 +24,6 @@ static int ovsdb_lag_policy_refuse(struct problem *problem, const char *message,
 	(void)problem_set(problem, E_CONFLICT, "%s", message);
 	problem_detail(problem, "%s", port);
 	return E_CONFLICT;
-}
-
-static int ovsdb_lag_policy_add(struct ovsdb_lag_policy_maker *maker, json_t *operation)
-{
-	struct ovsdb_plan *plan = &maker->plan;
-
-	if (!operation || plan->operation_count == ROOM ||
-	    json_array_append_new(plan->params, operation) != 0)
-		return -ENOMEM;
-	plan->edits[plan->operation_count++] = SIZE_MAX;
-	return 0;
 }
 
 static bool ovsdb_lag_policy_is_access(const struct ovsdb_port *port, uint16_t vlan)
@@ -86,10 +75,11 @@ static int ovsdb_lag_policy_take_out(struct ovsdb_lag_policy_maker *maker,
 		json_decref(names);
 		return -ENOMEM;
 	}
-	return ovsdb_lag_policy_add(maker, json_pack("{s:s,s:i,s:s,s:[[s,s,[s,s]]],s:o,s:s,s:[o]}",
-						     "op", "wait", "timeout", 0, "table", "Port",
-						     "where", "_uuid", "==", "uuid", port->uuid,
-						     "columns", names, "until", "==", "rows", row));
+	return ovsdb_plan_add(&maker->plan, SIZE_MAX,
+			      json_pack("{s:s,s:i,s:s,s:[[s,s,[s,s]]],s:o,s:s,s:[o]}", "op", "wait",
+					"timeout", 0, "table", "Port", "where", "_uuid",
+					"==", "uuid", port->uuid, "columns", names, "until",
+					"==", "rows", row));
 }
 
 /* `interfaces` is taken. */
@@ -114,8 +104,9 @@ static int put_in(struct ovsdb_lag_policy_maker *maker, const char *name, json_t
 		json_decref(row);
 		return -ENOMEM;
 	}
-	return ovsdb_lag_policy_add(maker, json_pack("{s:s,s:s,s:s,s:o}", "op", "insert", "table",
-						     "Port", "uuid-name", handle, "row", row));
+	return ovsdb_plan_add(&maker->plan, SIZE_MAX,
+			      json_pack("{s:s,s:s,s:s,s:o}", "op", "insert", "table", "Port",
+					"uuid-name", handle, "row", row));
 }
 
 static json_t *ovsdb_lag_policy_uuid_of(const json_t *interface)
@@ -189,16 +180,14 @@ static int ovsdb_lag_policy_unmake(struct ovsdb_lag_policy_maker *maker,
 
 static int ovsdb_lag_policy_refer(struct ovsdb_lag_policy_maker *maker)
 {
-	int rc = ovsdb_lag_policy_add(
-		maker, json_pack("{s:s,s:s,s:[[s,s,[s,s]]],s:[[s,s,[s,O]],[s,s,[s,O]]]}", "op",
-				 "mutate", "table", "Bridge", "where", "_uuid", "==", "uuid",
-				 maker->facts->bridge_uuid, "mutations", "ports", "delete", "set",
-				 maker->gone, "ports", "insert", "set", maker->come));
+	int rc = ovsdb_plan_add(&maker->plan, SIZE_MAX,
+				json_pack("{s:s,s:s,s:[[s,s,[s,s]]],s:[[s,s,[s,O]],[s,s,[s,O]]]}",
+					  "op", "mutate", "table", "Bridge", "where", "_uuid",
+					  "==", "uuid", maker->facts->bridge_uuid, "mutations",
+					  "ports", "delete", "set", maker->gone, "ports", "insert",
+					  "set", maker->come));
 
-	maker->plan.select = maker->plan.operation_count + 1;
-	for (unsigned i = 0; rc == 0 && i < OVSDB_PLAN_ENDING; i++)
-		rc = ovsdb_lag_policy_add(maker, ovsdb_plan_ending(i, "peregrined: an aggregate"));
-	return rc;
+	return rc ? rc : ovsdb_plan_close(&maker->plan, "peregrined: an aggregate");
 }
 
 int ovsdb_lag_plan(const struct ovsdb_facts *facts, const struct switch_lag *lag,
@@ -208,11 +197,11 @@ int ovsdb_lag_plan(const struct ovsdb_facts *facts, const struct switch_lag *lag
 	struct ovsdb_lag_policy_maker maker = {.facts = facts, .lag = lag};
 	int rc = -ENOMEM;
 
-	maker.plan.params = json_pack("[s]", "Open_vSwitch");
-	maker.plan.edits = calloc(ROOM, sizeof(*maker.plan.edits));
 	maker.gone = json_array();
 	maker.come = json_array();
-	if (maker.plan.params && maker.plan.edits && maker.gone && maker.come)
+	if (maker.gone && maker.come)
+		rc = ovsdb_plan_open(&maker.plan, ROOM);
+	if (rc == 0)
 		rc = lag->make ? ovsdb_lag_policy_make_it(&maker, there, problem)
 			       : ovsdb_lag_policy_unmake(&maker, there, problem);
 	if (rc == 0 && maker.plan.operation_count > 0)
@@ -221,9 +210,5 @@ int ovsdb_lag_plan(const struct ovsdb_facts *facts, const struct switch_lag *lag
 		(void)problem_set(problem, rc, "no memory for an aggregate");
 	json_decref(maker.gone);
 	json_decref(maker.come);
-	if (rc || maker.plan.operation_count == 0)
-		ovsdb_plan_done(&maker.plan);
-	if (rc == 0)
-		*ret = maker.plan;
-	return rc;
+	return ovsdb_plan_give(&maker.plan, rc, ret);
 }

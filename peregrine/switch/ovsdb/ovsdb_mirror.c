@@ -29,12 +29,7 @@ static void on_mirrors(void *context, int rc, json_t *result, const struct probl
 	if (rc == 0)
 		rc = ovsdb_mirror_plan(&one->facts, request->mirrors, request->mirror_count,
 				       &one->plan, request->results, &why);
-	if (rc)
-		ovsdb_switch_fail(one, &why);
-	else if (!one->plan.params)
-		switch_call_end(&one->call, 0, NULL, NULL);
-	else
-		ovsdb_switch_transact(one);
+	ovsdb_switch_transact(one, rc ? &why : NULL);
 }
 
 /* A port of type erspan or gre is a port as any other, once it is there: whoever keeps the switch's
@@ -62,7 +57,5 @@ int ovsdb_mirror_start(struct ovsdb_switch *one)
 	if (one->call.request->tunnel.to[0])
 		return refuse_tunnel(one);
 	ovsdb_facts_done(&one->facts);
-	for (size_t i = 0; i < one->call.request->mirror_count; i++)
-		one->call.request->results[i] = EDIT_NOT_TRIED;
 	return ovsdb_switch_ask(one, ovsdb_mirror_ask(), on_mirrors);
 }

@@ -71,21 +71,8 @@ struct ovsdb_mirror_policy_maker {
 	const struct ovsdb_facts *facts;
 	const json_t *rows;
 	struct ovsdb_plan plan;
-	size_t room;
 	json_t *gone, *come; /* members of Bridge.mirrors */
 };
-
-static int ovsdb_mirror_policy_add(struct ovsdb_mirror_policy_maker *maker, size_t number,
-				   json_t *operation)
-{
-	struct ovsdb_plan *plan = &maker->plan;
-
-	if (!operation || plan->operation_count == maker->room ||
-	    json_array_append_new(plan->params, operation) != 0)
-		return -ENOMEM;
-	plan->edits[plan->operation_count++] = number;
-	return 0;
-}
 
 static int ovsdb_mirror_policy_insert(struct ovsdb_mirror_policy_maker *maker, size_t number,
 				      const struct switch_mirror *mirror,
@@ -97,12 +84,12 @@ static int ovsdb_mirror_policy_insert(struct ovsdb_mirror_policy_maker *maker, s
 	(void)text_format(name, sizeof(name), "mirror%zu", number);
 	if (json_array_append_new(maker->come, json_pack("[s,s]", "named-uuid", name)) != 0)
 		return -ENOMEM;
-	return ovsdb_mirror_policy_add(
-		maker, number,
-		json_pack("{s:s,s:s,s:s,s:{s:s,s:[s,s],s:[s,s],s:[s,s]}}", "op", "insert", "table",
-			  "Mirror", "uuid-name", name, "row", "name", mirror->name,
-			  "select_src_port", "uuid", port->uuid, "select_dst_port", "uuid",
-			  port->uuid, "output_port", "uuid", target->uuid));
+	return ovsdb_plan_add(&maker->plan, number,
+			      json_pack("{s:s,s:s,s:s,s:{s:s,s:[s,s],s:[s,s],s:[s,s]}}", "op",
+					"insert", "table", "Mirror", "uuid-name", name, "row",
+					"name", mirror->name, "select_src_port", "uuid", port->uuid,
+					"select_dst_port", "uuid", port->uuid, "output_port",
+					"uuid", target->uuid));
 }
 
 /* One that is there as wanted is taken out of `leave`: what stays in it goes. */
@@ -149,15 +136,11 @@ static int ovsdb_mirror_policy_refer(struct ovsdb_mirror_policy_maker *maker)
 		json_decref(mutations);
 		return -ENOMEM;
 	}
-	rc = ovsdb_mirror_policy_add(maker, SIZE_MAX,
-				     json_pack("{s:s,s:s,s:[[s,s,[s,s]]],s:o}", "op", "mutate",
-					       "table", "Bridge", "where", "_uuid", "==", "uuid",
-					       maker->facts->bridge_uuid, "mutations", mutations));
-	maker->plan.select = maker->plan.operation_count + 1;
-	for (unsigned i = 0; rc == 0 && i < OVSDB_PLAN_ENDING; i++)
-		rc = ovsdb_mirror_policy_add(maker, SIZE_MAX,
-					     ovsdb_plan_ending(i, "peregrined: mirror sessions"));
-	return rc;
+	rc = ovsdb_plan_add(&maker->plan, SIZE_MAX,
+			    json_pack("{s:s,s:s,s:[[s,s,[s,s]]],s:o}", "op", "mutate", "table",
+				      "Bridge", "where", "_uuid", "==", "uuid",
+				      maker->facts->bridge_uuid, "mutations", mutations));
+	return rc ? rc : ovsdb_plan_close(&maker->plan, "peregrined: mirror sessions");
 }
 
 static int ovsdb_mirror_policy_make(struct ovsdb_mirror_policy_maker *maker,
@@ -191,29 +174,23 @@ int ovsdb_mirror_plan(const struct ovsdb_facts *facts, const struct switch_mirro
 		      size_t count, struct ovsdb_plan *ret, enum edit_result *results,
 		      struct problem *problem)
 {
-	struct ovsdb_mirror_policy_maker maker = {.facts = facts,
-						  .room = count + 1 + OVSDB_PLAN_ENDING};
-	int rc;
+	struct ovsdb_mirror_policy_maker maker = {.facts = facts};
+	int rc = -ENOMEM;
 
 	maker.rows = json_object_get(json_array_get(facts->answer, ASK_MIRRORS), "rows");
 	if (!json_is_array(maker.rows) ||
 	    json_array_size(maker.rows) > OVSDB_MIRROR_POLICY_ROWS_MAX)
 		return problem_set(problem, E_UNSUPPORTED,
 				   "the mirrors in its OVSDB cannot be parsed");
-	maker.plan.params = json_pack("[s]", "Open_vSwitch");
-	maker.plan.edits = calloc(maker.room, sizeof(*maker.plan.edits));
 	maker.gone = json_array();
 	maker.come = json_array();
-	rc = maker.plan.params && maker.plan.edits && maker.gone && maker.come
-		     ? ovsdb_mirror_policy_make(&maker, mirrors, count, results)
-		     : -ENOMEM;
+	if (maker.gone && maker.come)
+		rc = ovsdb_plan_open(&maker.plan, count + 1);
+	if (rc == 0)
+		rc = ovsdb_mirror_policy_make(&maker, mirrors, count, results);
 	if (rc)
 		(void)problem_set(problem, rc, "no memory for mirror sessions");
 	json_decref(maker.gone);
 	json_decref(maker.come);
-	if (rc || maker.plan.operation_count == 0)
-		ovsdb_plan_done(&maker.plan);
-	if (rc == 0)
-		*ret = maker.plan;
-	return rc;
+	return ovsdb_plan_give(&maker.plan, rc, ret);
 }

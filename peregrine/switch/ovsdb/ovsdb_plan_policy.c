@@ -12,31 +12,76 @@ LEAKS_LEFT_TO_SANITIZER
 
 /* On no wire: an empty list would be every VLAN. */
 enum { DEAD_VLAN = 4095 };
+enum { OVSDB_PLAN_ENDING = 4 };
 
 typedef const struct port_vlans *port_shape;
 
 struct ovsdb_plan_policy_planner {
 	const struct ovsdb_facts *facts;
 	struct ovsdb_plan plan;
-	size_t room;
 	struct vlan_set table; /* as the edits so far leave it */
 	port_shape *now;       /* of each port, as the edits so far leave it */
 	bool *waited;          /* the row of this port is held */
-	bool any;
 };
 
 /* --- operations --- */
 
-static int ovsdb_plan_policy_add(struct ovsdb_plan_policy_planner *planner, size_t edit,
-				 json_t *operation)
+int ovsdb_plan_open(struct ovsdb_plan *plan, size_t room)
 {
-	struct ovsdb_plan *plan = &planner->plan;
+	plan->room = room + OVSDB_PLAN_ENDING;
+	plan->params = json_pack("[s]", "Open_vSwitch");
+	plan->edits = calloc(plan->room, sizeof(*plan->edits));
+	return plan->params && plan->edits ? 0 : -ENOMEM;
+}
 
-	if (!operation || plan->operation_count == planner->room ||
+int ovsdb_plan_add(struct ovsdb_plan *plan, size_t edit, json_t *operation)
+{
+	if (!operation || plan->operation_count == plan->room ||
 	    json_array_append_new(plan->params, operation) != 0)
 		return -ENOMEM;
 	plan->edits[plan->operation_count++] = edit;
 	return 0;
+}
+
+/* ovs-vswitchd follows changes anyway; next_cfg is how it says that it has (cur_cfg). */
+static json_t *ovsdb_plan_policy_ending(unsigned number, const char *comment)
+{
+	switch (number) {
+	case 0:
+		return json_pack("{s:s,s:s,s:[],s:[[s,s,i]]}", "op", "mutate", "table",
+				 "Open_vSwitch", "where", "mutations", "next_cfg", "+=", 1);
+	case 1:
+		return json_pack("{s:s,s:s,s:[],s:[s]}", "op", "select", "table", "Open_vSwitch",
+				 "where", "columns", "next_cfg");
+	case 2: return json_pack("{s:s,s:s}", "op", "comment", "comment", comment);
+	default: return json_pack("{s:s,s:b}", "op", "commit", "durable", true);
+	}
+}
+
+int ovsdb_plan_close(struct ovsdb_plan *plan, const char *comment)
+{
+	int rc = 0;
+
+	plan->select = plan->operation_count + 1;
+	for (unsigned i = 0; rc == 0 && i < OVSDB_PLAN_ENDING; i++)
+		rc = ovsdb_plan_add(plan, SIZE_MAX, ovsdb_plan_policy_ending(i, comment));
+	return rc;
+}
+
+void ovsdb_plan_done(struct ovsdb_plan *plan)
+{
+	json_decref(plan->params);
+	free(plan->edits);
+	*plan = (struct ovsdb_plan){0};
+}
+
+int ovsdb_plan_give(struct ovsdb_plan *plan, int rc, struct ovsdb_plan *ret)
+{
+	if (rc || plan->operation_count == 0)
+		ovsdb_plan_done(plan);
+	if (rc == 0)
+		*ret = *plan;
+	return rc;
 }
 
 static json_t *where_uuid(const char *uuid)
@@ -178,14 +223,13 @@ static int ovsdb_plan_policy_plan_port(struct ovsdb_plan_policy_planner *planner
 	if (port_vlans_equal(planner->now[at], &edit->after) &&
 	    (port->exact || planner->now[at] != &port->vlans))
 		return 0;
-	planner->any = true;
 	planner->now[at] = &edit->after;
 	if (!planner->waited[at])
-		rc = ovsdb_plan_policy_add(planner, number, hold_row(port));
+		rc = ovsdb_plan_add(&planner->plan, number, hold_row(port));
 	planner->waited[at] = true;
 	return rc ? rc
-		  : ovsdb_plan_policy_add(planner, number,
-					  ovsdb_plan_policy_set_row(port, &edit->after));
+		  : ovsdb_plan_add(&planner->plan, number,
+				   ovsdb_plan_policy_set_row(port, &edit->after));
 }
 
 static bool ovsdb_plan_policy_has_name(const struct ovsdb_plan_policy_planner *planner,
@@ -220,8 +264,7 @@ static int ovsdb_plan_policy_plan_vlan(struct ovsdb_plan_policy_planner *planner
 		vlan_set_add(&planner->table, edit->vlan);
 	else
 		vlan_set_remove(&planner->table, edit->vlan);
-	planner->any = true;
-	return ovsdb_plan_policy_add(planner, number, change_table(planner, edit));
+	return ovsdb_plan_add(&planner->plan, number, change_table(planner, edit));
 }
 
 /* --- all --- */
@@ -230,43 +273,14 @@ static int ovsdb_plan_policy_begin(struct ovsdb_plan_policy_planner *planner,
 				   const struct ovsdb_facts *facts, size_t count)
 {
 	planner->facts = facts;
-	planner->room = 2 * count + 4;
 	planner->table = vlan_set_union(&facts->table, &facts->used);
-	planner->plan.params = json_pack("[s]", "Open_vSwitch");
-	planner->plan.edits = calloc(planner->room, sizeof(*planner->plan.edits));
 	planner->now = calloc(facts->port_count + 1, sizeof(port_shape));
 	planner->waited = calloc(facts->port_count + 1, sizeof(*planner->waited));
-	if (!planner->plan.params || !planner->plan.edits || !planner->now || !planner->waited)
+	if (!planner->now || !planner->waited || ovsdb_plan_open(&planner->plan, 2 * count))
 		return -ENOMEM;
 	for (size_t i = 0; i < facts->port_count; i++)
 		planner->now[i] = &facts->ports[i].vlans;
 	return 0;
-}
-
-/* ovs-vswitchd follows changes anyway; next_cfg is how it says that it has (cur_cfg). */
-json_t *ovsdb_plan_ending(unsigned number, const char *comment)
-{
-	switch (number) {
-	case 0:
-		return json_pack("{s:s,s:s,s:[],s:[[s,s,i]]}", "op", "mutate", "table",
-				 "Open_vSwitch", "where", "mutations", "next_cfg", "+=", 1);
-	case 1:
-		return json_pack("{s:s,s:s,s:[],s:[s]}", "op", "select", "table", "Open_vSwitch",
-				 "where", "columns", "next_cfg");
-	case 2: return json_pack("{s:s,s:s}", "op", "comment", "comment", comment);
-	default: return json_pack("{s:s,s:b}", "op", "commit", "durable", true);
-	}
-}
-
-static int ovsdb_plan_policy_finish(struct ovsdb_plan_policy_planner *planner)
-{
-	int rc = 0;
-
-	planner->plan.select = planner->plan.operation_count + 1;
-	for (unsigned i = 0; rc == 0 && i < OVSDB_PLAN_ENDING; i++)
-		rc = ovsdb_plan_policy_add(planner, SIZE_MAX,
-					   ovsdb_plan_ending(i, "peregrined: a change of ports"));
-	return rc;
 }
 
 int ovsdb_plan_make(const struct ovsdb_facts *facts, const struct switch_edit *edits, size_t count,
@@ -289,24 +303,13 @@ int ovsdb_plan_make(const struct ovsdb_facts *facts, const struct switch_edit *e
 			     ? ovsdb_plan_policy_plan_port(&planner, &edits[i], i, problem)
 			     : ovsdb_plan_policy_plan_vlan(&planner, &edits[i], i, problem);
 	}
-	if (rc == 0 && planner.any)
-		rc = ovsdb_plan_policy_finish(&planner);
+	if (rc == 0 && planner.plan.operation_count > 0)
+		rc = ovsdb_plan_close(&planner.plan, "peregrined: a change of ports");
 	if (rc == -ENOMEM)
 		problem_set(problem, rc, "no memory for a change");
 	free(planner.now);
 	free(planner.waited);
-	if (rc || !planner.any)
-		ovsdb_plan_done(&planner.plan);
-	if (rc == 0)
-		*ret = planner.plan;
-	return rc;
-}
-
-void ovsdb_plan_done(struct ovsdb_plan *plan)
-{
-	json_decref(plan->params);
-	free(plan->edits);
-	*plan = (struct ovsdb_plan){0};
+	return ovsdb_plan_give(&planner.plan, rc, ret);
 }
 
 /* --- the answer --- */

@@ -15,7 +15,7 @@ enum { OVSDB_PLAN_EDITS = 4096 };
 struct ovsdb_plan {
 	json_t *params; /* of "transact", owned; NULL: nothing is left to do */
 	size_t *edits;  /* owned: the edit of each operation; SIZE_MAX = of all */
-	size_t operation_count;
+	size_t operation_count, room;
 	size_t select; /* the operation that says next_cfg */
 };
 
@@ -35,11 +35,17 @@ void ovsdb_plan_done(struct ovsdb_plan *plan);
 MUST_USE int ovsdb_plan_judge(const struct ovsdb_plan *plan, const json_t *result,
 			      json_int_t *ret_config, size_t *ret_edit, struct problem *problem);
 
-/* The operations that end each transaction of ours: they tell what the data plane has to reach
- * (`select` of the result's rows), and write to disk. NULL: no memory. `comment` is for their log.
- */
-enum { OVSDB_PLAN_ENDING = 4 };
-json_t *ovsdb_plan_ending(unsigned number, const char *comment);
+/* --- for those who make one --- */
+
+/* For `room` operations beside those of ovsdb_plan_close. -ENOMEM. */
+MUST_USE int ovsdb_plan_open(struct ovsdb_plan *plan, size_t room);
+/* Takes the operation. `edit`: whose it is, SIZE_MAX = of all. -ENOMEM, also for NULL. */
+MUST_USE int ovsdb_plan_add(struct ovsdb_plan *plan, size_t edit, json_t *operation);
+/* Adds what ends each transaction of ours: it tells what the data plane has to reach (`select` of
+ * the result's rows), and writes to disk. `comment` is for their log. */
+MUST_USE int ovsdb_plan_close(struct ovsdb_plan *plan, const char *comment);
+/* Moves the plan to `ret`; one with an error is dropped, one without operations is empty. */
+MUST_USE int ovsdb_plan_give(struct ovsdb_plan *plan, int rc, struct ovsdb_plan *ret);
 
 /* Is the edit seen? */
 bool ovsdb_plan_holds(const struct ovsdb_facts *facts, const struct switch_edit *edit);

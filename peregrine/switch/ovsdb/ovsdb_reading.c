@@ -96,17 +96,6 @@ static void take_membership(const struct ovsdb_port *port, unsigned parts, struc
 		ret->vlans = port->vlans;
 }
 
-static bool ovsdb_reading_is_wanted(const char *const *only_ports, const char *name)
-{
-	if (!only_ports)
-		return true;
-	for (; *only_ports; only_ports++) {
-		if (strcmp(*only_ports, name) == 0)
-			return true;
-	}
-	return false;
-}
-
 static bool lacp_is_down(const json_t *interface)
 {
 	const json_t *current = ovsdb_element(json_object_get(interface, "lacp_current"), 0);
@@ -135,12 +124,12 @@ static void add_lag(const struct ovsdb_facts *facts, const struct ovsdb_port *po
 		}
 		if (i == 0)
 			memcpy(lag.mac, member.mac, sizeof(lag.mac));
-		if (ovsdb_reading_is_wanted(only_ports, member.name))
+		if (switch_port_is_wanted(only_ports, member.name))
 			ret->ports[ret->port_count++] = member;
 	}
 	lag.stp = stp_of(facts, port, lag.up);
 	take_membership(port, parts, &lag);
-	if (ovsdb_reading_is_wanted(only_ports, lag.name))
+	if (switch_port_is_wanted(only_ports, lag.name))
 		ret->ports[ret->port_count++] = lag;
 }
 
@@ -154,7 +143,7 @@ static void ovsdb_reading_add_port(const struct ovsdb_facts *facts, const struct
 		add_lag(facts, port, parts, only_ports, ret);
 		return;
 	}
-	if (port->interface_count == 0 || !ovsdb_reading_is_wanted(only_ports, port->name))
+	if (port->interface_count == 0 || !switch_port_is_wanted(only_ports, port->name))
 		return;
 	fill_interface(port->interfaces[0], at);
 	ovsdb_reading_take_text(at->name, sizeof(at->name), port->name);

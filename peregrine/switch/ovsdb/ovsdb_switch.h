@@ -42,7 +42,7 @@ int ovsdb_sampling_start(struct ovsdb_switch *one);
 /* ovsdb_mirror.c */
 int ovsdb_mirror_start(struct ovsdb_switch *one);
 /* ovsdb_transact.c. Sends one->plan, waits until the data plane has it and ends the call: of
- * SWITCH_MIRROR, whose results it writes, and SWITCH_LAG. */
-void ovsdb_switch_transact(struct ovsdb_switch *one);
+ * SWITCH_MIRROR, whose results it writes, and SWITCH_LAG. `why` not NULL: there is no plan. */
+void ovsdb_switch_transact(struct ovsdb_switch *one, const struct problem *why);
 /* ovsdb_lag.c */
 int ovsdb_lag_start(struct ovsdb_switch *one);

@@ -74,8 +74,12 @@ static void ovsdb_transact_on_transacted(void *context, int rc, json_t *result,
 		ovsdb_switch_no_memory(one);
 }
 
-void ovsdb_switch_transact(struct ovsdb_switch *one)
+void ovsdb_switch_transact(struct ovsdb_switch *one, const struct problem *why)
 {
-	if (ovsdb_switch_ask(one, json_incref(one->plan.params), ovsdb_transact_on_transacted))
+	if (why)
+		ovsdb_switch_fail(one, why);
+	else if (!one->plan.params)
+		switch_call_end(&one->call, 0, NULL, NULL);
+	else if (ovsdb_switch_ask(one, json_incref(one->plan.params), ovsdb_transact_on_transacted))
 		ovsdb_switch_no_memory(one);
 }

@@ -24,17 +24,6 @@ struct sim_driver_session {
 
 /* --- reading --- */
 
-static bool sim_driver_is_asked(const struct switch_request *request, const char *name)
-{
-	if (!request->only_ports)
-		return true;
-	for (size_t i = 0; request->only_ports[i]; i++) {
-		if (strcmp(request->only_ports[i], name) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* "poN"; above the numbers of all ports. */
 static uint32_t lag_index(const char *lag)
 {
@@ -52,7 +41,7 @@ static void read_lag(const struct sim_switch *at, uint32_t p, const struct switc
 		if (strcmp(at->ports[i].lag, member->lag) == 0)
 			return;
 	}
-	if (!member->lag[0] || !sim_driver_is_asked(request, member->lag))
+	if (!member->lag[0] || !switch_port_is_wanted(request->only_ports, member->lag))
 		return;
 	(void)text_copy(port->name, sizeof(port->name), member->lag);
 	port->if_index = lag_index(member->lag);
@@ -85,7 +74,7 @@ static int sim_driver_read_ports(struct sim_switch *at, const struct switch_requ
 
 		read_lag(at, p, request, reading);
 		port = &reading->ports[reading->port_count];
-		if (!sim_driver_is_asked(request, at->ports[p].name))
+		if (!switch_port_is_wanted(request->only_ports, at->ports[p].name))
 			continue;
 		(void)text_copy(port->name, sizeof(port->name), at->ports[p].name);
 		port->if_index = p + 1;

@@ -538,8 +538,6 @@ int snmp_change_start(struct snmp_switch *one)
 	struct snmp_change *change;
 	int rc;
 
-	for (size_t i = 0; i < request->edit_count; i++)
-		request->results[i] = EDIT_NOT_TRIED;
 	if (one->dialect->writer == SNMP_WRITER_NONE)
 		return problem_set(&one->call.early, E_UNSUPPORTED,
 				   "switch %s: %s is not changed by SNMP", one->call.endpoint.name,

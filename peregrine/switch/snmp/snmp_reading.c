@@ -57,17 +57,6 @@ static bool snmp_reading_is_port(const struct snmp_facts *facts,
 	}
 }
 
-static bool snmp_reading_is_wanted(const char *const *only_ports, const char *name)
-{
-	if (!only_ports)
-		return true;
-	for (; *only_ports; only_ports++) {
-		if (strcmp(*only_ports, name) == 0)
-			return true;
-	}
-	return false;
-}
-
 static const enum port_stp stp_states[] = {
 	[1] = STP_DISABLED, [2] = STP_BLOCKING,   [3] = STP_LISTENING,
 	[4] = STP_LEARNING, [5] = STP_FORWARDING, [6] = STP_BLOCKING, /* broken */
@@ -158,7 +147,7 @@ static int snmp_reading_make_ports(struct snmp_facts *facts, const char *const *
 		struct switch_port *port = &ret->ports[ret->port_count];
 
 		if (!fact_port_name(interface)[0] || !snmp_reading_is_port(facts, interface) ||
-		    !snmp_reading_is_wanted(only_ports, fact_port_name(interface)))
+		    !switch_port_is_wanted(only_ports, fact_port_name(interface)))
 			continue;
 		snmp_reading_fill_port(facts, interface, port);
 		/* An interface that was plugged in after its table was read has an index only. */
