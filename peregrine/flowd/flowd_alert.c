@@ -8,6 +8,8 @@
 #include "common/base/error.h"
 #include "common/base/json_text.h"
 #include "common/io/log.h"
+#include "common/io/process.h"
+#include "common/model/alert_row.h"
 
 #include "peregrine/flowd/alert/alert_text.h"
 #include "peregrine/flowd/alert_cause.h"
@@ -77,14 +79,14 @@ static void begin_row(const struct alert_entry *entry, const char *op, const cha
 	alert_message(entry, &message);
 	json_begin_object(json, NULL);
 	json_put_string(json, "op", op);
-	json_put_string(json, "key", entry->key);
-	json_put_string(json, "kind", kind->name);
-	json_put_string(json, "severity", kind->severity);
-	json_put_string(json, "subject_kind", entry->subject_kind);
-	json_put_string(json, "subject", entry->subject);
+	json_put_alert(json, &(struct alert_row){.key = entry->key,
+						 .kind = kind->name,
+						 .severity = kind->severity,
+						 .subject_kind = entry->subject_kind,
+						 .subject = entry->subject,
+						 .message = text_get(&message)});
 	if (entry->tenant)
 		json_put_int(json, "tenant_id", entry->tenant);
-	json_put_string(json, "message", text_get(&message));
 	json_put_int(json, "raised_us", entry->raised_us);
 	json_put_int(json, "at_us", at_us);
 }
@@ -379,7 +381,7 @@ int flowd_alerts_new(struct flowd *flowd, struct flowd_alerts **ret)
 	if (!alerts)
 		return -ENOMEM;
 	alerts->flowd = flowd;
-	(void)gethostname(alerts->collector, sizeof(alerts->collector) - 1);
+	process_host_name(alerts->collector, sizeof(alerts->collector));
 	if (flowd->conf->name[0])
 		(void)text_copy(alerts->collector, sizeof(alerts->collector), flowd->conf->name);
 	for (enum alert_kind kind = 0; kind < ALERT_KIND_COUNT; kind++) {

@@ -4,6 +4,7 @@
 #include "common/base/enum_text.h"
 #include "common/base/json_text.h"
 #include "common/db/array.h"
+#include "common/model/alert_row.h"
 
 #include "peregrine/control/fabric/conclude_private.h"
 
@@ -202,23 +203,10 @@ static void rows_blocks(struct work *work)
 	}
 }
 
-struct alert_row {
-	const char *kind, *severity, *subject_kind, *subject, *message, *hint;
-};
-
 static void row_alert(struct text *json, const struct alert_row *row)
 {
-	CLEANUP(text_done) struct text key = {0};
-
-	text_addf(&key, "%s:%s", row->kind, row->subject);
 	json_begin_object(json, NULL);
-	json_put_string(json, "key", text_get(&key));
-	json_put_string(json, "kind", row->kind);
-	json_put_string(json, "severity", row->severity);
-	json_put_string(json, "subject_kind", row->subject_kind);
-	json_put_string(json, "subject", row->subject);
-	json_put_string(json, "message", row->message);
-	json_put_string(json, "hint", row->hint);
+	json_put_alert(json, row);
 	json_end_object(json);
 }
 
@@ -233,10 +221,12 @@ static void rows_conflicts(struct work *work)
 		(void)text_format(subject, sizeof(subject), is_port ? "%s:%s" : "%s%s", name,
 				  is_port ? fabric_port(&work->facts, conflict->at)->name : "");
 		row_alert(&work->rows[TABLE_ALERTS],
-			  &(struct alert_row){conflict->kind,
-					      conflict->warning ? "warning" : "info",
-					      is_port ? "port" : "switch", subject,
-					      conflict->message, conflict->hint});
+			  &(struct alert_row){.kind = conflict->kind,
+					      .severity = conflict->warning ? "warning" : "info",
+					      .subject_kind = is_port ? "port" : "switch",
+					      .subject = subject,
+					      .message = conflict->message,
+					      .hint = conflict->hint});
 	}
 }
 
@@ -252,9 +242,13 @@ static void row_twin(struct text *json, const struct sight *sight)
 	row_alert(
 		json,
 		&(struct alert_row){
-			"fabric.shared_engine", "warning", "switch", sight->row.name, message,
-			"one's configuration is a copy of the other's: give one of them an engine "
-			"id of its own, and set its SNMPv3 users' secrets again"});
+			.kind = "fabric.shared_engine",
+			.severity = "warning",
+			.subject_kind = "switch",
+			.subject = sight->row.name,
+			.message = message,
+			.hint = "one's configuration is a copy of the other's: give one of them an engine "
+				"id of its own, and set its SNMPv3 users' secrets again"});
 }
 
 static void rows_alerts(struct work *work)
@@ -267,17 +261,24 @@ static void rows_alerts(struct work *work)
 		char subject[160];
 
 		(void)text_format(subject, sizeof(subject), "%s:%s", item->switch_name, item->port);
-		row_alert(json, &(struct alert_row){item->kind, item->warning ? "warning" : "info",
-						    "port", subject, item->message, item->hint});
+		row_alert(json, &(struct alert_row){.kind = item->kind,
+						    .severity = item->warning ? "warning" : "info",
+						    .subject_kind = "port",
+						    .subject = subject,
+						    .message = item->message,
+						    .hint = item->hint});
 	}
 	for (size_t i = 0; i < work->discovery->block_count; i++) {
 		const struct guard_block *block = &work->discovery->blocks[i];
 		bool moved = block->kind == GUARD_MOVED;
 
-		row_alert(json,
-			  &(struct alert_row){moved ? "fabric.cable_moved" : "fabric.foreign_node",
-					      moved ? "warning" : "critical", "port",
-					      block->subject, block->message, block->hint});
+		row_alert(json, &(struct alert_row){.kind = moved ? "fabric.cable_moved"
+								  : "fabric.foreign_node",
+						    .severity = moved ? "warning" : "critical",
+						    .subject_kind = "port",
+						    .subject = block->subject,
+						    .message = block->message,
+						    .hint = block->hint});
 	}
 	for (size_t i = 0; i < work->facts.source_count; i++) {
 		const struct sight *sight = work->sights[i];
@@ -286,11 +287,14 @@ static void rows_alerts(struct work *work)
 			row_twin(json, sight);
 		if (!sight->asked || sight->reachable)
 			continue;
-		row_alert(json,
-			  &(struct alert_row){"switch.unreachable", "warning", "switch",
-					      sight->row.name, sight->problem.message,
-					      sight->problem.hint[0] ? sight->problem.hint
-								     : sight->problem.detail});
+		row_alert(json, &(struct alert_row){.kind = "switch.unreachable",
+						    .severity = "warning",
+						    .subject_kind = "switch",
+						    .subject = sight->row.name,
+						    .message = sight->problem.message,
+						    .hint = sight->problem.hint[0]
+								    ? sight->problem.hint
+								    : sight->problem.detail});
 	}
 }
 

@@ -69,17 +69,21 @@ static void say_drift_of(struct engine_fabric *fabric, const struct pass *pass, 
 	struct known_switch *known = book_find(&fabric->reconcile->book, sw->id);
 	size_t place = drifting_place(fabric, sw->id);
 	CLEANUP(text_done) struct text detail = {0};
-	char key[96];
 	char message[96];
 	char hint[SCENE_STRANGER_TEXT];
+	struct alert_row alert = {.kind = "switch.drift",
+				  .severity = "warning",
+				  .subject_kind = "switch",
+				  .subject = sw->name,
+				  .message = message,
+				  .detail = &detail};
 	unsigned count;
 
-	(void)text_format(key, sizeof(key), "switch.drift:%s", sw->name);
 	if (!pass->drifted[at]) {
 		if (place == fabric->drifting_count || sw->held || pass->scene.waits[at] ||
 		    pass->scene.flux.changing[at])
 			return;
-		say_clear(key, &said->alerts);
+		say_clear(&alert, &said->alerts);
 		say_event("switch.repaired", "switch", sw->name, "the switch is as applied again",
 			  NULL, &said->events);
 		fabric->drifting[place] = fabric->drifting[--fabric->drifting_count];
@@ -99,14 +103,7 @@ static void say_drift_of(struct engine_fabric *fabric, const struct pass *pass, 
 	(void)text_format(message, sizeof(message),
 			  "a person or another program changed the switch (%u ports differ)",
 			  count);
-	say_raise(&(struct alert){.key = key,
-				  .kind = "switch.drift",
-				  .severity = "warning",
-				  .subject_kind = "switch",
-				  .subject = sw->name,
-				  .message = message,
-				  .detail = &detail},
-		  &said->alerts);
+	say_raise(&alert, &said->alerts);
 	say_event("switch.drift", "switch", sw->name, message, &detail, &said->events);
 	fabric->reconcile->stats.drifts++;
 	said->count++;
@@ -120,14 +117,18 @@ static void say_isolation(struct engine_fabric *fabric, const struct pass *pass,
 					   pass_only_tells(fabric, pass));
 	CLEANUP(text_done) struct text detail = {0};
 	struct problem problem = fabric->refusal;
-	char key[96];
+	const struct alert_row alert = {.kind = "fabric.isolation",
+					.severity = "critical",
+					.subject_kind = "fabric",
+					.subject = pass->scene.model.name,
+					.message = problem.message,
+					.detail = &detail};
 
-	(void)text_format(key, sizeof(key), "fabric.isolation:%s", pass->scene.model.name);
 	if (!stays && !fabric->refusal.code) {
 		if (!fabric->faulty || !all_are_known(fabric, pass))
 			return;
 		fabric->faulty = false;
-		say_clear(key, &said->alerts);
+		say_clear(&alert, &said->alerts);
 		said->count++;
 		return;
 	}
@@ -148,14 +149,7 @@ static void say_isolation(struct engine_fabric *fabric, const struct pass *pass,
 	json_put_string(&detail, "path", problem.detail);
 	json_put_string(&detail, "hint", "look at the ports on the path; haasctl switch diff");
 	json_end_object(&detail);
-	say_raise(&(struct alert){.key = key,
-				  .kind = "fabric.isolation",
-				  .severity = "critical",
-				  .subject_kind = "fabric",
-				  .subject = pass->scene.model.name,
-				  .message = problem.message,
-				  .detail = &detail},
-		  &said->alerts);
+	say_raise(&alert, &said->alerts);
 	say_event("fabric.isolation", "fabric", pass->scene.model.name, problem.message, &detail,
 		  &said->events);
 	said->count++;
@@ -168,7 +162,6 @@ static void say_numbers(struct engine_fabric *fabric, const struct pass *pass, s
 	bool leaks;
 	CLEANUP(text_done) struct text leaked = {0};
 	CLEANUP(text_done) struct text detail = {0};
-	char key[96];
 
 	vlan_set_text(&audit.leaked, &leaked);
 	json_begin_object(&detail, NULL);
@@ -176,11 +169,9 @@ static void say_numbers(struct engine_fabric *fabric, const struct pass *pass, s
 	json_put_string(&detail, "hint",
 			"ports that are not ours are in them; haasctl switch show");
 	json_end_object(&detail);
-	(void)text_format(key, sizeof(key), "network.vlan_leak:%s", pass->scene.model.name);
 	leaks = !vlan_set_is_empty(&audit.leaked) && pass->plan.count == 0 && !pass->scene.flux.any;
 	say_while(leaks || (fabric->leaking && !all_are_known(fabric, pass)), &fabric->leaking,
-		  &(struct alert){
-			  .key = key,
+		  &(struct alert_row){
 			  .kind = "network.vlan_leak",
 			  .severity = "warning",
 			  .subject_kind = "fabric",
@@ -188,15 +179,24 @@ static void say_numbers(struct engine_fabric *fabric, const struct pass *pass, s
 			  .message = "switches have VLANs of our range that belong to no network",
 			  .detail = &detail},
 		  said);
-	(void)text_format(key, sizeof(key), "network.vlan_short:%s", pass->scene.model.name);
 	say_while(fabric->short_of, &fabric->short_told,
-		  &(struct alert){.key = key,
-				  .kind = "network.vlan_short",
-				  .severity = "critical",
-				  .subject_kind = "fabric",
-				  .subject = pass->scene.model.name,
-				  .message = "no VLAN is free; networks wait"},
+		  &(struct alert_row){.kind = "network.vlan_short",
+				      .severity = "critical",
+				      .subject_kind = "fabric",
+				      .subject = pass->scene.model.name,
+				      .message = "no VLAN is free; networks wait"},
 		  said);
+}
+
+/* An alert about a switch that is there exactly while `on` is true. */
+static void say_of_switch(const struct known_switch *known, bool on, bool *told,
+			  const struct alert_row *about, struct said *said)
+{
+	struct alert_row alert = *about;
+
+	alert.subject_kind = "switch";
+	alert.subject = known->name;
+	say_while(on, told, &alert, said);
 }
 
 /* What a power cut would take back. */
@@ -204,14 +204,12 @@ static void say_unsaved(struct known_switch *known, struct said *said)
 {
 	CLEANUP(text_done) struct text detail = {0};
 	char message[192];
-	char key[96];
 
 	if ((known->save_failures > 0) == known->save_told)
 		return;
 	/* Of an earlier life: it is told of until it was saved. */
 	if (known->save_failures == 0 && (known->unsaved || known->saving))
 		return;
-	(void)text_format(key, sizeof(key), "switch.unsaved:%s", known->name);
 	(void)text_format(message, sizeof(message), "its configuration is not saved: %s",
 			  known->save_problem.message);
 	json_begin_object(&detail, NULL);
@@ -219,15 +217,12 @@ static void say_unsaved(struct known_switch *known, struct said *said)
 	json_put_string(&detail, "hint",
 			"peregrined tries again by itself; until then a reboot undoes changes");
 	json_end_object(&detail);
-	say_while(known->save_failures > 0, &known->save_told,
-		  &(struct alert){.key = key,
-				  .kind = "switch.unsaved",
-				  .severity = "warning",
-				  .subject_kind = "switch",
-				  .subject = known->name,
-				  .message = message,
-				  .detail = &detail},
-		  said);
+	say_of_switch(known, known->save_failures > 0, &known->save_told,
+		      &(struct alert_row){.kind = "switch.unsaved",
+					  .severity = "warning",
+					  .message = message,
+					  .detail = &detail},
+		      said);
 }
 
 unsigned say_unproven(const struct pass *pass, uint32_t at, const struct known_switch *known,
@@ -258,7 +253,6 @@ static void say_unproven_of(const struct pass *pass, uint32_t at, struct known_s
 {
 	CLEANUP(text_done) struct text detail = {0};
 	char message[128];
-	char key[96];
 	unsigned count;
 
 	json_begin_object(&detail, NULL);
@@ -267,19 +261,15 @@ static void say_unproven_of(const struct pass *pass, uint32_t at, struct known_s
 			"send a frame tagged with another network's VLAN from one of them and see "
 			"whether it arrives; docs/switches.md");
 	json_end_object(&detail);
-	(void)text_format(key, sizeof(key), "switch.tags_unproven:%s", known->name);
 	(void)text_format(message, sizeof(message),
 			  "it does not show that access ports drop tagged frames (%u ports)",
 			  count);
-	say_while(count > 0, &known->unproven_told,
-		  &(struct alert){.key = key,
-				  .kind = "switch.tags_unproven",
-				  .severity = "warning",
-				  .subject_kind = "switch",
-				  .subject = known->name,
-				  .message = message,
-				  .detail = &detail},
-		  said);
+	say_of_switch(known, count > 0, &known->unproven_told,
+		      &(struct alert_row){.kind = "switch.tags_unproven",
+					  .severity = "warning",
+					  .message = message,
+					  .detail = &detail},
+		      said);
 }
 
 #define NO_PARKING_HINT                                                                            \
@@ -337,7 +327,6 @@ static void say_parking(const struct pass *pass, uint32_t at, struct known_switc
 	CLEANUP(text_done) struct text detail = {0};
 	struct parking parking;
 	char message[128];
-	char key[96];
 
 	json_begin_object(&detail, NULL);
 	json_begin_array(&detail, "ports");
@@ -345,17 +334,14 @@ static void say_parking(const struct pass *pass, uint32_t at, struct known_switc
 	json_end_array(&detail);
 	json_put_string(&detail, "hint", NO_PARKING_HINT);
 	json_end_object(&detail);
-	(void)text_format(key, sizeof(key), "switch.no_parking:%s", known->name);
 	parking_message(&parking, message);
-	say_while(parking.waiting > 0 || parking.ports > parking.numbers, &known->stuck_told,
-		  &(struct alert){.key = key,
-				  .kind = "switch.no_parking",
-				  .severity = "warning",
-				  .subject_kind = "switch",
-				  .subject = known->name,
-				  .message = message,
-				  .detail = &detail},
-		  said);
+	say_of_switch(known, parking.waiting > 0 || parking.ports > parking.numbers,
+		      &known->stuck_told,
+		      &(struct alert_row){.kind = "switch.no_parking",
+					  .severity = "warning",
+					  .message = message,
+					  .detail = &detail},
+		      said);
 }
 
 /* Nobody's row tells of an uplink that could not be set, and ports of one network do not meet. */
@@ -368,7 +354,6 @@ static void say_uplinks_refused(const struct pass *pass, uint32_t at, struct kno
 	CLEANUP(text_done) struct text detail = {0};
 	int64_t now_ms = clock_monotonic_ms();
 	char message[320];
-	char key[96];
 
 	json_begin_object(&detail, NULL);
 	json_begin_array(&detail, "ports");
@@ -388,20 +373,16 @@ static void say_uplinks_refused(const struct pass *pass, uint32_t at, struct kno
 	json_put_string(&detail, "hint",
 			"peregrined tries again by itself; docs/switches.md, known limits");
 	json_end_object(&detail);
-	(void)text_format(key, sizeof(key), "switch.uplink_refused:%s", known->name);
-	(void)text_format(
-		message, sizeof(message),
-		"an uplink refuses VLANs, so nodes of their networks cannot reach each other over it: %s",
-		first ? first->problem->message : "");
-	say_while(first != NULL, &known->uplink_told,
-		  &(struct alert){.key = key,
-				  .kind = "switch.uplink_refused",
-				  .severity = "critical",
-				  .subject_kind = "switch",
-				  .subject = known->name,
-				  .message = message,
-				  .detail = &detail},
-		  said);
+	(void)text_format(message, sizeof(message),
+			  "an uplink refuses VLANs, so nodes of their networks cannot reach each "
+			  "other over it: %s",
+			  first ? first->problem->message : "");
+	say_of_switch(known, first != NULL, &known->uplink_told,
+		      &(struct alert_row){.kind = "switch.uplink_refused",
+					  .severity = "critical",
+					  .message = message,
+					  .detail = &detail},
+		      said);
 }
 
 static void say_of_switches(const struct engine_fabric *fabric, const struct pass *pass,
@@ -422,14 +403,14 @@ static void say_of_switches(const struct engine_fabric *fabric, const struct pas
 
 void say_alerts(struct engine_fabric *fabric, const struct pass *pass, struct said *said)
 {
-	char key[96];
+	const struct alert_row undo_failed = {.kind = UNDO_FAILED,
+					      .subject = pass->scene.model.name};
 
 	for (uint32_t s = 0; s < pass->scene.model.switch_count; s++)
 		say_drift_of(fabric, pass, s, said);
 	say_of_switches(fabric, pass, said);
 	say_isolation(fabric, pass, said);
 	say_numbers(fabric, pass, said);
-	(void)text_format(key, sizeof(key), UNDO_FAILED ":%s", pass->scene.model.name);
 	if (pass->plan.count == 0 && !pass->scene.flux.any && all_are_known(fabric, pass))
-		say_while(false, &fabric->undo_failed, &(struct alert){.key = key}, said);
+		say_while(false, &fabric->undo_failed, &undo_failed, said);
 }

@@ -1,25 +1,21 @@
 #include "peregrine/control/reconcile/reconcile_say.h"
 
-void say_raise(const struct alert *alert, struct text *json)
+void say_raise(const struct alert_row *alert, struct text *json)
 {
 	json_begin_object(json, NULL);
 	json_put_string(json, "op", "raise");
-	json_put_string(json, "key", alert->key);
-	json_put_string(json, "kind", alert->kind);
-	json_put_string(json, "severity", alert->severity);
-	json_put_string(json, "subject_kind", alert->subject_kind);
-	json_put_string(json, "subject", alert->subject);
-	json_put_string(json, "message", alert->message);
-	if (alert->detail)
-		json_put_raw(json, "detail", text_get(alert->detail));
+	json_put_alert(json, alert);
 	json_end_object(json);
 }
 
-void say_clear(const char *key, struct text *json)
+void say_clear(const struct alert_row *alert, struct text *json)
 {
+	CLEANUP(text_done) struct text key = {0};
+
+	alert_row_key(alert, &key);
 	json_begin_object(json, NULL);
 	json_put_string(json, "op", "clear");
-	json_put_string(json, "key", key);
+	json_put_string(json, "key", text_get(&key));
 	json_end_object(json);
 }
 
@@ -72,7 +68,7 @@ unsigned say_drift(const struct pass *pass, uint32_t at, struct text *json, cons
 	return count;
 }
 
-void say_while(bool on, bool *told, const struct alert *alert, struct said *said)
+void say_while(bool on, bool *told, const struct alert_row *alert, struct said *said)
 {
 	if (on == *told)
 		return;
@@ -80,6 +76,6 @@ void say_while(bool on, bool *told, const struct alert *alert, struct said *said
 	if (on)
 		say_raise(alert, &said->alerts);
 	else
-		say_clear(alert->key, &said->alerts);
+		say_clear(alert, &said->alerts);
 	said->count++;
 }

@@ -3,15 +3,11 @@
 #pragma once
 
 #include "common/base/json_text.h"
+#include "common/model/alert_row.h"
 
 #include "peregrine/control/reconcile/reconcile_private.h"
 
-struct alert {
-	const char *key, *kind, *severity, *subject_kind, *subject, *message;
-	const struct text *detail; /* JSON; NULL = none */
-};
-
-#define UNDO_FAILED "switch.undo_failed" /* its key also has the fabric's name */
+#define UNDO_FAILED "switch.undo_failed" /* of a fabric */
 
 struct said {
 	struct text alerts, events;
@@ -19,8 +15,8 @@ struct said {
 };
 
 /* --- reconcile_say.c --- */
-void say_raise(const struct alert *alert, struct text *json);
-void say_clear(const char *key, struct text *json);
+void say_raise(const struct alert_row *alert, struct text *json);
+void say_clear(const struct alert_row *alert, struct text *json);
 void say_event(const char *kind, const char *subject_kind, const char *subject, const char *message,
 	       const struct text *detail, struct text *json);
 void say_state(port_state state, struct text *json, const char *key);
@@ -28,7 +24,7 @@ void say_state(port_state state, struct text *json, const char *key);
  * ports. */
 unsigned say_drift(const struct pass *pass, uint32_t at, struct text *json, const char *key);
 /* Raises an alert while `on` is true and clears it after. *told: it is raised now. */
-void say_while(bool on, bool *told, const struct alert *alert, struct said *said);
+void say_while(bool on, bool *told, const struct alert_row *alert, struct said *said);
 
 /* --- reconcile_alert.c --- */
 /* Access ports of networks for which the switch does not show that they drop tagged frames. */

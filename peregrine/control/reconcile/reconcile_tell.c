@@ -288,7 +288,6 @@ static void say_outcome(struct engine_fabric *fabric, const struct batch *batch,
 			const struct batch_end *end, struct text *json)
 {
 	const char *name = batch_fabric(batch);
-	char key[96];
 	CLEANUP(text_done) struct text detail = {0};
 	CLEANUP(text_done) struct text switches = {0};
 
@@ -309,14 +308,12 @@ static void say_outcome(struct engine_fabric *fabric, const struct batch *batch,
 		return;
 	fabric->undo_failed = true;
 	json_begin_array(json, "alerts");
-	(void)text_format(key, sizeof(key), UNDO_FAILED ":%s", name);
-	say_raise(&(struct alert){.key = key,
-				  .kind = UNDO_FAILED,
-				  .severity = "critical",
-				  .subject_kind = "fabric",
-				  .subject = name,
-				  .message = "a change could not be undone on all switches",
-				  .detail = &detail},
+	say_raise(&(struct alert_row){.kind = UNDO_FAILED,
+				      .severity = "critical",
+				      .subject_kind = "fabric",
+				      .subject = name,
+				      .message = "a change could not be undone on all switches",
+				      .detail = &detail},
 		  json);
 	json_end_array(json);
 }
