@@ -113,7 +113,7 @@ static bool sensor_parse(ipmi_sdr_ctx_t sdr, const uint8_t *record, unsigned siz
 }
 
 /* The repository's stamps; a BMC that has none gives zeros. */
-static int ipmi_records_sdr_info(struct ipmi_session *session, struct ipmi_sdr_info *ret,
+static int ipmi_records_sdr_info(struct ipmi_session *session, struct ipmi_store_info *ret,
 				 struct problem *problem)
 {
 	struct ipmi_frame frame = ipmi_sdr_info_request();
@@ -122,7 +122,7 @@ static int ipmi_records_sdr_info(struct ipmi_session *session, struct ipmi_sdr_i
 	size_t size;
 	int rc = ipmi_exchange(session, "the sensor repository", &frame, data, &size, &refused);
 
-	*ret = (struct ipmi_sdr_info){0};
+	*ret = (struct ipmi_store_info){0};
 	if (rc == 0)
 		(void)!ipmi_sdr_info_answer(data, size, ret);
 	if (session->context)
@@ -135,7 +135,7 @@ static int table_read(struct ipmi_session *session, struct problem *problem)
 {
 	CLEANUP(ipmi_sdr_freep) ipmi_sdr_ctx_t sdr = NULL;
 	struct ipmi_sensor_table *table;
-	struct ipmi_sdr_info info;
+	struct ipmi_store_info info;
 	uint16_t count = 0;
 	int more;
 	int rc = ipmi_records_sdr_info(session, &info, problem);

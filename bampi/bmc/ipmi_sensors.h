@@ -24,7 +24,7 @@ struct ipmi_sensor {
 };
 
 struct ipmi_sensor_table {
-	struct ipmi_sdr_info info; /* of the repository it was made from */
+	struct ipmi_store_info info; /* of the repository it was made from */
 	size_t count;
 	struct ipmi_sensor rows[];
 };

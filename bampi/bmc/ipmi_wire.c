@@ -276,15 +276,12 @@ int ipmi_guid_answer(const void *data, size_t size, char ret[37])
 
 /* --- sensors and event log --- */
 
-struct ipmi_frame ipmi_sdr_info_request(void)
+/* The repository of sensors and the event log tell of themselves alike. */
+static int ipmi_wire_store_info(const void *data, size_t size, uint8_t command,
+				struct ipmi_store_info *ret)
 {
-	return FRAME(IPMI_NETFN_STORAGE, STORAGE_GET_SDR_INFO);
-}
-
-int ipmi_sdr_info_answer(const void *data, size_t size, struct ipmi_sdr_info *ret)
-{
-	struct wire_reader reader = ipmi_wire_answer(data, size, STORAGE_GET_SDR_INFO);
-	struct ipmi_sdr_info info = {0};
+	struct wire_reader reader = ipmi_wire_answer(data, size, command);
+	struct ipmi_store_info info = {0};
 
 	(void)wire_u8(&reader); /* version */
 	info.records = (uint16_t)ipmi_wire_little(&reader, 2);
@@ -295,6 +292,16 @@ int ipmi_sdr_info_answer(const void *data, size_t size, struct ipmi_sdr_info *re
 		return E_PROTOCOL;
 	*ret = info;
 	return 0;
+}
+
+struct ipmi_frame ipmi_sdr_info_request(void)
+{
+	return FRAME(IPMI_NETFN_STORAGE, STORAGE_GET_SDR_INFO);
+}
+
+int ipmi_sdr_info_answer(const void *data, size_t size, struct ipmi_store_info *ret)
+{
+	return ipmi_wire_store_info(data, size, STORAGE_GET_SDR_INFO, ret);
 }
 
 struct ipmi_frame ipmi_reading_request(uint8_t sensor, uint8_t lun)
@@ -331,20 +338,9 @@ struct ipmi_frame ipmi_sel_info_request(void)
 	return FRAME(IPMI_NETFN_STORAGE, STORAGE_GET_SEL_INFO);
 }
 
-int ipmi_sel_info_answer(const void *data, size_t size, struct ipmi_sel_info *ret)
+int ipmi_sel_info_answer(const void *data, size_t size, struct ipmi_store_info *ret)
 {
-	struct wire_reader reader = ipmi_wire_answer(data, size, STORAGE_GET_SEL_INFO);
-	struct ipmi_sel_info info = {0};
-
-	(void)wire_u8(&reader); /* version */
-	info.entries = (uint16_t)ipmi_wire_little(&reader, 2);
-	(void)ipmi_wire_little(&reader, 2); /* free space */
-	info.added = ipmi_wire_little(&reader, 4);
-	info.erased = ipmi_wire_little(&reader, 4);
-	if (reader.bad)
-		return E_PROTOCOL;
-	*ret = info;
-	return 0;
+	return ipmi_wire_store_info(data, size, STORAGE_GET_SEL_INFO, ret);
 }
 
 struct ipmi_frame ipmi_sel_entry_request(uint16_t id)

@@ -59,12 +59,13 @@ struct ipmi_frame ipmi_guid_request(void);
 MUST_USE int ipmi_guid_answer(const void *data, size_t size, char ret[37]);
 
 /* [33.9] When the sensor data records were changed last. */
-struct ipmi_sdr_info {
+/* Of the repository of sensors, and of the event log. */
+struct ipmi_store_info {
 	uint16_t records;
 	uint32_t added, erased; /* the BMC's stamps */
 };
 struct ipmi_frame ipmi_sdr_info_request(void);
-MUST_USE int ipmi_sdr_info_answer(const void *data, size_t size, struct ipmi_sdr_info *ret);
+MUST_USE int ipmi_sdr_info_answer(const void *data, size_t size, struct ipmi_store_info *ret);
 
 /* [35.14] *ret_readable: else the BMC has no reading at present. Events: threshold comparisons or
  * asserted states, as the sensor's reading type says. */
@@ -73,13 +74,9 @@ MUST_USE int ipmi_reading_answer(const void *data, size_t size, bool *ret_readab
 				 uint8_t *ret_value, uint16_t *ret_events);
 
 /* [31.2, 31.5] The event log. */
-struct ipmi_sel_info {
-	uint16_t entries;
-	uint32_t added, erased; /* the BMC's stamps */
-};
 enum { IPMI_SEL_RECORD_SIZE = 16, IPMI_SEL_FIRST = 0x0000, IPMI_SEL_LAST = 0xffff };
 struct ipmi_frame ipmi_sel_info_request(void);
-MUST_USE int ipmi_sel_info_answer(const void *data, size_t size, struct ipmi_sel_info *ret);
+MUST_USE int ipmi_sel_info_answer(const void *data, size_t size, struct ipmi_store_info *ret);
 /* Record `id`; IPMI_SEL_FIRST = the oldest. *ret_next is IPMI_SEL_LAST behind the newest. */
 struct ipmi_frame ipmi_sel_entry_request(uint16_t id);
 MUST_USE int ipmi_sel_entry_answer(const void *data, size_t size, uint8_t ret[IPMI_SEL_RECORD_SIZE],

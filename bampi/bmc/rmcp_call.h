@@ -11,7 +11,7 @@ struct rmcp_known {
 	const struct ipmi_sensor_table *sensors; /* NULL = not read yet */
 	const void *sdr; /* its records, for the names in event log entries */
 	size_t sdr_size;
-	struct ipmi_sel_info sel_info; /* as it was when sel_mark was its newest entry */
+	struct ipmi_store_info sel_info; /* as it was when sel_mark was its newest entry */
 	struct bmc_sel_mark sel_mark;
 };
 
@@ -29,7 +29,7 @@ struct rmcp_call {
 	uint8_t (*records)[IPMI_SEL_RECORD_SIZE];
 	size_t record_count, record_room;
 	uint16_t next_id;
-	struct ipmi_sel_info sel_info;
+	struct ipmi_store_info sel_info;
 };
 
 /* Is this operation made of exchanges that need no thread? */

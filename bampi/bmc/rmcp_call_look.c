@@ -28,7 +28,7 @@ static int ask_sensors(const struct rmcp_call *call, struct ipmi_frame *ret)
 	return 0;
 }
 
-static bool same_records(const struct ipmi_sdr_info *a, const struct ipmi_sdr_info *b)
+static bool same_records(const struct ipmi_store_info *a, const struct ipmi_store_info *b)
 {
 	return a->records == b->records && a->added == b->added && a->erased == b->erased;
 }
@@ -36,7 +36,7 @@ static bool same_records(const struct ipmi_sdr_info *a, const struct ipmi_sdr_in
 static int heard_sensors(struct rmcp_call *call, const uint8_t *data, size_t size)
 {
 	const struct ipmi_sensor_table *table = call->known->sensors;
-	struct ipmi_sdr_info info = {0};
+	struct ipmi_store_info info = {0};
 
 	if (call->step == 0) {
 		/* What cannot be read has not changed. */
@@ -130,17 +130,17 @@ static int sel_end(struct rmcp_call *call)
 static int heard_sel_info(struct rmcp_call *call, const uint8_t *data, size_t size)
 {
 	const struct bmc_sel_mark *after = &call->request.after;
-	const struct ipmi_sel_info *last = &call->known->sel_info;
-	struct ipmi_sel_info *info = &call->sel_info;
+	const struct ipmi_store_info *last = &call->known->sel_info;
+	struct ipmi_store_info *info = &call->sel_info;
 
 	if (data[1] != 0 || ipmi_sel_info_answer(data, size, info))
 		return E_PROTOCOL;
-	if (info->entries == 0) {
+	if (info->records == 0) {
 		call->result.sel.restarted = after->known;
 		return sel_end(call);
 	}
 	if (after->known && rmcp_call_look_same_mark(after, &call->known->sel_mark) &&
-	    info->entries == last->entries && info->added == last->added &&
+	    info->records == last->records && info->added == last->added &&
 	    info->erased == last->erased)
 		return sel_end(call);
 	if (!after->known) {

@@ -353,22 +353,29 @@ static void heard_open(struct rmcp_session *session, const struct rmcp_io *io, c
 	}
 }
 
+/* Does the answer, which was read with `rc`, let the set-up go on? */
+static bool rmcp_session_agreed(struct rmcp_session *session, const struct rmcp_io *io, int rc,
+				const struct rmcp_rakp_answer *answer, struct rmcp_outcome *ret)
+{
+	if (rc || answer->tag != session->tag) {
+		session->late++;
+		return false;
+	}
+	setup_heard(session, io);
+	if (answer->status)
+		rmcp_session_refused(session, io, answer->status, ret);
+	return answer->status == 0;
+}
+
 static void heard_rakp2(struct rmcp_session *session, const struct rmcp_io *io, const void *data,
 			size_t size, struct rmcp_outcome *ret)
 {
 	struct rmcp_exchange *exchange = &session->exchange;
 	struct rmcp_rakp_answer answer;
+	int rc = rmcp_rakp2_decode(io->wire, &session->login, exchange, data, size, &answer);
 
-	if (rmcp_rakp2_decode(io->wire, &session->login, exchange, data, size, &answer) ||
-	    answer.tag != session->tag) {
-		session->late++;
+	if (!rmcp_session_agreed(session, io, rc, &answer, ret))
 		return;
-	}
-	setup_heard(session, io);
-	if (answer.status) {
-		rmcp_session_refused(session, io, answer.status, ret);
-		return;
-	}
 	if (!answer.genuine) {
 		rmcp_session_fail(session, IPMI_ERR_PASSWORD_INVALID,
 				  "its proof of the password does not match", ret);
@@ -389,16 +396,12 @@ static void heard_rakp4(struct rmcp_session *session, const struct rmcp_io *io, 
 			size_t size, struct rmcp_outcome *ret)
 {
 	struct rmcp_rakp_answer answer;
+	int rc = rmcp_rakp4_decode(io->wire, &session->login, &session->exchange, data, size,
+				   &answer);
 
-	if (rmcp_rakp4_decode(io->wire, &session->login, &session->exchange, data, size, &answer) ||
-	    answer.tag != session->tag) {
-		session->late++;
+	if (!rmcp_session_agreed(session, io, rc, &answer, ret))
 		return;
-	}
-	setup_heard(session, io);
-	if (answer.status) {
-		rmcp_session_refused(session, io, answer.status, ret);
-	} else if (!answer.genuine) {
+	if (!answer.genuine) {
 		rmcp_session_fail(session, IPMI_ERR_K_G_INVALID, "its keys do not match", ret);
 		rmcp_session_drop(session, io);
 	} else {

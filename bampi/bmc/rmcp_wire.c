@@ -347,6 +347,20 @@ static int trim_code(const struct rmcp_login *login, fiid_obj_t body)
 	return 0;
 }
 
+/* What RAKP 2 and 4 begin with. */
+static int rmcp_wire_rakp(struct rmcp_wire *wire, enum rmcp_kind wanted, fiid_obj_t body,
+			  const void *data, size_t size, struct rmcp_rakp_answer *ret)
+{
+	if (setup_decode(wire, wanted, body, data, size))
+		return E_PROTOCOL;
+	*ret = (struct rmcp_rakp_answer){
+		.tag = (uint8_t)rmcp_wire_field(body, "message_tag"),
+		.status = (uint8_t)rmcp_wire_field(body, "rmcpplus_status_code"),
+		.console_id = (uint32_t)rmcp_wire_field(body, "remote_console_session_id"),
+	};
+	return 0;
+}
+
 int rmcp_rakp2_decode(struct rmcp_wire *wire, const struct rmcp_login *login,
 		      const struct rmcp_exchange *exchange, const void *data, size_t size,
 		      struct rmcp_rakp_answer *ret)
@@ -355,13 +369,8 @@ int rmcp_rakp2_decode(struct rmcp_wire *wire, const struct rmcp_login *login,
 	unsigned name = name_size(login, true);
 	struct rmcp_rakp_answer answer;
 
-	if (setup_decode(wire, RMCP_RAKP2, body, data, size))
+	if (rmcp_wire_rakp(wire, RMCP_RAKP2, body, data, size, &answer))
 		return E_PROTOCOL;
-	answer = (struct rmcp_rakp_answer){
-		.tag = (uint8_t)rmcp_wire_field(body, "message_tag"),
-		.status = (uint8_t)rmcp_wire_field(body, "rmcpplus_status_code"),
-		.console_id = (uint32_t)rmcp_wire_field(body, "remote_console_session_id"),
-	};
 	if (answer.status == RMCPPLUS_STATUS_NO_ERRORS) {
 		if (field_bytes(body, "managed_system_random_number", answer.bmc_random,
 				sizeof(answer.bmc_random)) != RMCP_RANDOM_SIZE ||
@@ -403,13 +412,8 @@ int rmcp_rakp4_decode(struct rmcp_wire *wire, const struct rmcp_login *login,
 	fiid_obj_t body = wire->rakp4;
 	struct rmcp_rakp_answer answer;
 
-	if (setup_decode(wire, RMCP_RAKP4, body, data, size))
+	if (rmcp_wire_rakp(wire, RMCP_RAKP4, body, data, size, &answer))
 		return E_PROTOCOL;
-	answer = (struct rmcp_rakp_answer){
-		.tag = (uint8_t)rmcp_wire_field(body, "message_tag"),
-		.status = (uint8_t)rmcp_wire_field(body, "rmcpplus_status_code"),
-		.console_id = (uint32_t)rmcp_wire_field(body, "remote_console_session_id"),
-	};
 	if (answer.status == RMCPPLUS_STATUS_NO_ERRORS) {
 		/* The integritycheckvalue workaround: it should be empty with suite 0. */
 		if (login->workarounds & BMC_WORKAROUND_INTEGRITYCHECKVALUE &&

@@ -50,8 +50,8 @@ static void try_boot(const uint8_t *data, size_t size)
 
 static void try_looks(const uint8_t *data, size_t size)
 {
-	struct ipmi_sdr_info sdr = {.records = 7};
-	struct ipmi_sel_info sel = {.entries = 7};
+	struct ipmi_store_info sdr = {.records = 7};
+	struct ipmi_store_info sel = {.records = 7};
 	uint8_t record[IPMI_SEL_RECORD_SIZE] = {7};
 	uint16_t next = 7;
 	bool readable = true;
@@ -61,7 +61,7 @@ static void try_looks(const uint8_t *data, size_t size)
 	if (ipmi_sdr_info_answer(data, size, &sdr))
 		check(sdr.records == 7);
 	if (ipmi_sel_info_answer(data, size, &sel))
-		check(sel.entries == 7);
+		check(sel.records == 7);
 	if (ipmi_sel_entry_answer(data, size, record, &next))
 		check(record[0] == 7 && next == 7);
 	if (ipmi_reading_answer(data, size, &readable, &value, &events))

@@ -73,31 +73,11 @@ void bmc_jobs_free(struct bmc_jobs *jobs)
 
 static void bmc_jobs_note(struct bmc_job *job, const struct bmc_result *result)
 {
-	switch (result->op) {
-	case BMC_POWER_STATUS:
-	case BMC_POWER_ON:
-	case BMC_POWER_OFF:
-	case BMC_POWER_CYCLE:
-	case BMC_POWER_RESET:
-	case BMC_POWER_SOFT: job->facts.power_on = result->power.on; break;
-	case BMC_BOOT_SET:
+	if (bmc_op_is_power(result->op))
+		job->facts.power_on = result->power.on;
+	else if (result->op == BMC_BOOT_SET)
 		job->facts.unverified = result->boot.device == BMC_UNVERIFIED ||
 					result->boot.valid_bit == BMC_UNVERIFIED;
-		break;
-	case BMC_BOOT_GET:
-	case BMC_IDENTIFY:
-	case BMC_INFO:
-	case BMC_SENSORS:
-	case BMC_SEL_LIST:
-	case BMC_SEL_NEW:
-	case BMC_SEL_CLEAR:
-	case BMC_FRU:
-	case BMC_USER_LIST:
-	case BMC_USER_SET:
-	case BMC_LAN_GET:
-	case BMC_RAW:
-	case BMC_OP_COUNT: break;
-	}
 }
 
 static int bmc_jobs_ask(struct bmc_job *job);
