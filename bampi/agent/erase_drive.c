@@ -136,6 +136,16 @@ static int wipe_ends(struct erasing *erasing)
 	return rc ? rc : overwrite_range(erasing, size - end, size, false);
 }
 
+/* The drive has come further: the watchdog hears of it. */
+static void erase_drive_sanitized(struct erase_job *job, unsigned *progress, unsigned now)
+{
+	if (now == *progress)
+		return;
+	*progress = now;
+	erase_drive_beat(job);
+	atomic_store(&job->done_bytes, (uint64_t)((double)job->total_bytes * now / SANITIZE_WHOLE));
+}
+
 static int run_sanitize(struct erasing *erasing, enum erase_method method)
 {
 	struct erase_job *job = erasing->job;
@@ -158,12 +168,7 @@ static int run_sanitize(struct erasing *erasing, enum erase_method method)
 			return -EIO;
 		if (status.state == NVME_SANITIZE_DONE || status.state == NVME_SANITIZE_DONE_KEPT)
 			break;
-		if (status.progress != progress) {
-			progress = status.progress;
-			erase_drive_beat(job);
-			atomic_store(&job->done_bytes, (uint64_t)((double)job->total_bytes *
-								  progress / SANITIZE_WHOLE));
-		}
+		erase_drive_sanitized(job, &progress, status.progress);
 	}
 	return rc;
 }
@@ -184,12 +189,7 @@ static int run_ata(struct erasing *erasing, enum erase_method method)
 		rc = ata_sanitize(erasing->fd, ATA_SANITIZE_STATUS, &status);
 		if (rc || !status.running)
 			break;
-		if (status.progress != progress) {
-			progress = status.progress;
-			erase_drive_beat(job);
-			atomic_store(&job->done_bytes, (uint64_t)((double)job->total_bytes *
-								  progress / SANITIZE_WHOLE));
-		}
+		erase_drive_sanitized(job, &progress, status.progress);
 	}
 	return rc ? rc : status.done ? 0 : -EIO;
 }

@@ -130,25 +130,32 @@ static void on_allocated(void *context, int rc, const PGresult *result,
 	put_off(runner, rc, problem);
 }
 
+/* Reads the nodes that there are, and chooses among them. False: neither could be; given up. */
+static bool pdci_runner_choose(struct pdci_runner *runner, int rc, const PGresult *result,
+			       const struct problem *problem, struct alloc_answer *ret)
+{
+	if (rc == 0)
+		rc = pdci_nodes_read(result, &runner->nodes, &runner->node_count);
+	if (rc == 0 && !problem_is_set(&runner->save.problem))
+		rc = pdci_choose(runner->nodes, runner->node_count, &runner->request, false, ret,
+				 &runner->save.problem);
+	if (rc)
+		pdci_runner_give_up(runner, rc, problem);
+	return rc == 0;
+}
+
 static void pdci_runner_on_nodes(void *context, int rc, const PGresult *result,
 				 const struct problem *problem)
 {
 	struct pdci_runner *runner = context;
 	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
 
-	if (rc == 0)
-		rc = pdci_nodes_read(result, &runner->nodes, &runner->node_count);
-	if (rc) {
-		pdci_runner_give_up(runner, rc, problem);
+	if (!pdci_runner_choose(runner, rc, result, problem, &answer))
 		return;
-	}
-	if (!problem_is_set(&runner->save.problem))
-		rc = pdci_choose(runner->nodes, runner->node_count, &runner->request, false,
-				 &answer, &runner->save.problem);
-	if (rc == 0 && answer.feasible) {
+	if (answer.feasible) {
 		rc = pdci_store_allocate(runner->options.db, &runner->claim, runner->nodes, &answer,
 					 on_allocated, runner);
-	} else if (rc == 0) {
+	} else {
 		runner->stats.infeasible++;
 		runner->save.state = PDCI_INFEASIBLE;
 		runner->save.due_ms = INFEASIBLE_MS;
@@ -234,21 +241,14 @@ static void on_spares(void *context, int rc, const PGresult *result, const struc
 	struct pdci_runner *runner = context;
 	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
 
-	if (rc == 0)
-		rc = pdci_nodes_read(result, &runner->nodes, &runner->node_count);
-	if (rc) {
-		pdci_runner_give_up(runner, rc, problem);
+	if (!pdci_runner_choose(runner, rc, result, problem, &answer))
 		return;
-	}
-	if (!problem_is_set(&runner->save.problem))
-		rc = pdci_choose(runner->nodes, runner->node_count, &runner->request, false,
-				 &answer, &runner->save.problem);
 	runner->save.state = PDCI_BUILDING;
 	runner->save.due_ms = problem_is_set(&runner->save.problem) ? INFEASIBLE_MS : FOLLOW_MS;
-	if (rc == 0 && answer.pick_count > 0)
+	if (answer.pick_count > 0)
 		rc = pdci_store_replace_take(runner->options.db, &runner->claim, runner->nodes,
 					     &answer, on_taken, runner);
-	else if (rc == 0)
+	else
 		pdci_runner_save(runner);
 	if (rc)
 		pdci_runner_give_up(runner, rc, NULL);

@@ -41,34 +41,48 @@ static int relay_socket_interface_of(struct msghdr *header)
 	return 0;
 }
 
+/* A packet with its addresses, as the kernel gives and takes it; it points into itself. */
+struct relay_message {
+	struct msghdr header;
+	struct sockaddr_in peer;
+	struct iovec part;
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in_pktinfo))];
+};
+
+static void relay_message_make(struct relay_message *ret, void *data, size_t size)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->part = (struct iovec){data, size};
+	ret->header = (struct msghdr){.msg_name = &ret->peer,
+				      .msg_namelen = sizeof(ret->peer),
+				      .msg_iov = &ret->part,
+				      .msg_iovlen = 1,
+				      .msg_control = ret->control,
+				      .msg_controllen = sizeof(ret->control)};
+}
+
 static void relay_socket_on_readable(void *context, int events)
 {
 	struct relay_socket *sockets = context;
 
 	(void)events;
 	for (int i = 0; i < PACKETS_PER_TURN; i++) {
-		struct sockaddr_in peer;
-		struct iovec part = {sockets->data, sizeof(sockets->data)};
-		_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in_pktinfo))];
-		struct msghdr header = {.msg_name = &peer,
-					.msg_namelen = sizeof(peer),
-					.msg_iov = &part,
-					.msg_iovlen = 1,
-					.msg_control = control,
-					.msg_controllen = sizeof(control)};
+		struct relay_message message;
 		struct relay_arrival arrival = {.data = sockets->data};
-		ssize_t size = recvmsg(sockets->udp_fd, &header, MSG_DONTWAIT);
+		ssize_t size;
 
+		relay_message_make(&message, sockets->data, sizeof(sockets->data));
+		size = recvmsg(sockets->udp_fd, &message.header, MSG_DONTWAIT);
 		if (size < 0) {
 			if (errno == EINTR || errno == ECONNREFUSED)
 				continue; /* a server answered an earlier packet with ICMP */
 			return;
 		}
 		arrival.size = (size_t)size;
-		arrival.interface = relay_socket_interface_of(&header);
-		arrival.source = ntohl(peer.sin_addr.s_addr);
-		arrival.source_port = ntohs(peer.sin_port);
-		if (arrival.interface && !(header.msg_flags & MSG_TRUNC))
+		arrival.interface = relay_socket_interface_of(&message.header);
+		arrival.source = ntohl(message.peer.sin_addr.s_addr);
+		arrival.source_port = ntohs(message.peer.sin_port);
+		if (arrival.interface && !(message.header.msg_flags & MSG_TRUNC))
 			sockets->fn(sockets->context, &arrival);
 	}
 }
@@ -137,30 +151,24 @@ void relay_socket_free(struct relay_socket *sockets)
 int relay_socket_send_server(struct relay_socket *sockets, uint32_t server, uint32_t source,
 			     const void *data, size_t size)
 {
-	struct sockaddr_in peer = {.sin_family = AF_INET,
-				   .sin_port = htons(RELAY_SOCKET_SERVER_PORT),
-				   .sin_addr.s_addr = htonl(server)};
 	const struct in_pktinfo info = {.ipi_spec_dst.s_addr = htonl(source)};
-	struct iovec part = {.iov_len = size};
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(info))] = {0};
-	struct msghdr header = {.msg_name = &peer,
-				.msg_namelen = sizeof(peer),
-				.msg_iov = &part,
-				.msg_iovlen = 1,
-				.msg_control = control,
-				.msg_controllen = sizeof(control)};
-	struct cmsghdr *first = CMSG_FIRSTHDR(&header);
+	struct relay_message message;
+	struct cmsghdr *first;
 	uint8_t copy[RELAY_PACKET_ROOM];
 
 	if (size > sizeof(copy))
 		return -ENOBUFS;
 	memcpy(copy, data, size); /* an iovec cannot point to what is const */
-	part.iov_base = copy;
+	relay_message_make(&message, copy, size);
+	message.peer = (struct sockaddr_in){.sin_family = AF_INET,
+					    .sin_port = htons(RELAY_SOCKET_SERVER_PORT),
+					    .sin_addr.s_addr = htonl(server)};
+	first = CMSG_FIRSTHDR(&message.header);
 	first->cmsg_level = IPPROTO_IP;
 	first->cmsg_type = IP_PKTINFO;
 	first->cmsg_len = CMSG_LEN(sizeof(info));
 	memcpy(CMSG_DATA(first), &info, sizeof(info));
-	return sendmsg(sockets->udp_fd, &header, MSG_DONTWAIT) < 0 ? -errno : 0;
+	return sendmsg(sockets->udp_fd, &message.header, MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
 int relay_socket_send_client(struct relay_socket *sockets, const struct relay_frame *frame,
