@@ -218,6 +218,15 @@ static bool belongs_elsewhere(struct wiring_policy_work *work, const struct wiri
 	return other && other != row && nic && wiring_policy_is_meant(other, nic);
 }
 
+/* The difference at the row's port; `ret_what` names what belongs there. NULL: no memory. */
+static struct wiring_difference *wiring_policy_add_miscabled(struct wiring_policy_work *work,
+							     const struct wiring_row *row,
+							     char ret_what[128])
+{
+	wiring_policy_describe(row, ret_what, 128);
+	return wiring_policy_add(work, "wiring.miscabled", work->here->name, row->port);
+}
+
 static int wiring_policy_miscabled(struct wiring_policy_work *work, const struct wiring_row *row,
 				   const struct fabric_place *place, const struct fabric_nic *guest)
 {
@@ -226,13 +235,11 @@ static int wiring_policy_miscabled(struct wiring_policy_work *work, const struct
 	const char *found_port = fabric_port(work->facts, place->at)->name;
 	const struct wiring_row *there =
 		wiring_policy_row_at(work, work->facts->sources[place->at.source].id, found_port);
-	struct wiring_difference *item =
-		wiring_policy_add(work, "wiring.miscabled", name, row->port);
 	char what[128];
+	struct wiring_difference *item = wiring_policy_add_miscabled(work, row, what);
 
 	if (!item)
 		return -ENOMEM;
-	wiring_policy_describe(row, what, sizeof(what));
 	(void)text_format(item->message, sizeof(item->message),
 			  "%s belongs into %s:%s and is in %s:%s", what, name, row->port,
 			  found_switch, found_port);
@@ -257,13 +264,11 @@ static int wiring_policy_intruder(struct wiring_policy_work *work, const struct 
 				  const struct fabric_nic *guest)
 {
 	const char *name = work->here->name;
-	struct wiring_difference *item =
-		wiring_policy_add(work, "wiring.miscabled", name, row->port);
 	char what[128];
+	struct wiring_difference *item = wiring_policy_add_miscabled(work, row, what);
 
 	if (!item)
 		return -ENOMEM;
-	wiring_policy_describe(row, what, sizeof(what));
 	(void)text_format(item->message, sizeof(item->message),
 			  "%s:%s is planned for %s, but node %s:%s is plugged in there", name,
 			  row->port, what, guest->node, guest->name);

@@ -84,17 +84,24 @@ static void batch_read_back(struct batch *batch)
 		batch_read(batch, p);
 }
 
+/* A statement that writes under the claim has ended. False: the claim is gone, and so is the batch. */
+static bool batch_is_written(struct batch *batch, int rc, const PGresult *result)
+{
+	batch->pending--;
+	batch->overtaken = rc == 0 && PQntuples(result) == 0;
+	if (rc == 0 && !batch->overtaken && !batch->lost)
+		return true;
+	batch_lose(batch);
+	return false;
+}
+
 static void on_phase(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
 	struct batch *batch = context;
 
 	(void)problem;
-	batch->pending--;
-	batch->overtaken = rc == 0 && PQntuples(result) == 0;
-	if (rc || batch->overtaken || batch->lost) {
-		batch_lose(batch);
+	if (!batch_is_written(batch, rc, result))
 		return;
-	}
 	for (uint32_t p = 0; p < batch->party_count; p++)
 		batch_send(batch, p, in_stage, false);
 	if (batch->pending == 0)
@@ -213,12 +220,8 @@ static void on_journal(void *context, int rc, const PGresult *result, const stru
 	const char *at;
 
 	(void)problem;
-	batch->pending--;
-	batch->overtaken = rc == 0 && PQntuples(result) == 0;
-	if (rc || batch->overtaken || batch->lost) {
-		batch_lose(batch);
+	if (!batch_is_written(batch, rc, result))
 		return;
-	}
 	batch->id = db_int(result, 0, CHANGE_JOURNAL_BATCH_ID, 0);
 	at = db_text(result, 0, CHANGE_JOURNAL_CHANGE_IDS, "{}");
 	for (size_t i = 0; i < batch->plan.count && *at; i++) {

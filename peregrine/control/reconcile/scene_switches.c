@@ -278,6 +278,16 @@ static uint32_t carrier_of(struct scene *scene, uint32_t port)
 	return carrier;
 }
 
+/* The ports at both ends of a link; MODEL_NONE: it is not ours. */
+static void scene_switches_ends(const struct scene *scene, const json_t *link, uint32_t *ret_a,
+				uint32_t *ret_b)
+{
+	*ret_a = scene_switches_find_port(scene, scene_number(link, "a_switch"),
+					  scene_word(link, "a_port"));
+	*ret_b = scene_switches_find_port(scene, scene_number(link, "b_switch"),
+					  scene_word(link, "b_port"));
+}
+
 void scene_make_links(struct scene_maker *maker)
 {
 	struct scene *scene = maker->scene;
@@ -287,12 +297,11 @@ void scene_make_links(struct scene_maker *maker)
 
 	json_array_foreach(scene_rows(scene, "links"), i, link)
 	{
-		uint32_t a = scene_switches_find_port(scene, scene_number(link, "a_switch"),
-						      scene_word(link, "a_port"));
-		uint32_t b = scene_switches_find_port(scene, scene_number(link, "b_switch"),
-						      scene_word(link, "b_port"));
 		bool gone = strcmp(scene_word(link, "state"), "gone") == 0;
+		uint32_t a;
+		uint32_t b;
 
+		scene_switches_ends(scene, link, &a, &b);
 		if (gone && a != MODEL_NONE && ports[a].role == PORT_FOREIGN)
 			ports[a].role = PORT_FORMER;
 		if (gone && b != MODEL_NONE && ports[b].role == PORT_FOREIGN)
@@ -340,12 +349,11 @@ void scene_make_doubtful_links(struct scene *scene)
 
 	json_array_foreach(scene_rows(scene, "links"), i, link)
 	{
-		uint32_t a = scene_switches_find_port(scene, scene_number(link, "a_switch"),
-						      scene_word(link, "a_port"));
-		uint32_t b = scene_switches_find_port(scene, scene_number(link, "b_switch"),
-						      scene_word(link, "b_port"));
 		const char *state = scene_word(link, "state");
+		uint32_t a;
+		uint32_t b;
 
+		scene_switches_ends(scene, link, &a, &b);
 		if (a == MODEL_NONE || b == MODEL_NONE ||
 		    (strcmp(state, "claimed") != 0 && strcmp(state, "conflict") != 0))
 			continue;

@@ -199,17 +199,6 @@ static int take_set(struct message_view *view, struct ipfix_set *set)
 
 /* --- a message --- */
 
-static int find_agent(struct sample_reader *reader, const uint8_t source[16])
-{
-	int agent = agent_directory_find(reader->directory, source, source);
-
-	if (agent == AGENT_SPOOFED)
-		reader->harvest->counts.spoofed++;
-	else if (agent < 0)
-		reader->harvest->counts.unknown_agent++;
-	return agent;
-}
-
 void ipfix_reader_take(struct sample_reader *reader, struct ipfix_book *book, const void *data,
 		       size_t size, const uint8_t source[16])
 {
@@ -223,16 +212,9 @@ void ipfix_reader_take(struct sample_reader *reader, struct ipfix_book *book, co
 	bool bad = false;
 	int agent;
 
-	counts->datagrams++;
-	counts->bytes += size;
-	if (rc) {
-		if (rc == -EPROTONOSUPPORT)
-			counts->other_version++;
-		else
-			counts->malformed++;
+	if (!sample_reader_count(counts, size, rc))
 		return;
-	}
-	agent = find_agent(reader, source);
+	agent = sample_reader_agent(reader, source, source);
 	if (agent < 0)
 		return;
 	view.agent = (uint16_t)agent;

@@ -167,29 +167,31 @@ static void hand_over(struct receiver *receiver, bool last)
 	}
 }
 
-static bool is_oversized(struct receiver *receiver, const struct msghdr *head)
+/* Where the datagram comes from. False: it is longer than the room that it had, and is counted. */
+static bool receiver_is_whole(struct receiver *receiver, const struct msghdr *head,
+			      uint8_t ret_source[16])
 {
-	bool oversized = head->msg_flags & MSG_TRUNC;
-
-	receiver->reader.harvest->counts.oversized += oversized;
-	return oversized;
+	if (head->msg_flags & MSG_TRUNC) {
+		receiver->reader.harvest->counts.oversized++;
+		return false;
+	}
+	receiver_source_of(head->msg_name, ret_source);
+	return true;
 }
 
 static void take_samples(struct receiver *receiver, const struct mmsghdr messages[], int count)
 {
 	struct sample_reader *reader = &receiver->reader;
 	struct opened_datagram opened[BATCH];
+	uint8_t source[16];
 	int known = 0;
 
 	for (int i = 0; i < count; i++) {
 		const struct msghdr *head = &messages[i].msg_hdr;
-		uint8_t source[16];
 
-		if (is_oversized(receiver, head))
-			continue;
-		receiver_source_of(head->msg_name, source);
-		known += sample_reader_open(reader, head->msg_iov->iov_base, messages[i].msg_len,
-					    source, &opened[known]);
+		if (receiver_is_whole(receiver, head, source))
+			known += sample_reader_open(reader, head->msg_iov->iov_base,
+						    messages[i].msg_len, source, &opened[known]);
 	}
 	for (int i = 0; i < known; i++)
 		sample_reader_approach(reader, &opened[i]);
@@ -200,15 +202,14 @@ static void take_samples(struct receiver *receiver, const struct mmsghdr message
 static void receiver_take_records(struct receiver *receiver, const struct mmsghdr messages[],
 				  int count)
 {
+	uint8_t source[16];
+
 	for (int i = 0; i < count; i++) {
 		const struct msghdr *head = &messages[i].msg_hdr;
-		uint8_t source[16];
 
-		if (is_oversized(receiver, head))
-			continue;
-		receiver_source_of(head->msg_name, source);
-		ipfix_reader_take(&receiver->reader, receiver->exporters, head->msg_iov->iov_base,
-				  messages[i].msg_len, source);
+		if (receiver_is_whole(receiver, head, source))
+			ipfix_reader_take(&receiver->reader, receiver->exporters,
+					  head->msg_iov->iov_base, messages[i].msg_len, source);
 	}
 }
 

@@ -149,6 +149,29 @@ static void take_sample(struct sample_reader *reader, const struct sflow_datagra
 	}
 }
 
+bool sample_reader_count(struct receive_counts *counts, size_t size, int rc)
+{
+	counts->datagrams++;
+	counts->bytes += size;
+	if (rc == -EPROTONOSUPPORT)
+		counts->other_version++;
+	else if (rc)
+		counts->malformed++;
+	return rc == 0;
+}
+
+int sample_reader_agent(struct sample_reader *reader, const uint8_t address[16],
+			const uint8_t source[16])
+{
+	int agent = agent_directory_find(reader->directory, address, source);
+
+	if (agent == AGENT_SPOOFED)
+		reader->harvest->counts.spoofed++;
+	else if (agent < 0)
+		reader->harvest->counts.unknown_agent++;
+	return agent;
+}
+
 bool sample_reader_open(struct sample_reader *reader, const void *data, size_t size,
 			const uint8_t source[16], struct opened_datagram *ret)
 {
@@ -156,23 +179,11 @@ bool sample_reader_open(struct sample_reader *reader, const void *data, size_t s
 	int rc = sflow_open(data, size, &ret->head, &ret->samples);
 	int agent;
 
-	counts->datagrams++;
-	counts->bytes += size;
-	if (rc) {
-		if (rc == -EPROTONOSUPPORT)
-			counts->other_version++;
-		else
-			counts->malformed++;
+	if (!sample_reader_count(counts, size, rc))
 		return false;
-	}
-	agent = agent_directory_find(reader->directory, ret->head.agent, source);
-	if (agent < 0) {
-		if (agent == AGENT_SPOOFED)
-			counts->spoofed++;
-		else
-			counts->unknown_agent++;
+	agent = sample_reader_agent(reader, ret->head.agent, source);
+	if (agent < 0)
 		return false;
-	}
 	ret->agent = (uint16_t)agent;
 	source_book_expect(reader->book, ret->agent);
 	return true;

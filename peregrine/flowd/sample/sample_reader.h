@@ -32,6 +32,12 @@ struct opened_datagram {
 	uint16_t agent;
 };
 
+/* Counts a datagram of sFlow or IPFIX that was opened with `rc`. False: it is not for us to read. */
+bool sample_reader_count(struct receive_counts *counts, size_t size, int rc);
+/* Whose the address is, when he may send from `source`; else negative and counted. */
+int sample_reader_agent(struct sample_reader *reader, const uint8_t address[16],
+			const uint8_t source[16]);
+
 /* In three steps, so that what is known of the agents of a batch is fetched from memory while
  * others are opened: open them, false = counted and refused; approach each; read each, in their
  * order. `source`: where it came from, IPv4 mapped. */
