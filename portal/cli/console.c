@@ -2,7 +2,6 @@
  * with base64 of the bytes; what is typed goes by POST. Ctrl-] leaves; without a terminal, or with
  * --read-only, it only shows. */
 #include <errno.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +34,7 @@ static void cli_console_show(struct console *console, const char *base64)
 	unsigned char bytes[CLI_CONSOLE_PIECE_SIZE];
 	size_t size = 0;
 
-	if (sodium_base642bin(bytes, sizeof(bytes), base64, strlen(base64), NULL, &size, NULL,
-			      sodium_base64_VARIANT_ORIGINAL) != 0)
+	if (!haasctl_from_base64(base64, bytes, sizeof(bytes), &size))
 		return;
 	if (write_whole(STDOUT_FILENO, bytes, size))
 		haasctl_stop(console->haasctl);

@@ -1,6 +1,5 @@
 /* haasctl node console --log: what is kept of a node's serial console, with the times of its
  * connections. The node may be dead, or hostile: escape sequences do not reach the terminal. */
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,8 +59,7 @@ static void print_output(struct page *page, const char *base64)
 	unsigned char bytes[CLI_CONSOLE_LOG_PIECE_SIZE];
 	size_t size = 0;
 
-	if (sodium_base642bin(bytes, sizeof(bytes), base64, strlen(base64), NULL, &size, NULL,
-			      sodium_base64_VARIANT_ORIGINAL) != 0)
+	if (!haasctl_from_base64(base64, bytes, sizeof(bytes), &size))
 		return;
 	for (size_t i = 0; i < size; i++)
 		print_byte(page, bytes[i]);

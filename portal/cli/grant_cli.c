@@ -82,35 +82,13 @@ static int package_list(void *context, const struct command_input *input)
 				COLUMNS(package_columns));
 }
 
-/* NAME:VERSION as two words; `name` has room for it. */
-static const char *grant_cli_split(const char *word, char name[128])
-{
-	const char *colon = strchr(word, ':');
-
-	if (!colon || !text_format(name, 128, "%.*s", (int)(colon - word), word))
-		return NULL;
-	return colon + 1;
-}
-
-static int package_target(struct text *target, const char *word)
-{
-	char name[128];
-	const char *version = grant_cli_split(word, name);
-
-	if (!version)
-		return haasctl_usage("say NAME:VERSION, not %s", word);
-	haasctl_path(target, "/packages/", name, "/");
-	haasctl_escape(target, version);
-	return EXIT_OK;
-}
-
 static int package_show(void *context, const struct command_input *input)
 {
 	static const char *const order[] = {"name",           "version", "kind",       "state",
 					    "tenant",         "public",  "grants",     "size_bytes",
 					    "received_bytes", "digest",  "created_at", NULL};
 	CLEANUP(text_done) struct text target = {0};
-	int status = package_target(&target, input->words[0]);
+	int status = haasctl_version_path(&target, "/packages/", input->words[0]);
 
 	return status == EXIT_OK ? listing_show(context, input, text_get(&target),
 						&(struct show){order, COLUMNS(package_columns)})
@@ -123,7 +101,7 @@ static int grant_cli_package_delete(void *context, const struct command_input *i
 
 	for (size_t i = 0; i < input->word_count; i++) {
 		CLEANUP(text_done) struct text target = {0};
-		int status = package_target(&target, input->words[i]);
+		int status = haasctl_version_path(&target, "/packages/", input->words[i]);
 
 		if (status == EXIT_OK)
 			status = haasctl_do(context, input,
@@ -179,7 +157,7 @@ static int grant_cli_announce(void *context, const struct command_input *input, 
 {
 	CLEANUP(text_done) struct text body = {0};
 	char name[128];
-	const char *version = grant_cli_split(input->words[0], name);
+	const char *version = haasctl_split_version(input->words[0], name);
 	const char *kind = command_option(input, "--kind");
 	int status = haasctl_get_before(context, input, target, ret);
 
@@ -208,7 +186,7 @@ static int package_import(void *context, const struct command_input *input)
 	CLEANUP(closep) int fd = open(input->words[1], O_RDONLY | O_CLOEXEC);
 	char digest[DIGEST_TEXT_SIZE];
 	struct stat st = {0};
-	int status = package_target(&target, input->words[0]);
+	int status = haasctl_version_path(&target, "/packages/", input->words[0]);
 	int rc = fd < 0 || fstat(fd, &st) != 0 ? -errno : 0;
 
 	if (status != EXIT_OK)

@@ -119,6 +119,12 @@ MUST_USE int haasctl_keep_number(struct text *body, const struct command_input *
 void haasctl_escape(struct text *text, const char *value);
 /* `before`, the word encoded, `after`: "/nodes/" "n1" "/events". */
 void haasctl_path(struct text *target, const char *before, const char *word, const char *after);
+/* False: it is none, or longer than the room. */
+bool haasctl_from_base64(const char *base64, unsigned char *ret, size_t room, size_t *ret_size);
+/* NAME:VERSION as two words, which `name` has room for; NULL when it is none. */
+const char *haasctl_split_version(const char *word, char name[128]);
+/* `before`, then NAME/VERSION: "/images/" "debian:13". */
+MUST_USE int haasctl_version_path(struct text *target, const char *before, const char *word);
 /* Adds "?state=value" or "&state=value" when the option "--state" was given. */
 void haasctl_query(struct text *target, const struct command_input *input, const char *option);
 /* {"name": [words...]} members for a JSON body. */
@@ -171,9 +177,10 @@ MUST_USE int watch_pdci(struct haasctl *haasctl, const struct command_input *inp
 MUST_USE int pdci_feasibility_tell(const struct command_input *input, json_t *answer);
 /* pdci_ask_cli.c: the body of POST /pdcis. EXIT_OK, or the error told. */
 MUST_USE int pdci_create_body(struct text *body, const struct command_input *input);
-/* pdci_ask_cli.c: "NIC:NETWORK[:MODE]" (`separator` ':') as an object. EXIT_OK, or the error told.
- */
-MUST_USE int haasctl_add_nic(struct text *body, const char *word, char separator);
+/* pdci_ask_cli.c: words "NIC:NETWORK[:MODE]" (`separator` ':') as the array `key`. EXIT_OK, or the
+ * error told and the body useless. */
+MUST_USE int haasctl_add_nics(struct text *body, const char *key, const char *const words[],
+			      size_t count, char separator);
 /* network_cli.c: rows of the noun port stand together in cable_cli.c. */
 int haasctl_port_park(void *context, const struct command_input *input);
 int haasctl_port_release(void *context, const struct command_input *input);

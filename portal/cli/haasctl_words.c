@@ -1,5 +1,6 @@
 /* Words of a command line: numbers, durations, paths, members; and the sum of several outcomes. */
 #include <inttypes.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,33 @@ void haasctl_path(struct text *target, const char *before, const char *word, con
 	text_add(target, before);
 	haasctl_escape(target, word);
 	text_add(target, after);
+}
+
+bool haasctl_from_base64(const char *base64, unsigned char *ret, size_t room, size_t *ret_size)
+{
+	return sodium_base642bin(ret, room, base64, strlen(base64), NULL, ret_size, NULL,
+				 sodium_base64_VARIANT_ORIGINAL) == 0;
+}
+
+const char *haasctl_split_version(const char *word, char name[128])
+{
+	const char *colon = strchr(word, ':');
+
+	if (!colon || !text_format(name, 128, "%.*s", (int)(colon - word), word))
+		return NULL;
+	return colon + 1;
+}
+
+int haasctl_version_path(struct text *target, const char *before, const char *word)
+{
+	char name[128];
+	const char *version = haasctl_split_version(word, name);
+
+	if (!version)
+		return haasctl_usage("say NAME:VERSION, not %s", word);
+	haasctl_path(target, before, name, "/");
+	haasctl_escape(target, version);
+	return EXIT_OK;
 }
 
 void haasctl_query(struct text *target, const struct command_input *input, const char *option)

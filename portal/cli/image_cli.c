@@ -42,19 +42,6 @@ static int image_list(void *context, const struct command_input *input)
 				COLUMNS(image_columns));
 }
 
-/* NAME:VERSION -> /images/NAME/VERSION */
-static int image_cli_image_target(struct text *target, const char *word)
-{
-	char name[128];
-	const char *colon = strchr(word, ':');
-
-	if (!colon || !text_format(name, sizeof(name), "%.*s", (int)(colon - word), word))
-		return haasctl_usage("say NAME:VERSION, not %s", word);
-	haasctl_path(target, "/images/", name, "/");
-	haasctl_escape(target, colon + 1);
-	return EXIT_OK;
-}
-
 static int image_show(void *context, const struct command_input *input)
 {
 	static const char *const order[] = {"name",           "version",
@@ -65,7 +52,7 @@ static int image_show(void *context, const struct command_input *input)
 					    "root_partition", "created_at",
 					    "key_id",         NULL};
 	CLEANUP(text_done) struct text target = {0};
-	int status = image_cli_image_target(&target, input->words[0]);
+	int status = haasctl_version_path(&target, "/images/", input->words[0]);
 
 	return status == EXIT_OK ? listing_show(context, input, text_get(&target),
 						&(struct show){order, COLUMNS(image_columns)})
@@ -245,7 +232,7 @@ static int image_import(void *context, const struct command_input *input)
 static int change_grant(void *context, const struct command_input *input, const char *method)
 {
 	CLEANUP(text_done) struct text target = {0};
-	int status = image_cli_image_target(&target, input->words[0]);
+	int status = haasctl_version_path(&target, "/images/", input->words[0]);
 
 	if (status != EXIT_OK)
 		return status;

@@ -586,3 +586,12 @@ int listing_show(struct haasctl *haasctl, const struct command_input *input, con
 	haasctl_reply_done(&reply);
 	return status;
 }
+
+int listing_show_named(struct haasctl *haasctl, const struct command_input *input,
+		       const char *before, const char *after, const struct show *show)
+{
+	CLEANUP(text_done) struct text target = {0};
+
+	haasctl_path(&target, before, input->words[0], after);
+	return listing_show(haasctl, input, text_get(&target), show);
+}

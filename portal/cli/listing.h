@@ -87,6 +87,10 @@ MUST_USE int listing_object(const struct command_input *input, json_t *object,
 MUST_USE int listing_show(struct haasctl *haasctl, const struct command_input *input,
 			  const char *target, const struct show *show);
 
+/* The same of what the first word names: `before` WORD `after`. */
+MUST_USE int listing_show_named(struct haasctl *haasctl, const struct command_input *input,
+				const char *before, const char *after, const struct show *show);
+
 /* Writes the JSON itself when -o json or jsonl asks for it; false = the caller writes. */
 bool listing_json(const struct command_input *input, const json_t *json);
 /* Are tables asked for? Then headings and the like are welcome. */

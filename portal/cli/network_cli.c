@@ -252,17 +252,12 @@ static int show_node(const struct command_input *input, const json_t *answer)
 
 static int networks_body(struct text *body, const struct command_input *input)
 {
-	int status = EXIT_OK;
+	int status;
 
 	json_begin_object(body, NULL);
-	json_begin_array(body, "networks");
-	for (size_t i = 1; status == EXIT_OK && i < input->word_count; i++)
-		status = haasctl_add_nic(body, input->words[i], '=');
-	if (status != EXIT_OK)
-		return status; /* the body is given up half written */
-	json_end_array(body);
+	status = haasctl_add_nics(body, "networks", input->words + 1, input->word_count - 1, '=');
 	json_end_object(body);
-	return EXIT_OK;
+	return status;
 }
 
 /* Without words behind the node it only shows; --none takes it out of all. */

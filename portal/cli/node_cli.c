@@ -81,11 +81,9 @@ static int node_show(void *context, const struct command_input *input)
 					    "deployment.state",
 					    "deployment.step",
 					    NULL};
-	CLEANUP(text_done) struct text target = {0};
 
-	haasctl_path(&target, "/nodes/", input->words[0], "");
-	return listing_show(context, input, text_get(&target),
-			    &(struct show){order, COLUMNS(node_columns)});
+	return listing_show_named(context, input, "/nodes/", "",
+				  &(struct show){order, COLUMNS(node_columns)});
 }
 
 static int node_cli_node_import(void *context, const struct command_input *input)

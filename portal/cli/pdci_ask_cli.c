@@ -6,7 +6,7 @@
 
 #include "portal/cli/listing.h"
 
-int haasctl_add_nic(struct text *body, const char *word, char separator)
+static int pdci_ask_cli_add_nic(struct text *body, const char *word, char separator)
 {
 	CLEANUP(freep) char *copy = strdup(word);
 	char *network = copy ? strchr(copy, separator) : NULL;
@@ -25,6 +25,18 @@ int haasctl_add_nic(struct text *body, const char *word, char separator)
 		json_put_string(body, "mode", mode);
 	json_end_object(body);
 	return EXIT_OK;
+}
+
+int haasctl_add_nics(struct text *body, const char *key, const char *const words[], size_t count,
+		     char separator)
+{
+	int status = EXIT_OK;
+
+	json_begin_array(body, key);
+	for (size_t i = 0; status == EXIT_OK && i < count; i++)
+		status = pdci_ask_cli_add_nic(body, words[i], separator);
+	json_end_array(body);
+	return status;
 }
 
 struct pdci_ask_cli_group {
@@ -99,14 +111,8 @@ static int add_group(struct text *body, const struct pdci_ask_cli_group *group)
 	json_put_string(body, "image", group->image);
 	if (status == EXIT_OK)
 		status = pdci_ask_cli_add_disks(body, group);
-	if (group->nic_count > 0) {
-		json_begin_array(body, "nics");
-		for (size_t i = 0; status == EXIT_OK && i < group->nic_count; i++)
-			status = haasctl_add_nic(body, group->nics[i], ':');
-		if (status != EXIT_OK)
-			return status; /* the body is given up half written */
-		json_end_array(body);
-	}
+	if (status == EXIT_OK && group->nic_count > 0)
+		status = haasctl_add_nics(body, "nics", group->nics, group->nic_count, ':');
 	if (group->bond_count > 0) {
 		json_begin_array(body, "bonds");
 		for (size_t i = 0; status == EXIT_OK && i < group->bond_count; i++)
@@ -119,25 +125,42 @@ static int add_group(struct text *body, const struct pdci_ask_cli_group *group)
 	return status;
 }
 
-/* One "key=value" of --group; `part` is cut in place. */
-static int pdci_ask_cli_read_part(char *part, struct pdci_ask_cli_group *group)
+/* A part "key=value" of an option, and where its value goes. */
+struct part_row {
+	const char *key;
+	const char **to;
+};
+
+/* Cuts `part` in place; *ret_value is what stands behind "=", NULL = nothing. False: no row has the
+ * key. */
+static bool pdci_ask_cli_take_part(char *part, const struct part_row rows[], size_t count,
+				   char **ret_value)
 {
 	char *value = strchr(part, '=');
-	const struct {
-		const char *key;
-		const char **to;
-	} rows[] = {{"class", &group->class},       {"nodes", &group->nodes},
-		    {"image", &group->image},       {"disks", &group->disks},
-		    {"min-disk", &group->min_disk}, {"disk-kind", &group->disk_kind}};
 
 	if (value)
 		*value++ = '\0';
-	for (size_t i = 0; value && i < COUNT_OF(rows); i++) {
+	*ret_value = value;
+	for (size_t i = 0; value && i < count; i++) {
 		if (strcmp(part, rows[i].key) == 0) {
 			*rows[i].to = value;
-			return EXIT_OK;
+			return true;
 		}
 	}
+	return false;
+}
+
+/* One "key=value" of --group; `part` is cut in place. */
+static int pdci_ask_cli_read_part(char *part, struct pdci_ask_cli_group *group)
+{
+	char *value;
+	const struct part_row rows[] = {
+		{"class", &group->class},       {"nodes", &group->nodes},
+		{"image", &group->image},       {"disks", &group->disks},
+		{"min-disk", &group->min_disk}, {"disk-kind", &group->disk_kind}};
+
+	if (pdci_ask_cli_take_part(part, rows, COUNT_OF(rows), &value))
+		return EXIT_OK;
 	if (value && strcmp(part, "nic") == 0 && group->nic_count < COUNT_OF(group->nics)) {
 		group->nics[group->nic_count++] = value;
 		return EXIT_OK;
@@ -226,21 +249,12 @@ struct volume {
 /* One "key=value" of --volume; `part` is cut in place. */
 static int read_volume_part(char *part, struct volume *volume)
 {
-	char *value = strchr(part, '=');
-	const struct {
-		const char *key;
-		const char **to;
-	} rows[] = {
+	char *value;
+	const struct part_row rows[] = {
 		{"size", &volume->size}, {"name", &volume->name}, {"archive", &volume->archive}};
 
-	if (value)
-		*value++ = '\0';
-	for (size_t i = 0; value && i < COUNT_OF(rows); i++) {
-		if (strcmp(part, rows[i].key) == 0) {
-			*rows[i].to = value;
-			return EXIT_OK;
-		}
-	}
+	if (pdci_ask_cli_take_part(part, rows, COUNT_OF(rows), &value))
+		return EXIT_OK;
 	if (!value && strcmp(part, "delete") == 0) {
 		volume->with_pdci = true;
 		return EXIT_OK;

@@ -142,11 +142,9 @@ static int job_show(void *context, const struct command_input *input)
 		"done",         "failed",      "actor",      "created_at",
 		"ended_at",     "items",       "items.node", "items.deployment",
 		"items.action", "items.state", "items.step", NULL};
-	CLEANUP(text_done) struct text target = {0};
 
-	haasctl_path(&target, "/jobs/", input->words[0], "");
-	return listing_show(context, input, text_get(&target),
-			    &(struct show){order, COLUMNS(job_columns)});
+	return listing_show_named(context, input, "/jobs/", "",
+				  &(struct show){order, COLUMNS(job_columns)});
 }
 
 static int job_wait(void *context, const struct command_input *input)

@@ -27,11 +27,9 @@ static int subnet_show(void *context, const struct command_input *input)
 		"name",        "prefix",         "gateway",   "dns",
 		"boot_server", "pool_low",       "pool_high", "reserved_only",
 		"lease_s",     "shared_network", "relays",    NULL};
-	CLEANUP(text_done) struct text target = {0};
 
-	haasctl_path(&target, "/subnets/", input->words[0], "");
-	return listing_show(context, input, text_get(&target),
-			    &(struct show){order, COLUMNS(subnet_columns)});
+	return listing_show_named(context, input, "/subnets/", "",
+				  &(struct show){order, COLUMNS(subnet_columns)});
 }
 
 static void add_list(struct text *body, const struct command_input *input, const char *option,

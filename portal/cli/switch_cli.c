@@ -198,11 +198,9 @@ static int switch_show(void *context, const struct command_input *input)
 	static const struct output_column columns[] = {
 		COLUMN("name"), COLUMN("state"), TITLED("management.address", "ADDRESS"),
 		TITLED("observed.family", "FAMILY"), TITLED("observed.read_at", "READ_AT")};
-	CLEANUP(text_done) struct text target = {0};
 
-	haasctl_path(&target, "/switches/", input->words[0], "");
-	return listing_show(context, input, text_get(&target),
-			    &(struct show){order, COLUMNS(columns)});
+	return listing_show_named(context, input, "/switches/", "",
+				  &(struct show){order, COLUMNS(columns)});
 }
 
 static int switch_ports(void *context, const struct command_input *input)
@@ -269,11 +267,9 @@ static int switch_diff(void *context, const struct command_input *input)
 					    "drift",        "unproven", NULL};
 	static const struct output_column columns[] = {COLUMN("switch"), COLUMN("changes"),
 						       COLUMN("drift")};
-	CLEANUP(text_done) struct text target = {0};
 
-	haasctl_path(&target, "/switches/", input->words[0], "/diff");
-	return listing_show(context, input, text_get(&target),
-			    &(struct show){order, COLUMNS(columns)});
+	return listing_show_named(context, input, "/switches/", "/diff",
+				  &(struct show){order, COLUMNS(columns)});
 }
 
 static int switch_reconcile(void *context, const struct command_input *input)

@@ -74,6 +74,18 @@ static void add_percent(json_t *row)
 	}
 }
 
+/* Volumes and archives alike: those that are gone only when asked for. */
+static int volume_cli_list(struct haasctl *haasctl, const struct command_input *input,
+			   struct text *target, const struct output_column columns[], size_t count)
+{
+	if (!command_option(input, "--all") && !command_option(input, "--state"))
+		text_addf(target, "%cactive=true", strchr(text_get(target), '?') ? '&' : '?');
+	return listing_source_pages(
+		haasctl, input,
+		&(struct listing_source){.target = text_get(target), .prepare = add_percent},
+		columns, count);
+}
+
 static int volume_list(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text target = {0};
@@ -83,12 +95,7 @@ static int volume_list(void *context, const struct command_input *input)
 	haasctl_query(&target, input, "--pdci");
 	haasctl_query(&target, input, "--kind");
 	haasctl_query(&target, input, "--state");
-	if (!command_option(input, "--all") && !command_option(input, "--state"))
-		text_addf(&target, "%cactive=true", strchr(text_get(&target), '?') ? '&' : '?');
-	return listing_source_pages(
-		context, input,
-		&(struct listing_source){.target = text_get(&target), .prepare = add_percent},
-		COLUMNS(volume_columns));
+	return volume_cli_list(context, input, &target, COLUMNS(volume_columns));
 }
 
 static const char *const volume_order[] = {
@@ -370,12 +377,7 @@ static int archive_list(void *context, const struct command_input *input)
 	text_add(&target, "/archives");
 	haasctl_query(&target, input, "--tenant");
 	haasctl_query(&target, input, "--state");
-	if (!command_option(input, "--all") && !command_option(input, "--state"))
-		text_addf(&target, "%cactive=true", strchr(text_get(&target), '?') ? '&' : '?');
-	return listing_source_pages(
-		context, input,
-		&(struct listing_source){.target = text_get(&target), .prepare = add_percent},
-		COLUMNS(archive_columns));
+	return volume_cli_list(context, input, &target, COLUMNS(archive_columns));
 }
 
 static int archive_show(void *context, const struct command_input *input)
