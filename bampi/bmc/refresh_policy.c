@@ -1,5 +1,7 @@
 #include "bampi/bmc/refresh_policy.h"
 
+#include "common/base/hash.h"
+
 const struct refresh_row refresh_table[REFRESH_COUNT] = {
 	/*                  name       op               first_within_ms */
 	[REFRESH_POWER] = {"power", BMC_POWER_STATUS, 10000},
@@ -9,13 +11,10 @@ const struct refresh_row refresh_table[REFRESH_COUNT] = {
 	[REFRESH_FRU] = {"fru", BMC_FRU, 600000},
 };
 
-/* Multiplying by an odd constant with the bits of the golden ratio puts consecutive numbers far
- * apart and fills the range evenly (Knuth, TAOCP 6.4). The classes of one BMC differ, too. */
+/* The classes of one BMC differ, too. */
 static int64_t phase_ms(int64_t bmc_id, enum refresh_class which, int64_t range_ms)
 {
-	uint64_t mixed = ((uint64_t)bmc_id * REFRESH_COUNT + which) * 0x9e3779b97f4a7c15ULL;
-
-	return (int64_t)((mixed >> 32) * (uint64_t)range_ms >> 32);
+	return (int64_t)hash_even((uint64_t)bmc_id * REFRESH_COUNT + which, (uint64_t)range_ms);
 }
 
 int64_t refresh_next_ms(int64_t bmc_id, enum refresh_class which, int64_t period_ms, int64_t now_ms)

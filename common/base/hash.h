@@ -1,13 +1,11 @@
-#ifndef HAAS_COMMON_BASE_HASH_H
-#define HAAS_COMMON_BASE_HASH_H
-
-#include <stddef.h>
-#include <stdint.h>
-
 /* Hashes of tables in memory, and digests that tell two states apart.
  *
  * A stranger who may choose keys can make them collide. Tables of such keys are bounded, or salt
  * their keys (common/net/source_rate.h). */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* FNV-1a of 64 bits (draft-eastlake-fnv). A hash begins with HASH_START. */
 #define HASH_START UINT64_C(0xcbf29ce484222325)
@@ -37,4 +35,10 @@ static inline uint64_t hash_spread(uint64_t number)
 	return number ^ number >> 31;
 }
 
-#endif
+/* A place in [0, range), range up to 2^32. Consecutive numbers lie far apart and fill the range
+ * evenly: the number times the bits of the golden ratio (Knuth, TAOCP 6.4). For rounds that shall
+ * not come together. */
+static inline uint64_t hash_even(uint64_t number, uint64_t range)
+{
+	return (number * UINT64_C(0x9e3779b97f4a7c15) >> 32) * range >> 32;
+}

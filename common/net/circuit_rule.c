@@ -205,3 +205,11 @@ size_t circuit_propose(const struct circuit_sample *sample, const char *switch_n
 	}
 	return count;
 }
+
+int circuit_place_set(struct circuit_place *ret, const char *switch_name, const char *port)
+{
+	return text_copy(ret->switch_name, sizeof(ret->switch_name), switch_name) &&
+			       text_copy(ret->port, sizeof(ret->port), port)
+		       ? 0
+		       : E_MALFORMED;
+}

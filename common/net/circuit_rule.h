@@ -44,6 +44,9 @@ struct circuit_place {
 	char switch_name[CIRCUIT_TEXT_SIZE];
 	char port[CIRCUIT_TEXT_SIZE]; /* "" = it names no port */
 };
+/* E_MALFORMED: a text is too long. */
+MUST_USE int circuit_place_set(struct circuit_place *ret, const char *switch_name,
+			       const char *port);
 
 /* E_MALFORMED with *ret_why, a static text; E_NOT_FOUND for a family that does not exist; E_LIMIT.
  */

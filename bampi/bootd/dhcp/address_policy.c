@@ -1,6 +1,7 @@
 #include "bampi/bootd/dhcp/address_policy.h"
 
 #include "common/base/enum_text.h"
+#include "common/base/hash.h"
 
 static const char *const refusal_words[] = {
 	[ADDRESS_OK] = "ok",
@@ -118,7 +119,7 @@ static uint32_t address_policy_divisor(uint32_t a, uint32_t b)
 static struct address_choice from_pool(const struct address_facts *facts,
 				       const struct inventory_subnet *subnet)
 {
-	uint64_t key = mac_key(facts->mac) * 0x9e3779b97f4a7c15ULL;
+	uint64_t key = mac_key(facts->mac);
 	struct address_choice reclaim = {
 		.source = ADDRESS_NONE, .refusal = ADDRESS_EXHAUSTED, .subnet = subnet};
 	uint32_t size;
@@ -132,8 +133,8 @@ static struct address_choice from_pool(const struct address_facts *facts,
 		return reclaim;
 	size = pool_size(facts, subnet);
 	looks = facts->known || size < POOL_LOOKS_MAX ? size : POOL_LOOKS_MAX;
-	at = (uint32_t)((key >> 32) % size);
-	stride = size > 1 ? 1 + (uint32_t)(key % (size - 1)) : 1;
+	at = (uint32_t)hash_even(key, size);
+	stride = size > 1 ? 1 + (uint32_t)(hash_spread(key) % (size - 1)) : 1;
 	while (address_policy_divisor(size, stride) != 1)
 		stride++;
 

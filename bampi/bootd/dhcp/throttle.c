@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/base/hash.h"
+
 #define TOKEN 1000
 
 int throttle_init(struct throttle *throttle, const struct throttle_rate *rate)
@@ -22,7 +24,7 @@ bool throttle_allows(struct throttle *throttle, uint64_t key, int64_t now_ms)
 {
 	const struct throttle_rate *rate = &throttle->rate;
 	int64_t full = (int64_t)rate->burst * TOKEN;
-	size_t number = (size_t)((key * 0x9e3779b97f4a7c15ULL) >> 32) & (rate->places - 1);
+	size_t number = (size_t)hash_spread(key) & (rate->places - 1);
 	struct throttle_place *place = &throttle->places[number];
 	int64_t passed_ms = now_ms - place->last_ms;
 

@@ -275,11 +275,8 @@ static int inventory_store_read_port(struct inventory_store *store, const PGresu
 	struct cable_port port = {.node_id = db_int(result, row, INVENTORY_PORTS_NODE_ID, 0)};
 	int rc = inventory_store_read_address(result, row, INVENTORY_PORTS_ADDRESS, &port.address);
 
-	if (rc ||
-	    !text_copy(port.place.switch_name, sizeof(port.place.switch_name),
-		       db_text(result, row, INVENTORY_PORTS_SWITCH, "")) ||
-	    !text_copy(port.place.port, sizeof(port.place.port),
-		       db_text(result, row, INVENTORY_PORTS_PORT, "")))
+	if (rc || circuit_place_set(&port.place, db_text(result, row, INVENTORY_PORTS_SWITCH, ""),
+				    db_text(result, row, INVENTORY_PORTS_PORT, "")))
 		return E_MALFORMED;
 	return cable_add_port(store->options.cable, &port);
 }

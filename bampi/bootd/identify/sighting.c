@@ -363,11 +363,8 @@ static int sighting_read_row(struct sightings *sightings, const PGresult *result
 
 	if (rc == 0 && uuid)
 		rc = uuid_parse(uuid, &seen.uuid);
-	if (rc ||
-	    !text_copy(seen.place.switch_name, sizeof(seen.place.switch_name),
-		       db_text(result, row, SIGHTING_READ_SWITCH, "")) ||
-	    !text_copy(seen.place.port, sizeof(seen.place.port),
-		       db_text(result, row, SIGHTING_READ_PORT, "")))
+	if (rc || circuit_place_set(&seen.place, db_text(result, row, SIGHTING_READ_SWITCH, ""),
+				    db_text(result, row, SIGHTING_READ_PORT, "")))
 		return E_MALFORMED;
 	entry = sighting_find(sightings, seen.mac);
 	if (!entry)

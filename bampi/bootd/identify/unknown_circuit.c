@@ -119,7 +119,7 @@ static struct kept *unknown_circuit_place_of(struct unknown_circuits *circuits, 
 static struct relay_limit *unknown_circuit_limit_of(struct unknown_circuits *circuits,
 						    uint32_t relay)
 {
-	struct relay_limit *limit = &circuits->relays[(relay * 2654435761U >> 8) % RELAYS];
+	struct relay_limit *limit = &circuits->relays[hash_spread(relay) % RELAYS];
 
 	if (limit->relay != relay)
 		*limit = (struct relay_limit){.relay = relay};

@@ -2,12 +2,12 @@
 
 #include <stddef.h>
 
-/* Multiplicative hashing; a client's exchanges differ in xid. */
+#include "common/base/hash.h"
+
+/* A client's exchanges differ in xid. */
 static size_t pending_place_of(uint64_t client, uint32_t xid)
 {
-	uint64_t mixed = (client ^ ((uint64_t)xid << 32 | xid)) * 0x9e3779b97f4a7c15ULL;
-
-	return (size_t)(mixed >> 32) % PENDING_PLACES;
+	return (size_t)hash_spread(client ^ ((uint64_t)xid << 32 | xid)) % PENDING_PLACES;
 }
 
 void pending_put(struct pending *pending, const struct pending_entry *entry)

@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "common/base/hash.h"
+
 #define TOKEN 1000U
 
 bool rate_allows(struct rate_bucket *bucket, struct rate_limit limit, int64_t now_ms)
@@ -26,7 +28,7 @@ bool rate_allows_client(struct rate_clients *clients, struct rate_limit limit, s
 			int64_t now_ms)
 {
 	uint64_t client = mac_key(mac);
-	size_t place = (size_t)((client * 0x9e3779b97f4a7c15ULL) >> 52) % RATE_PLACES;
+	size_t place = (size_t)hash_spread(client) % RATE_PLACES;
 
 	if (clients->places[place].client != client) {
 		clients->places[place].client = client;

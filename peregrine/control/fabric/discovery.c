@@ -6,6 +6,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/hash.h"
 #include "common/base/text.h"
 #include "common/io/log.h"
 
@@ -299,7 +300,7 @@ int discovery_put(struct discovery *discovery, const struct discovery_switch *ro
 		sight_failed(sight, &row->problem);
 	else if (changed)
 		loop_timer_arm(sight->timer,
-			       1 + (int64_t)((uint64_t)row->id * 2654435761U % FIRST_WITHIN));
+			       1 + (int64_t)hash_even((uint64_t)row->id, FIRST_WITHIN));
 	return 0;
 }
 
@@ -374,18 +375,6 @@ void discovery_listen(struct discovery *discovery, discovery_note_fn fn, discove
 	discovery->note = fn;
 	discovery->busy = busy;
 	discovery->note_context = context;
-}
-
-const struct switch_reading *discovery_reading(const struct discovery *discovery, int64_t switch_id,
-					       int64_t *ret_since_ms)
-{
-	const struct sight *sight = sight_find(discovery, switch_id);
-
-	if (!sight || !sight->has_reading)
-		return NULL;
-	if (ret_since_ms)
-		*ret_since_ms = sight->reading_ms;
-	return &sight->reading;
 }
 
 static void discovery_on_read(void *context, const struct switch_answer *answer)

@@ -58,10 +58,6 @@ typedef bool (*discovery_busy_fn)(void *context, int64_t switch_id);
 void discovery_listen(struct discovery *discovery, discovery_note_fn fn, discovery_busy_fn busy,
 		      void *context);
 
-/* The last full reading; NULL = none yet. Borrowed until the next turn of the loop. *ret_since_ms
- * (may be NULL): when it was begun. */
-const struct switch_reading *discovery_reading(const struct discovery *discovery, int64_t switch_id,
-					       int64_t *ret_since_ms);
 /* Reads all of it now, for a person. `done` is called once, from the loop, unless cancelled; the
  * reading is borrowed for the call. *ret_ticket is for switch_queue_cancel. -ENOMEM. */
 typedef void (*discovery_done_fn)(void *context, int rc, const struct switch_reading *reading,

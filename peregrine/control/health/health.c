@@ -11,6 +11,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/hash.h"
 #include "common/base/json_text.h"
 #include "common/base/sorted.h"
 #include "common/base/text.h"
@@ -312,9 +313,8 @@ int health_put(struct health *health, int64_t switch_id, int64_t fabric_id, cons
 			return -ENOMEM;
 		one->health = health;
 		one->id = switch_id;
-		one->due_ms =
-			loop_now_ms(health->loop) +
-			(int64_t)((uint64_t)switch_id * 2654435761U % (uint64_t)spread_ms(health));
+		one->due_ms = loop_now_ms(health->loop) +
+			      (int64_t)hash_even((uint64_t)switch_id, (uint64_t)spread_ms(health));
 		HASH_ADD(hh, health->switches, id, sizeof(one->id), one);
 	}
 	one->fabric_id = fabric_id;

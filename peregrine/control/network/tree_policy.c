@@ -2,6 +2,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "common/base/hash.h"
 
 struct tree_policy_tree {
 	const struct fabric_model *model;
@@ -15,14 +18,10 @@ struct tree_policy_tree {
 	uint32_t count;
 };
 
-/* A number that has nothing to do with its neighbours' (splitmix64's finish). */
+/* A number that has nothing to do with its neighbours'. */
 static uint64_t tree_policy_mixed(uint64_t a, uint64_t b)
 {
-	uint64_t x = a * UINT64_C(0x9e3779b97f4a7c15) + b;
-
-	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
+	return hash_spread(hash_spread(a) ^ b);
 }
 
 /* A switch that cannot be changed now still forwards what it was given before. */
@@ -52,11 +51,9 @@ static bool link_usable(const struct tree_policy_tree *tree, uint32_t port)
 static uint64_t end_rank(const struct tree_policy_tree *tree, uint32_t port)
 {
 	const struct fabric_port *p = &tree->model->ports[port];
-	uint64_t rank = (uint64_t)tree->model->switches[p->at].id;
+	uint64_t id = (uint64_t)tree->model->switches[p->at].id;
 
-	for (const char *c = p->name; *c; c++)
-		rank = tree_policy_mixed(rank, (unsigned char)*c);
-	return rank;
+	return hash_spread(hash_bytes(hash_number(HASH_START, id), p->name, strlen(p->name)));
 }
 
 static uint64_t link_rank(const struct tree_policy_tree *tree, uint32_t port)
