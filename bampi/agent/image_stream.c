@@ -187,11 +187,6 @@ int image_stream_finish(struct image_stream *stream, struct problem *problem)
 	return image_stream_compare(stream->raw, stream->manifest.digest, "raw", problem);
 }
 
-uint64_t image_stream_stored_bytes(const struct image_stream *stream)
-{
-	return stream->stored_bytes;
-}
-
 uint64_t image_stream_raw_bytes(const struct image_stream *stream)
 {
 	return stream->raw_bytes;

@@ -30,5 +30,4 @@ MUST_USE int image_stream_feed(struct image_stream *stream, const void *data, si
 			       struct problem *problem);
 /* After the last byte: hands out the last block and compares sizes and both digests. E_DIGEST. */
 MUST_USE int image_stream_finish(struct image_stream *stream, struct problem *problem);
-uint64_t image_stream_stored_bytes(const struct image_stream *stream);
 uint64_t image_stream_raw_bytes(const struct image_stream *stream);

@@ -187,17 +187,6 @@ int rooted_link(int root_fd, const char *path, const char *target)
 	return rc;
 }
 
-int rooted_remove(int root_fd, const char *path)
-{
-	CLEANUP(closep) int folder_fd = -1;
-	const char *name;
-	int rc = open_folder_of(root_fd, path, &folder_fd, &name);
-
-	if (rc)
-		return rc;
-	return unlinkat(folder_fd, name, 0) < 0 ? -errno : 0;
-}
-
 bool rooted_exists(int root_fd, const char *path)
 {
 	CLEANUP(closep) int fd = open_in_root(root_fd, path, O_PATH);

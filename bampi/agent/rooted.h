@@ -22,6 +22,4 @@ MUST_USE int rooted_publish(int root_fd, const char *path, int fd, mode_t mode);
 void rooted_discard(int root_fd, const char *path);
 /* A symbolic link in place of whatever was there. */
 MUST_USE int rooted_link(int root_fd, const char *path, const char *target);
-/* 0 or -ENOENT. */
-MUST_USE int rooted_remove(int root_fd, const char *path);
 bool rooted_exists(int root_fd, const char *path);

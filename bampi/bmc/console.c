@@ -68,18 +68,6 @@ struct console_hub {
 	void *observer_context;
 };
 
-const char *console_state_text(enum console_state state)
-{
-	static const char *const words[] = {
-		[CONSOLE_OFF] = "off",
-		[CONSOLE_CONNECTING] = "connecting",
-		[CONSOLE_CONNECTED] = "connected",
-		[CONSOLE_WAITING] = "waiting",
-	};
-
-	return enum_text(words, COUNT_OF(words), (int)state);
-}
-
 static struct console *console_find(const struct console_hub *hub, int64_t id)
 {
 	struct console *console = NULL;

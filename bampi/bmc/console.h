@@ -22,7 +22,6 @@ enum console_state {
 	CONSOLE_CONNECTED,
 	CONSOLE_WAITING, /* it failed or ended; tried again at `retry_at_us` */
 };
-const char *console_state_text(enum console_state state);
 
 struct console_status {
 	enum console_state state;

@@ -310,11 +310,6 @@ void redfish_error_read(const json_t *json, struct redfish_error *ret)
 
 /* --- what we send --- */
 
-const char *redfish_reset_text(enum redfish_reset reset)
-{
-	return reset_words[reset];
-}
-
 int redfish_reset_choose(enum bmc_op op, uint32_t allowed)
 {
 	/* Best first. */

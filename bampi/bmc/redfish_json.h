@@ -112,7 +112,6 @@ struct redfish_error {
 };
 void redfish_error_read(const json_t *json, struct redfish_error *ret);
 
-const char *redfish_reset_text(enum redfish_reset reset);
 /* The best ResetType of what is allowed (0 = not told: the usual one); -1 = none does it. */
 int redfish_reset_choose(enum bmc_op op, uint32_t allowed);
 

@@ -373,11 +373,6 @@ int64_t endpoints_find(const struct endpoints *endpoints, const char *node)
 	return endpoint ? endpoint->node_id : -1;
 }
 
-size_t endpoints_count(const struct endpoints *endpoints)
-{
-	return HASH_COUNT(endpoints->table);
-}
-
 int endpoints_new(struct loop *loop, const struct endpoints_options *options,
 		  struct endpoints **ret, struct problem *problem)
 {

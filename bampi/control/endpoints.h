@@ -54,7 +54,6 @@ void endpoints_db_state(struct endpoints *endpoints, bool connected);
 void endpoints_wake(struct endpoints *endpoints);
 /* Node id by name; -1 = no BMC of that node is known. */
 int64_t endpoints_find(const struct endpoints *endpoints, const char *node);
-size_t endpoints_count(const struct endpoints *endpoints);
 
 /* Who wants to know what the regular looks bring. */
 struct bmc_listener {

@@ -315,11 +315,6 @@ void fetcher_free(struct fetcher *fetcher)
 	curl_global_cleanup();
 }
 
-unsigned fetcher_running(const struct fetcher *fetcher)
-{
-	return fetcher->count;
-}
-
 /* --- requests --- */
 
 static size_t http_fetch_take_body(char *bytes, size_t size, size_t count, void *context)

@@ -69,8 +69,6 @@ MUST_USE int fetcher_new(struct loop *loop, const struct fetcher_options *option
 /* Requests with a callback are cancelled; those without, and those to be kept, get drain_ms,
  * blocking. */
 void fetcher_free(struct fetcher *fetcher);
-/* Requests under way or waiting. */
-unsigned fetcher_running(const struct fetcher *fetcher);
 
 /* Calls fn once from the loop, never from inside. fn NULL: nobody waits, and *ret is not written.
  * -EINVAL: the URL or the pin is none. -ENOMEM. */

@@ -103,9 +103,6 @@ const char *http_request_bearer(const struct http_request *request);
  * answer or the end of a stream; the pointer is dead after that. It is not called after
  * http_answer*, http_stream_end or a failed http_stream_send. NULL removes it. */
 void http_request_on_close(struct http_request *request, loop_fn fn, void *context);
-/* A pointer of the handler's own that travels with the request. */
-void http_request_set_data(struct http_request *request, void *data);
-void *http_request_data(const struct http_request *request);
 
 /* Adds a header to the answer; before the answer. */
 void http_answer_header(struct http_request *request, const char *name, const char *value);

@@ -70,7 +70,6 @@ struct http_request {
 
 	loop_fn on_close;
 	void *on_close_context;
-	void *data;
 
 	struct text headers; /* of the answer */
 	int status;          /* 0 until answered or streaming */

@@ -275,13 +275,3 @@ void http_request_on_close(struct http_request *request, loop_fn fn, void *conte
 	request->on_close = fn;
 	request->on_close_context = context;
 }
-
-void http_request_set_data(struct http_request *request, void *data)
-{
-	request->data = data;
-}
-
-void *http_request_data(const struct http_request *request)
-{
-	return request->data;
-}

@@ -155,11 +155,6 @@ const struct switch_row *switches_find(const struct switches *switches, const ch
 	return NULL;
 }
 
-size_t switches_count(const struct switches *switches)
-{
-	return HASH_COUNT(switches->table);
-}
-
 int switches_new(struct loop *loop, const struct switches_options *options, struct switches **ret,
 		 struct problem *problem)
 {

@@ -47,4 +47,3 @@ void switches_db_state(struct switches *switches, bool connected);
 void switches_wake(struct switches *switches);
 /* NULL = no switch of that name is managed. Borrowed until the next turn of the loop. */
 const struct switch_row *switches_find(const struct switches *switches, const char *name);
-size_t switches_count(const struct switches *switches);

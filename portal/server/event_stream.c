@@ -319,12 +319,6 @@ void event_stream_wake(struct event_stream *stream)
 		loop_timer_arm(stream->timer, 0);
 }
 
-void event_stream_connected(struct event_stream *stream, bool connected)
-{
-	if (connected)
-		event_stream_wake(stream);
-}
-
 static const char *event_stream_filter_of(const struct exchange *exchange, const char *name)
 {
 	const char *value = exchange_arg(exchange, name);

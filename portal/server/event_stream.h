@@ -15,7 +15,5 @@ MUST_USE int event_stream_new(struct portal *portal, struct event_stream **ret);
 void event_stream_free(struct event_stream *stream);
 /* Something may have been written: look now instead of within a second. NULL is fine. */
 void event_stream_wake(struct event_stream *stream);
-/* The database is (again) there or away. */
-void event_stream_connected(struct event_stream *stream, bool connected);
 /* The handler of GET /events/stream. */
 void event_stream_join(struct exchange *exchange);

@@ -120,11 +120,6 @@ uint16_t boot_http_port(const struct boot *boot)
 	return boot_server_port(boot->http);
 }
 
-uint16_t boot_tftp_port(const struct boot *boot)
-{
-	return boot->tftp ? tftp_boot_port(boot->tftp) : 0;
-}
-
 const struct metric_row *boot_metric_rows(size_t *ret_count)
 {
 	*ret_count = boot_counter_row_count;

@@ -72,7 +72,6 @@ void boot_db_state(struct boot *boot, bool connected);
 void boot_refreshed(struct boot *boot, int64_t read_ms);
 
 uint16_t boot_http_port(const struct boot *boot);
-uint16_t boot_tftp_port(const struct boot *boot);
 
 /* For metrics_write: rows are static, values belong to boot and are current after this call. */
 const struct metric_row *boot_metric_rows(size_t *ret_count);

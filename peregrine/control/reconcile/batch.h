@@ -64,8 +64,6 @@ MUST_USE int batch_new(const struct batch_options *options, const struct batch_s
 void batch_free(struct batch *batch);
 /* Stops sending. Ends as BATCH_LOST when its calls in flight have ended. */
 void batch_abandon(struct batch *batch);
-/* Calls under way. */
-unsigned batch_pending(const struct batch *batch);
 
 int64_t batch_id(const struct batch *batch);
 const char *batch_fabric(const struct batch *batch);

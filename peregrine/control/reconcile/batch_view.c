@@ -4,11 +4,6 @@
 
 #include "peregrine/control/reconcile/batch_private.h"
 
-unsigned batch_pending(const struct batch *batch)
-{
-	return batch->pending;
-}
-
 int64_t batch_id(const struct batch *batch)
 {
 	return batch->id;

@@ -510,11 +510,3 @@ void plan_done(struct plan *plan)
 	state_pool_done(&plan->pool);
 	*plan = (struct plan){0};
 }
-
-void plan_apply(const struct plan *plan, enum plan_stage stage, port_state state[])
-{
-	for (size_t i = 0; i < plan->count; i++) {
-		if (plan->edits[i].stage == stage && plan->edits[i].port != MODEL_NONE)
-			state[plan->edits[i].port] = plan->edits[i].after;
-	}
-}

@@ -41,7 +41,3 @@ struct plan {
 MUST_USE int plan_make(const struct fabric_model *model, const port_state observed[],
 		       const struct wanted *wanted, const port_state applied[], struct plan *ret);
 void plan_done(struct plan *plan);
-
-/* Computes the states between stages. `state` begins as observed; each call applies the edits of
- * one stage. */
-void plan_apply(const struct plan *plan, enum plan_stage stage, port_state state[]);

@@ -38,7 +38,6 @@ struct source_book {
 	struct source_sums *open, *told;
 	uint32_t *open_states; /* open[i] belongs to states[open_states[i]] */
 	size_t open_count;
-	uint64_t refused;
 };
 
 int source_book_new(uint32_t limit, struct source_book **ret)
@@ -105,10 +104,8 @@ static uint32_t source_book_look_up(struct source_book *book, uint16_t agent, ui
 		if (source_book_is_of(&book->states[book->slots[at] - 1], agent, sub_agent, source,
 				      datagrams))
 			return book->slots[at];
-	if (book->count >= book->limit) {
-		book->refused++;
+	if (book->count >= book->limit)
 		return 0;
-	}
 	*ret_new = true;
 	book->states[book->count] = (struct source_state){
 		.agent = agent, .sub_agent = sub_agent, .source = source, .datagrams = datagrams};
@@ -278,9 +275,4 @@ const struct source_sums *source_book_harvest(struct source_book *book, size_t *
 	book->told = sums;
 	book->open_count = 0;
 	return sums;
-}
-
-uint64_t source_book_refused(const struct source_book *book)
-{
-	return book->refused;
 }

@@ -57,4 +57,3 @@ void source_book_rate(struct source_book *book, uint32_t sums, uint32_t rate);
 
 /* The sums since the last call, of those that said something; borrowed until the next call. */
 const struct source_sums *source_book_harvest(struct source_book *book, size_t *ret_count);
-uint64_t source_book_refused(const struct source_book *book);

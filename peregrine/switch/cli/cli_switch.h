@@ -44,6 +44,7 @@ struct cli_switch {
 
 /* Runs one command of the call under way. */
 void cli_switch_run(struct cli_switch *one, const char *command, cli_answer_fn fn, void *context);
+
 /* The rc for what the switch thinks of a command, with a problem that quotes both. */
 int cli_switch_verdict(const struct cli_switch *one, enum cli_verdict verdict, const char *command,
 		       const char *line, struct problem *ret);
