@@ -130,6 +130,7 @@ static int start_ground(struct bootd *bootd, struct problem *problem)
 {
 	struct db_options db = {.conninfo = bootd->conf->database,
 				.application = "bampi-bootd",
+				.daemon = "bampi-bootd",
 				.setup = db_plan_anew,
 				.on_state = bootd_on_db_state,
 				.on_notify = on_db_notify,

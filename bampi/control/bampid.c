@@ -234,6 +234,8 @@ static int start_databases(struct bampid *bampid)
 	const struct db_options work = {
 		.conninfo = bampid->conf->database,
 		.application = "bampid",
+		.daemon = "bampid",
+		.instance = bampid->conf->name,
 		.setup = db_plan_anew,
 		.on_state = bampid_on_db_state,
 		.on_notify = on_deployment,

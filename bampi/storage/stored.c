@@ -102,6 +102,8 @@ static int stored_start_parts(struct stored *stored, struct problem *problem)
 	const struct db_options db = {
 		.conninfo = conf->database,
 		.application = "bampi-stored",
+		.daemon = "bampi-stored",
+		.instance = stored->owner,
 		.on_state = stored_on_db_state,
 		.on_notify = stored_on_notify,
 		.channels = stored_channels,

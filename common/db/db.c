@@ -482,6 +482,8 @@ int db_new(struct loop *loop, const struct db_options *options, struct db **ret)
 		rc = loop_timer_new(loop, do_chores, db, &db->chores);
 	if (rc == 0)
 		rc = loop_timer_new(loop, db_repeat_due, db, &db->repeat);
+	if (rc == 0 && options->daemon)
+		rc = heartbeat_new(loop, db, options->daemon, options->instance, &db->heartbeat);
 	if (rc != 0) {
 		db_free(db);
 		return rc;
@@ -516,6 +518,7 @@ void db_free(struct db *db)
 	       (segment = db_queue_take(&db->repeats)) != NULL ||
 	       (segment = db_queue_take(&db->refused)) != NULL)
 		db_segment_fail(db, segment, E_UNAVAILABLE, &closing);
+	heartbeat_free(db->heartbeat); /* its beat was answered above */
 	loop_timer_free(db->attempt);
 	loop_timer_free(db->chores);
 	loop_timer_free(db->repeat);

@@ -56,6 +56,9 @@ extern const char *const db_plan_anew[];
 struct db_options {
 	const char *conninfo;
 	const char *application;     /* application_name */
+	const char *daemon;          /* its heartbeat goes over this connection (heartbeat.h);
+					NULL = none */
+	const char *instance;        /* of the daemon; NULL or "" = the host's name */
 	db_state_fn on_state;        /* may be NULL */
 	db_notify_fn on_notify;      /* may be NULL */
 	const char *const *channels; /* LISTENed on every connect; NULL-ended; may be NULL */

@@ -4,6 +4,7 @@
 
 #include "common/base/text.h"
 #include "common/db/db.h"
+#include "common/db/heartbeat.h"
 
 /* Of every connection of ours, in this order. They are for TCP, and a conninfo after them may say
  * otherwise: a path that swallows what is sent is noticed within half a minute, and not after a
@@ -88,6 +89,7 @@ struct db {
 	struct db_queue refused; /* submitted while away */
 	struct db_queue repeats; /* to be sent again */
 	size_t in_flight;
+	struct heartbeat *heartbeat; /* NULL = none */
 };
 
 void db_queue_add(struct db_queue *queue, struct db_segment *segment);

@@ -382,6 +382,7 @@ static int captured_start_parts(struct captured *captured, struct problem *probl
 {
 	const struct db_options options = {.conninfo = captured->conf->database,
 					   .application = "peregrine-captured",
+					   .daemon = "peregrine-captured",
 					   .on_state = captured_on_db_state,
 					   .on_notify = captured_on_notify,
 					   .channels = captured_channels,

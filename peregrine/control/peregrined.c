@@ -242,6 +242,8 @@ static int peregrined_start_parts(struct peregrined *peregrined, struct problem 
 	const struct db_options db = {
 		.conninfo = peregrined->conf->database,
 		.application = "peregrined",
+		.daemon = "peregrined",
+		.instance = peregrined->conf->name,
 		.setup = db_plan_anew,
 		.on_state = peregrined_on_db_state,
 		.on_notify = peregrined_on_notify,

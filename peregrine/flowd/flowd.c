@@ -274,6 +274,8 @@ static int flowd_start_parts(struct flowd *flowd, struct problem *problem)
 {
 	const struct db_options db = {.conninfo = flowd->conf->database,
 				      .application = "peregrine-flowd",
+				      .daemon = "peregrine-flowd",
+				      .instance = flowd->conf->name,
 				      .on_state = flowd_on_db_state,
 				      .context = flowd};
 	int rc = start_rollup(flowd);

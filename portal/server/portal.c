@@ -123,6 +123,7 @@ static int open_database(struct portal *portal, struct problem *problem)
 	struct db_options options = {
 		.conninfo = portal->conf->database,
 		.application = "portald",
+		.daemon = "portald",
 		.on_state = on_database,
 		.context = portal,
 	};
@@ -131,6 +132,7 @@ static int open_database(struct portal *portal, struct problem *problem)
 	(void)text_format(portal->reads_setup.limit, sizeof(portal->reads_setup.limit),
 			  "set statement_timeout = '%" PRId64 "s'", portal->conf->read_limit_s);
 	portal->reads_setup.statements[0] = portal->reads_setup.limit;
+	options.daemon = NULL; /* one connection tells of us */
 	options.setup = portal->reads_setup.statements;
 	options.on_notify = portal_on_notify;
 	options.channels = portal_channels;

@@ -547,6 +547,45 @@ static void test_nobody_there(void **state)
 	assert_non_null(strstr(db_away(f->db)->detail, "/nonexistent"));
 }
 
+/* user 3: a daemon that dies is missed, for its row of haas.daemon grows old. */
+static void test_heartbeat(void **state)
+{
+	static const struct db_query table = {
+		"table",
+		"do $$ begin create schema haas; create table haas.daemon (name text, instance text, version text,"
+		" started_at timestamptz, seen_at timestamptz default now(), primary key (name, instance)); end $$",
+		0, NULL};
+	static const struct db_query beats = {
+		"beats",
+		"select count(*) filter (where name = 'bampid' and instance = 'c1' and seen_at > started_at"
+		" and version <> '') || ' of ' || count(*) from haas.daemon",
+		0, NULL};
+	static const struct db_query age = {
+		"age", "select (max(seen_at) < now() - interval '1 s')::text from haas.daemon", 0,
+		NULL};
+	struct fixture *f = *state;
+	const struct db_options options = {.conninfo = f->conninfo,
+					   .application = "heartbeat",
+					   .daemon = "bampid",
+					   .instance = "c1"};
+	struct db *daemon = NULL;
+	int64_t deadline;
+
+	assert_int_equal(ask(f, &table, NULL), 0);
+	assert_int_equal(db_new(f->loop, &options, &daemon), 0);
+	deadline = clock_monotonic_ms() + WAIT_MS;
+	do
+		assert_int_equal(ask(f, &beats, NULL), 0);
+	while (strcmp(f->seen.text, "1 of 1") != 0 && clock_monotonic_ms() < deadline);
+	assert_string_equal(f->seen.text, "1 of 1");
+	while (clock_monotonic_ms() < deadline && strcmp(f->seen.text, "true") != 0)
+		assert_int_equal(ask(f, &age, NULL), 0);
+	while (clock_monotonic_ms() < deadline && strcmp(f->seen.text, "false") != 0)
+		assert_int_equal(ask(f, &age, NULL), 0);
+	assert_string_equal(f->seen.text, "false");
+	db_free(daemon);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -563,6 +602,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_notify, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_many_and_large, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_free_in_flight, connect_db, close_db),
+		cmocka_unit_test_setup_teardown(test_heartbeat, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_restart, connect_db, close_db),
 		cmocka_unit_test_teardown(test_nobody_there, close_db),
 	};
