@@ -228,19 +228,72 @@ bool ipfix_domain_learn(struct ipfix_book *book, struct ipfix_domain *domain,
 
 /* --- sampling --- */
 
+/* The nearest whole number: of 2 in 3 packets each stands for 2. */
+static uint64_t rate_of_part(uint64_t taken, uint64_t all)
+{
+	return taken > 0 && taken <= all && all <= UINT32_MAX ? (all + taken / 2) / taken : 0;
+}
+
+static uint64_t rate_of_interval(const struct ipfix_record *record)
+{
+	return record->numbers[IPFIX_INTERVAL];
+}
+
+static uint64_t rate_of_count(const struct ipfix_record *record)
+{
+	uint64_t taken = record->numbers[IPFIX_SAMPLED];
+	uint64_t space = record->numbers[IPFIX_SPACE];
+
+	return taken <= UINT32_MAX && space <= UINT32_MAX ? rate_of_part(taken, taken + space) : 0;
+}
+
+static uint64_t rate_of_random(const struct ipfix_record *record)
+{
+	return rate_of_part(record->numbers[IPFIX_SIZE], record->numbers[IPFIX_POPULATION]);
+}
+
+static uint64_t rate_of_chance(const struct ipfix_record *record)
+{
+	return record->numbers[IPFIX_PROBABILITY];
+}
+
+#define IPFIX_BOOK_BIT(use) (UINT64_C(1) << (use))
+
+/* In how many ways a rate is told. Some templates have fields for several of them: then the method
+ * says which one counts. */
+static const struct rate_form {
+	uint64_t needs;
+	enum ipfix_method method;
+	uint64_t (*rate)(const struct ipfix_record *record);
+} ipfix_book_forms[] = {
+	{IPFIX_BOOK_BIT(IPFIX_INTERVAL), IPFIX_METHOD_UNTOLD, rate_of_interval},
+	{IPFIX_BOOK_BIT(IPFIX_SAMPLED) | IPFIX_BOOK_BIT(IPFIX_SPACE), IPFIX_METHOD_COUNT,
+	 rate_of_count},
+	{IPFIX_BOOK_BIT(IPFIX_SIZE) | IPFIX_BOOK_BIT(IPFIX_POPULATION), IPFIX_METHOD_RANDOM,
+	 rate_of_random},
+	{IPFIX_BOOK_BIT(IPFIX_PROBABILITY), IPFIX_METHOD_CHANCE, rate_of_chance},
+};
+
+/* 0 = the record does not say in this form, or says nonsense. */
+static uint32_t rate_by(const struct ipfix_record *record, const struct rate_form *form)
+{
+	uint64_t rate = (record->has & form->needs) == form->needs ? form->rate(record) : 0;
+
+	return rate <= IPFIX_RATE_LIMIT ? (uint32_t)rate : 0;
+}
+
 /* 0 = the record does not say, or says nonsense. */
 static uint32_t rate_in(const struct ipfix_record *record)
 {
-	uint64_t rate = 0;
+	uint64_t method = record->numbers[IPFIX_METHOD];
+	uint32_t rate = 0;
 
-	if (IPFIX_HAS(record, IPFIX_INTERVAL)) {
-		rate = record->numbers[IPFIX_INTERVAL];
-	} else if (IPFIX_HAS(record, IPFIX_SAMPLED) && IPFIX_HAS(record, IPFIX_SPACE) &&
-		   record->numbers[IPFIX_SAMPLED] > 0 &&
-		   record->numbers[IPFIX_SPACE] <= UINT32_MAX) {
-		rate = 1 + record->numbers[IPFIX_SPACE] / record->numbers[IPFIX_SAMPLED];
-	}
-	return rate <= IPFIX_RATE_LIMIT ? (uint32_t)rate : 0;
+	for (size_t i = 0; method && !rate && i < COUNT_OF(ipfix_book_forms); i++)
+		if (ipfix_book_forms[i].method == method)
+			rate = rate_by(record, &ipfix_book_forms[i]);
+	for (size_t i = 0; !rate && i < COUNT_OF(ipfix_book_forms); i++)
+		rate = rate_by(record, &ipfix_book_forms[i]);
+	return rate;
 }
 
 void ipfix_domain_options(struct ipfix_domain *domain, const struct ipfix_record *record)

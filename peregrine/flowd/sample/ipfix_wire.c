@@ -1,6 +1,7 @@
 #include "peregrine/flowd/sample/ipfix_wire.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -20,17 +21,18 @@ static const struct {
 	uint16_t element;
 	uint8_t use;
 } ipfix_wire_elements[] = {
-	{1, IPFIX_BYTES},        {2, IPFIX_PACKETS},      {4, IPFIX_PROTOCOL},
-	{7, IPFIX_SOURCE_PORT},  {8, IPFIX_SOURCE_IPV4},  {10, IPFIX_INPUT},
-	{11, IPFIX_TARGET_PORT}, {12, IPFIX_TARGET_IPV4}, {14, IPFIX_OUTPUT},
-	{27, IPFIX_SOURCE_IPV6}, {28, IPFIX_TARGET_IPV6}, {32, IPFIX_ICMP},
-	{34, IPFIX_INTERVAL},    {48, IPFIX_SAMPLER},     {50, IPFIX_INTERVAL},
-	{56, IPFIX_SOURCE_MAC},  {58, IPFIX_TOLD_VLAN},   {60, IPFIX_IP_VERSION},
-	{61, IPFIX_DIRECTION},   {80, IPFIX_TARGET_MAC},  {139, IPFIX_ICMP},
-	{176, IPFIX_ICMP_TYPE},  {177, IPFIX_ICMP_CODE},  {178, IPFIX_ICMP_TYPE},
-	{179, IPFIX_ICMP_CODE},  {243, IPFIX_TAG},        {256, IPFIX_ETHERTYPE},
-	{302, IPFIX_SAMPLER},    {305, IPFIX_SAMPLED},    {306, IPFIX_SPACE},
-	{351, IPFIX_SEGMENT},    {352, IPFIX_L2_BYTES},
+	{1, IPFIX_BYTES},         {2, IPFIX_PACKETS},      {4, IPFIX_PROTOCOL},
+	{7, IPFIX_SOURCE_PORT},   {8, IPFIX_SOURCE_IPV4},  {10, IPFIX_INPUT},
+	{11, IPFIX_TARGET_PORT},  {12, IPFIX_TARGET_IPV4}, {14, IPFIX_OUTPUT},
+	{27, IPFIX_SOURCE_IPV6},  {28, IPFIX_TARGET_IPV6}, {32, IPFIX_ICMP},
+	{34, IPFIX_INTERVAL},     {48, IPFIX_SAMPLER},     {50, IPFIX_INTERVAL},
+	{56, IPFIX_SOURCE_MAC},   {58, IPFIX_TOLD_VLAN},   {60, IPFIX_IP_VERSION},
+	{61, IPFIX_DIRECTION},    {80, IPFIX_TARGET_MAC},  {139, IPFIX_ICMP},
+	{176, IPFIX_ICMP_TYPE},   {177, IPFIX_ICMP_CODE},  {178, IPFIX_ICMP_TYPE},
+	{179, IPFIX_ICMP_CODE},   {243, IPFIX_TAG},        {256, IPFIX_ETHERTYPE},
+	{302, IPFIX_SAMPLER},     {304, IPFIX_METHOD},     {305, IPFIX_SAMPLED},
+	{306, IPFIX_SPACE},       {309, IPFIX_SIZE},       {310, IPFIX_POPULATION},
+	{311, IPFIX_PROBABILITY}, {351, IPFIX_SEGMENT},    {352, IPFIX_L2_BYTES},
 };
 
 /* Where those that are no numbers go, and how long they are. */
@@ -45,7 +47,7 @@ static const struct {
 	[IPFIX_TARGET_IPV6 - IPFIX_NUMBER_COUNT] = {offsetof(struct ipfix_record, target_ipv6), 16},
 };
 
-_Static_assert(IPFIX_USE_COUNT <= 32, "bits of ipfix_record.has");
+_Static_assert(IPFIX_USE_COUNT <= 64, "bits of ipfix_record.has");
 
 /* --- a message --- */
 
@@ -119,6 +121,8 @@ static uint8_t use_of(uint16_t element, uint16_t length)
 	if (use >= IPFIX_NUMBER_COUNT)
 		return length == ipfix_wire_places[use - IPFIX_NUMBER_COUNT].size ? use
 										  : IPFIX_SKIP;
+	if (use == IPFIX_PROBABILITY)
+		return length == sizeof(float) || length == sizeof(double) ? use : IPFIX_SKIP;
 	return length > 0 && length <= 8 ? use : IPFIX_SKIP;
 }
 
@@ -205,6 +209,24 @@ static uint64_t ipfix_wire_number_of(const uint8_t *bytes, uint16_t length)
 	return number;
 }
 
+/* A probability (IEEE 754 of either length) as 1 in so many; 0: it is none. */
+static uint64_t ipfix_wire_reciprocal_of(const uint8_t *bytes, uint16_t length)
+{
+	uint64_t bits = ipfix_wire_number_of(bytes, length);
+	uint32_t half = (uint32_t)bits;
+	double chance;
+	float single;
+
+	if (length == sizeof(single)) {
+		memcpy(&single, &half, sizeof(single));
+		chance = (double)single;
+	} else {
+		memcpy(&chance, &bits, sizeof(chance));
+	}
+	/* A chance so small that its reciprocal has no room is no sampling; NaN is neither. */
+	return chance <= 1 && chance >= 0x1p-32 ? (uint64_t)llround(1 / chance) : 0;
+}
+
 int ipfix_next_record(struct wire_reader *body, const struct ipfix_field *fields, size_t count,
 		      uint32_t shortest, struct ipfix_record *ret)
 {
@@ -220,12 +242,14 @@ int ipfix_next_record(struct wire_reader *body, const struct ipfix_field *fields
 			return -EBADMSG;
 		if (use == IPFIX_SKIP)
 			continue;
-		if (use < IPFIX_NUMBER_COUNT)
+		if (use == IPFIX_PROBABILITY)
+			ret->numbers[use] = ipfix_wire_reciprocal_of(bytes, length);
+		else if (use < IPFIX_NUMBER_COUNT)
 			ret->numbers[use] = ipfix_wire_number_of(bytes, length);
 		else
 			memcpy((uint8_t *)ret + ipfix_wire_places[use - IPFIX_NUMBER_COUNT].at,
 			       bytes, length);
-		ret->has |= 1U << use;
+		ret->has |= UINT64_C(1) << use;
 	}
 	return 1;
 }

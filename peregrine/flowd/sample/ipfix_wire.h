@@ -59,11 +59,15 @@ enum ipfix_use {
 	IPFIX_TAG,       /* what the frame showed */
 	IPFIX_ETHERTYPE,
 	IPFIX_IP_VERSION,
-	IPFIX_SEGMENT,  /* layer2SegmentId */
-	IPFIX_INTERVAL, /* 1 in so many */
-	IPFIX_SAMPLED,  /* so many in a row are taken ... */
-	IPFIX_SPACE,    /* ... and then so many are not */
-	IPFIX_SAMPLER,  /* which of the switch's samplers */
+	IPFIX_SEGMENT,     /* layer2SegmentId */
+	IPFIX_INTERVAL,    /* 1 in so many */
+	IPFIX_SAMPLED,     /* so many in a row are taken ... */
+	IPFIX_SPACE,       /* ... and then so many are not */
+	IPFIX_SAMPLER,     /* which of the switch's samplers */
+	IPFIX_METHOD,      /* how it samples: enum ipfix_method */
+	IPFIX_SIZE,        /* so many are taken ... */
+	IPFIX_POPULATION,  /* ... out of each so many, at random */
+	IPFIX_PROBABILITY, /* of a packet to be taken; kept as its reciprocal: 1 in so many */
 	IPFIX_NUMBER_COUNT,
 
 	IPFIX_SOURCE_MAC = IPFIX_NUMBER_COUNT,
@@ -73,6 +77,14 @@ enum ipfix_use {
 	IPFIX_SOURCE_IPV6,
 	IPFIX_TARGET_IPV6,
 	IPFIX_USE_COUNT
+};
+
+/* Values of selectorAlgorithm (RFC 5477, 8.2) that tell how densely packets are taken. */
+enum ipfix_method {
+	IPFIX_METHOD_UNTOLD = 0,
+	IPFIX_METHOD_COUNT = 1,  /* IPFIX_SAMPLED and IPFIX_SPACE */
+	IPFIX_METHOD_RANDOM = 3, /* IPFIX_SIZE and IPFIX_POPULATION */
+	IPFIX_METHOD_CHANCE = 4, /* IPFIX_PROBABILITY */
 };
 
 struct ipfix_field {
@@ -90,7 +102,7 @@ struct ipfix_template {
 
 /* `has` has a bit of each use that was there. */
 struct ipfix_record {
-	uint32_t has;
+	uint64_t has;
 	uint64_t numbers[IPFIX_NUMBER_COUNT];
 	uint8_t source_mac[6], target_mac[6];
 	uint8_t source_ipv4[4], target_ipv4[4], source_ipv6[16], target_ipv6[16];
