@@ -50,6 +50,7 @@ static const struct metric_row metric_rows[] = {
 	{"haas_flow_records_odd_total",          METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.records_odd),     "and those without a count, or with an impossible one"},
 	{"haas_flow_records_twice_total",        METRIC_COUNTER, NULL, FLOWD_SERVE_AT(rollup.records_ignored),   "and those of switches that send sFlow as well, which is counted instead"},
 	{"haas_flow_no_template_total",          METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.no_template),     "sets of records that came before their template: not read"},
+	{"haas_flow_sets_unread_total",          METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.sets_unread),     "sets with octets that gave no record: their shape is not read"},
 	{"haas_flow_discards_total",             METRIC_COUNTER, NULL, FLOWD_SERVE_AT(totals.discards),        "packets that switches reported as discarded"},
 	{"haas_flow_vlan_readings_total",        METRIC_COUNTER, NULL, FLOWD_SERVE_AT(totals.vlan_readings),   "readings of counters of VLANs"},
 	{"haas_flow_snmp_rates_total",           METRIC_COUNTER, NULL, FLOWD_SERVE_AT(totals.snmp_rates), "intervals of interface counters by SNMP, of ports without readings of their own"},
@@ -219,6 +220,7 @@ static void get_agents(void *context, struct http_request *request)
 		json_put_int(&body, "samples", (int64_t)agent->samples);
 		json_put_int(&body, "samples_missing", (int64_t)agent->missing);
 		json_put_int(&body, "samples_dropped", (int64_t)agent->drops);
+		json_put_int(&body, "sets_unread", (int64_t)agent->unread);
 		json_put_double(&body, "factor", agent->factor);
 		json_put_int(&body, "restarts", agent->restarts);
 		write_discards(&body, flowd, (uint32_t)i);

@@ -27,6 +27,7 @@ static void note_sources(struct flowd *flowd, const struct harvest *harvest, boo
 		agent->sampled = agent->sampled || (sflow && sums->samples);
 		agent->missing += sums->missing;
 		agent->drops += sums->drops;
+		agent->unread += sums->unread;
 		agent->factor = source_factor(sums);
 		/* Agents back off when they are busy: the rate is their word, and it is watched. */
 		if (agent->rate && agent->rate != sums->rate)

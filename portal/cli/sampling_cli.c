@@ -130,6 +130,25 @@ static void tell_unnumbered(const json_t *agents)
 	}
 }
 
+/* Exporters of NetFlow or IPFIX of which a part is in a shape that we do not read. */
+static void tell_unread(const json_t *agents)
+{
+	const json_t *agent;
+	size_t i;
+
+	json_array_foreach(agents, i, agent)
+	{
+		json_int_t sets = json_integer_value(json_object_get(agent, "sets_unread"));
+
+		if (sets > 0)
+			fprintf(stderr,
+				"haasctl: %lld sets of flow records of %s have a shape that is not "
+				"read: their traffic is not counted\n",
+				(long long)sets,
+				json_string_value(json_object_get(agent, "switch")));
+	}
+}
+
 static int sampling_agents(void *context, const struct command_input *input)
 {
 	static const struct output_column members[] = {
@@ -147,6 +166,7 @@ static int sampling_agents(void *context, const struct command_input *input)
 		WIDE_NUMBER("datagrams"),
 		WIDE_NUMBER("datagrams_missing"),
 		WIDE_NUMBER("restarts"),
+		WIDE_NUMBER("sets_unread"),
 	};
 	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
 	int status = haasctl_get(context, input, "/traffic/agents", &reply);
@@ -162,6 +182,7 @@ static int sampling_agents(void *context, const struct command_input *input)
 			(long long)thin);
 	if (listing_for_people(input)) {
 		tell_unnumbered(json_object_get(reply.json, "agents"));
+		tell_unread(json_object_get(reply.json, "agents"));
 		tell_refused(reply.json);
 	}
 	return status;

@@ -227,6 +227,60 @@ static void odd_fields_are_passed_over(void **state)
 	bench_end(&bench);
 }
 
+/* wire 3: H3C's NetStream 9 has a name of any length in its records. */
+static void nine_has_variable_fields(void **state)
+{
+	struct bench bench;
+	struct message m;
+
+	(void)state;
+	bench_make(&bench);
+	begin(&m, NETFLOW_9, 0, 11);
+	put_template(&m, 300, 4, "1:4 236:65535 2:4 10:2");
+	put_data(&m, 300, "000002be 00 00000009 0004 0003");
+	put_data(&m, 300, "000002be 03 767066 00000009 0004 000002be ff0001 76 00000009 0004");
+	send(&bench, &m);
+	assert_int_equal(bench.harvest.counts.records, 3);
+	assert_int_equal(only_flow(&bench)->bytes, 3 * (702 + 9 * 14));
+	assert_int_equal(only_flow(&bench)->key.input, 4);
+	assert_int_equal(bench.harvest.counts.malformed + bench.harvest.counts.sets_unread, 0);
+	bench_end(&bench);
+}
+
+/* wire 3: sets that gave nothing and are no padding: a record that is too short, a set of a number that
+ * nobody gave, a template with too many fields. */
+static void sets_that_give_nothing_are_counted(void **state)
+{
+	struct bench bench;
+	struct message m;
+	const struct source_sums *sums;
+	size_t count;
+
+	(void)state;
+	bench_make(&bench);
+	begin(&m, IPFIX_10, 0, 11);
+	put_template(&m, 300, 2, "1:8 2:8");
+	put_data(&m, 300, "000002be 00000009");
+	put_data(&m, 77, "01");
+	put_data(&m, 2, "0100 0400 0001 0004");
+	send(&bench, &m);
+	assert_int_equal(bench.harvest.counts.sets_unread, 3);
+	assert_int_equal(bench.harvest.counts.records + bench.harvest.counts.malformed, 0);
+	begin(&m, IPFIX_10, 0, 11);
+	put_data(&m, 300, "00000000 00000000");
+	put_data(&m, 300, "0000000000000001 0000000000000001 00ff");
+	put_data(&m, 2, "00000000");
+	put_data(&m, 301, "01"); /* before its template: counted as such */
+	send(&bench, &m);
+	assert_int_equal(bench.harvest.counts.sets_unread, 3);
+	assert_int_equal(bench.harvest.counts.records, 1);
+	assert_int_equal(bench.harvest.counts.no_template, 1);
+	sums = source_book_harvest(bench.book, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(sums[0].unread, 3);
+	bench_end(&bench);
+}
+
 static void what_cannot_be_is_counted(void **state)
 {
 	struct bench bench;
@@ -610,6 +664,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_is_a_flow),
 		cmocka_unit_test(odd_fields_are_passed_over),
+		cmocka_unit_test(nine_has_variable_fields),
+		cmocka_unit_test(sets_that_give_nothing_are_counted),
 		cmocka_unit_test(what_cannot_be_is_counted),
 		cmocka_unit_test(a_rate_scales),
 		cmocka_unit_test(records_before_their_template_are_counted),

@@ -51,6 +51,7 @@ struct receive_counts {
 	uint64_t records_odd;     /* that do not say how much, or what cannot be */
 	uint64_t records_missing; /* messages (9) or records (IPFIX) that never came */
 	uint64_t no_template;     /* sets that came before their template */
+	uint64_t sets_unread;     /* sets with octets other than zero that gave nothing */
 };
 
 struct harvest {

@@ -130,8 +130,9 @@ struct message_view {
 	const struct ipfix_message *message;
 	uint16_t agent;
 	uint32_t source; /* in the harvest's sums */
-	uint32_t records;
+	uint32_t records, unread;
 	bool unknown; /* there were records without a template: how many does not show */
+	bool told;    /* the set under way gave something, or is counted as unknown */
 };
 
 static void ipfix_reader_take_record(struct message_view *view, const struct ipfix_record *record)
@@ -161,12 +162,13 @@ static int ipfix_reader_take_records(struct message_view *view, struct ipfix_set
 
 	if (!kept) {
 		counts->no_template++;
-		view->unknown = true;
+		view->unknown = view->told = true;
 		return 1;
 	}
 	while ((rc = ipfix_next_record(&set->body, kept->fields, kept->count, kept->shortest,
 				       &record)) == 1) {
 		view->records++;
+		view->told = true;
 		if (kept->options)
 			ipfix_domain_options(view->domain, &record);
 		else
@@ -180,13 +182,17 @@ static int take_templates(struct message_view *view, struct ipfix_set *set)
 	struct ipfix_template template;
 	int rc;
 
-	while ((rc = ipfix_next_template(view->message, set, &template)) == 1)
+	while ((rc = ipfix_next_template(view->message, set, &template)) == 1) {
 		(void)ipfix_domain_learn(view->book, view->domain, &template);
+		view->told = true;
+	}
 	/* One with too many fields costs what stands after it in its set, no more. */
+	if (rc == -E2BIG)
+		view->told = false;
 	return rc < 0 && rc != -E2BIG ? rc : 1;
 }
 
-static int take_set(struct message_view *view, struct ipfix_set *set)
+static int ipfix_reader_take_kind(struct message_view *view, struct ipfix_set *set)
 {
 	switch (set->kind) {
 	case IPFIX_TEMPLATES:
@@ -195,6 +201,20 @@ static int take_set(struct message_view *view, struct ipfix_set *set)
 	case IPFIX_RESERVED: break;
 	}
 	return 1;
+}
+
+/* What gives nothing is padding only where it is zeros: else it has a shape that we do not read. */
+static int take_set(struct message_view *view, struct ipfix_set *set)
+{
+	struct wire_reader body = set->body;
+	size_t size = wire_left(&body);
+	const uint8_t *bytes = wire_bytes(&body, size);
+	int rc;
+
+	view->told = false;
+	rc = ipfix_reader_take_kind(view, set);
+	view->unread += rc >= 0 && !view->told && bytes && ipfix_reader_any(bytes, size);
+	return rc;
 }
 
 /* --- a message --- */
@@ -231,6 +251,10 @@ void ipfix_reader_take(struct sample_reader *reader, struct ipfix_book *book, co
 		ipfix_domain_follow(book, view.domain, &message,
 				    bad || rc < 0 || view.unknown ? IPFIX_UNCOUNTED : view.records);
 	counts->records_missing += follow.missing;
-	source_book_exported(reader->book, view.source, view.records, follow.missing,
-			     follow.restarted);
+	counts->sets_unread += view.unread;
+	source_book_exported(reader->book, view.source,
+			     &(struct source_export){.records = view.records,
+						     .missing = follow.missing,
+						     .unread = view.unread,
+						     .restarted = follow.restarted});
 }

@@ -136,7 +136,7 @@ static int read_fields(struct wire_reader *body, bool nine, uint16_t scopes,
 		uint16_t element = wire_u16(body);
 		uint16_t length = wire_u16(body);
 		bool enterprise = !nine && (element & ENTERPRISE);
-		bool variable = !nine && length == IPFIX_VARIABLE;
+		bool variable = length == IPFIX_VARIABLE;
 
 		if (enterprise)
 			wire_skip(body, 4);

@@ -21,7 +21,9 @@ enum {
 	IPFIX_10 = 10,
 	IPFIX_TEMPLATE_FIRST = 256, /* ids below name sets of templates */
 	IPFIX_FIELD_LIMIT = 256,    /* of one template */
-	IPFIX_VARIABLE = 65535,     /* length of a field that says its own in each record */
+	/* Length of a field that says its own in each record. RFC 3954 has no such field, but H3C's
+	 * NetStream 9 sends some in the form of RFC 7011, 7. */
+	IPFIX_VARIABLE = 65535,
 };
 
 struct ipfix_message {

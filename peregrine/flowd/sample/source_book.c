@@ -248,14 +248,14 @@ uint32_t source_book_exporter(struct source_book *book, uint16_t agent, uint32_t
 	return state->sums - 1;
 }
 
-void source_book_exported(struct source_book *book, uint32_t sums, uint64_t records,
-			  uint64_t missing, bool restarted)
+void source_book_exported(struct source_book *book, uint32_t sums, const struct source_export *said)
 {
 	if (sums == UINT32_MAX)
 		return;
-	book->open[sums].samples += records;
-	book->open[sums].missing += missing;
-	book->open[sums].restarted |= restarted;
+	book->open[sums].samples += said->records;
+	book->open[sums].missing += said->missing;
+	book->open[sums].unread += said->unread;
+	book->open[sums].restarted |= said->restarted;
 }
 
 void source_book_rate(struct source_book *book, uint32_t sums, uint32_t rate)

@@ -24,6 +24,7 @@ struct source_sums {
 	uint64_t pool;      /* frames that the agent saw meanwhile; 0 = not known yet */
 	uint64_t drops;     /* samples that the agent had to drop */
 	uint64_t missing;   /* sequence numbers that never came */
+	uint64_t unread;    /* sets of an exporter that gave nothing */
 	uint32_t uptime_ms; /* of the last datagram */
 };
 
@@ -50,9 +51,13 @@ uint64_t source_book_datagram(struct source_book *book, uint16_t agent, uint32_t
 
 /* An exporter of NetFlow or IPFIX is a source of its own; UINT32_MAX: no room. */
 uint32_t source_book_exporter(struct source_book *book, uint16_t agent, uint32_t domain);
-/* What it exported: records came as `samples`; what is missing is in its protocol's own unit. */
-void source_book_exported(struct source_book *book, uint32_t sums, uint64_t records,
-			  uint64_t missing, bool restarted);
+/* What it exported; what is missing is in its protocol's own unit. */
+struct source_export {
+	uint64_t records, missing, unread;
+	bool restarted;
+};
+void source_book_exported(struct source_book *book, uint32_t sums,
+			  const struct source_export *said);
 void source_book_rate(struct source_book *book, uint32_t sums, uint32_t rate);
 
 /* The sums since the last call, of those that said something; borrowed until the next call. */
