@@ -2,161 +2,10 @@
 /* NetFlow 9 and IPFIX: messages made by hand, and those of a real Open vSwitch and of
  * softflowd. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/macros.h"
-#include "common/net/wire.h"
 
-#include "peregrine/flowd/sample/ipfix_reader.h"
-#include "tests/support/cmocka.h"
-
-struct bench {
-	struct harvest harvest;
-	struct source_book *book;
-	struct agent_directory *directory;
-	struct ipfix_book *exporters;
-	struct sample_reader reader;
-};
-
-static const uint8_t exporter[16] = {[10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1};
-
-static void bench_make(struct bench *bench)
-{
-	struct agent_row row = {.number = 7};
-
-	memcpy(row.agent, exporter, 16);
-	memcpy(row.source, exporter, 16);
-	*bench = (struct bench){0};
-	assert_int_equal(flow_table_init(&bench->harvest.flows, 10, 0), 0);
-	assert_int_equal(source_book_new(64, &bench->book), 0);
-	assert_int_equal(agent_directory_new(&row, 1, &bench->directory), 0);
-	assert_int_equal(ipfix_book_new(&bench->exporters), 0);
-	bench->reader = (struct sample_reader){
-		.harvest = &bench->harvest, .book = bench->book, .directory = bench->directory};
-}
-
-static void bench_end(struct bench *bench)
-{
-	flow_table_done(&bench->harvest.flows);
-	source_book_free(bench->book);
-	agent_directory_free(bench->directory);
-	ipfix_book_free(bench->exporters);
-}
-
-static void take(struct bench *bench, const uint8_t *data, size_t size)
-{
-	ipfix_reader_take(&bench->reader, bench->exporters, data, size, exporter);
-}
-
-/* Words "element:length[@enterprise]" make a template, hex its record. */
-struct message {
-	uint8_t bytes[4096];
-	struct wire_writer writer;
-	uint8_t *set;
-	uint16_t version;
-};
-
-static void begin(struct message *m, uint16_t version, uint32_t sequence, uint32_t domain)
-{
-	m->writer = wire_writer(m->bytes, sizeof(m->bytes));
-	m->version = version;
-	m->set = NULL;
-	wire_put_u16(&m->writer, version);
-	wire_put_u16(&m->writer, 0);
-	if (version == NETFLOW_9)
-		wire_put_u32(&m->writer, 1000);
-	wire_put_u32(&m->writer, 1763798400);
-	wire_put_u32(&m->writer, sequence);
-	wire_put_u32(&m->writer, domain);
-}
-
-static void put_u16_at(uint8_t *at, size_t value)
-{
-	at[0] = (uint8_t)(value >> 8);
-	at[1] = (uint8_t)value;
-}
-
-static void begin_set(struct message *m, uint16_t id)
-{
-	m->set = m->writer.at;
-	wire_put_u16(&m->writer, id);
-	wire_put_u16(&m->writer, 0);
-}
-
-static void end_set(struct message *m)
-{
-	put_u16_at(m->set + 2, (size_t)(m->writer.at - m->set));
-}
-
-static void put_fields(struct message *m, const char *words)
-{
-	char *end = NULL;
-
-	for (const char *at = words; *at; at = end + strspn(end, " ")) {
-		unsigned long element = strtoul(at, &end, 10);
-		unsigned long length = strtoul(end + 1, &end, 10);
-		unsigned long enterprise = *end == '@' ? strtoul(end + 1, &end, 10) : 0;
-
-		wire_put_u16(&m->writer, (uint16_t)(element | (enterprise ? 0x8000U : 0U)));
-		wire_put_u16(&m->writer, (uint16_t)length);
-		if (enterprise)
-			wire_put_u32(&m->writer, (uint32_t)enterprise);
-	}
-}
-
-static void put_template(struct message *m, uint16_t id, uint16_t count, const char *words)
-{
-	begin_set(m, m->version == NETFLOW_9 ? 0 : 2);
-	wire_put_u16(&m->writer, id);
-	wire_put_u16(&m->writer, count);
-	put_fields(m, words);
-	end_set(m);
-}
-
-static void put_options(struct message *m, uint16_t id, uint16_t scopes, uint16_t count,
-			const char *words)
-{
-	bool nine = m->version == NETFLOW_9;
-
-	begin_set(m, nine ? 1 : 3);
-	wire_put_u16(&m->writer, id);
-	wire_put_u16(&m->writer, nine ? (uint16_t)(scopes * 4) : count);
-	wire_put_u16(&m->writer, nine ? (uint16_t)((count - scopes) * 4) : scopes);
-	put_fields(m, words);
-	end_set(m);
-}
-
-static void put_data(struct message *m, uint16_t id, const char *hex)
-{
-	begin_set(m, id);
-	for (const char *at = hex + strspn(hex, " "); *at; at += strspn(at, " ")) {
-		const char pair[3] = {at[0], at[1], '\0'};
-
-		wire_put_u8(&m->writer, (uint8_t)strtoul(pair, NULL, 16));
-		at += 2;
-	}
-	end_set(m);
-}
-
-static void send(struct bench *bench, struct message *m)
-{
-	size_t size = wire_written(&m->writer);
-
-	assert_false(m->writer.bad);
-	put_u16_at(m->bytes + 2, m->version == NETFLOW_9 ? 1 : size);
-	take(bench, m->bytes, size);
-}
-
-static struct flow_entry *only_flow(struct bench *bench)
-{
-	size_t at = 0;
-	struct flow_entry *entry = flow_table_next(&bench->harvest.flows, &at);
-
-	assert_non_null(entry);
-	assert_null(flow_table_next(&bench->harvest.flows, &at));
-	return entry;
-}
+#include "tests/unit/exporter_fixture.h"
 
 /* --- what records say --- */
 
@@ -224,60 +73,6 @@ static void odd_fields_are_passed_over(void **state)
 	assert_int_equal(entry->packets, 6);
 	assert_int_equal(entry->key.flags, FLOW_RECORD | FLOW_EGRESS);
 	assert_int_equal(bench.harvest.counts.malformed, 0);
-	bench_end(&bench);
-}
-
-/* wire 3: H3C's NetStream 9 has a name of any length in its records. */
-static void nine_has_variable_fields(void **state)
-{
-	struct bench bench;
-	struct message m;
-
-	(void)state;
-	bench_make(&bench);
-	begin(&m, NETFLOW_9, 0, 11);
-	put_template(&m, 300, 4, "1:4 236:65535 2:4 10:2");
-	put_data(&m, 300, "000002be 00 00000009 0004 0003");
-	put_data(&m, 300, "000002be 03 767066 00000009 0004 000002be ff0001 76 00000009 0004");
-	send(&bench, &m);
-	assert_int_equal(bench.harvest.counts.records, 3);
-	assert_int_equal(only_flow(&bench)->bytes, 3 * (702 + 9 * 14));
-	assert_int_equal(only_flow(&bench)->key.input, 4);
-	assert_int_equal(bench.harvest.counts.malformed + bench.harvest.counts.sets_unread, 0);
-	bench_end(&bench);
-}
-
-/* wire 3: sets that gave nothing and are no padding: a record that is too short, a set of a number that
- * nobody gave, a template with too many fields. */
-static void sets_that_give_nothing_are_counted(void **state)
-{
-	struct bench bench;
-	struct message m;
-	const struct source_sums *sums;
-	size_t count;
-
-	(void)state;
-	bench_make(&bench);
-	begin(&m, IPFIX_10, 0, 11);
-	put_template(&m, 300, 2, "1:8 2:8");
-	put_data(&m, 300, "000002be 00000009");
-	put_data(&m, 77, "01");
-	put_data(&m, 2, "0100 0400 0001 0004");
-	send(&bench, &m);
-	assert_int_equal(bench.harvest.counts.sets_unread, 3);
-	assert_int_equal(bench.harvest.counts.records + bench.harvest.counts.malformed, 0);
-	begin(&m, IPFIX_10, 0, 11);
-	put_data(&m, 300, "00000000 00000000");
-	put_data(&m, 300, "0000000000000001 0000000000000001 00ff");
-	put_data(&m, 2, "00000000");
-	put_data(&m, 301, "01"); /* before its template: counted as such */
-	send(&bench, &m);
-	assert_int_equal(bench.harvest.counts.sets_unread, 3);
-	assert_int_equal(bench.harvest.counts.records, 1);
-	assert_int_equal(bench.harvest.counts.no_template, 1);
-	sums = source_book_harvest(bench.book, &count);
-	assert_int_equal(count, 1);
-	assert_int_equal(sums[0].unread, 3);
 	bench_end(&bench);
 }
 
@@ -664,8 +459,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_is_a_flow),
 		cmocka_unit_test(odd_fields_are_passed_over),
-		cmocka_unit_test(nine_has_variable_fields),
-		cmocka_unit_test(sets_that_give_nothing_are_counted),
 		cmocka_unit_test(what_cannot_be_is_counted),
 		cmocka_unit_test(a_rate_scales),
 		cmocka_unit_test(records_before_their_template_are_counted),

@@ -32,23 +32,32 @@ static void map_ipv4(const uint8_t address[4], uint8_t ret[16])
 	memcpy(ret + 12, address, 4);
 }
 
-/* Some templates have fields for both, one of them zero. */
+static bool ipfix_reader_any_pair(const uint8_t *a, const uint8_t *b, size_t size)
+{
+	return ipfix_reader_any(a, size) || ipfix_reader_any(b, size);
+}
+
+/* Some templates have fields for both families, one of them zero. Where both are told and no version
+ * says which one is the flow's, IPv6 is around IPv4 (SRv6): the flow is the inner one. */
 static void ipfix_reader_add_addresses(const struct ipfix_record *record, struct flow_key *key)
 {
 	uint64_t version = record->numbers[IPFIX_IP_VERSION];
 	bool six = IPFIX_HAS(record, IPFIX_SOURCE_IPV6) && IPFIX_HAS(record, IPFIX_TARGET_IPV6);
 	bool four = IPFIX_HAS(record, IPFIX_SOURCE_IPV4) && IPFIX_HAS(record, IPFIX_TARGET_IPV4);
 
-	if (six && (version == 6 || !four || ipfix_reader_any(record->source_ipv6, 16))) {
-		memcpy(key->source, record->source_ipv6, 16);
-		memcpy(key->target, record->target_ipv6, 16);
-		key->flags |= FLOW_IPV6;
-		key->ethertype = IPFIX_READER_ETHERTYPE_IPV6;
-	} else if (four && (version == 4 || !six || ipfix_reader_any(record->source_ipv4, 4))) {
+	bool any_four = ipfix_reader_any_pair(record->source_ipv4, record->target_ipv4, 4);
+	bool any_six = ipfix_reader_any_pair(record->source_ipv6, record->target_ipv6, 16);
+
+	if (four && (!six || version == 4 || (version != 6 && any_four))) {
 		map_ipv4(record->source_ipv4, key->source);
 		map_ipv4(record->target_ipv4, key->target);
 		key->flags |= FLOW_IPV4;
 		key->ethertype = ETHERTYPE_IPV4;
+	} else if (six && (!four || version == 6 || any_six)) {
+		memcpy(key->source, record->source_ipv6, 16);
+		memcpy(key->target, record->target_ipv6, 16);
+		key->flags |= FLOW_IPV6;
+		key->ethertype = IPFIX_READER_ETHERTYPE_IPV6;
 	}
 }
 

@@ -64,7 +64,7 @@ int ipfix_open(const void *data, size_t size, struct ipfix_message *ret,
 		return -EPROTONOSUPPORT;
 	if (message.version == NETFLOW_9)
 		message.uptime_ms = wire_u32(&reader);
-	else if (length != size)
+	else if (length > size || size - length >= SET_HEAD)
 		return -EBADMSG;
 	message.export_s = wire_u32(&reader);
 	message.sequence = wire_u32(&reader);
@@ -89,13 +89,27 @@ static enum ipfix_set_kind ipfix_wire_kind_of(const struct ipfix_message *messag
 	return IPFIX_RESERVED;
 }
 
+/* Some exporters fill their packets: no set has the number and length zero. */
+static bool ipfix_wire_is_padding(struct wire_reader rest)
+{
+	size_t size = wire_left(&rest);
+	const uint8_t *bytes = wire_bytes(&rest, size);
+	size_t i = 0;
+
+	while (bytes && i < size && !bytes[i])
+		i++;
+	return bytes && i == size;
+}
+
 int ipfix_next_set(const struct ipfix_message *message, struct wire_reader *sets,
 		   struct ipfix_set *ret)
 {
 	uint16_t length;
 
-	if (wire_left(sets) == 0)
-		return sets->bad ? -EBADMSG : 0;
+	if (sets->bad)
+		return -EBADMSG;
+	if (ipfix_wire_is_padding(*sets))
+		return 0;
 	ret->id = wire_u16(sets);
 	length = wire_u16(sets);
 	if (sets->bad || length < SET_HEAD)

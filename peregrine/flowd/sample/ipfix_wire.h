@@ -112,10 +112,12 @@ struct ipfix_record {
 
 #define IPFIX_HAS(record, use) ((record)->has >> (use)&1U)
 
-/* -EPROTONOSUPPORT: neither 9 nor 10; -EBADMSG: too short, or its length is not its size. */
+/* -EPROTONOSUPPORT: neither 9 nor 10; -EBADMSG: too short, or its length is not its size. Some
+ * exporters tell a length that lacks up to three octets, less than any set has: then sets reach to
+ * the end of the datagram. */
 MUST_USE int ipfix_open(const void *data, size_t size, struct ipfix_message *ret,
 			struct wire_reader *ret_sets);
-/* 1: the next set; 0: no more; -EBADMSG. */
+/* 1: the next set; 0: no more, what is left are zeros; -EBADMSG. */
 MUST_USE int ipfix_next_set(const struct ipfix_message *message, struct wire_reader *sets,
 			    struct ipfix_set *ret);
 /* 1: the next template of a set of templates; 0: no more, what is left is padding; -EBADMSG;
