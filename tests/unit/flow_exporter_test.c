@@ -173,6 +173,71 @@ static void a_length_may_lack_two_octets(void **state)
 	}
 }
 
+/* wire gaps: an IPv4 packet of UDP in VLAN 100, as Cisco and Juniper export it whole: its begin, how long it
+ * was, and by options that it is one of 400. */
+static void raw_frames_are_read_as_sflows(void **state)
+{
+#define TAGGED                                                                   \
+	"020000000002 020000000001 8100 0064 0800 4500 0200 00004000 40 11 0000" \
+	"0a000001 0a000002 9c41 1451 0020 0000"
+	static const struct {
+		const char *what, *fields, *record;
+		uint64_t records, no_header, bytes;
+	} rows[] = {
+		{"its own length", "10:4 14:4 312:2 315:65535", "00000004 00000005 0206 2e" TAGGED,
+		 1, 0, 518 * 400},
+		{"a fixed length", "10:4 14:4 312:2 315:46", "00000004 00000005 0206" TAGGED, 1, 0,
+		 518 * 400},
+		{"no size: that of its begin", "10:4 14:4 315:65535", "00000004 00000005 2e" TAGGED,
+		 1, 0, 46 * 400},
+		{"a kind, and no offset", "10:4 14:4 408:2 409:2 312:2 315:65535",
+		 "00000004 00000005 0001 0000 0206 2e" TAGGED, 1, 0, 518 * 400},
+		{"not of Ethernet", "10:4 14:4 408:2 312:2 315:65535",
+		 "00000004 00000005 0002 0206 2e" TAGGED, 0, 1, 0},
+		{"not its begin", "10:4 14:4 409:2 312:2 315:65535",
+		 "00000004 00000005 0010 0206 2e" TAGGED, 0, 1, 0},
+		{"none", "10:4 14:4 312:2 315:65535", "00000004 00000005 0206 00", 0, 1, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct bench bench;
+		struct message m;
+		const struct flow_key *key;
+		uint16_t count = 1;
+
+		print_message("%s\n", rows[i].what);
+		for (const char *at = rows[i].fields; *at; at++)
+			count = (uint16_t)(count + (*at == ' '));
+		bench_make(&bench);
+		begin(&m, IPFIX_10, 0, 1);
+		put_options(&m, 512, 1, 2, "149:4 34:4");
+		put_data(&m, 512, "00000001 00000190");
+		put_template(&m, 300, count, rows[i].fields);
+		put_data(&m, 300, rows[i].record);
+		send(&bench, &m);
+		assert_int_equal(bench.harvest.counts.records, rows[i].records);
+		assert_int_equal(bench.harvest.counts.no_header, rows[i].no_header);
+		assert_int_equal(bench.harvest.counts.records_odd, 0);
+		assert_int_equal(bench.harvest.counts.malformed, 0);
+		if (rows[i].records) {
+			assert_int_equal(only_flow(&bench)->bytes, rows[i].bytes);
+			assert_int_equal(only_flow(&bench)->packets, 400);
+			key = &only_flow(&bench)->key;
+			assert_int_equal(key->flags, FLOW_RECORD | FLOW_IPV4);
+			assert_int_equal(key->input, 4);
+			assert_int_equal(key->output, 5);
+			assert_int_equal(key->tag, 100);
+			assert_int_equal(key->source[15], 1);
+			assert_int_equal(key->source_mac[5], 1);
+			assert_int_equal(key->target_port, 5201);
+			assert_int_equal(key->told_vlan, VLAN_UNTOLD);
+		}
+		bench_end(&bench);
+	}
+#undef TAGGED
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +246,7 @@ int main(void)
 		cmocka_unit_test(sets_that_give_nothing_are_counted),
 		cmocka_unit_test(zeros_behind_the_last_set_are_padding),
 		cmocka_unit_test(a_length_may_lack_two_octets),
+		cmocka_unit_test(raw_frames_are_read_as_sflows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

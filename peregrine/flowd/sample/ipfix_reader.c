@@ -3,8 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/net/frame_key_wire.h"
+
 enum {
-	FRAME_HEAD = 14, /* of Ethernet: what IP lengths leave out and samples count */
+	FRAME_HEAD = 14,       /* of Ethernet: what IP lengths leave out and samples count */
+	FRAME_LIMIT = 1 << 18, /* no frame is longer, a segment of offloading neither */
 	ETHERTYPE_IPV4 = 0x800,
 	IPFIX_READER_ETHERTYPE_IPV6 = 0x86dd,
 	PROTOCOL_ICMP = 1,
@@ -85,17 +88,9 @@ static uint32_t ipfix_reader_port_of(const struct ipfix_record *record, enum ipf
 	return number < PORT_INTERNAL ? (uint32_t)number : (uint32_t)PORT_UNKNOWN;
 }
 
-static void ipfix_reader_make_key(const struct ipfix_record *record, uint16_t agent,
-				  struct flow_key *key)
+static void ipfix_reader_add_fields(const struct ipfix_record *record, struct flow_key *key)
 {
-	uint64_t told = record->numbers[IPFIX_TOLD_VLAN] & 0xfff;
-	uint64_t segment = record->numbers[IPFIX_SEGMENT];
-
-	*key = (struct flow_key){.agent = agent, .flags = FLOW_RECORD};
-	key->input = ipfix_reader_port_of(record, IPFIX_INPUT);
-	key->output = ipfix_reader_port_of(record, IPFIX_OUTPUT);
 	key->tag = (uint16_t)(record->numbers[IPFIX_TAG] & 0xfff);
-	key->told_vlan = told ? (uint16_t)told : VLAN_UNTOLD;
 	memcpy(key->source_mac, record->source_mac, 6);
 	memcpy(key->target_mac, record->target_mac, 6);
 	ipfix_reader_add_addresses(record, key);
@@ -103,7 +98,25 @@ static void ipfix_reader_make_key(const struct ipfix_record *record, uint16_t ag
 		ipfix_reader_add_ports(record, key);
 	else
 		key->ethertype = (uint16_t)record->numbers[IPFIX_ETHERTYPE];
-	if (segment >> 56 == SEGMENT_VXLAN)
+}
+
+/* A frame says all that fields do: it is read as one that sFlow brings. */
+static void ipfix_reader_make_key(const struct ipfix_record *record, uint16_t agent,
+				  struct flow_key *key)
+{
+	uint64_t told = record->numbers[IPFIX_TOLD_VLAN] & 0xfff;
+	uint64_t segment = record->numbers[IPFIX_SEGMENT];
+
+	*key = (struct flow_key){.agent = agent};
+	key->input = ipfix_reader_port_of(record, IPFIX_INPUT);
+	key->output = ipfix_reader_port_of(record, IPFIX_OUTPUT);
+	key->told_vlan = told ? (uint16_t)told : VLAN_UNTOLD;
+	if (record->frame)
+		frame_key_decode(record->frame, record->frame_size, key);
+	else
+		ipfix_reader_add_fields(record, key);
+	key->flags |= FLOW_RECORD;
+	if (!key->vni && segment >> 56 == SEGMENT_VXLAN)
 		key->vni = (uint32_t)(segment & 0xffffff) + 1;
 	if (record->numbers[IPFIX_DIRECTION] == 1)
 		key->flags |= FLOW_EGRESS;
@@ -113,16 +126,23 @@ static void ipfix_reader_make_key(const struct ipfix_record *record, uint16_t ag
 static bool ipfix_reader_measure(const struct ipfix_record *record, uint32_t rate,
 				 uint64_t *ret_packets, uint64_t *ret_bytes)
 {
+	bool l2 = IPFIX_HAS(record, IPFIX_L2_BYTES);
+	bool counted = l2 || IPFIX_HAS(record, IPFIX_BYTES);
 	uint64_t packets = record->numbers[IPFIX_PACKETS];
-	uint64_t bytes = record->numbers[IPFIX_L2_BYTES];
+	uint64_t bytes = record->numbers[l2 ? IPFIX_L2_BYTES : IPFIX_BYTES];
+	uint64_t more = l2 ? 0 : FRAME_HEAD; /* of each packet */
 
-	if (!IPFIX_HAS(record, IPFIX_L2_BYTES) && !IPFIX_HAS(record, IPFIX_BYTES))
+	if (!counted && !record->frame)
 		return false;
-	if (packets > RECORD_PACKETS_LIMIT || bytes > RECORD_BYTES_LIMIT ||
-	    record->numbers[IPFIX_BYTES] > RECORD_BYTES_LIMIT)
+	if (!counted) { /* a frame alone; it is never shorter than its begin */
+		packets = IPFIX_HAS(record, IPFIX_PACKETS) ? packets : 1;
+		more = record->numbers[IPFIX_FRAME_SIZE];
+		if (more < record->frame_size)
+			more = record->frame_size;
+	}
+	if (packets > RECORD_PACKETS_LIMIT || bytes > RECORD_BYTES_LIMIT || more > FRAME_LIMIT)
 		return false;
-	if (!IPFIX_HAS(record, IPFIX_L2_BYTES))
-		bytes = record->numbers[IPFIX_BYTES] + packets * FRAME_HEAD;
+	bytes += packets * more;
 	if (bytes > RECORD_BYTES_LIMIT / rate || packets > RECORD_PACKETS_LIMIT / rate)
 		return false;
 	*ret_packets = packets * rate;
@@ -144,6 +164,14 @@ struct message_view {
 	bool told;    /* the set under way gave something, or is counted as unknown */
 };
 
+/* False: a frame that is not of Ethernet, or of which the begin is missing. */
+static bool ipfix_reader_is_read(const struct ipfix_record *record)
+{
+	return !record->frame || (record->frame_size && !record->numbers[IPFIX_FRAME_OFFSET] &&
+				  (!IPFIX_HAS(record, IPFIX_FRAME_KIND) ||
+				   record->numbers[IPFIX_FRAME_KIND] == IPFIX_FRAME_ETHERNET));
+}
+
 static void ipfix_reader_take_record(struct message_view *view, const struct ipfix_record *record)
 {
 	struct harvest *harvest = view->reader->harvest;
@@ -152,6 +180,10 @@ static void ipfix_reader_take_record(struct message_view *view, const struct ipf
 	uint64_t packets;
 	uint64_t bytes;
 
+	if (!ipfix_reader_is_read(record)) {
+		harvest->counts.no_header++;
+		return;
+	}
 	if (!ipfix_reader_measure(record, rate, &packets, &bytes)) {
 		harvest->counts.records_odd++;
 		return;

@@ -21,24 +21,26 @@ static const struct {
 	uint16_t element;
 	uint8_t use;
 } ipfix_wire_elements[] = {
-	{1, IPFIX_BYTES},         {2, IPFIX_PACKETS},      {4, IPFIX_PROTOCOL},
-	{7, IPFIX_SOURCE_PORT},   {8, IPFIX_SOURCE_IPV4},  {10, IPFIX_INPUT},
-	{11, IPFIX_TARGET_PORT},  {12, IPFIX_TARGET_IPV4}, {14, IPFIX_OUTPUT},
-	{27, IPFIX_SOURCE_IPV6},  {28, IPFIX_TARGET_IPV6}, {32, IPFIX_ICMP},
-	{34, IPFIX_INTERVAL},     {48, IPFIX_SAMPLER},     {50, IPFIX_INTERVAL},
-	{56, IPFIX_SOURCE_MAC},   {58, IPFIX_TOLD_VLAN},   {60, IPFIX_IP_VERSION},
-	{61, IPFIX_DIRECTION},    {80, IPFIX_TARGET_MAC},  {139, IPFIX_ICMP},
-	{176, IPFIX_ICMP_TYPE},   {177, IPFIX_ICMP_CODE},  {178, IPFIX_ICMP_TYPE},
-	{179, IPFIX_ICMP_CODE},   {243, IPFIX_TAG},        {256, IPFIX_ETHERTYPE},
-	{302, IPFIX_SAMPLER},     {304, IPFIX_METHOD},     {305, IPFIX_SAMPLED},
-	{306, IPFIX_SPACE},       {309, IPFIX_SIZE},       {310, IPFIX_POPULATION},
-	{311, IPFIX_PROBABILITY}, {351, IPFIX_SEGMENT},    {352, IPFIX_L2_BYTES},
+	{1, IPFIX_BYTES},          {2, IPFIX_PACKETS},      {4, IPFIX_PROTOCOL},
+	{7, IPFIX_SOURCE_PORT},    {8, IPFIX_SOURCE_IPV4},  {10, IPFIX_INPUT},
+	{11, IPFIX_TARGET_PORT},   {12, IPFIX_TARGET_IPV4}, {14, IPFIX_OUTPUT},
+	{27, IPFIX_SOURCE_IPV6},   {28, IPFIX_TARGET_IPV6}, {32, IPFIX_ICMP},
+	{34, IPFIX_INTERVAL},      {48, IPFIX_SAMPLER},     {50, IPFIX_INTERVAL},
+	{56, IPFIX_SOURCE_MAC},    {58, IPFIX_TOLD_VLAN},   {60, IPFIX_IP_VERSION},
+	{61, IPFIX_DIRECTION},     {80, IPFIX_TARGET_MAC},  {139, IPFIX_ICMP},
+	{176, IPFIX_ICMP_TYPE},    {177, IPFIX_ICMP_CODE},  {178, IPFIX_ICMP_TYPE},
+	{179, IPFIX_ICMP_CODE},    {243, IPFIX_TAG},        {256, IPFIX_ETHERTYPE},
+	{302, IPFIX_SAMPLER},      {304, IPFIX_METHOD},     {305, IPFIX_SAMPLED},
+	{306, IPFIX_SPACE},        {309, IPFIX_SIZE},       {310, IPFIX_POPULATION},
+	{311, IPFIX_PROBABILITY},  {312, IPFIX_FRAME_SIZE}, {315, IPFIX_FRAME},
+	{351, IPFIX_SEGMENT},      {352, IPFIX_L2_BYTES},   {408, IPFIX_FRAME_KIND},
+	{409, IPFIX_FRAME_OFFSET},
 };
 
 /* Where those that are no numbers go, and how long they are. */
 static const struct {
 	uint16_t at, size;
-} ipfix_wire_places[IPFIX_USE_COUNT - IPFIX_NUMBER_COUNT] = {
+} ipfix_wire_places[IPFIX_PLACE_END - IPFIX_NUMBER_COUNT] = {
 	[IPFIX_SOURCE_MAC - IPFIX_NUMBER_COUNT] = {offsetof(struct ipfix_record, source_mac), 6},
 	[IPFIX_TARGET_MAC - IPFIX_NUMBER_COUNT] = {offsetof(struct ipfix_record, target_mac), 6},
 	[IPFIX_SOURCE_IPV4 - IPFIX_NUMBER_COUNT] = {offsetof(struct ipfix_record, source_ipv4), 4},
@@ -132,6 +134,8 @@ static uint8_t use_of(uint16_t element, uint16_t length)
 		if (ipfix_wire_elements[i].element == element)
 			use = ipfix_wire_elements[i].use;
 	/* One in a length that it cannot have is passed over like one that we do not know. */
+	if (use == IPFIX_FRAME)
+		return use;
 	if (use >= IPFIX_NUMBER_COUNT)
 		return length == ipfix_wire_places[use - IPFIX_NUMBER_COUNT].size ? use
 										  : IPFIX_SKIP;
@@ -160,9 +164,8 @@ static int read_fields(struct wire_reader *body, bool nine, uint16_t scopes,
 		if (length == 0)
 			continue;
 		template->fields[kept].length = length;
-		template->fields[kept++].use = enterprise || variable || (nine && i < scopes)
-						       ? IPFIX_SKIP
-						       : use_of(element, length);
+		template->fields[kept++].use =
+			enterprise || (nine && i < scopes) ? IPFIX_SKIP : use_of(element, length);
 		template->shortest += variable ? 1 : length;
 	}
 	template->count = kept;
@@ -241,6 +244,23 @@ static uint64_t ipfix_wire_reciprocal_of(const uint8_t *bytes, uint16_t length)
 	return chance <= 1 && chance >= 0x1p-32 ? (uint64_t)llround(1 / chance) : 0;
 }
 
+static void ipfix_wire_put(struct ipfix_record *record, unsigned use, const uint8_t *bytes,
+			   uint16_t length)
+{
+	record->has |= UINT64_C(1) << use;
+	if (use == IPFIX_PROBABILITY) {
+		record->numbers[use] = ipfix_wire_reciprocal_of(bytes, length);
+	} else if (use == IPFIX_FRAME) {
+		record->frame = bytes;
+		record->frame_size = length;
+	} else if (use < IPFIX_NUMBER_COUNT) {
+		record->numbers[use] = ipfix_wire_number_of(bytes, length);
+	} else {
+		memcpy((uint8_t *)record + ipfix_wire_places[use - IPFIX_NUMBER_COUNT].at, bytes,
+		       length);
+	}
+}
+
 int ipfix_next_record(struct wire_reader *body, const struct ipfix_field *fields, size_t count,
 		      uint32_t shortest, struct ipfix_record *ret)
 {
@@ -256,14 +276,7 @@ int ipfix_next_record(struct wire_reader *body, const struct ipfix_field *fields
 			return -EBADMSG;
 		if (use == IPFIX_SKIP)
 			continue;
-		if (use == IPFIX_PROBABILITY)
-			ret->numbers[use] = ipfix_wire_reciprocal_of(bytes, length);
-		else if (use < IPFIX_NUMBER_COUNT)
-			ret->numbers[use] = ipfix_wire_number_of(bytes, length);
-		else
-			memcpy((uint8_t *)ret + ipfix_wire_places[use - IPFIX_NUMBER_COUNT].at,
-			       bytes, length);
-		ret->has |= UINT64_C(1) << use;
+		ipfix_wire_put(ret, use, bytes, length);
 	}
 	return 1;
 }

@@ -61,15 +61,18 @@ enum ipfix_use {
 	IPFIX_TAG,       /* what the frame showed */
 	IPFIX_ETHERTYPE,
 	IPFIX_IP_VERSION,
-	IPFIX_SEGMENT,     /* layer2SegmentId */
-	IPFIX_INTERVAL,    /* 1 in so many */
-	IPFIX_SAMPLED,     /* so many in a row are taken ... */
-	IPFIX_SPACE,       /* ... and then so many are not */
-	IPFIX_SAMPLER,     /* which of the switch's samplers */
-	IPFIX_METHOD,      /* how it samples: enum ipfix_method */
-	IPFIX_SIZE,        /* so many are taken ... */
-	IPFIX_POPULATION,  /* ... out of each so many, at random */
-	IPFIX_PROBABILITY, /* of a packet to be taken; kept as its reciprocal: 1 in so many */
+	IPFIX_SEGMENT,      /* layer2SegmentId */
+	IPFIX_INTERVAL,     /* 1 in so many */
+	IPFIX_SAMPLED,      /* so many in a row are taken ... */
+	IPFIX_SPACE,        /* ... and then so many are not */
+	IPFIX_SAMPLER,      /* which of the switch's samplers */
+	IPFIX_METHOD,       /* how it samples: enum ipfix_method */
+	IPFIX_SIZE,         /* so many are taken ... */
+	IPFIX_POPULATION,   /* ... out of each so many, at random */
+	IPFIX_PROBABILITY,  /* of a packet to be taken; kept as its reciprocal: 1 in so many */
+	IPFIX_FRAME_SIZE,   /* of the frame that IPFIX_FRAME is the begin of */
+	IPFIX_FRAME_KIND,   /* enum ipfix_frame_kind */
+	IPFIX_FRAME_OFFSET, /* of IPFIX_FRAME in it */
 	IPFIX_NUMBER_COUNT,
 
 	IPFIX_SOURCE_MAC = IPFIX_NUMBER_COUNT,
@@ -78,8 +81,13 @@ enum ipfix_use {
 	IPFIX_TARGET_IPV4,
 	IPFIX_SOURCE_IPV6,
 	IPFIX_TARGET_IPV6,
+	IPFIX_PLACE_END,
+
+	IPFIX_FRAME = IPFIX_PLACE_END, /* the begin of a frame, in any length or its own */
 	IPFIX_USE_COUNT
 };
+
+enum ipfix_frame_kind { IPFIX_FRAME_ETHERNET = 1 }; /* dataLinkFrameType (RFC 7133) */
 
 /* Values of selectorAlgorithm (RFC 5477, 8.2) that tell how densely packets are taken. */
 enum ipfix_method {
@@ -108,6 +116,8 @@ struct ipfix_record {
 	uint64_t numbers[IPFIX_NUMBER_COUNT];
 	uint8_t source_mac[6], target_mac[6];
 	uint8_t source_ipv4[4], target_ipv4[4], source_ipv6[16], target_ipv6[16];
+	const uint8_t *frame; /* borrowed from the message */
+	uint16_t frame_size;
 };
 
 #define IPFIX_HAS(record, use) ((record)->has >> (use)&1U)
