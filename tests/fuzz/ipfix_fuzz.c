@@ -84,6 +84,7 @@ static uint64_t read_once(const uint8_t *data, size_t size)
 	}
 	sum = check_flows();
 	assert(harvest.counts.records == 0 || harvest.flows.count > 0);
+	assert(harvest.counts.totals_first <= harvest.counts.totals);
 	(void)source_book_harvest(book, &count);
 	assert(count <= 8);
 	source_book_free(book);

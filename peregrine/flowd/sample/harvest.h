@@ -51,7 +51,10 @@ struct receive_counts {
 	uint64_t records_odd;     /* that do not say how much, or what cannot be */
 	uint64_t records_missing; /* messages (9) or records (IPFIX) that never came */
 	uint64_t no_template;     /* sets that came before their template */
-	uint64_t sets_unread;     /* sets with octets other than zero that gave nothing */
+	uint64_t totals;          /* records that tell totals alone: how much they grew counts */
+	uint64_t totals_first; /* of these the first of flows that began before: nothing counts */
+	uint64_t totals_forgotten; /* flows whose totals lost their place */
+	uint64_t sets_unread;      /* sets with octets other than zero that gave nothing */
 };
 
 struct harvest {

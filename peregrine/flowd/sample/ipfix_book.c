@@ -29,16 +29,18 @@ struct ipfix_domain {
 	uint16_t count, room;
 	struct sampler samplers[IPFIX_SAMPLERS];
 	uint8_t sampler_count;
-	uint32_t rate; /* of all; 0 = never told */
-	uint32_t next; /* sequence number */
-	bool follows;  /* `next` is known */
+	uint32_t rate;    /* of all; 0 = never told */
+	uint32_t next;    /* sequence number */
+	int64_t heard_ms; /* by its clock: its first message; 0 = none yet */
+	bool follows;     /* `next` is known */
 	UT_hash_handle hh;
 };
 
 struct ipfix_book {
 	struct ipfix_domain *domains;
-	uint32_t *next_of_agent; /* the last sequence number of any of its domains */
-	uint64_t clock;          /* of `heard`: calls */
+	uint32_t *next_of_agent;   /* the last sequence number of any of its domains */
+	uint64_t clock;            /* of `heard`: calls */
+	struct total_book *totals; /* NULL = no exporter tells any */
 	struct ipfix_book_counts counts;
 };
 
@@ -90,6 +92,7 @@ void ipfix_book_free(struct ipfix_book *book)
 		return;
 	HASH_ITER(hh, book->domains, domain, next)
 	drop_domain(book, domain);
+	total_book_free(book->totals);
 	free(book->next_of_agent);
 	free(book);
 }
@@ -332,7 +335,30 @@ uint32_t ipfix_domain_rate(const struct ipfix_domain *domain, const struct ipfix
 	return domain->rate ? domain->rate : 1;
 }
 
+/* --- totals --- */
+
+struct total_book *ipfix_book_totals(struct ipfix_book *book, uint64_t seed)
+{
+	if (!book->totals && total_book_new(seed, &book->totals))
+		return NULL;
+	return book->totals;
+}
+
+int64_t ipfix_domain_heard_ms(struct ipfix_domain *domain, const struct ipfix_message *message)
+{
+	if (!domain->heard_ms)
+		domain->heard_ms = (int64_t)message->export_s * 1000;
+	return domain->heard_ms;
+}
+
 /* --- what is missing --- */
+
+bool ipfix_domain_is_late(const struct ipfix_domain *domain, const struct ipfix_message *message)
+{
+	uint32_t behind = domain->next - message->sequence;
+
+	return domain->follows && behind > 0 && behind <= IPFIX_BOOK_LATE_LIMIT;
+}
 
 struct ipfix_follow ipfix_domain_follow(struct ipfix_book *book, struct ipfix_domain *domain,
 					const struct ipfix_message *message, uint32_t records)

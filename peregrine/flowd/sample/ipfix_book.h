@@ -13,6 +13,7 @@
 #include "common/base/macros.h"
 
 #include "peregrine/flowd/sample/ipfix_wire.h"
+#include "peregrine/flowd/sample/total_book.h"
 
 enum {
 	IPFIX_AGENT_DOMAINS = 16,
@@ -50,6 +51,13 @@ void ipfix_domain_options(struct ipfix_domain *domain, const struct ipfix_record
 /* 1 in so many packets of this record was looked at, so far as anybody said: itself, its sampler,
  * or its domain. 1 = all, or the exporter has scaled already, which does not show. */
 uint32_t ipfix_domain_rate(const struct ipfix_domain *domain, const struct ipfix_record *record);
+
+/* Totals of flows of all exporters, made when the first one tells any; NULL: no memory. */
+struct total_book *ipfix_book_totals(struct ipfix_book *book, uint64_t seed);
+/* Since when the domain is heard, by its own clock. */
+int64_t ipfix_domain_heard_ms(struct ipfix_domain *domain, const struct ipfix_message *message);
+/* A message of the domain that was sent later came already. */
+bool ipfix_domain_is_late(const struct ipfix_domain *domain, const struct ipfix_message *message);
 
 struct ipfix_follow {
 	uint64_t missing; /* messages (9) or records (10) that never came */

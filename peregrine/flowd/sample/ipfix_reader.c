@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/net/frame_key_wire.h"
 
 enum {
@@ -160,9 +161,97 @@ struct message_view {
 	uint16_t agent;
 	uint32_t source; /* in the harvest's sums */
 	uint32_t records, unread;
-	bool unknown; /* there were records without a template: how many does not show */
-	bool told;    /* the set under way gave something, or is counted as unknown */
+	bool unknown;     /* there were records without a template: how many does not show */
+	bool told;        /* the set under way gave something, or is counted as unknown */
+	bool late;        /* a later message came before */
+	int64_t heard_ms; /* the domain, since then */
 };
+
+/* --- totals --- */
+
+#define IPFIX_READER_1900_S INT64_C(2208988800) /* from then to 1970 */
+
+/* A time that no clock shows is none. */
+static int64_t ipfix_reader_ms_of(uint64_t ms)
+{
+	return ms < UINT64_C(1) << 48 ? (int64_t)ms : TOTAL_UNTOLD;
+}
+
+/* When the flow began, by the exporter's clock. */
+static int64_t ipfix_reader_began_ms(const struct ipfix_record *record,
+				     const struct ipfix_message *message)
+{
+	const uint64_t *numbers = record->numbers;
+	uint64_t ntp = numbers[IPFIX_BEGAN_NTP];
+	uint32_t uptime_ms = (uint32_t)numbers[IPFIX_BEGAN_UPTIME_MS];
+
+	if (IPFIX_HAS(record, IPFIX_BEGAN_MS))
+		return ipfix_reader_ms_of(numbers[IPFIX_BEGAN_MS]);
+	if (IPFIX_HAS(record, IPFIX_BEGAN_S))
+		return (int64_t)(uint32_t)numbers[IPFIX_BEGAN_S] * 1000;
+	if (IPFIX_HAS(record, IPFIX_BEGAN_NTP))
+		return ((int64_t)(ntp >> 32) - IPFIX_READER_1900_S) * 1000 +
+		       (int64_t)((ntp & UINT32_MAX) * 1000 >> 32);
+	if (!IPFIX_HAS(record, IPFIX_BEGAN_UPTIME_MS))
+		return TOTAL_UNTOLD;
+	if (IPFIX_HAS(record, IPFIX_BOOTED_MS))
+		return ipfix_reader_ms_of(numbers[IPFIX_BOOTED_MS] + uptime_ms);
+	return message->version == NETFLOW_9 ? (int64_t)message->export_s * 1000 -
+						       (int64_t)(message->uptime_ms - uptime_ms)
+					     : TOTAL_UNTOLD;
+}
+
+static uint8_t ipfix_reader_width_of(const struct ipfix_kept *kept, enum ipfix_use use)
+{
+	uint8_t width = 0;
+
+	for (uint16_t i = 0; i < kept->count; i++)
+		if (kept->fields[i].use == use)
+			width = (uint8_t)kept->fields[i].length;
+	return width;
+}
+
+static bool ipfix_reader_is_total(const struct ipfix_record *record)
+{
+	return IPFIX_HAS(record, IPFIX_TOTAL_BYTES) && !record->frame &&
+	       !IPFIX_HAS(record, IPFIX_BYTES) && !IPFIX_HAS(record, IPFIX_L2_BYTES);
+}
+
+/* The record's totals become what they grew by. False: there is nothing to count. */
+static bool ipfix_reader_take_total(struct message_view *view, const struct ipfix_kept *kept,
+				    struct ipfix_record *record)
+{
+	struct harvest *harvest = view->reader->harvest;
+	struct total_book *totals = ipfix_book_totals(view->book, harvest->flows.seed);
+	struct total_key key = {.domain = view->message->domain};
+	const struct total_said said = {
+		.bytes = record->numbers[IPFIX_TOTAL_BYTES],
+		.packets = record->numbers[IPFIX_TOTAL_PACKETS],
+		.byte_width = ipfix_reader_width_of(kept, IPFIX_TOTAL_BYTES),
+		.packet_width = ipfix_reader_width_of(kept, IPFIX_TOTAL_PACKETS),
+		.late = view->late,
+		.began_ms = ipfix_reader_began_ms(record, view->message),
+		.heard_ms = view->heard_ms,
+	};
+	struct total_growth growth;
+
+	harvest->counts.totals++;
+	if (!totals)
+		return false;
+	ipfix_reader_make_key(record, view->agent, &key.flow);
+	key.identity = record->numbers[IPFIX_IDENTITY];
+	for (unsigned use = IPFIX_BEGAN_S; use <= IPFIX_BEGAN_UPTIME_MS; use++)
+		key.identity = hash_spread(hash_number(key.identity, record->numbers[use]));
+	growth = total_book_take(totals, &key, &said);
+	harvest->counts.totals_first += growth.first;
+	harvest->counts.totals_forgotten += growth.forgot;
+	record->numbers[IPFIX_BYTES] = growth.bytes;
+	record->numbers[IPFIX_PACKETS] = growth.packets;
+	record->has |= UINT64_C(1) << IPFIX_BYTES;
+	return growth.bytes > 0;
+}
+
+/* --- records --- */
 
 /* False: a frame that is not of Ethernet, or of which the begin is missing. */
 static bool ipfix_reader_is_read(const struct ipfix_record *record)
@@ -212,7 +301,8 @@ static int ipfix_reader_take_records(struct message_view *view, struct ipfix_set
 		view->told = true;
 		if (kept->options)
 			ipfix_domain_options(view->domain, &record);
-		else
+		else if (!ipfix_reader_is_total(&record) ||
+			 ipfix_reader_take_total(view, kept, &record))
 			ipfix_reader_take_record(view, &record);
 	}
 	return rc < 0 ? rc : 1;
@@ -282,6 +372,8 @@ void ipfix_reader_take(struct sample_reader *reader, struct ipfix_book *book, co
 	view.domain = ipfix_book_domain(book, view.agent, message.version, message.domain);
 	if (!view.domain)
 		return;
+	view.late = ipfix_domain_is_late(view.domain, &message);
+	view.heard_ms = ipfix_domain_heard_ms(view.domain, &message);
 	view.source = source_book_exporter(reader->book, view.agent, message.domain);
 	/* Sets have lengths of their own: a bad one costs itself. */
 	while ((rc = ipfix_next_set(&message, &sets, &set)) == 1)

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/base/hash.h"
+
 enum {
 	SET_TEMPLATES_9 = 0,
 	SET_OPTIONS_9 = 1,
@@ -15,25 +17,63 @@ enum {
 	LONG_LENGTH = 255, /* a variable length that needs two bytes more (RFC 7011, 7) */
 };
 
-/* IANA's registry of information elements; the first 127 are NetFlow 9's too. Deltas only: totals
- * need the record before, which may have been lost. */
+/* IANA's registry of information elements; the first 127 are NetFlow 9's too. */
 static const struct {
 	uint16_t element;
 	uint8_t use;
 } ipfix_wire_elements[] = {
-	{1, IPFIX_BYTES},          {2, IPFIX_PACKETS},      {4, IPFIX_PROTOCOL},
-	{7, IPFIX_SOURCE_PORT},    {8, IPFIX_SOURCE_IPV4},  {10, IPFIX_INPUT},
-	{11, IPFIX_TARGET_PORT},   {12, IPFIX_TARGET_IPV4}, {14, IPFIX_OUTPUT},
-	{27, IPFIX_SOURCE_IPV6},   {28, IPFIX_TARGET_IPV6}, {32, IPFIX_ICMP},
-	{34, IPFIX_INTERVAL},      {48, IPFIX_SAMPLER},     {50, IPFIX_INTERVAL},
-	{56, IPFIX_SOURCE_MAC},    {58, IPFIX_TOLD_VLAN},   {60, IPFIX_IP_VERSION},
-	{61, IPFIX_DIRECTION},     {80, IPFIX_TARGET_MAC},  {139, IPFIX_ICMP},
-	{176, IPFIX_ICMP_TYPE},    {177, IPFIX_ICMP_CODE},  {178, IPFIX_ICMP_TYPE},
-	{179, IPFIX_ICMP_CODE},    {243, IPFIX_TAG},        {256, IPFIX_ETHERTYPE},
-	{302, IPFIX_SAMPLER},      {304, IPFIX_METHOD},     {305, IPFIX_SAMPLED},
-	{306, IPFIX_SPACE},        {309, IPFIX_SIZE},       {310, IPFIX_POPULATION},
-	{311, IPFIX_PROBABILITY},  {312, IPFIX_FRAME_SIZE}, {315, IPFIX_FRAME},
-	{351, IPFIX_SEGMENT},      {352, IPFIX_L2_BYTES},   {408, IPFIX_FRAME_KIND},
+	{1, IPFIX_BYTES},
+	{2, IPFIX_PACKETS},
+	{4, IPFIX_PROTOCOL},
+	{5, IPFIX_IDENTITY},
+	{7, IPFIX_SOURCE_PORT},
+	{8, IPFIX_SOURCE_IPV4},
+	{10, IPFIX_INPUT},
+	{11, IPFIX_TARGET_PORT},
+	{12, IPFIX_TARGET_IPV4},
+	{14, IPFIX_OUTPUT},
+	{22, IPFIX_BEGAN_UPTIME_MS},
+	{27, IPFIX_SOURCE_IPV6},
+	{28, IPFIX_TARGET_IPV6},
+	{32, IPFIX_ICMP},
+	{34, IPFIX_INTERVAL},
+	{48, IPFIX_SAMPLER},
+	{50, IPFIX_INTERVAL},
+	{56, IPFIX_SOURCE_MAC},
+	{58, IPFIX_TOLD_VLAN},
+	{60, IPFIX_IP_VERSION},
+	{61, IPFIX_DIRECTION},
+	{80, IPFIX_TARGET_MAC},
+	{85, IPFIX_TOTAL_BYTES},
+	{86, IPFIX_TOTAL_PACKETS},
+	{95, IPFIX_IDENTITY},
+	{139, IPFIX_ICMP},
+	{148, IPFIX_IDENTITY},
+	{150, IPFIX_BEGAN_S},
+	{152, IPFIX_BEGAN_MS},
+	{154, IPFIX_BEGAN_NTP},
+	{156, IPFIX_BEGAN_NTP},
+	{160, IPFIX_BOOTED_MS},
+	{176, IPFIX_ICMP_TYPE},
+	{177, IPFIX_ICMP_CODE},
+	{178, IPFIX_ICMP_TYPE},
+	{179, IPFIX_ICMP_CODE},
+	{234, IPFIX_IDENTITY},
+	{235, IPFIX_IDENTITY},
+	{243, IPFIX_TAG},
+	{256, IPFIX_ETHERTYPE},
+	{302, IPFIX_SAMPLER},
+	{304, IPFIX_METHOD},
+	{305, IPFIX_SAMPLED},
+	{306, IPFIX_SPACE},
+	{309, IPFIX_SIZE},
+	{310, IPFIX_POPULATION},
+	{311, IPFIX_PROBABILITY},
+	{312, IPFIX_FRAME_SIZE},
+	{315, IPFIX_FRAME},
+	{351, IPFIX_SEGMENT},
+	{352, IPFIX_L2_BYTES},
+	{408, IPFIX_FRAME_KIND},
 	{409, IPFIX_FRAME_OFFSET},
 };
 
@@ -250,6 +290,9 @@ static void ipfix_wire_put(struct ipfix_record *record, unsigned use, const uint
 	record->has |= UINT64_C(1) << use;
 	if (use == IPFIX_PROBABILITY) {
 		record->numbers[use] = ipfix_wire_reciprocal_of(bytes, length);
+	} else if (use == IPFIX_IDENTITY) {
+		record->numbers[use] = hash_spread(
+			hash_number(record->numbers[use], ipfix_wire_number_of(bytes, length)));
 	} else if (use == IPFIX_FRAME) {
 		record->frame = bytes;
 		record->frame_size = length;

@@ -61,15 +61,23 @@ enum ipfix_use {
 	IPFIX_TAG,       /* what the frame showed */
 	IPFIX_ETHERTYPE,
 	IPFIX_IP_VERSION,
-	IPFIX_SEGMENT,      /* layer2SegmentId */
-	IPFIX_INTERVAL,     /* 1 in so many */
-	IPFIX_SAMPLED,      /* so many in a row are taken ... */
-	IPFIX_SPACE,        /* ... and then so many are not */
-	IPFIX_SAMPLER,      /* which of the switch's samplers */
-	IPFIX_METHOD,       /* how it samples: enum ipfix_method */
-	IPFIX_SIZE,         /* so many are taken ... */
-	IPFIX_POPULATION,   /* ... out of each so many, at random */
-	IPFIX_PROBABILITY,  /* of a packet to be taken; kept as its reciprocal: 1 in so many */
+	IPFIX_SEGMENT,     /* layer2SegmentId */
+	IPFIX_INTERVAL,    /* 1 in so many */
+	IPFIX_SAMPLED,     /* so many in a row are taken ... */
+	IPFIX_SPACE,       /* ... and then so many are not */
+	IPFIX_SAMPLER,     /* which of the switch's samplers */
+	IPFIX_METHOD,      /* how it samples: enum ipfix_method */
+	IPFIX_SIZE,        /* so many are taken ... */
+	IPFIX_POPULATION,  /* ... out of each so many, at random */
+	IPFIX_PROBABILITY, /* of a packet to be taken; kept as its reciprocal: 1 in so many */
+	IPFIX_TOTAL_BYTES, /* since the flow began */
+	IPFIX_TOTAL_PACKETS,
+	IPFIX_BEGAN_S, /* the flow: since 1970 */
+	IPFIX_BEGAN_MS,
+	IPFIX_BEGAN_NTP, /* since 1900, in 2^-32 s */
+	IPFIX_BEGAN_UPTIME_MS,
+	IPFIX_BOOTED_MS,    /* since 1970: when the uptime began */
+	IPFIX_IDENTITY,     /* what tells flows apart and is not used else: a hash of all of it */
 	IPFIX_FRAME_SIZE,   /* of the frame that IPFIX_FRAME is the begin of */
 	IPFIX_FRAME_KIND,   /* enum ipfix_frame_kind */
 	IPFIX_FRAME_OFFSET, /* of IPFIX_FRAME in it */
