@@ -18,6 +18,7 @@ static const struct switch_row one_switch = {.id = 1, .name = "leaf1", .fabric =
 static const struct port_row ports[] = {
 	{.switch_id = 1, .name = "p1", .lag = "", .if_index = 1, .kind = PORT_KIND_EDGE},
 	{.switch_id = 1, .name = "up1", .lag = "", .if_index = 3, .kind = PORT_KIND_UPLINK},
+	{.switch_id = 1, .name = "up2", .lag = "", .if_index = 4, .kind = PORT_KIND_UPLINK},
 };
 static const struct network_row one_network = {
 	.id = 1, .name = "red", .tenant = 1, .tenant_name = "acme"};
@@ -53,7 +54,7 @@ struct site {
 	struct attribution_index *index;
 	struct rollup *rollup;
 	struct flow_table flows;
-	struct bucket_seen minutes[8];
+	struct bucket_seen minutes[16];
 	size_t minute_count;
 };
 
@@ -230,6 +231,60 @@ static void what_is_mirrored_stays_on_its_link(void **state)
 		assert_true(left_in(&site, 1, at_s) == (double)seconds[i].left);
 		assert_true(left_in(&site, 0, at_s) == 0);
 	}
+	site_end(&site);
+}
+
+/* wire 2: an exporter that watches its uplinks in both directions, and no edge port. What it tells
+ * of an uplink counts at the edge port too; between two uplinks each record counts at its end. */
+static void records_count_where_no_others_do(void **state)
+{
+	static const struct {
+		int64_t at_s;
+		struct {
+			uint32_t input, output;
+			bool egress;
+			uint64_t bytes;
+		} records[4];
+		uint64_t left[3]; /* by p1, up1, up2 */
+	} seconds[] = {
+		{6010,
+		 {{3, 1, false, 100}, {1, 3, true, 10}, {3, 4, false, 1000}, {3, 4, true, 1000}},
+		 {100, 10, 1000}},
+		{6011, {{3, 4, false, 1000}, {1, 3, false, 7}}, {0, 0, 0}},
+		{6012, {{1, 3, true, 20}, {1, 4, true, 5}}, {0, 20, 5}},
+		/* So long after the last record of what left by up2 it is not watched any more. */
+		{6640, {{3, 4, false, 1000}, {4, 3, true, 30}}, {0, 30, 1000}},
+	};
+	struct site site;
+
+	(void)state;
+	site_start(&site, 6000);
+	for (size_t i = 0; i < COUNT_OF(seconds); i++) {
+		int64_t at_s = seconds[i].at_s;
+		struct harvest harvest = {.from_us = at_s * SECOND, .until_us = at_s * SECOND + 10};
+
+		flow_table_clear(&site.flows);
+		for (size_t j = 0; j < 4; j++) {
+			struct flow_key key = {
+				.input = seconds[i].records[j].input,
+				.output = seconds[i].records[j].output,
+				.flags =
+					(uint8_t)(FLOW_RECORD |
+						  (seconds[i].records[j].egress ? FLOW_EGRESS : 0)),
+			};
+
+			if (key.input)
+				flow_table_add_sum(&site.flows, &key, 0, 1,
+						   seconds[i].records[j].bytes, 1);
+		}
+		harvest.flows = site.flows;
+		rollup_take(site.rollup, &harvest);
+		rollup_tick(site.rollup, at_s + 1);
+		for (uint32_t port = 0; port < 3; port++)
+			assert_true(left_in(&site, port, at_s) == (double)seconds[i].left[port]);
+	}
+	/* What came in by the edge port: of the third second nothing, because the second one told of it itself. */
+	assert_int_equal(site.minutes[0].bytes - site.minutes[0].out_bytes, 10 + 7);
 	site_end(&site);
 }
 
@@ -541,6 +596,7 @@ int main(void)
 		cmocka_unit_test(a_late_harvest_is_counted_a_little_later),
 		cmocka_unit_test(what_leaves_is_told_with_its_tag),
 		cmocka_unit_test(what_is_mirrored_stays_on_its_link),
+		cmocka_unit_test(records_count_where_no_others_do),
 		cmocka_unit_test(a_remembered_way_ends_with_its_binding),
 		cmocka_unit_test(a_frame_of_64_kib_counts_whole),
 		cmocka_unit_test(memory_does_not_grow),

@@ -69,6 +69,7 @@ void rollup_free(struct rollup *rollup)
 	free(rollup->place_of_port);
 	free(rollup->node_of_nic);
 	free(rollup->habits);
+	free(rollup->place_habits);
 	egress_book_free(rollup->egress);
 	free(rollup);
 }
@@ -93,6 +94,24 @@ static int64_t settled_us(const struct attribution_index *index)
 	return at_us;
 }
 
+/* Places are given for good, so what is known of them stays. */
+static int rollup_make_habits(struct rollup *rollup)
+{
+	size_t count = traffic_place_count(rollup->names);
+	size_t more = count - rollup->place_habit_count;
+	struct place_habit *habits;
+
+	if (!more)
+		return 0;
+	habits = realloc(rollup->place_habits, count * sizeof(*habits));
+	if (!habits)
+		return -ENOMEM;
+	memset(habits + rollup->place_habit_count, 0, more * sizeof(*habits));
+	rollup->place_habits = habits;
+	rollup->place_habit_count = count;
+	return 0;
+}
+
 int rollup_use(struct rollup *rollup, const struct attribution_index *index)
 {
 	uint32_t *places = calloc(index->port_count + 1, sizeof(*places));
@@ -109,6 +128,11 @@ int rollup_use(struct rollup *rollup, const struct attribution_index *index)
 
 		places[i] = traffic_names_place(rollup->names, owner->id, owner->name, port->name,
 						port->speed_bps);
+	}
+	if (rollup_make_habits(rollup)) {
+		free(places);
+		free(nodes);
+		return -ENOMEM;
 	}
 	for (size_t i = 0; i < index->nic_count; i++)
 		nodes[i] = index->nics[i].node

@@ -84,16 +84,24 @@ static struct traffic_sums rollup_flow_sums_of(const struct flow_entry *entry, d
 	};
 }
 
-/* An exporter that tells of a flow where it came in and again where it went out: each record counts
- * at its own end. */
-static bool counts_at(const struct rollup *rollup, const struct flow_key *key, bool out,
-		      int64_t at_s)
+static const struct place_habit *rollup_flow_habit_of(const struct rollup *rollup, uint32_t port)
 {
-	const struct agent_habit *habit = &rollup->habits[key->agent];
+	uint32_t place = rollup->place_of_port[port];
+
+	return place < rollup->place_habit_count ? &rollup->place_habits[place] : NULL;
+}
+
+/* An exporter may tell of a flow where it came in and again where it went out. A record counts at
+ * its own end, and at the other one unless that port has records of its own. */
+static bool counts_at(const struct rollup *rollup, const struct flow_key *key, bool out,
+		      uint32_t port, int64_t at_s)
+{
+	const struct place_habit *habit;
 
 	if (!(key->flags & FLOW_RECORD) || out == !!(key->flags & FLOW_EGRESS))
 		return true;
-	return at_s - (out ? habit->record_out_s : habit->record_in_s) >= HABIT_MEMORY_S;
+	habit = rollup_flow_habit_of(rollup, port);
+	return !habit || at_s - (out ? habit->out_s : habit->in_s) >= HABIT_MEMORY_S;
 }
 
 /* Whose it is; where its switch tells of two ports that it left by, by the one that frames to its
@@ -137,13 +145,13 @@ static void find_route(struct rollup *rollup, const struct flow_key *key, int64_
 	if (share.group == INDEX_NONE)
 		return;
 	conversation_of(rollup, key, a.network, at_us, &pair, &flow);
-	if (a.out_port != INDEX_NONE && counts_at(rollup, key, true, at_us / 1000000)) {
+	if (a.out_port != INDEX_NONE && counts_at(rollup, key, true, a.out_port, at_us / 1000000)) {
 		share.place = rollup->place_of_port[a.out_port];
 		share.direction = TRAFFIC_OUT;
 		ret->out = traffic_set_spot(set, &share, &pair, &flow);
 		ret->counts_out = true;
 	}
-	if (a.from_edge && counts_at(rollup, key, false, at_us / 1000000)) {
+	if (a.from_edge && counts_at(rollup, key, false, a.in_port, at_us / 1000000)) {
 		uint32_t layout = set->layout;
 
 		share.place = rollup->place_of_port[a.in_port];
@@ -252,6 +260,21 @@ static bool is_twice(struct rollup *rollup, const struct flow_key *key, int64_t 
 	return at_s - habit->ingress_s < HABIT_MEMORY_S;
 }
 
+static void note_record(struct rollup *rollup, const struct flow_key *key, int64_t at_s)
+{
+	bool out = key->flags & FLOW_EGRESS;
+	uint32_t number = out ? key->output : key->input;
+	uint32_t owner = rollup->index->switch_of_agent[key->agent];
+	uint32_t port = owner == INDEX_NONE || number == PORT_UNKNOWN
+				? INDEX_NONE
+				: index_port_find(rollup->index, owner, number);
+	uint32_t place = port == INDEX_NONE ? INDEX_NONE : rollup->place_of_port[port];
+
+	if (place < rollup->place_habit_count)
+		*(out ? &rollup->place_habits[place].out_s : &rollup->place_habits[place].in_s) =
+			at_s;
+}
+
 /* Which ends of flows exporters tell of, before the first of this harvest's records is counted. A
  * harvest is of records or of samples alone. */
 static void note_records(struct rollup *rollup, const struct flow_table *flows, int64_t at_s)
@@ -259,12 +282,8 @@ static void note_records(struct rollup *rollup, const struct flow_table *flows, 
 	const struct flow_entry *entry;
 	size_t at = 0;
 
-	while ((entry = flow_table_next(flows, &at)) && (entry->key.flags & FLOW_RECORD)) {
-		struct agent_habit *habit = &rollup->habits[entry->key.agent];
-
-		*(entry->key.flags & FLOW_EGRESS ? &habit->record_out_s : &habit->record_in_s) =
-			at_s;
-	}
+	while ((entry = flow_table_next(flows, &at)) && (entry->key.flags & FLOW_RECORD))
+		note_record(rollup, &entry->key, at_s);
 }
 
 static void prefetch_spot(const struct traffic_set *set, const struct traffic_spot *spot)

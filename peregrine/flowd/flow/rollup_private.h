@@ -11,10 +11,16 @@ struct bucket {
 	struct traffic_set set;
 };
 
-/* When an agent last sent input samples, any samples, input records and output records. Traffic
- * that an agent reports in two ways is counted in one of them. */
+/* When an agent last sent input samples, and any samples. Traffic that an agent reports in two ways
+ * is counted in one of them. */
 struct agent_habit {
-	int64_t ingress_s, sampled_s, record_in_s, record_out_s;
+	int64_t ingress_s, sampled_s;
+};
+
+/* When records last told what came in by a port, and what went out. Exporters may watch some of
+ * their ports alone, so it is a port's habit. */
+struct place_habit {
+	int64_t in_s, out_s;
 };
 
 struct rollup {
@@ -25,7 +31,9 @@ struct rollup {
 	struct traffic_names *names;
 	/* Maps numbers of the index to numbers of traffic_names. */
 	uint32_t *place_of_port, *node_of_nic;
-	struct agent_habit *habits; /* per agent */
+	struct agent_habit *habits;       /* per agent */
+	struct place_habit *place_habits; /* by traffic_names' numbers */
+	size_t place_habit_count;
 	struct egress_book *egress;
 
 	/* No binding begins or ends after that, so owners of flows stay the same. */
