@@ -113,6 +113,8 @@ void http_answer(struct http_request *request, int status, const char *content_t
 void http_answer_json(struct http_request *request, int status, const struct text *body);
 /* application/problem+json (RFC 9457) {type,title,status,detail,hint,code}. title from message. */
 void http_answer_problem(struct http_request *request, int status, const struct problem *problem);
+/* The status of the answer so far; 0: it has not begun. */
+int http_answer_status(const struct http_request *request);
 /* The status that fits an error number:
  *
  *   404 E_NOT_FOUND       409 E_CONFLICT    422 E_INVALID, E_DIGEST
@@ -121,8 +123,13 @@ void http_answer_problem(struct http_request *request, int status, const struct 
  *   400 E_MALFORMED       502 E_PROTOCOL    501 E_UNSUPPORTED
  *   507 -ENOSPC           500 else */
 int http_status_of(int rc);
-/* Sends a file with Range, If-Range none, HEAD, sendfile, and an ETag that changes with the file.
- * 404 when it is not a regular file. */
+/* Which part of `size` bytes the request asks for: 206, or 200 for all of them, or 416. Asked for with
+ * If-Range a part is one of the bytes that `tag` names, else all count (RFC 9110 13.1.5). `tag`
+ * NULL: they have none. */
+int http_request_part(const struct http_request *request, uint64_t size, const char *tag,
+		      uint64_t *ret_first, uint64_t *ret_length);
+/* Sends a file with Range, If-Range, HEAD, sendfile, and an ETag that changes with the file. 404
+ * when it is not a regular file. */
 void http_answer_file(struct http_request *request, const char *path, const char *content_type);
 
 /* A stream without end (SSE, console): headers now, chunks later. */

@@ -160,21 +160,27 @@ int http_status_of(int rc)
 	return 500;
 }
 
-/* Which part of the file the client wants. E_NOT_FOUND: none there is. */
-static int pick_range(const struct http_request *request, uint64_t size, uint64_t *ret_first,
-		      uint64_t *ret_length, int *ret_status)
+int http_answer_status(const struct http_request *request)
+{
+	return request->status;
+}
+
+int http_request_part(const struct http_request *request, uint64_t size, const char *tag,
+		      uint64_t *ret_first, uint64_t *ret_length)
 {
 	const char *value = http_head_field(&request->head, "Range");
+	const char *only_if = http_head_field(&request->head, "If-Range");
 	int rc = E_MALFORMED;
 
 	*ret_first = 0;
 	*ret_length = size;
-	*ret_status = 200;
-	if (value && (request->method & (HTTP_GET | HTTP_HEAD)))
+	/* A date never fits: no file of ours tells when it was changed. */
+	if (value && (request->method & (HTTP_GET | HTTP_HEAD)) &&
+	    (!only_if || (tag && strcmp(only_if, tag) == 0)))
 		rc = http_range(value, size, ret_first, ret_length);
-	if (rc == 0)
-		*ret_status = 206;
-	return rc == E_NOT_FOUND ? rc : 0;
+	if (rc == E_NOT_FOUND)
+		return 416;
+	return rc == 0 ? 206 : 200;
 }
 
 /* Takes `fd`. Straight into the connection's own buffer: only there libevent uses sendfile(2). */
@@ -193,28 +199,33 @@ static void add_file(struct http_request *request, int fd, uint64_t first, uint6
 	evbuffer_file_segment_free(segment); /* the buffer holds it now */
 }
 
-/* RFC 9110 8.8.3: another file, or other content of it, has another tag. */
-static void add_entity_tag(struct http_request *request, const struct stat *status)
-{
-	char tag[80];
+#define TAG_SIZE 80
 
-	(void)text_format(tag, sizeof(tag), "\"%jx-%jx-%jx.%lx\"", (uintmax_t)status->st_ino,
+/* RFC 9110 8.8.3: another file, or other content of it, has another tag. */
+static void entity_tag(const struct stat *status, char ret[TAG_SIZE])
+{
+	(void)text_format(ret, TAG_SIZE, "\"%jx-%jx-%jx.%lx\"", (uintmax_t)status->st_ino,
 			  (uintmax_t)status->st_size, (uintmax_t)status->st_mtim.tv_sec,
 			  (unsigned long)status->st_mtim.tv_nsec);
-	http_answer_header(request, "ETag", tag);
 }
 
 /* Takes `fd`. */
-static void send_file(struct http_request *request, int fd, uint64_t size, const char *content_type)
+static void send_file(struct http_request *request, int fd, const struct stat *file,
+		      const char *content_type)
 {
+	uint64_t size = (uint64_t)file->st_size;
 	struct problem problem = {0};
+	char tag[TAG_SIZE];
 	uint64_t first;
 	uint64_t length;
 	char range[80];
 	int status;
 
+	entity_tag(file, tag);
+	http_answer_header(request, "ETag", tag);
 	http_answer_header(request, "Accept-Ranges", "bytes");
-	if (pick_range(request, size, &first, &length, &status) != 0) {
+	status = http_request_part(request, size, tag, &first, &length);
+	if (status == 416) {
 		close(fd);
 		(void)text_format(range, sizeof(range), "bytes */%" PRIu64, size);
 		http_answer_header(request, "Content-Range", range);
@@ -252,8 +263,7 @@ void http_answer_file(struct http_request *request, const char *path, const char
 	if (rc == 0 && fstat(fd, &status) != 0)
 		rc = -errno;
 	if (rc == 0 && S_ISREG(status.st_mode)) {
-		add_entity_tag(request, &status);
-		send_file(request, fd, (uint64_t)status.st_size, content_type);
+		send_file(request, fd, &status, content_type);
 		return;
 	}
 	if (fd >= 0)

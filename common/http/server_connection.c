@@ -51,6 +51,7 @@ static void begin_request(struct http_connection *connection)
 {
 	struct http_request *request = connection->request;
 	const char *expect = http_head_field(&request->head, "Expect");
+	size_t hosts;
 	int rc;
 
 	connection->close =
@@ -58,7 +59,8 @@ static void begin_request(struct http_connection *connection)
 			? !http_head_has_token(&request->head, "Connection", "keep-alive")
 			: http_head_has_token(&request->head, "Connection", "close");
 	rc = http_framing_request(&request->head, &request->framing, &request->body_left);
-	if (rc == 0 && request->head.minor == 1 && !http_head_field(&request->head, "Host"))
+	hosts = http_head_count(&request->head, "Host");
+	if (rc == 0 && (hosts > 1 || (request->head.minor == 1 && hosts == 0)))
 		rc = E_MALFORMED; /* RFC 9112 3.2 */
 	if (rc == 0)
 		rc = http_request_target(request);

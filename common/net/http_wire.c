@@ -172,6 +172,15 @@ const char *http_head_field(const struct http_head *head, const char *name)
 	return NULL;
 }
 
+size_t http_head_count(const struct http_head *head, const char *name)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < head->field_count; i++)
+		count += strcasecmp(head->fields[i].name, name) == 0;
+	return count;
+}
+
 /* Tokens of a comma list, blanks around them ignored. */
 static bool list_has(const char *list, const char *token)
 {

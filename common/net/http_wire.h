@@ -35,6 +35,8 @@ MUST_USE int http_head_request(char *data, size_t size, struct http_head *ret);
 MUST_USE int http_head_response(char *data, size_t size, struct http_head *ret);
 /* The first field of that name (any case); NULL when absent. */
 const char *http_head_field(const struct http_head *head, const char *name);
+/* How many fields of that name (any case). */
+size_t http_head_count(const struct http_head *head, const char *name);
 /* Whether a comma list of a field holds the token (any case). */
 bool http_head_has_token(const struct http_head *head, const char *name, const char *token);
 

@@ -53,6 +53,9 @@ static void test_malformed(void **state)
 		const char *bytes, *status;
 	} rows[] = {
 		{"GET /nodes/a HTTP/1.1\r\nConnection: close\r\n\r\n", "400"}, /* no Host */
+		/* wire 8: two of them, alike or not, in either version */
+		{"GET /nodes/a HTTP/1.1\r\n" CLOSE "host: x\r\n\r\n", "400"},
+		{"GET /nodes/a HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n", "400"},
 		{"GET /nodes/a HTTP/2.0\r\n" CLOSE "\r\n", "505"},
 		{"GET  /nodes/a HTTP/1.1\r\n" CLOSE "\r\n", "400"},
 		{"GET /nodes/a\r\n\r\n", "400"},
@@ -330,6 +333,49 @@ static void test_sized_stream(void **state)
 	f->waiting = NULL;
 }
 
+/* wire 7: a client that goes on where it stopped gets a part of the same file, or all of another. */
+static void test_if_range(void **state)
+{
+	static const struct {
+		const char *before, *after; /* around the ETag that was told */
+		const char *status, *body;
+	} rows[] = {
+		{"", "", "206", "\r\n\r\novc"},
+		{"W/", "", "200", "\r\n\r\nahovcjqxel"},
+		{"", "x", "200", "\r\n\r\nahovcjqxel"},
+		{"\"another\" ", "", "200", "\r\n\r\nahovcjqxel"},
+		{"Tue, 24 Nov 2026 08:00:00 GMT ", "", "200", "\r\n\r\nahovcjqxel"},
+	};
+	struct fixture *f = *state;
+	char request[512];
+	char tag[128];
+	const char *at;
+
+	write_file(f, "small", 10, NULL);
+	at = strstr(raw(f, "HEAD /file/small HTTP/1.1\r\n" CLOSE "\r\n"), "ETag: ");
+	assert_non_null(at);
+	assert_int_equal(sscanf(at, "ETag: %127s", tag), 1);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		(void)text_format(request, sizeof(request),
+				  "GET /file/small HTTP/1.1\r\n" CLOSE
+				  "Range: bytes=2-4\r\nIf-Range: %s%s%s\r\n\r\n",
+				  rows[i].before, tag, rows[i].after);
+		at = raw(f, request);
+		assert_starts(at + 9, rows[i].status);
+		assert_holds(at, rows[i].body);
+	}
+	/* Outside the file counts of the same file alone. */
+	(void)text_format(request, sizeof(request),
+			  "GET /file/small HTTP/1.1\r\n" CLOSE
+			  "Range: bytes=99-\r\nIf-Range: %s\r\n\r\n",
+			  tag);
+	assert_starts(raw(f, request) + 9, "416");
+	assert_starts(raw(f, "GET /file/small HTTP/1.1\r\n" CLOSE
+			     "Range: bytes=99-\r\nIf-Range: \"x\"\r\n\r\n") +
+			      9,
+		      "200");
+}
+
 static void test_files(void **state)
 {
 	static const struct {
@@ -468,6 +514,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_slow_client, start, stop),
 		cmocka_unit_test_setup_teardown(test_stream, start, stop),
 		cmocka_unit_test_setup_teardown(test_sized_stream, start, stop),
+		cmocka_unit_test_setup_teardown(test_if_range, start, stop),
 		cmocka_unit_test_setup_teardown(test_files, start, stop),
 		cmocka_unit_test_setup_teardown(test_cap, start, stop),
 		cmocka_unit_test_setup_teardown(test_listen, start, stop),

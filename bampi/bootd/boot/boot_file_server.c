@@ -40,6 +40,13 @@ static const char *content_type(const char *name)
 	return "application/octet-stream";
 }
 
+/* The bytes that an answer of this status holds: with 200 all of them, whatever was asked for. */
+static struct boot_range part_of(const struct http_request *request, int status, uint64_t size)
+{
+	return boot_range_decode(status == 200 ? NULL : http_request_header(request, "Range"),
+				 size);
+}
+
 bool boot_file_send(struct boot_counters *counters, struct http_request *request,
 		    const char *folder, const char *name)
 {
@@ -58,13 +65,12 @@ bool boot_file_send(struct boot_counters *counters, struct http_request *request
 		boot_answer_not_found(request);
 		return false;
 	}
-	if (http_request_method(request) == HTTP_GET)
-		counters->bytes_offered +=
-			boot_range_decode(http_request_header(request, "Range"), size).size;
 	/* The open descriptor is the confined one; http_answer_file opens the same file through it.
 	 */
 	(void)text_format(path, sizeof(path), "/proc/self/fd/%d", fd);
 	http_answer_file(request, path, content_type(clean));
+	if (http_request_method(request) == HTTP_GET)
+		counters->bytes_offered += part_of(request, http_answer_status(request), size).size;
 	return true;
 }
 
@@ -85,7 +91,7 @@ static bool told_by_relay(const struct boot_options *options, const struct http_
 }
 
 static void boot_file_server_observe(const struct boot_options *options,
-				     const struct http_request *request,
+				     const struct http_request *request, int status,
 				     const struct inventory_node *node, enum observation_kind kind,
 				     const char *folder, const char *name)
 {
@@ -96,7 +102,7 @@ static void boot_file_server_observe(const struct boot_options *options,
 
 	if (!node || served_file_open(folder, name, &fd, &size))
 		return;
-	range = boot_range_decode(http_request_header(request, "Range"), size);
+	range = part_of(request, status, size);
 	if (http_request_method(request) == HTTP_GET)
 		fetched = range.first + range.size;
 	else if (!told_by_relay(options, request, size, &fetched))
@@ -115,7 +121,7 @@ void boot_file_observe(const struct boot_options *options, const struct http_req
 	if (!route || (status != 200 && status != 206))
 		return;
 	if (strcmp(route, BOOT_ROUTE_IMAGE) == 0 && token) {
-		boot_file_server_observe(options, request,
+		boot_file_server_observe(options, request, status,
 					 inventory_by_token(options->inventory, token),
 					 OBSERVATION_IMAGE, options->image_dir,
 					 http_request_param(request, "digest"));
@@ -126,7 +132,7 @@ void boot_file_observe(const struct boot_options *options, const struct http_req
 	name = http_request_param(request, "name");
 	for (size_t i = 0; i < COUNT_OF(observed_files); i++)
 		if (strcmp(observed_files[i].name, name) == 0)
-			boot_file_server_observe(options, request,
+			boot_file_server_observe(options, request, status,
 						 inventory_by_address(options->inventory, client),
 						 observed_files[i].kind, options->boot_dir, name);
 }

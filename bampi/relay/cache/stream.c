@@ -96,10 +96,9 @@ static void answer_outside(struct http_request *request, uint64_t size)
 
 void stream_answer(struct object *object, struct http_request *request, const char *content_type)
 {
-	const char *asked = http_request_header(request, "Range");
-	uint64_t first = 0;
-	uint64_t length = object->size;
-	int rc = asked ? http_range(asked, object->size, &first, &length) : E_MALFORMED;
+	uint64_t first;
+	uint64_t length;
+	int status = http_request_part(request, object->size, NULL, &first, &length);
 	struct stream *stream;
 	char range[80];
 
@@ -108,14 +107,11 @@ void stream_answer(struct object *object, struct http_request *request, const ch
 		return;
 	}
 	http_answer_header(request, "Accept-Ranges", "bytes");
-	if (rc == E_NOT_FOUND) {
+	if (status == 416) {
 		answer_outside(request, object->size);
 		return;
 	}
-	if (rc) {
-		first = 0;
-		length = object->size;
-	} else {
+	if (status == 206) {
 		(void)text_format(range, sizeof(range), "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64,
 				  first, first + length - 1, object->size);
 		http_answer_header(request, "Content-Range", range);
@@ -125,7 +121,7 @@ void stream_answer(struct object *object, struct http_request *request, const ch
 		http_answer(request, 503, NULL, NULL, 0);
 		return;
 	}
-	http_stream_begin_sized(request, rc ? 200 : 206, content_type, length);
+	http_stream_begin_sized(request, status, content_type, length);
 	if (!stream) {
 		http_stream_end(request);
 		return;
