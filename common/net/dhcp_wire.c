@@ -7,14 +7,12 @@
 #include "common/base/enum_text.h"
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/net/dhcp_overload.h"
 #include "common/net/wire.h"
 
 #define MAGIC_COOKIE   0x63825363U
 #define FIXED_SIZE     240 /* with the cookie */
-#define PIECE_MAX      255 /* RFC 3396: a longer value continues in the next option of the same code */
 #define HTYPE_ETHERNET 1
-
-enum overload { OVERLOAD_FILE = 1, OVERLOAD_SNAME = 2 }; /* RFC 2132 9.3, a bit each */
 
 static_assert(DHCP_OPTIONS_ROOM >= DHCP_PACKET_MAX, "every option of a request fits");
 
@@ -164,84 +162,97 @@ int dhcp_decode(const void *data, size_t size, struct dhcp_message *ret)
 
 	overload = read_overload(packet);
 	areas.area[0] = packet;
-	areas.area[1] = overload & OVERLOAD_FILE ? file : wire_reader(NULL, 0);
-	areas.area[2] = overload & OVERLOAD_SNAME ? sname : wire_reader(NULL, 0);
-	if (!(overload & OVERLOAD_SNAME))
+	areas.area[1] = overload & DHCP_OVERLOAD_FILE ? file : wire_reader(NULL, 0);
+	areas.area[2] = overload & DHCP_OVERLOAD_SNAME ? sname : wire_reader(NULL, 0);
+	if (!(overload & DHCP_OVERLOAD_SNAME))
 		dhcp_wire_read_name(&sname, ret->sname, DHCP_SNAME_SIZE);
-	if (!(overload & OVERLOAD_FILE))
+	if (!(overload & DHCP_OVERLOAD_FILE))
 		dhcp_wire_read_name(&file, ret->file, DHCP_FILE_SIZE);
 	rc = dhcp_wire_collect(areas, ret);
 	return rc;
 }
 
-static void write_option(struct wire_writer *writer, const struct dhcp_message *message,
-			 uint8_t code)
-{
-	size_t size;
-	const uint8_t *bytes = dhcp_option(message, code, &size);
-
-	if (!bytes)
-		return;
-	do {
-		size_t piece = size < PIECE_MAX ? size : PIECE_MAX;
-
-		wire_put_u8(writer, code);
-		wire_put_u8(writer, (uint8_t)piece);
-		wire_put_bytes(writer, bytes, piece);
-		bytes += piece;
-		size -= piece;
-	} while (size > 0);
-}
-
-/* Codes with a place of their own: old firmware wants the type first; EDK2 writes a zero behind
- * option 67; RFC 3046 2.1 puts 82 last. All others follow `first` by number. */
-static const uint8_t dhcp_wire_first[] = {DHCP_OPTION_TYPE, DHCP_OPTION_SERVER_ID,
-					  DHCP_OPTION_LEASE_TIME};
-static const uint8_t dhcp_wire_last[] = {DHCP_OPTION_BOOT_FILE, DHCP_OPTION_RELAY};
-
 static bool has_place(uint8_t code)
 {
-	return memchr(dhcp_wire_first, code, sizeof(dhcp_wire_first)) ||
-	       memchr(dhcp_wire_last, code, sizeof(dhcp_wire_last));
+	return memchr(dhcp_options_first, code, sizeof(dhcp_options_first)) ||
+	       memchr(dhcp_options_last, code, sizeof(dhcp_options_last));
+}
+
+static void write_options(struct wire_writer *writer, const struct dhcp_message *message)
+{
+	for (size_t i = 0; i < sizeof(dhcp_options_first); i++)
+		dhcp_write_option(writer, message, dhcp_options_first[i]);
+	for (unsigned code = 1; code < DHCP_OPTION_END; code++) {
+		if (message->options[code].at && !has_place((uint8_t)code))
+			dhcp_write_option(writer, message, (uint8_t)code);
+	}
+	for (size_t i = 0; i < sizeof(dhcp_options_last); i++)
+		dhcp_write_option(writer, message, dhcp_options_last[i]);
+	wire_put_u8(writer, DHCP_OPTION_END);
+}
+
+/* All but the options: FIXED_SIZE bytes. */
+static void write_fields(struct wire_writer *writer, const struct dhcp_message *message,
+			 const uint8_t sname[DHCP_SNAME_SIZE], const uint8_t file[DHCP_FILE_SIZE])
+{
+	wire_put_u8(writer, message->op);
+	wire_put_u8(writer, message->htype);
+	wire_put_u8(writer, message->hlen);
+	wire_put_u8(writer, message->hops);
+	wire_put_u32(writer, message->xid);
+	wire_put_u16(writer, message->secs);
+	wire_put_u16(writer, message->flags);
+	wire_put_u32(writer, message->ciaddr);
+	wire_put_u32(writer, message->yiaddr);
+	wire_put_u32(writer, message->siaddr);
+	wire_put_u32(writer, message->giaddr);
+	wire_put_bytes(writer, message->chaddr, sizeof(message->chaddr));
+	wire_put_bytes(writer, sname, DHCP_SNAME_SIZE);
+	wire_put_bytes(writer, file, DHCP_FILE_SIZE);
+	wire_put_u32(writer, MAGIC_COOKIE);
+}
+
+/* `overload`: the fields that carry options, 0 = none. False: it does not fit. */
+static bool dhcp_wire_encode_as(const struct dhcp_message *message, uint8_t overload, uint8_t *data,
+				size_t room, size_t *ret_size)
+{
+	struct wire_writer fields = wire_writer(data, FIXED_SIZE);
+	struct wire_writer options = wire_writer(data + FIXED_SIZE, room - FIXED_SIZE);
+	uint8_t sname[DHCP_SNAME_SIZE];
+	uint8_t file[DHCP_FILE_SIZE];
+	size_t size;
+
+	memcpy(sname, message->sname, sizeof(sname));
+	memcpy(file, message->file, sizeof(file));
+	if (!overload)
+		write_options(&options, message);
+	else if (!dhcp_overload(message, overload, &options, file, sname))
+		return false;
+	write_fields(&fields, message, sname, file);
+	size = FIXED_SIZE + wire_written(&options);
+	if (size < DHCP_REPLY_MIN)
+		wire_put_zeros(&options, DHCP_REPLY_MIN - size);
+	*ret_size = FIXED_SIZE + wire_written(&options);
+	return !options.bad;
 }
 
 int dhcp_encode(const struct dhcp_message *message, void *data, size_t room, size_t *ret_size)
 {
-	struct wire_writer writer = wire_writer(data, room);
+	/* `file` is given up last: some ROMs read no option 67. */
+	static const uint8_t overloads[] = {0, DHCP_OVERLOAD_SNAME, DHCP_OVERLOAD_FILE,
+					    DHCP_OVERLOAD_FILE | DHCP_OVERLOAD_SNAME};
 	size_t size;
 
-	wire_put_u8(&writer, message->op);
-	wire_put_u8(&writer, message->htype);
-	wire_put_u8(&writer, message->hlen);
-	wire_put_u8(&writer, message->hops);
-	wire_put_u32(&writer, message->xid);
-	wire_put_u16(&writer, message->secs);
-	wire_put_u16(&writer, message->flags);
-	wire_put_u32(&writer, message->ciaddr);
-	wire_put_u32(&writer, message->yiaddr);
-	wire_put_u32(&writer, message->siaddr);
-	wire_put_u32(&writer, message->giaddr);
-	wire_put_bytes(&writer, message->chaddr, sizeof(message->chaddr));
-	wire_put_bytes(&writer, message->sname, DHCP_SNAME_SIZE);
-	wire_put_bytes(&writer, message->file, DHCP_FILE_SIZE);
-	wire_put_u32(&writer, MAGIC_COOKIE);
-	for (size_t i = 0; i < COUNT_OF(dhcp_wire_first); i++)
-		write_option(&writer, message, dhcp_wire_first[i]);
-	for (unsigned code = 1; code < DHCP_OPTION_END; code++) {
-		if (message->options[code].at && !has_place((uint8_t)code))
-			write_option(&writer, message, (uint8_t)code);
-	}
-	for (size_t i = 0; i < COUNT_OF(dhcp_wire_last); i++)
-		write_option(&writer, message, dhcp_wire_last[i]);
-	wire_put_u8(&writer, DHCP_OPTION_END);
-	size = wire_written(&writer);
-	if (size < DHCP_REPLY_MIN)
-		wire_put_zeros(&writer, DHCP_REPLY_MIN - size);
-	if (writer.bad || message->overfull)
+	if (room < FIXED_SIZE || message->overfull)
 		return -ENOBUFS;
-
-	*ret_size = wire_written(&writer);
-	return 0;
+	for (size_t i = 0; i < sizeof(overloads); i++) {
+		if (!dhcp_may_overload(message, overloads[i]) ||
+		    !dhcp_wire_encode_as(message, overloads[i], data, room, &size))
+			continue;
+		*ret_size = size;
+		return 0;
+	}
+	return -ENOBUFS;
 }
 
 const uint8_t *dhcp_option(const struct dhcp_message *message, uint8_t code, size_t *ret_size)

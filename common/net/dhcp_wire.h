@@ -101,8 +101,9 @@ struct dhcp_message {
 MUST_USE int dhcp_decode(const void *data, size_t size, struct dhcp_message *ret);
 
 /* Writes fields and options (type first, boot file late, option 82 last, END, padding to
- * DHCP_REPLY_MIN) into at most `room` bytes. -ENOBUFS when they do not fit: nothing may be left out
- * silently. */
+ * DHCP_REPLY_MIN) into at most `room` bytes. Options without room go on in `sname` and `file`
+ * (dhcp_overload.h); a name of `file` then stands in option 67 alone. -ENOBUFS when they do not
+ * fit there either: nothing may be left out silently. */
 MUST_USE int dhcp_encode(const struct dhcp_message *message, void *data, size_t room,
 			 size_t *ret_size);
 

@@ -108,6 +108,96 @@ static void overload(void **state)
 	assert_null(dhcp_option(&got, DHCP_OPTION_OVERLOAD, &size));
 }
 
+static void put_filled(struct dhcp_message *message, uint8_t code, size_t size)
+{
+	uint8_t value[700];
+
+	for (size_t i = 0; i < sizeof(value); i++)
+		value[i] = (uint8_t)(code + i);
+	dhcp_put(message, code, value, size);
+}
+
+static size_t area_size(const uint8_t *area, size_t room)
+{
+	size_t at = 0;
+
+	while (at < room && area[at] && area[at] != DHCP_OPTION_END)
+		at += 2U + area[at + 1];
+	assert_true(at < room); /* END is in it */
+	return at;
+}
+
+/* wire 6: a reply whose options are too many for what the client takes (RFC 2131 4.1). */
+static void what_does_not_fit_goes_on_in_other_fields(void **state)
+{
+	static const struct {
+		const char *what;
+		const char *file;
+		bool name; /* stands in option 67, too */
+		size_t id, relay;
+		int rc;
+		uint8_t overload;
+	} rows[] = {
+		{"all fits", "undionly.kpxe", true, 7, 40, 0, 0},
+		{"sname is enough", "undionly.kpxe", true, 60, 200, 0, 2},
+		{"then file, whose name is in 67", "undionly.kpxe", true, 120, 200, 0, 1},
+		{"both", "undionly.kpxe", true, 170, 200, 0, 3},
+		{"a name that is nowhere else stays", "undionly.kpxe", false, 60, 200, 0, 2},
+		{"and so there is no room", "undionly.kpxe", false, 170, 200, -ENOBUFS, 0},
+		{"no name", "", false, 170, 200, 0, 1},
+		{"option 82 alone is too large", "", false, 7, 320, -ENOBUFS, 0},
+		{"in two pieces", "", false, 250, 100, 0, 1},
+		{"in three pieces", "", false, 300, 100, 0, 3},
+		{"no room anywhere", "", false, 400, 200, -ENOBUFS, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct dhcp_message sent = message_of(DHCP_ACK);
+		struct dhcp_message got;
+		uint8_t bytes[548];
+		const uint8_t *at;
+		size_t size;
+
+		print_message("%s\n", rows[i].what);
+		(void)strcpy(sent.file, rows[i].file);
+		dhcp_put_u32(&sent, DHCP_OPTION_SERVER_ID, SERVER);
+		dhcp_put_u32(&sent, DHCP_OPTION_LEASE_TIME, 600);
+		put_filled(&sent, DHCP_OPTION_DNS, 32);
+		if (rows[i].name)
+			dhcp_put(&sent, DHCP_OPTION_BOOT_FILE, rows[i].file,
+				 strlen(rows[i].file) + 1);
+		put_filled(&sent, DHCP_OPTION_CLIENT_ID, rows[i].id);
+		put_filled(&sent, DHCP_OPTION_RELAY, rows[i].relay);
+		assert_int_equal(dhcp_encode(&sent, bytes, sizeof(bytes), &size), rows[i].rc);
+		if (rows[i].rc)
+			continue;
+		at = memmem(bytes + 240, size - 240, "\64\1", 2);
+		assert_int_equal(at ? at[2] : 0, rows[i].overload);
+		assert_memory_equal(bytes + 240, "\65\1\5\66\4\12\0\0\1", 9);
+		/* Option 82 is the last of the options proper. */
+		at = bytes + 240 + area_size(bytes + 240, size - 240) - rows[i].relay;
+		assert_int_equal(at[0], DHCP_OPTION_RELAY);
+		if (rows[i].overload & 1)
+			assert_true(area_size(bytes + 108, 128) > 0);
+		if (rows[i].overload & 2)
+			assert_true(area_size(bytes + 44, 64) > 0);
+		assert_int_equal(dhcp_decode(bytes, size, &got), 0);
+		assert_string_equal(got.file, rows[i].overload & 1 ? "" : rows[i].file);
+		for (unsigned code = 1; code < DHCP_OPTION_END; code++) {
+			size_t want = 0;
+			size_t there = 0;
+			const uint8_t *a = dhcp_option(&sent, (uint8_t)code, &want);
+			const uint8_t *b = dhcp_option(&got, (uint8_t)code, &there);
+
+			assert_int_equal(!a, !b);
+			assert_int_equal(want, there);
+			if (a)
+				assert_memory_equal(a, b, want);
+		}
+	}
+}
+
 static void malformed(void **state)
 {
 	struct dhcp_message plain = message_of(DHCP_DISCOVER);
@@ -564,12 +654,19 @@ static void frame(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip),       cmocka_unit_test(long_option),
-		cmocka_unit_test(overload),         cmocka_unit_test(malformed),
-		cmocka_unit_test(answer_matrix),    cmocka_unit_test(decision_table),
-		cmocka_unit_test(where_replies_go), cmocka_unit_test(reply_contents),
-		cmocka_unit_test(reply_limits),     cmocka_unit_test(subnets),
-		cmocka_unit_test(relays),           cmocka_unit_test(frame),
+		cmocka_unit_test(round_trip),
+		cmocka_unit_test(long_option),
+		cmocka_unit_test(overload),
+		cmocka_unit_test(what_does_not_fit_goes_on_in_other_fields),
+		cmocka_unit_test(malformed),
+		cmocka_unit_test(answer_matrix),
+		cmocka_unit_test(decision_table),
+		cmocka_unit_test(where_replies_go),
+		cmocka_unit_test(reply_contents),
+		cmocka_unit_test(reply_limits),
+		cmocka_unit_test(subnets),
+		cmocka_unit_test(relays),
+		cmocka_unit_test(frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
