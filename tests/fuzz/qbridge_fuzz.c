@@ -1,7 +1,7 @@
 // links: peregrine_switch
 /* Any PortList, shape and port: a port that was put is there, or the list refused and stayed as it
  * was; no other port changes. Any VLAN bitmap: what it adds is of its block, and encoded again gives
- * the same octets. */
+ * the same octets. Any list of text: each bit is one number of it, and as long as the last needs. */
 #undef NDEBUG
 #include <assert.h>
 #include <stdint.h>
@@ -78,11 +78,36 @@ static void check_block(struct wire_reader *in)
 	}
 }
 
+static void check_text(struct wire_reader *in)
+{
+	uint8_t text[8 * PORT_LIST_LIMIT];
+	uint8_t bits[PORT_LIST_LIMIT];
+	const uint8_t none[PORT_LIST_LIMIT] = {0};
+	size_t size = wire_left(in);
+	size_t numbers = 0;
+	uint32_t odd = 0;
+
+	if (size > sizeof(text))
+		size = sizeof(text);
+	wire_copy(in, text, size);
+	if (!port_list_is_text(text, size))
+		return;
+	size_t used = port_list_from_text(text, size, bits, &odd);
+	for (size_t i = 0; i < size; i++)
+		numbers += text[i] != ',' && (i == 0 || text[i - 1] == ',');
+	assert(used <= PORT_LIST_LIMIT && (used == 0 || bits[used - 1]));
+	assert(memcmp(bits + used, none, PORT_LIST_LIMIT - used) == 0);
+	assert(bits_that_differ(bits, none, used) + odd <= numbers);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct wire_reader in = wire_reader(data, size);
+	uint8_t kind = wire_u8(&in);
 
-	if (wire_u8(&in) % 2)
+	if (kind == 0xff)
+		check_text(&in);
+	else if (kind % 2)
 		check_list(&in);
 	else
 		check_block(&in);

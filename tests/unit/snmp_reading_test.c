@@ -7,51 +7,9 @@
 
 #include "peregrine/switch/snmp/snmp_reading.h"
 #include "tests/support/cmocka.h"
-#include "tests/support/snmp_facts_make.h"
+#include "tests/support/snmp_world.h"
 
 #define DNOS_TEXT "1.3.6.1.4.1.674.10895.5000.2.6132.1.1.1.2."
-
-struct world {
-	struct snmp_facts facts;
-	struct switch_reading reading;
-};
-
-static struct world world_of(const struct snmp_dialect *dialect)
-{
-	return (struct world){.facts = {.dialect = dialect}};
-}
-
-static void read_world(struct world *world)
-{
-	assert_int_equal(snmp_reading_make(&world->facts, PART_ALL, NULL, &world->reading), 0);
-}
-
-static void world_done(struct world *world)
-{
-	snmp_facts_done(&world->facts);
-	switch_reading_done(&world->reading);
-}
-
-static const struct switch_port *port_named(const struct world *world, const char *name)
-{
-	const struct switch_port *port = switch_reading_port_named(&world->reading, name);
-
-	assert_non_null(port);
-	return port;
-}
-
-static void expect_vlans(const struct world *world, const char *name, bool trunk, uint16_t native,
-			 const char *tagged)
-{
-	const struct switch_port *port = port_named(world, name);
-	struct port_vlans want = {.trunk = trunk, .native = native};
-
-	assert_int_equal(vlan_set_parse(tagged, &want.tagged), 0);
-	assert_true(port->has_vlans);
-	assert_int_equal(port->vlans.trunk, trunk);
-	assert_int_equal(port->vlans.native, native);
-	assert_true(vlan_set_equal(&port->vlans.tagged, &want.tagged));
-}
 
 /* ifIndex 101 is base port 2, 102 is 1: lists and PVIDs go by base port. */
 static void base_port_is_not_if_index(void **state)

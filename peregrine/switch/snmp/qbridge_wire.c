@@ -50,6 +50,41 @@ int port_list_put(uint8_t *octets, size_t size, struct port_list_shape shape, ui
 	return 0;
 }
 
+bool port_list_is_text(const uint8_t *octets, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (octets[i] != ',' && (octets[i] < '0' || octets[i] > '9'))
+			return false;
+	}
+	return true;
+}
+
+size_t port_list_from_text(const uint8_t *text, size_t size, uint8_t ret[PORT_LIST_LIMIT],
+			   uint32_t *odd)
+{
+	size_t used = 0;
+
+	memset(ret, 0, PORT_LIST_LIMIT);
+	for (size_t i = 0; i < size; i++) {
+		uint32_t number = 0;
+
+		for (; i < size && text[i] >= '0' && text[i] <= '9'; i++)
+			number = number > PORT_LIST_LIMIT * 8U
+					 ? number
+					 : number * 10 + (uint32_t)(text[i] - '0');
+		if (number == 0)
+			continue;
+		if (port_list_put(ret, PORT_LIST_LIMIT, (struct port_list_shape){0}, number,
+				  true) != 0) {
+			++*odd;
+			continue;
+		}
+		if ((number + 7) / 8 > used)
+			used = (number + 7) / 8;
+	}
+	return used;
+}
+
 int vlan_block_decode(const uint8_t *octets, size_t size, size_t block, struct vlan_set *ret)
 {
 	if (size > VLAN_BLOCK_SIZE || block >= VLAN_BLOCKS)

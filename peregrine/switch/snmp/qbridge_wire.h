@@ -33,6 +33,13 @@ bool port_list_has(const uint8_t *octets, size_t size, struct port_list_shape sh
 MUST_USE int port_list_put(uint8_t *octets, size_t size, struct port_list_shape shape,
 			   uint32_t base_port, bool member);
 
+/* A PortList may be text: base ports in decimal with commas between them, "0,513,515"; 0 is none. */
+bool port_list_is_text(const uint8_t *octets, size_t size);
+/* The same as bits, as long as the last port needs, at most PORT_LIST_LIMIT octets. Returns how
+ * many; *odd counts numbers that are no base port. */
+size_t port_list_from_text(const uint8_t *text, size_t size, uint8_t ret[PORT_LIST_LIMIT],
+			   uint32_t *odd);
+
 /* VLANs of one of the four bitmaps: block 0 holds 0..1023. Octets that are missing are zeros, more
  * than 128 E_MALFORMED. Adds to `ret`. */
 MUST_USE int vlan_block_decode(const uint8_t *octets, size_t size, size_t block,

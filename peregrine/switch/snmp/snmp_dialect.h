@@ -60,6 +60,8 @@ struct snmp_dialect {
 	bool vlan_by_if_index; /* dot1qVlanStaticTable is indexed by the VLAN's ifIndex: the low 12
 				  bits are the VID (OS9) */
 	bool add_first;        /* a port is never left without a VLAN: the new one before the old */
+	bool text_lists;       /* PortLists are base ports in decimal, "0,513,515" (Junos, unless it
+				  is told `port-list bit-map`) */
 	bool fdb_id_is_vlan;   /* dot1qFdbId is the VID although dot1qVlanFdbId is empty */
 	uint8_t octets_per_unit, ports_per_unit; /* PortList of a stack; 0 = bit = base port */
 	struct snmp_port_mode mode;
@@ -74,4 +76,4 @@ struct snmp_dialect {
 
 extern const struct snmp_dialect snmp_dialect_qbridge, snmp_dialect_lab, snmp_dialect_procurve,
 	snmp_dialect_comware, snmp_dialect_dnos, snmp_dialect_os9, snmp_dialect_ecs,
-	snmp_dialect_ios, snmp_dialect_read_only;
+	snmp_dialect_ios, snmp_dialect_junos, snmp_dialect_read_only;

@@ -99,6 +99,12 @@ const struct snmp_dialect snmp_dialect_ios = {
 	.save_else = {{.name = OID(1, 3, 6, 1, 4, 1, 9, 2, 1, 54, 0), .value = 1}},
 };
 
+const struct snmp_dialect snmp_dialect_junos = {
+	.name = "junos",
+	.writer = SNMP_WRITER_NONE,
+	.text_lists = true,
+};
+
 const struct snmp_dialect snmp_dialect_read_only = {
 	.name = "read-only",
 	.writer = SNMP_WRITER_NONE,

@@ -173,7 +173,8 @@ bool fact_set_octets(struct snmp_facts *facts, struct fact_octets *field, const 
 static bool snmp_facts_put_octets(struct snmp_facts *facts, struct fact_octets *field,
 				  const struct snmp_value *value)
 {
-	if (value->size > PORT_LIST_LIMIT)
+	/* Five digits and a comma a port, where a list of bits has one bit. */
+	if (value->size > (facts->dialect->text_lists ? 8U : 1U) * PORT_LIST_LIMIT)
 		return false;
 	(void)fact_set_octets(facts, field, value->bytes, value->size);
 	return true;

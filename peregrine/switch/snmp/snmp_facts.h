@@ -63,6 +63,7 @@ struct fact_interface {
 	char descr[64], name[64], alias[64];
 	uint8_t mac[6];
 	uint32_t type, admin, oper, speed_mbps;
+	uint32_t speed_bps;         /* ifSpeed; UINT32_MAX = more than it can say */
 	uint32_t last_change;       /* sysUpTime when the link went or came last */
 	uint32_t lag, lag_selected; /* dot3adAggPortAttachedAggID, SelectedAggID */
 	uint32_t lag_group;         /* the dialect's */

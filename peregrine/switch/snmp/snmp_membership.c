@@ -35,6 +35,48 @@ static void of_access(uint32_t number, struct port_vlans *ret)
 	ret->native = ret->trunk ? 0 : (uint16_t)number;
 }
 
+/* --- lists of text --- */
+
+static bool all_are_text(const struct snmp_facts *facts)
+{
+	for (uint32_t i = 0; i < fact_count(facts, FACT_VLANS); i++) {
+		const struct fact_vlan *row = fact_at(facts, FACT_VLANS, i);
+
+		if (!port_list_is_text(row->egress.bytes, row->egress.size) ||
+		    !port_list_is_text(row->untagged.bytes, row->untagged.size))
+			return false;
+	}
+	return true;
+}
+
+static void list_from_text(struct snmp_facts *facts, struct fact_octets *list, uint32_t *odd)
+{
+	uint8_t bits[PORT_LIST_LIMIT];
+	size_t size = port_list_from_text(list->bytes, list->size, bits, odd);
+
+	(void)fact_set_octets(facts, list, bits, size);
+}
+
+/* One list of bits may look like digits; not all of a switch that has more than a few ports. */
+void fact_lists_from_text(struct snmp_facts *facts)
+{
+	uint32_t odd = 0;
+
+	if (!facts->dialect->text_lists || !all_are_text(facts))
+		return;
+	for (uint32_t i = 0; i < fact_count(facts, FACT_VLANS); i++) {
+		struct fact_vlan *row = fact_at(facts, FACT_VLANS, i);
+
+		list_from_text(facts, &row->egress, &odd);
+		list_from_text(facts, &row->untagged, &odd);
+	}
+	if (odd)
+		snmp_facts_odd(facts, "VLAN table: %u base ports above %u were left out", odd,
+			       PORT_LIST_LIMIT * 8U);
+}
+
+/* --- lists of bits --- */
+
 struct lists {
 	struct vlan_set untagged, tagged, trunk;
 	bool any;

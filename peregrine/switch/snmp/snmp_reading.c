@@ -13,7 +13,13 @@
 LEAKS_LEFT_TO_SANITIZER
 
 /* ifType (IANAifType-MIB), ifAdminStatus, dot1dStpPortState, dot1dTpFdbStatus. */
-enum { IF_TYPE_ETHERNET = 6, IF_TYPE_FAST = 62, IF_TYPE_GIGABIT = 117, IF_TYPE_LAG = 161 };
+enum {
+	IF_TYPE_ETHERNET = 6,
+	IF_TYPE_VIRTUAL = 53,
+	IF_TYPE_FAST = 62,
+	IF_TYPE_GIGABIT = 117,
+	IF_TYPE_LAG = 161
+};
 enum { IF_UP = 1 };
 enum { FDB_INVALID = 2, FDB_SELF = 4 };
 enum { SNMP_READING_ROW_ACTIVE = 1 };
@@ -45,6 +51,30 @@ uint32_t fact_base_port(const struct snmp_facts *facts, uint32_t if_index)
 
 /* --- ports --- */
 
+/* Agents that show an aggregate as propVirtual, a type that VLAN interfaces and tunnels have too:
+ * IOS, Huawei, ProCurve. A number follows. */
+static const char *const aggregate_names[] = {"Po", "Port-channel", "Eth-Trunk", "Trk"};
+
+static bool is_aggregate_name(const char *name)
+{
+	for (size_t i = 0; i < COUNT_OF(aggregate_names); i++) {
+		size_t length = strlen(aggregate_names[i]);
+		const char *number = name + length;
+
+		if (strncmp(name, aggregate_names[i], length) == 0 && *number &&
+		    strspn(number, "0123456789") == strlen(number))
+			return true;
+	}
+	return false;
+}
+
+static bool snmp_reading_is_aggregate(const struct fact_interface *interface)
+{
+	return interface->type == IF_TYPE_LAG ||
+	       (interface->type == IF_TYPE_VIRTUAL &&
+		(is_aggregate_name(interface->name) || is_aggregate_name(interface->descr)));
+}
+
 static bool snmp_reading_is_port(const struct snmp_facts *facts,
 				 const struct fact_interface *interface)
 {
@@ -53,7 +83,9 @@ static bool snmp_reading_is_port(const struct snmp_facts *facts,
 	case IF_TYPE_FAST:
 	case IF_TYPE_GIGABIT:
 	case IF_TYPE_LAG: return true;
-	default: return bridge_port_of(facts, interface->key[0]) != NULL;
+	default:
+		return snmp_reading_is_aggregate(interface) ||
+		       bridge_port_of(facts, interface->key[0]) != NULL;
 	}
 }
 
@@ -93,7 +125,7 @@ static uint32_t snmp_reading_lag_of(const struct snmp_facts *facts,
 	if (!interface->lag && interface->lag_selected &&
 	    interface->lag_selected != interface->key[0]) {
 		above = fact_find(facts, FACT_INTERFACES, interface->lag_selected, 0, 0);
-		if (above && above->type == IF_TYPE_LAG)
+		if (above && snmp_reading_is_aggregate(above))
 			return interface->lag_selected;
 	}
 	for (uint32_t i = 0; i < fact_count(facts, FACT_STACK); i++) {
@@ -103,10 +135,19 @@ static uint32_t snmp_reading_lag_of(const struct snmp_facts *facts,
 		    pair->status != SNMP_READING_ROW_ACTIVE)
 			continue;
 		above = fact_find(facts, FACT_INTERFACES, pair->key[0], 0, 0);
-		if (above && above->type == IF_TYPE_LAG)
+		if (above && snmp_reading_is_aggregate(above))
 			return pair->key[0];
 	}
 	return lag_called(facts, interface->lag_group);
+}
+
+/* Agents of before RFC 2863 have ifSpeed alone, which ends at 4.29 Gb/s and says so by its largest
+ * value. */
+static uint64_t speed_of(const struct fact_interface *interface)
+{
+	if (interface->speed_mbps)
+		return (uint64_t)interface->speed_mbps * 1000000U;
+	return interface->speed_bps == UINT32_MAX ? 0 : interface->speed_bps;
 }
 
 static void snmp_reading_fill_port(struct snmp_facts *facts, const struct fact_interface *interface,
@@ -119,9 +160,9 @@ static void snmp_reading_fill_port(struct snmp_facts *facts, const struct fact_i
 		.admin_up = interface->admin == IF_UP,
 		.up = interface->oper == IF_UP,
 		.link_mark = facts->links ? (uint64_t)interface->last_change + 1 : 0,
-		.speed_bps = (uint64_t)interface->speed_mbps * 1000000U,
+		.speed_bps = speed_of(interface),
 		.lag = snmp_reading_lag_of(facts, interface),
-		.is_lag = interface->type == IF_TYPE_LAG,
+		.is_lag = snmp_reading_is_aggregate(interface),
 	};
 	text_copy(ret->name, sizeof(ret->name), fact_port_name(interface));
 	text_copy(ret->alias, sizeof(ret->alias), interface->alias);
@@ -303,6 +344,36 @@ struct fdb_vlans {
 	bool known;
 };
 
+/* Has the VLAN a FdbId that is its own, so that rows of its FDB would have that number? */
+static bool has_own_fdb(const struct snmp_facts *facts, uint32_t vlan, bool *ret_exists)
+{
+	uint32_t fdb_id = 0;
+	bool shared = false;
+
+	*ret_exists = fact_find(facts, FACT_VLANS, vlan, 0, 0) != NULL;
+	for (uint32_t i = 0; i < fact_count(facts, FACT_CURRENT); i++) {
+		const struct fact_vlan *row = fact_at(facts, FACT_CURRENT, i);
+
+		if (row->key[1] == vlan)
+			fdb_id = row->fdb_id;
+	}
+	for (uint32_t i = 0; i < fact_count(facts, FACT_CURRENT); i++) {
+		const struct fact_vlan *row = fact_at(facts, FACT_CURRENT, i);
+
+		*ret_exists |= row->key[1] == vlan;
+		shared |= row->key[1] != vlan && row->fdb_id == fdb_id;
+	}
+	return fdb_id && !shared;
+}
+
+/* Comware 5 and some D-Link say FdbId 1 of every VLAN, and number the rows of the FDB by VLAN. */
+static bool is_numbered_by_vlan(const struct snmp_facts *facts, uint32_t fdb_id)
+{
+	bool exists;
+
+	return !has_own_fdb(facts, fdb_id, &exists) && exists;
+}
+
 static struct fdb_vlans vlan_of_fdb(const struct snmp_facts *facts, uint32_t fdb_id)
 {
 	struct fdb_vlans ret = {.fdb_id = fdb_id};
@@ -318,7 +389,8 @@ static struct fdb_vlans vlan_of_fdb(const struct snmp_facts *facts, uint32_t fdb
 		ret.vlan = ret.known || row->key[1] > VLAN_LAST ? 0 : (uint16_t)row->key[1];
 		ret.known = true;
 	}
-	if (!mapped && fdb_id >= VLAN_FIRST && fdb_id <= VLAN_LAST) {
+	if (fdb_id >= VLAN_FIRST && fdb_id <= VLAN_LAST && !ret.known &&
+	    (!mapped || is_numbered_by_vlan(facts, fdb_id))) {
 		ret.vlan = (uint16_t)fdb_id;
 		ret.known = true;
 	}
@@ -462,6 +534,9 @@ int snmp_reading_make(struct snmp_facts *facts, unsigned parts, const char *cons
 	struct switch_reading reading = {.identity = facts->identity};
 	int rc = 0;
 
+	if (facts->failed)
+		return -ENOMEM;
+	fact_lists_from_text(facts);
 	if (facts->failed)
 		return -ENOMEM;
 	if (facts->links && fact_count(facts, FACT_INTERFACES) > 0)

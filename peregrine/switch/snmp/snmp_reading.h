@@ -20,6 +20,8 @@ uint32_t fact_base_port(const struct snmp_facts *facts, uint32_t if_index);
 struct port_list_shape fact_list_shape(const struct snmp_dialect *dialect);
 /* The VID of a row of dot1qVlanStaticTable; 0 = none. */
 uint16_t fact_vlan_id(const struct snmp_dialect *dialect, const struct fact_vlan *vlan);
+/* Lists of ports that the agent writes as text (snmp_dialect.text_lists) become bits. */
+void fact_lists_from_text(struct snmp_facts *facts);
 /* The VLANs of one interface as the dialect's writer has them; false when they were not read. */
 bool fact_port_vlans(struct snmp_facts *facts, const struct fact_interface *interface,
 		     struct port_vlans *ret);
