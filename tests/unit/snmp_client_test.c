@@ -14,6 +14,8 @@
 #include "common/io/loop.h"
 
 #include "peregrine/switch/snmp/snmp_client.h"
+#include "peregrine/switch/snmp/snmp_driver.h"
+#include "peregrine/switch/switch_family_table.h"
 #include "tests/support/cmocka.h"
 
 struct world {
@@ -163,6 +165,84 @@ static void silence_is_tried_again_and_ends(void **state)
 	assert_in_range(clock_monotonic_ms() - began, 140, 20000);
 }
 
+struct agent {
+	struct world *world;
+	bool silent;
+	unsigned newer;
+	int rc;
+	struct problem problem;
+};
+
+/* An agent of SNMPv1: a GET becomes its response by its tag, with NULL as the value. What is newer is
+ * dropped. */
+static void agent_hears(void *context, int events)
+{
+	struct agent *agent = context;
+	struct sockaddr_in from;
+	socklen_t size = sizeof(from);
+	uint8_t bytes[2048];
+	ssize_t count = recvfrom(agent->world->silent, bytes, sizeof(bytes), 0,
+				 (struct sockaddr *)&from, &size);
+
+	(void)events;
+	if (count < 8)
+		return;
+	if (bytes[4] != 0) { /* SEQUENCE, INTEGER version */
+		agent->newer++;
+		return;
+	}
+	bytes[7 + bytes[6]] = 0xa2; /* behind the community: GET is 0xa0 */
+	if (!agent->silent)
+		(void)sendto(agent->world->silent, bytes, (size_t)count, 0,
+			     (struct sockaddr *)&from, size);
+}
+
+static void on_read(void *context, int rc, struct switch_reading *reading,
+		    const struct problem *problem)
+{
+	struct agent *agent = context;
+
+	assert_null(reading);
+	agent->rc = rc;
+	agent->problem = *problem;
+	loop_stop(agent->world->loop);
+}
+
+/* Switches 11: silence by v2c alone is not the community's fault. */
+static void an_agent_of_v1_alone_is_told_from_silence(void **state)
+{
+	struct world *world = *state;
+	const struct switch_request request = {.op = SWITCH_READ, .parts = PART_ALL};
+	const struct switch_host host = {.loop = world->loop, .snmp = world->client};
+
+	world->endpoint.retries = 1;
+	for (int silent = 0; silent < 2; silent++) {
+		struct agent agent = {.world = world, .silent = silent};
+		struct loop_watch *watch = NULL;
+		struct problem problem = {0};
+		void *session = NULL;
+
+		assert_int_equal(loop_watch_new(world->loop, world->silent, LOOP_READ, agent_hears,
+						&agent, &watch),
+				 0);
+		assert_int_equal(snmp_switch_driver.open(&world->endpoint,
+							 switch_family_find("generic"), &host,
+							 &session, &problem),
+				 0);
+		assert_int_equal(snmp_switch_driver.start(session, &request,
+							  clock_monotonic_ms() + 5000, on_read,
+							  &agent),
+				 0);
+		loop_run(world->loop);
+		assert_int_equal(agent.newer, 2);
+		assert_int_equal(agent.rc, silent ? E_TIMEOUT : E_UNSUPPORTED);
+		assert_non_null(strstr(silent ? agent.problem.hint : agent.problem.message,
+				       silent ? "community" : "SNMPv1"));
+		snmp_switch_driver.close(session);
+		loop_watch_free(watch);
+	}
+}
+
 static void what_must_not_be_repeated_is_sent_once(void **state)
 {
 	struct world *world = *state;
@@ -278,6 +358,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(endpoints_that_cannot_be_are_refused),
 		TEST(silence_is_tried_again_and_ends),
+		TEST(an_agent_of_v1_alone_is_told_from_silence),
 		TEST(what_must_not_be_repeated_is_sent_once),
 		TEST(an_engine_that_is_silent_ends_too),
 		TEST(only_so_many_are_under_way),

@@ -117,6 +117,10 @@ void snmp_peer_forget(struct snmp_peer *peer, const void *context);
  * last; "" = none. One's configuration is a copy of the other's. Borrowed until that one is freed.
  */
 const char *snmp_peer_twin(const struct snmp_peer *peer);
+/* SNMPv1 instead of v2c, said before anything is asked: for GET alone. */
+void snmp_peer_speak_v1(struct snmp_peer *peer);
+/* Has it ever answered? */
+bool snmp_peer_has_answered(const struct snmp_peer *peer);
 /* Messages sent so far, retries and engine probes included. */
 uint32_t snmp_peer_requests(const struct snmp_peer *peer);
 /* GETBULK rows that this agent is asked for at once; it learns. */

@@ -27,6 +27,7 @@ static void snmp_driver_forget(void *session)
 	one->sampling = NULL;
 	snmp_health_cancel(one->health);
 	one->health = NULL;
+	snmp_switch_forget_v1(one);
 	snmp_facts_done(&one->facts);
 }
 
@@ -254,6 +255,8 @@ static void snmp_driver_on_read(void *context, int rc, uint32_t refused, const c
 			     !(refused & snmp_driver_groups_of(one->dialect, PART_VLANS));
 	if (!rc)
 		rc = snmp_reading_make(&one->facts, parts, one->call.request->only_ports, &reading);
+	if (rc && snmp_switch_look_for_v1(one, rc))
+		return;
 	if (rc) {
 		snmp_switch_fail(one, rc, "reading", why);
 		return;
@@ -339,6 +342,7 @@ static int snmp_driver_one_open(const struct switch_endpoint *endpoint,
 		return problem_set(problem, -ENOMEM, "no memory for a switch");
 	one->dialect = family->snmp ? family->snmp : &snmp_dialect_qbridge;
 	one->loop = host->loop;
+	one->client = host->snmp;
 	rc = switch_call_open(&one->call, &snmp_driver_call, host->loop, endpoint, family, problem);
 	if (!rc)
 		rc = snmp_peer_new(host->snmp, endpoint,

@@ -176,6 +176,8 @@ int snmp_peer_ask(struct snmp_peer *peer, const struct snmp_ask *ask, snmp_answe
 		free(exchange);
 		return -EINVAL;
 	}
+	if (peer->v1)
+		exchange->pdu->version = SNMP_VERSION_1;
 	exchange->timeout_ms = ask->timeout_ms ? ask->timeout_ms : peer->timeout_ms;
 	exchange->once = ask->once;
 	exchange->fn = fn;
@@ -195,6 +197,16 @@ void snmp_peer_forget(struct snmp_peer *peer, const void *context)
 	}
 	if (peer->depth == 0)
 		loop_timer_arm(peer->timer, 0);
+}
+
+void snmp_peer_speak_v1(struct snmp_peer *peer)
+{
+	peer->v1 = true;
+}
+
+bool snmp_peer_has_answered(const struct snmp_peer *peer)
+{
+	return peer->answered_ms != 0;
 }
 
 uint32_t snmp_peer_requests(const struct snmp_peer *peer)

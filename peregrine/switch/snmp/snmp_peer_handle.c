@@ -69,7 +69,7 @@ int peer_open_handle(struct snmp_peer *peer)
 	wish.flags |= SNMP_FLAGS_DONT_PROBE;
 	peer->has_engine = true;
 	if (!endpoint->snmp_user[0]) {
-		wish.version = SNMP_VERSION_2c;
+		wish.version = peer->v1 ? SNMP_VERSION_1 : SNMP_VERSION_2c;
 		/* snmp_sess_open copies what it is given. */
 		wish.community = (u_char *)peer->endpoint.snmp_community;
 		wish.community_len = strlen(endpoint->snmp_community);

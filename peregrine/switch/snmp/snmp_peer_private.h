@@ -38,6 +38,7 @@ struct snmp_peer {
 	char where[96];
 	void *handle; /* of Net-SNMP; NULL until something is asked */
 	bool has_engine;
+	bool v1;           /* nothing newer is spoken */
 	bool stale;        /* the engine that we remember is not the one that answers */
 	unsigned silences; /* looks for the engine since the last answer */
 	struct loop_watch *watch;

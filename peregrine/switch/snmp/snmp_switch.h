@@ -19,7 +19,9 @@ struct snmp_switch {
 	struct switch_call call;
 	const struct snmp_dialect *dialect;
 	struct loop *loop;
+	struct snmp_client *client;
 	struct snmp_peer *peer;
+	struct snmp_peer *old_peer; /* of SNMPv1, for one look; NULL = none */
 
 	struct snmp_facts facts;
 	struct snmp_reader *reader;
@@ -54,6 +56,11 @@ void snmp_switch_fail(struct snmp_switch *one, int rc, const char *doing, const 
 /* Fills a problem for an rc of the client. Returns rc. */
 int snmp_switch_problem(const struct snmp_switch *one, int rc, const char *doing, const char *why,
 			struct problem *ret);
+
+/* snmp_version.c: a switch that never answered by v2c may have an agent of SNMPv1 alone. False: no
+ * reason to look; else the call ends with what was found. */
+bool snmp_switch_look_for_v1(struct snmp_switch *one, int rc);
+void snmp_switch_forget_v1(struct snmp_switch *one);
 
 /* Turns a plan that reads whole tables of ports into one that reads the rows of the call's ports,
  * where these are known. */
