@@ -16,6 +16,7 @@
 
 #include "peregrine/control/peregrined_private.h"
 #include "peregrine/switch/snmp/snmp_client.h"
+#include "peregrine/switch/switch_sign_table.h"
 
 #define PEREGRINED_SUBJECT "peregrined"
 #define CALLS_QUEUED_MAX   (1U << 14)

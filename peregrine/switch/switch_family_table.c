@@ -1,5 +1,3 @@
-/* Prefixes of sysObjectID are the vendors' own registrations; where one vendor's families share a
- * prefix, a word of sysDescr decides. */
 #include "peregrine/switch/switch_family_table.h"
 
 #include <stdbool.h>
@@ -11,15 +9,12 @@
 #include "peregrine/switch/netconf/netconf_dialect.h"
 #include "peregrine/switch/snmp/snmp_dialect.h"
 
-#define CISCO "1.3.6.1.4.1.9"
-#define DELL  "1.3.6.1.4.1.674.10895"
-
 const struct switch_family switch_family_table[] = {
 	{
-		/* The last resort: plain RFC 4363, no wishes of its own. */
+		/* Plain RFC 4363, no wishes of its own. Found for every switch without a sign: then
+		 * it is read, and set only after an operator has named it (switch_route.c). */
 		.name = "generic",
 		.title = "any switch with a writable Q-BRIDGE-MIB",
-		.object_ids = {"." CISCO ".6"}, /* the small-business line: no IOS */
 		.read_driver = "snmp",
 		.write_driver = "snmp",
 		.snmp = &snmp_dialect_qbridge,
@@ -35,7 +30,6 @@ const struct switch_family switch_family_table[] = {
 	{
 		.name = "openvswitch",
 		.title = "Open vSwitch behind Net-SNMP (the lab's leaf)",
-		.object_ids = {".1.3.6.1.4.1.8072"},
 		.read_driver = "snmp",
 		.write_driver = "snmp",
 		.snmp = &snmp_dialect_lab,
@@ -67,7 +61,6 @@ const struct switch_family switch_family_table[] = {
 	{
 		.name = "cisco-ios",
 		.title = "Cisco IOS / IOS-XE",
-		.object_ids = {"." CISCO},
 		.read_driver = "snmp",
 		.write_driver = "cli",
 		.snmp = &snmp_dialect_ios,
@@ -101,8 +94,6 @@ const struct switch_family switch_family_table[] = {
 	{
 		.name = "cisco-nxos",
 		.title = "Cisco NX-OS",
-		.object_ids = {"." CISCO ".12.3.1.3"},
-		.texts = {"NX-OS"},
 		.read_driver = "cli",
 		.write_driver = "cli",
 		.snmp = &snmp_dialect_read_only,
@@ -119,7 +110,6 @@ const struct switch_family switch_family_table[] = {
 	{
 		.name = "hp-procurve",
 		.title = "HP ProCurve / Aruba AOS-S",
-		.object_ids = {".1.3.6.1.4.1.11.2.3.7.11"},
 		.read_driver = "snmp",
 		.write_driver = "snmp",
 		.snmp = &snmp_dialect_procurve,
@@ -137,7 +127,6 @@ const struct switch_family switch_family_table[] = {
 	{
 		.name = "hpe-comware",
 		.title = "HPE Comware",
-		.object_ids = {".1.3.6.1.4.1.25506", ".1.3.6.1.4.1.2011.10"},
 		.read_driver = "snmp",
 		.write_driver = "snmp",
 		.snmp = &snmp_dialect_comware,
@@ -155,7 +144,6 @@ const struct switch_family switch_family_table[] = {
 	{
 		.name = "aruba-cx",
 		.title = "Aruba AOS-CX",
-		.object_ids = {".1.3.6.1.4.1.47196"},
 		.read_driver = "cli",
 		.write_driver = "cli",
 		.snmp = &snmp_dialect_read_only,
@@ -173,7 +161,6 @@ const struct switch_family switch_family_table[] = {
 	{
 		.name = "dell-n",
 		.title = "Dell N-series / PowerConnect (DNOS 6)",
-		.object_ids = {"." DELL},
 		.read_driver = "snmp",
 		.write_driver = "snmp",
 		.snmp = &snmp_dialect_dnos,
@@ -190,7 +177,6 @@ const struct switch_family switch_family_table[] = {
 	{
 		.name = "dell-os9",
 		.title = "Dell OS9 (Force10)",
-		.object_ids = {".1.3.6.1.4.1.6027"},
 		.read_driver = "snmp",
 		.write_driver = "cli",
 		.snmp = &snmp_dialect_os9,
@@ -207,8 +193,6 @@ const struct switch_family switch_family_table[] = {
 	{
 		.name = "dell-os10",
 		.title = "Dell SmartFabric OS10",
-		.object_ids = {".1.3.6.1.4.1.674.11000.5000.100.2"},
-		.texts = {"OS10"},
 		.read_driver = "cli",
 		.write_driver = "cli",
 		.snmp = &snmp_dialect_read_only,
@@ -225,7 +209,6 @@ const struct switch_family switch_family_table[] = {
 	{
 		.name = "edgecore-ecs",
 		.title = "Edgecore ECS",
-		.object_ids = {".1.3.6.1.4.1.259"},
 		.read_driver = "snmp",
 		.write_driver = "snmp",
 		.snmp = &snmp_dialect_ecs,
@@ -241,11 +224,8 @@ const struct switch_family switch_family_table[] = {
 		.proof = PROOF_EMULATOR,
 	},
 	{
-		/* Answers as Net-SNMP does; only the text tells it from another Linux. */
 		.name = "sonic",
 		.title = "SONiC (Edgecore DCS and others)",
-		.object_ids = {".1.3.6.1.4.1.8072.3.2.10"},
-		.texts = {"SONiC"},
 		.read_driver = "cli",
 		.write_driver = "cli",
 		.snmp = &snmp_dialect_read_only,
@@ -258,6 +238,22 @@ const struct switch_family switch_family_table[] = {
 		.timeout_ms = 3000,
 		.change_timeout_ms = 300000,
 		.proof = PROOF_EMULATOR,
+	},
+	{
+		/* Its Q-BRIDGE-MIB cannot be written. By NETCONF it is "openconfig". */
+		.name = "juniper-junos",
+		.title = "Juniper Junos by SNMP, read alone",
+		.read_driver = "snmp",
+		.write_driver = "snmp",
+		.snmp = &snmp_dialect_junos,
+		.vlan_low = 1,
+		.vlan_high = 4094,
+		.reserved = "1",
+		.max_vlans = 4094,
+		.max_sessions = 1,
+		.timeout_ms = 3000,
+		.change_timeout_ms = 120000,
+		.proof = PROOF_NONE,
 	},
 	/* NETCONF is chosen by an operator, for one switch, by naming its family so: no sysObjectID
 	 * leads here. */
@@ -353,54 +349,4 @@ const struct switch_family *switch_family_find(const char *name)
 			return &switch_family_table[i];
 	}
 	return NULL;
-}
-
-/* Whole arcs only: .9.1 is not a prefix of .9.12. */
-static size_t prefix_length(const char *prefix, const char *object_id)
-{
-	size_t length = strlen(prefix);
-
-	if (strncmp(prefix, object_id, length) != 0)
-		return 0;
-	return object_id[length] == '\0' || object_id[length] == '.' ? length : 0;
-}
-
-static size_t longest_prefix(const struct switch_family *family, const char *object_id)
-{
-	size_t best = 0;
-
-	for (size_t i = 0; i < COUNT_OF(family->object_ids) && family->object_ids[i]; i++) {
-		size_t length = prefix_length(family->object_ids[i], object_id);
-
-		if (length > best)
-			best = length;
-	}
-	return best;
-}
-
-/* A row that asks for a word is only taken with it. */
-static bool text_agrees(const struct switch_family *family, const char *text)
-{
-	for (size_t i = 0; i < COUNT_OF(family->texts) && family->texts[i]; i++) {
-		if (strstr(text, family->texts[i]))
-			return true;
-	}
-	return !family->texts[0];
-}
-
-const struct switch_family *switch_family_detect(const char *object_id, const char *text)
-{
-	const struct switch_family *best = &switch_family_table[0];
-	size_t best_length = 0;
-
-	for (size_t i = 0; i < COUNT_OF(switch_family_table); i++) {
-		const struct switch_family *family = &switch_family_table[i];
-		size_t length = longest_prefix(family, object_id);
-
-		if (length > best_length && text_agrees(family, text)) {
-			best = family;
-			best_length = length;
-		}
-	}
-	return best;
 }

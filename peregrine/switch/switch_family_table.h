@@ -1,6 +1,6 @@
-/* The families of switches: one constant row each, no control flow per vendor. A row says how the
- * family is recognised, which driver reads and which one writes, what it cannot take, and how far
- * it was proven. Adding a family is adding a row (and the dialect rows it points to). */
+/* The families of switches: one constant row each, no control flow per vendor. A row says which
+ * driver reads and which one writes, what the family cannot take, and how far it was proven. Adding
+ * a family is adding a row, the dialect rows it points to, and its signs (switch_sign_table.c). */
 #pragma once
 
 #include <stdbool.h>
@@ -16,11 +16,8 @@ struct netconf_dialect; /* driver/netconf/netconf_dialect.h */
 enum family_proof { PROOF_NONE, PROOF_EMULATOR, PROOF_DATA_PLANE, PROOF_DEVICE };
 
 struct switch_family {
-	const char *name;           /* "cisco-ios" */
-	const char *title;          /* "Cisco IOS / IOS-XE" */
-	const char *object_ids[12]; /* prefixes of sysObjectID, ".1.3.6.1.4.1.9.1"; the longest
-				       match over all rows wins; NULL-ended */
-	const char *texts[4];       /* when prefixes tie: a word of sysDescr that decides */
+	const char *name;                       /* "cisco-ios" */
+	const char *title;                      /* "Cisco IOS / IOS-XE" */
 	const char *read_driver, *write_driver; /* names of switch_driver rows */
 	const struct snmp_dialect *snmp;
 	const struct cli_dialect *cli;
@@ -43,6 +40,3 @@ extern const size_t switch_family_count;
 
 /* By name; NULL when there is none. */
 const struct switch_family *switch_family_find(const char *name);
-/* By sysObjectID and sysDescr; never NULL: the last resort is "generic" (plain Q-BRIDGE by SNMP).
- */
-const struct switch_family *switch_family_detect(const char *object_id, const char *text);

@@ -215,7 +215,7 @@ fabric_manage() { # NAMESPACE ADDRESS
 # --- switches -----------------------------------------------------------
 
 switch_config() { # NAME: what its daemons read
-	local name=$1 d=$dir/switch/$1 word oid=1.3.6.1.4.1.8072.3.2.10 descr='lab' cisco='' port number=0 step
+	local name=$1 d=$dir/switch/$1 word oid=1.3.6.1.4.1.8072.9999.9999.4 descr='lab' cisco='' port number=0 step
 	mkdir -p "$d/snmp"
 	lldpd_config "$d" "$name"
 	: >"$d/faults"
