@@ -109,6 +109,7 @@ static void on_switch(void *context, int64_t switch_id, const struct switch_row 
 	known.fabric_id = row->fabric_id;
 	known.since_us = row->since_us;
 	known.poll_ms = row->poll_ms;
+	known.managed = row->managed;
 	known.problem = row->problem;
 	(void)text_copy(known.name, sizeof(known.name), row->name);
 	if (discovery_put(peregrined->discovery, &known) != 0 ||

@@ -65,8 +65,17 @@ static bool lag_name(void *context, int64_t switch_id, unsigned number, char ret
 	return switch_queue_lag_name(peregrined->queue, switch_id, number, ret);
 }
 
+static bool switch_line_lacks(void *context, int64_t switch_id, struct problem *ret)
+{
+	const struct peregrined *peregrined = context;
+
+	return switch_queue_lacks(peregrined->queue, switch_id, ret);
+}
+
 struct switch_access peregrined_access(struct peregrined *peregrined)
 {
-	return (struct switch_access){
-		.context = peregrined, .call = line_call, .lag_name = lag_name};
+	return (struct switch_access){.context = peregrined,
+				      .call = line_call,
+				      .lag_name = lag_name,
+				      .lacks = switch_line_lacks};
 }

@@ -158,6 +158,7 @@ int switch_queue_put(struct switch_queue *queue, const struct switch_endpoint *e
 		line->ways[way].breaker = (struct breaker){0};
 	line->endpoint = *endpoint;
 	line->family = family;
+	line->heard = endpoint->family[0] != '\0';
 	line->problem = (struct problem){0};
 	loop_timer_arm(line->wake, 0);
 	return 0;
@@ -397,6 +398,13 @@ bool switch_queue_state(const struct switch_queue *queue, int64_t switch_id,
 	};
 	ret->waiting = call_line_count(&line->waiting);
 	return true;
+}
+
+bool switch_queue_lacks(const struct switch_queue *queue, int64_t switch_id, struct problem *ret)
+{
+	const struct line *line = line_find(queue, switch_id);
+
+	return line && line_lacks(line, ret);
 }
 
 void switch_queue_stats(const struct switch_queue *queue, struct switch_queue_stats *ret)

@@ -65,7 +65,9 @@ struct switch_ask {
 /* How a call ended; borrowed for the call of the callback. */
 struct switch_answer {
 	/* 0, what the driver says (switch_driver.h), or of the queue itself:
-	 * E_UNAVAILABLE  left alone for a while: the problem says since when, why, until when
+	 * E_UNAVAILABLE  left alone for a while: the problem says since when, why, until when; or
+	 *                to be set, and its family is not known yet
+	 * E_DENIED       to be set, and switch_queue_lacks() holds; nothing was sent
 	 * E_TIMEOUT      the deadline passed; see the results whether a change had been sent
 	 * E_NOT_FOUND    the switch is not (or no more) known */
 	int rc;
@@ -102,6 +104,10 @@ struct switch_state {
 /* False when the switch is not known. */
 bool switch_queue_state(const struct switch_queue *queue, int64_t switch_id,
 			struct switch_state *ret);
+
+/* Why a switch that answers is read and not set. The hint is the command that changes this. False
+ * while nothing is lacking, or the family is not known yet. */
+bool switch_queue_lacks(const struct switch_queue *queue, int64_t switch_id, struct problem *ret);
 
 /* switch_driver.lag_name of the way by which the switch is changed; false also while the switch is
  * not known. */

@@ -55,6 +55,7 @@ struct line {
 	int64_t id;
 	struct switch_endpoint endpoint;
 	const struct switch_family *family;
+	bool heard;                 /* the family was named, or found by what the switch says */
 	struct way ways[WAY_COUNT]; /* only the first when one driver does both */
 	struct call_line waiting;
 	struct call *in_flight;
@@ -99,6 +100,11 @@ enum way_kind line_way(const struct line *line, enum switch_op op);
 /* The driver of a way; NULL: the catalog has none of that name. */
 const struct switch_driver *line_driver(const struct line *line, enum way_kind kind);
 const char *line_driver_name(const struct line *line, enum way_kind kind);
+/* Why the switch is read and not set; false, and *ret is not touched, where it is set. */
+bool line_lacks(const struct line *line, struct problem *ret);
+/* An operation that nothing is sent of: E_DENIED with what the switch lacks, E_UNAVAILABLE while its
+ * family is not known. */
+MUST_USE int line_refuses(const struct line *line, enum switch_op op, struct problem *problem);
 /* E_UNSUPPORTED with a problem: the driver of this way has no such operation. */
 MUST_USE int line_way_check(const struct line *line, enum way_kind kind, enum switch_op op,
 			    struct problem *problem);

@@ -243,6 +243,7 @@ static void family_hear(struct line *line, struct switch_reading *reading)
 	if (!line->endpoint.family[0] && reading->identity.object_id[0])
 		family =
 			catalog->detect_family(reading->identity.object_id, reading->identity.text);
+	line->heard = true;
 	(void)text_copy(reading->identity.family, sizeof(reading->identity.family), family->name);
 	if (family == line->family)
 		return;
@@ -340,6 +341,11 @@ static bool line_step(struct line *line)
 		line->queue->stats.refused_open++;
 		text_breaker_open(line, &way->breaker, now_ms, &call->problem);
 		call_finish(call, E_UNAVAILABLE, &call->problem);
+		return true;
+	}
+	rc = line_refuses(line, call->request.op, &call->problem);
+	if (rc) {
+		call_finish(call, rc, &call->problem);
 		return true;
 	}
 	if (must_hold(line, way))

@@ -1,15 +1,36 @@
 /* Which driver does which operation at a switch. */
 #include <errno.h>
+#include <string.h>
 
 #include "common/base/error.h"
 
 #include "peregrine/switch/cli/cli_dialect.h"
+#include "peregrine/switch/snmp/snmp_dialect.h"
 #include "peregrine/switch/switch_queue_private.h"
+
+static bool lacks_ssh(const struct line *line, const char *driver)
+{
+	return !line->endpoint.ssh_user[0] &&
+	       (strcmp(driver, "cli") == 0 || strcmp(driver, "netconf") == 0);
+}
+
+static bool has_snmp(const struct line *line)
+{
+	return line->endpoint.snmp_user[0] || line->endpoint.snmp_community[0];
+}
+
+/* A family that is read over SSH is read by SNMP as long as there is no SSH user. */
+static const char *reader_of(const struct line *line)
+{
+	const char *driver = line->family->read_driver;
+
+	return lacks_ssh(line, driver) && has_snmp(line) ? "snmp" : driver;
+}
 
 const char *line_driver_name(const struct line *line, enum way_kind kind)
 {
 	const char *const names[WAY_COUNT] = {
-		[WAY_READ] = line->family->read_driver,
+		[WAY_READ] = reader_of(line),
 		[WAY_WRITE] = line->family->write_driver,
 		[WAY_HEALTH] = "snmp",
 		[WAY_CLI] = "cli",
@@ -85,6 +106,73 @@ enum way_kind line_way(const struct line *line, enum switch_op op)
 	}
 	/* One driver that reads and writes needs one session. */
 	return way == WAY_WRITE && is_same_driver(line, WAY_READ, WAY_WRITE) ? WAY_READ : way;
+}
+
+/* --- what a switch lacks --- */
+
+/* Its family is the last resort, and nobody said so. */
+static bool is_unknown(const struct line *line)
+{
+	return line->heard && !line->endpoint.family[0] &&
+	       line->family == line->queue->options.catalog.detect_family("", "");
+}
+
+static bool lacks_writer_ssh(const struct line *line)
+{
+	return lacks_ssh(line, line->family->write_driver);
+}
+
+static bool is_read_alone(const struct line *line)
+{
+	return line->family->snmp && line->family->snmp->writer == SNMP_WRITER_NONE &&
+	       strcmp(line->family->write_driver, "snmp") == 0;
+}
+
+static const struct {
+	bool (*holds)(const struct line *line);
+	const char *message;
+	const char *hint; /* behind `haasctl switch add NAME` */
+} switch_lacks[] = {
+	{is_unknown, "is of no family that we know: it is read, and never set",
+	 "--family FAMILY says how it is set (generic: by Q-BRIDGE-MIB), "
+	 "--managed no that it stays so"},
+	{lacks_writer_ssh, "has no SSH user: it is read by SNMP, and not set",
+	 "--ssh-user USER --host-key SHA256:... --secrets FILE, with "
+	 "ssh_password=... in FILE"},
+	{is_read_alone, "is of a family that is read, and not set",
+	 "--family openconfig --ssh-user USER ... sets it by NETCONF, "
+	 "--managed no says that it stays so"},
+};
+
+bool line_lacks(const struct line *line, struct problem *ret)
+{
+	for (size_t i = 0; i < COUNT_OF(switch_lacks); i++) {
+		if (!switch_lacks[i].holds(line))
+			continue;
+		(void)problem_set(ret, E_DENIED, "switch %s %s", line->endpoint.name,
+				  switch_lacks[i].message);
+		problem_detail(ret, "family %s", line->family->name);
+		problem_hint(ret, "haasctl switch add %s %s", line->endpoint.name,
+			     switch_lacks[i].hint);
+		return true;
+	}
+	return false;
+}
+
+int line_refuses(const struct line *line, enum switch_op op, struct problem *problem)
+{
+	bool sets = op == SWITCH_CHANGE || op == SWITCH_SAVE;
+
+	if (op == SWITCH_READ || op == SWITCH_HEALTH)
+		return 0;
+	if (!line->heard) {
+		(void)problem_set(problem, E_UNAVAILABLE, "switch %s: its family is not known yet",
+				  line->endpoint.name);
+		problem_hint(problem, "it is set after it was read");
+		return E_UNAVAILABLE;
+	}
+	/* The others have ways of their own, and say themselves what those lack. */
+	return (sets || is_unknown(line)) && line_lacks(line, problem) ? E_DENIED : 0;
 }
 
 /* --- what the driver of a way cannot do --- */

@@ -35,6 +35,7 @@ struct site {
 	bool ours; /* no port is in VLAN 1 any more, which runs in a circle as delivered */
 	uint32_t from_at, from_port;
 	bool no_lags;      /* no aggregate can be made */
+	int64_t lacking;   /* the switch that is read and not set; 0 = none */
 	uint32_t patience; /* times as long as usual until a call or a claim is given up; 0 = 1 */
 };
 
@@ -92,6 +93,16 @@ static inline void on_notify(void *context, const char *channel)
 		reconcile_wake(site->reconcile);
 }
 
+static inline bool site_lacks(void *context, int64_t switch_id, struct problem *ret)
+{
+	const struct site *site = CONTAINER_OF(context, struct site, access);
+
+	if (switch_id != site->lacking)
+		return false;
+	(void)problem_set(ret, E_DENIED, "nobody said how it is set");
+	return true;
+}
+
 static inline void engine_start(struct site *site)
 {
 	static const char *const channels[] = {"network", NULL};
@@ -110,7 +121,8 @@ static inline void engine_start(struct site *site)
 		.db = site->db,
 		.access = {.context = &site->access,
 			   .call = sim_access_call,
-			   .lag_name = site->no_lags ? NULL : sim_access_lag_name},
+			   .lag_name = site->no_lags ? NULL : sim_access_lag_name,
+			   .lacks = site_lacks},
 		.owner = "test",
 		.claim_ms = 4000 * patience,
 		.call_ms = 600 * patience,

@@ -256,6 +256,31 @@ static void silence_ends_no_alert(void **state)
 	assert_true(wait_sql(site, "select count(*) from alert where cleared_at is null", 0));
 }
 
+/* Switches 5 and 10: nothing is sent to a switch that lacks something, and its ports say what. */
+static void a_switch_that_lacks_something_is_not_set(void **state)
+{
+	static const char unmet[] =
+		"select count(*) from port_intent where applied_version <> wanted_version";
+	struct site *site = *state;
+	uint64_t edits;
+
+	settle(site);
+	edits = leaf(site, 2)->edits;
+	site->lacking = 3;
+	want(site, 0, 0, 1);
+	want(site, 2, 0, 1);
+	assert_true(wait_sql(site,
+			     "select count(*) from port_intent where switch_id = 3 and port = 'p1' "
+			     "and problem ->> 'message' = 'nobody said how it is set'",
+			     1));
+	assert_true(wait_sql(site, unmet, 1));
+	assert_int_equal(leaf(site, 2)->edits, edits);
+	site->lacking = 0;
+	reconcile_wake(site->reconcile);
+	assert_true(wait_sql(site, unmet, 0));
+	assert_no_leak(site);
+}
+
 /* Entered again under another address: what was set there would be set under whoever is at the
  * first, and what is not wanted there taken away. */
 static void a_switch_that_was_entered_twice_is_set_once(void **state)
@@ -451,6 +476,7 @@ int main(void)
 		CASE(a_foreign_change_of_an_uplink_is_only_told_of_where_asked),
 		CASE(alerts_of_an_earlier_life_end_with_their_cause),
 		CASE(silence_ends_no_alert),
+		CASE(a_switch_that_lacks_something_is_not_set),
 		CASE(a_switch_that_was_entered_twice_is_set_once),
 	};
 

@@ -46,6 +46,7 @@ struct lab {
 	enum edit_result result;
 	size_t ports;
 	char family[24];
+	const char *driver; /* of the last session that was opened */
 	unsigned wanted;
 	bool expired;
 };
@@ -155,9 +156,33 @@ static int scripted_open(const struct switch_endpoint *endpoint, const struct sw
 	(void)text_copy(session->family, sizeof(session->family), family->name);
 	assert_int_equal(loop_timer_new(host->loop, scripted_end, session, &session->timer), 0);
 	lab_now->opened++;
+	lab_now->driver = "scripted";
 	*ret_session = session;
 	return 0;
 }
+
+static int agent_open(const struct switch_endpoint *endpoint, const struct switch_family *family,
+		      const struct switch_host *host, void **ret_session, struct problem *problem)
+{
+	int rc = scripted_open(endpoint, family, host, ret_session, problem);
+
+	lab_now->driver = "snmp";
+	return rc;
+}
+
+static int shell_open(const struct switch_endpoint *endpoint, const struct switch_family *family,
+		      const struct switch_host *host, void **ret_session, struct problem *problem)
+{
+	int rc = scripted_open(endpoint, family, host, ret_session, problem);
+
+	lab_now->driver = "cli";
+	return rc;
+}
+
+static const struct switch_driver scripted_agent = {
+	"snmp", agent_open, scripted_start, scripted_cancel, scripted_close, NULL, false, NULL};
+static const struct switch_driver scripted_shell = {
+	"cli", shell_open, scripted_start, scripted_cancel, scripted_close, NULL, false, NULL};
 
 /* --- families --- */
 
@@ -170,22 +195,32 @@ static const struct switch_family vendor = {.name = "vendor",
 					    .write_driver = "writer",
 					    .change_timeout_ms = 5000};
 
+static const struct switch_family shell = {
+	.name = "shell", .read_driver = "cli", .write_driver = "cli", .change_timeout_ms = 5000};
+
 static const struct switch_driver *find_driver(const char *name)
 {
 	return strcmp(name, "scripted") == 0 ? &scripted
 	       : strcmp(name, "writer") == 0 ? &scripted_writer
+	       : strcmp(name, "cli") == 0    ? &scripted_shell
+	       : strcmp(name, "snmp") == 0   ? &scripted_agent
 					     : NULL;
 }
 
 static const struct switch_family *find_family(const char *name)
 {
-	return strcmp(name, "plain") == 0 ? &plain : strcmp(name, "vendor") == 0 ? &vendor : NULL;
+	return strcmp(name, "plain") == 0    ? &plain
+	       : strcmp(name, "vendor") == 0 ? &vendor
+	       : strcmp(name, "shell") == 0  ? &shell
+					     : NULL;
 }
 
 static const struct switch_family *detect_family(const char *object_id, const char *text)
 {
 	(void)text;
-	return strcmp(object_id, ".1.2.3") == 0 ? &vendor : &plain;
+	return strcmp(object_id, ".1.2.3") == 0   ? &vendor
+	       : strcmp(object_id, ".1.2.4") == 0 ? &shell
+						  : &plain;
 }
 
 /* --- the lab --- */
@@ -474,6 +509,73 @@ static void families_are_found(void **state)
 	assert_string_equal(lab->family, "plain");
 }
 
+/* Switches 5: a switch that nobody knows is read, and set when an operator has said how. */
+static void unknown_switches_are_never_set(void **state)
+{
+	struct lab *lab = *state;
+	struct problem lacks = {0};
+	unsigned started;
+
+	put(lab, 1, "", "192.0.2.2");
+	lab->scripts[1].object_id = ".1.9.9";
+	assert_false(switch_queue_lacks(lab->queue, 1, &lacks));
+	ask(lab, 1, SWITCH_CHANGE, CALL_CHANGE, 0, 0); /* it could be anything */
+	assert_true(wait_answers(lab, 1));
+	assert_int_equal(lab->rc[0], E_UNAVAILABLE);
+	ask(lab, 1, SWITCH_READ, CALL_POLL, 0, 0);
+	assert_true(wait_answers(lab, 2));
+	assert_int_equal(lab->rc[1], 0);
+	assert_true(switch_queue_lacks(lab->queue, 1, &lacks));
+	assert_int_equal(lacks.code, E_DENIED);
+	assert_non_null(strstr(lacks.hint, "haasctl switch add s1 --family"));
+	started = lab->started;
+	for (int op = SWITCH_CHANGE; op < SWITCH_HEALTH; op++)
+		ask(lab, 1, (enum switch_op)op, CALL_CHANGE, 0, 0);
+	assert_true(wait_answers(lab, 2 + SWITCH_HEALTH - SWITCH_CHANGE));
+	for (unsigned i = 2; i < lab->answers; i++)
+		assert_int_equal(lab->rc[i], E_DENIED);
+	assert_int_equal(lab->result, EDIT_NOT_TRIED);
+	assert_int_equal(lab->started, started);
+	put(lab, 1, "plain", "192.0.2.2");
+	assert_false(switch_queue_lacks(lab->queue, 1, &lacks));
+	ask(lab, 1, SWITCH_CHANGE, CALL_CHANGE, 0, 0);
+	assert_true(wait_answers(lab, 3 + SWITCH_HEALTH - SWITCH_CHANGE));
+	assert_int_equal(lab->result, EDIT_TAKEN);
+}
+
+/* Switches 10: found to be of a family with a command line, without a user for it. */
+static void without_ssh_a_switch_is_read_by_snmp(void **state)
+{
+	struct switch_endpoint endpoint = {
+		.id = 1, .name = "s1", .address = "192.0.2.3", .snmp_community = "public"};
+	struct lab *lab = *state;
+	struct problem problem = {0};
+
+	assert_int_equal(switch_queue_put(lab->queue, &endpoint, &problem), 0);
+	lab->scripts[1].object_id = ".1.2.4";
+	for (unsigned i = 0; i < 2; i++) { /* the second is of the family that the first found */
+		ask(lab, 1, SWITCH_READ, CALL_POLL, 0, 0);
+		assert_true(wait_answers(lab, i + 1));
+		assert_int_equal(lab->rc[i], 0);
+		assert_string_equal(lab->family, "shell");
+		assert_string_equal(lab->driver, i ? "snmp" : "scripted");
+	}
+	assert_true(switch_queue_lacks(lab->queue, 1, &problem));
+	assert_non_null(strstr(problem.hint, "haasctl switch add s1 --ssh-user"));
+	ask(lab, 1, SWITCH_CHANGE, CALL_CHANGE, 0, 0);
+	assert_true(wait_answers(lab, 3));
+	assert_int_equal(lab->rc[2], E_DENIED);
+	assert_int_equal(lab->result, EDIT_NOT_TRIED);
+	(void)text_copy(endpoint.ssh_user, sizeof(endpoint.ssh_user), "admin");
+	assert_int_equal(switch_queue_put(lab->queue, &endpoint, &problem), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		ask(lab, 1, SWITCH_READ, CALL_POLL, 0, 0);
+		assert_true(wait_answers(lab, i + 4));
+	}
+	assert_string_equal(lab->driver, "cli");
+	assert_false(switch_queue_lacks(lab->queue, 1, &problem));
+}
+
 static void a_new_way_in(void **state)
 {
 	struct lab *lab = *state;
@@ -523,6 +625,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(each_way_has_its_breaker, start, stop),
 		cmocka_unit_test_setup_teardown(the_failing_share_few_places, start, stop),
 		cmocka_unit_test_setup_teardown(families_are_found, start, stop),
+		cmocka_unit_test_setup_teardown(unknown_switches_are_never_set, start, stop),
+		cmocka_unit_test_setup_teardown(without_ssh_a_switch_is_read_by_snmp, start, stop),
 		cmocka_unit_test_setup_teardown(a_new_way_in, start, stop),
 		cmocka_unit_test_setup_teardown(removed_while_asked, start, stop),
 	};

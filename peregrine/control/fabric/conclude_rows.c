@@ -285,9 +285,10 @@ static void rows_alerts(struct work *work)
 
 		if (sight->identity.twin[0])
 			row_twin(json, sight);
-		if (!sight->asked || sight->reachable)
+		if (!sight->asked || !problem_is_set(&sight->problem))
 			continue;
-		row_alert(json, &(struct alert_row){.kind = "switch.unreachable",
+		row_alert(json, &(struct alert_row){.kind = sight->reachable ? "switch.not_set"
+									     : "switch.unreachable",
 						    .severity = "warning",
 						    .subject_kind = "switch",
 						    .subject = sight->row.name,

@@ -56,11 +56,24 @@ static void sight_failed(struct sight *sight, const struct problem *problem)
 	sight->asked_us = clock_wall_us();
 	sight->unobserved = true;
 	/* "Left alone" says less than why. */
-	if (problem->code != E_UNAVAILABLE || !problem_is_set(&sight->problem))
+	if (!told || problem->code != E_UNAVAILABLE || !problem_is_set(&sight->problem))
 		sight->problem = *problem;
 	if (!told)
 		log_problem(LOG_LEVEL_WARN, DISCOVERY_SUBJECT, problem);
 	conclude_wake(sight->discovery);
+}
+
+/* The problem of a switch that answers: what it lacks to be set. */
+static bool sight_lacks(struct sight *sight)
+{
+	struct problem before = sight->problem;
+
+	sight->problem = (struct problem){0};
+	if (sight->row.managed)
+		(void)switch_queue_lacks(sight->discovery->options.queue, sight->row.id,
+					 &sight->problem);
+	return before.code != sight->problem.code ||
+	       strcmp(before.message, sight->problem.message) != 0;
 }
 
 static void sight_heard(struct sight *sight, struct switch_reading *reading)
@@ -73,7 +86,10 @@ static void sight_heard(struct sight *sight, struct switch_reading *reading)
 	sight->reachable = true;
 	sight->asked = true;
 	sight->asked_us = clock_wall_us();
-	sight->problem = (struct problem){0};
+	if (sight_lacks(sight)) {
+		sight->unobserved = true;
+		conclude_wake(sight->discovery);
+	}
 	if (!was || is_different(&sight->identity, &reading->identity)) {
 		sight->full_due = sight->full_due || (reading->parts & PART_ALL) != PART_ALL;
 		sight->unobserved = true;
@@ -294,6 +310,7 @@ int discovery_put(struct discovery *discovery, const struct discovery_switch *ro
 		HASH_ADD(hh, discovery->sights, row.id, sizeof(sight->row.id), sight);
 	}
 	changed = is_new || sight->row.poll_ms != row->poll_ms ||
+		  sight->row.managed != row->managed ||
 		  problem_is_set(&sight->row.problem) != problem_is_set(&row->problem);
 	sight->row = *row;
 	if (problem_is_set(&row->problem) && changed)

@@ -32,6 +32,7 @@ struct discovery_switch {
 	int64_t since_us; /* when the operator added it, since 1970 */
 	char name[64];
 	int64_t poll_ms;
+	bool managed;           /* false: read only, by the operator's wish */
 	struct problem problem; /* set: why it cannot be polled */
 };
 

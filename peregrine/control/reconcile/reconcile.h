@@ -36,6 +36,8 @@ struct switch_access {
 	/* switch_driver.lag_name of the driver that changes the switch. NULL: no driver makes
 	 * aggregates. */
 	bool (*lag_name)(void *context, int64_t switch_id, unsigned number, char ret[64]);
+	/* Why the switch is read and not set; false where it is set. NULL: all are set. */
+	bool (*lacks)(void *context, int64_t switch_id, struct problem *ret);
 };
 
 struct reconcile_options {

@@ -169,6 +169,17 @@ static bool is_of_twin(struct pass *pass, uint32_t i)
 	return true;
 }
 
+/* Nobody told it apart, or we have no way in to set it: nothing is sent. */
+static bool is_lacking(struct pass *pass, uint32_t i)
+{
+	const struct scene_intent *intent = &pass->scene.intents[i];
+	const struct problem *lacks = scene_lacks(&pass->scene, intent->switch_id);
+
+	if (lacks)
+		pass->faults[i] = *lacks;
+	return lacks != NULL;
+}
+
 /* Why an intent is not met, where that is known before anything is sent. */
 static void find_fault(const struct reconcile *reconcile, struct pass *pass, uint32_t i)
 {
@@ -178,7 +189,7 @@ static void find_fault(const struct reconcile *reconcile, struct pass *pass, uin
 	const struct known_port *port =
 		known && known->read ? known_port_named(known, intent->port_name) : NULL;
 
-	if (is_of_twin(pass, i))
+	if (is_of_twin(pass, i) || is_lacking(pass, i))
 		return;
 	if (known && known->failures > 0) {
 		(void)problem_set(&pass->faults[i], known->problem.code,
@@ -318,6 +329,7 @@ int pass_make(const struct reconcile *reconcile, const struct engine_fabric *fab
 	struct scene_source source = {.rows = reconcile->rows,
 				      .fabric = place,
 				      .book = &reconcile->book,
+				      .access = &reconcile->options.access,
 				      .now_ms = clock_monotonic_ms()};
 	CLEANUP(freep)
 	struct scene_change *changes = changes_under_way(fabric, &source.change_count);

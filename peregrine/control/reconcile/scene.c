@@ -164,8 +164,10 @@ static int scene_make_all(struct scene_maker *maker, const struct scene_source *
 int scene_make(const struct scene_source *source, struct scene *ret)
 {
 	struct scene scene = {.rows = json_incref(source->rows)};
-	struct scene_maker maker = {
-		.scene = &scene, .book = source->book, .now_ms = source->now_ms};
+	struct scene_maker maker = {.scene = &scene,
+				    .book = source->book,
+				    .access = source->access,
+				    .now_ms = source->now_ms};
 	int rc = scene_make_all(
 		&maker, source,
 		json_array_get(json_object_get(source->rows, "fabrics"), source->fabric));
@@ -191,6 +193,7 @@ void scene_done(struct scene *scene)
 	flux_done(&scene->flux);
 	free(scene->waits);
 	free(scene->twins);
+	free(scene->lacks);
 	free(scene->intents);
 	free(scene->numbers);
 	free(scene->waits_for);

@@ -45,8 +45,9 @@ struct scene {
 	bool *waits;      /* per switch: it must be read before an edit begins */
 	const char **
 		twins; /* per switch: an earlier entry with the same chassis id, which is set instead of this one; NULL = none */
-	struct flux flux;    /* running changes, laid over `observed` */
-	uint32_t *intent_of; /* per port: index of its intent; MODEL_NONE */
+	struct problem *lacks; /* per switch: why it is read and not set; code 0 = it is set */
+	struct flux flux;      /* running changes, laid over `observed` */
+	uint32_t *intent_of;   /* per port: index of its intent; MODEL_NONE */
 	struct scene_intent *intents;
 	uint32_t intent_count;
 	struct number_row *numbers;
@@ -61,6 +62,8 @@ struct scene {
 	bool *meant; /* per network: it will be tagged here, and has no number yet */
 };
 
+struct switch_access; /* reconcile.h */
+
 /* An edit that is running or about to start. */
 struct scene_change {
 	int64_t switch_id;
@@ -71,6 +74,7 @@ struct scene_source {
 	json_t *rows;
 	size_t fabric; /* its place in rows.fabrics */
 	const struct switch_book *book;
+	const struct switch_access *access; /* for what switches lack; NULL = nothing */
 	int64_t now_ms;
 	const struct scene_change *changes; /* in the order of sending; borrowed for the call */
 	size_t change_count;
@@ -82,6 +86,8 @@ void scene_done(struct scene *scene);
 
 /* The name of the other entry for the same switch; NULL: this is the only entry. */
 const char *scene_twin(const struct scene *scene, int64_t switch_id);
+/* What the switch lacks to be set; NULL: nothing. */
+const struct problem *scene_lacks(const struct scene *scene, int64_t switch_id);
 /* Is intent i fulfilled as soon as its port shows the wanted membership? False if the port is held,
  * or cannot carry its networks. */
 bool scene_intent_counts(const struct scene *scene, const struct wanted *wanted, uint32_t i);

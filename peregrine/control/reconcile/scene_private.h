@@ -11,6 +11,7 @@
 struct scene_maker {
 	struct scene *scene;
 	const struct switch_book *book;
+	const struct switch_access *access;
 	int64_t now_ms;
 	uint32_t room; /* ports */
 };

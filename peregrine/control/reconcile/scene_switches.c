@@ -5,6 +5,7 @@
 
 #include "common/net/mac.h"
 
+#include "peregrine/control/reconcile/reconcile.h"
 #include "peregrine/control/reconcile/scene_private.h"
 #include "peregrine/switch/switch_family_table.h"
 
@@ -122,12 +123,15 @@ static int make_switch(struct scene_maker *maker, const json_t *row, uint32_t at
 	int64_t id = json_integer_value(json_object_get(row, "id"));
 
 	known = book_find(maker->book, id);
+	if (maker->access && maker->access->lacks)
+		(void)maker->access->lacks(maker->access->context, id, &scene->lacks[at]);
 	*sw = (struct fabric_switch){
 		.id = id,
 		.name = json_string_value(json_object_get(row, "name")),
 		.spine = json_is_true(json_object_get(row, "spine")),
 		.held = !json_is_true(json_object_get(row, "managed")) || !known || !known->read ||
-			(known->stale && known->failures > 0) || known->retry_ms > maker->now_ms,
+			(known->stale && known->failures > 0) || known->retry_ms > maker->now_ms ||
+			scene->lacks[at].code != 0,
 		.reserved = family_reserves(json_string_value(json_object_get(row, "family"))),
 		.enters_first =
 			family_enters_first(json_string_value(json_object_get(row, "family"))),
@@ -216,6 +220,13 @@ static int hold_twins(struct scene_maker *maker)
 	return 0;
 }
 
+const struct problem *scene_lacks(const struct scene *scene, int64_t switch_id)
+{
+	uint32_t at = scene_switch_at(scene, switch_id);
+
+	return at == MODEL_NONE || !scene->lacks[at].code ? NULL : &scene->lacks[at];
+}
+
 const char *scene_twin(const struct scene *scene, int64_t switch_id)
 {
 	uint32_t at = scene_switch_at(scene, switch_id);
@@ -247,11 +258,13 @@ int scene_make_switches(struct scene_maker *maker)
 		calloc(json_array_size(switches) + 1, sizeof(*scene->model.switches));
 	scene->waits = calloc(json_array_size(switches) + 1, sizeof(*scene->waits));
 	scene->twins = calloc(json_array_size(switches) + 1, sizeof(*scene->twins));
+	scene->lacks = calloc(json_array_size(switches) + 1, sizeof(*scene->lacks));
 	scene->observed = calloc(room, sizeof(port_state));
 	scene->applied = calloc(room, sizeof(port_state));
 	scene->intent_of = calloc(room, sizeof(*scene->intent_of));
 	if (!scene->names || !scene->waits || !scene->model.ports || !scene->model.switches ||
-	    !scene->twins || !scene->observed || !scene->applied || !scene->intent_of)
+	    !scene->twins || !scene->lacks || !scene->observed || !scene->applied ||
+	    !scene->intent_of)
 		return -ENOMEM;
 	json_array_foreach(switches, i, row)
 	{
