@@ -52,8 +52,8 @@ create table switch_observed (
 	uptime_ms bigint not null,
 	vlan_changes bigint not null default 0,
 	vlans integer[] not null default '{}',
-	requests integer not null default 0,   -- of the last full reading
-	odd integer not null default 0,
+	requests bigint not null default 0,    -- of the last full reading
+	odd bigint not null default 0,
 	odd_text text not null default '',
 	reachable boolean not null,
 	problem jsonb,
@@ -66,7 +66,7 @@ create table port_observed (
 	switch_id bigint not null references switch on delete cascade,
 	name text not null,
 	if_index bigint not null,
-	base_port integer not null default 0,
+	base_port bigint not null default 0,   -- an unsigned number of 32 bits, as every number that an agent fills in
 	alias text not null default '',
 	mac macaddr,
 	admin_up boolean not null,
@@ -146,8 +146,8 @@ declare
 begin
 	for r in
 		select x.*, s.name from jsonb_to_recordset(p_rows) as x (switch_id bigint, reachable boolean, problem jsonb, asked_us bigint, family text,
-			object_id text, text text, system text, chassis text, uptime_ms bigint, vlan_changes bigint, vlans jsonb, requests integer,
-			odd integer, odd_text text, read_us bigint)
+			object_id text, text text, system text, chassis text, uptime_ms bigint, vlan_changes bigint, vlans jsonb, requests bigint,
+			odd bigint, odd_text text, read_us bigint)
 		join switch s on s.id = x.switch_id order by x.switch_id
 	loop
 		select * into o from switch_observed where switch_id = r.switch_id;
@@ -194,7 +194,7 @@ begin
 	select x.switch_id, x.name, x.if_index, x.base_port, x.alias, x.mac, x.admin_up, x.up, x.speed_bps, x.lag, x.is_lag, x.stp,
 	       case when x.kind = 'unknown' and not x.up then coalesce(o.kind, 'unknown') else x.kind end, x.trunk,
 	       x.native_vlan, coalesce(x.tagged_vlans, ''), now()
-	from jsonb_to_recordset(p_rows) as x (switch_id bigint, name text, if_index bigint, base_port integer, alias text, mac macaddr, admin_up boolean,
+	from jsonb_to_recordset(p_rows) as x (switch_id bigint, name text, if_index bigint, base_port bigint, alias text, mac macaddr, admin_up boolean,
 		up boolean, speed_bps bigint, lag text, is_lag boolean, stp text, kind text, trunk boolean, native_vlan integer, tagged_vlans text)
 	join switch s on s.id = x.switch_id left join port_observed o on o.switch_id = x.switch_id and o.name = x.name;
 	with told as (
@@ -296,6 +296,62 @@ begin
 	delete from nic_location o where o.seen_at < now() - interval '1 day' and not exists (select from nic x where x.mac = o.mac)
 		and not exists (select from incoming_place n where n.mac = o.mac);
 	return v_events;
+end
+$$;
+
+-- Rows of one of the four functions above.
+create function fabric_rows_put(p_table text, p_switches bigint[], p_rows jsonb, p_seen_s integer)
+returns integer language plpgsql set search_path = haas, pg_temp as $$
+begin
+	case p_table
+	when 'observed' then return switch_observed_put(p_rows);
+	when 'ports' then return port_observed_put(p_switches, p_rows, p_seen_s);
+	when 'links' then return link_put(p_switches, p_rows, p_seen_s);
+	when 'places' then return nic_location_put(p_rows, p_seen_s);
+	end case;
+end
+$$;
+
+-- One switch's bad row never harms another's. PostgreSQL refuses a value: each switch's rows are tried alone and taken back. Then those of all
+-- others are written; the refused switch keeps the rows that it had. `refused`: [{switch_id, message}], and the message names the value.
+-- HA000 is no error: it ends a trial.
+create function fabric_rows_write(p_table text, p_switches bigint[], p_rows jsonb, p_seen_s integer, out events integer, out refused jsonb)
+returns record language plpgsql set search_path = haas, pg_temp as $$
+declare
+	r record;
+	v_bad bigint[] := '{}';
+	v_whole boolean := true;
+	v_detail text;
+begin
+	refused := '[]';
+	begin
+		events := fabric_rows_put(p_table, p_switches, p_rows, p_seen_s);
+	exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
+		v_whole := false;
+	end;
+	if v_whole then
+		return;
+	end if;
+	for r in
+		select coalesce(e -> 'switch_id', e -> 'a_switch')::bigint as id, jsonb_agg(e) as rows from jsonb_array_elements(p_rows) e group by 1 order by 1
+	loop
+		begin
+			perform fabric_rows_put(p_table, array[r.id], r.rows, p_seen_s);
+			raise exception using errcode = 'HA000';
+		exception
+		when sqlstate 'HA000' then null;
+		when data_exception or integrity_constraint_violation or program_limit_exceeded then
+			get stacked diagnostics v_detail = pg_exception_detail;   -- of a constraint: the failing row
+			v_bad := v_bad || r.id;
+			refused := refused || jsonb_build_object('switch_id', r.id, 'message', sqlerrm || coalesce('. ' || nullif(v_detail, ''), ''));
+		end;
+	end loop;
+	if v_bad = '{}' then
+		raise exception 'PostgreSQL takes the % of each switch, and not those of all', p_table;
+	end if;
+	events := fabric_rows_put(p_table, array(select unnest(p_switches) except select unnest(v_bad)),
+				  (select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(p_rows) e
+				   where coalesce(e -> 'switch_id', e -> 'a_switch')::bigint <> all (v_bad)), p_seen_s);
 end
 $$;
 
@@ -660,6 +716,8 @@ grant execute on function switch_observed_put(jsonb) to peregrined;
 grant execute on function port_observed_put(bigint[],jsonb,integer) to peregrined;
 grant execute on function link_put(bigint[],jsonb,integer) to peregrined;
 grant execute on function nic_location_put(jsonb,integer) to peregrined;
+grant execute on function fabric_rows_put(text,bigint[],jsonb,integer) to peregrined;
+grant execute on function fabric_rows_write(text,bigint[],jsonb,integer) to peregrined;
 grant execute on function fabric_put(text,jsonb,text) to portald;
 grant execute on function fabric_delete(text,text) to portald;
 grant execute on function switch_manage(text,jsonb,text) to portald;

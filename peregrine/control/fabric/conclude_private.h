@@ -18,6 +18,8 @@ enum table {
 	TABLE_COUNT
 };
 
+#define TABLE_BIT(table) (1U << (table))
+
 /* All data of one conclusion. */
 struct work {
 	struct discovery *discovery;

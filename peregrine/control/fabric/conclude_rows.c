@@ -109,6 +109,7 @@ static void rows_ports(struct work *work)
 		(void)text_copy(sight->ports_digest, sizeof(sight->ports_digest), digest);
 		sight->ports_ms = work->now_ms;
 		array_add_int(&work->port_switches, sight->row.id);
+		sight->offered |= TABLE_BIT(TABLE_PORTS);
 		if (work->rows[TABLE_PORTS].size > 1 && rows.size > 0)
 			text_add(&work->rows[TABLE_PORTS], ",");
 		text_add(&work->rows[TABLE_PORTS], text_get(&rows));
@@ -251,6 +252,18 @@ static void row_twin(struct text *json, const struct sight *sight)
 				"id of its own, and set its SNMPv3 users' secrets again"});
 }
 
+static void row_refused(struct text *json, const struct sight *sight)
+{
+	char message[480];
+
+	(void)text_format(message, sizeof(message), "PostgreSQL refuses what it says: %s",
+			  sight->refusal);
+	row_alert(json, &(struct alert_row){
+				"switch.row_refused", "warning", "switch", sight->row.name, message,
+				"what is shown of it is from before; all other switches are "
+				"written. Look at its agent, or delete the switch"});
+}
+
 static void rows_alerts(struct work *work)
 {
 	struct text *json = &work->rows[TABLE_ALERTS];
@@ -285,6 +298,8 @@ static void rows_alerts(struct work *work)
 
 		if (sight->identity.twin[0])
 			row_twin(json, sight);
+		if (sight->refused)
+			row_refused(json, sight);
 		if (!sight->asked || !problem_is_set(&sight->problem))
 			continue;
 		row_alert(json, &(struct alert_row){.kind = sight->reachable ? "switch.not_set"
@@ -304,8 +319,11 @@ void conclude_rows(struct work *work)
 	for (int table = 0; table < TABLE_COUNT; table++)
 		json_begin_array(&work->rows[table], NULL);
 	for (size_t i = 0; i < work->facts.source_count; i++) {
-		if (work->sights[i]->unobserved)
+		work->sights[i]->offered = TABLE_BIT(TABLE_LINKS) | TABLE_BIT(TABLE_PLACES);
+		if (work->sights[i]->unobserved) {
 			row_observed(&work->rows[TABLE_OBSERVED], work->sights[i]);
+			work->sights[i]->offered |= TABLE_BIT(TABLE_OBSERVED);
+		}
 		work->sights[i]->unobserved = false;
 	}
 	rows_ports(work);

@@ -13,14 +13,28 @@
 LEAKS_LEFT_TO_SANITIZER
 
 #define CONCLUDE_WRITE_SUBJECT "fabric"
+#define REFUSED_MS             10000 /* refused rows are tried again */
+
+/* One table of a write under way. */
+struct pending_table {
+	struct pending *pending;
+	enum table table;
+};
 
 /* What the write under way will have written, when it is through. */
 struct pending {
 	struct discovery *discovery;
+	struct pending_table tables[TABLE_COUNT];
 	unsigned waited;
 	bool failed;
 	int64_t events;
 };
+
+/* As fabric_rows_write() calls them. */
+static const char *const table_words[TABLE_COUNT] = {[TABLE_OBSERVED] = "observed",
+						     [TABLE_PORTS] = "ports",
+						     [TABLE_LINKS] = "links",
+						     [TABLE_PLACES] = "places"};
 
 /* The next conclusion writes everything anew. */
 static void forget_written(struct discovery *discovery)
@@ -35,15 +49,11 @@ static void forget_written(struct discovery *discovery)
 	discovery->alerts_digest[0] = '\0';
 }
 
-static void conclude_write_on_written(void *context, int rc, const PGresult *result,
-				      const struct problem *problem)
+static void conclude_write_ended(struct pending *pending, int rc, const struct problem *problem)
 {
-	struct pending *pending = context;
 	struct discovery *discovery = pending->discovery;
 
-	if (rc == 0)
-		pending->events += db_int(result, 0, WRITTEN_EVENTS, 0);
-	else if (rc != E_UNAVAILABLE && rc != E_CONFLICT)
+	if (rc && rc != E_UNAVAILABLE && rc != E_CONFLICT)
 		log_problem(LOG_LEVEL_ERROR, CONCLUDE_WRITE_SUBJECT, problem);
 	pending->failed |= rc != 0;
 	if (--pending->waited > 0)
@@ -63,6 +73,62 @@ static void conclude_write_on_written(void *context, int rc, const PGresult *res
 	if (discovery->again)
 		conclude_wake(discovery);
 	discovery->again = false;
+}
+
+static void conclude_write_on_written(void *context, int rc, const PGresult *result,
+				      const struct problem *problem)
+{
+	struct pending *pending = ((struct pending_table *)context)->pending;
+
+	if (rc == 0)
+		pending->events += db_int(result, 0, WRITTEN_EVENTS, 0);
+	conclude_write_ended(pending, rc, problem);
+}
+
+/* Rows of this table were written, but for those of `why` (NULL: all of them). */
+static void sight_written(struct sight *sight, enum table table, const char *why)
+{
+	unsigned before = sight->refused;
+
+	if (!(sight->offered & TABLE_BIT(table)))
+		return;
+	sight->refused &= ~TABLE_BIT(table);
+	if (why) {
+		sight->refused |= TABLE_BIT(table);
+		/* Soon once more: the agent, or who looked at it, may have mended it. */
+		sight->ports_ms = loop_now_ms(sight->discovery->loop) + REFUSED_MS -
+				  sight->discovery->options.seen_ms;
+		(void)text_format(sight->refusal, sizeof(sight->refusal), "%s: %s",
+				  table_words[table], why);
+	}
+	if (sight->refused == before)
+		return;
+	if (why)
+		log_warn(CONCLUDE_WRITE_SUBJECT,
+			 "PostgreSQL refuses rows of a switch (switch=%s, why=\"%s\")",
+			 sight->row.name, sight->refusal);
+	conclude_wake(sight->discovery); /* its alert comes or goes */
+}
+
+static void conclude_write_on_rows(void *context, int rc, const PGresult *result,
+				   const struct problem *problem)
+{
+	const struct pending_table *table = context;
+	struct pending *pending = table->pending;
+	struct sight *sight = pending->discovery->sights;
+
+	for (; rc == 0 && sight; sight = sight->hh.next) {
+		const char *why = NULL;
+
+		for (int row = 0; row < PQntuples(result) && !why; row++) {
+			if (db_int(result, row, FABRIC_ROWS_SWITCH_ID, 0) == sight->row.id)
+				why = db_text(result, row, FABRIC_ROWS_MESSAGE, "");
+		}
+		sight_written(sight, table->table, why);
+	}
+	if (rc == 0)
+		pending->events += db_int(result, 0, FABRIC_ROWS_EVENTS, 0);
+	conclude_write_ended(pending, rc, problem);
 }
 
 /* True when these rows differ from those written last, or it is time to mark them as seen. */
@@ -86,51 +152,62 @@ void conclude_write(struct work *work)
 	struct discovery *discovery = work->discovery;
 	struct pending *pending = calloc(1, sizeof(*pending));
 	char seen[24];
-	const char *const observed[] = {text_get(&work->rows[TABLE_OBSERVED])};
-	const char *const ports[] = {text_get(&work->port_switches),
+	const char *const observed[] = {table_words[TABLE_OBSERVED], "{}",
+					text_get(&work->rows[TABLE_OBSERVED]), seen};
+	const char *const ports[] = {table_words[TABLE_PORTS], text_get(&work->port_switches),
 				     text_get(&work->rows[TABLE_PORTS]), seen};
-	const char *const links[] = {text_get(&work->link_switches),
+	const char *const links[] = {table_words[TABLE_LINKS], text_get(&work->link_switches),
 				     text_get(&work->rows[TABLE_LINKS]), seen};
-	const char *const places[] = {text_get(&work->rows[TABLE_PLACES]), seen};
+	const char *const places[] = {table_words[TABLE_PLACES], "{}",
+				      text_get(&work->rows[TABLE_PLACES]), seen};
 	const char *const blocks[] = {text_get(&work->rows[TABLE_BLOCKS])};
 	const char *const alerts[] = {text_get(&work->rows[TABLE_ALERTS]), seen};
 	const struct {
 		bool due;
-		struct db_call call;
+		const struct db_query *query;
+		const char *const *params;
+		db_result_fn fn;
 	} all[TABLE_COUNT] = {
-		{work->rows[TABLE_OBSERVED].size > 2,
-		 {&fabric_observed_query, observed, conclude_write_on_written, pending}},
-		{strcmp(ports[0], "{}") != 0,
-		 {&fabric_ports_query, ports, conclude_write_on_written, pending}},
-		{conclude_write_is_due(work, TABLE_LINKS, discovery->links_digest,
-				       &discovery->links_ms),
-		 {&fabric_links_query, links, conclude_write_on_written, pending}},
-		{conclude_write_is_due(work, TABLE_PLACES, discovery->places_digest,
-				       &discovery->places_ms),
-		 {&fabric_located_query, places, conclude_write_on_written, pending}},
-		{conclude_write_is_due(work, TABLE_BLOCKS, discovery->blocks_digest,
-				       &discovery->blocks_ms),
-		 {&fabric_blocked_query, blocks, conclude_write_on_written, pending}},
-		{conclude_write_is_due(work, TABLE_ALERTS, discovery->alerts_digest,
-				       &discovery->alerts_ms),
-		 {&fabric_alerts_query, alerts, conclude_write_on_written, pending}},
+		[TABLE_OBSERVED] = {work->rows[TABLE_OBSERVED].size > 2, &fabric_rows_query,
+				    observed, conclude_write_on_rows},
+		[TABLE_PORTS] = {strcmp(ports[1], "{}") != 0, &fabric_rows_query, ports,
+				 conclude_write_on_rows},
+		[TABLE_LINKS] = {conclude_write_is_due(work, TABLE_LINKS, discovery->links_digest,
+						       &discovery->links_ms),
+				 &fabric_rows_query, links, conclude_write_on_rows},
+		[TABLE_PLACES] = {conclude_write_is_due(work, TABLE_PLACES,
+							discovery->places_digest,
+							&discovery->places_ms),
+				  &fabric_rows_query, places, conclude_write_on_rows},
+		[TABLE_BLOCKS] = {conclude_write_is_due(work, TABLE_BLOCKS,
+							discovery->blocks_digest,
+							&discovery->blocks_ms),
+				  &fabric_blocked_query, blocks, conclude_write_on_written},
+		[TABLE_ALERTS] = {conclude_write_is_due(work, TABLE_ALERTS,
+							discovery->alerts_digest,
+							&discovery->alerts_ms),
+				  &fabric_alerts_query, alerts, conclude_write_on_written},
 	};
 	struct db_call calls[TABLE_COUNT];
 	unsigned count = 0;
-	int rc = pending ? 0 : -ENOMEM;
+	int rc = 0;
 
 	(void)text_format(seen, sizeof(seen), "%lld",
 			  (long long)(discovery->options.seen_ms / 1000));
 	for (int table = 0; table < TABLE_COUNT; table++) {
-		if (work->rows[table].failed)
+		if (work->rows[table].failed || !pending) {
 			rc = -ENOMEM;
-		else if (all[table].due)
-			calls[count++] = all[table].call;
+		} else if (all[table].due) {
+			pending->tables[table] = (struct pending_table){pending, table};
+			calls[count++] = (struct db_call){all[table].query, all[table].params,
+							  all[table].fn, &pending->tables[table]};
+		}
 	}
 	if (count == 0 || rc) {
 		free(pending);
 	} else {
-		*pending = (struct pending){.discovery = discovery, .waited = count};
+		pending->discovery = discovery;
+		pending->waited = count;
 		rc = db_submit_all(discovery->options.db, calls, count);
 		if (rc)
 			free(pending);

@@ -52,10 +52,13 @@ struct sight {
 	int64_t doubt_ms; /* how long until its neighbours are asked again for a doubtful cable;
 			     doubles; 0 = there is none */
 	int64_t doubt_at_ms;
-	bool unobserved;  /* identity, reachability or problem are not in the database yet */
-	uint8_t *kinds;   /* enum port_kind per port of the reading, as concluded last */
-	int64_t *cut_us;  /* per port of the reading: when it was last seen without a link; 0 */
-	uint8_t *fdb_old; /* per FDB entry of the reading: was there before that */
+	bool unobserved;   /* identity, reachability or problem are not in the database yet */
+	uint8_t *kinds;    /* enum port_kind per port of the reading, as concluded last */
+	int64_t *cut_us;   /* per port of the reading: when it was last seen without a link; 0 */
+	uint8_t *fdb_old;  /* per FDB entry of the reading: was there before that */
+	unsigned offered;  /* BIT of each enum table whose write under way has rows of it */
+	unsigned refused;  /* and of each whose rows PostgreSQL refused last */
+	char refusal[400]; /* why, with the value */
 	char ports_digest[DIGEST_TEXT_SIZE]; /* of the rows that were written last */
 	int64_t ports_ms;
 	UT_hash_handle hh;

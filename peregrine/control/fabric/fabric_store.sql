@@ -58,26 +58,14 @@ select switch_id, port, kind, mac, wanted_version as version from haas.port_bloc
 -- (mac, switch_id, port, seen_us): where MACs were concluded to be before we started
 select mac, switch_id, port, (extract(epoch from seen_at) * 1e6)::bigint as seen_us from haas.nic_location
 
--- :statement fabric_observed
--- :columns = written
--- Each answers with the number of events that it wrote.
--- $1 rows
-select haas.switch_observed_put($1::jsonb) as events
-
--- :statement fabric_ports
--- :columns = written
--- $1 ids of switches $2 rows $3 seen_s
-select haas.port_observed_put($1::bigint[], $2::jsonb, $3::int) as events
-
--- :statement fabric_links
--- :columns = written
--- $1 ids of switches $2 rows $3 seen_s
-select haas.link_put($1::bigint[], $2::jsonb, $3::int) as events
-
--- :statement fabric_located
--- :columns = written
--- $1 rows $2 seen_s
-select haas.nic_location_put($1::jsonb, $2::int) as events
+-- :statement fabric_rows
+-- :columns
+--   events     how many it wrote
+--   switch_id  one row for each switch whose rows PostgreSQL refused, else null; the rows of all others are written
+--   message    why, with the value
+-- $1 table: observed, ports, links, places $2 ids of switches $3 rows $4 seen_s
+select w.events, x.switch_id, x.message from haas.fabric_rows_write($1::text, $2::bigint[], $3::jsonb, $4::int) w
+ left join lateral jsonb_to_recordset(w.refused) as x (switch_id bigint, message text) on true
 
 -- :statement fabric_alerts
 -- :columns = written

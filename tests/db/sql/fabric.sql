@@ -36,6 +36,26 @@ select port_observed_put('{1}', '[{"switch_id":1,"name":"e2","if_index":4,"base_
 select port_observed_put('{1}', '[{"switch_id":1,"name":"e2","if_index":4,"base_port":2,"alias":"x","mac":"02:00:00:00:00:01","admin_up":true,"up":false,"speed_bps":1000,"lag":"","is_lag":false,"stp":"forwarding","kind":"unknown"}]', 60);
 select name, up, alias, kind, trunk, native_vlan, tagged_vlans, seen_at > now() - interval '1 hour' as seen from port_observed order by name;
 
+\echo switches 1: every number that an agent can fill in is taken; a refused row costs its switch its rows alone, and the answer names switch and value
+create function pg_temp.without_times(jsonb) returns text language sql as $$ select regexp_replace($1::text, '[0-9-]{10} [0-9:.+]+', 'TIME', 'g') $$;
+create temporary table offer (told text, rows jsonb);
+insert into offer select told, format('[{"switch_id":1,"name":"e9","if_index":4294967295,"base_port":%s,"admin_up":true,"up":true,"lag":"","alias":"","speed_bps":4294967295000000,"is_lag":false,"stp":"unknown","kind":"%s"},{"switch_id":2,"name":"%s","if_index":1,"base_port":1,"admin_up":true,"up":true,"lag":"","alias":"","speed_bps":0,"is_lag":false,"stp":"unknown","kind":"edge"}]', base, kind, told)::jsonb
+from (values ('good', '3000000000', 'edge'), ('number', '1e30', 'edge'), ('check', '1', 'wrong')) x(told, base, kind);
+begin;
+select o.told, w.events, pg_temp.without_times(w.refused) from offer o cross join lateral fabric_rows_write('ports', '{1,2}', o.rows, 60) w where told = 'good';
+select switch_id, name, base_port from port_observed order by 1, 2;
+select o.told, w.events, pg_temp.without_times(w.refused) from offer o cross join lateral fabric_rows_write('ports', '{1,2}', o.rows, 60) w where told = 'number';
+select o.told, w.events, pg_temp.without_times(w.refused) from offer o cross join lateral fabric_rows_write('ports', '{1,2}', o.rows, 60) w where told = 'check';
+select switch_id, name, base_port from port_observed order by 1, 2;
+select events, pg_temp.without_times(refused) from fabric_rows_write('observed', '{}', '[{"switch_id":1,"reachable":true,"asked_us":1,"odd":1e30},{"switch_id":2,"reachable":true,"asked_us":1,"odd":4294967295}]', 60);
+select events, pg_temp.without_times(refused) from fabric_rows_write('places', '{}', '[{"mac":"52:54:00:00:00:21","switch_id":1,"port":"e9","certainty":800,"sources":["fdb"]},{"mac":"52:54:00:00:00:22","switch_id":2,"port":"check","certainty":80,"sources":["fdb"]}]', 60);
+select events, pg_temp.without_times(refused) from fabric_rows_write('links', '{1,2}', '[{"a_switch":1,"a_port":"e9","b_switch":2,"b_port":"check","state":"near","certainty":80,"evidence":{}},{"a_switch":2,"a_port":"check","b_switch":1,"b_port":"e9","state":"claimed","certainty":80,"evidence":{}}]', 60);
+select switch_id, odd from switch_observed order by 1;
+select mac, switch_id from nic_location;
+select a_switch, b_switch, state from link;
+rollback;
+drop table offer;
+
 \echo no number of somebody else becomes ours unsaid, and none in use is left out
 reset role;
 begin;
