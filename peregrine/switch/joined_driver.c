@@ -75,13 +75,15 @@ static void joined_driver_finish(struct joined *joined)
 	switch_reading_done(&reading); /* what was not taken */
 }
 
+/* What comes by SNMP alone. */
+static const enum told_part joined_second_told[] = {TOLD_NEIGHBORS, TOLD_ADDRESSES};
+
 static void on_second(void *context, int rc, struct switch_reading *reading,
 		      const struct problem *problem)
 {
 	struct joined *joined = context;
 	struct switch_reading *first = &joined->reading;
 
-	(void)problem;
 	joined->silent_ms = rc ? clock_monotonic_ms() : 0;
 	if (rc == 0 && reading) {
 		if (reading->parts & PART_IDENTITY)
@@ -96,7 +98,15 @@ static void on_second(void *context, int rc, struct switch_reading *reading,
 			(void)text_copy(first->odd_text, sizeof(first->odd_text),
 					reading->odd_text);
 		first->odd += reading->odd;
+		first->told[TOLD_NEIGHBORS] = reading->told[TOLD_NEIGHBORS];
+		first->told[TOLD_ADDRESSES] = reading->told[TOLD_ADDRESSES];
 		switch_reading_done(reading);
+	} else {
+		for (size_t i = 0; i < COUNT_OF(joined_second_told); i++)
+			switch_told_add(&first->told[joined_second_told[i]], TOLD_MISSING, true,
+					"%s",
+					problem && problem->message[0] ? problem->message
+								       : "SNMP does not answer");
 	}
 	joined_driver_finish(joined);
 }

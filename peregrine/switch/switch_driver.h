@@ -19,6 +19,7 @@
 
 #include "peregrine/switch/sampling_policy.h"
 #include "peregrine/switch/switch_health.h"
+#include "peregrine/switch/switch_told.h"
 
 /* --- who is asked --- */
 
@@ -96,6 +97,8 @@ struct switch_port {
 	uint64_t speed_bps; /* 0 = unknown */
 	uint32_t lag;       /* ifIndex of the aggregate it is a member of; 0 = none */
 	bool is_lag;
+	bool alike; /* others have its name on the switch: this one ends in "#ifIndex", and no edit
+		       may name it */
 	enum port_stp stp;
 	bool has_vlans; /* `vlans` was read */
 	bool unproven;  /* an access port by its lists; whether it drops tagged frames the switch
@@ -154,7 +157,8 @@ enum switch_part {
 };
 
 struct switch_reading {
-	unsigned parts; /* that are complete; the others are as found so far */
+	unsigned parts;                      /* that are complete; the others are as found so far */
+	struct switch_told told[TOLD_COUNT]; /* the same for an operator, and why */
 	struct switch_identity identity;
 	struct switch_port *ports; /* owned, sorted by if_index */
 	size_t port_count;

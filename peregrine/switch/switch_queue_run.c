@@ -272,6 +272,8 @@ static void on_landed(void *context, int rc, struct switch_reading *reading,
 
 		*reading = (struct switch_reading){0};
 		family_hear(line, &read);
+		if (call->request.op == SWITCH_READ && !call->request.only_ports)
+			switch_told_rest(read.told, call->request.parts, read.parts);
 		call->reading = read;
 	}
 	if (call->unheard) {

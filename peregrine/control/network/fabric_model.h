@@ -45,6 +45,7 @@ struct fabric_port {
 	bool held;        /* as for the switch */
 	bool busy;        /* a change of it is under way: what is observed is where it leads */
 	bool forming;     /* is put into an aggregate or out of one: free until that is done */
+	bool alike;       /* other ports of its switch have its name: it cannot be set */
 	bool blocked;     /* somebody else may be behind it: free, whatever it is meant for */
 	uint32_t carrier; /* the port that has the membership: itself, or its aggregate */
 	uint32_t peer;    /* PORT_UPLINK: port at the other end; else MODEL_NONE */

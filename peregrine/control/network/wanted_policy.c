@@ -14,6 +14,7 @@ static const char *const wanted_policy_fault_texts[] = {
 	[WANTED_NO_VLAN] = "its network has no VLAN yet",
 	[WANTED_NOT_ON_SWITCH] = "the switch cannot carry the VLAN of its network",
 	[WANTED_NOT_SHOWN] = "the switch does not show the port or its VLANs",
+	[WANTED_ALIKE] = "other ports of the switch have its name: give each one of its own there",
 	[WANTED_FORMING] = "its aggregate has to be made or unmade first",
 	[WANTED_NO_PARKING] = "its switch has no parking VLAN left for it",
 	[WANTED_UNEQUAL] = "ports of one aggregate are meant for different networks",
@@ -140,6 +141,8 @@ static int want_edge(const struct fabric_model *model, const port_state observed
 
 	if (fault == WANTED_OK && !observed[carrier])
 		fault = WANTED_NOT_SHOWN;
+	if (fault == WANTED_OK && model->ports[carrier].alike)
+		fault = WANTED_ALIKE;
 	if (fault == WANTED_OK && said_by[carrier] != MODEL_NONE &&
 	    !port_vlans_equal(wanted->ports[carrier], &vlans)) {
 		wanted->ports[carrier] = observed[carrier];

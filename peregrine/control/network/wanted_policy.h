@@ -15,6 +15,7 @@ enum wanted_fault {
 	WANTED_NO_VLAN,       /* its network has no number yet */
 	WANTED_NOT_ON_SWITCH, /* the number is one that this switch cannot carry */
 	WANTED_NOT_SHOWN,     /* the switch shows no membership for the port */
+	WANTED_ALIKE,         /* the switch calls other ports so, too */
 	WANTED_FORMING,       /* free for now: its aggregate is made or unmade first */
 	WANTED_NO_PARKING,    /* free, and other free ports of its switch have all numbers */
 	WANTED_UNEQUAL,       /* members of one aggregate are meant for different networks */

@@ -48,6 +48,7 @@ static int scene_switches_read_ports(struct scene_maker *maker, uint32_t at,
 		uint32_t i = scene_switches_add_port(maker, at, port->name);
 
 		scene->model.ports[i].up = port->up;
+		scene->model.ports[i].alike = port->alike;
 		scene->model.ports[i].held = port->retry_ms > maker->now_ms;
 		if (port->lag != MODEL_NONE)
 			scene->model.ports[i].carrier = first + port->lag;

@@ -319,6 +319,7 @@ int known_take(struct known_switch *known, const struct switch_reading *reading,
 		(void)text_copy(ports[i].name, sizeof(ports[i].name), from->name);
 		ports[i].up = from->up;
 		ports[i].unproven = from->unproven;
+		ports[i].alike = from->alike;
 		ports[i].lag = MODEL_NONE;
 		if (!from->has_vlans)
 			continue;

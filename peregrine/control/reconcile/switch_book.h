@@ -11,8 +11,8 @@
 struct known_port {
 	char name[64];
 	bool up;
-	bool unproven; /* from its reading (switch_driver.h) */
-	uint32_t lag;  /* index of its aggregate; MODEL_NONE */
+	bool unproven, alike; /* from its reading (switch_driver.h) */
+	uint32_t lag;         /* index of its aggregate; MODEL_NONE */
 	port_state vlans;
 	uint64_t
 		left_at; /* value of known_switch.left when the port was last seen to leave a VLAN; 0 = never */

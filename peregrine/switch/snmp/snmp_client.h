@@ -70,15 +70,16 @@ const char *snmp_status_text(int status);
  * E_PROTOCOL. */
 int snmp_status_code(int status);
 
-enum snmp_kind { SNMP_GET, SNMP_GETBULK, SNMP_SET };
+enum snmp_kind { SNMP_GET, SNMP_GETNEXT, SNMP_GETBULK, SNMP_SET };
 
 struct snmp_ask {
 	enum snmp_kind kind;
 	const struct snmp_binding *bindings; /* borrowed for the call of snmp_peer_ask */
 	size_t count;                        /* 1..SNMP_BINDING_LIMIT */
-	uint16_t repetitions; /* SNMP_GETBULK; halved with each try after the first */
+	uint16_t repetitions; /* SNMP_GETBULK; halved with each message after the second */
 	uint16_t vlan;        /* community@vlan, context vlan-N; 0 = none */
 	uint32_t timeout_ms;  /* 0 = the session's */
+	uint8_t tries;        /* 0 = the session's */
 	bool once;            /* not sent a second time: a SET that cannot be repeated */
 };
 
@@ -90,7 +91,8 @@ struct snmp_answer {
 	int status; /* rc 0: error-status */
 	size_t index; /* the binding that it is about, from 1; 0 = none */
 	size_t count; /* bindings in it */
-	unsigned tries;
+	unsigned tries,
+		sends; /* time-outs and one; messages, overdue ones that were sent again included */
 	const void *at; /* of snmp_answer_next */
 	struct snmp_oid object;
 };
@@ -121,12 +123,18 @@ const char *snmp_peer_twin(const struct snmp_peer *peer);
 void snmp_peer_speak_v1(struct snmp_peer *peer);
 /* Has it ever answered? */
 bool snmp_peer_has_answered(const struct snmp_peer *peer);
-/* Messages sent so far, retries and engine probes included. */
+/* Messages that were needed so far, retries and engine probes included: not those that were sent
+ * early for an answer that came after all. */
 uint32_t snmp_peer_requests(const struct snmp_peer *peer);
 /* GETBULK rows that this agent is asked for at once; it learns. */
 uint16_t snmp_peer_repetitions(const struct snmp_peer *peer);
 void snmp_peer_repetitions_good(struct snmp_peer *peer);
 void snmp_peer_repetitions_bad(struct snmp_peer *peer);
+/* Is this agent asked by GETNEXT, as it refused GETBULK? It learns. */
+bool snmp_peer_bulk_refused(const struct snmp_peer *peer);
+void snmp_peer_bulk_taken(struct snmp_peer *peer);
+/* GETBULK was refused, and the same by GETNEXT was not. */
+void snmp_peer_bulk_bad(struct snmp_peer *peer);
 /* Values that this agent is asked for in one GET; it learns. */
 size_t snmp_peer_bindings(const struct snmp_peer *peer);
 /* An answer to `asked` of them was too big. */

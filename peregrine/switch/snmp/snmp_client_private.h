@@ -27,7 +27,9 @@ enum {
 	REPETITIONS_FIRST = 25,
 	REPETITIONS_LIMIT = 40,
 	GOOD_IN_A_ROW = 8,
-	BINDINGS_FIRST = 64, /* about a full Ethernet frame */
+	COPY_LIMIT = 3,        /* of one request in one try */
+	OVERDUE_LEAST_MS = 30, /* beyond the mean round trip */
+	BINDINGS_FIRST = 64,   /* about a full Ethernet frame */
 	BINDINGS_LEAST = 16,
 };
 

@@ -8,8 +8,10 @@
 #include "common/base/error.h"
 #include "common/io/loop.h"
 
+#include "peregrine/switch/snmp/snmp_order.h"
 #include "peregrine/switch/snmp/snmp_reading.h"
 #include "peregrine/switch/snmp/snmp_switch.h"
+#include "peregrine/switch/snmp/snmp_told.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -222,6 +224,7 @@ void snmp_switch_narrow(struct snmp_switch *one, struct snmp_reader_plan *plan)
 bool snmp_switch_placed(struct snmp_switch *one)
 {
 	if (!one->target_count) {
+		fact_orders_make(&one->facts, ORDER_BRIDGE_PORTS);
 		snmp_targets_learn(&one->map, &one->facts);
 		return true;
 	}
@@ -263,6 +266,11 @@ static void snmp_driver_on_read(void *context, int rc, uint32_t refused, const c
 	}
 	reading.parts =
 		parts_left(one->dialect, parts, refused) & ~parts_empty(&one->facts, &reading);
+	/* Addresses of some VLANs are no whole table. */
+	if (!vlan_set_is_empty(&one->missing.vlans))
+		reading.parts &= ~(unsigned)PART_FDB;
+	if (!one->target_count)
+		snmp_told(&one->facts, &one->missing, parts, &reading);
 	text_copy(reading.identity.twin, sizeof(reading.identity.twin), snmp_peer_twin(one->peer));
 	reading.requests = snmp_peer_requests(one->peer) - one->call.requests_before;
 	text_copy(reading.identity.family, sizeof(reading.identity.family), one->call.family->name);
@@ -281,6 +289,7 @@ static int snmp_driver_start_read(struct snmp_switch *one)
 		.vlan_fallback = (parts & PART_VLANS) && !(parts & PART_FDB),
 		.fdb_fallback = (parts & PART_FDB) && !per_vlan,
 		.fdb_per_vlan = (parts & PART_FDB) && per_vlan,
+		.missing = &one->missing,
 		.done = snmp_driver_on_read,
 		.context = one,
 	};

@@ -9,6 +9,7 @@
 #include "common/base/text.h"
 
 #include "peregrine/switch/snmp/qbridge_wire.h"
+#include "peregrine/switch/snmp/snmp_order.h"
 #include "peregrine/switch/snmp/snmp_wire.h"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -135,6 +136,7 @@ void snmp_facts_clear(struct snmp_facts *facts, enum fact_table table)
 		if (fact_columns[i].table == table && fact_columns[i].kind == FACT_OCTETS)
 			free_octets(facts, &fact_columns[i]);
 	}
+	fact_orders_drop(facts);
 	free(facts->tables[table].rows);
 	facts->tables[table] = (struct fact_rows){0};
 }
@@ -143,6 +145,7 @@ void snmp_facts_done(struct snmp_facts *facts)
 {
 	for (int i = 0; i < FACT_TABLE_COUNT; i++)
 		snmp_facts_clear(facts, (enum fact_table)i);
+	fact_orders_drop(facts);
 	*facts = (struct snmp_facts){0};
 }
 

@@ -107,6 +107,30 @@ struct fact_fdb {
 	uint32_t port, status;
 };
 
+/* What rows are found by beside their key (snmp_order.h). */
+enum fact_order_kind {
+	ORDER_BRIDGE_PORTS, /* ifIndex */
+	ORDER_STACK,        /* the lower ifIndex */
+	ORDER_PORT_NAMES,   /* fact_port_name() */
+	ORDER_NAMES,
+	ORDER_DESCRS,
+	ORDER_ALIASES,
+	ORDER_MACS,
+	ORDER_NAME_SPELLINGS, /* as port_name_same() */
+	ORDER_DESCR_SPELLINGS,
+	FACT_ORDER_COUNT
+};
+
+struct fact_place {
+	uint64_t hash;
+	uint32_t row;
+};
+
+struct fact_order {
+	struct fact_place *places; /* owned, by hash and row; NULL = not made */
+	uint32_t count;
+};
+
 struct fact_rows {
 	uint8_t *rows; /* owned, sorted by key */
 	uint32_t count, room;
@@ -120,6 +144,11 @@ struct snmp_facts {
 	struct fact_rows tables[FACT_TABLE_COUNT];
 	uint32_t odd;
 	char odd_text[128];
+	uint32_t lost_addresses, lost_port; /* at base ports that are none; the first of these */
+	uint32_t lost_neighbors;            /* without chassis or port */
+	uint32_t alike;                     /* ports whose names others have, too */
+	char alike_name[64];                /* the first of them */
+	struct fact_order orders[FACT_ORDER_COUNT];
 	bool fixed_frame_types; /* they cannot be written, so they say nothing */
 	bool links;             /* GROUP_LINKS was read, of all interfaces */
 	bool members;           /* dot1qPvid and the egress lists were read, of all ports */
@@ -128,7 +157,8 @@ struct snmp_facts {
 	bool by_steps;          /* a port takes what is of another mode only when it is in it */
 	const uint32_t *downed; /* ifIndex of ports that were taken down for an edit; borrowed */
 	size_t downed_count;
-	bool failed; /* no memory */
+	bool failed;     /* no memory */
+	uint64_t *looks; /* NULL, or counts rows that were looked at by something else than key */
 };
 
 /* Which object goes into which field. */
@@ -162,6 +192,12 @@ extern const uint16_t fact_row_sizes[FACT_TABLE_COUNT];
 size_t fact_group_columns(const struct snmp_facts *facts, enum fact_group group,
 			  const struct fact_column *ret[SNMP_WALK_COLUMNS],
 			  struct snmp_oid ret_roots[SNMP_WALK_COLUMNS]);
+
+static inline void fact_looked(const struct snmp_facts *facts, uint64_t rows)
+{
+	if (facts->looks)
+		*facts->looks += rows;
+}
 
 /* One value of one column. `vlan`: whose bridge it is of, 0 = the whole switch's. False: no more
  * room. What makes no sense is counted in `odd` and left out. */

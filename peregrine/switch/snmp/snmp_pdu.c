@@ -7,6 +7,7 @@
 
 static const int snmp_pdu_commands[] = {
 	[SNMP_GET] = SNMP_MSG_GET,
+	[SNMP_GETNEXT] = SNMP_MSG_GETNEXT,
 	[SNMP_GETBULK] = SNMP_MSG_GETBULK,
 	[SNMP_SET] = SNMP_MSG_SET,
 };

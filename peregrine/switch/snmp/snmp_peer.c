@@ -180,6 +180,7 @@ int snmp_peer_ask(struct snmp_peer *peer, const struct snmp_ask *ask, snmp_answe
 		exchange->pdu->version = SNMP_VERSION_1;
 	exchange->timeout_ms = ask->timeout_ms ? ask->timeout_ms : peer->timeout_ms;
 	exchange->once = ask->once;
+	exchange->tries_limit = ask->tries ? ask->tries : 1U + peer->endpoint.retries;
 	exchange->fn = fn;
 	exchange->context = context;
 	peer_append(peer, exchange);
@@ -235,6 +236,22 @@ void snmp_peer_repetitions_bad(struct snmp_peer *peer)
 	peer->good = 0;
 	if (peer->repetitions > 1)
 		peer->repetitions /= 2;
+}
+
+bool snmp_peer_bulk_refused(const struct snmp_peer *peer)
+{
+	return peer->bulk_refused;
+}
+
+void snmp_peer_bulk_taken(struct snmp_peer *peer)
+{
+	peer->bulk_taken = true;
+}
+
+/* One table may have refused it for reasons of its own. */
+void snmp_peer_bulk_bad(struct snmp_peer *peer)
+{
+	peer->bulk_refused = !peer->bulk_taken;
 }
 
 size_t snmp_peer_bindings(const struct snmp_peer *peer)

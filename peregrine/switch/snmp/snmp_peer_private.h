@@ -20,13 +20,20 @@ struct exchange {
 	struct snmp_peer *peer;
 	enum exchange_state state;
 	netsnmp_pdu *pdu; /* ours; a copy is sent each time */
-	bool under_way;   /* Net-SNMP holds a request that will call us */
+	unsigned copies;  /* that Net-SNMP holds; it calls us for each */
+	bool under_way;   /* counted in the peer's window */
 	bool probe, once;
 	int failure; /* of the last try, for EXCHANGE_AGAIN */
-	unsigned tries;
+	unsigned tries, sends, tries_limit;
 	uint32_t timeout_ms;
-	int64_t sent_ms, expires_ms;
-	int report; /* SNMPERR_* of a report, 0 = none */
+	int64_t sent_ms, expires_ms; /* of this try */
+	/* Copies of this try: a lost one is replaced early, when an answer is overdue by this
+	 * agent's habit. The first that is answered counts. */
+	int ids[COPY_LIMIT];
+	int64_t copied_ms[COPY_LIMIT];
+	unsigned copied;
+	int64_t early_ms; /* when the next one is due; 0 = none */
+	int report;       /* SNMPERR_* of a report, 0 = none */
 	snmp_answer_fn fn;
 	void *context;
 };
@@ -45,7 +52,9 @@ struct snmp_peer {
 	struct loop_timer *timer;
 	struct exchange *first, **end;
 	unsigned under_way, window;
-	unsigned depth; /* of calls of ours on the stack that look at the peer after */
+	unsigned rtt_8,
+		spread_4; /* ms: mean of round trips, times 8; its spread, times 4; 0 = none */
+	unsigned depth;   /* of calls of ours on the stack that look at the peer after */
 	bool closed;
 	int64_t answered_ms;
 	unsigned engine_tries; /* probes without a good answer since */
@@ -59,6 +68,8 @@ struct snmp_peer {
 	u_int boots, time_s;
 	int64_t time_ms; /* when these were read */
 	uint16_t repetitions, good;
+	bool bulk_taken,
+		bulk_refused; /* GETBULK was answered; it was refused, and GETNEXT was not */
 	size_t bindings;
 };
 
@@ -76,5 +87,9 @@ void peer_turn(struct snmp_peer *peer);
 
 /* Sends it, or ends it with the reason why not. */
 void exchange_send(struct snmp_peer *peer, struct exchange *exchange);
+/* One more of this try. */
+void exchange_copy(struct snmp_peer *peer, struct exchange *exchange);
+/* How long an answer takes by this agent's habit (RFC 6298); 0 = not known. */
+uint32_t peer_overdue_ms(const struct snmp_peer *peer);
 /* Ends it. */
 void exchange_fail(struct exchange *exchange, int rc);

@@ -10,22 +10,20 @@
 LEAKS_LEFT_TO_SANITIZER
 
 /* True: it may be tried again. */
-static bool may_repeat(struct snmp_peer *peer, struct exchange *exchange)
+static bool may_repeat(const struct exchange *exchange)
 {
-	unsigned tries = 1U + peer->endpoint.retries;
-
 	if (exchange->failure == E_AUTHENTICATION)
 		return false;
 	if (exchange->failure == E_TIMEOUT && exchange->once)
 		return false;
 	if (exchange->failure == E_PROTOCOL) /* a report: nothing was done, so ask again, once */
 		return exchange->tries < 3;
-	return exchange->tries < tries;
+	return exchange->tries < exchange->tries_limit;
 }
 
 static void snmp_peer_turn_try_again(struct snmp_peer *peer, struct exchange *exchange)
 {
-	if (!may_repeat(peer, exchange)) {
+	if (!may_repeat(exchange)) {
 		exchange_fail(exchange, exchange->failure);
 		return;
 	}
@@ -37,10 +35,6 @@ static void snmp_peer_turn_try_again(struct snmp_peer *peer, struct exchange *ex
 			peer->silences++;
 		}
 		exchange->timeout_ms += exchange->timeout_ms / 2;
-		/* The answer may have been too large for what lies between. */
-		if (exchange->pdu->command == SNMP_MSG_GETBULK &&
-		    exchange->pdu->max_repetitions > 1)
-			exchange->pdu->max_repetitions /= 2;
 	}
 	exchange->state = EXCHANGE_WAITING;
 }
@@ -96,7 +90,7 @@ static bool snmp_peer_turn_sweep(struct snmp_peer *peer)
 	while (*at) {
 		struct exchange *exchange = *at;
 
-		if (exchange->state == EXCHANGE_SENT && !exchange->under_way &&
+		if (exchange->state == EXCHANGE_SENT && !exchange->copies &&
 		    exchange->expires_ms <= now) {
 			exchange->state = EXCHANGE_AGAIN;
 			exchange->failure = E_TIMEOUT;
@@ -105,7 +99,7 @@ static bool snmp_peer_turn_sweep(struct snmp_peer *peer)
 			exchange->state = EXCHANGE_GONE;
 		if (exchange->state == EXCHANGE_AGAIN)
 			snmp_peer_turn_try_again(peer, exchange);
-		if (exchange->state == EXCHANGE_GONE && !exchange->under_way) {
+		if (exchange->state == EXCHANGE_GONE && !exchange->copies) {
 			*at = exchange->next;
 			if (peer->end == &exchange->next)
 				peer->end = at;
@@ -154,9 +148,12 @@ static void snmp_peer_turn_arm(struct snmp_peer *peer)
 	int64_t next = INT64_MAX;
 
 	for (const struct exchange *exchange = peer->first; exchange; exchange = exchange->next) {
-		if (exchange->state == EXCHANGE_SENT || exchange->under_way) {
+		if (exchange->state == EXCHANGE_SENT || exchange->copies) {
 			if (exchange->expires_ms < next)
 				next = exchange->expires_ms;
+			if (exchange->state == EXCHANGE_SENT && exchange->early_ms &&
+			    exchange->early_ms < next)
+				next = exchange->early_ms;
 		} else if (exchange->state != EXCHANGE_WAITING) {
 			next = now; /* swept in the next turn */
 		}
@@ -166,6 +163,20 @@ static void snmp_peer_turn_arm(struct snmp_peer *peer)
 	else
 		/* Net-SNMP compares microseconds, and strictly. */
 		loop_timer_arm(peer->timer, next > now ? next - now + 2 : 2);
+}
+
+/* What is overdue is sent once more, while its first copy may still be answered. */
+static void snmp_peer_turn_early(struct snmp_peer *peer)
+{
+	int64_t now = clock_monotonic_ms();
+
+	for (struct exchange *exchange = peer->first;
+	     exchange && peer->handle && peer->has_engine && !peer->closed;
+	     exchange = exchange->next) {
+		if (exchange->state == EXCHANGE_SENT && exchange->early_ms &&
+		    exchange->early_ms <= now)
+			exchange_copy(peer, exchange);
+	}
 }
 
 void peer_turn(struct snmp_peer *peer)
@@ -178,6 +189,7 @@ void peer_turn(struct snmp_peer *peer)
 				exchange_send(peer, exchange);
 		}
 	}
+	snmp_peer_turn_early(peer);
 	if (!peer->closed)
 		snmp_peer_turn_arm(peer);
 }

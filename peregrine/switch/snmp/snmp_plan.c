@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/text.h"
 
 #include "peregrine/switch/snmp/snmp_plan_private.h"
 #include "peregrine/switch/snmp/snmp_reading.h"
@@ -115,15 +116,57 @@ const uint8_t *snmp_plan_keep(struct snmp_plan *plan, const void *bytes, size_t 
 	return at;
 }
 
-const struct fact_interface *snmp_plan_interface(const struct snmp_facts *facts, const char *name)
+/* What is no port may be called as one: the interface of a VLAN, for instance. */
+static bool snmp_plan_is_port(const struct snmp_facts *facts, const struct fact_interface *row)
 {
+	return fact_base_port(facts, row->key[0]) || row->vm_vlan || row->trunk_state;
+}
+
+/* How many ports are called so; the first of them. */
+static unsigned snmp_plan_called(const struct snmp_facts *facts, const char *name,
+				 const struct fact_interface **ret)
+{
+	const struct fact_interface *other = NULL;
+	unsigned count = 0;
+
+	*ret = NULL;
 	for (uint32_t i = 0; i < fact_count(facts, FACT_INTERFACES); i++) {
 		const struct fact_interface *row = fact_at(facts, FACT_INTERFACES, i);
 
-		if (strcmp(fact_port_name(row), name) == 0)
-			return row;
+		if (strcmp(fact_port_name(row), name) != 0)
+			continue;
+		if (!snmp_plan_is_port(facts, row))
+			other = other ? other : row;
+		else if (count++ == 0)
+			*ret = row;
 	}
-	return NULL;
+	if (!*ret)
+		*ret = other;
+	return count;
+}
+
+const struct fact_interface *snmp_plan_interface(const struct snmp_facts *facts, const char *name)
+{
+	const struct fact_interface *row;
+
+	return snmp_plan_called(facts, name, &row) > 1 ? NULL : row;
+}
+
+int snmp_plan_no_port(const struct snmp_facts *facts, const char *name, struct problem *problem)
+{
+	const struct fact_interface *row;
+	const char *tail = strrchr(name, '#');
+	char base[64];
+
+	(void)text_copy(base, sizeof(base), name);
+	/* As a reading shows it, or as the switch calls it. */
+	if (tail && snmp_plan_called(facts, name, &row) == 0)
+		base[tail - name < 63 ? tail - name : 63] = '\0';
+	if (snmp_plan_called(facts, base, &row) <= 1)
+		return problem_set(problem, E_CONFLICT, "there is no port %s", name);
+	problem_set(problem, E_CONFLICT, "several ports of the switch are called %s", base);
+	problem_hint(problem, "give each a name of its own on the switch: until then none is set");
+	return E_CONFLICT;
 }
 
 /* --- by the dialect's writer --- */

@@ -28,4 +28,6 @@ const uint8_t *snmp_plan_keep(struct snmp_plan *plan, const void *bytes, size_t 
 size_t snmp_plan_bytes(const struct snmp_plan *plan);
 
 /* Borrowed; NULL when there is none of that name. */
+/* NULL: there is none, or several ports are called so; snmp_plan_no_port() says which. */
 const struct fact_interface *snmp_plan_interface(const struct snmp_facts *facts, const char *name);
+int snmp_plan_no_port(const struct snmp_facts *facts, const char *name, struct problem *problem);

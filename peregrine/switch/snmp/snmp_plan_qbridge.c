@@ -131,7 +131,7 @@ static int snmp_plan_qbridge_check_port(const struct snmp_facts *facts,
 	struct vlan_set all = edit->after.tagged;
 
 	if (!interface)
-		return problem_set(problem, E_CONFLICT, "there is no port %s", edit->port);
+		return snmp_plan_no_port(facts, edit->port, problem);
 	if (!base_port || base_port > PORT_LIST_LIMIT * 8)
 		return problem_set(problem, E_CONFLICT, "port %s is not a port of the bridge",
 				   edit->port);

@@ -239,7 +239,7 @@ static int snmp_plan_vtp_check_port(const struct snmp_facts *facts, const struct
 	struct vlan_set all = edit->after.tagged;
 
 	if (!interface)
-		return problem_set(problem, E_CONFLICT, "there is no port %s", edit->port);
+		return snmp_plan_no_port(facts, edit->port, problem);
 	if (!interface->vm_vlan && !interface->trunk_state)
 		return problem_set(problem, E_CONFLICT, "port %s is in no VLANs (routed?)",
 				   edit->port);

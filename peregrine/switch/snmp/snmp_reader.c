@@ -13,6 +13,8 @@
 LEAKS_LEFT_TO_SANITIZER
 
 enum { WALKS_AT_ONCE = GROUP_COUNT, VLANS_AT_ONCE = 4, SNMP_READER_ERRORS_LIMIT = 2 };
+/* Each silent context costs a time-out; the others have to be read within the call's time. */
+enum { CONTEXTS_SILENT_LIMIT = 8 };
 /* Of what a GET may ask for: a number, a text; a bitmap of VLANs is as long as some of them. */
 enum { PLAIN_WEIGHT = 1, OCTETS_WEIGHT = 4 };
 
@@ -44,6 +46,9 @@ struct snmp_reader {
 	unsigned running;
 	bool groups_ended, fell_back, vlans_fell_back;
 	uint32_t next_vlan; /* row of FACT_VTP_VLANS, for fdb_per_vlan */
+	struct vlan_set was_silent;
+	bool late_vlans;       /* those that were silent last time are under way */
+	uint32_t silent_vlans; /* this time */
 	uint32_t refused;
 	char why[64];
 };
@@ -92,6 +97,35 @@ static bool is_fatal(int rc, const char *why)
 	       rc == -ENOMEM;
 }
 
+static int start_part(struct snmp_reader *reader, enum fact_group group, uint16_t vlan);
+
+/* The bridge of one VLAN: a context that is silent or refused costs that VLAN's addresses. */
+static void snmp_reader_on_vlan(struct snmp_reader *reader, const struct part *part, int rc,
+				const char *why)
+{
+	struct snmp_missing *missing = reader->plan.missing;
+
+	if (rc) {
+		if (vlan_set_count(&missing->vlans) == 0)
+			missing->vlans_why = rc == E_TIMEOUT ? "no answer"
+					     : why[0]        ? why
+							     : "refused";
+		vlan_set_add(&missing->vlans, part->vlan);
+	}
+	if (rc == E_TIMEOUT) {
+		vlan_set_add(&missing->silent, part->vlan);
+		reader->silent_vlans++;
+	} else {
+		vlan_set_remove(&missing->silent, part->vlan);
+	}
+	rc = !rc && part->group == GROUP_BRIDGE ? start_part(reader, GROUP_BRIDGE_FDB, part->vlan)
+						: 0;
+	if (rc)
+		snmp_reader_end(reader, rc);
+	else
+		snmp_reader_go_on(reader);
+}
+
 static void snmp_reader_on_walked(void *context, int rc, const char *why)
 {
 	struct part *part = context;
@@ -99,7 +133,7 @@ static void snmp_reader_on_walked(void *context, int rc, const char *why)
 
 	part->running = false;
 	reader->running--;
-	if (rc && is_fatal(rc, why)) {
+	if (rc && is_fatal(rc, why) && (!part->vlan || rc == -ENOMEM)) {
 		snmp_reader_end(reader, rc);
 		return;
 	}
@@ -107,9 +141,14 @@ static void snmp_reader_on_walked(void *context, int rc, const char *why)
 		snmp_reader_end(reader, -ENOMEM);
 		return;
 	}
-	/* A VLAN whose bridge is not there (an inactive one) says nothing of the others. */
-	if (rc && !part->vlan) {
+	if (part->vlan) {
+		snmp_reader_on_vlan(reader, part, rc, why);
+		return;
+	}
+	if (rc) {
 		reader->refused |= GROUP_BIT(part->group);
+		if (reader->plan.missing)
+			reader->plan.missing->why[part->group] = why;
 		if (!reader->why[0])
 			text_copy(reader->why, sizeof(reader->why), why);
 	}
@@ -120,6 +159,7 @@ static int start_part(struct snmp_reader *reader, enum fact_group group, uint16_
 {
 	struct snmp_walk_plan plan = {.row_limit = FACT_ROW_LIMIT * 2,
 				      .vlan = vlan,
+				      .tries = vlan ? 1 : 0,
 				      .row = snmp_reader_on_row,
 				      .done = snmp_reader_on_walked};
 	struct part *part = NULL;
@@ -290,22 +330,47 @@ static int start_groups(struct snmp_reader *reader)
 	return rc;
 }
 
+/* The next VLAN whose context is asked; those that were silent last time come last. NULL: there is
+ * none. */
+static const struct fact_vlan *next_vlan(struct snmp_reader *reader)
+{
+	const struct snmp_facts *facts = reader->plan.facts;
+
+	for (;;) {
+		const struct fact_vlan *vlan;
+
+		if (reader->next_vlan == fact_count(facts, FACT_VTP_VLANS)) {
+			if (reader->late_vlans)
+				return NULL;
+			reader->late_vlans = true;
+			reader->next_vlan = 0;
+			continue;
+		}
+		vlan = fact_at(facts, FACT_VTP_VLANS, reader->next_vlan++);
+		/* vtpVlanState operational(1), vtpVlanType ethernet(1) */
+		if (vlan->status == 1 && vlan->type <= 1 && vlan->key[1] <= VLAN_LAST &&
+		    vlan_set_has(&reader->was_silent, vlan->key[1]) == reader->late_vlans)
+			return vlan;
+	}
+}
+
 /* Cisco keeps one BRIDGE-MIB per VLAN, base ports included. */
 static int start_vlans(struct snmp_reader *reader)
 {
-	const struct snmp_facts *facts = reader->plan.facts;
+	struct snmp_missing *missing = reader->plan.missing;
 	int rc = 0;
 
-	while (!rc && reader->running < VLANS_AT_ONCE &&
-	       reader->next_vlan < fact_count(facts, FACT_VTP_VLANS)) {
-		const struct fact_vlan *vlan = fact_at(facts, FACT_VTP_VLANS, reader->next_vlan++);
+	while (!rc && reader->running < VLANS_AT_ONCE) {
+		const struct fact_vlan *vlan = next_vlan(reader);
 
-		/* vtpVlanState operational(1), vtpVlanType ethernet(1) */
-		if (vlan->status != 1 || vlan->type > 1 || vlan->key[1] > VLAN_LAST)
+		if (!vlan)
+			break;
+		missing->vlans_asked++;
+		if (reader->silent_vlans >= CONTEXTS_SILENT_LIMIT) {
+			vlan_set_add(&missing->vlans, vlan->key[1]);
 			continue;
+		}
 		rc = start_part(reader, GROUP_BRIDGE, (uint16_t)vlan->key[1]);
-		if (!rc)
-			rc = start_part(reader, GROUP_BRIDGE_FDB, (uint16_t)vlan->key[1]);
 	}
 	return rc;
 }
@@ -373,6 +438,10 @@ int snmp_reader_start(const struct snmp_reader_plan *plan, struct snmp_reader **
 	if (!reader)
 		return -ENOMEM;
 	reader->plan = *plan;
+	if (plan->missing) {
+		reader->was_silent = plan->missing->silent;
+		*plan->missing = (struct snmp_missing){.silent = plan->missing->silent};
+	}
 	rc = plan->scalars ? ask_scalars(reader) : start_groups(reader);
 	if (rc) {
 		snmp_reader_stop(reader);

@@ -9,6 +9,16 @@
 
 struct snmp_reader;
 
+/* What did not come, and why. The texts are constants. */
+struct snmp_missing {
+	const char *why[GROUP_COUNT]; /* NULL = the group came whole */
+	/* fdb_per_vlan: VLANs whose context was silent or refused; their addresses are missing. */
+	struct vlan_set vlans;
+	uint32_t vlans_asked;
+	const char *vlans_why;  /* of the first of them */
+	struct vlan_set silent; /* kept for the next reading: asked last */
+};
+
 #define GROUP_BIT(group) (1U << (group))
 
 /* rc 0: `refused` has the bits of the groups that the agent broke off with an error, `why` the
@@ -25,9 +35,11 @@ struct snmp_reader_plan {
 	struct snmp_target targets[TARGET_LIMIT];
 	size_t target_count;
 	uint32_t target_groups;
-	bool vlan_fallback; /* the current VLANs when there are no static ones */
-	bool fdb_fallback;  /* BRIDGE-MIB's FDB when Q-BRIDGE's makes no sense */
-	bool fdb_per_vlan;  /* and one of each VLAN that VTP has */
+	bool vlan_fallback;           /* the current VLANs when there are no static ones */
+	bool fdb_fallback;            /* BRIDGE-MIB's FDB when Q-BRIDGE's makes no sense */
+	bool fdb_per_vlan;            /* and one of each VLAN that VTP has */
+	struct snmp_missing *missing; /* filled in; outlives the reader. NULL with fdb_per_vlan off
+				       */
 	snmp_read_fn done;
 	void *context;
 };

@@ -6,8 +6,11 @@
 
 #include "common/base/hash.h"
 #include "common/base/macros.h"
+#include "common/base/sorted.h"
 #include "common/base/text.h"
+#include "common/net/mac.h"
 
+#include "peregrine/switch/snmp/snmp_order.h"
 #include "peregrine/switch/snmp/snmp_wire.h"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -29,17 +32,25 @@ const char *fact_port_name(const struct fact_interface *interface)
 	return interface->name[0] ? interface->name : interface->descr;
 }
 
-/* Bridge ports are few, and their order is not the interfaces'. */
+void fact_alike_name(const char *name, uint32_t if_index, char ret[64])
+{
+	char tail[16];
+	size_t length = strlen(name);
+
+	(void)text_format(tail, sizeof(tail), "#%u", if_index);
+	if (length + strlen(tail) > 63)
+		length = 63 - strlen(tail);
+	memmove(ret, name, length);
+	(void)text_copy(ret + length, 64 - length, tail);
+}
+
+/* Their order is not the interfaces'. */
 static const struct fact_bridge_port *bridge_port_of(const struct snmp_facts *facts,
 						     uint32_t if_index)
 {
-	for (uint32_t i = 0; i < fact_count(facts, FACT_BRIDGE_PORTS); i++) {
-		const struct fact_bridge_port *port = fact_at(facts, FACT_BRIDGE_PORTS, i);
+	uint32_t at = 0;
 
-		if (port->if_index == if_index)
-			return port;
-	}
-	return NULL;
+	return fact_order_next(facts, ORDER_BRIDGE_PORTS, if_index, &at);
 }
 
 uint32_t fact_base_port(const struct snmp_facts *facts, uint32_t if_index)
@@ -97,13 +108,13 @@ static const enum port_stp stp_states[] = {
 /* A group of the dialect's, by the name of its aggregate. */
 static uint32_t lag_called(const struct snmp_facts *facts, uint32_t group)
 {
+	const struct fact_interface *interface;
+	uint32_t at = 0;
 	char name[32];
 
 	if (!group || !text_format(name, sizeof(name), "%s%u", facts->dialect->lag.name, group))
 		return 0;
-	for (uint32_t i = 0; i < fact_count(facts, FACT_INTERFACES); i++) {
-		const struct fact_interface *interface = fact_at(facts, FACT_INTERFACES, i);
-
+	while ((interface = fact_order_next(facts, ORDER_PORT_NAMES, fact_hash_text(name), &at))) {
 		if (strcmp(fact_port_name(interface), name) == 0)
 			return interface->key[0];
 	}
@@ -114,6 +125,8 @@ static uint32_t snmp_reading_lag_of(const struct snmp_facts *facts,
 				    const struct fact_interface *interface)
 {
 	const struct fact_interface *above;
+	const struct fact_pair *pair;
+	uint32_t at = 0;
 
 	/* IEEE8023-LAG-MIB: 0 = none; a port that aggregates alone names itself. */
 	if (interface->lag && interface->lag != interface->key[0]) {
@@ -128,11 +141,8 @@ static uint32_t snmp_reading_lag_of(const struct snmp_facts *facts,
 		if (above && snmp_reading_is_aggregate(above))
 			return interface->lag_selected;
 	}
-	for (uint32_t i = 0; i < fact_count(facts, FACT_STACK); i++) {
-		const struct fact_pair *pair = fact_at(facts, FACT_STACK, i);
-
-		if (pair->key[1] != interface->key[0] || pair->key[0] == 0 ||
-		    pair->status != SNMP_READING_ROW_ACTIVE)
+	while ((pair = fact_order_next(facts, ORDER_STACK, interface->key[0], &at))) {
+		if (pair->key[0] == 0 || pair->status != SNMP_READING_ROW_ACTIVE)
 			continue;
 		above = fact_find(facts, FACT_INTERFACES, pair->key[0], 0, 0);
 		if (above && snmp_reading_is_aggregate(above))
@@ -175,6 +185,54 @@ static void snmp_reading_fill_port(struct snmp_facts *facts, const struct fact_i
 	}
 }
 
+/* Ports come by ifIndex, as the interfaces do. */
+static void mark_lag(struct switch_reading *reading, uint32_t if_index)
+{
+	size_t at = SORTED_FIRST(i, 0, reading->port_count, reading->ports[i].if_index < if_index);
+
+	if (at < reading->port_count && reading->ports[at].if_index == if_index)
+		reading->ports[at].is_lag = true;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct switch_port *a = *(const struct switch_port *const *)left;
+	const struct switch_port *b = *(const struct switch_port *const *)right;
+	int order = strcmp(a->name, b->name);
+
+	return order ? order : (a > b) - (a < b);
+}
+
+/* Each keeps a row of its own, under a name that ends in its ifIndex. */
+static void tell_alike(struct snmp_facts *facts, struct switch_reading *reading)
+{
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
+	struct switch_port **by_name = calloc(reading->port_count + 1, sizeof(*by_name));
+
+	if (!by_name) {
+		facts->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < reading->port_count; i++)
+		by_name[i] = &reading->ports[i];
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
+	qsort(by_name, reading->port_count, sizeof(*by_name), compare_names);
+	for (size_t i = 1; i < reading->port_count; i++) {
+		if (strcmp(by_name[i - 1]->name, by_name[i]->name) == 0)
+			by_name[i - 1]->alike = by_name[i]->alike = true;
+	}
+	for (size_t i = 0; i < reading->port_count; i++) {
+		struct switch_port *port = by_name[i];
+
+		if (!port->alike)
+			continue;
+		fact_alike_name(port->name, port->if_index, port->name);
+		if (!facts->alike++)
+			(void)text_copy(facts->alike_name, sizeof(facts->alike_name), port->name);
+	}
+	free(by_name);
+}
+
 static int snmp_reading_make_ports(struct snmp_facts *facts, const char *const *only_ports,
 				   unsigned parts, struct switch_reading *ret)
 {
@@ -198,32 +256,19 @@ static int snmp_reading_make_ports(struct snmp_facts *facts, const char *const *
 			port->has_vlans && fact_port_unproven(facts, interface, &port->vlans);
 		ret->port_count++;
 	}
-	for (uint32_t i = 0; i < ret->port_count; i++) {
-		for (uint32_t j = 0; j < ret->port_count; j++)
-			ret->ports[j].is_lag |= ret->ports[i].lag == ret->ports[j].if_index;
-	}
+	for (size_t i = 0; i < ret->port_count; i++)
+		mark_lag(ret, ret->ports[i].lag);
+	tell_alike(facts, ret);
 	return 0;
 }
 
 /* --- neighbours --- */
 
-/* One interface only, else none: aliases and descriptions are written by people. */
-static uint32_t interface_called(const struct snmp_facts *facts, const char *text,
-				 bool (*is)(const struct fact_interface *interface,
-					    const char *text))
+static uint64_t hash_of_mac(const char *text)
 {
-	uint32_t found = 0;
+	struct mac mac;
 
-	for (uint32_t i = 0; text[0] && i < fact_count(facts, FACT_INTERFACES); i++) {
-		const struct fact_interface *interface = fact_at(facts, FACT_INTERFACES, i);
-
-		if (!is(interface, text))
-			continue;
-		if (found)
-			return 0;
-		found = interface->key[0];
-	}
-	return found;
+	return mac_parse(text, &mac) == 0 ? fact_hash_mac(mac.bytes) : 0;
 }
 
 static bool snmp_reading_has_name(const struct fact_interface *interface, const char *text)
@@ -255,9 +300,40 @@ static bool has_spelling(const struct fact_interface *interface, const char *tex
 }
 
 /* In the order in which they are believed. */
-static bool (*const snmp_reading_ways[])(const struct fact_interface *interface,
-					 const char *text) = {
-	snmp_reading_has_name, has_descr, has_alias, snmp_reading_has_mac, has_spelling};
+static const struct reading_way {
+	bool (*is)(const struct fact_interface *interface, const char *text);
+	uint64_t (*hash)(const char *text);
+	enum fact_order_kind first, last; /* of the orders in which it is searched */
+} reading_ways[] = {
+	{snmp_reading_has_name, fact_hash_text, ORDER_NAMES, ORDER_NAMES},
+	{has_descr, fact_hash_text, ORDER_DESCRS, ORDER_DESCRS},
+	{has_alias, fact_hash_text, ORDER_ALIASES, ORDER_ALIASES},
+	{snmp_reading_has_mac, hash_of_mac, ORDER_MACS, ORDER_MACS},
+	{has_spelling, fact_hash_spelling, ORDER_NAME_SPELLINGS, ORDER_DESCR_SPELLINGS},
+};
+
+/* One interface only, else none: aliases and descriptions are written by people. */
+static uint32_t interface_called(const struct snmp_facts *facts, const char *text,
+				 const struct reading_way *way)
+{
+	uint64_t hash = way->hash(text);
+	uint32_t found = 0;
+
+	for (int kind = (int)way->first; text[0] && kind <= (int)way->last; kind++) {
+		const struct fact_interface *interface;
+		uint32_t at = 0;
+
+		while ((interface =
+				fact_order_next(facts, (enum fact_order_kind)kind, hash, &at))) {
+			if (interface->key[0] == found || !way->is(interface, text))
+				continue;
+			if (found)
+				return 0;
+			found = interface->key[0];
+		}
+	}
+	return found;
+}
 
 static uint32_t by_local_texts(const struct snmp_facts *facts, const struct fact_lldp *local)
 {
@@ -265,11 +341,11 @@ static uint32_t by_local_texts(const struct snmp_facts *facts, const struct fact
 
 	lldp_id_text(LLDP_PORT, local->port_subtype, local->port.bytes, local->port.size, id,
 		     sizeof(id));
-	for (size_t i = 0; i < sizeof(snmp_reading_ways) / sizeof(snmp_reading_ways[0]); i++) {
-		uint32_t found = interface_called(facts, id, snmp_reading_ways[i]);
+	for (size_t i = 0; i < COUNT_OF(reading_ways); i++) {
+		uint32_t found = interface_called(facts, id, &reading_ways[i]);
 
 		if (!found)
-			found = interface_called(facts, local->text, snmp_reading_ways[i]);
+			found = interface_called(facts, local->text, &reading_ways[i]);
 		if (found)
 			return found;
 	}
@@ -303,6 +379,7 @@ static int make_neighbors(struct snmp_facts *facts, struct switch_reading *ret)
 		struct switch_neighbor *neighbor = &ret->neighbors[ret->neighbor_count];
 
 		if (!row->chassis.size || !row->port.size) {
+			facts->lost_neighbors++;
 			snmp_facts_odd(facts, "LLDP neighbour at port %u without chassis or port",
 				       row->key[1]);
 			continue;
@@ -418,6 +495,8 @@ static void snmp_reading_take_fdb(struct snmp_facts *facts, const struct fact_fd
 	}
 	port = fact_find(facts, FACT_BRIDGE_PORTS, row->port, 0, 0);
 	if (!port || !port->if_index) {
+		if (!facts->lost_addresses++)
+			facts->lost_port = row->port;
 		snmp_facts_odd(facts, "FDB: base port %u does not exist", row->port);
 		return;
 	}
@@ -427,7 +506,10 @@ static void snmp_reading_take_fdb(struct snmp_facts *facts, const struct fact_fd
 
 static int make_fdb(struct snmp_facts *facts, struct switch_reading *ret)
 {
-	enum fact_table table = fact_fdb_makes_sense(facts) ? FACT_FDB : FACT_BRIDGE_FDB;
+	/* With nothing to stand in for it, rows that fit no port are told. */
+	enum fact_table table = fact_fdb_makes_sense(facts) || !fact_count(facts, FACT_BRIDGE_FDB)
+					? FACT_FDB
+					: FACT_BRIDGE_FDB;
 	uint32_t count = fact_count(facts, table);
 	struct fdb_vlans last = {.fdb_id = UINT32_MAX};
 
@@ -534,6 +616,8 @@ int snmp_reading_make(struct snmp_facts *facts, unsigned parts, const char *cons
 	struct switch_reading reading = {.identity = facts->identity};
 	int rc = 0;
 
+	facts->lost_addresses = facts->lost_neighbors = facts->alike = 0;
+	fact_orders_make(facts, parts & PART_NEIGHBORS ? ORDER_DESCR_SPELLINGS : ORDER_PORT_NAMES);
 	if (facts->failed)
 		return -ENOMEM;
 	fact_lists_from_text(facts);
@@ -551,6 +635,8 @@ int snmp_reading_make(struct snmp_facts *facts, unsigned parts, const char *cons
 		rc = make_neighbors(facts, &reading);
 	if (!rc && (parts & PART_FDB))
 		rc = make_fdb(facts, &reading);
+	if (!rc && facts->failed)
+		rc = -ENOMEM;
 	if (rc) {
 		switch_reading_done(&reading);
 		return rc;

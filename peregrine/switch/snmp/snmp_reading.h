@@ -15,6 +15,8 @@ MUST_USE int snmp_reading_make(struct snmp_facts *facts, unsigned parts,
 
 /* The name that a port has everywhere: ifName, else ifDescr. */
 const char *fact_port_name(const struct fact_interface *interface);
+/* Of a port whose name others have, too: "internal#7", cut to fit. `ret` may be `name`. */
+void fact_alike_name(const char *name, uint32_t if_index, char ret[64]);
 /* The base port of an interface; 0 = no bridge port. */
 uint32_t fact_base_port(const struct snmp_facts *facts, uint32_t if_index);
 struct port_list_shape fact_list_shape(const struct snmp_dialect *dialect);

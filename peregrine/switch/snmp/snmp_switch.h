@@ -25,6 +25,7 @@ struct snmp_switch {
 
 	struct snmp_facts facts;
 	struct snmp_reader *reader;
+	struct snmp_missing missing; /* of the last reading */
 	struct snmp_change *change;
 	struct snmp_saving *saving;
 	struct snmp_sampling *sampling;

@@ -47,17 +47,23 @@ void snmp_targets_done(struct snmp_target_map *map)
 bool snmp_targets_add(const struct snmp_target_map *map, const char *name,
 		      struct snmp_target ret[TARGET_LIMIT], size_t *count)
 {
+	const struct snmp_target *found = NULL;
+
 	for (size_t i = 0; i < *count; i++) {
 		if (strcmp(ret[i].name, name) == 0)
 			return true;
 	}
-	for (size_t i = 0; i < map->count && *count < TARGET_LIMIT; i++) {
+	for (size_t i = 0; i < map->count; i++) {
 		if (strcmp(map->ports[i].name, name) != 0)
 			continue;
-		ret[(*count)++] = map->ports[i];
-		return true;
+		if (found)
+			return false; /* a look at one row would not show that there are two */
+		found = &map->ports[i];
 	}
-	return false;
+	if (!found || *count == TARGET_LIMIT)
+		return false;
+	ret[(*count)++] = *found;
+	return true;
 }
 
 bool snmp_targets_need(const struct snmp_target *target, const struct fact_column *column)

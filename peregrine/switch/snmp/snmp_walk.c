@@ -9,7 +9,8 @@ enum { SNMP_WALK_ERRORS_LIMIT = 2 }; /* a subagent that is late is a genErr of t
 enum { VALUES_AT_ONCE = 120 }; /* about four full Ethernet frames; agents cut where they must */
 
 struct snmp_walk_column {
-	struct snmp_oid at; /* the last one read, the root at first */
+	struct snmp_oid at;    /* the last one read, the root at first */
+	struct snmp_oid first; /* count 0 = none yet */
 	bool ended;
 };
 
@@ -22,7 +23,12 @@ struct snmp_walk {
 	uint16_t repetitions;
 	uint32_t values;
 	unsigned errors; /* genErr in a row */
+	bool by_next;    /* GETBULK was refused here: by GETNEXT */
+	bool disordered; /* a row stood before the one behind which it came */
 };
+
+const char snmp_walk_limited[] = "more rows than we take";
+const char snmp_walk_disordered[] = "rows out of order";
 
 static int ask_next(struct snmp_walk *walk);
 
@@ -43,12 +49,20 @@ static bool snmp_walk_take(struct snmp_walk *walk, size_t number,
 
 	if (column->ended)
 		return true;
-	if (binding->value.type == SNMP_END_OF_VIEW || !snmp_oid_is_below(&binding->name, root) ||
-	    snmp_oid_order(&binding->name, &column->at) <= 0) {
+	if (binding->value.type == SNMP_END_OF_VIEW || !snmp_oid_is_below(&binding->name, root)) {
+		column->ended = true;
+		return true;
+	}
+	if (snmp_oid_order(&binding->name, &column->at) <= 0) {
+		/* Some tables end with their last row again, or with their first. */
+		walk->disordered |= snmp_oid_order(&binding->name, &column->at) != 0 &&
+				    snmp_oid_order(&binding->name, &column->first) != 0;
 		column->ended = true;
 		return true;
 	}
 	column->at = binding->name;
+	if (!column->first.count)
+		column->first = binding->name;
 	if (++walk->values > walk->plan.row_limit)
 		return false;
 	return walk->plan.row(walk->plan.context, number, binding->name.ids + root->count,
@@ -64,6 +78,13 @@ static void on_status(struct snmp_walk *walk, const struct snmp_answer *answer)
 
 	if (large || late) {
 		snmp_peer_repetitions_bad(walk->peer);
+		rc = ask_next(walk);
+		if (rc)
+			snmp_walk_end(walk, rc, "no memory");
+		return;
+	}
+	if (!walk->by_next && !snmp_peer_bulk_refused(walk->peer)) {
+		walk->by_next = true;
 		rc = ask_next(walk);
 		if (rc)
 			snmp_walk_end(walk, rc, "no memory");
@@ -87,14 +108,19 @@ static void snmp_walk_on_answer(void *context, struct snmp_answer *answer)
 		on_status(walk, answer);
 		return;
 	}
-	if (answer->tries > 1)
+	if (walk->by_next)
+		snmp_peer_bulk_bad(walk->peer);
+	else if (!snmp_peer_bulk_refused(walk->peer))
+		snmp_peer_bulk_taken(walk->peer);
+	/* One that is lost is the path's; two of the same may be their size's. */
+	if (answer->sends > 2)
 		snmp_peer_repetitions_bad(walk->peer);
-	else
+	else if (answer->sends == 1)
 		snmp_peer_repetitions_good(walk->peer);
 	walk->errors = 0;
 	while (snmp_answer_next(answer, &binding)) {
 		if (!snmp_walk_take(walk, walk->asked[number % walk->asked_count], &binding)) {
-			snmp_walk_end(walk, E_LIMIT, "more rows than we take");
+			snmp_walk_end(walk, E_LIMIT, snmp_walk_limited);
 			return;
 		}
 		number++;
@@ -110,7 +136,10 @@ static void snmp_walk_on_answer(void *context, struct snmp_answer *answer)
 static int ask_next(struct snmp_walk *walk)
 {
 	struct snmp_binding bindings[SNMP_WALK_COLUMNS];
-	struct snmp_ask ask = {.kind = SNMP_GETBULK, .bindings = bindings, .vlan = walk->plan.vlan};
+	struct snmp_ask ask = {.kind = SNMP_GETBULK,
+			       .bindings = bindings,
+			       .vlan = walk->plan.vlan,
+			       .tries = walk->plan.tries};
 	size_t at_once;
 
 	walk->asked_count = 0;
@@ -121,7 +150,8 @@ static int ask_next(struct snmp_walk *walk)
 		walk->asked[walk->asked_count++] = i;
 	}
 	if (walk->asked_count == 0) {
-		snmp_walk_end(walk, 0, "");
+		snmp_walk_end(walk, walk->disordered ? E_PROTOCOL : 0,
+			      walk->disordered ? snmp_walk_disordered : "");
 		return 0;
 	}
 	ask.count = walk->asked_count;
@@ -130,6 +160,8 @@ static int ask_next(struct snmp_walk *walk)
 	if (walk->repetitions > at_once)
 		walk->repetitions = (uint16_t)at_once;
 	ask.repetitions = walk->repetitions;
+	if (walk->by_next || snmp_peer_bulk_refused(walk->peer))
+		ask.kind = SNMP_GETNEXT;
 	return snmp_peer_ask(walk->peer, &ask, snmp_walk_on_answer, walk);
 }
 

@@ -1,6 +1,6 @@
 /* Reads whole columns of tables by GETBULK: the columns of one table side by side in each request,
- * each at its own pace, until each has left its subtree. Bounded in rows and requests; a column
- * that does not go forward (an agent in a loop) is ended. */
+ * each at its own pace, until each has left its subtree. Bounded in rows; a column
+ * that does not go forward is ended. An agent that refuses GETBULK is asked by GETNEXT. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,8 +13,12 @@
  * walk with E_LIMIT. */
 typedef bool (*snmp_row_fn)(void *context, size_t column, const uint32_t *index, size_t count,
 			    const struct snmp_value *value);
-/* rc 0, or E_TIMEOUT, E_AUTHENTICATION, E_PROTOCOL, E_LIMIT of the requests. For a walk that the
- * agent broke off with an error: that status' code, and its text in `why`. */
+/* rc 0, or E_TIMEOUT, E_AUTHENTICATION, E_PROTOCOL, E_LIMIT of the requests. `why` is a constant,
+ * "" for what the requests themselves ended with:
+ * a status' text       the agent broke the walk off; rc is the status' code
+ * snmp_walk_disordered a row came that belongs before an earlier one: some are missing; E_PROTOCOL
+ * snmp_walk_limited    row_limit, or row() wanted no more; E_LIMIT */
+extern const char snmp_walk_disordered[], snmp_walk_limited[];
 typedef void (*snmp_walked_fn)(void *context, int rc, const char *why);
 
 struct snmp_walk_plan {
@@ -22,6 +26,7 @@ struct snmp_walk_plan {
 	size_t count;
 	uint32_t row_limit; /* values in all */
 	uint16_t vlan;      /* as in struct snmp_ask */
+	uint8_t tries;      /* as there */
 	snmp_row_fn row;
 	snmp_walked_fn done; /* from the loop; the walk is freed before it is called */
 	void *context;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/macros.h"
+#include "common/base/text.h"
 
 void snmp_text(const uint8_t *bytes, size_t size, char *ret, size_t room)
 {
@@ -167,26 +168,28 @@ static const char *short_word(const char *word)
 	return word;
 }
 
+void port_name_key(const char *name, char ret[PORT_NAME_KEY_SIZE])
+{
+	char word[40];
+	size_t length;
+
+	name = snmp_wire_next_word(name, word, sizeof(word));
+	(void)text_copy(ret, PORT_NAME_KEY_SIZE, short_word(word));
+	length = strlen(ret);
+	/* The numbers must be the same to the end, spaces aside. */
+	for (; *name && length + 1 < PORT_NAME_KEY_SIZE; name++) {
+		if (!isspace((unsigned char)*name))
+			ret[length++] = (char)tolower((unsigned char)*name);
+	}
+	ret[length] = '\0';
+}
+
 bool port_name_same(const char *a, const char *b)
 {
-	char word_a[40];
-	char word_b[40];
+	char key_a[PORT_NAME_KEY_SIZE];
+	char key_b[PORT_NAME_KEY_SIZE];
 
-	a = snmp_wire_next_word(a, word_a, sizeof(word_a));
-	b = snmp_wire_next_word(b, word_b, sizeof(word_b));
-	if (strcmp(short_word(word_a), short_word(word_b)) != 0)
-		return false;
-	/* The numbers must be the same to the end, spaces aside. */
-	for (;;) {
-		while (isspace((unsigned char)*a))
-			a++;
-		while (isspace((unsigned char)*b))
-			b++;
-		if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
-			return false;
-		if (!*a)
-			return true;
-		a++;
-		b++;
-	}
+	port_name_key(a, key_a);
+	port_name_key(b, key_b);
+	return strcmp(key_a, key_b) == 0;
 }

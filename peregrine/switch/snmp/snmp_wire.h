@@ -29,3 +29,6 @@ bool snmp_mac_is_odd(const uint8_t mac[6]);
 /* Do two spellings name one port? Case, spaces and the long words of interface types aside:
  * "GigabitEthernet1/0/1" is "Gi1/0/1" is "gi 1/0/1"; "swp1" is not "swp11". */
 bool port_name_same(const char *a, const char *b);
+/* Names are the same exactly when their keys are. */
+enum { PORT_NAME_KEY_SIZE = 112 };
+void port_name_key(const char *name, char ret[PORT_NAME_KEY_SIZE]);
