@@ -72,7 +72,7 @@ begin
 	end loop;
 	for r in
 		update alert a set cleared_at = now()
-		where a.cleared_at is null and (split_part(a.kind, '.', 1) in ('fabric', 'nic', 'wiring') or a.kind in ('switch.unreachable', 'switch.not_set', 'switch.row_refused')) and a.kind <> 'fabric.isolation'
+		where a.cleared_at is null and (split_part(a.kind, '.', 1) in ('fabric', 'nic', 'wiring') or a.kind in ('switch.unreachable', 'switch.not_set', 'switch.row_refused', 'switch.reading_partial')) and a.kind <> 'fabric.isolation'
 		and not exists (select from jsonb_to_recordset(v_rows) as x (key text) where x.key = a.key)
 		returning a.subject_kind, a.subject, a.kind, a.message
 	loop

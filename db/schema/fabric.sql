@@ -137,51 +137,6 @@ create table beacon (
 
 -- ==== functions ====
 
-create function switch_observed_put(p_rows jsonb)
-returns integer language plpgsql set search_path = haas, pg_temp set client_min_messages = warning as $$
-declare
-	r record;
-	o switch_observed%rowtype;
-	v_events integer := 0;
-begin
-	for r in
-		select x.*, s.name from jsonb_to_recordset(p_rows) as x (switch_id bigint, reachable boolean, problem jsonb, asked_us bigint, family text,
-			object_id text, text text, system text, chassis text, uptime_ms bigint, vlan_changes bigint, vlans jsonb, requests bigint,
-			odd bigint, odd_text text, read_us bigint)
-		join switch s on s.id = x.switch_id order by x.switch_id
-	loop
-		select * into o from switch_observed where switch_id = r.switch_id;
-		if found and o.reachable <> r.reachable or not found and not r.reachable then
-			perform event_add('peregrined', case when r.reachable then 'switch.answers' else 'switch.silent' end, 'switch', r.name, null,
-					  case when r.reachable then 'it answers again' else coalesce(r.problem ->> 'message', 'it does not answer') end,
-					  coalesce(nullif(r.problem, 'null'), '{}'));
-			v_events := v_events + 1;
-		end if;
-		if o.switch_id is not null and o.read_at is not null and r.uptime_ms < o.uptime_ms then
-			perform event_add('peregrined', 'switch.rebooted', 'switch', r.name, null, 'it has restarted',
-					  jsonb_build_object('uptime_ms', r.uptime_ms));
-			v_events := v_events + 1;
-		end if;
-		insert into switch_observed as w (switch_id, family, object_id, text, system, chassis, uptime_ms, vlan_changes, vlans, requests, odd,
-						  odd_text, reachable, problem, read_at, asked_at)
-		values (r.switch_id, coalesce(r.family, ''), coalesce(r.object_id, ''), coalesce(r.text, ''), coalesce(r.system, ''),
-			coalesce(r.chassis, ''), coalesce(r.uptime_ms, 0), coalesce(r.vlan_changes, 0),
-			array(select jsonb_array_elements_text(coalesce(nullif(r.vlans, 'null'), '[]'))::integer), coalesce(r.requests, 0),
-			coalesce(r.odd, 0), coalesce(r.odd_text, ''), r.reachable, nullif(r.problem, 'null'), to_timestamp(r.read_us / 1e6),
-			to_timestamp(r.asked_us / 1e6))
-		on conflict (switch_id) do update set
-			family = coalesce(r.family, w.family), object_id = coalesce(r.object_id, w.object_id), text = coalesce(r.text, w.text),
-			system = coalesce(r.system, w.system), chassis = coalesce(r.chassis, w.chassis), uptime_ms = coalesce(r.uptime_ms, w.uptime_ms),
-			vlan_changes = coalesce(r.vlan_changes, w.vlan_changes),
-			vlans = case when r.read_us is null then w.vlans else excluded.vlans end,
-			requests = coalesce(r.requests, w.requests), odd = coalesce(r.odd, w.odd), odd_text = coalesce(r.odd_text, w.odd_text),
-			reachable = excluded.reachable, problem = excluded.problem, read_at = coalesce(excluded.read_at, w.read_at),
-			asked_at = excluded.asked_at;
-	end loop;
-	return v_events;
-end
-$$;
-
 -- The ports of whole switches; a port that a switch does not have any more goes. One without a link keeps its kind, also over a restart of peregrined.
 create function port_observed_put(p_switches bigint[], p_rows jsonb, p_seen_s integer)
 returns integer language plpgsql set search_path = haas, pg_temp set client_min_messages = warning as $$
@@ -296,62 +251,6 @@ begin
 	delete from nic_location o where o.seen_at < now() - interval '1 day' and not exists (select from nic x where x.mac = o.mac)
 		and not exists (select from incoming_place n where n.mac = o.mac);
 	return v_events;
-end
-$$;
-
--- Rows of one of the four functions above.
-create function fabric_rows_put(p_table text, p_switches bigint[], p_rows jsonb, p_seen_s integer)
-returns integer language plpgsql set search_path = haas, pg_temp as $$
-begin
-	case p_table
-	when 'observed' then return switch_observed_put(p_rows);
-	when 'ports' then return port_observed_put(p_switches, p_rows, p_seen_s);
-	when 'links' then return link_put(p_switches, p_rows, p_seen_s);
-	when 'places' then return nic_location_put(p_rows, p_seen_s);
-	end case;
-end
-$$;
-
--- One switch's bad row never harms another's. PostgreSQL refuses a value: each switch's rows are tried alone and taken back. Then those of all
--- others are written; the refused switch keeps the rows that it had. `refused`: [{switch_id, message}], and the message names the value.
--- HA000 is no error: it ends a trial.
-create function fabric_rows_write(p_table text, p_switches bigint[], p_rows jsonb, p_seen_s integer, out events integer, out refused jsonb)
-returns record language plpgsql set search_path = haas, pg_temp as $$
-declare
-	r record;
-	v_bad bigint[] := '{}';
-	v_whole boolean := true;
-	v_detail text;
-begin
-	refused := '[]';
-	begin
-		events := fabric_rows_put(p_table, p_switches, p_rows, p_seen_s);
-	exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
-		v_whole := false;
-	end;
-	if v_whole then
-		return;
-	end if;
-	for r in
-		select coalesce(e -> 'switch_id', e -> 'a_switch')::bigint as id, jsonb_agg(e) as rows from jsonb_array_elements(p_rows) e group by 1 order by 1
-	loop
-		begin
-			perform fabric_rows_put(p_table, array[r.id], r.rows, p_seen_s);
-			raise exception using errcode = 'HA000';
-		exception
-		when sqlstate 'HA000' then null;
-		when data_exception or integrity_constraint_violation or program_limit_exceeded then
-			get stacked diagnostics v_detail = pg_exception_detail;   -- of a constraint: the failing row
-			v_bad := v_bad || r.id;
-			refused := refused || jsonb_build_object('switch_id', r.id, 'message', sqlerrm || coalesce('. ' || nullif(v_detail, ''), ''));
-		end;
-	end loop;
-	if v_bad = '{}' then
-		raise exception 'PostgreSQL takes the % of each switch, and not those of all', p_table;
-	end if;
-	events := fabric_rows_put(p_table, array(select unnest(p_switches) except select unnest(v_bad)),
-				  (select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(p_rows) e
-				   where coalesce(e -> 'switch_id', e -> 'a_switch')::bigint <> all (v_bad)), p_seen_s);
 end
 $$;
 
@@ -712,12 +611,9 @@ grant select on switch_view to portald;
 grant select on link_view to portald;
 grant select on nic_view to portald;
 grant insert, select, update, delete on beacon to peregrined;
-grant execute on function switch_observed_put(jsonb) to peregrined;
 grant execute on function port_observed_put(bigint[],jsonb,integer) to peregrined;
 grant execute on function link_put(bigint[],jsonb,integer) to peregrined;
 grant execute on function nic_location_put(jsonb,integer) to peregrined;
-grant execute on function fabric_rows_put(text,bigint[],jsonb,integer) to peregrined;
-grant execute on function fabric_rows_write(text,bigint[],jsonb,integer) to peregrined;
 grant execute on function fabric_put(text,jsonb,text) to portald;
 grant execute on function fabric_delete(text,text) to portald;
 grant execute on function switch_manage(text,jsonb,text) to portald;

@@ -217,6 +217,7 @@ static void peregrined_serve_on_read(void *context, int rc, const struct switch_
 {
 	struct waiting *waiting = context;
 	CLEANUP(text_done) struct text json = {0};
+	CLEANUP(text_done) struct text incomplete = {0};
 
 	if (rc == 0) {
 		json_begin_object(&json, NULL);
@@ -231,6 +232,9 @@ static void peregrined_serve_on_read(void *context, int rc, const struct switch_
 		json_put_int(&json, "requests", reading->requests);
 		json_put_int(&json, "odd", reading->odd);
 		json_put_string(&json, "odd_text", reading->odd_text);
+		switch_told_text(&incomplete, reading->told);
+		json_put_string(&json, "incomplete", text_get(&incomplete));
+		switch_told_json(&json, "parts", reading->told);
 		json_end_object(&json);
 	}
 	peregrined_serve_answer(waiting, rc, &json, problem);

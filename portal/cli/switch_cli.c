@@ -193,8 +193,9 @@ static int switch_release(void *context, const struct command_input *input)
 
 static int switch_show(void *context, const struct command_input *input)
 {
-	static const char *const order[] = {"name",   "state", "management", "observed",
-					    "alerts", "base",  NULL};
+	static const char *const order[] = {"name",       "state",       "management",   "observed",
+					    "parts.part", "parts.state", "parts.reason", "alerts",
+					    "base",       NULL};
 	static const struct output_column columns[] = {
 		COLUMN("name"), COLUMN("state"), TITLED("management.address", "ADDRESS"),
 		TITLED("observed.family", "FAMILY"), TITLED("observed.read_at", "READ_AT")};
@@ -237,9 +238,9 @@ static int switch_ports(void *context, const struct command_input *input)
 static int switch_cli_switch_read(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {
-		COLUMN("switch"),    COLUMN("family"), NUMBER("ports"),    NUMBER("vlans"),
-		NUMBER("neighbors"), NUMBER("fdb"),    NUMBER("requests"), NUMBER("odd"),
-		WIDE("odd_text"),    WIDE("system"),   WIDE("text"),
+		COLUMN("switch"),     COLUMN("family"), NUMBER("ports"),    NUMBER("vlans"),
+		NUMBER("neighbors"),  NUMBER("fdb"),    NUMBER("requests"), NUMBER("odd"),
+		COLUMN("incomplete"), WIDE("odd_text"), WIDE("system"),     WIDE("text"),
 	};
 	CLEANUP(json_decrefp) json_t *rows = json_array();
 	struct tally tally = {0};

@@ -13,6 +13,8 @@ then 'reachable' else 'silent' end,
 'family', v.family, 'object_id', v.object_id, 'text', v.text, 'system', v.system, 'chassis', v.chassis,
 'uptime_ms', v.uptime_ms, 'reachable', v.reachable, 'problem', v.problem, 'read_at', v.read_at,
 'asked_at', v.asked_at, 'requests', v.requests, 'odd', v.odd, 'odd_text', v.odd_text, 'vlans', v.vlans,
-'ports', v.port_count, 'up', v.ports_up, 'uplinks', v.uplinks, 'edges', v.edges) end,
+'ports', v.port_count, 'up', v.ports_up, 'uplinks', v.uplinks, 'edges', v.edges,
+'parts', (select coalesce(jsonb_agg(jsonb_build_object('part', p.part, 'state', p.state, 'reason', p.reason, 'since', p.since)
+order by array_position('{ports,vlans,addresses,neighbors,aggregates}', p.part)), '[]') from haas.switch_part p where p.switch_id = v.id)) end,
 'alerts', (select coalesce(jsonb_agg(jsonb_build_object('kind', a.kind, 'severity', a.severity, 'message', a.message) order by a.kind), '[]')
 from haas.alert a where a.subject_kind = 'switch' and a.subject = v.name and a.cleared_at is null))

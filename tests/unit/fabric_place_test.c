@@ -48,6 +48,29 @@ static void mac_zero_is_nobody(void **state)
 	assert_int_equal(lab->conclusion.place_count, 0);
 }
 
+/* switches 12: rows that are kept are what a turn of the loop costs. A NIC of ours is found. */
+static void switches_12_strangers_of_one_switch_are_bounded(void **state)
+{
+	enum { STRANGERS = 40000 };
+	struct lab *lab = *state;
+	struct switch_fdb_entry *fdb = calloc(STRANGERS + 1, sizeof(*fdb));
+
+	assert_non_null(fdb);
+	for (unsigned i = 0; i < STRANGERS; i++)
+		fdb[i] = (struct switch_fdb_entry){
+			.mac = {2, 1, 0, 0, (uint8_t)(i >> 8), (uint8_t)i}, .if_index = 307};
+	fdb[STRANGERS].if_index = 307;
+	memcpy(fdb[STRANGERS].mac, nic_mac(1).bytes, 6);
+	lab->readings[1].fdb = fdb;
+	lab->readings[1].fdb_count = STRANGERS + 1;
+	place_is(lab, 1, 1, 3, 80, PLACE_FDB);
+	assert_int_equal(lab->conclusion.place_count, 32768 + 1);
+	assert_true(has_conflict(lab, "fabric.many_addresses"));
+	assert_non_null(strstr(lab->conclusion.conflicts[0].message, "7232 addresses"));
+	lab->readings[1].fdb = lab->fdb[1];
+	free(fdb);
+}
+
 static void sources_agree(void **state)
 {
 	struct lab *lab = *state;
@@ -321,6 +344,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(edges_not_uplinks),
 		TEST(mac_zero_is_nobody),
+		TEST(switches_12_strangers_of_one_switch_are_bounded),
 		TEST(sources_agree),
 		TEST(a_number_of_option82_is_no_ifindex),
 		TEST(fresh_lldp_beats_fdb_old_does_not),

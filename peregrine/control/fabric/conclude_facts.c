@@ -93,7 +93,7 @@ static void on_wiring(void *context, int rc, const PGresult *result, const struc
 
 /* --- where MACs were --- */
 
-static struct memory *memory_find(const struct discovery *discovery, struct mac mac)
+struct memory *memory_find(const struct discovery *discovery, struct mac mac)
 {
 	struct memory *memory = NULL;
 	uint64_t key = mac_key(mac);

@@ -37,6 +37,7 @@ struct work {
 	struct guard_found guard;
 	struct text rows[TABLE_COUNT];
 	struct text port_switches, link_switches;
+	bool places_left; /* more places than are written at once */
 	int64_t now_us, now_ms;
 };
 
@@ -46,6 +47,8 @@ enum { RETRY_MS = 2000 }; /* after a failure */
 void facts_read(struct discovery *discovery);
 /* Sources, priors and index of a zeroed work. -ENOMEM. */
 MUST_USE int facts_gather(struct work *work);
+/* Borrowed; NULL = nothing is known of the MAC. */
+struct memory *memory_find(const struct discovery *discovery, struct mac mac);
 /* Stores the places of MACs for the next conclusion. */
 void memory_keep(struct work *work);
 void memory_done(struct discovery *discovery);

@@ -1,8 +1,11 @@
 /* A conclusion as rows: JSON for the functions of fabric.sql, one text per table. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/enum_text.h"
+#include "common/base/hash.h"
 #include "common/base/json_text.h"
+#include "common/base/sorted.h"
 #include "common/db/array.h"
 #include "common/model/alert_row.h"
 
@@ -44,6 +47,7 @@ static void row_observed(struct text *json, const struct sight *sight)
 		json_put_int(json, "odd", sight->reading.odd);
 		json_put_string(json, "odd_text", sight->reading.odd_text);
 		json_put_int(json, "read_us", sight->reading_us);
+		switch_told_json(json, "parts", sight->reading.told);
 	}
 	json_end_object(json);
 }
@@ -157,30 +161,86 @@ static const struct {
 		    {PLACE_OPTION82, "option82"},
 		    {PLACE_EARLIER, "earlier"}};
 
-static void rows_places(struct work *work)
+enum { PLACES_AT_ONCE = 4096 };
+
+static void row_place(struct work *work, const struct fabric_place *place)
 {
 	struct text *json = &work->rows[TABLE_PLACES];
+	char mac[MAC_TEXT_SIZE];
+
+	json_begin_object(json, NULL);
+	json_put_string(json, "mac", mac_text(place->mac, mac));
+	json_put_int(json, "switch_id", work->sources[place->at.source].id);
+	json_put_string(json, "port", fabric_port(&work->facts, place->at)->name);
+	json_put_int(json, "certainty", place->certainty);
+	json_begin_array(json, "sources");
+	for (size_t word = 0; word < COUNT_OF(source_words); word++) {
+		if (place->sources & source_words[word].source)
+			json_put_string(json, NULL, source_words[word].word);
+	}
+	json_end_array(json);
+	if (place->vlan)
+		json_put_int(json, "vlan", place->vlan);
+	if (place->sources == PLACE_EARLIER)
+		json_put_int(json, "seen_us", place->seen_us);
+	json_end_object(json);
+}
+
+static uint64_t place_digest(const struct work *work, const struct fabric_place *place)
+{
+	const char *port = fabric_port(&work->facts, place->at)->name;
+	uint64_t digest = HASH_START;
+
+	digest = hash_number(digest, (uint64_t)work->sources[place->at.source].id);
+	digest = hash_bytes(digest, port, strlen(port));
+	digest = hash_number(digest, place->certainty);
+	digest = hash_number(digest, place->sources);
+	digest = hash_number(digest, place->vlan);
+	if (place->sources == PLACE_EARLIER)
+		digest = hash_number(digest, (uint64_t)place->seen_us);
+	return digest ? digest : 1;
+}
+
+/* Places that differ from what was written, then those that were not marked as seen lately. So many
+ * at once that neither the loop nor the rows of other tables wait for a switch with very many. */
+static void rows_places(struct work *work)
+{
+	const struct discovery *discovery = work->discovery;
+	CLEANUP(freep) size_t *seen = calloc(PLACES_AT_ONCE, sizeof(*seen));
+	size_t seen_count = 0;
+	size_t count = 0;
 
 	for (size_t i = 0; i < work->conclusion.place_count; i++) {
 		const struct fabric_place *place = &work->conclusion.places[i];
-		char mac[MAC_TEXT_SIZE];
+		struct memory *memory = memory_find(discovery, place->mac);
+		uint64_t digest = place_digest(work, place);
+		bool differs = memory && memory->row_digest != digest;
 
-		json_begin_object(json, NULL);
-		json_put_string(json, "mac", mac_text(place->mac, mac));
-		json_put_int(json, "switch_id", work->sources[place->at.source].id);
-		json_put_string(json, "port", fabric_port(&work->facts, place->at)->name);
-		json_put_int(json, "certainty", place->certainty);
-		json_begin_array(json, "sources");
-		for (size_t word = 0; word < COUNT_OF(source_words); word++) {
-			if (place->sources & source_words[word].source)
-				json_put_string(json, NULL, source_words[word].word);
+		if (!memory ||
+		    (!differs && work->now_ms - memory->row_ms < discovery->options.seen_ms))
+			continue;
+		if (!seen || (differs ? count : seen_count) == PLACES_AT_ONCE) {
+			work->places_left = true;
+			continue;
 		}
-		json_end_array(json);
-		if (place->vlan)
-			json_put_int(json, "vlan", place->vlan);
-		if (place->sources == PLACE_EARLIER)
-			json_put_int(json, "seen_us", place->seen_us);
-		json_end_object(json);
+		if (!differs) {
+			seen[seen_count++] = i;
+			continue;
+		}
+		memory->row_digest = digest;
+		memory->row_ms = work->now_ms;
+		row_place(work, place);
+		count++;
+	}
+	for (size_t i = 0; i < seen_count; i++) {
+		const struct fabric_place *place = &work->conclusion.places[seen[i]];
+
+		if (count++ == PLACES_AT_ONCE) {
+			work->places_left = true;
+			break;
+		}
+		memory_find(discovery, place->mac)->row_ms = work->now_ms;
+		row_place(work, place);
 	}
 }
 
@@ -258,10 +318,53 @@ static void row_refused(struct text *json, const struct sight *sight)
 
 	(void)text_format(message, sizeof(message), "PostgreSQL refuses what it says: %s",
 			  sight->refusal);
-	row_alert(json, &(struct alert_row){
-				"switch.row_refused", "warning", "switch", sight->row.name, message,
-				"what is shown of it is from before; all other switches are "
-				"written. Look at its agent, or delete the switch"});
+	row_alert(json,
+		  &(struct alert_row){
+			  .kind = "switch.row_refused",
+			  .severity = "warning",
+			  .subject_kind = "switch",
+			  .subject = sight->row.name,
+			  .message = message,
+			  .hint = "its rows are from before; all other switches are written. Look "
+				  "at its agent, or delete the switch"});
+}
+
+/* Sorted by switch and port (fabric_store.h). */
+static bool holds_tenants(const struct work *work, int64_t switch_id)
+{
+	const struct fact_rows *facts = &work->discovery->facts;
+	size_t at = SORTED_FIRST(i, 0, facts->guard_count, facts->guards[i].switch_id < switch_id);
+
+	for (; at < facts->guard_count && facts->guards[at].switch_id == switch_id; at++) {
+		if (facts->guards[at].tenant_id)
+			return true;
+	}
+	return false;
+}
+
+/* A switch that shows less than it could is an alert once somebody depends on it. */
+static void row_parts(struct work *work, const struct sight *sight)
+{
+	CLEANUP(text_done) struct text message = {0};
+
+	for (int part = 0; part < TOLD_COUNT; part++) {
+		const struct switch_told *told = &sight->reading.told[part];
+
+		if (told->failed && told->state != TOLD_WHOLE)
+			text_addf(&message, "%s%s %s: %s", message.size ? "; " : "",
+				  told_part_words[part], told_state_words[told->state], told->why);
+	}
+	if (!message.size || !holds_tenants(work, sight->row.id))
+		return;
+	row_alert(&work->rows[TABLE_ALERTS],
+		  &(struct alert_row){
+			  .kind = "switch.reading_partial",
+			  .severity = "warning",
+			  .subject_kind = "switch",
+			  .subject = sight->row.name,
+			  .message = text_get(&message),
+			  .hint = "tenants' ports are on it. haasctl switch show says which parts "
+				  "came; docs/switches.md says what each agent needs"});
 }
 
 static void rows_alerts(struct work *work)
@@ -300,6 +403,8 @@ static void rows_alerts(struct work *work)
 			row_twin(json, sight);
 		if (sight->refused)
 			row_refused(json, sight);
+		if (sight->has_reading && sight->reachable)
+			row_parts(work, sight);
 		if (!sight->asked || !problem_is_set(&sight->problem))
 			continue;
 		row_alert(json, &(struct alert_row){.kind = sight->reachable ? "switch.not_set"

@@ -26,7 +26,7 @@ struct pending {
 	struct discovery *discovery;
 	struct pending_table tables[TABLE_COUNT];
 	unsigned waited;
-	bool failed;
+	bool failed, places_left;
 	int64_t events;
 };
 
@@ -44,7 +44,8 @@ static void forget_written(struct discovery *discovery)
 		sight->ports_digest[0] = '\0';
 	}
 	discovery->links_digest[0] = '\0';
-	discovery->places_digest[0] = '\0';
+	for (struct memory *memory = discovery->memory; memory; memory = memory->hh.next)
+		memory->row_digest = 0;
 	discovery->blocks_digest[0] = '\0';
 	discovery->alerts_digest[0] = '\0';
 }
@@ -69,9 +70,9 @@ static void conclude_write_ended(struct pending *pending, int rc, const struct p
 		log_warn(CONCLUDE_WRITE_SUBJECT, "%lld events were not reported to portald",
 			 (long long)pending->events);
 	}
-	free(pending);
-	if (discovery->again)
+	if (discovery->again || pending->places_left)
 		conclude_wake(discovery);
+	free(pending);
 	discovery->again = false;
 }
 
@@ -175,10 +176,8 @@ void conclude_write(struct work *work)
 		[TABLE_LINKS] = {conclude_write_is_due(work, TABLE_LINKS, discovery->links_digest,
 						       &discovery->links_ms),
 				 &fabric_rows_query, links, conclude_write_on_rows},
-		[TABLE_PLACES] = {conclude_write_is_due(work, TABLE_PLACES,
-							discovery->places_digest,
-							&discovery->places_ms),
-				  &fabric_rows_query, places, conclude_write_on_rows},
+		[TABLE_PLACES] = {work->rows[TABLE_PLACES].size > 2, &fabric_rows_query, places,
+				  conclude_write_on_rows},
 		[TABLE_BLOCKS] = {conclude_write_is_due(work, TABLE_BLOCKS,
 							discovery->blocks_digest,
 							&discovery->blocks_ms),
@@ -208,6 +207,7 @@ void conclude_write(struct work *work)
 	} else {
 		pending->discovery = discovery;
 		pending->waited = count;
+		pending->places_left = work->places_left;
 		rc = db_submit_all(discovery->options.db, calls, count);
 		if (rc)
 			free(pending);

@@ -164,6 +164,9 @@ static void sight_take_neighbors(struct sight *sight, struct switch_reading *rea
 	whole->neighbor_count = reading->neighbor_count;
 	whole->parts =
 		(whole->parts & ~(unsigned)PART_NEIGHBORS) | (reading->parts & PART_NEIGHBORS);
+	sight->unobserved |=
+		whole->told[TOLD_NEIGHBORS].state != reading->told[TOLD_NEIGHBORS].state;
+	whole->told[TOLD_NEIGHBORS] = reading->told[TOLD_NEIGHBORS];
 	whole->identity = reading->identity;
 	reading->neighbors = NULL;
 	reading->neighbor_count = 0;

@@ -79,6 +79,8 @@ struct memory {
 	int64_t home_id;  /* the port with an intent at which it was seen last; 0 = none */
 	char home_port[64];
 	int64_t home_version, home_us;
+	uint64_t row_digest; /* of its row as it was written last; 0 = not written */
+	int64_t row_ms;
 	UT_hash_handle hh;
 };
 
@@ -110,9 +112,9 @@ struct discovery {
 	struct memory *memory;
 	struct guard_block *blocks; /* as decided last */
 	size_t block_count;
-	char links_digest[DIGEST_TEXT_SIZE], places_digest[DIGEST_TEXT_SIZE],
-		blocks_digest[DIGEST_TEXT_SIZE], alerts_digest[DIGEST_TEXT_SIZE];
-	int64_t links_ms, places_ms, blocks_ms, alerts_ms;
+	char links_digest[DIGEST_TEXT_SIZE], blocks_digest[DIGEST_TEXT_SIZE],
+		alerts_digest[DIGEST_TEXT_SIZE];
+	int64_t links_ms, blocks_ms, alerts_ms;
 	struct pending *pending; /* the rows of the running write */
 };
 

@@ -127,10 +127,33 @@ static uint32_t place_hints_index_of(const struct switch_reading *reading, uint3
 	return port ? (uint32_t)(port - reading->ports) : UINT32_MAX;
 }
 
+/* A switch may tell a quarter of a million addresses, and a conclusion is one turn of the loop. */
+static int tell_many(struct place_work *work, uint32_t source, size_t left_out)
+{
+	struct fabric_conflict *conflict;
+
+	if (left_out == 0)
+		return 0;
+	if (fabric_conflict_add(work->ret, "fabric.many_addresses", false,
+				(struct port_ref){source, UINT32_MAX}, &conflict) != 0)
+		return -ENOMEM;
+	(void)text_format(
+		conflict->message, sizeof(conflict->message),
+		"%zu addresses of nobody's at ports of nodes are left out: %d of a switch are "
+		"kept",
+		left_out, PLACE_STRANGERS_MAX);
+	(void)text_format(conflict->hint, sizeof(conflict->hint),
+			  "NICs of nodes are found all the same; look who floods the switch, or "
+			  "whether a port leads to another one");
+	return 0;
+}
+
 static int hints_of_fdb(struct place_work *work, uint32_t source)
 {
 	const struct switch_reading *reading = work->facts->sources[source].reading;
 	const uint8_t *old = work->facts->sources[source].fdb_old;
+	size_t strangers = 0;
+	size_t left_out = 0;
 	size_t before;
 	int rc = 0;
 
@@ -147,12 +170,16 @@ static int hints_of_fdb(struct place_work *work, uint32_t source)
 			continue;
 		memcpy(hint.mac.bytes, entry->mac, sizeof(hint.mac.bytes));
 		hint.at = (struct port_ref){source, port};
+		if (!fabric_nic_find(work->facts, hint.mac) && ++strangers > PLACE_STRANGERS_MAX) {
+			left_out++;
+			continue;
+		}
 		before = work->hint_count;
 		rc = hint_add(work, &hint);
 		if (work->hint_count > before && work->ret->kinds[source][port] == PORT_UNKNOWN)
 			work->hints[before].score /= 2;
 	}
-	return rc;
+	return rc ? rc : tell_many(work, source, left_out);
 }
 
 /* Linux says its NIC's MAC as chassis or port id: only NICs that we know are believed. */

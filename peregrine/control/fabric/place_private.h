@@ -11,6 +11,8 @@ enum {
 	PLACE_NOW = PLACE_FDB | PLACE_LLDP, /* sources that show the current place */
 };
 
+enum { PLACE_STRANGERS_MAX = 32768 }; /* addresses that are no NIC's, of one switch */
+
 /* One piece of evidence for the place of a MAC. */
 struct place_hint {
 	uint64_t key;

@@ -12,16 +12,42 @@ LEAKS_LEFT_TO_SANITIZER
 /* 802.1Q 8.8.3: the default ageing time of an FDB. */
 #define FDB_AGE_US ((int64_t)300 * 1000000)
 
+static int compare_port_names(const void *left, const void *right)
+{
+	return strcmp((*(const struct switch_port *const *)left)->name,
+		      (*(const struct switch_port *const *)right)->name);
+}
+
+/* Ports of the last reading by their name; NULL: there is none, or no memory. */
+static const struct switch_port **ports_by_name(const struct switch_reading *last)
+{
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
+	const struct switch_port **ret = calloc(last->port_count + 1, sizeof(*ret));
+
+	for (size_t i = 0; ret && i < last->port_count; i++)
+		ret[i] = &last->ports[i];
+	if (ret && last->port_count > 0)
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
+		qsort(ret, last->port_count, sizeof(*ret), compare_port_names);
+	return ret;
+}
+
 /* The same port of the last reading: mostly it is where it was. */
 static const struct switch_port *sight_age_port_before(const struct sight *sight,
+						       const struct switch_port **by_name,
 						       const struct switch_reading *next, size_t i)
 {
 	const struct switch_reading *last = &sight->reading;
-	const char *name = next->ports[i].name;
+	const struct switch_port *port = &next->ports[i];
+	const struct switch_port **found;
 
-	if (i < last->port_count && strcmp(last->ports[i].name, name) == 0)
+	if (i < last->port_count && strcmp(last->ports[i].name, port->name) == 0)
 		return &last->ports[i];
-	return switch_reading_port_named(last, name);
+	found = by_name ? bsearch(&port, by_name, last->port_count,
+				  /* NOLINTNEXTLINE(bugprone-sizeof-expression) */
+				  sizeof(*by_name), compare_port_names)
+			: NULL;
+	return found ? *found : NULL;
 }
 
 /* Its link went and came between the two. Marks that began anew with the switch say nothing. */
@@ -38,9 +64,10 @@ static void carry_ports(struct sight *sight, const struct switch_reading *next, 
 {
 	uint8_t *kinds = sight->kinds ? calloc(next->port_count + 1, 1) : NULL;
 	int64_t *cut_us = calloc(next->port_count + 1, sizeof(*cut_us));
+	const struct switch_port **by_name = ports_by_name(&sight->reading);
 
 	for (size_t i = 0; i < next->port_count; i++) {
-		const struct switch_port *old = sight_age_port_before(sight, next, i);
+		const struct switch_port *old = sight_age_port_before(sight, by_name, next, i);
 		size_t at = old ? (size_t)(old - sight->reading.ports) : 0;
 
 		if (kinds && old)
@@ -51,6 +78,7 @@ static void carry_ports(struct sight *sight, const struct switch_reading *next, 
 		else if (cut_us && old && sight->cut_us)
 			cut_us[i] = sight->cut_us[at];
 	}
+	free(by_name);
 	free(sight->kinds);
 	free(sight->cut_us);
 	sight->kinds = kinds;
@@ -117,34 +145,43 @@ static void sight_age_forgive(const struct sight *sight, const struct switch_rea
 	}
 }
 
-/* Uplinks, too: LLDP tells who is there. */
-static bool is_seen_at(const struct sight *sight, const struct switch_port *port)
+static void mark_seen(const struct switch_reading *reading, uint32_t if_index, bool seen[])
+{
+	const struct switch_port *port = switch_reading_port(reading, if_index);
+
+	if (port)
+		seen[port - reading->ports] = true;
+}
+
+/* Uplinks, too: LLDP tells who is there. NULL: no memory. */
+static bool *seen_ports(const struct sight *sight)
 {
 	const struct switch_reading *reading = &sight->reading;
+	bool *seen = calloc(reading->port_count + 1, sizeof(*seen));
 
-	for (size_t i = 0; i < reading->neighbor_count; i++) {
-		if (reading->neighbors[i].if_index == port->if_index)
-			return true;
+	for (size_t i = 0; seen && i < reading->neighbor_count; i++)
+		mark_seen(reading, reading->neighbors[i].if_index, seen);
+	for (size_t i = 0; seen && i < reading->fdb_count; i++) {
+		if (!sight->fdb_old || !sight->fdb_old[i])
+			mark_seen(reading, reading->fdb[i].if_index, seen);
 	}
-	for (size_t i = 0; i < reading->fdb_count; i++) {
-		if (reading->fdb[i].if_index == port->if_index &&
-		    !(sight->fdb_old && sight->fdb_old[i]))
-			return true;
-	}
-	return false;
+	return seen;
 }
 
 bool sight_is_unseen(const struct sight *sight, int64_t now_us)
 {
-	for (size_t i = 0; sight->cut_us && i < sight->reading.port_count; i++) {
+	bool *seen = sight->cut_us ? seen_ports(sight) : NULL;
+	bool unseen = false;
+
+	for (size_t i = 0; seen && i < sight->reading.port_count && !unseen; i++) {
 		const struct switch_port *port = &sight->reading.ports[i];
 
 		/* Of an aggregate the FDB tells, not of its members. */
-		if (port->up && !port->lag && sight->cut_us[i] &&
-		    now_us - sight->cut_us[i] <= FDB_AGE_US && !is_seen_at(sight, port))
-			return true;
+		unseen = port->up && !port->lag && sight->cut_us[i] &&
+			 now_us - sight->cut_us[i] <= FDB_AGE_US && !seen[i];
 	}
-	return false;
+	free(seen);
+	return unseen;
 }
 
 void sight_carry(struct sight *sight, const struct switch_reading *next, int64_t now_us)

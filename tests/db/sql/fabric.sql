@@ -56,6 +56,14 @@ select a_switch, b_switch, state from link;
 rollback;
 drop table offer;
 
+\echo switches 7: which parts of a reading came, since when, and why not
+begin;
+select events from fabric_rows_write('observed', '{}', '[{"switch_id":1,"reachable":true,"asked_us":1,"parts":[{"part":"ports","state":"whole","reason":""},{"part":"vlans","state":"missing","reason":"no Q-BRIDGE-MIB"}]},{"switch_id":2,"reachable":true,"asked_us":1}]', 60);
+select events from fabric_rows_write('observed', '{}', '[{"switch_id":1,"reachable":true,"asked_us":1,"parts":[{"part":"ports","state":"whole","reason":""},{"part":"vlans","state":"partial","reason":"rows out of order"}]}]', 60);
+select 'refused' from fabric_rows_write('observed', '{}', '[{"switch_id":1,"reachable":true,"asked_us":1,"parts":[{"part":"lamps","state":"whole","reason":""}]}]', 60) w(e, refused) where refused::text ~ 'switch_part_part_check';
+select switch_id, part, state, reason from switch_part order by 1, 2;
+rollback;
+
 \echo no number of somebody else becomes ours unsaid, and none in use is left out
 reset role;
 begin;
