@@ -55,6 +55,8 @@ struct bootd {
 	const char *channels[CHANNELS_MAX];
 	uint32_t relays[BOOTD_RELAYS];
 	size_t relay_count;
+	struct boot_file boot_files[BOOTD_BOOT_FILES];
+	size_t boot_file_count;
 	bool works; /* it has started: what it learnt is written at the end */
 };
 
@@ -185,6 +187,8 @@ static int start_dhcp(struct bootd *bootd, struct problem *problem)
 		.lease_limit = (size_t)conf->lease_limit,
 		.server_address = conf->server_address,
 		.relay_rate = (uint32_t)conf->relay_rate,
+		.boot_files = bootd->boot_files,
+		.boot_file_count = bootd->boot_file_count,
 		.inventory = bootd->inventory,
 		.observations = bootd->observations,
 		.identities = bootd->identities,
@@ -253,6 +257,9 @@ static int bootd_start(void *state, struct loop *loop, const void *values, struc
 	bootd->loop = loop;
 	bootd->conf = values;
 	rc = bootd_conf_relays(bootd->conf, bootd->relays, &bootd->relay_count, problem);
+	if (!rc)
+		rc = bootd_conf_boot_files(bootd->conf, bootd->boot_files, &bootd->boot_file_count,
+					   problem);
 	if (rc == 0)
 		rc = start_ground(bootd, problem);
 	if (rc == 0)

@@ -11,6 +11,8 @@
 #include "common/io/conf.h"
 #include "common/io/loop.h"
 
+#include "bampi/bootd/dhcp/architecture_policy.h"
+
 struct daemon_spec;
 
 struct bootd_conf {
@@ -27,6 +29,7 @@ struct bootd_conf {
 	int64_t http_source_connections;
 	bool tftp;
 	char *boot_dir;
+	char **boot_files; /* texts: ARCHITECTURE:FILE */
 	char *image_dir;
 	char *kernel_console;
 	char **ra_interfaces;  /* empty = no router advertisements */
@@ -36,11 +39,16 @@ struct bootd_conf {
 };
 
 extern const struct conf_table bootd_conf_table;
-#define BOOTD_RELAYS 1024
+#define BOOTD_RELAYS     1024
+#define BOOTD_BOOT_FILES 64
 
 /* conf->relays as addresses. E_LIMIT, E_MALFORMED. */
 MUST_USE int bootd_conf_relays(const struct bootd_conf *conf, uint32_t ret[BOOTD_RELAYS],
 			       size_t *ret_count, struct problem *problem);
+/* conf->boot_files as rows. E_LIMIT, E_MALFORMED. */
+MUST_USE int bootd_conf_boot_files(const struct bootd_conf *conf,
+				   struct boot_file ret[BOOTD_BOOT_FILES], size_t *ret_count,
+				   struct problem *problem);
 
 /* Of struct arp_proxy_counters. */
 extern const struct metric_row arp_counter_rows[];

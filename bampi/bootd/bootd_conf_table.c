@@ -35,6 +35,8 @@ static const struct conf_row bootd_conf_rows[] = {
 	 "answer TFTP; firmware that cannot boot by HTTP needs it"},
 	{"boot_dir", CONF_STRING, BOOTD_CONF_TABLE_AT(boot_dir), "/var/lib/haas/boot", 0, 0, NULL,
 	 NULL, "folder of undionly.kpxe, snponly.efi, vmlinuz and agent.img"},
+	{"boot_files", CONF_STRINGS, BOOTD_CONF_TABLE_AT(boot_files), "", 0, 0, NULL, NULL,
+	 "files of boot_dir for architectures without a loader of ours, as in 22:snponly-arm64.efi (DHCP's option 93); empty = none"},
 	{"image_dir", CONF_STRING, BOOTD_CONF_TABLE_AT(image_dir), "/var/lib/haas/images", 0, 0,
 	 NULL, NULL, "folder of the disk images, named by digest"},
 	{"kernel_console", CONF_STRING, BOOTD_CONF_TABLE_AT(kernel_console), "ttyS0", 0, 0, NULL,
@@ -64,6 +66,26 @@ int bootd_conf_relays(const struct bootd_conf *conf, uint32_t ret[BOOTD_RELAYS],
 	return 0;
 }
 
+int bootd_conf_boot_files(const struct bootd_conf *conf, struct boot_file ret[BOOTD_BOOT_FILES],
+			  size_t *ret_count, struct problem *problem)
+{
+	size_t count = 0;
+
+	for (char **each = conf->boot_files; each && *each; each++) {
+		int rc;
+
+		if (count == BOOTD_BOOT_FILES)
+			return problem_set(problem, E_LIMIT, "more than %d boot_files",
+					   BOOTD_BOOT_FILES);
+		rc = boot_file_parse(*each, &ret[count], problem);
+		if (rc)
+			return rc;
+		count++;
+	}
+	*ret_count = count;
+	return 0;
+}
+
 static int check_arp(const struct bootd_conf *conf, struct problem *problem)
 {
 	struct ipv4_prefix prefix;
@@ -85,6 +107,7 @@ static int check_arp(const struct bootd_conf *conf, struct problem *problem)
 static int bootd_conf_check(const void *values, struct problem *problem)
 {
 	const struct bootd_conf *conf = values;
+	struct boot_file boot_files[BOOTD_BOOT_FILES];
 	uint32_t relays[BOOTD_RELAYS];
 	size_t count;
 	int rc;
@@ -102,6 +125,8 @@ static int bootd_conf_check(const void *values, struct problem *problem)
 		return E_MALFORMED;
 	}
 	rc = bootd_conf_relays(conf, relays, &count, problem);
+	if (!rc)
+		rc = bootd_conf_boot_files(conf, boot_files, &count, problem);
 	return rc ? rc : check_arp(conf, problem);
 }
 

@@ -9,6 +9,7 @@
 
 #include "common/net/dhcp_wire.h"
 
+#include "bampi/bootd/dhcp/architecture_policy.h"
 #include "bampi/bootd/dhcp/client_policy.h"
 #include "bampi/bootd/dhcp/dhcp_policy.h"
 #include "bampi/bootd/dhcp/reply_policy.h"
@@ -38,12 +39,16 @@ static void same(const struct dhcp_message *a, const struct dhcp_message *b)
 
 static void answer(const struct dhcp_message *request)
 {
+	static const struct boot_file files[] = {
+		{22, "arm64.efi"}, {27, "riscv64.efi"}, {15, "x86.efi"}};
 	struct inventory_subnet subnet = {.prefix = {0x0a000000U, 8}, .lease_s = 600};
 	struct reply_facts facts = {.type = DHCP_ACK,
 				    .address = 0x0a000005U,
 				    .subnet = &subnet,
 				    .server = 0x0a000001U,
 				    .answer = {.client = client_policy(request),
+					       .family = client_family(request),
+					       .boot_file = boot_file_find(files, 3, request),
 					       .node = true,
 					       .server = 0x0a000001U,
 					       .http_port = 8080}};
@@ -61,6 +66,7 @@ static void answer(const struct dhcp_message *request)
 	assert(strlen(dhcp_option_text(request, DHCP_OPTION_VENDOR_CLASS, text, sizeof(text))) <
 	       sizeof(text));
 	(void)dhcp_relay_address(request, DHCP_RELAY_LINK_SELECTION);
+	assert(architecture_text(architecture_of(request))[0]);
 	(void)reply_build(request, &facts, &reply);
 	assert(reply_room(request) <= sizeof(bytes));
 	if (dhcp_encode(&reply, bytes, reply_room(request), &size))

@@ -37,6 +37,26 @@ static const struct answer {
 			 sizeof(ipxe_no_proxy)},
 };
 
+/* What the configuration names a file for, by the way it boots. U-Boot loads the file and leaves it
+ * to its own script what it is. */
+static const struct answer configured_answers[CLIENT_FAMILIES] = {
+	[CLIENT_FAMILY_PXE] = {SCHEME_TFTP, NULL, "PXEClient", pxe_boot_file_only,
+			       DHCP_OPTION_VENDOR, sizeof(pxe_boot_file_only)},
+	[CLIENT_FAMILY_HTTP] = {SCHEME_HTTP, NULL, "HTTPClient", NULL, 0, 0},
+	[CLIENT_FAMILY_UBOOT] = {SCHEME_TFTP, NULL, NULL, NULL, 0, 0},
+};
+
+static struct answer answer_of(const struct answer_facts *facts)
+{
+	struct answer answer = answer_policy_answers[facts->client];
+
+	if (facts->client == CLIENT_UNSUPPORTED && facts->boot_file) {
+		answer = configured_answers[facts->family];
+		answer.file = facts->boot_file;
+	}
+	return answer;
+}
+
 /* Literal addresses only: EDK2 ranks them above names, and some firmware loses the DNS server on
  * the way. */
 static void build_name(const struct answer *answer, const struct answer_facts *facts,
@@ -62,24 +82,24 @@ static void build_name(const struct answer *answer, const struct answer_facts *f
 
 bool answer_policy(const struct answer_facts *facts, struct dhcp_message *reply)
 {
-	const struct answer *answer = &answer_policy_answers[facts->client];
+	const struct answer answer = answer_of(facts);
 	char name[URL_SIZE];
 	char server[IPV4_TEXT_SIZE];
 
-	if (!facts->node || answer->scheme == SCHEME_NONE)
+	if (!facts->node || answer.scheme == SCHEME_NONE)
 		return false;
 
-	build_name(answer, facts, name);
+	build_name(&answer, facts, name);
 	reply->siaddr = facts->server;
 	(void)text_copy(reply->file, sizeof(reply->file), name);
 	/* With its terminator: EDK2 writes one into the byte behind the option when it lacks. Some
 	 * ROMs read only `file`, others only 66 and 67. */
 	dhcp_put(reply, DHCP_OPTION_BOOT_FILE, name, strlen(name) + 1);
-	if (answer->scheme == SCHEME_TFTP)
+	if (answer.scheme == SCHEME_TFTP)
 		dhcp_put_text(reply, DHCP_OPTION_TFTP_SERVER, ipv4_text(facts->server, server));
-	if (answer->vendor_class)
-		dhcp_put_text(reply, DHCP_OPTION_VENDOR_CLASS, answer->vendor_class);
-	if (answer->options)
-		dhcp_put(reply, answer->code, answer->options, answer->size);
+	if (answer.vendor_class)
+		dhcp_put_text(reply, DHCP_OPTION_VENDOR_CLASS, answer.vendor_class);
+	if (answer.options)
+		dhcp_put(reply, answer.code, answer.options, answer.size);
 	return true;
 }

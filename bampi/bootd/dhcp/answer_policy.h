@@ -7,7 +7,9 @@
 
 struct answer_facts {
 	enum client_kind client;
-	bool node; /* the MAC is a NIC of a node; others get an address at most */
+	enum client_family family;
+	const char *boot_file; /* of the configuration, for CLIENT_UNSUPPORTED; NULL = none */
+	bool node;             /* the MAC is a NIC of a node; others get an address at most */
 	struct mac mac;
 	uint32_t server; /* our address as this client reaches it */
 	uint16_t http_port;

@@ -15,35 +15,35 @@ static const char *const kind_words[CLIENT_KINDS] = {
 };
 
 /* Option 60 by how it begins; never parsed strictly, vendors append what they like. */
-enum family { FAMILY_OTHER, FAMILY_PXE, FAMILY_HTTP, FAMILY_BMC };
 static const struct {
 	const char *prefix;
-	enum family family;
+	enum client_family family;
 } vendor_classes[] = {
-	{"PXEClient", FAMILY_PXE},
-	{"HTTPClient", FAMILY_HTTP},
-	{"iDRAC", FAMILY_BMC},
-	{"CPQRIB", FAMILY_BMC},     /* HPE iLO */
-	{"NVIDIA/BF/", FAMILY_BMC}, /* BlueField: OOB and BMC */
-	{"BF2Client", FAMILY_BMC},
-	{"BF3Client", FAMILY_BMC},
-	{"nvidia-bluefield-dpu", FAMILY_BMC},
-	{"OpenBMC", FAMILY_BMC},
+	{"PXEClient", CLIENT_FAMILY_PXE},
+	{"HTTPClient", CLIENT_FAMILY_HTTP},
+	{"iDRAC", CLIENT_FAMILY_BMC},
+	{"CPQRIB", CLIENT_FAMILY_BMC},     /* HPE iLO */
+	{"NVIDIA/BF/", CLIENT_FAMILY_BMC}, /* BlueField: OOB and BMC */
+	{"BF2Client", CLIENT_FAMILY_BMC},
+	{"BF3Client", CLIENT_FAMILY_BMC},
+	{"nvidia-bluefield-dpu", CLIENT_FAMILY_BMC},
+	{"OpenBMC", CLIENT_FAMILY_BMC},
+	{"U-Boot", CLIENT_FAMILY_UBOOT}, /* "U-Boot.armv8" */
 };
 
 /* Option 93 (RFC 4578 2.1, IANA "Processor Architecture Types"): what we have a loader for.
  * `family` is what option 60 must say. */
 static const struct {
 	uint16_t arch;
-	enum family family;
+	enum client_family family;
 	enum client_kind kind;
 } client_policy_architectures[] = {
-	{0, FAMILY_PXE, CLIENT_BIOS},         {7, FAMILY_PXE, CLIENT_UEFI_X64},
-	{9, FAMILY_PXE, CLIENT_UEFI_X64}, /* "EFI BC": some x64 firmware */
-	{11, FAMILY_PXE, CLIENT_UEFI_ARM64},  {16, FAMILY_HTTP, CLIENT_HTTP_X64},
-	{7, FAMILY_HTTP, CLIENT_HTTP_X64}, /* HTTP boot under the PXE number, seen on older firmware
+	{0, CLIENT_FAMILY_PXE, CLIENT_BIOS},         {7, CLIENT_FAMILY_PXE, CLIENT_UEFI_X64},
+	{9, CLIENT_FAMILY_PXE, CLIENT_UEFI_X64}, /* "EFI BC": some x64 firmware */
+	{11, CLIENT_FAMILY_PXE, CLIENT_UEFI_ARM64},  {16, CLIENT_FAMILY_HTTP, CLIENT_HTTP_X64},
+	{7, CLIENT_FAMILY_HTTP, CLIENT_HTTP_X64}, /* HTTP boot under the PXE number, seen on older firmware
 					    */
-	{19, FAMILY_HTTP, CLIENT_HTTP_ARM64}, {11, FAMILY_HTTP, CLIENT_HTTP_ARM64},
+	{19, CLIENT_FAMILY_HTTP, CLIENT_HTTP_ARM64}, {11, CLIENT_FAMILY_HTTP, CLIENT_HTTP_ARM64},
 };
 
 const char *client_kind_text(enum client_kind kind)
@@ -51,13 +51,13 @@ const char *client_kind_text(enum client_kind kind)
 	return enum_text(kind_words, COUNT_OF(kind_words), (int)kind);
 }
 
-static enum family family_of(const struct dhcp_message *request)
+enum client_family client_family(const struct dhcp_message *request)
 {
 	for (size_t i = 0; i < COUNT_OF(vendor_classes); i++) {
 		if (dhcp_option_begins(request, DHCP_OPTION_VENDOR_CLASS, vendor_classes[i].prefix))
 			return vendor_classes[i].family;
 	}
-	return FAMILY_OTHER;
+	return CLIENT_FAMILY_OTHER;
 }
 
 /* iPXE writes option 77 as a plain string; a length byte before it (RFC 3004) is taken too. */
@@ -71,13 +71,14 @@ static bool is_ipxe(const struct dhcp_message *request)
 }
 
 /* The first entry of the list in option 93 that we know. */
-static enum client_kind by_architecture(const struct dhcp_message *request, enum family family)
+static enum client_kind by_architecture(const struct dhcp_message *request,
+					enum client_family family)
 {
 	size_t size;
 	const uint8_t *bytes = dhcp_option(request, DHCP_OPTION_ARCH, &size);
 
 	if (!bytes) /* PXE ROMs older than RFC 4578 are BIOS ones */
-		return family == FAMILY_PXE ? CLIENT_BIOS : CLIENT_UNSUPPORTED;
+		return family == CLIENT_FAMILY_PXE ? CLIENT_BIOS : CLIENT_UNSUPPORTED;
 	for (size_t at = 0; at + 1 < size; at += 2) {
 		unsigned arch = (unsigned)bytes[at] << 8 | bytes[at + 1];
 
@@ -92,11 +93,11 @@ static enum client_kind by_architecture(const struct dhcp_message *request, enum
 
 enum client_kind client_policy(const struct dhcp_message *request)
 {
-	enum family family = family_of(request);
+	enum client_family family = client_family(request);
 
-	if (family == FAMILY_BMC)
+	if (family == CLIENT_FAMILY_BMC)
 		return CLIENT_BMC;
 	if (is_ipxe(request))
 		return CLIENT_IPXE;
-	return family == FAMILY_OTHER ? CLIENT_OTHER : by_architecture(request, family);
+	return family == CLIENT_FAMILY_OTHER ? CLIENT_OTHER : by_architecture(request, family);
 }

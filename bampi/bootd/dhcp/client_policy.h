@@ -11,11 +11,24 @@ enum client_kind {
 	CLIENT_UEFI_ARM64,
 	CLIENT_HTTP_X64, /* UEFI HTTP boot */
 	CLIENT_HTTP_ARM64,
-	CLIENT_IPXE,        /* second stage, or a NIC ROM that is iPXE: wants a script */
-	CLIENT_BMC,         /* a management controller or DPU: boot options would confuse it */
-	CLIENT_UNSUPPORTED, /* boots by network, but we have no loader for its architecture */
+	CLIENT_IPXE, /* second stage, or a NIC ROM that is iPXE: wants a script */
+	CLIENT_BMC,  /* a management controller or DPU: boot options would confuse it */
+	/* Boots by network, and we have no loader of our own for its architecture
+	 * (architecture_policy.h). */
+	CLIENT_UNSUPPORTED,
 };
 #define CLIENT_KINDS 9
+
+/* How it boots, by how option 60 begins. */
+enum client_family {
+	CLIENT_FAMILY_OTHER,
+	CLIENT_FAMILY_PXE,
+	CLIENT_FAMILY_HTTP,
+	CLIENT_FAMILY_UBOOT,
+	CLIENT_FAMILY_BMC,
+};
+#define CLIENT_FAMILIES 5
+enum client_family client_family(const struct dhcp_message *request);
 
 /* "bios", "uefi-x64", ... for logs and observations. */
 const char *client_kind_text(enum client_kind kind);

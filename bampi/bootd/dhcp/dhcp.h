@@ -12,6 +12,7 @@
 #include "common/http/metrics.h"
 #include "common/io/loop.h"
 
+#include "bampi/bootd/dhcp/architecture_policy.h"
 #include "bampi/bootd/identify/identity.h"
 #include "bampi/bootd/identify/inventory.h"
 #include "bampi/bootd/identify/observation.h"
@@ -29,6 +30,9 @@ struct dhcp_options {
 	uint32_t
 		server_address; /* of this bootd, when several share the subnets; 0 = boot_server */
 	uint32_t relay_rate;    /* messages of unknown clients per relay and second; 0 = any */
+	/* Of architectures that we have no loader for; borrowed. */
+	const struct boot_file *boot_files;
+	size_t boot_file_count;
 	/* Borrowed, must outlive it. */
 	struct inventory *inventory; /* dhcp names itself as its lease source */
 	struct observations *observations;

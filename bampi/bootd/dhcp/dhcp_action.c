@@ -56,6 +56,8 @@ static size_t build_reply(struct dhcp *dhcp, const struct handling *handling, en
 		.subnet = handling->subnet,
 		.server = handling->facts.server,
 		.answer = {.client = handling->who.kind,
+			   .family = client_family(&dhcp->request),
+			   .boot_file = handling->boot_file,
 			   .node = handling->node != NULL,
 			   .mac = handling->who.mac,
 			   .server = boot_server_of(dhcp, handling),

@@ -18,6 +18,11 @@ void dhcp_find_client(struct dhcp *dhcp, struct handling *handling)
 	const struct inventory *inventory = dhcp->options.inventory;
 
 	handling->who.kind = client_policy(request);
+	handling->who.architecture = architecture_of(request);
+	handling->boot_file =
+		boot_file_find(dhcp->options.boot_files, dhcp->options.boot_file_count, request);
+	handling->who.without_file =
+		handling->who.kind == CLIENT_UNSUPPORTED && !handling->boot_file;
 	(void)dhcp_option_text(request, DHCP_OPTION_VENDOR_CLASS, handling->who.text,
 			       sizeof(handling->who.text));
 	handling->link = subnet_policy(inventory, request, handling->arrival->local);

@@ -35,6 +35,7 @@ struct dhcp {
 struct handling {
 	const struct dhcp_arrival *arrival;
 	struct dhcp_client who;
+	const char *boot_file;                 /* of the configuration; NULL = none */
 	const struct inventory_node *node;     /* NULL = none of ours */
 	const struct inventory_subnet *link;   /* names the link; NULL = none of ours */
 	const struct inventory_subnet *subnet; /* on the link: of the address */

@@ -17,10 +17,13 @@
 #define TOLD_MS             3600000
 #define DROPPED_MS          60000
 
+/* What is told of beside the reasons for silence: a node that gets no boot file. */
+#define TOLD_NO_FILE DHCP_REASONS
+
 /* A client that gets no answer asks for ever: it is told of once an hour. */
 struct told {
 	struct mac mac;
-	enum dhcp_reason reason;
+	int what;      /* enum dhcp_reason or TOLD_NO_FILE */
 	int64_t at_ms; /* 0 = free */
 };
 
@@ -105,12 +108,54 @@ static void add_event(struct dhcp_report *report, const char *kind, const struct
 			naming->node ? naming->node->name : naming->mac, message, detail);
 }
 
+static bool told_lately(const struct dhcp_report *report, struct mac mac, int what, int64_t now_ms)
+{
+	for (size_t i = 0; i < TOLD_MAX; i++) {
+		const struct told *told = &report->told[i];
+
+		if (told->at_ms > 0 && now_ms - told->at_ms < TOLD_MS && told->what == what &&
+		    mac_equal(told->mac, mac))
+			return true;
+	}
+	return false;
+}
+
+static void note_told(struct dhcp_report *report, struct mac mac, int what, int64_t now_ms)
+{
+	report->told[report->told_next] = (struct told){mac, what, now_ms};
+	report->told_next = (report->told_next + 1) % TOLD_MAX;
+}
+
+/* Firmware without a boot file turns an offer down and says nothing. */
+static void report_no_file(struct dhcp_report *report, const struct dhcp_client *client)
+{
+	int64_t now_ms = loop_now_ms(report->loop);
+	struct naming naming;
+
+	if (!client->without_file || !client->node_id ||
+	    told_lately(report, client->mac, TOLD_NO_FILE, now_ms))
+		return;
+	note_told(report, client->mac, TOLD_NO_FILE, now_ms);
+	naming = name_client(report, client, 0);
+	if (client->architecture == ARCHITECTURE_UNTOLD)
+		log_warn(naming.subject,
+			 "no boot file: its firmware names no architecture (mac=%s class=%s)",
+			 naming.mac, client->text);
+	else
+		log_warn(naming.subject,
+			 "no boot file for architecture %" PRIu32
+			 " (%s): boot_files of bampi-bootd may name one (mac=%s class=%s)",
+			 client->architecture, architecture_text(client->architecture), naming.mac,
+			 client->text);
+}
+
 void dhcp_report_offer(struct dhcp_report *report, const struct dhcp_client *client,
 		       uint32_t address)
 {
 	struct naming naming;
 	char what[64];
 
+	report_no_file(report, client);
 	if (!log_enabled(LOG_LEVEL_DEBUG))
 		return;
 	naming = name_client(report, client, address);
@@ -124,6 +169,7 @@ void dhcp_report_ack(struct dhcp_report *report, const struct dhcp_client *clien
 	struct naming naming = name_client(report, client, address);
 	char what[64];
 
+	report_no_file(report, client);
 	(void)text_format(what, sizeof(what), "ack %s", naming.address);
 	dhcp_report_say(report, LOG_LEVEL_INFO, &naming, client, what);
 	if (naming.node) {
@@ -200,19 +246,6 @@ static const char *const refusal_events[] = {
 	[ADDRESS_QUARANTINED] = "lease.conflict",
 };
 
-static bool told_lately(const struct dhcp_report *report, struct mac mac, enum dhcp_reason reason,
-			int64_t now_ms)
-{
-	for (size_t i = 0; i < TOLD_MAX; i++) {
-		const struct told *told = &report->told[i];
-
-		if (told->at_ms > 0 && now_ms - told->at_ms < TOLD_MS && told->reason == reason &&
-		    mac_equal(told->mac, mac))
-			return true;
-	}
-	return false;
-}
-
 void dhcp_report_silence(struct dhcp_report *report, const struct dhcp_client *client,
 			 const struct inventory_subnet *subnet, enum dhcp_reason reason,
 			 enum address_refusal refusal)
@@ -222,11 +255,10 @@ void dhcp_report_silence(struct dhcp_report *report, const struct dhcp_client *c
 
 	if (reason == REASON_DATABASE_AWAY)
 		report->postponed++;
-	if (!subnet || !telling || told_lately(report, client->mac, reason, now_ms) ||
+	if (!subnet || !telling || told_lately(report, client->mac, (int)reason, now_ms) ||
 	    !log_allowed(&report->by_reason[reason], now_ms))
 		return;
-	report->told[report->told_next] = (struct told){client->mac, reason, now_ms};
-	report->told_next = (report->told_next + 1) % TOLD_MAX;
+	note_told(report, client->mac, (int)reason, now_ms);
 	if (reason == REASON_UNKNOWN_CLIENT)
 		report_refusal(report, client, subnet, "lease.refused",
 			       "not a node, and nothing is reserved for it");

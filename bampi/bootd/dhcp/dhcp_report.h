@@ -10,6 +10,7 @@
 #include "common/io/loop.h"
 #include "common/net/mac.h"
 
+#include "bampi/bootd/dhcp/architecture_policy.h"
 #include "bampi/bootd/dhcp/client_policy.h"
 #include "bampi/bootd/dhcp/dhcp_policy.h"
 #include "bampi/bootd/identify/identity.h"
@@ -22,8 +23,10 @@ struct dhcp_report;
 struct dhcp_client {
 	struct mac mac;
 	enum client_kind kind;
-	int64_t node_id; /* 0 = not a node of ours */
-	char text[65];   /* vendor class */
+	uint32_t architecture; /* as it says, ARCHITECTURE_UNTOLD */
+	bool without_file;     /* it boots by network, and there is no file for it */
+	int64_t node_id;       /* 0 = not a node of ours */
+	char text[65];         /* vendor class */
 };
 
 /* All borrowed. */
