@@ -35,9 +35,10 @@ struct breaker breaker_after(const struct breaker *breaker, int rc, unsigned spr
 
 	if (next.failures++ == 0)
 		next.since_ms = now_ms;
-	if (breaker->open && breaker->refused && now_ms < breaker->retry_ms) {
+	if (breaker->open && now_ms < breaker->retry_ms && (breaker->refused || !refused)) {
 		/* That was a person's try: the beat of our own ones stays as it is. */
-		next.person_ms = now_ms + BREAKER_PERSON_MS;
+		if (breaker->refused)
+			next.person_ms = now_ms + BREAKER_PERSON_MS;
 		return next;
 	}
 	if (!refused && !breaker->open && next.failures < BREAKER_FAILURES)

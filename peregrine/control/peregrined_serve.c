@@ -308,6 +308,7 @@ static void tell_led(struct waiting *waiting)
 				       .request = &waiting->wanted,
 				       .priority = CALL_PERSON,
 				       .person = true,
+				       .now = true,
 				       .deadline_ms = LOCATE_MS};
 	int rc = switch_queue_submit(waiting->peregrined->queue, &ask, on_located, waiting,
 				     &waiting->ticket);

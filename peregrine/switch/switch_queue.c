@@ -276,6 +276,7 @@ static int switch_queue_call_new(struct switch_queue *queue, const struct switch
 	call_ticket_give(&queue->calls, &call->ticket);
 	call->link.priority = ask->priority;
 	call->person = ask->person;
+	call->now = ask->now;
 	call->asked_ms = loop_now_ms(queue->options.host.loop);
 	call->request = *ask->request;
 	call->request.only_ports = NULL;

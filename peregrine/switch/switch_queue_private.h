@@ -19,6 +19,7 @@ struct call {
 	struct line *line; /* NULL once finished */
 	enum call_state state;
 	bool person;
+	bool now;
 	bool unheard; /* nobody waits for it any more, but it cannot be recalled */
 	bool late;    /* under way at its deadline: the driver has a moment to say so itself */
 	unsigned preempted;

@@ -200,6 +200,12 @@ static void text_breaker_open(const struct line *line, const struct breaker *bre
 			: "check that it is up and that its management address can be reached from here");
 }
 
+/* The wish of a person is tried at the switch itself: it may be back this moment. */
+static bool passes_back_off(const struct call *call, const struct way *way)
+{
+	return call->now && !way->breaker.refused;
+}
+
 /* What waits behind a switch that was just found dead is told so now, not at its deadline. */
 static void switch_queue_run_refuse_waiting(struct line *line, const struct way *way)
 {
@@ -211,7 +217,8 @@ static void switch_queue_run_refuse_waiting(struct line *line, const struct way 
 		struct call *call = CONTAINER_OF(link, struct call, link);
 
 		next = call_line_after(&line->waiting, link);
-		if (&line->ways[line_way(line, call->request.op)] != way)
+		if (&line->ways[line_way(line, call->request.op)] != way ||
+		    passes_back_off(call, way))
 			continue;
 		line->queue->stats.refused_open++;
 		call_finish(call, problem.code, &problem);
@@ -339,7 +346,8 @@ static bool line_step(struct line *line)
 
 	if (!call)
 		return false;
-	if (breaker_ask(&way->breaker, call->person, now_ms) == BREAKER_REFUSE) {
+	if (!passes_back_off(call, way) &&
+	    breaker_ask(&way->breaker, call->person, now_ms) == BREAKER_REFUSE) {
 		line->queue->stats.refused_open++;
 		text_breaker_open(line, &way->breaker, now_ms, &call->problem);
 		call_finish(call, E_UNAVAILABLE, &call->problem);
@@ -350,7 +358,7 @@ static bool line_step(struct line *line)
 		call_finish(call, rc, &call->problem);
 		return true;
 	}
-	if (must_hold(line, way))
+	if (!call->now && must_hold(line, way))
 		return false;
 	rc = way_open(line, way, kind, &call->problem);
 	if (rc) {

@@ -99,6 +99,13 @@ static void a_person_gets_one_try(void **state)
 	for (int i = 0; i < BREAKER_FAILURES; i++)
 		breaker = breaker_after(&breaker, E_TIMEOUT, 0, i);
 	assert_int_equal(breaker_ask(&breaker, true, 10), BREAKER_REFUSE);
+	/* One who knocks all the same (switch_ask.now) does not move the beat either. */
+	int64_t retry_ms = breaker.retry_ms;
+	breaker = breaker_after(&breaker, E_TIMEOUT, 0, retry_ms - 1);
+	assert_true(breaker.open);
+	assert_int_equal(breaker.retry_ms, retry_ms);
+	breaker = breaker_after(&breaker, E_AUTHENTICATION, 0, retry_ms - 1);
+	assert_true(breaker.refused);
 }
 
 static void breakers_of_a_rack_spread(void **state)

@@ -453,6 +453,48 @@ static void the_silent_are_left_alone(void **state)
 	assert_int_equal(lab->rc[BREAKER_TRIES + 1], 0);
 }
 
+/* user 9: `switch read` of a switch in back-off asks the switch, not the clock. */
+static void a_person_passes_the_back_off(void **state)
+{
+	struct lab *lab = *state;
+	const struct switch_request request = {
+		.op = SWITCH_READ, .parts = PART_IDENTITY, .port = "n"};
+	const struct switch_ask now = {
+		.switch_id = 1, .request = &request, .priority = CALL_PERSON, .now = true};
+	struct switch_state before;
+	struct switch_state after;
+
+	lab->scripts[1].rc = E_TIMEOUT;
+	for (unsigned i = 1; i <= BREAKER_TRIES; i++) {
+		ask(lab, 1, SWITCH_READ, CALL_POLL, 'l', 0);
+		assert_true(wait_answers(lab, i));
+	}
+	/* Still silent: the wish costs one try, and the beat of our own stays. */
+	assert_true(switch_queue_state(lab->queue, 1, &before));
+	assert_int_equal(switch_queue_submit(lab->queue, &now, on_answer, lab, NULL), 0);
+	assert_true(wait_answers(lab, BREAKER_TRIES + 1));
+	assert_int_equal(lab->rc[BREAKER_TRIES], E_TIMEOUT);
+	assert_true(switch_queue_state(lab->queue, 1, &after));
+	assert_true(after.open);
+	assert_int_equal(after.retry_ms, before.retry_ms);
+	/* Back again: heard at once, and so is everybody. */
+	lab->scripts[1].rc = 0;
+	assert_int_equal(switch_queue_submit(lab->queue, &now, on_answer, lab, NULL), 0);
+	assert_true(wait_answers(lab, BREAKER_TRIES + 2));
+	assert_int_equal(lab->rc[BREAKER_TRIES + 1], 0);
+	ask(lab, 1, SWITCH_READ, CALL_POLL, 'l', 0);
+	assert_true(wait_answers(lab, BREAKER_TRIES + 3));
+	assert_int_equal(lab->rc[BREAKER_TRIES + 2], 0);
+	assert_string_equal(lab->log, "lllnnl");
+	/* Credentials that were refused are not tried more often for it. */
+	lab->scripts[1].rc = E_AUTHENTICATION;
+	ask(lab, 1, SWITCH_READ, CALL_POLL, 'l', 0);
+	assert_true(wait_answers(lab, BREAKER_TRIES + 4));
+	assert_int_equal(switch_queue_submit(lab->queue, &now, on_answer, lab, NULL), 0);
+	assert_true(wait_answers(lab, BREAKER_TRIES + 5));
+	assert_int_equal(lab->rc[BREAKER_TRIES + 4], E_UNAVAILABLE);
+}
+
 /* A wrong password for writing does not stop reading. */
 static void each_way_has_its_breaker(void **state)
 {
@@ -622,6 +664,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(switches_do_not_wait_for_each_other, start, stop),
 		cmocka_unit_test_setup_teardown(deadlines_hold, start, stop),
 		cmocka_unit_test_setup_teardown(the_silent_are_left_alone, start, stop),
+		cmocka_unit_test_setup_teardown(a_person_passes_the_back_off, start, stop),
 		cmocka_unit_test_setup_teardown(each_way_has_its_breaker, start, stop),
 		cmocka_unit_test_setup_teardown(the_failing_share_few_places, start, stop),
 		cmocka_unit_test_setup_teardown(families_are_found, start, stop),

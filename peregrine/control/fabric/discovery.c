@@ -244,6 +244,7 @@ static int discovery_submit(struct sight *sight, unsigned parts, enum call_prior
 				       .request = &request,
 				       .priority = priority,
 				       .person = priority == CALL_PERSON,
+				       .now = priority == CALL_PERSON,
 				       .deadline_ms = READ_LIMIT_MS};
 
 	return switch_queue_submit(sight->discovery->options.queue, &ask, done, context,
