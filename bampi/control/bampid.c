@@ -96,6 +96,7 @@ static void settings_of(const struct bampid_conf *conf, struct step_settings *re
 	ret->stall_ms = conf->agent_stall_s * 1000;
 	ret->bmc_patience_ms = conf->bmc_patience_s * 1000;
 	ret->settle_ms = conf->settle_s * 1000;
+	ret->let_down_ms = conf->let_down_s * 1000;
 	ret->poll_ms = conf->poll_s * 1000;
 }
 

@@ -55,6 +55,8 @@ static const struct conf_row bampid_conf_rows[] = {
 	{"poll", CONF_INT, BAMPID_CONF_TABLE_AT(poll_s), "20", 1, 3600, NULL, "seconds", "a waiting deployment is looked at this often even if nothing wakes it"},
 	{"backoff", CONF_INT, BAMPID_CONF_TABLE_AT(backoff_s), "5", 0, 3600, NULL, "seconds", "before the second attempt of a step; doubles from there"},
 	{"settle", CONF_INT, BAMPID_CONF_TABLE_AT(settle_s), "6", 0, 20, NULL, "seconds", "after cancel, before the power is read once more"},
+	{"let_down", CONF_INT, BAMPID_CONF_TABLE_AT(let_down_s), "90", 5, 3600, NULL, "seconds",
+	 "a node that took an address and then asked for no boot file for so long is started again, 3 times at most"},
 	{"agent.fresh", CONF_INT, BAMPID_CONF_TABLE_AT(agent_fresh_s), "60", 2, 3600, NULL, "seconds", "an agent that said nothing for so long is not counted on"},
 	{"agent.stall", CONF_INT, BAMPID_CONF_TABLE_AT(agent_stall_s), "120", 2, 86400, NULL, "seconds", "an agent that works and says nothing for so long is lost"},
 	DEADLINE(STEP_NETBOOT, "netboot", "900", "power on to our boot script"),

@@ -28,6 +28,7 @@ static inline const struct step_settings *test_settings(void)
 		.stall_ms = 120000,
 		.bmc_patience_ms = 30000,
 		.settle_ms = 6000,
+		.let_down_ms = 90000,
 		.poll_ms = 20000,
 	};
 

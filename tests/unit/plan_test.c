@@ -512,6 +512,8 @@ static void memo_survives_json(void **state)
 				  .trouble = true,
 				  .token = TOKEN,
 				  .powered_ms = -1,
+				  .asked_ms = NOW,
+				  .cycles = 2,
 				  .unverified = true,
 				  .fired = true};
 	json_t *json = memo_json(&memo);
@@ -522,6 +524,8 @@ static void memo_survives_json(void **state)
 	assert_int_equal(read.tries, 2);
 	assert_int_equal(read.furthest, 3);
 	assert_int_equal(read.powered_ms, -1);
+	assert_int_equal(read.asked_ms, NOW);
+	assert_int_equal(read.cycles, 2);
 	assert_string_equal(read.token, TOKEN);
 	assert_true(read.trouble && read.fired && read.unverified);
 	assert_int_equal(memo_read("[1]").tries, 0);

@@ -381,6 +381,7 @@ int claimed_read(const PGresult *result, int row, unsigned http_port, struct cla
 	int rc = read_deployment(result, row, &claimed);
 
 	claimed.facts.progress_ms = db_int(result, row, DEPLOY_FACTS_PROGRESS_MS, 0);
+	claimed.facts.leased_ms = db_int(result, row, DEPLOY_FACTS_LEASED_MS, 0);
 	claimed.facts.certified = db_bool(result, row, DEPLOY_FACTS_CERTIFIED);
 	(void)text_copy(claimed.chain_head, sizeof(claimed.chain_head),
 			db_text(result, row, DEPLOY_FACTS_CHAIN_HEAD, CERTIFICATE_FIRST_HASH));

@@ -73,6 +73,7 @@ where id = any (array(
 --   certified
 --   chain_head
 --   boot_server
+--   leased_ms
 --   place
 --   packages
 --   volumes
@@ -95,7 +96,7 @@ case when c.plan = 'release' then
  (select jsonb_agg(jsonb_build_object('serial', v.serial, 'name', v.name)) from haas.drive v where v.node_id = n.id) end as drives,
 exists (select from haas.certificate f where f.deployment_id = c.id) as certified,
 (select f.hash from haas.certificate f order by f.id desc limit 1) as chain_head,
-(select host(s.boot_server) from haas.lease l join haas.subnet s on s.id = l.subnet_id where l.mac = b.mac and l.state = 'bound' order by l.expires_at desc limit 1) as boot_server,
+lease.boot_server, lease.leased_ms,
 haas.node_place_facts(n.id) as place,
 case when c.plan in ('install', 'reinstall') and c.params ? 'packages' then haas.deployment_packages(c.params, c.tenant_id) end as packages,
 case when c.plan in ('install', 'reinstall') then haas.node_volume_facts(n.id) end as volumes,
@@ -106,6 +107,9 @@ from unnest($1::bigint[], $2::bigint[]) k (id, generation) join haas.deployment 
  left join haas.tenant t on t.id = c.tenant_id
  left join haas.image i on i.id = c.image_id
  left join haas.boot_intent bi on bi.node_id = n.id
+ -- What was seen is written once a second; a lease stands here before its ACK.
+ left join lateral (select host(s.boot_server) as boot_server, ${ms greatest(l.bound_at, l.expires_at - s.lease_s * interval '1 s')} as leased_ms
+  from haas.lease l join haas.subnet s on s.id = l.subnet_id where l.mac = b.mac and l.state = 'bound' order by l.expires_at desc limit 1) lease on true
  left join lateral (select * from haas.agent_task x where x.deployment_id = c.id and x.step = c.step order by x.id desc limit 1) a on true
 order by c.id
 

@@ -31,6 +31,8 @@ json_t *memo_json(const struct memo *memo)
 	    memo_set(object, "token", memo->token[0] != '\0', json_string(memo->token)) < 0 ||
 	    memo_set(object, "powered_ms", memo->powered_ms != 0, json_integer(memo->powered_ms)) <
 		    0 ||
+	    memo_set(object, "asked_ms", memo->asked_ms != 0, json_integer(memo->asked_ms)) < 0 ||
+	    memo_set(object, "cycles", memo->cycles != 0, json_integer(memo->cycles)) < 0 ||
 	    memo_set(object, "unverified", memo->unverified, json_true()) < 0 ||
 	    memo_set(object, "fired", memo->fired, json_true()) < 0) {
 		json_decref(object);
@@ -52,6 +54,8 @@ struct memo memo_read(const char *json)
 	memo.furthest = (int)json_integer_value(json_object_get(object, "furthest"));
 	memo.trouble = json_is_true(json_object_get(object, "trouble"));
 	memo.powered_ms = json_integer_value(json_object_get(object, "powered_ms"));
+	memo.asked_ms = json_integer_value(json_object_get(object, "asked_ms"));
+	memo.cycles = (int)json_integer_value(json_object_get(object, "cycles"));
 	memo.unverified = json_is_true(json_object_get(object, "unverified"));
 	memo.fired = json_is_true(json_object_get(object, "fired"));
 	token = json_string_value(json_object_get(object, "token"));

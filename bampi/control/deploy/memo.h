@@ -18,7 +18,9 @@ struct memo {
 	char token[TOKEN_TEXT_SIZE]; /* netboot: chosen by this attempt */
 	int64_t powered_ms;          /* the BMC confirmed what was asked of it */
 	bool unverified;             /* the BMC took a field that it does not show */
-	bool fired;                  /* the node event of this step was asked for */
+	int64_t asked_ms;            /* netboot: the BMC was asked to start the node */
+	int cycles; /* netboot: started again because it was let down by our servers */
+	bool fired; /* the node event of this step was asked for */
 };
 
 /* Forgets what belongs to one attempt. */

@@ -132,7 +132,9 @@ struct step_settings {
 				    attempt */
 	int64_t settle_ms; /* cancel: power is read again after this, for a command of another that
 			      was still on its way */
-	int64_t poll_ms;   /* look again at the latest, even if nothing wakes us */
+	int64_t let_down_ms; /* a node that took an address and then asked for nothing is started
+				again after this */
+	int64_t poll_ms;     /* look again at the latest, even if nothing wakes us */
 };
 
 struct facts {
@@ -151,6 +153,7 @@ struct facts {
 	 * (node_volume_facts of db/schema). NULL = none, or no agent that could open them. */
 	const json_t *volumes;
 	int64_t progress_ms;          /* the last progress the agent told */
+	int64_t leased_ms;            /* when its boot NIC was last given its lease */
 	int attempts[PLAN_STEPS_MAX]; /* per step of the current plan: how often it was begun */
 	char tenant[64];              /* name; "" = the operator */
 	char boot_url[96]; /* "http://10.2.0.1:8080" as the node reaches bootd; "" = not known */

@@ -8,6 +8,8 @@
 
 #include "bampi/control/deploy/steps/steps.h"
 
+#define NETBOOT_CYCLES_MAX 3 /* for a node that was let down; then the deadline decides */
+
 static void netboot_choose(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
 	const char *nonce = facts->fresh_nonce;
@@ -27,12 +29,73 @@ static void netboot_choose(const struct facts *facts, int64_t now_ms, struct out
 		     facts->node.name);
 }
 
+static void netboot_start(const struct facts *facts, int64_t now_ms, struct outcome *ret)
+{
+	bool started = bmc_restart(facts, now_ms, BMC_BOOT_PXE, BMC_POWER_CYCLE, ret);
+
+	if (ret->bmc_count > 0)
+		ret->memo.asked_ms = now_ms;
+	if (!started)
+		return;
+	ret->memo.powered_ms = now_ms;
+	ret->memo.unverified = facts->bmc.unverified;
+	if (facts->bmc.unverified)
+		(void)text_copy(
+			ret->note, sizeof(ret->note),
+			"boot device is unverified: the BMC does not show it; waiting for the node itself");
+}
+
+static int64_t netboot_later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The last that the node wanted of us since it was started; 0 = nothing. A bampi-bootd that died
+ * right after an ACK may not have written what it saw: the lease tells as well. */
+static int64_t netboot_heard_ms(const struct facts *facts, int64_t now_ms, int64_t asked_ms)
+{
+	int64_t heard_ms = 0;
+
+	if (facts_seen_now(facts, SEEN_DHCP))
+		heard_ms = facts->seen[SEEN_DHCP].at_ms;
+	if (facts_seen_now(facts, SEEN_TFTP))
+		heard_ms = netboot_later(heard_ms, facts->seen[SEEN_TFTP].at_ms);
+	if (facts->leased_ms <= now_ms)
+		heard_ms = netboot_later(heard_ms, facts->leased_ms);
+	return heard_ms >= asked_ms ? heard_ms : 0;
+}
+
+/* It took an address, and our servers said nothing more: firmware does not ask for ever. */
+static bool netboot_let_down(const struct facts *facts, int64_t now_ms, struct outcome *ret)
+{
+	int64_t heard_ms = netboot_heard_ms(facts, now_ms, facts->memo.asked_ms);
+	int64_t end_ms =
+		netboot_later(heard_ms, facts->memo.powered_ms) + facts->settings->let_down_ms;
+	struct facts again = *facts;
+
+	if (heard_ms == 0 || facts->memo.cycles >= NETBOOT_CYCLES_MAX)
+		return false;
+	if (now_ms < end_ms) {
+		if (ret->until_ms > end_ms)
+			ret->until_ms = end_ms;
+		return false;
+	}
+	again.bmc.state = BMC_WORK_NONE;
+	ret->memo.powered_ms = 0;
+	ret->memo.cycles++;
+	netboot_start(&again, now_ms, ret);
+	(void)text_format(
+		ret->note, sizeof(ret->note),
+		"it took an address %lld s ago and got no boot script since: started again (%d of %d)",
+		(long long)((now_ms - heard_ms) / 1000), ret->memo.cycles, NETBOOT_CYCLES_MAX);
+	return true;
+}
+
 static void netboot_watch(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
-	const struct observation *dhcp = &facts->seen[SEEN_DHCP];
 	int64_t until_ms = now_ms + facts->settings->poll_ms;
 
-	if (dhcp->at_ms >= ret->memo.powered_ms) {
+	if (netboot_heard_ms(facts, now_ms, ret->memo.asked_ms)) {
 		outcome_wait(ret, until_ms, E_TIMEOUT,
 			     "node %s asked for an address but never for its boot script",
 			     facts->node.name);
@@ -40,7 +103,7 @@ static void netboot_watch(const struct facts *facts, int64_t now_ms, struct outc
 			&ret->problem,
 			"its firmware or iPXE stopped after DHCP: look at haasctl node console %s",
 			facts->node.name);
-		return;
+			return;
 	}
 	outcome_wait(
 		ret, until_ms, E_TIMEOUT,
@@ -69,14 +132,11 @@ void step_netboot(const struct facts *facts, int64_t now_ms, struct outcome *ret
 		return;
 	}
 	if (!facts->memo.powered_ms) {
-		if (!bmc_restart(facts, now_ms, BMC_BOOT_PXE, BMC_POWER_CYCLE, ret))
+		netboot_start(facts, now_ms, ret);
+		if (!ret->memo.powered_ms)
 			return;
-		ret->memo.powered_ms = now_ms;
-		ret->memo.unverified = facts->bmc.unverified;
-		if (facts->bmc.unverified)
-			(void)text_copy(
-				ret->note, sizeof(ret->note),
-				"boot device is unverified: the BMC does not show it; waiting for the node itself");
 	}
 	netboot_watch(facts, now_ms, ret);
+	if (facts->memo.powered_ms)
+		(void)netboot_let_down(facts, now_ms, ret);
 }
