@@ -64,6 +64,7 @@ struct console_hub {
 	struct console *consoles;       /* by id */
 	struct subscriber *subscribers; /* by ticket */
 	uint64_t next_ticket;
+	uint64_t reopened;
 	console_observer_fn observer; /* may be NULL */
 	void *observer_context;
 };
@@ -278,6 +279,7 @@ void console_hub_stats(const struct console_hub *hub, struct console_hub_stats *
 	*ret = (struct console_hub_stats){
 		.sessions = console_line_sitting(hub->line),
 		.waiting = console_line_waiting(hub->line),
+		.reopened = hub->reopened,
 	};
 }
 
@@ -370,6 +372,20 @@ void console_hurry(struct console_hub *hub, int64_t bmc_id)
 
 	if (console && console->seat.waits)
 		session_want(console, true);
+}
+
+int console_reopen(struct console_hub *hub, int64_t bmc_id)
+{
+	struct console *console = console_find(hub, bmc_id);
+
+	if (!console || console->state == CONSOLE_OFF)
+		return E_UNAVAILABLE;
+	bmc_console_session_end(console);
+	bmc_console_observe(console, "", 0);
+	console->failures = 0;
+	hub->reopened++;
+	session_want(console, true);
+	return 0;
 }
 
 void console_unwatch(struct console_hub *hub, int64_t bmc_id)

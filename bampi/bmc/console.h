@@ -34,6 +34,7 @@ struct console_status {
 struct console_hub_stats {
 	uint64_t sessions; /* open, or being opened */
 	uint64_t waiting;  /* for one of the seats */
+	uint64_t reopened; /* ever, by console_reopen */
 };
 
 MUST_USE int console_hub_new(struct loop *loop, struct console_hub **ret);
@@ -50,6 +51,10 @@ MUST_USE int console_watch(struct console_hub *hub, const struct bmc_endpoint *e
 			   struct problem *problem);
 /* A person looks at it: its session begins now, whoever else waits for one. */
 void console_hurry(struct console_hub *hub, int64_t bmc_id);
+/* Ends its session and begins another at once: serial over LAN is deactivated at the BMC and
+ * activated anew. Some BMCs go mute when the node is reset, and the session stays up. What was
+ * heard stays. E_UNAVAILABLE: nobody watches it, so there is none. */
+MUST_USE int console_reopen(struct console_hub *hub, int64_t bmc_id);
 void console_unwatch(struct console_hub *hub, int64_t bmc_id);
 /* The node is gone: session, ring and subscribers go (told by a last call with size 0). */
 void console_forget(struct console_hub *hub, int64_t bmc_id);

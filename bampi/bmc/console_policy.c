@@ -12,7 +12,9 @@ enum {
 	RETRY_FIRST_MS = 1000,
 	RETRY_MOST_MS = 60 * 1000,
 	REFUSED_MS = 15 * 60 * 1000,
-	TAKEN_MS = 60 * 1000
+	TAKEN_MS = 60 * 1000,
+	CONSOLE_MUTE_FIRST_MS = 20 * 1000,
+	CONSOLE_MUTE_DOUBLINGS = 3
 };
 
 static const struct {
@@ -67,6 +69,12 @@ int64_t console_retry_ms(int theirs, unsigned failures, const char *node, struct
 			wait_ms = failure_table[i].wait_ms;
 	}
 	return wait_ms;
+}
+
+int64_t console_mute_ms(unsigned reopened)
+{
+	return (int64_t)CONSOLE_MUTE_FIRST_MS
+	       << (reopened < CONSOLE_MUTE_DOUBLINGS ? reopened : CONSOLE_MUTE_DOUBLINGS);
 }
 
 unsigned console_workarounds(uint32_t bits)

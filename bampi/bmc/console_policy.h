@@ -11,6 +11,11 @@
  * from one second to one minute. */
 int64_t console_retry_ms(int theirs, unsigned failures, const char *node, struct problem *ret);
 
+/* A step listens to the console since the node was started. After so long without a word, since the
+ * last word or since the session was opened anew, it is opened anew. Doubles with each time: a node
+ * may have nothing to say. */
+int64_t console_mute_ms(unsigned reopened);
+
 /* Our workaround bits as libipmiconsole's, and two more for every BMC.
  *
  * - No Get Channel Payload Support: it would only name a refusal earlier, some BMCs lack it, and

@@ -205,6 +205,7 @@ static int start_runners(struct bampid *bampid)
 		.http_port = (unsigned)bampid->conf->boot_http_port,
 		.console = consoles_tail,
 		.console_holds = consoles_holds,
+		.console_listen = consoles_listen,
 		.active = consoles_active,
 		.context = bampid->consoles,
 	};

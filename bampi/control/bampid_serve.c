@@ -63,6 +63,7 @@ static const struct metric_row metric_rows[] = {
 	{"haas_bmc_packets_forged_total",        METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(bmc_forged),                   "IPMI packets with a wrong seal"},
 	{"haas_console_sessions",                METRIC_GAUGE,   NULL,                 BAMPID_SERVE_AT(consoles.sessions),            "consoles listened to"},
 	{"haas_console_waiting",                 METRIC_GAUGE,   NULL,                 BAMPID_SERVE_AT(consoles.waiting),             "consoles that wait for a session (console_sessions)"},
+	{"haas_console_reopened_total",          METRIC_COUNTER, NULL,                 BAMPID_SERVE_AT(consoles.reopened),            "sessions opened anew: mute after a start, or by hand"},
 	{"haas_console_viewers",                 METRIC_GAUGE,   NULL,                 BAMPID_SERVE_AT(console_viewers),              "console streams open"},
 	{"haas_database_up",                     METRIC_GAUGE,   NULL,                 BAMPID_SERVE_AT(database_up),                  "1 = PostgreSQL is there"},
 };
@@ -163,6 +164,15 @@ static void post_input(void *context, struct http_request *request)
 		consoles_input(bampid->consoles, request, node_id);
 }
 
+static void post_reopen(void *context, struct http_request *request)
+{
+	const struct bampid *bampid = context;
+	int64_t node_id;
+
+	if (bampid_serve_find_node(bampid, request, &node_id))
+		consoles_reopen(bampid->consoles, request, node_id);
+}
+
 static void post_feasibility(void *context, struct http_request *request)
 {
 	const struct bampid *bampid = context;
@@ -179,6 +189,7 @@ static const struct http_route bampid_serve_routes[] = {
 	{HTTP_GET, "/nodes/{node}/console/stream", get_event_stream},
 	{HTTP_GET, "/nodes/{node}/console/log", get_log},
 	{HTTP_POST, "/nodes/{node}/console/input", post_input},
+	{HTTP_POST, "/nodes/{node}/console/reopen", post_reopen},
 };
 
 int bampid_serve(struct bampid *bampid, struct problem *problem)

@@ -44,6 +44,10 @@ void consoles_free(struct consoles *consoles);
 void consoles_endpoint(void *context, int64_t node_id, const struct bmc_endpoint *endpoint);
 void consoles_active(void *context, int64_t node_id, bool active);
 void consoles_tail(void *context, int64_t node_id, char *ret, size_t room);
+/* A step waits for what this console says since the node was started `age_ms` ago; < 0: none does.
+ * Meanwhile a console that is connected and mute is opened anew (console_mute_ms), and told in the
+ * log. For how long it is mute; *ret_reopened: how often it was opened anew since that start. */
+int64_t consoles_listen(void *context, int64_t node_id, int64_t age_ms, unsigned *ret_reopened);
 bool consoles_holds(void *context, int64_t node_id, const char *text, bool *ret_blind);
 
 enum console_format {
@@ -57,6 +61,8 @@ void consoles_stream(struct consoles *consoles, struct http_request *request, in
 void consoles_db(struct consoles *consoles, struct db *db);
 /* Answers with what is kept of the console, with the times of its connections, as JSON. */
 void consoles_log(struct consoles *consoles, struct http_request *request, int64_t node_id);
+/* By hand. */
+void consoles_reopen(struct consoles *consoles, struct http_request *request, int64_t node_id);
 /* Types the body. */
 void consoles_input(struct consoles *consoles, struct http_request *request, int64_t node_id);
 size_t consoles_viewers(const struct consoles *consoles);

@@ -160,8 +160,28 @@ static int node_lan(void *context, const struct command_input *input)
 	return node_reading(context, input, "lan", COLUMNS(columns));
 }
 
+/* For a BMC that is mute though it is connected: a console that is open elsewhere goes on. */
+static int reopen_console(struct haasctl *haasctl, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+	struct haasctl_reply reply = {0};
+	int status;
+
+	haasctl_path(&target, "/nodes/", input->words[0], "/console/reopen");
+	status = haasctl_post(haasctl, input, text_get(&target), &body, &reply);
+	haasctl_reply_done(&reply);
+	if (status == EXIT_OK)
+		fprintf(stderr,
+			"console of %s: its session is opened anew; haasctl node console %s\n",
+			input->words[0], input->words[0]);
+	return status;
+}
+
 static int node_console(void *context, const struct command_input *input)
 {
+	if (command_option(input, "--reopen"))
+		return reopen_console(context, input);
 	return command_option(input, "--log") ? console_log_show(context, input, input->words[0])
 					      : console_run(context, input, input->words[0]);
 }
@@ -187,7 +207,8 @@ static const struct option_row sel_options[] = {
 };
 static const struct option_row console_options[] = {
 	{"--read-only", 0, OPTION_FLAG, NULL, "read only; always so without a terminal"},
-	{"--log", 0, OPTION_FLAG, NULL, "the stored log, also of a dead node"}};
+	{"--log", 0, OPTION_FLAG, NULL, "the stored log, also of a dead node"},
+	{"--reopen", 0, OPTION_FLAG, NULL, "end its session and begin another, for a mute BMC"}};
 
 static const struct command bmc_cli_commands[] = {
 	{"node", "power", "on|off|cycle|reset|soft|status NODE...",

@@ -200,6 +200,13 @@ static void start_input(struct exchange *exchange, const PGresult *result)
 	server_console_relay_start(exchange, result, &options);
 }
 
+static void start_reopen(struct exchange *exchange, const PGresult *result)
+{
+	server_console_relay_start(
+		exchange, result,
+		&(struct http_call_options){.method = "POST", .target = "reopen"});
+}
+
 static void start_log(struct exchange *exchange, const PGresult *result)
 {
 	server_console_relay_start(exchange, result,
@@ -218,6 +225,11 @@ static void ask_node(struct exchange *exchange, exchange_result_fn fn)
 void console_stream(struct exchange *exchange)
 {
 	ask_node(exchange, start_stream);
+}
+
+void console_reopen(struct exchange *exchange)
+{
+	ask_node(exchange, start_reopen);
 }
 
 /* The log is older than a tenancy: it may hold what another tenant's OS said. */

@@ -276,6 +276,7 @@ const struct route node_routes[] = {
 	 &node_events_query, {"?limit", "?cursor", "{node}", "?after"}},
 	{HTTP_GET, "/api/v1/nodes/{node}/console/stream", ROLE_TENANT, BODY_NONE, 0, console_stream, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/nodes/{node}/console/log", ROLE_OPERATOR, BODY_NONE, 0, console_log, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/nodes/{node}/console/reopen", ROLE_TENANT, BODY_NONE, 0, console_reopen, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/nodes/{node}/console/input", ROLE_TENANT, BODY_BYTES, 0, console_input, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };

@@ -368,6 +368,21 @@ static void hear_packages(const struct runner_options *options, struct facts *fa
 						       &facts->console_blind);
 }
 
+/* Behind switches of ours the OS tells of its start on the console alone. */
+static void listen_to_console(const struct runner_options *options, int64_t now_ms,
+			      struct facts *facts)
+{
+	const struct deployment_facts *deployment = &facts->deployment;
+	bool listens = facts->network.managed && deployment->step_started_ms > 0 &&
+		       strcmp(deployment->step, "verify") == 0;
+
+	if (options->console_listen)
+		facts->console_mute_ms =
+			options->console_listen(options->context, facts->node.id,
+						listens ? now_ms - deployment->step_started_ms : -1,
+						&facts->console_reopened);
+}
+
 static void runner_decide(struct runner *runner, struct runner_work *work)
 {
 	struct facts *facts = &work->claimed.facts;
@@ -385,6 +400,7 @@ static void runner_decide(struct runner *runner, struct runner_work *work)
 		facts->nonce_seen =
 			options->console_holds(options->context, facts->node.id,
 					       facts->intent.nonce, &facts->console_blind);
+	listen_to_console(options, work->claimed.now_ms, facts);
 	hear_packages(options, facts);
 	bmc_jobs_look(runner->jobs, facts);
 	advance_decide(facts, work->claimed.now_ms, &work->advance);

@@ -27,6 +27,9 @@ typedef void (*runner_console_fn)(void *context, int64_t node_id, char *ret, siz
 typedef bool (*runner_console_holds_fn)(void *context, int64_t node_id, const char *text,
 					bool *ret_blind);
 /* Deployments of this node have begun (true) or ended here: its console is worth keeping. */
+/* consoles_listen. */
+typedef int64_t (*runner_console_listen_fn)(void *context, int64_t node_id, int64_t age_ms,
+					    unsigned *ret_reopened);
 typedef void (*runner_active_fn)(void *context, int64_t node_id, bool active);
 
 /* Borrowed, all of it, for the life of the runner. */
@@ -41,8 +44,9 @@ struct runner_options {
 	int64_t claim_ms;          /* after so long without a word a claim is anybody's */
 	unsigned http_port;        /* of bampi-bootd */
 	runner_console_fn console; /* may be NULL */
-	runner_console_holds_fn console_holds; /* may be NULL */
-	runner_active_fn active;               /* may be NULL */
+	runner_console_holds_fn console_holds;   /* may be NULL */
+	runner_console_listen_fn console_listen; /* may be NULL */
+	runner_active_fn active;                 /* may be NULL */
 	void *context;
 };
 

@@ -165,6 +165,10 @@ struct facts {
 	char console[256];      /* tail of the serial console, printable; "" = nothing kept */
 	bool nonce_seen; /* the intent's nonce stands on the console: only this disk's OS knows it
 			  */
+	/* A step that listens to the console since the node was started: for so long nothing came,
+	 * though it is connected; how often its session was opened anew meanwhile. */
+	int64_t console_mute_ms;
+	unsigned console_reopened;
 	bool console_blind; /* its BMC has no serial console for us */
 	/* What the installed OS said on the console, with the intent's nonce, of the packages it
 	 * was given: bits by their place in `packages`; that it is through with all. */
