@@ -14,10 +14,10 @@ create table daemon (
 
 -- ==== functions ====
 
--- Why this daemon does nothing: no instance of it was heard for 10 s. {message, detail, hint, since}; since null: it was never heard. Null: it is
--- heard.
+-- Why this daemon does nothing: no instance of it was heard for 10 s. {daemon, message, detail, hint, since}; since null: it was never
+-- heard. Null: it is heard.
 create function daemon_absence(p_name text) returns jsonb stable language sql security definer set search_path = haas, pg_temp as $$
-	select jsonb_build_object('message', p_name || ' is not heard',
+	select jsonb_build_object('daemon', p_name, 'message', p_name || ' is not heard',
 				  'detail', coalesce('its last heartbeat came ' || extract(epoch from clock_timestamp() - x.seen_at)::integer || ' s ago', 'it was never heard'),
 				  'hint', format('on the controller: systemctl status %1$s, then systemctl start %1$s', p_name), 'since', x.seen_at)
 	from (select max(seen_at) as seen_at from daemon where name = p_name) x

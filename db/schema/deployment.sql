@@ -32,6 +32,10 @@ create table deployment (
 	ended_at timestamptz,
 	paused jsonb,                         -- the health label that pauses it
 	paused_at timestamptz,
+	waiting_reason jsonb,                 -- for what its step waits, {message, detail, hint}; written with each look
+	waiting_since timestamptz,            -- since when its message is the same
+	constraint waiting_has_time check ((waiting_reason is null) = (waiting_since is null)),
+	constraint ended_waits_for_nothing check (waiting_reason is null or due_at is not null),
 	constraint unfinished_has_due_time check ((state in ('queued', 'waiting', 'cancelling')) = (due_at is not null)),
 	constraint failed_has_problem check (state <> 'failed' or problem is not null),
 	constraint install_names_image check (plan not in ('install', 'reinstall') or image_id is not null),
@@ -188,7 +192,7 @@ begin
 		-- generation moves on, so whoever works on it now can no longer write
 		update deployment set state = 'cancelling', step = '', step_index = 0, attempt = 0, memo = '{}', step_started_at = null,
 			step_deadline_at = null, due_at = now(), claim_owner = null, claim_until = null, generation = generation + 1,
-			version = version + 1
+			waiting_reason = null, waiting_since = null, version = version + 1
 		where id = d.id;
 	when 'retry' then
 		if d.state <> 'failed' then
@@ -218,6 +222,33 @@ begin
 	perform pg_notify('deployment', '');
 	return null;
 end
+$$;
+
+-- What is claimed by bampid and is not: {message, detail, hint, since}. Null: it was claimed, or is due since less than 10 s.
+create function unclaimed_reason(p_due timestamptz, p_claimed timestamptz, p_created timestamptz)
+returns jsonb stable language sql security definer set search_path = haas, pg_temp as $$
+	select case
+	       when a is not null and (a ->> 'since' is not null or p_created < now() - interval '10 s') then
+		a || jsonb_build_object('message', 'nobody works on it: ' || (a ->> 'message'), 'since', coalesce(a ->> 'since', p_created::text)::timestamptz)
+	       when p_due < now() - interval '10 s' and coalesce(p_claimed, '-infinity') < now() - interval '10 s' then
+		jsonb_build_object('message', 'nobody has claimed it, though bampid is heard', 'detail', 'bampid may be too busy, or its database be away',
+				   'hint', 'on the controller: journalctl -u bampid', 'since', p_due)
+	       end
+	from daemon_absence('bampid') a
+$$;
+
+-- For what an unfinished deployment waits: {message, detail, hint, since}. A pause comes first, then who would have to work on it, then its step.
+create function deployment_waiting(d deployment) returns jsonb stable language sql set search_path = haas, pg_temp as $$
+	select case
+	       when d.due_at is null then null
+	       when d.paused is not null then (d.paused - 'code') || jsonb_build_object('since', d.paused_at)
+	       else coalesce(unclaimed_reason(d.due_at, d.claim_until, d.created_at),
+			     (select a || jsonb_build_object('detail', concat_ws('; ', a ->> 'detail', d.waiting_reason ->> 'message'))
+			      from (values ('bampi-bootd', '{netboot,agent,inventory,write_image,configure_os,put_packages,scrub,verify_scrubbed}'::text[]),
+					   ('peregrined', '{isolate,attach,detach,park}')) w (daemon, steps), daemon_absence(w.daemon) a
+			      where d.step = any (w.steps) and a ->> 'since' is not null),
+			     (d.waiting_reason - 'code') || jsonb_build_object('since', d.waiting_since))
+	       end
 $$;
 
 -- Asks for one BMC operation on many nodes; refuses to touch the power of a node that is being worked on unless p_force.
@@ -501,8 +532,12 @@ select d.id, d.job_id, d.plan, d.node, t.name as tenant, d.tenant_id, i.name as 
        p.percent, p.done_bytes, p.total_bytes, p.text as progress,
        (select jsonb_agg(jsonb_build_object('step', s.step, 'state', s.state, 'attempt', s.attempt, 'started_at', s.started_at, 'ended_at', s.ended_at,
 						 'problem', s.problem) order by s.step_index, s.attempt)
-	from deployment_step s where s.deployment_id = d.id) as steps
+	from deployment_step s where s.deployment_id = d.id) as steps,
+       deployment_waiting(d) as waiting, n.class,
+       case when d.due_at is not null then
+	(select s.problem from deployment_step s where s.deployment_id = d.id and s.state = 'failed' order by s.started_at desc limit 1) end as last_problem
 from deployment d
+left join node n on n.id = d.node_id
 left join tenant t on t.id = d.tenant_id
 left join image i on i.id = d.image_id
 -- progress belongs to the step that was running when it was told
@@ -537,5 +572,7 @@ grant execute on function deployment_touch(bigint[]) to bampi_bootd, bampid;
 grant execute on function deployment_request(bigint,text,text) to portald;
 grant execute on function node_action_create(text[],text,jsonb,boolean,text) to portald;
 grant execute on function deployment_lock(bigint[]) to portald;
+grant execute on function unclaimed_reason(timestamptz,timestamptz,timestamptz) to portald;
+grant execute on function deployment_waiting(deployment) to portald;
 grant execute on function deployment_packages(jsonb,bigint) to bampid;
 grant execute on function deployment_ask(text,text[],text,text,jsonb,text,boolean) to portald;

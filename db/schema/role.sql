@@ -127,11 +127,13 @@ join lateral (
 		       jsonb_build_object('deployment', d.id, 'node', d.node, 'state', d.state, 'step', d.step, 'problem', d.problem) as item
 		from deployment d where d.job_id = j.id and d.ended_at is not null
 		union all
-		select d.id, null, null, jsonb_build_object('deployment', d.id, 'node', d.node, 'state', d.state, 'step', d.step, 'problem', d.problem)
+		select d.id, null, null, jsonb_build_object('deployment', d.id, 'node', d.node, 'state', d.state, 'step', d.step, 'problem', d.problem,
+							  'waiting', deployment_waiting(d))
 		from deployment d where d.job_id = j.id and d.ended_at is null
 		union all
 		select a.id, case a.state when 'done' then true when 'failed' then false end, a.ended_at,
-		       jsonb_build_object('action', a.action, 'node', a.node, 'state', a.state, 'result', a.result, 'problem', a.problem)
+		       jsonb_build_object('action', a.action, 'node', a.node, 'state', a.state, 'result', a.result, 'problem', a.problem,
+					  'waiting', case when a.due_at is not null then unclaimed_reason(a.due_at, a.claim_until, a.created_at) end)
 		from node_action a where a.job_id = j.id
 	) x
 ) w on true;

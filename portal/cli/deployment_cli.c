@@ -12,11 +12,24 @@
 #define SSH_KEY_LIMIT   ((size_t)16 << 10)
 
 static const struct output_column deployment_columns[] = {
-	NUMBER("id"),       COLUMN("plan"),     COLUMN("node"),
-	COLUMN("state"),    COLUMN("step"),     TITLED_NUMBER("percent", "%"),
-	COLUMN("tenant"),   COLUMN("image"),    WIDE("image_version"),
-	WIDE("created_at"), WIDE("ended_at"),   WIDE_NUMBER("attempt"),
-	WIDE("actor"),      WIDE_NUMBER("job"), TITLED_WIDE("problem.message", "PROBLEM"),
+	NUMBER("id"),
+	COLUMN("plan"),
+	COLUMN("node"),
+	COLUMN("state"),
+	COLUMN("step"),
+	TITLED_NUMBER("percent", "%"),
+	COLUMN("tenant"),
+	COLUMN("image"),
+	WIDE("image_version"),
+	WIDE("created_at"),
+	WIDE("ended_at"),
+	WIDE_NUMBER("attempt"),
+	WIDE("actor"),
+	WIDE_NUMBER("job"),
+	TITLED_WIDE("problem.message", "PROBLEM"),
+	WIDE("class"),
+	TITLED_WIDE("waiting.message", "WAITS"),
+	TITLED_WIDE("waiting.since", "SINCE"),
 };
 
 static int deployment_list(void *context, const struct command_input *input)
@@ -32,12 +45,26 @@ static int deployment_list(void *context, const struct command_input *input)
 	return listing_pages(context, input, text_get(&target), 0, COLUMNS(deployment_columns));
 }
 
+/* What is wrong, or waited for: `title` before its message. */
+static void show_reason(const json_t *reason, const char *title)
+{
+	static const char *const parts[] = {"message", "detail", "hint"};
+	CLEANUP(text_done) struct text text = {0};
+	const json_t *since = json_object_get(reason, "since");
+
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		if (haasctl_word(reason, parts[i])[0])
+			printf("  %-10s %s\n", i == 0 ? title : parts[i],
+			       haasctl_word(reason, parts[i]));
+	}
+	if (json_is_string(since))
+		printf("  %-10s %s\n", "since", listing_text(since, "since_at", &text));
+}
+
 static void deployment_cli_show_head(const json_t *deployment)
 {
 	static const char *const members[] = {"actor", "tenant", "created_at", "ended_at",
 					      "progress"};
-	static const char *const parts[] = {"message", "detail", "hint"};
-	const json_t *problem = json_object_get(deployment, "problem");
 	CLEANUP(text_done) struct text text = {0};
 	const char *image = haasctl_word(deployment, "image");
 
@@ -53,11 +80,11 @@ static void deployment_cli_show_head(const json_t *deployment)
 		if (value && !json_is_null(value))
 			printf("  %-10s %s\n", members[i], listing_text(value, members[i], &text));
 	}
-	for (size_t i = 0; i < COUNT_OF(parts); i++) {
-		if (haasctl_word(problem, parts[i])[0])
-			printf("  %-10s %s\n", i == 0 ? "problem" : parts[i],
-			       haasctl_word(problem, parts[i]));
-	}
+	show_reason(json_object_get(deployment, "waiting"), "waits");
+	/* A pause is what it waits for. */
+	if (json_is_null(json_object_get(deployment, "waiting")))
+		show_reason(json_object_get(deployment, "problem"), "problem");
+	show_reason(json_object_get(deployment, "last_problem"), "last try");
 }
 
 /* For people a head and its steps; with -o csv or -c the steps; JSON is the whole. */

@@ -2,11 +2,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
 
-#include "portal/cli/haasctl.h"
+#include "portal/cli/watch.h"
 
 static void tell_failures(const json_t *items)
 {
@@ -34,6 +35,41 @@ static bool haasctl_job_goes_on(const struct haasctl_reply *reply, int64_t job)
 	return more;
 }
 
+/* Why nobody works on any of the items that are left: bampid is not heard. NULL: somebody does. */
+static const json_t *haasctl_job_abandoned(const struct haasctl_reply *reply)
+{
+	const json_t *why = NULL;
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(json_object_get(reply->json, "items"), i, item)
+	{
+		const json_t *waiting = json_object_get(item, "waiting");
+
+		if (watch_has_ended(item))
+			continue;
+		if (strcmp(haasctl_word(waiting, "daemon"), "bampid") != 0)
+			return NULL;
+		why = waiting;
+	}
+	return why;
+}
+
+/* The job stays: what it asks for is done when the daemon is back. */
+static int haasctl_job_nobody(const json_t *why, int64_t job)
+{
+	const char *hint = haasctl_word(why, "hint");
+
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K");
+	fprintf(stderr, "haasctl: job %" PRId64 ": %s\n", job, haasctl_word(why, "message"));
+	fprintf(stderr, "  detail: %s\n", haasctl_word(why, "detail"));
+	fprintf(stderr,
+		"  hint: %s; the job stays queued and is done then: haasctl job wait %" PRId64 "\n",
+		hint, job);
+	return EXIT_UNREACHABLE;
+}
+
 static int end_of_job(const struct haasctl_reply *reply, json_t **ret_items)
 {
 	json_t *items = json_object_get(reply->json, "items");
@@ -59,6 +95,7 @@ int haasctl_wait_job(struct haasctl *haasctl, const struct command_input *input,
 	(void)text_format(target, sizeof(target), "/jobs/%" PRId64, job);
 	while (status == EXIT_OK) {
 		struct haasctl_reply reply = {0};
+		const json_t *why;
 
 		status = haasctl_get(haasctl, input, target, &reply);
 		if (status != EXIT_OK)
@@ -68,7 +105,11 @@ int haasctl_wait_job(struct haasctl *haasctl, const struct command_input *input,
 			haasctl_reply_done(&reply);
 			return status;
 		}
+		why = haasctl_job_abandoned(&reply);
+		status = why ? haasctl_job_nobody(why, job) : EXIT_OK;
 		haasctl_reply_done(&reply);
+		if (status != EXIT_OK)
+			return status;
 		if (clock_monotonic_ms() >= end_ms)
 			status = EXIT_TIMEOUT;
 		else if (!haasctl_sleep(haasctl, pause_ms))

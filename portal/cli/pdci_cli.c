@@ -123,6 +123,36 @@ static void show_volumes(const json_t *volumes)
 	}
 }
 
+/* For what it waits, and each of its nodes; with the last attempt's problem. */
+static void show_waiting(const json_t *of, const char *whose)
+{
+	const json_t *waiting = json_object_get(of, "waiting");
+	const char *last = haasctl_word(json_object_get(of, "last_problem"), "message");
+	CLEANUP(text_done) struct text since = {0};
+
+	if (!haasctl_word(waiting, "message")[0])
+		return;
+	printf("  %-10s %s%s%s, since %s\n", "waits", whose, whose[0] ? ": " : "",
+	       haasctl_word(waiting, "message"),
+	       listing_text(json_object_get(waiting, "since"), "since_at", &since));
+	if (haasctl_word(waiting, "detail")[0])
+		printf("  %-10s %s\n", "detail", haasctl_word(waiting, "detail"));
+	if (haasctl_word(waiting, "hint")[0])
+		printf("  %-10s %s\n", "hint", haasctl_word(waiting, "hint"));
+	if (last[0])
+		printf("  %-10s %s\n", "last try", last);
+}
+
+static void show_waiting_nodes(const json_t *pdci)
+{
+	const json_t *node;
+	size_t i;
+
+	show_waiting(pdci, "");
+	json_array_foreach(json_object_get(pdci, "nodes"), i, node)
+		show_waiting(json_object_get(node, "deployment"), haasctl_word(node, "node"));
+}
+
 /* A line for each node with one; what the PDCI says of it is not said again. */
 static void show_node_problems(const json_t *pdci)
 {
@@ -175,6 +205,7 @@ static void pdci_cli_show_head(const json_t *pdci)
 			       haasctl_word(problem, parts[i]));
 	}
 	show_node_problems(pdci);
+	show_waiting_nodes(pdci);
 }
 
 /* The networks of each node's NICs, a row each. */
@@ -220,6 +251,8 @@ static int pdci_show(void *context, const struct command_input *input)
 		WIDE("replaced_by"),
 		WIDE("released_at"),
 		TITLED_WIDE("problem.message", "PROBLEM"),
+		TITLED_WIDE("deployment.waiting.message", "WAITS"),
+		TITLED_WIDE("deployment.waiting.since", "SINCE"),
 	};
 	CLEANUP(text_done) struct text target = {0};
 	struct haasctl_reply reply = {0};

@@ -13,6 +13,7 @@ static bool is_state(const json_t *pdci, const char *state)
 static void set_title(struct watch *watch)
 {
 	const json_t *pdci = watch->subject;
+	const char *waits;
 	char nodes[64];
 
 	if (strcmp(haasctl_word(pdci, "wanted"), "absent") == 0)
@@ -24,8 +25,10 @@ static void set_title(struct watch *watch)
 				  " nodes ready",
 				  json_integer_value(json_object_get(pdci, "nodes_ready")),
 				  json_integer_value(json_object_get(pdci, "nodes_wanted")));
-	(void)text_format(watch->title, sizeof(watch->title), "%-12s %-9s %-10s %s",
-			  haasctl_word(pdci, "name"), "pdci", haasctl_word(pdci, "state"), nodes);
+	waits = haasctl_word(json_object_get(pdci, "waiting"), "message");
+	(void)text_format(watch->title, sizeof(watch->title), "%-12s %-9s %-10s %s%s%.80s",
+			  haasctl_word(pdci, "name"), "pdci", haasctl_word(pdci, "state"), nodes,
+			  waits[0] ? "  " : "", waits);
 }
 
 /* With -o jsonl a change of the PDCI is a line too. */

@@ -6,11 +6,14 @@
 
 #define WATCH_HISTORY_LIMIT 20
 #define WATCH_STEP_LIMIT    32
+#define WATCH_PACE_LIMIT    8 /* pairs of plan and class; for more there is no ETA */
 #define WATCH_TITLE_SIZE    192
 
-/* Median seconds per step of one plan, in the plan's order. */
+/* What earlier deployments of one plan on nodes of one class took, seconds per step in the plan's
+ * order. */
 struct pace {
 	char plan[16];
+	char class[64];
 	bool known;
 	size_t count;
 	struct {
@@ -25,7 +28,7 @@ struct watch {
 	const struct command_input *input;
 	bool terminal, jsonl;
 	bool away; /* portald did not answer last time, and that was told */
-	struct pace paces[4];
+	struct pace paces[WATCH_PACE_LIMIT];
 	char title[WATCH_TITLE_SIZE]; /* a line above the others; "" = none */
 	char said_title[WATCH_TITLE_SIZE];
 	json_t *watched; /* the deployments as last seen, in the order of the first look */

@@ -1,5 +1,6 @@
-/* One line per deployment with step, percent and ETA. The ETA is what the median of earlier
- * deployments of the same plan says about the steps that are left; without any it is not guessed.
+/* One line per deployment with step, percent, ETA and for what it waits. The ETA is what the median
+ * of earlier deployments of the same plan on nodes of the same class says about the steps that are
+ * left. Without any it is not guessed, and one that has passed is gone.
  * On a terminal the lines are drawn again in place; elsewhere a line comes when the step changes,
  * and every ten seconds; -o jsonl gives each change as JSON. */
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #include "portal/cli/watch.h"
 
 #define PLAIN_EVERY_MS 10000
+#define WAITS_SHOWN_S  5
 
 /* "2026-11-21T03:10:00.123456+00:00" -> seconds since the epoch; 0 when absent. */
 static double seconds_of(const json_t *time)
@@ -62,8 +64,11 @@ static int watch_view_by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static const struct pace *pace_of(struct watch *watch, const char *plan)
+static const struct pace *pace_of(struct watch *watch, const json_t *of)
 {
+	const char *plan = haasctl_word(of, "plan");
+	const char *class = haasctl_word(of, "class");
+	CLEANUP(text_done) struct text query = {0};
 	struct pace *pace = NULL;
 	struct haasctl_reply list = {0};
 	const json_t *deployment;
@@ -71,16 +76,19 @@ static const struct pace *pace_of(struct watch *watch, const char *plan)
 	size_t i;
 
 	for (i = 0; i < COUNT_OF(watch->paces) && !pace; i++) {
-		if (!watch->paces[i].plan[0] || strcmp(watch->paces[i].plan, plan) == 0)
+		if (!watch->paces[i].plan[0] || (strcmp(watch->paces[i].plan, plan) == 0 &&
+						 strcmp(watch->paces[i].class, class) == 0))
 			pace = &watch->paces[i];
 	}
 	if (!pace || pace->known)
 		return pace;
 	pace->known = true;
 	text_copy(pace->plan, sizeof(pace->plan), plan);
-	text_format(target, sizeof(target), "/deployments?state=done&limit=%d&plan=%s",
-		    WATCH_HISTORY_LIMIT, plan);
-	if (haasctl_get(watch->haasctl, watch->input, target, &list) != EXIT_OK)
+	text_copy(pace->class, sizeof(pace->class), class);
+	text_addf(&query, "/deployments?state=done&limit=%d&plan=%s&class=", WATCH_HISTORY_LIMIT,
+		  plan);
+	haasctl_escape(&query, class);
+	if (haasctl_get(watch->haasctl, watch->input, text_get(&query), &list) != EXIT_OK)
 		return pace;
 	json_array_foreach(json_object_get(list.json, "items"), i, deployment)
 	{
@@ -99,10 +107,11 @@ static const struct pace *pace_of(struct watch *watch, const char *plan)
 	return pace;
 }
 
-/* Seconds left, or -1 when nobody knows. */
+/* Seconds left. -1: nobody knows, for there is no history, or its step takes longer than it ever
+ * did, or all of the time is spent. */
 static double eta_of(struct watch *watch, const json_t *deployment)
 {
-	const struct pace *pace = pace_of(watch, haasctl_word(deployment, "plan"));
+	const struct pace *pace = pace_of(watch, deployment);
 	double left = -1;
 
 	for (size_t i = 0; pace && i < pace->count; i++) {
@@ -116,10 +125,13 @@ static double eta_of(struct watch *watch, const json_t *deployment)
 			double spent = (double)clock_wall_us() / 1e6 -
 				       seconds_of(json_object_get(deployment, "step_started_at"));
 
+			if (pace->steps[i].samples == 0 ||
+			    spent > pace->steps[i].seconds[pace->steps[i].samples - 1])
+				return -1;
 			left = median > spent ? median - spent : 0;
 		}
 	}
-	return left;
+	return left < 0.5 ? -1 : left;
 }
 
 bool watch_has_ended(const json_t *deployment)
@@ -143,6 +155,29 @@ static void watch_view_add_duration(struct text *ret, double seconds)
 		text_addf(ret, "%d:%02d", whole / 60, whole % 60);
 }
 
+static double watch_view_waited_s(const json_t *waiting)
+{
+	return (double)clock_wall_us() / 1e6 - seconds_of(json_object_get(waiting, "since"));
+}
+
+/* For what it waits, when it does so for longer than a step in a good mood; "" = for nothing. */
+static const char *watch_view_reason(const json_t *deployment)
+{
+	const json_t *waiting = json_object_get(deployment, "waiting");
+
+	return json_is_object(waiting) && watch_view_waited_s(waiting) >= WAITS_SHOWN_S
+		       ? haasctl_word(waiting, "message")
+		       : "";
+}
+
+/* "             waits 3:20: the BMC of node n1 does not answer: it is in back-off" */
+static void watch_view_add_reason(struct text *ret, const json_t *deployment)
+{
+	text_addf(ret, "%-12s waits ", "");
+	watch_view_add_duration(ret, watch_view_waited_s(json_object_get(deployment, "waiting")));
+	text_addf(ret, ": %s", watch_view_reason(deployment));
+}
+
 static void watch_view_describe(struct watch *watch, const json_t *deployment, struct text *ret)
 {
 	const json_t *percent = json_object_get(deployment, "percent");
@@ -164,10 +199,13 @@ static void watch_view_describe(struct watch *watch, const json_t *deployment, s
 		const char *message =
 			haasctl_word(json_object_get(deployment, "problem"), "message");
 		text_addf(ret, "%s%s", *message ? "  " : "", message);
-	} else if (eta >= 0) {
-		text_add(ret, "  ETA ");
-		watch_view_add_duration(ret, eta);
+		return;
 	}
+	text_add(ret, "  ETA ");
+	if (eta >= 0)
+		watch_view_add_duration(ret, eta);
+	else
+		text_add(ret, "-");
 }
 
 void watch_id_text(const json_t *deployment, char ret[32])
@@ -176,19 +214,20 @@ void watch_id_text(const json_t *deployment, char ret[32])
 			  json_integer_value(json_object_get(deployment, "id")));
 }
 
-/* Plain mode: when state or step changes, and again every ten seconds; JSON lines: when anything
+/* Plain mode: when state, step or for what it waits changes, and again every ten seconds; JSON lines: when anything
  * but the text of the progress changes. */
 static void watch_view_say(struct watch *watch, const json_t *deployment, bool again)
 {
 	CLEANUP(text_done) struct text line = {0};
 	char id[32];
-	char now[128];
+	char now[384];
 
 	watch_id_text(deployment, id);
-	(void)text_format(now, sizeof(now), "%s/%s/%" JSON_INTEGER_FORMAT,
+	(void)text_format(now, sizeof(now), "%s/%s/%" JSON_INTEGER_FORMAT "/%s",
 			  haasctl_word(deployment, "state"), haasctl_word(deployment, "step"),
 			  watch->jsonl ? json_integer_value(json_object_get(deployment, "percent"))
-				       : 0);
+				       : 0,
+			  watch_view_reason(deployment));
 	if (strcmp(haasctl_word(watch->said, id), now) == 0 &&
 	    (!again || watch_has_ended(deployment) || watch->jsonl))
 		return;
@@ -200,6 +239,11 @@ static void watch_view_say(struct watch *watch, const json_t *deployment, bool a
 	}
 	watch_view_describe(watch, deployment, &line);
 	printf("%s\n", text_get(&line));
+	text_clear(&line);
+	if (!watch_has_ended(deployment) && watch_view_reason(deployment)[0]) {
+		watch_view_add_reason(&line, deployment);
+		printf("%s\n", text_get(&line));
+	}
 }
 
 size_t watch_count_state(const json_t *deployments, const char *state)
@@ -247,6 +291,7 @@ static void watch_view_draw(struct watch *watch)
 	double longest = -1;
 	const json_t *deployment;
 	size_t drawn = 0;
+	size_t reasons = 0;
 	size_t i;
 
 	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &window);
@@ -272,6 +317,12 @@ static void watch_view_draw(struct watch *watch)
 			watch_view_describe(watch, deployment, &line);
 			draw_line(text_get(&line), width);
 			drawn++;
+			if (2 * total > room || ended || !watch_view_reason(deployment)[0])
+				continue;
+			text_clear(&line);
+			watch_view_add_reason(&line, deployment);
+			draw_line(text_get(&line), width);
+			reasons++;
 		}
 	}
 	text_clear(&line);
@@ -285,7 +336,7 @@ static void watch_view_draw(struct watch *watch)
 	}
 	draw_line(text_get(&line), width);
 	printf("\033[J");
-	watch->lines = drawn + (watch->title[0] ? 2 : 1);
+	watch->lines = drawn + reasons + (watch->title[0] ? 2 : 1);
 }
 
 void watch_tell(struct watch *watch)

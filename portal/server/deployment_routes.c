@@ -111,13 +111,14 @@ static const struct query_row deployment_routes_list_query[] = {
 	{"plan", QUERY_WORD, 0, plan_request_words, NULL, false, NULL},
 	{"node", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"job", QUERY_ID, 0, NULL, NULL, false, NULL},
+	{"class", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{0},
 };
 
 /* clang-format off */
 const struct route deployment_routes[] = {
 	{HTTP_GET, "/api/v1/deployments", ROLE_TENANT, BODY_NONE, 0, exchange_read, deployment_routes_list_query,
-	 &deployment_list_query, {"?limit", "?cursor", "?state", "?active", "?plan", "?node", "?job"}},
+	 &deployment_list_query, {"?limit", "?cursor", "?state", "?active", "?plan", "?node", "?job", "?class"}},
 	{HTTP_POST, "/api/v1/deployments", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, deployment_routes_deployment_create, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/deployments/{deployment}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL,
 	 &deployment_get_query, {"{deployment}"}},

@@ -4,7 +4,7 @@
 -- :part deployment_item
 jsonb_build_object('id', v.id, 'job', v.job_id, 'plan', v.plan, 'node', v.node, 'tenant', v.tenant, 'image', v.image,
 'image_version', v.image_version, 'actor', v.actor, 'state', v.state, 'step', v.step, 'step_index', v.step_index,
-'attempt', v.attempt, 'problem', v.problem, 'percent', v.percent, 'done_bytes', v.done_bytes, 'total_bytes', v.total_bytes,
+'attempt', v.attempt, 'problem', v.problem, 'class', v.class, 'waiting', v.waiting, 'last_problem', v.last_problem, 'percent', v.percent, 'done_bytes', v.done_bytes, 'total_bytes', v.total_bytes,
 'progress', v.progress, 'version', v.version, 'created_at', v.created_at, 'started_at', v.started_at, 'ended_at', v.ended_at,
 'step_started_at', v.step_started_at, 'step_deadline_at', v.step_deadline_at)
 
@@ -14,11 +14,11 @@ ${deployment_item}
 
 -- :statement deployment_list
 -- :columns = document
--- $1 limit $2 cursor $3 state $4 active $5 plan $6 node $7 job -> (page)
+-- $1 limit $2 cursor $3 state $4 active $5 plan $6 node $7 job $8 class -> (page)
 ${store_page v.id ;; ${deployment_item} ;; haas.deployment_view v where ($2::bigint is null or v.id < $2::bigint)
 and ($3::text is null or v.state = $3::haas.deployment_state)
 and ($4::boolean is null or (v.state in ('queued', 'waiting', 'cancelling')) = $4::boolean)
-and ($5::text is null or v.plan = $5) and ($6::text is null or v.node = $6) and ($7::bigint is null or v.job_id = $7::bigint) ;; v.id desc}
+and ($5::text is null or v.plan = $5) and ($6::text is null or v.node = $6) and ($7::bigint is null or v.job_id = $7::bigint) and ($8::text is null or v.class = $8) ;; v.id desc}
 
 -- :statement deployment_get
 -- :columns = document

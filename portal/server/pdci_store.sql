@@ -6,6 +6,7 @@
 -- :part pdci_item
 -- p is pdci, t its tenant.
 jsonb_build_object('id', p.id, 'name', p.name, 'tenant', t.name, 'state', p.state, 'wanted', p.wanted, 'problem', p.problem,
+'waiting', case when p.state in ('requested', 'building', 'releasing') then haas.unclaimed_reason(p.due_at, p.claim_until, p.created_at) end,
 'nodes_wanted', (select sum((g ->> 'count')::bigint) from jsonb_array_elements(p.request -> 'groups') g),
 'nodes_held', (select count(*) from haas.pdci_node m where m.pdci_id = p.id and m.released_at is null),
 'nodes_ready', (select count(*) from haas.pdci_node m join haas.deployment d on d.id = m.deployment_id

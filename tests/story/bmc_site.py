@@ -14,6 +14,8 @@ CONSOLE_PORT = 9003
 
 
 class BmcSite(CliSite):
+    plays_bampid = False
+
     def __init__(self):
         super().__init__()
         if not BAMPID.exists():

@@ -74,11 +74,18 @@ class Child:
 
 
 class CliSite(Site):
+    plays_bampid = True  # the story itself does, so it is heard; False: there is a real one
+
     def __init__(self):
         super().__init__()
         if not HAASCTL.exists():
             skip(f"{HAASCTL} is not built")
         self.said = []  # everything that haasctl ever printed
+
+    def start(self, **changes):
+        super().start(**changes)
+        if self.plays_bampid:
+            self.sql("insert into daemon (name, instance, version, started_at, seen_at) values ('bampid', 'story', '0', now(), 'infinity') on conflict do nothing")
 
     def env(self, **changes):
         # LC_ALL and TERM as a test must not depend on them; leaks are errors in a sanitized build

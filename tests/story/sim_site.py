@@ -23,6 +23,8 @@ lab_end
 
 
 class SimSite(CliSite):
+    plays_bampid = False
+
     def __init__(self, nodes):
         super().__init__()
         self.nodes_count = nodes

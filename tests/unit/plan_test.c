@@ -36,6 +36,8 @@ static void decide(const struct facts *facts, struct advance *ret)
 	assert_true(ret->log_count <= ADVANCE_LOGS);
 	assert_true(ret->event_count <= ADVANCE_EVENTS);
 	assert_non_null(ret->step);
+	/* A deployment that has ended waits for nothing. */
+	assert_true(ret->due_ms != 0 || !problem_is_set(&ret->waits));
 }
 
 static void tables_are_whole(void **state)
@@ -266,6 +268,72 @@ static void steps_about_switches_are_passed_over_without_any(void **state)
 	facts.deployment.attempt = 0;
 	decide(&facts, &advance);
 	assert_int_equal(advance.state, DEPLOYMENT_DONE);
+}
+
+/* user 7: whatever is waited for has words, and the same words while nothing changes. */
+static void waiting_says_why(void **state)
+{
+	struct facts facts = in_step(PLAN_INSTALL, "agent");
+	struct advance advance;
+	struct advance later;
+
+	(void)state;
+	set_intent(&facts, INTENT_AGENT);
+	decide(&facts, &advance);
+	assert_string_equal(advance.waits.message,
+			    "the agent of node n4 has not called: it fetched nothing");
+	/* a BMC that is left alone: until when, and why */
+	facts = in_step(PLAN_INSTALL, "local_boot");
+	set_intent(&facts, INTENT_DISK);
+	facts.bmc.state = BMC_WORK_BUSY;
+	decide(&facts, &advance);
+	assert_non_null(strstr(advance.waits.message, "the BMC of node n4 has not finished: "));
+	facts.bmc.retry_ms = NOW + 8000;
+	(void)text_copy(facts.bmc.last_problem, sizeof(facts.bmc.last_problem), "no route");
+	decide(&facts, &advance);
+	assert_string_equal(advance.waits.message,
+			    "the BMC of node n4 does not answer: it is in back-off");
+	assert_non_null(strstr(advance.waits.detail, "asked again at 1970-01-12T13:46:48"));
+	assert_non_null(strstr(advance.waits.detail, "no route"));
+	/* it was asked, and failed: alike, so that "since" goes on */
+	facts.bmc.state = BMC_WORK_FAILED;
+	(void)problem_set(&facts.bmc.problem, E_UNAVAILABLE, "not answered for 12 s");
+	decide(&facts, &later);
+	assert_string_equal(later.waits.message, advance.waits.message);
+	/* the switches: the problem of the port, else how many are open */
+	facts = in_step(PLAN_INSTALL, "isolate");
+	facts.memo.fired = true;
+	facts.network.managed = true;
+	facts.network.ports = 2;
+	facts.network.open = 1;
+	decide(&facts, &advance);
+	assert_string_equal(advance.waits.message,
+			    "the ports of node n4 are not read back in the provisioning network");
+	assert_string_equal(advance.waits.detail, "1 of 2");
+	(void)problem_set(&facts.network.problem, E_UNAVAILABLE, "switch leaf1 does not answer");
+	decide(&facts, &advance);
+	assert_string_equal(advance.waits.message, "switch leaf1 does not answer");
+	/* the console */
+	facts = in_step(PLAN_INSTALL, "verify");
+	set_intent(&facts, INTENT_DISK);
+	decide(&facts, &advance);
+	assert_string_equal(advance.waits.message,
+			    "the installed OS of node n4 has not called back");
+	facts.console_mute_ms = 65000;
+	facts.console_reopened = 2;
+	decide(&facts, &advance);
+	assert_non_null(strstr(advance.waits.message, "its console is mute"));
+	assert_string_equal(advance.waits.detail, "for 65 s; its session was opened anew 2 times");
+	/* between two attempts: the last one's problem */
+	facts.deployment.step_deadline_ms = NOW;
+	decide(&facts, &advance);
+	assert_string_equal(advance.waits.message, "verify failed: its next attempt waits");
+	assert_string_equal(advance.waits.detail, advance.failure.message);
+	/* what ends waits for nothing */
+	facts.memo.tries = 2;
+	decide(&facts, &advance);
+	assert_int_equal(advance.state, DEPLOYMENT_FAILED);
+	assert_false(problem_is_set(&advance.waits));
 }
 
 static void deadline_is_a_failed_attempt(void **state)
@@ -545,6 +613,7 @@ int main(void)
 		cmocka_unit_test(done_goes_on),
 		cmocka_unit_test(last_step_ends),
 		cmocka_unit_test(steps_about_switches_are_passed_over_without_any),
+		cmocka_unit_test(waiting_says_why),
 		cmocka_unit_test(deadline_is_a_failed_attempt),
 		cmocka_unit_test(a_new_attempt_goes_back),
 		cmocka_unit_test(destructive_only_once),

@@ -205,6 +205,10 @@ static void advance_policy_failed(const struct facts *facts, const struct plan_r
 	ret->step_deadline_ms = 0;
 	ret->new_attempt = true;
 	ret->due_ms = now_ms + wait_ms;
+	(void)problem_set(&ret->waits, E_UNAVAILABLE, "%s failed: its next attempt waits",
+			  ret->step);
+	problem_detail(&ret->waits, "%s", ret->failure.message);
+	problem_hint(&ret->waits, "%s", ret->failure.hint);
 }
 
 static void advance_policy_waiting(const struct facts *facts, const struct plan_row *plan,
@@ -222,6 +226,10 @@ static void advance_policy_waiting(const struct facts *facts, const struct plan_
 		return;
 	}
 	ret->memo = outcome->memo;
+	ret->waits = outcome->waits;
+	if (!problem_is_set(&ret->waits))
+		(void)problem_set(&ret->waits, E_UNAVAILABLE, "waits for %s",
+				  step_table[plan->steps[ret->step_index - plan->base]].waits_for);
 	ret->due_ms = outcome->until_ms < ret->step_deadline_ms ? outcome->until_ms
 								: ret->step_deadline_ms;
 	if (!acted && ret->due_ms <= now_ms)
@@ -311,6 +319,7 @@ static void advance_policy_go_on(struct facts *facts, const struct plan_row *pla
 		struct outcome before = ret->outcome;
 
 		ret->outcome = (struct outcome){0};
+		ret->waits = (struct problem){0};
 		facts->memo = ret->memo;
 		advance_policy_begin(facts, plan, now_ms, ret);
 		facts_begin(facts, ret);

@@ -41,6 +41,7 @@ struct advance {
 	bool new_attempt; /* what the BMC was asked before is not for this attempt */
 	struct memo memo;
 	struct problem problem; /* recorded with the deployment; zero = null */
+	struct problem waits;   /* for what it waits; zero = for nothing */
 	struct problem failure; /* of the attempt that just ended, with evidence */
 	struct outcome outcome;
 	struct step_log logs[ADVANCE_LOGS];

@@ -194,10 +194,13 @@ void bmc_jobs_look(struct bmc_jobs *jobs, struct facts *facts)
 		job->generation = facts->deployment.generation;
 		facts->bmc = job->facts;
 	}
-	if (bmc_observation(jobs->queue, facts->node.id, &observation) &&
-	    problem_is_set(&observation.problem))
+	if (!bmc_observation(jobs->queue, facts->node.id, &observation))
+		return;
+	if (problem_is_set(&observation.problem))
 		(void)text_copy(facts->bmc.last_problem, sizeof(facts->bmc.last_problem),
 				observation.problem.message);
+	if (observation.breaker != BMC_BREAKER_CLOSED)
+		facts->bmc.retry_ms = observation.retry_at_us / 1000;
 }
 
 size_t bmc_jobs_ended(const struct bmc_jobs *jobs, int64_t ret[], size_t room)

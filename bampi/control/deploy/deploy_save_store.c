@@ -155,6 +155,8 @@ static void add_deployment(struct deploy_save_store_batch *batch, const struct s
 			      json_boolean(row->keep_claim && advance->due_ms));
 	deploy_save_store_put(batch, object, "memo", memo_json(&advance->memo));
 	deploy_save_store_put(batch, object, "problem", json_of_problem(&advance->problem));
+	deploy_save_store_put(batch, object, "waits",
+			      json_of_problem(advance->due_ms ? &advance->waits : NULL));
 	deploy_save_store_put(batch, object, "ended", json_boolean(advance->due_ms == 0));
 	deploy_save_store_add(batch, PART_DEPLOYMENT, object);
 }

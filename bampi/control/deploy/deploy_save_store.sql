@@ -19,14 +19,15 @@ select haas.node_lock(array(select node_id from jsonb_to_recordset($1::jsonb) as
 -- :columns id
 -- Due before its claim runs out: touched since the claim, so it is looked at again at once.
 with x as (select * from jsonb_to_recordset($1::jsonb) as x (id bigint, generation bigint, state text, step text, step_index integer,
-  attempt integer, started_ms bigint, deadline_ms bigint, due_ms bigint, keep boolean, memo jsonb, problem jsonb, ended boolean)),
+  attempt integer, started_ms bigint, deadline_ms bigint, due_ms bigint, keep boolean, memo jsonb, problem jsonb, waits jsonb, ended boolean)),
 locked as (select d.id from haas.deployment d join x on x.id = d.id and x.generation = d.generation order by d.id for no key update of d)
 update haas.deployment d set state = x.state::haas.deployment_state, step = x.step, step_index = x.step_index, attempt = x.attempt,
   step_started_at = ${time x.started_ms}, step_deadline_at = ${time x.deadline_ms},
   due_at = case when x.due_ms is null then null when d.due_at < coalesce(d.claim_until, 'infinity') then now() else ${time x.due_ms} end,
   claim_owner = case when x.keep then $2 end, claim_until = case when x.keep then now() + $3::bigint * interval '1 ms' end,
   memo = x.memo, problem = x.problem, started_at = coalesce(d.started_at, now()),
-  ended_at = case when x.ended then now() end,
+  ended_at = case when x.ended then now() end, waiting_reason = x.waits,
+  waiting_since = case when x.waits is null then null when x.waits ->> 'message' = d.waiting_reason ->> 'message' then d.waiting_since else now() end,
   version = d.version + ((d.state::text, d.step, d.attempt) is distinct from (x.state, x.step, x.attempt))::integer
 from x join locked on locked.id = x.id where d.id = x.id and d.generation = x.generation returning d.id
 

@@ -16,6 +16,7 @@ void outcome_finish(struct outcome *outcome)
 {
 	outcome->verdict = STEP_DONE;
 	outcome->problem = (struct problem){0};
+	outcome->waits = (struct problem){0};
 }
 
 static void facts_decide(struct outcome *outcome, enum verdict verdict, int code,
@@ -35,6 +36,19 @@ void outcome_wait(struct outcome *outcome, int64_t until_ms, int code, const cha
 	va_end(arguments);
 	facts_decide(outcome, STEP_WAITING, code, message);
 	outcome->until_ms = until_ms;
+}
+
+void outcome_say(struct outcome *outcome, const char *format, ...)
+{
+	char message[sizeof(outcome->waits.message)];
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(message, sizeof(message), format, arguments);
+	va_end(arguments);
+	(void)problem_set(&outcome->waits, outcome->problem.code, "%s", message);
+	problem_detail(&outcome->waits, "%s", outcome->problem.detail);
+	problem_hint(&outcome->waits, "%s", outcome->problem.hint);
 }
 
 void outcome_fail(struct outcome *outcome, int code, const char *format, ...)

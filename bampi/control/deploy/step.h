@@ -99,6 +99,7 @@ struct bmc_facts {
 	bool unverified;        /* a field that the BMC took but does not show */
 	struct problem problem; /* FAILED */
 	char last_problem[200]; /* of any call, for evidence; "" = none */
+	int64_t retry_ms;       /* it is in back-off: asked again then; 0 = it is not */
 };
 
 #define PLAN_STEPS_MAX 12
@@ -152,8 +153,8 @@ struct facts {
 	/* Shared volumes that the OS logs in to, with secrets sealed to the agent
 	 * (node_volume_facts of db/schema). NULL = none, or no agent that could open them. */
 	const json_t *volumes;
-	int64_t progress_ms;          /* the last progress the agent told */
 	int64_t leased_ms;            /* when its boot NIC was last given its lease */
+	int64_t progress_ms;          /* the last progress the agent told */
 	int attempts[PLAN_STEPS_MAX]; /* per step of the current plan: how often it was begun */
 	char tenant[64];              /* name; "" = the operator */
 	char boot_url[96]; /* "http://10.2.0.1:8080" as the node reaches bootd; "" = not known */
@@ -196,6 +197,10 @@ struct outcome {
 	int64_t until_ms;
 	/* FAILED: why. WAITING: what it will have been when the deadline passes first. */
 	struct problem problem;
+	/* WAITING: for what it waits now, for the people who wait as well; not set = waits_for of the
+	 * row. The same message as long as nothing changes, for "since when" counts from its first
+	 * time; figures go into the detail. */
+	struct problem waits;
 	bool permanent; /* FAILED: another attempt would end alike */
 	bool untouched; /* FAILED before anything was done: a destructive step may try again */
 
@@ -228,6 +233,8 @@ typedef void (*step_run_fn)(const struct facts *facts, int64_t now_ms, struct ou
 void outcome_finish(struct outcome *outcome);
 void outcome_wait(struct outcome *outcome, int64_t until_ms, int code, const char *format, ...)
 	PRINTF_LIKE(4, 5);
+/* outcome.waits; its detail and hint are the problem's. */
+void outcome_say(struct outcome *outcome, const char *format, ...) PRINTF_LIKE(2, 3);
 void outcome_fail(struct outcome *outcome, int code, const char *format, ...) PRINTF_LIKE(3, 4);
 
 struct step_row {

@@ -34,4 +34,6 @@ void step_agent(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 	problem_hint(&ret->problem,
 		     "the serial console shows how far it came: haasctl node console %s",
 		     facts->node.name);
+	outcome_say(ret, "the agent of node %s has not called: %s", facts->node.name,
+		    steps_agent_stage(facts));
 }

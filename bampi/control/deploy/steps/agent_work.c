@@ -60,6 +60,27 @@ static void agent_work_post(const struct facts *facts, int64_t now_ms, enum task
 	outcome_wait(ret, now_ms + facts->settings->poll_ms, E_TIMEOUT,
 		     "the agent of node %s did not take the task %s", facts->node.name,
 		     task_kind_words[kind]);
+	outcome_say(ret, "the agent of node %s has not taken the task %s", facts->node.name,
+		    task_kind_words[kind]);
+}
+
+/* An agent that was heard lately works; else it is told for how long it was not. */
+static void agent_work_say(const struct facts *facts, int64_t now_ms, enum task_kind kind,
+			   int64_t heard_ms, struct outcome *ret)
+{
+	const char *name = facts->node.name;
+
+	if (facts->task.state == TASK_QUEUED)
+		outcome_say(ret, "the agent of node %s has not taken the task %s", name,
+			    task_kind_words[kind]);
+	else if (now_ms - heard_ms <= facts->settings->fresh_ms)
+		outcome_say(ret, "the agent of node %s works on %s", name, task_kind_words[kind]);
+	else
+		outcome_say(ret, "the agent of node %s is not heard during %s", name,
+			    task_kind_words[kind]);
+	if (now_ms - heard_ms > facts->settings->fresh_ms)
+		problem_detail(&ret->waits, "last heard %lld s ago",
+			       (long long)((now_ms - heard_ms) / 1000));
 }
 
 /* The node started again while the agent worked: whatever it did is half done and nobody works on
@@ -115,6 +136,7 @@ static void agent_work_watch(const struct facts *facts, int64_t now_ms, enum tas
 	outcome_wait(ret, agent_work_earlier(lost_ms, now_ms + facts->settings->poll_ms), E_TIMEOUT,
 		     "%s on node %s exceeded its time limit", task_kind_words[kind],
 		     facts->node.name);
+	agent_work_say(facts, now_ms, kind, heard_ms, ret);
 }
 
 bool agent_work(const struct facts *facts, int64_t now_ms, enum task_kind kind, json_t *params,

@@ -1,5 +1,6 @@
 #include <errno.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 
 #include "bampi/control/deploy/steps/steps.h"
@@ -19,6 +20,30 @@ static bool may_come_back(const struct facts *facts, int64_t now_ms)
 	       now_ms - facts->deployment.step_started_ms < facts->settings->bmc_patience_ms;
 }
 
+/* For what of the BMC is waited. One that does not answer is named with the time of its next try. */
+static void bmc_work_say(const struct facts *facts, enum bmc_op op, struct outcome *ret)
+{
+	const struct bmc_facts *bmc = &facts->bmc;
+	char at[CLOCK_TEXT_SIZE];
+
+	if (bmc->retry_ms == 0 && bmc->state == BMC_WORK_FAILED) {
+		outcome_say(ret, "%s", bmc->problem.message);
+		return;
+	}
+	if (bmc->retry_ms == 0) {
+		outcome_say(ret, "the BMC of node %s has not finished: %s", facts->node.name,
+			    bmc_op_text(op));
+		problem_detail(&ret->waits, "%s", bmc->last_problem);
+		return;
+	}
+	outcome_say(ret, "the BMC of node %s does not answer: it is in back-off", facts->node.name);
+	problem_detail(&ret->waits, "asked again at %s%s%s", clock_text(bmc->retry_ms * 1000, at),
+		       bmc->last_problem[0] ? "; the last problem: " : "", bmc->last_problem);
+	problem_hint(&ret->waits,
+		     "look at its power, cable and address: haasctl node power status %s",
+		     facts->node.name);
+}
+
 bool bmc_work(const struct facts *facts, int64_t now_ms, const struct bmc_request requests[],
 	      size_t count, struct outcome *ret)
 {
@@ -31,6 +56,7 @@ bool bmc_work(const struct facts *facts, int64_t now_ms, const struct bmc_reques
 				     facts->bmc.problem.code, "%s", facts->bmc.problem.message);
 			problem_detail(&ret->problem, "%s", facts->bmc.problem.detail);
 			problem_hint(&ret->problem, "%s", facts->bmc.problem.hint);
+			bmc_work_say(facts, facts->bmc.last, ret);
 			return false;
 		}
 		ret->verdict = STEP_FAILED;
@@ -54,6 +80,7 @@ bool bmc_work(const struct facts *facts, int64_t now_ms, const struct bmc_reques
 		     "the BMC of node %s did not finish its operation in time", facts->node.name);
 	problem_hint(&ret->problem, "ask it by hand: haasctl node power status %s",
 		     facts->node.name);
+	bmc_work_say(facts, requests[count - 1].op, ret);
 	return false;
 }
 

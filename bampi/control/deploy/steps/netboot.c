@@ -103,7 +103,9 @@ static void netboot_watch(const struct facts *facts, int64_t now_ms, struct outc
 			&ret->problem,
 			"its firmware or iPXE stopped after DHCP: look at haasctl node console %s",
 			facts->node.name);
-			return;
+		outcome_say(ret, "node %s took an address and has not asked for its boot script",
+			    facts->node.name);
+		return;
 	}
 	outcome_wait(
 		ret, until_ms, E_TIMEOUT,
@@ -114,6 +116,8 @@ static void netboot_watch(const struct facts *facts, int64_t now_ms, struct outc
 		ret->memo.unverified
 			? "this BMC does not show its boot device: check the boot order in the firmware"
 			: "check the cable and the MAC of the boot NIC, and the boot order in the firmware");
+	outcome_say(ret, "node %s was started and has not asked for an address yet",
+		    facts->node.name);
 }
 
 void step_netboot(const struct facts *facts, int64_t now_ms, struct outcome *ret)

@@ -37,12 +37,16 @@ static void network_wait(const struct facts *facts, int64_t now_ms, enum place p
 		outcome_wait(ret, now_ms + NETWORK_LOOK_MS, problem->code, "%s", problem->message);
 		problem_detail(&ret->problem, "%s", problem->detail);
 		problem_hint(&ret->problem, "%s", problem->hint);
+		outcome_say(ret, "%s", problem->message);
 		return;
 	}
 	outcome_wait(ret, now_ms + NETWORK_LOOK_MS, E_TIMEOUT,
 		     "%d of %d ports of node %s are not yet %s", facts->network.open,
 		     facts->network.ports, facts->node.name, place_texts[place]);
 	problem_hint(&ret->problem, "is peregrined running? haasctl fabric show");
+	outcome_say(ret, "the ports of node %s are not read back %s", facts->node.name,
+		    place_texts[place]);
+	problem_detail(&ret->waits, "%d of %d", facts->network.open, facts->network.ports);
 }
 
 static void be_at(const struct facts *facts, int64_t now_ms, enum place place, struct outcome *ret)

@@ -5,6 +5,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
+#include "bampi/bmc/console_policy.h"
 #include "bampi/control/deploy/steps/steps.h"
 
 #define PACKAGES_TOLD_MS 15000
@@ -64,6 +65,21 @@ static void note_packages(const struct facts *facts, struct outcome *ret)
 				  "its console did not say whether the OS installed its packages");
 }
 
+/* A console that says nothing is told: it may be listened to in vain. */
+static void verify_say(const struct facts *facts, struct outcome *ret)
+{
+	if (facts->console_mute_ms < console_mute_ms(0)) {
+		outcome_say(ret, "the installed OS of node %s has not called back",
+			    facts->node.name);
+		return;
+	}
+	outcome_say(ret, "the installed OS of node %s has not called back: its console is mute",
+		    facts->node.name);
+	problem_detail(&ret->waits, "for %lld s; its session was opened anew %u times",
+		       (long long)(facts->console_mute_ms / 1000), facts->console_reopened);
+	problem_hint(&ret->waits, "haasctl node console %s --reopen", facts->node.name);
+}
+
 void step_verify(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
 	ret->memo = facts->memo;
@@ -73,11 +89,13 @@ void step_verify(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 		problem_hint(&ret->problem,
 			     "it did not start, or has no network: haasctl node console %s",
 			     facts->node.name);
+		verify_say(facts, ret);
 		return;
 	}
 	if (may_still_tell(facts, now_ms)) {
 		outcome_wait(ret, now_ms + 1000, E_TIMEOUT,
 			     "the OS of node %s did not report its packages", facts->node.name);
+		outcome_say(ret, "the OS of node %s installs its packages", facts->node.name);
 		return;
 	}
 	if (facts->node.state == NODE_ACTIVE) {
