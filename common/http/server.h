@@ -64,6 +64,8 @@ struct http_server_options {
 	bool (*is_many)(void *context, uint32_t address);
 	unsigned header_timeout_s; /* default 15: a client that does not finish its header is closed
 				    */
+	bool slash_in_names; /* "%2F" is a letter of a name (s1%2Fnvme0n1), else malformed: of those
+				who make no path of a segment */
 	struct http_server_counters *counters; /* borrowed; may be NULL */
 	/* Called before the handler; false = it answered by itself. May be NULL. */
 	bool (*before)(void *context, struct http_request *request);

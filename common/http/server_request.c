@@ -38,10 +38,24 @@ void http_request_free(struct http_request *request)
 	free(request);
 }
 
+/* "." or ".." between slashes that were encoded. */
+static bool server_request_climbs(const char *segment)
+{
+	while (segment) {
+		size_t length = strcspn(segment, "/");
+
+		if (length > 0 && length <= 2 && strspn(segment, ".") >= length)
+			return true;
+		segment = segment[length] ? segment + length + 1 : NULL;
+	}
+	return false;
+}
+
 /* Each segment is decoded after the split; one that would then change the path ("%2F", "..") is
- * nothing an honest client sends. */
+ * nothing an honest client sends, unless names may hold a slash. */
 static int split_path(struct http_request *request)
 {
+	bool slashes = request->connection->server->options.slash_in_names;
 	char *at = request->raw_path;
 
 	if (strcmp(at, "/") == 0)
@@ -52,8 +66,8 @@ static int split_path(struct http_request *request)
 
 		at = segment[length] ? segment + length : NULL;
 		segment[length] = '\0';
-		if (http_decode(segment, false) != 0 || strchr(segment, '/') ||
-		    strcmp(segment, ".") == 0 || strcmp(segment, "..") == 0)
+		if (http_decode(segment, false) != 0 || (!slashes && strchr(segment, '/')) ||
+		    server_request_climbs(segment))
 			return E_MALFORMED;
 		request->segments[request->segment_count++] = segment;
 	}

@@ -452,6 +452,28 @@ static void test_cap(void **state)
 	assert_holds(raw(f, "GET / HTTP/1.1\r\n" CLOSE "\r\n"), "import");
 }
 
+/* user 20: a name with a slash in it ("s1/nvme0n1") was malformed. Who asks for it gets the name as
+ * one segment; what would climb stays refused. */
+static void test_slash_in_names(void **state)
+{
+	struct fixture *f = *state;
+	struct http_server *plain = f->server;
+	const struct http_server_options options = {.routes = routes,
+						    .route_count = COUNT_OF(routes),
+						    .context = f,
+						    .slash_in_names = true};
+	struct problem problem = {0};
+
+	assert_int_equal(http_server_new(f->loop, &options, &f->server), 0);
+	assert_int_equal(http_server_listen_tcp(f->server, INADDR_LOOPBACK, 0, &problem), 0);
+	assert_holds(raw(f, "GET /nodes/s1%2Fnvme0n1 HTTP/1.1\r\n" CLOSE "\r\n"),
+		     "\"node\":\"s1/nvme0n1\"");
+	assert_starts(raw(f, "GET /nodes/s1%2F..%2Fx HTTP/1.1\r\n" CLOSE "\r\n"), "HTTP/1.1 400 ");
+	assert_starts(raw(f, "GET /nodes/%2F. HTTP/1.1\r\n" CLOSE "\r\n"), "HTTP/1.1 400 ");
+	http_server_free(f->server);
+	f->server = plain;
+}
+
 static void test_listen(void **state)
 {
 	struct fixture *f = *state;
@@ -507,6 +529,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_routes, start, stop),
 		cmocka_unit_test_setup_teardown(test_malformed, start, stop),
+		cmocka_unit_test_setup_teardown(test_slash_in_names, start, stop),
 		cmocka_unit_test_setup_teardown(test_limits, start, stop),
 		cmocka_unit_test_setup_teardown(test_bodies, start, stop),
 		cmocka_unit_test_setup_teardown(test_pipeline, start, stop),
