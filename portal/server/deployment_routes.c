@@ -18,7 +18,7 @@ static const struct member_row deployment_routes_create_members[] = {
 };
 static const struct member_row deployment_routes_param_members[] = {
 	{"hostname",  MEMBER_TEXT, 0, 1, 63,    NULL},
-	{"ssh_keys",  MEMBER_LIST, 0, 0, 64,    NULL},
+	{"ssh_keys",  MEMBER_LIST, 0, 0, SSH_KEYS_MAX, NULL},
 	{"user_data", MEMBER_TEXT, 0, 0, 65536, NULL},
 	{"addresses", MEMBER_LIST, 0, 0, 32,    NULL},
 	{"disk",      MEMBER_TEXT, 0, 1, 127,   NULL},
@@ -37,7 +37,6 @@ static const struct member_row deployment_routes_action_members[] = {
 
 static void deployment_routes_check_params(json_t *params, struct error_list *errors)
 {
-	const struct member_row key = {.kind = MEMBER_TEXT, .min = 1, .max = 8192};
 	const json_t *keys = json_object_get(params, "ssh_keys");
 	const json_t *addresses = json_object_get(params, "addresses");
 	const struct member_row serial = {.kind = MEMBER_TEXT, .min = 1, .max = 127};
@@ -45,8 +44,7 @@ static void deployment_routes_check_params(json_t *params, struct error_list *er
 
 	members_check(params, deployment_routes_param_members,
 		      COUNT_OF(deployment_routes_param_members), "/params", errors);
-	if (json_is_array(keys))
-		elements_check(keys, &key, false, "/params/ssh_keys", errors);
+	ssh_keys_check(keys, errors);
 	if (json_is_array(lost))
 		elements_check(lost, &serial, false, "/params/lost_drives", errors);
 	packages_check(json_object_get(params, "packages"), errors);

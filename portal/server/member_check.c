@@ -6,6 +6,7 @@
 #include "common/base/text.h"
 #include "common/net/ipv4.h"
 #include "common/net/mac.h"
+#include "common/net/ssh_key_wire.h"
 
 #define MEMBER_CHECK_POINTER_SIZE 256
 
@@ -307,6 +308,25 @@ void packages_check(const json_t *packages, struct error_list *errors)
 
 	if (json_is_array(packages))
 		elements_check(packages, &package, true, "/params/packages", errors);
+}
+
+void ssh_keys_check(const json_t *keys, struct error_list *errors)
+{
+	char path[MEMBER_CHECK_POINTER_SIZE];
+	char message[128];
+
+	for (size_t i = 0; json_is_array(keys) && i < json_array_size(keys); i++) {
+		const json_t *key = json_array_get(keys, i);
+		const char *what = json_is_string(key) ? ssh_key_refusal(json_string_value(key),
+									 json_string_length(key))
+						       : "no text";
+
+		if (!what)
+			continue;
+		(void)text_format(path, sizeof(path), "/params/ssh_keys/%zu", i);
+		(void)text_format(message, sizeof(message), "it is %s", what);
+		error_list_pointer(errors, path, message, "one line of a .pub file");
+	}
 }
 
 void objects_check(const json_t *list, const struct member_row rows[], size_t count,

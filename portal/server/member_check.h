@@ -12,6 +12,7 @@
 #include "portal/server/word_table.h"
 
 #define PACKAGES_MAX 16
+#define SSH_KEYS_MAX 64
 
 enum member_kind {
 	MEMBER_TEXT, /* min..max bytes of UTF-8 */
@@ -59,6 +60,9 @@ void objects_check(const json_t *list, const struct member_row rows[], size_t co
 /* params.packages of an install: NAME:VERSION, each once, PACKAGES_MAX at most. NULL or no list =
  * nothing to do. */
 void packages_check(const json_t *packages, struct error_list *errors);
+/* params.ssh_keys of an install: a public key each, SSH_KEYS_MAX at most; what is none is never told
+ * again, since it may be a private one. NULL or no list = nothing to do. */
+void ssh_keys_check(const json_t *keys, struct error_list *errors);
 /* One text against a kind, for sheets. NULL = good, else what is allowed, in words (static or in
  * `room`). */
 const char *member_text_check(const struct member_row *row, const char *value, char room[128]);

@@ -50,7 +50,7 @@ static const struct member_row pdci_body_network_members[] = {
 	{"prefix", MEMBER_PREFIX, 0,               0, 0, NULL},
 };
 static const struct member_row pdci_body_param_members[] = {
-	{"ssh_keys",  MEMBER_LIST, 0, 0, 64,    NULL},
+	{"ssh_keys",  MEMBER_LIST, 0, 0, SSH_KEYS_MAX, NULL},
 	{"user_data", MEMBER_TEXT, 0, 0, 65536, NULL},
 	{"packages",  MEMBER_LIST, 0, 0, PACKAGES_MAX, NULL},
 };
@@ -299,7 +299,6 @@ static json_t *check_networks(const json_t *body, struct error_list *errors)
 
 static void pdci_body_check_params(const json_t *body, struct error_list *errors)
 {
-	static const struct member_row key = {.kind = MEMBER_TEXT, .min = 1, .max = 8192};
 	json_t *params = json_object_get(body, "params");
 	const json_t *keys = json_object_get(params, "ssh_keys");
 
@@ -307,8 +306,7 @@ static void pdci_body_check_params(const json_t *body, struct error_list *errors
 		return;
 	members_check(params, pdci_body_param_members, COUNT_OF(pdci_body_param_members), "/params",
 		      errors);
-	if (json_is_array(keys))
-		elements_check(keys, &key, false, "/params/ssh_keys", errors);
+	ssh_keys_check(keys, errors);
 	packages_check(json_object_get(params, "packages"), errors);
 }
 
