@@ -12,7 +12,7 @@ create table alert (
 	severity text not null check (severity in ('info', 'warning', 'critical')),
 	subject_kind text not null,
 	subject text not null,
-	tenant_id bigint references tenant,
+	tenant_id bigint references tenant on delete set null,
 	message text not null,
 	detail jsonb not null default '{}',    -- hint: what to do next; suspects
 	raised_at timestamptz not null default now(),

@@ -69,6 +69,10 @@ begin
 	elsif exists (select from attachment where switch_id = p_switch and port = any (v_ports)) then
 		raise exception 'port %:% is in a network', v_switch, p_port using errcode = 'HA409', hint = 'name a port that leads to a collector: haasctl capture point';
 	end if;
+	-- one that was never read may have any port
+	if exists (select from port_observed where switch_id = p_switch) and not exists (select from port_observed where switch_id = p_switch and (name = p_port or lag = p_port)) then
+		raise exception 'switch % has no port %', v_switch, p_port using errcode = 'HA404', hint = 'haasctl switch ports ' || v_switch;
+	end if;
 end
 $$;
 

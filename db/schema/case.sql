@@ -5,7 +5,7 @@
 -- A complaint, from its opening to the answer. A tenant sees the answer once it is published, and nothing before.
 create table case_file (
 	id bigint generated always as identity primary key,
-	tenant_id bigint references tenant,
+	tenant_id bigint references tenant on delete set null,
 	tenant text not null default '',       -- a name outlives its tenant
 	alert_id bigint references alert on delete set null,
 	text text not null check (length(text) between 1 and 2000),

@@ -10,8 +10,9 @@ create table deployment (
 	plan text not null check (plan in ('inspect', 'install', 'reinstall', 'release')),
 	node_id bigint not null references node on delete cascade,
 	node text not null,                   -- its name: a tenant reads of its deployments after the node left it
-	tenant_id bigint references tenant,
-	image_id bigint references image,
+	tenant_id bigint references tenant on delete set null,
+	image_id bigint references image on delete set null,
+	image text not null default '',       -- its NAME:VERSION: history outlives it
 	actor text not null,
 	params jsonb not null default '{}',   -- hostname, ssh_keys, user_data, addresses, disk
 	state deployment_state not null default 'queued',
@@ -38,7 +39,7 @@ create table deployment (
 	constraint ended_waits_for_nothing check (waiting_reason is null or due_at is not null),
 	constraint unfinished_has_due_time check ((state in ('queued', 'waiting', 'cancelling')) = (due_at is not null)),
 	constraint failed_has_problem check (state <> 'failed' or problem is not null),
-	constraint install_names_image check (plan not in ('install', 'reinstall') or image_id is not null),
+	constraint install_names_image check (plan not in ('install', 'reinstall') or (image <> '' and (image_id is not null or due_at is null))),
 	constraint ended_has_time check ((state in ('done', 'failed', 'cancelled', 'cleared')) = (ended_at is not null)),
 	constraint paused_is_unfinished check (paused is null or (due_at is not null and state <> 'cancelling' and paused_at is not null))
 );
@@ -120,7 +121,7 @@ create table node_action (
 	job_id bigint not null references job,
 	node_id bigint not null references node on delete cascade,
 	node text not null,
-	tenant_id bigint references tenant,
+	tenant_id bigint references tenant on delete set null,
 	action text not null check (action in ('power_on', 'power_off', 'power_cycle', 'power_reset', 'power_soft', 'power_status', 'boot_device',
 					       'identify', 'sensors', 'sel', 'fru', 'users', 'lan')),
 	params jsonb not null default '{}',
@@ -161,6 +162,13 @@ returns void language sql security definer set search_path = haas, pg_temp as $$
 	  and due_at is not null
 $$;
 
+create function deployment_image_fill() returns trigger language plpgsql security definer set search_path = haas, pg_temp as $$
+begin
+	new.image := coalesce((select i.name || ':' || i.version from image i where i.id = new.image_id), '');
+	return new;
+end
+$$;
+
 create function certificate_is_final() returns trigger language plpgsql as $$
 begin
 	raise exception 'certificates are never changed or deleted' using errcode = 'HA403';
@@ -199,6 +207,8 @@ begin
 			return format('deployment %s is %s; only a failed one can be retried', d.id, d.state);
 		elsif exists (select from deployment x where x.node_id = d.node_id and x.id > d.id) then
 			return format('node %s has a newer deployment', n.name);
+		elsif d.plan in ('install', 'reinstall') and d.image_id is null then
+			return format('image %s is deleted', d.image);
 		end if;
 		-- same step again; a step looks at the world first, so what is done stays done
 		update deployment set state = 'queued', due_at = now(), attempt = attempt + 1, memo = '{}', problem = null, step_started_at = null,
@@ -251,6 +261,13 @@ create function deployment_waiting(d deployment) returns jsonb stable language s
 	       end
 $$;
 
+-- Why a node's power and disks are not touched: its PDCI is locked. No row: it is not.
+create function node_locked(p_node bigint)
+returns table (refused text, hint text) stable language sql security definer set search_path = haas, pg_temp as $$
+	select format('node %s belongs to PDCI %s, which is locked', m.node, p.name), format('haasctl pdci unlock %s, if it is meant', p.name)
+	from pdci_node m join pdci p on p.id = m.pdci_id where m.node_id = p_node and m.released_at is null and p.locked
+$$;
+
 -- Asks for one BMC operation on many nodes; refuses to touch the power of a node that is being worked on unless p_force.
 create function node_action_create(p_nodes text[], p_action text, p_params jsonb, p_force boolean, p_actor text)
 returns table (node text, action_id bigint, job_id bigint, refused text, hint text)
@@ -279,6 +296,8 @@ begin
 		      and exists (select from deployment d where d.node_id = n.id and d.due_at is not null) then
 			v_why := format('node %s is being worked on', v_name);
 			v_hint := 'wait for its deployment, cancel it, or use --force';
+		elsif p_action in ('power_off', 'power_cycle', 'power_reset', 'power_soft') then
+			select l.refused, l.hint into v_why, v_hint from node_locked(n.id) l;
 		end if;
 		if v_why is not null then
 			v_refused := true;
@@ -485,19 +504,22 @@ declare
 	r record;
 begin
 	perform node_lock(p_nodes);
-	for r in select n.name as node, p.id, p.name, p.tenant_id from node n join pdci_node m on m.node_id = n.id and m.released_at is null join pdci p on p.id = m.pdci_id
+	for r in select n.name as node, p.id, p.name, p.tenant_id, p.locked from node n join pdci_node m on m.node_id = n.id and m.released_at is null join pdci p on p.id = m.pdci_id
 		 where n.name = any (p_nodes)
-		   and ((p_plan = 'install' and (in_scope(p.tenant_id) or n.state = 'free')) or (p_plan = 'release' and in_scope(p.tenant_id) and p.wanted = 'present' and m.replace_asked_at is null))
+		   and ((p_plan = 'install' and (in_scope(p.tenant_id) or n.state = 'free')) or (p_plan = 'release' and in_scope(p.tenant_id) and p.wanted = 'present' and m.replace_asked_at is null)
+			or (p_plan = 'reinstall' and in_scope(p.tenant_id) and p.locked))
 		   and not exists (select from deployment d where d.node_id = n.id and d.due_at is not null)   -- busy: said as ever
 		 order by n.name loop
-		if p_force and is_operator() then
+		if p_force and is_operator() and not r.locked then
 			perform event_add(p_actor, 'pdci.overridden', 'pdci', r.name, r.tenant_id, format('%s of its node %s, asked for by hand', p_plan, r.node),
 					  jsonb_build_object('pdci', r.id, 'node', r.node, 'plan', p_plan));
 			continue;
 		end if;
 		v_refused := true;
 		node := r.node; deployment_id := null; job_id := null;
-		if in_scope(r.tenant_id) then
+		if in_scope(r.tenant_id) and r.locked then
+			select l.refused, l.hint into refused, hint from node n cross join node_locked(n.id) l where n.name = r.node;
+		elsif in_scope(r.tenant_id) then
 			refused := format('node %s belongs to PDCI %s', r.node, r.name);
 			hint := format('haasctl pdci replace %1$s %2$s replaces the node, haasctl pdci release %1$s returns the whole PDCI%3$s', r.name, r.node,
 				       case when is_operator() then '; or use --force: the PDCI then loses the node' else '' end);
@@ -516,6 +538,7 @@ $$;
 
 -- ==== triggers, views, rights ====
 create trigger deployment_node_name before insert on deployment for each row execute function node_name_fill();
+create trigger deployment_image_fill before insert on deployment for each row execute function deployment_image_fill();
 create trigger node_action_node_name before insert on node_action for each row execute function node_name_fill();
 create trigger certificate_final before update or delete or truncate on certificate for each statement execute function certificate_is_final();
 create trigger deployment_pause_new before insert on deployment for each row execute function deployment_pause_fill();
@@ -527,7 +550,7 @@ create trigger boot_intent_packages before insert or update on boot_intent for e
 
 -- Why a deployment waits, before what went wrong with it.
 create view deployment_view with (security_invoker = true) as
-select d.id, d.job_id, d.plan, d.node, t.name as tenant, d.tenant_id, i.name as image, i.version as image_version, d.actor, d.state,
+select d.id, d.job_id, d.plan, d.node, t.name as tenant, d.tenant_id, nullif(split_part(d.image, ':', 1), '') as image, nullif(split_part(d.image, ':', 2), '') as image_version, d.actor, d.state,
        d.step, d.step_index, d.attempt, coalesce(d.paused, d.problem) as problem, d.version, d.params, d.created_at, d.started_at, d.ended_at, d.step_started_at, d.step_deadline_at,
        p.percent, p.done_bytes, p.total_bytes, p.text as progress,
        (select jsonb_agg(jsonb_build_object('step', s.step, 'state', s.state, 'attempt', s.attempt, 'started_at', s.started_at, 'ended_at', s.ended_at,
@@ -539,7 +562,6 @@ select d.id, d.job_id, d.plan, d.node, t.name as tenant, d.tenant_id, i.name as 
 from deployment d
 left join node n on n.id = d.node_id
 left join tenant t on t.id = d.tenant_id
-left join image i on i.id = d.image_id
 -- progress belongs to the step that was running when it was told
 left join progress p on p.deployment_id = d.id and p.updated_at >= d.step_started_at;
 

@@ -13,6 +13,7 @@ create table pdci (
 	-- requested: nodes are being chosen. infeasible: they cannot be, now; tried again at due_at until it is released
 	state text not null default 'requested' check (state in ('requested', 'infeasible', 'building', 'ready', 'failed', 'releasing', 'released')),
 	problem jsonb,
+	locked boolean not null default false, -- nobody releases it, replaces its nodes or takes their power by a slip
 	actor text not null,
 	due_at timestamptz default now(),      -- null: nothing to do until somebody asks for something
 	claim_owner text,
@@ -73,6 +74,35 @@ begin
 end
 $$;
 
+-- What people ask of a locked PDCI is refused. bampid itself goes on: a spare takes the place of a node that failed.
+create function pdci_locked(p pdci)
+returns void stable language plpgsql set search_path = haas, pg_temp as $$
+begin
+	if p.locked then
+		raise exception 'PDCI % is locked', p.name using errcode = 'HA409', hint = format('haasctl pdci unlock %s, if it is meant', p.name);
+	end if;
+end
+$$;
+
+-- Locks or unlocks. One that is being released is too late to lock.
+create function pdci_lock(p_pdci bigint, p_locked boolean, p_actor text)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	p pdci%rowtype;
+begin
+	select * into p from pdci where id = p_pdci for update;
+	if not found or not in_scope(p.tenant_id) then
+		raise exception 'PDCI % does not exist', p_pdci using errcode = 'HA404', hint = 'haasctl pdci list';
+	elsif p_locked and p.wanted <> 'present' then
+		raise exception 'PDCI % is being released', p.name using errcode = 'HA409';
+	elsif p.locked <> p_locked then
+		update pdci set locked = p_locked, version = version + 1 where id = p.id;
+		perform event_add(p_actor, case when p_locked then 'pdci.locked' else 'pdci.unlocked' end, 'pdci', p.name, p.tenant_id,
+				  case when p_locked then 'locked' else 'unlocked' end, jsonb_build_object('pdci', p.id));
+	end if;
+end
+$$;
+
 -- All of it goes back: nodes are erased, ports parked, networks, addresses and numbers returned.
 create function pdci_release(p_pdci bigint, p_actor text)
 returns void language plpgsql security definer set search_path = haas, pg_temp as $$
@@ -86,6 +116,7 @@ begin
 	if p.wanted = 'absent' then
 		return;
 	end if;
+	perform pdci_locked(p);
 	-- generation moves on: whoever works on it now can no longer write
 	update pdci set wanted = 'absent', state = 'releasing', problem = null, due_at = now(), claim_owner = null, claim_until = null,
 		generation = generation + 1, version = version + 1 where id = p.id;
@@ -165,4 +196,5 @@ grant select on pdci to portald, peregrined;
 grant select on pdci_view to bampid, portald;
 grant execute on function pdci_create(text,text,jsonb,text) to portald;
 grant execute on function pdci_release(bigint,text) to portald;
+grant execute on function pdci_lock(bigint,boolean,text) to portald;
 grant execute on function pdci_find(text,text) to portald;

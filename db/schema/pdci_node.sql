@@ -266,6 +266,9 @@ begin
 	elsif m.released_at is not null then
 		raise exception 'PDCI % has node % no more', p.name, p_node using errcode = 'HA409', hint = 'haasctl pdci show ' || p.name;
 	end if;
+	if p_actor <> 'bampid' then
+		perform pdci_locked(p);
+	end if;
 	update pdci_node x set replace_asked_at = now(), replace_actor = p_actor where x.pdci_id = p.id and x.node = p_node;
 	update pdci set state = 'building', problem = null, due_at = now(), claim_owner = null, claim_until = null, generation = generation + 1, version = version + 1 where id = p.id;
 	perform event_add(p_actor, 'pdci.replace', 'pdci', p.name, p.tenant_id, format('replacement of node %s asked for', p_node), jsonb_build_object('pdci', p.id, 'node', p_node));
@@ -497,10 +500,11 @@ begin
 	end if;
 	select * into d from deployment where node_id = p_node order by id desc limit 1;
 	if p.wanted = 'present' and (n.state not in ('reserved', 'active') or n.tenant_id is distinct from p.tenant_id) then
-		return jsonb_build_object('code', 'conflict', 'message',
-			case when n.state in ('broken', 'held') then format('it is %s', n.state)
+		return jsonb_strip_nulls(jsonb_build_object('code', 'conflict', 'message',
+			case when n.state in ('broken', 'held') then format('it is %s%s', n.state, case when n.reason <> '' and is_operator() then ': ' || n.reason else '' end)
 			     else format('it is %s: it was taken out of this PDCI', n.state) end,
-			'hint', format('haasctl pdci replace %s %s replaces the node', p.name, n.name));
+			'hint', case when not exists (select from pdci_node m where m.pdci_id = p_pdci and m.node_id = p_node and m.replace_asked_at is not null)
+				then format('haasctl pdci replace %s %s replaces the node', p.name, n.name) end));
 	elsif d.problem is not null and d.state not in ('done', 'cleared') and (is_operator() or d.tenant_id is not distinct from p.tenant_id) then
 		return d.problem;
 	elsif p.wanted <> 'present' then

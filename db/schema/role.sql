@@ -37,7 +37,7 @@ create table event (
 	kind text not null check (kind ~ '^[a-z_]+\.[a-z_]+$'),
 	subject_kind text not null,
 	subject text not null,
-	tenant_id bigint references tenant,
+	tenant_id bigint references tenant on delete set null,
 	message text not null,
 	detail jsonb not null default '{}'
 );
@@ -50,7 +50,7 @@ create table job (
 	id bigint generated always as identity primary key,
 	kind text not null,
 	actor text not null,
-	tenant_id bigint references tenant,
+	tenant_id bigint references tenant on delete set null,
 	created_at timestamptz not null default now()
 );
 alter table job enable row level security;

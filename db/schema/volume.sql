@@ -106,10 +106,15 @@ end
 $$;
 
 create function volume_find(p_key text, p_tenant text)
-returns bigint stable language sql set search_path = haas as $$
-	select stored_pick('volume', p_key, count(distinct v.tenant_id), (array_agg(v.id order by v.state = 'deleted', v.id desc))[1])
-	from volume v join tenant t on t.id = v.tenant_id
-	where case when p_key ~ '^[1-9][0-9]{0,17}$' then v.id = p_key::bigint else v.name = p_key end and (p_tenant is null or t.name = p_tenant)
+returns bigint stable language plpgsql set search_path = haas as $$
+begin
+	if exists (select from volume_view v where v.kind = 'local' and v.name = p_key and (p_tenant is null or v.tenant = p_tenant)) then
+		raise exception 'volume % is a local disk of its node', p_key using errcode = 'HA409', hint = 'it is there and goes with the node: haasctl volume show ' || p_key;
+	end if;
+	return (select stored_pick('volume', p_key, count(distinct v.tenant_id), (array_agg(v.id order by v.state = 'deleted', v.id desc))[1])
+		from volume v join tenant t on t.id = v.tenant_id
+		where case when p_key ~ '^[1-9][0-9]{0,17}$' then v.id = p_key::bigint else v.name = p_key end and (p_tenant is null or t.name = p_tenant));
+end
 $$;
 
 create function archive_find(p_key text, p_tenant text)   -- whoever it was granted to may know it but not its tenant

@@ -9,6 +9,7 @@
 #include "portal/server/image_keys.h"
 #include "portal/server/image_manifest_wire.h"
 #include "portal/server/image_store_sql.h"
+#include "portal/server/image_sweep.h"
 #include "portal/server/member_check.h"
 #include "portal/server/word_table.h"
 
@@ -80,6 +81,36 @@ static void image_content(struct exchange *exchange)
 		    exchange_arg(exchange, "{version}"));
 }
 
+/* --- its end --- */
+
+static void image_patch(struct exchange *exchange)
+{
+	static const char *const states[] = {"ready", "retired", NULL};
+	static const struct member_row members[] = {
+		{"state", MEMBER_WORD, MEMBER_REQUIRED, 0, 0, states},
+	};
+	const char *name = exchange_arg(exchange, "{image}");
+	const char *version = exchange_arg(exchange, "{version}");
+	struct error_list errors = {0};
+
+	members_check(exchange->body, members, COUNT_OF(members), "", &errors);
+	if (exchange_refused(exchange, &errors))
+		return;
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&image_state_set_query,
+				{name, version, exchange_text(exchange, "state"), exchange->actor}},
+			       {&image_changed_query, {name, version}},
+		       },
+		       2);
+}
+
+static void image_routes_image_delete(struct exchange *exchange)
+{
+	image_sweep_soon(exchange->portal->sweep);
+	exchange_change(exchange);
+}
+
 /* --- routes --- */
 
 static const struct query_row image_routes_list_query[] = {
@@ -98,6 +129,9 @@ const struct route image_routes[] = {
 	{HTTP_POST, "/api/v1/images", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, image_create, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/images/{image}/{version}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, NULL,
 	 &image_get_query, {"{image}", "{version}"}},
+	{HTTP_PATCH, "/api/v1/images/{image}/{version}", ROLE_TENANT, BODY_PATCH, 0, image_patch, NULL, NULL, {NULL}},
+	{HTTP_DELETE, "/api/v1/images/{image}/{version}", ROLE_TENANT, BODY_NONE, 0, image_routes_image_delete, NULL,
+	 &image_delete_query, {"{image}", "{version}", "@actor"}},
 	{HTTP_PUT, "/api/v1/images/{image}/{version}/content", ROLE_TENANT, BODY_BYTES, 0, image_content, image_routes_content_query, NULL, {NULL}},
 	{HTTP_PUT, "/api/v1/images/{image}/{version}/grants/{tenant}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
 	 &grant_put_query, {"{image}", "{version}", "{tenant}", "@actor"}},

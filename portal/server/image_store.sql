@@ -39,6 +39,21 @@ jsonb_build_object('stored_digest', i.stored_digest, 'key_id', i.key_id)) from i
  as body
 from i, told union all select 404, null, null, ${store_problem 404 ;; not_found ;; format('tenant %s does not exist', $4::text) ;; 'haasctl tenant list shows the tenants' ;; null} from owner where $4::text is not null and owner.named is null}
 
+-- :statement image_state_set
+-- $1 name $2 version $3 state $4 actor
+select haas.image_state_set($1, $2, $3, $4)
+
+-- :statement image_changed
+-- :columns = answer
+-- $1 name $2 version -> answer
+${store_answer select 200 as status, null as location, i.version_number as version, ${image_item}
+ as body from haas.image i where i.name = $1 and i.version = $2}
+
+-- :statement image_delete
+-- :columns = answer
+-- $1 name $2 version $3 actor -> answer
+${store_answer_with gone as materialized (select haas.image_delete($1, $2, $3) as done) ;; select 204 as status, null as location, null::bigint as version, null::jsonb as body from gone where gone.done is not null}
+
 -- :statement image_upload
 -- :columns = upload
 -- $1 name $2 version -> (id, state, received_bytes, stored_bytes, stored_digest, may be written to)

@@ -45,7 +45,8 @@ struct image_sweep {
 static void image_sweep_end(struct image_sweep *sweep)
 {
 	if (sweep->removed + sweep->uploads > 0)
-		log_info(SUBJECT, "bytes of deleted packages are removed (files=%zu uploads=%zu)",
+		log_info(SUBJECT,
+			 "bytes of deleted images and packages are removed (files=%zu uploads=%zu)",
 			 sweep->removed, sweep->uploads);
 	sweep->running = false;
 	if (sweep->again)

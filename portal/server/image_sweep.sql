@@ -4,6 +4,6 @@
 
 -- :statement image_sweep
 -- :columns digest
-select e.detail ->> 'digest' as digest from haas.event e where e.subject_kind = 'package' and e.kind = 'package.deleted' and haas.is_operator()
+select e.detail ->> 'digest' as digest from haas.event e where (e.subject_kind, e.kind) in (('package', 'package.deleted'), ('image', 'image.deleted')) and haas.is_operator()
 and not exists (select from haas.package p where p.digest = e.detail ->> 'digest') and not exists (select from haas.image i where i.stored_digest = e.detail ->> 'digest')
 group by 1 order by max(e.id) desc limit 1000

@@ -251,6 +251,7 @@ static const struct query_row node_routes_list_query[] = {
 	{"class", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"rack", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"name", QUERY_GLOB, 63, NULL, NULL, false, NULL},
+	QUERY_TENANT,
 	{0},
 };
 static const struct query_row import_query[] = {
@@ -261,7 +262,7 @@ static const struct query_row story_query[] = {
 /* clang-format off */
 const struct route node_routes[] = {
 	{HTTP_GET, "/api/v1/nodes", ROLE_TENANT, BODY_NONE, 0, exchange_read, node_routes_list_query,
-	 &node_list_query, {"?limit", "?cursor", "?state", "?class", "?rack", "?name"}},
+	 &node_list_query, {"?limit", "?cursor", "?state", "?class", "?rack", "?name", "?tenant"}},
 	{HTTP_POST, "/api/v1/nodes", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT | ROUTE_SECRET, node_create, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/nodes/import", ROLE_OPERATOR, BODY_CSV, ROUTE_IDEMPOTENT | ROUTE_SECRET, node_routes_node_import, import_query, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/nodes/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, node_action, NULL, NULL, {NULL}},

@@ -4,7 +4,8 @@
 -- :part node_item
 -- One node as the API shows it; v is node_view. The BMC is the operator's business.
 jsonb_build_object('name', v.name, 'class', v.class, 'rack', v.rack, 'unit', v.unit, 'firmware', v.firmware, 'arch', v.arch,
-'serial', v.serial, 'uuid', v.uuid, 'state', v.state, 'dirty', v.dirty, 'tenant', v.tenant, 'nics', coalesce(v.nics, '[]'),
+'serial', v.serial, 'uuid', v.uuid, 'state', v.state, 'dirty', v.dirty, 'reason', case when haas.is_operator() then nullif(v.reason, '') end, 'tenant', v.tenant,
+'rented_at', (select u.from_at from haas.usage u where u.kind = 'node' and u.subject = v.name and u.to_at is null), 'nics', coalesce(v.nics, '[]'),
 'bmc', case when v.bmc_driver is not null and haas.is_operator() then jsonb_build_object('driver', v.bmc_driver,
 'address', v.bmc_address, 'port', v.bmc_port, 'username', v.bmc_username, 'cipher_suite', v.bmc_cipher_suite,
 'workarounds', to_jsonb(v.bmc_workarounds), 'tls', v.bmc_tls, 'fingerprint', v.bmc_fingerprint, 'uri', v.bmc_uri,
@@ -31,9 +32,10 @@ jsonb_build_object('driver', v.bmc_driver, 'address', v.bmc_address, 'username',
 
 -- :statement node_list
 -- :columns = document
--- $1 limit $2 cursor $3 state $4 class $5 rack $6 name LIKE -> (page)
+-- $1 limit $2 cursor $3 state $4 class $5 rack $6 name LIKE $7 tenant -> (page)
 ${store_page v.name ;; ${node_item} ;; haas.node_view v where ($2::text is null or v.name > $2) and ($3::text is null or v.state = $3::haas.node_state)
-and ($4::text is null or v.class = $4) and ($5::text is null or v.rack = $5) and ($6::text is null or v.name like $6) ;; v.name}
+and ($4::text is null or v.class = $4) and ($5::text is null or v.rack = $5) and ($6::text is null or v.name like $6)
+and ($7::text is null or v.tenant = $7) ;; v.name}
 
 -- :statement node_get
 -- :columns = resource

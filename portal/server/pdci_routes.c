@@ -144,9 +144,20 @@ static void pdci_routes_pdci_create(struct exchange *exchange)
 
 static void pdci_action(struct exchange *exchange)
 {
+	static const struct {
+		const struct db_query *query;
+		const char *argument; /* NULL: the node */
+	} asks[] = {
+		/* in the order of pdci_action_words */
+		{&pdci_release_ask_query, NULL},
+		{&pdci_replace_ask_query, NULL},
+		{&pdci_lock_ask_query, "true"},
+		{&pdci_lock_ask_query, "false"},
+	};
 	struct error_list errors = {0};
 	const char *action = exchange_text(exchange, "action");
 	bool replace = action && strcmp(action, "replace") == 0;
+	size_t at = 0;
 
 	members_check(exchange->body, pdci_routes_action_members,
 		      COUNT_OF(pdci_routes_action_members), "", &errors);
@@ -157,12 +168,15 @@ static void pdci_action(struct exchange *exchange)
 				   replace ? "a node of the PDCI" : NULL);
 	if (exchange_refused(exchange, &errors))
 		return;
+	while (at + 1 < COUNT_OF(asks) && strcmp(pdci_action_words[at], action) != 0)
+		at++;
 	exchange_write(
 		exchange,
 		(const struct exchange_step[]){
-			{replace ? &pdci_replace_ask_query : &pdci_release_ask_query,
+			{asks[at].query,
 			 {exchange_arg(exchange, "{pdci}"), exchange_arg(exchange, "?tenant"),
-			  exchange->actor, exchange_text(exchange, "node")}},
+			  exchange->actor,
+			  asks[at].argument ? asks[at].argument : exchange_text(exchange, "node")}},
 			{&pdci_released_query, {NULL}},
 		},
 		2);

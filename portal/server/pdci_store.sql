@@ -5,7 +5,7 @@
 
 -- :part pdci_item
 -- p is pdci, t its tenant.
-jsonb_build_object('id', p.id, 'name', p.name, 'tenant', t.name, 'state', p.state, 'wanted', p.wanted, 'problem', p.problem,
+jsonb_build_object('id', p.id, 'name', p.name, 'tenant', t.name, 'state', p.state, 'wanted', p.wanted, 'locked', p.locked, 'problem', p.problem,
 'waiting', case when p.state in ('requested', 'building', 'releasing') then haas.unclaimed_reason(p.due_at, p.claim_until, p.created_at) end,
 'nodes_wanted', (select sum((g ->> 'count')::bigint) from jsonb_array_elements(p.request -> 'groups') g),
 'nodes_held', (select count(*) from haas.pdci_node m where m.pdci_id = p.id and m.released_at is null),
@@ -72,6 +72,10 @@ select set_config('haas.result', f.id::text, true), haas.pdci_release(f.id, $3) 
 -- $4: as for a release, so that both are called alike.
 -- as store_pdci_release; $4 node
 select set_config('haas.result', f.id::text, true), haas.pdci_replace(f.id, $4, $3) from (select haas.pdci_find($1, $2) as id offset 0) f
+
+-- :statement pdci_lock_ask
+-- as store_pdci_release; $4 locked
+select set_config('haas.result', f.id::text, true), haas.pdci_lock(f.id, $4::boolean, $3) from (select haas.pdci_find($1, $2) as id offset 0) f
 
 -- :statement pdci_released
 -- :columns = answer

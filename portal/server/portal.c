@@ -97,6 +97,7 @@ static int listen_http(struct portal *portal, struct problem *problem)
 	struct http_server_options options = {.routes = routes,
 					      .context = portal,
 					      .body_limit = BODY_LIMIT,
+					      .slash_in_names = true,
 					      .after = after_answer};
 	int rc;
 

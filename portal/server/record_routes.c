@@ -67,6 +67,8 @@ static const struct query_row certificate_query[] = {
 /* clang-format off */
 const struct route record_routes[] = {
 	{HTTP_GET, "/api/v1/tenants", ROLE_TENANT, BODY_NONE, 0, exchange_read, record_routes_page_query, &tenant_list_query, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/tenants/{tenant}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &tenant_get_query, {"{tenant}"}},
+	{HTTP_DELETE, "/api/v1/tenants/{tenant}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL, &tenant_delete_query, {"{tenant}", "@actor"}},
 	{HTTP_POST, "/api/v1/tenants", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, record_routes_tenant_create, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/jobs", ROLE_TENANT, BODY_NONE, 0, exchange_read, job_query, &job_list_query, {"?limit", "?cursor", "?state"}},
 	{HTTP_GET, "/api/v1/jobs/{job}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &job_get_query, {"{job}"}},

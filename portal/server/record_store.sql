@@ -25,6 +25,17 @@ ${store_answer_with made as (insert into haas.tenant (name) values ($1) returnin
 told as (select haas.event_add($2, 'tenant.created', 'tenant', name, null, 'tenant created') from made) ;; select 201 as status, null as location, null::bigint as version,
 jsonb_build_object('name', made.name, 'created_at', made.created_at) as body from made, told}
 
+-- :statement tenant_get
+-- :columns = document
+-- $1 name -> (body)
+select jsonb_build_object('name', t.name, 'created_at', t.created_at, 'left', (select coalesce(jsonb_object_agg(l.kind, l.count), '{}')
+from haas.tenant_left(t.id) l))::text as body from haas.tenant t where t.name = $1
+
+-- :statement tenant_delete
+-- :columns = answer
+-- $1 name $2 actor -> answer
+${store_answer_with gone as materialized (select haas.tenant_delete($1, $2) as done) ;; select 204 as status, null as location, null::bigint as version, null::jsonb as body from gone where gone.done is not null}
+
 -- :statement job_list
 -- :columns = document
 -- $1 limit $2 cursor $3 state -> (page)

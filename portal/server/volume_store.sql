@@ -35,7 +35,9 @@ ${store_page ${volume_key} ;; ${volume_item} ;; haas.volume_view v where ($2::te
 -- :statement volume_get
 -- :columns = document
 -- $1 id or name $2 tenant -> (body)
-select (${volume_whole})::text as body from haas.volume_view v where v.id = haas.volume_find($1, $2)
+-- A local disk has no id, but a name of its own: NODE/DISK.
+select (${volume_whole})::text as body from haas.volume_view v
+where case when strpos($1, '/') > 0 then v.kind = 'local' and v.name = $1 and ($2::text is null or v.tenant = $2) else v.id = haas.volume_find($1, $2) end
 
 -- :statement volume_create
 -- $1 tenant $2 name $3 size_bytes $4 archive $5 storage $6 PDCI $7 keep $8 actor

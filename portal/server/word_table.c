@@ -35,7 +35,7 @@ const char *const case_entry_words[] = {"note", "finding", NULL};
 const char *const attachment_mode_words[] = {"access", "native", "tagged", NULL};
 const char *const network_kind_words[] = {"tenant", "provisioning", "bmc", "quarantine", NULL};
 const char *const port_action_words[] = {"park", "release", NULL};
-const char *const pdci_action_words[] = {"release", "replace", NULL};
+const char *const pdci_action_words[] = {"release", "replace", "lock", "unlock", NULL};
 const char *const spare_words[] = {"none", "automatic", NULL};
 const char *const pdci_state_words[] = {"requested", "infeasible", "building", "ready",
 					"failed",    "releasing",  "released", NULL};
