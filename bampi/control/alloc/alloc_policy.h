@@ -35,6 +35,8 @@ struct alloc_node {
 	enum node_firmware firmware;
 	bool dirty, busy; /* busy: a deployment is under way, or a PDCI still has it */
 	bool bootable;    /* it has a BMC and a boot NIC */
+	bool unseen;      /* neither its BMC nor an agent in it was ever heard */
+	bool kept;        /* for a PDCI that waits longer (alloc_queue_policy.h) */
 	char label[64];   /* a health label that forbids giving it out; "" = none */
 	/* Per group of the request, by its place: can its NICs be what the group asks for? Letters
 	 * of node_fits (db/schema); '-' and 0 = yes. */

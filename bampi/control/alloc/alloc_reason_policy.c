@@ -57,6 +57,8 @@ const char *alloc_refusal(const struct alloc_node *node, const struct alloc_grou
 		return "being worked on";
 	if (!node->bootable)
 		return "without BMC or boot NIC";
+	if (node->unseen)
+		return "never seen (haasctl deployment create --plan inspect)";
 	if ((group->firmwares & 1U << node->firmware) == 0)
 		return "with firmware that does not boot the image";
 	if (fit < COUNT_OF(fit_refusals))
@@ -74,6 +76,8 @@ const char *alloc_refusal(const struct alloc_node *node, const struct alloc_grou
 		(void)text_format(ret, room, "with health label %s", node->label);
 		return ret;
 	}
+	if (node->kept)
+		return "kept for a PDCI that waits longer";
 	return NULL;
 }
 
@@ -143,6 +147,23 @@ static void alloc_reason_policy_add_numbers(const struct alloc_node nodes[], siz
 	}
 }
 
+/* Once, when there are nodes that only an older request speaks against. */
+static void alloc_reason_policy_add_kept(const struct alloc_node nodes[], size_t count,
+					 const struct alloc_group *group, struct text *ret)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct alloc_node other = nodes[i];
+		char room[ALLOC_REFUSAL_SIZE];
+
+		other.kept = false;
+		if (!nodes[i].kept || alloc_refusal(&other, group, room, sizeof(room)))
+			continue;
+		text_addf(ret, "%swho waits longer is served first",
+			  alloc_reason_policy_next_part(ret));
+		return;
+	}
+}
+
 /* Nodes that cannot be had for one reason. */
 struct refused {
 	char why[ALLOC_REFUSAL_SIZE];
@@ -208,6 +229,7 @@ void alloc_why(const struct alloc_node nodes[], size_t count, const struct alloc
 		add_fits(nodes, count, group, &told);
 		alloc_reason_policy_add_disks(nodes, count, group, &told);
 		alloc_reason_policy_add_numbers(nodes, count, group, &told);
+		alloc_reason_policy_add_kept(nodes, count, group, &told);
 	}
 	text_add(ret, text_get(&told));
 }

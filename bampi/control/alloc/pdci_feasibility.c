@@ -14,11 +14,15 @@
 #define QUESTIONS_MAX 32
 #define REFUSED_MAX   1000 /* nodes that are told one by one, of each group */
 
-/* Lives until its two rows came: also when the client is gone before. */
+/* Lives until its rows came: also when the client is gone before. */
 struct pdci_question {
 	struct pdci_runner *runner;
 	struct http_request *http; /* NULL: the client is gone */
 	struct pdci_request request;
+	json_t *json; /* that it was read from; owned */
+	struct alloc_node *nodes;
+	size_t node_count;
+	struct pdci_queue queue;
 	struct problem problem; /* of images and packages */
 	bool names;
 	struct pdci_question *prev, *next;
@@ -28,6 +32,9 @@ static void question_free(struct pdci_question *question)
 {
 	DL_DELETE(question->runner->questions, question);
 	question->runner->question_count--;
+	pdci_queue_done(&question->queue);
+	json_decref(question->json);
+	free(question->nodes);
 	free(question);
 }
 
@@ -115,32 +122,51 @@ static void write_answer(const struct pdci_question *question, const struct node
 	json_end_object(body);
 }
 
+/* The end of a question, of all nodes or of those that nobody keeps. */
+static void pdci_feasibility_settle(struct pdci_question *question, int rc,
+				    const struct problem *problem)
+{
+	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+	CLEANUP(text_done) struct text body = {0};
+	struct problem reason = {0};
+
+	if (rc == 0)
+		rc = pdci_choose(question->nodes, question->node_count, &question->request,
+				 question->names, &answer, &reason);
+	if (rc) {
+		pdci_feasibility_refuse(question, rc, problem);
+	} else if (question->http) {
+		write_answer(question, &(struct node_list){question->nodes, question->node_count},
+			     &answer, &reason, &body);
+		http_answer_json(question->http, 200, &body);
+	}
+	question_free(question);
+}
+
+static void pdci_feasibility_on_turn(void *context, int rc, const struct problem *problem)
+{
+	struct pdci_question *question = context;
+
+	pdci_queue_mark(&question->queue, question->nodes, question->node_count);
+	pdci_feasibility_settle(question, rc, problem);
+}
+
 static void pdci_feasibility_on_nodes(void *context, int rc, const PGresult *result,
 				      const struct problem *problem)
 {
 	struct pdci_question *question = context;
-	CLEANUP(freep) struct alloc_node *nodes = NULL;
-	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
-	CLEANUP(text_done) struct text body = {0};
-	struct problem reason = {0};
-	size_t count = 0;
 
 	if (rc == 0 && problem_is_set(&question->problem)) {
 		rc = question->problem.code;
 		problem = &question->problem;
 	}
 	if (rc == 0)
-		rc = pdci_nodes_read(result, &nodes, &count);
+		rc = pdci_nodes_read(result, &question->nodes, &question->node_count);
 	if (rc == 0)
-		rc = pdci_choose(nodes, count, &question->request, question->names, &answer,
-				 &reason);
-	if (rc) {
-		pdci_feasibility_refuse(question, rc, problem);
-	} else if (question->http) {
-		write_answer(question, &(struct node_list){nodes, count}, &answer, &reason, &body);
-		http_answer_json(question->http, 200, &body);
-	}
-	question_free(question);
+		rc = pdci_queue_ask(&question->queue, question->runner->options.db, 0,
+				    question->json, pdci_feasibility_on_turn, question);
+	if (rc)
+		pdci_feasibility_settle(question, rc, problem);
 }
 
 static void pdci_feasibility_on_images(void *context, int rc, const PGresult *result,
@@ -183,6 +209,7 @@ static int pdci_feasibility_ask(struct pdci_runner *runner, struct http_request 
 		return problem_set(problem, E_UNAVAILABLE, "too many questions at once");
 	*question = (struct pdci_question){.runner = runner, .http = http};
 	question->names = json_is_true(json_object_get(body, "names"));
+	question->json = json_incref(json_object_get(body, "request"));
 	rc = pdci_request_read(json_object_get(body, "request"), &question->request, problem);
 	if (rc == 0)
 		rc = pdci_store_facts(
@@ -197,8 +224,10 @@ static int pdci_feasibility_ask(struct pdci_runner *runner, struct http_request 
 						   pdci_feasibility_on_packages,
 						   pdci_feasibility_on_nodes},
 			question);
-	if (rc)
+	if (rc) {
+		json_decref(question->json);
 		return rc;
+	}
 	DL_APPEND(runner->questions, question);
 	runner->question_count++;
 	http_request_on_close(http, pdci_feasibility_on_gone, question);

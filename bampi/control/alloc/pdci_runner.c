@@ -20,6 +20,7 @@
 static void pdci_runner_next(struct pdci_runner *runner, int64_t after_ms)
 {
 	pdci_claim_done(&runner->claim);
+	pdci_queue_done(&runner->queue);
 	free(runner->nodes);
 	runner->nodes = NULL;
 	runner->node_count = 0;
@@ -144,16 +145,13 @@ static bool pdci_runner_choose(struct pdci_runner *runner, int rc, const PGresul
 	return rc == 0;
 }
 
-static void pdci_runner_on_nodes(void *context, int rc, const PGresult *result,
-				 const struct problem *problem)
+/* Chosen: of all nodes, or of those that nobody keeps. */
+static void pdci_runner_settle(struct pdci_runner *runner, const struct alloc_answer *answer)
 {
-	struct pdci_runner *runner = context;
-	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+	int rc = 0;
 
-	if (!pdci_runner_choose(runner, rc, result, problem, &answer))
-		return;
-	if (answer.feasible) {
-		rc = pdci_store_allocate(runner->options.db, &runner->claim, runner->nodes, &answer,
+	if (answer->feasible) {
+		rc = pdci_store_allocate(runner->options.db, &runner->claim, runner->nodes, answer,
 					 on_allocated, runner);
 	} else {
 		runner->stats.infeasible++;
@@ -163,6 +161,53 @@ static void pdci_runner_on_nodes(void *context, int rc, const PGresult *result,
 	}
 	if (rc)
 		pdci_runner_give_up(runner, rc, NULL);
+}
+
+/* Among the nodes that nobody keeps who waits longer. False: it could not be done; given up. */
+static bool pdci_runner_choose_rest(struct pdci_runner *runner, int rc,
+				    const struct problem *problem, struct alloc_answer *ret)
+{
+	if (rc == 0) {
+		pdci_queue_mark(&runner->queue, runner->nodes, runner->node_count);
+		rc = pdci_choose(runner->nodes, runner->node_count, &runner->request, false, ret,
+				 &runner->save.problem);
+	}
+	if (rc)
+		pdci_runner_give_up(runner, rc, problem);
+	return rc == 0;
+}
+
+static void pdci_runner_on_turn(void *context, int rc, const struct problem *problem)
+{
+	struct pdci_runner *runner = context;
+	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+
+	if (pdci_runner_choose_rest(runner, rc, problem, &answer))
+		pdci_runner_settle(runner, &answer);
+}
+
+/* There are nodes: who waits longer is asked first. */
+static void pdci_runner_ask_queue(struct pdci_runner *runner, pdci_queue_fn fn)
+{
+	int rc = pdci_queue_ask(&runner->queue, runner->options.db, runner->claim.id,
+				runner->claim.request, fn, runner);
+
+	if (rc)
+		pdci_runner_give_up(runner, rc, NULL);
+}
+
+static void pdci_runner_on_nodes(void *context, int rc, const PGresult *result,
+				 const struct problem *problem)
+{
+	struct pdci_runner *runner = context;
+	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+
+	if (!pdci_runner_choose(runner, rc, result, problem, &answer))
+		return;
+	if (answer.feasible)
+		pdci_runner_ask_queue(runner, pdci_runner_on_turn);
+	else
+		pdci_runner_settle(runner, &answer);
 }
 
 static void pdci_runner_on_images(void *context, int rc, const PGresult *result,
@@ -236,6 +281,30 @@ static void on_taken(void *context, int rc, const PGresult *result, const struct
 }
 
 /* As many as there are take a place; for the others it is tried again. */
+static void pdci_runner_settle_spares(struct pdci_runner *runner, const struct alloc_answer *answer)
+{
+	int rc = 0;
+
+	runner->save.state = PDCI_BUILDING;
+	runner->save.due_ms = problem_is_set(&runner->save.problem) ? INFEASIBLE_MS : FOLLOW_MS;
+	if (answer->pick_count > 0)
+		rc = pdci_store_replace_take(runner->options.db, &runner->claim, runner->nodes,
+					     answer, on_taken, runner);
+	else
+		pdci_runner_save(runner);
+	if (rc)
+		pdci_runner_give_up(runner, rc, NULL);
+}
+
+static void pdci_runner_on_spares_turn(void *context, int rc, const struct problem *problem)
+{
+	struct pdci_runner *runner = context;
+	CLEANUP(alloc_answer_done) struct alloc_answer answer = {0};
+
+	if (pdci_runner_choose_rest(runner, rc, problem, &answer))
+		pdci_runner_settle_spares(runner, &answer);
+}
+
 static void on_spares(void *context, int rc, const PGresult *result, const struct problem *problem)
 {
 	struct pdci_runner *runner = context;
@@ -243,15 +312,10 @@ static void on_spares(void *context, int rc, const PGresult *result, const struc
 
 	if (!pdci_runner_choose(runner, rc, result, problem, &answer))
 		return;
-	runner->save.state = PDCI_BUILDING;
-	runner->save.due_ms = problem_is_set(&runner->save.problem) ? INFEASIBLE_MS : FOLLOW_MS;
 	if (answer.pick_count > 0)
-		rc = pdci_store_replace_take(runner->options.db, &runner->claim, runner->nodes,
-					     &answer, on_taken, runner);
+		pdci_runner_ask_queue(runner, pdci_runner_on_spares_turn);
 	else
-		pdci_runner_save(runner);
-	if (rc)
-		pdci_runner_give_up(runner, rc, NULL);
+		pdci_runner_settle_spares(runner, &answer);
 }
 
 /* Only the places of nodes that are out; the first that is not is what it waits for. */
@@ -504,6 +568,7 @@ void pdci_runner_free(struct pdci_runner *runner)
 		return;
 	pdci_questions_free(runner);
 	pdci_claim_done(&runner->claim);
+	pdci_queue_done(&runner->queue);
 	free(runner->nodes);
 	work_cycle_close(&runner->cycle);
 	free(runner);

@@ -3,6 +3,7 @@
 
 #include "common/io/work_cycle.h"
 
+#include "bampi/control/alloc/pdci_queue.h"
 #include "bampi/control/alloc/pdci_runner.h"
 #include "bampi/control/alloc/pdci_store.h"
 
@@ -19,6 +20,7 @@ struct pdci_runner {
 	struct pdci_save save;
 	struct alloc_node *nodes;
 	size_t node_count;
+	struct pdci_queue queue; /* who waits longer than the claim */
 
 	struct pdci_question *questions;
 	size_t question_count;

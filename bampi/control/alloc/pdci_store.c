@@ -145,6 +145,7 @@ static int alloc_pdci_store_read_node(const PGresult *result, int row, struct al
 		.dirty = db_bool(result, row, PDCI_NODES_DIRTY),
 		.busy = db_bool(result, row, PDCI_NODES_BUSY),
 		.bootable = db_bool(result, row, PDCI_NODES_BOOTABLE),
+		.unseen = db_bool(result, row, PDCI_NODES_UNSEEN),
 	};
 	(void)text_copy(node->name, sizeof(node->name), db_text(result, row, PDCI_NODES_NAME, ""));
 	(void)text_copy(node->class, sizeof(node->class),

@@ -83,6 +83,7 @@ where not haas.package_allowed(w.name, (select t.id from haas.tenant t where t.n
 --   dirty
 --   busy      t: a deployment is due, or a PDCI still has the node that somebody released by hand
 --   bootable  t: a BMC and a boot NIC are known
+--   unseen    t: its BMC never answered, nothing was found in it, no plan ever came to its end on it
 --   label     the health label that forbids it
 --   leaf      the switch that the node hangs at, or nothing
 --   fits      why the node does not fit the request; null: it fits
@@ -94,6 +95,8 @@ select n.id, n.name, n.class, n.rack, n.state, n.firmware, n.dirty,
   exists (select from haas.deployment d where d.node_id = n.id and d.due_at is not null)
    or (n.state = 'free' and exists (select from haas.pdci_node m where m.node_id = n.id and m.released_at is null)) as busy,
   exists (select from haas.bmc b where b.node_id = n.id) and exists (select from haas.nic x where x.node_id = n.id and x.boot) as bootable,
+  not (exists (select from haas.node_inventory i where i.node_id = n.id) or exists (select from haas.bmc b where b.node_id = n.id and b.observed_at is not null)
+   or exists (select from haas.deployment d where d.node_id = n.id and d.state = 'done')) as unseen,
   case when n.state = 'free' then (haas.health_effect(n.id, 'no_allocation')).label end as label,
   coalesce((select s.name from haas.wiring w join haas.switch s on s.id = w.switch_id where w.node_id = n.id order by s.name limit 1),
            (select s.name from haas.nic_location l join haas.nic x on x.mac = l.mac join haas.switch s on s.id = l.switch_id
@@ -110,6 +113,29 @@ select n.id, n.name, n.class, n.rack, n.state, n.firmware, n.dirty,
   case when n.state = 'free' and exists (select from short) then (select min(s.why) from short s
     where s.fabric_id in (select haas.node_fabrics(n.id))) end as numbers
 from haas.node n order by n.name
+
+-- :statement pdci_waiters
+-- :columns
+--   id
+--   tenant
+--   request
+--   counts   nodes that each group waits for
+-- PDCIs that wait longer than PDCI $1 (0: than a question) for nodes of a class of request $2, first come, first.
+with w as (
+  select p.id, t.name as tenant, p.request, p.created_at as since, (select jsonb_agg(g -> 'count' order by i) from jsonb_array_elements(p.request -> 'groups') with ordinality as x (g, i)) as counts
+  from haas.pdci p join haas.tenant t on t.id = p.tenant_id where p.wanted = 'present' and p.state in ('requested', 'infeasible')
+  union all
+  select p.id, t.name, p.request, v.since, (select jsonb_agg((select count(*) from haas.pdci_node m where m.pdci_id = p.id and ${asked} and m.released_at is not null
+    and m.group_index = i - 1) order by i) from jsonb_array_elements(p.request -> 'groups') with ordinality as x (g, i))
+  from haas.pdci p join haas.tenant t on t.id = p.tenant_id
+  cross join lateral (select min(m.replace_asked_at) as since from haas.pdci_node m where m.pdci_id = p.id and ${asked} and m.released_at is not null) v
+  where p.wanted = 'present' and p.state not in ('requested', 'infeasible') and v.since is not null
+)
+select w.id, w.tenant, w.request, w.counts from w left join w me on me.id = $1::bigint
+where w.id <> $1::bigint and (w.since, w.id) < (coalesce(me.since, 'infinity'), coalesce(me.id, 0))
+  and exists (select from jsonb_array_elements(w.request -> 'groups') with ordinality as x (g, i), jsonb_array_elements($2::jsonb -> 'groups') h
+    where (w.counts ->> (i - 1)::integer)::bigint > 0 and (coalesce(g ->> 'class', '') in ('', h ->> 'class') or coalesce(h ->> 'class', '') = ''))
+order by w.since, w.id
 
 -- :statement pdci_allocate
 select haas.pdci_allocate($1::bigint, $2::bigint, $3::jsonb, 'bampid')

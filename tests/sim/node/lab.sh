@@ -45,6 +45,7 @@ lab_start() {
 		'mac', format('52:54:00:99:%s:%s', lpad(to_hex(i >> 8), 2, '0'), lpad(to_hex(i & 255), 2, '0')))),
 		'bmc', jsonb_build_object('driver', 'sim', 'address', format('10.99.%s.%s', i >> 8, i & 255))), false, 'test'),
 		node_request('s' || i, 'accept', 'test', '') from generate_series(1, $count) i) x;
+	     update bmc set observed_at = now();
 	     insert into lease (address, mac, subnet_id, expires_at) select '10.98.1.0'::inet + x.node_id, x.mac, s.id, now() + interval '1 day'
 		from nic x, subnet s" >/dev/null
 	: >"$lab/faults"; : >"$lab/journal"
