@@ -172,7 +172,7 @@ static int case_report(void *context, const struct command_input *input)
 	int status = haasctl_get(context, input, text_get(&target), &reply);
 	if (status != EXIT_OK || listing_json(input, reply.json))
 		return status;
-	printf("%s", haasctl_word(reply.json, "report"));
+	printf("%s", haasctl_word(reply.json, "report")); /* lines of a mail: masked by the door */
 	return EXIT_OK;
 }
 

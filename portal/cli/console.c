@@ -47,7 +47,7 @@ static void tell_closed(struct console *console, const char *problem)
 	json_t *json = NULL;
 
 	console->failed = true;
-	fputs("\r\n", stderr);
+	say_control(stderr, "\r\n");
 	if (json_read(problem, strlen(problem), JSON_LIMIT_DEFAULT, &json, &unread) == 0)
 		haasctl_stored_problem("haasctl: console", json);
 	json_decref(json);
@@ -77,7 +77,7 @@ static void cli_console_on_sent(void *context, int rc, const struct http_respons
 	(void)problem;
 	console->call = NULL;
 	if (rc < 0 || response->status >= 400) {
-		fprintf(stderr, "\r\nhaasctl: the console takes no input now\r\n");
+		say_control(stderr, "\r\nhaasctl: the console takes no input now\r\n");
 		text_clear(&console->pending);
 		return;
 	}
@@ -106,8 +106,11 @@ static void send_pending(struct console *console)
 					    .on_done = cli_console_on_sent,
 					    .context = console},
 		&console->call);
-	if (rc < 0)
-		fprintf(stderr, "\r\nhaasctl: cannot send: %s\r\n", error_text(rc));
+	if (rc < 0) {
+		say_control(stderr, "\r\n");
+		fprintf(stderr, "haasctl: cannot send: %s\n", error_text(rc));
+		say_control(stderr, "\r");
+	}
 }
 
 static void on_key(void *context, int events)

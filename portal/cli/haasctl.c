@@ -110,9 +110,9 @@ int haasctl_usage(const char *format, ...)
 {
 	va_list arguments;
 
-	fputs("haasctl: ", stderr);
+	fprintf(stderr, "haasctl: ");
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	(void)say_list(stderr, format, arguments);
 	va_end(arguments);
 	fputc('\n', stderr);
 	return EXIT_USAGE;

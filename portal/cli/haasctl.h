@@ -13,6 +13,8 @@
 #include "common/http/json_reader.h"
 #include "common/io/loop.h"
 
+#include "portal/cli/say.h"
+
 #define HAASCTL_DEFAULT_SOCKET "/run/haas/portald.sock"
 #define HAASCTL_API            "/api/v1"
 

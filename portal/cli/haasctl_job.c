@@ -27,7 +27,7 @@ static bool haasctl_job_goes_on(const struct haasctl_reply *reply, int64_t job)
 	bool more = done + failed < total;
 
 	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K");
+		say_control(stderr, "\r\033[K");
 	if (more && isatty(STDERR_FILENO))
 		fprintf(stderr,
 			"job %" PRId64 ": %" PRId64 " of %" PRId64 " done, %" PRId64 " failed", job,

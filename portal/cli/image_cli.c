@@ -142,9 +142,10 @@ static void image_cli_tell_progress(const char *path, const json_t *image)
 	int64_t received = json_integer_value(json_object_get(image, "received_bytes"));
 	int64_t whole = json_integer_value(json_object_get(image, "stored_bytes"));
 
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K%s %" PRId64 " %%", path,
-			whole > 0 ? received * 100 / whole : 0);
+	if (!isatty(STDERR_FILENO))
+		return;
+	say_control(stderr, "\r\033[K");
+	fprintf(stderr, "%s %" PRId64 " %%", path, whole > 0 ? received * 100 / whole : 0);
 }
 
 /* *ret is the caller's to close, whatever comes of it. */
@@ -215,7 +216,7 @@ static int image_import(void *context, const struct command_input *input)
 					     &image);
 	}
 	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K");
+		say_control(stderr, "\r\033[K");
 	if (status == EXIT_UNREACHABLE || status == EXIT_INTERRUPTED)
 		fprintf(stderr,
 			"haasctl: the received part is kept; repeat the import to continue\n");

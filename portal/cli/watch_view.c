@@ -278,7 +278,8 @@ static void draw_line(const char *text, size_t width)
 		if (begins && seen++ == width)
 			break;
 	}
-	printf("%.*s\033[K\n", (int)bytes, text);
+	printf("%.*s", (int)bytes, text);
+	say_control(stdout, "\033[K\n");
 }
 
 /* A window that is too low for all of them shows those that are under way first; the last line sums
@@ -298,8 +299,10 @@ static void watch_view_draw(struct watch *watch)
 	size_t width = window.ws_col > 1 ? window.ws_col - 1U : 79;
 	size_t other = watch->title[0] ? 3 : 2; /* lines that are not deployments */
 	size_t room = window.ws_row > other + 1 ? window.ws_row - other : 24 - other;
-	if (watch->lines > 0)
-		printf("\033[%zuA", watch->lines);
+	if (watch->lines > 0) {
+		text_addf(&line, "\033[%zuA", watch->lines);
+		say_control(stdout, text_get(&line));
+	}
 	if (watch->title[0])
 		draw_line(watch->title, width);
 	for (int ended = 0; ended <= 1; ended++) {
@@ -335,7 +338,7 @@ static void watch_view_draw(struct watch *watch)
 		watch_view_add_duration(&line, longest);
 	}
 	draw_line(text_get(&line), width);
-	printf("\033[J");
+	say_control(stdout, "\033[J");
 	watch->lines = drawn + reasons + (watch->title[0] ? 2 : 1);
 }
 

@@ -135,7 +135,9 @@ static void copy_out(const struct text *yanked)
 		return;
 	(void)sodium_bin2base64(encoded, room, (const unsigned char *)text_get(yanked),
 				yanked->size, sodium_base64_VARIANT_ORIGINAL);
-	printf("\033]52;c;%s\a", encoded);
+	say_control(stdout, "\033]52;c;");
+	say_control(stdout, encoded);
+	say_control(stdout, "\a");
 	(void)fflush(stdout);
 }
 
