@@ -5,6 +5,7 @@
 
 #include "common/base/json_text.h"
 
+#include "portal/cli/confirm.h"
 #include "portal/cli/listing.h"
 
 /* Asks, waits, and gives the items of the job; *ret_items is NULL with --no-wait. */
@@ -64,8 +65,14 @@ static int bmc_cli_node_power(void *context, const struct command_input *input)
 						       TITLED("result.power", "POWER"),
 						       TITLED_WIDE("result.confirm", "CONFIRMED"),
 						       TITLED_WIDE("problem.message", "PROBLEM")};
+	static const struct confirm_row row = {CONFIRM_NODES, 1, "will lose what runs on it"};
+	bool harmless =
+		strcmp(input->words[0], "on") == 0 || strcmp(input->words[0], "status") == 0;
+	int status = harmless ? EXIT_OK : confirm_ask(context, input, &row);
 	char action[32];
 
+	if (status != EXIT_OK)
+		return status;
 	(void)text_format(action, sizeof(action), "power_%s", input->words[0]);
 	return ask_many(context, input, action, 1, COLUMNS(columns));
 }
@@ -187,6 +194,7 @@ static int node_console(void *context, const struct command_input *input)
 }
 
 static const struct option_row power_options[] = {
+	CONFIRM_OPTION,
 	{"--force", 0, OPTION_FLAG, NULL, "also while a deployment works on the node"},
 	{"--no-wait", 0, OPTION_FLAG, NULL, "print the job and return"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long, 90s, 5m (default 1h)"},

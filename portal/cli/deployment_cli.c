@@ -5,7 +5,9 @@
 
 #include "common/base/json_text.h"
 #include "common/io/file.h"
+#include "common/net/ssh_key_wire.h"
 
+#include "portal/cli/confirm.h"
 #include "portal/cli/listing.h"
 
 #define USER_DATA_LIMIT ((size_t)64 << 10)
@@ -113,22 +115,41 @@ static int deployment_show(void *context, const struct command_input *input)
 	return status;
 }
 
+/* The lines of a .pub file or of an authorized_keys. */
+static int deployment_cli_add_keys(struct text *body, const char *path, char *keys, size_t size)
+{
+	const char *what = strlen(keys) < size ? "no text" : NULL;
+	size_t count = 0;
+	char *rest = NULL;
+
+	for (char *line = strtok_r(keys, "\r\n", &rest); line && !what;
+	     line = strtok_r(NULL, "\r\n", &rest)) {
+		if (*line == '#')
+			continue;
+		what = ssh_key_refusal(line, strlen(line));
+		json_put_string(body, NULL, line);
+		count++;
+	}
+	if (!what && count == 0)
+		what = "without a key";
+	return what ? haasctl_usage("--ssh-key %s: it is %s", path, what) : EXIT_OK;
+}
+
 int haasctl_add_ssh_keys(struct text *body, const char *const *paths)
 {
 	json_begin_array(body, "ssh_keys");
 	for (size_t i = 0; paths && paths[i]; i++) {
 		CLEANUP(freep) char *keys = NULL;
 		size_t size = 0;
-		char *rest = NULL;
 		int rc = file_read(paths[i], SSH_KEY_LIMIT, &keys, &size);
+		int status;
 
 		if (rc < 0)
 			return haasctl_cannot("read", paths[i], rc);
-		for (char *line = strtok_r(keys, "\r\n", &rest); line;
-		     line = strtok_r(NULL, "\r\n", &rest)) {
-			if (*line != '#')
-				json_put_string(body, NULL, line);
-		}
+		status = deployment_cli_add_keys(body, paths[i], keys, size);
+		explicit_bzero(keys, size); /* it may be a private key */
+		if (status != EXIT_OK)
+			return status;
 	}
 	json_end_array(body);
 	return EXIT_OK;
@@ -247,6 +268,23 @@ static int create_body(struct text *body, const struct command_input *input)
 	return status;
 }
 
+/* A release and a reinstall erase what a tenant has on its node. */
+static int deployment_cli_confirm(void *context, const struct command_input *input)
+{
+	static const struct confirm_row row = {CONFIRM_NODES, 0, "will be erased"};
+	const char *plan = command_option(input, "--plan");
+	const char *const *nodes = command_options(input, "--node");
+	size_t count = 0;
+	int status;
+
+	if (!plan || (strcmp(plan, "release") != 0 && strcmp(plan, "reinstall") != 0))
+		return EXIT_OK;
+	status = confirm_ask(context, input, &row);
+	while (nodes && nodes[count])
+		count++;
+	return status == EXIT_OK ? confirm_ask_words(context, input, &row, nodes, count) : status;
+}
+
 static int deployment_cli_deployment_create(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {NUMBER("id"), COLUMN("node")};
@@ -257,6 +295,8 @@ static int deployment_cli_deployment_create(void *context, const struct command_
 
 	if (status == EXIT_OK)
 		status = haasctl_timeout_s(input, &limit_s); /* before anything is begun */
+	if (status == EXIT_OK)
+		status = deployment_cli_confirm(context, input);
 	if (status == EXIT_OK)
 		status = haasctl_post(context, input, "/deployments", &body, &reply);
 	if (status != EXIT_OK)
@@ -357,6 +397,7 @@ static const struct option_row deployment_cli_create_options[] = {
 	{"--lost-drive", 0, OPTION_REPEAT, "SERIAL",
 	 "release without this drive: it was destroyed"},
 	{"--force", 0, OPTION_FLAG, NULL, "also against a health label or a PDCI; logged"},
+	CONFIRM_OPTION,
 	{"--wait", 'w', OPTION_FLAG, NULL, "watch it to its end"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };

@@ -13,6 +13,7 @@
 #include "common/base/json_text.h"
 #include "common/io/file.h"
 
+#include "portal/cli/confirm.h"
 #include "portal/cli/listing.h"
 
 #define IMAGE_CLI_MANIFEST_LIMIT ((size_t)64 << 10)
@@ -253,6 +254,50 @@ static int image_revoke(void *context, const struct command_input *input)
 	return change_grant(context, input, "DELETE");
 }
 
+/* --- its end --- */
+
+static int image_retire(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+	int status = image_cli_image_target(&target, input->words[0]);
+
+	json_begin_object(&body, NULL);
+	json_put_string(&body, "state", command_option(input, "--undo") ? "ready" : "retired");
+	json_end_object(&body);
+	return status == EXIT_OK
+		       ? haasctl_do(context, input,
+				    &(struct haasctl_call){.method = "PATCH",
+							   .target = text_get(&target),
+							   .body = text_get(&body),
+							   .content_type =
+								   "application/merge-patch+json"})
+		       : status;
+}
+
+static int image_cli_image_delete(void *context, const struct command_input *input)
+{
+	static const struct confirm_row row = {CONFIRM_IMAGES, 0, "will be deleted"};
+	struct tally tally = {0};
+	int status = confirm_ask(context, input, &row);
+
+	if (status != EXIT_OK)
+		return status;
+	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
+		CLEANUP(text_done) struct text target = {0};
+
+		status = image_cli_image_target(&target, input->words[i]);
+		if (status == EXIT_OK)
+			status = haasctl_remove(context, input, &target);
+		tally_add(&tally, status);
+	}
+	return tally_status(&tally);
+}
+
+static const struct option_row image_cli_retire_options[] = {
+	{"--undo", 0, OPTION_FLAG, NULL, "it may be installed again"},
+};
+static const struct option_row image_cli_delete_options[] = {CONFIRM_OPTION};
 static const struct option_row image_cli_list_options[] = {
 	{"--name", 0, OPTION_VALUE, "GLOB", "only names like this"},
 	{"--state", 0, OPTION_VALUE, "uploading|ready|retired", "only in this state"},
@@ -274,5 +319,9 @@ static const struct command image_cli_commands[] = {
 	 image_grant},
 	{"image", "revoke", "NAME:VERSION TENANT", "take the grant back", NO_OPTIONS, 2, 2,
 	 image_revoke},
+	{"image", "retire", "NAME:VERSION", "no new installs of it; what runs goes on",
+	 OPTIONS(image_cli_retire_options), 1, 1, image_retire},
+	{"image", "delete", "NAME:VERSION...", "delete images that nothing uses, with their bytes",
+	 OPTIONS(image_cli_delete_options), 1, 1000, image_cli_image_delete},
 };
 const struct command_group image_group = {image_cli_commands, COUNT_OF(image_cli_commands)};

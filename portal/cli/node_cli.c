@@ -6,6 +6,7 @@
 #include "common/base/json_text.h"
 #include "common/io/file.h"
 
+#include "portal/cli/confirm.h"
 #include "portal/cli/listing.h"
 
 #define SHEET_LIMIT ((size_t)8 << 20)
@@ -30,13 +31,15 @@ static const struct output_column node_columns[] = {
 	TITLED_WIDE("bmc.address", "BMC"),
 	TITLED_WIDE("health.severity", "HEALTH"),
 	TITLED_WIDE("health.effects", "EFFECTS"),
+	WIDE("reason"),
+	WIDE("rented_at"),
 	WIDE("updated_at"),
 };
 
 static int node_list(void *context, const struct command_input *input)
 {
 	return listing_filtered(context, input, "/nodes",
-				OPTION_NAMES("--state", "--class", "--rack", "--name"),
+				OPTION_NAMES("--state", "--class", "--rack", "--name", "--tenant"),
 				COLUMNS(node_columns));
 }
 
@@ -45,9 +48,11 @@ static int node_show(void *context, const struct command_input *input)
 	static const char *const order[] = {"name",
 					    "state",
 					    "dirty",
+					    "reason",
 					    "power",
 					    "power_at",
 					    "tenant",
+					    "rented_at",
 					    "address",
 					    "location",
 					    "location.switch",
@@ -170,7 +175,10 @@ static int node_unhold(void *context, const struct command_input *input)
 
 static int node_break(void *context, const struct command_input *input)
 {
-	return node_event(context, input, "break");
+	static const struct confirm_row row = {CONFIRM_NODES, 0, "will count as broken"};
+	int status = confirm_ask(context, input, &row);
+
+	return status == EXIT_OK ? node_event(context, input, "break") : status;
 }
 
 static int node_repair(void *context, const struct command_input *input)
@@ -326,12 +334,17 @@ static const struct option_row node_cli_list_options[] = {
 	{"--class", 0, OPTION_VALUE, "CLASS", "only this class"},
 	{"--rack", 0, OPTION_VALUE, "RACK", "only this rack"},
 	{"--name", 0, OPTION_VALUE, "GLOB", "only names like this, gpu*"},
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 static const struct option_row node_cli_import_options[] = {
 	{"--dry-run", 0, OPTION_FLAG, NULL, "only check; an error per wrong cell"}};
 static const struct option_row node_cli_event_options[] = {
-	{"--reason", 0, OPTION_VALUE, "TEXT", "kept with the event"}};
+	{"--reason", 0, OPTION_VALUE, "TEXT", "shown with the node, kept with the event"}};
+static const struct option_row node_cli_break_options[] = {
+	{"--reason", 0, OPTION_VALUE, "TEXT", "shown with the node, kept with the event"},
+	CONFIRM_OPTION,
+};
 static const struct option_row node_cli_page_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"}};
 
@@ -347,7 +360,7 @@ static const struct command node_cli_commands[] = {
 	 1, 1000, node_hold},
 	{"node", "unhold", "NODE...", "held -> discovered", OPTIONS(node_cli_event_options), 1,
 	 1000, node_unhold},
-	{"node", "break", "NODE...", "mark as broken", OPTIONS(node_cli_event_options), 1, 1000,
+	{"node", "break", "NODE...", "mark as broken", OPTIONS(node_cli_break_options), 1, 1000,
 	 node_break},
 	{"node", "repair", "NODE...", "broken -> discovered", OPTIONS(node_cli_event_options), 1,
 	 1000, node_repair},

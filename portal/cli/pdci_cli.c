@@ -6,6 +6,7 @@
 
 #include "common/base/json_text.h"
 
+#include "portal/cli/confirm.h"
 #include "portal/cli/listing.h"
 
 /* The path of a PDCI with whose it is; `after` goes behind its name. */
@@ -26,6 +27,7 @@ static const struct output_column pdci_columns[] = {
 	TITLED_NUMBER("nodes_ready", "READY"),
 	TITLED_NUMBER("nodes_wanted", "NODES"),
 	COLUMN("created_at"),
+	WIDE("locked"),
 	WIDE_NUMBER("nodes_held"),
 	WIDE("ready_at"),
 	WIDE("ended_at"),
@@ -183,10 +185,11 @@ static void pdci_cli_show_head(const json_t *pdci)
 	const json_t *network;
 	size_t i;
 
-	printf("pdci %s of %s is %s, %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+	printf("pdci %s of %s is %s%s, %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
 	       " nodes ready\n",
 	       haasctl_word(pdci, "name"), haasctl_word(pdci, "tenant"),
 	       haasctl_word(pdci, "state"),
+	       json_is_true(json_object_get(pdci, "locked")) ? " and locked" : "",
 	       json_integer_value(json_object_get(pdci, "nodes_ready")),
 	       json_integer_value(json_object_get(pdci, "nodes_wanted")));
 	for (i = 0; i < COUNT_OF(members); i++) {
@@ -206,6 +209,46 @@ static void pdci_cli_show_head(const json_t *pdci)
 	}
 	show_node_problems(pdci);
 	show_waiting_nodes(pdci);
+}
+
+/* Its members: who is there, or whose place is still vacant. */
+static bool pdci_cli_has_left(const json_t *node)
+{
+	return haasctl_word(node, "released_at")[0] &&
+	       !json_is_true(json_object_get(node, "replacing"));
+}
+
+/* In the table: only members; who left stands below them. With -o wide, and for programs, all. */
+static int pdci_cli_show_nodes(const struct command_input *input, const json_t *pdci,
+			       const struct output_column columns[], size_t count)
+{
+	const char *format = command_option(input, "--output");
+	const json_t *nodes = json_object_get(pdci, "nodes");
+	CLEANUP(json_decrefp) json_t *members = json_array();
+	CLEANUP(text_done) struct text left = {0};
+	int status = EXIT_OK;
+	json_t *node;
+	size_t i;
+
+	if (command_option(input, "--columns") || (format && strcmp(format, "table") != 0))
+		return json_array_size(nodes) > 0 || !listing_for_people(input)
+			       ? listing_rows(input, nodes, columns, count)
+			       : EXIT_OK;
+	json_array_foreach(nodes, i, node)
+	{
+		if (!pdci_cli_has_left(node)) {
+			(void)json_array_append(members, node);
+			continue;
+		}
+		text_addf(&left, "%s%s", left.size > 0 ? ", " : "", haasctl_word(node, "node"));
+		if (haasctl_word(node, "replaced_by")[0])
+			text_addf(&left, " (now %s)", haasctl_word(node, "replaced_by"));
+	}
+	if (json_array_size(members) > 0)
+		status = listing_rows(input, members, columns, count);
+	if (left.size > 0)
+		printf("left: %s\n", text_get(&left));
+	return status;
 }
 
 /* The networks of each node's NICs, a row each. */
@@ -265,12 +308,9 @@ static int pdci_show(void *context, const struct command_input *input)
 	if (command_option(input, "--nics")) {
 		status = show_nics(input, reply.json);
 	} else if (command_option(input, "--columns") || !listing_json(input, reply.json)) {
-		const json_t *nodes = json_object_get(reply.json, "nodes");
-
 		if (listing_for_people(input) && !command_option(input, "--columns"))
 			pdci_cli_show_head(reply.json);
-		if (json_array_size(nodes) > 0 || !listing_for_people(input))
-			status = listing_rows(input, nodes, COLUMNS(columns));
+		status = pdci_cli_show_nodes(input, reply.json, COLUMNS(columns));
 	}
 	haasctl_reply_done(&reply);
 	return status;
@@ -307,12 +347,43 @@ static int pdci_act(void *context, const struct command_input *input, const char
 
 static int pdci_release(void *context, const struct command_input *input)
 {
-	return pdci_act(context, input, "release", NULL);
+	static const struct confirm_row row = {CONFIRM_PDCI, 0, "will be erased"};
+	int status = confirm_ask(context, input, &row);
+
+	return status == EXIT_OK ? pdci_act(context, input, "release", NULL) : status;
 }
 
 static int pdci_replace(void *context, const struct command_input *input)
 {
-	return pdci_act(context, input, "replace", input->words[1]);
+	static const struct confirm_row row = {CONFIRM_PDCI_NODE, 0, "will be erased"};
+	int status = confirm_ask(context, input, &row);
+
+	return status == EXIT_OK ? pdci_act(context, input, "replace", input->words[1]) : status;
+}
+
+static int pdci_cli_lock(void *context, const struct command_input *input, const char *action)
+{
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(text_done) struct text body = {0};
+
+	pdci_target(&target, input, input->words[0], "/actions");
+	json_begin_object(&body, NULL);
+	json_put_string(&body, "action", action);
+	json_end_object(&body);
+	return haasctl_do(context, input,
+			  &(struct haasctl_call){.method = "POST",
+						 .target = text_get(&target),
+						 .body = text_get(&body)});
+}
+
+static int pdci_lock(void *context, const struct command_input *input)
+{
+	return pdci_cli_lock(context, input, "lock");
+}
+
+static int pdci_unlock(void *context, const struct command_input *input)
+{
+	return pdci_cli_lock(context, input, "unlock");
 }
 
 /* --- usage --- */
@@ -391,8 +462,12 @@ static const struct option_row pdci_cli_watch_options[] = {
 };
 static const struct option_row pdci_cli_release_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "owner, when several have one of this name"},
+	CONFIRM_OPTION,
 	{"--watch", 'w', OPTION_FLAG, NULL, "watch it until that is done"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
+};
+static const struct option_row pdci_cli_lock_options[] = {
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "owner, when several have one of this name"},
 };
 static const struct option_row usage_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
@@ -414,6 +489,10 @@ static const struct command pdci_cli_commands[] = {
 	 OPTIONS(pdci_cli_release_options), 1, 1, pdci_release},
 	{"pdci", "replace", "PDCI NODE", "another node in the place of one of its nodes",
 	 OPTIONS(pdci_cli_release_options), 2, 2, pdci_replace},
+	{"pdci", "lock", "PDCI", "refuse release, replace and power off until it is unlocked",
+	 OPTIONS(pdci_cli_lock_options), 1, 1, pdci_lock},
+	{"pdci", "unlock", "PDCI", "allow them again", OPTIONS(pdci_cli_lock_options), 1, 1,
+	 pdci_unlock},
 	{"usage", "list", "", "usage: tenants, nodes, begin and end", OPTIONS(usage_options), 0, 0,
 	 pdci_cli_usage_list},
 };

@@ -173,6 +173,30 @@ static int site_cli_tenant_create(void *context, const struct command_input *inp
 				  .method = "POST", .target = "/tenants", .body = text_get(&body)});
 }
 
+static int tenant_show(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {COLUMN("name"), COLUMN("created_at"),
+						       COLUMN("left")};
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+
+	haasctl_path(&target, "/tenants/", input->words[0], "");
+	int status = haasctl_get(context, input, text_get(&target), &reply);
+	if (status != EXIT_OK)
+		return status;
+	return listing_object(
+		input, reply.json,
+		&(struct show){OPTION_NAMES("name", "created_at", "left"), COLUMNS(columns)});
+}
+
+static int tenant_delete(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text target = {0};
+
+	haasctl_path(&target, "/tenants/", input->words[0], "");
+	return haasctl_remove(context, input, &target);
+}
+
 static const struct option_row subnet_options[] = {
 	{"--prefix", 0, OPTION_VALUE, "PREFIX", "10.2.0.0/24"},
 	{"--boot-server", 0, OPTION_VALUE, "ADDRESS", "our address as its clients reach it"},
@@ -219,6 +243,10 @@ static const struct command site_cli_commands[] = {
 	{"lease", "reclaim", "ADDRESS...", "take addresses back", NO_OPTIONS, 1, 1000,
 	 lease_reclaim},
 	{"tenant", "list", "", "tenants", OPTIONS(site_cli_page_options), 0, 0, tenant_list},
+	{"tenant", "show", "TENANT", "one tenant, and how much it has", NO_OPTIONS, 1, 1,
+	 tenant_show},
+	{"tenant", "delete", "TENANT", "forget one that has nothing left", NO_OPTIONS, 1, 1,
+	 tenant_delete},
 	{"tenant", "create", "NAME", "a new tenant", NO_OPTIONS, 1, 1, site_cli_tenant_create},
 };
 const struct command_group site_group = {site_cli_commands, COUNT_OF(site_cli_commands)};

@@ -7,6 +7,7 @@
 
 #include "common/base/json_text.h"
 
+#include "portal/cli/confirm.h"
 #include "portal/cli/listing.h"
 #include "portal/cli/volume_login.h"
 
@@ -330,8 +331,12 @@ static int volume_secret(void *context, const struct command_input *input)
 
 static int volume_cli_volume_delete(void *context, const struct command_input *input)
 {
+	static const struct confirm_row row = {CONFIRM_VOLUMES, 0, "will be destroyed"};
 	struct tally tally = {0};
+	int asked = confirm_ask(context, input, &row);
 
+	if (asked != EXIT_OK)
+		return asked;
 	for (size_t i = 0; i < input->word_count; i++) {
 		CLEANUP(text_done) struct text target = {0};
 		struct haasctl_reply reply = {0};
@@ -394,11 +399,14 @@ static int archive_show(void *context, const struct command_input *input)
 
 static int volume_cli_archive_delete(void *context, const struct command_input *input)
 {
+	static const struct confirm_row row = {CONFIRM_ARCHIVES, 0, "will be destroyed"};
 	static const char *const ends[] = {"deleted", NULL};
 	CLEANUP(text_done) struct text target = {0};
 	struct haasctl_reply reply = {0};
-	int status;
+	int status = confirm_ask(context, input, &row);
 
+	if (status != EXIT_OK)
+		return status;
 	haasctl_path(&target, "/archives/", input->words[0], "");
 	haasctl_query(&target, input, "--tenant");
 	status = haasctl_call(
@@ -494,6 +502,8 @@ static const struct option_row volume_cli_restore_options[] = {
 };
 static const struct option_row volume_cli_one_options[] = {TENANT_OPTION};
 static const struct option_row volume_cli_act_options[] = {TENANT_OPTION, WAIT_OPTIONS};
+static const struct option_row volume_cli_delete_options[] = {TENANT_OPTION, CONFIRM_OPTION,
+							      WAIT_OPTIONS};
 static const struct option_row archive_list_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
 	{"--state", 0, OPTION_VALUE, "archiving|ready|failed|deleting|deleted",
@@ -535,13 +545,13 @@ static const struct command volume_cli_commands[] = {
 	{"volume", "restore", "ARCHIVE NAME", "make a volume of an archive",
 	 OPTIONS(volume_cli_restore_options), 2, 2, volume_cli_volume_restore},
 	{"volume", "delete", "VOLUME...", "destroy detached volumes, with their data",
-	 OPTIONS(volume_cli_act_options), 1, 1000, volume_cli_volume_delete},
+	 OPTIONS(volume_cli_delete_options), 1, 1000, volume_cli_volume_delete},
 	{"archive", "list", "", "archives, newest first", OPTIONS(archive_list_options), 0, 0,
 	 archive_list},
 	{"archive", "show", "ARCHIVE", "one archive", OPTIONS(volume_cli_one_options), 1, 1,
 	 archive_show},
 	{"archive", "delete", "ARCHIVE", "destroy an archive, with its data",
-	 OPTIONS(volume_cli_act_options), 1, 1, volume_cli_archive_delete},
+	 OPTIONS(volume_cli_delete_options), 1, 1, volume_cli_archive_delete},
 	{"storage", "list", "", "storages and their room", OPTIONS(storage_list_options), 0, 0,
 	 storage_list},
 	{"storage", "set", "NAME", "add or change a storage", OPTIONS(storage_options), 1, 1,
