@@ -131,15 +131,15 @@ static bool is_read_alone(const struct line *line)
 static const struct {
 	bool (*holds)(const struct line *line);
 	const char *message;
-	const char *hint; /* behind `haasctl switch add NAME` */
+	const char *option, *hint; /* behind `haasctl switch add NAME`: in short, and all of it */
 } switch_lacks[] = {
-	{is_unknown, "is of no family that we know: it is read, and never set",
+	{is_unknown, "is of no family that we know: it is read, and never set", "--family FAMILY",
 	 "--family FAMILY says how it is set (generic: by Q-BRIDGE-MIB), "
 	 "--managed no that it stays so"},
-	{lacks_writer_ssh, "has no SSH user: it is read by SNMP, and not set",
+	{lacks_writer_ssh, "has no SSH user: it is read by SNMP, and not set", "--ssh-user USER",
 	 "--ssh-user USER --host-key SHA256:... --secrets FILE, with "
 	 "ssh_password=... in FILE"},
-	{is_read_alone, "is of a family that is read, and not set",
+	{is_read_alone, "is of a family that is read, and not set", "--family openconfig",
 	 "--family openconfig --ssh-user USER ... sets it by NETCONF, "
 	 "--managed no says that it stays so"},
 };
@@ -149,8 +149,9 @@ bool line_lacks(const struct line *line, struct problem *ret)
 	for (size_t i = 0; i < COUNT_OF(switch_lacks); i++) {
 		if (!switch_lacks[i].holds(line))
 			continue;
-		(void)problem_set(ret, E_DENIED, "switch %s %s", line->endpoint.name,
-				  switch_lacks[i].message);
+		(void)problem_set(ret, E_DENIED, "switch %s %s (haasctl switch add %s %s)",
+				  line->endpoint.name, switch_lacks[i].message, line->endpoint.name,
+				  switch_lacks[i].option);
 		problem_detail(ret, "family %s", line->family->name);
 		problem_hint(ret, "haasctl switch add %s %s", line->endpoint.name,
 			     switch_lacks[i].hint);
