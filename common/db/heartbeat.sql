@@ -1,4 +1,3 @@
 -- :statement daemon_beat
-insert into haas.daemon (name, instance, version, started_at)
-values ($1, $2, $3, now() - make_interval(secs => $4::double precision / 1000))
-on conflict (name, instance) do update set version = excluded.version, started_at = excluded.started_at, seen_at = now()
+-- $1 name $2 instance $3 version $4 milliseconds since its start
+select haas.daemon_beat($1, $2, $3, $4::double precision / 1000)

@@ -44,18 +44,17 @@ alter table alert_silence enable row level security;
 
 -- ==== functions ====
 
--- Sets all alerts of the fabric: cables, places, the plan, silent switches. An alert that is not in the list any more is over. Alerts of reconcile
--- (drift, broken isolation) are reconcile's own to clear.
-create function fabric_alert_put(p_rows jsonb, p_seen_s integer)
+-- Sets all alerts of one watcher: those whose kind is like one of p_kinds and like none of p_others. An open alert that is not in the rows is over.
+-- Rows: {key, kind, severity, subject_kind, subject, tenant_id, message, hint}. p_seen_s: how often an unchanged one is written. Returns the events.
+create function alert_set(p_actor text, p_kinds text[], p_others text[], p_rows jsonb, p_seen_s integer)
 returns integer language plpgsql set search_path = haas, pg_temp set client_min_messages = warning as $$
 declare
 	r record;
 	v_events integer := 0;
-	v_rows jsonb := p_rows || fabric_overlaps();
 begin
 	for r in
-		select distinct on (x.key) x.*, a.id from jsonb_to_recordset(v_rows) as x (key text, kind text, severity text, subject_kind text, subject text,
-			message text, hint text)
+		select distinct on (x.key) x.*, a.id from jsonb_to_recordset(p_rows) as x (key text, kind text, severity text, subject_kind text, subject text,
+			tenant_id bigint, message text, hint text)
 		left join alert a on a.key = x.key and a.cleared_at is null order by x.key
 	loop
 		if r.id is not null then
@@ -64,24 +63,30 @@ begin
 					     or (severity, message, detail) is distinct from (r.severity, r.message, jsonb_build_object('hint', r.hint)));
 			continue;
 		end if;
-		insert into alert (key, kind, severity, subject_kind, subject, message, detail)
-		values (r.key, r.kind, r.severity, r.subject_kind, r.subject, r.message, jsonb_build_object('hint', r.hint));
-		perform event_add('peregrined', 'alert.raised', r.subject_kind, r.subject, null, r.message,
+		insert into alert (key, kind, severity, subject_kind, subject, tenant_id, message, detail)
+		values (r.key, r.kind, r.severity, r.subject_kind, r.subject, r.tenant_id, r.message, jsonb_build_object('hint', r.hint));
+		perform event_add(p_actor, 'alert.raised', r.subject_kind, r.subject, r.tenant_id, r.message,
 				  jsonb_build_object('kind', r.kind, 'severity', r.severity, 'hint', r.hint));
 		v_events := v_events + 1;
 	end loop;
 	for r in
 		update alert a set cleared_at = now()
-		where a.cleared_at is null and (split_part(a.kind, '.', 1) in ('fabric', 'nic', 'wiring') or a.kind in ('switch.unreachable', 'switch.not_set', 'switch.row_refused', 'switch.reading_partial')) and a.kind <> 'fabric.isolation'
-		and not exists (select from jsonb_to_recordset(v_rows) as x (key text) where x.key = a.key)
-		returning a.subject_kind, a.subject, a.kind, a.message
+		where a.cleared_at is null and a.kind like any (p_kinds) and not a.kind like any (p_others)
+		and not exists (select from jsonb_to_recordset(p_rows) as x (key text) where x.key = a.key)
+		returning a.subject_kind, a.subject, a.kind, a.message, a.tenant_id
 	loop
-		perform event_add('peregrined', 'alert.cleared', r.subject_kind, r.subject, null, r.message, jsonb_build_object('kind', r.kind));
+		perform event_add(p_actor, 'alert.cleared', r.subject_kind, r.subject, r.tenant_id, r.message, jsonb_build_object('kind', r.kind));
 		v_events := v_events + 1;
 	end loop;
 	delete from alert where cleared_at < now() - interval '90 days';
 	return v_events;
 end
+$$;
+
+-- The alerts of the fabric: cables, places, the plan, silent switches. Alerts of reconcile (drift, broken isolation) are reconcile's own to clear.
+create function fabric_alert_put(p_rows jsonb, p_seen_s integer)
+returns integer language sql set search_path = haas, pg_temp as $$
+	select alert_set('peregrined', array['fabric.%', 'nic.%', 'wiring.%', 'switch.unreachable', 'switch.not_set', 'switch.row_refused', 'switch.reading_partial'], array['fabric.isolation'], p_rows || fabric_overlaps(), p_seen_s)
 $$;
 
 create function alert_acknowledge(p_id bigint, p_actor text)
@@ -271,6 +276,7 @@ grant insert, select, update, delete on alert to peregrined;
 grant select on alert to peregrine_flowd;
 grant select on alert_silence to portald;
 grant execute on function fabric_alert_put(jsonb,integer) to peregrined;
+grant execute on function alert_set(text,text[],text[],jsonb,integer) to peregrined;
 grant execute on function alert_acknowledge(bigint,text) to portald;
 grant execute on function alert_silence_of(text,text) to portald;
 grant execute on function alert_silence_add(text,text,text,bigint,text) to portald;

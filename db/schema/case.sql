@@ -188,7 +188,7 @@ begin
 	end if;
 	if c.tenant_id is null or c.closed_at is null then
 		raise exception 'case % has no %', p_case, case when c.tenant_id is null then 'tenant to publish it to' else 'answer yet' end using errcode = 'HA409',
-			hint = case when c.tenant_id is null then 'a case of a tenant is opened with --tenant' else 'haasctl case close --answer TEXT' end;
+			hint = case when c.tenant_id is null then 'a case of a tenant is opened with --tenant' else 'haasctl case close CASE ANSWER' end;
 	end if;
 	if c.published_at is not null then
 		return;

@@ -27,13 +27,13 @@ begin
 	loop
 		if r.known < r.members then
 			message := format('not all ports of %s are known', r.name);
-			hint := 'plan its cables: haasctl wiring';
+			hint := 'plan its cables: haasctl wiring set';
 		elsif r.switches > 1 then
 			message := format('%s ends at two switches (%s), and a bond over switches (MLAG) is not offered', r.name, r.ports);
 			hint := 'put its cables into one switch';
 		elsif r.made and not r.planned then
 			message := format('the cables of %s (%s) are not planned', r.name, r.ports);
-			hint := 'plan them: haasctl wiring; behind an aggregate they cannot be distinguished';
+			hint := 'plan them: haasctl wiring set; behind an aggregate they cannot be distinguished';
 		elsif (r.carriers > 1 or r.loose) and not r.made then
 			message := format('the ports of %s (%s) are not one aggregate of the switch', r.name, r.ports);
 			hint := 'the operator makes it, with LACP and its fallback: docs/switches.md';
@@ -108,7 +108,7 @@ returns jsonb stable language sql security definer set search_path = haas, pg_te
 		from port_intent i join port_block b on b.switch_id = i.switch_id and b.port = i.port and b.wanted_version = i.wanted_version join switch s on s.id = i.switch_id
 		where i.node_id = p_node
 		union all
-		select 2, format('network %s of %s is at none of its ports', n.name, w.nic), 'haasctl nic locate; haasctl wiring'
+		select 2, format('network %s of %s is at none of its ports', n.name, w.nic), 'haasctl nic locate; haasctl wiring list'
 		from node_network w join network n on n.id = w.network_id and n.wanted = 'present' join node_place l on l.node_id = w.node_id and l.place = 'tenant'
 		where w.node_id = p_node and exists (select from switch_endpoint where managed)
 		  and not exists (select from attachment a join port_intent i on i.switch_id = a.switch_id and i.port = a.port where a.network_id = w.network_id and i.node_id = p_node)

@@ -8,7 +8,8 @@ do $$
 declare
 	program text;
 begin
-	foreach program in array array['bampi_bootd', 'bampid', 'portald', 'peregrined', 'bampi_stored', 'peregrine_flowd', 'peregrine_captured'] loop
+	foreach program in array array['bampi_bootd', 'bampid', 'portald', 'peregrined', 'bampi_stored', 'peregrine_flowd', 'peregrine_captured',
+		'portal_outward'] loop
 		if not exists (select from pg_roles where rolname = program) then
 			execute format('create role %I login', program);
 		end if;
@@ -149,7 +150,7 @@ create policy tenant_flowd on tenant for select to peregrine_flowd using (true);
 create policy tenant_name_portald on tenant_name for select to portald using ((select is_operator()) or tenant_id = (select current_tenant()));
 
 revoke all on schema haas from public;
-grant usage on schema haas to bampi_bootd, bampid, portald, peregrined, bampi_stored, peregrine_flowd, peregrine_captured;
+grant usage on schema haas to bampi_bootd, bampid, portald, peregrined, bampi_stored, peregrine_flowd, peregrine_captured, portal_outward;
 
 grant select on tenant to bampid, peregrined, peregrine_flowd;
 grant insert, select on tenant to portald;

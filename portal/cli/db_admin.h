@@ -9,7 +9,7 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
-#include "portal/cli/run_program.h"
+#include "common/io/run_program.h"
 
 #define DB_DEFAULT_FOLDER   "/var/lib/haas/pg"
 #define DB_DEFAULT_CONNINFO "host=" DB_DEFAULT_FOLDER " dbname=haas user=haas"

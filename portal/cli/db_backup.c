@@ -1,15 +1,17 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/io/run_program.h"
 
 #include "portal/cli/db_admin.h"
-#include "portal/cli/run_program.h"
 
 /* Connection settings as environment (PGHOST=...): a password must not stand in argv. Strings are
  * owned by `texts`. */
@@ -61,10 +63,31 @@ static int db_backup_run_program(const char *program, const char *const argument
 		problem);
 }
 
+/* Tells the database that a backup was written whole: `haasctl status` shows its age. */
+static int db_backup_note(const char *conninfo, const char *path, int64_t bytes,
+			  struct problem *problem)
+{
+	CLEANUP(text_done) struct text sql = {0};
+	PGconn *connection = NULL;
+	char *file;
+	int rc = db_admin_connect(conninfo, &connection, problem);
+
+	if (rc < 0)
+		return rc;
+	file = PQescapeLiteral(connection, path, strlen(path));
+	text_addf(&sql, "insert into haas.backup (file, bytes) values (%s, %" PRId64 ")",
+		  file ? file : "''", bytes);
+	PQfreemem(file);
+	rc = sql.failed ? -ENOMEM : db_admin_exec(connection, text_get(&sql), problem);
+	PQfinish(connection);
+	return rc;
+}
+
 int db_backup(const char *conninfo, const char *path, struct problem *problem)
 {
 	CLEANUP(settings_done) struct settings settings = {0};
 	CLEANUP(closep) int fd = -1;
+	struct stat written;
 	char part[PATH_MAX];
 	int rc = settings_init(&settings, conninfo, problem);
 
@@ -79,9 +102,9 @@ int db_backup(const char *conninfo, const char *path, struct problem *problem)
 	if (rc < 0)
 		return rc;
 	fd = open(part, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fsync(fd) < 0 || rename(part, path) < 0)
+	if (fd < 0 || fsync(fd) < 0 || fstat(fd, &written) < 0 || rename(part, path) < 0)
 		return problem_set(problem, -errno, "cannot finish %s: %s", path, strerror(errno));
-	return 0;
+	return db_backup_note(conninfo, path, written.st_size, problem);
 }
 
 /* The highest number of a change in a backup; the table's COPY block has the number first on each
@@ -124,7 +147,7 @@ static int db_backup_prepare(PGconn *connection, bool replace, struct problem *p
 	static const char roles[] =
 		"do $$ declare program text; begin "
 		"foreach program in array array['bampi_bootd', 'bampid', 'portald', 'peregrined', 'bampi_stored', "
-		"'peregrine_flowd', 'peregrine_captured'] loop "
+		"'peregrine_flowd', 'peregrine_captured', 'portal_outward'] loop "
 		"if not exists (select from pg_roles where rolname = program) then "
 		"execute format('create role %I login', program); end if; "
 		"execute format('alter role %I set search_path = haas', program); end loop; end $$";

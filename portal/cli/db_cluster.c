@@ -12,7 +12,7 @@
 #include "common/io/file.h"
 
 #include "portal/cli/db_admin.h"
-#include "portal/cli/run_program.h"
+#include "common/io/run_program.h"
 
 /* Which OS user logs in as which role; nobody else gets in. Root and the cluster's user
  * administrate. */
@@ -26,6 +26,7 @@ static const struct {
 	{"haas-peregrined", "peregrined"},
 	{"haas-flowd", "peregrine_flowd"},
 	{"haas-captured", "peregrine_captured"},
+	{"haas-outward", "portal_outward"},
 	{"haas-stored", "bampi_stored"},
 };
 

@@ -32,7 +32,7 @@ extern const struct command_group db_group, node_group, bmc_group, health_group,
 	image_sign_group, deployment_group, pdci_group, network_group, node_network_group,
 	site_group, cable_group, record_group, certificate_group, fabric_group, switch_group,
 	volume_group, grant_group, drill_group, alert_group, case_group, sampling_group,
-	capture_group;
+	capture_group, status_group;
 
 MUST_USE int haasctl_new(struct haasctl **ret);
 void haasctl_free(struct haasctl *haasctl);

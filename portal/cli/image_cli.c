@@ -260,7 +260,7 @@ static int image_retire(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text target = {0};
 	CLEANUP(text_done) struct text body = {0};
-	int status = image_cli_image_target(&target, input->words[0]);
+	int status = haasctl_version_path(&target, "/images/", input->words[0]);
 
 	json_begin_object(&body, NULL);
 	json_put_string(&body, "state", command_option(input, "--undo") ? "ready" : "retired");
@@ -286,7 +286,7 @@ static int image_cli_image_delete(void *context, const struct command_input *inp
 	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
 		CLEANUP(text_done) struct text target = {0};
 
-		status = image_cli_image_target(&target, input->words[i]);
+		status = haasctl_version_path(&target, "/images/", input->words[i]);
 		if (status == EXIT_OK)
 			status = haasctl_remove(context, input, &target);
 		tally_add(&tally, status);

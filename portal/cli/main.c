@@ -48,14 +48,12 @@ static const struct completion_row cli_completions[] = {
 
 /* In the order of help: what has the same noun stands together. */
 static const struct command_group *const cli_groups[] = {
-	&node_group,        &bmc_group,        &node_network_group,
-	&health_group,      &deployment_group, &pdci_group,
-	&volume_group,      &network_group,    &image_group,
-	&image_sign_group,  &grant_group,      &site_group,
-	&fabric_group,      &alert_group,      &switch_group,
-	&cable_group,       &sampling_group,   &drill_group,
-	&case_group,        &capture_group,    &record_group,
-	&certificate_group, &db_group};
+	&status_group,  &node_group,       &bmc_group,         &node_network_group,
+	&health_group,  &deployment_group, &pdci_group,        &volume_group,
+	&network_group, &image_group,      &image_sign_group,  &grant_group,
+	&site_group,    &fabric_group,     &alert_group,       &switch_group,
+	&cable_group,   &sampling_group,   &drill_group,       &case_group,
+	&capture_group, &record_group,     &certificate_group, &db_group};
 
 /* Did all of stdout arrive? A reader that left early (| head) is no error to talk about. */
 static int close_output(int status)

@@ -4,11 +4,11 @@ declare
 	r record;
 begin
 	for r in select * from (values ('portald', 'portald'), ('bampid', 'bampid'), ('bampi_bootd', 'bampi-bootd'), ('bampi_stored', 'bampi-stored'),
-			('peregrined', 'peregrined'), ('peregrine_flowd', 'peregrine-flowd'), ('peregrine_captured', 'peregrine-captured')) as v (role, name) loop
+			('peregrined', 'peregrined'), ('peregrine_flowd', 'peregrine-flowd'), ('peregrine_captured', 'peregrine-captured'),
+			('portal_outward', 'portal-outward')) as v (role, name) loop
 		execute format('set role %I', r.role);
 		for i in 1 .. 2 loop
-			insert into daemon (name, instance, version, started_at) values (r.name, 'c1', '0.1', now())
-			on conflict (name, instance) do update set seen_at = now();
+			perform daemon_beat(r.name, 'c1', '0.1', 1);
 		end loop;
 		reset role;
 	end loop;
@@ -19,6 +19,15 @@ set role bampid;
 delete from daemon;
 insert into daemon (name, instance, version, started_at) values ('sshd', 'c1', '1', now());
 reset role;
+set session authorization bampi_bootd;
+select haas.daemon_beat('bampid', 'c1', '0.1', 1);
+reset session authorization;
+\echo a beat makes the check of operation where it is due; one of bampi-bootd never does
+update operation_check set at = now() - interval '1 h';
+select daemon_beat('bampi-bootd', 'c1', '0.1', 1);
+select at < now() from operation_check;
+select daemon_beat('peregrined', 'c1', '0.1', 1);
+select at > now() - interval '1 min' from operation_check;
 \echo silence is counted from the instance that was heard last
 update daemon set seen_at = now() - interval '90 s' where name = 'bampid';
 insert into daemon (name, instance, version, started_at, seen_at) values ('bampid', 'c2', '0.1', now(), now() - interval '12 s');

@@ -1,0 +1,61 @@
+select set_config('haas.scope', 'operator', false) \g /dev/null
+insert into tenant (name) values ('acme'), ('globex');
+create view open as select kind, severity, subject, (select name from tenant where id = tenant_id) as tenant, message from alert where cleared_at is null order by kind, subject;
+create view told as select kind, subject, detail ->> 'kind' from event where kind ~ '^alert[.]' order by id;
+-- The next check is due, and says whether it was made.
+create function check_now() returns boolean language sql as $$ update haas.operation_check set at = '-infinity'; select haas.operation_alert_put() $$;
+select node_put('{"name":"n1","class":"gpu","nics":[{"name":"eth0","mac":"52:54:00:00:00:01"}],"bmc":{"driver":"sim","address":"10.0.0.1"}}', false, 'ann') \g /dev/null
+select node_put('{"name":"n2","class":"gpu","nics":[{"name":"eth0","mac":"52:54:00:00:00:02"}]}', false, 'ann') \g /dev/null
+delete from event;
+\echo a healthy site: no alert; one check in five seconds is enough
+insert into daemon (name, instance, version, started_at) values ('bampid', 'c1', '0.1.0', now()), ('portald', 'c1', '0.1.0', now());
+select check_now(), operation_alert_put();
+select * from open;
+\echo a daemon that is not heard, a BMC that is silent for a minute, a failed deployment, PDCIs that failed or wait
+update daemon set seen_at = now() - interval '16 s' where name = 'bampid';
+update bmc set failing = true, problem = '{"message":"the BMC does not answer"}';
+update node_health set bmc_failing_since = now() - interval '61 s';
+insert into deployment (plan, node_id, node, tenant_id, actor, state, step, due_at, started_at, ended_at, problem)
+select 'inspect', id, name, 1, 'ann', 'failed', 'netboot', null, now(), now(), '{"message":"nothing was heard"}' from node where name = 'n1';
+insert into pdci (tenant_id, name, request, state, problem, actor, created_at) values
+(1, 'web', '{}', 'failed', '{"message":"node n1 left"}', 'ann', now()), (2, 'new', '{}', 'infeasible', '{"message":"1 of 3 nodes"}', 'ann', now()),
+(2, 'old', '{}', 'infeasible', '{"message":"2 of 3 nodes"}', 'ann', now() - interval '11 min');
+select check_now();
+select * from open;
+select * from told;
+\echo told once; a tenant sees what is theirs; only operators see the status
+delete from event;
+select check_now();
+select * from told;
+set role portald;
+select set_config('haas.scope', 'tenant', false), set_config('haas.tenant', '1', false) \g /dev/null
+select kind, subject from alert where cleared_at is null order by kind;
+select site_status();
+select set_config('haas.scope', 'operator', false) \g /dev/null
+select s ->> 'name' as section, s ->> 'state' as state, i ->> 'state' as item, i ->> 'subject' as subject from jsonb_array_elements(site_status() -> 'sections') s
+left join lateral jsonb_array_elements(s -> 'items') i on true;
+select alert_acknowledge(id, 'ann') from alert where cleared_at is null;
+select site_status() -> 'ok' as known_problems_are_no_alarm;
+reset role;
+\echo a newer deployment supersedes a failed one; all else is over too
+insert into deployment (plan, node_id, node, actor, state, due_at) select 'inspect', id, name, 'ann', 'queued', now() from node where name = 'n1';
+update daemon set seen_at = now();
+update bmc set failing = false, problem = null;
+update pdci set wanted = 'absent';
+select check_now();
+select * from open;
+select * from told;
+\echo slow: longer than a minute and twice the usual time of this plan and class; without a history nothing is slow
+delete from deployment where state = 'queued';
+insert into deployment (plan, node_id, node, actor, state, step, due_at, started_at) select 'inspect', id, name, 'ann', 'waiting', 'agent', now(), now() - interval '200 s' from node where name = 'n1';
+select check_now();
+select * from open;
+insert into deployment (plan, node_id, node, actor, state, due_at, started_at, ended_at)
+select 'inspect', n.id, n.name, 'ann', 'done', null, now() - interval '1 h', now() - interval '1 h' + make_interval(secs => x * 10) from node n, generate_series(5, 7) x where n.name = 'n2';
+select check_now(), deployment_usual_s('inspect', 'gpu');
+select * from open;
+\echo a daemon that moved to another host is forgotten after a week
+insert into daemon (name, instance, version, started_at, seen_at) values ('bampid', 'c0', '0.1.0', now(), now() - interval '8 days');
+select check_now();
+select check_now();
+select subject from open where kind = 'daemon.silent';
