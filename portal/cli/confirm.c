@@ -148,26 +148,17 @@ static int confirm_archives(struct confirm *confirm)
 	return confirm_stored(confirm, "/archives/", "archive");
 }
 
-/* NAME:VERSION; a word without a version is refused by the command. */
+/* NAME:VERSION */
 static int confirm_images(struct confirm *confirm)
 {
 	for (size_t i = 0; i < confirm->word_count; i++) {
 		CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
-		CLEANUP(freep) char *name = strdup(confirm->words[i]);
-		char *version = name ? strchr(name, ':') : NULL;
-		int status;
+		CLEANUP(text_done) struct text target = {0};
+		int status = haasctl_version_path(&target, "/images/", confirm->words[i]);
 
-		if (!version)
-			continue;
-		*version = '/';
-		{
-			CLEANUP(text_done) struct text target = {0};
-
-			text_addf(&target, "/images/%.*s/", (int)(version - name), name);
-			haasctl_escape(&target, version + 1);
+		if (status == EXIT_OK)
 			status = haasctl_get_before(confirm->haasctl, confirm->input,
 						    text_get(&target), &reply);
-		}
 		if (status != EXIT_OK)
 			return status;
 		if (reply.json)
