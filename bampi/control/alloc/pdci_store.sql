@@ -120,10 +120,11 @@ from haas.node n order by n.name
 --   tenant
 --   request
 --   counts   nodes that each group waits for
--- PDCIs that wait longer than PDCI $1 (0: than a question) for nodes of a class of request $2, first come, first.
+-- PDCIs that wait longer than PDCI $1 (0: than a question) for nodes of a class of request $2, first come, first. One whose last attempt failed for
+-- another reason than missing nodes (requested, with a problem) holds nobody up.
 with w as (
   select p.id, t.name as tenant, p.request, p.created_at as since, (select jsonb_agg(g -> 'count' order by i) from jsonb_array_elements(p.request -> 'groups') with ordinality as x (g, i)) as counts
-  from haas.pdci p join haas.tenant t on t.id = p.tenant_id where p.wanted = 'present' and p.state in ('requested', 'infeasible')
+  from haas.pdci p join haas.tenant t on t.id = p.tenant_id where p.wanted = 'present' and (p.state = 'infeasible' or (p.state = 'requested' and p.problem is null))
   union all
   select p.id, t.name, p.request, v.since, (select jsonb_agg((select count(*) from haas.pdci_node m where m.pdci_id = p.id and ${asked} and m.released_at is not null
     and m.group_index = i - 1) order by i) from jsonb_array_elements(p.request -> 'groups') with ordinality as x (g, i))
