@@ -1,5 +1,6 @@
-/* The PDCIs that wait longer for nodes of the same classes, asked one after the other for the nodes
- * that they keep (alloc_queue_policy.h). It is only walked when the request in hand could be met. */
+/* The queue of PDCIs that wait longer for nodes of the same classes. Each is asked in turn for the
+ * nodes that it keeps (alloc_queue_policy.h). The queue is walked only when the request in hand
+ * could be met. */
 #pragma once
 
 #include "bampi/control/alloc/pdci_request.h"
