@@ -131,6 +131,7 @@ with w as (
   from haas.pdci p join haas.tenant t on t.id = p.tenant_id
   cross join lateral (select min(m.replace_asked_at) as since from haas.pdci_node m where m.pdci_id = p.id and ${asked} and m.released_at is not null) v
   where p.wanted = 'present' and p.state not in ('requested', 'infeasible') and v.since is not null
+    and coalesce(p.problem ->> 'code', 'conflict') = 'conflict'
 )
 select w.id, w.tenant, w.request, w.counts from w left join w me on me.id = $1::bigint
 where w.id <> $1::bigint and (w.since, w.id) < (coalesce(me.since, 'infinity'), coalesce(me.id, 0))
