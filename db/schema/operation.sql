@@ -48,7 +48,7 @@ stable language sql security definer set search_path = haas, pg_temp as $$
 	select p.kind || ':' || p.ref, p.kind, p.severity, p.subject_kind, p.subject, p.tenant_id, p.message, p.hint, p.since from (
 		select d.name || '@' || d.instance as ref, 'daemon.silent' as kind, 'critical' as severity, 'daemon' as subject_kind, d.name || '@' || d.instance as subject, null::bigint as tenant_id,
 		       format('%s on %s is not heard', d.name, d.instance) as message,
-		       format('systemctl status %s on %s; journalctl -u %s', d.name, d.instance, d.name) as hint, d.seen_at as since
+		       format('on %s: systemctl status %s; journalctl -u %s', d.instance, d.name, d.name) as hint, d.seen_at as since
 		from daemon d where d.seen_at < clock_timestamp() - interval '15 s'
 		union all
 		select n.name, 'bmc.silent', 'warning', 'node', n.name, null, format('the BMC of node %s does not answer', n.name),
@@ -139,7 +139,7 @@ begin
 		(8, 'traffic', (select format('%s alerts', count(*)) from item i where i.section = 'traffic')),
 		(9, 'notices', (select coalesce(string_agg(format('%s told to %s', s.count, s.target), ', ' order by s.target), 'nobody outside is told')
 			from (select n.target, count(*) as count from notice n where n.told is not null group by n.target) s)),
-		(10, 'backups', (select coalesce('last ' || span_text(max(b.made_at)) || ' ago', 'none was made') from backup b))
+		(10, 'backups', (select case when max(b.made_at) is null then 'none was made' else 'last ' || span_text(max(b.made_at)) || ' ago' end from backup b))
 	)
 	select jsonb_agg(jsonb_build_object('name', l.name, 'summary', l.summary,
 			 'state', case when exists (select from item i where i.section = l.name and i.state = 'wrong') then 'wrong' else 'ok' end,
