@@ -405,7 +405,7 @@ static void a_port_without_a_way_is_told_of(void **state)
 	assert_true(wait_sql(
 		site,
 		"select count(*) from alert where key = 'switch.no_parking:leaf1' and "
-		"detail -> 'ports' ? 'p1' and message ~ 'keeps all' and cleared_at is null",
+		"detail -> 'ports' ? 'p1' and message ~ 'reserves all' and cleared_at is null",
 		1));
 	assert_true(wait_sql(site,
 			     "select count(*) from port_intent where switch_id = 1 and port = 'p1' "
