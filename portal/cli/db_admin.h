@@ -8,7 +8,6 @@
 
 #include "common/base/macros.h"
 #include "common/base/problem.h"
-
 #include "common/io/run_program.h"
 
 #define DB_DEFAULT_FOLDER   "/var/lib/haas/pg"

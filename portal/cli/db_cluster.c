@@ -10,9 +10,9 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 #include "common/io/file.h"
+#include "common/io/run_program.h"
 
 #include "portal/cli/db_admin.h"
-#include "common/io/run_program.h"
 
 /* Which OS user logs in as which role; nobody else gets in. Root and the cluster's user
  * administrate. */
