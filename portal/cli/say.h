@@ -10,10 +10,12 @@
 #include "common/base/macros.h"
 
 int say(FILE *out, const char *format, ...) PRINTF_LIKE(2, 3);
-int say_list(FILE *out, const char *format, va_list arguments);
+int say_list(FILE *out, const char *format, va_list arguments) PRINTF_LIKE(2, 0);
 /* A sequence of our own, as it is. */
 void say_control(FILE *out, const char *sequence);
 
 /* A printing that was forgotten goes through the door as well. */
+#undef printf
+#undef fprintf
 #define printf(...)       say(stdout, __VA_ARGS__)
 #define fprintf(out, ...) say(out, __VA_ARGS__)

@@ -553,7 +553,10 @@ static void test_heartbeat(void **state)
 	static const struct db_query table = {
 		"table",
 		"do $$ begin create schema haas; create table haas.daemon (name text, instance text, version text,"
-		" started_at timestamptz, seen_at timestamptz default now(), primary key (name, instance)); end $$",
+		" started_at timestamptz, seen_at timestamptz default now(), primary key (name, instance));"
+		" create function haas.daemon_beat(text, text, text, double precision) returns void language sql as $f$"
+		" insert into haas.daemon (name, instance, version, started_at) values ($1, $2, $3, now() - make_interval(secs => $4))"
+		" on conflict (name, instance) do update set seen_at = now() $f$; end $$",
 		0, NULL};
 	static const struct db_query beats = {
 		"beats",

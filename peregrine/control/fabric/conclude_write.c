@@ -197,7 +197,7 @@ void conclude_write(struct work *work)
 		if (work->rows[table].failed || !pending) {
 			rc = -ENOMEM;
 		} else if (all[table].due) {
-			pending->tables[table] = (struct pending_table){pending, table};
+			pending->tables[table] = (struct pending_table){pending, (enum table)table};
 			calls[count++] = (struct db_call){all[table].query, all[table].params,
 							  all[table].fn, &pending->tables[table]};
 		}
