@@ -7,14 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* The default HASH_JEN falls through its switch, which clang reports. */
-#define BMC_CONSOLE_HASH_FUNCTION HASH_FNV
-#include <uthash.h>
 #include <utlist.h>
 
 #include "common/base/clock.h"
 #include "common/base/enum_text.h"
 #include "common/base/error.h"
+#include "common/base/hash_table.h"
 
 #include "bampi/bmc/console_line.h"
 #include "bampi/bmc/console_policy.h"

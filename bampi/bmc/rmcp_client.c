@@ -1,6 +1,3 @@
-/* The default hash falls through its cases, which clang objects to. */
-#define RMCP_CLIENT_HASH_FUNCTION HASH_FNV
-
 #include "bampi/bmc/rmcp_client.h"
 
 #include <arpa/inet.h>
@@ -12,11 +9,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <uthash.h>
 #include <utlist.h>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/hash_table.h"
 #include "common/io/datagram.h"
 
 enum { BATCH = 64, TURNS = 8 };

@@ -4,10 +4,8 @@
 
 #include <event2/bufferevent.h>
 #include <event2/event.h>
-/* The default HASH_JEN falls through its switch, which clang reports. */
-#define HASH_FUNCTION HASH_FNV
-#include <uthash.h>
 
+#include "common/base/hash_table.h"
 #include "common/http/server.h"
 #include "common/net/http_wire.h"
 

@@ -9,10 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The default HASH_JEN falls through its switch, which clang reports. */
-#define HASH_FUNCTION HASH_FNV
-#include <uthash.h>
-
+#include "common/base/hash_table.h"
 #include "common/base/macros.h"
 
 struct loop;

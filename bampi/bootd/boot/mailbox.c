@@ -1,16 +1,13 @@
-/* The default hash falls through its cases, which clang objects to. */
-#define MAILBOX_HASH_FUNCTION HASH_FNV
-
 #include "bampi/bootd/boot/mailbox.h"
 
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <utlist.h>
 
 #include "common/base/error.h"
+#include "common/base/hash_table.h"
 #include "common/base/hex.h"
 #include "common/base/json_text.h"
 #include "common/db/array.h"

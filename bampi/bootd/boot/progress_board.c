@@ -1,13 +1,10 @@
-/* The default hash falls through its cases, which clang objects to. */
-#define PROGRESS_BOARD_HASH_FUNCTION HASH_FNV
-
 #include "bampi/bootd/boot/progress_board.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <uthash.h>
 
 #include "common/base/error.h"
+#include "common/base/hash_table.h"
 #include "common/base/text.h"
 #include "common/db/array.h"
 #include "common/io/log.h"

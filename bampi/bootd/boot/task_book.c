@@ -1,6 +1,3 @@
-/* The default hash falls through its cases, which clang objects to. */
-#define TASK_BOOK_HASH_FUNCTION HASH_FNV
-
 #include "bampi/bootd/boot/task_book.h"
 
 #include <sodium.h>

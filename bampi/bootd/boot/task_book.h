@@ -3,8 +3,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <uthash.h>
 
+#include "common/base/hash_table.h"
 #include "common/base/hex.h"
 #include "common/base/macros.h"
 #include "common/base/text.h"

@@ -1,14 +1,11 @@
-/* The default hash falls through its cases, which clang objects to. */
-#define BMC_JOBS_HASH_FUNCTION HASH_FNV
-
 #include "bampi/control/deploy/bmc_jobs.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "common/base/error.h"
+#include "common/base/hash_table.h"
 #include "common/base/text.h"
 
 struct bmc_job {

@@ -12,10 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The default hash falls through its cases, which clang objects to. */
-#define HASH_FUNCTION HASH_FNV
-#include <uthash.h>
-
+#include "common/base/hash_table.h"
 #include "common/base/hex.h"
 #include "common/base/macros.h"
 #include "common/base/problem.h"

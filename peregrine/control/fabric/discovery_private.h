@@ -2,10 +2,7 @@
  * rows. */
 #pragma once
 
-/* The default hash falls through its cases, which clang objects to. */
-#define HASH_FUNCTION HASH_FNV
-#include <uthash.h>
-
+#include "common/base/hash_table.h"
 #include "common/base/hex.h"
 
 #include "peregrine/control/fabric/cable_model.h"

@@ -1,17 +1,14 @@
-/* The default hash falls through its cases, which clang objects to. */
-#define HEALTH_HASH_FUNCTION HASH_FNV
-
 #include "peregrine/control/health/health.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/hash.h"
+#include "common/base/hash_table.h"
 #include "common/base/json_text.h"
 #include "common/base/sorted.h"
 #include "common/base/text.h"

@@ -3,10 +3,7 @@
  * daemon: those that an earlier life left open are taken over and end when they are over. */
 #pragma once
 
-/* The default one falls through between cases, which clang refuses. */
-#define HASH_FUNCTION HASH_FNV
-#include <uthash.h>
-
+#include "common/base/hash_table.h"
 #include "common/base/macros.h"
 
 #include "peregrine/flowd/alert/alert_policy.h"

@@ -1,13 +1,10 @@
-/* The default hash falls through its cases, which clang objects to. */
-#define IPFIX_BOOK_HASH_FUNCTION HASH_FNV
-
 #include "peregrine/flowd/sample/ipfix_book.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
+#include "common/base/hash_table.h"
 #include "common/base/sorted.h"
 
 #include "peregrine/flowd/sample/agent_directory.h"
