@@ -1,13 +1,9 @@
-/* The default hash falls through its cases, which clang objects to. */
-#define CONSOLES_HASH_FUNCTION HASH_FNV
-
 #include "bampi/control/consoles.h"
 
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <utlist.h>
 
 #include "common/base/clock.h"
@@ -18,37 +14,17 @@
 #include "common/io/log.h"
 
 #include "bampi/bmc/console.h"
-#include "bampi/bmc/console_log.h"
-#include "bampi/bmc/console_policy.h"
 #include "bampi/bmc/console_ring.h"
+#include "bampi/control/consoles_private.h"
 #include "bampi/control/consoles_sql.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define CONSOLES_SUBJECT "console"
 #define CONSOLES_TICK_MS 15000
-#define MUTE_LOOK_MS     2000
-#define SAME_START_MS    5000   /* two looks at one start differ by less */
 #define LAPSE_MS         300000 /* another bampid took the deployment over and ended it */
 #define INPUT_MAX        4096
 #define TAIL_LINES       4
 #define PIECE_SIZE       ((size_t)8192)
-
-struct console_node {
-	int64_t node_id; /* key */
-	struct bmc_endpoint endpoint;
-	bool watched; /* for a deployment */
-	bool wanted;  /* by options.watch */
-	bool listed;  /* found by the read under way */
-	int64_t active_ms;
-	/* Of a step that listens; monotonic, 0 = none does. */
-	int64_t started_ms, reopened_ms;
-	unsigned reopened; /* since that start */
-	struct console_log log;
-	enum console_log_kind said; /* the last thing of its connection in the log; 0 = nothing */
-	char *kept_tail;            /* of the log, from before our start; NULL = not looked */
-	UT_hash_handle hh;
-};
 
 struct viewer {
 	struct consoles *consoles;
@@ -59,21 +35,7 @@ struct viewer {
 	struct viewer *prev, *next;
 };
 
-struct consoles {
-	struct loop *loop;
-	struct consoles_options options;
-	struct db *db;
-	bool listing;
-	struct log_limit log_limit;
-	struct console_hub *hub;
-	struct loop_timer *timer;
-	struct loop_timer *mute_timer;
-	struct console_node *nodes;
-	struct viewer *viewers;
-	size_t viewer_count;
-};
-
-static struct console_node *consoles_find(const struct consoles *consoles, int64_t node_id)
+struct console_node *consoles_find(const struct consoles *consoles, int64_t node_id)
 {
 	struct console_node *node;
 
@@ -509,90 +471,6 @@ bool consoles_holds(void *context, int64_t node_id, const char *text, bool *ret_
 	return strstr(text_get(&tail), text) != NULL;
 }
 
-/* --- consoles that went mute --- */
-
-/* When it was last heard since the node was started; -1 = nobody listens, or it is not connected: the
- * hub sees to that. */
-static int64_t consoles_heard_ms(const struct consoles *consoles, const struct console_node *node)
-{
-	struct console_status status;
-	int64_t byte_ms;
-
-	if (!node->started_ms || !console_status(consoles->hub, node->node_id, &status) ||
-	    status.state != CONSOLE_CONNECTED)
-		return -1;
-	byte_ms = status.last_byte_us == 0 ? 0
-					   : loop_now_ms(consoles->loop) -
-						     (clock_wall_us() - status.last_byte_us) / 1000;
-	return byte_ms > node->started_ms ? byte_ms : node->started_ms;
-}
-
-int64_t consoles_listen(void *context, int64_t node_id, int64_t age_ms, unsigned *ret_reopened)
-{
-	struct consoles *consoles = context;
-	struct console_node *node = consoles_find(consoles, node_id);
-	int64_t now_ms = loop_now_ms(consoles->loop);
-	int64_t heard_ms;
-
-	*ret_reopened = 0;
-	if (!node)
-		return 0;
-	if (age_ms < 0) {
-		node->started_ms = 0;
-		return 0;
-	}
-	if (llabs(node->started_ms - (now_ms - age_ms)) > SAME_START_MS) {
-		node->started_ms = now_ms - age_ms;
-		node->reopened_ms = 0;
-		node->reopened = 0;
-	}
-	*ret_reopened = node->reopened;
-	heard_ms = consoles_heard_ms(consoles, node);
-	return heard_ms < 0 ? 0 : now_ms - heard_ms;
-}
-
-static void look_for_mute(void *context)
-{
-	struct consoles *consoles = context;
-	int64_t now_ms = loop_now_ms(consoles->loop);
-
-	for (struct console_node *node = consoles->nodes; node; node = node->hh.next) {
-		int64_t heard_ms = consoles_heard_ms(consoles, node);
-		int64_t since_ms = heard_ms > node->reopened_ms ? heard_ms : node->reopened_ms;
-
-		if (heard_ms < 0 || now_ms - since_ms < console_mute_ms(node->reopened) ||
-		    console_reopen(consoles->hub, node->node_id) != 0)
-			continue;
-		node->reopened_ms = now_ms;
-		node->reopened++;
-		log_warn(
-			CONSOLES_SUBJECT,
-			"node %s: its console says nothing for %lld s since the node was started: session "
-			"opened anew (%u)",
-			node->endpoint.node, (long long)((now_ms - heard_ms) / 1000),
-			node->reopened);
-	}
-	loop_timer_arm(consoles->mute_timer, MUTE_LOOK_MS);
-}
-
-void consoles_reopen(struct consoles *consoles, struct http_request *request, int64_t node_id)
-{
-	const struct console_node *node = consoles_find(consoles, node_id);
-	struct problem problem = {0};
-
-	if (node && console_reopen(consoles->hub, node_id) == 0) {
-		log_info(CONSOLES_SUBJECT, "node %s: its session was opened anew by hand",
-			 node->endpoint.node);
-		http_answer(request, 204, NULL, NULL, 0);
-		return;
-	}
-	(void)problem_set(&problem, E_CONFLICT, "the console of node %s has no session",
-			  http_request_param(request, "node"));
-	problem_hint(&problem, "haasctl node console %s opens one",
-		     http_request_param(request, "node"));
-	http_answer_problem(request, 409, &problem);
-}
-
 static void consoles_tick(void *context)
 {
 	struct consoles *consoles = context;
@@ -629,7 +507,7 @@ int consoles_new(struct loop *loop, const struct consoles_options *options, stru
 	if (rc == 0)
 		rc = loop_timer_new(loop, consoles_tick, consoles, &consoles->timer);
 	if (rc == 0)
-		rc = loop_timer_new(loop, look_for_mute, consoles, &consoles->mute_timer);
+		rc = loop_timer_new(loop, consoles_look_for_mute, consoles, &consoles->mute_timer);
 	if (rc) {
 		consoles_free(consoles);
 		return rc;
@@ -638,7 +516,7 @@ int consoles_new(struct loop *loop, const struct consoles_options *options, stru
 	if (options->seats)
 		console_hub_seats(consoles->hub, options->seats);
 	loop_timer_arm(consoles->timer, CONSOLES_TICK_MS);
-	loop_timer_arm(consoles->mute_timer, MUTE_LOOK_MS);
+	consoles_look_for_mute(consoles);
 	*ret = consoles;
 	return 0;
 }
