@@ -435,12 +435,14 @@ static int64_t reading_takes(struct world *world, unsigned lost_percent)
 	return clock_monotonic_ms() - from;
 }
 
-/* A time-out is 2 s, and a reading as long: one request that waits for it is twice the time. */
+/* A time-out is 2 s: one request that waits for it is twice the time of a reading. Of three readings
+ * each the shortest counts, since the machine may be busy; all lose the same packets. */
 static void switches_9_loss_is_not_size(void **state)
 {
 	struct world *world = *state;
+	int64_t clean_ms = INT64_MAX;
+	int64_t lossy_ms = INT64_MAX;
 	unsigned requests;
-	int64_t clean_ms, lossy_ms;
 
 	add_switch(&world->agent, 300);
 	for (unsigned i = 0; i < 400; i++)
@@ -448,12 +450,17 @@ static void switches_9_loss_is_not_size(void **state)
 	responder_sort(&world->agent);
 	world->agent.delay_ms = 20;
 	(void)reading_takes(world, 0); /* it learns how long an answer takes */
-	clean_ms = reading_takes(world, 0);
-	requests = world->reading.requests;
-	world->agent.seed = 5;
-	lossy_ms = reading_takes(world, 5);
-	assert_in_range(world->agent.lost, 1, 50);
-	assert_in_range(world->reading.requests, requests, requests + requests / 4);
+	for (int i = 0; i < 3; i++) {
+		int64_t took_ms = reading_takes(world, 0);
+
+		clean_ms = took_ms < clean_ms ? took_ms : clean_ms;
+		requests = world->reading.requests;
+		world->agent.seed = 5;
+		took_ms = reading_takes(world, 5);
+		lossy_ms = took_ms < lossy_ms ? took_ms : lossy_ms;
+		assert_in_range(world->agent.lost, 1, 50);
+		assert_in_range(world->reading.requests, requests, requests + requests / 4);
+	}
 	if (lossy_ms > 2 * clean_ms)
 		fail_msg("%lld ms at 5 %% loss, %lld ms without", (long long)lossy_ms,
 			 (long long)clean_ms);
