@@ -478,8 +478,7 @@ static const struct option_row switch_cli_import_options[] = {
 	{"--dry-run", 0, OPTION_FLAG, NULL, "only report errors"},
 };
 static const struct option_row wiring_set_options[] = {
-	{"--node", 0, OPTION_VALUE, "NODE[:NIC]",
-	 "node whose NIC belongs there; without NIC any of its NICs"},
+	{"--node", 0, OPTION_VALUE, "NODE[:NIC]", "node whose NIC belongs there; without NIC any"},
 	{"--peer", 0, OPTION_VALUE, "SWITCH:PORT", "the other end of an uplink"},
 };
 

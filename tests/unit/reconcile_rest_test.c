@@ -38,10 +38,7 @@ static void a_number_rests_while_a_switch_would_start_with_it(void **state)
 	assert_int_equal(port->saved.native, 100);
 	sim_fabric_reboot(site->fabric, 0);
 	assert_int_equal(port->vlans.native, 100);
-	for (int64_t until_ms = clock_monotonic_ms() + WAIT_MS;
-	     !is_parked(&port->vlans) && clock_monotonic_ms() < until_ms;)
-		turn(site);
-	assert_true(is_parked(&port->vlans));
+	assert_true(wait_parked(site, &port->vlans));
 	assert_int_equal(ask(site, waits_for_1), 1);
 	/* The next life knows it from the rows alone. */
 	engine_kill(site);

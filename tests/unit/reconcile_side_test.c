@@ -109,7 +109,7 @@ static void nor_does_reading_it_or_what_they_share(void **state)
 			     "select count(*) from alert where kind = 'switch.drift' and "
 			     "cleared_at is null",
 			     0));
-	assert_true(is_parked(&leaf(site, 1)->ports[7].vlans));
+	assert_true(wait_parked(site, &leaf(site, 1)->ports[7].vlans));
 	assert_no_leak(site);
 }
 

@@ -396,6 +396,16 @@ static inline bool wait_sql(struct site *site, const char *text, long value)
 	return false;
 }
 
+/* A port that drifted, or whose switch lost its power, is parked as soon as it was read again. */
+static inline bool wait_parked(struct site *site, const struct port_vlans *vlans)
+{
+	int64_t deadline = clock_monotonic_ms() + WAIT_MS;
+
+	while (!is_parked(vlans) && clock_monotonic_ms() < deadline)
+		turn(site);
+	return is_parked(vlans);
+}
+
 static inline void settle(struct site *site)
 {
 	assert_true(wait_sql(site,

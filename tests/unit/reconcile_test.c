@@ -410,7 +410,7 @@ static void a_port_without_a_way_is_told_of(void **state)
 	assert_true(wait_sql(site,
 			     "select count(*) from port_intent where switch_id = 1 and port = 'p1' "
 			     "and wanted_version <> applied_version and problem ->> 'message' ~ "
-			     "'has none that is free'",
+			     "'has no free one'",
 			     1));
 	sql(site, "update fabric set parking_vlan = 60, parking_count = 20;");
 	settle(site);
