@@ -61,13 +61,22 @@ serial() { # NODE: what its console has said, over all power cycles
 	cat "$HAAS_DIR/node/$1/serial.log" 2>/dev/null || true
 }
 
+# Pings until SECONDS are over: ping alone gives up at the first error, and ARP for a node that just moved still fails by requests from before.
+answers_within() { # NAMESPACE ADDRESS SECONDS
+	local end=$((${EPOCHREALTIME/[.,]/} + $3 * 1000000)) left
+	while left=$((end - ${EPOCHREALTIME/[.,]/})) && [ $left -gt 0 ]; do
+		ip netns exec "$1" ping -n -q -c 1 -w $((left / 1000000 + 1)) -i 0.4 "$2" >/dev/null 2>&1 && return
+		sleep 0.05
+	done
+	return 1
+}
 matrix() { # NODES [WANTED]: prints the pairs of n1, n2, ... of the fabric lab that answer, "n1-n2", one direction each, all at once; where WANTED says who should, others have 2 s
 	local a b most
 	for a in $(seq "$1"); do
 		for b in $(seq "$1"); do
 			[ "$a" != "$b" ] || continue
 			if [ $# = 1 ]; then most=4; elif [[ " ${2//$'\n'/ } " == *" n$a-n$b "* ]]; then most=10; else most=2; fi
-			{ ip netns exec "$FABRIC_PREFIX-n$a" ping -n -q -c 1 -w $most -i 0.4 "10.77.0.$b" >/dev/null 2>&1 && echo "n$a-n$b"; } &
+			{ answers_within "$FABRIC_PREFIX-n$a" "10.77.0.$b" $most && echo "n$a-n$b"; } &
 		done
 	done | sort
 	wait
