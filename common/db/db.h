@@ -98,5 +98,10 @@ int64_t db_int(const PGresult *result, int row, int column, int64_t fallback);
 bool db_bool(const PGresult *result, int row, int column);
 bool db_is_null(const PGresult *result, int row, int column);
 
+/* Begins the message of what PostgreSQL itself says, and our schema does not:
+ * "PostgreSQL 23505 nic.nic_pkey: duplicate key value ..." has SQLSTATE, table, and constraint or
+ * column. It has no detail. */
+#define DB_STRANGE "PostgreSQL "
+
 /* Fills a problem from a failed PGresult (message, detail, hint) and returns the code as above. */
 int db_problem(const PGresult *result, struct problem *ret);

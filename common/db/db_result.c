@@ -47,16 +47,40 @@ static const char *db_result_field(const PGresult *result, int code)
 	return value ? value : "";
 }
 
+/* Sentences of ours: what the schema raises. All else is PostgreSQL's, in the server's language. */
+static bool db_result_is_ours(const char *state)
+{
+	return strncmp(state, "HA", 2) == 0 || strncmp(state, "P0", 2) == 0;
+}
+
+static void db_result_message(const PGresult *result, int code, struct problem *ret)
+{
+	const char *state = db_result_field(result, PG_DIAG_SQLSTATE);
+	const char *text = db_result_field(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *constraint = db_result_field(result, PG_DIAG_CONSTRAINT_NAME);
+
+	if (state[0] == '\0' || text[0] == '\0') /* made by libpq, without fields */
+		(void)problem_set(ret, code, "%s", PQresultErrorMessage(result));
+	else if (db_result_is_ours(state))
+		(void)problem_set(ret, code, "%s", text);
+	else
+		(void)problem_set(ret, code, DB_STRANGE "%s %s.%s: %s", state,
+				  db_result_field(result, PG_DIAG_TABLE_NAME),
+				  constraint[0] ? constraint
+						: db_result_field(result, PG_DIAG_COLUMN_NAME),
+				  text);
+}
+
 int db_problem(const PGresult *result, struct problem *ret)
 {
 	int code = state_code(db_result_field(result, PG_DIAG_SQLSTATE));
 
 	if (PQresultStatus(result) == PGRES_PIPELINE_ABORTED)
 		return problem_set(ret, E_CONFLICT, "aborted");
-	(void)problem_set(ret, code, "%s", db_result_field(result, PG_DIAG_MESSAGE_PRIMARY));
-	if (ret->message[0] == '\0') /* made by libpq, without fields */
-		(void)problem_set(ret, code, "%s", PQresultErrorMessage(result));
-	problem_detail(ret, "%s", db_result_field(result, PG_DIAG_MESSAGE_DETAIL));
+	db_result_message(result, code, ret);
+	/* PostgreSQL's own DETAIL shows rows, of any tenant: it stays in PostgreSQL's log. */
+	if (db_result_is_ours(db_result_field(result, PG_DIAG_SQLSTATE)))
+		problem_detail(ret, "%s", db_result_field(result, PG_DIAG_MESSAGE_DETAIL));
 	problem_hint(
 		ret, "%s",
 		strncmp(db_result_field(result, PG_DIAG_SQLSTATE), "40", 2) == 0

@@ -8,7 +8,7 @@
 #include "common/base/error.h"
 #include "common/io/log.h"
 
-#include "portal/server/conflict_table.h"
+#include "portal/server/conflict.h"
 #include "portal/server/event_stream.h"
 #include "portal/server/exchange_store_sql.h"
 #include "portal/server/store_text_sql.h"
@@ -128,7 +128,8 @@ static void answer_missing_tenant(struct exchange *exchange)
 /* scope_narrow_query made an unknown tenant number 0, and the foreign keys said no. */
 static bool broke_on_tenant(const struct exchange *exchange)
 {
-	return exchange->tenant[0] != '\0' && strstr(exchange->problem.detail, "(tenant_id)=(0)");
+	return exchange->tenant[0] != '\0' && conflict_is_strange(&exchange->problem) &&
+	       strstr(exchange->problem.message, "_tenant_id_fkey:");
 }
 
 /* portal.reads_setup; writes have none. */
@@ -151,6 +152,10 @@ static void answer_failure(struct exchange *exchange)
 	if (exchange->rc == E_TIMEOUT)
 		explain_limit(exchange, problem);
 	status = conflict_explain(problem);
+	if (status == 0 && conflict_is_strange(problem)) {
+		log_problem(LOG_LEVEL_WARN, exchange->route->pattern, problem);
+		status = conflict_generic(problem);
+	}
 	if (status == 0)
 		status = exchange_status_of(exchange->rc);
 	/* Else it answers, and the problem says for itself what to do. */
