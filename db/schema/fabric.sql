@@ -402,14 +402,14 @@ begin
 	select coalesce(jsonb_agg(jsonb_build_object('row', e.row_number, 'column', e.col, 'message', e.message) order by e.row_number, e.col), '[]') into v_errors from (
 		select row_number, 'switch' as col, format('switch %s is not declared', switch) as message from wiring_rows(p_rows) i
 		where not exists (select from switch s where s.name = i.switch)
-		union all select row_number, 'port', 'this member is needed' from wiring_rows(p_rows) where coalesce(port, '') = ''
+		union all select row_number, 'port', 'is needed' from wiring_rows(p_rows) where coalesce(port, '') = ''
 		union all select row_number, 'node', format('node %s does not exist', node) from wiring_rows(p_rows) i
 		where node is not null and not exists (select from node n where n.name = i.node)
 		union all select row_number, 'peer_switch', format('switch %s is not declared', peer_switch) from wiring_rows(p_rows) i
 		where peer_switch is not null and not exists (select from switch s where s.name = i.peer_switch)
 		union all select row_number, 'node', 'either a node or another switch is at the other end' from wiring_rows(p_rows)
 		where (node is null) = (peer_switch is null)
-		union all select row_number, 'peer_port', 'this member is needed with peer_switch' from wiring_rows(p_rows) where peer_switch is not null and peer_port is null
+		union all select row_number, 'peer_port', 'is needed with peer_switch' from wiring_rows(p_rows) where peer_switch is not null and peer_port is null
 		union all select max(row_number), 'port', format('%s:%s is there twice', switch, port) from wiring_rows(p_rows) group by switch, port having count(*) > 1
 		union all select max(row_number), 'nic', format('node %s:%s is there twice', node, nic) from wiring_rows(p_rows) where nic is not null
 		group by node, nic having count(*) > 1) e;

@@ -41,7 +41,7 @@ static void check_subnet(struct exchange *exchange, struct error_list *errors)
 	if (json_is_array(relays))
 		elements_check(relays, &server, true, "/relays", errors);
 	if (allowed)
-		error_list_pointer(errors, "", "the name of the subnet is not allowed", allowed);
+		error_list_name(errors, exchange_arg(exchange, "{subnet}"), allowed);
 }
 
 /* "{a,b}" of an array of texts; of nothing, the empty one. */

@@ -81,8 +81,8 @@ static void silence_add(struct exchange *exchange)
 
 	members_check(exchange->body, silence_members, COUNT_OF(silence_members), "", &errors);
 	if (errors.count == 0 && !is_kind(exchange_text(exchange, "kind")))
-		error_list_pointer(&errors, "/kind", "no kind of alert begins with this text",
-				   "traffic., wiring.miscabled");
+		error_list_value(&errors, "/kind",
+				 "the begin of a kind of alert, traffic. or wiring.miscabled");
 	if (exchange_refused(exchange, &errors))
 		return;
 	exchange_write(

@@ -65,11 +65,13 @@ static void check_label(const char *label, const char *pointer, bool slash,
 	for (const char *at = label; good && *at; at++)
 		good = *at >= ' ' && *at < 0x7f && *at != '"' && *at != '\\' &&
 		       (slash || *at != '/');
-	if (!good)
-		error_list_pointer(
-			errors, pointer, "the name is not allowed",
-			slash ? "1 to 63 printable ASCII characters without \" and \\"
-			      : "1 to 63 printable ASCII characters without \" \\ and /");
+	const char *allowed = slash ? "1 to 63 printable ASCII characters without \" and \\"
+				    : "1 to 63 printable ASCII characters without \" \\ and /";
+
+	if (!good && *pointer)
+		error_list_value(errors, pointer, allowed);
+	else if (!good)
+		error_list_name(errors, label, allowed);
 }
 
 /* --- switches and ports --- */
@@ -218,12 +220,13 @@ static void check_rule(struct exchange *exchange, struct error_list *errors)
 	struct wanted_rule wanted;
 	struct circuit_rule rule;
 	const char *why = NULL;
+	const char *allowed;
 	char room[128];
 
 	members_check(exchange->body, rule_members, COUNT_OF(rule_members), "", errors);
-	if (member_text_check(&name, exchange_arg(exchange, "{rule}"), room))
-		error_list_pointer(errors, "", "the name of the rule is not allowed",
-				   "1 to 63 of a-z 0-9 -, not beginning with -");
+	allowed = member_text_check(&name, exchange_arg(exchange, "{rule}"), room);
+	if (allowed)
+		error_list_name(errors, exchange_arg(exchange, "{rule}"), allowed);
 	if (errors->count > 0)
 		return;
 	wanted = rule_of(exchange);

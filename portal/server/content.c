@@ -30,19 +30,19 @@ static void part_problem(struct exchange *exchange, int rc)
 		status = 507;
 		(void)problem_set(&problem, rc, "there is no room for the %s on the disk",
 				  part->kind->what);
-		problem_hint(&problem, "make room in %s, then send the same part again",
+		problem_hint(&problem, "make room in %s, then repeat the upload: it continues here",
 			     exchange->portal->conf->image_dir);
 		break;
 	case E_CONFLICT:
 		status = 409;
 		(void)problem_set(&problem, rc, "a part of this %s is under way", part->kind->what);
-		problem_hint(&problem, "one part at a time; wait for its answer");
+		problem_hint(&problem, "another upload of it goes on; wait for its end");
 		break;
 	case -EAGAIN:
 	case -ECANCELED:
 		status = 503;
 		(void)problem_set(&problem, rc, "too many uploads are under way");
-		problem_hint(&problem, "send the part again in a moment");
+		problem_hint(&problem, "repeat the upload in a moment: it continues here");
 		break;
 	default:
 		(void)problem_set(&problem, rc, "the part cannot be stored: %s", error_text(rc));
@@ -79,8 +79,9 @@ static void on_discarded(struct exchange *exchange)
 		&problem, part->rc,
 		wrong ? "the content does not have the digest of the manifest; it was discarded"
 		      : "the parts before this one are not here any more; they were discarded");
-	problem_hint(&problem, wrong ? "send the file that the manifest was made for, from offset 0"
-				     : "send it again from offset 0");
+	problem_hint(&problem,
+		     wrong ? "repeat the upload with the file that the manifest was made for"
+			   : "repeat the upload: it begins anew");
 	exchange_problem(exchange, wrong ? 422 : 409, &problem);
 }
 
@@ -116,13 +117,13 @@ static int check_part(const char *what, const PGresult *row, int64_t offset, siz
 	} else if (db_int(row, 0, UPLOAD_RECEIVED_BYTES, 0) != offset) {
 		(void)problem_set(problem, E_CONFLICT, "the next part begins at %s",
 				  db_text(row, 0, UPLOAD_RECEIVED_BYTES, "0"));
-		problem_hint(problem, "send offset=%s (received_bytes of the %s)",
+		problem_hint(problem, "continue at offset %s, the received_bytes of the %s",
 			     db_text(row, 0, UPLOAD_RECEIVED_BYTES, "0"), what);
 	} else if (size == 0 || (int64_t)size > db_int(row, 0, UPLOAD_SIZE_BYTES, 0) - offset) {
 		(void)problem_set(problem, E_INVALID,
 				  "the part is empty or goes beyond the %s bytes of the manifest",
 				  db_text(row, 0, UPLOAD_SIZE_BYTES, "0"));
-		problem_hint(problem, "send the file that the manifest was made for");
+		problem_hint(problem, "upload the file that the manifest was made for");
 	}
 	return problem->code;
 }

@@ -8,11 +8,10 @@
 
 #include "common/base/error.h"
 #include "common/http/wipe.h"
-#include "common/net/ipv4.h"
-#include "common/net/mac.h"
 
 #include "portal/server/access.h"
 #include "portal/server/exchange.h"
+#include "portal/server/kind_table.h"
 #include "portal/server/query_policy.h"
 
 /* What a body may be called, per kind; the first is told to who got it wrong. */
@@ -37,6 +36,12 @@ void exchange_watch(struct exchange *exchange)
 		http_request_on_close(exchange->request, dispatch_on_client_gone, exchange);
 }
 
+/* Why a request goes no further: one problem, or errors that each name a value. */
+struct refusal {
+	struct problem problem;
+	struct error_list errors;
+};
+
 static int dispatch_refuse(struct problem *problem, int rc, const char *message, const char *hint)
 {
 	(void)problem_set(problem, rc, "%s", message);
@@ -46,7 +51,7 @@ static int dispatch_refuse(struct problem *problem, int rc, const char *message,
 
 /* --- checks: each 0 or the HTTP status, with the problem --- */
 
-static int dispatch_check_access(struct exchange *exchange, struct problem *problem)
+static int dispatch_check_access(struct exchange *exchange, struct refusal *refusal)
 {
 	struct access access =
 		access_of(exchange->portal->access, http_request_peer(exchange->request),
@@ -55,9 +60,10 @@ static int dispatch_check_access(struct exchange *exchange, struct problem *prob
 	(void)text_format(exchange->actor, sizeof(exchange->actor), "user %s", access.name);
 	if (access.operator|| exchange->route->role == ROLE_ANYONE)
 		return 0;
-	(void)problem_set(problem, E_DENIED, "user %s may not use this server", access.name);
+	(void)problem_set(&refusal->problem, E_DENIED, "user %s may not use this server",
+			  access.name);
 	problem_hint(
-		problem,
+		&refusal->problem,
 		"root and members of the operators' group (haas) may; ask one of them to add you");
 	return 403;
 }
@@ -69,21 +75,20 @@ static bool dispatch_is_name(const char *text)
 	return length > 0 && length < NAME_SIZE && text[length] == '\0' && text[0] != '-';
 }
 
-static int check_tenant(struct exchange *exchange, struct problem *problem)
+static int check_tenant(struct exchange *exchange, struct refusal *refusal)
 {
 	const char *tenant = http_request_header(exchange->request, "X-Haas-Tenant");
 
 	if (!tenant || exchange->route->role == ROLE_ANYONE)
 		return 0;
 	if (!dispatch_is_name(tenant)) {
-		(void)dispatch_refuse(problem, E_MALFORMED,
-				      "X-Haas-Tenant is not the name of a tenant",
-				      "haasctl tenant list shows the tenants");
+		error_list_header(&refusal->errors, "X-Haas-Tenant", tenant,
+				  "the name of a tenant: haasctl tenant list shows them");
 		return 400;
 	}
 	if (exchange->route->role == ROLE_OPERATOR) {
-		(void)dispatch_refuse(problem, E_DENIED, "only an operator may do this",
-				      "leave out X-Haas-Tenant (--as-tenant)");
+		(void)dispatch_refuse(&refusal->problem, E_DENIED, "only an operator may do this",
+				      "do it as yourself, without --as-tenant (X-Haas-Tenant)");
 		return 403;
 	}
 	(void)text_copy(exchange->tenant, sizeof(exchange->tenant), tenant);
@@ -92,69 +97,46 @@ static int check_tenant(struct exchange *exchange, struct problem *problem)
 
 /* Ids, MACs and addresses in the path are looked at before the database sees them. A wrong one
  * names nothing: 404. */
-static int check_path(struct exchange *exchange, struct problem *problem)
+static int check_path(struct exchange *exchange, struct refusal *refusal)
 {
-	static const char *const ids[] = {"deployment", "job",     "certificate", "circuit",
-					  "alert",      "silence", "case"};
-	static const char *const names[] = {"node",   "tenant", "subnet", "image", "version",
-					    "switch", "rule",   "fabric", "pdci",  "network"};
-	const char *pattern = exchange->route->pattern;
-	struct mac mac;
-	uint32_t address;
-	bool good = true;
-
-	for (size_t i = 0; i < COUNT_OF(ids); i++) {
-		char member[16];
-
-		(void)text_format(member, sizeof(member), "{%s}", ids[i]);
-		good = good && (!strstr(pattern, member) ||
-				query_is_id(http_request_param(exchange->request, ids[i])));
-	}
-	for (size_t i = 0; i < COUNT_OF(names); i++) {
-		char member[16];
-
-		(void)text_format(member, sizeof(member), "{%s}", names[i]);
-		good = good &&
-		       (!strstr(pattern, member) ||
-			strlen(http_request_param(exchange->request, names[i])) < NAME_SIZE);
-	}
-	if (strstr(pattern, "{mac}"))
-		good = good && mac_parse(http_request_param(exchange->request, "mac"), &mac) == 0;
-	if (strstr(pattern, "{address}"))
-		good = good &&
-		       ipv4_parse(http_request_param(exchange->request, "address"), &address) == 0;
-	if (good)
-		return 0;
-	(void)problem_set(problem, E_NOT_FOUND, "there is no %s",
-			  http_request_path(exchange->request));
-	return 404;
+	return kind_path_check(exchange->request, exchange->route->pattern, &refusal->problem)
+		       ? 0
+		       : 404;
 }
 
-static int check_query(struct exchange *exchange, struct problem *problem)
+static int check_query(struct exchange *exchange, struct refusal *refusal)
 {
 	const struct query_row *row = exchange->route->query;
-	const char *value;
+	char allowed[QUERY_ALLOWED_SIZE];
 	int rc;
 
 	for (size_t i = 0; row && row[i].name; i++) {
-		value = row[i].header ? http_request_header(exchange->request, row[i].header)
-				      : NULL;
-		if (!value)
-			value = http_request_query(exchange->request, row[i].name);
-		rc = query_check(&row[i], value, &exchange->query[i], problem);
+		const char *header = row[i].header
+					     ? http_request_header(exchange->request, row[i].header)
+					     : NULL;
+		const char *value =
+			header ? header : http_request_query(exchange->request, row[i].name);
+
+		rc = query_check(&row[i], value, &exchange->query[i], allowed);
+		if (rc == E_MALFORMED && header)
+			error_list_header(&refusal->errors, row[i].header, header, allowed);
+		else if (rc == E_MALFORMED)
+			error_list_parameter(&refusal->errors, row[i].name, value, allowed);
+		else if (rc != 0)
+			(void)problem_set(&refusal->problem, rc, "no memory for the request");
 		if (rc != 0)
 			return exchange_status_of(rc);
 	}
 	return 0;
 }
 
-static int check_version(struct exchange *exchange, struct problem *problem)
+static int check_version(struct exchange *exchange, struct refusal *refusal)
 {
 	const char *match = http_request_header(exchange->request, "If-Match");
 	size_t digits = match && match[0] == '"' ? strspn(match + 1, "0123456789") : 0;
 
 	if (!match && (exchange->route->flags & ROUTE_IF_MATCH)) {
-		(void)dispatch_refuse(problem, E_CONFLICT, "If-Match is needed",
+		(void)dispatch_refuse(&refusal->problem, E_CONFLICT, "If-Match is needed",
 				      "read it first and send the ETag of the answer");
 		return 428;
 	}
@@ -163,7 +145,7 @@ static int check_version(struct exchange *exchange, struct problem *problem)
 	/* Any other entity tag is not one of ours, so it can't be the present one. */
 	if (digits == 0 || digits >= sizeof(exchange->version) - 5 ||
 	    strcmp(match + 1 + digits, "\"") != 0) {
-		(void)dispatch_refuse(problem, E_CONFLICT,
+		(void)dispatch_refuse(&refusal->problem, E_CONFLICT,
 				      "If-Match is not the ETag of the present version",
 				      "read it again and repeat");
 		return 412;
@@ -181,7 +163,7 @@ static bool is_key(const char *key)
 	return at > key && *at == '\0';
 }
 
-static int dispatch_check_key(struct exchange *exchange, struct problem *problem)
+static int dispatch_check_key(struct exchange *exchange, struct refusal *refusal)
 {
 	const char *key = http_request_header(exchange->request, "Idempotency-Key");
 	const char *body;
@@ -190,8 +172,8 @@ static int dispatch_check_key(struct exchange *exchange, struct problem *problem
 	if (!key || !(exchange->route->flags & ROUTE_IDEMPOTENT))
 		return 0;
 	if (!is_key(key) || !text_copy(exchange->key, sizeof(exchange->key), key)) {
-		(void)dispatch_refuse(problem, E_MALFORMED, "Idempotency-Key is malformed",
-				      "1 to 128 printable characters");
+		error_list_header(&refusal->errors, "Idempotency-Key", key,
+				  "1 to 128 printable characters");
 		return 400;
 	}
 	if (!(exchange->route->flags & ROUTE_SECRET)) {
@@ -224,16 +206,16 @@ static int check_content_type(const struct exchange *exchange, struct problem *p
 	return 415;
 }
 
-static int check_body(struct exchange *exchange, struct problem *problem)
+static int check_body(struct exchange *exchange, struct refusal *refusal)
 {
-	int status = check_content_type(exchange, problem);
+	int status = check_content_type(exchange, &refusal->problem);
 	int rc;
 
 	if (status != 0)
 		return status;
 	if ((exchange->route->body == BODY_JSON || exchange->route->body == BODY_PATCH) &&
 	    !(exchange->route->flags & ROUTE_SECRET)) {
-		rc = exchange_read_body(exchange, problem);
+		rc = exchange_read_body(exchange, &refusal->problem);
 		if (rc != 0)
 			return exchange_status_of(rc);
 	}
@@ -259,7 +241,7 @@ int exchange_read_body(struct exchange *exchange, struct problem *problem)
 	return 0;
 }
 
-typedef int (*check_fn)(struct exchange *exchange, struct problem *problem);
+typedef int (*check_fn)(struct exchange *exchange, struct refusal *refusal);
 
 static const check_fn dispatch_checks[] = {dispatch_check_access, check_tenant,  check_path,
 					   check_query,           check_version, check_body,
@@ -271,7 +253,7 @@ void exchange_dispatch(void *context, struct http_request *request)
 {
 	struct portal *portal = context;
 	struct exchange *exchange = calloc(1, sizeof(*exchange));
-	struct problem problem = {0};
+	struct refusal refusal = {0};
 	int status = 0;
 
 	if (!exchange) {
@@ -287,11 +269,13 @@ void exchange_dispatch(void *context, struct http_request *request)
 	http_answer_header(request, "X-Request-Id", exchange->request_id);
 	http_answer_header(request, "Cache-Control", "no-store");
 	for (size_t i = 0; i < COUNT_OF(dispatch_checks) && status == 0; i++)
-		status = dispatch_checks[i](exchange, &problem);
+		status = dispatch_checks[i](exchange, &refusal);
 	if (status == 0)
 		exchange->route->handler(exchange);
+	else if (refusal.errors.count > 0)
+		exchange_refuse_as(exchange, status, &refusal.errors);
 	else
-		exchange_problem(exchange, status, &problem);
+		exchange_problem(exchange, status, &refusal.problem);
 	exchange_release(exchange);
 }
 

@@ -96,8 +96,9 @@ void exchange_answer(struct exchange *exchange, int status, const char *json);
 void exchange_answer_as(struct exchange *exchange, const char *content_type, const void *data,
 			size_t size);
 void exchange_problem(struct exchange *exchange, int status, const struct problem *problem);
-/* 422 "the request has wrong values" with `errors`; clears the list. */
+/* 422, or `status`, with `errors` and the values that the body has there; clears the list. */
 void exchange_refuse(struct exchange *exchange, struct error_list *errors);
+void exchange_refuse_as(struct exchange *exchange, int status, struct error_list *errors);
 /* The same when there are errors; false: there are none. */
 bool exchange_refused(struct exchange *exchange, struct error_list *errors);
 /* A string of the body; NULL, or `fallback`: the body has none of that name. */
@@ -106,7 +107,7 @@ const char *exchange_text_or(const struct exchange *exchange, const char *member
 			     const char *fallback);
 /* 200 with column 0 of the first row, 404 without one; an exchange_result_fn. */
 void exchange_answer_body(struct exchange *exchange, const PGresult *result);
-/* 404 that names the path. */
+/* 404 that names what the path names. */
 void exchange_not_found(struct exchange *exchange);
 /* exchange->answer. */
 void exchange_answer_written(struct exchange *exchange);

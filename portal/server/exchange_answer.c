@@ -6,6 +6,7 @@
 #include "common/base/json_text.h"
 
 #include "portal/server/exchange.h"
+#include "portal/server/kind_table.h"
 #include "portal/server/member_check.h"
 
 /* Words of "code", for programs. */
@@ -82,7 +83,7 @@ void exchange_answer_as(struct exchange *exchange, const char *content_type, con
 }
 
 static void answer_problem(struct exchange *exchange, int status, const struct problem *problem,
-			   const struct text *errors)
+			   const struct error_list *errors)
 {
 	struct text body = {0};
 	char type[64];
@@ -102,9 +103,8 @@ static void answer_problem(struct exchange *exchange, int status, const struct p
 		json_put_string(&body, "hint", problem->hint);
 	json_put_string(&body, "request_id", exchange->request_id);
 	if (errors) {
-		text_add(&body, ",\"errors\":[");
-		text_add_bytes(&body, text_get(errors), errors->size);
-		text_add(&body, "]");
+		text_add(&body, ",\"errors\":");
+		error_list_write(errors, exchange->body, &body);
 	}
 	json_end_object(&body);
 	exchange_answer(exchange, status, text_get(&body));
@@ -116,16 +116,21 @@ void exchange_problem(struct exchange *exchange, int status, const struct proble
 	answer_problem(exchange, status, problem, NULL);
 }
 
-void exchange_refuse(struct exchange *exchange, struct error_list *errors)
+void exchange_refuse_as(struct exchange *exchange, int status, struct error_list *errors)
 {
 	struct problem problem = {0};
 
-	(void)problem_set(&problem, E_MALFORMED, "%zu thing%s in the request %s not as %s must be",
+	(void)problem_set(&problem, E_MALFORMED, "%zu value%s of the request %s wrong",
 			  errors->count, errors->count == 1 ? "" : "s",
-			  errors->count == 1 ? "is" : "are", errors->count == 1 ? "it" : "they");
-	problem_hint(&problem, "see errors; openapi.yaml lists the allowed values");
-	answer_problem(exchange, 422, &problem, &errors->json);
+			  errors->count == 1 ? "is" : "are");
+	problem_hint(&problem, "correct what errors name, then send it again");
+	answer_problem(exchange, status, &problem, errors);
 	error_list_done(errors);
+}
+
+void exchange_refuse(struct exchange *exchange, struct error_list *errors)
+{
+	exchange_refuse_as(exchange, 422, errors);
 }
 
 bool exchange_refused(struct exchange *exchange, struct error_list *errors)
@@ -166,25 +171,13 @@ char *exchange_checked_body(struct exchange *exchange, const struct member_row *
 	return text;
 }
 
-/* "node n9 does not exist": the first {name} of the pattern is the kind, its value the name. */
 void exchange_not_found(struct exchange *exchange)
 {
 	struct problem problem = {0};
-	char kind[32] = "";
 
 	if (!exchange->request)
 		return;
-	const char *pattern = http_request_route(exchange->request);
-	const char *open = pattern ? strchr(pattern, '{') : NULL;
-	if (open && strcspn(open, "}") <= sizeof(kind)) {
-		memcpy(kind, open + 1, strcspn(open, "}") - 1);
-		(void)problem_set(&problem, E_NOT_FOUND, "%s %.100s does not exist", kind,
-				  http_request_param(exchange->request, kind));
-	} else {
-		(void)problem_set(&problem, E_NOT_FOUND, "there is no %s",
-				  http_request_path(exchange->request));
-	}
-	problem_hint(&problem, "the list of its kind shows the known ones");
+	kind_not_found(exchange->request, http_request_route(exchange->request), &problem);
 	exchange_problem(exchange, 404, &problem);
 }
 

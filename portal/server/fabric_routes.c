@@ -91,12 +91,13 @@ static void fabric_put(struct exchange *exchange)
 	const char *name = exchange_arg(exchange, "{fabric}");
 	CLEANUP(freep) char *spec = NULL;
 	struct error_list errors = {0};
+	const char *allowed;
 	char room[128];
 
 	members_check(exchange->body, fabric_members, COUNT_OF(fabric_members), "", &errors);
-	if (member_text_check(&name_row, name, room))
-		error_list_pointer(&errors, "", "the name of the fabric is not allowed",
-				   "1 to 63 of a-z 0-9 -, not beginning with -");
+	allowed = member_text_check(&name_row, name, room);
+	if (allowed)
+		error_list_name(&errors, name, allowed);
 	if (exchange_refused(exchange, &errors))
 		return;
 	spec = json_dumps(exchange->body, JSON_COMPACT);
@@ -134,9 +135,8 @@ static void check_management(const struct exchange *exchange, struct error_list 
 	}
 	for (const char *at = name; *at; at++) {
 		if (*at < ' ' || *at >= 0x7f || strchr("\"\\/", *at) || at - name >= 63) {
-			error_list_pointer(
-				errors, "", "the name is not allowed",
-				"1 to 63 printable ASCII characters without \" \\ and /");
+			error_list_name(errors, name,
+					"1 to 63 printable ASCII characters without \" \\ and /");
 			break;
 		}
 	}

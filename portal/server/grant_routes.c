@@ -35,11 +35,10 @@ static const struct member_row package_members[] = {
 static void grant_routes_check_time(const char *time, struct error_list *errors, char **ret)
 {
 	static const struct query_row row = {"expires_at", QUERY_TIME, 0, NULL, NULL, false, NULL};
-	struct problem problem = {0};
+	char allowed[QUERY_ALLOWED_SIZE];
 
-	if (time && query_check(&row, time, ret, &problem) != 0)
-		error_list_pointer(errors, "/expires_at", "this is not a time",
-				   "2026-12-31T23:00:00Z");
+	if (time && query_check(&row, time, ret, allowed) != 0)
+		error_list_value(errors, "/expires_at", allowed);
 }
 
 static void grant_routes_grant_create(struct exchange *exchange)
@@ -81,11 +80,10 @@ static void package_create(struct exchange *exchange)
 
 	members_check(exchange->body, package_members, COUNT_OF(package_members), "", &errors);
 	if (errors.count == 0 && !grant_routes_word_of(exchange_text(exchange, "name"), ".-"))
-		error_list_pointer(&errors, "/name", "this is not the name of a package",
-				   "lower case letters, digits, dots and dashes");
+		error_list_value(&errors, "/name",
+				 "the name of a package: letters, digits, dots and dashes");
 	if (errors.count == 0 && !grant_routes_word_of(exchange_text(exchange, "version"), "._+-"))
-		error_list_pointer(&errors, "/version", "this is not a version",
-				   "letters, digits, and ._+-");
+		error_list_value(&errors, "/version", "a version: letters, digits, and ._+-");
 	if (errors.count == 0 && public &&
 	    (exchange_text(exchange, "tenant") || exchange->tenant[0] != '\0'))
 		error_list_pointer(&errors, "/public",

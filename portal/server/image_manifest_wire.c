@@ -52,8 +52,7 @@ static void image_manifest_wire_check_name(const json_t *ours, struct error_list
 
 	if (!name || !version || !text_format(both, sizeof(both), "%s:%s", name, version) ||
 	    strchr(name, ':'))
-		error_list_pointer(errors, "/manifest/name", "this value is not allowed",
-				   "1 to 63 of a-z 0-9 . -");
+		error_list_value(errors, "/manifest/name", "1 to 63 of a-z 0-9 . -");
 	else if (member_text_check(&image, both, room))
 		error_list_pointer(
 			errors, "/manifest/name", "name or version is not allowed",

@@ -195,7 +195,7 @@ static const char *member_check_list(const struct member_row *row, const json_t 
 static const char *check_value(const struct member_row *row, const json_t *value, char room[128])
 {
 	if (json_is_null(value))
-		return row->flags & MEMBER_NULLABLE ? NULL : "not null";
+		return row->flags & MEMBER_NULLABLE ? NULL : "a value, not null";
 	switch (row->kind) {
 	case MEMBER_INT: return check_int(row, value, room);
 	case MEMBER_BOOL: return json_is_boolean(value) ? NULL : "true or false";
@@ -248,6 +248,20 @@ static void member_check_pointer_of(const char *parent, const char *name,
 	ret[at] = '\0';
 }
 
+/* `allowed` of a word is the list of words. */
+static void member_check_refuse(struct error_list *errors, const char *pointer,
+				const struct member_row *row, const char *allowed)
+{
+	char message[160];
+
+	if (row->kind != MEMBER_WORD) {
+		error_list_value(errors, pointer, allowed);
+		return;
+	}
+	(void)text_format(message, sizeof(message), "must be one of %s", allowed);
+	error_list_pointer(errors, pointer, message, allowed);
+}
+
 void members_check(json_t *object, const struct member_row rows[], size_t count,
 		   const char *pointer, struct error_list *errors)
 {
@@ -267,14 +281,14 @@ void members_check(json_t *object, const struct member_row rows[], size_t count,
 		member_check_pointer_of(pointer, name, path);
 		allowed = row ? check_value(row, value, room) : NULL;
 		if (!row)
-			error_list_pointer(errors, path, "this member is not known", NULL);
+			error_list_unknown(errors, path);
 		else if (allowed)
-			error_list_pointer(errors, path, "this value is not allowed", allowed);
+			member_check_refuse(errors, path, row, allowed);
 	}
 	for (size_t i = 0; i < count; i++) {
 		member_check_pointer_of(pointer, rows[i].name, path);
 		if ((rows[i].flags & MEMBER_REQUIRED) && !json_object_get(object, rows[i].name))
-			error_list_pointer(errors, path, "this member is needed", NULL);
+			error_list_pointer(errors, path, "is needed", NULL);
 	}
 }
 
@@ -293,9 +307,9 @@ void elements_check(const json_t *list, const struct member_row *row, bool uniqu
 		(void)text_format(number, sizeof(number), "%zu", i);
 		member_check_pointer_of(pointer, number, path);
 		if (allowed)
-			error_list_pointer(errors, path, "this value is not allowed", allowed);
+			member_check_refuse(errors, path, row, allowed);
 		else if (seen && json_object_get(seen, json_string_value(value)))
-			error_list_pointer(errors, path, "this value is there twice", NULL);
+			error_list_pointer(errors, path, "is there twice", NULL);
 		else if (seen)
 			(void)json_object_set_new(seen, json_string_value(value), json_true());
 	}
@@ -343,7 +357,7 @@ void objects_check(const json_t *list, const struct member_row rows[], size_t co
 		if (json_is_object(value))
 			members_check(value, rows, count, path, errors);
 		else
-			error_list_pointer(errors, path, "this value is not allowed", "an object");
+			error_list_value(errors, path, "an object");
 	}
 }
 

@@ -91,7 +91,7 @@ void node_body_check(json_t *body, bool patch, struct error_list *errors)
 	elements_check(node_spec_list_of(bmc, "workarounds"), &workaround, true, "/bmc/workarounds",
 		       errors);
 	if (!patch && !json_object_get(bmc, "address") && !json_object_get(bmc, "uri"))
-		error_list_pointer(errors, "/bmc/address", "this member is needed", NULL);
+		error_list_pointer(errors, "/bmc/address", "is needed", NULL);
 }
 
 void node_names_check(const json_t *body, struct error_list *errors)

@@ -124,7 +124,7 @@ void pdci_nics_check(const json_t *nics, const json_t *networks, const char *poi
 		pdci_body_pointer_of(pointer, i, "/network", path);
 		if (networks && !json_object_get(networks, network))
 			error_list_pointer(errors, path, "the PDCI has no network of this name",
-					   "one of networks");
+					   "one of those that it asks for");
 		(void)text_format(pair, sizeof(pair), "%s %s", pdci_body_word_of(nic, "nic", ""),
 				  network);
 		if (json_object_get(pairs, pair))
@@ -165,7 +165,7 @@ static void check_bond(const json_t *bond, const char *pointer, json_t *taken,
 	elements_check(nics, &nic, true, list, errors);
 	(void)text_format(path, sizeof(path), "%s/name", pointer);
 	if (!pdci_body_is_bond_name(pdci_body_word_of(bond, "name", "")))
-		error_list_pointer(errors, path, "it is not a name for a bond", "bond0");
+		error_list_value(errors, path, "a name for a bond, like bond0");
 	pdci_body_take_name(taken, pdci_body_word_of(bond, "name", ""), path, errors);
 	for (size_t i = 0; errors->count == 0 && i < json_array_size(nics); i++) {
 		pdci_body_pointer_of(list, i, "", path);
@@ -288,7 +288,7 @@ static json_t *check_networks(const json_t *body, struct error_list *errors)
 		pdci_body_pointer_of("/networks", i, "/name", path);
 		pdci_body_check_name(name, path, errors);
 		if (json_object_get(names, name))
-			error_list_pointer(errors, path, "this value is there twice", NULL);
+			error_list_pointer(errors, path, "is there twice", NULL);
 		(void)json_object_set_new(names, name, json_true());
 		check_prefix(networks, i, node_count(body), errors);
 	}
@@ -318,8 +318,7 @@ void pdci_body_check(json_t *body, bool tenant_needed, struct error_list *errors
 
 	members_check(body, body_members, COUNT_OF(body_members), "", errors);
 	if (tenant_needed && !json_object_get(body, "tenant"))
-		error_list_pointer(errors, "/tenant", "this member is needed",
-				   "the owner of the PDCI");
+		error_list_pointer(errors, "/tenant", "is needed", "the owner of the PDCI");
 	pdci_name_check(body, errors);
 	pdci_body_check_params(body, errors);
 	if (json_is_array(groups))

@@ -163,8 +163,7 @@ static void pdci_action(struct exchange *exchange)
 		      COUNT_OF(pdci_routes_action_members), "", &errors);
 	if (errors.count == 0 && replace != (json_object_get(exchange->body, "node") != NULL))
 		error_list_pointer(&errors, "/node",
-				   replace ? "this member is needed"
-					   : "a release returns the whole PDCI",
+				   replace ? "is needed" : "a release returns the whole PDCI",
 				   replace ? "a node of the PDCI" : NULL);
 	if (exchange_refused(exchange, &errors))
 		return;

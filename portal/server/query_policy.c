@@ -27,11 +27,9 @@ bool query_is_id(const char *text)
 	return query_policy_is_number(text) && text[0] != '0';
 }
 
-static int query_policy_refuse(const struct query_row *row, struct problem *problem,
-			       const char *allowed)
+static int query_policy_refuse(const char *allowed, char *ret_allowed)
 {
-	(void)problem_set(problem, E_MALFORMED, "%s has a wrong value", row->name);
-	problem_hint(problem, "%s takes %s", row->name, allowed);
+	(void)text_copy(ret_allowed, QUERY_ALLOWED_SIZE, allowed);
 	return E_MALFORMED;
 }
 
@@ -62,89 +60,84 @@ static int glob_to_like(const char *value, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-static int check_text(const struct query_row *row, const char *value, char **ret,
-		      struct problem *problem)
+static int check_text(const struct query_row *row, const char *value, char **ret, char *ret_allowed)
 {
 	if (value[0] == '\0' || strlen(value) > row->max) {
 		char allowed[48];
 
 		(void)text_format(allowed, sizeof(allowed), "1 to %zu characters", row->max);
-		return query_policy_refuse(row, problem, allowed);
+		return query_policy_refuse(allowed, ret_allowed);
 	}
 	return row->kind == QUERY_GLOB ? glob_to_like(value, ret) : query_policy_copy(value, ret);
 }
 
 static int query_policy_check_word(const struct query_row *row, const char *value, char **ret,
-				   struct problem *problem)
+				   char *ret_allowed)
 {
-	char allowed[160] = "";
+	char allowed[QUERY_ALLOWED_SIZE] = "";
 	size_t at = 0;
 
 	for (const char *const *word = row->words; *word; word++) {
 		if (strcmp(*word, value) == 0)
 			return query_policy_copy(value, ret);
-		(void)text_format(allowed + at, sizeof(allowed) - at, "%s%s", at > 0 ? ", " : "",
-				  *word);
+		(void)text_format(allowed + at, sizeof(allowed) - at, "%s%s",
+				  at > 0 ? ", " : "one of ", *word);
 		at = strlen(allowed);
 	}
-	return query_policy_refuse(row, problem, allowed);
+	return query_policy_refuse(allowed, ret_allowed);
 }
 
-static int check_limit(const struct query_row *row, const char *value, char **ret,
-		       struct problem *problem)
+static int check_limit(const char *value, char **ret, char *ret_allowed)
 {
 	if (!query_policy_is_number(value) || strtol(value, NULL, 10) < 1 ||
 	    strtol(value, NULL, 10) > LIMIT_MAX)
-		return query_policy_refuse(row, problem, "1 to 1000");
+		return query_policy_refuse("a number from 1 to 1000", ret_allowed);
 	return query_policy_copy(value, ret);
 }
 
 /* The key of the last row, which STORE_PAGE gave in hex. */
 static int check_cursor(const struct query_row *row, const char *value, char **ret,
-			struct problem *problem)
+			char *ret_allowed)
 {
 	size_t size = strlen(value) / 2;
 	char key[CURSOR_MAX / 2 + 1] = "";
 
 	if (size == 0 || size > CURSOR_MAX / 2 || hex_decode(value, key, size) != 0 ||
 	    strlen(key) != size)
-		return query_policy_refuse(row, problem, "the `next` of the previous page");
+		return query_policy_refuse("the `next` of the previous page", ret_allowed);
 	if (row->kind == QUERY_CURSOR_ID && !query_is_id(key))
-		return query_policy_refuse(row, problem, "the `next` of the previous page");
+		return query_policy_refuse("the `next` of the previous page", ret_allowed);
 	return query_policy_copy(key, ret);
 }
 
-static int check_position(const struct query_row *row, const char *value, char **ret,
-			  struct problem *problem)
+static int check_position(const char *value, char **ret, char *ret_allowed)
 {
 	size_t first = strspn(value, "0123456789");
 	size_t second = value[first] == '-' ? strspn(value + first + 1, "0123456789") : 0;
 
 	if (first == 0 || first > 20 || second == 0 || second > DIGITS_MAX ||
 	    strlen(value) > POSITION_MAX || value[first + 1 + second] != '\0')
-		return query_policy_refuse(row, problem, "an id of this stream, XID-ID");
+		return query_policy_refuse("an id of this stream, XID-ID", ret_allowed);
 	return query_policy_copy(value, ret);
 }
 
-static int check_mac(const struct query_row *row, const char *value, char **ret,
-		     struct problem *problem)
+static int check_mac(const char *value, char **ret, char *ret_allowed)
 {
 	char text[MAC_TEXT_SIZE];
 	struct mac mac;
 
 	return mac_parse(value, &mac) == 0
 		       ? query_policy_copy(mac_text(mac, text), ret)
-		       : query_policy_refuse(row, problem, "a MAC, 52:54:00:00:00:17");
+		       : query_policy_refuse("a MAC, 52:54:00:00:00:17", ret_allowed);
 }
 
-static int check_address(const struct query_row *row, const char *value, char **ret,
-			 struct problem *problem)
+static int check_address(const char *value, char **ret, char *ret_allowed)
 {
 	uint32_t address;
 
 	return ipv4_parse(value, &address) == 0
 		       ? query_policy_copy(value, ret)
-		       : query_policy_refuse(row, problem, "an IPv4 address like 10.2.0.17");
+		       : query_policy_refuse("an IPv4 address like 10.2.0.17", ret_allowed);
 }
 
 static int two_digits(const char *text)
@@ -199,8 +192,7 @@ static bool is_time_of_day(const char *text)
 	       two_digits(text + 1) <= 14 && two_digits(text + 4) <= 59;
 }
 
-static int query_policy_check_time(const struct query_row *row, const char *value, char **ret,
-				   struct problem *problem)
+static int query_policy_check_time(const char *value, char **ret, char *ret_allowed)
 {
 	char first[32];
 
@@ -210,12 +202,11 @@ static int query_policy_check_time(const struct query_row *row, const char *valu
 	}
 	if (is_day(value) && is_time_of_day(value + 10))
 		return query_policy_copy(value, ret);
-	return query_policy_refuse(row, problem,
-				   "a day like 2026-11-01, or a time like 2026-11-01T08:00:00Z");
+	return query_policy_refuse("a day like 2026-11-01, or a time like 2026-11-01T08:00:00Z",
+				   ret_allowed);
 }
 
-static int check_clock(const struct query_row *row, const char *value, char **ret,
-		       struct problem *problem)
+static int check_clock(const char *value, char **ret, char *ret_allowed)
 {
 	bool seconds = looks_like(value, "dd:dd:dd") && value[8] == '\0';
 
@@ -225,12 +216,11 @@ static int check_clock(const struct query_row *row, const char *value, char **re
 		return query_policy_copy(value, ret);
 	if (is_day(value) && is_time_of_day(value + 10))
 		return query_policy_copy(value, ret);
-	return query_policy_refuse(row, problem,
-				   "a time like 10:42 or 10:42:30 (UTC), or 2026-11-01T08:00:00Z");
+	return query_policy_refuse("a time like 10:42 or 10:42:30 (UTC), or 2026-11-01T08:00:00Z",
+				   ret_allowed);
 }
 
-static int check_window(const struct query_row *row, const char *value, char **ret,
-			struct problem *problem)
+static int check_window(const char *value, char **ret, char *ret_allowed)
 {
 	static const struct {
 		char unit;
@@ -248,44 +238,44 @@ static int check_window(const struct query_row *row, const char *value, char **r
 		(void)text_format(text, sizeof(text), "%ld", count * units[i].seconds);
 		return query_policy_copy(text, ret);
 	}
-	return query_policy_refuse(row, problem,
-				   "a length of time from 1s to 30d, like 10s, 5m, 6h, 7d");
+	return query_policy_refuse("a length of time from 1s to 30d, like 10s, 5m, 6h, 7d",
+				   ret_allowed);
 }
 
-int query_check(const struct query_row *row, const char *value, char **ret, struct problem *problem)
+int query_check(const struct query_row *row, const char *value, char **ret, char *ret_allowed)
 {
 	if (!value)
 		value = row->fallback;
 	if (!value && row->required)
-		return query_policy_refuse(row, problem, "a value and is needed");
+		return query_policy_refuse("given", ret_allowed);
 	if (!value) {
 		*ret = NULL;
 		return 0;
 	}
 	switch (row->kind) {
 	case QUERY_TEXT:
-	case QUERY_GLOB: return check_text(row, value, ret, problem);
-	case QUERY_WORD: return query_policy_check_word(row, value, ret, problem);
+	case QUERY_GLOB: return check_text(row, value, ret, ret_allowed);
+	case QUERY_WORD: return query_policy_check_word(row, value, ret, ret_allowed);
 	case QUERY_ID:
 		return query_is_id(value) ? query_policy_copy(value, ret)
-					  : query_policy_refuse(row, problem, "a number from 1");
+					  : query_policy_refuse("a number from 1", ret_allowed);
 	case QUERY_OFFSET:
 		return query_policy_is_number(value)
 			       ? query_policy_copy(value, ret)
-			       : query_policy_refuse(row, problem, "a number from 0");
+			       : query_policy_refuse("a number from 0", ret_allowed);
 	case QUERY_BOOL:
 		if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
-			return query_policy_refuse(row, problem, "true or false");
+			return query_policy_refuse("true or false", ret_allowed);
 		return query_policy_copy(value, ret);
-	case QUERY_LIMIT: return check_limit(row, value, ret, problem);
+	case QUERY_LIMIT: return check_limit(value, ret, ret_allowed);
 	case QUERY_CURSOR_TEXT:
-	case QUERY_CURSOR_ID: return check_cursor(row, value, ret, problem);
-	case QUERY_ADDRESS: return check_address(row, value, ret, problem);
-	case QUERY_MAC: return check_mac(row, value, ret, problem);
-	case QUERY_POSITION: return check_position(row, value, ret, problem);
-	case QUERY_TIME: return query_policy_check_time(row, value, ret, problem);
-	case QUERY_CLOCK: return check_clock(row, value, ret, problem);
-	case QUERY_WINDOW: return check_window(row, value, ret, problem);
+	case QUERY_CURSOR_ID: return check_cursor(row, value, ret, ret_allowed);
+	case QUERY_ADDRESS: return check_address(value, ret, ret_allowed);
+	case QUERY_MAC: return check_mac(value, ret, ret_allowed);
+	case QUERY_POSITION: return check_position(value, ret, ret_allowed);
+	case QUERY_TIME: return query_policy_check_time(value, ret, ret_allowed);
+	case QUERY_CLOCK: return check_clock(value, ret, ret_allowed);
+	case QUERY_WINDOW: return check_window(value, ret, ret_allowed);
 	}
-	return query_policy_refuse(row, problem, "nothing");
+	return query_policy_refuse("nothing", ret_allowed);
 }

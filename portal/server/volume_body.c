@@ -28,8 +28,8 @@ void volume_size_check(const json_t *object, const char *pointer, struct error_l
 	(void)text_format(path, sizeof(path), "%s/size_bytes", pointer);
 	if (json_is_integer(size) &&
 	    (json_integer_value(size) < BYTES_MIN || json_integer_value(size) % BLOCK != 0))
-		error_list_pointer(errors, path, "this is not the size of a volume",
-				   "1048576 or more, a multiple of 4096");
+		error_list_value(errors, path,
+				 "the size of a volume: 1048576 or more, a multiple of 4096");
 }
 
 /* One that is there already, by its name alone; or a new one: a name, and a size or an archive. */

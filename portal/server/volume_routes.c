@@ -74,8 +74,7 @@ static void volume_routes_volume_create(struct exchange *exchange)
 	members_check(exchange->body, volume_routes_volume_members,
 		      COUNT_OF(volume_routes_volume_members), "", &errors);
 	if (exchange->tenant[0] == '\0' && !exchange_text(exchange, "tenant"))
-		error_list_pointer(&errors, "/tenant", "this member is needed",
-				   "the owner of the volume");
+		error_list_pointer(&errors, "/tenant", "is needed", "the owner of the volume");
 	pdci_name_check(exchange->body, &errors);
 	volume_size_check(exchange->body, "", &errors);
 	if (exchange_refused(exchange, &errors))
@@ -207,9 +206,9 @@ static void check_action(const struct exchange *exchange, const struct action *a
 
 		(void)text_format(pointer, sizeof(pointer), "/%s", members[i]);
 		if (wanted && !there)
-			error_list_pointer(errors, pointer, "this member is needed", NULL);
+			error_list_pointer(errors, pointer, "is needed", NULL);
 		else if (!wanted && there)
-			error_list_pointer(errors, pointer, "this action has no such member", NULL);
+			error_list_pointer(errors, pointer, "does not belong to this action", NULL);
 	}
 	volume_size_check(exchange->body, "", errors);
 }
