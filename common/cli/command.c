@@ -408,6 +408,7 @@ static int command_run(struct parse *parse, int argc, char **argv)
 		return status;
 	size_t named = parse->command->verb[0] ? 2 : 1;
 	struct command_input input = {
+		.command = parse->command,
 		.options = parse->rows,
 		.option_count = parse->row_count,
 		.values = parse->values,

@@ -16,7 +16,10 @@ struct option_row {
 	const char *help;
 };
 
+struct command;
+
 struct command_input {
+	const struct command *command;
 	const struct option_row *options;
 	size_t option_count;
 	const char **values; /* one per option row: last value, "1" for a flag, NULL when absent */

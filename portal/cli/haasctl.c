@@ -1,19 +1,25 @@
 #include "portal/cli/haasctl.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/base/error.h"
 #include "common/base/hex.h"
 #include "common/http/json_reader.h"
 #include "common/io/loop.h"
 
+#include "portal/cli/refusal.h"
+
 /* The server sends a comment into its streams every 15 s; silence for so long is a broken one. */
 #define ANSWER_LIMIT_MS 60000
+#define SLOW_MS         5000 /* then a person is told that we wait */
 
 struct haasctl {
 	struct loop *loop;
@@ -27,7 +33,8 @@ struct haasctl {
 	struct problem problem;
 	struct haasctl_reply reply;
 	const struct haasctl_call *asked;
-	char key[TOKEN_TEXT_SIZE]; /* its Idempotency-Key when we made one up */
+	const struct command_input *input; /* of its command */
+	char key[TOKEN_TEXT_SIZE];         /* its Idempotency-Key when we made one up */
 };
 
 static void on_interrupt(void *context)
@@ -155,15 +162,21 @@ static void haasctl_on_done(void *context, int rc, const struct http_response *r
 	loop_stop(haasctl->loop);
 }
 
+static const char *haasctl_socket(const struct command_input *input)
+{
+	const char *socket = command_option(input, "--socket");
+
+	if (!socket)
+		socket = getenv("HAAS_SOCKET"); // NOLINT(concurrency-mt-unsafe): one thread
+	return socket ? socket : HAASCTL_DEFAULT_SOCKET;
+}
+
 int haasctl_connect(struct haasctl *haasctl, const struct command_input *input,
 		    struct http_client **ret)
 {
 	CLEANUP(text_done) struct text url = {0};
-	const char *socket = command_option(input, "--socket");
 
-	if (!socket)
-		socket = getenv("HAAS_SOCKET");
-	text_addf(&url, "unix:%s", socket ? socket : HAASCTL_DEFAULT_SOCKET);
+	text_addf(&url, "unix:%s", haasctl_socket(input));
 	int rc = http_client_new(haasctl->loop, text_get(&url), ret);
 	if (rc == 0)
 		return EXIT_OK;
@@ -171,99 +184,58 @@ int haasctl_connect(struct haasctl *haasctl, const struct command_input *input,
 	return EXIT_UNREACHABLE;
 }
 
-static int exit_of_status(int status)
+/* The path of a socket that this user may not use. NULL: that is not why. */
+static const char *haasctl_forbidden_socket(const struct command_input *input)
 {
-	static const struct {
-		int status, exit;
-	} rows[] = {
-		{401, EXIT_DENIED},      {403, EXIT_DENIED},      {404, EXIT_NOT_FOUND},
-		{409, EXIT_CONFLICT},    {412, EXIT_CONFLICT},    {428, EXIT_CONFLICT},
-		{502, EXIT_UNREACHABLE}, {503, EXIT_UNREACHABLE}, {504, EXIT_UNREACHABLE},
-	};
+	const char *path = haasctl_socket(input);
 
-	if (status < 400)
-		return EXIT_OK;
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		if (rows[i].status == status)
-			return rows[i].exit;
-	}
-	return EXIT_FAILED;
+	return access(path, R_OK | W_OK) != 0 && errno == EACCES ? path : NULL;
 }
 
-/* "  row 3, mac: what is wrong (what may stand there); what to do". What the whole said already is
- * not said again. */
-static void tell_error(const json_t *whole, const json_t *error)
+/* "haas", or whose socket it is. */
+static void haasctl_socket_group(const char *path, char ret[64])
 {
-	CLEANUP(text_done) struct text line = {0};
-	const char *hint = haasctl_word(error, "hint");
-	const char *place = haasctl_word(error, "column");
+	struct group group = {0};
+	struct group *found = NULL;
+	struct stat status;
+	char room[4096];
 
-	if (!*place)
-		place = haasctl_word(error, "pointer");
-	if (json_object_get(error, "row"))
-		text_addf(&line, "row %" JSON_INTEGER_FORMAT ", ",
-			  json_integer_value(json_object_get(error, "row")));
-	text_addf(&line, "%s%s", place, *place ? ": " : "");
-	if (line.size == 0 &&
-	    strcmp(haasctl_word(error, "message"), haasctl_word(whole, "title")) == 0)
-		return;
-	text_add(&line, haasctl_word(error, "message"));
-	if (haasctl_word(error, "allowed")[0])
-		text_addf(&line, " (%s)", haasctl_word(error, "allowed"));
-	if (*hint && strcmp(hint, haasctl_word(whole, "hint")) != 0)
-		text_addf(&line, "; %s", hint);
-	fprintf(stderr, "  %s\n", text_get(&line));
-}
-
-/* An RFC 9457 body for people: title, detail, one line per error, hint. */
-static void haasctl_tell_refusal(const json_t *problem)
-{
-	const char *title = haasctl_word(problem, "title");
-	const json_t *error;
-	size_t i;
-
-	fprintf(stderr, "haasctl: %s\n", *title ? title : "the request was refused");
-	if (haasctl_word(problem, "detail")[0])
-		fprintf(stderr, "  %s\n", haasctl_word(problem, "detail"));
-	json_array_foreach(json_object_get(problem, "errors"), i, error) tell_error(problem, error);
-	if (haasctl_word(problem, "hint")[0])
-		fprintf(stderr, "  hint: %s\n", haasctl_word(problem, "hint"));
-}
-
-/* The same as one problem, for a caller that tells it. */
-static void keep_refusal(const json_t *refusal, int status, struct problem *ret)
-{
-	const json_t *error = json_array_get(json_object_get(refusal, "errors"), 0);
-	const char *title = haasctl_word(refusal, "title");
-	const char *detail = haasctl_word(refusal, "detail");
-	const char *hint = haasctl_word(refusal, "hint");
-
-	(void)problem_set(ret, status, "%s", *title ? title : "the request was refused");
-	if (!*detail && strcmp(haasctl_word(error, "message"), title) != 0)
-		detail = haasctl_word(error, "message");
-	problem_detail(ret, "%s", detail);
-	problem_hint(ret, "%s", *hint ? hint : haasctl_word(error, "hint"));
+	(void)text_copy(ret, 64, "haas");
+	if (stat(path, &status) == 0 && status.st_gid != 0 &&
+	    getgrgid_r(status.st_gid, &group, room, sizeof(room), &found) == 0 && found)
+		(void)text_copy(ret, 64, found->gr_name);
 }
 
 /* No answer. A POST may have been done all the same; its key makes asking again safe. */
 static int tell_silence(struct haasctl *haasctl)
 {
 	struct problem *problem = &haasctl->problem;
+	const char *forbidden =
+		haasctl->rc == E_UNAVAILABLE ? haasctl_forbidden_socket(haasctl->input) : NULL;
+	char group[64];
 
-	problem_hint(
-		problem, "is portald running? choose its socket by --socket or HAAS_SOCKET%s%s",
-		haasctl->key[0] ? "; ask again safely with --idempotency-key " : "", haasctl->key);
+	if (forbidden) {
+		haasctl_socket_group(forbidden, group);
+		problem_hint(problem,
+			     "join group %s: usermod -aG %s USER as root, then log in anew", group,
+			     group);
+	} else {
+		problem_hint(problem,
+			     "is portald running? choose its socket by --socket or HAAS_SOCKET%s%s",
+			     haasctl->key[0] ? "; ask again safely with --idempotency-key " : "",
+			     haasctl->key);
+	}
 	if (haasctl->asked->problem)
 		*haasctl->asked->problem = *problem;
 	else if (haasctl->asked->untold != EXIT_UNREACHABLE)
-		haasctl_problem(problem);
+		refusal_tell_own(haasctl->input, problem);
 	return haasctl->rc == E_TIMEOUT ? EXIT_TIMEOUT : EXIT_UNREACHABLE;
 }
 
 static int haasctl_finish(struct haasctl *haasctl, struct haasctl_reply *ret)
 {
 	struct haasctl_reply reply = haasctl->reply;
-	int status = exit_of_status(reply.status);
+	int status = refusal_exit(reply.status);
 
 	haasctl->reply = (struct haasctl_reply){0};
 	if (haasctl->interrupted)
@@ -273,9 +245,9 @@ static int haasctl_finish(struct haasctl *haasctl, struct haasctl_reply *ret)
 	else if (haasctl->rc < 0)
 		status = tell_silence(haasctl);
 	else if (status != EXIT_OK && haasctl->asked->problem)
-		keep_refusal(reply.json, status, haasctl->asked->problem);
+		refusal_keep(haasctl->input, reply.json, status, haasctl->asked->problem);
 	else if (status != EXIT_OK && status != (int)haasctl->asked->untold)
-		haasctl_tell_refusal(reply.json);
+		refusal_tell(haasctl->input, reply.json);
 	if (status == EXIT_OK)
 		*ret = reply;
 	else
@@ -290,6 +262,38 @@ const char *haasctl_case(const struct command_input *input)
 	if (!open_case)
 		open_case = getenv("HAAS_CASE"); // NOLINT(concurrency-mt-unsafe): one thread
 	return open_case && open_case[0] ? open_case : NULL;
+}
+
+static void haasctl_on_slow(void *context)
+{
+	const struct haasctl *haasctl = context;
+
+	if (!haasctl->done)
+		fprintf(stderr,
+			"haasctl: portald has not answered for %d s; waiting up to %d s more (Ctrl-C ends it)\n",
+			SLOW_MS / 1000, (ANSWER_LIMIT_MS - SLOW_MS) / 1000);
+}
+
+/* Is this call one that a person waits for, and not a program or a screen? */
+static bool haasctl_is_watched(const struct haasctl *haasctl)
+{
+	const struct haasctl_call *asked = haasctl->asked;
+	const char *format = command_option(haasctl->input, "--output");
+
+	return !asked->on_data && !asked->problem && !asked->by_itself &&
+	       asked->untold != EXIT_UNREACHABLE && (!format || strncmp(format, "json", 4) != 0);
+}
+
+static void haasctl_wait_answer(struct haasctl *haasctl)
+{
+	struct loop_timer *slow = NULL;
+
+	if (haasctl_is_watched(haasctl) &&
+	    loop_timer_new(haasctl->loop, haasctl_on_slow, haasctl, &slow) == 0)
+		loop_timer_arm(slow, SLOW_MS);
+	while (haasctl->rc == 0 && !haasctl->done && !haasctl->interrupted && !haasctl->stopped)
+		loop_run(haasctl->loop);
+	loop_timer_free(slow);
 }
 
 int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
@@ -312,6 +316,7 @@ int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 	haasctl->done = false;
 	haasctl->stopped = false;
 	haasctl->asked = call;
+	haasctl->input = input;
 	haasctl->problem = (struct problem){0};
 	haasctl->key[0] = '\0';
 	if (tenant)
@@ -347,8 +352,7 @@ int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 	if (haasctl->rc < 0)
 		(void)problem_set(&haasctl->problem, haasctl->rc, "cannot ask portald: %s",
 				  error_text(haasctl->rc));
-	while (haasctl->rc == 0 && !haasctl->done && !haasctl->interrupted && !haasctl->stopped)
-		loop_run(haasctl->loop);
+	haasctl_wait_answer(haasctl);
 	if (!haasctl->done && haasctl->call)
 		http_call_cancel(haasctl->call);
 	haasctl->call = NULL;

@@ -15,7 +15,8 @@
 #define EXIT_BROKEN_PIPE 141
 
 static const struct option_row cli_globals[] = {
-	{"--output", 'o', OPTION_VALUE, "table|wide|json|jsonl|csv", "default table"},
+	{"--output", 'o', OPTION_VALUE, "table|wide|json|jsonl|csv",
+	 "default table; json: refusals too"},
 	{"--columns", 'c', OPTION_VALUE, "A,B", "only these columns, in this order"},
 	{"--color", 0, OPTION_VALUE, "auto|always|never", "default auto: on a terminal"},
 	{"--socket", 0, OPTION_VALUE, "PATH", "default HAAS_SOCKET, else " HAASCTL_DEFAULT_SOCKET},
