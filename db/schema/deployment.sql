@@ -279,7 +279,6 @@ declare
 	v_name text;
 	v_why text;
 	v_hint text;
-	v_refused boolean := false;
 	v_id bigint;
 begin
 	foreach v_name in array p_nodes loop
@@ -300,24 +299,22 @@ begin
 			select l.refused, l.hint into v_why, v_hint from node_locked(n.id) l;
 		end if;
 		if v_why is not null then
-			v_refused := true;
 			node := v_name; action_id := null; job_id := null; refused := v_why; hint := v_hint;
 			return next;
+			continue;
 		end if;
-	end loop;
-	if v_refused then
-		return;
-	end if;
-	insert into job (kind, actor, tenant_id) values ('node.' || p_action, p_actor, current_tenant()) returning id into v_job;
-	foreach v_name in array p_nodes loop
-		select * into n from node x where x.name = v_name;
+		if v_job is null then
+			insert into job (kind, actor, tenant_id) values ('node.' || p_action, p_actor, current_tenant()) returning id into v_job;
+		end if;
 		insert into node_action (job_id, node_id, tenant_id, action, params, actor)
 		values (v_job, n.id, n.tenant_id, p_action, coalesce(p_params, '{}'), p_actor) returning id into v_id;
 		perform event_add(p_actor, 'node.action', 'node', n.name, n.tenant_id, p_action || ' asked for', jsonb_build_object('action', v_id));
 		node := n.name; action_id := v_id; job_id := v_job; refused := null; hint := null;
 		return next;
 	end loop;
-	perform pg_notify('deployment', '');
+	if v_job is not null then
+		perform pg_notify('deployment', '');
+	end if;
 end
 $$;
 

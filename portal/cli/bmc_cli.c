@@ -7,8 +7,10 @@
 
 #include "portal/cli/confirm.h"
 #include "portal/cli/listing.h"
+#include "portal/cli/refusal.h"
 
-/* Asks, waits, and gives the items of the job; *ret_items is NULL with --no-wait. */
+/* Asks, waits, and gives the items of the job; *ret_items is NULL with --no-wait. Nodes that are not asked are told,
+ * and the others go on. */
 static int ask_bmc(void *context, const struct command_input *input, const char *action,
 		   const char *const nodes[], size_t count, json_t **ret_items)
 {
@@ -34,8 +36,10 @@ static int ask_bmc(void *context, const struct command_input *input, const char 
 	bool wait = command_option(input, "--no-wait") == NULL;
 	if (!wait && !listing_json(input, reply.json))
 		printf("job %" PRId64 "\n", job);
+	size_t refused = refusal_tell_items(json_object_get(reply.json, "refused"));
 	haasctl_reply_done(&reply);
-	return wait ? haasctl_wait_job(context, input, job, ret_items) : EXIT_OK;
+	status = wait ? haasctl_wait_job(context, input, job, ret_items) : EXIT_OK;
+	return status == EXIT_OK && refused > 0 ? EXIT_PARTIAL : status;
 }
 
 /* One row per node; failures are told on stderr by the wait. */

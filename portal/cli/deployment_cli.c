@@ -309,7 +309,7 @@ static int deployment_cli_deployment_create(void *context, const struct command_
 	if (!wait)
 		fprintf(stderr, "follow it: haasctl deployment watch --job %" PRId64 "\n", job);
 	haasctl_reply_done(&reply);
-	return wait ? watch_deployments(context, input, job, NULL, 0) : status;
+	return wait ? watch_deployments(context, input, job, NULL, 0, "done") : status;
 }
 
 static int deployment_watch(void *context, const struct command_input *input)
@@ -320,12 +320,14 @@ static int deployment_watch(void *context, const struct command_input *input)
 
 	if (status == EXIT_OK && word && input->word_count > 0)
 		status = haasctl_usage("either --job or deployments, not both");
-	return status == EXIT_OK
-		       ? watch_deployments(context, input, job, input->words, input->word_count)
-		       : status;
+	return status == EXIT_OK ? watch_deployments(context, input, job, input->words,
+						     input->word_count, "done")
+				 : status;
 }
 
-static int deployment_cli_act(void *context, const struct command_input *input, const char *action)
+/* `good`: the state in which they end when --wait has gone well. */
+static int deployment_cli_act(void *context, const struct command_input *input, const char *action,
+			      const char *good)
 {
 	static const struct output_column columns[] = {NUMBER("id"), COLUMN("plan"), COLUMN("node"),
 						       COLUMN("state")};
@@ -354,23 +356,23 @@ static int deployment_cli_act(void *context, const struct command_input *input, 
 	if (tally.bad > 0)
 		status = tally_status(&tally);
 	if (status == EXIT_OK && command_option(input, "--wait"))
-		return watch_deployments(context, input, -1, input->words, input->word_count);
+		return watch_deployments(context, input, -1, input->words, input->word_count, good);
 	return status;
 }
 
 static int deployment_cancel(void *context, const struct command_input *input)
 {
-	return deployment_cli_act(context, input, "cancel");
+	return deployment_cli_act(context, input, "cancel", "cancelled");
 }
 
 static int deployment_retry(void *context, const struct command_input *input)
 {
-	return deployment_cli_act(context, input, "retry");
+	return deployment_cli_act(context, input, "retry", "done");
 }
 
 static int deployment_clear(void *context, const struct command_input *input)
 {
-	return deployment_cli_act(context, input, "clear");
+	return deployment_cli_act(context, input, "clear", "cleared");
 }
 
 static const struct option_row deployment_cli_list_options[] = {

@@ -160,16 +160,17 @@ int haasctl_each(struct haasctl *haasctl, const struct command_input *input, con
 /* --- waiting --- */
 
 /* Waits for a job to end, with progress on a terminal's stderr, and prints failures. Returns
- * EXIT_OK, EXIT_FAILED, EXIT_PARTIAL or EXIT_TIMEOUT. *ret_items gets a new reference; ret_items
+ * EXIT_OK, EXIT_FAILED, EXIT_NOT_FOUND, EXIT_PARTIAL or EXIT_TIMEOUT. *ret_items gets a new reference; ret_items
  * may be NULL. */
 MUST_USE int haasctl_wait_job(struct haasctl *haasctl, const struct command_input *input,
 			      int64_t job, json_t **ret_items);
 /* Sleeps in the loop so that Ctrl-C works; false when interrupted. */
 MUST_USE bool haasctl_sleep(struct haasctl *haasctl, int64_t ms);
 /* watch.c: one line per node until all have ended. `job` < 0: the deployments of `ids`; of no ids:
- * all active. */
+ * all active. EXIT_OK when all ended in state `good`: "done", "cancelled". */
 MUST_USE int watch_deployments(struct haasctl *haasctl, const struct command_input *input,
-			       int64_t job, const char *const ids[], size_t count);
+			       int64_t job, const char *const ids[], size_t count,
+			       const char *good);
 /* pdci_watch.c: the deployments of a PDCI until it is ready, released, or not to be had. `target`
  * is its path. */
 MUST_USE int watch_pdci(struct haasctl *haasctl, const struct command_input *input,

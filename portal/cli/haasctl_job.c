@@ -70,6 +70,22 @@ static int haasctl_job_nobody(const json_t *why, int64_t job)
 	return EXIT_UNREACHABLE;
 }
 
+/* Did all items fail because what they are about does not exist? */
+static bool haasctl_job_found_nothing(const json_t *items)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(items, i, item)
+	{
+		const json_t *problem = json_object_get(item, "problem");
+
+		if (strcmp(haasctl_word(problem, "code"), "not_found") != 0)
+			return false;
+	}
+	return json_array_size(items) > 0;
+}
+
 static int end_of_job(const struct haasctl_reply *reply, json_t **ret_items)
 {
 	json_t *items = json_object_get(reply->json, "items");
@@ -80,7 +96,9 @@ static int end_of_job(const struct haasctl_reply *reply, json_t **ret_items)
 		*ret_items = json_incref(items);
 	if (json_integer_value(json_object_get(reply->json, "failed")) == 0)
 		return EXIT_OK;
-	return any_done ? EXIT_PARTIAL : EXIT_FAILED;
+	if (any_done)
+		return EXIT_PARTIAL;
+	return haasctl_job_found_nothing(items) ? EXIT_NOT_FOUND : EXIT_FAILED;
 }
 
 int haasctl_wait_job(struct haasctl *haasctl, const struct command_input *input, int64_t job,

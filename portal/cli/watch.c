@@ -135,7 +135,7 @@ static bool all_ended(const struct watch *watch)
 static int watch_sum_up(const struct watch *watch)
 {
 	const json_t *deployment;
-	size_t done = watch_count_state(watch->watched, "done");
+	size_t done = watch_count_state(watch->watched, watch->good);
 	size_t i;
 
 	json_array_foreach(watch->watched, i, deployment) haasctl_stored_problem(
@@ -146,7 +146,7 @@ static int watch_sum_up(const struct watch *watch)
 }
 
 int watch_deployments(struct haasctl *haasctl, const struct command_input *input, int64_t job,
-		      const char *const ids[], size_t count)
+		      const char *const ids[], size_t count, const char *good)
 {
 	struct watch watch;
 	int64_t limit_s = 0;
@@ -157,6 +157,7 @@ int watch_deployments(struct haasctl *haasctl, const struct command_input *input
 	watch.look = watch_look_again;
 	watch.over = all_ended;
 	watch.sum_up = watch_sum_up;
+	watch.good = good;
 	status = first_look(&watch, job, ids, count);
 	if (status == EXIT_OK && json_array_size(watch.watched) == 0)
 		fprintf(stderr, "haasctl: no deployment is under way\n");

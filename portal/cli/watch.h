@@ -42,6 +42,7 @@ struct watch {
 	int (*look)(struct watch *watch);
 	bool (*over)(const struct watch *watch);
 	int (*sum_up)(const struct watch *watch); /* tells what went wrong; the exit status */
+	const char *good;                         /* of deployments: the state that was asked for */
 };
 
 /* Is -o one that a watch can write? Reads --timeout. EXIT_OK, or the error told. */

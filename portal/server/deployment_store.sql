@@ -28,11 +28,12 @@ select (${deployment_whole})::text as body from haas.deployment_view v where v.i
 -- :statement deployment_create
 -- :columns = answer
 -- $1 plan $2 names[] $3 image $4 tenant $5 params $6 actor -> answer
-${store_answer select case when r.refused = 0 then 202 else 409 end as status, case when r.refused = 0 then '/api/v1/jobs/' || r.job end as location,
-null as version, case when r.refused = 0 then jsonb_build_object('job', r.job, 'deployments', r.made) else ${store_problem 409 ;; conflict ;; case when r.refused = 1 then r.why else r.refused || ' nodes refuse; nothing was started' end ;; r.hint ;; r.wrong} end as body from (select count(refused) as refused, max(job_id) as job, max(refused) as why, max(hint) as hint,
-jsonb_agg(jsonb_build_object('id', deployment_id, 'node', node)) as made,
-jsonb_agg(jsonb_build_object('node', node, 'message', refused, 'hint', hint)) filter (where refused is not null) as wrong
-from haas.deployment_ask($1, $2::text[], $3, $4, $5::jsonb, $6, $7::boolean)) r}
+${store_answer select case when r.refused = 0 then 202 when r.known then 409 else 404 end as status, case when r.refused = 0 then '/api/v1/jobs/' || r.job end as location,
+null as version, case when r.refused = 0 then jsonb_build_object('job', r.job, 'deployments', r.made) else ${store_refused r.known ;; case when r.refused = 1 then r.why else r.refused || ' nodes refuse; nothing was started' end ;; r.hint ;; r.wrong} end as body from (select count(a.refused) as refused, max(a.job_id) as job, max(a.refused) as why, max(a.hint) as hint,
+coalesce(bool_or(${store_known a.node ;; a.refused}), false) as known,
+jsonb_agg(jsonb_build_object('id', a.deployment_id, 'node', a.node)) as made,
+jsonb_agg(jsonb_build_object('node', a.node, 'message', a.refused, 'hint', a.hint)) filter (where a.refused is not null) as wrong
+from haas.deployment_ask($1, $2::text[], $3, $4, $5::jsonb, $6, $7::boolean) a) r}
 
 -- :statement deployment_ask
 -- $1 id $2 verb $3 actor: kept for the next in haas.result

@@ -47,9 +47,9 @@ and ($6::text is null or $6 = any (v.effective)) ;; (${label_key}) collate "C"}
 -- :statement label_request
 -- :columns = answer
 -- $1 nodes, $2 action, $3 label, $4 severity, $5 effects, $6 reason, $7 seconds, $8 actor.
-${store_answer select case when r.done > 0 then 200 else 409 end as status, null as location, null as version,
-case when r.done > 0 then jsonb_build_object('nodes', r.rows) else ${store_problem 409 ;; conflict ;; case when r.refused = 1 then r.why else 'all nodes refuse' end ;; r.hint ;; r.wrong} end as body from (select count(*) filter (where x.refused is null) as done, count(x.refused) as refused,
-max(x.refused) as why, max(x.hint) as hint,
+${store_answer select case when r.done > 0 then 200 when r.known then 409 else 404 end as status, null as location, null as version,
+case when r.done > 0 then jsonb_build_object('nodes', r.rows) else ${store_refused r.known ;; case when r.refused = 1 then r.why else 'all nodes refuse' end ;; r.hint ;; r.wrong} end as body from (select count(*) filter (where x.refused is null) as done, count(x.refused) as refused,
+max(x.refused) as why, max(x.hint) as hint, coalesce(bool_or(${store_known x.node ;; x.refused}), false) as known,
 jsonb_agg(jsonb_build_object('node', x.node, 'refused', x.refused)) as rows,
 jsonb_agg(jsonb_build_object('node', x.node, 'message', x.refused, 'hint', x.hint))
 filter (where x.refused is not null) as wrong

@@ -79,9 +79,9 @@ ${store_answer select 201 as status, '/api/v1/nodes/' || v.name as location, v.v
  as body
 from haas.node_view v, (select ${kept}::jsonb
  as r) x where v.name = $1 and x.r ->> 'result' = 'created' and x.r -> 'errors' = '[]'
-union all select 409, null, null, ${store_problem 409 ;; conflict ;; format('node %s exists', $1::text) ;; 'change it with PATCH, or import its row again' ;; null} from (select ${kept}::jsonb
+union all select 409, null, null, ${store_problem 409 ;; conflict ;; format('node %s exists', $1::text) ;; 'import its row again to change it: haasctl node import' ;; null} from (select ${kept}::jsonb
  as r) x where x.r ->> 'result' = 'exists'
-union all select 409, null, null, ${store_problem 409 ;; conflict ;; 'the node is at odds with another one' ;; 'see errors' ;; x.r -> 'errors'} from (select ${kept}::jsonb
+union all select 409, null, null, ${store_problem 409 ;; conflict ;; 'the node is at odds with another one' ;; 'give it names, MACs and BMC addresses of its own' ;; x.r -> 'errors'} from (select ${kept}::jsonb
  as r) x where x.r -> 'errors' <> '[]'}
 
 -- :statement node_lock
@@ -100,7 +100,7 @@ where v.version = $2::bigint
 ${store_answer select 200 as status, null as location, v.version, ${node_item}
  as body from haas.node_view v, (select ${kept}::jsonb as r) x
 where v.name = $1 and x.r -> 'errors' = '[]'
-union all select 409, null, null, ${store_problem 409 ;; conflict ;; 'the node is at odds with another one' ;; 'see errors' ;; x.r -> 'errors'} from (select ${kept}::jsonb
+union all select 409, null, null, ${store_problem 409 ;; conflict ;; 'the node is at odds with another one' ;; 'give it names, MACs and BMC addresses of its own' ;; x.r -> 'errors'} from (select ${kept}::jsonb
  as r) x where x.r -> 'errors' <> '[]'
 union all select 412, null, null, ${store_problem 412 ;; stale ;; format('node %s was changed meanwhile', $1::text) ;; 'read it again and repeat' ;; null} from haas.node n where n.name = $1 and ${kept}::jsonb
  is null
@@ -135,7 +135,7 @@ case when w.wrong is null then jsonb_build_object('dry_run', $1::boolean,
 'created', (select count(*) from jsonb_array_elements(x.r) e where e ->> 'result' = 'created'),
 'updated', (select count(*) from jsonb_array_elements(x.r) e where e ->> 'result' = 'updated'),
 'rows', (select jsonb_agg(e - 'errors') from jsonb_array_elements(x.r) e))
-else ${store_problem 409 ;; conflict ;; 'the sheet is at odds with nodes that exist; nothing was written' ;; 'see errors; correct the cells and send it again' ;; w.wrong} end as body from (select ${kept}::jsonb
+else ${store_problem 409 ;; conflict ;; 'the sheet is at odds with nodes that exist; nothing was written' ;; 'correct the cells that it names, then import the sheet again' ;; w.wrong} end as body from (select ${kept}::jsonb
  as r) x, lateral (select jsonb_agg(jsonb_build_object('row', e -> 'row') || c) as wrong
 from jsonb_array_elements(x.r) e, jsonb_array_elements(e -> 'errors') c) w}
 
@@ -160,8 +160,12 @@ end as refused from jsonb_array_elements(${kept}::jsonb
 -- :statement node_action
 -- :columns = answer
 -- $1 names[] $2 action $3 params $4 force $5 actor -> answer
-${store_answer select case when r.refused = 0 then 202 else 409 end as status, case when r.refused = 0 then '/api/v1/jobs/' || r.job end as location,
-null as version, case when r.refused = 0 then jsonb_build_object('job', r.job, 'actions', r.made) else ${store_problem 409 ;; conflict ;; case when r.refused = 1 then r.why else r.refused || ' nodes refuse' end ;; r.hint ;; r.wrong} end as body from (select count(refused) as refused, max(job_id) as job, max(refused) as why, max(hint) as hint,
-jsonb_agg(jsonb_build_object('id', action_id, 'node', node)) as made,
-jsonb_agg(jsonb_build_object('node', node, 'message', refused, 'hint', hint)) filter (where refused is not null) as wrong
-from haas.node_action_create($1::text[], $2, $3::jsonb, $4::boolean, $5)) r}
+-- Each node for itself: what some refuse, the others do.
+${store_answer select case when r.job is not null then 202 when r.known then 409 else 404 end as status, '/api/v1/jobs/' || r.job as location,
+null as version, case when r.job is not null then jsonb_build_object('job', r.job, 'actions', r.made, 'refused', r.wrong)
+else ${store_refused r.known ;; case when r.refused = 1 then r.why else r.refused || ' nodes refuse' end ;; r.hint ;; r.wrong} end as body
+from (select count(a.refused) as refused, max(a.job_id) as job, max(a.refused) as why, max(a.hint) as hint,
+coalesce(bool_or(${store_known a.node ;; a.refused}), false) as known,
+coalesce(jsonb_agg(jsonb_build_object('id', a.action_id, 'node', a.node)) filter (where a.refused is null), '[]') as made,
+coalesce(jsonb_agg(jsonb_build_object('node', a.node, 'message', a.refused, 'hint', a.hint)) filter (where a.refused is not null), '[]') as wrong
+from haas.node_action_create($1::text[], $2, $3::jsonb, $4::boolean, $5) a) r}

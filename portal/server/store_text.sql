@@ -51,6 +51,15 @@ from answer a
 -- Text that an earlier statement of the transaction found or made.
 nullif(current_setting('haas.result', true), '')
 
+-- :part store_known node, refused
+-- Does a node refuse that exists? The functions say so themselves: a row policy may hide a node that may be asked for.
+${refused} <> format('node %s does not exist', ${node})
+
+-- :part store_refused known, title, hint, errors
+-- The problem of a write that named nodes: 409 when one of those that refuse is `known`, 404 when there is no such node.
+case when ${known} then ${store_problem 409 ;; conflict ;; ${title} ;; ${hint} ;; ${errors}}
+else ${store_problem 404 ;; not_found ;; ${title} ;; ${hint} ;; ${errors}} end
+
 -- :part store_problem status, code, title, hint, errors
 -- A problem as a write answers it (RFC 9457); `errors` may be null.
 jsonb_strip_nulls(jsonb_build_object('type', 'urn:haas:problem:${code}', 'status', ${status}, 'code', '${code}', 'title', ${title},
