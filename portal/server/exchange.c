@@ -163,7 +163,7 @@ static void answer_failure(struct exchange *exchange)
 	    !(db_connected(exchange->portal->db) && db_connected(exchange->portal->reads)))
 		problem_hint(
 			problem,
-			"PostgreSQL is away; portald connects again by itself - repeat the request (an Idempotency-Key makes that safe)");
+			"PostgreSQL is away; portald connects again by itself - repeat the request (an idempotency key makes that safe)");
 	if (status == 500)
 		log_problem(LOG_LEVEL_WARN, exchange->route->pattern, problem);
 	exchange_problem(exchange, status, problem);
@@ -227,7 +227,7 @@ static void answer_stored(struct exchange *exchange, const PGresult *result)
 
 	if (PQntuples(result) == 0 || db_is_null(result, 0, KEY_STORED_STATUS)) {
 		(void)problem_set(&problem, E_CONFLICT,
-				  "a request with this Idempotency-Key is under way");
+				  "a request with this idempotency key is under way");
 		problem_hint(&problem, "repeat it in a moment");
 		exchange_problem(exchange, 409, &problem);
 		return;
@@ -236,8 +236,8 @@ static void answer_stored(struct exchange *exchange, const PGresult *result)
 		   http_request_path(exchange->request)) != 0 ||
 	    strcmp(db_text(result, 0, KEY_STORED_BODY_DIGEST, ""), exchange->key_digest) != 0) {
 		(void)problem_set(&problem, E_CONFLICT,
-				  "this Idempotency-Key was used for another request");
-		problem_hint(&problem, "use a new key for each thing that you want");
+				  "this idempotency key was used for another request");
+		problem_hint(&problem, "use a new key for each request: --idempotency-key");
 		exchange_problem(exchange, 422, &problem);
 		return;
 	}

@@ -39,39 +39,41 @@ static const struct kind_row {
 	bool (*fits)(const char *value);
 	const char *words; /* before the name in the sentence */
 	const char *list;  /* the command that lists them */
+	const char *where; /* only in patterns that have this; NULL = in all */
 } kind_rows[] = {
 	/* clang-format off */
-	{"address", kind_is_address, "the lease of", "haasctl lease list"},
-	{"alert", kind_is_id, "alert", "haasctl alert list --all"},
-	{"archive", kind_is_name, "archive", "haasctl archive list"},
-	{"capture", kind_is_id, "capture", "haasctl capture list --all"},
-	{"case", kind_is_id, "case", "haasctl case list --all"},
-	{"certificate", kind_is_id, "certificate", "haasctl certificate list"},
-	{"circuit", kind_is_id, "circuit", "haasctl circuit unknown"},
-	{"deployment", kind_is_id, "deployment", "haasctl deployment list"},
-	{"fabric", kind_is_name, "fabric", "haasctl fabric list"},
-	{"grant", kind_is_id, "grant", "haasctl grant list"},
-	{"image", kind_is_name, "image", "haasctl image list"},
-	{"job", kind_is_id, "job", "haasctl job list"},
-	{"mac", kind_is_mac, "the reservation of", "haasctl reservation list"},
-	{"network", kind_is_name, "network", "haasctl network list"},
-	{"node", kind_is_name, "node", "haasctl node list"},
-	{"package", kind_is_name, "package", "haasctl package list"},
-	{"pdci", kind_is_name, "PDCI", "haasctl pdci list"},
-	{"rule", kind_is_name, "rule", "haasctl circuit list"},
-	{"silence", kind_is_id, "silence", "haasctl alert silences"},
-	{"storage", kind_is_name, "storage", "haasctl storage list"},
-	{"subnet", kind_is_name, "subnet", "haasctl subnet list"},
-	{"switch", kind_is_name, "switch", "haasctl switch list"},
-	{"tenant", kind_is_name, "tenant", "haasctl tenant list"},
-	{"version", kind_is_name, "version", "haasctl image list"},
-	{"volume", NULL, "volume", "haasctl volume list"},
+	{"address", kind_is_address, "the lease of", "haasctl lease list", NULL},
+	{"alert", kind_is_id, "alert", "haasctl alert list --all", NULL},
+	{"archive", kind_is_name, "archive", "haasctl archive list", NULL},
+	{"capture", kind_is_id, "capture", "haasctl capture list --all", NULL},
+	{"case", kind_is_id, "case", "haasctl case list --all", NULL},
+	{"certificate", kind_is_id, "certificate", "haasctl certificate list", NULL},
+	{"circuit", kind_is_id, "circuit", "haasctl circuit unknown", NULL},
+	{"deployment", kind_is_id, "deployment", "haasctl deployment list", NULL},
+	{"fabric", kind_is_name, "fabric", "haasctl fabric list", NULL},
+	{"grant", kind_is_id, "grant", "haasctl capture grants", "/capture-grants/"},
+	{"grant", kind_is_id, "grant", "haasctl grant list", NULL},
+	{"image", kind_is_name, "image", "haasctl image list", NULL},
+	{"job", kind_is_id, "job", "haasctl job list", NULL},
+	{"mac", kind_is_mac, "the reservation of", "haasctl reservation list", NULL},
+	{"network", kind_is_name, "network", "haasctl network list", NULL},
+	{"node", kind_is_name, "node", "haasctl node list", NULL},
+	{"package", kind_is_name, "package", "haasctl package list", NULL},
+	{"pdci", kind_is_name, "PDCI", "haasctl pdci list", NULL},
+	{"rule", kind_is_name, "rule", "haasctl circuit list", NULL},
+	{"silence", kind_is_id, "silence", "haasctl alert silences", NULL},
+	{"storage", kind_is_name, "storage", "haasctl storage list", NULL},
+	{"subnet", kind_is_name, "subnet", "haasctl subnet list", NULL},
+	{"switch", kind_is_name, "switch", "haasctl switch list", NULL},
+	{"tenant", kind_is_name, "tenant", "haasctl tenant list", NULL},
+	{"version", kind_is_name, "version", "haasctl image list", NULL},
+	{"volume", NULL, "volume", "haasctl volume list", NULL},
 	/* clang-format on */
 };
 
 /* The next {name} of a pattern; `at` is behind the one before. NULL row: there is none left, or it is
  * not in the table. */
-static const char *kind_next(const char *at, const struct kind_row **ret)
+static const char *kind_next(const char *pattern, const char *at, const struct kind_row **ret)
 {
 	const char *open = strchr(at, '{');
 	size_t length = open ? strcspn(open, "}") : 0;
@@ -79,10 +81,12 @@ static const char *kind_next(const char *at, const struct kind_row **ret)
 	*ret = NULL;
 	if (!open)
 		return NULL;
-	for (size_t i = 0; i < COUNT_OF(kind_rows); i++) {
-		if (strncmp(open + 1, kind_rows[i].name, length - 1) == 0 &&
-		    kind_rows[i].name[length - 1] == '\0')
-			*ret = &kind_rows[i];
+	for (size_t i = 0; !*ret && i < COUNT_OF(kind_rows); i++) {
+		const struct kind_row *row = &kind_rows[i];
+
+		if (strncmp(open + 1, row->name, length - 1) == 0 &&
+		    row->name[length - 1] == '\0' && (!row->where || strstr(pattern, row->where)))
+			*ret = row;
 	}
 	return open + length;
 }
@@ -105,7 +109,8 @@ bool kind_path_check(const struct http_request *request, const char *pattern,
 {
 	const struct kind_row *row;
 
-	for (const char *at = kind_next(pattern, &row); at; at = kind_next(at, &row)) {
+	for (const char *at = kind_next(pattern, pattern, &row); at;
+	     at = kind_next(pattern, at, &row)) {
 		if (!row || !row->fits || row->fits(http_request_param(request, row->name)))
 			continue;
 		kind_tell(request, row, ret_problem);
@@ -120,7 +125,7 @@ void kind_not_found(const struct http_request *request, const char *pattern,
 	const struct kind_row *row = NULL;
 
 	if (pattern)
-		(void)kind_next(pattern, &row);
+		(void)kind_next(pattern, pattern, &row);
 	if (row) {
 		kind_tell(request, row, ret_problem);
 		return;
