@@ -111,7 +111,11 @@ bool kind_path_check(const struct http_request *request, const char *pattern,
 
 	for (const char *at = kind_next(pattern, pattern, &row); at;
 	     at = kind_next(pattern, at, &row)) {
-		if (!row || !row->fits || row->fits(http_request_param(request, row->name)))
+		/* What a PUT makes has its name refused by its handler, as a value. */
+		bool made = row && row->fits == kind_is_name &&
+			    http_request_method(request) == HTTP_PUT;
+
+		if (!row || !row->fits || made || row->fits(http_request_param(request, row->name)))
 			continue;
 		kind_tell(request, row, ret_problem);
 		return false;
