@@ -192,7 +192,7 @@ $$;
 
 -- Creates or updates one node from a sheet row or an API body; the caller has validated types and sealed the password. Members of p_spec: name
 -- class rack unit firmware arch serial uuid nics[{name,mac,boot}] bmc{driver,address,port,username,password_sealed(hex),cipher_suite,
--- workarounds[],tls,fingerprint,uri}; the port's default is the driver's. Returns {"result": created|updated, "errors": [{"column","message"}]}.
+-- workarounds[],tls,fingerprint,uri}; the port's default is the driver's. Returns {"result": created|updated, "errors": [{"row","column","message"}]}.
 -- With errors or p_dry_run nothing is written. The BMC is locked before the node (lock order).
 create function node_put(p_spec jsonb, p_dry_run boolean, p_actor text)
 returns jsonb language plpgsql security definer set search_path = haas, pg_temp as $$
@@ -220,7 +220,8 @@ begin
 		select n.name into v_other from nic join node n on n.id = nic.node_id
 		where nic.mac = (v_nic ->> 'mac')::macaddr and n.id is distinct from v_id;
 		if found then
-			v_errors := v_errors || jsonb_build_object('column', 'mac', 'message', format('%s belongs to node %s', v_nic ->> 'mac', v_other));
+			v_errors := v_errors || jsonb_strip_nulls(jsonb_build_object('row', v_nic -> 'row', 'column', 'mac',
+										 'message', format('%s belongs to node %s', v_nic ->> 'mac', v_other)));
 		end if;
 	end loop;
 	if v_bmc is not null then

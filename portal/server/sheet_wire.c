@@ -20,7 +20,7 @@ static int sheet_wire_refuse(struct sheet_reader *reader, int rc, const char *wh
 {
 	(void)problem_set(reader->problem, rc, "row %zu: %s", reader->row, what);
 	problem_hint(reader->problem,
-		     "the sheet must be CSV as RFC 4180 has it, the first row naming the columns");
+		     "the sheet is CSV (RFC 4180), as haasctl node import --template prints it");
 	return rc;
 }
 
@@ -174,8 +174,12 @@ int sheet_parse(char *data, size_t size, struct sheet *ret, struct problem *prob
 	if (size >= 3 && memcmp(data, mark, 3) == 0)
 		reader.at += 3;
 	rc = read_records(&reader, &sheet);
-	if (rc == 0 && sheet.row_count == 0)
-		rc = sheet_wire_refuse(&reader, E_MALFORMED, "the sheet is empty");
+	if (rc == 0 && sheet.row_count == 0) {
+		rc = problem_set(problem, E_MALFORMED, "the sheet is empty");
+		problem_hint(
+			problem,
+			"the first row names the columns: haasctl node import --template prints them");
+	}
 	if (rc != 0) {
 		sheet_done(&sheet);
 		return rc;

@@ -1,7 +1,8 @@
 // links: portal_server
 /* A sheet that parses has a full grid of terminated cells inside of its own buffer; written again
  * as CSV it parses to the same cells. What node_sheet makes of it are objects with a valid name
- * each, or errors, never both. */
+ * that no other has, each with NICs of different names of which the first boots, or errors, never
+ * both. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,21 +53,45 @@ static void check_again(const struct sheet *sheet)
 	text_done(&text);
 }
 
+static void check_nics(const json_t *nics)
+{
+	json_t *names = json_object();
+
+	for (size_t i = 0; i < json_array_size(nics); i++) {
+		const json_t *nic = json_array_get(nics, i);
+		const char *name = json_string_value(json_object_get(nic, "name"));
+
+		if (!name || !json_is_string(json_object_get(nic, "mac")) ||
+		    json_is_true(json_object_get(nic, "boot")) != (i == 0) ||
+		    json_object_set(names, name, json_true()) != 0)
+			abort();
+	}
+	if (json_object_size(names) != json_array_size(nics) || json_array_size(nics) > 32)
+		abort();
+	json_decref(names);
+}
+
 static void check_specs(const struct sheet *sheet)
 {
 	struct error_list errors = {0};
+	json_t *names = json_object();
 	json_t *specs = NULL;
 	int rc = node_sheet_read(sheet, &specs, &errors);
 
 	if ((rc == 0) != (errors.count == 0) || (rc == 0) != (specs != NULL))
 		abort();
 	for (size_t i = 0; i < json_array_size(specs); i++) {
-		const char *name =
-			json_string_value(json_object_get(json_array_get(specs, i), "name"));
+		const json_t *spec = json_array_get(specs, i);
+		const char *name = json_string_value(json_object_get(spec, "name"));
 
-		if (!name || name[0] == '\0' || strlen(name) > 63)
+		if (!name || name[0] == '\0' || strlen(name) > 63 ||
+		    json_object_set(names, name, json_true()) != 0)
 			abort();
+		check_nics(json_object_get(spec, "nics"));
 	}
+	if (json_object_size(names) != json_array_size(specs))
+		abort();
+	json_decref(names);
 	json_decref(specs);
 	error_list_done(&errors);
 }

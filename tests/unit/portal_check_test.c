@@ -351,13 +351,120 @@ static void test_sheet_rows(void **state)
 	assert_string_equal(
 		dump,
 		"[{\"bmc\":{\"address\":\"10.3.0.1\",\"password\":\"p,\\\"1\",\"workarounds\":[\"authcap\",\"intel20\"]},\"name\":\"s1\","
-		"\"nics\":[{\"boot\":true,\"mac\":\"52:54:00:aa:00:01\",\"name\":\"eth0\"}],\"row\":2},{\"name\":\"s2\",\"row\":3}]");
+		"\"nics\":[{\"boot\":true,\"mac\":\"52:54:00:aa:00:01\",\"name\":\"eth0\",\"row\":2}],\"row\":2},{\"name\":\"s2\",\"row\":3}]");
 	free(dump);
 	dump = node_specs_digest_text(specs);
 	assert_null(strstr(dump, "password"));
 	free(dump);
 	json_decref(specs);
 	sheet_done(&sheet);
+}
+
+/* What a sheet becomes: its specs, or the errors as "row column: message (allowed)". */
+static char *sheet_read(const char *csv)
+{
+	char *copy = strdup(csv);
+	struct sheet sheet = {0};
+	struct problem problem = {0};
+	struct error_list errors = {0};
+	struct text told = {0};
+	json_t *specs = NULL;
+
+	assert_int_equal(sheet_parse(copy, strlen(copy), &sheet, &problem), 0);
+	if (node_sheet_read(&sheet, &specs, &errors) == 0) {
+		char *dump = json_dumps(specs, JSON_COMPACT | JSON_SORT_KEYS);
+
+		text_add(&told, dump);
+		free(dump);
+	}
+	text_add(&told, text_get(&errors.json));
+	json_decref(specs);
+	error_list_done(&errors);
+	sheet_done(&sheet);
+	free(copy);
+	return text_take(&told);
+}
+
+/* user 25: rows of one name are one node with several NICs. */
+static void test_sheet_nics(void **state)
+{
+	char *got = sheet_read(
+		"name,rack,nic,mac,bmc_address\ng1,r1,eth0,52:54:00:00:00:01,10.1.0.1\ng2,r1,,52:54:00:00:00:03,10.1.0.2\n"
+		"g1,,eth1,52:54:00:00:00:02,10.1.0.1\n");
+
+	(void)state;
+	assert_string_equal(
+		got,
+		"[{\"bmc\":{\"address\":\"10.1.0.1\"},\"name\":\"g1\",\"nics\":[{\"boot\":true,\"mac\":\"52:54:00:00:00:01\",\"name\":\"eth0\",\"row\":2},"
+		"{\"boot\":false,\"mac\":\"52:54:00:00:00:02\",\"name\":\"eth1\",\"row\":4}],\"rack\":\"r1\",\"row\":2},"
+		"{\"bmc\":{\"address\":\"10.1.0.2\"},\"name\":\"g2\",\"nics\":[{\"boot\":true,\"mac\":\"52:54:00:00:00:03\",\"name\":\"eth0\",\"row\":3}],\"rack\":\"r1\",\"row\":3}]");
+	free(got);
+}
+
+/* user 25: one wrong cell is one error, which repeats the value and says what is allowed. */
+static void test_sheet_errors(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *csv;
+		const char *row, *column, *message, *allowed;
+	} cases[] = {
+		{"name,nic,mac\nn1,eth0,52:54:zz\n", "2", "mac", "\\\"52:54:zz\\\" is not allowed", "a MAC like 52:54:00:00:00:17"},
+		{"name,mac\nn1,52:54:zz\n", "2", "mac", "\\\"52:54:zz\\\" is not allowed", "a MAC like 52:54:00:00:00:17"},
+		{"name,nic,mac\nn1,eth0,52:54:00:00:00:01\nn2,eth0,52:54:00:00:00:01\n", "3", "mac", "\\\"52:54:00:00:00:01\\\" stands in row 2 too", "a MAC of its own"},
+		{"name,nic,mac\nn1,much-too-long-nic,52:54:00:00:00:01\n", "2", "nic", "\\\"much-too-long-nic\\\" is not allowed", "a text of 1 to 15 bytes"},
+		{"name,nic,mac\nn1,eth0,\n", "2", "mac", "needed: the row names a NIC", "a MAC like 52:54:00:00:00:17"},
+		{"name,unit\nn1,200\n", "2", "unit", "\\\"200\\\" is not allowed", "a whole number from 1 to 100"},
+		{"name,unit\nN_1,20\n", "2", "name", "\\\"N_1\\\" is not allowed", "1 to 63 of a-z 0-9 -, not beginning with -"},
+		{"name,unit\n,20\n", "2", "name", "this cell is needed", "1 to 63 of a-z 0-9 -, not beginning with -"},
+		{"name,bmc_password\nn1,Secret-that-is-too-long\n", "2", "bmc_password", "is not allowed", "a text of 0 to 20 bytes"},
+		{"name,bmc_workarounds\nn1,intel20 none\n", "2", "bmc_workarounds", "\\\"intel20 none\\\" is not allowed", "authcap, intel20, supermicro20, sun20, opensesspriv, integritycheckvalue, nochecksumcheck"},
+		{"name,bmc_address\nn1,10.1.0.1\nn2,10.1.0.1\n", "3", "bmc_address", "\\\"10.1.0.1\\\" is the BMC in row 2 too, with the same port", "a BMC of its own"},
+		{"name;mac\nn1;52:54:00:00:00:01\n", "1", "name;mac", "this is one cell, its separators are no commas", "a CSV file with commas"},
+		{"class\nc\n", "1", "name", "this column is needed", NULL},
+		/* several rows of one node */
+		{"name,rack,unit,nic,mac\nn1,r1,1,eth0,52:54:00:00:00:01\nn1,r2,2,eth1,52:54:00:00:00:02\n", "3", "rack", "\\\"r2\\\" is another value than in row 2 of the same node",
+		 "rows of one node differ in nic and mac; a cell may be empty"},
+		{"name,bmc_address,bmc_password\nn1,10.1.0.1,one\nn1,,two\n", "3", "bmc_password", "differs from the value in row 2 of the same node", "rows of one node differ in nic and mac; a cell may be empty"},
+		{"name,nic,mac\nn1,eth0,52:54:00:00:00:01\nn1,eth0,52:54:00:00:00:02\n", "3", "nic", "\\\"eth0\\\" is the NIC in row 2 of this node too", "each NIC of a node has a name of its own"},
+		{"name,nic,mac\nn1,,52:54:00:00:00:01\nn1,,52:54:00:00:00:02\n", "3", "nic", "needed: row 2 has a NIC of this node", "each NIC of a node has a name of its own"},
+		{"name,nic,mac\nn1,eth0,52:54:00:00:00:01\nn1,,\n", "3", "name", "\\\"n1\\\" stands in row 2 too, and this row adds no NIC", "a row for each node, and one for each further NIC of it"},
+	};
+	/* clang-format on */
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct text want = {0};
+		char *got = sheet_read(cases[i].csv);
+
+		text_addf(&want, "{\"row\":%s,\"column\":\"%s\",\"message\":\"%s\"", cases[i].row,
+			  cases[i].column, cases[i].message);
+		if (cases[i].allowed)
+			text_addf(&want, ",\"allowed\":\"%s\"", cases[i].allowed);
+		text_add(&want, "}");
+		if (strcmp(got, text_get(&want)) != 0)
+			fail_msg("case %zu: %s, not %s", i, got, text_get(&want));
+		text_done(&want);
+		free(got);
+	}
+}
+
+/* user 25: it says that it is empty. */
+static void test_sheet_empty(void **state)
+{
+	static const char *const sheets[] = {"", "\n\r\n", "\xef\xbb\xbf"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(sheets); i++) {
+		char copy[8];
+		struct sheet sheet = {0};
+		struct problem problem = {0};
+
+		(void)text_copy(copy, sizeof(copy), sheets[i]);
+		assert_int_equal(sheet_parse(copy, strlen(copy), &sheet, &problem), E_MALFORMED);
+		assert_string_equal(problem.message, "the sheet is empty");
+		assert_non_null(strstr(problem.hint, "node import --template"));
+	}
 }
 
 static void test_sealing(void **state)
@@ -433,10 +540,12 @@ static void test_routes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_texts),   cmocka_unit_test(test_node_bodies),
-		cmocka_unit_test(test_queries), cmocka_unit_test(test_sheet_rows),
-		cmocka_unit_test(test_sealing), cmocka_unit_test(test_routes),
-		cmocka_unit_test(test_given),   cmocka_unit_test(test_conflicts),
+		cmocka_unit_test(test_texts),       cmocka_unit_test(test_node_bodies),
+		cmocka_unit_test(test_queries),     cmocka_unit_test(test_sheet_rows),
+		cmocka_unit_test(test_sheet_nics),  cmocka_unit_test(test_sheet_errors),
+		cmocka_unit_test(test_sheet_empty), cmocka_unit_test(test_sealing),
+		cmocka_unit_test(test_routes),      cmocka_unit_test(test_given),
+		cmocka_unit_test(test_conflicts),
 	};
 
 	return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
