@@ -32,6 +32,8 @@ create table node (
 	dirty boolean not null default false,
 	tenant_id bigint references tenant,
 	reason text not null default '',    -- the person's word for the state that it is in: why it is broken or held
+	state_actor text not null default '',  -- who brought it into the state, and when
+	state_since timestamptz not null default now(),
 	version bigint not null default 1,  -- the ETag
 	created_at timestamptz not null default now(),
 	updated_at timestamptz not null default now(),
@@ -159,6 +161,8 @@ begin
 	end if;
 	update node set state = r.next, dirty = coalesce(r.dirties, dirty), version = version + 1, updated_at = now(),
 			reason = coalesce(p_detail ->> 'reason', case when r.next = n.state then n.reason end, ''),
+			state_actor = case when r.next = n.state then n.state_actor else p_actor end,
+			state_since = case when r.next = n.state then n.state_since else now() end,
 			tenant_id = case when r.next in ('free', 'discovered') then null else tenant_id end
 	where id = p_node;
 	if r.next is distinct from n.state then
@@ -378,7 +382,7 @@ create trigger pdci_node_changed after update of state, tenant_id on node for ea
 
 -- The rows that the API reads. security_invoker: the row policies of the reader apply, so a tenant sees only its own through the same view.
 create view node_view with (security_invoker = true) as
-select n.id, n.name, n.class, n.rack, n.unit, n.firmware, n.arch, n.serial, n.uuid, n.state, n.dirty, n.reason, t.name as tenant, n.tenant_id,
+select n.id, n.name, n.class, n.rack, n.unit, n.firmware, n.arch, n.serial, n.uuid, n.state, n.dirty, n.reason, n.state_actor, n.state_since, t.name as tenant, n.tenant_id,
        n.version, n.created_at, n.updated_at,
        b.driver as bmc_driver, host(b.address) as bmc_address, b.port as bmc_port, b.username as bmc_username,
        b.cipher_suite as bmc_cipher_suite, b.workarounds as bmc_workarounds, coalesce(b.observed_power, 'unknown') as power,

@@ -503,6 +503,8 @@ begin
 		return jsonb_strip_nulls(jsonb_build_object('code', 'conflict', 'message',
 			case when n.state in ('broken', 'held') then format('it is %s%s', n.state, case when n.reason <> '' and is_operator() then ': ' || n.reason else '' end)
 			     else format('it is %s: it was taken out of this PDCI', n.state) end,
+			'detail', case when n.state in ('broken', 'held') and is_operator() and n.state_actor <> '' then format('by %s', n.state_actor) end,
+			'since', case when n.state in ('broken', 'held') then n.state_since end,
 			'hint', case when not exists (select from pdci_node m where m.pdci_id = p_pdci and m.node_id = p_node and m.replace_asked_at is not null)
 				then format('haasctl pdci replace %s %s replaces the node', p.name, n.name) end));
 	elsif d.problem is not null and d.state not in ('done', 'cleared') and (is_operator() or d.tenant_id is not distinct from p.tenant_id) then

@@ -32,6 +32,8 @@ static const struct output_column node_columns[] = {
 	TITLED_WIDE("health.severity", "HEALTH"),
 	TITLED_WIDE("health.effects", "EFFECTS"),
 	WIDE("reason"),
+	WIDE("state_since"),
+	TITLED_WIDE("state_actor", "BY"),
 	WIDE("rented_at"),
 	WIDE("updated_at"),
 };
@@ -49,6 +51,8 @@ static int node_show(void *context, const struct command_input *input)
 					    "state",
 					    "dirty",
 					    "reason",
+					    "state_since",
+					    "state_actor",
 					    "power",
 					    "power_at",
 					    "tenant",
@@ -319,8 +323,10 @@ static int node_drives(void *context, const struct command_input *input)
 static int node_trace(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {
-		COLUMN("at"), COLUMN("actor"),   COLUMN("message"),
-		WIDE("kind"), WIDE_NUMBER("id"), WIDE("detail"),
+		COLUMN("at"),      COLUMN("actor"),
+		COLUMN("message"), TITLED("detail.reason", "REASON"),
+		WIDE("kind"),      WIDE_NUMBER("id"),
+		WIDE("detail"),
 	};
 	CLEANUP(text_done) struct text target = {0};
 

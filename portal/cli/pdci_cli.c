@@ -159,18 +159,23 @@ static void show_waiting_nodes(const json_t *pdci)
 static void show_node_problems(const json_t *pdci)
 {
 	const char *told = haasctl_word(json_object_get(pdci, "problem"), "message");
+	CLEANUP(text_done) struct text time = {0};
 	const json_t *node;
 	size_t i;
 
 	json_array_foreach(json_object_get(pdci, "nodes"), i, node)
 	{
 		const json_t *problem = json_object_get(node, "problem");
+		const json_t *since = json_object_get(problem, "since");
 		const char *message = haasctl_word(problem, "message");
 		const char *hint = haasctl_word(problem, "hint");
 
 		if (!message[0] || (told[0] && strstr(told, message)))
 			continue;
 		printf("  %-10s %s: %s\n", "node", haasctl_word(node, "node"), message);
+		if (since) /* broken or held: by whom */
+			printf("  %-10s %s %s\n", "since", listing_text(since, "since", &time),
+			       haasctl_word(problem, "detail"));
 		if (hint[0])
 			printf("  %-10s %s\n", "hint", hint);
 	}

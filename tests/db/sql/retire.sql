@@ -58,16 +58,16 @@ reset role;
 select set_config('haas.scope', 'operator', false);
 \echo the reason of a state stands with the node as long as the state does, and with the PDCI for operators
 select node_request('n2', 'break', 'ann', 'PSU smokes');
-select state, reason from node where name = 'n2';
-select pdci_node_fault(1, 2);
+select state, reason, state_actor, state_since = updated_at as since_then from node where name = 'n2';
+select pdci_node_fault(1, 2) - 'since', (pdci_node_fault(1, 2) ->> 'since')::timestamptz = n.state_since as since_then from node n where n.name = 'n2';
 update pdci_node set replace_asked_at = now();
-select pdci_node_fault(1, 2);
+select pdci_node_fault(1, 2) - 'since';
 update pdci_node set replace_asked_at = null;
 select set_config('haas.scope', '', false), set_config('haas.tenant', '1', false);
 select pdci_node_fault(1, 2) ->> 'message';
 select set_config('haas.scope', 'operator', false);
-select node_request('n2', 'repair', 'ann', null);
-select state, reason from node where name = 'n2';
+select node_request('n2', 'repair', 'bob', null);
+select state, reason, state_actor from node where name = 'n2';
 \echo a tenant goes when nothing is left, and what is left is named
 select tenant_delete('acme', 'ann');
 select * from tenant_left(1);
