@@ -46,6 +46,15 @@ struct completion_row {
 	bool takes_word;
 };
 
+/* What a command reads besides words and options: its help and manual list it behind the options,
+ * "columns of the sheet" of "node import". Rows are read as those of options are. */
+struct command_list {
+	const char *noun, *verb;
+	const char *title;
+	const struct option_row *rows;
+	size_t count;
+};
+
 struct command_set {
 	const char *program, *summary;
 	const struct option_row *globals;
@@ -54,6 +63,8 @@ struct command_set {
 	size_t command_count;
 	const struct completion_row *completions;
 	size_t completion_count;
+	const struct command_list *lists;
+	size_t list_count;
 	void *context;
 };
 

@@ -71,14 +71,35 @@ void command_help_noun(const struct command_set *set, const char *noun, FILE *ou
 	}
 }
 
+/* The next list of a command from `at` on, NULL behind the last. */
+static const struct command_list *command_help_list(const struct command_set *set,
+						    const struct command *command, size_t *at)
+{
+	while (*at < set->list_count) {
+		const struct command_list *list = &set->lists[(*at)++];
+
+		if (strcmp(list->noun, command->noun) == 0 &&
+		    strcmp(list->verb, command->verb) == 0)
+			return list;
+	}
+	return NULL;
+}
+
 void command_help_one(const struct command_set *set, const struct command *command)
 {
+	const struct command_list *list;
+	size_t at = 0;
+
 	printf("usage: %s %s%s%s%s%s%s\n\n%s\n", set->program, command->noun,
 	       command->verb[0] ? " " : "", command->verb, command->arguments[0] ? " " : "",
 	       command->arguments, command->option_count ? " [OPTION...]" : "", command->help);
 	if (command->option_count) {
 		printf("\noptions\n");
 		write_options(stdout, command->options, command->option_count);
+	}
+	while ((list = command_help_list(set, command, &at)) != NULL) {
+		printf("\n%s\n", list->title);
+		write_options(stdout, list->rows, list->count);
 	}
 	printf("\noptions of every command\n");
 	write_options(stdout, set->globals, set->global_count);
@@ -393,6 +414,20 @@ int command_completion(const struct command_set *set, const char *shell)
 
 /* --- the manual page --- */
 
+static void write_manual_lists(const struct command_set *set, const struct command *command)
+{
+	const struct command_list *list;
+	size_t at = 0;
+
+	while ((list = command_help_list(set, command, &at)) != NULL) {
+		printf(".Pp\n%s:\n.Bl -tag -width Ds -compact\n", list->title);
+		for (size_t i = 0; i < list->count; i++)
+			printf(".It Li %s Ar %s\n%s\n", list->rows[i].name,
+			       list->rows[i].placeholder, list->rows[i].help);
+		printf(".El\n");
+	}
+}
+
 static void write_manual_options(const struct option_row rows[], size_t count)
 {
 	if (count == 0)
@@ -424,6 +459,7 @@ void command_manual(const struct command_set *set)
 			printf(" Ar %s", command->arguments);
 		printf("\n%s\n", command->help);
 		write_manual_options(command->options, command->option_count);
+		write_manual_lists(set, command);
 		if (i + 1 == set->command_count || first_of_noun(set, i + 1))
 			printf(".El\n");
 	}

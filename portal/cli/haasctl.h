@@ -34,6 +34,9 @@ extern const struct command_group db_group, node_group, bmc_group, health_group,
 	volume_group, grant_group, drill_group, alert_group, case_group, sampling_group,
 	capture_group, status_group;
 
+/* node_sheet_cli.c: the columns of the sheet, for help and manual. */
+extern const struct command_list node_sheet_list;
+
 MUST_USE int haasctl_new(struct haasctl **ret);
 void haasctl_free(struct haasctl *haasctl);
 struct loop *haasctl_loop(struct haasctl *haasctl);
@@ -187,6 +190,9 @@ MUST_USE int haasctl_add_nics(struct text *body, const char *key, const char *co
 /* network_cli.c: rows of the noun port stand together in cable_cli.c. */
 int haasctl_port_park(void *context, const struct command_input *input);
 int haasctl_port_release(void *context, const struct command_input *input);
+/* node_sheet_cli.c: a row of the noun node, and its options. */
+int haasctl_node_import(void *context, const struct command_input *input);
+extern const struct option_row node_sheet_options[2];
 /* switch_health_cli.c: a row of the noun switch. */
 int haasctl_switch_health(void *context, const struct command_input *input);
 /* aggregate_cli.c: a row of the noun switch. */

@@ -104,6 +104,8 @@ int main(int argc, char **argv)
 			.command_count = count,
 			.completions = cli_completions,
 			.completion_count = COUNT_OF(cli_completions),
+			.lists = &node_sheet_list,
+			.list_count = 1,
 			.context = haasctl},
 		argc, argv);
 	haasctl_free(haasctl);

@@ -4,12 +4,9 @@
 #include <string.h>
 
 #include "common/base/json_text.h"
-#include "common/io/file.h"
 
 #include "portal/cli/confirm.h"
 #include "portal/cli/listing.h"
-
-#define SHEET_LIMIT ((size_t)8 << 20)
 
 static const struct output_column node_columns[] = {
 	COLUMN("name"),
@@ -93,40 +90,6 @@ static int node_show(void *context, const struct command_input *input)
 
 	return listing_show_named(context, input, "/nodes/", "",
 				  &(struct show){order, COLUMNS(node_columns)});
-}
-
-static int node_cli_node_import(void *context, const struct command_input *input)
-{
-	static const struct output_column columns[] = {NUMBER("row"), COLUMN("name"),
-						       COLUMN("result")};
-	const char *path = strcmp(input->words[0], "-") == 0 ? "/dev/stdin" : input->words[0];
-	bool dry_run = command_option(input, "--dry-run") != NULL;
-	CLEANUP(freep) char *sheet = NULL;
-	struct haasctl_reply reply = {0};
-	size_t size = 0;
-	int rc = file_read(path, SHEET_LIMIT, &sheet, &size);
-
-	if (rc < 0)
-		return haasctl_cannot("read", input->words[0], rc);
-	int status =
-		haasctl_call(context, input,
-			     &(struct haasctl_call){.method = "POST",
-						    .target = dry_run ? "/nodes/import?dry_run=true"
-								      : "/nodes/import",
-						    .body = sheet,
-						    .body_size = size,
-						    .content_type = "text/csv"},
-			     &reply);
-	explicit_bzero(sheet, size); /* it holds passwords */
-	if (status != EXIT_OK)
-		return status;
-	status = listing_rows(input, json_object_get(reply.json, "rows"), COLUMNS(columns));
-	fprintf(stderr, "%s%" JSON_INTEGER_FORMAT " created, %" JSON_INTEGER_FORMAT " updated\n",
-		dry_run ? "dry run, nothing written: " : "",
-		json_integer_value(json_object_get(reply.json, "created")),
-		json_integer_value(json_object_get(reply.json, "updated")));
-	haasctl_reply_done(&reply);
-	return status;
 }
 
 /* Those that took the event are rows; why another did not is told on stderr too. */
@@ -343,8 +306,6 @@ static const struct option_row node_cli_list_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
-static const struct option_row node_cli_import_options[] = {
-	{"--dry-run", 0, OPTION_FLAG, NULL, "only check; an error per wrong cell"}};
 static const struct option_row node_cli_event_options[] = {
 	{"--reason", 0, OPTION_VALUE, "TEXT", "shown with the node, kept with the event"}};
 static const struct option_row node_cli_break_options[] = {
@@ -358,8 +319,8 @@ static const struct command node_cli_commands[] = {
 	{"node", "list", "", "nodes with state, power and running deployment",
 	 OPTIONS(node_cli_list_options), 0, 0, node_list},
 	{"node", "show", "NODE", "one node", NO_OPTIONS, 1, 1, node_show},
-	{"node", "import", "FILE", "create or update nodes from a CSV sheet (- = stdin)",
-	 OPTIONS(node_cli_import_options), 1, 1, node_cli_node_import},
+	{"node", "import", "[FILE]", "create or update nodes from a CSV sheet (- = stdin)",
+	 OPTIONS(node_sheet_options), 0, 1, haasctl_node_import},
 	{"node", "accept", "NODE...", "their disks hold no tenant's data: discovered -> free",
 	 OPTIONS(node_cli_event_options), 1, 1000, node_accept},
 	{"node", "hold", "NODE...", "take nodes out of allocation", OPTIONS(node_cli_event_options),

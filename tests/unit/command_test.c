@@ -42,6 +42,10 @@ static const struct command commands[] = {
 	{"walk", "", "[PLACE]", "walks", list_options, COUNT_OF(list_options), 0, 1, run_list},
 };
 
+static const struct option_row sheet_rows[] = {{"name", 0, OPTION_VALUE, "NODE", "of the node"}};
+static const struct command_list lists[] = {
+	{"node", "import", "columns of the sheet", sheet_rows, COUNT_OF(sheet_rows)}};
+
 static int run_list(void *context, const struct command_input *input)
 {
 	struct seen *seen = context;
@@ -74,6 +78,8 @@ static int run(struct seen *seen, const char *line, char *ret_out, size_t room)
 					.command_count = COUNT_OF(commands),
 					.completions = completions,
 					.completion_count = COUNT_OF(completions),
+					.lists = lists,
+					.list_count = COUNT_OF(lists),
 					.context = seen};
 	char words[512];
 	char program[] = "tool";
@@ -187,6 +193,10 @@ static void test_tell(void **state)
 		{"node --help", "tool node import"},
 		{"node list --help", "with this label"},
 		{"help node list", "with this label"},
+		{"help node import",
+		 "columns of the sheet\n  name NODE                of the node\n"},
+		{"manual",
+		 "columns of the sheet:\n.Bl -tag -width Ds -compact\n.It Li name Ar NODE\nof the node\n"},
 		{"help node power", "usage: tool node power on|off NODE..."},
 		{"node list -h", "--state STATE"},
 		{"--version", "tool " HAAS_VERSION},
