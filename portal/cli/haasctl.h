@@ -193,6 +193,10 @@ int haasctl_port_release(void *context, const struct command_input *input);
 /* node_sheet_cli.c: a row of the noun node, and its options. */
 int haasctl_node_import(void *context, const struct command_input *input);
 extern const struct option_row node_sheet_options[2];
+/* describe.c: a row each of the nouns node, pdci and switch. */
+int haasctl_describe_node(void *context, const struct command_input *input);
+int haasctl_describe_pdci(void *context, const struct command_input *input);
+int haasctl_describe_switch(void *context, const struct command_input *input);
 /* switch_health_cli.c: a row of the noun switch. */
 int haasctl_switch_health(void *context, const struct command_input *input);
 /* aggregate_cli.c: a row of the noun switch. */

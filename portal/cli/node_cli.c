@@ -319,6 +319,8 @@ static const struct command node_cli_commands[] = {
 	{"node", "list", "", "nodes with state, power and running deployment",
 	 OPTIONS(node_cli_list_options), 0, 0, node_list},
 	{"node", "show", "NODE", "one node", NO_OPTIONS, 1, 1, node_show},
+	{"node", "describe", "NODE", "all of a node on one screen, with its last events",
+	 NO_OPTIONS, 1, 1, haasctl_describe_node},
 	{"node", "import", "[FILE]", "create or update nodes from a CSV sheet (- = stdin)",
 	 OPTIONS(node_sheet_options), 0, 1, haasctl_node_import},
 	{"node", "accept", "NODE...", "their disks hold no tenant's data: discovered -> free",

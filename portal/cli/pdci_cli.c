@@ -471,7 +471,7 @@ static const struct option_row pdci_cli_release_options[] = {
 	{"--watch", 'w', OPTION_FLAG, NULL, "watch it until that is done"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };
-static const struct option_row pdci_cli_lock_options[] = {
+static const struct option_row pdci_cli_owner_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "owner, when several have one of this name"},
 };
 static const struct option_row usage_options[] = {
@@ -488,6 +488,8 @@ static const struct command pdci_cli_commands[] = {
 	 pdci_list},
 	{"pdci", "show", "PDCI", "one PDCI with its nodes and networks",
 	 OPTIONS(pdci_cli_show_options), 1, 1, pdci_show},
+	{"pdci", "describe", "PDCI", "all of a PDCI on one screen, with its last events",
+	 OPTIONS(pdci_cli_owner_options), 1, 1, haasctl_describe_pdci},
 	{"pdci", "watch", "PDCI", "one line per node until it is ready or released",
 	 OPTIONS(pdci_cli_watch_options), 1, 1, pdci_watch},
 	{"pdci", "release", "PDCI", "return a PDCI: its nodes are erased",
@@ -495,8 +497,8 @@ static const struct command pdci_cli_commands[] = {
 	{"pdci", "replace", "PDCI NODE", "another node in the place of one of its nodes",
 	 OPTIONS(pdci_cli_release_options), 2, 2, pdci_replace},
 	{"pdci", "lock", "PDCI", "refuse release, replace and power off until it is unlocked",
-	 OPTIONS(pdci_cli_lock_options), 1, 1, pdci_lock},
-	{"pdci", "unlock", "PDCI", "allow them again", OPTIONS(pdci_cli_lock_options), 1, 1,
+	 OPTIONS(pdci_cli_owner_options), 1, 1, pdci_lock},
+	{"pdci", "unlock", "PDCI", "allow them again", OPTIONS(pdci_cli_owner_options), 1, 1,
 	 pdci_unlock},
 	{"usage", "list", "", "usage: tenants, nodes, begin and end", OPTIONS(usage_options), 0, 0,
 	 pdci_cli_usage_list},

@@ -502,6 +502,8 @@ static const struct command switch_cli_commands[] = {
 	 OPTIONS(switch_cli_add_options), 1, 1, switch_add},
 	{"switch", "show", "SWITCH", "its address, settings and last answer", NO_OPTIONS, 1, 1,
 	 switch_show},
+	{"switch", "describe", "SWITCH", "all of a switch on one screen, with its last events",
+	 NO_OPTIONS, 1, 1, haasctl_describe_switch},
 	{"switch", "ports", "SWITCH", "its ports as last read, with their neighbours", NO_OPTIONS,
 	 1, 1, switch_ports},
 	{"switch", "aggregates", "[SWITCH]", "aggregates (LACP) that it shows, ours and others'",
