@@ -395,6 +395,17 @@ static int capture_points(void *context, const struct command_input *input)
 	return listing_pages(context, input, "/capture-points", 0, COLUMNS(point_columns));
 }
 
+/* "mirrors of leaf1 go out of port swp9; collector main reads them at cap0" */
+static void capture_cli_tell_point(const json_t *point)
+{
+	const char *port = haasctl_word(point, "port");
+
+	fprintf(stderr, "mirrors of %s %s %s; collector %s reads them at %s\n",
+		haasctl_word(point, "switch"), port[0] ? "go out of port" : "are sent to",
+		port[0] ? port : haasctl_word(point, "address"), haasctl_word(point, "collector"),
+		haasctl_word(point, "interface"));
+}
+
 static int capture_point(void *context, const struct command_input *input)
 {
 	const char *session = command_option(input, "--session");
@@ -412,7 +423,15 @@ static int capture_point(void *context, const struct command_input *input)
 	if (session)
 		json_put_int(&body, "session", strtoll(session, NULL, 10));
 	json_end_object(&body);
-	return haasctl_put(context, input, &target, &body);
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+	int status = haasctl_call(context, input,
+				  &(struct haasctl_call){.method = "PUT",
+							 .target = text_get(&target),
+							 .body = text_get(&body)},
+				  &reply);
+	if (status == EXIT_OK && !listing_json(input, reply.json))
+		capture_cli_tell_point(reply.json);
+	return status;
 }
 
 static const struct option_row capture_cli_list_options[] = {
