@@ -369,7 +369,7 @@ static bool describe_is_member(const json_t *row, const json_t *of)
 static const struct describe_line describe_node_lines[] = {
 	{"state",     "{state}[, {dirty}][ since {state_since}][ by {state_actor}]"},
 	{"reason",    "[{reason}]"},
-	{"tenant",    "[{tenant}][ since {rented_at}]"},
+	{"tenant",    "[{tenant}][, PDCI {pdci}][, since {rented_at}]"},
 	{"hardware",  "[{class}][, rack {rack}][ unit {unit}][, {firmware}][, serial {serial}]"},
 	{"power",     "{power}[, seen {power_at}]"},
 	{"address",   "[{address}]"},

@@ -6,6 +6,7 @@
 jsonb_build_object('name', v.name, 'class', v.class, 'rack', v.rack, 'unit', v.unit, 'firmware', v.firmware, 'arch', v.arch,
 'serial', v.serial, 'uuid', v.uuid, 'state', v.state, 'dirty', v.dirty, 'reason', case when haas.is_operator() then nullif(v.reason, '') end,
 'state_actor', case when haas.is_operator() then nullif(v.state_actor, '') end, 'state_since', v.state_since, 'tenant', v.tenant,
+'pdci', (select p.name from haas.pdci_node m join haas.pdci p on p.id = m.pdci_id where m.node_id = v.id and m.released_at is null),
 'rented_at', (select u.from_at from haas.usage u where u.kind = 'node' and u.subject = v.name and u.to_at is null), 'nics', coalesce(v.nics, '[]'),
 'bmc', case when v.bmc_driver is not null and haas.is_operator() then jsonb_build_object('driver', v.bmc_driver,
 'address', v.bmc_address, 'port', v.bmc_port, 'username', v.bmc_username, 'cipher_suite', v.bmc_cipher_suite,
