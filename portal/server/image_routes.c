@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/count_text.h"
 #include "common/base/error.h"
 
 #include "portal/server/content.h"
@@ -27,10 +28,13 @@ static const struct member_row image_routes_create_members[] = {
 static void refuse_signature(struct exchange *exchange)
 {
 	struct problem problem = {0};
+	char keys[COUNT_TEXT_SIZE];
 
 	(void)problem_set(&problem, E_DIGEST, "the signature is not by a key that is trusted here");
-	problem_detail(&problem, "%zu keys in %s", image_keys_count(exchange->portal->image_keys),
-		       exchange->portal->conf->image_keys);
+	problem_detail(
+		&problem, "%s in %s",
+		count_text(keys, (int64_t)image_keys_count(exchange->portal->image_keys), "key"),
+		exchange->portal->conf->image_keys);
 	problem_hint(&problem,
 		     "put the signer's public key there as NAME.pub and send SIGHUP to portald");
 	exchange_problem(exchange, 422, &problem);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "common/base/clock.h"
+#include "common/base/count_text.h"
 
 #include "peregrine/control/reconcile/reconcile_say.h"
 
@@ -77,6 +78,7 @@ static void say_drift_of(struct engine_fabric *fabric, const struct pass *pass, 
 				  .subject = sw->name,
 				  .message = message,
 				  .detail = &detail};
+	char ports[COUNT_TEXT_SIZE];
 	unsigned count;
 
 	if (!pass->drifted[at]) {
@@ -101,8 +103,8 @@ static void say_drift_of(struct engine_fabric *fabric, const struct pass *pass, 
 	json_put_string(&detail, "hint", hint);
 	json_end_object(&detail);
 	(void)text_format(message, sizeof(message),
-			  "a person or another program changed the switch (%u ports differ)",
-			  count);
+			  "a person or another program changed the switch (different: %s)",
+			  count_text(ports, count, "port"));
 	say_raise(&alert, &said->alerts);
 	say_event("switch.drift", "switch", sw->name, message, &detail, &said->events);
 	fabric->reconcile->stats.drifts++;
@@ -252,6 +254,7 @@ static void say_unproven_of(const struct pass *pass, uint32_t at, struct known_s
 			    struct said *said)
 {
 	CLEANUP(text_done) struct text detail = {0};
+	char ports[COUNT_TEXT_SIZE];
 	char message[128];
 	unsigned count;
 
@@ -262,8 +265,8 @@ static void say_unproven_of(const struct pass *pass, uint32_t at, struct known_s
 			"whether it arrives; docs/switches.md");
 	json_end_object(&detail);
 	(void)text_format(message, sizeof(message),
-			  "it does not show that access ports drop tagged frames (%u ports)",
-			  count);
+			  "it does not show that access ports drop tagged frames (%s)",
+			  count_text(ports, count, "port"));
 	say_of_switch(known, count > 0, &known->unproven_told,
 		      &(struct alert_row){.kind = "switch.tags_unproven",
 					  .severity = "warning",
@@ -303,21 +306,23 @@ static struct parking count_parking(const struct pass *pass, uint32_t at, struct
 
 static void parking_message(const struct parking *parking, char message[static 128])
 {
+	char ports[COUNT_TEXT_SIZE];
+	char numbers[COUNT_TEXT_SIZE];
+
 	if (parking->waiting == 0)
-		(void)text_format(
-			message, 128,
-			"it has %u ports and %u parking VLANs: not all can be parked at once",
-			parking->ports, parking->numbers);
+		(void)text_format(message, 128, "it has %s and %s: not all can be parked at once",
+				  count_text(ports, parking->ports, "port"),
+				  count_text(numbers, parking->numbers, "parking VLAN"));
 	else if (parking->numbers == 0)
 		(void)text_format(
 			message, 128,
-			"the switch reserves all parking VLANs for itself: %u ports cannot move",
-			parking->waiting);
+			"the switch reserves all parking VLANs for itself: %s cannot move",
+			count_text(ports, parking->waiting, "port"));
 	else
 		(void)text_format(
 			message, 128,
-			"its %u parking VLANs are used up: %u ports cannot leave their networks",
-			parking->numbers, parking->waiting);
+			"all parking VLANs (%u) are used up: %s cannot leave their networks",
+			parking->numbers, count_text(ports, parking->waiting, "port"));
 }
 
 /* Ports that need a parking VLAN of their own wait where there is none; told before that, too. */
