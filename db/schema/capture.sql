@@ -356,7 +356,7 @@ begin
 		if found then
 			v_count := v_count + 1;
 			if c.state = 'ended' then
-				perform capture_event(c, 'system', 'ended', format('%s (%s packets)', c.because, coalesce(c.result ->> 'packets', '0')));
+				perform capture_event(c, 'system', 'ended', format('%s (%s)', c.because, count_text(capture_count(c.result -> 'packets'), 'packet')));
 			else
 				perform pg_notify('capture', '');
 			end if;
@@ -453,7 +453,7 @@ returns text immutable language sql set search_path = haas, pg_temp as $$
 	-- the largest of them
 	m as (select string_agg(format('%s %s %%', name, round(bytes * 100 / (select sum(bytes) from a), 1)), ', ' order by bytes desc, name) as words
 	      from (select * from a where bytes > 0 order by bytes desc, name limit 5) x)
-	select format('%s packets, %s bytes', capture_count(told -> 'packets'), capture_count(told -> 'bytes'))
+	select format('%s, %s', count_text(capture_count(told -> 'packets'), 'packet'), size_text(capture_count(told -> 'bytes')))
 		|| case when capture_count(told -> 'dropped') > 0 then format(', %s more were lost on the way', capture_count(told -> 'dropped')) else '' end
 		|| case when capture_count(tcp -> 'segments') > 0 then format('; TCP: %s segments, %s sent again (%s %%), %s closed windows', capture_count(tcp -> 'segments'),
 			capture_count(tcp -> 'retransmissions'), round(capture_count(tcp -> 'retransmissions') * 100 / capture_count(tcp -> 'segments'), 1),
@@ -478,11 +478,6 @@ begin
 end
 $$;
 
-create function capture_size(p_bytes numeric)
-returns text immutable language sql as $$
-	select case when p_bytes >= 1073741824 then round(p_bytes / 1073741824, 1) || ' GiB' else round(p_bytes / 1048576, 1) || ' MiB' end
-$$;
-
 -- Refuses what would not fit: nothing that somebody may still want makes room for it.
 create function capture_fits(p_capture bigint)
 returns void language plpgsql stable security definer set search_path = haas, pg_temp as $$
@@ -502,12 +497,12 @@ begin
 	select sum(capture_kept_bytes(o)), sum(capture_kept_bytes(o)) filter (where o.tenant_id = c.tenant_id) into v_all, v_own
 	from capture o where o.collector = c.collector and (o.state <> 'ended' or o.files in ('kept', 'removing'));
 	if v_own > k.tenant_bytes then
-		raise exception 'tenant % would have % of packets kept', v_tenant, capture_size(v_own) using errcode = 'HA409', detail = format('%s is the most', capture_size(k.tenant_bytes)),
+		raise exception 'tenant % would have % of packets kept', v_tenant, size_text(v_own) using errcode = 'HA409', detail = format('%s is the most', size_text(k.tenant_bytes)),
 			hint = format('haasctl capture list --all --tenant %s; haasctl capture remove CAPTURE, or ask for less: --size', v_tenant);
 	elsif v_all > k.keep_bytes and not is_operator() then -- how much others keep is not a tenant's to know
 		raise exception 'there is no room for its packets now' using errcode = 'HA409', hint = 'ask for less: --size, or later';
 	elsif v_all > k.keep_bytes then
-		raise exception 'collector % would keep % of packets', k.name, capture_size(v_all) using errcode = 'HA409', detail = format('%s is the most', capture_size(k.keep_bytes)),
+		raise exception 'collector % would keep % of packets', k.name, size_text(v_all) using errcode = 'HA409', detail = format('%s is the most', size_text(k.keep_bytes)),
 			hint = 'haasctl capture list --all; haasctl capture remove CAPTURE, or ask for less: --size';
 	end if;
 end

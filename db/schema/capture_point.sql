@@ -180,7 +180,7 @@ begin
 	for c in select * from capture where collector = p_collector and state = 'ended' and files = 'kept' and ended_at < now() - make_interval(days => p_days)
 		order by id limit 100 for update skip locked loop
 		update capture set files = 'removing' where id = c.id;
-		perform capture_event(c, 'system', 'removed', format('its packets were kept for %s days', p_days));
+		perform capture_event(c, 'system', 'removed', format('its packets were kept for %s', count_text(p_days, 'day')));
 		v_count := v_count + 1;
 	end loop;
 	return v_count;

@@ -158,7 +158,7 @@ returns text stable language sql set search_path = haas, pg_temp as $$
 	with c as (select f.*, a.kind as alert_kind, a.subject as alert_subject, a.message as alert_message, a.raised_at, a.tenant_id is not distinct from f.tenant_id as own_alert
 		   from case_file f left join alert a on a.id = f.alert_id where f.id = p_case)
 	select concat_ws(E'\n', format('# Case %s%s', c.id, case when c.tenant <> '' then ': ' || c.tenant else '' end), '', c.text, '',
-		format('- opened %s by %s', to_char(c.opened_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS'), case when p_public then 'the operator' else c.opened_by end),
+		format('- opened %s by %s', to_char(c.opened_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'), case when p_public then 'the operator' else c.opened_by end),
 		case when c.alert_id is not null and (own_alert or not p_public) then format('- alert %s: %s, %s', c.alert_id, c.alert_subject, c.alert_message) end,
 		case when c.closed_at is not null then format('- answered after %s', substr(case_clock(c.opened_at, c.closed_at), 2)) else '- not answered yet' end,
 		case when c.answer <> '' then E'\n## Answer\n\n' || c.answer end,

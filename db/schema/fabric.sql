@@ -512,7 +512,7 @@ begin
 		return;
 	end if;
 	select string_agg(vlan || ' (' || switches || ')', ', ' order by vlan) into v_text from (
-		select v.vlan, string_agg(s.name, ' ' order by s.name) as switches
+		select v.vlan, string_agg(s.name, ' ' order by s.name collate natural_order) as switches
 		from switch_endpoint e join switch s on s.id = e.switch_id join switch_observed o on o.switch_id = e.switch_id cross join lateral unnest(o.vlans) as v(vlan)
 		where e.fabric_id = p_new.id
 		  and (v.vlan between p_new.vlan_low and p_new.vlan_high or v.vlan between p_new.parking_vlan and p_new.parking_vlan + p_new.parking_count - 1)

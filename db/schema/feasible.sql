@@ -19,7 +19,7 @@ begin
 		       bool_or(p.carrier = p.port and not coalesce(o.is_lag, false)) as loose,
 		       bool_and(coalesce(a.aggregates, false) and p.carrier = p.port and not coalesce(o.is_lag, false)) and count(*) <= 8 as made,
 		       bool_and(exists (select from wiring w where w.node_id = p_node and w.nic = b.nic)) as planned,
-		       string_agg(s.name || ':' || p.port, ', ' order by s.name, p.port) as ports
+		       string_agg(s.name || ':' || p.port, ', ' order by s.name collate natural_order, p.port collate natural_order) as ports
 		from node_bond b left join node_ports(p_node) p on p.nic = b.nic left join switch s on s.id = p.switch_id
 		left join port_observed o on o.switch_id = p.switch_id and o.name = p.port
 		left join switch_ability a on a.switch_id = p.switch_id
@@ -258,7 +258,7 @@ declare
 	r jsonb;
 begin
 	begin
-		v_id := pdci_create(p_tenant, p_name, p_request - 'networks' - 'volumes', p_actor);
+		v_id := pdci_create(p_tenant, p_name, p_request - 'networks' - 'volumes', p_actor, -pg_backend_pid());
 		select * into p from pdci where id = v_id;
 		for r in select e from jsonb_array_elements(coalesce(p_request -> 'volumes', '[]')) with ordinality as v (e, i) order by i loop
 			begin

@@ -36,7 +36,8 @@ alter table network add constraint network_pdci foreign key (pdci_id) references
 -- ==== functions ====
 
 -- One transaction: the PDCI and its networks. The nodes are chosen by bampid (alloc_policy), which also answers whether it is feasible before this is called.
-create function pdci_create(p_tenant text, p_name text, p_request jsonb, p_actor text)
+-- p_id: its number where it is only tried, so that a trial uses up none.
+create function pdci_create(p_tenant text, p_name text, p_request jsonb, p_actor text, p_id bigint default null)
 returns bigint language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
 	v_tenant bigint;
@@ -61,7 +62,8 @@ begin
 		end if;
 	end loop;
 	begin
-		insert into pdci (tenant_id, name, request, actor) values (v_tenant, p_name, p_request, p_actor) returning id into v_id;
+		insert into pdci (id, tenant_id, name, request, actor) overriding system value
+		values (coalesce(p_id, nextval(pg_get_serial_sequence('pdci', 'id'))), v_tenant, p_name, p_request, p_actor) returning id into v_id;
 	exception when unique_violation then
 		raise exception 'PDCI % exists already', p_name using errcode = 'HA409', hint = 'haasctl pdci show ' || p_name;
 	end;
@@ -194,7 +196,7 @@ create policy pdci_peregrined on pdci for select to peregrined using (true);
 grant select, update on pdci to bampid;
 grant select on pdci to portald, peregrined;
 grant select on pdci_view to bampid, portald;
-grant execute on function pdci_create(text,text,jsonb,text) to portald;
+grant execute on function pdci_create(text,text,jsonb,text,bigint) to portald;
 grant execute on function pdci_release(bigint,text) to portald;
 grant execute on function pdci_lock(bigint,boolean,text) to portald;
 grant execute on function pdci_find(text,text) to portald;

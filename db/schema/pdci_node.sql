@@ -51,7 +51,7 @@ begin
 	perform set_config('haas.scope', 'operator', true);   -- this transaction acts for the tenant, on nodes that are nobody's yet
 	perform from node n where n.id in (select (x ->> 'node')::bigint from jsonb_array_elements(p_nodes) x) order by n.id for no key update;
 	for v_group, v_index in select e, (i - 1)::integer from jsonb_array_elements(p.request -> 'groups') with ordinality as g (e, i) loop
-		select array_agg(n.name order by n.name) into v_names
+		select array_agg(n.name order by n.name collate natural_order) into v_names
 		from jsonb_array_elements(p_nodes) x join node n on n.id = (x ->> 'node')::bigint where (x ->> 'group')::integer = v_index;
 		continue when v_names is null;
 		for r in select d.*, n.id as node_id from deployment_create('install', v_names, v_group ->> 'image', v_tenant, coalesce(p.request -> 'params', '{}'), p_actor) d
@@ -70,7 +70,7 @@ begin
 	end if;
 	update pdci set state = 'building', problem = null, version = version + 1 where id = p.id;
 	perform event_add(p_actor, 'pdci.allocated', 'pdci', p.name, p.tenant_id,
-			  (select format('%s nodes: %s', count(*), string_agg(x.node, ', ' order by x.node)) from pdci_node x where x.pdci_id = p.id),
+			  (select format('%s: %s', count_text(count(*), 'node'), string_agg(x.node, ', ' order by x.node collate natural_order)) from pdci_node x where x.pdci_id = p.id),
 			  jsonb_build_object('pdci', p.id));
 end
 $$;
@@ -425,7 +425,7 @@ begin
 	where i.applied_version <> i.wanted_version
 	   or exists (select from attachment a join network n on n.id = a.network_id where a.switch_id = i.switch_id and a.port = i.port and n.pdci_id = p_pdci);
 	if v_open > 0 then
-		return format('%s ports of node %s to be off its networks%s', v_open, v_name, ': ' || (v_place.problem ->> 'message'));
+		return format('%s of node %s to be off its networks%s', count_text(v_open, 'port'), v_name, ': ' || (v_place.problem ->> 'message'));
 	elsif v_place.place = 'tenant' and node_is_switched(p_node) then
 		return format('node %s to be off its networks%s', v_name, ': ' || (v_place.problem ->> 'message'));
 	end if;
@@ -447,7 +447,7 @@ $$;
 -- Lists the networks of its PDCI that somebody took a node out of; null = none.
 create function pdci_node_lacks(p_pdci bigint, p_node bigint)
 returns text stable language sql security definer set search_path = haas, pg_temp as $$
-	select string_agg(n.name, ', ' order by n.name)
+	select string_agg(n.name, ', ' order by n.name collate natural_order)
 	from pdci p join pdci_node m on m.pdci_id = p.id and m.node_id = p_node and m.released_at is null and m.replace_asked_at is null
 	cross join lateral (select p.request -> 'groups' -> m.group_index as e) g
 	join network n on n.pdci_id = p.id and n.wanted = 'present'
@@ -517,7 +517,7 @@ begin
 		v_fault := case when s.open > 0 then s.problem end;
 	else
 		v_fault := coalesce(case when s.place = 'tenant' then (select l.problem from node_place l where l.node_id = p_node) end,
-				    case when s.open > 0 then coalesce(s.problem, jsonb_build_object('code', 'timeout', 'message', format('%s of its %s ports are not yet as they should be', s.open, s.ports),
+				    case when s.open > 0 then coalesce(s.problem, jsonb_build_object('code', 'timeout', 'message', format('ports not yet as wanted: %s of %s', s.open, s.ports),
 										   'hint', 'haasctl node networks ' || n.name)) end,
 				    node_network_fault(p_node));
 	end if;

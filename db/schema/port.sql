@@ -476,7 +476,7 @@ returns text[] stable language sql security definer set search_path = haas, pg_t
 		from port_intent i join node d on d.id = i.node_id left join pdci_node m on m.node_id = d.id and m.released_at is null left join pdci p on p.id = m.pdci_id
 		where i.switch_id = p_switch
 		union all
-		select a.port, format('%s (network %s)', a.port, string_agg(n.name, ', ' order by n.name))
+		select a.port, format('%s (network %s)', a.port, string_agg(n.name, ', ' order by n.name collate natural_order))
 		from attachment a join network n on n.id = a.network_id
 		where a.switch_id = p_switch and not exists (select from port_intent i where i.switch_id = a.switch_id and i.port = a.port and i.node_id is not null)
 		group by a.port) x;

@@ -83,7 +83,7 @@ returns table (kind text, count bigint, names text) stable language sql security
 	), numbered as (
 		select l.*, row_number() over (partition by l.kind order by l.name) as n from left_over l
 	)
-	select x.kind, count(*), string_agg(x.name, ' ' order by x.name) filter (where x.n <= 3) || case when count(*) > 3 then ' ...' else '' end
+	select x.kind, count(*), string_agg(x.name, ' ' order by x.name collate natural_order) filter (where x.n <= 3) || case when count(*) > 3 then ' ...' else '' end
 	from numbered x group by x.kind order by x.kind
 $$;
 

@@ -21,6 +21,9 @@ $$;
 alter default privileges revoke execute on functions from public;
 create extension if not exists btree_gist with schema public;
 
+-- Names as people count: x1, x2, x10. Lists of portald are in this order; their cursors compare by it too.
+create collation natural_order (provider = icu, locale = 'und-u-kn-true');
+
 create table tenant (
 	id bigint generated always as identity primary key,
 	name text not null unique check (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
@@ -86,6 +89,16 @@ create table tenant_name (
 alter table tenant_name enable row level security;
 
 -- ==== functions ====
+
+-- "1 rack", "2 racks": p_noun is one of them, with the plural of English.
+create function count_text(p_count numeric, p_noun text) returns text immutable language sql as
+$$ select p_count || ' ' || case when p_count = 1 then p_noun when p_noun ~ '(s|x|z|ch|sh)$' then p_noun || 'es'
+	when p_noun ~ '[^aeiou]y$' then left(p_noun, -1) || 'ies' else p_noun || 's' end $$;
+
+-- Bytes as people read them, like the tables of haasctl: "512 B", "1.5 GiB", "24 MiB".
+create function size_text(p_bytes numeric) returns text immutable language sql as
+$$ select case when u = 0 or v >= 10 then round(v)::text else round(v, 1)::text end || ' ' || ('{B,KiB,MiB,GiB,TiB,PiB}'::text[])[u + 1]
+	from (select u, p_bytes / 1024::numeric ^ u as v from (select count(*)::integer as u from generate_series(1, 5) g where p_bytes >= 1024::numeric ^ g) x) y $$;
 
 -- Whose rows this transaction may see. portald says so at the start of each transaction; without it nothing is visible.
 create function is_operator() returns boolean stable language sql as

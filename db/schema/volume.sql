@@ -183,7 +183,7 @@ begin
 		end if;
 		v_size := coalesce(v_size, a.size_bytes);
 		if v_size < a.size_bytes then
-			raise exception 'archive % needs a volume of % bytes', a.name, a.size_bytes using errcode = 'HA422';
+			raise exception 'archive % needs a volume of %', a.name, size_text(a.size_bytes) using errcode = 'HA422';
 		end if;
 	elsif v_size is null then
 		raise exception 'a volume needs a size or an archive' using errcode = 'HA422';
@@ -192,10 +192,10 @@ begin
 	perform from storage order by id for no key update;
 	select * into v_room from storage_room(p_spec ->> 'storage', a.storage_id);
 	if v_size > coalesce(v_room.bytes, 0) then
-		raise exception 'there is no room for a volume of % bytes%', v_size,
+		raise exception 'there is no room for a volume of %', size_text(v_size) ||
 			coalesce((select ' on storage ' || s.name from storage s where s.id = a.storage_id or s.name = p_spec ->> 'storage' limit 1), '')
 			using errcode = 'HA409', constraint = 'room',
-			hint = case when v_room.bytes > 0 then format('the largest that fits has %s bytes (storage %s); or delete volumes or archives', v_room.bytes, v_room.name)
+			hint = case when v_room.bytes > 0 then format('the largest that fits has %s (storage %s); or delete volumes or archives', size_text(v_room.bytes), v_room.name)
 				    else 'delete volumes or archives, or add storage: haasctl storage list' end;
 	end if;
 	v_storage := v_room.id;
@@ -257,7 +257,7 @@ declare
 	v volume%rowtype := volume_lock(p_volume);
 begin
 	if p_size < v.size_bytes then
-		raise exception 'volume % has % bytes and can only grow', v.name, v.size_bytes using errcode = 'HA422';
+		raise exception 'volume % has % and can only grow', v.name, size_text(v.size_bytes) using errcode = 'HA422';
 	elsif v.pdci_id is not null or v.served_pdci_id is not null then
 		raise exception 'volume % is attached', v.name using errcode = 'HA409', hint = 'haasctl volume detach ' || v.name;
 	elsif v.state <> 'ready' or exists (select from archive a where a.volume_id = v.id and a.state = 'archiving') then
@@ -265,10 +265,10 @@ begin
 	end if;
 	perform from storage order by id for no key update;
 	if (select storage_used(s.id) - v.size_bytes + p_size > coalesce(s.capacity_bytes, s.total_bytes, 0) from storage s where s.id = v.storage_id) then
-		raise exception 'there is no room for a volume of % bytes', p_size using errcode = 'HA409', hint = 'ask for less, or delete volumes or archives';
+		raise exception 'there is no room for a volume of %', size_text(p_size) using errcode = 'HA409', hint = 'ask for less, or delete volumes or archives';
 	end if;
 	update volume set size_bytes = p_size, version = version + 1 where id = v.id;
-	perform volume_wished(p_actor, 'volume.resize', v, format('%s -> %s bytes', v.size_bytes, p_size));
+	perform volume_wished(p_actor, 'volume.resize', v, format('%s -> %s', size_text(v.size_bytes), size_text(p_size)));
 end
 $$;
 

@@ -87,7 +87,7 @@ begin
 			  and n.prefix && set_masklen((network(s.prefix)::inet + i * (1::bigint << (32 - v_length))), v_length)::cidr)
 	order by i limit 1;
 	if v_prefix is null or network_address(v_prefix, v_places - 1) is null then
-		raise exception 'storage % has no addresses left for % nodes in %', s.name, v_places, s.prefix using errcode = 'HA409', hint = 'haasctl storage set --prefix, or another storage';
+		raise exception 'storage % has no addresses left for % in %', s.name, count_text(v_places, 'node'), s.prefix using errcode = 'HA409', hint = 'haasctl storage set --prefix, or another storage';
 	end if;
 	-- The one of before may not be off all switches yet.
 	select x.name into v_name from generate_series(1, 10000) i, format('volumes-%s-%s%s', p_pdci, s.id, case when i > 1 then '-' || i else '' end) as x(name)

@@ -19,7 +19,7 @@ left join haas.node n on n.id = x.node_id
 -- :statement subnet_list
 -- :columns = document
 -- $1 limit $2 cursor -> (page)
-${store_page s.name ;; ${subnet_item} ;; haas.subnet s where ($2::text is null or s.name > $2) ;; s.name}
+${store_page s.name ;; ${subnet_item} ;; haas.subnet s where ($2::text is null or s.name collate haas.natural_order > $2) ;; s.name collate haas.natural_order}
 
 -- :statement subnet_get
 -- :columns = resource

@@ -8,7 +8,7 @@ jsonb_build_object('switch', v.switch, 'port', v.port, 'node', v.node, 'address'
 -- :part ports
 -- What is declared of a port beside what was last seen there; the key orders both.
 (select coalesce(d.switch, g.switch) as switch, coalesce(d.port, g.port) as port, d.node, d.address, g.seen,
-coalesce(d.switch, g.switch) || chr(1) || coalesce(d.port, g.port) as key
+coalesce(d.switch, g.switch) || chr(9) || coalesce(d.port, g.port) as key
 from (select s.name as switch, p.name as port, n.name as node, host(p.address) as address from haas.port p
 join haas.switch s on s.id = p.switch_id left join haas.node n on n.id = p.node_id) d
 full join (select distinct on (x.switch, x.port) x.switch, x.port, jsonb_build_object('mac', x.mac::text,
@@ -34,7 +34,7 @@ union all select 404, null, null, ${store_problem 404 ;; not_found ;; ${title} ;
 -- :statement switch_list
 -- :columns = document
 -- $1 limit $2 cursor -> (page)
-${store_page v.name ;; ${switch_item} ;; haas.switch_view v where ($2::text is null or v.name > $2) ;; v.name}
+${store_page v.name ;; ${switch_item} ;; haas.switch_view v where ($2::text is null or v.name collate haas.natural_order > $2) ;; v.name collate haas.natural_order}
 
 -- :statement switch_get
 -- :columns = document
@@ -60,8 +60,8 @@ from (select haas.switch_delete($1, $2, $3::boolean) offset 0) r}
 -- :columns = document
 -- $1 limit $2 cursor $3 switch $4 port -> (page)
 ${store_page v.key ;; ${port_item} ;; ${ports}
- where ($2::text is null or v.key > $2) and ($3::text is null or v.switch = $3)
-and ($4::text is null or v.port = $4) ;; v.key}
+ where ($2::text is null or v.key collate haas.natural_order > $2) and ($3::text is null or v.switch = $3)
+and ($4::text is null or v.port = $4) ;; v.key collate haas.natural_order}
 
 -- :statement port_put
 -- :columns = answer
@@ -105,7 +105,7 @@ order by c.id = $1::bigint desc nulls last, c.last_at desc, c.id limit 1000
 -- :statement rule_list
 -- :columns = document
 -- $1 limit $2 cursor -> (page)
-${store_page r.name ;; ${rule_item} ;; haas.circuit_rule r where ($2::text is null or r.name > $2) ;; r.name}
+${store_page r.name ;; ${rule_item} ;; haas.circuit_rule r where ($2::text is null or r.name collate haas.natural_order > $2) ;; r.name collate haas.natural_order}
 
 -- :statement rule_get
 -- :columns = document

@@ -98,7 +98,7 @@ jsonb_build_object('switch', s.name, 'collector', p.collector, 'port', p.port, '
 
 -- :statement capture_points
 -- :columns = document
-${store_page s.name ;; ${point_item} ;; haas.capture_point p join haas.switch s on s.id = p.switch_id where ($2::text is null or s.name collate "C" > $2) ;; s.name collate "C"}
+${store_page s.name ;; ${point_item} ;; haas.capture_point p join haas.switch s on s.id = p.switch_id where ($2::text is null or s.name collate haas.natural_order > $2) ;; s.name collate haas.natural_order}
 
 -- :statement capture_point_put
 -- switch, spec, actor

@@ -35,7 +35,7 @@ ${store_answer select ${status}
 -- :statement fabric_list
 -- :columns = document
 -- $1 limit $2 cursor -> (page)
-${store_page f.name ;; ${fabric_item} ;; haas.fabric f where ($2::text is null or f.name > $2) ;; f.name}
+${store_page f.name ;; ${fabric_item} ;; haas.fabric f where ($2::text is null or f.name collate haas.natural_order > $2) ;; f.name collate haas.natural_order}
 
 -- :statement fabric_get
 -- :columns = document
@@ -43,11 +43,11 @@ ${store_page f.name ;; ${fabric_item} ;; haas.fabric f where ($2::text is null o
 -- $1 name -> (body)
 select (${fabric_item}
  || jsonb_build_object('switch_list', coalesce((select jsonb_agg(${switch_item}
- order by v.role desc, v.name) from haas.switch_view v where v.fabric = f.name), '[]'),
+ order by v.role desc, v.name collate haas.natural_order) from haas.switch_view v where v.fabric = f.name), '[]'),
 'link_list', coalesce((select jsonb_agg(${link_item}
- order by l.a_switch, l.a_port, l.b_switch, l.b_port) from haas.link_view l where l.fabric = f.name), '[]'),
+ order by l.a_switch collate haas.natural_order, l.a_port collate haas.natural_order, l.b_switch collate haas.natural_order, l.b_port collate haas.natural_order) from haas.link_view l where l.fabric = f.name), '[]'),
 'resting_list', coalesce((select jsonb_agg(jsonb_build_object('vlan', x.vlan, 'since', x.since, 'until', x.until, 'waits',
-coalesce((select jsonb_agg(s.name order by s.name) from haas.switch s where s.id = any (x.waits)), '[]')) order by x.vlan)
+coalesce((select jsonb_agg(s.name order by s.name collate haas.natural_order) from haas.switch s where s.id = any (x.waits)), '[]')) order by x.vlan)
 from haas.network_vlan x where x.fabric_id = f.id and x.state = 'quarantine'), '[]'),
 'alert_list', coalesce((select jsonb_agg(${alert_item}
  order by case a.severity when 'critical' then 0 when 'warning' then 1 else 2 end, a.kind, a.subject) from haas.alert a
@@ -106,11 +106,11 @@ jsonb_build_object('switch', s.name, 'aggregate', o.name, 'members', to_jsonb(m.
 -- :statement aggregate_list
 -- :columns = document
 -- $1 limit $2 cursor $3 switch
-${store_page s.name || ' ' || o.name ;; ${aggregate_item} ;; haas.port_observed o join haas.switch s on s.id = o.switch_id
+${store_page s.name || chr(9) || o.name ;; ${aggregate_item} ;; haas.port_observed o join haas.switch s on s.id = o.switch_id
 left join haas.switch_aggregate a on a.switch_id = o.switch_id and a.name = o.name
-cross join lateral (select coalesce(array_agg(x.name order by x.name), '{}') as members from haas.port_observed x
+cross join lateral (select coalesce(array_agg(x.name order by x.name collate haas.natural_order), '{}') as members from haas.port_observed x
 where x.switch_id = o.switch_id and x.lag = o.name) m
-where o.is_lag and ($2::text is null or s.name || ' ' || o.name > $2) and ($3::text is null or s.name = $3) ;; s.name || ' ' || o.name}
+where o.is_lag and ($2::text is null or (s.name || chr(9) || o.name) collate haas.natural_order > $2) and ($3::text is null or s.name = $3) ;; (s.name || chr(9) || o.name) collate haas.natural_order}
 
 -- :statement switch_ports
 -- :columns = document
@@ -121,8 +121,8 @@ select jsonb_build_object('items', coalesce((select jsonb_agg(jsonb_build_object
 'peer', (select case when l.a_switch = p.switch_id and l.a_port = p.name then b.name || ':' || l.b_port else a.name || ':' || l.a_port end
 from haas.link l join haas.switch a on a.id = l.a_switch join haas.switch b on b.id = l.b_switch where l.state <> 'gone'
 and ((l.a_switch = p.switch_id and l.a_port = p.name) or (l.b_switch = p.switch_id and l.b_port = p.name)) order by l.certainty desc, l.id limit 1),
-'nics', coalesce((select jsonb_agg(coalesce(x.node || ':' || x.nic, x.mac::text) order by x.node, x.nic, x.mac) from haas.nic_view x
-where x.switch = s.name and x.port = p.name), '[]')) order by nullif(i.if_index, 0), length(p.name), p.name) from haas.port_observed p
+'nics', coalesce((select jsonb_agg(coalesce(x.node || ':' || x.nic, x.mac::text) order by x.node collate haas.natural_order, x.nic collate haas.natural_order, x.mac) from haas.nic_view x
+where x.switch = s.name and x.port = p.name), '[]')) order by nullif(i.if_index, 0), p.name collate haas.natural_order) from haas.port_observed p
 join haas.port_index i on i.switch_id = p.switch_id and i.name = p.name where p.switch_id = s.id), '[]'))::text as body
 from haas.switch s where s.name = $1
 
@@ -142,9 +142,9 @@ and ($7::text is null or v.port = $7) ;; v.mac}
 -- :statement wiring_list
 -- :columns = document
 -- $1 limit $2 cursor $3 switch $4 node
-${store_page s.name || chr(1) || w.port ;; ${wiring_item} ;; haas.wiring w join haas.switch s on s.id = w.switch_id left join haas.node n on n.id = w.node_id
-left join haas.switch p on p.id = w.peer_switch_id where ($2::text is null or s.name || chr(1) || w.port > $2)
-and ($3::text is null or s.name = $3) and ($4::text is null or n.name = $4) ;; s.name || chr(1) || w.port}
+${store_page s.name || chr(9) || w.port ;; ${wiring_item} ;; haas.wiring w join haas.switch s on s.id = w.switch_id left join haas.node n on n.id = w.node_id
+left join haas.switch p on p.id = w.peer_switch_id where ($2::text is null or (s.name || chr(9) || w.port) collate haas.natural_order > $2)
+and ($3::text is null or s.name = $3) and ($4::text is null or n.name = $4) ;; (s.name || chr(9) || w.port) collate haas.natural_order}
 
 -- :statement wiring_put
 -- $1 rows $2 replace $3 dry_run $4 actor

@@ -38,7 +38,7 @@ ${store_answer_with gone as materialized (select haas.grant_remove($1::bigint, $
 -- p is package.
 jsonb_build_object('name', p.name, 'version', p.version, 'kind', p.kind, 'tenant', (select t.name from haas.tenant t
 where t.id = p.tenant_id), 'public', p.public, 'digest', p.digest, 'size_bytes', p.size_bytes, 'state', p.state,
-'received_bytes', p.received_bytes, 'grants', (select coalesce(jsonb_agg(t.name order by t.name), '[]') from haas.object_grant g
+'received_bytes', p.received_bytes, 'grants', (select coalesce(jsonb_agg(t.name order by t.name collate haas.natural_order), '[]') from haas.object_grant g
 join haas.tenant t on t.id = g.tenant_id where g.package_id = p.id), 'version_number', p.version_number, 'created_at', p.created_at)
 
 -- :statement package_list

@@ -40,9 +40,9 @@ v.node || ' ' || v.label || ' ' || v.source
 -- :columns = document
 -- $1 limit, $2 cursor, $3 node, $4 label, $5 severity, $6 effect.
 ${store_page ${label_key} ;; ${label_item} ;; haas.health_label_view v where ($2::text is null or (${label_key}
-) collate "C" > $2) and ($3::text is null or v.node = $3)
+) collate haas.natural_order > $2) and ($3::text is null or v.node = $3)
 and ($4::text is null or v.label = $4) and ($5::text is null or v.severity = $5)
-and ($6::text is null or $6 = any (v.effective)) ;; (${label_key}) collate "C"}
+and ($6::text is null or $6 = any (v.effective)) ;; (${label_key}) collate haas.natural_order}
 
 -- :statement label_request
 -- :columns = answer

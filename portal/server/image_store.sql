@@ -5,7 +5,7 @@
 jsonb_build_object('name', i.name, 'version', i.version, 'tenant', (select t.name from haas.tenant t where t.id = i.tenant_id),
 'public', i.public, 'key_id', i.key_id, 'digest', i.digest, 'stored_digest', i.stored_digest, 'size_bytes', i.size_bytes,
 'stored_bytes', i.stored_bytes, 'root_partition', i.root_partition, 'firmware', to_jsonb(i.firmware), 'state', i.state,
-'received_bytes', i.received_bytes, 'grants', (select coalesce(jsonb_agg(t.name order by t.name), '[]') from haas.object_grant g
+'received_bytes', i.received_bytes, 'grants', (select coalesce(jsonb_agg(t.name order by t.name collate haas.natural_order), '[]') from haas.object_grant g
 join haas.tenant t on t.id = g.tenant_id where g.image_id = i.id), 'version_number', i.version_number, 'created_at', i.created_at)
 
 -- :part image_whole

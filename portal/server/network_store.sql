@@ -4,7 +4,7 @@
 -- :part network_item
 -- n is network. `applied`: every port that should carry it was read back as wanted.
 jsonb_build_object('id', n.id, 'name', n.name, 'kind', n.kind, 'tenant', t.name, 'pdci', p.name, 'prefix', n.prefix::text,
-'wanted', n.wanted, 'vlans', coalesce((select jsonb_agg(jsonb_build_object('fabric', f.name, 'vlan', x.vlan) order by f.name)
+'wanted', n.wanted, 'vlans', coalesce((select jsonb_agg(jsonb_build_object('fabric', f.name, 'vlan', x.vlan) order by f.name collate haas.natural_order)
 from haas.network_vlan x join haas.fabric f on f.id = x.fabric_id where x.network_id = n.id), '[]'), 'ports_count', c.ports,
 'applied', c.open = 0, 'version', n.version, 'created_at', n.created_at)
 
@@ -21,10 +21,10 @@ jsonb_build_object('switch', s.name, 'port', a.port, 'mode', a.mode, 'node',
 'problem', case when haas.is_operator() and i.applied_version is distinct from i.wanted_version then i.problem end)
 
 -- :part network_whole
-${network_item} || jsonb_build_object('ports', coalesce((select jsonb_agg(${port_item} order by s.name, a.port) from haas.attachment a
+${network_item} || jsonb_build_object('ports', coalesce((select jsonb_agg(${port_item} order by s.name collate haas.natural_order, a.port collate haas.natural_order) from haas.attachment a
 join haas.switch s on s.id = a.switch_id left join haas.port_intent i on i.switch_id = a.switch_id and i.port = a.port
 where a.network_id = n.id), '[]'), 'nodes', coalesce((select jsonb_agg(jsonb_build_object('node', d.name, 'nic', w.nic, 'mode', w.mode)
-order by d.name, w.nic) from haas.node_network w join haas.node d on d.id = w.node_id where w.network_id = n.id), '[]'))
+order by d.name collate haas.natural_order, w.nic collate haas.natural_order) from haas.node_network w join haas.node d on d.id = w.node_id where w.network_id = n.id), '[]'))
 
 -- :part network_key
 n.name || ' ' || coalesce(t.name, '')
@@ -32,8 +32,8 @@ n.name || ' ' || coalesce(t.name, '')
 -- :statement network_list
 -- :columns = document
 -- $1 limit $2 cursor $3 tenant $4 kind $5 name -> (page)
-${store_page ${network_key} ;; ${network_item} ;; ${networks} where ($2::text is null or (${network_key}) collate "C" > $2) and ($3::text is null or t.name = $3)
-and ($4::text is null or n.kind = $4) and ($5::text is null or n.name = $5) ;; (${network_key}) collate "C"}
+${store_page ${network_key} ;; ${network_item} ;; ${networks} where ($2::text is null or (${network_key}) collate haas.natural_order > $2) and ($3::text is null or t.name = $3)
+and ($4::text is null or n.kind = $4) and ($5::text is null or n.name = $5) ;; (${network_key}) collate haas.natural_order}
 
 -- :statement network_get
 -- :columns = resource
@@ -102,7 +102,7 @@ from haas.switch s left join haas.port_intent i on i.switch_id = s.id and i.port
 -- d is node.
 jsonb_build_object('node', d.name, 'place', x.place, 'applied', x.open = 0 and f.fault is null, 'ports_count', x.ports,
 'problem', case when haas.is_operator() then coalesce(x.problem, f.fault) end, 'networks', coalesce((select jsonb_agg(jsonb_build_object(
-'nic', w.nic, 'network', n.name, 'mode', w.mode) order by w.nic, n.name) from haas.node_network w join haas.network n on n.id = w.network_id
+'nic', w.nic, 'network', n.name, 'mode', w.mode) order by w.nic collate haas.natural_order, n.name collate haas.natural_order) from haas.node_network w join haas.network n on n.id = w.network_id
 where w.node_id = d.id), '[]'))
 
 -- :part nodes

@@ -14,8 +14,11 @@ jsonb_build_object('name', v.name, 'class', v.class, 'rack', v.rack, 'unit', v.u
 'problem', v.bmc_problem) end,
 'power', v.power, 'power_at', v.power_at, 'address', v.address, 'health', haas.node_health_word(v.id),
 'location', case when haas.is_operator() then
-(select jsonb_build_object('switch', g.switch, 'port', g.port, 'mac', g.mac::text, 'since', g.since, 'seen_at', g.seen_at)
-from haas.sighting g where g.node_id = v.id and g.port <> '' order by g.seen_at desc, g.mac limit 1) end,
+(select jsonb_build_object('switch', g.switch, 'port', g.port, 'mac', g.mac::text, 'since', g.since, 'seen_at', g.seen_at) from
+(select s.name as switch, l.port, l.mac, l.since, l.seen_at, x.boot from haas.nic x join haas.nic_location l on l.mac = x.mac and l.certainty >= 50
+join haas.switch s on s.id = l.switch_id where x.node_id = v.id
+union all select y.switch, y.port, y.mac, y.since, y.seen_at, null from haas.sighting y where y.node_id = v.id and y.port <> '') g
+order by g.boot desc nulls last, g.seen_at desc, g.mac limit 1) end,
 'deployment', case when v.deployment_id is not null then jsonb_build_object('id', v.deployment_id, 'plan', v.plan,
 'state', v.deployment_state, 'step', v.step, 'percent', v.percent, 'progress', v.progress) end,
 'version', v.version, 'created_at', v.created_at, 'updated_at', v.updated_at)
@@ -35,9 +38,9 @@ jsonb_build_object('driver', v.bmc_driver, 'address', v.bmc_address, 'username',
 -- :statement node_list
 -- :columns = document
 -- $1 limit $2 cursor $3 state $4 class $5 rack $6 name LIKE $7 tenant -> (page)
-${store_page v.name ;; ${node_item} ;; haas.node_view v where ($2::text is null or v.name > $2) and ($3::text is null or v.state = $3::haas.node_state)
+${store_page v.name ;; ${node_item} ;; haas.node_view v where ($2::text is null or v.name collate haas.natural_order > $2) and ($3::text is null or v.state = $3::haas.node_state)
 and ($4::text is null or v.class = $4) and ($5::text is null or v.rack = $5) and ($6::text is null or v.name like $6)
-and ($7::text is null or v.tenant = $7) ;; v.name}
+and ($7::text is null or v.tenant = $7) ;; v.name collate haas.natural_order}
 
 -- :statement node_get
 -- :columns = resource
@@ -56,7 +59,7 @@ from haas.node n join haas.node_inventory i on i.node_id = n.id where n.name = $
 -- $1 name -> (body)
 select jsonb_build_object('items', coalesce(jsonb_agg(jsonb_build_object('serial', d.serial, 'name', d.name, 'model', d.model,
 'kind', d.kind, 'size_bytes', d.size_bytes, 'verdict', d.verdict, 'method', d.method, 'reason', d.reason,
-'verdict_at', d.verdict_at) order by d.name, d.serial) filter (where d.serial is not null), '[]'))::text as body
+'verdict_at', d.verdict_at) order by d.name collate haas.natural_order, d.serial) filter (where d.serial is not null), '[]'))::text as body
 from haas.node n left join haas.drive d on d.node_id = n.id where n.name = $1 group by n.id
 
 -- :statement node_visible

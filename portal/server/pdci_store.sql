@@ -18,8 +18,8 @@ and m.released_at is null and m.replace_asked_at is null and d.plan <> 'release'
 -- Which NIC, or bond of which NICs, of a node carries what; m is pdci_node.
 coalesce((select jsonb_agg(jsonb_build_object('nic', w.nic, 'network', n.name, 'mode', w.mode, 'address', host(w.address),
 'vlan', case when w.mode = 'tagged' then haas.node_network_vlan(w.node_id, w.nic, w.network_id) end,
-'members', (select jsonb_agg(b.nic order by b.nic) from haas.node_bond b where b.node_id = w.node_id and b.name = w.nic))
-order by w.nic, w.mode = 'tagged', n.name) from haas.node_network w join haas.network n on n.id = w.network_id
+'members', (select jsonb_agg(b.nic order by b.nic collate haas.natural_order) from haas.node_bond b where b.node_id = w.node_id and b.name = w.nic))
+order by w.nic collate haas.natural_order, w.mode = 'tagged', n.name collate haas.natural_order) from haas.node_network w join haas.network n on n.id = w.network_id
 where w.node_id = m.node_id and n.pdci_id = m.pdci_id and m.released_at is null), '[]')
 
 -- :part pdci_whole
@@ -27,12 +27,12 @@ ${pdci_item} || jsonb_build_object('request', p.request, 'nodes', coalesce((sele
 'class', m.class, 'group', m.group_index, 'address', host(m.address), 'released_at', m.released_at, 'replaces', m.replaces, 'replaced_by', m.replaced_by,
 'replacing', m.replace_asked_at is not null and m.replaced_by is null, 'nics', ${pdci_nics}, 'problem',
 case when m.released_at is null then haas.pdci_node_fault(m.pdci_id, m.node_id) end, 'deployment',
-(select ${deployment_item} from haas.deployment_view v where v.id = m.deployment_id)) order by m.group_index, m.node)
+(select ${deployment_item} from haas.deployment_view v where v.id = m.deployment_id)) order by m.group_index, m.node collate haas.natural_order)
 from haas.pdci_node m where m.pdci_id = p.id), '[]'),
 'networks', coalesce((select jsonb_agg(jsonb_build_object('id', n.id, 'name', n.name, 'prefix', n.prefix::text, 'wanted', n.wanted)
-order by n.name) from haas.network n where n.pdci_id = p.id), '[]'),
+order by n.name collate haas.natural_order) from haas.network n where n.pdci_id = p.id), '[]'),
 'volumes', coalesce((select jsonb_agg(jsonb_build_object('id', v.id, 'name', v.name, 'kind', v.kind, 'size_bytes', v.size_bytes,
-'state', v.state) order by v.kind desc, v.name) from haas.volume_view v where v.pdci_id = p.id), '[]'))
+'state', v.state) order by v.kind desc, v.name collate haas.natural_order) from haas.volume_view v where v.pdci_id = p.id), '[]'))
 
 -- :part pdcis
 haas.pdci p join haas.tenant t on t.id = p.tenant_id

@@ -16,7 +16,7 @@ jsonb_build_object('id', c.id, 'node', c.node, 'deployment', c.deployment_id, 'b
 -- :statement tenant_list
 -- :columns = document
 -- $1 limit $2 cursor -> (page)
-${store_page t.name ;; jsonb_build_object('name', t.name, 'created_at', t.created_at) ;; haas.tenant t where ($2::text is null or t.name > $2) ;; t.name}
+${store_page t.name ;; jsonb_build_object('name', t.name, 'created_at', t.created_at) ;; haas.tenant t where ($2::text is null or t.name collate haas.natural_order > $2) ;; t.name collate haas.natural_order}
 
 -- :statement tenant_create
 -- :columns = answer

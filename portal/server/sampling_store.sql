@@ -12,7 +12,7 @@ jsonb_build_object('of', case when v.own then 'switch' else 'fabric' end, 'enabl
 -- :statement sampling_list
 -- :columns = document
 -- $1 limit $2 cursor $3 fabric $4 switch
-${store_page v.switch ;; ${sampling_item} ;; haas.sampling_view v where ($2::text is null or v.switch > $2) and ($3::text is null or v.fabric = $3) and ($4::text is null or v.switch = $4) ;; v.switch}
+${store_page v.switch ;; ${sampling_item} ;; haas.sampling_view v where ($2::text is null or v.switch collate haas.natural_order > $2) and ($3::text is null or v.fabric = $3) and ($4::text is null or v.switch = $4) ;; v.switch collate haas.natural_order}
 
 -- :statement sampling_set
 -- $1 fabric|switch $2 name $3 spec $4 actor
@@ -22,5 +22,5 @@ select haas.sampling_set($1, $2, $3::jsonb, $4)
 -- :columns = answer
 -- $1 fabric|switch $2 name
 ${store_answer select 200 as status, null as location, null::bigint as version, jsonb_build_object('items',
-coalesce((select jsonb_agg(${sampling_item} order by v.switch) from haas.sampling_view v
+coalesce((select jsonb_agg(${sampling_item} order by v.switch collate haas.natural_order) from haas.sampling_view v
 where case $1 when 'fabric' then v.fabric else v.switch end = $2), '[]')) as body}

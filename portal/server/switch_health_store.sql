@@ -25,7 +25,7 @@ where not (m ->> 'bundled')::boolean), 'sensors_count', coalesce(jsonb_array_len
 -- $1 limit $2 cursor $3 fabric
 -- The page first: what is summed up is an hour of counters of each switch.
 ${store_page s.name ;; ${health_item} ;; (select x.* from haas.switch x join haas.switch_endpoint y on y.switch_id = x.id join haas.fabric z on z.id = y.fabric_id
-where ($2::text is null or x.name > $2) and ($3::text is null or z.name = $3) order by x.name limit $1::int + 1) s ${health_of} ;; s.name}
+where ($2::text is null or x.name collate haas.natural_order > $2) and ($3::text is null or z.name = $3) order by x.name collate haas.natural_order limit $1::int + 1) s ${health_of} ;; s.name collate haas.natural_order}
 
 -- :statement switch_health_get
 -- :columns = document

@@ -23,14 +23,14 @@ v.tenant || ' ' || coalesce(v.pdci, '') || ' ' || v.kind || ' ' || v.name || ' '
 -- :statement volume_list
 -- :columns = document
 -- $1 limit $2 cursor $3 tenant $4 PDCI's name $5 kind $6 state $7 name $8 active -> (page)
-${store_page ${volume_key} ;; ${volume_item} ;; haas.volume_view v where ($2::text is null or (${volume_key}) collate "C" > $2) and ($3::text is null or v.tenant = $3)
+${store_page ${volume_key} ;; ${volume_item} ;; haas.volume_view v where ($2::text is null or (${volume_key}) collate haas.natural_order > $2) and ($3::text is null or v.tenant = $3)
 and ($4::text is null or v.pdci = $4) and ($5::text is null or v.kind = $5) and ($6::text is null or v.state = $6)
-and ($7::text is null or v.name = $7) and ($8::boolean is null or (v.state <> 'deleted') = $8::boolean) ;; (${volume_key}) collate "C"}
+and ($7::text is null or v.name = $7) and ($8::boolean is null or (v.state <> 'deleted') = $8::boolean) ;; (${volume_key}) collate haas.natural_order}
 
 -- :statement pdci_volumes
 -- :columns = document
 -- $1 limit $2 cursor $3 PDCI $4 tenant -> (page)
-${store_page ${volume_key} ;; ${volume_item} ;; haas.volume_view v where ($2::text is null or (${volume_key}) collate "C" > $2) and v.pdci_id = haas.pdci_find($3, $4) ;; (${volume_key}) collate "C"}
+${store_page ${volume_key} ;; ${volume_item} ;; haas.volume_view v where ($2::text is null or (${volume_key}) collate haas.natural_order > $2) and v.pdci_id = haas.pdci_find($3, $4) ;; (${volume_key}) collate haas.natural_order}
 
 -- :statement volume_get
 -- :columns = document
@@ -133,7 +133,7 @@ when s.problem is not null then 'degraded' else 'ready' end, 'problem', s.proble
 -- :statement storage_list
 -- :columns = document
 -- $1 limit $2 cursor -> (page)
-${store_page s.name ;; ${storage_item} ;; haas.storage s where ($2::text is null or s.name collate "C" > $2) ;; s.name collate "C"}
+${store_page s.name ;; ${storage_item} ;; haas.storage s where ($2::text is null or s.name collate haas.natural_order > $2) ;; s.name collate haas.natural_order}
 
 -- :statement storage_get
 -- :columns = document

@@ -41,3 +41,8 @@ select count(*) from haas.node;
 select haas.node_transition(1, 'accept', 'x');
 reset role;
 drop role stranger;
+
+\echo user 30: counts, sizes and the order of names, as people read them
+select string_agg(count_text(n, w), ', ') from (values (1, 'rack'), (2, 'rack'), (0, 'leaf switch'), (2, 'address'), (2, 'entry'), (2, 'key')) x (n, w);
+select string_agg(size_text(b), ', ') from (values (0), (512), (1023), (1024), (1536), (10240), (1048575), (107374182400), (1125899906842624), (1e18)) x (b);
+select string_agg(n, ' ' order by n collate natural_order) from unnest('{x10,x2,x1,x1-a,X3,x01,Ethernet1/10,Ethernet1/9}'::text[]) n;
