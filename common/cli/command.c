@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cli/command_help.h"
+#include "common/cli/command_unknown.h"
 
 #define WORD_LIMIT   1100
 #define REPEAT_LIMIT 63
@@ -53,17 +54,6 @@ static bool may_be(const char *placeholder, size_t length, const char *word)
 	return false;
 }
 
-static int choice_error(const struct parse *parse, const char *name, const char *word,
-			const char *choices, size_t length)
-{
-	fprintf(stderr, "%s: %s cannot be %s\n  hint: choose from", parse->set->program, name,
-		*word ? word : "empty");
-	for (const char *at = choices; at < choices + length; at += strcspn(at, "| ") + 1)
-		fprintf(stderr, " %.*s", (int)strcspn(at, "| "), at);
-	fputc('\n', stderr);
-	return EXIT_USAGE;
-}
-
 static void command_add_rows(struct parse *parse, const struct option_row rows[], size_t count)
 {
 	for (size_t i = 0; i < count && parse->row_count < COUNT_OF(parse->rows); i++)
@@ -93,8 +83,8 @@ static int set_value(struct parse *parse, size_t row, const char *value)
 	size_t count = 0;
 
 	if (option->placeholder && !may_be(option->placeholder, strlen(option->placeholder), value))
-		return choice_error(parse, option->name, value, option->placeholder,
-				    strlen(option->placeholder));
+		return command_unknown_choice(parse->set, option->name, value, option->placeholder,
+					      strlen(option->placeholder));
 	parse->values[row] = value;
 	if (option->kind != OPTION_REPEAT)
 		return EXIT_OK;
@@ -106,6 +96,15 @@ static int set_value(struct parse *parse, size_t row, const char *value)
 	return EXIT_OK;
 }
 
+static int unknown_option(const struct parse *parse, const char *word)
+{
+	struct choices names = {0};
+
+	for (size_t i = 0; i < parse->row_count; i++)
+		choices_add(&names, parse->rows[i].name, strlen(parse->rows[i].name));
+	return command_unknown_option(parse->set, parse->command, &names, word);
+}
+
 /* One "--name", "--name=value", "-x value" at argv[*at]. */
 static int command_take_option(struct parse *parse, int argc, char **argv, int *at)
 {
@@ -114,7 +113,7 @@ static int command_take_option(struct parse *parse, int argc, char **argv, int *
 	size_t row = find_option(parse, word, equals ? (size_t)(equals - word) : strlen(word));
 
 	if (row == parse->row_count)
-		return usage_error(parse, "unknown option", word);
+		return unknown_option(parse, word);
 	if (parse->rows[row].kind == OPTION_FLAG)
 		return equals ? usage_error(parse, "takes no value:", parse->rows[row].name)
 			      : set_value(parse, row, "1");
@@ -139,36 +138,6 @@ static bool has_noun(const struct command_set *set, const char *noun)
 			return true;
 	}
 	return false;
-}
-
-/* "  hint: node has list, show, ..." or the nouns there are; only those that begin with `begin`. */
-static void tell_choices(const struct command_set *set, const char *noun, const char *begin)
-{
-	const char *told = "";
-
-	if (noun)
-		fprintf(stderr, "  hint: %s has", noun);
-	else
-		fputs("  hint: there are", stderr);
-	for (size_t i = 0; i < set->command_count; i++) {
-		const struct command *command = &set->commands[i];
-		const char *word = noun ? command->verb : command->noun;
-
-		if ((noun && strcmp(command->noun, noun) != 0) || !command_matches(word, begin) ||
-		    strcmp(word, told) == 0)
-			continue;
-		fprintf(stderr, " %s", word);
-		told = word;
-	}
-	fputc('\n', stderr);
-}
-
-static int command_unknown(const struct command_set *set, const char *what, const char *word,
-			   const char *noun)
-{
-	fprintf(stderr, "%s: unknown %s %s\n", set->program, what, word);
-	tell_choices(set, noun, "");
-	return EXIT_USAGE;
 }
 
 /* What a noun and a verb may mean: exact words win over longer ones. */
@@ -224,7 +193,7 @@ static int find_command(struct parse *parse, const char *noun, const char *verb)
 	struct found found = command_look_up(set, noun, verb);
 
 	if (!found.noun)
-		return command_unknown(set, "noun", noun, NULL);
+		return command_unknown_noun(set, noun, verb);
 	parse->command = found.several_nouns ? NULL : command_alone(set, found.noun);
 	if (parse->command)
 		return EXIT_OK;
@@ -233,14 +202,9 @@ static int find_command(struct parse *parse, const char *noun, const char *verb)
 		return parse->help ? EXIT_OK : EXIT_USAGE;
 	}
 	if (found.exact_count + found.begun_count == 0)
-		return command_unknown(set, "verb", verb, found.several_nouns ? NULL : found.noun);
-	if (found.exact_count > 1 || (found.exact_count == 0 && found.begun_count > 1)) {
-		fprintf(stderr, "%s: several commands begin with %s %s\n", set->program, noun,
-			verb);
-		tell_choices(set, found.several_nouns ? NULL : found.noun,
-			     found.several_nouns ? noun : verb);
-		return EXIT_USAGE;
-	}
+		return command_unknown_verb(set, found.several_nouns ? NULL : found.noun, verb);
+	if (found.exact_count > 1 || (found.exact_count == 0 && found.begun_count > 1))
+		return command_several(set, found.several_nouns ? NULL : found.noun, noun, verb);
 	parse->command = found.exact ? found.exact : found.begun;
 	return EXIT_OK;
 }
@@ -363,7 +327,8 @@ static int command_check_words(const struct parse *parse, const struct command_i
 		size_t length = strcspn(at, " ");
 
 		if (!may_be(at, length, input->words[i]))
-			return choice_error(parse, command->verb, input->words[i], at, length);
+			return command_unknown_choice(parse->set, command->verb, input->words[i],
+						      at, length);
 		at += length + (at[length] == ' ');
 	}
 	return EXIT_OK;
@@ -384,7 +349,9 @@ static void find_own(struct parse *parse, int argc, char **argv)
 	}
 }
 
-static int command_run(struct parse *parse, int argc, char **argv)
+/* A whole command line. An exit status, after telling; *ret is written when a command is to be run.
+ */
+static int command_parse(struct parse *parse, int argc, char **argv, struct command_input *ret)
 {
 	const char *words[PEEK_COUNT] = {NULL};
 
@@ -417,21 +384,39 @@ static int command_run(struct parse *parse, int argc, char **argv)
 		.word_count = parse->word_count - named,
 	};
 	status = command_check_words(parse, &input);
-	return status == EXIT_OK ? parse->command->run(parse->set->context, &input) : status;
+	if (status == EXIT_OK)
+		*ret = input;
+	return status;
+}
+
+static struct parse *command_parse_new(const struct command_set *set)
+{
+	struct parse *parse = calloc(1, sizeof(*parse));
+
+	if (!parse)
+		fprintf(stderr, "%s: out of memory\n", set->program);
+	else
+		parse->set = set;
+	return parse;
 }
 
 int command_main(const struct command_set *set, int argc, char **argv)
 {
-	struct parse *parse = calloc(1, sizeof(*parse));
+	CLEANUP(freep) struct parse *parse = command_parse_new(set);
+	struct command_input input = {0};
+	int status = parse ? command_parse(parse, argc, argv, &input) : EXIT_FAILED;
 
-	if (!parse) {
-		fprintf(stderr, "%s: out of memory\n", set->program);
-		return EXIT_FAILED;
-	}
-	parse->set = set;
-	int status = command_run(parse, argc, argv);
-	free(parse);
-	return status;
+	return input.command ? input.command->run(set->context, &input) : status;
+}
+
+const struct command *command_check(const struct command_set *set, int argc, char **argv)
+{
+	CLEANUP(freep) struct parse *parse = command_parse_new(set);
+	struct command_input input = {0};
+
+	if (parse)
+		(void)command_parse(parse, argc, argv, &input);
+	return input.command;
 }
 
 static size_t command_row_of(const struct command_input *input, const char *name)

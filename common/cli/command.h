@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "common/base/macros.h"
+#include "common/cli/choices.h"
 
 enum option_kind { OPTION_FLAG, OPTION_VALUE, OPTION_REPEAT };
 
@@ -36,6 +37,15 @@ struct command {
 	size_t option_count;
 	size_t min_words, max_words;
 	int (*run)(void *context, const struct command_input *input); /* returns an exit status */
+	const char *example; /* as typed behind the program's name: "node power on n1" */
+	const char *done; /* what it says when it has changed something: "alert {*} acknowledged";
+				the caller knows what stands in braces */
+};
+
+/* A noun in the overview of help: rows of one group stand together. */
+struct noun_row {
+	const char *group, *noun;
+	const char *help; /* a few words */
 };
 
 /* Knows the words for a placeholder. It is a command of the set that writes them as CSV. Or it is
@@ -65,6 +75,10 @@ struct command_set {
 	size_t completion_count;
 	const struct command_list *lists;
 	size_t list_count;
+	const struct noun_row *nouns; /* each noun of the commands once */
+	size_t noun_count;
+	const struct synonym_row *synonyms; /* of nouns, verbs and options */
+	size_t synonym_count;
 	void *context;
 };
 
@@ -85,6 +99,9 @@ enum exit_status {
 /* Finds the command (unique prefixes are enough), parses, runs. `help`, `--help`, `NOUN --help`,
  * `--version`, `completion SHELL` built in. */
 int command_main(const struct command_set *set, int argc, char **argv);
+/* The command that a command line names, when all of the line is right; nothing is run. NULL, after
+ * telling what is wrong. */
+const struct command *command_check(const struct command_set *set, int argc, char **argv);
 /* Value of an option in the input, by name; NULL when absent. Globals included. */
 const char *command_option(const struct command_input *input, const char *name);
 /* NULL-ended list of a repeatable option. */

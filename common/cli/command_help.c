@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/text.h"
+#include "common/cli/wrap.h"
 
 /* Rows of one noun stand together in the table. */
 static bool first_of_noun(const struct command_set *set, size_t at)
@@ -30,20 +31,44 @@ static void write_options(FILE *out, const struct option_row rows[], size_t coun
 	}
 }
 
+/* Column of the overview where the words behind a noun begin. */
+#define NOUN_WIDTH 15
+
+/* "  node         physical servers: list show ...", in as many lines as it needs. */
+static void write_noun(const struct command_set *set, const char *noun, const char *help, FILE *out)
+{
+	CLEANUP(text_done) struct text words = {0};
+	const char *between = *help ? ": " : "";
+	char left[64];
+
+	text_add(&words, help);
+	for (size_t i = 0; i < set->command_count; i++) {
+		if (strcmp(set->commands[i].noun, noun) != 0 || !set->commands[i].verb[0])
+			continue;
+		text_addf(&words, "%s%s", between, set->commands[i].verb);
+		between = " ";
+	}
+	(void)text_format(left, sizeof(left), "  %-*s", NOUN_WIDTH - 2, noun);
+	wrap_print(out, left, NOUN_WIDTH, text_get(&words));
+}
+
 void command_help_all(const struct command_set *set, FILE *out)
 {
+	const char *group = "";
+
 	fprintf(out, "%s - %s\n\nusage: %s NOUN VERB [WORD...] [OPTION...]\n", set->program,
 		set->summary, set->program);
-	for (size_t i = 0; i < set->command_count; i++) {
-		if (first_of_noun(set, i))
-			fprintf(out, "\n%s\n", set->commands[i].noun);
-		fprintf(out, "  %-14s %s\n", set->commands[i].verb, set->commands[i].help);
+	for (size_t i = 0; i < set->noun_count; i++) {
+		if (strcmp(set->nouns[i].group, group) != 0)
+			fprintf(out, "\n%s\n", set->nouns[i].group);
+		group = set->nouns[i].group;
+		write_noun(set, set->nouns[i].noun, set->nouns[i].help, out);
 	}
 	fprintf(out, "\noptions of every command\n");
 	write_options(out, set->globals, set->global_count);
 	fprintf(out,
-		"\n%s NOUN --help and %s NOUN VERB --help say more; nouns and verbs may\n"
-		"be abbreviated. %s completion bash|zsh|fish writes completions.\n",
+		"\n%s help NOUN and %s help NOUN VERB say more, with an example. Nouns\n"
+		"and verbs may be abbreviated. %s completion bash|zsh|fish is for shells.\n",
 		set->program, set->program, set->program);
 }
 
@@ -93,6 +118,7 @@ void command_help_one(const struct command_set *set, const struct command *comma
 	printf("usage: %s %s%s%s%s%s%s\n\n%s\n", set->program, command->noun,
 	       command->verb[0] ? " " : "", command->verb, command->arguments[0] ? " " : "",
 	       command->arguments, command->option_count ? " [OPTION...]" : "", command->help);
+	printf("\nexample\n  %s %s\n", set->program, command->example);
 	if (command->option_count) {
 		printf("\noptions\n");
 		write_options(stdout, command->options, command->option_count);
@@ -457,7 +483,7 @@ void command_manual(const struct command_set *set)
 		printf(".It Ic %s%s%s", command->noun, command->verb[0] ? " " : "", command->verb);
 		if (command->arguments[0])
 			printf(" Ar %s", command->arguments);
-		printf("\n%s\n", command->help);
+		printf("\n%s\n.Dl %s %s\n", command->help, set->program, command->example);
 		write_manual_options(command->options, command->option_count);
 		write_manual_lists(set, command);
 		if (i + 1 == set->command_count || first_of_noun(set, i + 1))

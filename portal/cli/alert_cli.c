@@ -115,7 +115,10 @@ static int alert_cli_alert_silence(void *context, const struct command_input *in
 	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
 	const char *length = command_option(input, "--for");
 	int64_t seconds = length ? haasctl_duration_s(length) : 0;
+	const char *reason = command_option(input, "--reason");
 
+	if (!reason)
+		return haasctl_usage("a reason is needed: --reason TEXT is kept with the silence");
 	if (!length)
 		return haasctl_usage("say how long: --for 2h");
 	if (seconds < 1)
@@ -130,7 +133,7 @@ static int alert_cli_alert_silence(void *context, const struct command_input *in
 		if (command_option(input, option))
 			json_put_string(&body, members[i], command_option(input, option));
 	}
-	json_put_string(&body, "reason", input->words[0]);
+	json_put_string(&body, "reason", reason);
 	json_put_int(&body, "for_s", seconds);
 	json_end_object(&body);
 	int status = haasctl_post(context, input, "/silences", &body, &reply);
@@ -161,6 +164,7 @@ static const struct option_row alert_cli_list_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 static const struct option_row alert_cli_silence_options[] = {
+	{"--reason", 0, OPTION_VALUE, "TEXT", "the reason for the silence"},
 	{"--for", 0, OPTION_VALUE, "TIME", "how long, 30m, 2h, 3d"},
 	{"--kind", 0, OPTION_VALUE, "KIND", "begin of their kinds: traffic., wiring.missing"},
 	{"--subject", 0, OPTION_VALUE, "SUBJECT", "begin of their subjects: leaf1:, leaf1:up0"},
@@ -172,15 +176,17 @@ static const struct option_row silences_options[] = {
 
 static const struct command alert_cli_commands[] = {
 	{"alert", "list", "", "open alerts, for a person to check", OPTIONS(alert_cli_list_options),
-	 0, 0, alert_list},
+	 0, 0, alert_list, .example = "alert list --kind 'wiring.*'"},
 	{"alert", "show", "ALERT", "one alert: what to do, and its suspects", NO_OPTIONS, 1, 1,
-	 alert_show},
+	 alert_show, .example = "alert show 17"},
 	{"alert", "ack", "ALERT...", "note that an operator takes care of it", NO_OPTIONS, 1, 1000,
-	 alert_cli_alert_acknowledge},
-	{"alert", "silence", "REASON", "suppress alerts for a while",
-	 OPTIONS(alert_cli_silence_options), 1, 1, alert_cli_alert_silence},
+	 alert_cli_alert_acknowledge, .example = "alert ack 17", .done = "alert {*} acknowledged"},
+	{"alert", "silence", "", "suppress alerts for a while", OPTIONS(alert_cli_silence_options),
+	 0, 0, alert_cli_alert_silence,
+	 .example = "alert silence --reason 'spine1 is replaced' --subject spine1: --for 2h"},
 	{"alert", "silences", "", "silences with their author and end", OPTIONS(silences_options),
-	 0, 0, alert_silences},
-	{"alert", "unsilence", "SILENCE...", "end a silence", NO_OPTIONS, 1, 1000, alert_unsilence},
+	 0, 0, alert_silences, .example = "alert silences --all"},
+	{"alert", "unsilence", "SILENCE...", "end a silence", NO_OPTIONS, 1, 1000, alert_unsilence,
+	 .example = "alert unsilence 4", .done = "silence {*} ended"},
 };
 const struct command_group alert_group = {alert_cli_commands, COUNT_OF(alert_cli_commands)};

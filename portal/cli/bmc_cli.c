@@ -157,7 +157,7 @@ static int node_fru(void *context, const struct command_input *input)
 static int node_users(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {NUMBER("id"), COLUMN("name"),
-						       COLUMN("enabled"), NUMBER("privilege")};
+						       COLUMN("enabled"), COLUMN("privilege")};
 
 	return node_reading(context, input, "users", COLUMNS(columns));
 }
@@ -183,9 +183,8 @@ static int reopen_console(struct haasctl *haasctl, const struct command_input *i
 	status = haasctl_post(haasctl, input, text_get(&target), &body, &reply);
 	haasctl_reply_done(&reply);
 	if (status == EXIT_OK)
-		fprintf(stderr,
-			"console of %s: its session is opened anew; haasctl node console %s\n",
-			input->words[0], input->words[0]);
+		haasctl_say_done(input, "console of node {1}: its session is opened anew", NULL,
+				 NULL);
 	return status;
 }
 
@@ -225,21 +224,23 @@ static const struct option_row console_options[] = {
 static const struct command bmc_cli_commands[] = {
 	{"node", "power", "on|off|cycle|reset|soft|status NODE...",
 	 "power by the BMC, confirmed by reading back", OPTIONS(power_options), 2, 1000,
-	 bmc_cli_node_power},
+	 bmc_cli_node_power, .example = "node power cycle n1"},
 	{"node", "boot-device", "NODE...", "set the next boot device of nodes",
-	 OPTIONS(boot_options), 1, 1000, node_boot_device},
+	 OPTIONS(boot_options), 1, 1000, node_boot_device,
+	 .example = "node boot-device n1 --device pxe"},
 	{"node", "identify", "NODE...", "blink the nodes' lights", OPTIONS(bmc_cli_wait_options), 1,
-	 1000, node_identify},
+	 1000, node_identify, .example = "node identify n1"},
 	{"node", "sensors", "NODE", "sensor readings of the BMC", OPTIONS(bmc_cli_wait_options), 1,
-	 1, node_sensors},
-	{"node", "sel", "NODE", "the BMC's event log", OPTIONS(sel_options), 1, 1, node_sel},
+	 1, node_sensors, .example = "node sensors n1"},
+	{"node", "sel", "NODE", "the BMC's event log", OPTIONS(sel_options), 1, 1, node_sel,
+	 .example = "node sel n1"},
 	{"node", "fru", "NODE", "the BMC's part numbers", OPTIONS(bmc_cli_wait_options), 1, 1,
-	 node_fru},
+	 node_fru, .example = "node fru n1"},
 	{"node", "users", "NODE", "the BMC's users", OPTIONS(bmc_cli_wait_options), 1, 1,
-	 node_users},
+	 node_users, .example = "node users n1"},
 	{"node", "lan", "NODE", "the BMC's own network settings", OPTIONS(bmc_cli_wait_options), 1,
-	 1, node_lan},
+	 1, node_lan, .example = "node lan n1"},
 	{"node", "console", "NODE", "the serial console (leave with Ctrl-])",
-	 OPTIONS(console_options), 1, 1, node_console},
+	 OPTIONS(console_options), 1, 1, node_console, .example = "node console n1"},
 };
 const struct command_group bmc_group = {bmc_cli_commands, COUNT_OF(bmc_cli_commands)};

@@ -8,15 +8,6 @@
 
 #include "portal/cli/listing.h"
 
-static int cable_cli_put(struct haasctl *haasctl, const struct command_input *input,
-			 const char *target, const struct text *body, struct haasctl_reply *ret)
-{
-	return haasctl_call(
-		haasctl, input,
-		&(struct haasctl_call){.method = "PUT", .target = target, .body = text_get(body)},
-		ret);
-}
-
 /* --- switch --- */
 
 static const struct output_column switch_columns[] = {
@@ -264,7 +255,6 @@ static int accept_proposal(struct haasctl *haasctl, const struct command_input *
 	json_t *rule = json_object_get(item, "rule");
 	CLEANUP(text_done) struct text target = {0};
 	CLEANUP(text_done) struct text body = {0};
-	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
 	const char *name = rule_name(input, rule);
 	CLEANUP(freep) char *text = json_dumps(rule, JSON_COMPACT);
 
@@ -272,11 +262,7 @@ static int accept_proposal(struct haasctl *haasctl, const struct command_input *
 		return haasctl_cannot("write", "the rule", -ENOMEM);
 	text_add(&body, text);
 	haasctl_path(&target, "/circuit-rules/", name, "");
-	int status = cable_cli_put(haasctl, input, text_get(&target), &body, &reply);
-	if (status == EXIT_OK && !listing_json(input, reply.json))
-		fprintf(stderr, "rule %s reads %" JSON_INTEGER_FORMAT " of the unknown circuits\n",
-			name, json_integer_value(json_object_get(reply.json, "reads")));
-	return status;
+	return haasctl_put(haasctl, input, &target, &body);
 }
 
 static int circuit_learn(void *context, const struct command_input *input)
@@ -358,32 +344,44 @@ static const struct option_row delete_options[] = {
 
 static const struct command cable_cli_commands[] = {
 	{"switch", "list", "", "managed switches, and those with ports that give addresses",
-	 OPTIONS(cable_cli_page_options), 0, 0, switch_list},
+	 OPTIONS(cable_cli_page_options), 0, 0, switch_list, .example = "switch list -o wide"},
 	{"switch", "set", "SWITCH", "declare a switch, or change the named settings",
-	 OPTIONS(switch_options), 1, 1, cable_cli_switch_set},
+	 OPTIONS(switch_options), 1, 1, cable_cli_switch_set,
+	 .example = "switch set leaf1 --base 10.2.0.0 --ports Ethernet1/{port}",
+	 .done = "address rule of switch {1} saved"},
 	{"switch", "delete", "SWITCH...", "forget switches and their ports",
-	 OPTIONS(delete_options), 1, 1000, switch_delete},
+	 OPTIONS(delete_options), 1, 1000, switch_delete, .example = "switch delete leaf1",
+	 .done = "switch {*} deleted"},
 	{"port", "list", "", "declared and seen nodes behind ports", OPTIONS(port_list_options), 0,
-	 0, port_list},
+	 0, port_list, .example = "port list --switch leaf1"},
 	{"port", "set", "SWITCH PORT", "declare the node behind a port, or the address it gives",
-	 OPTIONS(port_options), 2, 2, port_set},
+	 OPTIONS(port_options), 2, 2, port_set, .example = "port set leaf1 Ethernet1/7 --node n7",
+	 .done = "port {1}:{2} saved"},
 	{"port", "delete", "SWITCH PORT", "forget the declaration of a port", NO_OPTIONS, 2, 2,
-	 port_delete},
+	 port_delete, .example = "port delete leaf1 Ethernet1/7",
+	 .done = "declaration of port {1}:{2} deleted"},
 	{"port", "park", "SWITCH:PORT...", "ports are ours, and in no network", NO_OPTIONS, 1, 1000,
-	 haasctl_port_park},
+	 haasctl_port_park, .example = "port park leaf1:Ethernet1/9", .done = "port {*} parked"},
 	{"port", "release", "SWITCH:PORT...", "ports stay as they are and are ours no more",
-	 NO_OPTIONS, 1, 1000, haasctl_port_release},
+	 NO_OPTIONS, 1, 1000, haasctl_port_release, .example = "port release leaf1:Ethernet1/9",
+	 .done = "port {*} released"},
 	{"circuit", "unknown", "", "option 82 texts without a rule", OPTIONS(unknown_options), 0, 0,
-	 circuit_unknown},
+	 circuit_unknown, .example = "circuit unknown --relay 10.2.0.1"},
 	{"circuit", "learn", "CIRCUIT SWITCH PORT", "rules by which this circuit is that port",
-	 OPTIONS(learn_options), 3, 3, circuit_learn},
-	{"circuit", "forget", "CIRCUIT...", "drop samples", NO_OPTIONS, 1, 1000, circuit_forget},
+	 OPTIONS(learn_options), 3, 3, circuit_learn,
+	 .example = "circuit learn 12 leaf1 Ethernet1/7 --accept",
+	 .done = "rule {name} saved: it reads {reads} of the unknown circuits"},
+	{"circuit", "forget", "CIRCUIT...", "drop samples", NO_OPTIONS, 1, 1000, circuit_forget,
+	 .example = "circuit forget 12", .done = "sample {*} deleted"},
 	{"circuit", "list", "", "the rules that read option 82", OPTIONS(cable_cli_page_options), 0,
-	 0, circuit_list},
+	 0, circuit_list, .example = "circuit list -o wide"},
 	{"circuit", "set", "RULE", "make a rule, or change the named settings",
-	 OPTIONS(rule_options), 1, 1, circuit_set},
-	{"circuit", "delete", "RULE...", "remove rules", NO_OPTIONS, 1, 1000, circuit_delete},
+	 OPTIONS(rule_options), 1, 1, circuit_set,
+	 .example = "circuit set leaf1 --relay 10.2.0.1/32 --family cisco-ios",
+	 .done = "rule {1} saved"},
+	{"circuit", "delete", "RULE...", "remove rules", NO_OPTIONS, 1, 1000, circuit_delete,
+	 .example = "circuit delete leaf1", .done = "rule {*} deleted"},
 	{"circuit", "families", "", "families of switches that are known", NO_OPTIONS, 0, 0,
-	 cable_cli_circuit_families},
+	 cable_cli_circuit_families, .example = "circuit families"},
 };
 const struct command_group cable_group = {cable_cli_commands, COUNT_OF(cable_cli_commands)};

@@ -75,6 +75,7 @@ static int64_t capture_cli_number_of(const json_t *row, const char *name)
 static void show_side(const json_t *tcp, const char *side, const char *arrow)
 {
 	CLEANUP(text_done) struct text line = {0};
+	CLEANUP(text_done) struct text size = {0};
 	const json_t *told = json_object_get(tcp, side);
 	static const struct {
 		const char *name, *word;
@@ -85,9 +86,9 @@ static void show_side(const json_t *tcp, const char *side, const char *arrow)
 		      {"resets", "resets"},
 		      {"unseen", "not seen by us"}};
 
-	text_addf(&line, "    %s %" PRId64 " segments, %" PRId64 " bytes", arrow,
+	text_addf(&line, "    %s %" PRId64 " segments, %s", arrow,
 		  capture_cli_number_of(told, "segments"),
-		  capture_cli_number_of(told, "payload_bytes"));
+		  listing_text(json_object_get(told, "payload_bytes"), "payload_bytes", &size));
 	for (size_t i = 0; i < COUNT_OF(counts); i++) {
 		if (capture_cli_number_of(told, counts[i].name) > 0)
 			text_addf(&line, ", %" PRId64 " %s",
@@ -118,14 +119,15 @@ static void show_conversations(const json_t *rows)
 		const json_t *tcp = json_object_get(row, "tcp");
 		const char *application = haasctl_word(row, "application");
 		CLEANUP(text_done) struct text line = {0};
+		CLEANUP(text_done) struct text there = {0};
+		CLEANUP(text_done) struct text back = {0};
 
-		text_addf(&line,
-			  "  %s ~ %s %s %s%s %" PRId64 " packets, %" PRId64 " + %" PRId64 " bytes",
+		text_addf(&line, "  %s ~ %s %s %s%s %" PRId64 " packets, %s + %s",
 			  haasctl_word(row, "a"), haasctl_word(row, "b"),
 			  haasctl_word(row, "protocol"), application[0] ? application : "-",
 			  by_port(row), capture_cli_number_of(row, "packets"),
-			  capture_cli_number_of(row, "bytes_ab"),
-			  capture_cli_number_of(row, "bytes_ba"));
+			  listing_text(json_object_get(row, "bytes_ab"), "ab_bytes", &there),
+			  listing_text(json_object_get(row, "bytes_ba"), "ba_bytes", &back));
 		listing_line(&line);
 		if (!tcp)
 			continue;
@@ -146,14 +148,14 @@ static void show_applications(const json_t *rows)
 	for (size_t i = 0; i < count; i++) {
 		const json_t *row = json_array_get(rows, i);
 		CLEANUP(text_done) struct text line = {0};
+		CLEANUP(text_done) struct text size = {0};
 
-		text_addf(&line,
-			  "  %-20s %" PRId64 " conversations, %" PRId64 " packets, %" PRId64
-			  " bytes%s",
+		text_addf(&line, "  %-20s %" PRId64 " conversations, %" PRId64 " packets, %s%s",
 			  haasctl_word(row, "application"),
 			  capture_cli_number_of(row, "conversations"),
 			  capture_cli_number_of(row, "packets"),
-			  capture_cli_number_of(row, "bytes"), by_port(row));
+			  listing_text(json_object_get(row, "bytes"), "all_bytes", &size),
+			  by_port(row));
 		listing_line(&line);
 	}
 }
@@ -414,7 +416,11 @@ static int capture_point(void *context, const struct command_input *input)
 
 	haasctl_path(&target, "/capture-points/", input->words[0], "");
 	if (command_option(input, "--none"))
-		return haasctl_remove(context, input, &target);
+		return haasctl_do(
+			context, input,
+			&(struct haasctl_call){.method = "DELETE",
+					       .target = text_get(&target),
+					       .done = "mirror target of switch {1} removed"});
 	json_begin_object(&body, NULL);
 	haasctl_keep_words(&body, input,
 			   OPTION_NAMES("--port", "--address", "--origin", "--interface",
@@ -470,29 +476,34 @@ static const struct option_row point_options[] = {
 
 static const struct command capture_cli_commands[] = {
 	{"capture", "start", "[PATH]", "ask for packets of a pair or a node",
-	 OPTIONS(start_options), 0, 1, capture_cli_capture_start},
+	 OPTIONS(start_options), 0, 1, capture_cli_capture_start,
+	 .example = "capture start tenant:acme/vlan:1301/pair:n1~n2 --seconds 30"},
 	{"capture", "list", "", "captures, newest first", OPTIONS(capture_cli_list_options), 0, 0,
-	 capture_list},
+	 capture_list, .example = "capture list --all"},
 	{"capture", "show", "CAPTURE", "one, with its TCP and applications", NO_OPTIONS, 1, 1,
-	 capture_show},
+	 capture_show, .example = "capture show 3"},
 	{"capture", "watch", "CAPTURE", "its packets as they come, a line each", NO_OPTIONS, 1, 1,
-	 capture_watch},
+	 capture_watch, .example = "capture watch 3"},
 	{"capture", "approve", "CAPTURE...", "consent to another operator's request", NO_OPTIONS, 1,
-	 100, capture_approve},
-	{"capture", "stop", "CAPTURE...", "end it now", NO_OPTIONS, 1, 100, capture_stop},
+	 100, capture_approve, .example = "capture approve 3"},
+	{"capture", "stop", "CAPTURE...", "end it now", NO_OPTIONS, 1, 100, capture_stop,
+	 .example = "capture stop 3"},
 	{"capture", "download", "CAPTURE [FILE]", "its packets, as pcapng", NO_OPTIONS, 1, 2,
-	 haasctl_capture_download},
+	 haasctl_capture_download, .example = "capture download 3 n1.pcapng",
+	 .done = "packets of capture {1} written to {2}"},
 	{"capture", "remove", "CAPTURE...", "delete its packets", NO_OPTIONS, 1, 100,
-	 capture_remove},
+	 capture_remove, .example = "capture remove 3"},
 	{"capture", "grant", "", "as a tenant: consent to captures", OPTIONS(grant_options), 0, 0,
-	 capture_grant},
+	 capture_grant, .example = "capture grant --until 2026-12-01T18:00:00Z --node n1"},
 	{"capture", "grants", "", "consents to captures", OPTIONS(limit_options), 0, 0,
-	 capture_grants},
+	 capture_grants, .example = "capture grants"},
 	{"capture", "withdraw", "GRANT", "as a tenant: withdraw consent", NO_OPTIONS, 1, 1,
-	 capture_withdraw},
+	 capture_withdraw, .example = "capture withdraw 2", .done = "consent {1} withdrawn"},
 	{"capture", "point", "SWITCH", "set the target of a switch's mirrors",
-	 OPTIONS(point_options), 1, 1, capture_point},
+	 OPTIONS(point_options), 1, 1, capture_point,
+	 .example = "capture point leaf1 --port Ethernet1/48",
+	 .done = "mirror target of switch {1} saved"},
 	{"capture", "points", "", "switches that have a mirror port", OPTIONS(limit_options), 0, 0,
-	 capture_points},
+	 capture_points, .example = "capture points"},
 };
 const struct command_group capture_group = {capture_cli_commands, COUNT_OF(capture_cli_commands)};

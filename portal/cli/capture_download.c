@@ -68,5 +68,7 @@ int haasctl_capture_download(void *context, const struct command_input *input)
 		status = haasctl_cannot("write", path, -errno);
 	if (path && status != EXIT_OK)
 		(void)unlink(path);
+	if (path && status == EXIT_OK)
+		haasctl_say_done(input, input->command->done, NULL, NULL);
 	return status;
 }

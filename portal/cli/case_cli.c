@@ -77,6 +77,8 @@ static int case_cli_case_open(void *context, const struct command_input *input)
 static void print_entry(const json_t *entry)
 {
 	const json_t *detail = json_object_get(entry, "detail");
+	CLEANUP(text_done) struct text from = {0};
+	CLEANUP(text_done) struct text to = {0};
 	const json_t *row;
 	char clock[32];
 	size_t i;
@@ -87,8 +89,9 @@ static void print_entry(const json_t *entry)
 	if (strcmp(haasctl_word(entry, "kind"), "query") != 0)
 		return;
 	if (haasctl_word(detail, "from")[0])
-		printf("          %s to %s\n", haasctl_word(detail, "from"),
-		       haasctl_word(detail, "to"));
+		printf("          %s to %s\n",
+		       listing_text(json_object_get(detail, "from"), "from_at", &from),
+		       listing_text(json_object_get(detail, "to"), "to_at", &to));
 	json_array_foreach(json_object_get(detail, "rows"), i, row) printf(
 		"          %5.1f %% %s\n", json_number_value(json_object_get(row, "share")) * 100,
 		haasctl_word(row, "name"));
@@ -125,7 +128,7 @@ static int case_show(void *context, const struct command_input *input)
 }
 
 static int case_cli_post(void *context, const struct command_input *input, const char *what,
-			 struct text *body)
+			 const char *done, struct text *body)
 {
 	CLEANUP(text_done) struct text target = {0};
 
@@ -133,6 +136,7 @@ static int case_cli_post(void *context, const struct command_input *input, const
 	return haasctl_do(context, input,
 			  &(struct haasctl_call){.method = "POST",
 						 .target = text_get(&target),
+						 .done = done,
 						 .body = body ? text_get(body) : NULL});
 }
 
@@ -144,7 +148,9 @@ static int case_cli_case_note(void *context, const struct command_input *input)
 	json_put_string(&body, "kind", command_option(input, "--finding") ? "finding" : "note");
 	json_put_string(&body, "text", input->words[1]);
 	json_end_object(&body);
-	return case_cli_post(context, input, "/entries", &body);
+	return case_cli_post(
+		context, input, "/entries",
+		command_option(input, "--finding") ? "finding written into case {1}" : NULL, &body);
 }
 
 static int case_cli_case_close(void *context, const struct command_input *input)
@@ -155,12 +161,15 @@ static int case_cli_case_close(void *context, const struct command_input *input)
 	json_put_string(&body, "answer", input->words[1]);
 	json_put_bool(&body, "publish", command_option(input, "--publish") != NULL);
 	json_end_object(&body);
-	return case_cli_post(context, input, "/close", &body);
+	return case_cli_post(
+		context, input, "/close",
+		command_option(input, "--publish") ? "case {1} closed, its report published" : NULL,
+		&body);
 }
 
 static int case_cli_case_publish(void *context, const struct command_input *input)
 {
-	return case_cli_post(context, input, "/publish", NULL);
+	return case_cli_post(context, input, "/publish", NULL, NULL);
 }
 
 static int case_report(void *context, const struct command_input *input)
@@ -194,18 +203,23 @@ static const struct option_row close_options[] = {
 
 static const struct command case_cli_commands[] = {
 	{"case", "open", "TEXT", "a complaint comes in: its clock runs", OPTIONS(open_options), 1,
-	 1, case_cli_case_open},
+	 1, case_cli_case_open,
+	 .example = "case open 'n1 reaches n2 at 3 Gbit/s only' --tenant acme"},
 	{"case", "list", "", "complaints that wait for an answer", OPTIONS(case_cli_list_options),
-	 0, 0, case_list},
+	 0, 0, case_list, .example = "case list --all"},
 	{"case", "show", "CASE", "questions, steps and findings so far", NO_OPTIONS, 1, 1,
-	 case_show},
+	 case_show, .example = "case show 5"},
 	{"case", "note", "CASE TEXT", "write a note or finding into a case", OPTIONS(note_options),
-	 2, 2, case_cli_case_note},
+	 2, 2, case_cli_case_note, .example = "case note 5 'link leaf1:up1 is full' --finding",
+	 .done = "note written into case {1}"},
 	{"case", "close", "CASE ANSWER", "answer a case: its clock stops", OPTIONS(close_options),
-	 2, 2, case_cli_case_close},
+	 2, 2, case_cli_case_close,
+	 .example = "case close 5 'a second uplink is in since 14:05' --publish",
+	 .done = "case {1} closed"},
 	{"case", "publish", "CASE", "let the tenant read the report", NO_OPTIONS, 1, 1,
-	 case_cli_case_publish},
+	 case_cli_case_publish, .example = "case publish 5",
+	 .done = "report of case {1} published"},
 	{"case", "report", "CASE", "the answer with its timeline, as Markdown", NO_OPTIONS, 1, 1,
-	 case_report},
+	 case_report, .example = "case report 5"},
 };
 const struct command_group case_group = {case_cli_commands, COUNT_OF(case_cli_commands)};

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/count_text.h"
 #include "common/io/file.h"
 #include "common/model/certificate.h"
 
@@ -226,6 +227,7 @@ static int certificate_verify(void *context, const struct command_input *input)
 	const char *const *key_files = command_options(input, "--key");
 	const char *path = input->word_count > 0 ? input->words[0] : NULL;
 	CLEANUP(check_done) struct check check = {.chain = certificate_chain()};
+	char count[COUNT_TEXT_SIZE];
 	int status = EXIT_OK;
 
 	if (key_files && *key_files)
@@ -236,7 +238,8 @@ static int certificate_verify(void *context, const struct command_input *input)
 		status = path ? check_file(&check, path) : check_server(&check, context, input);
 	if (status != EXIT_OK)
 		return status;
-	printf("%zu certificates, none changed, none missing\n", check.chain.count);
+	printf("%s, none changed, none missing\n",
+	       count_text(count, (int64_t)check.chain.count, "certificate"));
 	if (check.chain.count > 0)
 		printf("last hash  %s\nsigned by  %s%s\n", check.chain.head, check.last_key,
 		       check.key_count > 0 ? ""
@@ -254,11 +257,12 @@ static const struct option_row verify_options[] = {
 
 static const struct command certificate_cli_commands[] = {
 	{"certificate", "list", "", "proofs of erasure, oldest first",
-	 OPTIONS(certificate_cli_list_options), 0, 0, certificate_list},
+	 OPTIONS(certificate_cli_list_options), 0, 0, certificate_list,
+	 .example = "certificate list --node n1"},
 	{"certificate", "show", "CERTIFICATE", "one proof, with its signature", NO_OPTIONS, 1, 1,
-	 certificate_show},
+	 certificate_show, .example = "certificate show 8"},
 	{"certificate", "verify", "[FILE]", "check that none was changed or removed",
-	 OPTIONS(verify_options), 0, 1, certificate_verify},
+	 OPTIONS(verify_options), 0, 1, certificate_verify, .example = "certificate verify"},
 };
 const struct command_group certificate_group = {certificate_cli_commands,
 						COUNT_OF(certificate_cli_commands)};

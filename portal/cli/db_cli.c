@@ -9,10 +9,17 @@
 #include "portal/cli/db_admin.h"
 #include "portal/cli/listing.h"
 
-static const char *database_of(const struct command_input *input)
+/* --database, else that of the private cluster in --dir, else HAAS_DATABASE, else that of the usual
+ * private cluster. */
+static const char *database_of(const struct command_input *input, struct text *scratch)
 {
 	const char *given = command_option(input, "--database");
+	const char *folder = command_option(input, "--dir");
 
+	if (!given && folder) {
+		text_addf(scratch, "host=%s dbname=haas user=haas", folder);
+		return text_get(scratch);
+	}
 	if (!given)
 		given = getenv("HAAS_DATABASE");
 	return given ? given : DB_DEFAULT_CONNINFO;
@@ -32,10 +39,13 @@ static const char *db_cli_user_of(const struct command_input *input)
 	return given ? given : "postgres";
 }
 
-static int db_cli_end(int rc, const struct problem *problem)
+/* Says what was done, or the problem; the exit status. */
+static int db_cli_end(const struct command_input *input, int rc, const struct problem *problem)
 {
-	if (rc == 0)
+	if (rc == 0) {
+		haasctl_say_done(input, input->command->done, NULL, NULL);
 		return EXIT_OK;
+	}
 	haasctl_problem(problem);
 	return rc == E_CONFLICT      ? EXIT_CONFLICT
 	       : rc == E_NOT_FOUND   ? EXIT_NOT_FOUND
@@ -61,7 +71,7 @@ static int db_init(void *context, const struct command_input *input)
 		rc = db_migrate(text_get(&conninfo), stderr, &problem);
 	if (rc == 0)
 		printf("%s\n", text_get(&conninfo));
-	return db_cli_end(rc, &problem);
+	return db_cli_end(input, rc, &problem);
 }
 
 static int db_start(void *context, const struct command_input *input)
@@ -69,7 +79,8 @@ static int db_start(void *context, const struct command_input *input)
 	struct problem problem = {0};
 
 	(void)context;
-	return db_cli_end(db_cluster_start(folder_of(input), db_cli_user_of(input), &problem),
+	return db_cli_end(input,
+			  db_cluster_start(folder_of(input), db_cli_user_of(input), &problem),
 			  &problem);
 }
 
@@ -78,16 +89,18 @@ static int db_stop(void *context, const struct command_input *input)
 	struct problem problem = {0};
 
 	(void)context;
-	return db_cli_end(db_cluster_stop(folder_of(input), db_cli_user_of(input), &problem),
+	return db_cli_end(input, db_cluster_stop(folder_of(input), db_cli_user_of(input), &problem),
 			  &problem);
 }
 
 static int db_migrate_run(void *context, const struct command_input *input)
 {
+	CLEANUP(text_done) struct text conninfo = {0};
 	struct problem problem = {0};
 
 	(void)context;
-	return db_cli_end(db_migrate(database_of(input), stderr, &problem), &problem);
+	return db_cli_end(input, db_migrate(database_of(input, &conninfo), stderr, &problem),
+			  &problem);
 }
 
 static int db_status(void *context, const struct command_input *input)
@@ -95,6 +108,7 @@ static int db_status(void *context, const struct command_input *input)
 	static const struct output_column columns[] = {NUMBER("number"), COLUMN("name"),
 						       COLUMN("state"), COLUMN("applied_at")};
 	CLEANUP(freep) struct db_migration_state *states = NULL;
+	CLEANUP(text_done) struct text conninfo = {0};
 	struct problem problem = {0};
 	struct listing *listing = NULL;
 	size_t count = 0;
@@ -104,9 +118,10 @@ static int db_status(void *context, const struct command_input *input)
 	int status = listing_new(input, columns, COUNT_OF(columns), &listing);
 	if (status != EXIT_OK)
 		return status;
-	int rc = db_migration_states(database_of(input), &states, &count, &pending, &problem);
+	int rc = db_migration_states(database_of(input, &conninfo), &states, &count, &pending,
+				     &problem);
 	if (rc < 0)
-		return listing_end(listing, db_cli_end(rc, &problem));
+		return listing_end(listing, db_cli_end(input, rc, &problem));
 	for (size_t i = 0; i < count; i++) {
 		json_t *row = json_pack("{s:i, s:s, s:s, s:s?}", "number", states[i].number, "name",
 					states[i].name, "state",
@@ -124,18 +139,23 @@ static int db_status(void *context, const struct command_input *input)
 
 static int db_backup_run(void *context, const struct command_input *input)
 {
+	CLEANUP(text_done) struct text conninfo = {0};
 	struct problem problem = {0};
 
 	(void)context;
-	return db_cli_end(db_backup(database_of(input), input->words[0], &problem), &problem);
+	return db_cli_end(input,
+			  db_backup(database_of(input, &conninfo), input->words[0], &problem),
+			  &problem);
 }
 
 static int db_restore_run(void *context, const struct command_input *input)
 {
+	CLEANUP(text_done) struct text conninfo = {0};
 	struct problem problem = {0};
 
 	(void)context;
-	return db_cli_end(db_restore(database_of(input), input->words[0],
+	return db_cli_end(input,
+			  db_restore(database_of(input, &conninfo), input->words[0],
 				     command_option(input, "--replace") != NULL, &problem),
 			  &problem);
 }
@@ -157,26 +177,30 @@ static int db_restore_run(void *context, const struct command_input *input)
 
 static const struct option_row init_options[] = {DATABASE_ROW, FOLDER_ROW, USER_ROW};
 static const struct option_row cluster_options[] = {FOLDER_ROW, USER_ROW};
-static const struct option_row database_options[] = {DATABASE_ROW};
+static const struct option_row database_options[] = {DATABASE_ROW, FOLDER_ROW};
 static const struct option_row db_cli_restore_options[] = {
 	DATABASE_ROW,
+	FOLDER_ROW,
 	{"--replace", 0, OPTION_FLAG, NULL, "drop our schema in the database first"},
 };
 
 static const struct command db_cli_commands[] = {
 	{"db", "init", "", "make the private cluster, migrate, print its conninfo", init_options,
-	 COUNT_OF(init_options), 0, 0, db_init},
+	 COUNT_OF(init_options), 0, 0, db_init, .example = "db init"},
 	{"db", "start", "", "start the private cluster", cluster_options, COUNT_OF(cluster_options),
-	 0, 0, db_start},
+	 0, 0, db_start, .example = "db start", .done = "private cluster started"},
 	{"db", "stop", "", "stop the private cluster", cluster_options, COUNT_OF(cluster_options),
-	 0, 0, db_stop},
+	 0, 0, db_stop, .example = "db stop", .done = "private cluster stopped"},
 	{"db", "migrate", "", "bring tables, functions and rights up to this program",
-	 database_options, COUNT_OF(database_options), 0, 0, db_migrate_run},
+	 database_options, COUNT_OF(database_options), 0, 0, db_migrate_run,
+	 .example = "db migrate", .done = "schema is up to date"},
 	{"db", "status", "", "applied parts of the schema; exit 1 unless all are", database_options,
-	 COUNT_OF(database_options), 0, 0, db_status},
+	 COUNT_OF(database_options), 0, 0, db_status, .example = "db status"},
 	{"db", "backup", "FILE", "write a backup", database_options, COUNT_OF(database_options), 1,
-	 1, db_backup_run},
+	 1, db_backup_run, .example = "db backup /var/backups/haas.dump",
+	 .done = "backup written to {1}"},
 	{"db", "restore", "FILE", "read a backup into an empty database", db_cli_restore_options,
-	 COUNT_OF(db_cli_restore_options), 1, 1, db_restore_run},
+	 COUNT_OF(db_cli_restore_options), 1, 1, db_restore_run,
+	 .example = "db restore /var/backups/haas.dump", .done = "backup {1} restored"},
 };
 const struct command_group db_group = {db_cli_commands, COUNT_OF(db_cli_commands)};

@@ -79,7 +79,7 @@ static int print_level(const struct command_input *input, const json_t *level)
 	const json_t *note;
 	size_t i;
 
-	printf("%s\n%s to %s UTC\n\n", path[0] ? path : "all links",
+	printf("%s\n%s to %s\n\n", path[0] ? path : "all links",
 	       listing_text(json_object_get(level, "from"), "from_at", &from),
 	       listing_text(json_object_get(level, "to"), "to_at", &to));
 	int status = print_table(input, level);
@@ -229,6 +229,7 @@ static const struct option_row drill_options[] = {
 
 static const struct command drill_cli_commands[] = {
 	{"drill", "", "[WHERE]", "traffic by owner, from the links down to a flow",
-	 OPTIONS(drill_options), 0, 1, drill_cli_drill},
+	 OPTIONS(drill_options), 0, 1, drill_cli_drill,
+	 .example = "drill link:leaf1:Ethernet1/49 --window 5m"},
 };
 const struct command_group drill_group = {drill_cli_commands, COUNT_OF(drill_cli_commands)};

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/count_text.h"
 #include "common/base/json_text.h"
 #include "common/net/mac.h"
 
@@ -145,6 +146,7 @@ static bool fabric_cli_is_silent(const json_t *alert)
 static void print_alerts(const json_t *alerts)
 {
 	const json_t *alert;
+	char count[COUNT_TEXT_SIZE];
 	size_t silent = 0;
 	size_t i;
 
@@ -152,7 +154,8 @@ static void print_alerts(const json_t *alerts)
 	if (json_array_size(alerts) == silent)
 		printf("\nnothing is wrong\n");
 	else
-		printf("\n%zu problems:\n", json_array_size(alerts) - silent);
+		printf("\n%s:\n",
+		       count_text(count, (int64_t)(json_array_size(alerts) - silent), "problem"));
 	json_array_foreach(alerts, i, alert)
 	{
 		if (fabric_cli_is_silent(alert))
@@ -165,9 +168,8 @@ static void print_alerts(const json_t *alerts)
 			printf("    to do: %s\n", haasctl_word(alert, "hint"));
 	}
 	if (silent > 0)
-		printf("%zu planned cables are silent, as expected: haasctl alert list --kind "
-		       "wiring.silent\n",
-		       silent);
+		printf("%s silent, as expected: haasctl alert list --kind wiring.silent\n",
+		       count_text(count, (int64_t)silent, "planned cable"));
 }
 
 /* Numbers that were given back; each that waits for switches, with their names. */
@@ -382,17 +384,20 @@ static const struct option_row locate_options[] = {
 
 static const struct command fabric_cli_commands[] = {
 	{"fabric", "list", "", "fabrics and how many switches they have", NO_OPTIONS, 0, 0,
-	 fabric_list},
+	 fabric_list, .example = "fabric list"},
 	{"fabric", "create", "FABRIC", "declare a fabric, or change the named settings",
-	 OPTIONS(fabric_options), 1, 1, fabric_cli_fabric_set},
+	 OPTIONS(fabric_options), 1, 1, fabric_cli_fabric_set,
+	 .example = "fabric create main --vlans 1300-1399 --parking 1200",
+	 .done = "fabric {1} saved"},
 	{"fabric", "show", "FABRIC", "its switches, cables, VLANs in quarantine and problems",
-	 NO_OPTIONS, 1, 1, fabric_show},
+	 NO_OPTIONS, 1, 1, fabric_show, .example = "fabric show main"},
 	{"fabric", "delete", "FABRIC", "forget a fabric without switches", NO_OPTIONS, 1, 1,
-	 fabric_delete},
+	 fabric_delete, .example = "fabric delete main", .done = "fabric {1} deleted"},
 	{"link", "list", "", "cables between switches as found", OPTIONS(link_options), 0, 0,
-	 link_list},
-	{"nic", "list", "", "where MACs are plugged in", OPTIONS(nic_list_options), 0, 0, nic_list},
+	 link_list, .example = "link list"},
+	{"nic", "list", "", "where MACs are plugged in", OPTIONS(nic_list_options), 0, 0, nic_list,
+	 .example = "nic list"},
 	{"nic", "locate", "NIC", "switch and port of a MAC, NODE or NODE:NIC, and the source",
-	 OPTIONS(locate_options), 1, 1, nic_locate},
+	 OPTIONS(locate_options), 1, 1, nic_locate, .example = "nic locate n1:eth0"},
 };
 const struct command_group fabric_group = {fabric_cli_commands, COUNT_OF(fabric_cli_commands)};

@@ -106,7 +106,8 @@ static int grant_cli_package_delete(void *context, const struct command_input *i
 		if (status == EXIT_OK)
 			status = haasctl_do(context, input,
 					    &(struct haasctl_call){.method = "DELETE",
-								   .target = text_get(&target)});
+								   .target = text_get(&target),
+								   .object = input->words[i]});
 		tally_add(&tally, status);
 	}
 	return tally_status(&tally);
@@ -237,16 +238,21 @@ static const struct option_row grant_cli_import_options[] = {
 
 static const struct command grant_cli_commands[] = {
 	{"grant", "list", "", "grants to use another owner's images, packages, archives",
-	 OPTIONS(grant_cli_list_options), 0, 0, grant_list},
+	 OPTIONS(grant_cli_list_options), 0, 0, grant_list, .example = "grant list --tenant acme"},
 	{"grant", "add", "image|package|archive OBJECT TENANT", "let a tenant use it",
-	 OPTIONS(grant_cli_add_options), 3, 3, grant_add},
-	{"grant", "remove", "ID...", "take grants back", NO_OPTIONS, 1, 1000, grant_remove},
+	 OPTIONS(grant_cli_add_options), 3, 3, grant_add,
+	 .example = "grant add archive base acme --until 2026-12-31T23:00:00Z"},
+	{"grant", "remove", "ID...", "take grants back", NO_OPTIONS, 1, 1000, grant_remove,
+	 .example = "grant remove 6", .done = "grant {*} removed"},
 	{"package", "list", "", "the packages that may be used", OPTIONS(package_list_options), 0,
-	 0, package_list},
-	{"package", "show", "NAME:VERSION", "one package", NO_OPTIONS, 1, 1, package_show},
+	 0, package_list, .example = "package list"},
+	{"package", "show", "NAME:VERSION", "one package", NO_OPTIONS, 1, 1, package_show,
+	 .example = "package show driver:1.2"},
 	{"package", "delete", "NAME:VERSION...", "delete packages with their grants", NO_OPTIONS, 1,
-	 1000, grant_cli_package_delete},
+	 1000, grant_cli_package_delete, .example = "package delete driver:1.2",
+	 .done = "package {*} deleted"},
 	{"package", "import", "NAME:VERSION FILE", "announce and upload; repeat to resume",
-	 OPTIONS(grant_cli_import_options), 2, 2, package_import},
+	 OPTIONS(grant_cli_import_options), 2, 2, package_import,
+	 .example = "package import driver:1.2 driver.deb"},
 };
 const struct command_group grant_group = {grant_cli_commands, COUNT_OF(grant_cli_commands)};

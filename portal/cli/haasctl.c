@@ -377,37 +377,6 @@ int haasctl_post(struct haasctl *haasctl, const struct command_input *input, con
 			    ret);
 }
 
-int haasctl_do(struct haasctl *haasctl, const struct command_input *input,
-	       const struct haasctl_call *call)
-{
-	const char *format = command_option(input, "--output");
-	struct haasctl_reply reply = {0};
-	int status = haasctl_call(haasctl, input, call, &reply);
-
-	if (status == EXIT_OK && reply.json && format && strncmp(format, "json", 4) == 0) {
-		(void)json_dumpf(reply.json, stdout,
-				 strcmp(format, "json") == 0 ? JSON_INDENT(2) : JSON_COMPACT);
-		putchar('\n');
-	}
-	haasctl_reply_done(&reply);
-	return status;
-}
-
-int haasctl_delete(struct haasctl *haasctl, const struct command_input *input, const char *target)
-{
-	struct haasctl_reply reply = {0};
-	char etag[sizeof(reply.etag)];
-	int status = haasctl_get(haasctl, input, target, &reply);
-
-	if (status != EXIT_OK)
-		return status;
-	(void)text_copy(etag, sizeof(etag), reply.etag);
-	haasctl_reply_done(&reply);
-	return haasctl_do(
-		haasctl, input,
-		&(struct haasctl_call){.method = "DELETE", .target = target, .if_match = etag});
-}
-
 static void haasctl_on_timer(void *context)
 {
 	loop_stop(context);

@@ -69,6 +69,10 @@ struct haasctl_call {
 	enum exit_status untold; /* a failure of this kind is the caller's to tell */
 	struct problem *problem; /* if not NULL any failure is: it is written here instead */
 	bool by_itself;          /* no person asked: it is not kept in the case */
+	/* Of haasctl_do: the word of the command line that it changes (NULL: the first), and what
+	   is said of it instead of the command's own `done`. */
+	const char *object;
+	const char *done;
 	/* Streams: pieces as they come; the call then returns at the end of the stream. */
 	void (*on_data)(void *context, const void *data, size_t size);
 	void *context;
@@ -91,19 +95,22 @@ MUST_USE int haasctl_get(struct haasctl *haasctl, const struct command_input *in
 			 const char *target, struct haasctl_reply *ret);
 MUST_USE int haasctl_post(struct haasctl *haasctl, const struct command_input *input,
 			  const char *target, const struct text *body, struct haasctl_reply *ret);
-/* A call whose answer is only shown with -o json. */
-MUST_USE int haasctl_do(struct haasctl *haasctl, const struct command_input *input,
-			const struct haasctl_call *call);
-/* GETs `target` for its ETag and deletes what it was then. */
-MUST_USE int haasctl_delete(struct haasctl *haasctl, const struct command_input *input,
-			    const char *target);
-
 /* --- writing --- */
 
 /* Names of options, NULL-ended. */
 #define OPTION_NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* PUT with a JSON body, and DELETE. The answer is only shown with -o json. */
+/* What a command has done, in one line for people: `done` with "{1}" a word of the command line,
+ * "{*}" the object (NULL: the first word), "{member}" of the answer (may be NULL). */
+void haasctl_say_done(const struct command_input *input, const char *done, const char *object,
+		      const json_t *answer);
+/* A call that changes something. People read what was done; -o json gives the API's answer. */
+MUST_USE int haasctl_do(struct haasctl *haasctl, const struct command_input *input,
+			const struct haasctl_call *call);
+/* GETs `target` for its ETag and deletes the `object` that it was then. */
+MUST_USE int haasctl_delete(struct haasctl *haasctl, const struct command_input *input,
+			    const char *target, const char *object);
+/* haasctl_do: PUT with a JSON body, and DELETE, of what the first word names. */
 MUST_USE int haasctl_put(struct haasctl *haasctl, const struct command_input *input,
 			 const struct text *target, const struct text *body);
 MUST_USE int haasctl_remove(struct haasctl *haasctl, const struct command_input *input,

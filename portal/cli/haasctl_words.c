@@ -76,7 +76,8 @@ int haasctl_each(struct haasctl *haasctl, const struct command_input *input, con
 		haasctl_path(&target, before, input->words[i], after);
 		tally_add(&tally, haasctl_do(haasctl, input,
 					     &(struct haasctl_call){.method = method,
-								    .target = text_get(&target)}));
+								    .target = text_get(&target),
+								    .object = input->words[i]}));
 	}
 	return tally_status(&tally);
 }

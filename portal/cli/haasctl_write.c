@@ -5,7 +5,74 @@
 
 #include "common/base/json_text.h"
 
-#include "portal/cli/haasctl.h"
+#include "portal/cli/listing.h"
+
+static const char *haasctl_write_value(const struct command_input *input, const char *name,
+				       const char *object, const json_t *answer,
+				       struct text *scratch)
+{
+	size_t number = (size_t)strtoul(name, NULL, 10);
+
+	if (number > 0)
+		return number <= input->word_count ? input->words[number - 1] : "";
+	if (strcmp(name, "*") == 0)
+		return object ? object : input->words[0];
+	return listing_text(haasctl_member(answer, name), name, scratch);
+}
+
+void haasctl_say_done(const struct command_input *input, const char *done, const char *object,
+		      const json_t *answer)
+{
+	CLEANUP(text_done) struct text line = {0};
+	CLEANUP(text_done) struct text scratch = {0};
+
+	if (!done || !listing_for_people(input))
+		return;
+	while (*done) {
+		size_t plain = strcspn(done, "{");
+		size_t length = strcspn(done + plain, "}");
+		char name[32];
+
+		text_add_bytes(&line, done, plain);
+		done += plain;
+		if (!*done)
+			break;
+		(void)text_format(name, sizeof(name), "%.*s", (int)length - 1, done + 1);
+		text_add(&line, haasctl_write_value(input, name, object, answer, &scratch));
+		done += length + (done[length] == '}');
+	}
+	listing_line(&line);
+}
+
+int haasctl_do(struct haasctl *haasctl, const struct command_input *input,
+	       const struct haasctl_call *call)
+{
+	struct haasctl_reply reply = {0};
+	int status = haasctl_call(haasctl, input, call, &reply);
+
+	if (status == EXIT_OK && !listing_json(input, reply.json))
+		haasctl_say_done(input, call->done ? call->done : input->command->done,
+				 call->object, reply.json);
+	haasctl_reply_done(&reply);
+	return status;
+}
+
+int haasctl_delete(struct haasctl *haasctl, const struct command_input *input, const char *target,
+		   const char *object)
+{
+	struct haasctl_reply reply = {0};
+	char etag[sizeof(reply.etag)];
+	int status = haasctl_get(haasctl, input, target, &reply);
+
+	if (status != EXIT_OK)
+		return status;
+	(void)text_copy(etag, sizeof(etag), reply.etag);
+	haasctl_reply_done(&reply);
+	return haasctl_do(
+		haasctl, input,
+		&(struct haasctl_call){
+			.method = "DELETE", .target = target, .if_match = etag, .object = object});
+}
 
 int haasctl_put(struct haasctl *haasctl, const struct command_input *input,
 		const struct text *target, const struct text *body)

@@ -176,7 +176,7 @@ static int health_cli_add_duration(struct text *body, const struct command_input
 	return EXIT_OK;
 }
 
-/* Nodes that took it are rows; why another did not is told on stderr. */
+/* A line or a row for each node that took it; why another did not is told on stderr. */
 static int health_cli_tell(const struct command_input *input, const json_t *nodes)
 {
 	static const struct output_column columns[] = {COLUMN("node"), COLUMN("refused")};
@@ -188,8 +188,11 @@ static int health_cli_tell(const struct command_input *input, const json_t *node
 
 	json_array_foreach(nodes, i, row)
 	{
-		if (!haasctl_word(row, "refused")[0])
+		if (!haasctl_word(row, "refused")[0]) {
+			haasctl_say_done(input, input->command->done, haasctl_word(row, "node"),
+					 row);
 			continue;
+		}
 		refused++;
 		fprintf(stderr, "haasctl: %s\n", haasctl_word(row, "refused"));
 	}
@@ -278,17 +281,24 @@ static const struct option_row clear_options[] = {
 
 static const struct command health_cli_commands[] = {
 	{"node", "health", "NODE", "health labels, sensors and event log of a node", NO_OPTIONS, 1,
-	 1, node_health},
+	 1, node_health, .example = "node health n1"},
 	{"health", "list", "", "health labels and their effects", OPTIONS(health_cli_list_options),
-	 0, 0, health_list},
+	 0, 0, health_list, .example = "health list --severity critical"},
 	{"health", "add", "LABEL NODE...", "put a label on nodes", OPTIONS(health_cli_add_options),
-	 2, 1001, health_add},
+	 2, 1001, health_add,
+	 .example = "health add fan n1 --reason 'fan 3 is loud' --effect no_allocation",
+	 .done = "label {1} added to node {*}"},
 	{"health", "acknowledge", "LABEL NODE...", "note that an operator knows; no other effect",
-	 OPTIONS(acknowledge_options), 2, 1001, health_acknowledge},
+	 OPTIONS(acknowledge_options), 2, 1001, health_acknowledge,
+	 .example = "health acknowledge fan n1 --reason 'a new fan is ordered'",
+	 .done = "label {1} of node {*} acknowledged"},
 	{"health", "silence", "LABEL NODE...", "suspend a label's effects for some time",
-	 OPTIONS(health_cli_silence_options), 2, 1001, health_silence},
+	 OPTIONS(health_cli_silence_options), 2, 1001, health_silence,
+	 .example = "health silence fan n1 --for 8h --reason 'fan is replaced at noon'",
+	 .done = "label {1} of node {*} silenced"},
 	{"health", "clear", "LABEL NODE...",
 	 "remove a label after repair; a rule sets it again if needed", OPTIONS(clear_options), 2,
-	 1001, health_clear},
+	 1001, health_clear, .example = "health clear fan n1 --reason 'fan replaced'",
+	 .done = "label {1} removed from node {*}"},
 };
 const struct command_group health_group = {health_cli_commands, COUNT_OF(health_cli_commands)};

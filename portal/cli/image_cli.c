@@ -267,11 +267,14 @@ static int image_retire(void *context, const struct command_input *input)
 	json_end_object(&body);
 	return status == EXIT_OK
 		       ? haasctl_do(context, input,
-				    &(struct haasctl_call){.method = "PATCH",
-							   .target = text_get(&target),
-							   .body = text_get(&body),
-							   .content_type =
-								   "application/merge-patch+json"})
+				    &(struct haasctl_call){
+					    .method = "PATCH",
+					    .done = command_option(input, "--undo")
+							    ? "image {1} is ready again"
+							    : NULL,
+					    .target = text_get(&target),
+					    .body = text_get(&body),
+					    .content_type = "application/merge-patch+json"})
 		       : status;
 }
 
@@ -288,7 +291,10 @@ static int image_cli_image_delete(void *context, const struct command_input *inp
 
 		status = haasctl_version_path(&target, "/images/", input->words[i]);
 		if (status == EXIT_OK)
-			status = haasctl_remove(context, input, &target);
+			status = haasctl_do(context, input,
+					    &(struct haasctl_call){.method = "DELETE",
+								   .target = text_get(&target),
+								   .object = input->words[i]});
 		tally_add(&tally, status);
 	}
 	return tally_status(&tally);
@@ -310,18 +316,23 @@ static const struct option_row image_cli_import_options[] = {
 
 static const struct command image_cli_commands[] = {
 	{"image", "list", "", "the images that may be used", OPTIONS(image_cli_list_options), 0, 0,
-	 image_list},
-	{"image", "show", "NAME:VERSION", "one image", NO_OPTIONS, 1, 1, image_show},
+	 image_list, .example = "image list --state ready"},
+	{"image", "show", "NAME:VERSION", "one image", NO_OPTIONS, 1, 1, image_show,
+	 .example = "image show debian:12"},
 	{"image", "import", "X.manifest.json",
 	 "announce and upload a signed image; repeat to resume", OPTIONS(image_cli_import_options),
-	 1, 1, image_import},
+	 1, 1, image_import, .example = "image import debian.manifest.json --public"},
 	{"image", "grant", "NAME:VERSION TENANT", "let a tenant use the image", NO_OPTIONS, 2, 2,
-	 image_grant},
+	 image_grant, .example = "image grant debian:12 acme",
+	 .done = "image {1} granted to tenant {2}"},
 	{"image", "revoke", "NAME:VERSION TENANT", "take the grant back", NO_OPTIONS, 2, 2,
-	 image_revoke},
+	 image_revoke, .example = "image revoke debian:12 acme",
+	 .done = "image {1} withdrawn from tenant {2}"},
 	{"image", "retire", "NAME:VERSION", "no new installs of it; what runs goes on",
-	 OPTIONS(image_cli_retire_options), 1, 1, image_retire},
+	 OPTIONS(image_cli_retire_options), 1, 1, image_retire, .example = "image retire debian:12",
+	 .done = "image {1} retired"},
 	{"image", "delete", "NAME:VERSION...", "delete images that nothing uses, with their bytes",
-	 OPTIONS(image_cli_delete_options), 1, 1000, image_cli_image_delete},
+	 OPTIONS(image_cli_delete_options), 1, 1000, image_cli_image_delete,
+	 .example = "image delete debian:12", .done = "image {*} deleted"},
 };
 const struct command_group image_group = {image_cli_commands, COUNT_OF(image_cli_commands)};

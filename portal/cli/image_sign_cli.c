@@ -94,9 +94,9 @@ static const struct option_row sign_options[] = {
 
 static const struct command image_sign_cli_commands[] = {
 	{"image", "keygen", "FILE", "make a signing key: FILE (secret) and FILE.pub", NO_OPTIONS, 1,
-	 1, image_keygen},
+	 1, image_keygen, .example = "image keygen images.key"},
 	{"image", "sign", "X.manifest.json", "write X.manifest.json.sig", OPTIONS(sign_options), 1,
-	 1, image_sign},
+	 1, image_sign, .example = "image sign debian.manifest.json --key images.key"},
 };
 const struct command_group image_sign_group = {image_sign_cli_commands,
 					       COUNT_OF(image_sign_cli_commands)};

@@ -107,7 +107,8 @@ static int network_cli_network_delete(void *context, const struct command_input 
 		CLEANUP(text_done) struct text target = {0};
 
 		network_target(&target, input, input->words[i], "");
-		tally_add(&tally, haasctl_delete(context, input, text_get(&target)));
+		tally_add(&tally,
+			  haasctl_delete(context, input, text_get(&target), input->words[i]));
 	}
 	return tally_status(&tally);
 }
@@ -147,7 +148,11 @@ static int network_cli_attach(struct haasctl *haasctl, const struct command_inpu
 	if (command_option(input, "--mode"))
 		json_put_string(&body, "mode", command_option(input, "--mode"));
 	json_end_object(&body);
-	return haasctl_put(haasctl, input, &target, &body);
+	return haasctl_do(haasctl, input,
+			  &(struct haasctl_call){.method = "PUT",
+						 .target = text_get(&target),
+						 .body = text_get(&body),
+						 .object = word});
 }
 
 static int network_cli_detach(struct haasctl *haasctl, const struct command_input *input,
@@ -164,7 +169,9 @@ static int network_cli_detach(struct haasctl *haasctl, const struct command_inpu
 	text_add(&target, "&port=");
 	haasctl_escape(&target, port);
 	haasctl_query(&target, input, "--tenant");
-	return haasctl_remove(haasctl, input, &target);
+	return haasctl_do(haasctl, input,
+			  &(struct haasctl_call){
+				  .method = "DELETE", .target = text_get(&target), .object = word});
 }
 
 static int network_cli_each_port(struct haasctl *haasctl, const struct command_input *input,
@@ -210,7 +217,8 @@ static int port_actions(struct haasctl *haasctl, const struct command_input *inp
 		tally_add(&tally, haasctl_do(haasctl, input,
 					     &(struct haasctl_call){.method = "POST",
 								    .target = text_get(&target),
-								    .body = text_get(&body)}));
+								    .body = text_get(&body),
+								    .object = input->words[i]}));
 	}
 	return tally_status(&tally);
 }
@@ -319,26 +327,35 @@ static const struct option_row path_options[] = {
 
 static const struct command network_cli_commands[] = {
 	{"network", "list", "", "networks with their VLANs", OPTIONS(network_cli_list_options), 0,
-	 0, network_list},
+	 0, network_list, .example = "network list --tenant acme"},
 	{"network", "show", "NETWORK", "one network with its ports and nodes",
-	 OPTIONS(network_cli_one_options), 1, 1, network_show},
+	 OPTIONS(network_cli_one_options), 1, 1, network_show,
+	 .example = "network show front --tenant acme"},
 	{"network", "path", "TENANT NODE NODE",
 	 "draw links between two nodes of a tenant; fails if one is cut", OPTIONS(path_options), 3,
-	 3, haasctl_network_path},
+	 3, haasctl_network_path, .example = "network path acme n1 n2"},
 	{"network", "create", "NAME", "make a network", OPTIONS(network_cli_create_options), 1, 1,
-	 network_cli_network_create},
+	 network_cli_network_create,
+	 .example = "network create front --tenant acme --prefix 10.60.0.0/24",
+	 .done = "network {1} created"},
 	{"network", "delete", "NETWORK...", "return networks that nothing is in",
-	 OPTIONS(network_cli_one_options), 1, 1000, network_cli_network_delete},
+	 OPTIONS(network_cli_one_options), 1, 1000, network_cli_network_delete,
+	 .example = "network delete front --tenant acme", .done = "network {*} returned"},
 	{"network", "attach", "NETWORK SWITCH:PORT...", "put ports into a network",
-	 OPTIONS(attach_options), 2, 1000, network_attach},
+	 OPTIONS(attach_options), 2, 1000, network_attach,
+	 .example = "network attach front leaf1:Ethernet1/7 --mode tagged",
+	 .done = "port {*} is wanted in network {1}"},
 	{"network", "detach", "NETWORK SWITCH:PORT...", "take ports out of a network",
-	 OPTIONS(network_cli_one_options), 2, 1000, network_detach},
+	 OPTIONS(network_cli_one_options), 2, 1000, network_detach,
+	 .example = "network detach front leaf1:Ethernet1/7",
+	 .done = "port {*} is wanted in network {1} no more"},
 };
 const struct command_group network_group = {network_cli_commands, COUNT_OF(network_cli_commands)};
 
 /* Of its own: the nouns of help stand together. */
 static const struct command node_commands[] = {
 	{"node", "networks", "NODE [NIC=NETWORK[:MODE]...]",
-	 "show or set all networks of a node's NICs", OPTIONS(node_options), 1, 65, node_networks},
+	 "show or set all networks of a node's NICs", OPTIONS(node_options), 1, 65, node_networks,
+	 .example = "node networks n1 eth0=front"},
 };
 const struct command_group node_network_group = {node_commands, COUNT_OF(node_commands)};

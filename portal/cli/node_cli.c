@@ -163,7 +163,8 @@ static int node_delete(void *context, const struct command_input *input)
 		CLEANUP(text_done) struct text target = {0};
 
 		haasctl_path(&target, "/nodes/", input->words[i], "");
-		tally_add(&tally, haasctl_delete(context, input, text_get(&target)));
+		tally_add(&tally,
+			  haasctl_delete(context, input, text_get(&target), input->words[i]));
 	}
 	return tally_status(&tally);
 }
@@ -319,31 +320,35 @@ static const struct option_row node_cli_page_options[] = {
 
 static const struct command node_cli_commands[] = {
 	{"node", "list", "", "nodes with state, power and running deployment",
-	 OPTIONS(node_cli_list_options), 0, 0, node_list},
-	{"node", "show", "NODE", "one node", NO_OPTIONS, 1, 1, node_show},
+	 OPTIONS(node_cli_list_options), 0, 0, node_list,
+	 .example = "node list --state free -o wide"},
+	{"node", "show", "NODE", "one node", NO_OPTIONS, 1, 1, node_show,
+	 .example = "node show n1"},
 	{"node", "describe", "NODE", "all of a node on one screen, with its last events",
-	 NO_OPTIONS, 1, 1, haasctl_describe_node},
+	 NO_OPTIONS, 1, 1, haasctl_describe_node, .example = "node describe n1"},
 	{"node", "import", "[FILE]", "create or update nodes from a CSV sheet (- = stdin)",
-	 OPTIONS(node_sheet_options), 0, 1, haasctl_node_import},
+	 OPTIONS(node_sheet_options), 0, 1, haasctl_node_import,
+	 .example = "node import nodes.csv --dry-run"},
 	{"node", "accept", "NODE...", "their disks hold no tenant's data: discovered -> free",
-	 OPTIONS(node_cli_event_options), 1, 1000, node_accept},
+	 OPTIONS(node_cli_event_options), 1, 1000, node_accept, .example = "node accept n1"},
 	{"node", "hold", "NODE...", "take nodes out of allocation", OPTIONS(node_cli_event_options),
-	 1, 1000, node_hold},
+	 1, 1000, node_hold, .example = "node hold n1 --reason 'rack r07 moves'"},
 	{"node", "unhold", "NODE...", "held -> discovered", OPTIONS(node_cli_event_options), 1,
-	 1000, node_unhold},
+	 1000, node_unhold, .example = "node unhold n1"},
 	{"node", "break", "NODE...", "mark as broken", OPTIONS(node_cli_break_options), 1, 1000,
-	 node_break},
+	 node_break, .example = "node break n1 --reason 'power supply smokes'"},
 	{"node", "repair", "NODE...", "broken -> discovered", OPTIONS(node_cli_event_options), 1,
-	 1000, node_repair},
+	 1000, node_repair, .example = "node repair n1"},
 	{"node", "delete", "NODE...", "forget nodes that hold no tenant's data", NO_OPTIONS, 1,
-	 1000, node_delete},
+	 1000, node_delete, .example = "node delete n1", .done = "node {*} deleted"},
 	{"node", "nic", "NODE NAME MAC", "a NIC was put in or replaced: its MAC is this now",
-	 NO_OPTIONS, 3, 3, node_nic},
+	 NO_OPTIONS, 3, 3, node_nic, .example = "node nic n1 eth0 52:54:00:00:00:17",
+	 .done = "NIC {2} of node {1} saved with MAC {3}"},
 	{"node", "inventory", "NODE", "the node's hardware as its agent found it", NO_OPTIONS, 1, 1,
-	 node_inventory},
+	 node_inventory, .example = "node inventory n1"},
 	{"node", "drives", "NODE", "drives and the verdict of their last erase", NO_OPTIONS, 1, 1,
-	 node_drives},
+	 node_drives, .example = "node drives n1"},
 	{"node", "trace", "NODE", "the node's story, from its events",
-	 OPTIONS(node_cli_page_options), 1, 1, node_trace},
+	 OPTIONS(node_cli_page_options), 1, 1, node_trace, .example = "node trace n1"},
 };
 const struct command_group node_group = {node_cli_commands, COUNT_OF(node_cli_commands)};

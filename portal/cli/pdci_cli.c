@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/count_text.h"
 #include "common/base/json_text.h"
 
 #include "portal/cli/confirm.h"
@@ -118,8 +119,9 @@ static void show_volumes(const json_t *volumes)
 	}
 	if (disks > 0) {
 		json_t *sum = json_integer(bytes);
+		char count[COUNT_TEXT_SIZE];
 
-		printf("  %-10s %zu local disks, %s\n", title, disks,
+		printf("  %-10s %s, %s\n", title, count_text(count, (int64_t)disks, "local disk"),
 		       listing_text(sum, "size_bytes", &text));
 		json_decref(sum);
 	}
@@ -483,24 +485,29 @@ static const struct option_row usage_options[] = {
 
 static const struct command pdci_cli_commands[] = {
 	{"pdci", "create", "NAME", "ask for nodes, networks and images as one",
-	 OPTIONS(pdci_cli_create_options), 1, 1, pdci_cli_pdci_create},
-	{"pdci", "list", "", "PDCIs, newest first", OPTIONS(pdci_cli_list_options), 0, 0,
-	 pdci_list},
+	 OPTIONS(pdci_cli_create_options), 1, 1, pdci_cli_pdci_create,
+	 .example = "pdci create web --tenant acme --nodes 2 --image debian:12"},
+	{"pdci", "list", "", "PDCIs, newest first", OPTIONS(pdci_cli_list_options), 0, 0, pdci_list,
+	 .example = "pdci list --tenant acme"},
 	{"pdci", "show", "PDCI", "one PDCI with its nodes and networks",
-	 OPTIONS(pdci_cli_show_options), 1, 1, pdci_show},
+	 OPTIONS(pdci_cli_show_options), 1, 1, pdci_show, .example = "pdci show web"},
 	{"pdci", "describe", "PDCI", "all of a PDCI on one screen, with its last events",
-	 OPTIONS(pdci_cli_owner_options), 1, 1, haasctl_describe_pdci},
+	 OPTIONS(pdci_cli_owner_options), 1, 1, haasctl_describe_pdci,
+	 .example = "pdci describe web"},
 	{"pdci", "watch", "PDCI", "one line per node until it is ready or released",
-	 OPTIONS(pdci_cli_watch_options), 1, 1, pdci_watch},
+	 OPTIONS(pdci_cli_watch_options), 1, 1, pdci_watch, .example = "pdci watch web"},
 	{"pdci", "release", "PDCI", "return a PDCI: its nodes are erased",
-	 OPTIONS(pdci_cli_release_options), 1, 1, pdci_release},
+	 OPTIONS(pdci_cli_release_options), 1, 1, pdci_release,
+	 .example = "pdci release web --tenant acme"},
 	{"pdci", "replace", "PDCI NODE", "another node in the place of one of its nodes",
-	 OPTIONS(pdci_cli_release_options), 2, 2, pdci_replace},
+	 OPTIONS(pdci_cli_release_options), 2, 2, pdci_replace, .example = "pdci replace web n1"},
 	{"pdci", "lock", "PDCI", "refuse release, replace and power off until it is unlocked",
-	 OPTIONS(pdci_cli_owner_options), 1, 1, pdci_lock},
+	 OPTIONS(pdci_cli_owner_options), 1, 1, pdci_lock, .example = "pdci lock web",
+	 .done = "PDCI {1} locked"},
 	{"pdci", "unlock", "PDCI", "allow them again", OPTIONS(pdci_cli_owner_options), 1, 1,
-	 pdci_unlock},
+	 pdci_unlock, .example = "pdci unlock web", .done = "PDCI {1} unlocked"},
 	{"usage", "list", "", "usage: tenants, nodes, begin and end", OPTIONS(usage_options), 0, 0,
-	 pdci_cli_usage_list},
+	 pdci_cli_usage_list,
+	 .example = "usage list --tenant acme --from 2026-11-01 --to 2026-12-01"},
 };
 const struct command_group pdci_group = {pdci_cli_commands, COUNT_OF(pdci_cli_commands)};

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/count_text.h"
+
 #include "portal/cli/listing.h"
 
 #define LINE_WIDTH 79
@@ -112,6 +114,8 @@ int pdci_feasibility_tell(const struct command_input *input, json_t *answer)
 	bool feasible = json_is_true(json_object_get(answer, "feasible"));
 	const json_t *nodes = json_object_get(answer, "nodes");
 	CLEANUP(text_done) struct text names = {0};
+	char racks[COUNT_TEXT_SIZE];
+	char leaves[COUNT_TEXT_SIZE];
 	json_t *group;
 	size_t i;
 	int status = EXIT_OK;
@@ -122,9 +126,11 @@ int pdci_feasibility_tell(const struct command_input *input, json_t *answer)
 		status = listing_rows(input, json_object_get(answer, "groups"), COLUMNS(columns));
 	}
 	if (feasible) {
-		fprintf(stderr, "possible now: %zu racks, %zu leaf switches%s%s\n",
-			(size_t)json_integer_value(json_object_get(answer, "racks")),
-			(size_t)json_integer_value(json_object_get(answer, "leaves")),
+		fprintf(stderr, "possible now: %s, %s%s%s\n",
+			count_text(racks, json_integer_value(json_object_get(answer, "racks")),
+				   "rack"),
+			count_text(leaves, json_integer_value(json_object_get(answer, "leaves")),
+				   "leaf switch"),
 			json_array_size(nodes) > 0 ? ": " : "",
 			json_array_size(nodes) > 0 ? listing_text(nodes, "nodes", &names) : "");
 		tell_volumes(json_object_get(answer, "volumes"), true);

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/count_text.h"
+
 #include "portal/cli/watch.h"
 
 static bool is_state(const json_t *pdci, const char *state)
@@ -14,11 +16,14 @@ static void set_title(struct watch *watch)
 {
 	const json_t *pdci = watch->subject;
 	const char *waits;
-	char nodes[64];
+	char nodes[COUNT_TEXT_SIZE + 8];
+	char count[COUNT_TEXT_SIZE];
 
 	if (strcmp(haasctl_word(pdci, "wanted"), "absent") == 0)
-		(void)text_format(nodes, sizeof(nodes), "%" JSON_INTEGER_FORMAT " nodes to go",
-				  json_integer_value(json_object_get(pdci, "nodes_held")));
+		(void)text_format(
+			nodes, sizeof(nodes), "%s to go",
+			count_text(count, json_integer_value(json_object_get(pdci, "nodes_held")),
+				   "node"));
 	else
 		(void)text_format(nodes, sizeof(nodes),
 				  "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT

@@ -174,13 +174,15 @@ static const struct option_row record_cli_wait_options[] = {
 
 static const struct command record_cli_commands[] = {
 	{"event", "list", "", "events: actor, action and subject, newest first",
-	 OPTIONS(record_cli_event_options), 0, 0, record_cli_event_list},
+	 OPTIONS(record_cli_event_options), 0, 0, record_cli_event_list,
+	 .example = "event list --subject n1"},
 	{"event", "watch", "", "events as they come (leave with Ctrl-C)", OPTIONS(follow_options),
-	 0, 0, event_watch},
-	{"job", "list", "", "jobs that requests have started", OPTIONS(job_options), 0, 0,
-	 job_list},
-	{"job", "show", "JOB", "one job with its items", NO_OPTIONS, 1, 1, job_show},
+	 0, 0, event_watch, .example = "event watch --kind 'deployment.*'"},
+	{"job", "list", "", "jobs that requests have started", OPTIONS(job_options), 0, 0, job_list,
+	 .example = "job list --state running"},
+	{"job", "show", "JOB", "one job with its items", NO_OPTIONS, 1, 1, job_show,
+	 .example = "job show 7"},
 	{"job", "wait", "JOB", "until it has ended", OPTIONS(record_cli_wait_options), 1, 1,
-	 job_wait},
+	 job_wait, .example = "job wait 7 --timeout 5m"},
 };
 const struct command_group record_group = {record_cli_commands, COUNT_OF(record_cli_commands)};

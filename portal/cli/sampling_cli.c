@@ -222,13 +222,14 @@ static const struct option_row set_options[] = {
 
 static const struct command sampling_cli_commands[] = {
 	{"sampling", "show", "", "sampling rates of switches: wanted, found and reported",
-	 OPTIONS(sampling_cli_show_options), 0, 0, sampling_show},
+	 OPTIONS(sampling_cli_show_options), 0, 0, sampling_show, .example = "sampling show"},
 	{"sampling", "set", "", "set what switches send; the rest stays unchanged",
-	 OPTIONS(set_options), 0, 0, sampling_set},
+	 OPTIONS(set_options), 0, 0, sampling_set,
+	 .example = "sampling set --switch leaf1 --rate 1000 --collector 10.0.0.5"},
 	{"sampling", "agents", "", "samples received, lost and dropped, per switch", NO_OPTIONS, 0,
-	 0, sampling_agents},
+	 0, sampling_agents, .example = "sampling agents"},
 	{"sampling", "export", "", "state of the export to Kafka", NO_OPTIONS, 0, 0,
-	 sampling_export},
+	 sampling_export, .example = "sampling export"},
 };
 const struct command_group sampling_group = {sampling_cli_commands,
 					     COUNT_OF(sampling_cli_commands)};

@@ -103,7 +103,7 @@ static int subnet_delete(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text target = {0};
 
 	haasctl_path(&target, "/subnets/", input->words[0], "");
-	return haasctl_delete(context, input, text_get(&target));
+	return haasctl_delete(context, input, text_get(&target), NULL);
 }
 
 static int reservation_list(void *context, const struct command_input *input)
@@ -226,27 +226,34 @@ static const struct option_row lease_options[] = {
 
 static const struct command site_cli_commands[] = {
 	{"subnet", "list", "", "subnets with their pools", OPTIONS(site_cli_page_options), 0, 0,
-	 subnet_list},
-	{"subnet", "show", "SUBNET", "one subnet", NO_OPTIONS, 1, 1, subnet_show},
+	 subnet_list, .example = "subnet list"},
+	{"subnet", "show", "SUBNET", "one subnet", NO_OPTIONS, 1, 1, subnet_show,
+	 .example = "subnet show r07"},
 	{"subnet", "set", "SUBNET", "make a subnet, or change the named settings",
-	 OPTIONS(subnet_options), 1, 1, subnet_set},
+	 OPTIONS(subnet_options), 1, 1, subnet_set,
+	 .example = "subnet set r07 --prefix 10.2.0.0/22 --gateway 10.2.0.1",
+	 .done = "subnet {1} saved"},
 	{"subnet", "delete", "SUBNET", "remove one without leases and reservations", NO_OPTIONS, 1,
-	 1, subnet_delete},
+	 1, subnet_delete, .example = "subnet delete r07", .done = "subnet {1} deleted"},
 	{"reservation", "list", "", "addresses kept for a MAC", OPTIONS(site_cli_page_options), 0,
-	 0, reservation_list},
+	 0, reservation_list, .example = "reservation list"},
 	{"reservation", "set", "MAC SUBNET ADDRESS", "keep an address for a MAC", NO_OPTIONS, 3, 3,
-	 reservation_set},
+	 reservation_set, .example = "reservation set 52:54:00:00:00:17 r07 10.2.0.17",
+	 .done = "address {3} reserved for {1}"},
 	{"reservation", "delete", "MAC", "give the address back", NO_OPTIONS, 1, 1,
-	 reservation_delete},
+	 reservation_delete, .example = "reservation delete 52:54:00:00:00:17",
+	 .done = "reservation of {1} deleted"},
 	{"lease", "list", "", "addresses lent, to whom, until when", OPTIONS(lease_options), 0, 0,
-	 lease_list},
+	 lease_list, .example = "lease list --subnet r07"},
 	{"lease", "reclaim", "ADDRESS...", "take addresses back", NO_OPTIONS, 1, 1000,
-	 lease_reclaim},
-	{"tenant", "list", "", "tenants", OPTIONS(site_cli_page_options), 0, 0, tenant_list},
+	 lease_reclaim, .example = "lease reclaim 10.2.0.17", .done = "address {*} reclaimed"},
+	{"tenant", "list", "", "tenants", OPTIONS(site_cli_page_options), 0, 0, tenant_list,
+	 .example = "tenant list"},
 	{"tenant", "show", "TENANT", "one tenant, and how much it has", NO_OPTIONS, 1, 1,
-	 tenant_show},
+	 tenant_show, .example = "tenant show acme"},
 	{"tenant", "delete", "TENANT", "forget one that has nothing left", NO_OPTIONS, 1, 1,
-	 tenant_delete},
-	{"tenant", "create", "NAME", "a new tenant", NO_OPTIONS, 1, 1, site_cli_tenant_create},
+	 tenant_delete, .example = "tenant delete acme", .done = "tenant {1} deleted"},
+	{"tenant", "create", "NAME", "a new tenant", NO_OPTIONS, 1, 1, site_cli_tenant_create,
+	 .example = "tenant create acme", .done = "tenant {1} created"},
 };
 const struct command_group site_group = {site_cli_commands, COUNT_OF(site_cli_commands)};

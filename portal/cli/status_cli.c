@@ -62,6 +62,6 @@ static int status_cli_show(void *context, const struct command_input *input)
 
 static const struct command status_cli_commands[] = {
 	{"status", "", "", "what to look at now; exit 1 when something is wrong", NO_OPTIONS, 0, 0,
-	 status_cli_show},
+	 status_cli_show, .example = "status"},
 };
 const struct command_group status_group = {status_cli_commands, COUNT_OF(status_cli_commands)};

@@ -305,10 +305,12 @@ static int switch_cli_put_rows(struct haasctl *haasctl, const struct command_inp
 		haasctl, input,
 		&(struct haasctl_call){.method = "PUT", .target = "/wiring", .body = text}, &reply);
 	if (status == EXIT_OK && !listing_json(input, reply.json))
-		fprintf(stderr, "%" JSON_INTEGER_FORMAT " cables %s\n",
-			json_integer_value(json_object_get(reply.json, "rows")),
-			json_is_true(json_object_get(reply.json, "dry_run")) ? "are right"
-									     : "planned");
+		haasctl_say_done(
+			input,
+			json_is_true(json_object_get(reply.json, "dry_run"))
+				? "dry run, nothing written: {rows} planned cables are right"
+				: input->command->done,
+			NULL, reply.json);
 	return status;
 }
 
@@ -492,31 +494,39 @@ static const struct option_row switch_cli_release_options[] = {
 
 static const struct command switch_cli_commands[] = {
 	{"wiring", "list", "", "the cabling as it was planned", OPTIONS(wiring_list_options), 0, 0,
-	 wiring_list},
+	 wiring_list, .example = "wiring list --switch leaf1"},
 	{"wiring", "set", "SWITCH PORT", "plan one cable", OPTIONS(wiring_set_options), 2, 2,
-	 wiring_set},
+	 wiring_set, .example = "wiring set leaf1 Ethernet1/7 --node n7:eth0",
+	 .done = "cable of port {1}:{2} planned"},
 	{"wiring", "import", "FILE", "plan cables: CSV of switch, port and node, nic or peer",
-	 OPTIONS(switch_cli_import_options), 1, 1, wiring_import},
-	{"wiring", "delete", "SWITCH PORT", "drop planned cables", NO_OPTIONS, 2, 2, wiring_delete},
+	 OPTIONS(switch_cli_import_options), 1, 1, wiring_import,
+	 .example = "wiring import cables.csv --dry-run", .done = "{rows} planned cables saved"},
+	{"wiring", "delete", "SWITCH PORT", "drop planned cables", NO_OPTIONS, 2, 2, wiring_delete,
+	 .example = "wiring delete leaf1 Ethernet1/7",
+	 .done = "planned cable of port {1}:{2} deleted"},
 	{"switch", "add", "SWITCH", "add a switch, or change the named settings",
-	 OPTIONS(switch_cli_add_options), 1, 1, switch_add},
+	 OPTIONS(switch_cli_add_options), 1, 1, switch_add,
+	 .example = "switch add leaf1 --address 10.254.0.1 --secrets leaf1.secrets",
+	 .done = "switch {1} saved"},
 	{"switch", "show", "SWITCH", "its address, settings and last answer", NO_OPTIONS, 1, 1,
-	 switch_show},
+	 switch_show, .example = "switch show leaf1"},
 	{"switch", "describe", "SWITCH", "all of a switch on one screen, with its last events",
-	 NO_OPTIONS, 1, 1, haasctl_describe_switch},
+	 NO_OPTIONS, 1, 1, haasctl_describe_switch, .example = "switch describe leaf1"},
 	{"switch", "ports", "SWITCH", "its ports as last read, with their neighbours", NO_OPTIONS,
-	 1, 1, switch_ports},
+	 1, 1, switch_ports, .example = "switch ports leaf1"},
 	{"switch", "aggregates", "[SWITCH]", "aggregates (LACP) that it shows, ours and others'",
-	 NO_OPTIONS, 0, 1, haasctl_switch_aggregates},
+	 NO_OPTIONS, 0, 1, haasctl_switch_aggregates, .example = "switch aggregates leaf1"},
 	{"switch", "health", "[SWITCH]", "does it answer, errors, spanning tree, LAGs, sensors",
-	 OPTIONS(health_options), 0, 1, haasctl_switch_health},
+	 OPTIONS(health_options), 0, 1, haasctl_switch_health, .example = "switch health leaf1"},
 	{"switch", "read", "SWITCH...", "read all of it now, also while it is in back-off",
-	 NO_OPTIONS, 1, 1000, switch_cli_switch_read},
+	 NO_OPTIONS, 1, 1000, switch_cli_switch_read, .example = "switch read leaf1"},
 	{"switch", "diff", "SWITCH", "the pending changes of a switch", NO_OPTIONS, 1, 1,
-	 switch_diff},
+	 switch_diff, .example = "switch diff leaf1"},
 	{"switch", "reconcile", "SWITCH...", "repair differences from the wanted state", NO_OPTIONS,
-	 1, 1000, switch_reconcile},
+	 1, 1000, switch_reconcile, .example = "switch reconcile leaf1",
+	 .done = "switch {*}: reconciliation has begun"},
 	{"switch", "release", "SWITCH...", "stop managing it; its address rules stay",
-	 OPTIONS(switch_cli_release_options), 1, 1000, switch_release},
+	 OPTIONS(switch_cli_release_options), 1, 1000, switch_release,
+	 .example = "switch release leaf1", .done = "switch {*} released"},
 };
 const struct command_group switch_group = {switch_cli_commands, COUNT_OF(switch_cli_commands)};

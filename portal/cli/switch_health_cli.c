@@ -8,7 +8,7 @@ static const struct output_column switch_health_cli_columns[] = {
 	COLUMN("switch"),
 	COLUMN("state"),
 	COLUMN("heard_at"),
-	TITLED_NUMBER("response_ms", "MS"),
+	TITLED_NUMBER("response_ms", "RESPONSE"),
 	NUMBER("errors"),
 	NUMBER("discards"),
 	NUMBER("blocked"),

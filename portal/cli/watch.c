@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/count_text.h"
 
 #define PAUSE_MS 500
 
@@ -211,6 +212,7 @@ static int note_absence(struct watch *watch, int status)
 int watch_follow(struct watch *watch, int64_t limit_s, const char *come_back)
 {
 	int64_t end_ms = clock_monotonic_ms() + limit_s * 1000;
+	char count[COUNT_TEXT_SIZE];
 	int status = EXIT_OK;
 
 	while (status == EXIT_OK && !ferror(stdout)) {
@@ -225,7 +227,8 @@ int watch_follow(struct watch *watch, int64_t limit_s, const char *come_back)
 			status = note_absence(watch, watch->look(watch));
 	}
 	if (status == EXIT_TIMEOUT || status == EXIT_INTERRUPTED)
-		fprintf(stderr, "haasctl: %zu deployments go on; come back with: %s\n",
-			watch_unfinished(watch->watched), come_back);
+		fprintf(stderr, "haasctl: %s under way; come back with: %s\n",
+			count_text(count, (int64_t)watch_unfinished(watch->watched), "deployment"),
+			come_back);
 	return status;
 }

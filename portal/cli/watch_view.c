@@ -85,8 +85,8 @@ static const struct pace *pace_of(struct watch *watch, const json_t *of)
 	pace->known = true;
 	text_copy(pace->plan, sizeof(pace->plan), plan);
 	text_copy(pace->class, sizeof(pace->class), class);
-	text_addf(&query, "/deployments?state=done&limit=%d&plan=%s&class=", WATCH_HISTORY_LIMIT,
-		  plan);
+	text_addf(&query, "/deployments?state=done&limit=%d&plan=%s%s", WATCH_HISTORY_LIMIT, plan,
+		  class[0] ? "&class=" : "");
 	haasctl_escape(&query, class);
 	if (haasctl_get(watch->haasctl, watch->input, text_get(&query), &list) != EXIT_OK)
 		return pace;

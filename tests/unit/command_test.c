@@ -30,21 +30,34 @@ static const struct option_row globals[] = {
 	{"--quiet", 'q', OPTION_FLAG, NULL, "say less"},
 };
 static const struct command commands[] = {
-	{"node", "import", "FILE", "imports nodes", NULL, 0, 1, 1, run_list},
-	{"node", "inspect", "NODE...", "inspects nodes", NULL, 0, 1, 1000, run_list},
-	{"node", "list", "", "lists nodes", list_options, COUNT_OF(list_options), 0, 2, run_list},
-	{"node", "listen", "", "listens", NULL, 0, 0, 0, run_list},
-	{"node", "power", "on|off NODE...", "power", NULL, 0, 2, 1000, run_list},
-	{"nodes", "count", "", "counts", NULL, 0, 0, 0, run_list},
-	{"db", "status", "", "the database", NULL, 0, 0, 0, run_list},
-	{"deployment", "status", "", "a deployment", NULL, 0, 0, 0, run_list},
-	{"deployment", "stat", "", "numbers", NULL, 0, 0, 0, run_list},
-	{"walk", "", "[PLACE]", "walks", list_options, COUNT_OF(list_options), 0, 1, run_list},
+	{"node", "import", "FILE", "imports nodes", NULL, 0, 1, 1, run_list, .example = "as typed"},
+	{"node", "inspect", "NODE...", "inspects nodes", NULL, 0, 1, 1000, run_list,
+	 .example = "as typed"},
+	{"node", "list", "", "lists nodes", list_options, COUNT_OF(list_options), 0, 2, run_list,
+	 .example = "as typed"},
+	{"node", "listen", "", "listens", NULL, 0, 0, 0, run_list, .example = "as typed"},
+	{"node", "power", "on|off NODE...", "power", NULL, 0, 2, 1000, run_list,
+	 .example = "as typed"},
+	{"nodes", "count", "", "counts", NULL, 0, 0, 0, run_list, .example = "as typed"},
+	{"db", "status", "", "the database", NULL, 0, 0, 0, run_list, .example = "as typed"},
+	{"deployment", "status", "", "a deployment", NULL, 0, 0, 0, run_list,
+	 .example = "as typed"},
+	{"deployment", "stat", "", "numbers", NULL, 0, 0, 0, run_list, .example = "as typed"},
+	{"walk", "", "[PLACE]", "walks", list_options, COUNT_OF(list_options), 0, 1, run_list,
+	 .example = "as typed"},
 };
 
 static const struct option_row sheet_rows[] = {{"name", 0, OPTION_VALUE, "NODE", "of the node"}};
 static const struct command_list lists[] = {
 	{"node", "import", "columns of the sheet", sheet_rows, COUNT_OF(sheet_rows)}};
+static const struct noun_row nouns[] = {
+	{"hardware", "node", "one of them"},
+	{"hardware", "nodes", "all of them"},
+	{"site", "db", "rows"},
+	{"site", "deployment", "plans"},
+	{"site", "walk", "on foot"},
+};
+static const struct synonym_row synonyms[] = {{"ls", "list"}, {"host", "node"}};
 
 static int run_list(void *context, const struct command_input *input)
 {
@@ -62,6 +75,7 @@ static int run_list(void *context, const struct command_input *input)
 	for (size_t i = 0; labels && labels[i]; i++)
 		text_addf(&text, "+%s", labels[i]);
 	assert_null(command_option(input, "--no-such"));
+	assert_ptr_equal(input->command->run, run_list);
 	(void)text_copy(seen->line, sizeof(seen->line), text_get(&text));
 	text_done(&text);
 	return EXIT_PARTIAL;
@@ -80,6 +94,10 @@ static int run(struct seen *seen, const char *line, char *ret_out, size_t room)
 					.completion_count = COUNT_OF(completions),
 					.lists = lists,
 					.list_count = COUNT_OF(lists),
+					.nouns = nouns,
+					.noun_count = COUNT_OF(nouns),
+					.synonyms = synonyms,
+					.synonym_count = COUNT_OF(synonyms),
 					.context = seen};
 	char words[512];
 	char program[] = "tool";
@@ -169,6 +187,20 @@ static void test_refuse(void **state)
 		{"node import --state f x", "unknown option --state"},
 		{"walk a b", "too many words, from b"},
 		{"walk a --colour", "hint: tool walk --help"},
+		/* user 30: the nearest word, or what it is called here */
+		{"nodse list",
+		 "unknown noun nodse\n  hint: did you mean node or nodes? there are node"},
+		{"host list", "hint: did you mean node? there are node nodes db"},
+		{"list nodes", "hint: did you mean node list? there are"},
+		{"list node", "hint: did you mean node list? there are"},
+		{"ls node", "hint: did you mean node list? there are"},
+		{"node lsit", "unknown verb lsit\n  hint: did you mean list? node has import"},
+		{"node ls", "hint: did you mean list? node has import"},
+		{"node list --stat x", "hint: did you mean --state? tool node list --help"},
+		{"node list --statt=free", "hint: did you mean --state? tool node list --help"},
+		{"node list --sort aeg", "hint: did you mean age? choose from name age"},
+		{"node power onn n1",
+		 "power cannot be onn\n  hint: did you mean on? choose from on off"},
 	};
 	char out[8192];
 
@@ -188,7 +220,11 @@ static void test_tell(void **state)
 		const char *line, *text;
 	} rows[] = {
 		{"--help", "does things"},
-		{"help", "inspects nodes"},
+		{"help",
+		 "\nhardware\n  node         one of them: import inspect list listen power\n"
+		 "  nodes        all of them: count\n\nsite\n"},
+		{"help", "  walk         on foot\n"},
+		{"node list --help", "lists nodes\n\nexample\n  tool as typed\n"},
 		{"help node", "tool node import"},
 		{"node --help", "tool node import"},
 		{"node list --help", "with this label"},
