@@ -1,7 +1,6 @@
 #include "portal/cli/listing.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,113 +19,6 @@ struct listing {
 	size_t rows;           /* written as JSON */
 	bool failed;
 };
-
-void listing_line(struct text *line)
-{
-	text_blank_controls(line->data, line->size);
-	puts(text_get(line));
-}
-
-/* --- values --- */
-
-static bool ends_with(const char *text, const char *suffix)
-{
-	size_t length = strlen(text);
-
-	return length >= strlen(suffix) && strcmp(text + length - strlen(suffix), suffix) == 0;
-}
-
-static void add_size(struct text *ret, json_int_t bytes)
-{
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-	double size = (double)bytes;
-	size_t unit = 0;
-
-	while (size >= 1024 && unit + 1 < COUNT_OF(units)) {
-		size /= 1024;
-		unit++;
-	}
-	text_addf(ret, size < 10 && unit > 0 ? "%.1f %s" : "%.0f %s", size, units[unit]);
-}
-
-/* "2026-11-21T04:17:17.240032+00:00" is "2026-11-21 04:17:17" for people. */
-static void add_time(struct text *ret, const char *time)
-{
-	if (strlen(time) < 19 || time[10] != 'T') {
-		text_add(ret, time);
-		return;
-	}
-	text_add_bytes(ret, time, 10);
-	text_add(ret, " ");
-	text_add_bytes(ret, time + 11, 8);
-}
-
-static void add_dump(struct text *ret, const json_t *value)
-{
-	CLEANUP(freep) char *dump = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-
-	text_add(ret, dump ? dump : "");
-}
-
-static void add_words(struct text *ret, const json_t *array)
-{
-	const json_t *element;
-	size_t i;
-
-	json_array_foreach(array, i, element)
-	{
-		if (i > 0)
-			text_add(ret, " ");
-		if (json_is_string(element))
-			text_add(ret, json_string_value(element));
-		else
-			add_dump(ret, element);
-	}
-}
-
-static bool is_time(const char *key)
-{
-	return ends_with(key, "_at") || strcmp(key, "at") == 0 || ends_with(key, "since");
-}
-
-/* The API's value as text; `people` shortens what the key's suffix allows, and reads the message of
- * a problem. */
-static void listing_add_value(struct text *ret, const json_t *value, const char *key, bool people)
-{
-	switch (json_typeof(value)) {
-	case JSON_STRING:
-		if (people && is_time(key))
-			add_time(ret, json_string_value(value));
-		else
-			text_add(ret, json_string_value(value));
-		break;
-	case JSON_INTEGER:
-		if (people && ends_with(key, "_bytes"))
-			add_size(ret, json_integer_value(value));
-		else
-			text_addf(ret, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-		break;
-	case JSON_REAL: text_addf(ret, "%.6g", json_real_value(value)); break;
-	case JSON_TRUE: text_add(ret, people ? "yes" : "true"); break;
-	case JSON_FALSE: text_add(ret, people ? "no" : "false"); break;
-	case JSON_NULL: break;
-	case JSON_ARRAY: add_words(ret, value); break;
-	case JSON_OBJECT:
-		if (people && json_is_string(json_object_get(value, "message")))
-			text_add(ret, json_string_value(json_object_get(value, "message")));
-		else
-			add_dump(ret, value);
-		break;
-	}
-}
-
-const char *listing_text(const json_t *value, const char *key, struct text *scratch)
-{
-	text_clear(scratch);
-	if (value)
-		listing_add_value(scratch, value, key, true);
-	return scratch->size > 0 ? text_get(scratch) : "-";
-}
 
 /* --- rows --- */
 
@@ -195,6 +87,21 @@ static size_t listing_find_column(const struct listing *listing, const char *key
 	return at;
 }
 
+static int unknown_column(const struct listing *listing, const char *word, size_t length)
+{
+	CLEANUP(text_done) struct text hint = {0};
+	struct choices columns = {0};
+
+	fprintf(stderr, "haasctl: there is no column %.*s\n", (int)length, word);
+	for (size_t i = 0; i < listing->count; i++)
+		choices_add(&columns, listing->columns[i].key, strlen(listing->columns[i].key));
+	choices_add_nearest(&hint, &columns, word, length, NULL, 0);
+	text_add(&hint, "choose from");
+	choices_add_all(&hint, &columns);
+	choices_print_hint(stderr, &hint);
+	return EXIT_USAGE;
+}
+
 /* -c, before anybody is asked for rows. */
 static int check_columns(const struct listing *listing)
 {
@@ -202,14 +109,8 @@ static int check_columns(const struct listing *listing)
 
 	for (const char *at = listing->only; at && *at; at += length + (at[length] == ',')) {
 		length = strcspn(at, ",");
-		if (listing_find_column(listing, at, length) < listing->count)
-			continue;
-		fprintf(stderr, "haasctl: there is no column %.*s\n  hint: choose from",
-			(int)length, at);
-		for (size_t i = 0; i < listing->count; i++)
-			fprintf(stderr, " %s", listing->columns[i].key);
-		fputc('\n', stderr);
-		return EXIT_USAGE;
+		if (listing_find_column(listing, at, length) == listing->count)
+			return unknown_column(listing, at, length);
 	}
 	return EXIT_OK;
 }

@@ -1,6 +1,6 @@
 /* From the API's JSON to what -o and -c ask for: rows, one object, all pages of a list. JSON is the
- * API's own; tables shorten times ("2026-11-21 04:17:17", UTC) and sizes ("1.5 GiB"), told by the
- * suffixes _at and _bytes of the keys. */
+ * API's own; tables shorten times ("2026-11-21 04:17:17Z"), and give sizes ("1.5 GiB"), speeds ("10
+ * Gbit/s") and lengths of time ("15m") their units: the suffix of the key says which. */
 #pragma once
 
 #include "common/cli/output.h"
@@ -95,5 +95,8 @@ MUST_USE int listing_show_named(struct haasctl *haasctl, const struct command_in
 bool listing_json(const struct command_input *input, const json_t *json);
 /* Are tables asked for? Then headings and the like are welcome. */
 bool listing_for_people(const struct command_input *input);
+/* The API's value as text. For people the suffix of the key says how a number or a time is written,
+ * and of a problem stands the message. */
+void listing_add_value(struct text *ret, const json_t *value, const char *key, bool people);
 /* A value as people read it; returns the text, "-" for null. `key` says how. */
 const char *listing_text(const json_t *value, const char *key, struct text *scratch);
