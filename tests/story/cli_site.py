@@ -21,7 +21,23 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)?")
 
 def masked(text):
     """Times as T, so that texts can be compared."""
-    return TIME.sub(lambda m: "T" * 19 if " " in m.group() else "T", text)
+    return TIME.sub(lambda m: "T" * 20 if " " in m.group() else "T", text)
+
+
+# The commands that only tell what is. All others change something, and say so in a line of stdout (user 29).
+READS = {noun: set(verbs.split()) for noun, verbs in {
+    "status": "", "drill": "", "usage": "list", "event": "list watch", "job": "list show wait", "certificate": "list show verify", "link": "list", "nic": "list locate",
+    "node": "list show describe sensors sel fru users lan console inventory drives trace health networks", "health": "list", "deployment": "list show watch", "pdci": "list show watch describe",
+    "volume": "list show login", "archive": "list show", "storage": "list", "network": "list show path", "image": "list show", "grant": "list", "package": "list show", "subnet": "list show",
+    "reservation": "list", "lease": "list", "tenant": "list show", "fabric": "list show", "alert": "list show silences", "wiring": "list", "port": "list", "circuit": "unknown list families",
+    "switch": "list show ports aggregates health read diff", "sampling": "show agents export", "case": "list show report", "capture": "list show watch download grants points", "db": "status"}.items()}
+
+
+def changing():
+    """(noun, verb) of every command of the table that changes something."""
+    fish = subprocess.run([HAASCTL, "completion", "fish"], capture_output=True, text=True, check=True).stdout
+    pairs = re.findall(r"(?m)^complete -c haasctl -n '__fish_seen_subcommand_from (\S+)' -f -a (\S+)", fish)
+    return {(noun, verb) for noun, verb in pairs if verb not in READS.get(noun, ())}
 
 
 class Result:
@@ -81,6 +97,8 @@ class CliSite(Site):
         if not HAASCTL.exists():
             skip(f"{HAASCTL} is not built")
         self.said = []  # everything that haasctl ever printed
+        self.changing = changing()
+        self.changed = set()  # of these, what was done here
 
     def start(self, **changes):
         super().start(**changes)
@@ -99,6 +117,9 @@ class CliSite(Site):
         self.said += [done.stdout, done.stderr]
         assert done.returncode == status, f"not {status}: {result!r}"
         assert "Sanitizer" not in done.stderr, repr(result)
+        if status == 0 and words[:2] in self.changing and not {"-o", "--output", "-h", "--help"} & set(words):
+            assert done.stdout.strip(), f"it does not say what it has done (user 29): {result!r}"
+            self.changed.add(words[:2])
         return result
 
     def out(self, *words, **options):
