@@ -397,17 +397,6 @@ static int capture_points(void *context, const struct command_input *input)
 	return listing_pages(context, input, "/capture-points", 0, COLUMNS(point_columns));
 }
 
-/* "mirrors of leaf1 go out of port swp9; collector main reads them at cap0" */
-static void capture_cli_tell_point(const json_t *point)
-{
-	const char *port = haasctl_word(point, "port");
-
-	fprintf(stderr, "mirrors of %s %s %s; collector %s reads them at %s\n",
-		haasctl_word(point, "switch"), port[0] ? "go out of port" : "are sent to",
-		port[0] ? port : haasctl_word(point, "address"), haasctl_word(point, "collector"),
-		haasctl_word(point, "interface"));
-}
-
 static int capture_point(void *context, const struct command_input *input)
 {
 	const char *session = command_option(input, "--session");
@@ -429,15 +418,17 @@ static int capture_point(void *context, const struct command_input *input)
 	if (session)
 		json_put_int(&body, "session", strtoll(session, NULL, 10));
 	json_end_object(&body);
-	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
-	int status = haasctl_call(context, input,
-				  &(struct haasctl_call){.method = "PUT",
-							 .target = text_get(&target),
-							 .body = text_get(&body)},
-				  &reply);
-	if (status == EXIT_OK && !listing_json(input, reply.json))
-		capture_cli_tell_point(reply.json);
-	return status;
+	return haasctl_do(
+		context, input,
+		&(struct haasctl_call){
+			.method = "PUT",
+			.target = text_get(&target),
+			.body = text_get(&body),
+			.done = command_option(input, "--address")
+					? "mirrors of {switch} are sent to {address}; collector "
+					  "{collector} reads them at {interface}"
+					: "mirrors of {switch} go out of port {port}; collector "
+					  "{collector} reads them at {interface}"});
 }
 
 static const struct option_row capture_cli_list_options[] = {
@@ -501,8 +492,7 @@ static const struct command capture_cli_commands[] = {
 	 capture_withdraw, .example = "capture withdraw 2", .done = "consent {1} withdrawn"},
 	{"capture", "point", "SWITCH", "set the target of a switch's mirrors",
 	 OPTIONS(point_options), 1, 1, capture_point,
-	 .example = "capture point leaf1 --port Ethernet1/48",
-	 .done = "mirror target of switch {1} saved"},
+	 .example = "capture point leaf1 --port Ethernet1/48"},
 	{"capture", "points", "", "switches that have a mirror port", OPTIONS(limit_options), 0, 0,
 	 capture_points, .example = "capture points"},
 };
