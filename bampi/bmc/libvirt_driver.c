@@ -52,11 +52,34 @@ static int libvirt_driver_failed(struct domain *domain, const char *what, struct
 	return rc;
 }
 
+/* Only ways that start no program: libvirt's ssh and ext take ?command=PROGRAM, and it would run as
+ * us (libvirt.org/uri.html). */
+static bool runs_no_program(const char *uri)
+{
+	static const char *const begins[] = {"qemu:///", "qemu+unix:///", "qemu+tls://",
+					     "test:///"};
+
+	for (size_t i = 0; i < COUNT_OF(begins); i++) {
+		if (strncmp(uri, begins[i], strlen(begins[i])) == 0)
+			return strpbrk(uri, "?&%\\ ") == NULL;
+	}
+	return false;
+}
+
 static int libvirt_driver_connect_to(struct domain *domain, struct problem *problem)
 {
 	const struct libvirt_library *lib = &domain->library;
-	int rc = domain->loaded ? 0 : libvirt_library_load(&domain->library, problem);
+	int rc;
 
+	if (!runs_no_program(domain->uri)) {
+		rc = problem_set(problem, E_DENIED, "node %s: the libvirt URI %s is not allowed",
+				 domain->endpoint.node, domain->uri);
+		problem_hint(problem,
+			     "qemu:///system, qemu+unix:///system or qemu+tls://HOST/system, "
+			     "without parameters");
+		return rc;
+	}
+	rc = domain->loaded ? 0 : libvirt_library_load(&domain->library, problem);
 	if (rc)
 		return rc;
 	domain->loaded = true;

@@ -1,5 +1,5 @@
 /* The driver for virtual nodes: domains of libvirt, found by the endpoint's connection URI
- * ("qemu+ssh://h1/system", "#name" after it when the domain is not called as the node). Blocks, in
+ * ("qemu+tls://h1/system", "#name" after it when the domain is not called as the node). Blocks, in
  * the worker. libvirt is loaded when the first such node appears: bampid runs without it. */
 #pragma once
 

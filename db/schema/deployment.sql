@@ -570,7 +570,8 @@ create policy action_daemon on node_action to bampid using (true) with check (tr
 -- bampid neither sees a paused deployment when it claims nor can it save one: whatever it was about to do to the node is not done.
 create policy deployment_not_paused on deployment as restrictive for update to bampid using (paused is null) with check (true);
 
-grant select on deployment to bampi_bootd, portald;
+grant select (id) on deployment to bampi_bootd;
+grant select on deployment to portald;
 grant select, update on deployment to bampid;
 grant insert, select, update on deployment_step to bampid;
 grant select on deployment_step to portald;
@@ -579,7 +580,7 @@ grant select on progress to bampid, portald;
 grant select on boot_intent to bampi_bootd;
 grant insert, select, update, delete on boot_intent to bampid;
 grant insert, select, update on boot_observation to bampi_bootd;
-grant select on boot_observation to bampid, portald;
+grant select on boot_observation to bampid;
 grant select, update (problem, result, state, updated_at) on agent_task to bampi_bootd;
 grant insert, select, update (problem, result, state, updated_at) on agent_task to bampid;
 grant select, update on node_action to bampid;

@@ -318,7 +318,8 @@ end
 $$;
 
 -- Says how a switch is managed; an unknown switch is declared. Members of p_spec: fabric, role, family, address, ports{}, credentials{},
--- secrets_sealed (hex), managed, poll_s, force. Missing members stay as they are; secrets belong together and are replaced as a whole. Refused
+-- secrets_sealed (hex), managed, poll_s, force. Missing members stay as they are; secrets belong together and are replaced as a whole. They are
+-- sealed for one switch: with another address, port or credential (a host key is one) they have to be given again. Refused
 -- while a port of the switch is in use, unless `force` says that its ports may stay as they are.
 create function switch_manage(p_name text, p_spec jsonb, p_actor text)
 returns boolean language plpgsql security definer set search_path = haas, pg_temp as $$
@@ -363,6 +364,12 @@ begin
 				hint = case when v_fabric <> e.fabric_id then 'its networks would be cut in two, one in each fabric' else 'peregrined would no longer configure its ports' end
 				|| ': release its nodes (haasctl pdci release, pdci replace), detach the rest (haasctl network detach); --force if that is meant';
 		end if;
+	end if;
+	if e.secrets_sealed is not null and not p_spec ? 'secrets_sealed'
+	   and (coalesce((p_spec ->> 'address')::inet, e.address), coalesce(p_spec -> 'ports', e.ports), coalesce(p_spec -> 'credentials', e.credentials))
+	       is distinct from (e.address, e.ports, e.credentials) then
+		raise exception 'the secrets of switch % are for its present address, ports and credentials', p_name using errcode = 'HA422',
+			hint = 'give them again: --secrets FILE';
 	end if;
 	insert into switch_endpoint as x (switch_id, fabric_id, role, family, address, ports, credentials, secrets_sealed, managed, poll_s)
 	values (v_id, coalesce(v_fabric, e.fabric_id), coalesce(p_spec ->> 'role', e.role, 'leaf'), coalesce(p_spec ->> 'family', e.family, ''),

@@ -92,7 +92,8 @@ create table bmc (
 	tls text not null default 'verify' check (tls in ('verify', 'unverified', 'off')),
 	-- Of the BMC's public key: "sha256//" and the base64 of its SHA-256, as libcurl writes it; '' = the CA file decides.
 	fingerprint text not null default '' check (fingerprint ~ '^(sha256//[A-Za-z0-9+/]{43}=)?$'),
-	uri text check (length(uri) between 1 and 127),  -- of libvirt, in place of an address
+	-- Of libvirt, in place of an address. Only ways that start no program: its ssh and ext take ?command=.
+	uri text check (length(uri) between 1 and 127 and uri ~ '^(qemu:///|qemu\+unix:///|qemu\+tls://|test:///)[^?&% \\]*$'),
 	unique (address, port),
 	constraint bmc_way_in check (case when driver = 'libvirt' then uri is not null and address is null
 				    else address is not null and uri is null end)
@@ -196,10 +197,22 @@ begin
 end
 $$;
 
+-- What the event of a change holds of a node and of the way to its BMC; never a secret.
+create function node_put_facts(p_node bigint)
+returns jsonb language sql stable security definer set search_path = haas, pg_temp as $$
+	select to_jsonb(n) - 'version' - 'updated_at' || jsonb_build_object('bmc', (
+		select jsonb_build_object('driver', b.driver, 'address', host(b.address), 'uri', b.uri, 'port', b.port, 'username', b.username,
+					  'cipher_suite', b.cipher_suite, 'workarounds', b.workarounds, 'tls', b.tls, 'fingerprint', b.fingerprint,
+					  'password', b.password_sealed is not null)
+		from bmc b where b.node_id = n.id))
+	from node n where n.id = p_node
+$$;
+
 -- Creates or updates one node from a sheet row or an API body; the caller has validated types and sealed the password. Members of p_spec: name
 -- class rack unit firmware arch serial uuid nics[{name,mac,boot}] bmc{driver,address,port,username,password_sealed(hex),cipher_suite,
 -- workarounds[],tls,fingerprint,uri}; the port's default is the driver's. Returns {"result": created|updated, "errors": [{"row","column","message"}]}.
 -- With errors or p_dry_run nothing is written. The BMC is locked before the node (lock order).
+-- A password is sealed for one way to one BMC: with another address, driver or certificate it has to be given again, so that nobody sends it elsewhere.
 create function node_put(p_spec jsonb, p_dry_run boolean, p_actor text)
 returns jsonb language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
@@ -237,6 +250,9 @@ begin
 		v_bmc := v_bmc - case when v_bmc ->> 'driver' = 'libvirt' then 'address' else 'uri' end;
 		if v_bmc ->> 'driver' = 'libvirt' and v_bmc ->> 'uri' is null then
 			v_errors := v_errors || jsonb_build_object('column', 'bmc_uri', 'message', 'needed by driver libvirt');
+		elsif v_bmc ->> 'uri' !~ '^(qemu:///|qemu\+unix:///|qemu\+tls://|test:///)[^?&% \\]*$' then
+			v_errors := v_errors || jsonb_build_object('column', 'bmc_uri', 'message', format(
+				'%s is not allowed: qemu:///system, qemu+unix:///system or qemu+tls://HOST/system, without parameters', v_bmc ->> 'uri'));
 		elsif v_bmc ->> 'driver' is distinct from 'libvirt' and v_bmc ->> 'address' is null then
 			v_errors := v_errors || jsonb_build_object('column', 'bmc_address', 'message', 'needed by every driver but libvirt');
 		end if;
@@ -246,11 +262,19 @@ begin
 			v_errors := v_errors || jsonb_build_object('column', 'bmc_address',
 								   'message', format('%s is the BMC of node %s', v_bmc ->> 'address', v_other));
 		end if;
+		if not v_bmc ? 'password_sealed' and exists (
+			select from bmc b where b.node_id = v_id and b.password_sealed is not null
+			and (b.driver, host(b.address), b.uri, b.port, b.tls, b.fingerprint) is distinct from
+			    (coalesce(v_bmc ->> 'driver', 'ipmi'), host((v_bmc ->> 'address')::inet), v_bmc ->> 'uri', coalesce((v_bmc ->> 'port')::integer, v_port),
+			     coalesce(v_bmc ->> 'tls', 'verify'), coalesce(v_bmc ->> 'fingerprint', ''))) then
+			v_errors := v_errors || jsonb_build_object('column', 'bmc_password', 'message',
+				'needed: the password that is kept is for the BMC''s present address, driver and certificate');
+		end if;
 	end if;
 	if jsonb_array_length(v_errors) > 0 or p_dry_run then
 		return jsonb_build_object('result', v_result, 'errors', v_errors);
 	end if;
-	v_before := (select to_jsonb(x) - 'version' - 'updated_at' from node x where id = v_id);
+	v_before := node_put_facts(v_id);
 	insert into node (name, class, rack, unit, firmware, arch, serial, uuid)
 	values (v_name, coalesce(p_spec ->> 'class', ''), coalesce(p_spec ->> 'rack', ''), (p_spec ->> 'unit')::integer,
 		coalesce(p_spec ->> 'firmware', 'bios'), coalesce(p_spec ->> 'arch', 'x86_64'), coalesce(p_spec ->> 'serial', ''),
@@ -282,7 +306,7 @@ begin
 			username = excluded.username, password_sealed = coalesce(excluded.password_sealed, bmc.password_sealed),
 			cipher_suite = excluded.cipher_suite, workarounds = excluded.workarounds, tls = excluded.tls, fingerprint = excluded.fingerprint;
 	end if;
-	v_after := (select to_jsonb(x) - 'version' - 'updated_at' from node x where id = v_id);
+	v_after := node_put_facts(v_id);
 	perform event_add(p_actor, 'node.' || v_result, 'node', v_name, null, 'node ' || v_result,
 			  jsonb_build_object('before', v_before, 'after', v_after));
 	perform pg_notify('inventory', '');

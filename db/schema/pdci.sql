@@ -194,7 +194,7 @@ create policy pdci_daemon on pdci to bampid using (true) with check (true);
 create policy pdci_peregrined on pdci for select to peregrined using (true);
 
 grant select, update on pdci to bampid;
-grant select on pdci to portald, peregrined;
+grant select on pdci to portald;
 grant select on pdci_view to bampid, portald;
 grant execute on function pdci_create(text,text,jsonb,text,bigint) to portald;
 grant execute on function pdci_release(bigint,text) to portald;

@@ -126,7 +126,20 @@ begin
 end
 $$;
 
+-- Secrets that are entered from now on are sealed to another key: an operator sees why the daemon may not open the older ones.
+create function daemon_key_told() returns trigger language plpgsql security definer set search_path = haas, pg_temp as $$
+begin
+	if tg_op = 'INSERT' or new.public_key <> old.public_key then
+		perform event_add(new.daemon, 'daemon.key_changed', 'daemon', new.daemon, null,
+				  format('%s seals to key %s', new.daemon, left(encode(new.public_key, 'hex'), 16)),
+				  jsonb_build_object('key', encode(new.public_key, 'hex'), 'before', case when tg_op = 'UPDATE' then encode(old.public_key, 'hex') end));
+	end if;
+	return null;
+end
+$$;
+
 -- ==== triggers, views, rights ====
+create trigger daemon_key_told after insert or update on daemon_key for each row execute function daemon_key_told();
 create trigger tenant_name_keep after insert or update of name on tenant for each row execute function tenant_name_keep();
 
 create view job_view with (security_invoker = true) as
@@ -160,6 +173,11 @@ create policy job_portald on job to portald using (in_scope(tenant_id)) with che
 create policy job_daemon on job for select to bampid using (true);
 create policy tenant_peregrined on tenant for select to peregrined using (true);
 create policy tenant_flowd on tenant for select to peregrine_flowd using (true);
+-- A daemon that is broken into does not get the secrets that are meant for another.
+alter table daemon_key enable row level security;
+create policy daemon_key_read on daemon_key for select using (true);
+create policy daemon_key_insert on daemon_key for insert with check (daemon = current_user);
+create policy daemon_key_update on daemon_key for update using (daemon = current_user) with check (daemon = current_user);
 create policy tenant_name_portald on tenant_name for select to portald using ((select is_operator()) or tenant_id = (select current_tenant()));
 
 revoke all on schema haas from public;

@@ -97,7 +97,7 @@ static void test_domain(void **state)
 	assert_int_equal(bmc_queue_put(queue, &endpoint, &problem), 0);
 	answer = ask_op(loop, queue, 1, BMC_POWER_STATUS); /* no domain n1 */
 	assert_int_equal(answer.rc, E_NOT_FOUND);
-	(void)text_copy(endpoint.address, sizeof(endpoint.address), "nonsense:///x");
+	(void)text_copy(endpoint.address, sizeof(endpoint.address), "qemu:///nonsense");
 	assert_int_equal(bmc_queue_put(queue, &endpoint, &problem), 0);
 	answer = ask_op(loop, queue, 1, BMC_POWER_STATUS);
 	assert_int_equal(answer.rc, E_TIMEOUT);
@@ -105,10 +105,44 @@ static void test_domain(void **state)
 	loop_free(loop);
 }
 
+/* S7: a URI is data of the database, and may not name a program to run. */
+static void test_no_program(void **state)
+{
+	static const char *const uris[] = {
+		"qemu+ext:///system?command=/tmp/haas-s7",
+		"qemu+ssh://127.0.0.1/system?command=/tmp/haas-s7",
+		"qemu+ssh://127.0.0.1/system",
+		"qemu+libssh2://127.0.0.1/system",
+		"qemu:///system?socket=/tmp/x",
+		"test:///default?command=x",
+		"xen+ext:///?command=x",
+		"nonsense:///x",
+		"QEMU+EXT:///system?command=x",
+		" qemu:///system",
+	};
+	const struct bmc_queue_options options = {.workers = 1};
+	struct bmc_endpoint endpoint = {.id = 1, .node = "n1", .driver = "libvirt"};
+	struct bmc_queue *queue = NULL;
+	struct problem problem = {0};
+	struct loop *loop = NULL;
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	assert_int_equal(bmc_queue_new(loop, &options, &queue), 0);
+	for (size_t i = 0; i < COUNT_OF(uris); i++) {
+		(void)text_copy(endpoint.address, sizeof(endpoint.address), uris[i]);
+		assert_int_equal(bmc_queue_put(queue, &endpoint, &problem), 0);
+		assert_int_equal(ask_op(loop, queue, 1, BMC_POWER_STATUS).rc, E_DENIED);
+	}
+	bmc_queue_free(queue);
+	loop_free(loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_xml),
-					   cmocka_unit_test(test_domain)};
+					   cmocka_unit_test(test_domain),
+					   cmocka_unit_test(test_no_program)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,27 @@ select set_config('haas.scope', 'operator', false);
 select count(*) from node;
 select node_request('n1', 'hold', 'portald', 'x');
 reset role;
+\echo S12: no daemon gets the secrets that are meant for another
+insert into daemon_key values ('bampid', decode(repeat('01', 32), 'hex')), ('peregrined', decode(repeat('02', 32), 'hex'));
+set role peregrined;
+update daemon_key set public_key = decode(repeat('66', 32), 'hex') where daemon = 'bampid';
+insert into daemon_key values ('bampid', decode(repeat('66', 32), 'hex')) on conflict (daemon) do update set public_key = excluded.public_key;
+insert into daemon_key values ('other', decode(repeat('66', 32), 'hex'));
+update daemon_key set public_key = decode(repeat('03', 32), 'hex') where daemon = 'peregrined';
+reset role;
+select daemon, left(encode(public_key, 'hex'), 2) from daemon_key order by 1;
+select actor, message from event where kind = 'daemon.key_changed' order by id;
+\echo S21: what a daemon does not use it cannot read
+set role bampi_bootd;
+select params from deployment;
+select id from deployment;
+reset role;
+set role portald;
+select token from boot_observation;
+reset role;
+set role peregrined;
+select request from pdci;
+reset role;
 \echo nobody else has anything
 create role stranger;
 set role stranger;
