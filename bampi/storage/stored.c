@@ -156,7 +156,9 @@ static int stored_start(void *state, struct loop *loop, const void *values, stru
 	/* Without the process: after kill -9 the same owner goes on at once. */
 	process_host_name(host, sizeof(host));
 	(void)text_format(stored->owner, sizeof(stored->owner), "%s:%s", host, conf->storage);
-	rc = process_drop_privileges(conf->user, problem);
+	/* Started as that user it keeps CAP_NET_ADMIN, which network_program needs
+	 * (deploy/storage/network.conf). */
+	rc = geteuid() == 0 ? process_drop_privileges(conf->user, problem) : 0;
 	if (rc == 0)
 		rc = stored_start_parts(stored, problem);
 	if (rc)

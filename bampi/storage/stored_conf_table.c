@@ -13,11 +13,11 @@ static const struct conf_row stored_conf_rows[] = {
 	CONF_ROW_DATABASE(AT(database), "bampi_stored"),
 	CONF_ROW_USER(AT(user), "haas-stored"),
 	{"storage", CONF_STRING, AT(storage), "", 0, 0, NULL, NULL, "which of the storages this is (haasctl storage list)"},
-	{"dir", CONF_STRING, AT(dir), "/var/lib/haas/storage", 0, 0, NULL, NULL, "where volumes and archives lie; on a disk of its own"},
-	{"key_dir", CONF_TEXT, AT(key_dir), "/var/lib/haas/storage-keys", 0, 0, NULL, NULL,
+	{"dir", CONF_STRING, AT(dir), "/var/lib/haas/bampi-stored/storage", 0, 0, NULL, NULL, "where volumes and archives lie; on a disk of its own"},
+	{"key_dir", CONF_TEXT, AT(key_dir), "/var/lib/haas/bampi-stored/keys", 0, 0, NULL, NULL,
 	 "folder of stored-seal.key (opens the secrets of volumes), made when missing"},
 	{"driver", CONF_STRING, AT(driver), "tgt", 0, 0, NULL, NULL, "the target software"},
-	{"control", CONF_TEXT, AT(control), "/run/haas-stored/tgtd.0", 0, 0, NULL, NULL, "its management socket (tgtd: $TGT_IPC_SOCKET and \".0\")"},
+	{"control", CONF_TEXT, AT(control), "/run/haas/tgtd/socket.0", 0, 0, NULL, NULL, "its management socket (tgtd: $TGT_IPC_SOCKET and \".0\")"},
 	{"uplink", CONF_STRING, AT(uplink), "", 0, 0, NULL, NULL,
 	 "interface that is plugged into the port of `haasctl storage set --port`; empty = networks to volumes are not made here"},
 	{"network_program", CONF_STRING, AT(network_program), "/usr/lib/haas/storage-network", 0, 0, NULL, NULL,
@@ -35,8 +35,15 @@ static int stored_conf_check(const void *values, struct problem *problem)
 {
 	const struct stored_conf *conf = values;
 
-	if (!conf->storage[0] || conf->dir[0] != '/')
-		return problem_set(problem, E_MALFORMED, "storage and dir (absolute) must be set");
+	if (!conf->storage[0]) {
+		(void)problem_set(problem, E_MALFORMED, "storage is empty");
+		problem_hint(problem,
+			     "give the name that haasctl storage set has for this machine");
+		return E_MALFORMED;
+	}
+	if (conf->dir[0] != '/')
+		return problem_set(problem, E_MALFORMED, "dir \"%s\" is not an absolute path",
+				   conf->dir);
 	if (!storage_driver_find(conf->driver))
 		return problem_set(problem, E_MALFORMED, "there is no driver \"%s\"", conf->driver);
 	return 0;

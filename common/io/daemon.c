@@ -25,6 +25,8 @@ struct daemon_run {
 	const struct daemon_spec *spec;
 	struct loop *loop;
 	void *state;
+	struct loop_timer *watchdog; /* NULL: nobody watches */
+	int64_t watchdog_ms;
 };
 
 /* The short letters are not announced; getopt wants a value per row. */
@@ -124,6 +126,27 @@ static void daemon_on_reload(void *context)
 	run->spec->reload(run->state);
 }
 
+static void daemon_on_watchdog(void *context)
+{
+	const struct daemon_run *run = context;
+
+	process_notify("WATCHDOG=1");
+	loop_timer_arm(run->watchdog, run->watchdog_ms);
+}
+
+/* Twice in the time that the service manager allows: a loop that hangs is restarted. */
+static int watch_the_loop(struct daemon_run *run)
+{
+	int rc = 0;
+
+	run->watchdog_ms = process_watchdog_ms() / 2;
+	if (run->watchdog_ms > 0)
+		rc = loop_timer_new(run->loop, daemon_on_watchdog, run, &run->watchdog);
+	if (run->watchdog)
+		loop_timer_arm(run->watchdog, run->watchdog_ms);
+	return rc;
+}
+
 static int watch_signals(struct daemon_run *run)
 {
 	int rc = loop_on_signal(run->loop, SIGTERM, daemon_on_stop, run);
@@ -169,6 +192,8 @@ static int run_daemon(const struct daemon_spec *spec, const void *values)
 
 	if (rc == 0)
 		rc = watch_signals(&run);
+	if (rc == 0)
+		rc = watch_the_loop(&run);
 	if (rc != 0)
 		(void)problem_set(&problem, rc, "no event loop: %s", error_text(rc));
 	if (rc == 0)
@@ -177,6 +202,7 @@ static int run_daemon(const struct daemon_spec *spec, const void *values)
 		if (!problem_is_set(&problem))
 			(void)problem_set(&problem, rc, "cannot start: %s", error_text(rc));
 		log_problem(LOG_LEVEL_ERROR, spec->name, &problem);
+		loop_timer_free(run.watchdog);
 		loop_free(run.loop);
 		return STATUS_FAILED;
 	}
@@ -186,6 +212,7 @@ static int run_daemon(const struct daemon_spec *spec, const void *values)
 	process_notify("STOPPING=1");
 	log_info(spec->name, "stopping");
 	daemon_end(spec, run.state);
+	loop_timer_free(run.watchdog);
 	loop_free(run.loop);
 	return STATUS_CLEAN;
 }

@@ -1,5 +1,6 @@
 #include "common/io/log.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -12,19 +13,21 @@
 #include "common/base/enum_text.h"
 #include "common/base/problem.h"
 #include "common/base/text.h"
+#include "common/io/journal.h"
 
 #define LINE_SIZE 2048
 
 enum log_style {
-	STYLE_PLAIN,    /* a pipe: whoever reads it stamps the time */
-	STYLE_TIME,     /* a terminal or a file */
-	STYLE_PRIORITY, /* journald: sd-daemon(3) prefix <N> */
+	STYLE_PLAIN,   /* a pipe: whoever reads it stamps the time */
+	STYLE_TIME,    /* a terminal or a file */
+	STYLE_JOURNAL, /* journald, with fields; with sd-daemon(3)'s prefix <N> where it takes none */
 };
 
 /* The one state that is the process's own, like stderr itself: set once by main(), read by every
  * thread. */
 static atomic_int level_now = LOG_LEVEL_INFO;
 static atomic_int style_now = STYLE_PLAIN;
+static const char *_Atomic journal_path = JOURNAL_SOCKET;
 
 static const char *const level_words[] = {
 	[LOG_LEVEL_ERROR] = "error",
@@ -65,7 +68,7 @@ static enum log_style style_of_stderr(void)
 	if (fstat(STDERR_FILENO, &status) != 0)
 		return STYLE_PLAIN;
 	if (stderr_is_journal(&status))
-		return STYLE_PRIORITY;
+		return STYLE_JOURNAL;
 	return S_ISREG(status.st_mode) || isatty(STDERR_FILENO) ? STYLE_TIME : STYLE_PLAIN;
 }
 
@@ -73,6 +76,11 @@ void log_setup(enum log_level level)
 {
 	atomic_store(&level_now, (int)level);
 	atomic_store(&style_now, (int)style_of_stderr());
+}
+
+void log_setup_journal(const char *path)
+{
+	atomic_store(&journal_path, path);
 }
 
 bool log_enabled(enum log_level level)
@@ -106,6 +114,24 @@ static size_t log_appendf(char line[LINE_SIZE], size_t at, const char *format, .
 	return at;
 }
 
+PRINTF_LIKE(3, 0)
+static bool log_to_journal(enum log_level level, const char *subject, const char *format,
+			   va_list arguments)
+{
+	char line[LINE_SIZE];
+	char datagram[JOURNAL_SIZE];
+	va_list copy;
+	size_t size = log_appendf(line, 0, "%s: ", subject);
+
+	va_copy(copy, arguments);
+	size = log_append(line, size, format, copy);
+	va_end(copy);
+	text_blank_controls(line, size);
+	size = journal_format(datagram, log_priorities[level], program_invocation_short_name,
+			      subject, line);
+	return journal_send(atomic_load(&journal_path), datagram, size);
+}
+
 void log_line(enum log_level level, const char *subject, const char *format, ...)
 {
 	int style = atomic_load_explicit(&style_now, memory_order_relaxed);
@@ -116,7 +142,13 @@ void log_line(enum log_level level, const char *subject, const char *format, ...
 
 	if (!log_enabled(level))
 		return;
-	if (style == STYLE_PRIORITY)
+	va_start(arguments, format);
+	if (style == STYLE_JOURNAL && log_to_journal(level, subject, format, arguments)) {
+		va_end(arguments);
+		return;
+	}
+	va_end(arguments);
+	if (style == STYLE_JOURNAL)
 		size = log_appendf(line, size, "<%d>", log_priorities[level]);
 	if (style == STYLE_TIME)
 		size = log_appendf(line, size, "%s ", clock_text(clock_wall_us(), time));

@@ -11,9 +11,11 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBU
 
 struct problem;
 
-/* Lines above `level` are dropped; default info. With journald as stderr's reader the prefix is the
- * syslog priority <N>. */
+/* Lines above `level` are dropped; default info. With journald as stderr's reader a line
+ * is an entry with fields (journal.h). */
 void log_setup(enum log_level level);
+/* Where journald listens when not at JOURNAL_SOCKET: for tests. Kept, not copied. */
+void log_setup_journal(const char *path);
 bool log_enabled(enum log_level level);
 /* "error", "warn", "info", "debug"; -1 when it is none of them. */
 int log_level_parse(const char *word);

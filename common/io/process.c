@@ -42,6 +42,19 @@ static int find_user(const char *user, uid_t *ret_uid, gid_t *ret_gid, struct pr
 	return 0;
 }
 
+/* All capabilities, also those that a service manager gave for the start. */
+static int give_up_rights(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {{0}};
+
+	if (syscall(SYS_capset, &header, none) != 0 ||
+	    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -errno;
+	return 0;
+}
+
 /* The order of credentials(7): groups while still root, the user last; each change is read back. */
 static int process_become(const char *user, uid_t uid, gid_t gid)
 {
@@ -49,23 +62,16 @@ static int process_become(const char *user, uid_t uid, gid_t gid)
 	uid_t effective = 0;
 	uid_t saved = 0;
 
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[2] = {{0}};
-
 	if (initgroups(user, gid) != 0 || setresgid(gid, gid, gid) != 0 ||
 	    setresuid(uid, uid, uid) != 0 || getresuid(&real, &effective, &saved) != 0)
 		return -errno;
 	if (real != uid || effective != uid || saved != uid || getegid() != gid)
 		return -EPERM;
-	/* Whoever was not root keeps what he had. */
-	if (uid != 0 && syscall(SYS_capset, &header, none) != 0)
+	if (uid == 0)
+		return 0;
+	if (give_up_rights() != 0)
 		return -errno;
-	if (uid != 0 && setuid(0) == 0) /* a capability was left that lets us back */
-		return -EPERM;
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		return -errno;
-	return 0;
+	return setuid(0) == 0 ? -EPERM : 0; /* a capability was left that lets us back */
 }
 
 int process_drop_privileges(const char *user, struct problem *problem)
@@ -79,9 +85,10 @@ int process_drop_privileges(const char *user, struct problem *problem)
 	rc = find_user(user, &uid, &gid, problem);
 	if (rc != 0)
 		return rc;
-	if (geteuid() == uid && getuid() == uid)
-		return 0;
-	rc = process_become(user, uid, gid);
+	if (geteuid() != uid || getuid() != uid)
+		rc = process_become(user, uid, gid);
+	else if (uid != 0)
+		rc = give_up_rights();
 	if (rc != 0) {
 		(void)problem_set(problem, rc, "cannot become user %s: %s", user, error_text(rc));
 		problem_hint(problem, "start as root, or as %s with the ports' capability", user);
@@ -108,11 +115,21 @@ void process_notify(const char *state)
 		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
 }
 
+int64_t process_watchdog_ms(void)
+{
+	const char *time = getenv("WATCHDOG_USEC"); // NOLINT(concurrency-mt-unsafe): nobody sets it
+	const char *pid = getenv("WATCHDOG_PID");   // NOLINT(concurrency-mt-unsafe): nobody sets it
+
+	if (!time || (pid && strtol(pid, NULL, 10) != (long)getpid()))
+		return 0;
+	return strtoll(time, NULL, 10) / 1000;
+}
+
 void process_raise_file_limit(void)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max)
 		return;
 	limit.rlim_cur = limit.rlim_max < DESCRIPTOR_LIMIT ? limit.rlim_max : DESCRIPTOR_LIMIT;
 	(void)setrlimit(RLIMIT_NOFILE, &limit); /* what it was is enough to start with */

@@ -2,6 +2,7 @@
 /* Bounded reads, atomic writes, folders; privileges and the service manager's socket. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,6 +130,38 @@ static int drop_in_child(void)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* S25: as a service manager starts us, the user already, with a capability for the ports. */
+static int keep_in_child(void)
+{
+	struct problem problem = {0};
+	pid_t child = fork();
+	int status = -1;
+
+	if (child == 0) {
+		const struct passwd *nobody = getpwnam("nobody");
+		struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+		struct __user_cap_data_struct sets[2] = {{0}};
+
+		sets[0].effective = sets[0].permitted = sets[0].inheritable = 1U << CAP_NET_RAW;
+		if (!nobody || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0 ||
+		    setresgid(nobody->pw_gid, nobody->pw_gid, nobody->pw_gid) != 0 ||
+		    setresuid(nobody->pw_uid, nobody->pw_uid, nobody->pw_uid) != 0 ||
+		    syscall(SYS_capset, &header, sets) != 0 ||
+		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_NET_RAW, 0, 0) != 0)
+			_exit(2);
+		if (process_drop_privileges("nobody", &problem) != 0)
+			_exit(3);
+		memset(sets, 0xff, sizeof(sets));
+		if (syscall(SYS_capget, &header, sets) != 0 || sets[0].effective != 0 ||
+		    sets[0].permitted != 0 || sets[0].inheritable != 0)
+			_exit(4);
+		_exit(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, CAP_NET_RAW, 0, 0) == 0 ? 0 : 5);
+	}
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 static void test_privileges(void **state)
 {
 	const struct passwd *self = getpwuid(getuid());
@@ -142,7 +176,9 @@ static void test_privileges(void **state)
 		assert_int_equal(process_drop_privileges(self->pw_name, &problem), 0);
 	if (getuid() == 0)
 		assert_int_equal(drop_in_child(), 0);
-	else
+	if (getuid() == 0)
+		assert_int_equal(keep_in_child(), 0);
+	if (getuid() != 0)
 		assert_int_equal(process_drop_privileges("root", &problem), -EPERM);
 }
 

@@ -6,10 +6,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/base/problem.h"
 #include "common/base/text.h"
+#include "common/io/journal.h"
 #include "common/io/log.h"
 
 #include "tests/support/cmocka.h"
@@ -160,9 +162,103 @@ static void test_level(void **state)
 	log_setup(LOG_LEVEL_INFO);
 }
 
+/* What `journalctl HAAS_DEPLOYMENT=12` finds. */
+static void test_fields(void **state)
+{
+	static const struct {
+		const char *text, *fields; /* those behind HAAS_SUBJECT */
+	} rows[] = {
+		{"node n17: offer 10.4.2.17 (deployment=12 mac=52:54:00:00:00:01)",
+		 "HAAS_DEPLOYMENT=12\nHAAS_MAC=52:54:00:00:00:01\n"},
+		{"x: no fields", ""},
+		{"x: not (a field)", ""},
+		{"x: ends otherwise (a=1) then", ""},
+		{"x: blanks in it (reason=PSU smokes again a=2)",
+		 "HAAS_REASON=PSU smokes again\nHAAS_A=2\n"},
+		{"x: no name (a-b=1)", ""},
+		{"x: the first alone (a=1 b)", "HAAS_A=1 b\n"},
+		{"x: empty (a= b=)", "HAAS_A=\nHAAS_B=\n"},
+		{"x: a name of a length that nobody has (aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=1)",
+		 ""},
+		{"(", ""},
+		{")", ""},
+		{"()", ""},
+		{"(=)", ""},
+		{"", ""},
+	};
+	char datagram[JOURNAL_SIZE];
+	char expected[JOURNAL_SIZE];
+	char large[JOURNAL_SIZE + 100];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		size_t size = journal_format(datagram, 6, "bampid", "node n17", rows[i].text);
+
+		(void)text_format(expected, sizeof(expected),
+				  "MESSAGE=%s\nPRIORITY=6\nSYSLOG_IDENTIFIER=bampid\n"
+				  "HAAS_SUBJECT=node n17\n%s",
+				  rows[i].text, rows[i].fields);
+		assert_string_equal(datagram, expected);
+		assert_int_equal(size, strlen(expected));
+	}
+	/* A field is whole, or not there. */
+	memset(large, 'x', sizeof(large) - 1);
+	large[sizeof(large) - 1] = '\0';
+	assert_int_equal(journal_format(datagram, 3, "p", "s", large),
+			 strlen("PRIORITY=3\nSYSLOG_IDENTIFIER=p\nHAAS_SUBJECT=s\n"));
+}
+
+/* A journald that listens gets the entry, and stderr nothing; one that went away is no loss. */
+static void test_datagram(void **state)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	int pair[2];
+	char folder[] = "/tmp/haas-log-XXXXXX";
+	char out[4096] = "";
+	char stream[64];
+	struct stat status;
+	int saved = dup(STDERR_FILENO);
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	(void)text_format(name.sun_path, sizeof(name.sun_path), "%s/journal", folder);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&name, sizeof(name)), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+	assert_int_equal(fstat(pair[1], &status), 0);
+	(void)text_format(stream, sizeof(stream), "%ju:%ju", (uintmax_t)status.st_dev,
+			  (uintmax_t)status.st_ino);
+	assert_int_equal(setenv("JOURNAL_STREAM", stream, 1), 0);
+	log_setup_journal(name.sun_path);
+	assert_true(dup2(pair[1], STDERR_FILENO) >= 0);
+	log_setup(LOG_LEVEL_INFO);
+	log_info("node n17", "offer %s (deployment=%d)", "10.4.2.17", 12);
+	assert_int_equal(unlink(name.sun_path), 0);
+	log_warn("node n18", "nobody reads");
+	assert_true(dup2(saved, STDERR_FILENO) >= 0);
+	assert_true(recv(fd, out, sizeof(out) - 1, MSG_DONTWAIT) > 0);
+	assert_string_equal(out, "MESSAGE=node n17: offer 10.4.2.17 (deployment=12)\nPRIORITY=6\n"
+				 "SYSLOG_IDENTIFIER=unit_log\nHAAS_SUBJECT=node n17\n"
+				 "HAAS_DEPLOYMENT=12\n");
+	memset(out, 0, sizeof(out));
+	assert_true(read(pair[0], out, sizeof(out) - 1) > 0);
+	assert_string_equal(out, "<4>warn node n18: nobody reads\n");
+	assert_int_equal(unsetenv("JOURNAL_STREAM"), 0);
+	log_setup_journal("/none");
+	log_setup(LOG_LEVEL_INFO);
+	close(saved);
+	close(fd);
+	close(pair[0]);
+	close(pair[1]);
+	assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
+	/* Not the journald of the machine that tests. */
+	log_setup_journal("/none");
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fields),  cmocka_unit_test(test_datagram),
 		cmocka_unit_test(test_pipe),    cmocka_unit_test(test_file),
 		cmocka_unit_test(test_journal), cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_level),
