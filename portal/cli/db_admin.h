@@ -16,6 +16,9 @@
 /* db_cluster.c: a PostgreSQL of our own in `folder`: Unix socket only, peer authentication, an OS
  * user per program. `user` runs it. */
 MUST_USE int db_cluster_init(const char *folder, const char *user, struct problem *problem);
+/* Becomes PostgreSQL, in the foreground; makes the cluster first when there is none. For a service
+ * manager: haas-db.service. Returns only when it cannot. */
+MUST_USE int db_cluster_serve(const char *folder, const char *user, struct problem *problem);
 MUST_USE int db_cluster_start(const char *folder, const char *user, struct problem *problem);
 MUST_USE int db_cluster_stop(const char *folder, const char *user, struct problem *problem);
 
@@ -49,7 +52,9 @@ MUST_USE int db_backup(const char *conninfo, const char *path, struct problem *p
 MUST_USE int db_restore(const char *conninfo, const char *path, bool replace,
 			struct problem *problem);
 
-/* db_program.c: runs one of the newest PostgreSQL's programs ("pg_dump"); `arguments` end with
+/* db_program.c: where one of the newest PostgreSQL's programs is. */
+MUST_USE int db_program_path(const char *program, char *ret, size_t room, struct problem *problem);
+/* Runs one of the newest PostgreSQL's programs ("pg_dump"); `arguments` end with
  * NULL, at most 14; argv of `how` is not looked at. */
 MUST_USE int db_program_run(const char *program, const char *const arguments[],
 			    const struct run_program *how, struct problem *problem);

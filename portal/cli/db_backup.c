@@ -95,14 +95,20 @@ int db_backup(const char *conninfo, const char *path, struct problem *problem)
 		return rc;
 	if (!text_format(part, sizeof(part), "%s.part", path))
 		return problem_set(problem, -ENAMETOOLONG, "path %s is too long", path);
+	/* All tenants are in it: it is its owner's alone from the first byte on. */
+	(void)unlink(part);
+	fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return problem_set(problem, -errno, "cannot write %s: %s", part, strerror(errno));
 	rc = db_backup_run_program("pg_dump",
 				   (const char *const[]){"--format=custom", "--schema=haas",
 							 "--no-owner", "--file", part, NULL},
 				   &settings, NULL, problem);
-	if (rc < 0)
+	if (rc < 0) {
+		(void)unlink(part);
 		return rc;
-	fd = open(part, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fsync(fd) < 0 || fstat(fd, &written) < 0 || rename(part, path) < 0)
+	}
+	if (fsync(fd) < 0 || fstat(fd, &written) < 0 || rename(part, path) < 0)
 		return problem_set(problem, -errno, "cannot finish %s: %s", path, strerror(errno));
 	return db_backup_note(conninfo, path, written.st_size, problem);
 }

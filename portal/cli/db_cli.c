@@ -84,6 +84,15 @@ static int db_start(void *context, const struct command_input *input)
 			  &problem);
 }
 
+static int db_serve(void *context, const struct command_input *input)
+{
+	struct problem problem = {0};
+
+	(void)context;
+	return db_cli_end(db_cluster_serve(folder_of(input), db_cli_user_of(input), &problem),
+			  &problem);
+}
+
 static int db_stop(void *context, const struct command_input *input)
 {
 	struct problem problem = {0};
@@ -189,6 +198,8 @@ static const struct command db_cli_commands[] = {
 	 COUNT_OF(init_options), 0, 0, db_init, .example = "db init"},
 	{"db", "start", "", "start the private cluster", cluster_options, COUNT_OF(cluster_options),
 	 0, 0, db_start, .example = "db start", .done = "private cluster started"},
+	{"db", "serve", "", "be the private cluster, for a service manager; makes it when new",
+	 cluster_options, COUNT_OF(cluster_options), 0, 0, db_serve, .example = "db serve"},
 	{"db", "stop", "", "stop the private cluster", cluster_options, COUNT_OF(cluster_options),
 	 0, 0, db_stop, .example = "db stop", .done = "private cluster stopped"},
 	{"db", "migrate", "", "bring tables, functions and rights up to this program",

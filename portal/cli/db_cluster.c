@@ -73,29 +73,73 @@ static int make_folder(const char *folder, const char *user, struct problem *pro
 	return 0;
 }
 
-int db_cluster_init(const char *folder, const char *user, struct problem *problem)
+/* The folder stands in options of PostgreSQL and in the names of sockets. */
+static int check_folder(const char *folder, struct problem *problem)
+{
+	if (folder[0] != '/')
+		return problem_set(problem, -EINVAL,
+				   "the folder of the cluster must be an absolute path");
+	if (strchr(folder, '\'') || strchr(folder, ' ') || strlen(folder) > 80)
+		return problem_set(problem, -EINVAL,
+				   "the folder %s has quotes, blanks or more than 80 characters",
+				   folder);
+	return 0;
+}
+
+static int make_cluster(const char *folder, const char *user, struct problem *problem)
 {
 	char data[PATH_MAX];
 	char version[PATH_MAX];
 	struct stat st;
 
-	if (folder[0] != '/' || !text_format(data, sizeof(data), "%s/data", folder) ||
+	int rc = check_folder(folder, problem);
+	if (rc < 0)
+		return rc;
+	if (!text_format(data, sizeof(data), "%s/data", folder) ||
 	    !text_format(version, sizeof(version), "%s/data/PG_VERSION", folder))
-		return problem_set(problem, -EINVAL,
-				   "the folder of the cluster must be an absolute path");
-	int rc = make_folder(folder, user, problem);
+		return problem_set(problem, -ENAMETOOLONG, "path %s is too long", folder);
+	rc = make_folder(folder, user, problem);
 	if (rc == 0 && stat(version, &st) < 0) {
 		rc = db_cluster_run("initdb",
 				    (const char *const[]){"-D", data, "-U", "haas", "--auth=peer",
 							  "-E", "UTF8", "--locale=C",
 							  "--data-checksums", NULL},
 				    folder, user, problem);
-		if (rc == 0)
-			rc = write_access(folder, user, problem);
+	}
+	/* Each time: a program that is newer than the cluster may have brought an account. */
+	return rc == 0 ? write_access(folder, user, problem) : rc;
+}
+
+int db_cluster_init(const char *folder, const char *user, struct problem *problem)
+{
+	int rc = make_cluster(folder, user, problem);
+
+	return rc == 0 ? db_cluster_start(folder, user, problem) : rc;
+}
+
+int db_cluster_serve(const char *folder, const char *user, struct problem *problem)
+{
+	char data[PATH_MAX];
+	char path[PATH_MAX];
+	int rc = check_folder(folder, problem);
+
+	if (rc == 0 && geteuid() == 0) {
+		rc = problem_set(problem, E_DENIED, "PostgreSQL does not run as root");
+		problem_hint(problem,
+			     "as %s: setpriv --reuid=%s --regid=%s --init-groups haasctl db serve",
+			     user, user, user);
 	}
 	if (rc == 0)
-		rc = db_cluster_start(folder, user, problem);
-	return rc;
+		rc = make_cluster(folder, user, problem);
+	if (rc == 0)
+		rc = db_program_path("postgres", path, sizeof(path), problem);
+	if (rc < 0)
+		return rc;
+	if (!text_format(data, sizeof(data), "%s/data", folder))
+		return problem_set(problem, -ENAMETOOLONG, "path %s is too long", folder);
+	(void)execl(path, path, "-D", data, "-k", folder, "-c", "listen_addresses=", "-c",
+		    "unix_socket_permissions=0777", (char *)NULL);
+	return problem_set(problem, -errno, "cannot run %s: %s", path, strerror(errno));
 }
 
 int db_cluster_start(const char *folder, const char *user, struct problem *problem)
@@ -113,10 +157,6 @@ int db_cluster_start(const char *folder, const char *user, struct problem *probl
 			 folder) ||
 	    !text_format(conninfo, sizeof(conninfo), "host=%s dbname=postgres user=haas", folder))
 		return problem_set(problem, -ENAMETOOLONG, "path %s is too long", folder);
-	if (strchr(folder, '\'') || strchr(folder, ' ') || strlen(folder) > 80)
-		return problem_set(problem, -EINVAL,
-				   "the folder %s has quotes, blanks or more than 80 characters",
-				   folder);
 	/* Status 0 = runs already. */
 	if (db_cluster_run("pg_ctl", (const char *const[]){"-D", data, "status", NULL}, folder,
 			   user, problem) < 0) {

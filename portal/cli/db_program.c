@@ -25,19 +25,26 @@ static int program_folder(char *ret, size_t room, struct problem *problem)
 	return E_NOT_FOUND;
 }
 
+int db_program_path(const char *program, char *ret, size_t room, struct problem *problem)
+{
+	int rc = program_folder(ret, room, problem);
+	size_t used = rc == 0 ? strlen(ret) : 0;
+
+	if (rc == 0 && !text_format(ret + used, room - used, "/%s", program))
+		return problem_set(problem, -ENAMETOOLONG, "path of %s is too long", program);
+	return rc;
+}
+
 int db_program_run(const char *program, const char *const arguments[],
 		   const struct run_program *how, struct problem *problem)
 {
 	struct run_program whole = *how;
 	char path[PATH_MAX];
 	const char *argv[16] = {path};
-	int rc = program_folder(path, sizeof(path), problem);
+	int rc = db_program_path(program, path, sizeof(path), problem);
 
 	if (rc < 0)
 		return rc;
-	size_t used = strlen(path);
-	if (!text_format(path + used, sizeof(path) - used, "/%s", program))
-		return problem_set(problem, -ENAMETOOLONG, "path of %s is too long", program);
 	for (size_t i = 0; arguments[i] && i + 2 < COUNT_OF(argv); i++)
 		argv[i + 1] = arguments[i];
 	whole.argv = argv;
