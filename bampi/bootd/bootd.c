@@ -123,8 +123,8 @@ static int bootd_start_metrics(struct bootd *bootd, struct problem *problem)
 
 	if (bootd->conf->metrics_socket[0] == '\0')
 		return 0;
-	return local_server_new(bootd->loop, &options, bootd->conf->metrics_socket, "haas",
-				&bootd->metrics, problem);
+	return local_server_new(bootd->loop, &options, bootd->conf->metrics_socket, &bootd->metrics,
+				problem);
 }
 
 /* What everybody else stands on. */

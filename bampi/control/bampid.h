@@ -20,7 +20,7 @@ struct bampid_conf {
 	char *user;
 	char *name; /* "" = host:pid */
 	char *socket_path;
-	char *socket_group;
+	char *socket_caller;
 	char *key_dir;
 	char *image_keys;
 	char *console_dir;

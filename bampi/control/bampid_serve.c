@@ -200,8 +200,9 @@ int bampid_serve(struct bampid *bampid, struct problem *problem)
 		.context = bampid,
 		.body_limit = INPUT_LIMIT,
 		.connection_limit = 512,
+		.caller = bampid->conf->socket_caller,
 	};
 
-	return local_server_new(bampid->loop, &options, bampid->conf->socket_path,
-				bampid->conf->socket_group, &bampid->server, problem);
+	return local_server_new(bampid->loop, &options, bampid->conf->socket_path, &bampid->server,
+				problem);
 }

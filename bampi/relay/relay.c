@@ -54,8 +54,8 @@ static int relay_start_metrics(struct relay *relay, struct problem *problem)
 
 	if (relay->conf->metrics_socket[0] == '\0')
 		return 0;
-	return local_server_new(relay->loop, &options, relay->conf->metrics_socket, "haas",
-				&relay->metrics, problem);
+	return local_server_new(relay->loop, &options, relay->conf->metrics_socket, &relay->metrics,
+				problem);
 }
 
 /* What an interface needs before its nodes can fetch anything. */

@@ -40,7 +40,7 @@ static const struct conf_row relay_conf_rows[] = {
 	 "the http_port of bampi-bootd, which writes it into the URLs that it hands out"},
 	{"tftp", CONF_BOOL, RELAY_CONF_TABLE_AT(tftp), "true", 0, 0, NULL, NULL,
 	 "answer TFTP; firmware that cannot boot by HTTP needs it"},
-	{"cache.folder", CONF_STRING, RELAY_CONF_TABLE_AT(cache.folder), "/var/cache/haas-relay", 0,
+	{"cache.folder", CONF_STRING, RELAY_CONF_TABLE_AT(cache.folder), "/var/cache/haas/bampi-relay", 0,
 	 0, NULL, NULL, "where boot files and images are kept"},
 	{"cache.limit", CONF_INT, RELAY_CONF_TABLE_AT(cache.limit_mib), "65536", 1, 1073741824,
 	 NULL, "MiB", "most room for them; the least recently used go first"},

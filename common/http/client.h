@@ -44,7 +44,7 @@ struct http_call_options {
 	void *context;
 };
 
-/* url: "http://10.0.0.1:8080" (literal IPv4) or "unix:/run/haas/portald.sock". */
+/* url: "http://10.0.0.1:8080" (literal IPv4) or "unix:/run/haas/portald/socket". */
 MUST_USE int http_client_new(struct loop *loop, const char *url, struct http_client **ret);
 void http_client_free(struct http_client *client);
 MUST_USE int http_client_call(struct http_client *client, const struct http_call_options *options,

@@ -5,15 +5,19 @@
 #include "common/http/metrics.h"
 
 int local_server_new(struct loop *loop, const struct http_server_options *options, const char *path,
-		     const char *group, struct http_server **ret, struct problem *problem)
+		     struct http_server **ret, struct problem *problem)
 {
+	static const char *const anybody[] = {"/metrics", "/healthz", NULL};
+	struct http_server_options own = *options;
 	struct http_server *server = NULL;
-	int rc = http_server_new(loop, options, &server);
+	int rc;
+
+	own.anybody = anybody;
+	rc = http_server_new(loop, &own, &server);
 
 	if (rc)
 		return problem_set(problem, rc, "cannot serve %s: %s", path, error_text(rc));
-	rc = http_server_listen_unix(server, path, group[0] ? 0660 : 0600, group[0] ? group : NULL,
-				     problem);
+	rc = http_server_listen_unix(server, path, 0660, problem);
 	if (rc) {
 		http_server_free(server);
 		return rc;

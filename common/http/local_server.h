@@ -9,10 +9,10 @@
 
 struct text;
 
-/* Who may connect beside us: the members of `group`; empty = nobody. */
+/* Who may connect beside us: the socket's group, see http_server_listen_unix. Who is answered:
+ * `options->caller`; /metrics and /healthz are anybody's. */
 MUST_USE int local_server_new(struct loop *loop, const struct http_server_options *options,
-			      const char *path, const char *group, struct http_server **ret,
-			      struct problem *problem);
+			      const char *path, struct http_server **ret, struct problem *problem);
 /* An exposition: see common/http/metrics.h. */
 void local_server_answer_metrics(struct http_request *request, const struct text *exposition);
 /* GET /healthz: 200, or 503 while PostgreSQL is away. */

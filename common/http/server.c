@@ -4,8 +4,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <event2/listener.h>
-#include <grp.h>
 #include <netinet/tcp.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -23,7 +23,7 @@ LEAKS_LEFT_TO_SANITIZER
 #define CONNECTION_LIMIT_DEFAULT 4096
 #define HEADER_TIMEOUT_DEFAULT_S 15
 #define RESUME_MS                200
-#define GROUP_SIZE               16384
+#define PASSWD_SIZE              16384
 
 static void accept_from_all(struct http_server *server, bool accept)
 {
@@ -38,6 +38,18 @@ static void server_resume(void *context)
 
 	if (!server->paused)
 		accept_from_all(server, true);
+}
+
+/* (uid_t)-1, which nobody has, when there is no such user. */
+static uid_t user_id(const char *name)
+{
+	CLEANUP(freep) char *room = malloc(PASSWD_SIZE);
+	struct passwd row;
+	struct passwd *found = NULL;
+
+	if (!room || getpwnam_r(name, &row, room, PASSWD_SIZE, &found) != 0 || !found)
+		return (uid_t)-1;
+	return row.pw_uid;
 }
 
 int http_server_new(struct loop *loop, const struct http_server_options *options,
@@ -56,6 +68,8 @@ int http_server_new(struct loop *loop, const struct http_server_options *options
 		server->options.connection_limit = CONNECTION_LIMIT_DEFAULT;
 	if (server->options.header_timeout_s == 0)
 		server->options.header_timeout_s = HEADER_TIMEOUT_DEFAULT_S;
+	if (options->caller)
+		server->caller_uid = user_id(options->caller);
 	if (!server->options.counters)
 		server->options.counters = &server->own_counters;
 	rc = loop_timer_new(loop, server_resume, server, &server->resume);
@@ -328,23 +342,8 @@ static int remove_stale(const struct sockaddr_un *name)
 	return unlink(name->sun_path) == 0 ? 0 : -errno;
 }
 
-static int find_group(const char *group, gid_t *ret)
-{
-	CLEANUP(freep) char *buffer = malloc(GROUP_SIZE);
-	struct group row;
-	struct group *found = NULL;
-	int rc = buffer ? getgrnam_r(group, &row, buffer, GROUP_SIZE, &found) : ENOMEM;
-
-	if (rc != 0)
-		return -rc;
-	if (!found)
-		return E_NOT_FOUND;
-	*ret = row.gr_gid;
-	return 0;
-}
-
-/* Mode and group are right before listen(): until then nobody can connect. */
-static int bind_unix(const struct sockaddr_un *name, mode_t mode, gid_t group)
+/* The mode is right before listen(): until then nobody can connect. */
+static int bind_unix(const struct sockaddr_un *name, mode_t mode)
 {
 	int rc = remove_stale(name);
 	int fd = rc == 0 ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
@@ -358,8 +357,7 @@ static int bind_unix(const struct sockaddr_un *name, mode_t mode, gid_t group)
 		close(fd);
 		return rc;
 	}
-	if ((group == (gid_t)-1 || chown(name->sun_path, (uid_t)-1, group) == 0) &&
-	    chmod(name->sun_path, mode) == 0)
+	if (chmod(name->sun_path, mode) == 0)
 		return fd;
 	rc = -errno;
 	close(fd);
@@ -368,24 +366,19 @@ static int bind_unix(const struct sockaddr_un *name, mode_t mode, gid_t group)
 }
 
 int http_server_listen_unix(struct http_server *server, const char *path, mode_t mode,
-			    const char *group, struct problem *problem)
+			    struct problem *problem)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	struct http_listener *listener = NULL;
 	char *copy = strdup(path);
-	gid_t gid = (gid_t)-1;
 	int rc = 0;
 
 	if (!copy)
 		rc = -ENOMEM;
 	else if (!text_copy(name.sun_path, sizeof(name.sun_path), path))
 		rc = -ENAMETOOLONG;
-	if (rc == 0 && group && *group)
-		rc = find_group(group, &gid);
-	if (rc == E_NOT_FOUND)
-		(void)problem_set(problem, rc, "group %s does not exist", group);
 	if (rc == 0)
-		rc = bind_unix(&name, mode, gid);
+		rc = bind_unix(&name, mode);
 	if (rc >= 0)
 		rc = server_listen_on(server, rc, &listener);
 	if (rc == 0 && listener) {
@@ -393,7 +386,5 @@ int http_server_listen_unix(struct http_server *server, const char *path, mode_t
 		return 0;
 	}
 	free(copy);
-	if (rc != E_NOT_FOUND)
-		(void)problem_set(problem, rc, "cannot listen on %s: %s", path, error_text(rc));
-	return rc;
+	return problem_set(problem, rc, "cannot listen on %s: %s", path, error_text(rc));
 }

@@ -67,8 +67,11 @@ struct http_server_options {
 	bool slash_in_names; /* "%2F" is a letter of a name (s1%2Fnvme0n1), else malformed: of those
 				who make no path of a segment */
 	struct http_server_counters *counters; /* borrowed; may be NULL */
-	/* Called before the handler; false = it answered by itself. May be NULL. */
-	bool (*before)(void *context, struct http_request *request);
+	/* The only user answered on a Unix socket, beside root and our own; others get 403. A name
+	 * that does not exist is nobody's. NULL: whoever reaches the socket. */
+	const char *caller;
+	const char *const
+		*anybody; /* patterns that are answered all the same; NULL-ended; may be NULL */
 	/* Called after the answer (access log, metrics). May be NULL. */
 	void (*after)(void *context, const struct http_request *request, int status,
 		      int64_t elapsed_us);
@@ -81,9 +84,10 @@ void http_server_free(struct http_server *server);
 MUST_USE int http_server_listen_tcp(struct http_server *server, uint32_t address, uint16_t port,
 				    struct problem *problem);
 uint16_t http_server_port(const struct http_server *server);
-/* Replaces a stale socket file; mode e.g. 0660; group by name or NULL. */
+/* Replaces a stale socket file; mode e.g. 0660. Its group is that of the folder when the folder is
+ * setgid (mode 2750), else ours: no right to change owners is needed. */
 MUST_USE int http_server_listen_unix(struct http_server *server, const char *path, mode_t mode,
-				     const char *group, struct problem *problem);
+				     struct problem *problem);
 
 enum http_method http_request_method(const struct http_request *request);
 /* The request target as it came, for passing it on: "/a%20b?c=d". */

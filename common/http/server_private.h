@@ -93,6 +93,7 @@ struct http_server {
 	struct http_connection *first, *last;
 	struct http_source *sources;
 	struct http_server_counters own_counters; /* when nobody else wants them */
+	uid_t caller_uid;                         /* of `options.caller` */
 	unsigned connection_count;
 	bool paused; /* the cap is reached: nobody is accepted */
 };

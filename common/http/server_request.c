@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -185,6 +186,23 @@ static void refuse_method(struct http_request *request, unsigned allowed)
 	text_done(&allow);
 }
 
+/* Who reaches a socket is not yet who may ask: its folder lets a group in, for metrics. */
+static bool may_ask(const struct http_request *request)
+{
+	const struct http_server *server = request->connection->server;
+	const struct http_peer *peer = &request->connection->peer;
+
+	if (!server->options.caller)
+		return true;
+	for (const char *const *open = server->options.anybody; request->route && open && *open;
+	     open++) {
+		if (strcmp(*open, request->route->pattern) == 0)
+			return true;
+	}
+	return peer->local && (peer->uid == 0 || peer->uid == geteuid() ||
+			       (peer->uid == server->caller_uid && peer->uid != (uid_t)-1));
+}
+
 void http_request_dispatch(struct http_request *request)
 {
 	const struct http_server_options *options = &request->connection->server->options;
@@ -204,13 +222,16 @@ void http_request_dispatch(struct http_request *request)
 			request->route = &options->routes[i];
 		}
 	}
-	if (!request->route && allowed) {
+	if (!may_ask(request)) {
+		(void)problem_set(&problem, E_DENIED, "only %s is answered here", options->caller);
+		http_answer_problem(request, 403, &problem);
+	} else if (!request->route && allowed) {
 		refuse_method(request, allowed);
 	} else if (!request->route) {
 		(void)problem_set(&problem, E_NOT_FOUND, "no such resource");
 		problem_detail(&problem, "%s", request->path);
 		http_answer_problem(request, 404, &problem);
-	} else if (!options->before || options->before(options->context, request)) {
+	} else {
 		request->route->handler(options->context, request);
 	}
 }

@@ -15,10 +15,11 @@
 		"user", CONF_STRING, at, name, 0, 0, NULL, NULL,            \
 			"user to become when started as root; empty = stay" \
 	}
-#define CONF_ROW_SOCKET_GROUP(at)                                          \
-	{                                                                  \
-		"socket.group", CONF_STRING, at, "haas", 0, 0, NULL, NULL, \
-			"who may connect to it; empty = only our user"     \
+#define CONF_ROW_SOCKET_CALLER(at)                                                      \
+	{                                                                               \
+		"socket.caller", CONF_STRING, at, "haas-portald", 0, 0, NULL, NULL,     \
+			"the only user answered there, beside root and ours: portald, " \
+			"which checks who may see; metrics and health are anybody's"    \
 	}
 #define CONF_ROW_METRICS_SOCKET(at)                                          \
 	{                                                                    \

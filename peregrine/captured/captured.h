@@ -17,8 +17,7 @@ struct captured_conf {
 	char *user;
 	char *name;
 	char *socket_path;
-	char *socket_group;
-	char *socket_client;
+	char *socket_caller;
 	char *capture_dir;
 	char *program;
 	char *capture_user;

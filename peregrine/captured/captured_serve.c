@@ -2,7 +2,6 @@
  * way. Only portald is answered: it has asked the database who may. */
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -118,27 +117,6 @@ static void captured_serve_get_health(void *context, struct http_request *reques
 	local_server_answer_health(request, db_connected(captured->db));
 }
 
-/* --- who may --- */
-
-/* Operators may reach the socket as well: their group is portald's. */
-static bool only_portald(void *context, struct http_request *request)
-{
-	const struct captured *captured = context;
-	const struct http_peer *peer = http_request_peer(request);
-	char room[4096];
-	struct passwd row;
-	struct passwd *found = NULL;
-
-	if (peer->local && (peer->uid == 0 || peer->uid == geteuid()))
-		return true;
-	if (peer->local &&
-	    getpwnam_r(captured->conf->socket_client, &row, room, sizeof(room), &found) == 0 &&
-	    found && row.pw_uid == peer->uid)
-		return true;
-	captured_serve_refuse(request, E_DENIED, "only portald is answered here");
-	return false;
-}
-
 static const struct http_route captured_serve_routes[] = {
 	{HTTP_GET, "/captures/{capture}/file", get_file},
 	{HTTP_GET, "/captures/{capture}/live", get_live},
@@ -150,8 +128,8 @@ int captured_serve(struct captured *captured, struct problem *problem)
 	const struct http_server_options options = {.routes = captured_serve_routes,
 						    .route_count = COUNT_OF(captured_serve_routes),
 						    .context = captured,
-						    .before = only_portald};
+						    .caller = captured->conf->socket_caller};
 
 	return local_server_new(captured->loop, &options, captured->conf->socket_path,
-				captured->conf->socket_group, &captured->server, problem);
+				&captured->server, problem);
 }

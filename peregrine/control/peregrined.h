@@ -16,7 +16,7 @@ struct peregrined_conf {
 	char *user;
 	char *name; /* "" = host:pid */
 	char *socket_path;
-	char *socket_group;
+	char *socket_caller;
 	char *key_dir;
 	int64_t switch_workers;
 	int64_t failing_calls;

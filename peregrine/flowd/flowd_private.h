@@ -72,7 +72,6 @@ struct flowd {
 	struct http_server *server;
 	struct flowd_alerts *alerts;
 	struct flowd_drills *drills;
-	uid_t portal_uid; /* who may ask for tenants' traffic, beside root and ourselves */
 
 	struct attribution_index *index;
 	char mark[256]; /* of the bindings that the index was made of */

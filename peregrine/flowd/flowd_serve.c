@@ -1,6 +1,5 @@
 /* The socket of peregrine-flowd: what is only in memory, for portald; metrics and health for
  * whoever watches. */
-#include <pwd.h>
 #include <stddef.h>
 #include <unistd.h>
 
@@ -287,13 +286,9 @@ int flowd_serve(struct flowd *flowd, struct problem *problem)
 {
 	const struct http_server_options options = {.routes = flowd_serve_routes,
 						    .route_count = COUNT_OF(flowd_serve_routes),
-						    .context = flowd};
-	char room[4096];
-	struct passwd row;
-	struct passwd *portal = NULL;
+						    .context = flowd,
+						    .caller = flowd->conf->socket_caller};
 
-	(void)getpwnam_r(flowd->conf->portal_user, &row, room, sizeof(room), &portal);
-	flowd->portal_uid = portal ? row.pw_uid : geteuid();
-	return local_server_new(flowd->loop, &options, flowd->conf->socket_path,
-				flowd->conf->socket_group, &flowd->server, problem);
+	return local_server_new(flowd->loop, &options, flowd->conf->socket_path, &flowd->server,
+				problem);
 }

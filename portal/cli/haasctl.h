@@ -15,7 +15,7 @@
 
 #include "portal/cli/say.h"
 
-#define HAASCTL_DEFAULT_SOCKET "/run/haas/portald.sock"
+#define HAASCTL_DEFAULT_SOCKET "/run/haas/portald/socket"
 #define HAASCTL_API            "/api/v1"
 
 struct haasctl; /* the connection to portald; every command's context */

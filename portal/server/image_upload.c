@@ -122,7 +122,7 @@ static int image_upload_finish(struct upload *upload, int fd, const char *partia
 		(void)unlink(partial);
 		return E_DIGEST;
 	}
-	if (ftruncate(fd, upload->part.total) != 0 || fchmod(fd, 0644) != 0 || fsync(fd) != 0 ||
+	if (ftruncate(fd, upload->part.total) != 0 || fchmod(fd, 0640) != 0 || fsync(fd) != 0 ||
 	    rename(partial, final) != 0)
 		rc = -errno;
 	if (rc == 0)

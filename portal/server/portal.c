@@ -114,9 +114,7 @@ static int listen_http(struct portal *portal, struct problem *problem)
 	rc = http_server_new(portal->loop, &options, &portal->http);
 	if (rc != 0)
 		return problem_set(problem, rc, "no HTTP server: %s", error_text(rc));
-	return http_server_listen_unix(portal->http, conf->socket_path, mode,
-				       conf->socket_group[0] != '\0' ? conf->socket_group : NULL,
-				       problem);
+	return http_server_listen_unix(portal->http, conf->socket_path, mode, problem);
 }
 
 static int open_database(struct portal *portal, struct problem *problem)
@@ -147,7 +145,7 @@ static int open_database(struct portal *portal, struct problem *problem)
 /* What needs no privileges, and must not have them. */
 static int portal_start_parts(struct portal *portal, struct problem *problem)
 {
-	int rc = file_make_folder(portal->conf->image_dir, 0755);
+	int rc = file_make_folder(portal->conf->image_dir, 0750);
 
 	if (rc != 0)
 		return problem_set(problem, rc, "image_dir %s cannot be made: %s",

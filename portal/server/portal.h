@@ -30,7 +30,6 @@ struct portal_conf {
 	char *user;     /* what to become when started as root; "" = stay */
 	char *socket_path;
 	char *socket_mode;  /* octal text */
-	char *socket_group; /* "" = leave */
 	char *operator_group;
 	char *image_dir;
 	char *image_keys;

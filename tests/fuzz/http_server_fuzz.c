@@ -106,7 +106,7 @@ static struct world *the_world(void)
 	(void)text_format(world.path, sizeof(world.path), "/tmp/haas-http-fuzz-%d", (int)getpid());
 	assert(loop_new(&world.loop) == 0);
 	assert(http_server_new(world.loop, &options, &world.server) == 0);
-	assert(http_server_listen_unix(world.server, world.path, 0600, NULL, &problem) == 0);
+	assert(http_server_listen_unix(world.server, world.path, 0600, &problem) == 0);
 	return &world;
 }
 

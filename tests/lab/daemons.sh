@@ -7,10 +7,10 @@ daemon_names=(bampi-bootd bampid peregrined portald)
 daemon_folders() { # what each daemon may read and write, and nothing more
 	mkdir -p "$state"/{conf,run,boot,images,image-keys,keys,peregrine-keys,consoles,log}
 	chmod 0755 "$state" "$state"/{conf,boot,log,image-keys}
-	chown haas-portald:haas "$state/images" && chmod 2750 "$state/images"
-	chown haas-bampid:haas "$state"/{keys,consoles} && chmod 0700 "$state"/{keys,consoles}
-	chown haas-peregrined:haas "$state/peregrine-keys" && chmod 0700 "$state/peregrine-keys"
-	chown root:haas "$state/run" && chmod 0775 "$state/run"
+	chown haas-portald:haas-bootd "$state/images" && chmod 2750 "$state/images"
+	chown haas-bampid: "$state"/{keys,consoles} && chmod 0700 "$state"/{keys,consoles}
+	chown haas-peregrined: "$state/peregrine-keys" && chmod 0700 "$state/peregrine-keys"
+	chown root:haas-portald "$state/run" && chmod 2755 "$state/run"
 }
 
 daemon_database() { # ROLE
@@ -32,7 +32,7 @@ daemon_configs() {
 	cat >"$state/conf/bampid.conf" <<-END
 		database = "$(daemon_database bampid)";
 		user = "haas-bampid";
-		socket: { path = "$state/run/bampid.sock"; group = "haas"; };
+		socket: { path = "$state/run/bampid.sock"; };
 		key_dir = "$state/keys";
 		console_dir = "$state/consoles";
 		image_keys = "$state/image-keys";
@@ -41,18 +41,18 @@ daemon_configs() {
 	cat >"$state/conf/peregrined.conf" <<-END
 		database = "$(daemon_database peregrined)";
 		user = "haas-peregrined";
-		socket: { path = "$state/run/peregrined.sock"; group = "haas"; };
+		socket: { path = "$state/run/peregrined.sock"; };
 		key_dir = "$state/peregrine-keys";
 	END
 	cat >"$state/conf/peregrine-flowd.conf" <<-END
 		database = "$(daemon_database peregrine_flowd)";
 		user = "haas-flowd";
-		socket: { path = "$state/run/peregrine-flowd.sock"; group = "haas"; };
+		socket: { path = "$state/run/peregrine-flowd.sock"; };
 	END
 	cat >"$state/conf/portald.conf" <<-END
 		database = "$(daemon_database portald)";
 		user = "haas-portald";
-		socket: { path = "$state/run/portald.sock"; group = "haas"; };
+		socket: { path = "$state/run/portald.sock"; mode = "0666"; }; # the kernel tells who it is
 		image_keys = "$state/image-keys";
 		bampid_socket = "$state/run/bampid.sock";
 		peregrined_socket = "$state/run/peregrined.sock";

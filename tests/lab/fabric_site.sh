@@ -54,7 +54,7 @@ fabric_site_start() { # what site_shared made is there
 	fabric_spaces_up
 	site_rack "$fabric_machines" --fabric "$dir/fabric" "$@" >"$dir/log/rack" 2>&1
 	: | tee "$dir"/sim/{rack,faults,journal}
-	chown -R haas-bampid:haas "$dir/sim" && chmod 0770 "$dir/sim" && chmod 0660 "$dir"/sim/*
+	chown -R haas-bampid:haas-bootd "$dir/sim" && chmod 0770 "$dir/sim" && chmod 0660 "$dir"/sim/*
 	daemon_extra[bampid]="sim_rack = \"$dir/sim/rack\";"
 	daemon_configs
 	daemons_start
@@ -87,7 +87,7 @@ fabric_records() { # the fabric, its switches, the plan of the cables, the provi
 }
 
 simulate_spaces() { # simnodes is bampi-bootd, agent and OS of the namespaces: as the role, and the OS user, of bampi-bootd
-	setsid setpriv --reuid haas-bootd --regid haas --clear-groups "$bin/simnodes" run "$(daemon_database bampi_bootd)" "$dir/sim" "$fabric_spaces" 20 20 20 500 \
+	setsid setpriv --reuid haas-bootd --regid haas-bootd --clear-groups "$bin/simnodes" run "$(daemon_database bampi_bootd)" "$dir/sim" "$fabric_spaces" 20 20 20 500 \
 		>"$dir/log/simnodes" 2>&1 </dev/null &
 	echo $! >"$dir/sim/pid"
 	disown

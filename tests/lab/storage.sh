@@ -3,12 +3,12 @@
 # shellcheck shell=bash disable=SC2154
 
 storage=$dir/storage
-as_stored=(setpriv --reuid=haas-stored --regid=haas --clear-groups)
+as_stored=(setpriv --reuid haas-stored --regid haas-stored --clear-groups)
 tgtadm_show() { "${as_stored[@]}" env TGT_IPC_SOCKET="$storage/run/tgtd" tgtadm --lld iscsi --op show --mode "$1"; }
 
 storage_up() { # NODE SWITCH:PORT: storage s1, known and heard of; portals in 100.96.0.0/24
 	mkdir -p "$storage"/{disk,keys,run}
-	chown haas-stored:haas "$storage"/{disk,keys,run}
+	chown haas-stored: "$storage"/{disk,keys,run}
 	at "$1" ip link set dev lo up
 	own_switch "$1"
 	os_pids "$1"

@@ -130,11 +130,11 @@ class Site:
                        stdout=subprocess.DEVNULL, cwd=self.pg_dir)
 
     def conf(self, **changes):
-        values = {"image_dir": str(self.images), "operator_group": "haas", "read_limit": 20, **changes}
+        values = {"image_dir": str(self.images), "operator_group": "haas-operators", "read_limit": 20, **changes}
         text = f'''
 database = "host={self.pg_dir} dbname=haas user=portald";
 user = "";
-socket: {{ path = "{self.socket}"; mode = "0666"; group = ""; }};
+socket: {{ path = "{self.socket}"; mode = "0666"; }};
 image_dir = "{values["image_dir"]}";
 operator_group = "{values["operator_group"]}";
 read_limit = {values["read_limit"]};

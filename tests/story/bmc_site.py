@@ -58,7 +58,7 @@ class BmcSite(CliSite):
         conf = self.dir / "bampid.conf"
         (self.dir / "image-keys").mkdir(exist_ok=True)
         conf.write_text(f'''database = "host={self.pg_dir} dbname=haas user=bampid"; user = ""; name = "one";
-socket = {{ path = "{self.bampid}"; group = ""; }};
+socket = {{ path = "{self.bampid}"; }};
 key_dir = "{self.dir / "bampid-keys"}"; console_dir = "{self.dir / "consoles"}"; image_keys = "{self.dir / "image-keys"}";
 claim = 2; poll = 1; bmc_patience = 10; backoff = 1; refresh = {{ power = 1; sensors = 1; sel = 1; }};
 ''')

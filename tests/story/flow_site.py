@@ -135,7 +135,7 @@ class Collector:
             database = "{conninfo}";
             user = "";
             name = "story";
-            socket: {{ path = "{self.socket}"; group = ""; }};
+            socket: {{ path = "{self.socket}"; }};
             listen: {{ address = "127.0.0.1"; port = {self.port}; ipfix_port = {self.ipfix_port}; netflow_port = 0; }};
             flow_slots = 14; pairs = 8192; flows = 16384; ring_seconds = 3600;
         """)

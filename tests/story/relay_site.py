@@ -70,7 +70,7 @@ class Site:
         self.daemons = []
         for name in ("boot", "images", "cache"):
             (self.work / name).mkdir()
-        shutil.chown(self.work / "cache", "haas-relay", "haas")
+        shutil.chown(self.work / "cache", "haas-relay", "haas-relay")
         self.bootd = self.daemon("bampi-bootd", "server", f"""
             database = "host={self.work}/pg dbname=haas user=bampi_bootd";
             user = "haas-bootd"; interfaces = ["s0"]; boot_dir = "{self.work}/boot"; image_dir = "{self.work}/images";

@@ -11,7 +11,7 @@ from story import BUILD, skip, wait_for
 STORED = BUILD / "bin/bampi-stored"
 PORT = 3260
 NET = "10.77.0"
-AS_STORED = ["setpriv", "--reuid=haas-stored", "--regid=haas", "--clear-groups"]
+AS_STORED = ["setpriv", "--reuid=haas-stored", "--regid=haas-stored", "--clear-groups"]
 
 
 class VolumeSite(CliSite):
@@ -39,7 +39,7 @@ class VolumeSite(CliSite):
             folder.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.disk_mib}m,mode=0700", "none", self.disk], check=True)
         for folder in (self.disk, self.keys_dir, self.run_dir):
-            shutil.chown(folder, "haas-stored", "haas")
+            shutil.chown(folder, "haas-stored", "haas-stored")
         self.network()
         return super().__enter__()
 

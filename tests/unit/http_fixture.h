@@ -28,7 +28,7 @@ struct fixture {
 	char url[64];
 	struct loop *loop;
 	struct http_server *server;
-	unsigned before, after, closed, handled;
+	unsigned after, closed, handled;
 	int last_status;
 	struct http_request *waiting; /* of /later and /stream */
 	int stream_rc;
@@ -122,18 +122,6 @@ static inline void on_refused(void *context, struct http_request *request)
 	http_answer_problem(request, http_status_of(problem.code), &problem);
 }
 
-static inline bool before(void *context, struct http_request *request)
-{
-	struct fixture *f = context;
-
-	f->before++;
-	if (http_request_query(request, "forbidden")) {
-		http_answer(request, 403, NULL, NULL, 0);
-		return false;
-	}
-	return true;
-}
-
 static inline void after(void *context, const struct http_request *request, int status,
 			 int64_t elapsed_us)
 {
@@ -162,7 +150,6 @@ static inline int start(void **state)
 						    .body_limit = 100000,
 						    .connection_limit = 8,
 						    .header_timeout_s = 1,
-						    .before = before,
 						    .after = after};
 	struct problem problem = {0};
 
@@ -173,7 +160,7 @@ static inline int start(void **state)
 	assert_int_equal(loop_new(&f->loop), 0);
 	assert_int_equal(http_server_new(f->loop, &options, &f->server), 0);
 	assert_int_equal(http_server_listen_tcp(f->server, INADDR_LOOPBACK, 0, &problem), 0);
-	assert_int_equal(http_server_listen_unix(f->server, f->path, 0660, NULL, &problem), 0);
+	assert_int_equal(http_server_listen_unix(f->server, f->path, 0660, &problem), 0);
 	(void)text_format(f->url, sizeof(f->url), "http://127.0.0.1:%u",
 			  (unsigned)http_server_port(f->server));
 	*state = f;

@@ -71,8 +71,8 @@ daemon_user() { [ -z "${FLEET_DURABLE:-}" ] || echo "haas-$1"; }
 folders() {
 	mkdir -p "$lab"/{log,run,keys,image-keys,boot,images}
 	[ -n "${FLEET_DURABLE:-}" ] || return 0
-	chown haas-portald:haas "$lab/images" && chmod 2750 "$lab/images"
-	chown haas-bampid:haas "$lab/keys" && chmod 0700 "$lab/keys"
+	chown haas-portald:haas-bootd "$lab/images" && chmod 2750 "$lab/images"
+	chown haas-bampid: "$lab/keys" && chmod 0700 "$lab/keys"
 	chmod 0777 "$lab/run"
 }
 run_in() { # NAMESPACE NAME COMMAND...: in the background; a second one of a name appends to its log
@@ -91,7 +91,7 @@ daemon_stop() {
 bampid_conf() { # NAME: FLEET_BAMPID adds lines
 	cat >"$lab/$1.conf" <<-CONF
 		database = "host=$lab/pg dbname=haas user=bampid";
-		user = "$(daemon_user bampid)"; name = "$1"; socket = { path = "$lab/run/$1.sock"; group = ""; };
+		user = "$(daemon_user bampid)"; name = "$1"; socket = { path = "$lab/run/$1.sock"; };
 		key_dir = "$lab/keys"; image_keys = "$lab/image-keys"; console_dir = "";
 		${FLEET_BAMPID:-}
 	CONF
@@ -104,7 +104,7 @@ confs() {
 	CONF
 	cat >"$lab/portald.conf" <<-CONF
 		database = "host=$lab/pg dbname=haas user=portald";
-		user = "$(daemon_user portald)"; socket = { path = "$lab/run/portald.sock"; group = ""; };
+		user = "$(daemon_user portald)"; socket = { path = "$lab/run/portald.sock"; };
 		image_keys = "$lab/image-keys"; bampid_socket = "$lab/run/bampid.sock"; image_dir = "$lab/images";
 	CONF
 	bampid_conf bampid

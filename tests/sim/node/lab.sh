@@ -57,7 +57,7 @@ lab_start() {
 bampid_start() {
 	cat >"$lab/$1.conf" <<-CONF
 		database = "host=$lab/pg dbname=haas user=bampid";
-		user = ""; name = "$1"; socket = { path = "$lab/$1.sock"; group = ""; };
+		user = ""; name = "$1"; socket = { path = "$lab/$1.sock"; };
 		key_dir = "$lab/keys"; console_dir = "$lab/consoles"; image_keys = "$lab/image-keys"; sim_rack = "$lab/rack";
 		claim = 2; poll = 1; bmc_patience = ${PATIENCE:-5}; backoff = ${BACKOFF:-1}; settle = 1; agent = { fresh = 5; stall = ${STALL:-8}; };
 		deadline = { netboot = ${NETBOOT:-12}; agent = ${AGENT:-12}; verify = ${VERIFY:-30}; power_off = 12; };
