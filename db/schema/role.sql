@@ -79,6 +79,7 @@ create table daemon_key (
 	public_key bytea not null check (length(public_key) = 32),
 	changed_at timestamptz not null default now()
 );
+alter table daemon_key enable row level security;
 
 -- Every name that a tenant has had: stored traffic has the tenant's id, paths have its name.
 create table tenant_name (
@@ -174,7 +175,6 @@ create policy job_daemon on job for select to bampid using (true);
 create policy tenant_peregrined on tenant for select to peregrined using (true);
 create policy tenant_flowd on tenant for select to peregrine_flowd using (true);
 -- A daemon that is broken into does not get the secrets that are meant for another.
-alter table daemon_key enable row level security;
 create policy daemon_key_read on daemon_key for select using (true);
 create policy daemon_key_insert on daemon_key for insert with check (daemon = current_user);
 create policy daemon_key_update on daemon_key for update using (daemon = current_user) with check (daemon = current_user);

@@ -89,7 +89,8 @@ static int db_serve(void *context, const struct command_input *input)
 	struct problem problem = {0};
 
 	(void)context;
-	return db_cli_end(db_cluster_serve(folder_of(input), db_cli_user_of(input), &problem),
+	return db_cli_end(input,
+			  db_cluster_serve(folder_of(input), db_cli_user_of(input), &problem),
 			  &problem);
 }
 

@@ -86,7 +86,7 @@ from haas.node_view v, (select ${kept}::jsonb
  as r) x where v.name = $1 and x.r ->> 'result' = 'created' and x.r -> 'errors' = '[]'
 union all select 409, null, null, ${store_problem 409 ;; conflict ;; format('node %s exists', $1::text) ;; 'import its row again to change it: haasctl node import' ;; null} from (select ${kept}::jsonb
  as r) x where x.r ->> 'result' = 'exists'
-union all select 409, null, null, ${store_problem 409 ;; conflict ;; 'the node is at odds with another one' ;; 'give it names, MACs and BMC addresses of its own' ;; x.r -> 'errors'} from (select ${kept}::jsonb
+union all select 409, null, null, ${store_problem 409 ;; conflict ;; 'the node is at odds with what is known' ;; 'correct the values that are named, then repeat' ;; x.r -> 'errors'} from (select ${kept}::jsonb
  as r) x where x.r -> 'errors' <> '[]'}
 
 -- :statement node_lock
@@ -105,7 +105,7 @@ where v.version = $2::bigint
 ${store_answer select 200 as status, null as location, v.version, ${node_item}
  as body from haas.node_view v, (select ${kept}::jsonb as r) x
 where v.name = $1 and x.r -> 'errors' = '[]'
-union all select 409, null, null, ${store_problem 409 ;; conflict ;; 'the node is at odds with another one' ;; 'give it names, MACs and BMC addresses of its own' ;; x.r -> 'errors'} from (select ${kept}::jsonb
+union all select 409, null, null, ${store_problem 409 ;; conflict ;; 'the node is at odds with what is known' ;; 'correct the values that are named, then repeat' ;; x.r -> 'errors'} from (select ${kept}::jsonb
  as r) x where x.r -> 'errors' <> '[]'
 union all select 412, null, null, ${store_problem 412 ;; stale ;; format('node %s was changed meanwhile', $1::text) ;; 'read it again and repeat' ;; null} from haas.node n where n.name = $1 and ${kept}::jsonb
  is null
@@ -140,7 +140,7 @@ case when w.wrong is null then jsonb_build_object('dry_run', $1::boolean,
 'created', (select count(*) from jsonb_array_elements(x.r) e where e ->> 'result' = 'created'),
 'updated', (select count(*) from jsonb_array_elements(x.r) e where e ->> 'result' = 'updated'),
 'rows', (select jsonb_agg(e - 'errors') from jsonb_array_elements(x.r) e))
-else ${store_problem 409 ;; conflict ;; 'the sheet is at odds with nodes that exist; nothing was written' ;; 'correct the cells that it names, then import the sheet again' ;; w.wrong} end as body from (select ${kept}::jsonb
+else ${store_problem 409 ;; conflict ;; 'the sheet is at odds with what is known; nothing was written' ;; 'correct the cells that it names, then import the sheet again' ;; w.wrong} end as body from (select ${kept}::jsonb
  as r) x, lateral (select jsonb_agg(jsonb_build_object('row', e -> 'row') || c) as wrong
 from jsonb_array_elements(x.r) e, jsonb_array_elements(e -> 'errors') c) w}
 

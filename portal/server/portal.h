@@ -29,7 +29,7 @@ struct portal_conf {
 	char *database; /* conninfo */
 	char *user;     /* what to become when started as root; "" = stay */
 	char *socket_path;
-	char *socket_mode;  /* octal text */
+	char *socket_mode; /* octal text */
 	char *operator_group;
 	char *image_dir;
 	char *image_keys;
