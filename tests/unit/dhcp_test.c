@@ -631,6 +631,13 @@ static void relays(void **state)
 		assert_false(relay_policy(inventory, subnet, 0x03000002U));
 	}
 	assert_true(relay_policy(inventory, inventory_subnet_by_id(inventory, 3), 0x03000002U));
+	/* S10: from giaddr, from an address that a subnet lists, or from outside of the subnets. */
+	assert_true(relay_source_policy(inventory, 0x02000001U, 0x02000001U));
+	assert_true(relay_source_policy(inventory, 0x02000001U, 0xc0a80005U));
+	assert_true(relay_source_policy(inventory, 0x03000001U, 0x02000001U));
+	assert_true(relay_source_policy(inventory, 0x02000001U, 0x0a000001U));
+	assert_false(relay_source_policy(inventory, 0x02000001U, 0x02000063U));
+	assert_false(relay_source_policy(inventory, 0x02000001U, 0x03000063U));
 	inventory_free(inventory);
 }
 

@@ -50,6 +50,7 @@ const struct metric_row dhcp_counter_rows[] = {
 	SILENT(silent[REASON_NOT_FOR_SERVERS], "not_for_servers"),
 	SILENT(silent[REASON_RELAY_LOOP], "relay_loop"),
 	SILENT(silent[REASON_UNKNOWN_RELAY], "unknown_relay"),
+	SILENT(silent[REASON_FORGED_RELAY], "forged_relay"),
 	SILENT(silent[REASON_CLIENT_RATE], "client_rate"),
 	SILENT(silent[REASON_RELAY_RATE], "relay_rate"),
 	IDENTITY(identities[IDENTITY_NEW], "new"),

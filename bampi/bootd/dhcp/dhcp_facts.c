@@ -54,6 +54,9 @@ enum dhcp_reason dhcp_admit(struct dhcp *dhcp, const struct handling *handling)
 	if (request->giaddr &&
 	    (!handling->link || !relay_policy(inventory, handling->link, request->giaddr)))
 		return REASON_UNKNOWN_RELAY;
+	if (request->giaddr &&
+	    !relay_source_policy(inventory, request->giaddr, handling->arrival->source))
+		return REASON_FORGED_RELAY;
 	if (!throttle_allows(&dhcp->clients, mac_key(handling->who.mac), now_ms))
 		return REASON_CLIENT_RATE;
 	/* Made-up MACs are all strangers: what they may cost is bounded per relay, and nobody whom
@@ -66,7 +69,7 @@ enum dhcp_reason dhcp_admit(struct dhcp *dhcp, const struct handling *handling)
 }
 
 /* A BMC may share the cable of its node, and says no UUID of its own: it is known by its MAC
- * alone. */
+ * alone. The MAC of a node's NIC is no BMC's, whatever vendor class it names (S9). */
 void dhcp_conclude(struct dhcp *dhcp, struct handling *handling)
 {
 	const struct dhcp_message *request = &dhcp->request;
@@ -74,7 +77,7 @@ void dhcp_conclude(struct dhcp *dhcp, struct handling *handling)
 	struct identity_evidence evidence = {.mac = handling->who.mac, .relay = request->giaddr};
 
 	identity->decision.answer = IDENTITY_ANSWER_NODE;
-	if (!handling->link || handling->who.kind == CLIENT_BMC ||
+	if (!handling->link || (handling->who.kind == CLIENT_BMC && !handling->node) ||
 	    !inventory_ready(dhcp->options.inventory))
 		return;
 	evidence.sample.circuit =

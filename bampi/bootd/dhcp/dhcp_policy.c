@@ -18,6 +18,7 @@ static const char *const reason_words[DHCP_REASONS] = {
 	[REASON_NOT_FOR_SERVERS] = "not for servers",
 	[REASON_RELAY_LOOP] = "relay loop",
 	[REASON_UNKNOWN_RELAY] = "unknown relay",
+	[REASON_FORGED_RELAY] = "forged relay",
 	[REASON_CLIENT_RATE] = "client rate",
 	[REASON_RELAY_RATE] = "relay rate",
 };

@@ -37,10 +37,11 @@ enum dhcp_reason { /* why; for logs, counters and events */
 		   REASON_NOT_FOR_SERVERS, /* OFFER, ACK, NAK: other servers' words */
 		   REASON_RELAY_LOOP,      /* passed too many relays */
 		   REASON_UNKNOWN_RELAY,   /* giaddr is nobody we would send anything to */
+		   REASON_FORGED_RELAY,    /* giaddr is a relay's, the sender is not that relay */
 		   REASON_CLIENT_RATE,     /* more than one client may ask */
 		   REASON_RELAY_RATE,      /* more strangers than one relay may bring */
 };
-#define DHCP_REASONS 17
+#define DHCP_REASONS 18
 const char *dhcp_reason_text(enum dhcp_reason reason);
 
 struct dhcp_facts {

@@ -276,6 +276,10 @@ static const struct {
 			       "two relays send to each other"},
 	[REASON_UNKNOWN_RELAY] = {"dhcp.unknown_relay", "came by a relay that no subnet knows",
 				  "add its address to a subnet, or look who forges it"},
+	[REASON_FORGED_RELAY] = {"dhcp.forged_relay",
+				 "name a relay and come from another address of ours",
+				 "a node that plays relay; a router with several addresses has "
+				 "them all in its subnet: haasctl subnet set --relay"},
 	[REASON_CLIENT_RATE] = {"dhcp.limited", "were more than one client may send",
 				"a client that asks without end"},
 	[REASON_RELAY_RATE] = {"dhcp.limited",

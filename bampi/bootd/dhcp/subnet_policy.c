@@ -56,3 +56,14 @@ bool relay_policy(const struct inventory *inventory, const struct inventory_subn
 	} while (each->id != subnet->id);
 	return !listed && inventory_subnet_of(inventory, giaddr) != NULL;
 }
+
+bool relay_source_policy(const struct inventory *inventory, uint32_t giaddr, uint32_t source)
+{
+	if (source == giaddr || !inventory_subnet_of(inventory, source))
+		return true;
+	for (size_t i = 0; i < inventory_subnet_count(inventory); i++) {
+		if (lists_relay(inventory_subnet_at(inventory, i), source))
+			return true;
+	}
+	return false;
+}

@@ -20,3 +20,7 @@ const struct inventory_subnet *subnet_policy(const struct inventory *inventory,
  * link lists none, an address in any subnet of ours. */
 bool relay_policy(const struct inventory *inventory, const struct inventory_subnet *subnet,
 		  uint32_t giaddr);
+
+/* A relay sends from giaddr, from another of its addresses that a subnet lists, or from outside of
+ * the subnets. Who sends from a subnet otherwise is a node that plays relay (S10). */
+bool relay_source_policy(const struct inventory *inventory, uint32_t giaddr, uint32_t source);
