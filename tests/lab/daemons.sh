@@ -92,6 +92,17 @@ daemon_stop() { # NAME
 	rm -f "$state/run/$1.pid"
 }
 
+# Stops all as systemd would: one that has ended before, that does not stop, or whose log has a sanitizer's report fails the story.
+daemons_end() {
+	local name
+	for name in "${daemon_names[@]}"; do
+		is_alive "$state/run/$name.pid" || fail "$name has ended before it was stopped"
+		daemon_signal "$name" TERM
+		wait_for 60 daemon_gone "$name" || fail "$name does not stop"
+	done
+	no_sanitizer "$state"/log/*.log
+}
+
 daemon_gone() {
 	! is_alive "$state/run/$1.pid"
 }

@@ -114,8 +114,11 @@ prober_begin() {
 	prober=$!
 }
 prober_report() { grep '^report' "$dir/log/prober" | tail -n 1; }
-prober_is_quiet() { # it looks, and nobody has got a frame that he may not have
-	kill -0 "$prober" 2>/dev/null && [[ $(prober_report) == *" leaked=0" ]]
+prober_leaks() { [[ $(prober_report) =~ \ leaked=[1-9] ]]; } # it has found one; without a report it has not
+prober_reports() { grep -c '^report' "$dir/log/prober" || true; }
+prober_reports_more_than() { [ "$(prober_reports)" -gt "$1" ]; }
+prober_is_quiet() { # it looks, it knows who may meet whom now, and nobody has got a frame that he may not have, of all that was sent until now
+	wait_for 30 prober_reports_more_than $(($(prober_reports) + 1)) && kill -0 "$prober" "$prober_follower" && [[ $(prober_report) == *" leaked=0" ]]
 }
 prober_end() { # 0: nothing leaked; 1: something did
 	[ -n "$prober" ] || return 0
@@ -138,7 +141,7 @@ space_address() { # NODE PREFIX...
 	shift
 	address=$(sql "select a ->> 'address' from deployment d, jsonb_array_elements(d.params -> 'addresses') a where d.node = '$node' order by d.id desc limit 1")
 	space "$node" ip addr flush dev eth0
-	[ -n "$address" ] || return 0
+	[ -n "$address" ] || fail "$node has no address"
 	space "$node" ip addr add "$address" dev eth0
 	for prefix; do
 		space "$node" ip route replace "$prefix" dev eth0 2>/dev/null || true

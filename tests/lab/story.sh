@@ -46,14 +46,8 @@ story_begin() { # NODES [OPTION of rack up...]
 	say "the site is up"
 }
 
-# Stops the daemons as systemd would: a leak, a crash or an error that nobody expected fails the story.
 story_end() {
-	local name
-	for name in "${daemon_names[@]}"; do
-		daemon_signal "$name" TERM
-		wait_for 60 daemon_gone "$name" || fail "$name does not stop"
-	done
-	! grep -l 'Sanitizer\|runtime error:' "$state"/log/*.log || fail "a sanitizer complains"
+	daemons_end
 	say ok
 }
 

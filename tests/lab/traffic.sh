@@ -45,13 +45,18 @@ traffic_samples() { # MANY: have come
 }
 traffic_alert() { # the number of the open one about an uplink
 	haasctl -o jsonl alert list --kind traffic.utilisation | python3 -c 'import json, sys
+found = []
 for line in sys.stdin:
     alert = json.loads(line)
     if ":up" in alert["subject"]:
-        print(alert["id"])
-        break'
+        found.append(alert["id"])
+print(*found[:1])'
 }
-traffic_burns() { [ -n "$(traffic_alert)" ]; }
+traffic_burns() { # alerts that cannot be listed are not none
+	local alert
+	alert=$(traffic_alert) || fail "the alerts cannot be listed"
+	[ -n "$alert" ]
+}
 uplink_bytes() { # "LEAF:PORT BYTES" that each leaf has sent up
 	local name
 	while read -r name _; do

@@ -33,11 +33,23 @@ wait_for() { # SECONDS COMMAND...: true as soon as the command is, false when th
 	done
 }
 
+# `! COMMAND | grep -q` holds as well when COMMAND fails, or when grep's early end stops it.
+prints_no() { # PATTERN COMMAND...: COMMAND succeeds, and no line that it prints matches the extended regular expression
+	local printed
+	printed=$("${@:2}") && ! grep -qE -- "$1" <<<"$printed"
+}
+no_sanitizer() { # LOG...: all can be read, and in none a sanitizer reports
+	local status=0
+	grep -l 'Sanitizer\|runtime error:' "$@" >&2 || status=$?
+	[ $status = 1 ] || fail "a sanitizer reports in these logs, or they cannot be read: $*"
+}
+
 sql() { # SQL
 	psql -qXAt -h "$conninfo_host" -U haas -d haas -v ON_ERROR_STOP=1 -c "set search_path = haas; set haas.scope = 'operator'" -c "$1"
 }
-says() { # SQL VALUE
-	[ "$(sql "$1" 2>/dev/null)" = "$2" ]
+says() { # SQL VALUE: a question that fails is no answer, also where VALUE is empty
+	local got
+	got=$(sql "$1" 2>/dev/null) && [ "$got" = "$2" ]
 }
 expect() { # SQL VALUE WHAT
 	local got

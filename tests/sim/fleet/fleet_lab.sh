@@ -189,7 +189,7 @@ fleet_lab_end() {
 		[ "$name" = fleet ] || daemon_stop "$name" # while the BMCs still answer to a goodbye
 	done
 	machines_end
-	! grep -l 'AddressSanitizer\|runtime error:' "$lab"/log/* || fail "sanitizer"
+	no_sanitizer "$lab"/log/*
 	say ok
 }
 
