@@ -17,7 +17,7 @@ daemon_database() { # ROLE
 	echo "host=$conninfo_host dbname=haas user=$1"
 }
 
-# The array daemon_extra["NAME"] holds further lines for NAME's file.
+# The array daemon_extra["NAME"] holds further lines for NAME's file; `bampid_poll` is how often bampid looks (seconds).
 daemon_configs() {
 	cat >"$state/conf/bampi-bootd.conf" <<-END
 		database = "$(daemon_database bampi_bootd)";
@@ -36,7 +36,7 @@ daemon_configs() {
 		key_dir = "$state/keys";
 		console_dir = "$state/consoles";
 		image_keys = "$state/image-keys";
-		poll = 5;
+		poll = ${bampid_poll:-5};
 	END
 	cat >"$state/conf/peregrined.conf" <<-END
 		database = "$(daemon_database peregrined)";

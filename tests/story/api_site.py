@@ -110,11 +110,12 @@ class Site:
     def __exit__(self, kind, value, trace):
         status = self.stop()
         self.pg("stop")
-        if kind is not None or status != 0:
+        sane = "Sanitizer" not in self.log_text() and "runtime error" not in self.log_text()
+        if kind is not None or status != 0 or not sane:
             sys.stderr.write("--- log of portald\n" + self.log_text()[-6000:])
         shutil.rmtree(self.dir, ignore_errors=True)
-        if kind is None and status != 0:
-            raise AssertionError(f"portald ended with {status}")
+        if kind is None and (status != 0 or not sane):
+            raise AssertionError(f"portald ended with {status}" if sane else "a sanitizer reports in the log of portald")
 
     def pg(self, verb):
         subprocess.run([ROOT / "tests/support/pg", verb, self.pg_dir], check=True, stdout=subprocess.DEVNULL)

@@ -86,6 +86,7 @@ class Child:
         err = self.process.stderr.read()
         result = Result(self.words, got, "".join(line + "\n" for line in self.lines), err)
         assert status is None or got == status, f"not {status}: {result!r}"
+        assert "Sanitizer" not in err, repr(result)
         return result
 
 
@@ -163,6 +164,7 @@ class CliSite(Site):
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         os.close(fd)
         self.said.append(seen.decode(errors="replace"))
+        assert b"Sanitizer" not in seen, f"haasctl {words}: {seen!r}"
         return status, seen.decode(errors="replace")
 
     def sheet(self, count, first=1, extra=""):

@@ -171,7 +171,8 @@ FAULTS = [
     ("endless", {"limit", "timeout"}), ("silent", {"timeout"}), ("garbage", None), ("slow=0.05", {"ok"}), ("slow_change=2", {"ok"}), ("slow_change=4", {"timeout"}),
     ("reboot_after=1", {"unavailable", "timeout"}), ("reboot_after=3", {"unavailable", "timeout", "ok"}),  # by then some had all they were told
 ]
-DEADLINES = {"slow_change=2": 40000, "slow_change=4": 3000}  # ms; the second gives up while the switch still works
+# ms; who works slowly is given up while it still works; of who is silent no more is learned by waiting longer.
+DEADLINES = {"slow_change=2": 40000, "slow_change=4": 3000, "silent": 2500, "garbage": 4000}
 
 
 def faults(switch):

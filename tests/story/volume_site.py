@@ -44,6 +44,7 @@ class VolumeSite(CliSite):
         return super().__enter__()
 
     def __exit__(self, kind, value, trace):
+        ended = self.stored_process.poll() if self.stored_process else 0
         self.end(self.stored_process)
         self.end(self.tgtd_process, 9)  # it waits for its targets to go
         for name in self.names.values():
@@ -51,7 +52,11 @@ class VolumeSite(CliSite):
         if kind is not None:
             print("--- log of bampi-stored\n" + self.stored_text()[-6000:])
         subprocess.run(["umount", "-l", self.disk])
+        text = self.stored_text()
         super().__exit__(kind, value, trace)
+        if kind is None and ended is None:
+            assert self.stored_process.returncode == 0, f"bampi-stored ended with {self.stored_process.returncode}: {text[-3000:]}"
+        assert kind is not None or ("Sanitizer" not in text and "runtime error" not in text), text[-6000:]
 
     @staticmethod
     def end(process, how=15):
@@ -122,9 +127,11 @@ claim = 5;
         return told["user"], told["secret"], told["target"]
 
     def targets(self):
-        """tgtd's own word for it, by its own tool."""
+        """tgtd's own word for it, by its own tool. No word is an OSError, which `wait_for` takes for a no."""
         out = subprocess.run([*AS_STORED, "env", f"TGT_IPC_SOCKET={self.run_dir}/tgtd", "tgtadm", "--lld", "iscsi", "--op", "show", "--mode", "target"],
                              capture_output=True, text=True)
+        if out.returncode:
+            raise OSError(f"tgtadm ended with {out.returncode}: {out.stderr}")
         return out.stdout
 
     # --- initiators

@@ -74,6 +74,12 @@ deploy() {
 	sql "select coalesce(deployment_id::text, refused) from deployment_create('$1', array['$2'], $image, null, '{}', 'test')"
 }
 faults() { printf '%s\n' "$@" >"$lab/faults.new"; mv "$lab/faults.new" "$lab/faults"; sleep 0.1; }
+# hurry NODE...: the deadline of the step that each is in is over, as if it had been waited for.
+hurry() {
+	local names="$*"
+	sql "update deployment set step_deadline_at = now(), due_at = now() where due_at is not null and step_deadline_at is not null
+		and node_id in (select id from node where name = any('{${names// /,}}')); notify deployment" >/dev/null
+}
 ended() { await_true "$1" "select count(*) = 0 from deployment where due_at is not null"; }
 
 # What must hold whatever happened: work that is not over has a due time, free means clean, the certificates are one chain, and no task
