@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/io/file.h"
 
@@ -467,14 +468,18 @@ static void test_broker_away(void **state)
 static void test_end_while_away(void **state)
 {
 	struct fixture *f = *state;
+	int64_t from_ms;
 
 	(void)rd_kafka_mock_broker_set_down(f->cluster, -1);
 	start_writer(f, 64 << 20);
 	put_batch(f, 10, 100000);
 	put_batch(f, 10, 10);
 	loop_run_once(f->loop);
+	assert_true(traffic_writer_counts(f->writer).waiting > 0);
+	from_ms = clock_monotonic_ms();
 	traffic_writer_free(f->writer, 0);
 	f->writer = NULL;
+	assert_true(clock_monotonic_ms() - from_ms < 20000);
 }
 
 int main(void)

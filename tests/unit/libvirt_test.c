@@ -65,8 +65,7 @@ static void test_domain(void **state)
 	struct answer answer;
 
 	(void)state;
-	if (libvirt_library_load(&library, &problem) != 0)
-		skip();
+	assert_int_equal(libvirt_library_load(&library, &problem), 0); /* packages.txt has it */
 	assert_int_equal(loop_new(&loop), 0);
 	assert_int_equal(bmc_queue_new(loop, &options, &queue), 0);
 	assert_int_equal(bmc_queue_put(queue, &endpoint, &problem), 0);
