@@ -9,9 +9,6 @@
 #include "peregrine/flowd/traffic_text.h"
 
 enum {
-	/* "Now" is so long: an alert may have come with the last second. */
-	NOW_S = 5,
-	BEFORE_S = 60,
 	TENANTS = 3,
 	PAIRS = 5,
 	FLOWS = 5,
@@ -46,11 +43,12 @@ static int windows_take(const struct rollup *rollup, uint32_t place, int64_t beg
 	if (rc)
 		return rc;
 	traffic_ring_span(ring, &first, &last);
-	w->now_s = traffic_ring_sum(ring, last - NOW_S + 1, last + 1, &filter, &w->now);
+	w->now_s = traffic_ring_sum(ring, last - SUSPECT_NOW_S + 1, last + 1, &filter, &w->now);
 	/* An alert that has been there for a while is not to be its own past. */
-	if (begin_s > last - NOW_S + 1)
-		begin_s = last - NOW_S + 1;
-	w->before_s = traffic_ring_sum(ring, begin_s - BEFORE_S, begin_s, &filter, &w->before);
+	if (begin_s > last - SUSPECT_NOW_S + 1)
+		begin_s = last - SUSPECT_NOW_S + 1;
+	w->before_s =
+		traffic_ring_sum(ring, begin_s - SUSPECT_BEFORE_S, begin_s, &filter, &w->before);
 	for (uint32_t i = 0; i < w->now.share_table.count; i++)
 		w->bytes += (double)w->now.shares[i].sums.bytes / w->now_s;
 	return 0;

@@ -48,8 +48,17 @@ struct flowd_alerts {
 
 /* --- telling --- */
 
+/* As people read it: the message has the same number. */
+static void put_number(struct text *json, const char *key, double value)
+{
+	char number[ALERT_NUMBER_SIZE];
+
+	json_put_double(json, key, strtod(alert_number_text(value, number), NULL));
+}
+
+/* The message and these are of one moment, in each row. `suspects`: JSON, NULL = as they are. */
 static void write_detail(const struct flowd_alerts *alerts, const struct alert_entry *entry,
-			 struct text *json)
+			 const char *suspects, struct text *json)
 {
 	const struct alert_kind_row *kind = &alert_kind_rows[entry->kind];
 	const struct alert_rule *rule = alert_watch_rule(alerts->watch, entry->kind);
@@ -59,12 +68,16 @@ static void write_detail(const struct flowd_alerts *alerts, const struct alert_e
 	json_begin_object(json, "detail");
 	json_put_string(json, "collector", alerts->collector);
 	json_put_string(json, "hint", kind->hint);
-	json_put_double(json, "value", entry->state.value);
-	json_put_double(json, "peak", entry->state.peak);
+	put_number(json, "value", entry->state.value);
+	put_number(json, "peak", entry->state.peak);
+	if (entry->window_s > 0)
+		json_put_double(json, "window_s", entry->window_s);
 	json_put_string(json, "unit", kind->unit);
 	json_put_double(json, "raise", rule->raise);
 	json_put_double(json, "clear", rule->clear);
 	json_put_string(json, "drill", text_get(&drill));
+	if (suspects)
+		json_put_raw(json, "suspects", suspects);
 	json_end_object(json);
 }
 
@@ -105,7 +118,7 @@ static void flowd_alert_put(struct flowd_alerts *alerts, const struct alert_entr
 	struct text json = {0};
 
 	begin_row(entry, op, before, alerts->at_us, &json);
-	write_detail(alerts, entry, &json);
+	write_detail(alerts, entry, NULL, &json);
 	put_row(alerts, &json);
 }
 
@@ -138,9 +151,7 @@ static void on_candidates(void *context, int rc, const PGresult *result,
 			    rc ? NULL : db_text(result, 0, ALERT_CANDIDATES_SUSPECTS, "[]"),
 			    &suspects);
 		begin_row(entry, "put", "", alerts->at_us, &json);
-		json_begin_object(&json, "detail");
-		json_put_raw(&json, "suspects", text_get(&suspects));
-		json_end_object(&json);
+		write_detail(alerts, entry, text_get(&suspects), &json);
 		put_row(alerts, &json);
 	}
 	text_done(&suspects);

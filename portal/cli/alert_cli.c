@@ -67,9 +67,9 @@ static void print_suspects(const json_t *suspects, const char *at)
 static int alert_show(void *context, const struct command_input *input)
 {
 	static const char *const order[] = {
-		"id",   "kind", "severity",  "subject", "message",    "value",  "peak",
-		"unit", "hint", "raised_at", "seen_at", "cleared_at", "tenant", "acknowledged_by",
-		NULL};
+		"id",         "kind",   "severity",        "subject", "message",   "value",
+		"peak",       "unit",   "window_s",        "hint",    "raised_at", "seen_at",
+		"cleared_at", "tenant", "acknowledged_by", NULL};
 	static const struct output_column columns[] = {
 		COLUMN("id"), COLUMN("kind"), COLUMN("subject"), COLUMN("message"), COLUMN("hint")};
 	CLEANUP(text_done) struct text target = {0};
@@ -157,7 +157,7 @@ static int alert_unsilence(void *context, const struct command_input *input)
 }
 
 static const struct option_row alert_cli_list_options[] = {
-	{"--all", 0, OPTION_FLAG, NULL, "also those that have ended or are silenced"},
+	{"--all", 0, OPTION_FLAG, NULL, "also those that have ended, are silenced, or only inform"},
 	{"--silenced", 0, OPTION_FLAG, NULL, "those that are open and silenced"},
 	{"--kind", 0, OPTION_VALUE, "KIND", "wiring.miscabled, or a pattern: wiring.*"},
 	{"--subject", 0, OPTION_VALUE, "SUBJECT", "of this switch, port (SWITCH:PORT) or node"},

@@ -10,16 +10,18 @@ ${store_answer select ${status} as status, ${location}
 select set_config('haas.result', ${call}::text, true)
 
 -- :part alert_detail
-${alert_item} || jsonb_build_object('value', a.detail -> 'value', 'peak', a.detail -> 'peak', 'unit', coalesce(a.detail ->> 'unit', ''),
+${alert_item} || jsonb_build_object('value', a.detail -> 'value', 'peak', a.detail -> 'peak', 'unit', coalesce(a.detail ->> 'unit', ''), 'window_s', a.detail -> 'window_s',
 'drill', coalesce(a.detail ->> 'drill', ''), 'drill_at', case when a.cleared_at is not null then to_char(least(a.cleared_at,
 a.raised_at + interval '4 minutes') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') end,
 'suspects', case when haas.is_operator() then coalesce(a.detail -> 'suspects', '[]') else '[]' end)
 
 -- :statement alert_list
 -- :columns = document
--- $1 limit $2 cursor $3 state $4 kind (LIKE) $5 subject -> (page)
+-- $1 limit $2 cursor $3 state $4 kind (LIKE) $5 subject -> (page). Of those that only inform (a cable of a node that is off) nobody is told who did not
+-- ask for a kind or a subject: as in haasctl status, and as in notices.
 ${store_page a.id ;; ${alert_item} ;; haas.alert a where ($2::bigint is null or a.id > $2::bigint) and ($3::text = 'all' or a.cleared_at is null
-and ($3::text = 'silenced') = ((haas.alert_silence_of(a.kind, a.subject)).id is not null))
+and ($3::text = 'silenced') = ((haas.alert_silence_of(a.kind, a.subject)).id is not null)
+and (a.severity <> 'info' or $4::text is not null or $5::text is not null))
 and ($4::text is null or a.kind like $4) and ($5::text is null or a.subject = $5) ;; a.id}
 
 -- :statement alert_get

@@ -197,7 +197,7 @@ static void uplinks_out_of_balance(void **state)
 	load(&site, P4, 90);
 	pass(&site, true);
 	expect(&site, "over traffic.imbalance:leaf1:uplinks: the uplinks of leaf1 are loaded "
-		      "unevenly: one has 0 % of its speed more than their mean\n");
+		      "unevenly: one has 0.0 % of its speed more than their mean, 40 % at most\n");
 	site_end(&site);
 }
 
@@ -216,7 +216,7 @@ static void members_out_of_balance(void **state)
 	load(&site, M7, 50);
 	pass(&site, true);
 	expect(&site, "over traffic.imbalance:leaf1:lag1: the members of leaf1:lag1 are loaded "
-		      "unevenly: one has 5 % of its speed more than their mean\n");
+		      "unevenly: one has 5.0 % of its speed more than their mean, 35 % at most\n");
 	site_end(&site);
 }
 
@@ -235,7 +235,7 @@ static void samples_that_do_not_come(void **state)
 	site.agents[0].came += 80;
 	site.agents[0].missing += 40;
 	pass(&site, true);
-	expect(&site, "raised traffic.gap:leaf1: 21.4 % of the samples of leaf1 are missing\n");
+	expect(&site, "raised traffic.gap:leaf1: 21 % of the samples of leaf1 are missing\n");
 	assert_int_equal(site.last_tenant, 0);
 	for (unsigned i = 0; i < 10; i++) {
 		site.agents[0].came += 200;
@@ -257,7 +257,8 @@ static void a_switch_that_falls_silent(void **state)
 		pass(&site, i == 0);
 	expect(&site, "raised traffic.silent:leaf1: leaf1 has sent no sFlow for 60 s\n");
 	pass(&site, true);
-	expect(&site, "over traffic.silent:leaf1: leaf1 has sent no sFlow for 0 s\n");
+	expect(&site,
+	       "over traffic.silent:leaf1: leaf1 has sent no sFlow for 0.0 s, 60 s at most\n");
 	site_end(&site);
 }
 
@@ -285,14 +286,18 @@ static void counters_that_say_errors_and_discards(void **state)
 	expect(&site, "");
 	count(&site, 10, 4000000100);
 	pass(&site, true);
-	expect(&site, "raised traffic.errors:leaf1:p4: leaf1:p4 has 7.0 errors/s\n"
-		      "raised traffic.discards:leaf1:p4: leaf1:p4 discards 60.0 frames/s\n");
+	expect(&site,
+	       "raised traffic.errors:leaf1:p4: leaf1:p4 has 7.0 errors/s (mean of 1 s)\n"
+	       "raised traffic.discards:leaf1:p4: leaf1:p4 discards 60 frames/s (mean of 1 s)\n");
 	/* Whose port it is may see them. */
 	assert_int_equal(site.last_tenant, 5);
 	count(&site, 10, 4000000100);
 	pass(&site, true);
-	expect(&site, "over traffic.errors:leaf1:p4: leaf1:p4 has 0.0 errors/s\n"
-		      "over traffic.discards:leaf1:p4: leaf1:p4 discards 0.0 frames/s\n");
+	expect(&site,
+	       "over traffic.errors:leaf1:p4: leaf1:p4 has 0.0 errors/s (mean of 1 s), 7.0 "
+	       "frames/s at most\n"
+	       "over traffic.discards:leaf1:p4: leaf1:p4 discards 0.0 frames/s (mean of 1 s), 60 "
+	       "frames/s at most\n");
 	site_end(&site);
 }
 
@@ -326,7 +331,8 @@ static void samples_that_were_switched_off(void **state)
 	count_slowly(&site, 95);
 	site.agents[0].silent_us = (site.now_s + 1) * SECOND;
 	pass(&site, false);
-	expect(&site, "raised traffic.utilisation:leaf1:p4: leaf1:p4 is used to 95 %\n");
+	expect(&site,
+	       "raised traffic.utilisation:leaf1:p4: leaf1:p4 is used to 95 % (mean of 60 s)\n");
 	site_end(&site);
 }
 

@@ -80,7 +80,7 @@ static void a_port_is_as_full_as_its_best_witness_says(void **state)
 					       .speed_bps = 1000000000,
 					       .per_second = {115e6, 105e6}};
 	static const struct port_rates quick = {.at_us = 999 * SECOND,
-						.seconds = 1,
+						.seconds = 2,
 						.speed_bps = 1000000000,
 						.per_second = {115e6, 105e6}};
 	static const struct port_rates old = {.at_us = 900 * SECOND,
@@ -98,17 +98,19 @@ static void a_port_is_as_full_as_its_best_witness_says(void **state)
 		uint64_t speed;
 		const struct port_rates *counted;
 		double expected; /* NAN = unknown */
+		double window_s;
 	} rows[] = {
-		{"800 samples", true, 800, 1000000000, NULL, 96},
-		{"no sample of a switch that samples", true, 0, 1000000000, NULL, 0},
-		{"nothing of one that does not", false, 0, 1000000000, NULL, UNKNOWN},
-		{"no speed", true, 800, 0, NULL, UNKNOWN},
-		{"samples are newer than slow counters", true, 800, 1000000000, &slow, 96},
-		{"quick counters are better than samples", true, 800, 1000000000, &quick, 84},
-		{"without samples slow counters will do", false, 0, 1000000000, &slow, 84},
-		{"but not of two minutes ago", false, 0, 1000000000, &old, UNKNOWN},
-		{"the port knows its speed", false, 0, 1000000000, &faster, 8.4},
+		{"800 samples", true, 800, 1000000000, NULL, 96, 1},
+		{"no sample of a switch that samples", true, 0, 1000000000, NULL, 0, 1},
+		{"nothing of one that does not", false, 0, 1000000000, NULL, UNKNOWN, 0},
+		{"no speed", true, 800, 0, NULL, UNKNOWN, 0},
+		{"samples are newer than slow counters", true, 800, 1000000000, &slow, 96, 1},
+		{"quick counters are better than samples", true, 800, 1000000000, &quick, 84, 2},
+		{"without samples slow counters will do", false, 0, 1000000000, &slow, 84, 30},
+		{"but not of two minutes ago", false, 0, 1000000000, &old, UNKNOWN, 0},
+		{"the port knows its speed", false, 0, 1000000000, &faster, 8.4, 1},
 	};
+	double window_s = 0;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -118,23 +120,25 @@ static void a_port_is_as_full_as_its_best_witness_says(void **state)
 						 .seconds = 1,
 						 .counted = rows[i].counted,
 						 .at_us = 1000 * SECOND};
-		double value = alert_utilisation(&facts, &rule);
+		double value = alert_utilisation(&facts, &rule, &window_s);
 
 		print_message("%s: %f\n", rows[i].what, value);
 		assert_int_equal(isnan(value), isnan(rows[i].expected));
-		if (!isnan(value))
-			assert_true(fabs(value - rows[i].expected) < 0.01);
+		if (isnan(value))
+			continue;
+		assert_true(fabs(value - rows[i].expected) < 0.01);
+		assert_true(window_s == rows[i].window_s);
 	}
 	/* 8 samples of one in 10,000: 96 % with an interval from 45 to 170. */
 	struct traffic_sums few = {
 		.bytes = 120000000, .packets = 80000, .square = 8 * 15e6 * 15e6, .samples = 8};
 	const struct port_facts doubtful = {
 		.speed_bps = 1000000000, .sampled = true, .out = few, .seconds = 1};
-	assert_true(isnan(alert_utilisation(&doubtful, &rule)));
+	assert_true(isnan(alert_utilisation(&doubtful, &rule, &window_s)));
 	/* Half a second of samples is half a second's worth. */
 	const struct port_facts half = {
 		.speed_bps = 1000000000, .sampled = true, .out = drawn(400), .seconds = 0.5};
-	assert_true(fabs(alert_utilisation(&half, &rule) - 96) < 0.01);
+	assert_true(fabs(alert_utilisation(&half, &rule, &window_s) - 96) < 0.01);
 }
 
 /* Through port_counters: errors that wrap, an agent that began anew, a gap between readings. */
@@ -175,6 +179,21 @@ static void counters_that_wrap_are_no_errors(void **state)
 			assert_true(fabs(value - rows[i].expected) < 0.01);
 	}
 	port_counters_free(counters);
+}
+
+/* An interface of the switch itself that is down throws away all that is flooded: user 11. */
+static void a_port_without_link_misses_no_frames(void **state)
+{
+	static const struct port_rates down = {
+		.at_us = 999 * SECOND, .seconds = 1, .per_second = {[COUNTER_OUT_DISCARDS] = 300}};
+	struct port_rates up = down;
+	struct port_facts facts = {.counted = &down, .at_us = 1000 * SECOND};
+
+	(void)state;
+	assert_true(alert_discards(&facts) == 0);
+	up.up = true;
+	facts.counted = &up;
+	assert_true(alert_discards(&facts) == 300);
 }
 
 static void imbalance_share_gap_and_silence(void **state)
@@ -250,6 +269,7 @@ int main(void)
 		cmocka_unit_test(seconds_become_alerts),
 		cmocka_unit_test(a_port_is_as_full_as_its_best_witness_says),
 		cmocka_unit_test(counters_that_wrap_are_no_errors),
+		cmocka_unit_test(a_port_without_link_misses_no_frames),
 		cmocka_unit_test(imbalance_share_gap_and_silence),
 		cmocka_unit_test(who_is_missed),
 	};

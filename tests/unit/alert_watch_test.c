@@ -52,7 +52,8 @@ static const struct alert_asset port = {.subject_kind = "port",
 					.port = "up0",
 					.more = "",
 					.switch_id = 1,
-					.place = 3};
+					.place = 3,
+					.window_s = 1};
 
 static void see(struct alert_watch *watch, double value, int64_t at_s)
 {
@@ -75,19 +76,24 @@ static void one_alert_from_its_begin_to_its_end(void **state)
 	see(watch, 50, 100);
 	expect(&said, "");
 	see(watch, 96, 101);
-	expect(&said, "raised traffic.utilisation:leaf1:up0: leaf1:up0 is used to 96 %\n");
+	expect(&said,
+	       "raised traffic.utilisation:leaf1:up0: leaf1:up0 is used to 96 % (mean of 1 s)\n");
 	assert_int_equal(said.raised_us, 101 * SECOND);
 	assert_int_equal(alert_watch_find(watch, "traffic.utilisation:leaf1:up0")->place, 3);
 	see(watch, 95, 102);
 	expect(&said, "");
 	see(watch, 94, 103);
-	expect(&said, "suspect traffic.utilisation:leaf1:up0: leaf1:up0 is used to 94 %\n");
+	expect(&said,
+	       "suspect traffic.utilisation:leaf1:up0: leaf1:up0 is used to 94 % (mean of 1 s)\n");
 	see(watch, 93, 131);
-	expect(&said, "again traffic.utilisation:leaf1:up0: leaf1:up0 is used to 93 %\n");
+	expect(&said,
+	       "again traffic.utilisation:leaf1:up0: leaf1:up0 is used to 93 % (mean of 1 s)\n");
 	see(watch, 10, 132);
 	see(watch, 11, 133);
 	/* Nobody is asked who fills a link that is not full any more. */
-	expect(&said, "over traffic.utilisation:leaf1:up0: leaf1:up0 is used to 11 %\n");
+	expect(&said,
+	       "over traffic.utilisation:leaf1:up0: leaf1:up0 is used to 11 % (mean of 1 s), "
+	       "96 % at most\n");
 	assert_null(alert_watch_find(watch, "traffic.utilisation:leaf1:up0"));
 	assert_int_equal(alert_watch_counts(watch).open, 0);
 	alert_watch_free(watch);
@@ -126,7 +132,8 @@ static void what_is_not_heard_of_any_more_ends(void **state)
 	see(watch, 96, 101);
 	text_clear(&said.text);
 	alert_watch_sweep(watch, 102 * SECOND + 900 * SECOND);
-	expect(&said, "lost traffic.utilisation:leaf1:up0: leaf1:up0 is used to 96 %\n");
+	expect(&said,
+	       "lost traffic.utilisation:leaf1:up0: leaf1:up0 is used to 96 % (mean of 1 s)\n");
 	/* The clock is set back by an hour: it is as if it had been seen now. */
 	see(watch, 96, 5000);
 	text_clear(&said.text);
@@ -186,20 +193,23 @@ static void a_tenant_that_stops_is_over(void **state)
 	part.more = "acme";
 	part.tenant = 5;
 	alert_watch_see(watch, ALERT_SHARE, &part, 80, 100 * SECOND);
-	expect(&said, "raised traffic.share:leaf1:up0:acme: acme has 80 % of leaf1:up0\n");
+	expect(&said,
+	       "raised traffic.share:leaf1:up0:acme: acme has 80 % of leaf1:up0 (mean of 1 s)\n");
 	for (int64_t at_s = 101; at_s < 110; at_s++)
 		alert_watch_absent(watch, ALERT_SHARE, at_s * SECOND, is_known, &known);
 	expect(&said, "");
 	known = true;
 	for (int64_t at_s = 110; at_s < 113; at_s++)
 		alert_watch_absent(watch, ALERT_SHARE, at_s * SECOND, is_known, &known);
-	expect(&said, "over traffic.share:leaf1:up0:acme: acme has 0 % of leaf1:up0\n");
+	expect(&said,
+	       "over traffic.share:leaf1:up0:acme: acme has 0.0 % of leaf1:up0 (mean of 1 s), "
+	       "80 % at most\n");
 	/* Of an earlier life only the key says whose it was. */
 	alert_watch_adopt(watch, "traffic.share:leaf1:up0:acme", "traffic.share", "port",
 			  "leaf1:up0", 5, 7 * SECOND, 200 * SECOND);
 	for (int64_t at_s = 201; at_s < 204; at_s++)
 		alert_watch_absent(watch, ALERT_SHARE, at_s * SECOND, is_known, &known);
-	expect(&said, "over traffic.share:leaf1:up0:acme: acme has 0 % of leaf1:up0\n");
+	expect(&said, "over traffic.share:leaf1:up0:acme: acme has 0.0 % of leaf1:up0\n");
 	alert_watch_free(watch);
 	text_done(&said.text);
 }

@@ -113,15 +113,16 @@ static void reasons_are_told_in_words(void **state)
 	assert_int_equal(count, 6);
 	assert_string_equal(suspects[0].drill, "link:a:b/tenant:acme");
 	assert_string_equal(suspects[0].reasons,
-			    "85 % of the traffic there (88 % of the link, 3 % before); is there "
-			    "too: red (VLAN 7)");
+			    "85 % of the traffic there, 88 % of the link (mean of 5 s); 3.2 % of "
+			    "the link in the 60 s before; is there too: red (VLAN 7)");
 	assert_string_equal(suspects[1].reasons, "counted 1.2 errors/s and 30.0 discards/s");
 	assert_string_equal(suspects[2].reasons, "its BMC logged 2 h before: DIMM 3 failed; its "
 						 "BMC logged 2 min after: fan 2");
 	assert_string_equal(suspects[3].reasons, "0 s before: port");
 	/* What was there before it began is not told where nobody remembers. */
-	assert_string_equal(suspects[4].reasons, "20 % of the traffic there (21 % of the link)");
-	assert_string_equal(suspects[5].reasons, "5 % of the traffic there");
+	assert_string_equal(suspects[4].reasons,
+			    "20 % of the traffic there, 21 % of the link (mean of 5 s)");
+	assert_string_equal(suspects[5].reasons, "5 % of the traffic there (mean of 5 s)");
 }
 
 /* More than there is room for: the largest, and no more. */

@@ -177,9 +177,11 @@ static void alert_look_at_port(struct alert_look *look, const struct alert_secon
 		.counted = port_counters_rates(second->counters, asset.place),
 		.at_us = second->at_us,
 	};
-	look->used[number] = alert_utilisation(&facts, alert_watch_rule(watch, ALERT_UTILISATION));
+	look->used[number] = alert_utilisation(&facts, alert_watch_rule(watch, ALERT_UTILISATION),
+					       &asset.window_s);
 	asset.tenant = alert_look_tenant_of(second->index, port, second->at_us);
 	alert_watch_see(watch, ALERT_UTILISATION, &asset, look->used[number], second->at_us);
+	asset.window_s = facts.counted ? facts.counted->seconds : 0;
 	alert_watch_see(watch, ALERT_ERRORS, &asset, alert_errors(&facts), second->at_us);
 	alert_watch_see(watch, ALERT_DISCARDS, &asset, alert_discards(&facts), second->at_us);
 }
@@ -282,6 +284,7 @@ static void look_at_part(struct alert_look *look, const struct alert_second *sec
 
 	asset.more = part->name;
 	asset.tenant = part->tenant;
+	asset.window_s = second->seconds;
 	alert_watch_see(watch, ALERT_SHARE, &asset, isnan(own) ? own : alert_share(own, others),
 			second->at_us);
 }

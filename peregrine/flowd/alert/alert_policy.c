@@ -120,7 +120,8 @@ static bool is_quick(const struct port_facts *facts)
 	       facts->counted->seconds * ALERT_POLICY_SECOND_US <= QUICK_US;
 }
 
-double alert_utilisation(const struct port_facts *facts, const struct alert_rule *rule)
+double alert_utilisation(const struct port_facts *facts, const struct alert_rule *rule,
+			 double *ret_window_s)
 {
 	double counted = UNKNOWN;
 	double sampled = UNKNOWN;
@@ -136,9 +137,12 @@ double alert_utilisation(const struct port_facts *facts, const struct alert_rule
 	}
 	if (facts->sampled)
 		sampled = alert_percent(&facts->out, facts->seconds, speed, rule);
-	if (is_quick(facts) || isnan(sampled))
-		return counted;
-	return sampled;
+	*ret_window_s = facts->seconds;
+	if (!is_quick(facts) && !isnan(sampled))
+		return sampled;
+	if (!isnan(counted))
+		*ret_window_s = facts->counted->seconds;
+	return counted;
 }
 
 double alert_errors(const struct port_facts *facts)
@@ -150,6 +154,8 @@ double alert_errors(const struct port_facts *facts)
 
 double alert_discards(const struct port_facts *facts)
 {
+	if (is_of_now(facts) && !facts->counted->up)
+		return 0;
 	return is_of_now(facts) ? facts->counted->per_second[COUNTER_IN_DISCARDS] +
 					  facts->counted->per_second[COUNTER_OUT_DISCARDS]
 				: UNKNOWN;

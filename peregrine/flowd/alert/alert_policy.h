@@ -74,10 +74,13 @@ struct port_facts {
 	const struct port_rates *counted; /* NULL = no counters */
 	int64_t at_us;
 };
-/* Counters that are as quick as samples are better than these; slow ones fill in for them. */
-double alert_utilisation(const struct port_facts *facts, const struct alert_rule *rule);
+/* Counters that are as quick as samples are better than these; slow ones fill in for them.
+ * `ret_window_s`: the seconds that the value is the mean of. */
+double alert_utilisation(const struct port_facts *facts, const struct alert_rule *rule,
+			 double *ret_window_s);
 /* Errors and discards: of the last interval between two readings, while that is of now. */
 double alert_errors(const struct port_facts *facts);
+/* 0 for a port without link: whatever is sent there is thrown away, and nobody misses it. */
 double alert_discards(const struct port_facts *facts);
 
 /* Utilisations of the members of one group, one by one. */

@@ -95,6 +95,7 @@ static void alert_watch_describe(struct alert_entry *entry, const struct alert_a
 	entry->switch_id = asset->switch_id;
 	entry->place = asset->place;
 	entry->tenant = asset->tenant;
+	entry->window_s = asset->window_s;
 }
 
 static void alert_watch_tell(struct alert_watch *watch, enum alert_event event,

@@ -18,8 +18,9 @@ struct alert_asset {
 	const char *port; /* "" = the whole switch */
 	const char *more; /* of the key, behind the subject: a tenant's name; "" = none */
 	int64_t switch_id;
-	uint32_t place; /* of traffic_names; INDEX_NONE */
-	int64_t tenant; /* who sees it beside the operators; 0 = nobody */
+	uint32_t place;  /* of traffic_names; INDEX_NONE */
+	int64_t tenant;  /* who sees it beside the operators; 0 = nobody */
+	double window_s; /* the value is the mean of so many seconds; 0 = it is no mean */
 };
 
 struct alert_entry {
@@ -32,6 +33,7 @@ struct alert_entry {
 	char port[64];
 	uint32_t place;
 	int64_t tenant;
+	double window_s; /* alert_asset.window_s */
 
 	struct alert_state state;
 	bool open;         /* raised and not over: it is in the database, or on its way */

@@ -8,6 +8,8 @@
 #include "common/base/macros.h"
 #include "common/base/text.h"
 
+#include "peregrine/flowd/alert/alert_text.h"
+
 enum {
 	/* Assets that are looked at; facts beyond are left out. */
 	ASSET_MAX = 256,
@@ -82,23 +84,25 @@ static void age_text(int64_t age_s, char ret[AGE_SIZE])
 		(void)text_format(ret, AGE_SIZE, "%" PRId64 " h %s", age_s / 3600, way);
 }
 
+/* Each figure names the seconds that it is of: the alert's own value is of others. */
 static void traffic_reason(const struct candidate *c, char ret[SUSPECT_REASON])
 {
+	char figure[ALERT_NUMBER_SIZE];
+	char link[64] = "";
 	char before[64] = "";
+	double earlier = c->share > 0 ? c->percent * c->before / c->share : 0;
 
-	if (c->percent > 0 && !isnan(c->before))
-		(void)text_format(before, sizeof(before), ", %.0f %% before",
-				  c->share > 0 ? c->percent * c->before / c->share : 0);
-	else if (!isnan(c->before))
-		(void)text_format(before, sizeof(before), ", %.0f %% of as much before",
-				  c->before * 100);
 	if (c->percent > 0)
-		(void)text_format(ret, SUSPECT_REASON,
-				  "%.0f %% of the traffic there (%.0f %% of the link%s)",
-				  c->share * 100, c->percent, before);
-	else
-		(void)text_format(ret, SUSPECT_REASON, "%.0f %% of the traffic there%s",
-				  c->share * 100, before);
+		(void)text_format(link, sizeof(link), ", %s %% of the link",
+				  alert_number_text(c->percent, figure));
+	if (!isnan(c->before) && c->percent > 0)
+		(void)text_format(before, sizeof(before), "; %s %% of the link in the %d s before",
+				  alert_number_text(earlier, figure), SUSPECT_BEFORE_S);
+	else if (!isnan(c->before))
+		(void)text_format(before, sizeof(before), "; %.0f %% of as much in the %d s before",
+				  c->before * 100, SUSPECT_BEFORE_S);
+	(void)text_format(ret, SUSPECT_REASON, "%.0f %% of the traffic there%s (mean of %d s)%s",
+			  c->share * 100, link, SUSPECT_NOW_S, before);
 }
 
 static void suspect_policy_reason_of(const struct candidate *c, char ret[SUSPECT_REASON])

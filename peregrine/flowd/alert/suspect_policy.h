@@ -23,14 +23,18 @@ enum suspect_fact {
 /* "located", ...: as alert_candidates (alert.sql) writes them. */
 extern const char *const suspect_fact_words[SUSPECT_FACT_COUNT + 1];
 
+/* What a candidate's shares are means of: "now" is so long since an alert may have come with the
+ * last second. */
+enum { SUSPECT_NOW_S = 5, SUSPECT_BEFORE_S = 60 };
+
 struct candidate {
 	enum suspect_fact fact;
 	const char *name;  /* of the asset; facts of one name and kind belong together */
 	const char *text;  /* what was changed, logged ...; "" = none */
 	const char *drill; /* where to look; "" = nowhere */
-	double share;      /* of what the port carries now, 0..1 */
-	double before;     /* what was there before it began, of what the port carries now: may be
-			      more; UNKNOWN = nobody remembers */
+	double share;      /* of what the port carries now, 0..1: mean of SUSPECT_NOW_S */
+	double before;     /* what was there in the SUSPECT_BEFORE_S before it began, of what the
+			      port carries now: may be more; UNKNOWN = nobody remembers */
 	double percent;    /* of the port's speed; 0 = not known */
 	double errors, discards; /* a second */
 	int64_t age_s;           /* when it began; below 0: it came later */
