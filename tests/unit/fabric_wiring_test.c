@@ -69,17 +69,24 @@ static void silence_is_an_alarm_only_where_it_is_strange(void **state)
 		bool off, on, ever, up;
 		const char *kind;
 		bool warning;
+		const char *hint; /* user 11: what to do */
 	} rows[] = {
 		/* off   on     ever   up */
-		{true, false, false, false, "wiring.silent", false},
-		{true, false, true, false, "wiring.silent", false},
-		{true, false, true, true, "wiring.silent", false}, /* wakes on LAN */
-		{false, false, false, false, "wiring.silent", false},
-		{false, false, true, false, "wiring.missing", false},
-		{false, false, false, true, "wiring.missing", true},
-		{false, true, false, false, "wiring.missing", true}, /* really no cable */
-		{false, true, true, false, "wiring.missing", true},
-		{false, true, true, true, "wiring.missing", true},
+		{true, false, false, false, "wiring.silent", false, ""},
+		{true, false, true, false, "wiring.silent", false, ""},
+		{true, false, true, true, "wiring.silent", false, ""}, /* wakes on LAN */
+		{false, false, false, false, "wiring.silent", false, ""},
+		{false, false, true, false, "wiring.missing", false,
+		 "the port has no link: plug the cable in, or switch the other end on"},
+		{false, false, false, true, "wiring.missing", true,
+		 "the port has a link: start the node, so that it sends: haasctl node power on n1"},
+		{false, true, false, false, "wiring.missing", true, /* really no cable */
+		 "the node is on and the port has no link: plug the cable in"},
+		{false, true, true, false, "wiring.missing", true,
+		 "the node is on and the port has no link: plug the cable in"},
+		{false, true, true, true, "wiring.missing", true,
+		 "the node is on and the port has a link: see which MAC sends there: haasctl nic "
+		 "list --switch s1 --port Ethernet1/4"},
 	};
 	static const struct wiring_row plan = {.switch_id = 11,
 					       .port = "Ethernet1/4",
@@ -101,6 +108,7 @@ static void silence_is_an_alarm_only_where_it_is_strange(void **state)
 		assert_int_equal(found.count, 1);
 		assert_string_equal(items[0].kind, rows[i].kind);
 		assert_int_equal(items[0].warning, rows[i].warning);
+		assert_string_equal(items[0].hint, rows[i].hint);
 	}
 	free(found.items);
 }
@@ -133,6 +141,9 @@ static void the_plan_for_links(void **state)
 	items = compare(lab, rows, 1, &found);
 	assert_int_equal(found.count, 1);
 	assert_string_equal(items[0].kind, "wiring.missing");
+	assert_string_equal(items[0].hint,
+			    "the port has a link: switch on LLDP at its other end; haasctl switch "
+			    "ports s0 shows who speaks there");
 	lab->sources[1].fresh = false;
 	(void)compare(lab, rows, 1, &found);
 	assert_int_equal(found.count, 0);

@@ -36,8 +36,10 @@ static void small_make(struct small *s)
 	f->ports[0].peer = 3;
 	f->ports[3].peer = 0;
 	for (uint32_t n = 0; n < 2; n++)
-		f->networks[n] = (struct fabric_network){
-			.id = n + 1, .name = n ? "blue" : "red", .vlan = (uint16_t)(RF_LOW + n)};
+		f->networks[n] = (struct fabric_network){.id = n + 1,
+							 .name = n ? "blue" : "red",
+							 .tenant = n ? NULL : "acme",
+							 .vlan = (uint16_t)(RF_LOW + n)};
 	for (uint32_t p = 0; p < 6; p++) {
 		struct port_vlans *vlans = &s->meant_room[p];
 
@@ -56,6 +58,8 @@ struct fault_row {
 	void (*break_it)(struct small *s);
 	enum isolation_fault fault;
 	const char *path;
+	const char *message; /* user 10: who, and where */
+	const char *hint;
 };
 
 static void break_number(struct small *s)
@@ -143,19 +147,41 @@ static void break_circle(struct small *s)
 }
 
 static const struct fault_row fault_rows[] = {
-	{"one number", break_number, FAULT_ONE_NUMBER, "VLAN 10"},
-	{"stranger", break_stranger, FAULT_STRANGER, "s1:p4 carries VLAN 11"},
-	{"tags", break_tags, FAULT_TAGS, "s1:p4 carries VLAN 10"},
-	{"access to no VLAN", break_access, FAULT_TAGS, "s1:p4 carries VLAN 5000"},
+	{"one number", break_number, FAULT_ONE_NUMBER, "VLAN 10",
+	 "VLAN 10 serves network blue and network red of tenant acme",
+	 "haasctl network list shows the VLAN of each network"},
+	{"stranger", break_stranger, FAULT_STRANGER, "s1:p4 carries VLAN 11",
+	 "port s1:p4 is in network blue; it is meant for network red of tenant acme",
+	 "haasctl switch diff s1 shows what differs there"},
+	{"tags", break_tags, FAULT_TAGS, "s1:p4 carries VLAN 10",
+	 "access port s1:p4 of network red of tenant acme takes tagged frames",
+	 "haasctl switch diff s1 shows what differs there"},
+	{"access to no VLAN", break_access, FAULT_TAGS, "s1:p4 carries VLAN 5000",
+	 "access port s1:p4 of VLAN 5000 takes tagged frames",
+	 "haasctl switch diff s1 shows what differs there"},
 	{"through no VLAN", break_through_no_vlan, FAULT_JOINED,
-	 "s0 VLAN 10, p0 - p3, s1 VLAN 4095, p6 - p7, s2 VLAN 11"},
-	{"foreign port", break_foreign, FAULT_FOREIGN_PORT, "s1:p5 carries VLAN 11"},
-	{"former link", break_former, FAULT_FOREIGN_PORT, "s0:p0 carries VLAN 10"},
-	{"native mismatch", break_native, FAULT_JOINED, "s0 VLAN 10, p0 - p3, s1 VLAN 11"},
+	 "s0 VLAN 10, p0 - p3, s1 VLAN 4095, p6 - p7, s2 VLAN 11",
+	 "network red of tenant acme meets network blue at switch s0",
+	 "haasctl switch diff s0 shows what differs there"},
+	{"foreign port", break_foreign, FAULT_FOREIGN_PORT, "s1:p5 carries VLAN 11",
+	 "port s1:p5 is in network blue; the port is not ours",
+	 "haasctl switch diff s1 shows what differs there"},
+	{"former link", break_former, FAULT_FOREIGN_PORT, "s0:p0 carries VLAN 10",
+	 "port s0:p0 is in network red of tenant acme; the port is not ours",
+	 "haasctl switch diff s0 shows what differs there"},
+	{"native mismatch", break_native, FAULT_JOINED, "s0 VLAN 10, p0 - p3, s1 VLAN 11",
+	 "network red of tenant acme meets network blue at switch s0",
+	 "haasctl switch diff s0 shows what differs there"},
 	{"native of ours", break_to_foreign, FAULT_FOREIGN_VLAN,
-	 "s0 VLAN 10, p0 - p3, s1 VLAN 10, p3 - p0, s0 VLAN 1"},
-	{"parking", break_parking, FAULT_PARKING, "s0:p0 carries VLAN 20"},
-	{"circle", break_circle, FAULT_LOOP, "VLAN 10 over s1:p6 - s1:p7 and another way"},
+	 "s0 VLAN 10, p0 - p3, s1 VLAN 10, p3 - p0, s0 VLAN 1",
+	 "network red of tenant acme meets VLAN 1 at switch s0; that VLAN is not ours",
+	 "haasctl switch diff s0 shows what differs there"},
+	{"parking", break_parking, FAULT_PARKING, "s0:p0 carries VLAN 20",
+	 "port s0:p0 carries parking VLAN 20 to another switch",
+	 "haasctl switch diff s0 shows what differs there"},
+	{"circle", break_circle, FAULT_LOOP, "VLAN 10 over s1:p6 - s1:p7 and another way",
+	 "network red of tenant acme has a loop over port s1:p6",
+	 "haasctl switch diff s1 shows what differs there"},
 };
 
 static void each_fault_is_found(void **unused)
@@ -178,9 +204,15 @@ static void each_fault_is_found(void **unused)
 			    strcmp(report.findings[k].path, row->path) != 0)
 				continue;
 			found = true;
-			isolation_problem(&s.f.model, &report.findings[k], &problem);
+			isolation_problem(&s.f.model, &report.findings[k], ISOLATION_IS, &problem);
 			assert_int_equal(problem.code, E_CONFLICT);
+			assert_string_equal(problem.message, row->message);
 			assert_string_equal(problem.detail, row->path);
+			assert_string_equal(problem.hint, row->hint);
+			isolation_problem(&s.f.model, &report.findings[k], ISOLATION_WOULD_BE,
+					  &problem);
+			assert_non_null(strstr(problem.message, " would "));
+			assert_ptr_equal(strstr(problem.hint, "no edit was sent; "), problem.hint);
 		}
 		if (!found)
 			fail_msg("%s: %zu findings, first %s: %s", row->name, report.count,

@@ -479,7 +479,7 @@ static void one_at_a_time_by_the_number_that_is_left(void **unused)
 {
 	struct fabric_switch at = {.name = "s", .port_count = 3, .enters_first = true};
 	struct fabric_port ports[3];
-	struct fabric_network networks[] = {{1, 1, "a", 10}, {2, 2, "b", 11}};
+	struct fabric_network networks[] = {{1, 1, "a", NULL, 10}, {2, 2, "b", NULL, 11}};
 	struct fabric_member members[] = {{1, MEMBER_ACCESS}, {0, MEMBER_ACCESS}};
 	struct fabric_model model = {.vlan_low = 10,
 				     .vlan_high = 19,

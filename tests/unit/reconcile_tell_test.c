@@ -256,6 +256,48 @@ static void silence_ends_no_alert(void **state)
 	assert_true(wait_sql(site, "select count(*) from alert where cleared_at is null", 0));
 }
 
+/* User 10: after a restart beside a leaf that is silent, its cables are reported by one end alone.
+ * Networks on them are where they were put; nobody is woken. */
+static void a_silent_leaf_is_no_foreign_port(void **state)
+{
+	struct site *site = *state;
+
+	spread(site);
+	engine_kill(site);
+	leaf(site, 2)->trouble.unreachable = true;
+	sql(site, "update link set state = 'claimed' where a_switch = 3;");
+	engine_start(site);
+	want(site, 0, 5, 1); /* a pass with something to do, and one without */
+	assert_true(wait_sql(site,
+			     "select count(*) from port_intent where applied_version <> "
+			     "wanted_version",
+			     0));
+	assert_int_equal(ask(site, "select count(*) from alert where kind = 'fabric.isolation'"),
+			 0);
+	leaf(site, 2)->trouble.unreachable = false;
+	sql(site, "update link set state = 'confirmed' where a_switch = 3;");
+	settle(site);
+	assert_no_leak(site);
+}
+
+/* User 10: who is where he may not be, and the command that shows more. */
+static void an_isolation_alert_names_tenant_switch_and_port(void **state)
+{
+	struct site *site = *state;
+	struct port_vlans stranger = {0};
+
+	spread(site);
+	stranger.native = leaf(site, 0)->ports[0].vlans.native;
+	sql(site, "select port_release('leaf2', 'p8', 't');");
+	sim_fabric_set(site->fabric, 1, 7, &stranger);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = 'fabric.isolation:f1' and "
+			     "message = 'port leaf2:p8 is in network red of tenant acme; the port "
+			     "is not ours' and detail ->> 'hint' = 'haasctl switch diff leaf2 "
+			     "shows what differs there'",
+			     1));
+}
+
 /* Switches 5 and 10: nothing is sent to a switch that lacks something, and its ports say what. */
 static void a_switch_that_lacks_something_is_not_set(void **state)
 {
@@ -476,6 +518,8 @@ int main(void)
 		CASE(a_foreign_change_of_an_uplink_is_only_told_of_where_asked),
 		CASE(alerts_of_an_earlier_life_end_with_their_cause),
 		CASE(silence_ends_no_alert),
+		CASE(a_silent_leaf_is_no_foreign_port),
+		CASE(an_isolation_alert_names_tenant_switch_and_port),
 		CASE(a_switch_that_lacks_something_is_not_set),
 		CASE(a_switch_that_was_entered_twice_is_set_once),
 	};

@@ -332,6 +332,42 @@ static int wiring_policy_silent(struct wiring_policy_work *work, const struct wi
 	return 0;
 }
 
+/* What a person does next, as a whole command where there is one. */
+static void wiring_policy_missing_hint(const struct wiring_row *row, const char *name,
+				       const struct switch_port *port, bool on,
+				       struct wiring_difference *item)
+{
+	char *hint = item->hint;
+
+	if (!port)
+		(void)text_format(hint, sizeof(item->hint),
+				  "the switch has no such port; drop the row of the plan: "
+				  "haasctl wiring delete %s %s",
+				  name, row->port);
+	else if (!port->up && on)
+		(void)text_copy(hint, sizeof(item->hint),
+				"the node is on and the port has no link: plug the cable in");
+	else if (!port->up)
+		(void)text_copy(hint, sizeof(item->hint),
+				"the port has no link: plug the cable in, or switch the other end "
+				"on");
+	else if (!row->node_id)
+		(void)text_format(hint, sizeof(item->hint),
+				  "the port has a link: switch on LLDP at its other end; "
+				  "haasctl switch ports %s shows who speaks there",
+				  name);
+	else if (!on)
+		(void)text_format(hint, sizeof(item->hint),
+				  "the port has a link: start the node, so that it sends: "
+				  "haasctl node power on %s",
+				  row->node);
+	else
+		(void)text_format(hint, sizeof(item->hint),
+				  "the node is on and the port has a link: see which MAC sends "
+				  "there: haasctl nic list --switch %s --port %s",
+				  name, row->port);
+}
+
 static int wiring_policy_missing(struct wiring_policy_work *work, const struct wiring_row *row)
 {
 	const struct fabric_source *source = work->here;
@@ -354,13 +390,7 @@ static int wiring_policy_missing(struct wiring_policy_work *work, const struct w
 	wiring_policy_describe(row, what, sizeof(what));
 	(void)text_format(item->message, sizeof(item->message), "%s is not found at %s:%s", what,
 			  source->name, row->port);
-	(void)text_copy(
-		item->hint, sizeof(item->hint),
-		!port      ? "the switch has no such port: correct the plan"
-		: port->up ? "the port has a link, but no known MAC or neighbour was heard there"
-		: meant.on ? "the node is on and the port has no link: plug the cable in"
-			   : "the port has no link: plug the cable in, or switch the other end "
-			     "on");
+	wiring_policy_missing_hint(row, source->name, port, meant.on, item);
 	return 0;
 }
 

@@ -60,7 +60,8 @@ struct fabric_member {
 struct fabric_network {
 	int64_t id, tenant_id; /* 0 = of the system */
 	const char *name;
-	uint16_t vlan; /* 0 = has none (yet) */
+	const char *tenant; /* its name; NULL = of the system */
+	uint16_t vlan;      /* 0 = has none (yet) */
 };
 
 struct fabric_model {

@@ -75,6 +75,7 @@ static struct isolation_finding *isolation_policy_find(struct isolation_policy_p
 	*finding = none;
 	finding->fault = fault;
 	finding->port = port;
+	finding->at = port == MODEL_NONE ? MODEL_NONE : proof->model->ports[port].at;
 	proof->last = finding;
 	return finding;
 }
@@ -443,6 +444,7 @@ static int check_pair(struct isolation_policy_proof *proof, uint32_t a, uint32_t
 	finding->other = network_b;
 	finding->vlan = (uint16_t)isolation_policy_vlan_of(proof, a);
 	finding->other_vlan = (uint16_t)isolation_policy_vlan_of(proof, b);
+	finding->at = isolation_policy_switch_of(proof, a);
 	isolation_policy_taint(proof, finding);
 	if (finding == &proof->unlisted)
 		return 0; /* nobody reads the way */

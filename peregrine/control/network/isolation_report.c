@@ -100,12 +100,14 @@ static void isolation_report_finding_of(const struct fabric_model *model,
 			return;
 		}
 	}
-	*ret = (struct isolation_finding){.fault = mark->fault,
-					  .network = mark->network,
-					  .other = mark->other,
-					  .vlan = mark->vlan,
-					  .other_vlan = mark->other_vlan,
-					  .port = mark->port};
+	*ret = (struct isolation_finding){
+		.fault = mark->fault,
+		.network = mark->network,
+		.other = mark->other,
+		.vlan = mark->vlan,
+		.other_vlan = mark->other_vlan,
+		.port = mark->port,
+		.at = mark->port == MODEL_NONE ? MODEL_NONE : model->ports[mark->port].at};
 	if (mark->port == MODEL_NONE)
 		(void)text_format(ret->path, sizeof(ret->path), "VLAN %u", (unsigned)mark->vlan);
 	else
@@ -150,28 +152,106 @@ bool isolation_with(const struct fabric_model *model, const struct isolation_rep
 	return false;
 }
 
-void isolation_problem(const struct fabric_model *model, const struct isolation_finding *finding,
-		       struct problem *ret)
-{
-	/* before the first name, between the two, after the second */
-	static const char *const says[][3] = {
-		[FAULT_ONE_NUMBER] = {"networks ", " and ", " would have one VLAN"},
-		[FAULT_STRANGER] = {"network ", " would be on a port that is meant for ", ""},
-		[FAULT_TAGS] = {"an access port of network ", " would take tagged frames", NULL},
-		[FAULT_FOREIGN_PORT] = {"network ", " would be on a port that is not ours", NULL},
-		[FAULT_JOINED] = {"networks ", " and ", " would meet"},
-		[FAULT_FOREIGN_VLAN] = {"network ", " would meet a VLAN that is not ours", NULL},
-		[FAULT_PARKING] = {"the parking VLAN would leave a switch", NULL, NULL},
-		[FAULT_LOOP] = {"network ", " would have a loop", NULL},
-	};
-	const char *const *say = says[finding->fault];
-	const char *a =
-		finding->network == MODEL_NONE ? "(none)" : model->networks[finding->network].name;
-	const char *b =
-		finding->other == MODEL_NONE ? "(none)" : model->networks[finding->other].name;
+/* --- in words --- */
 
-	(void)problem_set(ret, E_CONFLICT, "%s%s%s%s%s", say[0], say[1] ? a : "",
-			  say[1] ? say[1] : "", say[2] ? b : "", say[2] ? say[2] : "");
+struct isolation_words {
+	const char *verb; /* of ISOLATION_IS or ISOLATION_WOULD_BE */
+	char port[160], at[80];
+	struct text network, other;
+};
+
+/* "network front of tenant acme", "VLAN 77" */
+static void isolation_report_name(const struct fabric_model *model, uint32_t network, unsigned vlan,
+				  struct text *text)
+{
+	const struct fabric_network *named =
+		network == MODEL_NONE ? NULL : &model->networks[network];
+
+	if (named)
+		text_addf(text, "network %s%s%s", named->name, named->tenant ? " of tenant " : "",
+			  named->tenant ? named->tenant : "");
+	else if (vlan)
+		text_addf(text, "VLAN %u", vlan);
+	else
+		text_add(text, "no network");
+}
+
+static void isolation_report_say(const struct isolation_finding *finding,
+				 const struct isolation_words *words, struct problem *ret)
+{
+	const char *verb = words->verb;
+	const char *a = text_get(&words->network);
+	const char *b = text_get(&words->other);
+
+	switch (finding->fault) {
+	case FAULT_ONE_NUMBER:
+		(void)problem_set(ret, E_CONFLICT, "VLAN %u %s %s and %s", (unsigned)finding->vlan,
+				  verb, a, finding->other == MODEL_NONE ? "free ports" : b);
+		break;
+	case FAULT_STRANGER:
+		(void)problem_set(ret, E_CONFLICT, "port %s %s in %s; it is meant for %s",
+				  words->port, verb, a, b);
+		break;
+	case FAULT_TAGS:
+		(void)problem_set(ret, E_CONFLICT, "access port %s of %s %s tagged frames",
+				  words->port, a, verb);
+		break;
+	case FAULT_FOREIGN_PORT:
+		(void)problem_set(ret, E_CONFLICT, "port %s %s in %s; the port is not ours",
+				  words->port, verb, a);
+		break;
+	case FAULT_JOINED:
+		(void)problem_set(ret, E_CONFLICT, "%s %s %s at switch %s", a, verb, b, words->at);
+		break;
+	case FAULT_FOREIGN_VLAN:
+		(void)problem_set(ret, E_CONFLICT,
+				  "%s %s VLAN %u at switch %s; that VLAN is not ours", a, verb,
+				  (unsigned)finding->other_vlan, words->at);
+		break;
+	case FAULT_PARKING:
+		(void)problem_set(ret, E_CONFLICT, "port %s %s parking VLAN %u to another switch",
+				  words->port, verb, (unsigned)finding->vlan);
+		break;
+	case FAULT_LOOP:
+		(void)problem_set(ret, E_CONFLICT, "%s %s a loop over port %s", a, verb,
+				  words->port);
+		break;
+	case ISOLATION_FAULT_COUNT: break;
+	}
+}
+
+void isolation_problem(const struct fabric_model *model, const struct isolation_finding *finding,
+		       enum isolation_tense tense, struct problem *ret)
+{
+	static const char *const verbs[ISOLATION_FAULT_COUNT][2] = {
+		[FAULT_ONE_NUMBER] = {"serves", "would serve"},
+		[FAULT_STRANGER] = {"is", "would be"},
+		[FAULT_TAGS] = {"takes", "would take"},
+		[FAULT_FOREIGN_PORT] = {"is", "would be"},
+		[FAULT_JOINED] = {"meets", "would meet"},
+		[FAULT_FOREIGN_VLAN] = {"meets", "would meet"},
+		[FAULT_PARKING] = {"carries", "would carry"},
+		[FAULT_LOOP] = {"has", "would have"},
+	};
+	const char *not_sent = tense == ISOLATION_IS ? "" : "no edit was sent; ";
+	struct isolation_words words = {.verb = verbs[finding->fault][tense]};
+
+	*ret = (struct problem){0};
+	if (finding->at != MODEL_NONE)
+		(void)text_copy(words.at, sizeof(words.at), model->switches[finding->at].name);
+	if (finding->port != MODEL_NONE)
+		(void)text_format(words.port, sizeof(words.port), "%s:%s", words.at,
+				  model->ports[finding->port].name);
+	isolation_report_name(model, finding->network, finding->vlan, &words.network);
+	isolation_report_name(model, finding->other, finding->other_vlan, &words.other);
+	isolation_report_say(finding, &words, ret);
 	problem_detail(ret, "%s", finding->path);
-	problem_hint(ret, "no edit was sent; haasctl switch diff shows the differences");
+	if (finding->at == MODEL_NONE)
+		problem_hint(ret, "%shaasctl network list shows the VLAN of each network",
+			     not_sent);
+	else
+		problem_hint(ret, "%shaasctl switch diff %s shows what differs there", not_sent,
+			     words.at);
+	text_done(&words.network);
+	text_done(&words.other);
 }

@@ -24,6 +24,7 @@ struct isolation_finding {
 	uint32_t network, other; /* MODEL_NONE where there is none */
 	uint16_t vlan, other_vlan;
 	uint32_t port;  /* where it can be put right; MODEL_NONE = no single one */
+	uint32_t at;    /* a switch where it is seen; MODEL_NONE = on all of them */
 	char path[320]; /* "leaf1 VLAN 101, up1 - d1, spine1 VLAN 102" */
 };
 
@@ -62,6 +63,10 @@ bool isolation_news(const struct fabric_model *model, const struct isolation_rep
 /* The first finding with one of these VLANs; false = none. */
 bool isolation_with(const struct fabric_model *model, const struct isolation_report *report,
 		    const struct vlan_set *vlans, struct isolation_finding *ret);
-/* As a problem: E_CONFLICT, the networks in the message, the path as detail. */
+/* Is it what the switches show, or what edits would bring that were not sent? */
+enum isolation_tense { ISOLATION_IS, ISOLATION_WOULD_BE };
+
+/* As a problem: E_CONFLICT. Network, tenant, switch and port are in the message, the path is the
+ * detail, and the hint is the command that shows more. */
 void isolation_problem(const struct fabric_model *model, const struct isolation_finding *finding,
-		       struct problem *ret);
+		       enum isolation_tense tense, struct problem *ret);

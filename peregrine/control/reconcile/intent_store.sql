@@ -16,7 +16,8 @@ select json_build_object(
   'aggregates', (select a.aggregates from haas.switch_ability a where a.switch_id = e.switch_id)) order by e.switch_id), '[]')
   from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id left join haas.switch_observed o on o.switch_id = e.switch_id),
 'links', (select coalesce(json_agg(x order by id), '[]') from (select id, a_switch, a_port, b_switch, b_port, state from haas.link) x),
-'networks', (select coalesce(json_agg(json_build_object('id', id, 'name', name, 'tenant', tenant_id, 'present', wanted = 'present',
+'networks', (select coalesce(json_agg(json_build_object('id', id, 'name', name, 'tenant', tenant_id,
+  'tenant_name', (select t.name from haas.tenant t where t.id = network.tenant_id), 'present', wanted = 'present',
   'meant', case when wanted = 'present' and not exists (select from haas.network_vlan v where v.network_id = network.id) then
    (select json_agg(distinct e.fabric_id) from haas.node_network w cross join lateral haas.node_ports(w.node_id) q
     join haas.switch_endpoint e on e.switch_id = q.switch_id where w.network_id = network.id and w.mode = 'tagged') end) order by id), '[]')

@@ -138,7 +138,7 @@ static void say_isolation(struct engine_fabric *fabric, const struct pass *pass,
 		return;
 	fabric->faulty = true;
 	if (!problem.code)
-		isolation_problem(&pass->scene.model, &report->findings[0], &problem);
+		isolation_problem(&pass->scene.model, &report->findings[0], ISOLATION_IS, &problem);
 	json_begin_object(&detail, NULL);
 	json_begin_array(&detail, "findings");
 	for (size_t i = 0; i < report->count && i < ISOLATION_FINDINGS; i++) {
@@ -149,7 +149,7 @@ static void say_isolation(struct engine_fabric *fabric, const struct pass *pass,
 	}
 	json_end_array(&detail);
 	json_put_string(&detail, "path", problem.detail);
-	json_put_string(&detail, "hint", "look at the ports on the path; haasctl switch diff");
+	json_put_string(&detail, "hint", problem.hint);
 	json_end_object(&detail);
 	say_raise(&alert, &said->alerts);
 	say_event("fabric.isolation", "fabric", pass->scene.model.name, problem.message, &detail,

@@ -261,7 +261,7 @@ static bool hold_tainted(struct pass *pass, const struct isolation_report *repor
 		more = vlan_set_intersection(&more, &report->named);
 		if (vlan_set_is_empty(&more) || !isolation_with(model, report, &more, &finding))
 			continue;
-		isolation_problem(model, &finding, &pass->faults[i]);
+		isolation_problem(model, &finding, ISOLATION_WOULD_BE, &pass->faults[i]);
 		model->ports[p].held = true;
 		model->ports[model->ports[p].carrier].held = true;
 		any = true;

@@ -168,7 +168,7 @@ static int reconcile_plan_prove(struct engine_fabric *fabric, struct pass *pass,
 	if (!ret->refused)
 		return 0;
 	stats->proofs_failed++;
-	isolation_problem(ground.model, &ret->fault, &fabric->refusal);
+	isolation_problem(ground.model, &ret->fault, ISOLATION_WOULD_BE, &fabric->refusal);
 	blame_refused(ret, pass, &fabric->refusal);
 	return 0;
 }

@@ -154,7 +154,7 @@ static int scene_make_all(struct scene_maker *maker, const struct scene_source *
 		rc = scene_make_uplinks(scene);
 	if (rc)
 		return rc;
-	scene_make_doubtful_links(scene);
+	scene_make_doubtful_links(maker);
 	rc = lay_changes(scene, source);
 	if (rc == 0)
 		scene_make_seen(scene);

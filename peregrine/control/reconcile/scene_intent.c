@@ -55,6 +55,7 @@ int scene_make_networks(struct scene *scene)
 			.id = json_integer_value(json_object_get(row, "id")),
 			.tenant_id = json_integer_value(json_object_get(row, "tenant")),
 			.name = json_string_value(json_object_get(row, "name")),
+			.tenant = json_string_value(json_object_get(row, "tenant_name")),
 		};
 		scene->gone[i] = !json_is_true(json_object_get(row, "present"));
 		scene->meant[i] = scene_intent_is_meant(scene, row);

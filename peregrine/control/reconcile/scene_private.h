@@ -29,7 +29,7 @@ uint32_t scene_port_at(const struct scene *scene, uint32_t at, const char *name)
 MUST_USE int scene_make_switches(struct scene_maker *maker);
 void scene_make_links(struct scene_maker *maker);
 /* After the intents: they decide which links are doubtful. */
-void scene_make_doubtful_links(struct scene *scene);
+void scene_make_doubtful_links(const struct scene_maker *maker);
 /* scene_intent.c */
 MUST_USE int scene_make_networks(struct scene *scene);
 MUST_USE int scene_make_intents(struct scene_maker *maker);

@@ -61,8 +61,19 @@ static int scene_switches_read_ports(struct scene_maker *maker, uint32_t at,
 	return 0;
 }
 
+static bool is_imagined(const struct scene *scene, uint32_t at, const char *name)
+{
+	const struct fabric_switch *sw = &scene->model.switches[at];
+
+	for (uint32_t i = sw->first_port; i < sw->first_port + sw->port_count; i++)
+		if (strcmp(scene->model.ports[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 /* A switch that was not read in this life still forwards. Of it only the ends of its links are
- * known; what they carry is taken to be what the other ends do (want_peers). */
+ * known, also of those that only the other end still reports. What they carry is taken to be what
+ * the other ends do (want_peers). */
 static void imagine_ports(struct scene_maker *maker, uint32_t at)
 {
 	struct scene *scene = maker->scene;
@@ -77,8 +88,8 @@ static void imagine_ports(struct scene_maker *maker, uint32_t at)
 
 			if (scene_number(link, end ? "b_switch" : "a_switch") !=
 				    scene->model.switches[at].id ||
-			    strcmp(scene_word(link, "state"), "confirmed") != 0 ||
-			    scene->model.port_count >= maker->room)
+			    strcmp(scene_word(link, "state"), "gone") == 0 ||
+			    is_imagined(scene, at, name) || scene->model.port_count >= maker->room)
 				continue;
 			scene->model.ports[scene_switches_add_port(maker, at, name)].up = true;
 		}
@@ -353,10 +364,33 @@ static bool carries_ours(const struct scene *scene, uint32_t port)
 	return !vlan_set_is_empty(&all);
 }
 
+static bool is_unread(const struct scene_maker *maker, uint32_t port)
+{
+	const struct fabric_model *model = &maker->scene->model;
+	const struct known_switch *known =
+		book_find(maker->book, model->switches[model->ports[port].at].id);
+
+	return !known || !known->read;
+}
+
+/* Did both ends carry our VLANs when they were last read? Of a switch that was not read in this
+ * life the other end tells. */
+static bool was_set_by_us(const struct scene_maker *maker, uint32_t a, uint32_t b)
+{
+	port_state *observed = maker->scene->observed;
+
+	if (!observed[a] && is_unread(maker, a))
+		observed[a] = observed[b];
+	if (!observed[b] && is_unread(maker, b))
+		observed[b] = observed[a];
+	return carries_ours(maker->scene, a) && carries_ours(maker->scene, b);
+}
+
 /* A cable that only one end still reports, or that an LLDP lie contradicts. Both ends carry our VLANs:
  * it was a link when we set them. It stays as it is, and none of its VLANs is changed. */
-void scene_make_doubtful_links(struct scene *scene)
+void scene_make_doubtful_links(const struct scene_maker *maker)
 {
+	struct scene *scene = maker->scene;
 	struct fabric_port *ports = scene->model.ports;
 	const json_t *link;
 	size_t i;
@@ -374,7 +408,7 @@ void scene_make_doubtful_links(struct scene *scene)
 		a = ports[a].carrier;
 		b = ports[b].carrier;
 		if (ports[a].role != PORT_FOREIGN || ports[b].role != PORT_FOREIGN ||
-		    !carries_ours(scene, a) || !carries_ours(scene, b))
+		    !was_set_by_us(maker, a, b))
 			continue;
 		ports[a].role = ports[b].role = PORT_UPLINK;
 		ports[a].held = ports[b].held = true;
