@@ -10,7 +10,8 @@ insert into haas.daemon_key as k (daemon, public_key) values ('bampid', decode($
  on conflict (daemon) do update set public_key = excluded.public_key, changed_at = now() where k.public_key <> excluded.public_key
 
 -- :statement endpoint_observe
-update haas.bmc b set observed_power = x.power, observed_at = to_timestamp(x.at_us / 1e6), problem = x.problem, failing = x.failing
+update haas.bmc b set observed_power = x.power, observed_at = to_timestamp(x.at_us / 1e6), problem = x.problem, failing = x.failing,
+ power_since = case when b.observed_power = x.power and b.power_since is not null then b.power_since else to_timestamp(x.at_us / 1e6) end
  from jsonb_to_recordset($1::jsonb) as x (node_id bigint, power text, at_us bigint, problem jsonb, failing boolean) where b.node_id = x.node_id
  and b.node_id = any (array(select node_id from haas.bmc where node_id in (select node_id from jsonb_to_recordset($1::jsonb) as k (node_id bigint))
   order by node_id for no key update))

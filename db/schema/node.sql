@@ -87,6 +87,7 @@ create table bmc (
 	workarounds text[] not null default '{}',
 	observed_power text not null default 'unknown' check (observed_power in ('unknown', 'on', 'off')),
 	observed_at timestamptz,
+	power_since timestamptz,                 -- since when observed_power is what it is
 	problem jsonb,
 	failing boolean not null default false,  -- it does not answer; a BMC that answers may have a problem too
 	tls text not null default 'verify' check (tls in ('verify', 'unverified', 'off')),
@@ -439,9 +440,9 @@ grant insert, select, update on node_inventory to bampid;
 grant select on node_inventory to portald, peregrined;
 grant insert, select, update, delete on drive to bampid;
 grant select on drive to portald;
-grant select, update (failing, observed_at, observed_power, problem) on bmc to bampid;
+grant select, update (failing, observed_at, observed_power, power_since, problem) on bmc to bampid;
 grant select (address, cipher_suite, driver, fingerprint, node_id, observed_at, observed_power, port, problem, tls, uri, username, workarounds) on bmc to portald;
-grant select (node_id, observed_power) on bmc to peregrined;
+grant select (node_id, observed_power, power_since) on bmc to peregrined;
 grant select on node_transition_rule to bampid, portald;
 grant select on node_view to portald;
 grant select on allocatable_node to bampid, portald;

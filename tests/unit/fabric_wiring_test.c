@@ -66,25 +66,28 @@ static void the_plan_for_nodes(void **state)
 static void silence_is_an_alarm_only_where_it_is_strange(void **state)
 {
 	static const struct {
-		bool off, on, ever, up;
+		bool off, on, starting, ever, up;
 		const char *kind;
 		bool warning;
 		const char *hint; /* user 11: what to do */
 	} rows[] = {
-		/* off   on     ever   up */
-		{true, false, false, false, "wiring.silent", false, ""},
-		{true, false, true, false, "wiring.silent", false, ""},
-		{true, false, true, true, "wiring.silent", false, ""}, /* wakes on LAN */
-		{false, false, false, false, "wiring.silent", false, ""},
-		{false, false, true, false, "wiring.missing", false,
+		/* off   on     starts ever   up */
+		{true, false, false, false, false, "wiring.silent", false, ""},
+		{true, false, false, true, false, "wiring.silent", false, ""},
+		{true, false, false, true, true, "wiring.silent", false, ""}, /* wakes on LAN */
+		{false, false, false, false, false, "wiring.silent", false, ""},
+		{false, true, true, true, true, "wiring.silent", false, ""}, /* its firmware */
+		{false, true, true, false, false, "wiring.silent", false, ""},
+		{false, false, true, false, true, "wiring.silent", false, ""}, /* just declared */
+		{false, false, false, true, false, "wiring.missing", false,
 		 "the port has no link: plug the cable in, or switch the other end on"},
-		{false, false, false, true, "wiring.missing", true,
+		{false, false, false, false, true, "wiring.missing", true,
 		 "the port has a link: start the node, so that it sends: haasctl node power on n1"},
-		{false, true, false, false, "wiring.missing", true, /* really no cable */
+		{false, true, false, false, false, "wiring.missing", true, /* really no cable */
 		 "the node is on and the port has no link: plug the cable in"},
-		{false, true, true, false, "wiring.missing", true,
+		{false, true, false, true, false, "wiring.missing", true,
 		 "the node is on and the port has no link: plug the cable in"},
-		{false, true, true, true, "wiring.missing", true,
+		{false, true, false, true, true, "wiring.missing", true,
 		 "the node is on and the port has a link: see which MAC sends there: haasctl nic "
 		 "list --switch s1 --port Ethernet1/4"},
 	};
@@ -103,6 +106,7 @@ static void silence_is_an_alarm_only_where_it_is_strange(void **state)
 		lab->facts.prior_count = rows[i].ever;
 		lab->nics[1].off = rows[i].off;
 		lab->nics[1].on = rows[i].on;
+		lab->nics[1].starting = rows[i].starting;
 		lab->ports[1][3].up = rows[i].up;
 		const struct wiring_difference *items = compare(lab, &plan, 1, &found);
 		assert_int_equal(found.count, 1);

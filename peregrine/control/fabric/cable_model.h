@@ -43,6 +43,7 @@ struct fabric_nic {
 	int64_t node_id, tenant_id; /* tenant 0 = nobody's */
 	bool off;                   /* its node is known to be switched off */
 	bool on;                    /* and to be on; neither = not known */
+	bool starting; /* on, or declared, for so short that it may not have sent yet */
 	bool idle; /* no tenant's OS is meant to run on it: it has none, or is being installed */
 	const char *node, *name;
 	const char *heard_chassis, *heard_port, *heard_system;

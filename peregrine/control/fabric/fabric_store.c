@@ -103,6 +103,7 @@ int fabric_rows_nics(const PGresult *result, struct fact_rows *ret)
 		nic->off = strcmp(db_text(result, i, FABRIC_NICS_POWER, ""), "off") == 0;
 		nic->on = strcmp(db_text(result, i, FABRIC_NICS_POWER, ""), "on") == 0;
 		nic->idle = strcmp(db_text(result, i, FABRIC_NICS_IDLE, ""), "t") == 0;
+		nic->starting = strcmp(db_text(result, i, FABRIC_NICS_STARTING, ""), "t") == 0;
 		ret->nic_count++;
 	}
 	qsort(ret->nics, ret->nic_count, sizeof(*ret->nics), fabric_store_compare_nics);

@@ -5,13 +5,15 @@
 --   events  how many it wrote
 
 -- :statement fabric_nics
--- :columns mac, node_id, node, name, heard_chassis, heard_port, heard_system, heard_us, tenant_id, power, idle
--- NICs that were declared, and those that an agent found besides; the declared name wins.
+-- :columns mac, node_id, node, name, heard_chassis, heard_port, heard_system, heard_us, tenant_id, power, idle, starting
+-- NICs that were declared, and those that an agent found besides; the declared name wins. starting: switched on, or declared and its power not known yet,
+-- in the last minutes.
 with reported as (select distinct on (1) (e ->> 'mac')::macaddr as mac, i.node_id, e ->> 'name' as name, e -> 'lldp' as lldp, i.at
  from haas.node_inventory i cross join lateral jsonb_array_elements(case when jsonb_typeof(i.data -> 'nics') = 'array'
  then i.data -> 'nics' else '[]' end) e where e ->> 'mac' ~* '^([0-9a-f]{2}:){5}[0-9a-f]{2}$' order by 1, i.at desc)
  select coalesce(d.mac, r.mac) as mac, coalesce(d.node_id, r.node_id) as node_id, n.name as node, coalesce(d.name, r.name) as name, r.lldp ->> 'chassis' as heard_chassis, r.lldp ->> 'port' as heard_port,
- r.lldp ->> 'system' as heard_system, (extract(epoch from r.at) * 1e6)::bigint as heard_us, coalesce(n.tenant_id, 0) as tenant_id, coalesce(b.observed_power, 'unknown') as power, n.tenant_id is null or n.state = 'reserved' as idle from haas.nic d full join reported r on r.mac = d.mac
+ r.lldp ->> 'system' as heard_system, (extract(epoch from r.at) * 1e6)::bigint as heard_us, coalesce(n.tenant_id, 0) as tenant_id, coalesce(b.observed_power, 'unknown') as power, n.tenant_id is null or n.state = 'reserved' as idle,
+ coalesce(case b.observed_power when 'on' then b.power_since when 'off' then null else n.created_at end > now() - interval '10 minutes', false) as starting from haas.nic d full join reported r on r.mac = d.mac
  join haas.node n on n.id = coalesce(d.node_id, r.node_id) left join haas.bmc b on b.node_id = n.id
 
 -- :statement fabric_sightings

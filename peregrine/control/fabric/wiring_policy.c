@@ -282,7 +282,8 @@ static int wiring_policy_intruder(struct wiring_policy_work *work, const struct 
 struct meant {
 	bool off; /* their node is switched off */
 	bool on;
-	bool ever; /* one of them was seen, anywhere */
+	bool starting; /* it was switched on or declared just now */
+	bool ever;     /* one of them was seen, anywhere */
 };
 
 static int wiring_policy_compare_prior(const void *key, const void *item)
@@ -308,6 +309,7 @@ static struct meant what_is_meant(struct wiring_policy_work *work, const struct 
 			continue;
 		meant.off |= nic->off;
 		meant.on |= nic->on;
+		meant.starting |= nic->starting;
 		meant.ever |= facts->prior_count &&
 			      bsearch(&key, facts->priors, facts->prior_count,
 				      sizeof(*facts->priors), wiring_policy_compare_prior);
@@ -315,10 +317,10 @@ static struct meant what_is_meant(struct wiring_policy_work *work, const struct 
 	return meant;
 }
 
-/* A node that is off says nothing, and one that was never heard of and has no link may not be
- * there yet: that is expected, and no alarm. */
+/* A node that is off says nothing, nor does firmware in its first minutes. One that was never heard
+ * of and has no link may not be there yet. That is expected, and no alarm. */
 static int wiring_policy_silent(struct wiring_policy_work *work, const struct wiring_row *row,
-				bool off)
+				const struct meant *meant)
 {
 	struct wiring_difference *item =
 		wiring_policy_add(work, "wiring.silent", work->here->name, row->port);
@@ -328,7 +330,10 @@ static int wiring_policy_silent(struct wiring_policy_work *work, const struct wi
 		return -ENOMEM;
 	wiring_policy_describe(row, what, sizeof(what));
 	(void)text_format(item->message, sizeof(item->message), "%s is expected and silent: %s",
-			  what, off ? "it is switched off" : "no link, and it was never seen");
+			  what,
+			  meant->off        ? "it is switched off"
+			  : meant->starting ? "it was switched on or declared a few minutes ago"
+					    : "no link, and it was never seen");
 	return 0;
 }
 
@@ -380,8 +385,9 @@ static int wiring_policy_missing(struct wiring_policy_work *work, const struct w
 	struct wiring_difference *item;
 	char what[128];
 
-	if (port && row->node_id && (meant.off || (!port->up && !meant.on && !meant.ever)))
-		return wiring_policy_silent(work, row, meant.off);
+	if (port && row->node_id &&
+	    (meant.off || meant.starting || (!port->up && !meant.on && !meant.ever)))
+		return wiring_policy_silent(work, row, &meant);
 	item = wiring_policy_add(work, "wiring.missing", source->name, row->port);
 	if (!item)
 		return -ENOMEM;

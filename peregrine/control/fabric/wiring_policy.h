@@ -2,7 +2,7 @@
  *
  *   wiring.miscabled   the planned device is at another port, or another device is at this port
  *   wiring.missing     the planned device is not found
- *   wiring.silent      the planned device is not found, as expected: the node is off or was never seen
+ *   wiring.silent      the planned device is not found, as expected: the node is off, starts, or was never seen
  *   wiring.unexpected  a node of ours is at a port of a planned switch that has no plan
  *
  * For a switch that does not answer no difference is reported. */
