@@ -5,13 +5,21 @@
 daemon_names=(bampi-bootd bampid peregrined portald)
 
 daemon_folders() { # what each daemon may read and write, and nothing more
-	mkdir -p "$state"/{conf,run,boot,images,image-keys,keys,peregrine-keys,consoles,log}
+	mkdir -p "$state"/{conf,run,boot,images,image-keys,keys,peregrine-keys,consoles,captures,log}
 	chmod 0755 "$state" "$state"/{conf,boot,log,image-keys}
 	chown haas-portald:haas-bootd "$state/images" && chmod 2750 "$state/images"
 	chown haas-bampid: "$state"/{keys,consoles} && chmod 0700 "$state"/{keys,consoles}
 	chown haas-peregrined: "$state/peregrine-keys" && chmod 0700 "$state/peregrine-keys"
+	chown haas-captured: "$state/captures" && chmod 0700 "$state/captures"
 	chown root:haas-portald "$state/run" && chmod 2755 "$state/run"
 }
+
+# What peregrined shows to switches of the fabric in $dir/fabric that speak OVSDB, and what it knows them by.
+ovsdb_keys() {
+	local kind
+	for kind in crt key; do install -m 0600 -o haas-peregrined -g haas "$dir/fabric/controller.$kind" "$state/peregrine-keys/ovsdb.$kind"; done
+}
+ovsdb_fingerprint() { openssl x509 -in "$dir/fabric/switch/$1/ovsdb.crt" -noout -fingerprint -sha256 | sed 's/.*=/SHA256:/'; }
 
 daemon_database() { # ROLE
 	echo "host=$conninfo_host dbname=haas user=$1"
@@ -49,6 +57,13 @@ daemon_configs() {
 		user = "haas-flowd";
 		socket: { path = "$state/run/peregrine-flowd.sock"; };
 	END
+	cat >"$state/conf/peregrine-captured.conf" <<-END
+		database = "$(daemon_database peregrine_captured)";
+		user = "haas-captured";
+		socket: { path = "$state/run/captured.sock"; };
+		capture_dir = "$state/captures";
+		program = "$(readlink -f "$bin")/peregrine-capture";
+	END
 	cat >"$state/conf/portald.conf" <<-END
 		database = "$(daemon_database portald)";
 		user = "haas-portald";
@@ -57,6 +72,7 @@ daemon_configs() {
 		bampid_socket = "$state/run/bampid.sock";
 		peregrined_socket = "$state/run/peregrined.sock";
 		flowd_socket = "$state/run/peregrine-flowd.sock";
+		captured_socket = "$state/run/captured.sock";
 		image_dir = "$state/images";
 	END
 	local name

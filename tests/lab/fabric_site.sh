@@ -3,11 +3,13 @@
 # shellcheck shell=bash disable=SC2154
 
 fabric_machines=2 fabric_spaces=4
+# Switches that are written by OVSDB, with commas; further lines of the topology.
+fabric_ovsdb='' fabric_more=''
 
 fabric_topology() { # the cables as they are, and as wiring.csv plans them
 	local i s
 	for s in 1 2; do echo "switch spine$s spine"; done
-	for i in 1 2 3 4; do echo "switch leaf$i leaf"; done
+	for i in 1 2 3 4; do echo "switch leaf$i leaf$([[ ,$fabric_ovsdb, != *,leaf$i,* ]] || echo ' ovsdb')"; done
 	for i in 1 2 3 4; do
 		for s in 1 2; do echo "link spine$s:dn$i leaf$i:up$s"; done
 	done
@@ -16,6 +18,7 @@ fabric_topology() { # the cables as they are, and as wiring.csv plans them
 	echo "machine ctl eth0=leaf1:c1@100"
 	for i in $(seq "$fabric_machines"); do echo "machine n$i eth0=leaf$i:p1"; done
 	for i in $(seq "$fabric_spaces"); do echo "node s$i eth0=leaf$(((i - 1) / 2 + 3)):p$((i + 1))"; done
+	[ -z "$fabric_more" ] || echo "$fabric_more"
 }
 
 fabric_wiring() {
@@ -57,6 +60,7 @@ fabric_site_start() { # what site_shared made is there
 	chown -R haas-bampid:haas-bootd "$dir/sim" && chmod 0770 "$dir/sim" && chmod 0660 "$dir"/sim/*
 	daemon_extra[bampid]="sim_rack = \"$dir/sim/rack\";"
 	daemon_configs
+	[ -z "$fabric_ovsdb" ] || ovsdb_keys
 	daemons_start
 	quietly "$dir/log/records" site_records
 	quietly "$dir/log/fabric_records" fabric_records
@@ -64,16 +68,18 @@ fabric_site_start() { # what site_shared made is there
 }
 
 fabric_records() { # the fabric, its switches, the plan of the cables, the provisioning network and our own cable in it
-	local name role address i
+	local name role address i way
 	haasctl fabric create main --vlans 1300-1399 --parking 4000-4015 --quarantine 10s
 	while read -r name role address; do
+		way=()
+		[[ ,$fabric_ovsdb, != *,$name,* ]] || way=(--family openvswitch-ovsdb --ovsdb-peer "$(ovsdb_fingerprint "$name")")
 		printf 'snmp_auth_secret=lab-auth-pass\nsnmp_priv_secret=lab-priv-pass\n' |
 			haasctl switch add "$name" --fabric main --role "$role" --address "$address" --snmp-user haas256 --snmp-auth sha256 --snmp-priv aes \
-				--secrets - --poll 2s
+				--secrets - --poll 2s "${way[@]}"
 	done <"$dir/fabric/switches"
 	for i in $(seq "$fabric_spaces"); do
 		[ "$i" != 1 ] || echo "name,class,rack,firmware,nic,mac,bmc_driver,bmc_address"
-		echo "s$i,space,r$(((i - 1) / 2)),bios,eth0,$(space_mac "$i"),sim,10.99.0.$i"
+		echo "s$i,space,r$(((i - 1) / 2 + 3)),bios,eth0,$(space_mac "$i"),sim,10.99.0.$i"
 	done >"$dir/spaces.csv"
 	haasctl node import "$dir/spaces.csv"
 	# shellcheck disable=SC2046

@@ -17,7 +17,7 @@ storage_up() { # NODE SWITCH:PORT: storage s1, known and heard of; portals in 10
 	# root's shell is ended with it; the daemon is the child that unshare became
 	at "$1" bash -c "echo \$\$ >$dir/tgtd.pid; exec setsid ${as_stored[*]} env TGT_IPC_SOCKET=$storage/run/tgtd unshare --user --map-root-user tgtd -f --iscsi portal=127.0.0.1:3260" >/dev/null 2>&1 </dev/null &
 	disown
-	wait_for 60 tgtadm_show target || fail "tgtd does not start"
+	wait_for 60 tgtadm_show target >/dev/null 2>&1 || fail "tgtd does not start"
 	cat >"$dir/stored.conf" <<-END
 		database = "$(daemon_database bampi_stored)";
 		storage = "s1";

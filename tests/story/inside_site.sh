@@ -11,9 +11,9 @@ own_switch() { # NODE: Open vSwitch in its namespace, for bonds and tags; the ke
 	mkdir -p "$d"
 	ovsdb-tool create "$d/conf.db" /usr/share/openvswitch/vswitch.ovsschema
 	OVS_RUNDIR=$d OVS_LOGDIR=$d OVS_DBDIR=$d OVS_SYSCONFDIR=$d at "$1" bash -euc "
-		ovsdb-server $d/conf.db --remote=punix:$d/db.sock --pidfile=$d/ovsdb.pid --log-file=$d/ovsdb.log --detach --no-chdir --unixctl=$d/ovsdb.ctl -vconsole:off
+		ovsdb-server $d/conf.db --remote=punix:$d/db.sock --pidfile=$d/ovsdb.pid -vconsole:off --log-file=$d/ovsdb.log --detach --no-chdir --unixctl=$d/ovsdb.ctl
 		ovs-vsctl --db=unix:$d/db.sock --no-wait init -- set Open_vSwitch . other_config:userspace-tso-enable=true
-		ovs-vswitchd unix:$d/db.sock --pidfile=$d/vswitchd.pid --log-file=$d/vswitchd.log --detach --no-chdir --unixctl=$d/vswitchd.ctl -vconsole:off --disable-system"
+		ovs-vswitchd unix:$d/db.sock --pidfile=$d/vswitchd.pid -vconsole:off --log-file=$d/vswitchd.log --detach --no-chdir --unixctl=$d/vswitchd.ctl --disable-system"
 }
 os_vsctl() { ovs-vsctl --db="unix:$dir/os/$1/db.sock" "${@:2}"; }
 

@@ -52,7 +52,7 @@ site_up() { # LEAVES NODES [OPTION...]: and every port of a node adopted, parked
 	local name role _ way
 	while read -r name role _; do
 		read -ra way <<<"${switch_words[$name]:-}"
-		[[ ,$ovsdb_leaves, != *,$name,* ]] || way=(--family openvswitch-ovsdb --ovsdb-peer "$(fingerprint "$name")")
+		[[ ,$ovsdb_leaves, != *,$name,* ]] || way=(--family openvswitch-ovsdb --ovsdb-peer "$(ovsdb_fingerprint "$name")")
 		haasctl switch add "$name" --address "$(address "$name")" --role "$role" --secrets "$dir/secrets" --poll 2s "${way[@]}" >/dev/null
 	done <"$dir/fabric/switches"
 	cables_known || fail "the cables are not found: $(sql "select state, count(*) from link group by 1")"
@@ -63,12 +63,6 @@ site_up() { # LEAVES NODES [OPTION...]: and every port of a node adopted, parked
 	done
 	settled || fail "the ports are not adopted"
 }
-
-ovsdb_keys() { # what peregrined shows to switches that speak OVSDB
-	local kind
-	for kind in crt key; do install -m 0600 -o haas-peregrined -g haas "$dir/fabric/controller.$kind" "$state/peregrine-keys/ovsdb.$kind"; done
-}
-fingerprint() { openssl x509 -in "$dir/fabric/switch/$1/ovsdb.crt" -noout -fingerprint -sha256 | sed 's/.*=/SHA256:/'; }
 
 cables_known() { # both ends of every link of the topology
 	wait_for 60 says "select count(*) from link where state = 'confirmed'" "$(grep -c ^link "$dir/fabric/topology")"
