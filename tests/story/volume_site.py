@@ -97,7 +97,8 @@ checkpoint = {values["checkpoint"]};
 period = {values["period"]};
 claim = 5;
 ''')
-        self.stored_process = subprocess.Popen([STORED, "--config", conf, "--log-level", "debug"], stderr=self.stored_log, stdout=self.stored_log)
+        # with group haas, as its unit has it: tgtd in its user namespace answers nobody else
+        self.stored_process = subprocess.Popen([*AS_STORED, STORED, "--config", conf, "--log-level", "debug"], stderr=self.stored_log, stdout=self.stored_log)
 
     def stored_text(self):
         self.stored_log.flush()
