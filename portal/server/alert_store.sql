@@ -21,7 +21,7 @@ a.raised_at + interval '4 minutes') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS
 -- ask for a kind or a subject: as in haasctl status, and as in notices.
 ${store_page a.id ;; ${alert_item} ;; haas.alert a where ($2::bigint is null or a.id > $2::bigint) and ($3::text = 'all' or a.cleared_at is null
 and ($3::text = 'silenced') = ((haas.alert_silence_of(a.kind, a.subject)).id is not null)
-and (a.severity <> 'info' or $4::text is not null or $5::text is not null))
+and (a.severity <> 'info' or $3::text = 'silenced' or $4::text is not null or $5::text is not null))
 and ($4::text is null or a.kind like $4) and ($5::text is null or a.subject = $5) ;; a.id}
 
 -- :statement alert_get
