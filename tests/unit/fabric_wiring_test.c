@@ -148,6 +148,11 @@ static void the_plan_for_links(void **state)
 	assert_string_equal(items[0].hint,
 			    "the port has a link: switch on LLDP at its other end; haasctl switch "
 			    "ports s0 shows who speaks there");
+	/* both switches answer: a pulled uplink is an alarm */
+	lab->ports[0][0].up = false;
+	items = compare(lab, rows, 1, &found);
+	assert_true(items[0].warning);
+	lab->ports[0][0].up = true;
 	lab->sources[1].fresh = false;
 	(void)compare(lab, rows, 1, &found);
 	assert_int_equal(found.count, 0);

@@ -391,8 +391,9 @@ static int wiring_policy_missing(struct wiring_policy_work *work, const struct w
 	item = wiring_policy_add(work, "wiring.missing", source->name, row->port);
 	if (!item)
 		return -ENOMEM;
-	/* Without a link, and nobody knows whether the node is on: worth knowing, no alarm. */
-	item->warning = !port || port->up || meant.on;
+	/* Without a link, and nobody knows whether the node is on: worth knowing, no alarm. Two
+	 * switches that answer are on. */
+	item->warning = !port || port->up || meant.on || !row->node_id;
 	wiring_policy_describe(row, what, sizeof(what));
 	(void)text_format(item->message, sizeof(item->message), "%s is not found at %s:%s", what,
 			  source->name, row->port);
