@@ -7,10 +7,12 @@
 #include "common/db/heartbeat.h"
 
 /* Of every connection of ours, in this order. They are for TCP, and a conninfo after them may say
- * otherwise: a path that swallows what is sent is noticed within half a minute, and not after a
- * quarter of an hour. */
-#define DB_TCP_KEYS   "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout"
-#define DB_TCP_VALUES "10", "5", "3", "25000"
+ * otherwise. A path that swallows what is sent is noticed within half a minute, and not after a
+ * quarter of an hour. A server has to prove that it is the one that is named (S27): libpq's own
+ * default takes whoever answers, in clear text if need be. */
+#define DB_TCP_KEYS \
+	"keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout", "sslmode"
+#define DB_TCP_VALUES "10", "5", "3", "25000", "verify-full"
 
 /* A statement as this connection knows it. Lives as long as the db, so results in flight may point
  * here. */

@@ -22,6 +22,7 @@ LEAKS_LEFT_TO_SANITIZER
 #define BODY_LIMIT_DEFAULT       ((size_t)1 << 20)
 #define CONNECTION_LIMIT_DEFAULT 4096
 #define HEADER_TIMEOUT_DEFAULT_S 15
+#define ANSWER_TIMEOUT_DEFAULT_S 30
 #define RESUME_MS                200
 #define PASSWD_SIZE              16384
 
@@ -68,6 +69,8 @@ int http_server_new(struct loop *loop, const struct http_server_options *options
 		server->options.connection_limit = CONNECTION_LIMIT_DEFAULT;
 	if (server->options.header_timeout_s == 0)
 		server->options.header_timeout_s = HEADER_TIMEOUT_DEFAULT_S;
+	if (server->options.answer_timeout_s == 0)
+		server->options.answer_timeout_s = ANSWER_TIMEOUT_DEFAULT_S;
 	if (options->caller)
 		server->caller_uid = user_id(options->caller);
 	if (!server->options.counters)

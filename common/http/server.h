@@ -49,8 +49,9 @@ struct http_server_counters {
 	uint64_t evicted;   /* made room for a new one: idle, or its request unfinished */
 	uint64_t late_head; /* did not finish a head in time */
 	uint64_t late_body;
-	uint64_t malformed; /* requests: not understood */
-	uint64_t too_large; /* requests: head or body */
+	uint64_t late_answer; /* took too little of an answer in time */
+	uint64_t malformed;   /* requests: not understood */
+	uint64_t too_large;   /* requests: head or body */
 };
 
 struct http_server_options {
@@ -64,6 +65,8 @@ struct http_server_options {
 	bool (*is_many)(void *context, uint32_t address);
 	unsigned header_timeout_s; /* default 15: a client that does not finish its header is closed
 				    */
+	unsigned answer_timeout_s; /* default 30: a client takes 240 KiB of its answer in so long,
+				      or is closed */
 	bool slash_in_names; /* "%2F" is a letter of a name (s1%2Fnvme0n1), else malformed: of those
 				who make no path of a segment */
 	struct http_server_counters *counters; /* borrowed; may be NULL */

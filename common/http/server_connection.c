@@ -12,10 +12,11 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-#define SERVER_CONNECTION_IDLE_MS 75000 /* between requests */
-#define WRITE_STALL_S             60    /* a client that takes nothing for so long is gone */
-#define LINGER_MS                 2000  /* for the client to read our last answer */
-#define PROGRESS                  4096  /* bytes of a body that buy another header_timeout_s */
+#define SERVER_CONNECTION_IDLE_MS 75000  /* between requests */
+#define WRITE_STALL_S             60     /* a client that takes nothing for so long is gone */
+#define LINGER_MS                 2000   /* for the client to read our last answer */
+#define PROGRESS                  4096   /* bytes of a body that buy another header_timeout_s */
+#define TAKEN_AT_LEAST            245760 /* bytes of an answer that buy another answer_timeout_s */
 #define READ_AHEAD                65536 /* of pipelined requests; beyond it the socket is not read */
 #define WRITE_PIECE               1048576 /* of a file per turn of the loop */
 
@@ -277,12 +278,35 @@ static void server_connection_on_event(struct bufferevent *bev, short what, void
 	http_connection_free(connection); /* a client that left is no error */
 }
 
+static void arm_answer_deadline(struct http_connection *connection)
+{
+	connection->owed = evbuffer_get_length(bufferevent_get_output(connection->bev));
+	loop_timer_arm(connection->deadline,
+		       (int64_t)connection->server->options.answer_timeout_s * 1000);
+}
+
+/* S11: a byte a minute would hold a connection for as long as it pleases the client. */
+static bool takes_its_answer(struct http_connection *connection)
+{
+	size_t left = evbuffer_get_length(bufferevent_get_output(connection->bev));
+
+	if (connection->abort || connection->state != CONNECTION_DRAINING ||
+	    left + TAKEN_AT_LEAST > connection->owed)
+		return false;
+	arm_answer_deadline(connection);
+	return true;
+}
+
 static void on_deadline(void *context)
 {
 	struct http_connection *connection = context;
 	struct http_server_counters *counters = connection->server->options.counters;
 
-	if (connection->state == CONNECTION_BODY)
+	if (takes_its_answer(connection))
+		return;
+	if (connection->state == CONNECTION_DRAINING && !connection->abort)
+		counters->late_answer++;
+	else if (connection->state == CONNECTION_BODY)
 		counters->late_body++;
 	else if (connection->state == CONNECTION_HEAD && connection->started)
 		counters->late_head++;
@@ -355,6 +379,8 @@ unsigned http_connection_dispensable(const struct http_connection *connection)
 void http_connection_drain(struct http_connection *connection)
 {
 	connection->state = CONNECTION_DRAINING;
+	if (!connection->abort)
+		arm_answer_deadline(connection);
 }
 
 void http_connection_abort(struct http_connection *connection)

@@ -40,6 +40,7 @@ struct http_connection {
 	enum connection_state state;
 	struct http_request *request; /* from its head to its last byte out */
 	size_t progress;              /* bytes of a body since the deadline was moved */
+	size_t owed;                  /* DRAINING: of the answer, when the deadline was moved */
 	bool started;                 /* HEAD: something of the next request is here */
 	bool close;                   /* after this exchange */
 	bool half_closed;             /* the client will send no more */

@@ -4,11 +4,12 @@
 #include "common/io/conf.h"
 
 /* `role` is the daemon's own in PostgreSQL. */
-#define CONF_ROW_DATABASE(at, role)                                                                \
-	{                                                                                          \
-		"database", CONF_STRING, at, "host=/var/lib/haas/pg dbname=haas user=" role, 0, 0, \
-			NULL, NULL,                                                                \
-			"where PostgreSQL is (libpq conninfo); a password belongs into ~/.pgpass"  \
+#define CONF_ROW_DATABASE(at, role)                                                                        \
+	{                                                                                                  \
+		"database", CONF_STRING, at, "host=/var/lib/haas/pg dbname=haas user=" role, 0, 0,         \
+			NULL, NULL,                                                                        \
+			"where PostgreSQL is (libpq conninfo); a password belongs into ~/.pgpass; by TCP " \
+			"sslmode is verify-full unless said otherwise"                                     \
 	}
 #define CONF_ROW_USER(at, name)                                             \
 	{                                                                   \

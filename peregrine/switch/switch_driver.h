@@ -345,7 +345,8 @@ struct switch_driver {
 	 * ever. Pure. */
 	bool (*locates)(const struct switch_family *family, uint16_t seconds,
 			struct switch_located *ret);
-	bool mirrors; /* it takes SWITCH_MIRROR; else the queue refuses it: E_UNSUPPORTED */
+	bool locks_out; /* some switches lock an account after a few wrong passwords: ask rarely */
+	bool mirrors;   /* it takes SWITCH_MIRROR; else the queue refuses it: E_UNSUPPORTED */
 	/* The name of aggregate `number` (1 is the first) on this family as its readings show it;
 	 * false: it has no such, and none at all when there is no number 1. NULL: no SWITCH_LAG,
 	 * the queue refuses it. Pure. */

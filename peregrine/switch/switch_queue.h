@@ -60,7 +60,8 @@ struct switch_ask {
 	enum call_priority priority; /* a look of CALL_POLL is broken off for the others */
 	bool person; /* one try is let through although the password was refused before */
 	bool now;    /* a person waits for this very call: a switch that was silent is asked all the
-		     same, before its back-off ends. Refused credentials are not tried more often */
+		     same, before its back-off ends. Refused credentials are not tried more often where
+		     that locks an account (switch_driver.locks_out) */
 	uint32_t deadline_ms; /* from now, waiting included; 0 = 60 s; a change: the family's */
 };
 

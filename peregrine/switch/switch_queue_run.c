@@ -200,10 +200,17 @@ static void text_breaker_open(const struct line *line, const struct breaker *bre
 			: "check that it is up and that its management address can be reached from here");
 }
 
+/* Each further try with a refused password may lock the account. A community or an SNMPv3 user is
+ * locked by nobody, and an agent that has just started refuses its users for a moment. */
+static bool may_lock(const struct way *way)
+{
+	return way->breaker.refused && way->driver->locks_out;
+}
+
 /* The wish of a person is tried at the switch itself: it may be back this moment. */
 static bool passes_back_off(const struct call *call, const struct way *way)
 {
-	return call->now && !way->breaker.refused;
+	return call->now && !may_lock(way);
 }
 
 /* What waits behind a switch that was just found dead is told so now, not at its deadline. */
@@ -232,8 +239,7 @@ static void breaker_hear(struct line *line, struct way *way, const struct call *
 	if (rc == E_TIMEOUT && call->deadline_ms - call->started_ms < FAIR_MS)
 		return;
 	way->breaker = breaker_after(&way->breaker, rc, breaker_spread(line->id), now_ms);
-	if (way->breaker.open && !way->breaker.refused &&
-	    way->breaker.retry_ms > now_ms + OPEN_MAX_MS)
+	if (way->breaker.open && !may_lock(way) && way->breaker.retry_ms > now_ms + OPEN_MAX_MS)
 		way->breaker.retry_ms = now_ms + OPEN_MAX_MS;
 	if (way->breaker.open)
 		switch_queue_run_refuse_waiting(line, way);

@@ -157,7 +157,7 @@ static int alert_unsilence(void *context, const struct command_input *input)
 }
 
 static const struct option_row alert_cli_list_options[] = {
-	{"--all", 0, OPTION_FLAG, NULL, "also those that have ended, are silenced, or only inform"},
+	{"--all", 0, OPTION_FLAG, NULL, "also those that ended, are silenced, or only inform"},
 	{"--silenced", 0, OPTION_FLAG, NULL, "those that are open and silenced"},
 	{"--kind", 0, OPTION_VALUE, "KIND", "wiring.miscabled, or a pattern: wiring.*"},
 	{"--subject", 0, OPTION_VALUE, "SUBJECT", "of this switch, port (SWITCH:PORT) or node"},

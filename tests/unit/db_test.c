@@ -1,10 +1,12 @@
 // links: common_db
 /* Against a scratch PostgreSQL of its own: pipeline, transactions, failures, notifications,
  * restart. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -553,6 +555,67 @@ static void test_nobody_there(void **state)
 	assert_non_null(strstr(db_away(f->db)->detail, "/nonexistent"));
 }
 
+/* What a server by TCP is told that knows no TLS; it answers 'N' to the question for it. */
+static size_t told_in_clear(const char *sslmode, struct problem *ret_away)
+{
+	struct sockaddr_in name = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(name);
+	struct fixture f = {.seen = {.connected = true}};
+	char conninfo[128];
+	char bytes[256];
+	size_t told = 0;
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int64_t deadline = clock_monotonic_ms() + WAIT_MS;
+
+	assert_int_equal(bind(listener, (const struct sockaddr *)&name, sizeof(name)), 0);
+	assert_int_equal(listen(listener, 8), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&name, &size), 0);
+	(void)text_format(conninfo, sizeof(conninfo), "host=127.0.0.1 port=%u user=u dbname=d %s",
+			  (unsigned)ntohs(name.sin_port), sslmode);
+	assert_int_equal(loop_new(&f.loop), 0);
+	assert_int_equal(db_new(f.loop,
+				&(struct db_options){
+					.conninfo = conninfo, .on_state = on_state, .context = &f},
+				&f.db),
+			 0);
+	while (f.seen.connected && told == 0 && clock_monotonic_ms() < deadline) {
+		int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+		for (int i = 0; client >= 0 && i < 2000 && f.seen.connected && told == 0; i++) {
+			ssize_t got = recv(client, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+			if (got == 8) /* SSLRequest (PostgreSQL 15, 55.7) */
+				assert_int_equal(send(client, "N", 1, MSG_NOSIGNAL), 1);
+			else if (got > 8)
+				told = (size_t)got;
+			loop_run_once(f.loop);
+			usleep(500);
+		}
+		if (client >= 0)
+			close(client);
+		loop_run_once(f.loop);
+		usleep(500);
+	}
+	*ret_away = *db_away(f.db);
+	db_free(f.db);
+	loop_free(f.loop);
+	close(listener);
+	return told;
+}
+
+/* S27: who sits in the place of PostgreSQL is told neither user nor password. */
+static void test_proof_by_tcp(void **state)
+{
+	struct problem away;
+
+	(void)state;
+	assert_int_equal(told_in_clear("", &away), 0);
+	assert_non_null(strstr(away.detail, "SSL"));
+	assert_true(told_in_clear("sslmode=disable", &away) > 0 ||
+		    told_in_clear("sslmode=prefer", &away) > 0);
+}
+
 /* user 3: a daemon that dies is missed, for its row of haas.daemon grows old. */
 static void test_heartbeat(void **state)
 {
@@ -614,6 +677,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_heartbeat, connect_db, close_db),
 		cmocka_unit_test_setup_teardown(test_restart, connect_db, close_db),
 		cmocka_unit_test_teardown(test_nobody_there, close_db),
+		cmocka_unit_test(test_proof_by_tcp),
 	};
 
 	return cmocka_run_group_tests(tests, start_cluster, stop_cluster);

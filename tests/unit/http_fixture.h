@@ -28,6 +28,7 @@ struct fixture {
 	char url[64];
 	struct loop *loop;
 	struct http_server *server;
+	struct http_server_counters counters;
 	unsigned after, closed, handled;
 	int last_status;
 	struct http_request *waiting; /* of /later and /stream */
@@ -150,6 +151,8 @@ static inline int start(void **state)
 						    .body_limit = 100000,
 						    .connection_limit = 8,
 						    .header_timeout_s = 1,
+						    .answer_timeout_s = 1,
+						    .counters = &f->counters,
 						    .after = after};
 	struct problem problem = {0};
 

@@ -237,6 +237,53 @@ static void test_slow_client(void **state)
 	close(silent);
 }
 
+/* S11: who takes a byte now and then is closed; who takes it all is not, however long it is. */
+static void test_slow_reader(void **state)
+{
+	struct fixture *f = *state;
+	static char chunk[65536];
+	char path[160];
+	int64_t start_ms = clock_monotonic_ms();
+	size_t got = 0;
+	int file;
+	int fd;
+
+	(void)text_format(path, sizeof(path), "%s/large", f->folder);
+	file = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_int_equal(ftruncate(file, 64 << 20), 0);
+	close(file);
+	fd = raw_connect(f);
+	raw_send(fd, "GET /file/large HTTP/1.1\r\nHost: x\r\n\r\n");
+	while (f->counters.late_answer == 0 && clock_monotonic_ms() - start_ms < 20000) {
+		(void)recv(fd, chunk, 1, MSG_DONTWAIT);
+		turn_for(f, 20);
+	}
+	assert_int_equal(f->counters.late_answer, 1);
+	close(fd);
+	/* 1 MiB in each fifth of the time. */
+	fd = raw_connect(f);
+	raw_send(fd, "GET /file/large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+	start_ms = clock_monotonic_ms();
+	while (got < (size_t)12 << 20 && clock_monotonic_ms() - start_ms < 20000) {
+		size_t before = got;
+
+		while (got - before < (size_t)1 << 20) {
+			ssize_t some = recv(fd, chunk, sizeof(chunk), MSG_DONTWAIT);
+
+			if (some > 0)
+				got += (size_t)some;
+			else
+				turn(f);
+			if (some == 0 || clock_monotonic_ms() - start_ms > 20000)
+				break;
+		}
+		turn_for(f, 200);
+	}
+	assert_true(got >= (size_t)12 << 20);
+	assert_int_equal(f->counters.late_answer, 1);
+	close(fd);
+}
+
 static void test_stream(void **state)
 {
 	struct fixture *f = *state;
@@ -626,6 +673,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pipeline, start, stop),
 		cmocka_unit_test_setup_teardown(test_client_gone, start, stop),
 		cmocka_unit_test_setup_teardown(test_slow_client, start, stop),
+		cmocka_unit_test_setup_teardown(test_slow_reader, start, stop),
 		cmocka_unit_test_setup_teardown(test_stream, start, stop),
 		cmocka_unit_test_setup_teardown(test_sized_stream, start, stop),
 		cmocka_unit_test_setup_teardown(test_if_range, start, stop),

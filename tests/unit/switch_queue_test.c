@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/text.h"
 #include "common/io/loop.h"
@@ -136,12 +137,18 @@ static void scripted_close(void *state)
 	free(session);
 }
 
-static const struct switch_driver scripted = {
-	"scripted",     scripted_open, scripted_start, scripted_cancel,
-	scripted_close, NULL,          false,          NULL};
-static const struct switch_driver scripted_writer = {
-	"writer",       scripted_open, scripted_start, scripted_cancel,
-	scripted_close, NULL,          false,          NULL};
+static const struct switch_driver scripted = {.name = "scripted",
+					      .open = scripted_open,
+					      .start = scripted_start,
+					      .cancel = scripted_cancel,
+					      .close = scripted_close,
+					      .locks_out = true};
+static const struct switch_driver scripted_writer = {.name = "writer",
+						     .open = scripted_open,
+						     .start = scripted_start,
+						     .cancel = scripted_cancel,
+						     .close = scripted_close,
+						     .locks_out = true};
 
 static int scripted_open(const struct switch_endpoint *endpoint, const struct switch_family *family,
 			 const struct switch_host *host, void **ret_session,
@@ -179,10 +186,17 @@ static int shell_open(const struct switch_endpoint *endpoint, const struct switc
 	return rc;
 }
 
-static const struct switch_driver scripted_agent = {
-	"snmp", agent_open, scripted_start, scripted_cancel, scripted_close, NULL, false, NULL};
-static const struct switch_driver scripted_shell = {
-	"cli", shell_open, scripted_start, scripted_cancel, scripted_close, NULL, false, NULL};
+static const struct switch_driver scripted_agent = {.name = "snmp",
+						    .open = agent_open,
+						    .start = scripted_start,
+						    .cancel = scripted_cancel,
+						    .close = scripted_close};
+static const struct switch_driver scripted_shell = {.name = "cli",
+						    .open = shell_open,
+						    .start = scripted_start,
+						    .cancel = scripted_cancel,
+						    .close = scripted_close,
+						    .locks_out = true};
 
 /* --- families --- */
 
@@ -195,6 +209,8 @@ static const struct switch_family vendor = {.name = "vendor",
 					    .write_driver = "writer",
 					    .change_timeout_ms = 5000};
 
+static const struct switch_family agent = {
+	.name = "agent", .read_driver = "snmp", .write_driver = "snmp", .change_timeout_ms = 5000};
 static const struct switch_family shell = {
 	.name = "shell", .read_driver = "cli", .write_driver = "cli", .change_timeout_ms = 5000};
 
@@ -212,6 +228,7 @@ static const struct switch_family *find_family(const char *name)
 	return strcmp(name, "plain") == 0    ? &plain
 	       : strcmp(name, "vendor") == 0 ? &vendor
 	       : strcmp(name, "shell") == 0  ? &shell
+	       : strcmp(name, "agent") == 0  ? &agent
 					     : NULL;
 }
 
@@ -495,6 +512,34 @@ static void a_person_passes_the_back_off(void **state)
 	assert_int_equal(lab->rc[BREAKER_TRIES + 4], E_UNAVAILABLE);
 }
 
+/* An agent that has just started refuses its users for a moment; it locks nobody out. */
+static void refused_by_snmp_is_no_lock(void **state)
+{
+	struct lab *lab = *state;
+	const struct switch_request request = {
+		.op = SWITCH_READ, .parts = PART_IDENTITY, .port = "n"};
+	const struct switch_ask now = {
+		.switch_id = 1, .request = &request, .priority = CALL_PERSON, .now = true};
+	struct switch_state seen;
+
+	put(lab, 1, "agent", "192.0.2.1");
+	lab->scripts[1].rc = E_AUTHENTICATION;
+	ask(lab, 1, SWITCH_READ, CALL_POLL, 'l', 0);
+	assert_true(wait_answers(lab, 1));
+	assert_true(switch_queue_state(lab->queue, 1, &seen));
+	assert_true(seen.open && seen.refused);
+	assert_true(seen.retry_ms <= clock_monotonic_ms() + 60000);
+	for (unsigned i = 2; i <= 4; i++) { /* a person may ask each time */
+		assert_int_equal(switch_queue_submit(lab->queue, &now, on_answer, lab, NULL), 0);
+		assert_true(wait_answers(lab, i));
+		assert_int_equal(lab->rc[i - 1], E_AUTHENTICATION);
+	}
+	lab->scripts[1].rc = 0;
+	assert_int_equal(switch_queue_submit(lab->queue, &now, on_answer, lab, NULL), 0);
+	assert_true(wait_answers(lab, 5));
+	assert_int_equal(lab->rc[4], 0);
+}
+
 /* A wrong password for writing does not stop reading. */
 static void each_way_has_its_breaker(void **state)
 {
@@ -665,6 +710,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(deadlines_hold, start, stop),
 		cmocka_unit_test_setup_teardown(the_silent_are_left_alone, start, stop),
 		cmocka_unit_test_setup_teardown(a_person_passes_the_back_off, start, stop),
+		cmocka_unit_test_setup_teardown(refused_by_snmp_is_no_lock, start, stop),
 		cmocka_unit_test_setup_teardown(each_way_has_its_breaker, start, stop),
 		cmocka_unit_test_setup_teardown(the_failing_share_few_places, start, stop),
 		cmocka_unit_test_setup_teardown(families_are_found, start, stop),

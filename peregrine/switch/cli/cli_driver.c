@@ -239,6 +239,7 @@ static bool cli_driver_one_cancel(void *session)
 
 const struct switch_driver cli_switch_driver = {
 	.name = "cli",
+	.locks_out = true,
 	.open = cli_driver_one_open,
 	.start = cli_driver_one_start,
 	.cancel = cli_driver_one_cancel,

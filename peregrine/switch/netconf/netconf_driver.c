@@ -201,6 +201,7 @@ static bool netconf_driver_one_cancel(void *session)
 
 const struct switch_driver netconf_switch_driver = {
 	.name = "netconf",
+	.locks_out = true,
 	.open = netconf_driver_one_open,
 	.start = netconf_driver_one_start,
 	.cancel = netconf_driver_one_cancel,

@@ -442,6 +442,7 @@ static void sim_driver_sim_close(void *opaque)
 
 const struct switch_driver sim_switch_driver = {
 	.name = "sim",
+	.locks_out = true,
 	.open = sim_driver_sim_open,
 	.start = sim_driver_sim_start,
 	.cancel = sim_driver_sim_cancel,
