@@ -199,12 +199,12 @@ static void node_sheet_refuse(struct sheet_state *state, size_t row,
 {
 	char told[NODE_SHEET_TOLD + 160];
 
-	if (value && !(column->flags & COLUMN_SECRET)) {
+	if (value && column && !(column->flags & COLUMN_SECRET)) {
 		(void)text_format(told, sizeof(told), "\"%.*s%s\" %s", NODE_SHEET_TOLD, value,
 				  strlen(value) > NODE_SHEET_TOLD ? "..." : "", message);
 		message = told;
 	}
-	error_list_cell(state->errors, row + 1, column->name, message, allowed);
+	error_list_cell(state->errors, row + 1, column ? column->name : "", message, allowed);
 }
 
 static bool node_sheet_seen_before(struct sheet_state *state, size_t column, const json_t *value,
