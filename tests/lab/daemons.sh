@@ -17,7 +17,7 @@ daemon_folders() { # what each daemon may read and write, and nothing more
 # What peregrined shows to switches of the fabric in $dir/fabric that speak OVSDB, and what it knows them by.
 ovsdb_keys() {
 	local kind
-	for kind in crt key; do install -m 0600 -o haas-peregrined -g haas "$dir/fabric/controller.$kind" "$state/peregrine-keys/ovsdb.$kind"; done
+	for kind in crt key; do install -m 0600 -o haas-peregrined -g haas-peregrined "$dir/fabric/controller.$kind" "$state/peregrine-keys/ovsdb.$kind"; done
 }
 ovsdb_fingerprint() { openssl x509 -in "$dir/fabric/switch/$1/ovsdb.crt" -noout -fingerprint -sha256 | sed 's/.*=/SHA256:/'; }
 

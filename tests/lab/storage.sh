@@ -13,7 +13,7 @@ storage_up() { # NODE SWITCH:PORT: storage s1, known and heard of; portals in 10
 	own_switch "$1"
 	os_pids "$1"
 	os_vsctl "$1" add-br br0 -- set bridge br0 datapath_type=netdev fail-mode=standalone -- add-port br0 eth0
-	chgrp haas "$dir/os/$1/db.sock" && chmod 0660 "$dir/os/$1/db.sock"
+	chgrp haas-stored "$dir/os/$1/db.sock" && chmod 0660 "$dir/os/$1/db.sock"
 	# root's shell is ended with it; the daemon is the child that unshare became
 	at "$1" bash -c "echo \$\$ >$dir/tgtd.pid; exec setsid ${as_stored[*]} env TGT_IPC_SOCKET=$storage/run/tgtd unshare --user --map-root-user tgtd -f --iscsi portal=127.0.0.1:3260" >/dev/null 2>&1 </dev/null &
 	disown
