@@ -13,13 +13,14 @@ set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_STRIP_FILES ON)
 
-# haas_package(NAME DEPENDS ".." UNITS ..): its description is the first paragraph of package/NAME.
+# haas_package(NAME DEPENDS ".." RECOMMENDS ".." UNITS ..): its description is the first paragraph of package/NAME.
 macro(haas_package name)
-  cmake_parse_arguments(arg "" "DEPENDS;SUMMARY" "UNITS" ${ARGN})
+  cmake_parse_arguments(arg "" "DEPENDS;RECOMMENDS;SUMMARY" "UNITS" ${ARGN})
   string(TOUPPER ${name} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME haas-${name})
   set(CPACK_DEBIAN_${upper}_FILE_NAME DEB-DEFAULT)
   set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${arg_DEPENDS}")
+  set(CPACK_DEBIAN_${upper}_PACKAGE_RECOMMENDS "${arg_RECOMMENDS}")
   set(CPACK_COMPONENT_${upper}_DESCRIPTION "${arg_SUMMARY}")
   if("${name}" STREQUAL "doc")
     set(CPACK_DEBIAN_${upper}_PACKAGE_ARCHITECTURE all)
@@ -52,6 +53,8 @@ haas_package(controller
 DHCP, TFTP and HTTP boot, BMC control, tenant networks by VLAN, traffic
 collection, packet captures and the REST API, each a daemon of its own."
   DEPENDS "haas-cli (= ${PROJECT_VERSION}), postgresql-15, systemd"
+  # /usr/lib/haas: what makes boot files, then what makes images.
+  RECOMMENDS "busybox-static, cpio, binutils, kmod, ipxe, mmdebstrap, e2fsprogs, fdisk, mtools, dosfstools, grub-common, grub-pc-bin, grub-efi-amd64-bin, zstd, python3"
   UNITS haas.target haas-db.service haas-schema.service portald.service portal-outward.service bampi-bootd.service bampid.service
         peregrined.service peregrine-flowd.service peregrine-captured.service)
 haas_package(relay
