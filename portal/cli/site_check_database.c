@@ -1,0 +1,147 @@
+/* The database: does it answer, is its schema ours, when was it kept last? */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/text.h"
+
+#include "portal/cli/db_admin.h"
+#include "portal/cli/site_check.h"
+
+static void site_check_database_finish(PGconn **connection)
+{
+	PQfinish(*connection);
+}
+
+static void site_check_database_clear(PGresult **result)
+{
+	PQclear(*result);
+}
+
+/* Rows of a query; NULL after telling its failure. */
+static PGresult *site_check_database_rows(struct site_check *check, PGconn *connection,
+					  const char *sql)
+{
+	PGresult *result = PQexec(connection, sql);
+
+	if (PQresultStatus(result) == PGRES_TUPLES_OK)
+		return result;
+	site_check_wrong(check, "database", "it refuses a question: %s",
+			 PQerrorMessage(connection));
+	PQclear(result);
+	return NULL;
+}
+
+static bool site_check_database_open(struct site_check *check, PGconn **ret)
+{
+	struct problem problem = {0};
+
+	if (check->database_away) {
+		site_check_skip(check, "the database does not answer");
+		return false;
+	}
+	if (db_admin_connect(check->conninfo, ret, &problem) == 0)
+		return true;
+	check->database_away = true;
+	site_check_say(check, "it does not answer");
+	site_check_wrong(check, "database", "%s", problem.detail);
+	return false;
+}
+
+static void site_check_database_standbys(struct site_check *check, PGconn *connection, char *ret,
+					 size_t room)
+{
+	CLEANUP(site_check_database_clear)
+	PGresult *rows = site_check_database_rows(
+		check, connection,
+		"select coalesce(nullif(application_name, ''), 'standby'), round(extract(epoch from replay_lag)), "
+		"coalesce(replay_lag > interval '30 s', false) from pg_stat_replication");
+	int count = rows ? PQntuples(rows) : 0;
+
+	for (int i = 0; i < count; i++) {
+		if (strcmp(PQgetvalue(rows, i, 2), "t") != 0)
+			continue;
+		site_check_wrong(check, PQgetvalue(rows, i, 0), "this standby is %s s behind",
+				 PQgetvalue(rows, i, 1));
+		site_check_hint(check, "look at its log, its disk and the network between");
+	}
+	if (count == 0)
+		(void)text_copy(ret, room, "no standby");
+	else
+		(void)text_format(ret, room, "%d standby", count);
+}
+
+void site_check_database(struct site_check *check)
+{
+	CLEANUP(site_check_database_finish) PGconn *connection = NULL;
+	int64_t start_ms = clock_monotonic_ms();
+	char standbys[40];
+
+	if (!site_check_database_open(check, &connection))
+		return;
+	CLEANUP(site_check_database_clear)
+	PGresult *rows = site_check_database_rows(
+		check, connection,
+		"select pg_size_pretty(pg_database_size(current_database())), pg_is_in_recovery()");
+	if (!rows)
+		return;
+	site_check_database_standbys(check, connection, standbys, sizeof(standbys));
+	site_check_say(check, "answers in %d ms, %s, %s", (int)(clock_monotonic_ms() - start_ms),
+		       PQgetvalue(rows, 0, 0), standbys);
+	if (strcmp(PQgetvalue(rows, 0, 1), "t") == 0) {
+		site_check_wrong(check, "database", "this is a standby: nothing can be written");
+		site_check_hint(check, "name the primary in each `database` of /etc/haas/*.conf");
+	}
+}
+
+void site_check_schema(struct site_check *check)
+{
+	CLEANUP(freep) struct db_migration_state *states = NULL;
+	struct problem problem = {0};
+	size_t count = 0;
+	size_t pending = 0;
+
+	if (check->database_away) {
+		site_check_skip(check, "the database does not answer");
+		return;
+	}
+	if (db_migration_states(check->conninfo, &states, &count, &pending, &problem) < 0) {
+		site_check_problem(check, "schema", &problem);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!states[i].applied)
+			site_check_wrong(check, states[i].name, "this part is not applied yet");
+	}
+	site_check_say(check, "%zu of %zu parts applied", count - pending, count);
+}
+
+/* A site without nodes has nothing to lose yet. */
+void site_check_backup(struct site_check *check)
+{
+	CLEANUP(site_check_database_finish) PGconn *connection = NULL;
+
+	if (!site_check_database_open(check, &connection))
+		return;
+	CLEANUP(site_check_database_clear)
+	PGresult *rows = site_check_database_rows(
+		check, connection,
+		"set search_path = haas; "
+		"select (select file from backup order by made_at desc limit 1), "
+		"(select floor(extract(epoch from clock_timestamp() - max(made_at)) / 3600) from backup), "
+		"(select count(*) from node)");
+	if (!rows)
+		return;
+	long hours = strtol(PQgetvalue(rows, 0, 1), NULL, 10);
+	if (!PQgetisnull(rows, 0, 1)) {
+		site_check_say(check, "the last one is %ld h old: %s", hours,
+			       PQgetvalue(rows, 0, 0));
+		if (hours >= 48)
+			site_check_wrong(check, "database", "the last backup is %ld h old", hours);
+		return;
+	}
+	site_check_say(check, "none was made");
+	if (strcmp(PQgetvalue(rows, 0, 2), "0") != 0)
+		site_check_wrong(check, "database", "%s nodes are in it, and no backup was made",
+				 PQgetvalue(rows, 0, 2));
+}

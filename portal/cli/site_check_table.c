@@ -1,0 +1,44 @@
+/* The checks in their order, and what deploy/ installs. */
+#include <assert.h>
+
+#include "portal/cli/site_check.h"
+
+/* clang-format off */
+const struct site_check_row site_check_rows[] = {
+	{"accounts",      site_check_accounts,      "systemd-sysusers"},
+	{"folders",       site_check_folders,       "systemd-tmpfiles --create"},
+	{"configuration", site_check_configuration, "correct /etc/haas/{}.conf; {} --print-config shows each setting"},
+	{"keys",          site_check_keys,          "only the daemon that owns {} may read it"},
+	{"image-keys",    site_check_image_keys,    "haasctl image keygen site.key; install -m 0644 site.key.pub {}"},
+	{"boot-files",    site_check_boot_files,    "/usr/lib/haas/bampi/agent/ramdisk/build --help"},
+	{"database",      site_check_database,      "systemctl status haas-db; journalctl -u haas-db -n 30"},
+	{"schema",        site_check_schema,        "haasctl db migrate"},
+	{"backup",        site_check_backup,        "haasctl db backup FILE"},
+	{"units",         site_check_units,         "systemctl status {}; journalctl -u {} -n 30"},
+	{"sockets",       site_check_sockets,       "systemctl restart {}"},
+	{"ports",         site_check_ports,         "stop and disable that program: its answers reach our nodes"},
+	{"certificates",  site_check_certificates,  "put a new certificate into {} and reload its daemon"},
+	{"clock",         site_check_clock,         "apt install chrony; chronyc tracking"},
+	{"disks",         site_check_disks,         "make room on the disk of {}, or enlarge it"},
+	{"dhcp",          site_check_dhcp,          ""},
+};
+
+/* deploy/PACKAGE/UNIT.service.in: User=, StateDirectory=, --check-config (tests/unit/site_check_test.c compares). */
+const struct site_program site_programs[] = {
+	{"haas-db",            SITE_CONTROLLER, "postgres",        "pg",                 0755, false, false, false},
+	{"haas-schema",        SITE_CONTROLLER, "postgres",        NULL,                 0,    false, false, false},
+	{"portald",            SITE_CONTROLLER, "haas-portald",    NULL,                 0,    true,  false, true},
+	{"portal-outward",     SITE_CONTROLLER, "haas-outward",    NULL,                 0,    true,  false, false},
+	{"bampi-bootd",        SITE_CONTROLLER, "haas-bootd",      "bampi-bootd",        0700, true,  false, false},
+	{"bampid",             SITE_CONTROLLER, "haas-bampid",     "bampid",             0700, true,  true,  true},
+	{"peregrined",         SITE_CONTROLLER, "haas-peregrined", "peregrined",         0700, true,  true,  true},
+	{"peregrine-flowd",    SITE_CONTROLLER, "haas-flowd",      "peregrine-flowd",    0700, true,  false, true},
+	{"peregrine-captured", SITE_CONTROLLER, "haas-captured",   "peregrine-captured", 0700, true,  false, true},
+	{"haas-tgtd",          SITE_STORAGE,    "haas-stored",     "bampi-stored",       0700, false, false, false},
+	{"bampi-stored",       SITE_STORAGE,    "haas-stored",     "bampi-stored",       0700, true,  true,  false},
+	{"bampi-relay",        SITE_RELAY,      "haas-relay",      NULL,                 0,    true,  false, false},
+};
+/* clang-format on */
+const size_t site_check_row_count = COUNT_OF(site_check_rows);
+static_assert(COUNT_OF(site_programs) <= 32, "a bit of site_check.off each");
+const size_t site_program_count = COUNT_OF(site_programs);
