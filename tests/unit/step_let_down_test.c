@@ -2,19 +2,7 @@
 // common_base
 /* netboot of a node that our servers let down. */
 #include "bampi/control/deploy/steps/steps.h"
-#include "tests/unit/deploy_facts.h"
-
-static struct outcome run(step_run_fn step, const struct facts *facts)
-{
-	struct outcome outcome = {0};
-
-	step(facts, NOW, &outcome);
-	if (outcome.verdict != STEP_DONE)
-		assert_true(problem_is_set(&outcome.problem));
-	if (outcome.verdict == STEP_WAITING)
-		assert_true(outcome.until_ms >= NOW);
-	return outcome;
-}
+#include "tests/unit/step_run.h"
 
 /* "Anything that leaves a node in doubt" of the user's findings: bampi-bootd killed between ACK and
  * script. The node is started again after 90 s, not after the 900 s of the step. */

@@ -360,20 +360,6 @@ static int read_attempts(const PGresult *result, int row, const struct deploymen
 	return rc;
 }
 
-static int deploy_claim_store_read_results(const PGresult *result, int row, struct claimed *ret)
-{
-	json_t *drives = NULL;
-	int rc = deploy_claim_store_read_json(result, row, DEPLOY_FACTS_RESULTS, &ret->results);
-
-	if (rc == 0)
-		rc = deploy_claim_store_read_json(result, row, DEPLOY_FACTS_DRIVES, &drives);
-	if (rc || !drives)
-		return rc;
-	if (!ret->results)
-		ret->results = json_object();
-	return json_object_set_new(ret->results, "drives", drives) < 0 ? -ENOMEM : 0;
-}
-
 int claimed_read(const PGresult *result, int row, unsigned http_port, struct claimed *ret)
 {
 	struct claimed claimed = {.now_ms = db_int(result, row, DEPLOY_FACTS_NOW_MS, 0)};
@@ -403,7 +389,11 @@ int claimed_read(const PGresult *result, int row, unsigned http_port, struct cla
 	if (rc == 0)
 		rc = read_attempts(result, row, &claimed.facts.deployment, claimed.facts.attempts);
 	if (rc == 0)
-		rc = deploy_claim_store_read_results(result, row, &claimed);
+		rc = deploy_claim_store_read_json(result, row, DEPLOY_FACTS_RESULTS,
+						  &claimed.results);
+	if (rc == 0)
+		rc = deploy_claim_store_read_json(result, row, DEPLOY_FACTS_DRIVES,
+						  &claimed.drives);
 	if (rc == 0)
 		rc = deploy_claim_store_read_json(result, row, DEPLOY_FACTS_PACKAGES,
 						  &claimed.packages);
@@ -422,6 +412,7 @@ int claimed_read(const PGresult *result, int row, unsigned http_port, struct cla
 	claimed.facts.volumes = claimed.volumes;
 	claimed.facts.task.result = claimed.result;
 	claimed.facts.results = claimed.results;
+	claimed.facts.drives = claimed.drives;
 	claimed.facts.image.manifest = claimed.manifest;
 	claimed.facts.image.signature = claimed.signature;
 	*ret = claimed;
@@ -433,6 +424,7 @@ void claimed_done(struct claimed *claimed)
 	json_decref(claimed->params);
 	json_decref(claimed->result);
 	json_decref(claimed->results);
+	json_decref(claimed->drives);
 	json_decref(claimed->packages);
 	json_decref(claimed->volumes);
 	free(claimed->manifest);

@@ -92,8 +92,10 @@ a.id as task_id, a.kind as task_kind, a.state as task_state, a.token as task_tok
  (select step_index, max(attempt) as attempt from haas.deployment_step where deployment_id = c.id group by 1) s) as attempts,
 (select jsonb_object_agg(r.kind, r.result) from (select distinct on (x.kind) x.kind, x.result from haas.agent_task x
   where x.deployment_id = c.id and x.state = 'done' and x.kind in ('erase', 'verify_erased', 'write_image') order by x.kind, x.id desc) r) as results,
+-- '[]' is an inventory without drives; without an inventory it is null.
 case when c.plan = 'release' then
- (select jsonb_agg(jsonb_build_object('serial', v.serial, 'name', v.name)) from haas.drive v where v.node_id = n.id) end as drives,
+ coalesce((select jsonb_agg(jsonb_build_object('serial', v.serial, 'name', v.name, 'size_bytes', v.size_bytes) order by v.serial)
+  from haas.drive v where v.node_id = n.id), (select '[]'::jsonb from haas.node_inventory v where v.node_id = n.id)) end as drives,
 exists (select from haas.certificate f where f.deployment_id = c.id) as certified,
 (select f.hash from haas.certificate f order by f.id desc limit 1) as chain_head,
 lease.boot_server, lease.leased_ms,

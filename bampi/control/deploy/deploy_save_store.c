@@ -245,6 +245,8 @@ static void add_inventory(struct deploy_save_store_batch *batch, const struct sa
 		deploy_save_store_add(batch, PART_HEALTH_LOCK, deploy_save_store_node_of(row));
 		object = deploy_save_store_row_of(row);
 		deploy_save_store_put(batch, object, "drives", json_incref(outcome->drives));
+		deploy_save_store_put(batch, object, "complete",
+				      json_boolean(outcome->drives_complete));
 		deploy_save_store_add(batch, PART_DRIVE, object);
 	}
 	if (outcome->drives && outcome->drives_complete) {

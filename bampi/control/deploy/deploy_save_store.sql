@@ -75,12 +75,14 @@ on conflict (node_id) do update set data = jsonb_set(excluded.data, '{nics}', co
   deployment_id = excluded.deployment_id, at = now()
 
 -- :statement deploy_put_drive
+-- Only a complete list is the new truth about sizes: else a drive that hides a part of itself would be known by the rest.
 insert into haas.drive as v (node_id, serial, name, model, kind, size_bytes, verdict, method, reason, verdict_at)
-select d.node_id, y.serial, coalesce(y.name, ''), coalesce(y.model, ''), coalesce(y.kind, ''), coalesce(y.size_bytes, 0),
+select d.node_id, y.serial, coalesce(y.name, ''), coalesce(y.model, ''), coalesce(y.kind, ''),
+ coalesce(case when x.complete then y.size_bytes else greatest(y.size_bytes, known.size_bytes) end, 0),
  coalesce(y.verdict, 'unknown'), coalesce(y.method, ''), coalesce(y.reason, ''), case when y.verdict is not null then now() end
-${ours , drives jsonb}
+${ours , drives jsonb, complete boolean}
 cross join jsonb_to_recordset(x.drives) as y (serial text, name text, model text, kind text, size_bytes bigint, verdict text,
-  method text, reason text) order by d.node_id, y.serial
+  method text, reason text) left join haas.drive known on known.node_id = d.node_id and known.serial = y.serial order by d.node_id, y.serial
 on conflict (node_id, serial) do update set name = excluded.name, model = excluded.model,
  kind = case when excluded.kind = '' then v.kind else excluded.kind end, size_bytes = excluded.size_bytes,
  verdict = case when excluded.verdict_at is null then v.verdict else excluded.verdict end,

@@ -19,9 +19,9 @@ struct claimed {
 	struct facts facts;
 	int64_t now_ms;                    /* of the database, when it was claimed */
 	char chain_head[DIGEST_TEXT_SIZE]; /* hash of the newest certificate then */
-	json_t *params, *result, *results, *packages, *volumes; /* owned */
-	char *manifest;                                         /* owned */
-	char *signature;                                        /* owned */
+	json_t *params, *result, *results, *drives, *packages, *volumes; /* owned */
+	char *manifest;                                                  /* owned */
+	char *signature;                                                 /* owned */
 };
 
 struct claim_options {

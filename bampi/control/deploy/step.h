@@ -147,6 +147,9 @@ struct facts {
 	struct task_facts task;
 	const json_t *results; /* kind -> data of what this deployment's agent tasks ended with; may
 				  be NULL */
+	/* The node's own drives as the last inventory knows them: [{"serial", "name",
+	 * "size_bytes"}] of table drive. NULL = the node has no inventory. */
+	const json_t *drives;
 	/* Asked for, as they are now: [{"name", "version", "kind", "digest", "size_bytes",
 	 * "allowed"}] (deployment_packages of db/schema); NULL = none. */
 	const json_t *packages;

@@ -14,11 +14,17 @@ static const struct {
 	const char *word;
 	unsigned bit;
 } sim_node_words[] = {
-	{"no_dhcp", SIM_NO_DHCP},     {"no_script", SIM_NO_SCRIPT},
-	{"no_agent", SIM_NO_AGENT},   {"no_callback", SIM_NO_CALLBACK},
-	{"bmc_dead", SIM_BMC_DEAD},   {"bmc_slow", SIM_BMC_SLOW},
-	{"bad_drive", SIM_BAD_DRIVE}, {"lying_drive", SIM_LYING_DRIVE},
-	{"no_task", SIM_NO_TASK},     {"bad_inventory", SIM_BAD_INVENTORY},
+	{"no_dhcp", SIM_NO_DHCP},
+	{"no_script", SIM_NO_SCRIPT},
+	{"no_agent", SIM_NO_AGENT},
+	{"no_callback", SIM_NO_CALLBACK},
+	{"bmc_dead", SIM_BMC_DEAD},
+	{"bmc_slow", SIM_BMC_SLOW},
+	{"bad_drive", SIM_BAD_DRIVE},
+	{"lying_drive", SIM_LYING_DRIVE},
+	{"small_drive", SIM_SMALL_DRIVE},
+	{"no_task", SIM_NO_TASK},
+	{"bad_inventory", SIM_BAD_INVENTORY},
 };
 
 bool sim_node_fault(struct sim_node_state *node, const char *word)

@@ -12,16 +12,17 @@ enum sim_phase { SIM_OFF, SIM_POST, SIM_LOADING, SIM_AGENT, SIM_STARTING, SIM_OS
 
 /* What the node was told to do wrong; words in the faults file, "NAME WORD" per line. */
 enum sim_word {
-	SIM_NO_DHCP = 1 << 0,      /* no_dhcp: its NIC is not cabled */
-	SIM_NO_SCRIPT = 1 << 1,    /* no_script: stops after DHCP */
-	SIM_NO_AGENT = 1 << 2,     /* no_agent: the ramdisk does not come up */
-	SIM_NO_CALLBACK = 1 << 3,  /* no_callback: the OS does not come up */
-	SIM_BMC_DEAD = 1 << 4,     /* bmc_dead */
-	SIM_BMC_SLOW = 1 << 5,     /* bmc_slow: power takes 2.5 s */
-	SIM_BAD_DRIVE = 1 << 6,    /* bad_drive: one drive cannot be erased */
-	SIM_LYING_DRIVE = 1 << 7,  /* lying_drive: one drive says erased and is not */
-	SIM_NO_TASK = 1 << 8,      /* no_task: the agent calls but takes no task */
-	SIM_BAD_INVENTORY = 1 << 9 /* bad_inventory: nonsense in its inventory */
+	SIM_NO_DHCP = 1 << 0,       /* no_dhcp: its NIC is not cabled */
+	SIM_NO_SCRIPT = 1 << 1,     /* no_script: stops after DHCP */
+	SIM_NO_AGENT = 1 << 2,      /* no_agent: the ramdisk does not come up */
+	SIM_NO_CALLBACK = 1 << 3,   /* no_callback: the OS does not come up */
+	SIM_BMC_DEAD = 1 << 4,      /* bmc_dead */
+	SIM_BMC_SLOW = 1 << 5,      /* bmc_slow: power takes 2.5 s */
+	SIM_BAD_DRIVE = 1 << 6,     /* bad_drive: one drive cannot be erased */
+	SIM_LYING_DRIVE = 1 << 7,   /* lying_drive: one drive says erased and is not */
+	SIM_NO_TASK = 1 << 8,       /* no_task: the agent calls but takes no task */
+	SIM_BAD_INVENTORY = 1 << 9, /* bad_inventory: nonsense in its inventory */
+	SIM_SMALL_DRIVE = 1 << 10   /* small_drive: one drive hides half of itself */
 };
 
 struct sim_task {

@@ -110,6 +110,9 @@ static json_t *sim_rows_erase(const struct sim_node_state *node)
 		bool bad = i == 1 && node->faults & SIM_BAD_DRIVE;
 		json_t *row = sim_rows_drive(node, i ? 'b' : 'a');
 
+		if (i == 1 && node->faults & SIM_SMALL_DRIVE)
+			(void)json_object_set_new(row, "size_bytes",
+						  json_integer(INT64_C(1) << 39));
 		(void)json_object_set_new(row, "method", json_string("nvme_format_crypto"));
 		(void)json_object_set_new(row, "verdict", json_string(bad ? "failed" : "erased"));
 		(void)json_object_set_new(

@@ -16,6 +16,16 @@ static json_t *steps_inventory_params_of(const struct facts *facts)
 	return json_pack("{s:i}", "lldp_wait_s", inspect ? LLDP_INSPECT_S : 0);
 }
 
+/* A tenant may have hidden a drive or a part of one. What was known before stays known then: the
+ * erase is judged by it. An installation begins on a node that was clean, and is dirty since. */
+static bool steps_inventory_tenant_was_there(const struct facts *facts)
+{
+	bool begins = facts->deployment.plan == PLAN_INSTALL &&
+		      !json_object_get(facts->results, task_kind_words[TASK_WRITE_IMAGE]);
+
+	return facts->node.dirty && !begins;
+}
+
 static void steps_inventory_record(const struct facts *facts, struct outcome *ret)
 {
 	const struct node_declared declared = {
@@ -31,7 +41,7 @@ static void steps_inventory_record(const struct facts *facts, struct outcome *re
 		outcome_fail(ret, -ENOMEM, "no memory for the drives of node %s", facts->node.name);
 		return;
 	}
-	ret->drives_complete = true;
+	ret->drives_complete = !steps_inventory_tenant_was_there(facts);
 	ret->inventory = json_deep_copy(facts->task.result);
 	node_inventory_compare(facts->task.result, &declared, &differences);
 	if (differences.size > 0)

@@ -30,6 +30,9 @@ bool agent_work(const struct facts *facts, int64_t now_ms, enum task_kind kind, 
  * judged again. */
 bool agent_work_is_old(const struct facts *facts);
 
+/* The operator's word that this drive left the node and was destroyed: params.lost_drives. */
+bool scrub_drive_lost(const struct facts *facts, const char *key);
+
 /* Asks the BMC for `requests` in order. True when all of them are confirmed. */
 bool bmc_work(const struct facts *facts, int64_t now_ms, const struct bmc_request requests[],
 	      size_t count, struct outcome *ret);

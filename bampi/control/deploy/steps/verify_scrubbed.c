@@ -29,28 +29,48 @@ static json_t *verify_scrubbed_params_of(const struct facts *facts)
 	return json_pack("{s:o}", "drives", keys);
 }
 
+static void verify_scrubbed_fail(const struct facts *facts, const char *key, const json_t *row,
+				 struct outcome *ret)
+{
+	outcome_fail(ret, E_CONFLICT, "drive %s of node %s could not be verified as erased", key,
+		     facts->node.name);
+	problem_detail(&ret->problem, "%s: %lld of %lld samples are not empty",
+		       row ? text_of(row, "verdict") : "not reported",
+		       (long long)json_integer_value(json_object_get(row, "nonzero")),
+		       (long long)json_integer_value(json_object_get(row, "samples")));
+	problem_hint(&ret->problem,
+		     "retry, or replace and destroy the drive; the node stays dirty");
+}
+
+/* False: the drive is not proven empty, and *ret says so. */
+static bool verify_scrubbed_proven(const struct facts *facts, const char *key, struct outcome *ret)
+{
+	const json_t *row = find_by(json_object_get(facts->task.result, "drives"), "serial", key);
+
+	if (strcmp(text_of(row, "verdict"), "verified") == 0 &&
+	    json_integer_value(json_object_get(row, "samples")) > 0)
+		return true;
+	verify_scrubbed_fail(facts, key, row, ret);
+	return false;
+}
+
+/* Each drive that the inventory knows, and each that was erased besides. */
 static void verify_scrubbed_judge(const struct facts *facts, struct outcome *ret)
 {
 	const json_t *erased = erased_drives(facts);
-	const json_t *rows = json_object_get(facts->task.result, "drives");
 
+	for (size_t i = 0; i < json_array_size(facts->drives); i++) {
+		const char *key = text_of(json_array_get(facts->drives, i), "serial");
+
+		if (!scrub_drive_lost(facts, key) && !verify_scrubbed_proven(facts, key, ret))
+			return;
+	}
 	for (size_t i = 0; i < json_array_size(erased); i++) {
 		const json_t *drive = json_array_get(erased, i);
-		const char *key = node_inventory_drive_key(drive);
-		const json_t *row = find_by(rows, "serial", key);
 
-		if (strcmp(text_of(drive, "verdict"), "erased") != 0 ||
-		    strcmp(text_of(row, "verdict"), "verified") == 0)
-			continue;
-		outcome_fail(ret, E_CONFLICT, "drive %s of node %s could not be verified as erased",
-			     key, facts->node.name);
-		problem_detail(&ret->problem, "%s: %lld of %lld samples are not empty",
-			       row ? text_of(row, "verdict") : "not reported",
-			       (long long)json_integer_value(json_object_get(row, "nonzero")),
-			       (long long)json_integer_value(json_object_get(row, "samples")));
-		problem_hint(&ret->problem,
-			     "retry, or replace and destroy the drive; the node stays dirty");
-		return;
+		if (strcmp(text_of(drive, "verdict"), "erased") == 0 &&
+		    !verify_scrubbed_proven(facts, node_inventory_drive_key(drive), ret))
+			return;
 	}
 	outcome_finish(ret);
 }
