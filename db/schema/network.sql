@@ -235,7 +235,7 @@ begin
 		elsif r.switch_id is null then
 			v_missing := v_missing || to_jsonb(r.nic);
 			continue;
-		elsif port_bmc(r.switch_id, r.port) is not null and p_place = 'parking' then   -- never given, so there is nothing to take back
+		elsif p_place = 'parking' and r.holder is null and port_bmc(r.switch_id, r.port) is not null then   -- never given, so there is nothing to take back
 			continue;
 		elsif r.again > 1 then   -- two members found behind one aggregate
 			continue;

@@ -60,7 +60,6 @@ create table node_inventory (
 	deployment_id bigint,
 	at timestamptz not null default now()
 );
-create index node_inventory_bmc on node_inventory (lower(data #>> '{bmc,mac}'));
 
 create table drive (
 	node_id bigint not null references node on delete cascade,

@@ -235,7 +235,8 @@ begin
 end
 $$;
 
--- Why a port is a BMC's and nobody else's; null = it is none. By the plan (NIC "bmc" of a node), by its network, or by a MAC there that agents read from a BMC.
+-- Why a port is a BMC's and nobody else's; null = it is none. By the plan (NIC "bmc" of a node), by its network, or by a MAC there that
+-- has the address of a BMC from us: its lease, or the operator's reservation. What an agent read from its BMC is no proof: a tenant names any MAC there.
 create function port_bmc(p_switch bigint, p_port text)
 returns text stable language sql security definer set search_path = haas, pg_temp as $$
 	select coalesce(
@@ -243,8 +244,9 @@ returns text stable language sql security definer set search_path = haas, pg_tem
 		 where w.switch_id = p_switch and w.port = p_port and w.nic = 'bmc'),
 		(select format('it is in network %s, which is for BMCs', n.name) from attachment a join network n on n.id = a.network_id
 		 where a.switch_id = p_switch and a.port = p_port and n.kind = 'bmc' order by n.name limit 1),
-		(select format('the BMC of node %s was found there', d.name) from nic_location l join node_inventory i on lower(i.data #>> '{bmc,mac}') = l.mac::text
-		 join node d on d.id = i.node_id
+		(select format('the BMC of node %s was found there', d.name) from nic_location l
+		 join lateral (select e.address from lease e where e.mac = l.mac and e.state = 'bound' union select v.address from reservation v where v.mac = l.mac) x on true
+		 join bmc b on b.address = x.address join node d on d.id = b.node_id
 		 where l.switch_id = p_switch and l.port = p_port and l.certainty >= 50 and not exists (select from nic c where c.mac = l.mac) order by d.name limit 1))
 $$;
 

@@ -334,6 +334,52 @@ static void inventory_is_checked(void **state)
 	json_decref(bad);
 }
 
+/* Security notes, S16: a BMC tells what a tenant wrote into it. */
+static void inventory_checks_the_bmc(void **state)
+{
+	static const struct {
+		const char *bmc;
+		const char *problem, *note;
+	} cases[] = {
+		{"null", NULL, NULL},
+		{"{\"address\":\"10.9.0.3\",\"mac\":\"52:54:00:bb:00:03\"}", NULL, NULL},
+		{"{\"address\":null,\"mac\":null}", NULL, NULL},
+		{"7", "bmc is not an object", NULL},
+		{"{\"mac\":7}", "mac of the BMC is not a text", NULL},
+		{"{\"mac\":\"%\"}", "% of the BMC is not a MAC", NULL},
+		{"{\"address\":\"::1\"}", "::1 of the BMC is not an IPv4 address", NULL},
+		{"{\"mac\":\"52:54:00:00:00:01\"}", NULL,
+		 "the BMC tells the MAC of a NIC, 52:54:00:00:00:01"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct facts facts = test_facts(PLAN_INSPECT);
+		char text[256];
+		json_t *result;
+		struct outcome o;
+
+		assert_true(text_format(
+			text, sizeof(text),
+			"{\"disks\":[],\"nics\":[{\"name\":\"eth0\",\"mac\":\"52:54:00:00:00:01\"}],"
+			"\"bmc\":%s}",
+			cases[i].bmc));
+		result = json(text);
+		set_agent(&facts);
+		set_task(&facts, "inventory", TASK_INVENTORY, TASK_DONE, result);
+		o = run(step_inventory, &facts);
+		assert_int_equal(o.verdict, cases[i].problem ? STEP_FAILED : STEP_DONE);
+		if (cases[i].problem)
+			assert_non_null(strstr(o.problem.message, cases[i].problem));
+		if (cases[i].note)
+			assert_non_null(strstr(o.note, cases[i].note));
+		else
+			assert_string_equal(o.note, "");
+		outcome_done(&o);
+		json_decref(result);
+	}
+}
+
 /* Security notes, S18: what a tenant hides stays known, so that its erase is missed. */
 static void inventory_forgets_nothing_of_a_tenant(void **state)
 {
@@ -572,6 +618,7 @@ int main(void)
 		cmocka_unit_test(configure_os_params),
 		cmocka_unit_test(packages_are_put_while_they_are_granted),
 		cmocka_unit_test(inventory_is_checked),
+		cmocka_unit_test(inventory_checks_the_bmc),
 		cmocka_unit_test(inventory_forgets_nothing_of_a_tenant),
 		cmocka_unit_test(image_must_be_signed),
 		cmocka_unit_test(local_boot_order),

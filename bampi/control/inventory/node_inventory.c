@@ -4,6 +4,7 @@
 
 #include "common/base/error.h"
 #include "common/http/json_reader.h"
+#include "common/net/ipv4.h"
 #include "common/net/mac.h"
 
 #define BYTES_MAX INT64_C(1) << 60
@@ -95,6 +96,34 @@ static int check_nic(const json_t *nic, struct problem *problem)
 	return 0;
 }
 
+/* Null on a node without a BMC that answers. */
+static int node_inventory_check_bmc(const json_t *data, struct problem *problem)
+{
+	static const char *const words[] = {"address", "mac", NULL};
+	const json_t *bmc = json_object_get(data, "bmc");
+	uint32_t address;
+	struct mac mac;
+	int rc;
+
+	if (!bmc || json_is_null(bmc))
+		return 0;
+	if (!json_is_object(bmc))
+		return problem_set(problem, E_MALFORMED, "inventory: bmc is not an object");
+	rc = node_inventory_check_words(bmc, "the BMC", words, problem);
+	if (rc)
+		return rc;
+	if (node_inventory_text_of(bmc, "mac")[0] &&
+	    mac_parse(node_inventory_text_of(bmc, "mac"), &mac) != 0)
+		return problem_set(problem, E_MALFORMED, "inventory: %s of the BMC is not a MAC",
+				   node_inventory_text_of(bmc, "mac"));
+	if (node_inventory_text_of(bmc, "address")[0] &&
+	    ipv4_parse(node_inventory_text_of(bmc, "address"), &address) != 0)
+		return problem_set(problem, E_MALFORMED,
+				   "inventory: %s of the BMC is not an IPv4 address",
+				   node_inventory_text_of(bmc, "address"));
+	return 0;
+}
+
 static int node_inventory_check_list(const json_t *data, const char *key, size_t limit,
 				     struct problem *problem)
 {
@@ -118,6 +147,8 @@ int node_inventory_check(const json_t *data, struct problem *problem)
 	if (!json_is_object(data))
 		return problem_set(problem, E_MALFORMED, "the inventory is not an object");
 	rc = node_inventory_check_words(data, "the node", words, problem);
+	if (rc == 0)
+		rc = node_inventory_check_bmc(data, problem);
 	if (rc == 0)
 		rc = node_inventory_check_list(data, "disks", INVENTORY_DRIVES_MAX, problem);
 	if (rc == 0)
@@ -185,6 +216,7 @@ void node_inventory_compare(const json_t *data, const struct node_declared *decl
 {
 	const char *firmware = node_inventory_text_of(data, "firmware");
 	struct mac boot;
+	struct mac bmc;
 
 	if (declared->serial[0] &&
 	    strcmp(declared->serial, node_inventory_text_of(data, "serial")) != 0)
@@ -194,6 +226,11 @@ void node_inventory_compare(const json_t *data, const struct node_declared *decl
 	    !node_inventory_has_mac(json_object_get(data, "nics"), boot))
 		text_addf(ret, "%sno NIC has the declared boot MAC %s", ret->size > 0 ? "; " : "",
 			  declared->boot_mac);
+	/* A tenant can write a MAC into the node's BMC. */
+	if (mac_parse(node_inventory_text_of(json_object_get(data, "bmc"), "mac"), &bmc) == 0 &&
+	    node_inventory_has_mac(json_object_get(data, "nics"), bmc))
+		text_addf(ret, "%sthe BMC tells the MAC of a NIC, %s", ret->size > 0 ? "; " : "",
+			  node_inventory_text_of(json_object_get(data, "bmc"), "mac"));
 	if (firmware[0] && strcmp(firmware, declared->uefi ? "uefi" : "bios") != 0)
 		node_inventory_differ(ret, "firmware", declared->uefi ? "uefi" : "bios", firmware);
 }

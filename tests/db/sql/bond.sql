@@ -108,11 +108,9 @@ reset role;
 set role bampid;
 select * from pdci_replace_step(:one, 4, 'bampid');
 reset role;
-\echo ports of BMCs: by plan, by network, by what was found; they are for nothing else, and nothing else is among them
+\echo ports of BMCs: by plan, by network; they are for nothing else, and nothing else is among them
 select set_config('haas.scope', 'operator', false) \g /dev/null
 insert into wiring (switch_id, port, node_id, nic) values (2, 'b1', 1, 'bmc');
-insert into node_inventory (node_id, data) values (3, '{"bmc": {"address": "10.9.0.3", "mac": "52:54:00:BB:00:03"}}');
-insert into nic_location (mac, switch_id, port, certainty, sources, since, seen_at) values ('52:54:00:bb:00:03', 2, 'b3', 90, '{fdb}', now(), now());
 select attachment_put('leaf2', port, (select id from network where name = 'ipmi'), 'access', 'ann') from unnest(array['b1', 'b2', 'b3']) port;
 select port_bmc(2, port) from unnest(array['b1', 'b2', 'b3', 'b4']) port;
 select attachment_put('leaf2', 'b1', (select id from network where name = 'front'), 'native', 'ann');
