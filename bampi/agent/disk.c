@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -174,4 +176,28 @@ int disk_open(const struct agent_env *env, const struct disk *disk, int flags, i
 	*ret_fd = fd;
 	*ret_block = S_ISBLK(st.st_mode);
 	return 0;
+}
+
+int disk_size(int fd, bool block, uint64_t *ret_bytes)
+{
+	struct stat st;
+
+	if (block)
+		return ioctl(fd, BLKGETSIZE64, ret_bytes) < 0 ? -errno : 0;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	*ret_bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+void disk_rescan(const struct agent_env *env, const struct disk *disk)
+{
+	char path[SYSFS_PATH_SIZE];
+
+	if (sysfs_path(env, path, "/sys/block/%s/device/rescan", disk->name)) {
+		CLEANUP(closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+		if (fd >= 0 && write(fd, "1", 1) < 0)
+			return; /* the size tells whether it helped */
+	}
 }

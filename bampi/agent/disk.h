@@ -34,3 +34,7 @@ MUST_USE int disk_list(const struct agent_env *env, struct disk **ret, size_t *r
  * E_CONFLICT. *ret_block is false for a regular file (sandbox only). */
 MUST_USE int disk_open(const struct agent_env *env, const struct disk *disk, int flags, int *ret_fd,
 		       bool *ret_block, struct problem *problem);
+/* Of what disk_open gave. */
+MUST_USE int disk_size(int fd, bool block, uint64_t *ret_bytes);
+/* Has the kernel ask the drive for its size again. */
+void disk_rescan(const struct agent_env *env, const struct disk *disk);

@@ -85,6 +85,14 @@ static void erase_watch(struct erase_job *job, int64_t now_ms)
 	job->progressed_ms = now_ms; /* the grace begins */
 }
 
+/* A drive whose hidden area was opened has more to erase than was counted. */
+static uint64_t erase_done_bytes(struct erase_job *job)
+{
+	uint64_t done_bytes = atomic_load(&job->done_bytes);
+
+	return job->finished || done_bytes > job->total_bytes ? job->total_bytes : done_bytes;
+}
+
 static void erase_on_tick(void *context)
 {
 	struct erase *erase = context;
@@ -101,7 +109,7 @@ static void erase_on_tick(void *context)
 	for (size_t i = 0; i < erase->count; i++) {
 		struct erase_job *job = erase->jobs[i];
 
-		done_bytes += job->finished ? job->total_bytes : atomic_load(&job->done_bytes);
+		done_bytes += erase_done_bytes(job);
 		total_bytes += job->total_bytes;
 		if (job->finished)
 			continue;
@@ -185,11 +193,13 @@ static int run_jobs(struct erase *erase, struct erase_slot *slots)
 static void erase_write_drive(const struct disk *disk, const struct erase_result *result,
 			      struct text *data)
 {
+	uint64_t size_bytes = result->size_bytes ? result->size_bytes : disk->size_bytes;
+
 	json_begin_object(data, NULL);
 	json_put_string(data, "name", disk->name);
 	json_put_string(data, "serial", disk->serial);
 	json_put_string(data, "model", disk->model);
-	json_put_int(data, "size_bytes", (int64_t)disk->size_bytes);
+	json_put_int(data, "size_bytes", (int64_t)size_bytes);
 	json_put_string(data, "method", result->tried ? erase_method_text(result->method) : "none");
 	json_put_string(data, "verdict", erase_verdict_text(result->verdict));
 	json_put_string(data, "reason", result->reason);

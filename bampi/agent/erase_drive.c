@@ -17,6 +17,7 @@
 #include "common/io/transfer.h"
 
 #include "bampi/agent/ata.h"
+#include "bampi/agent/ata_hidden.h"
 #include "bampi/agent/disk_writer.h"
 #include "bampi/agent/nvme.h"
 
@@ -24,6 +25,8 @@
 #define WRITE_SIZE       ((size_t)1 << 20)
 #define SANITIZE_POLL_US (500 * 1000)
 #define SANITIZE_WHOLE   65536U
+#define GROW_POLL_US     (100 * 1000)
+#define GROW_POLLS       100 /* the kernel resets the drive's link before it asks for the size */
 
 static const char *const verdict_words[] = {
 	[ERASE_VERDICT_PENDING] = "pending",
@@ -38,6 +41,7 @@ struct erasing {
 	size_t index;
 	int fd;
 	bool block;
+	uint64_t size_bytes;
 	unsigned status;  /* NVMe status of a refused command */
 	uint64_t at_byte; /* where an overwrite failed */
 };
@@ -122,14 +126,14 @@ static int overwrite_range(struct erasing *erasing, uint64_t from, uint64_t to, 
 static int run_overwrite(struct erasing *erasing, enum erase_method method)
 {
 	(void)method;
-	return overwrite_range(erasing, 0, erasing->job->disks[erasing->index].size_bytes, true);
+	return overwrite_range(erasing, 0, erasing->size_bytes, true);
 }
 
 /* What is noise after a crypto erase must not be taken for a partition table by chance, nor be it.
  */
 static int wipe_ends(struct erasing *erasing)
 {
-	uint64_t size = erasing->job->disks[erasing->index].size_bytes;
+	uint64_t size = erasing->size_bytes;
 	uint64_t end = size < WRITE_SIZE ? size : WRITE_SIZE;
 	int rc = overwrite_range(erasing, 0, end, false);
 
@@ -256,13 +260,15 @@ static void erase_drive_share(struct erase_job *job, const struct erase_result *
 {
 	for (size_t i = 0; i < job->count; i++) {
 		struct erase_result *result = &job->results[i];
-		struct erasing erasing = {.job = job, .index = i, .fd = -1};
+		struct erasing erasing = {
+			.job = job, .index = i, .fd = -1, .size_bytes = job->disks[i].size_bytes};
 		struct problem problem = {0};
 		int rc;
 
 		if (result->verdict != ERASE_VERDICT_PENDING)
 			continue;
 		*result = *lead;
+		result->size_bytes = erasing.size_bytes;
 		add_reason(result, "; together with the other namespaces of its controller");
 		rc = disk_open(job->env, &job->disks[i], O_DIRECT, &erasing.fd, &erasing.block,
 			       &problem);
@@ -297,29 +303,84 @@ static int try_method(struct erasing *erasing, enum erase_method method,
 	return rc;
 }
 
+/* Until the kernel shows what the drive does. */
+static int erase_drive_grow(struct erasing *erasing, uint64_t wanted_bytes, struct problem *problem)
+{
+	const struct disk *disk = &erasing->job->disks[erasing->index];
+	int rc = ata_refresh(erasing->fd);
+
+	for (int i = 0; i < GROW_POLLS && !rc; i++) {
+		disk_rescan(erasing->job->env, disk);
+		rc = disk_size(erasing->fd, erasing->block, &erasing->size_bytes);
+		if (!rc && erasing->size_bytes >= wanted_bytes)
+			return 0;
+		usleep(GROW_POLL_US);
+	}
+	return problem_set(
+		problem, E_CONFLICT,
+		"the drive has shown its hidden area and the kernel does not see it; switch the node's power off and on");
+}
+
+/* An overwrite, and the reading back, reach what the kernel can address. */
+static int erase_drive_unhide(struct erasing *erasing, const struct ata_drive *drive,
+			      struct ata_hidden *hidden, struct problem *problem)
+{
+	uint32_t sector_bytes = erasing->job->disks[erasing->index].sector_bytes;
+	int rc = ata_unhide(erasing->fd, drive, hidden, problem);
+
+	if (rc || hidden->opened == 0)
+		return rc;
+	return erase_drive_grow(erasing, hidden->sectors * sector_bytes, problem);
+}
+
+/* Learns what the drive can do. */
+static int erase_drive_ask(struct erasing *erasing, struct erase_facts *facts,
+			   struct ata_hidden *hidden, struct problem *problem)
+{
+	const struct disk *disk = &erasing->job->disks[erasing->index];
+	int rc = disk_open(erasing->job->env, disk, O_DIRECT, &erasing->fd, &erasing->block,
+			   problem);
+
+	if (!rc && disk->kind == DISK_NVME)
+		facts->identified = nvme_identify(erasing->fd, &facts->controller) == 0;
+	if (!rc && disk->kind == DISK_ATA)
+		facts->ata_identified = ata_identify(erasing->fd, &facts->ata) == 0;
+	if (!rc && facts->ata_identified)
+		rc = erase_drive_unhide(erasing, &facts->ata, hidden, problem);
+	return rc;
+}
+
+static void erase_drive_note_hidden(const struct ata_hidden *hidden, struct erase_result *result)
+{
+	if (hidden->opened > 0)
+		add_reason(result, "; %llu hidden sectors were opened",
+			   (unsigned long long)hidden->opened);
+	if (hidden->unknown)
+		add_reason(result, "; the drive does not tell whether it hides sectors");
+}
+
 static void erase_disk(struct erase_job *job, size_t index)
 {
 	const struct disk *disk = &job->disks[index];
 	struct erase_result *result = &job->results[index];
-	struct erasing erasing = {.job = job, .index = index, .fd = -1};
+	struct erasing erasing = {
+		.job = job, .index = index, .fd = -1, .size_bytes = disk->size_bytes};
 	struct erase_facts facts = {
 		.kind = disk->kind,
 		.read_only = disk->read_only,
 		.removable = disk->removable || disk->usb,
 		.siblings = (unsigned)job->count,
 	};
+	struct ata_hidden hidden = {0};
 	struct problem problem = {0};
 	struct erase_plan plan;
 	bool skip = facts.read_only || facts.removable;
-	int rc = skip ? 0
-		      : disk_open(job->env, disk, O_DIRECT, &erasing.fd, &erasing.block, &problem);
+	int rc = skip ? 0 : erase_drive_ask(&erasing, &facts, &hidden, &problem);
 
-	if (!rc && !skip && disk->kind == DISK_NVME)
-		facts.identified = nvme_identify(erasing.fd, &facts.controller) == 0;
-	if (!rc && !skip && disk->kind == DISK_ATA)
-		facts.ata_identified = ata_identify(erasing.fd, &facts.ata) == 0;
 	plan = erase_plan(&facts);
 	(void)text_copy(result->reason, sizeof(result->reason), rc ? problem.message : plan.reason);
+	erase_drive_note_hidden(&hidden, result);
+	result->size_bytes = erasing.size_bytes;
 	result->verdict = rc ? ERASE_VERDICT_FAILED : ERASE_VERDICT_SKIPPED;
 	for (size_t i = 0; i < plan.count && !rc; i++) {
 		int tried = try_method(&erasing, plan.methods[i], result);

@@ -26,6 +26,7 @@ struct erase_result {
 	bool tried; /* `method` holds */
 	enum erase_method method;
 	char reason[400];
+	uint64_t size_bytes; /* of the drive when it was erased: hidden areas were opened */
 	double seconds;
 };
 

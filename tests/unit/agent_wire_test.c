@@ -156,6 +156,124 @@ static void test_ata(void **state)
 	assert_int_equal(ata_sanitize_status_decode("\x70\0\5\0\0\0\0\0", 8, &status), E_MALFORMED);
 }
 
+/* Security notes, S18: the commands of hidden areas, as ATA/ATAPI-7 and ACS-3 have them. */
+static void test_ata_hidden_commands(void **state)
+{
+	static const uint8_t native28[] = {0x85, 0x06, 0x20, 0, 0, 0,    0,    0,
+					   0,    0,    0,    0, 0, 0x40, 0xf8, 0};
+	static const uint8_t set28[] = {0x85, 0x06, 0x20, 0, 0,    0,    1,    0,
+					0x21, 0,    0x43, 0, 0x65, 0x47, 0xf9, 0};
+	static const uint8_t native48[] = {0x85, 0x07, 0x20, 0, 0, 0,    0,    0,
+					   0,    0,    0,    0, 0, 0x40, 0x27, 0};
+	static const uint8_t set48[] = {0x85, 0x07, 0x20, 0,    0,    0,    1,    0x56,
+					0xbc, 0x34, 0x9a, 0x12, 0x78, 0x40, 0x37, 0};
+	static const uint8_t native_amax[] = {0x85, 0x07, 0x20, 0, 0, 0,    0,    0,
+					      0,    0,    0,    0, 0, 0x40, 0x78, 0};
+	static const uint8_t set_amax[] = {0x85, 0x07, 0x20, 0,    1,    0,    0,    0x56,
+					   0xbc, 0x34, 0x9a, 0x12, 0x78, 0x40, 0x78, 0};
+	static const uint8_t overlay[] = {0x85, 0x08, 0x0e, 0, 0xc2, 0, 1,    0,
+					  0,    0,    0,    0, 0,    0, 0xb1, 0};
+	static const uint8_t restore[] = {0x85, 0x06, 0x20, 0, 0xc0, 0, 0,    0,
+					  0,    0,    0,    0, 0,    0, 0xb1, 0};
+	static const struct {
+		enum ata_max_way way;
+		uint64_t last;
+		const uint8_t *native, *set;
+	} ways[] = {
+		{ATA_MAX_HPA28, 0x7654321, native28, set28},
+		{ATA_MAX_HPA48, 0x123456789abc, native48, set48},
+		{ATA_MAX_AMAX, 0x123456789abc, native_amax, set_amax},
+	};
+	uint8_t cdb[ATA_CDB_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ways); i++) {
+		ata_native_max_command(ways[i].way, cdb);
+		assert_memory_equal(cdb, ways[i].native, sizeof(cdb));
+		ata_set_max_command(ways[i].way, ways[i].last, true, cdb);
+		assert_memory_equal(cdb, ways[i].set, sizeof(cdb));
+		ata_set_max_command(ways[i].way, ways[i].last, false, cdb);
+		assert_int_equal(cdb[6], 0);
+	}
+	ata_overlay_identify_command(cdb);
+	assert_memory_equal(cdb, overlay, sizeof(cdb));
+	ata_overlay_restore_command(cdb);
+	assert_memory_equal(cdb, restore, sizeof(cdb));
+}
+
+/* The words of IDENTIFY DEVICE that say how, and how much is visible. */
+static void test_ata_hidden_words(void **state)
+{
+	static const struct {
+		uint8_t sets, more_low, more_high, late_low, late_high;
+		enum ata_max_way way;
+		bool overlay;
+	} pages[] = {
+		{0x04, 0, 0x40, 0, 0, ATA_MAX_HPA28, false},
+		{0x04, 0, 0x44, 0, 0, ATA_MAX_HPA48, false},
+		{0x04, 0, 0x48, 0, 0, ATA_MAX_HPA28, true},
+		{0x04, 0, 0x44, 0, 0x41, ATA_MAX_AMAX, false},
+		{0x04, 0, 0x44, 0, 0x01, ATA_MAX_HPA48, false}, /* word 119 is not valid */
+		{0x04, 0, 0xcc, 0, 0, ATA_MAX_NONE, false},     /* word 83 is not valid */
+		{0, 0, 0x44, 0, 0, ATA_MAX_NONE, false},
+	};
+	uint8_t page[ATA_IDENTIFY_SIZE] = {0};
+	struct ata_drive drive;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(pages); i++) {
+		page[165] = pages[i].sets;
+		page[166] = pages[i].more_low;
+		page[167] = pages[i].more_high;
+		page[238] = pages[i].late_low;
+		page[239] = pages[i].late_high;
+		page[120] = 0x11;
+		page[200] = 0x22;
+		page[205] = 0x33;
+		assert_int_equal(ata_drive_decode(page, sizeof(page), &drive), 0);
+		assert_int_equal(drive.max_way, pages[i].way);
+		assert_int_equal(drive.overlay, pages[i].overlay);
+		assert_int_equal(drive.sectors, pages[i].more_high == 0x44 ? 0x330000000022 : 0x11);
+	}
+}
+
+static void test_ata_native_max(void **state)
+{
+	uint8_t answer[] = {0x72, 1, 0, 0x1d, 0,    0,    0,    14,   0x09, 0x0c, 1,
+			    0,    0, 0, 0x56, 0xbc, 0x34, 0x9a, 0x12, 0x78, 0x47, 0x50};
+	uint64_t last = 7;
+
+	(void)state;
+	assert_int_equal(ata_native_max_decode(answer, sizeof(answer), ATA_MAX_HPA48, &last), 0);
+	assert_int_equal(last, 0x123456789abc);
+	assert_int_equal(ata_native_max_decode(answer, sizeof(answer), ATA_MAX_HPA28, &last), 0);
+	assert_int_equal(last, 0x7789abc);
+	assert_int_equal(ata_status_decode(answer, sizeof(answer)), 0);
+	answer[21] = 0x51;
+	assert_int_equal(ata_native_max_decode(answer, sizeof(answer), ATA_MAX_HPA48, &last),
+			 E_UNSUPPORTED);
+	assert_int_equal(ata_status_decode(answer, sizeof(answer)), E_UNSUPPORTED);
+	assert_int_equal(ata_status_decode(answer, 20), E_MALFORMED);
+}
+
+static void test_ata_overlay(void **state)
+{
+	uint8_t page[ATA_IDENTIFY_SIZE] = {0};
+	uint64_t last = 7;
+
+	(void)state;
+	page[6] = 0x99;
+	page[510] = 0xa5;
+	page[511] = (uint8_t)(512 - 0x99 - 0xa5);
+	assert_int_equal(ata_overlay_decode(page, sizeof(page), &last), 0);
+	assert_int_equal(last, 0x99);
+	assert_int_equal(ata_overlay_decode(page, sizeof(page) - 1, &last), E_MALFORMED);
+	page[511]++;
+	assert_int_equal(ata_overlay_decode(page, sizeof(page), &last), E_MALFORMED);
+	memset(page, 0, sizeof(page)); /* the sum fits, and it is no overlay */
+	assert_int_equal(ata_overlay_decode(page, sizeof(page), &last), E_MALFORMED);
+}
+
 static void test_cpu(void **state)
 {
 	struct inventory_cpu cpu = inventory_cpu_read(
@@ -179,9 +297,16 @@ static void test_cpu(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lldp),        cmocka_unit_test(test_lldp_forms),
-		cmocka_unit_test(test_lldp_broken), cmocka_unit_test(test_nvme),
-		cmocka_unit_test(test_ata),         cmocka_unit_test(test_cpu),
+		cmocka_unit_test(test_lldp),
+		cmocka_unit_test(test_lldp_forms),
+		cmocka_unit_test(test_lldp_broken),
+		cmocka_unit_test(test_nvme),
+		cmocka_unit_test(test_ata),
+		cmocka_unit_test(test_ata_hidden_commands),
+		cmocka_unit_test(test_ata_hidden_words),
+		cmocka_unit_test(test_ata_native_max),
+		cmocka_unit_test(test_ata_overlay),
+		cmocka_unit_test(test_cpu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
