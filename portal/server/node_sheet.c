@@ -85,16 +85,6 @@ static const struct sheet_column *node_sheet_column(const char *name)
 	return NULL;
 }
 
-/* A column that this file itself names. */
-static const struct sheet_column *node_sheet_named(const char *name)
-{
-	const struct sheet_column *column = node_sheet_column(name);
-
-	if (!column)
-		abort();
-	return column;
-}
-
 /* --- header --- */
 
 /* Spreadsheets of some countries write semicolons into their CSV. */
@@ -372,16 +362,16 @@ static void node_sheet_finish_nic(struct sheet_state *state, const struct row_st
 				  name ? "is the NIC in row %lld of this node too"
 				       : "needed: row %lld has a NIC of this node",
 				  node_sheet_first_row(other));
-		node_sheet_refuse(state, row->row, node_sheet_named("nic"), name, message,
+		node_sheet_refuse(state, row->row, node_sheet_column("nic"), name, message,
 				  "each NIC of a node has a name of its own");
 	} else if (mac && json_array_size(nics) == NODE_SHEET_NICS_MAX) {
-		node_sheet_refuse(state, row->row, node_sheet_named("mac"), NULL,
+		node_sheet_refuse(state, row->row, node_sheet_column("mac"), NULL,
 				  "this node has too many NICs", "32 rows of one node");
 	} else if (mac && row->spec) {
 		node_sheet_add_nic(row->spec, row->nic, name ? name : NODE_SHEET_DEFAULT_NIC,
 				   row->row);
 	} else if (name && !mac) {
-		node_sheet_refuse(state, row->row, node_sheet_named("mac"), NULL,
+		node_sheet_refuse(state, row->row, node_sheet_column("mac"), NULL,
 				  "needed: the row names a NIC", "a MAC like 52:54:00:00:00:17");
 	} else if (row->spec && !row->first && !mac) {
 		(void)text_format(message, sizeof(message),
@@ -433,7 +423,7 @@ static void node_sheet_check_endpoints(struct sheet_state *state)
 					  "is the BMC in row %lld too, with the same port",
 					  node_sheet_first_row(first));
 			node_sheet_refuse(state, (size_t)node_sheet_first_row(spec) - 1,
-					  node_sheet_named("bmc_address"), address, message,
+					  node_sheet_column("bmc_address"), address, message,
 					  "a BMC of its own");
 		} else {
 			(void)json_object_set(endpoints, key, spec);
