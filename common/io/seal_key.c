@@ -114,6 +114,12 @@ int seal_key_seal(const uint8_t public_key[SEAL_KEY_SIZE], const char *secret, u
 	return 0;
 }
 
+void seal_key_derive(const struct seal_key *key, const char *purpose, uint8_t ret[SEAL_KEY_SIZE])
+{
+	(void)crypto_generichash(ret, SEAL_KEY_SIZE, (const uint8_t *)purpose, strlen(purpose),
+				 key->secret_key, sizeof(key->secret_key));
+}
+
 int seal_key_open(const struct seal_key *key, const uint8_t *sealed, size_t size, char *ret,
 		  size_t room)
 {

@@ -39,3 +39,6 @@ MUST_USE int seal_key_seal(const uint8_t public_key[SEAL_KEY_SIZE], const char *
  * altered. E_MALFORMED: too short, or holds a NUL. E_LIMIT: the secret does not fit. */
 MUST_USE int seal_key_open(const struct seal_key *key, const uint8_t *sealed, size_t size,
 			   char *ret, size_t room);
+/* A secret for another purpose: the same for the same key and purpose, and no help to find either
+ * the key or one of another purpose. */
+void seal_key_derive(const struct seal_key *key, const char *purpose, uint8_t ret[SEAL_KEY_SIZE]);

@@ -222,6 +222,27 @@ static void a_key_is_of_the_seeded_generator(void **state)
 	seal_key_free(keys[1]);
 }
 
+static void derived_for_a_purpose(void **state)
+{
+	struct seal_key *key = NULL;
+	struct seal_key *other = NULL;
+	uint8_t ret[4][SEAL_KEY_SIZE];
+
+	(void)state;
+	assert_int_equal(seal_key_make(&key), 0);
+	assert_int_equal(seal_key_make(&other), 0);
+	seal_key_derive(key, "targets", ret[0]);
+	seal_key_derive(key, "targets", ret[1]);
+	seal_key_derive(key, "others", ret[2]);
+	seal_key_derive(other, "targets", ret[3]);
+	assert_memory_equal(ret[0], ret[1], SEAL_KEY_SIZE);
+	assert_memory_not_equal(ret[0], ret[2], SEAL_KEY_SIZE);
+	assert_memory_not_equal(ret[0], ret[3], SEAL_KEY_SIZE);
+	assert_memory_not_equal(ret[0], seal_key_public_key(key), SEAL_KEY_SIZE);
+	seal_key_free(key);
+	seal_key_free(other);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -231,6 +252,7 @@ int main(void)
 		TEST(key_file_is_private),
 		TEST(first_starts_agree),
 		cmocka_unit_test(made_in_memory),
+		cmocka_unit_test(derived_for_a_purpose),
 		cmocka_unit_test(a_key_is_of_the_seeded_generator),
 	};
 
