@@ -135,6 +135,8 @@ static int stored_start_parts(struct stored *stored, struct problem *problem)
 	options.worker = stored->worker;
 	options.key = stored->key;
 	if (rc == 0)
+		seal_key_derive(stored->key, "targets", options.place.mark_key);
+	if (rc == 0)
 		rc = volume_runner_new(stored->loop, &options, &stored->runner);
 	if (rc && !problem_is_set(problem))
 		(void)problem_set(problem, rc, "bampi-stored cannot start: %s", error_text(rc));

@@ -118,7 +118,8 @@ void volume_job_work(void *context)
 	case ACTION_OPEN: rc = open_volume(job, &problem); break;
 	case ACTION_ADMIT: rc = volume_job_admit(job, &problem); break;
 	case ACTION_EXPEL:
-		rc = options->driver->expel(&options->place, &job->target, &problem);
+		rc = options->driver->expel(&options->place, &job->target, &job->done.odd_logins,
+					    &problem);
 		break;
 	case ACTION_CLOSE: rc = options->driver->close(&options->place, row->id, &problem); break;
 	case ACTION_NONE:

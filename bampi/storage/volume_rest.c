@@ -5,6 +5,8 @@
 
 #include "bampi/storage/volume_policy.h"
 
+#define ROW_MS 3600000 /* so long without a failure ends a row of them */
+
 struct rest {
 	struct rest *next;
 	struct volume_key key;
@@ -59,17 +61,20 @@ static struct rest *volume_rest_add(struct volume_rests *rests, struct volume_ke
 	return rest;
 }
 
-void volume_rests_note(struct volume_rests *rests, struct volume_key key, bool failed,
-		       int64_t now_ms)
+unsigned volume_rests_note(struct volume_rests *rests, struct volume_key key, bool failed,
+			   int64_t now_ms)
 {
 	struct rest *rest = volume_rest_find(rests, key);
 
 	if (!rest && failed)
 		rest = volume_rest_add(rests, key);
 	if (!rest)
-		return;
+		return failed;
+	if (now_ms - rest->until_ms > ROW_MS)
+		rest->failures = 0;
 	rest->failures = failed ? rest->failures + 1 : 0;
 	rest->until_ms = failed ? now_ms + volume_retry_ms(rest->failures) : 0;
+	return rest->failures;
 }
 
 bool volume_rests_has(struct volume_rests *rests, struct volume_key key, int64_t now_ms)

@@ -19,10 +19,10 @@ struct volume_rests;
 MUST_USE int volume_rests_new(struct volume_rests **ret); /* -ENOMEM */
 void volume_rests_free(struct volume_rests *rests);       /* NULL is allowed */
 
-/* Notes one more failure, or (failed = false) a success. If memory is short, the volume is tried
- * again at once. */
-void volume_rests_note(struct volume_rests *rests, struct volume_key key, bool failed,
-		       int64_t now_ms);
+/* Notes one more failure, or (failed = false) a success. Returns the failures in a row: a success
+ * or an hour without a failure ends it. If memory is short, the volume is tried again at once. */
+unsigned volume_rests_note(struct volume_rests *rests, struct volume_key key, bool failed,
+			   int64_t now_ms);
 
 /* True: no job may begin with it yet. Asking keeps its entry over the next volume_rests_sweep. */
 bool volume_rests_has(struct volume_rests *rests, struct volume_key key, int64_t now_ms);

@@ -120,6 +120,8 @@ static void volume_runner_on_worked(void *context)
 	struct volume_runner *runner = job->runner;
 	bool failed = problem_is_set(&job->done.problem);
 	bool expelled;
+	bool odd;
+	unsigned row;
 	char subject[160];
 
 	(void)text_format(subject, sizeof(subject), "%s %s of %s",
@@ -131,14 +133,21 @@ static void volume_runner_on_worked(void *context)
 	}
 	runner->outdated |= job->done.action == ACTION_OPEN || job->done.action == ACTION_ADMIT ||
 			    job->done.action == ACTION_EXPEL || job->done.action == ACTION_CLOSE;
-	/* Told when it is seen that nobody of them is there any more. */
-	job->silent |= !failed && job->done.action == ACTION_EXPEL;
-	volume_rests_note(runner->rests, volume_runner_key_of(&job->row), failed,
-			  loop_now_ms(runner->loop));
+	odd = !failed && job->done.odd_logins > 0;
+	/* An odd initiator comes again as soon as it is cut: it must not keep us busy. */
+	row = volume_rests_note(runner->rests, volume_runner_key_of(&job->row), failed || odd,
+				loop_now_ms(runner->loop));
+	/* Told when it is seen that nobody of them is there any more; of odd ones at once, and once
+	 * for all that come in a row. */
+	job->silent |= !failed && job->done.action == ACTION_EXPEL && (!odd || row > 1);
 	if (failed)
 		log_problem(LOG_LEVEL_WARN, subject, &job->done.problem);
 	else if (job->done.action != ACTION_TELL_OPEN && job->done.action != ACTION_TELL_CLOSED)
 		log_done(job, subject);
+	if (odd)
+		log_warn(VOLUME_RUNNER_SUBJECT,
+			 "%s: cut %zu logins with an initiator name or alias that is not allowed",
+			 subject, job->done.odd_logins);
 	if (job->silent || volume_store_done(runner->options.db, &runner->claim, &job->row,
 					     &job->done, volume_runner_on_told, job) != 0) {
 		expelled = job->done.action == ACTION_EXPEL;
@@ -212,7 +221,7 @@ static bool volume_runner_holds(const struct storage_target *one,
 			return false;
 	}
 	for (size_t i = 0; i < one->session_count; i++) {
-		if (!storage_target_lists(other, one->sessions[i].address))
+		if (!storage_target_admits(other, &one->sessions[i]))
 			return false;
 	}
 	return true;

@@ -347,6 +347,23 @@ static int save_refused(struct db *db, const struct storage_claim *claim,
 	return db_submit(db, &volume_refused_query, params, fn, context);
 }
 
+static int save_odd_logins(struct db *db, const struct storage_claim *claim,
+			   const struct volume_row *row, const struct volume_done *done,
+			   db_result_fn fn, void *context)
+{
+	char id[24];
+	char storage[24];
+	char generation[24];
+	char logins[24];
+	const char *params[] = {id, storage, generation, logins};
+
+	storage_volume_store_number(id, row->id);
+	storage_volume_store_number(storage, claim->id);
+	storage_volume_store_number(generation, claim->generation);
+	storage_volume_store_number(logins, (int64_t)done->odd_logins);
+	return db_submit(db, &volume_login_cut_query, params, fn, context);
+}
+
 static int save_served(struct db *db, const struct storage_claim *claim,
 		       const struct volume_row *row, const struct volume_done *done,
 		       db_result_fn fn, void *context)
@@ -412,8 +429,10 @@ int volume_store_done(struct db *db, const struct storage_claim *claim,
 		return save_archive(db, claim, row, done, fn, context);
 	if (volume_steps[done->action].event)
 		return save_made(db, claim, row, done, fn, context);
-	return problem_is_set(&done->problem) ? save_refused(db, claim, row, done, fn, context)
-					      : save_served(db, claim, row, done, fn, context);
+	if (problem_is_set(&done->problem))
+		return save_refused(db, claim, row, done, fn, context);
+	return done->odd_logins ? save_odd_logins(db, claim, row, done, fn, context)
+				: save_served(db, claim, row, done, fn, context);
 }
 
 int volume_store_progress(struct db *db, bool archives, const char *ids, const char *bytes)

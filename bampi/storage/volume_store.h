@@ -83,6 +83,7 @@ struct volume_done {
 	enum volume_action action;
 	struct problem problem; /* unset: it is done */
 	int64_t bytes;          /* ACTION_DESTROY: read back as zeros */
+	size_t odd_logins;      /* ACTION_EXPEL: cut for what they said of themselves */
 	struct archive_digest digest;
 };
 MUST_USE int volume_store_done(struct db *db, const struct storage_claim *claim,

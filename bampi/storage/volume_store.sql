@@ -73,6 +73,12 @@ from was join saved on true where (was.served_pdci_id, was.served) is distinct f
 update haas.volume v set problem = $4::jsonb, version = v.version + 1 from haas.storage s
  where v.id = $1::bigint and s.id = v.storage_id and s.id = $2::bigint and s.generation = $3::bigint and v.problem is distinct from $4::jsonb
 
+-- :statement volume_login_cut
+-- $4 logins
+select haas.event_add('bampi-stored', 'volume.login_cut', 'volume', v.name, v.tenant_id,
+  'an initiator of its PDCI gave a name or alias that is not allowed (RFC 7143, 4.2.7.1). Its session was ended.', jsonb_build_object('volume', v.id, 'logins', $4::bigint))
+from haas.volume v join haas.storage s on s.id = v.storage_id where v.id = $1::bigint and s.id = $2::bigint and s.generation = $3::bigint
+
 -- :statement archive_done
 -- $4 state $5 digest $6 stored_digest $7 stored_bytes $8 problem $9 kind of the event $10 its message
 with was as (select a.* from haas.archive a join haas.storage s on s.id = a.storage_id where a.id = $1::bigint and s.id = $2::bigint and s.generation = $3::bigint),

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 from cli_site import CliSite
-from story import BUILD, skip, wait_for
+from story import BUILD, ROOT, skip, wait_for
 
 STORED = BUILD / "bin/bampi-stored"
 PORT = 3260
@@ -152,6 +152,12 @@ claim = 5;
         good = done.returncode == 0 and "can't open" not in text and "failed" not in text
         assert good == ok, f"{node} {commands}: {text}"
         return text
+
+    def say_hello(self, node, login, name, *alias):
+        """A login of a node that says of itself what it is told to; it prints "in" and, once it is ended, "cut"."""
+        user, secret, target = login
+        return subprocess.Popen(["ip", "netns", "exec", self.names[node], ROOT / "tests/support/iscsi_login", f"{NET}.1", str(PORT), target, user, secret, name, *alias],
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def discovered(self, node):
         """What iscsi-ls of a node is told."""

@@ -112,113 +112,6 @@ static void answer(void **state)
 	assert_int_equal(tgt_answer_decode(large, 8, &ret), E_LIMIT);
 }
 
-static const char list[] = "Target 1: iqn.2026-11.test:v1\n"
-			   "    System information:\n"
-			   "        Driver: iscsi\n"
-			   "        State: ready\n"
-			   "    I_T nexus information:\n"
-			   "    LUN information:\n"
-			   "        LUN: 0\n"
-			   "            Type: controller\n"
-			   "            Backing store type: null\n"
-			   "            Backing store path: None\n"
-			   "            Backing store flags: \n"
-			   "    Account information:\n"
-			   "    ACL information:\n"
-			   "Target 7: iqn.2026-11.internal.haas:volume.7\n"
-			   "    System information:\n"
-			   "        Driver: iscsi\n"
-			   "        State: ready\n"
-			   "    I_T nexus information:\n"
-			   "        I_T nexus: 5\n"
-			   "            Initiator: iqn.2026-11.internal.haas:node.n1 alias: none\n"
-			   "            Connection: 0\n"
-			   "                IP Address: ::ffff:127.0.0.1\n"
-			   "        I_T nexus: 6\n"
-			   "            Initiator: iqn.2026-11.internal.haas:node.n2 alias: none\n"
-			   "            Connection: 2\n"
-			   "                IP Address: nothing that is one\n"
-			   "    LUN information:\n"
-			   "        LUN: 0\n"
-			   "            Type: controller\n"
-			   "            Backing store path: None\n"
-			   "        LUN: 1\n"
-			   "            Type: disk\n"
-			   "            Size: 17 MB, Block size: 512\n"
-			   "            Backing store type: rdwr\n"
-			   "            Backing store path: /var/lib/haas/storage/volumes/7\n"
-			   "            Backing store flags: \n"
-			   "    Account information:\n"
-			   "        v7-2\n"
-			   "        v7-2-n12\n"
-			   "        other (outgoing)\n"
-			   "    ACL information:\n"
-			   "        10.50.0.32\n"
-			   "        iqn.2026-11.internal.haas:node.n1\n"
-			   "        fd00::17\n";
-
-static void listing(void **state)
-{
-	struct storage_view view = {0};
-
-	(void)state;
-	assert_int_equal(tgt_list_decode(list, sizeof(list), &view), 0); /* with its NUL */
-	assert_int_equal(view.count, 2);
-	assert_int_equal(view.targets[0].id, 1);
-	assert_string_equal(view.targets[0].path, "");
-	assert_int_equal(view.targets[0].address_count, 0);
-	assert_int_equal(view.targets[1].id, 7);
-	assert_string_equal(view.targets[1].name, "iqn.2026-11.internal.haas:volume.7");
-	assert_string_equal(view.targets[1].path, "/var/lib/haas/storage/volumes/7");
-	assert_int_equal(view.targets[0].user_count, 0);
-	assert_int_equal(view.targets[1].user_count, 2);
-	assert_string_equal(view.targets[1].users[0].name, "v7-2");
-	assert_true(storage_target_knows(&view.targets[1], "v7-2-n12"));
-	assert_false(storage_target_knows(&view.targets[1], "v7-2-n1"));
-	assert_false(storage_target_knows(&view.targets[1], "other"));
-	assert_int_equal(view.targets[1].address_count, 2);
-	assert_string_equal(view.targets[1].addresses[0].text, "10.50.0.32");
-	assert_string_equal(view.targets[1].addresses[1].text, "fd00::17");
-	assert_true(storage_target_lists(&view.targets[1], "fd00::17"));
-	assert_false(storage_target_lists(&view.targets[1], ""));
-	assert_int_equal(view.targets[0].session_count, 0);
-	assert_int_equal(view.targets[1].session_count, 2);
-	assert_int_equal(view.targets[1].sessions[0].number, 5);
-	assert_int_equal(view.targets[1].sessions[0].connection, 0);
-	assert_string_equal(view.targets[1].sessions[0].address, "127.0.0.1");
-	assert_int_equal(view.targets[1].sessions[1].number, 6);
-	assert_int_equal(view.targets[1].sessions[1].connection, 2);
-	assert_string_equal(view.targets[1].sessions[1].address, "");
-	storage_view_done(&view);
-}
-
-static void bad_listings(void **state)
-{
-	static const char *const bad[] = {
-		"Target x: iqn\n",  "Target 0: iqn\n",
-		"Target -1: iqn\n", "Target 2147483648: iqn\n",
-		"Target 7 iqn\n",   "Target 7: \n",
-		"Target 7:\n",      "Target 99999999999999999999: a",
-	};
-	static const char orphan[] = "    ACL information:\n        1.2.3.4\n";
-	struct storage_view view = {0};
-	char *longest = malloc(PATH_MAX * 2);
-
-	(void)state;
-	if (!longest)
-		abort();
-	for (size_t i = 0; i < COUNT_OF(bad); i++)
-		assert_int_equal(tgt_list_decode(bad[i], strlen(bad[i]), &view), E_MALFORMED);
-	memset(longest, 'a', PATH_MAX * 2);
-	assert_int_equal(tgt_list_decode(longest, PATH_MAX * 2, &view), E_MALFORMED);
-	free(longest);
-	assert_int_equal(tgt_list_decode("", 0, &view), 0);
-	assert_int_equal(view.count, 0);
-	assert_int_equal(tgt_list_decode(orphan, strlen(orphan), &view), 0);
-	assert_int_equal(view.count, 0);
-	storage_view_done(&view);
-}
-
 static void portals(void **state)
 {
 	static const char shown[] = "Portal: 127.0.0.1:33261,1\nPortal: [fd00::1]:3260,1\n"
@@ -251,7 +144,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(request),        cmocka_unit_test(request_without_text),
 		cmocka_unit_test(request_to_cut), cmocka_unit_test(answer),
-		cmocka_unit_test(listing),        cmocka_unit_test(bad_listings),
 		cmocka_unit_test(portals),
 	};
 

@@ -23,10 +23,14 @@ static void longer_each_time(void **state)
 		assert_true(volume_rests_has(rests, volume, now - 1));
 		volume_rests_sweep(rests);
 	}
-	volume_rests_note(rests, volume, false, now);
+	assert_int_equal(volume_rests_note(rests, volume, false, now), 0);
 	assert_false(volume_rests_has(rests, volume, 0));
-	volume_rests_note(rests, volume, true, now);
+	assert_int_equal(volume_rests_note(rests, volume, true, now), 1);
 	assert_false(volume_rests_has(rests, volume, now + volume_retry_ms(1)));
+	assert_int_equal(volume_rests_note(rests, volume, true, now + 3600000), 2);
+	now += 3600000 + volume_retry_ms(2);
+	assert_int_equal(volume_rests_note(rests, volume, true, now + 3600001),
+			 1); /* another row */
 	volume_rests_free(rests);
 }
 

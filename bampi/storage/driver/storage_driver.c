@@ -34,6 +34,12 @@ bool storage_target_lists(const struct storage_target *target, const char *addre
 	return false;
 }
 
+bool storage_target_admits(const struct storage_target *target,
+			   const struct storage_session *session)
+{
+	return !session->odd && storage_target_lists(target, session->address);
+}
+
 bool storage_target_knows(const struct storage_target *target, const char *user)
 {
 	for (size_t i = 0; i < target->user_count; i++) {

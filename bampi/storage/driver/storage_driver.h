@@ -17,10 +17,14 @@
 #define STORAGE_ADDRESS_SIZE  46 /* IPv4 or IPv6, INET6_ADDRSTRLEN */
 #define STORAGE_ADDRESSES_MAX 4096
 #define STORAGE_PORTAL_SIZE   64 /* an address and a port */
+#define STORAGE_MARK_KEY_SIZE 32
 
 /* Where the target software listens for us. */
 struct storage_place {
 	const char *control; /* tgt: the path of its management socket */
+	/* A secret of this storage, the same after each start. Targets opened with it are known
+	 * for ours. */
+	uint8_t mark_key[STORAGE_MARK_KEY_SIZE];
 };
 
 struct storage_address {
@@ -48,8 +52,8 @@ struct storage_user {
 /* Somebody who is logged in. */
 struct storage_session {
 	uint64_t number;
-	uint32_t connection;
 	char address[STORAGE_ADDRESS_SIZE]; /* "" = one that cannot be read */
+	bool odd; /* gave a name or an alias that no initiator may have: it is cut */
 };
 
 /* One volume as it is, or is to be, open to nodes. */
@@ -74,6 +78,9 @@ void storage_view_done(struct storage_view *view);
 void storage_target_done(struct storage_target *target);
 /* May it log in? By its address. */
 bool storage_target_lists(const struct storage_target *target, const char *address);
+/* May this session stay? */
+bool storage_target_admits(const struct storage_target *target,
+			   const struct storage_session *session);
 bool storage_target_knows(const struct storage_target *target, const char *user);
 
 struct storage_driver {
@@ -90,9 +97,10 @@ struct storage_driver {
 	int (*admit)(const struct storage_place *place, const struct storage_target *target,
 		     struct problem *problem);
 	/* Takes out whoever is not among the target's users and addresses: nobody else can log in
-	 * any more, and sessions from elsewhere are cut; those of the others go on. */
+	 * any more. Sessions from elsewhere are cut, and odd ones, whose number goes to *ret_odd;
+	 * those of the others go on. */
 	int (*expel)(const struct storage_place *place, const struct storage_target *target,
-		     struct problem *problem);
+		     size_t *ret_odd, struct problem *problem);
 	/* Where it listens now. E_NOT_FOUND, E_UNAVAILABLE: as for look. */
 	int (*portals)(const struct storage_place *place, struct storage_portals *ret,
 		       struct problem *problem);

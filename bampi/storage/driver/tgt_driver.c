@@ -1,8 +1,9 @@
 /* Linux tgt as the target software: a volume is target number ID with one logical unit, accounts
  * (CHAP) and a list of addresses: who logs in has one of these AND the secret of an account. tgt
  * lets in whom an address OR a name of its lists fits, so only addresses are listed: a name is what
- * an initiator says of itself (docs/decision/storage-daemon.md). A target without an address is open to nobody,
- * which is why those come last. */
+ * an initiator says of itself (docs/decision/storage-daemon.md). The one name that is listed nobody
+ * can know: the mark of tgt_list_wire. A target without an address is open to nobody, which is why
+ * those come last. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,11 @@
 #include "common/base/text.h"
 
 #include "bampi/storage/driver/tgt_client.h"
+#include "bampi/storage/driver/tgt_list_wire.h"
+#include "bampi/storage/driver/tgt_login_wire.h"
+
+#define LOOKS_MOST      3
+#define CONNECTIONS_MAX 8
 
 /* What tgtd refused; `also` is a status that is as good. */
 static int tgt_driver_ask(const struct storage_place *place, const struct tgt_request *request,
@@ -27,14 +33,13 @@ static int tgt_driver_ask(const struct storage_place *place, const struct tgt_re
 	return E_PROTOCOL;
 }
 
-/* Everything of one mode as tgtd writes it; `text` is the caller's to free. */
-static int show_all(const struct storage_place *place, enum tgt_mode mode, const char *what,
-		    char **ret_text, size_t *ret_size, struct problem *problem)
+/* A text as tgtd writes it; `text` is the caller's to free. */
+static int tgt_driver_tell(const struct storage_place *place, const struct tgt_request *request,
+			   const char *what, char **ret_text, size_t *ret_size,
+			   struct problem *problem)
 {
-	const struct tgt_request request = {
-		.mode = mode, .op = TGT_SHOW, .target = -1, .unit = UINT64_MAX, .text = ""};
 	struct tgt_answer answer = {0};
-	int rc = tgt_ask(place->control, &request, &answer, ret_text, problem);
+	int rc = tgt_ask(place->control, request, &answer, ret_text, problem);
 
 	*ret_size = answer.size;
 	if (rc || answer.status == TGT_OK)
@@ -43,18 +48,49 @@ static int show_all(const struct storage_place *place, enum tgt_mode mode, const
 			   tgt_status_text(answer.status));
 }
 
+static int tgt_look_once(const struct storage_place *place, struct storage_view *ret,
+			 bool *ret_moved, struct problem *problem)
+{
+	static const struct tgt_request statistics = {.mode = TGT_SYSTEM,
+						      .op = TGT_STATISTICS,
+						      .target = -1,
+						      .unit = UINT64_MAX,
+						      .text = ""};
+	static const struct tgt_request targets = {
+		.mode = TGT_TARGET, .op = TGT_SHOW, .target = -1, .unit = UINT64_MAX, .text = ""};
+	CLEANUP(freep) char *numbers = NULL;
+	CLEANUP(freep) char *text = NULL;
+	struct tgt_list list = {.mark_key = place->mark_key};
+	int rc = tgt_driver_tell(place, &statistics, "statistics", &numbers, &list.statistics_size,
+				 problem);
+
+	if (rc == 0)
+		rc = tgt_driver_tell(place, &targets, "targets", &text, &list.targets_size,
+				     problem);
+	if (rc)
+		return rc;
+	list.statistics = numbers;
+	list.targets = text;
+	rc = tgt_list_decode(&list, ret, ret_moved);
+	return rc ? problem_set(problem, rc, "the list of tgtd cannot be read: %s", error_text(rc))
+		  : 0;
+}
+
 static int tgt_look(const struct storage_place *place, struct storage_view *ret,
 		    struct problem *problem)
 {
-	CLEANUP(freep) char *text = NULL;
-	size_t size;
-	int rc = show_all(place, TGT_TARGET, "targets", &text, &size, problem);
+	struct storage_view view = {0};
+	bool moved = true;
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	rc = tgt_list_decode(text, size, ret);
-	return rc ? problem_set(problem, rc, "the list of tgtd cannot be read: %s", error_text(rc))
-		  : 0;
+	/* What still moves then is an initiator that wants it to. */
+	for (int i = 0; rc == 0 && moved && i < LOOKS_MOST; i++) {
+		storage_view_done(&view);
+		rc = tgt_look_once(place, &view, &moved, problem);
+	}
+	if (rc == 0)
+		*ret = view;
+	return rc;
 }
 
 static int forget_user(const struct storage_place *place, const char *user, struct problem *problem)
@@ -116,7 +152,7 @@ static int tgt_driver_look_at(const struct storage_place *place, int64_t id,
 	int rc = tgt_look(place, view, problem);
 
 	*ret = NULL;
-	for (size_t i = 0; rc == 0 && i < view->count; i++) {
+	for (size_t i = 0; rc == 0 && !*ret && i < view->count; i++) {
 		if (view->targets[i].id == id)
 			*ret = &view->targets[i];
 	}
@@ -143,30 +179,31 @@ static int tgt_close(const struct storage_place *place, int64_t id, struct probl
 	return rc;
 }
 
-static int let_in(const struct storage_place *place, int64_t id, const char *address,
+/* "initiator-address" or "initiator-name" */
+static int let_in(const struct storage_place *place, int64_t id, const char *what, const char *word,
 		  struct problem *problem)
 {
-	char text[STORAGE_ADDRESS_SIZE + 32];
+	char text[TGT_MARK_SIZE + 32];
 	const struct tgt_request request = {.mode = TGT_TARGET,
 					    .op = TGT_BIND,
 					    .target = (int32_t)id,
 					    .unit = UINT64_MAX,
 					    .text = text};
 
-	(void)text_format(text, sizeof(text), "initiator-address=%s", address);
+	(void)text_format(text, sizeof(text), "%s=%s", what, word);
 	return tgt_driver_ask(place, &request, TGT_ADDRESS_EXISTS, problem);
 }
 
 /* Ends one connection, which is a whole session: tgt allows one in each. */
-static int tgt_driver_cut(const struct storage_place *place, int64_t id,
-			  const struct storage_session *session, struct problem *problem)
+static int tgt_driver_cut_one(const struct storage_place *place, int64_t id, uint64_t session,
+			      uint32_t connection, struct problem *problem)
 {
 	const struct tgt_request request = {.mode = TGT_CONNECTION,
 					    .op = TGT_DELETE,
 					    .target = (int32_t)id,
 					    .unit = UINT64_MAX,
-					    .session = session->number,
-					    .connection = session->connection,
+					    .session = session,
+					    .connection = connection,
 					    .text = ""};
 	struct tgt_answer answer = {0};
 	int rc = tgt_ask(place->control, &request, &answer, NULL, problem);
@@ -177,6 +214,33 @@ static int tgt_driver_cut(const struct storage_place *place, int64_t id,
 		return rc;
 	return problem_set(problem, E_PROTOCOL, "tgtd does not end a session: %s",
 			   tgt_status_text(answer.status));
+}
+
+/* The number of its connection is the initiator's choice; the statistics know it. */
+static int tgt_driver_cut(const struct storage_place *place, int64_t id, uint64_t session,
+			  struct problem *problem)
+{
+	const struct tgt_request request = {.mode = TGT_SESSION,
+					    .op = TGT_STATISTICS,
+					    .target = (int32_t)id,
+					    .unit = UINT64_MAX,
+					    .session = session,
+					    .text = ""};
+	CLEANUP(freep) char *text = NULL;
+	struct tgt_answer answer = {0};
+	uint32_t connections[CONNECTIONS_MAX];
+	size_t count;
+	int rc = tgt_ask(place->control, &request, &answer, &text, problem);
+
+	if (rc || answer.status == TGT_NO_SESSION)
+		return rc;
+	if (answer.status != TGT_OK)
+		return problem_set(problem, E_PROTOCOL, "tgtd does not tell of a session: %s",
+				   tgt_status_text(answer.status));
+	count = tgt_connections_decode(text, answer.size, connections, COUNT_OF(connections));
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = tgt_driver_cut_one(place, id, session, connections[i], problem);
+	return rc;
 }
 
 static int tgt_driver_refuse(const struct storage_place *place, int64_t id, const char *address,
@@ -195,7 +259,7 @@ static int tgt_driver_refuse(const struct storage_place *place, int64_t id, cons
 
 /* First the door, then who is inside: what logged in between is seen by the next look. */
 static int tgt_expel(const struct storage_place *place, const struct storage_target *target,
-		     struct problem *problem)
+		     size_t *ret_odd, struct problem *problem)
 {
 	struct storage_view view = {0};
 	const struct storage_target *open;
@@ -207,9 +271,12 @@ static int tgt_expel(const struct storage_place *place, const struct storage_tar
 	}
 	if (rc == 0 && open)
 		rc = expel_users(place, target, open, problem);
+	*ret_odd = 0;
 	for (size_t i = 0; rc == 0 && open && i < open->session_count; i++) {
-		if (!storage_target_lists(target, open->sessions[i].address))
-			rc = tgt_driver_cut(place, open->id, &open->sessions[i], problem);
+		if (storage_target_admits(target, &open->sessions[i]))
+			continue;
+		*ret_odd += open->sessions[i].odd;
+		rc = tgt_driver_cut(place, open->id, open->sessions[i].number, problem);
 	}
 	storage_view_done(&view);
 	return rc;
@@ -244,7 +311,8 @@ static int let_in_rest(const struct storage_place *place, const struct storage_t
 	}
 	for (size_t i = 0; rc == 0 && i < target->address_count; i++) {
 		if (!storage_target_lists(open, target->addresses[i].text))
-			rc = let_in(place, target->id, target->addresses[i].text, problem);
+			rc = let_in(place, target->id, "initiator-address",
+				    target->addresses[i].text, problem);
 	}
 	return rc;
 }
@@ -267,6 +335,7 @@ static int tgt_open(const struct storage_place *place, const struct storage_targ
 {
 	static const struct storage_target nobody = {0};
 	char text[PATH_MAX + 64];
+	char mark[TGT_MARK_SIZE];
 	struct tgt_request request = {.mode = TGT_TARGET,
 				      .op = TGT_NEW,
 				      .target = (int32_t)target->id,
@@ -283,6 +352,11 @@ static int tgt_open(const struct storage_place *place, const struct storage_targ
 		(void)text_format(text, sizeof(text), "path=%s,bstype=rdwr", target->path);
 		rc = tgt_driver_ask(place, &request, TGT_OK, problem);
 	}
+	/* before anybody is logged in: what initiators say of themselves stands before it */
+	tgt_mark(place->mark_key, target->id, target->name, mark);
+	if (rc == 0)
+		rc = let_in(place, target->id, "initiator-name", mark, problem);
+	sodium_memzero(mark, sizeof(mark));
 	if (rc == 0)
 		rc = let_in_rest(place, target, &nobody, problem);
 	if (rc) {
@@ -296,9 +370,11 @@ static int tgt_open(const struct storage_place *place, const struct storage_targ
 static int tgt_portals(const struct storage_place *place, struct storage_portals *ret,
 		       struct problem *problem)
 {
+	static const struct tgt_request request = {
+		.mode = TGT_PORTAL, .op = TGT_SHOW, .target = -1, .unit = UINT64_MAX, .text = ""};
 	CLEANUP(freep) char *text = NULL;
 	size_t size;
-	int rc = show_all(place, TGT_PORTAL, "portals", &text, &size, problem);
+	int rc = tgt_driver_tell(place, &request, "portals", &text, &size, problem);
 
 	if (rc)
 		return rc;
