@@ -112,6 +112,38 @@ static void fresh_lldp_beats_fdb_old_does_not(void **state)
 	place_is(lab, 1, 1, 3, 80, PLACE_FDB);
 }
 
+/* S22: what a neighbour says of other ports is held against the address table. */
+static void lldp_is_held_against_the_address_table(void **state)
+{
+	struct lab *lab = *state;
+	const int64_t holder[PORTS] = {[3] = 102};
+
+	hears(lab, 1, 3, "52:54:00:00:00:09", "52:54:00:00:00:01")->port_subtype = 3;
+	place_is(lab, 1, 1, 3, 95, PLACE_LLDP); /* nothing speaks against it */
+	lab->readings[1].ports[3].up = false;
+	place_is(lab, 1, -1, 0, 0, 0);
+	lab->readings[1].ports[3].up = true;
+	learns(lab, 1, 3, 2); /* another node's NIC is seen there */
+	lab->nics[1].idle = true;
+	place_is(lab, 1, -1, 0, 0, 0);
+	assert_int_equal(lab->conclusion.conflict_count, 0);
+	lab->sources[1].holder = holder; /* and the port is that node's: told */
+	place_is(lab, 1, -1, 0, 0, 0);
+	assert_true(has_conflict(lab, "nic.foreign_port"));
+	lab->sources[1].holder = NULL;
+	learns(lab, 1, 3, 1);
+	place_is(lab, 1, 1, 3, 100, PLACE_FDB | PLACE_LLDP);
+	lab->readings[1].fdb_count = 0;
+	learns(lab, 1, 4, 1); /* a free node is seen at another port */
+	place_is(lab, 1, 1, 4, 80, PLACE_FDB);
+	lab->nics[1].idle = false; /* of one in use a bond may be at both */
+	place_is(lab, 1, 1, 3, 95, PLACE_LLDP);
+	lab->nics[1].idle = true;
+	lab->readings[1].ports[3].lag = lab->readings[1].ports[4].if_index;
+	place_is(lab, 1, 1, 3, 95, PLACE_LLDP);
+	lab->readings[1].ports[3].lag = 0;
+}
+
 static void a_moved_cable(void **state)
 {
 	struct lab *lab = *state;
@@ -348,6 +380,7 @@ int main(void)
 		TEST(sources_agree),
 		TEST(a_number_of_option82_is_no_ifindex),
 		TEST(fresh_lldp_beats_fdb_old_does_not),
+		TEST(lldp_is_held_against_the_address_table),
 		TEST(a_moved_cable),
 		TEST(an_entry_from_before_the_cut_does_not_count),
 		TEST(silence_is_no_absence),

@@ -182,8 +182,39 @@ static int hints_of_fdb(struct place_work *work, uint32_t source)
 	return rc ? rc : tell_many(work, source, left_out);
 }
 
-/* Linux says its NIC's MAC as chassis or port id: only NICs that we know are believed. */
-static int hints_of_lldp(struct place_work *work, uint32_t source)
+/* Does the address table of this switch (hints from `first` on) let this NIC be at the port? What
+ * LLDP says is the text of whoever is at some port, and a command line prints it without bounds
+ * between ports (S22). A node in use may have its address at another port: two NICs of a bond share
+ * one. */
+static bool lldp_is_borne_out(const struct place_work *work, size_t first, struct port_ref at,
+			      const struct fabric_nic *nic)
+{
+	const struct switch_port *ports = work->facts->sources[at.source].reading->ports;
+	bool own = false;
+	bool others = false;
+	bool elsewhere = false;
+
+	for (size_t i = first; i < work->hint_count; i++) {
+		const struct place_hint *seen = &work->hints[i];
+		const struct fabric_nic *there;
+
+		if (seen->source != PLACE_FDB)
+			continue;
+		if (seen->at.port != at.port &&
+		    (!ports[at.port].lag || ports[seen->at.port].if_index != ports[at.port].lag)) {
+			elsewhere |= mac_equal(seen->mac, nic->mac);
+			continue;
+		}
+		there = fabric_nic_find(work->facts, seen->mac);
+		own |= there && there->node_id == nic->node_id;
+		others |= there && there->node_id != nic->node_id;
+	}
+	return own || (!others && !(elsewhere && nic->idle));
+}
+
+/* Linux says its NIC's MAC as chassis or port id: only NICs that we know are believed. A port
+ * without a link has no neighbour. */
+static int hints_of_lldp(struct place_work *work, uint32_t source, size_t first)
 {
 	const struct switch_reading *reading = work->facts->sources[source].reading;
 	int rc = 0;
@@ -199,15 +230,22 @@ static int hints_of_lldp(struct place_work *work, uint32_t source)
 		struct place_hint hint = {.source = PLACE_LLDP,
 					  .seen_us = work->facts->sources[source].read_us};
 
-		if (port == UINT32_MAX || work->ret->kinds[source][port] == PORT_UPLINK)
+		if (port == UINT32_MAX || work->ret->kinds[source][port] == PORT_UPLINK ||
+		    !reading->ports[port].up)
 			continue;
 		hint.at = (struct port_ref){source, port};
 		for (size_t id = 0; id < COUNT_OF(ids) && rc == 0; id++) {
-			if (!ids[id].is_mac || mac_parse(ids[id].id, &hint.mac) != 0 ||
-			    !fabric_nic_find(work->facts, hint.mac))
+			const struct fabric_nic *nic = NULL;
+
+			if (ids[id].is_mac && mac_parse(ids[id].id, &hint.mac) == 0)
+				nic = fabric_nic_find(work->facts, hint.mac);
+			if (!nic)
 				continue;
-			/* The port id is the NIC itself; a chassis is any of its NICs. */
-			rc = hint_add(work, &hint);
+			/* The port id is the NIC itself; a chassis is any of its NICs. At the port of
+			 * another node it is no place, but told. */
+			if (other_holder(work, nic, hint.at) ||
+			    lldp_is_borne_out(work, first, hint.at, nic))
+				rc = hint_add(work, &hint);
 			break;
 		}
 	}
@@ -326,11 +364,13 @@ int place_hints_gather(struct place_work *work)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < work->facts->source_count && rc == 0; i++) {
+		size_t first = work->hint_count;
+
 		if (!work->facts->sources[i].reading)
 			continue;
 		rc = hints_of_fdb(work, i);
 		if (rc == 0)
-			rc = hints_of_lldp(work, i);
+			rc = hints_of_lldp(work, i, first);
 	}
 	if (rc == 0)
 		rc = hints_of_agents(work);
