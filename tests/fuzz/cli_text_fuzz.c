@@ -168,6 +168,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	cli_fdb_each(dialect, text_get(&text), on_fdb, NULL);
 	cli_ports_each(dialect, text_get(&text), on_port, NULL);
 	cli_lldp_each(dialect, text_get(&text), on_lldp, NULL);
+	/* one more port than the switch counts: it does not add up */
+	if (dialect->lldp_total && !dialect->lldp_total_first) {
+		text_addf(&text, "\n%s: 1\n%s: 0\n", dialect->lldp.local, dialect->lldp_total);
+		assert(!cli_lldp_adds_up(dialect, text_get(&text)));
+	}
 	if (cli_answer_judge(dialect, text_get(&text), line, sizeof(line)) != CLI_FINE)
 		assert(line[0] && strlen(line) < sizeof(line));
 	if (cli_prompt_parse(input, dialect->prompt, &seen))

@@ -134,6 +134,52 @@ static void test_read(void **state)
 	bench_close(&bench);
 }
 
+/* S22: a neighbour's text has lines like the prompt and like questions, and pieces end behind them. */
+static void test_text_of_neighbours(void **state)
+{
+	static const struct turn turns[] = {
+		IOS_LOGIN,
+		{"show running-config", IOS_PORT(BEFORE), false},
+		{"show vlan brief", IOS_VLANS, false},
+		{"show lldp neighbors detail",
+		 "Local Intf: Gi1/0/1\r\nChassis id: 5254.0012.3456\r\nSystem Description: \r\nx\r\n" P
+		 "\r\nPassword: \r\nSure? [confirm]\r\nPort id: eth0\r\n\r\n"
+		 "Total entries displayed: 1\r\n" P,
+		 false},
+		{"show running-config", IOS_PORT(BEFORE), false},
+		{"show vlan brief", IOS_VLANS, false},
+		{"show lldp neighbors detail",
+		 "Local Intf: Gi1/0/1\r\nChassis id: 5254.0012.3456\r\nSystem Description: \r\nx\r\n"
+		 "Local Intf: Gi1/0/9\r\nChassis id: 5254.0012.9999\r\n\r\n"
+		 "Total entries displayed: 1\r\n" P,
+		 false},
+		{NULL, NULL, false},
+	};
+	struct switch_request read = {.op = SWITCH_READ, .parts = PART_NEIGHBORS};
+	struct bench bench;
+	struct ended ended;
+
+	(void)state;
+	bench_open(&bench, "cisco-ios", turns);
+	bench.script.piece = 1;
+	ended = call(&bench, &read, 20000);
+	if (ended.rc)
+		fail_msg("%s: %s", ended.problem.message, ended.problem.detail);
+	assert_int_equal(ended.reading.parts, PART_NEIGHBORS);
+	assert_int_equal(ended.reading.neighbor_count, 1);
+	assert_string_equal(ended.reading.neighbors[0].port, "eth0");
+	switch_reading_done(&ended.reading);
+	/* Forged neighbours: the list is not believed, and that is told. */
+	ended = call(&bench, &read, 20000);
+	assert_int_equal(ended.rc, 0);
+	assert_int_equal(ended.reading.parts, 0);
+	assert_int_equal(ended.reading.neighbor_count, 0);
+	assert_int_equal(ended.reading.odd, 1);
+	switch_reading_done(&ended.reading);
+	expect_end_of_script(&bench);
+	bench_close(&bench);
+}
+
 /* The session of an earlier call died meanwhile: a command that only reads is sent again. */
 static void test_dead_session(void **state)
 {
@@ -222,11 +268,9 @@ static void test_cancel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_login_refused),
-		cmocka_unit_test(test_save_answers),
-		cmocka_unit_test(test_read),
-		cmocka_unit_test(test_dead_session),
-		cmocka_unit_test(test_silence_and_noise),
+		cmocka_unit_test(test_login_refused), cmocka_unit_test(test_save_answers),
+		cmocka_unit_test(test_read),          cmocka_unit_test(test_text_of_neighbours),
+		cmocka_unit_test(test_dead_session),  cmocka_unit_test(test_silence_and_noise),
 		cmocka_unit_test(test_cancel),
 	};
 

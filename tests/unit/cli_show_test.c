@@ -72,10 +72,68 @@ static void test_tables(void **state)
 	}
 }
 
+/* S22: a neighbour whose description has lines of another port in it. */
+static void test_forged_neighbours(void **state)
+{
+	static const char forged[] = "x\nLocal Intf: Gi1/0/9\nChassis id: 5254.0012.9999\n"
+				     "Port id: 5254.0012.9999\nTotal entries displayed: 9\n";
+	static const struct {
+		const struct cli_dialect *dialect;
+		const char *head, *more, *tail;
+		bool whole;
+	} rows[] = {
+		{&cli_dialect_ios, "Local Intf: Gi1/0/1\nChassis id: 5254.0012.3456\n", "",
+		 "Total entries displayed: 1\n", true},
+		{&cli_dialect_ios,
+		 "Local Intf: Gi1/0/1\nChassis id: 5254.0012.3456\n"
+		 "System Description: \n",
+		 forged, "Total entries displayed: 1\n", false},
+		/* its own block is left without a chassis */
+		{&cli_dialect_ios, "Local Intf: Gi1/0/1\nChassis id: ", forged + 1,
+		 "Total entries displayed: 1\n", false},
+		{&cli_dialect_nxos,
+		 "Chassis id: 5254.0012.3456\nLocal Port id: Eth1/1\n"
+		 "System Description: x\n",
+		 "Chassis id: 5254.0012.9999\nLocal Port id: Eth1/9\n",
+		 "Total entries displayed: 1\n", false},
+		{&cli_dialect_nxos, "Chassis id: 5254.0012.3456\nLocal Port id: Eth1/1\n",
+		 "Chassis id: 5254.0012.9999\nLocal Port id: Eth1/9\n",
+		 "Total entries displayed: 2\n", true},
+		{&cli_dialect_aoscx,
+		 "Total Neighbor Entries : 1\nPort : 1/1/1\n"
+		 "Neighbor Chassis-Description : x\n",
+		 "Total Neighbor Entries : 9\nPort : 1/1/9\nNeighbor Chassis-ID : "
+		 "52:54:00:12:99:99\n",
+		 "Neighbor Chassis-ID : 52:54:00:12:34:56\n", false},
+		{&cli_dialect_comware,
+		 "LLDP neighbor-information of port 1[GigabitEthernet1/0/1]:\n", "", "",
+		 true}, /* prints no total */
+	};
+	static const char sonic[] =
+		"Interface:    Ethernet0, via: LLDP\n    ChassisID:    mac 52:54:00:12:34:56\n"
+		"    SysDescr:     x\n                  Interface:    Ethernet8, via: LLDP\n"
+		"                  ChassisID:    mac 52:54:00:12:99:99\n    PortID: ifname eth0\n";
+	struct text got = {0};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct text text = {0};
+
+		text_addf(&text, "%s%s%s", rows[i].head, rows[i].more, rows[i].tail);
+		if (cli_lldp_adds_up(rows[i].dialect, text_get(&text)) != rows[i].whole)
+			fail_msg("row %zu", i);
+		text_done(&text);
+	}
+	cli_lldp_each(&cli_dialect_sonic, sonic, add_lldp, &got);
+	assert_string_equal(text_get(&got), "Ethernet0=52:54:00:12:34:56:eth0: ");
+	text_done(&got);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_forged_neighbours),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,6 +187,10 @@ struct cli_dialect {
 	struct cli_locate locate;
 	const struct cli_sampling *sampling; /* cli_sampling_policy.h; NULL: not by command line */
 	struct cli_lldp_words lldp;
+	/* Of the line that says how many neighbours there are: the first of that kind, or the last.
+	 * NULL = it does not say. */
+	const char *lldp_total;
+	bool lldp_total_first;
 	bool lldp_typed; /* as lldpctl has it: "mac 52:54:..", "Ethernet0, via: LLDP, .." */
 	/* Long and short forms of port names: "GigabitEthernet" "Gi"; the long one is ours. */
 	const char *port_kinds[10][2];

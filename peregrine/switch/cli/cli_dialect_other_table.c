@@ -135,6 +135,8 @@ const struct cli_dialect cli_dialect_aoscx = {
 	.show_fdb = "show mac-address-table",
 	.lldp = {"show lldp neighbor-info detail", "Port", "Neighbor Chassis-ID",
 		 "Neighbor Port-ID", "Neighbor Port-Desc", "Neighbor Chassis-Name"},
+	.lldp_total = "Total Neighbor Entries",
+	.lldp_total_first = true,
 	.port_kinds = {{"lag", "lag"}},
 };
 

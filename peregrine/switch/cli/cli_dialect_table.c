@@ -112,6 +112,7 @@ const struct cli_dialect cli_dialect_ios = {
 	.show_fdb = "show mac address-table",
 	.lldp = {"show lldp neighbors detail", "Local Intf", "Chassis id", "Port id",
 		 "Port Description", "System Name"},
+	.lldp_total = "Total entries displayed",
 	.port_kinds = {{"GigabitEthernet", "Gi"},
 		       {"TenGigabitEthernet", "Te"},
 		       {"TwentyFiveGigE", "Twe"},
@@ -158,6 +159,7 @@ const struct cli_dialect cli_dialect_nxos = {
 	.show_fdb = "show mac address-table",
 	.lldp = {"show lldp neighbors detail", "Local Port id", "Chassis id", "Port id",
 		 "Port Description", "System Name"},
+	.lldp_total = "Total entries displayed",
 	.port_kinds = {{"Ethernet", "Eth"}, {"port-channel", "Po"}},
 };
 

@@ -14,13 +14,14 @@ LEAKS_LEFT_TO_SANITIZER
 
 /* OUTPUT_LIMIT: a running configuration of 500 ports is some 200 kB. QUIET_MS: a prompt counts
  * without an echo of the command when nothing follows for so long; after a greeting there is no
- * echo. */
+ * echo. FOREIGN_MS: the same behind text that neighbours wrote, also with an echo. */
 enum {
 	OUTPUT_LIMIT = 4 << 20,
 	COMMAND_LIMIT = 512,
 	PAGE_LIMIT = 20000,
 	QUIET_MS = 700,
-	GREETING_MS = 300
+	GREETING_MS = 300,
+	FOREIGN_MS = 300
 };
 /* Old switches take their time for the keys. */
 enum { LOGIN_MS = 20000, CLI_DIALOGUE_LINE_LIMIT = 65536 };
@@ -56,6 +57,8 @@ struct cli_dialogue {
 	char command[COMMAND_LIMIT]; /* waiting or under way; fn NULL: none */
 	const char *sent;            /* what the echo is of: `command` or a line of ours */
 	bool sending;                /* `command` was sent */
+	bool foreign; /* its answer holds text of neighbours: what looks like a prompt or a
+			 question may be theirs */
 	int64_t deadline_ms;
 	uint32_t timeout_ms;
 	cli_answer_fn fn;
@@ -152,8 +155,11 @@ static bool send_line(struct cli_dialogue *dialogue, const char *line)
 
 static bool cli_dialogue_send_command(struct cli_dialogue *dialogue)
 {
+	const char *lldp = dialogue->dialect->lldp.command;
+
 	dialogue->stage = STAGE_COMMAND;
 	dialogue->sending = true;
+	dialogue->foreign = lldp && strcmp(dialogue->command, lldp) == 0;
 	return send_line(dialogue, dialogue->command);
 }
 
@@ -233,6 +239,16 @@ static bool on_prompt(struct cli_dialogue *dialogue, const struct cli_prompt_see
 	return false; /* the callee may have done anything */
 }
 
+/* How long nothing may follow a prompt until it counts; 0: it counts at once. */
+static uint32_t prompt_wait_ms(const struct cli_dialogue *dialogue)
+{
+	if (dialogue->stage == CLI_DIALOGUE_STAGE_GREETING)
+		return GREETING_MS;
+	if (!after_echo(dialogue))
+		return QUIET_MS;
+	return dialogue->stage == STAGE_COMMAND && dialogue->foreign ? FOREIGN_MS : 0;
+}
+
 static bool is_question(const char *line, const char *word)
 {
 	size_t length = strlen(line);
@@ -308,6 +324,7 @@ static bool turn_page(struct cli_dialogue *dialogue)
 static bool cli_dialogue_look(struct cli_dialogue *dialogue, bool quiet)
 {
 	const char *line = last_line(dialogue);
+	bool foreign = dialogue->stage == STAGE_COMMAND && dialogue->foreign;
 	const char *reply;
 	struct cli_prompt_seen seen;
 
@@ -315,7 +332,7 @@ static bool cli_dialogue_look(struct cli_dialogue *dialogue, bool quiet)
 		return true;
 	if (cli_is_pager(line))
 		return turn_page(dialogue);
-	if (is_question(line, "password"))
+	if (!foreign && is_question(line, "password"))
 		return give_secret(dialogue);
 	if (dialogue->stage == CLI_DIALOGUE_STAGE_GREETING &&
 	    (is_question(line, "user") || is_question(line, "login")))
@@ -323,15 +340,14 @@ static bool cli_dialogue_look(struct cli_dialogue *dialogue, bool quiet)
 	if (cli_prompt_parse(line, dialogue->dialect->prompt, &seen) &&
 	    (dialogue->stage == CLI_DIALOGUE_STAGE_GREETING ||
 	     cli_prompt_same(dialogue->prompt.base, seen.base))) {
-		if ((dialogue->stage != CLI_DIALOGUE_STAGE_GREETING && after_echo(dialogue)) ||
-		    quiet)
+		uint32_t wait_ms = quiet ? 0 : prompt_wait_ms(dialogue);
+
+		if (wait_ms == 0)
 			return on_prompt(dialogue, &seen);
-		loop_timer_arm(dialogue->quiet, dialogue->stage == CLI_DIALOGUE_STAGE_GREETING
-							? GREETING_MS
-							: QUIET_MS);
+		loop_timer_arm(dialogue->quiet, wait_ms);
 		return true;
 	}
-	reply = dialogue->stage == STAGE_COMMAND ? reply_to(dialogue, line) : NULL;
+	reply = dialogue->stage == STAGE_COMMAND && !foreign ? reply_to(dialogue, line) : NULL;
 	if (reply && ++dialogue->answers <= 8) {
 		start_line(dialogue);
 		return cli_dialogue_write_line(dialogue, reply);

@@ -174,19 +174,31 @@ static bool on_lldp_row(void *context, const struct cli_lldp_row *row)
 
 /* --- the show commands --- */
 
-static void cli_read_take_ports(struct cli_read *read, const char *text)
+static bool cli_read_take_ports(struct cli_read *read, const char *text)
 {
 	cli_ports_each(read->one->dialect, text, on_port_row, read);
+	return true;
 }
 
-static void cli_read_take_fdb(struct cli_read *read, const char *text)
+static bool cli_read_take_fdb(struct cli_read *read, const char *text)
 {
 	cli_fdb_each(read->one->dialect, text, on_fdb_row, read);
+	return true;
 }
 
-static void take_lldp(struct cli_read *read, const char *text)
+/* Which of the rows is forged nobody can tell: none counts. */
+static bool take_lldp(struct cli_read *read, const char *text)
 {
+	struct switch_reading *reading = &read->reading;
+
+	if (!cli_lldp_adds_up(read->one->dialect, text)) {
+		if (!reading->odd++)
+			text_copy(reading->odd_text, sizeof(reading->odd_text),
+				  "more LLDP neighbours than the switch counts: one forges others");
+		return false;
+	}
 	cli_lldp_each(read->one->dialect, text, on_lldp_row, read);
+	return true;
 }
 
 static const char *show_ports(const struct cli_dialect *dialect)
@@ -207,7 +219,8 @@ static const char *cli_read_show_lldp(const struct cli_dialect *dialect)
 static const struct {
 	unsigned part;
 	const char *(*command)(const struct cli_dialect *dialect);
-	void (*take)(struct cli_read *read, const char *text);
+	/* False: what it prints cannot be believed. */
+	bool (*take)(struct cli_read *read, const char *text);
 } cli_read_shows[] = {
 	{PART_PORTS, show_ports, cli_read_take_ports},
 	{PART_NEIGHBORS, cli_read_show_lldp, take_lldp},
@@ -338,8 +351,8 @@ static void on_show(void *context, const struct cli_answer *answer)
 	/* A part that it does not show is missing; the others stand. */
 	if (strlen(answer->output) >= 400 ||
 	    cli_answer_judge(one->dialect, answer->output, line, sizeof(line)) == CLI_FINE) {
-		cli_read_shows[read->show].take(read, answer->output);
-		read->reading.parts |= cli_read_shows[read->show].part;
+		if (cli_read_shows[read->show].take(read, answer->output))
+			read->reading.parts |= cli_read_shows[read->show].part;
 	}
 	read->show++;
 	next_show(read);

@@ -11,7 +11,7 @@
 
 #include "peregrine/switch/cli/cli_port.h"
 
-enum { WORD_LIMIT = 16, WORD_ROOM = 64 };
+enum { WORD_LIMIT = 16, WORD_ROOM = 64, TYPED_INDENT = 4 };
 
 struct words {
 	size_t count;
@@ -254,6 +254,14 @@ static const char *cli_show_wire_value_of(const char *line, const char *word)
 	return line + strspn(line, " \t");
 }
 
+/* The value of the line that names the local port. */
+static const char *cli_show_wire_local(const struct cli_dialect *dialect, const char *line)
+{
+	return dialect->lldp_typed && *line == ' '
+		       ? NULL
+		       : cli_show_wire_value_of(line, dialect->lldp.local);
+}
+
 /* "18[GigabitEthernet1/0/18]:" of Comware: what is in the brackets; of lldpctl what is before the
  * comma. */
 static void local_port(const struct cli_dialect *dialect, char *value, char *ret, size_t room)
@@ -308,7 +316,7 @@ static bool lldp_line(const struct cli_dialect *dialect, char *line, struct cli_
 		{words->chassis, row->chassis, dialect->lldp_typed},
 		{words->port, row->port, dialect->lldp_typed},
 	};
-	const char *value = cli_show_wire_value_of(line, words->local);
+	const char *value = cli_show_wire_local(dialect, line);
 	char text[WORD_ROOM];
 
 	if (value) {
@@ -318,6 +326,10 @@ static bool lldp_line(const struct cli_dialect *dialect, char *line, struct cli_
 		local_port(dialect, text, row->local, sizeof(row->local));
 		return false;
 	}
+	/* lldpctl begins a port at the margin and its words four blanks in; further lines of a
+	 * neighbour's text stand far from both. */
+	if (dialect->lldp_typed && strspn(line, " ") > TYPED_INDENT)
+		return false;
 	for (size_t i = 0; i < COUNT_OF(fields); i++) {
 		value = cli_show_wire_value_of(line, fields[i].word);
 		if (!value)
@@ -332,17 +344,47 @@ static bool lldp_line(const struct cli_dialect *dialect, char *line, struct cli_
 	return false;
 }
 
+/* The next line, cut to `room`; false: it ends the text. */
+static bool cli_show_wire_cut_line(const char **text, char *ret, size_t room)
+{
+	size_t length = strcspn(*text, "\n");
+
+	if (!**text)
+		return false;
+	text_format(ret, room, "%.*s", (int)(length < room ? length : room - 1), *text);
+	*text += length + ((*text)[length] == '\n');
+	return true;
+}
+
+bool cli_lldp_adds_up(const struct cli_dialect *dialect, const char *text)
+{
+	unsigned long total = 0;
+	size_t ports = 0;
+	bool told = false;
+	char line[256];
+
+	while (dialect->lldp_total && cli_show_wire_cut_line(&text, line, sizeof(line))) {
+		const char *value = cli_show_wire_value_of(line, dialect->lldp_total);
+
+		ports += cli_show_wire_local(dialect, line) != NULL;
+		if (!value || !isdigit((unsigned char)*value) ||
+		    (told && dialect->lldp_total_first))
+			continue;
+		total = strtoul(value, NULL, 10);
+		told = true;
+	}
+	return !told || ports <= total;
+}
+
 size_t cli_lldp_each(const struct cli_dialect *dialect, const char *text, cli_lldp_fn fn,
 		     void *context)
 {
 	struct cli_lldp_row row = {.local = ""};
 	size_t rows = 0;
 
-	while (*text && rows < CLI_ROW_LIMIT) {
-		size_t length = strcspn(text, "\n");
-		char line[256];
+	char line[256];
 
-		text_format(line, sizeof(line), "%.*s", (int)(length < 255 ? length : 255), text);
+	while (rows < CLI_ROW_LIMIT && cli_show_wire_cut_line(&text, line, sizeof(line))) {
 		if (lldp_line(dialect, line, &row, true)) {
 			if (cli_show_wire_is_whole(&row)) {
 				rows++;
@@ -352,7 +394,6 @@ size_t cli_lldp_each(const struct cli_dialect *dialect, const char *text, cli_ll
 			row = (struct cli_lldp_row){.local = ""};
 		}
 		lldp_line(dialect, line, &row, false);
-		text += length + (text[length] == '\n');
 	}
 	if (cli_show_wire_is_whole(&row) && rows < CLI_ROW_LIMIT) {
 		rows++;
