@@ -409,14 +409,16 @@ int http_decode(char *text, bool query)
 
 int http_range(const char *value, uint64_t size, uint64_t *ret_first, uint64_t *ret_length)
 {
-	const char *first_text = value + 6;
+	static const char unit[] = "bytes=";
+	const char *first_text;
 	const char *dash;
 	const char *last_text;
 	uint64_t first = 0;
 	uint64_t last = 0;
 
-	if (strncasecmp(value, "bytes=", 6) != 0)
+	if (strncasecmp(value, unit, strlen(unit)) != 0)
 		return E_MALFORMED;
+	first_text = value + strlen(unit);
 	dash = strchr(first_text, '-');
 	if (!dash)
 		return E_MALFORMED;

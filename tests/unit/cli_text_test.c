@@ -196,6 +196,23 @@ static void test_judge(void **state)
 	}
 }
 
+/* S28: a number of 33 bits is no VLAN, and not the one of its low 32. */
+static void test_numbers_are_whole(void **state)
+{
+	static const char text[] = "interface GigabitEthernet1/0/1\n switchport mode access\n"
+				   " switchport access vlan 4294967406\n!\n";
+	struct cli_config *config;
+	struct port_vlans vlans;
+
+	(void)state;
+	assert_int_equal(cli_config_new(&cli_dialect_ios, &config), 0);
+	assert_int_equal(cli_config_read(config, text), 0);
+	assert_int_equal(config->odd, 1);
+	assert_true(cli_port_vlans(config, cli_config_port(config, "Gi1/0/1"), &vlans));
+	assert_int_equal(vlans.native, 1);
+	cli_config_free(config);
+}
+
 /* --- names of ports --- */
 
 static void test_port_names(void **state)
@@ -589,6 +606,7 @@ static void test_plans_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers_are_whole),
 		cmocka_unit_test(test_dialects_are_whole),
 		cmocka_unit_test(test_every_list_is_taken_out_of),
 		cmocka_unit_test(test_clean),

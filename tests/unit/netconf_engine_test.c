@@ -12,6 +12,7 @@
 #include "common/io/loop.h"
 
 #include "peregrine/switch/netconf/netconf_driver.h"
+#include "peregrine/switch/netconf/netconf_xml_wire.h"
 #include "peregrine/switch/switch_family_table.h"
 #include "tests/support/cmocka.h"
 #include "tests/support/netconf_script.h"
@@ -483,6 +484,31 @@ static void test_candidate(void **state)
 	}
 }
 
+/* S28: depth and declarations are looked for in bytes, so another encoding is refused before
+ * libxml2 reads it. */
+static void test_only_utf8(void **state)
+{
+	static const char bare[] = "<hello><capabilities><capability>urn:ietf:params:netconf:base:"
+				   "1.0</capability></capabilities></hello>";
+	static const char *const latin[] = {
+		"<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><hello>\xe9</hello>",
+		"<?xml version=\"1.0\" encoding=\"UTF-7\"?><hello>+ADwAeAAvAD4-\xff</hello>",
+	};
+	char wide[2 * sizeof(bare)] = {(char)0xff, (char)0xfe};
+	struct netconf_message message = {0};
+
+	(void)state;
+	assert_int_equal(netconf_message_parse(bare, sizeof(bare) - 1, &message), 0);
+	netconf_message_done(&message);
+	for (size_t i = 0; i < sizeof(bare) - 1; i++)
+		wide[2 + 2 * i] = bare[i];
+	assert_int_equal(netconf_message_parse(wide, sizeof(wide), &message), E_MALFORMED);
+	assert_int_equal(netconf_message_parse(wide + 2, sizeof(wide) - 2, &message), E_MALFORMED);
+	for (size_t i = 0; i < COUNT_OF(latin); i++)
+		assert_int_equal(netconf_message_parse(latin[i], strlen(latin[i]), &message),
+				 E_MALFORMED);
+}
+
 /* Hellos that are none, or of another kind of switch. */
 static void test_hello(void **state)
 {
@@ -624,10 +650,10 @@ static void test_flood(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_change),     cmocka_unit_test(test_change_refused),
-		cmocka_unit_test(test_candidate),  cmocka_unit_test(test_hello),
-		cmocka_unit_test(test_read_again), cmocka_unit_test(test_not_sent),
-		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_change),    cmocka_unit_test(test_change_refused),
+		cmocka_unit_test(test_candidate), cmocka_unit_test(test_hello),
+		cmocka_unit_test(test_only_utf8), cmocka_unit_test(test_read_again),
+		cmocka_unit_test(test_not_sent),  cmocka_unit_test(test_flood),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -114,6 +115,7 @@ static bool cli_config_wire_take_word(char kind, const char *line,
 				      struct cli_config_wire_match *match)
 {
 	size_t length = (size_t)(skip_word(line) - line);
+	unsigned long number;
 	char *end;
 
 	if (!length)
@@ -123,7 +125,8 @@ static bool cli_config_wire_take_word(char kind, const char *line,
 	if (kind == 'n' || kind == 'v') {
 		line += kind == 'v' ? 4 : 0;
 		length -= kind == 'v' ? 4 : 0;
-		match->number = (unsigned)strtoul(line, &end, 10);
+		number = strtoul(line, &end, 10);
+		match->number = number < UINT_MAX ? (unsigned)number : UINT_MAX; /* no VLAN */
 		return end == line + length && isdigit((unsigned char)*line);
 	}
 	if (kind == 'q')
@@ -401,12 +404,14 @@ static bool is_anywhere(enum cli_fact fact)
 static void cli_config_wire_read_line(struct cli_config_wire_reader *reader, const char *line)
 {
 	const struct cli_dialect *dialect = reader->config->dialect;
-	struct cli_config_wire_match match = {0};
 
 	for (size_t i = 0; i < COUNT_OF(dialect->rules) && dialect->rules[i].line; i++) {
 		const struct cli_rule *rule = &dialect->rules[i];
+		struct cli_config_wire_match match;
 		bool fine;
 
+		match.number = 0; /* of a rule that was tried in vain */
+		match.rest[0] = '\0';
 		if ((rule->section != SECTION_NONE && rule->section != reader->section) ||
 		    !rule_matches(rule->line, line, &match))
 			continue;

@@ -50,6 +50,9 @@ static int check_bounds(const char *at, const char *end)
 	unsigned depth = 0;
 	unsigned elements = 0;
 
+	if (memchr(at, '\0',
+		   (size_t)(end - at))) /* UTF-16 or UTF-32: what is looked for is not there */
+		return E_MALFORMED;
 	while ((at = memchr(at, '<', (size_t)(end - at)))) {
 		bool is_empty = false;
 		bool is_end = netconf_xml_wire_starts(at, end, "</");
@@ -301,7 +304,8 @@ int netconf_message_parse(const char *bytes, size_t size, struct netconf_message
 
 	if (rc)
 		return rc;
-	message.doc = xmlReadMemory(bytes, (int)size, NULL, NULL, options);
+	/* As it was read here (RFC 6241, 3), whatever the message says of itself. */
+	message.doc = xmlReadMemory(bytes, (int)size, NULL, "UTF-8", options);
 	root = message.doc ? xmlDocGetRootElement(message.doc) : NULL;
 	rc = E_MALFORMED;
 	if (root && !message.doc->intSubset)
