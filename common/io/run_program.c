@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -176,18 +177,26 @@ static void run_program_pipes_close(struct run_program_pipes *pipes)
 	run_program_close(&pipes->talk);
 }
 
+static int run_program_reap(const char *path, pid_t child, int *ret_status, struct problem *problem)
+{
+	while (waitpid(child, ret_status, 0) < 0) {
+		if (errno != EINTR)
+			return problem_set(problem, -errno, "cannot wait for %s: %s", path,
+					   error_text(-errno));
+	}
+	return 0;
+}
+
 static int run_program_wait(const struct run_program *program, pid_t child, int rc,
 			    const struct text *words, struct problem *problem)
 {
-	int status;
+	int status = 0;
 
 	if (rc)
 		(void)kill(child, SIGKILL);
-	while (waitpid(child, &status, 0) < 0) {
-		if (errno != EINTR)
-			return problem_set(problem, -errno, "cannot wait for %s: %s",
-					   program->argv[0], error_text(-errno));
-	}
+	int reaped = run_program_reap(program->argv[0], child, &status, problem);
+	if (reaped)
+		return reaped;
 	if (rc == E_TIMEOUT)
 		return problem_set(problem, rc, "%s did not end in %u s and was killed",
 				   program->argv[0], (unsigned)(program->deadline_ms / 1000));
@@ -226,4 +235,48 @@ int run_program(const struct run_program *program, struct problem *problem)
 				      problem);
 	run_program_pipes_close(&ours);
 	return rc;
+}
+
+int run_program_start(const struct run_program *program, int in, int out,
+		      struct run_program_child *ret, struct problem *problem)
+{
+	struct run_program_child child = {.words = memfd_create("words", MFD_CLOEXEC)};
+	const struct passwd *user;
+	int rc = run_program_user(program, &user, problem);
+
+	if (rc == 0 &&
+	    (child.words < 0 || !text_copy(child.path, sizeof(child.path), program->argv[0])))
+		rc = problem_set(problem, child.words < 0 ? -errno : -ENAMETOOLONG,
+				 "cannot start %s", program->argv[0]);
+	if (rc == 0) {
+		child.pid = fork();
+		if (child.pid == 0)
+			run_program_become(program, user, in, out, child.words);
+		if (child.pid < 0)
+			rc = problem_set(problem, -errno, "cannot start %s: %s", program->argv[0],
+					 error_text(-errno));
+	}
+	if (rc == 0)
+		*ret = child;
+	else
+		run_program_close(&child.words);
+	return rc;
+}
+
+int run_program_end(struct run_program_child *child, struct problem *problem)
+{
+	CLEANUP(text_done) struct text words = {0};
+	int status = 0;
+	int rc = run_program_reap(child->path, child->pid, &status, problem);
+
+	child->pid = 0;
+	/* The end of its words says why it failed. */
+	off_t size = lseek(child->words, 0, SEEK_END);
+	off_t skipped = size > (off_t)TALK_LIMIT ? size - (off_t)TALK_LIMIT : 0;
+	if (lseek(child->words, skipped, SEEK_SET) == skipped) {
+		while (run_program_drain(child->words, &words, TALK_LIMIT))
+			;
+	}
+	run_program_close(&child->words);
+	return rc ? rc : run_program_tell(child->path, status, &words, problem);
 }
