@@ -260,7 +260,7 @@ select s.id as switch_id, c.id, c.port, coalesce(host(p.address), p.port) as tar
 from switch s join switch_endpoint e on e.switch_id = s.id
 left join capture_point p on p.switch_id = s.id
 left join capture c on c.switch_id = s.id and p.switch_id is not null and c.state in ('listening', 'running') and c.wanted = 'present' and c.deadline > now()
-where e.managed and (p.switch_id is not null or exists (select from capture m where m.switch_id = s.id and m.mirrored));
+where e.managed and (select not restoration_waits()) and (p.switch_id is not null or exists (select from capture m where m.switch_id = s.id and m.mirrored));
 
 grant select on capture_point to portald, peregrined, peregrine_captured;
 grant select on capture_session to peregrined;

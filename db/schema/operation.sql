@@ -122,8 +122,13 @@ begin
 		select 'database', 'wrong', coalesce(nullif(r.application_name, ''), 'standby'), null, format('the standby is %s behind', r.replay_lag), 'look at its log, its disk and the network between'
 		from pg_stat_replication r where r.replay_lag > interval '30 s'
 		union all
-		select 'backups', 'wrong', 'database', max(b.made_at), 'the last backup is older than two days', 'haasctl db backup FILE'
-		from backup b having max(b.made_at) < clock_timestamp() - interval '2 days'
+		select 'database', 'wrong', 'database', r.restored_at, restoration_text(r) || '; nodes, switches and volumes are left as they are',
+		       'compare nodes, switches and volumes with the database; then haasctl db accept-restore'
+		from restoration r
+		union all
+		select 'backups', 'wrong', 'database', max(b.made_at), case when max(b.made_at) is null then 'no backup was ever made' else 'the last backup is older than two days' end,
+		       'haasctl db backup FILE'
+		from backup b having coalesce(max(b.made_at), (select min(n.created_at) from node n)) < clock_timestamp() - interval '2 days'
 		union all
 		select 'notices', 'wrong', n.target, min(a.raised_at), format('%s alerts could not be told: %s', count(*), max(n.problem ->> 'message')), 'look at the receiver, and at portal-outward.conf'
 		from notice n join alert a on a.id = n.alert_id where n.attempts >= 3 group by n.target

@@ -405,7 +405,8 @@ begin
 end
 $$;
 
--- One claim for all that a storage does: two daemons at one storage would serve the same files. No row: it is another's.
+-- One claim for all that a storage does: two daemons at one storage would serve the same files. No row: it is another's, or the database was
+-- restored, and what it does not know would be closed.
 create function storage_claim(p_name text, p_owner text, p_claim_ms bigint, p_key bytea, p_total bigint, p_free bigint, p_problem jsonb)
 returns table (id bigint, generation bigint, iqn text) language plpgsql security definer set search_path = haas, pg_temp as $$
 #variable_conflict use_column
@@ -414,7 +415,8 @@ begin
 	update storage s set claim_owner = p_owner, claim_until = now() + p_claim_ms * interval '1 ms',
 		generation = s.generation + case when s.claim_owner is distinct from p_owner then 1 else 0 end,
 		public_key = p_key, total_bytes = p_total, free_bytes = p_free, problem = p_problem, seen_at = now()
-	where s.name = p_name and s.login = session_user and (s.claim_owner is not distinct from p_owner or s.claim_until is null or s.claim_until <= now())
+	where s.name = p_name and s.login = session_user and not restoration_waits()
+	and (s.claim_owner is not distinct from p_owner or s.claim_until is null or s.claim_until <= now())
 	returning s.id, s.generation, s.iqn;
 end
 $$;

@@ -45,12 +45,33 @@ MUST_USE int db_migration_states(const char *conninfo, struct db_migration_state
 /* The highest number of a change this program knows; 0 = none. */
 int db_migration_newest(void);
 
-/* db_backup.c: one file (pg_dump's custom format), written beside and renamed when whole. */
-MUST_USE int db_backup(const char *conninfo, const char *path, struct problem *problem);
-/* Into a database without our schema (or with, when `replace`); refuses a schema newer than this
- * program. */
-MUST_USE int db_restore(const char *conninfo, const char *path, bool replace,
-			struct problem *problem);
+/* db_settings.c: a connection string as environment ("PGHOST=..."): a password must not stand in
+ * argv. */
+struct db_settings {
+	const char *environment[40]; /* NULL-ended */
+	char *texts[40];
+	size_t count;
+};
+MUST_USE int db_settings_init(struct db_settings *settings, const char *conninfo,
+			      struct problem *problem);
+void db_settings_done(struct db_settings *settings);
+
+/* db_backup.c: one file, written beside and renamed when whole. `key`: the file that encrypts and
+ * signs (backup_key.h); NULL: pg_dump's custom format, plain. */
+MUST_USE int db_backup(const char *conninfo, const char *path, const char *key,
+		       struct problem *problem);
+
+struct db_restore {
+	const char *conninfo;
+	const char *path;
+	const char *key; /* the file that opens and checks; NULL: a plain backup */
+	bool replace;    /* drops our schema first, in the same transaction */
+};
+/* All of it, or nothing. The database is then marked as restored (db/schema/restoration.sql).
+ * E_CONFLICT: our schema is there, a program is connected, the backup is newer than this program. */
+MUST_USE int db_restore(const struct db_restore *restore, struct problem *problem);
+/* An operator has compared the database with the site: programs may change nodes and switches again. */
+MUST_USE int db_accept_restore(const char *conninfo, const char *actor, struct problem *problem);
 
 /* db_program.c: where one of the newest PostgreSQL's programs is. */
 MUST_USE int db_program_path(const char *program, char *ret, size_t room, struct problem *problem);
@@ -58,3 +79,11 @@ MUST_USE int db_program_path(const char *program, char *ret, size_t room, struct
  * NULL, at most 14; argv of `how` is not looked at. */
 MUST_USE int db_program_run(const char *program, const char *const arguments[],
 			    const struct run_program *how, struct problem *problem);
+/* One of a pipeline: its ends stay the caller's. */
+struct db_program_pipe {
+	const char *const *environment;
+	int in, out;
+};
+MUST_USE int db_program_start(const char *program, const char *const arguments[],
+			      const struct db_program_pipe *pipe, struct run_program_child *ret,
+			      struct problem *problem);

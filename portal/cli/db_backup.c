@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,211 +10,180 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
-#include "common/io/run_program.h"
+#include "common/io/process.h"
 
+#include "portal/cli/backup_stream.h"
 #include "portal/cli/db_admin.h"
 
-/* Connection settings as environment (PGHOST=...): a password must not stand in argv. Strings are
- * owned by `texts`. */
-struct settings {
-	const char *environment[40];
-	char *texts[40];
-	size_t count;
+/* A backup that is being made. */
+struct db_backup {
+	PGconn *connection; /* holds the snapshot until pg_dump has read all */
+	struct db_settings settings;
+	struct backup_key key;
+	struct backup_header header;
+	char snapshot[64];
+	char part[PATH_MAX]; /* '\0': none to remove */
+	int fd;
 };
 
-static void settings_done(struct settings *settings)
+static void db_backup_done(struct db_backup *backup)
 {
-	for (size_t i = 0; i < settings->count; i++)
-		free(settings->texts[i]);
+	PQfinish(backup->connection);
+	db_settings_done(&backup->settings);
+	backup_key_done(&backup->key);
+	closep(&backup->fd);
+	if (backup->part[0])
+		(void)unlink(backup->part);
 }
 
-static int settings_init(struct settings *settings, const char *conninfo, struct problem *problem)
+/* What the header says of the database is of the same moment as the rows. */
+static int db_backup_snapshot(struct db_backup *backup, struct problem *problem)
 {
-	char *why = NULL;
-	PQconninfoOption *options = PQconninfoParse(conninfo, &why);
+	int rc = db_admin_exec(backup->connection,
+			       "begin transaction isolation level repeatable read, read only",
+			       problem);
 
-	if (!options) {
-		problem_set(problem, -EINVAL, "the connection string is malformed");
-		problem_detail(problem, "%s", why ? why : "out of memory");
-		PQfreemem(why);
-		return -EINVAL;
+	if (rc < 0)
+		return rc;
+	PGresult *facts = PQexec(
+		backup->connection,
+		"select pg_export_snapshot(), greatest(max(number), 0), floor(extract(epoch from now()))::bigint from haas.schema_migration");
+	if (PQresultStatus(facts) == PGRES_TUPLES_OK) {
+		text_copy(backup->snapshot, sizeof(backup->snapshot), PQgetvalue(facts, 0, 0));
+		backup->header.schema = (uint32_t)strtoul(PQgetvalue(facts, 0, 1), NULL, 10);
+		backup->header.made_s = strtoll(PQgetvalue(facts, 0, 2), NULL, 10);
+	} else {
+		rc = problem_set(problem, E_NOT_FOUND, "the database does not hold our schema");
+		problem_detail(problem, "%s", PQresultErrorMessage(facts));
+		problem_hint(problem, "haasctl db migrate makes it");
 	}
-	for (const PQconninfoOption *option = options; option->keyword; option++) {
-		CLEANUP(text_done) struct text line = {0};
+	PQclear(facts);
+	return rc;
+}
 
-		if (!option->val || !option->envvar ||
-		    settings->count + 1 >= COUNT_OF(settings->environment))
-			continue;
-		text_addf(&line, "%s=%s", option->envvar, option->val);
-		settings->texts[settings->count] = text_take(&line);
-		settings->environment[settings->count] = settings->texts[settings->count];
-		settings->count++;
+/* A backup names its maker with letters that are safe everywhere. */
+static void db_backup_maker(char ret[BACKUP_MAKER_SIZE + 1])
+{
+	process_host_name(ret, BACKUP_MAKER_SIZE + 1);
+	for (char *at = ret; *at; at++) {
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-",
+			    *at))
+			*at = '_';
 	}
-	PQconninfoFree(options);
+	if (!ret[0])
+		text_copy(ret, BACKUP_MAKER_SIZE + 1, "unknown");
+}
+
+/* All tenants are in it: it is its owner's alone from the first byte on. */
+static int db_backup_create(struct db_backup *backup, const char *path, struct problem *problem)
+{
+	char part[PATH_MAX];
+
+	if (!text_format(part, sizeof(part), "%s.part", path))
+		return problem_set(problem, -ENAMETOOLONG, "the path %s is too long", path);
+	(void)unlink(part);
+	backup->fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (backup->fd < 0)
+		return problem_set(problem, -errno, "cannot write %s: %s", part, strerror(errno));
+	text_copy(backup->part, sizeof(backup->part), part);
 	return 0;
 }
 
-static int db_backup_run_program(const char *program, const char *const arguments[],
-				 const struct settings *settings, struct text *output,
-				 struct problem *problem)
+/* pg_dump, with its output at `out`. */
+static int db_backup_dump(struct db_backup *backup, int out, struct run_program_child *ret,
+			  struct problem *problem)
 {
-	return db_program_run(
-		program, arguments,
-		&(struct run_program){.environment = settings->environment, .output = output},
-		problem);
+	CLEANUP(closep) int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	char snapshot[96];
+
+	text_format(snapshot, sizeof(snapshot), "--snapshot=%s", backup->snapshot);
+	return db_program_start(
+		"pg_dump",
+		(const char *const[]){"--format=custom", "--schema=haas", "--no-owner", snapshot,
+				      NULL},
+		&(struct db_program_pipe){
+			.environment = backup->settings.environment, .in = nothing, .out = out},
+		ret, problem);
+}
+
+static int db_backup_plain(struct db_backup *backup, struct problem *problem)
+{
+	struct run_program_child dump;
+	int rc = db_backup_dump(backup, backup->fd, &dump, problem);
+
+	return rc == 0 ? run_program_end(&dump, problem) : rc;
+}
+
+static int db_backup_encrypted(struct db_backup *backup, struct problem *problem)
+{
+	struct problem lost = {0};
+	struct run_program_child dump;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return problem_set(problem, -errno, "cannot make a pipe: %s", strerror(errno));
+	int rc = db_backup_dump(backup, ends[1], &dump, problem);
+	(void)close(ends[1]);
+	if (rc < 0) {
+		(void)close(ends[0]);
+		return rc;
+	}
+	int sealed = backup_seal(&backup->key, &backup->header, ends[0], backup->fd, problem);
+	/* Closed first: a pg_dump whose output nobody takes must end. */
+	(void)close(ends[0]);
+	rc = run_program_end(&dump, sealed < 0 ? &lost : problem);
+	return sealed < 0 ? sealed : rc;
+}
+
+/* The name appears with the whole file behind it, also after a power failure. */
+static int db_backup_publish(struct db_backup *backup, const char *path, int64_t *ret_bytes,
+			     struct problem *problem)
+{
+	struct stat written;
+
+	if (fsync(backup->fd) < 0 || fstat(backup->fd, &written) < 0 ||
+	    rename(backup->part, path) < 0)
+		return problem_set(problem, -errno, "cannot finish %s: %s", path, strerror(errno));
+	backup->part[0] = '\0';
+	*ret_bytes = written.st_size;
+	return 0;
 }
 
 /* Tells the database that a backup was written whole: `haasctl status` shows its age. */
-static int db_backup_note(const char *conninfo, const char *path, int64_t bytes,
+static int db_backup_note(PGconn *connection, const char *path, int64_t bytes,
 			  struct problem *problem)
 {
 	CLEANUP(text_done) struct text sql = {0};
-	PGconn *connection = NULL;
-	char *file;
-	int rc = db_admin_connect(conninfo, &connection, problem);
+	char *file = PQescapeLiteral(connection, path, strlen(path));
+	int rc = db_admin_exec(connection, "commit", problem);
 
-	if (rc < 0)
-		return rc;
-	file = PQescapeLiteral(connection, path, strlen(path));
 	text_addf(&sql, "insert into haas.backup (file, bytes) values (%s, %" PRId64 ")",
 		  file ? file : "''", bytes);
 	PQfreemem(file);
-	rc = sql.failed ? -ENOMEM : db_admin_exec(connection, text_get(&sql), problem);
-	PQfinish(connection);
-	return rc;
+	if (rc == 0 && sql.failed)
+		rc = problem_set(problem, -ENOMEM, "out of memory");
+	return rc == 0 ? db_admin_exec(connection, text_get(&sql), problem) : rc;
 }
 
-int db_backup(const char *conninfo, const char *path, struct problem *problem)
+int db_backup(const char *conninfo, const char *path, const char *key, struct problem *problem)
 {
-	CLEANUP(settings_done) struct settings settings = {0};
-	CLEANUP(closep) int fd = -1;
-	struct stat written;
-	char part[PATH_MAX];
-	int rc = settings_init(&settings, conninfo, problem);
+	CLEANUP(db_backup_done) struct db_backup backup = {.fd = -1};
+	int64_t bytes = 0;
+	int rc = key ? backup_key_load(key, BACKUP_KEY_BACKUP, &backup.key, problem) : 0;
 
+	if (rc == 0)
+		rc = db_settings_init(&backup.settings, conninfo, problem);
+	if (rc == 0)
+		rc = db_admin_connect(conninfo, &backup.connection, problem);
+	if (rc == 0)
+		rc = db_backup_snapshot(&backup, problem);
+	if (rc == 0)
+		rc = db_backup_create(&backup, path, problem);
 	if (rc < 0)
 		return rc;
-	if (!text_format(part, sizeof(part), "%s.part", path))
-		return problem_set(problem, -ENAMETOOLONG, "path %s is too long", path);
-	/* All tenants are in it: it is its owner's alone from the first byte on. */
-	(void)unlink(part);
-	fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return problem_set(problem, -errno, "cannot write %s: %s", part, strerror(errno));
-	rc = db_backup_run_program("pg_dump",
-				   (const char *const[]){"--format=custom", "--schema=haas",
-							 "--no-owner", "--file", part, NULL},
-				   &settings, NULL, problem);
-	if (rc < 0) {
-		(void)unlink(part);
-		return rc;
-	}
-	if (fsync(fd) < 0 || fstat(fd, &written) < 0 || rename(part, path) < 0)
-		return problem_set(problem, -errno, "cannot finish %s: %s", path, strerror(errno));
-	return db_backup_note(conninfo, path, written.st_size, problem);
-}
-
-/* The highest number of a change in a backup; the table's COPY block has the number first on each
- * line. */
-static int newest_in(const char *path, const struct settings *settings, int *ret,
-		     struct problem *problem)
-{
-	CLEANUP(text_done) struct text sql = {0};
-	int newest = -1;
-	bool rows = false;
-	int rc = db_backup_run_program("pg_restore",
-				       (const char *const[]){"--data-only",
-							     "--table=schema_migration", "--file=-",
-							     path, NULL},
-				       settings, &sql, problem);
-
-	if (rc < 0)
-		return rc;
-	for (char *line = sql.data; line && *line;
-	     line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
-		if (strncmp(line, "COPY haas.schema_migration", 26) == 0)
-			rows = true;
-		else if (strncmp(line, "\\.", 2) == 0)
-			rows = false;
-		else if (rows && strtol(line, NULL, 10) > newest)
-			newest = (int)strtol(line, NULL, 10);
-	}
-	if (newest < 0)
-		return problem_set(problem, E_MALFORMED,
-				   "%s is not a backup of haasctl: it holds no schema of ours",
-				   path);
-	*ret = newest;
-	return 0;
-}
-
-/* Makes what the dump of one schema leaves out: roles belong to the cluster, default privileges and
- * extensions to the database. */
-static int db_backup_prepare(PGconn *connection, bool replace, struct problem *problem)
-{
-	static const char roles[] =
-		"do $$ declare program text; begin "
-		"foreach program in array array['bampi_bootd', 'bampid', 'portald', 'peregrined', 'bampi_stored', "
-		"'peregrine_flowd', 'peregrine_captured', 'portal_outward'] loop "
-		"if not exists (select from pg_roles where rolname = program) then "
-		"execute format('create role %I login', program); end if; "
-		"execute format('alter role %I set search_path = haas', program); end loop; end $$";
-	int rc = db_admin_exec(connection, "set client_min_messages = warning", problem);
-	PGresult *there =
-		rc == 0 ? PQexec(connection, "select from pg_namespace where nspname = 'haas'")
-			: NULL;
-	bool taken = there && PQntuples(there) > 0;
-
-	PQclear(there);
-	if (rc == 0 && taken && !replace) {
-		problem_set(problem, E_CONFLICT, "the database holds our schema already");
-		problem_hint(problem, "--replace drops the present schema first");
-		return E_CONFLICT;
-	}
-	if (rc == 0 && taken)
-		rc = db_admin_exec(connection, "drop schema haas cascade", problem);
+	db_backup_maker(backup.header.maker);
+	rc = key ? db_backup_encrypted(&backup, problem) : db_backup_plain(&backup, problem);
 	if (rc == 0)
-		rc = db_admin_exec(connection, roles, problem);
-	if (rc == 0)
-		rc = db_admin_exec(
-			connection,
-			"alter default privileges revoke execute on functions from public",
-			problem);
-	if (rc == 0)
-		rc = db_admin_exec(connection,
-				   "create extension if not exists btree_gist with schema public",
-				   problem);
-	return rc;
-}
-
-int db_restore(const char *conninfo, const char *path, bool replace, struct problem *problem)
-{
-	CLEANUP(settings_done) struct settings settings = {0};
-	PGconn *connection = NULL;
-	const char *database = NULL;
-	int newest = 0;
-	int rc = settings_init(&settings, conninfo, problem);
-
-	if (rc == 0)
-		rc = newest_in(path, &settings, &newest, problem);
-	if (rc == 0 && newest > db_migration_newest()) {
-		problem_set(problem, E_CONFLICT,
-			    "the backup is newer (change %d) than this program (change %d)", newest,
-			    db_migration_newest());
-		problem_hint(problem, "install the newer haasctl");
-		return E_CONFLICT;
-	}
-	if (rc == 0)
-		rc = db_admin_connect(conninfo, &connection, problem);
-	if (rc < 0)
-		return rc;
-	rc = db_backup_prepare(connection, replace, problem);
-	database = PQdb(connection);
-	if (rc == 0)
-		rc = db_backup_run_program(
-			"pg_restore",
-			(const char *const[]){"--exit-on-error", "--single-transaction",
-					      "--no-owner", "--dbname", database, path, NULL},
-			&settings, NULL, problem);
-	PQfinish(connection);
-	return rc;
+		rc = db_backup_publish(&backup, path, &bytes, problem);
+	return rc == 0 ? db_backup_note(backup.connection, path, bytes, problem) : rc;
 }

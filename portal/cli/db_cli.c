@@ -1,11 +1,15 @@
 /* haasctl db: the one noun that speaks to PostgreSQL itself, because it makes what portald needs.
  */
+#include <glob.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/error.h"
 #include "common/base/text.h"
 
+#include "portal/cli/backup_key.h"
 #include "portal/cli/db_admin.h"
 #include "portal/cli/listing.h"
 
@@ -49,6 +53,7 @@ static int db_cli_end(const struct command_input *input, int rc, const struct pr
 	haasctl_problem(problem);
 	return rc == E_CONFLICT      ? EXIT_CONFLICT
 	       : rc == E_NOT_FOUND   ? EXIT_NOT_FOUND
+	       : rc == E_DENIED      ? EXIT_DENIED
 	       : rc == E_UNAVAILABLE ? EXIT_UNREACHABLE
 				     : EXIT_FAILED;
 }
@@ -147,26 +152,107 @@ static int db_status(void *context, const struct command_input *input)
 	return pending == 0 ? status : EXIT_FAILED;
 }
 
+/* --plain and --key exclude each other. *ret: the key file, NULL with --plain. */
+static int db_cli_key(const struct command_input *input, const char *usual, const char **ret)
+{
+	const char *key = command_option(input, "--key");
+	bool plain = command_option(input, "--plain") != NULL;
+
+	if (plain && key)
+		return haasctl_usage(
+			"--plain and --key exclude each other: a plain backup has no key");
+	if (!plain && !key && !usual)
+		return haasctl_usage(
+			"db restore needs --key FILE, the .restore file of haasctl db backup-key, or --plain");
+	*ret = plain ? NULL : key ? key : usual;
+	return EXIT_OK;
+}
+
+/* Without the daemons' keys a backup is half of one (user 15): passwords are sealed to them. */
+static void db_cli_tell_keys(void)
+{
+	glob_t found = {0};
+
+	fputs("The keys of the daemons are not in it. Sealed passwords and certificates need them: keep a copy apart.\n",
+	      stderr);
+	if (glob("/var/lib/haas/*/keys/*", 0, NULL, &found) == 0) {
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			fprintf(stderr, "  %s\n", found.gl_pathv[i]);
+	} else {
+		fputs("  /var/lib/haas/*/keys on the controller and on each storage\n", stderr);
+	}
+	globfree(&found);
+}
+
 static int db_backup_run(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text conninfo = {0};
 	struct problem problem = {0};
+	const char *key = NULL;
+	int status = db_cli_key(input, BACKUP_KEY_DEFAULT, &key);
 
 	(void)context;
-	return db_cli_end(input,
-			  db_backup(database_of(input, &conninfo), input->words[0], &problem),
-			  &problem);
+	if (status != EXIT_OK)
+		return status;
+	status = db_cli_end(
+		input, db_backup(database_of(input, &conninfo), input->words[0], key, &problem),
+		&problem);
+	if (status != EXIT_OK)
+		return status;
+	if (!key)
+		fprintf(stderr,
+			"WARNING: %s is not encrypted and not signed. Who can read it has the data of all tenants.\n",
+			input->words[0]);
+	db_cli_tell_keys();
+	return EXIT_OK;
+}
+
+static int db_backup_key_run(void *context, const struct command_input *input)
+{
+	struct problem problem = {0};
+
+	(void)context;
+	int status = db_cli_end(input, backup_key_make(input->words[0], &problem), &problem);
+	if (status == EXIT_OK)
+		fprintf(stderr,
+			"%s.backup belongs on the controller, as " BACKUP_KEY_DEFAULT ".\n"
+			"Keep %s.restore elsewhere: it alone opens the backups.\n",
+			input->words[0], input->words[0]);
+	return status;
 }
 
 static int db_restore_run(void *context, const struct command_input *input)
 {
 	CLEANUP(text_done) struct text conninfo = {0};
 	struct problem problem = {0};
+	struct db_restore restore = {
+		.conninfo = database_of(input, &conninfo),
+		.path = input->words[0],
+		.replace = command_option(input, "--replace") != NULL,
+	};
+	int status = db_cli_key(input, NULL, &restore.key);
+
+	(void)context;
+	if (status != EXIT_OK)
+		return status;
+	status = db_cli_end(input, db_restore(&restore, &problem), &problem);
+	if (status == EXIT_OK)
+		fputs("Nodes, switches and volumes stay as they are until an operator has compared them with the database.\n"
+		      "Then: haasctl db accept-restore\n",
+		      stderr);
+	return status;
+}
+
+static int db_accept_restore_run(void *context, const struct command_input *input)
+{
+	CLEANUP(text_done) struct text conninfo = {0};
+	struct problem problem = {0};
+	const struct passwd *user = getpwuid(getuid());
 
 	(void)context;
 	return db_cli_end(input,
-			  db_restore(database_of(input, &conninfo), input->words[0],
-				     command_option(input, "--replace") != NULL, &problem),
+			  db_accept_restore(database_of(input, &conninfo),
+					    user ? user->pw_name : "unknown", &problem),
 			  &problem);
 }
 
@@ -188,9 +274,18 @@ static int db_restore_run(void *context, const struct command_input *input)
 static const struct option_row init_options[] = {DATABASE_ROW, FOLDER_ROW, USER_ROW};
 static const struct option_row cluster_options[] = {FOLDER_ROW, USER_ROW};
 static const struct option_row database_options[] = {DATABASE_ROW, FOLDER_ROW};
+static const struct option_row db_cli_backup_options[] = {
+	DATABASE_ROW,
+	FOLDER_ROW,
+	{"--key", 0, OPTION_VALUE, "FILE",
+	 "the .backup file that encrypts and signs (default " BACKUP_KEY_DEFAULT ")"},
+	{"--plain", 0, OPTION_FLAG, NULL, "neither encrypt nor sign: for a lab"},
+};
 static const struct option_row db_cli_restore_options[] = {
 	DATABASE_ROW,
 	FOLDER_ROW,
+	{"--key", 0, OPTION_VALUE, "FILE", "the .restore file that opens and checks"},
+	{"--plain", 0, OPTION_FLAG, NULL, "the backup is plain; nobody knows who made it"},
 	{"--replace", 0, OPTION_FLAG, NULL, "drop our schema in the database first"},
 };
 
@@ -208,11 +303,20 @@ static const struct command db_cli_commands[] = {
 	 .example = "db migrate", .done = "schema is up to date"},
 	{"db", "status", "", "applied parts of the schema; exit 1 unless all are", database_options,
 	 COUNT_OF(database_options), 0, 0, db_status, .example = "db status"},
-	{"db", "backup", "FILE", "write a backup", database_options, COUNT_OF(database_options), 1,
-	 1, db_backup_run, .example = "db backup /var/backups/haas.dump",
-	 .done = "backup written to {1}"},
-	{"db", "restore", "FILE", "read a backup into an empty database", db_cli_restore_options,
-	 COUNT_OF(db_cli_restore_options), 1, 1, db_restore_run,
-	 .example = "db restore /var/backups/haas.dump", .done = "backup {1} restored"},
+	{"db", "backup-key", "FILE",
+	 "make the keys of backups: FILE.backup for the controller, FILE.restore for who restores",
+	 NO_OPTIONS, 1, 1, db_backup_key_run, .example = "db backup-key /root/site1",
+	 .done = "backup keys {1}.backup and {1}.restore made"},
+	{"db", "backup", "FILE", "write a backup, encrypted and signed",
+	 OPTIONS(db_cli_backup_options), 1, 1, db_backup_run,
+	 .example = "db backup /var/backups/haas.backup", .done = "backup written to {1}"},
+	{"db", "restore", "FILE", "read a backup into an empty database",
+	 OPTIONS(db_cli_restore_options), 1, 1, db_restore_run,
+	 .example = "db restore /var/backups/haas.backup --key /media/key/site1.restore",
+	 .done = "backup {1} restored"},
+	{"db", "accept-restore", "",
+	 "let the programs change nodes, switches and volumes again after a restore",
+	 OPTIONS(database_options), 0, 0, db_accept_restore_run, .example = "db accept-restore",
+	 .done = "restored database accepted"},
 };
 const struct command_group db_group = {db_cli_commands, COUNT_OF(db_cli_commands)};

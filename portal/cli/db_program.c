@@ -35,18 +35,43 @@ int db_program_path(const char *program, char *ret, size_t room, struct problem 
 	return rc;
 }
 
+/* The longest command line, with its NULL. */
+enum { DB_PROGRAM_ARGUMENTS = 16 };
+
+struct db_program_line {
+	char path[PATH_MAX];
+	const char *argv[DB_PROGRAM_ARGUMENTS];
+};
+
+static int db_program_line(const char *program, const char *const arguments[],
+			   struct db_program_line *ret, struct problem *problem)
+{
+	*ret = (struct db_program_line){.argv = {ret->path}};
+	for (size_t i = 0; arguments[i] && i + 2 < COUNT_OF(ret->argv); i++)
+		ret->argv[i + 1] = arguments[i];
+	return db_program_path(program, ret->path, sizeof(ret->path), problem);
+}
+
 int db_program_run(const char *program, const char *const arguments[],
 		   const struct run_program *how, struct problem *problem)
 {
 	struct run_program whole = *how;
-	char path[PATH_MAX];
-	const char *argv[16] = {path};
-	int rc = db_program_path(program, path, sizeof(path), problem);
+	struct db_program_line line;
+	int rc = db_program_line(program, arguments, &line, problem);
 
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; arguments[i] && i + 2 < COUNT_OF(argv); i++)
-		argv[i + 1] = arguments[i];
-	whole.argv = argv;
-	return run_program(&whole, problem);
+	whole.argv = line.argv;
+	return rc == 0 ? run_program(&whole, problem) : rc;
+}
+
+int db_program_start(const char *program, const char *const arguments[],
+		     const struct db_program_pipe *pipe, struct run_program_child *ret,
+		     struct problem *problem)
+{
+	struct db_program_line line;
+	int rc = db_program_line(program, arguments, &line, problem);
+
+	return rc == 0 ? run_program_start(&(struct run_program){.argv = line.argv,
+								 .environment = pipe->environment},
+					   pipe->in, pipe->out, ret, problem)
+		       : rc;
 }

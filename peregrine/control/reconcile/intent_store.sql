@@ -12,7 +12,7 @@ select json_build_object(
 'fabrics', (select coalesce(json_agg(json_build_object('id', id, 'name', name, 'low', vlan_low, 'high', vlan_high, 'parking', parking_vlan, 'parking_count', parking_count,
   'quarantine_s', quarantine_s, 'repair', repair = 'repair') order by id), '[]') from haas.fabric),
 'switches', (select coalesce(json_agg(json_build_object('id', e.switch_id, 'name', s.name, 'fabric', e.fabric_id, 'spine', e.role = 'spine',
-  'managed', e.managed, 'chassis', coalesce(o.chassis, ''), 'since', floor(extract(epoch from e.created_at) * 1000000)::bigint, 'family', coalesce(nullif(e.family, ''), o.family, ''),
+  'managed', e.managed and (select not haas.restoration_waits()), 'chassis', coalesce(o.chassis, ''), 'since', floor(extract(epoch from e.created_at) * 1000000)::bigint, 'family', coalesce(nullif(e.family, ''), o.family, ''),
   'aggregates', (select a.aggregates from haas.switch_ability a where a.switch_id = e.switch_id)) order by e.switch_id), '[]')
   from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id left join haas.switch_observed o on o.switch_id = e.switch_id),
 'links', (select coalesce(json_agg(x order by id), '[]') from (select id, a_switch, a_port, b_switch, b_port, state from haas.link) x),
