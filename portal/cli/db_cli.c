@@ -277,8 +277,7 @@ static const struct option_row database_options[] = {DATABASE_ROW, FOLDER_ROW};
 static const struct option_row db_cli_backup_options[] = {
 	DATABASE_ROW,
 	FOLDER_ROW,
-	{"--key", 0, OPTION_VALUE, "FILE",
-	 "the .backup file that encrypts and signs (default " BACKUP_KEY_DEFAULT ")"},
+	{"--key", 0, OPTION_VALUE, "FILE", "the .backup file (default " BACKUP_KEY_DEFAULT ")"},
 	{"--plain", 0, OPTION_FLAG, NULL, "neither encrypt nor sign: for a lab"},
 };
 static const struct option_row db_cli_restore_options[] = {
@@ -304,8 +303,8 @@ static const struct command db_cli_commands[] = {
 	{"db", "status", "", "applied parts of the schema; exit 1 unless all are", database_options,
 	 COUNT_OF(database_options), 0, 0, db_status, .example = "db status"},
 	{"db", "backup-key", "FILE",
-	 "make the keys of backups: FILE.backup for the controller, FILE.restore for who restores",
-	 NO_OPTIONS, 1, 1, db_backup_key_run, .example = "db backup-key /root/site1",
+	 "make the keys of backups: FILE.backup to write, FILE.restore to read", NO_OPTIONS, 1, 1,
+	 db_backup_key_run, .example = "db backup-key /root/site1",
 	 .done = "backup keys {1}.backup and {1}.restore made"},
 	{"db", "backup", "FILE", "write a backup, encrypted and signed",
 	 OPTIONS(db_cli_backup_options), 1, 1, db_backup_run,

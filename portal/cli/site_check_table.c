@@ -13,7 +13,7 @@ const struct site_check_row site_check_rows[] = {
 	{"boot-files",    site_check_boot_files,    "/usr/lib/haas/bampi/agent/ramdisk/build --help"},
 	{"database",      site_check_database,      "systemctl status haas-db; journalctl -u haas-db -n 30"},
 	{"schema",        site_check_schema,        "haasctl db migrate"},
-	{"backup",        site_check_backup,        "haasctl db backup FILE"},
+	{"backup",        site_check_backup,        "haasctl db backup FILE (a key for it: haasctl db backup-key)"},
 	{"units",         site_check_units,         "systemctl status {}; journalctl -u {} -n 30"},
 	{"sockets",       site_check_sockets,       "systemctl restart {}"},
 	{"ports",         site_check_ports,         "stop and disable that program: its answers reach our nodes"},
