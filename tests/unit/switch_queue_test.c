@@ -137,17 +137,12 @@ static void scripted_close(void *state)
 	free(session);
 }
 
-static const struct switch_driver scripted = {.name = "scripted",
-					      .open = scripted_open,
-					      .start = scripted_start,
-					      .cancel = scripted_cancel,
-					      .close = scripted_close,
+#define SCRIPTED(word, opens)                                                                \
+	.name = (word), .open = (opens), .start = scripted_start, .cancel = scripted_cancel, \
+	.close = scripted_close
+static const struct switch_driver scripted = {SCRIPTED("scripted", scripted_open),
 					      .locks_out = true};
-static const struct switch_driver scripted_writer = {.name = "writer",
-						     .open = scripted_open,
-						     .start = scripted_start,
-						     .cancel = scripted_cancel,
-						     .close = scripted_close,
+static const struct switch_driver scripted_writer = {SCRIPTED("writer", scripted_open),
 						     .locks_out = true};
 
 static int scripted_open(const struct switch_endpoint *endpoint, const struct switch_family *family,
@@ -186,33 +181,20 @@ static int shell_open(const struct switch_endpoint *endpoint, const struct switc
 	return rc;
 }
 
-static const struct switch_driver scripted_agent = {.name = "snmp",
-						    .open = agent_open,
-						    .start = scripted_start,
-						    .cancel = scripted_cancel,
-						    .close = scripted_close};
-static const struct switch_driver scripted_shell = {.name = "cli",
-						    .open = shell_open,
-						    .start = scripted_start,
-						    .cancel = scripted_cancel,
-						    .close = scripted_close,
-						    .locks_out = true};
+static const struct switch_driver scripted_agent = {SCRIPTED("snmp", agent_open)};
+static const struct switch_driver scripted_shell = {SCRIPTED("cli", shell_open), .locks_out = true};
 
 /* --- families --- */
 
-static const struct switch_family plain = {.name = "plain",
-					   .read_driver = "scripted",
-					   .write_driver = "scripted",
-					   .change_timeout_ms = 5000};
-static const struct switch_family vendor = {.name = "vendor",
-					    .read_driver = "scripted",
-					    .write_driver = "writer",
-					    .change_timeout_ms = 5000};
-
-static const struct switch_family agent = {
-	.name = "agent", .read_driver = "snmp", .write_driver = "snmp", .change_timeout_ms = 5000};
-static const struct switch_family shell = {
-	.name = "shell", .read_driver = "cli", .write_driver = "cli", .change_timeout_ms = 5000};
+#define FAMILY(word, reads, writes)                                               \
+	{                                                                         \
+		.name = (word), .read_driver = (reads), .write_driver = (writes), \
+		.change_timeout_ms = 5000                                         \
+	}
+static const struct switch_family plain = FAMILY("plain", "scripted", "scripted");
+static const struct switch_family vendor = FAMILY("vendor", "scripted", "writer");
+static const struct switch_family agent = FAMILY("agent", "snmp", "snmp");
+static const struct switch_family shell = FAMILY("shell", "cli", "cli");
 
 static const struct switch_driver *find_driver(const char *name)
 {
@@ -470,16 +452,16 @@ static void the_silent_are_left_alone(void **state)
 	assert_int_equal(lab->rc[BREAKER_TRIES + 1], 0);
 }
 
+static const struct switch_request person_request = {
+	.op = SWITCH_READ, .parts = PART_IDENTITY, .port = "n"};
+static const struct switch_ask person_now = {
+	.switch_id = 1, .request = &person_request, .priority = CALL_PERSON, .now = true};
+
 /* user 9: `switch read` of a switch in back-off asks the switch, not the clock. */
 static void a_person_passes_the_back_off(void **state)
 {
 	struct lab *lab = *state;
-	const struct switch_request request = {
-		.op = SWITCH_READ, .parts = PART_IDENTITY, .port = "n"};
-	const struct switch_ask now = {
-		.switch_id = 1, .request = &request, .priority = CALL_PERSON, .now = true};
-	struct switch_state before;
-	struct switch_state after;
+	struct switch_state before, after;
 
 	lab->scripts[1].rc = E_TIMEOUT;
 	for (unsigned i = 1; i <= BREAKER_TRIES; i++) {
@@ -488,15 +470,14 @@ static void a_person_passes_the_back_off(void **state)
 	}
 	/* Still silent: the wish costs one try, and the beat of our own stays. */
 	assert_true(switch_queue_state(lab->queue, 1, &before));
-	assert_int_equal(switch_queue_submit(lab->queue, &now, on_answer, lab, NULL), 0);
+	assert_int_equal(switch_queue_submit(lab->queue, &person_now, on_answer, lab, NULL), 0);
 	assert_true(wait_answers(lab, BREAKER_TRIES + 1));
 	assert_int_equal(lab->rc[BREAKER_TRIES], E_TIMEOUT);
-	assert_true(switch_queue_state(lab->queue, 1, &after));
-	assert_true(after.open);
+	assert_true(switch_queue_state(lab->queue, 1, &after) && after.open);
 	assert_int_equal(after.retry_ms, before.retry_ms);
 	/* Back again: heard at once, and so is everybody. */
 	lab->scripts[1].rc = 0;
-	assert_int_equal(switch_queue_submit(lab->queue, &now, on_answer, lab, NULL), 0);
+	assert_int_equal(switch_queue_submit(lab->queue, &person_now, on_answer, lab, NULL), 0);
 	assert_true(wait_answers(lab, BREAKER_TRIES + 2));
 	assert_int_equal(lab->rc[BREAKER_TRIES + 1], 0);
 	ask(lab, 1, SWITCH_READ, CALL_POLL, 'l', 0);
@@ -507,37 +488,32 @@ static void a_person_passes_the_back_off(void **state)
 	lab->scripts[1].rc = E_AUTHENTICATION;
 	ask(lab, 1, SWITCH_READ, CALL_POLL, 'l', 0);
 	assert_true(wait_answers(lab, BREAKER_TRIES + 4));
-	assert_int_equal(switch_queue_submit(lab->queue, &now, on_answer, lab, NULL), 0);
+	assert_int_equal(switch_queue_submit(lab->queue, &person_now, on_answer, lab, NULL), 0);
 	assert_true(wait_answers(lab, BREAKER_TRIES + 5));
 	assert_int_equal(lab->rc[BREAKER_TRIES + 4], E_UNAVAILABLE);
 }
 
-/* An agent that has just started refuses its users for a moment; it locks nobody out. */
+/* An agent that has just started refuses its users for a moment. */
 static void refused_by_snmp_is_no_lock(void **state)
 {
 	struct lab *lab = *state;
-	const struct switch_request request = {
-		.op = SWITCH_READ, .parts = PART_IDENTITY, .port = "n"};
-	const struct switch_ask now = {
-		.switch_id = 1, .request = &request, .priority = CALL_PERSON, .now = true};
 	struct switch_state seen;
 
 	put(lab, 1, "agent", "192.0.2.1");
 	lab->scripts[1].rc = E_AUTHENTICATION;
 	ask(lab, 1, SWITCH_READ, CALL_POLL, 'l', 0);
 	assert_true(wait_answers(lab, 1));
-	assert_true(switch_queue_state(lab->queue, 1, &seen));
-	assert_true(seen.open && seen.refused);
+	assert_true(switch_queue_state(lab->queue, 1, &seen) && seen.open && seen.refused);
 	assert_true(seen.retry_ms <= clock_monotonic_ms() + 60000);
 	for (unsigned i = 2; i <= 4; i++) { /* a person may ask each time */
-		assert_int_equal(switch_queue_submit(lab->queue, &now, on_answer, lab, NULL), 0);
+		assert_int_equal(switch_queue_submit(lab->queue, &person_now, on_answer, lab, NULL),
+				 0);
 		assert_true(wait_answers(lab, i));
 		assert_int_equal(lab->rc[i - 1], E_AUTHENTICATION);
 	}
 	lab->scripts[1].rc = 0;
-	assert_int_equal(switch_queue_submit(lab->queue, &now, on_answer, lab, NULL), 0);
-	assert_true(wait_answers(lab, 5));
-	assert_int_equal(lab->rc[4], 0);
+	assert_int_equal(switch_queue_submit(lab->queue, &person_now, on_answer, lab, NULL), 0);
+	assert_true(wait_answers(lab, 5) && lab->rc[4] == 0);
 }
 
 /* A wrong password for writing does not stop reading. */
