@@ -78,7 +78,12 @@ static void on_report(struct exchange *exchange)
 		exchange->failure = E_PROTOCOL;
 		break;
 	case SNMPERR_NOT_IN_TIME_WINDOW: exchange->failure = E_PROTOCOL; break;
-	default: exchange->failure = E_AUTHENTICATION; break;
+	default:
+		/* The next try looks for the engine anew: the key may be of another that had this id. */
+		peer->has_engine = false;
+		peer->stale = true;
+		exchange->failure = E_AUTHENTICATION;
+		break;
 	}
 }
 
