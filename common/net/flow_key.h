@@ -3,16 +3,23 @@
  * Whose traffic it is follows from these facts and the time alone (flow/attribution_policy.h). */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Values of `input` and `output` beside an ifIndex (sFlow v5 5.3, "interface value"). */
+/* Values of `input` and `output` beside an ifIndex. They are above it: an ifIndex is 1 to 2^31 - 1
+ * (RFC 2863, InterfaceIndex), and switches use all of that. Nokia's SR Linux begins at 0x40404001. */
 enum {
 	PORT_UNKNOWN = 0,
-	PORT_INTERNAL = 0x3fffffff,      /* the switch itself */
-	PORT_DISCARDED = 0x40000000,     /* top bits 01; the reason is counted, not keyed */
-	PORT_MULTIPLE = (int)0x80000000, /* top bits 10: flooded or multicast */
-	PORT_TWO = (int)0x80000002,      /* two of them: one may be a mirror's */
+	PORT_MULTIPLE = (int)0x80000000,  /* flooded or multicast */
+	PORT_TWO = (int)0x80000002,       /* two of them: one may be a mirror's */
+	PORT_DISCARDED = (int)0x80000003, /* the reason is counted, not keyed */
+	PORT_INTERNAL = (int)0x80000004,  /* the switch itself */
 };
+
+static inline bool port_is_index(uint64_t value)
+{
+	return value >= 1 && value <= INT32_MAX;
+}
 
 /* No VLAN was told. 0 is "untagged" (a header without a tag) or priority-tagged. */
 #define VLAN_UNTOLD 0xffff

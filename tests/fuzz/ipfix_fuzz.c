@@ -50,7 +50,7 @@ static uint64_t check_flows(void)
 		assert(key->agent == 3 && !key->zero && key->tag < 4096);
 		assert(key->flags & FLOW_RECORD);
 		assert(key->told_vlan < 4096 || key->told_vlan == VLAN_UNTOLD);
-		assert(key->input < PORT_INTERNAL && key->output < PORT_INTERNAL);
+		assert(key->input <= INT32_MAX && key->output <= INT32_MAX);
 		assert(entry->bytes > 0 && entry->samples > 0);
 		assert(key->flags & (FLOW_IPV4 | FLOW_IPV6) ||
 		       (!key->protocol && !key->source_port && !key->target_port));

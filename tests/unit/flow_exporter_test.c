@@ -238,6 +238,35 @@ static void raw_frames_are_read_as_sflows(void **state)
 #undef TAGGED
 }
 
+/* Counted again, 2026-11-26: an ifIndex is 1 to 2^31 - 1; other numbers name no port. */
+static void ports_have_any_if_index(void **state)
+{
+	static const struct {
+		const char *record;
+		uint32_t input, output;
+	} rows[] = {
+		{"00000000 00000001 00000064", PORT_UNKNOWN, 1},
+		{"3fffffff 40000000 00000064", 0x3fffffff, 0x40000000},
+		{"40404001 7fffffff 00000064", 0x40404001, 0x7fffffff},
+		{"80000003 ffffffff 00000064", PORT_UNKNOWN, PORT_UNKNOWN},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct bench bench;
+		struct message m;
+
+		bench_make(&bench);
+		begin(&m, IPFIX_10, 0, 1);
+		put_template(&m, 300, 3, "10:4 14:4 352:4");
+		put_data(&m, 300, rows[i].record);
+		send(&bench, &m);
+		assert_int_equal(only_flow(&bench)->key.input, rows[i].input);
+		assert_int_equal(only_flow(&bench)->key.output, rows[i].output);
+		bench_end(&bench);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +276,7 @@ int main(void)
 		cmocka_unit_test(zeros_behind_the_last_set_are_padding),
 		cmocka_unit_test(a_length_may_lack_two_octets),
 		cmocka_unit_test(raw_frames_are_read_as_sflows),
+		cmocka_unit_test(ports_have_any_if_index),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,7 +113,7 @@ static size_t in_use(void)
 static void take(struct site *site, int64_t at_s, uint64_t bytes)
 {
 	struct harvest harvest = {.from_us = at_s * SECOND, .until_us = at_s * SECOND + 10};
-	struct flow_key key = {.agent = 0, .input = 1, .output = PORT_DISCARDED};
+	struct flow_key key = {.agent = 0, .input = 1, .output = (uint32_t)PORT_DISCARDED};
 
 	flow_table_clear(&site->flows);
 	flow_table_add_sum(&site->flows, &key, 0, 1, bytes, 1);
@@ -485,7 +485,7 @@ static void memory_does_not_grow(void **state)
 	struct site site;
 	struct flow_key key = {.agent = 0,
 			       .input = 1,
-			       .output = PORT_DISCARDED,
+			       .output = (uint32_t)PORT_DISCARDED,
 			       .flags = FLOW_IPV4,
 			       .ethertype = 0x0800,
 			       .protocol = 17};

@@ -42,7 +42,8 @@ static const struct {
 	size_t count;
 	uint32_t words[64];
 	enum sflow_kind kind;
-	uint32_t source, input, output, reason;
+	uint64_t source;
+	uint32_t input, output, reason;
 	uint16_t in_vlan, out_vlan;
 	uint32_t in_vni, out_vni;
 } frame_forms[] = {
@@ -50,21 +51,31 @@ static const struct {
 	 VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
 	{"compact, to several ports",
 	 ROW(1, 9, 0x02000005, 400, 4000, 3, 5, 0x80000003, 1, HEADER_RECORD), SFLOW_FLOW,
-	 0x02000005, 5, (uint32_t)PORT_MULTIPLE, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
+	 0x200000005, 5, (uint32_t)PORT_MULTIPLE, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
 	{"compact, to two ports",
 	 ROW(1, 9, 0x02000005, 400, 4000, 3, 5, 0x80000002, 1, HEADER_RECORD), SFLOW_FLOW,
-	 0x02000005, 5, (uint32_t)PORT_TWO, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
+	 0x200000005, 5, (uint32_t)PORT_TWO, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
 	{"expanded, to two ports", ROW(3, 9, 0, 7, 400, 4000, 3, 0, 5, 2, 2, 1, HEADER_RECORD),
 	 SFLOW_FLOW, 7, 5, (uint32_t)PORT_TWO, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
 	{"compact, discarded by an ACL",
 	 ROW(1, 9, 0x05, 400, 4000, 3, 5, 0x40000102, 1, HEADER_RECORD), SFLOW_FLOW, 5, 5,
-	 PORT_DISCARDED, 258, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
+	 (uint32_t)PORT_DISCARDED, 258, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
 	{"expanded, with an ifIndex that no compact form holds",
 	 ROW(3, 9, 0, 0xf12345, 400, 4000, 3, 0, 0x21234567, 0, 0x11000000, 1, HEADER_RECORD),
 	 SFLOW_FLOW, 0xf12345, 0x21234567, 0x11000000, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
+	/* SR Linux, IOS XR and SR OS have such numbers (LibreNMS's recordings). */
+	{"expanded, with an ifIndex above 2^30, sampled where it left",
+	 ROW(3, 9, 0, 0x40404001, 400, 4000, 3, 0, 0x7fffffff, 0, 0x40404001, 1, HEADER_RECORD),
+	 SFLOW_FLOW, 0x40404001, 0x7fffffff, 0x40404001, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
+	{"expanded, with a number that is no ifIndex, to the switch itself",
+	 ROW(3, 9, 0, 7, 400, 4000, 3, 0, 0x80000000, 0, 0xffffffff, 1, HEADER_RECORD), SFLOW_FLOW,
+	 7, PORT_UNKNOWN, (uint32_t)PORT_INTERNAL, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
+	{"compact, from the switch itself, to the largest ifIndex that it holds",
+	 ROW(1, 9, 7, 400, 4000, 3, 0x3fffffff, 0x3ffffffe, 1, HEADER_RECORD), SFLOW_FLOW, 7,
+	 (uint32_t)PORT_INTERNAL, 0x3ffffffe, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
 	{"expanded, of a VLAN, discarded for want of room",
-	 ROW(3, 9, 1, 100, 400, 4000, 3, 0, 5, 1, 259, 1, HEADER_RECORD), SFLOW_FLOW, 0x01000064, 5,
-	 PORT_DISCARDED, 259, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
+	 ROW(3, 9, 1, 100, 400, 4000, 3, 0, 5, 1, 259, 1, HEADER_RECORD), SFLOW_FLOW, 0x100000064,
+	 5, (uint32_t)PORT_DISCARDED, 259, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
 	{"expanded, to several ports, from nobody knows where",
 	 ROW(3, 9, 0, 7, 400, 4000, 3, 3, 0, 2, 4, 1, HEADER_RECORD), SFLOW_FLOW, 7, PORT_UNKNOWN,
 	 (uint32_t)PORT_MULTIPLE, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0, 0},
@@ -90,7 +101,7 @@ static const struct {
 	 SFLOW_FLOW, 7, 5, 6, 0, VLAN_UNTOLD, VLAN_UNTOLD, 0x1000000, 5002},
 	{"a packet thrown away: its TTL was over",
 	 ROW(5, 9, 0, 7, 3, 5, 0, 257, 2, 1001, 16, 100, 0, 0, 0, HEADER_RECORD), SFLOW_DISCARD, 7,
-	 5, PORT_DISCARDED, 257, 100, 0, 0, 0},
+	 5, (uint32_t)PORT_DISCARDED, 257, 100, 0, 0, 0},
 };
 
 static void frames_are_read_of_every_form(void **state)

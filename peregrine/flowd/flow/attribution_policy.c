@@ -19,11 +19,6 @@ static bool is_control(const struct flow_key *key)
 	       !memcmp(key->target_mac, cisco, 5);
 }
 
-static bool attribution_policy_is_port(uint32_t value)
-{
-	return value != PORT_UNKNOWN && value < PORT_INTERNAL;
-}
-
 /* The VLAN that the frame shows or that the switch tells of it; VLAN_UNTOLD = neither. */
 static uint16_t shown_vlan(const struct flow_key *key)
 {
@@ -150,7 +145,7 @@ static enum attribution_reason attribution_policy_why_not(const struct attributi
 							  const struct flow_key *key,
 							  const struct attribution *a)
 {
-	if (key->input == PORT_INTERNAL)
+	if (key->input == (uint32_t)PORT_INTERNAL)
 		return REASON_SWITCH_ITSELF;
 	if (key->flags & FLOW_FOLDED)
 		return REASON_FOLDED;
@@ -202,9 +197,9 @@ struct attribution attribute(const struct attribution_index *index, const struct
 		a.reason = REASON_UNKNOWN_PORT;
 		return a;
 	}
-	if (attribution_policy_is_port(key->input))
+	if (port_is_index(key->input))
 		a.in_port = index_port_find(index, a.switch_index, key->input);
-	if (attribution_policy_is_port(key->output))
+	if (port_is_index(key->output))
 		a.out_port = index_port_find(index, a.switch_index, key->output);
 	if (is_control(key)) {
 		a.reason = REASON_CONTROL;

@@ -86,7 +86,7 @@ static uint32_t ipfix_reader_port_of(const struct ipfix_record *record, enum ipf
 {
 	uint64_t number = record->numbers[use];
 
-	return number < PORT_INTERNAL ? (uint32_t)number : (uint32_t)PORT_UNKNOWN;
+	return port_is_index(number) ? (uint32_t)number : (uint32_t)PORT_UNKNOWN;
 }
 
 static void ipfix_reader_add_fields(const struct ipfix_record *record, struct flow_key *key)

@@ -30,8 +30,6 @@ void sample_reader_flush(struct sample_reader *reader)
 static void sample_reader_add_key(const struct sflow_sample *sample, uint16_t agent,
 				  struct flow_key *ret)
 {
-	uint32_t port = sample->source & 0xffffff;
-
 	ret->agent = agent;
 	ret->input = sample->input;
 	ret->output = sample->output;
@@ -39,7 +37,8 @@ static void sample_reader_add_key(const struct sflow_sample *sample, uint16_t ag
 	frame_key_decode(sample->header, sample->header_size, ret);
 	if (!ret->vni)
 		ret->vni = sample->in_vni ? sample->in_vni : sample->out_vni;
-	if (sample->source >> 24 == 0 && port == sample->output && port != sample->input)
+	if (sample->source == sample->output && sample->source != sample->input &&
+	    port_is_index(sample->source))
 		ret->flags |= FLOW_EGRESS;
 }
 
@@ -126,8 +125,8 @@ static void take_discard(struct harvest *harvest, const struct sflow_sample *sam
 {
 	uint32_t port = sample->input;
 
-	if (!port && sample->source >> 24 == 0) /* the source is a port */
-		port = sample->source & 0xffffff;
+	if (!port && port_is_index(sample->source))
+		port = (uint32_t)sample->source;
 	if (harvest->discard_count == HARVEST_DISCARDS) {
 		harvest->counts.records_lost++;
 		return;

@@ -26,6 +26,7 @@ enum {
 	COUNTERS_ETHERNET = 2,
 	COUNTERS_VLAN = 5,
 
+	INTERFACE_VALUE = 0x3fffffff, /* of the compact form, below its 2 bits of format */
 	HEADER_ETHERNET = 1,
 	SFLOW_WIRE_HEADER_LIMIT = 1024,
 	FCS_SIZE = 4,
@@ -68,25 +69,36 @@ static uint32_t port_of_many(uint32_t count)
 	return (uint32_t)(count == 2 ? PORT_TWO : PORT_MULTIPLE);
 }
 
-/* The compact form: 2 bits of format over 30 bits of value. */
-static uint32_t port_of_compact(uint32_t value, uint32_t *reason)
+/* The largest value says that there is no port: of the compact form, which agents write in the
+ * other one as well (hsflowd), and of the expanded form. */
+static uint32_t port_of_one(uint32_t value)
 {
-	switch (value >> 30) {
-	case 0: return value;
-	case 1: *reason = value & 0x3fffffff; return PORT_DISCARDED;
-	case 2: return port_of_many(value & 0x3fffffff);
+	if (value == INTERFACE_VALUE || value == UINT32_MAX)
+		return (uint32_t)PORT_INTERNAL;
+	return port_is_index(value) ? value : (uint32_t)PORT_UNKNOWN;
+}
+
+/* 5.3, "interface value". */
+static uint32_t port_of_expanded(uint32_t format, uint32_t value, uint32_t *reason)
+{
+	switch (format) {
+	case 0: return port_of_one(value);
+	case 1: *reason = value; return (uint32_t)PORT_DISCARDED;
+	case 2: return port_of_many(value);
 	default: return PORT_UNKNOWN;
 	}
 }
 
-static uint32_t port_of_expanded(uint32_t format, uint32_t value, uint32_t *reason)
+/* The compact form: 2 bits of format over 30 bits of value. */
+static uint32_t port_of_compact(uint32_t value, uint32_t *reason)
 {
-	switch (format) {
-	case 0: return value <= PORT_INTERNAL ? value : PORT_UNKNOWN;
-	case 1: *reason = value; return PORT_DISCARDED;
-	case 2: return port_of_many(value);
-	default: return PORT_UNKNOWN;
-	}
+	return port_of_expanded(value >> 30, value & INTERFACE_VALUE, reason);
+}
+
+/* The compact form of a source: 8 bits of class over 24 bits of index. */
+static uint64_t source_of_compact(uint32_t value)
+{
+	return (uint64_t)(value >> 24) << 32 | (value & 0xffffff);
 }
 
 static void sflow_wire_read_header(struct wire_reader *record, struct sflow_sample *sample)
@@ -190,8 +202,8 @@ static uint32_t read_flow_head(struct wire_reader *body, bool expanded, struct s
 	if (!head)
 		return 0;
 	sample->sequence = wire_at32(head);
-	sample->source = wire_at32(head + 4);
 	if (!expanded) {
+		sample->source = source_of_compact(wire_at32(head + 4));
 		sample->rate = wire_at32(head + 8);
 		sample->pool = wire_at32(head + 12);
 		sample->drops = wire_at32(head + 16);
@@ -199,8 +211,8 @@ static uint32_t read_flow_head(struct wire_reader *body, bool expanded, struct s
 		sample->output = port_of_compact(wire_at32(head + 24), &sample->reason);
 		return wire_at32(head + 28);
 	}
-	/* Types and indexes are words of their own. */
-	sample->source = sample->source << 24 | (wire_at32(head + 8) & 0xffffff);
+	/* Classes and indexes are words of their own. */
+	sample->source = (uint64_t)wire_at32(head + 4) << 32 | wire_at32(head + 8);
 	sample->rate = wire_at32(head + 12);
 	sample->pool = wire_at32(head + 16);
 	sample->drops = wire_at32(head + 20);
@@ -215,9 +227,7 @@ static uint32_t read_counters_head(struct wire_reader *body, bool expanded,
 				   struct sflow_sample *sample)
 {
 	sample->sequence = wire_u32(body);
-	sample->source = wire_u32(body);
-	if (expanded)
-		sample->source = sample->source << 24 | (wire_u32(body) & 0xffffff);
+	sample->source = expanded ? wire_u64(body) : source_of_compact(wire_u32(body));
 	return wire_u32(body);
 }
 
@@ -225,12 +235,11 @@ static uint32_t read_counters_head(struct wire_reader *body, bool expanded,
 static uint32_t read_discard_head(struct wire_reader *body, struct sflow_sample *sample)
 {
 	sample->sequence = wire_u32(body);
-	sample->source = wire_u32(body) << 24;
-	sample->source |= wire_u32(body) & 0xffffff;
+	sample->source = wire_u64(body);
 	sample->drops = wire_u32(body);
 	sample->input = wire_u32(body);
 	wire_skip(body, 4);
-	sample->output = PORT_DISCARDED;
+	sample->output = (uint32_t)PORT_DISCARDED;
 	sample->reason = wire_u32(body);
 	sample->rate = 1;
 	return wire_u32(body);

@@ -47,7 +47,7 @@ struct sflow_vlan_counters {
 struct sflow_sample {
 	enum sflow_kind kind;
 	uint32_t sequence;
-	uint32_t source; /* type << 24 | index, as compact samples write it */
+	uint64_t source; /* class << 32 | index; class 0: a port, by its ifIndex */
 
 	/* SFLOW_FLOW and SFLOW_DISCARD */
 	uint32_t rate; /* 1 in so many frames; a discarded packet: 1 */

@@ -18,8 +18,8 @@ enum {
 struct source_state {
 	uint16_t agent;
 	bool datagrams;
-	uint32_t sub_agent, source;
-	uint32_t sequence, pool, drops, uptime_ms;
+	uint64_t source;
+	uint32_t sub_agent, sequence, pool, drops, uptime_ms;
 	uint32_t sums; /* index in book->open plus one; 0 = silent in this harvest */
 };
 
@@ -79,16 +79,16 @@ void source_book_free(struct source_book *book)
 	free(book);
 }
 
-static uint32_t source_book_hash_of(uint16_t agent, uint32_t sub_agent, uint32_t source,
+static uint32_t source_book_hash_of(uint16_t agent, uint32_t sub_agent, uint64_t source,
 				    bool datagrams)
 {
-	uint64_t key = (uint64_t)agent << 33 | (uint64_t)datagrams << 32 | source;
+	uint64_t key = (uint64_t)agent << 33 | (uint64_t)datagrams << 32 | sub_agent;
 
-	return (uint32_t)hash_spread(key ^ hash_spread(sub_agent));
+	return (uint32_t)hash_spread(key ^ hash_spread(source));
 }
 
 static inline bool source_book_is_of(const struct source_state *state, uint16_t agent,
-				     uint32_t sub_agent, uint32_t source, bool datagrams)
+				     uint32_t sub_agent, uint64_t source, bool datagrams)
 {
 	return state->agent == agent && state->sub_agent == sub_agent && state->source == source &&
 	       state->datagrams == datagrams;
@@ -96,7 +96,7 @@ static inline bool source_book_is_of(const struct source_state *state, uint16_t 
 
 /* The state's number plus one, 0: no room. `*ret_new`: nothing is known of it yet. */
 static uint32_t source_book_look_up(struct source_book *book, uint16_t agent, uint32_t sub_agent,
-				    uint32_t source, bool datagrams, bool *ret_new)
+				    uint64_t source, bool datagrams, bool *ret_new)
 {
 	uint32_t at = source_book_hash_of(agent, sub_agent, source, datagrams) & book->mask;
 
@@ -114,7 +114,7 @@ static uint32_t source_book_look_up(struct source_book *book, uint16_t agent, ui
 
 /* NULL: no room. */
 static inline struct source_state *source_book_find(struct source_book *book, uint16_t agent,
-						    uint32_t sub_agent, uint32_t source,
+						    uint32_t sub_agent, uint64_t source,
 						    bool datagrams, bool *ret_new)
 {
 	uint32_t *near = datagrams ? &book->near[agent].datagrams : &book->near[agent].samples;
@@ -234,7 +234,7 @@ uint64_t source_book_datagram(struct source_book *book, uint16_t agent, uint32_t
 /* --- exporters --- */
 
 /* No class of sources of sFlow has this number. */
-#define SOURCE_EXPORTER 0xff000000U
+#define SOURCE_EXPORTER UINT64_MAX
 
 uint32_t source_book_exporter(struct source_book *book, uint16_t agent, uint32_t domain)
 {

@@ -17,7 +17,7 @@ struct source_sums {
 	bool exporter;  /* of NetFlow or IPFIX */
 	bool restarted; /* it began anew within this harvest: `pool` is from then on */
 	uint32_t sub_agent;
-	uint32_t source;    /* type << 24 | index */
+	uint64_t source;    /* class << 32 | index */
 	uint32_t rate;      /* the last one told */
 	uint64_t samples;   /* received */
 	uint64_t rates;     /* the sum of their rates: the frames that they stand for */
@@ -40,7 +40,8 @@ void source_book_approach(const struct source_book *book, uint16_t agent);
 
 struct source_said {
 	uint16_t agent;
-	uint32_t sub_agent, source, sequence, rate, pool, drops;
+	uint64_t source;
+	uint32_t sub_agent, sequence, rate, pool, drops;
 };
 /* Notes one flow sample; returns the source's index in this harvest's sums, UINT32_MAX when there
  * is no room (counted in `refused`). */
