@@ -241,7 +241,10 @@ static void switches_2_many_silent_contexts_end(void **state)
 	read_all(world, "cisco-ios", 400);
 	assert_int_equal(world->rc, 0);
 	assert_int_equal(world->reading.vlan_count, 40);
-	assert_told(world, TOLD_ADDRESSES, TOLD_MISSING, "40 of 40 VLANs");
+	/* The bridge without a context is there, too; of which VLAN it is nobody says. */
+	assert_told(world, TOLD_ADDRESSES, TOLD_PARTIAL, "40 of 40 VLANs");
+	assert_int_equal(world->reading.fdb_count, 1);
+	assert_int_equal(world->reading.fdb[0].vlan, 0);
 	heard = world->agent.heard;
 	/* 40 contexts are not asked in one reading; those that answer are not behind the others. */
 	assert_in_range(heard, 1, 100);
@@ -357,6 +360,129 @@ static void switches_7_addresses_at_no_port_are_counted(void **state)
 	assert_told(world, TOLD_ADDRESSES, TOLD_MISSING, "20 addresses");
 	assert_told(world, TOLD_ADDRESSES, TOLD_MISSING, "the first at 554");
 	assert_true(told(world, TOLD_ADDRESSES)->failed);
+}
+
+/* Counted again, 2026-11-26: an AP whose base ports are of interface -1, an SLX whose are 0. */
+static void counts_7_addresses_at_no_interface_are_counted(void **state)
+{
+	struct world *world = *state;
+
+	add_switch(&world->agent, 4);
+	responder_number(&world->agent, -1, BRIDGE ".9");
+	responder_number(&world->agent, 0, BRIDGE ".10");
+	add_address(&world->agent, 1, 1);
+	add_address(&world->agent, 2, 9);
+	add_address(&world->agent, 3, 10);
+	responder_sort(&world->agent);
+	read_all(world, "generic", 1000);
+	assert_int_equal(world->rc, 0);
+	assert_int_equal(world->reading.fdb_count, 1);
+	assert_told(world, TOLD_ADDRESSES, TOLD_PARTIAL, "2 addresses");
+}
+
+/* ZyXEL, V-SOL and EdgeSwitch in Q-BRIDGE-MIB, AOS-CX in BRIDGE-MIB. */
+static void counts_an_index_may_repeat_the_length_of_a_mac(void **state)
+{
+	struct world *world = *state;
+
+	add_switch(&world->agent, 4);
+	responder_number(&world->agent, 3, DOT1Q ".2.2.1.2.1.6.2.0.0.0.0.7");
+	responder_number(&world->agent, 3, DOT1Q ".2.2.1.3.1.6.2.0.0.0.0.7");
+	responder_sort(&world->agent);
+	read_all(world, "generic", 1000);
+	assert_int_equal(world->rc, 0);
+	assert_int_equal(world->reading.fdb_count, 1);
+	assert_int_equal(world->reading.fdb[0].mac[5], 7);
+	assert_int_equal(world->reading.fdb[0].vlan, 1);
+	assert_int_equal(world->reading.fdb[0].if_index, 103);
+	assert_told(world, TOLD_ADDRESSES, TOLD_WHOLE, "");
+}
+
+static void counts_of_bridge_mib_as_well(void **state)
+{
+	struct world *world = *state;
+
+	add_switch(&world->agent, 4);
+	responder_number(&world->agent, 3, "1.3.6.1.2.1.17.4.3.1.2.6.2.0.0.0.0.7");
+	responder_number(&world->agent, 2, "1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.8");
+	responder_sort(&world->agent);
+	read_all(world, "aruba-cx", 1000);
+	assert_int_equal(world->rc, 0);
+	assert_int_equal(world->reading.fdb_count, 2);
+	assert_int_equal(world->reading.fdb[0].mac[5], 7);
+	assert_int_equal(world->reading.fdb[0].if_index, 103);
+	assert_int_equal(world->reading.fdb[1].if_index, 102);
+}
+
+/* FortiSwitch and Netonix number the rows of an FDB, RouterOS those of its neighbours. */
+static void counts_7_rows_without_an_index_are_told(void **state)
+{
+	struct world *world = *state;
+
+	add_switch(&world->agent, 4);
+	for (unsigned i = 1; i <= 3; i++) {
+		responder_number(&world->agent, 1, "1.3.6.1.2.1.17.4.3.1.2.%u", i);
+		responder_bytes(&world->agent, "x", 1, "1.0.8802.1.1.2.1.4.1.1.7.%u", i);
+	}
+	responder_sort(&world->agent);
+	read_all(world, "generic", 1000);
+	assert_int_equal(world->rc, 0);
+	assert_told(world, TOLD_ADDRESSES, TOLD_MISSING, "addresses: 3 values without");
+	assert_told(world, TOLD_NEIGHBORS, TOLD_MISSING, "LLDP neighbours: 3 values without");
+	assert_true(told(world, TOLD_ADDRESSES)->failed);
+}
+
+/* 32 recorded switches show aggregates by ifType alone: their members pass for ports. */
+static void counts_3_aggregates_without_members_are_told(void **state)
+{
+	struct world *world = *state;
+
+	add_switch(&world->agent, 4);
+	add_port(&world->agent, 200, 0, "lag1");
+	responder_sort(&world->agent);
+	for (size_t i = 0; i < world->agent.count; i++) {
+		if (world->agent.rows[i].number == 6)
+			world->agent.rows[i].number = 161;
+	}
+	read_all(world, "generic", 1000);
+	assert_int_equal(world->rc, 0);
+	assert_told(world, TOLD_AGGREGATES, TOLD_PARTIAL, "shows 5 aggregates, and not who");
+	assert_true(told(world, TOLD_AGGREGATES)->failed);
+	/* IEEE8023-LAG-MIB: nobody is in any of them. */
+	responder_number(&world->agent, 0, "1.2.840.10006.300.43.1.2.1.1.13.101");
+	responder_sort(&world->agent);
+	read_all(world, "generic", 1000);
+	assert_told(world, TOLD_AGGREGATES, TOLD_WHOLE, "");
+}
+
+/* Huawei, SLX and an AP show dot1qVlanCurrentTable alone, others the names of VLANs alone. */
+static void no_port_shows_its_vlans(struct world *world)
+{
+	add_port(&world->agent, 101, 1, "p1");
+	responder_number(&world->agent, 1, DOT1Q ".4.5.1.1.1");
+	responder_sort(&world->agent);
+	read_all(world, "generic", 1000);
+	assert_int_equal(world->rc, 0);
+	assert_int_equal(world->reading.vlan_count, 1);
+	assert_false(world->reading.ports[0].has_vlans);
+	assert_told(world, TOLD_VLANS, TOLD_PARTIAL, "of no port which ones it is in");
+}
+
+static void counts_7_current_vlans_alone_are_told(void **state)
+{
+	struct world *world = *state;
+
+	responder_number(&world->agent, 1, DOT1Q ".4.2.1.3.0.1");
+	responder_bytes(&world->agent, "\x80", 1, DOT1Q ".4.2.1.4.0.1");
+	no_port_shows_its_vlans(world);
+}
+
+static void counts_7_vlans_without_lists_are_told(void **state)
+{
+	struct world *world = *state;
+
+	responder_bytes(&world->agent, "one", 3, DOT1Q ".4.3.1.1.1");
+	no_port_shows_its_vlans(world);
 }
 
 struct walked {
@@ -531,6 +657,13 @@ int main(void)
 		TEST(a_table_that_begins_anew_is_whole),
 		TEST(switches_7_getbulk_refused_is_getnext),
 		TEST(switches_7_addresses_at_no_port_are_counted),
+		TEST(counts_7_addresses_at_no_interface_are_counted),
+		TEST(counts_an_index_may_repeat_the_length_of_a_mac),
+		TEST(counts_of_bridge_mib_as_well),
+		TEST(counts_7_rows_without_an_index_are_told),
+		TEST(counts_3_aggregates_without_members_are_told),
+		TEST(counts_7_current_vlans_alone_are_told),
+		TEST(counts_7_vlans_without_lists_are_told),
 		TEST(switches_7_a_limit_is_told),
 		TEST(switches_9_loss_is_not_size),
 		TEST(switches_12_work_grows_with_the_ports),

@@ -20,7 +20,7 @@ static void lists_of_junos_are_text(void **state)
 	fact_text(&world.facts, "1.3.6.1.2.1.17.7.1.4.3.1.2.30", "0,513,515");
 	fact_text(&world.facts, "1.3.6.1.2.1.17.7.1.4.3.1.4.30", "513");
 	fact_vlan(&world.facts, 40, "forty", "", "");
-	fact_text(&world.facts, "1.3.6.1.2.1.17.7.1.4.3.1.2.40", "515,99999999999,8193");
+	fact_text(&world.facts, "1.3.6.1.2.1.17.7.1.4.3.1.2.40", "515,99999999999,16385");
 	fact_vlan(&world.facts, 50, "of none", "30", "");
 	read_world(&world);
 	expect_vlans(&world, "ge-0/0/3", false, 30, "");
@@ -102,9 +102,34 @@ static void an_fdb_id_of_all_vlans_is_none(void **state)
 	fact_port(&own.facts, 5, 5, "5");
 	fact_number(&own.facts, "1.3.6.1.2.1.17.7.1.4.2.1.3.0.100", 7);
 	fact_number(&own.facts, "1.3.6.1.2.1.17.7.1.4.2.1.3.0.200", 8);
+	fact_number(&own.facts, "1.3.6.1.2.1.17.7.1.2.2.1.2.8.2.0.0.0.0.2", 5);
 	fact_number(&own.facts, "1.3.6.1.2.1.17.7.1.2.2.1.2.100.2.0.0.0.0.1", 5);
 	read_world(&own);
-	assert_int_equal(own.reading.fdb[0].vlan, 0);
+	assert_int_equal(own.reading.fdb[0].vlan, 200);
+	assert_int_equal(own.reading.fdb[1].vlan, 0);
+}
+
+/* Switches 8, counted again: a D-Link whose VLANs have FdbIds of their own, of which its FDB has
+ * none. */
+static void an_fdb_may_have_none_of_the_fdb_ids(void **state)
+{
+	CLEANUP(world_done) struct world world = world_of(&snmp_dialect_qbridge);
+
+	(void)state;
+	fact_port(&world.facts, 5, 5, "5");
+	fact_number(&world.facts, "1.3.6.1.2.1.17.7.1.4.2.1.3.0.1", 1);
+	fact_number(&world.facts, "1.3.6.1.2.1.17.7.1.4.2.1.3.0.602", 90);
+	fact_number(&world.facts, "1.3.6.1.2.1.17.7.1.4.2.1.3.0.2004", 212);
+	fact_number(&world.facts, "1.3.6.1.2.1.17.7.1.2.2.1.2.1.2.0.0.0.0.1", 5);
+	fact_number(&world.facts, "1.3.6.1.2.1.17.7.1.2.2.1.2.602.2.0.0.0.0.2", 5);
+	fact_number(&world.facts, "1.3.6.1.2.1.17.7.1.2.2.1.2.700.2.0.0.0.0.3", 5);
+	fact_number(&world.facts, "1.3.6.1.2.1.17.7.1.2.2.1.2.2004.2.0.0.0.0.4", 5);
+	read_world(&world);
+	assert_int_equal(world.reading.fdb_count, 4);
+	assert_int_equal(world.reading.fdb[0].vlan, 1);
+	assert_int_equal(world.reading.fdb[1].vlan, 602);
+	assert_int_equal(world.reading.fdb[2].vlan, 0); /* no such VLAN */
+	assert_int_equal(world.reading.fdb[3].vlan, 2004);
 }
 
 /* Switches 11: ifHighSpeed rules, and ifSpeed has a largest value that says nothing. */
@@ -138,6 +163,7 @@ int main(void)
 		cmocka_unit_test(lists_of_junos_are_text),
 		cmocka_unit_test(aggregates_of_other_types_are_known_by_name),
 		cmocka_unit_test(an_fdb_id_of_all_vlans_is_none),
+		cmocka_unit_test(an_fdb_may_have_none_of_the_fdb_ids),
 		cmocka_unit_test(a_speed_may_be_in_bits),
 	};
 

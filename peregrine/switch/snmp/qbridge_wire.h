@@ -10,7 +10,7 @@
 #include "common/net/vlan_set.h"
 
 enum {
-	PORT_LIST_LIMIT = 1024, /* octets that we take: 8192 ports */
+	PORT_LIST_LIMIT = 2048, /* octets that we take: 16,384 ports (SLX 9150 shows 1,840) */
 	VLAN_BLOCK_SIZE = 128,  /* octets of one of the four bitmaps: 1024 VLANs */
 	VLAN_BLOCKS = 4,
 	VTP_RING_FIRST = 1002, /* of VTP for media that are none of ours; they cannot be made, */

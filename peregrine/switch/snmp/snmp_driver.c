@@ -287,7 +287,7 @@ static int snmp_driver_start_read(struct snmp_switch *one)
 		.facts = &one->facts,
 		.groups = snmp_driver_groups_of(one->dialect, parts),
 		.vlan_fallback = (parts & PART_VLANS) && !(parts & PART_FDB),
-		.fdb_fallback = (parts & PART_FDB) && !per_vlan,
+		.fdb_fallback = (parts & PART_FDB) != 0,
 		.fdb_per_vlan = (parts & PART_FDB) && per_vlan,
 		.missing = &one->missing,
 		.done = snmp_driver_on_read,

@@ -215,24 +215,38 @@ static bool snmp_facts_key_of(const struct fact_column *column, const uint32_t *
 	uint8_t mac[6];
 
 	memset(key, 0, FACT_KEYS * sizeof(key[0]));
-	if (count != column->keys)
-		return false;
 	if (column->index == FACT_PLAIN) {
-		memcpy(key, index, count * sizeof(key[0]));
-		return true;
+		if (count == column->keys)
+			memcpy(key, index, count * sizeof(key[0]));
+		return count == column->keys;
 	}
-	if (column->index == FACT_ID_MAC) {
+	key[0] = vlan;
+	if (column->index == FACT_ID_MAC && count > 0) {
 		key[0] = index[0];
 		index++;
 		count--;
-	} else {
-		key[0] = vlan;
 	}
-	if (!snmp_index_mac(index, count, mac))
+	/* A MacAddress has a fixed length, which no index repeats (RFC 2578, 7.7). ZyXEL, V-SOL,
+	 * EdgeSwitch and AOS-CX repeat it. */
+	if (count == sizeof(mac) + 1 && index[0] == sizeof(mac)) {
+		index++;
+		count--;
+	}
+	if (count != sizeof(mac) || !snmp_index_mac(index, count, mac))
 		return false;
 	key[1] = (uint32_t)mac[0] << 8 | mac[1];
 	key[2] = (uint32_t)mac[2] << 24 | (uint32_t)mac[3] << 16 | (uint32_t)mac[4] << 8 | mac[5];
 	return true;
+}
+
+/* Who is in which aggregate. */
+static bool is_of_members(const struct fact_column *column)
+{
+	return column->table == FACT_STACK ||
+	       (column->table == FACT_INTERFACES &&
+		(column->at == offsetof(struct fact_interface, lag) ||
+		 column->at == offsetof(struct fact_interface, lag_selected) ||
+		 column->at == offsetof(struct fact_interface, lag_group)));
 }
 
 bool snmp_facts_take(struct snmp_facts *facts, const struct fact_column *column,
@@ -249,16 +263,19 @@ bool snmp_facts_take(struct snmp_facts *facts, const struct fact_column *column,
 
 		(void)snmp_oid_text(&column->root, name, sizeof(name));
 		snmp_facts_odd(facts, "%s: a row whose index has %zu arcs", name, count);
+		facts->left_out[column->group]++;
 		return true;
 	}
 	row = snmp_facts_find_or_make(facts, column->table, key);
 	if (!row)
 		return false;
+	facts->shows_members |= is_of_members(column);
 	if (!put_value(facts, row, column, value)) {
 		char name[96];
 
 		(void)snmp_oid_text(&column->root, name, sizeof(name));
 		snmp_facts_odd(facts, "%s: a value of a type or size that it cannot have", name);
+		facts->left_out[column->group] += column->kind == FACT_OCTETS;
 	}
 	return true;
 }

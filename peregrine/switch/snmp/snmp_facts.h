@@ -144,6 +144,8 @@ struct snmp_facts {
 	struct fact_rows tables[FACT_TABLE_COUNT];
 	uint32_t odd;
 	char odd_text[128];
+	uint32_t left_out[GROUP_COUNT]; /* values with an index or a length that they cannot have */
+	bool shows_members;             /* of aggregates, though it may be that there are none */
 	uint32_t lost_addresses, lost_port; /* at base ports that are none; the first of these */
 	uint32_t lost_neighbors;            /* without chassis or port */
 	uint32_t alike;                     /* ports whose names others have, too */

@@ -90,7 +90,8 @@ static void read_lists(const struct snmp_facts *facts, uint32_t base_port, struc
 		const struct fact_vlan *row = fact_at(facts, FACT_VLANS, i);
 		uint16_t id = fact_vlan_id(facts->dialect, row);
 
-		if (!id || row->status > SNMP_MEMBERSHIP_ROW_ACTIVE)
+		/* A VLAN whose list is not told says of no port that it is not in it. */
+		if (!id || row->status > SNMP_MEMBERSHIP_ROW_ACTIVE || !row->egress.bytes)
 			continue;
 		ret->any = true;
 		if (port_list_has(row->trunk_egress.bytes, row->trunk_egress.size, shape,

@@ -375,6 +375,15 @@ static int start_vlans(struct snmp_reader *reader)
 	return rc;
 }
 
+/* Without contexts a Cisco shows the bridge of its VLAN 1, or whatever it likes. */
+static bool shows_no_address(const struct snmp_reader *reader)
+{
+	const struct snmp_facts *facts = reader->plan.facts;
+
+	return reader->plan.fdb_per_vlan ? fact_count(facts, FACT_BRIDGE_FDB) == 0
+					 : !fact_fdb_makes_sense(facts);
+}
+
 static void snmp_reader_go_on(struct snmp_reader *reader)
 {
 	int rc = 0;
@@ -391,7 +400,7 @@ static void snmp_reader_go_on(struct snmp_reader *reader)
 		rc = start_vlans(reader);
 	if (!rc && reader->running == 0 && reader->plan.fdb_fallback && !reader->fell_back) {
 		reader->fell_back = true;
-		if (!fact_fdb_makes_sense(reader->plan.facts))
+		if (shows_no_address(reader))
 			rc = start_part(reader, GROUP_BRIDGE_FDB, 0);
 	}
 	if (rc || reader->running == 0)

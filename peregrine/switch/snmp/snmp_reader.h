@@ -36,7 +36,8 @@ struct snmp_reader_plan {
 	size_t target_count;
 	uint32_t target_groups;
 	bool vlan_fallback;           /* the current VLANs when there are no static ones */
-	bool fdb_fallback;            /* BRIDGE-MIB's FDB when Q-BRIDGE's makes no sense */
+	bool fdb_fallback;            /* BRIDGE-MIB's FDB when Q-BRIDGE's makes no sense, or no
+					 VLAN's shows an address */
 	bool fdb_per_vlan;            /* and one of each VLAN that VTP has */
 	struct snmp_missing *missing; /* filled in; outlives the reader. NULL with fdb_per_vlan off
 				       */

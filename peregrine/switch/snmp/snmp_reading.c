@@ -421,57 +421,87 @@ struct fdb_vlans {
 	bool known;
 };
 
-/* Has the VLAN a FdbId that is its own, so that rows of its FDB would have that number? */
-static bool has_own_fdb(const struct snmp_facts *facts, uint32_t vlan, bool *ret_exists)
+static bool snmp_reading_has_vlan(const struct snmp_facts *facts, uint32_t vlan)
 {
-	uint32_t fdb_id = 0;
-	bool shared = false;
-
-	*ret_exists = fact_find(facts, FACT_VLANS, vlan, 0, 0) != NULL;
 	for (uint32_t i = 0; i < fact_count(facts, FACT_CURRENT); i++) {
 		const struct fact_vlan *row = fact_at(facts, FACT_CURRENT, i);
 
 		if (row->key[1] == vlan)
-			fdb_id = row->fdb_id;
+			return true;
 	}
-	for (uint32_t i = 0; i < fact_count(facts, FACT_CURRENT); i++) {
-		const struct fact_vlan *row = fact_at(facts, FACT_CURRENT, i);
-
-		*ret_exists |= row->key[1] == vlan;
-		shared |= row->key[1] != vlan && row->fdb_id == fdb_id;
-	}
-	return fdb_id && !shared;
+	return fact_find(facts, FACT_VLANS, vlan, 0, 0) != NULL;
 }
 
-/* Comware 5 and some D-Link say FdbId 1 of every VLAN, and number the rows of the FDB by VLAN. */
-static bool is_numbered_by_vlan(const struct snmp_facts *facts, uint32_t fdb_id)
-{
-	bool exists;
-
-	return !has_own_fdb(facts, fdb_id, &exists) && exists;
-}
-
-static struct fdb_vlans vlan_of_fdb(const struct snmp_facts *facts, uint32_t fdb_id)
+/* By dot1qVlanFdbId. */
+static struct fdb_vlans vlan_of_fdb_id(const struct snmp_facts *facts, uint32_t fdb_id)
 {
 	struct fdb_vlans ret = {.fdb_id = fdb_id};
-	bool mapped = false;
 
 	for (uint32_t i = 0; i < fact_count(facts, FACT_CURRENT); i++) {
 		const struct fact_vlan *row = fact_at(facts, FACT_CURRENT, i);
 
-		mapped |= row->fdb_id != 0;
 		if (row->fdb_id != fdb_id || !fdb_id || row->key[1] == ret.vlan)
 			continue;
 		/* Shared learning: one FDB of several VLANs does not say which. */
 		ret.vlan = ret.known || row->key[1] > VLAN_LAST ? 0 : (uint16_t)row->key[1];
 		ret.known = true;
 	}
-	if (fdb_id >= VLAN_FIRST && fdb_id <= VLAN_LAST && !ret.known &&
-	    (!mapped || is_numbered_by_vlan(facts, fdb_id))) {
-		ret.vlan = (uint16_t)fdb_id;
-		ret.known = true;
-	}
 	return ret;
+}
+
+/* Agents whose rows of the FDB are numbered by VLAN, whatever FdbIds they tell: Comware 5 says 1 of
+ * every VLAN, a D-Link 90 of VLAN 602. Then no number is the FdbId of another VLAN alone. */
+static bool is_numbered_by_vlan(const struct snmp_facts *facts)
+{
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < fact_count(facts, FACT_FDB); i++) {
+		const struct fact_fdb *row = fact_at(facts, FACT_FDB, i);
+		struct fdb_vlans said;
+
+		/* Rows of one FDB come together. */
+		if (!row->port || row->key[0] == last)
+			continue;
+		last = row->key[0];
+		said = vlan_of_fdb_id(facts, last);
+		if (said.vlan && said.vlan != last)
+			return false;
+	}
+	return true;
+}
+
+static bool shows_fdb_ids(const struct snmp_facts *facts)
+{
+	for (uint32_t i = 0; i < fact_count(facts, FACT_CURRENT); i++) {
+		const struct fact_vlan *row = fact_at(facts, FACT_CURRENT, i);
+
+		if (row->fdb_id)
+			return true;
+	}
+	return false;
+}
+
+/* What a number is that is nobody's FdbId. */
+enum fdb_number { FDB_OF_NOBODY, FDB_OF_A_VLAN_WE_KNOW, FDB_OF_A_VLAN };
+
+static struct fdb_vlans vlan_of_fdb(const struct snmp_facts *facts, uint32_t fdb_id,
+				    enum fdb_number else_is)
+{
+	struct fdb_vlans ret = vlan_of_fdb_id(facts, fdb_id);
+
+	if (ret.known || else_is == FDB_OF_NOBODY || fdb_id < VLAN_FIRST || fdb_id > VLAN_LAST ||
+	    (else_is == FDB_OF_A_VLAN_WE_KNOW && !snmp_reading_has_vlan(facts, fdb_id)))
+		return ret;
+	ret.vlan = (uint16_t)fdb_id;
+	ret.known = true;
+	return ret;
+}
+
+/* Some agents tell of base ports that are no interface's (ifIndex 0 or -1). */
+static bool snmp_reading_has_interface(const struct snmp_facts *facts, uint32_t if_index)
+{
+	return if_index && (!fact_count(facts, FACT_INTERFACES) ||
+			    fact_find(facts, FACT_INTERFACES, if_index, 0, 0));
 }
 
 static void snmp_reading_take_fdb(struct snmp_facts *facts, const struct fact_fdb *row,
@@ -494,7 +524,7 @@ static void snmp_reading_take_fdb(struct snmp_facts *facts, const struct fact_fd
 		return;
 	}
 	port = fact_find(facts, FACT_BRIDGE_PORTS, row->port, 0, 0);
-	if (!port || !port->if_index) {
+	if (!port || !snmp_reading_has_interface(facts, port->if_index)) {
 		if (!facts->lost_addresses++)
 			facts->lost_port = row->port;
 		snmp_facts_odd(facts, "FDB: base port %u does not exist", row->port);
@@ -512,6 +542,9 @@ static int make_fdb(struct snmp_facts *facts, struct switch_reading *ret)
 					: FACT_BRIDGE_FDB;
 	uint32_t count = fact_count(facts, table);
 	struct fdb_vlans last = {.fdb_id = UINT32_MAX};
+	enum fdb_number else_is = !shows_fdb_ids(facts)        ? FDB_OF_A_VLAN
+				  : is_numbered_by_vlan(facts) ? FDB_OF_A_VLAN_WE_KNOW
+							       : FDB_OF_NOBODY;
 
 	ret->fdb = calloc(count ? count : 1, sizeof(*ret->fdb));
 	if (!ret->fdb)
@@ -521,7 +554,7 @@ static int make_fdb(struct snmp_facts *facts, struct switch_reading *ret)
 
 		/* Rows of one FDB come together. Of BRIDGE-MIB the key is the VLAN, or 0. */
 		if (table == FACT_FDB && row->key[0] != last.fdb_id)
-			last = vlan_of_fdb(facts, row->key[0]);
+			last = vlan_of_fdb(facts, row->key[0], else_is);
 		snmp_reading_take_fdb(facts, row,
 				      table == FACT_FDB ? last.vlan : (uint16_t)row->key[0], ret);
 	}

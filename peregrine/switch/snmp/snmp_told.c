@@ -37,17 +37,25 @@ static void told_broken(const struct snmp_facts *facts, const struct snmp_missin
 	for (size_t i = 0; i < COUNT_OF(told_groups); i++) {
 		const char *why = missing->why[told_groups[i].group];
 		uint32_t rows = fact_count(facts, told_groups[i].table);
+		uint32_t left_out = facts->left_out[told_groups[i].group];
+		enum told_state state = rows ? TOLD_PARTIAL : TOLD_MISSING;
 
 		/* BRIDGE-MIB stands in for a Q-BRIDGE-MIB that is refused. */
-		if (!why || (told_groups[i].group == GROUP_FDB && !rows &&
-			     fact_count(facts, FACT_BRIDGE_FDB) > 0))
+		if (told_groups[i].group == GROUP_FDB && !rows &&
+		    fact_count(facts, FACT_BRIDGE_FDB) > 0)
 			continue;
-		switch_told_add(&told[told_groups[i].part], rows ? TOLD_PARTIAL : TOLD_MISSING,
-				true, "%s: %s after %u rows", told_groups[i].title, why, rows);
+		if (why)
+			switch_told_add(&told[told_groups[i].part], state, true,
+					"%s: %s after %u rows", told_groups[i].title, why, rows);
+		if (left_out)
+			switch_told_add(&told[told_groups[i].part], state, true,
+					"%s: %u values without a proper index or length",
+					told_groups[i].title, left_out);
 	}
 }
 
-static void told_contexts(const struct snmp_missing *missing, struct switch_told *told)
+static void told_contexts(const struct snmp_missing *missing, const struct switch_reading *reading,
+			  struct switch_told *told)
 {
 	CLEANUP(text_done) struct text list = {0};
 	size_t count = vlan_set_count(&missing->vlans);
@@ -57,10 +65,11 @@ static void told_contexts(const struct snmp_missing *missing, struct switch_told
 		return;
 	vlan_set_text(&missing->vlans, &list);
 	(void)text_copy(some, sizeof(some), text_get(&list));
-	switch_told_add(told, count >= missing->vlans_asked ? TOLD_MISSING : TOLD_PARTIAL, true,
-			"%zu of %u VLANs have no context of their own that answers (%s): %s", count,
-			missing->vlans_asked, missing->vlans_why ? missing->vlans_why : "not asked",
-			some);
+	switch_told_add(
+		told,
+		count >= missing->vlans_asked && !reading->fdb_count ? TOLD_MISSING : TOLD_PARTIAL,
+		true, "%zu of %u VLANs have no context of their own that answers (%s): %s", count,
+		missing->vlans_asked, missing->vlans_why ? missing->vlans_why : "not asked", some);
 }
 
 static void told_addresses(const struct snmp_facts *facts, const struct switch_reading *reading,
@@ -75,19 +84,40 @@ static void told_addresses(const struct snmp_facts *facts, const struct switch_r
 				"the agent shows none: it has learnt none, or has no such table");
 }
 
-static bool shows_aggregates(const struct snmp_facts *facts, const struct switch_reading *reading)
+static void told_aggregates(const struct snmp_facts *facts, const struct switch_reading *reading,
+			    struct switch_told *told)
 {
-	for (size_t i = 0; i < reading->port_count; i++) {
-		if (reading->ports[i].lag || reading->ports[i].is_lag)
-			return true;
-	}
-	for (uint32_t i = 0; i < fact_count(facts, FACT_INTERFACES); i++) {
-		const struct fact_interface *row = fact_at(facts, FACT_INTERFACES, i);
+	size_t count = 0;
 
-		if (row->lag || row->lag_selected || row->lag_group)
-			return true;
+	for (size_t i = 0; i < reading->port_count; i++)
+		count += reading->ports[i].is_lag;
+	if (facts->shows_members || told->state != TOLD_WHOLE)
+		return;
+	if (count)
+		switch_told_add(told, TOLD_PARTIAL, true,
+				"the agent shows %zu aggregates, and not who is in them: "
+				"neither IEEE8023-LAG-MIB nor ifStackTable",
+				count);
+	else
+		switch_told_add(told, TOLD_MISSING, false,
+				"the agent shows neither IEEE8023-LAG-MIB nor ifStackTable");
+}
+
+static void told_vlans(const struct switch_reading *reading, struct switch_told *told)
+{
+	if (told->state != TOLD_WHOLE)
+		return;
+	if (!reading->vlan_count) {
+		switch_told_add(told, TOLD_MISSING, true,
+				"the agent shows no VLAN: it may have no Q-BRIDGE-MIB");
+		return;
 	}
-	return fact_count(facts, FACT_STACK) > 0;
+	for (size_t i = 0; i < reading->port_count; i++) {
+		if (reading->ports[i].has_vlans)
+			return;
+	}
+	switch_told_add(told, TOLD_PARTIAL, true,
+			"the agent shows VLANs, and of no port which ones it is in");
 }
 
 static void told_ports(const struct snmp_facts *facts, const struct switch_reading *reading,
@@ -99,9 +129,7 @@ static void told_ports(const struct snmp_facts *facts, const struct switch_readi
 		switch_told_add(&told[TOLD_PORTS], TOLD_PARTIAL, true,
 				"%u ports share their names with others and cannot be set: %s",
 				facts->alike, facts->alike_name);
-	if (!shows_aggregates(facts, reading))
-		switch_told_add(&told[TOLD_AGGREGATES], TOLD_MISSING, false,
-				"the agent shows neither IEEE8023-LAG-MIB nor ifStackTable");
+	told_aggregates(facts, reading, &told[TOLD_AGGREGATES]);
 }
 
 void snmp_told(const struct snmp_facts *facts, const struct snmp_missing *missing, unsigned parts,
@@ -112,9 +140,8 @@ void snmp_told(const struct snmp_facts *facts, const struct snmp_missing *missin
 	told_broken(facts, missing, told);
 	if (parts & PART_PORTS)
 		told_ports(facts, reading, told);
-	if ((parts & PART_VLANS) && !reading->vlan_count && told[TOLD_VLANS].state == TOLD_WHOLE)
-		switch_told_add(&told[TOLD_VLANS], TOLD_MISSING, true,
-				"the agent shows no VLAN: it may have no Q-BRIDGE-MIB");
+	if (parts & PART_VLANS)
+		told_vlans(reading, &told[TOLD_VLANS]);
 	if (parts & PART_NEIGHBORS) {
 		if (facts->lost_neighbors)
 			switch_told_add(&told[TOLD_NEIGHBORS], TOLD_PARTIAL, false,
@@ -126,7 +153,7 @@ void snmp_told(const struct snmp_facts *facts, const struct snmp_missing *missin
 					"the agent has no LLDP-MIB");
 	}
 	if (parts & PART_FDB) {
-		told_contexts(missing, &told[TOLD_ADDRESSES]);
+		told_contexts(missing, reading, &told[TOLD_ADDRESSES]);
 		told_addresses(facts, reading, &told[TOLD_ADDRESSES]);
 	}
 }

@@ -161,6 +161,7 @@ static void put_reading(struct text *json, const struct switch_reading *reading)
 	put_sampling(json, &reading->sampling);
 	json_put_int(json, "odd", reading->odd);
 	json_put_string(json, "odd_text", reading->odd_text);
+	switch_told_json(json, "told", reading->told);
 	json_begin_array(json, "ports");
 	for (size_t i = 0; i < reading->port_count; i++)
 		switch_ask_put_port(json, &reading->ports[i]);
