@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/base/error.h"
 #include "common/net/checksum.h"
 #include "common/net/wire.h"
 
@@ -13,6 +14,7 @@
 #define IP_UDP                 17
 #define FRAME_WIRE_IP_CHECKSUM 10 /* offsets */
 #define UDP_CHECKSUM           (IP_SIZE + 6)
+#define IP_FRAGMENT            0x3fff /* more fragments, and the offset */
 
 static void store_u16(uint8_t *at, uint16_t value)
 {
@@ -67,5 +69,44 @@ int frame_encode(const struct frame_ends *ends, const void *payload, size_t size
 	store_u16(bytes + FRAME_WIRE_IP_CHECKSUM, checksum_finish(checksum_add(0, bytes, IP_SIZE)));
 	store_u16(bytes + UDP_CHECKSUM, udp_checksum(ends, bytes + IP_SIZE, udp_size));
 	*ret_size = wire_written(&writer);
+	return 0;
+}
+
+int frame_decode(const void *data, size_t size, struct frame_ends *ret_ends,
+		 const uint8_t **ret_payload, size_t *ret_size)
+{
+	struct wire_reader reader = wire_reader(data, size);
+	uint8_t version = wire_u8(&reader);
+	size_t header = (version & 0xfU) * 4U;
+	struct frame_ends ends;
+	uint16_t total;
+	uint16_t fragment;
+	uint8_t protocol;
+	uint16_t udp;
+
+	wire_skip(&reader, 1);
+	total = wire_u16(&reader);
+	wire_skip(&reader, 2);
+	fragment = wire_u16(&reader);
+	wire_skip(&reader, 1);
+	protocol = wire_u8(&reader);
+	wire_skip(&reader, 2);
+	ends.source = wire_u32(&reader);
+	ends.target = wire_u32(&reader);
+	if (reader.bad || version >> 4 != 4 || header < IP_SIZE || total < header + UDP_SIZE ||
+	    total > size || (fragment & IP_FRAGMENT) || protocol != IP_UDP)
+		return E_MALFORMED;
+	wire_skip(&reader, header - IP_SIZE);
+	ends.source_port = wire_u16(&reader);
+	ends.target_port = wire_u16(&reader);
+	udp = wire_u16(&reader);
+	wire_skip(&reader, 2);
+	if (udp < UDP_SIZE || udp > total - header)
+		return E_MALFORMED;
+	*ret_payload = wire_bytes(&reader, (size_t)udp - UDP_SIZE);
+	if (reader.bad)
+		return E_MALFORMED;
+	*ret_ends = ends;
+	*ret_size = (size_t)udp - UDP_SIZE;
 	return 0;
 }
