@@ -1,4 +1,4 @@
--- Subnets, reservations, leases. A MAC is bound to an address until the lease is reclaimed; expires_at is only a timer.
+-- Subnets, reservations, leases, DHCP servers that are not ours. A MAC is bound to an address until the lease is reclaimed; expires_at is only a timer.
 --
 -- Two servers may write leases side by side: an address is one row, and a renewal changes it only where the MAC is the same.
 
@@ -44,7 +44,47 @@ create table lease (
 create unique index lease_one_per_mac on lease (mac, subnet_id) where state = 'bound';
 create index lease_bound_at on lease (bound_at);
 
+-- DHCP servers that answered on our links lately. Ours are in it when they have an address of their own (server_address of bampi-bootd).
+create table dhcp_server (
+	link text not null check (length(link) between 1 and 160),  -- 'c1:eth1'; 'relay 10.2.0.1'; of ours the host
+	address inet not null,
+	mac macaddr,            -- null: only a client named it
+	ours boolean not null,
+	first_at timestamptz not null default now(),
+	seen_at timestamptz not null default now(),
+	primary key (link, address)
+);
+alter table dhcp_server enable row level security;
+
 -- ==== functions ====
+
+-- The address of a bampi-bootd, by a subnet or by its own word.
+create function dhcp_server_is_ours(p_address inet)
+returns boolean stable language sql set search_path = haas, pg_temp as $$
+	select exists (select from subnet s where host(s.boot_server) = host(p_address))
+	    or exists (select from dhcp_server d where d.ours and host(d.address) = host(p_address))
+$$;
+
+-- Foreign servers that one bampi-bootd heard, and its own address (null: that of the subnets). A server is forgotten an hour after its last word.
+-- A flood of made-up servers fills 64 rows, no more.
+create function dhcp_server_put(p_host text, p_own inet, p_links text[], p_addresses inet[], p_macs macaddr[])
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+begin
+	perform pg_advisory_xact_lock(7303);
+	delete from dhcp_server where seen_at < now() - interval '1 hour';
+	if p_own is not null then
+		insert into dhcp_server (link, address, ours) values (p_host, p_own, true)
+		on conflict (link, address) do update set ours = true, seen_at = now();
+	end if;
+	insert into dhcp_server (link, address, mac, ours)
+	select distinct on (x.link, x.address) x.link, x.address, x.mac, false from unnest(p_links, p_addresses, p_macs) as x (link, address, mac)
+	where not dhcp_server_is_ours(x.address)
+	      and (exists (select from dhcp_server o where (o.link, o.address) = (x.link, x.address)) or (select count(*) from dhcp_server) < 64)
+	order by x.link, x.address
+	on conflict (link, address) do update set mac = coalesce(excluded.mac, dhcp_server.mac), seen_at = now() where not dhcp_server.ours;
+end
+$$;
+
 
 -- Gives an address back by hand. bampi-bootd hears of it on the channel 'lease': it reads its leases again. A change of a subnet or of a
 -- reservation needs no such reading, and has the channel 'address'.
@@ -94,4 +134,5 @@ grant insert, select, delete on reservation to portald;
 grant insert, select, update, delete on lease to bampi_bootd;
 grant select on lease to bampid, portald;
 grant select on lease_view to portald;
+grant execute on function dhcp_server_put(text,inet,text[],inet[],macaddr[]) to bampi_bootd;
 grant execute on function lease_reclaim(inet,text) to portald;

@@ -1,4 +1,4 @@
--- What an operator must look at now: silent daemons and BMCs, failed and slow deployments, failed and waiting PDCIs. Each is an alert, and a line
+-- What an operator must look at now: silent daemons and BMCs, foreign DHCP servers, failed and slow deployments, failed and waiting PDCIs. Each is an alert, and a line
 -- of `haasctl status`. The check runs with the heartbeat of a daemon that is alive (daemon.sql), so it outlives any one of them.
 
 -- ==== shape ====
@@ -51,6 +51,12 @@ stable language sql security definer set search_path = haas, pg_temp as $$
 		       format('on %s: systemctl status %s; journalctl -u %s', d.instance, d.name, d.name) as hint, d.seen_at as since
 		from daemon d where d.seen_at < clock_timestamp() - interval '15 s'
 		union all
+		select s.link, 'dhcp.foreign_server', 'critical', 'link', s.link, null,
+		       format('a DHCP server that is not ours answers on %s: %s%s', s.link, array_to_string(s.names[1:3], ', '), case when cardinality(s.names) > 3 then ' and more' end),
+		       'haasctl nic locate MAC names its port; switch that server off, or bar the port', s.first_at
+		from (select d.link, min(d.first_at) as first_at, array_agg(host(d.address) || coalesce(format(' (MAC %s)', d.mac), '') order by d.first_at, d.address) as names
+		      from dhcp_server d where not d.ours and d.seen_at > now() - interval '1 hour' and not dhcp_server_is_ours(d.address) group by d.link) s
+		union all
 		select n.name, 'bmc.silent', 'warning', 'node', n.name, null, format('the BMC of node %s does not answer', n.name),
 		       format('look at its power, cable and address; haasctl node show %s', n.name), h.bmc_failing_since
 		from bmc b join node n on n.id = b.node_id left join node_health h on h.node_id = n.id
@@ -85,7 +91,7 @@ begin
 	if not found then
 		return false;
 	end if;
-	perform alert_set('operation', array['daemon.%', 'bmc.%', 'deployment.%', 'pdci.%'], '{}',
+	perform alert_set('operation', array['daemon.%', 'dhcp.%', 'bmc.%', 'deployment.%', 'pdci.%'], '{}',
 			  (select coalesce(jsonb_agg(to_jsonb(p) - 'since'), '[]') from operation_problem() p), 60);
 	-- A daemon that was moved: its old row is no daemon any more.
 	delete from daemon d where d.seen_at < now() - interval '7 days' and exists (select from daemon o where o.name = d.name and o.seen_at > now() - interval '15 s');
@@ -113,7 +119,7 @@ begin
 	with item as (
 		select status_section(a.kind) as section, case when a.acknowledged_by is not null or (alert_silence_of(a.kind, a.subject)).id is not null then 'note' else 'wrong' end as state,
 		       a.subject, a.raised_at as since, a.message, coalesce(a.detail ->> 'hint', '') as hint
-		from alert a where a.cleared_at is null and a.severity <> 'info' and split_part(a.kind, '.', 1) not in ('daemon', 'bmc', 'deployment', 'pdci')
+		from alert a where a.cleared_at is null and a.severity <> 'info' and split_part(a.kind, '.', 1) not in ('daemon', 'dhcp', 'bmc', 'deployment', 'pdci')
 		union all
 		select status_section(p.kind), case when a.acknowledged_by is not null or (alert_silence_of(p.kind, p.subject)).id is not null then 'note' else 'wrong' end,
 		       p.subject, p.since, p.message, p.hint

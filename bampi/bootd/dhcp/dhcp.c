@@ -18,6 +18,18 @@
 #define RELAYS_LIMITED    1024
 #define RELAY_BURST_S     4 /* a rack that powers on */
 
+/* A client that chose another server tells of that server. */
+static void dhcp_note_choice(struct dhcp *dhcp, const struct handling *handling)
+{
+	const struct dhcp_message *request = &dhcp->request;
+	uint32_t server = dhcp_option_address(request, DHCP_OPTION_SERVER_ID);
+
+	if (dhcp_type(request) == DHCP_REQUEST && server && handling->link &&
+	    server != handling->facts.server)
+		foreign_server_chosen(dhcp->foreign, handling->arrival->interface, request->giaddr,
+				      server);
+}
+
 static void dhcp_on_packet(void *context, const struct dhcp_arrival *arrival)
 {
 	struct dhcp *dhcp = context;
@@ -45,6 +57,7 @@ static void dhcp_on_packet(void *context, const struct dhcp_arrival *arrival)
 		dhcp_act_pxe(dhcp, &handling);
 		return;
 	}
+	dhcp_note_choice(dhcp, &handling);
 	handling.decision = dhcp_policy(request, &handling.facts);
 	dhcp_act(dhcp, &handling);
 }
@@ -123,6 +136,7 @@ const void *dhcp_metric_values(struct dhcp *dhcp)
 	counters->database_up = lease_store_connected(dhcp->bindings.store);
 	counters->unknown_circuits_dropped = identities_dropped(dhcp->options.identities);
 	counters->sightings = identities_sightings(dhcp->options.identities);
+	counters->foreign_replies = foreign_servers_heard(dhcp->foreign);
 	counters->send_failures = dhcp_server_send_failures(dhcp->server);
 	return counters;
 }
@@ -145,8 +159,15 @@ static int open_parts(struct dhcp *dhcp, struct problem *problem)
 						 .burst = options->relay_rate * RELAY_BURST_S,
 						 .per_second = options->relay_rate,
 						 .inherit = true};
+	struct foreign_servers_options foreign = {.inventory = options->inventory,
+						  .db = options->db,
+						  .server_address = options->server_address};
 	int rc = dhcp_server_new(dhcp->loop, &server, &dhcp->server, problem);
 
+	if (rc)
+		return rc;
+	foreign.server = dhcp->server;
+	rc = foreign_servers_new(dhcp->loop, &foreign, &dhcp->foreign, problem);
 	if (rc)
 		return rc;
 	rc = throttle_init(&dhcp->clients, &client_rate);
@@ -195,6 +216,7 @@ void dhcp_free(struct dhcp *dhcp)
 	inventory_set_lease_source(dhcp->options.inventory, NULL, NULL);
 	lease_store_free(dhcp->bindings.store);
 	dhcp_report_free(dhcp->report);
+	foreign_servers_free(dhcp->foreign);
 	dhcp_server_free(dhcp->server);
 	loop_timer_free(dhcp->sweep);
 	lease_table_free(dhcp->bindings.offers);

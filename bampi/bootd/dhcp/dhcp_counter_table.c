@@ -67,6 +67,8 @@ const struct metric_row dhcp_counter_rows[] = {
 	 "Replies larger than the client accepts"},
 	{"haas_dhcp_send_failures_total", METRIC_COUNTER, NULL, AT(send_failures),
 	 "Replies that the kernel refused"},
+	{"haas_dhcp_foreign_replies_total", METRIC_COUNTER, NULL, AT(foreign_replies),
+	 "Replies of DHCP servers that are not ours, and requests that name one"},
 	{"haas_dhcp_leases", METRIC_GAUGE, NULL, AT(leases), "Leases in memory"},
 	{"haas_dhcp_lease_bytes", METRIC_GAUGE, NULL, AT(lease_bytes), "Memory of the lease table"},
 	{"haas_dhcp_offers_held", METRIC_GAUGE, NULL, AT(offers_held),

@@ -17,7 +17,7 @@ struct dhcp_counters {
 	uint64_t identities[IDENTITY_OUTCOMES];
 	uint64_t unknown_circuits_dropped;
 	uint64_t sightings;
-	uint64_t conflicts, reply_too_large, send_failures;
+	uint64_t conflicts, reply_too_large, send_failures, foreign_replies;
 	uint64_t leases, lease_bytes, offers_held, commit_queue, commit_batches, committed_leases,
 		database_up;
 };

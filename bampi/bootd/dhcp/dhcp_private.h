@@ -7,6 +7,7 @@
 #include "bampi/bootd/dhcp/dhcp_policy.h"
 #include "bampi/bootd/dhcp/dhcp_report.h"
 #include "bampi/bootd/dhcp/dhcp_server.h"
+#include "bampi/bootd/dhcp/foreign_server.h"
 #include "bampi/bootd/dhcp/throttle.h"
 
 #define EXHAUSTED_MAX 16
@@ -22,6 +23,7 @@ struct dhcp {
 	struct dhcp_server *server;
 	struct bindings bindings;
 	struct dhcp_report *report;
+	struct foreign_servers *foreign;
 	struct loop_timer *sweep;
 	struct throttle clients, relays;
 	struct exhausted_link exhausted[EXHAUSTED_MAX];

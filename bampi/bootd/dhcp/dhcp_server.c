@@ -87,7 +87,7 @@ static bool dhcp_server_is_listed(const struct dhcp_server *server, const char *
 
 /* Interfaces come and go, so names are asked for when packets come; the answers are kept a few
  * seconds. */
-static bool dhcp_server_is_ours(struct dhcp_server *server, int index)
+bool dhcp_server_answers_on(struct dhcp_server *server, int index)
 {
 	int64_t now = loop_now_ms(server->loop);
 	char name[IF_NAMESIZE];
@@ -130,7 +130,7 @@ static void dhcp_server_deliver(struct hearing *hearing, struct msghdr *message,
 		arrival.local = ntohl(info.ipi_spec_dst.s_addr);
 	}
 	if (arrival.interface && !(message->msg_flags & MSG_TRUNC) &&
-	    dhcp_server_is_ours(hearing->server, arrival.interface))
+	    dhcp_server_answers_on(hearing->server, arrival.interface))
 		hearing->server->options.on_packet(hearing->server->options.context, &arrival);
 }
 

@@ -52,5 +52,7 @@ bool dhcp_server_send(struct dhcp_server *server, const struct dhcp_departure *d
 		      const void *data, size_t size);
 /* Sends what is queued; needed outside on_packet and on_burst. */
 void dhcp_server_flush(struct dhcp_server *server);
+/* Does this server answer on the interface? Names are asked of the kernel, and kept some seconds. */
+bool dhcp_server_answers_on(struct dhcp_server *server, int index);
 /* Replies that the kernel refused, so far. */
 uint64_t dhcp_server_send_failures(const struct dhcp_server *server);

@@ -59,3 +59,18 @@ insert into daemon (name, instance, version, started_at, seen_at) values ('bampi
 select check_now();
 select check_now();
 select subject from open where kind = 'daemon.silent';
+\echo a DHCP server that is not ours is an alert for an hour; ours are none, by a subnet or by their own word; a flood fills 64 rows
+insert into subnet (name, prefix, boot_server) values ('r1', '10.2.0.0/24', '10.2.0.1');
+select dhcp_server_put('c1', null, '{c1:eth1,c1:eth1,c1:eth1}', '{10.2.0.1,10.2.0.2,10.2.0.9}', '{02:00:00:00:00:01,02:00:00:00:00:02,null}') \g /dev/null
+select dhcp_server_put('c2', '10.2.0.2', '{}', '{}', '{}') \g /dev/null
+select check_now();
+select * from open where kind like 'dhcp.%';
+select dhcp_server_put('c1', null, '{c1:eth1}', '{10.2.0.9}', '{02:00:00:00:00:09}') \g /dev/null
+select check_now();
+select kind, subject, message, detail ->> 'hint' as hint from alert where cleared_at is null and kind like 'dhcp.%';
+select s ->> 'name' as section, i ->> 'subject' as subject from jsonb_array_elements(site_status() -> 'sections') s, jsonb_array_elements(s -> 'items') i where i ->> 'message' like '%not ours%';
+select dhcp_server_put('c1', null, array_agg('c1:eth1'), array_agg('10.9.0.0'::inet + i), array_agg(null::macaddr)) from generate_series(1, 200) i \g /dev/null
+select count(*) <= 64 as bounded, count(*) > 40 as filled from dhcp_server;
+update dhcp_server set seen_at = now() - interval '61 min';
+select check_now();
+select count(*) from alert where cleared_at is null and kind like 'dhcp.%';
