@@ -15,7 +15,7 @@ alter table restoration enable row level security;
 -- ==== functions ====
 
 -- Who may change switches and volumes asks this first: the mirrors, sampling and ports of switches (peregrined), the claim of a storage
--- (storage_claim). Nodes have the health label "restored" instead, which an operator can clear one by one.
+-- (storage_claim), free addresses (bampi-bootd). Nodes have the health label "restored" instead, which an operator can clear one by one.
 create function restoration_waits()
 returns boolean stable language sql security definer set search_path = haas, pg_temp as $$
 	select exists (select from restoration)
@@ -98,10 +98,10 @@ begin
 	perform health_lock(array(select node_id from health_label where label = 'restored' and source = 'operator' order by node_id));
 	delete from health_label where label = 'restored' and source = 'operator';
 	perform event_add(p_actor, 'database.accepted', 'database', current_database()::text, null, 'restore accepted: ' || restoration_text(r), to_jsonb(r));
-	perform pg_notify('deployment', ''), pg_notify('fabric', ''), pg_notify('network', '');
+	perform pg_notify('deployment', ''), pg_notify('fabric', ''), pg_notify('network', ''), pg_notify('address', '');
 end
 $$;
 
 -- ==== triggers, views, rights ====
 
-grant execute on function restoration_waits() to peregrined;
+grant execute on function restoration_waits() to peregrined, bampi_bootd;

@@ -115,7 +115,7 @@ struct world {
 	struct lease_table *leases, *offers;
 };
 
-static void build(struct world *world)
+static void build_as(struct world *world, bool restored)
 {
 	struct inventory_node node = {.id = 1};
 	struct inventory_subnet subnet = {.id = SUBNET,
@@ -123,9 +123,9 @@ static void build(struct world *world)
 					  .boot_server = BASE + 1,
 					  .pool_low = BASE + 100,
 					  .pool_high = BASE + 103,
+					  .restored = restored,
 					  .lease_s = 600};
 
-	assert_int_equal(inventory_new(&world->inventory), 0);
 	assert_int_equal(inventory_begin(world->inventory), 0);
 	assert_int_equal(inventory_add_node(world->inventory, &node), 0);
 	assert_int_equal(inventory_add_nic(world->inventory, mac_of(1), 1), 0);
@@ -133,6 +133,12 @@ static void build(struct world *world)
 	assert_int_equal(inventory_add_reservation(world->inventory, mac_of(2), SUBNET, BASE + 17),
 			 0);
 	assert_int_equal(inventory_commit(world->inventory), 0);
+}
+
+static void build(struct world *world)
+{
+	assert_int_equal(inventory_new(&world->inventory), 0);
+	build_as(world, false);
 	assert_int_equal(lease_table_new(100, &world->leases), 0);
 	assert_int_equal(lease_table_new(100, &world->offers), 0);
 }
@@ -147,6 +153,17 @@ static void tear(struct world *world)
 static void nothing(struct world *world)
 {
 	(void)world;
+}
+
+static void restored(struct world *world)
+{
+	build_as(world, true);
+}
+
+static void restored_bound(struct world *world)
+{
+	build_as(world, true);
+	put(world->leases, 100, 9, NOW + 60);
 }
 
 static void bound_outside_pool(struct world *world)
@@ -285,6 +302,13 @@ static const struct {
 	{"left by another", one_released, 9, 103, ADDRESS_NONE, ADDRESS_EXHAUSTED, 0, false},
 	{"left by itself", one_released, 30, 0, ADDRESS_POOL, ADDRESS_OK, 103, true},
 	{"quarantine", one_quarantined, 9, 103, ADDRESS_NONE, ADDRESS_EXHAUSTED, 0, false},
+	{"restored: no free one", restored, 9, 0, ADDRESS_NONE, ADDRESS_RESTORED, 0, false},
+	{"restored: a stranger's word is none", restored, 9, 101, ADDRESS_NONE, ADDRESS_RESTORED, 0,
+	 false},
+	{"restored: a node has what it asks for", restored, 1, 101, ADDRESS_REQUESTED, ADDRESS_OK,
+	 101, false},
+	{"restored: a reservation", restored, 2, 0, ADDRESS_RESERVED, ADDRESS_OK, 17, false},
+	{"restored: a binding", restored_bound, 9, 0, ADDRESS_BOUND, ADDRESS_OK, 100, false},
 	{"quarantine over", one_out_of_quarantine, 9, 0, ADDRESS_POOL, ADDRESS_OK, 103, true},
 };
 

@@ -10,6 +10,8 @@ static const char *const refusal_words[] = {
 	[ADDRESS_HELD] = "its reserved address is leased to another client",
 	[ADDRESS_QUARANTINED] = "its reserved address is in quarantine",
 	[ADDRESS_STRANGER] = "not a node, and nothing is reserved for it",
+	[ADDRESS_RESTORED] =
+		"the database was restored, and nobody has said haasctl db accept-restore",
 };
 
 const char *address_refusal_text(enum address_refusal refusal)
@@ -129,6 +131,9 @@ static struct address_choice from_pool(const struct address_facts *facts,
 
 	if (!subnet->pool_low)
 		return (struct address_choice){.refusal = ADDRESS_NO_POOL, .subnet = subnet};
+	/* Who has an address since the backup is not in the rows. */
+	if (subnet->restored)
+		return (struct address_choice){.refusal = ADDRESS_RESTORED, .subnet = subnet};
 	if (facts->exhausted)
 		return reclaim;
 	size = pool_size(facts, subnet);
@@ -202,7 +207,8 @@ static struct address_choice address_policy_dynamic(const struct address_facts *
 						       .subnet = subnet,
 						       .victim = victim};
 	}
-	if (in_pool(facts, subnet, facts->requested) &&
+	/* After a restore the word of a known client is all that is left of its lease. */
+	if ((facts->known || !subnet->restored) && in_pool(facts, subnet, facts->requested) &&
 	    address_policy_usable(facts, subnet, facts->requested)) {
 		place = address_policy_look(facts, subnet, facts->requested, &victim);
 		if (place == PLACE_FREE || place == PLACE_SPENT)

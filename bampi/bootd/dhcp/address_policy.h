@@ -1,6 +1,7 @@
 /* Which address a client gets, the first of: its reservation, that of its port, the one it is bound
  * to, the one it asks for. Else a free one of the pool, which its MAC leads to. The subnet that
- * names its link goes first, then the others of the shared network. Pure: the same facts give the
+ * names its link goes first, then the others of the shared network. After a restore nobody gets a
+ * free one of the pool; a known client may have the one that it asks for. Pure: the same facts give the
  * same address, on every server. */
 #pragma once
 
@@ -52,6 +53,7 @@ enum address_refusal {
 	ADDRESS_HELD,        /* its reservation is leased to another client */
 	ADDRESS_QUARANTINED, /* its reservation was declined */
 	ADDRESS_STRANGER,    /* every subnet of the link serves known clients only */
+	ADDRESS_RESTORED,    /* the database was restored: a free address may be in use */
 };
 const char *address_refusal_text(enum address_refusal refusal);
 

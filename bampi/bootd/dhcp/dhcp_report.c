@@ -244,6 +244,7 @@ static const char *const refusal_events[] = {
 	[ADDRESS_EXHAUSTED] = "subnet.exhausted",
 	[ADDRESS_HELD] = "lease.conflict",
 	[ADDRESS_QUARANTINED] = "lease.conflict",
+	[ADDRESS_RESTORED] = "lease.refused",
 };
 
 void dhcp_report_silence(struct dhcp_report *report, const struct dhcp_client *client,

@@ -47,6 +47,7 @@ struct inventory_subnet {
 	uint32_t boot_server;         /* our address as clients of this subnet reach it */
 	uint32_t pool_low, pool_high; /* inclusive; 0, 0 = no pool */
 	bool reserved_only;           /* unknown MACs get silence */
+	bool restored; /* leases since the backup are not known; until db accept-restore */
 	uint32_t lease_s;
 	char shared_network[64];            /* "" = alone on its link */
 	uint32_t relays[SUBNET_RELAYS_MAX]; /* who may relay from here; none = see relay_policy */

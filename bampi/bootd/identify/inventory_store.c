@@ -175,6 +175,7 @@ static int read_subnet(struct inventory_store *store, const PGresult *result, in
 	struct inventory_subnet subnet = {
 		.id = db_int(result, row, INVENTORY_SUBNETS_ID, 0),
 		.reserved_only = db_bool(result, row, INVENTORY_SUBNETS_RESERVED_ONLY),
+		.restored = db_bool(result, row, INVENTORY_SUBNETS_RESTORED),
 		.lease_s = (uint32_t)db_int(result, row, INVENTORY_SUBNETS_LEASE_S, 3600)};
 	char dns[256];
 	char relays[512];

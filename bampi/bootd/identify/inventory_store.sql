@@ -10,10 +10,10 @@ i.nonce, i.stored_digest, n.uuid, i.package_digests from haas.node n left join h
 select mac, node_id from haas.nic
 
 -- :statement inventory_subnets
--- :columns id, name, prefix, gateway, dns, boot_server, pool_low, pool_high, reserved_only, lease_s, shared_network, relays
+-- :columns id, name, prefix, gateway, dns, boot_server, pool_low, pool_high, reserved_only, lease_s, shared_network, relays, restored
 select id, name, prefix, host(gateway) as gateway, array_to_string(array(select host(d) from unnest(dns) d), ' ') as dns,
 host(boot_server) as boot_server, host(pool_low) as pool_low, host(pool_high) as pool_high, reserved_only, lease_s, shared_network,
-array_to_string(array(select host(r) from unnest(relays) r), ' ') as relays from haas.subnet
+array_to_string(array(select host(r) from unnest(relays) r), ' ') as relays, (select haas.restoration_waits()) as restored from haas.subnet
 
 -- :statement inventory_reservations
 -- :columns mac, subnet_id, address
