@@ -38,7 +38,7 @@ macro(haas_package name)
     # The configuration is the operator's: dpkg asks before it overwrites an edited one.
     set(conffiles "")
     foreach(unit ${arg_UNITS})
-      string(REGEX REPLACE "\\.(service|target)$" "" program ${unit})
+      string(REGEX REPLACE "\\.(service|target|timer)$" "" program ${unit})
       if(TARGET ${program})
         string(APPEND conffiles "/etc/haas/${program}.conf\n")
       endif()
@@ -56,16 +56,17 @@ collection, packet captures and the REST API, each a daemon of its own."
   # /usr/lib/haas: what makes boot files, then what makes images.
   RECOMMENDS "busybox-static, cpio, binutils, kmod, ipxe, mmdebstrap, e2fsprogs, fdisk, mtools, dosfstools, grub-common, grub-pc-bin, grub-efi-amd64-bin, zstd, python3"
   UNITS haas.target haas-db.service haas-schema.service portald.service portal-outward.service bampi-bootd.service bampid.service
-        peregrined.service peregrine-flowd.service peregrine-captured.service)
+        peregrined.service peregrine-flowd.service peregrine-captured.service
+        haas-backup.service haas-backup.timer)
 haas_package(relay
   SUMMARY "DHCP relay and boot cache of a remote segment
 Relays DHCP with option 82, answers ARP for the controller and keeps boot
 files near the nodes."
-  DEPENDS "systemd" UNITS bampi-relay.service)
+  DEPENDS "haas-cli (= ${PROJECT_VERSION}), systemd" UNITS bampi-relay.service)
 haas_package(storage
   SUMMARY "volumes of tenants by iSCSI
 Makes, opens, archives and destroys volumes on this machine's disks."
-  DEPENDS "systemd, tgt, iproute2" UNITS haas-tgtd.service bampi-stored.service)
+  DEPENDS "haas-cli (= ${PROJECT_VERSION}), systemd, tgt, iproute2" UNITS haas-tgtd.service bampi-stored.service)
 haas_package(cli
   SUMMARY "haasctl, the operator's hand
 Asks the controller for everything, over its local socket."

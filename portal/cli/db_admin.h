@@ -4,11 +4,14 @@
 #pragma once
 
 #include <libpq-fe.h>
+#include <limits.h>
 #include <stdio.h>
 
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 #include "common/io/run_program.h"
+
+#include "portal/cli/backup_wire.h"
 
 #define DB_DEFAULT_FOLDER   "/var/lib/haas/pg"
 #define DB_DEFAULT_CONNINFO "host=" DB_DEFAULT_FOLDER " dbname=haas user=haas"
@@ -60,6 +63,23 @@ void db_settings_done(struct db_settings *settings);
  * signs (backup_key.h); NULL: pg_dump's custom format, plain. */
 MUST_USE int db_backup(const char *conninfo, const char *path, const char *key,
 		       struct problem *problem);
+
+/* This machine's name for the header of a backup, in letters that are safe everywhere. */
+void db_backup_maker(char ret[BACKUP_MAKER_SIZE + 1]);
+
+/* db_keep.c: the name of a new backup in a folder, and how many of such names stay. */
+MUST_USE int db_keep_name(const char *folder, char ret[PATH_MAX], struct problem *problem);
+/* Removes all but the `keep` newest of these names. */
+MUST_USE int db_keep_newest(const char *folder, int keep, struct problem *problem);
+
+/* The header's schema of a file that holds keys. No change of the schema has this number. */
+#define DB_KEYS_SCHEMA UINT32_C(0x6b657973)
+/* db_keys.c: /etc/haas and the keys of the daemons below `root`, encrypted and signed as a backup is. */
+MUST_USE int db_keys_backup(const char *root, const char *path, const char *key,
+			    struct problem *problem);
+/* Unpacks them below `root`, which is made. Nothing is written before all of the file is checked. */
+MUST_USE int db_keys_restore(const char *root, const char *path, const char *key,
+			     struct problem *problem);
 
 struct db_restore {
 	const char *conninfo;

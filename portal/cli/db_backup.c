@@ -61,8 +61,7 @@ static int db_backup_snapshot(struct db_backup *backup, struct problem *problem)
 	return rc;
 }
 
-/* A backup names its maker with letters that are safe everywhere. */
-static void db_backup_maker(char ret[BACKUP_MAKER_SIZE + 1])
+void db_backup_maker(char ret[BACKUP_MAKER_SIZE + 1])
 {
 	process_host_name(ret, BACKUP_MAKER_SIZE + 1);
 	for (char *at = ret; *at; at++) {

@@ -173,7 +173,7 @@ static void db_cli_tell_keys(void)
 {
 	glob_t found = {0};
 
-	fputs("The keys of the daemons are not in it. Sealed passwords and certificates need them: keep a copy apart.\n",
+	fputs("The keys of the daemons are not in it. Sealed passwords and certificates need them: haasctl db backup-keys.\n",
 	      stderr);
 	if (glob("/var/lib/haas/*/keys/*", 0, NULL, &found) == 0) {
 		for (size_t i = 0; i < found.gl_pathc; i++)
@@ -182,6 +182,27 @@ static void db_cli_tell_keys(void)
 		fputs("  /var/lib/haas/*/keys on the controller and on each storage\n", stderr);
 	}
 	globfree(&found);
+}
+
+/* FILE, or with --keep a new file in the folder FILE, where older ones go. */
+static int db_cli_backup_into(const struct command_input *input, const char *conninfo,
+			      const char *key, struct problem *problem)
+{
+	const char *number = command_option(input, "--keep");
+	const char *path = input->words[0];
+	int keep = number ? (int)strtol(number, NULL, 10) : 0;
+	char name[PATH_MAX];
+	int rc = 0;
+
+	if (number && (keep < 1 || keep > 10000))
+		return haasctl_usage("--keep %s: must be a whole number from 1 to 10000", number);
+	if (number)
+		rc = db_keep_name(path, name, problem);
+	if (rc == 0)
+		rc = db_backup(conninfo, number ? name : path, key, problem);
+	if (rc == 0 && number)
+		rc = db_keep_newest(path, keep, problem);
+	return db_cli_end(input, rc, problem);
 }
 
 static int db_backup_run(void *context, const struct command_input *input)
@@ -194,10 +215,8 @@ static int db_backup_run(void *context, const struct command_input *input)
 	(void)context;
 	if (status != EXIT_OK)
 		return status;
-	status = db_cli_end(
-		input, db_backup(database_of(input, &conninfo), input->words[0], key, &problem),
-		&problem);
-	if (status != EXIT_OK)
+	status = db_cli_backup_into(input, database_of(input, &conninfo), key, &problem);
+	if (status != EXIT_OK || command_option(input, "--keep"))
 		return status;
 	if (!key)
 		fprintf(stderr,
@@ -205,6 +224,35 @@ static int db_backup_run(void *context, const struct command_input *input)
 			input->words[0]);
 	db_cli_tell_keys();
 	return EXIT_OK;
+}
+
+/* Of the options --root and --key. */
+static int db_cli_keys(const struct command_input *input, const char *usual_key,
+		       int (*run)(const char *root, const char *path, const char *key,
+				  struct problem *problem))
+{
+	const char *root = command_option(input, "--root");
+	const char *key = command_option(input, "--key");
+	struct problem problem = {0};
+
+	if (!key && !usual_key)
+		return haasctl_usage(
+			"db restore-keys needs --key FILE, the .restore file of haasctl db backup-key");
+	return db_cli_end(input,
+			  run(root ? root : "", input->words[0], key ? key : usual_key, &problem),
+			  &problem);
+}
+
+static int db_backup_keys_run(void *context, const struct command_input *input)
+{
+	(void)context;
+	return db_cli_keys(input, BACKUP_KEY_DEFAULT, db_keys_backup);
+}
+
+static int db_restore_keys_run(void *context, const struct command_input *input)
+{
+	(void)context;
+	return db_cli_keys(input, NULL, db_keys_restore);
 }
 
 static int db_backup_key_run(void *context, const struct command_input *input)
@@ -279,6 +327,19 @@ static const struct option_row db_cli_backup_options[] = {
 	FOLDER_ROW,
 	{"--key", 0, OPTION_VALUE, "FILE", "the .backup file (default " BACKUP_KEY_DEFAULT ")"},
 	{"--plain", 0, OPTION_FLAG, NULL, "neither encrypt nor sign: for a lab"},
+	{"--keep", 0, OPTION_VALUE, "N", "FILE is a folder: a new file in it, the N newest stay"},
+};
+#define ROOT_ROW                                                                          \
+	{                                                                                 \
+		"--root", 0, OPTION_VALUE, "DIR", "the machine whose files lie below DIR" \
+	}
+static const struct option_row db_cli_backup_keys_options[] = {
+	{"--key", 0, OPTION_VALUE, "FILE", "the .backup file (default " BACKUP_KEY_DEFAULT ")"},
+	ROOT_ROW,
+};
+static const struct option_row db_cli_restore_keys_options[] = {
+	{"--key", 0, OPTION_VALUE, "FILE", "the .restore file that opens and checks"},
+	ROOT_ROW,
 };
 static const struct option_row db_cli_restore_options[] = {
 	DATABASE_ROW,
@@ -309,6 +370,14 @@ static const struct command db_cli_commands[] = {
 	{"db", "backup", "FILE", "write a backup, encrypted and signed",
 	 OPTIONS(db_cli_backup_options), 1, 1, db_backup_run,
 	 .example = "db backup /var/backups/haas.backup", .done = "backup written to {1}"},
+	{"db", "backup-keys", "FILE",
+	 "write settings and keys of this machine, encrypted and signed",
+	 OPTIONS(db_cli_backup_keys_options), 1, 1, db_backup_keys_run,
+	 .example = "db backup-keys /var/backups/haas.keys", .done = "keys written to {1}"},
+	{"db", "restore-keys", "FILE", "put settings and keys back in their places",
+	 OPTIONS(db_cli_restore_keys_options), 1, 1, db_restore_keys_run,
+	 .example = "db restore-keys /var/backups/haas.keys --key /media/key/site1.restore",
+	 .done = "keys of {1} restored"},
 	{"db", "restore", "FILE", "read a backup into an empty database",
 	 OPTIONS(db_cli_restore_options), 1, 1, db_restore_run,
 	 .example = "db restore /var/backups/haas.backup --key /media/key/site1.restore",

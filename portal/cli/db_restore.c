@@ -118,6 +118,11 @@ static int db_restore_open(struct db_restore_run *run, struct problem *problem)
 	if (rc == 0)
 		rc = backup_read(&run->backup, -1, problem);
 	/* After the signature: an unsigned number is nobody's word. */
+	if (rc == 0 && run->backup.header.schema == DB_KEYS_SCHEMA) {
+		rc = problem_set(problem, E_MALFORMED, "%s holds keys, not the database",
+				 how->path);
+		problem_hint(problem, "haasctl db restore-keys %s", how->path);
+	}
 	return rc == 0 ? db_restore_newer((int)run->backup.header.schema, problem) : rc;
 }
 

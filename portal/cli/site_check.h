@@ -4,6 +4,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <libpq-fe.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,8 +13,10 @@
 #include "common/base/embedded.h"
 #include "common/base/macros.h"
 #include "common/base/problem.h"
+#include "common/cli/command.h"
 
 struct site_check;
+struct site_plan;
 
 struct site_check_row {
 	const char *name;
@@ -22,10 +25,27 @@ struct site_check_row {
 };
 extern const struct site_check_row site_check_rows[];
 extern const size_t site_check_row_count;
+/* site_init_check.c: what a machine needs before anything is written. */
+extern const struct site_check_row site_init_rows[];
+extern const size_t site_init_row_count;
+
+/* Runs one: {"name", "state", "summary", "items": [{"subject", "message", "hint"}]}. */
+json_t *site_check_run(struct site_check *check, const struct site_check_row *row);
+/* All of site_check_rows: {"ok", "checks"}. Each row goes to `print` (may be NULL) when it is done. */
+json_t *site_check_all(struct site_check *check, void (*print)(const json_t *row));
+/* The same for people. */
+void site_check_print(const json_t *row);
+/* --database, else HAAS_DATABASE, else that of schema.env below `root`, else the private cluster. */
+void site_check_conninfo(const struct command_input *input, const char *root, struct text *ret);
+/* --root without a slash at its end. */
+void site_check_root(const struct command_input *input, struct text *ret);
+/* Tells it unless root asks; EXIT_OK or EXIT_DENIED. */
+int site_check_needs_root(const char *command, const char *why);
 
 struct site_check {
 	const char *root;                 /* "", or the folder that stands for "/" (--root) */
 	const char *conninfo;             /* of the database, as its administrator */
+	const struct site_plan *plan;     /* of site init; NULL: of site check */
 	const struct site_check_row *row; /* the one that runs */
 	json_t *items;                    /* its findings */
 	char summary[160];
@@ -65,6 +85,23 @@ const char *site_check_setting(const struct site_check *check, const char *progr
 /* The same of a number. */
 int site_check_number(const struct site_check *check, const char *program, const char *setting,
 		      int usual);
+
+/* Calls `each` with every string of a list setting, "interfaces"; how many there are. */
+size_t site_check_list(struct site_check *check, const char *program, const char *setting,
+		       void (*each)(struct site_check *check, const char *value, void *context),
+		       void *context);
+
+/* --- the database --- */
+
+/* False, told: it does not answer. PQfinish'ed by the caller (CLEANUP(site_check_finish)). */
+bool site_check_connect(struct site_check *check, PGconn **ret);
+void site_check_finish(PGconn **connection);
+/* Rows of a query, PQclear'ed by the caller (CLEANUP(site_check_clear)); NULL after telling its
+ * failure. */
+PGresult *site_check_rows_of(struct site_check *check, PGconn *connection, const char *sql);
+void site_check_clear(PGresult **result);
+/* False, told as skipped: the row "schema" says what is missing. */
+bool site_check_has_schema(struct site_check *check, PGconn *connection);
 
 /* --- what is installed --- */
 
@@ -115,6 +152,7 @@ void site_check_sockets(struct site_check *check);
 void site_check_units(struct site_check *check);
 void site_check_configuration(struct site_check *check);
 void site_check_clock(struct site_check *check);
+void site_check_memory(struct site_check *check);
 void site_check_disks(struct site_check *check);
 void site_check_keys(struct site_check *check);
 void site_check_certificates(struct site_check *check);
@@ -122,6 +160,8 @@ void site_check_image_keys(struct site_check *check);
 void site_check_boot_files(struct site_check *check);
 void site_check_ports(struct site_check *check);
 void site_check_dhcp(struct site_check *check);
+void site_check_postgresql(struct site_check *check);
 void site_check_database(struct site_check *check);
 void site_check_schema(struct site_check *check);
 void site_check_backup(struct site_check *check);
+void site_check_isolation(struct site_check *check);

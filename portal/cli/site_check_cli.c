@@ -18,8 +18,7 @@ static const char *site_check_cli_state(const struct site_check *check)
 	return json_array_size(check->items) > 0 ? "wrong" : check->skipped ? "skipped" : "ok";
 }
 
-/* {"name", "state", "summary", "items": [{"subject", "message", "hint"}]}. */
-static json_t *site_check_cli_run(struct site_check *check, const struct site_check_row *row)
+json_t *site_check_run(struct site_check *check, const struct site_check_row *row)
 {
 	json_t *ret = json_object();
 
@@ -36,7 +35,7 @@ static json_t *site_check_cli_run(struct site_check *check, const struct site_ch
 }
 
 /* Texts come without anything that a terminal obeys (site_check_machine.c). */
-static void site_check_cli_print(const json_t *row)
+void site_check_print(const json_t *row)
 {
 	const json_t *item;
 	char first[40];
@@ -84,9 +83,7 @@ static bool site_check_cli_named(const char *root, struct text *ret)
 	return false;
 }
 
-/* --database, else HAAS_DATABASE, else that of schema.env, else the private cluster. */
-static void site_check_cli_conninfo(const struct command_input *input, const char *root,
-				    struct text *ret)
+void site_check_conninfo(const struct command_input *input, const char *root, struct text *ret)
 {
 	const char *given = command_option(input, "--database");
 
@@ -98,46 +95,66 @@ static void site_check_cli_conninfo(const struct command_input *input, const cha
 		text_addf(ret, "host=%s" DB_DEFAULT_FOLDER " dbname=haas user=haas", root);
 }
 
+void site_check_root(const struct command_input *input, struct text *ret)
+{
+	if (command_option(input, "--root"))
+		text_add(ret, command_option(input, "--root"));
+	while (ret->size > 0 && ret->data[ret->size - 1] == '/')
+		ret->data[--ret->size] = '\0';
+}
+
+int site_check_needs_root(const char *command, const char *why)
+{
+	struct problem problem = {0};
+
+	if (geteuid() == 0)
+		return EXIT_OK;
+	(void)problem_set(&problem, -1, "%s", why);
+	problem_hint(&problem, "sudo haasctl %s", command);
+	haasctl_problem(&problem);
+	return EXIT_DENIED;
+}
+
+json_t *site_check_all(struct site_check *check, void (*print)(const json_t *row))
+{
+	json_t *whole = json_object();
+	json_t *rows = json_array();
+	bool good = true;
+
+	(void)json_object_set_new(whole, "checks", rows);
+	for (size_t i = 0; i < site_check_row_count; i++) {
+		json_t *row = site_check_run(check, &site_check_rows[i]);
+
+		good = good && json_array_size(json_object_get(row, "items")) == 0;
+		(void)json_array_append_new(rows, row);
+		if (print)
+			print(row);
+	}
+	(void)json_object_set_new(whole, "ok", json_boolean(good));
+	return whole;
+}
+
 static int site_check_cli_check(void *context, const struct command_input *input)
 {
-	CLEANUP(json_decrefp) json_t *whole = json_object();
+	CLEANUP(json_decrefp) json_t *whole = NULL;
 	CLEANUP(text_done) struct text conninfo = {0};
 	CLEANUP(text_done) struct text root = {0};
 	struct site_check check = {0};
-	json_t *rows = json_array();
-	size_t wrong = 0;
 
 	(void)context;
-	(void)json_object_set_new(whole, "checks", rows);
 	if (command_option(input, "--columns") ||
 	    (!listing_for_people(input) && !listing_json(input, NULL)))
 		return haasctl_usage("checks are no table; take -o json for programs");
-	if (geteuid() != 0) {
-		struct problem problem = {0};
-
-		(void)problem_set(&problem, -1, "only root can read the keys of the daemons");
-		problem_hint(&problem, "sudo haasctl site check");
-		haasctl_problem(&problem);
+	if (site_check_needs_root("site check", "only root can read the keys of the daemons") !=
+	    EXIT_OK)
 		return EXIT_DENIED;
-	}
-	if (command_option(input, "--root"))
-		text_add(&root, command_option(input, "--root"));
-	while (root.size > 0 && root.data[root.size - 1] == '/')
-		root.data[--root.size] = '\0';
-	site_check_cli_conninfo(input, text_get(&root), &conninfo);
+	site_check_root(input, &root);
+	site_check_conninfo(input, text_get(&root), &conninfo);
 	check.root = text_get(&root);
 	check.conninfo = text_get(&conninfo);
-	for (size_t i = 0; i < site_check_row_count; i++) {
-		json_t *row = site_check_cli_run(&check, &site_check_rows[i]);
-
-		wrong += json_array_size(json_object_get(row, "items")) > 0;
-		(void)json_array_append_new(rows, row);
-		if (listing_for_people(input))
-			site_check_cli_print(row);
-	}
-	(void)json_object_set_new(whole, "ok", json_boolean(wrong == 0));
+	whole = site_check_all(&check, listing_for_people(input) ? site_check_print : NULL);
 	(void)listing_json(input, whole);
-	return wrong == 0 ? EXIT_OK : EXIT_FAILED;
+	return json_is_true(json_object_get(whole, "ok")) ? EXIT_OK : EXIT_FAILED;
 }
 
 static const struct option_row site_check_cli_options[] = {

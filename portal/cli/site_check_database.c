@@ -8,19 +8,17 @@
 #include "portal/cli/db_admin.h"
 #include "portal/cli/site_check.h"
 
-static void site_check_database_finish(PGconn **connection)
+void site_check_finish(PGconn **connection)
 {
 	PQfinish(*connection);
 }
 
-static void site_check_database_clear(PGresult **result)
+void site_check_clear(PGresult **result)
 {
 	PQclear(*result);
 }
 
-/* Rows of a query; NULL after telling its failure. */
-static PGresult *site_check_database_rows(struct site_check *check, PGconn *connection,
-					  const char *sql)
+PGresult *site_check_rows_of(struct site_check *check, PGconn *connection, const char *sql)
 {
 	PGresult *result = PQexec(connection, sql);
 
@@ -32,7 +30,7 @@ static PGresult *site_check_database_rows(struct site_check *check, PGconn *conn
 	return NULL;
 }
 
-static bool site_check_database_open(struct site_check *check, PGconn **ret)
+bool site_check_connect(struct site_check *check, PGconn **ret)
 {
 	struct problem problem = {0};
 
@@ -48,11 +46,23 @@ static bool site_check_database_open(struct site_check *check, PGconn **ret)
 	return false;
 }
 
+bool site_check_has_schema(struct site_check *check, PGconn *connection)
+{
+	CLEANUP(site_check_clear)
+	PGresult *row = PQexec(connection, "select to_regclass('haas.dhcp_server') is not null "
+					   "and to_regclass('haas.alert') is not null");
+
+	if (PQresultStatus(row) == PGRES_TUPLES_OK && strcmp(PQgetvalue(row, 0, 0), "t") == 0)
+		return true;
+	site_check_skip(check, "the schema is not applied");
+	return false;
+}
+
 static void site_check_database_standbys(struct site_check *check, PGconn *connection, char *ret,
 					 size_t room)
 {
-	CLEANUP(site_check_database_clear)
-	PGresult *rows = site_check_database_rows(
+	CLEANUP(site_check_clear)
+	PGresult *rows = site_check_rows_of(
 		check, connection,
 		"select coalesce(nullif(application_name, ''), 'standby'), round(extract(epoch from replay_lag)), "
 		"coalesce(replay_lag > interval '30 s', false) from pg_stat_replication");
@@ -73,14 +83,14 @@ static void site_check_database_standbys(struct site_check *check, PGconn *conne
 
 void site_check_database(struct site_check *check)
 {
-	CLEANUP(site_check_database_finish) PGconn *connection = NULL;
+	CLEANUP(site_check_finish) PGconn *connection = NULL;
 	int64_t start_ms = clock_monotonic_ms();
 	char standbys[40];
 
-	if (!site_check_database_open(check, &connection))
+	if (!site_check_connect(check, &connection))
 		return;
-	CLEANUP(site_check_database_clear)
-	PGresult *rows = site_check_database_rows(
+	CLEANUP(site_check_clear)
+	PGresult *rows = site_check_rows_of(
 		check, connection,
 		"select pg_size_pretty(pg_database_size(current_database())), pg_is_in_recovery()");
 	if (!rows)
@@ -119,12 +129,12 @@ void site_check_schema(struct site_check *check)
 /* A site without nodes has nothing to lose yet. */
 void site_check_backup(struct site_check *check)
 {
-	CLEANUP(site_check_database_finish) PGconn *connection = NULL;
+	CLEANUP(site_check_finish) PGconn *connection = NULL;
 
-	if (!site_check_database_open(check, &connection))
+	if (!site_check_connect(check, &connection))
 		return;
-	CLEANUP(site_check_database_clear)
-	PGresult *rows = site_check_database_rows(
+	CLEANUP(site_check_clear)
+	PGresult *rows = site_check_rows_of(
 		check, connection,
 		"set search_path = haas; "
 		"select (select file from backup order by made_at desc limit 1), "
@@ -144,4 +154,28 @@ void site_check_backup(struct site_check *check)
 	if (strcmp(PQgetvalue(rows, 0, 2), "0") != 0)
 		site_check_wrong(check, "database", "%s nodes are in it, and no backup was made",
 				 PQgetvalue(rows, 0, 2));
+}
+
+/* What peregrined cannot vouch for: ports that are not apart, and switches that do not show it. */
+void site_check_isolation(struct site_check *check)
+{
+	CLEANUP(site_check_finish) PGconn *connection = NULL;
+
+	if (!site_check_connect(check, &connection) || !site_check_has_schema(check, connection))
+		return;
+	CLEANUP(site_check_clear)
+	PGresult *rows = site_check_rows_of(
+		check, connection,
+		"set search_path = haas; "
+		"select subject, message, coalesce(detail ->> 'hint', '') from alert "
+		"where cleared_at is null and (kind = 'fabric.isolation' or kind like '%unproven') order by subject, kind limit 100");
+	int count = rows ? PQntuples(rows) : 0;
+
+	if (rows)
+		site_check_say(check, "%d alerts of ports and switches", count);
+	for (int i = 0; i < count; i++) {
+		site_check_wrong(check, PQgetvalue(rows, i, 0), "%s", PQgetvalue(rows, i, 1));
+		if (PQgetlength(rows, i, 2) > 0)
+			site_check_hint(check, "%s", PQgetvalue(rows, i, 2));
+	}
 }

@@ -1,7 +1,6 @@
 /* Files that a daemon needs: its keys, certificates, the image keys, and what nodes boot. */
 #include <dirent.h>
 #include <errno.h>
-#include <libconfig.h>
 #include <openssl/asn1.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
@@ -268,30 +267,15 @@ static void site_check_keys_boot_file(struct site_check *check, const char *fold
 	}
 }
 
-/* "22:snponly-arm64.efi": further files of bampi-bootd.conf. */
-static size_t site_check_keys_more_boot_files(struct site_check *check, const char *folder)
+/* "22:snponly-arm64.efi": one more file of bampi-bootd.conf. */
+static void site_check_keys_more_boot_file(struct site_check *check, const char *value,
+					   void *context)
 {
-	char path[PATH_MAX];
-	const config_setting_t *rows;
-	config_t config;
-	int count = 0;
+	const char *folder = context;
+	const char *name = strchr(value, ':');
 
-	config_init(&config);
-	if (site_check_path(check, path, "/etc/haas/bampi-bootd.conf") &&
-	    config_read_file(&config, path) == CONFIG_TRUE &&
-	    (rows = config_lookup(&config, "boot_files"))) {
-		count = config_setting_length(rows);
-		for (int i = 0; i < count; i++) {
-			const char *row = config_setting_get_string_elem(rows, i);
-			const char *name = row ? strchr(row, ':') : NULL;
-
-			if (name)
-				site_check_keys_boot_file(check, folder, name + 1,
-							  "a file of boot_files");
-		}
-	}
-	config_destroy(&config);
-	return (size_t)count;
+	if (name)
+		site_check_keys_boot_file(check, folder, name + 1, "a file of boot_files");
 }
 
 void site_check_boot_files(struct site_check *check)
@@ -310,6 +294,7 @@ void site_check_boot_files(struct site_check *check)
 	(void)site_check_setting(check, "bampi-bootd", "boot_dir", "/var/lib/haas/boot", folder);
 	for (size_t i = 0; i < COUNT_OF(files); i++)
 		site_check_keys_boot_file(check, folder, files[i].name, files[i].what);
-	more = site_check_keys_more_boot_files(check, folder);
+	more = site_check_list(check, "bampi-bootd", "boot_files", site_check_keys_more_boot_file,
+			       folder);
 	site_check_say(check, "%zu files in %s", COUNT_OF(files) + more, folder);
 }

@@ -237,3 +237,24 @@ int site_check_number(const struct site_check *check, const char *program, const
 	config_destroy(&config);
 	return value;
 }
+
+size_t site_check_list(struct site_check *check, const char *program, const char *setting,
+		       void (*each)(struct site_check *check, const char *value, void *context),
+		       void *context)
+{
+	const config_setting_t *rows = NULL;
+	config_t config;
+	int count = 0;
+
+	if (site_check_machine_config(check, program, &config))
+		rows = config_lookup(&config, setting);
+	count = rows ? config_setting_length(rows) : 0;
+	for (int i = 0; i < count; i++) {
+		const char *value = config_setting_get_string_elem(rows, i);
+
+		if (value)
+			each(check, value, context);
+	}
+	config_destroy(&config);
+	return (size_t)count;
+}

@@ -179,10 +179,3 @@ void site_check_ports(struct site_check *check)
 	site_check_say(check, "%zu of %zu are used by our daemons", ours,
 		       COUNT_OF(site_check_ports_rows));
 }
-
-/* A server of others is only known by an answer, and asking takes an address and seconds. */
-void site_check_dhcp(struct site_check *check)
-{
-	site_check_skip(check,
-			"not asked; by hand: nmap --script broadcast-dhcp-discover -e IFACE");
-}

@@ -1,7 +1,10 @@
-/* Units, configuration files, clock and disks: what other programs of the machine tell. */
+/* Units, configuration files, clock, memory and disks: what the system and its programs tell. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 
 #include "common/base/text.h"
 #include "common/io/run_program.h"
@@ -10,8 +13,12 @@
 
 #define SITE_CHECK_PROGRAM_MS 10000
 /* Less is free than one of these: wrong. PostgreSQL stops when its disk is full. */
-#define SITE_CHECK_DISK_BYTES   ((uint64_t)1 << 30)
+#define SITE_CHECK_GIB          ((uint64_t)1 << 30)
+#define SITE_CHECK_DISK_BYTES   SITE_CHECK_GIB
 #define SITE_CHECK_DISK_PERCENT 5
+/* All daemons of an idle site with PostgreSQL; a machine sold with 2 GiB shows a little less. */
+#define SITE_CHECK_MEMORY_BYTES (SITE_CHECK_GIB * 7 / 4)
+#define SITE_CHECK_CLOCK_S      86400
 
 /* --- units --- */
 
@@ -48,6 +55,9 @@ const char *site_check_unit_fault(const char *lines, char ret[120], bool *ret_of
 	if (strcmp(load, "not-found") == 0)
 		return "the unit is not installed";
 	if (strcmp(active, "active") == 0)
+		return NULL;
+	/* Started by its timer. */
+	if (strcmp(enabled, "static") == 0 && strcmp(active, "failed") != 0)
 		return NULL;
 	*ret_off = strcmp(load, "masked") == 0 ||
 		   (strcmp(active, "inactive") == 0 && strcmp(enabled, "disabled") == 0);
@@ -194,6 +204,26 @@ void site_check_configuration(struct site_check *check)
 
 /* --- clock --- */
 
+/* dpkg keeps the time when a program was built: no clock is right that shows an earlier one. */
+static bool site_check_system_clock_back(struct site_check *check)
+{
+	char now_text[32];
+	char path[PATH_MAX];
+	time_t now = time(NULL);
+	struct stat st;
+	struct tm when;
+
+	if (!site_check_path(check, path, "/usr/bin/haasctl") || stat(path, &st) < 0 ||
+	    st.st_mtime <= now + SITE_CHECK_CLOCK_S)
+		return false;
+	(void)strftime(now_text, sizeof(now_text), "%Y-%m-%d %H:%M UTC", gmtime_r(&now, &when));
+	site_check_say(check, "wrong: %s", now_text);
+	site_check_wrong(check, "clock", "it shows %s, and this program is of a later time",
+			 now_text);
+	site_check_hint(check, "timedatectl set-time 'YYYY-MM-DD HH:MM:SS'; apt install chrony");
+	return true;
+}
+
 void site_check_clock(struct site_check *check)
 {
 	char path[PATH_MAX];
@@ -201,6 +231,8 @@ void site_check_clock(struct site_check *check)
 	CLEANUP(text_done) struct text output = {0};
 	struct problem problem = {0};
 
+	if (site_check_system_clock_back(check))
+		return;
 	if (!site_check_exists(check, "/usr/bin/timedatectl") ||
 	    !site_check_path(check, path, "/usr/bin/timedatectl")) {
 		site_check_skip(check, "timedatectl is not installed");
@@ -219,6 +251,44 @@ void site_check_clock(struct site_check *check)
 		site_check_wrong(check, "clock",
 				 "leases, alerts and certificates carry times of this clock");
 	}
+}
+
+/* --- memory --- */
+
+/* MemTotal of /proc/meminfo; 0: it cannot be read. */
+static uint64_t site_check_system_memory(const struct site_check *check)
+{
+	char path[PATH_MAX];
+	char line[128];
+	unsigned long long kib = 0;
+	FILE *file;
+
+	if (!site_check_path(check, path, "/proc/meminfo"))
+		return 0;
+	file = fopen(path, "re");
+	while (file && kib == 0 && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, "MemTotal:", 9) == 0)
+			kib = strtoull(line + 9, NULL, 10);
+	}
+	if (file)
+		(void)fclose(file);
+	return (uint64_t)kib << 10;
+}
+
+void site_check_memory(struct site_check *check)
+{
+	uint64_t bytes = site_check_system_memory(check);
+
+	if (bytes == 0) {
+		site_check_skip(check, "/proc/meminfo cannot be read");
+		return;
+	}
+	site_check_say(check, "%.1f GiB", (double)bytes / (double)SITE_CHECK_GIB);
+	if (bytes < SITE_CHECK_MEMORY_BYTES)
+		site_check_wrong(check, "memory",
+				 "there are %.1f GiB; PostgreSQL and the daemons need %.1f GiB",
+				 (double)bytes / (double)SITE_CHECK_GIB,
+				 (double)SITE_CHECK_MEMORY_BYTES / (double)SITE_CHECK_GIB);
 }
 
 /* --- disks --- */

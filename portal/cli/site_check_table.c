@@ -11,6 +11,7 @@ const struct site_check_row site_check_rows[] = {
 	{"keys",          site_check_keys,          "only the daemon that owns {} may read it"},
 	{"image-keys",    site_check_image_keys,    "haasctl image keygen site.key; install -m 0644 site.key.pub {}"},
 	{"boot-files",    site_check_boot_files,    "/usr/lib/haas/bampi/agent/ramdisk/build --help"},
+	{"postgresql",    site_check_postgresql,    "apt install postgresql-15"},
 	{"database",      site_check_database,      "systemctl status haas-db; journalctl -u haas-db -n 30"},
 	{"schema",        site_check_schema,        "haasctl db migrate"},
 	{"backup",        site_check_backup,        "haasctl db backup FILE (a key for it: haasctl db backup-key)"},
@@ -19,14 +20,17 @@ const struct site_check_row site_check_rows[] = {
 	{"ports",         site_check_ports,         "stop and disable that program: its answers reach our nodes"},
 	{"certificates",  site_check_certificates,  "put a new certificate into {} and reload its daemon"},
 	{"clock",         site_check_clock,         "apt install chrony; chronyc tracking"},
+	{"memory",        site_check_memory,        "give this machine more memory, or move the database to another"},
 	{"disks",         site_check_disks,         "make room on the disk of {}, or enlarge it"},
-	{"dhcp",          site_check_dhcp,          ""},
+	{"dhcp",          site_check_dhcp,          "switch that server off, or bar its port; haasctl nic locate MAC names the port"},
+	{"isolation",     site_check_isolation,     "haasctl alert list"},
 };
 
 /* deploy/PACKAGE/UNIT.service.in: User=, StateDirectory=, --check-config (tests/unit/site_check_test.c compares). */
 const struct site_program site_programs[] = {
 	{"haas-db",            SITE_CONTROLLER, "postgres",        "pg",                 0755, false, false, false},
 	{"haas-schema",        SITE_CONTROLLER, "postgres",        NULL,                 0,    false, false, false},
+	{"haas-backup",        SITE_CONTROLLER, "postgres",        "backups",            0700, false, false, false},
 	{"portald",            SITE_CONTROLLER, "haas-portald",    NULL,                 0,    true,  false, true},
 	{"portal-outward",     SITE_CONTROLLER, "haas-outward",    NULL,                 0,    true,  false, false},
 	{"bampi-bootd",        SITE_CONTROLLER, "haas-bootd",      "bampi-bootd",        0700, true,  false, false},
