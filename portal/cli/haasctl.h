@@ -32,7 +32,7 @@ extern const struct command_group db_group, node_group, bmc_group, health_group,
 	image_sign_group, deployment_group, pdci_group, network_group, node_network_group,
 	site_group, cable_group, record_group, certificate_group, fabric_group, switch_group,
 	volume_group, grant_group, drill_group, alert_group, case_group, sampling_group,
-	capture_group, status_group, site_check_group;
+	capture_group, status_group, site_check_group, site_init_group, site_report_group;
 
 /* node_sheet_cli.c: the columns of the sheet, for help and manual. */
 extern const struct command_list node_sheet_list;
@@ -218,6 +218,12 @@ MUST_USE int haasctl_add_ssh_keys(struct text *body, const char *const *paths);
 MUST_USE int haasctl_add_user_data(struct text *body, const char *path);
 /* A list of texts, when there are any; "packages" is one. */
 void haasctl_add_words(struct text *body, const char *member, const char *const *words);
+/* image_sign_cli.c: makes `path` and `path`.pub. E_CONFLICT: `path` is there, and stays. */
+MUST_USE int haasctl_image_key_make(const char *path, struct problem *problem);
+#define HAASCTL_IMAGE_KEY_TEXT 65
+/* The public half of a secret key's file, in hex. */
+MUST_USE int haasctl_image_key_public(const char *path, char ret[HAASCTL_IMAGE_KEY_TEXT],
+				      struct problem *problem);
 /* console.c */
 MUST_USE int console_run(struct haasctl *haasctl, const struct command_input *input,
 			 const char *node);

@@ -37,11 +37,13 @@ static const struct completion_row cli_completions[] = {
 
 /* In the order of help: what has the same noun stands together. */
 static const struct command_group *const cli_groups[] = {
-	&status_group,     &node_group,   &bmc_group,         &node_network_group, &health_group,
-	&deployment_group, &pdci_group,   &volume_group,      &network_group,      &image_group,
-	&image_sign_group, &grant_group,  &site_group,        &fabric_group,       &alert_group,
-	&switch_group,     &cable_group,  &sampling_group,    &drill_group,        &case_group,
-	&capture_group,    &record_group, &certificate_group, &site_check_group,   &db_group};
+	&status_group,    &node_group,        &bmc_group,         &node_network_group,
+	&health_group,    &deployment_group,  &pdci_group,        &volume_group,
+	&network_group,   &image_group,       &image_sign_group,  &grant_group,
+	&site_group,      &fabric_group,      &alert_group,       &switch_group,
+	&cable_group,     &sampling_group,    &drill_group,       &case_group,
+	&capture_group,   &record_group,      &certificate_group, &site_check_group,
+	&site_init_group, &site_report_group, &db_group};
 
 /* The overview of help: each noun once, in the group where a person looks for it. */
 static const struct noun_row cli_nouns[] = {
@@ -70,7 +72,7 @@ static const struct noun_row cli_nouns[] = {
 	{"traffic", "capture", "recorded packets"},
 	{"traffic", "case", "complaints"},
 	{"site", "status", "what to look at now"},
-	{"site", "site", "is this controller set up?"},
+	{"site", "site", "set up this machine, and check it"},
 	{"site", "alert", "crossed thresholds"},
 	{"site", "event", "who did what"},
 	{"site", "job", "what requests have started"},

@@ -1,10 +1,11 @@
 /* haasctl image keygen, sign: the signer's side, which needs no server. */
+#include <errno.h>
 #include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "common/base/error.h"
 #include "common/base/hex.h"
 #include "common/io/file.h"
 
@@ -15,37 +16,75 @@
 #define PUBLIC_TEXT_SIZE              (2 * crypto_sign_PUBLICKEYBYTES + 1)
 #define SIGNATURE_TEXT_SIZE           (2 * crypto_sign_BYTES + 1)
 
-static int image_keygen(void *context, const struct command_input *input)
+/* In this order: a secret whose public half is missing is a whole key all the same (site init). */
+static int image_sign_cli_write(const char *path, const char *public_path,
+				const unsigned char public_key[crypto_sign_PUBLICKEYBYTES],
+				const unsigned char secret[crypto_sign_SECRETKEYBYTES])
+{
+	char public_text[PUBLIC_TEXT_SIZE + 1];
+	char secret_text[SECRET_TEXT_SIZE + 1];
+
+	hex_encode(secret, crypto_sign_SECRETKEYBYTES, secret_text);
+	hex_encode(public_key, crypto_sign_PUBLICKEYBYTES, public_text);
+	text_copy(secret_text + SECRET_TEXT_SIZE - 1, 2, "\n");
+	text_copy(public_text + PUBLIC_TEXT_SIZE - 1, 2, "\n");
+	int rc = file_write_new(path, secret_text, SECRET_TEXT_SIZE, 0600);
+	if (rc == 0)
+		rc = file_write_atomic(public_path, public_text, PUBLIC_TEXT_SIZE, 0644);
+	sodium_memzero(secret_text, sizeof(secret_text));
+	return rc;
+}
+
+int haasctl_image_key_make(const char *path, struct problem *problem)
 {
 	unsigned char public_key[crypto_sign_PUBLICKEYBYTES];
 	unsigned char secret[crypto_sign_SECRETKEYBYTES];
-	char public_text[PUBLIC_TEXT_SIZE + 1];
-	char secret_text[SECRET_TEXT_SIZE + 1];
-	char path[PATH_MAX];
-	struct stat st;
+	char public_path[PATH_MAX];
+
+	if (!text_format(public_path, sizeof(public_path), "%s.pub", path))
+		return problem_set(problem, -ENAMETOOLONG, "the path %s is too long", path);
+	crypto_sign_keypair(public_key, secret);
+	int rc = image_sign_cli_write(path, public_path, public_key, secret);
+	sodium_memzero(secret, sizeof(secret));
+	if (rc == -EEXIST)
+		return problem_set(problem, E_CONFLICT,
+				   "%s is there already; a signing key is never overwritten", path);
+	return rc ? problem_set(problem, rc, "cannot write %s: %s", path, error_text(rc)) : 0;
+}
+
+int haasctl_image_key_public(const char *path, char ret[HAASCTL_IMAGE_KEY_TEXT],
+			     struct problem *problem)
+{
+	CLEANUP(freep) char *text = NULL;
+	unsigned char secret[crypto_sign_SECRETKEYBYTES];
+	size_t size = 0;
+	int rc = file_read(path, SECRET_TEXT_SIZE, &text, &size);
+
+	if (rc)
+		return problem_set(problem, rc, "cannot read %s: %s", path, error_text(rc));
+	if (size == SECRET_TEXT_SIZE)
+		text[size - 1] = '\0'; /* its line end */
+	if (size != SECRET_TEXT_SIZE || hex_decode(text, secret, sizeof(secret)) < 0)
+		rc = problem_set(problem, E_MALFORMED, "%s holds no signing key", path);
+	else /* the second half of the secret is the public key (RFC 8032) */
+		hex_encode(secret + sizeof(secret) - crypto_sign_PUBLICKEYBYTES,
+			   crypto_sign_PUBLICKEYBYTES, ret);
+	sodium_memzero(secret, sizeof(secret));
+	sodium_memzero(text, size);
+	return rc;
+}
+
+static int image_keygen(void *context, const struct command_input *input)
+{
+	struct problem problem = {0};
+	int rc = haasctl_image_key_make(input->words[0], &problem);
 
 	(void)context;
-	if (!text_format(path, sizeof(path), "%s.pub", input->words[0]) || sodium_init() < 0)
-		return EXIT_FAILED;
-	if (stat(input->words[0], &st) == 0) {
-		fprintf(stderr,
-			"haasctl: %s is there already; a signing key is never overwritten\n",
-			input->words[0]);
-		return EXIT_CONFLICT;
+	if (rc) {
+		haasctl_problem(&problem);
+		return rc == E_CONFLICT ? EXIT_CONFLICT : EXIT_FAILED;
 	}
-	crypto_sign_keypair(public_key, secret);
-	hex_encode(secret, sizeof(secret), secret_text);
-	hex_encode(public_key, sizeof(public_key), public_text);
-	text_copy(secret_text + SECRET_TEXT_SIZE - 1, 2, "\n");
-	text_copy(public_text + PUBLIC_TEXT_SIZE - 1, 2, "\n");
-	int rc = file_write_atomic(input->words[0], secret_text, SECRET_TEXT_SIZE, 0600);
-	if (rc == 0)
-		rc = file_write_atomic(path, public_text, PUBLIC_TEXT_SIZE, 0644);
-	sodium_memzero(secret, sizeof(secret));
-	sodium_memzero(secret_text, sizeof(secret_text));
-	if (rc < 0)
-		return haasctl_cannot("write", path, rc);
-	printf("%s\n", path);
+	printf("%s.pub\n", input->words[0]);
 	return EXIT_OK;
 }
 
