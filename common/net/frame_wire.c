@@ -14,7 +14,7 @@
 #define IP_UDP                 17
 #define FRAME_WIRE_IP_CHECKSUM 10 /* offsets */
 #define UDP_CHECKSUM           (IP_SIZE + 6)
-#define IP_FRAGMENT            0x3fff /* more fragments, and the offset */
+#define FRAME_WIRE_FRAGMENT    0x3fff /* more fragments, and the offset */
 
 static void store_u16(uint8_t *at, uint16_t value)
 {
@@ -94,7 +94,7 @@ int frame_decode(const void *data, size_t size, struct frame_ends *ret_ends,
 	ends.source = wire_u32(&reader);
 	ends.target = wire_u32(&reader);
 	if (reader.bad || version >> 4 != 4 || header < IP_SIZE || total < header + UDP_SIZE ||
-	    total > size || (fragment & IP_FRAGMENT) || protocol != IP_UDP)
+	    total > size || (fragment & FRAME_WIRE_FRAGMENT) || protocol != IP_UDP)
 		return E_MALFORMED;
 	wire_skip(&reader, header - IP_SIZE);
 	ends.source_port = wire_u16(&reader);
