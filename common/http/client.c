@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,15 +20,14 @@
 
 static int parse_tcp(const char *authority, struct http_client *client)
 {
-	char host[INET_ADDRSTRLEN];
 	size_t length = strcspn(authority, ":/");
 	char *end = NULL;
-	unsigned long port = 80;
+	unsigned long port = client->tls ? 443 : 80;
 
-	if (length >= sizeof(host))
+	if (length >= sizeof(client->host))
 		return E_MALFORMED;
-	memcpy(host, authority, length);
-	host[length] = '\0';
+	memcpy(client->host, authority, length);
+	client->host[length] = '\0';
 	authority += length;
 	if (*authority == ':') {
 		port = strtoul(authority + 1, &end, 10);
@@ -40,16 +40,19 @@ static int parse_tcp(const char *authority, struct http_client *client)
 	client->address.internet.sin_family = AF_INET;
 	client->address.internet.sin_port = htons((uint16_t)port);
 	client->address_size = sizeof(client->address.internet);
-	if (*authority != '\0' || inet_pton(AF_INET, host, &client->address.internet.sin_addr) != 1)
+	if (*authority != '\0' ||
+	    inet_pton(AF_INET, client->host, &client->address.internet.sin_addr) != 1)
 		return E_MALFORMED;
 	return 0;
 }
 
 static int parse_url(const char *url, struct http_client *client)
 {
-	if (strncmp(url, "http://", 7) == 0)
+	if (!client->tls && strncmp(url, "http://", 7) == 0)
 		return parse_tcp(url + 7, client);
-	if (strncmp(url, "unix:", 5) != 0 || url[5] == '\0')
+	if (client->tls && strncmp(url, "https://", 8) == 0)
+		return parse_tcp(url + 8, client);
+	if (client->tls || strncmp(url, "unix:", 5) != 0 || url[5] == '\0')
 		return E_MALFORMED;
 	client->address.local.sun_family = AF_UNIX;
 	client->address_size = sizeof(client->address.local);
@@ -61,12 +64,20 @@ static int parse_url(const char *url, struct http_client *client)
 
 int http_client_new(struct loop *loop, const char *url, struct http_client **ret)
 {
+	return http_client_new_tls(loop, url, NULL, ret);
+}
+
+int http_client_new_tls(struct loop *loop, const char *url, const struct tls *tls,
+			struct http_client **ret)
+{
 	struct http_client *client = calloc(1, sizeof(*client));
 	int rc;
 
 	if (!client)
 		return -ENOMEM;
 	client->loop = loop;
+	/* The same client may speak plain HTTP elsewhere; by "https:" alone TLS is spoken. */
+	client->tls = strncmp(url, "https:", 6) == 0 ? tls : NULL;
 	client->url = strdup(url);
 	rc = client->url ? parse_url(url, client) : -ENOMEM;
 	if (rc != 0) {
@@ -84,34 +95,46 @@ void http_client_free(struct http_client *client)
 	while (client->calls)
 		http_call_cancel(client->calls);
 	for (size_t i = 0; i < client->idle_count; i++)
-		close(client->idle[i].fd);
+		http_stream_close(client->idle[i].fd, client->idle[i].session);
 	free(client->url);
 	free(client);
 }
 
-/* A waiting connection that is still good: young, open, silent. -1 when there is none. */
-static int take_idle(struct http_client *client)
+/* Gives the call a waiting connection that is still good: young, open, silent. */
+static bool take_idle(struct http_client *client, struct http_call *call)
 {
 	while (client->idle_count > 0) {
 		struct idle_connection *idle = &client->idle[--client->idle_count];
 		char byte;
 
 		if (loop_now_ms(client->loop) - idle->since_ms < CLIENT_IDLE_MS &&
-		    recv(idle->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN)
-			return idle->fd;
-		close(idle->fd);
+		    recv(idle->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN) {
+			call->fd = idle->fd;
+			call->session = idle->session;
+			return true;
+		}
+		http_stream_close(idle->fd, idle->session);
 	}
-	return -1;
+	return false;
 }
 
-static void keep_idle(struct http_client *client, int fd)
+static void client_drop(struct http_call *call)
+{
+	http_stream_close(call->fd, TAKE(call->session));
+	call->fd = -1;
+}
+
+static void keep_idle(struct http_client *client, struct http_call *call)
 {
 	if (client->idle_count == IDLE_COUNT) {
-		close(fd);
+		client_drop(call);
 		return;
 	}
 	client->idle[client->idle_count++] =
-		(struct idle_connection){.fd = fd, .since_ms = loop_now_ms(client->loop)};
+		(struct idle_connection){.fd = call->fd,
+					 .session = TAKE(call->session),
+					 .since_ms = loop_now_ms(client->loop)};
+	call->fd = -1;
 }
 
 /* Out of the list, connection kept or closed. What the answer holds stays for on_done. */
@@ -128,10 +151,9 @@ static void client_detach(struct http_call *call, bool keep)
 	loop_timer_free(call->silence);
 	call->silence = NULL;
 	if (call->fd >= 0 && keep)
-		keep_idle(call->client, call->fd);
-	else if (call->fd >= 0)
-		close(call->fd);
-	call->fd = -1;
+		keep_idle(call->client, call);
+	else
+		client_drop(call);
 }
 
 static void client_call_free(struct http_call *call)
@@ -161,14 +183,17 @@ static void finish_failed(struct http_call *call, int rc, int reason_rc)
 {
 	struct problem problem = {0};
 
-	if (rc == E_TIMEOUT)
+	if (call->why[0]) {
+		(void)problem_set(&problem, rc, "no trusted connection to %s", call->client->url);
+		problem_hint(&problem, "haasctl ca show, with the certificate of that server");
+	} else if (rc == E_TIMEOUT)
 		(void)problem_set(&problem, rc, "%s does not answer", call->client->url);
 	else if (rc == E_UNAVAILABLE)
 		(void)problem_set(&problem, rc, "%s cannot be reached", call->client->url);
 	else
 		(void)problem_set(&problem, rc, "the answer of %s is not usable",
 				  call->client->url);
-	problem_detail(&problem, "%s", error_text(reason_rc));
+	problem_detail(&problem, "%s", call->why[0] ? call->why : error_text(reason_rc));
 	client_detach(call, false);
 	if (call->options.on_done) /* may free the client */
 		call->options.on_done(call->options.context, rc, NULL, &problem);
@@ -203,8 +228,8 @@ static bool client_try_again(struct http_call *call)
 		return false;
 	loop_watch_free(call->watch);
 	call->watch = NULL;
-	close(call->fd);
-	call->fd = -1;
+	client_drop(call);
+	call->why[0] = '\0';
 	call->reused = false;
 	call->sent = 0;
 	return call_connect(call) == 0;
@@ -257,12 +282,15 @@ static void read_answer(struct http_call *call)
 	char piece[PIECE_SIZE];
 
 	for (unsigned i = 0; i < PIECES_PER_TURN; i++) {
-		ssize_t got = recv(call->fd, piece, sizeof(piece), 0);
+		ssize_t got = http_call_recv(call, piece, sizeof(piece));
 
-		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		if (got == -EAGAIN) {
+			if (call->session)
+				loop_watch_set(call->watch, http_call_events(call));
 			return;
+		}
 		if (got < 0) {
-			client_fail(call, E_UNAVAILABLE, -errno);
+			client_fail(call, E_UNAVAILABLE, (int)got);
 			return;
 		}
 		if (got == 0) {
@@ -280,18 +308,34 @@ static void read_answer(struct http_call *call)
 static int write_request(struct http_call *call)
 {
 	while (call->sent < call->output.size) {
-		ssize_t written = send(call->fd, call->output.data + call->sent,
-				       call->output.size - call->sent, MSG_NOSIGNAL);
+		ssize_t written = http_call_send(call, call->output.data + call->sent,
+						 call->output.size - call->sent);
 
-		if (written < 0 && (errno == EAGAIN || errno == EINTR))
+		if (written == -EAGAIN)
 			return 0;
 		if (written < 0)
-			return -errno;
+			return (int)written;
 		call->sent += (size_t)written;
 		heard_something(call);
 	}
 	loop_watch_set(call->watch, LOOP_READ);
 	return 0;
+}
+
+/* False: no session, or not yet. */
+static bool client_handshake(struct http_call *call)
+{
+	int rc = http_call_handshake(call);
+
+	if (rc == 0) {
+		call->state = CALL_HEAD;
+		heard_something(call);
+	} else if (rc != -EAGAIN) {
+		finish_failed(call, E_UNAVAILABLE, rc);
+		return false;
+	}
+	loop_watch_set(call->watch, http_call_events(call));
+	return rc == 0;
 }
 
 static void call_ready(void *context, int events)
@@ -308,9 +352,14 @@ static void call_ready(void *context, int events)
 			finish_failed(call, E_UNAVAILABLE, -error);
 			return;
 		}
-		call->state = CALL_HEAD;
+		call->state = call->session ? CALL_HANDSHAKE : CALL_HEAD;
 		loop_watch_set(call->watch, LOOP_READ | LOOP_WRITE);
 		heard_something(call);
+	}
+	if (call->state == CALL_HANDSHAKE) {
+		if (!client_handshake(call))
+			return;
+		events = LOOP_READ | LOOP_WRITE;
 	}
 	if (events & LOOP_WRITE)
 		rc = write_request(call);
@@ -349,10 +398,17 @@ static int call_connect(struct http_call *call)
 		return -errno;
 	if (client->address.any.sa_family == AF_INET)
 		(void)setsockopt(call->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (connect(call->fd, &client->address.any, client->address_size) == 0)
-		call->state = CALL_HEAD;
-	else if (errno != EINPROGRESS)
+	if (connect(call->fd, &client->address.any, client->address_size) != 0 &&
+	    errno != EINPROGRESS)
 		return -errno;
+	if (client->tls) {
+		int rc = tls_session(client->tls, client->host, &call->session);
+
+		if (rc == 0 && SSL_set_fd(call->session, call->fd) != 1)
+			rc = -ENOMEM;
+		if (rc)
+			return rc;
+	}
 	return watch_call(call);
 }
 
@@ -371,8 +427,8 @@ static bool is_one_line(const char *text)
 static int build_request(struct http_call *call)
 {
 	const struct http_call_options *options = &call->options;
-	const char *host = call->client->address.any.sa_family == AF_INET ? call->client->url + 7
-									  : "localhost";
+	const char *authority = strstr(call->client->url, "://");
+	const char *host = authority ? authority + 3 : "localhost";
 
 	if (!is_one_line(options->target) || strchr(options->target, ' '))
 		return -EINVAL;
@@ -401,8 +457,7 @@ static void start_call(struct http_call *call)
 {
 	int rc;
 
-	call->fd = take_idle(call->client);
-	call->reused = call->fd >= 0;
+	call->reused = take_idle(call->client, call);
 	call->state = CALL_HEAD;
 	rc = call->reused ? watch_call(call) : call_connect(call);
 	if (rc != 0) {

@@ -1,4 +1,4 @@
-/* An HTTP/1.1 client on the loop: TCP by literal address or Unix socket. For the agent,
+/* An HTTP/1.1 client on the loop: TCP by literal address, with or without TLS, or Unix socket. For the agent,
  * haasctl and portald's relays. */
 #pragma once
 
@@ -7,6 +7,7 @@
 
 #include "common/base/macros.h"
 #include "common/base/problem.h"
+#include "common/http/tls.h"
 #include "common/io/loop.h"
 
 struct http_client; /* one server; reuses its connection */
@@ -44,8 +45,11 @@ struct http_call_options {
 	void *context;
 };
 
-/* url: "http://10.0.0.1:8080" (literal IPv4) or "unix:/run/haas/portald/socket". */
+/* url: "http://10.0.0.1:8080" (literal IPv4) or "unix:/run/haas/portald/socket"; with `tls`, which is
+ * borrowed, also "https://10.0.0.1:8443". */
 MUST_USE int http_client_new(struct loop *loop, const char *url, struct http_client **ret);
+MUST_USE int http_client_new_tls(struct loop *loop, const char *url, const struct tls *tls,
+				 struct http_client **ret);
 void http_client_free(struct http_client *client);
 MUST_USE int http_client_call(struct http_client *client, const struct http_call_options *options,
 			      struct http_call **ret);

@@ -1,9 +1,12 @@
-/* What the client's files share: client.c (connections, requests, the end of a call) and
- * client_answer.c (the bytes of an answer). */
+/* What the client's files share.
+ * client.c: connections, requests, the end of a call. client_stream.c: bytes, through TLS where there
+ * is one. client_answer.c: the bytes of an answer. */
 #pragma once
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
 #include "common/base/text.h"
@@ -14,12 +17,15 @@
 
 struct idle_connection {
 	int fd;
+	struct ssl_st *session; /* NULL: no TLS */
 	int64_t since_ms;
 };
 
 struct http_client {
 	struct loop *loop;
 	char *url;
+	const struct tls *tls; /* NULL: no TLS */
+	char host[INET_ADDRSTRLEN];
 	union {
 		struct sockaddr any;
 		struct sockaddr_in internet;
@@ -31,7 +37,7 @@ struct http_client {
 	struct http_call *calls; /* under way */
 };
 
-enum call_state { CALL_CONNECT, CALL_HEAD, CALL_BODY };
+enum call_state { CALL_CONNECT, CALL_HANDSHAKE, CALL_HEAD, CALL_BODY };
 
 struct http_call {
 	struct http_client *client;
@@ -39,6 +45,8 @@ struct http_call {
 	struct http_call_options options; /* its strings are not used after http_client_call */
 	enum call_state state;
 	int fd;
+	struct ssl_st *session; /* NULL: no TLS */
+	char why[96];           /* the session failed */
 	struct loop_watch *watch;
 	struct loop_timer *silence;
 	struct text output;
@@ -60,6 +68,16 @@ struct http_call {
 	struct http_chunks chunks;
 	struct text body;
 };
+
+/* 0, -EAGAIN, or why there is no session (call->why has more). */
+MUST_USE int http_call_handshake(struct http_call *call);
+/* Bytes read or written, 0 at the end of what is read, -EAGAIN, another -errno. */
+ssize_t http_call_recv(struct http_call *call, void *room, size_t size);
+ssize_t http_call_send(struct http_call *call, const void *data, size_t size);
+/* What the call waits for. */
+int http_call_events(const struct http_call *call);
+/* Closes a connection; -1 and NULL are fine. */
+void http_stream_close(int fd, struct ssl_st *session);
 
 /* Reads what came into the call: head, body, on_data. *ret_used < size: bytes after the body, so
  * the connection is not clean. *ret_done: the answer is whole. 0, or why the call ends. on_data may

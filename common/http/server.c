@@ -201,14 +201,15 @@ static void read_peer(int fd, const struct sockaddr *address, struct http_peer *
 }
 
 /* Takes `fd` on success; it may be closed already then, when its address has enough of them. */
-static int take_connection(struct http_server *server, int fd, const struct http_peer *peer)
+static int take_connection(struct http_server *server, int fd, const struct http_peer *peer,
+			   const struct tls *tls)
 {
 	struct http_source *source;
 	int rc = find_source(server, peer, &source);
 
 	if (rc != 0)
 		return rc;
-	rc = http_connection_new(server, fd, peer, source);
+	rc = http_connection_new(server, fd, peer, source, tls);
 	if (rc != 0) {
 		drop_unused(server, source);
 		return rc;
@@ -221,17 +222,26 @@ static int take_connection(struct http_server *server, int fd, const struct http
 	return 0;
 }
 
+static const struct tls *server_tls_of(const struct http_server *server,
+				       const struct evconnlistener *listener)
+{
+	const struct http_listener *row = server->listeners;
+
+	while (row && row->listener != listener)
+		row = row->next;
+	return row ? row->tls : NULL;
+}
+
 static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address,
 		      int length, void *context)
 {
 	struct http_server *server = context;
 	struct http_peer peer;
 
-	(void)listener;
 	(void)length;
 	server->options.counters->accepted++;
 	read_peer(fd, address, &peer);
-	if (take_connection(server, fd, &peer) != 0) {
+	if (take_connection(server, fd, &peer, server_tls_of(server, listener)) != 0) {
 		close(fd);
 		return;
 	}
@@ -291,8 +301,8 @@ static int bind_tcp(const struct sockaddr_in *address)
 	return rc;
 }
 
-int http_server_listen_tcp(struct http_server *server, uint32_t address, uint16_t port,
-			   struct problem *problem)
+static int server_listen_tcp(struct http_server *server, uint32_t address, uint16_t port,
+			     const struct tls *tls, struct problem *problem)
 {
 	struct sockaddr_in name = {
 		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(address)};
@@ -312,18 +322,42 @@ int http_server_listen_tcp(struct http_server *server, uint32_t address, uint16_
 				     (unsigned)port);
 		return rc;
 	}
+	if (listener)
+		listener->tls = tls;
 	if (listener && getsockname(fd, (struct sockaddr *)&name, &size) == 0)
 		listener->port = ntohs(name.sin_port);
 	return 0;
 }
 
-uint16_t http_server_port(const struct http_server *server)
+int http_server_listen_tcp(struct http_server *server, uint32_t address, uint16_t port,
+			   struct problem *problem)
+{
+	return server_listen_tcp(server, address, port, NULL, problem);
+}
+
+int http_server_listen_tls(struct http_server *server, uint32_t address, uint16_t port,
+			   const struct tls *tls, struct problem *problem)
+{
+	return server_listen_tcp(server, address, port, tls, problem);
+}
+
+static uint16_t server_port(const struct http_server *server, bool tls)
 {
 	for (const struct http_listener *l = server->listeners; l; l = l->next) {
-		if (!l->path)
+		if (!l->path && (l->tls != NULL) == tls)
 			return l->port;
 	}
 	return 0;
+}
+
+uint16_t http_server_port(const struct http_server *server)
+{
+	return server_port(server, false);
+}
+
+uint16_t http_server_tls_port(const struct http_server *server)
+{
+	return server_port(server, true);
 }
 
 /* Removes a socket that nobody listens on any more; -EADDRINUSE when somebody does, -EEXIST when it

@@ -10,6 +10,7 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 #include "common/base/text.h"
+#include "common/http/tls.h"
 #include "common/io/loop.h"
 
 struct http_server;
@@ -40,14 +41,18 @@ struct http_peer {
 	pid_t pid;
 	uint32_t address; /* TCP: IPv4, host order */
 	uint16_t port;
+	bool secure;               /* it came by TLS */
+	struct tls_peer certified; /* by its certificate, which was verified */
 };
 
 /* Since the start, but for `open`. */
 struct http_server_counters {
 	uint64_t accepted, open;
-	uint64_t refused;   /* closed at once: too many of one address */
-	uint64_t evicted;   /* made room for a new one: idle, or its request unfinished */
-	uint64_t late_head; /* did not finish a head in time */
+	uint64_t refused;          /* closed at once: too many of one address */
+	uint64_t evicted;          /* made room for a new one: idle, or its request unfinished */
+	uint64_t late_head;        /* did not finish a head in time */
+	uint64_t late_handshake;   /* did not finish the handshake of TLS in time */
+	uint64_t failed_handshake; /* speaks no TLS of ours, or its certificate is refused */
 	uint64_t late_body;
 	uint64_t late_answer; /* took too little of an answer in time */
 	uint64_t malformed;   /* requests: not understood */
@@ -75,6 +80,9 @@ struct http_server_options {
 	const char *caller;
 	const char *const
 		*anybody; /* patterns that are answered all the same; NULL-ended; may be NULL */
+	/* Patterns that are answered without TLS too; NULL-ended. The others get 403 there. NULL: all
+	 * are. */
+	const char *const *without_tls;
 	/* Called after the answer (access log, metrics). May be NULL. */
 	void (*after)(void *context, const struct http_request *request, int status,
 		      int64_t elapsed_us);
@@ -87,6 +95,10 @@ void http_server_free(struct http_server *server);
 MUST_USE int http_server_listen_tcp(struct http_server *server, uint32_t address, uint16_t port,
 				    struct problem *problem);
 uint16_t http_server_port(const struct http_server *server);
+/* The same by TLS. `tls` is borrowed. The header deadline is that of the handshake too. */
+MUST_USE int http_server_listen_tls(struct http_server *server, uint32_t address, uint16_t port,
+				    const struct tls *tls, struct problem *problem);
+uint16_t http_server_tls_port(const struct http_server *server);
 /* Replaces a stale socket file; mode e.g. 0660. Its group is that of the folder when the folder is
  * setgid (mode 2750), else ours: no right to change owners is needed. */
 MUST_USE int http_server_listen_unix(struct http_server *server, const char *path, mode_t mode,
@@ -137,7 +149,7 @@ int http_status_of(int rc);
  * NULL: they have none. */
 int http_request_part(const struct http_request *request, uint64_t size, const char *tag,
 		      uint64_t *ret_first, uint64_t *ret_length);
-/* Sends a file with Range, If-Range, HEAD, sendfile, and an ETag that changes with the file. 404
+/* Sends a file with Range, If-Range, HEAD, sendfile (not by TLS), and an ETag that changes with the file. 404
  * when it is not a regular file. */
 void http_answer_file(struct http_request *request, const char *path, const char *content_type);
 
@@ -153,7 +165,7 @@ void http_stream_end(struct http_request *request);
  * client takes a part for the whole. Not for HEAD. */
 void http_stream_begin_sized(struct http_request *request, int status, const char *content_type,
 			     uint64_t length);
-/* Bytes of a file, by sendfile. `fd` is borrowed. -EPIPE as http_stream_send. */
+/* Bytes of a file, by sendfile where there is no TLS. `fd` is borrowed. -EPIPE as http_stream_send. */
 MUST_USE int http_stream_send_file(struct http_request *request, int fd, uint64_t first,
 				   uint64_t length);
 /* fn is called whenever the client has taken all that was sent. NULL removes. */

@@ -89,7 +89,7 @@ static void end_answer(struct http_request *request)
 	http_connection_drain(request->connection);
 	/* A stream may have nothing on its way any more; then no write would tell us that all is
 	 * out. */
-	if (evbuffer_get_length(output_of(request)) == 0)
+	if (http_connection_left(request->connection) == 0)
 		bufferevent_trigger(request->connection->bev, EV_WRITE,
 				    BEV_TRIG_IGNORE_WATERMARKS | BEV_TRIG_DEFER_CALLBACKS);
 }
@@ -183,22 +183,6 @@ int http_request_part(const struct http_request *request, uint64_t size, const c
 	return rc == 0 ? 206 : 200;
 }
 
-/* Takes `fd`. Straight into the connection's own buffer: only there libevent uses sendfile(2). */
-static void add_file(struct http_request *request, int fd, uint64_t first, uint64_t length)
-{
-	struct evbuffer_file_segment *segment = evbuffer_file_segment_new(
-		fd, (ev_off_t)first, (ev_off_t)length, EVBUF_FS_CLOSE_ON_FREE);
-
-	if (!segment) {
-		close(fd);
-		http_connection_abort(request->connection);
-		return;
-	}
-	if (evbuffer_add_file_segment(output_of(request), segment, 0, (ev_off_t)length) != 0)
-		http_connection_abort(request->connection);
-	evbuffer_file_segment_free(segment); /* the buffer holds it now */
-}
-
 #define TAG_SIZE 80
 
 /* RFC 9110 8.8.3: another file, or other content of it, has another tag. */
@@ -243,7 +227,7 @@ static void send_file(struct http_request *request, int fd, const struct stat *f
 	    request->method == HTTP_HEAD) {
 		close(fd);
 	} else {
-		add_file(request, fd, first, length);
+		http_file_add(request->connection, fd, first, length);
 	}
 	end_answer(request);
 }
@@ -288,14 +272,12 @@ void http_stream_begin(struct http_request *request, int status, const char *con
 
 size_t http_stream_waiting(const struct http_request *request)
 {
-	return request->ended
-		       ? 0
-		       : evbuffer_get_length(bufferevent_get_output(request->connection->bev));
+	return request->ended ? 0 : (size_t)http_connection_left(request->connection);
 }
 
 int http_stream_send(struct http_request *request, const void *data, size_t size)
 {
-	struct evbuffer *output = output_of(request);
+	char chunk[24];
 	int rc = 0;
 
 	if (request->ended || request->connection->abort) {
@@ -308,7 +290,7 @@ int http_stream_send(struct http_request *request, const void *data, size_t size
 	}
 	if (size == 0) /* an empty chunk would be the end */
 		return 0;
-	if (evbuffer_get_length(output) + size > STREAM_LIMIT) {
+	if (http_connection_left(request->connection) + size > STREAM_LIMIT) {
 		request->ended = true;
 		http_connection_abort(request->connection);
 		return -EPIPE;
@@ -317,12 +299,12 @@ int http_stream_send(struct http_request *request, const void *data, size_t size
 		http_stream_abort(request); /* it would be read as the next answer */
 		return -EPIPE;
 	}
-	if (request->chunked)
-		rc = evbuffer_add_printf(output, "%zx\r\n", size) < 0 ? -1 : 0;
+	if (request->chunked && text_format(chunk, sizeof(chunk), "%zx\r\n", size))
+		rc = http_bytes_add(request->connection, chunk, strlen(chunk));
 	if (rc == 0)
-		rc = evbuffer_add(output, data, size);
+		rc = http_bytes_add(request->connection, data, size);
 	if (rc == 0 && request->chunked)
-		rc = evbuffer_add(output, "\r\n", 2);
+		rc = http_bytes_add(request->connection, "\r\n", 2);
 	if (rc != 0) {
 		request->ended = true;
 		http_connection_abort(request->connection);
@@ -359,7 +341,7 @@ int http_stream_send_file(struct http_request *request, int fd, uint64_t first, 
 		return -EPIPE;
 	}
 	request->to_go -= length;
-	add_file(request, own, first, length);
+	http_file_add(request->connection, own, first, length);
 	return 0;
 }
 
@@ -383,7 +365,7 @@ void http_stream_end(struct http_request *request)
 		http_stream_abort(request);
 		return;
 	}
-	if (request->chunked && evbuffer_add(output_of(request), "0\r\n\r\n", 5) != 0)
+	if (request->chunked && http_bytes_add(request->connection, "0\r\n\r\n", 5) != 0)
 		http_connection_abort(request->connection);
 	end_answer(request);
 }

@@ -1,6 +1,8 @@
 /* One client: heads and bodies in, deadlines, the end. */
 #include <errno.h>
 #include <event2/buffer.h>
+#include <event2/bufferevent_ssl.h>
+#include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -233,6 +235,8 @@ static void end_request(struct http_connection *connection)
 static void server_connection_linger(struct http_connection *connection)
 {
 	connection->state = CONNECTION_LINGER;
+	if (connection->session)
+		(void)SSL_shutdown(connection->session);
 	(void)shutdown(bufferevent_getfd(connection->bev), SHUT_WR);
 	(void)evbuffer_drain(bufferevent_get_input(connection->bev), SIZE_MAX);
 	loop_timer_arm(connection->deadline, LINGER_MS);
@@ -244,6 +248,8 @@ static void server_connection_on_written(struct bufferevent *bev, void *context)
 	struct http_connection *connection = context;
 	const struct http_request *request = connection->request;
 
+	if (http_file_feed(connection))
+		return;
 	if (connection->state == CONNECTION_HANDLING && request && request->on_drain &&
 	    !request->ended)
 		request->on_drain(request->on_drain_context);
@@ -269,6 +275,14 @@ static void server_connection_on_event(struct bufferevent *bev, short what, void
 	struct http_connection *connection = context;
 
 	(void)bev;
+	if (what & BEV_EVENT_CONNECTED) {
+		connection->handshaking = false;
+		tls_peer_read(connection->session, &connection->peer.certified);
+		arm_header_deadline(connection);
+		return;
+	}
+	if (connection->handshaking)
+		connection->server->options.counters->failed_handshake++;
 	if (what & BEV_EVENT_EOF && what & BEV_EVENT_READING &&
 	    connection->state == CONNECTION_DRAINING) {
 		connection->close = true; /* it has said all and still listens */
@@ -278,9 +292,15 @@ static void server_connection_on_event(struct bufferevent *bev, short what, void
 	http_connection_free(connection); /* a client that left is no error */
 }
 
+uint64_t http_connection_left(const struct http_connection *connection)
+{
+	return evbuffer_get_length(bufferevent_get_output(connection->bev)) +
+	       connection->piece_bytes;
+}
+
 static void arm_answer_deadline(struct http_connection *connection)
 {
-	connection->owed = evbuffer_get_length(bufferevent_get_output(connection->bev));
+	connection->owed = http_connection_left(connection);
 	loop_timer_arm(connection->deadline,
 		       (int64_t)connection->server->options.answer_timeout_s * 1000);
 }
@@ -288,7 +308,7 @@ static void arm_answer_deadline(struct http_connection *connection)
 /* S11: a byte a minute would hold a connection for as long as it pleases the client. */
 static bool takes_its_answer(struct http_connection *connection)
 {
-	size_t left = evbuffer_get_length(bufferevent_get_output(connection->bev));
+	uint64_t left = http_connection_left(connection);
 
 	if (connection->abort || connection->state != CONNECTION_DRAINING ||
 	    left + TAKEN_AT_LEAST > connection->owed)
@@ -308,13 +328,36 @@ static void on_deadline(void *context)
 		counters->late_answer++;
 	else if (connection->state == CONNECTION_BODY)
 		counters->late_body++;
+	else if (connection->handshaking)
+		counters->late_handshake++;
 	else if (connection->state == CONNECTION_HEAD && connection->started)
 		counters->late_head++;
 	http_connection_free(connection);
 }
 
+/* NULL: no memory. */
+static struct bufferevent *server_connection_stream(struct http_connection *connection, int fd,
+						    const struct tls *tls)
+{
+	struct event_base *base = loop_base(connection->server->loop);
+	struct bufferevent *bev;
+
+	if (!tls)
+		return bufferevent_socket_new(base, fd, 0);
+	if (tls_session(tls, NULL, &connection->session) != 0)
+		return NULL;
+	/* Its callbacks are deferred, so it may outlive http_connection_free: session and `fd` are its. */
+	bev = bufferevent_openssl_socket_new(base, fd, connection->session,
+					     BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
+	if (bev) /* the length of an answer says where it ends */
+		bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
+	connection->handshaking = true;
+	connection->peer.secure = true;
+	return bev;
+}
+
 int http_connection_new(struct http_server *server, int fd, const struct http_peer *peer,
-			struct http_source *source)
+			struct http_source *source, const struct tls *tls)
 {
 	struct http_connection *connection = calloc(1, sizeof(*connection));
 	const struct timeval stall = {.tv_sec = WRITE_STALL_S};
@@ -322,15 +365,15 @@ int http_connection_new(struct http_server *server, int fd, const struct http_pe
 
 	if (!connection)
 		return -ENOMEM;
+	connection->server = server;
+	connection->peer = *peer;
 	rc = loop_timer_new(server->loop, on_deadline, connection, &connection->deadline);
-	connection->bev = rc == 0 ? bufferevent_socket_new(loop_base(server->loop), fd, 0) : NULL;
+	connection->bev = rc == 0 ? server_connection_stream(connection, fd, tls) : NULL;
 	if (!connection->bev) {
 		loop_timer_free(connection->deadline);
 		free(connection);
 		return -ENOMEM;
 	}
-	connection->server = server;
-	connection->peer = *peer;
 	connection->source = source;
 	if (source)
 		source->connection_count++;
@@ -359,8 +402,11 @@ void http_connection_free(struct http_connection *connection)
 		request->on_close(request->on_close_context);
 	end_request(connection);
 	loop_timer_free(connection->deadline);
+	http_file_forget(connection);
+	(void)bufferevent_disable(connection->bev, EV_READ | EV_WRITE);
 	bufferevent_free(connection->bev);
-	close(fd);
+	if (!connection->session)
+		close(fd);
 	free(connection);
 }
 

@@ -1,5 +1,6 @@
-/* What the server's files share: server.c (listeners, cap), server_connection.c (bytes in),
- * server_request.c (target, routes, accessors), server_answer.c (bytes out). */
+/* What the server's files share.
+ * server.c: listeners, cap. server_connection.c: bytes in. server_request.c: target, routes, accessors.
+ * server_answer.c: bytes out. server_file.c: files. */
 #pragma once
 
 #include <event2/bufferevent.h>
@@ -23,6 +24,14 @@ enum connection_state {
 			      it can read our answer */
 };
 
+/* A part of an answer that is not in the output yet: of a file, or bytes that come after one. */
+struct http_piece {
+	struct http_piece *next;
+	int fd;
+	uint64_t first, length;
+	struct evbuffer *bytes; /* NULL: of a file */
+};
+
 /* An address with connections open. */
 struct http_source {
 	uint32_t address;
@@ -37,10 +46,14 @@ struct http_connection {
 	struct bufferevent *bev;
 	struct loop_timer *deadline;
 	struct http_peer peer;
+	struct ssl_st *session;    /* NULL: no TLS; of `bev` */
+	struct http_piece *pieces; /* by TLS: what the output gets next */
+	uint64_t piece_bytes;      /* in all of them */
+	bool handshaking;
 	enum connection_state state;
 	struct http_request *request; /* from its head to its last byte out */
 	size_t progress;              /* bytes of a body since the deadline was moved */
-	size_t owed;                  /* DRAINING: of the answer, when the deadline was moved */
+	uint64_t owed;                /* DRAINING: of the answer, when the deadline was moved */
 	bool started;                 /* HEAD: something of the next request is here */
 	bool close;                   /* after this exchange */
 	bool half_closed;             /* the client will send no more */
@@ -83,6 +96,7 @@ struct http_listener {
 	struct http_listener *next;
 	struct evconnlistener *listener;
 	char *path; /* Unix socket to remove; NULL for TCP */
+	const struct tls *tls;
 	uint16_t port;
 };
 
@@ -104,15 +118,28 @@ void http_server_forget(struct http_connection *connection);
 
 /* server_connection.c */
 /* Takes `fd` on success. `source` may be NULL. */
+/* `tls` may be NULL. */
 MUST_USE int http_connection_new(struct http_server *server, int fd, const struct http_peer *peer,
-				 struct http_source *source);
+				 struct http_source *source, const struct tls *tls);
 void http_connection_free(struct http_connection *connection);
 /* How well it can be missed when there is no room: 0 not at all (a request is being handled, or
  * answered), most of all one that only keeps its connection warm. */
 unsigned http_connection_dispensable(const struct http_connection *connection);
 /* The answer is complete in the output. */
+/* Bytes of answers that the socket has not taken yet. */
+uint64_t http_connection_left(const struct http_connection *connection);
 void http_connection_drain(struct http_connection *connection);
 void http_connection_abort(struct http_connection *connection);
+
+/* server_file.c */
+/* Puts a part of a file behind what is there already. Takes `fd`, also on failure: the connection is
+ * given up then. */
+void http_file_add(struct http_connection *connection, int fd, uint64_t first, uint64_t length);
+/* Bytes behind all files. -1: no memory. */
+MUST_USE int http_bytes_add(struct http_connection *connection, const void *data, size_t size);
+/* Moves more into the empty output. False: nothing waits. */
+bool http_file_feed(struct http_connection *connection);
+void http_file_forget(struct http_connection *connection);
 
 /* server_request.c */
 MUST_USE int http_request_new(struct http_connection *connection, struct http_request **ret);

@@ -186,6 +186,36 @@ static void refuse_method(struct http_request *request, unsigned allowed)
 	text_done(&allow);
 }
 
+static bool server_request_is_listed(const struct http_request *request,
+				     const char *const *patterns)
+{
+	for (; request->route && patterns && *patterns; patterns++) {
+		if (strcmp(*patterns, request->route->pattern) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool server_request_is_safe(const struct http_request *request)
+{
+	const struct http_server *server = request->connection->server;
+	const struct http_peer *peer = &request->connection->peer;
+
+	return !server->options.without_tls || peer->local || peer->secure ||
+	       server_request_is_listed(request, server->options.without_tls);
+}
+
+static void server_request_refuse_plain(struct http_request *request)
+{
+	struct problem problem = {0};
+
+	(void)problem_set(&problem, E_DENIED, "this is answered by HTTPS alone");
+	problem_detail(&problem, "%s", request->path);
+	problem_hint(&problem, "ask port %u",
+		     (unsigned)http_server_tls_port(request->connection->server));
+	http_answer_problem(request, 403, &problem);
+}
+
 /* Who reaches a socket is not yet who may ask: its folder lets a group in, for metrics. */
 static bool may_ask(const struct http_request *request)
 {
@@ -194,11 +224,8 @@ static bool may_ask(const struct http_request *request)
 
 	if (!server->options.caller)
 		return true;
-	for (const char *const *open = server->options.anybody; request->route && open && *open;
-	     open++) {
-		if (strcmp(*open, request->route->pattern) == 0)
-			return true;
-	}
+	if (server_request_is_listed(request, server->options.anybody))
+		return true;
 	return peer->local && (peer->uid == 0 || peer->uid == geteuid() ||
 			       (peer->uid == server->caller_uid && peer->uid != (uid_t)-1));
 }
@@ -225,6 +252,8 @@ void http_request_dispatch(struct http_request *request)
 	if (!may_ask(request)) {
 		(void)problem_set(&problem, E_DENIED, "only %s is answered here", options->caller);
 		http_answer_problem(request, 403, &problem);
+	} else if (request->route && !server_request_is_safe(request)) {
+		server_request_refuse_plain(request);
 	} else if (!request->route && allowed) {
 		refuse_method(request, allowed);
 	} else if (!request->route) {
