@@ -1,0 +1,570 @@
+// links: portal_cli common_http
+/* HTTPS: the client against the server, with certificates that fit and those that do not; handshakes that
+ * are cut, slow, or none. */
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <time.h>
+
+#include "common/http/client.h"
+#include "common/http/tls.h"
+
+#include "portal/cli/site_ca.h"
+#include "tests/unit/http_fixture.h"
+
+#define LARGE_SIZE 3000000
+
+struct answer {
+	unsigned done;
+	int rc, status;
+	char body[512];
+	size_t data_size;
+	uint32_t data_sum;
+	struct problem problem;
+};
+
+struct site {
+	struct fixture *f;
+	char folder[64];
+	struct http_server *server;
+	struct http_server_counters counters;
+	struct tls *tls;
+	char url[64];
+};
+
+static void on_peer(void *context, struct http_request *request)
+{
+	const struct http_peer *peer = http_request_peer(request);
+	char text[128];
+
+	(void)context;
+	(void)text_format(text, sizeof(text), "%s %s/%s", peer->secure ? "tls" : "plain",
+			  peer->certified.role, peer->certified.name);
+	http_answer(request, 200, "text/plain", text, strlen(text));
+}
+
+/* A file in two parts with bytes behind it, as the relay sends what it is still fetching. */
+static void on_parts(void *context, struct http_request *request)
+{
+	const struct fixture *f = context;
+	char path[256];
+	int fd;
+
+	(void)text_format(path, sizeof(path), "%s/large", f->folder);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	http_stream_begin_sized(request, 200, "text/plain", LARGE_SIZE + 3);
+	assert_int_equal(http_stream_send_file(request, fd, 0, 200000), 0);
+	assert_int_equal(http_stream_send_file(request, fd, 200000, LARGE_SIZE - 200000), 0);
+	close(fd);
+	assert_true(http_stream_waiting(request) > 1000000);
+	http_stream_abort(request);
+}
+
+static const struct http_route site_routes[] = {
+	{HTTP_GET, "/peer", on_peer},   {HTTP_GET, "/nodes/{node}", on_node},
+	{HTTP_POST, "/echo", on_echo},  {HTTP_GET, "/file/{name}", on_file},
+	{HTTP_GET, "/parts", on_parts},
+};
+
+/* --- certificates: made once, for RSA keys take their time --- */
+
+static char made[64]; /* the folder */
+
+static const char *path_of(const char *name)
+{
+	static char paths[4][128];
+	static unsigned next;
+	char *ret = paths[next++ % 4];
+
+	(void)text_format(ret, sizeof(paths[0]), "%s/%s", made, name);
+	return ret;
+}
+
+static void issue(const char *ca, const char *name, enum site_ca_role role, const char *address,
+		  int days)
+{
+	const char *const addresses[] = {address, NULL};
+	char folder[128];
+	const struct site_ca_request request = {.ca = folder,
+						.name = name,
+						.role = role,
+						.addresses = addresses,
+						.days = days,
+						.out = made};
+	struct problem problem = {0};
+
+	(void)text_format(folder, sizeof(folder), "%s/%s", made, ca);
+	if (site_ca_issue(&request, &problem))
+		fail_msg("%s: %s", name, problem.message);
+}
+
+static int make_certificates(void **state)
+{
+	struct problem problem = {0};
+
+	(void)state;
+	strcpy(made, "/tmp/haas-tls-test-XXXXXX");
+	assert_non_null(mkdtemp(made));
+	assert_int_equal(site_ca_create(path_of("ca"), "north", 20, &problem), 0);
+	assert_int_equal(site_ca_create(path_of("foreign"), "south", 20, &problem), 0);
+	issue("ca", "c1", SITE_CA_CONTROLLER, "127.0.0.1", 30);
+	issue("ca", "r1", SITE_CA_RELAY, "10.9.0.2", 30);
+	issue("ca", "other", SITE_CA_CONTROLLER, "10.9.0.3", 30);
+	issue("foreign", "stranger", SITE_CA_RELAY, "127.0.0.1", 30);
+	return 0;
+}
+
+static int remove_certificates(void **state)
+{
+	char command[128];
+
+	(void)state;
+	(void)text_format(command, sizeof(command), "rm -rf %s", made);
+	return system(command);
+}
+
+/* --- server and client --- */
+
+static struct tls *tls_of(enum tls_side side, const char *name, const char *ca)
+{
+	char certificate[64];
+	char key[64];
+	struct tls_files files = {.ca = path_of(ca)};
+	struct problem problem = {0};
+	struct tls *tls = NULL;
+
+	(void)text_format(certificate, sizeof(certificate), "%s.crt", name ? name : "");
+	(void)text_format(key, sizeof(key), "%s.key", name ? name : "");
+	if (name) {
+		files.certificate = path_of(certificate);
+		files.key = path_of(key);
+	}
+	if (tls_new(side, &files, &tls, &problem))
+		fail_msg("%s: %s: %s", name ? name : ca, problem.message, problem.detail);
+	return tls;
+}
+
+static void site_start(struct site *site, struct fixture *f, const char *name)
+{
+	const struct http_server_options options = {.routes = site_routes,
+						    .route_count = COUNT_OF(site_routes),
+						    .context = f,
+						    .header_timeout_s = 1,
+						    .answer_timeout_s = 2,
+						    .counters = &site->counters};
+	struct problem problem = {0};
+
+	*site = (struct site){.f = f, .tls = tls_of(TLS_SERVER, name, "ca/ca.crt")};
+	assert_int_equal(http_server_new(f->loop, &options, &site->server), 0);
+	assert_int_equal(
+		http_server_listen_tls(site->server, INADDR_LOOPBACK, 0, site->tls, &problem), 0);
+	assert_int_equal(http_server_port(site->server), 0);
+	(void)text_format(site->url, sizeof(site->url), "https://127.0.0.1:%u",
+			  (unsigned)http_server_tls_port(site->server));
+}
+
+static void site_stop(struct site *site)
+{
+	http_server_free(site->server);
+	turn_for(site->f, 20); /* what libevent frees later */
+	tls_free(site->tls);
+}
+
+static int on_data(void *context, const void *data, size_t size)
+{
+	struct answer *answer = context;
+
+	answer->data_size += size;
+	answer->data_sum = add_up(answer->data_sum, data, size);
+	return 0;
+}
+
+static void on_done(void *context, int rc, const struct http_response *response,
+		    const struct problem *problem)
+{
+	struct answer *answer = context;
+
+	answer->done++;
+	answer->rc = rc;
+	if (problem)
+		answer->problem = *problem;
+	if (response)
+		answer->status = response->status;
+	if (response && response->body)
+		(void)text_copy(answer->body, sizeof(answer->body), response->body);
+}
+
+static void ask(struct site *site, struct http_client *client, const char *target, bool whole,
+		struct answer *ret)
+{
+	struct http_call_options options = {.method = "GET",
+					    .target = target,
+					    .timeout_ms = 5000,
+					    .on_data = whole ? NULL : on_data,
+					    .on_done = on_done,
+					    .context = ret};
+	int64_t deadline = clock_monotonic_ms() + WAIT_MS;
+	struct http_call *call;
+
+	*ret = (struct answer){0};
+	assert_int_equal(http_client_call(client, &options, &call), 0);
+	while (!ret->done && clock_monotonic_ms() < deadline)
+		turn(site->f);
+	assert_int_equal(ret->done, 1);
+}
+
+static struct http_client *client_of(struct site *site, const struct tls *tls)
+{
+	struct http_client *client = NULL;
+
+	assert_int_equal(http_client_new_tls(site->f->loop, site->url, tls, &client), 0);
+	return client;
+}
+
+static void test_served(void **state)
+{
+	struct site site;
+	struct tls *tls;
+	struct http_client *client;
+	struct answer answer;
+	uint32_t sum;
+
+	site_start(&site, *state, "c1");
+	write_file(site.f, "large", LARGE_SIZE, &sum);
+	tls = tls_of(TLS_CLIENT, NULL, "ca/ca.crt");
+	client = client_of(&site, tls);
+	for (unsigned i = 0; i < 3; i++) { /* all on one connection */
+		ask(&site, client, "/file/large", false, &answer);
+		assert_int_equal(answer.rc, 0);
+		assert_int_equal(answer.data_size, LARGE_SIZE);
+		assert_int_equal(answer.data_sum, sum);
+		ask(&site, client, "/peer", true, &answer);
+		assert_string_equal(answer.body, "tls /");
+	}
+	assert_int_equal(site.counters.accepted, 1);
+	ask(&site, client, "/nothing", true, &answer);
+	assert_int_equal(answer.status, 404);
+	ask(&site, client, "/parts", false, &answer); /* cut, and not taken for the whole */
+	assert_int_equal(answer.rc, E_UNAVAILABLE);
+	http_client_free(client);
+	assert_int_equal(http_client_new(site.f->loop, site.url, &client), E_MALFORMED);
+	tls_free(tls);
+	site_stop(&site);
+}
+
+/* The client refuses, before a byte of its request is out. */
+static void refuses(void **state, const char *name, const char *ca, const char *why)
+{
+	struct site site;
+	struct tls *tls = tls_of(TLS_CLIENT, NULL, ca);
+	struct http_client *client;
+	struct answer answer;
+
+	site_start(&site, *state, name);
+	client = client_of(&site, tls);
+	site.f->handled = 0;
+	ask(&site, client, "/nodes/secret", true, &answer);
+	assert_int_equal(answer.rc, E_UNAVAILABLE);
+	assert_holds(answer.problem.message, "no trusted connection");
+	assert_holds(answer.problem.detail, why);
+	turn_for(site.f, 20);
+	assert_int_equal(site.f->handled, 0);
+	assert_int_equal(site.counters.failed_handshake, 1);
+	http_client_free(client);
+	site_stop(&site);
+	tls_free(tls);
+}
+
+static void test_refused(void **state)
+{
+	refuses(state, "other", "ca/ca.crt", "IP address mismatch");
+	refuses(state, "stranger", "ca/ca.crt", "unable to get local issuer certificate");
+	refuses(state, "c1", "foreign/ca.crt", "unable to get local issuer certificate");
+	issue("ca", "ended", SITE_CA_CONTROLLER, "127.0.0.9", -1);
+	refuses(state, "ended", "ca/ca.crt", "certificate has expired");
+}
+
+/* While a CA takes the place of another both are believed. */
+static void test_two_cas(void **state)
+{
+	struct problem problem = {0};
+	struct site site;
+	struct tls *tls;
+	struct http_client *client;
+	struct answer answer;
+
+	assert_int_equal(site_ca_trust(path_of("bundle"), path_of("ca/ca.crt"), &problem), 0);
+	assert_int_equal(site_ca_trust(path_of("bundle"), path_of("foreign/ca.crt"), &problem), 0);
+	assert_int_equal(site_ca_trust(path_of("bundle"), path_of("ca/ca.crt"), &problem), 0);
+	assert_int_equal(site_ca_trust(path_of("bundle"), path_of("c1.crt"), &problem), E_INVALID);
+	tls = tls_of(TLS_CLIENT, NULL, "bundle");
+	for (unsigned i = 0; i < 2; i++) {
+		site_start(&site, *state, i == 0 ? "c1" : "stranger");
+		client = client_of(&site, tls);
+		ask(&site, client, "/peer", true, &answer);
+		assert_int_equal(answer.rc, 0);
+		http_client_free(client);
+		site_stop(&site);
+	}
+	tls_free(tls);
+}
+
+static void test_client_certificate(void **state)
+{
+	struct site site;
+	struct tls *relay = tls_of(TLS_CLIENT, "r1", "ca/ca.crt");
+	struct tls *stranger = tls_of(TLS_CLIENT, "stranger", "ca/ca.crt");
+	struct tls *controller = tls_of(TLS_CLIENT, "c1", "ca/ca.crt");
+	struct http_client *client;
+	struct answer answer;
+
+	site_start(&site, *state, "c1");
+	client = client_of(&site, relay);
+	ask(&site, client, "/peer", true, &answer);
+	assert_string_equal(answer.body, "tls relay/r1");
+	http_client_free(client);
+	/* Of another CA, and one that is made out for a server alone. */
+	client = client_of(&site, stranger);
+	ask(&site, client, "/peer", true, &answer);
+	assert_int_equal(answer.rc, E_UNAVAILABLE);
+	assert_holds(answer.problem.detail, "unknown ca");
+	http_client_free(client);
+	client = client_of(&site, controller);
+	ask(&site, client, "/peer", true, &answer);
+	assert_int_equal(answer.rc, E_UNAVAILABLE);
+	http_client_free(client);
+	assert_int_equal(site.counters.failed_handshake, 2);
+	site_stop(&site);
+	tls_free(relay);
+	tls_free(stranger);
+	tls_free(controller);
+}
+
+static int site_connect(const struct site *site)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_port = htons(http_server_tls_port(site->server)),
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+static void test_handshakes(void **state)
+{
+	static const char hello[] = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+	int64_t start_ms;
+	struct site site;
+	char answer[256];
+	int fd;
+
+	site_start(&site, *state, "c1");
+	fd = site_connect(&site); /* no TLS at all */
+	raw_send(fd, "GET /peer HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_true(raw_read(site.f, fd, NULL, answer, sizeof(answer)));
+	assert_null(strstr(answer, "HTTP/1.1 200"));
+	close(fd);
+	assert_int_equal(site.counters.failed_handshake, 1);
+	fd = site_connect(&site); /* cut in the middle */
+	assert_int_equal(send(fd, hello, sizeof(hello) - 1, MSG_NOSIGNAL), sizeof(hello) - 1);
+	turn_for(site.f, 20);
+	close(fd);
+	turn_for(site.f, 20);
+	assert_int_equal(site.counters.failed_handshake, 2);
+	fd = site_connect(&site); /* a byte every now and then holds nothing for long */
+	start_ms = clock_monotonic_ms();
+	for (size_t i = 0; site.counters.late_handshake == 0 && i < 80; i++) {
+		(void)send(fd, hello + i % (sizeof(hello) - 1), i < sizeof(hello) - 1,
+			   MSG_NOSIGNAL);
+		turn_for(site.f, 50);
+	}
+	assert_int_equal(site.counters.late_handshake, 1);
+	assert_true(clock_monotonic_ms() - start_ms < 3000);
+	close(fd);
+	assert_int_equal(site.counters.open, 0);
+	site_stop(&site);
+}
+
+/* A file that somebody makes shorter ends one answer, and not the process. */
+static void test_shorter_file(void **state)
+{
+	struct site site;
+	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+	SSL *session = SSL_new(context);
+	char path[256];
+	char piece[4096];
+	size_t got = 0;
+	int fd;
+
+	site_start(&site, *state, "c1");
+	write_file(site.f, "shrinks", LARGE_SIZE * 4, NULL);
+	(void)text_format(path, sizeof(path), "%s/shrinks", site.f->folder);
+	fd = site_connect(&site);
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(SSL_set_fd(session, fd), 1);
+	SSL_set_connect_state(session);
+	while (SSL_do_handshake(session) != 1)
+		turn(site.f);
+	assert_int_equal(SSL_write(session, "GET /file/shrinks HTTP/1.1\r\nHost: x\r\n\r\n", 40),
+			 40);
+	while (SSL_read_ex(session, piece, sizeof(piece), &got) != 1)
+		turn(site.f);
+	turn_for(site.f, 50);
+	assert_int_equal(truncate(path, 10), 0);
+	for (int64_t end = clock_monotonic_ms() + WAIT_MS;
+	     site.counters.open > 0 && clock_monotonic_ms() < end; turn(site.f)) {
+		while (SSL_read_ex(session, piece, sizeof(piece), &got) == 1)
+			;
+	}
+	assert_int_equal(site.counters.open, 0);
+	SSL_free(session);
+	SSL_CTX_free(context);
+	close(fd);
+	site_stop(&site);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+	char command[300];
+
+	(void)text_format(command, sizeof(command), "cp -p %s %s", path_of(from), path_of(to));
+	assert_int_equal(system(command), 0);
+}
+
+static void test_reload(void **state)
+{
+	struct problem problem = {0};
+	struct site site;
+	struct tls *tls = tls_of(TLS_CLIENT, NULL, "ca/ca.crt");
+	struct http_client *client;
+	struct answer answer;
+
+	copy_file("c1.crt", "now.crt");
+	copy_file("c1.key", "now.key");
+	site_start(&site, *state, "now");
+	copy_file("other.key", "now.key"); /* half of a renewal: the old pair stays in use */
+	assert_int_equal(tls_reload(site.tls, &problem), E_CONFLICT);
+	assert_holds(problem.message, "the TLS key cannot be used");
+	assert_int_equal(chmod(path_of("now.key"), 0644), 0);
+	assert_int_equal(tls_reload(site.tls, &problem), E_DENIED);
+	assert_int_equal(unlink(path_of("now.crt")), 0);
+	assert_int_equal(tls_reload(site.tls, &problem), -ENOENT);
+	client = client_of(&site, tls);
+	ask(&site, client, "/peer", true, &answer);
+	assert_int_equal(answer.rc, 0);
+	copy_file("other.crt", "now.crt");
+	assert_int_equal(chmod(path_of("now.key"), 0600), 0);
+	assert_int_equal(tls_reload(site.tls, &problem), 0);
+	ask(&site, client, "/peer", true, &answer); /* connections that are open stay so */
+	assert_int_equal(answer.rc, 0);
+	http_client_free(client);
+	client = client_of(&site, tls);
+	ask(&site, client, "/peer", true, &answer);
+	assert_holds(answer.problem.detail, "IP address mismatch");
+	http_client_free(client);
+	tls_free(tls);
+	site_stop(&site);
+}
+
+/* --- the CA --- */
+
+static void test_issue(void **state)
+{
+	const char *const taken[] = {"10.9.0.7", "127.0.0.1", NULL};
+	struct site_ca_request request = {.ca = path_of("ca"),
+					  .name = "c2",
+					  .role = SITE_CA_CONTROLLER,
+					  .addresses = taken,
+					  .days = 30,
+					  .out = made};
+	struct problem problem = {0};
+	struct stat status;
+	time_t made_s;
+
+	(void)state;
+	assert_int_equal(site_ca_create(path_of("ca"), "north", 20, &problem), E_CONFLICT);
+	/* The second site with the first one's CA. */
+	assert_int_equal(site_ca_issue(&request, &problem), E_CONFLICT);
+	assert_holds(problem.message, "127.0.0.1 is the address of c1 already");
+	request.name = "../c2";
+	assert_int_equal(site_ca_issue(&request, &problem), E_INVALID);
+	assert_int_equal(stat(path_of("c1.key"), &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0600);
+	assert_int_equal(stat(path_of("ca/ca.key"), &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0600);
+	assert_int_equal(chmod(path_of("ca/ca.key"), 0640), 0);
+	request.name = "c1";
+	assert_int_equal(site_ca_issue(&request, &problem), E_DENIED);
+	assert_int_equal(chmod(path_of("ca/ca.key"), 0600), 0);
+	assert_int_equal(site_ca_create(path_of("short"), "west", 0, &problem), 0);
+	made_s = time(NULL);
+	request.ca = path_of("short");
+	while (time(NULL) == made_s) /* it ends with the second that it was made in */
+		usleep(20000);
+	assert_int_equal(site_ca_issue(&request, &problem), E_CONFLICT);
+	assert_holds(problem.message, "ended");
+}
+
+/* A CA that begins tomorrow is what a node sees whose clock stands at yesterday. */
+static void test_clock_behind(void **state)
+{
+	const char *const addresses[] = {"127.0.0.1", NULL};
+	const struct site_ca_subject ca_subject = {.site = "east", .name = "CA"};
+	const struct site_ca_subject subject = {
+		.site = "east", .role = "controller", .name = "c9", .addresses = addresses};
+	EVP_PKEY *key = NULL;
+	X509 *ca = NULL;
+	X509 *certificate = NULL;
+	struct site site;
+	struct tls *tls;
+	struct http_client *client;
+	struct answer answer;
+	FILE *file;
+
+	assert_int_equal(site_ca_key(2048, &key), 0);
+	assert_int_equal(site_ca_sign(&ca_subject, key, NULL, NULL, 400, &ca), 0);
+	assert_non_null(X509_gmtime_adj(X509_getm_notBefore(ca), 200 * 86400));
+	assert_true(X509_sign(ca, key, EVP_sha256()) > 0);
+	assert_int_equal(site_ca_sign(&subject, key, ca, key, 300, &certificate), 0);
+	assert_non_null(file = fopen(path_of("east.crt"), "we"));
+	assert_int_equal(PEM_write_X509(file, certificate), 1);
+	assert_int_equal(fclose(file), 0);
+	assert_non_null(file = fopen(path_of("east-ca.crt"), "we"));
+	assert_int_equal(PEM_write_X509(file, ca), 1);
+	assert_int_equal(fclose(file), 0);
+	assert_non_null(file = fopen(path_of("east.key"), "we"));
+	assert_int_equal(fchmod(fileno(file), 0600), 0);
+	assert_int_equal(PEM_write_PrivateKey(file, key, NULL, NULL, 0, NULL, NULL), 1);
+	assert_int_equal(fclose(file), 0);
+	site_start(&site, *state, "east");
+	tls = tls_of(TLS_CLIENT, NULL, "east-ca.crt");
+	client = client_of(&site, tls);
+	ask(&site, client, "/peer", true, &answer);
+	if (answer.rc)
+		fail_msg("%s: %s", answer.problem.message, answer.problem.detail);
+	http_client_free(client);
+	tls_free(tls);
+	site_stop(&site);
+	X509_free(certificate);
+	X509_free(ca);
+	EVP_PKEY_free(key);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_served, start, stop),
+		cmocka_unit_test_setup_teardown(test_refused, start, stop),
+		cmocka_unit_test_setup_teardown(test_two_cas, start, stop),
+		cmocka_unit_test_setup_teardown(test_client_certificate, start, stop),
+		cmocka_unit_test_setup_teardown(test_handshakes, start, stop),
+		cmocka_unit_test_setup_teardown(test_shorter_file, start, stop),
+		cmocka_unit_test_setup_teardown(test_reload, start, stop),
+		cmocka_unit_test_setup_teardown(test_clock_behind, start, stop),
+		cmocka_unit_test(test_issue),
+	};
+
+	return cmocka_run_group_tests(tests, make_certificates, remove_certificates);
+}
