@@ -91,6 +91,13 @@ static void retry_later(struct agent *agent, int rc, int status, const char *wha
 	loop_timer_arm(agent->timer, delay_ms);
 }
 
+/* An untrusted server is told as such: "not reachable" would send the operator to the cables. */
+static void agent_tell(const struct agent *agent, const struct problem *problem)
+{
+	if (problem && problem_is_set(problem) && agent->attempt % 20 == 0)
+		log_problem(LOG_LEVEL_WARN, AGENT_SUBJECT, problem);
+}
+
 /* --- polling --- */
 
 static void poll_done(void *context, int rc, const struct http_response *response,
@@ -100,8 +107,8 @@ static void poll_done(void *context, int rc, const struct http_response *respons
 	struct problem why = {0};
 	int status = rc == 0 ? response->status : 0;
 
-	(void)problem;
 	agent->call = NULL;
+	agent_tell(agent, problem);
 	if (status == 204) {
 		/* A server that does not hold the poll is asked once a second, no more. */
 		int64_t elapsed_ms = loop_now_ms(agent->loop) - agent->poll_began_ms;
@@ -271,8 +278,8 @@ static void result_done(void *context, int rc, const struct http_response *respo
 	int status = rc == 0 ? response->status : 0;
 	bool powers_off;
 
-	(void)problem;
 	agent->call = NULL;
+	agent_tell(agent, problem);
 	/* 4xx other than a refused token or "slow down": asking again would not change the answer.
 	 */
 	if (rc || status >= 500 || status == 401 || status == 403 || status == 408 ||
@@ -348,7 +355,7 @@ int agent_new(struct loop *loop, struct agent_env *env, struct agent **ret)
 	if (!text_format(agent->authorization, sizeof(agent->authorization), "Bearer %s",
 			 env->token))
 		return E_LIMIT;
-	rc = http_client_new(loop, env->url, &agent->client);
+	rc = http_client_new_tls(loop, env->url, env->tls, &agent->client);
 	if (rc)
 		return rc;
 	rc = worker_new(loop, 1, 1, &agent->worker);

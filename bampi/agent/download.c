@@ -67,7 +67,6 @@ static void download_on_done(void *context, int rc, const struct http_response *
 	struct download_facts *facts = &download->facts;
 	struct download_verdict verdict;
 
-	(void)problem;
 	download->call = NULL;
 	/* Our own refusal of the bytes: full disk, wrong digest, nobody wants it. */
 	if (!task_wanted(download->task)) {
@@ -89,7 +88,9 @@ static void download_on_done(void *context, int rc, const struct http_response *
 			"the connection ended, going on in %lld ms (offset=%llu size=%llu status=%d reason=%s)",
 			(long long)verdict.delay_ms, (unsigned long long)facts->offset,
 			(unsigned long long)facts->size, facts->status,
-			rc ? error_text(rc) : "short answer");
+			problem && problem_is_set(problem) ? problem->detail
+			: rc                               ? error_text(rc)
+							   : "short answer");
 		facts->attempts++;
 		download->reconnects++;
 		loop_timer_arm(download->retry, verdict.delay_ms);
@@ -146,7 +147,8 @@ static int download_transfer(struct download *download)
 		return E_LIMIT;
 	rc = loop_new(&download->loop);
 	if (!rc)
-		rc = http_client_new(download->loop, download->task->env->url, &download->client);
+		rc = http_client_new_tls(download->loop, download->task->env->url,
+					 download->task->env->tls, &download->client);
 	if (!rc)
 		rc = loop_timer_new(download->loop, download_start, download, &download->retry);
 	if (!rc)

@@ -2,8 +2,12 @@
 #include <signal.h>
 #include <sodium.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/http/tls.h"
 #include "common/io/log.h"
 #include "common/io/loop.h"
 
@@ -15,6 +19,38 @@
 static void agent_on_stop(void *context)
 {
 	loop_stop(context);
+}
+
+/* A ramdisk with the site's CA speaks HTTPS alone, whatever its kernel's command line says: that came
+ * over the same wire. -1: it was told why not. */
+static int agent_trust(const struct options *options, struct tls **ret)
+{
+	bool safe = strncmp(options->url, "https:", 6) == 0;
+	struct problem problem = {0};
+	char path[sizeof(options->root) + sizeof(OPTIONS_SITE_CA)];
+	bool known;
+
+	(void)text_format(path, sizeof(path), "%s" OPTIONS_SITE_CA, options->root);
+	known = access(path, F_OK) == 0;
+	if (known && safe) {
+		const struct tls_files files = {.ca = path};
+
+		if (tls_new(TLS_CLIENT, &files, ret, &problem) == 0)
+			return 0;
+	} else if (known) {
+		(void)problem_set(&problem, E_DENIED, "%s is not asked: it is no HTTPS",
+				  options->url);
+		problem_detail(&problem, "this ramdisk knows the site's CA (%s)", path);
+		problem_hint(&problem, "set tls.certificate in bampi-bootd.conf");
+	} else if (safe) {
+		(void)problem_set(&problem, E_NOT_FOUND,
+				  "%s cannot be trusted: this ramdisk knows no CA", options->url);
+		problem_hint(&problem, "bampi/agent/ramdisk/build --site-ca FILE");
+	} else {
+		return 0;
+	}
+	log_problem(LOG_LEVEL_ERROR, "agent", &problem);
+	return -1;
 }
 
 static int agent_begin(struct loop *loop, struct agent_env *env, struct agent **ret)
@@ -42,6 +78,7 @@ int main(int argc, char **argv)
 	struct agent_env env = {0};
 	struct agent *agent = NULL;
 	struct loop *loop = NULL;
+	struct tls *tls = NULL;
 	int rc = options_read(argc, argv, &options);
 
 	if (rc >= 0)
@@ -53,8 +90,13 @@ int main(int argc, char **argv)
 		log_error("agent", "cannot start");
 		return EXIT_FAILURE;
 	}
+	if (agent_trust(&options, &tls)) {
+		loop_free(loop);
+		return EXIT_FAILURE;
+	}
 	env = (struct agent_env){.root = options.root,
 				 .url = options.url,
+				 .tls = tls,
 				 .token = options.token,
 				 .silence_ms = options.silence_ms,
 				 .sandbox = options.sandbox};
@@ -69,6 +111,7 @@ int main(int argc, char **argv)
 	neighbor_table_free(env.neighbors);
 	seal_key_free(env.seal);
 	loop_free(loop);
+	tls_free(tls);
 	sodium_memzero(options.token, sizeof(options.token));
 	return rc ? EXIT_FAILURE : EXIT_SUCCESS;
 }

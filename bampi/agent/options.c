@@ -32,7 +32,7 @@ static const char options_usage[] =
 	"Works on the node it runs on: asks bampi-bootd for tasks, does them, reports.\n"
 	"Without options everything comes from the kernel command line (haas.url=, haas.token=, haas.mac=).\n"
 	"\n"
-	"  --url URL          where bampi-bootd is, http://ADDRESS:PORT\n"
+	"  --url URL          where bampi-bootd is, https://ADDRESS:PORT or http:\n"
 	"  --token-file FILE  holds the token of this boot\n"
 	"  --mac MAC          the NIC this node was booted from\n"
 	"  --root DIR         read DIR/sys, DIR/proc, DIR/dev, DIR/etc instead of the node's\n"

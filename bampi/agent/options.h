@@ -18,6 +18,9 @@ struct options {
 	bool sandbox;
 };
 
+/* Where the ramdisk has the certificates of the site's CAs: bampi/agent/ramdisk/build --site-ca. */
+#define OPTIONS_SITE_CA "/etc/haas/site-ca.crt"
+
 /* haas.url=, haas.token=, haas.mac= of a kernel command line; what is absent stays as it was.
  * E_LIMIT when a value is too long. */
 MUST_USE int options_read_cmdline(const char *cmdline, struct options *options);

@@ -12,6 +12,7 @@
 #include "common/base/problem.h"
 #include "common/base/text.h"
 #include "common/http/json_reader.h"
+#include "common/http/tls.h"
 #include "common/io/seal_key.h"
 
 #define TASK_ID_SIZE 40
@@ -20,11 +21,12 @@ struct neighbor_table;
 
 /* What is the same for all tasks of one life of the program. */
 struct agent_env {
-	const char *root;   /* prefix of /sys, /proc, /dev and /etc; "" on a node */
-	const char *url;    /* "http://10.2.0.1:8080" */
-	const char *token;  /* secret */
-	int64_t silence_ms; /* a server that sends no byte for so long is asked again */
-	bool sandbox;       /* tests: regular files may be disks, the power stays on */
+	const char *root;      /* prefix of /sys, /proc, /dev and /etc; "" on a node */
+	const char *url;       /* "https://10.2.0.1:8443", "http://10.2.0.1:8080" */
+	const struct tls *tls; /* whom we believe by HTTPS; NULL: no HTTPS */
+	const char *token;     /* secret */
+	int64_t silence_ms;    /* a server that sends no byte for so long is asked again */
+	bool sandbox;          /* tests: regular files may be disks, the power stays on */
 	struct neighbor_table *neighbors; /* LLDP; may be NULL */
 	struct seal_key *seal; /* of this life of the program; NULL until the generator is seeded */
 };

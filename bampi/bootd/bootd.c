@@ -11,6 +11,7 @@
 #include "common/http/local_server.h"
 #include "common/http/metrics.h"
 #include "common/http/server.h"
+#include "common/http/tls.h"
 #include "common/io/arp_proxy.h"
 #include "common/io/daemon.h"
 #include "common/io/log.h"
@@ -48,6 +49,7 @@ struct bootd {
 	struct observations *observations;
 	struct dhcp *dhcp;
 	struct boot *boot;
+	struct tls *tls; /* NULL: no certificate is configured */
 	struct ra_server *ra;
 	struct arp_proxy *arp;
 	struct arp_proxy_counters arp_counters;
@@ -176,6 +178,29 @@ static int start_identities(struct bootd *bootd, struct problem *problem)
 	return rc ? problem_set(problem, rc, "cannot start: %s", error_text(rc)) : 0;
 }
 
+static bool bootd_https_only(const struct bootd *bootd)
+{
+	return bootd->tls && bootd->conf->tls.mode == CONF_TLS_REQUIRED;
+}
+
+static int bootd_start_tls(struct bootd *bootd, struct problem *problem)
+{
+	const struct conf_tls *conf = &bootd->conf->tls;
+	const struct tls_files files = {
+		.certificate = conf->certificate, .key = conf->key, .ca = conf->ca};
+
+	return conf->certificate[0] ? tls_new(TLS_SERVER, &files, &bootd->tls, problem) : 0;
+}
+
+static void bootd_reload(void *state)
+{
+	struct bootd *bootd = state;
+	struct problem problem = {0};
+
+	if (bootd->tls && tls_reload(bootd->tls, &problem))
+		log_problem(LOG_LEVEL_ERROR, SUBJECT, &problem);
+}
+
 static int start_dhcp(struct bootd *bootd, struct problem *problem)
 {
 	const struct bootd_conf *conf = bootd->conf;
@@ -183,6 +208,8 @@ static int start_dhcp(struct bootd *bootd, struct problem *problem)
 		.interfaces = (const char *const *)conf->interfaces,
 		.conninfo = conf->database,
 		.http_port = (uint16_t)conf->http_port,
+		.https_port = bootd->tls ? (uint16_t)conf->https_port : 0,
+		.https_only = bootd_https_only(bootd),
 		.quarantine_s = (uint32_t)conf->quarantine_s,
 		.lease_limit = (size_t)conf->lease_limit,
 		.server_address = conf->server_address,
@@ -211,6 +238,9 @@ static int bootd_start_boot(struct bootd *bootd, struct problem *problem)
 		.tftp_address_count = conf->tftp ? 1 : 0,
 		.http_address = conf->http_address,
 		.http_port = (uint16_t)conf->http_port,
+		.tls = bootd->tls,
+		.https_port = (uint16_t)conf->https_port,
+		.https_only = bootd_https_only(bootd),
 		.http_source_connections = (unsigned)conf->http_source_connections,
 		.relays = bootd->relays,
 		.relay_count = bootd->relay_count,
@@ -265,6 +295,8 @@ static int bootd_start(void *state, struct loop *loop, const void *values, struc
 	if (rc == 0)
 		rc = start_identities(bootd, problem);
 	if (rc == 0)
+		rc = bootd_start_tls(bootd, problem);
+	if (rc == 0)
 		rc = start_dhcp(bootd, problem);
 	if (rc == 0)
 		rc = bootd_start_boot(bootd, problem);
@@ -308,6 +340,7 @@ static void bootd_stop(void *state)
 	arp_proxy_free(bootd->arp);
 	db_free(bootd->db);
 	boot_free(bootd->boot);
+	tls_free(bootd->tls);
 	dhcp_free(bootd->dhcp);
 	identities_free(bootd->identities);
 	unknown_circuits_free(bootd->circuits);
@@ -325,5 +358,6 @@ const struct daemon_spec bootd_daemon = {
 	.conf = &bootd_conf_table,
 	.start = bootd_start,
 	.stop = bootd_stop,
+	.reload = bootd_reload,
 	.state_size = sizeof(struct bootd),
 };

@@ -8,7 +8,7 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 #include "common/http/metrics.h"
-#include "common/io/conf.h"
+#include "common/io/conf_rows.h"
 #include "common/io/loop.h"
 
 #include "bampi/bootd/dhcp/architecture_policy.h"
@@ -26,6 +26,8 @@ struct bootd_conf {
 	uint32_t server_address;
 	int64_t relay_rate;
 	int64_t http_port;
+	int64_t https_port;
+	struct conf_tls tls;
 	int64_t http_source_connections;
 	bool tftp;
 	char *boot_dir;

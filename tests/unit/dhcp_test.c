@@ -257,6 +257,8 @@ static const struct {
 	 "http://10.0.0.1:8080/boot/script?mac=02:00:00:00:00:01", NULL},
 	{NULL, "\4iPXE", NULL, 0, false, CLIENT_IPXE,
 	 "http://10.0.0.1:8080/boot/script?mac=02:00:00:00:00:01", NULL},
+	{"PXEClient:Arch:00007", "haas-ipxe", "\0\7", 2, true, CLIENT_SITE_IPXE,
+	 "https://10.0.0.1:8443/boot/script?mac=02:00:00:00:00:01", NULL},
 	{"iDRAC", NULL, NULL, 0, false, CLIENT_BMC, NULL, NULL},
 	{"CPQRIB3", NULL, NULL, 0, false, CLIENT_BMC, NULL, NULL},
 	{"NVIDIA/BF/OOB", NULL, NULL, 0, false, CLIENT_BMC, NULL, NULL},
@@ -302,7 +304,7 @@ static void check_answer(size_t row, const struct dhcp_message *reply)
 	if (clients[row].reply_class && clients[row].reply_class[0] == 'P')
 		assert_non_null(dhcp_option(reply, DHCP_OPTION_VENDOR, &size));
 	assert_int_equal(dhcp_option(reply, DHCP_OPTION_IPXE, &size) != NULL,
-			 clients[row].kind == CLIENT_IPXE);
+			 clients[row].kind == CLIENT_IPXE || clients[row].kind == CLIENT_SITE_IPXE);
 }
 
 static void answer_matrix(void **state)
@@ -315,7 +317,8 @@ static void answer_matrix(void **state)
 					     .node = true,
 					     .mac = {{2, 0, 0, 0, 0, 1}},
 					     .server = SERVER,
-					     .http_port = 8080};
+					     .http_port = 8080,
+					     .https_port = 8443};
 
 		assert_int_equal(facts.client, clients[i].kind);
 		assert_int_equal(answer_policy(&facts, &reply), clients[i].file != NULL);
@@ -325,6 +328,22 @@ static void answer_matrix(void **state)
 		assert_false(answer_policy(&facts, &reply));
 		assert_int_equal(reply.option_size, 0);
 	}
+}
+
+/* Where scripts come by HTTPS alone, iPXE without the site's CA loads ours: as the firmware below it would. */
+static void loader_of_ipxe(void **state)
+{
+	static const enum client_kind loaders[] = {CLIENT_BIOS, CLIENT_UEFI_X64, CLIENT_BIOS};
+	size_t next = 0;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(clients); i++) {
+		struct dhcp_message request = request_of(i);
+
+		if (clients[i].kind == CLIENT_IPXE)
+			assert_int_equal(client_loader_policy(&request), loaders[next++]);
+	}
+	assert_int_equal(next, COUNT_OF(loaders));
 }
 
 /* Columns: what it asks, what we know, what follows. bound: address of its committed lease, choice:
@@ -667,6 +686,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_fit_goes_on_in_other_fields),
 		cmocka_unit_test(malformed),
 		cmocka_unit_test(answer_matrix),
+		cmocka_unit_test(loader_of_ipxe),
 		cmocka_unit_test(decision_table),
 		cmocka_unit_test(where_replies_go),
 		cmocka_unit_test(reply_contents),

@@ -12,6 +12,7 @@ static const struct script_values values = {
 	.node = "n17",
 	.mac = "52:54:00:00:00:17",
 	.url = "http://10.4.2.1:8067",
+	.agent = "https://10.4.2.1:8443",
 	.token = "00112233445566778899aabbccddeeff",
 	.console = "ttyS0",
 	.reason = "as asked",
@@ -29,7 +30,7 @@ static void scripts(void **state)
 		 "# node n17: agent (as asked)\n"
 		 "echo haas: node n17 starts the agent\n"
 		 "kernel http://10.4.2.1:8067/boot/file/vmlinuz console=ttyS0 quiet panic=30 initrd=agent.img"
-		 " haas.url=http://10.4.2.1:8067 haas.token=00112233445566778899aabbccddeeff"
+		 " haas.url=https://10.4.2.1:8443 haas.token=00112233445566778899aabbccddeeff"
 		 " haas.mac=52:54:00:00:00:17 || goto failed\n"
 		 "initrd http://10.4.2.1:8067/boot/file/agent.img || goto failed\n"
 		 "boot || goto failed\n"

@@ -120,6 +120,11 @@ uint16_t boot_http_port(const struct boot *boot)
 	return boot_server_port(boot->http);
 }
 
+uint16_t boot_https_port(const struct boot *boot)
+{
+	return boot_server_tls_port(boot->http);
+}
+
 const struct metric_row *boot_metric_rows(size_t *ret_count)
 {
 	*ret_count = boot_counter_row_count;

@@ -11,6 +11,7 @@
 #include "common/base/problem.h"
 #include "common/db/db.h"
 #include "common/http/metrics.h"
+#include "common/http/tls.h"
 #include "common/io/loop.h"
 
 #include "bampi/bootd/identify/inventory.h"
@@ -36,6 +37,9 @@ struct boot_options {
 
 	uint32_t http_address;     /* 0 = any */
 	uint16_t http_port;        /* as clients reach it; 0 = any free one: boot_http_port tells */
+	const struct tls *tls;     /* borrowed; NULL = no HTTPS */
+	uint16_t https_port;       /* as http_port */
+	bool https_only;           /* with it scripts too come by HTTPS alone */
 	unsigned http_connections; /* at once; 4096 */
 	unsigned http_source_connections; /* at once, one address; 256 */
 	unsigned http_header_s; /* a client that does not finish its header in this time is closed;
@@ -72,6 +76,7 @@ void boot_db_state(struct boot *boot, bool connected);
 void boot_refreshed(struct boot *boot, int64_t read_ms);
 
 uint16_t boot_http_port(const struct boot *boot);
+uint16_t boot_https_port(const struct boot *boot);
 
 /* For metrics_write: rows are static, values belong to boot and are current after this call. */
 const struct metric_row *boot_metric_rows(size_t *ret_count);

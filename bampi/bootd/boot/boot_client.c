@@ -1,5 +1,7 @@
 #include "bampi/bootd/boot/boot_client.h"
 
+#include <string.h>
+
 #include "common/net/forwarded_wire.h"
 
 bool boot_client_is_relay(const struct boot_options *options, uint32_t address)
@@ -13,7 +15,15 @@ bool boot_client_is_relay(const struct boot_options *options, uint32_t address)
 
 bool boot_client_is_relayed(const struct boot_options *options, const struct http_request *request)
 {
-	return boot_client_is_relay(options, http_request_peer(request)->address);
+	const struct http_peer *peer = http_request_peer(request);
+
+	if (!boot_client_is_relay(options, peer->address))
+		return false;
+	if (!options->tls)
+		return true;
+	/* An address can be forged, a certificate cannot. */
+	return peer->secure ? strcmp(peer->certified.role, TLS_ROLE_RELAY) == 0
+			    : !options->https_only;
 }
 
 uint32_t boot_client_address(const struct boot_options *options, const struct http_request *request)

@@ -23,7 +23,7 @@
 
 #define BOOT_SERVER_SUBJECT "boot http"
 #define SOURCE_CONNECTIONS  256 /* a relay's worth of nodes; a node has two or three */
-#define URL_SIZE            32  /* "http://255.255.255.255:65535" */
+#define URL_SIZE            32  /* "https://255.255.255.255:65535" */
 
 struct boot_server {
 	const struct boot_options *options;
@@ -54,10 +54,11 @@ static bool own_url(const struct boot_server *server, uint32_t client, char ret[
 	const struct inventory_subnet *subnet =
 		inventory_subnet_of(server->options->inventory, client);
 	char address[IPV4_TEXT_SIZE];
+	bool tls = server->options->tls != NULL;
+	unsigned port = tls ? http_server_tls_port(server->http) : http_server_port(server->http);
 
-	return subnet &&
-	       text_format(ret, URL_SIZE, "http://%s:%u", ipv4_text(subnet->boot_server, address),
-			   http_server_port(server->http));
+	return subnet && text_format(ret, URL_SIZE, "%s://%s:%u", tls ? "https" : "http",
+				     ipv4_text(subnet->boot_server, address), port);
 }
 
 static uint64_t *script_counter(struct boot_counters *counters, enum boot_target target)
@@ -81,7 +82,9 @@ static void script_send(struct boot_server *server, struct http_request *request
 	struct script_values values = {
 		.node = node ? node->name : "unknown",
 		.mac = mac_text(mac, mac_buffer),
-		.url = url,
+		/* iPXE without the site's CA goes on by HTTP, one with it by HTTPS. */
+		.url = server->options->tls ? "" : url,
+		.agent = url,
 		.token = agent ? node->intent.token : "",
 		.console = server->options->kernel_console,
 		.reason = decision.reason,
@@ -113,6 +116,7 @@ static void script_wait(struct http_request *request, struct mac mac)
 		.node = "unknown",
 		.mac = mac_text(mac, mac_buffer),
 		.url = "", /* iPXE takes it as relative to where this script came from */
+		.agent = "",
 		.token = "",
 		.console = "",
 		.reason = "starting",
@@ -407,6 +411,12 @@ static void boot_server_after(void *context, const struct http_request *request,
 	boot_file_observe(server->options, request, status);
 }
 
+/* Firmware loads the loader, and the OS calls back: neither knows the site's CA. */
+static const char *const boot_server_without_tls[] = {BOOT_ROUTE_FILE, "/callback/{nonce}",
+						      "/healthz", NULL};
+static const char *const boot_server_offered[] = {BOOT_ROUTE_FILE, "/callback/{nonce}", "/healthz",
+						  "/boot/script", NULL};
+
 static const struct http_route boot_server_routes[] = {
 	{HTTP_GET, "/boot/script", boot_server_script},
 	{HTTP_GET, BOOT_ROUTE_FILE, boot_server_file},
@@ -441,6 +451,9 @@ int boot_server_new(struct loop *loop, const struct boot_options *options, struc
 								 : SOURCE_CONNECTIONS,
 		.counters = &counters->http,
 		.header_timeout_s = options->http_header_s,
+		.without_tls = !options->tls         ? NULL
+			       : options->https_only ? boot_server_without_tls
+						     : boot_server_offered,
 		.after = boot_server_after,
 	};
 	int rc;
@@ -463,6 +476,9 @@ int boot_server_new(struct loop *loop, const struct boot_options *options, struc
 	else
 		rc = http_server_listen_tcp(server->http, options->http_address, options->http_port,
 					    problem);
+	if (rc == 0 && options->tls)
+		rc = http_server_listen_tls(server->http, options->http_address,
+					    options->https_port, options->tls, problem);
 	if (rc) {
 		boot_server_free(server);
 		return rc;
@@ -480,6 +496,11 @@ void boot_server_free(struct boot_server *server)
 	if (server->http)
 		http_server_free(server->http);
 	free(server);
+}
+
+uint16_t boot_server_tls_port(const struct boot_server *server)
+{
+	return http_server_tls_port(server->http);
 }
 
 uint16_t boot_server_port(const struct boot_server *server)

@@ -21,3 +21,4 @@ void boot_server_free(struct boot_server *server);
 /* See boot_refreshed. */
 void boot_server_refreshed(struct boot_server *server, int64_t read_ms);
 uint16_t boot_server_port(const struct boot_server *server);
+uint16_t boot_server_tls_port(const struct boot_server *server);

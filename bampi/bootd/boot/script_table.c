@@ -18,7 +18,7 @@ static const char agent_script[] =
 	HEAD "echo haas: node {node} starts the agent\n"
 	     "kernel {url}/boot/file/" BOOT_KERNEL
 	     " console={console} quiet panic=30 initrd=" BOOT_RAMDISK
-	     " haas.url={url} haas.token={token} haas.mac={mac} || goto failed\n"
+	     " haas.url={agent} haas.token={token} haas.mac={mac} || goto failed\n"
 	     "initrd {url}/boot/file/" BOOT_RAMDISK " || goto failed\n"
 	     "boot || goto failed\n"
 	     ":failed\n"
@@ -80,10 +80,10 @@ static int script_table_fill(const char *template, const char *target,
 	const struct {
 		const char *word, *value;
 	} words[] = {
-		{"{node}", values->node},       {"{mac}", values->mac},
-		{"{url}", values->url},         {"{token}", values->token},
-		{"{console}", values->console}, {"{reason}", values->reason},
-		{"{target}", target},
+		{"{node}", values->node},     {"{mac}", values->mac},
+		{"{url}", values->url},       {"{agent}", values->agent},
+		{"{token}", values->token},   {"{console}", values->console},
+		{"{reason}", values->reason}, {"{target}", target},
 	};
 	const char *at = template;
 

@@ -13,7 +13,8 @@
 struct script_values {
 	const char *node;    /* name; "unknown" when there is none */
 	const char *mac;     /* 52:54:00:01:02:03 */
-	const char *url;     /* http://IP:PORT */
+	const char *url;     /* http://IP:PORT; "" = where the script came from */
+	const char *agent;   /* where the agent asks: http://IP:PORT, https://IP:PORT */
 	const char *token;   /* of the agent; "" for other targets */
 	const char *console; /* "ttyS0" */
 	const char *reason;  /* of the decision */

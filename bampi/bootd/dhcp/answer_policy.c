@@ -13,7 +13,7 @@ static const uint8_t pxe_boot_file_only[] = {6, 1, 8, 255};
 /* iPXE's 175.176 no-pxedhcp: do not wait 2 s for a ProxyDHCP server. */
 static const uint8_t ipxe_no_proxy[] = {176, 1, 1};
 
-enum scheme { SCHEME_NONE, SCHEME_TFTP, SCHEME_HTTP, SCHEME_SCRIPT };
+enum scheme { SCHEME_NONE, SCHEME_TFTP, SCHEME_HTTP, SCHEME_SCRIPT, SCHEME_SAFE_SCRIPT };
 
 /* Never MTFTP options (43.1-43.5): EDK2 discards such an offer. Option 60 only together with 43,
  * else firmware goes to port 4011. */
@@ -33,6 +33,8 @@ static const struct answer {
 			       DHCP_OPTION_VENDOR, sizeof(pxe_boot_file_only)},
 	[CLIENT_HTTP_X64] = {SCHEME_HTTP, "snponly.efi", "HTTPClient", NULL, 0, 0},
 	[CLIENT_HTTP_ARM64] = {SCHEME_HTTP, "snponly-arm64.efi", "HTTPClient", NULL, 0, 0},
+	[CLIENT_SITE_IPXE] = {SCHEME_SAFE_SCRIPT, NULL, NULL, ipxe_no_proxy, DHCP_OPTION_IPXE,
+			      sizeof(ipxe_no_proxy)},
 	[CLIENT_IPXE] = {SCHEME_SCRIPT, NULL, NULL, ipxe_no_proxy, DHCP_OPTION_IPXE,
 			 sizeof(ipxe_no_proxy)},
 };
@@ -62,6 +64,7 @@ static struct answer answer_of(const struct answer_facts *facts)
 static void build_name(const struct answer *answer, const struct answer_facts *facts,
 		       char ret[URL_SIZE])
 {
+	bool safe = answer->scheme == SCHEME_SAFE_SCRIPT && facts->https_port;
 	char server[IPV4_TEXT_SIZE];
 	char mac[MAC_TEXT_SIZE];
 
@@ -72,8 +75,11 @@ static void build_name(const struct answer *answer, const struct answer_facts *f
 				  (unsigned)facts->http_port, answer->file);
 		break;
 	case SCHEME_SCRIPT:
-		(void)text_format(ret, URL_SIZE, "http://%s:%u/boot/script?mac=%s", server,
-				  (unsigned)facts->http_port, mac_text(facts->mac, mac));
+	case SCHEME_SAFE_SCRIPT:
+		(void)text_format(ret, URL_SIZE, "%s://%s:%u/boot/script?mac=%s",
+				  safe ? "https" : "http", server,
+				  (unsigned)(safe ? facts->https_port : facts->http_port),
+				  mac_text(facts->mac, mac));
 		break;
 	case SCHEME_TFTP:
 	case SCHEME_NONE: (void)text_copy(ret, URL_SIZE, answer->file ? answer->file : ""); break;

@@ -13,6 +13,7 @@ struct answer_facts {
 	struct mac mac;
 	uint32_t server; /* our address as this client reaches it */
 	uint16_t http_port;
+	uint16_t https_port; /* 0 = none */
 };
 
 /* Adds siaddr, file and options to a reply. True when the client was told to boot something. */

@@ -3,15 +3,11 @@
 #include "common/base/enum_text.h"
 
 static const char *const kind_words[CLIENT_KINDS] = {
-	[CLIENT_OTHER] = "other",
-	[CLIENT_BIOS] = "bios",
-	[CLIENT_UEFI_X64] = "uefi-x64",
-	[CLIENT_UEFI_ARM64] = "uefi-arm64",
-	[CLIENT_HTTP_X64] = "http-x64",
-	[CLIENT_HTTP_ARM64] = "http-arm64",
-	[CLIENT_IPXE] = "ipxe",
-	[CLIENT_BMC] = "bmc",
-	[CLIENT_UNSUPPORTED] = "unsupported",
+	[CLIENT_OTHER] = "other",       [CLIENT_BIOS] = "bios",
+	[CLIENT_UEFI_X64] = "uefi-x64", [CLIENT_UEFI_ARM64] = "uefi-arm64",
+	[CLIENT_HTTP_X64] = "http-x64", [CLIENT_HTTP_ARM64] = "http-arm64",
+	[CLIENT_IPXE] = "ipxe",         [CLIENT_SITE_IPXE] = "site-ipxe",
+	[CLIENT_BMC] = "bmc",           [CLIENT_UNSUPPORTED] = "unsupported",
 };
 
 /* Option 60 by how it begins; never parsed strictly, vendors append what they like. */
@@ -60,6 +56,13 @@ enum client_family client_family(const struct dhcp_message *request)
 	return CLIENT_FAMILY_OTHER;
 }
 
+/* bampi/bootd/ipxe/build has it call itself so. Whoever else does gets an URL that his iPXE cannot
+ * fetch, and no more. */
+static bool client_is_site_ipxe(const struct dhcp_message *request)
+{
+	return dhcp_option_begins(request, DHCP_OPTION_USER_CLASS, "haas-ipxe");
+}
+
 /* iPXE writes option 77 as a plain string; a length byte before it (RFC 3004) is taken too. */
 static bool is_ipxe(const struct dhcp_message *request)
 {
@@ -91,12 +94,19 @@ static enum client_kind by_architecture(const struct dhcp_message *request,
 	return CLIENT_UNSUPPORTED;
 }
 
+enum client_kind client_loader_policy(const struct dhcp_message *request)
+{
+	return by_architecture(request, CLIENT_FAMILY_PXE);
+}
+
 enum client_kind client_policy(const struct dhcp_message *request)
 {
 	enum client_family family = client_family(request);
 
 	if (family == CLIENT_FAMILY_BMC)
 		return CLIENT_BMC;
+	if (client_is_site_ipxe(request))
+		return CLIENT_SITE_IPXE;
 	if (is_ipxe(request))
 		return CLIENT_IPXE;
 	return family == CLIENT_FAMILY_OTHER ? CLIENT_OTHER : by_architecture(request, family);

@@ -11,13 +11,14 @@ enum client_kind {
 	CLIENT_UEFI_ARM64,
 	CLIENT_HTTP_X64, /* UEFI HTTP boot */
 	CLIENT_HTTP_ARM64,
-	CLIENT_IPXE, /* second stage, or a NIC ROM that is iPXE: wants a script */
-	CLIENT_BMC,  /* a management controller or DPU: boot options would confuse it */
+	CLIENT_IPXE,      /* second stage, or a NIC ROM that is iPXE: wants a script */
+	CLIENT_SITE_IPXE, /* the same, and it knows the site's CA: bampi/bootd/ipxe/build */
+	CLIENT_BMC,       /* a management controller or DPU: boot options would confuse it */
 	/* Boots by network, and we have no loader of our own for its architecture
 	 * (architecture_policy.h). */
 	CLIENT_UNSUPPORTED,
 };
-#define CLIENT_KINDS 9
+#define CLIENT_KINDS 10
 
 /* How it boots, by how option 60 begins. */
 enum client_family {
@@ -33,4 +34,6 @@ enum client_family client_family(const struct dhcp_message *request);
 /* "bios", "uefi-x64", ... for logs and observations. */
 const char *client_kind_text(enum client_kind kind);
 
+/* What iPXE without the site's CA gets where scripts come by HTTPS alone: the firmware that it is. */
+enum client_kind client_loader_policy(const struct dhcp_message *request);
 enum client_kind client_policy(const struct dhcp_message *request);

@@ -25,6 +25,8 @@ struct dhcp_options {
 	const char *const *interfaces; /* NULL-ended; empty = all; borrowed */
 	const char *conninfo;          /* for the two connections of leases; borrowed */
 	uint16_t http_port;            /* in the URLs we hand out */
+	uint16_t https_port;           /* the same by HTTPS; 0 = none */
+	bool https_only;               /* iPXE without the site's CA gets a loader, no script */
 	uint32_t quarantine_s;         /* of a declined address */
 	size_t lease_limit;
 	uint32_t

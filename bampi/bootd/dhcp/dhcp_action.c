@@ -61,7 +61,8 @@ static size_t build_reply(struct dhcp *dhcp, const struct handling *handling, en
 			   .node = handling->node != NULL,
 			   .mac = handling->who.mac,
 			   .server = boot_server_of(dhcp, handling),
-			   .http_port = dhcp->options.http_port},
+			   .http_port = dhcp->options.http_port,
+			   .https_port = dhcp->options.https_port},
 		.message = type == DHCP_NAK ? dhcp_reason_text(handling->decision.reason) : NULL,
 	};
 	size_t size = 0;

@@ -18,6 +18,8 @@ void dhcp_find_client(struct dhcp *dhcp, struct handling *handling)
 	const struct inventory *inventory = dhcp->options.inventory;
 
 	handling->who.kind = client_policy(request);
+	if (handling->who.kind == CLIENT_IPXE && dhcp->options.https_only)
+		handling->who.kind = client_loader_policy(request);
 	handling->who.architecture = architecture_of(request);
 	handling->boot_file =
 		boot_file_find(dhcp->options.boot_files, dhcp->options.boot_file_count, request);
