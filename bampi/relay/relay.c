@@ -9,8 +9,10 @@
 #include "common/http/local_server.h"
 #include "common/http/metrics.h"
 #include "common/http/server.h"
+#include "common/http/tls.h"
 #include "common/io/arp_proxy.h"
 #include "common/io/daemon.h"
+#include "common/io/log.h"
 #include "common/io/process.h"
 #include "common/io/ra_server.h"
 
@@ -22,6 +24,7 @@ struct relay {
 	const struct relay_conf *conf;
 	struct dhcp_relay *dhcp;
 	struct boot_cache *boot;
+	struct tls *served, *asked; /* as server and as client; NULL: no certificate */
 	struct ra_server *ra;
 	struct arp_proxy *arp;
 	struct arp_proxy_counters arp_counters;
@@ -89,6 +92,31 @@ static int relay_start_arp(struct relay *relay, struct problem *problem)
 	return arp_proxy_new(relay->loop, &options, &relay->arp_counters, &relay->arp, problem);
 }
 
+static int relay_start_tls(struct relay *relay, struct problem *problem)
+{
+	const struct conf_tls *conf = &relay->conf->tls;
+	const struct tls_files files = {
+		.certificate = conf->certificate, .key = conf->key, .ca = conf->ca};
+	int rc;
+
+	if (!conf->certificate[0])
+		return 0;
+	rc = tls_new(TLS_SERVER, &files, &relay->served, problem);
+	return rc ? rc : tls_new(TLS_CLIENT, &files, &relay->asked, problem);
+}
+
+static void relay_reload(void *state)
+{
+	struct relay *relay = state;
+	struct problem problem = {0};
+	int rc = relay->served ? tls_reload(relay->served, &problem) : 0;
+
+	if (rc == 0 && relay->asked)
+		rc = tls_reload(relay->asked, &problem);
+	if (rc)
+		log_problem(LOG_LEVEL_ERROR, "bampi-relay", &problem);
+}
+
 static int relay_start_boot(struct relay *relay, struct problem *problem)
 {
 	const struct relay_conf *conf = relay->conf;
@@ -96,6 +124,10 @@ static int relay_start_boot(struct relay *relay, struct problem *problem)
 		.controller = conf->controller,
 		.http_address = conf->http.address,
 		.http_port = (uint16_t)conf->http.port,
+		.served = relay->served,
+		.asked = relay->asked,
+		.https_port = (uint16_t)conf->https_port,
+		.https_only = relay->served && conf->tls.mode == CONF_TLS_REQUIRED,
 		.tftp = conf->tftp,
 		.folder = conf->cache.folder,
 		.limit = (uint64_t)conf->cache.limit_mib << 20,
@@ -113,6 +145,8 @@ static void relay_stop(void *state)
 
 	http_server_free(relay->metrics);
 	boot_cache_free(relay->boot);
+	tls_free(relay->served);
+	tls_free(relay->asked);
 	dhcp_relay_free(relay->dhcp);
 	arp_proxy_free(relay->arp);
 	ra_server_free(relay->ra);
@@ -128,6 +162,8 @@ static int relay_start(void *state, struct loop *loop, const void *values, struc
 	rc = start_interfaces(relay, problem);
 	if (rc == 0)
 		rc = relay_start_arp(relay, problem);
+	if (rc == 0)
+		rc = relay_start_tls(relay, problem);
 	if (rc == 0)
 		rc = relay_start_boot(relay, problem);
 	if (rc == 0)
@@ -146,5 +182,6 @@ const struct daemon_spec relay_daemon = {
 	.conf = &relay_conf_table,
 	.start = relay_start,
 	.stop = relay_stop,
+	.reload = relay_reload,
 	.state_size = sizeof(struct relay),
 };

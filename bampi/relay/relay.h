@@ -8,7 +8,7 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 #include "common/http/metrics.h"
-#include "common/io/conf.h"
+#include "common/io/conf_rows.h"
 #include "common/io/loop.h"
 #include "common/net/ipv4.h"
 
@@ -32,6 +32,8 @@ struct relay_conf {
 		uint32_t address;
 		int64_t port;
 	} http;
+	int64_t https_port;
+	struct conf_tls tls;
 	bool tftp;
 	struct {
 		char *folder;

@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "common/base/error.h"
 #include "common/io/conf_rows.h"
 
@@ -33,11 +35,13 @@ static const struct conf_row relay_conf_rows[] = {
 	{"dhcp.interface_burst", CONF_INT, RELAY_CONF_TABLE_AT(dhcp.interface_burst), "4000", 1,
 	 1000000, NULL, "requests", "of one interface at once: its nodes powered on together"},
 	{"controller", CONF_STRING, RELAY_CONF_TABLE_AT(controller), "", 0, 0, NULL, NULL,
-	 "bampi-bootd's boot HTTP, as in \"http://10.0.0.1:8080\"; empty = no boot cache"},
+	 "bampi-bootd's boot HTTP, as in \"https://10.0.0.1:8443\"; empty = no boot cache"},
 	{"http.address", CONF_ADDRESS, RELAY_CONF_TABLE_AT(http.address), "0.0.0.0", 0, 0, NULL,
 	 NULL, "address that nodes fetch from; 0.0.0.0 = all"},
 	{"http.port", CONF_INT, RELAY_CONF_TABLE_AT(http.port), "8080", 1, 65535, NULL, "port",
 	 "the http_port of bampi-bootd, which writes it into the URLs that it hands out"},
+	{"https_port", CONF_INT, RELAY_CONF_TABLE_AT(https_port), "8443", 1, 65535, NULL, "port",
+	 "the https_port of bampi-bootd; with a certificate"},
 	{"tftp", CONF_BOOL, RELAY_CONF_TABLE_AT(tftp), "true", 0, 0, NULL, NULL,
 	 "answer TFTP; firmware that cannot boot by HTTP needs it"},
 	{"cache.folder", CONF_STRING, RELAY_CONF_TABLE_AT(cache.folder),
@@ -52,6 +56,7 @@ static const struct conf_row relay_conf_rows[] = {
 	 "prefixes that ARP is answered for, as in 10.9.0.0/16; needs net.ipv4.ip_forward"},
 	{"ra_interfaces", CONF_STRINGS, RELAY_CONF_TABLE_AT(ra_interfaces), "", 0, 0, NULL, NULL,
 	 "interfaces that get router advertisements; empty = none, then old iPXE waits 13 s"},
+	CONF_ROWS_TLS(RELAY_CONF_TABLE_AT(tls), "bampi-relay"),
 	CONF_ROW_METRICS_SOCKET(RELAY_CONF_TABLE_AT(metrics_socket)),
 };
 struct dhcp_relay_options relay_conf_dhcp(const struct relay_conf *conf)
@@ -109,6 +114,21 @@ static int relay_conf_check(const void *values, struct problem *problem)
 	}
 	if (conf->controller[0] && conf->cache.folder[0] != '/')
 		return problem_set(problem, E_MALFORMED, "cache.folder must be an absolute path");
+	if (strncmp(conf->controller, "https:", 6) == 0 && !conf->tls.certificate[0]) {
+		(void)problem_set(problem, E_MALFORMED,
+				  "controller is asked by HTTPS, and tls.certificate is empty");
+		problem_hint(problem,
+			     "haasctl ca issue NAME --role relay makes one: the controller knows "
+			     "relays by it");
+		return E_MALFORMED;
+	}
+	if (conf->controller[0] && conf->tls.certificate[0] &&
+	    strncmp(conf->controller, "https:", 6) != 0) {
+		(void)problem_set(problem, E_MALFORMED,
+				  "controller is asked by HTTP, with a certificate at hand");
+		problem_hint(problem, "controller = \"https://ADDRESS:8443\"");
+		return E_MALFORMED;
+	}
 	rc = relay_conf_arp(conf, prefixes, &count, problem);
 	return rc ? rc : dhcp_relay_check(&dhcp, problem);
 }

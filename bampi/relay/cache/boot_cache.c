@@ -121,15 +121,19 @@ static int boot_cache_start(struct boot_cache *boot, struct problem *problem)
 	struct cache_server_options server = {.loop = boot->loop,
 					      .counters = &boot->counters,
 					      .address = options->http_address,
-					      .port = options->http_port};
+					      .port = options->http_port,
+					      .tls = options->served,
+					      .https_port = options->https_port,
+					      .https_only = options->https_only};
 	int rc = cache_new(boot->loop, options->folder, options->limit, &boot->counters,
 			   &boot->cache, problem);
 
 	if (rc)
 		return rc;
-	rc = upstream_new(boot->loop, options->controller, &boot->counters, &boot->upstream);
+	rc = upstream_new(boot->loop, options->controller, options->asked, &boot->counters,
+			  &boot->upstream);
 	if (rc)
-		return problem_set(problem, rc, "\"%s\" is no controller: http://ADDRESS:PORT",
+		return problem_set(problem, rc, "\"%s\" is no controller: https://ADDRESS:PORT",
 				   options->controller);
 	rc = fetches_new(boot->loop, boot->upstream, &boot->counters, &boot->fetches);
 	if (rc == 0)

@@ -9,13 +9,17 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 #include "common/http/metrics.h"
+#include "common/http/tls.h"
 #include "common/io/loop.h"
 
 struct boot_cache;
 
 struct boot_cache_options {
-	const char *controller; /* "http://10.0.0.1:8080" */
-	uint32_t http_address;  /* 0 = any */
+	const char *controller;           /* "http://10.0.0.1:8080", "https://10.0.0.1:8443" */
+	const struct tls *served, *asked; /* as server, as client; borrowed; NULL = no HTTPS */
+	uint16_t https_port;
+	bool https_only;       /* with it scripts too come by HTTPS alone */
+	uint32_t http_address; /* 0 = any */
 	uint16_t http_port;
 	bool tftp;
 	const char *folder;      /* absolute */

@@ -264,6 +264,12 @@ static void cache_server_after(void *context, const struct http_request *request
 		      first + length);
 }
 
+/* As bampi-bootd (boot_server.c). */
+static const char *const cache_server_without_tls[] = {ROUTE_FILE, "/callback/{nonce}", "/healthz",
+						       NULL};
+static const char *const cache_server_offered[] = {ROUTE_FILE, "/callback/{nonce}", "/healthz",
+						   "/boot/script", NULL};
+
 static const struct http_route cache_server_routes[] = {
 	{HTTP_GET, ROUTE_FILE, cache_server_file},
 	{HTTP_GET, ROUTE_IMAGE, cache_server_image},
@@ -284,6 +290,10 @@ int cache_server_new(const struct cache_server_options *options, struct cache_se
 						 .route_count = COUNT_OF(cache_server_routes),
 						 .context = server,
 						 .source_limit = SOURCE_LIMIT,
+						 .without_tls = !options->tls ? NULL
+								: options->https_only
+									? cache_server_without_tls
+									: cache_server_offered,
 						 .after = cache_server_after};
 	int rc;
 
@@ -296,6 +306,9 @@ int cache_server_new(const struct cache_server_options *options, struct cache_se
 				  error_text(rc));
 	else
 		rc = http_server_listen_tcp(server->http, options->address, options->port, problem);
+	if (rc == 0 && options->tls)
+		rc = http_server_listen_tls(server->http, options->address, options->https_port,
+					    options->tls, problem);
 	if (rc) {
 		cache_server_free(server);
 		return rc;

@@ -1,10 +1,12 @@
 /* The relay's boot HTTP server: the routes of bampi-bootd. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/base/macros.h"
 #include "common/base/problem.h"
+#include "common/http/tls.h"
 #include "common/io/loop.h"
 
 #include "bampi/relay/cache/cache.h"
@@ -24,6 +26,9 @@ struct cache_server_options {
 	struct cache_counters *counters;
 	uint32_t address; /* 0 = any */
 	uint16_t port;
+	const struct tls *tls; /* NULL = no HTTPS */
+	uint16_t https_port;
+	bool https_only; /* scripts too */
 };
 
 MUST_USE int cache_server_new(const struct cache_server_options *options, struct cache_server **ret,

@@ -120,10 +120,9 @@ static void cache_fetch_on_done(void *context, int rc, const struct http_respons
 	const struct object *object = fetch->object;
 	const char *reason;
 
-	(void)problem;
 	fetch->call = NULL;
 	if (!fetch->disk_rc)
-		upstream_note(fetch->fetches->upstream, rc);
+		upstream_note(fetch->fetches->upstream, rc, problem);
 	reason = final_reason(fetch, rc, response);
 	if (object->state == OBJECT_FAILED || (!reason && object->have == object->size)) {
 		cache_fetch_free(fetch);

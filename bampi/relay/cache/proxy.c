@@ -64,8 +64,7 @@ static void proxy_on_done(void *context, int rc, const struct http_response *res
 {
 	CLEANUP(freep) struct proxy_pass *pass = context;
 
-	(void)problem;
-	upstream_note(pass->upstream, rc);
+	upstream_note(pass->upstream, rc, problem);
 	http_request_on_close(pass->request, NULL, NULL);
 	if (rc) {
 		pass->counters->proxy_failures++;

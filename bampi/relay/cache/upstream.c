@@ -37,8 +37,8 @@ struct head_call {
 	struct head_call *prev, *next;
 };
 
-int upstream_new(struct loop *loop, const char *url, struct cache_counters *counters,
-		 struct upstream **ret)
+int upstream_new(struct loop *loop, const char *url, const struct tls *tls,
+		 struct cache_counters *counters, struct upstream **ret)
 {
 	struct upstream *upstream = calloc(1, sizeof(*upstream));
 	int rc;
@@ -47,7 +47,7 @@ int upstream_new(struct loop *loop, const char *url, struct cache_counters *coun
 		return -ENOMEM;
 	upstream->loop = loop;
 	upstream->counters = counters;
-	rc = http_client_new(loop, url, &upstream->client);
+	rc = http_client_new_tls(loop, url, tls, &upstream->client);
 	if (rc) {
 		free(upstream);
 		return rc;
@@ -77,13 +77,15 @@ bool upstream_is_away(const struct upstream *upstream)
 	return loop_now_ms(upstream->loop) < upstream->away_until_ms;
 }
 
-void upstream_note(struct upstream *upstream, int rc)
+void upstream_note(struct upstream *upstream, int rc, const struct problem *problem)
 {
 	bool away = rc == E_UNAVAILABLE || rc == E_TIMEOUT;
 
 	if (rc)
 		upstream->counters->upstream_failures++;
 	upstream->away_until_ms = away ? loop_now_ms(upstream->loop) + AWAY_MS : 0;
+	if (away != upstream->away && away && problem)
+		log_problem(LOG_LEVEL_WARN, UPSTREAM_SUBJECT, problem);
 	if (away != upstream->away && away)
 		log_warn(UPSTREAM_SUBJECT, "does not answer; boot files are served as they were");
 	else if (away != upstream->away)
@@ -129,9 +131,8 @@ static void head_done(void *context, int rc, const struct http_response *respons
 	CLEANUP(freep) struct head_call *call = context;
 	struct upstream_head head = {0};
 
-	(void)problem;
 	DL_DELETE(call->upstream->heads, call);
-	upstream_note(call->upstream, rc);
+	upstream_note(call->upstream, rc, problem);
 	if (rc == 0) {
 		const char *tag = response->header(response, "ETag");
 		const char *type = response->header(response, "Content-Type");
@@ -176,8 +177,7 @@ static void tell_done(void *context, int rc, const struct http_response *respons
 	struct upstream *upstream = context;
 
 	(void)response;
-	(void)problem;
-	upstream_note(upstream, rc);
+	upstream_note(upstream, rc, problem);
 }
 
 void upstream_tell(struct upstream *upstream, const char *target,

@@ -35,16 +35,16 @@ struct upstream_head {
 /* Exactly once, from the loop; rc 0: `head` is there. */
 typedef void (*upstream_head_fn)(void *context, int rc, const struct upstream_head *head);
 
-/* url: "http://10.0.0.1:8080". */
-MUST_USE int upstream_new(struct loop *loop, const char *url, struct cache_counters *counters,
-			  struct upstream **ret);
+/* url: "http://10.0.0.1:8080", or "https:" with `tls`, which is borrowed. */
+MUST_USE int upstream_new(struct loop *loop, const char *url, const struct tls *tls,
+			  struct cache_counters *counters, struct upstream **ret);
 /* Heads under way are told -ECANCELED; other calls must be over. */
 void upstream_free(struct upstream *upstream);
 
 /* A call failed a moment ago: what can do without asks later. */
 bool upstream_is_away(const struct upstream *upstream);
-/* To be told of each call's end. */
-void upstream_note(struct upstream *upstream, int rc);
+/* To be told of each call's end; `problem` may be NULL. */
+void upstream_note(struct upstream *upstream, int rc, const struct problem *problem);
 
 MUST_USE int upstream_head(struct upstream *upstream, const char *target,
 			   const struct upstream_asker *asker, upstream_head_fn fn, void *context);
