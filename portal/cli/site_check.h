@@ -156,6 +156,7 @@ void site_check_memory(struct site_check *check);
 void site_check_disks(struct site_check *check);
 void site_check_keys(struct site_check *check);
 void site_check_certificates(struct site_check *check);
+void site_check_boot_https(struct site_check *check);
 void site_check_image_keys(struct site_check *check);
 void site_check_boot_files(struct site_check *check);
 void site_check_ports(struct site_check *check);

@@ -16,6 +16,7 @@
 #define SITE_CHECK_KEYS_IMAGE_KEY_HEX 64 /* Ed25519 */
 #define SITE_CHECK_KEYS_DAYS          30 /* a certificate that ends sooner is told */
 #define SITE_CHECK_KEYS_SECRETS       "/etc/haas/secret"
+#define SITE_CHECK_KEYS_TLS           "/etc/haas/tls"
 
 /* Calls `each` with the path of every file of a folder, names with a dot in front left out. False:
  * the folder cannot be read. */
@@ -188,6 +189,7 @@ void site_check_certificates(struct site_check *check)
 	}
 	(void)site_check_keys_walk(check, SITE_CHECK_KEYS_SECRETS, site_check_keys_certificate,
 				   &all);
+	(void)site_check_keys_walk(check, SITE_CHECK_KEYS_TLS, site_check_keys_certificate, &all);
 	if (all.count == 0)
 		site_check_say(check, "none is used");
 	else

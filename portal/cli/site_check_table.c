@@ -19,6 +19,7 @@ const struct site_check_row site_check_rows[] = {
 	{"sockets",       site_check_sockets,       "systemctl restart {}"},
 	{"ports",         site_check_ports,         "stop and disable that program: its answers reach our nodes"},
 	{"certificates",  site_check_certificates,  "put a new certificate into {} and reload its daemon"},
+	{"https",         site_check_boot_https,    "haasctl ca issue makes a new one; systemctl reload its daemon"},
 	{"clock",         site_check_clock,         "apt install chrony; chronyc tracking"},
 	{"memory",        site_check_memory,        "give this machine more memory, or move the database to another"},
 	{"disks",         site_check_disks,         "make room on the disk of {}, or enlarge it"},
