@@ -38,6 +38,14 @@ chassis_order() {
 	chassis_log n1 | sed -nE 's/^[0-9.]+ (set|start) /\1 /p' | tr '\n' ';'
 }
 
+# With `site_https`: the agent's words, for bampi-bootd refuses it by HTTP.
+agent_came_by_https() {
+	serial n1 | grep -a "works for https://$HAAS_GATEWAY:8443" >/dev/null || fail "the agent was not told https"
+	prints_no 'works for http:' serial n1 || fail "an agent went by http"
+	[ "$(curl -sS --unix-socket "$state/run/bampi-bootd.metrics" http://bootd/metrics | sed -n 's/^haas_http_connections_total{outcome="failed_handshake"} //p')" = 0 ] ||
+		fail "a handshake failed"
+}
+
 cycle() { # FIRMWARE
 	local deployment wanted option=()
 	[ "$1" = bios ] || option=(--uefi)
@@ -71,6 +79,7 @@ cycle() { # FIRMWARE
 	node_is n1 'free false' 1
 	is_off n1 || fail "n1 is on after its release"
 	disk_is_zero n1 || fail "the disk of n1 still holds something"
+	[ -z "${site_https:-}" ] || agent_came_by_https
 	haasctl certificate verify
 	expect "select node || ' ' || deployment_id from certificate" "n1 $deployment" "the certificate"
 	wire_is_a_switch

@@ -41,6 +41,20 @@ site_agent() {
 	agent=$folder/bin/bampi-agent
 }
 
+# A site by HTTPS: the caller sets `site_https` to the mode of bampi-bootd. The CA is that of all such sites here. "required" needs an iPXE that
+# knows it, and so its sources (HAAS_IPXE_SOURCE). Sets `boot_files`.
+site_https_files() { # CA and what holds it
+	[ -s "$shared/ca/ca.crt" ] || quietly "$shared/ca.log" "$bin/haasctl" ca create "$shared/ca" --site lab
+	quietly "$shared/ramdisk.log" "$top/bampi/agent/ramdisk/build" --agent "$agent" --image-key "$shared/image.key.pub" --site-ca "$shared/ca/ca.crt" \
+		--out "$boot_files"
+	[ "$site_https" != required ] ||
+		quietly "$shared/ipxe.log" "$top/bampi/bootd/ipxe/build" --source "$HAAS_IPXE_SOURCE" --ca "$shared/ca/ca.crt" --out "$boot_files"
+}
+site_https_conf() { # the certificate of this site's bampi-bootd
+	"$bin/haasctl" ca issue bootd --ca "$shared/ca" --role controller --address "$HAAS_GATEWAY" --out "$state/conf" >/dev/null
+	daemon_extra[bampi-bootd]+="tls: { certificate = \"$state/conf/bootd.crt\"; key = \"$state/conf/bootd.key\"; ca = \"$shared/ca/ca.crt\"; mode = \"$site_https\"; };"
+}
+
 # The demo image (or `site_recipe`), its signature and the ramdisk that trusts the key: nothing in them belongs to one site, so they are
 # made once. Sets `manifest`.
 site_shared() {
@@ -51,7 +65,12 @@ site_shared() {
 	[ -s "$shared/image.key" ] || "$bin/haasctl" image keygen "$shared/image.key" >/dev/null
 	"$bin/haasctl" image sign --key "$shared/image.key" "$manifest" >/dev/null
 	site_agent
-	quietly "$shared/ramdisk.log" "$top/bampi/agent/ramdisk/build" --agent "$agent" --image-key "$shared/image.key.pub" --out "$shared/boot"
+	boot_files=$shared/boot${site_https:+-$site_https}
+	if [ -n "${site_https:-}" ]; then
+		site_https_files
+	else
+		quietly "$shared/ramdisk.log" "$top/bampi/agent/ramdisk/build" --agent "$agent" --image-key "$shared/image.key.pub" --out "$boot_files"
+	fi
 	exec 8>&-
 }
 
@@ -62,7 +81,7 @@ site_folders() { # sets `state` and `conninfo_host`; then calls on_folders, if t
 	chmod 0755 "$dir"
 	daemon_folders
 	install -m 0644 "$shared/image.key.pub" "$state/image-keys/image.pub"
-	cp "$shared"/boot/* "$state/boot/"
+	cp "$boot_files"/* "$state/boot/"
 	chmod 0644 "$state"/boot/*
 	! declare -F on_folders >/dev/null || on_folders
 }
@@ -89,6 +108,7 @@ site_up() { # NODES [OPTION of rack up...]: all of it
 	site_folders
 	"$bin/haasctl" db init --dir "$dir/pg" >"$dir/log/db" 2>&1
 	site_rack "$@" >"$dir/log/rack" 2>&1
+	[ -z "${site_https:-}" ] || site_https_conf
 	daemon_configs
 	daemons_start
 	quietly "$dir/log/records" site_records
