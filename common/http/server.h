@@ -48,11 +48,12 @@ struct http_peer {
 /* Since the start, but for `open`. */
 struct http_server_counters {
 	uint64_t accepted, open;
-	uint64_t refused;          /* closed at once: too many of one address */
-	uint64_t evicted;          /* made room for a new one: idle, or its request unfinished */
-	uint64_t late_head;        /* did not finish a head in time */
-	uint64_t late_handshake;   /* did not finish the handshake of TLS in time */
-	uint64_t failed_handshake; /* speaks no TLS of ours, or its certificate is refused */
+	uint64_t refused;             /* closed at once: too many of one address */
+	uint64_t evicted;             /* made room for a new one: idle, or its request unfinished */
+	uint64_t late_head;           /* did not finish a head in time */
+	uint64_t late_handshake;      /* did not finish the handshake of TLS in time */
+	uint64_t throttled_handshake; /* too many of one address, or of all */
+	uint64_t failed_handshake;    /* speaks no TLS of ours, or its certificate is refused */
 	uint64_t late_body;
 	uint64_t late_answer; /* took too little of an answer in time */
 	uint64_t malformed;   /* requests: not understood */
@@ -95,7 +96,8 @@ void http_server_free(struct http_server *server);
 MUST_USE int http_server_listen_tcp(struct http_server *server, uint32_t address, uint16_t port,
 				    struct problem *problem);
 uint16_t http_server_port(const struct http_server *server);
-/* The same by TLS. `tls` is borrowed. The header deadline is that of the handshake too. */
+/* The same by TLS. `tls` is borrowed. The header deadline is that of the handshake too.
+ * Handshakes of one address, and of all together, are limited: each costs us a signature. */
 MUST_USE int http_server_listen_tls(struct http_server *server, uint32_t address, uint16_t port,
 				    const struct tls *tls, struct problem *problem);
 uint16_t http_server_tls_port(const struct http_server *server);

@@ -9,6 +9,7 @@
 #include "common/base/hash_table.h"
 #include "common/http/server.h"
 #include "common/net/http_wire.h"
+#include "common/net/source_rate.h"
 
 #define SEGMENT_LIMIT 16
 #define QUERY_LIMIT   32
@@ -110,7 +111,8 @@ struct http_server {
 	struct http_server_counters own_counters; /* when nobody else wants them */
 	uid_t caller_uid;                         /* of `options.caller` */
 	unsigned connection_count;
-	bool paused; /* the cap is reached: nobody is accepted */
+	struct source_rate *handshakes; /* NULL: no TLS here */
+	bool paused;                    /* the cap is reached: nobody is accepted */
 };
 
 /* server.c */

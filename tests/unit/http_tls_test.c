@@ -387,6 +387,24 @@ static void test_handshakes(void **state)
 	site_stop(&site);
 }
 
+/* Each handshake costs a signature: one source gets a burst of them, and then few. */
+static void test_many_handshakes(void **state)
+{
+	struct site site;
+
+	site_start(&site, *state, "c1");
+	for (unsigned i = 0; i < 160; i++) {
+		close(site_connect(&site));
+		turn(site.f);
+	}
+	turn_for(site.f, 20);
+	assert_int_equal(site.counters.accepted, 160);
+	assert_true(site.counters.throttled_handshake > 20);
+	assert_true(site.counters.throttled_handshake <= 60);
+	assert_int_equal(site.counters.open, 0);
+	site_stop(&site);
+}
+
 /* A file that somebody makes shorter ends one answer, and not the process. */
 static void test_shorter_file(void **state)
 {
@@ -560,6 +578,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_two_cas, start, stop),
 		cmocka_unit_test_setup_teardown(test_client_certificate, start, stop),
 		cmocka_unit_test_setup_teardown(test_handshakes, start, stop),
+		cmocka_unit_test_setup_teardown(test_many_handshakes, start, stop),
 		cmocka_unit_test_setup_teardown(test_shorter_file, start, stop),
 		cmocka_unit_test_setup_teardown(test_reload, start, stop),
 		cmocka_unit_test_setup_teardown(test_clock_behind, start, stop),

@@ -40,6 +40,7 @@ const struct metric_row boot_counter_rows[] = {
 	HTTP(http.late_answer, "late_answer"),
 	HTTP(http.late_handshake, "late_handshake"),
 	HTTP(http.failed_handshake, "failed_handshake"),
+	HTTP(http.throttled_handshake, "throttled_handshake"),
 	{"haas_http_open", METRIC_GAUGE, NULL, AT(http.open), "HTTP connections now"},
 	{"haas_http_bad_requests_total", METRIC_COUNTER, "reason=\"malformed\"", AT(http.malformed),
 	 "HTTP requests that were not understood, or too large"},
