@@ -76,12 +76,12 @@ begin
 		insert into dhcp_server (link, address, ours) values (p_host, p_own, true)
 		on conflict (link, address) do update set ours = true, seen_at = now();
 	end if;
+	update dhcp_server d set mac = coalesce(x.mac, d.mac), seen_at = now() from unnest(p_links, p_addresses, p_macs) as x (link, address, mac)
+	where (d.link, d.address) = (x.link, x.address) and not d.ours;
 	insert into dhcp_server (link, address, mac, ours)
 	select distinct on (x.link, x.address) x.link, x.address, x.mac, false from unnest(p_links, p_addresses, p_macs) as x (link, address, mac)
-	where not dhcp_server_is_ours(x.address)
-	      and (exists (select from dhcp_server o where (o.link, o.address) = (x.link, x.address)) or (select count(*) from dhcp_server) < 64)
-	order by x.link, x.address
-	on conflict (link, address) do update set mac = coalesce(excluded.mac, dhcp_server.mac), seen_at = now() where not dhcp_server.ours;
+	where not dhcp_server_is_ours(x.address) and not exists (select from dhcp_server o where (o.link, o.address) = (x.link, x.address))
+	order by x.link, x.address limit greatest(0, 64 - (select count(*) from dhcp_server));
 end
 $$;
 

@@ -54,7 +54,7 @@ stable language sql security definer set search_path = haas, pg_temp as $$
 		select s.link, 'dhcp.foreign_server', 'critical', 'link', s.link, null,
 		       format('a DHCP server that is not ours answers on %s: %s%s', s.link, array_to_string(s.names[1:3], ', '), case when cardinality(s.names) > 3 then ' and more' end),
 		       'haasctl nic locate MAC names its port; switch that server off, or bar the port', s.first_at
-		from (select d.link, min(d.first_at) as first_at, array_agg(host(d.address) || coalesce(format(' (MAC %s)', d.mac), '') order by d.first_at, d.address) as names
+		from (select d.link, min(d.first_at) as first_at, array_agg(host(d.address) || coalesce(' (MAC ' || d.mac::text || ')', '') order by d.first_at, d.address) as names
 		      from dhcp_server d where not d.ours and d.seen_at > now() - interval '1 hour' and not dhcp_server_is_ours(d.address) group by d.link) s
 		union all
 		select n.name, 'bmc.silent', 'warning', 'node', n.name, null, format('the BMC of node %s does not answer', n.name),

@@ -27,6 +27,7 @@ struct foreign_server {
 	uint32_t server; /* 0 = free */
 	struct mac mac;  /* zero: only a client named it */
 	bool fresh;      /* heard since it was written */
+	bool told;       /* in the log, with its MAC where it has one */
 	int64_t written_ms;
 };
 
@@ -124,15 +125,18 @@ static void foreign_server_note(struct foreign_servers *servers, int interface, 
 	each = foreign_server_place(servers, interface, relay, server);
 	if (!each)
 		return;
+	if (mac && !mac_equal(each->mac, *mac))
+		each->told = false;
 	if (mac)
 		each->mac = *mac;
 	each->fresh = true;
-	if (each->written_ms == 0 && log_allowed(&servers->lines, loop_now_ms(servers->loop)))
+	if (!each->told && log_allowed(&servers->lines, loop_now_ms(servers->loop)))
 		log_warn(FOREIGN_SERVER_SUBJECT,
 			 "a DHCP server that is not ours: %s on %s (mac=%s)",
 			 ipv4_text(server, address),
 			 foreign_server_link(servers, each, link, sizeof(link)),
 			 mac ? mac_text(*mac, text) : "unknown");
+	each->told = true;
 }
 
 void foreign_server_chosen(struct foreign_servers *servers, int interface, uint32_t giaddr,

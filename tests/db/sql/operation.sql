@@ -69,7 +69,7 @@ select dhcp_server_put('c1', null, '{c1:eth1}', '{10.2.0.9}', '{02:00:00:00:00:0
 select check_now();
 select kind, subject, message, detail ->> 'hint' as hint from alert where cleared_at is null and kind like 'dhcp.%';
 select s ->> 'name' as section, i ->> 'subject' as subject from jsonb_array_elements(site_status() -> 'sections') s, jsonb_array_elements(s -> 'items') i where i ->> 'message' like '%not ours%';
-select dhcp_server_put('c1', null, array_agg('c1:eth1'), array_agg('10.9.0.0'::inet + i), array_agg(null::macaddr)) from generate_series(1, 200) i \g /dev/null
+select dhcp_server_put('c1', null, array_agg('c1:eth1'::text), array_agg('10.9.0.0'::inet + i), array_agg(null::macaddr)) from generate_series(1, 200) i \g /dev/null
 select count(*) <= 64 as bounded, count(*) > 40 as filled from dhcp_server;
 update dhcp_server set seen_at = now() - interval '61 min';
 select check_now();
