@@ -49,6 +49,7 @@ static void site_mask_keep(struct site_mask *mask, const char *bytes, size_t siz
 	if (!copy)
 		return;
 	memcpy(copy, bytes, size);
+	mask->begins[(unsigned char)bytes[0]] = true;
 	mask->secrets[mask->count++] = (struct site_mask_secret){copy, size};
 }
 
@@ -124,6 +125,8 @@ static size_t site_mask_known(const struct site_mask *mask, const struct site_ma
 {
 	size_t longest = 0;
 
+	if (!mask->begins[(unsigned char)*in->at])
+		return 0;
 	for (size_t i = 0; i < mask->count; i++) {
 		const struct site_mask_secret *each = &mask->secrets[i];
 
@@ -176,12 +179,12 @@ static bool site_mask_assignment(struct site_mask_at *in, struct text *ret)
 
 	while (size < site_mask_left(in) && site_mask_is_name(in->at[size]))
 		size++;
-	if (size == 0 || size > 128 || !site_mask_name_is_secret(in->at, size, &line))
-		return false;
 	value.at += size;
 	while (value.at < value.end && (*value.at == '"' || *value.at == '\'' || *value.at == ' '))
 		value.at++;
-	if (value.at == value.end || (*value.at != '=' && *value.at != ':'))
+	if (size == 0 || size > 128 || value.at == value.end ||
+	    (*value.at != '=' && *value.at != ':') ||
+	    !site_mask_name_is_secret(in->at, size, &line))
 		return false;
 	value.at++;
 	while (value.at < value.end && (*value.at == ' ' || *value.at == '\t'))
@@ -221,7 +224,7 @@ static bool site_mask_userinfo(struct site_mask_at *in, struct text *ret)
 {
 	size_t size = 3;
 
-	if (!site_mask_begins(in, "://"))
+	if (*in->at != ':' || !site_mask_begins(in, "://"))
 		return false;
 	while (size < site_mask_left(in) && !strchr("@/ \t\r\n\"'", in->at[size]))
 		size++;
@@ -253,7 +256,7 @@ static bool site_mask_pem(struct site_mask_at *in, struct text *ret)
 	const char *line_end;
 	const char *last;
 
-	if (!site_mask_begins(in, begin))
+	if (*in->at != '-' || !site_mask_begins(in, begin))
 		return false;
 	line_end = memchr(in->at, '\n', site_mask_left(in));
 	if (!line_end)
@@ -268,30 +271,45 @@ static bool site_mask_pem(struct site_mask_at *in, struct text *ret)
 	return true;
 }
 
+/* Adds the mask, and moves behind what it stands for; false: nothing is to be masked here. */
+static bool site_mask_here(const struct site_mask *mask, struct site_mask_at *in, bool inside,
+			   struct text *ret)
+{
+	size_t known = site_mask_known(mask, in);
+
+	if (known > 0) {
+		text_add(ret, SITE_MASK_TEXT);
+		in->at += known;
+		return true;
+	}
+	return (!inside && (site_mask_assignment(in, ret) || site_mask_word(in, ret) ||
+			    site_mask_hex(in, ret))) ||
+	       site_mask_userinfo(in, ret) || site_mask_pem(in, ret);
+}
+
 void site_mask_add(const struct site_mask *mask, const char *bytes, size_t size, struct text *ret)
 {
 	struct site_mask_at in = {bytes, bytes + size};
-	bool inside = false; /* of a word */
+	CLEANUP(text_done) struct text masked = {0};
+	const char *plain = bytes; /* what is not added yet */
+	bool inside = false;       /* of a word */
 
 	while (in.at < in.end) {
-		size_t known = site_mask_known(mask, &in);
+		const char *at = in.at;
 
-		if (known > 0) {
-			text_add(ret, SITE_MASK_TEXT);
-			in.at += known;
-			inside = false;
-			continue;
-		}
-		if ((!inside && (site_mask_assignment(&in, ret) || site_mask_word(&in, ret) ||
-				 site_mask_hex(&in, ret))) ||
-		    site_mask_userinfo(&in, ret) || site_mask_pem(&in, ret)) {
+		text_clear(&masked);
+		if (site_mask_here(mask, &in, inside, &masked)) {
+			text_add_bytes(ret, plain, (size_t)(at - plain));
+			text_add_bytes(ret, text_get(&masked), masked.size);
+			ret->failed |= masked.failed;
+			plain = in.at;
 			inside = false;
 			continue;
 		}
 		inside = site_mask_is_name(*in.at);
-		text_add_bytes(ret, in.at, 1);
 		in.at++;
 	}
+	text_add_bytes(ret, plain, (size_t)(in.end - plain));
 }
 
 /* --- settings --- */

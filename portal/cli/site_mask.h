@@ -19,7 +19,8 @@ struct site_mask_secret {
 struct site_mask {
 	struct site_mask_secret *secrets;
 	size_t count;
-	bool failed; /* out of memory: nothing may be packed */
+	bool begins[256]; /* some secret begins with this byte */
+	bool failed;      /* out of memory: nothing may be packed */
 };
 
 void site_mask_done(struct site_mask *mask);
