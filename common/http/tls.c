@@ -143,8 +143,10 @@ static SSL_CTX *tls_context(enum tls_side side)
 	(void)SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
 						   SSL_OP_CIPHER_SERVER_PREFERENCE |
 						   SSL_OP_NO_TICKET);
-	/* Thousands of agents wait for a task: an idle session keeps no buffers. */
-	(void)SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+	/* Thousands of agents wait for a task: an idle session keeps no buffers.
+	 * Whoever shall believe us has the CA; it is not sent. */
+	(void)SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN | SSL_MODE_RELEASE_BUFFERS |
+						SSL_MODE_ENABLE_PARTIAL_WRITE |
 						SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	/* A resumed session would not be verified again, so there are none. */
 	(void)SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);

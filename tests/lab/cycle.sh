@@ -49,6 +49,7 @@ agent_came_by_https() {
 cycle() { # FIRMWARE
 	local deployment wanted option=()
 	[ "$1" = bios ] || option=(--uefi)
+	site_firmware=$1
 	story_begin 1 "${option[@]}"
 	is_off n1 || fail "n1 is on before anybody asked"
 

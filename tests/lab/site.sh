@@ -42,13 +42,13 @@ site_agent() {
 }
 
 # A site by HTTPS: the caller sets `site_https` to the mode of bampi-bootd. The CA is that of all such sites here. "required" needs an iPXE that
-# knows it, and so its sources (HAAS_IPXE_SOURCE). Sets `boot_files`.
+# knows it, for `site_firmware`, and so its sources (HAAS_IPXE_SOURCE). Sets `boot_files`.
 site_https_files() { # CA and what holds it
 	[ -s "$shared/ca/ca.crt" ] || quietly "$shared/ca.log" "$bin/haasctl" ca create "$shared/ca" --site lab
 	quietly "$shared/ramdisk.log" "$top/bampi/agent/ramdisk/build" --agent "$agent" --image-key "$shared/image.key.pub" --site-ca "$shared/ca/ca.crt" \
 		--out "$boot_files"
 	[ "$site_https" != required ] ||
-		quietly "$shared/ipxe.log" "$top/bampi/bootd/ipxe/build" --source "$HAAS_IPXE_SOURCE" --ca "$shared/ca/ca.crt" --out "$boot_files"
+		quietly "$shared/ipxe.log" "$top/bampi/bootd/ipxe/build" --source "$HAAS_IPXE_SOURCE" --ca "$shared/ca/ca.crt" --out "$boot_files" --target "$site_firmware"
 }
 site_https_conf() { # the certificate of this site's bampi-bootd
 	"$bin/haasctl" ca issue bootd --ca "$shared/ca" --role controller --address "$HAAS_GATEWAY" --out "$state/conf" >/dev/null

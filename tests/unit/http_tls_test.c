@@ -280,8 +280,9 @@ static void test_refused(void **state)
 	refuses(state, "other", "ca/ca.crt", "IP address mismatch");
 	refuses(state, "stranger", "ca/ca.crt", "unable to get local issuer certificate");
 	refuses(state, "c1", "foreign/ca.crt", "unable to get local issuer certificate");
-	issue("ca", "ended", SITE_CA_CONTROLLER, "127.0.0.9", -1);
-	refuses(state, "ended", "ca/ca.crt", "certificate has expired");
+	issue("ca", "c1", SITE_CA_CONTROLLER, "127.0.0.1", -1);
+	refuses(state, "c1", "ca/ca.crt", "certificate has expired");
+	issue("ca", "c1", SITE_CA_CONTROLLER, "127.0.0.1", 30);
 }
 
 /* While a CA takes the place of another both are believed. */
@@ -491,7 +492,9 @@ static void test_reload(void **state)
 static void test_issue(void **state)
 {
 	const char *const taken[] = {"10.9.0.7", "127.0.0.1", NULL};
-	struct site_ca_request request = {.ca = path_of("ca"),
+	char folder[128];
+	char key[128];
+	struct site_ca_request request = {.ca = folder,
 					  .name = "c2",
 					  .role = SITE_CA_CONTROLLER,
 					  .addresses = taken,
@@ -502,6 +505,8 @@ static void test_issue(void **state)
 	time_t made_s;
 
 	(void)state;
+	(void)text_copy(folder, sizeof(folder), path_of("ca"));
+	(void)text_copy(key, sizeof(key), path_of("ca/ca.key"));
 	assert_int_equal(site_ca_create(path_of("ca"), "north", 20, &problem), E_CONFLICT);
 	/* The second site with the first one's CA. */
 	assert_int_equal(site_ca_issue(&request, &problem), E_CONFLICT);
@@ -510,15 +515,15 @@ static void test_issue(void **state)
 	assert_int_equal(site_ca_issue(&request, &problem), E_INVALID);
 	assert_int_equal(stat(path_of("c1.key"), &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0600);
-	assert_int_equal(stat(path_of("ca/ca.key"), &status), 0);
+	assert_int_equal(stat(key, &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0600);
-	assert_int_equal(chmod(path_of("ca/ca.key"), 0640), 0);
+	assert_int_equal(chmod(key, 0640), 0);
 	request.name = "c1";
 	assert_int_equal(site_ca_issue(&request, &problem), E_DENIED);
-	assert_int_equal(chmod(path_of("ca/ca.key"), 0600), 0);
+	assert_int_equal(chmod(key, 0600), 0);
 	assert_int_equal(site_ca_create(path_of("short"), "west", 0, &problem), 0);
 	made_s = time(NULL);
-	request.ca = path_of("short");
+	(void)text_copy(folder, sizeof(folder), path_of("short"));
 	while (time(NULL) == made_s) /* it ends with the second that it was made in */
 		usleep(20000);
 	assert_int_equal(site_ca_issue(&request, &problem), E_CONFLICT);
