@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,21 +11,43 @@
 #include "common/base/error.h"
 #include "common/io/file.h"
 
+/* Who owns a file may read it, and write another key into it. */
+static int key_file_check_private(const struct stat *status, const struct key_file *file,
+				  struct problem *problem)
+{
+	bool shared = status->st_mode & (S_IRWXG | S_IRWXO);
+
+	if (!S_ISREG(status->st_mode))
+		return problem_set(problem, E_MALFORMED, "%s is not a file", file->path);
+	if (!shared && (status->st_uid == geteuid() || status->st_uid == 0))
+		return 0;
+	(void)problem_set(problem, E_DENIED, "the %s %s may be read by others", file->what,
+			  file->path);
+	problem_detail(problem, "its owner is user %u, its mode is %04o", (unsigned)status->st_uid,
+		       (unsigned)status->st_mode & 07777U);
+	problem_hint(problem, "%s", file->exposed_hint);
+	return E_DENIED;
+}
+
+int key_file_private(const char *path, const char *what, const char *exposed_hint,
+		     struct problem *problem)
+{
+	const struct key_file file = {.path = path, .what = what, .exposed_hint = exposed_hint};
+	struct stat status;
+
+	return stat(path, &status) < 0 ? -errno : key_file_check_private(&status, &file, problem);
+}
+
 static int key_file_check(int fd, const struct key_file *file, struct problem *problem)
 {
 	struct stat status;
+	int rc;
 
 	if (fstat(fd, &status) < 0)
 		return -errno;
-	if (!S_ISREG(status.st_mode))
-		return problem_set(problem, E_MALFORMED, "%s is not a file", file->path);
-	if (status.st_mode & (S_IRWXG | S_IRWXO)) {
-		(void)problem_set(problem, E_DENIED, "the %s %s may be read by others", file->what,
-				  file->path);
-		problem_detail(problem, "its mode is %04o", (unsigned)status.st_mode & 07777U);
-		problem_hint(problem, "%s", file->exposed_hint);
-		return E_DENIED;
-	}
+	rc = key_file_check_private(&status, file, problem);
+	if (rc)
+		return rc;
 	if (status.st_size != (off_t)file->size)
 		return problem_set(problem, E_MALFORMED, "the %s %s has not %zu bytes", file->what,
 				   file->path, file->size);

@@ -17,8 +17,12 @@ struct key_file {
 	const char *exposed_hint;    /* what to do when others may read it */
 };
 
+/* Is a file its owner's alone, and is that this process or root? E_DENIED with a problem when not;
+ * E_MALFORMED: not a file; -errno, -ENOENT among them. */
+MUST_USE int key_file_private(const char *path, const char *what, const char *exposed_hint,
+			      struct problem *problem);
 /* Reads the key, or makes it where there is none: it appears whole or not at all, and programs that
  * start for the first time at once get the key of one of them. `ret` has room for `size` bytes and
- * holds nothing on an error. E_DENIED: others may read it; E_MALFORMED: not a file of that size;
+ * holds nothing on an error. E_DENIED: others may read it, or own it; E_MALFORMED: not a file of that size;
  * -errno. */
 MUST_USE int key_file_load(const struct key_file *file, uint8_t ret[], struct problem *problem);

@@ -32,7 +32,7 @@ create table switch_endpoint (
 	family text not null default '' check (length(family) <= 23),  -- '' = by sysObjectID
 	address inet not null unique,
 	ports jsonb not null default '{}',        -- snmp, cli, netconf, ovsdb: where not the usual port
-	credentials jsonb not null default '{}',  -- snmp_user, snmp_auth, snmp_priv, ssh_user, host_key, host_key_any: what is no secret
+	credentials jsonb not null default '{}',  -- snmp_user, snmp_auth, snmp_priv, snmp_insecure, ssh_user, ssh_insecure, host_key, host_key_any: what is no secret
 	secrets_sealed bytea,                     -- JSON sealed to peregrined: snmp_community, snmp_write_community, snmp_auth_secret, snmp_priv_secret, ssh_password, ssh_enable
 	managed boolean not null default true,    -- false: read, never write
 	poll_s integer not null default 30 check (poll_s between 1 and 86400),
@@ -387,6 +387,26 @@ begin
 end
 $$;
 
+-- The first key that a switch shows where the operator takes any: it is the only one from now on. Its secrets are for it. No password was sent yet.
+create function switch_host_key_keep(p_switch bigint, p_key text)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_name text;
+begin
+	if p_key !~ '^SHA256:[A-Za-z0-9+/]{43}$' then
+		raise exception '% is not a host key', p_key using errcode = 'HA422';
+	end if;
+	update switch_endpoint e set credentials = e.credentials || jsonb_build_object('host_key', p_key), version = e.version + 1
+	from switch s where s.id = e.switch_id and e.switch_id = p_switch
+	and coalesce(e.credentials ->> 'host_key', '') = '' and (e.credentials ->> 'host_key_any')::boolean returning s.name into v_name;
+	if found then
+		perform event_add('peregrined', 'switch.host_key', 'switch', v_name, null, format('its SSH host key is %s from now on: compare it with its console', p_key),
+				  jsonb_build_object('host_key', p_key));
+	end if;
+	perform pg_notify('fabric', '');
+end
+$$;
+
 create function wiring_rows(p_rows jsonb)
 returns table (row_number integer, switch text, port text, node text, nic text, peer_switch text, peer_port text)
 language sql immutable set search_path = haas, pg_temp as $$
@@ -624,6 +644,7 @@ grant execute on function nic_location_put(jsonb,integer) to peregrined;
 grant execute on function fabric_put(text,jsonb,text) to portald;
 grant execute on function fabric_delete(text,text) to portald;
 grant execute on function switch_manage(text,jsonb,text) to portald;
+grant execute on function switch_host_key_keep(bigint,text) to peregrined;
 grant execute on function wiring_import(jsonb,boolean,boolean,text) to portald;
 grant execute on function wiring_delete(text,text,text) to portald;
 grant execute on function fabric_overlaps() to peregrined;

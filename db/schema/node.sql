@@ -83,6 +83,7 @@ create table bmc (
 	username text not null default '' check (length(username) <= 16),  -- IPMI 2.0 22.29: 16 bytes
 	password_sealed bytea,
 	cipher_suite integer not null default 17 check (cipher_suite between 0 and 19),
+	insecure boolean not null default false, -- the operator's word: a session without a key, a digest or AES is better than none
 	workarounds text[] not null default '{}',
 	observed_power text not null default 'unknown' check (observed_power in ('unknown', 'on', 'off')),
 	observed_at timestamptz,
@@ -95,6 +96,7 @@ create table bmc (
 	-- Of libvirt, in place of an address. Only ways that start no program: its ssh and ext take ?command=.
 	uri text check (length(uri) between 1 and 127 and uri ~ '^(qemu:///|qemu\+unix:///|qemu\+tls://|test:///)[^?&% \\]*$'),
 	unique (address, port),
+	constraint bmc_weak_is_said check (insecure or driver <> 'ipmi' or cipher_suite in (3, 8, 12, 17)),
 	constraint bmc_way_in check (case when driver = 'libvirt' then uri is not null and address is null
 				    else address is not null and uri is null end)
 );
@@ -202,14 +204,14 @@ create function node_put_facts(p_node bigint)
 returns jsonb language sql stable security definer set search_path = haas, pg_temp as $$
 	select to_jsonb(n) - 'version' - 'updated_at' || jsonb_build_object('bmc', (
 		select jsonb_build_object('driver', b.driver, 'address', host(b.address), 'uri', b.uri, 'port', b.port, 'username', b.username,
-					  'cipher_suite', b.cipher_suite, 'workarounds', b.workarounds, 'tls', b.tls, 'fingerprint', b.fingerprint,
+					  'cipher_suite', b.cipher_suite, 'insecure', b.insecure, 'workarounds', b.workarounds, 'tls', b.tls, 'fingerprint', b.fingerprint,
 					  'password', b.password_sealed is not null)
 		from bmc b where b.node_id = n.id))
 	from node n where n.id = p_node
 $$;
 
 -- Creates or updates one node from a sheet row or an API body; the caller has validated types and sealed the password. Members of p_spec: name
--- class rack unit firmware arch serial uuid nics[{name,mac,boot}] bmc{driver,address,port,username,password_sealed(hex),cipher_suite,
+-- class rack unit firmware arch serial uuid nics[{name,mac,boot}] bmc{driver,address,port,username,password_sealed(hex),cipher_suite,insecure,
 -- workarounds[],tls,fingerprint,uri}; the port's default is the driver's. Returns {"result": created|updated, "errors": [{"row","column","message"}]}.
 -- With errors or p_dry_run nothing is written. The BMC is locked before the node (lock order).
 -- A password is sealed for one way to one BMC: with another address, driver or certificate it has to be given again, so that nobody sends it elsewhere.
@@ -262,13 +264,18 @@ begin
 			v_errors := v_errors || jsonb_build_object('column', 'bmc_address',
 								   'message', format('%s is the BMC of node %s', v_bmc ->> 'address', v_other));
 		end if;
+		if coalesce(v_bmc ->> 'driver', 'ipmi') = 'ipmi' and (v_bmc ->> 'cipher_suite')::integer not in (3, 8, 12, 17)
+		   and not coalesce((v_bmc ->> 'insecure')::boolean, false) then
+			v_errors := v_errors || jsonb_build_object('column', 'bmc_cipher_suite', 'message', format(
+				'suite %s leaves out the key, the digest or AES: take 17 or 3, or say bmc_insecure true', v_bmc ->> 'cipher_suite'));
+		end if;
 		if not v_bmc ? 'password_sealed' and exists (
 			select from bmc b where b.node_id = v_id and b.password_sealed is not null
-			and (b.driver, host(b.address), b.uri, b.port, b.tls, b.fingerprint) is distinct from
+			and (b.driver, host(b.address), b.uri, b.port, b.tls, b.fingerprint, b.insecure) is distinct from
 			    (coalesce(v_bmc ->> 'driver', 'ipmi'), host((v_bmc ->> 'address')::inet), v_bmc ->> 'uri', coalesce((v_bmc ->> 'port')::integer, v_port),
-			     coalesce(v_bmc ->> 'tls', 'verify'), coalesce(v_bmc ->> 'fingerprint', ''))) then
+			     coalesce(v_bmc ->> 'tls', 'verify'), coalesce(v_bmc ->> 'fingerprint', ''), coalesce((v_bmc ->> 'insecure')::boolean, false))) then
 			v_errors := v_errors || jsonb_build_object('column', 'bmc_password', 'message',
-				'needed: the password that is kept is for the BMC''s present address, driver and certificate');
+				'needed: the password that is kept is for the BMC''s present address, driver, certificate and protection');
 		end if;
 	end if;
 	if jsonb_array_length(v_errors) > 0 or p_dry_run then
@@ -295,16 +302,16 @@ begin
 		select (j ->> 'mac')::macaddr, v_id, j ->> 'name', coalesce((j ->> 'boot')::boolean, false) from jsonb_array_elements(p_spec -> 'nics') j;
 	end if;
 	if v_bmc is not null then
-		insert into bmc (node_id, driver, address, uri, port, username, password_sealed, cipher_suite, workarounds, tls, fingerprint)
+		insert into bmc (node_id, driver, address, uri, port, username, password_sealed, cipher_suite, insecure, workarounds, tls, fingerprint)
 		values (v_id, coalesce(v_bmc ->> 'driver', 'ipmi'), (v_bmc ->> 'address')::inet, v_bmc ->> 'uri',
 			coalesce((v_bmc ->> 'port')::integer, v_port),
 			coalesce(v_bmc ->> 'username', ''), decode(v_bmc ->> 'password_sealed', 'hex'),
-			coalesce((v_bmc ->> 'cipher_suite')::integer, 17),
+			coalesce((v_bmc ->> 'cipher_suite')::integer, 17), coalesce((v_bmc ->> 'insecure')::boolean, false),
 			array(select jsonb_array_elements_text(coalesce(v_bmc -> 'workarounds', '[]'))),
 			coalesce(v_bmc ->> 'tls', 'verify'), coalesce(v_bmc ->> 'fingerprint', ''))
 		on conflict (node_id) do update set driver = excluded.driver, address = excluded.address, uri = excluded.uri, port = excluded.port,
 			username = excluded.username, password_sealed = coalesce(excluded.password_sealed, bmc.password_sealed),
-			cipher_suite = excluded.cipher_suite, workarounds = excluded.workarounds, tls = excluded.tls, fingerprint = excluded.fingerprint;
+			cipher_suite = excluded.cipher_suite, insecure = excluded.insecure, workarounds = excluded.workarounds, tls = excluded.tls, fingerprint = excluded.fingerprint;
 	end if;
 	v_after := node_put_facts(v_id);
 	perform event_add(p_actor, 'node.' || v_result, 'node', v_name, null, 'node ' || v_result,
@@ -416,7 +423,7 @@ select n.id, n.name, n.class, n.rack, n.unit, n.firmware, n.arch, n.serial, n.uu
        (select jsonb_agg(jsonb_build_object('name', x.name, 'mac', x.mac::text, 'boot', x.boot) order by x.name) from nic x where x.node_id = n.id) as nics,
        (select host(l.address) from lease l join nic x on x.mac = l.mac where x.node_id = n.id and l.state = 'bound' order by x.boot desc, l.expires_at desc limit 1) as address,
        d.id as deployment_id, d.plan, case when d.state in ('done', 'cancelled', 'cleared') then '' else d.step end as step,
-       d.state as deployment_state, p.percent, p.text as progress, b.tls as bmc_tls, b.fingerprint as bmc_fingerprint, b.uri as bmc_uri
+       d.state as deployment_state, p.percent, p.text as progress, b.tls as bmc_tls, b.fingerprint as bmc_fingerprint, b.uri as bmc_uri, b.insecure as bmc_insecure
 from node n
 left join tenant t on t.id = n.tenant_id
 left join bmc b on b.node_id = n.id
@@ -440,7 +447,7 @@ grant select on node_inventory to portald, peregrined;
 grant insert, select, update, delete on drive to bampid;
 grant select on drive to portald;
 grant select, update (failing, observed_at, observed_power, power_since, problem) on bmc to bampid;
-grant select (address, cipher_suite, driver, fingerprint, node_id, observed_at, observed_power, port, problem, tls, uri, username, workarounds) on bmc to portald;
+grant select (address, cipher_suite, driver, fingerprint, insecure, node_id, observed_at, observed_power, port, problem, tls, uri, username, workarounds) on bmc to portald;
 grant select (node_id, observed_power, power_since) on bmc to peregrined;
 grant select on node_transition_rule to bampid, portald;
 grant select on node_view to portald;

@@ -15,6 +15,7 @@
 #include "common/io/process.h"
 
 #include "peregrine/control/peregrined_private.h"
+#include "peregrine/switch/ovsdb/ovsdb_tls.h"
 #include "peregrine/switch/snmp/snmp_client.h"
 #include "peregrine/switch/switch_sign_table.h"
 
@@ -144,7 +145,7 @@ static bool find_ovsdb_files(struct peregrined *peregrined)
 	       text_format(peregrined->ovsdb_paths[2], room, "%s/ovsdb-ca.crt", folder);
 }
 
-static int peregrined_start_queue(struct peregrined *peregrined)
+static int peregrined_start_queue(struct peregrined *peregrined, struct problem *problem)
 {
 	struct switch_queue_options options = {
 		.catalog = {switch_driver_find, switch_family_find, switch_family_detect},
@@ -158,6 +159,9 @@ static int peregrined_start_queue(struct peregrined *peregrined)
 		return rc;
 	if (!find_ovsdb_files(peregrined))
 		return E_LIMIT;
+	rc = ovsdb_key_check(peregrined->ovsdb_files.key, problem);
+	if (rc)
+		return rc;
 	options.host = (struct switch_host){.loop = peregrined->loop,
 					    .worker = peregrined->worker,
 					    .snmp = peregrined->snmp,
@@ -252,7 +256,7 @@ static int peregrined_start_parts(struct peregrined *peregrined, struct problem 
 		.channels = peregrined_channels,
 		.context = peregrined,
 	};
-	int rc = peregrined_start_queue(peregrined);
+	int rc = peregrined_start_queue(peregrined, problem);
 
 	if (rc == 0)
 		rc = db_new(peregrined->loop, &db, &peregrined->db);

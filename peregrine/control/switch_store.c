@@ -24,6 +24,16 @@ int switch_store_publish(struct db *db, const struct seal_key *key, db_result_fn
 	return db_submit(db, &switch_publish_query, params, fn, context);
 }
 
+int switch_store_host_key(struct db *db, int64_t switch_id, const char *key, db_result_fn fn,
+			  void *context)
+{
+	char id[24];
+	const char *params[] = {id, key};
+
+	(void)text_format(id, sizeof(id), "%lld", (long long)switch_id);
+	return db_submit(db, &switch_host_key_query, params, fn, context);
+}
+
 /* --- one row --- */
 
 static void switch_store_take_text(const json_t *object, const char *key, char *ret, size_t room)
@@ -75,6 +85,8 @@ static int take_credentials(const char *text, struct switch_endpoint *ret)
 	switch_store_take_text(members, "ssh_user", ret->ssh_user, sizeof(ret->ssh_user));
 	switch_store_take_text(members, "host_key", ret->host_key, sizeof(ret->host_key));
 	ret->host_key_any = json_is_true(json_object_get(members, "host_key_any"));
+	ret->snmp_insecure = json_is_true(json_object_get(members, "snmp_insecure"));
+	ret->ssh_insecure = json_is_true(json_object_get(members, "ssh_insecure"));
 	switch_store_take_text(members, "ovsdb_peer", ret->ovsdb_peer, sizeof(ret->ovsdb_peer));
 	switch_store_take_text(members, "snmp_auth", auth, sizeof(auth));
 	switch_store_take_text(members, "snmp_priv", priv, sizeof(priv));

@@ -27,6 +27,7 @@ struct switches {
 	struct loop *loop;
 	struct switches_options options;
 	struct seal_key *key;
+	struct switch_host_keys host_keys;
 	struct loop_timer *timer;
 	struct known *table; /* by id */
 	bool connected, reading, again;
@@ -82,6 +83,21 @@ static void switches_drop_gone(struct switches *switches)
 	}
 }
 
+/* Not before it is in the database: a peregrined that ends here would trust another one next. The
+ * row that is read then has the key. */
+static bool switches_first_host_key(void *context, const struct switch_endpoint *endpoint,
+				    const char *key)
+{
+	const struct switches *switches = context;
+
+	log_warn(SWITCHES_SUBJECT, "switch %s is seen for the first time: its SSH host key is %s",
+		 endpoint->name, key);
+	if (switch_store_host_key(switches->options.db, endpoint->id, key, NULL, NULL) != 0)
+		log_warn(SWITCHES_SUBJECT, "the host key of switch %s was not kept",
+			 endpoint->name);
+	return false;
+}
+
 static void switches_on_read(void *context, int rc, const PGresult *result,
 			     const struct problem *problem)
 {
@@ -99,6 +115,7 @@ static void switches_on_read(void *context, int rc, const PGresult *result,
 
 		if (switch_row_read(result, i, switches->key, &row, &endpoint) != 0)
 			endpoint = (struct switch_endpoint){0}; /* the row says why */
+		endpoint.host_keys = &switches->host_keys;
 		if (switches_put(switches, &row, &endpoint) != 0)
 			log_error(SWITCHES_SUBJECT, "no memory for switch %s", row.name);
 		switch_endpoint_wipe(&endpoint);
@@ -165,7 +182,9 @@ int switches_new(struct loop *loop, const struct switches_options *options, stru
 
 	if (!switches)
 		return problem_set(problem, -ENOMEM, "no memory");
-	*switches = (struct switches){.loop = loop, .options = *options};
+	*switches = (struct switches){.loop = loop,
+				      .options = *options,
+				      .host_keys = {switches_first_host_key, switches}};
 	rc = seal_key_load(&file, &switches->key, problem);
 	if (rc == 0)
 		rc = loop_timer_new(loop, switches_start_read, switches, &switches->timer);

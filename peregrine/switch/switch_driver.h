@@ -26,6 +26,16 @@
 enum snmp_auth { SNMP_AUTH_NONE, SNMP_AUTH_SHA, SNMP_AUTH_SHA256 };
 enum snmp_priv { SNMP_PRIV_NONE, SNMP_PRIV_AES };
 
+struct switch_endpoint;
+
+/* Keeps the SSH host key that a switch shows first. */
+struct switch_host_keys {
+	/* From the loop. True: it is kept, go on. False: it will be; the endpoint comes again with
+	 * it, and ends this session. */
+	bool (*first)(void *context, const struct switch_endpoint *endpoint, const char *key);
+	void *context;
+};
+
 /* A value: copy it freely, but end every copy with switch_endpoint_wipe. */
 struct switch_endpoint {
 	int64_t id;            /* switch.id; the key of the queue */
@@ -38,18 +48,22 @@ struct switch_endpoint {
 	uint16_t ovsdb_port;   /* 0 = 6640 */
 
 	/* SNMP: v3 when `snmp_user` is set, else v2c. Writing needs a community of its own with
-	 * v2c. */
+	 * v2c. Nothing is set without authentication and encryption unless `snmp_insecure`. */
 	char snmp_community[64], snmp_write_community[64];
 	char snmp_user[33];
 	enum snmp_auth snmp_auth;
 	enum snmp_priv snmp_priv;
 	char snmp_auth_secret[65], snmp_priv_secret[65];
+	bool snmp_insecure;
 
 	/* CLI and NETCONF over SSH: `host_key` is the one key to trust, "SHA256:..." as OpenSSH
-	 * prints it; "" is refused unless `host_key_any`. */
+	 * prints it. "" is refused, unless `host_key_any`: then `host_keys` keeps the first that it
+	 * shows, and no password is sent before. SHA-1 and CBC are spoken only with
+	 * `ssh_insecure`. */
 	char ssh_user[33], ssh_password[129], ssh_enable[129];
 	char host_key[64];
-	bool host_key_any;
+	bool host_key_any, ssh_insecure;
+	const struct switch_host_keys *host_keys; /* borrowed; NULL: no key is kept */
 
 	/* OVSDB: which certificate the switch shows ("SHA256:HEX", "ca"), or "plain" for no TLS;
 	 * "" is refused. See ovsdb/ovsdb_tls.h. */

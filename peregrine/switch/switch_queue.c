@@ -122,8 +122,9 @@ static bool switch_queue_same_access(const struct switch_endpoint *a,
 	       strcmp(a->ssh_user, b->ssh_user) == 0 &&
 	       strcmp(a->ssh_password, b->ssh_password) == 0 &&
 	       strcmp(a->ssh_enable, b->ssh_enable) == 0 && strcmp(a->host_key, b->host_key) == 0 &&
-	       a->host_key_any == b->host_key_any && a->timeout_ms == b->timeout_ms &&
-	       a->retries == b->retries;
+	       a->host_key_any == b->host_key_any && a->ssh_insecure == b->ssh_insecure &&
+	       a->snmp_insecure == b->snmp_insecure && strcmp(a->ovsdb_peer, b->ovsdb_peer) == 0 &&
+	       a->timeout_ms == b->timeout_ms && a->retries == b->retries;
 }
 
 int switch_queue_put(struct switch_queue *queue, const struct switch_endpoint *endpoint,

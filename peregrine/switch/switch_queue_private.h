@@ -105,7 +105,8 @@ const char *line_driver_name(const struct line *line, enum way_kind kind);
 bool line_lacks(const struct line *line, struct problem *ret);
 /* An operation that nothing is sent of: E_DENIED with what the switch lacks, E_UNAVAILABLE while its
  * family is not known. */
-MUST_USE int line_refuses(const struct line *line, enum switch_op op, struct problem *problem);
+MUST_USE int line_refuses(const struct line *line, const struct switch_request *request,
+			  struct problem *problem);
 /* E_UNSUPPORTED with a problem: the driver of this way has no such operation. */
 MUST_USE int line_way_check(const struct line *line, enum way_kind kind, enum switch_op op,
 			    struct problem *problem);

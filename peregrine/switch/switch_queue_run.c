@@ -359,7 +359,7 @@ static bool line_step(struct line *line)
 		call_finish(call, E_UNAVAILABLE, &call->problem);
 		return true;
 	}
-	rc = line_refuses(line, call->request.op, &call->problem);
+	rc = line_refuses(line, &call->request, &call->problem);
 	if (rc) {
 		call_finish(call, rc, &call->problem);
 		return true;

@@ -128,6 +128,17 @@ static bool is_read_alone(const struct line *line)
 	       strcmp(line->family->write_driver, "snmp") == 0;
 }
 
+/* Who is on the way could set it, too. */
+static bool is_set_in_clear(const struct line *line)
+{
+	const struct switch_endpoint *endpoint = &line->endpoint;
+	bool sealed = endpoint->snmp_user[0] && endpoint->snmp_auth != SNMP_AUTH_NONE &&
+		      endpoint->snmp_priv != SNMP_PRIV_NONE;
+
+	return strcmp(line->family->write_driver, "snmp") == 0 && !sealed &&
+	       !endpoint->snmp_insecure;
+}
+
 static const struct {
 	bool (*holds)(const struct line *line);
 	const char *message;
@@ -142,6 +153,10 @@ static const struct {
 	{is_read_alone, "is of a family that is read, and not set", "--family openconfig",
 	 "--family openconfig --ssh-user USER ... sets it by NETCONF, "
 	 "--managed no says that it stays so"},
+	{is_set_in_clear, "has SNMP without encryption: it is read, and not set",
+	 "--snmp-user USER --snmp-auth sha256 --snmp-priv aes",
+	 "--snmp-user USER --snmp-auth sha256 --snmp-priv aes --secrets FILE; "
+	 "--snmp-insecure yes where it has nothing better"},
 };
 
 bool line_lacks(const struct line *line, struct problem *ret)
@@ -160,8 +175,18 @@ bool line_lacks(const struct line *line, struct problem *ret)
 	return false;
 }
 
-int line_refuses(const struct line *line, enum switch_op op, struct problem *problem)
+/* Sampling, LEDs and what else goes by SNMP in the clear. */
+static bool sends_sets(const struct line *line, const struct switch_request *request)
 {
+	return is_set_in_clear(line) &&
+	       (request->op != SWITCH_SAMPLING || request->sampling.change) &&
+	       strcmp(line_driver_name(line, line_way(line, request->op)), "snmp") == 0;
+}
+
+int line_refuses(const struct line *line, const struct switch_request *request,
+		 struct problem *problem)
+{
+	enum switch_op op = request->op;
 	bool sets = op == SWITCH_CHANGE || op == SWITCH_SAVE;
 
 	if (op == SWITCH_READ || op == SWITCH_HEALTH)
@@ -173,7 +198,9 @@ int line_refuses(const struct line *line, enum switch_op op, struct problem *pro
 		return E_UNAVAILABLE;
 	}
 	/* The others have ways of their own, and say themselves what those lack. */
-	return (sets || is_unknown(line)) && line_lacks(line, problem) ? E_DENIED : 0;
+	return (sets || is_unknown(line) || sends_sets(line, request)) && line_lacks(line, problem)
+		       ? E_DENIED
+		       : 0;
 }
 
 /* --- what the driver of a way cannot do --- */

@@ -26,6 +26,7 @@ static const struct option_row node_sheet_rows[] = {
 	{"bmc_username",     0, OPTION_VALUE, "USER",                    "at most 16 bytes"},
 	{"bmc_password",     0, OPTION_VALUE, "PASSWORD",                "at most 20 bytes; stored sealed, shown nowhere"},
 	{"bmc_cipher_suite", 0, OPTION_VALUE, "0-19",                    "of IPMI (default 17)"},
+	{"bmc_insecure",     0, OPTION_VALUE, "true|false",              "true = a weak cipher suite is meant"},
 	{"bmc_workarounds",  0, OPTION_VALUE, "WORDS",                   "for faulty BMCs, blanks between: supermicro20"},
 	{"bmc_tls",          0, OPTION_VALUE, "verify|unverified|off",   "of Redfish (default verify)"},
 	{"bmc_fingerprint",  0, OPTION_VALUE, "sha256//BASE64",          "of the public key of a Redfish BMC"},

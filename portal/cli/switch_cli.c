@@ -20,6 +20,9 @@ static const char *const credential_texts[][2] = {{"--snmp-user", "snmp_user"},
 						  {"--snmp-priv", "snmp_priv"},
 						  {"--ssh-user", "ssh_user"},
 						  {"--ovsdb-peer", "ovsdb_peer"}};
+/* The operator's word for a switch that knows nothing better. */
+static const char *const insecure_words[][2] = {{"--snmp-insecure", "snmp_insecure"},
+						{"--ssh-insecure", "ssh_insecure"}};
 static const char *const port_numbers[][2] = {{"--snmp-port", "snmp"},
 					      {"--cli-port", "cli"},
 					      {"--netconf-port", "netconf"},
@@ -58,6 +61,14 @@ static void set_credentials(json_t *body, const struct command_input *input, con
 		(void)json_object_set_new(members, "host_key_any", json_boolean(trust_all));
 		(void)json_object_set_new(members, "host_key",
 					  json_pack("s", trust_all ? "" : key));
+	}
+	for (size_t i = 0; i < COUNT_OF(insecure_words); i++) {
+		const char *value = command_option(input, insecure_words[i][0]);
+
+		any = any || value;
+		if (value)
+			(void)json_object_set_new(members, insecure_words[i][1],
+						  json_boolean(strcmp(value, "yes") == 0));
 	}
 	if (any)
 		(void)json_object_set_new(body, "credentials", members);
@@ -459,7 +470,9 @@ static const struct option_row switch_cli_add_options[] = {
 	{"--snmp-auth", 0, OPTION_VALUE, "sha|sha256|none", "of the SNMPv3 user"},
 	{"--snmp-priv", 0, OPTION_VALUE, "aes|none", "of the SNMPv3 user"},
 	{"--ssh-user", 0, OPTION_VALUE, "USER", "for CLI and NETCONF, or none"},
-	{"--host-key", 0, OPTION_VALUE, "SHA256:...", "its SSH host key, or any"},
+	{"--host-key", 0, OPTION_VALUE, "SHA256:...", "its SSH host key; any = keep the first"},
+	{"--snmp-insecure", 0, OPTION_VALUE, "yes|no", "set it by SNMP that is not encrypted"},
+	{"--ssh-insecure", 0, OPTION_VALUE, "yes|no", "SSH with SHA-1 or CBC, for old switches"},
 	{"--ovsdb-peer", 0, OPTION_VALUE, "SHA256:...",
 	 "its OVSDB certificate; or ca, plain, none"},
 	{"--snmp-port", 0, OPTION_VALUE, "N", "where not 161"},

@@ -50,6 +50,8 @@ static const struct member_row credential_members[] = {
 	{"snmp_user",    MEMBER_TEXT, 0, 0, 32, NULL},
 	{"snmp_auth",    MEMBER_WORD, 0, 0, 0,  snmp_auth_words},
 	{"snmp_priv",    MEMBER_WORD, 0, 0, 0,  snmp_priv_words},
+	{"snmp_insecure", MEMBER_BOOL, 0, 0, 0, NULL},
+	{"ssh_insecure", MEMBER_BOOL, 0, 0, 0,  NULL},
 	{"ssh_user",     MEMBER_TEXT, 0, 0, 32, NULL},
 	{"host_key",     MEMBER_TEXT, 0, 0, 63, NULL},
 	{"host_key_any", MEMBER_BOOL, 0, 0, 0,  NULL},

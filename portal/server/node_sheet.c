@@ -44,6 +44,7 @@ static const struct sheet_column node_sheet_columns[] = {
 	{"bmc_username",     COLUMN_BMC,                 {"username",     MEMBER_TEXT, 0, 0, 16, NULL}},
 	{"bmc_password",     COLUMN_BMC | COLUMN_SECRET, {"password",     MEMBER_TEXT, 0, 0, 20, NULL}},
 	{"bmc_cipher_suite", COLUMN_BMC,                 {"cipher_suite", MEMBER_INT,  0, 0, 19, NULL}},
+	{"bmc_insecure",     COLUMN_BMC,                 {"insecure",     MEMBER_BOOL, 0, 0, 0, NULL}},
 	{"bmc_workarounds",  COLUMN_BMC,                 {"workarounds",  MEMBER_LIST, 0, 0, 16, NULL}},
 	{"bmc_tls",          COLUMN_BMC,                 {"tls",          MEMBER_WORD, 0, 0, 0, bmc_tls_words}},
 	{"bmc_fingerprint",  COLUMN_BMC,                 {"fingerprint",  MEMBER_PIN,  0, 0, 0, NULL}},
@@ -164,6 +165,14 @@ static const char *node_sheet_read_words(const char *text, json_t **ret, char ro
 	return allowed;
 }
 
+static const char *node_sheet_read_bool(const char *text, json_t **ret)
+{
+	if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+		return "true or false";
+	*ret = json_boolean(text[0] == 't');
+	return NULL;
+}
+
 /* NULL = good and *ret set, else what is allowed. */
 static const char *node_sheet_read_cell(const struct sheet_column *column, const char *text,
 					json_t **ret, char room[128])
@@ -174,6 +183,8 @@ static const char *node_sheet_read_cell(const struct sheet_column *column, const
 
 	if (column->member.kind == MEMBER_INT)
 		return node_sheet_read_number(&column->member, text, ret, room);
+	if (column->member.kind == MEMBER_BOOL)
+		return node_sheet_read_bool(text, ret);
 	if (column->member.kind == MEMBER_LIST)
 		return node_sheet_read_words(text, ret, room);
 	if (column->flags & COLUMN_MAC) {

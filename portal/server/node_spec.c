@@ -35,6 +35,7 @@ static const struct member_row bmc_members[] = {
 	{"username",     MEMBER_TEXT, 0, 0, 16,    NULL},
 	{"password",     MEMBER_TEXT, 0, 0, 20,    NULL},
 	{"cipher_suite", MEMBER_INT,  0, 0, 19,    NULL},
+	{"insecure",     MEMBER_BOOL, 0, 0, 0,     NULL},
 	{"workarounds",  MEMBER_LIST, 0, 0, 16,    NULL},
 	{"address",      MEMBER_IPV4, 0, 0, 0,     NULL},
 	{"tls",          MEMBER_WORD, 0, 0, 0,     bmc_tls_words},

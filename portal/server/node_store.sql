@@ -10,7 +10,7 @@ jsonb_build_object('name', v.name, 'class', v.class, 'rack', v.rack, 'unit', v.u
 'rented_at', (select u.from_at from haas.usage u where u.kind = 'node' and u.subject = v.name and u.to_at is null), 'nics', coalesce(v.nics, '[]'),
 'bmc', case when v.bmc_driver is not null and haas.is_operator() then jsonb_build_object('driver', v.bmc_driver,
 'address', v.bmc_address, 'port', v.bmc_port, 'username', v.bmc_username, 'cipher_suite', v.bmc_cipher_suite,
-'workarounds', to_jsonb(v.bmc_workarounds), 'tls', v.bmc_tls, 'fingerprint', v.bmc_fingerprint, 'uri', v.bmc_uri,
+'insecure', v.bmc_insecure, 'workarounds', to_jsonb(v.bmc_workarounds), 'tls', v.bmc_tls, 'fingerprint', v.bmc_fingerprint, 'uri', v.bmc_uri,
 'problem', v.bmc_problem) end,
 'power', v.power, 'power_at', v.power_at, 'address', v.address, 'health', haas.node_health_word(v.id),
 'location', case when haas.is_operator() then
@@ -31,7 +31,7 @@ case when s.spec ? 'bmc' and v.bmc_driver is null and s.spec #> '{bmc,address}' 
 else haas.node_put((s.spec - 'bmc') || case when s.spec ? 'bmc' then jsonb_build_object('bmc', jsonb_strip_nulls(
 jsonb_build_object('driver', v.bmc_driver, 'address', v.bmc_address, 'username', v.bmc_username,
 'port', case when coalesce(s.spec #>> '{bmc,driver}', v.bmc_driver) = v.bmc_driver then v.bmc_port end,
-'cipher_suite', v.bmc_cipher_suite, 'workarounds', to_jsonb(v.bmc_workarounds), 'tls', v.bmc_tls,
+'cipher_suite', v.bmc_cipher_suite, 'insecure', v.bmc_insecure, 'workarounds', to_jsonb(v.bmc_workarounds), 'tls', v.bmc_tls,
 'fingerprint', v.bmc_fingerprint, 'uri', v.bmc_uri) || (s.spec -> 'bmc'))) else '{}' end, ${dry_run}
 , ${actor}) end
 

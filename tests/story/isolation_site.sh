@@ -53,7 +53,7 @@ site_up() { # LEAVES NODES [OPTION...]: and every port of a node adopted, parked
 	while read -r name role _; do
 		read -ra way <<<"${switch_words[$name]:-}"
 		[[ ,$ovsdb_leaves, != *,$name,* ]] || way=(--family openvswitch-ovsdb --ovsdb-peer "$(ovsdb_fingerprint "$name")")
-		haasctl switch add "$name" --address "$(address "$name")" --role "$role" --secrets "$dir/secrets" --poll 2s "${way[@]}" >/dev/null
+		haasctl switch add "$name" --address "$(address "$name")" --role "$role" --secrets "$dir/secrets" --snmp-insecure yes --poll 2s "${way[@]}" >/dev/null
 	done <"$dir/fabric/switches"
 	cables_known || fail "the cables are not found: $(sql "select state, count(*) from link group by 1")"
 	node_ports

@@ -21,7 +21,7 @@
 
 /* --- the server: one session, then it ends --- */
 
-enum manner { PASSWORD, INTERACTIVE, NOTHING_ASKED, HANGS_UP, ENDLESS, REFUSES };
+enum manner { PASSWORD, INTERACTIVE, NOTHING_ASKED, HANGS_UP, ENDLESS, REFUSES, OLD };
 
 static bool answers_right(ssh_session session, ssh_message message)
 {
@@ -160,6 +160,16 @@ static struct server server_start(enum manner manner)
 	ssh_clean_pubkey_hash(&hash);
 	assert_int_equal(ssh_bind_options_set(bind, SSH_BIND_OPTIONS_BINDADDR, "127.0.0.1"), 0);
 	assert_int_equal(ssh_bind_options_set(bind, SSH_BIND_OPTIONS_IMPORT_KEY, key), 0);
+	if (manner == OLD) {
+		assert_int_equal(ssh_bind_options_set(bind, SSH_BIND_OPTIONS_HMAC_C_S, "hmac-sha1"),
+				 0);
+		assert_int_equal(ssh_bind_options_set(bind, SSH_BIND_OPTIONS_HMAC_S_C, "hmac-sha1"),
+				 0);
+		assert_int_equal(
+			ssh_bind_options_set(bind, SSH_BIND_OPTIONS_CIPHERS_C_S, "aes128-cbc"), 0);
+		assert_int_equal(
+			ssh_bind_options_set(bind, SSH_BIND_OPTIONS_CIPHERS_S_C, "aes128-cbc"), 0);
+	}
 	/* Several may be tested at once: the first port that is free. */
 	for (unsigned port = 20000 + (unsigned)getpid() % 20000; !server.port; port++) {
 		ssh_bind_options_set(bind, SSH_BIND_OPTIONS_BINDPORT, &port);
@@ -352,9 +362,89 @@ static void test_host_keys(void **state)
 	assert_int_equal(bench.heard.rc, E_AUTHENTICATION);
 	bench_end(&bench);
 
+	/* "any" without one who keeps the key is no better. */
 	bench_begin(&bench, PASSWORD);
 	bench.endpoint.host_key[0] = '\0';
 	bench.endpoint.host_key_any = true;
+	bench_open(&bench);
+	run_until(&bench, "never");
+	assert_int_equal(bench.heard.rc, E_AUTHENTICATION);
+	bench_end(&bench);
+}
+
+struct keeper {
+	bool kept;
+	unsigned asked;
+	char key[80];
+};
+
+static bool keep_first(void *context, const struct switch_endpoint *endpoint, const char *key)
+{
+	struct keeper *keeper = context;
+
+	assert_string_equal(endpoint->name, "leaf1");
+	keeper->asked++;
+	text_copy(keeper->key, sizeof(keeper->key), key);
+	return keeper->kept;
+}
+
+/* The first key of a switch where any is taken: kept before a password is sent, and the only one
+ * from then on. */
+static void test_first_key(void **state)
+{
+	struct keeper keeper = {0};
+	const struct switch_host_keys keys = {keep_first, &keeper};
+	struct bench bench;
+
+	(void)state;
+	for (int kept = 0; kept < 2; kept++) {
+		keeper = (struct keeper){.kept = kept};
+		bench_begin(&bench, PASSWORD);
+		bench.endpoint.host_key[0] = '\0';
+		bench.endpoint.host_key_any = true;
+		bench.endpoint.host_keys = &keys;
+		bench_open(&bench);
+		if (kept) {
+			run_until(&bench, "hello");
+		} else {
+			while (!keeper.asked)
+				loop_run_once(bench.loop);
+		}
+		assert_int_equal(keeper.asked, 1);
+		assert_string_equal(keeper.key, bench.server.host_key);
+		assert_int_equal(bench.heard.opened, kept);
+		assert_false(bench.heard.over);
+		bench_end(&bench);
+	}
+
+	/* Another one is nobody's first. */
+	keeper = (struct keeper){.kept = true};
+	bench_begin(&bench, PASSWORD);
+	text_copy(bench.endpoint.host_key, sizeof(bench.endpoint.host_key), "SHA256:other");
+	bench.endpoint.host_key_any = true;
+	bench.endpoint.host_keys = &keys;
+	bench_open(&bench);
+	run_until(&bench, "never");
+	assert_int_equal(bench.heard.rc, E_AUTHENTICATION);
+	assert_int_equal(keeper.asked, 0);
+	bench_end(&bench);
+}
+
+/* SHA-1 and CBC by the operator's word alone. */
+static void test_old(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_begin(&bench, OLD);
+	bench_open(&bench);
+	run_until(&bench, "never");
+	assert_int_equal(bench.heard.rc, E_UNAVAILABLE);
+	assert_non_null(strstr(bench.heard.problem.hint, "--ssh-insecure yes"));
+	bench_end(&bench);
+
+	bench_begin(&bench, OLD);
+	bench.endpoint.ssh_insecure = true;
 	bench_open(&bench);
 	run_until(&bench, "hello");
 	assert_true(bench.heard.opened && !bench.heard.over);
@@ -420,7 +510,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ways_in),      cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_host_keys),    cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_host_keys),    cmocka_unit_test(test_first_key),
+		cmocka_unit_test(test_old),          cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_closed_early),
 	};
 

@@ -10,6 +10,7 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/io/key_file.h"
 #include "common/io/seal_key.h"
 
 #include "tests/support/cmocka.h"
@@ -120,6 +121,15 @@ static void key_file_is_private(void **state)
 	assert_int_equal(load_path(folder->path, &secret, &problem), E_DENIED);
 	assert_non_null(strstr(problem.hint, "chmod 600"));
 	assert_int_equal(chmod(folder->path, 0600), 0);
+	if (geteuid() == 0) { /* of somebody else: he may read it, and put another one there */
+		assert_int_equal(chown(folder->path, 1, (gid_t)-1), 0);
+		assert_int_equal(load_path(folder->path, &secret, &problem), E_DENIED);
+		assert_non_null(strstr(problem.detail, "user 1"));
+		assert_int_equal(key_file_private(folder->path, "key", "", &problem), E_DENIED);
+		assert_int_equal(chown(folder->path, 0, (gid_t)-1), 0);
+	}
+	assert_int_equal(key_file_private(folder->path, "key", "", &problem), 0);
+	assert_int_equal(key_file_private("/nonexistent/x.key", "key", "", &problem), -ENOENT);
 	assert_int_equal(truncate(folder->path, 31), 0);
 	assert_int_equal(load_path(folder->path, &secret, &problem), E_MALFORMED);
 	assert_int_equal(load_path("/nonexistent/seal.key", &secret, &problem), -ENOENT);

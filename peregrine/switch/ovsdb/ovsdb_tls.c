@@ -11,6 +11,7 @@
 #include "common/base/error.h"
 #include "common/base/hex.h"
 #include "common/base/text.h"
+#include "common/io/key_file.h"
 
 /* --- what is trusted --- */
 
@@ -146,10 +147,25 @@ static int ovsdb_tls_cannot(const struct ovsdb_tls *tls, const char *path, struc
 	return -EINVAL;
 }
 
+int ovsdb_key_check(const char *path, struct problem *problem)
+{
+	int rc = key_file_private(
+		path, "key for OVSDB",
+		"chown it to peregrined's user and chmod 600 it; if others may have "
+		"read it, make a new one",
+		problem);
+
+	return rc == E_DENIED ? rc : 0; /* what else is wrong with it OpenSSL says */
+}
+
 static int ovsdb_tls_load(const struct ovsdb_tls *tls, SSL_CTX *context, struct problem *problem)
 {
 	const struct ovsdb_files *files = tls->files;
 
+	int rc = ovsdb_key_check(files->key, problem);
+
+	if (rc)
+		return rc;
 	ERR_clear_error();
 	if (SSL_CTX_use_certificate_chain_file(context, files->certificate) != 1)
 		return ovsdb_tls_cannot(tls, files->certificate, problem);

@@ -29,6 +29,8 @@ struct ovsdb_tls {
 /* -EINVAL with a problem. */
 MUST_USE int ovsdb_tls_init(struct ovsdb_tls *tls, const struct switch_endpoint *endpoint,
 			    const struct ovsdb_files *files, struct problem *problem);
+/* May nobody but us read the key at `path`? E_DENIED with a problem. A missing file is no error. */
+MUST_USE int ovsdb_key_check(const char *path, struct problem *problem);
 /* A new session with our certificate, which is read anew each time; it keeps `tls` in mind. Not
  * for OVSDB_TRUST_PLAIN. -EINVAL or -ENOMEM, with a problem. */
 MUST_USE int ovsdb_tls_session(struct ovsdb_tls *tls, SSL **ret, struct problem *problem);

@@ -31,20 +31,30 @@ enum {
 	TURN_BYTES = 262144
 };
 
-/* Old switches know only the last ones; the key of the switch is pinned in any case. */
 #define KEX                                                                                     \
 	"curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384," \
 	"ecdh-sha2-nistp521,diffie-hellman-group16-sha512,diffie-hellman-group18-sha512,"       \
-	"diffie-hellman-group14-sha256,diffie-hellman-group-exchange-sha256,"                   \
-	"diffie-hellman-group14-sha1"
+	"diffie-hellman-group14-sha256,diffie-hellman-group-exchange-sha256"
 #define HOST_KEYS \
-	"ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256,ssh-rsa"
+	"ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256"
 #define CIPHERS                                                                                   \
 	"chacha20-poly1305@openssh.com,aes256-gcm@openssh.com,aes128-gcm@openssh.com,aes256-ctr," \
-	"aes192-ctr,aes128-ctr,aes256-cbc,aes128-cbc"
-#define MACS                                                                         \
-	"hmac-sha2-256-etm@openssh.com,hmac-sha2-512-etm@openssh.com,hmac-sha2-256," \
-	"hmac-sha2-512,hmac-sha1"
+	"aes192-ctr,aes128-ctr"
+#define MACS \
+	"hmac-sha2-256-etm@openssh.com,hmac-sha2-512-etm@openssh.com,hmac-sha2-256,hmac-sha2-512"
+
+/* Old switches know only what stands behind, which needs the operator's word (ssh_insecure). */
+static const struct {
+	enum ssh_options_e option;
+	const char *names, *and_weak;
+} ssh_stream_algorithms[] = {
+	{SSH_OPTIONS_KEY_EXCHANGE, KEX, KEX ",diffie-hellman-group14-sha1"},
+	{SSH_OPTIONS_HOSTKEYS, HOST_KEYS, HOST_KEYS ",ssh-rsa"},
+	{SSH_OPTIONS_CIPHERS_C_S, CIPHERS, CIPHERS ",aes256-cbc,aes128-cbc"},
+	{SSH_OPTIONS_CIPHERS_S_C, CIPHERS, CIPHERS ",aes256-cbc,aes128-cbc"},
+	{SSH_OPTIONS_HMAC_C_S, MACS, MACS ",hmac-sha1"},
+	{SSH_OPTIONS_HMAC_S_C, MACS, MACS ",hmac-sha1"},
+};
 
 enum phase {
 	PHASE_TCP,
@@ -112,12 +122,16 @@ static enum step over_library(struct ssh_stream *stream, const char *doing)
 
 	text_format(detail, sizeof(detail), "%s: %s", doing, ssh_get_error(stream->session));
 	detail[strcspn(detail, "\r\n")] = '\0';
-	return over_text(stream, stream->phase < PHASE_OPEN ? E_UNAVAILABLE : E_PROTOCOL, detail,
-			 stream->subsystem
-				 ? "check that NETCONF over SSH is on, its access list, and that a "
-				   "session is free"
-				 : "check that SSH version 2 is on, its access list, and that a "
-				   "session is free");
+	return over_text(
+		stream, stream->phase < PHASE_OPEN ? E_UNAVAILABLE : E_PROTOCOL, detail,
+		stream->phase == PHASE_KEY_EXCHANGE && !stream->endpoint->ssh_insecure
+			? "check that SSH version 2 is on and that a session is free; where "
+			  "it only knows SHA-1 or CBC: haasctl switch add --ssh-insecure yes"
+		: stream->subsystem
+			? "check that NETCONF over SSH is on, its access list, and that a "
+			  "session is free"
+			: "check that SSH version 2 is on, its access list, and that a "
+			  "session is free");
 }
 
 /* --- getting there --- */
@@ -156,12 +170,10 @@ static bool ssh_stream_session_new(struct ssh_stream *stream)
 	ssh_options_set(session, SSH_OPTIONS_HOST, endpoint->address);
 	ssh_options_set(session, SSH_OPTIONS_PORT, &port);
 	ssh_options_set(session, SSH_OPTIONS_USER, endpoint->ssh_user);
-	ssh_options_set(session, SSH_OPTIONS_KEY_EXCHANGE, KEX);
-	ssh_options_set(session, SSH_OPTIONS_HOSTKEYS, HOST_KEYS);
-	ssh_options_set(session, SSH_OPTIONS_CIPHERS_C_S, CIPHERS);
-	ssh_options_set(session, SSH_OPTIONS_CIPHERS_S_C, CIPHERS);
-	ssh_options_set(session, SSH_OPTIONS_HMAC_C_S, MACS);
-	ssh_options_set(session, SSH_OPTIONS_HMAC_S_C, MACS);
+	for (size_t i = 0; i < COUNT_OF(ssh_stream_algorithms); i++)
+		ssh_options_set(session, ssh_stream_algorithms[i].option,
+				endpoint->ssh_insecure ? ssh_stream_algorithms[i].and_weak
+						       : ssh_stream_algorithms[i].names);
 	if (ssh_options_set(session, SSH_OPTIONS_FD, &stream->fd) != SSH_OK)
 		return false;
 	return true;
@@ -183,6 +195,21 @@ static char *ssh_stream_fingerprint(ssh_session session)
 	return text;
 }
 
+/* The first key of a switch where the operator takes any. While it is being kept the socket is left
+ * alone: the endpoint that comes with the key ends this stream, else the call's time does. */
+static enum step ssh_stream_first_key(struct ssh_stream *stream, const char *shown)
+{
+	const struct switch_endpoint *endpoint = stream->endpoint;
+
+	if (endpoint->host_keys->first(endpoint->host_keys->context, endpoint, shown)) {
+		stream->phase = PHASE_NONE;
+		return STEP_NEXT;
+	}
+	loop_watch_free(stream->watch);
+	stream->watch = NULL;
+	return STEP_AGAIN;
+}
+
 /* No password is sent before the switch has shown the key that it is known by. */
 static enum step ssh_stream_check_key(struct ssh_stream *stream)
 {
@@ -190,11 +217,16 @@ static enum step ssh_stream_check_key(struct ssh_stream *stream)
 	char *shown = ssh_stream_fingerprint(stream->session);
 	struct problem problem;
 
-	if (shown && (strcmp(shown, endpoint->host_key) == 0 ||
-		      (!endpoint->host_key[0] && endpoint->host_key_any))) {
+	if (shown && strcmp(shown, endpoint->host_key) == 0) {
 		ssh_string_free_char(shown);
 		stream->phase = PHASE_NONE;
 		return STEP_NEXT;
+	}
+	if (shown && !endpoint->host_key[0] && endpoint->host_key_any && endpoint->host_keys) {
+		enum step step = ssh_stream_first_key(stream, shown);
+
+		ssh_string_free_char(shown);
+		return step;
 	}
 	if (endpoint->host_key[0]) {
 		problem_set(&problem, E_AUTHENTICATION, "switch %s shows another SSH host key",

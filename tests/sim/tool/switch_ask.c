@@ -377,6 +377,17 @@ static void read_tunnel(const char *words, struct switch_ask_own *ask,
 		text_copy(mirrors[i].target, sizeof(mirrors[i].target), tunnel->to);
 }
 
+/* Nothing is kept from one call of this tool to the next. */
+static bool take_host_key(void *context, const struct switch_endpoint *endpoint, const char *key)
+{
+	(void)context;
+	(void)endpoint;
+	(void)key;
+	return true;
+}
+
+static const struct switch_host_keys every_host_key = {.first = take_host_key};
+
 static void parse_secret(struct switch_ask_own *ask, const char *key, const char *value)
 {
 	struct switch_endpoint *endpoint = &ask->endpoint;
@@ -403,8 +414,11 @@ static void parse_secret(struct switch_ask_own *ask, const char *key, const char
 
 	if (strcmp(key, "host_key") == 0 && strcmp(value, "any") == 0) {
 		endpoint->host_key_any = true;
+		endpoint->host_keys = &every_host_key;
 		return;
 	}
+	if (strcmp(key, "ssh_insecure") == 0)
+		endpoint->ssh_insecure = strcmp(value, "yes") == 0;
 
 	if (strcmp(key, "auth") == 0)
 		endpoint->snmp_auth =
