@@ -227,6 +227,7 @@ static int start_inlet(struct flowd *flowd, enum inlet_kind kind, int64_t port,
 		.buffer_bytes = (int)flowd->conf->receive_buffer,
 		.harvest_ms = 1000,
 		.samples_max = (uint64_t)flowd->conf->samples_max,
+		.agent_max = (uint32_t)flowd->conf->agent_datagrams,
 		.fn = flowd_take,
 		.context = inlet,
 	};

@@ -31,8 +31,9 @@ struct flowd_conf {
 	int64_t ipfix_port, netflow_port; /* 0 = not listened on */
 	int64_t receivers;
 	int64_t receive_buffer;
-	int64_t samples_max; /* in a second, of a receiver; 0 = all that it can */
-	int64_t flow_slots;  /* a power of two's exponent */
+	int64_t agent_datagrams; /* of one agent in a second; 0 = all */
+	int64_t samples_max;     /* in a second, of a receiver; 0 = all that it can */
+	int64_t flow_slots;      /* a power of two's exponent */
 	int64_t sources;
 	int64_t ring_seconds, ring_bytes;
 	int64_t shares;                 /* of a bucket, as pairs and flows */

@@ -34,6 +34,8 @@ static const struct conf_row flowd_conf_rows[] = {
 	 "queue of each socket; more than net.core.rmem_max only with CAP_NET_ADMIN"},
 	{"samples_max", CONF_INT, FLOWD_CONF_TABLE_AT(samples_max), "0", 0, 1000000000, NULL, NULL,
 	 "samples that one receiver uses in a second; of more it draws one in 2, 4 .. 64 and says so; 0 = all, until its queue overflows"},
+	{"agent_datagrams", CONF_INT, FLOWD_CONF_TABLE_AT(agent_datagrams), "20000", 0, 10000000, NULL, NULL,
+	 "datagrams that one switch may send in a second: addresses of UDP can be forged; the rest is refused and counted; 0 = all"},
 	{"flow_slots", CONF_INT, FLOWD_CONF_TABLE_AT(flow_slots), "18", 10, 24, NULL, "bits", "different flows in one second, of each receiver: 18 = 262144, 64 MiB"},
 	{"sources", CONF_INT, FLOWD_CONF_TABLE_AT(sources), "65536", 16, 4194304, NULL, NULL, "sampling sources (usually ports) that are watched for losses"},
 	{"ring_seconds", CONF_INT, FLOWD_CONF_TABLE_AT(ring_seconds), "360", 10, 3600, NULL, "seconds", "of the past that are answered from memory, second by second: windows that are a minute shorter, for a minute; each port with traffic takes memory for them, too: 2.3 kB at 360, 18 kB at 3600"},

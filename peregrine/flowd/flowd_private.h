@@ -23,7 +23,8 @@
 struct agent_state {
 	int64_t heard_us; /* 0 = never */
 	uint64_t datagrams, samples, missing, drops;
-	uint64_t unread; /* sets of NetFlow or IPFIX that gave nothing */
+	uint64_t loud_seconds; /* in which it sent more than one may */
+	uint64_t unread;       /* sets of NetFlow or IPFIX that gave nothing */
 	/* Of its datagrams of sFlow: those that never were read, of these those that our own queue
 	 * had no room for. */
 	uint64_t datagrams_missing, datagrams_dropped;

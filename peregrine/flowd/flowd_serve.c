@@ -35,6 +35,7 @@ static const struct metric_row metric_rows[] = {
 	{"haas_flow_kernel_drops_total",         METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.kernel_drops),  "datagrams that did not fit into the sockets' queues; their agents' pools compensate for them"},
 	{"haas_flow_unknown_agent_total",        METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.unknown_agent), "datagrams of agents without a switch"},
 	{"haas_flow_spoofed_total",              METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.spoofed),       "datagrams that name an agent but come from elsewhere: refused"},
+	{"haas_flow_limited_total",              METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.limited),       "datagrams of agents that send more than agent_datagrams: refused"},
 	{"haas_flow_malformed_total",            METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.malformed),     "datagrams that could not be read to their end"},
 	{"haas_flow_other_version_total",        METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.other_version), "datagrams that are not sFlow version 5, NetFlow 9 or IPFIX"},
 	{"haas_flow_oversized_total",            METRIC_COUNTER, NULL, FLOWD_SERVE_AT(received.oversized),     "datagrams longer than any switch sends"},
@@ -189,6 +190,7 @@ static void flowd_serve_write_refused(struct text *body, const struct flowd *flo
 	json_begin_object(body, "refused");
 	json_put_int(body, "spoofed", (int64_t)counts.spoofed);
 	json_put_int(body, "unknown_agent", (int64_t)counts.unknown_agent);
+	json_put_int(body, "limited", (int64_t)counts.limited);
 	json_put_int(body, "malformed", (int64_t)counts.malformed);
 	json_put_int(body, "oversized", (int64_t)counts.oversized);
 	json_put_int(body, "other_version", (int64_t)counts.other_version);
@@ -222,6 +224,7 @@ static void get_agents(void *context, struct http_request *request)
 		json_put_int(&body, "samples", (int64_t)agent->samples);
 		json_put_int(&body, "samples_missing", (int64_t)agent->missing);
 		json_put_int(&body, "samples_dropped", (int64_t)agent->drops);
+		json_put_int(&body, "seconds_limited", (int64_t)agent->loud_seconds);
 		json_put_int(&body, "sets_unread", (int64_t)agent->unread);
 		json_put_double(&body, "factor", agent->factor);
 		json_put_int(&body, "restarts", agent->restarts);

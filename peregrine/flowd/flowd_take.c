@@ -6,6 +6,7 @@
 #include "peregrine/flowd/flowd_private.h"
 
 #define FLOWD_TAKE_SUBJECT "flowd"
+#define LOUD_TOLD          60 /* a line for so many seconds of one agent */
 
 static void note_sources(struct flowd *flowd, const struct harvest *harvest, bool sflow)
 {
@@ -158,6 +159,19 @@ static void note_vlans(struct flowd *flowd, const struct harvest *harvest)
 	flowd->totals.vlan_readings += harvest->vlan_count;
 }
 
+/* More than any switch sends: a wrong sampling rate, or somebody who forges its address. */
+static void note_loud(struct flowd *flowd, const struct harvest *harvest)
+{
+	for (size_t i = 0; i < harvest->loud_count; i++) {
+		struct agent_state *agent = &flowd->agents[harvest->loud[i]];
+
+		if (agent->loud_seconds++ % LOUD_TOLD == 0)
+			log_warn(FLOWD_TAKE_SUBJECT,
+				 "agent %u sends more than agent_datagrams: the rest is refused",
+				 (unsigned)harvest->loud[i]);
+	}
+}
+
 void flowd_take(void *context, unsigned receiver, struct harvest *harvest)
 {
 	struct flowd_inlet *inlet = context;
@@ -176,6 +190,7 @@ void flowd_take(void *context, unsigned receiver, struct harvest *harvest)
 	flowd_sum_counters(flowd);
 	note_discards(flowd, harvest);
 	note_vlans(flowd, harvest);
+	note_loud(flowd, harvest);
 	flowd->received[inlet->first + receiver] = harvest->counts;
 	receiver_return(inlet->receivers, receiver, harvest);
 }

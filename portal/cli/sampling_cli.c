@@ -93,6 +93,7 @@ static void tell_refused(const json_t *answer)
 		const char *key, *words;
 	} rows[] = {
 		{"spoofed", "name a switch but come from elsewhere"},
+		{"limited", "were more than one switch may send (agent_datagrams of flowd)"},
 		{"unknown_agent", "name no switch of ours"},
 		{"malformed", "could not be read to their end"},
 		{"oversized", "were too long"},
@@ -166,6 +167,7 @@ static int sampling_agents(void *context, const struct command_input *input)
 		WIDE_NUMBER("datagrams"),
 		WIDE_NUMBER("datagrams_missing"),
 		WIDE_NUMBER("restarts"),
+		WIDE_NUMBER("seconds_limited"),
 		WIDE_NUMBER("sets_unread"),
 	};
 	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};

@@ -629,6 +629,34 @@ static void what_is_cut_is_counted(void **state)
 	bench_end(&bench);
 }
 
+/* S23: who forges the addresses of one agent has no more than that agent, and no other suffers. */
+static void an_agent_has_its_share(void **state)
+{
+	const struct agent_row rows[] = {agent_at(0x0a000001, 0x0a000001, 1),
+					 agent_at(0x0a000002, 0x0a000002, 2)};
+	struct bench bench;
+	uint8_t packet[512];
+
+	(void)state;
+	bench_make(&bench, rows, 2, 8);
+	bench.reader.heard = calloc(AGENT_LIMIT + 1, sizeof(*bench.reader.heard));
+	bench.reader.heard_max = 10;
+	for (unsigned second = 1; second <= 2; second++) {
+		for (uint32_t i = 1; i <= 100; i++)
+			sample_reader_take(&bench.reader, packet, build(packet, 0x0a000001, i),
+					   rows[0].source);
+		sample_reader_take(&bench.reader, packet, build(packet, 0x0a000002, second),
+				   rows[1].source);
+		assert_int_equal(bench.harvest.counts.limited, 90 * second);
+		assert_int_equal(bench.harvest.counts.samples, 11 * second);
+		assert_int_equal(bench.harvest.loud_count, second);
+		assert_int_equal(bench.harvest.loud[second - 1], 1);
+		sample_reader_renew(&bench.reader);
+	}
+	free(bench.reader.heard);
+	bench_end(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -638,6 +666,7 @@ int main(void)
 		cmocka_unit_test(overload_is_thinned_by_a_known_factor),
 		cmocka_unit_test(strangers_are_refused),
 		cmocka_unit_test(what_is_cut_is_counted),
+		cmocka_unit_test(an_agent_has_its_share),
 		cmocka_unit_test(a_full_table_folds),
 		cmocka_unit_test(flows_made_for_one_place_are_folded),
 		cmocka_unit_test(folded_flows_made_for_one_place_are_folded_again),

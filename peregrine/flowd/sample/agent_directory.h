@@ -10,7 +10,7 @@
 
 struct agent_directory;
 
-enum { AGENT_UNKNOWN = -1, AGENT_SPOOFED = -2, AGENT_LIMIT = 65535 };
+enum { AGENT_UNKNOWN = -1, AGENT_SPOOFED = -2, AGENT_LOUD = -3, AGENT_LIMIT = 65535 };
 
 struct agent_row {
 	uint8_t agent[16];  /* as its datagrams name it; IPv4 mapped */

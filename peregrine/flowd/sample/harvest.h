@@ -9,7 +9,7 @@
 #include "peregrine/flowd/sample/sflow_wire.h"
 #include "peregrine/flowd/sample/source_book.h"
 
-enum { HARVEST_COUNTERS = 16384, HARVEST_DISCARDS = 4096, HARVEST_VLANS = 4096 };
+enum { HARVEST_COUNTERS = 16384, HARVEST_DISCARDS = 4096, HARVEST_VLANS = 4096, HARVEST_LOUD = 64 };
 
 struct counter_record {
 	uint16_t agent;
@@ -36,6 +36,7 @@ struct receive_counts {
 	uint64_t kernel_drops; /* the socket's queue was full: sequence gaps tell whose they were */
 	uint64_t unknown_agent; /* nobody has the agent address that a datagram names */
 	uint64_t spoofed;       /* the agent is known, its datagrams come from elsewhere */
+	uint64_t limited;       /* of an agent that sends more than one may */
 	uint64_t malformed;     /* datagrams that could not be read to their end */
 	uint64_t oversized;     /* longer than RECEIVE_SIZE */
 	uint64_t other_version; /* sFlow 4 and older, or no sFlow at all */
@@ -71,5 +72,7 @@ struct harvest {
 	size_t discard_count;
 	struct vlan_record *vlans; /* room for HARVEST_VLANS; NULL = they are not wanted */
 	size_t vlan_count;
+	uint16_t loud[HARVEST_LOUD]; /* agents of which datagrams were limited; the first of them */
+	size_t loud_count;
 	struct receive_counts counts;
 };

@@ -252,6 +252,7 @@ static void *receiver_receive(void *context)
 		now_ms = clock_monotonic_ms();
 		if (now_ms >= due_ms) {
 			hand_over(receiver, false);
+			sample_reader_renew(&receiver->reader);
 			due_ms += receiver->all->options.harvest_ms;
 			if (due_ms <= now_ms) /* the machine slept */
 				due_ms = now_ms + receiver->all->options.harvest_ms;
@@ -286,7 +287,7 @@ void receiver_return(struct receivers *receivers, unsigned receiver, struct harv
 	flow_table_clear(&harvest->flows);
 	harvest->sources = NULL;
 	harvest->source_count = harvest->counter_count = harvest->discard_count = 0;
-	harvest->vlan_count = 0;
+	harvest->vlan_count = harvest->loud_count = 0;
 	atomic_store(&receivers->receivers[receiver].spare, harvest);
 }
 
@@ -347,6 +348,12 @@ static int receiver_init(struct receiver *receiver, const struct receiver_option
 	receiver->reader = (struct sample_reader){.harvest = &receiver->harvests[0],
 						  .book = receiver->book,
 						  .directory = held->directory};
+	if (options->agent_max) {
+		receiver->reader.heard_max = options->agent_max;
+		receiver->reader.heard = calloc(AGENT_LIMIT + 1, sizeof(*receiver->reader.heard));
+		if (!receiver->reader.heard)
+			return -ENOMEM;
+	}
 	receiver->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (receiver->wake < 0)
 		return -errno;
@@ -450,6 +457,7 @@ void receivers_stop(struct receivers *receivers)
 		source_book_free(receiver->book);
 		ipfix_book_free(receiver->exporters);
 		free(receiver->buffers);
+		free(receiver->reader.heard);
 		harvest_done(&receiver->harvests[0]);
 		harvest_done(&receiver->harvests[1]);
 	}

@@ -34,6 +34,7 @@ struct receiver_options {
 			   */
 	uint32_t harvest_ms;  /* 1000; tests are shorter */
 	uint64_t samples_max; /* that one receiver uses in a harvest; 0 = all that it can */
+	uint32_t agent_max;   /* datagrams of one agent in a harvest's time; 0 = all */
 	harvest_fn fn;
 	void *context; /* fn's */
 };

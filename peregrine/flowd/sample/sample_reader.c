@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "common/net/frame_key_wire.h"
 
@@ -159,6 +160,24 @@ bool sample_reader_count(struct receive_counts *counts, size_t size, int rc)
 	return rc == 0;
 }
 
+void sample_reader_renew(struct sample_reader *reader)
+{
+	if (reader->heard)
+		memset(reader->heard, 0, (AGENT_LIMIT + 1) * sizeof(*reader->heard));
+}
+
+static int sample_reader_limit(struct sample_reader *reader, int agent)
+{
+	struct harvest *harvest = reader->harvest;
+
+	if (!reader->heard || reader->heard[agent]++ < reader->heard_max)
+		return agent;
+	if (reader->heard[agent] == reader->heard_max + 1 && harvest->loud_count < HARVEST_LOUD)
+		harvest->loud[harvest->loud_count++] = (uint16_t)agent;
+	harvest->counts.limited++;
+	return AGENT_LOUD;
+}
+
 int sample_reader_agent(struct sample_reader *reader, const uint8_t address[16],
 			const uint8_t source[16])
 {
@@ -168,7 +187,7 @@ int sample_reader_agent(struct sample_reader *reader, const uint8_t address[16],
 		reader->harvest->counts.spoofed++;
 	else if (agent < 0)
 		reader->harvest->counts.unknown_agent++;
-	return agent;
+	return agent < 0 ? agent : sample_reader_limit(reader, agent);
 }
 
 bool sample_reader_open(struct sample_reader *reader, const void *data, size_t size,

@@ -21,6 +21,10 @@ struct sample_reader {
 	const struct agent_directory *directory;
 	struct flow_add adds[SAMPLES_AHEAD]; /* on their way to their slots; rate 0 = none */
 	unsigned next;                       /* add: the oldest */
+	/* Datagrams of each agent since sample_reader_renew, of AGENT_LIMIT + 1; NULL: there is no
+	 * limit. Who forges the address of an agent has no more than that agent. */
+	uint32_t *heard;
+	uint32_t heard_max;
 	unsigned thin;   /* use one of so many samples; 0 = each (thin_policy.h) */
 	uint64_t chance; /* what draws them */
 };
@@ -34,7 +38,8 @@ struct opened_datagram {
 
 /* Counts a datagram of sFlow or IPFIX that was opened with `rc`. False: it is not for us to read. */
 bool sample_reader_count(struct receive_counts *counts, size_t size, int rc);
-/* Whose the address is, when he may send from `source`; else negative and counted. */
+/* Whose the address is, when he may send from `source` and has not sent too much; else negative and
+ * counted. */
 int sample_reader_agent(struct sample_reader *reader, const uint8_t address[16],
 			const uint8_t source[16]);
 
@@ -49,5 +54,7 @@ void sample_reader_read(struct sample_reader *reader, struct opened_datagram *op
 /* All three. */
 void sample_reader_take(struct sample_reader *reader, const void *data, size_t size,
 			const uint8_t source[16]);
+/* A second has ended: each agent may speak again. */
+void sample_reader_renew(struct sample_reader *reader);
 /* Puts what waits into the table: before the harvest is looked at. */
 void sample_reader_flush(struct sample_reader *reader);
