@@ -180,6 +180,7 @@ struct switch_reading {
 	size_t vlan_count;
 	struct switch_neighbor *neighbors;
 	size_t neighbor_count;
+	bool neighbors_uncounted; /* text without a total: a neighbour may have forged others */
 	struct switch_fdb_entry *fdb;
 	size_t fdb_count;
 	struct sampling_found sampling; /* of SWITCH_SAMPLING */

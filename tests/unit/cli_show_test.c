@@ -80,34 +80,38 @@ static void test_forged_neighbours(void **state)
 	static const struct {
 		const struct cli_dialect *dialect;
 		const char *head, *more, *tail;
-		bool whole;
+		enum cli_lldp_sum sum;
 	} rows[] = {
 		{&cli_dialect_ios, "Local Intf: Gi1/0/1\nChassis id: 5254.0012.3456\n", "",
-		 "Total entries displayed: 1\n", true},
+		 "Total entries displayed: 1\n", CLI_LLDP_ADDS_UP},
 		{&cli_dialect_ios,
 		 "Local Intf: Gi1/0/1\nChassis id: 5254.0012.3456\n"
 		 "System Description: \n",
-		 forged, "Total entries displayed: 1\n", false},
+		 forged, "Total entries displayed: 1\n", CLI_LLDP_TOO_MANY},
 		/* its own block is left without a chassis */
 		{&cli_dialect_ios, "Local Intf: Gi1/0/1\nChassis id: ", forged + 1,
-		 "Total entries displayed: 1\n", false},
+		 "Total entries displayed: 1\n", CLI_LLDP_TOO_MANY},
 		{&cli_dialect_nxos,
 		 "Chassis id: 5254.0012.3456\nLocal Port id: Eth1/1\n"
 		 "System Description: x\n",
 		 "Chassis id: 5254.0012.9999\nLocal Port id: Eth1/9\n",
-		 "Total entries displayed: 1\n", false},
+		 "Total entries displayed: 1\n", CLI_LLDP_TOO_MANY},
 		{&cli_dialect_nxos, "Chassis id: 5254.0012.3456\nLocal Port id: Eth1/1\n",
 		 "Chassis id: 5254.0012.9999\nLocal Port id: Eth1/9\n",
-		 "Total entries displayed: 2\n", true},
+		 "Total entries displayed: 2\n", CLI_LLDP_ADDS_UP},
 		{&cli_dialect_aoscx,
 		 "Total Neighbor Entries : 1\nPort : 1/1/1\n"
 		 "Neighbor Chassis-Description : x\n",
 		 "Total Neighbor Entries : 9\nPort : 1/1/9\nNeighbor Chassis-ID : "
 		 "52:54:00:12:99:99\n",
-		 "Neighbor Chassis-ID : 52:54:00:12:34:56\n", false},
+		 "Neighbor Chassis-ID : 52:54:00:12:34:56\n", CLI_LLDP_TOO_MANY},
 		{&cli_dialect_comware,
 		 "LLDP neighbor-information of port 1[GigabitEthernet1/0/1]:\n", "", "",
-		 true}, /* prints no total */
+		 CLI_LLDP_UNCOUNTED}, /* prints no total */
+		{&cli_dialect_ios, "Local Intf: Gi1/0/1\nChassis id: 5254.0012.3456\n", "", "",
+		 CLI_LLDP_UNCOUNTED},
+		{&cli_dialect_sonic, "Interface:    Ethernet0, via: LLDP\n", "", "",
+		 CLI_LLDP_ADDS_UP},
 	};
 	static const char sonic[] =
 		"Interface:    Ethernet0, via: LLDP\n    ChassisID:    mac 52:54:00:12:34:56\n"
@@ -120,7 +124,7 @@ static void test_forged_neighbours(void **state)
 		struct text text = {0};
 
 		text_addf(&text, "%s%s%s", rows[i].head, rows[i].more, rows[i].tail);
-		if (cli_lldp_adds_up(rows[i].dialect, text_get(&text)) != rows[i].whole)
+		if (cli_lldp_sum(rows[i].dialect, text_get(&text)) != rows[i].sum)
 			fail_msg("row %zu", i);
 		text_done(&text);
 	}

@@ -120,6 +120,13 @@ static void lldp_is_held_against_the_address_table(void **state)
 
 	hears(lab, 1, 3, "52:54:00:00:00:09", "52:54:00:00:00:01")->port_subtype = 3;
 	place_is(lab, 1, 1, 3, 95, PLACE_LLDP); /* nothing speaks against it */
+	/* A list without a total may have forged rows: the node has to be seen there. */
+	lab->readings[1].neighbors_uncounted = true;
+	place_is(lab, 1, -1, 0, 0, 0);
+	learns(lab, 1, 3, 1);
+	place_is(lab, 1, 1, 3, 100, PLACE_FDB | PLACE_LLDP);
+	lab->readings[1].fdb_count = 0;
+	lab->readings[1].neighbors_uncounted = false;
 	lab->readings[1].ports[3].up = false;
 	place_is(lab, 1, -1, 0, 0, 0);
 	lab->readings[1].ports[3].up = true;

@@ -162,6 +162,7 @@ static void sight_take_neighbors(struct sight *sight, struct switch_reading *rea
 	free(whole->neighbors);
 	whole->neighbors = reading->neighbors;
 	whole->neighbor_count = reading->neighbor_count;
+	whole->neighbors_uncounted = reading->neighbors_uncounted;
 	whole->parts =
 		(whole->parts & ~(unsigned)PART_NEIGHBORS) | (reading->parts & PART_NEIGHBORS);
 	sight->unobserved |=

@@ -185,11 +185,12 @@ static int hints_of_fdb(struct place_work *work, uint32_t source)
 /* Does the address table of this switch (hints from `first` on) let this NIC be at the port? What
  * LLDP says is the text of whoever is at some port, and a command line prints it without bounds
  * between ports (S22). A node in use may have its address at another port: two NICs of a bond share
- * one. */
+ * one. Where the text has no total the table has to show the node there. */
 static bool lldp_is_borne_out(const struct place_work *work, size_t first, struct port_ref at,
 			      const struct fabric_nic *nic)
 {
 	const struct switch_port *ports = work->facts->sources[at.source].reading->ports;
+	bool uncounted = work->facts->sources[at.source].reading->neighbors_uncounted;
 	bool own = false;
 	bool others = false;
 	bool elsewhere = false;
@@ -209,7 +210,7 @@ static bool lldp_is_borne_out(const struct place_work *work, size_t first, struc
 		own |= there && there->node_id == nic->node_id;
 		others |= there && there->node_id != nic->node_id;
 	}
-	return own || (!others && !(elsewhere && nic->idle));
+	return own || (!uncounted && !others && !(elsewhere && nic->idle));
 }
 
 /* Linux says its NIC's MAC as chassis or port id: only NICs that we know are believed. A port

@@ -191,7 +191,10 @@ static bool take_lldp(struct cli_read *read, const char *text)
 {
 	struct switch_reading *reading = &read->reading;
 
-	if (!cli_lldp_adds_up(read->one->dialect, text)) {
+	enum cli_lldp_sum sum = cli_lldp_sum(read->one->dialect, text);
+
+	reading->neighbors_uncounted = sum == CLI_LLDP_UNCOUNTED;
+	if (sum == CLI_LLDP_TOO_MANY) {
 		if (!reading->odd++)
 			text_copy(reading->odd_text, sizeof(reading->odd_text),
 				  "more LLDP neighbours than the switch counts: one forges others");

@@ -356,7 +356,7 @@ static bool cli_show_wire_cut_line(const char **text, char *ret, size_t room)
 	return true;
 }
 
-bool cli_lldp_adds_up(const struct cli_dialect *dialect, const char *text)
+enum cli_lldp_sum cli_lldp_sum(const struct cli_dialect *dialect, const char *text)
 {
 	unsigned long total = 0;
 	size_t ports = 0;
@@ -373,7 +373,9 @@ bool cli_lldp_adds_up(const struct cli_dialect *dialect, const char *text)
 		total = strtoul(value, NULL, 10);
 		told = true;
 	}
-	return !told || ports <= total;
+	if (told)
+		return ports <= total ? CLI_LLDP_ADDS_UP : CLI_LLDP_TOO_MANY;
+	return dialect->lldp_typed ? CLI_LLDP_ADDS_UP : CLI_LLDP_UNCOUNTED;
 }
 
 size_t cli_lldp_each(const struct cli_dialect *dialect, const char *text, cli_lldp_fn fn,

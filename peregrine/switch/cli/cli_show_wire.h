@@ -35,10 +35,13 @@ struct cli_lldp_row {
 	char chassis[64], port[64], port_text[64], system[64];
 };
 typedef bool (*cli_lldp_fn)(void *context, const struct cli_lldp_row *row);
-/* A neighbour's names and descriptions may hold newlines, and with them lines of other ports. False:
- * there are more local ports than the switch counts entries, so some of them are forged. Families
- * that print no total are not told; what their neighbours say must be borne out elsewhere. */
-bool cli_lldp_adds_up(const struct cli_dialect *dialect, const char *text);
+/* A neighbour's names and descriptions may hold newlines, and with them lines of other ports. */
+enum cli_lldp_sum {
+	CLI_LLDP_ADDS_UP, /* as many local ports as the switch counts; or its lines cannot be forged */
+	CLI_LLDP_TOO_MANY,  /* more: some are forged */
+	CLI_LLDP_UNCOUNTED, /* it prints no total: what neighbours say must be borne out elsewhere */
+};
+enum cli_lldp_sum cli_lldp_sum(const struct cli_dialect *dialect, const char *text);
 /* Blocks that have a local port and a chassis id. */
 size_t cli_lldp_each(const struct cli_dialect *dialect, const char *text, cli_lldp_fn fn,
 		     void *context);
