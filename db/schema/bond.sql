@@ -16,7 +16,11 @@ create index node_bond_name on node_bond (node_id, name);
 -- What peregrined knows of a switch by its family and the way in which it is changed.
 create table switch_ability (
 	switch_id bigint primary key references switch on delete cascade,
-	aggregates boolean not null default false   -- we make aggregates there; else the operator does
+	aggregates boolean not null default false,  -- we make aggregates there; else the operator does
+	-- Whether nodes in the provisioning network hear each other there, as of the last time that several were in it. between: not at this
+	-- switch, but those at other switches over uplinks.
+	apart text not null default '' check (apart in ('', 'isolated', 'between', 'open', 'untold')),
+	apart_at timestamptz
 );
 
 -- Aggregates that we made. The row is written before the switch is told, so that after kill -9 the owner is known. The row stays after the

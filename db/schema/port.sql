@@ -14,6 +14,7 @@ create table port_intent (
 	applied_trunk boolean,
 	applied_native integer,
 	applied_tagged text not null default '',
+	applied_apart boolean not null default false,  -- it hears no other such port of its switch
 	applied_at timestamptz,
 	problem jsonb,                              -- why it is not applied yet
 	bond text not null default '',              -- ports of one switch with the same word are one aggregate; '' = none of ours

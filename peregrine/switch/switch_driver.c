@@ -36,7 +36,7 @@ void switch_endpoint_wipe(struct switch_endpoint *endpoint)
 
 bool port_vlans_equal(const struct port_vlans *a, const struct port_vlans *b)
 {
-	return a == b || (a->trunk == b->trunk && a->native == b->native &&
+	return a == b || (a->trunk == b->trunk && a->apart == b->apart && a->native == b->native &&
 			  vlan_set_equal(&a->tagged, &b->tagged));
 }
 

@@ -81,9 +81,15 @@ void switch_endpoint_wipe(struct switch_endpoint *endpoint);
  * tagged VLANs pass with a tag; native (0 = none: untagged frames are dropped) passes without. */
 struct port_vlans {
 	bool trunk;
+	/* An access port that exchanges no frames with others that are so, whatever its VLAN. Only of
+	 * families that are told (sets_apart); within one switch. */
+	bool apart;
 	uint16_t native;
 	struct vlan_set tagged;
 };
+
+/* Does a port hear the others of its VLAN at this switch, as far as it shows that? */
+enum port_apart { APART_UNTOLD, APART_NOT, APART_FROM_ALIKE };
 
 bool port_vlans_equal(const struct port_vlans *a, const struct port_vlans *b);
 
@@ -115,7 +121,9 @@ struct switch_port {
 		       may name it */
 	enum port_stp stp;
 	bool has_vlans; /* `vlans` was read */
-	bool unproven;  /* an access port by its lists; whether it drops tagged frames the switch
+	enum port_apart apart;
+	uint16_t apart_group; /* APART_FROM_ALIKE: from those of the same group */
+	bool unproven; /* an access port by its lists; whether it drops tagged frames the switch
 			   does not show and cannot be told */
 	struct port_vlans vlans;
 };
@@ -224,6 +232,7 @@ enum edit_result {
 enum switch_op {
 	SWITCH_READ,   /* parts -> reading. With `only_ports` the memberships of these alone, and
 			  whether they are up: what else is said of a port may be missing */
+	SWITCH_APART,  /* reading->ports: their names and `apart`, by the command line */
 	SWITCH_CHANGE, /* edits -> results. In the order given; ends at the first that is not taken
 			*/
 	SWITCH_SAVE,   /* running configuration to the one it starts with */
@@ -299,7 +308,7 @@ struct switch_request {
 bool switch_port_is_wanted(const char *const *only_ports, const char *name);
 
 /* A call has ended; from the loop, never from inside start(). rc 0: what *reading owns passes to
- * the callee (SWITCH_READ, SWITCH_SAMPLING,
+ * the callee (SWITCH_READ, SWITCH_SAMPLING, SWITCH_APART,
  * SWITCH_HEALTH; else NULL). Both pointers are borrowed for the call. */
 typedef void (*switch_call_fn)(void *context, int rc, struct switch_reading *reading,
 			       const struct problem *problem);

@@ -28,6 +28,8 @@ struct switch_family {
 	 * moment: it does not let go of the last VLAN before it has another one. Who plans edits
 	 * goes by way of a VLAN of nobody's then (reconcile/diff_policy.h). */
 	bool enters_first;
+	/* Its driver sets port_vlans.apart, and reads it back. */
+	bool sets_apart;
 	uint16_t max_vlans;         /* at once */
 	uint8_t max_sessions;       /* configuration sessions at once */
 	uint32_t timeout_ms;        /* of one round trip */

@@ -68,7 +68,8 @@ static int line_new(struct switch_queue *queue, int64_t id, struct line **ret)
 /* It changes nothing and may begin anew. */
 static bool is_look(const struct call *call)
 {
-	return call->request.op == SWITCH_READ || call->request.op == SWITCH_HEALTH;
+	return call->request.op == SWITCH_READ || call->request.op == SWITCH_APART ||
+	       call->request.op == SWITCH_HEALTH;
 }
 
 /* What is under way when the sessions have to go: a reading begins anew, a change has an end that

@@ -60,6 +60,7 @@ static void call_answer(struct call *call)
 		.problem = call->rc ? &call->problem : NULL,
 		.reading = call->rc == 0 && (call->request.op == SWITCH_READ ||
 					     call->request.op == SWITCH_SAMPLING ||
+					     call->request.op == SWITCH_APART ||
 					     call->request.op == SWITCH_HEALTH)
 				   ? &call->reading
 				   : NULL,

@@ -83,6 +83,11 @@ static bool bonds_by_cli(const struct line *line)
 	return writer && !writer->lag_name && may_use_cli(line);
 }
 
+static bool tells_apart(const struct line *line)
+{
+	return may_use_cli(line) && line->family->cli->tells_apart;
+}
+
 /* The first row of an operation that holds; an operation without one goes by the writer. */
 static const struct {
 	enum switch_op op;
@@ -92,7 +97,7 @@ static const struct {
 	{SWITCH_READ, WAY_READ, NULL},       {SWITCH_HEALTH, WAY_READ, reads_by_snmp},
 	{SWITCH_HEALTH, WAY_HEALTH, NULL},   {SWITCH_SAMPLING, WAY_WRITE, samples_by_writer},
 	{SWITCH_SAMPLING, WAY_READ, NULL},   {SWITCH_MIRROR, WAY_CLI, mirrors_by_cli},
-	{SWITCH_LAG, WAY_CLI, bonds_by_cli},
+	{SWITCH_LAG, WAY_CLI, bonds_by_cli}, {SWITCH_APART, WAY_CLI, tells_apart},
 };
 
 enum way_kind line_way(const struct line *line, enum switch_op op)
@@ -191,6 +196,10 @@ int line_refuses(const struct line *line, const struct switch_request *request,
 
 	if (op == SWITCH_READ || op == SWITCH_HEALTH)
 		return 0;
+	if (op == SWITCH_APART && !tells_apart(line))
+		return problem_set(problem, E_UNSUPPORTED,
+				   "switch %s does not show which ports it keeps apart",
+				   line->endpoint.name);
 	if (!line->heard) {
 		(void)problem_set(problem, E_UNAVAILABLE, "switch %s: its family is not known yet",
 				  line->endpoint.name);

@@ -166,3 +166,5 @@ void site_check_database(struct site_check *check);
 void site_check_schema(struct site_check *check);
 void site_check_backup(struct site_check *check);
 void site_check_isolation(struct site_check *check);
+void site_check_peers(struct site_check *check);
+void site_check_provisioning(struct site_check *check);

@@ -6,7 +6,6 @@
 #include "common/base/text.h"
 
 #include "portal/cli/db_admin.h"
-#include "portal/cli/site_check.h"
 
 void site_check_finish(PGconn **connection)
 {

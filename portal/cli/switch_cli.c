@@ -204,9 +204,9 @@ static int switch_release(void *context, const struct command_input *input)
 
 static int switch_show(void *context, const struct command_input *input)
 {
-	static const char *const order[] = {"name",       "state",       "management",   "observed",
-					    "parts.part", "parts.state", "parts.reason", "alerts",
-					    "base",       NULL};
+	static const char *const order[] = {
+		"name",         "state",     "management", "observed", "parts.part", "parts.state",
+		"parts.reason", "isolation", "alerts",     "base",     NULL};
 	static const struct output_column columns[] = {
 		COLUMN("name"), COLUMN("state"), TITLED("management.address", "ADDRESS"),
 		TITLED("observed.family", "FAMILY"), TITLED("observed.read_at", "READ_AT")};

@@ -16,5 +16,6 @@ then 'reachable' else 'silent' end,
 'ports', v.port_count, 'up', v.ports_up, 'uplinks', v.uplinks, 'edges', v.edges,
 'parts', (select coalesce(jsonb_agg(jsonb_build_object('part', p.part, 'state', p.state, 'reason', p.reason, 'since', p.since)
 order by array_position('{ports,vlans,addresses,neighbors,aggregates}', p.part)), '[]') from haas.switch_part p where p.switch_id = v.id)) end,
+'isolation', (select jsonb_build_object('state', x.apart, 'at', x.apart_at) from haas.switch_ability x where x.switch_id = v.id and x.apart <> ''),
 'alerts', (select coalesce(jsonb_agg(jsonb_build_object('kind', a.kind, 'severity', a.severity, 'message', a.message) order by a.kind), '[]')
 from haas.alert a where a.subject_kind = 'switch' and a.subject = v.name and a.cleared_at is null))

@@ -1,6 +1,7 @@
 // links: peregrine_switch
 /* The engine of the command lines changes a switch: refusals in each place, what is seen when it is
  * read back. */
+#include "peregrine/switch/cli/cli_config_wire.h"
 #include "tests/support/cli_bench.h"
 
 static void test_change(void **state)
@@ -50,6 +51,62 @@ static void test_change(void **state)
 		assert_int_equal(bench.script.opens, 1);
 		expect_end_of_script(&bench);
 		bench_close(&bench);
+	}
+}
+
+/* Which ports hear no others: what a running configuration says of them, in the words of each
+ * family that has any. */
+static void test_apart(void **state)
+{
+	static const struct turn turns[] = {
+		IOS_LOGIN,
+		{"show running-config",
+		 "interface GigabitEthernet1/0/1\r\n switchport access vlan 120\r\n"
+		 " switchport mode access\r\n switchport protected\r\n!\r\n"
+		 "interface GigabitEthernet1/0/2\r\n switchport mode access\r\n!\r\nend\r\n" P,
+		 false},
+		{"show vlan brief", IOS_VLANS, false},
+		{NULL, NULL, false},
+	};
+	static const struct {
+		const struct cli_dialect *dialect;
+		const char *port, *text;
+		uint16_t group;
+	} rows[] = {
+		{&cli_dialect_dnos, "Gi1/0/1", "interface Gi1/0/1\nswitchport protected 0\nexit\n",
+		 1},
+		{&cli_dialect_dnos, "Gi1/0/1", "interface Gi1/0/1\nswitchport protected 2\nexit\n",
+		 3},
+		{&cli_dialect_dnos, "Gi1/0/1", "interface Gi1/0/1\nno switchport protected\nexit\n",
+		 0},
+		{&cli_dialect_comware, "GigabitEthernet1/0/1",
+		 "interface GigabitEthernet1/0/1\n port-isolate enable group 2\n#\n", 3},
+		{&cli_dialect_comware, "GigabitEthernet1/0/1",
+		 "interface GigabitEthernet1/0/1\n port-isolate enable\n#\n", 1},
+	};
+	struct switch_request request = {.op = SWITCH_APART};
+	struct bench bench;
+	struct ended ended;
+
+	(void)state;
+	bench_open(&bench, "cisco-ios", turns);
+	ended = call(&bench, &request, 20000);
+	assert_int_equal(ended.rc, 0);
+	assert_int_equal(ended.reading.port_count, 2);
+	assert_int_equal(ended.reading.ports[0].apart, APART_FROM_ALIKE);
+	assert_int_equal(ended.reading.ports[1].apart, APART_NOT);
+	assert_string_equal(ended.reading.ports[1].name, "GigabitEthernet1/0/2");
+	switch_reading_done(&ended.reading);
+	expect_end_of_script(&bench);
+	bench_close(&bench);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct cli_config *config = NULL;
+
+		assert_int_equal(cli_config_new(rows[i].dialect, &config), 0);
+		assert_int_equal(cli_config_read(config, rows[i].text), 0);
+		if (cli_config_port(config, rows[i].port)->apart != rows[i].group)
+			fail_msg("row %zu", i);
+		cli_config_free(config);
 	}
 }
 
@@ -305,6 +362,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_change),
+		cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_change_refused),
 		cmocka_unit_test(test_taken_before_a_refusal),
 		cmocka_unit_test(test_change_unseen),

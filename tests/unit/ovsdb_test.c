@@ -241,15 +241,16 @@ static void edits_state_the_whole_row(void **state)
 		uint16_t native;
 		const char *tagged, *row;
 	} rows[] = {
-		{false, 200, "", "{\"tag\":200,\"trunks\":[\"set\",[]],\"vlan_mode\":\"access\"}"},
+		{false, 200, "",
+		 "{\"protected\":false,\"tag\":200,\"trunks\":[\"set\",[]],\"vlan_mode\":\"access\"}"},
 		{true, 0, "100,200",
-		 "{\"tag\":[\"set\",[]],\"trunks\":[\"set\",[100,200]],\"vlan_mode\":\"trunk\"}"},
+		 "{\"protected\":false,\"tag\":[\"set\",[]],\"trunks\":[\"set\",[100,200]],\"vlan_mode\":\"trunk\"}"},
 		{true, 200, "100",
-		 "{\"tag\":200,\"trunks\":[\"set\",[100]],\"vlan_mode\":\"native-untagged\"}"},
+		 "{\"protected\":false,\"tag\":200,\"trunks\":[\"set\",[100]],\"vlan_mode\":\"native-untagged\"}"},
 		{true, 200, "",
-		 "{\"tag\":200,\"trunks\":[\"set\",[200]],\"vlan_mode\":\"native-untagged\"}"},
+		 "{\"protected\":false,\"tag\":200,\"trunks\":[\"set\",[200]],\"vlan_mode\":\"native-untagged\"}"},
 		{true, 0, "",
-		 "{\"tag\":[\"set\",[]],\"trunks\":[\"set\",[4095]],\"vlan_mode\":\"trunk\"}"},
+		 "{\"protected\":false,\"tag\":[\"set\",[]],\"trunks\":[\"set\",[4095]],\"vlan_mode\":\"trunk\"}"},
 	};
 
 	(void)state;

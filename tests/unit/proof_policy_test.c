@@ -387,11 +387,12 @@ static void want_anew(struct world *world, uint32_t p)
 	f->model.member_count = RF_MEMBERS;
 	f->ports[p].first_member = 2 * p;
 	f->ports[p].member_count = rf_random(f, 5) == 0 ? 0 : 1;
-	members[0] = (struct fabric_member){first, MEMBER_ACCESS};
+	members[0] = (struct fabric_member){first, MEMBER_ACCESS, false};
 	if (f->ports[p].member_count == 0 || f->model.network_count < 2 || rf_random(f, 4) > 0)
 		return;
 	members[0].mode = rf_random(f, 2) ? MEMBER_NATIVE : MEMBER_TAGGED;
-	members[1] = (struct fabric_member){(first + 1) % f->model.network_count, MEMBER_TAGGED};
+	members[1] =
+		(struct fabric_member){(first + 1) % f->model.network_count, MEMBER_TAGGED, false};
 	f->ports[p].member_count = 2;
 }
 
@@ -480,7 +481,7 @@ static void one_at_a_time_by_the_number_that_is_left(void **unused)
 	struct fabric_switch at = {.name = "s", .port_count = 3, .enters_first = true};
 	struct fabric_port ports[3];
 	struct fabric_network networks[] = {{1, 1, "a", NULL, 10}, {2, 2, "b", NULL, 11}};
-	struct fabric_member members[] = {{1, MEMBER_ACCESS}, {0, MEMBER_ACCESS}};
+	struct fabric_member members[] = {{1, MEMBER_ACCESS, false}, {0, MEMBER_ACCESS, false}};
 	struct fabric_model model = {.vlan_low = 10,
 				     .vlan_high = 19,
 				     .parking = 2,

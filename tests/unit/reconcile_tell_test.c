@@ -132,6 +132,76 @@ static void access_ports_that_cannot_be_proven_are_told_of(void **state)
 	assert_no_leak(site);
 }
 
+/* Puts a port of a node into the provisioning network, as its place would. */
+static void provision(struct site *site, unsigned leaf, unsigned port)
+{
+	CLEANUP(text_done) struct text text = {0};
+
+	text_addf(&text,
+		  "insert into node (name) values ('n%u%u');"
+		  "select attachment_put('leaf%u', 'p%u', (select id from network where name = "
+		  "'prov'), 'access', 't');"
+		  "update port_intent i set wanted_version = wanted_version + 1, node_id = (select "
+		  "id from node where name = 'n%u%u') from switch s where s.id = i.switch_id and "
+		  "s.name = 'leaf%u' and i.port = 'p%u'; notify network",
+		  leaf, port, leaf, port, leaf, port, leaf, port);
+	sql(site, text_get(&text));
+}
+
+static void isolation_is(struct site *site, const char *leaf, const char *word)
+{
+	CLEANUP(text_done) struct text text = {0};
+
+	text_addf(&text,
+		  "select count(*) from switch_ability a join switch s on s.id = a.switch_id where "
+		  "s.name = '%s' and a.apart = '%s' and exists (select from alert where key = "
+		  "'switch.provisioning_open:%s' and cleared_at is null) = (a.apart <> 'isolated')",
+		  leaf, word, leaf);
+	if (!wait_sql(site, text_get(&text), 1))
+		fail_msg("%s is not %s", leaf, word);
+}
+
+/* Nodes in the provisioning network hear us alone where the switch can be told so; where it cannot,
+ * or does not show it, that is an alert with its name. */
+static void provisioning_ports_are_kept_apart(void **state)
+{
+	struct site *site = *state;
+
+	leaf(site, 2)->trouble.apart_untold = true;
+	sql(site, "update switch_endpoint set family = 'sim' where switch_id = 1;"
+		  "select network_create('prov', 'provisioning', null, null, null, 't')");
+	provision(site, 1, 1);
+	settle(site);
+	assert_true(leaf(site, 0)->ports[0].vlans.apart);
+	provision(site, 1, 2);
+	isolation_is(site, "leaf1", "isolated");
+	assert_true(leaf(site, 0)->ports[1].vlans.apart);
+	provision(site, 2, 1);
+	isolation_is(site, "leaf1", "between");
+	isolation_is(site, "leaf2", "between");
+	provision(site, 2, 2);
+	isolation_is(site, "leaf2", "open");
+	provision(site, 3, 1);
+	provision(site, 3, 2);
+	isolation_is(site, "leaf3", "untold");
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = "
+			     "'switch.provisioning_open:leaf2' and detail ->> 'ports' = "
+			     "'[\"p1\", \"p2\"]' and cleared_at is null",
+			     1));
+	/* What a tenant gets afterwards hears its own. */
+	sql(site, "update port_intent set node_id = null, wanted_version = wanted_version + 1");
+	want(site, 0, 0, 1);
+	settle(site);
+	assert_false(leaf(site, 0)->ports[0].vlans.apart);
+	assert_false(leaf(site, 0)->ports[1].vlans.apart);
+	/* Somebody else's doing is seen and repaired. */
+	leaf(site, 0)->ports[0].vlans.apart = true;
+	settle(site);
+	assert_true(wait_sql(site, "select count(*) from event where kind = 'switch.repaired'", 1));
+	assert_false(leaf(site, 0)->ports[0].vlans.apart);
+}
+
 /* From the first moment on, not only when nothing else is going on: the row of what it was set to
  * carry says so, also in the next life. */
 static void one_that_shows_no_ports_is_told_of(void **state)
@@ -514,6 +584,7 @@ int main(void)
 		CASE(what_was_saved_beside_something_else_is_saved_again),
 		CASE(what_was_saved_beside_is_saved_again_by_whose_it_is),
 		CASE(access_ports_that_cannot_be_proven_are_told_of),
+		CASE(provisioning_ports_are_kept_apart),
 		CASE(one_that_shows_no_ports_is_told_of),
 		CASE(a_foreign_change_of_an_uplink_is_only_told_of_where_asked),
 		CASE(alerts_of_an_earlier_life_end_with_their_cause),

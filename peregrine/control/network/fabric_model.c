@@ -75,6 +75,7 @@ struct port_vlans port_vlans_plain(const struct port_vlans *vlans)
 		plain.tagged = (struct vlan_set){0};
 	vlan_set_remove(&plain.tagged, plain.native);
 	plain.trunk = plain.native == 0 || !vlan_set_is_empty(&plain.tagged);
+	plain.apart = plain.apart && !plain.trunk;
 	return plain;
 }
 
@@ -99,7 +100,8 @@ void port_vlans_text(const struct port_vlans *vlans, struct text *ret)
 {
 	if (!vlans->trunk) {
 		if (vlans->native)
-			text_addf(ret, "access %u", (unsigned)vlans->native);
+			text_addf(ret, "access %u%s", (unsigned)vlans->native,
+				  vlans->apart ? " apart" : "");
 		else
 			text_add(ret, "nothing");
 		return;
@@ -119,7 +121,8 @@ port_state state_pool_add(struct state_pool *pool, const struct port_vlans *vlan
 
 	if (like && port_vlans_equal(like, vlans))
 		return like;
-	if (!vlans->trunk && vlans->native < VLAN_LIMIT && vlan_set_is_empty(&vlans->tagged))
+	if (!vlans->trunk && !vlans->apart && vlans->native < VLAN_LIMIT &&
+	    vlan_set_is_empty(&vlans->tagged))
 		return &access_states[vlans->native];
 	if (!block || block->count == BLOCK_ROOM) {
 		block = malloc(sizeof(*block));

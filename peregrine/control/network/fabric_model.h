@@ -23,6 +23,7 @@ struct fabric_switch {
 	bool spine;
 	bool held;             /* not to be changed now: unreachable, not read yet, not managed */
 	bool enters_first;     /* switch_family.enters_first */
+	bool sets_apart;       /* switch_family.sets_apart */
 	struct vlan_set vlans; /* that exist on it */
 	struct vlan_set reserved; /* never to be used there (switch_family.reserved, range) */
 	struct vlan_set moving;   /* that ports of it are in as long as a change is under way */
@@ -55,6 +56,7 @@ struct fabric_port {
 struct fabric_member {
 	uint32_t network; /* index */
 	enum member_mode mode;
+	bool apart; /* its ports should not hear each other: nodes that are nobody's yet */
 };
 
 struct fabric_network {

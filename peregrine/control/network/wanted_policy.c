@@ -55,6 +55,7 @@ static enum wanted_fault edge_vlans(const struct fabric_model *model, uint32_t p
 			vlan_set_add(&vlans.tagged, vlan);
 		else
 			vlans.native = vlan;
+		vlans.apart |= member->apart && model->switches[p->at].sets_apart;
 	}
 	vlans.trunk = !vlan_set_is_empty(&vlans.tagged);
 	*ret = port_vlans_plain(&vlans);

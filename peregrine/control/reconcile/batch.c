@@ -190,6 +190,8 @@ static void say_vlans(const struct port_vlans *vlans, struct text *json, const c
 	vlan_set_text(&vlans->tagged, &tagged);
 	json_begin_object(json, key);
 	json_put_bool(json, "trunk", vlans->trunk);
+	if (vlans->apart)
+		json_put_bool(json, "apart", true);
 	json_put_int(json, "native", vlans->native);
 	json_put_string(json, "tagged", text_get(&tagged));
 	json_end_object(json);

@@ -1,7 +1,7 @@
 -- Statements of peregrine/control/reconcile/intent_store.c.
 
 -- :part open_alerts
-a.cleared_at is null and a.kind in ('switch.drift', 'switch.unsaved', 'switch.tags_unproven', 'switch.no_parking', 'switch.uplink_refused', 'switch.undo_failed', 'fabric.isolation',
+a.cleared_at is null and a.kind in ('switch.drift', 'switch.unsaved', 'switch.tags_unproven', 'switch.no_parking', 'switch.provisioning_open', 'switch.uplink_refused', 'switch.undo_failed', 'fabric.isolation',
  'network.vlan_leak', 'network.vlan_short')
 
 -- :statement intent_load
@@ -25,7 +25,7 @@ select json_build_object(
 'vlans', (select coalesce(json_agg(x order by fabric, vlan), '[]') from (select fabric_id as fabric, vlan, network_id as network, state,
   floor(extract(epoch from until) * 1000)::bigint as until_ms, waits from haas.network_vlan) x),
 'ports', (select coalesce(json_agg(x order by switch, port), '[]') from (select switch_id as switch, port, wanted_version as wanted,
-  applied_version as applied, applied_trunk as trunk, applied_native as native, applied_tagged as tagged, problem ->> 'message' as problem, bond
+  applied_version as applied, applied_trunk as trunk, applied_native as native, applied_tagged as tagged, applied_apart as apart, problem ->> 'message' as problem, bond
   from haas.port_intent) x),
 'aggregates', (select coalesce(json_agg(x order by switch, name), '[]') from (select switch_id as switch, name, bond, members from haas.switch_aggregate) x),
 'uplinks', (select coalesce(json_agg(x), '[]') from (select switch_id as switch, port, tagged from haas.uplink_applied) x),
@@ -42,7 +42,8 @@ select json_build_object(
   when 'switch' then not exists (select from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id where s.name = a.subject)
   else not exists (select from haas.fabric f where f.name = a.subject) end)), '[]') from haas.alert a where ${open_alerts}),
 'attachments', (select coalesce(json_agg(x order by switch, port, network), '[]') from (select a.switch_id as switch, a.port, a.network_id as network, a.mode,
-  b.port is not null as blocked from haas.attachment a left join haas.port_intent i on i.switch_id = a.switch_id and i.port = a.port
+  b.port is not null as blocked, i.node_id is not null and n.kind = 'provisioning' as apart from haas.attachment a
+  join haas.network n on n.id = a.network_id left join haas.port_intent i on i.switch_id = a.switch_id and i.port = a.port
   left join haas.port_block b on b.switch_id = a.switch_id and b.port = a.port and b.wanted_version = i.wanted_version) x)) as site
 
 -- :statement fabric_claim
@@ -116,9 +117,9 @@ ${ours}, r as (select $5::jsonb as r from ours),
   from r, jsonb_to_recordset(r.r -> 'changes') as x (id bigint, state text, problem jsonb) where t.id = x.id
   returning t.id, t.switch_id, t.sent_at),
  v as (insert into haas.switch_unsaved (switch_id) select distinct switch_id from c where sent_at is not null on conflict do nothing returning switch_id),
- p as (update haas.port_intent t set applied_version = x.version, applied_trunk = x.trunk, applied_native = x.native, applied_tagged = x.tagged,
+ p as (update haas.port_intent t set applied_version = x.version, applied_trunk = x.trunk, applied_native = x.native, applied_tagged = x.tagged, applied_apart = coalesce(x.apart, false),
   applied_at = now(), problem = case when t.wanted_version = x.version then null else t.problem end
-  from r, jsonb_to_recordset(r.r -> 'ports') as x (switch bigint, port text, version bigint, trunk boolean, native integer, tagged text)
+  from r, jsonb_to_recordset(r.r -> 'ports') as x (switch bigint, port text, version bigint, trunk boolean, native integer, tagged text, apart boolean)
   where t.switch_id = x.switch and t.port = x.port and t.wanted_version >= x.version returning t.switch_id, t.port),
  f as (update haas.port_intent t set problem = x.problem
   from r, jsonb_to_recordset(r.r -> 'faults') as x (switch bigint, port text, version bigint, problem jsonb)
@@ -127,6 +128,9 @@ ${ours}, r as (select $5::jsonb as r from ours),
  u as (insert into haas.uplink_applied as t (switch_id, port, tagged)
   select x.switch, x.port, x.tagged from r, jsonb_to_recordset(r.r -> 'uplinks') as x (switch bigint, port text, tagged text)
   on conflict (switch_id, port) do update set tagged = excluded.tagged, applied_at = now() where t.tagged <> excluded.tagged returning t.port),
+ s as (insert into haas.switch_ability as t (switch_id, apart, apart_at) select x.switch, x.state, now()
+  from r, jsonb_to_recordset(r.r -> 'apart') as x (switch bigint, state text) join haas.switch_endpoint e on e.switch_id = x.switch
+  on conflict (switch_id) do update set apart = excluded.apart, apart_at = excluded.apart_at returning t.switch_id),
  a as (select x.* from r, jsonb_to_recordset(r.r -> 'alerts') as x (op text, key text, kind text, severity text, subject_kind text, subject text,
   message text, detail jsonb)),
  up as (insert into haas.alert as t (key, kind, severity, subject_kind, subject, message, detail)
@@ -137,7 +141,7 @@ ${ours}, r as (select $5::jsonb as r from ours),
  e as (select haas.event_add('peregrined', x.kind, x.subject_kind, x.subject, x.tenant, x.message, x.detail) as id
   from r, jsonb_to_recordset(r.r -> 'events') as x (kind text, subject_kind text, subject text, tenant bigint, message text, detail jsonb))
 select (select count(*) from b), (select count(*) from c), (select count(*) from p), (select count(*) from f), (select count(*) from up),
- (select count(*) from down), (select count(id) from e) from ours
+ (select count(*) from down), (select count(*) from s), (select count(id) from e) from ours
 
 -- :statement aggregate_write
 -- :columns batch_id, change_id, made, unsaved

@@ -63,6 +63,8 @@ static void reconcile_adopt(struct engine_fabric *fabric, const char *name, cons
 		known->unproven_told = true;
 	if (strncmp(key, "switch.no_parking:", length + 1) == 0)
 		known->stuck_told = true;
+	if (strncmp(key, "switch.provisioning_open:", length + 1) == 0)
+		known->open_told = true;
 	if (strncmp(key, "switch.uplink_refused:", length + 1) == 0)
 		known->uplink_told = true;
 }

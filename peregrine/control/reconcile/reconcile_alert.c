@@ -190,9 +190,8 @@ static void say_numbers(struct engine_fabric *fabric, const struct pass *pass, s
 		  said);
 }
 
-/* An alert about a switch that is there exactly while `on` is true. */
-static void say_of_switch(const struct known_switch *known, bool on, bool *told,
-			  const struct alert_row *about, struct said *said)
+void say_of_switch(const struct known_switch *known, bool on, bool *told,
+		   const struct alert_row *about, struct said *said)
 {
 	struct alert_row alert = *about;
 

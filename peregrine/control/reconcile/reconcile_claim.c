@@ -112,6 +112,7 @@ static const char *unfinished_state(const struct reconcile *reconcile, const PGr
 		const json_t *after = json_object_get(edit, "after");
 		struct port_vlans vlans = {
 			.trunk = json_is_true(json_object_get(after, "trunk")),
+			.apart = json_is_true(json_object_get(after, "apart")),
 			.native = (uint16_t)json_integer_value(json_object_get(after, "native"))};
 		const char *tagged = json_string_value(json_object_get(after, "tagged"));
 

@@ -9,7 +9,8 @@
  *   reconcile_number.c  VLAN numbers
  *   reconcile_plan.c    proof, batches
  *   reconcile_tell.c    rows about it
- *   reconcile_alert.c, reconcile_diff.c  alerts and differences for people */
+ *   reconcile_alert.c, reconcile_diff.c  alerts and differences for people
+ *   reconcile_apart.c   do nodes of the provisioning network hear each other? */
 #pragma once
 
 #include "common/io/work_cycle.h"

@@ -48,6 +48,7 @@ static void reconcile_tell_say_port(const struct batch_intent *row, port_state n
 	json_put_string(json, "port", row->port);
 	json_put_int(json, "version", row->version);
 	json_put_bool(json, "trunk", now->trunk);
+	json_put_bool(json, "apart", now->apart);
 	json_put_int(json, "native", now->native);
 	json_put_string(json, "tagged", text_get(&tagged));
 	json_end_object(json);
@@ -194,6 +195,7 @@ void fabric_tell(struct engine_fabric *fabric, const struct pass *pass)
 	json_begin_array(&said.alerts, NULL);
 	json_begin_array(&said.events, NULL);
 	say_alerts(fabric, pass, &said);
+	say_apart(fabric, pass, &said, &json);
 	json_end_array(&said.alerts);
 	json_end_array(&said.events);
 	json_put_raw(&json, "alerts", text_get(&said.alerts));

@@ -92,6 +92,7 @@ static int take_applied(struct scene *scene, const json_t *row, struct scene_int
 	if (intent->applied_version == 0 || json_is_null(json_object_get(row, "trunk")))
 		return 0;
 	vlans.trunk = json_is_true(json_object_get(row, "trunk"));
+	vlans.apart = json_is_true(json_object_get(row, "apart"));
 	vlans.native = (uint16_t)scene_number(row, "native");
 	if (vlan_set_parse(scene_word(row, "tagged"), &vlans.tagged))
 		return E_MALFORMED;
@@ -219,7 +220,9 @@ int scene_make_members(struct scene *scene)
 			model->ports[port].first_member = model->member_count;
 		model->ports[port].member_count++;
 		model->members[model->member_count++] = (struct fabric_member){
-			.network = network, .mode = mode_of(scene_word(row, "mode"))};
+			.network = network,
+			.mode = mode_of(scene_word(row, "mode")),
+			.apart = json_is_true(json_object_get(row, "apart"))};
 	}
 	for (uint32_t p = 0; p < model->port_count; p++) {
 		uint32_t carrier = model->ports[p].carrier;

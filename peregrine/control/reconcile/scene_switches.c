@@ -103,9 +103,8 @@ static int by_port_name(const void *a, const void *b)
 
 /* What the family keeps for itself and what is outside of its range. An unknown family keeps
  * nothing. */
-static struct vlan_set family_reserves(const char *name)
+static struct vlan_set family_reserves(const struct switch_family *family)
 {
-	const struct switch_family *family = name ? switch_family_find(name) : NULL;
 	struct vlan_set reserved = {0};
 
 	if (!family)
@@ -119,19 +118,14 @@ static struct vlan_set family_reserves(const char *name)
 	return reserved;
 }
 
-/* A family that nobody knows is not written either. */
-static bool family_enters_first(const char *name)
-{
-	const struct switch_family *family = name ? switch_family_find(name) : NULL;
-
-	return family && family->enters_first;
-}
-
 static int make_switch(struct scene_maker *maker, const json_t *row, uint32_t at)
 {
 	struct scene *scene = maker->scene;
 	struct fabric_switch *sw = &scene->model.switches[at];
 	const struct known_switch *known;
+	const char *word = json_string_value(json_object_get(row, "family"));
+	/* A family that nobody knows is not written either. */
+	const struct switch_family *family = word ? switch_family_find(word) : NULL;
 	int64_t id = json_integer_value(json_object_get(row, "id"));
 
 	known = book_find(maker->book, id);
@@ -144,9 +138,9 @@ static int make_switch(struct scene_maker *maker, const json_t *row, uint32_t at
 		.held = !json_is_true(json_object_get(row, "managed")) || !known || !known->read ||
 			(known->stale && known->failures > 0) || known->retry_ms > maker->now_ms ||
 			scene->lacks[at].code != 0,
-		.reserved = family_reserves(json_string_value(json_object_get(row, "family"))),
-		.enters_first =
-			family_enters_first(json_string_value(json_object_get(row, "family"))),
+		.reserved = family_reserves(family),
+		.enters_first = family && family->enters_first,
+		.sets_apart = family && family->sets_apart,
 		.first_port = scene->model.port_count,
 	};
 	/* It answers, and somebody changed it, perhaps: soon read. Nothing is begun there before.

@@ -200,6 +200,10 @@ static bool take_over(struct known_switch *known, struct known_port *port)
 	port->bonded_made = old->bonded_made;
 	port->problem = TAKE(old->problem);
 	port->left_at = old->left_at;
+	if (port->apart == APART_UNTOLD) { /* readings of this way never tell */
+		port->apart = old->apart;
+		port->apart_group = old->apart_group;
+	}
 	if (same_state(old->vlans, port->vlans))
 		return old->up != port->up;
 	note_left(known, port, old->vlans);
@@ -319,6 +323,8 @@ int known_take(struct known_switch *known, const struct switch_reading *reading,
 		(void)text_copy(ports[i].name, sizeof(ports[i].name), from->name);
 		ports[i].up = from->up;
 		ports[i].unproven = from->unproven;
+		ports[i].apart = from->apart;
+		ports[i].apart_group = from->apart_group;
 		ports[i].alike = from->alike;
 		ports[i].lag = MODEL_NONE;
 		if (!from->has_vlans)
@@ -353,6 +359,25 @@ int known_take(struct known_switch *known, const struct switch_reading *reading,
 	return 0;
 }
 
+static void take_apart(struct known_port *port, const struct switch_port *from)
+{
+	if (from->apart == APART_UNTOLD)
+		return;
+	port->apart = from->apart;
+	port->apart_group = from->apart_group;
+}
+
+void known_take_apart(struct known_switch *known, const struct switch_reading *reading)
+{
+	for (size_t i = 0; i < reading->port_count; i++) {
+		struct known_port *port = known_port_named(known, reading->ports[i].name);
+
+		if (port)
+			take_apart(port, &reading->ports[i]);
+	}
+	known->changed = true;
+}
+
 int known_merge(struct known_switch *known, const struct switch_reading *reading, int64_t now_ms)
 {
 	switch_book_touched(known, now_ms);
@@ -378,6 +403,7 @@ int known_merge(struct known_switch *known, const struct switch_reading *reading
 		}
 		port->up = from->up;
 		port->unproven = from->unproven;
+		take_apart(port, from);
 	}
 	return 0;
 }

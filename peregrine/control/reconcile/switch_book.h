@@ -11,8 +11,10 @@
 struct known_port {
 	char name[64];
 	bool up;
-	bool unproven, alike; /* from its reading (switch_driver.h) */
-	uint32_t lag;         /* index of its aggregate; MODEL_NONE */
+	bool unproven, alike;  /* from its reading (switch_driver.h) */
+	enum port_apart apart; /* of its last reading that told; or of SWITCH_APART */
+	uint16_t apart_group;
+	uint32_t lag; /* index of its aggregate; MODEL_NONE */
 	port_state vlans;
 	uint64_t
 		left_at; /* value of known_switch.left when the port was last seen to leave a VLAN; 0 = never */
@@ -67,7 +69,12 @@ struct known_switch {
 	unsigned save_failures; /* in a row */
 	int64_t save_retry_ms;
 	struct problem save_problem;
-	bool unproven_told, stuck_told, uplink_told;
+	bool unproven_told, stuck_told, uplink_told, open_told;
+	/* SWITCH_APART: when it may be asked again, and whether it is being asked. */
+	int64_t apart_ask_ms;
+	bool apart_asking;
+	const char
+		*apart; /* word of switch_ability.apart that was written; NULL: none by this life */
 };
 
 struct switch_book {
@@ -91,6 +98,8 @@ MUST_USE int known_take(struct known_switch *known, const struct switch_reading 
 /* Takes a reading of some ports and of the VLAN table. */
 MUST_USE int known_merge(struct known_switch *known, const struct switch_reading *reading,
 			 int64_t now_ms);
+/* Takes which ports are kept apart (SWITCH_APART). */
+void known_take_apart(struct known_switch *known, const struct switch_reading *reading);
 /* Takes a reading of the identity alone, begun at `since_ms`. True: another program or person
  * changed the switch, or it rebooted. */
 bool known_look(struct known_switch *known, const struct switch_identity *identity,

@@ -345,6 +345,10 @@ static bool cli_config_wire_say_number(struct cli_port *port, enum cli_fact fact
 		port->lag = number;
 		return true;
 	}
+	if (fact == FACT_APART) { /* Dell counts groups from 0 */
+		port->apart = (uint16_t)(number < UINT16_MAX ? number + 1 : UINT16_MAX);
+		return true;
+	}
 	if (!is_vlan(number))
 		return false;
 	if (fact == FACT_ACCESS)
@@ -389,6 +393,7 @@ static bool cli_config_wire_say_port(struct cli_config_wire_reader *reader, enum
 		return true;
 	case FACT_ALLOWED_NONE: port->allowed = (struct vlan_set){{0}}; return true;
 	case FACT_LAG:
+	case FACT_APART:
 	case FACT_ACCESS:
 	case FACT_NATIVE: return cli_config_wire_say_number(port, fact, match->number);
 	default: return say_list(port, fact, match->rest);

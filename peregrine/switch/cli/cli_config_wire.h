@@ -20,6 +20,7 @@ struct cli_port {
 	char alias[64];
 	bool shut, routed;
 	uint32_t lag;    /* its number; 0 = none */
+	uint16_t apart;  /* group of ports that exchange no frames; 0 = none */
 	bool configured; /* it has a section, or is a member of a VLAN */
 	enum cli_fact mode;
 	uint16_t access, native; /* 0 = not said */

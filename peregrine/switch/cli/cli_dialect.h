@@ -74,6 +74,7 @@ enum cli_fact {
 	FACT_ROUTED,      /* it is no port of a bridge */
 	FACT_BRIDGED,     /* it is one */
 	FACT_LAG,         /* %n: member of this aggregate */
+	FACT_APART,       /* %n: exchanges no frames with others of this group; no number: 1 */
 	FACT_MODE_ACCESS, /* from here on: of a port's section */
 	FACT_MODE_TRUNK,
 	FACT_MODE_HYBRID,
@@ -175,6 +176,7 @@ struct cli_dialect {
 	bool trunk_default_none;    /* ... else nothing */
 	bool trunk_by_list;      /* no mode is said: a port with a list or a native VLAN is one */
 	bool routed_is_bare;     /* ports of no VLAN stand as "routed" in show_ports alone */
+	bool tells_apart;        /* FACT_APART stands in the configuration of a port that is so */
 	bool routed_unless_said; /* a port is one of a bridge only when its section says so */
 	bool member_converts;    /* MODEL_MEMBERS: "tagged" of an untagged member makes it one */
 	bool pvid_apart;         /* MODEL_MEMBERS: where untagged frames go is said by itself */

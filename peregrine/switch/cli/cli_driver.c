@@ -213,7 +213,7 @@ static int (*const cli_driver_starts[SWITCH_OP_COUNT])(struct cli_switch *one) =
 	[SWITCH_READ] = cli_read_start,         [SWITCH_CHANGE] = cli_change_start,
 	[SWITCH_SAVE] = cli_save_start,         [SWITCH_LOCATE] = cli_locate_start,
 	[SWITCH_SAMPLING] = cli_sampling_start, [SWITCH_MIRROR] = cli_mirror_start,
-	[SWITCH_LAG] = cli_lag_start,
+	[SWITCH_LAG] = cli_lag_start,           [SWITCH_APART] = cli_apart_start,
 };
 
 static int cli_driver_one_start(void *session, const struct switch_request *request,

@@ -72,6 +72,8 @@ void cli_mirroring_free(struct cli_mirroring *mirroring);
 int cli_lag_start(struct cli_switch *one);
 void cli_lagging_free(struct cli_lagging *lagging);
 bool cli_lag_names(const struct switch_family *family, unsigned number, char ret[64]);
+/* cli_apart.c */
+int cli_apart_start(struct cli_switch *one);
 /* cli_locate.c */
 int cli_locate_start(struct cli_switch *one);
 bool cli_locates(const struct switch_family *family, uint16_t seconds, struct switch_located *ret);

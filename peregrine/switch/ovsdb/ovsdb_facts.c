@@ -26,8 +26,9 @@ static const struct {
 	[ASK_BRIDGES] = {"Bridge",
 			 "_uuid name ports mirrors flood_vlans external_ids controller stp_enable "
 			 "rstp_enable"},
-	[ASK_PORTS] = {"Port", "_uuid name interfaces tag trunks vlan_mode external_ids status "
-			       "rstp_status"},
+	[ASK_PORTS] = {"Port",
+		       "_uuid name interfaces tag trunks vlan_mode protected external_ids status "
+		       "rstp_status"},
 	[ASK_INTERFACES] = {"Interface", "_uuid name type ifindex ofport mac_in_use admin_state "
 					 "link_state link_resets link_speed lacp_current error"},
 };
@@ -148,6 +149,7 @@ static void ovsdb_facts_take_vlans(struct ovsdb_facts *facts, struct ovsdb_port 
 
 	if (strcmp(mode, "access") == 0 || (!mode[0] && tag >= 0)) {
 		vlans->native = vlan_of_tag(tag);
+		vlans->apart = ovsdb_boolean(port->row, "protected");
 		port->exact = tag >= VLAN_FIRST;
 	} else if (!mode[0] || strcmp(mode, "trunk") == 0) {
 		trunks = trunks_of(facts, port);

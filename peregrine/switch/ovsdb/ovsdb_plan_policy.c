@@ -126,9 +126,9 @@ static json_t *ovsdb_plan_policy_set_row(const struct ovsdb_port *port,
 	const char *mode = !vlans->trunk ? "access" : vlans->native ? "native-untagged" : "trunk";
 	json_t *tag = vlans->native ? json_integer(vlans->native) : json_pack("[s,[]]", "set");
 
-	return json_pack("{s:s,s:s,s:o,s:{s:s,s:o,s:o}}", "op", "update", "table", "Port", "where",
-			 where_uuid(port->uuid), "row", "vlan_mode", mode, "tag", tag, "trunks",
-			 trunk_list(vlans));
+	return json_pack("{s:s,s:s,s:o,s:{s:s,s:o,s:o,s:b}}", "op", "update", "table", "Port",
+			 "where", where_uuid(port->uuid), "row", "vlan_mode", mode, "tag", tag,
+			 "trunks", trunk_list(vlans), "protected", vlans->apart && !vlans->trunk);
 }
 
 static json_t *change_table(const struct ovsdb_plan_policy_planner *planner,

@@ -92,8 +92,10 @@ static void take_membership(const struct ovsdb_port *port, unsigned parts, struc
 {
 	/* What the bridge itself is in is its owner's; whom it meets there is not on a cable. */
 	ret->has_vlans = (parts & PART_VLANS) && !port->local;
-	if (ret->has_vlans)
-		ret->vlans = port->vlans;
+	if (!ret->has_vlans)
+		return;
+	ret->vlans = port->vlans;
+	ret->apart = port->vlans.apart ? APART_FROM_ALIKE : APART_NOT;
 }
 
 static bool lacp_is_down(const json_t *interface)

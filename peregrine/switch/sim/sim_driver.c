@@ -88,6 +88,8 @@ static int sim_driver_read_ports(struct sim_switch *at, const struct switch_requ
 			port->vlans = at->ports[p].shown;
 		else if (at->ports[p].lag[0])
 			port->lag = lag_index(at->ports[p].lag);
+		if (port->has_vlans && !at->trouble.apart_untold)
+			port->apart = port->vlans.apart ? APART_FROM_ALIKE : APART_NOT;
 		port->unproven = at->trouble.unproven && port->has_vlans && !port->vlans.trunk;
 		reading->port_count++;
 	}
@@ -354,6 +356,7 @@ static void sim_driver_answer(void *context)
 	case SWITCH_MIRROR: break;
 	case SWITCH_LAG: rc = answer_lag(session, at, &problem); break;
 	case SWITCH_SAMPLING:
+	case SWITCH_APART:
 	case SWITCH_HEALTH: rc = E_UNSUPPORTED; break;
 	case SWITCH_OP_COUNT: rc = -EINVAL; break;
 	}

@@ -40,6 +40,7 @@ struct sim_trouble {
 	uint32_t reboot_after; /* after so many edits it reboots: no answer, saved configuration */
 	uint32_t reboot_ms;    /* and is away so long */
 	uint32_t refuse_save;  /* so many savings fail */
+	bool apart_untold;     /* it does not show which ports hear each other */
 	bool unproven;         /* of its access ports it does not say whether tags are dropped */
 	bool loses_save;       /* says that it saved */
 	bool no_ports;         /* it answers, and does not show its ports */

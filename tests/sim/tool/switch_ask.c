@@ -65,6 +65,12 @@ static const char *const stp_words[] = {
 	[STP_LISTENING] = "listening", [STP_LEARNING] = "learning", [STP_FORWARDING] = "forwarding",
 };
 
+static const char *const apart_words[] = {
+	[APART_UNTOLD] = "untold",
+	[APART_NOT] = "no",
+	[APART_FROM_ALIKE] = "yes",
+};
+
 __attribute__((noreturn)) PRINTF_LIKE(1, 2) static void switch_ask_usage(const char *format, ...)
 {
 	va_list list;
@@ -79,7 +85,7 @@ __attribute__((noreturn)) PRINTF_LIKE(1, 2) static void switch_ask_usage(const c
 		"[--repeat N] read [--parts P,..] [--only PORT].. | change EDIT.. | save | "
 		"locate PORT SECONDS | sampling SAMPLING | mirror TARGET|FROM>TO[/ID] [PORT].. |\n"
 		"      lag-make|lag-unmake NAME VLAN PORT:VLAN..\n"
-		"SAMPLING: off | look:ADDRESS:PORT:RATE:HEADER:SECONDS | set:...\nEDIT: vlan+:ID:NAME vlan-:ID:NAME port:NAME:access:ID "
+		"SAMPLING: off | look:ADDRESS:PORT:RATE:HEADER:SECONDS | set:...\nEDIT: vlan+:ID:NAME vlan-:ID:NAME port:NAME:access:ID[:apart] "
 		"port:NAME:trunk:NATIVE:TAGGED\n",
 		stderr);
 	exit(2);
@@ -109,6 +115,7 @@ static void switch_ask_put_port(struct text *json, const struct switch_port *por
 	json_put_int(json, "lag", port->lag);
 	json_put_bool(json, "is_lag", port->is_lag);
 	json_put_string(json, "stp", stp_words[port->stp]);
+	json_put_string(json, "apart", apart_words[port->apart]);
 	if (port->has_vlans) {
 		CLEANUP(text_done) struct text tagged = {0};
 
@@ -312,6 +319,10 @@ static void parse_edit(struct switch_ask_own *ask, char *words)
 			switch_ask_usage("an edit of a port names the port and its mode");
 		edit->after.trunk = strcmp(mode, "trunk") == 0;
 		edit->after.native = parse_vlan(strsep(&words, ":"));
+		if (words && !edit->after.trunk && strcmp(words, "apart") == 0) {
+			edit->after.apart = true;
+			words = NULL;
+		}
 		if (words && vlan_set_parse(words, &edit->after.tagged))
 			switch_ask_usage("\"%s\" is no set of VLANs", words);
 	} else {

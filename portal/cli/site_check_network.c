@@ -1,0 +1,75 @@
+/* What others than this machine owe the site: switches that keep nodes apart while nobody rents them,
+ * and BMCs and switches whose sessions nobody on the way can read or forge. */
+#include <libpq-fe.h>
+#include <string.h>
+
+#include "common/base/macros.h"
+
+#include "portal/cli/site_check.h"
+
+static const struct {
+	const char *word, *message;
+} site_check_network_states[] = {
+	{"open", "nodes in the provisioning network hear each other at this switch"},
+	{"between", "nodes in the provisioning network hear those at other switches"},
+	{"untold", "this switch does not show whether nodes in the provisioning network hear each "
+		   "other"},
+};
+
+static const char *site_check_network_message(const char *word)
+{
+	for (size_t i = 0; i < COUNT_OF(site_check_network_states); i++) {
+		if (strcmp(site_check_network_states[i].word, word) == 0)
+			return site_check_network_states[i].message;
+	}
+	return NULL;
+}
+
+/* A switch where two nodes were never in it at once has not been judged yet. */
+void site_check_provisioning(struct site_check *check)
+{
+	CLEANUP(site_check_finish) PGconn *connection = NULL;
+	int judged = 0;
+
+	if (!site_check_connect(check, &connection) || !site_check_has_schema(check, connection))
+		return;
+	CLEANUP(site_check_clear)
+	PGresult *rows = site_check_rows_of(
+		check, connection,
+		"select s.name, a.apart from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id "
+		"left join haas.switch_ability a on a.switch_id = e.switch_id where e.managed "
+		"order by s.name");
+	if (!rows)
+		return;
+	for (int i = 0; i < PQntuples(rows); i++) {
+		const char *word = PQgetvalue(rows, i, 1);
+		const char *message = site_check_network_message(word);
+
+		judged += word[0] != '\0';
+		if (message)
+			site_check_wrong(check, PQgetvalue(rows, i, 0), "%s", message);
+	}
+	site_check_say(check, "%d of %d switches were judged", judged, PQntuples(rows));
+}
+
+/* Said by the operator: no finding, but nobody should have to search for it. */
+void site_check_peers(struct site_check *check)
+{
+	CLEANUP(site_check_finish) PGconn *connection = NULL;
+
+	if (!site_check_connect(check, &connection) || !site_check_has_schema(check, connection))
+		return;
+	CLEANUP(site_check_clear)
+	PGresult *rows = site_check_rows_of(
+		check, connection,
+		"select (select count(*) from haas.bmc where insecure or (driver = 'redfish' and tls <> 'verify')), "
+		"(select count(*) from haas.switch_endpoint where (credentials ->> 'snmp_insecure')::boolean "
+		"or (credentials ->> 'ssh_insecure')::boolean or credentials ->> 'ovsdb_peer' = 'plain')");
+	if (!rows)
+		return;
+	if (strcmp(PQgetvalue(rows, 0, 0), "0") == 0 && strcmp(PQgetvalue(rows, 0, 1), "0") == 0)
+		site_check_say(check, "every BMC and switch is reached by a protected way");
+	else
+		site_check_say(check, "insecure by the operator's word: %s BMCs, %s switches",
+			       PQgetvalue(rows, 0, 0), PQgetvalue(rows, 0, 1));
+}
