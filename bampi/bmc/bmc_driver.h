@@ -86,12 +86,13 @@ enum bmc_op {
 	BMC_SEL_LIST, /* -> sel */
 	BMC_SEL_NEW,  /* after -> sel. Only what was logged since; all of it when the log was
 			 cleared meanwhile */
-	BMC_SEL_CLEAR, /* -> nothing */
-	BMC_FRU,       /* -> fru */
-	BMC_USER_LIST, /* -> users */
-	BMC_USER_SET,  /* user -> nothing */
-	BMC_LAN_GET,   /* -> lan */
-	BMC_RAW,       /* raw -> raw. Never repeated by the queue */
+	BMC_SEL_CLEAR,    /* -> nothing */
+	BMC_FRU,          /* -> fru */
+	BMC_USER_LIST,    /* -> users */
+	BMC_USER_SET,     /* user -> nothing */
+	BMC_PASSWORD_SET, /* password -> nothing. Of the user that we are; sessions may end with it */
+	BMC_LAN_GET,      /* -> lan */
+	BMC_RAW,          /* raw -> raw. Never repeated by the queue */
 	BMC_OP_COUNT
 };
 
@@ -139,6 +140,7 @@ struct bmc_request {
 			char name[17];     /* "" = leave */
 			char password[21]; /* "" = leave; wiped with the request */
 		} user;                    /* BMC_USER_SET */
+		char password[21];         /* BMC_PASSWORD_SET; wiped with the request */
 		struct {
 			uint8_t lun, netfn;
 			uint8_t size;                /* of bytes */

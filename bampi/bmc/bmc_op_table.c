@@ -31,6 +31,8 @@ const struct bmc_op_row bmc_op_table[BMC_OP_COUNT] = {
 	[BMC_FRU] = {"fru", true, false, 300000},
 	[BMC_USER_LIST] = {"user-list", true, false, 60000},
 	[BMC_USER_SET] = {"user-set", true, true, 30000},
+	/* Not sent again: who asks anew with the old password could lock the user out. */
+	[BMC_PASSWORD_SET] = {"password-set", false, true, 60000},
 	[BMC_LAN_GET] = {"lan-get", true, false, 30000},
 	[BMC_RAW] = {"raw", false, true, 15000},
 };
@@ -88,6 +90,7 @@ void bmc_result_done(struct bmc_result *result)
 	case BMC_INFO:
 	case BMC_SEL_CLEAR:
 	case BMC_USER_SET:
+	case BMC_PASSWORD_SET:
 	case BMC_LAN_GET:
 	case BMC_RAW:
 	case BMC_OP_COUNT: break;

@@ -1,4 +1,5 @@
 /* Users and LAN parameters of a BMC: a row of short exchanges. */
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,41 @@ int ipmi_user_set(struct ipmi_session *session, const struct bmc_request *reques
 			return rc;
 	}
 	return 0;
+}
+
+/* The slot of our own name. The nameless user is the first. */
+static int own_user(struct ipmi_session *session, uint8_t *ret, struct problem *problem)
+{
+	struct bmc_result users = {0};
+	int rc = ipmi_user_list(session, &users, problem);
+	bool found = false;
+
+	for (size_t i = 0; rc == 0 && i < users.users.count && !found; i++) {
+		found = strcmp(users.users.rows[i].name, session->endpoint.username) == 0;
+		if (found)
+			*ret = users.users.rows[i].id;
+	}
+	bmc_result_done(&users);
+	if (rc == 0 && !found)
+		rc = problem_set(problem, E_NOT_FOUND, "node %s: the BMC does not list user '%s'",
+				 session->endpoint.node, session->endpoint.username);
+	return rc;
+}
+
+int ipmi_password_set(struct ipmi_session *session, const char *password, struct problem *problem)
+{
+	struct ipmi_frame frame;
+	uint8_t data[IPMI_WIRE_SIZE];
+	size_t size;
+	uint8_t id = 0;
+	int rc = own_user(session, &id, problem);
+
+	if (rc)
+		return rc;
+	frame = ipmi_user_set_password_request(id, password);
+	rc = ipmi_exchange(session, "the user password", &frame, data, &size, problem);
+	sodium_memzero(&frame, sizeof(frame));
+	return rc;
 }
 
 int ipmi_lan_get(struct ipmi_session *session, struct bmc_result *ret, struct problem *problem)

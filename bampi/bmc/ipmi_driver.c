@@ -198,6 +198,16 @@ static int run_user_set(struct ipmi_session *session, const struct bmc_request *
 	return rc;
 }
 
+static int run_password_set(struct ipmi_session *session, const struct bmc_request *request,
+			    struct bmc_result *ret, struct problem *problem)
+{
+	int rc = ipmi_password_set(session, request->password, problem);
+
+	if (rc == 0)
+		*ret = (struct bmc_result){.op = request->op};
+	return rc;
+}
+
 /* --- calls that block --- */
 
 static int blocking_run(void *state, const struct bmc_request *request, int64_t deadline_ms,
@@ -222,6 +232,7 @@ static int blocking_run(void *state, const struct bmc_request *request, int64_t 
 		[BMC_FRU] = run_fru,
 		[BMC_USER_LIST] = run_user_list,
 		[BMC_USER_SET] = run_user_set,
+		[BMC_PASSWORD_SET] = run_password_set,
 		[BMC_LAN_GET] = run_lan_get,
 		[BMC_RAW] = run_raw,
 	};

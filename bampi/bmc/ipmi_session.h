@@ -53,5 +53,8 @@ MUST_USE int ipmi_user_list(struct ipmi_session *session, struct bmc_result *ret
 			    struct problem *problem);
 MUST_USE int ipmi_user_set(struct ipmi_session *session, const struct bmc_request *request,
 			   struct problem *problem);
+/* Of the user that the session is of. */
+MUST_USE int ipmi_password_set(struct ipmi_session *session, const char *password,
+			       struct problem *problem);
 MUST_USE int ipmi_lan_get(struct ipmi_session *session, struct bmc_result *ret,
 			  struct problem *problem);

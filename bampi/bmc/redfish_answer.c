@@ -131,6 +131,22 @@ static int redfish_answer_take_row(struct redfish_call *call, const json_t *json
 	return rc;
 }
 
+/* Ours is found by its name; what was read last is its ETag. */
+static int take_account(struct redfish_client *client, const json_t *json, const char *etag,
+			bool *ret_more)
+{
+	struct redfish_call *call = client->call;
+	const char *own = json_string_value(json_object_get(json, "@odata.etag"));
+
+	call->account_found = redfish_account_is(json, client->endpoint.username);
+	if (call->account_found) {
+		(void)text_copy(call->etag, sizeof(call->etag), etag ? etag : own ? own : "");
+		return 0;
+	}
+	*ret_more = ++call->member < call->members.count;
+	return *ret_more ? 0 : E_PROTOCOL;
+}
+
 int redfish_answer(struct redfish_client *client, const json_t *json, const char *etag,
 		   bool *ret_more, struct problem *problem)
 {
@@ -157,7 +173,10 @@ int redfish_answer(struct redfish_client *client, const json_t *json, const char
 	case REDFISH_MANAGER: redfish_manager_read(json, &call->manager); break;
 	case REDFISH_SENSORS:
 	case REDFISH_LOGS:
+	case REDFISH_ACCOUNTS:
 	case REDFISH_FIRMWARES: rc = redfish_answer_take_members(call, json); break;
+	case REDFISH_ACCOUNT_SERVICE: redfish_link_read(json, "Accounts", call->accounts); break;
+	case REDFISH_ACCOUNT: rc = take_account(client, json, etag, ret_more); break;
 	case REDFISH_LOG: take_log(call, json, ret_more); break;
 	case REDFISH_ENTRIES: rc = take_entries(call, json, ret_more); break;
 	case REDFISH_UPDATE: redfish_link_read(json, "FirmwareInventory", call->firmwares); break;
@@ -167,6 +186,7 @@ int redfish_answer(struct redfish_client *client, const json_t *json, const char
 	case REDFISH_RESET:
 	case REDFISH_LED:
 	case REDFISH_CLEAR:
+	case REDFISH_PASSWORD:
 	case REDFISH_LOGIN:
 	case REDFISH_END:
 	case REDFISH_STAGE_COUNT: break;
@@ -212,6 +232,10 @@ bool redfish_is_known(const struct redfish_client *client, enum redfish_stage st
 	case REDFISH_FIRMWARE:
 		return !(call->done & 1U << REDFISH_FIRMWARES) ||
 		       call->member >= call->members.count;
+	case REDFISH_ACCOUNTS: return !call->accounts[0];
+	case REDFISH_ACCOUNT:
+	case REDFISH_PASSWORD: return !call->accounts[0];
+	case REDFISH_ACCOUNT_SERVICE: return !client->root.accounts[0];
 	case REDFISH_SYSTEM:
 	case REDFISH_RESET:
 	case REDFISH_BOOT:
@@ -245,6 +269,10 @@ const char *redfish_path(const struct redfish_client *client, enum redfish_stage
 	case REDFISH_CLEAR: return call->log.clear;
 	case REDFISH_UPDATE: return client->root.update;
 	case REDFISH_FIRMWARES: return call->firmwares;
+	case REDFISH_ACCOUNT_SERVICE: return client->root.accounts;
+	case REDFISH_ACCOUNTS: return call->accounts;
+	case REDFISH_ACCOUNT:
+	case REDFISH_PASSWORD:
 	case REDFISH_SENSOR:
 	case REDFISH_LOG:
 	case REDFISH_FIRMWARE: return call->members.paths[call->member];
@@ -300,6 +328,8 @@ int redfish_body(struct redfish_client *client, enum redfish_stage stage, struct
 		redfish_led_write(ret, client->call->request.identify.seconds > 0);
 	else if (stage == REDFISH_CLEAR)
 		text_add(ret, "{}");
+	else if (stage == REDFISH_PASSWORD)
+		redfish_password_write(ret, client->call->request.password);
 	return 0;
 }
 
@@ -397,6 +427,10 @@ int redfish_result(struct redfish_client *client, struct problem *problem)
 	case BMC_FRU:
 		if (fru_result(call) != 0)
 			return problem_set(problem, -ENOMEM, "%s: no memory", client->peer);
+		break;
+	case BMC_PASSWORD_SET:
+		if (!(call->done & 1U << REDFISH_PASSWORD))
+			return redfish_answer_lacks(client, "account service", problem);
 		break;
 	case BMC_POWER_CYCLE:
 	case BMC_BOOT_SET:

@@ -200,7 +200,8 @@ static void redfish_client_follow(struct redfish_client *client,
 		return;
 	case REDFISH_REREAD:
 		call->reread = true;
-		call->done &= ~(1U << REDFISH_SYSTEM);
+		call->done &=
+			~(1U << REDFISH_SYSTEM | 1U << REDFISH_ACCOUNTS | 1U << REDFISH_ACCOUNT);
 		start_over(client);
 		break;
 	case REDFISH_ANEW:

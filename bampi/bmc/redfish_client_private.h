@@ -26,7 +26,9 @@ struct redfish_call {
 	struct redfish_manager manager;
 	struct redfish_log log;
 	char firmwares[REDFISH_PATH_SIZE];
-	char page[REDFISH_PATH_SIZE]; /* of the log; "" = the first */
+	char accounts[REDFISH_PATH_SIZE]; /* the collection */
+	bool account_found;               /* members.paths[member] is ours */
+	char page[REDFISH_PATH_SIZE];     /* of the log; "" = the first */
 	unsigned pages;
 	struct redfish_members members;
 	size_t member;

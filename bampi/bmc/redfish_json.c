@@ -100,6 +100,7 @@ int redfish_root_read(const json_t *json, struct redfish_root *ret)
 	}
 	redfish_link_read(json, "Systems", root.systems);
 	redfish_link_read(json, "UpdateService", root.update);
+	redfish_link_read(json, "AccountService", root.accounts);
 	redfish_link_read(json_object_get(json, "Links"), "Sessions", root.sessions);
 	if (!root.systems[0])
 		return E_PROTOCOL;
@@ -122,6 +123,18 @@ int redfish_members_read(const json_t *json, struct redfish_members *ret)
 	}
 	copy_path(json_object_get(json, "Members@odata.nextLink"), ret->next);
 	return 0;
+}
+
+bool redfish_account_is(const json_t *json, const char *username)
+{
+	return redfish_json_says(json, "UserName", username);
+}
+
+void redfish_password_write(struct text *ret, const char *password)
+{
+	json_begin_object(ret, NULL);
+	json_put_string(ret, "Password", password);
+	json_end_object(ret);
 }
 
 /* --- the system --- */

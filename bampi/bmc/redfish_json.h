@@ -26,6 +26,7 @@ MUST_USE int redfish_read(const char *data, size_t size, size_t limit, json_t **
 struct redfish_root {
 	char vendor[48]; /* Vendor, or the first member of Oem */
 	char systems[REDFISH_PATH_SIZE], update[REDFISH_PATH_SIZE], sessions[REDFISH_PATH_SIZE];
+	char accounts[REDFISH_PATH_SIZE]; /* AccountService */
 };
 /* E_PROTOCOL: it is no service root. */
 MUST_USE int redfish_root_read(const json_t *json, struct redfish_root *ret);
@@ -89,6 +90,9 @@ struct redfish_log {
 	char entries[REDFISH_PATH_SIZE], clear[REDFISH_PATH_SIZE];
 };
 void redfish_log_read(const json_t *json, struct redfish_log *ret);
+/* Is it the account of `username`? */
+bool redfish_account_is(const json_t *json, const char *username);
+void redfish_password_write(struct text *ret, const char *password);
 /* The link `key` of an object; "" when there is none. */
 void redfish_link_read(const json_t *json, const char *key, char ret[REDFISH_PATH_SIZE]);
 

@@ -34,6 +34,10 @@ const struct redfish_stage_row redfish_stage_table[REDFISH_STAGE_COUNT] = {
 	[REDFISH_UPDATE] =      {"reading its update service", "GET", POWER_MS, MIDDLE, true},
 	[REDFISH_FIRMWARES] =   {"reading its firmware inventory", "GET", FIRMWARE_MS, LARGE, true},
 	[REDFISH_FIRMWARE] =    {"reading a firmware version", "GET", FIRMWARE_MS, MIDDLE, true},
+	[REDFISH_ACCOUNT_SERVICE] = {"reading its account service", "GET", POWER_MS, MIDDLE, false},
+	[REDFISH_ACCOUNTS] =    {"reading its accounts", "GET", POWER_MS, MIDDLE, false},
+	[REDFISH_ACCOUNT] =     {"reading an account", "GET", POWER_MS, MIDDLE, false},
+	[REDFISH_PASSWORD] =    {"setting the password", "PATCH", LOGIN_MS, LARGE, false},
 };
 
 #define TO_SYSTEM REDFISH_ROOT, REDFISH_LOGIN, REDFISH_SYSTEMS, REDFISH_SYSTEM
@@ -46,19 +50,28 @@ static const enum redfish_stage
 	plan_sensors[] = {TO_SYSTEM, REDFISH_CHASSIS, REDFISH_THERMAL, REDFISH_POWER, REDFISH_SENSORS, REDFISH_SENSOR, REDFISH_END},
 	plan_log[] = {TO_SYSTEM, REDFISH_MANAGER, REDFISH_LOGS, REDFISH_LOG, REDFISH_ENTRIES, REDFISH_END},
 	plan_clear[] = {TO_SYSTEM, REDFISH_MANAGER, REDFISH_LOGS, REDFISH_LOG, REDFISH_CLEAR, REDFISH_END},
-	plan_fru[] = {TO_SYSTEM, REDFISH_CHASSIS, REDFISH_UPDATE, REDFISH_FIRMWARES, REDFISH_FIRMWARE, REDFISH_END};
+	plan_fru[] = {TO_SYSTEM, REDFISH_CHASSIS, REDFISH_UPDATE, REDFISH_FIRMWARES, REDFISH_FIRMWARE, REDFISH_END},
+	plan_password[] = {REDFISH_ROOT, REDFISH_LOGIN, REDFISH_ACCOUNT_SERVICE, REDFISH_ACCOUNTS, REDFISH_ACCOUNT, REDFISH_PASSWORD, REDFISH_END};
 /* clang-format on */
 
 const enum redfish_stage *redfish_plan(enum bmc_op op)
 {
 	static const enum redfish_stage *const plans[BMC_OP_COUNT] = {
-		[BMC_POWER_STATUS] = plan_look, [BMC_POWER_ON] = plan_reset,
-		[BMC_POWER_OFF] = plan_reset,   [BMC_POWER_RESET] = plan_reset,
-		[BMC_POWER_SOFT] = plan_reset,  [BMC_BOOT_GET] = plan_look,
-		[BMC_BOOT_SET] = plan_boot,     [BMC_IDENTIFY] = plan_led,
-		[BMC_INFO] = plan_info,         [BMC_SENSORS] = plan_sensors,
-		[BMC_SEL_LIST] = plan_log,      [BMC_SEL_NEW] = plan_log,
-		[BMC_SEL_CLEAR] = plan_clear,   [BMC_FRU] = plan_fru,
+		[BMC_POWER_STATUS] = plan_look,
+		[BMC_POWER_ON] = plan_reset,
+		[BMC_POWER_OFF] = plan_reset,
+		[BMC_POWER_RESET] = plan_reset,
+		[BMC_POWER_SOFT] = plan_reset,
+		[BMC_BOOT_GET] = plan_look,
+		[BMC_BOOT_SET] = plan_boot,
+		[BMC_IDENTIFY] = plan_led,
+		[BMC_INFO] = plan_info,
+		[BMC_SENSORS] = plan_sensors,
+		[BMC_SEL_LIST] = plan_log,
+		[BMC_SEL_NEW] = plan_log,
+		[BMC_SEL_CLEAR] = plan_clear,
+		[BMC_FRU] = plan_fru,
+		[BMC_PASSWORD_SET] = plan_password,
 	};
 
 	return (unsigned)op < BMC_OP_COUNT ? plans[op] : NULL;

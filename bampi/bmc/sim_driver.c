@@ -342,6 +342,7 @@ static int sim_execute(struct sim_node *node, const struct bmc_request *request,
 	case BMC_POWER_CYCLE:
 	case BMC_USER_LIST:
 	case BMC_USER_SET:
+	case BMC_PASSWORD_SET:
 	case BMC_LAN_GET:
 	case BMC_RAW:
 	case BMC_OP_COUNT:

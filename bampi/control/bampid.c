@@ -28,11 +28,12 @@ static void tell_runners(struct bampid *bampid)
 {
 	bool ready = bampid->connected && bampid->bmcs_known;
 
-	if (!bampid->pdcis)
+	if (!bampid->rotations)
 		return;
 	runner_db_state(bampid->runner, ready);
 	action_runner_db_state(bampid->actions, ready);
 	pdci_runner_db_state(bampid->pdcis, ready);
+	rotations_db_state(bampid->rotations, ready);
 }
 
 static void bampid_on_db_state(void *context, bool connected)
@@ -75,6 +76,7 @@ static void on_deployment(void *context, const char *channel)
 	runner_wake(bampid->runner);
 	action_runner_wake(bampid->actions);
 	pdci_runner_wake(bampid->pdcis);
+	rotations_wake(bampid->rotations);
 }
 
 static void bampid_on_inventory(void *context, const char *channel)
@@ -223,11 +225,20 @@ static int start_runners(struct bampid *bampid)
 		.changed = on_pdci_changed,
 		.context = bampid,
 	};
+	const struct rotations_options rotations = {
+		.db = bampid->db,
+		.queue = bampid->queue,
+		.key = endpoints_key(bampid->endpoints),
+		.owner = bampid->name,
+		.claim_ms = bampid->conf->claim_s * 1000,
+	};
 	int rc = runner_new(bampid->loop, &runner, &bampid->runner);
 
 	if (rc == 0)
 		rc = action_runner_new(bampid->loop, &actions, &bampid->actions);
-	return rc ? rc : pdci_runner_new(bampid->loop, &pdcis, &bampid->pdcis);
+	if (rc == 0)
+		rc = pdci_runner_new(bampid->loop, &pdcis, &bampid->pdcis);
+	return rc ? rc : rotations_new(bampid->loop, &rotations, &bampid->rotations);
 }
 
 /* Two connections: what ten thousand BMCs report must not stand in line before a claim. */
@@ -327,6 +338,7 @@ static void bampid_stop(void *state)
 	http_server_free(bampid->server);
 	db_free(bampid->db);
 	db_free(bampid->watch_db);
+	rotations_free(bampid->rotations);
 	pdci_runner_free(bampid->pdcis);
 	action_runner_free(bampid->actions);
 	runner_free(bampid->runner);

@@ -17,6 +17,7 @@
 #include "bampi/control/endpoints.h"
 #include "bampi/control/health/health.h"
 #include "bampi/control/image/image_trust.h"
+#include "bampi/control/rotations.h"
 
 struct bampid {
 	struct loop *loop;
@@ -37,6 +38,7 @@ struct bampid {
 	struct runner *runner;
 	struct action_runner *actions;
 	struct pdci_runner *pdcis;
+	struct rotations *rotations;
 	struct http_server *server;
 	bool connected;  /* `db` is */
 	bool bmcs_known; /* the BMCs of the site were read once */

@@ -17,8 +17,17 @@ int endpoint_store_read(struct db *db, db_result_fn fn, void *context)
 	return db_submit(db, &endpoint_read_query, NULL, fn, context);
 }
 
-static int open_password(const char *sealed_hex, const struct seal_key *secret,
-			 struct bmc_endpoint *ret)
+int endpoint_store_read_one(struct db *db, int64_t node_id, db_result_fn fn, void *context)
+{
+	char id[24];
+	const char *params[] = {id};
+
+	(void)text_format(id, sizeof(id), "%lld", (long long)node_id);
+	return db_submit(db, &endpoint_read_one_query, params, fn, context);
+}
+
+int endpoint_password_open(const char *sealed_hex, const struct seal_key *secret,
+			   char ret[ENDPOINT_PASSWORD_SIZE])
 {
 	uint8_t sealed[SEAL_SIZE_MAX];
 	size_t size = strlen(sealed_hex) / 2;
@@ -27,7 +36,7 @@ static int open_password(const char *sealed_hex, const struct seal_key *secret,
 		return 0;
 	if (size > sizeof(sealed) || hex_decode(sealed_hex, sealed, size) != 0)
 		return E_MALFORMED;
-	return seal_key_open(secret, sealed, size, ret->password, sizeof(ret->password));
+	return seal_key_open(secret, sealed, size, ret, ENDPOINT_PASSWORD_SIZE);
 }
 
 int endpoint_row_read(const PGresult *result, int row, const struct seal_key *secret,
@@ -58,7 +67,8 @@ int endpoint_row_read(const PGresult *result, int row, const struct seal_key *se
 				   &endpoint.workarounds, problem);
 	if (rc)
 		return rc;
-	rc = open_password(db_text(result, row, ENDPOINT_READ_PASSWORD, ""), secret, &endpoint);
+	rc = endpoint_password_open(db_text(result, row, ENDPOINT_READ_PASSWORD, ""), secret,
+				    endpoint.password);
 	if (rc) {
 		(void)problem_set(problem, rc, "the BMC password of node %s cannot be opened",
 				  endpoint.node);

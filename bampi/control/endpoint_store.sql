@@ -5,6 +5,11 @@
 select b.node_id, n.name as node, b.driver, host(b.address) as address, b.port, b.username, encode(b.password_sealed, 'hex') as password, b.cipher_suite,
  array_to_string(b.workarounds, ',') as workarounds, b.tls, b.fingerprint as pin, b.uri from haas.bmc b join haas.node n on n.id = b.node_id
 
+-- :statement endpoint_read_one
+-- :columns node_id, node, driver, address, port, username, password, cipher_suite, workarounds, tls, pin, uri
+select b.node_id, n.name as node, b.driver, host(b.address) as address, b.port, b.username, encode(b.password_sealed, 'hex') as password, b.cipher_suite,
+ array_to_string(b.workarounds, ',') as workarounds, b.tls, b.fingerprint as pin, b.uri from haas.bmc b join haas.node n on n.id = b.node_id where b.node_id = $1::bigint
+
 -- :statement endpoint_publish
 insert into haas.daemon_key as k (daemon, public_key) values ('bampid', decode($1, 'hex'))
  on conflict (daemon) do update set public_key = excluded.public_key, changed_at = now() where k.public_key <> excluded.public_key

@@ -370,6 +370,11 @@ int64_t endpoints_find(const struct endpoints *endpoints, const char *node)
 	return endpoint ? endpoint->node_id : -1;
 }
 
+const struct seal_key *endpoints_key(const struct endpoints *endpoints)
+{
+	return endpoints->secret;
+}
+
 int endpoints_new(struct loop *loop, const struct endpoints_options *options,
 		  struct endpoints **ret, struct problem *problem)
 {

@@ -11,6 +11,7 @@
 #include "common/base/problem.h"
 #include "common/db/db.h"
 #include "common/io/loop.h"
+#include "common/io/seal_key.h"
 
 #include "bampi/bmc/bmc_queue.h"
 #include "bampi/bmc/refresh_policy.h"
@@ -54,6 +55,9 @@ void endpoints_db_state(struct endpoints *endpoints, bool connected);
 void endpoints_wake(struct endpoints *endpoints);
 /* Node id by name; -1 = no BMC of that node is known. */
 int64_t endpoints_find(const struct endpoints *endpoints, const char *node);
+
+/* The key that passwords of BMCs are sealed to. Borrowed. */
+const struct seal_key *endpoints_key(const struct endpoints *endpoints);
 
 /* Who wants to know what the regular looks bring. */
 struct bmc_listener {

@@ -82,6 +82,10 @@ create table bmc (
 	port integer not null default 623 check (port between 1 and 65535),
 	username text not null default '' check (length(username) <= 16),  -- IPMI 2.0 22.29: 16 bytes
 	password_sealed bytea,
+	-- While the password is exchanged (rotation.sql): the one to come, and the one before.
+	password_next bytea,
+	password_former bytea,
+	password_at timestamptz,                 -- since when password_sealed is what it is
 	cipher_suite integer not null default 17 check (cipher_suite between 0 and 19),
 	insecure boolean not null default false, -- the operator's word: a session without a key, a digest or AES is better than none
 	workarounds text[] not null default '{}',
@@ -302,16 +306,24 @@ begin
 		select (j ->> 'mac')::macaddr, v_id, j ->> 'name', coalesce((j ->> 'boot')::boolean, false) from jsonb_array_elements(p_spec -> 'nics') j;
 	end if;
 	if v_bmc is not null then
-		insert into bmc (node_id, driver, address, uri, port, username, password_sealed, cipher_suite, insecure, workarounds, tls, fingerprint)
+		insert into bmc (node_id, driver, address, uri, port, username, password_sealed, password_at, cipher_suite, insecure, workarounds, tls, fingerprint)
 		values (v_id, coalesce(v_bmc ->> 'driver', 'ipmi'), (v_bmc ->> 'address')::inet, v_bmc ->> 'uri',
 			coalesce((v_bmc ->> 'port')::integer, v_port),
-			coalesce(v_bmc ->> 'username', ''), decode(v_bmc ->> 'password_sealed', 'hex'),
+			coalesce(v_bmc ->> 'username', ''), decode(v_bmc ->> 'password_sealed', 'hex'), case when v_bmc ? 'password_sealed' then now() end,
 			coalesce((v_bmc ->> 'cipher_suite')::integer, 17), coalesce((v_bmc ->> 'insecure')::boolean, false),
 			array(select jsonb_array_elements_text(coalesce(v_bmc -> 'workarounds', '[]'))),
 			coalesce(v_bmc ->> 'tls', 'verify'), coalesce(v_bmc ->> 'fingerprint', ''))
 		on conflict (node_id) do update set driver = excluded.driver, address = excluded.address, uri = excluded.uri, port = excluded.port,
 			username = excluded.username, password_sealed = coalesce(excluded.password_sealed, bmc.password_sealed),
+			password_next = case when excluded.password_sealed is null then bmc.password_next end,
+			password_former = case when excluded.password_sealed is null then bmc.password_former end,
+			password_at = case when excluded.password_sealed is null then bmc.password_at else now() end,
 			cipher_suite = excluded.cipher_suite, insecure = excluded.insecure, workarounds = excluded.workarounds, tls = excluded.tls, fingerprint = excluded.fingerprint;
+	end if;
+	if v_bmc ? 'password_sealed' then
+		update rotation r set state = case when r.state = 'both' then 'done' else 'failed' end, ended_at = now(), due_at = null, generation = generation + 1,
+			problem = case when r.state <> 'both' then jsonb_build_object('message', 'another password was given meanwhile') end
+		where r.node_id = v_id and r.ended_at is null;
 	end if;
 	v_after := node_put_facts(v_id);
 	perform event_add(p_actor, 'node.' || v_result, 'node', v_name, null, 'node ' || v_result,
@@ -447,7 +459,7 @@ grant select on node_inventory to portald, peregrined;
 grant insert, select, update, delete on drive to bampid;
 grant select on drive to portald;
 grant select, update (failing, observed_at, observed_power, power_since, problem) on bmc to bampid;
-grant select (address, cipher_suite, driver, fingerprint, insecure, node_id, observed_at, observed_power, port, problem, tls, uri, username, workarounds) on bmc to portald;
+grant select (address, cipher_suite, driver, fingerprint, insecure, node_id, password_at, observed_at, observed_power, port, problem, tls, uri, username, workarounds) on bmc to portald;
 grant select (node_id, observed_power, power_since) on bmc to peregrined;
 grant select on node_transition_rule to bampid, portald;
 grant select on node_view to portald;

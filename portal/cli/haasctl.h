@@ -32,7 +32,8 @@ extern const struct command_group db_group, node_group, bmc_group, health_group,
 	image_sign_group, deployment_group, pdci_group, network_group, node_network_group,
 	site_group, cable_group, record_group, certificate_group, fabric_group, switch_group,
 	volume_group, grant_group, drill_group, alert_group, case_group, sampling_group,
-	capture_group, status_group, site_check_group, site_init_group, site_report_group, ca_group;
+	capture_group, status_group, site_check_group, site_init_group, site_report_group, ca_group,
+	rotation_group;
 
 /* node_sheet_cli.c: the columns of the sheet, for help and manual. */
 extern const struct command_list node_sheet_list;

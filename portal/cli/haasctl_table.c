@@ -43,7 +43,8 @@ static const struct command_group *const cli_groups[] = {
 	&site_group,      &fabric_group,      &alert_group,       &switch_group,
 	&cable_group,     &sampling_group,    &drill_group,       &case_group,
 	&capture_group,   &record_group,      &certificate_group, &site_check_group,
-	&site_init_group, &site_report_group, &ca_group,          &db_group};
+	&site_init_group, &site_report_group, &ca_group,          &rotation_group,
+	&db_group};
 
 /* The overview of help: each noun once, in the group where a person looks for it. */
 static const struct noun_row cli_nouns[] = {
@@ -81,6 +82,7 @@ static const struct noun_row cli_nouns[] = {
 	{"site", "lease", "addresses lent"},
 	{"site", "circuit", "rules that read option 82"},
 	{"site", "ca", "certificates of controllers and relays"},
+	{"site", "rotation", "new passwords"},
 	{"site", "db", "the database"},
 };
 

@@ -93,6 +93,7 @@ extern const struct route grant_routes[];
 extern const struct route drill_routes[];
 extern const struct route capture_routes[];
 extern const struct route record_routes[];
+extern const struct route rotation_routes[];
 extern const struct route status_routes[];
 extern const struct route server_routes[];
 

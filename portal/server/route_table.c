@@ -2,14 +2,17 @@
 
 #include "portal/server/route.h"
 
-const struct route *const route_tables[] = {
-	node_routes,     health_routes,        deployment_routes,
-	pdci_routes,     image_routes,         address_routes,
-	network_routes,  volume_routes,        grant_routes,
-	cable_routes,    fabric_routes,        alert_routes,
-	sampling_routes, drill_routes,         capture_routes,
-	path_routes,     switch_health_routes, record_routes,
-	status_routes,   server_routes,        NULL};
+const struct route *const route_tables[] = {node_routes,          health_routes,
+					    deployment_routes,    pdci_routes,
+					    image_routes,         address_routes,
+					    network_routes,       volume_routes,
+					    grant_routes,         cable_routes,
+					    fabric_routes,        alert_routes,
+					    sampling_routes,      drill_routes,
+					    capture_routes,       path_routes,
+					    switch_health_routes, record_routes,
+					    rotation_routes,      status_routes,
+					    server_routes,        NULL};
 
 static const struct {
 	enum http_method method;

@@ -220,6 +220,7 @@ json_t *action_result(const struct bmc_result *result)
 	case BMC_INFO:
 	case BMC_SEL_CLEAR:
 	case BMC_USER_SET:
+	case BMC_PASSWORD_SET:
 	case BMC_RAW:
 	case BMC_OP_COUNT: break;
 	}

@@ -13,6 +13,7 @@
 #include "tests/sim/redfish/redfish_bmc_private.h"
 
 #define SESSIONS_PATH "/redfish/v1/SessionService/Sessions"
+#define ACCOUNT_PATH  "/redfish/v1/AccountService/Accounts/2"
 enum { SESSION_MS = 30 * 60 * 1000, BODY_LIMIT = 64 * 1024, RETRY_S = 5 };
 
 static const struct {
@@ -37,6 +38,7 @@ static const struct {
 	{"ignores-power", REDFISH_BMC_IGNORES_POWER},
 	{"needs-etag", REDFISH_BMC_NEEDS_ETAG},
 	{"cut", REDFISH_BMC_CUT},
+	{"ignores-password", REDFISH_BMC_IGNORES_PASSWORD},
 };
 
 uint32_t redfish_bmc_fault_find(const char *word)
@@ -429,6 +431,35 @@ static void redfish_bmc_post(struct redfish_bmc *bmc, const struct redfish_bmc_r
 	}
 }
 
+/* DSP2046: Password is written by PATCH, and is null when it is read. The sessions of the account
+ * end. */
+static void patch_account(struct redfish_bmc *bmc, const struct redfish_bmc_request *request,
+			  struct redfish_bmc_answer *ret)
+{
+	CLEANUP(json_decrefp) json_t *body = NULL;
+	struct problem problem = {0};
+	const char *password;
+
+	if (!etag_fits(bmc, request, ret))
+		return;
+	if (json_read(request->body ? request->body : "", request->size, BODY_LIMIT, &body,
+		      &problem) != 0) {
+		redfish_bmc_refuse(ret, 400, "MalformedJSON",
+				   "The request body was malformed JSON.");
+		return;
+	}
+	password = json_string_value(json_object_get(body, "Password"));
+	if (!password || strlen(password) < 8) {
+		redfish_bmc_refuse(ret, 400, "PropertyValueError", "The password is too short.");
+		return;
+	}
+	if (!(bmc->faults & REDFISH_BMC_IGNORES_PASSWORD))
+		redfish_bmc_set_password(bmc, password);
+	redfish_bmc_forget_sessions(bmc);
+	bmc->version++;
+	ret->status = 204;
+}
+
 static void redfish_bmc_dispatch(struct redfish_bmc *bmc, const struct redfish_bmc_request *request,
 				 const char *path, struct redfish_bmc_answer *ret)
 {
@@ -445,6 +476,8 @@ static void redfish_bmc_dispatch(struct redfish_bmc *bmc, const struct redfish_b
 		redfish_bmc_session_end(bmc, path, ret);
 	} else if (strcmp(request->method, "PATCH") == 0 && strcmp(path, system) == 0) {
 		patch_system(bmc, request, ret);
+	} else if (strcmp(request->method, "PATCH") == 0 && strcmp(path, ACCOUNT_PATH) == 0) {
+		patch_account(bmc, request, ret);
 	} else if (strcmp(request->method, "POST") == 0) {
 		redfish_bmc_post(bmc, request, path, ret);
 	} else {

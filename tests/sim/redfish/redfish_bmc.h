@@ -62,9 +62,10 @@ enum redfish_bmc_fault {
 	REDFISH_BMC_NOT_YET_ON = 1 << 12,  /* 409 to power on within hold_ms of off */
 	REDFISH_BMC_IN_POST = 1 << 13,     /* refuses a boot override within hold_ms of on */
 	REDFISH_BMC_UNAUTHORIZED = 1 << 14,
-	REDFISH_BMC_IGNORES_POWER = 1 << 15, /* 204, and nothing happens */
-	REDFISH_BMC_NEEDS_ETAG = 1 << 16,    /* 428 to a PATCH without If-Match */
-	REDFISH_BMC_CUT = 1 << 17,           /* the connection ends in the middle of the body */
+	REDFISH_BMC_IGNORES_POWER = 1 << 15,    /* 204, and nothing happens */
+	REDFISH_BMC_NEEDS_ETAG = 1 << 16,       /* 428 to a PATCH without If-Match */
+	REDFISH_BMC_IGNORES_PASSWORD = 1 << 18, /* 204 to a new password, and the old one stays */
+	REDFISH_BMC_CUT = 1 << 17,              /* the connection ends in the middle of the body */
 };
 
 struct redfish_bmc_options {

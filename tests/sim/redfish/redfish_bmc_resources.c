@@ -151,6 +151,7 @@ static void root_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms,
 	link_to(bmc, body, "Managers", ROOT "/Managers");
 	link_to(bmc, body, "SessionService", ROOT "/SessionService");
 	link_to(bmc, body, "UpdateService", ROOT "/UpdateService");
+	link_to(bmc, body, "AccountService", ROOT "/AccountService");
 	json_begin_object(body, "Links");
 	link_to(bmc, body, "Sessions", ROOT "/SessionService/Sessions");
 	json_end_object(body);
@@ -534,6 +535,42 @@ static void firmware_body(struct redfish_bmc *bmc, const char *path, int64_t now
 	json_end_object(body);
 }
 
+static void account_service_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms,
+				 struct text *body)
+{
+	(void)now_ms;
+	redfish_bmc_resources_begin(body, path, "#AccountService.v1_13_0.AccountService",
+				    "AccountService", "Accounts");
+	link_under(bmc, body, "Accounts", path, "Accounts");
+	json_end_object(body);
+}
+
+/* Somebody else's, and the one that we are. */
+static void accounts_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms,
+			  struct text *body)
+{
+	(void)now_ms;
+	collection_begin(body, path, "#ManagerAccountCollection.ManagerAccountCollection",
+			 "Accounts");
+	link_under(bmc, body, NULL, path, "1");
+	link_under(bmc, body, NULL, path, "2");
+	collection_end(body, 2);
+}
+
+static void account_body(struct redfish_bmc *bmc, const char *path, int64_t now_ms,
+			 struct text *body)
+{
+	bool ours = path[strlen(path) - 1] == '2';
+
+	(void)now_ms;
+	redfish_bmc_resources_begin(body, path, "#ManagerAccount.v1_9_0.ManagerAccount",
+				    ours ? "2" : "1", "Account");
+	json_put_string(body, "UserName", ours ? bmc->username : "somebody");
+	json_put_string(body, "Password", NULL);
+	json_put_string(body, "RoleId", "Administrator");
+	json_end_object(body);
+}
+
 /* --- all of them --- */
 
 /* In patterns %S, %M, %C, %L stand for the names of system, manager, chassis and log. */
@@ -561,6 +598,10 @@ static const struct {
 	{ROOT "/Managers/%M/LogServices", log_services_body, false},
 	{ROOT "/Managers/%M/LogServices/%L", log_body, false},
 	{ROOT "/Managers/%M/LogServices/%L/Entries", entries_body, false},
+	{ROOT "/AccountService", account_service_body, false},
+	{ROOT "/AccountService/Accounts", accounts_body, false},
+	{ROOT "/AccountService/Accounts/1", account_body, true},
+	{ROOT "/AccountService/Accounts/2", account_body, true},
 	{ROOT "/UpdateService", update_service_body, false},
 	{ROOT "/UpdateService/FirmwareInventory", firmware_all_body, false},
 	{ROOT "/UpdateService/FirmwareInventory/BIOS", firmware_body, false},

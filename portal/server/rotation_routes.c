@@ -1,0 +1,50 @@
+/* /rotations: new passwords for BMCs. bampid makes them; nobody else ever sees them. */
+#include "portal/server/exchange.h"
+#include "portal/server/member_check.h"
+#include "portal/server/node_spec.h"
+#include "portal/server/rotation_store_sql.h"
+
+enum { ROTATION_KEEP_S = 86400, ROTATION_KEEP_MAX_S = 31536000 };
+
+static const struct member_row rotation_members[] = {
+	{"nodes", MEMBER_LIST, MEMBER_REQUIRED, 1, 1000, NULL},
+	{"keep_s", MEMBER_INT, 0, 0, ROTATION_KEEP_MAX_S, NULL},
+};
+
+static void rotation_create(struct exchange *exchange)
+{
+	const json_t *keep = json_object_get(exchange->body, "keep_s");
+	CLEANUP(text_done) struct text nodes = {0};
+	struct error_list errors = {0};
+	char seconds[24];
+
+	members_check(exchange->body, rotation_members, COUNT_OF(rotation_members), "", &errors);
+	node_names_check(exchange->body, &errors);
+	if (exchange_refused(exchange, &errors))
+		return;
+	node_names_array(exchange->body, &nodes);
+	(void)text_format(seconds, sizeof(seconds), "%lld",
+			  keep ? (long long)json_integer_value(keep) : (long long)ROTATION_KEEP_S);
+	exchange_write(
+		exchange,
+		(const struct exchange_step[]){
+			{&rotation_request_query, {text_get(&nodes), seconds, exchange->actor}},
+		},
+		1);
+}
+
+static const struct query_row rotation_query[] = {
+	QUERY_PAGE_ID,
+	{"node", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{"open", QUERY_BOOL, 0, NULL, NULL, false, NULL},
+	{0},
+};
+
+/* clang-format off */
+const struct route rotation_routes[] = {
+	{HTTP_GET, "/api/v1/rotations", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, rotation_query,
+	 &rotation_list_query, {"?limit", "?cursor", "?node", "?open"}},
+	{HTTP_POST, "/api/v1/rotations", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, rotation_create, NULL, NULL, {NULL}},
+	{.pattern = NULL},
+};
+/* clang-format on */

@@ -1,0 +1,22 @@
+-- SQL of rotations: passwords of BMCs that are exchanged for new ones.
+-- :use portal/server/store_text.sql
+
+-- :part rotation_item
+jsonb_build_object('id', r.id, 'node', r.node, 'state', r.state, 'actor', r.actor, 'begun_at', r.begun_at, 'proven_at', r.proven_at,
+'keep_until', r.keep_until, 'ended_at', r.ended_at, 'problem', r.problem)
+
+-- :statement rotation_list
+-- :columns = document
+-- $1 limit, $2 cursor, $3 node, $4 open -> (page)
+${store_page r.id ;; ${rotation_item} ;; haas.rotation r where ($2::bigint is null or r.id < $2::bigint) and ($3::text is null or r.node = $3)
+and ($4::boolean is null or (r.ended_at is null) = $4::boolean) ;; r.id desc}
+
+-- :statement rotation_request
+-- :columns = answer
+-- $1 nodes, $2 seconds, $3 actor -> answer
+${store_answer select case when r.done > 0 then 200 when r.known then 409 else 404 end as status, null as location, null::bigint as version,
+case when r.done > 0 then jsonb_build_object('nodes', r.rows) else ${store_refused r.known ;; case when r.refused = 1 then r.why else 'all nodes refuse' end ;; null ;; r.wrong} end as body
+from (select count(*) filter (where x.refused is null) as done, count(x.refused) as refused, max(x.refused) as why,
+coalesce(bool_or(${store_known x.node ;; x.refused}), false) as known, jsonb_agg(jsonb_build_object('node', x.node, 'refused', x.refused)) as rows,
+jsonb_agg(jsonb_build_object('node', x.node, 'message', x.refused, 'hint', null)) filter (where x.refused is not null) as wrong
+from haas.rotation_begin($1::text[], $2::integer, $3) x) r}
