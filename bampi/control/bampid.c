@@ -85,6 +85,7 @@ static void bampid_on_inventory(void *context, const char *channel)
 
 	(void)channel;
 	endpoints_wake(bampid->endpoints);
+	endpoints_rotate(bampid->endpoints);
 }
 
 /* --- start --- */
@@ -228,7 +229,7 @@ static int start_runners(struct bampid *bampid)
 	const struct rotations_options rotations = {
 		.db = bampid->db,
 		.queue = bampid->queue,
-		.key = endpoints_key(bampid->endpoints),
+		.endpoints = bampid->endpoints,
 		.owner = bampid->name,
 		.claim_ms = bampid->conf->claim_s * 1000,
 	};

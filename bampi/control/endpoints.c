@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/base/hash_table.h"
 #include "common/base/text.h"
+#include "common/db/seal_rotation.h"
 #include "common/io/log.h"
 
 #include "bampi/control/endpoint_store.h"
@@ -47,6 +48,9 @@ struct endpoints {
 	struct loop *loop;
 	struct endpoints_options options;
 	struct seal_key *secret;
+	struct seal_key_file key_file;
+	char key_path[4096];
+	struct seal_rotation *rotation;
 	struct loop_timer *read_timer;
 	struct loop_timer *tick_timer;
 	struct endpoint *table;
@@ -355,11 +359,17 @@ static void endpoints_tick(void *context)
 void endpoints_db_state(struct endpoints *endpoints, bool connected)
 {
 	endpoints->connected = connected;
+	seal_rotation_db_state(endpoints->rotation, connected);
 	if (!connected)
 		return;
 	if (endpoint_store_publish(endpoints->options.db, endpoints->secret, NULL, NULL) != 0)
 		log_warn(ENDPOINTS_SUBJECT, "the public key for BMC passwords was not published");
 	endpoints_wake(endpoints);
+}
+
+void endpoints_rotate(struct endpoints *endpoints)
+{
+	seal_rotation_wake(endpoints->rotation);
 }
 
 int64_t endpoints_find(const struct endpoints *endpoints, const char *node)
@@ -375,21 +385,59 @@ const struct seal_key *endpoints_key(const struct endpoints *endpoints)
 	return endpoints->secret;
 }
 
+static const struct seal_key *endpoints_present_key(void *context)
+{
+	return endpoints_key(context);
+}
+
+/* Passwords are opened anew with it, and portald seals to it from now on. */
+static int endpoints_reload_key(void *context, struct problem *problem)
+{
+	struct endpoints *endpoints = context;
+	struct seal_key *key = NULL;
+	int rc = seal_key_load(&endpoints->key_file, &key, problem);
+
+	if (rc)
+		return rc;
+	seal_key_free(endpoints->secret);
+	endpoints->secret = key;
+	rc = endpoint_store_publish(endpoints->options.db, key, NULL, NULL);
+	endpoints_wake(endpoints);
+	return rc ? problem_set(problem, rc, "the public key for BMC passwords was not published")
+		  : 0;
+}
+
+static int endpoints_start_rotation(struct endpoints *endpoints)
+{
+	const struct seal_rotation_options options = {.db = endpoints->options.db,
+						      .daemon = "bampid",
+						      .file = &endpoints->key_file,
+						      .key = endpoints_present_key,
+						      .reload = endpoints_reload_key,
+						      .context = endpoints};
+
+	return seal_rotation_new(endpoints->loop, &options, &endpoints->rotation);
+}
+
 int endpoints_new(struct loop *loop, const struct endpoints_options *options,
 		  struct endpoints **ret, struct problem *problem)
 {
 	struct endpoints *endpoints = calloc(1, sizeof(*endpoints));
-	const struct seal_key_file key_file = {
-		.path = options->key_path,
-		.what = "BMC password key",
-		.exposed_hint = "chmod 600 it; if others may have read it, make a new one and "
-				"import the BMC passwords again"};
 	int rc;
 
 	if (!endpoints)
 		return problem_set(problem, -ENOMEM, "no memory");
 	*endpoints = (struct endpoints){.loop = loop, .options = *options};
-	rc = seal_key_load(&key_file, &endpoints->secret, problem);
+	endpoints->key_file = (struct seal_key_file){
+		.path = endpoints->key_path,
+		.what = "BMC password key",
+		.exposed_hint = "chmod 600 it; if others may have read it, make a new one and "
+				"import the BMC passwords again"};
+	rc = text_copy(endpoints->key_path, sizeof(endpoints->key_path), options->key_path)
+		     ? seal_key_load(&endpoints->key_file, &endpoints->secret, problem)
+		     : problem_set(problem, E_LIMIT, "key_dir is too long");
+	if (rc == 0)
+		rc = endpoints_start_rotation(endpoints);
 	if (rc == 0)
 		rc = loop_timer_new(loop, endpoints_start_read, endpoints, &endpoints->read_timer);
 	if (rc == 0)
@@ -418,6 +466,7 @@ void endpoints_free(struct endpoints *endpoints)
 		endpoints->listeners = one->next;
 		free(one);
 	}
+	seal_rotation_free(endpoints->rotation);
 	loop_timer_free(endpoints->read_timer);
 	loop_timer_free(endpoints->tick_timer);
 	seal_key_free(endpoints->secret);

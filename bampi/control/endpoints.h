@@ -53,10 +53,13 @@ void endpoints_free(struct endpoints *endpoints);
 void endpoints_db_state(struct endpoints *endpoints, bool connected);
 /* The inventory has changed: read again soon. */
 void endpoints_wake(struct endpoints *endpoints);
+/* Its key may have to be exchanged. */
+void endpoints_rotate(struct endpoints *endpoints);
 /* Node id by name; -1 = no BMC of that node is known. */
 int64_t endpoints_find(const struct endpoints *endpoints, const char *node);
 
-/* The key that passwords of BMCs are sealed to. Borrowed. */
+/* The key that passwords of BMCs are sealed to. Borrowed until the next turn of the loop: it may be
+ * exchanged. */
 const struct seal_key *endpoints_key(const struct endpoints *endpoints);
 
 /* Who wants to know what the regular looks bring. */

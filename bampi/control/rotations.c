@@ -218,7 +218,7 @@ static void rotation_on_stored(void *context, int rc, const PGresult *result,
 /* Stored before it is set: bampid may end in between. */
 static void rotation_make(struct rotation *rotation)
 {
-	const struct seal_key *key = rotation->owner->options.key;
+	const struct seal_key *key = endpoints_key(rotation->owner->options.endpoints);
 	uint8_t sealed[SEAL_SIZE_MAX];
 	size_t size = 0;
 
@@ -241,7 +241,8 @@ static void rotation_go_on(struct rotation *rotation)
 		rotation_ask(rotation, &look, rotation_on_used);
 	} else if (rotation->next[0] == '\0') {
 		rotation_make(rotation);
-	} else if (endpoint_password_open(rotation->next, rotation->owner->options.key,
+	} else if (endpoint_password_open(rotation->next,
+					  endpoints_key(rotation->owner->options.endpoints),
 					  rotation->password) == 0) {
 		rotation_set(rotation);
 	} else {
@@ -262,8 +263,8 @@ static void rotation_on_endpoint(void *context, int rc, const PGresult *result,
 	struct problem why = {0};
 
 	if (rc == 0 && PQntuples(result) == 1)
-		rc = endpoint_row_read(result, 0, rotations->options.key, &rotation->endpoint,
-				       &why);
+		rc = endpoint_row_read(result, 0, endpoints_key(rotations->options.endpoints),
+				       &rotation->endpoint, &why);
 	else if (rc == 0)
 		rc = problem_set(&why, E_NOT_FOUND, "node %s has no BMC any more", rotation->node);
 	else

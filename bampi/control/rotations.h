@@ -12,6 +12,7 @@
 #include "common/io/seal_key.h"
 
 #include "bampi/bmc/bmc_queue.h"
+#include "bampi/control/endpoints.h"
 
 struct rotations;
 
@@ -19,7 +20,7 @@ struct rotations;
 struct rotations_options {
 	struct db *db;
 	struct bmc_queue *queue;
-	const struct seal_key *key; /* that passwords are sealed to */
+	const struct endpoints *endpoints; /* whose key passwords are sealed to */
 	const char *owner;
 	int64_t claim_ms;
 };

@@ -3,6 +3,7 @@
  * one file of that daemon, mode 0600, and in guarded, locked memory. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,13 @@ MUST_USE int seal_key_load(const struct seal_key_file *file, struct seal_key **r
 /* A key that is gone with the process. It never waits. -EAGAIN: the kernel's generator is not seeded
  * yet, ask again later. -ENOMEM, -EIO. */
 MUST_USE int seal_key_make(struct seal_key **ret);
+/* Makes a new key beside the old one. Whoever loads the file from then on seals to the new one and
+ * opens with both. Asked again it does nothing. */
+MUST_USE int seal_key_rotate(const struct seal_key_file *file, struct problem *problem);
+/* The new key takes the place of the old one, which is gone. Nothing when there is no new one. */
+MUST_USE int seal_key_settle(const struct seal_key_file *file, struct problem *problem);
+/* Is there an older key beside it that opens, too? */
+bool seal_key_has_former(const struct seal_key *key);
 void seal_key_free(struct seal_key *key);
 /* Borrowed. */
 const uint8_t *seal_key_public_key(const struct seal_key *key);
@@ -35,6 +43,8 @@ const uint8_t *seal_key_public_key(const struct seal_key *key);
 /* Needs the public key only. `ret` holds SEAL_SIZE_MAX bytes. E_LIMIT. */
 MUST_USE int seal_key_seal(const uint8_t public_key[SEAL_KEY_SIZE], const char *secret,
 			   uint8_t *ret, size_t *ret_size);
+/* Was it sealed to this key itself, not to the former one? Opens nothing for the caller. */
+bool seal_key_is_current(const struct seal_key *key, const uint8_t *sealed, size_t size);
 /* Opens into `ret` (NUL-terminated); wipe it after use. E_DENIED: sealed to another key, or
  * altered. E_MALFORMED: too short, or holds a NUL. E_LIMIT: the secret does not fit. */
 MUST_USE int seal_key_open(const struct seal_key *key, const uint8_t *sealed, size_t size,

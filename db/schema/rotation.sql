@@ -27,7 +27,120 @@ create table rotation (
 create unique index rotation_one_open on rotation (node_id) where ended_at is null;
 create index rotation_due on rotation (due_at) where ended_at is null;
 
+-- A daemon that exchanges its seal key. begun: asked for. sealing: the new key lies beside the old one, portald seals to it, and what was sealed before is
+-- sealed anew, row by row. both: all is sealed to the new one; the old one is kept for backups until keep_until.
+create table seal_rotation (
+	id bigint generated always as identity primary key,
+	daemon text not null check (daemon in ('bampid', 'peregrined')),
+	state text not null default 'begun' check (state in ('begun', 'sealing', 'both', 'done')),
+	actor text not null,
+	begun_at timestamptz not null default now(),
+	keep_s integer not null check (keep_s between 0 and 31536000),
+	keep_until timestamptz,
+	ended_at timestamptz,
+	resealed bigint not null default 0,
+	lost bigint not null default 0,         -- rows that neither key opens
+	problem jsonb,                          -- why it waits
+	constraint seal_rotation_ends check ((ended_at is not null) = (state = 'done'))
+);
+create unique index seal_rotation_one_open on seal_rotation (daemon) where ended_at is null;
+
 -- ==== functions ====
+
+create function seal_rotation_begin(p_daemon text, p_keep_s integer, p_actor text)
+returns bigint language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_id bigint;
+begin
+	if not is_operator() then
+		raise exception 'only an operator may exchange keys' using errcode = 'HA403';
+	end if;
+	if not exists (select from daemon_key where daemon = p_daemon) then
+		raise exception '% has no key that anything is sealed to', p_daemon using errcode = 'HA404', hint = 'bampid and peregrined have one, once they were started';
+	end if;
+	update seal_rotation set state = 'done', ended_at = now() where daemon = p_daemon and state = 'both' and keep_until <= now();
+	if exists (select from seal_rotation where daemon = p_daemon and ended_at is null) then
+		raise exception 'the key of % is being exchanged, or its old one is kept', p_daemon using errcode = 'HA409', hint = 'haasctl rotation keys shows until when';
+	end if;
+	insert into seal_rotation (daemon, keep_s, actor) values (p_daemon, p_keep_s, p_actor) returning id into v_id;
+	perform event_add(p_actor, 'daemon.key_rotation', 'daemon', p_daemon, null, 'its seal key is to be exchanged');
+	perform pg_notify('inventory', ''), pg_notify('fabric', '');
+	return v_id;
+end
+$$;
+
+create function seal_rotation_check(p_daemon text) returns void language plpgsql as $$
+begin
+	if not pg_has_role(session_user, p_daemon, 'member') then
+		raise exception 'role % is not %', session_user, p_daemon using errcode = 'HA403';
+	end if;
+end
+$$;
+
+-- What the daemon has to do. others: instances of it that were heard lately, beside the one that asks.
+create function seal_rotation_now(p_daemon text)
+returns table (id bigint, state text, instances bigint, ended boolean) language plpgsql security definer set search_path = haas, pg_temp as $$
+begin
+	perform seal_rotation_check(p_daemon);
+	return query select r.id, r.state, (select count(*) from daemon d where d.name = p_daemon and d.seen_at > now() - interval '15 s'),
+		coalesce(r.keep_until <= now(), false)
+	from seal_rotation r where r.daemon = p_daemon and r.ended_at is null;
+end
+$$;
+
+create function seal_rotation_step(p_daemon text, p_id bigint, p_state text, p_lost bigint, p_problem jsonb)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+begin
+	perform seal_rotation_check(p_daemon);
+	update seal_rotation r set state = p_state, lost = coalesce(p_lost, r.lost), problem = nullif(p_problem, 'null'),
+		keep_until = case when p_state = 'both' and r.state <> 'both' then now() + make_interval(secs => r.keep_s) else r.keep_until end,
+		ended_at = case when p_state = 'done' then now() end
+	where r.id = p_id and r.daemon = p_daemon and r.ended_at is null;
+	if found and p_state in ('both', 'done') then
+		perform event_add(p_daemon, 'daemon.key_rotated', 'daemon', p_daemon, null,
+				  case p_state when 'both' then 'all its secrets are sealed to its new key' else 'its old seal key is destroyed' end);
+	end if;
+end
+$$;
+
+-- Everything that is sealed to a daemon, in the order of (id, part).
+create function sealed_rows(p_daemon text, p_id bigint, p_part text)
+returns table (id bigint, part text, sealed bytea) language plpgsql security definer set search_path = haas, pg_temp as $$
+begin
+	perform seal_rotation_check(p_daemon);
+	return query select x.id, x.part, x.sealed from (
+		select b.node_id as id, v.part, v.sealed from bmc b
+		cross join lateral (values ('password'::text, b.password_sealed), ('password_former', b.password_former), ('password_next', b.password_next)) v(part, sealed)
+		where p_daemon = 'bampid'
+		union all
+		select e.switch_id, 'secrets', e.secrets_sealed from switch_endpoint e where p_daemon = 'peregrined') x
+	where x.sealed is not null and (x.id, x.part) > (p_id, p_part) order by x.id, x.part limit 256;
+end
+$$;
+
+-- Only if it is still what was opened: somebody may have given another one meanwhile.
+create function sealed_put(p_daemon text, p_rotation bigint, p_rows jsonb)
+returns bigint language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_count bigint := 0;
+	r record;
+begin
+	perform seal_rotation_check(p_daemon);
+	for r in select * from jsonb_to_recordset(p_rows) as x (id bigint, part text, old text, new text) order by id, part loop
+		if p_daemon = 'bampid' then
+			update bmc set password_sealed = case when r.part = 'password' then decode(r.new, 'hex') else password_sealed end,
+				password_former = case when r.part = 'password_former' then decode(r.new, 'hex') else password_former end,
+				password_next = case when r.part = 'password_next' then decode(r.new, 'hex') else password_next end
+			where node_id = r.id and decode(r.old, 'hex') = case r.part when 'password' then password_sealed when 'password_former' then password_former else password_next end;
+		else
+			update switch_endpoint set secrets_sealed = decode(r.new, 'hex') where switch_id = r.id and secrets_sealed = decode(r.old, 'hex');
+		end if;
+		v_count := v_count + case when found then 1 else 0 end;
+	end loop;
+	update seal_rotation set resealed = resealed + v_count where id = p_rotation;
+	return v_count;
+end
+$$;
 
 -- Asks for new BMC passwords. One row per node: null, or why it is refused.
 create function rotation_begin(p_nodes text[], p_keep_s integer, p_actor text)
@@ -127,5 +240,11 @@ $$;
 
 grant select on rotation to portald, bampid;
 grant update (claim_owner, claim_until, generation) on rotation to bampid;
+grant select on seal_rotation to portald;
+grant execute on function seal_rotation_begin(text,integer,text) to portald;
+grant execute on function seal_rotation_now(text) to bampid, peregrined;
+grant execute on function seal_rotation_step(text,bigint,text,bigint,jsonb) to bampid, peregrined;
+grant execute on function sealed_rows(text,bigint,text) to bampid, peregrined;
+grant execute on function sealed_put(text,bigint,jsonb) to bampid, peregrined;
 grant execute on function rotation_begin(text[],integer,text) to portald;
 grant execute on function rotation_step(bigint,bigint,text,text,jsonb) to bampid;

@@ -61,8 +61,10 @@ static void peregrined_on_notify(void *context, const char *channel)
 			mirrors_wake(peregrined->mirrors);
 		return;
 	}
-	if (strcmp(channel, "fabric") == 0)
+	if (strcmp(channel, "fabric") == 0) {
 		switches_wake(peregrined->switches);
+		switches_rotate(peregrined->switches);
+	}
 	if (peregrined->sampling && strcmp(channel, "fabric") == 0)
 		sampling_wake(peregrined->sampling);
 	if (strcmp(channel, "network") != 0)

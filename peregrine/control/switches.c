@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/base/hash_table.h"
 #include "common/base/text.h"
+#include "common/db/seal_rotation.h"
 #include "common/io/log.h"
 
 #include "peregrine/control/switch_store.h"
@@ -27,6 +28,9 @@ struct switches {
 	struct loop *loop;
 	struct switches_options options;
 	struct seal_key *key;
+	struct seal_key_file key_file;
+	char key_path[4096];
+	struct seal_rotation *rotation;
 	struct switch_host_keys host_keys;
 	struct loop_timer *timer;
 	struct known *table; /* by id */
@@ -152,12 +156,18 @@ void switches_wake(struct switches *switches)
 void switches_db_state(struct switches *switches, bool connected)
 {
 	switches->connected = connected;
+	seal_rotation_db_state(switches->rotation, connected);
 	if (!connected)
 		return;
 	if (switch_store_publish(switches->options.db, switches->key, NULL, NULL) != 0)
 		log_warn(SWITCHES_SUBJECT,
 			 "the public key for secrets of switches was not published");
 	switches_wake(switches);
+}
+
+void switches_rotate(struct switches *switches)
+{
+	seal_rotation_wake(switches->rotation);
 }
 
 const struct switch_row *switches_find(const struct switches *switches, const char *name)
@@ -169,14 +179,46 @@ const struct switch_row *switches_find(const struct switches *switches, const ch
 	return NULL;
 }
 
+static const struct seal_key *switches_present_key(void *context)
+{
+	const struct switches *switches = context;
+
+	return switches->key;
+}
+
+/* Secrets are opened anew with it, and portald seals to it from now on. */
+static int switches_reload_key(void *context, struct problem *problem)
+{
+	struct switches *switches = context;
+	struct seal_key *key = NULL;
+	int rc = seal_key_load(&switches->key_file, &key, problem);
+
+	if (rc)
+		return rc;
+	seal_key_free(switches->key);
+	switches->key = key;
+	rc = switch_store_publish(switches->options.db, key, NULL, NULL);
+	switches_wake(switches);
+	return rc ? problem_set(problem, rc,
+				"the public key for secrets of switches was not published")
+		  : 0;
+}
+
+static int switches_start_rotation(struct switches *switches)
+{
+	const struct seal_rotation_options options = {.db = switches->options.db,
+						      .daemon = "peregrined",
+						      .file = &switches->key_file,
+						      .key = switches_present_key,
+						      .reload = switches_reload_key,
+						      .context = switches};
+
+	return seal_rotation_new(switches->loop, &options, &switches->rotation);
+}
+
 int switches_new(struct loop *loop, const struct switches_options *options, struct switches **ret,
 		 struct problem *problem)
 {
-	const struct seal_key_file file = {
-		.path = options->key_path,
-		.what = "key for secrets of switches",
-		.exposed_hint = "chmod 600 it; if others may have read it, make a new one and add "
-				"the switches again"};
 	struct switches *switches = calloc(1, sizeof(*switches));
 	int rc;
 
@@ -185,7 +227,16 @@ int switches_new(struct loop *loop, const struct switches_options *options, stru
 	*switches = (struct switches){.loop = loop,
 				      .options = *options,
 				      .host_keys = {switches_first_host_key, switches}};
-	rc = seal_key_load(&file, &switches->key, problem);
+	switches->key_file = (struct seal_key_file){
+		.path = switches->key_path,
+		.what = "key for secrets of switches",
+		.exposed_hint = "chmod 600 it; if others may have read it, make a new one and add "
+				"the switches again"};
+	rc = text_copy(switches->key_path, sizeof(switches->key_path), options->key_path)
+		     ? seal_key_load(&switches->key_file, &switches->key, problem)
+		     : problem_set(problem, E_LIMIT, "key_dir is too long");
+	if (rc == 0)
+		rc = switches_start_rotation(switches);
 	if (rc == 0)
 		rc = loop_timer_new(loop, switches_start_read, switches, &switches->timer);
 	if (rc) {
@@ -205,6 +256,7 @@ void switches_free(struct switches *switches)
 		return;
 	HASH_ITER(hh, switches->table, known, next)
 	switches_drop(switches, known);
+	seal_rotation_free(switches->rotation);
 	loop_timer_free(switches->timer);
 	seal_key_free(switches->key);
 	free(switches);

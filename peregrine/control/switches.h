@@ -45,5 +45,7 @@ void switches_free(struct switches *switches);
 void switches_db_state(struct switches *switches, bool connected);
 /* They have changed: read again soon. */
 void switches_wake(struct switches *switches);
+/* The key of their secrets may have to be exchanged. */
+void switches_rotate(struct switches *switches);
 /* NULL = no switch of that name is managed. Borrowed until the next turn of the loop. */
 const struct switch_row *switches_find(const struct switches *switches, const char *name);

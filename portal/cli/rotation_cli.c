@@ -61,6 +61,50 @@ static int rotation_bmc(void *context, const struct command_input *input)
 				 : status;
 }
 
+static int rotation_keys(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {
+		COLUMN("daemon"),
+		COLUMN("state"),
+		TITLED("begun_at", "BEGUN"),
+		COLUMN("keep_until"),
+		NUMBER("resealed"),
+		NUMBER("lost"),
+		TITLED("problem.message", "PROBLEM"),
+		WIDE("id"),
+		WIDE("actor"),
+		WIDE("ended_at"),
+	};
+
+	return listing_filtered(context, input, "/rotations/keys", OPTION_NAMES(NULL),
+				COLUMNS(columns));
+}
+
+static int rotation_seal(void *context, const struct command_input *input)
+{
+	const char *keep = command_option(input, "--keep");
+	int64_t seconds = keep ? haasctl_duration_s(keep) : 0;
+	CLEANUP(text_done) struct text body = {0};
+
+	if (keep && seconds < 0)
+		return haasctl_usage("--keep %s is not a time like 12h, 30d", keep);
+	json_begin_object(&body, NULL);
+	json_put_string(&body, "daemon", input->words[0]);
+	if (keep)
+		json_put_int(&body, "keep_s", seconds);
+	json_end_object(&body);
+	return haasctl_do(context, input,
+			  &(struct haasctl_call){.method = "POST",
+						 .target = "/rotations/keys",
+						 .body = text_get(&body)});
+}
+
+static const struct option_row rotation_seal_options[] = {
+	{"--keep", 0, OPTION_VALUE, "TIME", "how long the old key is kept, for backups (30d)"},
+};
+static const struct option_row rotation_keys_options[] = {
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+};
 static const struct option_row rotation_bmc_options[] = {
 	{"--keep", 0, OPTION_VALUE, "TIME", "how long the old ones are kept, sealed (default 24h)"},
 };
@@ -74,6 +118,11 @@ static const struct command rotation_cli_commands[] = {
 	{"rotation", "bmc", "NODE...", "give the BMCs of nodes new passwords",
 	 OPTIONS(rotation_bmc_options), 1, 1000, rotation_bmc, .example = "rotation bmc n1 n2",
 	 .done = "the BMC of node {*} gets a new password"},
+	{"rotation", "seal", "bampid|peregrined", "a new key for a daemon's sealed secrets",
+	 OPTIONS(rotation_seal_options), 1, 1, rotation_seal, .example = "rotation seal bampid",
+	 .done = "{1} gets a new seal key"},
+	{"rotation", "keys", "", "seal keys that were exchanged, or are being",
+	 OPTIONS(rotation_keys_options), 0, 0, rotation_keys, .example = "rotation keys"},
 	{"rotation", "list", "", "exchanges under way, and why one waits",
 	 OPTIONS(rotation_list_options), 0, 0, rotation_list, .example = "rotation list --all"},
 };

@@ -4,7 +4,7 @@
 #include "portal/server/node_spec.h"
 #include "portal/server/rotation_store_sql.h"
 
-enum { ROTATION_KEEP_S = 86400, ROTATION_KEEP_MAX_S = 31536000 };
+enum { ROTATION_KEEP_S = 86400, KEY_KEEP_S = 30 * 86400, ROTATION_KEEP_MAX_S = 31536000 };
 
 static const struct member_row rotation_members[] = {
 	{"nodes", MEMBER_LIST, MEMBER_REQUIRED, 1, 1000, NULL},
@@ -33,6 +33,33 @@ static void rotation_create(struct exchange *exchange)
 		1);
 }
 
+static const char *const seal_daemon_words[] = {"bampid", "peregrined", NULL};
+static const struct member_row key_rotation_members[] = {
+	{"daemon", MEMBER_WORD, MEMBER_REQUIRED, 0, 0, seal_daemon_words},
+	{"keep_s", MEMBER_INT, 0, 0, ROTATION_KEEP_MAX_S, NULL},
+};
+
+static void key_rotation_create(struct exchange *exchange)
+{
+	const json_t *keep = json_object_get(exchange->body, "keep_s");
+	struct error_list errors = {0};
+	char seconds[24];
+
+	members_check(exchange->body, key_rotation_members, COUNT_OF(key_rotation_members), "",
+		      &errors);
+	if (exchange_refused(exchange, &errors))
+		return;
+	(void)text_format(seconds, sizeof(seconds), "%lld",
+			  keep ? (long long)json_integer_value(keep) : (long long)KEY_KEEP_S);
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&key_rotation_begin_query,
+				{exchange_text(exchange, "daemon"), seconds, exchange->actor}},
+		       },
+		       1);
+}
+
+static const struct query_row key_rotation_query[] = {QUERY_PAGE_ID, {0}};
 static const struct query_row rotation_query[] = {
 	QUERY_PAGE_ID,
 	{"node", QUERY_TEXT, 63, NULL, NULL, false, NULL},
@@ -45,6 +72,9 @@ const struct route rotation_routes[] = {
 	{HTTP_GET, "/api/v1/rotations", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, rotation_query,
 	 &rotation_list_query, {"?limit", "?cursor", "?node", "?open"}},
 	{HTTP_POST, "/api/v1/rotations", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, rotation_create, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/rotations/keys", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, key_rotation_query,
+	 &key_rotation_list_query, {"?limit", "?cursor"}},
+	{HTTP_POST, "/api/v1/rotations/keys", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, key_rotation_create, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };
 /* clang-format on */

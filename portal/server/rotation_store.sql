@@ -20,3 +20,15 @@ from (select count(*) filter (where x.refused is null) as done, count(x.refused)
 coalesce(bool_or(${store_known x.node ;; x.refused}), false) as known, jsonb_agg(jsonb_build_object('node', x.node, 'refused', x.refused)) as rows,
 jsonb_agg(jsonb_build_object('node', x.node, 'message', x.refused, 'hint', null)) filter (where x.refused is not null) as wrong
 from haas.rotation_begin($1::text[], $2::integer, $3) x) r}
+
+-- :statement key_rotation_list
+-- :columns = document
+-- $1 limit, $2 cursor -> (page)
+${store_page r.id ;; jsonb_build_object('id', r.id, 'daemon', r.daemon, 'state', r.state, 'actor', r.actor, 'begun_at', r.begun_at, 'keep_until', r.keep_until,
+'ended_at', r.ended_at, 'resealed', r.resealed, 'lost', r.lost, 'problem', r.problem) ;; haas.seal_rotation r where ($2::bigint is null or r.id < $2::bigint) ;; r.id desc}
+
+-- :statement key_rotation_begin
+-- :columns = answer
+-- $1 daemon, $2 seconds, $3 actor -> answer
+${store_answer_with begun as materialized (select haas.seal_rotation_begin($1, $2::integer, $3) as id) ;; select 202 as status, null as location, null::bigint as version,
+jsonb_build_object('daemon', $1::text) as body from begun where begun.id is not null}

@@ -30,7 +30,7 @@ READS = {noun: set(verbs.split()) for noun, verbs in {
     "node": "list show describe sensors sel fru users lan console inventory drives trace health networks", "health": "list", "deployment": "list show watch", "pdci": "list show watch describe",
     "volume": "list show login", "archive": "list show", "storage": "list", "network": "list show path", "image": "list show", "grant": "list", "package": "list show", "subnet": "list show",
     "reservation": "list", "lease": "list", "tenant": "list show", "fabric": "list show", "alert": "list show silences", "wiring": "list", "port": "list", "circuit": "unknown list families",
-    "switch": "list show ports aggregates health read diff describe", "sampling": "show agents export", "case": "list show report", "capture": "list show watch download grants points", "ca": "show", "rotation": "list", "db": "status serve", "site": "check report"}.items()}
+    "switch": "list show ports aggregates health read diff describe", "sampling": "show agents export", "case": "list show report", "capture": "list show watch download grants points", "ca": "show", "rotation": "list keys", "db": "status serve", "site": "check report"}.items()}
 
 
 def changing():

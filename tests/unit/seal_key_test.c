@@ -136,6 +136,44 @@ static void key_file_is_private(void **state)
 	assert_true(problem.message[0]);
 }
 
+/* Old and new open together; what is sealed is sealed to the new one, and the old one goes last. */
+static void a_key_is_exchanged(void **state)
+{
+	const struct folder *folder = *state;
+	const struct seal_key_file file = {.path = folder->path, .what = "key", .exposed_hint = ""};
+	struct seal_key *key = load(folder);
+	struct problem problem = {0};
+	uint8_t before[SEAL_SIZE_MAX];
+	uint8_t after[SEAL_SIZE_MAX];
+	size_t before_size;
+	size_t after_size;
+	char plain[21];
+
+	assert_int_equal(seal_key_settle(&file, &problem), 0); /* nothing to settle */
+	assert_int_equal(seal_key_seal(seal_key_public_key(key), "one", before, &before_size), 0);
+	assert_true(seal_key_is_current(key, before, before_size));
+	seal_key_free(key);
+	for (int twice = 0; twice < 2; twice++) {
+		assert_int_equal(seal_key_rotate(&file, &problem), 0);
+		key = load(folder);
+		assert_true(seal_key_has_former(key));
+		assert_int_equal(seal_key_open(key, before, before_size, plain, sizeof(plain)), 0);
+		assert_string_equal(plain, "one");
+		assert_false(seal_key_is_current(key, before, before_size));
+		if (twice) /* the same new key */
+			assert_true(seal_key_is_current(key, after, after_size));
+		assert_int_equal(seal_key_seal(seal_key_public_key(key), "two", after, &after_size),
+				 0);
+		seal_key_free(key);
+	}
+	assert_int_equal(seal_key_settle(&file, &problem), 0);
+	key = load(folder);
+	assert_false(seal_key_has_former(key));
+	assert_int_equal(seal_key_open(key, after, after_size, plain, sizeof(plain)), 0);
+	assert_int_equal(seal_key_open(key, before, before_size, plain, sizeof(plain)), E_DENIED);
+	seal_key_free(key);
+}
+
 /* Eight daemons start for the first time at once: they end with one key. */
 static void first_starts_agree(void **state)
 {
@@ -260,6 +298,7 @@ int main(void)
 		TEST(sealed_and_opened),
 		TEST(another_key_opens_nothing),
 		TEST(key_file_is_private),
+		TEST(a_key_is_exchanged),
 		TEST(first_starts_agree),
 		cmocka_unit_test(made_in_memory),
 		cmocka_unit_test(derived_for_a_purpose),
