@@ -20,7 +20,7 @@ create table image (
 	stored_bytes bigint not null check (stored_bytes > 0),
 	root_partition integer not null check (root_partition between 1 and 128),
 	firmware text[] not null,
-	state text not null default 'uploading' check (state in ('uploading', 'ready', 'retired')),
+	state text not null default 'uploading' check (state in ('uploading', 'ready', 'retired', 'withdrawn')),
 	received_bytes bigint not null default 0,
 	version_number bigint not null default 1,
 	created_at timestamptz not null default now(),

@@ -33,7 +33,7 @@ begin
 end
 $$;
 
--- 'retired': no new installs, and what runs goes on. 'ready': it may be installed again.
+-- 'retired': no new installs, and what is under way goes on. 'withdrawn': nor does an install under way write it. 'ready': it may be installed again.
 create function image_state_set(p_name text, p_version text, p_state text, p_actor text)
 returns void language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
@@ -44,7 +44,7 @@ begin
 	elsif i.state <> p_state then
 		update image set state = p_state, version_number = version_number + 1 where id = i.id;
 		perform event_add(p_actor, 'image.' || p_state, 'image', p_name || ':' || p_version, i.tenant_id,
-				  case p_state when 'retired' then 'no new installs' else 'it may be installed again' end, jsonb_build_object('stored_digest', i.stored_digest));
+				  case p_state when 'retired' then 'no new installs' when 'withdrawn' then 'it is written to no disk any more' else 'it may be installed again' end, jsonb_build_object('stored_digest', i.stored_digest));
 	end if;
 end
 $$;

@@ -256,14 +256,15 @@ static int image_revoke(void *context, const struct command_input *input)
 
 /* --- its end --- */
 
-static int image_retire(void *context, const struct command_input *input)
+/* `state`, or with --undo back. */
+static int image_change_state(void *context, const struct command_input *input, const char *state)
 {
 	CLEANUP(text_done) struct text target = {0};
 	CLEANUP(text_done) struct text body = {0};
 	int status = haasctl_version_path(&target, "/images/", input->words[0]);
 
 	json_begin_object(&body, NULL);
-	json_put_string(&body, "state", command_option(input, "--undo") ? "ready" : "retired");
+	json_put_string(&body, "state", command_option(input, "--undo") ? "ready" : state);
 	json_end_object(&body);
 	return status == EXIT_OK
 		       ? haasctl_do(context, input,
@@ -276,6 +277,16 @@ static int image_retire(void *context, const struct command_input *input)
 					    .body = text_get(&body),
 					    .content_type = "application/merge-patch+json"})
 		       : status;
+}
+
+static int image_retire(void *context, const struct command_input *input)
+{
+	return image_change_state(context, input, "retired");
+}
+
+static int image_withdraw(void *context, const struct command_input *input)
+{
+	return image_change_state(context, input, "withdrawn");
 }
 
 static int image_cli_image_delete(void *context, const struct command_input *input)
@@ -306,7 +317,7 @@ static const struct option_row image_cli_retire_options[] = {
 static const struct option_row image_cli_delete_options[] = {CONFIRM_OPTION};
 static const struct option_row image_cli_list_options[] = {
 	{"--name", 0, OPTION_VALUE, "GLOB", "only names like this"},
-	{"--state", 0, OPTION_VALUE, "uploading|ready|retired", "only in this state"},
+	{"--state", 0, OPTION_VALUE, "uploading|ready|retired|withdrawn", "only in this state"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
 };
 static const struct option_row image_cli_import_options[] = {
@@ -331,6 +342,9 @@ static const struct command image_cli_commands[] = {
 	{"image", "retire", "NAME:VERSION", "no new installs of it; what runs goes on",
 	 OPTIONS(image_cli_retire_options), 1, 1, image_retire, .example = "image retire debian:12",
 	 .done = "image {1} retired"},
+	{"image", "withdraw", "NAME:VERSION", "a bad version: installs under way stop too",
+	 OPTIONS(image_cli_retire_options), 1, 1, image_withdraw,
+	 .example = "image withdraw debian:12.1", .done = "image {1} is withdrawn"},
 	{"image", "delete", "NAME:VERSION...", "delete images that nothing uses, with their bytes",
 	 OPTIONS(image_cli_delete_options), 1, 1000, image_cli_image_delete,
 	 .example = "image delete debian:12", .done = "image {*} deleted"},

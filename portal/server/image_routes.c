@@ -89,7 +89,7 @@ static void image_content(struct exchange *exchange)
 
 static void image_patch(struct exchange *exchange)
 {
-	static const char *const states[] = {"ready", "retired", NULL};
+	static const char *const states[] = {"ready", "retired", "withdrawn", NULL};
 	static const struct member_row members[] = {
 		{"state", MEMBER_WORD, MEMBER_REQUIRED, 0, 0, states},
 	};

@@ -15,6 +15,11 @@ select image_delete('own', '1', 'ann');
 select image_state_set('own', '1', 'retired', 'ann');
 select image_allowed((select id from image where name = 'own'), 1);
 select image_state_set('own', '1', 'ready', 'ann');
+\echo withdrawn: the same, and an install under way does not write it (unit_step)
+select image_state_set('own', '1', 'withdrawn', 'ann');
+select image_allowed((select id from image where name = 'own'), 1);
+select message from event where kind = 'image.withdrawn';
+select image_state_set('own', '1', 'ready', 'ann');
 select image_state_set('half', '1', 'retired', 'ann');
 \echo whose it is
 set role portald;
