@@ -8,13 +8,16 @@
 #include "common/base/error.h"
 #include "common/base/hex.h"
 #include "common/http/client.h"
+#include "common/io/file.h"
 #include "common/io/log.h"
 #include "common/io/worker.h"
 
 #include "bampi/agent/power.h"
 #include "bampi/agent/retry_policy.h"
+#include "bampi/agent/task_guard.h"
 
 #define POLL_WAIT_S         20
+#define POLL_WAIT_KEYLESS_S 1
 #define POLL_GAP_MS         1000
 #define POLL_TIMEOUT_MS     INT64_C(40000)
 #define REPORT_TIMEOUT_MS   INT64_C(10000)
@@ -38,7 +41,7 @@ struct agent {
 	struct loop_timer *timer; /* poll or result: retry; working: next progress report */
 	struct http_call *call;   /* the one exchange that is out */
 	char authorization[256];
-	char seal[2 * SEAL_KEY_SIZE + 1]; /* "" = nothing can be sealed to us */
+	struct task_guard guard;
 	enum agent_state state;
 	unsigned attempt; /* retries of the present request so far */
 	struct task *task;
@@ -55,13 +58,13 @@ agent_call(struct agent *agent, const char *method, const char *target, int64_t 
 	   void (*on_done)(void *, int, const struct http_response *, const struct problem *))
 {
 	const struct http_header headers[] = {{"Authorization", agent->authorization},
-					      {"Haas-Seal-Key", agent->seal}};
+					      {"Haas-Seal-Key", agent->guard.agent}};
 	bool has_body = agent->body.size > 0;
 	struct http_call_options options = {
 		.method = method,
 		.target = target,
 		.headers = headers,
-		.header_count = agent->seal[0] ? 2 : 1,
+		.header_count = agent->guard.agent[0] ? 2 : 1,
 		.body = has_body ? text_get(&agent->body) : NULL,
 		.body_size = agent->body.size,
 		.timeout_ms = timeout_ms,
@@ -122,7 +125,8 @@ static void poll_done(void *context, int rc, const struct http_response *respons
 		retry_later(agent, rc, status, "task");
 		return;
 	}
-	rc = task_new(response->body, response->size, agent->env, &agent->task, &why);
+	rc = task_new(response->body, response->size, agent->env, &agent->guard, &agent->task,
+		      &why);
 	if (rc) {
 		if (problem_is_set(&why))
 			log_problem(LOG_LEVEL_ERROR, AGENT_SUBJECT, &why);
@@ -132,22 +136,29 @@ static void poll_done(void *context, int rc, const struct http_response *respons
 	agent_enter(agent, AGENT_WORKING);
 }
 
-/* A node that started just now may have no seeded generator. Then nothing can be sealed to it, and it
- * asks for tasks all the same; the next poll tries again. No task runs meanwhile. */
+/* The key is of the boot: a program that was started again goes on with it, and is no second agent to
+ * the server. A node that started just now may have no seeded generator. Then it says no key, gets no
+ * task, and asks again soon. */
 static void agent_offer_seal(struct agent *agent)
 {
-	int rc;
+	char path[300];
+	const struct seal_key_file file = {
+		.path = path,
+		.what = "key of this boot",
+		.exposed_hint = "something else than the agent writes into the ramdisk",
+	};
+	struct problem problem = {0};
 
-	if (agent->env->seal)
+	if (agent->env->seal || !seal_key_seeded())
 		return;
-	rc = seal_key_make(&agent->env->seal);
-	if (rc == -EAGAIN)
+	if (!text_format(path, sizeof(path), "%s/run/haas", agent->env->root) ||
+	    file_make_folder(path, 0700) != 0 ||
+	    !text_format(path, sizeof(path), "%s/run/haas/agent.key", agent->env->root) ||
+	    seal_key_load(&file, &agent->env->seal, &problem) != 0) {
+		log_problem(LOG_LEVEL_ERROR, AGENT_SUBJECT, &problem);
 		return;
-	if (rc)
-		log_warn(AGENT_SUBJECT, "no key, so no secret can be sealed to us: %s",
-			 error_text(rc));
-	else
-		hex_encode(seal_key_public_key(agent->env->seal), SEAL_KEY_SIZE, agent->seal);
+	}
+	hex_encode(seal_key_public_key(agent->env->seal), SEAL_KEY_SIZE, agent->guard.agent);
 }
 
 static void poll_send(struct agent *agent)
@@ -158,7 +169,8 @@ static void poll_send(struct agent *agent)
 	agent_offer_seal(agent);
 	agent->poll_began_ms = loop_now_ms(agent->loop);
 	text_clear(&agent->body);
-	(void)text_format(target, sizeof(target), "/agent/v1/task?wait=%d", POLL_WAIT_S);
+	(void)text_format(target, sizeof(target), "/agent/v1/task?wait=%d",
+			  agent->guard.agent[0] ? POLL_WAIT_S : POLL_WAIT_KEYLESS_S);
 	rc = agent_call(agent, "GET", target, POLL_TIMEOUT_MS, poll_done);
 	if (rc)
 		retry_later(agent, rc, 0, "task");
@@ -196,6 +208,8 @@ static void agent_work_done(void *context)
 		log_problem(LOG_LEVEL_ERROR, AGENT_SUBJECT, &task->problem);
 
 	if (!task_wanted(task)) {
+		if (!task->refused)
+			task_guard_end(&agent->guard);
 		task_free(TAKE(agent->task));
 		agent_enter(agent, AGENT_POLLING);
 		return;
@@ -290,6 +304,8 @@ static void result_done(void *context, int rc, const struct http_response *respo
 	if (status >= 300)
 		log_warn(AGENT_SUBJECT, "task %s: the server does not take the result (status=%d)",
 			 agent->task->id, status);
+	if (!agent->task->refused)
+		task_guard_end(&agent->guard);
 	powers_off = agent->task->row && agent->task->row->powers_off && status < 300;
 	task_free(TAKE(agent->task));
 	if (powers_off)
@@ -346,12 +362,18 @@ static void agent_freep(struct agent **agent)
 int agent_new(struct loop *loop, struct agent_env *env, struct agent **ret)
 {
 	CLEANUP(agent_freep) struct agent *agent = calloc(1, sizeof(*agent));
+	struct problem problem = {0};
 	int rc;
 
 	if (!agent)
 		return -ENOMEM;
 	agent->loop = loop;
 	agent->env = env;
+	rc = task_guard_init(env, &agent->guard, &problem);
+	if (rc) {
+		log_problem(LOG_LEVEL_ERROR, AGENT_SUBJECT, &problem);
+		return rc;
+	}
 	if (!text_format(agent->authorization, sizeof(agent->authorization), "Bearer %s",
 			 env->token))
 		return E_LIMIT;

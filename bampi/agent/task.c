@@ -5,44 +5,81 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/json_text.h"
 #include "common/http/json_reader.h"
 
+#include "bampi/agent/task_guard.h"
 #include "bampi/agent/task_table.h"
 
-/* User data and a list of keys are the largest that a task carries. */
+/* User data and a list of keys are the largest that a task carries; in a text they are quoted. */
 #define TASK_LIMIT ((size_t)4 << 20)
 
+/* It becomes part of a request line. */
 static int task_read_id(const json_t *id, char ret[TASK_ID_SIZE])
 {
-	const char *text = json_string_value(id);
-
-	if (json_is_integer(id) && json_integer_value(id) > 0) {
-		(void)text_format(ret, TASK_ID_SIZE, "%lld", (long long)json_integer_value(id));
-		return 0;
-	}
-	/* It becomes part of a request line: letters, digits and dashes only. */
-	if (!text || !*text || !text_copy(ret, TASK_ID_SIZE, text))
+	if (!json_is_integer(id) || json_integer_value(id) <= 0)
 		return E_MALFORMED;
-	for (const char *c = text; *c; c++) {
-		bool plain = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
-			     (*c >= 'A' && *c <= 'Z') || *c == '-';
-
-		if (!plain)
-			return E_MALFORMED;
-	}
+	(void)text_format(ret, TASK_ID_SIZE, "%lld", (long long)json_integer_value(id));
 	return 0;
 }
 
-int task_new(const char *body, size_t size, const struct agent_env *env, struct task **ret,
-	     struct problem *problem)
+static struct task_message task_message_of(const json_t *json)
+{
+	const json_t *params = json_object_get(json, "params");
+
+	return (struct task_message){
+		.statement = json_string_value(json_object_get(json, "statement")),
+		.signature = json_string_value(json_object_get(json, "signature")),
+		.params = json_string_value(params),
+		.params_size = json_string_length(params),
+	};
+}
+
+static int task_read_params(const struct task_message *message, json_t **ret,
+			    struct problem *problem)
+{
+	CLEANUP(json_decrefp) json_t *params = NULL;
+	int rc = json_read(message->params, message->params_size, TASK_LIMIT, &params, problem);
+
+	if (!rc && !json_is_object(params))
+		rc = problem_set(problem, E_MALFORMED, "the task's params are not an object");
+	if (!rc)
+		*ret = TAKE(params);
+	return rc;
+}
+
+/* What is wrong with a task that came is the task's problem: it is reported. */
+static void task_believe(struct task *task, const struct task_message *message,
+			 struct task_guard *guard)
+{
+	struct task_statement statement;
+
+	task->rc = task_guard_check(guard, task->env, message, clock_monotonic_ms(), &statement,
+				    &task->problem);
+	task->refused = task->rc != 0;
+	if (task->rc)
+		return;
+	/* The number that was signed counts, not the one beside it. */
+	(void)text_format(task->id, sizeof(task->id), "%lld", (long long)statement.task);
+	task->rc = task_read_params(message, &task->params, &task->problem);
+	if (task->rc)
+		return;
+	task->row = task_table_find(statement.kind);
+	if (task->row)
+		return;
+	task->rc = problem_set(&task->problem, E_UNSUPPORTED, "this agent knows no task '%s'",
+			       statement.kind);
+	problem_hint(&task->problem, "the ramdisk is older than the controller; build it again");
+}
+
+int task_new(const char *body, size_t size, const struct agent_env *env, struct task_guard *guard,
+	     struct task **ret, struct problem *problem)
 {
 	CLEANUP(json_decrefp) json_t *json = NULL;
 	CLEANUP(task_freep) struct task *task = NULL;
-	struct json_reader reader;
-	const json_t *params;
-	const char *kind;
+	struct task_message message;
 	int rc;
 
 	rc = json_read(body, size, TASK_LIMIT, &json, problem);
@@ -50,16 +87,7 @@ int task_new(const char *body, size_t size, const struct agent_env *env, struct 
 		return rc;
 	if (!json_is_object(json))
 		return problem_set(problem, E_MALFORMED, "the task is not a JSON object");
-	reader = json_reader(json);
-	kind = json_get_string(&reader, "kind", true);
-	params = json_get(&reader, "params", false);
-	if (problem_is_set(&reader.problem)) {
-		*problem = reader.problem;
-		return problem->code;
-	}
-	if (params && !json_is_object(params) && !json_is_null(params))
-		return problem_set(problem, E_MALFORMED, "the task's params are not an object");
-
+	message = task_message_of(json);
 	task = calloc(1, sizeof(*task));
 	if (!task)
 		return -ENOMEM;
@@ -70,17 +98,11 @@ int task_new(const char *body, size_t size, const struct agent_env *env, struct 
 	if (task_read_id(json_object_get(json, "id"), task->id))
 		return problem_set(problem, E_MALFORMED, "the task has no usable id");
 	task->env = env;
-	task->row = task_table_find(kind);
-	task->params = json_is_object(params) ? json_incref(json_object_get(json, "params"))
-					      : json_object();
+	task_believe(task, &message, guard);
+	if (!task->params)
+		task->params = json_object();
 	if (!task->params)
 		return -ENOMEM;
-	if (!task->row) {
-		task->rc = problem_set(&task->problem, E_UNSUPPORTED,
-				       "this agent knows no task '%s'", kind);
-		problem_hint(&task->problem,
-			     "the ramdisk is older than the controller; build it again");
-	}
 
 	*ret = TAKE(task);
 	return 0;
@@ -161,6 +183,8 @@ void task_result_json(const struct task *task, struct text *ret)
 {
 	json_begin_object(ret, NULL);
 	json_put_bool(ret, "ok", task->rc == 0);
+	if (task->refused)
+		json_put_bool(ret, "refused", true);
 	if (task->rc == 0) {
 		json_put_raw(ret, "data", task->data.size ? text_get(&task->data) : "{}");
 	} else {

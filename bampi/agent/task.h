@@ -18,6 +18,7 @@
 #define TASK_ID_SIZE 40
 
 struct neighbor_table;
+struct task_guard;
 
 /* What is the same for all tasks of one life of the program. */
 struct agent_env {
@@ -28,7 +29,7 @@ struct agent_env {
 	int64_t silence_ms;    /* a server that sends no byte for so long is asked again */
 	bool sandbox;          /* tests: regular files may be disks, the power stays on */
 	struct neighbor_table *neighbors; /* LLDP; may be NULL */
-	struct seal_key *seal; /* of this life of the program; NULL until the generator is seeded */
+	struct seal_key *seal;            /* of this boot; NULL until the generator is seeded */
 };
 
 struct task_progress {
@@ -59,6 +60,7 @@ struct task {
 	pthread_mutex_t lock;
 	struct task_progress progress; /* under lock */
 	atomic_bool unwanted;
+	bool refused; /* it was not believed: nothing was done */
 
 	/* The outcome; the worker's until the task is done. */
 	int rc;
@@ -66,11 +68,11 @@ struct task {
 	struct problem problem;
 };
 
-/* Takes what GET /agent/v1/task answered: {"id":..,"kind":..,"params":{..}}. A kind that the table
- * lacks is a task all the same (row NULL), so that its problem can be reported. E_MALFORMED,
- * E_LIMIT. */
-MUST_USE int task_new(const char *body, size_t size, const struct agent_env *env, struct task **ret,
-		      struct problem *problem);
+/* Takes what GET /agent/v1/task answered: {"id", "statement", "params", "signature"}, the last
+ * three as texts. A task that is not believed (task_guard.h) is a task all the same, with row NULL:
+ * its problem is reported. So is one of a kind that the table lacks. E_MALFORMED, E_LIMIT. */
+MUST_USE int task_new(const char *body, size_t size, const struct agent_env *env,
+		      struct task_guard *guard, struct task **ret, struct problem *problem);
 void task_free(struct task *task);
 void task_freep(struct task **task);
 /* Runs the handler and keeps the outcome. */

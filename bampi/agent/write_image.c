@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -48,8 +49,7 @@ static int agent_write_image_read_manifest(const struct task *task, struct json_
 {
 	json_t *manifest = json_object_get(task->params, "manifest");
 	const char *signature = json_get_string(reader, "signature", false);
-	bool allow_unsigned = json_get_bool(reader, "allow_unsigned", false);
-	struct image_keys keys;
+	struct public_keys keys;
 	int rc;
 
 	(void)json_get(reader, "manifest", true);
@@ -57,18 +57,29 @@ static int agent_write_image_read_manifest(const struct task *task, struct json_
 		*problem = reader->problem;
 		return problem->code;
 	}
-	rc = image_keys_load(task->env, &keys, problem);
+	rc = public_keys_load(task->env, PUBLIC_KEYS_OF_IMAGES, &keys, problem);
 	if (rc)
 		return rc;
-	if (keys.count == 0 && !allow_unsigned) {
+	if (keys.count == 0) {
 		(void)problem_set(problem, E_DENIED,
 				  "the agent holds no key to prove the image's signature with");
-		problem_hint(
-			problem,
-			"build the ramdisk with --image-key, or allow unsigned images for this deployment");
+		problem_hint(problem, "build the ramdisk with --image-key");
 		return problem->code;
 	}
-	return image_manifest_read(manifest, signature, keys.count ? &keys : NULL, ret, problem);
+	return image_manifest_read(manifest, signature, &keys, ret, problem);
+}
+
+/* Whoever signed it said for which machines it is. */
+static int check_arch(const struct image_manifest *manifest, struct problem *problem)
+{
+	struct utsname machine;
+
+	if (uname(&machine) < 0 || strcmp(machine.machine, manifest->arch) == 0)
+		return 0;
+	(void)problem_set(problem, E_UNSUPPORTED, "the image is for %s, this node is %s",
+			  manifest->arch, machine.machine);
+	problem_hint(problem, "choose an image for this kind of node");
+	return problem->code;
 }
 
 static int agent_write_image_read_request(const struct task *task, struct request *ret,
@@ -77,6 +88,8 @@ static int agent_write_image_read_request(const struct task *task, struct reques
 	struct json_reader reader = json_reader(task->params);
 	int rc = agent_write_image_read_manifest(task, &reader, &ret->manifest, problem);
 
+	if (!rc)
+		rc = check_arch(&ret->manifest, problem);
 	if (rc)
 		return rc;
 	ret->target = json_get_string(&reader, "url", true);

@@ -250,6 +250,7 @@ static int bootd_start_boot(struct bootd *bootd, struct problem *problem)
 		.kernel_console = conf->kernel_console,
 		.inventory = bootd->inventory,
 		.observations = bootd->observations,
+		.sightings = bootd->sightings,
 		.db = bootd->db,
 		.refresh = bootd_refresh,
 		.refresh_context = bootd,

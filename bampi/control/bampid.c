@@ -115,10 +115,15 @@ static int load_keys(struct bampid *bampid, struct problem *problem)
 		return problem_set(problem, E_LIMIT, "key_dir is too long");
 	rc = certificate_key_load(path, &bampid->certificate_key, problem);
 	if (rc == 0)
+		rc = task_key_load(bampid->conf->key_dir, &bampid->task_key, problem);
+	if (rc == 0)
 		rc = image_trust_load(bampid->conf->image_keys, &bampid->trust, problem);
 	if (rc == 0)
-		log_info(BAMPID_SUBJECT, "%zu image keys, certificates are signed with %.16s...",
-			 bampid->trust.count, bampid->certificate_key.public_text);
+		log_info(
+			BAMPID_SUBJECT,
+			"%zu image keys, certificates are signed with %.16s..., tasks with %.16s...",
+			bampid->trust.count, bampid->certificate_key.public_text,
+			bampid->task_key.public_text);
 	return rc;
 }
 
@@ -203,6 +208,7 @@ static int start_runners(struct bampid *bampid)
 		.trust = &bampid->trust,
 		.settings = &bampid->settings,
 		.key = &bampid->certificate_key,
+		.task_key = &bampid->task_key,
 		.owner = bampid->name,
 		.claim_ms = bampid->conf->claim_s * 1000,
 		.http_port = (unsigned)bampid->conf->boot_http_port,
@@ -350,6 +356,7 @@ static void bampid_stop(void *state)
 	bmc_queue_free(bampid->queue);
 	sim_rack_free(bampid->rack);
 	certificate_key_wipe(&bampid->certificate_key);
+	task_key_wipe(&bampid->task_key);
 }
 
 const struct daemon_spec bampid_daemon = {

@@ -28,7 +28,7 @@ static const struct conf_row bampid_conf_rows[] = {
 	{"socket.path", CONF_TEXT, BAMPID_CONF_TABLE_AT(socket_path), "/run/haas/bampid/socket", 0, 0, NULL, NULL, "where consoles and metrics are served"},
 	CONF_ROW_SOCKET_CALLER(BAMPID_CONF_TABLE_AT(socket_caller)),
 	{"key_dir", CONF_TEXT, BAMPID_CONF_TABLE_AT(key_dir), "/var/lib/haas/bampid/keys", 0, 0, NULL, NULL,
-	 "folder of bampid-seal.key (opens BMC passwords) and bampid-certificate.key, made when missing"},
+	 "folder of bampid-seal.key (opens BMC passwords), bampid-certificate.key and bampid-task.key (signs the agents' tasks), made when missing"},
 	{"image_keys", CONF_STRING, BAMPID_CONF_TABLE_AT(image_keys), "/etc/haas/image-keys", 0, 0, NULL, NULL, "folder of public keys (NAME.pub) that may sign images"},
 	{"console_dir", CONF_STRING, BAMPID_CONF_TABLE_AT(console_dir), "/var/lib/haas/bampid/consoles", 0, 0, NULL, NULL,
 	 "folder where the last 64 KiB of each node's console are kept; empty = nowhere"},

@@ -14,6 +14,7 @@
 #include "bampi/control/deploy/certificate.h"
 #include "bampi/control/deploy/notify.h"
 #include "bampi/control/deploy/runner.h"
+#include "bampi/control/deploy/task_sign.h"
 #include "bampi/control/endpoints.h"
 #include "bampi/control/health/health.h"
 #include "bampi/control/image/image_trust.h"
@@ -26,6 +27,7 @@ struct bampid {
 	struct step_settings settings;
 	struct image_trust trust;
 	struct certificate_key certificate_key;
+	struct task_key task_key;
 
 	struct db *db;         /* what the runners claim and save */
 	struct db *watch_db;   /* what BMCs report: endpoints, health, consoles */

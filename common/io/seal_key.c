@@ -143,6 +143,13 @@ int seal_key_load(const struct seal_key_file *seal, struct seal_key **ret, struc
 	return 0;
 }
 
+bool seal_key_seeded(void)
+{
+	uint8_t byte;
+
+	return getrandom(&byte, sizeof(byte), GRND_NONBLOCK) == (ssize_t)sizeof(byte);
+}
+
 int seal_key_make(struct seal_key **ret)
 {
 	struct seal_key *key;

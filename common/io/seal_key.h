@@ -26,6 +26,8 @@ struct seal_key_file {
  * E_MALFORMED: it is no key; -errno. */
 MUST_USE int seal_key_load(const struct seal_key_file *file, struct seal_key **ret,
 			   struct problem *problem);
+/* Whether a key can be made without waiting for the kernel's generator. */
+bool seal_key_seeded(void);
 /* A key that is gone with the process. It never waits. -EAGAIN: the kernel's generator is not seeded
  * yet, ask again later. -ENOMEM, -EIO. */
 MUST_USE int seal_key_make(struct seal_key **ret);

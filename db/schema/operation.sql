@@ -1,4 +1,4 @@
--- What an operator must look at now: silent daemons and BMCs, foreign DHCP servers, failed and slow deployments, failed and waiting PDCIs. Each is an alert, and a line
+-- What an operator must look at now: silent daemons and BMCs, boots that another machine meddled with, foreign DHCP servers, failed and slow deployments, failed and waiting PDCIs. Each is an alert, and a line
 -- of `haasctl status`. The check runs with the heartbeat of a daemon that is alive (daemon.sql), so it outlives any one of them.
 
 -- ==== shape ====
@@ -73,6 +73,9 @@ stable language sql security definer set search_path = haas, pg_temp as $$
 		where d.state in ('queued', 'waiting', 'cancelling') and d.started_at is not null and d.paused is null
 		      and extract(epoch from clock_timestamp() - d.started_at) > 60 + 2 * deployment_usual_s(d.plan, n.class)
 		union all
+		select n.name, a.kind, case a.kind when 'boot.restarted' then 'warning' else 'critical' end, 'node', n.name, null, a.message, a.hint, a.at
+		from boot_alarm a join node n on n.id = a.node_id where a.at > clock_timestamp() - interval '1 day'
+		union all
 		select p.id::text, 'pdci.failed', 'critical', 'pdci', p.name, p.tenant_id, format('PDCI %s failed: %s', p.name, p.problem ->> 'message'),
 		       format('haasctl pdci show %s; then pdci replace or release', p.name), p.created_at
 		from pdci p where p.state = 'failed' and p.wanted = 'present'
@@ -91,7 +94,7 @@ begin
 	if not found then
 		return false;
 	end if;
-	perform alert_set('operation', array['daemon.%', 'dhcp.%', 'bmc.%', 'deployment.%', 'pdci.%'], '{}',
+	perform alert_set('operation', array['daemon.%', 'dhcp.%', 'bmc.%', 'boot.%', 'deployment.%', 'pdci.%'], '{}',
 			  (select coalesce(jsonb_agg(to_jsonb(p) - 'since'), '[]') from operation_problem() p), 60);
 	-- A daemon that was moved: its old row is no daemon any more.
 	delete from daemon d where d.seen_at < now() - interval '7 days' and exists (select from daemon o where o.name = d.name and o.seen_at > now() - interval '15 s');
@@ -102,7 +105,7 @@ $$;
 -- The line of `haasctl status` that an alert stands under, by the first part of its kind.
 create function status_section(p_kind text)
 returns text immutable language sql as $$
-	select case split_part(p_kind, '.', 1) when 'daemon' then 'daemons' when 'bmc' then 'bmcs' when 'deployment' then 'deployments' when 'pdci' then 'pdcis'
+	select case split_part(p_kind, '.', 1) when 'daemon' then 'daemons' when 'bmc' then 'bmcs' when 'boot' then 'nodes' when 'deployment' then 'deployments' when 'pdci' then 'pdcis'
 	when 'traffic' then 'traffic' when 'sampling' then 'traffic' when 'capture' then 'traffic' else 'fabric' end
 $$;
 
@@ -119,7 +122,7 @@ begin
 	with item as (
 		select status_section(a.kind) as section, case when a.acknowledged_by is not null or (alert_silence_of(a.kind, a.subject)).id is not null then 'note' else 'wrong' end as state,
 		       a.subject, a.raised_at as since, a.message, coalesce(a.detail ->> 'hint', '') as hint
-		from alert a where a.cleared_at is null and a.severity <> 'info' and split_part(a.kind, '.', 1) not in ('daemon', 'dhcp', 'bmc', 'deployment', 'pdci')
+		from alert a where a.cleared_at is null and a.severity <> 'info' and split_part(a.kind, '.', 1) not in ('daemon', 'dhcp', 'bmc', 'boot', 'deployment', 'pdci')
 		union all
 		select status_section(p.kind), case when a.acknowledged_by is not null or (alert_silence_of(p.kind, p.subject)).id is not null then 'note' else 'wrong' end,
 		       p.subject, p.since, p.message, p.hint

@@ -170,7 +170,18 @@ begin
 end
 $$;
 
+-- What a tenant gave for its OSes is needed as long as a node may be replaced.
+create function pdci_forget_user_data() returns trigger language plpgsql as $$
+begin
+	new.request := new.request #- '{params,user_data}';
+	return new;
+end
+$$;
+
 -- ==== triggers, views, rights ====
+
+create trigger pdci_forget_user_data before update of state on pdci for each row
+	when (new.state = 'released' and new.request #> '{params,user_data}' is not null) execute function pdci_forget_user_data();
 create trigger pdci_volumes after insert on pdci for each row when (new.request ? 'volumes') execute function pdci_volumes();
 create trigger pdci_volumes_follow after update of state, wanted on pdci for each row
 	when (new.state is distinct from old.state or new.wanted is distinct from old.wanted) execute function pdci_volumes_follow();

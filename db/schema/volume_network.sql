@@ -195,10 +195,9 @@ begin
 end
 $$;
 
--- The key of the agent that a node has now; null: none, or one that tells no key.
+-- The key of the agent that a node has now, the first that its boot told; null: none yet, or that boot is over.
 create function agent_seal_key(p_node bigint) returns text stable language sql security definer set search_path = haas, pg_temp as $$
-	select substring(o.detail from '; seal ([0-9a-f]{64})$') from boot_intent i join boot_observation o on o.node_id = i.node_id and o.kind = 'agent' and o.token = i.token
-	where i.node_id = p_node and i.target = 'agent'
+	select i.agent_key from boot_intent i where i.node_id = p_node and i.target = 'agent' and i.ended_at is null
 $$;
 
 create function node_volume_facts(p_node bigint) returns jsonb stable language sql security definer set search_path = haas, pg_temp as $$

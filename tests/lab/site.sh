@@ -45,8 +45,8 @@ site_agent() {
 # knows it, for `site_firmware`, and so its sources (HAAS_IPXE_SOURCE). Sets `boot_files`.
 site_https_files() { # CA and what holds it
 	[ -s "$shared/ca/ca.crt" ] || quietly "$shared/ca.log" "$bin/haasctl" ca create "$shared/ca" --site lab
-	quietly "$shared/ramdisk.log" "$top/bampi/agent/ramdisk/build" --agent "$agent" --image-key "$shared/image.key.pub" --site-ca "$shared/ca/ca.crt" \
-		--out "$boot_files"
+	quietly "$shared/ramdisk.log" "$top/bampi/agent/ramdisk/build" --agent "$agent" --image-key "$shared/image.key.pub" --task-key "$shared/task.key.pub" \
+		--site-ca "$shared/ca/ca.crt" --out "$boot_files"
 	[ "$site_https" != required ] ||
 		quietly "$shared/ipxe.log" "$top/bampi/bootd/ipxe/build" --source "$HAAS_IPXE_SOURCE" --ca "$shared/ca/ca.crt" --out "$boot_files" --target "$site_firmware"
 }
@@ -55,8 +55,8 @@ site_https_conf() { # the certificate of this site's bampi-bootd
 	daemon_extra[bampi-bootd]+="tls: { certificate = \"$state/conf/bootd.crt\"; key = \"$state/conf/bootd.key\"; ca = \"$shared/ca/ca.crt\"; mode = \"$site_https\"; };"
 }
 
-# The demo image (or `site_recipe`), its signature and the ramdisk that trusts the key: nothing in them belongs to one site, so they are
-# made once. Sets `manifest`.
+# The demo image (or `site_recipe`), its signature and the ramdisk that trusts the keys: nothing in them belongs to one site, so they are
+# made once. bampid makes its task key itself; here all sites share one, as two controllers of a site do. Sets `manifest`.
 site_shared() {
 	mkdir -p "$shared"
 	exec 8>"$shared/lock"
@@ -64,12 +64,14 @@ site_shared() {
 	manifest=$(quietly "$shared/image.log" "$top/trainer_image/builder/build" "${site_recipe:-demo}" --out "$shared/image" && tail -n 1 "$shared/image.log")
 	[ -s "$shared/image.key" ] || "$bin/haasctl" image keygen "$shared/image.key" >/dev/null
 	"$bin/haasctl" image sign --key "$shared/image.key" "$manifest" >/dev/null
+	[ -s "$shared/task.key" ] || "$bin/haasctl" image keygen "$shared/task.key" >/dev/null
 	site_agent
 	boot_files=$shared/boot${site_https:+-$site_https}
 	if [ -n "${site_https:-}" ]; then
 		site_https_files
 	else
-		quietly "$shared/ramdisk.log" "$top/bampi/agent/ramdisk/build" --agent "$agent" --image-key "$shared/image.key.pub" --out "$boot_files"
+		quietly "$shared/ramdisk.log" "$top/bampi/agent/ramdisk/build" --agent "$agent" --image-key "$shared/image.key.pub" --task-key "$shared/task.key.pub" \
+			--out "$boot_files"
 	fi
 	exec 8>&-
 }
@@ -81,6 +83,8 @@ site_folders() { # sets `state` and `conninfo_host`; then calls on_folders, if t
 	chmod 0755 "$dir"
 	daemon_folders
 	install -m 0644 "$shared/image.key.pub" "$state/image-keys/image.pub"
+	python3 -c 'import sys; sys.stdout.buffer.write(bytes.fromhex(sys.stdin.read()))' <"$shared/task.key" >"$dir/task.key"
+	install -m 0600 -o haas-bampid -g haas-bampid "$dir/task.key" "$state/keys/bampid-task.key" && rm "$dir/task.key"
 	cp "$boot_files"/* "$state/boot/"
 	chmod 0644 "$state"/boot/*
 	! declare -F on_folders >/dev/null || on_folders

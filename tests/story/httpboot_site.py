@@ -4,6 +4,7 @@ The server is 10.77.0.1, the nodes are 10.77.0.17 and .18; all of them are addre
 address. The database says that they hold leases.
 """
 import atexit
+import hashlib
 import http.client
 import json
 import os
@@ -84,11 +85,12 @@ class Site:
         self.sql(f"""insert into boot_intent (node_id, target, deployment_id, token, nonce, stored_digest)
             select n.id, '{target}', d.id, '{token}', '{nonce}', {digest} from node n join deployment d on d.node_id = n.id
             where n.name = '{node}' on conflict (node_id) do update set target = excluded.target, token = excluded.token,
-            nonce = excluded.nonce, stored_digest = excluded.stored_digest; notify boot_intent""")
+            nonce = excluded.nonce, stored_digest = excluded.stored_digest, changed_at = now(), fetched_at = null, fetched_by = null,
+            fetched_connection = null, agent_key = null, agent_by = null, ended_at = null, ended_why = null; notify boot_intent""")
 
     def post_task(self, node, token, kind, params="{}"):
-        return int(self.sql(f"""insert into agent_task (deployment_id, node_id, token, step, kind, params)
-            select d.id, n.id, '{token}', 'story', '{kind}', '{params}' from node n join deployment d on d.node_id = n.id
+        return int(self.sql(f"""insert into agent_task (deployment_id, node_id, token, step, kind, params, statement, signature)
+            select d.id, n.id, '{token}', 'story', '{kind}', '{params}', 'signed by bampid', repeat('0', 128) from node n join deployment d on d.node_id = n.id
             where n.name = '{node}' returning id; notify agent_task""")[0][0])
 
     def start(self):
@@ -123,6 +125,7 @@ class Site:
         headers = dict(headers or {})
         if token:
             headers["Authorization"] = f"Bearer {token}"
+            headers.setdefault("Haas-Seal-Key", hashlib.blake2b(token.encode(), digest_size=32).hexdigest())
         if isinstance(body, dict):
             body = json.dumps(body)
         connection = self.connection(source)

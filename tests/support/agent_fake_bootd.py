@@ -1,4 +1,6 @@
-"""What the agent's stories share: a bootd that misbehaves on request, a node made of files, an image. Not a test."""
+"""What the agent's stories share: a bootd that misbehaves on request, a node made of files, an image, the key that signs tasks. Not a test."""
+import ctypes
+import ctypes.util
 import hashlib
 import http.server
 import json
@@ -16,7 +18,9 @@ import time
 from story import BUILD, need
 
 TOKEN = "0123456789abcdef0123456789abcdef"
+MAC = "52:54:00:00:00:01"
 MIB = 1 << 20
+SODIUM = ctypes.CDLL(ctypes.util.find_library("sodium"))
 
 
 def blake(data):
@@ -31,6 +35,28 @@ def gone(sock):
         return False
     except OSError:
         return True
+
+
+class TaskKey:
+    """As bampid's: signs what a task is, for whom and how long (common/net/task_wire.h)."""
+
+    def __init__(self):
+        public, self.secret = ctypes.create_string_buffer(32), ctypes.create_string_buffer(64)
+        SODIUM.crypto_sign_keypair(public, self.secret)
+        self.public = public.raw.hex()
+
+    def sign(self, text):
+        signature = ctypes.create_string_buffer(64)
+        SODIUM.crypto_sign_detached(signature, None, text.encode(), ctypes.c_ulonglong(len(text.encode())), self.secret)
+        return signature.raw.hex()
+
+    def task(self, ident, kind, params, agent, token=TOKEN, mac=MAC, life_ms=600000, **other):
+        """The answer to a poll. `other` members replace what would be right."""
+        now = int(time.time() * 1000)
+        lines = {"task": ident, "deployment": 1, "kind": kind, "node": "n1", "mac": mac, "boot": blake(token.encode()), "agent": agent,
+                 "issued": now, "expires": now + life_ms, "params": blake(params.encode()), **other}
+        statement = "haas-task 1\n" + "".join(f"{name} {value}\n" for name, value in lines.items())
+        return {"id": ident, "statement": statement, "params": params, "signature": self.sign(statement)}
 
 
 class Bootd:
@@ -51,6 +77,8 @@ class Bootd:
         self.polls = 0
         self.bad_tokens = 0
         self.seal_key = None     # of the agent that asked last, hex
+        self.key = TaskKey()
+        self.change = None       # what a person on the path makes of a task, before the agent has it
         self.ignore_range = False
         self.next_id = 1
         self.lock = threading.Condition()
@@ -169,10 +197,14 @@ class Bootd:
             if not self.tasks:
                 self.lock.wait(0.3)
             # The poll of an agent that has ended meanwhile takes no task from the one that came after it.
-            task = self.tasks.pop(0) if self.tasks and not gone(handler.connection) else None
+            agent = handler.headers.get("Haas-Seal-Key")
+            task = self.tasks.pop(0) if self.tasks and agent and not gone(handler.connection) else None
         if not task:
             return handler.answer(204)
-        handler.answer(200, json.dumps(task).encode(), [("Content-Type", "application/json")])
+        signed = self.key.task(task["id"], task["kind"], json.dumps(task["params"]), **{"agent": agent, **task["signed"]})
+        if self.change:
+            signed = self.change(signed)
+        handler.answer(200, json.dumps(signed).encode(), [("Content-Type", "application/json")])
 
     def image(self, handler, data):
         wanted = handler.headers.get("Range")
@@ -201,11 +233,11 @@ class Bootd:
             handler.close_connection = True
             handler.connection.shutdown(socket.SHUT_RDWR)
 
-    def post(self, kind, params=None):
+    def post(self, kind, params=None, **signed):
         with self.lock:
             ident = self.next_id
             self.next_id += 1
-            self.tasks.append({"id": ident, "kind": kind, "params": params or {}})
+            self.tasks.append({"id": ident, "kind": kind, "params": params or {}, "signed": signed})
             self.lock.notify_all()
         return ident
 
@@ -226,8 +258,9 @@ class Node:
 
     def __init__(self):
         self.top = pathlib.Path(tempfile.mkdtemp(prefix="haas_agent_"))
-        for folder in ("sys/block", "sys/class/net", "sys/class/dmi/id", "sys/bus/pci/devices", "proc", "dev", "etc/haas/image-keys"):
+        for folder in ("sys/block", "sys/class/net", "sys/class/dmi/id", "sys/bus/pci/devices", "proc", "dev", "etc/haas/image-keys", "etc/haas/task-keys", "sys/class/net/boot0"):
             (self.top / folder).mkdir(parents=True)
+        (self.top / "sys/class/net/boot0/address").write_text(MAC + "\n")
         self.agent = None
         self.log = self.top / "agent.log"
 
@@ -248,13 +281,15 @@ class Node:
         return self.top / "dev" / name
 
     def start(self, bootd, *options, token=TOKEN, cmdline=False):
+        if bootd.key:
+            (self.top / "etc/haas/task-keys/site.pub").write_text(bootd.key.public + "\n")
         arguments = [str(BUILD / "bin/bampi-agent"), "--root", str(self.top), "--sandbox", *options]
         url = f"http://127.0.0.1:{bootd.port}"
         if cmdline:
-            (self.top / "proc/cmdline").write_text(f"console=ttyS0 quiet haas.url={url} haas.token={token} haas.mac=52:54:00:00:00:01\n")
+            (self.top / "proc/cmdline").write_text(f"console=ttyS0 quiet haas.url={url} haas.token={token} haas.mac={MAC}\n")
         else:
             (self.top / "token").write_text(token + "\n")
-            arguments += ["--url", url, "--token-file", str(self.top / "token"), "--mac", "52:54:00:00:00:01"]
+            arguments += ["--url", url, "--token-file", str(self.top / "token"), "--mac", MAC]
         self.agent = subprocess.Popen(arguments, stderr=open(self.log, "ab"), stdin=subprocess.DEVNULL)
 
     def stop(self):

@@ -17,6 +17,7 @@
 #define FRESH    "11111111111111111111111111111111"
 #define FRESH_N  "22222222222222222222222222222222"
 #define STEP_AGE 5000
+#define AGENT    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 static inline const struct step_settings *test_settings(void)
 {
@@ -61,7 +62,8 @@ static inline void set_intent(struct facts *facts, enum intent_target target)
 	facts->intent = (struct intent_facts){.target = target,
 					      .deployment_id = facts->deployment.id,
 					      .token = TOKEN,
-					      .nonce = NONCE};
+					      .nonce = NONCE,
+					      .agent_key = AGENT};
 }
 
 static inline void set_seen(struct facts *facts, enum seen kind, int64_t age_ms, const char *token)

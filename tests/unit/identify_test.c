@@ -95,8 +95,9 @@ static void replaced_whole(void **state)
 	inventory_free(inventory);
 }
 
-static bool leased(void *context, uint32_t address, struct mac *ret)
+static bool leased(void *context, uint32_t address, struct mac *ret, int64_t *ret_expires_s)
 {
+	*ret_expires_s = 0;
 	*ret = *(const struct mac *)context;
 	return address == 7;
 }

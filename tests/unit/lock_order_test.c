@@ -237,8 +237,8 @@ static void take_tasks(struct actor *actor)
 
 static void end_tasks(struct actor *actor)
 {
-	struct text columns[5] = {0};
-	const char *params[5];
+	struct text columns[6] = {0};
+	const char *params[6];
 
 	for (size_t i = 0; i < COUNT_OF(columns); i++)
 		array_begin(&columns[i]);
@@ -248,6 +248,7 @@ static void end_tasks(struct actor *actor)
 		array_add(&columns[2], "done");
 		array_add(&columns[3], "{}");
 		array_add(&columns[4], NULL);
+		array_add(&columns[5], "false");
 	}
 	for (size_t i = 0; i < COUNT_OF(columns); i++) {
 		array_end(&columns[i]);

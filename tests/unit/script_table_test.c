@@ -38,7 +38,8 @@ static void scripts(void **state)
 		 "echo haas: the agent did not start, asking again in 5 s\n"
 		 "sleep 5\n"
 		 "imgfree ||\n"
-		 "chain --replace http://10.4.2.1:8067/boot/script?mac=52:54:00:00:00:17 ||\n"
+		 "chain --replace http://10.4.2.1:8067/boot/script?mac=52:54:00:00:00:17"
+		 "&again=00112233445566778899aabbccddeeff ||\n"
 		 "reboot || goto failed\n"},
 		{BOOT_TARGET_DISK, FIRMWARE_BIOS,
 		 "#!ipxe\n"

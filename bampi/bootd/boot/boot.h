@@ -16,6 +16,7 @@
 
 #include "bampi/bootd/identify/inventory.h"
 #include "bampi/bootd/identify/observation.h"
+#include "bampi/bootd/identify/sighting.h"
 
 struct boot;
 
@@ -56,6 +57,7 @@ struct boot_options {
 	 * after it. */
 	const struct inventory *inventory;
 	struct observations *observations;
+	const struct sightings *sightings; /* places of NICs; NULL = none is known */
 	struct db *db;
 	/* Asks for a new picture of the inventory; boot_refreshed tells when it is there. NULL:
 	 * there is none to be had. */

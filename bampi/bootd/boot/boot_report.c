@@ -124,7 +124,10 @@ int boot_result_decode(const char *body, size_t size, struct boot_result *ret,
 	if (json_is_false(ok)) {
 		if (!json_is_object(part))
 			return problem_set(problem, E_MALFORMED, "problem is not an object");
-		return boot_report_read_problem(part, ret, problem);
+		rc = boot_report_read_problem(part, ret, problem);
+		if (rc == 0)
+			ret->refused = json_is_true(json_object_get(json, "refused"));
+		return rc;
 	}
 	if (part && !json_is_null(part) && !json_is_object(part))
 		return problem_set(problem, E_MALFORMED, "data is not an object");

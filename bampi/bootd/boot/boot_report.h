@@ -21,6 +21,7 @@ struct boot_progress {
 
 struct boot_result {
 	bool ok;
+	bool refused;  /* the agent did not believe that the task is ours; not ok then */
 	char *data;    /* JSON object, when ok; owned */
 	char *problem; /* JSON {message, detail, hint}, when not ok; owned */
 };

@@ -17,26 +17,13 @@
 #include "bampi/bootd/boot/boot_answer.h"
 #include "bampi/bootd/boot/boot_client.h"
 #include "bampi/bootd/boot/boot_file_server.h"
-#include "bampi/bootd/boot/script_hold.h"
-#include "bampi/bootd/boot/script_table.h"
-#include "bampi/bootd/identify/target_policy.h"
+#include "bampi/bootd/boot/boot_server_private.h"
 
 #define BOOT_SERVER_SUBJECT "boot http"
 #define SOURCE_CONNECTIONS  256 /* a relay's worth of nodes; a node has two or three */
-#define URL_SIZE            32  /* "https://255.255.255.255:65535" */
 
-struct boot_server {
-	const struct boot_options *options;
-	struct mailbox *mailbox;
-	struct boot_counters *counters;
-	struct loop *loop;
-	struct http_server *http;
-	struct script_hold *hold;
-	struct log_limit refusals;
-};
-
-static void log_refusal(struct boot_server *server, const struct http_request *request,
-			const char *why)
+void boot_server_refuse_log(struct boot_server *server, const struct http_request *request,
+			    const char *why)
 {
 	char address[IPV4_TEXT_SIZE];
 
@@ -46,144 +33,36 @@ static void log_refusal(struct boot_server *server, const struct http_request *r
 			 ipv4_text(boot_client_address(server->options, request), address));
 }
 
-/* --- scripts --- */
-
-/* Our address as this client reaches us; false when it is in no subnet of ours. */
-static bool own_url(const struct boot_server *server, uint32_t client, char ret[URL_SIZE])
+bool boot_server_foreign(struct boot_server *server, struct http_request *request)
 {
-	const struct inventory_subnet *subnet =
-		inventory_subnet_of(server->options->inventory, client);
+	const struct inventory_node *node;
+	struct boot_asker asker;
+	char message[256];
 	char address[IPV4_TEXT_SIZE];
-	bool tls = server->options->tls != NULL;
-	unsigned port = tls ? http_server_tls_port(server->http) : http_server_port(server->http);
+	char owner[MAC_TEXT_SIZE];
+	char mac[MAC_TEXT_SIZE];
 
-	return subnet && text_format(ret, URL_SIZE, "%s://%s:%u", tls ? "https" : "http",
-				     ipv4_text(subnet->boot_server, address), port);
-}
-
-static uint64_t *script_counter(struct boot_counters *counters, enum boot_target target)
-{
-	switch (target) {
-	case BOOT_TARGET_NONE: return &counters->script_none;
-	case BOOT_TARGET_AGENT: return &counters->script_agent;
-	case BOOT_TARGET_DISK: return &counters->script_disk;
-	case BOOT_TARGET_STOP: return &counters->script_stop;
-	}
-	return &counters->script_none;
-}
-
-static void script_send(struct boot_server *server, struct http_request *request, struct mac mac,
-			const char *url)
-{
-	const struct inventory_node *node = inventory_by_mac(server->options->inventory, mac);
-	struct target_decision decision = target_policy(node);
-	bool agent = decision.target == BOOT_TARGET_AGENT;
-	char mac_buffer[MAC_TEXT_SIZE];
-	struct script_values values = {
-		.node = node ? node->name : "unknown",
-		.mac = mac_text(mac, mac_buffer),
-		/* iPXE without the site's CA goes on by HTTP, one with it by HTTPS. */
-		.url = server->options->tls ? "" : url,
-		.agent = url,
-		.token = agent ? node->intent.token : "",
-		.console = server->options->kernel_console,
-		.reason = decision.reason,
-	};
-	struct text text = {0};
-
-	if (script_table_write(decision.target, node ? node->firmware : FIRMWARE_BIOS, &values,
-			       &text)) {
-		boot_answer_later(request);
-	} else {
-		(*script_counter(server->counters, decision.target))++;
-		log_info("boot", "node %s: script for %s (mac=%s reason=\"%s\")", values.node,
-			 boot_target_text(decision.target), values.mac, values.reason);
-		if (node)
-			observation_record(server->options->observations, node, OBSERVATION_SCRIPT,
-					   boot_target_text(decision.target), text.size);
-		http_answer_header(request, "Cache-Control", "no-store");
-		http_answer(request, 200, "text/plain; charset=utf-8", text.data, text.size);
-	}
-	text_done(&text);
-}
-
-/* Before the first read of the database nothing can be decided and nobody checked: the script says
- * only where to ask again. */
-static void script_wait(struct http_request *request, struct mac mac)
-{
-	char mac_buffer[MAC_TEXT_SIZE];
-	struct script_values values = {
-		.node = "unknown",
-		.mac = mac_text(mac, mac_buffer),
-		.url = "", /* iPXE takes it as relative to where this script came from */
-		.agent = "",
-		.token = "",
-		.console = "",
-		.reason = "starting",
-	};
-	struct text text = {0};
-
-	if (script_table_wait(&values, &text))
-		boot_answer_later(request);
-	else
-		http_answer(request, 200, "text/plain; charset=utf-8", text.data, text.size);
-	text_done(&text);
-}
-
-static void script_held(void *context, struct http_request *request, struct mac mac)
-{
-	struct boot_server *server = context;
-	char url[URL_SIZE];
-
-	if (own_url(server, http_request_peer(request)->address, url))
-		script_send(server, request, mac, url);
-	else
-		boot_answer_later(request);
-}
-
-/* "Stop" is said only from a picture that is newer than the question. */
-static bool script_waits(struct boot_server *server, struct http_request *request, struct mac mac)
-{
-	const struct boot_options *options = server->options;
-
-	if (target_policy(inventory_by_mac(options->inventory, mac)).target != BOOT_TARGET_STOP ||
-	    !options->refresh || !db_connected(options->db) ||
-	    script_hold_put(server->hold, request, mac))
+	boot_asker_read(server->options, server->neighbours, request, &asker);
+	if (!boot_asker_is_foreign(&asker))
 		return false;
-	options->refresh(options->refresh_context);
+	node = inventory_by_mac(server->options->inventory, asker.owner);
+	(void)text_format(message, sizeof(message),
+			  "address %s is lent to node %s (%s), and another machine uses it: %s",
+			  ipv4_text(asker.address, address), node ? node->name : "of nobody",
+			  mac_text(asker.owner, owner), mac_text(asker.mac, mac));
+	if (node)
+		boot_gate_alarm(server->gate, node->id, "boot.foreign_asker", message,
+				"find its port: haasctl nic locate, or the address tables of the "
+				"switches");
+	boot_server_refuse_log(server, request, message);
+	server->counters->unauthorized++;
+	boot_answer_not_found(request);
 	return true;
 }
 
 void boot_server_refreshed(struct boot_server *server, int64_t read_ms)
 {
 	script_hold_release(server->hold, read_ms);
-}
-
-static void boot_server_script(void *context, struct http_request *request)
-{
-	struct boot_server *server = context;
-	const struct inventory *inventory = server->options->inventory;
-	uint32_t client = boot_client_address(server->options, request);
-	const char *asked = http_request_query(request, "mac");
-	char url[URL_SIZE];
-	struct mac mac;
-	struct mac leased;
-
-	if (asked && mac_parse(asked, &mac) == 0) {
-		if (!inventory_ready(inventory)) {
-			script_wait(request, mac);
-			return;
-		}
-		if (inventory_mac_of(inventory, client, &leased) && mac_equal(mac, leased) &&
-		    own_url(server, client, url)) {
-			if (!script_waits(server, request, mac))
-				script_send(server, request, mac, url);
-			return;
-		}
-	}
-	server->counters->script_refused++;
-	log_refusal(server, request, "the address is not leased to the MAC that it names");
-	boot_answer_not_found(request);
 }
 
 /* --- files and images --- */
@@ -197,22 +76,45 @@ static void boot_server_file(void *context, struct http_request *request)
 			       http_request_param(request, "name"));
 }
 
-/* Until the first read of the inventory nobody can be known: "later" then, not "no". */
-static void refuse_token(struct boot_server *server, struct http_request *request)
+void boot_server_refuse_token(struct boot_server *server, struct http_request *request)
 {
 	if (!inventory_ready(server->options->inventory)) {
 		boot_answer_later(request);
 		return;
 	}
 	server->counters->unauthorized++;
-	log_refusal(server, request, "no valid token");
+	boot_server_refuse_log(server, request, "no valid token");
 	boot_answer_unauthorized(request);
 }
 
-/* The node whose current boot intent has this request's token. Otherwise answers 401 and gives
- * NULL. */
-static const struct inventory_node *node_of_token(struct boot_server *server,
-						  struct http_request *request)
+bool boot_server_from_node(struct boot_server *server, struct http_request *request,
+			   const struct inventory_node *node)
+{
+	const struct inventory_node *there = inventory_by_address(
+		server->options->inventory, boot_client_address(server->options, request));
+	char message[160];
+
+	if (there == node)
+		return !boot_server_foreign(server, request);
+	/* Its lease may be on its way to us; an agent asks again. */
+	if (!there) {
+		boot_server_refuse_log(server, request,
+				       "a token, from an address that is lent to nobody");
+		boot_answer_later(request);
+		return false;
+	}
+	(void)text_format(message, sizeof(message), "node %s uses the token of node %s",
+			  there->name, node->name);
+	boot_gate_alarm(server->gate, node->id, "boot.foreign_asker", message,
+			"the token was stolen: look at both nodes");
+	boot_server_refuse_log(server, request, message);
+	server->counters->unauthorized++;
+	boot_answer_unauthorized(request);
+	return false;
+}
+
+const struct inventory_node *boot_server_node_of_token(struct boot_server *server,
+						       struct http_request *request)
 {
 	const char *token = http_request_bearer(request);
 	const struct inventory_node *node =
@@ -221,7 +123,9 @@ static const struct inventory_node *node_of_token(struct boot_server *server,
 			: NULL;
 
 	if (!node)
-		refuse_token(server, request);
+		boot_server_refuse_token(server, request);
+	else if (!boot_server_from_node(server, request, node))
+		return NULL;
 	return node;
 }
 
@@ -229,125 +133,17 @@ static void boot_server_image(void *context, struct http_request *request)
 {
 	struct boot_server *server = context;
 	const char *digest = http_request_param(request, "digest");
-	const struct inventory_node *node = node_of_token(server, request);
+	const struct inventory_node *node = boot_server_node_of_token(server, request);
 
 	if (!node)
 		return;
 	if (!inventory_may_fetch(server->options->inventory, node, digest)) {
-		log_refusal(server, request, "the token is for another image");
+		boot_server_refuse_log(server, request, "the token is for another image");
 		boot_answer_not_found(request);
 		return;
 	}
 	server->counters->images +=
 		boot_file_send(server->counters, request, server->options->image_dir, digest);
-}
-
-/* --- the agent --- */
-
-/* The agent's key of this boot: what is secret is sealed to it (docs/decision/way-to-a-volume.md). Anything that
- * is no key is as if there was none. */
-static void say_agent(const struct http_request *request, char *ret, size_t room)
-{
-	const char *key = http_request_header(request, "Haas-Seal-Key");
-
-	if (key && strlen(key) == 64 && strspn(key, "0123456789abcdef") == 64)
-		(void)text_format(ret, room, "asks for work; seal %s", key);
-	else
-		(void)text_copy(ret, room, "asks for work");
-}
-
-static void boot_server_task(void *context, struct http_request *request)
-{
-	char detail[96];
-	struct boot_server *server = context;
-	const struct inventory_node *node = node_of_token(server, request);
-	const char *asked = http_request_query(request, "wait");
-	int wait_s = MAILBOX_WAIT_MAX_S;
-
-	if (!node)
-		return;
-	/* One or two digits; anything else means the longest. */
-	if (asked && asked[0] >= '0' && asked[0] <= '9' && strlen(asked) <= 2)
-		wait_s = (int)strtol(asked, NULL, 10);
-	if (wait_s > MAILBOX_WAIT_MAX_S)
-		wait_s = MAILBOX_WAIT_MAX_S;
-	say_agent(request, detail, sizeof(detail));
-	observation_record(server->options->observations, node, OBSERVATION_AGENT, detail, 0);
-	mailbox_poll(server->mailbox, request, node->intent.token, wait_s);
-}
-
-/* Fills `ret` from the path and the token; false when it answered already. */
-static bool sender_of(struct boot_server *server, struct http_request *request,
-		      struct mailbox_sender *ret)
-{
-	const char *token = http_request_bearer(request);
-	const char *id = http_request_param(request, "id");
-	char *end = NULL;
-
-	if (!token || strlen(token) != TOKEN_TEXT_SIZE - 1) {
-		server->counters->unauthorized++;
-		boot_answer_unauthorized(request);
-		return false;
-	}
-	errno = 0;
-	*ret = (struct mailbox_sender){
-		.token = token,
-		.current = inventory_by_token(server->options->inventory, token) != NULL,
-		.task_id = id[0] >= '1' && id[0] <= '9' ? strtoll(id, &end, 10) : 0,
-	};
-	if (!end || *end || errno) {
-		boot_answer_not_found(request);
-		return false;
-	}
-	return true;
-}
-
-static void boot_server_progress(void *context, struct http_request *request)
-{
-	struct boot_server *server = context;
-	struct mailbox_sender sender;
-	struct boot_progress report;
-	struct problem problem = {0};
-	size_t size;
-	const char *body = http_request_body(request, &size);
-
-	if (!sender_of(server, request, &sender))
-		return;
-	if (boot_progress_decode(body, size, &report, &problem))
-		boot_answer_problem(request, &problem);
-	else if (mailbox_progress(server->mailbox, request, &sender, &report))
-		refuse_token(server, request);
-}
-
-/* A result that breaks its format is stored as a failure that says so: its agent would otherwise be
- * given the task again and do it anew. */
-static void boot_server_result(void *context, struct http_request *request)
-{
-	struct boot_server *server = context;
-	struct mailbox_sender sender;
-	struct boot_result report = {0};
-	struct problem problem = {0};
-	size_t size;
-	const char *body = http_request_body(request, &size);
-	int rc;
-
-	if (!sender_of(server, request, &sender))
-		return;
-	rc = boot_result_decode(body, size, &report, &problem);
-	if (rc == E_MALFORMED || rc == E_LIMIT) {
-		struct problem why;
-
-		server->counters->results_malformed++;
-		(void)problem_set(&why, E_PROTOCOL, "the agent's result cannot be read");
-		problem_detail(&why, "%s", problem.message);
-		problem_hint(&why, "the ramdisk is of another version; build it again");
-		rc = boot_result_failed(&why, &report);
-	}
-	if (rc)
-		boot_answer_later(request);
-	else if (mailbox_result(server->mailbox, request, &sender, &report))
-		refuse_token(server, request);
-	boot_result_done(&report);
 }
 
 /* --- the installed system, health --- */
@@ -373,7 +169,7 @@ static void boot_server_callback(void *context, struct http_request *request)
 	}
 	if (!owner || owner->id != node->id) {
 		server->counters->callbacks_refused++;
-		log_refusal(server, request, "nonce and MAC belong to different nodes");
+		boot_server_refuse_log(server, request, "nonce and MAC belong to different nodes");
 		boot_answer_not_found(request);
 		return;
 	}
@@ -418,12 +214,12 @@ static const char *const boot_server_offered[] = {BOOT_ROUTE_FILE, "/callback/{n
 						  "/boot/script", NULL};
 
 static const struct http_route boot_server_routes[] = {
-	{HTTP_GET, "/boot/script", boot_server_script},
+	{HTTP_GET, "/boot/script", boot_script_serve},
 	{HTTP_GET, BOOT_ROUTE_FILE, boot_server_file},
 	{HTTP_GET, BOOT_ROUTE_IMAGE, boot_server_image},
-	{HTTP_GET, "/agent/v1/task", boot_server_task},
-	{HTTP_POST, "/agent/v1/tasks/{id}/progress", boot_server_progress},
-	{HTTP_POST, "/agent/v1/tasks/{id}/result", boot_server_result},
+	{HTTP_GET, "/agent/v1/task", boot_agent_task},
+	{HTTP_POST, "/agent/v1/tasks/{id}/progress", boot_agent_progress},
+	{HTTP_POST, "/agent/v1/tasks/{id}/result", boot_agent_result},
 	{HTTP_GET, "/callback/{nonce}", boot_server_callback},
 	{HTTP_POST, "/callback/{nonce}", boot_server_callback},
 	{HTTP_GET, "/healthz", boot_server_health},
@@ -456,6 +252,7 @@ int boot_server_new(struct loop *loop, const struct boot_options *options, struc
 						     : boot_server_offered,
 		.after = boot_server_after,
 	};
+	struct boot_gate_options gate;
 	int rc;
 
 	if (!server)
@@ -467,7 +264,15 @@ int boot_server_new(struct loop *loop, const struct boot_options *options, struc
 		.loop = loop,
 		.refusals = {.burst = 10, .per_minute = 60},
 	};
-	rc = script_hold_new(loop, script_held, server, &server->hold);
+	gate = (struct boot_gate_options){.db = options->db,
+					  .on_script = boot_script_answered,
+					  .on_agent = boot_agent_answered,
+					  .context = server};
+	rc = script_hold_new(loop, boot_script_held, server, &server->hold);
+	if (rc == 0)
+		rc = boot_gate_new(&gate, &server->gate);
+	if (rc == 0)
+		rc = neighbours_new(&server->neighbours);
 	if (rc == 0)
 		rc = http_server_new(loop, &http, &server->http);
 	if (rc)
@@ -493,8 +298,10 @@ void boot_server_free(struct boot_server *server)
 	if (!server)
 		return;
 	script_hold_free(server->hold);
+	boot_gate_free(server->gate);
 	if (server->http)
 		http_server_free(server->http);
+	neighbours_free(server->neighbours);
 	free(server);
 }
 

@@ -153,7 +153,7 @@ static void poll_gone(void *context)
 	(void)poll_end(poll);
 }
 
-/* id, token, deployment_id, kind, params */
+/* As bampid signed it: texts, since a signature is over bytes. */
 static void mailbox_hand_out(struct mailbox *mailbox, const PGresult *result, int row)
 {
 	int64_t id = db_int(result, row, MAILBOX_TAKE_ID, 0);
@@ -169,8 +169,9 @@ static void mailbox_hand_out(struct mailbox *mailbox, const PGresult *result, in
 		return;
 	json_begin_object(&body, NULL);
 	json_put_int(&body, "id", id);
-	json_put_string(&body, "kind", db_text(result, row, MAILBOX_TAKE_KIND, ""));
-	json_put_raw(&body, "params", db_text(result, row, MAILBOX_TAKE_PARAMS, "{}"));
+	json_put_string(&body, "statement", db_text(result, row, MAILBOX_TAKE_STATEMENT, ""));
+	json_put_string(&body, "params", db_text(result, row, MAILBOX_TAKE_PARAMS, "{}"));
+	json_put_string(&body, "signature", db_text(result, row, MAILBOX_TAKE_SIGNATURE, ""));
 	json_end_object(&body);
 	if (!body.failed) {
 		mailbox->counters->tasks_delivered++;

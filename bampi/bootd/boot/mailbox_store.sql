@@ -6,8 +6,8 @@
 t.state || '' in ('queued', 'taken')
 
 -- :statement mailbox_take
--- :columns id, token, deployment_id, kind, params
--- $1 tokens. Takes the oldest open task of each: id, token, deployment_id, kind, params. A task that was taken before is given again: its
+-- :columns id, token, deployment_id, statement, params, signature
+-- $1 tokens. Takes the oldest open task of each, as bampid signed it. A task that was taken before is given again: its
 -- agent polls, so it never got it.
 with oldest as materialized (
 	select x.id from unnest($1::text[]) as p (token) cross join lateral (
@@ -17,7 +17,7 @@ with oldest as materialized (
 update agent_task t set state = 'taken', updated_at = now()
 where t.id = any (array(select id from agent_task where id = any (array(select id from oldest))
 	order by id for no key update)) and ${open}
-returning t.id, t.token, t.deployment_id, t.kind, t.params
+returning t.id, t.token, t.deployment_id, t.statement, t.params, t.signature
 
 -- :statement mailbox_over
 -- :columns id, dropped
@@ -48,12 +48,12 @@ on conflict (deployment_id) do update set percent = excluded.percent,
 -- :statement mailbox_result
 -- :columns id, outcome, count
 -- A step that drops tasks holds their deployment: so that is what is locked first here too.
--- $1 task ids, $2 tokens, $3 states, $4 results, $5 problems. Stores the result, makes the deployments due and notifies, in one transaction.
+-- $1 task ids, $2 tokens, $3 states, $4 results, $5 problems, $6 whether the agent refused the task: it is not believed that we gave it. Stores the result, makes the deployments due and notifies, in one transaction.
 -- Per row: id, outcome: stored, repeated, dropped, unknown.
 with input as (
-	select id, token, state, result::jsonb, problem::jsonb
-	from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])
-		as i (id, token, state, result, problem)
+	select id, token, state, result::jsonb, problem::jsonb, refused
+	from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[])
+		as i (id, token, state, result, problem, refused)
 ), touched as materialized (
 	select deployment_touch(array_agg(t.deployment_id)) from agent_task t join input i
 	on t.id = i.id and t.token = i.token where t.id = any (array(select id from input)) and ${open}
@@ -65,11 +65,15 @@ with input as (
 		updated_at = now()
 	from input i where t.id = i.id and t.token = i.token and ${open}
 	and t.id = any (array(select id from locked)) returning t.id
+), alarmed as materialized (
+	select haas.boot_alarm_add(n.id, 'boot.task_refused', format('the agent of node %s refused a task: %s', n.name, i.problem ->> 'message'),
+		i.problem ->> 'hint', jsonb_build_object('task', i.id, 'detail', i.problem ->> 'detail'))
+	from input i join boot_intent b on b.token = i.token join node n on n.id = b.node_id where i.refused
 ), told as materialized (
 	select pg_notify('deployment', '') from changed having count(*) > 0
 )
 select i.id, case when c.id is not null then 'stored' when t.id is null then 'unknown'
 	when t.state in ('done', 'failed') then 'repeated' else 'dropped' end as outcome,
-	(select count(*) from told)
+	(select count(*) from told) + (select count(*) from alarmed) as count
 from input i left join changed c on c.id = i.id
 left join agent_task t on t.id = i.id and t.token = i.token

@@ -222,7 +222,7 @@ static void result_queue_gather(struct result_queue *queue, struct result_queue_
 
 static int result_queue_submit(struct result_queue *queue, struct result_queue_flight *flight)
 {
-	struct text columns[5] = {0};
+	struct text columns[6] = {0};
 	const char *params[COUNT_OF(columns)];
 	struct report *report;
 	int rc = 0;
@@ -236,6 +236,7 @@ static int result_queue_submit(struct result_queue *queue, struct result_queue_f
 		array_add(&columns[2], report->result.ok ? "done" : "failed");
 		array_add(&columns[3], report->result.data);
 		array_add(&columns[4], report->result.problem);
+		array_add(&columns[5], report->result.refused ? "true" : "false");
 	}
 	for (size_t i = 0; i < COUNT_OF(columns); i++) {
 		array_end(&columns[i]);

@@ -13,6 +13,9 @@
 	"#!ipxe\n" \
 	"# node {node}: {target} ({reason})\n"
 #define ASK_AGAIN "imgfree ||\nchain --replace {url}/boot/script?mac={mac} ||\n"
+/* With a token a script is given once, but for whoever has it already. */
+#define ASK_AGAIN_KNOWING \
+	"imgfree ||\nchain --replace {url}/boot/script?mac={mac}&again={token} ||\n"
 
 static const char agent_script[] =
 	HEAD "echo haas: node {node} starts the agent\n"
@@ -23,7 +26,7 @@ static const char agent_script[] =
 	     "boot || goto failed\n"
 	     ":failed\n"
 	     "echo haas: the agent did not start, asking again in 5 s\n"
-	     "sleep 5\n" ASK_AGAIN "reboot || goto failed\n";
+	     "sleep 5\n" ASK_AGAIN_KNOWING "reboot || goto failed\n";
 
 static const char disk_bios_script[] =
 	HEAD "echo haas: node {node} starts its disk\n"
@@ -52,7 +55,7 @@ static const char none_script[] = HEAD "echo haas: {mac} is not a node of this s
 				       "sleep 3\n"
 				       "exit 1\n";
 
-static const char wait_script[] = HEAD "echo haas: the boot server is starting\n"
+static const char wait_script[] = HEAD "echo haas: {reason}, asking again in 5 s\n"
 				       ":hold\n"
 				       "sleep 5\n" ASK_AGAIN "goto hold\n";
 

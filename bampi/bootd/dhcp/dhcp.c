@@ -92,7 +92,7 @@ static void on_sweep(void *context)
 	loop_timer_arm(dhcp->sweep, OFFER_SWEEP_MS);
 }
 
-static bool dhcp_mac_of(void *context, uint32_t address, struct mac *ret)
+static bool dhcp_mac_of(void *context, uint32_t address, struct mac *ret, int64_t *ret_expires_s)
 {
 	const struct dhcp *dhcp = context;
 	const struct lease *lease = lease_by_address(dhcp->bindings.leases, address);
@@ -100,6 +100,7 @@ static bool dhcp_mac_of(void *context, uint32_t address, struct mac *ret)
 	if (!lease || lease->state != LEASE_BOUND || !lease->committed)
 		return false;
 	*ret = lease->mac;
+	*ret_expires_s = lease->expires_at;
 	return true;
 }
 

@@ -225,8 +225,10 @@ static const struct inventory_node *by_secret(const struct inventory *inventory,
 const struct inventory_node *inventory_by_token(const struct inventory *inventory,
 						const char *token)
 {
-	return by_secret(inventory, &inventory->current.tokens, token,
-			 offsetof(struct boot_intent, token));
+	const struct inventory_node *node = by_secret(inventory, &inventory->current.tokens, token,
+						      offsetof(struct boot_intent, token));
+
+	return node && !node->intent.ended ? node : NULL;
 }
 
 const struct inventory_node *inventory_by_nonce(const struct inventory *inventory,
@@ -244,7 +246,23 @@ void inventory_set_lease_source(struct inventory *inventory, inventory_lease_fn 
 
 bool inventory_mac_of(const struct inventory *inventory, uint32_t address, struct mac *ret)
 {
-	return inventory->lease_fn && inventory->lease_fn(inventory->lease_context, address, ret);
+	int64_t expires_s;
+
+	return inventory->lease_fn &&
+	       inventory->lease_fn(inventory->lease_context, address, ret, &expires_s);
+}
+
+bool inventory_lease_of(const struct inventory *inventory, uint32_t address, struct mac *ret,
+			int64_t *ret_leased_s)
+{
+	const struct inventory_subnet *subnet = inventory_subnet_of(inventory, address);
+	int64_t expires_s;
+
+	if (!subnet || !inventory->lease_fn ||
+	    !inventory->lease_fn(inventory->lease_context, address, ret, &expires_s))
+		return false;
+	*ret_leased_s = expires_s - (int64_t)subnet->lease_s;
+	return true;
 }
 
 const struct inventory_node *inventory_by_address(const struct inventory *inventory,

@@ -24,6 +24,8 @@ struct boot_intent {
 	char token[TOKEN_TEXT_SIZE];          /* of the agent, new for each netboot attempt */
 	char nonce[TOKEN_TEXT_SIZE];          /* in the callback URL of the installed OS */
 	char stored_digest[DIGEST_TEXT_SIZE]; /* the image this token may fetch; "" = none */
+	char agent_key[DIGEST_TEXT_SIZE];     /* of the agent that uses it, hex; "" = none yet */
+	bool ended;                           /* the token opens nothing any more */
 };
 
 struct inventory_node {
@@ -66,7 +68,7 @@ bool inventory_ready(const struct inventory *inventory);
  * this turn of the loop: who waits keeps the node's id or the token, and looks again. */
 const struct inventory_node *inventory_by_id(const struct inventory *inventory, int64_t id);
 const struct inventory_node *inventory_by_mac(const struct inventory *inventory, struct mac mac);
-/* Compares in constant time. */
+/* Compares in constant time. A token whose boot was ended is nobody's. */
 const struct inventory_node *inventory_by_token(const struct inventory *inventory,
 						const char *token);
 const struct inventory_node *inventory_by_nonce(const struct inventory *inventory,
@@ -80,8 +82,12 @@ const struct inventory_node *inventory_by_address(const struct inventory *invent
 
 /* The MAC that `address` is leased to, as the DHCP side says; false = none. */
 bool inventory_mac_of(const struct inventory *inventory, uint32_t address, struct mac *ret);
+/* The same, and when DHCP confirmed it last (wall clock, seconds). */
+bool inventory_lease_of(const struct inventory *inventory, uint32_t address, struct mac *ret,
+			int64_t *ret_leased_s);
 /* The DHCP side names itself as the source of that knowledge (one table, no copy). */
-typedef bool (*inventory_lease_fn)(void *context, uint32_t address, struct mac *ret);
+typedef bool (*inventory_lease_fn)(void *context, uint32_t address, struct mac *ret,
+				   int64_t *ret_expires_s);
 void inventory_set_lease_source(struct inventory *inventory, inventory_lease_fn fn, void *context);
 
 /* The subnet whose prefix holds `address`. boot_server of it is the host part of URLs for that

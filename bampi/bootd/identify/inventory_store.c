@@ -118,8 +118,11 @@ static int inventory_store_read_node(struct inventory_store *store, const PGresu
 	    !text_copy(node.intent.nonce, sizeof(node.intent.nonce),
 		       db_text(result, row, INVENTORY_NODES_NONCE, "")) ||
 	    !text_copy(node.intent.stored_digest, sizeof(node.intent.stored_digest),
-		       db_text(result, row, INVENTORY_NODES_STORED_DIGEST, "")))
+		       db_text(result, row, INVENTORY_NODES_STORED_DIGEST, "")) ||
+	    !text_copy(node.intent.agent_key, sizeof(node.intent.agent_key),
+		       db_text(result, row, INVENTORY_NODES_AGENT_KEY, "")))
 		return E_MALFORMED;
+	node.intent.ended = db_bool(result, row, INVENTORY_NODES_ENDED);
 	return add_uuid(store->options.cable, db_text(result, row, INVENTORY_NODES_UUID, NULL),
 			node.id) ||
 			       add_packages(

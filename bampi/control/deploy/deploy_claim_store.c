@@ -243,6 +243,7 @@ static int read_image(const PGresult *result, int row, struct claimed *ret)
 	if (!ret->manifest || !ret->signature)
 		return -ENOMEM;
 	image->present = true;
+	image->withdrawn = db_bool(result, row, DEPLOY_FACTS_WITHDRAWN);
 	image->root_partition = (int)db_int(result, row, DEPLOY_FACTS_ROOT_PARTITION, 1);
 	(void)text_copy(image->stored_digest, sizeof(image->stored_digest),
 			db_text(result, row, DEPLOY_FACTS_STORED_DIGEST, ""));
@@ -261,6 +262,11 @@ static int read_intent(const PGresult *result, int row, struct intent_facts *ret
 			db_text(result, row, DEPLOY_FACTS_INTENT_TOKEN, ""));
 	(void)text_copy(ret->nonce, sizeof(ret->nonce),
 			db_text(result, row, DEPLOY_FACTS_INTENT_NONCE, ""));
+	(void)text_copy(ret->agent_key, sizeof(ret->agent_key),
+			db_text(result, row, DEPLOY_FACTS_INTENT_AGENT_KEY, ""));
+	ret->fetched = db_bool(result, row, DEPLOY_FACTS_INTENT_FETCHED);
+	(void)text_copy(ret->ended, sizeof(ret->ended),
+			db_text(result, row, DEPLOY_FACTS_INTENT_ENDED, ""));
 	return 0;
 }
 
@@ -368,6 +374,7 @@ int claimed_read(const PGresult *result, int row, unsigned http_port, struct cla
 
 	claimed.facts.progress_ms = db_int(result, row, DEPLOY_FACTS_PROGRESS_MS, 0);
 	claimed.facts.leased_ms = db_int(result, row, DEPLOY_FACTS_LEASED_MS, 0);
+	claimed.facts.fresh_task = db_int(result, row, DEPLOY_FACTS_FRESH_TASK, 0);
 	claimed.facts.certified = db_bool(result, row, DEPLOY_FACTS_CERTIFIED);
 	(void)text_copy(claimed.chain_head, sizeof(claimed.chain_head),
 			db_text(result, row, DEPLOY_FACTS_CHAIN_HEAD, CERTIFICATE_FIRST_HASH));

@@ -52,10 +52,14 @@ where id = any (array(
 --   signature
 --   stored_digest
 --   root_partition
+--   withdrawn
 --   intent_target
 --   intent_deployment_id
 --   intent_token
 --   intent_nonce
+--   intent_agent_key
+--   intent_fetched
+--   intent_ended
 --   observations
 --   task_id
 --   task_kind
@@ -78,12 +82,14 @@ where id = any (array(
 --   packages
 --   volumes
 --   now_ms
+--   fresh_task
 -- Whoever has a new generation by now is not ours any more.
 select c.id, c.generation, c.plan, c.state, c.step, c.step_index, c.attempt, ${ms c.step_started_at} as step_started_ms, ${ms c.step_deadline_at} as step_deadline_ms,
 ${ms c.created_at} as created_ms, c.tenant_id, t.name as tenant, c.actor, c.params, c.memo, c.problem,
 n.id as node_id, n.name as node, n.serial, b.mac as boot_mac, n.state as node_state, n.dirty, n.firmware,
-i.manifest, encode(i.signature, 'hex') as signature, i.stored_digest, i.root_partition,
+i.manifest, encode(i.signature, 'hex') as signature, i.stored_digest, i.root_partition, i.state = 'withdrawn' as withdrawn,
 bi.target as intent_target, bi.deployment_id as intent_deployment_id, bi.token as intent_token, bi.nonce as intent_nonce,
+bi.agent_key as intent_agent_key, bi.fetched_at is not null as intent_fetched, bi.ended_why as intent_ended,
 (select jsonb_object_agg(o.kind, jsonb_build_object('at_ms', ${ms o.at}, 'token', o.token, 'detail', o.detail, 'bytes', o.bytes))
  from haas.boot_observation o where o.node_id = n.id) as observations,
 a.id as task_id, a.kind as task_kind, a.state as task_state, a.token as task_token, a.step as task_step, ${ms a.created_at} as task_created_ms, ${ms a.updated_at} as task_updated_ms, a.result as task_result, a.problem as task_problem,
@@ -102,7 +108,9 @@ lease.boot_server, lease.leased_ms,
 haas.node_place_facts(n.id) as place,
 case when c.plan in ('install', 'reinstall') and c.params ? 'packages' then haas.deployment_packages(c.params, c.tenant_id) end as packages,
 case when c.plan in ('install', 'reinstall') then haas.node_volume_facts(n.id) end as volumes,
-${ms clock_timestamp()} as now_ms
+${ms clock_timestamp()} as now_ms,
+-- The number of the task that this look may post: it is signed before it is written.
+nextval('haas.agent_task_id_seq') as fresh_task
 from unnest($1::bigint[], $2::bigint[]) k (id, generation) join haas.deployment c on c.id = k.id and c.generation = k.generation
  join haas.node n on n.id = c.node_id
  left join haas.nic b on b.node_id = n.id and b.boot

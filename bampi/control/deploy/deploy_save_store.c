@@ -4,6 +4,7 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/io/log.h"
 
 #include "bampi/control/deploy/deploy_json.h"
 #include "bampi/control/deploy/deploy_save_store_sql.h"
@@ -179,8 +180,30 @@ static void deploy_save_store_add_steps(struct deploy_save_store_batch *batch,
 	}
 }
 
-static void add_tasks(struct deploy_save_store_batch *batch, const struct save_row *row)
+/* For this node, this boot, this agent, until the attempt's deadline: nobody waits for it longer. */
+static json_t *deploy_save_store_sign(const struct save_row *row, const struct task_key *key)
 {
+	const struct facts *facts = &row->claimed->facts;
+	const struct outcome *outcome = &row->advance->outcome;
+	struct task_statement statement = {
+		.task = facts->fresh_task,
+		.deployment = facts->deployment.id,
+		.issued_ms = row->claimed->now_ms,
+		.expires_ms = row->advance->step_deadline_ms,
+	};
+
+	(void)text_copy(statement.kind, sizeof(statement.kind), task_kind_words[outcome->post]);
+	(void)text_copy(statement.node, sizeof(statement.node), facts->node.name);
+	(void)text_copy(statement.mac, sizeof(statement.mac), facts->node.boot_mac);
+	(void)text_copy(statement.agent, sizeof(statement.agent), facts->intent.agent_key);
+	digest_text(facts->intent.token, strlen(facts->intent.token), statement.boot);
+	return task_sign(key, &statement, outcome->post_params);
+}
+
+static void add_tasks(struct deploy_save_store_batch *batch, const struct save_row *row,
+		      const struct task_key *key)
+{
+	CLEANUP(json_decrefp) json_t *signature = NULL;
 	const struct outcome *outcome = &row->advance->outcome;
 	json_t *object;
 
@@ -188,14 +211,22 @@ static void add_tasks(struct deploy_save_store_batch *batch, const struct save_r
 		deploy_save_store_add(batch, PART_TASK_DROP, deploy_save_store_row_of(row));
 	if (outcome->post == TASK_NONE)
 		return;
+	/* What cannot be signed is not posted: the step finds no task, and asks again. */
+	signature = deploy_save_store_sign(row, key);
+	if (!signature) {
+		log_error("runner", "a task for node %s cannot be signed",
+			  row->claimed->facts.node.name);
+		return;
+	}
 	object = deploy_save_store_row_of(row);
+	deploy_save_store_put(batch, object, "task",
+			      json_integer((json_int_t)row->claimed->facts.fresh_task));
 	deploy_save_store_put(batch, object, "token",
 			      json_string(row->claimed->facts.intent.token));
 	deploy_save_store_put(batch, object, "step", json_string(row->advance->step));
 	deploy_save_store_put(batch, object, "kind", json_string(task_kind_words[outcome->post]));
-	deploy_save_store_put(batch, object, "params",
-			      outcome->post_params ? json_incref(outcome->post_params)
-						   : json_object());
+	if (json_object_update(object, signature) < 0)
+		batch->failed = true;
 	deploy_save_store_add(batch, PART_TASK_POST, object);
 }
 
@@ -363,7 +394,7 @@ int deploy_store_save(struct db *db, const struct save_options *options,
 		save->ids[i] = rows[i].claimed->facts.deployment.id;
 		add_deployment(&batch, &rows[i]);
 		deploy_save_store_add_steps(&batch, &rows[i]);
-		add_tasks(&batch, &rows[i]);
+		add_tasks(&batch, &rows[i], options->task_key);
 		add_intent(&batch, &rows[i]);
 		deploy_save_store_add_place(&batch, &rows[i]);
 		add_inventory(&batch, &rows[i]);

@@ -8,6 +8,9 @@
 -- :part time column
 to_timestamp(${column} / 1000.0)
 
+-- :part same_boot
+b.token = excluded.token
+
 -- :statement deploy_lock_health
 -- What is found out about drives is written there by triggers. Both whether or not the rows are ours: that is not known yet.
 select haas.node_health_lock(array(select node_id from jsonb_to_recordset($1::jsonb) as x (node_id bigint)))
@@ -51,18 +54,24 @@ join haas.agent_task t on t.deployment_id = d.id where t.state in ('queued', 'ta
  and state in ('queued', 'taken')
 
 -- :statement deploy_post_task
-insert into haas.agent_task (deployment_id, node_id, token, step, kind, params)
-select d.id, d.node_id, x.token, x.step, x.kind, x.params ${ours , token text, step text, kind text, params jsonb}
+-- The params are a text here: json keeps its bytes, which are signed.
+insert into haas.agent_task (id, deployment_id, node_id, token, step, kind, params, statement, signature)
+select x.task, d.id, d.node_id, x.token, x.step, x.kind, x.params::json, x.statement, x.signature
+${ours , task bigint, token text, step text, kind text, params text, statement text, signature text}
 
 -- :statement deploy_remove_intent
 delete from haas.boot_intent b using (select d.id ${ours }) y where b.deployment_id = y.id
 
 -- :statement deploy_put_intent
-insert into haas.boot_intent (node_id, target, deployment_id, token, nonce, stored_digest)
+insert into haas.boot_intent as b (node_id, target, deployment_id, token, nonce, stored_digest)
 select d.node_id, x.target, d.id, x.token, x.nonce, case when x.target = 'agent' then i.stored_digest end
 ${ours , target text, token text, nonce text} left join haas.image i on i.id = d.image_id order by d.node_id
 on conflict (node_id) do update set target = excluded.target, deployment_id = excluded.deployment_id, token = excluded.token,
- nonce = excluded.nonce, stored_digest = excluded.stored_digest, changed_at = now()
+ nonce = excluded.nonce, stored_digest = excluded.stored_digest, changed_at = now(),
+ fetched_at = case when ${same_boot} then b.fetched_at end, fetched_by = case when ${same_boot} then b.fetched_by end,
+ fetched_connection = case when ${same_boot} then b.fetched_connection end, agent_key = case when ${same_boot} then b.agent_key end,
+ agent_by = case when ${same_boot} then b.agent_by end, ended_at = case when ${same_boot} then b.ended_at end,
+ ended_why = case when ${same_boot} then b.ended_why end
 
 -- :statement deploy_put_inventory
 -- A NIC without a neighbour was not listened on for long enough: the one it had is kept.

@@ -11,6 +11,7 @@
 #include "bampi/control/deploy/advance_policy.h"
 #include "bampi/control/deploy/certificate.h"
 #include "bampi/control/deploy/step.h"
+#include "bampi/control/deploy/task_sign.h"
 
 #define CLAIM_LIMIT 256
 
@@ -55,6 +56,7 @@ struct save_row {
 struct save_options {
 	const char *owner;
 	int64_t claim_ms;
+	const struct task_key *task_key; /* signs what is posted */
 };
 
 /* rc 0: committed; saved[i] tells whether row i was still ours. Else nothing of the batch was

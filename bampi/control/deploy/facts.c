@@ -76,8 +76,14 @@ bool facts_seen_now(const struct facts *facts, enum seen kind)
 	       strcmp(seen->token, facts->intent.token) == 0;
 }
 
+bool facts_boot_ended(const struct facts *facts)
+{
+	return facts_intent_is(facts, INTENT_AGENT) && facts->intent.ended[0] != '\0';
+}
+
 bool facts_agent_alive(const struct facts *facts, int64_t now_ms)
 {
-	return facts_intent_is(facts, INTENT_AGENT) && facts_seen_now(facts, SEEN_AGENT) &&
+	return facts_intent_is(facts, INTENT_AGENT) && !facts_boot_ended(facts) &&
+	       facts_seen_now(facts, SEEN_AGENT) &&
 	       now_ms - facts->seen[SEEN_AGENT].at_ms <= facts->settings->fresh_ms;
 }

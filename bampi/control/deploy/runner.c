@@ -316,7 +316,8 @@ static int runner_certify(struct runner *runner)
 static void save_slice(struct runner *runner)
 {
 	const struct save_options options = {.owner = runner->options.owner,
-					     .claim_ms = runner->options.claim_ms};
+					     .claim_ms = runner->options.claim_ms,
+					     .task_key = runner->options.task_key};
 	struct save_row rows[CLAIM_LIMIT];
 	int rc = runner_certify(runner);
 

@@ -40,6 +40,7 @@ struct runner_options {
 	const struct image_trust *trust;
 	const struct step_settings *settings;
 	const struct certificate_key *key;
+	const struct task_key *task_key;
 	const char *owner;         /* unique among all bampid */
 	int64_t claim_ms;          /* after so long without a word a claim is anybody's */
 	unsigned http_port;        /* of bampi-bootd */

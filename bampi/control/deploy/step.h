@@ -48,6 +48,7 @@ struct node_facts {
 
 struct image_facts {
 	bool present;
+	bool withdrawn;        /* no disk may get it any more */
 	const char *manifest;  /* the exact signed bytes */
 	const char *signature; /* hex */
 	char stored_digest[DIGEST_TEXT_SIZE];
@@ -60,6 +61,10 @@ struct intent_facts {
 	int64_t deployment_id;
 	char token[TOKEN_TEXT_SIZE];
 	char nonce[TOKEN_TEXT_SIZE];
+	bool fetched;                     /* the boot script was given, once */
+	char agent_key[DIGEST_TEXT_SIZE]; /* of the boot's agent, hex; "" = it told none yet */
+	char ended
+		[400]; /* why this boot is over: its token opens nothing any more; "" = it is not */
 };
 
 /* The latest that bootd saw of one kind. */
@@ -181,6 +186,7 @@ struct facts {
 	/* Random, new for each run: the only chance a pure function has. */
 	char fresh_token[TOKEN_TEXT_SIZE];
 	char fresh_nonce[TOKEN_TEXT_SIZE];
+	int64_t fresh_task; /* the number of the task that this look may post */
 	const struct image_trust *trust;
 	const struct step_settings *settings;
 };
@@ -258,5 +264,7 @@ struct step_row {
 bool facts_intent_is(const struct facts *facts, enum intent_target target);
 /* bootd saw this for the token that the node was last given. */
 bool facts_seen_now(const struct facts *facts, enum seen kind);
+/* This deployment's boot was ended by bampi-bootd: another machine may have its token. */
+bool facts_boot_ended(const struct facts *facts);
 /* The agent of this deployment's last netboot spoke lately. */
 bool facts_agent_alive(const struct facts *facts, int64_t now_ms);

@@ -26,17 +26,22 @@ struct upstream_asker proxy_asker(const struct http_request *request)
 {
 	struct upstream_asker asker = {.client = http_request_peer(request)->address};
 	const char *authorization = http_request_header(request, "Authorization");
+	const char *key = http_request_header(request, "Haas-Seal-Key");
 
 	/* One that is too long is none of ours; the controller says so to an empty one too. */
 	if (authorization &&
 	    !text_copy(asker.authorization, sizeof(asker.authorization), authorization))
 		asker.authorization[0] = '\0';
+	if (key && !text_copy(asker.seal_key, sizeof(asker.seal_key), key))
+		asker.seal_key[0] = '\0';
 	return asker;
 }
 
 void proxy_answer_away(struct http_request *request)
 {
 	const char *asked = http_request_query(request, "mac");
+	const char *known = http_request_query(request, "again"); /* it has the script already */
+	bool knows = known && strlen(known) == 32 && strspn(known, "0123456789abcdef") == 32;
 	struct problem problem = {0};
 	char text[MAC_TEXT_SIZE];
 	char script[256];
@@ -47,8 +52,8 @@ void proxy_answer_away(struct http_request *request)
 	    mac_parse(asked, &mac) == 0 &&
 	    text_format(script, sizeof(script),
 			"#!ipxe\necho bampi-relay: the controller does not answer, asking again\n"
-			"sleep 5\nchain --replace --autofree /boot/script?mac=%s\n",
-			mac_text(mac, text))) {
+			"sleep 5\nchain --replace --autofree /boot/script?mac=%s%s%s\n",
+			mac_text(mac, text), knows ? "&again=" : "", knows ? known : "")) {
 		http_answer_header(request, "Cache-Control", "no-store");
 		http_answer(request, 200, "text/plain; charset=utf-8", script, strlen(script));
 		return;

@@ -103,13 +103,15 @@ int upstream_call(struct upstream *upstream, const struct upstream_asker *asker,
 	char forwarded[FORWARDED_TEXT_SIZE];
 	size_t count = 0;
 
-	if (more_count > HEADERS_MAX - 2)
+	if (more_count > HEADERS_MAX - 3)
 		return -EINVAL;
 	if (asker->client)
 		headers[count++] = (struct http_header){FORWARDED_FIELD,
 							forwarded_encode(asker->client, forwarded)};
 	if (asker->authorization[0])
 		headers[count++] = (struct http_header){"Authorization", asker->authorization};
+	if (asker->seal_key[0])
+		headers[count++] = (struct http_header){"Haas-Seal-Key", asker->seal_key};
 	for (size_t i = 0; i < more_count; i++)
 		headers[count++] = more[i];
 	own.headers = headers;

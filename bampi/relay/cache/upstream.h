@@ -15,6 +15,7 @@
 #define UPSTREAM_TYPE_MAX   63
 #define UPSTREAM_TARGET_MAX 1024
 #define UPSTREAM_BEARER_MAX 255
+#define UPSTREAM_KEY_MAX    64
 
 struct upstream;
 
@@ -22,6 +23,7 @@ struct upstream;
 struct upstream_asker {
 	uint32_t client;                             /* 0 = for the relay itself */
 	char authorization[UPSTREAM_BEARER_MAX + 1]; /* "" = none */
+	char seal_key[UPSTREAM_KEY_MAX + 1];         /* of an agent, hex; "" = none */
 };
 
 /* What a HEAD tells. */

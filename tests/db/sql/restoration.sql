@@ -20,7 +20,7 @@ insert into daemon (name, instance, version, started_at) values ('bampid', 'c1',
 insert into deployment (plan, node_id, node, actor, state, step, due_at, started_at) select 'release', id, name, 'ann', 'waiting', 'agent', now(), now() from node where name = 'n1';
 insert into deployment_step (deployment_id, step_index, step, state) select id, 1, 'agent', 'running' from deployment;
 insert into boot_intent (node_id, target, deployment_id, token, nonce) select node_id, 'agent', id, repeat('a', 32), repeat('b', 32) from deployment;
-insert into agent_task (deployment_id, node_id, token, step, kind) select id, node_id, repeat('a', 32), 'erase', 'erase' from deployment;
+insert into agent_task (deployment_id, node_id, token, step, kind, statement, signature) select id, node_id, repeat('a', 32), 'erase', 'erase', '', repeat('0', 128) from deployment;
 insert into event (xid, actor, kind, subject_kind, subject, message) values ('4611686018427387904', 'ann', 'old.event', 'node', 'n1', 'of a cluster that was older');
 \echo a database that was never restored
 select * from state;

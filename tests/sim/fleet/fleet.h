@@ -171,6 +171,7 @@ struct fleet_node {
 	uint16_t http_port;
 	char kernel[128], ramdisk[128];
 	char token[TOKEN_TEXT_SIZE];
+	bool knows; /* iPXE asks for its script again and names the token */
 
 	struct fleet_task task;
 	unsigned retries;

@@ -9,6 +9,7 @@
 #include "common/base/json_text.h"
 #include "common/base/text.h"
 #include "common/http/json_reader.h"
+#include "common/net/task_wire.h"
 
 #include "tests/sim/fleet/fleet.h"
 
@@ -433,16 +434,21 @@ static bool fleet_agent_read_manifest(const char *manifest, struct fleet_task *t
 static bool fleet_agent_read_task(const char *body, size_t size, struct fleet_task *ret)
 {
 	CLEANUP(json_decrefp) json_t *json = NULL;
+	CLEANUP(json_decrefp) json_t *params = NULL;
 	struct problem problem = {0};
-	const json_t *params;
+	struct task_statement statement;
 	const char *text;
 
 	if (json_read(body, size, (size_t)1 << 20, &json, &problem))
 		return false;
-	params = json_object_get(json, "params");
-	ret->id = json_integer_value(json_object_get(json, "id"));
-	text = json_string_value(json_object_get(json, "kind"));
-	(void)text_copy(ret->kind, sizeof(ret->kind), text ? text : "");
+	text = json_string_value(json_object_get(json, "statement"));
+	if (!text || task_statement_decode(text, &statement))
+		return false;
+	text = json_string_value(json_object_get(json, "params"));
+	if (!text || json_read(text, strlen(text), (size_t)1 << 20, &params, &problem))
+		return false;
+	ret->id = statement.task;
+	(void)text_copy(ret->kind, sizeof(ret->kind), statement.kind);
 	text = json_string_value(json_object_get(params, "url"));
 	(void)text_copy(ret->url, sizeof(ret->url), text ? text : "");
 	text = json_string_value(json_object_get(params, "callback"));

@@ -248,6 +248,13 @@ static void ipxe_again(struct fleet_node *node)
 	script_ask(node);
 }
 
+/* ":failed" of the agent's script. */
+static void ipxe_again_knowing(struct fleet_node *node)
+{
+	node->knows = true;
+	ipxe_again(node);
+}
+
 static void agent_panics(struct fleet_node *node)
 {
 	fleet_reset(node);
@@ -271,9 +278,8 @@ static void kernel_got(struct fleet_node *node, int status, const char *body, si
 	(void)body;
 	(void)size;
 	if (status != 200) {
-		/* ":failed": iPXE asks for its script again. */
 		fleet_enter(node, FLEET_STOPPED);
-		fleet_arm(node, FLEET_LIFE_RETRY_MS, ipxe_again);
+		fleet_arm(node, FLEET_LIFE_RETRY_MS, ipxe_again_knowing);
 		return;
 	}
 	fleet_enter(node, FLEET_RAMDISK);
@@ -301,7 +307,7 @@ static void ramdisk_got(struct fleet_node *node, int status, const char *body, s
 	(void)size;
 	if (status != 200) {
 		fleet_enter(node, FLEET_STOPPED);
-		fleet_arm(node, FLEET_LIFE_RETRY_MS, ipxe_again);
+		fleet_arm(node, FLEET_LIFE_RETRY_MS, ipxe_again_knowing);
 		return;
 	}
 	fleet_http_cancel(node); /* iPXE is gone */
@@ -350,6 +356,7 @@ static void run_script(struct fleet_node *node, const char *script, size_t size)
 {
 	char ramdisk[128] = "";
 	char kernel[128] = "";
+	int64_t hold_ms = IPXE_HOLD_MS;
 
 	for (const char *line = script; line < script + size;) {
 		size_t length = strcspn(line, "\n");
@@ -372,6 +379,8 @@ static void run_script(struct fleet_node *node, const char *script, size_t size)
 			fleet_http_cancel(node);
 			start_disk(node);
 			return;
+		} else if (strncmp(line, "sleep ", 6) == 0) {
+			hold_ms = strtol(line + 6, NULL, 10) * 1000;
 		} else if (strncmp(line, "poweroff", 8) == 0) {
 			fleet_http_cancel(node); /* usual builds have no such command */
 			fleet_enter(node, FLEET_STOPPED);
@@ -381,12 +390,13 @@ static void run_script(struct fleet_node *node, const char *script, size_t size)
 		line += length + (line[length] == '\n');
 	}
 	fleet_enter(node, FLEET_STOPPED);
-	fleet_arm(node, IPXE_HOLD_MS, ipxe_again);
+	fleet_arm(node, hold_ms, ipxe_again);
 }
 
 static void script_got(struct fleet_node *node, int status, const char *body, size_t size)
 {
 	if (status == 200) {
+		node->knows = false;
 		run_script(node, body, size);
 		return;
 	}
@@ -399,6 +409,7 @@ static void script_got(struct fleet_node *node, int status, const char *body, si
 static void script_ask(struct fleet_node *node)
 {
 	const char *path = NULL;
+	char target[192];
 
 	if (fleet_hold(node, FLEET_AT_SCRIPT, script_ask))
 		return;
@@ -406,7 +417,9 @@ static void script_ask(struct fleet_node *node)
 		start_disk(node);
 		return;
 	}
-	fleet_life_fetch(node, path, script_got);
+	(void)text_format(target, sizeof(target), "%s%s%s", path, node->knows ? "&again=" : "",
+			  node->knows ? node->token : "");
+	fleet_life_fetch(node, target, script_got);
 }
 
 /* --- the installed OS --- */
@@ -475,6 +488,7 @@ void fleet_addressed(struct fleet_node *node)
 			fleet_tftp_start(node, node->next_server, node->boot_file);
 		break;
 	case FLEET_IPXE_DHCP:
+		node->knows = false;
 		fleet_enter(node, FLEET_SCRIPT);
 		script_ask(node);
 		break;

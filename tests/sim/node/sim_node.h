@@ -28,7 +28,8 @@ enum sim_word {
 struct sim_task {
 	int64_t id; /* 0 = none */
 	char kind[24];
-	char params_callback[64]; /* configure_os: the nonce */
+	char params_callback[64];      /* configure_os: the nonce */
+	char digest[DIGEST_TEXT_SIZE]; /* write_image: of the manifest */
 	int64_t until_ms;
 	bool is_told; /* the database has it as taken */
 };

@@ -150,7 +150,8 @@ static json_t *sim_rows_answer(const struct sim_node_state *node)
 		return sim_rows_verify(node);
 	if (strcmp(kind, "write_image") == 0)
 		return json_pack("{s:s, s:s, s:s, s:I, s:f}", "disk", "nvme0n1", "serial", "S-a",
-				 "digest", "00", "bytes", (json_int_t)1 << 30, "seconds", 1.0);
+				 "digest", node->task.digest, "bytes", (json_int_t)1 << 30,
+				 "seconds", 1.0);
 	return json_object();
 }
 
@@ -196,7 +197,8 @@ static int sim_rows_take(PGconn *connection, struct sim_nodes *nodes, int64_t no
 	CLEANUP(sim_rows_clearp)
 	PGresult *result = sim_rows_query(
 		connection,
-		"select substr(n.name, 2), t.id, t.kind, t.token, t.params ->> 'callback', t.deployment_id, coalesce(t.params ->> 'iscsi', '') from haas.agent_task t"
+		"select substr(n.name, 2), t.id, t.kind, t.token, t.params ->> 'callback', t.deployment_id, coalesce(t.params ->> 'iscsi', ''),"
+		" coalesce((t.params ->> 'manifest')::json ->> 'digest', '') from haas.agent_task t"
 		" join haas.node n on n.id = t.node_id where t.state = 'queued' and n.name ~ '^s[0-9]+$' order by t.id",
 		NULL);
 	json_t *taken = json_array();
@@ -216,6 +218,7 @@ static int sim_rows_take(PGconn *connection, struct sim_nodes *nodes, int64_t no
 		sim_rows_copy(node->task.kind, sizeof(node->task.kind), result, row, 2);
 		(void)text_copy(node->task.params_callback, sizeof(node->task.params_callback),
 				nonce ? nonce + 1 : "");
+		sim_rows_copy(node->task.digest, sizeof(node->task.digest), result, row, 7);
 		if (strcmp(node->task.kind, "configure_os") == 0)
 			(void)sim_volume_write(nodes->seal, nodes->folder, node->number,
 					       PQgetvalue(result, row, 6));
@@ -330,8 +333,9 @@ int sim_rows_write(PGconn *connection, struct sim_nodes *nodes)
 			"with x as (select * from jsonb_to_recordset($1::jsonb) as x (node_id bigint, kind text, token text, detail text)),"
 			"touched as materialized (select haas.deployment_touch(array(select i.deployment_id from x"
 			"  join haas.boot_intent i on i.node_id = x.node_id where x.kind in ('script', 'agent', 'callback')))),"
+			"begun as materialized (select haas.boot_agent_begin(x.token, right(x.detail, 64), '{}') from touched, x where x.kind = 'agent'),"
 			"seen as (insert into haas.boot_observation as o (node_id, kind, at, token, detail, bytes)"
-			"  select x.node_id, x.kind, clock_timestamp(), x.token, x.detail, 1 from touched, x order by x.node_id, x.kind"
+			"  select x.node_id, x.kind, clock_timestamp(), x.token, x.detail, 1 from touched left join begun on true, x order by x.node_id, x.kind"
 			"  on conflict (node_id, kind) do update set at = excluded.at, token = excluded.token, detail = excluded.detail) "
 			"select pg_notify('deployment', '')",
 			rows);

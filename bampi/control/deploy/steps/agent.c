@@ -24,6 +24,10 @@ static const char *steps_agent_stage(const struct facts *facts)
 void step_agent(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
 	ret->memo = facts->memo;
+	if (facts_boot_ended(facts)) {
+		agent_work_ended(facts, ret);
+		return;
+	}
 	if (facts_intent_is(facts, INTENT_AGENT) && facts_seen_now(facts, SEEN_AGENT)) {
 		outcome_finish(ret);
 		return;

@@ -53,6 +53,16 @@ static void agent_work_post(const struct facts *facts, int64_t now_ms, enum task
 		json_decref(params);
 		return;
 	}
+	/* A task is signed for one agent. */
+	if (!facts->intent.agent_key[0]) {
+		outcome_wait(ret, now_ms + facts->settings->poll_ms, E_TIMEOUT,
+			     "the agent of node %s has told no key", facts->node.name);
+		problem_hint(&ret->problem,
+			     "its kernel gathers no randomness: look at haasctl node console %s",
+			     facts->node.name);
+		json_decref(params);
+		return;
+	}
 	ret->drop_tasks = facts->task.id != 0 &&
 			  (facts->task.state == TASK_QUEUED || facts->task.state == TASK_TAKEN);
 	ret->post = kind;
@@ -139,6 +149,13 @@ static void agent_work_watch(const struct facts *facts, int64_t now_ms, enum tas
 	agent_work_say(facts, now_ms, kind, heard_ms, ret);
 }
 
+void agent_work_ended(const struct facts *facts, struct outcome *ret)
+{
+	outcome_fail(ret, E_DENIED, "%s", facts->intent.ended);
+	problem_hint(&ret->problem, "haasctl alert list shows who asked, and where");
+	ret->untouched = facts->task.id == 0;
+}
+
 bool agent_work(const struct facts *facts, int64_t now_ms, enum task_kind kind, json_t *params,
 		struct outcome *ret)
 {
@@ -146,6 +163,12 @@ bool agent_work(const struct facts *facts, int64_t now_ms, enum task_kind kind, 
 	bool of_this_boot = facts_intent_is(facts, INTENT_AGENT) &&
 			    strcmp(task->token, facts->intent.token) == 0;
 
+	/* Whatever was reported in a boot whose token another machine may have is not believed. */
+	if (facts_boot_ended(facts)) {
+		json_decref(params);
+		agent_work_ended(facts, ret);
+		return false;
+	}
 	if (task->id != 0 && task->kind == kind) {
 		switch (task->state) {
 		case TASK_DONE: json_decref(params); return true;

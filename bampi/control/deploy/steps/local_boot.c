@@ -16,6 +16,12 @@ static enum bmc_op restart_of(const struct facts *facts)
 void step_local_boot(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
 	ret->memo = facts->memo;
+	/* Its disk was written in a boot whose token another machine may have. */
+	if (facts_boot_ended(facts)) {
+		agent_work_ended(facts, ret);
+		ret->permanent = true;
+		return;
+	}
 	if (facts_intent_is(facts, INTENT_AGENT)) {
 		ret->intent = INTENT_PUT;
 		ret->intent_target = INTENT_DISK;

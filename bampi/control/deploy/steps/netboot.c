@@ -91,6 +91,24 @@ static bool netboot_let_down(const struct facts *facts, int64_t now_ms, struct o
 	return true;
 }
 
+/* Another machine may have the token: a new one, and the node is started again. */
+static bool netboot_ended(const struct facts *facts, struct outcome *ret)
+{
+	if (!facts_boot_ended(facts) || strcmp(facts->intent.token, facts->memo.token) != 0)
+		return false;
+	if (facts->memo.cycles >= NETBOOT_CYCLES_MAX) {
+		agent_work_ended(facts, ret);
+		return true;
+	}
+	ret->memo.token[0] = '\0';
+	ret->memo.powered_ms = 0;
+	ret->memo.asked_ms = 0;
+	ret->memo.cycles++;
+	(void)text_format(ret->note, sizeof(ret->note), "started again (%d of %d): %s",
+			  ret->memo.cycles, NETBOOT_CYCLES_MAX, facts->intent.ended);
+	return false;
+}
+
 static void netboot_watch(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
 	int64_t until_ms = now_ms + facts->settings->poll_ms;
@@ -127,7 +145,11 @@ void step_netboot(const struct facts *facts, int64_t now_ms, struct outcome *ret
 		      strcmp(facts->intent.token, token) == 0;
 
 	ret->memo = facts->memo;
-	if (facts_agent_alive(facts, now_ms) || (placed && facts_seen_now(facts, SEEN_SCRIPT))) {
+	if (netboot_ended(facts, ret))
+		return;
+	placed = placed && !facts_boot_ended(facts);
+	if (facts_agent_alive(facts, now_ms) ||
+	    (placed && (facts->intent.fetched || facts_seen_now(facts, SEEN_SCRIPT)))) {
 		outcome_finish(ret);
 		return;
 	}

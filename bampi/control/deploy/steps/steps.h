@@ -26,6 +26,8 @@ void step_abandon(const struct facts *facts, int64_t now_ms, struct outcome *ret
  * decided. `params` (owned) is only used when the task is posted. */
 bool agent_work(const struct facts *facts, int64_t now_ms, enum task_kind kind, json_t *params,
 		struct outcome *ret);
+/* The attempt is over: bampi-bootd ended the boot (facts_boot_ended). The next begins a new one. */
+void agent_work_ended(const struct facts *facts, struct outcome *ret);
 /* This attempt did not post the task that is done: a result that was judged bad before is not
  * judged again. */
 bool agent_work_is_old(const struct facts *facts);
