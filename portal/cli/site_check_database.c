@@ -6,6 +6,7 @@
 #include "common/base/text.h"
 
 #include "portal/cli/db_admin.h"
+#include "portal/cli/site_check.h"
 
 void site_check_finish(PGconn **connection)
 {

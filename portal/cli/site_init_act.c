@@ -20,6 +20,8 @@
 #define SITE_ACT_PORTALD_MS 120000 /* the first start makes the database */
 #define SITE_ACT_LOOK_MS    500
 #define SITE_ACT_KEYS       "/etc/haas/image-keys"
+#define SITE_ACT_TASK_KEY   "/var/lib/haas/bampid/keys/bampid-task.pub"
+#define SITE_ACT_CA         "/etc/haas/tls/ca.crt"
 #define SITE_ACT_BUILD      "/usr/lib/haas/bampi/agent/ramdisk/build"
 
 enum site_act_state { SITE_ACT_DONE, SITE_ACT_ALREADY, SITE_ACT_PLANNED, SITE_ACT_FAILED };
@@ -228,24 +230,45 @@ static bool site_act_operators(struct site_act *act)
 	return true;
 }
 
+/* bampid makes the key when it starts first. False: it has not. */
+static bool site_act_task_key(struct site_act *act)
+{
+	int64_t end_ms = clock_monotonic_ms() + SITE_ACT_PORTALD_MS;
+	bool there = site_act_there(act, SITE_ACT_TASK_KEY);
+
+	while (!there && !act->dry_run && site_act_there(act, "/run/systemd/system") &&
+	       clock_monotonic_ms() < end_ms && haasctl_sleep(act->haasctl, SITE_ACT_LOOK_MS))
+		there = site_act_there(act, SITE_ACT_TASK_KEY);
+	return there || act->dry_run;
+}
+
 /* The script does nothing where kernel, agent and keys are those of the last time. */
 static bool site_act_boot_files(struct site_act *act)
 {
+	bool ca = site_act_there(act, SITE_ACT_CA);
 	const char *argv[] = {SITE_ACT_BUILD,
 			      "--agent",
 			      "/usr/lib/haas/bampi/agent/bampi-agent",
 			      "--image-key",
 			      SITE_ACT_KEYS "/site.pub",
+			      "--task-key",
+			      SITE_ACT_TASK_KEY,
 			      "--kernel",
 			      act->plan->kernel,
 			      "--out",
 			      "/var/lib/haas/boot",
+			      ca ? "--site-ca" : NULL,
+			      SITE_ACT_CA,
 			      NULL};
 	struct problem problem = {0};
 
 	if (act->plan->kernel[0] == '\0')
 		return site_act_say(act, "boot-files", SITE_ACT_ALREADY,
 				    "kernel is empty: they are made by hand", "");
+	if (!site_act_task_key(act))
+		return site_act_say(act, "boot-files", SITE_ACT_FAILED,
+				    "bampid has not made the key that signs tasks",
+				    "systemctl status bampid; then run site init again");
 	if (!act->dry_run && site_act_program(act, argv, SITE_ACT_BUILD_MS, &problem) < 0) {
 		problem_hint(&problem, "apt install busybox-static cpio binutils kmod ipxe");
 		return site_act_fail(act, "boot-files", &problem);
@@ -447,8 +470,8 @@ bool site_act_run(struct site_act *act)
 		bool (*run)(struct site_act *act);
 	} rows[] = {{"controller", site_act_keys},
 		    {"controller", site_act_operators},
-		    {"controller", site_act_boot_files},
 		    {NULL, site_act_units},
+		    {"controller", site_act_boot_files},
 		    {"controller", site_act_subnets}};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
