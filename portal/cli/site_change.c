@@ -41,6 +41,21 @@ static void site_change_address(const struct site_plan *plan, const char *arg, s
 		  address & 255U);
 }
 
+/* Without HTTPS these settings are none of ours: nothing is said of them. */
+static void site_change_certificate(const struct site_plan *plan, const char *arg, struct text *ret)
+{
+	(void)arg;
+	if (plan->https != SITE_HTTPS_OFF)
+		text_add(ret, "\"" SITE_TLS_CERTIFICATE "\"");
+}
+
+static void site_change_tls_mode(const struct site_plan *plan, const char *arg, struct text *ret)
+{
+	(void)arg;
+	if (plan->https != SITE_HTTPS_OFF)
+		text_addf(ret, "\"%s\"", site_https_words[plan->https]);
+}
+
 static void site_change_database(const struct site_plan *plan, const char *role, struct text *ret)
 {
 	CLEANUP(text_done) struct text value = {0};
@@ -91,6 +106,8 @@ static const struct site_change_row {
 } site_change_rows[] = {
 	{"controller", "bampi-bootd", "interfaces", "[]", site_change_interfaces, NULL},
 	{"controller", "bampi-bootd", "server_address", "\"0.0.0.0\"", site_change_address, NULL},
+	{"controller", "bampi-bootd", "tls.certificate", "\"\"", site_change_certificate, NULL},
+	{"controller", "bampi-bootd", "tls.mode", "\"required\"", site_change_tls_mode, NULL},
 	{"controller", "bampi-bootd", "database", NULL, site_change_database, "bampi_bootd"},
 	{"controller", "bampid", "database", NULL, site_change_database, "bampid"},
 	{"controller", "portald", "database", NULL, site_change_database, "portald"},
@@ -202,6 +219,8 @@ static int site_change_setting(struct site_changes *changes, const struct site_p
 		return rc;
 	}
 	row->value(plan, row->arg, &after);
+	if (after.size == 0)
+		return 0;
 	if (row->usual) {
 		text_add(&usual, row->usual);
 	} else {

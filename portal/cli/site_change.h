@@ -12,6 +12,11 @@
 
 #include "portal/cli/site_plan.h"
 
+/* Of bampi-bootd, when nodes boot by HTTPS. */
+#define SITE_TLS_CA          "/etc/haas/tls/ca.crt"
+#define SITE_TLS_CERTIFICATE "/etc/haas/tls/bampi-bootd.crt"
+#define SITE_TLS_KEY         "/etc/haas/secret/bampi-bootd/tls.key"
+
 #define SITE_CHANGES     64
 #define SITE_CHANGE_LINE 512
 

@@ -24,13 +24,12 @@
 #define SITE_ACT_CA         "/etc/haas/tls/ca.crt"
 #define SITE_ACT_BUILD      "/usr/lib/haas/bampi/agent/ramdisk/build"
 
-enum site_act_state { SITE_ACT_DONE, SITE_ACT_ALREADY, SITE_ACT_PLANNED, SITE_ACT_FAILED };
 static const char *const site_act_words[] = {"done", "already", "planned", "failed"};
 
 /* --- what all share --- */
 
-static bool site_act_say(struct site_act *act, const char *name, enum site_act_state state,
-			 const char *summary, const char *hint)
+bool site_act_say(struct site_act *act, const char *name, enum site_act_state state,
+		  const char *summary, const char *hint)
 {
 	json_t *row = json_object();
 
@@ -42,7 +41,7 @@ static bool site_act_say(struct site_act *act, const char *name, enum site_act_s
 	return state != SITE_ACT_FAILED;
 }
 
-static bool site_act_fail(struct site_act *act, const char *name, const struct problem *problem)
+bool site_act_fail(struct site_act *act, const char *name, const struct problem *problem)
 {
 	CLEANUP(text_done) struct text line = {0};
 
@@ -52,19 +51,18 @@ static bool site_act_fail(struct site_act *act, const char *name, const struct p
 	return site_act_say(act, name, SITE_ACT_FAILED, text_get(&line), problem->hint);
 }
 
-/* Done, or what would be done. */
-static bool site_act_end(struct site_act *act, const char *name, const char *summary)
+bool site_act_end(struct site_act *act, const char *name, const char *summary)
 {
 	return site_act_say(act, name, act->dry_run ? SITE_ACT_PLANNED : SITE_ACT_DONE, summary,
 			    "");
 }
 
-static bool site_act_path(const struct site_act *act, const char *path, char ret[PATH_MAX])
+bool site_act_path(const struct site_act *act, const char *path, char ret[PATH_MAX])
 {
 	return text_format(ret, PATH_MAX, "%s%s", act->root, path);
 }
 
-static bool site_act_there(const struct site_act *act, const char *path)
+bool site_act_there(const struct site_act *act, const char *path)
 {
 	char whole[PATH_MAX];
 
@@ -266,7 +264,9 @@ static bool site_act_boot_files(struct site_act *act)
 		return site_act_say(act, "boot-files", SITE_ACT_ALREADY,
 				    "kernel is empty: they are made by hand", "");
 	if (!site_act_task_key(act))
-		return site_act_say(act, "boot-files", SITE_ACT_FAILED,
+		return site_act_say(act, "boot-files",
+				    site_act_there(act, "/run/systemd/system") ? SITE_ACT_FAILED
+									       : SITE_ACT_PLANNED,
 				    "bampid has not made the key that signs tasks",
 				    "systemctl status bampid; then run site init again");
 	if (!act->dry_run && site_act_program(act, argv, SITE_ACT_BUILD_MS, &problem) < 0) {
@@ -426,6 +426,10 @@ static bool site_act_subnet(struct site_act *act, const struct site_subnet *subn
 	(void)text_format(summary, sizeof(summary), "%s, %s", subnet->name, subnet->prefix);
 	if (act->dry_run)
 		return site_act_end(act, "subnet", summary);
+	/* The portald here is that of another machine. */
+	if (act->root[0])
+		return site_act_say(act, "subnet", SITE_ACT_PLANNED, summary,
+				    "run site init on that machine");
 	haasctl_path(&target, "/subnets/", subnet->name, "");
 	site_act_subnet_body(subnet, &body);
 	status = site_act_subnet_read(act, text_get(&target), &before, &problem);
@@ -468,11 +472,9 @@ bool site_act_run(struct site_act *act)
 	static const struct {
 		const char *role; /* NULL: any */
 		bool (*run)(struct site_act *act);
-	} rows[] = {{"controller", site_act_keys},
-		    {"controller", site_act_operators},
-		    {NULL, site_act_units},
-		    {"controller", site_act_boot_files},
-		    {"controller", site_act_subnets}};
+	} rows[] = {{"controller", site_act_keys},       {"controller", site_act_https},
+		    {"controller", site_act_operators},  {NULL, site_act_units},
+		    {"controller", site_act_boot_files}, {"controller", site_act_subnets}};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		if ((!rows[i].role || site_plan_has(act->plan, rows[i].role)) && !rows[i].run(act))

@@ -9,6 +9,7 @@
 
 #define SITE_PLAN_AT(member) offsetof(struct site_plan, member)
 
+const char *const site_https_words[] = {"off", "offered", "required", NULL};
 static const char *const site_plan_roles[] = {"controller", "storage", "relay"};
 
 const struct conf_row site_plan_rows[] = {
@@ -31,6 +32,10 @@ const struct conf_row site_plan_rows[] = {
 	 "empty = they are made elsewhere"},
 	{"kernel", CONF_STRING, SITE_PLAN_AT(kernel), "", 0, 0, NULL, NULL,
 	 "boot files are made for nodes that are real (generic) or virtual (cloud); empty = not made here"},
+	{"site", CONF_STRING, SITE_PLAN_AT(site), "", 0, 0, NULL, NULL,
+	 "name of the site, which its CA bears"},
+	{"https", CONF_ENUM, SITE_PLAN_AT(https), "off", 0, 0, site_https_words, NULL,
+	 "nodes boot by HTTPS, with a CA of the site that is made in the folder of keys"},
 	{"operators", CONF_STRINGS, SITE_PLAN_AT(operators), "", 0, 0, NULL, NULL,
 	 "people who may operate the site, beside root"},
 	{"storage.name", CONF_STRING, SITE_PLAN_AT(storage_name), "", 0, 0, NULL, NULL,
@@ -199,6 +204,9 @@ static int site_plan_check_needs(const struct site_plan *plan, struct problem *p
 		 "roles: a controller and a relay cannot share one machine, both answer DHCP"},
 		{strstr(plan->database, "user=") || strstr(plan->database, "password="),
 		 "database names a user or a password: each daemon has its own user; passwords go to ~/.pgpass"},
+		{plan->https != SITE_HTTPS_OFF && (plan->site[0] == '\0' || plan->keys[0] == '\0' ||
+						   !(plan->subnets && *plan->subnets)),
+		 "https needs site, keys and subnets: a CA is made, and a certificate of their servers"},
 		{plan->keys[0] != '\0' && plan->keys[0] != '/', "keys must be an absolute path"},
 		{plan->kernel[0] && strcmp(plan->kernel, "generic") != 0 &&
 			 strcmp(plan->kernel, "cloud") != 0,
@@ -306,7 +314,8 @@ bool site_plan_asks(size_t row, const char *const values[])
 	} rows[] = {{"storage.", "storage"},       {"relay.", "relay"},
 		    {"interfaces", "controller"},  {"subnets", "controller"},
 		    {"controllers", "controller"}, {"kernel", "controller"},
-		    {"keys", "controller"}};
+		    {"keys", "controller"},        {"site", "controller"},
+		    {"https", "controller"}};
 	const char *key = site_plan_rows[row].key;
 
 	if (strcmp(key, "server_address") == 0)

@@ -11,11 +11,15 @@
 #include "common/base/text.h"
 #include "common/io/conf.h"
 
+enum site_https { SITE_HTTPS_OFF, SITE_HTTPS_OFFERED, SITE_HTTPS_REQUIRED };
+extern const char *const site_https_words[];
+
 struct site_plan {
 	char **roles, **interfaces, **subnets, **operators;
 	int64_t controllers;
 	uint32_t server_address;
-	char *database, *keys, *kernel;
+	char *database, *keys, *kernel, *site;
+	int https; /* enum site_https */
 	char *storage_name, *storage_uplink;
 	char **relay_interfaces, **relay_servers;
 	char *relay_controller;
