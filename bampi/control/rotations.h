@@ -1,5 +1,5 @@
 /* Gives BMCs new passwords (table rotation). The new one is sealed and stored before it is set, and
- * counts only after a login with it; the old one is kept until then and some time longer. So it does
+ * counts only after a login with it. The old one is kept until then and some time longer. So it does
  * not matter at which step bampid ends. */
 #pragma once
 

@@ -171,9 +171,9 @@ begin
 			end if;
 		end if;
 		if refused is null then
-			-- The one before the present one is forgotten now.
+			-- The one before the present one is forgotten now. Not one that a failed exchange left in password_next: the BMC may have it.
 			update rotation r set state = 'done', ended_at = now(), due_at = null where r.node_id = v_id and r.ended_at is null;
-			update bmc x set password_former = null, password_next = null where x.node_id = v_id;
+			update bmc x set password_former = null where x.node_id = v_id;
 			insert into rotation (node_id, node, actor, keep_s) values (v_id, v_name, p_actor, p_keep_s);
 			perform event_add(p_actor, 'bmc.rotation_begun', 'node', v_name, null, 'the password of its BMC is to be changed');
 		end if;
