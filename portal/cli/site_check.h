@@ -168,3 +168,4 @@ void site_check_backup(struct site_check *check);
 void site_check_isolation(struct site_check *check);
 void site_check_peers(struct site_check *check);
 void site_check_provisioning(struct site_check *check);
+void site_check_secrets(struct site_check *check);

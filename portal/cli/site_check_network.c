@@ -1,5 +1,6 @@
 /* What others than this machine owe the site: switches that keep nodes apart while nobody rents them,
- * and BMCs and switches whose sessions nobody on the way can read or forge. */
+ * BMCs and switches whose sessions nobody on the way can read or forge, and secrets that are not
+ * the same for ever. */
 #include <libpq-fe.h>
 #include <string.h>
 
@@ -72,4 +73,37 @@ void site_check_peers(struct site_check *check)
 	else
 		site_check_say(check, "insecure by the operator's word: %s BMCs, %s switches",
 			       PQgetvalue(rows, 0, 0), PQgetvalue(rows, 0, 1));
+}
+
+/* How old is too old is the site's to say; an exchange that does not end is a finding. */
+void site_check_secrets(struct site_check *check)
+{
+	CLEANUP(site_check_finish) PGconn *connection = NULL;
+
+	if (!site_check_connect(check, &connection) || !site_check_has_schema(check, connection))
+		return;
+	CLEANUP(site_check_clear)
+	PGresult *rows = site_check_rows_of(
+		check, connection,
+		"select coalesce((select extract(day from now() - min(password_at))::int || ' days' from haas.bmc "
+		"where password_sealed is not null), 'none'), "
+		"coalesce((select string_agg(daemon || ' ' || extract(day from now() - changed_at)::int || ' days', ', ' "
+		"order by daemon) from haas.daemon_key), 'none')");
+	CLEANUP(site_check_clear)
+	PGresult *stuck =
+		!rows ? NULL
+		      : site_check_rows_of(
+				check, connection,
+				"select node, 'its BMC takes neither password' from haas.rotation r "
+				"where state = 'failed' and exists (select from haas.bmc b where b.node_id = "
+				"r.node_id and b.password_next is not null) union select daemon, 'its seal "
+				"key waits to be exchanged' from haas.seal_rotation where state in ('begun', "
+				"'sealing') and begun_at < now() - interval '1 hour' order by 1");
+
+	if (!stuck)
+		return;
+	for (int i = 0; i < PQntuples(stuck); i++)
+		site_check_wrong(check, PQgetvalue(stuck, i, 0), "%s", PQgetvalue(stuck, i, 1));
+	site_check_say(check, "oldest BMC password: %s; seal keys: %s", PQgetvalue(rows, 0, 0),
+		       PQgetvalue(rows, 0, 1));
 }

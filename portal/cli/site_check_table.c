@@ -17,6 +17,7 @@ const struct site_check_row site_check_rows[] = {
 	{"backup",        site_check_backup,        "haasctl db backup FILE (a key for it: haasctl db backup-key)"},
 	{"provisioning",  site_check_provisioning,  "protected ports for nodes; docs/switches.md, The provisioning network"},
 	{"peers",         site_check_peers,         ""},
+	{"secrets",       site_check_secrets,       "haasctl rotation list, haasctl rotation keys: what waits, and why"},
 	{"units",         site_check_units,         "systemctl status {}; journalctl -u {} -n 30"},
 	{"sockets",       site_check_sockets,       "systemctl restart {}"},
 	{"ports",         site_check_ports,         "stop and disable that program: its answers reach our nodes"},
