@@ -577,7 +577,7 @@ int main(int argc, char **argv)
 
 	switch_ask_parse(&ask, argc, argv);
 	text_copy(ask.endpoint.name, sizeof(ask.endpoint.name), ask.endpoint.address);
-	family = switch_family_find(ask.family ? ask.family : "generic");
+	family = switch_family_find(ask.family && ask.family[0] ? ask.family : "generic");
 	if (!family)
 		switch_ask_usage("there is no family \"%s\"", ask.family);
 	if (!ask.driver)
