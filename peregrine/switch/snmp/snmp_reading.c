@@ -15,7 +15,7 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-/* ifType (IANAifType-MIB), ifAdminStatus, dot1dStpPortState, dot1dTpFdbStatus. */
+/* ifType (IANAifType-MIB), ifAdminStatus, dot1dStpPortState. */
 enum {
 	IF_TYPE_ETHERNET = 6,
 	IF_TYPE_VIRTUAL = 53,
@@ -24,7 +24,6 @@ enum {
 	IF_TYPE_LAG = 161
 };
 enum { IF_UP = 1 };
-enum { FDB_INVALID = 2, FDB_SELF = 4 };
 enum { SNMP_READING_ROW_ACTIVE = 1 };
 
 const char *fact_port_name(const struct fact_interface *interface)
@@ -86,17 +85,38 @@ static bool snmp_reading_is_aggregate(const struct fact_interface *interface)
 		(is_aggregate_name(interface->name) || is_aggregate_name(interface->descr)));
 }
 
+static bool snmp_reading_is_ethernet(const struct fact_interface *interface)
+{
+	return interface->type == IF_TYPE_ETHERNET || interface->type == IF_TYPE_FAST ||
+	       interface->type == IF_TYPE_GIGABIT || snmp_reading_is_aggregate(interface);
+}
+
 static bool snmp_reading_is_port(const struct snmp_facts *facts,
 				 const struct fact_interface *interface)
 {
-	switch (interface->type) {
-	case IF_TYPE_ETHERNET:
-	case IF_TYPE_FAST:
-	case IF_TYPE_GIGABIT:
-	case IF_TYPE_LAG: return true;
-	default:
-		return snmp_reading_is_aggregate(interface) ||
-		       bridge_port_of(facts, interface->key[0]) != NULL;
+	return snmp_reading_is_ethernet(interface) ||
+	       bridge_port_of(facts, interface->key[0]) != NULL;
+}
+
+/* An agent that says ifIndex 0 of every base port, whose number is the ifIndex (VOSS). Believed
+ * where each of them is a port's and they do not count from 1, as any other agent's may. */
+static void snmp_reading_place_ports(struct snmp_facts *facts)
+{
+	uint32_t count = fact_count(facts, FACT_BRIDGE_PORTS);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct fact_bridge_port *port = fact_at(facts, FACT_BRIDGE_PORTS, i);
+		const struct fact_interface *interface =
+			fact_find(facts, FACT_INTERFACES, port->key[0], 0, 0);
+
+		if (port->if_index || port->key[0] <= count || !interface ||
+		    !snmp_reading_is_ethernet(interface))
+			return;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		struct fact_bridge_port *port = fact_at(facts, FACT_BRIDGE_PORTS, i);
+
+		port->if_index = port->key[0];
 	}
 }
 
@@ -401,166 +421,6 @@ static int make_neighbors(struct snmp_facts *facts, struct switch_reading *ret)
 	return 0;
 }
 
-/* --- FDB --- */
-
-bool fact_fdb_makes_sense(const struct snmp_facts *facts)
-{
-	for (uint32_t i = 0; i < fact_count(facts, FACT_FDB); i++) {
-		const struct fact_fdb *row = fact_at(facts, FACT_FDB, i);
-
-		if (row->port && fact_find(facts, FACT_BRIDGE_PORTS, row->port, 0, 0))
-			return true;
-	}
-	return false;
-}
-
-/* VID of an FdbId: 0 = several, or none is known. */
-struct fdb_vlans {
-	uint32_t fdb_id;
-	uint16_t vlan;
-	bool known;
-};
-
-static bool snmp_reading_has_vlan(const struct snmp_facts *facts, uint32_t vlan)
-{
-	for (uint32_t i = 0; i < fact_count(facts, FACT_CURRENT); i++) {
-		const struct fact_vlan *row = fact_at(facts, FACT_CURRENT, i);
-
-		if (row->key[1] == vlan)
-			return true;
-	}
-	return fact_find(facts, FACT_VLANS, vlan, 0, 0) != NULL;
-}
-
-/* By dot1qVlanFdbId. */
-static struct fdb_vlans vlan_of_fdb_id(const struct snmp_facts *facts, uint32_t fdb_id)
-{
-	struct fdb_vlans ret = {.fdb_id = fdb_id};
-
-	for (uint32_t i = 0; i < fact_count(facts, FACT_CURRENT); i++) {
-		const struct fact_vlan *row = fact_at(facts, FACT_CURRENT, i);
-
-		if (row->fdb_id != fdb_id || !fdb_id || row->key[1] == ret.vlan)
-			continue;
-		/* Shared learning: one FDB of several VLANs does not say which. */
-		ret.vlan = ret.known || row->key[1] > VLAN_LAST ? 0 : (uint16_t)row->key[1];
-		ret.known = true;
-	}
-	return ret;
-}
-
-/* Agents whose rows of the FDB are numbered by VLAN, whatever FdbIds they tell: Comware 5 says 1 of
- * every VLAN, a D-Link 90 of VLAN 602. Then no number is the FdbId of another VLAN alone. */
-static bool is_numbered_by_vlan(const struct snmp_facts *facts)
-{
-	uint32_t last = 0;
-
-	for (uint32_t i = 0; i < fact_count(facts, FACT_FDB); i++) {
-		const struct fact_fdb *row = fact_at(facts, FACT_FDB, i);
-		struct fdb_vlans said;
-
-		/* Rows of one FDB come together. */
-		if (!row->port || row->key[0] == last)
-			continue;
-		last = row->key[0];
-		said = vlan_of_fdb_id(facts, last);
-		if (said.vlan && said.vlan != last)
-			return false;
-	}
-	return true;
-}
-
-static bool shows_fdb_ids(const struct snmp_facts *facts)
-{
-	for (uint32_t i = 0; i < fact_count(facts, FACT_CURRENT); i++) {
-		const struct fact_vlan *row = fact_at(facts, FACT_CURRENT, i);
-
-		if (row->fdb_id)
-			return true;
-	}
-	return false;
-}
-
-/* What a number is that is nobody's FdbId. */
-enum fdb_number { FDB_OF_NOBODY, FDB_OF_A_VLAN_WE_KNOW, FDB_OF_A_VLAN };
-
-static struct fdb_vlans vlan_of_fdb(const struct snmp_facts *facts, uint32_t fdb_id,
-				    enum fdb_number else_is)
-{
-	struct fdb_vlans ret = vlan_of_fdb_id(facts, fdb_id);
-
-	if (ret.known || else_is == FDB_OF_NOBODY || fdb_id < VLAN_FIRST || fdb_id > VLAN_LAST ||
-	    (else_is == FDB_OF_A_VLAN_WE_KNOW && !snmp_reading_has_vlan(facts, fdb_id)))
-		return ret;
-	ret.vlan = (uint16_t)fdb_id;
-	ret.known = true;
-	return ret;
-}
-
-/* Some agents tell of base ports that are no interface's (ifIndex 0 or -1). */
-static bool snmp_reading_has_interface(const struct snmp_facts *facts, uint32_t if_index)
-{
-	return if_index && (!fact_count(facts, FACT_INTERFACES) ||
-			    fact_find(facts, FACT_INTERFACES, if_index, 0, 0));
-}
-
-static void snmp_reading_take_fdb(struct snmp_facts *facts, const struct fact_fdb *row,
-				  uint16_t vlan, struct switch_reading *ret)
-{
-	const struct fact_bridge_port *port;
-	struct switch_fdb_entry entry = {
-		.vlan = vlan,
-		.mac = {(uint8_t)(row->key[1] >> 8), (uint8_t)row->key[1],
-			(uint8_t)(row->key[2] >> 24), (uint8_t)(row->key[2] >> 16),
-			(uint8_t)(row->key[2] >> 8), (uint8_t)row->key[2]}};
-
-	if (row->status == FDB_INVALID || row->status == FDB_SELF || row->port == 0)
-		return;
-	if (snmp_mac_is_odd(entry.mac)) {
-		snmp_facts_odd(facts,
-			       "FDB: MAC %02x:%02x:%02x:%02x:%02x:%02x is not a device's address",
-			       entry.mac[0], entry.mac[1], entry.mac[2], entry.mac[3], entry.mac[4],
-			       entry.mac[5]);
-		return;
-	}
-	port = fact_find(facts, FACT_BRIDGE_PORTS, row->port, 0, 0);
-	if (!port || !snmp_reading_has_interface(facts, port->if_index)) {
-		if (!facts->lost_addresses++)
-			facts->lost_port = row->port;
-		snmp_facts_odd(facts, "FDB: base port %u does not exist", row->port);
-		return;
-	}
-	entry.if_index = port->if_index;
-	ret->fdb[ret->fdb_count++] = entry;
-}
-
-static int make_fdb(struct snmp_facts *facts, struct switch_reading *ret)
-{
-	/* With nothing to stand in for it, rows that fit no port are told. */
-	enum fact_table table = fact_fdb_makes_sense(facts) || !fact_count(facts, FACT_BRIDGE_FDB)
-					? FACT_FDB
-					: FACT_BRIDGE_FDB;
-	uint32_t count = fact_count(facts, table);
-	struct fdb_vlans last = {.fdb_id = UINT32_MAX};
-	enum fdb_number else_is = !shows_fdb_ids(facts)        ? FDB_OF_A_VLAN
-				  : is_numbered_by_vlan(facts) ? FDB_OF_A_VLAN_WE_KNOW
-							       : FDB_OF_NOBODY;
-
-	ret->fdb = calloc(count ? count : 1, sizeof(*ret->fdb));
-	if (!ret->fdb)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct fact_fdb *row = fact_at(facts, table, i);
-
-		/* Rows of one FDB come together. Of BRIDGE-MIB the key is the VLAN, or 0. */
-		if (table == FACT_FDB && row->key[0] != last.fdb_id)
-			last = vlan_of_fdb(facts, row->key[0], else_is);
-		snmp_reading_take_fdb(facts, row,
-				      table == FACT_FDB ? last.vlan : (uint16_t)row->key[0], ret);
-	}
-	return 0;
-}
-
 /* --- links --- */
 
 /* Of dot1qPvid and dot1qVlanStaticEgressPorts, of whatever else was read with them. */
@@ -650,6 +510,7 @@ int snmp_reading_make(struct snmp_facts *facts, unsigned parts, const char *cons
 	int rc = 0;
 
 	facts->lost_addresses = facts->lost_neighbors = facts->alike = 0;
+	snmp_reading_place_ports(facts);
 	fact_orders_make(facts, parts & PART_NEIGHBORS ? ORDER_DESCR_SPELLINGS : ORDER_PORT_NAMES);
 	if (facts->failed)
 		return -ENOMEM;
@@ -667,7 +528,7 @@ int snmp_reading_make(struct snmp_facts *facts, unsigned parts, const char *cons
 	if (!rc && (parts & PART_NEIGHBORS))
 		rc = make_neighbors(facts, &reading);
 	if (!rc && (parts & PART_FDB))
-		rc = make_fdb(facts, &reading);
+		rc = fact_fdb_make(facts, &reading);
 	if (!rc && facts->failed)
 		rc = -ENOMEM;
 	if (rc) {

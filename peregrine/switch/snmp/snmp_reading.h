@@ -35,3 +35,5 @@ bool fact_port_unproven(const struct snmp_facts *facts, const struct fact_interf
 bool fact_is_trunk(const struct fact_interface *interface);
 /* Is what Q-BRIDGE says of the FDB of any use? Some agents answer it with other numbers. */
 bool fact_fdb_makes_sense(const struct snmp_facts *facts);
+/* The addresses of a reading. -ENOMEM. */
+MUST_USE int fact_fdb_make(struct snmp_facts *facts, struct switch_reading *ret);
