@@ -4,16 +4,22 @@
 
 #include "common/base/error.h"
 #include "common/db/db_private.h"
+#include "common/db/db_target.h"
 
 /* libpq takes an int: many rows go in pieces. */
 #define PIECE ((size_t)1 << 20)
 
 PGconn *db_blocking_connect(const char *conninfo)
 {
-	const char *const keys[] = {DB_TCP_KEYS, "dbname", NULL};
-	const char *const values[] = {DB_TCP_VALUES, conninfo, NULL};
+	struct db_target target;
+	PGconn *connection;
 
-	return PQconnectdbParams(keys, values, 1);
+	/* libpq has a deadline per host here, connect_timeout, and tells what is malformed. */
+	if (db_target_init(conninfo, NULL, 0, &target) != 0)
+		return PQconnectdb(conninfo);
+	connection = PQconnectdbParams(target.keys, target.values, 0);
+	db_target_done(&target);
+	return connection;
 }
 
 /* By SQLSTATE (PostgreSQL 15, appendix A). Whatever else is the matter may be over by the next

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/text.h"
 #include "common/db/db_private.h"
+#include "common/db/db_target.h"
 
 #define REFUSE_AFTER_MS 5 /* a caller that submits again at once must not spin */
 #define DB_NAME_SIZE    80
@@ -173,6 +175,16 @@ static void finish_prepare(const struct db_segment *segment)
 	/* Already pipelined calls will meet 26000 and report this problem. */
 }
 
+/* Another host may do better. */
+static void setup_refused(struct db *db, const struct db_segment *segment)
+{
+	for (size_t i = 0; i < segment->count && !problem_is_set(&db->refusal); i++)
+		if (db_failed(segment->calls[i].result))
+			(void)db_problem(segment->calls[i].result, &db->refusal);
+	db->first++;
+	db->broken = true;
+}
+
 /* The sync of the first segment came. */
 static void finish_segment(struct db *db)
 {
@@ -190,7 +202,7 @@ static void finish_segment(struct db *db)
 		for (size_t i = 0; i < segment->count; i++)
 			setup_failed = setup_failed || db_failed(segment->calls[i].result);
 		if (setup_failed || segment->commit_failure)
-			db->broken = true;
+			setup_refused(db, segment);
 		else
 			db_connect_ready(db);
 		break;
@@ -250,10 +262,16 @@ static void read_notifies(struct db *db)
 	PGnotify *notify;
 
 	while (!db->broken && (notify = PQnotifies(db->connection)) != NULL) {
-		if (db->on_notify)
+		if (db->on_notify && db->phase == PHASE_READY)
 			db->on_notify(db->context, notify->relname);
 		PQfreemem(notify);
 	}
+}
+
+void db_give_up(struct db *db)
+{
+	db->broken = true;
+	loop_timer_arm(db->chores, 0);
 }
 
 void db_pipeline_flush(struct db *db)
@@ -261,8 +279,7 @@ void db_pipeline_flush(struct db *db)
 	int rest = PQflush(db->connection);
 
 	if (rest < 0) {
-		db->broken = true;
-		loop_timer_arm(db->chores, 0);
+		db_give_up(db);
 		return;
 	}
 	loop_watch_set(db->watch, rest > 0 ? LOOP_READ | LOOP_WRITE : LOOP_READ);
@@ -347,6 +364,7 @@ static int send_prepare(struct db *db, struct db_statement *statement, const str
 	if (rc != 0)
 		return rc;
 	segment->calls[0].statement = statement;
+	segment->sent_ms = clock_monotonic_ms();
 	db_queue_add(&db->sent, segment);
 	statement->prepared = true;
 	prepared_name(statement, name);
@@ -375,20 +393,19 @@ void db_send(struct db *db, struct db_segment *segment)
 
 	for (size_t i = 0; rc == 0 && i < segment->count; i++)
 		rc = send_prepare(db, segment->calls[i].statement, segment->calls[i].query);
+	segment->sent_ms = clock_monotonic_ms();
 	db_queue_add(&db->sent, segment);
 	for (size_t i = 0; rc == 0 && i < segment->count; i++)
 		rc = send_call(db, &segment->calls[i]);
 	if (rc == 0 && !PQpipelineSync(db->connection))
 		rc = E_UNAVAILABLE;
-	if (rc == 0) {
+	if (rc == 0)
 		db_pipeline_flush(db);
-	} else {
-		db->broken = true;
-		loop_timer_arm(db->chores, 0);
-	}
+	else
+		db_give_up(db);
 }
 
-int db_submit_all(struct db *db, const struct db_call calls[], size_t count)
+static int db_submit_calls(struct db *db, const struct db_call calls[], size_t count, bool goes)
 {
 	struct db_segment *segment = NULL;
 	int rc;
@@ -411,13 +428,27 @@ int db_submit_all(struct db *db, const struct db_call calls[], size_t count)
 		return rc;
 	}
 	db->in_flight += count;
-	if (db->phase == PHASE_READY && !db->broken) {
+	if (goes) {
 		db_send(db, segment);
 	} else {
 		db_queue_add(&db->refused, segment);
 		loop_timer_arm(db->chores, REFUSE_AFTER_MS);
 	}
 	return 0;
+}
+
+int db_submit_all(struct db *db, const struct db_call calls[], size_t count)
+{
+	return db_submit_calls(db, calls, count, db_connected(db));
+}
+
+int db_submit_beat(struct db *db, const struct db_query *query, const char *const params[],
+		   db_result_fn fn, void *context)
+{
+	const struct db_call call = {
+		.query = query, .params = params, .fn = fn, .context = context};
+
+	return db_submit_calls(db, &call, 1, db_answers(db));
 }
 
 int db_submit(struct db *db, const struct db_query *query, const char *const params[],
@@ -451,27 +482,20 @@ static int db_copy_options(struct db *db, const struct db_options *options)
 	return 0;
 }
 
-static bool conninfo_is_valid(const char *conninfo)
-{
-	PQconninfoOption *parsed = PQconninfoParse(conninfo, NULL);
-	bool valid = parsed != NULL;
-
-	PQconninfoFree(parsed);
-	return valid;
-}
-
 int db_new(struct loop *loop, const struct db_options *options, struct db **ret)
 {
 	struct db *db;
 	int rc;
 
-	if (!conninfo_is_valid(options->conninfo))
+	if (db_target_hosts(options->conninfo) == 0)
 		return E_MALFORMED;
 	db = calloc(1, sizeof(*db));
 	if (!db)
 		return -ENOMEM;
 	db->loop = loop;
 	db->retry_ms = 100;
+	db->hosts = db_target_hosts(options->conninfo);
+	db->patience_ms = options->patience_ms ? options->patience_ms : DB_PATIENCE_MS;
 	db->sent.last = &db->sent.first;
 	db->refused.last = &db->refused.first;
 	db->repeats.last = &db->repeats.first;
@@ -482,8 +506,12 @@ int db_new(struct loop *loop, const struct db_options *options, struct db **ret)
 		rc = loop_timer_new(loop, do_chores, db, &db->chores);
 	if (rc == 0)
 		rc = loop_timer_new(loop, db_repeat_due, db, &db->repeat);
+	if (rc == 0 && db->hosts > 1)
+		rc = loop_timer_new(loop, db_connect_lose_patience, db, &db->patience);
 	if (rc == 0 && options->daemon)
 		rc = heartbeat_new(loop, db, options->daemon, options->instance, &db->heartbeat);
+	if (rc == 0 && options->lead)
+		rc = lead_new(loop, db, options, &db->lead);
 	if (rc != 0) {
 		db_free(db);
 		return rc;
@@ -519,9 +547,11 @@ void db_free(struct db *db)
 	       (segment = db_queue_take(&db->refused)) != NULL)
 		db_segment_fail(db, segment, E_UNAVAILABLE, &closing);
 	heartbeat_free(db->heartbeat); /* its beat was answered above */
+	lead_free(db->lead);
 	loop_timer_free(db->attempt);
 	loop_timer_free(db->chores);
 	loop_timer_free(db->repeat);
+	loop_timer_free(db->patience);
 	free_statements(db);
 	text_done(&db->channels);
 	free(db->application);
@@ -532,6 +562,21 @@ void db_free(struct db *db)
 bool db_connected(const struct db *db)
 {
 	return db->phase == PHASE_READY && !db->broken;
+}
+
+bool db_answers(const struct db *db)
+{
+	return (db->phase == PHASE_READY || db->phase == PHASE_STANDBY) && !db->broken;
+}
+
+bool db_stands_by(const struct db *db)
+{
+	return db->lead && lead_stands_by(db->lead);
+}
+
+const char *db_life(const struct db *db)
+{
+	return lead_life(db->lead);
 }
 
 const struct problem *db_away(const struct db *db)

@@ -53,12 +53,23 @@ typedef void (*db_notify_fn)(void *context, const char *channel);
  * rows. These statements look rows up by key in memory. */
 extern const char *const db_plan_anew[];
 
+/* Of several hosts: a statement that is not answered for so long is given up with its connection. */
+enum { DB_PATIENCE_MS = 30000 };
+
 struct db_options {
+	/* May name several hosts, "host=a,b": the one that can write is taken (db_target.h). */
 	const char *conninfo;
-	const char *application;     /* application_name */
-	const char *daemon;          /* its heartbeat goes over this connection (heartbeat.h);
+	const char *application; /* application_name */
+	const char *daemon;      /* its heartbeat goes over this connection (heartbeat.h);
 					NULL = none */
-	const char *instance;        /* of the daemon; NULL or "" = the host's name */
+	const char *instance;    /* of the daemon; NULL or "" = the host's name */
+	const char *lead;        /* "bampid": one instance at a time works, the others stand by
+					(lead.h); NULL = all work */
+	struct db *lead_of;      /* with `lead`: a further connection of the one that leads */
+	bool (*may_lead)(
+		void *context);      /* asked before it takes the lead and while it has it; NULL =
+					    it may */
+	int64_t patience_ms;         /* of several hosts; 0 = DB_PATIENCE_MS */
 	db_state_fn on_state;        /* may be NULL */
 	db_notify_fn on_notify;      /* may be NULL */
 	const char *const *channels; /* LISTENed on every connect; NULL-ended; may be NULL */
@@ -72,6 +83,10 @@ MUST_USE int db_new(struct loop *loop, const struct db_options *options, struct 
  * this db. */
 void db_free(struct db *db);
 bool db_connected(const struct db *db);
+/* Connected, but another instance leads; db_away says where. */
+bool db_stands_by(const struct db *db);
+/* Of a db with a lead: this life of the program, as haas.lead_hold() takes it. */
+const char *db_life(const struct db *db);
 /* Why the last attempt or connection failed; a zeroed problem before that. Borrowed. */
 const struct problem *db_away(const struct db *db);
 /* How many statements wait for their result. */

@@ -5,14 +5,7 @@
 #include "common/base/text.h"
 #include "common/db/db.h"
 #include "common/db/heartbeat.h"
-
-/* Of every connection of ours, in this order. They are for TCP, and a conninfo after them may say
- * otherwise. A path that swallows what is sent is noticed within half a minute, and not after a
- * quarter of an hour. A server has to prove that it is the one that is named (S27): libpq's own
- * default takes whoever answers, in clear text if need be. */
-#define DB_TCP_KEYS \
-	"keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout", "sslmode"
-#define DB_TCP_VALUES "10", "5", "3", "25000", "verify-full"
+#include "common/db/lead.h"
 
 /* A statement as this connection knows it. Lives as long as the db, so results in flight may point
  * here. */
@@ -46,8 +39,9 @@ struct db_segment {
 	PGresult
 		*commit_failure; /* an error that came instead of the sync (deferred constraints) */
 	size_t at;               /* the call whose result comes next */
-	unsigned repeats;        /* so far */
-	int64_t due_ms;          /* of the next one */
+	int64_t sent_ms;
+	unsigned repeats; /* so far */
+	int64_t due_ms;   /* of the next one */
 	size_t count;
 	struct db_pending calls[];
 };
@@ -61,6 +55,7 @@ enum db_phase {
 	PHASE_WAITING,    /* until the next attempt */
 	PHASE_CONNECTING, /* PQconnectPoll */
 	PHASE_SETUP,      /* LISTEN under way */
+	PHASE_STANDBY,    /* another one leads (lead.h): beats go through, nothing else */
 	PHASE_READY,
 };
 
@@ -77,14 +72,19 @@ struct db {
 	enum db_phase phase;
 	PGconn *connection;
 	struct loop_watch *watch;
-	struct loop_timer *attempt; /* next attempt, or the deadline of this one */
-	struct loop_timer *chores;  /* what must not happen inside a caller's call */
-	struct loop_timer *repeat;  /* the next of `repeats` is due */
+	struct loop_timer *attempt;  /* next attempt, or the deadline of this one */
+	struct loop_timer *chores;   /* what must not happen inside a caller's call */
+	struct loop_timer *repeat;   /* the next of `repeats` is due */
+	struct loop_timer *patience; /* NULL: a mute server is waited for */
+	int64_t patience_ms;
 	int64_t retry_ms;
-	bool broken;   /* lost, to be handled in the loop */
-	bool closing;  /* nothing new is taken */
-	bool reported; /* on_state(false) was called and nothing has changed since */
+	unsigned hosts; /* in the conninfo */
+	unsigned first; /* of them, for the next attempt */
+	bool broken;    /* lost, to be handled in the loop */
+	bool closing;   /* nothing new is taken */
+	bool reported;  /* on_state(false) was called and nothing has changed since */
 	struct problem away;
+	struct problem refusal; /* what the server said to this attempt; unset: nothing */
 
 	struct db_statement *statements;
 	struct db_queue sent;    /* in the pipeline, in order */
@@ -92,6 +92,7 @@ struct db {
 	struct db_queue repeats; /* to be sent again */
 	size_t in_flight;
 	struct heartbeat *heartbeat; /* NULL = none */
+	struct lead *lead;           /* NULL = this connection works beside others of its kind */
 };
 
 void db_queue_add(struct db_queue *queue, struct db_segment *segment);
@@ -100,6 +101,13 @@ MUST_USE int db_segment_new(enum db_segment_kind kind, size_t count, struct db_s
 /* Calls back each call of the segment with `rc`, frees it. */
 void db_segment_fail(struct db *db, struct db_segment *segment, int rc,
 		     const struct problem *problem);
+
+/* Beats and the lead also go through in PHASE_STANDBY. */
+bool db_answers(const struct db *db);
+MUST_USE int db_submit_beat(struct db *db, const struct db_query *query, const char *const params[],
+			    db_result_fn fn, void *context);
+/* The connection is given up in the loop, not at once. */
+void db_give_up(struct db *db);
 
 /* Sends all calls of a segment that keeps them; they are answered through the queue. */
 void db_send(struct db *db, struct db_segment *segment);
@@ -111,10 +119,16 @@ void db_repeat_due(void *context);
 
 /* Starts the next attempt (loop). */
 void db_connect_start(void *context);
+/* The oldest statement may have waited too long (loop). */
+void db_connect_lose_patience(void *context);
 /* Ends the connection, fails everything in flight, plans the next attempt. */
 void db_connect_lost(struct db *db);
 /* LISTEN is committed. */
 void db_connect_ready(struct db *db);
+/* It is the lead's connection now. */
+void db_connect_leads(struct db *db);
+/* Another one leads; `away` says who. */
+void db_connect_stands_by(struct db *db);
 void db_connect_close(struct db *db);
 
 /* Reads what came; the connection is in pipeline mode. */

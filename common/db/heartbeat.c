@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common/base/text.h"
-#include "common/db/db.h"
+#include "common/db/db_private.h"
 #include "common/db/heartbeat_sql.h"
 
 #define HEARTBEAT_AWAY_MS 200 /* until the connection is looked at again */
@@ -38,13 +38,13 @@ static void heartbeat_due(void *context)
 	struct heartbeat *heartbeat = context;
 	char up_ms[24];
 	const char *params[] = {heartbeat->name, heartbeat->instance, HAAS_VERSION, up_ms};
-	bool connected = db_connected(heartbeat->db);
+	bool connected = db_answers(heartbeat->db);
 
 	(void)text_format(up_ms, sizeof(up_ms), "%" PRId64,
 			  loop_now_ms(heartbeat->loop) - heartbeat->started_ms);
 	if (connected && !heartbeat->on_its_way)
-		heartbeat->on_its_way = db_submit(heartbeat->db, &daemon_beat_query, params,
-						  heartbeat_on_written, heartbeat) == 0;
+		heartbeat->on_its_way = db_submit_beat(heartbeat->db, &daemon_beat_query, params,
+						       heartbeat_on_written, heartbeat) == 0;
 	loop_timer_arm(heartbeat->timer, connected ? HEARTBEAT_MS : HEARTBEAT_AWAY_MS);
 }
 

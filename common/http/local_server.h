@@ -15,5 +15,6 @@ MUST_USE int local_server_new(struct loop *loop, const struct http_server_option
 			      const char *path, struct http_server **ret, struct problem *problem);
 /* An exposition: see common/http/metrics.h. */
 void local_server_answer_metrics(struct http_request *request, const struct text *exposition);
-/* GET /healthz: 200, or 503 while PostgreSQL is away. */
+/* GET /healthz: 200, also of one that stands by for another controller, or 503 while PostgreSQL is
+ * away. */
 void local_server_answer_health(struct http_request *request, bool database_up);

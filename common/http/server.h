@@ -84,6 +84,8 @@ struct http_server_options {
 	/* Patterns that are answered without TLS too; NULL-ended. The others get 403 there. NULL: all
 	 * are. */
 	const char *const *without_tls;
+	/* Why nothing but `anybody` is answered now (503), borrowed; NULL: all is. May be NULL. */
+	const struct problem *(*refuses)(void *context);
 	/* Called after the answer (access log, metrics). May be NULL. */
 	void (*after)(void *context, const struct http_request *request, int status,
 		      int64_t elapsed_us);

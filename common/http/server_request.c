@@ -234,6 +234,8 @@ void http_request_dispatch(struct http_request *request)
 {
 	const struct http_server_options *options = &request->connection->server->options;
 	unsigned wanted = request->method == HTTP_HEAD ? HTTP_HEAD | HTTP_GET : request->method;
+	const struct problem *refusal =
+		options->refuses ? options->refuses(options->context) : NULL;
 	struct problem problem = {0};
 	unsigned allowed = 0;
 	int best = -1;
@@ -260,6 +262,8 @@ void http_request_dispatch(struct http_request *request)
 		(void)problem_set(&problem, E_NOT_FOUND, "no such resource");
 		problem_detail(&problem, "%s", request->path);
 		http_answer_problem(request, 404, &problem);
+	} else if (refusal && !server_request_is_listed(request, options->anybody)) {
+		http_answer_problem(request, 503, refusal);
 	} else {
 		request->route->handler(options->context, request);
 	}

@@ -46,10 +46,14 @@ create function operation_problem()
 returns table (key text, kind text, severity text, subject_kind text, subject text, tenant_id bigint, message text, hint text, since timestamptz)
 stable language sql security definer set search_path = haas, pg_temp as $$
 	select p.kind || ':' || p.ref, p.kind, p.severity, p.subject_kind, p.subject, p.tenant_id, p.message, p.hint, p.since from (
-		select d.name || '@' || d.instance as ref, 'daemon.silent' as kind, 'critical' as severity, 'daemon' as subject_kind, d.name || '@' || d.instance as subject, null::bigint as tenant_id,
-		       format('%s on %s is not heard', d.name, d.instance) as message,
+		-- Where another instance works the site goes on, with one controller less.
+		select d.name || '@' || d.instance as ref, 'daemon.silent' as kind, case when o.instance is null then 'critical' else 'warning' end as severity, 'daemon' as subject_kind,
+		       d.name || '@' || d.instance as subject, null::bigint as tenant_id,
+		       format('%s on %s is not heard', d.name, d.instance) || coalesce('; ' || o.instance || ' works', '') as message,
 		       format('on %s: systemctl status %s; journalctl -u %s', d.instance, d.name, d.name) as hint, d.seen_at as since
-		from daemon d where d.seen_at < clock_timestamp() - interval '15 s'
+		from daemon d left join lateral (select o.instance from daemon o where o.name = d.name and o.seen_at >= clock_timestamp() - interval '15 s'
+			order by o.instance limit 1) o on true
+		where d.seen_at < clock_timestamp() - interval '15 s'
 		union all
 		select s.link, 'dhcp.foreign_server', 'critical', 'link', s.link, null,
 		       format('a DHCP server that is not ours answers on %s: %s%s', s.link, array_to_string(s.names[1:3], ', '), case when cardinality(s.names) > 3 then ' and more' end),
@@ -102,6 +106,25 @@ begin
 end
 $$;
 
+-- Where those daemons work that work at one controller at a time; null: nobody stands by.
+create function leader_text()
+returns text stable language sql security definer set search_path = haas, pg_temp as $$
+	select string_agg(format('; %s works: %s', x.instance, x.names), '' order by x.instance)
+	from (select l.instance, string_agg(l.name, ', ' order by l.name) as names from daemon_lead l
+	      where l.name !~ '/watch$' and l.seen_at > clock_timestamp() - interval '15 s' group by l.instance) x
+	where exists (select from daemon d join daemon o on o.name = d.name and o.instance > d.instance
+		      where d.seen_at > clock_timestamp() - interval '15 s' and o.seen_at > clock_timestamp() - interval '15 s')
+$$;
+
+-- Commits that wait for a synchronous standby which is not there. Who has no right to read the state of a standby sees that there is one.
+create function standby_problem()
+returns table (message text, hint text) stable language sql security definer set search_path = haas, pg_temp as $$
+	select 'no synchronous standby is connected, so every commit waits', format('start the standby (%s), or let the primary go on alone: docs/site.md, Two controllers',
+		current_setting('synchronous_standby_names'))
+	where current_setting('synchronous_standby_names') <> '' and not pg_is_in_recovery()
+	and not exists (select from pg_stat_replication r where coalesce(r.sync_state, 'sync') in ('sync', 'quorum'))
+$$;
+
 -- The line of `haasctl status` that an alert stands under, by the first part of its kind.
 create function status_section(p_kind text)
 returns text immutable language sql as $$
@@ -131,6 +154,8 @@ begin
 		select 'database', 'wrong', coalesce(nullif(r.application_name, ''), 'standby'), null, format('the standby is %s behind', r.replay_lag), 'look at its log, its disk and the network between'
 		from pg_stat_replication r where r.replay_lag > interval '30 s'
 		union all
+		select 'database', 'wrong', 'database', null, s.message, s.hint from standby_problem() s
+		union all
 		select 'database', 'wrong', 'database', r.restored_at, restoration_text(r) || '; nodes, switches and volumes are left as they are',
 		       'compare nodes, switches and volumes with the database; then haasctl db accept-restore'
 		from restoration r
@@ -142,7 +167,7 @@ begin
 		select 'notices', 'wrong', n.target, min(a.raised_at), format('%s alerts could not be told: %s', count(*), max(n.problem ->> 'message')), 'look at the receiver, and at portal-outward.conf'
 		from notice n join alert a on a.id = n.alert_id where n.attempts >= 3 group by n.target
 	), line (place, name, summary) as (
-		values (1, 'daemons', (select format('%s of %s heard', count(*) filter (where d.seen_at >= clock_timestamp() - interval '15 s'), count(*)) from daemon d)),
+		values (1, 'daemons', (select format('%s of %s heard', count(*) filter (where d.seen_at >= clock_timestamp() - interval '15 s'), count(*)) || coalesce(leader_text(), '') from daemon d)),
 		(2, 'database', (select format('%s, %s standby', pg_size_pretty(pg_database_size(current_database())), case count(*) when 0 then 'no' else count(*)::text end) from pg_stat_replication)),
 		(3, 'bmcs', (select format('%s of %s answer', count(*) filter (where not b.failing), count(*)) from bmc b)),
 		(4, 'fabric', (select format('%s of %s switches answer', count(*) filter (where o.reachable), count(*)) from switch_endpoint e left join switch_observed o on o.switch_id = e.switch_id)),

@@ -67,8 +67,8 @@ static void a_path_that_swallows_what_is_sent_is_noticed(void **state)
 	char conninfo[300];
 
 	assert_int_equal(db_admin_connect(site->conninfo, &connection, &problem), 0);
-	assert_setting(connection, "tcp_user_timeout", "25000");
-	assert_setting(connection, "keepalives_idle", "10");
+	assert_setting(connection, "tcp_user_timeout", "6000");
+	assert_setting(connection, "keepalives_idle", "3");
 	assert_setting(connection, "dbname", "haas");
 	PQfinish(connection);
 	(void)text_format(conninfo, sizeof(conninfo), "%s tcp_user_timeout=0", site->conninfo);

@@ -37,3 +37,26 @@ select x ->> 'message', x ->> 'detail' like 'its last heartbeat came 1_ s ago', 
 select daemon_absence('portald');
 select daemon_absence('peregrined') is null;
 reset role;
+\echo one instance leads; another one takes the lead of one that was silent, and a silent one is refused
+set session authorization bampid;
+select * from haas.lead_take('bampid', 'c1', 'life1', null);
+select * from haas.lead_take('bampid/watch', 'c1', 'life1', 'bampid');
+select * from haas.lead_take('bampid', 'c2', 'life2', null);
+select * from haas.lead_take('bampid/watch', 'c2', 'life2', 'bampid');
+select haas.lead_beat('bampid', 'life1');
+select haas.lead_beat('bampid', 'life2');
+select haas.lead_take('peregrined', 'c1', 'life1', null);
+update haas.daemon_lead set life = 'mine';
+reset session authorization;
+update daemon_lead set seen_at = now() - interval '11 s' where name = 'bampid';
+select * from lead_take('bampid', 'c2', 'life2', null);
+select lead_beat('bampid', 'life1');
+select lead_hold('bampid', 'life2');
+select lead_hold('bampid', 'life1');
+\echo a time in the future is of another clock: nobody waits for it
+update daemon_lead set seen_at = now() + interval '1 h' where name = 'bampid';
+select epoch, leader from lead_take('bampid', 'c3', 'life3', null);
+select instance, life, epoch from daemon_lead order by name;
+\echo where they work is told while two are heard
+insert into daemon (name, instance, version, started_at) values ('peregrined', 'c2', '0.1', now());
+select leader_text();
