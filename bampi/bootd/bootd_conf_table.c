@@ -14,7 +14,7 @@ static const struct conf_row bootd_conf_rows[] = {
 	 "interfaces to answer DHCP on, relays' side included; empty = all"},
 	{"server_address", CONF_ADDRESS, BOOTD_CONF_TABLE_AT(server_address), "0.0.0.0", 0, 0, NULL,
 	 NULL,
-	 "our own address when several bampi-bootd serve the same subnets; 0.0.0.0 = the subnet's boot_server"},
+	 "our own address in DHCP (option 54) when several bampi-bootd serve the same subnets; 0.0.0.0 = the subnet's boot_server, which nodes boot from in any case"},
 	{"relay_rate", CONF_INT, BOOTD_CONF_TABLE_AT(relay_rate), "500", 0, 1000000, NULL,
 	 "per second",
 	 "most messages of unknown clients answered per relay or link; 0 = any number"},

@@ -30,8 +30,8 @@ struct dhcp_options {
 	uint32_t quarantine_s;         /* of a declined address */
 	size_t lease_limit;
 	uint32_t
-		server_address; /* of this bootd, when several share the subnets; 0 = boot_server */
-	uint32_t relay_rate;    /* messages of unknown clients per relay and second; 0 = any */
+		server_address; /* of this bootd in option 54, when several share the subnets; 0 = boot_server */
+	uint32_t relay_rate; /* messages of unknown clients per relay and second; 0 = any */
 	/* Of architectures that we have no loader for; borrowed. */
 	const struct boot_file *boot_files;
 	size_t boot_file_count;

@@ -23,13 +23,6 @@ static struct binding_key dhcp_action_key_of(const struct handling *handling)
 	return (struct binding_key){handling->who.mac, handling->subnet->id};
 }
 
-/* Where the boot files are for this client. */
-static uint32_t boot_server_of(const struct dhcp *dhcp, const struct handling *handling)
-{
-	return dhcp->options.server_address ? dhcp->options.server_address
-					    : handling->subnet->boot_server;
-}
-
 /* How long nobody else gets the address that a client leaves: its row may be confirmed while its
  * timer runs, for one more lease time. */
 static int64_t left_until_s(const struct dhcp *dhcp, const struct handling *handling)
@@ -60,7 +53,7 @@ static size_t build_reply(struct dhcp *dhcp, const struct handling *handling, en
 			   .boot_file = handling->boot_file,
 			   .node = handling->node != NULL,
 			   .mac = handling->who.mac,
-			   .server = boot_server_of(dhcp, handling),
+			   .server = handling->subnet->boot_server,
 			   .http_port = dhcp->options.http_port,
 			   .https_port = dhcp->options.https_port},
 		.message = type == DHCP_NAK ? dhcp_reason_text(handling->decision.reason) : NULL,

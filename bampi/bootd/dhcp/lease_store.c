@@ -9,6 +9,7 @@
 
 #define READ_MS             600000 /* a full read as a safety net */
 #define LEASE_STORE_NEWS_MS 1000
+#define PATIENCE_MS         4000 /* another host may have become the primary: clients wait */
 
 /* An acknowledged lease must outlive a power cut, whatever the operator set for the rest; "local"
  * and the stricter words do. The statements' plans depend on nothing in their parameters. */
@@ -196,6 +197,7 @@ int lease_store_new(struct loop *loop, const struct lease_store_options *options
 		struct db_options db_options = {.conninfo = options->conninfo,
 						.application = "bampi-bootd leases",
 						.setup = lease_store_setup,
+						.patience_ms = PATIENCE_MS,
 						.on_state = lease_store_on_db_state,
 						.context = &store->lanes[i]};
 
