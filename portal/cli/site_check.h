@@ -164,6 +164,8 @@ void site_check_dhcp(struct site_check *check);
 void site_check_postgresql(struct site_check *check);
 void site_check_database(struct site_check *check);
 void site_check_schema(struct site_check *check);
+void site_check_images(struct site_check *check);
+void site_check_seals(struct site_check *check);
 void site_check_backup(struct site_check *check);
 void site_check_isolation(struct site_check *check);
 void site_check_peers(struct site_check *check);

@@ -1,9 +1,11 @@
 /* The database: does it answer, is its schema ours, when was it kept last? */
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/clock.h"
 #include "common/base/text.h"
+#include "common/io/file.h"
 
 #include "portal/cli/db_admin.h"
 #include "portal/cli/site_check.h"
@@ -81,6 +83,26 @@ static void site_check_database_standbys(struct site_check *check, PGconn *conne
 		(void)text_format(ret, room, "%d standby", count);
 }
 
+/* Only a question that writes nothing is answered then: nobody else may be able to tell. */
+static void site_check_database_waits(struct site_check *check, PGconn *connection)
+{
+	CLEANUP(site_check_database_clear)
+	PGresult *rows = site_check_database_rows(
+		check, connection,
+		"select current_setting('synchronous_standby_names') where current_setting('synchronous_standby_names') <> '' "
+		"and not pg_is_in_recovery() and not exists (select from pg_stat_replication "
+		"where coalesce(sync_state, 'sync') in ('sync', 'quorum'))");
+
+	if (!rows || PQntuples(rows) == 0)
+		return;
+	site_check_wrong(check, "standby",
+			 "no synchronous standby is connected, so every commit waits (%s)",
+			 PQgetvalue(rows, 0, 0));
+	site_check_hint(
+		check,
+		"start the standby, or let the primary go on alone: docs/site.md, Two controllers");
+}
+
 void site_check_database(struct site_check *check)
 {
 	CLEANUP(site_check_finish) PGconn *connection = NULL;
@@ -96,6 +118,7 @@ void site_check_database(struct site_check *check)
 	if (!rows)
 		return;
 	site_check_database_standbys(check, connection, standbys, sizeof(standbys));
+	site_check_database_waits(check, connection);
 	site_check_say(check, "answers in %d ms, %s, %s", (int)(clock_monotonic_ms() - start_ms),
 		       PQgetvalue(rows, 0, 0), standbys);
 	if (strcmp(PQgetvalue(rows, 0, 1), "t") == 0) {
@@ -124,6 +147,80 @@ void site_check_schema(struct site_check *check)
 			site_check_wrong(check, states[i].name, "this part is not applied yet");
 	}
 	site_check_say(check, "%zu of %zu parts applied", count - pending, count);
+}
+
+/* Of two controllers each has its own files: what the database knows may be on the other one. */
+void site_check_images(struct site_check *check)
+{
+	CLEANUP(site_check_database_finish) PGconn *connection = NULL;
+	char folder[PATH_MAX];
+	char path[PATH_MAX];
+
+	if (!site_check_database_open(check, &connection))
+		return;
+	CLEANUP(site_check_database_clear)
+	PGresult *rows = site_check_database_rows(
+		check, connection,
+		"set search_path = haas; select name || ':' || version, stored_digest, 'image' from image where state = 'ready' "
+		"union all select name || ':' || version, digest, 'package' from package where state = 'ready' order by 1");
+	if (!rows)
+		return;
+	(void)site_check_setting(check, "bampi-bootd", "image_dir", "/var/lib/haas/images", folder);
+	for (int i = 0; i < PQntuples(rows); i++) {
+		if (!text_format(path, sizeof(path), "%s/%s", folder, PQgetvalue(rows, i, 1)) ||
+		    site_check_exists(check, path))
+			continue;
+		site_check_wrong(check, PQgetvalue(rows, i, 0),
+				 "this %s is not in %s: this controller cannot install it",
+				 PQgetvalue(rows, i, 2), folder);
+	}
+	site_check_say(check, "%d known", PQntuples(rows));
+}
+
+/* Whether a daemon here opens what portald seals. *ret_same is set where there is a key. */
+static void site_check_database_key(struct site_check *check, const char *program,
+				    const char *published, size_t *ret_same)
+{
+	unsigned char public_key[crypto_scalarmult_BYTES];
+	char hex[2 * sizeof(public_key) + 1];
+	CLEANUP(freep) char *secret = NULL;
+	char usual[PATH_MAX];
+	char folder[PATH_MAX];
+	char shown[PATH_MAX];
+	char path[PATH_MAX];
+	size_t size = 0;
+
+	(void)text_format(usual, sizeof(usual), "/var/lib/haas/%s/keys", program);
+	if (!text_format(shown, sizeof(shown), "%s/%s-seal.key",
+			 site_check_setting(check, program, "key_dir", usual, folder), program) ||
+	    !site_check_path(check, path, "%s", shown) ||
+	    file_read(path, crypto_scalarmult_SCALARBYTES + 1, &secret, &size) < 0 ||
+	    size != crypto_scalarmult_SCALARBYTES)
+		return; /* `keys` tells of it, or the daemon makes it */
+	(void)crypto_scalarmult_base(public_key, (const unsigned char *)secret);
+	sodium_memzero(secret, size);
+	(void)sodium_bin2hex(hex, sizeof(hex), public_key, sizeof(public_key));
+	if (strcmp(hex, published) == 0)
+		(*ret_same)++;
+	else
+		site_check_wrong(check, shown, "passwords are sealed to another key than this");
+}
+
+void site_check_seals(struct site_check *check)
+{
+	CLEANUP(site_check_database_finish) PGconn *connection = NULL;
+	size_t same = 0;
+
+	if (!site_check_database_open(check, &connection))
+		return;
+	CLEANUP(site_check_database_clear)
+	PGresult *rows = site_check_database_rows(
+		check, connection,
+		"set search_path = haas; select daemon, encode(public_key, 'hex') from daemon_key where daemon in ('bampid', 'peregrined')");
+	for (int i = 0; rows && i < PQntuples(rows); i++)
+		site_check_database_key(check, PQgetvalue(rows, i, 0), PQgetvalue(rows, i, 1),
+					&same);
+	site_check_say(check, "%zu as in the database", same);
 }
 
 /* A site without nodes has nothing to lose yet. */

@@ -14,6 +14,8 @@ const struct site_check_row site_check_rows[] = {
 	{"postgresql",    site_check_postgresql,    "apt install postgresql-15"},
 	{"database",      site_check_database,      "systemctl status haas-db; journalctl -u haas-db -n 30"},
 	{"schema",        site_check_schema,        "haasctl db migrate"},
+	{"images",        site_check_images,        "copy it from the other controller (rsync -a), or import it again"},
+	{"seals",         site_check_seals,         "copy {} from the controller where the daemon works, and restart the daemon"},
 	{"backup",        site_check_backup,        "haasctl db backup FILE (a key for it: haasctl db backup-key)"},
 	{"provisioning",  site_check_provisioning,  "protected ports for nodes; docs/switches.md, The provisioning network"},
 	{"peers",         site_check_peers,         ""},
