@@ -8,7 +8,7 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
-#include "common/db/db.h"
+#include "common/db/db_state.h"
 #include "common/io/daemon.h"
 #include "common/io/file.h"
 #include "common/io/log.h"
@@ -41,10 +41,7 @@ static void bampid_on_db_state(void *context, bool connected)
 	struct bampid *bampid = context;
 
 	bampid->connected = connected;
-	if (connected)
-		log_info(BAMPID_SUBJECT, "PostgreSQL is there");
-	else
-		log_warn(BAMPID_SUBJECT, "PostgreSQL is away: no step begins until it is back");
+	db_log_state(bampid->db, BAMPID_SUBJECT, connected, "no step begins until it is back");
 	tell_runners(bampid);
 }
 
@@ -256,15 +253,18 @@ static int start_databases(struct bampid *bampid)
 		.application = "bampid",
 		.daemon = "bampid",
 		.instance = bampid->conf->name,
+		.lead = "bampid",
 		.setup = db_plan_anew,
 		.on_state = bampid_on_db_state,
 		.on_notify = on_deployment,
 		.channels = work_channels,
 		.context = bampid,
 	};
-	const struct db_options watch = {
+	struct db_options watch = {
 		.conninfo = bampid->conf->database,
 		.application = "bampid watch",
+		.instance = bampid->conf->name,
+		.lead = "bampid/watch",
 		.setup = db_plan_anew,
 		.on_state = on_watch_state,
 		.on_notify = bampid_on_inventory,
@@ -273,6 +273,7 @@ static int start_databases(struct bampid *bampid)
 	};
 	int rc = db_new(bampid->loop, &work, &bampid->db);
 
+	watch.lead_of = bampid->db;
 	return rc ? rc : db_new(bampid->loop, &watch, &bampid->watch_db);
 }
 

@@ -111,7 +111,7 @@ static void bampid_serve_get_health(void *context, struct http_request *request)
 {
 	const struct bampid *bampid = context;
 
-	local_server_answer_health(request, database_up(bampid));
+	local_server_answer_health(request, database_up(bampid) || db_stands_by(bampid->db));
 }
 
 static bool bampid_serve_find_node(const struct bampid *bampid, struct http_request *request,
@@ -180,6 +180,14 @@ static void post_feasibility(void *context, struct http_request *request)
 	pdci_feasibility(bampid->pdcis, request);
 }
 
+/* What this one knows is known where it works. */
+static const struct problem *bampid_serve_refuses(void *context)
+{
+	const struct bampid *bampid = context;
+
+	return db_stands_by(bampid->db) ? db_away(bampid->db) : NULL;
+}
+
 static const struct http_route bampid_serve_routes[] = {
 	{HTTP_GET, "/healthz", bampid_serve_get_health},
 	{HTTP_GET, "/metrics", bampid_serve_get_metrics},
@@ -200,6 +208,7 @@ int bampid_serve(struct bampid *bampid, struct problem *problem)
 		.context = bampid,
 		.body_limit = INPUT_LIMIT,
 		.connection_limit = 512,
+		.refuses = bampid_serve_refuses,
 		.caller = bampid->conf->socket_caller,
 	};
 

@@ -8,6 +8,7 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/db/db_state.h"
 #include "common/db/until.h"
 #include "common/io/daemon.h"
 #include "common/io/file.h"
@@ -365,11 +366,8 @@ static void captured_on_db_state(void *context, bool connected)
 {
 	struct captured *captured = context;
 
-	if (connected)
-		log_info(SUBJECT, "PostgreSQL is there");
-	else
-		log_warn(SUBJECT,
-			 "PostgreSQL is away: captures continue until their time has expired");
+	db_log_state(captured->db, SUBJECT, connected,
+		     "captures continue until their time has expired");
 	captured->until_keep = 0;
 	if (connected && captured->look)
 		loop_timer_arm(captured->look, captured->was_connected ? BACK_MS : 0);
@@ -380,9 +378,11 @@ static void captured_on_db_state(void *context, bool connected)
 
 static int captured_start_parts(struct captured *captured, struct problem *problem)
 {
+	char lead[96] = "";
 	const struct db_options options = {.conninfo = captured->conf->database,
 					   .application = "peregrine-captured",
 					   .daemon = "peregrine-captured",
+					   .lead = lead,
 					   .on_state = captured_on_db_state,
 					   .on_notify = captured_on_notify,
 					   .channels = captured_channels,
@@ -392,6 +392,8 @@ static int captured_start_parts(struct captured *captured, struct problem *probl
 	if (rc)
 		return problem_set(problem, rc, "capture_dir %s: %s", captured->conf->capture_dir,
 				   error_text(rc));
+	if (!text_format(lead, sizeof(lead), "peregrine-captured/%s", captured->conf->name))
+		return problem_set(problem, E_LIMIT, "name is too long");
 	rc = loop_timer_new(captured->loop, captured_look, captured, &captured->look);
 	if (rc == 0)
 		rc = db_new(captured->loop, &options, &captured->db);

@@ -114,7 +114,8 @@ static void captured_serve_get_health(void *context, struct http_request *reques
 {
 	const struct captured *captured = context;
 
-	local_server_answer_health(request, db_connected(captured->db));
+	local_server_answer_health(request,
+				   db_connected(captured->db) || db_stands_by(captured->db));
 }
 
 static const struct http_route captured_serve_routes[] = {

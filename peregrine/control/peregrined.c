@@ -8,6 +8,7 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/db/db_state.h"
 #include "common/http/wipe.h"
 #include "common/io/daemon.h"
 #include "common/io/file.h"
@@ -31,11 +32,8 @@ static void peregrined_on_db_state(void *context, bool connected)
 {
 	struct peregrined *peregrined = context;
 
-	if (connected)
-		log_info(PEREGRINED_SUBJECT, "PostgreSQL is there");
-	else
-		log_warn(PEREGRINED_SUBJECT,
-			 "PostgreSQL is away: switches are read but not changed");
+	db_log_state(peregrined->db, PEREGRINED_SUBJECT, connected,
+		     "switches are read but not changed");
 	if (!peregrined->discovery)
 		return;
 	switches_db_state(peregrined->switches, connected);
@@ -252,6 +250,7 @@ static int peregrined_start_parts(struct peregrined *peregrined, struct problem 
 		.application = "peregrined",
 		.daemon = "peregrined",
 		.instance = peregrined->conf->name,
+		.lead = "peregrined",
 		.setup = db_plan_anew,
 		.on_state = peregrined_on_db_state,
 		.on_notify = peregrined_on_notify,

@@ -21,7 +21,7 @@ static const struct conf_row peregrined_conf_rows[] = {
 	 "a switch is read whole this often even if it seems unchanged; how often it is asked at all is its poll_s"},
 	{"seen", CONF_INT, PEREGRINED_CONF_TABLE_AT(seen_s), "60", 1, 3600, NULL, "seconds", "unchanged findings are marked as seen in the database this often"},
 	{"health", CONF_INT, PEREGRINED_CONF_TABLE_AT(health_s), "60", 1, 600, NULL, "seconds", "counters of all ports are asked for by SNMP this often; spanning tree, aggregates and sensors each fifth time"},
-	{"claim", CONF_INT, PEREGRINED_CONF_TABLE_AT(claim_s), "60", 5, 3600, NULL, "seconds", "after so long without a sign of life another peregrined takes a fabric over"},
+	{"claim", CONF_INT, PEREGRINED_CONF_TABLE_AT(claim_s), "30", 5, 3600, NULL, "seconds", "after so long without a sign of life another peregrined takes a fabric over"},
 };
 /* clang-format on */
 

@@ -99,7 +99,8 @@ static void peregrined_serve_get_health(void *context, struct http_request *requ
 {
 	const struct peregrined *peregrined = context;
 
-	local_server_answer_health(request, db_connected(peregrined->db));
+	local_server_answer_health(request,
+				   db_connected(peregrined->db) || db_stands_by(peregrined->db));
 }
 
 /* --- requests that wait --- */
@@ -454,6 +455,14 @@ static void post_reconcile(void *context, struct http_request *request)
 
 /* --- life --- */
 
+/* What this one knows is known where it works. */
+static const struct problem *peregrined_serve_refuses(void *context)
+{
+	const struct peregrined *peregrined = context;
+
+	return db_stands_by(peregrined->db) ? db_away(peregrined->db) : NULL;
+}
+
 static const struct http_route peregrined_serve_routes[] = {
 	{HTTP_GET, "/healthz", peregrined_serve_get_health},
 	{HTTP_GET, "/metrics", peregrined_serve_get_metrics},
@@ -472,6 +481,7 @@ int peregrined_serve(struct peregrined *peregrined, struct problem *problem)
 		.context = peregrined,
 		.body_limit = BODY_LIMIT,
 		.connection_limit = 512,
+		.refuses = peregrined_serve_refuses,
 		.caller = peregrined->conf->socket_caller,
 	};
 

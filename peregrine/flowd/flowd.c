@@ -2,13 +2,16 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/db/db_state.h"
 #include "common/io/daemon.h"
 #include "common/io/log.h"
 #include "common/io/process.h"
@@ -126,11 +129,7 @@ static void flowd_on_db_state(void *context, bool connected)
 {
 	struct flowd *flowd = context;
 
-	if (connected)
-		log_info(FLOWD_SUBJECT, "PostgreSQL is there");
-	else
-		log_warn(FLOWD_SUBJECT,
-			 "PostgreSQL is away: bindings stay as last read, sums wait");
+	db_log_state(flowd->db, FLOWD_SUBJECT, connected, "bindings stay as last read, sums wait");
 	if (!connected || !flowd->turn)
 		return;
 	flowd_alerts_connected(flowd->alerts);
@@ -204,7 +203,12 @@ static int start_writer(struct flowd *flowd)
 	int rc = worker_new(flowd->loop, 1, 4, &flowd->worker);
 
 	if (!rc)
-		rc = traffic_store_new(flowd->conf->database, flowd->name, &options.sink);
+		rc = traffic_store_new(
+			&(struct traffic_store_options){.conninfo = flowd->conf->database,
+							.name = flowd->name,
+							.lead = flowd->lead,
+							.life = db_life(flowd->db)},
+			&options.sink);
 	return rc ? rc : traffic_writer_new(flowd->loop, flowd->worker, &options, &flowd->writer);
 }
 
@@ -271,16 +275,41 @@ static int start_timers(struct flowd *flowd)
 	return rc;
 }
 
+/* Datagrams come to one machine, so the work is there, too. */
+static bool flowd_has_address(void *context)
+{
+	const struct flowd *flowd = context;
+	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_DGRAM};
+	struct addrinfo *address = NULL;
+	bool here = true;
+	int fd = -1;
+
+	if (flowd->conf->shared_address[0] &&
+	    getaddrinfo(flowd->conf->shared_address, NULL, &hints, &address) == 0)
+		fd = socket(address->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0) {
+		here = bind(fd, address->ai_addr, address->ai_addrlen) == 0;
+		(void)close(fd);
+	}
+	if (address)
+		freeaddrinfo(address);
+	return here;
+}
+
 static int flowd_start_parts(struct flowd *flowd, struct problem *problem)
 {
 	const struct db_options db = {.conninfo = flowd->conf->database,
 				      .application = "peregrine-flowd",
 				      .daemon = "peregrine-flowd",
 				      .instance = flowd->conf->name,
+				      .lead = flowd->lead,
+				      .may_lead = flowd_has_address,
 				      .on_state = flowd_on_db_state,
 				      .context = flowd};
 	int rc = start_rollup(flowd);
 
+	if (!rc)
+		rc = db_new(flowd->loop, &db, &flowd->db);
 	if (!rc)
 		rc = flowd_alerts_new(flowd, &flowd->alerts);
 	if (!rc)
@@ -291,8 +320,6 @@ static int flowd_start_parts(struct flowd *flowd, struct problem *problem)
 		rc = start_receivers(flowd, problem);
 	if (!rc)
 		rc = start_timers(flowd);
-	if (!rc)
-		rc = db_new(flowd->loop, &db, &flowd->db);
 	if (!rc)
 		rc = sampling_watch_new(flowd->loop, flowd->db, &flowd->sampling);
 	if (!rc)
@@ -311,6 +338,9 @@ static void name_life(struct flowd *flowd)
 	(void)text_format(flowd->name, sizeof(flowd->name), "%s:%" PRId64 ":%d",
 			  flowd->conf->name[0] ? flowd->conf->name : host, flowd->started_s,
 			  (int)getpid());
+	/* Those of one name are one collector, of which one works. */
+	(void)text_format(flowd->lead, sizeof(flowd->lead), "peregrine-flowd%s%s",
+			  flowd->conf->name[0] ? "/" : "", flowd->conf->name);
 }
 
 static int flowd_start(void *state, struct loop *loop, const void *values, struct problem *problem)

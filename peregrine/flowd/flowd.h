@@ -27,6 +27,7 @@ struct flowd_conf {
 	char *socket_path;
 	char *socket_caller;
 	char *listen_address;
+	char *shared_address;
 	int64_t listen_port;
 	int64_t ipfix_port, netflow_port; /* 0 = not listened on */
 	int64_t receivers;

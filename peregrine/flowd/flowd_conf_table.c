@@ -1,3 +1,4 @@
+#include <arpa/inet.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -25,6 +26,8 @@ static const struct conf_row flowd_conf_rows[] = {
 	{"socket.path", CONF_TEXT, FLOWD_CONF_TABLE_AT(socket_path), "/run/haas/peregrine-flowd/socket", 0, 0, NULL, NULL, "where the last seconds, agents and metrics are served"},
 	CONF_ROW_SOCKET_CALLER(FLOWD_CONF_TABLE_AT(socket_caller)),
 	{"listen.address", CONF_TEXT, FLOWD_CONF_TABLE_AT(listen_address), "::", 0, 0, NULL, NULL, "where sFlow comes in; :: = every address of IPv4 and IPv6"},
+	{"listen.shared_address", CONF_STRING, FLOWD_CONF_TABLE_AT(shared_address), "", 0, 0, NULL, NULL,
+	 "of two controllers: the address that switches send to (VRRP); it works where that address is, and stands by elsewhere; empty = anywhere"},
 	{"listen.port", CONF_INT, FLOWD_CONF_TABLE_AT(listen_port), "6343", 0, 65535, NULL, NULL, "UDP; 0 = any"},
 	{"listen.ipfix_port", CONF_INT, FLOWD_CONF_TABLE_AT(ipfix_port), "4739", 0, 65535, NULL, NULL,
 	 "UDP, for IPFIX of switches without sFlow (NetFlow 9 is understood there, too); 0 = none"},
@@ -73,12 +76,18 @@ static const struct conf_row flowd_conf_rows[] = {
 static int flowd_conf_check(const void *values, struct problem *problem)
 {
 	const struct flowd_conf *conf = values;
+	struct in6_addr address;
 
 	for (size_t i = 0; i < ALERT_KIND_COUNT; i++)
 		if (conf->alerts[i].raise && conf->alerts[i].clear > conf->alerts[i].raise)
 			return problem_set(problem, E_MALFORMED,
 					   "alert_%s: clear must not be above raise",
 					   strchr(alert_kind_rows[i].name, '.') + 1);
+	if (conf->shared_address[0] && inet_pton(AF_INET, conf->shared_address, &address) != 1 &&
+	    inet_pton(AF_INET6, conf->shared_address, &address) != 1)
+		return problem_set(problem, E_MALFORMED,
+				   "listen.shared_address \"%s\" is no IP address",
+				   conf->shared_address);
 	return kafka_conf_check(&conf->kafka, problem);
 }
 

@@ -57,6 +57,7 @@ struct flowd {
 	struct loop *loop;
 	const struct flowd_conf *conf;
 	char name[128]; /* name:start, of this life */
+	char lead[96];  /* common/db/lead.h */
 
 	struct db *db;
 	struct worker *worker;

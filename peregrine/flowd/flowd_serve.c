@@ -134,7 +134,7 @@ static void flowd_serve_get_health(void *context, struct http_request *request)
 {
 	const struct flowd *flowd = context;
 
-	local_server_answer_health(request, db_connected(flowd->db));
+	local_server_answer_health(request, db_connected(flowd->db) || db_stands_by(flowd->db));
 }
 
 /* What the switch says it threw away: in all, and where and why as far as that is kept. */
@@ -276,6 +276,14 @@ static void get_export(void *context, struct http_request *request)
 	http_answer_json(request, 200, &body);
 }
 
+/* What this one knows is known where it works. */
+static const struct problem *flowd_serve_refuses(void *context)
+{
+	const struct flowd *flowd = context;
+
+	return db_stands_by(flowd->db) ? db_away(flowd->db) : NULL;
+}
+
 static const struct http_route flowd_serve_routes[] = {
 	{HTTP_GET, "/metrics", flowd_serve_get_metrics},
 	{HTTP_GET, "/healthz", flowd_serve_get_health},
@@ -290,6 +298,7 @@ int flowd_serve(struct flowd *flowd, struct problem *problem)
 	const struct http_server_options options = {.routes = flowd_serve_routes,
 						    .route_count = COUNT_OF(flowd_serve_routes),
 						    .context = flowd,
+						    .refuses = flowd_serve_refuses,
 						    .caller = flowd->conf->socket_caller};
 
 	return local_server_new(flowd->loop, &options, flowd->conf->socket_path, &flowd->server,

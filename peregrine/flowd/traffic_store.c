@@ -11,7 +11,7 @@
 #define UNWRITTEN "traffic could not be written"
 
 struct traffic_store {
-	const char *conninfo, *name;
+	struct traffic_store_options options;
 	PGconn *connection;
 	struct problem *problem; /* of the attempt under way */
 };
@@ -56,7 +56,7 @@ static int traffic_store_mark(struct traffic_store *store, const struct traffic_
 	const char *params[] = {texts[0], texts[1], name,     texts[2], texts[3],
 				texts[4], texts[5], texts[6], texts[7]};
 
-	(void)text_format(name, sizeof(name), "%s:%" PRIu64, store->name, batch->number);
+	(void)text_format(name, sizeof(name), "%s:%" PRIu64, store->options.name, batch->number);
 	(void)text_format(texts[0], sizeof(texts[0]), "%d", traffic_step_seconds[batch->step]);
 	(void)text_format(texts[1], sizeof(texts[1]), "%" PRId64, batch->at_s);
 	(void)text_format(texts[2], sizeof(texts[2]), "%" PRId64, batch->from_s);
@@ -87,8 +87,11 @@ static int mark_cut(struct traffic_store *store, const struct traffic_batch *bat
 
 static int write_batch(struct traffic_store *store, const struct traffic_batch *batch)
 {
+	const char *const lead[] = {store->options.lead, store->options.life};
 	int rc = traffic_store_run(store, "begin", NULL, 0);
 
+	if (!rc && store->options.lead)
+		rc = traffic_store_run(store, "select haas.lead_hold($1, $2)", lead, 2);
 	if (!rc)
 		rc = traffic_store_mark(store, batch);
 	for (enum traffic_table_kind table = 0; table < TRAFFIC_TABLE_COUNT && !rc; table++)
@@ -129,7 +132,7 @@ static int write_connected(struct traffic_store *store, const struct traffic_bat
 	int rc;
 
 	if (!store->connection)
-		store->connection = db_blocking_connect(store->conninfo);
+		store->connection = db_blocking_connect(store->options.conninfo);
 	if (PQstatus(store->connection) != CONNECTION_OK)
 		return traffic_store_failed(store, E_UNAVAILABLE, NULL);
 	rc = write_with_partitions(store, batch);
@@ -166,13 +169,13 @@ static void free_store(void *context)
 	free(store);
 }
 
-int traffic_store_new(const char *conninfo, const char *name, struct traffic_sink *ret)
+int traffic_store_new(const struct traffic_store_options *options, struct traffic_sink *ret)
 {
 	struct traffic_store *store = calloc(1, sizeof(*store));
 
 	if (!store)
 		return -ENOMEM;
-	*store = (struct traffic_store){.conninfo = conninfo, .name = name};
+	store->options = *options;
 	*ret = (struct traffic_sink){.subject = "writer",
 				     .name = "PostgreSQL",
 				     .write = write_to_store,

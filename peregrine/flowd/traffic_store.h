@@ -6,6 +6,13 @@
 
 #include "peregrine/flowd/traffic_writer.h"
 
-/* `name` is that of this collector's life: the begin of traffic_bucket.writer. Both are borrowed
- * until the sink is freed. */
-MUST_USE int traffic_store_new(const char *conninfo, const char *name, struct traffic_sink *ret);
+/* Borrowed until the sink is freed. */
+struct traffic_store_options {
+	const char *conninfo;
+	const char *name; /* of this collector's life: the begin of traffic_bucket.writer */
+	const char *lead,
+		*life; /* nothing is written unless it leads (lead.h); NULL = it need not */
+};
+
+MUST_USE int traffic_store_new(const struct traffic_store_options *options,
+			       struct traffic_sink *ret);

@@ -7,7 +7,7 @@
 
 #include "common/base/error.h"
 #include "common/base/json_text.h"
-#include "common/db/db.h"
+#include "common/db/db_state.h"
 #include "common/http/fetch.h"
 #include "common/io/file.h"
 #include "common/io/log.h"
@@ -125,10 +125,7 @@ static void outward_on_database(void *context, bool connected)
 {
 	struct outward *outward = context;
 
-	if (connected)
-		log_info("database", "connected");
-	else
-		log_warn("database", "away: %s", db_away(outward->db)->message);
+	db_log_state(outward->db, "database", connected, "alerts are told when it is back");
 	for (size_t i = 0; i < RECEIVER_COUNT; i++) {
 		if (outward->receivers[i].cycle.timer)
 			work_cycle_connected(&outward->receivers[i].cycle, connected);
@@ -204,6 +201,7 @@ static int outward_start_parts(struct outward *outward, struct problem *problem)
 			    &(struct db_options){.conninfo = outward->conf->database,
 						 .application = "portal-outward",
 						 .daemon = "portal-outward",
+						 .lead = "portal-outward",
 						 .on_state = outward_on_database,
 						 .on_notify = outward_on_notify,
 						 .channels = channels,

@@ -42,7 +42,10 @@ static int open_stage(void **state)
 	assert_non_null(user);
 	assert_true(text_format(conninfo, sizeof(conninfo), "%.*suser=peregrine_flowd",
 				(int)(user - stage.conninfo), stage.conninfo));
-	assert_int_equal(traffic_store_new(conninfo, "story", &stage.sink), 0);
+	assert_int_equal(traffic_store_new(&(struct traffic_store_options){.conninfo = conninfo,
+									   .name = "story"},
+					   &stage.sink),
+			 0);
 	return 0;
 }
 
