@@ -54,7 +54,7 @@ DHCP, TFTP and HTTP boot, BMC control, tenant networks by VLAN, traffic
 collection, packet captures and the REST API, each a daemon of its own."
   DEPENDS "haas-cli (= ${PROJECT_VERSION}), postgresql-15, systemd"
   # /usr/lib/haas: what makes boot files, then what makes images.
-  RECOMMENDS "busybox-static, cpio, binutils, kmod, ipxe, mmdebstrap, e2fsprogs, fdisk, mtools, dosfstools, grub-common, grub-pc-bin, grub-efi-amd64-bin, zstd, python3"
+  RECOMMENDS "busybox-static, cpio, binutils, kmod, ipxe, sbsigntool, systemd-boot-efi, openssl, mmdebstrap, e2fsprogs, fdisk, mtools, dosfstools, grub-common, grub-pc-bin, grub-efi-amd64-bin, zstd, python3"
   UNITS haas.target haas-db.service haas-schema.service portald.service portal-outward.service bampi-bootd.service bampid.service
         peregrined.service peregrine-flowd.service peregrine-captured.service
         haas-backup.service haas-backup.timer)

@@ -247,6 +247,21 @@ static int add_gpus(const struct agent_env *env, struct text *data)
 	return 0;
 }
 
+/* The variable SecureBoot (UEFI 2.10, 3.3) behind its four bytes of attributes; "off" also where there is none. */
+static const char *inventory_secure_boot(const struct agent_env *env)
+{
+	CLEANUP(freep) char *value = NULL;
+	char path[SYSFS_PATH_SIZE];
+	size_t size = 0;
+
+	if (!sysfs_path(
+		    env, path,
+		    "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c") ||
+	    file_read(path, 16, &value, &size))
+		return "off";
+	return size == 5 && value[4] == 1 ? "on" : "off";
+}
+
 int inventory_run(struct task *task, struct text *data, struct problem *problem)
 {
 	struct json_reader reader = json_reader(task->params);
@@ -268,6 +283,7 @@ int inventory_run(struct task *task, struct text *data, struct problem *problem)
 			sysfs_path(env, path, "/sys/firmware/efi") && access(path, F_OK) == 0
 				? "uefi"
 				: "bios");
+	json_put_string(data, "secure_boot", inventory_secure_boot(env));
 	add_dmi(env, data);
 	add_bmc(env, data);
 	rc = agent_inventory_add_disks(env, data);

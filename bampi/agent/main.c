@@ -12,6 +12,7 @@
 #include "common/io/loop.h"
 
 #include "bampi/agent/agent.h"
+#include "bampi/agent/boot_script.h"
 #include "bampi/agent/neighbor.h"
 #include "bampi/agent/options.h"
 #include "bampi/agent/random_source.h"
@@ -23,9 +24,9 @@ static void agent_on_stop(void *context)
 
 /* A ramdisk with the site's CA speaks HTTPS alone, whatever its kernel's command line says: that came
  * over the same wire. -1: it was told why not. */
-static int agent_trust(const struct options *options, struct tls **ret)
+static int agent_trust(const struct options *options, const char *url, struct tls **ret)
 {
-	bool safe = strncmp(options->url, "https:", 6) == 0;
+	bool safe = strncmp(url, "https:", 6) == 0;
 	struct problem problem = {0};
 	char path[sizeof(options->root) + sizeof(OPTIONS_SITE_CA)];
 	bool known;
@@ -35,16 +36,15 @@ static int agent_trust(const struct options *options, struct tls **ret)
 	if (known && safe) {
 		const struct tls_files files = {.ca = path};
 
-		if (tls_new(TLS_CLIENT, &files, ret, &problem) == 0)
+		if (*ret || tls_new(TLS_CLIENT, &files, ret, &problem) == 0)
 			return 0;
 	} else if (known) {
-		(void)problem_set(&problem, E_DENIED, "%s is not asked: it is no HTTPS",
-				  options->url);
+		(void)problem_set(&problem, E_DENIED, "%s is not asked: it is no HTTPS", url);
 		problem_detail(&problem, "this ramdisk knows the site's CA (%s)", path);
 		problem_hint(&problem, "set tls.certificate in bampi-bootd.conf");
 	} else if (safe) {
 		(void)problem_set(&problem, E_NOT_FOUND,
-				  "%s cannot be trusted: this ramdisk knows no CA", options->url);
+				  "%s cannot be trusted: this ramdisk knows no CA", url);
 		problem_hint(&problem, "bampi/agent/ramdisk/build --site-ca FILE");
 	} else {
 		return 0;
@@ -90,9 +90,17 @@ int main(int argc, char **argv)
 		log_error("agent", "cannot start");
 		return EXIT_FAILURE;
 	}
-	if (agent_trust(&options, &tls)) {
+	if (agent_trust(&options, options.script[0] ? options.script : options.url, &tls)) {
 		loop_free(loop);
 		return EXIT_FAILURE;
+	}
+	rc = options.script[0] ? boot_script_ask(loop, &options, tls) : -1;
+	if (rc < 0 && agent_trust(&options, options.url, &tls))
+		rc = EXIT_FAILURE;
+	if (rc >= 0) {
+		tls_free(tls);
+		loop_free(loop);
+		return rc;
 	}
 	env = (struct agent_env){.root = options.root,
 				 .url = options.url,

@@ -20,6 +20,7 @@ enum {
 	OPTION_URL = 1000,
 	OPTION_TOKEN_FILE,
 	OPTION_MAC,
+	OPTION_SCRIPT,
 	OPTION_ROOT,
 	OPTION_SILENCE,
 	OPTION_SANDBOX,
@@ -35,6 +36,7 @@ static const char options_usage[] =
 	"  --url URL          where bampi-bootd is, https://ADDRESS:PORT or http:\n"
 	"  --token-file FILE  holds the token of this boot\n"
 	"  --mac MAC          the NIC this node was booted from\n"
+	"  --script URL       asks there for the three above, as iPXE would: of a signed image\n"
 	"  --root DIR         read DIR/sys, DIR/proc, DIR/dev, DIR/etc instead of the node's\n"
 	"  --silence-ms N     an image that sends no byte for so long is asked for again (30000)\n"
 	"  --sandbox          tests: regular files may be disks, power_off only ends the program\n"
@@ -113,6 +115,7 @@ static bool options_take(int option, const char *value, struct options *options)
 	case OPTION_URL: return options_set(options->url, sizeof(options->url), value);
 	case OPTION_TOKEN_FILE: return read_token(value, options);
 	case OPTION_MAC: return options_set(options->mac, sizeof(options->mac), value);
+	case OPTION_SCRIPT: return options_set(options->script, sizeof(options->script), value);
 	case OPTION_ROOT: return options_set(options->root, sizeof(options->root), value);
 	case OPTION_SILENCE: return set_silence(value, options);
 	case OPTION_SANDBOX: options->sandbox = true; return true;
@@ -126,6 +129,7 @@ static int read_arguments(int argc, char **argv, struct options *options)
 		{"url", required_argument, NULL, OPTION_URL},
 		{"token-file", required_argument, NULL, OPTION_TOKEN_FILE},
 		{"mac", required_argument, NULL, OPTION_MAC},
+		{"script", required_argument, NULL, OPTION_SCRIPT},
 		{"root", required_argument, NULL, OPTION_ROOT},
 		{"silence-ms", required_argument, NULL, OPTION_SILENCE},
 		{"sandbox", no_argument, NULL, OPTION_SANDBOX},
@@ -155,25 +159,31 @@ static int read_arguments(int argc, char **argv, struct options *options)
 	return GO_ON;
 }
 
-int options_read(int argc, char **argv, struct options *ret)
+/* What a file of words says; one that is absent says nothing. */
+static bool options_read_words(const char *root, const char *name, struct options *options)
 {
-	CLEANUP(freep) char *cmdline = NULL;
-	struct options given = {.silence_ms = DOWNLOAD_SILENCE_MS};
-	struct options options = {0};
+	CLEANUP(freep) char *words = NULL;
 	char path[300];
 	size_t size;
+
+	(void)text_format(path, sizeof(path), "%s%s", root, name);
+	if (file_read(path, CMDLINE_SIZE, &words, &size) || !options_read_cmdline(words, options))
+		return true;
+	(void)fprintf(stderr, "bampi-agent: a haas. value of %s is too long\n", path);
+	return false;
+}
+
+int options_read(int argc, char **argv, struct options *ret)
+{
+	struct options given = {.silence_ms = DOWNLOAD_SILENCE_MS};
+	struct options options = {0};
 	int rc = read_arguments(argc, argv, &given);
 
 	if (rc != GO_ON)
 		return rc;
-	(void)text_format(path, sizeof(path), "%s/proc/cmdline", given.root);
-	if (file_read(path, CMDLINE_SIZE, &cmdline, &size) == 0 &&
-	    options_read_cmdline(cmdline, &options)) {
-		(void)fprintf(
-			stderr,
-			"bampi-agent: a haas. value of the kernel command line is too long\n");
+	if (!options_read_words(given.root, "/proc/cmdline", &options) ||
+	    !options_read_words(given.root, OPTIONS_WORDS_PATH, &options))
 		return OPTIONS_EXIT_USAGE;
-	}
 	/* What was given by hand wins. */
 	(void)text_copy(options.root, sizeof(options.root), given.root);
 	options.sandbox = given.sandbox;
@@ -184,7 +194,9 @@ int options_read(int argc, char **argv, struct options *ret)
 		(void)text_copy(options.token, sizeof(options.token), given.token);
 	if (given.mac[0])
 		(void)text_copy(options.mac, sizeof(options.mac), given.mac);
-	if (!options.url[0] || !options.token[0]) {
+	if (!options.url[0] || !options.token[0])
+		(void)text_copy(options.script, sizeof(options.script), given.script);
+	if (!options.script[0] && (!options.url[0] || !options.token[0])) {
 		(void)fprintf(
 			stderr,
 			"bampi-agent: neither the kernel command line nor an option says haas.url and haas.token\n");

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "bampi/agent/attest.h"
 #include "bampi/agent/configure_os.h"
 #include "bampi/agent/erase.h"
 #include "bampi/agent/inventory.h"
@@ -20,6 +21,7 @@ static const struct task_row task_table_rows[] = {
 	{"erase",          erase_run,         false},
 	{"verify_erased",  verify_erased_run, false},
 	{"power_off",      power_off_run,     true},
+	{"attest",         attest_run,        false},
 };
 /* clang-format on */
 
