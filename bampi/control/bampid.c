@@ -203,6 +203,7 @@ static int start_runners(struct bampid *bampid)
 		.queue = bampid->queue,
 		.notify = bampid->notify,
 		.trust = &bampid->trust,
+		.signed_images = bampid->conf->signed_images,
 		.settings = &bampid->settings,
 		.key = &bampid->certificate_key,
 		.task_key = &bampid->task_key,

@@ -23,6 +23,7 @@ struct bampid_conf {
 	char *socket_caller;
 	char *key_dir;
 	char *image_keys;
+	char *signed_images;
 	char *console_dir;
 	int console_watch; /* enum console_watch */
 	int64_t console_sessions;

@@ -30,6 +30,7 @@ static const struct conf_row bampid_conf_rows[] = {
 	{"key_dir", CONF_TEXT, BAMPID_CONF_TABLE_AT(key_dir), "/var/lib/haas/bampid/keys", 0, 0, NULL, NULL,
 	 "folder of bampid-seal.key (opens BMC passwords), bampid-certificate.key and bampid-task.key (signs the agents' tasks), made when missing"},
 	{"image_keys", CONF_STRING, BAMPID_CONF_TABLE_AT(image_keys), "/etc/haas/image-keys", 0, 0, NULL, NULL, "folder of public keys (NAME.pub) that may sign images"},
+	{"signed_images", CONF_STRING, BAMPID_CONF_TABLE_AT(signed_images), "/var/lib/haas/boot", 0, 0, NULL, NULL, "folder with what the site's signed images measure (agent.efi.pcr11)"},
 	{"console_dir", CONF_STRING, BAMPID_CONF_TABLE_AT(console_dir), "/var/lib/haas/bampid/consoles", 0, 0, NULL, NULL,
 	 "folder where the last 64 KiB of each node's console are kept; empty = nowhere"},
 	{"console_watch", CONF_ENUM, BAMPID_CONF_TABLE_AT(console_watch), "work", 0, 0, console_watch_words, NULL,

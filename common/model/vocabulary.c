@@ -15,6 +15,12 @@ const char *const node_firmware_words[FIRMWARE_COUNT + 1] = {
 	[FIRMWARE_UEFI] = "uefi",
 };
 
+const char *const node_secure_boot_words[SECURE_BOOT_COUNT + 1] = {
+	[SECURE_BOOT_OFF] = "off",
+	[SECURE_BOOT_SIGNED] = "signed",
+	[SECURE_BOOT_ATTESTED] = "attested",
+};
+
 const char *const node_arch_words[ARCH_COUNT + 1] = {
 	[ARCH_X86_64] = "x86_64",
 	[ARCH_ARM64] = "arm64",

@@ -15,6 +15,13 @@ enum node_state {
 };
 
 enum node_firmware { FIRMWARE_BIOS, FIRMWARE_UEFI, FIRMWARE_COUNT };
+/* What the network may start on a node. */
+enum node_secure_boot {
+	SECURE_BOOT_OFF,      /* anything */
+	SECURE_BOOT_SIGNED,   /* what the site's key has signed: docs/secure-boot.md */
+	SECURE_BOOT_ATTESTED, /* and its TPM has to prove that */
+	SECURE_BOOT_COUNT
+};
 enum node_arch { ARCH_X86_64, ARCH_ARM64, ARCH_COUNT };
 
 enum deployment_state {
@@ -33,6 +40,7 @@ enum intent_target { INTENT_NONE, INTENT_AGENT, INTENT_DISK, INTENT_TARGET_COUNT
 
 extern const char *const node_state_words[NODE_STATE_COUNT + 1];
 extern const char *const node_firmware_words[FIRMWARE_COUNT + 1];
+extern const char *const node_secure_boot_words[SECURE_BOOT_COUNT + 1];
 extern const char *const node_arch_words[ARCH_COUNT + 1];
 extern const char *const deployment_state_words[DEPLOYMENT_STATE_COUNT + 1];
 extern const char *const intent_target_words[INTENT_TARGET_COUNT + 1];

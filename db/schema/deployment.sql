@@ -98,7 +98,7 @@ create unique index boot_intent_nonce on boot_intent (nonce);
 -- What bootd saw a node do, the latest per kind: evidence for steps and problems. `token` says for which netboot attempt.
 create table boot_observation (
 	node_id bigint not null references node on delete cascade,
-	kind text not null check (kind in ('dhcp', 'tftp', 'script', 'kernel', 'ramdisk', 'agent', 'image', 'callback')),
+	kind text not null check (kind in ('dhcp', 'tftp', 'script', 'kernel', 'ramdisk', 'agent', 'image', 'callback', 'loader')),
 	at timestamptz not null,
 	token text not null default '',
 	detail text not null default '',
@@ -112,7 +112,7 @@ create table agent_task (
 	node_id bigint not null references node on delete cascade,
 	token text not null,                   -- the netboot attempt it is for
 	step text not null,
-	kind text not null check (kind in ('inventory', 'write_image', 'configure_os', 'put_packages', 'erase', 'verify_erased', 'power_off')),
+	kind text not null check (kind in ('inventory', 'write_image', 'configure_os', 'put_packages', 'erase', 'verify_erased', 'power_off', 'attest')),
 	params json not null default '{}',     -- json keeps the bytes: they are signed
 	statement text not null,               -- for whom, for which boot and how long; signed by bampid (common/net/task_wire.h)
 	signature text not null check (signature ~ '^[0-9a-f]{128}$'),

@@ -25,6 +25,8 @@ create table node (
 	unit integer check (unit between 1 and 100),
 	firmware text not null default 'bios' check (firmware in ('bios', 'uefi')),
 	arch text not null default 'x86_64' check (arch in ('x86_64', 'arm64')),
+	-- What the network may start on it: anything; what the site's key has signed; and its TPM has to prove that nothing else runs.
+	secure_boot text not null default 'off' check (secure_boot in ('off', 'signed', 'attested')),
 	serial text not null default '',
 	uuid uuid,
 	state node_state not null default 'discovered',
@@ -37,6 +39,7 @@ create table node (
 	version bigint not null default 1,  -- the ETag
 	created_at timestamptz not null default now(),
 	updated_at timestamptz not null default now(),
+	constraint secure_boot_is_of_uefi check (secure_boot = 'off' or firmware = 'uefi'),
 	constraint dirty_node_is_not_free check (not (state = 'free' and dirty)),
 	constraint rented_node_has_tenant_or_operator check (state in ('reserved', 'active', 'scrubbing', 'held', 'broken') or tenant_id is null)
 );
@@ -59,6 +62,18 @@ create table node_inventory (
 	data jsonb not null,
 	deployment_id bigint,
 	at timestamptz not null default now()
+);
+
+-- What the node's TPM proved when the agent ran on it last (bampi/control/attest). `key` and `pcr7` are believed the first time, and pinned.
+create table node_attestation (
+	node_id bigint primary key references node on delete cascade,
+	attested boolean not null,
+	why text not null default '',        -- not attested: why
+	deployment_id bigint,
+	key text not null default '' check (key ~ '^([0-9a-f]{128})?$'),    -- the chip's
+	pcr7 text not null default '' check (pcr7 ~ '^([0-9a-f]{64})?$'),   -- the firmware's Secure Boot keys
+	at timestamptz not null default now(),
+	constraint not_attested_has_why check (attested = (why = ''))
 );
 
 create table drive (
@@ -215,7 +230,7 @@ returns jsonb language sql stable security definer set search_path = haas, pg_te
 $$;
 
 -- Creates or updates one node from a sheet row or an API body; the caller has validated types and sealed the password. Members of p_spec: name
--- class rack unit firmware arch serial uuid nics[{name,mac,boot}] bmc{driver,address,port,username,password_sealed(hex),cipher_suite,insecure,
+-- class rack unit firmware secure_boot arch serial uuid nics[{name,mac,boot}] bmc{driver,address,port,username,password_sealed(hex),cipher_suite,insecure,
 -- workarounds[],tls,fingerprint,uri}; the port's default is the driver's. Returns {"result": created|updated, "errors": [{"row","column","message"}]}.
 -- With errors or p_dry_run nothing is written. The BMC is locked before the node (lock order).
 -- A password is sealed for one way to one BMC: with another address, driver or certificate it has to be given again, so that nobody sends it elsewhere.
@@ -249,6 +264,10 @@ begin
 										 'message', format('%s belongs to node %s', v_nic ->> 'mac', v_other)));
 		end if;
 	end loop;
+	if coalesce(p_spec ->> 'secure_boot', (select secure_boot from node where id = v_id), 'off') <> 'off'
+	   and coalesce(p_spec ->> 'firmware', (select firmware from node where id = v_id), 'bios') <> 'uefi' then
+		v_errors := v_errors || jsonb_build_object('column', 'secure_boot', 'message', 'needs firmware uefi');
+	end if;
 	if v_bmc is not null then
 		v_port := case when v_bmc ->> 'driver' is distinct from 'redfish' then 623
 			       when v_bmc ->> 'tls' = 'off' then 80 else 443 end;
@@ -286,15 +305,16 @@ begin
 		return jsonb_build_object('result', v_result, 'errors', v_errors);
 	end if;
 	v_before := node_put_facts(v_id);
-	insert into node (name, class, rack, unit, firmware, arch, serial, uuid)
+	insert into node (name, class, rack, unit, firmware, secure_boot, arch, serial, uuid)
 	values (v_name, coalesce(p_spec ->> 'class', ''), coalesce(p_spec ->> 'rack', ''), (p_spec ->> 'unit')::integer,
-		coalesce(p_spec ->> 'firmware', 'bios'), coalesce(p_spec ->> 'arch', 'x86_64'), coalesce(p_spec ->> 'serial', ''),
+		coalesce(p_spec ->> 'firmware', 'bios'), coalesce(p_spec ->> 'secure_boot', 'off'), coalesce(p_spec ->> 'arch', 'x86_64'), coalesce(p_spec ->> 'serial', ''),
 		(p_spec ->> 'uuid')::uuid)
 	on conflict (name) do update set
 		class = case when p_spec ? 'class' then excluded.class else node.class end,
 		rack = case when p_spec ? 'rack' then excluded.rack else node.rack end,
 		unit = case when p_spec ? 'unit' then excluded.unit else node.unit end,
 		firmware = case when p_spec ? 'firmware' then excluded.firmware else node.firmware end,
+		secure_boot = case when p_spec ? 'secure_boot' then excluded.secure_boot else node.secure_boot end,
 		arch = case when p_spec ? 'arch' then excluded.arch else node.arch end,
 		serial = case when p_spec ? 'serial' then excluded.serial else node.serial end,
 		uuid = case when p_spec ? 'uuid' then excluded.uuid else node.uuid end,
@@ -330,6 +350,14 @@ begin
 			  jsonb_build_object('before', v_before, 'after', v_after));
 	perform pg_notify('inventory', '');
 	return jsonb_build_object('result', v_result, 'errors', v_errors);
+end
+$$;
+
+-- secure_boot=off is the operator's word that what was pinned counts no more: the board was changed, or the firmware's keys.
+create function node_attestation_forget() returns trigger language plpgsql security definer set search_path = haas, pg_temp as $$
+begin
+	delete from node_attestation where node_id = new.id;
+	return null;
 end
 $$;
 
@@ -425,9 +453,12 @@ create trigger node_left after update of state, tenant_id on node for each row
 create trigger pdci_node_changed after update of state, tenant_id on node for each row
 	when (new.state is distinct from old.state or new.tenant_id is distinct from old.tenant_id) execute function pdci_node_changed();
 
+create trigger node_attestation_forget after update of secure_boot on node for each row
+	when (new.secure_boot = 'off' and old.secure_boot <> 'off') execute function node_attestation_forget();
+
 -- The rows that the API reads. security_invoker: the row policies of the reader apply, so a tenant sees only its own through the same view.
 create view node_view with (security_invoker = true) as
-select n.id, n.name, n.class, n.rack, n.unit, n.firmware, n.arch, n.serial, n.uuid, n.state, n.dirty, n.reason, n.state_actor, n.state_since, t.name as tenant, n.tenant_id,
+select n.id, n.name, n.class, n.rack, n.unit, n.firmware, n.secure_boot, n.arch, n.serial, n.uuid, n.state, n.dirty, n.reason, n.state_actor, n.state_since, t.name as tenant, n.tenant_id,
        n.version, n.created_at, n.updated_at,
        b.driver as bmc_driver, host(b.address) as bmc_address, b.port as bmc_port, b.username as bmc_username,
        b.cipher_suite as bmc_cipher_suite, b.workarounds as bmc_workarounds, coalesce(b.observed_power, 'unknown') as power,
@@ -435,10 +466,12 @@ select n.id, n.name, n.class, n.rack, n.unit, n.firmware, n.arch, n.serial, n.uu
        (select jsonb_agg(jsonb_build_object('name', x.name, 'mac', x.mac::text, 'boot', x.boot) order by x.name) from nic x where x.node_id = n.id) as nics,
        (select host(l.address) from lease l join nic x on x.mac = l.mac where x.node_id = n.id and l.state = 'bound' order by x.boot desc, l.expires_at desc limit 1) as address,
        d.id as deployment_id, d.plan, case when d.state in ('done', 'cancelled', 'cleared') then '' else d.step end as step,
-       d.state as deployment_state, p.percent, p.text as progress, b.tls as bmc_tls, b.fingerprint as bmc_fingerprint, b.uri as bmc_uri, b.insecure as bmc_insecure
+       d.state as deployment_state, p.percent, p.text as progress, b.tls as bmc_tls, b.fingerprint as bmc_fingerprint, b.uri as bmc_uri, b.insecure as bmc_insecure,
+       v.attested, v.why as attested_why, v.at as attested_at
 from node n
 left join tenant t on t.id = n.tenant_id
 left join bmc b on b.node_id = n.id
+left join node_attestation v on v.node_id = n.id
 left join lateral (select * from deployment x where x.node_id = n.id order by x.id desc limit 1) d on true
 left join progress p on p.deployment_id = d.id and d.due_at is not null and p.updated_at >= d.step_started_at;
 
@@ -456,6 +489,8 @@ grant select on node to bampi_bootd, bampid, portald, peregrined, peregrine_flow
 grant select on nic to bampi_bootd, bampid, portald, peregrined, peregrine_flowd;
 grant insert, select, update on node_inventory to bampid;
 grant select on node_inventory to portald, peregrined;
+grant insert, select, update on node_attestation to bampid;
+grant select on node_attestation to portald;
 grant insert, select, update, delete on drive to bampid;
 grant select on drive to portald;
 grant select, update (failing, observed_at, observed_power, power_since, problem) on bmc to bampid;

@@ -371,6 +371,7 @@ static const struct describe_line describe_node_lines[] = {
 	{"reason",    "[{reason}]"},
 	{"tenant",    "[{tenant}][, PDCI {pdci}][, since {rented_at}]"},
 	{"hardware",  "[{class}][, rack {rack}][ unit {unit}][, {firmware}][, serial {serial}]"},
+	{"Secure Boot", "{secure_boot}[, {attestation.attested}][, not attested: {attestation.why}][, {attestation.at}]"},
 	{"power",     "{power}[, seen {power_at}]"},
 	{"address",   "[{address}]"},
 	{"BMC",       "[{bmc.driver}][ {bmc.address}][ port {bmc.port}][ {bmc.uri}]"},

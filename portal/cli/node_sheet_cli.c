@@ -17,6 +17,7 @@ static const struct option_row node_sheet_rows[] = {
 	{"rack",             0, OPTION_VALUE, "RACK",                    "where it stands"},
 	{"unit",             0, OPTION_VALUE, "1-100",                   "and how high in the rack"},
 	{"firmware",         0, OPTION_VALUE, "bios|uefi",               "how it boots (default bios)"},
+	{"secure_boot",      0, OPTION_VALUE, "off|signed|attested",     "what it starts by network (default off)"},
 	{"serial",           0, OPTION_VALUE, "TEXT",                    "its serial number"},
 	{"nic",              0, OPTION_VALUE, "NIC",                     "a NIC; the first of a node boots (default eth0)"},
 	{"mac",              0, OPTION_VALUE, "MAC",                     "its MAC, in any usual spelling"},
@@ -46,8 +47,8 @@ const struct option_row node_sheet_options[2] = {
 /* clang-format off */
 /* The cells of those columns: a node, and its second NIC. */
 static const char *const node_sheet_cells[2][COUNT_OF(node_sheet_rows)] = {
-	{"gpu1", "gpu8", "r1", "12", "uefi", "", "eth0", "52:54:00:00:00:17", "ipmi", "10.1.0.17", "", "admin", "secret", "", "", "", "", ""},
-	{"gpu1", "",     "",   "",   "",     "", "eth1", "52:54:00:00:00:18", "",     "",          "", "",      "",       "", "", "", "", ""},
+	{"gpu1", "gpu8", "r1", "12", "uefi", "off", "", "eth0", "52:54:00:00:00:17", "ipmi", "10.1.0.17", "", "admin", "secret", "", "", "", "", ""},
+	{"gpu1", "",     "",   "",   "",    "",     "", "eth1", "52:54:00:00:00:18", "",     "",          "", "",      "",       "", "", "", "", ""},
 };
 /* clang-format on */
 

@@ -35,6 +35,7 @@ static const struct sheet_column node_sheet_columns[] = {
 	{"rack",             0,                          {"rack",         MEMBER_TEXT, 0, 0, 63, NULL}},
 	{"unit",             0,                          {"unit",         MEMBER_INT,  0, 1, 100, NULL}},
 	{"firmware",         0,                          {"firmware",     MEMBER_WORD, 0, 0, 0, node_firmware_words}},
+	{"secure_boot",      0,                          {"secure_boot",  MEMBER_WORD, 0, 0, 0, node_secure_boot_words}},
 	{"serial",           0,                          {"serial",       MEMBER_TEXT, 0, 0, 255, NULL}},
 	{"nic",              COLUMN_NIC,                 {"name",         MEMBER_TEXT, 0, 1, 15, NULL}},
 	{"mac",              COLUMN_NIC | COLUMN_MAC | COLUMN_UNIQUE, {"mac", MEMBER_MAC, 0, 0, 0, NULL}},

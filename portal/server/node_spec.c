@@ -17,6 +17,7 @@ static const struct member_row node_spec_node_members[] = {
 	{"rack",     MEMBER_TEXT,   0,               0, 63,  NULL},
 	{"unit",     MEMBER_INT,    MEMBER_NULLABLE, 1, 100, NULL},
 	{"firmware", MEMBER_WORD,   0,               0, 0,   node_firmware_words},
+	{"secure_boot", MEMBER_WORD, 0,              0, 0,   node_secure_boot_words},
 	{"arch",     MEMBER_WORD,   0,               0, 0,   node_arch_words},
 	{"serial",   MEMBER_TEXT,   0,               0, 255, NULL},
 	{"uuid",     MEMBER_UUID,   MEMBER_NULLABLE, 0, 0,   NULL},

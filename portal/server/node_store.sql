@@ -3,7 +3,7 @@
 
 -- :part node_item
 -- One node as the API shows it; v is node_view. The BMC is the operator's business.
-jsonb_build_object('name', v.name, 'class', v.class, 'rack', v.rack, 'unit', v.unit, 'firmware', v.firmware, 'arch', v.arch,
+jsonb_build_object('name', v.name, 'class', v.class, 'rack', v.rack, 'unit', v.unit, 'firmware', v.firmware, 'secure_boot', v.secure_boot, 'arch', v.arch,
 'serial', v.serial, 'uuid', v.uuid, 'state', v.state, 'dirty', v.dirty, 'reason', case when haas.is_operator() then nullif(v.reason, '') end,
 'state_actor', case when haas.is_operator() then nullif(v.state_actor, '') end, 'state_since', v.state_since, 'tenant', v.tenant,
 'pdci', (select p.name from haas.pdci_node m join haas.pdci p on p.id = m.pdci_id where m.node_id = v.id and m.released_at is null),
@@ -12,6 +12,7 @@ jsonb_build_object('name', v.name, 'class', v.class, 'rack', v.rack, 'unit', v.u
 'address', v.bmc_address, 'port', v.bmc_port, 'username', v.bmc_username, 'cipher_suite', v.bmc_cipher_suite,
 'insecure', v.bmc_insecure, 'workarounds', to_jsonb(v.bmc_workarounds), 'tls', v.bmc_tls, 'fingerprint', v.bmc_fingerprint, 'uri', v.bmc_uri,
 'problem', v.bmc_problem) end,
+'attestation', case when v.attested is not null then jsonb_build_object('attested', v.attested, 'why', nullif(v.attested_why, ''), 'at', v.attested_at) end,
 'power', v.power, 'power_at', v.power_at, 'address', v.address, 'health', haas.node_health_word(v.id),
 'location', case when haas.is_operator() then
 (select jsonb_build_object('switch', g.switch, 'port', g.port, 'mac', g.mac::text, 'since', g.since, 'seen_at', g.seen_at) from

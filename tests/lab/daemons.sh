@@ -44,6 +44,7 @@ daemon_configs() {
 		key_dir = "$state/keys";
 		console_dir = "$state/consoles";
 		image_keys = "$state/image-keys";
+		signed_images = "$state/boot";
 		poll = ${bampid_poll:-5};
 	END
 	cat >"$state/conf/peregrined.conf" <<-END

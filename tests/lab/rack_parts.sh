@@ -117,7 +117,7 @@ rack_bmcs() {
 	mapfile -t passwords < <(head -c $((8 * count)) /dev/urandom | od -An -v -tx1 -w8 | tr -d ' ')
 	# shellcheck disable=SC2046
 	mkdir -p $(for n in $(seq "$count"); do echo "$dir/node/n$n/state/ipmi_sim/n$n"; done)
-	echo "name,class,rack,unit,firmware,serial,nic,mac,bmc_driver,bmc_address,bmc_port,bmc_username,bmc_password,bmc_cipher_suite,bmc_workarounds" \
+	echo "name,class,rack,unit,firmware,secure_boot,serial,nic,mac,bmc_driver,bmc_address,bmc_port,bmc_username,bmc_password,bmc_cipher_suite,bmc_workarounds" \
 		>"$dir/inventory.csv"
 	# Hundreds of BMCs are asked for: nothing in this loop starts a process that a builtin can spare.
 	for n in $(seq "$count"); do
@@ -130,13 +130,13 @@ rack_bmcs() {
 		printf '%s' "${passwords[n - 1]}" >"$d/password"
 		printf '%s\n' "NODE_NAME=n$n" "NODE_KIND=$node_kind" "FIRMWARE=$firmware" "ACCEL=$accel" "MEMORY_MIB=$memory_mib" \
 			"CPUS=$cpus" "BOOT_ORDER=$order" "BOOT_MODE=$boot_mode" "BMC_ADDRESS=$BMC_ADDRESS" "TAP=tap$n" "MAC=$MAC" \
-			"SERIAL=$SERIAL" "DISK_SERIAL=DISK$bits" "UUID=$UUID" >"$d/node.env"
+			"SECURE_BOOT=$secure_boot" "SERIAL=$SERIAL" "DISK_SERIAL=DISK$bits" "UUID=$UUID" >"$d/node.env"
 		ln -s "$here/bmc/start" "$d/start"
 		: >"$d/chassis.log"
 		[ "$node_kind" = bare ] || truncate -s "${disk_mib}M" "$d/disk.raw"
 		bmc_config "$d" "${passwords[n - 1]}"
 		echo "$SERIAL $NODE_NAME $d/fru.bin"
-		echo "n$n,demo,r1,$n,$firmware,$SERIAL,eth0,$MAC,ipmi,$BMC_ADDRESS,623,admin,${passwords[n - 1]},3,opensesspriv" >>"$dir/inventory.csv"
+		echo "n$n,demo,r1,$n,$firmware,${secure_boot:+signed},$SERIAL,eth0,$MAC,ipmi,$BMC_ADDRESS,623,admin,${passwords[n - 1]},3,opensesspriv" >>"$dir/inventory.csv"
 	done > >("$here/bmc/fru")
 	wait $!
 	# shellcheck disable=SC2046

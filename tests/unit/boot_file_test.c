@@ -127,10 +127,47 @@ static void texts_are_read_whole_or_refused(void **state)
 	}
 }
 
+/* A node that starts only what the site has signed gets the signed image where others get iPXE; to
+ * start its disk it gets nothing, for no script could tell its firmware to leave. */
+static void answer_of_secure_boot(void **state)
+{
+	static const struct {
+		enum client_kind client;
+		const char *file; /* NULL = as without Secure Boot */
+	} rows[] = {
+		{CLIENT_UEFI_X64, "agent.efi"},
+		{CLIENT_HTTP_X64, "http://10.0.0.1:8080/boot/file/agent.efi"},
+		{CLIENT_UEFI_ARM64, "agent-arm64.efi"},
+		{CLIENT_HTTP_ARM64, "http://10.0.0.1:8080/boot/file/agent-arm64.efi"},
+		{CLIENT_IPXE, NULL}, /* the signed image itself: it wants its script */
+		{CLIENT_BIOS, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct answer_facts facts = {.client = rows[i].client,
+					     .node = true,
+					     .mac = {{2, 0, 0, 0, 0, 1}},
+					     .server = SERVER,
+					     .http_port = 8080};
+		struct dhcp_message plain = {0};
+		struct dhcp_message reply = {0};
+
+		assert_true(answer_policy(&facts, &plain));
+		facts.secure_boot = true;
+		assert_true(answer_policy(&facts, &reply));
+		assert_string_equal(reply.file, rows[i].file ? rows[i].file : plain.file);
+		facts.disk = true;
+		reply = (struct dhcp_message){0};
+		assert_int_equal(answer_policy(&facts, &reply), rows[i].file == NULL);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_architecture_has_the_file_of_the_configuration),
+		cmocka_unit_test(answer_of_secure_boot),
 		cmocka_unit_test(texts_are_read_whole_or_refused),
 	};
 

@@ -59,10 +59,52 @@ static void netboot_lets_nobody_down(void **state)
 	assert_int_equal(run(step_netboot, &facts).verdict, STEP_DONE);
 }
 
+/* Firmware that refuses a signature says so to nobody: what was fetched and not started is named. */
+static void netboot_names_a_refused_file(void **state)
+{
+	static const struct {
+		enum node_secure_boot secure_boot;
+		enum seen kind;
+		const char *file, *hint;
+	} rows[] = {
+		{SECURE_BOOT_SIGNED, SEEN_LOADER, "agent.efi", "db.auth"},
+		{SECURE_BOOT_ATTESTED, SEEN_TFTP, "agent.efi", "db.auth"},
+		{SECURE_BOOT_OFF, SEEN_LOADER, "snponly.efi", "secure_boot=signed"},
+		{SECURE_BOOT_OFF, SEEN_TFTP, "snponly.efi", "secure_boot=signed"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct facts facts = test_facts(PLAN_INSTALL);
+		struct outcome o;
+
+		set_intent(&facts, INTENT_AGENT);
+		(void)text_copy(facts.memo.token, sizeof(facts.memo.token), TOKEN);
+		facts.memo.asked_ms = NOW - 30000;
+		facts.memo.powered_ms = NOW - 25000;
+		facts.node.firmware = BMC_FIRMWARE_UEFI;
+		facts.node.secure_boot = rows[i].secure_boot;
+		set_seen(&facts, rows[i].kind, 5000, TOKEN);
+		(void)text_copy(facts.seen[rows[i].kind].detail,
+				sizeof(facts.seen[rows[i].kind].detail), rows[i].file);
+		o = run(step_netboot, &facts);
+		assert_int_equal(o.verdict, STEP_WAITING);
+		assert_non_null(strstr(o.problem.message, rows[i].file));
+		assert_non_null(strstr(o.problem.hint, rows[i].hint));
+		assert_non_null(strstr(o.waits.message, rows[i].file));
+		assert_string_equal(o.waits.hint, o.problem.hint);
+		/* of another boot */
+		set_seen(&facts, rows[i].kind, 5000, "00000000000000000000000000000000");
+		o = run(step_netboot, &facts);
+		assert_null(strstr(o.problem.message, rows[i].file));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(netboot_lets_nobody_down),
+		cmocka_unit_test(netboot_names_a_refused_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

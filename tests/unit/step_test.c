@@ -326,6 +326,15 @@ static void inventory_is_checked(void **state)
 	assert_non_null(strstr(o.note, "52:54:00:00:00:02"));
 	assert_non_null(strstr(o.note, "firmware is uefi"));
 	outcome_done(&o);
+	/* A node that is to start signed images only, and whose firmware would start anything. */
+	facts.node.secure_boot = SECURE_BOOT_SIGNED;
+	o = run(step_inventory, &facts);
+	assert_non_null(strstr(o.note, "secure_boot is off, declared is on"));
+	outcome_done(&o);
+	json_object_set_new(good, "secure_boot", json_string("on"));
+	o = run(step_inventory, &facts);
+	assert_null(strstr(o.note, "secure_boot"));
+	outcome_done(&o);
 	set_task(&facts, "inventory", TASK_INVENTORY, TASK_DONE, bad);
 	o = run(step_inventory, &facts);
 	assert_int_equal(o.verdict, STEP_FAILED);

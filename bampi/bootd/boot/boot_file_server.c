@@ -25,6 +25,8 @@ static const struct {
 } observed_files[] = {
 	{BOOT_KERNEL, OBSERVATION_KERNEL},
 	{BOOT_RAMDISK, OBSERVATION_RAMDISK},
+	{BOOT_IPXE, OBSERVATION_LOADER},
+	{BOOT_SIGNED, OBSERVATION_LOADER},
 };
 
 static const char *content_type(const char *name)

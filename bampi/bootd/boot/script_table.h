@@ -8,6 +8,8 @@
 
 #define BOOT_KERNEL  "vmlinuz"
 #define BOOT_RAMDISK "agent.img"
+#define BOOT_IPXE    "snponly.efi" /* as it is in answer_policy.c */
+#define BOOT_SIGNED  "agent.efi"
 
 /* All texts are ours or come from checked columns: none may hold a line break or iPXE's "${". */
 struct script_values {

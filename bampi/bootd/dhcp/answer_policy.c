@@ -48,6 +48,15 @@ static const struct answer configured_answers[CLIENT_FAMILIES] = {
 	[CLIENT_FAMILY_UBOOT] = {SCHEME_TFTP, NULL, NULL, NULL, 0, 0},
 };
 
+/* iPXE is not signed. Kernel and ramdisk in one signed program take its place; they ask for the boot
+ * script themselves (docs/secure-boot.md). */
+static const char *const answer_policy_signed[CLIENT_KINDS] = {
+	[CLIENT_UEFI_X64] = "agent.efi",
+	[CLIENT_UEFI_ARM64] = "agent-arm64.efi",
+	[CLIENT_HTTP_X64] = "agent.efi",
+	[CLIENT_HTTP_ARM64] = "agent-arm64.efi",
+};
+
 static struct answer answer_of(const struct answer_facts *facts)
 {
 	struct answer answer = answer_policy_answers[facts->client];
@@ -55,6 +64,12 @@ static struct answer answer_of(const struct answer_facts *facts)
 	if (facts->client == CLIENT_UNSUPPORTED && facts->boot_file) {
 		answer = configured_answers[facts->family];
 		answer.file = facts->boot_file;
+	}
+	if (facts->secure_boot && answer_policy_signed[facts->client]) {
+		answer.file = answer_policy_signed[facts->client];
+		/* No script tells this firmware to leave: without a file it goes on to its disk. */
+		if (facts->disk)
+			answer.scheme = SCHEME_NONE;
 	}
 	return answer;
 }

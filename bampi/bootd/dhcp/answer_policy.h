@@ -9,6 +9,8 @@ struct answer_facts {
 	enum client_kind client;
 	enum client_family family;
 	const char *boot_file; /* of the configuration, for CLIENT_UNSUPPORTED; NULL = none */
+	bool secure_boot;      /* the node starts what the site signed, and nothing else */
+	bool disk;             /* it is to start its own disk */
 	bool node;             /* the MAC is a NIC of a node; others get an address at most */
 	struct mac mac;
 	uint32_t server; /* our address as this client reaches it */

@@ -6,6 +6,7 @@
 
 #include "bampi/bootd/dhcp/dhcp_private.h"
 #include "bampi/bootd/dhcp/reply_policy.h"
+#include "bampi/bootd/identify/target_policy.h"
 
 #define OFFER_NODE_MS  40000 /* EDK2 collects offers for up to 32 s before it asks for one */
 #define OFFER_OTHER_MS 5000  /* a flood of made-up MACs must not hold a pool for long */
@@ -52,6 +53,9 @@ static size_t build_reply(struct dhcp *dhcp, const struct handling *handling, en
 			   .family = client_family(&dhcp->request),
 			   .boot_file = handling->boot_file,
 			   .node = handling->node != NULL,
+			   .secure_boot =
+				   handling->node && handling->node->secure_boot != SECURE_BOOT_OFF,
+			   .disk = target_policy(handling->node).target == BOOT_TARGET_DISK,
 			   .mac = handling->who.mac,
 			   .server = handling->subnet->boot_server,
 			   .http_port = dhcp->options.http_port,

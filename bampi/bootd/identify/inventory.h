@@ -32,6 +32,7 @@ struct inventory_node {
 	int64_t id;
 	char name[NODE_NAME_SIZE];
 	enum node_firmware firmware;
+	enum node_secure_boot secure_boot;
 	enum node_arch arch;
 	enum node_state state;
 	bool dirty;

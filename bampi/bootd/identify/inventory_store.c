@@ -93,12 +93,15 @@ static int inventory_store_read_node(struct inventory_store *store, const PGresu
 	struct inventory_node node = {.id = db_int(result, row, INVENTORY_NODES_ID, 0),
 				      .dirty = db_bool(result, row, INVENTORY_NODES_DIRTY)};
 	int firmware;
+	int secure_boot;
 	int arch;
 	int state;
 	int target;
 
 	if (inventory_store_word(node_firmware_words, FIRMWARE_COUNT, result, row,
 				 INVENTORY_NODES_FIRMWARE, &firmware) ||
+	    inventory_store_word(node_secure_boot_words, SECURE_BOOT_COUNT, result, row,
+				 INVENTORY_NODES_SECURE_BOOT, &secure_boot) ||
 	    inventory_store_word(node_arch_words, ARCH_COUNT, result, row, INVENTORY_NODES_ARCH,
 				 &arch) ||
 	    inventory_store_word(node_state_words, NODE_STATE_COUNT, result, row,
@@ -108,6 +111,7 @@ static int inventory_store_read_node(struct inventory_store *store, const PGresu
 		return E_MALFORMED;
 	node.state = (enum node_state)state;
 	node.firmware = (enum node_firmware)firmware;
+	node.secure_boot = (enum node_secure_boot)secure_boot;
 	node.arch = (enum node_arch)arch;
 	node.intent.target = (enum intent_target)target;
 	node.intent.deployment_id = db_int(result, row, INVENTORY_NODES_DEPLOYMENT_ID, 0);

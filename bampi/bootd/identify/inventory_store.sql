@@ -1,8 +1,8 @@
 -- Statements of bampi/bootd/identify/inventory_store.c.
 
 -- :statement inventory_nodes
--- :columns id, name, firmware, arch, state, dirty, target, deployment_id, token, nonce, stored_digest, uuid, package_digests, agent_key, ended
-select n.id, n.name, n.firmware, n.arch, n.state, n.dirty, i.target, i.deployment_id, i.token,
+-- :columns id, name, firmware, secure_boot, arch, state, dirty, target, deployment_id, token, nonce, stored_digest, uuid, package_digests, agent_key, ended
+select n.id, n.name, n.firmware, n.secure_boot, n.arch, n.state, n.dirty, i.target, i.deployment_id, i.token,
 i.nonce, i.stored_digest, n.uuid, i.package_digests, i.agent_key, i.ended_at is not null as ended from haas.node n left join haas.boot_intent i on i.node_id = n.id
 
 -- :statement inventory_nics

@@ -56,6 +56,7 @@ static const char *const kind_words[OBSERVATION_KINDS] = {
 	[OBSERVATION_SCRIPT] = "script",   [OBSERVATION_KERNEL] = "kernel",
 	[OBSERVATION_RAMDISK] = "ramdisk", [OBSERVATION_AGENT] = "agent",
 	[OBSERVATION_IMAGE] = "image",     [OBSERVATION_CALLBACK] = "callback",
+	[OBSERVATION_LOADER] = "loader",
 };
 
 /* What a step of a deployment waits for. */

@@ -23,8 +23,9 @@ enum observation_kind {
 	OBSERVATION_AGENT,
 	OBSERVATION_IMAGE,
 	OBSERVATION_CALLBACK,
+	OBSERVATION_LOADER, /* the first program of firmware that boots by HTTP */
 };
-#define OBSERVATION_KINDS 8
+#define OBSERVATION_KINDS 9
 
 struct observations;
 

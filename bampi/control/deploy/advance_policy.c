@@ -298,6 +298,10 @@ static void keep_findings(struct outcome *before, struct outcome *outcome)
 	outcome->drives = before->drives;
 	outcome->drives_complete = before->drives_complete;
 	outcome->drop_tasks |= before->drop_tasks;
+	if (before->judged) {
+		outcome->judged = true;
+		outcome->attest = before->attest;
+	}
 	before->inventory = NULL;
 	before->drives = NULL;
 }

@@ -215,9 +215,15 @@ static int read_deployment(const PGresult *result, int row, struct claimed *ret)
 static int deploy_claim_store_read_node(const PGresult *result, int row, struct node_facts *ret)
 {
 	int state = WORD(node_state_words, result, row, DEPLOY_FACTS_NODE_STATE);
+	int secure_boot = WORD(node_secure_boot_words, result, row, DEPLOY_FACTS_SECURE_BOOT);
 
-	if (state < 0)
+	if (state < 0 || secure_boot < 0)
 		return E_MALFORMED;
+	(void)text_copy(ret->pins.key, sizeof(ret->pins.key),
+			db_text(result, row, DEPLOY_FACTS_ATTEST_KEY, ""));
+	(void)text_copy(ret->pins.pcr7, sizeof(ret->pins.pcr7),
+			db_text(result, row, DEPLOY_FACTS_ATTEST_PCR7, ""));
+	ret->secure_boot = (enum node_secure_boot)secure_boot;
 	ret->id = db_int(result, row, DEPLOY_FACTS_NODE_ID, 0);
 	ret->state = (enum node_state)state;
 	ret->dirty = db_bool(result, row, DEPLOY_FACTS_DIRTY);

@@ -48,6 +48,9 @@ where id = any (array(
 --   node_state
 --   dirty
 --   firmware
+--   secure_boot
+--   attest_key
+--   attest_pcr7
 --   manifest
 --   signature
 --   stored_digest
@@ -86,7 +89,7 @@ where id = any (array(
 -- Whoever has a new generation by now is not ours any more.
 select c.id, c.generation, c.plan, c.state, c.step, c.step_index, c.attempt, ${ms c.step_started_at} as step_started_ms, ${ms c.step_deadline_at} as step_deadline_ms,
 ${ms c.created_at} as created_ms, c.tenant_id, t.name as tenant, c.actor, c.params, c.memo, c.problem,
-n.id as node_id, n.name as node, n.serial, b.mac as boot_mac, n.state as node_state, n.dirty, n.firmware,
+n.id as node_id, n.name as node, n.serial, b.mac as boot_mac, n.state as node_state, n.dirty, n.firmware, n.secure_boot, pin.key as attest_key, pin.pcr7 as attest_pcr7,
 i.manifest, encode(i.signature, 'hex') as signature, i.stored_digest, i.root_partition, i.state = 'withdrawn' as withdrawn,
 bi.target as intent_target, bi.deployment_id as intent_deployment_id, bi.token as intent_token, bi.nonce as intent_nonce,
 bi.agent_key as intent_agent_key, bi.fetched_at is not null as intent_fetched, bi.ended_why as intent_ended,
@@ -114,6 +117,7 @@ nextval('haas.agent_task_id_seq') as fresh_task
 from unnest($1::bigint[], $2::bigint[]) k (id, generation) join haas.deployment c on c.id = k.id and c.generation = k.generation
  join haas.node n on n.id = c.node_id
  left join haas.nic b on b.node_id = n.id and b.boot
+ left join haas.node_attestation pin on pin.node_id = n.id
  left join haas.tenant t on t.id = c.tenant_id
  left join haas.image i on i.id = c.image_id
  left join haas.boot_intent bi on bi.node_id = n.id

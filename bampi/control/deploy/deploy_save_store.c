@@ -25,6 +25,7 @@ enum part {
 	PART_INTENT_REMOVE,
 	PART_INTENT_PUT,
 	PART_INVENTORY,
+	PART_ATTESTATION,
 	PART_DRIVE,
 	PART_DRIVE_GONE,
 	PART_CERTIFICATE,
@@ -44,6 +45,7 @@ static const struct db_query *const deploy_save_store_queries[PART_COUNT] = {
 	[PART_INTENT_REMOVE] = &deploy_remove_intent_query,
 	[PART_INTENT_PUT] = &deploy_put_intent_query,
 	[PART_INVENTORY] = &deploy_put_inventory_query,
+	[PART_ATTESTATION] = &deploy_put_attestation_query,
 	[PART_DRIVE] = &deploy_put_drive_query,
 	[PART_DRIVE_GONE] = &deploy_drop_drive_query,
 	[PART_CERTIFICATE] = &deploy_put_certificate_query,
@@ -287,6 +289,21 @@ static void add_inventory(struct deploy_save_store_batch *batch, const struct sa
 	}
 }
 
+static void add_attestation(struct deploy_save_store_batch *batch, const struct save_row *row)
+{
+	const struct outcome *outcome = &row->advance->outcome;
+	json_t *object;
+
+	if (!outcome->judged)
+		return;
+	object = deploy_save_store_row_of(row);
+	deploy_save_store_put(batch, object, "attested", json_boolean(outcome->attest.attested));
+	deploy_save_store_put(batch, object, "why", json_string(outcome->attest.why));
+	deploy_save_store_put(batch, object, "key", json_string(outcome->attest.pins.key));
+	deploy_save_store_put(batch, object, "pcr7", json_string(outcome->attest.pins.pcr7));
+	deploy_save_store_add(batch, PART_ATTESTATION, object);
+}
+
 static void add_certificate(struct deploy_save_store_batch *batch, const struct save_row *row)
 {
 	json_t *object = row->certificate ? deploy_save_store_row_of(row) : NULL;
@@ -398,6 +415,7 @@ int deploy_store_save(struct db *db, const struct save_options *options,
 		add_intent(&batch, &rows[i]);
 		deploy_save_store_add_place(&batch, &rows[i]);
 		add_inventory(&batch, &rows[i]);
+		add_attestation(&batch, &rows[i]);
 		add_certificate(&batch, &rows[i]);
 		add_events(&batch, &rows[i]);
 	}

@@ -83,6 +83,12 @@ on conflict (node_id) do update set data = jsonb_set(excluded.data, '{nics}', co
     on true), '[]')),
   deployment_id = excluded.deployment_id, at = now()
 
+-- :statement deploy_put_attestation
+insert into haas.node_attestation (node_id, attested, why, deployment_id, key, pcr7)
+select d.node_id, x.attested, x.why, d.id, x.key, x.pcr7 ${ours , attested boolean, why text, key text, pcr7 text} order by d.node_id
+on conflict (node_id) do update set attested = excluded.attested, why = excluded.why, deployment_id = excluded.deployment_id,
+ key = excluded.key, pcr7 = excluded.pcr7, at = now()
+
 -- :statement deploy_put_drive
 -- Only a complete list is the new truth about sizes: else a drive that hides a part of itself would be known by the rest.
 insert into haas.drive as v (node_id, serial, name, model, kind, size_bytes, verdict, method, reason, verdict_at)

@@ -35,6 +35,7 @@ struct runner_work {
 struct runner {
 	struct loop *loop;
 	struct runner_options options;
+	struct attest_trust signed_images;
 	struct runner_stats stats;
 	struct bmc_jobs *jobs;
 	struct work_cycle cycle;
@@ -384,6 +385,17 @@ static void listen_to_console(const struct runner_options *options, int64_t now_
 						&facts->console_reopened);
 }
 
+/* Read for each decision about such a node: an image that was built just now counts. */
+static void runner_read_signed_images(struct runner *runner)
+{
+	struct problem problem = {0};
+
+	runner->signed_images.count = 0;
+	if (runner->options.signed_images &&
+	    attest_trust_load(runner->options.signed_images, &runner->signed_images, &problem))
+		log_problem(LOG_LEVEL_WARN, RUNNER_SUBJECT, &problem);
+}
+
 static void runner_decide(struct runner *runner, struct runner_work *work)
 {
 	struct facts *facts = &work->claimed.facts;
@@ -391,6 +403,9 @@ static void runner_decide(struct runner *runner, struct runner_work *work)
 	bool busy;
 
 	facts->trust = options->trust;
+	facts->signed_images = &runner->signed_images;
+	if (facts->node.secure_boot != SECURE_BOOT_OFF)
+		runner_read_signed_images(runner);
 	facts->settings = options->settings;
 	token_new(facts->fresh_token);
 	token_new(facts->fresh_nonce);

@@ -38,6 +38,7 @@ struct runner_options {
 	struct bmc_queue *queue;
 	struct notify *notify;
 	const struct image_trust *trust;
+	const char *signed_images; /* a folder: attest_trust.h */
 	const struct step_settings *settings;
 	const struct certificate_key *key;
 	const struct task_key *task_key;

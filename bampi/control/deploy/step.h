@@ -14,6 +14,7 @@
 #include "common/base/problem.h"
 
 #include "bampi/bmc/bmc_driver.h"
+#include "bampi/control/attest/attest_policy.h"
 #include "bampi/control/deploy/memo.h"
 #include "bampi/control/deploy/words.h"
 
@@ -44,6 +45,8 @@ struct node_facts {
 	enum node_state state;
 	bool dirty;
 	enum bmc_boot_firmware firmware;
+	enum node_secure_boot secure_boot;
+	struct attest_pins pins; /* of its TPM and firmware */
 };
 
 struct image_facts {
@@ -188,6 +191,7 @@ struct facts {
 	char fresh_nonce[TOKEN_TEXT_SIZE];
 	int64_t fresh_task; /* the number of the task that this look may post */
 	const struct image_trust *trust;
+	const struct attest_trust *signed_images;
 	const struct step_settings *settings;
 };
 
@@ -229,8 +233,10 @@ struct outcome {
 	json_t *drives; /* owned: [{serial,name,model,kind,size_bytes,verdict,method,reason}] */
 	bool drives_complete; /* drives that are not in the list are gone */
 	enum place place;     /* PLACE_NONE = leave */
-	bool certify;         /* write the certificate of this deployment */
-	char note[400];       /* an event of its own; "" = none */
+	bool judged;          /* `attest` is what its TPM proved in this boot */
+	struct attest_verdict attest;
+	bool certify;   /* write the certificate of this deployment */
+	char note[400]; /* an event of its own; "" = none */
 };
 
 void outcome_done(struct outcome *outcome);

@@ -16,7 +16,7 @@ const char *const node_event_words[NODE_EVENT_COUNT] = {
 const char *const seen_words[SEEN_COUNT] = {
 	[SEEN_DHCP] = "dhcp",     [SEEN_TFTP] = "tftp",         [SEEN_SCRIPT] = "script",
 	[SEEN_KERNEL] = "kernel", [SEEN_RAMDISK] = "ramdisk",   [SEEN_AGENT] = "agent",
-	[SEEN_IMAGE] = "image",   [SEEN_CALLBACK] = "callback",
+	[SEEN_IMAGE] = "image",   [SEEN_CALLBACK] = "callback", [SEEN_LOADER] = "loader",
 };
 
 const char *const place_words[PLACE_COUNT] = {
@@ -35,6 +35,7 @@ const char *const task_kind_words[TASK_KIND_COUNT] = {
 	[TASK_ERASE] = "erase",
 	[TASK_VERIFY_ERASED] = "verify_erased",
 	[TASK_POWER_OFF] = "power_off",
+	[TASK_ATTEST] = "attest",
 };
 
 const char *const task_state_words[TASK_STATE_COUNT] = {

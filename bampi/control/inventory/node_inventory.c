@@ -233,4 +233,6 @@ void node_inventory_compare(const json_t *data, const struct node_declared *decl
 			  node_inventory_text_of(json_object_get(data, "bmc"), "mac"));
 	if (firmware[0] && strcmp(firmware, declared->uefi ? "uefi" : "bios") != 0)
 		node_inventory_differ(ret, "firmware", declared->uefi ? "uefi" : "bios", firmware);
+	if (declared->secure_boot && strcmp(node_inventory_text_of(data, "secure_boot"), "on") != 0)
+		node_inventory_differ(ret, "secure_boot", "on", "off");
 }

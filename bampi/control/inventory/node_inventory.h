@@ -33,6 +33,7 @@ struct node_declared {
 	const char *serial;   /* "" = not declared */
 	const char *boot_mac; /* "" = not declared */
 	bool uefi;
+	bool secure_boot; /* its firmware is to demand signatures */
 };
 /* Sentences about what differs, separated by "; "; nothing when all fits. */
 void node_inventory_compare(const json_t *data, const struct node_declared *declared,

@@ -105,7 +105,7 @@ static bool restarted_since(const struct facts *facts)
 static bool agent_work_repeatable(enum task_kind kind)
 {
 	return kind == TASK_INVENTORY || kind == TASK_CONFIGURE_OS || kind == TASK_PUT_PACKAGES ||
-	       kind == TASK_VERIFY_ERASED;
+	       kind == TASK_VERIFY_ERASED || kind == TASK_ATTEST;
 }
 
 static void agent_work_watch(const struct facts *facts, int64_t now_ms, enum task_kind kind,

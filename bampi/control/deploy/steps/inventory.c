@@ -32,6 +32,7 @@ static void steps_inventory_record(const struct facts *facts, struct outcome *re
 		.serial = facts->node.serial,
 		.boot_mac = facts->node.boot_mac,
 		.uefi = facts->node.firmware == BMC_FIRMWARE_UEFI,
+		.secure_boot = facts->node.secure_boot != SECURE_BOOT_OFF,
 	};
 	CLEANUP(text_done) struct text differences = {0};
 

@@ -60,6 +60,8 @@ static int64_t netboot_heard_ms(const struct facts *facts, int64_t now_ms, int64
 		heard_ms = facts->seen[SEEN_DHCP].at_ms;
 	if (facts_seen_now(facts, SEEN_TFTP))
 		heard_ms = netboot_later(heard_ms, facts->seen[SEEN_TFTP].at_ms);
+	if (facts_seen_now(facts, SEEN_LOADER))
+		heard_ms = netboot_later(heard_ms, facts->seen[SEEN_LOADER].at_ms);
 	if (facts->leased_ms <= now_ms)
 		heard_ms = netboot_later(heard_ms, facts->leased_ms);
 	return heard_ms >= asked_ms ? heard_ms : 0;
@@ -109,10 +111,45 @@ static bool netboot_ended(const struct facts *facts, struct outcome *ret)
 	return false;
 }
 
+/* The first program that the firmware fetched in this boot, by HTTP or TFTP; "" = none. */
+static const char *netboot_loader(const struct facts *facts)
+{
+	if (facts_seen_now(facts, SEEN_LOADER))
+		return facts->seen[SEEN_LOADER].detail;
+	return facts_seen_now(facts, SEEN_TFTP) ? facts->seen[SEEN_TFTP].detail : "";
+}
+
+/* Firmware that refuses a signature tells nobody but its screen: what it fetched and did not start
+ * is all that we see. True when that is so. */
+static bool netboot_refused(const struct facts *facts, int64_t until_ms, struct outcome *ret)
+{
+	const char *loader = netboot_loader(facts);
+	bool is_signed = facts->node.secure_boot != SECURE_BOOT_OFF;
+
+	if (facts->node.firmware != BMC_FIRMWARE_UEFI || !loader[0])
+		return false;
+	outcome_wait(ret, until_ms, E_TIMEOUT,
+		     "node %s fetched %s and never asked for its boot script", facts->node.name,
+		     loader);
+	if (is_signed)
+		problem_hint(
+			&ret->problem,
+			"its firmware refuses a changed file, and a signer it does not know: build the signed image again, enrol db.auth");
+	else
+		problem_hint(
+			&ret->problem,
+			"with Secure Boot its firmware refuses iPXE: import the node with secure_boot=signed, or look at its console");
+	outcome_say(ret, "node %s fetched %s and has not asked for its boot script",
+		    facts->node.name, loader);
+	return true;
+}
+
 static void netboot_watch(const struct facts *facts, int64_t now_ms, struct outcome *ret)
 {
 	int64_t until_ms = now_ms + facts->settings->poll_ms;
 
+	if (netboot_refused(facts, until_ms, ret))
+		return;
 	if (netboot_heard_ms(facts, now_ms, ret->memo.asked_ms)) {
 		outcome_wait(ret, until_ms, E_TIMEOUT,
 			     "node %s asked for an address but never for its boot script",
