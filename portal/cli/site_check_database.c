@@ -86,8 +86,8 @@ static void site_check_database_standbys(struct site_check *check, PGconn *conne
 /* Only a question that writes nothing is answered then: nobody else may be able to tell. */
 static void site_check_database_waits(struct site_check *check, PGconn *connection)
 {
-	CLEANUP(site_check_database_clear)
-	PGresult *rows = site_check_database_rows(
+	CLEANUP(site_check_clear)
+	PGresult *rows = site_check_rows_of(
 		check, connection,
 		"select current_setting('synchronous_standby_names') where current_setting('synchronous_standby_names') <> '' "
 		"and not pg_is_in_recovery() and not exists (select from pg_stat_replication "
@@ -152,14 +152,14 @@ void site_check_schema(struct site_check *check)
 /* Of two controllers each has its own files: what the database knows may be on the other one. */
 void site_check_images(struct site_check *check)
 {
-	CLEANUP(site_check_database_finish) PGconn *connection = NULL;
+	CLEANUP(site_check_finish) PGconn *connection = NULL;
 	char folder[PATH_MAX];
 	char path[PATH_MAX];
 
-	if (!site_check_database_open(check, &connection))
+	if (!site_check_connect(check, &connection))
 		return;
-	CLEANUP(site_check_database_clear)
-	PGresult *rows = site_check_database_rows(
+	CLEANUP(site_check_clear)
+	PGresult *rows = site_check_rows_of(
 		check, connection,
 		"set search_path = haas; select name || ':' || version, stored_digest, 'image' from image where state = 'ready' "
 		"union all select name || ':' || version, digest, 'package' from package where state = 'ready' order by 1");
@@ -208,13 +208,13 @@ static void site_check_database_key(struct site_check *check, const char *progra
 
 void site_check_seals(struct site_check *check)
 {
-	CLEANUP(site_check_database_finish) PGconn *connection = NULL;
+	CLEANUP(site_check_finish) PGconn *connection = NULL;
 	size_t same = 0;
 
-	if (!site_check_database_open(check, &connection))
+	if (!site_check_connect(check, &connection))
 		return;
-	CLEANUP(site_check_database_clear)
-	PGresult *rows = site_check_database_rows(
+	CLEANUP(site_check_clear)
+	PGresult *rows = site_check_rows_of(
 		check, connection,
 		"set search_path = haas; select daemon, encode(public_key, 'hex') from daemon_key where daemon in ('bampid', 'peregrined')");
 	for (int i = 0; rows && i < PQntuples(rows); i++)

@@ -26,15 +26,6 @@ static const char *steps_agent_stage(const struct facts *facts)
 	return "it fetched nothing";
 }
 
-/* The agent's key, as bampi-bootd saw it in this boot: "asks for work; seal HEX". */
-static const char *steps_agent_seal(const struct facts *facts)
-{
-	static const char mark[] = "; seal ";
-	const char *at = strstr(facts->seen[SEEN_AGENT].detail, mark);
-
-	return at ? at + sizeof(mark) - 1 : "";
-}
-
 /* A node that starts signed images only is asked what its TPM says of this boot. Where the site
  * demands the proof, nothing else is asked of a node that has none. */
 static void steps_agent_attest(const struct facts *facts, int64_t now_ms, struct outcome *ret)
@@ -42,7 +33,7 @@ static void steps_agent_attest(const struct facts *facts, int64_t now_ms, struct
 	struct attest_facts asked = {
 		.result = facts->task.result,
 		.token = facts->intent.token,
-		.seal = steps_agent_seal(facts),
+		.seal = facts->intent.agent_key,
 		.pins = facts->node.pins,
 		.trust = facts->signed_images,
 	};
