@@ -15,6 +15,7 @@ static const struct script_values values = {
 	.node = "n17",
 	.mac = "52:54:00:00:00:17",
 	.url = "http://10.4.2.1:8067",
+	.agent = "http://10.4.2.1:8067",
 	.token = TOKEN,
 	.console = "ttyS0",
 	.reason = "as asked: now",
