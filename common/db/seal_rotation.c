@@ -11,6 +11,7 @@
 #include "common/base/json_text.h"
 #include "common/base/text.h"
 #include "common/db/seal_rotation_sql.h"
+#include "common/io/log.h"
 #include "common/io/work_cycle.h"
 
 enum { SEAL_ROTATION_PERIOD_MS = 5000, SEAL_ROTATION_RETRY_MS = 1000 };
@@ -57,6 +58,8 @@ static void seal_rotation_step(struct seal_rotation *rotation, const char *state
 
 	(void)text_format(id, sizeof(id), "%" PRId64, rotation->id);
 	(void)text_format(lost, sizeof(lost), "%" PRIu64, rotation->lost);
+	if (!problem)
+		log_info("seal key", "its exchange is at: %s", state);
 	if (problem) {
 		json_begin_object(&json, NULL);
 		json_put_string(&json, "message", problem->message);
