@@ -17,6 +17,8 @@
 #include "bampi/agent/task_guard.h"
 
 #define POLL_WAIT_S         20
+#define KEYLESS_LOOK_MS     50
+#define KEYLESS_MS          INT64_C(10000) /* so long it waits for its key alone */
 #define POLL_WAIT_KEYLESS_S 1
 #define POLL_GAP_MS         1000
 #define POLL_TIMEOUT_MS     INT64_C(40000)
@@ -49,6 +51,7 @@ struct agent {
 	struct text body; /* of the POST that is out */
 	int64_t task_began_ms;
 	int64_t poll_began_ms;
+	int64_t keyless_until_ms;
 };
 
 static void agent_enter(struct agent *agent, enum agent_state state);
@@ -137,8 +140,8 @@ static void poll_done(void *context, int rc, const struct http_response *respons
 }
 
 /* The key is of the boot: a program that was started again goes on with it, and is no second agent to
- * the server. A node that started just now may have no seeded generator. Then it says no key, gets no
- * task, and asks again soon. */
+ * the server. A node that started just now may have no seeded generator. It waits for that a while. Then
+ * it asks without a key, so that it is heard of; it gets no task. */
 static void agent_offer_seal(struct agent *agent)
 {
 	char path[300];
@@ -168,6 +171,10 @@ static void poll_send(struct agent *agent)
 
 	agent_offer_seal(agent);
 	agent->poll_began_ms = loop_now_ms(agent->loop);
+	if (!agent->guard.agent[0] && agent->poll_began_ms < agent->keyless_until_ms) {
+		loop_timer_arm(agent->timer, KEYLESS_LOOK_MS);
+		return;
+	}
 	text_clear(&agent->body);
 	(void)text_format(target, sizeof(target), "/agent/v1/task?wait=%d",
 			  agent->guard.agent[0] ? POLL_WAIT_S : POLL_WAIT_KEYLESS_S);
@@ -411,5 +418,6 @@ void agent_free(struct agent *agent)
 
 void agent_start(struct agent *agent)
 {
+	agent->keyless_until_ms = loop_now_ms(agent->loop) + KEYLESS_MS;
 	agent_enter(agent, AGENT_POLLING);
 }

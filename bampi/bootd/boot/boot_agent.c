@@ -56,6 +56,8 @@ void boot_agent_task(void *context, struct http_request *request)
 	if (question.wait_s > MAILBOX_WAIT_MAX_S)
 		question.wait_s = MAILBOX_WAIT_MAX_S;
 	if (!agent_key(request, question.key)) {
+		observation_record(server->options->observations, node, OBSERVATION_AGENT,
+				   "asks for work, and has no key yet", 0);
 		boot_answer_empty(request);
 		return;
 	}
