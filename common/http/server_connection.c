@@ -248,7 +248,8 @@ static void server_connection_on_written(struct bufferevent *bev, void *context)
 	struct http_connection *connection = context;
 	const struct http_request *request = connection->request;
 
-	if (http_file_feed(connection))
+	/* By TLS libevent calls later, when more may have been put behind what it has written. */
+	if (evbuffer_get_length(bufferevent_get_output(bev)) > 0 || http_file_feed(connection))
 		return;
 	if (connection->state == CONNECTION_HANDLING && request && request->on_drain &&
 	    !request->ended)
