@@ -21,7 +21,6 @@
 #define SITE_ACT_LOOK_MS    500
 #define SITE_ACT_KEYS       "/etc/haas/image-keys"
 #define SITE_ACT_TASK_KEY   "/var/lib/haas/bampid/keys/bampid-task.pub"
-#define SITE_ACT_CA         "/etc/haas/tls/ca.crt"
 #define SITE_ACT_BUILD      "/usr/lib/haas/bampi/agent/ramdisk/build"
 
 static const char *const site_act_words[] = {"done", "already", "planned", "failed"};
@@ -243,7 +242,7 @@ static bool site_act_task_key(struct site_act *act)
 /* The script does nothing where kernel, agent and keys are those of the last time. */
 static bool site_act_boot_files(struct site_act *act)
 {
-	bool ca = site_act_there(act, SITE_ACT_CA);
+	bool ca = site_act_there(act, SITE_TLS_CA);
 	const char *argv[] = {SITE_ACT_BUILD,
 			      "--agent",
 			      "/usr/lib/haas/bampi/agent/bampi-agent",
@@ -256,7 +255,7 @@ static bool site_act_boot_files(struct site_act *act)
 			      "--out",
 			      "/var/lib/haas/boot",
 			      ca ? "--site-ca" : NULL,
-			      SITE_ACT_CA,
+			      SITE_TLS_CA,
 			      NULL};
 	struct problem problem = {0};
 
