@@ -79,13 +79,14 @@ static void site_check_keys_private(struct site_check *check, const char *path,
 	}
 }
 
-/* A certificate is public. */
+/* A certificate and the public half of a key are public. */
 static void site_check_keys_file(struct site_check *check, const char *path, const struct stat *st,
 				 void *context)
 {
 	struct site_check_keys_owner *owner = context;
 
-	if (S_ISREG(st->st_mode) && !site_check_keys_ends(path, ".crt")) {
+	if (S_ISREG(st->st_mode) && !site_check_keys_ends(path, ".crt") &&
+	    !site_check_keys_ends(path, ".pub")) {
 		site_check_keys_private(check, path, st, owner);
 		owner->count++;
 	}
