@@ -22,6 +22,7 @@ struct actor {
 	struct loop *loop;
 	struct db *db;
 	bool connected;
+	bool barred; /* from the lead */
 	unsigned answers, states;
 	int rc;
 	char text[256];
@@ -40,6 +41,13 @@ static void on_state(void *context, bool connected)
 
 	actor->connected = connected;
 	actor->states++;
+}
+
+static bool may_lead(void *context)
+{
+	const struct actor *actor = context;
+
+	return !actor->barred;
 }
 
 static void on_result(void *context, int rc, const PGresult *result, const struct problem *problem)
@@ -86,6 +94,7 @@ static void actor_start(struct stage *stage, size_t which, const char *instance,
 					   .application = "db_failover_test",
 					   .instance = instance,
 					   .lead = lead,
+					   .may_lead = may_lead,
 					   .on_state = on_state,
 					   .context = actor};
 
@@ -259,6 +268,26 @@ static void test_lead(void **state)
 	actor_end(late);
 }
 
+/* As of one whose datagrams come to another machine. */
+static void test_lead_barred(void **state)
+{
+	struct stage *stage = *state;
+	struct actor *one = &stage->actors[0];
+
+	actor_start(stage, 0, "ctl-a", "portal-outward");
+	one->barred = true;
+	while (one->states == 0)
+		turn(stage);
+	assert_false(one->connected);
+	assert_string_equal(db_away(one->db)->detail, "nobody has taken the lead yet");
+	one->barred = false;
+	wait_connected(stage, one);
+	/* It ends: whatever it knows is of the time when it could. */
+	one->barred = true;
+	loop_run(one->loop);
+	actor_end(one);
+}
+
 /* A transaction beside the leader's connection is refused to others, and holds a new leader up. */
 static void test_lead_hold(void **state)
 {
@@ -348,9 +377,8 @@ static void test_failover(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_target),
-		cmocka_unit_test(test_lead),
-		cmocka_unit_test(test_lead_hold),
+		cmocka_unit_test(test_target),      cmocka_unit_test(test_lead),
+		cmocka_unit_test(test_lead_barred), cmocka_unit_test(test_lead_hold),
 		cmocka_unit_test(test_failover),
 	};
 
