@@ -207,7 +207,7 @@ static int start_writer(struct flowd *flowd)
 			&(struct traffic_store_options){.conninfo = flowd->conf->database,
 							.name = flowd->name,
 							.lead = flowd->lead,
-							.life = db_life(flowd->db)},
+							.life = flowd->life},
 			&options.sink);
 	return rc ? rc : traffic_writer_new(flowd->loop, flowd->worker, &options, &flowd->writer);
 }
@@ -311,6 +311,8 @@ static int flowd_start_parts(struct flowd *flowd, struct problem *problem)
 	if (!rc)
 		rc = db_new(flowd->loop, &db, &flowd->db);
 	if (!rc)
+		(void)text_copy(flowd->life, sizeof(flowd->life), db_life(flowd->db));
+	if (!rc)
 		rc = flowd_alerts_new(flowd, &flowd->alerts);
 	if (!rc)
 		rc = start_exporter(flowd, problem);
@@ -387,7 +389,9 @@ static void flowd_stop(void *state)
 	loop_timer_free(flowd->tick);
 	loop_timer_free(flowd->turn);
 	flowd->look = flowd->tick = flowd->turn = NULL;
+	flowd->stood_by = flowd->db && db_stands_by(flowd->db);
 	db_free(flowd->db);
+	flowd->db = NULL;
 	flowd_alerts_free(flowd->alerts);
 	flowd->alerts = NULL;
 	sampling_watch_free(flowd->sampling);

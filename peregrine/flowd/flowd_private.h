@@ -58,6 +58,8 @@ struct flowd {
 	const struct flowd_conf *conf;
 	char name[128]; /* name:start, of this life */
 	char lead[96];  /* common/db/lead.h */
+	char life[40];  /* of it, also when the connection is gone */
+	bool stood_by;  /* when the connection went at the end */
 
 	struct db *db;
 	struct worker *worker;

@@ -230,7 +230,7 @@ void flowd_bucket(void *context, enum traffic_step step, int64_t at_s, bool part
 					   port_counters_rates(flowd->counters, place));
 	}
 	/* Another controller's writes what it received of the same switches. */
-	if (db_stands_by(flowd->db))
+	if (flowd->db ? db_stands_by(flowd->db) : flowd->stood_by)
 		traffic_batch_done(&batch);
 	else
 		traffic_writer_put(flowd->writer, &batch);
