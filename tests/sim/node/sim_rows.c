@@ -335,7 +335,7 @@ int sim_rows_write(PGconn *connection, struct sim_nodes *nodes)
 			"  join haas.boot_intent i on i.node_id = x.node_id where x.kind in ('script', 'agent', 'callback')))),"
 			"begun as materialized (select haas.boot_agent_begin(x.token, right(x.detail, 64), '{}') from touched, x where x.kind = 'agent'),"
 			"seen as (insert into haas.boot_observation as o (node_id, kind, at, token, detail, bytes)"
-			"  select x.node_id, x.kind, clock_timestamp(), x.token, x.detail, 1 from touched, (select count(*) from begun) as all_begun, x order by x.node_id, x.kind"
+			"  select x.node_id, x.kind, clock_timestamp(), x.token, x.detail, 1 from touched, (select count(*) from begun) b, x order by x.node_id, x.kind"
 			"  on conflict (node_id, kind) do update set at = excluded.at, token = excluded.token, detail = excluded.detail) "
 			"select pg_notify('deployment', '')",
 			rows);
