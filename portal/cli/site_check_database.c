@@ -156,7 +156,7 @@ void site_check_images(struct site_check *check)
 	char folder[PATH_MAX];
 	char path[PATH_MAX];
 
-	if (!site_check_connect(check, &connection))
+	if (!site_check_connect(check, &connection) || !site_check_has_schema(check, connection))
 		return;
 	CLEANUP(site_check_clear)
 	PGresult *rows = site_check_rows_of(
@@ -211,7 +211,7 @@ void site_check_seals(struct site_check *check)
 	CLEANUP(site_check_finish) PGconn *connection = NULL;
 	size_t same = 0;
 
-	if (!site_check_connect(check, &connection))
+	if (!site_check_connect(check, &connection) || !site_check_has_schema(check, connection))
 		return;
 	CLEANUP(site_check_clear)
 	PGresult *rows = site_check_rows_of(
