@@ -144,9 +144,10 @@ static SSL_CTX *tls_context(enum tls_side side)
 						   SSL_OP_CIPHER_SERVER_PREFERENCE |
 						   SSL_OP_NO_TICKET);
 	/* Thousands of agents wait for a task: an idle session keeps no buffers.
-	 * Whoever shall believe us has the CA; it is not sent. */
+	 * Whoever shall believe us has the CA; it is not sent.
+	 * No SSL_MODE_ENABLE_PARTIAL_WRITE: libevent takes a part of a buffer for all of it, and
+	 * goes on with the next one. */
 	(void)SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN | SSL_MODE_RELEASE_BUFFERS |
-						SSL_MODE_ENABLE_PARTIAL_WRITE |
 						SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	/* A resumed session would not be verified again, so there are none. */
 	(void)SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
