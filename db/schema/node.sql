@@ -307,7 +307,7 @@ begin
 	v_before := node_put_facts(v_id);
 	insert into node (name, class, rack, unit, firmware, secure_boot, arch, serial, uuid)
 	values (v_name, coalesce(p_spec ->> 'class', ''), coalesce(p_spec ->> 'rack', ''), (p_spec ->> 'unit')::integer,
-		coalesce(p_spec ->> 'firmware', 'bios'), coalesce(p_spec ->> 'secure_boot', 'off'), coalesce(p_spec ->> 'arch', 'x86_64'), coalesce(p_spec ->> 'serial', ''),
+		coalesce(p_spec ->> 'firmware', (select firmware from node where id = v_id), 'bios'), coalesce(p_spec ->> 'secure_boot', 'off'), coalesce(p_spec ->> 'arch', 'x86_64'), coalesce(p_spec ->> 'serial', ''),
 		(p_spec ->> 'uuid')::uuid)
 	on conflict (name) do update set
 		class = case when p_spec ? 'class' then excluded.class else node.class end,
