@@ -9,7 +9,7 @@ secure_boot_shared() {
 	flock 8
 	[ -s "$signed/keys/db.key" ] || quietly "$shared/keys.log" "$top/bampi/agent/ramdisk/secure_boot_keys" "$signed/keys" story
 	"$lab/firmware_vars" "$signed/keys" "$signed/vars.fd"
-	quietly "$shared/signed.log" "$top/bampi/agent/ramdisk/build" --agent "$agent" --image-key "$shared/image.key.pub" \
+	quietly "$shared/signed.log" "$top/bampi/agent/ramdisk/build" --agent "$agent" --image-key "$shared/image.key.pub" --task-key "$shared/task.key.pub" \
 		--secure-boot "$signed/keys" --out "$signed/boot"
 	exec 8>&-
 }
