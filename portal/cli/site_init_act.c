@@ -242,7 +242,8 @@ static bool site_act_task_key(struct site_act *act)
 /* The script does nothing where kernel, agent and keys are those of the last time. */
 static bool site_act_boot_files(struct site_act *act)
 {
-	bool ca = site_act_there(act, SITE_TLS_CA);
+	char secure_boot[PATH_MAX]; /* where the keys are, if the site has some */
+	char key[PATH_MAX];
 	const char *argv[] = {SITE_ACT_BUILD,
 			      "--agent",
 			      "/usr/lib/haas/bampi/agent/bampi-agent",
@@ -254,14 +255,26 @@ static bool site_act_boot_files(struct site_act *act)
 			      act->plan->kernel,
 			      "--out",
 			      "/var/lib/haas/boot",
-			      ca ? "--site-ca" : NULL,
-			      SITE_TLS_CA,
+			      NULL,
+			      NULL,
+			      NULL,
+			      NULL,
 			      NULL};
+	size_t count = COUNT_OF(argv) - 5;
 	struct problem problem = {0};
 
 	if (act->plan->kernel[0] == '\0')
 		return site_act_say(act, "boot-files", SITE_ACT_ALREADY,
 				    "kernel is empty: they are made by hand", "");
+	if (site_act_there(act, SITE_TLS_CA)) {
+		argv[count++] = "--site-ca";
+		argv[count++] = SITE_TLS_CA;
+	}
+	if (text_format(secure_boot, sizeof(secure_boot), "%s/secure-boot", act->plan->keys) &&
+	    text_format(key, sizeof(key), "%s/db.key", secure_boot) && site_act_there(act, key)) {
+		argv[count++] = "--secure-boot";
+		argv[count++] = secure_boot;
+	}
 	if (!site_act_task_key(act))
 		return site_act_say(act, "boot-files",
 				    site_act_there(act, "/run/systemd/system") ? SITE_ACT_FAILED
