@@ -25,7 +25,8 @@ struct upstream {
 	struct http_client *client;
 	struct cache_counters *counters;
 	int64_t away_until_ms;
-	bool away; /* as the log last said */
+	bool away;                                        /* as the log last said */
+	char why[sizeof(((struct problem *)0)->message)]; /* the last cause in the log */
 	struct head_call *heads;
 };
 
@@ -84,8 +85,12 @@ void upstream_note(struct upstream *upstream, int rc, const struct problem *prob
 	if (rc)
 		upstream->counters->upstream_failures++;
 	upstream->away_until_ms = away ? loop_now_ms(upstream->loop) + AWAY_MS : 0;
-	if (away != upstream->away && away && problem)
+	if (away && problem && strcmp(upstream->why, problem->message) != 0) {
 		log_problem(LOG_LEVEL_WARN, UPSTREAM_SUBJECT, problem);
+		(void)text_copy(upstream->why, sizeof(upstream->why), problem->message);
+	}
+	if (!away)
+		upstream->why[0] = '\0';
 	if (away != upstream->away && away)
 		log_warn(UPSTREAM_SUBJECT, "does not answer; boot files are served as they were");
 	else if (away != upstream->away)
