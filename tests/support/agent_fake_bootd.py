@@ -78,6 +78,7 @@ class Bootd:
         self.bad_tokens = 0
         self.seal_key = None     # of the agent that asked last, hex
         self.key = TaskKey()
+        self.mac = MAC           # of the node that its tasks are for
         self.change = None       # what a person on the path makes of a task, before the agent has it
         self.ignore_range = False
         self.next_id = 1
@@ -201,7 +202,7 @@ class Bootd:
             task = self.tasks.pop(0) if self.tasks and agent and not gone(handler.connection) else None
         if not task:
             return handler.answer(204)
-        signed = self.key.task(task["id"], task["kind"], json.dumps(task["params"]), **{"agent": agent, **task["signed"]})
+        signed = self.key.task(task["id"], task["kind"], json.dumps(task["params"]), **{"agent": agent, "mac": self.mac, **task["signed"]})
         if self.change:
             signed = self.change(signed)
         handler.answer(200, json.dumps(signed).encode(), [("Content-Type", "application/json")])
