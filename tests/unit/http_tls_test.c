@@ -60,10 +60,28 @@ static void on_parts(void *context, struct http_request *request)
 	http_stream_abort(request);
 }
 
+#define BLOCK_SIZE  40000
+#define BLOCK_COUNT 6
+
+/* Blocks larger than a record of TLS, faster than the client takes them. */
+static void on_blocks(void *context, struct http_request *request)
+{
+	char block[BLOCK_SIZE];
+
+	(void)context;
+	http_stream_begin_sized(request, 200, "text/plain", BLOCK_SIZE * BLOCK_COUNT);
+	for (unsigned i = 0; i < BLOCK_COUNT; i++) {
+		for (unsigned j = 0; j < BLOCK_SIZE; j++)
+			block[j] = (char)('a' + (i * 7 + j / 100) % 26);
+		assert_int_equal(http_stream_send(request, block, sizeof(block)), 0);
+	}
+	http_stream_end(request);
+}
+
 static const struct http_route site_routes[] = {
 	{HTTP_GET, "/peer", on_peer},   {HTTP_GET, "/nodes/{node}", on_node},
 	{HTTP_POST, "/echo", on_echo},  {HTTP_GET, "/file/{name}", on_file},
-	{HTTP_GET, "/parts", on_parts},
+	{HTTP_GET, "/parts", on_parts}, {HTTP_GET, "/blocks", on_blocks},
 };
 
 /* --- certificates: made once, for RSA keys take their time --- */
@@ -341,7 +359,7 @@ static void test_client_certificate(void **state)
 	tls_free(controller);
 }
 
-static int site_connect(const struct site *site)
+static int site_socket(const struct site *site, int receive_room)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
 				      .sin_port = htons(http_server_tls_port(site->server)),
@@ -349,8 +367,17 @@ static int site_connect(const struct site *site)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	assert_true(fd >= 0);
+	if (receive_room)
+		assert_int_equal(
+			setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_room, sizeof(receive_room)),
+			0);
 	assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
 	return fd;
+}
+
+static int site_connect(const struct site *site)
+{
+	return site_socket(site, 0);
 }
 
 static void test_handshakes(void **state)
@@ -403,6 +430,55 @@ static void test_many_handshakes(void **state)
 	assert_true(site.counters.throttled_handshake > 20);
 	assert_true(site.counters.throttled_handshake <= 60);
 	assert_int_equal(site.counters.open, 0);
+	site_stop(&site);
+}
+
+/* What waits for a slow client in several buffers comes whole and in order. */
+static void test_slow_reader(void **state)
+{
+	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+	SSL *session = SSL_new(context);
+	static char answer[BLOCK_SIZE * BLOCK_COUNT + 1000];
+	const int small = 4096;
+	const char *body;
+	size_t size = 0;
+	struct site site;
+	int fd;
+
+	site_start(&site, *state, "c1");
+	fd = site_socket(&site, small);
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(SSL_set_fd(session, fd), 1);
+	SSL_set_connect_state(session);
+	while (SSL_do_handshake(session) != 1)
+		turn(site.f);
+	assert_int_equal(SSL_write(session,
+				   "GET /blocks HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+				   52),
+			 52);
+	turn_for(site.f, 50);
+	for (int64_t end = clock_monotonic_ms() + WAIT_MS; clock_monotonic_ms() < end;
+	     turn(site.f)) {
+		size_t got = 0;
+
+		if (SSL_read_ex(session, answer + size, sizeof(answer) - size - 1, &got) == 1)
+			size += got;
+		else if (SSL_get_error(session, 0) != SSL_ERROR_WANT_READ)
+			break;
+	}
+	answer[size] = '\0';
+	body = strstr(answer, "\r\n\r\n");
+	assert_non_null(body);
+	body += 4;
+	assert_int_equal(strlen(body), BLOCK_SIZE * BLOCK_COUNT);
+	for (unsigned i = 0; i < BLOCK_COUNT * BLOCK_SIZE; i++) {
+		unsigned block = i / BLOCK_SIZE;
+
+		assert_int_equal(body[i], 'a' + (block * 7 + i % BLOCK_SIZE / 100) % 26);
+	}
+	SSL_free(session);
+	SSL_CTX_free(context);
+	close(fd);
 	site_stop(&site);
 }
 
@@ -584,6 +660,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_client_certificate, start, stop),
 		cmocka_unit_test_setup_teardown(test_handshakes, start, stop),
 		cmocka_unit_test_setup_teardown(test_many_handshakes, start, stop),
+		cmocka_unit_test_setup_teardown(test_slow_reader, start, stop),
 		cmocka_unit_test_setup_teardown(test_shorter_file, start, stop),
 		cmocka_unit_test_setup_teardown(test_reload, start, stop),
 		cmocka_unit_test_setup_teardown(test_clock_behind, start, stop),
