@@ -56,7 +56,7 @@ static inline PGresult *sql_result(const struct site *site, const char *text)
 	ExecStatusType status = PQresultStatus(result);
 
 	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-		print_error("%s: %s", text, PQerrorMessage(site->operator));
+		print_error("%s in: %.1000s\n", PQerrorMessage(site->operator), text);
 	assert_true(status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK);
 	return result;
 }
