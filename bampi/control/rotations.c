@@ -23,7 +23,11 @@ LEAKS_LEFT_TO_SANITIZER
 
 #define ROTATIONS_SUBJECT "rotation"
 
-enum { ROTATIONS_PERIOD_MS = 5000, ROTATIONS_RETRY_MS = 1000, ROTATIONS_MAX = 16 };
+enum {
+	ROTATIONS_PERIOD_MS = 5000,
+	ROTATIONS_RETRY_MS = 1000,
+	ROTATIONS_MAX = 16 /* as rotations.sql claims */
+};
 
 enum rotation_state { ROTATION_BEGUN, ROTATION_TRIAL, ROTATION_BOTH };
 
@@ -327,7 +331,14 @@ static void rotations_claim(void *context)
 	struct rotations *rotations = context;
 	char claim_ms[24];
 	const char *params[] = {rotations->options.owner, claim_ms};
+	const struct rotation *rotation;
+	int under_way;
 
+	DL_COUNT2(rotations->list, rotation, under_way, next_one);
+	if (under_way > ROTATIONS_MAX * 3) { /* more than rotations_extend could keep */
+		work_cycle_end(&rotations->cycle, ROTATIONS_RETRY_MS);
+		return;
+	}
 	(void)text_format(claim_ms, sizeof(claim_ms), "%lld",
 			  (long long)rotations->options.claim_ms);
 	if (db_submit(rotations->options.db, &rotation_claim_query, params, rotations_on_claimed,

@@ -22,13 +22,14 @@ returns text immutable language sql as $$
 		      coalesce('at ' || nullif(p_asker ->> 'place', ''), 'behind relay ' || nullif(p_asker ->> 'relay', ''), 'its port is not known'))
 $$;
 
--- An event, and the alert that operation_problem makes of the row. At most one in ten seconds: whoever asks in a loop fills no table.
+-- An event, and the alert that operation_problem makes of the row. At most one in ten seconds, and one in a second
+-- where the asker changes: whoever asks in a loop fills no table.
 create function boot_alarm_add(p_node bigint, p_kind text, p_message text, p_hint text, p_detail jsonb)
 returns void language plpgsql security definer set search_path = haas, pg_temp as $$
 begin
 	insert into boot_alarm as a (node_id, kind, message, hint) select n.id, p_kind, p_message, p_hint from node n where n.id = p_node
 	on conflict (node_id, kind) do update set at = clock_timestamp(), message = excluded.message, hint = excluded.hint
-		where a.at < clock_timestamp() - interval '10 s' or a.message <> excluded.message;
+		where a.at < clock_timestamp() - case when a.message <> excluded.message then interval '1 s' else interval '10 s' end;
 	if found then
 		perform event_add('bampi-bootd', p_kind, 'node', n.name, null, p_message, p_detail || jsonb_build_object('hint', p_hint)) from node n where n.id = p_node;
 	end if;

@@ -58,7 +58,6 @@ begin
 	if not exists (select from daemon_key where daemon = p_daemon) then
 		raise exception '% has no key that anything is sealed to', p_daemon using errcode = 'HA404', hint = 'bampid and peregrined have one, once they were started';
 	end if;
-	update seal_rotation set state = 'done', ended_at = now() where daemon = p_daemon and state = 'both' and keep_until <= now();
 	if exists (select from seal_rotation where daemon = p_daemon and ended_at is null) then
 		raise exception 'the key of % is being exchanged, or its old one is kept', p_daemon using errcode = 'HA409', hint = 'haasctl rotation keys shows until when';
 	end if;
@@ -77,7 +76,7 @@ begin
 end
 $$;
 
--- What the daemon has to do. others: instances of it that were heard lately, beside the one that asks.
+-- What the daemon has to do. instances: those of it that were heard lately, the one that asks among them.
 create function seal_rotation_now(p_daemon text)
 returns table (id bigint, state text, instances bigint, ended boolean) language plpgsql security definer set search_path = haas, pg_temp as $$
 begin
@@ -96,7 +95,7 @@ begin
 		keep_until = case when p_state = 'both' and r.state <> 'both' then now() + make_interval(secs => r.keep_s) else r.keep_until end,
 		ended_at = case when p_state = 'done' then now() end
 	where r.id = p_id and r.daemon = p_daemon and r.ended_at is null;
-	if found and p_state in ('both', 'done') then
+	if found and nullif(p_problem, 'null') is null and p_state in ('both', 'done') then
 		perform event_add(p_daemon, 'daemon.key_rotated', 'daemon', p_daemon, null,
 				  case p_state when 'both' then 'all its secrets are sealed to its new key' else 'its old seal key is destroyed' end);
 	end if;
@@ -137,7 +136,7 @@ begin
 		end if;
 		v_count := v_count + case when found then 1 else 0 end;
 	end loop;
-	update seal_rotation set resealed = resealed + v_count where id = p_rotation;
+	update seal_rotation set resealed = resealed + v_count where id = p_rotation and daemon = p_daemon;
 	return v_count;
 end
 $$;

@@ -96,6 +96,16 @@ static bool sender_of(struct boot_server *server, struct http_request *request,
 	return true;
 }
 
+/* Progress keeps a task alive, a result ends it. Both are believed of the node alone. */
+static bool sender_is_the_node(struct boot_server *server, struct http_request *request,
+			       const struct mailbox_sender *sender)
+{
+	const struct inventory_node *node =
+		inventory_by_token(server->options->inventory, sender->token);
+
+	return !node || boot_server_from_node(server, request, node);
+}
+
 void boot_agent_progress(void *context, struct http_request *request)
 {
 	struct boot_server *server = context;
@@ -105,22 +115,12 @@ void boot_agent_progress(void *context, struct http_request *request)
 	size_t size;
 	const char *body = http_request_body(request, &size);
 
-	if (!sender_of(server, request, &sender))
+	if (!sender_of(server, request, &sender) || !sender_is_the_node(server, request, &sender))
 		return;
 	if (boot_progress_decode(body, size, &report, &problem))
 		boot_answer_problem(request, &problem);
 	else if (mailbox_progress(server->mailbox, request, &sender, &report))
 		boot_server_refuse_token(server, request);
-}
-
-/* A result ends a task: an erase was done, a disk is clean. It is believed of the node alone. */
-static bool result_is_the_nodes(struct boot_server *server, struct http_request *request,
-				const struct mailbox_sender *sender)
-{
-	const struct inventory_node *node =
-		inventory_by_token(server->options->inventory, sender->token);
-
-	return !node || boot_server_from_node(server, request, node);
 }
 
 /* A result that breaks its format is stored as a failure that says so: its agent would otherwise be
@@ -135,7 +135,7 @@ void boot_agent_result(void *context, struct http_request *request)
 	const char *body = http_request_body(request, &size);
 	int rc;
 
-	if (!sender_of(server, request, &sender) || !result_is_the_nodes(server, request, &sender))
+	if (!sender_of(server, request, &sender) || !sender_is_the_node(server, request, &sender))
 		return;
 	rc = boot_result_decode(body, size, &report, &problem);
 	if (rc == E_MALFORMED || rc == E_LIMIT) {

@@ -21,6 +21,7 @@
 struct boot_gate_wait {
 	struct boot_gate_line *line;
 	struct http_request *request; /* NULL: the client is gone */
+	bool flies;                   /* its question is in a statement */
 	struct boot_question question;
 	struct boot_gate_wait *prev, *next;
 };
@@ -192,6 +193,7 @@ static int boot_gate_submit(struct boot_gate_line *line, struct boot_gate_flight
 
 		DL_DELETE(line->waiting, wait);
 		DL_APPEND(flight->waits, wait);
+		wait->flies = true;
 		boot_gate_row(&wait->question, n++, &rows);
 	}
 	json_end_array(&rows);
@@ -202,11 +204,9 @@ static int boot_gate_submit(struct boot_gate_line *line, struct boot_gate_flight
 
 static void boot_gate_turn_away(struct boot_gate_line *line, struct boot_gate_wait **waits)
 {
-	struct boot_gate_wait *wait;
-	struct boot_gate_wait *next;
+	while (*waits) {
+		struct boot_gate_wait *wait = *waits;
 
-	DL_FOREACH_SAFE(*waits, wait, next)
-	{
 		DL_DELETE(*waits, wait);
 		boot_gate_end(line, wait, BOOT_AWAY);
 	}
@@ -231,11 +231,16 @@ static void boot_gate_send(struct boot_gate_line *line)
 	boot_gate_turn_away(line, &line->waiting);
 }
 
+/* A client that leaves before it was asked for must not use up the script of the next question. */
 static void boot_gate_gone(void *context)
 {
 	struct boot_gate_wait *wait = context;
 
 	wait->request = NULL;
+	if (wait->flies)
+		return;
+	DL_DELETE(wait->line->waiting, wait);
+	free(wait);
 }
 
 static void boot_gate_ask(struct boot_gate_line *line, struct http_request *request,
