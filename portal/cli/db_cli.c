@@ -190,18 +190,19 @@ static int db_cli_backup_into(const struct command_input *input, const char *con
 {
 	const char *number = command_option(input, "--keep");
 	const char *path = input->words[0];
-	int keep = number ? (int)strtol(number, NULL, 10) : 0;
+	char *end = NULL;
+	long keep = number ? strtol(number, &end, 10) : 0;
 	char name[PATH_MAX];
 	int rc = 0;
 
-	if (number && (keep < 1 || keep > 10000))
+	if (number && (*end != '\0' || keep < 1 || keep > 10000))
 		return haasctl_usage("--keep %s: must be a whole number from 1 to 10000", number);
 	if (number)
 		rc = db_keep_name(path, name, problem);
 	if (rc == 0)
 		rc = db_backup(conninfo, number ? name : path, key, problem);
 	if (rc == 0 && number)
-		rc = db_keep_newest(path, keep, problem);
+		rc = db_keep_newest(path, (int)keep, problem);
 	return db_cli_end(input, rc, problem);
 }
 

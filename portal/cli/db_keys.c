@@ -50,7 +50,7 @@ static int db_keys_tar(const char *const argv[], bool reads, struct run_program_
 	return rc;
 }
 
-/* Folders that are there, of those that hold keys; `argv` has room for all. */
+/* Folders that are there, of those that hold keys; `room` is enough for all. */
 static size_t db_keys_folders(const char *root, char names[][SITE_WORD_SIZE], size_t room)
 {
 	struct site_check machine = {.root = root};

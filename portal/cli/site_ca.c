@@ -18,7 +18,6 @@
 #define SITE_CA_BITS     3072
 #define SITE_CA_OWN_BITS 2048
 #define SITE_CA_NAME_MAX 63
-#define SITE_CA_FILES    1024 /* of a folder "issued" */
 
 /* --- files --- */
 

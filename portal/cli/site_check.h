@@ -102,6 +102,8 @@ PGresult *site_check_rows_of(struct site_check *check, PGconn *connection, const
 void site_check_clear(PGresult **result);
 /* False, told as skipped: the row "schema" says what is missing. */
 bool site_check_has_schema(struct site_check *check, PGconn *connection);
+/* A check that is one query: its rows by a connection of its own. NULL: told, or skipped as above. */
+PGresult *site_check_ask(struct site_check *check, const char *sql);
 
 /* --- what is installed --- */
 

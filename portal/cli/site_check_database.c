@@ -149,18 +149,23 @@ void site_check_schema(struct site_check *check)
 	site_check_say(check, "%zu of %zu parts applied", count - pending, count);
 }
 
+PGresult *site_check_ask(struct site_check *check, const char *sql)
+{
+	CLEANUP(site_check_finish) PGconn *connection = NULL;
+
+	if (!site_check_connect(check, &connection) || !site_check_has_schema(check, connection))
+		return NULL;
+	return site_check_rows_of(check, connection, sql);
+}
+
 /* Of two controllers each has its own files: what the database knows may be on the other one. */
 void site_check_images(struct site_check *check)
 {
-	CLEANUP(site_check_finish) PGconn *connection = NULL;
 	char folder[PATH_MAX];
 	char path[PATH_MAX];
-
-	if (!site_check_connect(check, &connection) || !site_check_has_schema(check, connection))
-		return;
 	CLEANUP(site_check_clear)
-	PGresult *rows = site_check_rows_of(
-		check, connection,
+	PGresult *rows = site_check_ask(
+		check,
 		"set search_path = haas; select name || ':' || version, stored_digest, 'image' from image where state = 'ready' "
 		"union all select name || ':' || version, digest, 'package' from package where state = 'ready' order by 1");
 	if (!rows)
@@ -208,16 +213,14 @@ static void site_check_database_key(struct site_check *check, const char *progra
 
 void site_check_seals(struct site_check *check)
 {
-	CLEANUP(site_check_finish) PGconn *connection = NULL;
 	size_t same = 0;
-
-	if (!site_check_connect(check, &connection) || !site_check_has_schema(check, connection))
-		return;
 	CLEANUP(site_check_clear)
-	PGresult *rows = site_check_rows_of(
-		check, connection,
+	PGresult *rows = site_check_ask(
+		check,
 		"set search_path = haas; select daemon, encode(public_key, 'hex') from daemon_key where daemon in ('bampid', 'peregrined')");
-	for (int i = 0; rows && i < PQntuples(rows); i++)
+	if (!rows)
+		return;
+	for (int i = 0; i < PQntuples(rows); i++)
 		site_check_database_key(check, PQgetvalue(rows, i, 0), PQgetvalue(rows, i, 1),
 					&same);
 	site_check_say(check, "%zu as in the database", same);
@@ -226,13 +229,9 @@ void site_check_seals(struct site_check *check)
 /* A site without nodes has nothing to lose yet. */
 void site_check_backup(struct site_check *check)
 {
-	CLEANUP(site_check_finish) PGconn *connection = NULL;
-
-	if (!site_check_connect(check, &connection))
-		return;
 	CLEANUP(site_check_clear)
-	PGresult *rows = site_check_rows_of(
-		check, connection,
+	PGresult *rows = site_check_ask(
+		check,
 		"set search_path = haas; "
 		"select (select file from backup order by made_at desc limit 1), "
 		"(select floor(extract(epoch from clock_timestamp() - max(made_at)) / 3600) from backup), "
@@ -256,13 +255,9 @@ void site_check_backup(struct site_check *check)
 /* What peregrined cannot vouch for: ports that are not apart, and switches that do not show it. */
 void site_check_isolation(struct site_check *check)
 {
-	CLEANUP(site_check_finish) PGconn *connection = NULL;
-
-	if (!site_check_connect(check, &connection) || !site_check_has_schema(check, connection))
-		return;
 	CLEANUP(site_check_clear)
-	PGresult *rows = site_check_rows_of(
-		check, connection,
+	PGresult *rows = site_check_ask(
+		check,
 		"set search_path = haas; "
 		"select subject, message, coalesce(detail ->> 'hint', '') from alert "
 		"where cleared_at is null and (kind = 'fabric.isolation' or kind like '%unproven') order by subject, kind limit 100");

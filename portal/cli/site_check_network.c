@@ -29,14 +29,10 @@ static const char *site_check_network_message(const char *word)
 /* A switch where two nodes were never in it at once has not been judged yet. */
 void site_check_provisioning(struct site_check *check)
 {
-	CLEANUP(site_check_finish) PGconn *connection = NULL;
 	int judged = 0;
-
-	if (!site_check_connect(check, &connection) || !site_check_has_schema(check, connection))
-		return;
 	CLEANUP(site_check_clear)
-	PGresult *rows = site_check_rows_of(
-		check, connection,
+	PGresult *rows = site_check_ask(
+		check,
 		"select s.name, a.apart from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id "
 		"left join haas.switch_ability a on a.switch_id = e.switch_id where e.managed "
 		"order by s.name");
@@ -56,13 +52,9 @@ void site_check_provisioning(struct site_check *check)
 /* Said by the operator: no finding, but nobody should have to search for it. */
 void site_check_peers(struct site_check *check)
 {
-	CLEANUP(site_check_finish) PGconn *connection = NULL;
-
-	if (!site_check_connect(check, &connection) || !site_check_has_schema(check, connection))
-		return;
 	CLEANUP(site_check_clear)
-	PGresult *rows = site_check_rows_of(
-		check, connection,
+	PGresult *rows = site_check_ask(
+		check,
 		"select (select count(*) from haas.bmc where insecure or (driver = 'redfish' and tls <> 'verify')), "
 		"(select count(*) from haas.switch_endpoint where (credentials ->> 'snmp_insecure')::boolean "
 		"or (credentials ->> 'ssh_insecure')::boolean or credentials ->> 'ovsdb_peer' = 'plain')");
@@ -78,13 +70,9 @@ void site_check_peers(struct site_check *check)
 /* How old is too old is the site's to say; an exchange that does not end is a finding. */
 void site_check_secrets(struct site_check *check)
 {
-	CLEANUP(site_check_finish) PGconn *connection = NULL;
-
-	if (!site_check_connect(check, &connection) || !site_check_has_schema(check, connection))
-		return;
 	CLEANUP(site_check_clear)
-	PGresult *rows = site_check_rows_of(
-		check, connection,
+	PGresult *rows = site_check_ask(
+		check,
 		"select coalesce((select extract(day from now() - min(password_at))::int || ' days' from haas.bmc "
 		"where password_sealed is not null), 'none'), "
 		"coalesce((select string_agg(daemon || ' ' || extract(day from now() - changed_at)::int || ' days', ', ' "
@@ -92,11 +80,12 @@ void site_check_secrets(struct site_check *check)
 	CLEANUP(site_check_clear)
 	PGresult *stuck =
 		!rows ? NULL
-		      : site_check_rows_of(
-				check, connection,
+		      : site_check_ask(
+				check,
 				"select node, 'its BMC takes neither password' from haas.rotation r "
 				"where state = 'failed' and exists (select from haas.bmc b where b.node_id = "
-				"r.node_id and b.password_next is not null) union select daemon, 'its seal "
+				"r.node_id and b.password_next is not null) and not exists (select from haas.rotation n "
+				"where n.node_id = r.node_id and n.id > r.id) union select daemon, 'its seal "
 				"key waits to be exchanged' from haas.seal_rotation where state in ('begun', "
 				"'sealing') and begun_at < now() - interval '1 hour' order by 1");
 

@@ -2,6 +2,7 @@
 # standby, and keepalived with the configuration that we ship. Sourced like fleet_lab.sh, which it stands on.
 #
 #   two_lab NODES [OPTION of `fleet run`...]     everything up, nodes imported and accepted
+#   two_cut and two_failover set $begin, the moment after the cut.
 #   two_cut CONTROLLER, two_back CONTROLLER      its power is cut: all its programs are killed, its links go down; it is there again
 #   two_failover                                 the primary's power is cut, and the standby promoted;  two_standby: a new standby
 #   two_keep_up                                  starts what has ended, as systemd would;  two_leader DAEMON: the controller where it works
@@ -139,6 +140,7 @@ two_cut() {
 	ip -n "${two_space[$1]}" link set eth1 down
 	ip -n "${two_space[$1]}" link set eth0 down
 	two_kill_all "$1"
+	begin=$(two_now) # after the last of it: what ended before is no recovery
 }
 two_back() {
 	local space=${two_space[$1]}
@@ -176,6 +178,7 @@ two_failover() {
 	local standby=$lab/pg
 	[ "$two_primary" != "$lab/pg" ] || standby=$lab/pg1
 	"$root/tests/support/pg" kill "$two_primary" 2>/dev/null
+	begin=$(two_now)
 	"$root/tests/support/pg" promote "$standby"
 	two_primary=$standby
 }
