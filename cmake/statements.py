@@ -8,9 +8,11 @@ X.sql holds the statements of one store (common/db/README.md, "Statements"). Its
     -- :row NAME                    columns that several statements answer with
     -- :statement NAME              a statement; C sees it as NAME_query
     -- :columns A, B                its columns, also one a line with a description; or `= NAME`: those of that row. None: C reads no column
+    -- :list TYPE                   it is ${store_page ..}: a list whose rows people filter and order; TYPE is that of its key. Its columns follow:
+    --   NAME  KIND FLAG ..  SQL    two blanks or more between the three; KIND and FLAG are those of portal/server/list.h, SQL goes on in deeper lines
 
 C gets one `const struct db_query NAME_query` a statement, and `enum NAME_column` with NAME_A, NAME_B: a column that is not there does not
-compile. db.c holds the names against what PostgreSQL answers.
+compile. db.c holds the names against what PostgreSQL answers. A list is `const struct list NAME_table` besides.
 """
 import json
 import pathlib
@@ -29,6 +31,7 @@ class Item:
     def __init__(self, kind, name, at, arguments=()):
         self.kind, self.name, self.at, self.arguments = kind, name, at, list(arguments)
         self.lines, self.columns, self.row, self.used = [], [], None, kind != "part"
+        self.key_type, self.listed = None, []
 
 
 def column_names(text):
@@ -48,6 +51,26 @@ def described_columns(lines, at):
         while at < len(lines) and re.match(r"-- {6,}\S", lines[at]):
             at += 1
     return names, at
+
+
+LIST_KINDS = ("text", "natural", "number", "time", "bool")
+LIST_FLAGS = ("site", "unsorted", "unsearched")
+
+
+def listed_columns(lines, at):
+    """The lines `--   NAME  KIND FLAG ..  SQL` from `at` on; ([(name, kind, flags, sql)], the first line behind them)."""
+    found = []
+    while at < len(lines) and (match := re.match(r"-- {3}([a-z][a-z0-9_]*) {2,}([a-z ]+?) {2,}(\S.*)", lines[at])):
+        name, (kind, *flags), sql = match[1], match[2].split(), match[3]
+        at += 1
+        while at < len(lines) and (more := re.match(r"-- {6,}(\S.*)", lines[at])):
+            sql, at = f"{sql} {more[1]}", at + 1
+        if kind not in LIST_KINDS or set(flags) - set(LIST_FLAGS):
+            raise Wrong(f"column {name}: '{match[2]}' is no kind with flags")
+        found.append((name, kind, flags, sql))
+    if not found:
+        raise Wrong("a list without columns")
+    return found, at
 
 
 def read_items(path):
@@ -80,6 +103,9 @@ def read_items(path):
                     item.columns = column_names(rest)
                     if not item.columns:
                         item.columns, at = described_columns(lines, at)
+            elif mark == "list" and item and item.kind == "statement":
+                item.key_type = rest.strip()
+                item.listed, at = listed_columns(lines, at)
             else:
                 raise Wrong(f"no mark '{mark}' here")
         except Wrong as wrong:
@@ -137,6 +163,28 @@ def expand(text, parts, values, depth=0):
     return made + text[at:]
 
 
+def expand_list(item, parts):
+    """The pieces of its ${store_page key ;; item ;; from ;; order}, and its columns."""
+    text = "\n".join(item.lines).strip()
+    if not text.startswith("${store_page ") or call_end(text, 0) != len(text) - 1:
+        raise Wrong("a list is ${store_page ..} and nothing else")
+    _, item.list_item, item.list_from, order = [expand(value, parts, {}) for value in arguments_of(text[len("${store_page "):-1])]
+    if " where " not in item.list_from.replace("\n", " "):
+        raise Wrong("a list has conditions: ${store_page}'s third argument ends with `where ..`")
+    item.descending = order.endswith(" desc")
+    item.list_order = order.removesuffix(" desc")
+    item.listed = [(name, kind, flags, expand(sql, parts, {})) for name, kind, flags, sql in item.listed]
+
+
+PROBES = {"text": "haas.csv_cell({})", "natural": "haas.csv_cell({})", "number": "({}) + 1.5", "time": "({}) - now()", "bool": "({}) and true"}
+
+
+def list_probe(item):
+    """A statement that PostgreSQL takes only when all of the list's expressions are good, and of their kind."""
+    cells = "".join(f", {PROBES[kind].format(sql)} as {name}" for name, kind, _, sql in item.listed)
+    return f"select {item.list_order} as list_key, {item.list_item} as list_item{cells} from {item.list_from} and $1::text is null"
+
+
 def read_statements(root, path):
     """(statements with .sql, .param_count and .columns; rows of this file), in their order"""
     uses, items = read_items(path)
@@ -159,6 +207,8 @@ def read_statements(root, path):
                 if item.row not in rows:
                     raise Wrong(f"no row '{item.row}'")
                 item.columns = rows[item.row].columns
+            if item.listed:
+                expand_list(item, parts)
             if not item.sql:
                 raise Wrong(f"statement '{item.name}' is empty")
         except Wrong as wrong:
@@ -179,14 +229,28 @@ def c_columns(name, columns):
     return f"enum {name}_column {{\n{rows}}};\n"
 
 
+def c_list(item):
+    rows = ""
+    for name, kind, flags, sql in item.listed:
+        bits = " | ".join(f"LIST_{flag.upper()}" for flag in flags) or "0"
+        rows += f'\t\t{{"{name}", LIST_{kind.upper()}, {bits},\n{c_text(sql)}}},\n'
+    texts = "".join(f"{c_text(text)},\n" for text in (item.list_item, item.list_from, item.list_order))
+    return (f'\nconst struct list {item.name}_table = {{\n\t&{item.name}_query,\n{texts}\t"{item.key_type}",\n\t{"true" if item.descending else "false"},\n'
+            f"\t(const struct list_column[]){{\n{rows}\t\t{{0}},\n\t}},\n}};\n")
+
+
 def c_header(source, statements, rows):
     made = f'/* Made of {source} by cmake/statements.py. */\n#pragma once\n\n#include "common/db/db.h"\n'
+    if any(item.listed for item in statements):
+        made += '\n#include "portal/server/list.h"\n'
     for item in rows:
         made += "\n" + c_columns(item.name, item.columns)
     for item in statements:
         made += f"\nextern const struct db_query {item.name}_query; /* {item.param_count} parameters */\n"
         if item.columns and not item.row:
             made += c_columns(item.name, item.columns)
+        if item.listed:
+            made += f"extern const struct list {item.name}_table;\n"
     return made
 
 
@@ -197,6 +261,8 @@ def c_source(source, header, statements):
         columns = "".join(f'\t\t"{column}",\n' for column in item.columns)
         made += f'\nconst struct db_query {item.name}_query = {{\n\t"{item.name}",\n{c_text(item.sql)},\n\t{item.param_count},\n'
         made += f"\t(const char *const[]){{\n{columns}\t\tNULL,\n\t}},\n}};\n" if columns else "\tNULL,\n};\n"
+        if item.listed:
+            made += c_list(item)
     return made
 
 
@@ -206,6 +272,10 @@ def main(arguments):
         for name in arguments[2:]:
             for item in read_statements(root, root / name)[0]:
                 print(json.dumps({"file": name, "line": item.at, "name": item.name, "sql": item.sql, "params": item.param_count, "columns": item.columns}))
+                if item.listed:
+                    names = ["list_key", "list_item", *[column[0] for column in item.listed]]
+                    print(json.dumps({"file": name, "line": item.at, "name": f"{item.name}_table", "sql": list_probe(item), "params": item.param_count,
+                                      "columns": names}))
         return
     source, header, code = arguments[1:]
     statements, rows, _ = read_statements(root, root / source)

@@ -13,9 +13,9 @@ set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_STRIP_FILES ON)
 
-# haas_package(NAME DEPENDS ".." RECOMMENDS ".." UNITS ..): its description is the first paragraph of package/NAME.
+# haas_package(NAME DEPENDS ".." RECOMMENDS ".." UNITS .. OPTIONAL ..): its description is the first paragraph of package/NAME. The operator enables units of OPTIONAL.
 macro(haas_package name)
-  cmake_parse_arguments(arg "" "DEPENDS;RECOMMENDS;SUMMARY" "UNITS" ${ARGN})
+  cmake_parse_arguments(arg "" "DEPENDS;RECOMMENDS;SUMMARY" "UNITS;OPTIONAL" ${ARGN})
   string(TOUPPER ${name} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME haas-${name})
   set(CPACK_DEBIAN_${upper}_FILE_NAME DEB-DEFAULT)
@@ -27,14 +27,23 @@ macro(haas_package name)
   else()
     set(CPACK_DEBIAN_${upper}_PACKAGE_SHLIBDEPS ON)
   endif()
+  # Documents may go back; what reads the database may not.
+  set(scripts "")
+  if(NOT "${name}" STREQUAL "doc")
+    list(APPEND scripts preinst)
+  endif()
   if(NOT "${arg_UNITS}" STREQUAL "")
-    set(COMPONENT ${name})
-    list(JOIN arg_UNITS " " UNITS)
-    foreach(script postinst prerm postrm)
-      configure_file(package/${script}.in ${CMAKE_CURRENT_BINARY_DIR}/package/${name}/${script} @ONLY
-        FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-      list(APPEND CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_BINARY_DIR}/package/${name}/${script})
-    endforeach()
+    list(APPEND scripts postinst prerm postrm)
+  endif()
+  set(COMPONENT ${name})
+  list(JOIN arg_UNITS " " UNITS)
+  list(JOIN arg_OPTIONAL " " OPTIONAL)
+  foreach(script ${scripts})
+    configure_file(package/${script}.in ${CMAKE_CURRENT_BINARY_DIR}/package/${name}/${script} @ONLY
+      FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+    list(APPEND CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_BINARY_DIR}/package/${name}/${script})
+  endforeach()
+  if(NOT "${arg_UNITS}" STREQUAL "")
     # The configuration is the operator's: dpkg asks before it overwrites an edited one.
     set(conffiles "")
     foreach(unit ${arg_UNITS})
@@ -54,10 +63,11 @@ DHCP, TFTP and HTTP boot, BMC control, tenant networks by VLAN, traffic
 collection, packet captures and the REST API, each a daemon of its own."
   DEPENDS "haas-cli (= ${PROJECT_VERSION}), postgresql-15, systemd"
   # /usr/lib/haas: what makes boot files, then what makes images.
-  RECOMMENDS "busybox-static, cpio, binutils, kmod, ipxe, sbsigntool, systemd-boot-efi, openssl, mmdebstrap, e2fsprogs, fdisk, mtools, dosfstools, grub-common, grub-pc-bin, grub-efi-amd64-bin, zstd, python3"
-  UNITS haas.target haas-db.service haas-schema.service portald.service portal-outward.service bampi-bootd.service bampid.service
+  RECOMMENDS "busybox-static, cpio, binutils, kmod, ipxe, gcc, make, perl, liblzma-dev, dpkg-dev, sbsigntool, systemd-boot-efi, openssl, mmdebstrap, e2fsprogs, fdisk, mtools, dosfstools, grub-common, grub-pc-bin, grub-efi-amd64-bin, zstd, python3"
+  UNITS haas.target haas-db.service haas-schema.service portald.socket portald.service portal-outward.service bampi-bootd.service bampid.service
         peregrined.service peregrine-flowd.service peregrine-captured.service
-        haas-backup.service haas-backup.timer)
+        haas-backup.service haas-backup.timer
+  OPTIONAL portald-tls.socket portald-edge.socket)
 haas_package(relay
   SUMMARY "DHCP relay and boot cache of a remote segment
 Relays DHCP with option 82, answers ARP for the controller and keeps boot

@@ -10,6 +10,7 @@
 #include "common/http/client.h"
 #include "common/io/file.h"
 #include "common/io/log.h"
+#include "common/io/seal_key.h"
 #include "common/io/worker.h"
 
 #include "bampi/agent/power.h"
@@ -49,6 +50,8 @@ struct agent {
 	struct task *task;
 	unsigned refused; /* progress reports in a row that were answered 401 or 403 */
 	struct text body; /* of the POST that is out */
+	char result_signature
+		[RESULT_SIGNATURE_TEXT_SIZE]; /* of the body, when it is a result; "" = it is none */
 	int64_t task_began_ms;
 	int64_t poll_began_ms;
 	int64_t keyless_until_ms;
@@ -61,13 +64,16 @@ agent_call(struct agent *agent, const char *method, const char *target, int64_t 
 	   void (*on_done)(void *, int, const struct http_response *, const struct problem *))
 {
 	const struct http_header headers[] = {{"Authorization", agent->authorization},
-					      {"Haas-Seal-Key", agent->guard.agent}};
+					      {RESULT_AGENT_FIELD, agent->guard.agent},
+					      {RESULT_SIGNATURE_FIELD, agent->result_signature}};
 	bool has_body = agent->body.size > 0;
 	struct http_call_options options = {
 		.method = method,
 		.target = target,
 		.headers = headers,
-		.header_count = agent->guard.agent[0] ? 2 : 1,
+		.header_count = agent->result_signature[0] ? 3
+				: agent->guard.agent[0]    ? 2
+							   : 1,
 		.body = has_body ? text_get(&agent->body) : NULL,
 		.body_size = agent->body.size,
 		.timeout_ms = timeout_ms,
@@ -142,26 +148,22 @@ static void poll_done(void *context, int rc, const struct http_response *respons
 /* The key is of the boot: a program that was started again goes on with it, and is no second agent to
  * the server. A node that started just now may have no seeded generator. It waits for that a while. Then
  * it asks without a key, so that it is heard of; it gets no task. */
-static void agent_offer_seal(struct agent *agent)
+static void agent_offer_key(struct agent *agent)
 {
 	char path[300];
-	const struct seal_key_file file = {
-		.path = path,
-		.what = "key of this boot",
-		.exposed_hint = "something else than the agent writes into the ramdisk",
-	};
 	struct problem problem = {0};
 
-	if (agent->env->seal || !seal_key_seeded())
+	if (agent->env->key || !seal_key_seeded())
 		return;
 	if (!text_format(path, sizeof(path), "%s/run/haas", agent->env->root) ||
 	    file_make_folder(path, 0700) != 0 ||
 	    !text_format(path, sizeof(path), "%s/run/haas/agent.key", agent->env->root) ||
-	    seal_key_load(&file, &agent->env->seal, &problem) != 0) {
+	    agent_key_load(path, &agent->env->key, &problem) != 0) {
 		log_problem(LOG_LEVEL_ERROR, AGENT_SUBJECT, &problem);
 		return;
 	}
-	hex_encode(seal_key_public_key(agent->env->seal), SEAL_KEY_SIZE, agent->guard.agent);
+	(void)text_copy(agent->guard.agent, sizeof(agent->guard.agent),
+			agent_key_text(agent->env->key));
 }
 
 static void poll_send(struct agent *agent)
@@ -169,7 +171,7 @@ static void poll_send(struct agent *agent)
 	char target[64];
 	int rc;
 
-	agent_offer_seal(agent);
+	agent_offer_key(agent);
 	agent->poll_began_ms = loop_now_ms(agent->loop);
 	if (!agent->guard.agent[0] && agent->poll_began_ms < agent->keyless_until_ms) {
 		loop_timer_arm(agent->timer, KEYLESS_LOOK_MS);
@@ -321,6 +323,18 @@ static void result_done(void *context, int rc, const struct http_response *respo
 		agent_enter(agent, AGENT_POLLING);
 }
 
+/* Without the key nobody was given a task. */
+static void agent_sign(struct agent *agent)
+{
+	char statement[RESULT_STATEMENT_SIZE];
+
+	if (!agent->env->key)
+		return;
+	result_statement(strtoll(agent->task->id, NULL, 10), agent->env->token,
+			 text_get(&agent->body), agent->body.size, statement);
+	agent_key_sign(agent->env->key, statement, agent->result_signature);
+}
+
 static void result_send(struct agent *agent)
 {
 	char target[96];
@@ -328,8 +342,10 @@ static void result_send(struct agent *agent)
 
 	text_clear(&agent->body);
 	task_result_json(agent->task, &agent->body);
+	agent_sign(agent);
 	(void)text_format(target, sizeof(target), "/agent/v1/tasks/%s/result", agent->task->id);
 	rc = agent_call(agent, "POST", target, REPORT_TIMEOUT_MS, result_done);
+	agent->result_signature[0] = '\0';
 	if (rc)
 		retry_later(agent, rc, 0, "place for the result");
 }

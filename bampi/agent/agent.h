@@ -10,7 +10,7 @@
 
 struct agent;
 
-/* Borrows loop and env for its life. Makes env->seal, which the caller frees, when it first asks for
+/* Borrows loop and env for its life. Makes env->key, which the caller frees, when it first asks for
  * a task. */
 MUST_USE int agent_new(struct loop *loop, struct agent_env *env, struct agent **ret);
 /* Waits for a task at work; it is told to stop. */

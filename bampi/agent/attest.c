@@ -93,7 +93,7 @@ static int attest_registers(int fd, uint32_t *ret_code, struct text *data)
 	uint8_t command[TPM_COMMAND_MAX];
 	uint8_t response[TPM_RESPONSE_MAX];
 	uint8_t values[2][TPM_DIGEST_SIZE];
-	size_t size;
+	size_t size = 0;
 	int rc = attest_ask(fd, command, tpm_registers_encode(ATTEST_REGISTERS, command), response,
 			    &size);
 
@@ -114,7 +114,7 @@ static int attest_quote(int fd, const uint8_t nonce[TPM_DIGEST_SIZE], uint32_t *
 	struct tpm_quoted quoted;
 	struct tpm_key key;
 	uint32_t handle;
-	size_t size;
+	size_t size = 0;
 	int rc = attest_ask(fd, command, tpm_key_encode(command), response, &size);
 
 	if (!rc)
@@ -140,16 +140,13 @@ int attest_run(struct task *task, struct text *data, struct problem *problem)
 	const struct agent_env *env = task->env;
 	CLEANUP(closep) int fd = attest_open(env);
 	uint8_t nonce[TPM_DIGEST_SIZE];
-	char seal[2 * SEAL_KEY_SIZE + 1] = "";
 	char why[128] = "";
 	uint32_t code = 0;
 	int rc = fd < 0 ? fd : 0;
 
 	(void)problem;
 	task_say(task, 0, 0, "asking the TPM");
-	if (env->seal)
-		hex_encode(seal_key_public_key(env->seal), SEAL_KEY_SIZE, seal);
-	attest_nonce(env->token, seal, nonce);
+	attest_nonce(env->token, env->key ? agent_key_text(env->key) : "", nonce);
 	json_begin_object(data, NULL);
 	json_put_bool(data, "tpm", fd >= 0);
 	if (!rc)

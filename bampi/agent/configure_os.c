@@ -298,7 +298,7 @@ static void volume_files(struct os_tree *tree, const struct os_settings *setting
 	text_done(&content);
 }
 
-int configure_os_open_secrets(const struct seal_key *key, struct os_settings *settings,
+int configure_os_open_secrets(const struct agent_key *key, struct os_settings *settings,
 			      struct problem *problem)
 {
 	for (size_t i = 0; i < settings->volume_count; i++) {
@@ -311,8 +311,8 @@ int configure_os_open_secrets(const struct seal_key *key, struct os_settings *se
 		    hex_decode(volume->sealed, sealed, size) != 0)
 			rc = E_MALFORMED;
 		else if (key)
-			rc = seal_key_open(key, sealed, size, volume->secret,
-					   sizeof(volume->secret));
+			rc = agent_key_open(key, sealed, size, volume->secret,
+					    sizeof(volume->secret));
 		if (rc == 0 &&
 		    volume->secret[strspn(volume->secret, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLM"
 							  "NOPQRSTUVWXYZ0123456789-_")] != '\0')
@@ -378,7 +378,7 @@ int configure_os_run(struct task *task, struct text *data, struct problem *probl
 		return -ENOMEM;
 	rc = os_settings_read(task->params, settings, problem);
 	if (!rc)
-		rc = configure_os_open_secrets(task->env->seal, settings, problem);
+		rc = configure_os_open_secrets(task->env->key, settings, problem);
 	if (!rc)
 		rc = os_partition_find(task, settings->disk, settings->root_partition, partition,
 				       problem);

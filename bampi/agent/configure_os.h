@@ -9,7 +9,7 @@ MUST_USE int configure_os_run(struct task *task, struct text *data, struct probl
 MUST_USE int configure_os_tree(int root_fd, const struct os_settings *settings,
 			       struct problem *problem);
 /* Opens the secrets of the volumes. E_DENIED: sealed to another life of the agent. */
-MUST_USE int configure_os_open_secrets(const struct seal_key *key, struct os_settings *settings,
+MUST_USE int configure_os_open_secrets(const struct agent_key *key, struct os_settings *settings,
 				       struct problem *problem);
 /* Sets the names that the NICs will have in the OS: where udev runs, net0, net1, ... pinned to the
  * MAC by a .link file; elsewhere what the kernel calls them, as this kernel does. E_NOT_FOUND for a

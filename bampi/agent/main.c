@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 		loop_run(loop);
 	agent_free(agent);
 	neighbor_table_free(env.neighbors);
-	seal_key_free(env.seal);
+	agent_key_free(env.key);
 	loop_free(loop);
 	tls_free(tls);
 	sodium_memzero(options.token, sizeof(options.token));

@@ -13,7 +13,7 @@
 #include "common/base/text.h"
 #include "common/http/json_reader.h"
 #include "common/http/tls.h"
-#include "common/io/seal_key.h"
+#include "common/io/agent_key.h"
 
 #define TASK_ID_SIZE 40
 
@@ -29,7 +29,7 @@ struct agent_env {
 	int64_t silence_ms;    /* a server that sends no byte for so long is asked again */
 	bool sandbox;          /* tests: regular files may be disks, the power stays on */
 	struct neighbor_table *neighbors; /* LLDP; may be NULL */
-	struct seal_key *seal;            /* of this boot; NULL until the generator is seeded */
+	struct agent_key *key;            /* of this boot; NULL until the generator is seeded */
 };
 
 struct task_progress {

@@ -102,13 +102,13 @@ static int task_guard_verify(const struct task_guard *guard, const struct task_m
 		(void)problem_set(problem, E_DENIED, "the task's signature is not valid");
 		problem_detail(problem, "tried %zu keys of the ramdisk", guard->keys.count);
 		problem_hint(problem, "%s", hint);
-		return problem->code;
+		return E_DENIED;
 	}
 	if (task_statement_decode(message->statement, ret) == 0)
 		return 0;
 	(void)problem_set(problem, E_UNSUPPORTED, "the task's statement cannot be read");
 	problem_hint(problem, "the ramdisk is older than the controller; build it again");
-	return problem->code;
+	return E_UNSUPPORTED;
 }
 
 static int task_guard_refuse(struct problem *problem, const char *message, const char *detail)
@@ -117,7 +117,7 @@ static int task_guard_refuse(struct problem *problem, const char *message, const
 	problem_detail(problem, "%s", detail);
 	problem_hint(problem,
 		     "somebody between node and controller sends tasks: look at that network");
-	return problem->code;
+	return E_DENIED;
 }
 
 static int task_guard_is_for_us(const struct task_guard *guard, const struct agent_env *env,

@@ -76,6 +76,7 @@ void bmc_blocking_free(struct bmc_blocking *blocking)
 static void bmc_blocking_job_free(struct job *job)
 {
 	bmc_result_done(&job->result);
+	fence_unref(job->request.fence);
 	sodium_memzero(&job->request, sizeof(job->request));
 	free(job);
 }
@@ -120,6 +121,7 @@ int bmc_blocking_start(struct bmc_blocking *blocking, const struct bmc_request *
 	if (!job)
 		return -ENOMEM;
 	*job = (struct job){.owner = blocking, .request = *request, .deadline_ms = deadline_ms};
+	fence_ref(job->request.fence);
 	rc = worker_submit(blocking->worker, job_run, job_done, job);
 	if (rc) {
 		bmc_blocking_job_free(job);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/fence.h"
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
@@ -127,6 +128,9 @@ struct bmc_sel_mark {
 
 struct bmc_request {
 	enum bmc_op op;
+	/* What changes something is sent only while it holds, each packet of it (fence.h). NULL = a
+	 * look, or nothing was claimed. Borrowed: whoever keeps the request keeps it. */
+	struct fence *fence;
 	union {
 		struct bmc_boot boot;      /* BMC_BOOT_SET */
 		struct bmc_sel_mark after; /* BMC_SEL_NEW */
@@ -255,6 +259,8 @@ struct bmc_op_row {
 };
 extern const struct bmc_op_row bmc_op_table[BMC_OP_COUNT];
 const char *bmc_op_text(enum bmc_op op);
+/* E_LAPSED with the problem that says so. */
+int bmc_lapsed(const char *node, enum bmc_op op, bool sent, struct problem *problem);
 bool bmc_op_is_power(enum bmc_op op);
 const char *bmc_boot_device_text(enum bmc_boot_device device);
 const char *bmc_confirm_text(enum bmc_confirm confirm);
@@ -302,6 +308,7 @@ struct bmc_driver {
 	 * -EBUSY            the BMC says node busy, or has no session free: ask later
 	 * E_CONFLICT        the BMC refuses in its present state
 	 * E_DENIED          the user lacks the privilege for this command
+	 * E_LAPSED          the claim behind it ran out; what was sent before may have been done
 	 * E_PROTOCOL        any other answer */
 	int (*start)(void *session, const struct bmc_request *request, int64_t deadline_ms,
 		     bmc_call_fn fn, void *context);

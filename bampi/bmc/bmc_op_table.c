@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "common/base/enum_text.h"
+#include "common/base/error.h"
 
 #include "bampi/bmc/bmc_driver.h"
 #include "bampi/bmc/ipmi_driver.h"
@@ -53,6 +54,15 @@ static const char *const confirm_words[] = {
 const char *bmc_op_text(enum bmc_op op)
 {
 	return (unsigned)op < BMC_OP_COUNT ? bmc_op_table[op].name : "?";
+}
+
+int bmc_lapsed(const char *node, enum bmc_op op, bool sent, struct problem *problem)
+{
+	(void)problem_set(problem, E_LAPSED, "node %s: the claim ran out %s %s", node,
+			  sent ? "during" : "before", bmc_op_text(op));
+	problem_detail(problem, "%s", sent ? "it may have been executed" : "it was not sent");
+	problem_hint(problem, "whoever claims the work next looks at the BMC and goes on");
+	return E_LAPSED;
 }
 
 bool bmc_op_is_power(enum bmc_op op)

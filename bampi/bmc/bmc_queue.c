@@ -274,6 +274,7 @@ static int operation_new(struct bmc *bmc, const struct bmc_ask *ask, struct oper
 	operation->queue = bmc->queue;
 	operation->bmc = bmc;
 	operation->request = *ask->request;
+	fence_ref(operation->request.fence);
 	operation->person = ask->person;
 	call_line_add(&bmc->waiting, &operation->link, ask->priority);
 	*ret = operation;

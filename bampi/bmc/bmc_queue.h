@@ -45,7 +45,7 @@ void bmc_queue_remove(struct bmc_queue *queue, int64_t bmc_id);
 
 struct bmc_ask {
 	int64_t bmc_id;
-	const struct bmc_request *request; /* copied */
+	const struct bmc_request *request; /* copied, its fence kept */
 	enum call_priority priority;       /* CALL_CHANGE: an action of a user or a deployment */
 	bool person; /* a person asks: one try in BREAKER_PERSON_MS is let through although the BMC
 			refused the password, for it may have been corrected there */
@@ -56,7 +56,8 @@ struct bmc_ask {
 /* rc 0: result is set (borrowed for the call). Else problem is set and result NULL. Besides the
  * driver's errors: E_UNAVAILABLE  the breaker is open: the problem says since when, why, and when
  * it will be tried again E_TIMEOUT      the deadline passed; the problem says whether a command had
- * been sent E_NOT_FOUND    the BMC is not (or no more) known */
+ * been sent E_NOT_FOUND    the BMC is not (or no more) known. E_LAPSED       the request's fence is
+ * over, and what changes something was still to be sent */
 typedef void (*bmc_done_fn)(void *context, int rc, const struct bmc_result *result,
 			    const struct problem *problem);
 

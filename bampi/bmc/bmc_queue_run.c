@@ -44,6 +44,7 @@ static void operation_free(struct operation *operation)
 {
 	bmc_result_done(&operation->result);
 	bmc_result_done(&operation->confirm.result);
+	fence_unref(operation->request.fence);
 	sodium_memzero(&operation->request, sizeof(operation->request));
 	free(operation);
 }
@@ -90,6 +91,7 @@ static void bmc_queue_run_dispatch(struct bmc_queue *queue);
 
 static void bmc_queue_run_call_free(struct call *call)
 {
+	fence_unref(call->request.fence);
 	sodium_memzero(&call->request, sizeof(call->request));
 	free(call);
 }
@@ -172,8 +174,12 @@ static void call_heard(struct bmc *bmc, struct call *call, const struct heard *h
 	struct operation *operation = call->operation;
 	int64_t now_ms = loop_now_ms(bmc->queue->loop);
 
-	bmc->breaker = breaker_after(&bmc->breaker, heard->rc, breaker_spread(bmc->id), now_ms);
-	bmc_queue_run_observe(bmc, call, heard);
+	/* Our own claim says nothing about the BMC. */
+	if (heard->rc != E_LAPSED) {
+		bmc->breaker =
+			breaker_after(&bmc->breaker, heard->rc, breaker_spread(bmc->id), now_ms);
+		bmc_queue_run_observe(bmc, call, heard);
+	}
 	if (operation) {
 		if (heard->rc)
 			operation->problem = *heard->problem;
@@ -221,6 +227,7 @@ static void bmc_call(struct bmc *bmc, enum ready_list list)
 			.request = operation->request,
 		};
 		call->request.op = bmc->next_call;
+		fence_ref(call->request.fence);
 		rc = driver->start(bmc->session.state, &call->request,
 				   operation->confirm.deadline_ms, call_done, call);
 	}
@@ -346,6 +353,12 @@ void bmc_pump(struct bmc *bmc)
 			if (operation->confirm.wrong_echo)
 				text_wrong_echo(operation, &operation->problem);
 			operation_finish(operation, operation->confirm.rc, &operation->problem);
+			continue;
+		}
+		if (bmc_op_table[next.call].changes && !fence_holds(operation->request.fence)) {
+			(void)bmc_lapsed(bmc->endpoint.node, operation->request.op,
+					 operation->confirm.commands > 0, &operation->problem);
+			operation_finish(operation, E_LAPSED, &operation->problem);
 			continue;
 		}
 		if (breaker_ask(&bmc->breaker, operation->person, now_ms) == BREAKER_REFUSE) {

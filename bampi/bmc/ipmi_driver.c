@@ -98,8 +98,8 @@ static int ipmi_driver_run_boot_set(struct ipmi_session *session, const struct b
 		int rc = ipmi_exchange(session, bmc_op_text(request->op), &frame, data, &size,
 				       &refused);
 
-		/* A dead session ends it; a refusal only of the flags themselves. */
-		if (rc && (step == IPMI_BOOT_FLAGS || !session->context)) {
+		/* A dead session ends it, or the claim; a refusal only of the flags themselves. */
+		if (rc && (step == IPMI_BOOT_FLAGS || rc == E_LAPSED || !session->context)) {
 			*problem = refused;
 			return rc;
 		}
@@ -149,8 +149,11 @@ static int run_raw(struct ipmi_session *session, const struct bmc_request *reque
 {
 	struct bmc_result result = {.op = BMC_RAW};
 	uint8_t data[BMC_RAW_SIZE + 2];
+	int rc = ipmi_session_may_send(session, problem);
 	int size;
 
+	if (rc)
+		return rc;
 	if (request->raw.size == 0)
 		return problem_set(problem, -EINVAL,
 				   "a raw command needs at least its command byte");
@@ -240,11 +243,14 @@ static int blocking_run(void *state, const struct bmc_request *request, int64_t 
 	int rc;
 
 	session->deadline_ms = deadline_ms;
+	session->op = request->op;
+	session->fence = bmc_op_table[request->op].changes ? request->fence : NULL;
 	rc = ipmi_session_open(session, problem);
 	if (rc == 0)
 		rc = runs[request->op](session, request, ret, problem);
 	/* Such calls are rare, and a BMC has few sessions. */
 	ipmi_session_drop(session);
+	session->fence = NULL;
 	return rc;
 }
 

@@ -301,7 +301,10 @@ int ipmi_sel_new(struct ipmi_session *session, const struct bmc_sel_mark *after,
 int ipmi_sel_clear(struct ipmi_session *session, struct bmc_result *ret, struct problem *problem)
 {
 	CLEANUP(sel_freep) ipmi_sel_ctx_t sel = ipmi_sel_ctx_create(session->context, NULL);
+	int rc = ipmi_session_may_send(session, problem);
 
+	if (rc)
+		return rc;
 	if (!sel)
 		return ipmi_no_memory(problem);
 	if (ipmi_sel_clear_sel(sel) < 0)

@@ -77,27 +77,57 @@ static unsigned freeipmi_workarounds(uint32_t bits)
 	return flags;
 }
 
+int ipmi_session_may_send(const struct ipmi_session *session, struct problem *problem)
+{
+	if (!session->fence || fence_left_ms(session->fence) >= (int64_t)session->within_ms)
+		return 0;
+	return bmc_lapsed(session->endpoint.node, session->op, false, problem);
+}
+
+/* The time for one request, which FreeIPMI sends again by itself. With a fence it is half of what is
+ * left of the claim at most: the request is over before the claim, and half is always left while
+ * the claim is extended. */
+static int ipmi_session_within(const struct ipmi_session *session, uint32_t *ret,
+			       struct problem *problem)
+{
+	int64_t left_ms = session->deadline_ms - clock_monotonic_ms();
+	int64_t half_ms = session->fence ? fence_left_ms(session->fence) / 2 : INT64_MAX;
+	int64_t within_ms = timeout_ms(&session->endpoint);
+
+	/* Our claim is short: that says nothing about the BMC. */
+	if (half_ms < LEFT_MIN_MS)
+		return bmc_lapsed(session->endpoint.node, session->op, false, problem);
+	if (left_ms < LEFT_MIN_MS)
+		return problem_set(problem, E_TIMEOUT, "node %s: no time left to ask its BMC",
+				   session->endpoint.node);
+	if (left_ms < within_ms)
+		within_ms = left_ms;
+	if (half_ms < within_ms)
+		within_ms = half_ms;
+	*ret = (uint32_t)within_ms;
+	return 0;
+}
+
 int ipmi_session_open(struct ipmi_session *session, struct problem *problem)
 {
 	const struct bmc_endpoint *endpoint = &session->endpoint;
 	bool ipv6 = strchr(endpoint->address, ':') != NULL;
-	int64_t left_ms = session->deadline_ms - clock_monotonic_ms();
-	uint32_t within_ms = timeout_ms(endpoint);
 	uint32_t again_ms = retransmit_ms(endpoint);
+	uint32_t within_ms = 0;
 	char host[96];
+	int rc;
 
 	/* FreeIPMI gives a session up when it heard nothing for its timeout, even before it waits
 	 * for the answer to what it has just sent: a session that idled longer must be opened anew,
 	 * else a command would be sent and reported as lost. */
-	if (session->context && clock_monotonic_ms() - session->used_ms >= (int64_t)within_ms / 2)
+	if (session->context &&
+	    clock_monotonic_ms() - session->used_ms >= (int64_t)session->within_ms / 2)
 		ipmi_session_drop(session);
 	if (session->context)
 		return 0;
-	if (left_ms < LEFT_MIN_MS)
-		return problem_set(problem, E_TIMEOUT, "node %s: no time left to ask its BMC",
-				   endpoint->node);
-	if (left_ms < within_ms)
-		within_ms = (uint32_t)left_ms;
+	rc = ipmi_session_within(session, &within_ms, problem);
+	if (rc)
+		return rc;
 	if (again_ms > within_ms / 2)
 		again_ms = within_ms / 2;
 
@@ -106,6 +136,7 @@ int ipmi_session_open(struct ipmi_session *session, struct problem *problem)
 	session->context = ipmi_ctx_create();
 	if (!session->context)
 		return ipmi_no_memory(problem);
+	session->within_ms = within_ms;
 	session->opening = true;
 	if (ipmi_ctx_open_outofband_2_0(
 		    session->context, host, endpoint->username, endpoint->password, NULL, 0,
@@ -147,8 +178,10 @@ int ipmi_exchange(struct ipmi_session *session, const char *what, const struct i
 {
 	const char *text = NULL;
 	int size;
-	int rc;
+	int rc = ipmi_session_may_send(session, problem);
 
+	if (rc)
+		return rc;
 	size = ipmi_cmd_raw(session->context, request->lun, request->netfn, request->bytes,
 			    request->size, ret, IPMI_WIRE_SIZE);
 	if (size < 0)

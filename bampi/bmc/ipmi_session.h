@@ -13,7 +13,10 @@ struct ipmi_session {
 	ipmi_ctx_t context;  /* NULL: not open */
 	int64_t used_ms;     /* when the BMC was last heard */
 	int64_t deadline_ms; /* of the call under way */
-	void *sdr;           /* the sensor data records once read; NULL = not yet */
+	struct fence *fence; /* of a call that changes something; NULL = none */
+	uint32_t within_ms;  /* so long FreeIPMI may send one request again */
+	enum bmc_op op;
+	void *sdr; /* the sensor data records once read; NULL = not yet */
 	size_t sdr_size;
 	struct ipmi_sensor_table *sensors; /* made from them */
 };
@@ -21,6 +24,8 @@ struct ipmi_session {
 /* Opens the session unless it is open and fresh. */
 MUST_USE int ipmi_session_open(struct ipmi_session *session, struct problem *problem);
 void ipmi_session_drop(struct ipmi_session *session);
+/* E_LAPSED with a problem: what changes something could be on its way after the end of its fence. */
+MUST_USE int ipmi_session_may_send(const struct ipmi_session *session, struct problem *problem);
 /* One exchange: `request` out, the answer in `ret` (command, completion code, data). Completion
  * codes other than 0 are errors with a problem; `what` names the exchange in it. */
 MUST_USE int ipmi_exchange(struct ipmi_session *session, const char *what,

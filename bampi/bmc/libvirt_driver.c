@@ -22,6 +22,9 @@ struct domain {
 	/* A boot device for the next start only: what is set again after that start. */
 	bool once;
 	enum bmc_boot_device before;
+	/* Of the call under way. */
+	const struct bmc_request *request;
+	bool changed; /* something was changed, or may have been */
 };
 
 /* --- what libvirt says --- */
@@ -99,6 +102,14 @@ static int libvirt_driver_connect_to(struct domain *domain, struct problem *prob
 
 /* --- operations --- */
 
+/* To be asked before each thing that changes the domain. */
+static int libvirt_driver_may_change(const struct domain *domain, struct problem *problem)
+{
+	if (fence_holds(domain->request->fence))
+		return 0;
+	return bmc_lapsed(domain->endpoint.node, domain->request->op, domain->changed, problem);
+}
+
 static int is_on(struct domain *domain, virDomainPtr found, bool *ret, struct problem *problem)
 {
 	int state = 0;
@@ -118,6 +129,7 @@ static int boot_define(struct domain *domain, virDomainPtr found, enum bmc_boot_
 	CLEANUP(freep)
 	char *xml = domain->library.xml(found, VIR_DOMAIN_XML_INACTIVE | VIR_DOMAIN_XML_SECURE);
 	virDomainPtr defined;
+	int rc;
 
 	if (!xml)
 		return libvirt_driver_failed(domain, "show the domain", problem);
@@ -126,11 +138,46 @@ static int boot_define(struct domain *domain, virDomainPtr found, enum bmc_boot_
 		return problem_set(problem, E_PROTOCOL,
 				   "node %s: libvirt's description of the domain is not understood",
 				   domain->endpoint.node);
+	rc = libvirt_driver_may_change(domain, problem);
+	if (rc)
+		return rc;
+	domain->changed = true;
 	defined = domain->library.define(domain->connection, changed.data);
 	if (!defined)
 		return libvirt_driver_failed(domain, "set the boot device", problem);
 	(void)domain->library.release(defined);
 	return 0;
+}
+
+/* One change of the power. */
+static int libvirt_driver_change(struct domain *domain, virDomainPtr found, enum bmc_op op,
+				 struct problem *problem)
+{
+	const struct libvirt_library *lib = &domain->library;
+	int rc = libvirt_driver_may_change(domain, problem);
+
+	if (rc)
+		return rc;
+	domain->changed = true;
+	switch ((int)op) {
+	case BMC_POWER_ON: rc = lib->create(found); break;
+	case BMC_POWER_OFF: rc = lib->destroy(found); break;
+	case BMC_POWER_SOFT: rc = lib->shutdown(found); break;
+	default: rc = lib->reset(found, 0); break;
+	}
+	return rc ? libvirt_driver_failed(domain, bmc_op_text(op), problem) : 0;
+}
+
+/* libvirt's reset keeps the old description: stop and start, when something waits to be used. */
+static int libvirt_driver_reset(struct domain *domain, virDomainPtr found, bool on,
+				struct problem *problem)
+{
+	int rc;
+
+	if (!domain->once || !on)
+		return libvirt_driver_change(domain, found, BMC_POWER_RESET, problem);
+	rc = libvirt_driver_change(domain, found, BMC_POWER_OFF, problem);
+	return rc ? rc : libvirt_driver_change(domain, found, BMC_POWER_ON, problem);
 }
 
 static int libvirt_driver_run_power(struct domain *domain, virDomainPtr found, enum bmc_op op,
@@ -142,30 +189,19 @@ static int libvirt_driver_run_power(struct domain *domain, virDomainPtr found, e
 
 	if (rc)
 		return rc;
-	switch ((int)op) {
-	case BMC_POWER_ON: rc = on ? 0 : domain->library.create(found); break;
-	case BMC_POWER_OFF: rc = on ? domain->library.destroy(found) : 0; break;
-	case BMC_POWER_SOFT: rc = on ? domain->library.shutdown(found) : 0; break;
-	default:
-		/* libvirt's reset keeps the old description: stop and start, when something
-		 * waits to be used. */
-		if (domain->once && on) {
-			rc = domain->library.destroy(found);
-			rc = rc ? rc : domain->library.create(found);
-		} else {
-			rc = domain->library.reset(found, 0);
-		}
-		break;
-	}
-	if (rc)
-		return libvirt_driver_failed(domain, bmc_op_text(op), problem);
-	if (domain->once && (op == BMC_POWER_ON || op == BMC_POWER_RESET)) {
-		domain->once = false; /* the running domain keeps what it was started with */
-		return boot_define(domain, found,
-				   domain->before == BMC_BOOT_PXE ? BMC_BOOT_PXE : BMC_BOOT_DISK,
-				   &ignored, problem);
-	}
-	return 0;
+	if (op == BMC_POWER_RESET)
+		rc = libvirt_driver_reset(domain, found, on, problem);
+	else if (on != (op == BMC_POWER_ON))
+		rc = libvirt_driver_change(domain, found, op, problem);
+	if (rc || !domain->once || (op != BMC_POWER_ON && op != BMC_POWER_RESET))
+		return rc;
+	/* The running domain keeps what it was started with. */
+	rc = boot_define(domain, found,
+			 domain->before == BMC_BOOT_PXE ? BMC_BOOT_PXE : BMC_BOOT_DISK, &ignored,
+			 problem);
+	if (rc == 0)
+		domain->once = false;
+	return rc;
 }
 
 static int libvirt_driver_run_boot_set(struct domain *domain, virDomainPtr found,
@@ -244,7 +280,10 @@ static int domain_run(void *state, const struct bmc_request *request, int64_t de
 	found = domain->library.find(domain->connection, domain->name);
 	if (!found)
 		return libvirt_driver_failed(domain, "find the domain", problem);
+	domain->request = request;
+	domain->changed = false;
 	rc = run_found(domain, found, request, &result, problem);
+	domain->request = NULL;
 	(void)domain->library.release(found);
 	if (rc == 0)
 		*ret = result;

@@ -232,7 +232,7 @@ bool redfish_is_known(const struct redfish_client *client, enum redfish_stage st
 	case REDFISH_FIRMWARE:
 		return !(call->done & 1U << REDFISH_FIRMWARES) ||
 		       call->member >= call->members.count;
-	case REDFISH_ACCOUNTS: return !call->accounts[0];
+	case REDFISH_ACCOUNTS:
 	case REDFISH_ACCOUNT:
 	case REDFISH_PASSWORD: return !call->accounts[0];
 	case REDFISH_ACCOUNT_SERVICE: return !client->root.accounts[0];

@@ -410,6 +410,8 @@ static int redfish_client_send(struct redfish_client *client, enum redfish_stage
 		request.username = client->endpoint.username;
 		request.password = client->endpoint.password;
 	}
+	if (strcmp(row->method, "GET") != 0)
+		request.fence = call->request.fence;
 	rc = fetch_start(client->fetcher, &request, redfish_client_on_answer, client, &call->fetch);
 	sodium_memzero(token, sizeof(token));
 	return rc;

@@ -161,11 +161,13 @@ int rmcp_call_ask(const struct rmcp_call *call, struct rmcp_ask *ret, struct pro
 	if (row->ask(call, &frame))
 		return problem_set(problem, -EINVAL, "%s is not one IPMI command", op->name);
 	*ret = (struct rmcp_ask){
+		.op = call->request.op,
 		.netfn = frame.netfn,
 		.lun = frame.lun,
 		.privilege = row->privilege,
 		.changes = op->changes,
 		.once = !op->idempotent,
+		.fence = op->changes ? call->request.fence : NULL,
 		.size = frame.size,
 	};
 	memcpy(ret->data, frame.bytes, frame.size);

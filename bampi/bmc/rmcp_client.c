@@ -48,9 +48,11 @@ struct rmcp_peer {
 };
 
 struct outgoing {
+	struct rmcp_peer *peer; /* whose it is; NULL = it is gone */
 	struct sockaddr_storage address;
 	socklen_t address_size;
 	size_t size;
+	struct fence *fence;
 	uint8_t bytes[RMCP_PACKET_MAX];
 };
 
@@ -81,23 +83,42 @@ static struct socket *socket_of(struct rmcp_client *client, int family)
 	return &client->sockets[family == AF_INET6];
 }
 
+/* We were stopped since it was made. */
+static void rmcp_client_unsent(struct outgoing *out)
+{
+	struct rmcp_peer *peer = out->peer;
+
+	if (!peer || rmcp_session_fence(&peer->session) != out->fence)
+		return;
+	rmcp_session_unsent(&peer->session, clock_monotonic_ms());
+	loop_timer_arm(peer->timer, 0);
+}
+
 static void flush_socket(struct rmcp_client *client, struct socket *socket)
 {
 	struct mmsghdr messages[BATCH] = {0};
 	struct iovec parts[BATCH];
+	size_t count = 0;
 	size_t at = 0;
 
 	for (size_t i = 0; i < socket->out_count; i++) {
 		struct outgoing *out = &socket->out[i];
+		bool holds = fence_holds(out->fence);
 
-		parts[i] = (struct iovec){out->bytes, out->size};
-		messages[i].msg_hdr = (struct msghdr){.msg_name = &out->address,
-						      .msg_namelen = out->address_size,
-						      .msg_iov = &parts[i],
-						      .msg_iovlen = 1};
+		if (!holds)
+			rmcp_client_unsent(out);
+		fence_unref(out->fence);
+		if (!holds)
+			continue;
+		parts[count] = (struct iovec){out->bytes, out->size};
+		messages[count].msg_hdr = (struct msghdr){.msg_name = &out->address,
+							  .msg_namelen = out->address_size,
+							  .msg_iov = &parts[count],
+							  .msg_iovlen = 1};
+		count++;
 	}
-	while (at < socket->out_count) {
-		int sent = sendmmsg(socket->fd, messages + at, (unsigned)(socket->out_count - at),
+	while (at < count) {
+		int sent = sendmmsg(socket->fd, messages + at, (unsigned)(count - at),
 				    MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		if (sent < 0 && errno == EINTR)
@@ -129,9 +150,11 @@ static void peer_send(void *context, const void *data, size_t size)
 	if (socket->out_count == 0)
 		loop_timer_arm(peer->client->flush, 0);
 	out = &socket->out[socket->out_count++];
+	out->peer = peer;
 	out->address = peer->address;
 	out->address_size = peer->address_size;
 	out->size = size;
+	out->fence = fence_ref(rmcp_session_fence(&peer->session));
 	memcpy(out->bytes, data, size);
 }
 
@@ -158,7 +181,12 @@ static void add_stats(struct rmcp_client_stats *stats, const struct rmcp_session
 static void peer_gone(struct rmcp_peer *peer)
 {
 	struct rmcp_client *client = peer->client;
+	struct socket *socket = socket_of(client, peer->address.ss_family);
 
+	for (size_t i = 0; i < socket->out_count; i++) {
+		if (socket->out[i].peer == peer)
+			socket->out[i].peer = NULL;
+	}
 	add_stats(&client->stats, &peer->session);
 	DL_DELETE(peer->stop->peers, peer);
 	if (!peer->stop->peers) {

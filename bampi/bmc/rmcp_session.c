@@ -138,18 +138,41 @@ static int64_t again_after_ms(const struct rmcp_session *session)
 	return rmcp_again_ms(first_ms, session->sends);
 }
 
+struct fence *rmcp_session_fence(const struct rmcp_session *session)
+{
+	return session->purpose == RMCP_FOR_ASK ? session->ask.fence : NULL;
+}
+
 /* What cannot be encoded (no memory) counts as lost on the way. */
 static void rmcp_session_transmit(struct rmcp_session *session, const struct rmcp_io *io)
 {
 	uint8_t packet[RMCP_PACKET_MAX];
-	int size = rmcp_session_encode(session, io, packet);
+	int size;
 
+	if (!fence_holds(rmcp_session_fence(session))) {
+		session->lapsed = true;
+		session->again_at_ms = io->now_ms;
+		return;
+	}
+	session->ask_sends += session->purpose == RMCP_FOR_ASK;
+	size = rmcp_session_encode(session, io, packet);
 	if (size > 0)
 		io->send(io->context, packet, (size_t)size);
 	session->sent++;
 	session->resent += session->sends > 0;
 	session->sends++;
 	session->again_at_ms = io->now_ms + again_after_ms(session);
+}
+
+void rmcp_session_unsent(struct rmcp_session *session, int64_t now_ms)
+{
+	if (session->purpose != RMCP_FOR_ASK || session->sends == 0)
+		return;
+	session->sends--;
+	session->sent--;
+	session->ask_sends--;
+	session->lapsed = true;
+	session->again_at_ms = now_ms;
 }
 
 /* The one door to another state. */
@@ -264,7 +287,6 @@ static void rmcp_session_next(struct rmcp_session *session, const struct rmcp_io
 	} else if (session->ask.once && io->now_ms - session->heard_ms > RMCP_PROVEN_MS) {
 		rmcp_session_enter(session, io, RMCP_ACTIVE, RMCP_FOR_PROOF);
 	} else {
-		session->ask_sent = true;
 		rmcp_session_enter(session, io, RMCP_ACTIVE, RMCP_FOR_ASK);
 	}
 }
@@ -274,7 +296,8 @@ void rmcp_session_ask(struct rmcp_session *session, const struct rmcp_io *io,
 {
 	assert(!session->asked && ask->size > 0 && ask->size <= RMCP_DATA_MAX);
 	session->asked = true;
-	session->ask_sent = false;
+	session->ask_sends = 0;
+	session->lapsed = false;
 	session->ask = *ask;
 	session->deadline_ms = deadline_ms;
 	session->silent_ms = io->now_ms;
@@ -536,16 +559,36 @@ int64_t rmcp_session_due_ms(const struct rmcp_session *session)
 	return due_ms;
 }
 
+static void rmcp_session_lapse(struct rmcp_session *session, struct rmcp_outcome *ret)
+{
+	session->asked = false;
+	session->lapsed = false;
+	ret->event = RMCP_FAILED;
+	(void)bmc_lapsed(session->node, session->ask.op, session->ask_sends > 0, &ret->problem);
+}
+
 static void given_up(struct rmcp_session *session, const struct rmcp_io *io,
 		     struct rmcp_outcome *ret)
 {
 	int theirs = session->state == RMCP_OPENING ? IPMI_ERR_CONNECTION_TIMEOUT
 						    : IPMI_ERR_SESSION_TIMEOUT;
 
-	if (session->ask_sent)
+	if (session->ask_sends > 0)
 		theirs = IPMI_ERR_MESSAGE_TIMEOUT;
-	rmcp_session_fail(session, theirs, NULL, ret);
+	/* We were stopped for long: how silent the BMC was is not known. */
+	if (session->asked && !fence_holds(session->ask.fence))
+		rmcp_session_lapse(session, ret);
+	else
+		rmcp_session_fail(session, theirs, NULL, ret);
 	rmcp_session_leave(session, io);
+}
+
+/* The session stays; the answer to what was sent before is not waited for. */
+static void rmcp_session_stay(struct rmcp_session *session, const struct rmcp_io *io)
+{
+	sodium_memzero(&session->ask, sizeof(session->ask));
+	session->used_ms = io->now_ms;
+	rmcp_session_enter(session, io, RMCP_ACTIVE, RMCP_FOR_NOTHING);
 }
 
 static void rmcp_session_again(struct rmcp_session *session, const struct rmcp_io *io,
@@ -573,12 +616,16 @@ void rmcp_session_due(struct rmcp_session *session, const struct rmcp_io *io,
 	ret->event = RMCP_NOTHING;
 	if (io->now_ms < rmcp_session_due_ms(session))
 		return;
-	if (session->asked && io->now_ms >= give_up_ms(session))
+	if (session->asked && session->lapsed) {
+		rmcp_session_lapse(session, ret);
+		rmcp_session_stay(session, io);
+	} else if (session->asked && io->now_ms >= give_up_ms(session)) {
 		given_up(session, io, ret);
-	else if (!is_idle(session))
+	} else if (!is_idle(session)) {
 		rmcp_session_again(session, io, ret);
-	else if (io->now_ms >= session->used_ms + session->keep_ms)
+	} else if (io->now_ms >= session->used_ms + session->keep_ms) {
 		rmcp_session_end(session, io);
-	else
+	} else {
 		rmcp_session_enter(session, io, RMCP_ACTIVE, RMCP_FOR_KEEPING);
+	}
 }

@@ -9,9 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/fence.h"
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
+#include "bampi/bmc/bmc_driver.h"
 #include "bampi/bmc/rmcp_policy.h"
 #include "bampi/bmc/rmcp_wire.h"
 
@@ -45,10 +47,12 @@ enum rmcp_purpose {
 };
 
 struct rmcp_ask {
+	enum bmc_op op; /* for what is told of it */
 	uint8_t netfn, lun;
 	uint8_t privilege;           /* that the command needs [appendix G] */
 	bool changes;                /* sent again slowly only */
 	bool once;                   /* not sent again at all */
+	struct fence *fence;         /* not sent after its end; NULL = always. Borrowed */
 	uint16_t size;               /* of data */
 	uint8_t data[RMCP_DATA_MAX]; /* command first */
 };
@@ -80,7 +84,8 @@ struct rmcp_session {
 
 	/* the exchange asked for */
 	bool asked;
-	bool ask_sent; /* the BMC may have executed it */
+	unsigned ask_sends; /* > 0: the BMC may have executed it */
+	bool lapsed;        /* it was to be sent after the end of its fence */
 	struct rmcp_ask ask;
 	int64_t deadline_ms;
 	int64_t silent_ms; /* since then nothing was heard */
@@ -118,5 +123,10 @@ void rmcp_session_heard(struct rmcp_session *session, const struct rmcp_io *io, 
 int64_t rmcp_session_due_ms(const struct rmcp_session *session);
 void rmcp_session_due(struct rmcp_session *session, const struct rmcp_io *io,
 		      struct rmcp_outcome *ret);
+/* Of the packet under way; NULL: it may always be sent. */
+struct fence *rmcp_session_fence(const struct rmcp_session *session);
+/* The packet given to `send` last was not sent after all: its fence was over by then. To be followed
+ * by rmcp_session_due(). */
+void rmcp_session_unsent(struct rmcp_session *session, int64_t now_ms);
 /* Begins to close; done when the state is RMCP_CLOSED, some seconds later at most. */
 void rmcp_session_end(struct rmcp_session *session, const struct rmcp_io *io);

@@ -291,6 +291,8 @@ static int sim_refuse(const struct sim_session *session, const struct sim_node *
 {
 	const char *name = session->endpoint.node;
 
+	if (bmc_op_table[request->op].changes && !fence_holds(request->fence))
+		return bmc_lapsed(name, request->op, false, problem);
 	if (node->faults & SIM_FAULT_DEAD) {
 		problem_set(problem, E_TIMEOUT, "node %s: the BMC does not answer", name);
 		problem_detail(problem, "simulated BMC at %s", session->endpoint.address);

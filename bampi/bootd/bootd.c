@@ -50,6 +50,7 @@ struct bootd {
 	struct dhcp *dhcp;
 	struct boot *boot;
 	struct tls *tls; /* NULL: no certificate is configured */
+	struct tls_files tls_files;
 	struct ra_server *ra;
 	struct arp_proxy *arp;
 	struct arp_proxy_counters arp_counters;
@@ -186,10 +187,11 @@ static bool bootd_https_only(const struct bootd *bootd)
 static int bootd_start_tls(struct bootd *bootd, struct problem *problem)
 {
 	const struct conf_tls *conf = &bootd->conf->tls;
-	const struct tls_files files = {
-		.certificate = conf->certificate, .key = conf->key, .ca = conf->ca};
 
-	return conf->certificate[0] ? tls_new(TLS_SERVER, &files, &bootd->tls, problem) : 0;
+	bootd->tls_files = (struct tls_files){
+		.certificate = conf->certificate, .key = conf->key, .ca = conf->ca};
+	return conf->certificate[0] ? tls_new(TLS_SERVER, &bootd->tls_files, &bootd->tls, problem)
+				    : 0;
 }
 
 static void bootd_reload(void *state)
@@ -247,6 +249,9 @@ static int bootd_start_boot(struct bootd *bootd, struct problem *problem)
 		.http_connections = HTTP_CONNECTIONS,
 		.boot_dir = conf->boot_dir,
 		.image_dir = conf->image_dir,
+		.copy_dir = conf->copy_dir,
+		.copy_address = conf->server_address ? conf->server_address : conf->http_address,
+		.tls_files = &bootd->tls_files,
 		.kernel_console = conf->kernel_console,
 		.inventory = bootd->inventory,
 		.observations = bootd->observations,

@@ -33,6 +33,7 @@ struct bootd_conf {
 	char *boot_dir;
 	char **boot_files; /* texts: ARCHITECTURE:FILE */
 	char *image_dir;
+	char *copy_dir;
 	char *kernel_console;
 	char **ra_interfaces;  /* empty = no router advertisements */
 	char **arp_interfaces; /* empty = no ARP proxy */

@@ -2,6 +2,7 @@
 #include "common/io/conf_rows.h"
 #include "common/net/ipv4.h"
 
+#include "bampi/bootd/boot/script_table.h"
 #include "bampi/bootd/bootd.h"
 
 #define BOOTD_CONF_TABLE_AT(member) offsetof(struct bootd_conf, member)
@@ -41,6 +42,9 @@ static const struct conf_row bootd_conf_rows[] = {
 	 "files of boot_dir for architectures without a loader of ours, as in 22:snponly-arm64.efi (DHCP's option 93); empty = none"},
 	{"image_dir", CONF_STRING, BOOTD_CONF_TABLE_AT(image_dir), "/var/lib/haas/images", 0, 0,
 	 NULL, NULL, "folder of the disk images, named by digest"},
+	{"copy_dir", CONF_STRING, BOOTD_CONF_TABLE_AT(copy_dir), "/var/lib/haas/bampi-bootd/images",
+	 0, 0, NULL, NULL,
+	 "folder of images and packages copied from another controller by HTTPS; empty = none is copied"},
 	{"kernel_console", CONF_STRING, BOOTD_CONF_TABLE_AT(kernel_console), "ttyS0", 0, 0, NULL,
 	 NULL, "console= of the agent's kernel"},
 	{"ra_interfaces", CONF_STRINGS, BOOTD_CONF_TABLE_AT(ra_interfaces), "", 0, 0, NULL, NULL,
@@ -122,9 +126,16 @@ static int bootd_conf_check(const void *values, struct problem *problem)
 			"give a conninfo, as in \"host=/var/lib/haas/pg dbname=haas user=bampi_bootd\"");
 		return E_MALFORMED;
 	}
-	if (conf->boot_dir[0] != '/' || conf->image_dir[0] != '/') {
+	if (conf->boot_dir[0] != '/' || conf->image_dir[0] != '/' ||
+	    (conf->copy_dir[0] && conf->copy_dir[0] != '/')) {
 		(void)problem_set(problem, E_MALFORMED,
-				  "boot_dir and image_dir must be absolute paths");
+				  "boot_dir, image_dir and copy_dir must be absolute paths");
+		return E_MALFORMED;
+	}
+	if (!script_table_console(conf->kernel_console)) {
+		(void)problem_set(problem, E_MALFORMED, "kernel_console \"%s\" is not one console",
+				  conf->kernel_console);
+		problem_hint(problem, "give its name alone, as in \"ttyS0\" or \"ttyS1,115200n8\"");
 		return E_MALFORMED;
 	}
 	rc = bootd_conf_relays(conf, relays, &count, problem);

@@ -1,6 +1,7 @@
 #include "bampi/control/bampid.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,12 +29,14 @@ static void tell_runners(struct bampid *bampid)
 {
 	bool ready = bampid->connected && bampid->bmcs_known;
 
-	if (!bampid->rotations)
+	if (!bampid->event_seal)
 		return;
 	runner_db_state(bampid->runner, ready);
 	action_runner_db_state(bampid->actions, ready);
 	pdci_runner_db_state(bampid->pdcis, ready);
 	rotations_db_state(bampid->rotations, ready);
+	certificate_rotation_db_state(bampid->certificate_rotation, bampid->connected);
+	event_seal_db_state(bampid->event_seal, bampid->connected);
 }
 
 static void bampid_on_db_state(void *context, bool connected)
@@ -74,6 +77,7 @@ static void on_deployment(void *context, const char *channel)
 	action_runner_wake(bampid->actions);
 	pdci_runner_wake(bampid->pdcis);
 	rotations_wake(bampid->rotations);
+	certificate_rotation_wake(bampid->certificate_rotation);
 }
 
 static void bampid_on_inventory(void *context, const char *channel)
@@ -100,15 +104,20 @@ static void settings_of(const struct bampid_conf *conf, struct step_settings *re
 	ret->poll_ms = conf->poll_s * 1000;
 }
 
+static bool bampid_certificate_path(const struct bampid *bampid, char ret[PATH_MAX])
+{
+	return text_format(ret, PATH_MAX, "%s/bampid-certificate.key", bampid->conf->key_dir);
+}
+
 static int load_keys(struct bampid *bampid, struct problem *problem)
 {
-	char path[4096];
+	char path[PATH_MAX];
 	int rc = file_make_folder(bampid->conf->key_dir, 0700);
 
 	if (rc)
 		return problem_set(problem, rc, "key_dir %s: %s", bampid->conf->key_dir,
 				   error_text(rc));
-	if (!text_format(path, sizeof(path), "%s/bampid-certificate.key", bampid->conf->key_dir))
+	if (!bampid_certificate_path(bampid, path))
 		return problem_set(problem, E_LIMIT, "key_dir is too long");
 	rc = certificate_key_load(path, &bampid->certificate_key, problem);
 	if (rc == 0)
@@ -196,6 +205,27 @@ static void on_pdci_changed(void *context)
 	runner_wake(bampid->runner);
 }
 
+static int bampid_start_certificate_rotation(struct bampid *bampid)
+{
+	char path[PATH_MAX];
+	const struct certificate_rotation_options options = {
+		.db = bampid->db, .path = path, .key = &bampid->certificate_key};
+
+	return bampid_certificate_path(bampid, path)
+		       ? certificate_rotation_new(bampid->loop, &options,
+						  &bampid->certificate_rotation)
+		       : -ENAMETOOLONG;
+}
+
+static int bampid_start_event_seal(struct bampid *bampid)
+{
+	const struct event_seal_options options = {.db = bampid->db,
+						   .period_ms = bampid->conf->seal_s * 1000,
+						   .key = &bampid->certificate_key};
+
+	return event_seal_new(bampid->loop, &options, &bampid->event_seal);
+}
+
 static int start_runners(struct bampid *bampid)
 {
 	const struct runner_options runner = {
@@ -243,7 +273,11 @@ static int start_runners(struct bampid *bampid)
 		rc = action_runner_new(bampid->loop, &actions, &bampid->actions);
 	if (rc == 0)
 		rc = pdci_runner_new(bampid->loop, &pdcis, &bampid->pdcis);
-	return rc ? rc : rotations_new(bampid->loop, &rotations, &bampid->rotations);
+	if (rc == 0)
+		rc = rotations_new(bampid->loop, &rotations, &bampid->rotations);
+	if (rc == 0)
+		rc = bampid_start_certificate_rotation(bampid);
+	return rc ? rc : bampid_start_event_seal(bampid);
 }
 
 /* Two connections: what ten thousand BMCs report must not stand in line before a claim. */
@@ -347,6 +381,8 @@ static void bampid_stop(void *state)
 	http_server_free(bampid->server);
 	db_free(bampid->db);
 	db_free(bampid->watch_db);
+	event_seal_free(bampid->event_seal);
+	certificate_rotation_free(bampid->certificate_rotation);
 	rotations_free(bampid->rotations);
 	pdci_runner_free(bampid->pdcis);
 	action_runner_free(bampid->actions);

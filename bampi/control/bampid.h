@@ -40,7 +40,7 @@ struct bampid_conf {
 	int64_t agent_stall_s;
 	int64_t bmc_patience_s;
 	int64_t settle_s;
-	int64_t poll_s, let_down_s;
+	int64_t poll_s, seal_s, let_down_s;
 };
 
 extern const struct conf_table bampid_conf_table;

@@ -54,6 +54,7 @@ static const struct conf_row bampid_conf_rows[] = {
 	{"sim_rack", CONF_STRING, BAMPID_CONF_TABLE_AT(sim_rack), "", 0, 0, NULL, NULL, "file of the simulated rack for BMCs with driver sim; empty = none"},
 	{"claim", CONF_INT, BAMPID_CONF_TABLE_AT(claim_s), "30", 2, 3600, NULL, "seconds", "after so long without a sign of life another bampid takes over"},
 	{"poll", CONF_INT, BAMPID_CONF_TABLE_AT(poll_s), "20", 1, 3600, NULL, "seconds", "a waiting deployment is looked at this often even if nothing wakes it"},
+	{"seal", CONF_INT, BAMPID_CONF_TABLE_AT(seal_s), "10", 1, 3600, NULL, "seconds", "events are sealed in signed blocks this often"},
 	{"backoff", CONF_INT, BAMPID_CONF_TABLE_AT(backoff_s), "5", 0, 3600, NULL, "seconds", "before the second attempt of a step; doubles from there"},
 	{"settle", CONF_INT, BAMPID_CONF_TABLE_AT(settle_s), "6", 0, 20, NULL, "seconds", "after cancel, before the power is read once more"},
 	{"let_down", CONF_INT, BAMPID_CONF_TABLE_AT(let_down_s), "90", 5, 3600, NULL, "seconds",

@@ -9,6 +9,7 @@
 #include "bampi/bmc/sim_driver.h"
 #include "bampi/control/alloc/pdci_runner.h"
 #include "bampi/control/bampid.h"
+#include "bampi/control/certificate_rotation.h"
 #include "bampi/control/consoles.h"
 #include "bampi/control/deploy/action_runner.h"
 #include "bampi/control/deploy/certificate.h"
@@ -16,6 +17,7 @@
 #include "bampi/control/deploy/runner.h"
 #include "bampi/control/deploy/task_sign.h"
 #include "bampi/control/endpoints.h"
+#include "bampi/control/event_seal.h"
 #include "bampi/control/health/health.h"
 #include "bampi/control/image/image_trust.h"
 #include "bampi/control/rotations.h"
@@ -41,6 +43,8 @@ struct bampid {
 	struct action_runner *actions;
 	struct pdci_runner *pdcis;
 	struct rotations *rotations;
+	struct certificate_rotation *certificate_rotation;
+	struct event_seal *event_seal;
 	struct http_server *server;
 	bool connected;  /* `db` is */
 	bool bmcs_known; /* the BMCs of the site were read once */

@@ -1,5 +1,7 @@
 /* The socket of bampid: consoles for portald, metrics and health for whoever watches. */
 #include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -128,13 +130,30 @@ static bool bampid_serve_find_node(const struct bampid *bampid, struct http_requ
 	return false;
 }
 
+/* Portald says in whose name. A number that is none is no operator's. */
+static struct console_reader bampid_serve_reader(struct http_request *request)
+{
+	const char *tenant = http_request_query(request, "tenant");
+	const char *since = http_request_query(request, "since");
+	struct console_reader reader = {0};
+
+	if (!tenant)
+		return reader;
+	reader.tenant = strtoll(tenant, NULL, 10);
+	reader.since_ms = since ? strtoll(since, NULL, 10) : INT64_MAX;
+	if (reader.tenant <= 0)
+		reader.tenant = -1;
+	return reader;
+}
+
 static void get_raw_stream(void *context, struct http_request *request)
 {
 	const struct bampid *bampid = context;
 	int64_t node_id;
 
 	if (bampid_serve_find_node(bampid, request, &node_id))
-		consoles_stream(bampid->consoles, request, node_id, CONSOLE_RAW);
+		consoles_stream(bampid->consoles, request, node_id, CONSOLE_RAW,
+				bampid_serve_reader(request));
 }
 
 static void get_event_stream(void *context, struct http_request *request)
@@ -143,7 +162,8 @@ static void get_event_stream(void *context, struct http_request *request)
 	int64_t node_id;
 
 	if (bampid_serve_find_node(bampid, request, &node_id))
-		consoles_stream(bampid->consoles, request, node_id, CONSOLE_SSE);
+		consoles_stream(bampid->consoles, request, node_id, CONSOLE_SSE,
+				bampid_serve_reader(request));
 }
 
 static void get_log(void *context, struct http_request *request)
@@ -152,7 +172,7 @@ static void get_log(void *context, struct http_request *request)
 	int64_t node_id;
 
 	if (bampid_serve_find_node(bampid, request, &node_id))
-		consoles_log(bampid->consoles, request, node_id);
+		consoles_log(bampid->consoles, request, node_id, bampid_serve_reader(request));
 }
 
 static void post_input(void *context, struct http_request *request)
@@ -161,7 +181,7 @@ static void post_input(void *context, struct http_request *request)
 	int64_t node_id;
 
 	if (bampid_serve_find_node(bampid, request, &node_id))
-		consoles_input(bampid->consoles, request, node_id);
+		consoles_input(bampid->consoles, request, node_id, bampid_serve_reader(request));
 }
 
 static void post_reopen(void *context, struct http_request *request)

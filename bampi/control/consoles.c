@@ -26,15 +26,6 @@ LEAKS_LEFT_TO_SANITIZER
 #define TAIL_LINES       4
 #define PIECE_SIZE       ((size_t)8192)
 
-struct viewer {
-	struct consoles *consoles;
-	struct http_request *request;
-	int64_t node_id;
-	enum console_format format;
-	uint64_t ticket;
-	struct viewer *prev, *next;
-};
-
 struct console_node *consoles_find(const struct consoles *consoles, int64_t node_id)
 {
 	struct console_node *node;
@@ -95,13 +86,22 @@ static void on_hub(void *context, int64_t node_id, enum console_state state, con
 		consoles_keep(consoles, node, kind, "", 0);
 }
 
+/* What is told of a log, to whom. */
+struct log_reading {
+	struct text *text;
+	int64_t since_ms;
+};
+
 static void consoles_add_record(void *context, const struct console_log_record *record)
 {
-	struct text *body = context;
+	const struct log_reading *reading = context;
+	struct text *body = reading->text;
 	CLEANUP(freep) char *base64 = NULL;
 	char at[CLOCK_TEXT_SIZE];
 	size_t room = sodium_base64_encoded_len(record->size, sodium_base64_VARIANT_ORIGINAL);
 
+	if (record->at_ms < reading->since_ms)
+		return;
 	json_begin_object(body, NULL);
 	json_put_string(body, "at", clock_text(record->at_ms * 1000, at));
 	json_put_string(body, "kind", console_log_kind_text(record->kind));
@@ -122,9 +122,11 @@ static void consoles_add_record(void *context, const struct console_log_record *
 	json_end_object(body);
 }
 
-void consoles_log(struct consoles *consoles, struct http_request *request, int64_t node_id)
+void consoles_log(struct consoles *consoles, struct http_request *request, int64_t node_id,
+		  struct console_reader reader)
 {
 	CLEANUP(text_done) struct text body = {0};
+	struct log_reading reading = {.text = &body, .since_ms = reader.since_ms};
 	struct problem problem = {0};
 	int rc = 0;
 
@@ -133,7 +135,7 @@ void consoles_log(struct consoles *consoles, struct http_request *request, int64
 	json_begin_array(&body, "items");
 	if (consoles->options.folder[0])
 		rc = console_log_each(consoles->options.folder, node_id, consoles_add_record,
-				      &body);
+				      &reading);
 	json_end_array(&body);
 	json_end_object(&body);
 	if (rc == 0 && !body.failed) {
@@ -149,8 +151,10 @@ void consoles_log(struct consoles *consoles, struct http_request *request, int64
 
 static void add_output(void *context, const struct console_log_record *record)
 {
-	if (record->kind == CONSOLE_LOG_OUTPUT)
-		text_add_bytes(context, record->bytes, record->size);
+	const struct log_reading *reading = context;
+
+	if (record->kind == CONSOLE_LOG_OUTPUT && record->at_ms >= reading->since_ms)
+		text_add_bytes(reading->text, record->bytes, record->size);
 }
 
 /* What an earlier life of ours has heard, looked up once. */
@@ -158,11 +162,12 @@ static const char *kept_tail(const struct consoles *consoles, struct console_nod
 {
 	CLEANUP(text_done) struct text bytes = {0};
 	CLEANUP(text_done) struct text tail = {0};
+	struct log_reading reading = {.text = &bytes};
 
 	if (node->kept_tail)
 		return node->kept_tail;
 	if (consoles->options.folder[0] &&
-	    console_log_each(consoles->options.folder, node->node_id, add_output, &bytes) == 0)
+	    console_log_each(consoles->options.folder, node->node_id, add_output, &reading) == 0)
 		console_tail_text(text_get(&bytes), bytes.size, TAIL_LINES, &tail);
 	node->kept_tail = strdup(text_get(&tail));
 	return node->kept_tail ? node->kept_tail : "";
@@ -262,28 +267,70 @@ static int send_piece(struct viewer *viewer, const char *bytes, size_t size)
 			    : http_stream_send(viewer->request, text_get(&event), event.size);
 }
 
+/* Bytes alone cannot say why they end. */
+static int consoles_say_closed(struct viewer *viewer, const struct problem *problem)
+{
+	CLEANUP(text_done) struct text event = {0};
+
+	if (viewer->format != CONSOLE_SSE)
+		return 0;
+	text_add(&event, "event: closed\ndata: ");
+	json_begin_object(&event, NULL);
+	json_put_string(&event, "message", problem->message);
+	json_put_string(&event, "detail", problem->detail);
+	json_put_string(&event, "hint", problem->hint);
+	json_end_object(&event);
+	text_add(&event, "\n\n");
+	return http_stream_send(viewer->request, text_get(&event), event.size);
+}
+
+void consoles_viewer_end(struct viewer *viewer, const struct problem *problem)
+{
+	http_request_on_close(viewer->request, NULL, NULL);
+	if (consoles_say_closed(viewer, problem) == 0)
+		http_stream_end(viewer->request);
+	viewer_free(viewer);
+}
+
 static void consoles_on_piece(void *context, const char *bytes, size_t size, uint64_t position)
 {
 	struct viewer *viewer = context;
+	struct problem problem = {0};
 
 	(void)position;
-	if (size == 0) { /* the node is gone */
+	if (size == 0) {
 		viewer->ticket = 0;
-		http_request_on_close(viewer->request, NULL, NULL);
-		http_stream_end(viewer->request);
-	} else if (send_piece(viewer, bytes, size) == 0) {
-		return;
+		(void)problem_set(&problem, E_NOT_FOUND, "node %s has no BMC any more",
+				  http_request_param(viewer->request, "node"));
+		consoles_viewer_end(viewer, &problem);
+	} else if (send_piece(viewer, bytes, size) != 0) {
+		viewer_free(viewer); /* a client that cannot follow was ended by the send */
 	}
-	viewer_free(viewer); /* a client that cannot follow was ended by the send */
+}
+
+/* What is kept has the times that a tenant's beginning is found by. */
+static int replay_since(struct viewer *viewer)
+{
+	const struct consoles_options *options = &viewer->consoles->options;
+	CLEANUP(text_done) struct text bytes = {0};
+	struct log_reading reading = {.text = &bytes, .since_ms = viewer->reader.since_ms};
+
+	if (!options->folder[0] ||
+	    console_log_each(options->folder, viewer->node_id, add_output, &reading) != 0 ||
+	    bytes.size == 0)
+		return 0;
+	return send_piece(viewer, text_get(&bytes), bytes.size);
 }
 
 static int consoles_replay(struct viewer *viewer)
 {
-	char *kept = malloc(CONSOLE_RING_SIZE);
+	char *kept = viewer->reader.tenant != 0 ? NULL : malloc(CONSOLE_RING_SIZE);
 	uint64_t position;
 	size_t size;
 	int rc = 0;
 
+	if (viewer->reader.tenant != 0)
+		return replay_since(viewer);
 	if (!kept)
 		return 0;
 	size = console_copy(viewer->consoles->hub, viewer->node_id, 0, kept, CONSOLE_RING_SIZE,
@@ -305,7 +352,7 @@ static void consoles_refuse(struct http_request *request, int rc, const char *no
 }
 
 void consoles_stream(struct consoles *consoles, struct http_request *request, int64_t node_id,
-		     enum console_format format)
+		     enum console_format format, struct console_reader reader)
 {
 	const struct console_node *node = consoles_find(consoles, node_id);
 	struct problem problem = {0};
@@ -328,8 +375,12 @@ void consoles_stream(struct consoles *consoles, struct http_request *request, in
 		consoles_refuse(request, -ENOMEM, node->endpoint.node);
 		return;
 	}
-	*viewer = (struct viewer){
-		.consoles = consoles, .request = request, .node_id = node_id, .format = format};
+	*viewer = (struct viewer){.consoles = consoles,
+				  .request = request,
+				  .node_id = node_id,
+				  .format = format,
+				  .reader = reader,
+				  .held_ms = loop_now_ms(consoles->loop)};
 	DL_APPEND(consoles->viewers, viewer);
 	consoles->viewer_count++;
 	http_stream_begin(request, 200,
@@ -338,24 +389,36 @@ void consoles_stream(struct consoles *consoles, struct http_request *request, in
 	if (rc == 0) {
 		rc = console_subscribe(consoles->hub, node_id, consoles_on_piece, viewer,
 				       &viewer->ticket);
-		if (rc)
-			http_stream_end(request);
+		if (rc) {
+			(void)problem_set(&problem, rc, "the console cannot be followed: %s",
+					  error_text(rc));
+			consoles_viewer_end(viewer, &problem);
+			return;
+		}
 	}
 	if (rc) {
 		viewer_free(viewer);
 		return;
 	}
 	http_request_on_close(request, consoles_on_closed, viewer);
+	if (reader.tenant != 0)
+		consoles_tenancy_begin(consoles);
 }
 
-void consoles_input(struct consoles *consoles, struct http_request *request, int64_t node_id)
+void consoles_input(struct consoles *consoles, struct http_request *request, int64_t node_id,
+		    struct console_reader reader)
 {
 	struct problem problem = {0};
 	size_t taken = 0;
 	size_t size;
 	const char *body = http_request_body(request, &size);
-	int rc = size > INPUT_MAX ? E_LIMIT
-				  : console_write(consoles->hub, node_id, body, size, &taken);
+	int rc = size > INPUT_MAX ? E_LIMIT : 0;
+
+	if (rc == 0 && reader.tenant != 0 &&
+	    !consoles_tenancy_looks(consoles, node_id, reader.tenant))
+		rc = -EAGAIN;
+	if (rc == 0)
+		rc = console_write(consoles->hub, node_id, body, size, &taken);
 
 	if (rc == 0 && taken < size)
 		rc = -EAGAIN;
@@ -428,6 +491,8 @@ void consoles_active(void *context, int64_t node_id, bool active)
 	if (!node)
 		return;
 	node->active_ms = loop_now_ms(consoles->loop);
+	if (active)
+		consoles_tenancy_over(consoles, node_id);
 	if (active == node->watched || strcmp(node->endpoint.driver, "sim") == 0)
 		return;
 	if (!active) {
@@ -508,6 +573,8 @@ int consoles_new(struct loop *loop, const struct consoles_options *options, stru
 		rc = loop_timer_new(loop, consoles_tick, consoles, &consoles->timer);
 	if (rc == 0)
 		rc = loop_timer_new(loop, consoles_look_for_mute, consoles, &consoles->mute_timer);
+	if (rc == 0)
+		rc = consoles_tenancy_new(consoles);
 	if (rc) {
 		consoles_free(consoles);
 		return rc;
@@ -539,6 +606,7 @@ void consoles_free(struct consoles *consoles)
 	}
 	loop_timer_free(consoles->timer);
 	loop_timer_free(consoles->mute_timer);
+	loop_timer_free(consoles->tenancy_timer);
 	console_hub_free(consoles->hub);
 	free(consoles);
 }

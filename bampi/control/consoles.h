@@ -52,18 +52,28 @@ bool consoles_holds(void *context, int64_t node_id, const char *text, bool *ret_
 
 enum console_format {
 	CONSOLE_RAW, /* the bytes */
-	CONSOLE_SSE, /* events `console` with the bytes in base64, a comment line every 15 s */
+	/* Events `console` with the bytes in base64, a comment line every 15 s. The last event is
+	 * `closed`, with the problem as JSON. */
+	CONSOLE_SSE,
+};
+/* In whose name a console is opened: portald says so. A tenant hears its node from the hand-over on,
+ * while the node is its own: active, and no deployment due. */
+struct console_reader {
+	int64_t tenant; /* 0 = an operator */
+	int64_t since_ms;
 };
 /* Answers the request with a stream: what is kept, then what comes. */
 void consoles_stream(struct consoles *consoles, struct http_request *request, int64_t node_id,
-		     enum console_format format);
+		     enum console_format format, struct console_reader reader);
 /* Where the states of nodes are read, for options.watch. */
 void consoles_db(struct consoles *consoles, struct db *db);
 /* Answers with what is kept of the console, with the times of its connections, as JSON. */
-void consoles_log(struct consoles *consoles, struct http_request *request, int64_t node_id);
+void consoles_log(struct consoles *consoles, struct http_request *request, int64_t node_id,
+		  struct console_reader reader);
 /* By hand. */
 void consoles_reopen(struct consoles *consoles, struct http_request *request, int64_t node_id);
-/* Types the body. */
-void consoles_input(struct consoles *consoles, struct http_request *request, int64_t node_id);
+/* Types the body. A tenant has to have its stream open: that ends when the node is not its own. */
+void consoles_input(struct consoles *consoles, struct http_request *request, int64_t node_id,
+		    struct console_reader reader);
 size_t consoles_viewers(const struct consoles *consoles);
 void consoles_stats(const struct consoles *consoles, struct console_hub_stats *ret);

@@ -1,5 +1,5 @@
 /* Consoles of nodes, for the files that share them: consoles.c (viewers, the log, whose consoles are
- * listened to), consoles_mute.c (sessions that went mute). */
+ * listened to), consoles_mute.c (sessions that went mute), consoles_tenancy.c (viewers of tenants). */
 #pragma once
 
 #include "common/base/hash_table.h"
@@ -7,7 +7,18 @@
 #include "bampi/bmc/console_log.h"
 #include "bampi/control/consoles.h"
 
-struct viewer;
+struct viewer {
+	struct consoles *consoles;
+	struct http_request *request;
+	int64_t node_id;
+	enum console_format format;
+	struct console_reader reader;
+	/* Of a tenant (consoles_tenancy.c). */
+	bool asked;      /* the read under way names its node */
+	int64_t held_ms; /* when the node was the tenant's for sure: loop_now_ms */
+	uint64_t ticket;
+	struct viewer *prev, *next;
+};
 
 #define CONSOLES_SUBJECT "console"
 
@@ -39,7 +50,22 @@ struct consoles {
 	struct console_node *nodes;
 	struct viewer *viewers;
 	size_t viewer_count;
+	struct loop_timer *tenancy_timer; /* runs while a tenant looks */
+	bool tenancy_asked;
+	int64_t tenancy_asked_ms;
 };
+
+/* Ends its stream, the last event of which says why. */
+void consoles_viewer_end(struct viewer *viewer, const struct problem *problem);
+
+/* consoles_tenancy.c */
+MUST_USE int consoles_tenancy_new(struct consoles *consoles);
+/* A tenant looks from now on: whether the node is its own is looked at now and every two seconds. A
+ * stream ends when that is not known any more for ten seconds. */
+void consoles_tenancy_begin(struct consoles *consoles);
+/* Work on the node begins: its tenant neither sees nor types any more. */
+void consoles_tenancy_over(struct consoles *consoles, int64_t node_id);
+bool consoles_tenancy_looks(const struct consoles *consoles, int64_t node_id, int64_t tenant);
 
 /* NULL: its endpoint is not known. */
 struct console_node *consoles_find(const struct consoles *consoles, int64_t node_id);

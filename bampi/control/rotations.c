@@ -6,7 +6,9 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/fence.h"
 #include "common/base/hex.h"
 #include "common/base/text.h"
 #include "common/http/json_reader.h"
@@ -39,6 +41,7 @@ struct rotation {
 	char next[2 * SEAL_SIZE_MAX + 1]; /* sealed, hex; "" = not made yet */
 	char password[ENDPOINT_PASSWORD_SIZE];
 	struct bmc_endpoint endpoint; /* as the database has it */
+	struct fence *fence;          /* its claim's */
 	uint64_t ticket;
 	bool asked;
 	struct rotation *prev, *next_one;
@@ -50,12 +53,16 @@ struct rotations {
 	struct work_cycle cycle;
 	struct loop_timer *extend_timer;
 	struct rotation *list;
+	bool extending;
+	int64_t claim_ms, extend_ms; /* clock_boot_ms when it was asked for */
 };
 
 static void rotation_free(struct rotation *rotation)
 {
 	if (rotation->asked)
 		bmc_queue_cancel(rotation->owner->options.queue, rotation->ticket);
+	fence_drop(rotation->fence);
+	fence_unref(rotation->fence);
 	DL_DELETE2(rotation->owner->list, rotation, prev, next_one);
 	bmc_endpoint_wipe(&rotation->endpoint);
 	sodium_memzero(rotation->password, sizeof(rotation->password));
@@ -135,6 +142,21 @@ static int rotation_submit(struct rotation *rotation, const char *step, const ch
 	return rc;
 }
 
+static const char *rotation_sentence(const char *step)
+{
+	static const char *const sentences[][2] = {
+		{"swap", "a new password was sent to the BMC"},
+		{"proven", "a login has proven the new password at the BMC"},
+		{"end", "the old password is forgotten for the BMC"},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(sentences); i++) {
+		if (strcmp(step, sentences[i][0]) == 0)
+			return sentences[i][1];
+	}
+	return step;
+}
+
 /* Its claim runs out when this cannot be written: then it is done again. */
 static void rotation_step(struct rotation *rotation, const char *step,
 			  const struct problem *problem)
@@ -142,7 +164,8 @@ static void rotation_step(struct rotation *rotation, const char *step,
 	if (problem)
 		log_problem(LOG_LEVEL_WARN, ROTATIONS_SUBJECT, problem);
 	else
-		log_info(ROTATIONS_SUBJECT, "node %s: %s", rotation->node, step);
+		log_info(ROTATIONS_SUBJECT, "%s of node %s", rotation_sentence(step),
+			 rotation->node);
 	if (rotation_submit(rotation, step, NULL, problem, rotation_on_stepped) != 0)
 		rotation_free(rotation);
 }
@@ -156,8 +179,11 @@ static void rotation_ask(struct rotation *rotation, struct bmc_request *request,
 				    .priority = CALL_CHANGE,
 				    .person = true};
 	struct problem problem = {0};
-	int rc = bmc_queue_submit(rotation->owner->options.queue, &ask, fn, rotation,
-				  &rotation->ticket);
+	int rc;
+
+	request->fence = rotation->fence;
+	rc = bmc_queue_submit(rotation->owner->options.queue, &ask, fn, rotation,
+			      &rotation->ticket);
 
 	sodium_memzero(request, sizeof(*request));
 	rotation->asked = rc == 0;
@@ -187,6 +213,12 @@ static void rotation_on_set(void *context, int rc, const struct bmc_result *resu
 
 	(void)result;
 	rotation->asked = false;
+	if (rc == E_LAPSED) {
+		/* As if we had died: whoever claims it next goes on. */
+		log_problem(LOG_LEVEL_WARN, ROTATIONS_SUBJECT, problem);
+		rotation_free(rotation);
+		return;
+	}
 	/* What waits for this BMC goes on with the new one, before PostgreSQL has it. */
 	if (rc == 0) {
 		memcpy(rotation->endpoint.password, rotation->password, ENDPOINT_PASSWORD_SIZE);
@@ -296,6 +328,11 @@ static void rotation_start(struct rotations *rotations, const PGresult *result, 
 
 	if (!rotation)
 		return; /* claimed again when the claim has passed */
+	if (fence_new(fence_end_ms(rotations->claim_ms, rotations->options.claim_ms),
+		      &rotation->fence) != 0) {
+		free(rotation);
+		return;
+	}
 	rotation->owner = rotations;
 	rotation->id = db_int(result, row, ROTATION_CLAIM_ID, 0);
 	rotation->generation = db_int(result, row, ROTATION_CLAIM_GENERATION, 0);
@@ -341,12 +378,36 @@ static void rotations_claim(void *context)
 	}
 	(void)text_format(claim_ms, sizeof(claim_ms), "%lld",
 			  (long long)rotations->options.claim_ms);
+	rotations->claim_ms = clock_boot_ms();
 	if (db_submit(rotations->options.db, &rotation_claim_query, params, rotations_on_claimed,
 		      rotations) != 0)
 		work_cycle_end(&rotations->cycle, ROTATIONS_RETRY_MS);
 }
 
-/* One whose claim was lost all the same goes on: its steps are refused by their generation. */
+/* Rows are the claims that are still ours. One that was lost goes on: its steps are refused by their
+ * generation, and nothing of it is sent after its fence. */
+static void rotations_on_extended(void *context, int rc, const PGresult *result,
+				  const struct problem *problem)
+{
+	struct rotations *rotations = context;
+	int rows = rc ? 0 : PQntuples(result);
+	struct rotation *rotation;
+
+	(void)problem;
+	rotations->extending = false;
+	for (int row = 0; row < rows; row++) {
+		DL_FOREACH2(rotations->list, rotation, next_one)
+		{
+			if (rotation->id == db_int(result, row, ROTATION_EXTEND_ID, 0) &&
+			    rotation->generation ==
+				    db_int(result, row, ROTATION_EXTEND_GENERATION, 0))
+				fence_extend(rotation->fence,
+					     fence_end_ms(rotations->extend_ms,
+							  rotations->options.claim_ms));
+		}
+	}
+}
+
 static void rotations_extend(void *context)
 {
 	struct rotations *rotations = context;
@@ -363,9 +424,11 @@ static void rotations_extend(void *context)
 			keys[options.count++] =
 				(struct claim_key){rotation->id, rotation->generation};
 	}
-	if (options.count > 0 && rotations->cycle.connected)
-		(void)!claim_extend(rotations->options.db, &rotation_extend_query, &options, NULL,
-				    NULL);
+	if (options.count == 0 || !rotations->cycle.connected || rotations->extending)
+		return;
+	rotations->extend_ms = clock_boot_ms();
+	rotations->extending = claim_extend(rotations->options.db, &rotation_extend_query, &options,
+					    rotations_on_extended, rotations) == 0;
 }
 
 /* --- life --- */

@@ -176,7 +176,7 @@ static int network_host_run_program(const char *program, char *const argv[], cha
 	char said[200] = "";
 	int pipes[2];
 	int status = 0;
-	pid_t child;
+	pid_t child = -1;
 	int rc;
 
 	if (pipe2(pipes, O_CLOEXEC) != 0)

@@ -32,20 +32,41 @@ bool archive_path(const char *dir, int64_t id, char *ret, size_t room)
 	return text_format(ret, room, "%s/archives/%lld.zst", dir, (long long)id);
 }
 
+/* A target that is open keeps its descriptor. */
+static void volume_file_withdraw_all(const char *dir)
+{
+	char path[PATH_MAX];
+	const struct dirent *entry;
+	DIR *folder;
+
+	(void)text_format(path, sizeof(path), "%s/volumes", dir);
+	folder = opendir(path);
+	if (!folder)
+		return;
+	// NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
+	while ((entry = readdir(folder))) {
+		if (entry->d_name[0] != '.')
+			(void)!fchmodat(dirfd(folder), entry->d_name, 0600, 0);
+	}
+	(void)closedir(folder);
+}
+
 int volume_files_prepare(const char *dir, struct problem *problem)
 {
 	static const char *const names[] = {"volumes", "archives"};
+	static const mode_t modes[] = {0710, 0700}; /* the target software opens by name */
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		int rc = text_format(path, sizeof(path), "%s/%s", dir, names[i])
-				 ? file_make_folder(path, 0700)
+				 ? file_make_folder(path, modes[i])
 				 : -ENAMETOOLONG;
 
 		if (rc)
 			return problem_set(problem, rc, "cannot make %s/%s: %s", dir, names[i],
 					   error_text(rc));
 	}
+	volume_file_withdraw_all(dir);
 	return 0;
 }
 
@@ -63,6 +84,25 @@ int volume_file_problem(struct problem *problem, const char *what, const char *p
 		problem_hint(problem, "delete volumes or archives, or give the storage more room");
 	}
 	return rc;
+}
+
+int volume_lend(const char *dir, int64_t id, struct problem *problem)
+{
+	char path[PATH_MAX];
+
+	if (!volume_path(dir, id, path, sizeof(path)))
+		return problem_set(problem, -ENAMETOOLONG, "the folder's name is too long");
+	if (chmod(path, 0660) != 0)
+		return volume_file_problem(problem, "the volume cannot be served", path, -errno);
+	return 0;
+}
+
+void volume_withdraw(const char *dir, int64_t id)
+{
+	char path[PATH_MAX];
+
+	if (volume_path(dir, id, path, sizeof(path)))
+		(void)!chmod(path, 0600);
 }
 
 int volume_sync_folder(const char *path)

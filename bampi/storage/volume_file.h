@@ -26,11 +26,15 @@ struct archive_digest {
 	int64_t stored_bytes;
 };
 
-/* The folders; -errno. */
+/* The folders, all that was lent before a kill withdrawn; -errno. */
 MUST_USE int volume_files_prepare(const char *dir, struct problem *problem);
 /* "DIR/volumes/ID" and "DIR/archives/ID.zst". False: the folder's name is too long. */
 bool volume_path(const char *dir, int64_t id, char *ret, size_t room);
 bool archive_path(const char *dir, int64_t id, char *ret, size_t room);
+
+/* The target software may open a volume's file between these two. It has the group of DIR/volumes. */
+MUST_USE int volume_lend(const char *dir, int64_t id, struct problem *problem);
+void volume_withdraw(const char *dir, int64_t id);
 
 /* A file of `size` zero bytes whose room is the disk's already; longer than before, it keeps what
  * it has. -ENOSPC with a problem that says what is free. */

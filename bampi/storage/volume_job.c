@@ -52,7 +52,11 @@ static int open_volume(struct volume_job *job, struct problem *problem)
 	}
 	rc = fill_secrets(job, problem);
 	if (rc == 0)
+		rc = volume_lend(options->dir, job->row.id, problem);
+	if (rc == 0)
 		rc = options->driver->open(&options->place, &job->target, problem);
+	/* tgtd has the file open now, or need not */
+	volume_withdraw(options->dir, job->row.id);
 	return rc;
 }
 

@@ -6,6 +6,7 @@
 #include "common/base/error.h"
 #include "common/base/hex.h"
 #include "common/base/json_text.h"
+#include "common/io/agent_key.h"
 #include "common/io/log.h"
 
 #include "bampi/storage/volume_account.h"
@@ -23,12 +24,15 @@ static void storage_volume_login_make(char ret[VOLUME_SECRET_LENGTH + 1])
 	ret[VOLUME_SECRET_LENGTH] = '\0';
 }
 
-static int storage_volume_login_seal(const uint8_t public_key[SEAL_KEY_SIZE], const char *secret,
+/* By seal_key_seal or agent_key_seal. */
+static int storage_volume_login_seal(int (*seal)(const uint8_t key[], const char *secret,
+						 uint8_t *ret, size_t *ret_size),
+				     const uint8_t public_key[], const char *secret,
 				     char ret[2 * SEAL_SIZE_MAX + 1])
 {
 	uint8_t sealed[SEAL_SIZE_MAX];
 	size_t size = 0;
-	int rc = seal_key_seal(public_key, secret, sealed, &size);
+	int rc = seal(public_key, secret, sealed, &size);
 
 	if (rc == 0)
 		hex_encode(sealed, size, ret);
@@ -58,7 +62,7 @@ static int add_secret(const struct seal_key *key, const PGresult *rows, int row,
 	int rc;
 
 	storage_volume_login_make(secret);
-	rc = storage_volume_login_seal(seal_key_public_key(key), secret, sealed);
+	rc = storage_volume_login_seal(seal_key_seal, seal_key_public_key(key), secret, sealed);
 	sodium_memzero(secret, sizeof(secret));
 	if (rc)
 		return rc;
@@ -77,7 +81,7 @@ static int add_login(const struct seal_key *key, const PGresult *rows, int row, 
 	int64_t volume = db_int(rows, row, VOLUME_LOGIN_WORK_VOLUME, 0);
 	int64_t node = db_int(rows, row, VOLUME_LOGIN_WORK_NODE, 0);
 	int64_t number = db_int(rows, row, VOLUME_LOGIN_WORK_NUMBER, 0);
-	uint8_t agent_key[SEAL_KEY_SIZE];
+	uint8_t agent_key[AGENT_KEY_SIZE];
 	char name[STORAGE_USER_SIZE];
 	char secret[STORAGE_SECRET_SIZE];
 	char own[STORAGE_SECRET_SIZE];
@@ -92,7 +96,7 @@ static int add_login(const struct seal_key *key, const PGresult *rows, int row, 
 	if (rc == 0)
 		rc = volume_account_secret(secret, name, own);
 	if (rc == 0)
-		rc = storage_volume_login_seal(agent_key, own, sealed);
+		rc = storage_volume_login_seal(agent_key_seal, agent_key, own, sealed);
 	sodium_memzero(secret, sizeof(secret));
 	sodium_memzero(own, sizeof(own));
 	if (rc)

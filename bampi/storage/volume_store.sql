@@ -56,7 +56,7 @@ with was as (select v.* from haas.volume v join haas.storage s on s.id = v.stora
 saved as (update haas.volume v set state = $4, kept_bytes = $5::bigint, problem = $6::jsonb, version = v.version + 1, done_bytes = case when $4 = 'ready' then v.size_bytes else v.done_bytes end,
   ready_at = case when $4 = 'ready' then coalesce(v.ready_at, now()) else v.ready_at end, ended_at = case when $4 = 'deleted' then now() end
   from was where v.id = was.id and (was.state, was.kept_bytes, was.problem) is distinct from ($4, $5::bigint, $6::jsonb) returning v.id)
-select haas.event_add('bampi-stored', $7, 'volume', was.name, was.tenant_id, $8, jsonb_build_object('volume', was.id, 'problem', $6::jsonb))
+select haas.event_told($7, 'volume', was.name, was.tenant_id, $8, jsonb_build_object('volume', was.id, 'problem', $6::jsonb))
 from was join saved on true where $7 is not null
 
 -- :statement volume_served
@@ -64,7 +64,7 @@ from was join saved on true where $7 is not null
 with was as (select v.* from haas.volume v join haas.storage s on s.id = v.storage_id where v.id = $1::bigint and s.id = $2::bigint and s.generation = $3::bigint),
 saved as (update haas.volume v set served_pdci_id = nullif($4::bigint, 0), served = $5::jsonb, problem = $6::jsonb, version = v.version + 1
   from was where v.id = was.id and (was.served_pdci_id, was.served, was.problem) is distinct from (nullif($4::bigint, 0), $5::jsonb, $6::jsonb) returning v.id)
-select haas.event_add('bampi-stored', case when $4::bigint = 0 then 'volume.detached' else 'volume.attached' end, 'volume', was.name, was.tenant_id,
+select haas.event_told(case when $4::bigint = 0 then 'volume.detached' else 'volume.attached' end, 'volume', was.name, was.tenant_id,
   case when $4::bigint = 0 then 'no node can reach it' else 'its PDCI can reach it' end,
   jsonb_build_object('volume', was.id, 'pdci', coalesce(nullif($4::bigint, 0), was.served_pdci_id), 'initiators', $5::jsonb, 'problem', $6::jsonb))
 from was join saved on true where (was.served_pdci_id, was.served) is distinct from (nullif($4::bigint, 0), $5::jsonb)
@@ -75,7 +75,7 @@ update haas.volume v set problem = $4::jsonb, version = v.version + 1 from haas.
 
 -- :statement volume_login_cut
 -- $4 logins
-select haas.event_add('bampi-stored', 'volume.login_cut', 'volume', v.name, v.tenant_id,
+select haas.event_told('volume.login_cut', 'volume', v.name, v.tenant_id,
   'an initiator of its PDCI gave a name or alias that is not allowed (RFC 7143, 4.2.7.1). Its session was ended.', jsonb_build_object('volume', v.id, 'logins', $4::bigint))
 from haas.volume v join haas.storage s on s.id = v.storage_id where v.id = $1::bigint and s.id = $2::bigint and s.generation = $3::bigint
 
@@ -86,7 +86,7 @@ saved as (update haas.archive a set state = $4, digest = coalesce($5, a.digest),
   problem = $8::jsonb, version = a.version + 1, done_bytes = case when $4 = 'ready' then a.size_bytes else a.done_bytes end,
   ready_at = case when $4 = 'ready' then coalesce(a.ready_at, now()) else a.ready_at end, ended_at = case when $4 = 'deleted' then now() end
   from was where a.id = was.id and (was.state, was.problem) is distinct from ($4, $8::jsonb) returning a.id)
-select haas.event_add('bampi-stored', $9, 'archive', was.name, was.tenant_id, $10, jsonb_build_object('archive', was.id, 'digest', $5::text, 'problem', $8::jsonb))
+select haas.event_told($9, 'archive', was.name, was.tenant_id, $10, jsonb_build_object('archive', was.id, 'digest', $5::text, 'problem', $8::jsonb))
 from was join saved on true where $9 is not null
 
 -- :statement volume_progress

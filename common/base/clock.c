@@ -4,12 +4,22 @@
 
 #include "common/base/text.h"
 
-int64_t clock_monotonic_ms(void)
+static int64_t clock_ms(clockid_t clock)
 {
 	struct timespec now = {0};
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t clock_monotonic_ms(void)
+{
+	return clock_ms(CLOCK_MONOTONIC);
+}
+
+int64_t clock_boot_ms(void)
+{
+	return clock_ms(CLOCK_BOOTTIME);
 }
 
 int64_t clock_wall_us(void)

@@ -25,6 +25,7 @@ static const struct {
 	{E_LIMIT, "limit", "too large"},
 	{E_STALE, "stale", "changed meanwhile"},
 	{E_INVALID, "invalid", "not acceptable"},
+	{E_LAPSED, "lapsed", "the claim ran out"},
 	{-EBUSY, "busy", "busy, try again"},
 	/* clang-format on */
 };

@@ -44,6 +44,19 @@ void text_add_bytes(struct text *text, const void *bytes, size_t size)
 	text->data[text->size] = '\0';
 }
 
+void text_add_percent(struct text *text, const char *word)
+{
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+
+	for (; *word; word++) {
+		if (strchr(plain, *word))
+			text_add_bytes(text, word, 1);
+		else
+			text_addf(text, "%%%02X", (unsigned)(unsigned char)*word);
+	}
+}
+
 void text_add(struct text *text, const char *string)
 {
 	text_add_bytes(text, string, strlen(string));

@@ -11,8 +11,9 @@ static bool first_of_noun(const struct command_set *set, size_t at)
 	return at == 0 || strcmp(set->commands[at - 1].noun, set->commands[at].noun) != 0;
 }
 
-/* Left column of help texts; longer left sides get a line of their own. */
+/* Left column of help texts; a longer left side has its help behind it, or below. */
 #define LEFT_WIDTH 24
+#define HELP_WIDTH 80
 
 static void write_options(FILE *out, const struct option_row rows[], size_t count)
 {
@@ -24,10 +25,12 @@ static void write_options(FILE *out, const struct option_row rows[], size_t coun
 			(void)text_format(letter, sizeof(letter), "-%c, ", rows[i].letter);
 		(void)text_format(left, sizeof(left), "%s%s %s", letter, rows[i].name,
 				  rows[i].placeholder ? rows[i].placeholder : "");
-		if (strlen(left) > LEFT_WIDTH)
-			fprintf(out, "  %s\n  %-*s %s\n", left, LEFT_WIDTH, "", rows[i].help);
-		else
+		if (strlen(left) <= LEFT_WIDTH)
 			fprintf(out, "  %-*s %s\n", LEFT_WIDTH, left, rows[i].help);
+		else if (2 + strlen(left) + 2 + strlen(rows[i].help) <= HELP_WIDTH)
+			fprintf(out, "  %s  %s\n", left, rows[i].help);
+		else
+			fprintf(out, "  %s\n  %-*s %s\n", left, LEFT_WIDTH, "", rows[i].help);
 	}
 }
 
@@ -56,20 +59,18 @@ void command_help_all(const struct command_set *set, FILE *out)
 {
 	const char *group = "";
 
-	fprintf(out, "%s - %s\n\nusage: %s NOUN VERB [WORD...] [OPTION...]\n", set->program,
+	fprintf(out, "%s - %s\nusage: %s NOUN VERB [WORD...] [OPTION...]\n", set->program,
 		set->summary, set->program);
 	for (size_t i = 0; i < set->noun_count; i++) {
 		if (strcmp(set->nouns[i].group, group) != 0)
-			fprintf(out, "\n%s\n", set->nouns[i].group);
+			fprintf(out, "%s\n", set->nouns[i].group);
 		group = set->nouns[i].group;
 		write_noun(set, set->nouns[i].noun, set->nouns[i].help, out);
 	}
-	fprintf(out, "\noptions of every command\n");
+	fprintf(out, "options of every command\n");
 	write_options(out, set->globals, set->global_count);
-	fprintf(out,
-		"\n%s help NOUN and %s help NOUN VERB say more, with an example. Nouns\n"
-		"and verbs may be abbreviated. %s completion bash|zsh|fish is for shells.\n",
-		set->program, set->program, set->program);
+	fprintf(out, "%s help NOUN [VERB] says more. completion bash|zsh|fish is for a shell.\n",
+		set->program);
 }
 
 static bool is_noun(const struct command_set *set, const char *noun)

@@ -88,6 +88,8 @@ static void check_statement(struct db_statement *statement, const PGresult *resu
 	const char *place = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
 	bool missing = state && strcmp(state, "26000") == 0;
 
+	if (!statement)
+		return;
 	/* "cached plan must not change result type" has no SQLSTATE of its own. */
 	if (!missing && (!place || strcmp(place, "RevalidateCachedQuery") != 0))
 		return;
@@ -102,7 +104,7 @@ static void check_statement(struct db_statement *statement, const PGresult *resu
 /* Holds the first answer of a statement against the columns that its program was built for. */
 static bool columns_fit(const struct db_pending *call, struct problem *ret_problem)
 {
-	const char *const *columns = call->query ? call->query->columns : NULL;
+	const char *const *columns = call->query && call->query->name ? call->query->columns : NULL;
 	int count = 0;
 
 	if (!columns || call->statement->fits || PQresultStatus(call->result) != PGRES_TUPLES_OK)
@@ -358,7 +360,7 @@ static int send_prepare(struct db *db, struct db_statement *statement, const str
 	struct db_segment *segment = NULL;
 	int rc;
 
-	if (statement->prepared)
+	if (!statement || statement->prepared)
 		return 0;
 	rc = db_segment_new(SEGMENT_PREPARE, 1, &segment);
 	if (rc != 0)
@@ -378,6 +380,11 @@ static int send_call(struct db *db, const struct db_pending *call)
 {
 	char name[DB_NAME_SIZE];
 
+	if (!call->statement)
+		return PQsendQueryParams(db->connection, call->query->sql, call->query->param_count,
+					 NULL, call->params, NULL, NULL, 0)
+			       ? 0
+			       : E_UNAVAILABLE;
 	prepared_name(call->statement, name);
 	if (!PQsendQueryPrepared(db->connection, name, call->query->param_count, call->params, NULL,
 				 NULL, 0))
@@ -421,7 +428,8 @@ static int db_submit_calls(struct db *db, const struct db_call calls[], size_t c
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		segment->calls[i].fn = calls[i].fn;
 		segment->calls[i].context = calls[i].context;
-		rc = find_statement(db, calls[i].query->name, &segment->calls[i].statement);
+		if (calls[i].query->name)
+			rc = find_statement(db, calls[i].query->name, &segment->calls[i].statement);
 	}
 	if (rc != 0) {
 		segment_free(segment);

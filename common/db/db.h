@@ -22,7 +22,8 @@ struct db;
 /* A statement of X.sql, made by cmake/statements.py; lives as long as the db. Parameters and results
  * are text. Arrays go as '{...}' or jsonb, and the server unnests them. */
 struct db_query {
-	const char *name; /* unique per program, prepared under this name */
+	const char *name; /* unique per program, prepared under this name. NULL: made for one call,
+			     parsed for it alone; it lives until its callback has returned */
 	const char *sql;
 	int param_count;
 	const char *const
@@ -37,6 +38,7 @@ struct db_query {
  *   E_TIMEOUT      statement_timeout
  *   -EINVAL        among others: columns are not those of the query, which may be committed
  *   E_CONFLICT     23xxx, HA409, or aborted with its transaction
+ *   E_AUTHENTICATION HA401
  *   E_NOT_FOUND    HA404
  *   E_DENIED       42501, HA403
  *   E_STALE        HA412

@@ -22,7 +22,7 @@ struct db_statement {
 struct db_pending {
 	db_result_fn fn;
 	void *context;
-	struct db_statement *statement; /* NULL for LISTEN */
+	struct db_statement *statement; /* NULL for LISTEN, and for a query without a name */
 	PGresult *result;
 	const struct db_query *query;
 	const char *const *params; /* in `kept` */

@@ -14,6 +14,7 @@ static const struct {
 	int code;
 } db_result_states[] = {
 	/* clang-format off */
+	{"HA401", E_AUTHENTICATION},
 	{"HA403", E_DENIED},
 	{"HA404", E_NOT_FOUND},
 	{"HA409", E_CONFLICT},

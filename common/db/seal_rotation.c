@@ -59,7 +59,12 @@ static void seal_rotation_step(struct seal_rotation *rotation, const char *state
 	(void)text_format(id, sizeof(id), "%" PRId64, rotation->id);
 	(void)text_format(lost, sizeof(lost), "%" PRIu64, rotation->lost);
 	if (!problem)
-		log_info("seal key", "its exchange is at: %s", state);
+		log_info("seal key", "%s",
+			 strcmp(state, "sealing") == 0
+				 ? "a new key lies beside the old one; all rows are sealed anew"
+			 : strcmp(state, "both") == 0
+				 ? "all rows are sealed to the new key; the old one is kept"
+				 : "the old key is destroyed");
 	if (problem) {
 		json_begin_object(&json, NULL);
 		json_put_string(&json, "message", problem->message);

@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/http/client_private.h"
+#include "common/http/wipe.h"
 
 #define TIMEOUT_DEFAULT_MS     30000
 #define RESPONSE_LIMIT_DEFAULT ((size_t)16 << 20)
@@ -18,7 +19,7 @@
 #define PIECES_PER_TURN        16    /* then the rest of the loop has its turn */
 #define CLIENT_IDLE_MS         30000 /* our server closes after 75 s; closing first avoids the race */
 
-static int parse_tcp(const char *authority, struct http_client *client)
+static int parse_tcp(const char *authority, const char *address, struct http_client *client)
 {
 	size_t length = strcspn(authority, ":/");
 	char *end = NULL;
@@ -40,18 +41,18 @@ static int parse_tcp(const char *authority, struct http_client *client)
 	client->address.internet.sin_family = AF_INET;
 	client->address.internet.sin_port = htons((uint16_t)port);
 	client->address_size = sizeof(client->address.internet);
-	if (*authority != '\0' ||
-	    inet_pton(AF_INET, client->host, &client->address.internet.sin_addr) != 1)
+	if (*authority != '\0' || inet_pton(AF_INET, address ? address : client->host,
+					    &client->address.internet.sin_addr) != 1)
 		return E_MALFORMED;
 	return 0;
 }
 
-static int parse_url(const char *url, struct http_client *client)
+static int parse_url(const char *url, const char *address, struct http_client *client)
 {
 	if (!client->tls && strncmp(url, "http://", 7) == 0)
-		return parse_tcp(url + 7, client);
+		return parse_tcp(url + 7, address, client);
 	if (client->tls && strncmp(url, "https://", 8) == 0)
-		return parse_tcp(url + 8, client);
+		return parse_tcp(url + 8, address, client);
 	if (client->tls || strncmp(url, "unix:", 5) != 0 || url[5] == '\0')
 		return E_MALFORMED;
 	client->address.local.sun_family = AF_UNIX;
@@ -70,6 +71,12 @@ int http_client_new(struct loop *loop, const char *url, struct http_client **ret
 int http_client_new_tls(struct loop *loop, const char *url, const struct tls *tls,
 			struct http_client **ret)
 {
+	return http_client_new_to(loop, &(struct http_server_way){.url = url, .tls = tls}, ret);
+}
+
+int http_client_new_to(struct loop *loop, const struct http_server_way *way,
+		       struct http_client **ret)
+{
 	struct http_client *client = calloc(1, sizeof(*client));
 	int rc;
 
@@ -77,9 +84,12 @@ int http_client_new_tls(struct loop *loop, const char *url, const struct tls *tl
 		return -ENOMEM;
 	client->loop = loop;
 	/* The same client may speak plain HTTP elsewhere; by "https:" alone TLS is spoken. */
-	client->tls = strncmp(url, "https:", 6) == 0 ? tls : NULL;
-	client->url = strdup(url);
-	rc = client->url ? parse_url(url, client) : -ENOMEM;
+	client->tls = strncmp(way->url, "https:", 6) == 0 ? way->tls : NULL;
+	client->url = strdup(way->url);
+	rc = client->url ? parse_url(way->url, way->address, client) : -ENOMEM;
+	if (rc == 0 && way->bearer &&
+	    !text_copy(client->bearer, sizeof(client->bearer), way->bearer))
+		rc = E_LIMIT;
 	if (rc != 0) {
 		http_client_free(client);
 		return rc;
@@ -97,7 +107,18 @@ void http_client_free(struct http_client *client)
 	for (size_t i = 0; i < client->idle_count; i++)
 		http_stream_close(client->idle[i].fd, client->idle[i].session);
 	free(client->url);
+	wipe_borrowed(client->bearer, sizeof(client->bearer));
 	free(client);
+}
+
+bool http_client_has_connected(const struct http_client *client)
+{
+	return client->has_connected;
+}
+
+bool http_client_distrusts(const struct http_client *client)
+{
+	return client->distrusts;
 }
 
 /* Gives the call a waiting connection that is still good: young, open, silent. */
@@ -158,6 +179,10 @@ static void client_detach(struct http_call *call, bool keep)
 
 static void client_call_free(struct http_call *call)
 {
+	if (call->options.secret) {
+		wipe_borrowed(call->output.data, call->output.size);
+		wipe_borrowed(call->body.data, call->body.size);
+	}
 	text_done(&call->output);
 	text_done(&call->head_bytes);
 	text_done(&call->body);
@@ -183,6 +208,7 @@ static void finish_failed(struct http_call *call, int rc, int reason_rc)
 {
 	struct problem problem = {0};
 
+	call->client->distrusts = call->why[0] != '\0';
 	if (call->why[0]) {
 		(void)problem_set(&problem, rc, "no trusted connection to %s", call->client->url);
 		problem_hint(&problem, "haasctl ca show, with the certificate of that server");
@@ -209,6 +235,7 @@ static void finish_done(struct http_call *call, bool keep)
 		response.body = text_get(&call->body);
 		response.size = call->body.size;
 	}
+	call->client->distrusts = false;
 	client_detach(call,
 		      keep && http_head_has_token(&call->head, "Connection", "close") == false &&
 			      call->head.minor == 1);
@@ -329,6 +356,7 @@ static bool client_handshake(struct http_call *call)
 
 	if (rc == 0) {
 		call->state = CALL_HEAD;
+		call->client->has_connected = true;
 		heard_something(call);
 	} else if (rc != -EAGAIN) {
 		finish_failed(call, E_UNAVAILABLE, rc);
@@ -353,6 +381,7 @@ static void call_ready(void *context, int events)
 			return;
 		}
 		call->state = call->session ? CALL_HANDSHAKE : CALL_HEAD;
+		call->client->has_connected = call->client->has_connected || !call->session;
 		loop_watch_set(call->watch, LOOP_READ | LOOP_WRITE);
 		heard_something(call);
 	}
@@ -440,6 +469,11 @@ static int build_request(struct http_call *call)
 	if (options->body_size > 0)
 		text_addf(&call->output, "Content-Type: %s\r\n",
 			  options->content_type ? options->content_type : "application/json");
+	if (!is_one_line(call->client->bearer))
+		return -EINVAL;
+	call->options.secret = options->secret || call->client->bearer[0] != '\0';
+	if (call->client->bearer[0])
+		text_addf(&call->output, "Authorization: Bearer %s\r\n", call->client->bearer);
 	for (size_t i = 0; i < options->header_count; i++) {
 		if (!is_one_line(options->headers[i].name) ||
 		    !is_one_line(options->headers[i].value))

@@ -25,7 +25,10 @@ struct http_client {
 	struct loop *loop;
 	char *url;
 	const struct tls *tls; /* NULL: no TLS */
-	char host[INET_ADDRSTRLEN];
+	char host[256];        /* of the URL */
+	char bearer[128];      /* "" = none */
+	bool has_connected;    /* once at least */
+	bool distrusts;        /* the last call */
 	union {
 		struct sockaddr any;
 		struct sockaddr_in internet;

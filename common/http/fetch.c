@@ -1,7 +1,9 @@
 #include "common/http/fetch.h"
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +38,13 @@ struct fetch {
 	struct text body;
 	size_t limit;
 	bool too_large, keep;
+	struct fence *fence;
 	char peer[96];
 	char shown_pin[FETCH_PIN_SIZE]; /* what the peer's key is, when another was expected */
 	char error[CURL_ERROR_SIZE];
+	bool (*may_connect)(void *context, const struct sockaddr *address);
+	void *may_connect_context;
+	char refused[INET6_ADDRSTRLEN]; /* the last address that may not be connected to */
 	fetch_fn fn;
 	void *context;
 	struct fetch *prev, *next;
@@ -73,6 +79,7 @@ static const struct {
 	 "set its fingerprint, or put its issuer into the CA file"},
 	{CURLE_SSL_PINNEDPUBKEYNOTMATCH, E_PROTOCOL, "shows another key than its fingerprint says",
 	 "if its certificate was renewed on purpose, set the new fingerprint"},
+	{CURLE_ABORTED_BY_CALLBACK, E_LAPSED, "was not asked: the claim ran out", NULL},
 	{CURLE_SSL_CACERT_BADFILE, E_PROTOCOL, "cannot be verified: the CA file is unreadable",
 	 NULL},
 };
@@ -95,6 +102,12 @@ static int http_fetch_explain(const struct fetch *fetch, CURLcode result, struct
 		code = E_LIMIT;
 		text = "sends too large an answer";
 		hint = NULL;
+	}
+	if (fetch->refused[0] && result == CURLE_COULDNT_CONNECT) {
+		(void)problem_set(ret, E_DENIED, "%s is at an address that is closed to us",
+				  fetch->peer);
+		problem_detail(ret, "%s", fetch->refused);
+		return E_DENIED;
 	}
 	(void)problem_set(ret, code, "%s %s", fetch->peer, text);
 	if (fetch->too_large)
@@ -119,6 +132,7 @@ static void http_fetch_free(struct fetch *fetch)
 	curl_easy_cleanup(fetch->easy);
 	curl_slist_free_all(fetch->headers);
 	text_done(&fetch->body);
+	fence_unref(fetch->fence);
 	free(fetch);
 }
 
@@ -230,8 +244,20 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *context, voi
 static curl_socket_t http_fetch_open_socket(void *context, curlsocktype purpose,
 					    struct curl_sockaddr *address)
 {
-	(void)context;
+	struct fetch *fetch = context;
+	const void *at =
+		address->family == AF_INET
+			? (const void *)&((const struct sockaddr_in *)(const void *)&address->addr)
+				  ->sin_addr
+			: (const void *)&((const struct sockaddr_in6 *)(const void *)&address->addr)
+				  ->sin6_addr;
+
 	(void)purpose;
+	if (fetch->may_connect && !fetch->may_connect(fetch->may_connect_context, &address->addr)) {
+		if (!inet_ntop(address->family, at, fetch->refused, sizeof(fetch->refused)))
+			(void)text_copy(fetch->refused, sizeof(fetch->refused), "?");
+		return CURL_SOCKET_BAD;
+	}
 	return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
@@ -363,6 +389,19 @@ bool fetch_pin_is_valid(const char *pin)
 	       size == 32;
 }
 
+/* The connection is made, nothing is sent yet. libcurl asks again when it sends again. */
+// NOLINTNEXTLINE(readability-non-const-parameter): the type is libcurl's
+static int http_fetch_may_send(void *context, char *theirs, char *ours, int port, int our_port)
+{
+	const struct fetch *fetch = context;
+
+	(void)theirs;
+	(void)ours;
+	(void)port;
+	(void)our_port;
+	return fence_holds(fetch->fence) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+}
+
 static void set_tls(struct fetch *fetch, const struct fetch_request *request)
 {
 	bool pinned = request->pin && request->pin[0];
@@ -429,6 +468,10 @@ static int set_up(struct fetch *fetch, const struct fetch_request *request)
 	(void)curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* whatever the environment says */
 	(void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, http_fetch_open_socket);
+	(void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, fetch);
+	/* A connection that is open already would not be asked about. */
+	(void)curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, request->may_connect ? 1L : 0L);
+	(void)curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, request->may_connect ? 1L : 0L);
 	(void)curl_easy_setopt(
 		easy, CURLOPT_CONNECTTIMEOUT_MS,
 		(long)(deadline_ms < FETCH_CONNECT_MS ? deadline_ms : FETCH_CONNECT_MS));
@@ -442,6 +485,10 @@ static int set_up(struct fetch *fetch, const struct fetch_request *request)
 		    curl_easy_setopt(easy, CURLOPT_PASSWORD,
 				     request->password ? request->password : "") != CURLE_OK)
 			return -ENOMEM;
+	}
+	if (fetch->fence) {
+		(void)curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, http_fetch_may_send);
+		(void)curl_easy_setopt(easy, CURLOPT_PREREQDATA, fetch);
 	}
 	set_tls(fetch, request);
 	return 0;
@@ -462,6 +509,9 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request, fe
 		return -ENOMEM;
 	fetch->fetcher = fetcher;
 	fetch->keep = request->keep;
+	fetch->fence = fence_ref(request->fence);
+	fetch->may_connect = request->may_connect;
+	fetch->may_connect_context = request->may_connect_context;
 	(void)text_copy(fetch->peer, sizeof(fetch->peer),
 			request->peer ? request->peer : "the peer");
 	fetch->fn = fn;

@@ -10,10 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/fence.h"
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 #include "common/io/loop.h"
 
+struct sockaddr;
 struct fetcher; /* connections of one program */
 struct fetch;   /* one request under way */
 
@@ -46,8 +48,15 @@ struct fetch_request {
 	/* "sha256//BASE64" of the peer's public key: that key is trusted, its certificate's issuer,
 	 * name and dates do not matter. NULL or "" = a certificate that the CA file vouches for. */
 	const char *pin;
-	bool unverified; /* trust anybody (the operator said so) */
-	bool keep;       /* fetcher_free lets this one end, too, and calls its fn */
+	/* Whether this address may be connected to, asked for each that the URL's name leads to; the
+	 * connection is this request's alone then. False: E_DENIED, with the problem set by us to name
+	 * the address. NULL: all may. */
+	bool (*may_connect)(void *context, const struct sockaddr *address);
+	void *may_connect_context;
+	bool unverified;     /* trust anybody (the operator said so) */
+	bool keep;           /* fetcher_free lets this one end, too, and calls its fn */
+	struct fence *fence; /* not sent after its end, by a connection that is ready only then
+				neither; NULL = always. Kept */
 };
 
 struct fetch_answer {
@@ -60,7 +69,9 @@ struct fetch_answer {
 /* rc 0: the answer, whatever its status, borrowed for the call. Else answer is NULL and problem
  * set: E_TIMEOUT      no answer in time, unreachable, or the connection broke before the answer
  * began E_PROTOCOL     TLS refused (key, certificate), or not HTTP, or it ended in the middle
- * E_LIMIT        the answer is larger than allowed; what came is dropped */
+ * E_DENIED       may_connect refused each address
+ * E_LIMIT        the answer is larger than allowed; what came is dropped. E_LAPSED       the fence
+ * was over before it was sent */
 typedef void (*fetch_fn)(void *context, int rc, const struct fetch_answer *answer,
 			 const struct problem *problem);
 

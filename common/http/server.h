@@ -35,11 +35,12 @@ struct http_route {
 };
 
 struct http_peer {
-	bool local; /* Unix socket: uid, gid, pid by SO_PEERCRED */
+	bool local; /* Unix socket: uid, gid, pid by SO_PEERCRED; nobody's elsewhere */
+	bool edge;  /* a proxy's Unix socket: who the proxy is says nothing */
 	uid_t uid;
 	gid_t gid;
 	pid_t pid;
-	uint32_t address; /* TCP: IPv4, host order */
+	uint32_t address; /* IPv4, host order. TCP: of the peer. Edge: of the request's client */
 	uint16_t port;
 	bool secure;               /* it came by TLS */
 	struct tls_peer certified; /* by its certificate, which was verified */
@@ -69,6 +70,10 @@ struct http_server_options {
 	unsigned source_limit;     /* connections of one TCP address at once; 0 = no such limit */
 	/* An address that speaks for many others has no limit of its own. May be NULL. */
 	bool (*is_many)(void *context, uint32_t address);
+	/* Handshakes of TLS a second, of one address and of all; 0: 20 and 400. Five and ten times as many at once. */
+	unsigned source_handshakes, handshakes;
+	const char *
+		headers; /* lines with their \r\n, in each answer that does not say them itself; NULL: none */
 	unsigned header_timeout_s; /* default 15: a client that does not finish its header is closed
 				    */
 	unsigned answer_timeout_s; /* default 30: a client takes 240 KiB of its answer in so long,
@@ -86,6 +91,9 @@ struct http_server_options {
 	const char *const *without_tls;
 	/* Why nothing but `anybody` is answered now (503), borrowed; NULL: all is. May be NULL. */
 	const struct problem *(*refuses)(void *context);
+	/* The head of a request that has a route is here, and nothing of its body was read: answer it, or
+	 * call http_request_admit, now or later. NULL: all are admitted. */
+	void (*on_head)(void *context, struct http_request *request);
 	/* Called after the answer (access log, metrics). May be NULL. */
 	void (*after)(void *context, const struct http_request *request, int status,
 		      int64_t elapsed_us);
@@ -108,6 +116,20 @@ uint16_t http_server_tls_port(const struct http_server *server);
 MUST_USE int http_server_listen_unix(struct http_server *server, const char *path, mode_t mode,
 				     struct problem *problem);
 
+/* The same for a proxy on this machine: nobody is `peer.local` there. Each request has one Forwarded,
+ * whose last element is the proxy's own: `peer.address`. Else 400. */
+MUST_USE int http_server_listen_edge(struct http_server *server, const char *path, mode_t mode,
+				     struct problem *problem);
+/* A socket that listens already, IPv4 or Unix. Takes `fd`. `tls` is borrowed; NULL: none. */
+MUST_USE int http_server_listen_fd(struct http_server *server, int fd, bool edge,
+				   const struct tls *tls, struct problem *problem);
+/* While it is held nobody is accepted: those who come wait in the backlog. */
+void http_server_hold(struct http_server *server, bool held);
+/* Accepts nobody more; each answer is the last of its connection. Calls `fn` once, from the loop, when
+ * nothing is owed: requests under way are answered, also those of connections that have said nothing
+ * yet. Streams without end are not waited for. */
+MUST_USE int http_server_drain(struct http_server *server, loop_fn fn, void *context);
+
 enum http_method http_request_method(const struct http_request *request);
 /* The request target as it came, for passing it on: "/a%20b?c=d". */
 const char *http_request_raw_target(const struct http_request *request);
@@ -128,6 +150,21 @@ const char *http_request_bearer(const struct http_request *request);
  * answer or the end of a stream; the pointer is dead after that. It is not called after
  * http_answer*, http_stream_end or a failed http_stream_send. NULL removes it. */
 void http_request_on_close(struct http_request *request, loop_fn fn, void *context);
+
+/* For on_head: no more of a body than so much, else 413; at first body_limit of the options. */
+void http_request_limit_body(struct http_request *request, size_t limit);
+/* For on_head: the body is read next, then the route's handler is called. From inside of on_head the
+ * handler may be called before this returns. */
+void http_request_admit(struct http_request *request);
+/* The caller's own, from on_head to the handler. NULL at first. */
+void http_request_set_data(struct http_request *request, void *data);
+void *http_request_data(const struct http_request *request);
+/* Whether a body follows, or may follow. */
+bool http_request_has_body(const struct http_request *request);
+/* For on_head: how many bytes of it at most. */
+uint64_t http_request_body_room(const struct http_request *request);
+/* `fn` is called once, when the request is over: its answer is taken, or the connection is gone. */
+void http_request_on_end(struct http_request *request, loop_fn fn, void *context);
 
 /* Adds a header to the answer; before the answer. */
 void http_answer_header(struct http_request *request, const char *name, const char *value);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,6 +43,22 @@ static void add_date(struct text *head)
 		text_addf(head, "Date: %s\r\n", date);
 }
 
+/* Lines that all answers have, without those that this answer says itself. */
+static void add_common(struct text *head, const char *lines, const char *own)
+{
+	while (lines && *lines) {
+		size_t length = strcspn(lines, "\n") + 1;
+		size_t name = strcspn(lines, ":") + 1;
+		const char *at = own;
+
+		while (at && *at && strncasecmp(at, lines, name) != 0)
+			at += strcspn(at, "\n") + 1;
+		if (!at || !*at)
+			text_add_bytes(head, lines, length);
+		lines += length;
+	}
+}
+
 static bool has_body(int status)
 {
 	return status >= 200 && status != 204 && status != 304;
@@ -72,6 +89,7 @@ static bool send_head(struct http_request *request, int status, const char *cont
 		text_add(&head, "Connection: close\r\n");
 	else if (request->head.minor == 0)
 		text_add(&head, "Connection: keep-alive\r\n");
+	add_common(&head, connection->server->options.headers, text_get(&request->headers));
 	text_add_bytes(&head, text_get(&request->headers), request->headers.size);
 	text_add(&head, "\r\n");
 	sent = !head.failed && !request->headers.failed &&

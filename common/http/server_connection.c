@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent_ssl.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/sslerr.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,6 +13,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/http/server_private.h"
+#include "common/net/forwarded_wire.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -33,20 +36,89 @@ static void server_connection_refuse(struct http_connection *connection, int sta
 				     const char *message)
 {
 	struct http_server_counters *counters = connection->server->options.counters;
+	struct http_request *request = connection->request;
+	loop_fn gone = request->on_close;
 	struct problem problem = {0};
 
 	(*(code == E_LIMIT ? &counters->too_large : &counters->malformed))++;
 	(void)problem_set(&problem, code, "%s", message);
 	connection->close = true;
 	connection->state = CONNECTION_HANDLING;
-	http_answer_problem(connection->request, status, &problem);
+	/* Who has let its head in gets no call of its handler any more. */
+	request->on_close = NULL;
+	if (gone)
+		gone(request->on_close_context);
+	http_answer_problem(request, status, &problem);
 }
 
 static void server_connection_dispatch(struct http_connection *connection)
 {
+	const struct http_server_options *options = &connection->server->options;
+	struct http_request *request = connection->request;
+
 	connection->state = CONNECTION_HANDLING;
 	loop_timer_disarm(connection->deadline);
-	http_request_dispatch(connection->request);
+	if (options->on_head || http_request_find(request))
+		request->route->handler(options->context, request);
+}
+
+/* The body, or at once the handler when there is none. */
+static void server_connection_take(struct http_connection *connection)
+{
+	const struct http_request *request = connection->request;
+	const char *expect = http_head_field(&request->head, "Expect");
+
+	if (!http_request_has_body(request)) {
+		server_connection_dispatch(connection);
+		return;
+	}
+	if (expect && request->head.minor == 1)
+		(void)bufferevent_write(connection->bev, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+	connection->state = CONNECTION_BODY;
+	connection->progress = 0;
+	arm_header_deadline(connection);
+}
+
+/* An answer before the body was read is the last of its connection. */
+static void server_connection_admit(struct http_connection *connection)
+{
+	const struct http_server_options *options = &connection->server->options;
+	struct http_request *request = connection->request;
+
+	connection->state = CONNECTION_ADMITTING;
+	loop_timer_disarm(connection->deadline);
+	request->keeps = !connection->close;
+	connection->close = connection->close || http_request_has_body(request);
+	if (http_request_find(request))
+		options->on_head(options->context, request);
+}
+
+static void server_connection_on_read(struct bufferevent *bev, void *context);
+
+void http_request_admit(struct http_request *request)
+{
+	struct http_connection *connection = request->connection;
+
+	connection->close = !request->keeps || connection->server->draining;
+	if (request->body_left > request->body_limit) {
+		server_connection_refuse(connection, 413, E_LIMIT, "the body is too large");
+		return;
+	}
+	server_connection_take(connection);
+	if (connection->request == request && connection->state == CONNECTION_BODY)
+		server_connection_on_read(connection->bev, connection);
+}
+
+/* For whom a proxy asks: it puts one Forwarded in the place of all that came with the request. */
+static int read_client(struct http_connection *connection)
+{
+	const struct http_head *head = &connection->request->head;
+
+	if (!connection->peer.edge)
+		return 0;
+	if (http_head_count(head, FORWARDED_FIELD) != 1)
+		return E_MALFORMED;
+	return forwarded_decode(http_head_field(head, FORWARDED_FIELD), &connection->peer.address);
 }
 
 /* What the head says about the connection and the body. */
@@ -61,6 +133,7 @@ static void begin_request(struct http_connection *connection)
 		request->head.minor == 0
 			? !http_head_has_token(&request->head, "Connection", "keep-alive")
 			: http_head_has_token(&request->head, "Connection", "close");
+	connection->close = connection->close || connection->server->draining;
 	rc = http_framing_request(&request->head, &request->framing, &request->body_left);
 	hosts = http_head_count(&request->head, "Host");
 	if (rc == 0 && (hosts > 1 || (request->head.minor == 1 && hosts == 0)))
@@ -71,20 +144,17 @@ static void begin_request(struct http_connection *connection)
 		server_connection_refuse(connection, 501, rc, "transfer coding not supported");
 	} else if (rc != 0) {
 		server_connection_refuse(connection, 400, rc, "malformed request");
-	} else if (request->body_left > connection->server->options.body_limit) {
+	} else if (read_client(connection) != 0) {
+		server_connection_refuse(connection, 400, E_MALFORMED,
+					 "the proxy does not say for whom it asks");
+	} else if (request->body_left > request->body_limit) {
 		server_connection_refuse(connection, 413, E_LIMIT, "the body is too large");
 	} else if (expect && strcasecmp(expect, "100-continue") != 0) {
 		server_connection_refuse(connection, 417, E_UNSUPPORTED, "unknown expectation");
-	} else if (request->framing == HTTP_FRAMING_NONE ||
-		   (request->framing == HTTP_FRAMING_LENGTH && request->body_left == 0)) {
-		server_connection_dispatch(connection);
+	} else if (connection->server->options.on_head) {
+		server_connection_admit(connection);
 	} else {
-		if (expect && request->head.minor == 1)
-			(void)bufferevent_write(connection->bev, "HTTP/1.1 100 Continue\r\n\r\n",
-						25);
-		connection->state = CONNECTION_BODY;
-		connection->progress = 0;
-		arm_header_deadline(connection);
+		server_connection_take(connection);
 	}
 }
 
@@ -131,6 +201,7 @@ static bool read_head(struct http_connection *connection)
 	}
 	(void)evbuffer_remove(input, connection->request->bytes, size);
 	connection->request->bytes[size] = '\0';
+	connection->request->bytes_size = size;
 	connection->started = false;
 	rc = http_head_request(connection->request->bytes, size, &connection->request->head);
 	if (rc == 0)
@@ -161,7 +232,7 @@ static int take_body_piece(struct http_connection *connection, const char *data,
 		request->body_left -= piece_size;
 		*ret_used = piece_size;
 	}
-	if (rc == 0 && piece_size > connection->server->options.body_limit - request->body.size)
+	if (rc == 0 && piece_size > request->body_limit - request->body.size)
 		rc = E_LIMIT;
 	if (rc == 0)
 		text_add_bytes(&request->body, piece, piece_size);
@@ -213,6 +284,7 @@ static void server_connection_on_read(struct bufferevent *bev, void *context)
 			(void)evbuffer_drain(bufferevent_get_input(bev), SIZE_MAX);
 			more = false;
 			break;
+		case CONNECTION_ADMITTING:
 		case CONNECTION_HANDLING:
 		case CONNECTION_DRAINING: more = false; break; /* a pipelined request waits */
 		}
@@ -229,6 +301,8 @@ static void end_request(struct http_connection *connection)
 	if (request->status && options->after)
 		options->after(options->context, request, request->status,
 			       clock_wall_us() - request->started_us);
+	if (request->on_end)
+		request->on_end(request->on_end_context);
 	http_request_free(request);
 }
 
@@ -257,6 +331,7 @@ static void server_connection_on_written(struct bufferevent *bev, void *context)
 	if (connection->state != CONNECTION_DRAINING)
 		return;
 	end_request(connection);
+	connection->served = true;
 	if (connection->half_closed) {
 		http_connection_free(connection);
 		return;
@@ -271,19 +346,37 @@ static void server_connection_on_written(struct bufferevent *bev, void *context)
 	server_connection_on_read(bev, connection);
 }
 
+/* A browser that was given http:// for https://. It can read this, and nothing else of ours. */
+static void server_connection_refuse_plain(struct http_connection *connection)
+{
+	static const char answer[] =
+		"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n"
+		"Content-Length: 41\r\n\r\nthis port speaks HTTPS: ask by https://\r\n";
+	int fd = bufferevent_getfd(connection->bev);
+	char rest[4096];
+
+	(void)send(fd, answer, sizeof(answer) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	(void)shutdown(fd, SHUT_WR);
+	/* Closed with bytes unread, the connection would be reset, and the answer lost. */
+	for (unsigned i = 0; i < 16 && recv(fd, rest, sizeof(rest), MSG_DONTWAIT) > 0; i++)
+		continue;
+}
+
 static void server_connection_on_event(struct bufferevent *bev, short what, void *context)
 {
 	struct http_connection *connection = context;
 
-	(void)bev;
 	if (what & BEV_EVENT_CONNECTED) {
 		connection->handshaking = false;
 		tls_peer_read(connection->session, &connection->peer.certified);
 		arm_header_deadline(connection);
 		return;
 	}
-	if (connection->handshaking)
+	if (connection->handshaking) {
 		connection->server->options.counters->failed_handshake++;
+		if (ERR_GET_REASON(bufferevent_get_openssl_error(bev)) == SSL_R_HTTP_REQUEST)
+			server_connection_refuse_plain(connection);
+	}
 	if (what & BEV_EVENT_EOF && what & BEV_EVENT_READING &&
 	    connection->state == CONNECTION_DRAINING) {
 		connection->close = true; /* it has said all and still listens */
@@ -417,10 +510,27 @@ unsigned http_connection_dispensable(const struct http_connection *connection)
 	case CONNECTION_LINGER: return 3;
 	case CONNECTION_HEAD: return connection->started ? 2 : 3;
 	case CONNECTION_BODY: return 1;
+	case CONNECTION_ADMITTING:
 	case CONNECTION_HANDLING:
 	case CONNECTION_DRAINING: return 0;
 	}
 	return 0;
+}
+
+bool http_connection_is_owed(const struct http_connection *connection)
+{
+	const struct http_request *request = connection->request;
+
+	switch (connection->state) {
+	case CONNECTION_LINGER: return false;
+	case CONNECTION_HEAD: return connection->started || !connection->served;
+	case CONNECTION_HANDLING:
+		return !request || request->status == 0 || request->ended || request->sized;
+	case CONNECTION_BODY:
+	case CONNECTION_ADMITTING:
+	case CONNECTION_DRAINING: return true;
+	}
+	return false;
 }
 
 void http_connection_drain(struct http_connection *connection)

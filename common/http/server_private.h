@@ -1,10 +1,11 @@
 /* What the server's files share.
- * server.c: listeners, cap. server_connection.c: bytes in. server_request.c: target, routes, accessors.
+ * server.c: cap, the end. server_listen.c: listeners. server_connection.c: bytes in. server_request.c: target, routes, accessors.
  * server_answer.c: bytes out. server_file.c: files. */
 #pragma once
 
 #include <event2/bufferevent.h>
 #include <event2/event.h>
+#include <event2/listener.h>
 
 #include "common/base/hash_table.h"
 #include "common/http/server.h"
@@ -17,10 +18,11 @@
 #define STREAM_LIMIT  ((size_t)256 << 10)
 
 enum connection_state {
-	CONNECTION_HEAD,     /* waits for a request, or is in its head */
-	CONNECTION_BODY,     /* reads a body */
-	CONNECTION_HANDLING, /* the handler has it, or a stream is open */
-	CONNECTION_DRAINING, /* answered, bytes are on their way */
+	CONNECTION_HEAD,      /* waits for a request, or is in its head */
+	CONNECTION_ADMITTING, /* on_head looks at the head; nothing is read meanwhile */
+	CONNECTION_BODY,      /* reads a body */
+	CONNECTION_HANDLING,  /* the handler has it, or a stream is open */
+	CONNECTION_DRAINING,  /* answered, bytes are on their way */
 	CONNECTION_LINGER, /* our end is closed; what the client still sends is thrown away, so that
 			      it can read our answer */
 };
@@ -59,12 +61,14 @@ struct http_connection {
 	bool close;                   /* after this exchange */
 	bool half_closed;             /* the client will send no more */
 	bool abort;                   /* at once, but from the loop */
+	bool served;                  /* one answer at least */
 };
 
 struct http_request {
 	struct http_connection *connection;
 	int64_t started_us;
 	char *bytes; /* the head as it came; `head` points into it */
+	size_t bytes_size;
 	struct http_head head;
 	enum http_framing framing;
 	uint64_t body_left;
@@ -83,6 +87,11 @@ struct http_request {
 
 	loop_fn on_close;
 	void *on_close_context;
+	loop_fn on_end;
+	void *on_end_context;
+	void *data;
+	size_t body_limit;
+	bool keeps; /* the connection, once it is admitted: else the body stays on the wire */
 
 	struct text headers; /* of the answer */
 	int status;          /* 0 until answered or streaming */
@@ -99,6 +108,7 @@ struct http_listener {
 	char *path; /* Unix socket to remove; NULL for TCP */
 	const struct tls *tls;
 	uint16_t port;
+	bool edge; /* a proxy speaks there, for others */
 };
 
 struct http_server {
@@ -113,10 +123,19 @@ struct http_server {
 	unsigned connection_count;
 	struct source_rate *handshakes; /* NULL: no TLS here */
 	bool paused;                    /* the cap is reached: nobody is accepted */
+	bool held;                      /* the same, by http_server_hold */
+	bool draining;                  /* the same, for good; by http_server_drain */
+	struct loop_timer *drain_look;
+	loop_fn drained;
+	void *drained_context;
 };
 
 /* server.c */
 void http_server_forget(struct http_connection *connection);
+/* Of libevent. */
+void http_server_on_accept(struct evconnlistener *listener, evutil_socket_t fd,
+			   struct sockaddr *address, int length, void *context);
+void http_server_on_accept_error(struct evconnlistener *listener, void *context);
 
 /* server_connection.c */
 /* Takes `fd` on success. `source` may be NULL. */
@@ -127,6 +146,8 @@ void http_connection_free(struct http_connection *connection);
 /* How well it can be missed when there is no room: 0 not at all (a request is being handled, or
  * answered), most of all one that only keeps its connection warm. */
 unsigned http_connection_dispensable(const struct http_connection *connection);
+/* Does it wait for an answer that will end, or is its first request still on its way? */
+bool http_connection_is_owed(const struct http_connection *connection);
 /* The answer is complete in the output. */
 /* Bytes of answers that the socket has not taken yet. */
 uint64_t http_connection_left(const struct http_connection *connection);
@@ -148,5 +169,5 @@ MUST_USE int http_request_new(struct http_connection *connection, struct http_re
 void http_request_free(struct http_request *request);
 /* Method, path and query from the parsed head. E_MALFORMED. */
 MUST_USE int http_request_target(struct http_request *request);
-/* Finds the route and calls it, or answers 404 or 405. */
-void http_request_dispatch(struct http_request *request);
+/* Finds the route. False: it was answered, 404, 405, 403 or 503. */
+MUST_USE bool http_request_find(struct http_request *request);

@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/http/server_private.h"
+#include "common/http/wipe.h"
 
 static const struct {
 	const char *word;
@@ -23,6 +24,7 @@ int http_request_new(struct http_connection *connection, struct http_request **r
 	if (!request)
 		return -ENOMEM;
 	request->connection = connection;
+	request->body_limit = connection->server->options.body_limit;
 	request->started_us = clock_wall_us();
 	*ret = request;
 	return 0;
@@ -30,6 +32,11 @@ int http_request_new(struct http_connection *connection, struct http_request **r
 
 void http_request_free(struct http_request *request)
 {
+	/* Authorization and Cookie came in the one, Set-Cookie goes in the other. */
+	if (request->bytes)
+		wipe_borrowed(request->bytes, request->bytes_size);
+	if (request->headers.data)
+		wipe_borrowed(request->headers.data, request->headers.size);
 	free(request->bytes);
 	free(request->path);
 	free(request->raw_path);
@@ -230,7 +237,7 @@ static bool may_ask(const struct http_request *request)
 			       (peer->uid == server->caller_uid && peer->uid != (uid_t)-1));
 }
 
-void http_request_dispatch(struct http_request *request)
+bool http_request_find(struct http_request *request)
 {
 	const struct http_server_options *options = &request->connection->server->options;
 	unsigned wanted = request->method == HTTP_HEAD ? HTTP_HEAD | HTTP_GET : request->method;
@@ -265,8 +272,41 @@ void http_request_dispatch(struct http_request *request)
 	} else if (refusal && !server_request_is_listed(request, options->anybody)) {
 		http_answer_problem(request, 503, refusal);
 	} else {
-		request->route->handler(options->context, request);
+		return true;
 	}
+	return false;
+}
+
+void http_request_limit_body(struct http_request *request, size_t limit)
+{
+	request->body_limit = limit;
+}
+
+void http_request_set_data(struct http_request *request, void *data)
+{
+	request->data = data;
+}
+
+void *http_request_data(const struct http_request *request)
+{
+	return request->data;
+}
+
+bool http_request_has_body(const struct http_request *request)
+{
+	return request->framing == HTTP_FRAMING_CHUNKED || request->body_left > 0 ||
+	       request->body.size > 0;
+}
+
+uint64_t http_request_body_room(const struct http_request *request)
+{
+	return request->framing == HTTP_FRAMING_CHUNKED ? request->body_limit : request->body_left;
+}
+
+void http_request_on_end(struct http_request *request, loop_fn fn, void *context)
+{
+	request->on_end = fn;
+	request->on_end_context = context;
 }
 
 enum http_method http_request_method(const struct http_request *request)

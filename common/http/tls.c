@@ -1,7 +1,10 @@
 #include "common/http/tls.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -17,14 +20,20 @@
 
 LEAKS_LEFT_TO_SANITIZER
 
-/* Only what keeps past sessions secret when a key is stolen; iPXE 1.21 and later speaks it. */
+/* Only what keeps past sessions secret when a key is stolen; iPXE of Debian 13 speaks it. */
 #define TLS_CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20"
+#define PIN_PREFIX  "sha256//"
+#define PIN_DIGEST  32
 
 struct tls {
 	enum tls_side side;
 	char *certificate, *key, *ca; /* paths; "" = none */
+	bool system;
+	char pin[TLS_PIN_SIZE];   /* "" = none */
+	char shown[TLS_PIN_SIZE]; /* by the last server */
 	SSL_CTX *context;
-	time_t ca_begin; /* of the youngest CA */
+	time_t ca_begin;      /* of the youngest CA */
+	struct timespec read; /* the certificate's file was written then */
 };
 
 static const char *tls_reason(void)
@@ -96,6 +105,64 @@ static int tls_load_ca(struct tls *tls, SSL_CTX *context, struct problem *proble
 	return 0;
 }
 
+/* --- a server by its key --- */
+
+bool tls_pin_is_valid(const char *pin)
+{
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const size_t prefix = strlen(PIN_PREFIX);
+
+	/* 32 bytes are 43 characters and one "=". */
+	return strncmp(pin, PIN_PREFIX, prefix) == 0 && strspn(pin + prefix, letters) == 43 &&
+	       strcmp(pin + prefix + 43, "=") == 0;
+}
+
+/* "" when there is no memory for it. */
+static void tls_pin_of(const X509 *certificate, char ret[TLS_PIN_SIZE])
+{
+	unsigned char digest[PIN_DIGEST];
+	unsigned char *key = NULL;
+	int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &key);
+
+	ret[0] = '\0';
+	if (size > 0 && EVP_Digest(key, (size_t)size, digest, NULL, EVP_sha256(), NULL) == 1) {
+		memcpy(ret, PIN_PREFIX, strlen(PIN_PREFIX));
+		(void)EVP_EncodeBlock((unsigned char *)ret + strlen(PIN_PREFIX), digest,
+				      sizeof(digest));
+	}
+	OPENSSL_free(key);
+}
+
+/* Instead of OpenSSL's own look at the chain: 1 = trusted. */
+static int tls_judge(X509_STORE_CTX *store, void *context)
+{
+	struct tls *tls = context;
+	bool same;
+
+	tls_pin_of(X509_STORE_CTX_get0_cert(store), tls->shown);
+	if (!tls->pin[0])
+		return X509_verify_cert(store);
+	same = strcmp(tls->shown, tls->pin) == 0;
+	X509_STORE_CTX_set_error(store, same ? X509_V_OK : X509_V_ERR_APPLICATION_VERIFICATION);
+	return same;
+}
+
+static int tls_load_judge(struct tls *tls, SSL_CTX *context, struct problem *problem)
+{
+	if (!tls->pin[0] && SSL_CTX_set_default_verify_paths(context) != 1)
+		return problem_set(problem, E_MALFORMED,
+				   "the CAs of this machine cannot be used: %s", tls_reason());
+	SSL_CTX_set_cert_verify_callback(context, tls_judge, tls);
+	SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+	return 0;
+}
+
+const char *tls_shown_pin(const struct tls *tls)
+{
+	return tls->shown;
+}
+
 /* --- our own --- */
 
 static int tls_check_mode(const char *path, struct problem *problem)
@@ -159,6 +226,13 @@ static SSL_CTX *tls_context(enum tls_side side)
 	return NULL;
 }
 
+static struct timespec tls_written(const struct tls *tls)
+{
+	struct stat status;
+
+	return stat(tls->certificate, &status) == 0 ? status.st_mtim : (struct timespec){0};
+}
+
 int tls_reload(struct tls *tls, struct problem *problem)
 {
 	SSL_CTX *context = tls_context(tls->side);
@@ -168,10 +242,13 @@ int tls_reload(struct tls *tls, struct problem *problem)
 	if (!context)
 		return problem_set(problem, -ENOMEM, "no memory for TLS");
 	ERR_clear_error();
+	tls->read = tls_written(tls);
 	if (tls->certificate[0])
 		rc = tls_load_own(tls, context, problem);
 	if (rc == 0 && tls->ca[0])
 		rc = tls_load_ca(tls, context, problem);
+	if (rc == 0 && (tls->system || tls->pin[0]))
+		rc = tls_load_judge(tls, context, problem);
 	if (rc) {
 		SSL_CTX_free(context);
 		tls->ca_begin = before;
@@ -194,6 +271,13 @@ int tls_new(enum tls_side side, const struct tls_files *files, struct tls **ret,
 	tls->certificate = strdup(files->certificate ? files->certificate : "");
 	tls->key = strdup(files->key ? files->key : "");
 	tls->ca = strdup(files->ca ? files->ca : "");
+	tls->system = files->system;
+	if (files->pin && files->pin[0] && !tls_pin_is_valid(files->pin)) {
+		tls_free(tls);
+		return problem_set(problem, E_MALFORMED, "%s is no pin like " PIN_PREFIX "BASE64",
+				   files->pin);
+	}
+	(void)text_copy(tls->pin, sizeof(tls->pin), files->pin ? files->pin : "");
 	if (!tls->certificate || !tls->key || !tls->ca)
 		rc = problem_set(problem, -ENOMEM, "no memory for TLS");
 	else
@@ -204,6 +288,25 @@ int tls_new(enum tls_side side, const struct tls_files *files, struct tls **ret,
 	}
 	*ret = tls;
 	return 0;
+}
+
+/* A file that is gone is no newer one. */
+bool tls_is_outdated(const struct tls *tls)
+{
+	struct timespec now = tls_written(tls);
+
+	return now.tv_sec != 0 &&
+	       (now.tv_sec != tls->read.tv_sec || now.tv_nsec != tls->read.tv_nsec);
+}
+
+int64_t tls_end_s(const struct tls *tls)
+{
+	const X509 *certificate = SSL_CTX_get0_certificate(tls->context);
+	struct tm tm;
+
+	return certificate && ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &tm) == 1
+		       ? (int64_t)timegm(&tm)
+		       : 0;
 }
 
 void tls_free(struct tls *tls)
@@ -221,24 +324,34 @@ void tls_free(struct tls *tls)
 
 /* The clock of a new server stands years back. Certificates of `haasctl ca issue` begin when their CA
  * does, so an earlier time is no time to judge them by. */
-static int tls_expect(const struct tls *tls, SSL *session, const char *address)
+static int tls_expect(const struct tls *tls, SSL *session, const char *host)
 {
 	X509_VERIFY_PARAM *param = SSL_get0_param(session);
 	time_t now = time(NULL);
+	struct in_addr literal;
+	char name[NI_MAXHOST]; /* OpenSSL's macro takes it as if it would change it */
 
 	if (now < tls->ca_begin)
 		X509_VERIFY_PARAM_set_time(param, tls->ca_begin);
-	return X509_VERIFY_PARAM_set1_ip_asc(param, address) == 1 ? 0 : E_MALFORMED;
+	if (inet_pton(AF_INET, host, &literal) == 1)
+		return X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1 ? 0 : E_MALFORMED;
+	X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	if (!text_copy(name, sizeof(name), host))
+		return E_MALFORMED;
+	return X509_VERIFY_PARAM_set1_host(param, host, 0) == 1 &&
+			       SSL_set_tlsext_host_name(session, name) == 1
+		       ? 0
+		       : E_MALFORMED;
 }
 
-int tls_session(const struct tls *tls, const char *address, struct ssl_st **ret)
+int tls_session(const struct tls *tls, const char *host, struct ssl_st **ret)
 {
 	SSL *session = SSL_new(tls->context);
 	int rc = session ? 0 : -ENOMEM;
 
 	ERR_clear_error();
-	if (rc == 0 && address)
-		rc = tls_expect(tls, session, address);
+	if (rc == 0 && host)
+		rc = tls_expect(tls, session, host);
 	if (rc) {
 		SSL_free(session);
 		return rc;

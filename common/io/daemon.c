@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ struct daemon_run {
 	void *state;
 	struct loop_timer *watchdog; /* NULL: nobody watches */
 	int64_t watchdog_ms;
+	bool draining;
 };
 
 /* The short letters are not announced; getopt wants a value per row. */
@@ -109,9 +111,15 @@ static int daemon_load(const struct daemon_spec *spec, const char *path, void *r
 
 static void daemon_on_stop(void *context)
 {
-	const struct daemon_run *run = context;
+	struct daemon_run *run = context;
 
-	loop_stop(run->loop);
+	if (!run->spec->drain || !run->state || run->draining) {
+		loop_stop(run->loop);
+		return;
+	}
+	run->draining = true;
+	process_notify("STOPPING=1");
+	run->spec->drain(run->state);
 }
 
 static void daemon_on_reload(void *context)

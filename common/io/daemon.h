@@ -18,6 +18,9 @@ struct daemon_spec {
 	int (*start)(void *state, struct loop *loop, const void *values, struct problem *problem);
 	/* Ends what `start` began, also where it failed halfway. `state` itself is the engine's. */
 	void (*stop)(void *state);
+	/* The first SIGTERM: what is under way may end; calls loop_stop then, or after a while. A second
+	 * signal stops at once. NULL: stop at once. */
+	void (*drain)(void *state);
 	/* SIGHUP; may be NULL. */
 	void (*reload)(void *state);
 	size_t state_size;

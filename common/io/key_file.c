@@ -4,12 +4,27 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/error.h"
 #include "common/io/file.h"
+
+void key_file_draw(uint8_t ret[], size_t size)
+{
+	size_t drawn = 0;
+
+	while (drawn < size) {
+		ssize_t done = getrandom(ret + drawn, size - drawn, 0);
+
+		if (done < 0 && errno != EINTR)
+			abort();
+		drawn += done < 0 ? 0 : (size_t)done;
+	}
+}
 
 /* Who owns a file may read it, and write another key into it. */
 static int key_file_check_private(const struct stat *status, const struct key_file *file,

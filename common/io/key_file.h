@@ -17,6 +17,9 @@ struct key_file {
 	const char *exposed_hint;    /* what to do when others may read it */
 };
 
+/* Random bytes of the kernel itself, whatever source libsodium has: a program may have set one for
+ * numbers that need no secrecy. Waits until the generator is seeded. */
+void key_file_draw(uint8_t ret[], size_t size);
 /* Is a file its owner's alone, and is that this process or root? E_DENIED with a problem when not;
  * E_MALFORMED: not a file; -errno, -ENOENT among them. */
 MUST_USE int key_file_private(const char *path, const char *what, const char *exposed_hint,

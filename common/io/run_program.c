@@ -19,20 +19,29 @@
 
 #define OUTPUT_LIMIT ((size_t)1 << 20)
 #define TALK_LIMIT   ((size_t)16 << 10)
+#define USER_ROOM    4096
+
+/* Whom the child becomes; not `other`: it stays as it is. */
+struct run_program_user {
+	bool other;
+	uid_t uid;
+	gid_t gid;
+};
 
 /* In the child: never returns. Only calls that are safe after fork in a single-threaded program. */
 __attribute__((noreturn)) static void run_program_become(const struct run_program *program,
-							 const struct passwd *user, int in, int out,
-							 int talk)
+							 const struct run_program_user *user,
+							 int in, int out, int talk)
 {
-	if (user &&
-	    (setgroups(0, NULL) < 0 || setgid(user->pw_gid) < 0 || setuid(user->pw_uid) < 0))
+	if (user->other &&
+	    (setgroups(0, NULL) < 0 || setgid(user->gid) < 0 || setuid(user->uid) < 0))
 		_exit(126);
 	if (program->folder && chdir(program->folder) < 0)
 		_exit(126);
 	for (size_t i = 0; program->environment && program->environment[i]; i++) {
 		char *variable = strdup(program->environment[i]);
 
+		// NOLINTNEXTLINE(concurrency-mt-unsafe): the child has one thread
 		if (!variable || putenv(variable) != 0)
 			_exit(126);
 	}
@@ -131,16 +140,21 @@ static int run_program_tell(const char *path, int status, const struct text *wor
 	return problem->code;
 }
 
-/* *ret: the user to become; NULL = stay. */
-static int run_program_user(const struct run_program *program, const struct passwd **ret,
-			    struct problem *problem)
+static int run_program_find_user(const struct run_program *program, struct run_program_user *ret,
+				 struct problem *problem)
 {
-	*ret = NULL;
+	char room[USER_ROOM];
+	struct passwd row;
+	struct passwd *found = NULL;
+
+	*ret = (struct run_program_user){0};
 	if (!program->user || geteuid() != 0)
 		return 0;
-	*ret = getpwnam(program->user);
-	if (*ret)
+	if (getpwnam_r(program->user, &row, room, sizeof(room), &found) == 0 && found) {
+		*ret = (struct run_program_user){
+			.other = true, .uid = row.pw_uid, .gid = row.pw_gid};
 		return 0;
+	}
 	problem_set(problem, E_NOT_FOUND, "there is no user %s on this machine", program->user);
 	problem_hint(problem, "adduser --system --group %s, or choose another with --user",
 		     program->user);
@@ -212,9 +226,9 @@ int run_program(const struct run_program *program, struct problem *problem)
 	struct text *output = program->output ? program->output : &words;
 	struct run_program_pipes ours;
 	struct run_program_pipes theirs;
-	const struct passwd *user;
+	struct run_program_user user;
 	pid_t child = -1;
-	int rc = run_program_user(program, &user, problem);
+	int rc = run_program_find_user(program, &user, problem);
 
 	if (rc)
 		return rc;
@@ -222,7 +236,7 @@ int run_program(const struct run_program *program, struct problem *problem)
 	if (rc == 0) {
 		child = fork();
 		if (child == 0)
-			run_program_become(program, user, theirs.in, theirs.out, theirs.talk);
+			run_program_become(program, &user, theirs.in, theirs.out, theirs.talk);
 		rc = child < 0 ? -errno : 0;
 	}
 	run_program_pipes_close(&theirs);
@@ -241,8 +255,8 @@ int run_program_start(const struct run_program *program, int in, int out,
 		      struct run_program_child *ret, struct problem *problem)
 {
 	struct run_program_child child = {.words = memfd_create("words", MFD_CLOEXEC)};
-	const struct passwd *user;
-	int rc = run_program_user(program, &user, problem);
+	struct run_program_user user;
+	int rc = run_program_find_user(program, &user, problem);
 
 	if (rc == 0 &&
 	    (child.words < 0 || !text_copy(child.path, sizeof(child.path), program->argv[0])))
@@ -251,7 +265,7 @@ int run_program_start(const struct run_program *program, int in, int out,
 	if (rc == 0) {
 		child.pid = fork();
 		if (child.pid == 0)
-			run_program_become(program, user, in, out, child.words);
+			run_program_become(program, &user, in, out, child.words);
 		if (child.pid < 0)
 			rc = problem_set(problem, -errno, "cannot start %s: %s", program->argv[0],
 					 error_text(-errno));

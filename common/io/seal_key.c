@@ -26,26 +26,9 @@ struct seal_key {
 	uint8_t former_secret[SEAL_KEY_SIZE];
 };
 
-/* From the kernel itself, whatever source libsodium has: a program may have set one for numbers that
- * need no secrecy. -EAGAIN: the generator is not seeded yet, and `flags` say not to wait. */
-static int seal_key_draw(uint8_t ret[], unsigned flags)
-{
-	size_t drawn = 0;
-
-	while (drawn < SEAL_KEY_SIZE) {
-		ssize_t done = getrandom(ret + drawn, SEAL_KEY_SIZE - drawn, flags);
-
-		if (done < 0 && errno != EINTR)
-			return -errno;
-		drawn += done < 0 ? 0 : (size_t)done;
-	}
-	return 0;
-}
-
 static void seal_key_make_key(uint8_t ret[])
 {
-	if (seal_key_draw(ret, 0) != 0)
-		abort();
+	key_file_draw(ret, SEAL_KEY_SIZE);
 }
 
 static struct key_file seal_key_file_of(const struct seal_key_file *seal, const char *path)
@@ -150,22 +133,17 @@ bool seal_key_seeded(void)
 	return getrandom(&byte, sizeof(byte), GRND_NONBLOCK) == (ssize_t)sizeof(byte);
 }
 
-int seal_key_make(struct seal_key **ret)
+int seal_key_of(const uint8_t secret[SEAL_KEY_SIZE], struct seal_key **ret)
 {
-	struct seal_key *key;
+	struct seal_key *key = sodium_malloc(sizeof(*key));
 
-	if (sodium_init() < 0)
-		return -EIO;
-	key = sodium_malloc(sizeof(*key));
 	if (!key)
 		return -ENOMEM;
 	key->has_former = false;
-	int rc = seal_key_draw(key->secret_key, GRND_NONBLOCK);
-	if (rc == 0 && crypto_scalarmult_base(key->public_key, key->secret_key) != 0)
-		rc = -EIO;
-	if (rc) {
+	memcpy(key->secret_key, secret, SEAL_KEY_SIZE);
+	if (crypto_scalarmult_base(key->public_key, key->secret_key) != 0) {
 		sodium_free(key);
-		return rc;
+		return -EIO;
 	}
 	(void)sodium_mprotect_readonly(key);
 	*ret = key;

@@ -28,9 +28,8 @@ MUST_USE int seal_key_load(const struct seal_key_file *file, struct seal_key **r
 			   struct problem *problem);
 /* Whether a key can be made without waiting for the kernel's generator. */
 bool seal_key_seeded(void);
-/* A key that is gone with the process. It never waits. -EAGAIN: the kernel's generator is not seeded
- * yet, ask again later. -ENOMEM, -EIO. */
-MUST_USE int seal_key_make(struct seal_key **ret);
+/* The key with this secret half. -ENOMEM, -EIO. */
+MUST_USE int seal_key_of(const uint8_t secret[SEAL_KEY_SIZE], struct seal_key **ret);
 /* Makes a new key beside the old one. Whoever loads the file from then on seals to the new one and
  * opens with both. Asked again it does nothing. */
 MUST_USE int seal_key_rotate(const struct seal_key_file *file, struct problem *problem);

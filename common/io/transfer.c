@@ -45,7 +45,7 @@ static int transfer_read(struct transfer from, void *room, size_t most, size_t *
 static int transfer_read_whole(struct transfer from, uint8_t *room, size_t size)
 {
 	while (size > 0) {
-		size_t got;
+		size_t got = 0;
 		int rc = transfer_read(from, room, size, &got);
 
 		if (rc)

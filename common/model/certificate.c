@@ -6,8 +6,11 @@
 #include "common/base/error.h"
 #include "common/base/json_text.h"
 
+#define CERTIFICATE_FORMAT "haas-certificate-1"
+
 /* A body starts with these bytes, then the 64 digits: the link is read without a parser. */
-#define BODY_HEAD "{\"format\":\"haas-certificate-1\",\"previous_hash\":\""
+#define BODY_HEAD      "{\"format\":\"%s\",\"previous_hash\":\"%s\","
+#define BODY_HEAD_SIZE ((size_t)160)
 
 static const char *or_empty(const char *text)
 {
@@ -17,7 +20,7 @@ static const char *or_empty(const char *text)
 void certificate_body(const struct certificate_facts *facts, struct text *ret)
 {
 	json_begin_object(ret, NULL);
-	json_put_string(ret, "format", "haas-certificate-1");
+	json_put_string(ret, "format", CERTIFICATE_FORMAT);
 	json_put_string(ret, "previous_hash", or_empty(facts->previous_hash));
 	json_put_string(ret, "node", or_empty(facts->node));
 	json_put_string(ret, "serial", or_empty(facts->serial));
@@ -61,62 +64,95 @@ void certificate_sign(const char *body, const uint8_t secret_key[CERTIFICATE_SEC
 
 struct certificate_chain certificate_chain(void)
 {
-	return (struct certificate_chain){.head = CERTIFICATE_FIRST_HASH};
+	return (struct certificate_chain){.format = CERTIFICATE_FORMAT,
+					  .noun = "certificate",
+					  .head = CERTIFICATE_FIRST_HASH};
 }
 
 static bool is_linked(const struct certificate_chain *chain, const struct certificate *next)
 {
+	char head[BODY_HEAD_SIZE];
+
 	return strcmp(next->previous_hash, chain->head) == 0 &&
-	       strncmp(next->body, BODY_HEAD, strlen(BODY_HEAD)) == 0 &&
-	       strncmp(next->body + strlen(BODY_HEAD), chain->head, strlen(chain->head)) == 0;
+	       text_format(head, sizeof(head), BODY_HEAD, chain->format, chain->head) &&
+	       strncmp(next->body, head, strlen(head)) == 0;
 }
 
-static bool model_certificate_is_known(const char *key, const char *const keys[])
-{
-	if (!keys)
-		return true;
-	for (; *keys; keys++)
-		if (strcmp(*keys, key) == 0)
-			return true;
-	return false;
-}
-
-static bool is_signed(const struct certificate *certificate)
+static bool model_certificate_is_signed(const char *text, const char *signature_text,
+					const char *key_text)
 {
 	uint8_t signature[crypto_sign_BYTES];
 	uint8_t key[CERTIFICATE_PUBLIC_KEY_SIZE];
 
-	return hex_decode(certificate->signature, signature, sizeof(signature)) == 0 &&
-	       hex_decode(certificate->public_key, key, sizeof(key)) == 0 &&
-	       crypto_sign_verify_detached(signature, (const unsigned char *)certificate->body,
-					   strlen(certificate->body), key) == 0;
+	return hex_decode(signature_text, signature, sizeof(signature)) == 0 &&
+	       hex_decode(key_text, key, sizeof(key)) == 0 &&
+	       crypto_sign_verify_detached(signature, (const unsigned char *)text, strlen(text),
+					   key) == 0;
+}
+
+static int model_certificate_check_signer(const struct certificate_chain *chain,
+					  const struct certificate *next,
+					  const struct certificate_signer *signer,
+					  struct problem *problem)
+{
+	while (signer->public_key && strcmp(signer->public_key, next->public_key) != 0)
+		signer++;
+	if (!signer->public_key)
+		return problem_set(problem, E_DIGEST,
+				   "%s %zu is signed with a key that is not trusted: %.64s",
+				   chain->noun, chain->count + 1, next->public_key);
+	if (!next->issued_at)
+		return 0;
+	if ((!signer->since || strcmp(next->issued_at, signer->since) >= 0) &&
+	    (!signer->until || strcmp(next->issued_at, signer->until) <= 0))
+		return 0;
+	(void)problem_set(problem, E_DIGEST,
+			  "%s %zu is signed with a key that was not in use then: %.64s",
+			  chain->noun, chain->count + 1, next->public_key);
+	problem_hint(problem, "issued %s; the key is good from %s to %s", next->issued_at,
+		     signer->since ? signer->since : "the beginning",
+		     signer->until ? signer->until : "now");
+	return E_DIGEST;
 }
 
 int certificate_chain_next(struct certificate_chain *chain, const struct certificate *next,
-			   const char *const keys[], struct problem *problem)
+			   const struct certificate_signer signers[], struct problem *problem)
 {
+	int rc;
 	char hash[DIGEST_TEXT_SIZE];
 
 	digest_text(next->body, strlen(next->body), hash);
 	if (strcmp(hash, next->hash) != 0)
-		return problem_set(problem, E_DIGEST,
-				   "certificate %zu was changed: its hash does not match",
-				   chain->count + 1);
+		return problem_set(problem, E_DIGEST, "%s %zu was changed: its hash does not match",
+				   chain->noun, chain->count + 1);
 	if (!is_linked(chain, next))
 		return problem_set(
 			problem, E_DIGEST,
-			"certificate %zu does not follow the one before: one is missing or out of order",
-			chain->count + 1);
-	if (!model_certificate_is_known(next->public_key, keys))
-		return problem_set(
-			problem, E_DIGEST,
-			"certificate %zu is signed with a key that is not trusted: %.64s",
-			chain->count + 1, next->public_key);
-	if (!is_signed(next))
-		return problem_set(problem, E_DIGEST,
-				   "the signature of certificate %zu is not valid",
-				   chain->count + 1);
+			"%s %zu does not follow the one before: one is missing or out of order",
+			chain->noun, chain->count + 1);
+	rc = signers ? model_certificate_check_signer(chain, next, signers, problem) : 0;
+	if (rc)
+		return rc;
+	if (!model_certificate_is_signed(next->body, next->signature, next->public_key))
+		return problem_set(problem, E_DIGEST, "the signature of %s %zu is not valid",
+				   chain->noun, chain->count + 1);
 	(void)text_copy(chain->head, sizeof(chain->head), hash);
 	chain->count++;
 	return 0;
+}
+
+void certificate_key_statement(const char *follows, const char *public_key, const char *since,
+			       struct text *ret)
+{
+	json_begin_object(ret, NULL);
+	json_put_string(ret, "format", "haas-certificate-key-1");
+	json_put_string(ret, "follows", follows);
+	json_put_string(ret, "public_key", public_key);
+	json_put_string(ret, "since", since);
+	json_end_object(ret);
+}
+
+bool certificate_key_vouched(const char *statement, const char *signature, const char *follows)
+{
+	return model_certificate_is_signed(statement, signature, follows);
 }

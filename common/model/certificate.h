@@ -43,6 +43,13 @@ struct certificate_facts {
 struct certificate {
 	const char *body;
 	const char *previous_hash, *hash, *signature, *public_key; /* hex */
+	const char *issued_at; /* as the body says; NULL: its time is not compared with its key's */
+};
+
+/* A key that may sign (hex), and when. RFC 3339 as clock_text writes it; NULL: no bound. */
+struct certificate_signer {
+	const char *public_key;
+	const char *since, *until;
 };
 
 /* Members in a fixed order, no white space. */
@@ -51,15 +58,26 @@ void certificate_sign(const char *body, const uint8_t secret_key[CERTIFICATE_SEC
 		      char ret_hash[DIGEST_TEXT_SIZE],
 		      char ret_signature[CERTIFICATE_SIGNATURE_TEXT_SIZE]);
 
-/* Checking a chain from its first certificate on, row by row in the order of their ids. */
+/* Checking a chain from its first certificate on, row by row in the order of their ids. What bampid
+ * else signs in a chain has bodies of the same beginning, with a format and a noun of its own. */
 struct certificate_chain {
+	const char *format, *noun;
 	char head[DIGEST_TEXT_SIZE]; /* hash of the last good one; CERTIFICATE_FIRST_HASH before the
 					first */
 	size_t count;
 };
 struct certificate_chain certificate_chain(void);
-/* 0, or E_DIGEST with a problem that names what does not fit: order, hash, signature, or a key that
- * is none of `keys` (hex, NULL-ended; NULL = any key, the caller shows them). After an error the
- * chain is as it was. */
+/* 0, or E_DIGEST with a problem that names what does not fit: order, hash, signature, a key that is
+ * none of `signers`, or a time at which its key signed nothing. `signers` ends with a row without a
+ * key; NULL = any key, the caller shows them. After an error the chain is as it was. */
 MUST_USE int certificate_chain_next(struct certificate_chain *chain, const struct certificate *next,
-				    const char *const keys[], struct problem *problem);
+				    const struct certificate_signer signers[],
+				    struct problem *problem);
+
+/* --- a new key --- */
+
+/* What the key before says of a new one, and signs: {"format", "follows", "public_key", "since"}. */
+void certificate_key_statement(const char *follows, const char *public_key, const char *since,
+			       struct text *ret);
+/* Has `follows` (hex) signed the statement? */
+bool certificate_key_vouched(const char *statement, const char *signature, const char *follows);

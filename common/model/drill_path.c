@@ -367,8 +367,9 @@ bool drill_path_down(const struct drill_path *path, const char *const keys[],
 {
 	struct names names = {0};
 	struct drill_path child = *path;
+	const struct part_row *row = path->level == DRILL_FLOW ? NULL : row_below(path, keys);
 
-	if (path->level == DRILL_FLOW)
+	if (!row)
 		return false;
 	for (size_t i = 0; i < drill_path_keys(path->level); i++) {
 		if (!text_copy(names.at[i], DRILL_NAME_SIZE, keys[i]))
@@ -380,7 +381,7 @@ bool drill_path_down(const struct drill_path *path, const char *const keys[],
 	if (path->level == DRILL_LINK && !keys[0][0])
 		(void)text_copy(names.at[0], DRILL_NAME_SIZE,
 				keys[1][0] ? keys[1] : DRILL_NO_TENANT);
-	if (drill_path_take(row_below(path, keys), &names, &child))
+	if (drill_path_take(row, &names, &child))
 		return false;
 	*ret = child;
 	return true;

@@ -77,7 +77,7 @@ int frame_decode(const void *data, size_t size, struct frame_ends *ret_ends,
 {
 	struct wire_reader reader = wire_reader(data, size);
 	uint8_t version = wire_u8(&reader);
-	size_t header = (version & 0xfU) * 4U;
+	size_t header = (size_t)(version & 0xfU) * 4;
 	struct frame_ends ends;
 	uint16_t total;
 	uint16_t fragment;

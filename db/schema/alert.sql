@@ -47,7 +47,7 @@ alter table alert_silence enable row level security;
 -- Sets all alerts of one watcher: those whose kind is like one of p_kinds and like none of p_others. An open alert that is not in the rows is over.
 -- Rows: {key, kind, severity, subject_kind, subject, tenant_id, message, hint}. p_seen_s: how often an unchanged one is written. Returns the events.
 create function alert_set(p_actor text, p_kinds text[], p_others text[], p_rows jsonb, p_seen_s integer)
-returns integer language plpgsql set search_path = haas, pg_temp set client_min_messages = warning as $$
+returns integer language plpgsql security definer set search_path = haas, pg_temp set client_min_messages = warning as $$
 declare
 	r record;
 	v_events integer := 0;
@@ -83,10 +83,25 @@ begin
 end
 $$;
 
+-- One open alert is over, before its watcher looks again. p_message: for the event; null: the alert's. False: it was not open.
+create function alert_clear(p_actor text, p_key text, p_message text)
+returns boolean language plpgsql as $$
+declare
+	a alert%rowtype;
+begin
+	update alert set cleared_at = now() where key = p_key and cleared_at is null returning * into a;
+	if found then
+		perform event_add(p_actor, 'alert.cleared', a.subject_kind, a.subject, a.tenant_id, coalesce(p_message, a.message), jsonb_build_object('kind', a.kind));
+	end if;
+	return a.id is not null;
+end
+$$;
+
 -- The alerts of the fabric: cables, places, the plan, silent switches. Alerts of reconcile (drift, broken isolation) are reconcile's own to clear.
 create function fabric_alert_put(p_rows jsonb, p_seen_s integer)
-returns integer language sql set search_path = haas, pg_temp as $$
-	select alert_set('peregrined', array['fabric.%', 'nic.%', 'wiring.%', 'switch.unreachable', 'switch.not_set', 'switch.row_refused', 'switch.reading_partial'], array['fabric.isolation'], p_rows || fabric_overlaps(), p_seen_s)
+returns integer language sql security definer set search_path = haas, pg_temp as $$
+	select alert_set('peregrined', array['fabric.%', 'nic.%', 'wiring.%', 'switch.unreachable', 'switch.not_set', 'switch.row_refused', 'switch.reading_partial', 'switch.former_secrets'], array['fabric.isolation'],
+		p_rows || fabric_overlaps() || switch_former_secrets(), p_seen_s)
 $$;
 
 create function alert_acknowledge(p_id bigint, p_actor text)
@@ -276,7 +291,6 @@ grant insert, select, update, delete on alert to peregrined;
 grant select on alert to peregrine_flowd;
 grant select on alert_silence to portald;
 grant execute on function fabric_alert_put(jsonb,integer) to peregrined;
-grant execute on function alert_set(text,text[],text[],jsonb,integer) to peregrined;
 grant execute on function alert_acknowledge(bigint,text) to portald;
 grant execute on function alert_silence_of(text,text) to portald;
 grant execute on function alert_silence_add(text,text,text,bigint,text) to portald;

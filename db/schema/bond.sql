@@ -18,8 +18,8 @@ create table switch_ability (
 	switch_id bigint primary key references switch on delete cascade,
 	aggregates boolean not null default false,  -- we make aggregates there; else the operator does
 	-- Whether nodes in the provisioning network hear each other there, as of the last time that several were in it. between: not at this
-	-- switch, but those at other switches over uplinks.
-	apart text not null default '' check (apart in ('', 'isolated', 'between', 'open', 'untold')),
+	-- switch, but those at other switches over uplinks. cannot: its family has nothing that keeps them apart.
+	apart text not null default '' check (apart in ('', 'isolated', 'between', 'open', 'cannot', 'untold')),
 	apart_at timestamptz
 );
 

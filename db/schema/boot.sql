@@ -5,7 +5,7 @@
 -- What was wrong with a node's boot, the latest of each kind; an alert for a day.
 create table boot_alarm (
 	node_id bigint not null references node on delete cascade,
-	kind text not null check (kind in ('boot.second_fetch', 'boot.restarted', 'boot.second_agent', 'boot.foreign_asker', 'boot.task_refused')),
+	kind text not null check (kind in ('boot.second_fetch', 'boot.restarted', 'boot.second_agent', 'boot.foreign_asker', 'boot.foreign_port', 'boot.task_refused', 'boot.result_forged')),
 	at timestamptz not null default clock_timestamp(),
 	message text not null,
 	hint text not null default '',
@@ -56,10 +56,25 @@ begin
 end
 $$;
 
--- Who asks for the script of the agent's boot. Rows: {"n", "token", "connection", "knows", "leased_s", "asker"}. `knows`: the asker
--- named the token. `leased_s`: when DHCP last confirmed its address. The verdicts:
+-- Is the asker at another port than the node's, as the switches hear it? Then an alarm.
+create function boot_foreign_port(p_node bigint, p_nic macaddr, p_asker jsonb)
+returns boolean language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_why text := nic_elsewhere(p_nic);
+begin
+	if v_why is not null then
+		perform boot_alarm_add(p_node, 'boot.foreign_port', format('node %s asked from %s, and %s: its boot is not given', (select name from node where id = p_node),
+			boot_asker_text(p_asker), v_why), 'another machine uses its MAC; a node that was moved on purpose: haasctl wiring set, or wiring delete', p_asker);
+	end if;
+	return v_why is not null;
+end
+$$;
+
+-- Who asks for the script of the agent's boot. Rows: {"n", "token", "connection", "knows", "leased_s", "nic", "asker"}. `knows`: the asker
+-- named the token. `leased_s`: when DHCP last confirmed its address. `nic`: the MAC that has the address. The verdicts:
 --   given  the script may be told
 --   later  the asker is of the time before this boot was asked for: it is about to be power-cycled
+--   elsewhere  switches hear the asker's MAC at another port than the node's
 --   ended  the boot is over, with this question or before
 create function boot_script_fetch(p_rows jsonb)
 returns table (n integer, verdict text) language plpgsql security definer set search_path = haas, pg_temp as $$
@@ -69,15 +84,17 @@ declare
 	i boot_intent%rowtype;
 	v_restarted boolean;
 begin
-	for r in select x.* from jsonb_to_recordset(p_rows) as x (n integer, token text, connection text, knows boolean, leased_s bigint, asker jsonb) order by x.token, x.n loop
+	for r in select x.* from jsonb_to_recordset(p_rows) as x (n integer, token text, connection text, knows boolean, leased_s bigint, nic macaddr, asker jsonb) order by x.token, x.n loop
 		n := r.n;
 		select * into i from boot_intent b where b.token = r.token and b.target = 'agent';
 		if not found or i.ended_at is not null then
 			verdict := 'ended';
 		elsif r.leased_s + 10 < extract(epoch from i.changed_at) and not r.knows then -- two clocks may differ a little
 			verdict := 'later';
+		elsif boot_foreign_port(i.node_id, r.nic, r.asker) then
+			verdict := 'elsewhere';
 		else
-			update boot_intent b set fetched_at = clock_timestamp(), fetched_by = r.asker, fetched_connection = r.connection
+			update boot_intent b set fetched_at = clock_timestamp(), fetched_by = r.asker, fetched_connection = r.connection, fetch_count = 1
 			where b.token = r.token and b.fetched_at is null and b.ended_at is null;
 			if found then
 				verdict := 'given';
@@ -85,6 +102,7 @@ begin
 				select * into i from boot_intent b where b.token = r.token;
 				-- The agent has not used the token yet, and it is the asker that has the script already.
 				if i.ended_at is null and i.agent_key is null and i.fetched_by ->> 'address' = r.asker ->> 'address' and (r.knows or (r.connection <> '' and i.fetched_connection = r.connection)) then
+					update boot_intent b set fetch_count = b.fetch_count + 1 where b.token = r.token;
 					verdict := 'given';
 				else
 					v_restarted := i.agent_key is null and i.fetched_by = r.asker and r.leased_s > extract(epoch from i.fetched_at);
@@ -104,19 +122,25 @@ begin
 end
 $$;
 
--- Its asker was gone before a byte of the script was sent: it was given to nobody.
-create function boot_script_return(p_token text, p_connection text)
+-- One question was answered with "given", and its asker was gone before a byte of the script was sent. Only that one is taken back: the same
+-- asker may have been given the script before or since.
+create function boot_script_return(p_token text)
 returns void language sql security definer set search_path = haas, pg_temp as $$
-	update boot_intent set fetched_at = null, fetched_by = null, fetched_connection = null
-	where token = p_token and fetched_connection = p_connection and agent_key is null and ended_at is null
+	update boot_intent set fetch_count = fetch_count - 1, fetched_at = case when fetch_count > 1 then fetched_at end,
+		fetched_by = case when fetch_count > 1 then fetched_by end, fetched_connection = case when fetch_count > 1 then fetched_connection end
+	where token = p_token and fetched_at is not null and agent_key is null and ended_at is null
 $$;
 
--- The agent tells its key, the first time it asks for a task. One boot has one agent. Verdicts: given, ended.
-create function boot_agent_begin(p_token text, p_key text, p_asker jsonb)
+-- The agent tells its key, the first time it asks for a task. One boot has one agent. Verdicts: given, elsewhere, ended.
+create function boot_agent_begin(p_token text, p_key text, p_nic macaddr, p_asker jsonb)
 returns text language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
 	i boot_intent%rowtype;
 begin
+	select * into i from boot_intent where token = p_token and ended_at is null;
+	if found and boot_foreign_port(i.node_id, p_nic, p_asker) then
+		return 'elsewhere';
+	end if;
 	update boot_intent set agent_key = p_key, agent_by = coalesce(agent_by, p_asker) where token = p_token and ended_at is null and coalesce(agent_key, p_key) = p_key;
 	if found then
 		return 'given';
@@ -137,5 +161,5 @@ $$;
 
 grant execute on function boot_alarm_add(bigint,text,text,text,jsonb) to bampi_bootd;
 grant execute on function boot_script_fetch(jsonb) to bampi_bootd;
-grant execute on function boot_script_return(text,text) to bampi_bootd;
-grant execute on function boot_agent_begin(text,text,jsonb) to bampi_bootd;
+grant execute on function boot_script_return(text) to bampi_bootd;
+grant execute on function boot_agent_begin(text,text,macaddr,jsonb) to bampi_bootd;

@@ -51,7 +51,8 @@ create table capture (
 	approved_at timestamptz, started_at timestamptz, deadline timestamptz, beat_at timestamptz, ended_at timestamptz,
 	case_id bigint references case_file on delete set null,
 	constraint capture_has_consent check (state in ('waiting', 'ended') or (consent is not null and consent_by is not null)),
-	constraint capture_consent_is_another_s check (consent_by <> requester),
+	-- A tenant's own word is enough for its own packets; whoever asks for them from outside needs somebody else's.
+	constraint capture_consent_is_another_s check (consent_by <> requester or consent = 'tenant'),
 	constraint capture_ends_without_session check (state <> 'ended' or not mirrored)
 );
 create index capture_open on capture (state) where state <> 'ended';
@@ -86,8 +87,8 @@ declare
 	v_tenant bigint := current_tenant();
 	v_id bigint;
 begin
-	if is_operator() or v_tenant is null then
-		raise exception 'only a tenant grants captures of its packets' using errcode = 'HA403', hint = 'ask the tenant, or let another operator approve: haasctl capture approve';
+	if is_operator() or v_tenant is null or asking_role() is distinct from 'tenant-admin' then
+		raise exception 'only an admin of the tenant grants captures of its packets' using errcode = 'HA403', hint = 'ask one, or let another operator approve: haasctl capture approve';
 	elsif p_node is not null and not exists (select from node where name = p_node and tenant_id = v_tenant) then
 		raise exception 'node % does not exist', p_node using errcode = 'HA404';
 	elsif p_expires is null or p_expires <= now() or p_expires > now() + interval '30 days' then
@@ -142,6 +143,7 @@ declare
 	v_switch text;
 	v_point capture_point%rowtype;
 	v_at record;
+	v_own boolean := coalesce(asking_role() in ('tenant-admin', 'tenant-member'), false);
 begin
 	if p_spec ->> 'tenant' is not null and not exists (select from tenant where id = n.tenant_id and name = p_spec ->> 'tenant') then
 		raise exception 'node % does not belong to tenant %', n.name, p_spec ->> 'tenant' using errcode = 'HA409', hint = 'haasctl node show ' || n.name;
@@ -182,19 +184,20 @@ begin
 	if v_point.address is null then
 		perform capture_point_check(c.switch_id, v_point.port);
 	end if;
-	-- Nobody's own consent counts, as whoever he sees: who may use this server is an operator.
+	-- An operator's own consent does not count, as whoever he sees. People of the tenant ask for their own packets: that is its word.
 	c.grant_id := capture_grant_for(n.tenant_id, n.name, coalesce(p.name, ''), p_actor);
 	insert into capture (tenant_id, node_id, peer_id, node, peer, macs, peer_macs, switch_id, port, collector, filter, snap_length, seconds, max_bytes, wrap, reason, requester,
 			     consent, consent_by, grant_id, state, approved_at)
 	select n.tenant_id, n.id, p.id, n.name, coalesce(p.name, ''), array(select mac from nic where node_id = n.id order by name limit 64),
 	       array(select mac from nic where node_id = p.id order by name limit 64), c.switch_id, c.port, v_point.collector, coalesce(p_spec ->> 'filter', ''),
-	       coalesce((p_spec ->> 'snap_length')::integer, 128), coalesce((p_spec ->> 'seconds')::integer, 60), coalesce((p_spec ->> 'max_bytes')::bigint, 67108864),
+	       coalesce((p_spec ->> 'snap_length')::integer, setting_number('capture.snap_length')), coalesce((p_spec ->> 'seconds')::integer, setting_number('capture.seconds')), coalesce((p_spec ->> 'max_bytes')::bigint, 67108864),
 	       coalesce((p_spec ->> 'wrap')::boolean, false), coalesce(p_spec ->> 'reason', ''), p_actor, x.consent, x.by, c.grant_id,
 	       case when x.consent is null then 'waiting' else 'approved' end, case when x.consent is not null then now() end
-	from (select case when c.grant_id is not null then 'grant' end as consent, (select granted_by from capture_grant where id = c.grant_id) as by) x
+	from (select case when v_own then 'tenant' when c.grant_id is not null then 'grant' end as consent,
+		     case when v_own then p_actor else (select granted_by from capture_grant where id = c.grant_id) end as by) x
 	returning * into c;
 	perform capture_event(c, p_actor, 'requested', format('%s%s: %s', c.node, coalesce('~' || nullif(c.peer, ''), ''),
-							       case when c.consent = 'grant' then 'the tenant has granted it' else 'waits for consent' end));
+							       case c.consent when 'grant' then 'the tenant has granted it' when 'tenant' then 'the tenant asks itself' else 'waits for consent' end));
 	return c.id;
 end
 $$;
@@ -219,6 +222,10 @@ declare
 begin
 	if c.state <> 'waiting' then
 		raise exception 'capture % is %', c.id, c.state using errcode = 'HA409';
+	elsif is_operator() and asking_role() = 'on-call' then
+		raise exception 'an on-call engineer may not consent to capture %', c.id using errcode = 'HA403', hint = 'an operator approves it, or its tenant grants it';
+	elsif not is_operator() and asking_role() is distinct from 'tenant-admin' then
+		raise exception 'only an admin of the tenant consents for it' using errcode = 'HA403', hint = 'an operator approves it as such, without --as-tenant';
 	elsif p_actor = c.requester then
 		raise exception 'you asked for capture % yourself', c.id using errcode = 'HA403', hint = 'another operator approves it, or its tenant grants it';
 	end if;
@@ -527,7 +534,7 @@ begin
 	c.case_id := capture_case(c);
 	update capture set case_id = c.case_id where id = c.id;
 	perform capture_note(c, p_actor, format('%s asked for%s: %s', capture_name(c), coalesce(' (' || nullif(c.reason, '') || ')', ''),
-		case when c.consent is null then 'it waits for consent' else 'its tenant has granted it' end));
+		case when c.consent is null then 'it waits for consent' when c.consent = 'tenant' then 'its tenant asks itself' else 'its tenant has granted it' end));
 	return c.id;
 end
 $$;
@@ -536,7 +543,8 @@ $$;
 create function capture_vlan(p_tenant text, p_vlan integer)
 returns void language plpgsql security definer set search_path = haas, pg_temp as $$
 begin
-	if not exists (select from network_vlan v join network n on n.id = v.network_id join tenant t on t.id = n.tenant_id where t.name = p_tenant and v.vlan = p_vlan) then
+	if not exists (select from network_vlan v join network n on n.id = v.network_id join tenant t on t.id = n.tenant_id
+		       where t.name = p_tenant and v.vlan = p_vlan and in_scope(t.id)) then
 		raise exception 'VLAN % does not belong to tenant %', p_vlan, p_tenant using errcode = 'HA409', hint = 'haasctl network list shows its VLANs';
 	end if;
 end

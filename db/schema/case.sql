@@ -2,13 +2,14 @@
 
 -- ==== shape ====
 
--- A complaint, from its opening to the answer. A tenant sees the answer once it is published, and nothing before.
+-- A complaint, from its opening to the answer. A tenant sees the answer once it is published, and before that only that it complained itself.
 create table case_file (
 	id bigint generated always as identity primary key,
 	tenant_id bigint references tenant on delete set null,
 	tenant text not null default '',       -- a name outlives its tenant
 	alert_id bigint references alert on delete set null,
 	text text not null check (length(text) between 1 and 2000),
+	complaint boolean not null default false, -- the tenant opened it itself
 	opened_by text not null,
 	opened_at timestamptz not null default now(),
 	closed_by text,
@@ -43,33 +44,45 @@ begin
 end
 $$;
 
+-- An operator opens a case for whom he names. A tenant opens one for itself: a complaint, and an alert that stands until it is answered.
 create function case_open(p_tenant text, p_alert bigint, p_text text, p_actor text)
 returns bigint language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
+	v_own boolean := not is_operator();
 	v_tenant bigint;
+	v_name text;
 	v_id bigint;
 	a alert%rowtype;
 begin
-	if not is_operator() then
-		raise exception 'only an operator may open cases' using errcode = 'HA403';
-	end if;
 	if p_alert is not null then
 		select * into a from alert where id = p_alert;
-		if not found then
+		if not found or not in_scope(a.tenant_id) then
 			raise exception 'alert % does not exist', p_alert using errcode = 'HA404', hint = 'haasctl alert list --all shows the alerts';
 		end if;
 	end if;
-	if p_tenant is not null then
-		select id into v_tenant from tenant where name = p_tenant;
+	if p_tenant is not null or v_own then
+		select id, name into v_tenant, v_name from tenant where case when v_own then id = current_tenant() and name = coalesce(p_tenant, name) else name = p_tenant end;
 		if not found then
-			raise exception 'tenant % does not exist', p_tenant using errcode = 'HA404', hint = 'haasctl tenant list shows the tenants';
+			raise exception 'tenant % does not exist', coalesce(p_tenant, '') using errcode = 'HA404', hint = 'haasctl tenant list shows the tenants';
 		end if;
 	end if;
-	insert into case_file (tenant_id, tenant, alert_id, text, opened_by) values (v_tenant, coalesce(p_tenant, ''), p_alert, p_text, p_actor) returning id into v_id;
-	insert into case_entry (case_id, actor, kind, text, detail) values (v_id, p_actor, 'opened', p_text, jsonb_strip_nulls(jsonb_build_object('tenant', p_tenant, 'alert', p_alert,
+	if v_own then
+		perform pg_advisory_xact_lock(hashtext('case_open ' || v_tenant));
+		if (select count(*) from case_file where tenant_id = v_tenant and complaint and closed_at is null) >= 16 then
+			raise exception 'tenant % has 16 complaints without an answer', v_name using errcode = 'HA409', hint = 'haasctl case list shows them';
+		end if;
+	end if;
+	insert into case_file (tenant_id, tenant, alert_id, text, complaint, opened_by) values (v_tenant, coalesce(v_name, ''), p_alert, p_text, v_own, p_actor) returning id into v_id;
+	insert into case_entry (case_id, actor, kind, text, detail) values (v_id, p_actor, 'opened', p_text, jsonb_strip_nulls(jsonb_build_object('tenant', v_name, 'alert', p_alert,
 		'alert_kind', a.kind, 'subject', a.subject, 'message', a.message)));
-	-- The tenant is not told of it by an event: it is the operators' until its report is published.
-	perform event_add(p_actor, 'case.opened', 'case', v_id::text, null, left(p_text, 255), jsonb_strip_nulls(jsonb_build_object('tenant', p_tenant, 'alert', p_alert)));
+	-- Of an operator's case the tenant is not told by an event: it is the operators' until its report is published.
+	perform event_add(p_actor, 'case.opened', 'case', v_id::text, case when v_own then v_tenant end, left(p_text, 255), jsonb_strip_nulls(jsonb_build_object('tenant', v_name, 'alert', p_alert)));
+	if v_own then
+		insert into alert (key, kind, severity, subject_kind, subject, message, detail)
+		values ('case.complaint:' || v_id, 'case.complaint', 'warning', 'case', v_id::text, left(format('tenant %s complains: %s', v_name, p_text), 255),
+			jsonb_build_object('hint', 'haasctl case show ' || v_id));
+		perform event_add(p_actor, 'alert.raised', 'case', v_id::text, null, format('tenant %s complains', v_name), jsonb_build_object('kind', 'case.complaint', 'severity', 'warning'));
+	end if;
 	return v_id;
 end
 $$;
@@ -158,7 +171,7 @@ returns text stable language sql set search_path = haas, pg_temp as $$
 	with c as (select f.*, a.kind as alert_kind, a.subject as alert_subject, a.message as alert_message, a.raised_at, a.tenant_id is not distinct from f.tenant_id as own_alert
 		   from case_file f left join alert a on a.id = f.alert_id where f.id = p_case)
 	select concat_ws(E'\n', format('# Case %s%s', c.id, case when c.tenant <> '' then ': ' || c.tenant else '' end), '', c.text, '',
-		format('- opened %s by %s', to_char(c.opened_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'), case when p_public then 'the operator' else c.opened_by end),
+		format('- opened %s by %s', to_char(c.opened_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'), case when p_public and not c.complaint then 'the operator' else c.opened_by end),
 		case when c.alert_id is not null and (own_alert or not p_public) then format('- alert %s: %s, %s', c.alert_id, c.alert_subject, c.alert_message) end,
 		case when c.closed_at is not null then format('- answered after %s', substr(case_clock(c.opened_at, c.closed_at), 2)) else '- not answered yet' end,
 		case when c.answer <> '' then E'\n## Answer\n\n' || c.answer end,
@@ -168,10 +181,11 @@ returns text stable language sql set search_path = haas, pg_temp as $$
 		 from case_entry e where e.case_id = c.id and e.kind <> 'published'), '') from c
 $$;
 
--- The operator's view of it now, or what was published, for the tenant.
+-- The operator's view of it now; for the tenant what was published, or that its complaint waits.
 create function case_report(p_case bigint)
 returns text stable language sql set search_path = haas, pg_temp as $$
-	select case when is_operator() then case_text(f.id, false) else f.report end from case_file f where f.id = p_case
+	select case when is_operator() then case_text(f.id, false) else coalesce(f.report, concat_ws(E'\n', format('# Case %s: %s', f.id, f.tenant), '', f.text, '',
+		format('- opened %s by %s', to_char(f.opened_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'), f.opened_by), '- not answered yet', '')) end from case_file f where f.id = p_case
 $$;
 
 create function case_publish(p_case bigint, p_actor text)
@@ -206,6 +220,7 @@ declare
 begin
 	update case_file set closed_by = p_actor, closed_at = clock_timestamp(), answer = p_answer where id = c.id;
 	insert into case_entry (case_id, actor, kind, text) values (c.id, p_actor, 'closed', left(p_answer, 4000));
+	perform alert_clear(p_actor, 'case.complaint:' || c.id, null);
 	perform event_add(p_actor, 'case.closed', 'case', c.id::text, null, left(p_answer, 255), jsonb_build_object('after_s', extract(epoch from clock_timestamp() - c.opened_at)::bigint));
 	if p_publish then
 		perform case_publish(c.id, p_actor);
@@ -242,7 +257,7 @@ $$;
 -- ==== triggers, views, rights ====
 create trigger case_entry_is_kept before update or delete or truncate on case_entry for each statement execute function case_entry_is_kept();
 
-create policy case_file_portald on case_file for select to portald using (is_operator() or published_at is not null and in_scope(tenant_id));
+create policy case_file_portald on case_file for select to portald using (is_operator() or (complaint or published_at is not null) and in_scope(tenant_id));
 create policy case_entry_portald on case_entry for select to portald using (is_operator());
 
 grant select on case_file to portald;

@@ -241,7 +241,7 @@ $$;
 
 -- All ways between two nodes of a tenant, in each network that they share, from each place of the one to each of the other. A tenant is told of nothing that is not its own.
 create function network_path(p_tenant text, p_a text, p_b text, p_network text)
-returns jsonb stable language plpgsql set search_path = haas, pg_temp as $$
+returns jsonb stable language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
 	v_tenant bigint := (select id from tenant where name = p_tenant);
 	v_nodes bigint[];
@@ -250,7 +250,7 @@ declare
 	v_searches bigint;
 	v_most constant bigint := 8; -- VLANs, each about a second in a fabric of 1,000 switches: portald's reads wait behind them
 begin
-	if v_tenant is null then
+	if v_tenant is null or not in_scope(v_tenant) then
 		raise exception 'tenant % does not exist', p_tenant using errcode = 'HA404', hint = 'haasctl tenant list shows the tenants';
 	elsif p_a = p_b then
 		raise exception 'both ends are the same node' using errcode = 'HA422', hint = 'name two nodes of the tenant';
@@ -402,7 +402,7 @@ $$;
 
 -- What the counters of a port of ours are called, ours among them.
 create function counter_names(p_switch bigint, p_port text)
-returns text[] stable language sql set search_path = haas, pg_temp as $$
+returns text[] stable language sql security definer set search_path = haas, pg_temp as $$
 	select array(select p_port union select n.name from port_observed p join port_number m on m.switch_id = p.switch_id and m.port = lower(p.name)
 		     join port_number n on n.switch_id = m.switch_id and n.if_index = m.if_index
 		     where p.switch_id = p_switch and p.name = p_port and p.if_index = 0 and n.name <> '')
@@ -446,17 +446,6 @@ grant select on port_errors to portald;
 grant select on port_number to portald, peregrined, peregrine_flowd;
 grant select on port_index to portald, peregrine_flowd;
 grant select on counter_port to portald, peregrine_flowd;
-grant execute on function vlan_listed(text,integer) to portald;
-grant execute on function fabric_ways(bigint[],bigint[],bigint[],integer[],bigint,bigint[],boolean) to portald;
-grant execute on function path_link(link,boolean,text[]) to portald;
-grant execute on function node_joins(bigint) to portald;
-grant execute on function path_turned(jsonb) to portald;
-grant execute on function path_notes(jsonb) to portald;
-grant execute on function vlan_ways(bigint,integer,bigint,bigint[]) to portald;
-grant execute on function network_way(network,integer,jsonb,bigint,jsonb,bigint,jsonb) to portald;
 grant execute on function network_path(text,text,text,text) to portald;
-grant execute on function near_links(bigint[],integer) to portald;
-grant execute on function vlan_links(bigint,integer,bigint[]) to portald;
-grant execute on function vlan_cut_off(bigint,integer,bigint,bigint) to portald;
 grant execute on function port_number_put(bigint,jsonb) to peregrined;
 grant execute on function counter_names(bigint,text) to portald;

@@ -4,6 +4,9 @@
 
 create type deployment_state as enum ('queued', 'waiting', 'cancelling', 'done', 'failed', 'cancelled', 'cleared');
 
+-- For what a deployment waits: its step works as usual, or something outside of the step has to happen.
+create type wait_kind as enum ('work', 'pause', 'daemon', 'retry', 'bmc', 'agent', 'console', 'switch', 'storage');
+
 create table deployment (
 	id bigint generated always as identity primary key,
 	job_id bigint references job,
@@ -14,7 +17,7 @@ create table deployment (
 	image_id bigint references image on delete set null,
 	image text not null default '',       -- its NAME:VERSION: history outlives it
 	actor text not null,
-	params jsonb not null default '{}',   -- hostname, ssh_keys, user_data, addresses, disk
+	params jsonb not null default '{}',   -- hostname, ssh_keys, user_data, addresses, bonds, packages, disk
 	state deployment_state not null default 'queued',
 	step text not null default '',        -- name in the plan table of bampid; '' before the first
 	step_index integer not null default 0,
@@ -33,7 +36,7 @@ create table deployment (
 	ended_at timestamptz,
 	paused jsonb,                         -- the health label that pauses it
 	paused_at timestamptz,
-	waiting_reason jsonb,                 -- for what its step waits, {message, detail, hint}; written with each look
+	waiting_reason jsonb,                 -- for what its step waits, {message, detail, hint, kind}; written with each look
 	waiting_since timestamptz,            -- since when its message is the same
 	constraint waiting_has_time check ((waiting_reason is null) = (waiting_since is null)),
 	constraint ended_waits_for_nothing check (waiting_reason is null or due_at is not null),
@@ -86,6 +89,7 @@ create table boot_intent (
 	fetched_at timestamptz,
 	fetched_by jsonb,                                      -- {"address", "mac", "place", "relay"}
 	fetched_connection text,
+	fetch_count integer not null default 1,                -- of a fetched one: how often it was given, less what was taken back
 	agent_key text check (agent_key ~ '^[0-9a-f]{64}$'),   -- secrets and tasks of this boot are for this agent alone
 	agent_by jsonb,
 	ended_at timestamptz,                                  -- the token opens nothing any more
@@ -116,6 +120,7 @@ create table agent_task (
 	params json not null default '{}',     -- json keeps the bytes: they are signed
 	statement text not null,               -- for whom, for which boot and how long; signed by bampid (common/net/task_wire.h)
 	signature text not null check (signature ~ '^[0-9a-f]{128}$'),
+	agent text generated always as (substring(statement from '\nagent ([0-9a-f]{64})\n')) stored,  -- whose signature its result needs
 	state text not null default 'queued' check (state in ('queued', 'taken', 'done', 'failed', 'dropped')),
 	result jsonb,
 	problem jsonb,
@@ -265,9 +270,9 @@ create function unclaimed_reason(p_due timestamptz, p_claimed timestamptz, p_cre
 returns jsonb stable language sql security definer set search_path = haas, pg_temp as $$
 	select case
 	       when a is not null and (a ->> 'since' is not null or p_created < now() - interval '10 s') then
-		a || jsonb_build_object('message', 'nobody works on it: ' || (a ->> 'message'), 'since', coalesce(a ->> 'since', p_created::text)::timestamptz)
+		a || jsonb_build_object('kind', 'daemon'::wait_kind, 'message', 'nobody works on it: ' || (a ->> 'message'), 'since', coalesce(a ->> 'since', p_created::text)::timestamptz)
 	       when p_due < now() - interval '10 s' and coalesce(p_claimed, '-infinity') < now() - interval '10 s' then
-		jsonb_build_object('message', 'nobody has claimed it, though bampid is heard', 'detail', 'bampid may be too busy, or its database be away',
+		jsonb_build_object('kind', 'daemon'::wait_kind, 'message', 'nobody has claimed it, though bampid is heard', 'detail', 'bampid may be too busy, or its database be away',
 				   'hint', 'on the controller: journalctl -u bampid', 'since', p_due)
 	       end
 	from daemon_absence('bampid') a
@@ -277,13 +282,13 @@ $$;
 create function deployment_waiting(d deployment) returns jsonb stable language sql set search_path = haas, pg_temp as $$
 	select case
 	       when d.due_at is null then null
-	       when d.paused is not null then (d.paused - 'code') || jsonb_build_object('since', d.paused_at)
+	       when d.paused is not null then (d.paused - 'code') || jsonb_build_object('kind', 'pause'::wait_kind, 'since', d.paused_at)
 	       else coalesce(unclaimed_reason(d.due_at, d.claim_until, d.created_at),
-			     (select a || jsonb_build_object('detail', concat_ws('; ', a ->> 'detail', d.waiting_reason ->> 'message'))
+			     (select a || jsonb_build_object('kind', 'daemon'::wait_kind, 'detail', concat_ws('; ', a ->> 'detail', d.waiting_reason ->> 'message'))
 			      from (values ('bampi-bootd', '{netboot,agent,inventory,write_image,configure_os,put_packages,scrub,verify_scrubbed}'::text[]),
 					   ('peregrined', '{isolate,attach,detach,park}')) w (daemon, steps), daemon_absence(w.daemon) a
 			      where d.step = any (w.steps) and a ->> 'since' is not null),
-			     (d.waiting_reason - 'code') || jsonb_build_object('since', d.waiting_since))
+			     (d.waiting_reason - 'code') || jsonb_build_object('kind', coalesce((d.waiting_reason ->> 'kind')::wait_kind, 'work'), 'since', d.waiting_since))
 	       end
 $$;
 
@@ -292,6 +297,22 @@ create function node_locked(p_node bigint)
 returns table (refused text, hint text) stable language sql security definer set search_path = haas, pg_temp as $$
 	select format('node %s belongs to PDCI %s, which is locked', m.node, p.name), format('haasctl pdci unlock %s, if it is meant', p.name)
 	from pdci_node m join pdci p on p.id = m.pdci_id where m.node_id = p_node and m.released_at is null and p.locked
+$$;
+
+-- Why a tenant reaches into nothing of its node now: before the hand-over and during a scrub what runs there is ours. Null: the node is its own.
+create function node_not_handed_over(n node) returns text stable language sql security definer set search_path = haas, pg_temp as $$
+	select case when n.state <> 'active' then format('node %s is %s: its tenant has it while it is active', n.name, n.state)
+		    when exists (select from deployment d where d.node_id = n.id and d.due_at is not null) then format('node %s is being worked on', n.name) end
+$$;
+
+-- What a tenant has asked of its node and nobody has begun is not done when the node is worked on.
+create function deployment_drop_actions() returns trigger language plpgsql security definer set search_path = haas, pg_temp as $$
+begin
+	update node_action a set state = 'failed', due_at = null, ended_at = now(),
+		problem = jsonb_build_object('code', 'conflict', 'message', format('node %s is being worked on', new.node), 'hint', 'ask again when its deployment is done')
+	from job j where j.id = a.job_id and j.tenant_id is not null and a.node_id = new.node_id and a.state = 'queued' and a.due_at is not null;
+	return null;
+end
 $$;
 
 -- Asks for one BMC operation on many nodes; refuses to touch the power of a node that is being worked on unless p_force.
@@ -317,6 +338,10 @@ begin
 		elsif not exists (select from bmc b where b.node_id = n.id) then
 			v_why := format('node %s has no BMC', v_name);
 			v_hint := 'import it with bmc_address, bmc_username and bmc_password';
+		elsif not is_operator() and (p_force or p_action in ('power_on', 'power_off', 'power_cycle', 'power_reset', 'power_soft', 'boot_device'))
+		      and node_not_handed_over(n) is not null then
+			v_why := node_not_handed_over(n);
+			v_hint := 'wait until its deployment is done: haasctl node show ' || v_name;
 		elsif not p_force and p_action in ('power_on', 'power_off', 'power_cycle', 'power_reset', 'power_soft', 'boot_device')
 		      and exists (select from deployment d where d.node_id = n.id and d.due_at is not null) then
 			v_why := format('node %s is being worked on', v_name);
@@ -369,7 +394,8 @@ $$;
 
 -- Asks for one plan on many nodes. All nodes are locked before the first is looked at. One row per node: the deployment's id, or why the node
 -- refuses it.
-create function deployment_create(p_plan text, p_nodes text[], p_image text, p_tenant text, p_params jsonb, p_actor text, p_force boolean default false)
+create function deployment_create(p_plan text, p_nodes text[], p_image text, p_tenant text, p_params jsonb, p_actor text, p_force boolean default false,
+				   p_counted boolean default false)
 returns table (node text, deployment_id bigint, job_id bigint, refused text, hint text)
 language plpgsql security definer set search_path = haas, pg_temp as $$
 #variable_conflict use_column
@@ -396,6 +422,12 @@ begin
 		end if;
 	elsif not is_operator() then
 		v_tenant := current_tenant();
+		if v_tenant is null then
+			raise exception 'the request is in no tenant''s scope' using errcode = 'HA403';
+		end if;
+	end if;
+	if not is_operator() and p_params ? 'lost_drives' then
+		raise exception 'only an operator may say that a drive is lost' using errcode = 'HA403', hint = 'leave out --lost-drive; the operator looks for the drive';
 	end if;
 	if p_image is not null then
 		-- NAME or NAME:VERSION; without a version the newest that is ready
@@ -416,7 +448,7 @@ begin
 		select * into n from node x where x.name = v_name;
 		v_why := null;
 		v_hint := null;
-		if not found or not (is_operator() or n.tenant_id = current_tenant() or (n.state = 'free' and p_plan = 'install')) then
+		if not found or not (in_scope(n.tenant_id) or (n.state = 'free' and p_plan = 'install')) then
 			v_why := format('node %s does not exist', v_name);
 			v_hint := 'haasctl node list shows the nodes';
 		elsif exists (select from deployment d where d.node_id = n.id and d.due_at is not null) then
@@ -462,6 +494,10 @@ begin
 		return;
 	end if;
 
+	if p_plan = 'install' and v_tenant is not null and not p_counted then
+		perform tenant_limit_hold(v_tenant, 'nodes', (select jsonb_agg(jsonb_build_object('class', x.class, 'count', 1)) from node x where x.name = any (p_nodes)));
+	end if;
+
 	insert into job (kind, actor, tenant_id) values ('deployment.' || p_plan, p_actor, v_tenant) returning id into v_job;
 	foreach v_name in array p_nodes loop
 		select * into n from node x where x.name = v_name;
@@ -488,6 +524,12 @@ begin
 	perform node_lock(array(select node_id from deployment where id = any (p_deployments)));
 	return query select id from deployment where id = any (p_deployments) order by id for no key update;
 end
+$$;
+
+-- The same for a person who asks for many: those that may be seen. How many they are.
+create function deployment_lock_seen(p_deployments bigint[])
+returns bigint language sql security definer set search_path = haas, pg_temp as $$
+	select count(*) from deployment_lock(array(select d.id from deployment d where d.id = any (p_deployments) and in_scope(d.tenant_id)))
 $$;
 
 -- Describes the requested packages as they are now, in the order of the request: [{"name", "version", "kind", "digest", "size_bytes",
@@ -554,12 +596,19 @@ begin
 		return next;
 	end loop;
 	if not v_refused then
-		return query select * from deployment_create(p_plan, p_nodes, p_image, p_tenant, p_params, p_actor, p_force);
+		for r in select * from deployment_create(p_plan, p_nodes, p_image, p_tenant, p_params, p_actor, p_force) loop
+			if p_plan = 'reinstall' and r.deployment_id is not null then   -- of a PDCI's node: its place says the rest
+				perform pdci_place_reinstall(r.deployment_id, p_params);
+			end if;
+			node := r.node; deployment_id := r.deployment_id; job_id := r.job_id; refused := r.refused; hint := r.hint;
+			return next;
+		end loop;
 	end if;
 end
 $$;
 
 -- ==== triggers, views, rights ====
+create trigger deployment_drop_actions after insert on deployment for each row execute function deployment_drop_actions();
 create trigger deployment_node_name before insert on deployment for each row execute function node_name_fill();
 create trigger deployment_image_fill before insert on deployment for each row execute function deployment_image_fill();
 create trigger node_action_node_name before insert on node_action for each row execute function node_name_fill();
@@ -584,13 +633,16 @@ select d.id, d.job_id, d.plan, d.node, t.name as tenant, d.tenant_id, nullif(spl
 						 'problem', s.problem) order by s.step_index, s.attempt)
 	from deployment_step s where s.deployment_id = d.id) as steps,
        deployment_waiting(d) as waiting, n.class,
+       case when d.due_at is not null and d.state <> 'cancelling' and d.paused is null then
+	deployment_eta(e.step_s, e.left_s, case when d.step = '' or d.step_started_at is null then 0 else extract(epoch from now() - d.step_started_at) end, p.percent) end as eta,
        case when d.due_at is not null then
 	(select s.problem from deployment_step s where s.deployment_id = d.id and s.state = 'failed' order by s.started_at desc limit 1) end as last_problem
 from deployment d
 left join node n on n.id = d.node_id
 left join tenant t on t.id = d.tenant_id
 -- progress belongs to the step that was running when it was told
-left join progress p on p.deployment_id = d.id and p.updated_at >= d.step_started_at;
+left join progress p on p.deployment_id = d.id and p.updated_at >= d.step_started_at
+left join lateral deployment_pace_of(d.plan, n.class, d.step) e on d.due_at is not null;
 
 create policy deployment_portald on deployment for select to portald using (in_scope(tenant_id));
 create policy deployment_daemon on deployment to bampid using (true) with check (true);
@@ -623,6 +675,7 @@ grant execute on function deployment_touch(bigint[]) to bampi_bootd, bampid;
 grant execute on function deployment_request(bigint,text,text) to portald;
 grant execute on function node_action_create(text[],text,jsonb,boolean,text) to portald;
 grant execute on function deployment_lock(bigint[]) to portald;
+grant execute on function deployment_lock_seen(bigint[]) to portald;
 grant execute on function unclaimed_reason(timestamptz,timestamptz,timestamptz) to portald;
 grant execute on function deployment_waiting(deployment) to portald;
 grant execute on function deployment_packages(jsonb,bigint) to bampid;

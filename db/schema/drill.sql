@@ -84,6 +84,9 @@ returns table (kind text, name text, list text) stable language plpgsql security
 declare
 	v_end text;
 begin
+	if not (is_operator() or coalesce(p_tenants <@ array[current_tenant()], true)) then
+		return;
+	end if;
 	-- of a switch that was never read nothing is known
 	if p_switch is not null and is_operator() and exists (select from port_observed o where o.switch_id = p_switch)
 		and not exists (select from port_observed o where o.switch_id = p_switch and o.name = p_port)

@@ -34,6 +34,11 @@ create table switch_endpoint (
 	ports jsonb not null default '{}',        -- snmp, cli, netconf, ovsdb: where not the usual port
 	credentials jsonb not null default '{}',  -- snmp_user, snmp_auth, snmp_priv, snmp_insecure, ssh_user, ssh_insecure, host_key, host_key_any: what is no secret
 	secrets_sealed bytea,                     -- JSON sealed to peregrined: snmp_community, snmp_write_community, snmp_auth_secret, snmp_priv_secret, ssh_password, ssh_enable
+	secrets_next bytea,                       -- rotation.sql: those to come, not proven yet
+	credentials_next jsonb,
+	secrets_former bytea,                     -- those before, while a rotation keeps them
+	credentials_former jsonb,
+	returned_at timestamptz,                  -- since when the former ones are in use again: the switch refused those that had been proven
 	managed boolean not null default true,    -- false: read, never write
 	poll_s integer not null default 30 check (poll_s between 1 and 86400),
 	version bigint not null default 1,
@@ -153,7 +158,7 @@ begin
 		up boolean, speed_bps bigint, lag text, is_lag boolean, stp text, kind text, trunk boolean, native_vlan integer, tagged_vlans text)
 	join switch s on s.id = x.switch_id left join port_observed o on o.switch_id = x.switch_id and o.name = x.name;
 	with told as (
-		select event_add('peregrined', case when n.up then 'port.up' else 'port.down' end, 'port', s.name || ':' || n.name, null,
+		select event_told(case when n.up then 'port.up' else 'port.down' end, 'port', s.name || ':' || n.name, null,
 				 case when n.up then 'it has a link' else 'it lost its link' end, jsonb_build_object('kind', n.kind))
 		from incoming_port n join port_observed o on o.switch_id = n.switch_id and o.name = n.name join switch s on s.id = n.switch_id
 		where n.up <> o.up)
@@ -197,7 +202,7 @@ begin
 		on conflict (a_switch, a_port, b_switch, b_port) do update set state = excluded.state, certainty = excluded.certainty,
 			evidence = excluded.evidence, seen_at = now(), since = case when link.state = excluded.state then link.since else now() end;
 		continue when r.was = r.state;
-		perform event_add('peregrined', case when r.was is null or r.was = 'gone' then 'link.up' else 'link.changed' end, 'link',
+		perform event_told(case when r.was is null or r.was = 'gone' then 'link.up' else 'link.changed' end, 'link',
 				  r.one || ' ' || r.other, null, format('%s - %s is %s', r.one, r.other, r.state),
 				  jsonb_build_object('state', r.state, 'certainty', r.certainty, 'evidence', r.evidence));
 		v_events := v_events + 1;
@@ -209,7 +214,7 @@ begin
 				where x.a_switch = l.a_switch and x.a_port = l.a_port and x.b_switch = l.b_switch and x.b_port = l.b_port)
 		returning a.name || ':' || l.a_port as one, b.name || ':' || l.b_port as other
 	loop
-		perform event_add('peregrined', 'link.gone', 'link', r.one || ' ' || r.other, null, format('%s - %s is gone', r.one, r.other));
+		perform event_told('link.gone', 'link', r.one || ' ' || r.other, null, format('%s - %s is gone', r.one, r.other));
 		v_events := v_events + 1;
 	end loop;
 	delete from link where state = 'gone' and since < now() - interval '30 days';
@@ -232,7 +237,7 @@ begin
 	from jsonb_to_recordset(p_rows) as x (mac macaddr, switch_id bigint, port text, certainty integer, sources jsonb, vlan integer, seen_us bigint)
 	join switch s on s.id = x.switch_id order by x.mac;
 	with told as (
-		select event_add('peregrined', case when o.mac is null then 'nic.located' else 'nic.moved' end, 'node', d.name, d.tenant_id,
+		select event_told(case when o.mac is null then 'nic.located' else 'nic.moved' end, 'node', d.name, d.tenant_id,
 				 case when o.mac is null then format('%s (%s) is at %s:%s', x.name, n.mac, s.name, n.port)
 				      else format('%s (%s) moved from %s:%s to %s:%s', x.name, n.mac, f.name, o.port, s.name, n.port) end,
 				 jsonb_build_object('mac', n.mac, 'switch', s.name, 'port', n.port, 'certainty', n.certainty, 'sources', n.sources))
@@ -282,7 +287,8 @@ begin
 		perform fabric_range_check(v_old, v_new, coalesce((p_spec ->> 'take')::boolean, false));
 	end if;
 	perform event_add(p_actor, case when v_old.id is null then 'fabric.created' else 'fabric.changed' end, 'fabric', p_name, null,
-			  case when v_old.id is null then 'fabric created' else 'fabric changed' end, p_spec);
+			  case when v_old.id is null then 'fabric created' else 'fabric changed' end,
+			  jsonb_build_object('before', case when v_old.id is not null then to_jsonb(v_old) - 'id' end, 'after', to_jsonb(v_new) - 'id'));
 	perform pg_notify('fabric', '');
 	perform pg_notify('network', '');
 	return v_old.id is null;
@@ -297,6 +303,7 @@ returns void language plpgsql security definer set search_path = haas, pg_temp a
 declare
 	v_id bigint;
 	v_switch text;
+	v_before jsonb;
 begin
 	if not is_operator() then
 		raise exception 'only an operator may change fabrics' using errcode = 'HA403';
@@ -309,24 +316,33 @@ begin
 	if found then
 		raise exception 'switch % belongs to fabric %', v_switch, p_name using errcode = 'HA409', hint = 'release its switches first: haasctl switch release';
 	end if;
-	delete from fabric where id = v_id;
-	perform event_add(p_actor, 'fabric.deleted', 'fabric', p_name, null, 'fabric deleted');
+	delete from fabric f where id = v_id returning to_jsonb(f) - 'id' into v_before;
+	perform event_add(p_actor, 'fabric.deleted', 'fabric', p_name, null, 'fabric deleted', jsonb_build_object('before', v_before));
 	perform pg_notify('fabric', '');
 exception when foreign_key_violation then
 	raise exception 'fabric % has networks', p_name using errcode = 'HA409', hint = 'delete its networks first';
 end
 $$;
 
+-- What events say of a switch's management: never a secret.
+create function switch_facts(p_endpoint switch_endpoint) returns jsonb stable language sql set search_path = haas, pg_temp as $$
+	select to_jsonb(p_endpoint) - '{switch_id,fabric_id,secrets_sealed}'::text[]
+	       || jsonb_build_object('fabric', (select name from fabric where id = p_endpoint.fabric_id), 'secrets', p_endpoint.secrets_sealed is not null)
+	where p_endpoint.switch_id is not null
+$$;
+
 -- Says how a switch is managed; an unknown switch is declared. Members of p_spec: fabric, role, family, address, ports{}, credentials{},
 -- secrets_sealed (hex), managed, poll_s, force. Missing members stay as they are; secrets belong together and are replaced as a whole. They are
 -- sealed for one switch: with another address, port or credential (a host key is one) they have to be given again. Refused
--- while a port of the switch is in use, unless `force` says that its ports may stay as they are.
+-- while a port of the switch is in use, unless `force` says that its ports may stay as they are. Other secrets end a rotation: what it had, was for
+-- the endpoint before.
 create function switch_manage(p_name text, p_spec jsonb, p_actor text)
 returns boolean language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
 	v_id bigint;
 	v_fabric bigint;
 	e switch_endpoint%rowtype;
+	v_new switch_endpoint%rowtype;
 	v_other text;
 	v_ports text[];
 begin
@@ -378,9 +394,15 @@ begin
 		coalesce((p_spec ->> 'managed')::boolean, e.managed, true), coalesce((p_spec ->> 'poll_s')::integer, e.poll_s, 30))
 	on conflict (switch_id) do update set fabric_id = excluded.fabric_id, role = excluded.role, family = excluded.family, address = excluded.address,
 		ports = excluded.ports, credentials = excluded.credentials, secrets_sealed = excluded.secrets_sealed, managed = excluded.managed,
-		poll_s = excluded.poll_s, version = x.version + 1;
+		poll_s = excluded.poll_s, version = x.version + 1
+	returning * into v_new;
+	if (select (x.address, x.ports, x.credentials, x.secrets_sealed) is distinct from (e.address, e.ports, e.credentials, e.secrets_sealed)
+	    from switch_endpoint x where x.switch_id = v_id) then
+		perform switch_rotation_void(v_id, 'its management changed', p_actor);
+	end if;
 	perform event_add(p_actor, case when e.switch_id is null then 'switch.managed' else 'switch.changed' end, 'switch', p_name, null,
-			  case when e.switch_id is null then 'managed from now on' else 'management changed' end, p_spec - 'secrets_sealed');
+			  case when e.switch_id is null then 'managed from now on' else 'management changed' end,
+			  jsonb_build_object('before', switch_facts(e), 'after', switch_facts(v_new), 'secrets_given', p_spec ? 'secrets_sealed'));
 	perform pg_notify('fabric', '');
 	perform pg_notify('network', '');
 	return e.switch_id is null;
@@ -396,7 +418,9 @@ begin
 	if p_key !~ '^SHA256:[A-Za-z0-9+/]{43}$' then
 		raise exception '% is not a host key', p_key using errcode = 'HA422';
 	end if;
-	update switch_endpoint e set credentials = e.credentials || jsonb_build_object('host_key', p_key), version = e.version + 1
+	update switch_endpoint e set credentials = e.credentials || jsonb_build_object('host_key', p_key),
+		credentials_next = e.credentials_next || jsonb_build_object('host_key', p_key),
+		credentials_former = e.credentials_former || jsonb_build_object('host_key', p_key), version = e.version + 1
 	from switch s where s.id = e.switch_id and e.switch_id = p_switch
 	and coalesce(e.credentials ->> 'host_key', '') = '' and (e.credentials ->> 'host_key_any')::boolean returning s.name into v_name;
 	if found then

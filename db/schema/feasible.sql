@@ -289,11 +289,49 @@ begin
 end
 $$;
 
+-- What can be rented: the classes that have free nodes, or nodes of the caller's tenant. [{"class", "free", "nics", "hardware"}]: how many could be had at
+-- most (what a request asks of cables and disks comes on top), the NICs that all of them have, and the hardware of one of them. Names of nodes and
+-- other tenants are in none of it.
+create function classes_offered(p_tenant bigint)
+returns jsonb stable language sql security definer set search_path = haas, pg_temp as $$
+	with free as (
+		select n.id, n.class from node n
+		where n.state = 'free' and not n.dirty
+		  and not exists (select from deployment d where d.node_id = n.id and d.due_at is not null)
+		  and not exists (select from pdci_node m where m.node_id = n.id and m.released_at is null)
+		  and exists (select from bmc b where b.node_id = n.id) and exists (select from nic x where x.node_id = n.id and x.boot)
+		  and (exists (select from node_inventory i where i.node_id = n.id) or exists (select from bmc b where b.node_id = n.id and b.observed_at is not null)
+		       or exists (select from deployment d where d.node_id = n.id and d.state = 'done'))
+		  and (health_effect(n.id, 'no_allocation')).label is null
+	), counted as (
+		select c.class, count(f.id) as free from (select class from free union select n.class from node n where n.tenant_id = p_tenant) c
+		left join free f on f.class = c.class group by c.class
+	)
+	select coalesce(jsonb_agg(jsonb_build_object('class', c.class, 'free', c.free, 'nics', coalesce((
+			select jsonb_agg(x.name order by x.name collate natural_order) from (
+				select q.name from free f join nic q on q.node_id = f.id where f.class = c.class group by q.name having count(*) = c.free) x), '[]'),
+		'hardware', (select jsonb_build_object('product', concat_ws(' ', i.data ->> 'vendor', i.data ->> 'product'), 'cpu', i.data #>> '{cpu,model}',
+				'memory_bytes', i.data -> 'memory_bytes',
+				'gpus', (select coalesce(jsonb_agg(g -> 'model'), '[]') from jsonb_array_elements(coalesce(i.data -> 'gpus', '[]')) g),
+				'disks', (select coalesce(jsonb_agg(jsonb_build_object('size_bytes', d -> 'size_bytes', 'rotational', coalesce(d -> 'rotational' = 'true', false))), '[]')
+					  from jsonb_array_elements(coalesce(i.data -> 'disks', '[]')) d
+					  where coalesce(d -> 'removable' <> 'true', true) and coalesce(d -> 'read_only' <> 'true', true)))
+			     from free f join node_inventory i on i.node_id = f.id where f.class = c.class order by f.id limit 1)) order by c.class collate natural_order), '[]')
+	from counted c
+$$;
+
+-- The same for the tenant whose scope it is; an operator names one.
+create function classes_offered_to(p_tenant text)
+returns jsonb stable language sql security definer set search_path = haas, pg_temp as $$
+	select classes_offered(coalesce(current_tenant(), (select t.id from tenant t where t.name = p_tenant and in_scope(t.id))))
+$$;
+
 -- ==== triggers, views, rights ====
 
 grant execute on function node_fits(bigint,text,jsonb) to bampid;
-grant execute on function node_network_fault(bigint) to bampid, portald;
+grant execute on function node_network_fault(bigint) to bampid;
 grant execute on function node_fabrics(bigint) to bampid;
 grant execute on function vlan_short(bigint,jsonb,integer) to bampid;
 grant execute on function node_port_fault(bigint) to bampid;
 grant execute on function pdci_try(text,text,jsonb,text) to portald;
+grant execute on function classes_offered_to(text) to portald;

@@ -40,6 +40,29 @@ create table node_health (
 create index node_health_due on node_health (due_at) where due_at is not null;
 alter table node_health enable row level security;
 
+-- Which sensors a node has, in the order of its readings. Others come with another firmware, or a part that is put in.
+create table sensor_set (
+	node_id bigint not null references node on delete cascade,
+	digest text not null,                 -- of the rest
+	numbers integer[] not null,
+	names text[] not null,
+	units text[] not null,
+	primary key (node_id, digest),
+	check (cardinality(names) = cardinality(numbers) and cardinality(units) = cardinality(numbers))
+);
+alter table sensor_set enable row level security;
+
+-- The last reading of each five minutes, for 25 hours: 300 rows of a node at most.
+create table sensor_reading (
+	node_id bigint not null,
+	at timestamptz not null,              -- the begin of the five minutes
+	digest text not null,
+	readings real[] not null,             -- null: the sensor gave none
+	primary key (node_id, at),
+	foreign key (node_id, digest) references sensor_set on delete cascade
+);
+alter table sensor_reading enable row level security;
+
 create table health_label (
 	node_id bigint not null references node on delete cascade,
 	label text not null check (label ~ '^[a-z][a-z0-9_]{0,47}$'),
@@ -115,14 +138,82 @@ $$;
 
 -- [{node_id, at_us, sensors, alarms}]: one statement for all nodes that were read since the last one.
 create function health_sensors_put(p_rows jsonb)
-returns void language sql security definer set search_path = haas, pg_temp as $$
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_nodes bigint[];
+begin
 	insert into node_health as h (node_id, sensors, sensors_at, alarms, due_at)
 	select distinct on (x.node_id) x.node_id, x.sensors, to_timestamp(x.at_us / 1e6), x.alarms, case when x.alarms <> '[]' then now() end
 	from jsonb_to_recordset(p_rows) as x (node_id bigint, at_us bigint, sensors jsonb, alarms jsonb)
 	join node n on n.id = x.node_id order by x.node_id, x.at_us desc
 	on conflict (node_id) do update set sensors = excluded.sensors, sensors_at = excluded.sensors_at, alarms = excluded.alarms,
 		due_at = case when h.alarms is distinct from excluded.alarms then now() else h.due_at end
-	where h.sensors_at is null or h.sensors_at <= excluded.sensors_at
+	where h.sensors_at is null or h.sensors_at <= excluded.sensors_at;
+
+	-- Locked above, in the order of the nodes: nobody else writes readings of these.
+	with x as (
+		select distinct on (x.node_id, date_bin('5 min', to_timestamp(x.at_us / 1e6), 'epoch')) x.node_id, date_bin('5 min', to_timestamp(x.at_us / 1e6), 'epoch') as at, y.*,
+		       md5(row(y.numbers, y.names, y.units)::text) as digest
+		from jsonb_to_recordset(p_rows) as x (node_id bigint, at_us bigint, sensors jsonb)
+		join node n on n.id = x.node_id
+		cross join lateral (select array_agg(coalesce(s.number, 0) order by s.n) as numbers, array_agg(coalesce(s.name, '') order by s.n) as names, array_agg(coalesce(s.unit, '') order by s.n) as units,
+					   array_agg(s.reading::real order by s.n) as readings
+				    from (select e.n, (e.value ->> 'number')::integer as number, e.value ->> 'name' as name, e.value ->> 'unit' as unit,
+						 case when abs((e.value ->> 'reading')::double precision) between 1e-30 and 1e30 then (e.value ->> 'reading')::double precision
+						      when (e.value ->> 'reading')::double precision = 0 then 0 end as reading
+					  from jsonb_array_elements(x.sensors) with ordinality as e (value, n)) s) y
+		where y.numbers is not null
+		order by x.node_id, date_bin('5 min', to_timestamp(x.at_us / 1e6), 'epoch'), x.at_us desc
+	), made as (
+		insert into sensor_set (node_id, digest, numbers, names, units) select distinct on (node_id, digest) node_id, digest, numbers, names, units from x order by node_id, digest
+		on conflict do nothing
+	), kept as (
+		insert into sensor_reading as r (node_id, at, digest, readings) select node_id, at, digest, readings from x order by node_id, at
+		on conflict (node_id, at) do update set digest = excluded.digest, readings = excluded.readings
+		returning r.node_id
+	)
+	select array_agg(distinct node_id) into v_nodes from kept;
+	delete from sensor_reading where node_id = any (v_nodes) and at < now() - interval '25 h';
+	delete from sensor_set s where s.node_id = any (v_nodes) and not exists (select from sensor_reading r where r.node_id = s.node_id and r.digest = s.digest);
+end
+$$;
+
+-- Since when what a node's sensors and its BMC's log told may be seen: a tenant sees what came since it was handed over, while the node is its own.
+create function node_seen_from(p_node bigint)
+returns timestamptz stable language plpgsql security definer set search_path = haas, pg_temp as $$
+begin
+	return case when is_operator() then '-infinity'
+		    else (select max(u.from_at) from node n join usage u on u.kind = 'node' and u.subject = n.name and u.tenant_id = n.tenant_id and u.to_at is null
+			  where n.id = p_node and n.tenant_id = current_tenant()) end;
+end
+$$;
+
+-- Sensors of a node from p_from on, in p_points equal parts until now at most: mean, least and most of each; null where nothing was read. A row policy
+-- says what may be seen.
+create function sensor_series(p_node bigint, p_from timestamptz, p_points integer, p_sensors text[])
+returns jsonb stable language sql set search_path = haas, pg_temp as $$
+	with w as (
+		select w.step, w.points, w.till - w.points * w.step as since, w.till
+		from (select s.step, date_bin(s.step, now(), 'epoch') + s.step as till, ceil(extract(epoch from now() - p_from) / extract(epoch from s.step))::integer as points
+		      from (select greatest(1, ceil(extract(epoch from now() - p_from) / 300 / p_points)) * interval '5 min' as step) s) w
+	), r as (
+		select x.number, x.name, x.unit, (extract(epoch from date_bin(w.step, r.at, 'epoch') - w.since) / extract(epoch from w.step))::integer as at, x.reading
+		from w join sensor_reading r on r.node_id = p_node and r.at >= w.since and r.at < w.till
+		join sensor_set s on s.node_id = r.node_id and s.digest = r.digest
+		cross join lateral unnest(s.numbers, s.names, s.units, r.readings) as x (number, name, unit, reading)
+		where p_sensors is null or x.name = any (p_sensors)
+	), o as (
+		select s.number, s.name, s.unit, jsonb_agg(v.mean order by g.at) as mean, jsonb_agg(v.least order by g.at) as least, jsonb_agg(v.most order by g.at) as most
+		from (select distinct number, name, unit from r) s
+		cross join w cross join generate_series(0, w.points - 1) as g (at)
+		left join (select r.number, r.name, r.unit, r.at, round(avg(r.reading)::numeric, 3) as mean, min(r.reading) as least, max(r.reading) as most from r group by 1, 2, 3, 4) v
+			on (v.number, v.name, v.unit, v.at) = (s.number, s.name, s.unit, g.at)
+		group by s.number, s.name, s.unit
+	)
+	select jsonb_build_object('from_at', w.since, 'step_s', extract(epoch from w.step)::integer, 'points', w.points,
+		'sensors', coalesce((select jsonb_agg(jsonb_build_object('name', o.name, 'number', o.number, 'unit', o.unit, 'mean', o.mean, 'least', o.least, 'most', o.most)
+							      order by o.name collate haas.natural_order, o.number) from o), '[]'))
+	from w
 $$;
 
 -- [{node_id, record, stamp, entries: [{record, time_s, type, sensor, event, asserted}]}], entries oldest first; record and stamp name the newest
@@ -374,19 +465,25 @@ select n.name as node, n.state as node_state, t.name as tenant, l.*,
        case when l.expires_at <= now() or l.silenced_until > now() then '{}' else l.effects end as effective
 from health_label l join node n on n.id = l.node_id left join tenant t on t.id = n.tenant_id;
 
-create policy sel_portald on sel_entry for select to portald using (exists (select from node n where n.id = node_id));
+create policy sel_portald on sel_entry for select to portald using (exists (select from node n where n.id = node_id) and seen_at >= node_seen_from(node_id));
 create policy sel_daemon on sel_entry for select to bampid using (true);
 create policy health_portald on node_health for select to portald using (exists (select from node n where n.id = node_id));
 create policy health_daemon on node_health for select to bampid using (true);
+create policy sensor_set_portald on sensor_set for select to portald using (exists (select from node n where n.id = node_id));
+create policy sensor_reading_portald on sensor_reading for select to portald using (exists (select from node n where n.id = node_id) and at >= node_seen_from(node_id));
 create policy label_portald on health_label for select to portald using (exists (select from node n where n.id = node_id));
 create policy label_daemon on health_label for select to bampid using (true);
 
+grant select on sensor_set to portald;
+grant select on sensor_reading to portald;
 grant select on sel_entry to bampid, portald;
 grant select on node_health to bampid, portald;
 grant select on health_label to bampid, portald;
 grant select on health_label_view to portald;
 grant execute on function health_effect(bigint,text) to bampid, portald;
 grant execute on function health_sensors_put(jsonb) to bampid;
+grant execute on function node_seen_from(bigint) to portald;
+grant execute on function sensor_series(bigint,timestamptz,integer,text[]) to portald;
 grant execute on function health_sel_put(jsonb) to bampid;
 grant execute on function health_save(jsonb) to bampid;
 grant execute on function health_expire() to bampid;

@@ -48,7 +48,52 @@ create table package (
 );
 alter table package enable row level security;
 
+-- What each bampi-bootd says of itself (bampi/bootd/boot/contents.h): where the others fetch content from it, which content is there, and which addresses
+-- that nodes boot from (subnet.boot_server) its machine has. Is it heard? See its row of daemon.
+create table boot_server (
+	instance text primary key check (length(instance) between 1 and 255),
+	url text not null check (url ~ '^(https://[0-9.]{7,15}:[0-9]{1,5})?$'),  -- '' = nobody can fetch from it
+	addresses inet[] not null
+);
+alter table boot_server enable row level security;
+create table content_copy (
+	instance text not null references boot_server on delete cascade,
+	digest text not null check (digest ~ '^[0-9a-f]{64}$'),
+	primary key (digest, instance)
+);
+create index content_copy_instance on content_copy (instance);
+alter table content_copy enable row level security;
+
 -- ==== functions ====
+
+-- A bampi-bootd tells what it holds and all addresses of its machine, and is told what it lacks, with the address of one that holds it and is heard (else ''). `gone`: a copy of what was
+-- deleted; as for portald's own files (image_sweep.c) only what an event says was deleted, so that a new or restored database takes nothing away.
+-- Nothing is written where nothing has changed.
+create function content_put(p_instance text, p_url text, p_addresses inet[], p_digests text[], p_copies text[])
+returns table (digest text, size_bytes bigint, url text, gone boolean)
+language plpgsql security definer set search_path = haas, pg_temp as $$
+#variable_conflict use_column
+declare
+	v_addresses inet[] := array(select distinct a from unnest(p_addresses) a where exists (select from subnet s where host(s.boot_server) = host(a)) order by a);
+begin
+	if not exists (select from boot_server s where s.instance = p_instance and s.url = p_url and s.addresses = v_addresses) then
+		insert into boot_server as s (instance, url, addresses) values (p_instance, p_url, v_addresses)
+		on conflict (instance) do update set url = excluded.url, addresses = excluded.addresses;
+	end if;
+	delete from content_copy c where c.instance = p_instance and c.digest <> all (p_digests);
+	insert into content_copy (instance, digest)
+	select p_instance, d from unnest(p_digests) d where not exists (select from content_copy c where c.instance = p_instance and c.digest = d) on conflict do nothing;
+	return query
+	select w.digest, max(w.size_bytes), coalesce((select s.url from content_copy c join boot_server s on s.instance = c.instance
+			join daemon d on d.name = 'bampi-bootd' and d.instance = s.instance and d.seen_at > clock_timestamp() - interval '10 s'
+			where c.digest = w.digest and s.instance <> p_instance and s.url <> '' order by random() limit 1), ''), false
+	from content_wanted w where w.digest <> all (p_digests) group by w.digest
+	union all
+	select d, 0::bigint, '', true from unnest(p_copies) d
+	where not exists (select from image i where i.stored_digest = d) and not exists (select from package p where p.digest = d)
+	and exists (select from event e where e.subject_kind in ('image', 'package') and e.kind in ('image.deleted', 'package.deleted') and e.detail ->> 'digest' = d);
+end
+$$;
 
 create function image_allowed(p_image bigint, p_tenant bigint)
 returns boolean stable language sql security definer set search_path = haas, pg_temp as $$
@@ -101,6 +146,12 @@ select i.id, i.name, i.version, t.name as tenant, i.tenant_id, i.public, i.key_i
        (select jsonb_agg(g.tenant_id) from object_grant g where g.image_id = i.id) as granted_tenant_ids
 from image i left join tenant t on t.id = i.tenant_id;
 
+-- What a node may be told to install, by the digest of its file.
+create view content_wanted as
+select 'image' as kind, name || ':' || version as name, stored_digest as digest, stored_bytes as size_bytes from image where state in ('ready', 'retired')
+union all
+select 'package', name || ':' || version, digest, size_bytes from package where state in ('ready', 'retired');
+
 create policy image_write on image for insert to portald with check (in_scope(tenant_id));
 create policy image_change on image for update to portald using (in_scope(tenant_id)) with check (in_scope(tenant_id));
 create policy image_remove on image for delete to portald using (in_scope(tenant_id));
@@ -116,4 +167,5 @@ grant select on image_view to portald;
 grant insert, select, update on package to portald;
 grant execute on function image_allowed(bigint,bigint) to bampid, portald;
 grant execute on function package_allowed(text,bigint) to bampid, portald;
+grant execute on function content_put(text,text,inet[],text[],text[]) to bampi_bootd;
 grant execute on function package_delete(text,text,text) to portald;

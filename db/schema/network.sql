@@ -91,7 +91,8 @@ begin
 		raise exception 'a network of kind % % a tenant', p_kind, case when p_kind = 'tenant' then 'needs' else 'cannot have' end using errcode = 'HA422';
 	end if;
 	insert into network (name, kind, tenant_id, prefix, pdci_id) values (p_name, p_kind, v_tenant, p_prefix, p_pdci) returning id into v_id;
-	perform event_add(p_actor, 'network.created', 'network', p_name, v_tenant, format('%s network', p_kind), jsonb_build_object('network', v_id));
+	perform event_add(p_actor, 'network.created', 'network', p_name, v_tenant, format('%s network', p_kind),
+			  jsonb_build_object('network', v_id, 'after', jsonb_build_object('kind', p_kind, 'prefix', p_prefix, 'pdci', p_pdci)));
 	perform pg_notify('network', '');
 	return v_id;
 exception when unique_violation then
@@ -123,7 +124,8 @@ begin
 		return;
 	end if;
 	update network set wanted = 'absent', version = version + 1 where id = p_network;
-	perform event_add(p_actor, 'network.deleted', 'network', n.name, n.tenant_id, 'deletion asked for', jsonb_build_object('network', n.id));
+	perform event_add(p_actor, 'network.deleted', 'network', n.name, n.tenant_id, 'deletion asked for',
+			  jsonb_build_object('network', n.id, 'before', to_jsonb(n) - 'id'));
 	perform pg_notify('network', '');
 end
 $$;
@@ -365,7 +367,7 @@ $$;
 -- node_networks_set by names: of the node, and of networks of the tenant that has it. [{"nic", "network", "mode"}]. The node's PDCI decides whose
 -- networks they are.
 create function node_networks_put(p_node text, p_networks jsonb, p_actor text)
-returns jsonb language plpgsql set search_path = haas as $$
+returns jsonb language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
 	v_node node%rowtype;
 	v_missing text;
@@ -374,7 +376,7 @@ declare
 	v_pdci pdci%rowtype;
 begin
 	select * into v_node from node where name = p_node;
-	if not found then
+	if not found or not in_scope(v_node.tenant_id) then
 		raise exception 'node % does not exist', p_node using errcode = 'HA404', hint = 'haasctl node list shows the nodes';
 	end if;
 	if v_node.tenant_id is null then
@@ -493,11 +495,11 @@ grant execute on function network_delete(bigint,text) to bampid, portald;
 grant execute on function attachment_put(text,text,bigint,text,text) to portald;
 grant execute on function attachment_remove(text,text,bigint,text) to portald;
 grant execute on function node_network_set(bigint,text,text) to bampid;
-grant execute on function node_network_state(bigint) to bampid, portald;
+grant execute on function node_network_state(bigint) to bampid;
 grant execute on function node_place_ask(bigint,text) to bampid;
 grant execute on function node_place_facts(bigint) to bampid;
 grant execute on function network_find(text,text) to portald;
 grant execute on function network_remove(text,text,bigint,text) to portald;
 grant execute on function node_networks_put(text,jsonb,text) to portald;
-grant execute on function node_network_vlan(bigint,text,bigint) to bampid, portald;
-grant execute on function node_networks_set(bigint,jsonb,text) to bampid, portald;
+grant execute on function node_network_vlan(bigint,text,bigint) to bampid;
+grant execute on function node_networks_set(bigint,jsonb,text) to bampid;

@@ -40,6 +40,7 @@ create table node (
 	created_at timestamptz not null default now(),
 	updated_at timestamptz not null default now(),
 	constraint secure_boot_is_of_uefi check (secure_boot = 'off' or firmware = 'uefi'),
+	constraint secure_boot_is_of_x86_64 check (secure_boot = 'off' or arch = 'x86_64'), -- no other signed image is made
 	constraint dirty_node_is_not_free check (not (state = 'free' and dirty)),
 	constraint rented_node_has_tenant_or_operator check (state in ('reserved', 'active', 'scrubbing', 'held', 'broken') or tenant_id is null)
 );
@@ -268,6 +269,10 @@ begin
 	   and coalesce(p_spec ->> 'firmware', (select firmware from node where id = v_id), 'bios') <> 'uefi' then
 		v_errors := v_errors || jsonb_build_object('column', 'secure_boot', 'message', 'needs firmware uefi');
 	end if;
+	if coalesce(p_spec ->> 'secure_boot', (select secure_boot from node where id = v_id), 'off') <> 'off'
+	   and coalesce(p_spec ->> 'arch', (select arch from node where id = v_id), 'x86_64') <> 'x86_64' then
+		v_errors := v_errors || jsonb_build_object('column', 'secure_boot', 'message', 'needs arch x86_64: no signed image is made for another');
+	end if;
 	if v_bmc is not null then
 		v_port := case when v_bmc ->> 'driver' is distinct from 'redfish' then 623
 			       when v_bmc ->> 'tls' = 'off' then 80 else 443 end;
@@ -494,7 +499,7 @@ grant select on node_attestation to portald;
 grant insert, select, update, delete on drive to bampid;
 grant select on drive to portald;
 grant select, update (failing, observed_at, observed_power, power_since, problem) on bmc to bampid;
-grant select (address, cipher_suite, driver, fingerprint, insecure, node_id, password_at, observed_at, observed_power, port, problem, tls, uri, username, workarounds) on bmc to portald;
+grant select (address, cipher_suite, driver, fingerprint, insecure, node_id, password_at, observed_at, observed_power, port, problem, tls, uri, username, workarounds, xmin) on bmc to portald;
 grant select (node_id, observed_power, power_since) on bmc to peregrined;
 grant select on node_transition_rule to bampid, portald;
 grant select on node_view to portald;

@@ -68,6 +68,15 @@ returns text stable language sql set search_path = haas, pg_temp as $$
 	end
 $$;
 
+-- Addresses and prefixes of ours that nobody outside may have us call, separated by blanks: of nodes that are being installed, BMCs, switches.
+create function outward_closed()
+returns text stable language sql security definer set search_path = haas, pg_temp as $$
+	select coalesce(string_agg(distinct x.prefix, ' '), '') from (
+		select text(s.prefix) as prefix from subnet s
+		union all select host(b.address) from bmc b where b.address is not null
+		union all select host(e.address) from switch_endpoint e) x
+$$;
+
 -- What became of a message. p_problem null: the receiver took it. Else it is told again after 2, 4, 8 ... 300 s.
 create function notice_done(p_target text, p_alerts bigint[], p_states text[], p_problem jsonb)
 returns void language sql security definer set search_path = haas, pg_temp as $$
@@ -82,4 +91,5 @@ $$;
 
 -- ==== triggers, views, rights ====
 grant execute on function notice_take(text,integer,text) to portal_outward;
+grant execute on function outward_closed() to portal_outward;
 grant execute on function notice_done(text,bigint[],text[],jsonb) to portal_outward;

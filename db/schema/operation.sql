@@ -64,7 +64,7 @@ stable language sql security definer set search_path = haas, pg_temp as $$
 		select n.name, 'bmc.silent', 'warning', 'node', n.name, null, format('the BMC of node %s does not answer', n.name),
 		       format('look at its power, cable and address; haasctl node show %s', n.name), h.bmc_failing_since
 		from bmc b join node n on n.id = b.node_id left join node_health h on h.node_id = n.id
-		where b.failing and coalesce(h.bmc_failing_since, '-infinity') < clock_timestamp() - interval '60 s'
+		where b.failing and coalesce(h.bmc_failing_since, '-infinity') < clock_timestamp() - make_interval(secs => (select setting_number('alert.bmc_silent_s')))
 		union all
 		select n.name, 'deployment.failed', 'warning', 'node', n.name, d.tenant_id, format('%s of node %s failed in step %s: %s', d.plan, n.name, d.step, d.problem ->> 'message'),
 		       format('haasctl deployment show %s; then deployment retry or clear', d.id), d.ended_at
@@ -75,7 +75,7 @@ stable language sql security definer set search_path = haas, pg_temp as $$
 		       format('haasctl deployment show %s says what it waits for', d.id), d.started_at
 		from deployment d join node n on n.id = d.node_id
 		where d.state in ('queued', 'waiting', 'cancelling') and d.started_at is not null and d.paused is null
-		      and extract(epoch from clock_timestamp() - d.started_at) > 60 + 2 * deployment_usual_s(d.plan, n.class)
+		      and extract(epoch from clock_timestamp() - d.started_at) > 60 + (select setting_number('alert.deployment_slow_percent')) / 100.0 * deployment_usual_s(d.plan, n.class)
 		union all
 		select n.name, a.kind, case a.kind when 'boot.restarted' then 'warning' else 'critical' end, 'node', n.name, null, a.message, a.hint, a.at
 		from boot_alarm a join node n on n.id = a.node_id where a.at > clock_timestamp() - interval '1 day'
@@ -86,7 +86,7 @@ stable language sql security definer set search_path = haas, pg_temp as $$
 		union all
 		select p.id::text, 'pdci.waiting', 'warning', 'pdci', p.name, p.tenant_id, format('PDCI %s waits for nodes: %s', p.name, p.problem ->> 'message'),
 		       'free nodes of the class, add some, or release the PDCI', p.created_at
-		from pdci p where p.state = 'infeasible' and p.wanted = 'present' and p.created_at < clock_timestamp() - interval '10 min') p
+		from pdci p where p.state = 'infeasible' and p.wanted = 'present' and p.created_at < clock_timestamp() - make_interval(secs => (select setting_number('alert.pdci_waiting_s')))) p
 $$;
 
 -- Sets the alerts of operation. One check in five seconds is enough, whoever makes it; true: this was the one.
@@ -128,8 +128,8 @@ $$;
 -- The line of `haasctl status` that an alert stands under, by the first part of its kind.
 create function status_section(p_kind text)
 returns text immutable language sql as $$
-	select case split_part(p_kind, '.', 1) when 'daemon' then 'daemons' when 'bmc' then 'bmcs' when 'boot' then 'nodes' when 'deployment' then 'deployments' when 'pdci' then 'pdcis'
-	when 'traffic' then 'traffic' when 'sampling' then 'traffic' when 'capture' then 'traffic' else 'fabric' end
+	select case split_part(p_kind, '.', 1) when 'daemon' then 'daemons' when 'bmc' then 'bmcs' when 'boot' then 'nodes' when 'health' then 'nodes' when 'deployment' then 'deployments' when 'pdci' then 'pdcis'
+	when 'traffic' then 'traffic' when 'sampling' then 'traffic' when 'capture' then 'traffic' when 'case' then 'traffic' when 'webhook' then 'notices' else 'fabric' end
 $$;
 
 -- {"ok", "at", "sections": [{"name", "state", "summary", "items": [{"state", "subject", "since", "message", "hint"}]}]}. A section is wrong when one of its
@@ -160,9 +160,9 @@ begin
 		       'compare nodes, switches and volumes with the database; then haasctl db accept-restore'
 		from restoration r
 		union all
-		select 'backups', 'wrong', 'database', max(b.made_at), case when max(b.made_at) is null then 'no backup was ever made' else 'the last backup is older than two days' end,
+		select 'backups', 'wrong', 'database', max(b.made_at), case when max(b.made_at) is null then 'no backup was ever made' else format('the last backup is older than %s', count_text(setting_number('alert.backup_hours'), 'hour')) end,
 		       'haasctl db backup FILE'
-		from backup b having coalesce(max(b.made_at), (select min(n.created_at) from node n)) < clock_timestamp() - interval '2 days'
+		from backup b having coalesce(max(b.made_at), (select min(n.created_at) from node n)) < clock_timestamp() - make_interval(hours => setting_number('alert.backup_hours')::integer)
 		union all
 		select 'notices', 'wrong', n.target, min(a.raised_at), format('%s alerts could not be told: %s', count(*), max(n.problem ->> 'message')), 'look at the receiver, and at portal-outward.conf'
 		from notice n join alert a on a.id = n.alert_id where n.attempts >= 3 group by n.target

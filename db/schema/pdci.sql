@@ -20,6 +20,7 @@ create table pdci (
 	claim_until timestamptz,
 	generation bigint not null default 0,  -- every write of a claim says "where generation = mine"
 	version bigint not null default 1,
+	sheet_version bigint not null default 1, -- of its OS sheet (pdci_sheet)
 	created_at timestamptz not null default now(),
 	ready_at timestamptz,
 	ended_at timestamptz,
@@ -35,7 +36,7 @@ alter table network add constraint network_pdci foreign key (pdci_id) references
 
 -- ==== functions ====
 
--- One transaction: the PDCI and its networks. The nodes are chosen by bampid (alloc_policy), which also answers whether it is feasible before this is called.
+-- One transaction: the PDCI, its networks and its OS sheet (request.sheet: rows as pdci_sheet_put takes them). The nodes are chosen by bampid (alloc_policy), which also answers whether it is feasible before this is called.
 -- p_id: its number where it is only tried, so that a trial uses up none.
 create function pdci_create(p_tenant text, p_name text, p_request jsonb, p_actor text, p_id bigint default null)
 returns bigint language plpgsql security definer set search_path = haas, pg_temp as $$
@@ -63,14 +64,18 @@ begin
 	end loop;
 	begin
 		insert into pdci (id, tenant_id, name, request, actor) overriding system value
-		values (coalesce(p_id, nextval(pg_get_serial_sequence('pdci', 'id'))), v_tenant, p_name, p_request, p_actor) returning id into v_id;
+		values (coalesce(p_id, nextval(pg_get_serial_sequence('pdci', 'id'))), v_tenant, p_name, p_request - 'sheet', p_actor) returning id into v_id;
 	exception when unique_violation then
 		raise exception 'PDCI % exists already', p_name using errcode = 'HA409', hint = 'haasctl pdci show ' || p_name;
 	end;
 	for v_row in select * from jsonb_array_elements(coalesce(p_request -> 'networks', '[]')) loop
 		perform network_create(v_row ->> 'name', 'tenant', (select name from tenant where id = v_tenant), (v_row ->> 'prefix')::cidr, v_id, p_actor);
 	end loop;
-	perform event_add(p_actor, 'pdci.created', 'pdci', p_name, v_tenant, 'asked for', jsonb_build_object('pdci', v_id, 'request', p_request));
+	if p_request ? 'sheet' then
+		perform packages_check(r, v_tenant) from jsonb_array_elements(p_request -> 'sheet') r where jsonb_typeof(r -> 'packages') = 'array';
+		perform pdci_sheet_fill(v_id, p_request -> 'sheet');
+	end if;
+	perform event_add(p_actor, 'pdci.created', 'pdci', p_name, v_tenant, 'asked for', jsonb_build_object('pdci', v_id, 'request', p_request - 'sheet'));
 	perform pg_notify('deployment', '');
 	return v_id;
 end

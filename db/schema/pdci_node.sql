@@ -54,7 +54,7 @@ begin
 		select array_agg(n.name order by n.name collate natural_order) into v_names
 		from jsonb_array_elements(p_nodes) x join node n on n.id = (x ->> 'node')::bigint where (x ->> 'group')::integer = v_index;
 		continue when v_names is null;
-		for r in select d.*, n.id as node_id from deployment_create('install', v_names, v_group ->> 'image', v_tenant, coalesce(p.request -> 'params', '{}'), p_actor) d
+		for r in select d.*, n.id as node_id from deployment_create('install', v_names, v_group ->> 'image', v_tenant, coalesce(p.request -> 'params', '{}'), p_actor, p_counted => true) d
 			 left join node n on n.name = d.node order by n.name loop
 			if r.refused is not null then
 				raise exception 'node % can no longer be had: %', r.node, r.refused using errcode = 'HA409';
@@ -205,8 +205,6 @@ declare
 	v_boot text;
 	v_nics jsonb;
 	v_networks jsonb;
-	v_addresses jsonb;
-	v_bonds jsonb;
 	v_own inet;
 begin
 	select * into c from node where id = p_node;
@@ -220,23 +218,13 @@ begin
 								'mode', case when jsonb_array_length(p.request -> 'networks') = 1 then 'access'
 									     when w.i = 1 then 'native' else 'tagged' end))
 			    from jsonb_array_elements(p.request -> 'networks') with ordinality as w (e, i) where v_boot is not null), '[]');
-	select coalesce(jsonb_agg(jsonb_build_object('nic', x ->> 'nic', 'network', n.id, 'mode', coalesce(x ->> 'mode', 'access'), 'address', network_address(n.prefix, p_slot)::text)), '[]')
+	select coalesce(jsonb_agg(jsonb_build_object('nic', x ->> 'nic', 'network', n.id, 'mode', coalesce(x ->> 'mode', 'access'), 'address', pdci_sheet_address(p.id, p_slot, n.id)::text)), '[]')
 	into v_networks from jsonb_array_elements(v_nics) x join network n on n.pdci_id = p.id and n.name = x ->> 'network';
 	-- the way to its volumes: tagged, where it boots from
 	select v_networks || coalesce(jsonb_agg(jsonb_build_object('nic', v_boot, 'network', n.id, 'mode', 'tagged', 'address', network_address(n.prefix, p_slot)::text)), '[]')
 	into v_networks from network n where n.pdci_id = p.id and n.storage_id is not null and n.wanted = 'present' and v_boot is not null;
 	perform node_networks_set(p_node, v_networks, p_actor);
-	-- what the OS is told: untagged networks with a prefix give an address; tagged ones an interface of their own, with its number as soon as there is one
-	select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('mac', b.mac::text, 'bond', case when b.mac is null then w.nic end, 'network', case when w.mode = 'tagged' then w.network_id end,
-							       'address', coalesce(w.address::text, 'none'))) order by w.nic, w.mode = 'tagged', w.network_id),
-	       min(host(w.address)::inet) filter (where w.mode <> 'tagged')
-	into v_addresses, v_own
-	from node_network w left join nic b on b.node_id = p_node and b.name = w.nic
-	where w.node_id = p_node and (w.address is not null or w.mode = 'tagged');
-	select jsonb_agg(jsonb_build_object('name', x.name, 'macs', x.macs) order by x.name) into v_bonds
-	from (select b.name, jsonb_agg(n.mac::text order by n.name) as macs from node_bond b join nic n on n.node_id = b.node_id and n.name = b.nic where b.node_id = p_node group by b.name) x;
-	update deployment d set params = d.params || jsonb_strip_nulls(jsonb_build_object('hostname', coalesce(d.params ->> 'hostname', c.name), 'addresses', v_addresses, 'bonds', v_bonds))
-	where d.id = p_deployment;
+	v_own := pdci_place_tell(p.id, p_node, p_deployment, p_slot, '{}');
 	insert into pdci_node (pdci_id, node, node_id, group_index, class, address, deployment_id, slot, replaces)
 	values (p.id, c.name, c.id, p_index, c.class, v_own, p_deployment, p_slot, p_replaces)
 	on conflict (pdci_id, node) do update set node_id = excluded.node_id, group_index = excluded.group_index, class = excluded.class, address = excluded.address,
@@ -276,6 +264,15 @@ begin
 end
 $$;
 
+-- bampid's word that a node of a PDCI with an automatic spare is broken.
+create function pdci_replace_broken(p_pdci bigint, p_generation bigint, p_node text)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+begin
+	perform set_config('haas.scope', 'operator', true);
+	perform pdci_replace(p.id, p_node, 'bampid') from pdci p where p.id = p_pdci and p.generation = p_generation;
+end
+$$;
+
 -- Nodes that alloc_policy chose take the vacant places of their group, the first asked for first: [{"group", "node"}]. HA409: one can no longer be had; choose again.
 create function pdci_replace_take(p_pdci bigint, p_generation bigint, p_nodes jsonb, p_actor text)
 returns void language plpgsql security definer set search_path = haas, pg_temp as $$
@@ -300,7 +297,7 @@ begin
 			and x.replaced_by is null order by x.replace_asked_at, x.node limit 1;
 		continue when not found;
 		v_group := p.request -> 'groups' -> v_pick.at;
-		for r in select * from deployment_create('install', array[v_pick.name], v_group ->> 'image', v_tenant, coalesce(p.request -> 'params', '{}'), p_actor) loop
+		for r in select * from deployment_create('install', array[v_pick.name], v_group ->> 'image', v_tenant, coalesce(p.request -> 'params', '{}'), p_actor, p_counted => true) loop
 			if r.refused is not null then
 				raise exception 'node % can no longer be had: %', r.node, r.refused using errcode = 'HA409';
 			end if;
@@ -539,8 +536,8 @@ create policy pdci_node_daemon on pdci_node to bampid using (true) with check (t
 grant select on pdci_node to bampid, portald;
 grant execute on function pdci_allocate(bigint,bigint,jsonb,text) to bampid;
 grant execute on function pdci_release_step(bigint,bigint,text) to bampid;
-grant execute on function pdci_replace(bigint,text,text) to bampid, portald;
+grant execute on function pdci_replace(bigint,text,text) to portald;
+grant execute on function pdci_replace_broken(bigint,bigint,text) to bampid;
 grant execute on function pdci_replace_take(bigint,bigint,jsonb,text) to bampid;
 grant execute on function pdci_replace_step(bigint,bigint,text) to bampid;
-grant execute on function pdci_node_lacks(bigint,bigint) to portald;
 grant execute on function pdci_node_fault(bigint,bigint) to portald;

@@ -66,6 +66,8 @@ $$;
 create function port_networks_apply(p_switch bigint, p_port text, p_networks bigint[], p_modes text[], p_actor text)
 returns boolean language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
+	v_before jsonb;
+	v_tenant bigint;
 	v_switch text;
 	v_text text;
 	v_bad record;
@@ -136,6 +138,10 @@ begin
 		 except select a.network_id, a.mode from attachment a where a.switch_id = p_switch and a.port = p_port)) then
 		return false;
 	end if;
+	v_tenant := (select max(n.tenant_id) from network n where n.id = any (p_networks));
+	-- A tenant that reads it learns no name of another's network.
+	select jsonb_agg(format('%s %s', a.mode, case when v_tenant is null or v_tenant = n.tenant_id then n.name else 'another''s' end) order by a.mode, n.name) into v_before
+	from attachment a join network n on n.id = a.network_id where a.switch_id = p_switch and a.port = p_port;
 	delete from attachment where switch_id = p_switch and port = p_port;
 	insert into attachment (switch_id, port, network_id, mode) select p_switch, p_port, x.n, x.m from unnest(p_networks, p_modes) as x (n, m);
 	if not v_new then
@@ -144,8 +150,8 @@ begin
 	select coalesce(string_agg(format('%s %s', x.m, n.name), ', ' order by x.m, n.name), 'parked') into v_text
 	from unnest(p_networks, p_modes) as x (n_id, m) join network n on n.id = x.n_id;
 	perform event_add(p_actor, 'port.wanted', 'port', v_switch || ':' || p_port,
-			  (select max(n.tenant_id) from network n where n.id = any (p_networks)), v_text,
-			  jsonb_build_object('switch', v_switch, 'port', p_port, 'networks', to_jsonb(p_networks)));
+			  v_tenant, v_text,
+			  jsonb_build_object('switch', v_switch, 'port', p_port, 'networks', to_jsonb(p_networks), 'before', coalesce(v_before, '[]')));
 	perform pg_notify('network', '');
 	return true;
 end
@@ -215,7 +221,7 @@ begin
 				where (x.switch_id, x.port, x.kind, x.mac, x.version) = (b.switch_id, b.port, b.kind, b.mac, b.wanted_version))
 		returning s.name || ':' || b.port as subject
 	loop
-		perform event_add('peregrined', 'port.unblocked', 'port', r.subject, null, 'it is managed again', '{}');
+		perform event_told('port.unblocked', 'port', r.subject, null, 'it is managed again', '{}');
 		v_events := v_events + 1;
 	end loop;
 	for r in
@@ -225,7 +231,7 @@ begin
 		join switch s on s.id = x.switch_id on conflict (switch_id, port) do nothing
 		returning switch_id, port, kind, mac, message
 	loop
-		perform event_add('peregrined', 'port.blocked', 'port', (select name from switch where id = r.switch_id) || ':' || r.port, null, r.message,
+		perform event_told('port.blocked', 'port', (select name from switch where id = r.switch_id) || ':' || r.port, null, r.message,
 				  jsonb_build_object('kind', r.kind, 'mac', r.mac));
 		v_events := v_events + 1;
 	end loop;
@@ -397,6 +403,7 @@ begin
 		raise exception 'switch % is not managed', p_name using errcode = 'HA404', hint = 'haasctl switch list shows the switches';
 	end if;
 	perform switch_let_go(v_id, p_name, p_actor, p_force);
+	perform switch_rotation_void(v_id, 'the switch is no longer managed', p_actor);
 	delete from switch_endpoint where switch_id = v_id;
 	delete from switch_observed where switch_id = v_id;
 	delete from port_observed where switch_id = v_id;
@@ -509,7 +516,6 @@ grant insert, select, update, delete on port_intent to peregrined;
 grant select on port_block to bampid, portald;
 grant insert, select, update, delete on port_block to peregrined;
 grant select on port_former to portald, peregrined;
-grant execute on function port_node(bigint,text) to portald;
 grant execute on function port_park(text,text,text) to portald;
 grant execute on function port_release(text,text,text) to portald;
 grant execute on function port_block_put(jsonb) to peregrined;

@@ -13,7 +13,52 @@ create table switch_part (
 	primary key (switch_id, part)
 );
 
+-- Ports where the MAC of a node's NIC is heard although it is plugged in elsewhere: somebody else uses it. As of the last conclusion.
+create table nic_stray (
+	mac macaddr not null,
+	switch_id bigint not null references switch on delete cascade,
+	port text not null,
+	seen_at timestamptz not null,          -- the reading of the switch
+	primary key (mac, switch_id, port)
+);
+
 -- ==== functions ====
+
+-- All strays there are now; what is not told any more is gone.
+create function nic_stray_put(p_rows jsonb)
+returns integer language plpgsql set search_path = haas, pg_temp as $$
+begin
+	delete from nic_stray o where not exists (select from jsonb_to_recordset(p_rows) as x (mac macaddr, switch_id bigint, port text)
+						  where (x.mac, x.switch_id, x.port) = (o.mac, o.switch_id, o.port));
+	insert into nic_stray (mac, switch_id, port, seen_at)
+	select distinct on (x.mac, x.switch_id, x.port) x.mac, x.switch_id, x.port, to_timestamp(x.seen_us / 1e6)
+	from jsonb_to_recordset(p_rows) as x (mac macaddr, switch_id bigint, port text, seen_us bigint) join switch s on s.id = x.switch_id
+	order by x.mac, x.switch_id, x.port, x.seen_us desc
+	on conflict (mac, switch_id, port) do update set seen_at = excluded.seen_at;
+	return 0;
+end
+$$;
+
+-- Why the node that speaks under this MAC may be another machine, by the switches' address tables; null = nothing speaks against it. A switch
+-- that was not read lately says nothing, and neither does a site without switches of ours. An address table forgets within 5 minutes.
+create function nic_elsewhere(p_mac macaddr)
+returns text stable language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_heard text;
+	v_own text;
+begin
+	select format('%s:%s', s.name, x.port) || coalesce(', the port of node ' || h.name, ''), format('%s:%s', f.name, l.port) into v_heard, v_own
+	from nic_stray x join switch s on s.id = x.switch_id left join port_intent i on i.switch_id = x.switch_id and i.port = x.port left join node h on h.id = i.node_id
+	left join nic_location l on l.mac = x.mac and (l.switch_id, l.port) <> (x.switch_id, x.port) left join switch f on f.id = l.switch_id
+	where x.mac = p_mac and x.seen_at > now() - interval '5 minutes' order by x.seen_at desc, s.name, x.port limit 1;
+	if found then
+		return format('its MAC %s is heard at %s; its own port is %s', p_mac, v_heard, coalesce(v_own, 'not known'));
+	end if;
+	return (select p.conflict from nic c join nic_location l on l.mac = c.mac and l.certainty >= 50 and l.sources && '{fdb,lldp}' and l.seen_at > now() - interval '5 minutes'
+		join wiring w on w.node_id = c.node_id and w.nic = c.name and (w.switch_id, w.port) <> (l.switch_id, l.port)
+		join node_ports(c.node_id) p on p.nic = c.name where c.mac = p_mac limit 1);
+end
+$$;
 
 create function switch_observed_put(p_rows jsonb)
 returns integer language plpgsql set search_path = haas, pg_temp set client_min_messages = warning as $$
@@ -30,13 +75,13 @@ begin
 	loop
 		select * into o from switch_observed where switch_id = r.switch_id;
 		if found and o.reachable <> r.reachable or not found and not r.reachable then
-			perform event_add('peregrined', case when r.reachable then 'switch.answers' else 'switch.silent' end, 'switch', r.name, null,
+			perform event_told(case when r.reachable then 'switch.answers' else 'switch.silent' end, 'switch', r.name, null,
 					  case when r.reachable then 'it answers again' else coalesce(r.problem ->> 'message', 'it does not answer') end,
 					  coalesce(nullif(r.problem, 'null'), '{}'));
 			v_events := v_events + 1;
 		end if;
 		if o.switch_id is not null and o.read_at is not null and r.uptime_ms < o.uptime_ms then
-			perform event_add('peregrined', 'switch.rebooted', 'switch', r.name, null, 'it has restarted',
+			perform event_told('switch.rebooted', 'switch', r.name, null, 'it has restarted',
 					  jsonb_build_object('uptime_ms', r.uptime_ms));
 			v_events := v_events + 1;
 		end if;
@@ -124,6 +169,8 @@ $$;
 -- ==== triggers, views, rights ====
 grant select on switch_part to portald;
 grant insert, select, update on switch_part to peregrined;
+grant insert, select, update, delete on nic_stray to peregrined;
+grant execute on function nic_stray_put(jsonb) to peregrined;
 grant execute on function switch_observed_put(jsonb) to peregrined;
 grant execute on function fabric_rows_put(text,bigint[],jsonb,integer) to peregrined;
 grant execute on function fabric_rows_write(text,bigint[],jsonb,integer) to peregrined;

@@ -69,7 +69,8 @@ begin
 	delete from restoration;
 	insert into restoration (backup_at, maker) values (p_backup_at, p_maker) returning * into r;
 	-- Events are read in the order of (xid, id), up to the oldest transaction that runs. This cluster may be younger than that of the backup.
-	update event set xid = pg_current_xact_id() where xid > pg_current_xact_id();
+	perform event_sealed_restored();
+	perform webhook_restored();
 	-- Numbers given since the backup stand on disks of storages, on switches and in customers' mails: none is given twice.
 	perform setval(format('%I.%I', s.schemaname, s.sequencename)::regclass, least(s.last_value + 10000, s.max_value))
 	from pg_sequences s where s.schemaname = 'haas' and s.last_value is not null;

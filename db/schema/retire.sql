@@ -2,6 +2,16 @@
 
 -- ==== shape ====
 
+-- Of an owner's images with this name, this version and all older ones are withdrawn, also those that come later. Each such word is a row: the
+-- highest version counts, so a later word about an older version lowers nothing, and one that was an error is taken back alone.
+create table image_floor (
+	name text not null,
+	tenant_id bigint references tenant on delete cascade,  -- null = the operator
+	version text not null,
+	unique nulls not distinct (name, tenant_id, version)
+);
+alter table image_floor enable row level security;
+
 -- ==== functions ====
 
 -- Lists what still needs an image: a deployment under way, a PDCI that is not being released. No row: nothing does.
@@ -15,6 +25,27 @@ returns table (tenant_id bigint, why text) stable language sql security definer 
 	       or exists (select from jsonb_array_elements(p.request -> 'groups') g where g ->> 'image' = i.name || ':' || i.version
 			  -- a name alone is the newest: needed while no other version of it is there
 			  or (g ->> 'image' = i.name and not exists (select from image o where o.name = i.name and o.state = 'ready' and o.id <> i.id))))
+$$;
+
+-- Versions in their order, compared by bytes: numbers count by their value, so 12.9 comes before 12.10.
+create function version_key(p_version text)
+returns text immutable language sql as $$
+	select string_agg(case when m[1] ~ '^[0-9]' then lpad(ltrim(m[1], '0'), 64, '0') else m[1] end, '' order by n) collate "C"
+	from regexp_matches(p_version, '[0-9]+|[^0-9]+', 'g') with ordinality as x (m, n)
+$$;
+
+create function image_above_floor() returns trigger language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	v_floor text;
+begin
+	select f.version into v_floor from image_floor f where f.name = new.name and f.tenant_id is not distinct from new.tenant_id and version_key(new.version) <= version_key(f.version)
+	order by version_key(f.version) desc limit 1;
+	if found then
+		raise exception 'image %:% is withdrawn, as is %:% and all older ones', new.name, new.version, new.name, v_floor
+			using errcode = 'HA409', hint = format('haasctl image withdraw %s:%s --older --undo takes that back', new.name, v_floor);
+	end if;
+	return new;
+end
 $$;
 
 -- The row of an image that the caller owns, locked.
@@ -33,12 +64,61 @@ begin
 end
 $$;
 
+-- Takes one `withdraw --older` back: an operator's error. Also when the image of that version is gone. False: there is no such floor,
+-- or it is another's.
+create function image_floor_lift(p_name text, p_version text, p_actor text)
+returns boolean language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	f image_floor%rowtype;
+	v_next text;
+begin
+	delete from image_floor x where x.name = p_name and x.version = p_version and in_scope(x.tenant_id)
+		and x.tenant_id is not distinct from coalesce((select i.tenant_id from image i where i.name = p_name and i.version = p_version), x.tenant_id)
+	returning * into f;
+	if not found then
+		return false;
+	end if;
+	select x.version into v_next from image_floor x where x.name = p_name and x.tenant_id is not distinct from f.tenant_id order by version_key(x.version) desc limit 1;
+	perform event_add(p_actor, 'image.floor_lifted', 'image', p_name || ':' || p_version, f.tenant_id,
+		case when v_next is null then 'older versions may be added again; those that were withdrawn stay so'
+		     else format('%s:%s and all older ones stay withdrawn', p_name, v_next) end, jsonb_build_object('floor', v_next));
+	return true;
+end
+$$;
+
 -- 'retired': no new installs, and what is under way goes on. 'withdrawn': nor does an install under way write it. 'ready': it may be installed again.
-create function image_state_set(p_name text, p_version text, p_state text, p_actor text)
+-- p_older: 'withdrawn' is meant of all older versions of its owner, too, also of those that come later; any other state takes that word about
+-- this version back, and older ones stay as they are.
+create function image_state_set(p_name text, p_version text, p_state text, p_older boolean, p_actor text)
 returns void language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
-	i image%rowtype := image_lock(p_name, p_version);
+	i image%rowtype;
+	o record;
+	v_floor text;
 begin
+	if p_older and p_state <> 'withdrawn' and not exists (select from image x where x.name = p_name and x.version = p_version)
+	   and image_floor_lift(p_name, p_version, p_actor) then
+		return;
+	end if;
+	i := image_lock(p_name, p_version);
+	if p_older and p_state <> 'withdrawn' and not image_floor_lift(p_name, p_version, p_actor) then
+		select f.version into v_floor from image_floor f where f.name = p_name and f.tenant_id is not distinct from i.tenant_id order by version_key(f.version) desc limit 1;
+		if found then
+			raise exception '%:% and all older ones are withdrawn, not %', p_name, v_floor, p_version using errcode = 'HA409',
+				hint = format('haasctl image withdraw %s:%s --older --undo takes that back', p_name, v_floor);
+		end if;
+	end if;
+	if p_older and p_state = 'withdrawn' then
+		insert into image_floor (name, tenant_id, version) values (p_name, i.tenant_id, p_version) on conflict do nothing;
+		if found then
+			perform event_add(p_actor, 'image.floor_raised', 'image', p_name || ':' || p_version, i.tenant_id, 'withdrawn with all older ones, also those to come', '{}');
+		end if;
+		for o in select x.version from image x where x.name = p_name and x.tenant_id is not distinct from i.tenant_id and x.state in ('ready', 'retired')
+			 and version_key(x.version) < version_key(p_version) order by x.id
+		loop
+			perform image_state_set(p_name, o.version, 'withdrawn', false, p_actor);
+		end loop;
+	end if;
 	if i.state = 'uploading' then
 		raise exception 'image %:% is not whole yet', p_name, p_version using errcode = 'HA409', hint = format('haasctl image delete %s:%s gives the upload up', p_name, p_version);
 	elsif i.state <> p_state then
@@ -84,7 +164,7 @@ returns table (kind text, count bigint, names text) stable language sql security
 		select l.*, row_number() over (partition by l.kind order by l.name) as n from left_over l
 	)
 	select x.kind, count(*), string_agg(x.name, ' ' order by x.name collate natural_order) filter (where x.n <= 3) || case when count(*) > 3 then ' ...' else '' end
-	from numbered x group by x.kind order by x.kind
+	from numbered x where in_scope(p_tenant) group by x.kind order by x.kind
 $$;
 
 -- History stays with the name it had (usage, case files, tenant_name), or without a tenant (events, jobs, deployments, alerts).
@@ -105,6 +185,7 @@ begin
 	if v_left is not null then
 		raise exception 'tenant % still has %', p_name, v_left using errcode = 'HA409', hint = 'haasctl tenant show ' || p_name;
 	end if;
+	delete from idempotency where tenant_id = v_id; -- its name may be another's soon
 	delete from object_grant where tenant_id = v_id;
 	delete from capture where tenant_id = v_id;
 	delete from capture_grant where tenant_id = v_id;
@@ -118,7 +199,9 @@ $$;
 
 -- ==== triggers, views, rights ====
 
-grant execute on function image_state_set(text,text,text,text) to portald;
+create trigger image_above_floor before insert or update of state on image for each row when (new.state <> 'withdrawn') execute function image_above_floor();
+
+grant execute on function image_state_set(text,text,text,boolean,text) to portald;
 grant execute on function image_delete(text,text,text) to portald;
 grant execute on function tenant_left(bigint) to portald;
 grant execute on function tenant_delete(text,text) to portald;

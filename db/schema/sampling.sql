@@ -45,11 +45,7 @@ declare
 	v_detail jsonb := coalesce(p_detail, '{}') || jsonb_build_object('hint', p_hint);
 begin
 	if p_message is null then
-		update alert set cleared_at = now() where key = v_key and cleared_at is null;
-		if found then
-			perform event_add(p_daemon, 'alert.cleared', 'switch', p_switch, null, 'sampling is as wanted', jsonb_build_object('kind', p_kind));
-		end if;
-		return found;
+		return alert_clear(p_daemon, v_key, 'sampling is as wanted');
 	end if;
 	update alert set seen_at = now(), message = p_message, detail = v_detail where key = v_key and cleared_at is null;
 	if found then
@@ -155,7 +151,8 @@ begin
 			poll_s = coalesce((p_spec ->> 'poll_s')::integer, poll_s), version = 1 + (select max(o.version) from sampling o), changed_at = now()
 		where id = v_old.id;
 	end if;
-	perform event_add(p_actor, 'sampling.set', p_kind, p_name, null, 'sampling set', p_spec);
+	perform event_add(p_actor, 'sampling.set', p_kind, p_name, null, 'sampling set',
+			  jsonb_build_object('before', case when v_old.id is not null then to_jsonb(v_old) - '{id,fabric_id,switch_id}'::text[] end, 'after', p_spec));
 	perform pg_notify('fabric', '');
 exception
 	when check_violation then

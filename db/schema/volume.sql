@@ -140,6 +140,15 @@ begin
 end
 $$;
 
+-- The same before its tenant gets more: the tenant is locked first (limit.sql).
+create function volume_lock_counted(p_volume bigint)
+returns volume language plpgsql security definer set search_path = haas, pg_temp as $$
+begin
+	perform tenant_limit_lock(v.tenant_id, 'volume_bytes') from volume v where v.id = p_volume;
+	return volume_lock(p_volume);
+end
+$$;
+
 create function volume_wished(p_actor text, p_kind text, p_volume volume, p_message text)
 returns void language sql security definer set search_path = haas, pg_temp as $$
 	select event_add(p_actor, p_kind, 'volume', p_volume.name, p_volume.tenant_id, p_message, jsonb_build_object('volume', p_volume.id, 'pdci', p_volume.pdci_id));
@@ -188,6 +197,7 @@ begin
 	elsif v_size is null then
 		raise exception 'a volume needs a size or an archive' using errcode = 'HA422';
 	end if;
+	perform tenant_limit_lock(v_tenant, 'volume_bytes');
 	-- all storages are locked in order: what is free is told once
 	perform from storage order by id for no key update;
 	select * into v_room from storage_room(p_spec ->> 'storage', a.storage_id);
@@ -254,7 +264,7 @@ $$;
 create function volume_resize(p_volume bigint, p_size bigint, p_actor text)
 returns void language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
-	v volume%rowtype := volume_lock(p_volume);
+	v volume%rowtype := volume_lock_counted(p_volume);
 begin
 	if p_size < v.size_bytes then
 		raise exception 'volume % has % and can only grow', v.name, size_text(v.size_bytes) using errcode = 'HA422';
@@ -305,7 +315,7 @@ $$;
 create function archive_create(p_volume bigint, p_name text, p_actor text)
 returns bigint language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
-	v volume%rowtype := volume_lock(p_volume);
+	v volume%rowtype := volume_lock_counted(p_volume);
 	v_id bigint;
 begin
 	if v.pdci_id is not null or v.served_pdci_id is not null then

@@ -61,7 +61,8 @@ static uint32_t conversations_hash_of(const struct conversation *row)
 		ends[i] = hash_bytes(ends[i], &row->ports[i], 2);
 		ends[i] = hash_bytes(ends[i], row->macs[i], 6);
 	}
-	return (uint32_t)hash_spread((ends[0] ^ ends[1]) + row->protocol * 31U + row->ethertype);
+	return (uint32_t)hash_spread((ends[0] ^ ends[1]) + (uint64_t)row->protocol * 31 +
+				     row->ethertype);
 }
 
 /* 0 or 1: the side of `row` that `one` comes from; -1: another conversation. */
@@ -266,8 +267,11 @@ void conversations_take(struct conversations *conversations, const void *frame, 
 	if (tcp)
 		tcp_seen(&row->tcp, side, &segment, time_us);
 	if (key.flags & (FLOW_IPV4 | FLOW_IPV6) && layout.network && layout.network < end)
-		dpi_look(conversations->dpi, &row->dpi, layout.network,
-			 (size_t)(end - layout.network), time_us, row->application, &row->guessed);
+		dpi_look(conversations->dpi, &row->dpi,
+			 &(struct dpi_packet){.bytes = layout.network,
+					      .size = (size_t)(end - layout.network),
+					      .time_us = time_us},
+			 row->application, &row->guessed);
 }
 
 /* --- what came of it --- */

@@ -76,8 +76,8 @@ static void dpi_decide(struct dpi_flow *flow)
 	flow->flow = NULL;
 }
 
-void dpi_look(struct dpi *dpi, struct dpi_flow **flow, const void *packet, size_t size,
-	      int64_t time_us, char name[DPI_NAME_SIZE], bool *guessed)
+void dpi_look(struct dpi *dpi, struct dpi_flow **flow, const struct dpi_packet *packet,
+	      char name[DPI_NAME_SIZE], bool *guessed)
 {
 	struct dpi_flow *one = *flow;
 	uint8_t by_port = 0;
@@ -97,9 +97,9 @@ void dpi_look(struct dpi *dpi, struct dpi_flow **flow, const void *packet, size_
 		return;
 	one->packets++;
 	protocol = ndpi_detection_process_packet(
-		dpi->module, one->flow, packet,
-		(unsigned short)(size < UINT16_MAX ? size : UINT16_MAX),
-		(uint64_t)(time_us / 1000));
+		dpi->module, one->flow, packet->bytes,
+		(unsigned short)(packet->size < UINT16_MAX ? packet->size : UINT16_MAX),
+		(uint64_t)(packet->time_us / 1000));
 	if (one->packets < PACKETS_MOST) {
 		/* A name now may become a better one: "TLS" first, whose later. */
 		if (dpi_tell(dpi, one, protocol, name, guessed) &&

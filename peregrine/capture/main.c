@@ -36,9 +36,11 @@ static int read_order(struct capture_order *ret, struct problem *problem)
 {
 	char *line = malloc(CAPTURE_ORDER_MAX);
 	size_t size = 0;
-	int rc = line ? 0 : problem_set(problem, -ENOMEM, "no memory for an order");
+	int rc;
 
-	while (rc == 0 && size < CAPTURE_ORDER_MAX) {
+	if (!line)
+		return problem_set(problem, -ENOMEM, "no memory for an order");
+	while (size < CAPTURE_ORDER_MAX) {
 		ssize_t got = read(STDIN_FILENO, line + size, 1);
 
 		if (got < 0 && errno == EINTR)
@@ -47,8 +49,7 @@ static int read_order(struct capture_order *ret, struct problem *problem)
 			break;
 		size++;
 	}
-	if (rc == 0)
-		rc = capture_order_read(line, size, ret, problem);
+	rc = capture_order_read(line, size, ret, problem);
 	free(line);
 	return rc;
 }

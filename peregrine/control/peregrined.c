@@ -48,6 +48,8 @@ static void peregrined_on_db_state(void *context, bool connected)
 		mirrors_db_state(peregrined->mirrors, connected);
 	if (peregrined->health)
 		health_db_state(peregrined->health, connected);
+	if (peregrined->rotations)
+		switch_rotations_db_state(peregrined->rotations, connected);
 }
 
 static void peregrined_on_notify(void *context, const char *channel)
@@ -62,6 +64,8 @@ static void peregrined_on_notify(void *context, const char *channel)
 	if (strcmp(channel, "fabric") == 0) {
 		switches_wake(peregrined->switches);
 		switches_rotate(peregrined->switches);
+		if (peregrined->rotations)
+			switch_rotations_wake(peregrined->rotations);
 	}
 	if (peregrined->sampling && strcmp(channel, "fabric") == 0)
 		sampling_wake(peregrined->sampling);
@@ -145,6 +149,14 @@ static bool find_ovsdb_files(struct peregrined *peregrined)
 	       text_format(peregrined->ovsdb_paths[2], room, "%s/ovsdb-ca.crt", folder);
 }
 
+static struct switch_host peregrined_switch_host(const struct peregrined *peregrined)
+{
+	return (struct switch_host){.loop = peregrined->loop,
+				    .worker = peregrined->worker,
+				    .snmp = peregrined->snmp,
+				    .ovsdb_files = &peregrined->ovsdb_files};
+}
+
 static int peregrined_start_queue(struct peregrined *peregrined, struct problem *problem)
 {
 	struct switch_queue_options options = {
@@ -162,10 +174,7 @@ static int peregrined_start_queue(struct peregrined *peregrined, struct problem 
 	rc = ovsdb_key_check(peregrined->ovsdb_files.key, problem);
 	if (rc)
 		return rc;
-	options.host = (struct switch_host){.loop = peregrined->loop,
-					    .worker = peregrined->worker,
-					    .snmp = peregrined->snmp,
-					    .ovsdb_files = &peregrined->ovsdb_files};
+	options.host = peregrined_switch_host(peregrined);
 	return switch_queue_new(&options, &peregrined->queue);
 }
 
@@ -243,6 +252,18 @@ static int peregrined_start_health(struct peregrined *peregrined)
 	return health_new(peregrined->loop, &options, &peregrined->health);
 }
 
+static int start_rotations(struct peregrined *peregrined)
+{
+	const struct switch_rotations_options options = {.db = peregrined->db,
+							 .switches = peregrined->switches,
+							 .queue = peregrined->queue,
+							 .host = peregrined_switch_host(peregrined),
+							 .is_changing = is_changing,
+							 .context = peregrined};
+
+	return switch_rotations_new(peregrined->loop, &options, &peregrined->rotations);
+}
+
 static int peregrined_start_parts(struct peregrined *peregrined, struct problem *problem)
 {
 	const struct db_options db = {
@@ -277,6 +298,8 @@ static int peregrined_start_parts(struct peregrined *peregrined, struct problem 
 		rc = start_mirrors(peregrined);
 	if (rc == 0)
 		rc = peregrined_start_health(peregrined);
+	if (rc == 0)
+		rc = start_rotations(peregrined);
 	if (rc && !problem_is_set(problem))
 		(void)problem_set(problem, rc, "peregrined cannot start: %s", error_text(rc));
 	return rc;
@@ -336,7 +359,10 @@ static void peregrined_stop(void *state)
 		mirrors_db_state(peregrined->mirrors, false);
 	if (peregrined->health)
 		health_db_state(peregrined->health, false);
+	if (peregrined->rotations)
+		switch_rotations_db_state(peregrined->rotations, false);
 	db_free(peregrined->db);
+	switch_rotations_free(peregrined->rotations);
 	switches_free(peregrined->switches);
 	discovery_free(peregrined->discovery);
 	peregrined->discovery = NULL;

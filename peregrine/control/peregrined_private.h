@@ -13,6 +13,7 @@
 #include "peregrine/control/peregrined.h"
 #include "peregrine/control/reconcile/reconcile.h"
 #include "peregrine/control/sampling.h"
+#include "peregrine/control/switch_rotations.h"
 #include "peregrine/control/switches.h"
 #include "peregrine/switch/switch_queue.h"
 
@@ -31,6 +32,7 @@ struct peregrined {
 	char ovsdb_paths[3][4096]; /* that these point to */
 	struct switch_queue *queue;
 	struct switches *switches;
+	struct switch_rotations *rotations;
 	struct discovery *discovery;
 	struct reconcile *reconcile;
 	struct beacons *beacons;

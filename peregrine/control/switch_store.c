@@ -131,6 +131,35 @@ static int take_secrets(const char *sealed_hex, const struct seal_key *key,
 	return 0;
 }
 
+int switch_endpoint_renew(const struct switch_endpoint *endpoint, const char *credentials,
+			  const char *secrets_hex, const struct seal_key *key,
+			  struct switch_endpoint *ret, struct problem *problem)
+{
+	struct switch_endpoint renewed = {.id = endpoint->id,
+					  .snmp_port = endpoint->snmp_port,
+					  .cli_port = endpoint->cli_port,
+					  .netconf_port = endpoint->netconf_port,
+					  .ovsdb_port = endpoint->ovsdb_port,
+					  .retries = endpoint->retries};
+	int rc;
+
+	(void)text_copy(renewed.name, sizeof(renewed.name), endpoint->name);
+	(void)text_copy(renewed.family, sizeof(renewed.family), endpoint->family);
+	(void)text_copy(renewed.address, sizeof(renewed.address), endpoint->address);
+	rc = take_credentials(credentials, &renewed);
+	if (rc == 0)
+		rc = take_secrets(secrets_hex, key, &renewed);
+	if (rc == 0) {
+		*ret = renewed;
+	} else {
+		(void)problem_set(problem, E_DENIED,
+				  "the new secrets of switch %s cannot be opened", endpoint->name);
+		problem_hint(problem, "they were sealed to another key: begin anew");
+	}
+	switch_endpoint_wipe(&renewed);
+	return rc ? problem->code : 0;
+}
+
 int switch_row_read(const PGresult *result, int row, const struct seal_key *key,
 		    struct switch_row *ret_row, struct switch_endpoint *ret)
 {

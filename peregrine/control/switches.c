@@ -179,11 +179,14 @@ const struct switch_row *switches_find(const struct switches *switches, const ch
 	return NULL;
 }
 
+const struct seal_key *switches_key(const struct switches *switches)
+{
+	return switches->key;
+}
+
 static const struct seal_key *switches_present_key(void *context)
 {
-	const struct switches *switches = context;
-
-	return switches->key;
+	return switches_key(context);
 }
 
 /* Secrets are opened anew with it, and portald seals to it from now on. */

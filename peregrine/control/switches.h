@@ -10,6 +10,7 @@
 #include "common/base/problem.h"
 #include "common/db/db.h"
 #include "common/io/loop.h"
+#include "common/io/seal_key.h"
 
 #include "peregrine/switch/switch_queue.h"
 
@@ -47,5 +48,7 @@ void switches_db_state(struct switches *switches, bool connected);
 void switches_wake(struct switches *switches);
 /* The key of their secrets may have to be exchanged. */
 void switches_rotate(struct switches *switches);
+/* The key that secrets are sealed to, for the call. */
+const struct seal_key *switches_key(const struct switches *switches);
 /* NULL = no switch of that name is managed. Borrowed until the next turn of the loop. */
 const struct switch_row *switches_find(const struct switches *switches, const char *name);

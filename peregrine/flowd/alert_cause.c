@@ -232,11 +232,12 @@ static void add_node(struct text *nodes, const struct traffic_end *end,
 static void take_pairs(const struct windows *w, struct cause *cause)
 {
 	uint32_t count = w->now.pair_table.count;
+	// NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
 	CLEANUP(freep) const struct traffic_pair **pairs = calloc(count + 1, sizeof(*pairs));
 
 	for (uint32_t i = 0; pairs && i < count; i++)
 		pairs[i] = &w->now.pairs[i];
-	if (pairs)
+	if (pairs) // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
 		qsort(pairs, count, sizeof(*pairs), larger_pair);
 	for (uint32_t i = 0; pairs && i < count && i < PAIRS; i++) {
 		struct drill_path path;
@@ -255,11 +256,12 @@ static void take_pairs(const struct windows *w, struct cause *cause)
 static void alert_cause_take_flows(const struct windows *w, struct cause *cause)
 {
 	uint32_t count = w->now.flow_table.count;
+	// NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
 	CLEANUP(freep) const struct traffic_flow **flows = calloc(count + 1, sizeof(*flows));
 
 	for (uint32_t i = 0; flows && i < count; i++)
 		flows[i] = &w->now.flows[i];
-	if (flows)
+	if (flows) // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
 		qsort(flows, count, sizeof(*flows), larger_flow);
 	for (uint32_t i = 0; flows && i < count && i < FLOWS; i++) {
 		struct drill_path path;

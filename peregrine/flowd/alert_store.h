@@ -23,7 +23,7 @@ void alert_store_free(struct alert_store *store);
 /* The connection, once it is made; borrowed. */
 void alert_store_use(struct alert_store *store, struct db *db);
 /* One row of alert_put as JSON; taken (free). NULL = there was no memory for it: counted. */
-void alert_store_put(struct alert_store *store, char *row);
+void alert_store_put(struct alert_store *store, char *json);
 /* Sends what waits, if nothing is under way: after a put, and when PostgreSQL is there again. */
 void alert_store_flush(struct alert_store *store);
 struct alert_store_counts alert_store_counts(const struct alert_store *store);

@@ -257,12 +257,16 @@ static void flowd_alert_on_open(void *context, int rc, const PGresult *result,
 	alerts->adopted = true;
 	alerts->lost_answered = alerts->lost_asked;
 	for (int i = 0; i < PQntuples(result); i++)
-		alert_watch_adopt(alerts->watch, db_text(result, i, ALERT_OPEN_KEY, ""),
-				  db_text(result, i, ALERT_OPEN_KIND, ""),
-				  db_text(result, i, ALERT_OPEN_SUBJECT_KIND, ""),
-				  db_text(result, i, ALERT_OPEN_SUBJECT, ""),
-				  db_int(result, i, ALERT_OPEN_TENANT, 0),
-				  db_int(result, i, ALERT_OPEN_RAISED_US, 0), clock_wall_us());
+		alert_watch_adopt(
+			alerts->watch,
+			&(struct alert_kept){
+				.key = db_text(result, i, ALERT_OPEN_KEY, ""),
+				.kind = db_text(result, i, ALERT_OPEN_KIND, ""),
+				.subject_kind = db_text(result, i, ALERT_OPEN_SUBJECT_KIND, ""),
+				.subject = db_text(result, i, ALERT_OPEN_SUBJECT, ""),
+				.tenant = db_int(result, i, ALERT_OPEN_TENANT, 0),
+				.raised_us = db_int(result, i, ALERT_OPEN_RAISED_US, 0)},
+			clock_wall_us());
 }
 
 static void ask_open(struct flowd_alerts *alerts)

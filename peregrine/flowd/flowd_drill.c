@@ -1,6 +1,8 @@
-/* GET /drill?path=P&window=S[&at=S][&tenants=1,2][&scope=ID][&turned=t]: what of a window is
- * answered from memory (common/model/drill_join_policy.h), in minutes. portald joins it with what
- * is stored and says whose traffic may be seen; nobody else is answered. */
+/* GET /drill?path=P&window=S[&at=S][&tenants=1,2][&scope=ID][&turned=t][&seconds=t]: what of a
+ * window is answered from memory (common/model/drill_join_policy.h), in minutes. portald joins it
+ * with what is stored and says whose traffic may be seen; nobody else is answered. With seconds=t
+ * also minutes that are stored are told, and of each what its seconds add up to: "first", then
+ * "series", an element [bytes, packets, samples, square] a second. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,8 @@
 
 #include "peregrine/flowd/flowd_private.h"
 #include "peregrine/flowd/live_drill.h"
+
+LEAKS_LEFT_TO_SANITIZER
 
 enum {
 	MINUTE = 60,
@@ -27,6 +31,7 @@ enum {
 struct flowd_drill_asked {
 	struct live_question question;
 	int64_t at_s, window_s; /* the end, 0 = now; how long before it */
+	bool seconds;           /* each by itself */
 };
 
 /* Decimal; NULL = `fallback`. */
@@ -59,6 +64,7 @@ static int read_question(const struct http_request *request, struct flowd_drill_
 {
 	const char *path = http_request_query(request, "path");
 	const char *turned = http_request_query(request, "turned");
+	const char *seconds = http_request_query(request, "seconds");
 
 	if (!flowd_drill_read_number(http_request_query(request, "window"), 0, &ret->window_s) ||
 	    !ret->window_s || ret->window_s > WINDOW_MAX ||
@@ -69,6 +75,7 @@ static int read_question(const struct http_request *request, struct flowd_drill_
 	    !read_tenants(http_request_query(request, "tenants"), &ret->question))
 		return problem_set(problem, E_MALFORMED, "window and tenants have to be numbers");
 	ret->question.in_order = !turned || strcmp(turned, "t") != 0;
+	ret->seconds = seconds && strcmp(seconds, "t") == 0;
 	return drill_path_parse(path ? path : "", &ret->question.path, problem);
 }
 
@@ -101,6 +108,9 @@ struct flowd_drill {
 	struct drill_join join;
 	int64_t pending_s;          /* from that minute on PostgreSQL may not have them */
 	int64_t minute_s, second_s; /* under way; minute 0 = none */
+	/* Of the minute under way: what it adds up to after each of its seconds. */
+	struct traffic_sums sums[MINUTE];
+	size_t sum_count;
 	struct put_minute *minutes;
 	size_t minute_count, port_count;
 	size_t minute, port; /* told next */
@@ -162,6 +172,27 @@ static int drill_begin(struct flowd_drill *drill)
 	return 0;
 }
 
+/* What each second has: less what the seconds before it add up to. */
+static void put_seconds(const struct flowd_drill *drill, int64_t first_s, struct text *out)
+{
+	struct traffic_sums before = {0};
+
+	json_put_int(out, "first", first_s);
+	json_begin_array(out, "series");
+	for (size_t i = 0; i < drill->sum_count; i++) {
+		const struct traffic_sums *now = &drill->sums[i];
+
+		json_begin_array(out, NULL);
+		json_put_int(out, NULL, (int64_t)(now->bytes - before.bytes));
+		json_put_int(out, NULL, (int64_t)(now->packets - before.packets));
+		json_put_int(out, NULL, (int64_t)(now->samples - before.samples));
+		json_put_double(out, NULL, now->square - before.square);
+		json_end_array(out);
+		before = *now;
+	}
+	json_end_array(out);
+}
+
 static int end_minute(struct flowd_drill *drill)
 {
 	int64_t from_s = flowd_drill_larger(drill->answered.first_s, drill->minute_s);
@@ -183,6 +214,9 @@ static int end_minute(struct flowd_drill *drill)
 	json_put_int(out, "at", drill->minute_s);
 	json_put_bool(out, "cut", drill_join_cuts(&drill->join, drill->minute_s));
 	json_put_int(out, "seconds", drill->second_s - from_s);
+	if (drill->asked.seconds)
+		put_seconds(drill, from_s, out);
+	drill->sum_count = 0;
 	drill->minute_s = 0;
 	return live_drill_put(drill->live, out);
 }
@@ -192,7 +226,8 @@ static void begin_minute(struct flowd_drill *drill)
 {
 	int64_t minute_s = drill->second_s - drill->second_s % MINUTE;
 
-	if (!drill_join_cuts(&drill->join, minute_s) && minute_s < drill->pending_s) {
+	if (!drill->asked.seconds && !drill_join_cuts(&drill->join, minute_s) &&
+	    minute_s < drill->pending_s) {
 		drill->second_s = minute_s + MINUTE;
 		return;
 	}
@@ -221,6 +256,8 @@ static size_t flowd_drill_gather(struct flowd_drill *drill)
 		if (drill->second_s < now.first_s) /* it is not there any more */
 			drill->rc = -ESTALE;
 		rows += live_drill_add(drill->live, drill->second_s++);
+		if (drill->asked.seconds && drill->sum_count < MINUTE)
+			drill->sums[drill->sum_count++] = *live_drill_total(drill->live);
 		if (drill->rc ||
 		    (drill->second_s % MINUTE && drill->second_s <= drill->answered.last_s))
 			continue;

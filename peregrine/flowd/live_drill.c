@@ -412,6 +412,11 @@ static void put_minute(struct live_drill *drill, struct text *out)
 	json_end_array(out);
 }
 
+const struct traffic_sums *live_drill_total(const struct live_drill *drill)
+{
+	return &drill->total;
+}
+
 void live_drill_begin(struct live_drill *drill)
 {
 	if (drill->room)

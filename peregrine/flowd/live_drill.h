@@ -8,6 +8,7 @@
 
 #include "common/base/text.h"
 #include "common/model/drill_path.h"
+#include "common/model/traffic_sums.h"
 
 #include "peregrine/flowd/flow/port_counters.h"
 #include "peregrine/flowd/flow/traffic_names.h"
@@ -46,6 +47,8 @@ void live_drill_free(struct live_drill *drill);
  * "link": of the link of the path, what the asking one may see. -ENOMEM. */
 void live_drill_begin(struct live_drill *drill);
 size_t live_drill_add(struct live_drill *drill, int64_t at_s);
+/* What the seconds of this minute add up to so far. */
+const struct traffic_sums *live_drill_total(const struct live_drill *drill);
 MUST_USE int live_drill_put(struct live_drill *drill, struct text *out);
 
 /* Names the ports whose counters each minute tells; after all minutes, once. They are the link of

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/fence.h"
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 #include "common/net/vlan_set.h"
@@ -82,7 +83,7 @@ void switch_endpoint_wipe(struct switch_endpoint *endpoint);
 struct port_vlans {
 	bool trunk;
 	/* An access port that exchanges no frames with others that are so, whatever its VLAN. Only of
-	 * families that are told (sets_apart); within one switch. */
+	 * families that are told (FAMILY_APART_SET); within one switch. */
 	bool apart;
 	uint16_t native;
 	struct vlan_set tagged;
@@ -286,6 +287,9 @@ struct switch_lag {
 
 struct switch_request {
 	enum switch_op op;
+	/* What changes something: nothing of the call is sent after its end, to the middle of a
+	 * dialogue. The call ends with E_LAPSED then. NULL = nothing was claimed. Borrowed. */
+	struct fence *fence;
 	unsigned parts;                  /* SWITCH_READ: bits of enum switch_part */
 	unsigned health;                 /* SWITCH_HEALTH: bits of enum health_part */
 	const char *const *only_ports;   /* SWITCH_READ: NULL-ended, NULL = all */
@@ -370,7 +374,8 @@ struct switch_driver {
 	bool (*locates)(const struct switch_family *family, uint16_t seconds,
 			struct switch_located *ret);
 	bool locks_out; /* some switches lock an account after a few wrong passwords: ask rarely */
-	bool mirrors;   /* it takes SWITCH_MIRROR; else the queue refuses it: E_UNSUPPORTED */
+	bool refuses_mutely; /* a wrong secret may get no answer at all (SNMP: a community) */
+	bool mirrors;        /* it takes SWITCH_MIRROR; else the queue refuses it: E_UNSUPPORTED */
 	/* The name of aggregate `number` (1 is the first) on this family as its readings show it;
 	 * false: it has no such, and none at all when there is no number 1. NULL: no SWITCH_LAG,
 	 * the queue refuses it. Pure. */

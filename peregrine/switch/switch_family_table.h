@@ -15,6 +15,11 @@ struct netconf_dialect; /* driver/netconf/netconf_dialect.h */
  * real device may differ. docs/switches.md says so to operators. */
 enum family_proof { PROOF_NONE, PROOF_EMULATOR, PROOF_DATA_PLANE, PROOF_DEVICE };
 
+/* What keeps access ports of one VLAN apart there (docs/switches.md, The provisioning network).
+ * SHOWN: the operator sets it, the command line shows it. SET: its driver sets port_vlans.apart,
+ * and reads it back. NEVER: the vendor has nothing for a port that is an access port. */
+enum family_apart { FAMILY_APART_UNTOLD, FAMILY_APART_SHOWN, FAMILY_APART_SET, FAMILY_APART_NEVER };
+
 struct switch_family {
 	const char *name;                       /* "cisco-ios" */
 	const char *title;                      /* "Cisco IOS / IOS-XE" */
@@ -28,8 +33,7 @@ struct switch_family {
 	 * moment: it does not let go of the last VLAN before it has another one. Who plans edits
 	 * goes by way of a VLAN of nobody's then (reconcile/diff_policy.h). */
 	bool enters_first;
-	/* Its driver sets port_vlans.apart, and reads it back. */
-	bool sets_apart;
+	enum family_apart apart;
 	uint16_t max_vlans;         /* at once */
 	uint8_t max_sessions;       /* configuration sessions at once */
 	uint32_t timeout_ms;        /* of one round trip */

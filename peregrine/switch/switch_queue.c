@@ -281,6 +281,7 @@ static int switch_queue_call_new(struct switch_queue *queue, const struct switch
 	call->now = ask->now;
 	call->asked_ms = loop_now_ms(queue->options.host.loop);
 	call->request = *ask->request;
+	fence_ref(call->request.fence);
 	call->request.only_ports = NULL;
 	call->request.edits = NULL;
 	call->request.results = NULL;
@@ -380,15 +381,16 @@ void switch_queue_cancel(struct switch_queue *queue, uint64_t ticket)
 
 /* --- looking --- */
 
-bool switch_queue_state(const struct switch_queue *queue, int64_t switch_id,
-			struct switch_state *ret)
+static bool way_may_refuse(const struct way *way)
 {
-	const struct line *line = line_find(queue, switch_id);
-	const struct breaker *breaker;
+	return way->breaker.open &&
+	       (way->breaker.refused || (way->driver && way->driver->refuses_mutely));
+}
 
-	if (!line)
-		return false;
-	breaker = &line->ways[WAY_READ].breaker;
+static void line_state(const struct line *line, struct switch_state *ret)
+{
+	const struct breaker *breaker = &line->ways[WAY_READ].breaker;
+
 	*ret = (struct switch_state){
 		.family = line->family,
 		.open = breaker->open,
@@ -399,8 +401,33 @@ bool switch_queue_state(const struct switch_queue *queue, int64_t switch_id,
 		.busy = line->in_flight != NULL,
 		.problem = line->problem,
 	};
+	for (int way = 0; way < WAY_COUNT; way++)
+		ret->may_refuse |= way_may_refuse(&line->ways[way]);
 	ret->waiting = call_line_count(&line->waiting);
-	return true;
+}
+
+bool switch_queue_state(const struct switch_queue *queue, int64_t switch_id,
+			struct switch_state *ret)
+{
+	const struct line *line = line_find(queue, switch_id);
+
+	if (line)
+		line_state(line, ret);
+	return line != NULL;
+}
+
+void switch_queue_each(const struct switch_queue *queue, switch_state_fn fn, void *context)
+{
+	const struct line *line = NULL;
+	const struct line *next = NULL;
+
+	HASH_ITER(hh, queue->lines, line, next)
+	{
+		struct switch_state state;
+
+		line_state(line, &state);
+		fn(context, line->id, &state);
+	}
 }
 
 bool switch_queue_lacks(const struct switch_queue *queue, int64_t switch_id, struct problem *ret)

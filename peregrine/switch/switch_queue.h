@@ -72,7 +72,8 @@ struct switch_answer {
 	 *                to be set, and its family is not known yet
 	 * E_DENIED       to be set, and switch_queue_lacks() holds; nothing was sent
 	 * E_TIMEOUT      the deadline passed; see the results whether a change had been sent
-	 * E_NOT_FOUND    the switch is not (or no more) known */
+	 * E_NOT_FOUND    the switch is not (or no more) known
+	 * E_LAPSED       the request's fence was over before all of it was sent */
 	int rc;
 	const struct problem *problem;  /* rc != 0 */
 	struct switch_reading *reading; /* of a good SWITCH_READ, _SAMPLING or _HEALTH; its contents
@@ -97,8 +98,10 @@ struct switch_state {
 	const struct switch_family *family; /* in use: the row that was named, or found */
 	bool open;                          /* it is left alone: reading by its breaker */
 	bool refused;                       /* because of the credentials */
-	int64_t since_ms;                   /* of the first failure in the row */
-	int64_t retry_ms;                   /* open: then it is tried again */
+	bool may_refuse; /* in some way, perhaps another than reading; or it is silent where that may
+			    be a refusal (switch_driver.refuses_mutely) */
+	int64_t since_ms; /* of the first failure in the row */
+	int64_t retry_ms; /* open: then it is tried again */
 	int64_t answered_ms;
 	bool busy; /* a call is under way */
 	unsigned waiting;
@@ -107,6 +110,10 @@ struct switch_state {
 /* False when the switch is not known. */
 bool switch_queue_state(const struct switch_queue *queue, int64_t switch_id,
 			struct switch_state *ret);
+
+/* Each switch, in no order; the queue must not be changed meanwhile. */
+typedef void (*switch_state_fn)(void *context, int64_t switch_id, const struct switch_state *state);
+void switch_queue_each(const struct switch_queue *queue, switch_state_fn fn, void *context);
 
 /* Why a switch that answers is read and not set. The hint is the command that changes this. False
  * while nothing is lacking, or the family is not known yet. */

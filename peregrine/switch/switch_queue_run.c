@@ -28,6 +28,7 @@ void call_free(struct call *call)
 	call_ticket_take_back(&call->queue->calls, &call->ticket);
 	loop_timer_free(call->deadline);
 	switch_reading_done(&call->reading);
+	fence_unref(call->request.fence);
 	for (char **port = call->only_ports; port && *port; port++)
 		free(*port);
 	free(call->only_ports);
@@ -237,7 +238,7 @@ static void breaker_hear(struct line *line, struct way *way, const struct call *
 {
 	int64_t now_ms = switch_queue_run_now_of(line->queue);
 
-	if (rc == E_TIMEOUT && call->deadline_ms - call->started_ms < FAIR_MS)
+	if (rc == E_LAPSED || (rc == E_TIMEOUT && call->deadline_ms - call->started_ms < FAIR_MS))
 		return;
 	way->breaker = breaker_after(&way->breaker, rc, breaker_spread(line->id), now_ms);
 	if (way->breaker.open && !may_lock(way) && way->breaker.retry_ms > now_ms + OPEN_MAX_MS)
@@ -274,10 +275,11 @@ static void on_landed(void *context, int rc, struct switch_reading *reading,
 
 	line_landed(line);
 	line->queue->stats.failed_calls += rc != 0;
-	/* That SNMP fails is nothing to whoever reads the switch in another way. */
-	if (way != &line->ways[WAY_HEALTH])
+	/* A claim that ran out says nothing of the switch. A failure by SNMP says nothing of a
+	 * switch that is read in another way. */
+	if (rc != E_LAPSED && way != &line->ways[WAY_HEALTH])
 		line->problem = rc ? *problem : (struct problem){0};
-	if (rc != E_TIMEOUT)
+	if (rc != E_TIMEOUT && rc != E_LAPSED)
 		line->answered_ms = switch_queue_run_now_of(line->queue);
 	breaker_hear(line, way, call, rc);
 	if (rc == 0 && reading) {
@@ -358,6 +360,12 @@ static bool line_step(struct line *line)
 		line->queue->stats.refused_open++;
 		text_breaker_open(line, &way->breaker, now_ms, &call->problem);
 		call_finish(call, E_UNAVAILABLE, &call->problem);
+		return true;
+	}
+	if (!fence_holds(call->request.fence)) {
+		(void)problem_set(&call->problem, E_LAPSED, "switch %s: the claim ran out",
+				  line->endpoint.name);
+		call_finish(call, E_LAPSED, &call->problem);
 		return true;
 	}
 	rc = line_refuses(line, &call->request, &call->problem);

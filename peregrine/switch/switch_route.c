@@ -85,7 +85,7 @@ static bool bonds_by_cli(const struct line *line)
 
 static bool tells_apart(const struct line *line)
 {
-	return may_use_cli(line) && line->family->cli->tells_apart;
+	return may_use_cli(line) && line->family->apart == FAMILY_APART_SHOWN;
 }
 
 /* The first row of an operation that holds; an operation without one goes by the writer. */

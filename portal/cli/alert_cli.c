@@ -162,6 +162,7 @@ static const struct option_row alert_cli_list_options[] = {
 	{"--kind", 0, OPTION_VALUE, "KIND", "wiring.miscabled, or a pattern: wiring.*"},
 	{"--subject", 0, OPTION_VALUE, "SUBJECT", "of this switch, port (SWITCH:PORT) or node"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row alert_cli_silence_options[] = {
 	{"--reason", 0, OPTION_VALUE, "TEXT", "the reason for the silence"},

@@ -8,18 +8,19 @@
 #include "portal/cli/confirm.h"
 #include "portal/cli/listing.h"
 #include "portal/cli/refusal.h"
+#include "portal/cli/selector.h"
 
 /* Asks, waits, and gives the items of the job; *ret_items is NULL with --no-wait. Nodes that are not asked are told,
  * and the others go on. */
 static int ask_bmc(void *context, const struct command_input *input, const char *action,
-		   const char *const nodes[], size_t count, json_t **ret_items)
+		   const struct selector *nodes, json_t **ret_items)
 {
 	CLEANUP(text_done) struct text body = {0};
 	const char *device = command_option(input, "--device");
 	struct haasctl_reply reply = {0};
 
 	json_begin_object(&body, NULL);
-	haasctl_json_words(&body, "nodes", nodes, count);
+	selector_json(&body, "nodes", nodes);
 	json_put_string(&body, "action", action);
 	if (strcmp(action, "boot_device") == 0) {
 		json_begin_object(&body, "params");
@@ -44,7 +45,8 @@ static int ask_bmc(void *context, const struct command_input *input, const char 
 
 /* One row per node; failures are told on stderr by the wait. */
 static int ask_many(void *context, const struct command_input *input, const char *action,
-		    size_t first_word, const struct output_column columns[], size_t count)
+		    const struct selector *nodes, const struct output_column columns[],
+		    size_t count)
 {
 	struct listing *listing = NULL;
 	json_t *items = NULL;
@@ -54,13 +56,24 @@ static int ask_many(void *context, const struct command_input *input, const char
 
 	if (status != EXIT_OK)
 		return status;
-	status = ask_bmc(context, input, action, input->words + first_word,
-			 input->word_count - first_word, &items);
+	status = ask_bmc(context, input, action, nodes, &items);
 	json_array_foreach(items, i, item) listing_row(listing, item);
 	int written = listing_end(listing, items ? EXIT_OK : EXIT_FAILED);
 	bool shown = items != NULL;
 	json_decref(items);
 	return status == EXIT_OK && shown ? written : status;
+}
+
+/* What ends nothing that runs. */
+static int ask_chosen(void *context, const struct command_input *input, const char *action,
+		      const struct output_column columns[], size_t count)
+{
+	static const struct selector_row row = {"/nodes", "nodes", 0, NULL};
+	struct selector nodes;
+	int status = selector_read(context, input, &row, &nodes);
+
+	return status == EXIT_OK ? ask_many(context, input, action, &nodes, columns, count)
+				 : status;
 }
 
 static int bmc_cli_node_power(void *context, const struct command_input *input)
@@ -72,13 +85,18 @@ static int bmc_cli_node_power(void *context, const struct command_input *input)
 	static const struct confirm_row row = {CONFIRM_NODES, 1, "will lose what runs on it"};
 	bool harmless =
 		strcmp(input->words[0], "on") == 0 || strcmp(input->words[0], "status") == 0;
-	int status = harmless ? EXIT_OK : confirm_ask(context, input, &row);
+	const struct selector_row chosen = {"/nodes", "nodes", 1,
+					    harmless ? NULL : "will lose what runs on them"};
+	struct selector nodes;
+	int status = selector_read(context, input, &chosen, &nodes);
 	char action[32];
 
+	if (status == EXIT_OK && !harmless && !nodes.where)
+		status = confirm_ask(context, input, &row);
 	if (status != EXIT_OK)
 		return status;
 	(void)text_format(action, sizeof(action), "power_%s", input->words[0]);
-	return ask_many(context, input, action, 1, COLUMNS(columns));
+	return ask_many(context, input, action, &nodes, COLUMNS(columns));
 }
 
 static int node_boot_device(void *context, const struct command_input *input)
@@ -88,7 +106,7 @@ static int node_boot_device(void *context, const struct command_input *input)
 		TITLED("result.boot.persistent", "PERSISTENT"),
 		TITLED_WIDE("problem.message", "PROBLEM")};
 
-	return ask_many(context, input, "boot_device", 0, COLUMNS(columns));
+	return ask_chosen(context, input, "boot_device", COLUMNS(columns));
 }
 
 static int node_identify(void *context, const struct command_input *input)
@@ -96,7 +114,7 @@ static int node_identify(void *context, const struct command_input *input)
 	static const struct output_column columns[] = {COLUMN("node"), COLUMN("state"),
 						       TITLED_WIDE("problem.message", "PROBLEM")};
 
-	return ask_many(context, input, "identify", 0, COLUMNS(columns));
+	return ask_chosen(context, input, "identify", COLUMNS(columns));
 }
 
 /* One node, one reading of its BMC: the rows of the array that is called like the action. */
@@ -111,7 +129,8 @@ static int node_reading(void *context, const struct command_input *input, const 
 
 	if (status != EXIT_OK)
 		return status;
-	status = ask_bmc(context, input, action, input->words, 1, &items);
+	status = ask_bmc(context, input, action,
+			 &(struct selector){.names = input->words, .count = 1}, &items);
 	const json_t *result = json_object_get(json_array_get(items, 0), "result");
 	const json_t *rows = json_object_get(result, action);
 	if (json_is_object(rows))
@@ -180,7 +199,7 @@ static int reopen_console(struct haasctl *haasctl, const struct command_input *i
 	int status;
 
 	haasctl_path(&target, "/nodes/", input->words[0], "/console/reopen");
-	status = haasctl_post(haasctl, input, text_get(&target), &body, &reply);
+	status = haasctl_post_harmless(haasctl, input, text_get(&target), &body, &reply);
 	haasctl_reply_done(&reply);
 	if (status == EXIT_OK)
 		haasctl_say_done(input, "console of node {1}: its session is opened anew", NULL,
@@ -197,6 +216,7 @@ static int node_console(void *context, const struct command_input *input)
 }
 
 static const struct option_row power_options[] = {
+	SELECTOR_OPTIONS,
 	CONFIRM_OPTION,
 	{"--force", 0, OPTION_FLAG, NULL, "also while a deployment works on the node"},
 	{"--no-wait", 0, OPTION_FLAG, NULL, "print the job and return"},
@@ -205,12 +225,17 @@ static const struct option_row power_options[] = {
 static const struct option_row boot_options[] = {
 	{"--device", 0, OPTION_VALUE, "pxe|disk|none", "default pxe"},
 	{"--persistent", 0, OPTION_FLAG, NULL, "for every boot, not only the next"},
+	SELECTOR_OPTIONS,
 	{"--force", 0, OPTION_FLAG, NULL, "also while a deployment works on the node"},
 	{"--no-wait", 0, OPTION_FLAG, NULL, "print the job and return"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long, 90s, 5m (default 1h)"},
 };
 static const struct option_row bmc_cli_wait_options[] = {
 	{"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long, 90s, 5m (default 1h)"}};
+static const struct option_row identify_options[] = {
+	SELECTOR_OPTIONS,
+	{"--timeout", 0, OPTION_VALUE, "TIME", "wait at most so long, 90s, 5m (default 1h)"},
+};
 static const struct option_row sel_options[] = {
 	{"--kept", 0, OPTION_FLAG, NULL, "the stored log, newest first; asks no BMC"},
 	{"--limit", 0, OPTION_VALUE, "N", "with --kept: at most N rows (default all)"},
@@ -222,13 +247,13 @@ static const struct option_row console_options[] = {
 	{"--reopen", 0, OPTION_FLAG, NULL, "end its session and begin another, for a mute BMC"}};
 
 static const struct command bmc_cli_commands[] = {
-	{"node", "power", "on|off|cycle|reset|soft|status NODE...",
-	 "power by the BMC, confirmed by reading back", OPTIONS(power_options), 2, 1000,
+	{"node", "power", "on|off|cycle|reset|soft|status [NODE...]",
+	 "power by the BMC, confirmed by reading back", OPTIONS(power_options), 1, 1000,
 	 bmc_cli_node_power, .example = "node power cycle n1"},
-	{"node", "boot-device", "NODE...", "set the next boot device of nodes",
-	 OPTIONS(boot_options), 1, 1000, node_boot_device,
+	{"node", "boot-device", "[NODE...]", "set the next boot device of nodes",
+	 OPTIONS(boot_options), 0, 1000, node_boot_device,
 	 .example = "node boot-device n1 --device pxe"},
-	{"node", "identify", "NODE...", "blink the nodes' lights", OPTIONS(bmc_cli_wait_options), 1,
+	{"node", "identify", "[NODE...]", "blink the nodes' lights", OPTIONS(identify_options), 0,
 	 1000, node_identify, .example = "node identify n1"},
 	{"node", "sensors", "NODE", "sensor readings of the BMC", OPTIONS(bmc_cli_wait_options), 1,
 	 1, node_sensors, .example = "node sensors n1"},

@@ -21,11 +21,7 @@ static int ca_cli_end(const struct command_input *input, int rc, const struct pr
 		haasctl_say_done(input, input->command->done, NULL, NULL);
 		return EXIT_OK;
 	}
-	haasctl_problem(problem);
-	return rc == E_CONFLICT    ? EXIT_CONFLICT
-	       : rc == E_NOT_FOUND ? EXIT_NOT_FOUND
-	       : rc == E_DENIED    ? EXIT_DENIED
-				   : EXIT_FAILED;
+	return haasctl_told(problem);
 }
 
 /* False, and told: it is no number from 1 to `max`. */
@@ -74,7 +70,34 @@ static int ca_cli_role(const struct command_input *input, enum site_ca_role *ret
 			return EXIT_OK;
 		}
 	}
-	return haasctl_usage("ca issue needs --role controller or --role relay");
+	return haasctl_usage("ca issue needs --role controller, --role relay or --role portal");
+}
+
+/* Nodes and relays verify an address, people the name of a portal. */
+static int ca_cli_reach(const struct site_ca_request *request)
+{
+	const struct {
+		const char *option;
+		const char *const *words;
+	} rows[] = {{"--address", request->addresses}, {"--shared-address", request->shared}};
+	const bool portal = request->role == SITE_CA_PORTAL;
+	uint32_t address;
+
+	if (portal && (!request->names || !*request->names))
+		return haasctl_usage("ca issue needs --name, as people reach the portal");
+	if (!portal && request->names && *request->names)
+		return haasctl_usage("--name is of --role portal: nodes and relays verify an "
+				     "address");
+	if (!portal && (!request->addresses || !*request->addresses))
+		return haasctl_usage("ca issue needs --address, as nodes and relays reach it");
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		for (const char *const *each = rows[i].words; each && *each; each++) {
+			if (ipv4_parse(*each, &address))
+				return haasctl_usage("%s %s is no IPv4 address", rows[i].option,
+						     *each);
+		}
+	}
+	return EXIT_OK;
 }
 
 static int ca_cli_issue(void *context, const struct command_input *input)
@@ -83,11 +106,12 @@ static int ca_cli_issue(void *context, const struct command_input *input)
 		.ca = command_option(input, "--ca"),
 		.name = input->words[0],
 		.addresses = command_options(input, "--address"),
+		.shared = command_options(input, "--shared-address"),
+		.names = command_options(input, "--name"),
 		.out = command_option(input, "--out"),
 		.new_key = command_option(input, "--new-key") != NULL,
 	};
 	struct problem problem = {0};
-	uint32_t address;
 	int status;
 
 	(void)context;
@@ -95,13 +119,9 @@ static int ca_cli_issue(void *context, const struct command_input *input)
 		return haasctl_usage("ca issue needs --ca FOLDER (haasctl ca create makes one)");
 	if (!request.out)
 		request.out = ".";
-	if (!request.addresses || !*request.addresses)
-		return haasctl_usage("ca issue needs --address, as nodes and relays reach it");
-	for (const char *const *each = request.addresses; *each; each++) {
-		if (ipv4_parse(*each, &address))
-			return haasctl_usage("--address %s is no IPv4 address", *each);
-	}
 	status = ca_cli_role(input, &request.role);
+	if (status == EXIT_OK)
+		status = ca_cli_reach(&request);
 	if (status != EXIT_OK)
 		return status;
 	if (!ca_cli_number(input, "--days", SITE_CA_DAYS, CA_CLI_DAYS_MAX, &request.days))
@@ -126,20 +146,10 @@ static void ca_cli_part(const X509 *certificate, int nid, char ret[128])
 	(void)X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), nid, ret, 128);
 }
 
-static void ca_cli_addresses(const X509 *certificate, struct text *ret)
+static void ca_cli_words(const char *const words[], struct text *ret)
 {
-	GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
-
-	for (int i = 0; i < sk_GENERAL_NAME_num(names); i++) {
-		const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, i);
-		const ASN1_OCTET_STRING *bytes = name->type == GEN_IPADD ? name->d.iPAddress : NULL;
-		const unsigned char *at = bytes ? ASN1_STRING_get0_data(bytes) : NULL;
-
-		if (at && ASN1_STRING_length(bytes) == 4)
-			text_addf(ret, "%s%u.%u.%u.%u", ret->size ? "," : "", at[0], at[1], at[2],
-				  at[3]);
-	}
-	GENERAL_NAMES_free(names);
+	for (; *words; words++)
+		text_addf(ret, "%s%s", ret->size ? "," : "", *words);
 }
 
 static void ca_cli_state(X509 *certificate, const STACK_OF(X509) * bundle, struct text *ret)
@@ -173,6 +183,8 @@ static bool ca_cli_row(struct listing *listing, const char *path, X509 *certific
 		       const STACK_OF(X509) * bundle)
 {
 	CLEANUP(text_done) struct text addresses = {0};
+	CLEANUP(text_done) struct text names = {0};
+	struct site_ca_reach reach;
 	CLEANUP(text_done) struct text state = {0};
 	char fingerprint[2 * EVP_MAX_MD_SIZE + 1];
 	char site[128];
@@ -184,16 +196,19 @@ static bool ca_cli_row(struct listing *listing, const char *path, X509 *certific
 	ca_cli_part(certificate, NID_organizationName, site);
 	ca_cli_part(certificate, NID_organizationalUnitName, role);
 	ca_cli_part(certificate, NID_commonName, name);
-	ca_cli_addresses(certificate, &addresses);
+	(void)site_ca_reach(certificate, &reach);
+	ca_cli_words(reach.addresses, &addresses);
+	ca_cli_words(reach.names, &names);
 	ca_cli_state(certificate, bundle, &state);
 	ca_cli_fingerprint(certificate, fingerprint);
 	if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &tm) != 1 ||
 	    strftime(ends, sizeof(ends), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
 		ends[0] = '\0';
-	json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "file", path, "site",
-				site, "role", X509_check_ca(certificate) == 1 ? "ca" : role, "name",
-				name, "addresses", text_get(&addresses), "ends_at", ends, "state",
-				text_get(&state), "fingerprint", fingerprint);
+	json_t *row =
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "file", path, "site",
+			  site, "role", X509_check_ca(certificate) == 1 ? "ca" : role, "name", name,
+			  "addresses", text_get(&addresses), "names", text_get(&names), "ends_at",
+			  ends, "state", text_get(&state), "fingerprint", fingerprint);
 	listing_row(listing, row);
 	json_decref(row);
 	return strcmp(text_get(&state), "good") == 0 ||
@@ -203,8 +218,9 @@ static bool ca_cli_row(struct listing *listing, const char *path, X509 *certific
 static int ca_cli_show(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {
-		COLUMN("file"),      COLUMN("site"),    COLUMN("role"),  COLUMN("name"),
-		COLUMN("addresses"), COLUMN("ends_at"), COLUMN("state"), WIDE("fingerprint")};
+		COLUMN("file"),  COLUMN("site"),      COLUMN("role"),
+		COLUMN("name"),  COLUMN("addresses"), COLUMN("ends_at"),
+		COLUMN("state"), WIDE("names"),       WIDE("fingerprint")};
 	const char *ca = command_option(input, "--ca");
 	STACK_OF(X509) *bundle = NULL;
 	struct problem problem = {0};
@@ -242,8 +258,10 @@ static const struct option_row ca_cli_create_options[] = {
 };
 static const struct option_row ca_cli_issue_options[] = {
 	{"--ca", 0, OPTION_VALUE, "FOLDER", "the folder of haasctl ca create"},
-	{"--role", 0, OPTION_VALUE, "controller|relay", "what its holder is"},
+	{"--role", 0, OPTION_VALUE, "controller|relay|portal", "what its holder is"},
 	{"--address", 0, OPTION_REPEAT, "ADDRESS", "as nodes and relays reach it; may be repeated"},
+	{"--shared-address", 0, OPTION_REPEAT, "ADDRESS", "that both controllers have, by VRRP"},
+	{"--name", 0, OPTION_REPEAT, "HOST", "of a portal: as people reach it; may be repeated"},
 	{"--days", 0, OPTION_VALUE, "N", "how long it is good (default 397)"},
 	{"--out", 0, OPTION_VALUE, "FOLDER", "where NAME.crt and NAME.key go (default .)"},
 	{"--new-key", 0, OPTION_FLAG, NULL, "not for the NAME.key that is there"},
@@ -255,7 +273,7 @@ static const struct command ca_cli_commands[] = {
 	{"ca", "create", "FOLDER", "make the CA of a site: ca.key (secret) and ca.crt",
 	 OPTIONS(ca_cli_create_options), 1, 1, ca_cli_create,
 	 .example = "ca create /root/ca --site north", .done = "CA {1}/ca.crt made"},
-	{"ca", "issue", "NAME", "make or renew the certificate of a controller or relay",
+	{"ca", "issue", "NAME", "make or renew a certificate of a controller, relay or portal",
 	 OPTIONS(ca_cli_issue_options), 1, 1, ca_cli_issue,
 	 .example = "ca issue c1 --ca /root/ca --role controller --address 10.2.0.1",
 	 .done = "certificate {1}.crt issued"},

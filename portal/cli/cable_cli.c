@@ -80,9 +80,9 @@ static int port_list(void *context, const struct command_input *input)
 static void port_target(struct text *target, const struct command_input *input)
 {
 	text_add(target, "/ports?switch=");
-	haasctl_escape(target, input->words[0]);
+	text_add_percent(target, input->words[0]);
 	text_add(target, "&port=");
-	haasctl_escape(target, input->words[1]);
+	text_add_percent(target, input->words[1]);
 }
 
 static int port_set(void *context, const struct command_input *input)
@@ -278,7 +278,7 @@ static int circuit_learn(void *context, const struct command_input *input)
 	json_put_string(&body, "switch", input->words[1]);
 	json_put_string(&body, "port", input->words[2]);
 	json_end_object(&body);
-	int status = haasctl_post(context, input, text_get(&target), &body, &reply);
+	int status = haasctl_post_harmless(context, input, text_get(&target), &body, &reply);
 	if (status != EXIT_OK)
 		return status;
 	items = json_object_get(reply.json, "items");
@@ -300,7 +300,9 @@ static int circuit_learn(void *context, const struct command_input *input)
 }
 
 static const struct option_row cable_cli_page_options[] = {
-	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"}};
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
+};
 static const struct option_row switch_options[] = {
 	{"--base", 0, OPTION_VALUE, "ADDRESS", "port n gives ADDRESS + n, or none"},
 	{"--ports", 0, OPTION_VALUE, "PATTERN", "finds n in the name of a port: Ethernet1/{port}"},
@@ -314,6 +316,7 @@ static const struct option_row switch_options[] = {
 static const struct option_row port_list_options[] = {
 	{"--switch", 0, OPTION_VALUE, "SWITCH", "only this switch"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row port_options[] = {
 	{"--node", 0, OPTION_VALUE, "NODE", "the node that is meant to be behind it, or none"},
@@ -354,6 +357,9 @@ static const struct command cable_cli_commands[] = {
 	 .done = "switch {*} deleted"},
 	{"port", "list", "", "declared and seen nodes behind ports", OPTIONS(port_list_options), 0,
 	 0, port_list, .example = "port list --switch leaf1"},
+	{"port", "load", "SWITCH:PORT", "what its counters said over time",
+	 OPTIONS(topology_load_options), 1, 1, haasctl_port_load,
+	 .example = "port load leaf1:Ethernet1/7 --window 6h"},
 	{"port", "set", "SWITCH PORT", "declare the node behind a port, or the address it gives",
 	 OPTIONS(port_options), 2, 2, port_set, .example = "port set leaf1 Ethernet1/7 --node n7",
 	 .done = "port {1}:{2} saved"},

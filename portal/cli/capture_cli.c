@@ -436,6 +436,7 @@ static const struct option_row capture_cli_list_options[] = {
 	{"--state", 0, OPTION_VALUE, "STATE", "only in this state: waiting, running, ended ..."},
 	{"--all", 0, OPTION_FLAG, NULL, "also those that have ended"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row start_options[] = {
 	{"--node", 0, OPTION_VALUE, "NODE", "this node's traffic, instead of a path"},

@@ -25,6 +25,8 @@ static void capture_download_on_piece(void *context, const void *data, size_t si
 static int read_pieces(void *context, const struct command_input *input, struct download *download)
 {
 	int64_t offset = 0;
+	unsigned tries = 0;
+	bool again;
 	int status = EXIT_OK;
 
 	do {
@@ -38,12 +40,14 @@ static int read_pieces(void *context, const struct command_input *input, struct 
 		status = haasctl_call(context, input,
 				      &(struct haasctl_call){.method = "GET",
 							     .target = text_get(&target),
+							     .untold = EXIT_UNREACHABLE,
 							     .on_data = capture_download_on_piece,
 							     .context = download},
 				      &reply);
 		haasctl_reply_done(&reply);
 		offset += (int64_t)download->got;
-	} while (status == EXIT_OK && download->rc == 0 && download->got > 0);
+		again = download->rc == 0 && haasctl_resume(context, &tries, &status);
+	} while (again || (status == EXIT_OK && download->rc == 0 && download->got > 0));
 	return status;
 }
 

@@ -186,13 +186,14 @@ static int case_report(void *context, const struct command_input *input)
 }
 
 static const struct option_row open_options[] = {
-	{"--tenant", 0, OPTION_VALUE, "TENANT", "the complaining tenant; it can read the answer"},
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "the complaining tenant (yours, if you have one)"},
 	{"--alert", 0, OPTION_VALUE, "ALERT", "the alert that it is about"},
 };
 static const struct option_row case_cli_list_options[] = {
 	{"--all", 0, OPTION_FLAG, NULL, "also those that were answered"},
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row note_options[] = {
 	{"--finding", 0, OPTION_FLAG, NULL, "the tenant can read it, unlike a note"},

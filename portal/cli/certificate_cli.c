@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "common/base/count_text.h"
+#include "common/base/error.h"
 #include "common/io/file.h"
 #include "common/model/certificate.h"
 
+#include "portal/cli/certificate_keys.h"
 #include "portal/cli/listing.h"
 
 #define CERTIFICATE_CLI_FILE_LIMIT ((size_t)256 << 20)
-#define KEY_LIMIT                  ((size_t)256)
-#define KEYS_MAX                   64
 
 static const struct output_column certificate_columns[] = {
 	NUMBER("id"), COLUMN("node"),        NUMBER("deployment"), COLUMN("created_at"),
@@ -69,115 +69,40 @@ static int certificate_show(void *context, const struct command_input *input)
 
 struct check {
 	struct certificate_chain chain;
-	const char *keys[KEYS_MAX + 1]; /* trusted, NULL-ended */
-	json_t *key_list;               /* holds those of the server */
-	char *files[KEYS_MAX];          /* holds those of files */
-	size_t key_count;
+	struct certificate_keys keys;
 	struct problem problem;
-	char last_key[2 * CERTIFICATE_PUBLIC_KEY_SIZE + 1];
 };
 
 static void check_done(struct check *check)
 {
-	json_decref(check->key_list);
-	for (size_t i = 0; i < KEYS_MAX; i++)
-		free(check->files[i]);
-}
-
-static int read_key_files(struct check *check, const char *const *paths)
-{
-	for (; *paths && check->key_count < KEYS_MAX; paths++) {
-		char **file = &check->files[check->key_count];
-		int rc = file_read(*paths, KEY_LIMIT, file, NULL);
-
-		if (rc < 0)
-			return haasctl_cannot("read", *paths, rc);
-		(*file)[strcspn(*file, "\r\n \t")] = '\0';
-		check->keys[check->key_count++] = *file;
-	}
-	return EXIT_OK;
+	certificate_keys_done(&check->keys);
 }
 
 static int fetch_keys(struct check *check, void *context, const struct command_input *input)
 {
-	struct haasctl_reply reply = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
 	int status = haasctl_get(context, input, "/keys/certificate", &reply);
-	const json_t *key;
-	size_t i;
 
-	if (status != EXIT_OK)
-		return status;
-	check->key_list = json_incref(json_object_get(reply.json, "items"));
-	haasctl_reply_done(&reply);
-	json_array_foreach(check->key_list, i, key)
-	{
-		if (check->key_count < KEYS_MAX)
-			check->keys[check->key_count++] = haasctl_word(key, "public_key");
-	}
-	return EXIT_OK;
+	return status == EXIT_OK
+		       ? certificate_keys_take(&check->keys, json_object_get(reply.json, "items"))
+		       : status;
 }
 
-/* EXIT_FAILED with the problem told at the first one that does not fit. */
-static int certificate_cli_check_one(struct check *check, const json_t *row)
+/* EXIT_FAILED with the problem told at the first one that does not fit; a haasctl_row_fn. */
+static int certificate_cli_check_one(void *context, const json_t *row)
 {
-	struct certificate certificate = {
-		.body = haasctl_word(row, "body"),
-		.previous_hash = haasctl_word(row, "previous_hash"),
-		.hash = haasctl_word(row, "hash"),
-		.signature = haasctl_word(row, "signature"),
-		.public_key = haasctl_word(row, "public_key"),
-	};
+	struct check *check = context;
 
-	if (certificate_chain_next(&check->chain, &certificate,
-				   check->key_count > 0 ? check->keys : NULL,
-				   &check->problem) < 0) {
-		problem_detail(
-			&check->problem,
-			"id %" JSON_INTEGER_FORMAT ", node %s, deployment %" JSON_INTEGER_FORMAT
-			"; the %zu before it are good",
-			json_integer_value(json_object_get(row, "id")), haasctl_word(row, "node"),
-			json_integer_value(json_object_get(row, "deployment")), check->chain.count);
-		haasctl_problem(&check->problem);
-		return EXIT_FAILED;
-	}
-	(void)text_copy(check->last_key, sizeof(check->last_key), certificate.public_key);
-	return EXIT_OK;
-}
-
-static int check_array(struct check *check, const json_t *rows)
-{
-	const json_t *row;
-	size_t i;
-	int status = EXIT_OK;
-
-	json_array_foreach(rows, i, row)
-	{
-		status = certificate_cli_check_one(check, row);
-		if (status != EXIT_OK)
-			break;
-	}
-	return status;
-}
-
-static int check_server(struct check *check, void *context, const struct command_input *input)
-{
-	CLEANUP(text_done) struct text target = {0};
-	int status = EXIT_OK;
-
-	text_add(&target, "/certificates?limit=500");
-	while (status == EXIT_OK && target.size > 0) {
-		struct haasctl_reply reply = {0};
-
-		status = haasctl_get(context, input, text_get(&target), &reply);
-		if (status == EXIT_OK)
-			status = check_array(check, json_object_get(reply.json, "items"));
-		const char *next = haasctl_word(reply.json, "next");
-		text_clear(&target);
-		if (*next)
-			haasctl_path(&target, "/certificates?limit=500&cursor=", next, "");
-		haasctl_reply_done(&reply);
-	}
-	return status;
+	if (certificate_keys_next(&check->keys, &check->chain, row, "issued_at", &check->problem) ==
+	    0)
+		return EXIT_OK;
+	problem_detail(&check->problem,
+		       "id %" JSON_INTEGER_FORMAT ", node %s, deployment %" JSON_INTEGER_FORMAT
+		       "; the %zu before it are good",
+		       json_integer_value(json_object_get(row, "id")), haasctl_word(row, "node"),
+		       json_integer_value(json_object_get(row, "deployment")), check->chain.count);
+	haasctl_problem(&check->problem);
+	return EXIT_FAILED;
 }
 
 static int not_a_list(const char *path, const struct problem *problem)
@@ -202,10 +127,14 @@ static int check_file(struct check *check, const char *path)
 	if (rc < 0)
 		return haasctl_cannot("read", path, rc);
 	const char *at = data + strspn(data, " \t\r\n");
+	if (*at == '\0') {
+		(void)problem_set(&problem, E_MALFORMED, "it is empty");
+		return not_a_list(path, &problem);
+	}
 	if (*at == '[') {
 		if (json_read(data, size, CERTIFICATE_CLI_FILE_LIMIT, &json, &problem) < 0)
 			return not_a_list(path, &problem);
-		status = check_array(check, json);
+		status = haasctl_rows(json, certificate_cli_check_one, check);
 		json_decref(json);
 		return status;
 	}
@@ -225,35 +154,52 @@ static int check_file(struct check *check, const char *path)
 static int certificate_verify(void *context, const struct command_input *input)
 {
 	const char *const *key_files = command_options(input, "--key");
+	const char *list = command_option(input, "--keys");
 	const char *path = input->word_count > 0 ? input->words[0] : NULL;
 	CLEANUP(check_done) struct check check = {.chain = certificate_chain()};
 	char count[COUNT_TEXT_SIZE];
 	int status = EXIT_OK;
 
 	if (key_files && *key_files)
-		status = read_key_files(&check, key_files);
-	else if (!path)
+		status = certificate_keys_read(&check.keys, key_files);
+	if (status == EXIT_OK && list)
+		status = certificate_keys_read_list(&check.keys, list);
+	else if (status == EXIT_OK && !path)
 		status = fetch_keys(&check, context, input);
 	if (status == EXIT_OK)
-		status = path ? check_file(&check, path) : check_server(&check, context, input);
+		status = path ? check_file(&check, path)
+			      : haasctl_pages(context, input, "/certificates?limit=500",
+					      certificate_cli_check_one, &check);
 	if (status != EXIT_OK)
 		return status;
 	printf("%s, none changed, none missing\n",
 	       count_text(count, (int64_t)check.chain.count, "certificate"));
 	if (check.chain.count > 0)
-		printf("last hash  %s\nsigned by  %s%s\n", check.chain.head, check.last_key,
-		       check.key_count > 0 ? ""
-					   : " (not compared with a key you trust: --key FILE)");
+		printf("last hash  %s\n", check.chain.head);
+	certificate_keys_tell(&check.keys);
 	return EXIT_OK;
+}
+
+static int certificate_keys(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {
+		COLUMN("public_key"), COLUMN("since"),   COLUMN("until"),
+		WIDE("follows"),      WIDE("statement"), WIDE("signature"),
+	};
+
+	return listing_filtered(context, input, "/keys/certificate", OPTION_NAMES(NULL),
+				COLUMNS(columns));
 }
 
 static const struct option_row certificate_cli_list_options[] = {
 	{"--node", 0, OPTION_VALUE, "NODE", "of this node"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row verify_options[] = {
 	{"--key", 0, OPTION_REPEAT, "FILE",
-	 "a public key to trust, in hex (default: the server's)"}};
+	 "a public key to trust, in hex (default: the server's)"},
+	{"--keys", 0, OPTION_VALUE, "FILE", "certificate keys -o json: those that follow, too"}};
 
 static const struct command certificate_cli_commands[] = {
 	{"certificate", "list", "", "proofs of erasure, oldest first",
@@ -263,6 +209,8 @@ static const struct command certificate_cli_commands[] = {
 	 certificate_show, .example = "certificate show 8"},
 	{"certificate", "verify", "[FILE]", "check that none was changed or removed",
 	 OPTIONS(verify_options), 0, 1, certificate_verify, .example = "certificate verify"},
+	{"certificate", "keys", "", "the keys that sign, each vouched for by the one before",
+	 NO_OPTIONS, 0, 0, certificate_keys, .example = "certificate keys -o json"},
 };
 const struct command_group certificate_group = {certificate_cli_commands,
 						COUNT_OF(certificate_cli_commands)};

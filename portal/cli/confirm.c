@@ -1,14 +1,13 @@
 #include "portal/cli/confirm.h"
 
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "portal/cli/ask.h"
 #include "portal/cli/listing.h"
 
 #define CONFIRM_SHOWN      20 /* things; of more the rest is counted */
-#define CONFIRM_LOOK_MS    50 /* between two looks at the terminal: Ctrl-C ends it */
 #define CONFIRM_ANSWER_MAX 128
 
 /* What would go. */
@@ -201,29 +200,6 @@ static void confirm_show(const struct confirm *confirm, const struct confirm_row
 	}
 }
 
-/* One line of the terminal; false: it ended, or Ctrl-C. */
-static bool confirm_line(struct haasctl *haasctl, char ret[CONFIRM_ANSWER_MAX])
-{
-	size_t size = 0;
-
-	while (size + 1 < CONFIRM_ANSWER_MAX) {
-		struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
-
-		if (poll(&in, 1, 0) == 0) {
-			if (!haasctl_sleep(haasctl, CONFIRM_LOOK_MS))
-				return false;
-			continue;
-		}
-		if (read(STDIN_FILENO, &ret[size], 1) != 1)
-			return false;
-		if (ret[size] == '\n')
-			break;
-		size++;
-	}
-	ret[size] = '\0';
-	return true;
-}
-
 /* The name of the one thing, or of the PDCI that all of them are in; else their number. */
 static void confirm_word(const struct confirm *confirm, const struct confirm_row *row,
 			 char ret[CONFIRM_ANSWER_MAX])
@@ -249,7 +225,6 @@ int confirm_ask_words(struct haasctl *haasctl, const struct command_input *input
 				  .word_count = count,
 				  .things = json_array()};
 	char wanted[CONFIRM_ANSWER_MAX];
-	char answer[CONFIRM_ANSWER_MAX];
 	int status;
 
 	if (command_option(input, "--yes"))
@@ -262,14 +237,7 @@ int confirm_ask_words(struct haasctl *haasctl, const struct command_input *input
 		return haasctl_usage("nobody can be asked here, so nothing is done; --yes does it "
 				     "without a question");
 	confirm_word(&confirm, row, wanted);
-	fprintf(stderr, "Type %s to go on, anything else to leave it: ", wanted);
-	(void)fflush(stderr);
-	if (confirm_line(haasctl, answer) && strcmp(answer, wanted) == 0)
-		return EXIT_OK;
-	if (haasctl_interrupted(haasctl))
-		return EXIT_INTERRUPTED;
-	fprintf(stderr, "haasctl: nothing is done\n");
-	return EXIT_FAILED;
+	return ask_to_go_on(haasctl, wanted);
 }
 
 int confirm_ask(struct haasctl *haasctl, const struct command_input *input,

@@ -50,12 +50,7 @@ static int db_cli_end(const struct command_input *input, int rc, const struct pr
 		haasctl_say_done(input, input->command->done, NULL, NULL);
 		return EXIT_OK;
 	}
-	haasctl_problem(problem);
-	return rc == E_CONFLICT      ? EXIT_CONFLICT
-	       : rc == E_NOT_FOUND   ? EXIT_NOT_FOUND
-	       : rc == E_DENIED      ? EXIT_DENIED
-	       : rc == E_UNAVAILABLE ? EXIT_UNREACHABLE
-				     : EXIT_FAILED;
+	return haasctl_told(problem);
 }
 
 static int db_init(void *context, const struct command_input *input)

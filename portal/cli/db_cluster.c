@@ -15,7 +15,7 @@
 #include "portal/cli/db_admin.h"
 
 /* Which OS user logs in as which role; nobody else gets in. Root and the cluster's user
- * administrate. */
+ * administrate. portald has a role more, for what tenants ask. */
 static const struct {
 	const char *os_user, *role;
 } db_cluster_logins[] = {
@@ -23,6 +23,7 @@ static const struct {
 	{"haas-bootd", "bampi_bootd"},
 	{"haas-bampid", "bampid"},
 	{"haas-portald", "portald"},
+	{"haas-portald", "portald_tenant"},
 	{"haas-peregrined", "peregrined"},
 	{"haas-flowd", "peregrine_flowd"},
 	{"haas-captured", "peregrine_captured"},

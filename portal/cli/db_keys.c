@@ -50,14 +50,17 @@ static int db_keys_tar(const char *const argv[], bool reads, struct run_program_
 	return rc;
 }
 
-/* Folders that are there, of those that hold keys; `room` is enough for all. */
+/* What is there of settings, which of them site init wrote, and keys; `room` is enough for all. */
 static size_t db_keys_folders(const char *root, char names[][SITE_WORD_SIZE], size_t room)
 {
+	static const char *const settings[] = {"/etc/haas", "/var/lib/haas/site-init.json"};
 	struct site_check machine = {.root = root};
 	size_t count = 0;
 
-	if (site_check_exists(&machine, "/etc/haas"))
-		(void)text_copy(names[count++], SITE_WORD_SIZE, "etc/haas");
+	for (size_t i = 0; i < COUNT_OF(settings); i++) {
+		if (site_check_exists(&machine, settings[i]))
+			(void)text_copy(names[count++], SITE_WORD_SIZE, settings[i] + 1);
+	}
 	for (size_t i = 0; i < site_program_count && count < room; i++) {
 		char path[SITE_WORD_SIZE];
 

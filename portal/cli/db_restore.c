@@ -35,12 +35,19 @@ static void db_restore_done(struct db_restore_run *run)
 static const char db_restore_roles[] =
 	"do $$ declare program text; begin "
 	"foreach program in array array['bampi_bootd', 'bampid', 'portald', 'peregrined', 'bampi_stored', "
-	"'peregrine_flowd', 'peregrine_captured', 'portal_outward'] loop "
+	"'peregrine_flowd', 'peregrine_captured', 'portal_outward', 'portald_tenant'] loop "
 	"if not exists (select from pg_roles where rolname = program) then "
 	"execute format('create role %I login', program); end if; "
-	"execute format('alter role %I set search_path = haas', program); end loop; end $$;\n"
-	"alter default privileges revoke execute on functions from public;\n"
-	"create extension if not exists btree_gist with schema public;\n";
+	"execute format('alter role %I set search_path = haas', program); end loop; "
+	"if not exists (select from pg_roles where rolname = 'haas_owner') then "
+	"create role haas_owner nologin; end if; "
+	"if not pg_has_role('haas_owner', 'member') then "
+	"execute format('grant haas_owner to %I', current_user); end if; "
+	"grant pg_read_all_stats to haas_owner; "
+	"execute format('grant create on database %I to haas_owner', current_database()); end $$;\n"
+	"create extension if not exists btree_gist with schema public;\n"
+	"set local role haas_owner;\n"
+	"alter default privileges revoke execute on functions from public;\n";
 
 static int db_restore_newer(int newest, struct problem *problem)
 {

@@ -9,6 +9,7 @@
 
 #include "portal/cli/confirm.h"
 #include "portal/cli/listing.h"
+#include "portal/cli/selector.h"
 
 #define USER_DATA_LIMIT ((size_t)64 << 10)
 #define SSH_KEY_LIMIT   ((size_t)16 << 10)
@@ -20,6 +21,7 @@ static const struct output_column deployment_columns[] = {
 	COLUMN("state"),
 	COLUMN("step"),
 	TITLED_NUMBER("percent", "%"),
+	TITLED_WIDE("eta.at", "ENDS_AT"),
 	COLUMN("tenant"),
 	COLUMN("image"),
 	WIDE("image_version"),
@@ -30,6 +32,7 @@ static const struct output_column deployment_columns[] = {
 	WIDE_NUMBER("job"),
 	TITLED_WIDE("problem.message", "PROBLEM"),
 	WIDE("class"),
+	TITLED_WIDE("waiting.kind", "WAITS_FOR"),
 	TITLED_WIDE("waiting.message", "WAITS"),
 	TITLED_WIDE("waiting.since", "SINCE"),
 };
@@ -63,6 +66,25 @@ static void show_reason(const json_t *reason, const char *title)
 		printf("  %-10s %s\n", "since", listing_text(since, "since_at", &text));
 }
 
+/* When it ends, as such deployments went. */
+static void show_eta(const json_t *eta)
+{
+	static const struct {
+		const char *member, *title;
+	} rows[] = {{"at", "ends about"}, {"latest", "at latest"}, {"usual_s", "step takes"}};
+	CLEANUP(text_done) struct text text = {0};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const json_t *value = json_object_get(eta, rows[i].member);
+
+		if (value && !json_is_null(value))
+			printf("  %-10s %s\n", rows[i].title,
+			       listing_text(value, rows[i].member, &text));
+	}
+	if (json_is_true(json_object_get(eta, "late")))
+		printf("  %-10s its step takes longer than it ever did\n", "late");
+}
+
 static void deployment_cli_show_head(const json_t *deployment)
 {
 	static const char *const members[] = {"actor", "tenant", "created_at", "ended_at",
@@ -82,6 +104,7 @@ static void deployment_cli_show_head(const json_t *deployment)
 		if (value && !json_is_null(value))
 			printf("  %-10s %s\n", members[i], listing_text(value, members[i], &text));
 	}
+	show_eta(json_object_get(deployment, "eta"));
 	show_reason(json_object_get(deployment, "waiting"), "waits");
 	/* A pause is what it waits for. */
 	if (json_is_null(json_object_get(deployment, "waiting")))
@@ -230,11 +253,16 @@ static int add_params(struct text *body, const struct command_input *input)
 }
 
 /* Nodes are words, or --node as often as there are nodes. */
-static size_t add_nodes(struct text *body, const struct command_input *input)
+static size_t add_nodes(struct text *body, const struct command_input *input,
+			const struct selector *chosen)
 {
 	const char *const *nodes = command_options(input, "--node");
 	size_t count = input->word_count;
 
+	if (chosen->where) {
+		selector_json(body, "nodes", chosen);
+		return (size_t)chosen->expected;
+	}
 	json_begin_array(body, "nodes");
 	for (size_t i = 0; i < input->word_count; i++)
 		json_put_string(body, NULL, input->words[i]);
@@ -244,13 +272,14 @@ static size_t add_nodes(struct text *body, const struct command_input *input)
 	return count;
 }
 
-static int create_body(struct text *body, const struct command_input *input)
+static int create_body(struct text *body, const struct command_input *input,
+		       const struct selector *chosen)
 {
 	const char *plan = command_option(input, "--plan");
 
 	json_begin_object(body, NULL);
 	json_put_string(body, "plan", plan ? plan : "");
-	size_t count = add_nodes(body, input);
+	size_t count = add_nodes(body, input, chosen);
 	if (!plan || count == 0)
 		return haasctl_usage(
 			"plan and nodes are needed: --plan inspect|install|reinstall|release NODE...");
@@ -268,21 +297,41 @@ static int create_body(struct text *body, const struct command_input *input)
 	return status;
 }
 
+static bool deployment_cli_erases(const struct command_input *input)
+{
+	const char *plan = command_option(input, "--plan");
+
+	return plan && (strcmp(plan, "release") == 0 || strcmp(plan, "reinstall") == 0);
+}
+
 /* A release and a reinstall erase what a tenant has on its node. */
 static int deployment_cli_confirm(void *context, const struct command_input *input)
 {
 	static const struct confirm_row row = {CONFIRM_NODES, 0, "will be erased"};
-	const char *plan = command_option(input, "--plan");
 	const char *const *nodes = command_options(input, "--node");
 	size_t count = 0;
 	int status;
 
-	if (!plan || (strcmp(plan, "release") != 0 && strcmp(plan, "reinstall") != 0))
+	if (!deployment_cli_erases(input))
 		return EXIT_OK;
 	status = confirm_ask(context, input, &row);
 	while (nodes && nodes[count])
 		count++;
 	return status == EXIT_OK ? confirm_ask_words(context, input, &row, nodes, count) : status;
+}
+
+/* --where; names are read by create_body. */
+static int deployment_cli_choose(void *context, const struct command_input *input,
+				 struct selector *ret)
+{
+	const struct selector_row row = {"/nodes", "nodes", 0,
+					 deployment_cli_erases(input) ? "will be erased" : NULL};
+
+	if (!command_option(input, "--where") && !command_option(input, "--expected"))
+		return EXIT_OK;
+	if (command_options(input, "--node") && command_options(input, "--node")[0])
+		return haasctl_usage("either nodes by name, or --where");
+	return selector_read(context, input, &row, ret);
 }
 
 static int deployment_cli_deployment_create(void *context, const struct command_input *input)
@@ -291,11 +340,14 @@ static int deployment_cli_deployment_create(void *context, const struct command_
 	CLEANUP(text_done) struct text body = {0};
 	struct haasctl_reply reply = {0};
 	int64_t limit_s = 0;
-	int status = create_body(&body, input);
+	struct selector chosen = {0};
+	int status = haasctl_timeout_s(input, &limit_s); /* before anything is begun */
 
 	if (status == EXIT_OK)
-		status = haasctl_timeout_s(input, &limit_s); /* before anything is begun */
+		status = deployment_cli_choose(context, input, &chosen);
 	if (status == EXIT_OK)
+		status = create_body(&body, input, &chosen);
+	if (status == EXIT_OK && !chosen.where)
 		status = deployment_cli_confirm(context, input);
 	if (status == EXIT_OK)
 		status = haasctl_post(context, input, "/deployments", &body, &reply);
@@ -325,6 +377,48 @@ static int deployment_watch(void *context, const struct command_input *input)
 				 : status;
 }
 
+/* All that --where lets through, in one request: those that took it are rows; why another did not is
+ * told on stderr. */
+static int deployment_cli_act_many(void *context, const struct command_input *input,
+				   const char *action)
+{
+	static const struct output_column columns[] = {NUMBER("id"), COLUMN("plan"), COLUMN("node"),
+						       COLUMN("state"), WIDE("refused")};
+	const struct selector_row row = {"/deployments", "deployments", 0,
+					 strcmp(action, "cancel") == 0 ? "will be stopped" : NULL};
+	CLEANUP(text_done) struct text body = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+	struct selector chosen;
+	const json_t *item;
+	size_t refused = 0;
+	size_t i;
+	int status = selector_read(context, input, &row, &chosen);
+
+	if (status == EXIT_OK && command_option(input, "--wait"))
+		status =
+			haasctl_usage("--wait follows deployments that are named; watch these with "
+				      "deployment watch");
+	if (status != EXIT_OK)
+		return status;
+	json_begin_object(&body, NULL);
+	selector_json(&body, "deployments", &chosen);
+	json_put_string(&body, "action", action);
+	json_end_object(&body);
+	status = haasctl_post(context, input, "/deployments/actions", &body, &reply);
+	if (status != EXIT_OK)
+		return status;
+	status = listing_rows(input, json_object_get(reply.json, "deployments"), COLUMNS(columns));
+	json_array_foreach(json_object_get(reply.json, "deployments"), i, item)
+	{
+		if (!haasctl_word(item, "refused")[0])
+			continue;
+		refused++;
+		fprintf(stderr, "%s: %s\n", haasctl_word(item, "node"),
+			haasctl_word(item, "refused"));
+	}
+	return status == EXIT_OK && refused > 0 ? EXIT_PARTIAL : status;
+}
+
 /* `good`: the state in which they end when --wait has gone well. */
 static int deployment_cli_act(void *context, const struct command_input *input, const char *action,
 			      const char *good)
@@ -333,8 +427,11 @@ static int deployment_cli_act(void *context, const struct command_input *input, 
 						       COLUMN("state")};
 	struct listing *listing = NULL;
 	struct tally tally = {0};
-	int status = listing_new(input, columns, COUNT_OF(columns), &listing);
+	int status;
 
+	if (command_option(input, "--where") || input->word_count == 0)
+		return deployment_cli_act_many(context, input, action);
+	status = listing_new(input, columns, COUNT_OF(columns), &listing);
 	if (status != EXIT_OK)
 		return status;
 	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
@@ -382,10 +479,12 @@ static const struct option_row deployment_cli_list_options[] = {
 	{"--node", 0, OPTION_VALUE, "NODE", "of this node"},
 	{"--active", 0, OPTION_FLAG, NULL, "only those that have not ended"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row deployment_cli_create_options[] = {
 	{"--plan", 0, OPTION_VALUE, "inspect|install|reinstall|release", "the plan to execute"},
 	{"--node", 0, OPTION_REPEAT, "NODE", "on this node too; may be repeated"},
+	SELECTOR_OPTIONS,
 	{"--image", 0, OPTION_VALUE, "NAME[:VERSION]", "the image to install"},
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "for whom"},
 	{"--hostname", 0, OPTION_VALUE, "NAME", "default: the node's name"},
@@ -408,6 +507,8 @@ static const struct option_row deployment_cli_watch_options[] = {
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };
 static const struct option_row deployment_cli_act_options[] = {
+	SELECTOR_OPTIONS,
+	CONFIRM_OPTION,
 	{"--wait", 'w', OPTION_FLAG, NULL, "watch it to its end"},
 	{"--timeout", 0, OPTION_VALUE, "TIME", "watch at most so long (default 1h)"},
 };
@@ -425,14 +526,15 @@ static const struct command deployment_cli_commands[] = {
 	 "one line per node: step, percent, ETA (default: all)",
 	 OPTIONS(deployment_cli_watch_options), 0, 1000, deployment_watch,
 	 .example = "deployment watch 42"},
-	{"deployment", "cancel", "DEPLOYMENT...", "stop: power off, dirty, within 60 s",
-	 OPTIONS(deployment_cli_act_options), 1, 1000, deployment_cancel,
+	{"deployment", "cancel", "[DEPLOYMENT...]", "stop: power off, dirty, within 60 s",
+	 OPTIONS(deployment_cli_act_options), 0, 1000, deployment_cancel,
 	 .example = "deployment cancel 42 --wait"},
-	{"deployment", "retry", "DEPLOYMENT...", "continue a failed deployment at its failed step",
-	 OPTIONS(deployment_cli_act_options), 1, 1000, deployment_retry,
-	 .example = "deployment retry 42"},
-	{"deployment", "clear", "DEPLOYMENT...", "clear a failed or cancelled deployment",
-	 OPTIONS(deployment_cli_act_options), 1, 1000, deployment_clear,
+	{"deployment", "retry", "[DEPLOYMENT...]",
+	 "continue a failed deployment at its failed step", OPTIONS(deployment_cli_act_options), 0,
+	 1000, deployment_retry,
+	 .example = "deployment retry --where 'state=failed step=write_image'"},
+	{"deployment", "clear", "[DEPLOYMENT...]", "clear a failed or cancelled deployment",
+	 OPTIONS(deployment_cli_act_options), 0, 1000, deployment_clear,
 	 .example = "deployment clear 42"},
 };
 const struct command_group deployment_group = {deployment_cli_commands,

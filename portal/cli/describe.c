@@ -256,7 +256,7 @@ static int describe_ask(struct haasctl *haasctl, const struct command_input *inp
 	if (section->target) {
 		text_add(&target, section->target);
 		if (target.data[target.size - 1] == '=')
-			haasctl_escape(&target, haasctl_word(whose, "name"));
+			text_add_percent(&target, haasctl_word(whose, "name"));
 		int status = haasctl_call(haasctl, input,
 					  &(struct haasctl_call){.method = "GET",
 								 .target = text_get(&target),

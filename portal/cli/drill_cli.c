@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/model/drill_url.h"
 
@@ -200,6 +201,53 @@ static int print_once(struct haasctl *haasctl, const struct command_input *input
 		       : drill_cli_print_rows(input, reply.json);
 }
 
+/* By column in the API, a row each for people. */
+static int print_series(struct haasctl *haasctl, const struct command_input *input,
+			const struct drill_url *place)
+{
+	static const char *const names[] = {"at", "seconds", "bits_per_second", "low", "high"};
+	static const struct output_column columns[] = {
+		COLUMN("begin_at"),
+		NUMBER("seconds"),
+		TITLED_NUMBER("bits_per_second", "RATE"),
+		TITLED_NUMBER("low_bits_per_second", "LOW"),
+		TITLED_NUMBER("high_bits_per_second", "HIGH"),
+	};
+	CLEANUP(text_done) struct text url = {0};
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+	CLEANUP(json_decrefp) json_t *rows = json_array();
+	const json_t *values[COUNT_OF(names)];
+	const json_t *note;
+	size_t i;
+
+	drill_url_print(place, &url);
+	text_addf(&target, "/drill/series%s", text_get(&url) + strcspn(text_get(&url), "?"));
+	int status = haasctl_get(haasctl, input, text_get(&target), &reply);
+	if (status != EXIT_OK || listing_json(input, reply.json))
+		return status;
+	for (i = 0; i < COUNT_OF(names); i++)
+		values[i] = json_object_get(reply.json, names[i]);
+	for (i = 0; i < json_array_size(values[0]); i++) {
+		char at[32] = "";
+		time_t begin = (time_t)json_integer_value(json_array_get(values[0], i));
+		struct tm parts;
+
+		if (gmtime_r(&begin, &parts))
+			(void)strftime(at, sizeof(at), "%Y-%m-%dT%H:%M:%SZ", &parts);
+		(void)json_array_append_new(
+			rows, json_pack("{s:s, s:O?, s:O?, s:O?, s:O?}", "begin_at", at, "seconds",
+					json_array_get(values[1], i), "bits_per_second",
+					json_array_get(values[2], i), "low_bits_per_second",
+					json_array_get(values[3], i), "high_bits_per_second",
+					json_array_get(values[4], i)));
+	}
+	status = listing_rows(input, rows, COLUMNS(columns));
+	json_array_foreach(json_object_get(reply.json, "notes"), i, note)
+		fprintf(stderr, "haasctl: %s\n", json_string_value(note));
+	return status;
+}
+
 static int drill_cli_drill(void *context, const struct command_input *input)
 {
 	const char *script = command_option(input, "--script");
@@ -211,6 +259,8 @@ static int drill_cli_drill(void *context, const struct command_input *input)
 	int status = drill_cli_place_of(input, &place);
 	if (status != EXIT_OK)
 		return status;
+	if (command_option(input, "--series"))
+		return print_series(context, input, &place);
 	bool asked_for_rows =
 		command_option(input, "--output") || command_option(input, "--columns");
 	if (script || (!asked_for_rows && drill_tui_possible()))
@@ -222,6 +272,7 @@ static const struct option_row drill_options[] = {
 	{"--at", 0, OPTION_VALUE, "TIME", "the end: 10:42[:30] (UTC) or RFC 3339; default now"},
 	{"--window", 0, OPTION_VALUE, "TIME", "how long before it, 1s to 30d, default 5m"},
 	{"--limit", 0, OPTION_VALUE, "N", "the N largest, default 100; the rest is other"},
+	{"--series", 0, OPTION_FLAG, NULL, "its rate over time, instead of its parts"},
 	{"--ascii", 0, OPTION_FLAG, NULL, "on a terminal: nothing but ASCII"},
 	{"--script", 0, OPTION_VALUE, "SCRIPT", "press these keys; see haasctl(1)"},
 	{"--complete", 0, OPTION_VALUE, "PREFIX", "paths that begin so, for shells"},

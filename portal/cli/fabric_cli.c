@@ -285,10 +285,10 @@ static void location_target(struct text *target, const char *word)
 	}
 	(void)text_format(node, sizeof(node), "%.*s", (int)(length < 63 ? length : 63), word);
 	text_add(target, "node=");
-	haasctl_escape(target, node);
+	text_add_percent(target, node);
 	if (word[length] == ':') {
 		text_add(target, "&nic=");
-		haasctl_escape(target, word + length + 1);
+		text_add_percent(target, word + length + 1);
 	}
 }
 
@@ -322,7 +322,7 @@ static int fabric_cli_blink(struct haasctl *haasctl, const struct command_input 
 	json_put_string(&body, "port", haasctl_word(place, "port"));
 	json_put_int(&body, "seconds", seconds);
 	json_end_object(&body);
-	int status = haasctl_post(haasctl, input, text_get(&target), &body, &reply);
+	int status = haasctl_post_harmless(haasctl, input, text_get(&target), &body, &reply);
 	if (status == EXIT_OK)
 		say_blinks(place, reply.json, seconds);
 	return status;
@@ -371,12 +371,14 @@ static const struct option_row link_options[] = {
 	{"--switch", 0, OPTION_VALUE, "SWITCH", "only at this switch"},
 	{"--state", 0, OPTION_VALUE, "confirmed|claimed|conflict|gone", "only these"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row nic_list_options[] = {
 	{"--node", 0, OPTION_VALUE, "NODE", "only of this node"},
 	{"--switch", 0, OPTION_VALUE, "SWITCH", "only at this switch"},
 	{"--port", 0, OPTION_VALUE, "PORT", "only at this port"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row locate_options[] = {
 	{"--blink", 0, OPTION_VALUE, "TIME", "blink the LED of the port so long, where it can"},

@@ -220,6 +220,7 @@ static const struct option_row grant_cli_list_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only to this tenant"},
 	{"--object", 0, OPTION_VALUE, "OBJECT", "only of this, NAME:VERSION or NAME"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row grant_cli_add_options[] = {
 	{"--until", 0, OPTION_VALUE, "TIME", "when it ends, 2026-12-31T23:00:00Z (default never)"},
@@ -229,6 +230,7 @@ static const struct option_row package_list_options[] = {
 	{"--name", 0, OPTION_VALUE, "GLOB", "only names like this"},
 	{"--state", 0, OPTION_VALUE, "uploading|ready|retired", "only in this state"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row grant_cli_import_options[] = {
 	{"--kind", 0, OPTION_VALUE, "deb|bundle", "kind of the package (default bundle)"},

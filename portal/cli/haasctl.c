@@ -15,14 +15,19 @@
 #include "common/http/json_reader.h"
 #include "common/io/loop.h"
 
+#include "portal/cli/haasctl_server.h"
 #include "portal/cli/refusal.h"
 
 /* The server sends a comment into its streams every 15 s; silence for so long is a broken one. */
 #define ANSWER_LIMIT_MS 60000
 #define SLOW_MS         5000 /* then a person is told that we wait */
+#define REPEAT_COUNT    6    /* of a call whose connection broke: about 8 s in all */
+#define REPEAT_FIRST_MS 125
 
 struct haasctl {
 	struct loop *loop;
+	struct haasctl_server server;
+	bool chosen; /* the server is */
 	struct http_client *client;
 	struct http_call *call;
 	bool interrupted;
@@ -32,9 +37,11 @@ struct haasctl {
 	int rc;
 	struct problem problem;
 	struct haasctl_reply reply;
+	bool heard;      /* some bytes of a stream came */
+	json_t *refusal; /* the last answer that was the caller's to tell */
 	const struct haasctl_call *asked;
 	const struct command_input *input; /* of its command */
-	char key[TOKEN_TEXT_SIZE];         /* its Idempotency-Key when we made one up */
+	char key[TOKEN_TEXT_SIZE];         /* its Idempotency-Key when we made one up, else "" */
 };
 
 static void on_interrupt(void *context)
@@ -67,6 +74,8 @@ void haasctl_free(struct haasctl *haasctl)
 	if (!haasctl)
 		return;
 	http_client_free(haasctl->client);
+	haasctl_server_done(&haasctl->server);
+	json_decref(haasctl->refusal);
 	loop_free(haasctl->loop);
 	free(haasctl);
 }
@@ -94,6 +103,24 @@ void haasctl_problem(const struct problem *problem)
 		fprintf(stderr, "  %s\n", problem->detail);
 	if (problem->hint[0])
 		fprintf(stderr, "  hint: %s\n", problem->hint);
+}
+
+int haasctl_told(const struct problem *problem)
+{
+	static const struct {
+		int code;
+		enum exit_status status;
+	} rows[] = {{E_CONFLICT, EXIT_CONFLICT},
+		    {E_NOT_FOUND, EXIT_NOT_FOUND},
+		    {E_DENIED, EXIT_DENIED},
+		    {E_UNAVAILABLE, EXIT_UNREACHABLE}};
+
+	haasctl_problem(problem);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		if (rows[i].code == problem->code)
+			return (int)rows[i].status;
+	}
+	return EXIT_FAILED;
 }
 
 void haasctl_stored_problem(const char *subject, const json_t *problem)
@@ -135,6 +162,7 @@ static int haasctl_on_data(void *context, const void *data, size_t size)
 {
 	struct haasctl *haasctl = context;
 
+	haasctl->heard = true;
 	if (!haasctl->stopped)
 		haasctl->asked->on_data(haasctl->asked->context, data, size);
 	return 0;
@@ -162,34 +190,68 @@ static void haasctl_on_done(void *context, int rc, const struct http_response *r
 	loop_stop(haasctl->loop);
 }
 
-static const char *haasctl_socket(const struct command_input *input)
+void haasctl_use(struct haasctl *haasctl, const struct context *context)
 {
-	const char *socket = command_option(input, "--socket");
+	http_client_free(TAKE(haasctl->client));
+	haasctl_server_done(&haasctl->server);
+	haasctl->server.context = *context;
+	haasctl->chosen = true;
+}
 
-	if (!socket)
-		socket = getenv("HAAS_SOCKET"); // NOLINT(concurrency-mt-unsafe): one thread
-	return socket ? socket : HAASCTL_DEFAULT_SOCKET;
+/* No call was made before. */
+static int haasctl_chosen(struct haasctl *haasctl, int status)
+{
+	haasctl->chosen = status == EXIT_OK;
+	return status;
+}
+
+int haasctl_choose(struct haasctl *haasctl, const struct command_input *input)
+{
+	return haasctl->chosen
+		       ? EXIT_OK
+		       : haasctl_chosen(haasctl, haasctl_server_choose(input, &haasctl->server));
+}
+
+int haasctl_use_here(struct haasctl *haasctl, const struct command_input *input)
+{
+	return haasctl_chosen(haasctl, haasctl_server_here(input, &haasctl->server));
+}
+
+int haasctl_use_session(struct haasctl *haasctl, const struct command_input *input)
+{
+	return haasctl_chosen(haasctl, haasctl_server_choose_session(input, &haasctl->server));
+}
+
+const struct context *haasctl_context(const struct haasctl *haasctl)
+{
+	return &haasctl->server.context;
+}
+
+const char *haasctl_shown_pin(const struct haasctl *haasctl)
+{
+	return haasctl->server.tls ? tls_shown_pin(haasctl->server.tls) : "";
 }
 
 int haasctl_connect(struct haasctl *haasctl, const struct command_input *input,
 		    struct http_client **ret)
 {
-	CLEANUP(text_done) struct text url = {0};
+	int status = haasctl_choose(haasctl, input);
 
-	text_addf(&url, "unix:%s", haasctl_socket(input));
-	int rc = http_client_new(haasctl->loop, text_get(&url), ret);
-	if (rc == 0)
-		return EXIT_OK;
-	(void)haasctl_cannot("use the socket", text_get(&url), rc);
-	return EXIT_UNREACHABLE;
+	return status == EXIT_OK ? haasctl_server_client(&haasctl->server, haasctl->loop, ret)
+				 : status;
+}
+
+bool haasctl_is_connected(const struct haasctl *haasctl)
+{
+	return haasctl->client && http_client_has_connected(haasctl->client);
 }
 
 /* The path of a socket that this user may not use. NULL: that is not why. */
-static const char *haasctl_forbidden_socket(const struct command_input *input)
+static const char *haasctl_forbidden_socket(const struct haasctl *haasctl)
 {
-	const char *path = haasctl_socket(input);
+	const char *path = haasctl_server_socket(&haasctl->server);
 
-	return access(path, R_OK | W_OK) != 0 && errno == EACCES ? path : NULL;
+	return path && access(path, R_OK | W_OK) != 0 && errno == EACCES ? path : NULL;
 }
 
 /* "haas", or whose socket it is. */
@@ -206,30 +268,51 @@ static void haasctl_socket_group(const char *path, char ret[64])
 		(void)text_copy(ret, 64, found->gr_name);
 }
 
-/* No answer. A POST may have been done all the same; its key makes asking again safe. */
-static int tell_silence(struct haasctl *haasctl)
+/* What a person does about a server that does not answer. A POST may have been done all the same; its
+ * key makes asking again safe. */
+static void haasctl_hint_silence(struct haasctl *haasctl)
 {
-	struct problem *problem = &haasctl->problem;
 	const char *forbidden =
-		haasctl->rc == E_UNAVAILABLE ? haasctl_forbidden_socket(haasctl->input) : NULL;
+		haasctl->rc == E_UNAVAILABLE ? haasctl_forbidden_socket(haasctl) : NULL;
+	bool here = haasctl_server_socket(&haasctl->server);
 	char group[64];
 
 	if (forbidden) {
 		haasctl_socket_group(forbidden, group);
-		problem_hint(problem,
+		problem_hint(&haasctl->problem,
 			     "join group %s: usermod -aG %s USER as root, then log in anew", group,
 			     group);
+		return;
+	}
+	if (haasctl->asked->once && haasctl_is_connected(haasctl)) {
+		problem_hint(&haasctl->problem,
+			     "it may be done all the same: look before you ask again");
+		return;
+	}
+	problem_hint(&haasctl->problem, "%s%s%s",
+		     here ? "is portald running? choose its socket by --socket or HAAS_SOCKET"
+			  : "is the address right, and portald running? haasctl context list",
+		     haasctl->key[0] ? "; ask again safely with --idempotency-key " : "",
+		     haasctl->key);
+}
+
+/* No answer. */
+static int tell_silence(struct haasctl *haasctl)
+{
+	bool distrusts = haasctl->client && http_client_distrusts(haasctl->client);
+	int status = haasctl->rc == E_TIMEOUT ? EXIT_TIMEOUT : EXIT_UNREACHABLE;
+
+	if (distrusts) {
+		haasctl_server_distrust(&haasctl->server, &haasctl->problem);
+		status = EXIT_DENIED;
 	} else {
-		problem_hint(problem,
-			     "is portald running? choose its socket by --socket or HAAS_SOCKET%s%s",
-			     haasctl->key[0] ? "; ask again safely with --idempotency-key " : "",
-			     haasctl->key);
+		haasctl_hint_silence(haasctl);
 	}
 	if (haasctl->asked->problem)
-		*haasctl->asked->problem = *problem;
-	else if (haasctl->asked->untold != EXIT_UNREACHABLE)
-		refusal_tell_own(haasctl->input, problem);
-	return haasctl->rc == E_TIMEOUT ? EXIT_TIMEOUT : EXIT_UNREACHABLE;
+		*haasctl->asked->problem = haasctl->problem;
+	else if (distrusts || haasctl->asked->untold != EXIT_UNREACHABLE)
+		refusal_tell_own(haasctl->input, &haasctl->problem);
+	return status;
 }
 
 static int haasctl_finish(struct haasctl *haasctl, struct haasctl_reply *ret)
@@ -238,6 +321,7 @@ static int haasctl_finish(struct haasctl *haasctl, struct haasctl_reply *ret)
 	int status = refusal_exit(reply.status);
 
 	haasctl->reply = (struct haasctl_reply){0};
+	json_decref(TAKE(haasctl->refusal));
 	if (haasctl->interrupted)
 		status = EXIT_INTERRUPTED;
 	else if (haasctl->stopped)
@@ -248,6 +332,8 @@ static int haasctl_finish(struct haasctl *haasctl, struct haasctl_reply *ret)
 		refusal_keep(haasctl->input, reply.json, status, haasctl->asked->problem);
 	else if (status != EXIT_OK && status != (int)haasctl->asked->untold)
 		refusal_tell(haasctl->input, reply.json);
+	else if (status != EXIT_OK)
+		haasctl->refusal = json_incref(reply.json);
 	if (status == EXIT_OK)
 		*ret = reply;
 	else
@@ -274,14 +360,20 @@ static void haasctl_on_slow(void *context)
 			SLOW_MS / 1000, (ANSWER_LIMIT_MS - SLOW_MS) / 1000);
 }
 
+static bool haasctl_is_for_programs(const struct haasctl *haasctl)
+{
+	const char *format = command_option(haasctl->input, "--output");
+
+	return format && strncmp(format, "json", 4) == 0;
+}
+
 /* Is this call one that a person waits for, and not a program or a screen? */
 static bool haasctl_is_watched(const struct haasctl *haasctl)
 {
 	const struct haasctl_call *asked = haasctl->asked;
-	const char *format = command_option(haasctl->input, "--output");
 
 	return !asked->on_data && !asked->problem && !asked->by_itself &&
-	       asked->untold != EXIT_UNREACHABLE && (!format || strncmp(format, "json", 4) != 0);
+	       asked->untold != EXIT_UNREACHABLE && !haasctl_is_for_programs(haasctl);
 }
 
 static void haasctl_wait_answer(struct haasctl *haasctl)
@@ -296,47 +388,53 @@ static void haasctl_wait_answer(struct haasctl *haasctl)
 	loop_timer_free(slow);
 }
 
-int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
-		 const struct haasctl_call *call, struct haasctl_reply *ret)
+/* What goes out, as often as it takes. */
+struct haasctl_request {
+	struct text target;
+	struct http_header headers[6];
+	size_t header_count;
+};
+
+static void haasctl_request_header(struct haasctl_request *request, const char *name,
+				   const char *value)
 {
-	CLEANUP(text_done) struct text target = {0};
-	struct http_header headers[4];
-	size_t header_count = 0;
-	const char *tenant = command_option(input, "--as-tenant");
-	const char *key = command_option(input, "--idempotency-key");
-	const char *open_case = haasctl_case(input);
+	if (value)
+		request->headers[request->header_count++] = (struct http_header){name, value};
+}
 
-	if (!haasctl->client) {
-		int status = haasctl_connect(haasctl, input, &haasctl->client);
+static void haasctl_request_make(struct haasctl *haasctl, const struct haasctl_call *call,
+				 struct haasctl_request *ret)
+{
+	const char *key = command_option(haasctl->input, "--idempotency-key");
 
-		if (status != EXIT_OK)
-			return status;
-	}
-	text_addf(&target, "%s%s", HAASCTL_API, call->target);
+	haasctl->key[0] = '\0';
+	text_addf(&ret->target, "%s%s", HAASCTL_API, call->target);
+	haasctl_request_header(ret, "X-Haas-Tenant", command_option(haasctl->input, "--as-tenant"));
+	haasctl_request_header(ret, "Haas-Reason", command_option(haasctl->input, "--why"));
+	haasctl_request_header(ret, "X-Haas-Case",
+			       call->by_itself ? NULL : haasctl_case(haasctl->input));
+	haasctl_request_header(ret, "If-Match", call->if_match);
+	haasctl_request_header(ret, "Accept", call->accept);
+	if (strcmp(call->method, "POST") != 0 || call->once || call->harmless)
+		return;
+	if (!key)
+		token_new(haasctl->key);
+	haasctl_request_header(ret, "Idempotency-Key", key ? key : haasctl->key);
+}
+
+static void haasctl_ask(struct haasctl *haasctl, const struct haasctl_call *call,
+			const struct haasctl_request *request)
+{
 	haasctl->done = false;
 	haasctl->stopped = false;
-	haasctl->asked = call;
-	haasctl->input = input;
+	haasctl->heard = false;
 	haasctl->problem = (struct problem){0};
-	haasctl->key[0] = '\0';
-	if (tenant)
-		headers[header_count++] = (struct http_header){"X-Haas-Tenant", tenant};
-	if (open_case && !call->by_itself)
-		headers[header_count++] = (struct http_header){"X-Haas-Case", open_case};
-	if (call->if_match)
-		headers[header_count++] = (struct http_header){"If-Match", call->if_match};
-	if (strcmp(call->method, "POST") == 0) {
-		if (!key)
-			token_new(haasctl->key);
-		headers[header_count++] =
-			(struct http_header){"Idempotency-Key", key ? key : haasctl->key};
-	}
 	haasctl->rc = http_client_call(haasctl->client,
 				       &(struct http_call_options){
 					       .method = call->method,
-					       .target = text_get(&target),
-					       .headers = headers,
-					       .header_count = header_count,
+					       .target = text_get(&request->target),
+					       .headers = request->headers,
+					       .header_count = request->header_count,
 					       .body = call->body,
 					       .body_size = call->body_size || !call->body
 								    ? call->body_size
@@ -344,6 +442,7 @@ int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 					       .content_type = call->content_type,
 					       .timeout_ms = ANSWER_LIMIT_MS,
 					       .response_limit = (size_t)64 << 20,
+					       .secret = call->once,
 					       .on_data = call->on_data ? haasctl_on_data : NULL,
 					       .on_done = haasctl_on_done,
 					       .context = haasctl,
@@ -356,7 +455,94 @@ int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 	if (!haasctl->done && haasctl->call)
 		http_call_cancel(haasctl->call);
 	haasctl->call = NULL;
-	return haasctl_finish(haasctl, ret);
+}
+
+/* Did a connection that there was break, and may the call be said again? A read, a POST that has a key or
+ * does no harm, a PUT of the whole. A caller that waits for the server by itself does so. */
+static bool haasctl_may_repeat(const struct haasctl *haasctl)
+{
+	const struct haasctl_call *call = haasctl->asked;
+	bool harmless = strcmp(call->method, "GET") == 0 || strcmp(call->method, "POST") == 0 ||
+			(strcmp(call->method, "PUT") == 0 && !call->if_match);
+
+	return haasctl->rc == E_UNAVAILABLE && harmless && !call->once && !call->problem &&
+	       call->untold != EXIT_UNREACHABLE && !haasctl->heard && !haasctl->interrupted &&
+	       !haasctl->stopped && http_client_has_connected(haasctl->client) &&
+	       !http_client_distrusts(haasctl->client);
+}
+
+static void haasctl_repeat(struct haasctl *haasctl, const struct haasctl_request *request)
+{
+	int64_t pause_ms = REPEAT_FIRST_MS;
+
+	for (unsigned i = 0; i < REPEAT_COUNT && haasctl_may_repeat(haasctl); i++) {
+		if (i == 0 && !haasctl_is_for_programs(haasctl))
+			fprintf(stderr, "haasctl: the connection broke; asking again%s\n",
+				haasctl->key[0] ? " with the same key: it is done once" : "");
+		if (!haasctl_sleep(haasctl, pause_ms))
+			return;
+		haasctl_ask(haasctl, haasctl->asked, request);
+		pause_ms *= 2;
+	}
+}
+
+/* Nobody is at this address of the name: is another one asked now? */
+static bool haasctl_moves(struct haasctl *haasctl)
+{
+	return haasctl->rc == E_UNAVAILABLE && !haasctl->interrupted &&
+	       !http_client_has_connected(haasctl->client) &&
+	       !http_client_distrusts(haasctl->client) && haasctl_server_move(&haasctl->server);
+}
+
+int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
+		 const struct haasctl_call *call, struct haasctl_reply *ret)
+{
+	struct haasctl_request request = {0};
+	int status = haasctl->client ? EXIT_OK : haasctl_connect(haasctl, input, &haasctl->client);
+
+	if (status != EXIT_OK)
+		return status;
+	haasctl->asked = call;
+	haasctl->input = input;
+	haasctl_request_make(haasctl, call, &request);
+	haasctl_ask(haasctl, call, &request);
+	while (status == EXIT_OK && haasctl_moves(haasctl)) {
+		http_client_free(TAKE(haasctl->client));
+		status = haasctl_connect(haasctl, input, &haasctl->client);
+		if (status == EXIT_OK)
+			haasctl_ask(haasctl, call, &request);
+	}
+	if (status == EXIT_OK)
+		haasctl_repeat(haasctl, &request);
+	text_done(&request.target);
+	return status == EXIT_OK ? haasctl_finish(haasctl, ret) : status;
+}
+
+bool haasctl_resume(struct haasctl *haasctl, unsigned *tries, int *status)
+{
+	bool terminal = isatty(STDERR_FILENO);
+
+	if (*status != EXIT_UNREACHABLE)
+		return false;
+	if (haasctl->heard)
+		*tries = 0;
+	if (*tries == REPEAT_COUNT || !http_client_has_connected(haasctl->client)) {
+		if (haasctl->refusal)
+			refusal_tell(haasctl->input, haasctl->refusal);
+		else
+			refusal_tell_own(haasctl->input, &haasctl->problem);
+		return false;
+	}
+	if (*tries == 0 && terminal) /* it may be raw, and in the middle of a line */
+		say_control(stderr, "\r\n");
+	if (*tries == 0)
+		fprintf(stderr, "haasctl: the connection broke; going on where it was\n");
+	if (*tries == 0 && terminal)
+		say_control(stderr, "\r");
+	if (haasctl_sleep(haasctl, (int64_t)REPEAT_FIRST_MS << (*tries)++) && !haasctl->stopped)
+		return true;
+	*status = haasctl->stopped ? EXIT_OK : EXIT_INTERRUPTED;
+	return false;
 }
 
 int haasctl_get(struct haasctl *haasctl, const struct command_input *input, const char *target,
@@ -364,6 +550,18 @@ int haasctl_get(struct haasctl *haasctl, const struct command_input *input, cons
 {
 	return haasctl_call(haasctl, input,
 			    &(struct haasctl_call){.method = "GET", .target = target}, ret);
+}
+
+int haasctl_post_harmless(struct haasctl *haasctl, const struct command_input *input,
+			  const char *target, const struct text *body, struct haasctl_reply *ret)
+{
+	return haasctl_call(haasctl, input,
+			    &(struct haasctl_call){.method = "POST",
+						   .target = target,
+						   .body = text_get(body),
+						   .body_size = body->size,
+						   .harmless = true},
+			    ret);
 }
 
 int haasctl_post(struct haasctl *haasctl, const struct command_input *input, const char *target,

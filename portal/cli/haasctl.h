@@ -12,12 +12,14 @@
 #include "common/http/client.h"
 #include "common/http/json_reader.h"
 #include "common/io/loop.h"
+#include "common/model/image_keys.h"
 
 #include "portal/cli/say.h"
 
 #define HAASCTL_DEFAULT_SOCKET "/run/haas/portald/socket"
 #define HAASCTL_API            "/api/v1"
 
+struct context; /* context.h */
 struct haasctl; /* the connection to portald; every command's context */
 
 struct command_group {
@@ -29,11 +31,12 @@ struct command_group {
 #define NO_OPTIONS    NULL, 0
 
 extern const struct command_group db_group, node_group, bmc_group, health_group, image_group,
-	image_sign_group, deployment_group, pdci_group, network_group, node_network_group,
-	site_group, cable_group, record_group, certificate_group, fabric_group, switch_group,
-	volume_group, grant_group, drill_group, alert_group, case_group, sampling_group,
-	capture_group, status_group, site_check_group, site_init_group, site_report_group, ca_group,
-	rotation_group;
+	image_sign_group, image_key_group, deployment_group, pdci_group, network_group,
+	node_network_group, site_group, cable_group, record_group, certificate_group, audit_group,
+	fabric_group, switch_group, volume_group, grant_group, drill_group, alert_group, case_group,
+	sampling_group, capture_group, status_group, site_check_group, site_init_group,
+	site_report_group, ca_group, rotation_group, rotation_ca_group, account_group, login_group,
+	context_group, limit_group, second_factor_group, webhook_group, setting_group;
 
 /* node_sheet_cli.c: the columns of the sheet, for help and manual. */
 extern const struct command_list node_sheet_list;
@@ -48,6 +51,8 @@ void haasctl_stop(struct haasctl *haasctl);
 
 /* "haasctl: message" with detail and hint on stderr. */
 void haasctl_problem(const struct problem *problem);
+/* The same; returns the exit status that fits its code. */
+int haasctl_told(const struct problem *problem);
 /* A problem that the server stored (message, detail, hint), after "subject: ". Null tells nothing.
  */
 void haasctl_stored_problem(const char *subject, const json_t *problem);
@@ -58,8 +63,8 @@ int haasctl_cannot(const char *verb, const char *path, int rc);
 
 /* --- asking portald --- */
 
-/* One exchange. `target` is below /api/v1. POST carries an Idempotency-Key, so a lost answer may be
- * asked for again. */
+/* One exchange. `target` is below /api/v1. A POST carries an Idempotency-Key, so that a lost answer may be
+ * asked for again; two kinds do not: `once` and `harmless`. */
 struct haasctl_call {
 	const char *method;
 	const char *target;
@@ -67,9 +72,12 @@ struct haasctl_call {
 	size_t body_size; /* 0 = strlen(body) */
 	const char *content_type;
 	const char *if_match;
+	const char *accept;      /* NULL = JSON */
 	enum exit_status untold; /* a failure of this kind is the caller's to tell */
 	struct problem *problem; /* if not NULL any failure is: it is written here instead */
 	bool by_itself;          /* no person asked: it is not kept in the case */
+	bool once;     /* not asked again when the connection breaks: it would be done twice */
+	bool harmless; /* a POST that may be done twice, and has no key at the server */
 	/* Of haasctl_do: the word of the command line that it changes (NULL: the first), and what
 	   is said of it instead of the command's own `done`. */
 	const char *object;
@@ -84,18 +92,46 @@ struct haasctl_reply {
 	char etag[72];
 };
 void haasctl_reply_done(struct haasctl_reply *reply);
-/* A client of the socket that the options name. EXIT_OK, or the failure told. */
+/* A client of the server that the options name. EXIT_OK, or the failure told. */
 MUST_USE int haasctl_connect(struct haasctl *haasctl, const struct command_input *input,
 			     struct http_client **ret);
+/* Which server that is, and by whose word it is asked: haasctl_context() knows it then. EXIT_OK, or the
+ * failure told. */
+MUST_USE int haasctl_choose(struct haasctl *haasctl, const struct command_input *input);
+const struct context *haasctl_context(const struct haasctl *haasctl);
+/* The portald of this machine from now on: of a command that acts on this machine. EXIT_OK, or the failure
+ * told. */
+MUST_USE int haasctl_use_here(struct haasctl *haasctl, const struct command_input *input);
+/* The server that the options name, by the session of its context. EXIT_OK, or the failure told. */
+MUST_USE int haasctl_use_session(struct haasctl *haasctl, const struct command_input *input);
+/* From now on this one, whatever the options say. Copied. */
+void haasctl_use(struct haasctl *haasctl, const struct context *context);
+/* The pin of the key that the server has shown; "" = none. */
+const char *haasctl_shown_pin(const struct haasctl *haasctl);
+/* Did a call reach the server? It is at this address then, for all clients to come. */
+bool haasctl_is_connected(const struct haasctl *haasctl);
 /* The number that --case or HAAS_CASE says, or NULL. */
 const char *haasctl_case(const struct command_input *input);
 /* EXIT_OK, or the exit status that fits the answer, after telling its problem. */
 MUST_USE int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 			  const struct haasctl_call *call, struct haasctl_reply *ret);
+/* After a call for a stream with `untold` EXIT_UNREACHABLE: is it to be asked for again, from where it
+ * broke? Says so, waits, counts `tries` since bytes came; else a failure is told, and *status says
+ * it. */
+MUST_USE bool haasctl_resume(struct haasctl *haasctl, unsigned *tries, int *status);
 MUST_USE int haasctl_get(struct haasctl *haasctl, const struct command_input *input,
 			 const char *target, struct haasctl_reply *ret);
+/* Each row of "items" of all pages of a list; `target` has a query. Ends at the first that is not EXIT_OK. */
+typedef int (*haasctl_row_fn)(void *context, const json_t *row);
+MUST_USE int haasctl_pages(struct haasctl *haasctl, const struct command_input *input,
+			   const char *target, haasctl_row_fn fn, void *context);
+MUST_USE int haasctl_rows(const json_t *rows, haasctl_row_fn fn, void *context);
 MUST_USE int haasctl_post(struct haasctl *haasctl, const struct command_input *input,
 			  const char *target, const struct text *body, struct haasctl_reply *ret);
+/* A POST that is `harmless`. */
+MUST_USE int haasctl_post_harmless(struct haasctl *haasctl, const struct command_input *input,
+				   const char *target, const struct text *body,
+				   struct haasctl_reply *ret);
 /* --- writing --- */
 
 /* Names of options, NULL-ended. */
@@ -105,6 +141,8 @@ MUST_USE int haasctl_post(struct haasctl *haasctl, const struct command_input *i
  * "{*}" the object (NULL: the first word), "{member}" of the answer (may be NULL). */
 void haasctl_say_done(const struct command_input *input, const char *done, const char *object,
 		      const json_t *answer);
+/* The same on stderr, of what stdout does not hold: what to do next. */
+void haasctl_say_next(const struct command_input *input, const char *next, const json_t *answer);
 /* A call that changes something. People read what was done; -o json gives the API's answer. */
 MUST_USE int haasctl_do(struct haasctl *haasctl, const struct command_input *input,
 			const struct haasctl_call *call);
@@ -128,8 +166,10 @@ void haasctl_keep_words(struct text *body, const struct command_input *input,
 MUST_USE int haasctl_keep_number(struct text *body, const struct command_input *input,
 				 const char *option, const char *member, const json_t *before);
 
-/* Percent-encodes one path segment or query value onto the text. */
-void haasctl_escape(struct text *text, const char *value);
+/* switch_cli.c: lines NAME=VALUE of a file, "-" = stdin, as member "secrets". EXIT_OK, or the failure
+ * told. */
+MUST_USE int haasctl_read_secrets(json_t *body, const char *path);
+
 /* `before`, the word encoded, `after`: "/nodes/" "n1" "/events". */
 void haasctl_path(struct text *target, const char *before, const char *word, const char *after);
 /* False: it is none, or longer than the room. */
@@ -204,11 +244,16 @@ extern const struct option_row node_sheet_options[2];
 /* describe.c: a row each of the nouns node, pdci and switch. */
 int haasctl_describe_node(void *context, const struct command_input *input);
 int haasctl_describe_pdci(void *context, const struct command_input *input);
+int haasctl_pdci_sheet(void *context, const struct command_input *input);
 int haasctl_describe_switch(void *context, const struct command_input *input);
 /* switch_health_cli.c: a row of the noun switch. */
 int haasctl_switch_health(void *context, const struct command_input *input);
 /* aggregate_cli.c: a row of the noun switch. */
 int haasctl_switch_aggregates(void *context, const struct command_input *input);
+/* topology_cli.c: a row each of the nouns switch and port, and the options of the last. */
+int haasctl_switch_topology(void *context, const struct command_input *input);
+int haasctl_port_load(void *context, const struct command_input *input);
+extern const struct option_row topology_load_options[3];
 /* path_cli.c: a row of the noun network. */
 int haasctl_network_path(void *context, const struct command_input *input);
 /* volume_cli.c: bytes of "10G", "512M", "1048576"; EXIT_OK, or the error told. */
@@ -221,10 +266,18 @@ MUST_USE int haasctl_add_user_data(struct text *body, const char *path);
 void haasctl_add_words(struct text *body, const char *member, const char *const *words);
 /* image_sign_cli.c: makes `path` and `path`.pub. E_CONFLICT: `path` is there, and stays. */
 MUST_USE int haasctl_image_key_make(const char *path, struct problem *problem);
-#define HAASCTL_IMAGE_KEY_TEXT 65
-/* The public half of a secret key's file, in hex. */
-MUST_USE int haasctl_image_key_public(const char *path, char ret[HAASCTL_IMAGE_KEY_TEXT],
+/* The secret key of a file; the caller wipes it. */
+MUST_USE int haasctl_image_key_secret(const char *path,
+				      unsigned char ret[crypto_sign_SECRETKEYBYTES],
 				      struct problem *problem);
+/* The public half of a secret key's file, in hex. */
+MUST_USE int haasctl_image_key_public(const char *path, char ret[IMAGE_KEY_TEXT_SIZE],
+				      struct problem *problem);
+/* Of a manifest, in hex. */
+#define HAASCTL_IMAGE_SIGNATURE_SIZE (2 * crypto_sign_BYTES + 1)
+void haasctl_image_signature(const unsigned char secret[crypto_sign_SECRETKEYBYTES],
+			     const char *manifest, size_t size,
+			     char ret[HAASCTL_IMAGE_SIGNATURE_SIZE]);
 /* console.c */
 MUST_USE int console_run(struct haasctl *haasctl, const struct command_input *input,
 			 const char *node);

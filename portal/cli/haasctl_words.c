@@ -82,24 +82,50 @@ int haasctl_each(struct haasctl *haasctl, const struct command_input *input, con
 	return tally_status(&tally);
 }
 
-void haasctl_escape(struct text *text, const char *value)
+int haasctl_rows(const json_t *rows, haasctl_row_fn fn, void *context)
 {
-	static const char plain[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+	const json_t *row;
+	size_t i;
+	int status = EXIT_OK;
 
-	for (; *value; value++) {
-		if (strchr(plain, *value))
-			text_add_bytes(text, value, 1);
-		else
-			text_addf(text, "%%%02X", (unsigned)(unsigned char)*value);
+	json_array_foreach(rows, i, row)
+	{
+		status = fn(context, row);
+		if (status != EXIT_OK)
+			break;
 	}
+	return status;
+}
+
+int haasctl_pages(struct haasctl *haasctl, const struct command_input *input, const char *target,
+		  haasctl_row_fn fn, void *context)
+{
+	CLEANUP(text_done) struct text page = {0};
+	int status = EXIT_OK;
+
+	text_add(&page, target);
+	while (status == EXIT_OK && page.size > 0) {
+		CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+		const char *next;
+
+		status = haasctl_get(haasctl, input, text_get(&page), &reply);
+		if (status == EXIT_OK)
+			status = haasctl_rows(json_object_get(reply.json, "items"), fn, context);
+		next = haasctl_word(reply.json, "next");
+		text_clear(&page);
+		if (*next) {
+			text_addf(&page, "%s&cursor=", target);
+			text_add_percent(&page, next);
+		}
+	}
+	return status;
 }
 
 void haasctl_path(struct text *target, const char *before, const char *word, const char *after)
 {
 	text_clear(target);
 	text_add(target, before);
-	haasctl_escape(target, word);
+	text_add_percent(target, word);
 	text_add(target, after);
 }
 
@@ -126,7 +152,7 @@ int haasctl_version_path(struct text *target, const char *before, const char *wo
 	if (!version)
 		return haasctl_usage("say NAME:VERSION, not %s", word);
 	haasctl_path(target, before, name, "/");
-	haasctl_escape(target, version);
+	text_add_percent(target, version);
 	return EXIT_OK;
 }
 
@@ -138,7 +164,7 @@ void haasctl_query(struct text *target, const struct command_input *input, const
 		return;
 	text_addf(target, "%c%s=", strchr(text_get(target), '?') ? '&' : '?',
 		  option + strlen("--"));
-	haasctl_escape(target, value);
+	text_add_percent(target, value);
 }
 
 void haasctl_json_words(struct text *body, const char *key, const char *const words[], size_t count)

@@ -1,5 +1,6 @@
 /* haasctl.h: requests that write. A command that sets some members of a thing reads the thing
  * first: members without an option keep their value. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,28 +21,46 @@ static const char *haasctl_write_value(const struct command_input *input, const 
 	return listing_text(haasctl_member(answer, name), name, scratch);
 }
 
+/* `template` with its braces filled in, onto the text. */
+static void haasctl_write_fill(struct text *ret, const struct command_input *input,
+			       const char *template, const char *object, const json_t *answer)
+{
+	CLEANUP(text_done) struct text scratch = {0};
+
+	while (*template) {
+		size_t plain = strcspn(template, "{");
+		size_t length = strcspn(template + plain, "}");
+		char name[32];
+
+		text_add_bytes(ret, template, plain);
+		template += plain;
+		if (!*template)
+			break;
+		(void)text_format(name, sizeof(name), "%.*s", (int)length - 1, template + 1);
+		text_add(ret, haasctl_write_value(input, name, object, answer, &scratch));
+		template += length + (template[length] == '}');
+	}
+}
+
 void haasctl_say_done(const struct command_input *input, const char *done, const char *object,
 		      const json_t *answer)
 {
 	CLEANUP(text_done) struct text line = {0};
-	CLEANUP(text_done) struct text scratch = {0};
 
 	if (!done || !listing_for_people(input))
 		return;
-	while (*done) {
-		size_t plain = strcspn(done, "{");
-		size_t length = strcspn(done + plain, "}");
-		char name[32];
-
-		text_add_bytes(&line, done, plain);
-		done += plain;
-		if (!*done)
-			break;
-		(void)text_format(name, sizeof(name), "%.*s", (int)length - 1, done + 1);
-		text_add(&line, haasctl_write_value(input, name, object, answer, &scratch));
-		done += length + (done[length] == '}');
-	}
+	haasctl_write_fill(&line, input, done, object, answer);
 	listing_line(&line);
+}
+
+void haasctl_say_next(const struct command_input *input, const char *next, const json_t *answer)
+{
+	CLEANUP(text_done) struct text line = {0};
+
+	if (!listing_for_people(input))
+		return;
+	haasctl_write_fill(&line, input, next, NULL, answer);
+	fprintf(stderr, "haasctl: %s\n", text_get(&line));
 }
 
 int haasctl_do(struct haasctl *haasctl, const struct command_input *input,

@@ -162,6 +162,67 @@ static int node_health(void *context, const struct command_input *input)
 	return status;
 }
 
+/* --- the last day of its sensors --- */
+
+/* least, mean, most and last of the series, as members of the row. */
+static void sum_up(json_t *sensor)
+{
+	json_t *means = json_object_get(sensor, "mean");
+	json_t *value;
+	double sum = 0;
+	double least = 0;
+	double most = 0;
+	size_t seen = 0;
+	size_t i;
+
+	json_array_foreach(means, i, value)
+	{
+		double low = json_number_value(json_array_get(json_object_get(sensor, "least"), i));
+		double high = json_number_value(json_array_get(json_object_get(sensor, "most"), i));
+
+		if (json_is_null(value))
+			continue;
+		least = seen == 0 || low < least ? low : least;
+		most = seen == 0 || high > most ? high : most;
+		sum += json_number_value(value);
+		seen++;
+		(void)json_object_set(sensor, "last", value);
+	}
+	(void)json_object_set_new(sensor, "seen", json_integer((json_int_t)seen));
+	if (seen == 0)
+		return;
+	(void)json_object_set_new(sensor, "mean", json_real(sum / (double)seen));
+	(void)json_object_set_new(sensor, "least", json_real(least));
+	(void)json_object_set_new(sensor, "most", json_real(most));
+}
+
+static int node_series(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {
+		COLUMN("name"), NUMBER("last"), NUMBER("mean"),      NUMBER("least"),
+		NUMBER("most"), COLUMN("unit"), WIDE_NUMBER("seen"), WIDE_NUMBER("number"),
+	};
+	CLEANUP(text_done) struct text target = {0};
+	struct haasctl_reply reply = {0};
+	json_t *sensor;
+	size_t i;
+
+	haasctl_path(&target, "/nodes/", input->words[0], "/sensors");
+	haasctl_query(&target, input, "--window");
+	haasctl_query(&target, input, "--sensor");
+	int status = haasctl_get(context, input, text_get(&target), &reply);
+	if (status != EXIT_OK)
+		return status;
+	if (command_option(input, "--columns") || !listing_json(input, reply.json)) {
+		json_t *sensors = json_object_get(reply.json, "sensors");
+
+		json_array_foreach(sensors, i, sensor) sum_up(sensor);
+		status = listing_rows(input, sensors, COLUMNS(columns));
+	}
+	haasctl_reply_done(&reply);
+	return status;
+}
+
 /* --- an operator's word --- */
 
 static int health_cli_add_duration(struct text *body, const struct command_input *input)
@@ -174,29 +235,6 @@ static int health_cli_add_duration(struct text *body, const struct command_input
 	if (word)
 		json_put_int(body, "for_s", seconds);
 	return EXIT_OK;
-}
-
-/* A line or a row for each node that took it; why another did not is told on stderr. */
-static int health_cli_tell(const struct command_input *input, const json_t *nodes)
-{
-	static const struct output_column columns[] = {COLUMN("node"), COLUMN("refused")};
-	const json_t *row;
-	size_t refused = 0;
-	size_t i;
-	int status =
-		listing_for_people(input) ? EXIT_OK : listing_rows(input, nodes, COLUMNS(columns));
-
-	json_array_foreach(nodes, i, row)
-	{
-		if (!haasctl_word(row, "refused")[0]) {
-			haasctl_say_done(input, input->command->done, haasctl_word(row, "node"),
-					 row);
-			continue;
-		}
-		refused++;
-		fprintf(stderr, "haasctl: %s\n", haasctl_word(row, "refused"));
-	}
-	return status == EXIT_OK && refused > 0 ? EXIT_PARTIAL : status;
 }
 
 static int health_cli_act(void *context, const struct command_input *input, const char *action)
@@ -226,7 +264,7 @@ static int health_cli_act(void *context, const struct command_input *input, cons
 	if (status == EXIT_OK)
 		status = haasctl_post(context, input, "/labels/actions", &body, &reply);
 	if (status == EXIT_OK)
-		status = health_cli_tell(input, json_object_get(reply.json, "nodes"));
+		status = listing_nodes(input, json_object_get(reply.json, "nodes"));
 	haasctl_reply_done(&reply);
 	return status;
 }
@@ -253,12 +291,17 @@ static int health_clear(void *context, const struct command_input *input)
 	return health_cli_act(context, input, "clear");
 }
 
+static const struct option_row series_options[] = {
+	{"--window", 0, OPTION_VALUE, "TIME", "so far back, 30m, 6h (default 1d, at most)"},
+	{"--sensor", 0, OPTION_VALUE, "SENSOR", "only sensors of this name"},
+};
 static const struct option_row health_cli_list_options[] = {
 	{"--node", 0, OPTION_VALUE, "NODE", "of this node"},
 	{"--label", 0, OPTION_VALUE, "LABEL", "only this label"},
 	{"--severity", 0, OPTION_VALUE, "info|warning|critical", "only of this severity"},
 	{"--effect", 0, OPTION_VALUE, "no_allocation|no_automation", "only with this effect now"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row health_cli_add_options[] = {
 	{"--reason", 0, OPTION_VALUE, "TEXT", "the reason; kept with the label and in the event"},
@@ -282,6 +325,8 @@ static const struct option_row clear_options[] = {
 static const struct command health_cli_commands[] = {
 	{"node", "health", "NODE", "health labels, sensors and event log of a node", NO_OPTIONS, 1,
 	 1, node_health, .example = "node health n1"},
+	{"node", "series", "NODE", "the last day of its sensors; -o json has each part of it",
+	 OPTIONS(series_options), 1, 1, node_series, .example = "node series n1 --window 6h"},
 	{"health", "list", "", "health labels and their effects", OPTIONS(health_cli_list_options),
 	 0, 0, health_list, .example = "health list --severity critical"},
 	{"health", "add", "LABEL NODE...", "put a label on nodes", OPTIONS(health_cli_add_options),

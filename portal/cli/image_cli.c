@@ -205,7 +205,7 @@ static int image_import(void *context, const struct command_input *input)
 	if (status != EXIT_OK)
 		return status;
 	haasctl_path(&target, "/images/", haasctl_word(bundle.json, "name"), "/");
-	haasctl_escape(&target, haasctl_word(bundle.json, "version"));
+	text_add_percent(&target, haasctl_word(bundle.json, "version"));
 	status = image_cli_announce(context, input, &bundle, text_get(&target), &image);
 	while (status == EXIT_OK && strcmp(haasctl_word(image.json, "state"), "uploading") == 0) {
 		int64_t received =
@@ -239,7 +239,7 @@ static int change_grant(void *context, const struct command_input *input, const 
 	if (status != EXIT_OK)
 		return status;
 	text_add(&target, "/grants/");
-	haasctl_escape(&target, input->words[1]);
+	text_add_percent(&target, input->words[1]);
 	return haasctl_do(context, input,
 			  &(struct haasctl_call){.method = method, .target = text_get(&target)});
 }
@@ -257,36 +257,41 @@ static int image_revoke(void *context, const struct command_input *input)
 /* --- its end --- */
 
 /* `state`, or with --undo back. */
-static int image_change_state(void *context, const struct command_input *input, const char *state)
+static int image_change_state(void *context, const struct command_input *input, const char *state,
+			      bool older)
 {
 	CLEANUP(text_done) struct text target = {0};
 	CLEANUP(text_done) struct text body = {0};
 	int status = haasctl_version_path(&target, "/images/", input->words[0]);
+	bool undo = command_option(input, "--undo") != NULL;
+	const char *undone = older ? "image {1} and older versions may be added again"
+				   : "image {1} is ready again";
 
 	json_begin_object(&body, NULL);
-	json_put_string(&body, "state", command_option(input, "--undo") ? "ready" : state);
+	json_put_string(&body, "state", undo ? "ready" : state);
+	if (older)
+		json_put_bool(&body, "older", true);
 	json_end_object(&body);
 	return status == EXIT_OK
 		       ? haasctl_do(context, input,
-				    &(struct haasctl_call){
-					    .method = "PATCH",
-					    .done = command_option(input, "--undo")
-							    ? "image {1} is ready again"
-							    : NULL,
-					    .target = text_get(&target),
-					    .body = text_get(&body),
-					    .content_type = "application/merge-patch+json"})
+				    &(struct haasctl_call){.method = "PATCH",
+							   .done = undo ? undone : NULL,
+							   .target = text_get(&target),
+							   .body = text_get(&body),
+							   .content_type =
+								   "application/merge-patch+json"})
 		       : status;
 }
 
 static int image_retire(void *context, const struct command_input *input)
 {
-	return image_change_state(context, input, "retired");
+	return image_change_state(context, input, "retired", false);
 }
 
 static int image_withdraw(void *context, const struct command_input *input)
 {
-	return image_change_state(context, input, "withdrawn");
+	return image_change_state(context, input, "withdrawn",
+				  command_option(input, "--older") != NULL);
 }
 
 static int image_cli_image_delete(void *context, const struct command_input *input)
@@ -314,11 +319,16 @@ static int image_cli_image_delete(void *context, const struct command_input *inp
 static const struct option_row image_cli_retire_options[] = {
 	{"--undo", 0, OPTION_FLAG, NULL, "it may be installed again"},
 };
+static const struct option_row image_cli_withdraw_options[] = {
+	{"--older", 0, OPTION_FLAG, NULL, "and all older ones, also those to come"},
+	{"--undo", 0, OPTION_FLAG, NULL, "it may be installed again"},
+};
 static const struct option_row image_cli_delete_options[] = {CONFIRM_OPTION};
 static const struct option_row image_cli_list_options[] = {
 	{"--name", 0, OPTION_VALUE, "GLOB", "only names like this"},
 	{"--state", 0, OPTION_VALUE, "uploading|ready|retired|withdrawn", "only in this state"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row image_cli_import_options[] = {
 	{"--public", 0, OPTION_FLAG, NULL, "every tenant may use it"},
@@ -343,8 +353,8 @@ static const struct command image_cli_commands[] = {
 	 OPTIONS(image_cli_retire_options), 1, 1, image_retire, .example = "image retire debian:12",
 	 .done = "image {1} retired"},
 	{"image", "withdraw", "NAME:VERSION", "a bad version: installs under way stop too",
-	 OPTIONS(image_cli_retire_options), 1, 1, image_withdraw,
-	 .example = "image withdraw debian:12.1", .done = "image {1} is withdrawn"},
+	 OPTIONS(image_cli_withdraw_options), 1, 1, image_withdraw,
+	 .example = "image withdraw debian:12.1 --older", .done = "image {1} is withdrawn"},
 	{"image", "delete", "NAME:VERSION...", "delete images that nothing uses, with their bytes",
 	 OPTIONS(image_cli_delete_options), 1, 1000, image_cli_image_delete,
 	 .example = "image delete debian:12", .done = "image {*} deleted"},

@@ -13,24 +13,22 @@
 
 #define IMAGE_SIGN_CLI_MANIFEST_LIMIT ((size_t)64 << 10)
 #define SECRET_TEXT_SIZE              (2 * crypto_sign_SECRETKEYBYTES + 1)
-#define PUBLIC_TEXT_SIZE              (2 * crypto_sign_PUBLICKEYBYTES + 1)
-#define SIGNATURE_TEXT_SIZE           (2 * crypto_sign_BYTES + 1)
 
 /* In this order: a secret whose public half is missing is a whole key all the same (site init). */
 static int image_sign_cli_write(const char *path, const char *public_path,
 				const unsigned char public_key[crypto_sign_PUBLICKEYBYTES],
 				const unsigned char secret[crypto_sign_SECRETKEYBYTES])
 {
-	char public_text[PUBLIC_TEXT_SIZE + 1];
+	char public_text[IMAGE_KEY_TEXT_SIZE + 1];
 	char secret_text[SECRET_TEXT_SIZE + 1];
 
 	hex_encode(secret, crypto_sign_SECRETKEYBYTES, secret_text);
 	hex_encode(public_key, crypto_sign_PUBLICKEYBYTES, public_text);
 	text_copy(secret_text + SECRET_TEXT_SIZE - 1, 2, "\n");
-	text_copy(public_text + PUBLIC_TEXT_SIZE - 1, 2, "\n");
+	text_copy(public_text + IMAGE_KEY_TEXT_SIZE - 1, 2, "\n");
 	int rc = file_write_new(path, secret_text, SECRET_TEXT_SIZE, 0600);
 	if (rc == 0)
-		rc = file_write_atomic(public_path, public_text, PUBLIC_TEXT_SIZE, 0644);
+		rc = file_write_atomic(public_path, public_text, IMAGE_KEY_TEXT_SIZE, 0644);
 	sodium_memzero(secret_text, sizeof(secret_text));
 	return rc;
 }
@@ -52,26 +50,46 @@ int haasctl_image_key_make(const char *path, struct problem *problem)
 	return rc ? problem_set(problem, rc, "cannot write %s: %s", path, error_text(rc)) : 0;
 }
 
-int haasctl_image_key_public(const char *path, char ret[HAASCTL_IMAGE_KEY_TEXT],
+int haasctl_image_key_secret(const char *path, unsigned char ret[crypto_sign_SECRETKEYBYTES],
 			     struct problem *problem)
 {
 	CLEANUP(freep) char *text = NULL;
-	unsigned char secret[crypto_sign_SECRETKEYBYTES];
 	size_t size = 0;
-	int rc = file_read(path, SECRET_TEXT_SIZE, &text, &size);
+	int rc = file_read(path, SECRET_TEXT_SIZE + 8, &text, &size);
 
 	if (rc)
 		return problem_set(problem, rc, "cannot read %s: %s", path, error_text(rc));
-	if (size == SECRET_TEXT_SIZE)
-		text[size - 1] = '\0'; /* its line end */
-	if (size != SECRET_TEXT_SIZE || hex_decode(text, secret, sizeof(secret)) < 0)
+	text[strcspn(text, "\r\n \t")] = '\0';
+	if (strlen(text) != SECRET_TEXT_SIZE - 1 ||
+	    hex_decode(text, ret, crypto_sign_SECRETKEYBYTES) < 0) {
 		rc = problem_set(problem, E_MALFORMED, "%s holds no signing key", path);
-	else /* the second half of the secret is the public key (RFC 8032) */
+		problem_hint(problem, "haasctl image keygen FILE makes one");
+	}
+	sodium_memzero(text, size);
+	return rc;
+}
+
+int haasctl_image_key_public(const char *path, char ret[IMAGE_KEY_TEXT_SIZE],
+			     struct problem *problem)
+{
+	unsigned char secret[crypto_sign_SECRETKEYBYTES];
+	int rc = haasctl_image_key_secret(path, secret, problem);
+
+	if (rc == 0) /* the second half of the secret is the public key (RFC 8032) */
 		hex_encode(secret + sizeof(secret) - crypto_sign_PUBLICKEYBYTES,
 			   crypto_sign_PUBLICKEYBYTES, ret);
 	sodium_memzero(secret, sizeof(secret));
-	sodium_memzero(text, size);
 	return rc;
+}
+
+void haasctl_image_signature(const unsigned char secret[crypto_sign_SECRETKEYBYTES],
+			     const char *manifest, size_t size,
+			     char ret[HAASCTL_IMAGE_SIGNATURE_SIZE])
+{
+	unsigned char signature[crypto_sign_BYTES];
+
+	crypto_sign_detached(signature, NULL, (const unsigned char *)manifest, size, secret);
+	hex_encode(signature, sizeof(signature), ret);
 }
 
 static int image_keygen(void *context, const struct command_input *input)
@@ -80,10 +98,8 @@ static int image_keygen(void *context, const struct command_input *input)
 	int rc = haasctl_image_key_make(input->words[0], &problem);
 
 	(void)context;
-	if (rc) {
-		haasctl_problem(&problem);
-		return rc == E_CONFLICT ? EXIT_CONFLICT : EXIT_FAILED;
-	}
+	if (rc)
+		return haasctl_told(&problem);
 	printf("%s.pub\n", input->words[0]);
 	return EXIT_OK;
 }
@@ -92,13 +108,11 @@ static int image_sign(void *context, const struct command_input *input)
 {
 	const char *key_path = command_option(input, "--key");
 	CLEANUP(freep) char *manifest = NULL;
-	CLEANUP(freep) char *key_text = NULL;
 	unsigned char secret[crypto_sign_SECRETKEYBYTES];
-	unsigned char signature[crypto_sign_BYTES];
-	char signature_text[SIGNATURE_TEXT_SIZE + 1];
+	char signature[HAASCTL_IMAGE_SIGNATURE_SIZE + 1];
+	struct problem problem = {0};
 	char path[PATH_MAX];
 	size_t size = 0;
-	size_t key_size = 0;
 
 	(void)context;
 	if (!key_path)
@@ -109,19 +123,13 @@ static int image_sign(void *context, const struct command_input *input)
 	int rc = file_read(input->words[0], IMAGE_SIGN_CLI_MANIFEST_LIMIT, &manifest, &size);
 	if (rc < 0)
 		return haasctl_cannot("read", input->words[0], rc);
-	rc = file_read(key_path, SECRET_TEXT_SIZE + 8, &key_text, &key_size);
+	rc = haasctl_image_key_secret(key_path, secret, &problem);
 	if (rc < 0)
-		return haasctl_cannot("read", key_path, rc);
-	key_text[strcspn(key_text, "\r\n \t")] = '\0';
-	rc = hex_decode(key_text, secret, sizeof(secret));
-	sodium_memzero(key_text, key_size);
-	if (rc < 0)
-		return haasctl_cannot("use the key in", key_path, rc);
-	crypto_sign_detached(signature, NULL, (const unsigned char *)manifest, size, secret);
+		return haasctl_told(&problem);
+	haasctl_image_signature(secret, manifest, size, signature);
 	sodium_memzero(secret, sizeof(secret));
-	hex_encode(signature, sizeof(signature), signature_text);
-	text_copy(signature_text + SIGNATURE_TEXT_SIZE - 1, 2, "\n");
-	rc = file_write_atomic(path, signature_text, SIGNATURE_TEXT_SIZE, 0644);
+	text_copy(signature + HAASCTL_IMAGE_SIGNATURE_SIZE - 1, 2, "\n");
+	rc = file_write_atomic(path, signature, HAASCTL_IMAGE_SIGNATURE_SIZE, 0644);
 	if (rc < 0)
 		return haasctl_cannot("write", path, rc);
 	printf("%s\n", path);

@@ -260,6 +260,17 @@ static int listing_limit_of(const struct command_input *input, size_t usual, siz
 	return status;
 }
 
+static void listing_add(struct text *target, const struct command_input *input, const char *option,
+			const char *name)
+{
+	const char *value = command_option(input, option);
+
+	if (!value)
+		return;
+	text_addf(target, "%c%s=", strchr(text_get(target), '?') ? '&' : '?', name);
+	text_add_percent(target, value);
+}
+
 static void page_target(const char *target, size_t left, const char *cursor, struct text *ret)
 {
 	text_clear(ret);
@@ -267,7 +278,7 @@ static void page_target(const char *target, size_t left, const char *cursor, str
 		  left < PAGE_SIZE ? left : PAGE_SIZE);
 	if (cursor) {
 		text_add(ret, "&cursor=");
-		haasctl_escape(ret, cursor);
+		text_add_percent(ret, cursor);
 	}
 }
 
@@ -309,15 +320,20 @@ int listing_source_pages(struct haasctl *haasctl, const struct command_input *in
 			 size_t count)
 {
 	CLEANUP(text_done) struct text page = {0};
+	CLEANUP(text_done) struct text target = {0};
 	struct listing *listing = NULL;
 	size_t left = 0;
 	int status = listing_limit_of(input, source->limit, &left);
+
+	text_add(&target, source->target);
+	listing_add(&target, input, "--where", "q");
+	listing_add(&target, input, "--sort", "sort");
 
 	if (status == EXIT_OK)
 		status = listing_new(input, columns, count, &listing);
 	if (status != EXIT_OK)
 		return status;
-	page_target(source->target, left, NULL, &page);
+	page_target(text_get(&target), left, NULL, &page);
 	while (page.size > 0 && !ferror(stdout)) {
 		struct haasctl_reply reply = {0};
 		json_t *items;
@@ -330,7 +346,7 @@ int listing_source_pages(struct haasctl *haasctl, const struct command_input *in
 		left -= json_array_size(items) < left ? json_array_size(items) : left;
 		const char *next = haasctl_word(reply.json, "next");
 		if (*next && left > 0)
-			page_target(source->target, left, next, &page);
+			page_target(text_get(&target), left, next, &page);
 		else
 			text_clear(&page);
 		haasctl_reply_done(&reply);
@@ -495,4 +511,26 @@ int listing_show_named(struct haasctl *haasctl, const struct command_input *inpu
 
 	haasctl_path(&target, before, input->words[0], after);
 	return listing_show(haasctl, input, text_get(&target), show);
+}
+
+int listing_nodes(const struct command_input *input, const json_t *nodes)
+{
+	static const struct output_column columns[] = {COLUMN("node"), COLUMN("refused")};
+	const json_t *row;
+	size_t refused = 0;
+	size_t i;
+	int status =
+		listing_for_people(input) ? EXIT_OK : listing_rows(input, nodes, COLUMNS(columns));
+
+	json_array_foreach(nodes, i, row)
+	{
+		if (!haasctl_word(row, "refused")[0]) {
+			haasctl_say_done(input, input->command->done, haasctl_word(row, "node"),
+					 row);
+			continue;
+		}
+		refused++;
+		fprintf(stderr, "haasctl: %s\n", haasctl_word(row, "refused"));
+	}
+	return status == EXIT_OK && refused > 0 ? EXIT_PARTIAL : status;
 }

@@ -39,6 +39,13 @@
 	}
 #define COLUMNS(rows) rows, COUNT_OF(rows)
 
+/* Rows of option_row that each list of the API's filters has. */
+#define LIST_OPTIONS                                                                               \
+	{"--where", 'l', OPTION_VALUE, "FILTER", "only rows like state=free rack=r07 -label:fan"}, \
+	{                                                                                          \
+		"--sort", 0, OPTION_VALUE, "COLUMNS", "in this order: -since,name"                 \
+	}
+
 struct listing;
 
 /* A line for people with words in it that came from the wire: nothing that a terminal obeys is
@@ -90,6 +97,10 @@ MUST_USE int listing_show(struct haasctl *haasctl, const struct command_input *i
 /* The same of what the first word names: `before` WORD `after`. */
 MUST_USE int listing_show_named(struct haasctl *haasctl, const struct command_input *input,
 				const char *before, const char *after, const struct show *show);
+
+/* {node, refused} of each node: a line or a row for one that took it; why another did not is told on
+ * stderr. EXIT_PARTIAL: one refused. */
+MUST_USE int listing_nodes(const struct command_input *input, const json_t *nodes);
 
 /* Writes the JSON itself when -o json or jsonl asks for it; false = the caller writes. */
 bool listing_json(const struct command_input *input, const json_t *json);

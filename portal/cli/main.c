@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/http/wipe.h"
 
 #include "portal/cli/haasctl_table.h"
 
@@ -40,6 +41,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "haasctl: cannot start: %s\n", error_text(-ENOMEM));
 		return EXIT_FAILED;
 	}
+	wipe_json_memory(); /* answers and contexts hold secrets */
 	set.context = haasctl;
 	(void)signal(SIGPIPE, SIG_IGN);
 	int status = command_main(&set, argc, argv);

@@ -165,9 +165,9 @@ static int network_cli_detach(struct haasctl *haasctl, const struct command_inpu
 	if (!name)
 		return EXIT_USAGE;
 	haasctl_path(&target, "/networks/", input->words[0], "/ports?switch=");
-	haasctl_escape(&target, name);
+	text_add_percent(&target, name);
 	text_add(&target, "&port=");
-	haasctl_escape(&target, port);
+	text_add_percent(&target, port);
 	haasctl_query(&target, input, "--tenant");
 	return haasctl_do(haasctl, input,
 			  &(struct haasctl_call){
@@ -301,6 +301,7 @@ static const struct option_row network_cli_list_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
 	{"--kind", 0, OPTION_VALUE, "tenant|provisioning|bmc|quarantine", "only of this kind"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row network_cli_create_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "owner of the network"},

@@ -7,6 +7,7 @@
 
 #include "portal/cli/confirm.h"
 #include "portal/cli/listing.h"
+#include "portal/cli/selector.h"
 
 static const struct output_column node_columns[] = {
 	COLUMN("name"),
@@ -112,13 +113,19 @@ static int node_event(void *context, const struct command_input *input, const ch
 	size_t refused = 0;
 	size_t i;
 
+	const struct selector_row chosen = {
+		"/nodes", "nodes", 0, strcmp(event, "break") == 0 ? "will count as broken" : NULL};
+	struct selector nodes;
+	int status = selector_read(context, input, &chosen, &nodes);
+	if (status != EXIT_OK)
+		return status;
 	json_begin_object(&body, NULL);
-	haasctl_json_words(&body, "nodes", input->words, input->word_count);
+	selector_json(&body, "nodes", &nodes);
 	json_put_string(&body, "event", event);
 	if (command_option(input, "--reason"))
 		json_put_string(&body, "reason", command_option(input, "--reason"));
 	json_end_object(&body);
-	int status = haasctl_post(context, input, "/nodes/state", &body, &reply);
+	status = haasctl_post(context, input, "/nodes/state", &body, &reply);
 	if (status != EXIT_OK)
 		return status;
 	status = listing_rows(input, json_object_get(reply.json, "nodes"), COLUMNS(columns));
@@ -315,10 +322,13 @@ static const struct option_row node_cli_list_options[] = {
 	{"--name", 0, OPTION_VALUE, "GLOB", "only names like this, gpu*"},
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row node_cli_event_options[] = {
+	SELECTOR_OPTIONS,
 	{"--reason", 0, OPTION_VALUE, "TEXT", "shown with the node, kept with the event"}};
 static const struct option_row node_cli_break_options[] = {
+	SELECTOR_OPTIONS,
 	{"--reason", 0, OPTION_VALUE, "TEXT", "shown with the node, kept with the event"},
 	CONFIRM_OPTION,
 };
@@ -336,15 +346,16 @@ static const struct command node_cli_commands[] = {
 	{"node", "import", "[FILE]", "create or update nodes from a CSV sheet (- = stdin)",
 	 OPTIONS(node_sheet_options), 0, 1, haasctl_node_import,
 	 .example = "node import nodes.csv --dry-run"},
-	{"node", "accept", "NODE...", "their disks hold no tenant's data: discovered -> free",
-	 OPTIONS(node_cli_event_options), 1, 1000, node_accept, .example = "node accept n1"},
-	{"node", "hold", "NODE...", "take nodes out of allocation", OPTIONS(node_cli_event_options),
-	 1, 1000, node_hold, .example = "node hold n1 --reason 'rack r07 moves'"},
-	{"node", "unhold", "NODE...", "held -> discovered", OPTIONS(node_cli_event_options), 1,
+	{"node", "accept", "[NODE...]", "their disks hold no tenant's data: discovered -> free",
+	 OPTIONS(node_cli_event_options), 0, 1000, node_accept, .example = "node accept n1"},
+	{"node", "hold", "[NODE...]", "take nodes out of allocation",
+	 OPTIONS(node_cli_event_options), 0, 1000, node_hold,
+	 .example = "node hold --where 'rack=r07 state=free' --reason 'rack r07 moves'"},
+	{"node", "unhold", "[NODE...]", "held -> discovered", OPTIONS(node_cli_event_options), 0,
 	 1000, node_unhold, .example = "node unhold n1"},
-	{"node", "break", "NODE...", "mark as broken", OPTIONS(node_cli_break_options), 1, 1000,
+	{"node", "break", "[NODE...]", "mark as broken", OPTIONS(node_cli_break_options), 0, 1000,
 	 node_break, .example = "node break n1 --reason 'power supply smokes'"},
-	{"node", "repair", "NODE...", "broken -> discovered", OPTIONS(node_cli_event_options), 1,
+	{"node", "repair", "[NODE...]", "broken -> discovered", OPTIONS(node_cli_event_options), 0,
 	 1000, node_repair, .example = "node repair n1"},
 	{"node", "delete", "NODE...", "forget nodes that hold no tenant's data", NO_OPTIONS, 1,
 	 1000, node_delete, .example = "node delete n1", .done = "node {*} deleted"},

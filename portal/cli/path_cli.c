@@ -239,9 +239,9 @@ int haasctl_network_path(void *context, const struct command_input *input)
 	int status;
 
 	haasctl_path(&target, "/tenants/", input->words[0], "/path?a=");
-	haasctl_escape(&target, input->words[1]);
+	text_add_percent(&target, input->words[1]);
 	text_add(&target, "&b=");
-	haasctl_escape(&target, input->words[2]);
+	text_add_percent(&target, input->words[2]);
 	haasctl_query(&target, input, "--network");
 	status = haasctl_get(context, input, text_get(&target), &reply);
 	if (status != EXIT_OK)

@@ -393,6 +393,53 @@ static int pdci_unlock(void *context, const struct command_input *input)
 	return pdci_cli_lock(context, input, "unlock");
 }
 
+/* "2x H100, EPYC 9654, 2.0 TiB, 3 disks" */
+static void pdci_cli_add_hardware(json_t *row)
+{
+	const json_t *hardware = json_object_get(row, "hardware");
+	const json_t *gpus = json_object_get(hardware, "gpus");
+	CLEANUP(text_done) struct text text = {0};
+	CLEANUP(text_done) struct text memory = {0};
+	const char *gpu = json_string_value(json_array_get(gpus, 0));
+	char count[COUNT_TEXT_SIZE];
+
+	if (!json_is_object(hardware))
+		return;
+	if (gpu)
+		text_addf(&text, "%zu x %s, ", json_array_size(gpus), gpu);
+	if (haasctl_word(hardware, "cpu")[0])
+		text_addf(&text, "%s, ", haasctl_word(hardware, "cpu"));
+	if (json_is_integer(json_object_get(hardware, "memory_bytes")))
+		text_addf(&text, "%s, ",
+			  listing_text(json_object_get(hardware, "memory_bytes"), "memory_bytes",
+				       &memory));
+	text_add(&text,
+		 count_text(count, (int64_t)json_array_size(json_object_get(hardware, "disks")),
+			    "disk"));
+	(void)json_object_set_new(row, "hardware", json_stringn(text_get(&text), text.size));
+}
+
+static int pdci_cli_classes(void *context, const struct command_input *input)
+{
+	static const struct output_column columns[] = {COLUMN("class"), NUMBER("free"),
+						       COLUMN("nics"), COLUMN("hardware")};
+	CLEANUP(text_done) struct text target = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
+	json_t *rows;
+	json_t *row;
+	size_t i;
+	int status;
+
+	text_add(&target, "/classes");
+	haasctl_query(&target, input, "--tenant");
+	status = haasctl_get(context, input, text_get(&target), &reply);
+	if (status != EXIT_OK || listing_json(input, reply.json))
+		return status;
+	rows = json_object_get(reply.json, "items");
+	json_array_foreach(rows, i, row) pdci_cli_add_hardware(row);
+	return listing_rows(input, rows, COLUMNS(columns));
+}
+
 /* --- usage --- */
 
 static void add_hours(json_t *row)
@@ -429,6 +476,7 @@ static const struct option_row pdci_cli_list_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
 	{"--all", 0, OPTION_FLAG, NULL, "also those that are released"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row pdci_cli_create_options[] = {
 	{"--class", 0, OPTION_VALUE, "CLASS", "of its nodes (default any)"},
@@ -476,17 +524,27 @@ static const struct option_row pdci_cli_release_options[] = {
 static const struct option_row pdci_cli_owner_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "owner, when several have one of this name"},
 };
+static const struct option_row pdci_cli_classes_options[] = {
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "the tenant that it is for"},
+};
+static const struct option_row pdci_cli_sheet_options[] = {
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "owner, when several have one of this name"},
+	{"--dry-run", 0, OPTION_FLAG, NULL, "only check; an error per wrong cell"},
+};
 static const struct option_row usage_options[] = {
 	{"--tenant", 0, OPTION_VALUE, "TENANT", "only of this tenant"},
 	{"--from", 0, OPTION_VALUE, "TIME", "2026-11-01 or 2026-11-01T08:00:00Z (default all)"},
 	{"--to", 0, OPTION_VALUE, "TIME", "up to, without it (default now)"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 
 static const struct command pdci_cli_commands[] = {
 	{"pdci", "create", "NAME", "ask for nodes, networks and images as one",
 	 OPTIONS(pdci_cli_create_options), 1, 1, pdci_cli_pdci_create,
 	 .example = "pdci create web --tenant acme --nodes 2 --image debian:12"},
+	{"pdci", "classes", "", "classes that can be rented, with their free nodes",
+	 OPTIONS(pdci_cli_classes_options), 0, 0, pdci_cli_classes, .example = "pdci classes"},
 	{"pdci", "list", "", "PDCIs, newest first", OPTIONS(pdci_cli_list_options), 0, 0, pdci_list,
 	 .example = "pdci list --tenant acme"},
 	{"pdci", "show", "PDCI", "one PDCI with its nodes and networks",
@@ -506,6 +564,9 @@ static const struct command pdci_cli_commands[] = {
 	 .done = "PDCI {1} locked"},
 	{"pdci", "unlock", "PDCI", "allow them again", OPTIONS(pdci_cli_owner_options), 1, 1,
 	 pdci_unlock, .example = "pdci unlock web", .done = "PDCI {1} unlocked"},
+	{"pdci", "sheet", "show|set PDCI [FILE]", "what the OS at each place is told; FILE is CSV",
+	 OPTIONS(pdci_cli_sheet_options), 2, 3, haasctl_pdci_sheet,
+	 .example = "pdci sheet set web sheet.csv --dry-run"},
 	{"usage", "list", "", "usage: tenants, nodes, begin and end", OPTIONS(usage_options), 0, 0,
 	 pdci_cli_usage_list,
 	 .example = "usage list --tenant acme --from 2026-11-01 --to 2026-12-01"},

@@ -160,6 +160,7 @@ static const struct option_row record_cli_event_options[] = {
 	{"--kind", 0, OPTION_VALUE, "GLOB", "node.*, deployment.*, ..."},
 	{"--oldest", 0, OPTION_FLAG, NULL, "oldest first"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows, or all (default 100)"},
+	LIST_OPTIONS,
 };
 static const struct option_row follow_options[] = {
 	{"--subject", 0, OPTION_VALUE, "NAME", "of this node, lease, ..."},
@@ -168,6 +169,7 @@ static const struct option_row follow_options[] = {
 static const struct option_row job_options[] = {
 	{"--state", 0, OPTION_VALUE, "running|done|failed", "only in this state"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row record_cli_wait_options[] = {
 	{"--timeout", 0, OPTION_VALUE, "TIME", "at most so long, 90s, 5m (default 1h)"}};

@@ -28,6 +28,7 @@ static const struct {
 	{"volumes/size_bytes", "--volume"},
 	{"volumes/archive", "--volume"},
 	{"expires_at", "--until"},
+	{"hours", "--for"},
 	{"max_bytes", "--size"},
 	{"snap_length", "--snap"},
 	{"wrap", "--ring"},
@@ -41,6 +42,7 @@ static const struct {
 	{"port_offset", "--offset"},
 	{"X-Haas-Tenant", "--as-tenant"},
 	{"X-Haas-Case", "--case"},
+	{"Haas-Reason", "--why"},
 	{"Idempotency-Key", "--idempotency-key"},
 	/* clang-format on */
 };

@@ -6,6 +6,7 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -178,6 +179,38 @@ const char *site_ca_fault(X509 *certificate, const STACK_OF(X509) * bundle)
 	return fault;
 }
 
+bool site_ca_reach(const X509 *certificate, struct site_ca_reach *ret)
+{
+	GENERAL_NAMES *all = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+	int count = sk_GENERAL_NAME_num(all); /* -1: there are none */
+	bool known = count <= SITE_CA_REACH_MAX;
+	size_t addresses = 0;
+	size_t names = 0;
+
+	for (int i = 0; known && i < count; i++) {
+		const GENERAL_NAME *each = sk_GENERAL_NAME_value(all, i);
+		const bool is_name = each->type == GEN_DNS;
+		const ASN1_STRING *bytes = is_name                   ? each->d.dNSName
+					   : each->type == GEN_IPADD ? each->d.iPAddress
+								     : NULL;
+		const unsigned char *at = bytes ? ASN1_STRING_get0_data(bytes) : NULL;
+		int size = bytes ? ASN1_STRING_length(bytes) : 0;
+
+		if (is_name)
+			known = text_format(ret->texts[i], sizeof(ret->texts[i]), "%.*s", size, at);
+		else
+			known = size == 4 && text_format(ret->texts[i], sizeof(ret->texts[i]),
+							 "%u.%u.%u.%u", at[0], at[1], at[2], at[3]);
+		if (is_name)
+			ret->names[names++] = ret->texts[i];
+		else
+			ret->addresses[addresses++] = ret->texts[i];
+	}
+	GENERAL_NAMES_free(all);
+	ret->addresses[addresses] = ret->names[names] = NULL;
+	return known;
+}
+
 static bool site_ca_name_fits(const char *name)
 {
 	size_t length = strlen(name);
@@ -196,19 +229,80 @@ static int site_ca_check_name(const char *what, const char *name, struct problem
 	return E_INVALID;
 }
 
+static int site_ca_check_host(const char *name, struct problem *problem)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
+	size_t length = strlen(name);
+
+	if (length > 0 && length <= 253 && strspn(name, letters) == length && !strstr(name, "..") &&
+	    !strchr(".-", name[0]) && !strchr(".-", name[length - 1]))
+		return 0;
+	(void)problem_set(problem, E_INVALID, "\"%.100s\" is no name of a host", name);
+	problem_hint(problem, "as people type it after https://, like haas.example");
+	return E_INVALID;
+}
+
 /* --- create --- */
+
+/* A key without its certificate was left by a command that was stopped between the two: it is used. */
+static int site_ca_create_key(const char *folder, EVP_PKEY **ret, struct problem *problem)
+{
+	char certificate[PATH_MAX];
+	char path[PATH_MAX];
+	int rc = site_ca_path(path, folder, "ca", ".key", problem);
+
+	if (rc == 0)
+		rc = site_ca_path(certificate, folder, "ca", ".crt", problem);
+	if (rc)
+		return rc;
+	if (access(certificate, F_OK) == 0) {
+		(void)problem_set(problem, E_CONFLICT, "the CA %s is there already", certificate);
+		problem_hint(problem, "a CA is never overwritten; choose another folder");
+		return E_CONFLICT;
+	}
+	if (access(path, F_OK) == 0)
+		return site_ca_read_key(path, ret, problem);
+	rc = site_ca_key(SITE_CA_BITS, ret);
+	return rc ? problem_set(problem, rc, "no key can be made")
+		  : site_ca_write_key(path, *ret, false, problem);
+}
+
+int site_ca_check_unused(const char *folder, const STACK_OF(X509) * cas, struct problem *problem)
+{
+	CLEANUP(site_ca_pkey_freep) EVP_PKEY *key = NULL;
+	char path[PATH_MAX];
+	int rc = site_ca_path(path, folder, "ca", ".key", problem);
+
+	if (rc == 0 && access(path, F_OK) != 0)
+		return 0;
+	if (rc == 0)
+		rc = site_ca_read_key(path, &key, problem);
+	for (int i = 0; rc == 0 && i < sk_X509_num(cas); i++) {
+		if (X509_check_private_key(sk_X509_value(cas, i), key) != 1)
+			continue;
+		rc = problem_set(problem, E_CONFLICT, "%s is the key of a CA that is believed now",
+				 path);
+		problem_hint(
+			problem,
+			"bring its ca.crt back beside it; another CA goes into another folder");
+	}
+	ERR_clear_error(); /* a key that does not fit is an error to OpenSSL */
+	return rc;
+}
 
 int site_ca_create(const char *folder, const char *site, int years, struct problem *problem)
 {
-	const struct site_ca_subject subject = {.site = site, .name = "haas site CA"};
+	char name[SITE_CA_NAME_MAX + 1];
+	const struct site_ca_subject subject = {.site = site, .name = name};
 	CLEANUP(site_ca_pkey_freep) EVP_PKEY *key = NULL;
 	CLEANUP(site_ca_x509_freep) X509 *certificate = NULL;
-	char key_path[PATH_MAX];
 	char path[PATH_MAX];
 	int rc = site_ca_check_name("site", site, problem);
 
-	if (rc == 0)
-		rc = site_ca_path(key_path, folder, "ca", ".key", problem);
+	/* iPXE and OpenSSL look for an issuer by its name: two CAs of a site that are believed at
+	 * once must not have the same. */
+	(void)text_format(name, sizeof(name), "haas site CA %08x", randombytes_random());
 	if (rc == 0)
 		rc = site_ca_path(path, folder, "issued", "", problem);
 	if (rc)
@@ -216,15 +310,41 @@ int site_ca_create(const char *folder, const char *site, int years, struct probl
 	rc = file_make_folder(path, 0700);
 	if (rc)
 		return site_ca_cannot("make the folder", path, rc, problem);
-	rc = site_ca_key(SITE_CA_BITS, &key);
-	if (rc == 0)
-		rc = site_ca_sign(&subject, key, NULL, NULL, years * 365, &certificate);
+	rc = site_ca_create_key(folder, &key, problem);
+	if (rc)
+		return rc;
+	rc = site_ca_sign(&subject, key, NULL, NULL, years * 365, &certificate);
 	if (rc)
 		return problem_set(problem, rc, "the certificate of the CA cannot be made");
-	rc = site_ca_write_key(key_path, key, false, problem);
-	if (rc == 0)
-		rc = site_ca_path(path, folder, "ca", ".crt", problem);
+	rc = site_ca_path(path, folder, "ca", ".crt", problem);
 	return rc ? rc : site_ca_write_one(path, certificate, problem);
+}
+
+static void site_ca_site(const X509 *certificate, char ret[SITE_CA_NAME_MAX + 2])
+{
+	ret[0] = '\0';
+	(void)X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_organizationName,
+					ret, SITE_CA_NAME_MAX + 2);
+}
+
+int site_ca_of(const char *folder, const char *site, struct problem *problem)
+{
+	CLEANUP(site_ca_stack_freep) STACK_OF(X509) *all = NULL;
+	char found[SITE_CA_NAME_MAX + 2];
+	char path[PATH_MAX];
+	int rc = site_ca_path(path, folder, "ca", ".crt", problem);
+
+	if (rc == 0)
+		rc = site_ca_read(path, &all, problem);
+	if (rc)
+		return rc;
+	site_ca_site(sk_X509_value(all, 0), found);
+	if (strcmp(found, site) == 0)
+		return 0;
+	(void)problem_set(problem, E_CONFLICT, "the CA in %s is of site \"%s\", not of \"%s\"",
+			  folder, found, site);
+	problem_hint(problem, "each site has a CA of its own: correct site, or another keys");
+	return E_CONFLICT;
 }
 
 /* --- issue --- */
@@ -249,6 +369,10 @@ static int site_ca_load(const char *folder, struct site_ca *ret, struct problem 
 
 	if (rc == 0)
 		rc = site_ca_read(path, &all, problem);
+	if (rc == E_NOT_FOUND)
+		problem_hint(problem,
+			     "haasctl ca create %s --site NAME makes a CA, or give its folder",
+			     folder);
 	if (rc)
 		return rc;
 	ret->certificate = sk_X509_shift(all);
@@ -260,8 +384,7 @@ static int site_ca_load(const char *folder, struct site_ca *ret, struct problem 
 	if (X509_check_private_key(ret->certificate, ret->key) != 1)
 		return problem_set(problem, E_CONFLICT, "%s is not the key of the ca.crt beside it",
 				   path);
-	(void)X509_NAME_get_text_by_NID(X509_get_subject_name(ret->certificate),
-					NID_organizationName, ret->site, sizeof(ret->site));
+	site_ca_site(ret->certificate, ret->site);
 	if (site_ca_days_left(ret->certificate) >= 0)
 		return 0;
 	(void)problem_set(problem, E_CONFLICT, "the CA in %s ended %d days ago", folder,
@@ -282,18 +405,43 @@ static int site_ca_compare(const struct site_ca_request *request, const char *pa
 	if (site_ca_read(path, &all, &unread) != 0)
 		return problem_set(problem, unread.code, "%s", unread.message);
 	certificate = sk_X509_value(all, 0);
-	for (const char *const *each = request->addresses; *each; each++) {
+	for (const char *const *each = request->addresses; each && *each; each++) {
 		if (site_ca_days_left(certificate) < 0 ||
 		    X509_check_ip_asc(certificate, *each, 0) != 1)
 			continue;
 		(void)problem_set(problem, E_CONFLICT, "%s is the address of %s already", *each,
 				  other);
-		problem_hint(problem,
-			     "each site has a CA of its own; of a machine that is gone remove %s",
-			     path);
+		problem_hint(
+			problem,
+			"if both controllers have it: --shared-address\n"
+			"        another site has another CA; of a machine that is gone remove\n"
+			"        %s",
+			path);
 		return E_CONFLICT;
 	}
 	return 0;
+}
+
+/* Who renews a certificate would else take the name away from a holder of another role. */
+static int site_ca_check_role(const struct site_ca_request *request, const char *path,
+			      struct problem *problem)
+{
+	CLEANUP(site_ca_stack_freep) STACK_OF(X509) *all = NULL;
+	const char *wanted = site_ca_roles[request->role];
+	char role[64] = "";
+	int rc = site_ca_read(path, &all, problem);
+
+	if (rc)
+		return rc;
+	(void)X509_NAME_get_text_by_NID(X509_get_subject_name(sk_X509_value(all, 0)),
+					NID_organizationalUnitName, role, sizeof(role));
+	if (strcmp(role, wanted) == 0)
+		return 0;
+	(void)problem_set(problem, E_CONFLICT, "%s is the name of a %s already", request->name,
+			  role);
+	problem_hint(problem, "choose another name for the %s; if the %s is gone remove %s", wanted,
+		     role, path);
+	return E_CONFLICT;
 }
 
 static int site_ca_check_others(const struct site_ca_request *request, struct problem *problem)
@@ -317,8 +465,11 @@ static int site_ca_check_others(const struct site_ca_request *request, struct pr
 			continue;
 		*ending = '\0';
 		rc = site_ca_path(path, folder, entry->d_name, ".crt", problem);
-		if (rc == 0 && strcmp(entry->d_name, request->name) != 0)
-			rc = site_ca_compare(request, path, entry->d_name, problem);
+		if (rc)
+			break;
+		rc = strcmp(entry->d_name, request->name) == 0
+			     ? site_ca_check_role(request, path, problem)
+			     : site_ca_compare(request, path, entry->d_name, problem);
 	}
 	(void)closedir(open);
 	return rc;
@@ -329,7 +480,8 @@ static int site_ca_own_key(const struct site_ca_request *request, EVP_PKEY **ret
 			   struct problem *problem)
 {
 	char path[PATH_MAX];
-	int rc = site_ca_path(path, request->out, request->name, ".key", problem);
+	int rc = request->key ? site_ca_path(path, "", request->key, "", problem)
+			      : site_ca_path(path, request->out, request->name, ".key", problem);
 
 	if (rc)
 		return rc;
@@ -347,7 +499,9 @@ static int site_ca_issue_with(const struct site_ca *ca, const struct site_ca_req
 	const struct site_ca_subject subject = {.site = ca->site,
 						.role = site_ca_roles[request->role],
 						.name = request->name,
-						.addresses = request->addresses};
+						.addresses = request->addresses,
+						.shared = request->shared,
+						.names = request->names};
 	CLEANUP(site_ca_pkey_freep) EVP_PKEY *key = NULL;
 	CLEANUP(site_ca_x509_freep) X509 *certificate = NULL;
 	char kept[PATH_MAX];
@@ -366,7 +520,9 @@ static int site_ca_issue_with(const struct site_ca *ca, const struct site_ca_req
 	if (rc == 0)
 		rc = site_ca_path(kept, folder, request->name, ".crt", problem);
 	if (rc == 0)
-		rc = site_ca_path(path, request->out, request->name, ".crt", problem);
+		rc = request->certificate
+			     ? site_ca_path(path, "", request->certificate, "", problem)
+			     : site_ca_path(path, request->out, request->name, ".crt", problem);
 	/* The CA remembers it first: what it has signed it must know of. */
 	if (rc == 0)
 		rc = site_ca_write_one(kept, certificate, problem);
@@ -378,6 +534,8 @@ int site_ca_issue(const struct site_ca_request *request, struct problem *problem
 	CLEANUP(site_ca_done) struct site_ca ca = {0};
 	int rc = site_ca_check_name(site_ca_roles[request->role], request->name, problem);
 
+	for (const char *const *each = request->names; rc == 0 && each && *each; each++)
+		rc = site_ca_check_host(*each, problem);
 	if (rc == 0)
 		rc = site_ca_load(request->ca, &ca, problem);
 	if (rc == 0)
@@ -439,4 +597,10 @@ int site_ca_trust(const char *bundle, const char *certificate, struct problem *p
 	if (rc == 0)
 		rc = site_ca_collect(whole, added, problem);
 	return rc ? rc : site_ca_write(bundle, whole, problem);
+}
+
+int site_ca_believe(const char *bundle, const STACK_OF(X509) * certificates,
+		    struct problem *problem)
+{
+	return site_ca_write(bundle, certificates, problem);
 }

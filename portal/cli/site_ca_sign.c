@@ -18,8 +18,9 @@
 #define SITE_CA_SIGN_SERIAL_BITS 127
 
 const char *const site_ca_roles[SITE_CA_ROLES + 1] = {
-	[SITE_CA_CONTROLLER] = "controller",
+	[SITE_CA_CONTROLLER] = TLS_ROLE_CONTROLLER,
 	[SITE_CA_RELAY] = TLS_ROLE_RELAY,
+	[SITE_CA_PORTAL] = TLS_ROLE_PORTAL,
 };
 
 int site_ca_key(int bits, EVP_PKEY **ret)
@@ -86,8 +87,15 @@ static bool site_ca_sign_names(X509 *certificate, X509V3_CTX *context,
 {
 	CLEANUP(text_done) struct text names = {0};
 
-	for (const char *const *each = subject->addresses; *each; each++)
-		text_addf(&names, "%sIP:%s", names.size ? "," : "", *each);
+	const struct {
+		const char *kind;
+		const char *const *words;
+	} rows[] = {{"IP", subject->addresses}, {"IP", subject->shared}, {"DNS", subject->names}};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		for (const char *const *each = rows[i].words; each && *each; each++)
+			text_addf(&names, "%s%s:%s", names.size ? "," : "", rows[i].kind, *each);
+	}
 	return !names.failed &&
 	       site_ca_sign_extension(certificate, context, NID_subject_alt_name, text_get(&names));
 }
@@ -95,10 +103,10 @@ static bool site_ca_sign_names(X509 *certificate, X509V3_CTX *context,
 static bool site_ca_sign_extensions(X509 *certificate, const X509 *issuer,
 				    const struct site_ca_subject *subject)
 {
-	bool client = subject->role && strcmp(subject->role, site_ca_roles[SITE_CA_RELAY]) == 0;
 	X509V3_CTX context;
 
 	X509V3_set_ctx_nodb(&context);
+	// NOLINTNEXTLINE(performance-no-int-to-ptr): the call only reads it, and does not say so
 	X509V3_set_ctx(&context, issuer ? (X509 *)(uintptr_t)issuer : certificate, certificate,
 		       NULL, NULL, 0);
 	if (!site_ca_sign_extension(certificate, &context, NID_subject_key_identifier, "hash"))
@@ -115,7 +123,9 @@ static bool site_ca_sign_extensions(X509 *certificate, const X509 *issuer,
 	       site_ca_sign_extension(certificate, &context, NID_key_usage,
 				      "critical,digitalSignature,keyEncipherment") &&
 	       site_ca_sign_extension(certificate, &context, NID_ext_key_usage,
-				      client ? "serverAuth,clientAuth" : "serverAuth") &&
+				      strcmp(subject->role, TLS_ROLE_PORTAL) == 0
+					      ? "serverAuth"
+					      : "serverAuth,clientAuth") &&
 	       site_ca_sign_names(certificate, &context, subject);
 }
 

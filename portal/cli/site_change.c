@@ -347,10 +347,13 @@ static int site_change_put(const struct site_changes *changes, const char *path,
 		return rc;
 	if (stat(whole, &st) < 0) {
 		char folder[PATH_MAX];
+		char *end;
 
 		st.st_mode = 0644;
 		(void)text_copy(folder, sizeof(folder), whole);
-		*strrchr(folder, '/') = '\0';
+		end = strrchr(folder, '/');
+		if (end)
+			*end = '\0';
 		rc = file_make_folder(folder, 0755);
 	}
 	if (rc == 0)

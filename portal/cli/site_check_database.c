@@ -158,11 +158,44 @@ PGresult *site_check_ask(struct site_check *check, const char *sql)
 	return site_check_rows_of(check, connection, sql);
 }
 
+static bool site_check_database_here(const struct site_check *check, const char *folder,
+				     const char *digest)
+{
+	char path[PATH_MAX];
+
+	return folder[0] && text_format(path, sizeof(path), "%s/%s", folder, digest) &&
+	       site_check_exists(check, path);
+}
+
+/* What one of several controllers has alone is lost with it. One that was not heard for a week is none. */
+static void site_check_database_alone(struct site_check *check)
+{
+	CLEANUP(site_check_clear)
+	PGresult *rows = site_check_ask(
+		check,
+		"set search_path = haas; with server as (select s.* from boot_server s join daemon d on d.name = 'bampi-bootd' "
+		"and d.instance = s.instance and d.seen_at > now() - interval '7 days') "
+		"select w.name, w.kind, min(c.instance), bool_or(s.url = '') from content_wanted w join content_copy c on c.digest = w.digest "
+		"join server s on s.instance = c.instance where (select count(*) from server) > 1 group by w.name, w.kind having count(*) = 1 order by 1");
+
+	for (int i = 0; rows && i < PQntuples(rows); i++) {
+		site_check_wrong(check, PQgetvalue(rows, i, 0), "this %s is on %s alone",
+				 PQgetvalue(rows, i, 1), PQgetvalue(rows, i, 2));
+		if (strcmp(PQgetvalue(rows, i, 3), "t") == 0)
+			site_check_hint(
+				check,
+				"nobody can copy it: there, set tls.certificate and server_address in bampi-bootd.conf");
+		else
+			site_check_hint(check,
+					"look at the log of bampi-bootd on the other controller");
+	}
+}
+
 /* Of two controllers each has its own files: what the database knows may be on the other one. */
 void site_check_images(struct site_check *check)
 {
 	char folder[PATH_MAX];
-	char path[PATH_MAX];
+	char copies[PATH_MAX];
 	CLEANUP(site_check_clear)
 	PGresult *rows = site_check_ask(
 		check,
@@ -171,15 +204,48 @@ void site_check_images(struct site_check *check)
 	if (!rows)
 		return;
 	(void)site_check_setting(check, "bampi-bootd", "image_dir", "/var/lib/haas/images", folder);
+	(void)site_check_setting(check, "bampi-bootd", "copy_dir",
+				 "/var/lib/haas/bampi-bootd/images", copies);
 	for (int i = 0; i < PQntuples(rows); i++) {
-		if (!text_format(path, sizeof(path), "%s/%s", folder, PQgetvalue(rows, i, 1)) ||
-		    site_check_exists(check, path))
+		if (site_check_database_here(check, folder, PQgetvalue(rows, i, 1)) ||
+		    site_check_database_here(check, copies, PQgetvalue(rows, i, 1)))
 			continue;
 		site_check_wrong(check, PQgetvalue(rows, i, 0),
 				 "this %s is not in %s: this controller cannot install it",
 				 PQgetvalue(rows, i, 2), folder);
 	}
+	site_check_database_alone(check);
 	site_check_say(check, "%d known", PQntuples(rows));
+}
+
+/* Two controllers that do not hear each other both take the address that nodes boot from; of two that see no link
+ * neither does. A site of one controller has it without more ado. */
+void site_check_boot_address(struct site_check *check)
+{
+	CLEANUP(site_check_clear)
+	PGresult *rows = site_check_ask(
+		check,
+		"set search_path = haas; with server as (select s.* from boot_server s join daemon d on d.name = 'bampi-bootd' "
+		"and d.instance = s.instance and d.seen_at > now() - interval '10 s') "
+		"select x.address, count(s.instance), coalesce(string_agg(s.instance, ' and ' order by s.instance), '') "
+		"from (select distinct host(boot_server) as address from subnet where not exists (select from unnest(relays) r where host(r) = host(boot_server))) x left join server s "
+		"on exists (select from unnest(s.addresses) a where host(a) = x.address) where (select count(*) from server) > 1 "
+		"group by 1 order by 1");
+
+	for (int i = 0; rows && i < PQntuples(rows); i++) {
+		const char *count = PQgetvalue(rows, i, 1);
+
+		if (strcmp(count, "0") == 0)
+			site_check_wrong(check, PQgetvalue(rows, i, 0),
+					 "no controller has this address: nodes do not boot");
+		else if (strcmp(count, "1") != 0)
+			site_check_wrong(
+				check, PQgetvalue(rows, i, 0),
+				"%s have this address at once: they do not hear each other",
+				PQgetvalue(rows, i, 2));
+	}
+	if (rows)
+		site_check_say(check, "%d shared by several controllers", PQntuples(rows));
 }
 
 /* Whether a daemon here opens what portald seals. *ret_same is set where there is a key. */
@@ -217,7 +283,7 @@ void site_check_seals(struct site_check *check)
 	CLEANUP(site_check_clear)
 	PGresult *rows = site_check_ask(
 		check,
-		"set search_path = haas; select daemon, encode(public_key, 'hex') from daemon_key where daemon in ('bampid', 'peregrined')");
+		"set search_path = haas; select daemon, encode(public_key, 'hex') from daemon_key where daemon in ('bampid', 'peregrined', 'portal-outward')");
 	if (!rows)
 		return;
 	for (int i = 0; i < PQntuples(rows); i++)

@@ -1,4 +1,4 @@
-/* Files that a daemon needs: its keys, certificates, the image keys, and what nodes boot. */
+/* Files that a daemon needs: its keys, certificates, the image keys. */
 #include <dirent.h>
 #include <errno.h>
 #include <openssl/asn1.h>
@@ -176,6 +176,24 @@ static void site_check_keys_certificate(struct site_check *check, const char *pa
 		(void)fclose(file);
 }
 
+/* That of the API may be another CA's, and lie where another program renews it. */
+static void site_check_keys_portal(struct site_check *check,
+				   struct site_check_keys_certificates *all)
+{
+	char path[PATH_MAX];
+	char whole[PATH_MAX];
+	struct stat st;
+
+	(void)site_check_setting(check, "portald", "listen.tls.certificate", "", path);
+	if (path[0] == '\0' || !site_check_has(check, SITE_CONTROLLER) ||
+	    strncmp(path, SITE_CHECK_KEYS_TLS "/", strlen(SITE_CHECK_KEYS_TLS "/")) == 0)
+		return;
+	if (!site_check_path(check, whole, "%s", path) || stat(whole, &st) < 0)
+		site_check_wrong(check, path, "portald's certificate: %s", strerror(errno));
+	else
+		site_check_keys_certificate(check, path, &st, all);
+}
+
 void site_check_certificates(struct site_check *check)
 {
 	struct site_check_keys_certificates all = {0};
@@ -191,6 +209,7 @@ void site_check_certificates(struct site_check *check)
 	(void)site_check_keys_walk(check, SITE_CHECK_KEYS_SECRETS, site_check_keys_certificate,
 				   &all);
 	(void)site_check_keys_walk(check, SITE_CHECK_KEYS_TLS, site_check_keys_certificate, &all);
+	site_check_keys_portal(check, &all);
 	if (all.count == 0)
 		site_check_say(check, "none is used");
 	else
@@ -243,61 +262,4 @@ void site_check_image_keys(struct site_check *check)
 		count += found;
 	}
 	site_check_say(check, "%zu trusted", count);
-}
-
-/* --- boot files --- */
-
-static void site_check_keys_boot_file(struct site_check *check, const char *folder,
-				      const char *name, const char *what)
-{
-	char shown[PATH_MAX];
-	char path[PATH_MAX];
-	struct stat st;
-	uid_t uid;
-	gid_t gid;
-
-	if (!text_format(shown, sizeof(shown), "%s/%s", folder, name) ||
-	    !site_check_path(check, path, "%s", shown))
-		return;
-	if (stat(path, &st) < 0)
-		site_check_wrong(check, shown, "%s: %s", what, strerror(errno));
-	else if (!S_ISREG(st.st_mode) || st.st_size == 0)
-		site_check_wrong(check, shown, "%s: the file is empty", what);
-	else if (!(st.st_mode & S_IROTH) &&
-		 (!site_check_uid(check, "haas-bootd", &uid, &gid) || st.st_uid != uid)) {
-		site_check_wrong(check, shown, "bampi-bootd cannot read it");
-		site_check_hint(check, "chmod 0644 %s", shown);
-	}
-}
-
-/* "22:snponly-arm64.efi": one more file of bampi-bootd.conf. */
-static void site_check_keys_more_boot_file(struct site_check *check, const char *value,
-					   void *context)
-{
-	const char *folder = context;
-	const char *name = strchr(value, ':');
-
-	if (name)
-		site_check_keys_boot_file(check, folder, name + 1, "a file of boot_files");
-}
-
-void site_check_boot_files(struct site_check *check)
-{
-	static const struct {
-		const char *name, *what;
-	} files[] = {
-		{"undionly.kpxe", "nodes with BIOS load it"},
-		{"snponly.efi", "nodes with UEFI load it"},
-		{"vmlinuz", "the kernel of the agent"},
-		{"agent.img", "the ramdisk of the agent"},
-	};
-	char folder[PATH_MAX];
-	size_t more;
-
-	(void)site_check_setting(check, "bampi-bootd", "boot_dir", "/var/lib/haas/boot", folder);
-	for (size_t i = 0; i < COUNT_OF(files); i++)
-		site_check_keys_boot_file(check, folder, files[i].name, files[i].what);
-	more = site_check_list(check, "bampi-bootd", "boot_files", site_check_keys_more_boot_file,
-			       folder);
-	site_check_say(check, "%zu files in %s", COUNT_OF(files) + more, folder);
 }

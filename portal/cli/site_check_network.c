@@ -13,6 +13,7 @@ static const struct {
 } site_check_network_states[] = {
 	{"open", "nodes in the provisioning network hear each other at this switch"},
 	{"between", "nodes in the provisioning network hear those at other switches"},
+	{"cannot", "this switch cannot keep nodes in the provisioning network apart"},
 	{"untold", "this switch does not show whether nodes in the provisioning network hear each "
 		   "other"},
 };
@@ -85,9 +86,9 @@ void site_check_secrets(struct site_check *check)
 				"select node, 'its BMC takes neither password' from haas.rotation r "
 				"where state = 'failed' and exists (select from haas.bmc b where b.node_id = "
 				"r.node_id and b.password_next is not null) and not exists (select from haas.rotation n "
-				"where n.node_id = r.node_id and n.id > r.id) union select daemon, 'its seal "
-				"key waits to be exchanged' from haas.seal_rotation where state in ('begun', "
-				"'sealing') and begun_at < now() - interval '1 hour' order by 1");
+				"where n.node_id = r.node_id and n.id > r.id) union select daemon, 'its ' || "
+				"key || ' key waits to be exchanged' from haas.seal_rotation where state in ('begun', "
+				"'sealing', 'known') and begun_at < now() - interval '1 hour' order by 1");
 
 	if (!stuck)
 		return;

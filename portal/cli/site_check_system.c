@@ -17,7 +17,7 @@
 #define SITE_CHECK_DISK_BYTES   SITE_CHECK_GIB
 #define SITE_CHECK_DISK_PERCENT 5
 /* All daemons of an idle site with PostgreSQL; a machine sold with 2 GiB shows a little less. */
-#define SITE_CHECK_MEMORY_BYTES (SITE_CHECK_GIB * 7 / 4)
+#define SITE_CHECK_MEMORY_BYTES ((uint64_t)1792 << 20)
 #define SITE_CHECK_CLOCK_S      86400
 
 /* --- units --- */

@@ -215,13 +215,16 @@ static const struct option_row subnet_options[] = {
 	 "a relay of this subnet, or none; may be repeated"},
 };
 static const struct option_row site_cli_page_options[] = {
-	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"}};
+	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
+};
 static const struct option_row lease_options[] = {
 	{"--subnet", 0, OPTION_VALUE, "SUBNET", "only this subnet"},
 	{"--node", 0, OPTION_VALUE, "NODE", "only this node"},
 	{"--mac", 0, OPTION_VALUE, "MAC", "only this NIC"},
 	{"--state", 0, OPTION_VALUE, "bound|declined|released", "only in this state"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 
 static const struct command site_cli_commands[] = {

@@ -1,6 +1,5 @@
 #include "portal/cli/site_init_act.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -22,6 +21,7 @@
 #define SITE_ACT_KEYS       "/etc/haas/image-keys"
 #define SITE_ACT_TASK_KEY   "/var/lib/haas/bampid/keys/bampid-task.pub"
 #define SITE_ACT_BUILD      "/usr/lib/haas/bampi/agent/ramdisk/build"
+#define SITE_ACT_IPXE       "/usr/lib/haas/bampi/bootd/ipxe/build"
 
 static const char *const site_act_words[] = {"done", "already", "planned", "failed"};
 
@@ -86,26 +86,19 @@ static int site_act_program(const struct site_act *act, const char *argv[], uint
 
 /* --- keys --- */
 
-static bool site_act_any_image_key(const struct site_act *act)
+static int site_act_image_keys(const struct site_act *act, struct image_keys **ret,
+			       struct problem *problem)
 {
 	char path[PATH_MAX];
-	bool found = false;
-	DIR *folder = site_act_path(act, SITE_ACT_KEYS, path) ? opendir(path) : NULL;
 
-	// NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
-	for (const struct dirent *entry; folder && !found && (entry = readdir(folder));) {
-		size_t size = strlen(entry->d_name);
-
-		found = size > 4 && strcmp(entry->d_name + size - 4, ".pub") == 0;
-	}
-	if (folder)
-		(void)closedir(folder);
-	return found;
+	return site_act_path(act, SITE_ACT_KEYS, path)
+		       ? image_keys_read(path, ret, problem)
+		       : problem_set(problem, -ENAMETOOLONG, "the path of keys is too long");
 }
 
 static int site_act_image_key_make(const struct site_act *act, struct problem *problem)
 {
-	char public_text[HAASCTL_IMAGE_KEY_TEXT + 1];
+	char public_text[IMAGE_KEY_TEXT_SIZE + 1];
 	char public_path[PATH_MAX];
 	char path[PATH_MAX];
 	int rc = 0;
@@ -119,8 +112,8 @@ static int site_act_image_key_make(const struct site_act *act, struct problem *p
 		rc = haasctl_image_key_public(path, public_text, problem);
 	if (rc)
 		return rc;
-	text_copy(public_text + HAASCTL_IMAGE_KEY_TEXT - 1, 2, "\n");
-	rc = file_write_atomic(public_path, public_text, HAASCTL_IMAGE_KEY_TEXT, 0644);
+	text_copy(public_text + IMAGE_KEY_TEXT_SIZE - 1, 2, "\n");
+	rc = file_write_atomic(public_path, public_text, IMAGE_KEY_TEXT_SIZE, 0644);
 	return rc ? problem_set(problem, rc, "cannot write %s: %s", public_path, error_text(rc))
 		  : 0;
 }
@@ -163,18 +156,22 @@ static int site_act_backup_key_make(const struct site_act *act, struct problem *
 static bool site_act_keys(struct site_act *act)
 {
 	static const char elsewhere[] = "keys is empty: make them on another machine";
+	CLEANUP(image_keys_freep) struct image_keys *keys = NULL;
+	struct problem problem = {0};
+
+	if (site_act_image_keys(act, &keys, &problem) != 0)
+		return site_act_fail(act, "image-key", &problem);
 	const struct {
 		const char *name, *done;
 		bool there;
 		int (*make)(const struct site_act *act, struct problem *problem);
 	} rows[] = {
-		{"image-key", "made; move site.key off this machine", site_act_any_image_key(act),
+		{"image-key", "made; move site.key off this machine", image_keys_count(keys) > 0,
 		 site_act_image_key_make},
 		{"backup-key", "made; move site*.restore off this machine",
 		 site_act_there(act, BACKUP_KEY_DEFAULT), site_act_backup_key_make},
 	};
 	char folder[PATH_MAX];
-	struct problem problem = {0};
 	bool good = true;
 
 	if (!site_act_path(act, act->plan->keys, folder))
@@ -244,28 +241,23 @@ static bool site_act_boot_files(struct site_act *act)
 {
 	char secure_boot[PATH_MAX]; /* where the keys are, if the site has some */
 	char key[PATH_MAX];
-	const char *argv[] = {SITE_ACT_BUILD,
-			      "--agent",
-			      "/usr/lib/haas/bampi/agent/bampi-agent",
-			      "--image-key",
-			      SITE_ACT_KEYS "/site.pub",
-			      "--task-key",
-			      SITE_ACT_TASK_KEY,
-			      "--kernel",
-			      act->plan->kernel,
-			      "--out",
-			      "/var/lib/haas/boot",
-			      NULL,
-			      NULL,
-			      NULL,
-			      NULL,
-			      NULL};
-	size_t count = COUNT_OF(argv) - 5;
+	CLEANUP(image_keys_freep) struct image_keys *keys = NULL;
+	const char *argv[16 + 2 * IMAGE_KEYS_MAX] = {
+		SITE_ACT_BUILD,    "--agent",         "/usr/lib/haas/bampi/agent/bampi-agent",
+		"--task-key",      SITE_ACT_TASK_KEY, "--kernel",
+		act->plan->kernel, "--out",           "/var/lib/haas/boot"};
+	size_t count = 9;
 	struct problem problem = {0};
 
 	if (act->plan->kernel[0] == '\0')
 		return site_act_say(act, "boot-files", SITE_ACT_ALREADY,
 				    "kernel is empty: they are made by hand", "");
+	if (site_act_image_keys(act, &keys, &problem) != 0)
+		return site_act_fail(act, "boot-files", &problem);
+	for (size_t i = 0; i < image_keys_count(keys); i++) {
+		argv[count++] = "--image-key";
+		argv[count++] = image_keys_at(keys, i)->path + strlen(act->root);
+	}
 	if (site_act_there(act, SITE_TLS_CA)) {
 		argv[count++] = "--site-ca";
 		argv[count++] = SITE_TLS_CA;
@@ -286,6 +278,26 @@ static bool site_act_boot_files(struct site_act *act)
 		return site_act_fail(act, "boot-files", &problem);
 	}
 	return site_act_end(act, "boot-files", "they are in /var/lib/haas/boot");
+}
+
+/* Where scripts come by HTTPS alone nodes need iPXE that knows our CA. Minutes, the first time. */
+static bool site_act_ipxe(struct site_act *act)
+{
+	const char *argv[] = {SITE_ACT_IPXE,        "--ca", SITE_TLS_CA, "--out",
+			      "/var/lib/haas/boot", NULL};
+	struct problem problem = {0};
+
+	if (act->plan->https != SITE_HTTPS_REQUIRED)
+		return true;
+	if (act->plan->kernel[0] == '\0')
+		return site_act_say(act, "ipxe", SITE_ACT_ALREADY,
+				    "kernel is empty: it is made by hand", "");
+	if (!act->dry_run && site_act_program(act, argv, SITE_ACT_BUILD_MS, &problem) < 0) {
+		problem_hint(&problem, "apt install gcc make perl liblzma-dev dpkg-dev; or https = "
+				       "\"offered\" until then");
+		return site_act_fail(act, "ipxe", &problem);
+	}
+	return site_act_end(act, "ipxe", "it knows the CA of the site");
 }
 
 /* --- units --- */
@@ -346,6 +358,9 @@ static bool site_act_units(struct site_act *act)
 		{"controller", "enable", "haas.target", -1},
 		{"controller", "start", "haas.target", -1},
 		{"controller", "start", "haas-backup.timer", -1},
+		/* They may have run before the image key was there, as after a restart of the machine. */
+		{"controller", "try-reload-or-restart", "portald.service", -1},
+		{"controller", "try-reload-or-restart", "bampid.service", -1},
 		/* Debian starts its own tgtd, on the port of ours. */
 		{"storage", "disable", "tgt.service", -1},
 		{"storage", "stop", "tgt.service", -1},
@@ -486,7 +501,8 @@ bool site_act_run(struct site_act *act)
 		bool (*run)(struct site_act *act);
 	} rows[] = {{"controller", site_act_keys},       {"controller", site_act_https},
 		    {"controller", site_act_operators},  {NULL, site_act_units},
-		    {"controller", site_act_boot_files}, {"controller", site_act_subnets}};
+		    {"controller", site_act_boot_files}, {"controller", site_act_ipxe},
+		    {"controller", site_act_subnets}};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		if ((!rows[i].role || site_plan_has(act->plan, rows[i].role)) && !rows[i].run(act))

@@ -387,7 +387,10 @@ static int site_init_run(void *context, const struct command_input *input)
 		return EXIT_DENIED;
 	site_check_root(input, &init.root);
 	site_check_conninfo(input, text_get(&init.root), &init.conninfo);
-	int status = site_init_plan(&init);
+	int status = haasctl_use_here(context, input);
+	if (status != EXIT_OK)
+		return status;
+	status = site_init_plan(&init);
 	if (status == EXIT_OK)
 		status = site_init_go(&init);
 	(void)json_object_set_new(init.whole, "ok", json_boolean(status == EXIT_OK));

@@ -17,41 +17,46 @@
 #define SITE_INIT_HTTPS_ADDRESSES 64
 #define SITE_INIT_HTTPS_FILE      ((size_t)64 << 10)
 
+struct site_init_https_list {
+	char texts[SITE_INIT_HTTPS_ADDRESSES][16];
+	const char *words[SITE_INIT_HTTPS_ADDRESSES + 1];
+};
+
 struct site_init_https {
 	char keys[PATH_MAX]; /* the folder of keys */
 	char ca[PATH_MAX];   /* the folder of the CA */
 	char name[64];       /* of this controller */
-	char texts[SITE_INIT_HTTPS_ADDRESSES][16];
-	const char *addresses[SITE_INIT_HTTPS_ADDRESSES + 1];
+	struct site_init_https_list own, shared;
 };
 
-static void site_init_https_address(struct site_init_https *https, const char *address)
+static void site_init_https_address(struct site_init_https_list *list, const char *address)
 {
 	size_t count = 0;
 
-	for (; https->addresses[count]; count++) {
-		if (strcmp(https->addresses[count], address) == 0)
+	for (; list->words[count]; count++) {
+		if (strcmp(list->words[count], address) == 0)
 			return;
 	}
 	if (count == SITE_INIT_HTTPS_ADDRESSES)
 		return;
-	(void)text_copy(https->texts[count], sizeof(https->texts[count]), address);
-	https->addresses[count] = https->texts[count];
+	(void)text_copy(list->texts[count], sizeof(list->texts[count]), address);
+	list->words[count] = list->texts[count];
 }
 
-/* As nodes and relays reach it. */
+/* As nodes and relays reach it. Of two controllers each has an address, and they share those of the subnets. */
 static void site_init_https_addresses(const struct site_plan *plan, struct site_init_https *https)
 {
+	const bool two = plan->controllers == 2;
 	char own[IPV4_TEXT_SIZE];
 
-	if (plan->controllers == 2)
-		site_init_https_address(https, ipv4_text(plan->server_address, own));
+	if (two)
+		site_init_https_address(&https->own, ipv4_text(plan->server_address, own));
 	for (char **each = plan->subnets; each && *each; each++) {
 		struct problem problem = {0};
 		struct site_subnet subnet;
 
 		if (site_subnet_parse(*each, &subnet, &problem) == 0)
-			site_init_https_address(https, subnet.server);
+			site_init_https_address(two ? &https->shared : &https->own, subnet.server);
 	}
 }
 
@@ -59,13 +64,11 @@ static int site_init_https_create(const struct site_act *act, const struct site_
 				  struct problem *problem)
 {
 	char certificate[PATH_MAX];
-	char key[PATH_MAX];
 
-	if (!text_format(certificate, sizeof(certificate), "%s/ca.crt", https->ca) ||
-	    !text_format(key, sizeof(key), "%s/ca.key", https->ca))
+	if (!text_format(certificate, sizeof(certificate), "%s/ca.crt", https->ca))
 		return problem_set(problem, -ENAMETOOLONG, "the path of keys is too long");
 	if (access(certificate, F_OK) == 0)
-		return 0;
+		return site_ca_of(https->ca, act->plan->site, problem);
 	/* A second CA of one site would be a surprise: the first is where a person took it. */
 	if (site_act_there(act, SITE_TLS_CA)) {
 		(void)problem_set(problem, E_CONFLICT, "the site has a CA, and it is not in %s",
@@ -74,9 +77,6 @@ static int site_init_https_create(const struct site_act *act, const struct site_
 			     "bring the folder ca back for this; or haasctl ca issue where it is");
 		return E_CONFLICT;
 	}
-	/* A key without its certificate has signed nothing. */
-	if (unlink(key) < 0 && errno != ENOENT)
-		return problem_set(problem, -errno, "cannot remove %s: %s", key, strerror(errno));
 	return site_ca_create(https->ca, act->plan->site, SITE_CA_YEARS, problem);
 }
 
@@ -122,7 +122,8 @@ static int site_init_https_make(const struct site_act *act, struct site_init_htt
 	struct site_ca_request request = {.ca = https->ca,
 					  .name = https->name,
 					  .role = SITE_CA_CONTROLLER,
-					  .addresses = https->addresses,
+					  .addresses = https->own.words,
+					  .shared = https->shared.words,
 					  .days = SITE_CA_DAYS,
 					  .out = https->keys};
 	char folder[PATH_MAX];

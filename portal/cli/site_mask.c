@@ -10,6 +10,8 @@
 #include "common/base/hex.h"
 #include "common/io/conf_edit.h"
 
+LEAKS_LEFT_TO_SANITIZER
+
 #define SITE_MASK_LEAST   6   /* a shorter line is a word of everyday text */
 #define SITE_MASK_MOST    512 /* secrets that are kept */
 #define SITE_MASK_TOKEN   32  /* digits of hex: boot tokens, nonces */
@@ -142,7 +144,8 @@ static size_t site_mask_value(const struct site_mask_at *in, bool line)
 {
 	size_t size = 0;
 	size_t left = site_mask_left(in);
-	char quote = left > 0 && (*in->at == '"' || *in->at == '\'') ? *in->at : '\0';
+	bool quoted = left > 0 && (*in->at == '"' || *in->at == '\'');
+	char quote = (char)(quoted ? *in->at : '\0');
 
 	if (quote) {
 		for (size = 1; size < left && in->at[size] != quote && in->at[size] != '\n'; size++)
@@ -427,6 +430,7 @@ static void site_mask_string(struct site_mask *mask, const char *path, const cha
 }
 
 /* `path` is that of `group`, with a dot at its end; "" at the top. */
+// NOLINTNEXTLINE(misc-no-recursion): libconfig bounds how deep groups nest
 static void site_mask_group(struct site_mask *mask, const char *conf, const char *sample,
 			    const config_setting_t *group, const char *path, struct text *ret)
 {

@@ -43,6 +43,7 @@ static void site_report_learn_file(struct site_report_work *work, const char *pa
 }
 
 /* All files of a folder, and of the folders in it; certificates are public. */
+// NOLINTNEXTLINE(misc-no-recursion): `depth` bounds it
 static void site_report_learn(struct site_report_work *work, const char *folder, int depth)
 {
 	struct dirent **entries = NULL;
@@ -252,7 +253,7 @@ static void site_report_unit(struct site_report_work *work, const struct site_pr
 		"show",
 		unit,
 		"--no-pager",
-		"-p",
+		"-p", // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one list
 		"Id,LoadState,ActiveState,SubState,UnitFileState,Result,NRestarts,ExecMainStatus,"
 		"ActiveEnterTimestamp,MemoryCurrent,MemoryPeak,CPUUsageNSec,TasksCurrent,"
 		"FragmentPath,DropInPaths",

@@ -114,6 +114,9 @@ static int site_report_cli_run(void *context, const struct command_input *input)
 	if (site_check_needs_root("site report", "only root can read the logs of the daemons") !=
 	    EXIT_OK)
 		return EXIT_DENIED;
+	int status = haasctl_use_here(context, input);
+	if (status != EXIT_OK)
+		return status;
 	site_check_root(input, &root);
 	site_check_conninfo(input, text_get(&root), &conninfo);
 	site_report_cli_name(name);

@@ -5,17 +5,20 @@
 
 #include "portal/cli/listing.h"
 
+/* A note is of an alert that somebody acknowledged or silenced: they know what to do. */
 static void status_cli_print_item(const json_t *item)
 {
+	bool wrong = strcmp(haasctl_word(item, "state"), "wrong") == 0;
 	const json_t *since = json_object_get(item, "since");
 	const char *next = haasctl_word(item, "hint");
 	CLEANUP(text_done) struct text line = {0};
 	CLEANUP(text_done) struct text time = {0};
 
-	text_addf(&line, "    %s %s: %s",
-		  strcmp(haasctl_word(item, "state"), "wrong") == 0 ? "!" : "-",
-		  haasctl_word(item, "subject"), haasctl_word(item, "message"));
+	text_addf(&line, "    %s %s: %s", wrong ? "!" : "-", haasctl_word(item, "subject"),
+		  haasctl_word(item, "message"));
 	listing_line(&line);
+	if (!wrong)
+		return;
 	text_clear(&line);
 	if (!json_is_null(since))
 		text_addf(&line, "since %s%s", listing_text(since, "since", &time),

@@ -111,7 +111,7 @@ static char *switch_cli_trim(char *text)
 }
 
 /* Lines NAME=VALUE: secrets stand in a file or come by a pipe, never on the command line. */
-static int set_secrets(json_t *body, const char *path)
+int haasctl_read_secrets(json_t *body, const char *path)
 {
 	CLEANUP(freep) char *data = NULL;
 	json_t *secrets = json_object();
@@ -165,7 +165,7 @@ static int management_body(json_t *body, const struct command_input *input, cons
 		(void)json_object_set_new(body, "force", json_true());
 	set_credentials(body, input, before);
 	status = set_ports(body, input, before);
-	return status == EXIT_OK && secrets ? set_secrets(body, secrets) : status;
+	return status == EXIT_OK && secrets ? haasctl_read_secrets(body, secrets) : status;
 }
 
 static int switch_add(void *context, const struct command_input *input)
@@ -263,7 +263,7 @@ static int switch_cli_switch_read(void *context, const struct command_input *inp
 		CLEANUP(haasctl_reply_done) struct haasctl_reply reply = {0};
 
 		haasctl_path(&target, "/switches/", input->words[i], "/read");
-		status = haasctl_post(context, input, text_get(&target), &body, &reply);
+		status = haasctl_post_harmless(context, input, text_get(&target), &body, &reply);
 		if (status == EXIT_OK)
 			(void)json_array_append(rows, reply.json);
 		tally_add(&tally, status);
@@ -286,7 +286,19 @@ static int switch_diff(void *context, const struct command_input *input)
 
 static int switch_reconcile(void *context, const struct command_input *input)
 {
-	return haasctl_each(context, input, "POST", "/switches/", "/reconcile");
+	struct tally tally = {0};
+
+	for (size_t i = 0; i < input->word_count && !haasctl_interrupted(context); i++) {
+		CLEANUP(text_done) struct text target = {0};
+
+		haasctl_path(&target, "/switches/", input->words[i], "/reconcile");
+		tally_add(&tally, haasctl_do(context, input,
+					     &(struct haasctl_call){.method = "POST",
+								    .target = text_get(&target),
+								    .object = input->words[i],
+								    .harmless = true}));
+	}
+	return tally_status(&tally);
 }
 
 /* --- wiring --- */
@@ -454,9 +466,9 @@ static int wiring_delete(void *context, const struct command_input *input)
 	CLEANUP(text_done) struct text target = {0};
 
 	text_add(&target, "/wiring?switch=");
-	haasctl_escape(&target, input->words[0]);
+	text_add_percent(&target, input->words[0]);
 	text_add(&target, "&port=");
-	haasctl_escape(&target, input->words[1]);
+	text_add_percent(&target, input->words[1]);
 	return haasctl_remove(context, input, &target);
 }
 
@@ -487,6 +499,7 @@ static const struct option_row wiring_list_options[] = {
 	{"--switch", 0, OPTION_VALUE, "SWITCH", "only of this switch"},
 	{"--node", 0, OPTION_VALUE, "NODE", "only of this node"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row switch_cli_import_options[] = {
 	{"--replace", 0, OPTION_FLAG, NULL, "drop cables that are not in the file"},
@@ -503,6 +516,11 @@ static const struct option_row health_options[] = {
 };
 static const struct option_row switch_cli_release_options[] = {
 	{"--force", 0, OPTION_FLAG, NULL, "it is gone for good: forget the networks of its ports"},
+};
+
+static const struct option_row switch_cli_topology_options[] = {
+	{"--fabric", 0, OPTION_VALUE, "FABRIC", "only this fabric"},
+	{"--tenant", 0, OPTION_VALUE, "TENANT", "links that carry its VLANs at both ends"},
 };
 
 static const struct command switch_cli_commands[] = {
@@ -531,6 +549,9 @@ static const struct command switch_cli_commands[] = {
 	 NO_OPTIONS, 0, 1, haasctl_switch_aggregates, .example = "switch aggregates leaf1"},
 	{"switch", "health", "[SWITCH]", "does it answer, errors, spanning tree, LAGs, sensors",
 	 OPTIONS(health_options), 0, 1, haasctl_switch_health, .example = "switch health leaf1"},
+	{"switch", "topology", "", "all links with what they carry, or a tenant's tree",
+	 OPTIONS(switch_cli_topology_options), 0, 0, haasctl_switch_topology,
+	 .example = "switch topology --tenant acme"},
 	{"switch", "read", "SWITCH...", "read all of it now, also while it is in back-off",
 	 NO_OPTIONS, 1, 1000, switch_cli_switch_read, .example = "switch read leaf1"},
 	{"switch", "diff", "SWITCH", "the pending changes of a switch", NO_OPTIONS, 1, 1,

@@ -485,6 +485,7 @@ static const struct option_row volume_cli_list_options[] = {
 	{"--state", 0, OPTION_VALUE, "STATE", "only in this state: detached, attached ..."},
 	{"--all", 0, OPTION_FLAG, NULL, "also those that are deleted"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row volume_cli_create_options[] = {
 	{"--size", 0, OPTION_VALUE, "SIZE", "10G, 512M or bytes"},
@@ -510,9 +511,11 @@ static const struct option_row archive_list_options[] = {
 	 "only in this state"},
 	{"--all", 0, OPTION_FLAG, NULL, "also those that are deleted"},
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row storage_list_options[] = {
 	{"--limit", 0, OPTION_VALUE, "N", "at most N rows (default all)"},
+	LIST_OPTIONS,
 };
 static const struct option_row storage_options[] = {
 	{"--portal", 0, OPTION_VALUE, "ADDRESS:PORT", "where nodes reach it"},

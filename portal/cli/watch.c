@@ -40,7 +40,7 @@ static int get_list(struct watch *watch, const char *target, json_t **ret)
 		text_clear(&page);
 		if (haasctl_word(reply.json, "next")[0]) {
 			text_addf(&page, "%s&cursor=", target);
-			haasctl_escape(&page, haasctl_word(reply.json, "next"));
+			text_add_percent(&page, haasctl_word(reply.json, "next"));
 		}
 		haasctl_reply_done(&reply);
 	}

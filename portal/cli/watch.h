@@ -4,31 +4,13 @@
 
 #include "portal/cli/haasctl.h"
 
-#define WATCH_HISTORY_LIMIT 20
-#define WATCH_STEP_LIMIT    32
-#define WATCH_PACE_LIMIT    8 /* pairs of plan and class; for more there is no ETA */
-#define WATCH_TITLE_SIZE    192
-
-/* What earlier deployments of one plan on nodes of one class took, seconds per step in the plan's
- * order. */
-struct pace {
-	char plan[16];
-	char class[64];
-	bool known;
-	size_t count;
-	struct {
-		char step[32];
-		double seconds[WATCH_HISTORY_LIMIT];
-		size_t samples;
-	} steps[WATCH_STEP_LIMIT];
-};
+#define WATCH_TITLE_SIZE 192
 
 struct watch {
 	struct haasctl *haasctl;
 	const struct command_input *input;
 	bool terminal, jsonl;
-	bool away; /* portald did not answer last time, and that was told */
-	struct pace paces[WATCH_PACE_LIMIT];
+	bool away;                    /* portald did not answer last time, and that was told */
 	char title[WATCH_TITLE_SIZE]; /* a line above the others; "" = none */
 	char said_title[WATCH_TITLE_SIZE];
 	json_t *watched; /* the deployments as last seen, in the order of the first look */

@@ -1,6 +1,5 @@
-/* One line per deployment with step, percent, ETA and for what it waits. The ETA is what the median
- * of earlier deployments of the same plan on nodes of the same class says about the steps that are
- * left. Without any it is not guessed, and one that has passed is gone.
+/* One line per deployment with step, percent, ETA and for what it waits. The ETA is portald's.
+ * Without any it is not guessed, and one that has passed is gone.
  * On a terminal the lines are drawn again in place; elsewhere a line comes when the step changes,
  * and every ten seconds; -o jsonl gives each change as JSON. */
 #include <inttypes.h>
@@ -30,108 +29,14 @@ static double seconds_of(const json_t *time)
 	return rest ? (double)timegm(&tm) + (*rest == '.' ? strtod(rest, NULL) : 0) : 0;
 }
 
-static void learn_steps(struct pace *pace, const json_t *steps)
-{
-	const json_t *step;
-	size_t i;
-
-	json_array_foreach(steps, i, step)
-	{
-		double took = seconds_of(json_object_get(step, "ended_at")) -
-			      seconds_of(json_object_get(step, "started_at"));
-		size_t at = 0;
-
-		while (at < pace->count &&
-		       strcmp(pace->steps[at].step, haasctl_word(step, "step")) != 0)
-			at++;
-		if (at == WATCH_STEP_LIMIT || took < 0)
-			continue;
-		if (at == pace->count) {
-			text_copy(pace->steps[at].step, sizeof(pace->steps[at].step),
-				  haasctl_word(step, "step"));
-			pace->count++;
-		}
-		if (pace->steps[at].samples < WATCH_HISTORY_LIMIT)
-			pace->steps[at].seconds[pace->steps[at].samples++] = took;
-	}
-}
-
-static int watch_view_by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a;
-	double y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static const struct pace *pace_of(struct watch *watch, const json_t *of)
-{
-	const char *plan = haasctl_word(of, "plan");
-	const char *class = haasctl_word(of, "class");
-	CLEANUP(text_done) struct text query = {0};
-	struct pace *pace = NULL;
-	struct haasctl_reply list = {0};
-	const json_t *deployment;
-	char target[96];
-	size_t i;
-
-	for (i = 0; i < COUNT_OF(watch->paces) && !pace; i++) {
-		if (!watch->paces[i].plan[0] || (strcmp(watch->paces[i].plan, plan) == 0 &&
-						 strcmp(watch->paces[i].class, class) == 0))
-			pace = &watch->paces[i];
-	}
-	if (!pace || pace->known)
-		return pace;
-	pace->known = true;
-	text_copy(pace->plan, sizeof(pace->plan), plan);
-	text_copy(pace->class, sizeof(pace->class), class);
-	text_addf(&query, "/deployments?state=done&limit=%d&plan=%s%s", WATCH_HISTORY_LIMIT, plan,
-		  class[0] ? "&class=" : "");
-	haasctl_escape(&query, class);
-	if (haasctl_get(watch->haasctl, watch->input, text_get(&query), &list) != EXIT_OK)
-		return pace;
-	json_array_foreach(json_object_get(list.json, "items"), i, deployment)
-	{
-		struct haasctl_reply one = {0};
-
-		text_format(target, sizeof(target), "/deployments/%" JSON_INTEGER_FORMAT,
-			    json_integer_value(json_object_get(deployment, "id")));
-		if (haasctl_get(watch->haasctl, watch->input, target, &one) == EXIT_OK)
-			learn_steps(pace, json_object_get(one.json, "steps"));
-		haasctl_reply_done(&one);
-	}
-	haasctl_reply_done(&list);
-	for (i = 0; i < pace->count; i++)
-		qsort(pace->steps[i].seconds, pace->steps[i].samples, sizeof(double),
-		      watch_view_by_value);
-	return pace;
-}
-
 /* Seconds left. -1: nobody knows, for there is no history, or its step takes longer than it ever
  * did, or all of the time is spent. */
-static double eta_of(struct watch *watch, const json_t *deployment)
+static double eta_of(const json_t *deployment)
 {
-	const struct pace *pace = pace_of(watch, deployment);
-	double left = -1;
+	const json_t *eta = json_object_get(deployment, "eta");
+	double left = seconds_of(json_object_get(eta, "at")) - (double)clock_wall_us() / 1e6;
 
-	for (size_t i = 0; pace && i < pace->count; i++) {
-		double median = pace->steps[i].samples > 0
-					? pace->steps[i].seconds[pace->steps[i].samples / 2]
-					: 0;
-
-		if (left >= 0 || haasctl_word(deployment, "step")[0] == '\0') {
-			left = (left < 0 ? 0 : left) + median;
-		} else if (strcmp(pace->steps[i].step, haasctl_word(deployment, "step")) == 0) {
-			double spent = (double)clock_wall_us() / 1e6 -
-				       seconds_of(json_object_get(deployment, "step_started_at"));
-
-			if (pace->steps[i].samples == 0 ||
-			    spent > pace->steps[i].seconds[pace->steps[i].samples - 1])
-				return -1;
-			left = median > spent ? median - spent : 0;
-		}
-	}
-	return left < 0.5 ? -1 : left;
+	return json_is_true(json_object_get(eta, "late")) || left < 0.5 ? -1 : left;
 }
 
 bool watch_has_ended(const json_t *deployment)
@@ -178,11 +83,11 @@ static void watch_view_add_reason(struct text *ret, const json_t *deployment)
 	text_addf(ret, ": %s", watch_view_reason(deployment));
 }
 
-static void watch_view_describe(struct watch *watch, const json_t *deployment, struct text *ret)
+static void watch_view_describe(const json_t *deployment, struct text *ret)
 {
 	const json_t *percent = json_object_get(deployment, "percent");
 	bool ended = watch_has_ended(deployment);
-	double eta = ended ? -1 : eta_of(watch, deployment);
+	double eta = ended ? -1 : eta_of(deployment);
 
 	text_addf(ret, "%-12s %-9s %-10s %-14s", haasctl_word(deployment, "node"),
 		  haasctl_word(deployment, "plan"), haasctl_word(deployment, "state"),
@@ -237,7 +142,7 @@ static void watch_view_say(struct watch *watch, const json_t *deployment, bool a
 		putchar('\n');
 		return;
 	}
-	watch_view_describe(watch, deployment, &line);
+	watch_view_describe(deployment, &line);
 	printf("%s\n", text_get(&line));
 	text_clear(&line);
 	if (!watch_has_ended(deployment) && watch_view_reason(deployment)[0]) {
@@ -308,7 +213,7 @@ static void watch_view_draw(struct watch *watch)
 	for (int ended = 0; ended <= 1; ended++) {
 		json_array_foreach(watch->watched, i, deployment)
 		{
-			double eta = watch_has_ended(deployment) ? -1 : eta_of(watch, deployment);
+			double eta = watch_has_ended(deployment) ? -1 : eta_of(deployment);
 
 			longest = eta > longest ? eta : longest;
 			/* All fit: in their own order. */
@@ -317,7 +222,7 @@ static void watch_view_draw(struct watch *watch)
 			if (drawn == room)
 				break;
 			text_clear(&line);
-			watch_view_describe(watch, deployment, &line);
+			watch_view_describe(deployment, &line);
 			draw_line(text_get(&line), width);
 			drawn++;
 			if (2 * total > room || ended || !watch_view_reason(deployment)[0])

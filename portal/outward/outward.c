@@ -9,14 +9,17 @@
 #include "common/base/json_text.h"
 #include "common/db/db_state.h"
 #include "common/http/fetch.h"
+#include "common/http/local_server.h"
 #include "common/io/file.h"
 #include "common/io/log.h"
 #include "common/io/process.h"
 #include "common/io/work_cycle.h"
 #include "common/io/worker.h"
 
+#include "portal/outward/oidc.h"
 #include "portal/outward/outward_sql.h"
 #include "portal/outward/receiver.h"
+#include "portal/outward/webhooks.h"
 
 #define OUTWARD_PERIOD_MS    2000
 #define OUTWARD_SECRET_LIMIT 4096
@@ -24,7 +27,11 @@
 struct outward {
 	struct loop *loop;
 	const struct outward_conf *conf;
-	struct db *db;
+	struct db *db;     /* of alerts: one instance at a time has it */
+	struct db *logins; /* of logins: each instance has it */
+	struct oidc *oidc;
+	struct webhooks *webhooks;
+	struct http_server *server;
 	struct fetcher *fetcher;
 	struct worker *worker;
 	char *secret;
@@ -39,6 +46,7 @@ static void outward_forget_message(struct receiver *receiver)
 	free(receiver->states);
 	free(receiver->body);
 	receiver->alerts = receiver->states = receiver->body = NULL;
+	address_list_done(&receiver->guard.closed);
 }
 
 static void outward_on_written(void *context, int rc, const PGresult *result,
@@ -84,7 +92,10 @@ static int outward_keep_message(struct receiver *receiver, const PGresult *resul
 	receiver->alerts = strdup(db_text(result, 0, NOTICE_TAKE_ALERTS, ""));
 	receiver->states = strdup(db_text(result, 0, NOTICE_TAKE_STATES, ""));
 	receiver->body = strdup(db_text(result, 0, NOTICE_TAKE_BODY, ""));
-	return receiver->alerts && receiver->states && receiver->body ? 0 : -ENOMEM;
+	if (!receiver->alerts || !receiver->states || !receiver->body)
+		return -ENOMEM;
+	return address_list_add(&receiver->guard.closed,
+				db_text(result, 0, NOTICE_TAKE_CLOSED, ""));
 }
 
 static void outward_on_taken(void *context, int rc, const PGresult *result,
@@ -101,7 +112,7 @@ static void outward_on_taken(void *context, int rc, const PGresult *result,
 	}
 	rc = outward_keep_message(receiver, result);
 	if (rc)
-		(void)problem_set(&refused, rc, "out of memory");
+		(void)problem_set(&refused, rc, "the message cannot be kept: %s", error_text(rc));
 	else
 		rc = receiver->row->tell(receiver, &refused);
 	if (rc)
@@ -119,6 +130,37 @@ static void outward_begin(void *context)
 		work_cycle_end(&receiver->cycle, OUTWARD_PERIOD_MS);
 }
 
+/* --- the socket: portald asks about logins --- */
+
+static void outward_begin_login(void *context, struct http_request *request)
+{
+	oidc_begin(((struct outward *)context)->oidc, request);
+}
+
+static void outward_finish_login(void *context, struct http_request *request)
+{
+	oidc_finish(((struct outward *)context)->oidc, request);
+}
+
+static void outward_list_providers(void *context, struct http_request *request)
+{
+	oidc_list(((struct outward *)context)->oidc, request);
+}
+
+static void outward_get_health(void *context, struct http_request *request)
+{
+	const struct outward *outward = context;
+
+	local_server_answer_health(request, db_connected(outward->logins));
+}
+
+static const struct http_route outward_routes[] = {
+	{HTTP_GET, "/healthz", outward_get_health},
+	{HTTP_GET, "/oidc/providers", outward_list_providers},
+	{HTTP_POST, "/oidc/begin", outward_begin_login},
+	{HTTP_POST, "/oidc/finish", outward_finish_login},
+};
+
 /* --- start and stop --- */
 
 static void outward_on_database(void *context, bool connected)
@@ -130,6 +172,7 @@ static void outward_on_database(void *context, bool connected)
 		if (outward->receivers[i].cycle.timer)
 			work_cycle_connected(&outward->receivers[i].cycle, connected);
 	}
+	webhooks_db_state(outward->webhooks, connected);
 }
 
 /* Alerts are written with events, so a new one is told at once. */
@@ -142,6 +185,7 @@ static void outward_on_notify(void *context, const char *channel)
 		if (outward->receivers[i].cycle.timer)
 			work_cycle_wake(&outward->receivers[i].cycle);
 	}
+	webhooks_wake(outward->webhooks);
 }
 
 static int outward_read_secret(struct outward *outward, struct problem *problem)
@@ -178,7 +222,9 @@ static int outward_open_receivers(struct outward *outward)
 					      .worker = outward->worker,
 					      .secret = outward->secret,
 					      .told = outward_on_told};
-		if (receiver_rows[i].is_wanted(outward->conf))
+		for (char **each = outward->conf->allow; each && *each && rc == 0; each++)
+			rc = address_list_add(&receiver->guard.allowed, *each);
+		if (rc == 0 && receiver_rows[i].is_wanted(outward->conf))
 			rc = work_cycle_open(&receiver->cycle, outward->loop, outward_begin,
 					     receiver);
 	}
@@ -207,7 +253,29 @@ static int outward_start_parts(struct outward *outward, struct problem *problem)
 						 .channels = channels,
 						 .context = outward},
 			    &outward->db);
+	if (rc == 0)
+		webhooks_connect(outward->webhooks, outward->db, outward->fetcher);
 	return rc ? problem_set(problem, rc, "portal-outward cannot start: %s", error_text(rc)) : 0;
+}
+
+static int outward_start_logins(struct outward *outward, struct problem *problem)
+{
+	const struct outward_conf *conf = outward->conf;
+	int rc = db_new(
+		outward->loop,
+		&(struct db_options){.conninfo = conf->database, .application = "portal-outward"},
+		&outward->logins);
+
+	if (rc != 0)
+		return problem_set(problem, rc, "portal-outward cannot start: %s", error_text(rc));
+	oidc_connect(outward->oidc, outward->logins, outward->fetcher);
+	return local_server_new(
+		outward->loop,
+		&(struct http_server_options){.routes = outward_routes,
+					      .route_count = COUNT_OF(outward_routes),
+					      .context = outward,
+					      .caller = conf->socket_caller},
+		conf->socket_path, &outward->server, problem);
 }
 
 static int outward_start(void *state, struct loop *loop, const void *values,
@@ -223,9 +291,16 @@ static int outward_start(void *state, struct loop *loop, const void *values,
 	/* The key may be readable by root alone. */
 	rc = outward_read_secret(outward, problem);
 	if (rc == 0)
+		rc = oidc_new(outward->conf->oidc_folder, outward->conf->allow, &outward->oidc,
+			      problem);
+	if (rc == 0)
 		rc = process_drop_privileges(outward->conf->user, problem);
 	if (rc == 0)
+		rc = webhooks_new(loop, outward->conf, &outward->webhooks, problem);
+	if (rc == 0)
 		rc = outward_start_parts(outward, problem);
+	if (rc == 0)
+		rc = outward_start_logins(outward, problem);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < RECEIVER_COUNT; i++)
@@ -244,11 +319,18 @@ static void outward_stop(void *state)
 		work_cycle_stop(&outward->receivers[i].cycle);
 		receiver_cancel(&outward->receivers[i]);
 	}
+	if (outward->webhooks)
+		webhooks_stop(outward->webhooks);
 	worker_free(outward->worker);
 	db_free(outward->db);
+	db_free(outward->logins); /* its questions are answered: it is away */
+	oidc_free(outward->oidc);
+	http_server_free(outward->server);
 	fetcher_free(outward->fetcher);
+	webhooks_free(outward->webhooks);
 	for (size_t i = 0; i < RECEIVER_COUNT; i++) {
 		work_cycle_close(&outward->receivers[i].cycle);
+		address_list_done(&outward->receivers[i].guard.allowed);
 		outward_forget_message(&outward->receivers[i]);
 	}
 	if (outward->secret)
@@ -258,7 +340,8 @@ static void outward_stop(void *state)
 
 const struct daemon_spec outward_daemon = {
 	.name = "portal-outward",
-	.summary = "calls out: tells alerts to a webhook, an Alertmanager, and by mail",
+	.summary =
+		"calls out: tells alerts to a webhook, an Alertmanager, and by mail; tells events to webhooks; asks providers of OpenID Connect",
 	.default_conf = "/etc/haas/portal-outward.conf",
 	.conf = &outward_conf_table,
 	.start = outward_start,

@@ -1,5 +1,6 @@
 /* portal-outward: the process that calls out. It tells alerts to receivers outside the controller:
- * a webhook, an Alertmanager, people by a local mail command. No other daemon of ours opens a
+ * a webhook, an Alertmanager, people by a local mail command. And it asks providers of OpenID Connect
+ * who somebody is, for portald, on a socket of its own (oidc.h). No other daemon of ours opens a
  * connection to an address that only a configuration names.
  *
  * Every receiver is told at least once. What was told is a row (db/schema/notice.sql), so a restart
@@ -14,11 +15,16 @@ struct outward_conf {
 	char *database; /* conninfo */
 	char *user;     /* OS user to become when started as root; "" = stay */
 	char *ca_file;
+	char **allow;              /* prefixes that are called although they are ours */
 	char *webhook_url;         /* "" = none */
 	char *webhook_secret_file; /* key of the HMAC; "" = unsigned */
 	char *alertmanager_url;    /* "" = none */
 	char *mail_to;             /* "" = none */
 	char *mail_command;
+	char *socket_path, *socket_caller;
+	char *oidc_folder;
+	char *key_dir;
+	char **webhooks_allow; /* prefixes that tenants' webhooks call although they are ours */
 };
 
 extern const struct conf_table outward_conf_table;

@@ -1,15 +1,16 @@
 #include "portal/outward/receiver.h"
 
 #include <errno.h>
-#include <sodium.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/base/error.h"
-#include "common/base/hex.h"
 #include "common/base/text.h"
 #include "common/http/fetch.h"
 #include "common/io/run_program.h"
 #include "common/io/worker.h"
+
+#include "portal/outward/webhook_sign.h"
 
 #define RECEIVER_DEADLINE_MS 10000
 #define RECEIVER_ANSWER_MAX  65536
@@ -25,6 +26,15 @@ static void receiver_on_answer(void *context, int rc, const struct fetch_answer 
 	struct problem refused = {0};
 
 	receiver->fetch = NULL;
+	if (rc == E_DENIED) {
+		refused = *problem;
+		problem_hint(
+			&refused,
+			"an address of this machine, a BMC, a switch or a node; if that is right: allow "
+			"= [\"%s\"] in portal-outward.conf",
+			problem->detail);
+		problem = &refused;
+	}
 	if (!rc && (answer->status < 200 || answer->status > 299)) {
 		rc = problem_set(&refused, E_UNAVAILABLE, "the receiver answered %d",
 				 answer->status);
@@ -47,6 +57,8 @@ static int receiver_post(struct receiver *receiver, const char *url, const char 
 						     .body = receiver->body,
 						     .size = strlen(receiver->body),
 						     .deadline_ms = RECEIVER_DEADLINE_MS,
+						     .may_connect = address_guard_may_connect,
+						     .may_connect_context = &receiver->guard,
 						     .answer_limit = RECEIVER_ANSWER_MAX},
 			     receiver_on_answer, receiver, &receiver->fetch);
 
@@ -61,24 +73,14 @@ static bool webhook_is_wanted(const struct outward_conf *conf)
 	return conf->webhook_url[0] != '\0';
 }
 
-/* Haas-Signature: sha256=HEX, the HMAC of the body (RFC 2104), as receivers of webhooks know it. */
 static int webhook_tell(struct receiver *receiver, struct problem *problem)
 {
-	static const char name[] = "Haas-Signature: sha256=";
-	char header[sizeof(name) + 2 * crypto_auth_hmacsha256_BYTES];
-	uint8_t mac[crypto_auth_hmacsha256_BYTES];
-	crypto_auth_hmacsha256_state state;
+	char signature[WEBHOOK_SIGN_SIZE];
 
-	if (!receiver->secret)
-		return receiver_post(receiver, receiver->conf->webhook_url, NULL, problem);
-	crypto_auth_hmacsha256_init(&state, (const uint8_t *)receiver->secret,
-				    strlen(receiver->secret));
-	crypto_auth_hmacsha256_update(&state, (const uint8_t *)receiver->body,
-				      strlen(receiver->body));
-	crypto_auth_hmacsha256_final(&state, mac);
-	memcpy(header, name, sizeof(name));
-	hex_encode(mac, sizeof(mac), header + sizeof(name) - 1);
-	return receiver_post(receiver, receiver->conf->webhook_url, header, problem);
+	if (receiver->secret)
+		webhook_sign(receiver->secret, (int64_t)time(NULL), receiver->body, signature);
+	return receiver_post(receiver, receiver->conf->webhook_url,
+			     receiver->secret ? signature : NULL, problem);
 }
 
 static bool alertmanager_is_wanted(const struct outward_conf *conf)

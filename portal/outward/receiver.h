@@ -8,6 +8,7 @@
 #include "common/base/problem.h"
 #include "common/io/work_cycle.h"
 
+#include "portal/outward/address_guard.h"
 #include "portal/outward/outward.h"
 
 struct fetch;
@@ -36,6 +37,8 @@ struct receiver {
 	struct worker *worker;
 	const char *secret; /* of the webhook; NULL = unsigned */
 	void (*told)(struct receiver *receiver, int rc, const struct problem *problem);
+
+	struct address_guard guard;
 
 	struct work_cycle cycle;
 	bool failing; /* the last message did not arrive */

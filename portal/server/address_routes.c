@@ -5,6 +5,7 @@
 
 #include "portal/server/address_store_sql.h"
 #include "portal/server/exchange.h"
+#include "portal/server/list.h"
 #include "portal/server/member_check.h"
 
 /* clang-format off */
@@ -81,7 +82,7 @@ static void subnet_put(struct exchange *exchange)
 				 exchange_text(exchange, "pool_low"),
 				 exchange_text(exchange, "pool_high"), reserved_only, lease_s,
 				 exchange_text(exchange, "shared_network"), text_get(&relays)}},
-			       {&subnet_placed_query, {name, version, exchange->actor}},
+			       {&subnet_placed_query, {name, version}},
 		       },
 		       2);
 	text_done(&servers);
@@ -102,15 +103,15 @@ static void reservation_put(struct exchange *exchange)
 			       {&reservation_clear_query, {mac}},
 			       {&reservation_put_query,
 				{mac, exchange_text(exchange, "subnet"),
-				 exchange_text(exchange, "address"), exchange->actor}},
+				 exchange_text(exchange, "address")}},
 		       },
 		       2);
 }
 
-static const struct query_row address_routes_page_query[] = {QUERY_PAGE_TEXT, {0}};
+static const struct query_row address_routes_page_query[] = {QUERY_LIST, {0}};
 static const char *const lease_states[] = {"bound", "declined", "released", NULL};
 static const struct query_row lease_query[] = {
-	QUERY_PAGE_TEXT,
+	QUERY_LIST,
 	{"subnet", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"node", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"mac", QUERY_TEXT, 17, NULL, NULL, false, NULL},
@@ -120,17 +121,17 @@ static const struct query_row lease_query[] = {
 
 /* clang-format off */
 const struct route address_routes[] = {
-	{HTTP_GET, "/api/v1/subnets", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, address_routes_page_query, &subnet_list_query, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/subnets", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, address_routes_page_query, &subnet_list_query, {"?limit", "?cursor"}},
 	{HTTP_GET, "/api/v1/subnets/{subnet}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read_version, NULL, &subnet_get_query, {"{subnet}"}},
 	{HTTP_PUT, "/api/v1/subnets/{subnet}", ROLE_OPERATOR, BODY_JSON, 0, subnet_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/subnets/{subnet}", ROLE_OPERATOR, BODY_NONE, ROUTE_IF_MATCH, exchange_change, NULL,
-	 &subnet_delete_query, {"{subnet}", "@version", "@actor"}},
-	{HTTP_GET, "/api/v1/reservations", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, address_routes_page_query,
+	 &subnet_delete_query, {"{subnet}", "@version"}},
+	{HTTP_GET, "/api/v1/reservations", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, address_routes_page_query,
 	 &reservation_list_query, {"?limit", "?cursor"}},
 	{HTTP_PUT, "/api/v1/reservations/{mac}", ROLE_OPERATOR, BODY_JSON, 0, reservation_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/reservations/{mac}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
-	 &reservation_drop_query, {"{mac}", "@actor"}},
-	{HTTP_GET, "/api/v1/leases", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, lease_query,
+	 &reservation_drop_query, {"{mac}"}},
+	{HTTP_GET, "/api/v1/leases", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, lease_query,
 	 &lease_list_query, {"?limit", "?cursor", "?subnet", "?node", "?mac", "?state"}},
 	{HTTP_POST, "/api/v1/leases/{address}/reclaim", ROLE_OPERATOR, BODY_NONE, ROUTE_IDEMPOTENT, exchange_change, NULL,
 	 &lease_reclaim_query, {"{address}", "@actor"}},

@@ -5,10 +5,11 @@
 
 #include "portal/server/alert_store_sql.h"
 #include "portal/server/exchange.h"
+#include "portal/server/list.h"
 #include "portal/server/member_check.h"
 #include "portal/server/word_table.h"
 
-#define SILENCE_S_MAX (90 * 86400)
+#define SILENCE_S_MAX (INT64_C(90) * 86400)
 
 /* clang-format off */
 static const struct member_row silence_members[] = {
@@ -181,7 +182,7 @@ static void alert_routes_case_publish(struct exchange *exchange)
 }
 
 static const struct query_row alert_query[] = {
-	QUERY_PAGE_ID,
+	QUERY_LIST,
 	{"state", QUERY_WORD, 0, alert_state_words, "open", false, NULL},
 	{"kind", QUERY_GLOB, 63, NULL, NULL, false, NULL},
 	{"subject", QUERY_TEXT, 160, NULL, NULL, false, NULL},
@@ -192,12 +193,12 @@ static const struct query_row alert_case_query[] = {
 	{0},
 };
 static const struct query_row silence_query[] = {
-	QUERY_PAGE_ID,
+	QUERY_LIST,
 	{"state", QUERY_WORD, 0, silence_state_words, "open", false, NULL},
 	{0},
 };
 static const struct query_row case_query[] = {
-	QUERY_PAGE_ID,
+	QUERY_LIST,
 	{"state", QUERY_WORD, 0, silence_state_words, "all", false, NULL},
 	QUERY_TENANT,
 	{0},
@@ -205,23 +206,23 @@ static const struct query_row case_query[] = {
 
 /* clang-format off */
 const struct route alert_routes[] = {
-	{HTTP_GET, "/api/v1/alerts", ROLE_TENANT, BODY_NONE, 0, exchange_read, alert_query,
+	{HTTP_GET, "/api/v1/alerts", ROLE_TENANT, BODY_NONE, 0, exchange_list, alert_query,
 	 &alert_list_query, {"?limit", "?cursor", "?state", "?kind", "?subject"}},
 	{HTTP_GET, "/api/v1/alerts/{alert}", ROLE_TENANT, BODY_NONE, 0, alert_get, alert_case_query, NULL, {NULL}},
-	{HTTP_POST, "/api/v1/alerts/{alert}/acknowledge", ROLE_OPERATOR, BODY_NONE, 0, alert_routes_alert_acknowledge, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/silences", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, silence_query,
+	{HTTP_POST, "/api/v1/alerts/{alert}/acknowledge", ROLE_OPERATOR, BODY_NONE, ROUTE_IDEMPOTENT | ROUTE_ON_CALL, alert_routes_alert_acknowledge, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/silences", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, silence_query,
 	 &silence_list_query, {"?limit", "?cursor", "?state"}},
-	{HTTP_POST, "/api/v1/silences", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, silence_add, NULL, NULL, {NULL}},
-	{HTTP_DELETE, "/api/v1/silences/{silence}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
+	{HTTP_POST, "/api/v1/silences", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT | ROUTE_ON_CALL, silence_add, NULL, NULL, {NULL}},
+	{HTTP_DELETE, "/api/v1/silences/{silence}", ROLE_OPERATOR, BODY_NONE, ROUTE_ON_CALL, exchange_change, NULL,
 	 &silence_end_query, {"{silence}", "@actor"}},
-	{HTTP_GET, "/api/v1/cases", ROLE_TENANT, BODY_NONE, 0, exchange_read, case_query,
+	{HTTP_GET, "/api/v1/cases", ROLE_TENANT, BODY_NONE, 0, exchange_list, case_query,
 	 &case_list_query, {"?limit", "?cursor", "?state", "?tenant"}},
-	{HTTP_POST, "/api/v1/cases", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, alert_routes_case_open, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/cases/{case}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &case_get_query, {"{case}"}},
+	{HTTP_POST, "/api/v1/cases", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT | ROUTE_ON_CALL, alert_routes_case_open, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/cases/{case}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &case_get_query, {"{case}"}},
 	{HTTP_GET, "/api/v1/cases/{case}/report", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &case_report_query, {"{case}"}},
-	{HTTP_POST, "/api/v1/cases/{case}/entries", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, alert_routes_case_note, NULL, NULL, {NULL}},
-	{HTTP_POST, "/api/v1/cases/{case}/close", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, alert_routes_case_close, NULL, NULL, {NULL}},
-	{HTTP_POST, "/api/v1/cases/{case}/publish", ROLE_OPERATOR, BODY_NONE, 0, alert_routes_case_publish, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/cases/{case}/entries", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT | ROUTE_ON_CALL, alert_routes_case_note, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/cases/{case}/close", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT | ROUTE_ON_CALL, alert_routes_case_close, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/cases/{case}/publish", ROLE_OPERATOR, BODY_NONE, ROUTE_IDEMPOTENT | ROUTE_ON_CALL, alert_routes_case_publish, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };
 /* clang-format on */

@@ -10,6 +10,7 @@
 #include "portal/server/cable_store_sql.h"
 #include "portal/server/exchange.h"
 #include "portal/server/fabric_store_sql.h"
+#include "portal/server/list.h"
 #include "portal/server/member_check.h"
 
 #define PROPOSALS_MAX 4
@@ -109,7 +110,7 @@ static void switch_put(struct exchange *exchange)
 				 cable_routes_number_of(exchange, "port_low", 1, low),
 				 cable_routes_number_of(exchange, "port_high", 1024, high),
 				 exchange_text_or(exchange, "moved", "answer"),
-				 exchange_text_or(exchange, "swapped", "answer"), exchange->actor}},
+				 exchange_text_or(exchange, "swapped", "answer")}},
 			       {&switch_managed_query, {name}}},
 		       2);
 }
@@ -124,13 +125,13 @@ static void port_put(struct exchange *exchange)
 	check_label(exchange_text_or(exchange, "port", ""), "/port", true, &errors);
 	if (exchange_refused(exchange, &errors))
 		return;
-	exchange_write(exchange,
-		       (const struct exchange_step[]){
-			       {&port_put_query,
-				{exchange_text(exchange, "switch"), exchange_text(exchange, "port"),
-				 exchange_text(exchange, "node"),
-				 exchange_text(exchange, "address"), exchange->actor}}},
-		       1);
+	exchange_write(
+		exchange,
+		(const struct exchange_step[]){
+			{&port_put_query,
+			 {exchange_text(exchange, "switch"), exchange_text(exchange, "port"),
+			  exchange_text(exchange, "node"), exchange_text(exchange, "address")}}},
+		1);
 }
 
 /* --- samples --- */
@@ -258,7 +259,7 @@ static void rule_put_with_samples(struct exchange *exchange, const PGresult *sam
 				 wanted.text.family, wanted.text.circuit, wanted.text.remote,
 				 wanted.text.switch_name, wanted.text.port,
 				 cable_routes_number_of(exchange, "port_offset", 0, offset),
-				 text_get(&ids), exchange->actor}}},
+				 text_get(&ids)}}},
 		       1);
 	text_done(&ids);
 }
@@ -394,9 +395,9 @@ static void family_list(struct exchange *exchange)
 
 /* --- routes --- */
 
-static const struct query_row cable_routes_page_query[] = {QUERY_PAGE_TEXT, {0}};
+static const struct query_row cable_routes_page_query[] = {QUERY_LIST, {0}};
 static const struct query_row cable_routes_port_query[] = {
-	QUERY_PAGE_TEXT,
+	QUERY_LIST,
 	{"switch", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"port", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{0},
@@ -409,34 +410,34 @@ static const struct query_row cable_routes_one_port_query[] = {
 static const struct query_row cable_routes_force_query[] = {
 	{"force", QUERY_BOOL, 0, NULL, "false", false, NULL}, {0}};
 static const struct query_row circuit_query[] = {
-	QUERY_PAGE_ID,
+	QUERY_LIST,
 	{"relay", QUERY_ADDRESS, 0, NULL, NULL, false, NULL},
 	{0},
 };
 
 /* clang-format off */
 const struct route cable_routes[] = {
-	{HTTP_GET, "/api/v1/switches", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, cable_routes_page_query, &switch_list_query, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/switches", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, cable_routes_page_query, &switch_list_query, {"?limit", "?cursor"}},
 	{HTTP_GET, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &switch_get_query, {"{switch}"}},
 	{HTTP_PUT, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_JSON, 0, switch_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, cable_routes_force_query,
 	 &switch_delete_query, {"{switch}", "@actor", "?force"}},
-	{HTTP_GET, "/api/v1/ports", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, cable_routes_port_query,
+	{HTTP_GET, "/api/v1/ports", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, cable_routes_port_query,
 	 &port_list_query, {"?limit", "?cursor", "?switch", "?port"}},
 	{HTTP_PUT, "/api/v1/ports", ROLE_OPERATOR, BODY_JSON, 0, port_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/ports", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, cable_routes_one_port_query,
-	 &port_delete_query, {"?switch", "?port", "@actor"}},
-	{HTTP_GET, "/api/v1/circuits", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, circuit_query,
+	 &port_delete_query, {"?switch", "?port"}},
+	{HTTP_GET, "/api/v1/circuits", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, circuit_query,
 	 &circuit_list_query, {"?limit", "?cursor", "?relay"}},
 	{HTTP_DELETE, "/api/v1/circuits/{circuit}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
-	 &circuit_drop_query, {"{circuit}", "@actor"}},
+	 &circuit_drop_query, {"{circuit}"}},
 	{HTTP_POST, "/api/v1/circuits/{circuit}/proposals", ROLE_OPERATOR, BODY_JSON, 0, circuit_propose_rules, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/circuit-families", ROLE_OPERATOR, BODY_NONE, 0, family_list, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/circuit-rules", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, cable_routes_page_query, &rule_list_query, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/circuit-rules", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, cable_routes_page_query, &rule_list_query, {"?limit", "?cursor"}},
 	{HTTP_GET, "/api/v1/circuit-rules/{rule}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &rule_get_query, {"{rule}"}},
 	{HTTP_PUT, "/api/v1/circuit-rules/{rule}", ROLE_OPERATOR, BODY_JSON, 0, rule_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/circuit-rules/{rule}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
-	 &rule_delete_query, {"{rule}", "@actor"}},
+	 &rule_delete_query, {"{rule}"}},
 	{.pattern = NULL},
 };
 /* clang-format on */

@@ -10,6 +10,7 @@
 #include "portal/server/capture_store_sql.h"
 #include "portal/server/daemon_call.h"
 #include "portal/server/exchange.h"
+#include "portal/server/list.h"
 #include "portal/server/member_check.h"
 #include "portal/server/query_policy.h"
 #include "portal/server/word_table.h"
@@ -72,11 +73,11 @@ static int take_path(json_t *spec, const char *text, struct problem *problem)
 		(void)text_format(filter, sizeof(filter), "host %s and host %s", path.flow.source,
 				  path.flow.target);
 	if (filter[0] && path.flow.source_port && path.flow.target_port) {
-		char ports[64];
+		size_t length = strlen(filter);
 
-		(void)text_format(ports, sizeof(ports), " and port %d and port %d",
-				  path.flow.source_port, path.flow.target_port);
-		strcat(filter, ports);
+		(void)text_format(filter + length, sizeof(filter) - length,
+				  " and port %d and port %d", path.flow.source_port,
+				  path.flow.target_port);
 	}
 	if (filter[0] && !json_object_get(spec, "filter"))
 		(void)json_object_set_new(spec, "filter", json_pack("s", filter));
@@ -281,7 +282,7 @@ static void point_put(struct exchange *exchange)
 }
 
 static const struct query_row capture_routes_list_query[] = {
-	QUERY_PAGE_ID,
+	QUERY_LIST,
 	QUERY_TENANT,
 	{"state", QUERY_WORD, 0, state_words, NULL, false, NULL},
 	{"active", QUERY_BOOL, 0, NULL, NULL, false, NULL},
@@ -298,13 +299,13 @@ static const struct query_row point_query[] = {QUERY_PAGE_TEXT, {0}};
 
 /* clang-format off */
 const struct route capture_routes[] = {
-	{HTTP_GET, "/api/v1/captures", ROLE_TENANT, BODY_NONE, 0, exchange_read, capture_routes_list_query,
+	{HTTP_GET, "/api/v1/captures", ROLE_TENANT, BODY_NONE, 0, exchange_list, capture_routes_list_query,
 	 &capture_list_query, {"?limit", "?cursor", "?tenant", "?state", "?active"}},
-	{HTTP_POST, "/api/v1/captures", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, capture_routes_capture_start, start_query, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/captures", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT | ROUTE_ON_CALL, capture_routes_capture_start, start_query, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/captures/{capture}", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &capture_get_query, {"{capture}"}},
-	{HTTP_POST, "/api/v1/captures/{capture}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, capture_act, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/captures/{capture}/file", ROLE_TENANT, BODY_NONE, 0, capture_file, file_query, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/captures/{capture}/live", ROLE_TENANT, BODY_NONE, 0, capture_live, live_query, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/captures/{capture}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT | ROUTE_ON_CALL, capture_act, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/captures/{capture}/file", ROLE_TENANT, BODY_NONE, ROUTE_PRIVATE | ROUTE_STREAM, capture_file, file_query, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/captures/{capture}/live", ROLE_TENANT, BODY_NONE, ROUTE_PRIVATE | ROUTE_STREAM, capture_live, live_query, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/capture-grants", ROLE_TENANT, BODY_NONE, 0, exchange_read, capture_routes_grant_query, &capture_grants_query, {"?limit", "?cursor"}},
 	{HTTP_POST, "/api/v1/capture-grants", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, capture_routes_grant_create, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/capture-grants/{grant}", ROLE_TENANT, BODY_NONE, 0, exchange_change, NULL, &capture_grant_withdraw_query, {"{grant}", "@actor"}},

@@ -16,6 +16,26 @@ ${capture_item} || jsonb_build_object('result', c.result)
 
 -- :statement capture_list
 -- :columns = document
+-- :list bigint
+--   id          number         c.id
+--   tenant      natural        (select t.name from haas.tenant t where t.id = c.tenant_id)
+--   node        natural        c.node
+--   peer        natural        nullif(c.peer, '')
+--   switch      natural        (select s.name from haas.switch s where s.id = c.switch_id)
+--   port        natural        c.port
+--   filter      text unsorted  c.filter
+--   state       text           c.state
+--   because     text           c.because
+--   reason      text unsorted  c.reason
+--   requester   text           c.requester
+--   consent     text           c.consent
+--   consent_by  text           c.consent_by
+--   packets     number         coalesce((c.result ->> 'packets')::bigint, 0)
+--   bytes       number         coalesce((c.result ->> 'bytes')::bigint, 0)
+--   case        number site    c.case_id
+--   created_at  time           c.created_at
+--   started_at  time           c.started_at
+--   ended_at    time           c.ended_at
 ${store_page c.id ;; ${capture_item} ;; haas.capture c where ($2::bigint is null or c.id < $2::bigint) and ($3::text is null or c.tenant_id = (select t.id from haas.tenant t where t.name = $3))
 and ($4::text is null or c.state = $4) and ($5::boolean is null or (c.state <> 'ended') = $5::boolean) ;; c.id desc}
 

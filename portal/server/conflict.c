@@ -12,6 +12,12 @@ static const struct {
 	int status;
 	const char *message, *hint;
 } conflict_rows[] = {
+	{"account_name_key", 409, "an account of this name exists", "haasctl account list shows the accounts"},
+	{"account_name_check", 422, "the name is not one of an account", "small letters, digits and . _ @ -, a letter or digit first; at most 63"},
+	{"account_os_user_key", 409, "another account is this user of the machine", "haasctl account list shows the accounts"},
+	{"account_os_user_check", 422, "os_user is no name of a user of this machine", "as in /etc/passwd"},
+	{"login_code_state", 409, "this login was finished before", "begin it again"},
+	{"api_token_name", 409, "you have a token of this name", "haasctl token list shows them; end it, or choose another name"},
 	{"tenant_name_key", 409, "a tenant of this name exists", "haasctl tenant list shows the tenants"},
 	{"image_name_version_key", 409, "an image of this name and version exists", "repeat the import to continue its upload, or choose a new version"},
 	{"public_is_the_operators", 422, "only an image of the operator can be public", "leave out public, or tenant"},
@@ -45,6 +51,10 @@ static const struct {
 	{"node_network_one_untagged", 409, "the NIC has an untagged network already", "use mode tagged for one of them"},
 	{"circuit_rule_name_key", 409, "a rule of this name exists", "haasctl circuit list shows the rules"},
 	{"bmc_way_in", 422, "the BMC lacks its address or URI", "ipmi, redfish and sim need an address, libvirt needs a URI"},
+	{"only_nodes_have_classes", 422, "only nodes are limited by class", "leave out class, or say kind nodes"},
+	{"tenant_limit_tenant_id_kind_class_key", 422, "a limit is given twice", "name each kind, and each class of nodes, once"},
+	{"webhook_name", 409, "a webhook of this name exists", "haasctl webhook list shows the webhooks; choose another name"},
+	{"webhook_url_check", 422, "the URL is not one of a receiver", "https://HOST/PATH, without a user in it; at most 1000 characters"},
 	{"silence_is_of_something", 422, "a silence of all alerts is not possible", "name a kind, a subject, or the begin of one"},
 };
 

@@ -60,12 +60,11 @@ static void save_part(struct exchange *exchange, int64_t received, bool whole)
 	char now[24];
 
 	(void)text_format(now, sizeof(now), "%lld", (long long)received);
-	exchange_write(
-		exchange,
-		(const struct exchange_step[]){{part->kind->received,
-						{part->id, part->before, now,
-						 whole ? "ready" : "uploading", exchange->actor}}},
-		1);
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {part->kind->received,
+				{part->id, part->before, now, whole ? "ready" : "uploading"}}},
+		       1);
 }
 
 /* The row goes back to 0; the answer says why. */

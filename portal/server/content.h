@@ -9,7 +9,7 @@ struct content_kind {
 	/* $1 name $2 version -> (id, state, received_bytes, stored bytes in all, stored digest, may
 	 * be written to) */
 	const struct db_query *row;
-	/* $1 id $2 received before $3 received now $4 state $5 actor -> answer */
+	/* $1 id $2 received before $3 received now $4 state -> answer */
 	const struct db_query *received;
 	int sign; /* 1 or -1: ids of two kinds are told apart by it while their parts come */
 };

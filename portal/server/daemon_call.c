@@ -106,6 +106,10 @@ static void daemon_call_on_client_gone(void *context)
 	struct daemon_call *call = context;
 
 	call->exchange->request = NULL;
+	/* Its answer may be here already: nobody is left to take it. */
+	if (call->call)
+		http_call_cancel(call->call);
+	call->call = NULL;
 	loop_timer_arm(call->end, 0);
 }
 

@@ -1,5 +1,5 @@
-/* From an HTTP request to a checked exchange: who, in which scope, with which query, body, version
- * and key. Then the route's handler. */
+/* From an HTTP request to a checked exchange: with which path, query, body, version and key. Then the
+ * route's handler. Who asks was found before (admit.c). */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "common/base/error.h"
 #include "common/http/wipe.h"
 
-#include "portal/server/access.h"
 #include "portal/server/exchange.h"
 #include "portal/server/kind_table.h"
 #include "portal/server/query_policy.h"
@@ -28,6 +27,8 @@ static void dispatch_on_client_gone(void *context)
 	struct exchange *exchange = context;
 
 	exchange->request = NULL;
+	if (!exchange->dispatched) /* no handler will: it was given up before its body was whole */
+		exchange_release(exchange);
 }
 
 void exchange_watch(struct exchange *exchange)
@@ -50,50 +51,6 @@ static int dispatch_refuse(struct problem *problem, int rc, const char *message,
 }
 
 /* --- checks: each 0 or the HTTP status, with the problem --- */
-
-static int dispatch_check_access(struct exchange *exchange, struct refusal *refusal)
-{
-	struct access access =
-		access_of(exchange->portal->access, http_request_peer(exchange->request),
-			  loop_now_ms(exchange->portal->loop));
-
-	(void)text_format(exchange->actor, sizeof(exchange->actor), "user %s", access.name);
-	if (access.operator|| exchange->route->role == ROLE_ANYONE)
-		return 0;
-	(void)problem_set(&refusal->problem, E_DENIED, "user %s may not use this server",
-			  access.name);
-	problem_hint(
-		&refusal->problem,
-		"root and members of the operators' group (haas) may; ask one of them to add you");
-	return 403;
-}
-
-static bool dispatch_is_name(const char *text)
-{
-	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
-
-	return length > 0 && length < NAME_SIZE && text[length] == '\0' && text[0] != '-';
-}
-
-static int check_tenant(struct exchange *exchange, struct refusal *refusal)
-{
-	const char *tenant = http_request_header(exchange->request, "X-Haas-Tenant");
-
-	if (!tenant || exchange->route->role == ROLE_ANYONE)
-		return 0;
-	if (!dispatch_is_name(tenant)) {
-		error_list_header(&refusal->errors, "X-Haas-Tenant", tenant,
-				  "the name of a tenant: haasctl tenant list shows them");
-		return 400;
-	}
-	if (exchange->route->role == ROLE_OPERATOR) {
-		(void)dispatch_refuse(&refusal->problem, E_DENIED, "only an operator may do this",
-				      "do it as yourself, without --as-tenant (X-Haas-Tenant)");
-		return 403;
-	}
-	(void)text_copy(exchange->tenant, sizeof(exchange->tenant), tenant);
-	return 0;
-}
 
 /* Ids, MACs and addresses in the path are looked at before the database sees them. A wrong one
  * names nothing: 404. */
@@ -183,6 +140,41 @@ static int dispatch_check_key(struct exchange *exchange, struct refusal *refusal
 	return 0;
 }
 
+static bool is_reason(const char *text)
+{
+	json_t *utf8 = json_string(text);
+	bool good = utf8 != NULL;
+	size_t count = 0;
+
+	json_decref(utf8);
+	for (; *text; text++) {
+		unsigned char byte = (unsigned char)*text;
+
+		good = good && byte >= ' ' && byte != 127;
+		count += (byte & 0xc0) != 0x80;
+	}
+	return good && count > 0 && count <= 255;
+}
+
+/* Why a person asks for it: kept with the events of the request. */
+static int dispatch_check_reason(struct exchange *exchange, struct refusal *refusal)
+{
+	const char *reason = http_request_header(exchange->request, "Haas-Reason");
+
+	if (!reason)
+		return 0;
+	if (!is_reason(reason)) {
+		error_list_header(&refusal->errors, "Haas-Reason", reason,
+				  "1 to 255 characters of UTF-8, none of control");
+		return 400;
+	}
+	exchange->reason = strdup(reason);
+	if (exchange->reason)
+		return 0;
+	(void)problem_set(&refusal->problem, -ENOMEM, "no memory for the request");
+	return exchange_status_of(-ENOMEM);
+}
+
 static bool type_is(const char *given, const char *wanted)
 {
 	size_t length = strlen(wanted);
@@ -243,33 +235,32 @@ int exchange_read_body(struct exchange *exchange, struct problem *problem)
 
 typedef int (*check_fn)(struct exchange *exchange, struct refusal *refusal);
 
-static const check_fn dispatch_checks[] = {dispatch_check_access, check_tenant,  check_path,
-					   check_query,           check_version, check_body,
-					   dispatch_check_key};
+static const check_fn dispatch_checks[] = {check_path, check_query,        check_version,
+					   check_body, dispatch_check_key, dispatch_check_reason};
 
 /* --- the way through --- */
 
+/* A body with passwords that nobody will read. */
+static void dispatch_wipe(const struct exchange *exchange)
+{
+	size_t size;
+	const char *body = http_request_body(exchange->request, &size);
+
+	wipe_borrowed(body, size);
+}
+
 void exchange_dispatch(void *context, struct http_request *request)
 {
-	struct portal *portal = context;
-	struct exchange *exchange = calloc(1, sizeof(*exchange));
+	struct exchange *exchange = http_request_data(request);
 	struct refusal refusal = {0};
 	int status = 0;
 
-	if (!exchange) {
-		http_answer(request, 503, NULL, NULL, 0);
-		return;
-	}
-	exchange->portal = portal;
-	exchange->request = request;
-	exchange->route = route_find(http_request_method(request), http_request_route(request));
-	exchange_hold(exchange);
-	exchange_watch(exchange);
-	token_new(exchange->request_id);
-	http_answer_header(request, "X-Request-Id", exchange->request_id);
-	http_answer_header(request, "Cache-Control", "no-store");
+	(void)context;
+	exchange->dispatched = true;
 	for (size_t i = 0; i < COUNT_OF(dispatch_checks) && status == 0; i++)
 		status = dispatch_checks[i](exchange, &refusal);
+	if (status != 0 && exchange->route->flags & ROUTE_SECRET)
+		dispatch_wipe(exchange);
 	if (status == 0)
 		exchange->route->handler(exchange);
 	else if (refusal.errors.count > 0)

@@ -379,3 +379,65 @@ void drill_answer(const struct drill *drill, const PGresult *rows, struct text *
 	add_notes(drill, too_much, body);
 	json_end_object(body);
 }
+
+/* --- a series --- */
+
+bool drill_series_has_traffic(const PGresult *rows)
+{
+	for (int i = 0; i < PQntuples(rows); i++) {
+		if (db_int(rows, i, DRILL_SERIES_BYTES, 0) > 0)
+			return true;
+	}
+	return false;
+}
+
+enum series_column { SERIES_AT, SERIES_SECONDS, SERIES_RATE, SERIES_LOW, SERIES_HIGH };
+
+static void add_series_value(const struct drill *drill, const PGresult *rows, int row,
+			     enum series_column column, struct text *body)
+{
+	double seconds = strtod(db_text(rows, row, DRILL_SERIES_SECONDS, "0"), NULL);
+	struct drill_sums sampled = sums_at(rows, row, DRILL_SERIES_BYTES);
+	struct drill_sums told = whole_of(drill, &sampled);
+	struct estimate estimate = estimate_of(&told.sums, told.missed);
+	const uint64_t bytes[] = {[SERIES_RATE] = estimate.bytes,
+				  [SERIES_LOW] = estimate.low,
+				  [SERIES_HIGH] = estimate.high};
+
+	if (column == SERIES_AT)
+		json_put_int(body, NULL, db_int(rows, row, DRILL_SERIES_AT, 0));
+	else if (column == SERIES_SECONDS)
+		json_put_double(body, NULL, seconds);
+	else if (seconds <= 0)
+		json_put_null(body, NULL);
+	else
+		json_put_int(body, NULL, llround((double)bytes[column] * 8 / seconds));
+}
+
+/* By column: a few hundred values each, which a page draws as they are. */
+void drill_answer_series(const struct drill *drill, const PGresult *rows, struct text *body)
+{
+	static const char *const names[] = {[SERIES_AT] = "at",
+					    [SERIES_SECONDS] = "seconds",
+					    [SERIES_RATE] = "bits_per_second",
+					    [SERIES_LOW] = "low",
+					    [SERIES_HIGH] = "high"};
+	CLEANUP(text_done) struct text path = {0};
+
+	drill_path_print(&drill->path, &path);
+	json_begin_object(body, NULL);
+	json_put_string(body, "path", text_get(&path));
+	add_url(drill, text_get(&path), body);
+	json_put_string(body, "from", drill->window.from);
+	json_put_string(body, "to", drill->window.to);
+	json_put_int(body, "step", drill->window.step);
+	json_put_bool(body, "exact", drill->scale.known);
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		json_begin_array(body, names[i]);
+		for (int row = 0; row < PQntuples(rows); row++)
+			add_series_value(drill, rows, row, (enum series_column)i, body);
+		json_end_array(body);
+	}
+	add_notes(drill, false, body);
+	json_end_object(body);
+}

@@ -41,6 +41,7 @@ struct drill {
 	char *tenants;  /* PostgreSQL's array; owned */
 	char *live;     /* the collector's answer; NULL = none; owned */
 	bool in_memory; /* it has traffic there */
+	bool series;    /* asked for bucket by bucket, not for its parts */
 	char absent[120];
 	struct text body; /* of the answer, while it is written into a case */
 };
@@ -49,3 +50,6 @@ struct drill {
 bool drill_has_traffic(const PGresult *rows);
 /* `rows` as the levels of drill_store.sql has them. */
 void drill_answer(const struct drill *drill, const PGresult *rows, struct text *body);
+/* `rows` as the series of drill_store.sql have them. */
+void drill_answer_series(const struct drill *drill, const PGresult *rows, struct text *body);
+bool drill_series_has_traffic(const PGresult *rows);

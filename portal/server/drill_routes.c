@@ -1,4 +1,5 @@
-/* /drill: traffic from the links down to a flow; each level's rows and "other" add up to it. What
+/* /drill: traffic from the links down to a flow; each level's rows and "other" add up to it.
+ * /drill/series: the same place bucket by bucket, and second by second where memory has it. What
  * is not stored yet is asked of peregrine-flowd and given to the statement that reads what is
  * stored: its snapshot decides which minutes are whose (drill_store.sql). */
 #include <errno.h>
@@ -17,9 +18,13 @@
 #include "portal/server/drill_store_sql.h"
 #include "portal/server/exchange.h"
 
+LEAKS_LEFT_TO_SANITIZER
+
 /* What a collector tells of the last minutes is bounded by it; this is many times that. */
 #define DRILL_ROUTES_LIVE_LIMIT ((size_t)32 << 20)
 #define DRILL_ROUTES_LIVE_MS    5000 /* it waits for seconds that are just over */
+/* Of longer windows a series is told in minutes. */
+#define DRILL_ROUTES_SECONDS_MAX 900
 
 static void drill_routes_drill_free(void *data)
 {
@@ -157,17 +162,22 @@ static void answer_level(struct exchange *exchange, const PGresult *result)
 
 	if (!exchange->request)
 		return;
-	drill_answer(drill, result, &drill->body);
+	bool any = drill->series ? drill_series_has_traffic(result) : drill_has_traffic(result);
+
+	if (drill->series)
+		drill_answer_series(drill, result, &drill->body);
+	else
+		drill_answer(drill, result, &drill->body);
 	/* To a tenant a switch that has nothing of its own is none: looked for only when there is
 	 * nothing at the place. */
-	if (!drill->window.is_operator && drill->path.at_link && !drill_has_traffic(result)) {
+	if (!drill->window.is_operator && drill->path.at_link && !any) {
 		const char *const params[] = {drill->step, drill->stored_from, drill->stored_to,
 					      drill->switch_id};
 
 		exchange_query(exchange, &drill_present_query, params, answer_present);
 		return;
 	}
-	if (drill_has_traffic(result))
+	if (any)
 		drill_routes_tell(exchange);
 	else
 		ask_unknown_part(exchange);
@@ -187,6 +197,12 @@ static const struct db_query *const drill_levels[DRILL_LEVEL_COUNT] = {
 	[DRILL_PAIR] = &drill_pair_query,   [DRILL_FLOW] = &drill_flow_query,
 };
 
+static const struct db_query *const drill_series_levels[DRILL_LEVEL_COUNT] = {
+	[DRILL_LINK] = &series_link_query, [DRILL_OWNER] = &series_owner_query,
+	[DRILL_VLAN] = &series_vlan_query, [DRILL_PAIR] = &series_pair_query,
+	[DRILL_FLOW] = &series_flow_query,
+};
+
 static void ask_level(struct exchange *exchange)
 {
 	const struct drill *drill = exchange->data;
@@ -203,7 +219,7 @@ static void ask_level(struct exchange *exchange)
 		drill->step,
 		drill->stored_from,
 		drill->stored_to,
-		exchange_arg(exchange, "?limit"),
+		drill->series ? "1" : exchange_arg(exchange, "?limit"),
 		drill->live,
 		path->at_link ? drill->switch_id : NULL,
 		path->at_link ? path->port : NULL,
@@ -221,7 +237,9 @@ static void ask_level(struct exchange *exchange)
 		path->flow.forward ? "t" : "f",
 	};
 
-	exchange_query(exchange, drill_levels[path->level], params, answer_level);
+	exchange_query(exchange,
+		       drill->series ? drill_series_levels[path->level] : drill_levels[path->level],
+		       params, answer_level);
 }
 
 static void on_scale(struct exchange *exchange, const PGresult *result)
@@ -416,6 +434,8 @@ static void drill_routes_ask_memory(struct exchange *exchange, const PGresult *k
 		text_addf(&target, "&at=%s", db_text(known, 0, DRILL_WINDOW_AT, ""));
 	if (!db_is_null(known, 0, DRILL_WINDOW_SCOPE))
 		text_addf(&target, "&scope=%s", db_text(known, 0, DRILL_WINDOW_SCOPE, ""));
+	if (drill->series && drill->window.asked <= DRILL_ROUTES_SECONDS_MAX)
+		text_add(&target, "&seconds=t");
 	/* PostgreSQL's {1,2} without its braces. */
 	text_addf(&target, "&tenants=%.*s", (int)strlen(tenants) - 2, tenants + 1);
 	daemon_pass_on(exchange,
@@ -442,7 +462,7 @@ static void on_window(struct exchange *exchange, const PGresult *result)
 		answer_path(exchange, false);
 }
 
-static void drill_get(struct exchange *exchange)
+static void drill_routes_ask(struct exchange *exchange, bool series)
 {
 	const char *text = exchange_arg(exchange, "?path");
 	struct problem problem = {0};
@@ -452,6 +472,12 @@ static void drill_get(struct exchange *exchange)
 
 	exchange->data = drill;
 	exchange->data_free = drill_routes_drill_free;
+	if (drill)
+		drill->series = series;
+	if (drill && !rc && series && drill->path.level == DRILL_ALL) {
+		rc = problem_set(&problem, E_MALFORMED, "a series is of a link or a tenant");
+		problem_hint(&problem, "path=link:SWITCH:PORT, or path=tenant:NAME");
+	}
 	if (!drill || rc) {
 		exchange_problem(exchange, exchange_status_of(rc), &problem);
 		return;
@@ -470,6 +496,22 @@ static void drill_get(struct exchange *exchange)
 	exchange_query(exchange, &drill_window_query, params, on_window);
 }
 
+static void drill_get(struct exchange *exchange)
+{
+	drill_routes_ask(exchange, false);
+}
+
+static void drill_series_get(struct exchange *exchange)
+{
+	drill_routes_ask(exchange, true);
+}
+
+static const struct query_row drill_series_rows[] = {
+	{"path", QUERY_TEXT, DRILL_PATH_SIZE - 1, NULL, NULL, true, NULL},
+	{"at", QUERY_CLOCK, 0, NULL, NULL, false, NULL},
+	{"window", QUERY_WINDOW, 0, NULL, "5m", false, NULL},
+	{0},
+};
 static const struct query_row drill_query[] = {
 	{"path", QUERY_TEXT, DRILL_PATH_SIZE - 1, NULL, NULL, false, NULL},
 	{"at", QUERY_CLOCK, 0, NULL, NULL, false, NULL},
@@ -482,6 +524,7 @@ static const struct query_row drill_query[] = {
 /* clang-format off */
 const struct route drill_routes[] = {
 	{HTTP_GET, "/api/v1/drill", ROLE_TENANT, BODY_NONE, 0, drill_get, drill_query, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/drill/series", ROLE_TENANT, BODY_NONE, 0, drill_series_get, drill_series_rows, NULL, {NULL}},
 	{.pattern = NULL},
 };
 /* clang-format on */

@@ -216,7 +216,7 @@ w as (select v.*, least(v.upper, greatest(v.lower, to_timestamp((floor((extract(
 collected as (select count(distinct b.at) as present, count(distinct b.at) filter (where b.at >= w.closed) as open,
 sum(b.bytes)::bigint as bytes,
 sum(b.unattributed_bytes)::bigint as nobodys, sum(b.lost_bytes)::bigint as lost, max(b.thinned) as thinned,
-range_agg(tstzrange(b.from_at, greatest(b.from_at, b.to_at))) as ranges
+range_agg(tstzrange(b.from_at, greatest(b.from_at, b.to_at))) filter (where b.at is not null) as ranges
 from w left join haas.traffic_bucket b on b.step = w.step and b.at >= w.lower and b.at < w.upper)
 select to_char(w.lower, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as from, to_char(w.upper, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as to,
 w.step, greatest(w.lower, f.at) >= now() - (select r.keep from haas.traffic_retention r where r.step = w.step) as kept,
@@ -377,3 +377,52 @@ c as (select null as k1, ${no_keys_after_1}, '' as network, ${no_exact}
 , 0::bigint as bytes, 0::bigint as packets,
 0::bigint as samples, 0::double precision as square, 0::bigint as missed where false), ${live_rows}${total select bytes, packets, samples, square, missed from o ${others_floors select coalesce(sum(h.floor), 0) from h ;; h ;; o}}
 ${drill_store_answer}
+
+-- A series: what its place adds up to, bucket by bucket, and second by second where a collector tells them.
+-- :row drill_series
+--   at       seconds since 1970: its begin
+--   seconds  collected
+--   bytes    five as drill_sums_of reads them
+--   packets
+--   samples
+--   square
+--   missed
+
+-- :part series table, where, missed
+-- A minute is from memory where it is cut, or not stored by this collector, as for a level; and where memory has all of its seconds. What another life of
+-- the collector stored of a minute stands beside what this one has in memory.
+with k as (select b.at, (select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0) from unnest(range_agg(tstzrange(b.from_at, greatest(b.from_at, b.to_at)))) r) as seconds,
+bool_or(b.mine) as some_mine, bool_and(b.mine) as mine from (select x.at, x.from_at, x.to_at, coalesce(starts_with(x.writer, ($5::jsonb ->> 'writer') || ':'), false) as mine
+from haas.traffic_bucket x where x.step = $1::int and x.at >= $2::timestamptz and x.at < $3::timestamptz) b group by b.at),
+u as (select to_timestamp(m.at) as at, m.at as begin, m.seconds, m.first, m.series, m.total from jsonb_to_recordset($5::jsonb -> 'minutes')
+as m(at bigint, cut boolean, seconds bigint, first bigint, series jsonb, total jsonb) left join k on k.at = to_timestamp(m.at)
+where m.cut or k.at is null or not k.some_mine or k.mine and jsonb_array_length(m.series) >= floor(k.seconds)),
+x as (select t.at, ${sums}, sum(${missed})::bigint as missed from haas.${table} t where ${where}
+ group by t.at)
+select extract(epoch from k.at)::bigint as at, k.seconds, coalesce(x.bytes, 0) as bytes, coalesce(x.packets, 0) as packets, coalesce(x.samples, 0) as samples,
+coalesce(x.square, 0) as square, coalesce(x.missed, 0) as missed from k left join x using (at) where not (k.mine and exists (select from u where u.at = k.at))
+union all select u.first + s.n - 1, 1, (s.e ->> 0)::bigint, (s.e ->> 1)::bigint, (s.e ->> 2)::bigint, (s.e ->> 3)::double precision, 0
+from u cross join lateral jsonb_array_elements(u.series) with ordinality s(e, n)
+union all select u.begin, u.seconds, (u.total ->> 'bytes')::bigint, (u.total ->> 'packets')::bigint, (u.total ->> 'samples')::bigint,
+(u.total ->> 'square')::double precision, 0 from u where u.series is null and u.seconds > 0
+order by 1
+
+-- :statement series_link
+-- :columns = drill_series
+${series traffic_share ;; ${where_link} ;; 0}
+
+-- :statement series_owner
+-- :columns = drill_series
+${series traffic_share ;; ${where_owner} ;; 0}
+
+-- :statement series_vlan
+-- :columns = drill_series
+${series traffic_share ;; ${where_vlan} ;; 0}
+
+-- :statement series_pair
+-- :columns = drill_series
+${series traffic_pair ;; ${where_pair} ;; t.missed}
+
+-- :statement series_flow
+-- :columns = drill_series
+${series traffic_flow ;; ${where_flow} ;; t.missed}

@@ -1,7 +1,7 @@
-/* The event stream. One query follows the audit rows for all clients, in the order (xid, id). It
- * stops before the oldest running transaction, so a row that commits late is not missed. Each
- * client has its own position. A client that returns with an old position is served by its own
- * queries until it has caught up. */
+/* The event stream. One query follows the audit rows for all clients, in the order (xid, id), into memory
+ * (event_ring.h). It stops before the oldest running transaction, so a row that commits late is not
+ * missed. Each client has its own position and is sent from memory what it can take. A client that
+ * returns with a position from before that is served by its own queries until memory has the rest. */
 #pragma once
 
 #include "common/base/macros.h"

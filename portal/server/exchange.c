@@ -11,11 +11,12 @@
 #include "portal/server/conflict.h"
 #include "portal/server/event_stream.h"
 #include "portal/server/exchange_store_sql.h"
+#include "portal/server/read_pool.h"
 #include "portal/server/store_text_sql.h"
 
-#define PRINCIPAL_SIZE (ACTOR_SIZE + NAME_SIZE)
-/* Scope (3), sweep and claim, the steps, the stored answer. */
-#define EXCHANGE_CALLS_MAX (EXCHANGE_STEPS + 6)
+#define PRINCIPAL_SIZE (ACTOR_SIZE + NAME_SIZE + 4)
+/* Scope (2), sweep and claim, a first statement, the steps, the stored answer. */
+#define EXCHANGE_CALLS_MAX (EXCHANGE_STEPS + 7)
 
 /* --- life --- */
 
@@ -23,6 +24,7 @@ static void exchange_free(struct exchange *exchange)
 {
 	for (size_t i = 0; i < QUERY_ROWS; i++)
 		free(exchange->query[i]);
+	free(exchange->reason);
 	json_decref(exchange->body);
 	text_done(&exchange->answer.body);
 	if (exchange->data_free)
@@ -85,13 +87,16 @@ static void on_step(void *context, int rc, const PGresult *result, const struct 
 	exchange_note_failure(context, rc, problem);
 }
 
-static void on_tenant(void *context, int rc, const PGresult *result, const struct problem *problem)
+/* Scopes come first in their transaction, so that the position is never ahead of what is read. */
+static void exchange_on_scope(void *context, int rc, const PGresult *result,
+			      const struct problem *problem)
 {
 	struct exchange *exchange = context;
 
+	if (rc == 0 && exchange->position[0] == '\0')
+		(void)text_copy(exchange->position, sizeof(exchange->position),
+				db_text(result, 0, SCOPE_OPERATOR_POSITION, ""));
 	exchange_note_failure(exchange, rc, problem);
-	if (rc == 0 && PQntuples(result) == 0)
-		exchange->tenant_missing = true;
 }
 
 static void exchange_on_claim(void *context, int rc, const PGresult *result,
@@ -105,39 +110,70 @@ static void exchange_on_claim(void *context, int rc, const PGresult *result,
 	exchange_note_failure(exchange, rc, problem);
 }
 
-static void add_scope(struct call_list *list, struct exchange *exchange,
-		      const char *tenant_params[1])
+/* What the statements of one scope take. */
+struct scope_params {
+	const char *who[6], *tenant[1];
+};
+
+static void add_who(struct call_list *list, struct exchange *exchange, struct scope_params *params)
 {
-	call_add(list, exchange, &scope_operator_query, NULL, on_step);
-	if (exchange->tenant[0] == '\0')
+	const struct identity *identity = &exchange->identity;
+
+	params->who[0] = exchange->request_id;
+	params->who[1] = exchange->reason;
+	if (identity->way == IDENTITY_NOBODY) {
+		call_add(list, exchange, &scope_nobody_query, params->who, on_step);
 		return;
-	tenant_params[0] = exchange->tenant;
-	call_add(list, exchange, &scope_tenant_query, tenant_params, on_tenant);
-	call_add(list, exchange, &scope_narrow_query, NULL, on_step);
+	}
+	if (identity->way != IDENTITY_KERNEL) {
+		params->who[2] = identity->digest;
+		call_add(list, exchange, &scope_proven_query, params->who, on_step);
+		return;
+	}
+	params->who[2] = identity->actor;
+	params->who[3] = account_role_words[identity->role];
+	params->who[4] = identity->account[0] != '\0' ? identity->account : NULL;
+	params->who[5] = identity->by_group ? "true" : "false";
+	call_add(list, exchange, &scope_kernel_query, params->who, on_step);
 }
 
-static void answer_missing_tenant(struct exchange *exchange)
+/* A transaction in a tenant's scope runs under a role of its own: forgotten here, it sees nothing. */
+static void add_scope(struct call_list *list, struct exchange *exchange,
+		      struct scope_params *params)
 {
-	struct problem problem;
+	bool tenant = exchange->tenant[0] != '\0';
 
-	(void)problem_set(&problem, E_NOT_FOUND, "tenant %s does not exist", exchange->tenant);
-	problem_hint(&problem, "haasctl tenant list shows the tenants");
-	exchange_problem(exchange, 404, &problem);
+	if (!tenant)
+		call_add(list, exchange, &scope_operator_query, NULL, exchange_on_scope);
+	add_who(list, exchange, params);
+	params->tenant[0] = exchange->tenant;
+	if (tenant)
+		call_add(list, exchange, &scope_tenant_query, params->tenant, exchange_on_scope);
 }
 
-/* scope_narrow_query made an unknown tenant number 0, and the foreign keys said no. */
-static bool broke_on_tenant(const struct exchange *exchange)
+static bool exchange_is_tenants(const struct exchange *exchange)
 {
-	return exchange->tenant[0] != '\0' && conflict_is_strange(&exchange->problem) &&
-	       strstr(exchange->problem.message, "_tenant_id_fkey:");
+	return exchange->tenant[0] != '\0';
 }
 
-/* portal.reads_setup; writes have none. */
+static struct db *exchange_live(const struct exchange *exchange)
+{
+	return exchange_is_tenants(exchange) ? exchange->portal->tenant_live
+					     : exchange->portal->live;
+}
+
+#define EXCHANGE_RETRY "2" /* seconds */
+
 static void explain_limit(const struct exchange *exchange, struct problem *problem)
 {
+	const struct portal_conf *conf = exchange->portal->conf;
+	bool reads = exchange->route->method == HTTP_GET;
+
 	(void)problem_set(problem, E_TIMEOUT, "it takes the database longer than %" PRId64 " s",
-			  exchange->portal->conf->read_limit_s);
-	problem_hint(problem, "ask for less of it: a shorter window, one network");
+			  reads ? conf->read_limit_s : conf->write_limit_s);
+	problem_hint(problem,
+		     reads ? "ask for less of it: a shorter window, one network"
+			   : "nothing was changed: repeat it later, or ask for less at once");
 }
 
 static void answer_failure(struct exchange *exchange)
@@ -145,10 +181,6 @@ static void answer_failure(struct exchange *exchange)
 	struct problem *problem = &exchange->problem;
 	int status;
 
-	if (broke_on_tenant(exchange)) {
-		answer_missing_tenant(exchange);
-		return;
-	}
 	if (exchange->rc == E_TIMEOUT)
 		explain_limit(exchange, problem);
 	status = conflict_explain(problem);
@@ -159,30 +191,82 @@ static void answer_failure(struct exchange *exchange)
 	if (status == 0)
 		status = exchange_status_of(exchange->rc);
 	/* Else it answers, and the problem says for itself what to do. */
-	if (exchange->rc == E_UNAVAILABLE &&
-	    !(db_connected(exchange->portal->db) && db_connected(exchange->portal->reads)))
+	if (exchange->rc == E_UNAVAILABLE && portal_database_away(exchange->portal))
 		problem_hint(
 			problem,
 			"PostgreSQL is away; portald connects again by itself - repeat the request (an idempotency key makes that safe)");
 	if (status == 500)
 		log_problem(LOG_LEVEL_WARN, exchange->route->pattern, problem);
-	exchange_problem(exchange, status, problem);
+	if (exchange->request && (status == 503 || status == 504))
+		http_answer_header(exchange->request, "Retry-After", EXCHANGE_RETRY);
+	if (status == 412 && exchange->route->method != HTTP_GET)
+		exchange_answer_stale(exchange, problem);
+	else
+		exchange_problem(exchange, status, problem);
 }
 
-static void exchange_submit(struct exchange *exchange, struct db *db, const struct call_list *list)
+static void exchange_refuse_read(struct exchange *exchange)
 {
-	int rc;
+	struct problem problem = {0};
+
+	if (!exchange->request)
+		return;
+	(void)problem_set(&problem, E_LIMIT, "too many reads of yours wait already");
+	problem_hint(&problem, "wait for their answers, then repeat");
+	http_answer_header(exchange->request, "Retry-After", EXCHANGE_RETRY);
+	exchange_problem(exchange, 429, &problem);
+}
+
+/* What came of handing it to the database, which calls back only when that went well. */
+static void exchange_submitted(struct exchange *exchange, int rc)
+{
+	if (rc == 0)
+		return;
+	exchange->rc = rc;
+	(void)problem_set(&exchange->problem, rc,
+			  "the request could not be handed to the database: %s", error_text(rc));
+	if (rc == E_LIMIT)
+		exchange_refuse_read(exchange);
+	else
+		answer_failure(exchange);
+	exchange_release(exchange);
+}
+
+static void exchange_submit_write(struct exchange *exchange, const struct call_list *list)
+{
+	struct portal *portal = exchange->portal;
 
 	exchange->rc = 0;
 	exchange_hold(exchange);
-	rc = db_submit_all(db, list->calls, list->count);
-	if (rc == 0)
-		return;
-	(void)problem_set(&exchange->problem, rc,
-			  "the request could not be handed to the database: %s", error_text(rc));
-	exchange->rc = rc;
-	answer_failure(exchange);
-	exchange_release(exchange);
+	exchange_submitted(exchange, db_submit_all(exchange_is_tenants(exchange) ? portal->tenant_db
+										 : portal->db,
+						   list->calls, list->count));
+}
+
+/* Nobody reads for a client that left. */
+static bool exchange_is_wanted(const void *context)
+{
+	const struct exchange *exchange = context;
+
+	return exchange->request != NULL;
+}
+
+/* Reads of one tenant take turns with those of others, whoever of it asks; in the site's scope those of one person do. */
+static void exchange_submit_read(struct exchange *exchange, const struct call_list *list)
+{
+	bool tenant = exchange_is_tenants(exchange);
+	struct portal *portal = exchange->portal;
+	const struct read_ask ask = {
+		.asker = tenant ? exchange->tenant : exchange->actor,
+		.calls = list->calls,
+		.count = list->count,
+		.wanted = exchange_is_wanted,
+	};
+
+	exchange->rc = 0;
+	exchange_hold(exchange);
+	exchange_submitted(exchange,
+			   read_pool_submit(tenant ? portal->tenant_reads : portal->reads, &ask));
 }
 
 static void exchange_on_rows(void *context, int rc, const PGresult *result,
@@ -193,8 +277,6 @@ static void exchange_on_rows(void *context, int rc, const PGresult *result,
 	exchange_note_failure(exchange, rc, problem);
 	if (exchange->rc != 0)
 		answer_failure(exchange);
-	else if (exchange->tenant_missing)
-		answer_missing_tenant(exchange);
 	else
 		exchange->on_result(exchange, result);
 	exchange_release(exchange);
@@ -204,12 +286,40 @@ void exchange_query(struct exchange *exchange, const struct db_query *query,
 		    const char *const params[], exchange_result_fn on_result)
 {
 	struct call_list list = {0};
-	const char *tenant_params[1];
+	struct scope_params scope;
 
 	exchange->on_result = on_result;
-	add_scope(&list, exchange, tenant_params);
+	add_scope(&list, exchange, &scope);
 	call_add(&list, exchange, query, params, exchange_on_rows);
-	exchange_submit(exchange, exchange->portal->reads, &list);
+	exchange_submit_read(exchange, &list);
+}
+
+void exchange_query_live(struct exchange *exchange, const struct db_query *query,
+			 const char *const params[], exchange_result_fn on_result)
+{
+	struct call_list list = {0};
+	struct scope_params scope;
+
+	exchange->on_result = on_result;
+	add_scope(&list, exchange, &scope);
+	call_add(&list, exchange, query, params, exchange_on_rows);
+	exchange->rc = 0;
+	exchange_hold(exchange);
+	exchange_submitted(exchange,
+			   db_submit_all(exchange_live(exchange), list.calls, list.count));
+}
+
+int exchange_ask_again(struct exchange *exchange, const struct db_query *query,
+		       const char *const params[], db_result_fn fn, void *context)
+{
+	struct call_list list = {0};
+	struct scope_params scope;
+
+	exchange->rc = 0;
+	add_scope(&list, exchange, &scope);
+	list.calls[list.count++] =
+		(struct db_call){.query = query, .params = params, .fn = fn, .context = context};
+	return db_submit_all(exchange_live(exchange), list.calls, list.count);
 }
 
 /* --- writes --- */
@@ -218,7 +328,7 @@ void exchange_query(struct exchange *exchange, const struct db_query *query,
 static void principal_of(const struct exchange *exchange, char ret[PRINCIPAL_SIZE])
 {
 	(void)text_format(ret, PRINCIPAL_SIZE, "%s%s%s", exchange->actor,
-			  exchange->tenant[0] != '\0' ? "@" : "", exchange->tenant);
+			  exchange->tenant[0] != '\0' ? " as " : "", exchange->tenant);
 }
 
 static void answer_stored(struct exchange *exchange, const PGresult *result)
@@ -266,12 +376,14 @@ static void on_stored(void *context, int rc, const PGresult *result, const struc
 static void ask_stored(struct exchange *exchange)
 {
 	struct call_list list = {0};
+	struct scope_params scope;
 	char principal[PRINCIPAL_SIZE];
 	const char *params[] = {principal, exchange->key};
 
 	principal_of(exchange, principal);
+	add_scope(&list, exchange, &scope);
 	call_add(&list, exchange, &key_stored_query, params, on_stored);
-	exchange_submit(exchange, exchange->portal->db, &list);
+	exchange_submit_write(exchange, &list);
 }
 
 /* The row of the last step; answered when the whole transaction has gone through. */
@@ -304,8 +416,6 @@ static void exchange_on_written(void *context, int rc, const PGresult *result,
 		ask_stored(exchange);
 	else if (exchange->rc != 0)
 		answer_failure(exchange);
-	else if (exchange->tenant_missing)
-		answer_missing_tenant(exchange);
 	else if (exchange->answer_with)
 		exchange->answer_with(exchange);
 	else
@@ -324,7 +434,7 @@ static void on_last_answer(void *context, int rc, const PGresult *result,
 void exchange_write(struct exchange *exchange, const struct exchange_step steps[], size_t count)
 {
 	struct call_list list = {0};
-	const char *tenant_params[1];
+	struct scope_params scope;
 	char principal[PRINCIPAL_SIZE];
 	const char *claim[] = {principal, exchange->key, NULL, exchange->key_digest};
 	bool keyed = exchange->key[0] != '\0';
@@ -333,18 +443,20 @@ void exchange_write(struct exchange *exchange, const struct exchange_step steps[
 		return; /* the client left before anything was done */
 	principal_of(exchange, principal);
 	claim[2] = http_request_path(exchange->request);
+	add_scope(&list, exchange, &scope);
 	if (keyed) {
 		call_add(&list, exchange, &key_sweep_query, NULL, on_step);
 		call_add(&list, exchange, &key_claim_query, claim, exchange_on_claim);
 	}
-	add_scope(&list, exchange, tenant_params);
+	if (exchange->first.query)
+		call_add(&list, exchange, exchange->first.query, exchange->first.params, on_step);
 	for (size_t i = 0; i + 1 < count; i++)
 		call_add(&list, exchange, steps[i].query, steps[i].params, on_step);
 	call_add(&list, exchange, steps[count - 1].query, steps[count - 1].params,
 		 keyed ? exchange_on_answer : on_last_answer);
 	if (keyed)
 		call_add(&list, exchange, &key_answer_query, claim, exchange_on_written);
-	exchange_submit(exchange, exchange->portal->db, &list);
+	exchange_submit_write(exchange, &list);
 }
 
 /* --- handlers for route rows --- */

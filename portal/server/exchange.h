@@ -10,14 +10,16 @@
 #include "common/http/json_reader.h"
 
 #include "portal/server/error_list.h"
+#include "portal/server/identity.h"
 #include "portal/server/portal.h"
 #include "portal/server/route.h"
 #include "portal/server/word_table.h"
 
-#define ACTOR_SIZE     80
+#define ACTOR_SIZE     IDENTITY_ACTOR_SIZE
 #define KEY_SIZE       129
 #define EXCHANGE_STEPS 8
 
+struct demand_ticket;
 struct member_row;
 
 /* A statement of a write: prepared, params borrowed until exchange_write has returned. */
@@ -33,16 +35,23 @@ struct exchange {
 	struct http_request *request; /* NULL when the client is gone */
 	const struct route *route;
 	char request_id[TOKEN_TEXT_SIZE];
-	char actor[ACTOR_SIZE];  /* "user root", for events */
-	char tenant[NAME_SIZE];  /* "" = an operator as such */
-	bool tenant_missing;     /* the tenant does not exist */
-	char *query[QUERY_ROWS]; /* checked values in the order of the route's rows; owned */
-	json_t *body;            /* BODY_JSON, BODY_PATCH; owned */
-	char key[KEY_SIZE];      /* Idempotency-Key, or "" */
+	bool dispatched;          /* its handler was called; before that its head is looked at */
+	struct http_peer peer;    /* from where: it outlives the request */
+	struct identity identity; /* who asks; nobody for ROLE_ANYONE */
+	struct demand_ticket *demand; /* while there is a request; NULL = nobody counts */
+	char csrf[65];                /* of the cookie that it came by; "" = it came by none */
+	char actor[ACTOR_SIZE];       /* identity.actor, for events */
+	char tenant[NAME_SIZE];       /* "" = of the site as such */
+	char *query[QUERY_ROWS];      /* checked values in the order of the route's rows; owned */
+	char *reason;                 /* of Haas-Reason, for events; owned, NULL = none was given */
+	json_t *body;                 /* BODY_JSON, BODY_PATCH; owned */
+	char key[KEY_SIZE];           /* Idempotency-Key, or "" */
 	char key_digest[DIGEST_TEXT_SIZE];
 	char version[24]; /* of If-Match, decimal, or "" */
 	void *data;       /* a handler's own; freed by data_free */
 	void (*data_free)(void *data);
+	char position
+		[24]; /* of the event stream, as of the first thing that was read; "" = nothing was */
 	exchange_result_fn on_result;
 	int rc; /* the first failure among the statements in flight */
 	struct problem problem;
@@ -54,10 +63,17 @@ struct exchange {
 	} answer; /* of a write, until its transaction is through */
 	void (*answer_with)(struct exchange *exchange); /* answers a write that went through,
 							   instead of its row; may be NULL */
-	bool replay;    /* the key was used before: answer what is stored */
-	unsigned holds; /* work under way: the handler, the database, a worker, a daemon */
+	/* Tells a problem in another way than as JSON: to a browser that a person looks at. Once; may
+	 * be NULL. */
+	void (*problem_with)(struct exchange *exchange, const struct problem *problem);
+	struct db_call first; /* of a write: made for this request, before its steps; what it points
+				 to is in `data` */
+	bool replay;          /* the key was used before: answer what is stored */
+	unsigned holds;       /* work under way: the handler, the database, a worker, a daemon */
 };
 
+/* on_head of the server: who asks, and may it? Before the body is read. */
+void exchange_admit(void *context, struct http_request *request);
 /* The http_handler of every route. */
 void exchange_dispatch(void *context, struct http_request *request);
 
@@ -74,6 +90,13 @@ void exchange_change(struct exchange *exchange);
 /* Reads with one statement; on_result gets the rows when it succeeded and answers. */
 void exchange_query(struct exchange *exchange, const struct db_query *query,
 		    const char *const params[], exchange_result_fn on_result);
+/* The same where nobody waits for a turn: for short statements of what stays open, of which a thousand may come back at once. */
+void exchange_query_live(struct exchange *exchange, const struct db_query *query,
+			 const char *const params[], exchange_result_fn on_result);
+/* The same question later, in the same scope: `fn` gets what came of it, also a failure. The exchange
+ * has to be held. */
+MUST_USE int exchange_ask_again(struct exchange *exchange, const struct db_query *query,
+				const char *const params[], db_result_fn fn, void *context);
 /* One transaction: the claim of the Idempotency-Key, the steps, the stored answer. The last step's
  * row is the answer (STORE_ANSWER). */
 void exchange_write(struct exchange *exchange, const struct exchange_step steps[], size_t count);
@@ -109,8 +132,10 @@ const char *exchange_text_or(const struct exchange *exchange, const char *member
 void exchange_answer_body(struct exchange *exchange, const PGresult *result);
 /* 404 that names what the path names. */
 void exchange_not_found(struct exchange *exchange);
-/* exchange->answer. */
+/* exchange->answer; with 412 and what the object is now, as its GET says it. */
 void exchange_answer_written(struct exchange *exchange);
+/* The same of a problem that a statement raised. */
+void exchange_answer_stale(struct exchange *exchange, const struct problem *problem);
 /* The HTTP status that fits an error number: http_status_of, and what our SQL functions raise. */
 int exchange_status_of(int rc);
 

@@ -5,9 +5,11 @@
 #include "common/base/error.h"
 #include "common/base/json_text.h"
 
+#include "portal/server/demand_book.h"
 #include "portal/server/exchange.h"
 #include "portal/server/kind_table.h"
 #include "portal/server/member_check.h"
+#include "portal/server/store_text_sql.h"
 
 /* Words of "code", for programs. */
 static const struct {
@@ -16,6 +18,7 @@ static const struct {
 	const char *title;
 } status_rows[] = {
 	{400, "malformed", "the request cannot be read"},
+	{401, "authentication", "log in first"},
 	{403, "denied", "not allowed"},
 	{404, "not_found", "not found"},
 	{409, "conflict", "refused by the present state"},
@@ -24,6 +27,7 @@ static const struct {
 	{415, "content_type", "the content type is not accepted"},
 	{422, "invalid", "the request has wrong values"},
 	{428, "precondition", "If-Match is needed"},
+	{429, "rate", "too many requests"},
 	{500, "internal", "an internal error"},
 	{502, "gateway", "a daemon behind us answered wrongly"},
 	{503, "unavailable", "a needed daemon or database is away"},
@@ -60,12 +64,36 @@ static struct http_request *exchange_answer_take_request(struct exchange *exchan
 	return request;
 }
 
+/* Until the client has taken it, it is in memory. */
+static void exchange_answer_count(struct exchange *exchange, size_t size)
+{
+	struct demand_ticket *demand = exchange->demand;
+
+	exchange->demand = NULL; /* it ends with the request, and that is over for us */
+	demand_add(demand, size);
+}
+
+/* A reader that begins the stream there misses nothing that happens after what it has read. */
+static void exchange_answer_say_position(const struct exchange *exchange,
+					 struct http_request *request)
+{
+	char value[32];
+
+	if (exchange->route && exchange->route->method == HTTP_GET &&
+	    exchange->position[0] != '\0' &&
+	    text_format(value, sizeof(value), "%s-0", exchange->position))
+		http_answer_header(request, "Haas-Stream-Position", value);
+}
+
 void exchange_answer(struct exchange *exchange, int status, const char *json)
 {
 	struct http_request *request = exchange_answer_take_request(exchange);
 
 	if (!request)
 		return;
+	if (status == 200)
+		exchange_answer_say_position(exchange, request);
+	exchange_answer_count(exchange, json ? strlen(json) : 0);
 	http_answer(request, status,
 		    !json           ? NULL
 		    : status >= 400 ? "application/problem+json"
@@ -78,18 +106,19 @@ void exchange_answer_as(struct exchange *exchange, const char *content_type, con
 {
 	struct http_request *request = exchange_answer_take_request(exchange);
 
-	if (request)
-		http_answer(request, 200, content_type, data, size);
+	if (!request)
+		return;
+	exchange_answer_say_position(exchange, request);
+	exchange_answer_count(exchange, size);
+	http_answer(request, 200, content_type, data, size);
 }
 
-static void answer_problem(struct exchange *exchange, int status, const struct problem *problem,
-			   const struct error_list *errors)
+static void problem_text(const struct exchange *exchange, int status, const struct problem *problem,
+			 const struct error_list *errors, struct text *ret)
 {
 	struct text body = {0};
 	char type[64];
 
-	if (!exchange->request)
-		return;
 	(void)text_format(type, sizeof(type), "urn:haas:problem:%s", code_of(status));
 	json_begin_object(&body, NULL);
 	json_put_string(&body, "type", type);
@@ -107,12 +136,40 @@ static void answer_problem(struct exchange *exchange, int status, const struct p
 		error_list_write(errors, exchange->body, &body);
 	}
 	json_end_object(&body);
+	*ret = body;
+}
+
+static void answer_problem(struct exchange *exchange, int status, const struct problem *problem,
+			   const struct error_list *errors)
+{
+	struct text body = {0};
+
+	if (!exchange->request)
+		return;
+	problem_text(exchange, status, problem, errors, &body);
 	exchange_answer(exchange, status, text_get(&body));
 	text_done(&body);
 }
 
+void exchange_answer_stale(struct exchange *exchange, const struct problem *problem)
+{
+	text_done(&exchange->answer.body);
+	problem_text(exchange, 412, problem, NULL, &exchange->answer.body);
+	exchange->answer.status = 412;
+	exchange->answer.version = 0;
+	exchange->answer.location[0] = '\0';
+	exchange_answer_written(exchange);
+}
+
 void exchange_problem(struct exchange *exchange, int status, const struct problem *problem)
 {
+	void (*problem_with)(struct exchange *, const struct problem *) = exchange->problem_with;
+
+	exchange->problem_with = NULL;
+	if (problem_with) {
+		problem_with(exchange, problem);
+		return;
+	}
 	answer_problem(exchange, status, problem, NULL);
 }
 
@@ -181,11 +238,43 @@ void exchange_not_found(struct exchange *exchange)
 	exchange_problem(exchange, 404, &problem);
 }
 
+/* The row of the GET behind a 412: what the object is now goes into the problem, with its ETag. */
+static void exchange_answer_on_current(struct exchange *exchange, const PGresult *result)
+{
+	struct text *body = &exchange->answer.body;
+	char etag[32];
+
+	if (!exchange->request)
+		return;
+	if (PQntuples(result) > 0 && body->size > 1) {
+		body->data[--body->size] = '\0'; /* its brace */
+		text_addf(body, ",\"current\":%s}", db_text(result, 0, RESOURCE_BODY, "null"));
+		if (text_format(etag, sizeof(etag), "\"%s\"",
+				db_text(result, 0, RESOURCE_VERSION, "0")))
+			http_answer_header(exchange->request, "ETag", etag);
+	}
+	exchange_answer(exchange, exchange->answer.status, text_get(body));
+}
+
+/* Whoever edited what has changed meanwhile gets what it is now: a person can compare and merge. */
+static bool exchange_answer_with_current(struct exchange *exchange)
+{
+	const struct route *get = route_find(HTTP_GET, exchange->route->pattern);
+	const char *params[ROUTE_ARGS];
+
+	if (exchange->answer.status != 412 || !get || get->handler != exchange_read_version)
+		return false;
+	for (size_t i = 0; i < ROUTE_ARGS; i++)
+		params[i] = get->args[i] ? exchange_arg(exchange, get->args[i]) : NULL;
+	exchange_query(exchange, get->store, params, exchange_answer_on_current);
+	return true;
+}
+
 void exchange_answer_written(struct exchange *exchange)
 {
 	char etag[32];
 
-	if (!exchange->request)
+	if (!exchange->request || exchange_answer_with_current(exchange))
 		return;
 	if (exchange->answer.location[0] != '\0')
 		http_answer_header(exchange->request, "Location", exchange->answer.location);

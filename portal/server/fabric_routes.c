@@ -10,6 +10,7 @@
 #include "portal/server/daemon_call.h"
 #include "portal/server/exchange.h"
 #include "portal/server/fabric_store_sql.h"
+#include "portal/server/list.h"
 #include "portal/server/member_check.h"
 #include "portal/server/seal.h"
 #include "portal/server/store_text_sql.h"
@@ -65,6 +66,16 @@ static const struct member_row secret_members[] = {
 	{"ssh_password",         MEMBER_TEXT, 0, 1, 128, NULL},
 	{"ssh_enable",           MEMBER_TEXT, 0, 1, 128, NULL},
 };
+/* Users alone: what else is said of a switch stays. */
+static const struct member_row rotation_credential_members[] = {
+	{"snmp_user", MEMBER_TEXT, 0, 1, 32, NULL},
+	{"ssh_user",  MEMBER_TEXT, 0, 1, 32, NULL},
+};
+static const struct member_row switch_rotation_members[] = {
+	{"credentials", MEMBER_OBJECT, 0,               0, 0,        NULL},
+	{"secrets",     MEMBER_OBJECT, MEMBER_REQUIRED, 0, 0,        NULL},
+	{"keep_s",      MEMBER_INT,    0,               0, 31536000, NULL},
+};
 static const struct member_row locate_members[] = {
 	{"port",    MEMBER_TEXT, MEMBER_REQUIRED, 1, 63,  NULL},
 	{"seconds", MEMBER_INT,  0,               0, 600, NULL},
@@ -113,13 +124,27 @@ static void fabric_put(struct exchange *exchange)
 
 /* --- how a switch is managed --- */
 
+struct body_part {
+	const char *name, *pointer;
+	const struct member_row *rows;
+	size_t count;
+};
+
+static void check_parts(const struct exchange *exchange, const struct body_part *parts,
+			size_t count, struct error_list *errors)
+{
+	for (size_t i = 0; i < count; i++) {
+		json_t *part = json_object_get(exchange->body, parts[i].name);
+
+		if (json_is_object(part))
+			members_check(part, parts[i].rows, parts[i].count, parts[i].pointer,
+				      errors);
+	}
+}
+
 static void check_management(const struct exchange *exchange, struct error_list *errors)
 {
-	const struct {
-		const char *name, *pointer;
-		const struct member_row *rows;
-		size_t count;
-	} parts[] = {
+	static const struct body_part parts[] = {
 		{"ports", "/ports", fabric_routes_port_members,
 		 COUNT_OF(fabric_routes_port_members)},
 		{"credentials", "/credentials", credential_members, COUNT_OF(credential_members)},
@@ -128,13 +153,7 @@ static void check_management(const struct exchange *exchange, struct error_list 
 	const char *name = exchange_arg(exchange, "{switch}");
 
 	members_check(exchange->body, management_members, COUNT_OF(management_members), "", errors);
-	for (size_t i = 0; i < COUNT_OF(parts); i++) {
-		json_t *part = json_object_get(exchange->body, parts[i].name);
-
-		if (json_is_object(part))
-			members_check(part, parts[i].rows, parts[i].count, parts[i].pointer,
-				      errors);
-	}
+	check_parts(exchange, parts, COUNT_OF(parts), errors);
 	for (const char *at = name; *at; at++) {
 		if (*at < ' ' || *at >= 0x7f || strchr("\"\\/", *at) || at - name >= 63) {
 			error_list_name(errors, name,
@@ -142,6 +161,19 @@ static void check_management(const struct exchange *exchange, struct error_list 
 			break;
 		}
 	}
+}
+
+static void check_rotation(const struct exchange *exchange, struct error_list *errors)
+{
+	static const struct body_part parts[] = {
+		{"credentials", "/credentials", rotation_credential_members,
+		 COUNT_OF(rotation_credential_members)},
+		{"secrets", "/secrets", secret_members, COUNT_OF(secret_members)},
+	};
+
+	members_check(exchange->body, switch_rotation_members, COUNT_OF(switch_rotation_members),
+		      "", errors);
+	check_parts(exchange, parts, COUNT_OF(parts), errors);
 }
 
 /* The secrets as one text, sealed, in place of themselves. */
@@ -173,33 +205,61 @@ static int seal_secrets(json_t *body, const char *public_key, struct problem *pr
 		  : 0;
 }
 
+/* Of the body without its secrets. */
+static int fabric_routes_digest(struct exchange *exchange)
+{
+	CLEANUP(json_decrefp) json_t *copy = json_copy(exchange->body);
+	CLEANUP(freep) char *plain = NULL;
+
+	(void)json_object_del(copy, "secrets");
+	plain = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS);
+	if (!plain)
+		return -ENOMEM;
+	exchange_digest(exchange, plain, strlen(plain));
+	return 0;
+}
+
+/* The body with sealed secrets; NULL: it was refused. */
+static char *sealed_body(struct exchange *exchange, const PGresult *key,
+			 void (*check)(const struct exchange *exchange, struct error_list *errors))
+{
+	struct error_list errors = {0};
+	struct problem problem = {0};
+	int rc = exchange_read_body(exchange, &problem);
+
+	if (rc == 0) {
+		check(exchange, &errors);
+		if (errors.count > 0) {
+			exchange_refuse(exchange, &errors);
+			return NULL;
+		}
+		rc = fabric_routes_digest(exchange);
+		if (rc == 0)
+			rc = seal_secrets(exchange->body,
+					  PQntuples(key) > 0
+						  ? db_text(key, 0, PUBLIC_KEY_PUBLIC_KEY, NULL)
+						  : NULL,
+					  &problem);
+		else
+			(void)problem_set(&problem, rc, "out of memory");
+	}
+	if (rc != 0) {
+		exchange_problem(exchange, exchange_status_of(rc), &problem);
+		return NULL;
+	}
+	return json_dumps(exchange->body, JSON_COMPACT);
+}
+
 static void manage_with_key(struct exchange *exchange, const PGresult *key)
 {
 	const char *name = exchange_arg(exchange, "{switch}");
 	CLEANUP(freep) char *spec = NULL;
-	struct error_list errors = {0};
-	struct problem problem = {0};
-	int rc;
 
 	if (!exchange->request)
 		return;
-	rc = exchange_read_body(exchange, &problem);
-	if (rc == 0) {
-		check_management(exchange, &errors);
-		if (errors.count > 0) {
-			exchange_refuse(exchange, &errors);
-			return;
-		}
-		rc = seal_secrets(exchange->body,
-				  PQntuples(key) > 0 ? db_text(key, 0, PUBLIC_KEY_PUBLIC_KEY, NULL)
-						     : NULL,
-				  &problem);
-	}
-	if (rc != 0) {
-		exchange_problem(exchange, exchange_status_of(rc), &problem);
+	spec = sealed_body(exchange, key, check_management);
+	if (!spec)
 		return;
-	}
-	spec = json_dumps(exchange->body, JSON_COMPACT);
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
 			       {&switch_manage_query, {name, spec, exchange->actor}},
@@ -211,6 +271,28 @@ static void manage_with_key(struct exchange *exchange, const PGresult *key)
 static void switch_manage(struct exchange *exchange)
 {
 	exchange_query(exchange, &switch_key_query, NULL, manage_with_key);
+}
+
+static void rotate_with_key(struct exchange *exchange, const PGresult *key)
+{
+	const char *name = exchange_arg(exchange, "{switch}");
+	CLEANUP(freep) char *spec = NULL;
+
+	if (!exchange->request)
+		return;
+	spec = sealed_body(exchange, key, check_rotation);
+	if (!spec)
+		return;
+	exchange_write(exchange,
+		       (const struct exchange_step[]){
+			       {&switch_rotation_begin_query, {name, spec, exchange->actor}},
+		       },
+		       1);
+}
+
+static void switch_rotate(struct exchange *exchange)
+{
+	exchange_query(exchange, &switch_key_query, NULL, rotate_with_key);
 }
 
 /* --- what only the switch can answer --- */
@@ -300,18 +382,18 @@ static void wiring_put(struct exchange *exchange)
 
 /* --- routes --- */
 
-static const struct query_row fabric_routes_page_query[] = {QUERY_PAGE_TEXT, {0}};
+static const struct query_row fabric_routes_page_query[] = {QUERY_LIST, {0}};
 static const struct query_row aggregate_query[] = {
-	QUERY_PAGE_TEXT, {"switch", QUERY_TEXT, 63, NULL, NULL, false, NULL}, {0}};
+	QUERY_LIST, {"switch", QUERY_TEXT, 63, NULL, NULL, false, NULL}, {0}};
 static const struct query_row link_query[] = {
-	QUERY_PAGE_ID,
+	QUERY_LIST,
 	{"fabric", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"switch", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"state", QUERY_WORD, 0, link_state_words, NULL, false, NULL},
 	{0},
 };
 static const struct query_row location_query[] = {
-	QUERY_PAGE_TEXT,
+	QUERY_LIST,
 	{"mac", QUERY_MAC, 0, NULL, NULL, false, NULL},
 	{"node", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"nic", QUERY_TEXT, 15, NULL, NULL, false, NULL},
@@ -320,7 +402,7 @@ static const struct query_row location_query[] = {
 	{0},
 };
 static const struct query_row wiring_query[] = {
-	QUERY_PAGE_TEXT,
+	QUERY_LIST,
 	{"switch", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"node", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{0},
@@ -334,24 +416,25 @@ static const struct query_row fabric_routes_one_port_query[] = {
 };
 /* clang-format off */
 const struct route fabric_routes[] = {
-	{HTTP_GET, "/api/v1/fabrics", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, fabric_routes_page_query, &fabric_list_query, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/fabrics", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, fabric_routes_page_query, &fabric_list_query, {"?limit", "?cursor"}},
 	{HTTP_GET, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &fabric_get_query, {"{fabric}"}},
 	{HTTP_PUT, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_JSON, 0, fabric_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL, &fabric_delete_query, {"{fabric}", "@actor"}},
 	{HTTP_PUT, "/api/v1/switches/{switch}/management", ROLE_OPERATOR, BODY_JSON, ROUTE_SECRET, switch_manage, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/switches/{switch}/management", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, fabric_routes_force_query,
 	 &switch_release_query, {"{switch}", "@actor", "?force"}},
-	{HTTP_GET, "/api/v1/aggregates", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, aggregate_query, &aggregate_list_query, {"?limit", "?cursor", "?switch"}},
+	{HTTP_GET, "/api/v1/aggregates", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, aggregate_query, &aggregate_list_query, {"?limit", "?cursor", "?switch"}},
+	{HTTP_POST, "/api/v1/switches/{switch}/rotation", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT | ROUTE_SECRET, switch_rotate, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/switches/{switch}/ports", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &switch_ports_query, {"{switch}"}},
 	{HTTP_GET, "/api/v1/switches/{switch}/diff", ROLE_OPERATOR, BODY_NONE, 0, switch_ask, NULL, NULL, {NULL}},
-	{HTTP_POST, "/api/v1/switches/{switch}/read", ROLE_OPERATOR, BODY_NONE, 0, fabric_routes_switch_read, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/switches/{switch}/read", ROLE_OPERATOR, BODY_NONE, ROUTE_ON_CALL, fabric_routes_switch_read, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/switches/{switch}/reconcile", ROLE_OPERATOR, BODY_NONE, 0, switch_ask, NULL, NULL, {NULL}},
-	{HTTP_POST, "/api/v1/switches/{switch}/locate", ROLE_OPERATOR, BODY_JSON, 0, switch_locate, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/links", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, link_query,
+	{HTTP_POST, "/api/v1/switches/{switch}/locate", ROLE_OPERATOR, BODY_JSON, ROUTE_ON_CALL, switch_locate, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/links", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, link_query,
 	 &link_list_query, {"?limit", "?cursor", "?fabric", "?switch", "?state"}},
-	{HTTP_GET, "/api/v1/locations", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, location_query,
+	{HTTP_GET, "/api/v1/locations", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, location_query,
 	 &location_list_query, {"?limit", "?cursor", "?mac", "?node", "?nic", "?switch", "?port"}},
-	{HTTP_GET, "/api/v1/wiring", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, wiring_query,
+	{HTTP_GET, "/api/v1/wiring", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, wiring_query,
 	 &wiring_list_query, {"?limit", "?cursor", "?switch", "?node"}},
 	{HTTP_PUT, "/api/v1/wiring", ROLE_OPERATOR, BODY_JSON, 0, wiring_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/wiring", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, fabric_routes_one_port_query,

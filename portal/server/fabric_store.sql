@@ -34,6 +34,15 @@ ${store_answer select ${status}
 
 -- :statement fabric_list
 -- :columns = document
+-- :list text
+--   name          natural  f.name
+--   vlan_low      number   f.vlan_low
+--   vlan_high     number   f.vlan_high
+--   parking_vlan  number   f.parking_vlan
+--   quarantine_s  number   f.quarantine_s
+--   repair        text     f.repair::text
+--   switches      number   (select count(*) from haas.switch_endpoint e where e.fabric_id = f.id)
+--   created_at    time     f.created_at
 -- $1 limit $2 cursor -> (page)
 ${store_page f.name ;; ${fabric_item} ;; haas.fabric f where ($2::text is null or f.name collate haas.natural_order > $2) ;; f.name collate haas.natural_order}
 
@@ -77,6 +86,11 @@ select encode(public_key, 'hex') as public_key from haas.daemon_key where daemon
 -- $1 name $2 spec $3 actor
 select haas.switch_manage($1, $2::jsonb, $3)
 
+-- :statement switch_rotation_begin
+-- :columns = answer
+-- $1 name $2 spec $3 actor -> answer
+${answer 202 ;; jsonb_build_object('switch', $1::text) ;; from (select haas.switch_rotation_begin($1, $2::jsonb, $3) offset 0) r}
+
 -- :statement switch_managed
 -- :columns = answer
 -- $1 name -> answer
@@ -105,6 +119,15 @@ jsonb_build_object('switch', s.name, 'aggregate', o.name, 'members', to_jsonb(m.
 
 -- :statement aggregate_list
 -- :columns = document
+-- :list text
+--   switch       natural  s.name
+--   aggregate    natural  o.name
+--   members      text unsorted  array_to_string(m.members, ' ')
+--   up           bool     o.up
+--   trunk        bool     o.trunk
+--   native_vlan  number   o.native_vlan
+--   ours         bool     ${aggregate_ours}
+--   seen_at      time     o.seen_at
 -- $1 limit $2 cursor $3 switch
 ${store_page s.name || chr(9) || o.name ;; ${aggregate_item} ;; haas.port_observed o join haas.switch s on s.id = o.switch_id
 left join haas.switch_aggregate a on a.switch_id = o.switch_id and a.name = o.name
@@ -128,12 +151,41 @@ from haas.switch s where s.name = $1
 
 -- :statement link_list
 -- :columns = document
+-- :list bigint
+--   id         number   l.id
+--   fabric     natural  l.fabric
+--   a_switch   natural  l.a_switch
+--   a_port     natural  l.a_port
+--   b_switch   natural  l.b_switch
+--   b_port     natural  l.b_port
+--   state      text     l.state::text
+--   certainty  number   l.certainty
+--   evidence   text     l.evidence
+--   lag        bool     l.lag
+--   members    number   l.members
+--   since      time     l.since
+--   seen_at    time     l.seen_at
 -- $1 limit $2 cursor $3 fabric $4 switch $5 state
 ${store_page l.id ;; ${link_item} ;; haas.link_view l where ($2::bigint is null or l.id > $2::bigint) and ($3::text is null or l.fabric = $3)
 and ($4::text is null or $4 in (l.a_switch, l.b_switch)) and ($5::text is null or l.state = $5) ;; l.id}
 
 -- :statement location_list
 -- :columns = document
+-- :list macaddr
+--   mac        text     v.mac::text
+--   node       natural  v.node
+--   nic        natural  v.nic
+--   switch     natural  v.switch
+--   port       natural  v.port
+--   certainty  number   v.certainty
+--   sources    text     array_to_string(v.sources, ' ')
+--   vlan       number   v.vlan
+--   kind       text     v.kind::text
+--   up         bool     v.up
+--   speed_bps  number   v.speed_bps
+--   alias      text     v.alias
+--   since      time     v.since
+--   seen_at    time     v.seen_at
 -- $1 limit $2 cursor $3 mac $4 node $5 nic $6 switch $7 port
 ${store_page v.mac ;; ${location_item} ;; haas.nic_view v where ($2::text is null or v.mac > $2::macaddr) and ($3::text is null or v.mac = $3::macaddr)
 and ($4::text is null or v.node = $4) and ($5::text is null or v.nic = $5) and ($6::text is null or v.switch = $6)
@@ -141,6 +193,13 @@ and ($7::text is null or v.port = $7) ;; v.mac}
 
 -- :statement wiring_list
 -- :columns = document
+-- :list text
+--   switch       natural  s.name
+--   port         natural  w.port
+--   node         natural  n.name
+--   nic          natural  w.nic
+--   peer_switch  natural  p.name
+--   peer_port    natural  w.peer_port
 -- $1 limit $2 cursor $3 switch $4 node
 ${store_page s.name || chr(9) || w.port ;; ${wiring_item} ;; haas.wiring w join haas.switch s on s.id = w.switch_id left join haas.node n on n.id = w.node_id
 left join haas.switch p on p.id = w.peer_switch_id where ($2::text is null or (s.name || chr(9) || w.port) collate haas.natural_order > $2)

@@ -6,6 +6,7 @@
 #include "portal/server/exchange.h"
 #include "portal/server/grant_store_sql.h"
 #include "portal/server/image_sweep.h"
+#include "portal/server/list.h"
 #include "portal/server/member_check.h"
 #include "portal/server/query_policy.h"
 #include "portal/server/word_table.h"
@@ -99,8 +100,7 @@ static void package_create(struct exchange *exchange)
 			{&package_create_query,
 			 {exchange_text(exchange, "name"), exchange_text(exchange, "version"),
 			  exchange_text(exchange, "kind"), exchange_text(exchange, "digest"), size,
-			  exchange_text(exchange, "tenant"), public ? "true" : "false",
-			  exchange->actor}}},
+			  exchange_text(exchange, "tenant"), public ? "true" : "false"}}},
 		1);
 }
 
@@ -120,12 +120,12 @@ static void grant_routes_package_delete(struct exchange *exchange)
 }
 
 static const struct query_row grant_routes_grant_query[] = {
-	QUERY_PAGE_ID, {"kind", QUERY_WORD, 0, grant_kind_words, NULL, false, NULL},
-	QUERY_TENANT,  {"object", QUERY_TEXT, 127, NULL, NULL, false, NULL},
+	QUERY_LIST,   {"kind", QUERY_WORD, 0, grant_kind_words, NULL, false, NULL},
+	QUERY_TENANT, {"object", QUERY_TEXT, 127, NULL, NULL, false, NULL},
 	{0},
 };
 static const struct query_row package_query[] = {
-	QUERY_PAGE_ID,
+	QUERY_LIST,
 	{"state", QUERY_WORD, 0, image_state_words, NULL, false, NULL},
 	{"name", QUERY_GLOB, 63, NULL, NULL, false, NULL},
 	{0},
@@ -135,11 +135,11 @@ static const struct query_row grant_routes_content_query[] = {
 
 /* clang-format off */
 const struct route grant_routes[] = {
-	{HTTP_GET, "/api/v1/grants", ROLE_TENANT, BODY_NONE, 0, exchange_read, grant_routes_grant_query,
+	{HTTP_GET, "/api/v1/grants", ROLE_TENANT, BODY_NONE, 0, exchange_list, grant_routes_grant_query,
 	 &grants_query, {"?limit", "?cursor", "?kind", "?tenant", "?object"}},
 	{HTTP_POST, "/api/v1/grants", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, grant_routes_grant_create, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/grants/{grant}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL, &grants_remove_query, {"{grant}", "@actor"}},
-	{HTTP_GET, "/api/v1/packages", ROLE_TENANT, BODY_NONE, 0, exchange_read, package_query,
+	{HTTP_GET, "/api/v1/packages", ROLE_TENANT, BODY_NONE, 0, exchange_list, package_query,
 	 &package_list_query, {"?limit", "?cursor", "?state", "?name"}},
 	{HTTP_POST, "/api/v1/packages", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, package_create, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/packages/{package}/{version}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, NULL,

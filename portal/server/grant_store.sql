@@ -14,6 +14,15 @@ where t.id = g.tenant_id), 'granted_by', g.granted_by, 'created_at', g.created_a
 
 -- :statement grants
 -- :columns = document
+-- :list bigint
+--   id          number   g.id
+--   kind        text     g.kind::text
+--   object      natural  ${grant_object}
+--   tenant      natural  (select t.name from haas.tenant t where t.id = g.tenant_id)
+--   granted_by  text     g.granted_by
+--   valid       bool     g.expires_at is null or g.expires_at > now()
+--   created_at  time     g.created_at
+--   expires_at  time     g.expires_at
 -- $1 limit $2 cursor $3 kind $4 tenant $5 object -> (page)
 ${store_page g.id ;; ${grant_item} ;; haas.object_grant g where ($2::bigint is null or g.id > $2::bigint) and ($3::text is null or g.kind = $3)
 and ($4::text is null or g.tenant_id = (select t.id from haas.tenant t where t.name = $4))
@@ -43,6 +52,16 @@ join haas.tenant t on t.id = g.tenant_id where g.package_id = p.id), 'version_nu
 
 -- :statement package_list
 -- :columns = document
+-- :list bigint
+--   name        natural        p.name
+--   version     natural        p.version
+--   kind        text           p.kind::text
+--   tenant      natural        (select t.name from haas.tenant t where t.id = p.tenant_id)
+--   public      bool           p.public
+--   size_bytes  number         p.size_bytes
+--   state       text           p.state::text
+--   digest      text unsorted  p.digest
+--   created_at  time           p.created_at
 -- $1 limit $2 cursor $3 state $4 name LIKE -> (page)
 ${store_page p.id ;; ${package_item} ;; haas.package p where ($2::bigint is null or p.id > $2::bigint) and ($3::text is null or p.state = $3) and ($4::text is null or p.name like $4) ;; p.id}
 
@@ -53,12 +72,12 @@ select (${package_item})::text as body, p.version_number as version, false as wh
 
 -- :statement package_create
 -- :columns = answer
--- $1 name $2 version $3 kind $4 digest $5 size_bytes $6 owner or NULL $7 public $8 actor -> answer
+-- $1 name $2 version $3 kind $4 digest $5 size_bytes $6 owner or NULL $7 public -> answer
 ${store_answer_with owner as (select (select t.id from haas.tenant t where t.name = $6) as named, haas.current_tenant() as own),
 p as (insert into haas.package (name, version, kind, digest, size_bytes, tenant_id, public) select $1, $2, $3, $4, $5::bigint,
 case when $6::text is not null then owner.named when not haas.is_operator() then owner.own end, $7::boolean from owner
 where $6::text is null or owner.named is not null returning *),
-told as (select haas.event_add($8, 'package.created', 'package', p.name || ':' || p.version, p.tenant_id, 'package announced',
+told as (select haas.event_told('package.created', 'package', p.name || ':' || p.version, p.tenant_id, 'package announced',
 jsonb_build_object('digest', p.digest, 'kind', p.kind)) from p) ;; select 201 as status, '/api/v1/packages/' || p.name || '/' || p.version as location, p.version_number as version, ${package_item}
  as body from p, told union all select 404, null, null, ${store_problem 404 ;; not_found ;; format('tenant %s does not exist', $6::text) ;; 'haasctl tenant list shows the tenants' ;; null} from owner where $6::text is not null and owner.named is null}
 
@@ -72,7 +91,7 @@ select p.id, p.state, p.received_bytes, p.size_bytes, p.digest, haas.in_scope(p.
 -- of content_kind
 ${store_answer_with p as (update haas.package set received_bytes = $3::bigint, state = $4, version_number = version_number + 1
 where id = $1::bigint and received_bytes = $2::bigint and state = 'uploading' returning *),
-told as (select case when p.state = 'ready' then haas.event_add($5, 'package.ready', 'package', p.name || ':' || p.version, p.tenant_id,
+told as (select case when p.state = 'ready' then haas.event_told('package.ready', 'package', p.name || ':' || p.version, p.tenant_id,
 'package is whole and its digest fits') end from p) ;; select 200 as status, null as location, p.version_number as version, ${package_item} as body from p, told
 union all select 409, null, null, ${store_problem 409 ;; conflict ;; 'the package was changed meanwhile' ;; 'read it again and go on at its received_bytes' ;; null} where not exists (select from p)}
 

@@ -4,6 +4,7 @@
 
 #include "portal/server/exchange.h"
 #include "portal/server/health_store_sql.h"
+#include "portal/server/list.h"
 #include "portal/server/member_check.h"
 #include "portal/server/node_spec.h"
 #include "portal/server/word_table.h"
@@ -69,7 +70,7 @@ static void label_action(struct exchange *exchange)
 }
 
 static const struct query_row health_routes_list_query[] = {
-	QUERY_PAGE_TEXT,
+	QUERY_LIST,
 	{"node", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"label", QUERY_TEXT, 48, NULL, NULL, false, NULL},
 	{"severity", QUERY_WORD, 0, severity_words, NULL, false, NULL},
@@ -77,13 +78,21 @@ static const struct query_row health_routes_list_query[] = {
 	{0},
 };
 static const struct query_row sel_query[] = {QUERY_PAGE_ID, {0}};
+static const struct query_row series_query[] = {
+	{"window", QUERY_WINDOW, 0, NULL, "1d", false, NULL},
+	{"points", QUERY_LIMIT, 0, NULL, "144", false, NULL},
+	{"sensor", QUERY_TEXT, 63, NULL, NULL, false, NULL},
+	{0},
+};
 
 /* clang-format off */
 const struct route health_routes[] = {
 	{HTTP_GET, "/api/v1/nodes/{node}/health", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &node_health_query, {"{node}"}},
+	{HTTP_GET, "/api/v1/nodes/{node}/sensors", ROLE_TENANT, BODY_NONE, 0, exchange_read, series_query,
+	 &node_sensors_query, {"{node}", "?window", "?points", "?sensor"}},
 	{HTTP_GET, "/api/v1/nodes/{node}/sel", ROLE_TENANT, BODY_NONE, 0, exchange_read, sel_query,
 	 &node_sel_query, {"?limit", "?cursor", "{node}"}},
-	{HTTP_GET, "/api/v1/labels", ROLE_TENANT, BODY_NONE, 0, exchange_read, health_routes_list_query,
+	{HTTP_GET, "/api/v1/labels", ROLE_TENANT, BODY_NONE, 0, exchange_list, health_routes_list_query,
 	 &label_list_query, {"?limit", "?cursor", "?node", "?label", "?severity", "?effect"}},
 	{HTTP_POST, "/api/v1/labels/actions", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, label_action, NULL, NULL, {NULL}},
 	{.pattern = NULL},

@@ -33,11 +33,31 @@ from haas.node n left join haas.node_health h on h.node_id = n.id left join haas
 -- $1 limit, $2 cursor (id), $3 node.
 ${store_page s.id ;; ${sel_item} ;; haas.sel_entry s where s.node_id = (select n.id from haas.node n where n.name = $3) and ($2::bigint is null or s.id < $2::bigint) ;; s.id desc} having exists (select from haas.node n where n.name = $3)
 
+-- :statement node_sensors
+-- :columns = document
+-- $1 = node, $2 = seconds, $3 = points, $4 = sensor.
+select (jsonb_build_object('node', n.name) || haas.sensor_series(n.id, now() - least($2::bigint, 86400) * interval '1 s', $3::integer,
+case when $4::text is not null then array[$4::text] end))::text as body
+from haas.node n where n.name = $1
+
 -- :part label_key
 v.node || ' ' || v.label || ' ' || v.source
 
 -- :statement label_list
 -- :columns = document
+-- :list text
+--   node          natural        v.node
+--   state         text           v.node_state::text
+--   tenant        natural        v.tenant
+--   label         text           v.label
+--   severity      text           v.severity
+--   effects       text           array_to_string(v.effects, ' ')
+--   reason        text unsorted  v.reason
+--   source        text           v.source
+--   actor         text           v.actor
+--   acknowledged  bool           v.acknowledged_by is not null
+--   raised_at     time           v.since
+--   expires_at    time           v.expires_at
 -- $1 limit, $2 cursor, $3 node, $4 label, $5 severity, $6 effect.
 ${store_page ${label_key} ;; ${label_item} ;; haas.health_label_view v where ($2::text is null or (${label_key}
 ) collate haas.natural_order > $2) and ($3::text is null or v.node = $3)

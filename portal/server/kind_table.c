@@ -42,6 +42,7 @@ static const struct kind_row {
 	const char *where; /* only in patterns that have this; NULL = in all */
 } kind_rows[] = {
 	/* clang-format off */
+	{"account", NULL, "account", "haasctl account list", NULL},
 	{"address", kind_is_address, "the lease of", "haasctl lease list", NULL},
 	{"alert", kind_is_id, "alert", "haasctl alert list --all", NULL},
 	{"archive", kind_is_name, "archive", "haasctl archive list", NULL},
@@ -49,6 +50,7 @@ static const struct kind_row {
 	{"case", kind_is_id, "case", "haasctl case list --all", NULL},
 	{"certificate", kind_is_id, "certificate", "haasctl certificate list", NULL},
 	{"circuit", kind_is_id, "circuit", "haasctl circuit unknown", NULL},
+	{"delivery", kind_is_id, "delivery", "haasctl webhook deliveries WEBHOOK", NULL},
 	{"deployment", kind_is_id, "deployment", "haasctl deployment list", NULL},
 	{"fabric", kind_is_name, "fabric", "haasctl fabric list", NULL},
 	{"grant", kind_is_id, "grant", "haasctl capture grants", "/capture-grants/"},
@@ -61,13 +63,16 @@ static const struct kind_row {
 	{"package", kind_is_name, "package", "haasctl package list", NULL},
 	{"pdci", kind_is_name, "PDCI", "haasctl pdci list", NULL},
 	{"rule", kind_is_name, "rule", "haasctl circuit list", NULL},
+	{"session", kind_is_id, "session", "haasctl session list", NULL},
 	{"silence", kind_is_id, "silence", "haasctl alert silences", NULL},
 	{"storage", kind_is_name, "storage", "haasctl storage list", NULL},
 	{"subnet", kind_is_name, "subnet", "haasctl subnet list", NULL},
 	{"switch", kind_is_name, "switch", "haasctl switch list", NULL},
 	{"tenant", kind_is_name, "tenant", "haasctl tenant list", NULL},
+	{"token", kind_is_name, "token", "haasctl token list", NULL},
 	{"version", kind_is_name, "version", "haasctl image list", NULL},
 	{"volume", NULL, "volume", "haasctl volume list", NULL},
+	{"webhook", kind_is_id, "webhook", "haasctl webhook list", NULL},
 	/* clang-format on */
 };
 

@@ -316,15 +316,25 @@ void elements_check(const json_t *list, const struct member_row *row, bool uniqu
 	json_decref(seen);
 }
 
-void packages_check(const json_t *packages, struct error_list *errors)
+void packages_check_at(const json_t *packages, const char *pointer, struct error_list *errors)
 {
 	static const struct member_row package = {.kind = MEMBER_PACKAGE};
 
 	if (json_is_array(packages))
-		elements_check(packages, &package, true, "/params/packages", errors);
+		elements_check(packages, &package, true, pointer, errors);
+}
+
+void packages_check(const json_t *packages, struct error_list *errors)
+{
+	packages_check_at(packages, "/params/packages", errors);
 }
 
 void ssh_keys_check(const json_t *keys, struct error_list *errors)
+{
+	ssh_keys_check_at(keys, "/params/ssh_keys", errors);
+}
+
+void ssh_keys_check_at(const json_t *keys, const char *pointer, struct error_list *errors)
 {
 	char path[MEMBER_CHECK_POINTER_SIZE];
 	char message[128];
@@ -337,7 +347,7 @@ void ssh_keys_check(const json_t *keys, struct error_list *errors)
 
 		if (!what)
 			continue;
-		(void)text_format(path, sizeof(path), "/params/ssh_keys/%zu", i);
+		(void)text_format(path, sizeof(path), "%s/%zu", pointer, i);
 		(void)text_format(message, sizeof(message), "it is %s", what);
 		error_list_pointer(errors, path, message, "one line of a .pub file");
 	}

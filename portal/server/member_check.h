@@ -63,6 +63,9 @@ void packages_check(const json_t *packages, struct error_list *errors);
 /* params.ssh_keys of an install: a public key each, SSH_KEYS_MAX at most; what is none is never told
  * again, since it may be a private one. NULL or no list = nothing to do. */
 void ssh_keys_check(const json_t *keys, struct error_list *errors);
+/* The same of lists elsewhere in a body. */
+void packages_check_at(const json_t *packages, const char *pointer, struct error_list *errors);
+void ssh_keys_check_at(const json_t *keys, const char *pointer, struct error_list *errors);
 /* One text against a kind, for sheets. NULL = good, else what is allowed, in words (static or in
  * `room`). */
 const char *member_text_check(const struct member_row *row, const char *value, char room[128]);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "portal/server/exchange.h"
+#include "portal/server/list.h"
 #include "portal/server/member_check.h"
 #include "portal/server/network_store_sql.h"
 #include "portal/server/pdci_body.h"
@@ -150,7 +151,7 @@ static void node_networks_put(struct exchange *exchange)
 }
 
 static const struct query_row network_routes_list_query[] = {
-	QUERY_PAGE_TEXT,
+	QUERY_LIST,
 	QUERY_TENANT,
 	{"kind", QUERY_WORD, 0, network_kind_words, NULL, false, NULL},
 	{"name", QUERY_TEXT, 63, NULL, NULL, false, NULL},
@@ -169,7 +170,7 @@ static const struct query_row network_routes_port_query[] = {
 
 /* clang-format off */
 const struct route network_routes[] = {
-	{HTTP_GET, "/api/v1/networks", ROLE_TENANT, BODY_NONE, 0, exchange_read, network_routes_list_query,
+	{HTTP_GET, "/api/v1/networks", ROLE_TENANT, BODY_NONE, 0, exchange_list, network_routes_list_query,
 	 &network_list_query, {"?limit", "?cursor", "?tenant", "?kind", "?name"}},
 	{HTTP_POST, "/api/v1/networks", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, network_routes_network_create, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/networks/{network}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, network_routes_one_query,
@@ -177,7 +178,7 @@ const struct route network_routes[] = {
 	{HTTP_DELETE, "/api/v1/networks/{network}", ROLE_TENANT, BODY_NONE, ROUTE_IF_MATCH, network_routes_network_delete, network_routes_one_query, NULL, {NULL}},
 	{HTTP_PUT, "/api/v1/networks/{network}/ports", ROLE_OPERATOR, BODY_JSON, 0, attachment_put, network_routes_one_query, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/networks/{network}/ports", ROLE_OPERATOR, BODY_NONE, 0, attachment_remove, network_routes_port_query, NULL, {NULL}},
-	{HTTP_POST, "/api/v1/switches/{switch}/ports/actions", ROLE_OPERATOR, BODY_JSON, 0, port_action, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/switches/{switch}/ports/actions", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, port_action, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/nodes/{node}/networks", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &node_networks_query, {"{node}"}},
 	{HTTP_PUT, "/api/v1/nodes/{node}/networks", ROLE_TENANT, BODY_JSON, 0, node_networks_put, NULL, NULL, {NULL}},
 	{.pattern = NULL},

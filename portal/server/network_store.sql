@@ -16,7 +16,7 @@ from haas.attachment a left join haas.port_intent i on i.switch_id = a.switch_id
 -- :part port_item
 -- a is attachment, s its switch, i the intent of its port. What went wrong on a switch may name others: for operators.
 jsonb_build_object('switch', s.name, 'port', a.port, 'mode', a.mode, 'node',
-(select d.name from haas.node d where d.id = haas.port_node(a.switch_id, a.port)),
+(select d.name from haas.node d where d.id = haas.port_node_seen(a.switch_id, a.port)),
 'applied', coalesce(i.applied_version = i.wanted_version, false), 'applied_at', i.applied_at,
 'problem', case when haas.is_operator() and i.applied_version is distinct from i.wanted_version then i.problem end)
 
@@ -31,6 +31,19 @@ n.name || ' ' || coalesce(t.name, '')
 
 -- :statement network_list
 -- :columns = document
+-- :list text
+--   id           number   n.id
+--   name         natural  n.name
+--   kind         text     n.kind::text
+--   tenant       natural  t.name
+--   pdci         natural  p.name
+--   prefix       natural  n.prefix::text
+--   vlans        text     (select string_agg(f.name || ':' || x.vlan, ' ' order by f.name collate haas.natural_order) from haas.network_vlan x
+--      join haas.fabric f on f.id = x.fabric_id where x.network_id = n.id)
+--   wanted       text     n.wanted::text
+--   ports_count  number   c.ports
+--   applied      bool     c.open = 0
+--   created_at   time     n.created_at
 -- $1 limit $2 cursor $3 tenant $4 kind $5 name -> (page)
 ${store_page ${network_key} ;; ${network_item} ;; ${networks} where ($2::text is null or (${network_key}) collate haas.natural_order > $2) and ($3::text is null or t.name = $3)
 and ($4::text is null or n.kind = $4) and ($5::text is null or n.name = $5) ;; (${network_key}) collate haas.natural_order}
@@ -100,14 +113,13 @@ from haas.switch s left join haas.port_intent i on i.switch_id = s.id and i.port
 
 -- :part node_networks
 -- d is node.
-jsonb_build_object('node', d.name, 'place', x.place, 'applied', x.open = 0 and f.fault is null, 'ports_count', x.ports,
-'problem', case when haas.is_operator() then coalesce(x.problem, f.fault) end, 'networks', coalesce((select jsonb_agg(jsonb_build_object(
+jsonb_build_object('node', d.name, 'place', x.place, 'applied', x.open = 0 and x.fault is null, 'ports_count', x.ports,
+'problem', case when haas.is_operator() then coalesce(x.problem, x.fault) end, 'networks', coalesce((select jsonb_agg(jsonb_build_object(
 'nic', w.nic, 'network', n.name, 'mode', w.mode) order by w.nic collate haas.natural_order, n.name collate haas.natural_order) from haas.node_network w join haas.network n on n.id = w.network_id
 where w.node_id = d.id), '[]'))
 
 -- :part nodes
-haas.node d cross join lateral haas.node_network_state(d.id) x cross join lateral (select
-haas.node_network_fault(d.id) as fault) f where d.name = $1
+haas.node d cross join lateral haas.node_network_seen(d.id) x where d.name = $1
 
 -- :statement node_networks
 -- :columns = document

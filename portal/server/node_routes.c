@@ -10,10 +10,12 @@
 #include "portal/server/console.h"
 #include "portal/server/event_store_sql.h"
 #include "portal/server/exchange.h"
+#include "portal/server/list.h"
 #include "portal/server/member_check.h"
 #include "portal/server/node_sheet.h"
 #include "portal/server/node_spec.h"
 #include "portal/server/node_store_sql.h"
+#include "portal/server/selection.h"
 #include "portal/server/store_text_sql.h"
 #include "portal/server/word_table.h"
 
@@ -173,7 +175,8 @@ static void node_routes_node_import(struct exchange *exchange)
 
 /* clang-format off */
 static const struct member_row node_routes_action_members[] = {
-	{"nodes",  MEMBER_LIST,   MEMBER_REQUIRED, 1, 1000, NULL},
+	{"nodes",  MEMBER_LIST,   0,               1, 1000, NULL},
+	SELECTION_MEMBERS,
 	{"action", MEMBER_WORD,   MEMBER_REQUIRED, 0, 0,    node_action_words},
 	{"params", MEMBER_OBJECT, 0,               0, 0,    NULL},
 	{"force",  MEMBER_BOOL,   0,               0, 0,    NULL},
@@ -185,7 +188,8 @@ static const struct member_row action_param_members[] = {
 	{"seconds",    MEMBER_INT,  0, 0, 255, NULL},
 };
 static const struct member_row state_members[] = {
-	{"nodes",  MEMBER_LIST, MEMBER_REQUIRED, 1, 1000, NULL},
+	{"nodes",  MEMBER_LIST, 0,               1, 1000, NULL},
+	SELECTION_MEMBERS,
 	{"event",  MEMBER_WORD, MEMBER_REQUIRED, 0, 0,    node_event_request_words},
 	{"reason", MEMBER_TEXT, 0,               0, 255,  NULL},
 };
@@ -197,27 +201,31 @@ static void node_action(struct exchange *exchange)
 	struct text nodes = {0};
 	json_t *params = json_object_get(exchange->body, "params");
 	CLEANUP(freep) char *params_text = NULL;
+	struct exchange_step steps[SELECTION_STEPS + 1];
+	size_t count;
 
 	members_check(exchange->body, node_routes_action_members,
 		      COUNT_OF(node_routes_action_members), "", &errors);
 	node_names_check(exchange->body, &errors);
+	selection_check(exchange, "nodes", &errors);
 	if (json_is_object(params))
 		members_check(params, action_param_members, COUNT_OF(action_param_members),
 			      "/params", &errors);
 	if (exchange_refused(exchange, &errors))
 		return;
+	if (selection_steps(exchange, &node_list_table, "name", steps, &count) != 0)
+		return;
 	node_names_array(exchange->body, &nodes);
 	params_text = params ? json_dumps(params, JSON_COMPACT) : NULL;
-	exchange_write(
-		exchange,
-		(const struct exchange_step[]){{
-			&node_action_query,
-			{text_get(&nodes),
-			 json_string_value(json_object_get(exchange->body, "action")), params_text,
-			 json_is_true(json_object_get(exchange->body, "force")) ? "true" : "false",
-			 exchange->actor},
-		}},
-		1);
+	steps[count] = (struct exchange_step){
+		.query = &node_action_query,
+		.params = {count > 0 ? NULL : text_get(&nodes), exchange_text(exchange, "action"),
+			   params_text,
+			   json_is_true(json_object_get(exchange->body, "force")) ? "true"
+										  : "false",
+			   exchange->actor},
+	};
+	exchange_write(exchange, steps, count + 1);
 	text_done(&nodes);
 }
 
@@ -227,26 +235,28 @@ static void node_state(struct exchange *exchange)
 	struct text nodes = {0};
 	const char *event = json_string_value(json_object_get(exchange->body, "event"));
 	const char *reason = json_string_value(json_object_get(exchange->body, "reason"));
+	struct exchange_step steps[SELECTION_STEPS + 2];
+	size_t count;
 
 	members_check(exchange->body, state_members, COUNT_OF(state_members), "", &errors);
 	node_names_check(exchange->body, &errors);
-	if (exchange_refused(exchange, &errors))
+	selection_check(exchange, "nodes", &errors);
+	if (exchange_refused(exchange, &errors) ||
+	    selection_steps(exchange, &node_list_table, "name", steps, &count) != 0)
 		return;
 	node_names_array(exchange->body, &nodes);
-	exchange_write(
-		exchange,
-		(const struct exchange_step[]){
-			{&node_fire_query, {text_get(&nodes), event, exchange->actor, reason}},
-			{&node_fired_query, {event}},
-		},
-		2);
+	steps[count] = (struct exchange_step){
+		.query = &node_fire_query,
+		.params = {count > 0 ? NULL : text_get(&nodes), event, exchange->actor, reason}};
+	steps[count + 1] = (struct exchange_step){.query = &node_fired_query, .params = {event}};
+	exchange_write(exchange, steps, count + 2);
 	text_done(&nodes);
 }
 
 /* --- routes --- */
 
 static const struct query_row node_routes_list_query[] = {
-	QUERY_PAGE_TEXT,
+	QUERY_LIST,
 	{"state", QUERY_WORD, 0, node_state_words, NULL, false, NULL},
 	{"class", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"rack", QUERY_TEXT, 63, NULL, NULL, false, NULL},
@@ -257,15 +267,30 @@ static const struct query_row node_routes_list_query[] = {
 static const struct query_row import_query[] = {
 	{"dry_run", QUERY_BOOL, 0, NULL, "false", false, NULL}, {0}};
 static const struct query_row story_query[] = {
-	QUERY_PAGE_ID, {"after", QUERY_ID, 0, NULL, NULL, false, NULL}, {0}};
+	QUERY_PAGE_ID,
+	{"after", QUERY_ID, 0, NULL, NULL, false, NULL},
+	{"order", QUERY_WORD, 0, order_words, "oldest", false, NULL},
+	{0},
+};
+
+/* The order decides on the statement: each needs its own comparison with the cursor. */
+static void node_story(struct exchange *exchange)
+{
+	bool newest = exchange_arg(exchange, "?order")[0] == 'n';
+	const char *params[ROUTE_ARGS];
+
+	exchange_args(exchange, params);
+	exchange_query(exchange, newest ? &node_events_newest_query : &node_events_query, params,
+		       exchange_answer_body);
+}
 
 /* clang-format off */
 const struct route node_routes[] = {
-	{HTTP_GET, "/api/v1/nodes", ROLE_TENANT, BODY_NONE, 0, exchange_read, node_routes_list_query,
+	{HTTP_GET, "/api/v1/nodes", ROLE_TENANT, BODY_NONE, 0, exchange_list, node_routes_list_query,
 	 &node_list_query, {"?limit", "?cursor", "?state", "?class", "?rack", "?name", "?tenant"}},
 	{HTTP_POST, "/api/v1/nodes", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT | ROUTE_SECRET, node_create, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/nodes/import", ROLE_OPERATOR, BODY_CSV, ROUTE_IDEMPOTENT | ROUTE_SECRET, node_routes_node_import, import_query, NULL, {NULL}},
-	{HTTP_POST, "/api/v1/nodes/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, node_action, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/nodes/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT | ROUTE_ON_CALL, node_action, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/nodes/state", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, node_state, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/nodes/{node}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, NULL, &node_get_query, {"{node}"}},
 	{HTTP_PATCH, "/api/v1/nodes/{node}", ROLE_OPERATOR, BODY_PATCH, ROUTE_IF_MATCH | ROUTE_SECRET, node_patch, NULL, NULL, {NULL}},
@@ -273,12 +298,12 @@ const struct route node_routes[] = {
 	 &node_delete_query, {"{node}", "@version", "@actor"}},
 	{HTTP_GET, "/api/v1/nodes/{node}/inventory", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &node_inventory_query, {"{node}"}},
 	{HTTP_GET, "/api/v1/nodes/{node}/drives", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &node_drives_query, {"{node}"}},
-	{HTTP_GET, "/api/v1/nodes/{node}/events", ROLE_TENANT, BODY_NONE, 0, exchange_read, story_query,
-	 &node_events_query, {"?limit", "?cursor", "{node}", "?after"}},
-	{HTTP_GET, "/api/v1/nodes/{node}/console/stream", ROLE_TENANT, BODY_NONE, 0, console_stream, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/nodes/{node}/console/log", ROLE_OPERATOR, BODY_NONE, 0, console_log, NULL, NULL, {NULL}},
-	{HTTP_POST, "/api/v1/nodes/{node}/console/reopen", ROLE_TENANT, BODY_NONE, 0, console_reopen, NULL, NULL, {NULL}},
-	{HTTP_POST, "/api/v1/nodes/{node}/console/input", ROLE_TENANT, BODY_BYTES, 0, console_input, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/nodes/{node}/events", ROLE_TENANT, BODY_NONE, 0, node_story, story_query,
+	 NULL, {"?limit", "?cursor", "{node}", "?after"}},
+	{HTTP_GET, "/api/v1/nodes/{node}/console/stream", ROLE_TENANT, BODY_NONE, ROUTE_PRIVATE | ROUTE_STREAM, console_stream, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/nodes/{node}/console/log", ROLE_TENANT, BODY_NONE, ROUTE_PRIVATE, console_log, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/nodes/{node}/console/reopen", ROLE_TENANT, BODY_NONE, ROUTE_ON_CALL, console_reopen, NULL, NULL, {NULL}},
+	{HTTP_POST, "/api/v1/nodes/{node}/console/input", ROLE_TENANT, BODY_BYTES, ROUTE_ON_CALL, console_input, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };
 /* clang-format on */

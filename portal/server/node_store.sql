@@ -14,12 +14,7 @@ jsonb_build_object('name', v.name, 'class', v.class, 'rack', v.rack, 'unit', v.u
 'problem', v.bmc_problem) end,
 'attestation', case when v.attested is not null then jsonb_build_object('attested', v.attested, 'why', nullif(v.attested_why, ''), 'at', v.attested_at) end,
 'power', v.power, 'power_at', v.power_at, 'address', v.address, 'health', haas.node_health_word(v.id),
-'location', case when haas.is_operator() then
-(select jsonb_build_object('switch', g.switch, 'port', g.port, 'mac', g.mac::text, 'since', g.since, 'seen_at', g.seen_at) from
-(select s.name as switch, l.port, l.mac, l.since, l.seen_at, x.boot from haas.nic x join haas.nic_location l on l.mac = x.mac and l.certainty >= 50
-join haas.switch s on s.id = l.switch_id where x.node_id = v.id
-union all select y.switch, y.port, y.mac, y.since, y.seen_at, null from haas.sighting y where y.node_id = v.id and y.port <> '') g
-order by g.boot desc nulls last, g.seen_at desc, g.mac limit 1) end,
+'location', haas.node_location(v.id),
 'deployment', case when v.deployment_id is not null then jsonb_build_object('id', v.deployment_id, 'plan', v.plan,
 'state', v.deployment_state, 'step', v.step, 'percent', v.percent, 'progress', v.progress) end,
 'version', v.version, 'created_at', v.created_at, 'updated_at', v.updated_at)
@@ -38,6 +33,35 @@ jsonb_build_object('driver', v.bmc_driver, 'address', v.bmc_address, 'username',
 
 -- :statement node_list
 -- :columns = document
+-- :list text
+--   name         natural             v.name
+--   state        text                v.state::text
+--   tenant       natural             v.tenant
+--   pdci         natural             (select p.name from haas.pdci_node m join haas.pdci p on p.id = m.pdci_id where m.node_id = v.id and m.released_at is null)
+--   step         text                nullif(v.step, '')
+--   percent      number              v.percent
+--   deployment   text                v.deployment_state::text
+--   label        text                (select string_agg(x.l, ', ') from jsonb_array_elements_text(haas.node_health_word(v.id) -> 'labels') x (l))
+--   class        natural             nullif(v.class, '')
+--   rack         natural             nullif(v.rack, '')
+--   unit         number              v.unit
+--   port         natural             (select x.l ->> 'switch' || ':' || (x.l ->> 'port') from (select haas.node_location(v.id) as l) x)
+--   power        text                v.power::text
+--   address      natural             v.address
+--   serial       text                nullif(v.serial, '')
+--   uuid         text                v.uuid::text
+--   firmware     text                v.firmware::text
+--   arch         text                v.arch::text
+--   secure_boot  text                v.secure_boot::text
+--   attested     bool                v.attested
+--   dirty        bool                v.dirty
+--   reason       text site           nullif(v.reason, '')
+--   problem      text site unsorted  v.bmc_problem ->> 'message'
+--   bmc_driver   text site           v.bmc_driver::text
+--   bmc_address  natural site        v.bmc_address
+--   since        time                v.state_since
+--   created_at   time                v.created_at
+--   updated_at   time                v.updated_at
 -- $1 limit $2 cursor $3 state $4 class $5 rack $6 name LIKE $7 tenant -> (page)
 ${store_page v.name ;; ${node_item} ;; haas.node_view v where ($2::text is null or v.name collate haas.natural_order > $2) and ($3::text is null or v.state = $3::haas.node_state)
 and ($4::text is null or v.class = $4) and ($5::text is null or v.rack = $5) and ($6::text is null or v.name like $6)
@@ -63,9 +87,19 @@ select jsonb_build_object('items', coalesce(jsonb_agg(jsonb_build_object('serial
 'verdict_at', d.verdict_at) order by d.name collate haas.natural_order, d.serial) filter (where d.serial is not null), '[]'))::text as body
 from haas.node n left join haas.drive d on d.node_id = n.id where n.name = $1 group by n.id
 
--- :statement node_visible
--- $1 name -> a row when it may be seen
-select 1 from haas.node where name = $1
+-- :statement node_console
+-- :columns tenant, since_ms, why
+-- $1 name -> no row: it may not be seen. In whose name its console is opened (null: an operator's), from when on it may be heard, why not now.
+select tenant, since_ms, why from haas.node_console($1)
+
+-- :statement node_console_told
+-- :columns tenant, since_ms, why, told
+-- $1 node $2 opened, read or typed -> node_console, and the id of the event that tells of it
+select tenant, since_ms, why, told from haas.node_console_told($1, $2)
+
+-- :statement node_console_closed
+-- $1 id of the event that told of its opening
+select haas.node_console_closed($1::bigint)
 
 -- :statement seal_key
 -- :columns = public_key
@@ -146,11 +180,11 @@ else ${store_problem 409 ;; conflict ;; 'the sheet is at odds with what is known
 from jsonb_array_elements(x.r) e, jsonb_array_elements(e -> 'errors') c) w}
 
 -- :statement node_fire
--- $1 names[] $2 event $3 actor $4 reason
-select set_config('haas.result', (with locked as materialized (select haas.node_lock($1::text[]))
+-- $1 names[] or null: the chosen $2 event $3 actor $4 reason
+select set_config('haas.result', (with locked as materialized (select haas.node_lock(${chosen $1}))
 select jsonb_agg(jsonb_build_object('node', x.name, 'state', case when n.id is not null then
 haas.node_request(n.name, $2::haas.node_event, $3, $4) end) order by x.n)::text
-from locked, unnest($1::text[]) with ordinality x(name, n) left join haas.node n on n.name = x.name), true)
+from locked, unnest(${chosen $1}) with ordinality x(name, n) left join haas.node n on n.name = x.name), true)
 
 -- :statement node_fired
 -- :columns = answer
@@ -165,7 +199,7 @@ end as refused from jsonb_array_elements(${kept}::jsonb
 
 -- :statement node_action
 -- :columns = answer
--- $1 names[] $2 action $3 params $4 force $5 actor -> answer
+-- $1 names[] or null: the chosen $2 action $3 params $4 force $5 actor -> answer
 -- Each node for itself: what some refuse, the others do.
 ${store_answer select case when r.job is not null then 202 when r.known then 409 else 404 end as status, '/api/v1/jobs/' || r.job as location,
 null as version, case when r.job is not null then jsonb_build_object('job', r.job, 'actions', r.made, 'refused', r.wrong)
@@ -174,4 +208,4 @@ from (select count(a.refused) as refused, max(a.job_id) as job, max(a.refused) a
 coalesce(bool_or(${store_known a.node ;; a.refused}), false) as known,
 coalesce(jsonb_agg(jsonb_build_object('id', a.action_id, 'node', a.node)) filter (where a.refused is null), '[]') as made,
 coalesce(jsonb_agg(jsonb_build_object('node', a.node, 'message', a.refused, 'hint', a.hint)) filter (where a.refused is not null), '[]') as wrong
-from haas.node_action_create($1::text[], $2, $3::jsonb, $4::boolean, $5) a) r}
+from haas.node_action_create(${chosen $1}, $2, $3::jsonb, $4::boolean, $5) a) r}

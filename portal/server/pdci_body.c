@@ -8,6 +8,7 @@
 #include "common/net/ipv4.h"
 
 #include "portal/server/member_check.h"
+#include "portal/server/pdci_sheet.h"
 #include "portal/server/volume_body.h"
 
 #define PDCI_BODY_POINTER_SIZE 64
@@ -22,6 +23,7 @@ static const struct member_row body_members[] = {
 	{"spare",    MEMBER_WORD,   0,               0, 0,                 spare_words},
 	{"params",   MEMBER_OBJECT, 0,               0, 0,                 NULL},
 	{"volumes",  MEMBER_LIST,   0,               0, PDCI_VOLUMES_MAX,  NULL},
+	{"sheet",    MEMBER_LIST,   0,               0, PDCI_PLACES_MAX,   NULL},
 };
 static const struct member_row group_members[] = {
 	{"class", MEMBER_TEXT,  0,               0, 63,             NULL},
@@ -341,6 +343,8 @@ void pdci_body_check(json_t *body, bool tenant_needed, struct error_list *errors
 		pdci_body_pointer_of("/groups", i, "", path);
 		check_bonds(json_array_get(groups, i), path, errors);
 	}
+	if (errors->count == 0)
+		pdci_sheet_check(json_object_get(body, "sheet"), body, "/sheet", errors);
 }
 
 char *pdci_request_text(json_t *body)

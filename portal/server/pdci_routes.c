@@ -1,15 +1,14 @@
 /* /pdcis and /usage: what tenants rent as a whole, whether they could, and what they had. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "portal/server/daemon_call.h"
 #include "portal/server/exchange.h"
+#include "portal/server/list.h"
 #include "portal/server/member_check.h"
 #include "portal/server/pdci_body.h"
 #include "portal/server/pdci_store_sql.h"
 #include "portal/server/store_text_sql.h"
-#include "portal/server/usage_csv.h"
 #include "portal/server/word_table.h"
 
 #define FEASIBILITY_MS    10000
@@ -91,6 +90,7 @@ static void ask_feasibility(struct exchange *exchange, const PGresult *result)
 	if (!request ||
 	    json_read(request, strlen(request), FEASIBILITY_LIMIT, &inner, &problem) != 0)
 		return;
+	(void)json_object_del(inner, "sheet"); /* it asks for no other nodes */
 	question = json_pack("{s:s, s:b, s:I, s:o}", "tenant", pdci_routes_tenant_of(exchange),
 			     "names", exchange->tenant[0] == '\0', "links",
 			     json_integer_value(json_object_get(tried, "links")), "request", inner);
@@ -167,7 +167,7 @@ static void pdci_action(struct exchange *exchange)
 				   replace ? "a node of the PDCI" : NULL);
 	if (exchange_refused(exchange, &errors))
 		return;
-	while (at + 1 < COUNT_OF(asks) && strcmp(pdci_action_words[at], action) != 0)
+	while (at + 1 < COUNT_OF(asks) && action && strcmp(pdci_action_words[at], action) != 0)
 		at++;
 	exchange_write(
 		exchange,
@@ -181,70 +181,11 @@ static void pdci_action(struct exchange *exchange)
 		2);
 }
 
-/* --- usage --- */
-
-/* The same query without its cursor, then the next one. Values are escaped again: they came
- * decoded. */
-static void link_next(struct exchange *exchange, const char *cursor)
-{
-	static const char *const names[] = {"limit", "tenant", "from", "to", "kind"};
-	CLEANUP(text_done) struct text link = {0};
-
-	text_addf(&link, "</api/v1/usage?cursor=%s", cursor);
-	for (size_t i = 0; i < COUNT_OF(names); i++) {
-		char arg[16];
-		const char *value;
-
-		(void)text_format(arg, sizeof(arg), "?%s", names[i]);
-		value = exchange_arg(exchange, arg);
-		if (!value)
-			continue;
-		text_addf(&link, "&%s=", names[i]);
-		for (; *value; value++)
-			text_addf(&link, isalnum((unsigned char)*value) ? "%c" : "%%%02X",
-				  (unsigned char)*value);
-	}
-	text_add(&link, ">; rel=\"next\"");
-	if (!link.failed)
-		http_answer_header(exchange->request, "Link", text_get(&link));
-}
-
-static void answer_csv(struct exchange *exchange, const PGresult *result)
-{
-	CLEANUP(json_decrefp) json_t *page = NULL;
-	CLEANUP(text_done) struct text csv = {0};
-	struct problem problem = {0};
-	const char *body = db_text(result, 0, DOCUMENT_BODY, "");
-	const char *next;
-
-	if (!exchange->request ||
-	    json_read(body, strlen(body), FEASIBILITY_LIMIT, &page, &problem) != 0)
-		return; /* the last release answers */
-	usage_csv_text(page, &csv);
-	if (csv.failed)
-		return;
-	next = json_string_value(json_object_get(page, "next"));
-	if (next)
-		link_next(exchange, next);
-	exchange_answer_as(exchange, "text/csv", text_get(&csv), csv.size);
-}
-
-static void pdci_routes_usage_list(struct exchange *exchange)
-{
-	const char *params[ROUTE_ARGS] = {NULL};
-
-	http_answer_header(exchange->request, "Vary", "Accept");
-	if (!usage_csv_wanted(http_request_header(exchange->request, "accept"))) {
-		exchange_read(exchange);
-		return;
-	}
-	exchange_args(exchange, params);
-	exchange_query(exchange, exchange->route->store, params, answer_csv);
-}
+/* --- routes --- */
 
 static const char *const usage_kind_words[] = {"node", "volume", NULL};
 static const struct query_row pdci_routes_list_query[] = {
-	QUERY_PAGE_ID,
+	QUERY_LIST,
 	{"state", QUERY_WORD, 0, pdci_state_words, NULL, false, NULL},
 	{"active", QUERY_BOOL, 0, NULL, NULL, false, NULL},
 	QUERY_TENANT,
@@ -260,7 +201,7 @@ static const struct query_row create_query[] = {
 	{0},
 };
 static const struct query_row usage_query[] = {
-	QUERY_PAGE_ID,
+	QUERY_LIST,
 	QUERY_TENANT,
 	{"from", QUERY_TIME, 0, NULL, NULL, false, NULL},
 	{"to", QUERY_TIME, 0, NULL, NULL, false, NULL},
@@ -270,12 +211,13 @@ static const struct query_row usage_query[] = {
 
 /* clang-format off */
 const struct route pdci_routes[] = {
-	{HTTP_GET, "/api/v1/pdcis", ROLE_TENANT, BODY_NONE, 0, exchange_read, pdci_routes_list_query,
+	{HTTP_GET, "/api/v1/pdcis", ROLE_TENANT, BODY_NONE, 0, exchange_list, pdci_routes_list_query,
 	 &pdci_list_query, {"?limit", "?cursor", "?state", "?active", "?tenant", "?name"}},
 	{HTTP_POST, "/api/v1/pdcis", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, pdci_routes_pdci_create, create_query, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/pdcis/{pdci}", ROLE_TENANT, BODY_NONE, 0, exchange_read, pdci_routes_one_query, &pdci_get_query, {"{pdci}", "?tenant"}},
 	{HTTP_POST, "/api/v1/pdcis/{pdci}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, pdci_action, pdci_routes_one_query, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/usage", ROLE_TENANT, BODY_NONE, 0, pdci_routes_usage_list, usage_query,
+	{HTTP_GET, "/api/v1/classes", ROLE_TENANT, BODY_NONE, 0, exchange_read, pdci_routes_one_query, &class_list_query, {"?tenant"}},
+	{HTTP_GET, "/api/v1/usage", ROLE_TENANT, BODY_NONE, 0, exchange_list, usage_query,
 	 &usage_list_query, {"?limit", "?cursor", "?tenant", "?from", "?to", "?kind"}},
 	{.pattern = NULL},
 };

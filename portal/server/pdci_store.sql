@@ -17,7 +17,7 @@ and m.released_at is null and m.replace_asked_at is null and d.plan <> 'release'
 -- :part pdci_nics
 -- Which NIC, or bond of which NICs, of a node carries what; m is pdci_node.
 coalesce((select jsonb_agg(jsonb_build_object('nic', w.nic, 'network', n.name, 'mode', w.mode, 'address', host(w.address),
-'vlan', case when w.mode = 'tagged' then haas.node_network_vlan(w.node_id, w.nic, w.network_id) end,
+'vlan', case when w.mode = 'tagged' then haas.node_network_vlan_seen(w.node_id, w.nic, w.network_id) end,
 'members', (select jsonb_agg(b.nic order by b.nic collate haas.natural_order) from haas.node_bond b where b.node_id = w.node_id and b.name = w.nic))
 order by w.nic collate haas.natural_order, w.mode = 'tagged', n.name collate haas.natural_order) from haas.node_network w join haas.network n on n.id = w.network_id
 where w.node_id = m.node_id and n.pdci_id = m.pdci_id and m.released_at is null), '[]')
@@ -39,6 +39,20 @@ haas.pdci p join haas.tenant t on t.id = p.tenant_id
 
 -- :statement pdci_list
 -- :columns = document
+-- :list bigint
+--   id            number         p.id
+--   name          natural        p.name
+--   tenant        natural        t.name
+--   state         text           p.state::text
+--   wanted        text           p.wanted::text
+--   locked        bool           p.locked
+--   nodes_wanted  number         (select sum((g ->> 'count')::bigint) from jsonb_array_elements(p.request -> 'groups') g)
+--   nodes_held    number         (select count(*) from haas.pdci_node m where m.pdci_id = p.id and m.released_at is null)
+--   problem       text unsorted  p.problem ->> 'message'
+--   actor         text           p.actor
+--   created_at    time           p.created_at
+--   ready_at      time           p.ready_at
+--   ended_at      time           p.ended_at
 -- $1 limit $2 cursor $3 state $4 active $5 tenant $6 name -> (page)
 ${store_page p.id ;; ${pdci_item} ;; ${pdcis} where ($2::bigint is null or p.id < $2::bigint) and ($3::text is null or p.state = $3)
 and ($4::boolean is null or (p.state <> 'released') = $4::boolean) and ($5::text is null or t.name = $5)
@@ -48,6 +62,11 @@ and ($6::text is null or p.name = $6) ;; p.id desc}
 -- :columns = document
 -- $1 id or name $2 tenant -> (body)
 select (${pdci_whole})::text as body from ${pdcis} where p.id = haas.pdci_find($1, $2)
+
+-- :statement class_list
+-- :columns = document
+-- $1 tenant -> (body)
+select jsonb_build_object('items', haas.classes_offered_to($1))::text as body
 
 -- :statement pdci_try
 -- :columns feasibility
@@ -92,6 +111,16 @@ least(coalesce(u.to_at, now()), $5::timestamptz)
 
 -- :statement usage_list
 -- :columns = document
+-- :list bigint
+--   tenant   natural  u.tenant
+--   pdci     natural  u.pdci
+--   kind     text     u.kind::text
+--   class    natural  u.class
+--   subject  natural  u.subject
+--   from_at  time     ${usage_from}
+--   to_at    time     least(u.to_at, $5::timestamptz)
+--   seconds  number   greatest(floor(extract(epoch from ${usage_to} - ${usage_from})), 0)::bigint
+--   bytes    number   u.bytes
 -- $1 limit $2 cursor $3 tenant $4 from $5 to $6 kind -> (page)
 ${store_page u.id ;; jsonb_build_object('tenant', u.tenant, 'kind', u.kind, 'subject', u.subject, 'class', u.class, 'pdci', u.pdci, 'from_at', ${usage_from},
 'to_at', least(u.to_at, $5::timestamptz), 'seconds', greatest(floor(extract(epoch from ${usage_to} - ${usage_from})), 0)::bigint, 'bytes', u.bytes) ;; haas.usage u where ($2::bigint is null or u.id > $2::bigint) and ($3::text is null or u.tenant = $3)

@@ -15,19 +15,54 @@
 #include "common/io/loop.h"
 #include "common/io/worker.h"
 
+#include "portal/server/demand_book.h"
+
 struct daemon_spec;
 struct access_cache;
 struct console_relay;
+struct demand_book;
 struct daemon_call;
 struct event_stream;
+struct identity_book;
 struct image_keys;
 struct image_sweep;
+struct listeners;
+struct login_gate;
+struct page;
+struct read_pool;
+struct seal_key;
 struct upload_set;
+
+/* How strangers come in. */
+struct portal_listen {
+	char *edge; /* "" = no proxy here */
+	int64_t per_address, handshakes, handshakes_per_address;
+	uint32_t address;
+	int64_t port;
+	char *certificate, *key; /* "" = no TLS */
+};
+
+/* Who has to show a second factor: the words of login.second_factor. */
+enum portal_factor_demand { FACTOR_NONE, FACTOR_OPERATORS, FACTOR_ALL };
+
+/* How people log in. */
+struct portal_login {
+	char *name;        /* of the site, for authenticators */
+	int second_factor; /* enum portal_factor_demand */
+	char *url; /* ours, where browsers are sent back to; "" = nobody logs in by a provider */
+};
+
+/* What one may ask of us. */
+struct portal_limits {
+	int64_t per_second, burst, requests, streams, mebibytes;
+	int64_t address_per_second, address_burst, strangers_per_second;
+};
 
 /* portald.conf; the rows are in portal_conf_table.c. */
 struct portal_conf {
-	char *database; /* conninfo */
-	char *user;     /* what to become when started as root; "" = stay */
+	char *database;        /* conninfo */
+	char *tenant_database; /* conninfo; "" = `database`, with the role portald_tenant */
+	char *user;            /* what to become when started as root; "" = stay */
 	char *socket_path;
 	char *socket_mode; /* octal text */
 	char *operator_group;
@@ -37,7 +72,14 @@ struct portal_conf {
 	char *peregrined_socket;
 	char *flowd_socket;
 	char *captured_socket;
-	int64_t read_limit_s;
+	char *outward_socket;
+	int64_t read_limit_s, write_limit_s;
+	int64_t read_connections;
+	char *key_dir;
+	char *page_dir;
+	struct portal_listen listen;
+	struct portal_login login;
+	struct portal_limits limits;
 };
 
 struct portal_counters {
@@ -47,21 +89,35 @@ struct portal_counters {
 	uint64_t streamed_events;
 	uint64_t upload_bytes;
 	uint64_t database_connected;
+	uint64_t reads_waiting; /* for a connection to the database, now */
+	struct demand_counters demand;
+	struct http_server_counters strangers; /* connections by TLS and the edge */
+	uint64_t certificate_end_s;            /* of the wall clock; 0 = no TLS */
 };
 
 struct portal {
 	const struct portal_conf *conf;
 	struct loop *loop;
-	struct db *db;    /* writes: one after the other, each a transaction of its own */
-	struct db *reads; /* lists and streams: not held up by a long write */
-	struct {
+	struct db *db; /* writes: one after the other, each a transaction of its own */
+	struct db *
+		live; /* notifications, events, who asks: short statements that wait for nobody's */
+	struct read_pool *reads;
+	/* The same for what is asked in a tenant's scope, under a role that sees nothing else. */
+	struct db *tenant_db, *tenant_live;
+	struct read_pool *tenant_reads;
+	struct portal_setup {
 		char limit[48];
 		const char *statements[2];
-	} reads_setup;
-	struct http_server *http;
-	struct http_route *routes; /* of `http`: route_tables, without what only we look at */
+	} reads_setup, writes_setup;
+	struct listeners *listeners;
+	struct page *page;
 	struct worker *worker;
+	struct worker *hasher; /* argon2id alone: nothing else waits behind it */
+	struct login_gate *gate;
+	struct seal_key *login_key; /* second_factor.h; NULL: not wanted yet */
+	struct identity_book *identities;
 	struct access_cache *access;
+	struct demand_book *demand;
 	struct event_stream *stream;
 	struct image_keys *image_keys;
 	struct upload_set *uploads;
@@ -74,3 +130,10 @@ struct portal {
 extern const struct conf_table portal_conf_table;
 
 extern const struct daemon_spec portal_daemon;
+
+/* portal_database.c */
+MUST_USE int portal_database_open(struct portal *portal, struct problem *problem);
+/* What is in flight is called back: answers go out as 503. */
+void portal_database_close(struct portal *portal);
+/* The first connection that is away; NULL: all are there. */
+const struct db *portal_database_away(const struct portal *portal);

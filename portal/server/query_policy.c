@@ -12,7 +12,7 @@
 
 #define LIMIT_MAX    1000
 #define DIGITS_MAX   18 /* of a bigint, whatever they are */
-#define CURSOR_MAX   512
+#define CURSOR_MAX   4096
 #define POSITION_MAX 41
 
 static bool query_policy_is_number(const char *text)
@@ -269,7 +269,8 @@ int query_check(const struct query_row *row, const char *value, char **ret, char
 		return query_policy_copy(value, ret);
 	case QUERY_LIMIT: return check_limit(value, ret, ret_allowed);
 	case QUERY_CURSOR_TEXT:
-	case QUERY_CURSOR_ID: return check_cursor(row, value, ret, ret_allowed);
+	case QUERY_CURSOR_ID:
+	case QUERY_CURSOR_LIST: return check_cursor(row, value, ret, ret_allowed);
 	case QUERY_ADDRESS: return check_address(value, ret, ret_allowed);
 	case QUERY_MAC: return check_mac(value, ret, ret_allowed);
 	case QUERY_POSITION: return check_position(value, ret, ret_allowed);

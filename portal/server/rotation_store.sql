@@ -1,12 +1,22 @@
--- SQL of rotations: passwords of BMCs that are exchanged for new ones.
+-- SQL of rotations: passwords of BMCs and secrets of switches that are exchanged for new ones.
 -- :use portal/server/store_text.sql
 
 -- :part rotation_item
-jsonb_build_object('id', r.id, 'node', r.node, 'state', r.state, 'actor', r.actor, 'begun_at', r.begun_at, 'proven_at', r.proven_at,
+jsonb_build_object('id', r.id, 'node', r.node, 'switch', r.switch, 'state', r.state, 'actor', r.actor, 'begun_at', r.begun_at, 'proven_at', r.proven_at,
 'keep_until', r.keep_until, 'ended_at', r.ended_at, 'problem', r.problem)
 
 -- :statement rotation_list
 -- :columns = document
+-- :list bigint
+--   id          number         r.id
+--   node        natural        r.node
+--   switch      natural        r.switch
+--   state       text           r.state
+--   actor       text           r.actor
+--   problem     text unsorted  r.problem ->> 'message'
+--   begun_at    time           r.begun_at
+--   keep_until  time           r.keep_until
+--   ended_at    time           r.ended_at
 -- $1 limit, $2 cursor, $3 node, $4 open -> (page)
 ${store_page r.id ;; ${rotation_item} ;; haas.rotation r where ($2::bigint is null or r.id < $2::bigint) and ($3::text is null or r.node = $3)
 and ($4::boolean is null or (r.ended_at is null) = $4::boolean) ;; r.id desc}
@@ -24,11 +34,18 @@ from haas.rotation_begin($1::text[], $2::integer, $3) x) r}
 -- :statement key_rotation_list
 -- :columns = document
 -- $1 limit, $2 cursor -> (page)
-${store_page r.id ;; jsonb_build_object('id', r.id, 'daemon', r.daemon, 'state', r.state, 'actor', r.actor, 'begun_at', r.begun_at, 'keep_until', r.keep_until,
+${store_page r.id ;; jsonb_build_object('id', r.id, 'daemon', r.daemon, 'key', r.key, 'state', r.state, 'actor', r.actor, 'begun_at', r.begun_at, 'keep_until', r.keep_until,
 'ended_at', r.ended_at, 'resealed', r.resealed, 'lost', r.lost, 'problem', r.problem) ;; haas.seal_rotation r where ($2::bigint is null or r.id < $2::bigint) ;; r.id desc}
 
 -- :statement key_rotation_begin
 -- :columns = answer
--- $1 daemon, $2 seconds, $3 actor -> answer
-${store_answer_with begun as materialized (select haas.seal_rotation_begin($1, $2::integer, $3) as id) ;; select 202 as status, null as location, null::bigint as version,
-jsonb_build_object('daemon', $1::text) as body from begun where begun.id is not null}
+-- $1 daemon, $2 key, $3 seconds, $4 actor -> answer
+${store_answer_with begun as materialized (select haas.seal_rotation_begin($1, $2, $3::integer, $4) as id) ;; select 202 as status, null as location, null::bigint as version,
+jsonb_build_object('daemon', $1::text, 'key', $2::text) as body from begun where begun.id is not null}
+
+-- :statement ca_rotation_told
+-- :columns = answer
+-- $1 step, $2 fingerprint -> answer
+${store_answer_with told as materialized (select haas.event_told('site_ca.' || $1, 'site_ca', $2, null, case $1 when 'believed' then 'this CA is believed beside the other'
+when 'issued' then 'certificates of the controller are of this CA' else 'only this CA is believed' end) as id) ;; select 200 as status, null as location, null::bigint as version,
+jsonb_build_object('step', $1::text) as body from told where told.id is not null}

@@ -13,9 +13,10 @@
 struct exchange;
 
 enum route_role {
-	ROLE_ANYONE,   /* whoever may connect: health, metrics, the specification */
-	ROLE_TENANT,   /* operators, also while they see as a tenant */
-	ROLE_OPERATOR, /* operators as themselves */
+	ROLE_ANYONE,   /* whoever may connect: health, metrics, the specification, logins */
+	ROLE_SELF,     /* whoever is logged in, about oneself */
+	ROLE_TENANT,   /* in the scope of a tenant too; role.h says who */
+	ROLE_OPERATOR, /* in the scope of the site alone */
 };
 
 enum route_body { BODY_NONE, BODY_JSON, BODY_PATCH, BODY_CSV, BODY_BYTES };
@@ -24,6 +25,12 @@ enum route_flag {
 	ROUTE_IDEMPOTENT = 1, /* honours Idempotency-Key */
 	ROUTE_IF_MATCH = 2,   /* 428 without If-Match */
 	ROUTE_SECRET = 4,     /* the body holds passwords: it is parsed late, sealed, wiped */
+	ROUTE_ON_CALL = 8,    /* the on-call engineer may change by it too */
+	ROUTE_MANAGE = 16,    /* of a tenant only its admins */
+	ROUTE_PRIVATE = 32,   /* auditors do not read it */
+	ROUTE_LOCAL = 64,     /* on the local socket alone */
+	ROUTE_ENROL = 128,    /* for those too who still have to enable a second factor */
+	ROUTE_STREAM = 256,   /* stays open: not one of the requests that one may have at once */
 };
 
 enum query_kind {
@@ -37,12 +44,13 @@ enum query_kind {
 	QUERY_CURSOR_TEXT, /* opaque for the client; handed on as the key of the last row of the
 			      page before */
 	QUERY_CURSOR_ID,
-	QUERY_ADDRESS,  /* IPv4 */
-	QUERY_MAC,      /* in any spelling; handed on with colons */
-	QUERY_POSITION, /* of the event stream, "xid-id" */
-	QUERY_TIME,     /* RFC 3339, or a day: its first second in UTC */
-	QUERY_CLOCK,    /* RFC 3339, or HH:MM or HH:MM:SS in UTC */
-	QUERY_WINDOW,   /* 1s to 30d; handed on as seconds */
+	QUERY_CURSOR_LIST, /* either, or that of another order: list.c looks at it */
+	QUERY_ADDRESS,     /* IPv4 */
+	QUERY_MAC,         /* in any spelling; handed on with colons */
+	QUERY_POSITION,    /* of the event stream, "xid-id" */
+	QUERY_TIME,        /* RFC 3339, or a day: its first second in UTC */
+	QUERY_CLOCK,       /* RFC 3339, or HH:MM or HH:MM:SS in UTC */
+	QUERY_WINDOW,      /* 1s to 30d; handed on as seconds */
 };
 
 struct query_row {
@@ -55,7 +63,7 @@ struct query_row {
 	const char *header; /* a header that says the same and wins; may be NULL */
 };
 
-#define QUERY_ROWS 8
+#define QUERY_ROWS 16
 #define ROUTE_ARGS 12
 
 struct route {
@@ -86,14 +94,23 @@ extern const struct route alert_routes[];
 extern const struct route sampling_routes[];
 extern const struct route path_routes[];
 extern const struct route switch_health_routes[];
+extern const struct route topology_routes[];
 extern const struct route pdci_routes[];
+extern const struct route pdci_sheet_routes[];
 extern const struct route network_routes[];
 extern const struct route volume_routes[];
 extern const struct route grant_routes[];
+extern const struct route limit_routes[];
+extern const struct route webhook_routes[];
+extern const struct route setting_routes[];
 extern const struct route drill_routes[];
 extern const struct route capture_routes[];
 extern const struct route record_routes[];
 extern const struct route rotation_routes[];
+extern const struct route login_routes[];
+extern const struct route account_routes[];
+extern const struct route second_factor_routes[];
+extern const struct route oidc_routes[];
 extern const struct route status_routes[];
 extern const struct route server_routes[];
 
@@ -101,7 +118,8 @@ size_t route_count(void);
 /* The row of a method (HEAD finds GET) and a pattern; NULL when none. */
 const struct route *route_find(enum http_method method, const char *pattern);
 const char *route_method_text(enum http_method method);
-/* One line each, "GET /api/v1/nodes tenant", for `portald --print-routes`. */
+/* One line each, "GET /api/v1/nodes operator,on-call", for `portald --print-routes`. "anyone": without
+ * a login. */
 void route_print(FILE *out);
 
 /* Query rows that many routes share. */

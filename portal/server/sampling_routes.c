@@ -5,6 +5,7 @@
 
 #include "portal/server/daemon_call.h"
 #include "portal/server/exchange.h"
+#include "portal/server/list.h"
 #include "portal/server/member_check.h"
 #include "portal/server/sampling_store_sql.h"
 
@@ -56,7 +57,7 @@ static void collector_get(struct exchange *exchange)
 }
 
 static const struct query_row sampling_routes_list_query[] = {
-	QUERY_PAGE_TEXT,
+	QUERY_LIST,
 	{"fabric", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"switch", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{0},
@@ -64,7 +65,7 @@ static const struct query_row sampling_routes_list_query[] = {
 
 /* clang-format off */
 const struct route sampling_routes[] = {
-	{HTTP_GET, "/api/v1/sampling", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, sampling_routes_list_query, &sampling_list_query,
+	{HTTP_GET, "/api/v1/sampling", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, sampling_routes_list_query, &sampling_list_query,
 	 {"?limit", "?cursor", "?fabric", "?switch"}},
 	{HTTP_GET, "/api/v1/traffic/agents", ROLE_OPERATOR, BODY_NONE, 0, collector_get, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/traffic/export", ROLE_OPERATOR, BODY_NONE, 0, collector_get, NULL, NULL, {NULL}},

@@ -11,6 +11,19 @@ jsonb_build_object('of', case when v.own then 'switch' else 'fabric' end, 'enabl
 
 -- :statement sampling_list
 -- :columns = document
+-- :list text
+--   switch      natural        v.switch
+--   fabric      natural        v.fabric
+--   state       text           v.state
+--   enabled     bool           v.enabled
+--   collector   natural        v.collector
+--   port        number         v.port
+--   rate        number         v.rate
+--   sources     number         coalesce(v.sources, 0)
+--   rate_low    number         v.rate_low
+--   rate_high   number         v.rate_high
+--   problem     text unsorted  v.problem ->> 'message'
+--   checked_at  time           v.checked_at
 -- $1 limit $2 cursor $3 fabric $4 switch
 ${store_page v.switch ;; ${sampling_item} ;; haas.sampling_view v where ($2::text is null or v.switch collate haas.natural_order > $2) and ($3::text is null or v.fabric = $3) and ($4::text is null or v.switch = $4) ;; v.switch collate haas.natural_order}
 

@@ -15,6 +15,11 @@
 --   body
 --   kept     the answer as haas.answer has it, for its Idempotency-Key
 
+-- :row listed
+--   body   the page as JSON, or its rows as lines of CSV
+--   next   the cursor behind it; null: there is no more
+--   count  of all rows that the filter lets through; null: nobody asked
+
 -- :row upload
 --   id
 --   state
@@ -50,6 +55,14 @@ from answer a
 -- :part kept
 -- Text that an earlier statement of the transaction found or made.
 nullif(current_setting('haas.result', true), '')
+
+-- :part chosen names
+-- What an action is meant for: names of the request, or what its filter let through (selection.c).
+coalesce(${names}::text[], nullif(current_setting('haas.selected', true), '')::text[])
+
+-- :part before
+-- What an earlier statement of the transaction found, as JSON, before it changed it.
+nullif(current_setting('haas.before', true), '')::jsonb
 
 -- :part store_known node, refused
 -- Does a node refuse that exists? The functions say so themselves: a row policy may hide a node that may be asked for.

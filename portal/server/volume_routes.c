@@ -7,6 +7,7 @@
 #include "common/http/wipe.h"
 
 #include "portal/server/exchange.h"
+#include "portal/server/list.h"
 #include "portal/server/member_check.h"
 #include "portal/server/pdci_body.h"
 #include "portal/server/seal.h"
@@ -289,7 +290,7 @@ static void storage_put(struct exchange *exchange)
 }
 
 static const struct query_row volume_routes_list_query[] = {
-	QUERY_PAGE_TEXT,
+	QUERY_LIST,
 	QUERY_TENANT,
 	{"pdci", QUERY_TEXT, 63, NULL, NULL, false, NULL},
 	{"kind", QUERY_WORD, 0, volume_kind_words, NULL, false, NULL},
@@ -299,7 +300,7 @@ static const struct query_row volume_routes_list_query[] = {
 	{0},
 };
 static const struct query_row archive_query[] = {
-	QUERY_PAGE_ID,
+	QUERY_LIST,
 	QUERY_TENANT,
 	{"state", QUERY_WORD, 0, archive_state_words, NULL, false, NULL},
 	{"name", QUERY_TEXT, 63, NULL, NULL, false, NULL},
@@ -315,11 +316,11 @@ static const struct query_row pdci_query[] = {
 	QUERY_TENANT,
 	{0},
 };
-static const struct query_row storage_query[] = {QUERY_PAGE_TEXT, {0}};
+static const struct query_row storage_query[] = {QUERY_LIST, {0}};
 
 /* clang-format off */
 const struct route volume_routes[] = {
-	{HTTP_GET, "/api/v1/volumes", ROLE_TENANT, BODY_NONE, 0, exchange_read, volume_routes_list_query,
+	{HTTP_GET, "/api/v1/volumes", ROLE_TENANT, BODY_NONE, 0, exchange_list, volume_routes_list_query,
 	 &volume_list_query, {"?limit", "?cursor", "?tenant", "?pdci", "?kind", "?state", "?name", "?active"}},
 	{HTTP_POST, "/api/v1/volumes", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, volume_routes_volume_create, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/volumes/{volume}", ROLE_TENANT, BODY_NONE, 0, exchange_read, volume_routes_one_query, &volume_get_query, {"{volume}", "?tenant"}},
@@ -327,11 +328,11 @@ const struct route volume_routes[] = {
 	{HTTP_POST, "/api/v1/volumes/{volume}/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, volume_act, volume_routes_one_query, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/pdcis/{pdci}/volumes", ROLE_TENANT, BODY_NONE, 0, exchange_read, pdci_query,
 	 &pdci_volumes_query, {"?limit", "?cursor", "{pdci}", "?tenant"}},
-	{HTTP_GET, "/api/v1/archives", ROLE_TENANT, BODY_NONE, 0, exchange_read, archive_query,
+	{HTTP_GET, "/api/v1/archives", ROLE_TENANT, BODY_NONE, 0, exchange_list, archive_query,
 	 &archive_list_query, {"?limit", "?cursor", "?tenant", "?state", "?name", "?active"}},
 	{HTTP_GET, "/api/v1/archives/{archive}", ROLE_TENANT, BODY_NONE, 0, exchange_read, volume_routes_one_query, &archive_get_query, {"{archive}", "?tenant"}},
 	{HTTP_DELETE, "/api/v1/archives/{archive}", ROLE_TENANT, BODY_NONE, 0, volume_routes_archive_delete, volume_routes_one_query, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/storages", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, storage_query, &storage_list_query, {"?limit", "?cursor"}},
+	{HTTP_GET, "/api/v1/storages", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, storage_query, &storage_list_query, {"?limit", "?cursor"}},
 	{HTTP_GET, "/api/v1/storages/{storage}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &storage_get_query, {"{storage}"}},
 	{HTTP_PUT, "/api/v1/storages/{storage}", ROLE_OPERATOR, BODY_JSON, 0, storage_put, NULL, NULL, {NULL}},
 	{.pattern = NULL},

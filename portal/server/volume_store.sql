@@ -22,6 +22,24 @@ v.tenant || ' ' || coalesce(v.pdci, '') || ' ' || v.kind || ' ' || v.name || ' '
 
 -- :statement volume_list
 -- :columns = document
+-- :list text
+--   id          number         v.id
+--   name        natural        v.name
+--   kind        text           v.kind::text
+--   tenant      natural        v.tenant
+--   pdci        natural        v.pdci
+--   size_bytes  number         v.size_bytes
+--   node        natural        v.node
+--   disk        natural        nullif(concat_ws(' ', v.disk ->> 'model', v.disk ->> 'serial'), '')
+--   storage     natural        v.storage
+--   state       text           v.state::text
+--   keep        bool           v.keep
+--   archive     natural        v.archive
+--   problem     text unsorted  v.problem ->> 'message'
+--   actor       text           v.actor
+--   created_at  time           v.created_at
+--   ready_at    time           v.ready_at
+--   ended_at    time           v.ended_at
 -- $1 limit $2 cursor $3 tenant $4 PDCI's name $5 kind $6 state $7 name $8 active -> (page)
 ${store_page ${volume_key} ;; ${volume_item} ;; haas.volume_view v where ($2::text is null or (${volume_key}) collate haas.natural_order > $2) and ($3::text is null or v.tenant = $3)
 and ($4::text is null or v.pdci = $4) and ($5::text is null or v.kind = $5) and ($6::text is null or v.state = $6)
@@ -102,6 +120,20 @@ and a.state <> 'deleted' then 'deleting' else a.state end, 'done_bytes', a.done_
 
 -- :statement archive_list
 -- :columns = document
+-- :list bigint
+--   id            number         a.id
+--   name          natural        a.name
+--   tenant        natural        (select t.name from haas.tenant t where t.id = a.tenant_id)
+--   volume        natural        a.volume
+--   storage       natural        (select s.name from haas.storage s where s.id = a.storage_id)
+--   size_bytes    number         a.size_bytes
+--   stored_bytes  number         a.stored_bytes
+--   state         text           case when a.wanted = 'absent' and a.state <> 'deleted' then 'deleting' else a.state end
+--   problem       text unsorted  a.problem ->> 'message'
+--   actor         text           a.actor
+--   created_at    time           a.created_at
+--   ready_at      time           a.ready_at
+--   ended_at      time           a.ended_at
 -- $1 limit $2 cursor $3 tenant $4 state $5 name $6 active -> (page)
 ${store_page a.id ;; ${archive_item} ;; haas.archive a where ($2::bigint is null or a.id < $2::bigint)
 and ($3::text is null or a.tenant_id = (select t.id from haas.tenant t where t.name = $3)) and ($4::text is null or a.state = $4)
@@ -132,6 +164,19 @@ when s.problem is not null then 'degraded' else 'ready' end, 'problem', s.proble
 
 -- :statement storage_list
 -- :columns = document
+-- :list text
+--   name            natural        s.name
+--   driver          text           s.driver::text
+--   portal          text           s.portal
+--   iqn             text           s.iqn
+--   port            natural        (select w.name || ':' || s.port from haas.switch w where w.id = s.switch_id)
+--   capacity_bytes  number         s.capacity_bytes
+--   used_bytes      number         haas.storage_used(s.id)
+--   free_bytes      number         s.free_bytes
+--   accepts         bool           s.accepts
+--   problem         text unsorted  s.problem ->> 'message'
+--   seen_at         time           s.seen_at
+--   created_at      time           s.created_at
 -- $1 limit $2 cursor -> (page)
 ${store_page s.name ;; ${storage_item} ;; haas.storage s where ($2::text is null or s.name collate haas.natural_order > $2) ;; s.name collate haas.natural_order}
 

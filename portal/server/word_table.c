@@ -31,6 +31,8 @@ const char *const snmp_priv_words[] = {"none", "aes", NULL};
 const char *const link_state_words[] = {"confirmed", "claimed", "conflict", "gone", NULL};
 const char *const alert_state_words[] = {"open", "silenced", "all", NULL};
 const char *const silence_state_words[] = {"open", "all", NULL};
+const char *const scheme_words[] = {"machine", "light", "dark", NULL};
+const char *const delivery_state_words[] = {"waiting", "delivered", "failed", NULL};
 const char *const case_entry_words[] = {"note", "finding", NULL};
 const char *const attachment_mode_words[] = {"access", "native", "tagged", NULL};
 const char *const network_kind_words[] = {"tenant", "provisioning", "bmc", "quarantine", NULL};
@@ -48,4 +50,6 @@ const char *const volume_state_words[] = {"creating",  "restoring", "failed",   
 const char *const archive_state_words[] = {"archiving", "ready",   "failed",
 					   "deleting",  "deleted", NULL};
 const char *const grant_kind_words[] = {"image", "package", "archive", NULL};
+const char *const limit_kind_words[] = {"nodes",    "volume_bytes", "networks", "images",
+					"packages", "image_bytes",  NULL};
 const char *const package_kind_words[] = {"deb", "bundle", NULL};

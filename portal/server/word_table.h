@@ -27,6 +27,8 @@ extern const char *const snmp_auth_words[];
 extern const char *const snmp_priv_words[];
 extern const char *const link_state_words[];
 extern const char *const alert_state_words[];
+extern const char *const delivery_state_words[];
+extern const char *const scheme_words[];
 extern const char *const silence_state_words[]; /* cases are open in the same words */
 extern const char *const case_entry_words[];
 extern const char *const attachment_mode_words[];
@@ -41,4 +43,5 @@ extern const char *const volume_kind_words[];
 extern const char *const volume_state_words[];
 extern const char *const archive_state_words[];
 extern const char *const grant_kind_words[];
+extern const char *const limit_kind_words[]; /* of tenant_limit.kind */
 extern const char *const package_kind_words[];

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "peregrine/switch/cli/cli_apart_policy.h"
 #include "peregrine/switch/cli/cli_config_wire.h"
 #include "peregrine/switch/cli/cli_plan_policy.h"
 #include "peregrine/switch/cli/cli_port.h"
@@ -98,6 +99,18 @@ static void typed(const struct cli_dialect *dialect, const char *shown)
 	text_done(&text);
 }
 
+/* A port that is apart is so from a group; one that is not, or is untold, has none. */
+static void apart(const struct cli_config *config)
+{
+	struct cli_apart *rows = calloc(config->port_count + 1, sizeof(*rows));
+
+	assert(rows && config->filter_count <= CLI_FILTER_LIMIT);
+	assert(cli_apart_find(config, rows) == 0);
+	for (size_t i = 0; i < config->port_count; i++)
+		assert((rows[i].apart == APART_FROM_ALIKE) == (rows[i].group != 0));
+	free(rows);
+}
+
 static void configuration(const struct cli_dialect *dialect, const char *text)
 {
 	struct cli_config *config;
@@ -108,6 +121,7 @@ static void configuration(const struct cli_dialect *dialect, const char *text)
 		return;
 	}
 	assert(config->port_count <= CLI_PORT_LIMIT);
+	apart(config);
 	for (size_t i = 0; i < config->port_count; i++) {
 		struct port_vlans vlans;
 

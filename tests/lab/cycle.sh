@@ -1,11 +1,13 @@
-# The body of story_install_bios and story_install_uefi: nothing is taken from the product's word that can be looked at.
+# The body of story_install_{bios,uefi} and story_https_{bios,uefi}: nothing is taken from the product's word that can be looked at.
 # shellcheck shell=bash disable=SC2154
+
+cycle_limit=${cycle_limit:-120} # seconds until the next thing must have happened
 
 # With bampid stopped nothing is posted after the image: the disk stays as write_image left it until we have read it.
 written_disk_is_the_image() { # DEPLOYMENT
 	local reported wanted
 	daemon_signal bampid STOP
-	wait_for 120 says "select state from agent_task where deployment_id = $1 and kind = 'write_image'" 'done' || fail "the image is not written"
+	wait_for "$cycle_limit" says "select state from agent_task where deployment_id = $1 and kind = 'write_image'" 'done' || fail "the image is not written"
 	expect "select count(*) from agent_task where deployment_id = $1 and kind = 'configure_os'" 0 "bampid was stopped in time"
 	reported=$(sql "select result ->> 'digest' from agent_task where deployment_id = $1 and kind = 'write_image'")
 	wanted=$(member "$(cat "$manifest")" digest)
@@ -49,7 +51,6 @@ agent_came_by_https() {
 cycle() { # FIRMWARE
 	local deployment wanted option=()
 	[ "$1" = bios ] || option=(--uefi)
-	site_firmware=$1
 	story_begin 1 "${option[@]}"
 	is_off n1 || fail "n1 is on before anybody asked"
 
@@ -64,10 +65,10 @@ cycle() { # FIRMWARE
 		-d @"$dir/request" http://portald/api/v1/deployments >"$dir/reply" || fail "the install is refused: $(cat "$dir/reply")"
 	deployment=$(sql "select max(id) from deployment")
 
-	await 120 "select count(*) from agent_task where kind = 'write_image' and state = 'taken'" 1 "an image is being written"
+	await "$cycle_limit" "select count(*) from agent_task where kind = 'write_image' and state = 'taken'" 1 "an image is being written"
 	written_disk_is_the_image "$deployment"
 	say "the disk holds the image, byte by byte"
-	ends "$deployment" 'done' 120
+	ends "$deployment" 'done' "$cycle_limit"
 	node_is n1 'active true' 1
 	say "the installed OS has called"
 	installed_os_is_ours
@@ -76,7 +77,7 @@ cycle() { # FIRMWARE
 	[ "$(chassis_order)" = "$wanted" ] || fail "the BMC was told something else: $(chassis_order)"
 
 	deployment=$(deploy release n1)
-	ends "$deployment" 'done' 120
+	ends "$deployment" 'done' "$cycle_limit"
 	node_is n1 'free false' 1
 	is_off n1 || fail "n1 is on after its release"
 	disk_is_zero n1 || fail "the disk of n1 still holds something"

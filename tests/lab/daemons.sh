@@ -75,6 +75,7 @@ daemon_configs() {
 		flowd_socket = "$state/run/peregrine-flowd.sock";
 		captured_socket = "$state/run/captured.sock";
 		image_dir = "$state/images";
+		page_dir = "$(readlink -f "$bin/..")/page";
 	END
 	local name
 	for name in "${daemon_names[@]}"; do
@@ -86,9 +87,12 @@ daemon_configs() {
 	done
 }
 
-# `ip netns exec` becomes the daemon, so its process is ours to signal.
+# `ip netns exec` becomes the daemon, so its process is ours to signal. daemon_front["NAME"]: words before it, of a program that becomes it, too.
+declare -A daemon_front=()
 daemon_start() { # NAME
-	setsid ip netns exec "$HAAS_NS" "$bin/$1" --config "$state/conf/$1.conf" >>"$state/log/$1.log" 2>&1 </dev/null &
+	local front
+	read -ra front <<<"${daemon_front[$1]:-}"
+	setsid "${front[@]}" ip netns exec "$HAAS_NS" "$bin/$1" --config "$state/conf/$1.conf" >>"$state/log/$1.log" 2>&1 </dev/null &
 	echo $! >"$state/run/$1.pid"
 	disown # the shell need not tell how it ended
 }

@@ -1,5 +1,5 @@
 # The parts of `demo` that are not its plain story: whose folder it is, a shared volume, packets with a tenant's consent. Sourced by it only; uses its variables and functions.
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2154,SC2034
 
 # --- the folder: made anew each time, so it must be ours -------------------------------------------------------------------------------------
 
@@ -74,8 +74,8 @@ volume_deleted() { # no file of it, no target
 
 # --- packets, with consent -------------------------------------------------------------------------------------------------------------------
 
-# Somebody of the tenant: another person than the operator, who could not consent to a request of his own.
-tenant_person() { HAAS_SOCKET=$state/run/portald.sock setpriv --reuid haas-relay --regid haas-operators --clear-groups "$bin/haasctl" --as-tenant acme "$@"; }
+# An admin of the tenant, as the kernel says: no operator consents for a tenant.
+tenant_person() { HAAS_SOCKET=$state/run/portald.sock setpriv --reuid haas-relay --regid haas-relay --clear-groups "$bin/haasctl" "$@"; }
 capture_is() { [ "$(sql "select state from capture where id = $1")" = "$2" ]; }
 capture_has() { [ "$(sql "select coalesce((result ->> 'packets')::int, 0) from capture where id = $1")" -ge "$2" ]; }
 capture_mirrors() { ovs-vsctl --db="unix:$dir/fabric/switch/leaf3/db.sock" --bare --columns=name list mirror; }
@@ -88,6 +88,7 @@ capture_point() { # the cable from leaf3 to where the packets are kept
 capture_seen() { # NODE PEER: packets of the pair
 	local id file=$dir/pair.pcapng
 	id=$(member "$(haasctl -o jsonl capture start --node "$1" --peer "$2" --filter icmp --seconds 60 --reason "slow since ten")" id)
+	haasctl account invite capturer --role tenant-admin --tenant acme --os-user haas-relay >/dev/null 2>&1
 	tenant_person capture list
 	capture_is "$id" waiting && [ -z "$(capture_mirrors)" ] || fail "something was captured without consent"
 	tenant_person capture approve "$id"
@@ -107,6 +108,47 @@ capture_seen() { # NODE PEER: packets of the pair
 	wait_for 30 capture_removed "$id" || fail "the packets stay"
 }
 capture_removed() { [ ! -e "$state/captures/$1" ]; }
+
+# --- people log in, from outside of the namespace ---------------------------------------------------------------------------------------------
+
+on_folders() { # of site_folders: a certificate for the address outside, and the port there
+	"$bin/haasctl" ca create "$dir/ca" --site demo >"$dir/log/ca"
+	"$bin/haasctl" ca issue portald --ca "$dir/ca" --role portal --name localhost --address 127.0.0.1 --out "$state/conf" >>"$dir/log/ca"
+	daemon_extra[portald]="listen: { tls: { certificate = \"$state/conf/portald.crt\"; key = \"$state/conf/portald.key\"; }; };"
+	daemon_front[portald]="$lab/hand_over $dir/port tls"
+}
+portal_url() { echo "https://127.0.0.1:$(cat "$dir/port")"; }
+portal() { # PATH [OPTION of curl...]: as somebody on this machine who is outside of the namespace; a body comes by stdin
+	curl -sS --cacert "$dir/ca/ca.crt" -H 'Content-Type: application/json' "${@:2}" "$(portal_url)/api/v1/$1"
+}
+declare -A password_of=() login_of=() # the header of a session
+person() { # ACCOUNT ROLE [TENANT]: an operator invites, the person chooses a password and logs in
+	local link
+	link=$(member "$(curl -sS --unix-socket "$state/run/portald.sock" -H 'Content-Type: application/json' --data @- http://localhost/api/v1/accounts \
+		<<<"{\"name\": \"${1##*/}\", \"role\": \"$2\"${3:+, \"tenant\": \"$3\"}}")" link)
+	password_of[$1]=$(openssl rand -hex 10)
+	portal links/use --data @- <<<"{\"link\": \"$link\", \"password\": \"${password_of[$1]}\"}" >/dev/null
+	login_of[$1]="Authorization: Bearer $(member "$(portal login --data @- <<<"{\"account\": \"$1\", \"password\": \"${password_of[$1]}\"}")" secret)"
+}
+portal_nodes() { # HEADER: names, sorted
+	portal nodes -H "$1" | python3 -c 'import json, sys; print(*sorted(row["name"] for row in json.load(sys.stdin)["items"]))'
+}
+people_log_in() { # NODE: one that is not globex's
+	local token own
+	curl -sS --cacert "$dir/ca/ca.crt" "$(portal_url)/" | grep -q '<title>' || fail "no page at $(portal_url)/: $(curl -sS --cacert "$dir/ca/ca.crt" "$(portal_url)/")"
+	person boss operator
+	person globex/gina tenant-admin globex
+	[ "$(portal_nodes "${login_of[boss]}" | wc -w)" = 6 ] || fail "the operator sees $(portal_nodes "${login_of[boss]}")"
+	token="Authorization: Bearer $(member "$(portal tokens -H "${login_of[globex/gina]}" --data @- <<<'{"name": "script", "role": "tenant-member", "scopes": ["node:read"], "expires_s": 3600}')" token)"
+	own=$(members globex | cut -d ' ' -f 1 | sort | xargs)
+	[ "$(portal_nodes "$token")" = "$own" ] || fail "globex's token sees $(portal_nodes "$token"), and its nodes are $own"
+	echo "globex's token sees $own"
+	[ "$(portal "nodes/$1" -H "$token" -o "$dir/refused" -w '%{http_code}')" = 404 ] || fail "globex's token sees $1: $(cat "$dir/refused")"
+	[ "$(portal nodes -H "$token" -H 'X-Haas-Tenant: acme' -o "$dir/refused" -w '%{http_code}')" = 403 ] || fail "globex's token sees as acme: $(cat "$dir/refused")"
+	echo "$1 does not exist for it, and it may not see as acme"
+	[ "$(portal nodes -o "$dir/refused" -w '%{http_code}')" = 401 ] || fail "root has no name outside: $(cat "$dir/refused")"
+	echo "without a login nobody sees anything: $(member "$(cat "$dir/refused")" title)"
+}
 
 # --- the site is well ------------------------------------------------------------------------------------------------------------------------
 

@@ -41,14 +41,26 @@ site_agent() {
 	agent=$folder/bin/bampi-agent
 }
 
-# A site by HTTPS: the caller sets `site_https` to the mode of bampi-bootd. The CA is that of all such sites here. "required" needs an iPXE that
-# knows it, for `site_firmware`, and so its sources (HAAS_IPXE_SOURCE). Sets `boot_files`.
+# A site by HTTPS: the caller sets `site_https` to the mode of bampi-bootd. The CA is that of all such sites here. Sets `boot_files`.
 site_https_files() { # CA and what holds it
 	[ -s "$shared/ca/ca.crt" ] || quietly "$shared/ca.log" "$bin/haasctl" ca create "$shared/ca" --site lab
 	quietly "$shared/ramdisk.log" "$top/bampi/agent/ramdisk/build" --agent "$agent" --image-key "$shared/image.key.pub" --task-key "$shared/task.key.pub" \
 		--site-ca "$shared/ca/ca.crt" --out "$boot_files"
-	[ "$site_https" != required ] ||
-		quietly "$shared/ipxe.log" "$top/bampi/bootd/ipxe/build" --source "$HAAS_IPXE_SOURCE" --ca "$shared/ca/ca.crt" --out "$boot_files" --target "$site_firmware"
+}
+# Mode "required" needs an iPXE that knows the CA. It is made once, in build/ipxe, of HAAS_IPXE_SOURCE or Debian's sources: minutes of CPU, so beside the lock of
+# what every site needs.
+site_https_ipxe() {
+	local folder=$top/build/ipxe source=${HAAS_IPXE_SOURCE:-$top/build/ipxe/source}
+	mkdir -p "$folder"
+	exec 7>"$folder/lock"
+	flock 7
+	[ -d "$source/src" ] || quietly "$folder/fetch.log" "$top/bampi/bootd/ipxe/fetch" --out "$source" || {
+		echo "missing: the source package ipxe of Debian 13 (HAAS_IPXE_SOURCE names a folder with it)"
+		exit 77
+	}
+	quietly "$folder/build.log" "$top/bampi/bootd/ipxe/build" --source "$source" --ca "$shared/ca/ca.crt" --out "$folder/boot"
+	install -m 0644 "$folder"/boot/* "$boot_files/"
+	exec 7>&-
 }
 site_https_conf() { # the certificate of this site's bampi-bootd
 	"$bin/haasctl" ca issue bootd --ca "$shared/ca" --role controller --address "$HAAS_GATEWAY" --out "$state/conf" >/dev/null
@@ -74,6 +86,7 @@ site_shared() {
 			--out "$boot_files"
 	fi
 	exec 8>&-
+	[ "${site_https:-}" != required ] || site_https_ipxe
 }
 
 site_folders() { # sets `state` and `conninfo_host`; then calls on_folders, if the caller has one

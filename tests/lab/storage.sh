@@ -1,21 +1,22 @@
-# A storage of the lab: tgtd and bampi-stored in a node's namespace, both as haas-stored, the namespace's NIC on an Open vSwitch of its own (the kernel here has no 8021q). Sourced after
+# A storage of the lab: tgtd and bampi-stored in a node's namespace, with accounts and folders of their own as deploy/storage makes them, the namespace's NIC on an Open vSwitch of its own (the kernel here has no 8021q). Sourced after
 # tests/story/inside_site.sh; uses `at`, `haasctl`, `sql`, and of the site `dir`, `state`, `bin`.
 # shellcheck shell=bash disable=SC2154
 
 storage=$dir/storage
-as_stored=(setpriv --reuid haas-stored --regid haas-stored --clear-groups)
+as_stored=(setpriv --reuid haas-stored --regid haas-stored --clear-groups) as_tgtd=(setpriv --reuid haas-tgtd --regid haas-tgtd --clear-groups --no-new-privs)
 tgtadm_show() { "${as_stored[@]}" env TGT_IPC_SOCKET="$storage/run/tgtd" tgtadm --lld iscsi --op show --mode "$1"; }
 
 storage_up() { # NODE SWITCH:PORT: storage s1, known and heard of; portals in 100.96.0.0/24
-	mkdir -p "$storage"/{disk,keys,run}
-	chown haas-stored: "$storage"/{disk,keys,run}
+	install -d -m 2710 -o haas-stored -g haas-tgtd "$storage/disk"
+	install -d -m 2710 -o haas-tgtd -g haas-stored "$storage/run"
+	install -d -m 0700 -o haas-stored -g haas-stored "$storage/keys"
 	at "$1" ip link set dev lo up
 	own_switch "$1"
 	os_pids "$1"
 	os_vsctl "$1" add-br br0 -- set bridge br0 datapath_type=netdev fail-mode=standalone -- add-port br0 eth0
 	chgrp haas-stored "$dir/os/$1/db.sock" && chmod 0660 "$dir/os/$1/db.sock"
-	# root's shell is ended with it; the daemon is the child that unshare became
-	at "$1" bash -c "echo \$\$ >$dir/tgtd.pid; exec setsid ${as_stored[*]} env TGT_IPC_SOCKET=$storage/run/tgtd unshare --user --map-root-user tgtd -f --iscsi portal=127.0.0.1:3260" >/dev/null 2>&1 </dev/null &
+	# Both with the umask of their units. root's shell is ended with it; the daemon is the child that unshare became
+	at "$1" bash -c "echo \$\$ >$dir/tgtd.pid; umask 0007; exec setsid ${as_tgtd[*]} env TGT_IPC_SOCKET=$storage/run/tgtd unshare --user tgtd -f --iscsi portal=127.0.0.1:3260" >/dev/null 2>&1 </dev/null &
 	disown
 	wait_for 60 tgtadm_show target >/dev/null 2>&1 || fail "tgtd does not start"
 	cat >"$dir/stored.conf" <<-END
@@ -28,7 +29,7 @@ storage_up() { # NODE SWITCH:PORT: storage s1, known and heard of; portals in 10
 		network_program = "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/storage_network";
 		period = 300;
 	END
-	at "$1" bash -c "echo \$\$ >$dir/stored.pid; exec ${as_stored[*]} --inh-caps=+net_admin --ambient-caps=+net_admin $bin/bampi-stored --config $dir/stored.conf" >>"$state/log/stored.log" 2>&1 </dev/null &
+	at "$1" bash -c "echo \$\$ >$dir/stored.pid; umask 0027; exec ${as_stored[*]} --inh-caps=+net_admin --ambient-caps=+net_admin $bin/bampi-stored --config $dir/stored.conf" >>"$state/log/stored.log" 2>&1 </dev/null &
 	disown
 	haasctl storage set s1 --portal 10.4.0.2:3260 --capacity 1G --port "$2" --prefix 100.96.0.0/24 >/dev/null
 	wait_for 60 storage_is_heard || fail "the storage is not ready"

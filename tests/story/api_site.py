@@ -1,6 +1,8 @@
 """A scratch site for the API tests: a private PostgreSQL, a portald on a Unix socket, and small clients of both."""
+import base64
 import ctypes
 import hashlib
+import hmac
 import http.client
 import json
 import os
@@ -8,9 +10,11 @@ import pathlib
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 from story import BIN, ROOT, skip, wait_for
 
@@ -79,7 +83,15 @@ class Stream:
         self.connection.close()
 
 
+def totp(secret, step=0):
+    """The code that an authenticator shows, `step` times 30 s from now: its own arithmetic, as RFC 6238 has it."""
+    mac = hmac.digest(base64.b32decode(secret), struct.pack(">Q", int(time.time()) // 30 + step), "sha1")
+    at = mac[-1] & 15
+    return f"{(struct.unpack('>I', mac[at:at + 4])[0] & 0x7fffffff) % 10 ** 6:06}"
+
+
 class Site:
+    program = PORTALD
     def __init__(self):
         if not PORTALD.exists():
             skip(f"{PORTALD} is not built")
@@ -131,7 +143,7 @@ class Site:
                        stdout=subprocess.DEVNULL, cwd=self.pg_dir)
 
     def conf(self, **changes):
-        values = {"image_dir": str(self.images), "operator_group": "haas-operators", "read_limit": 20, **changes}
+        values = {"image_dir": str(self.images), "operator_group": "haas-operators", "read_limit": 20, "read_connections": 4, "more": "", "second_factor": "none", "login": "", **changes}
         text = f'''
 database = "host={self.pg_dir} dbname=haas user=portald";
 user = "";
@@ -139,7 +151,11 @@ socket: {{ path = "{self.socket}"; mode = "0666"; }};
 image_dir = "{values["image_dir"]}";
 operator_group = "{values["operator_group"]}";
 read_limit = {values["read_limit"]};
+read_connections = {values["read_connections"]};
+{values["more"]}
 image_keys = "{self.keys}";
+key_dir = "{self.dir}/portald-keys";
+login: {{ second_factor = "{values["second_factor"]}"; {values["login"]} }};
 bampid_socket = "{self.bampid}";
 flowd_socket = "{self.dir}/flowd.sock";
 '''
@@ -148,7 +164,7 @@ flowd_socket = "{self.dir}/flowd.sock";
         return path
 
     def start(self, **changes):
-        self.portald = subprocess.Popen([PORTALD, "--config", self.conf(**changes), "--log-level", "debug"], stderr=self.log,
+        self.portald = subprocess.Popen([self.program, "--config", self.conf(**changes), "--log-level", "debug"], stderr=self.log,
                                         stdout=self.log)
         wait_for("portald is ready", self.ready)
 

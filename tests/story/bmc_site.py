@@ -4,6 +4,7 @@ import pathlib
 import shutil
 import socket
 import subprocess
+import threading
 
 from cli_site import CliSite
 from story import BUILD, ROOT, skip, wait_for
@@ -11,6 +12,22 @@ from story import BUILD, ROOT, skip, wait_for
 BAMPID = BUILD / "bin/bampid"
 COMMAND_PORT = 9004
 CONSOLE_PORT = 9003
+
+
+class Serial:
+    """The node's serial port: ipmi_sim connects to it."""
+
+    def __init__(self, address):
+        self.listener = socket.create_server((address, CONSOLE_PORT))
+        self.line = None
+        threading.Thread(target=self.take, daemon=True).start()
+
+    def take(self):
+        while True:
+            self.line = self.listener.accept()[0]
+
+    def say(self, text):
+        self.line.sendall(text.encode())
 
 
 class BmcSite(CliSite):
@@ -60,7 +77,7 @@ class BmcSite(CliSite):
         conf.write_text(f'''database = "host={self.pg_dir} dbname=haas user=bampid"; user = ""; name = "one";
 socket = {{ path = "{self.bampid}"; }};
 key_dir = "{self.dir / "bampid-keys"}"; console_dir = "{self.dir / "consoles"}"; image_keys = "{self.dir / "image-keys"}";
-claim = 2; poll = 1; bmc_patience = 10; backoff = 1; refresh = {{ power = 1; sensors = 1; sel = 1; }};
+claim = 2; poll = 1; bmc_patience = 10; backoff = 1; seal = 1; refresh = {{ power = 1; sensors = 1; sel = 1; }};
 ''')
         with open(self.bampid_log, "ab") as log:
             self.process = subprocess.Popen([BAMPID, "--config", conf], stdout=log, stderr=log)

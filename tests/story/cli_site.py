@@ -26,11 +26,11 @@ def masked(text):
 
 # The commands that only tell what is. All others change something, and say so in a line of stdout (user 29).
 READS = {noun: set(verbs.split()) for noun, verbs in {
-    "status": "", "drill": "", "usage": "list", "event": "list watch", "job": "list show wait", "certificate": "list show verify", "link": "list", "nic": "list locate",
-    "node": "list show describe sensors sel fru users lan console inventory drives trace health networks", "health": "list", "deployment": "list show watch", "pdci": "list show watch describe",
-    "volume": "list show login", "archive": "list show", "storage": "list", "network": "list show path", "image": "list show", "grant": "list", "package": "list show", "subnet": "list show",
-    "reservation": "list", "lease": "list", "tenant": "list show", "fabric": "list show", "alert": "list show silences", "wiring": "list", "port": "list", "circuit": "unknown list families",
-    "switch": "list show ports aggregates health read diff describe", "sampling": "show agents export", "case": "list show report", "capture": "list show watch download grants points", "ca": "show", "rotation": "list keys", "db": "status serve", "site": "check report"}.items()}
+    "status": "", "drill": "", "usage": "list", "event": "list watch", "job": "list show wait", "certificate": "list show verify keys", "audit": "head export verify", "link": "list", "nic": "list locate",
+    "node": "list show describe sensors sel fru users lan console inventory drives trace health networks series", "health": "list", "deployment": "list show watch", "pdci": "classes list show watch describe",
+    "volume": "list show login", "archive": "list show", "storage": "list", "network": "list show path", "image": "list show keys", "grant": "list", "package": "list show", "subnet": "list show",
+    "reservation": "list", "lease": "list", "tenant": "list show", "fabric": "list show", "alert": "list show silences", "wiring": "list", "port": "list load", "circuit": "unknown list families",
+    "switch": "list show ports aggregates health read diff describe topology", "sampling": "show agents export", "case": "list show report", "capture": "list show watch download grants points", "ca": "show", "rotation": "list keys", "account": "list show", "session": "list", "token": "list", "context": "list", "setting": "list", "webhook": "list show deliveries", "db": "status serve", "site": "check report"}.items()}
 
 
 def changing():
@@ -108,8 +108,8 @@ class CliSite(Site):
 
     def env(self, **changes):
         # LC_ALL and TERM as a test must not depend on them; leaks are errors in a sanitized build
-        keep = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "HAAS_SOCKET", "TERM", "HAAS_DATABASE")}
-        return {**keep, "HAAS_SOCKET": self.socket, "TERM": "xterm", "ASAN_OPTIONS": "detect_leaks=1", **changes}
+        keep = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "HAAS_SOCKET", "HAAS_CONTEXT", "HAAS_TOKEN_FILE", "TERM", "HAAS_DATABASE")}
+        return {**keep, "HAAS_SOCKET": self.socket, "XDG_CONFIG_HOME": f"{self.dir}/config", "TERM": "xterm", "ASAN_OPTIONS": "detect_leaks=1", **changes}
 
     def ctl(self, *words, status=0, env=None, stdin=None, prefix=(), seconds=60):
         done = subprocess.run([*prefix, HAASCTL, *words], env=self.env(**(env or {})), input=stdin, capture_output=True, text=True,
@@ -135,12 +135,12 @@ class CliSite(Site):
     def child(self, *words, **env):
         return Child(self, words, self.env(**env))
 
-    def on_terminal(self, *words, keys=(), env=None, rows=24, columns=80, seconds=60):
+    def on_terminal(self, *words, keys=(), env=None, prefix=(), rows=24, columns=80, seconds=60):
         """haasctl on a terminal of its own: (status, all bytes). `keys`: [(text to wait for, bytes to type or a function)]."""
         pid, fd = pty.fork()
         if pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))  # before anybody may ask for it
-            os.execve(HAASCTL, ["haasctl", *words], self.env(**(env or {})))
+            os.execvpe((*prefix, HAASCTL)[0], [*prefix, HAASCTL, *words], self.env(**(env or {})))
         seen, keys, end = b"", list(keys), time.monotonic() + seconds
         while time.monotonic() < end:
             if keys and keys[0][0].encode() in seen:

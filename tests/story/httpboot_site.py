@@ -4,7 +4,6 @@ The server is 10.77.0.1, the nodes are 10.77.0.17 and .18; all of them are addre
 address. The database says that they hold leases.
 """
 import atexit
-import hashlib
 import http.client
 import json
 import os
@@ -15,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+from agent_key import AgentKey
 from story import BIN, log_end, on_failure, pg, programs, wait_for
 
 SERVER = "10.77.0.1"
@@ -88,9 +88,11 @@ class Site:
             nonce = excluded.nonce, stored_digest = excluded.stored_digest, changed_at = now(), fetched_at = null, fetched_by = null,
             fetched_connection = null, agent_key = null, agent_by = null, ended_at = null, ended_why = null; notify boot_intent""")
 
-    def post_task(self, node, token, kind, params="{}"):
+    def post_task(self, node, token, kind, params="{}", agent=None):
+        """For the agent whose key is of the token's name, or for this one."""
+        agent = agent or AgentKey(token)
         return int(self.sql(f"""insert into agent_task (deployment_id, node_id, token, step, kind, params, statement, signature)
-            select d.id, n.id, '{token}', 'story', '{kind}', '{params}', 'signed by bampid', repeat('0', 128) from node n join deployment d on d.node_id = n.id
+            select d.id, n.id, '{token}', 'story', '{kind}', '{params}', E'signed by bampid\\nagent {agent.public}\\n', repeat('0', 128) from node n join deployment d on d.node_id = n.id
             where n.name = '{node}' returning id; notify agent_task""")[0][0])
 
     def start(self):
@@ -123,11 +125,11 @@ class Site:
     def request(self, method, path, source=STRANGER, token=None, body=None, headers=None):
         """Gives status, body, headers."""
         headers = dict(headers or {})
-        if token:
-            headers["Authorization"] = f"Bearer {token}"
-            headers.setdefault("Haas-Seal-Key", hashlib.blake2b(token.encode(), digest_size=32).hexdigest())
         if isinstance(body, dict):
             body = json.dumps(body)
+        if token:
+            headers = {**AgentKey(token).headers(path, token, body), **headers}
+            headers["Authorization"] = f"Bearer {token}"
         connection = self.connection(source)
         try:
             connection.request(method, path, body, headers)

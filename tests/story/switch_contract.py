@@ -102,6 +102,36 @@ class Switch:
         client.close()
         return answer
 
+    def types(self, *lines):
+        """By hand, in configuration mode: what is not refused stands."""
+        client = paramiko.SSHClient()
+        client.set_missing_host_key_policy(paramiko.AutoAddPolicy())
+        client.connect("127.0.0.1", self.port, "admin", PASSWORD, look_for_keys=False, allow_agent=False, timeout=60, banner_timeout=60, auth_timeout=60)
+        channel = client.invoke_shell(width=200)
+        channel.settimeout(60)
+
+        def until_prompt(after=""):
+            seen = ""
+            while not re.search(re.escape(after) + r"[\s\S]*([#>\]]|assword:|continue) *$", seen):
+                got = channel.recv(65536).decode(errors="replace")
+                assert got, f"{self.word} ended the session: {seen}"
+                seen = re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", seen + got)
+            return seen
+
+        seen = until_prompt()
+        if "any key" in seen:
+            channel.send(" ")
+            seen = until_prompt()
+        mode = {"comware": ["system-view"], "sonic": []}.get(self.word, ["configure terminal" if self.word in ("ios", "nxos", "aoscx", "os10") else "configure"])
+        for line in ([] if self.word in ("comware", "sonic") or seen.rstrip().endswith("#") else ["enable"]) + mode + list(lines):
+            channel.send(line + "\r")
+            seen = until_prompt(line)
+            if "assword" in seen:
+                channel.send(PASSWORD + "\r")
+                seen = until_prompt()
+            assert not re.search(r"(?i)invalid|error|incomplete|refused|unrecognized", seen), f"{self.word} {line}: {seen}"
+        client.close()
+
     def end(self):
         self.process.terminate()
         assert self.process.wait(60) == 0, "the emulator did not end well"

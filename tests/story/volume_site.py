@@ -1,4 +1,4 @@
-"""A storage with real initiators: tgtd and bampi-stored as their own user, nodes of two tenants as network namespaces on one bridge."""
+"""A storage with real initiators: tgtd and bampi-stored as users of their own, in folders as deploy/storage/tmpfiles makes them, nodes of two tenants as network namespaces on one bridge."""
 import hashlib
 import json
 import os
@@ -11,7 +11,7 @@ from story import BUILD, ROOT, skip, wait_for
 STORED = BUILD / "bin/bampi-stored"
 PORT = 3260
 NET = "10.77.0"
-AS_STORED = ["setpriv", "--reuid=haas-stored", "--regid=haas-stored", "--clear-groups"]
+AS_STORED, AS_TGTD = (["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs"] for user in ("haas-stored", "haas-tgtd"))
 
 
 class VolumeSite(CliSite):
@@ -37,9 +37,11 @@ class VolumeSite(CliSite):
     def __enter__(self):
         for folder in (self.disk, self.keys_dir, self.run_dir):
             folder.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.disk_mib}m,mode=0700", "none", self.disk], check=True)
-        for folder in (self.disk, self.keys_dir, self.run_dir):
-            shutil.chown(folder, "haas-stored", "haas-stored")
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.disk_mib}m", "none", self.disk], check=True)
+        for folder, mode, user, group in ((self.disk, 0o2710, "haas-stored", "haas-tgtd"), (self.keys_dir, 0o700, "haas-stored", "haas-stored"),
+                                          (self.run_dir, 0o2710, "haas-tgtd", "haas-stored")):
+            shutil.chown(folder, user, group)
+            folder.chmod(mode)
         self.network()
         return super().__enter__()
 
@@ -79,8 +81,9 @@ class VolumeSite(CliSite):
     def tgtd(self):
         # waits for its answer on the management socket as bampi-stored does
         self.tgtd_process = subprocess.Popen(
-            ["ip", "netns", "exec", self.names["st"], *AS_STORED, "env", f"TGT_IPC_SOCKET={self.run_dir}/tgtd", "unshare", "--user", "--map-root-user",
-             "tgtd", "-f", "--iscsi", f"portal={NET}.1:{PORT}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            ["ip", "netns", "exec", self.names["st"], *AS_TGTD, "env", f"TGT_IPC_SOCKET={self.run_dir}/tgtd", "unshare", "--user",
+             "tgtd", "-f", "--iscsi", f"portal={NET}.1:{PORT}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            umask=0o007)
         wait_for("tgtd listens", lambda: (self.run_dir / "tgtd.0").exists())
 
     def stored(self, **changes):
@@ -97,8 +100,7 @@ checkpoint = {values["checkpoint"]};
 period = {values["period"]};
 claim = 5;
 ''')
-        # with group haas, as its unit has it: tgtd in its user namespace answers nobody else
-        self.stored_process = subprocess.Popen([*AS_STORED, STORED, "--config", conf, "--log-level", "debug"], stderr=self.stored_log, stdout=self.stored_log)
+        self.stored_process = subprocess.Popen([*AS_STORED, STORED, "--config", conf, "--log-level", "debug"], stderr=self.stored_log, stdout=self.stored_log, umask=0o027)
 
     def stored_text(self):
         self.stored_log.flush()

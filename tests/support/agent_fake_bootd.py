@@ -1,7 +1,5 @@
 """What the agent's stories share: a bootd that misbehaves on request, a node made of files, an image, the key that signs tasks. Not a test."""
 import ctypes
-import ctypes.util
-import hashlib
 import http.server
 import json
 import os
@@ -15,16 +13,12 @@ import tempfile
 import threading
 import time
 
+from agent_key import SODIUM, blake, is_signed, result_statement
 from story import BUILD, need
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 MAC = "52:54:00:00:00:01"
 MIB = 1 << 20
-SODIUM = ctypes.CDLL(ctypes.util.find_library("sodium"))
-
-
-def blake(data):
-    return hashlib.blake2b(data, digest_size=32).hexdigest()
 
 
 def gone(sock):
@@ -76,7 +70,8 @@ class Bootd:
         self.chunk_delay = 0.0
         self.polls = 0
         self.bad_tokens = 0
-        self.seal_key = None     # of the agent that asked last, hex
+        self.unsigned = 0        # results that their agent did not sign
+        self.agent_key = None     # of the agent that asked last, hex
         self.key = TaskKey()
         self.mac = MAC           # of the node that its tasks are for
         self.change = None       # what a person on the path makes of a task, before the agent has it
@@ -117,7 +112,7 @@ class Bootd:
                     if not self.allowed():
                         return
                     if self.path.startswith("/agent/v1/task?"):
-                        bootd.seal_key = self.headers.get("Haas-Seal-Key")
+                        bootd.agent_key = self.headers.get("Haas-Agent-Key")
                         bootd.poll(self)
                     elif self.path in bootd.images:
                         bootd.image(self, bootd.images[self.path])
@@ -135,6 +130,10 @@ class Bootd:
                     return self.answer(404)
                 ident, what = int(match[1]), match[2]
                 parsed = json.loads(body)
+                if what == "result" and not is_signed(self.headers.get("Haas-Agent-Key"), self.headers.get("Haas-Result-Signature"),
+                                                      result_statement(ident, TOKEN, body)):
+                    bootd.unsigned += 1
+                    return self.answer(401)
                 with bootd.lock:
                     if ident in bootd.gone:
                         status = 410
@@ -198,7 +197,7 @@ class Bootd:
             if not self.tasks:
                 self.lock.wait(0.3)
             # The poll of an agent that has ended meanwhile takes no task from the one that came after it.
-            agent = handler.headers.get("Haas-Seal-Key")
+            agent = handler.headers.get("Haas-Agent-Key")
             task = self.tasks.pop(0) if self.tasks and agent and not gone(handler.connection) else None
         if not task:
             return handler.answer(204)

@@ -10,6 +10,8 @@
 #include "peregrine/control/reconcile/reconcile.h"
 #include "peregrine/switch/sim/sim_fabric.h"
 
+LEAKS_LEFT_TO_SANITIZER
+
 struct sim_access;
 
 struct sim_line_call {
@@ -50,6 +52,7 @@ static inline void sim_access_ended(void *context, int rc, struct switch_reading
 	if (!line->first)
 		line->last = &line->first;
 	call->fn(call->context, rc, reading, problem);
+	fence_unref(call->request.fence);
 	free(call);
 	if (!line->busy)
 		sim_access_next(line);
@@ -76,6 +79,10 @@ static inline int sim_access_call(void *context, int64_t switch_id,
 
 	if (access->dead)
 		return E_UNAVAILABLE;
+	/* Only who holds a claim changes a switch. */
+	if (!request->fence && (request->op == SWITCH_CHANGE || request->op == SWITCH_SAVE ||
+				request->op == SWITCH_LAG))
+		abort();
 	for (uint32_t i = 0; i < access->count; i++) {
 		struct sim_line *line = &access->lines[i];
 		struct sim_line_call *call;
@@ -89,6 +96,7 @@ static inline int sim_access_call(void *context, int64_t switch_id,
 					       .deadline_ms = deadline_ms,
 					       .fn = fn,
 					       .context = fn_context};
+		fence_ref(call->request.fence); /* as the queue does */
 		*line->last = call;
 		line->last = &call->next;
 		sim_access_next(line);
@@ -139,6 +147,7 @@ static inline void sim_access_done(struct sim_access *access)
 
 			access->lines[i].first = call->next;
 			call->fn(call->context, E_UNAVAILABLE, NULL, &problem);
+			fence_unref(call->request.fence);
 			free(call);
 		}
 	}

@@ -385,8 +385,9 @@ static void test_volumes(void **state)
 {
 	static const char record[] = "/nodes/iqn.2026-11.x:volume.7/100.96.0.1,3260,1/default";
 	struct fixture *f = *state;
-	struct seal_key *key = NULL;
-	struct seal_key *other = NULL;
+	struct agent_key *key = NULL;
+	struct agent_key *other = NULL;
+	uint8_t public_key[AGENT_KEY_SIZE];
 	uint8_t sealed[SEAL_SIZE_MAX];
 	char hex[2 * SEAL_SIZE_MAX + 1];
 	char text[2048];
@@ -394,10 +395,10 @@ static void test_volumes(void **state)
 	char path[256];
 	size_t size = 0;
 
-	assert_int_equal(seal_key_make(&key), 0);
-	assert_int_equal(seal_key_make(&other), 0);
-	assert_int_equal(seal_key_seal(seal_key_public_key(key), "0123456789abcde_", sealed, &size),
-			 0);
+	assert_int_equal(agent_key_make(&key), 0);
+	assert_int_equal(agent_key_make(&other), 0);
+	assert_int_equal(hex_decode(agent_key_text(key), public_key, sizeof(public_key)), 0);
+	assert_int_equal(agent_key_seal(public_key, "0123456789abcde_", sealed, &size), 0);
 	hex_encode(sealed, size, hex);
 	(void)text_format(
 		text, sizeof(text),
@@ -421,15 +422,14 @@ static void test_volumes(void **state)
 	(void)text_format(path, sizeof(path), "/root/var/lib/iscsi%s", record);
 	assert_file(f, path, 0600, RECORD);
 	/* what would begin another line of the record */
-	assert_int_equal(seal_key_seal(seal_key_public_key(key), "a\nnode.x = y", sealed, &size),
-			 0);
+	assert_int_equal(agent_key_seal(public_key, "a\nnode.x = y", sealed, &size), 0);
 	hex_encode(sealed, size, hex);
 	f->settings.volumes[0].sealed = hex;
 	assert_int_equal(configure_os_open_secrets(key, &f->settings, &problem), E_MALFORMED);
 	f->settings.volumes[0].sealed = "0";
 	assert_int_equal(configure_os_open_secrets(key, &f->settings, &problem), E_MALFORMED);
-	seal_key_free(key);
-	seal_key_free(other);
+	agent_key_free(key);
+	agent_key_free(other);
 }
 
 static void callback_may_be_on_the_console(void **state)

@@ -152,10 +152,15 @@ static void one_of_an_earlier_life_is_taken_over(void **state)
 	struct alert_watch *watch = watch_of(&said, 10);
 
 	(void)state;
-	alert_watch_adopt(watch, "traffic.utilisation:leaf1:up0", "traffic.utilisation", "port",
-			  "leaf1:up0", 0, 7 * SECOND, 100 * SECOND);
-	alert_watch_adopt(watch, "traffic.of_tomorrow:leaf1", "traffic.of_tomorrow", "switch",
-			  "leaf1", 0, 7 * SECOND, 100 * SECOND);
+	alert_watch_adopt(watch,
+			  &(struct alert_kept){"traffic.utilisation:leaf1:up0",
+					       "traffic.utilisation", "port", "leaf1:up0", 0,
+					       7 * SECOND},
+			  100 * SECOND);
+	alert_watch_adopt(watch,
+			  &(struct alert_kept){"traffic.of_tomorrow:leaf1", "traffic.of_tomorrow",
+					       "switch", "leaf1", 0, 7 * SECOND},
+			  100 * SECOND);
 	assert_int_equal(alert_watch_counts(watch).open, 1);
 	/* Still too much: it is the same one, and nobody is told again. */
 	see(watch, 99, 101);
@@ -166,8 +171,11 @@ static void one_of_an_earlier_life_is_taken_over(void **state)
 	assert_int_equal(said.raised_us, 7 * SECOND);
 	/* Raised in this life before the database told: the first time counts. */
 	see(watch, 99, 110);
-	alert_watch_adopt(watch, "traffic.utilisation:leaf1:up0", "traffic.utilisation", "port",
-			  "leaf1:up0", 0, 8 * SECOND, 111 * SECOND);
+	alert_watch_adopt(watch,
+			  &(struct alert_kept){"traffic.utilisation:leaf1:up0",
+					       "traffic.utilisation", "port", "leaf1:up0", 0,
+					       8 * SECOND},
+			  111 * SECOND);
 	assert_int_equal(alert_watch_find(watch, "traffic.utilisation:leaf1:up0")->raised_us,
 			 8 * SECOND);
 	assert_int_equal(alert_watch_counts(watch).open, 1);
@@ -205,8 +213,10 @@ static void a_tenant_that_stops_is_over(void **state)
 	       "over traffic.share:leaf1:up0:acme: acme has 0.0 % of leaf1:up0 (mean of 1 s), "
 	       "80 % at most\n");
 	/* Of an earlier life only the key says whose it was. */
-	alert_watch_adopt(watch, "traffic.share:leaf1:up0:acme", "traffic.share", "port",
-			  "leaf1:up0", 5, 7 * SECOND, 200 * SECOND);
+	alert_watch_adopt(watch,
+			  &(struct alert_kept){"traffic.share:leaf1:up0:acme", "traffic.share",
+					       "port", "leaf1:up0", 5, 7 * SECOND},
+			  200 * SECOND);
 	for (int64_t at_s = 201; at_s < 204; at_s++)
 		alert_watch_absent(watch, ALERT_SHARE, at_s * SECOND, is_known, &known);
 	expect(&said, "over traffic.share:leaf1:up0:acme: acme has 0.0 % of leaf1:up0\n");

@@ -63,9 +63,9 @@ static struct certificate row(const struct chain *chain, int i)
 {
 	const json_t *r = chain->rows[i];
 
-	return (struct certificate){member(r, "body"), member(r, "previous_hash"),
-				    member(r, "hash"), member(r, "signature"),
-				    member(r, "public_key")};
+	return (struct certificate){member(r, "body"),       member(r, "previous_hash"),
+				    member(r, "hash"),       member(r, "signature"),
+				    member(r, "public_key"), NULL};
 }
 
 static void good_chain(void **state)
@@ -78,7 +78,8 @@ static void good_chain(void **state)
 	make(&made);
 	for (int i = 0; i < LENGTH; i++) {
 		const struct certificate next = row(&made, i);
-		const char *const keys[] = {made.key.public_text, NULL};
+		const struct certificate_signer keys[] = {{.public_key = made.key.public_text},
+							  {0}};
 
 		assert_int_equal(certificate_chain_next(&chain, &next, keys, &problem), 0);
 	}
@@ -100,12 +101,12 @@ static void forgeries(void **state)
 	char signature[CERTIFICATE_SIGNATURE_TEXT_SIZE];
 	char *body;
 	char *method;
-	const char *keys[] = {NULL, NULL};
+	struct certificate_signer keys[2] = {0};
 
 	(void)state;
 	make(&made);
 	make(&other);
-	keys[0] = made.key.public_text;
+	keys[0].public_key = made.key.public_text;
 	body = strdup(member(made.rows[0], "body"));
 	assert_non_null(body);
 
@@ -145,6 +146,62 @@ static void forgeries(void **state)
 	drop(&other);
 }
 
+/* A key signs from one time to another; the bounds are part of it. */
+static void times_of_keys(void **state)
+{
+	static const struct {
+		const char *since, *until;
+		int rc;
+	} table[] = {
+		{NULL, NULL, 0},
+		{"2026-01-01T00:00:00.000Z", NULL, 0},
+		{NULL, "2026-01-01T00:00:00.000Z", 0},
+		{"2026-01-01T00:00:00.001Z", NULL, E_DIGEST},
+		{NULL, "2025-12-31T23:59:59.999Z", E_DIGEST},
+	};
+	struct chain made;
+
+	(void)state;
+	make(&made);
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		const struct certificate_signer keys[] = {
+			{made.key.public_text, table[i].since, table[i].until}, {0}};
+		struct certificate_chain chain = certificate_chain();
+		struct certificate next = row(&made, 0);
+		struct problem problem = {0};
+
+		next.issued_at = "2026-01-01T00:00:00.000Z";
+		assert_int_equal(certificate_chain_next(&chain, &next, keys, &problem),
+				 table[i].rc);
+		assert_int_equal(chain.count, table[i].rc == 0);
+	}
+	drop(&made);
+}
+
+static void a_new_key(void **state)
+{
+	CLEANUP(text_done) struct text statement = {0};
+	struct chain made;
+	struct chain other;
+	char hash[DIGEST_TEXT_SIZE];
+	char signature[CERTIFICATE_SIGNATURE_TEXT_SIZE];
+
+	(void)state;
+	make(&made);
+	make(&other);
+	certificate_key_statement(made.key.public_text, other.key.public_text,
+				  "2026-01-01T00:00:00.000Z", &statement);
+	certificate_sign(text_get(&statement), made.key.secret, hash, signature);
+	assert_true(certificate_key_vouched(text_get(&statement), signature, made.key.public_text));
+	assert_false(certificate_key_vouched(text_get(&statement), signature,
+					     other.key.public_text)); /* by itself */
+	statement.data[statement.size - 3] ^= 1;
+	assert_false(
+		certificate_key_vouched(text_get(&statement), signature, made.key.public_text));
+	drop(&made);
+	drop(&other);
+}
+
 static void key_file(void **state)
 {
 	char folder[SCRATCH_SIZE];
@@ -173,8 +230,8 @@ static void key_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good_chain),
-		cmocka_unit_test(forgeries),
+		cmocka_unit_test(good_chain),    cmocka_unit_test(forgeries),
+		cmocka_unit_test(times_of_keys), cmocka_unit_test(a_new_key),
 		cmocka_unit_test(key_file),
 	};
 

@@ -222,7 +222,7 @@ static void test_tell(void **state)
 		{"--help", "does things"},
 		{"help",
 		 "\nhardware\n  node         one of them: import inspect list listen power\n"
-		 "  nodes        all of them: count\n\nsite\n"},
+		 "  nodes        all of them: count\nsite\n"},
 		{"help", "  walk         on foot\n"},
 		{"node list --help", "lists nodes\n\nexample\n  tool as typed\n"},
 		{"help node", "tool node import"},

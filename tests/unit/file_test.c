@@ -214,7 +214,9 @@ static void test_transfer(void **state)
 	pid_t child;
 
 	(void)state;
-	assert_true(sent && got && pipe(ends) == 0);
+	assert_non_null(sent);
+	assert_non_null(got);
+	assert_int_equal(pipe(ends), 0);
 	for (size_t i = 0; i < SIZE; i++)
 		sent[i] = (char)(i * 7 % 251);
 	child = fork();

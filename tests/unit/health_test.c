@@ -146,7 +146,8 @@ static int64_t claim(void *context, int64_t fabric_id)
 static int start(void **state)
 {
 	static const char *const schema =
-		"create sequence tried_1; create sequence tried_2; insert into fabric (name, "
+		"create sequence tried_1; create sequence tried_2; "
+		"grant usage on sequence tried_1, tried_2 to public; insert into fabric (name, "
 		"vlan_low, vlan_high, parking_vlan) values ('f1', 100, 199, 99); insert into "
 		"switch (name) values ('s1'), ('s2'); insert into switch_endpoint (switch_id, "
 		"fabric_id, role, address) values (1, 1, 'leaf', '192.0.2.1'), (2, 1, 'leaf', "

@@ -30,6 +30,7 @@ struct fixture {
 	struct http_server *server;
 	struct http_server_counters counters;
 	unsigned after, closed, handled;
+	unsigned over; /* requests of files and /later: answer taken, or connection gone */
 	int last_status;
 	struct http_request *waiting; /* of /later and /stream */
 	int stream_rc;
@@ -84,12 +85,20 @@ static inline void on_gone(void *context)
 	f->waiting = NULL;
 }
 
+static inline void on_over(void *context)
+{
+	struct fixture *f = context;
+
+	f->over++;
+}
+
 static inline void on_later(void *context, struct http_request *request)
 {
 	struct fixture *f = context;
 
 	f->waiting = request;
 	http_request_on_close(request, on_gone, f);
+	http_request_on_end(request, on_over, f);
 }
 
 static inline void on_stream(void *context, struct http_request *request)
@@ -104,11 +113,12 @@ static inline void on_stream(void *context, struct http_request *request)
 
 static inline void on_file(void *context, struct http_request *request)
 {
-	const struct fixture *f = context;
+	struct fixture *f = context;
 	char path[256];
 
 	(void)text_format(path, sizeof(path), "%s/%s", f->folder,
 			  http_request_param(request, "name"));
+	http_request_on_end(request, on_over, f);
 	http_answer_file(request, path, "application/octet-stream");
 }
 

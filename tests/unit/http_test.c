@@ -190,6 +190,7 @@ static void test_client_gone(void **state)
 	close(fd); /* RST */
 	turn_for(f, 30);
 	assert_int_equal(f->closed, 1);
+	assert_int_equal(f->over, 1);
 	fd = raw_connect(f);
 	raw_send(fd, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\nGET /later HTTP/1.1\r\n");
 	turn_for(f, 30);
@@ -281,7 +282,10 @@ static void test_slow_reader(void **state)
 	}
 	assert_true(got >= (size_t)12 << 20);
 	assert_int_equal(f->counters.late_answer, 1);
+	assert_int_equal(f->over, 1); /* of two: this one has not taken all */
 	close(fd);
+	turn_for(f, 50);
+	assert_int_equal(f->over, 2);
 }
 
 static void test_stream(void **state)

@@ -9,6 +9,7 @@
 #include "bampi/bmc/libvirt_library.h"
 #include "bampi/bmc/libvirt_xml.h"
 #include "tests/support/bmc_ask.h"
+#include "tests/support/bmc_call.h"
 
 static const struct {
 	const char *before;
@@ -104,6 +105,42 @@ static void test_domain(void **state)
 	loop_free(loop);
 }
 
+/* What changes the domain is done within its claim only. */
+static void test_fence(void **state)
+{
+	const struct bmc_endpoint endpoint = {
+		.id = 1, .node = "n1", .driver = "libvirt", .address = "test:///default#test"};
+	static const enum bmc_op changes[] = {BMC_POWER_OFF, BMC_POWER_SOFT, BMC_POWER_RESET};
+	struct bmc_request boot = {.op = BMC_BOOT_SET, .boot.device = BMC_BOOT_PXE};
+	struct loop *loop = NULL;
+	struct bmc_caller caller;
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	bmc_caller_open(&caller, loop, &endpoint);
+	for (size_t i = 0; i < COUNT_OF(changes); i++) {
+		assert_int_equal(bmc_caller_ask(&caller, changes[i], 0), E_LAPSED);
+		assert_non_null(strstr(caller.problem.detail, "not sent"));
+	}
+	assert_int_equal(fence_new(clock_boot_ms(), &boot.fence), 0);
+	bmc_caller_start(&caller, &boot);
+	bmc_caller_wait(&caller);
+	assert_int_equal(caller.rc, E_LAPSED);
+	fence_unref(boot.fence);
+	assert_int_equal(bmc_caller_ask(&caller, BMC_BOOT_GET, 0), 0);
+	assert_int_not_equal(caller.result.boot.flags.device, BMC_BOOT_PXE);
+	assert_int_equal(bmc_caller_ask(&caller, BMC_POWER_STATUS, 0), 0);
+	assert_true(caller.result.power.on);
+	/* What is as it should be is no change. */
+	assert_int_equal(bmc_caller_ask(&caller, BMC_POWER_ON, 0), 0);
+	assert_int_equal(bmc_caller_ask(&caller, BMC_POWER_OFF, 60000), 0);
+	assert_int_equal(bmc_caller_ask(&caller, BMC_POWER_ON, 0), E_LAPSED);
+	assert_int_equal(bmc_caller_ask(&caller, BMC_POWER_STATUS, 0), 0);
+	assert_false(caller.result.power.on);
+	bmc_caller_close(&caller);
+	loop_free(loop);
+}
+
 /* S7: a URI is data of the database, and may not name a program to run. */
 static void test_no_program(void **state)
 {
@@ -139,9 +176,9 @@ static void test_no_program(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_xml),
-					   cmocka_unit_test(test_domain),
-					   cmocka_unit_test(test_no_program)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_xml), cmocka_unit_test(test_domain),
+		cmocka_unit_test(test_fence), cmocka_unit_test(test_no_program)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,9 @@ struct actor {
 	struct claimed works[CLAIM_LIMIT]; /* of a claim, until it is saved */
 	struct advance advances[CLAIM_LIMIT];
 	size_t work_count, claimed, saved;
-	int64_t tasks[BATCH]; /* taken */
+	const struct task_key *task_key;
+	size_t taken, ended, forged; /* tasks */
+	int64_t tasks[BATCH];        /* taken */
 	char tokens[BATCH][TOKEN_TEXT_SIZE];
 	size_t task_count;
 };

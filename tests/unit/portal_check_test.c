@@ -370,6 +370,7 @@ static char *sheet_read(const char *csv)
 	struct text told = {0};
 	json_t *specs = NULL;
 
+	assert_non_null(copy);
 	assert_int_equal(sheet_parse(copy, strlen(copy), &sheet, &problem), 0);
 	if (node_sheet_read(&sheet, &specs, &errors) == 0) {
 		char *dump = json_dumps(specs, JSON_COMPACT | JSON_SORT_KEYS);
@@ -506,6 +507,44 @@ static bool has_query(const struct route *route, const char *name)
 
 /* Every argument of a row has a source, every statement as many as it wants, no row is there twice.
  */
+/* A repeated POST is done once, by its key. Not these: haasctl says `once` or `harmless` of each. */
+static bool goes_without_key(const struct route *route)
+{
+	static const char *const patterns[] = {
+		/* Answers that tell a secret are not kept. */
+		"/api/v1/login",
+		"/api/v1/login/code",
+		"/api/v1/links/use",
+		"/api/v1/accounts",
+		"/api/v1/accounts/{account}/link",
+		"/api/v1/tokens",
+		"/api/v1/second-factor",
+		"/api/v1/second-factor/confirm",
+		"/api/v1/second-factor/disable", /* by a code that is good once */
+		"/api/v1/webhooks",
+		"/api/v1/webhooks/{webhook}/secret",
+		/* Done twice they do what they do once. */
+		"/api/v1/logout",
+		"/api/v1/circuits/{circuit}/proposals",
+		"/api/v1/switches/{switch}/read",
+		"/api/v1/switches/{switch}/reconcile",
+		"/api/v1/switches/{switch}/locate",
+		"/api/v1/nodes/{node}/console/reopen",
+		/* At least once: a receiver knows what comes again by its id. */
+		"/api/v1/webhooks/{webhook}/deliveries/{delivery}/redeliver",
+		/* The version of If-Match is good once. */
+		"/api/v1/pdcis/{pdci}/sheet/import",
+		/* Bytes of a stream, which has its own end. */
+		"/api/v1/nodes/{node}/console/input",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(patterns); i++) {
+		if (strcmp(route->pattern, patterns[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void test_routes(void **state)
 {
 	size_t rows = 0;
@@ -532,7 +571,13 @@ static void test_routes(void **state)
 				assert_int_equal((int)args, route->store->param_count);
 			assert_true(!(route->flags & ROUTE_IDEMPOTENT) ||
 				    route->method == HTTP_POST);
-			assert_true(route->method == HTTP_GET || route->role != ROLE_ANYONE);
+			assert_true(route->method != HTTP_POST ||
+				    (route->flags & ROUTE_IDEMPOTENT) || goes_without_key(route));
+			/* Who is nobody yet changes nothing but that: a login, or a link. */
+			assert_true(route->method == HTTP_GET || route->role != ROLE_ANYONE ||
+				    strcmp(route->pattern, "/api/v1/login") == 0 ||
+				    strcmp(route->pattern, "/api/v1/login/code") == 0 ||
+				    strcmp(route->pattern, "/api/v1/links/use") == 0);
 		}
 	}
 	assert_int_equal(rows, route_count());

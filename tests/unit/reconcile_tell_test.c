@@ -132,19 +132,19 @@ static void access_ports_that_cannot_be_proven_are_told_of(void **state)
 	assert_no_leak(site);
 }
 
-/* Puts a port of a node into the provisioning network, as its place would. */
-static void provision(struct site *site, unsigned leaf, unsigned port)
+/* Puts a port of a node into a provisioning network, as its place would. */
+static void provision(struct site *site, const char *network, unsigned leaf, unsigned port)
 {
 	CLEANUP(text_done) struct text text = {0};
 
 	text_addf(&text,
 		  "insert into node (name) values ('n%u%u');"
 		  "select attachment_put('leaf%u', 'p%u', (select id from network where name = "
-		  "'prov'), 'access', 't');"
+		  "'%s'), 'access', 't');"
 		  "update port_intent i set wanted_version = wanted_version + 1, node_id = (select "
 		  "id from node where name = 'n%u%u') from switch s where s.id = i.switch_id and "
 		  "s.name = 'leaf%u' and i.port = 'p%u'; notify network",
-		  leaf, port, leaf, port, leaf, port, leaf, port);
+		  leaf, port, leaf, port, network, leaf, port, leaf, port);
 	sql(site, text_get(&text));
 }
 
@@ -166,40 +166,90 @@ static void isolation_is(struct site *site, const char *leaf, const char *word)
 static void provisioning_ports_are_kept_apart(void **state)
 {
 	struct site *site = *state;
+	struct port_vlans wrong;
 
 	leaf(site, 2)->trouble.apart_untold = true;
 	sql(site, "update switch_endpoint set family = 'sim' where switch_id = 1;"
 		  "select network_create('prov', 'provisioning', null, null, null, 't')");
-	provision(site, 1, 1);
+	provision(site, "prov", 1, 1);
 	settle(site);
 	assert_true(leaf(site, 0)->ports[0].vlans.apart);
-	provision(site, 1, 2);
+	provision(site, "prov", 1, 2);
 	isolation_is(site, "leaf1", "isolated");
 	assert_true(leaf(site, 0)->ports[1].vlans.apart);
-	provision(site, 2, 1);
+	provision(site, "prov", 2, 1);
 	isolation_is(site, "leaf1", "between");
 	isolation_is(site, "leaf2", "between");
-	provision(site, 2, 2);
+	provision(site, "prov", 2, 2);
 	isolation_is(site, "leaf2", "open");
-	provision(site, 3, 1);
-	provision(site, 3, 2);
+	provision(site, "prov", 3, 1);
+	provision(site, "prov", 3, 2);
 	isolation_is(site, "leaf3", "untold");
 	assert_true(wait_sql(site,
 			     "select count(*) from alert where key = "
 			     "'switch.provisioning_open:leaf2' and detail ->> 'ports' = "
 			     "'[\"p1\", \"p2\"]' and cleared_at is null",
 			     1));
+	/* It follows the ports. */
+	provision(site, "prov", 2, 3);
+	assert_true(wait_sql(
+		site,
+		"select count(*) from alert where key = "
+		"'switch.provisioning_open:leaf2' and detail ->> 'ports' = "
+		"'[\"p1\", \"p2\", \"p3\"]' and message ~ '3 ports' and cleared_at is null",
+		1));
+	sql(site, "update port_intent set node_id = null where switch_id = 2 and port = 'p1'");
+	want(site, 1, 0, 1);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = "
+			     "'switch.provisioning_open:leaf2' and detail ->> 'ports' = "
+			     "'[\"p2\", \"p3\"]' and cleared_at is null",
+			     1));
 	/* What a tenant gets afterwards hears its own. */
 	sql(site, "update port_intent set node_id = null, wanted_version = wanted_version + 1");
 	want(site, 0, 0, 1);
 	settle(site);
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where kind = 'switch.provisioning_open' "
+			     "and cleared_at is null",
+			     0));
 	assert_false(leaf(site, 0)->ports[0].vlans.apart);
 	assert_false(leaf(site, 0)->ports[1].vlans.apart);
 	/* Somebody else's doing is seen and repaired. */
-	leaf(site, 0)->ports[0].vlans.apart = true;
-	settle(site);
+	wrong = leaf(site, 0)->ports[0].vlans;
+	wrong.apart = true;
+	sim_fabric_set(site->fabric, 0, 0, &wrong);
 	assert_true(wait_sql(site, "select count(*) from event where kind = 'switch.repaired'", 1));
 	assert_false(leaf(site, 0)->ports[0].vlans.apart);
+}
+
+/* One VLAN a port keeps nodes apart at any switch, also at one that shows nothing or has nothing
+ * else. Which one has nothing is said. */
+static void a_port_alone_in_its_vlan_is_apart(void **state)
+{
+	struct site *site = *state;
+
+	leaf(site, 2)->trouble.apart_untold = true;
+	sql(site, "select network_create('prov', 'provisioning', null, null, null, 't');"
+		  "select network_create('second', 'provisioning', null, null, null, 't')");
+	provision(site, "prov", 2, 1);
+	provision(site, "second", 3, 1);
+	settle(site);
+	isolation_is(site, "leaf2", "isolated");
+	isolation_is(site, "leaf3", "isolated");
+	provision(site, "second", 3, 2);
+	isolation_is(site, "leaf3", "untold");
+	sql(site,
+	    "update switch_endpoint set family = 'sonic' where switch_id = 3; notify network");
+	isolation_is(site, "leaf3", "cannot");
+	isolation_is(site, "leaf2", "isolated");
+	provision(site, "second", 2, 2);
+	isolation_is(site, "leaf2", "between");
+	assert_true(wait_sql(site,
+			     "select count(*) from alert where key = "
+			     "'switch.provisioning_open:leaf3' and message ~ '^it cannot keep' "
+			     "and detail ->> 'ports' = '[\"p1\", \"p2\"]' and cleared_at is null",
+			     1));
 }
 
 /* From the first moment on, not only when nothing else is going on: the row of what it was set to
@@ -220,6 +270,28 @@ static void one_that_shows_no_ports_is_told_of(void **state)
 	leaf(site, 1)->trouble.no_ports = false;
 	settle(site);
 	assert_true(reaches(site, 1, 0, 2, 0));
+	assert_no_leak(site);
+}
+
+/* The mark moves once for both. */
+static void a_port_moved_by_hand_beside_a_change_of_ours_is_repaired(void **state)
+{
+	const struct port_vlans wrong = {.native = 98}; /* which no switch has */
+	struct site *site = *state;
+
+	leaf(site, 0)->tells_members = true;
+	settle(site);
+	want(site, 0, 1, 1);
+	settle(site);
+	assert_true(wait_saved(site, 0));
+	leaf(site, 0)->trouble.hold = true;
+	want(site, 0, 0, 1);
+	assert_true(wait_sql(site, "select count(*) from change_batch where ended_at is null", 1));
+	sim_fabric_set(site->fabric, 0, 7, &wrong);
+	leaf(site, 0)->trouble.hold = false;
+	settle(site);
+	assert_true(wait_sql(site, "select count(*) from event where kind = 'switch.repaired'", 1));
+	assert_true(is_parked(&leaf(site, 0)->ports[7].vlans));
 	assert_no_leak(site);
 }
 
@@ -585,7 +657,9 @@ int main(void)
 		CASE(what_was_saved_beside_is_saved_again_by_whose_it_is),
 		CASE(access_ports_that_cannot_be_proven_are_told_of),
 		CASE(provisioning_ports_are_kept_apart),
+		CASE(a_port_alone_in_its_vlan_is_apart),
 		CASE(one_that_shows_no_ports_is_told_of),
+		CASE(a_port_moved_by_hand_beside_a_change_of_ours_is_repaired),
 		CASE(a_foreign_change_of_an_uplink_is_only_told_of_where_asked),
 		CASE(alerts_of_an_earlier_life_end_with_their_cause),
 		CASE(silence_ends_no_alert),

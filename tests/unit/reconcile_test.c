@@ -40,6 +40,31 @@ static void ports_are_parked_attached_moved_and_released(void **state)
 	assert_no_leak(site);
 }
 
+/* Stopped while an edit is on its way, and woken when another peregrined has the fabric. */
+static void who_wakes_up_late_sends_nothing(void **state)
+{
+	struct site *site = *state;
+	int64_t until_ms;
+
+	settle(site);
+	leaf(site, 0)->trouble.hold = true;
+	want(site, 0, 0, 1);
+	assert_true(
+		wait_sql(site, "select count(*) from change_batch where state = 'creating'", 1));
+	until_ms = clock_boot_ms() + 4000; /* the claim of the site's engine */
+	while (clock_boot_ms() < until_ms)
+		usleep(1000);
+	sql(site, "update fabric_claim set owner = 'other', generation = generation + 1, "
+		  "until = now() + interval '1 h';");
+	leaf(site, 0)->trouble.hold = false;
+	until_ms = clock_boot_ms() + WAIT_MS;
+	while (reconcile_stats(site->reconcile)->lost_claims == 0 && clock_boot_ms() < until_ms)
+		turn(site);
+	assert_int_equal(reconcile_stats(site->reconcile)->lost_claims, 1);
+	assert_false(vlan_set_has(&leaf(site, 0)->vlans, 100));
+	assert_true(is_parked(&leaf(site, 0)->ports[0].vlans));
+}
+
 static void one_that_refuses_holds_up_nobody_else(void **state)
 {
 	struct site *site = *state;
@@ -504,6 +529,7 @@ int main(void)
 #define CASE(function) cmocka_unit_test_setup_teardown(function, case_start, case_stop)
 	const struct CMUnitTest tests[] = {
 		CASE(ports_are_parked_attached_moved_and_released),
+		CASE(who_wakes_up_late_sends_nothing),
 		CASE(one_that_refuses_holds_up_nobody_else),
 		CASE(one_that_is_away_is_told_of_and_comes_back),
 		CASE(half_done_silent_and_rebooting_switches_are_read_first),

@@ -23,7 +23,9 @@ struct lab {
 	struct redfish_bmc *bmc;
 	struct bmc_queue *queue;
 	struct bmc_endpoint endpoint;
-	unsigned paused; /* answers that never come */
+	unsigned paused;     /* answers that never come */
+	struct fence *fence; /* ends when the system was asked for so often */
+	unsigned looks;
 };
 
 /* --- the BMC --- */
@@ -63,6 +65,9 @@ static void on_request(struct evhttp_request *request, void *context)
 		.now_ms = clock_monotonic_ms(),
 	};
 
+	if (lab->fence && strcmp(asked.method, "GET") == 0 && strstr(asked.path, "/Systems/") &&
+	    lab->looks++ == 1)
+		fence_drop(lab->fence);
 	redfish_bmc_serve(lab->bmc, &asked, &answer);
 	if (answer.delay_ms < 0) {
 		lab->paused++;
@@ -175,6 +180,26 @@ static int stop(void **state)
 }
 
 /* --- what works --- */
+
+/* The claim runs out in the middle of a call: the reset is not sent. */
+static void nothing_is_changed_after_the_end_of_its_fence(void **state)
+{
+	struct bmc_request request = {.op = BMC_POWER_OFF};
+	struct lab *lab = *state;
+	struct answer answer;
+
+	assert_int_equal(ask_op(lab->loop, lab->queue, BMC, BMC_POWER_ON).rc, 0);
+	assert_int_equal(fence_new(clock_boot_ms() + 60000, &lab->fence), 0);
+	request.fence = lab->fence;
+	answer = ask(lab->loop, lab->queue, BMC, &request, 0);
+	assert_int_equal(answer.rc, E_LAPSED);
+	assert_false(fence_holds(lab->fence));
+	assert_int_equal(seen(lab).power_offs, 0);
+	request.fence = NULL;
+	assert_int_equal(ask(lab->loop, lab->queue, BMC, &request, 0).rc, 0);
+	assert_int_equal(seen(lab).power_offs, 1);
+	fence_unref(TAKE(lab->fence));
+}
 
 static void test_power(void **state)
 {
@@ -508,6 +533,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_power, start, stop),
+		cmocka_unit_test_setup_teardown(nothing_is_changed_after_the_end_of_its_fence,
+						start, stop),
 		cmocka_unit_test_setup_teardown(test_boot, start, stop),
 		cmocka_unit_test_setup_teardown(test_reading, start, stop),
 		cmocka_unit_test_setup_teardown(test_lazy, start, stop),

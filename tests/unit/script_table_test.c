@@ -126,12 +126,38 @@ static void nothing_is_smuggled_in(void **state)
 	text_done(&text);
 }
 
+/* What goes into a command line is one word of it. */
+static void no_argument_brings_another(void **state)
+{
+	static const char *const bad[] = {"ttyS0 init=/bin/sh", "ttyS0\tx",     "ttyS0\"", "ttyS0'",
+					  "ttyS0||exit",        "ttyS0&&shell", "ttyS0\\"};
+	static const char *const good[] = {"", "ttyS0", "ttyS1,115200n8", "hvc0"};
+	struct text text = {0};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		struct script_values mine[] = {values, values, values, values, values};
+
+		mine[0].mac = mine[1].url = mine[2].agent = mine[3].token = mine[4].console =
+			bad[i];
+		for (size_t k = 0; k < COUNT_OF(mine); k++)
+			assert_int_equal(script_table_write(BOOT_TARGET_AGENT, FIRMWARE_BIOS,
+							    &mine[k], &text),
+					 E_MALFORMED);
+		assert_int_equal(text.size, 0);
+	}
+	for (size_t i = 0; i < COUNT_OF(good); i++)
+		assert_true(script_table_console(good[i]));
+	text_done(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scripts),
 		cmocka_unit_test(who_gets_what),
 		cmocka_unit_test(nothing_is_smuggled_in),
+		cmocka_unit_test(no_argument_brings_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

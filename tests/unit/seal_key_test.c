@@ -10,6 +10,7 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/io/agent_key.h"
 #include "common/io/key_file.h"
 #include "common/io/seal_key.h"
 
@@ -215,6 +216,14 @@ static void first_starts_agree(void **state)
 	seal_key_free(mine);
 }
 
+static int seal_key_test_make(struct seal_key **ret)
+{
+	uint8_t secret[SEAL_KEY_SIZE];
+
+	key_file_draw(secret, sizeof(secret));
+	return seal_key_of(secret, ret);
+}
+
 /* Kept nowhere: two are different, and one opens what is sealed to it. */
 static void made_in_memory(void **state)
 {
@@ -224,8 +233,8 @@ static void made_in_memory(void **state)
 	size_t size = 0;
 
 	(void)state;
-	assert_int_equal(seal_key_make(&keys[0]), 0);
-	assert_int_equal(seal_key_make(&keys[1]), 0);
+	assert_int_equal(seal_key_test_make(&keys[0]), 0);
+	assert_int_equal(seal_key_test_make(&keys[1]), 0);
 	assert_memory_not_equal(seal_key_public_key(keys[0]), seal_key_public_key(keys[1]),
 				SEAL_KEY_SIZE);
 	assert_int_equal(seal_key_seal(seal_key_public_key(keys[0]), "secret", sealed, &size), 0);
@@ -262,7 +271,7 @@ static void a_key_is_of_the_seeded_generator(void **state)
 	(void)state;
 	assert_int_equal(randombytes_set_implementation(&zeros), 0);
 	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(seal_key_make(&keys[i]), 0);
+		assert_int_equal(seal_key_test_make(&keys[i]), 0);
 	assert_int_equal(randombytes_set_implementation(&randombytes_sysrandom_implementation), 0);
 	assert_memory_not_equal(seal_key_public_key(keys[0]), seal_key_public_key(keys[1]),
 				SEAL_KEY_SIZE);
@@ -277,8 +286,8 @@ static void derived_for_a_purpose(void **state)
 	uint8_t ret[4][SEAL_KEY_SIZE];
 
 	(void)state;
-	assert_int_equal(seal_key_make(&key), 0);
-	assert_int_equal(seal_key_make(&other), 0);
+	assert_int_equal(seal_key_test_make(&key), 0);
+	assert_int_equal(seal_key_test_make(&other), 0);
 	seal_key_derive(key, "targets", ret[0]);
 	seal_key_derive(key, "targets", ret[1]);
 	seal_key_derive(key, "others", ret[2]);
@@ -291,12 +300,54 @@ static void derived_for_a_purpose(void **state)
 	seal_key_free(other);
 }
 
+/* One key of a boot: it opens what is sealed to it, signs results, and is the same from its file. */
+static void key_of_an_agent(void **state)
+{
+	const struct folder *folder = *state;
+	struct agent_key *key = NULL;
+	struct agent_key *again = NULL;
+	struct agent_key *other = NULL;
+	uint8_t public_key[AGENT_KEY_SIZE];
+	uint8_t sealed[SEAL_SIZE_MAX];
+	char statement[RESULT_STATEMENT_SIZE];
+	char signature[RESULT_SIGNATURE_TEXT_SIZE];
+	char opened[16];
+	struct problem problem;
+	size_t size = 0;
+
+	assert_int_equal(agent_key_load(folder->path, &key, &problem), 0);
+	assert_int_equal(agent_key_load(folder->path, &again, &problem), 0);
+	assert_int_equal(agent_key_make(&other), 0);
+	assert_string_equal(agent_key_text(key), agent_key_text(again));
+	assert_string_not_equal(agent_key_text(key), agent_key_text(other));
+	assert_int_equal(hex_decode(agent_key_text(key), public_key, sizeof(public_key)), 0);
+	assert_int_equal(agent_key_seal(public_key, "secret", sealed, &size), 0);
+	assert_int_equal(agent_key_open(other, sealed, size, opened, sizeof(opened)), E_DENIED);
+	assert_int_equal(agent_key_open(again, sealed, size, opened, sizeof(opened)), 0);
+	assert_string_equal(opened, "secret");
+	memset(public_key, 0xff, sizeof(public_key));
+	assert_int_equal(agent_key_seal(public_key, "secret", sealed, &size), E_MALFORMED);
+	result_statement(7, "token", "{}", 2, statement);
+	agent_key_sign(key, statement, signature);
+	assert_true(result_is_signed(agent_key_text(key), signature, 7, "token", "{}", 2));
+	assert_false(result_is_signed(agent_key_text(other), signature, 7, "token", "{}", 2));
+	assert_false(result_is_signed(agent_key_text(key), signature, 8, "token", "{}", 2));
+	assert_false(result_is_signed(agent_key_text(key), signature, 7, "tokem", "{}", 2));
+	assert_false(result_is_signed(agent_key_text(key), signature, 7, "token", "{ ", 2));
+	assert_false(result_is_signed(agent_key_text(key), NULL, 7, "token", "{}", 2));
+	assert_false(result_is_signed(NULL, signature, 7, "token", "{}", 2));
+	agent_key_free(key);
+	agent_key_free(again);
+	agent_key_free(other);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 	const struct CMUnitTest tests[] = {
 		TEST(sealed_and_opened),
 		TEST(another_key_opens_nothing),
+		TEST(key_of_an_agent),
 		TEST(key_file_is_private),
 		TEST(a_key_is_exchanged),
 		TEST(first_starts_agree),

@@ -264,6 +264,45 @@ static void what_must_not_be_repeated_is_sent_once(void **state)
 	assert_int_equal(heard(world), 1);
 }
 
+static void on_late(void *context, struct snmp_answer *answer)
+{
+	struct world *world = context;
+
+	world->answers++;
+	world->rc = answer->rc;
+	world->tries = answer->sends;
+}
+
+/* Neither at first nor again: a SET that is late for its claim, or whose first try was lost. */
+static void nothing_is_set_after_the_claim(void **state)
+{
+	const struct snmp_binding binding = {.name = OID(1, 3, 6, 1, 2, 1, 1, 6, 0),
+					     .value = {.type = SNMP_OCTETS}};
+	struct snmp_ask ask = {.kind = SNMP_SET, .bindings = &binding, .count = 1};
+	struct world *world = *state;
+
+	(void)text_copy(world->endpoint.snmp_write_community,
+			sizeof(world->endpoint.snmp_write_community), "private");
+	open_peer(world);
+	for (unsigned sent = 0; sent < 3; sent++) {
+		unsigned count = 0;
+
+		assert_int_equal(fence_new(INT64_MAX, &ask.fence), 0);
+		world->answers = 0;
+		assert_int_equal(snmp_peer_ask(world->peer, &ask, on_late, world), 0);
+		while (!world->answers) {
+			if (count >= sent)
+				fence_drop(ask.fence);
+			loop_run_once(world->loop);
+			count += heard(world);
+		}
+		assert_int_equal(world->rc, E_LAPSED);
+		assert_int_equal(count, sent);
+		assert_int_equal(world->tries, sent);
+		fence_unref(ask.fence);
+	}
+}
+
 /* Nobody behind the address: the engine is asked for, and then it is over. */
 static void an_engine_that_is_silent_ends_too(void **state)
 {
@@ -370,6 +409,7 @@ int main(void)
 		TEST(silence_is_tried_again_and_ends),
 		TEST(an_agent_of_v1_alone_is_told_from_silence),
 		TEST(what_must_not_be_repeated_is_sent_once),
+		TEST(nothing_is_set_after_the_claim),
 		TEST(an_engine_that_is_silent_ends_too),
 		TEST(only_so_many_are_under_way),
 		TEST(what_is_forgotten_is_not_told),

@@ -189,7 +189,8 @@ static void a_saving_counts_for_what_was_there_when_it_began(void **state)
 	assert_false(known_may_start_with(lab->known, BLUE));
 }
 
-/* What moves by our own doing is no news; what moves after that is. */
+/* What moves by our own doing is no news; what moves after that is. What others moved beside it is
+ * in the same mark: all is read once, and nothing waits for that. */
 static void a_look_tells_of_ports_that_others_moved(void **state)
 {
 	struct lab *lab = *state;
@@ -200,19 +201,26 @@ static void a_look_tells_of_ports_that_others_moved(void **state)
 
 	take(lab, &red, 1);
 	assert_false(known_look(lab->known, &identity, 10));
+	assert_true(lab->known->reread); /* that reading told no mark */
+	take(lab, &red, 1);
 	assert_false(known_look(lab->known, &identity, 11));
 	identity.member_changes = 8;
 	assert_true(known_look(lab->known, &identity, 12));
 	assert_false(known_look(lab->known, &identity, 13));
 	identity.member_changes = 0; /* not told this time */
 	assert_false(known_look(lab->known, &identity, 14));
+	assert_false(lab->known->reread);
 	known_sends(lab->known, &edit, 20);
 	identity.member_changes = 9;
 	assert_false(known_look(lab->known, &identity, 19)); /* asked before, told after it */
 	assert_int_equal(known_merge(lab->known, &some, 30), 0);
+	assert_false(lab->known->reread);
 	identity.member_changes = 10;
 	assert_false(known_look(lab->known, &identity, 31));
+	assert_true(lab->known->reread);
+	take(lab, &red, 1);
 	assert_false(known_look(lab->known, &identity, 32));
+	assert_false(lab->known->reread);
 	identity.member_changes = 9;
 	assert_true(known_look(lab->known, &identity, 33));
 	identity.uptime_ms = 0;

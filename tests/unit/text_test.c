@@ -192,6 +192,18 @@ static void test_clock(void **state)
 	assert_true(clock_monotonic_ms() >= before);
 }
 
+static void test_percent(void **state)
+{
+	CLEANUP(text_done) struct text text = {0};
+
+	(void)state;
+	text_add_percent(&text, "aZ09-._~");
+	text_add_percent(&text, " /%&=+\xc3\xa4");
+	assert_string_equal(text_get(&text), "aZ09-._~%20%2F%25%26%3D%2B%C3%A4");
+	assert_null(text_or_null(""));
+	assert_string_equal(text_or_null("x"), "x");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +212,7 @@ int main(void)
 		cmocka_unit_test(test_problem),  cmocka_unit_test(test_words),
 		cmocka_unit_test(test_errors),   cmocka_unit_test(test_hex),
 		cmocka_unit_test(test_digest),   cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_percent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,7 +288,9 @@ static void on_extended(void *context, int rc, const PGresult *result,
 
 	(void)problem;
 	assert_int_equal(rc, 0);
-	*lost = PQntuples(result);
+	*lost = 0;
+	for (int row = 0; row < PQntuples(result); row++)
+		*lost += !db_bool(result, row, 2); /* held */
 	stage.answered = true;
 }
 

@@ -7,14 +7,16 @@
 
 #include "bampi/bootd/boot/boot_counters.h"
 #include "bampi/bootd/boot/boot_server.h"
+#include "bampi/bootd/boot/contents.h"
 #include "bampi/bootd/boot/mailbox.h"
 #include "bampi/bootd/boot/tftp_boot.h"
 
 struct boot {
 	struct boot_options options;
-	char *boot_dir, *image_dir, *kernel_console; /* what options points to */
+	char *boot_dir, *image_dir, *copy_dir, *kernel_console; /* what options points to */
 	struct boot_counters counters;
 	struct mailbox *mailbox;
+	struct contents *contents;
 	struct boot_server *http;
 	struct tftp_boot *tftp;
 };
@@ -38,14 +40,26 @@ static int boot_copy_options(struct boot *boot, const struct boot_options *optio
 	boot->options = *options;
 	boot->options.boot_dir = boot->boot_dir = strdup(options->boot_dir);
 	boot->options.image_dir = boot->image_dir = strdup(options->image_dir);
+	boot->options.copy_dir = boot->copy_dir = strdup(options->copy_dir);
 	boot->options.kernel_console = boot->kernel_console =
 		strdup(console && *console ? console : "ttyS0");
-	return boot->boot_dir && boot->image_dir && boot->kernel_console ? 0 : -ENOMEM;
+	return boot->boot_dir && boot->image_dir && boot->copy_dir && boot->kernel_console
+		       ? 0
+		       : -ENOMEM;
 }
 
 static int boot_start(struct loop *loop, struct boot *boot, struct problem *problem)
 {
 	const struct boot_options *options = &boot->options;
+	const struct contents_options contents = {
+		.db = options->db,
+		.counters = &boot->counters,
+		.image_dir = options->image_dir,
+		.copy_dir = options->copy_dir,
+		.address = options->copy_address,
+		.https_port = options->https_port,
+		.tls_files = options->tls ? options->tls_files : NULL,
+	};
 	int rc;
 
 	rc = check_folder(options->boot_dir, "boot_dir", problem);
@@ -56,7 +70,15 @@ static int boot_start(struct loop *loop, struct boot *boot, struct problem *prob
 	rc = mailbox_new(loop, options->db, &boot->counters, &boot->mailbox);
 	if (rc)
 		return problem_set(problem, rc, "no memory for the agents' mailbox");
-	rc = boot_server_new(loop, options, boot->mailbox, &boot->counters, &boot->http, problem);
+	rc = contents_new(loop, &contents, &boot->contents);
+	if (rc)
+		return problem_set(problem, rc, "no memory for the list of images");
+	rc = boot_server_new(loop,
+			     &(struct boot_server_options){.boot = options,
+							   .mailbox = boot->mailbox,
+							   .contents = boot->contents,
+							   .counters = &boot->counters},
+			     &boot->http, problem);
 	if (rc || options->tftp_address_count == 0)
 		return rc;
 	return tftp_boot_new(loop, options, &boot->counters, &boot->tftp, problem);
@@ -93,8 +115,10 @@ void boot_free(struct boot *boot)
 	tftp_boot_free(boot->tftp);
 	mailbox_free(boot->mailbox);
 	boot_server_free(boot->http);
+	contents_free(boot->contents);
 	free(boot->boot_dir);
 	free(boot->image_dir);
+	free(boot->copy_dir);
 	free(boot->kernel_console);
 	free(boot);
 }

@@ -49,9 +49,13 @@ struct boot_options {
 	const uint32_t *relays; /* whose Forwarded header counts; borrowed */
 	size_t relay_count;
 
-	const char *boot_dir;       /* vmlinuz, agent.img, undionly.kpxe, snponly.efi; copied */
-	const char *image_dir;      /* <stored_digest>; copied */
-	const char *kernel_console; /* console= of the agent's kernel; "ttyS0"; copied */
+	const char *boot_dir;  /* vmlinuz, agent.img, undionly.kpxe, snponly.efi; copied */
+	const char *image_dir; /* <stored_digest>; copied */
+	/* Copies of what other controllers hold; copied. "" = none are made. */
+	const char *copy_dir;
+	uint32_t copy_address;             /* where they fetch from us, by HTTPS; 0 = nowhere */
+	const struct tls_files *tls_files; /* of `tls`; borrowed */
+	const char *kernel_console;        /* console= of the agent's kernel; "ttyS0"; copied */
 
 	/* Borrowed. inventory and observations must outlive the object; db may be freed before or
 	 * after it. */

@@ -5,8 +5,10 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/net/result_wire.h"
 
 #include "bampi/bootd/boot/boot_answer.h"
+#include "bampi/bootd/boot/boot_client.h"
 #include "bampi/bootd/boot/boot_server_private.h"
 
 void boot_agent_answered(void *context, struct http_request *request,
@@ -34,7 +36,7 @@ void boot_agent_answered(void *context, struct http_request *request,
  * has none yet gets no task. */
 static bool agent_key(const struct http_request *request, char ret[DIGEST_TEXT_SIZE])
 {
-	const char *key = http_request_header(request, "Haas-Seal-Key");
+	const char *key = http_request_header(request, RESULT_AGENT_FIELD);
 
 	return key && strlen(key) == DIGEST_TEXT_SIZE - 1 &&
 	       strspn(key, "0123456789abcdef") == DIGEST_TEXT_SIZE - 1 &&
@@ -123,6 +125,21 @@ void boot_agent_progress(void *context, struct http_request *request)
 		boot_server_refuse_token(server, request);
 }
 
+/* Without a valid signature the agent is "", which no task is for: PostgreSQL refuses the result, with
+ * an alarm. */
+static void boot_agent_signer(const struct boot_server *server, const struct http_request *request,
+			      const struct mailbox_sender *sender, struct boot_signer *ret)
+{
+	size_t size;
+	const char *body = http_request_body(request, &size);
+
+	(void)ipv4_text(boot_client_address(server->options, request), ret->address);
+	if (!agent_key(request, ret->agent) ||
+	    !result_is_signed(ret->agent, http_request_header(request, RESULT_SIGNATURE_FIELD),
+			      sender->task_id, sender->token, body, size))
+		ret->agent[0] = '\0';
+}
+
 /* A result that breaks its format is stored as a failure that says so: its agent would otherwise be
  * given the task again and do it anew. */
 void boot_agent_result(void *context, struct http_request *request)
@@ -147,6 +164,7 @@ void boot_agent_result(void *context, struct http_request *request)
 		problem_hint(&why, "the ramdisk is of another version; build it again");
 		rc = boot_result_failed(&why, &report);
 	}
+	boot_agent_signer(server, request, &sender, &report.signer);
 	if (rc)
 		boot_answer_later(request);
 	else if (mailbox_result(server->mailbox, request, &sender, &report))

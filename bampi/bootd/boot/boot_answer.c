@@ -34,14 +34,19 @@ void boot_answer_unwanted(struct http_request *request)
 	http_answer_problem(request, 410, &problem);
 }
 
-void boot_answer_later(struct http_request *request)
+void boot_answer_wait(struct http_request *request, const char *why)
 {
 	struct problem problem;
 
-	(void)problem_set(&problem, E_UNAVAILABLE, "the database is away");
+	(void)problem_set(&problem, E_UNAVAILABLE, "%s", why);
 	problem_hint(&problem, "send the request again in some seconds");
 	http_answer_header(request, "Retry-After", "2");
 	http_answer_problem(request, 503, &problem);
+}
+
+void boot_answer_later(struct http_request *request)
+{
+	boot_answer_wait(request, "the database is away");
 }
 
 void boot_answer_problem(struct http_request *request, const struct problem *problem)

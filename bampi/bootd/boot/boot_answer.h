@@ -11,7 +11,9 @@ void boot_answer_unauthorized(struct http_request *request);
 void boot_answer_not_found(struct http_request *request);
 /* 410 */
 void boot_answer_unwanted(struct http_request *request);
-/* 503 with Retry-After. */
+/* 503 with Retry-After: it may be answered soon. */
+void boot_answer_wait(struct http_request *request, const char *why);
+/* The same; the database is away. */
 void boot_answer_later(struct http_request *request);
 /* The status that fits problem->code. */
 void boot_answer_problem(struct http_request *request, const struct problem *problem);

@@ -14,6 +14,8 @@ struct boot_counters {
 	/* HTTP requests */
 	uint64_t script_agent, script_disk, script_stop, script_none, script_refused;
 	uint64_t files, images, bytes_offered, unauthorized, callbacks, callbacks_refused;
+	/* images and packages of other controllers */
+	uint64_t contents_copied, contents_failed, contents_lacking;
 	/* mailbox */
 	uint64_t polls, polls_open, tasks_delivered, tasks_unwanted, progress_reports,
 		results_stored, results_malformed, results_postponed, database_errors;

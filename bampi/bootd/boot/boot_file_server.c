@@ -92,28 +92,35 @@ static bool told_by_relay(const struct boot_options *options, const struct http_
 	return *end == '\0';
 }
 
+/* A file whose fetching is evidence for a step. */
+struct observed_file {
+	enum observation_kind kind;
+	const char *folder;
+	const char *name;
+};
+
 static void boot_file_server_observe(const struct boot_options *options,
 				     const struct http_request *request, int status,
-				     const struct inventory_node *node, enum observation_kind kind,
-				     const char *folder, const char *name)
+				     const struct inventory_node *node,
+				     const struct observed_file *file)
 {
 	CLEANUP(closep) int fd = -1;
 	struct boot_range range;
 	uint64_t size;
 	uint64_t fetched = 0;
 
-	if (!node || served_file_open(folder, name, &fd, &size))
+	if (!node || served_file_open(file->folder, file->name, &fd, &size))
 		return;
 	range = part_of(request, status, size);
 	if (http_request_method(request) == HTTP_GET)
 		fetched = range.first + range.size;
 	else if (!told_by_relay(options, request, size, &fetched))
 		return;
-	observation_record(options->observations, node, kind, name, fetched);
+	observation_record(options->observations, node, file->kind, file->name, fetched);
 }
 
-void boot_file_observe(const struct boot_options *options, const struct http_request *request,
-		       int status)
+void boot_file_observe(const struct boot_options *options, const struct contents *contents,
+		       const struct http_request *request, int status)
 {
 	const char *route = http_request_route(request);
 	const char *token = http_request_bearer(request);
@@ -123,10 +130,14 @@ void boot_file_observe(const struct boot_options *options, const struct http_req
 	if (!route || (status != 200 && status != 206))
 		return;
 	if (strcmp(route, BOOT_ROUTE_IMAGE) == 0 && token) {
-		boot_file_server_observe(options, request, status,
-					 inventory_by_token(options->inventory, token),
-					 OBSERVATION_IMAGE, options->image_dir,
-					 http_request_param(request, "digest"));
+		const char *digest = http_request_param(request, "digest");
+		const char *folder = contents_folder(contents, digest);
+
+		boot_file_server_observe(
+			options, request, status, inventory_by_token(options->inventory, token),
+			&(struct observed_file){.kind = OBSERVATION_IMAGE,
+						.folder = folder ? folder : options->image_dir,
+						.name = digest});
 		return;
 	}
 	if (strcmp(route, BOOT_ROUTE_FILE) != 0)
@@ -134,7 +145,10 @@ void boot_file_observe(const struct boot_options *options, const struct http_req
 	name = http_request_param(request, "name");
 	for (size_t i = 0; i < COUNT_OF(observed_files); i++)
 		if (strcmp(observed_files[i].name, name) == 0)
-			boot_file_server_observe(options, request, status,
-						 inventory_by_address(options->inventory, client),
-						 observed_files[i].kind, options->boot_dir, name);
+			boot_file_server_observe(
+				options, request, status,
+				inventory_by_address(options->inventory, client),
+				&(struct observed_file){.kind = observed_files[i].kind,
+							.folder = options->boot_dir,
+							.name = name});
 }

@@ -7,6 +7,7 @@
 
 #include "bampi/bootd/boot/boot.h"
 #include "bampi/bootd/boot/boot_counters.h"
+#include "bampi/bootd/boot/contents.h"
 
 #define BOOT_ROUTE_FILE  "/boot/file/{name}"
 #define BOOT_ROUTE_IMAGE "/boot/image/{digest}"
@@ -16,5 +17,5 @@ bool boot_file_send(struct boot_counters *counters, struct http_request *request
 		    const char *folder, const char *name);
 /* After the answer: records the fetch of a kernel, ramdisk or image as an observation of its node.
  * Other routes and failed ones are ignored. */
-void boot_file_observe(const struct boot_options *options, const struct http_request *request,
-		       int status);
+void boot_file_observe(const struct boot_options *options, const struct contents *contents,
+		       const struct http_request *request, int status);

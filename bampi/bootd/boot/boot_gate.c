@@ -57,8 +57,10 @@ struct boot_gate {
 
 static void boot_gate_send(struct boot_gate_line *line);
 
-static const char *const boot_gate_verdict_words[] = {
-	[BOOT_GIVEN] = "given", [BOOT_LATER] = "later", [BOOT_ENDED] = "ended"};
+static const char *const boot_gate_verdict_words[] = {[BOOT_GIVEN] = "given",
+						      [BOOT_LATER] = "later",
+						      [BOOT_ELSEWHERE] = "elsewhere",
+						      [BOOT_ENDED] = "ended"};
 
 static void boot_gate_ignored(void *context, int rc, const PGresult *result,
 			      const struct problem *problem)
@@ -106,13 +108,10 @@ static void boot_gate_remember(struct boot_gate *gate, const struct boot_questio
 	HASH_ADD_STR(gate->agents, token, agent);
 }
 
-/* The script was given, and its asker had gone before a byte of it was sent. */
-static void boot_gate_take_back(struct boot_gate_line *line, const struct boot_question *question)
+void boot_gate_return(struct boot_gate *gate, const struct boot_question *question)
 {
-	const char *params[] = {question->token, question->asker.connection};
-	int rc = line == &line->gate->script ? db_submit(line->gate->db, &boot_gate_return_query,
-							 params, boot_gate_ignored, NULL)
-					     : 0;
+	const char *params[] = {question->token};
+	int rc = db_submit(gate->db, &boot_gate_return_query, params, boot_gate_ignored, NULL);
 
 	if (rc)
 		log_warn(BOOT_GATE_SUBJECT, "a script that nobody took counts as given: %s",
@@ -127,8 +126,8 @@ static void boot_gate_end(struct boot_gate_line *line, struct boot_gate_wait *wa
 	if (wait->request) {
 		http_request_on_close(wait->request, NULL, NULL);
 		line->fn(line->gate->context, wait->request, &wait->question, verdict);
-	} else if (verdict == BOOT_GIVEN) {
-		boot_gate_take_back(line, &wait->question);
+	} else if (verdict == BOOT_GIVEN && line == &line->gate->script) {
+		boot_gate_return(line->gate, &wait->question);
 	}
 	free(wait);
 }
@@ -169,6 +168,8 @@ static void boot_gate_done(void *context, int rc, const PGresult *result,
 
 static void boot_gate_row(const struct boot_question *question, int64_t n, struct text *rows)
 {
+	char nic[MAC_TEXT_SIZE];
+
 	json_begin_object(rows, NULL);
 	json_put_int(rows, "n", n);
 	json_put_string(rows, "token", question->token);
@@ -176,6 +177,7 @@ static void boot_gate_row(const struct boot_question *question, int64_t n, struc
 	json_put_bool(rows, "knows", question->knows);
 	json_put_int(rows, "leased_s", question->asker.leased_s);
 	json_put_string(rows, "connection", question->asker.connection);
+	json_put_string(rows, "nic", mac_text(question->asker.owner, nic));
 	boot_asker_json(&question->asker, rows, "asker");
 	json_end_object(rows);
 }
@@ -249,7 +251,7 @@ static void boot_gate_ask(struct boot_gate_line *line, struct http_request *requ
 	struct boot_gate_wait *wait = calloc(1, sizeof(*wait));
 
 	if (!wait) {
-		boot_answer_later(request);
+		boot_answer_wait(request, "no memory");
 		return;
 	}
 	*wait = (struct boot_gate_wait){.line = line, .request = request, .question = *question};

@@ -16,9 +16,10 @@
 
 enum boot_verdict {
 	BOOT_GIVEN,
-	BOOT_LATER, /* it asks from before its power cycle */
-	BOOT_ENDED, /* this boot is over */
-	BOOT_AWAY,  /* the database does not answer */
+	BOOT_LATER,     /* it asks from before its power cycle */
+	BOOT_ELSEWHERE, /* switches hear its MAC at another port than the node's */
+	BOOT_ENDED,     /* this boot is over */
+	BOOT_AWAY,      /* the database does not answer */
 };
 
 struct boot_question {
@@ -50,6 +51,8 @@ void boot_gate_script(struct boot_gate *gate, struct http_request *request,
 		      const struct boot_question *question);
 void boot_gate_agent(struct boot_gate *gate, struct http_request *request,
 		     const struct boot_question *question);
+/* The script was given, and no byte of it was sent: it counts as not fetched. */
+void boot_gate_return(struct boot_gate *gate, const struct boot_question *question);
 /* An event and an alert about a node. */
 void boot_gate_alarm(struct boot_gate *gate, int64_t node_id, const char *kind, const char *message,
 		     const char *hint);

@@ -54,13 +54,14 @@ static void script_wait(struct http_request *request, struct mac mac, const char
 
 	http_answer_header(request, "Cache-Control", "no-store");
 	if (script_table_wait(&values, &text))
-		boot_answer_later(request);
+		boot_answer_wait(request, reason);
 	else
 		http_answer(request, 200, "text/plain; charset=utf-8", text.data, text.size);
 	text_done(&text);
 }
 
-static void script_send(struct boot_server *server, struct http_request *request, struct mac mac,
+/* False: no byte of it was sent. */
+static bool script_send(struct boot_server *server, struct http_request *request, struct mac mac,
 			const char *url)
 {
 	const struct inventory_node *node = inventory_by_mac(server->options->inventory, mac);
@@ -78,10 +79,12 @@ static void script_send(struct boot_server *server, struct http_request *request
 		.reason = decision.reason,
 	};
 	struct text text = {0};
+	int rc = script_table_write(decision.target, node ? node->firmware : FIRMWARE_BIOS, &values,
+				    &text);
 
-	if (script_table_write(decision.target, node ? node->firmware : FIRMWARE_BIOS, &values,
-			       &text)) {
-		boot_answer_later(request);
+	if (rc) {
+		boot_server_refuse_log(server, request, "the script of its boot cannot be written");
+		boot_answer_wait(request, "the script of this boot cannot be written");
 	} else {
 		(*script_counter(server->counters, decision.target))++;
 		log_info("boot", "node %s: script for %s (mac=%s reason=\"%s\")", values.node,
@@ -93,6 +96,7 @@ static void script_send(struct boot_server *server, struct http_request *request
 		http_answer(request, 200, "text/plain; charset=utf-8", text.data, text.size);
 	}
 	text_done(&text);
+	return rc == 0;
 }
 
 void boot_script_answered(void *context, struct http_request *request,
@@ -101,6 +105,7 @@ void boot_script_answered(void *context, struct http_request *request,
 	static const char *const reasons[] = {
 		[BOOT_GIVEN] = "its boot was asked for anew",
 		[BOOT_LATER] = "it is about to be started anew",
+		[BOOT_ELSEWHERE] = "its MAC is heard at another port than its own",
 		[BOOT_ENDED] = "this boot is over, the next one is prepared",
 		[BOOT_AWAY] = "the database is away",
 	};
@@ -108,13 +113,16 @@ void boot_script_answered(void *context, struct http_request *request,
 	const struct inventory_node *node =
 		inventory_by_mac(server->options->inventory, question->mac);
 	char url[URL_SIZE];
+	bool sent = false;
 
 	/* The picture may have changed meanwhile; the verdict is for this token alone. */
 	if (verdict == BOOT_GIVEN && node && strcmp(node->intent.token, question->token) == 0 &&
 	    own_url(server, question->asker.address, url))
-		script_send(server, request, question->mac, url);
+		sent = script_send(server, request, question->mac, url);
 	else
 		script_wait(request, question->mac, reasons[verdict]);
+	if (verdict == BOOT_GIVEN && !sent)
+		boot_gate_return(server->gate, question);
 }
 
 /* A script with a token is given once; any other says nothing that is secret. */
@@ -126,7 +134,7 @@ static void script_answer(struct boot_server *server, struct http_request *reque
 	struct boot_question question = {.mac = mac};
 
 	if (target_policy(node).target != BOOT_TARGET_AGENT) {
-		script_send(server, request, mac, url);
+		(void)script_send(server, request, mac, url);
 		return;
 	}
 	if (http_request_method(request) == HTTP_HEAD) {
@@ -147,7 +155,7 @@ void boot_script_held(void *context, struct http_request *request, struct mac ma
 	if (own_url(server, boot_client_address(server->options, request), url))
 		script_answer(server, request, mac, url);
 	else
-		boot_answer_later(request);
+		boot_answer_wait(request, "this address is in no subnet of ours any more");
 }
 
 /* "Stop" is said only from a picture that is newer than the question. */

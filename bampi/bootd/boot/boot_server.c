@@ -79,7 +79,7 @@ static void boot_server_file(void *context, struct http_request *request)
 void boot_server_refuse_token(struct boot_server *server, struct http_request *request)
 {
 	if (!inventory_ready(server->options->inventory)) {
-		boot_answer_later(request);
+		boot_answer_wait(request, "the boot server is starting");
 		return;
 	}
 	server->counters->unauthorized++;
@@ -100,7 +100,7 @@ bool boot_server_from_node(struct boot_server *server, struct http_request *requ
 	if (!there) {
 		boot_server_refuse_log(server, request,
 				       "a token, from an address that is lent to nobody");
-		boot_answer_later(request);
+		boot_answer_wait(request, "this address is lent to nobody");
 		return false;
 	}
 	(void)text_format(message, sizeof(message), "node %s uses the token of node %s",
@@ -129,12 +129,38 @@ const struct inventory_node *boot_server_node_of_token(struct boot_server *serve
 	return node;
 }
 
+/* Another controller of the site, by its certificate, copies what it lacks. */
+static bool boot_server_is_controller(const struct http_request *request)
+{
+	const struct http_peer *peer = http_request_peer(request);
+
+	return peer->secure && strcmp(peer->certified.role, TLS_ROLE_CONTROLLER) == 0 &&
+	       !http_request_bearer(request);
+}
+
+static void boot_server_content(struct boot_server *server, struct http_request *request,
+				const char *digest)
+{
+	const char *folder = contents_folder(server->contents, digest);
+
+	if (folder)
+		server->counters->images +=
+			boot_file_send(server->counters, request, folder, digest);
+	else
+		boot_answer_not_found(request);
+}
+
 static void boot_server_image(void *context, struct http_request *request)
 {
 	struct boot_server *server = context;
 	const char *digest = http_request_param(request, "digest");
-	const struct inventory_node *node = boot_server_node_of_token(server, request);
+	const struct inventory_node *node;
 
+	if (boot_server_is_controller(request)) {
+		boot_server_content(server, request, digest);
+		return;
+	}
+	node = boot_server_node_of_token(server, request);
 	if (!node)
 		return;
 	if (!inventory_may_fetch(server->options->inventory, node, digest)) {
@@ -142,8 +168,12 @@ static void boot_server_image(void *context, struct http_request *request)
 		boot_answer_not_found(request);
 		return;
 	}
-	server->counters->images +=
-		boot_file_send(server->counters, request, server->options->image_dir, digest);
+	if (!contents_folder(server->contents, digest) &&
+	    contents_coming(server->contents, digest)) {
+		boot_answer_wait(request, "it is being copied from another controller");
+		return;
+	}
+	boot_server_content(server, request, digest);
 }
 
 /* --- the installed system, health --- */
@@ -164,7 +194,7 @@ static void boot_server_callback(void *context, struct http_request *request)
 	owner = node && asked && mac_parse(asked, &mac) == 0 ? inventory_by_mac(inventory, mac)
 							     : NULL;
 	if (!inventory_ready(inventory)) {
-		boot_answer_later(request);
+		boot_answer_wait(request, "the boot server is starting");
 		return;
 	}
 	if (!owner || owner->id != node->id) {
@@ -204,7 +234,7 @@ static void boot_server_after(void *context, const struct http_request *request,
 	const struct boot_server *server = context;
 
 	(void)elapsed_us;
-	boot_file_observe(server->options, request, status);
+	boot_file_observe(server->options, server->contents, request, status);
 }
 
 /* Firmware loads the loader, and the OS calls back: neither knows the site's CA. */
@@ -232,10 +262,10 @@ static bool is_relay(void *context, uint32_t address)
 	return boot_client_is_relay(server->options, address);
 }
 
-int boot_server_new(struct loop *loop, const struct boot_options *options, struct mailbox *mailbox,
-		    struct boot_counters *counters, struct boot_server **ret,
-		    struct problem *problem)
+int boot_server_new(struct loop *loop, const struct boot_server_options *parts,
+		    struct boot_server **ret, struct problem *problem)
 {
+	const struct boot_options *options = parts->boot;
 	struct boot_server *server = calloc(1, sizeof(*server));
 	struct http_server_options http = {
 		.routes = boot_server_routes,
@@ -245,7 +275,7 @@ int boot_server_new(struct loop *loop, const struct boot_options *options, struc
 		.is_many = is_relay,
 		.source_limit = options->http_source_connections ? options->http_source_connections
 								 : SOURCE_CONNECTIONS,
-		.counters = &counters->http,
+		.counters = &parts->counters->http,
 		.header_timeout_s = options->http_header_s,
 		.without_tls = !options->tls         ? NULL
 			       : options->https_only ? boot_server_without_tls
@@ -259,8 +289,9 @@ int boot_server_new(struct loop *loop, const struct boot_options *options, struc
 		return problem_set(problem, -ENOMEM, "no memory for the boot server");
 	*server = (struct boot_server){
 		.options = options,
-		.mailbox = mailbox,
-		.counters = counters,
+		.mailbox = parts->mailbox,
+		.contents = parts->contents,
+		.counters = parts->counters,
 		.loop = loop,
 		.refusals = {.burst = 10, .per_minute = 60},
 	};

@@ -9,13 +9,21 @@
 
 #include "bampi/bootd/boot/boot.h"
 #include "bampi/bootd/boot/boot_counters.h"
+#include "bampi/bootd/boot/contents.h"
 #include "bampi/bootd/boot/mailbox.h"
 
 struct boot_server;
 
-/* Binds the port. options, mailbox and counters are borrowed and must outlive it. */
-MUST_USE int boot_server_new(struct loop *loop, const struct boot_options *options,
-			     struct mailbox *mailbox, struct boot_counters *counters,
+/* All are borrowed and must outlive the server. */
+struct boot_server_options {
+	const struct boot_options *boot;
+	struct mailbox *mailbox;
+	struct contents *contents;
+	struct boot_counters *counters;
+};
+
+/* Binds the port. */
+MUST_USE int boot_server_new(struct loop *loop, const struct boot_server_options *options,
 			     struct boot_server **ret, struct problem *problem);
 void boot_server_free(struct boot_server *server);
 /* See boot_refreshed. */

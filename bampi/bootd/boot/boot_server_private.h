@@ -13,6 +13,7 @@
 struct boot_server {
 	const struct boot_options *options;
 	struct mailbox *mailbox;
+	struct contents *contents;
 	struct boot_counters *counters;
 	struct loop *loop;
 	struct http_server *http;

@@ -48,32 +48,40 @@ on conflict (deployment_id) do update set percent = excluded.percent,
 -- :statement mailbox_result
 -- :columns id, outcome, count
 -- A step that drops tasks holds their deployment: so that is what is locked first here too.
--- $1 task ids, $2 tokens, $3 states, $4 results, $5 problems, $6 whether the agent refused the task: it is not believed that we gave it. Stores the result, makes the deployments due and notifies, in one transaction.
--- Per row: id, outcome: stored, repeated, dropped, unknown.
+-- $1 task ids, $2 tokens, $3 states, $4 results, $5 problems, $6 whether the agent refused the task: it is not believed that we gave it.
+-- $7 whose signature the result has ('' = none), $8 from which address. Stores the result, makes the deployments due and notifies, in one transaction.
+-- A result is taken of the agent that the task was signed for. Per row: id, outcome: stored, repeated, dropped, forged, unknown.
 with input as (
-	select id, token, state, result::jsonb, problem::jsonb, refused
-	from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[])
-		as i (id, token, state, result, problem, refused)
+	select id, token, state, result::jsonb, problem::jsonb, refused, agent, address
+	from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::text[])
+		as i (id, token, state, result, problem, refused, agent, address)
 ), touched as materialized (
 	select deployment_touch(array_agg(t.deployment_id)) from agent_task t join input i
-	on t.id = i.id and t.token = i.token where t.id = any (array(select id from input)) and ${open}
+	on t.id = i.id and t.token = i.token and t.agent = i.agent where t.id = any (array(select id from input)) and ${open}
 ), locked as materialized (
 	select t.id from agent_task t, touched where t.id = any (array(select id from input))
 	order by t.id for no key update of t
 ), changed as (
 	update agent_task t set state = i.state, result = i.result, problem = i.problem,
 		updated_at = now()
-	from input i where t.id = i.id and t.token = i.token and ${open}
+	from input i where t.id = i.id and t.token = i.token and t.agent = i.agent and ${open}
 	and t.id = any (array(select id from locked)) returning t.id
 ), alarmed as materialized (
 	select haas.boot_alarm_add(n.id, 'boot.task_refused', format('the agent of node %s refused a task: %s', n.name, i.problem ->> 'message'),
 		i.problem ->> 'hint', jsonb_build_object('task', i.id, 'detail', i.problem ->> 'detail'))
-	from input i join boot_intent b on b.token = i.token join node n on n.id = b.node_id where i.refused
+	from input i join boot_intent b on b.token = i.token join node n on n.id = b.node_id
+	where i.refused and i.agent <> '' and coalesce(b.agent_key, i.agent) = i.agent
+), forged as materialized (
+	select haas.boot_alarm_add(n.id, 'boot.result_forged', format('a result of task %s (%s) of node %s is not signed by its agent: it is not believed; it came from %s',
+			t.id, t.kind, n.name, i.address),
+		'somebody has the token of this boot: who can see the provisioning network? Or the ramdisk is older than the controller: build it again',
+		jsonb_build_object('task', t.id, 'address', i.address))
+	from input i join agent_task t on t.id = i.id and t.token = i.token join node n on n.id = t.node_id where t.agent is distinct from i.agent
 ), told as materialized (
 	select pg_notify('deployment', '') from changed having count(*) > 0
 )
-select i.id, case when c.id is not null then 'stored' when t.id is null then 'unknown'
+select i.id, case when c.id is not null then 'stored' when t.id is null then 'unknown' when t.agent is distinct from i.agent then 'forged'
 	when t.state in ('done', 'failed') then 'repeated' else 'dropped' end as outcome,
-	(select count(*) from told) + (select count(*) from alarmed) as count
+	(select count(*) from told) + (select count(*) from alarmed) + (select count(*) from forged) as count
 from input i left join changed c on c.id = i.id
 left join agent_task t on t.id = i.id and t.token = i.token

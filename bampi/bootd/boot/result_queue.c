@@ -90,6 +90,7 @@ static const struct outcome_row {
 	{"stored", boot_answer_empty, offsetof(struct boot_counters, results_stored)},
 	{"repeated", boot_answer_empty, offsetof(struct boot_counters, results_stored)},
 	{"dropped", boot_answer_unwanted, offsetof(struct boot_counters, tasks_unwanted)},
+	{"forged", boot_answer_unauthorized, offsetof(struct boot_counters, unauthorized)},
 	{"unknown", boot_answer_not_found, offsetof(struct boot_counters, tasks_unwanted)},
 };
 
@@ -113,7 +114,8 @@ static void result_queue_stored(struct result_queue *queue, struct report *repor
 	uint64_t *counter = (uint64_t *)(void *)((char *)queue->counters + outcome->counter);
 
 	(*counter)++;
-	queue->on_over(queue->context, report->task_id);
+	if (outcome->answer != boot_answer_unauthorized)
+		queue->on_over(queue->context, report->task_id);
 	report_end(queue, report, outcome->answer);
 }
 
@@ -147,6 +149,7 @@ static void result_queue_refused(struct result_queue *queue, struct report *repo
 			report_end(queue, report, boot_answer_later);
 			return;
 		}
+		result.signer = report->result.signer;
 		boot_result_done(&report->result);
 		report->result = result;
 	}
@@ -222,7 +225,7 @@ static void result_queue_gather(struct result_queue *queue, struct result_queue_
 
 static int result_queue_submit(struct result_queue *queue, struct result_queue_flight *flight)
 {
-	struct text columns[6] = {0};
+	struct text columns[8] = {0};
 	const char *params[COUNT_OF(columns)];
 	struct report *report;
 	int rc = 0;
@@ -237,6 +240,8 @@ static int result_queue_submit(struct result_queue *queue, struct result_queue_f
 		array_add(&columns[3], report->result.data);
 		array_add(&columns[4], report->result.problem);
 		array_add(&columns[5], report->result.refused ? "true" : "false");
+		array_add(&columns[6], report->result.signer.agent);
+		array_add(&columns[7], report->result.signer.address);
 	}
 	for (size_t i = 0; i < COUNT_OF(columns); i++) {
 		array_end(&columns[i]);

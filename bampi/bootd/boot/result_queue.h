@@ -22,8 +22,12 @@ MUST_USE int result_queue_new(struct db *db, struct boot_counters *counters, res
 /* Requests that wait are answered 503: whether their result was stored is unknown, the agent asks
  * again. */
 void result_queue_free(struct result_queue *queue);
-/* Takes over the request and moves the result. Answers 204 stored (also when it was stored before),
- * 410 nobody wants it, 404 not a task of this token, 503 with Retry-After when PostgreSQL is away.
- */
+/* Takes over the request and moves the result. Answers:
+ *
+ *   204  stored, now or before
+ *   401  not signed by the agent that the task is for
+ *   404  not a task of this token
+ *   410  nobody wants it
+ *   503  PostgreSQL is away; with Retry-After */
 void result_queue_add(struct result_queue *queue, struct http_request *request, const char *token,
 		      int64_t task_id, struct boot_result *result);

@@ -111,7 +111,7 @@ void script_hold_free(struct script_hold *hold)
 	if (!hold)
 		return;
 	while (hold->list)
-		boot_answer_later(script_hold_end(hold->list));
+		boot_answer_wait(script_hold_end(hold->list), "the boot server stops");
 	loop_timer_free(hold->deadline);
 	free(hold);
 }

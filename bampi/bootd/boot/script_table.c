@@ -77,21 +77,40 @@ static bool script_table_plain(const char *value)
 	return true;
 }
 
+/* One word of a command line: neither the kernel nor iPXE takes it for two. */
+static bool script_table_word(const char *value)
+{
+	return script_table_plain(value) && !strpbrk(value, " \"'&|\\");
+}
+
+bool script_table_console(const char *text)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789,";
+
+	return text[strspn(text, letters)] == '\0';
+}
+
 static int script_table_fill(const char *template, const char *target,
 			     const struct script_values *values, struct text *ret)
 {
 	const struct {
 		const char *word, *value;
+		bool (*fits)(const char *value);
 	} words[] = {
-		{"{node}", values->node},     {"{mac}", values->mac},
-		{"{url}", values->url},       {"{agent}", values->agent},
-		{"{token}", values->token},   {"{console}", values->console},
-		{"{reason}", values->reason}, {"{target}", target},
+		{"{node}", values->node, script_table_plain},
+		{"{mac}", values->mac, script_table_word},
+		{"{url}", values->url, script_table_word},
+		{"{agent}", values->agent, script_table_word},
+		{"{token}", values->token, script_table_word},
+		{"{console}", values->console, script_table_console},
+		{"{reason}", values->reason, script_table_plain},
+		{"{target}", target, script_table_plain},
 	};
 	const char *at = template;
 
 	for (size_t i = 0; i < COUNT_OF(words); i++)
-		if (!script_table_plain(words[i].value))
+		if (!words[i].fits(words[i].value))
 			return E_MALFORMED;
 	while (*at) {
 		size_t size = strcspn(at, "{");

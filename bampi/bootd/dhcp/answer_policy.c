@@ -49,12 +49,15 @@ static const struct answer configured_answers[CLIENT_FAMILIES] = {
 };
 
 /* iPXE is not signed. Kernel and ramdisk in one signed program take its place; they ask for the boot
- * script themselves (docs/secure-boot.md). */
-static const char *const answer_policy_signed[CLIENT_KINDS] = {
-	[CLIENT_UEFI_X64] = "agent.efi",
-	[CLIENT_UEFI_ARM64] = "agent-arm64.efi",
-	[CLIENT_HTTP_X64] = "agent.efi",
-	[CLIENT_HTTP_ARM64] = "agent-arm64.efi",
+ * script themselves (docs/secure-boot.md). None is made for arm64: nothing is offered there. */
+static const struct {
+	bool asks; /* firmware that refuses what is not signed */
+	const char *file;
+} answer_policy_signed[CLIENT_KINDS] = {
+	[CLIENT_UEFI_X64] = {true, "agent.efi"},
+	[CLIENT_UEFI_ARM64] = {true, NULL},
+	[CLIENT_HTTP_X64] = {true, "agent.efi"},
+	[CLIENT_HTTP_ARM64] = {true, NULL},
 };
 
 static struct answer answer_of(const struct answer_facts *facts)
@@ -65,10 +68,10 @@ static struct answer answer_of(const struct answer_facts *facts)
 		answer = configured_answers[facts->family];
 		answer.file = facts->boot_file;
 	}
-	if (facts->secure_boot && answer_policy_signed[facts->client]) {
-		answer.file = answer_policy_signed[facts->client];
+	if (facts->secure_boot && answer_policy_signed[facts->client].asks) {
+		answer.file = answer_policy_signed[facts->client].file;
 		/* No script tells this firmware to leave: without a file it goes on to its disk. */
-		if (facts->disk)
+		if (facts->disk || !answer.file)
 			answer.scheme = SCHEME_NONE;
 	}
 	return answer;

@@ -4,6 +4,6 @@
 bampi-bootd
 
 -- :statement event_add
-select haas.event_add('${actor}', e.kind, e.subject_kind, e.subject, null, e.message, e.detail)
+select haas.event_told(e.kind, e.subject_kind, e.subject, null, e.message, e.detail)
 from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::jsonb[])
 as e (kind, subject_kind, subject, message, detail)

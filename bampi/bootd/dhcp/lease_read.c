@@ -14,6 +14,9 @@
 
 #define PAGE               4096 /* rows read at once: some milliseconds in which no packet is answered */
 #define LEASE_READ_NEWS_MS 1000
+/* So many times the news is read after another server was there last: its sessions end with it, and
+ * what it acknowledged a moment before is told by nobody else. */
+#define LEASE_READ_LAST    2
 #define LEASE_READ_SUBJECT "lease"
 
 const char *const lease_state_words[3] = {
@@ -162,15 +165,21 @@ static void on_news(void *context, int rc, const PGresult *result, const struct 
 		if (!db_is_null(result, row, LEASE_ADDRESS))
 			rc = lease_take_row(store, result, row);
 	}
-	if (rc == 0 && count > 0)
-		store->news_since = db_int(result, 0, LEASE_NEWS_READ_AT, 0);
+	if (rc || count == 0)
+		return;
+	store->news_since = store->news_next;
+	store->news_next = db_int(result, 0, LEASE_NEWS_READ_AT, 0);
+	if (db_bool(result, 0, LEASE_NEWS_COMPANY))
+		store->news_left = LEASE_READ_LAST;
+	else if (store->news_left > 0)
+		store->news_left--;
 }
 
 void lease_ask_news(void *context)
 {
 	struct lease_store *store = context;
 	char since[24];
-	const char *params[] = {since};
+	const char *params[] = {since, store->news_left > 0 ? "t" : "f"};
 
 	(void)text_format(since, sizeof(since), "%lld", (long long)store->news_since);
 	for (size_t i = 0; i < LANES && store->ready && !store->asking; i++) {

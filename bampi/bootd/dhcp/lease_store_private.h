@@ -35,7 +35,10 @@ struct lease_store {
 	struct loop_timer *pause, *news, *full;
 	uint32_t read_number;
 	uint32_t read_after; /* address: where the next page begins */
-	int64_t news_since;  /* the database's clock, seconds */
+	/* The database's clock, seconds: of the last answer but one. Its list of sessions may be
+	 * younger than its rows. */
+	int64_t news_since, news_next;
+	unsigned news_left; /* another server was there a moment ago */
 	uint64_t batches, written;
 };
 

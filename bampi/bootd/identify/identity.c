@@ -8,7 +8,7 @@
 
 #define FRESH_S  600 /* a node seen at a port so lately must be thought there still */
 #define TOLD_MAX 256
-#define HOUR_MS  3600000
+#define HOUR_MS  INT64_C(3600000)
 #define DAY_MS   (24 * HOUR_MS)
 
 /* A client that gets no answer asks for ever: it is told of once an hour. */

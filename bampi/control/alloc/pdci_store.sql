@@ -147,7 +147,7 @@ select haas.pdci_allocate($1::bigint, $2::bigint, $3::jsonb, 'bampid')
 select node, waits_for from haas.pdci_release_step($1::bigint, $2::bigint, 'bampid')
 
 -- :statement pdci_replace
-select haas.pdci_replace(p.id, $3, 'bampid') from haas.pdci p where p.id = $1::bigint and p.generation = $2::bigint
+select haas.pdci_replace_broken($1::bigint, $2::bigint, $3)
 
 -- :statement pdci_replace_step
 -- :columns node, group_index, waits_for
@@ -164,5 +164,5 @@ with was as (select id, name, tenant_id, state from haas.pdci where id = $1::big
     ready_at = case when $3 = 'ready' then coalesce(p.ready_at, now()) else p.ready_at end
   where p.id = $1::bigint and p.generation = $2::bigint returning p.id
 )
-select haas.event_add('bampid', 'pdci.' || $3, 'pdci', was.name, was.tenant_id, coalesce($4::jsonb ->> 'message', was.state || ' -> ' || $3),
+select haas.event_told('pdci.' || $3, 'pdci', was.name, was.tenant_id, coalesce($4::jsonb ->> 'message', was.state || ' -> ' || $3),
   jsonb_build_object('pdci', was.id, 'problem', $4::jsonb)) from was join saved on true where was.state <> $3

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/fence.h"
 #include "common/base/text.h"
 #include "common/io/log.h"
 #include "common/io/work_cycle.h"
@@ -19,13 +21,20 @@ LEAKS_LEFT_TO_SANITIZER
 #define ACTION_RUNNER_SUBJECT   "action"
 #define ACTION_RUNNER_PERIOD_MS 5000
 #define ACTION_RUNNER_RETRY_MS  1000
+/* Ours at once, at most: so many claims one statement extends. */
+#define ACTION_RUNNER_HELD_MAX ((size_t)ACTION_LIMIT * 4)
+/* The queue's answer comes by its deadline (bmc_op_table). A claim without one is not kept for longer
+ * than so much after it. */
+#define ACTION_RUNNER_LATE_MS 60000
 
 struct action {
 	struct action_row row;
 	struct action_runner *runner;
+	struct fence *fence; /* its claim's */
 	uint64_t ticket;
-	bool asked; /* the BMC still works on it */
-	bool ended; /* the two below are set */
+	int64_t until_ms; /* loop_now_ms: given up then */
+	bool asked;       /* the BMC still works on it */
+	bool ended;       /* the two below are set */
 	bool saving;
 	json_t *result;
 	struct problem problem;
@@ -40,15 +49,20 @@ struct action_runner {
 	struct loop_timer *save_timer;
 	struct loop_timer *extend_timer;
 	bool saving, extending;
-	bool one_by_one; /* a batch was refused */
+	bool one_by_one;             /* a batch was refused */
+	int64_t claim_ms, extend_ms; /* clock_boot_ms when it was asked for */
 	struct action *actions;
+	size_t held;
 };
 
 static void action_free(struct action *action)
 {
 	if (action->asked)
 		bmc_queue_cancel(action->runner->options.queue, action->ticket);
+	fence_drop(action->fence);
+	fence_unref(action->fence);
 	DL_DELETE(action->runner->actions, action);
+	action->runner->held--;
 	json_decref(action->row.params);
 	json_decref(action->result);
 	free(action);
@@ -143,10 +157,15 @@ static void action_runner_on_answer(void *context, int rc, const struct bmc_resu
 {
 	struct action *action = context;
 
-	if (rc)
+	action->asked = false;
+	if (rc == E_LAPSED) {
+		log_problem(LOG_LEVEL_WARN, ACTION_RUNNER_SUBJECT, problem);
+		action_free(action); /* as if we had died: whoever claims it next decides */
+	} else if (rc) {
 		action_runner_end(action, NULL, problem);
-	else
+	} else {
 		action_runner_end(action, action_result(result), NULL);
+	}
 }
 
 static void action_runner_start(struct action_runner *runner, struct action *action)
@@ -173,6 +192,9 @@ static void action_runner_start(struct action_runner *runner, struct action *act
 			    action->row.uefi ? BMC_FIRMWARE_UEFI : BMC_FIRMWARE_BIOS, &request,
 			    &problem);
 	if (rc == 0) {
+		request.fence = action->fence;
+		action->until_ms = loop_now_ms(runner->loop) +
+				   bmc_op_table[request.op].deadline_ms + ACTION_RUNNER_LATE_MS;
 		rc = bmc_queue_submit(runner->options.queue, &ask, action_runner_on_answer, action,
 				      &action->ticket);
 		if (rc)
@@ -197,15 +219,26 @@ static void action_runner_on_claimed(void *context, int rc, const PGresult *resu
 
 		if (!action)
 			break; /* claimed again when the claim has passed */
+		if (fence_new(fence_end_ms(runner->claim_ms, runner->options.claim_ms),
+			      &action->fence) != 0) {
+			free(action);
+			break;
+		}
 		action->runner = runner;
 		if (action_row_read(result, row, &action->row) != 0)
 			log_warn(ACTION_RUNNER_SUBJECT,
 				 "the parameters of an action cannot be read (action=%lld)",
 				 (long long)action->row.id);
 		DL_APPEND(runner->actions, action);
+		runner->held++;
 		action_runner_start(runner, action);
 	}
 	work_cycle_end(&runner->cycle, rows == ACTION_LIMIT ? 0 : ACTION_RUNNER_PERIOD_MS);
+}
+
+static bool action_runner_is_full(const struct action_runner *runner)
+{
+	return runner->held + (size_t)ACTION_LIMIT > ACTION_RUNNER_HELD_MAX;
 }
 
 static void action_runner_claim(void *context)
@@ -214,6 +247,11 @@ static void action_runner_claim(void *context)
 	const struct save_options options = {.owner = runner->options.owner,
 					     .claim_ms = runner->options.claim_ms};
 
+	if (action_runner_is_full(runner)) {
+		work_cycle_end(&runner->cycle, ACTION_RUNNER_RETRY_MS);
+		return;
+	}
+	runner->claim_ms = clock_boot_ms();
 	if (action_store_claim(runner->options.db, &options, action_runner_on_claimed, runner) != 0)
 		work_cycle_end(&runner->cycle, ACTION_RUNNER_RETRY_MS);
 }
@@ -234,34 +272,59 @@ static void action_runner_on_extended(void *context, int rc, const PGresult *res
 
 		DL_FOREACH_SAFE(runner->actions, action, next)
 		{
-			if (action->row.id == db_int(result, row, ACTION_EXTEND_ID, 0) &&
-			    action->row.generation ==
-				    db_int(result, row, ACTION_EXTEND_GENERATION, 0) &&
-			    !action->saving)
+			if (action->row.id != db_int(result, row, ACTION_EXTEND_ID, 0) ||
+			    action->row.generation !=
+				    db_int(result, row, ACTION_EXTEND_GENERATION, 0))
+				continue;
+			if (db_bool(result, row, ACTION_EXTEND_HELD))
+				fence_extend(action->fence, fence_end_ms(runner->extend_ms,
+									 runner->options.claim_ms));
+			else if (!action->saving)
 				action_free(action);
 		}
+	}
+}
+
+/* Of those whose BMC never answers the claim ends, as if we had died. */
+static void action_runner_give_up(struct action_runner *runner)
+{
+	int64_t now_ms = loop_now_ms(runner->loop);
+	struct action *action;
+	struct action *next;
+
+	DL_FOREACH_SAFE(runner->actions, action, next)
+	{
+		if (!action->asked || now_ms < action->until_ms)
+			continue;
+		log_warn(
+			ACTION_RUNNER_SUBJECT,
+			"%s of node %s has no answer long after its deadline: given up (action=%lld)",
+			action->row.action, action->row.node, (long long)action->row.id);
+		action_free(action);
 	}
 }
 
 static void action_runner_extend(void *context)
 {
 	struct action_runner *runner = context;
-	struct claim_key keys[ACTION_LIMIT * 4];
+	struct claim_key keys[ACTION_RUNNER_HELD_MAX];
 	struct extend_options options = {
 		.owner = runner->options.owner, .claim_ms = runner->options.claim_ms, .keys = keys};
 	struct action *action;
 
 	loop_timer_arm(runner->extend_timer, runner->options.claim_ms / 3);
+	action_runner_give_up(runner);
 	DL_FOREACH(runner->actions, action)
 	{
 		if (options.count < COUNT_OF(keys))
 			keys[options.count++] =
 				(struct claim_key){action->row.id, action->row.generation};
 	}
-	if (options.count > 0 && runner->cycle.connected && !runner->extending &&
-	    action_store_extend(runner->options.db, &options, action_runner_on_extended, runner) ==
-		    0)
-		runner->extending = true;
+	if (options.count == 0 || !runner->cycle.connected || runner->extending)
+		return;
+	runner->extend_ms = clock_boot_ms();
+	runner->extending = action_store_extend(runner->options.db, &options,
+						action_runner_on_extended, runner) == 0;
 }
 
 /* --- life --- */

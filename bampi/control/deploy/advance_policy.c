@@ -209,6 +209,7 @@ static void advance_policy_failed(const struct facts *facts, const struct plan_r
 			  ret->step);
 	problem_detail(&ret->waits, "%s", ret->failure.message);
 	problem_hint(&ret->waits, "%s", ret->failure.hint);
+	ret->waits_kind = WAIT_RETRY;
 }
 
 static void advance_policy_waiting(const struct facts *facts, const struct plan_row *plan,
@@ -227,6 +228,7 @@ static void advance_policy_waiting(const struct facts *facts, const struct plan_
 	}
 	ret->memo = outcome->memo;
 	ret->waits = outcome->waits;
+	ret->waits_kind = outcome->waits_kind;
 	if (!problem_is_set(&ret->waits))
 		(void)problem_set(&ret->waits, E_UNAVAILABLE, "waits for %s",
 				  step_table[plan->steps[ret->step_index - plan->base]].waits_for);

@@ -42,6 +42,7 @@ struct advance {
 	struct memo memo;
 	struct problem problem; /* recorded with the deployment; zero = null */
 	struct problem waits;   /* for what it waits; zero = for nothing */
+	enum wait_kind waits_kind;
 	struct problem failure; /* of the attempt that just ended, with evidence */
 	struct outcome outcome;
 	struct step_log logs[ADVANCE_LOGS];

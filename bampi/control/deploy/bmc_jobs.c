@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/fence.h"
 #include "common/base/hash_table.h"
 #include "common/base/text.h"
+#include "common/io/log.h"
 
 struct bmc_job {
 	int64_t deployment_id; /* key */
@@ -16,6 +18,7 @@ struct bmc_job {
 	struct bmc_request requests[BMC_WORK_MAX];
 	size_t count, at;
 	uint32_t deadline_ms;
+	struct fence *fence;
 	uint64_t ticket;
 	struct bmc_facts facts;
 	struct bmc_jobs *jobs;
@@ -41,6 +44,9 @@ static void bmc_jobs_drop(struct bmc_jobs *jobs, struct bmc_job *job)
 {
 	if (job->facts.state == BMC_WORK_BUSY)
 		bmc_queue_cancel(jobs->queue, job->ticket);
+	/* A call in flight goes on unheard: nothing of it is sent again. */
+	fence_drop(job->fence);
+	fence_unref(job->fence);
 	HASH_DEL(jobs->table, job);
 	free(job);
 }
@@ -90,6 +96,12 @@ static void bmc_jobs_on_done(void *context, int rc, const struct bmc_result *res
 {
 	struct bmc_job *job = context;
 
+	if (rc == E_LAPSED) {
+		log_problem(LOG_LEVEL_WARN, "runner", problem);
+		job->facts.state = BMC_WORK_NONE;
+		bmc_jobs_drop(job->jobs, job);
+		return; /* due when its claim runs out */
+	}
 	job->facts.last = job->requests[job->at].op;
 	if (rc == 0) {
 		bmc_jobs_note(job, result);
@@ -121,7 +133,8 @@ static int bmc_jobs_ask(struct bmc_job *job)
 	return bmc_queue_submit(job->jobs->queue, &what, bmc_jobs_on_done, job, &job->ticket);
 }
 
-int bmc_jobs_start(struct bmc_jobs *jobs, const struct facts *facts, const struct advance *advance)
+int bmc_jobs_start(struct bmc_jobs *jobs, const struct facts *facts, const struct advance *advance,
+		   int64_t end_ms)
 {
 	struct bmc_job *job;
 	int rc;
@@ -142,13 +155,26 @@ int bmc_jobs_start(struct bmc_jobs *jobs, const struct facts *facts, const struc
 		.jobs = jobs,
 	};
 	memcpy(job->requests, advance->outcome.bmc, sizeof(job->requests));
-	rc = bmc_jobs_ask(job);
+	rc = fence_new(end_ms, &job->fence);
+	for (size_t i = 0; i < job->count; i++)
+		job->requests[i].fence = job->fence;
+	if (rc == 0)
+		rc = bmc_jobs_ask(job);
 	if (rc) {
+		fence_unref(job->fence);
 		free(job);
 		return rc;
 	}
 	HASH_ADD(hh, jobs->table, deployment_id, sizeof(job->deployment_id), job);
 	return 0;
+}
+
+void bmc_jobs_extend(struct bmc_jobs *jobs, const struct claim_key *key, int64_t end_ms)
+{
+	struct bmc_job *job = bmc_jobs_find(jobs, key->id);
+
+	if (job && job->generation == key->generation)
+		fence_extend(job->fence, end_ms);
 }
 
 void bmc_jobs_forget(struct bmc_jobs *jobs, int64_t deployment_id)

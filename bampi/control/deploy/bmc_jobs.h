@@ -1,7 +1,10 @@
 /* What deployments asked of BMCs and what came of it, in the memory of this process. A job is the
  * short list of operations that one step wished for, done in order, each effect confirmed by the
  * queue. When the process dies the jobs are gone; the next owner of the claim asks again, which is
- * why steps look at the world first. */
+ * why steps look at the world first.
+ *
+ * Nothing of a job is sent after the end of its claim (fence.h). A job that is late for that is
+ * forgotten, as if the process had died. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,9 +26,12 @@ MUST_USE int bmc_jobs_new(struct bmc_queue *queue, bmc_jobs_wake_fn fn, void *co
 /* Cancels what is under way. Before bmc_queue_free. */
 void bmc_jobs_free(struct bmc_jobs *jobs);
 
-/* Starts what the outcome wishes, in place of what the deployment had. */
+/* Starts what the outcome wishes, in place of what the deployment had. `end_ms`: of the claim, by
+ * fence_end_ms(). */
 MUST_USE int bmc_jobs_start(struct bmc_jobs *jobs, const struct facts *facts,
-			    const struct advance *advance);
+			    const struct advance *advance, int64_t end_ms);
+/* The claim was extended. Unknown, or another generation: nothing. */
+void bmc_jobs_extend(struct bmc_jobs *jobs, const struct claim_key *key, int64_t end_ms);
 /* Cancels and forgets. Unknown is fine. */
 void bmc_jobs_forget(struct bmc_jobs *jobs, int64_t deployment_id);
 /* The claim was lost; false when a newer one of ours took its place meanwhile. */

@@ -134,13 +134,14 @@ select floor(extract(epoch from min(due_at) - clock_timestamp()) * 1000)::bigint
  union all select min(due_at) from haas.node_action where due_at > now()) x
 
 -- :statement deploy_extend
--- :columns id, generation
+-- :columns id, generation, held
 -- What we claimed ourselves meanwhile has a new generation, and is ours: its BMC job is known by the old one until its facts are there.
 with k as (select * from unnest($1::bigint[], $2::bigint[]) as k (id, generation)), kept as (
  update haas.deployment d set claim_until = now() + $3::bigint * interval '1 ms' from k
  where d.id = any (array(select id from haas.deployment where id = any ($1::bigint[]) and claim_owner = $4 order by id for no key update))
- and d.id = k.id and d.generation = k.generation and d.claim_owner = $4 returning d.id)
-select k.id, k.generation from k where not exists (select from kept where kept.id = k.id)
+ and d.id = k.id and d.generation = k.generation and d.claim_owner = $4 returning d.id, d.generation)
+select kept.id, kept.generation, true as held from kept union all
+select k.id, k.generation, false from k where not exists (select from kept where kept.id = k.id)
  and not exists (select from haas.deployment d where d.id = k.id and d.claim_owner = $4)
 
 -- :statement deploy_chain_head

@@ -30,6 +30,7 @@ enum part {
 	PART_DRIVE_GONE,
 	PART_CERTIFICATE,
 	PART_EVENT,
+	PART_PACE,
 	PART_COUNT
 };
 
@@ -50,6 +51,7 @@ static const struct db_query *const deploy_save_store_queries[PART_COUNT] = {
 	[PART_DRIVE_GONE] = &deploy_drop_drive_query,
 	[PART_CERTIFICATE] = &deploy_put_certificate_query,
 	[PART_EVENT] = &deploy_event_query,
+	[PART_PACE] = &deploy_learn_pace_query,
 };
 
 struct save {
@@ -145,6 +147,7 @@ static void add_deployment(struct deploy_save_store_batch *batch, const struct s
 {
 	const struct advance *advance = row->advance;
 	json_t *object = deploy_save_store_row_of(row);
+	json_t *waits;
 
 	deploy_save_store_put(batch, object, "state",
 			      json_string(deployment_state_words[advance->state]));
@@ -158,10 +161,15 @@ static void add_deployment(struct deploy_save_store_batch *batch, const struct s
 			      json_boolean(row->keep_claim && advance->due_ms));
 	deploy_save_store_put(batch, object, "memo", memo_json(&advance->memo));
 	deploy_save_store_put(batch, object, "problem", json_of_problem(&advance->problem));
-	deploy_save_store_put(batch, object, "waits",
-			      json_of_problem(advance->due_ms ? &advance->waits : NULL));
+	waits = json_of_problem(advance->due_ms ? &advance->waits : NULL);
+	if (json_is_object(waits))
+		deploy_save_store_put(batch, waits, "kind",
+				      json_string(wait_kind_words[advance->waits_kind]));
+	deploy_save_store_put(batch, object, "waits", waits);
 	deploy_save_store_put(batch, object, "ended", json_boolean(advance->due_ms == 0));
 	deploy_save_store_add(batch, PART_DEPLOYMENT, object);
+	if (advance->due_ms == 0 && advance->state == DEPLOYMENT_DONE)
+		deploy_save_store_add(batch, PART_PACE, deploy_save_store_row_of(row));
 }
 
 static void deploy_save_store_add_steps(struct deploy_save_store_batch *batch,

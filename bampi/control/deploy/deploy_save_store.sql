@@ -117,6 +117,10 @@ select x.node, d.id, x.body, x.previous_hash, x.hash, x.signature, x.public_key 
  join haas.deployment d on d.id = x.deployment order by x.ord
 
 -- :statement deploy_event
-select haas.event_add('bampid', y.kind, 'node', y.name, y.tenant_id, y.message, y.detail) from (
+select haas.event_told(y.kind, 'node', y.name, y.tenant_id, y.message, y.detail) from (
  select x.kind, n.name, d.tenant_id, x.message, x.detail ${ours , ord integer, kind text, message text, detail jsonb}
 order by x.ord offset 0) y
+
+-- :statement deploy_learn_pace
+-- After the steps, whose times it reads.
+select haas.deployment_pace_learn(array(select d.id ${ours }))

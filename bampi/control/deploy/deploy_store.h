@@ -78,7 +78,8 @@ struct extend_options {
 	const struct claim_key *keys;
 	size_t count;
 };
-/* The result has (id, generation) of those that are not ours any more. */
+/* The result has (id, generation, held): those that were extended, and those that are not ours any
+ * more. */
 MUST_USE int deploy_store_extend(struct db *db, const struct extend_options *options,
 				 db_result_fn fn, void *context);
 /* The same for any query with the parameters (ids, generations, milliseconds, owner). */

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/fence.h"
 #include "common/base/hex.h"
 #include "common/base/text.h"
 #include "common/io/log.h"
@@ -44,7 +46,8 @@ struct runner {
 
 	bool delayed; /* something could not be saved: not at once again */
 	bool extending;
-	int64_t next_ms; /* until the next due row, as the database said; -1 = none */
+	int64_t extend_ms, save_ms; /* clock_boot_ms when it was asked for */
+	int64_t next_ms;            /* until the next due row, as the database said; -1 = none */
 
 	struct runner_work *works; /* CLAIM_LIMIT */
 	size_t count;
@@ -150,14 +153,18 @@ static unsigned channels_of(const struct advance *advance)
 static void runner_act(struct runner *runner, struct runner_work *work)
 {
 	const struct facts *facts = &work->claimed.facts;
+	const struct claim_key key = {facts->deployment.id, facts->deployment.generation};
+	int64_t end_ms = fence_end_ms(runner->save_ms, runner->options.claim_ms);
 	int rc = 0;
 
 	log_events(work);
 	count_work(runner, work);
 	notify_mark(runner->options.notify, channels_of(&work->advance));
 	if (work->advance.outcome.bmc_count > 0)
-		rc = bmc_jobs_start(runner->jobs, facts, &work->advance);
-	else if (!work->keep)
+		rc = bmc_jobs_start(runner->jobs, facts, &work->advance, end_ms);
+	else if (work->keep)
+		bmc_jobs_extend(runner->jobs, &key, end_ms);
+	else
 		bmc_jobs_forget(runner->jobs, facts->deployment.id);
 	/* Not asked is as if the process had died here: the step asks again when it is due. */
 	if (rc)
@@ -330,6 +337,7 @@ static void save_slice(struct runner *runner)
 					    .keep_claim = work->keep,
 					    .certificate = work->certificate};
 	}
+	runner->save_ms = clock_boot_ms();
 	if (rc == 0)
 		rc = deploy_store_save(runner->options.db, &options, rows, runner->size,
 				       runner_on_saved, runner);
@@ -494,7 +502,7 @@ static void runner_cycle(void *context)
 
 /* --- claims that are held for the BMC --- */
 
-/* Rows are the claims that are not ours any more: somebody cancelled, or took over. */
+/* Claims that are not held are not ours any more: somebody cancelled, or took over. */
 static void runner_on_extended(void *context, int rc, const PGresult *result,
 			       const struct problem *problem)
 {
@@ -507,7 +515,10 @@ static void runner_on_extended(void *context, int rc, const PGresult *result,
 		const struct claim_key key = {db_int(result, row, DEPLOY_EXTEND_ID, 0),
 					      db_int(result, row, DEPLOY_EXTEND_GENERATION, 0)};
 
-		if (bmc_jobs_forget_claim(runner->jobs, &key))
+		if (db_bool(result, row, DEPLOY_EXTEND_HELD))
+			bmc_jobs_extend(runner->jobs, &key,
+					fence_end_ms(runner->extend_ms, runner->options.claim_ms));
+		else if (bmc_jobs_forget_claim(runner->jobs, &key))
 			runner->stats.lost++;
 	}
 }
@@ -524,6 +535,7 @@ static void runner_extend(void *context)
 	if (!keys || !runner->cycle.connected || runner->extending)
 		return;
 	options.count = bmc_jobs_claims(runner->jobs, keys, count);
+	runner->extend_ms = clock_boot_ms();
 	if (deploy_store_extend(runner->options.db, &options, runner_on_extended, runner) == 0)
 		runner->extending = true;
 }

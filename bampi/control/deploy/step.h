@@ -214,7 +214,8 @@ struct outcome {
 	 * row. The same message as long as nothing changes, for "since when" counts from its first
 	 * time; figures go into the detail. */
 	struct problem waits;
-	bool permanent; /* FAILED: another attempt would end alike */
+	enum wait_kind waits_kind; /* WAIT_WORK: goes on as usual; else what is outside */
+	bool permanent;            /* FAILED: another attempt would end alike */
 	bool untouched; /* FAILED before anything was done: a destructive step may try again */
 
 	struct memo memo;

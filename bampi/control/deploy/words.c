@@ -42,3 +42,9 @@ const char *const task_state_words[TASK_STATE_COUNT] = {
 	[TASK_QUEUED] = "queued", [TASK_TAKEN] = "taken",     [TASK_DONE] = "done",
 	[TASK_FAILED] = "failed", [TASK_DROPPED] = "dropped",
 };
+
+const char *const wait_kind_words[WAIT_KIND_COUNT] = {
+	[WAIT_WORK] = "work",       [WAIT_RETRY] = "retry",     [WAIT_BMC] = "bmc",
+	[WAIT_AGENT] = "agent",     [WAIT_CONSOLE] = "console", [WAIT_SWITCH] = "switch",
+	[WAIT_STORAGE] = "storage",
+};

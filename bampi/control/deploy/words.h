@@ -69,6 +69,18 @@ enum task_kind {
 /* Where a node's ports are meant to lead (node_place.place). */
 enum place { PLACE_NONE, PLACE_PARKING, PLACE_PROVISIONING, PLACE_TENANT, PLACE_COUNT };
 
+/* For what a step waits: its own work as usual, or something outside of it. */
+enum wait_kind {
+	WAIT_WORK,
+	WAIT_RETRY,
+	WAIT_BMC,
+	WAIT_AGENT,
+	WAIT_CONSOLE,
+	WAIT_SWITCH,
+	WAIT_STORAGE,
+	WAIT_KIND_COUNT
+};
+
 enum task_state { TASK_QUEUED, TASK_TAKEN, TASK_DONE, TASK_FAILED, TASK_DROPPED, TASK_STATE_COUNT };
 
 extern const char *const plan_words[PLAN_COUNT];
@@ -77,3 +89,4 @@ extern const char *const seen_words[SEEN_COUNT];
 extern const char *const place_words[PLACE_COUNT];
 extern const char *const task_kind_words[TASK_KIND_COUNT];
 extern const char *const task_state_words[TASK_STATE_COUNT];
+extern const char *const wait_kind_words[WAIT_KIND_COUNT];

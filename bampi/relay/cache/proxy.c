@@ -26,14 +26,17 @@ struct upstream_asker proxy_asker(const struct http_request *request)
 {
 	struct upstream_asker asker = {.client = http_request_peer(request)->address};
 	const char *authorization = http_request_header(request, "Authorization");
-	const char *key = http_request_header(request, "Haas-Seal-Key");
+	const char *key = http_request_header(request, RESULT_AGENT_FIELD);
+	const char *signature = http_request_header(request, RESULT_SIGNATURE_FIELD);
 
 	/* One that is too long is none of ours; the controller says so to an empty one too. */
 	if (authorization &&
 	    !text_copy(asker.authorization, sizeof(asker.authorization), authorization))
 		asker.authorization[0] = '\0';
-	if (key && !text_copy(asker.seal_key, sizeof(asker.seal_key), key))
-		asker.seal_key[0] = '\0';
+	if (key && !text_copy(asker.agent_key, sizeof(asker.agent_key), key))
+		asker.agent_key[0] = '\0';
+	if (signature && !text_copy(asker.signature, sizeof(asker.signature), signature))
+		asker.signature[0] = '\0';
 	return asker;
 }
 

@@ -13,7 +13,7 @@
 
 #define HEAD_TIMEOUT_MS  3000
 #define AWAY_MS          2000
-#define HEADERS_MAX      6
+#define HEADERS_MAX      7
 #define UPSTREAM_SUBJECT "controller"
 
 LEAKS_LEFT_TO_SANITIZER
@@ -108,15 +108,17 @@ int upstream_call(struct upstream *upstream, const struct upstream_asker *asker,
 	char forwarded[FORWARDED_TEXT_SIZE];
 	size_t count = 0;
 
-	if (more_count > HEADERS_MAX - 3)
+	if (more_count > HEADERS_MAX - 4)
 		return -EINVAL;
 	if (asker->client)
 		headers[count++] = (struct http_header){FORWARDED_FIELD,
 							forwarded_encode(asker->client, forwarded)};
 	if (asker->authorization[0])
 		headers[count++] = (struct http_header){"Authorization", asker->authorization};
-	if (asker->seal_key[0])
-		headers[count++] = (struct http_header){"Haas-Seal-Key", asker->seal_key};
+	if (asker->agent_key[0])
+		headers[count++] = (struct http_header){RESULT_AGENT_FIELD, asker->agent_key};
+	if (asker->signature[0])
+		headers[count++] = (struct http_header){RESULT_SIGNATURE_FIELD, asker->signature};
 	for (size_t i = 0; i < more_count; i++)
 		headers[count++] = more[i];
 	own.headers = headers;

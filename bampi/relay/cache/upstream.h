@@ -8,6 +8,7 @@
 #include "common/base/macros.h"
 #include "common/http/client.h"
 #include "common/io/loop.h"
+#include "common/net/result_wire.h"
 
 #include "bampi/relay/cache/cache_counters.h"
 
@@ -15,7 +16,6 @@
 #define UPSTREAM_TYPE_MAX   63
 #define UPSTREAM_TARGET_MAX 1024
 #define UPSTREAM_BEARER_MAX 255
-#define UPSTREAM_KEY_MAX    64
 
 struct upstream;
 
@@ -23,7 +23,8 @@ struct upstream;
 struct upstream_asker {
 	uint32_t client;                             /* 0 = for the relay itself */
 	char authorization[UPSTREAM_BEARER_MAX + 1]; /* "" = none */
-	char seal_key[UPSTREAM_KEY_MAX + 1];         /* of an agent, hex; "" = none */
+	char agent_key[DIGEST_TEXT_SIZE];            /* of an agent, hex; "" = none */
+	char signature[RESULT_SIGNATURE_TEXT_SIZE];  /* of its result; "" = none */
 };
 
 /* What a HEAD tells. */

@@ -1,6 +1,5 @@
-/* One request to tgtd and its answer, on its management socket. tgtd answers only to root; in a
- * user namespace of its own (`unshare --user --map-root-user`) that is whoever started it, so
- * neither it nor we need privileges. */
+/* One request to tgtd and its answer, on its management socket. Its folder lets in our account
+ * alone: tgtd's own check of the peer is void (docs/decision/storage-daemon.md). */
 #pragma once
 
 #include "bampi/storage/driver/tgt_wire.h"

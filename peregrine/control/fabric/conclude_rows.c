@@ -244,6 +244,23 @@ static void rows_places(struct work *work)
 	}
 }
 
+static void rows_strays(struct work *work)
+{
+	struct text *json = &work->rows[TABLE_STRAYS];
+
+	for (size_t i = 0; i < work->conclusion.stray_count; i++) {
+		const struct fabric_place *stray = &work->conclusion.strays[i];
+		char mac[MAC_TEXT_SIZE];
+
+		json_begin_object(json, NULL);
+		json_put_string(json, "mac", mac_text(stray->mac, mac));
+		json_put_int(json, "switch_id", work->sources[stray->at.source].id);
+		json_put_string(json, "port", fabric_port(&work->facts, stray->at)->name);
+		json_put_int(json, "seen_us", stray->seen_us);
+		json_end_object(json);
+	}
+}
+
 static void rows_blocks(struct work *work)
 {
 	struct text *json = &work->rows[TABLE_BLOCKS];
@@ -434,6 +451,7 @@ void conclude_rows(struct work *work)
 	rows_ports(work);
 	rows_links(work);
 	rows_places(work);
+	rows_strays(work);
 	rows_blocks(work);
 	rows_alerts(work);
 	for (int table = 0; table < TABLE_COUNT; table++)

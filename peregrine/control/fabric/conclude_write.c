@@ -46,6 +46,7 @@ static void forget_written(struct discovery *discovery)
 	discovery->links_digest[0] = '\0';
 	for (struct memory *memory = discovery->memory; memory; memory = memory->hh.next)
 		memory->row_digest = 0;
+	discovery->strays_digest[0] = '\0';
 	discovery->blocks_digest[0] = '\0';
 	discovery->alerts_digest[0] = '\0';
 }
@@ -161,6 +162,7 @@ void conclude_write(struct work *work)
 				     text_get(&work->rows[TABLE_LINKS]), seen};
 	const char *const places[] = {table_words[TABLE_PLACES], "{}",
 				      text_get(&work->rows[TABLE_PLACES]), seen};
+	const char *const strays[] = {text_get(&work->rows[TABLE_STRAYS])};
 	const char *const blocks[] = {text_get(&work->rows[TABLE_BLOCKS])};
 	const char *const alerts[] = {text_get(&work->rows[TABLE_ALERTS]), seen};
 	const struct {
@@ -178,6 +180,10 @@ void conclude_write(struct work *work)
 				 &fabric_rows_query, links, conclude_write_on_rows},
 		[TABLE_PLACES] = {work->rows[TABLE_PLACES].size > 2, &fabric_rows_query, places,
 				  conclude_write_on_rows},
+		[TABLE_STRAYS] = {conclude_write_is_due(work, TABLE_STRAYS,
+							discovery->strays_digest,
+							&discovery->strays_ms),
+				  &fabric_strays_query, strays, conclude_write_on_written},
 		[TABLE_BLOCKS] = {conclude_write_is_due(work, TABLE_BLOCKS,
 							discovery->blocks_digest,
 							&discovery->blocks_ms),

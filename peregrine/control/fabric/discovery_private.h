@@ -109,9 +109,9 @@ struct discovery {
 	struct memory *memory;
 	struct guard_block *blocks; /* as decided last */
 	size_t block_count;
-	char links_digest[DIGEST_TEXT_SIZE], blocks_digest[DIGEST_TEXT_SIZE],
-		alerts_digest[DIGEST_TEXT_SIZE];
-	int64_t links_ms, blocks_ms, alerts_ms;
+	char links_digest[DIGEST_TEXT_SIZE], strays_digest[DIGEST_TEXT_SIZE],
+		blocks_digest[DIGEST_TEXT_SIZE], alerts_digest[DIGEST_TEXT_SIZE];
+	int64_t links_ms, strays_ms, blocks_ms, alerts_ms;
 	struct pending *pending; /* the rows of the running write */
 };
 

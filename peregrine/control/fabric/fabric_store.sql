@@ -74,6 +74,11 @@ select w.events, x.switch_id, x.message from haas.fabric_rows_write($1::text, $2
 -- $1 rows $2 seen_s
 select haas.fabric_alert_put($1::jsonb, $2::int) as events
 
+-- :statement fabric_strays
+-- :columns = written
+-- $1 rows
+select haas.nic_stray_put($1::jsonb) as events
+
 -- :statement fabric_blocked
 -- :columns = written
 -- $1 rows

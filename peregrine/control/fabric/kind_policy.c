@@ -96,7 +96,7 @@ static enum port_kind kind_alone(const struct fabric_source *source, size_t port
 	if (source->unread && source->unread[port])
 		return PORT_UPLINK;
 	/* What it was while its cable was in; a port that never was up is nobody's. An uplink on
-	 * which nothing is heard any more may still be one: see is_edge_now(). */
+	 * which nothing is heard any more may still be one: see edge_nic(). */
 	if (source->prior_kinds && (!row->up || source->prior_kinds[port] == PORT_UPLINK))
 		return (enum port_kind)source->prior_kinds[port];
 	if (!row->up || (row->base_port == 0 && row->lag == 0 && !row->is_lag))
@@ -152,16 +152,16 @@ static bool is_at_other_edge(struct link_work *work, const struct fabric_nic *ni
 
 /* It was an uplink, and LLDP is silent on it: that alone makes no edge of it, for a port of a
  * tenant would be next. A node of ours that is seen nowhere else does. */
-static bool is_edge_now(struct link_work *work, struct port_ref at)
+static const struct fabric_nic *edge_nic(struct link_work *work, struct port_ref at)
 {
 	const struct fabric_nic *nic =
 		fabric_port(work->facts, at)->up ? node_behind(work, at) : NULL;
 
-	return nic && !is_at_other_edge(work, nic, at);
+	return nic && !is_at_other_edge(work, nic, at) ? nic : NULL;
 }
 
 /* .. unless its cable led to a switch that nobody has read yet: the node may be behind that. */
-static int keep_for_unread(struct link_work *work, struct port_ref at)
+static int keep_for_unread(struct link_work *work, struct port_ref at, const char *node)
 {
 	uint32_t number = work->facts->sources[at.source].unread[at.port] - 1;
 	const char *peer = source_name(work, number);
@@ -174,7 +174,7 @@ static int keep_for_unread(struct link_work *work, struct port_ref at)
 	(void)text_format(conflict->message, sizeof(conflict->message),
 			  "node %s is heard here alone; it stays an uplink, as its cable led to "
 			  "switch %s, which does not answer",
-			  node_behind(work, at)->node, peer);
+			  node, peer);
 	(void)text_format(
 		conflict->hint, sizeof(conflict->hint),
 		"bring %.63s back, or if it is gone for good: haasctl switch delete %.63s", peer,
@@ -191,12 +191,16 @@ static int release_uplinks(struct link_work *work)
 
 		for (uint32_t port = 0; reading && port < reading->port_count && !rc; port++) {
 			struct port_ref at = {source, port};
+			const struct fabric_nic *nic;
 
 			if (work->ret->kinds[source][port] != PORT_UPLINK ||
-			    fabric_link_at(work->ret, at) || !is_edge_now(work, at))
+			    fabric_link_at(work->ret, at))
+				continue;
+			nic = edge_nic(work, at);
+			if (!nic)
 				continue;
 			if (leads_to_unread(work, at))
-				rc = keep_for_unread(work, at);
+				rc = keep_for_unread(work, at, nic->node);
 			else
 				work->ret->kinds[source][port] = PORT_EDGE;
 		}

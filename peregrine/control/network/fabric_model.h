@@ -12,6 +12,7 @@
 #include "common/net/vlan_set.h"
 
 #include "peregrine/switch/switch_driver.h"
+#include "peregrine/switch/switch_family_table.h"
 
 #define MODEL_NONE UINT32_MAX /* no such port, switch or network */
 
@@ -21,10 +22,10 @@ struct fabric_switch {
 	int64_t id;
 	const char *name;
 	bool spine;
-	bool held;             /* not to be changed now: unreachable, not read yet, not managed */
-	bool enters_first;     /* switch_family.enters_first */
-	bool sets_apart;       /* switch_family.sets_apart */
-	struct vlan_set vlans; /* that exist on it */
+	bool held;         /* not to be changed now: unreachable, not read yet, not managed */
+	bool enters_first; /* switch_family.enters_first */
+	enum family_apart apart;
+	struct vlan_set vlans;    /* that exist on it */
 	struct vlan_set reserved; /* never to be used there (switch_family.reserved, range) */
 	struct vlan_set moving;   /* that ports of it are in as long as a change is under way */
 	uint32_t first_port, port_count;

@@ -55,7 +55,7 @@ static enum wanted_fault edge_vlans(const struct fabric_model *model, uint32_t p
 			vlan_set_add(&vlans.tagged, vlan);
 		else
 			vlans.native = vlan;
-		vlans.apart |= member->apart && model->switches[p->at].sets_apart;
+		vlans.apart |= member->apart && model->switches[p->at].apart == FAMILY_APART_SET;
 	}
 	vlans.trunk = !vlan_set_is_empty(&vlans.tagged);
 	*ret = port_vlans_plain(&vlans);
@@ -233,6 +233,7 @@ static int want_uplinks(const struct fabric_model *model, const port_state obser
  * for all of them. NULL, here or there: no memory. */
 static struct vlan_set **uplink_sets(const struct fabric_model *model, struct vlan_set **ret_first)
 {
+	// NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
 	struct vlan_set **sets = calloc(model->port_count + (size_t)1, sizeof(*sets));
 	uint32_t count = 0;
 

@@ -7,6 +7,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/fence.h"
 #include "common/base/json_text.h"
 
 #include "peregrine/control/reconcile/batch_private.h"
@@ -84,13 +85,17 @@ static void batch_read_back(struct batch *batch)
 		batch_read(batch, p);
 }
 
-/* A statement that writes under the claim has ended. False: the claim is gone, and so is the batch. */
+/* A statement that writes under the claim, and so extends it, has ended. False: the claim is gone,
+ * and so is the batch. */
 static bool batch_is_written(struct batch *batch, int rc, const PGresult *result)
 {
 	batch->pending--;
 	batch->overtaken = rc == 0 && PQntuples(result) == 0;
-	if (rc == 0 && !batch->overtaken && !batch->lost)
+	if (rc == 0 && !batch->overtaken && !batch->lost) {
+		fence_extend(batch->options.fence,
+			     fence_end_ms(batch->written_ms, batch->options.key.claim_ms));
 		return true;
+	}
 	batch_lose(batch);
 	return false;
 }
@@ -131,6 +136,7 @@ static void next_stage(struct batch *batch)
 		return;
 	}
 	ask = (struct phase_ask){batch->id, batch->stage + 1, stage_states[batch->stage]};
+	batch->written_ms = clock_boot_ms();
 	rc = intent_store_phase(batch->options.db, &batch->options.key, &ask, on_phase, batch);
 	if (rc) {
 		batch_lose(batch);
@@ -255,6 +261,7 @@ static int batch_journal(struct batch *batch)
 	json_end_array(&json);
 	if (json.failed)
 		return -ENOMEM;
+	batch->written_ms = clock_boot_ms();
 	rc = intent_store_journal(batch->options.db, &batch->options.key, batch->options.reason,
 				  text_get(&json), on_journal, batch);
 	if (rc == 0)
@@ -379,6 +386,7 @@ int batch_new(const struct batch_options *options, const struct batch_source *so
 	if (!batch)
 		return -ENOMEM;
 	*batch = (struct batch){.options = *options, .stage = -1, .begun_ms = clock_monotonic_ms()};
+	fence_ref(batch->options.fence);
 	(void)text_copy(batch->fabric, sizeof(batch->fabric), source->scene->model.name);
 	rc = loop_timer_new(options->loop, batch_on_turn, batch, &batch->turn);
 	if (rc == 0)
@@ -407,6 +415,7 @@ void batch_free(struct batch *batch)
 	free(batch->changes);
 	free(batch->intents);
 	plan_done(&batch->plan);
+	fence_unref(batch->options.fence);
 	text_done(&batch->parked);
 	free(batch);
 }

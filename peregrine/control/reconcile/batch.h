@@ -39,6 +39,7 @@ struct batch_options {
 	struct switch_access access;
 	struct claim_key key;
 	int64_t claim_until_ms; /* clock_monotonic_ms */
+	struct fence *fence;    /* of the claim; the batch extends it, too. Kept */
 	uint32_t call_ms, read_ms, again_ms;
 	struct switch_book *book;
 	struct reconcile_stats *stats;

@@ -63,6 +63,14 @@ static void not_started(struct batch *batch, uint32_t party, int rc)
 	loop_timer_arm(batch->turn, 0);
 }
 
+/* Our claim ran out before all of it was sent. That is as when PostgreSQL says so, and no fault of
+ * the switch: whoever is next reads first. */
+static bool batch_call_lapsed(struct batch *batch, int rc)
+{
+	batch->lost |= rc == E_LAPSED;
+	return rc == E_LAPSED;
+}
+
 /* --- changes --- */
 
 static const enum change_state state_of[] = {
@@ -127,7 +135,7 @@ static void on_changed(void *context, int rc, struct switch_reading *reading,
 			change->state = CHANGE_PLANNED;
 		party->unsure |= change->state == CHANGE_UNKNOWN;
 	}
-	if (!whole) {
+	if (!batch_call_lapsed(batch, rc) && !whole) {
 		if (!problem) {
 			(void)problem_set(&half, E_PROTOCOL,
 					  "the switch did only a part of the edit");
@@ -149,7 +157,7 @@ static void on_undone(void *context, int rc, struct switch_reading *reading,
 
 	(void)reading;
 	(void)problem;
-	for (size_t i = 0; i < call->count; i++) {
+	for (size_t i = 0; !batch_call_lapsed(batch, rc) && i < call->count; i++) {
 		struct change *change = &batch->changes[call->change[i]];
 
 		if (rc == 0 && call->results[i] == EDIT_TAKEN) {
@@ -169,6 +177,7 @@ static void on_undone(void *context, int rc, struct switch_reading *reading,
 static void start_change(struct batch *batch, struct batch_call *call, switch_call_fn fn)
 {
 	const struct switch_request request = {.op = SWITCH_CHANGE,
+					       .fence = batch->options.fence,
 					       .edits = call->edits,
 					       .edit_count = call->count,
 					       .results = call->results};
@@ -228,6 +237,7 @@ static void on_parked(void *context, int rc, struct switch_reading *reading,
 
 	(void)reading;
 	(void)problem;
+	(void)batch_call_lapsed(batch, rc);
 	for (size_t i = 0; rc == 0 && i < call->count; i++) {
 		if (call->results[i] == EDIT_TAKEN && call->edits[i].kind == EDIT_PORT)
 			text_addf(&batch->parked, "%s%s:%s", batch->parked.size ? ", " : "",

@@ -61,6 +61,7 @@ struct batch {
 	struct party *parties;
 	uint32_t party_count;
 	int64_t id, begun_ms;
+	int64_t written_ms; /* clock_boot_ms when the claim was extended last, as was asked */
 	enum batch_step step;
 	int stage; /* being sent or undone */
 	unsigned pending;
@@ -89,8 +90,8 @@ typedef bool (*change_chosen_fn)(const struct batch *batch, size_t i);
 void batch_send(struct batch *batch, uint32_t party, change_chosen_fn chosen, bool undo);
 void batch_park(struct batch *batch, uint32_t party);
 void batch_read(struct batch *batch, uint32_t party);
-/* Reads again the parties in batch->again whose reading did not show their edits. */
-void batch_read_again(void *batch);
+/* Of the batch: reads again its parties whose reading did not show their edits. */
+void batch_read_again(void *context);
 
 /* --- batch_share.c: an uplink that others bring VLANs to at the same time --- */
 /* Is it about its own VLANs alone? */

@@ -1,4 +1,5 @@
 #include "common/base/clock.h"
+#include "common/base/fence.h"
 
 #include "peregrine/control/reconcile/batch_private.h"
 
@@ -132,10 +133,13 @@ static void on_undoing(void *context, int rc, const PGresult *result, const stru
 	(void)problem;
 	batch->pending--;
 	batch->overtaken = rc == 0 && PQntuples(result) == 0;
-	if (rc || batch->overtaken)
+	if (rc || batch->overtaken) {
 		batch->lost = true;
-	else if (!batch->lost)
+	} else if (!batch->lost) {
+		fence_extend(batch->options.fence,
+			     fence_end_ms(batch->written_ms, batch->options.key.claim_ms));
 		batch_undo_look(batch);
+	}
 	if (batch->pending == 0)
 		batch_turn(batch);
 }
@@ -147,6 +151,7 @@ void batch_undo_begin(struct batch *batch)
 	int64_t now_ms = clock_monotonic_ms();
 
 	batch->step = STEP_LOOKING;
+	batch->written_ms = clock_boot_ms();
 	if (intent_store_phase(batch->options.db, &batch->options.key, &ask, on_undoing, batch)) {
 		batch->lost = true;
 		batch->step = STEP_ENDED;

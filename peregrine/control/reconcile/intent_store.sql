@@ -92,7 +92,7 @@ select (select count(*) from made) + (select count(*) from given) + (select coun
 ${ours}, g as (delete from haas.network n using ours where n.wanted = 'absent'
   and not exists (select from haas.network_vlan v where v.network_id = n.id)
   and not exists (select from haas.attachment a where a.network_id = n.id) returning n.id, n.name, n.tenant_id)
-select count(haas.event_add('peregrined', 'network.gone', 'network', name, tenant_id, 'on no switch any more', jsonb_build_object('network', id))) from g
+select count(haas.event_told('network.gone', 'network', name, tenant_id, 'on no switch any more', jsonb_build_object('network', id))) from g
 
 -- :statement change_journal
 -- :columns batch_id, change_ids
@@ -138,7 +138,7 @@ ${ours}, r as (select $5::jsonb as r from ours),
   on conflict (key) where cleared_at is null do update set seen_at = now(), message = excluded.message, detail = excluded.detail,
    severity = excluded.severity returning t.id),
  down as (update haas.alert t set cleared_at = now() from a where a.op = 'clear' and t.key = a.key and t.cleared_at is null returning t.id),
- e as (select haas.event_add('peregrined', x.kind, x.subject_kind, x.subject, x.tenant, x.message, x.detail) as id
+ e as (select haas.event_told(x.kind, x.subject_kind, x.subject, x.tenant, x.message, x.detail) as id
   from r, jsonb_to_recordset(r.r -> 'events') as x (kind text, subject_kind text, subject text, tenant bigint, message text, detail jsonb))
 select (select count(*) from b), (select count(*) from c), (select count(*) from p), (select count(*) from f), (select count(*) from up),
  (select count(*) from down), (select count(*) from s), (select count(id) from e) from ours
@@ -168,7 +168,7 @@ insert into haas.switch_ability as t (switch_id, aggregates) select e.switch_id,
 with gone as (update haas.alert a set cleared_at = now() where ${open_alerts} and case a.subject_kind
   when 'switch' then not exists (select from haas.switch_endpoint e join haas.switch s on s.id = e.switch_id where s.name = a.subject)
   else not exists (select from haas.fabric f where f.name = a.subject) end returning a.kind, a.subject_kind, a.subject, a.message)
-select count(haas.event_add('peregrined', 'alert.cleared', subject_kind, subject, null, message, jsonb_build_object('kind', kind))) from gone
+select count(haas.event_told('alert.cleared', subject_kind, subject, null, message, jsonb_build_object('kind', kind))) from gone
 
 -- :statement applied_notify
 select pg_notify('event', '')

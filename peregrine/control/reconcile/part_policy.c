@@ -224,8 +224,7 @@ static bool edit_waits(const struct fabric_model *model, const struct plan_edit 
 }
 
 void parts_waiting(const struct fabric_model *model, const struct plan *plan,
-		   const struct parts *parts, const struct flux *flux, const bool waits[],
-		   const struct vlan_set *tainted, bool ret[])
+		   const struct parts *parts, const struct part_holds *holds, bool ret[])
 {
 	for (uint32_t p = 0; p < parts->count; p++)
 		ret[p] = false;
@@ -233,7 +232,7 @@ void parts_waiting(const struct fabric_model *model, const struct plan *plan,
 		const struct plan_edit *edit = &plan->edits[i];
 
 		if (!ret[parts->of[i]])
-			ret[parts->of[i]] = (waits && waits[edit->at]) ||
-					    edit_waits(model, edit, flux, tainted);
+			ret[parts->of[i]] = (holds->waits && holds->waits[edit->at]) ||
+					    edit_waits(model, edit, holds->flux, holds->tainted);
 	}
 }

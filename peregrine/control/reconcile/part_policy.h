@@ -27,8 +27,13 @@ void parts_done(struct parts *parts);
 /* All parts with `chosen[part]` true become one; the others keep their numbers. */
 void parts_merge(struct parts *parts, const struct plan *plan, const bool chosen[]);
 
-/* ret[part] becomes true if the part has to wait: for the end of a running batch, or for a reading
- * of one of its switches (`waits`, per switch; NULL = no switch). */
+/* Why a part may have to wait. */
+struct part_holds {
+	const struct flux *flux; /* a running batch */
+	const bool *waits;       /* per switch: it is to be read first; NULL = none is */
+	const struct vlan_set *tainted;
+};
+
+/* ret[part] becomes true if the part has to wait. */
 void parts_waiting(const struct fabric_model *model, const struct plan *plan,
-		   const struct parts *parts, const struct flux *flux, const bool waits[],
-		   const struct vlan_set *tainted, bool ret[]);
+		   const struct parts *parts, const struct part_holds *holds, bool ret[]);

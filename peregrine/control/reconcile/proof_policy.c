@@ -175,8 +175,11 @@ static int proof_policy_choose(const struct proof_ground *ground, struct proof *
 	proof->staged = calloc(count + (size_t)1, sizeof(*proof->staged));
 	if (!proof->going || !proof->staged)
 		return -ENOMEM;
-	parts_waiting(ground->model, ground->plan, &proof->parts, ground->flux, ground->waits,
-		      &ground->now->tainted, proof->going);
+	parts_waiting(ground->model, ground->plan, &proof->parts,
+		      &(struct part_holds){.flux = ground->flux,
+					   .waits = ground->waits,
+					   .tainted = &ground->now->tainted},
+		      proof->going);
 	for (uint32_t p = 0; p < count; p++) {
 		proof->going[p] = !proof->going[p];
 		proof->any |= proof->going[p];

@@ -54,6 +54,7 @@ void fabric_lost(struct engine_fabric *fabric, bool overtaken)
 
 	for (size_t i = 0; i < fabric->batch_count; i++)
 		batch_abandon(fabric->batches[i]);
+	fabric_unfence(fabric, overtaken);
 	if (fabric->claimed)
 		reconcile->stats.lost_claims++;
 	fabric->claimed = false;
@@ -320,6 +321,7 @@ void reconcile_free(struct reconcile *reconcile)
 			batch_free(reconcile->fabrics[i]->batches[b]);
 		free(reconcile->fabrics[i]->batches);
 		free(reconcile->fabrics[i]->drifting);
+		fabric_unfence(reconcile->fabrics[i], false);
 		free(reconcile->fabrics[i]);
 	}
 	free(reconcile->fabrics);

@@ -19,9 +19,9 @@ static const struct {
 	{"switch.undo_failed", offsetof(struct engine_fabric, undo_failed)},
 };
 
-static bool *flag_of(struct engine_fabric *fabric, size_t at)
+static alert_told *flag_of(struct engine_fabric *fabric, size_t at)
 {
-	return (bool *)((char *)fabric + of_fabric[at].told);
+	return (alert_told *)((char *)fabric + of_fabric[at].told);
 }
 
 static struct known_switch *reconcile_adopt_switch_of(const struct engine_fabric *fabric,
@@ -52,7 +52,7 @@ static void reconcile_adopt(struct engine_fabric *fabric, const char *name, cons
 	for (size_t i = 0; i < COUNT_OF(of_fabric) && strcmp(subject, name) == 0; i++) {
 		if (strlen(of_fabric[i].kind) == length &&
 		    memcmp(of_fabric[i].kind, key, length) == 0)
-			*flag_of(fabric, i) = true;
+			*flag_of(fabric, i) = ALERT_TOLD;
 	}
 	known = reconcile_adopt_switch_of(fabric, subject);
 	if (!known)
@@ -60,13 +60,13 @@ static void reconcile_adopt(struct engine_fabric *fabric, const char *name, cons
 	if (strncmp(key, "switch.drift:", length + 1) == 0)
 		say_drifting(fabric, known->id);
 	if (strncmp(key, "switch.tags_unproven:", length + 1) == 0)
-		known->unproven_told = true;
+		known->unproven_told = ALERT_TOLD;
 	if (strncmp(key, "switch.no_parking:", length + 1) == 0)
-		known->stuck_told = true;
+		known->stuck_told = ALERT_TOLD;
 	if (strncmp(key, "switch.provisioning_open:", length + 1) == 0)
-		known->open_told = true;
+		known->open_told = ALERT_TOLD;
 	if (strncmp(key, "switch.uplink_refused:", length + 1) == 0)
-		known->uplink_told = true;
+		known->uplink_told = ALERT_TOLD;
 }
 
 void fabric_adopt_alerts(struct engine_fabric *fabric, size_t place)
@@ -80,7 +80,7 @@ void fabric_adopt_alerts(struct engine_fabric *fabric, size_t place)
 	/* What was on its way when the fabric was lost may not have been written. */
 	fabric->drifting_count = 0;
 	for (i = 0; i < COUNT_OF(of_fabric); i++)
-		*flag_of(fabric, i) = false;
+		*flag_of(fabric, i) = ALERT_UNTOLD;
 	json_array_foreach(json_object_get(rows, "alerts"), i, row)
 	{
 		const char *key = json_string_value(json_object_get(row, "key"));

@@ -129,14 +129,14 @@ static void say_isolation(struct engine_fabric *fabric, const struct pass *pass,
 	if (!stays && !fabric->refusal.code) {
 		if (!fabric->faulty || !all_are_known(fabric, pass))
 			return;
-		fabric->faulty = false;
+		fabric->faulty = ALERT_UNTOLD;
 		say_clear(&alert, &said->alerts);
 		said->count++;
 		return;
 	}
 	if (fabric->faulty)
 		return;
-	fabric->faulty = true;
+	fabric->faulty = ALERT_TOLD;
 	if (!problem.code)
 		isolation_problem(&pass->scene.model, &report->findings[0], ISOLATION_IS, &problem);
 	json_begin_object(&detail, NULL);
@@ -172,15 +172,16 @@ static void say_numbers(struct engine_fabric *fabric, const struct pass *pass, s
 			"ports that are not ours are in them; haasctl switch show");
 	json_end_object(&detail);
 	leaks = !vlan_set_is_empty(&audit.leaked) && pass->plan.count == 0 && !pass->scene.flux.any;
-	say_while(leaks || (fabric->leaking && !all_are_known(fabric, pass)), &fabric->leaking,
-		  &(struct alert_row){
-			  .kind = "network.vlan_leak",
-			  .severity = "warning",
-			  .subject_kind = "fabric",
-			  .subject = pass->scene.model.name,
-			  .message = "switches have VLANs of our range that belong to no network",
-			  .detail = &detail},
-		  said);
+	if (leaks || all_are_known(fabric, pass))
+		say_while(leaks, &fabric->leaking,
+			  &(struct alert_row){.kind = "network.vlan_leak",
+					      .severity = "warning",
+					      .subject_kind = "fabric",
+					      .subject = pass->scene.model.name,
+					      .message = "switches have VLANs of our range that "
+							 "belong to no network",
+					      .detail = &detail},
+			  said);
 	say_while(fabric->short_of, &fabric->short_told,
 		  &(struct alert_row){.kind = "network.vlan_short",
 				      .severity = "critical",
@@ -190,7 +191,7 @@ static void say_numbers(struct engine_fabric *fabric, const struct pass *pass, s
 		  said);
 }
 
-void say_of_switch(const struct known_switch *known, bool on, bool *told,
+void say_of_switch(const struct known_switch *known, bool on, alert_told *told,
 		   const struct alert_row *about, struct said *said)
 {
 	struct alert_row alert = *about;
@@ -206,10 +207,8 @@ static void say_unsaved(struct known_switch *known, struct said *said)
 	CLEANUP(text_done) struct text detail = {0};
 	char message[192];
 
-	if ((known->save_failures > 0) == known->save_told)
-		return;
 	/* Of an earlier life: it is told of until it was saved. */
-	if (known->save_failures == 0 && (known->unsaved || known->saving))
+	if (known->save_failures == 0 && (!known->save_told || known->unsaved || known->saving))
 		return;
 	(void)text_format(message, sizeof(message), "its configuration is not saved: %s",
 			  known->save_problem.message);

@@ -8,6 +8,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/fence.h"
 #include "common/base/json_text.h"
 #include "common/io/log.h"
 
@@ -29,6 +30,7 @@ struct bonding {
 	struct switch_lag lag;
 	int64_t versions[SWITCH_LAG_MEMBERS]; /* of the ports' intents */
 	int64_t batch, change;                /* in the journal */
+	int64_t written_ms; /* clock_boot_ms when the row, and the claim, were asked for */
 };
 
 /* --- how it ended --- */
@@ -82,6 +84,13 @@ static void on_bonded(void *context, int rc, struct switch_reading *reading,
 	int64_t now_ms = clock_monotonic_ms();
 
 	(void)reading;
+	if (rc == E_LAPSED) {
+		/* No fault of its ports. The next reading shows how far it came. */
+		reconcile_bond_end(bonding, known);
+		if (fabric->claimed)
+			fabric_lost(fabric, false);
+		return;
+	}
 	if (rc) {
 		reconcile_bond_fail(bonding, known, problem);
 		return;
@@ -109,7 +118,8 @@ static void reconcile_bond_on_written(void *context, int rc, const PGresult *res
 	struct engine_fabric *fabric = bonding->fabric;
 	struct reconcile *reconcile = fabric->reconcile;
 	struct known_switch *known = book_find(&reconcile->book, bonding->switch_id);
-	const struct switch_request request = {.op = SWITCH_LAG, .lag = &bonding->lag};
+	const struct switch_request request = {
+		.op = SWITCH_LAG, .fence = fabric->fence, .lag = &bonding->lag};
 	bool overtaken = rc == 0 && PQntuples(result) == 0;
 	struct problem why = {0};
 
@@ -120,6 +130,7 @@ static void reconcile_bond_on_written(void *context, int rc, const PGresult *res
 			fabric_lost(fabric, overtaken);
 		return;
 	}
+	fence_extend(fabric->fence, fence_end_ms(bonding->written_ms, reconcile->options.claim_ms));
 	bonding->batch = db_int(result, 0, AGGREGATE_WRITE_BATCH_ID, 0);
 	bonding->change = db_int(result, 0, AGGREGATE_WRITE_CHANGE_ID, 0);
 	reconcile->stats.calls++;
@@ -149,6 +160,7 @@ static bool reconcile_bond_write_row(struct bonding *bonding)
 		json_put_string(&json, NULL, bonding->lag.members[i]);
 	json_end_array(&json);
 	json_end_object(&json);
+	bonding->written_ms = clock_boot_ms();
 	return !json.failed &&
 	       intent_store_aggregate(fabric->reconcile->options.db, &key, text_get(&json),
 				      reconcile_bond_on_written, bonding) == 0;

@@ -4,6 +4,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/fence.h"
 #include "common/base/json_text.h"
 
 #include "peregrine/control/reconcile/intent_store_sql.h"
@@ -16,10 +17,29 @@ LEAKS_LEFT_TO_SANITIZER
 /* --- claims --- */
 
 /* What is under way ends as the switches answer, and nothing more of it is sent. */
-static void reconcile_claim_give_up(const struct engine_fabric *fabric)
+static void reconcile_claim_give_up(struct engine_fabric *fabric, bool overtaken)
 {
 	for (size_t i = 0; i < fabric->batch_count; i++)
 		batch_abandon(fabric->batches[i]);
+	fabric_unfence(fabric, overtaken);
+}
+
+void fabric_unfence(struct engine_fabric *fabric, bool overtaken)
+{
+	if (overtaken)
+		fence_drop(fabric->fence);
+	fence_unref(fabric->fence);
+	fabric->fence = NULL;
+}
+
+static int reconcile_claim_fence(struct engine_fabric *fabric)
+{
+	int64_t end_ms = fence_end_ms(fabric->claim_boot_ms, fabric->reconcile->options.claim_ms);
+
+	if (!fabric->fence)
+		return fence_new(end_ms, &fabric->fence);
+	fence_extend(fabric->fence, end_ms);
+	return 0;
 }
 
 static void reconcile_claim_on_claimed(void *context, int rc, const PGresult *result,
@@ -32,7 +52,7 @@ static void reconcile_claim_on_claimed(void *context, int rc, const PGresult *re
 	(void)problem;
 	fabric->step = FABRIC_IDLE;
 	if (rc || PQntuples(result) == 0) {
-		reconcile_claim_give_up(fabric);
+		reconcile_claim_give_up(fabric, rc == 0);
 		fabric->claimed = false;
 		fabric->retry_ms =
 			clock_monotonic_ms() + (rc ? RECONCILE_CLAIM_AFTER_FAIL_MS : 5000);
@@ -40,11 +60,11 @@ static void reconcile_claim_on_claimed(void *context, int rc, const PGresult *re
 	}
 	generation = db_int(result, 0, FABRIC_CLAIM_GENERATION, 0);
 	if (!fabric->claimed || generation != fabric->generation) {
-		reconcile_claim_give_up(fabric);
+		reconcile_claim_give_up(fabric, false);
 		fabric->resumed = false;
 	}
 	fabric->generation = generation;
-	fabric->claimed = true;
+	fabric->claimed = reconcile_claim_fence(fabric) == 0;
 	fabric->held_until_ms = fabric->claim_until_ms;
 	fabric->fresh = false;
 	reconcile_wake(reconcile);
@@ -60,9 +80,19 @@ void fabric_claim(struct engine_fabric *fabric)
 
 	/* From before it was asked: the database's clock began later. */
 	fabric->claim_until_ms = clock_monotonic_ms() + reconcile->options.claim_ms;
+	fabric->claim_boot_ms = clock_boot_ms();
 	fabric->step = FABRIC_CLAIMING;
 	if (intent_store_claim(reconcile->options.db, &ask, reconcile_claim_on_claimed, fabric))
 		fabric->step = FABRIC_IDLE;
+}
+
+struct fence *reconcile_fence(const struct reconcile *reconcile, int64_t fabric_id)
+{
+	for (size_t i = 0; i < reconcile->fabric_count; i++) {
+		if (reconcile->fabrics[i]->id == fabric_id)
+			return reconcile->fabrics[i]->fence;
+	}
+	return NULL;
 }
 
 int64_t reconcile_claim(const struct reconcile *reconcile, int64_t fabric_id)

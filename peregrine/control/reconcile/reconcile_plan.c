@@ -60,6 +60,7 @@ static bool start_batch(struct engine_fabric *fabric, const struct batch_source 
 		.access = reconcile->options.access,
 		.key = fabric_key(fabric),
 		.claim_until_ms = fabric->claim_until_ms,
+		.fence = fabric->fence,
 		.call_ms = reconcile->options.call_ms,
 		.read_ms = reconcile->options.read_ms,
 		.again_ms = reconcile->options.again_ms,

@@ -40,14 +40,17 @@ struct engine_fabric {
 	int64_t generation;
 	int64_t claim_until_ms, retry_ms; /* clock_monotonic_ms */
 	int64_t held_until_ms;            /* claim_until_ms, once the claim is committed */
-	struct batch **batches;           /* under way, side by side */
+	int64_t claim_boot_ms;            /* clock_boot_ms when it was asked for */
+	struct fence *fence;    /* of the claim, with all that extended it; NULL = not ours */
+	struct batch **batches; /* under way, side by side */
 	size_t batch_count;
 	/* True: the fabric was as wanted when the facts had this digest. A later difference under
 	 * the same facts is drift. */
 	bool settled;
 	uint64_t settled_digest;
-	bool faulty; /* an isolation alert is open */
-	bool leaking, short_of, short_told, undo_failed;
+	bool short_of;
+	/* Of alerts; `faulty`: of isolation. */
+	alert_told faulty, leaking, short_told, undo_failed;
 	/* Switches with an open drift alert. */
 	int64_t *drifting;
 	size_t drifting_count;
@@ -75,6 +78,10 @@ struct claim_key fabric_key(const struct engine_fabric *fabric);
 /* The step has ended: starts the next step, with fresh rows if `reload`. */
 void fabric_done(struct engine_fabric *fabric, bool reload);
 void fabric_lost(struct engine_fabric *fabric, bool overtaken);
+/* The claim is not extended any more. `overtaken`: it is over now, else when it runs out. */
+void fabric_unfence(struct engine_fabric *fabric, bool overtaken);
+/* NULL: not ours. */
+struct fence *reconcile_fence(const struct reconcile *reconcile, int64_t fabric_id);
 
 /* --- reconcile_claim.c --- */
 void fabric_claim(struct engine_fabric *fabric);

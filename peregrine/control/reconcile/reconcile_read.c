@@ -154,7 +154,7 @@ void reconcile_read_due(struct reconcile *reconcile)
 
 	for (uint32_t i = 0; i < reconcile->book.count; i++) {
 		struct known_switch *known = &reconcile->book.switches[i];
-		bool full = !known->read || known->stale ||
+		bool full = !known->read || known->stale || known->reread ||
 			    (known->next_full_ms <= now_ms && !reconcile->options.no_looks);
 		bool look = known->next_look_ms <= now_ms && !reconcile->options.no_looks;
 

@@ -8,6 +8,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/fence.h"
 #include "common/io/log.h"
 
 #include "peregrine/control/reconcile/reconcile_private.h"
@@ -30,9 +31,8 @@ static void note_unsaved(struct known_switch *known, bool beside)
 	known->unsaved = true;
 }
 
-/* Nobody else is at it: the fabric is claimed, and that has not run out unheard. */
-static bool reconcile_save_is_ours(const struct reconcile *reconcile,
-				   const struct known_switch *known)
+static int64_t reconcile_save_fabric(const struct reconcile *reconcile,
+				     const struct known_switch *known)
 {
 	const json_t *row;
 	size_t i;
@@ -40,16 +40,26 @@ static bool reconcile_save_is_ours(const struct reconcile *reconcile,
 	json_array_foreach(json_object_get(reconcile->rows, "switches"), i, row)
 	{
 		if (json_integer_value(json_object_get(row, "id")) == known->id)
-			return reconcile_claim(reconcile, json_integer_value(json_object_get(
-								  row, "fabric"))) != 0;
+			return json_integer_value(json_object_get(row, "fabric"));
 	}
-	return false;
+	return 0;
+}
+
+/* Nobody else is at it: the fabric is claimed, and that has not run out unheard. Who claims it next
+ * finds the switch among those that are not saved. */
+static bool reconcile_save_is_ours(const struct reconcile *reconcile,
+				   const struct known_switch *known)
+{
+	const struct fence *fence =
+		reconcile_fence(reconcile, reconcile_save_fabric(reconcile, known));
+
+	return fence && fence_holds(fence);
 }
 
 static bool may_start(const struct reconcile *reconcile, const struct known_switch *known)
 {
 	return known->unsaved && !known->saving && known->wanted && reconcile->cycle.connected &&
-	       (!known->unsaved_beside || reconcile_save_is_ours(reconcile, known));
+	       reconcile_save_is_ours(reconcile, known);
 }
 
 static void reconcile_save_on_saved(void *context, int rc, struct switch_reading *reading,
@@ -69,7 +79,8 @@ static void reconcile_save_on_saved(void *context, int rc, struct switch_reading
 	known_save_ends(known, rc == 0 || rc == E_UNSUPPORTED);
 	/* The next pass tells of the first failure, and of the end of failing. A switch that keeps
 	 * no configuration of its own has nothing to save. */
-	known->changed |= (rc == 0 || rc == E_UNSUPPORTED) == (known->save_failures > 0);
+	known->changed |=
+		rc != E_LAPSED && (rc == 0 || rc == E_UNSUPPORTED) == (known->save_failures > 0);
 	if (rc == 0 || rc == E_UNSUPPORTED) {
 		known->save_failures = 0;
 		known->saved_ms = clock_monotonic_ms();
@@ -86,6 +97,10 @@ static void reconcile_save_on_saved(void *context, int rc, struct switch_reading
 			reconcile_save_start(reconcile, known);
 		return;
 	}
+	if (rc == E_LAPSED) {
+		note_unsaved(known, beside); /* saved by whoever has the fabric then */
+		return;
+	}
 	if (known->save_failures == 0) {
 		(void)text_format(subject, sizeof(subject), "switch %s", known->name);
 		log_problem(LOG_LEVEL_WARN, subject, problem);
@@ -96,7 +111,9 @@ static void reconcile_save_on_saved(void *context, int rc, struct switch_reading
 
 static void reconcile_save_start(struct reconcile *reconcile, struct known_switch *known)
 {
-	const struct switch_request request = {.op = SWITCH_SAVE};
+	const struct switch_request request = {
+		.op = SWITCH_SAVE,
+		.fence = reconcile_fence(reconcile, reconcile_save_fabric(reconcile, known))};
 	struct saving *saving = malloc(sizeof(*saving));
 	struct problem problem = {0};
 	bool beside = known->unsaved_beside;
@@ -131,8 +148,8 @@ void reconcile_save(struct reconcile *reconcile, int64_t switch_id)
 	if (!known)
 		return;
 	note_unsaved(known, false);
-	if (!known->saving && known->save_failures == 0)
-		reconcile_save_start(reconcile, known);
+	if (known->save_failures == 0 && may_start(reconcile, known))
+		reconcile_save_start(reconcile, known); /* else it is due when it is ours */
 }
 
 void reconcile_save_again(struct reconcile *reconcile, int64_t switch_id, int64_t since_ms)
@@ -174,7 +191,8 @@ void reconcile_save_adopt(struct reconcile *reconcile)
 			continue;
 		note_unsaved(known, false);
 		known->doubtful = true;
-		known->save_told = json_is_true(json_object_get(row, "told"));
+		known->save_told =
+			json_is_true(json_object_get(row, "told")) ? ALERT_TOLD : ALERT_UNTOLD;
 	}
 	for (uint32_t k = 0; k < reconcile->book.count; k++)
 		reconcile->book.switches[k].save_adopted = true;

@@ -1,5 +1,9 @@
 #include "peregrine/control/reconcile/reconcile_say.h"
 
+#include <string.h>
+
+#include "common/base/hash.h"
+
 void say_raise(const struct alert_row *alert, struct text *json)
 {
 	json_begin_object(json, NULL);
@@ -68,11 +72,23 @@ unsigned say_drift(const struct pass *pass, uint32_t at, struct text *json, cons
 	return count;
 }
 
-void say_while(bool on, bool *told, const struct alert_row *alert, struct said *said)
+/* Never 0 or ALERT_TOLD. */
+static alert_told say_told(const struct alert_row *alert)
 {
-	if (on == *told)
+	const char *detail = alert->detail ? text_get(alert->detail) : "";
+	alert_told told = hash_bytes(hash_bytes(HASH_START, alert->message, strlen(alert->message)),
+				     detail, strlen(detail));
+
+	return told | 2;
+}
+
+void say_while(bool on, alert_told *told, const struct alert_row *alert, struct said *said)
+{
+	alert_told now = on ? say_told(alert) : ALERT_UNTOLD;
+
+	if (now == *told)
 		return;
-	*told = on;
+	*told = now;
 	if (on)
 		say_raise(alert, &said->alerts);
 	else

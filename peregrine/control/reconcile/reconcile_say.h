@@ -23,8 +23,9 @@ void say_state(port_state state, struct text *json, const char *key);
 /* Writes the drift of one switch: applied and observed membership per port. Returns the number of
  * ports. */
 unsigned say_drift(const struct pass *pass, uint32_t at, struct text *json, const char *key);
-/* Raises an alert while `on` is true and clears it after. *told: it is raised now. */
-void say_while(bool on, bool *told, const struct alert_row *alert, struct said *said);
+/* Raises an alert while `on` is true, says it anew when its text or its ports have changed, and
+ * clears it after. */
+void say_while(bool on, alert_told *told, const struct alert_row *alert, struct said *said);
 
 /* --- reconcile_apart.c --- */
 /* Writes whether nodes in the provisioning network hear each other, per switch, and the alert of it:
@@ -34,7 +35,7 @@ void say_apart(const struct engine_fabric *fabric, const struct pass *pass, stru
 
 /* --- reconcile_alert.c --- */
 /* An alert about a switch that is there exactly while `on` is true. */
-void say_of_switch(const struct known_switch *known, bool on, bool *told,
+void say_of_switch(const struct known_switch *known, bool on, alert_told *told,
 		   const struct alert_row *about, struct said *said);
 /* Access ports of networks for which the switch does not show that they drop tagged frames. */
 unsigned say_unproven(const struct pass *pass, uint32_t at, const struct known_switch *known,

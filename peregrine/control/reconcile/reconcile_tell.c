@@ -308,7 +308,7 @@ static void say_outcome(struct engine_fabric *fabric, const struct batch *batch,
 	json_end_array(json);
 	if (end->outcome != BATCH_FAILED)
 		return;
-	fabric->undo_failed = true;
+	fabric->undo_failed = ALERT_TOLD;
 	json_begin_array(json, "alerts");
 	say_raise(&(struct alert_row){.kind = UNDO_FAILED,
 				      .severity = "critical",

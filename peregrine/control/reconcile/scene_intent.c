@@ -45,6 +45,7 @@ int scene_make_networks(struct scene *scene)
 	scene->attached = calloc(count + 1, sizeof(*scene->attached));
 	scene->meant = calloc(count + 1, sizeof(*scene->meant));
 	scene->numbers = calloc(json_array_size(vlans) + 1, sizeof(*scene->numbers));
+	// NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
 	scene->waits_for = calloc(json_array_size(vlans) + 1, sizeof(*scene->waits_for));
 	if (!scene->model.networks || !scene->gone || !scene->attached || !scene->meant ||
 	    !scene->numbers || !scene->waits_for)

@@ -140,7 +140,7 @@ static int make_switch(struct scene_maker *maker, const json_t *row, uint32_t at
 			scene->lacks[at].code != 0,
 		.reserved = family_reserves(family),
 		.enters_first = family && family->enters_first,
-		.sets_apart = family && family->sets_apart,
+		.apart = family ? family->apart : FAMILY_APART_UNTOLD,
 		.first_port = scene->model.port_count,
 	};
 	/* It answers, and somebody changed it, perhaps: soon read. Nothing is begun there before.

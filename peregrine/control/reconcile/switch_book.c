@@ -150,7 +150,8 @@ bool known_may_start_with(const struct known_switch *known, unsigned vlan)
 	       vlan_set_has(&known->leaving, vlan);
 }
 
-/* Its marks move by what we do: the next look that begins after it tells what they are then. */
+/* Its marks move by what we do: the next look that begins after it tells what they are then. What
+ * others moved since the look before is in them, too, so all of it is read once (known_look). */
 static void switch_book_touched(struct known_switch *known, int64_t now_ms)
 {
 	known->touched_ms = now_ms;
@@ -351,6 +352,7 @@ int known_take(struct known_switch *known, const struct switch_reading *reading,
 	known->vlans = vlans;
 	known->read = true;
 	known->stale = false;
+	known->reread = false;
 	known->read_at_ms = since_ms;
 	if (reading->parts & PART_IDENTITY)
 		take_marks(known, &reading->identity, since_ms);
@@ -411,12 +413,13 @@ int known_merge(struct known_switch *known, const struct switch_reading *reading
 bool known_look(struct known_switch *known, const struct switch_identity *identity,
 		int64_t since_ms)
 {
-	bool moved = known->member_changes && identity->member_changes &&
-		     since_ms > known->touched_ms &&
-		     identity->member_changes != known->member_changes;
+	bool told = identity->member_changes && since_ms > known->touched_ms;
+	bool moved =
+		told && known->member_changes && identity->member_changes != known->member_changes;
 	bool differs = moved || identity->uptime_ms < known->uptime_ms ||
 		       identity->vlan_changes != known->vlan_changes;
 
+	known->reread |= told && known->member_changes == 0;
 	take_marks(known, identity, since_ms);
 	return differs;
 }

@@ -28,6 +28,10 @@ struct known_port {
 	struct problem *problem; /* of its last failure */
 };
 
+/* What was told last by an alert: a digest of its text and its ports, so that it follows them. */
+typedef uint64_t alert_told;
+enum { ALERT_UNTOLD, ALERT_TOLD /* with a text that we do not know */ };
+
 struct known_switch {
 	int64_t id;
 	char name[64];
@@ -35,6 +39,7 @@ struct known_switch {
 	bool wanted;              /* is in the rows that were read last */
 	bool read;                /* at least once */
 	bool stale;               /* needs a full reading before any edit */
+	bool reread;              /* needs one, and edits do not wait for it */
 	bool insist;              /* an operator asked for repair */
 	struct known_port *ports; /* by name */
 	uint32_t port_count;
@@ -53,7 +58,7 @@ struct known_switch {
 	struct problem problem;
 	bool changed; /* since the last plan */
 	/* Its running configuration was changed by us and is not known to be saved. */
-	bool unsaved, saving, save_told, save_adopted;
+	bool unsaved, saving, save_adopted;
 	bool unsaved_beside; /* for what was saved along with it: in no hurry, while it is ours */
 	/* Ports that were seen to leave VLANs other than parking ones, counted; and how many of
 	 * them its saved configuration has left as well. `doubtful`: an earlier life changed it,
@@ -69,7 +74,7 @@ struct known_switch {
 	unsigned save_failures; /* in a row */
 	int64_t save_retry_ms;
 	struct problem save_problem;
-	bool unproven_told, stuck_told, uplink_told, open_told;
+	alert_told save_told, unproven_told, stuck_told, uplink_told, open_told;
 	/* SWITCH_APART: when it may be asked again, and whether it is being asked. */
 	int64_t apart_ask_ms;
 	bool apart_asking;
@@ -101,7 +106,8 @@ MUST_USE int known_merge(struct known_switch *known, const struct switch_reading
 /* Takes which ports are kept apart (SWITCH_APART). */
 void known_take_apart(struct known_switch *known, const struct switch_reading *reading);
 /* Takes a reading of the identity alone, begun at `since_ms`. True: another program or person
- * changed the switch, or it rebooted. */
+ * changed the switch, or it rebooted. The first one after a change of ours cannot tell: it asks for
+ * a full reading (`reread`). */
 bool known_look(struct known_switch *known, const struct switch_identity *identity,
 		int64_t since_ms);
 

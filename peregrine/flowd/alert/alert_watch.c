@@ -213,37 +213,35 @@ void alert_watch_sweep(struct alert_watch *watch, int64_t at_us)
 	}
 }
 
-void alert_watch_adopt(struct alert_watch *watch, const char *key, const char *kind,
-		       const char *subject_kind, const char *subject, int64_t tenant,
-		       int64_t raised_us, int64_t at_us)
+void alert_watch_adopt(struct alert_watch *watch, const struct alert_kept *kept, int64_t at_us)
 {
-	struct alert_entry *entry = alert_watch_find_entry(watch, key);
+	struct alert_entry *entry = alert_watch_find_entry(watch, kept->key);
 	size_t known = 0;
 	size_t length;
 
-	while (known < ALERT_KIND_COUNT && strcmp(alert_kind_rows[known].name, kind) != 0)
+	while (known < ALERT_KIND_COUNT && strcmp(alert_kind_rows[known].name, kept->kind) != 0)
 		known++;
 	/* Raised in this life before the database told: it is the same one, under its first time.
 	 */
 	if (entry && entry->open)
-		entry->raised_us = raised_us;
+		entry->raised_us = kept->raised_us;
 	if ((entry && entry->open) || known == ALERT_KIND_COUNT)
 		return;
 	if (!entry)
-		entry = alert_watch_make(watch, (enum alert_kind)known, key);
+		entry = alert_watch_make(watch, (enum alert_kind)known, kept->key);
 	if (!entry)
 		return;
-	(void)text_copy(entry->subject, sizeof(entry->subject), subject);
-	if (strchr(subject, ':'))
-		(void)text_copy(entry->port, sizeof(entry->port), strchr(subject, ':') + 1);
-	length = strlen(kind) + 1 + strlen(subject) + 1;
-	if (strlen(key) > length)
-		(void)text_copy(entry->who, sizeof(entry->who), key + length);
-	entry->subject_kind = strcmp(subject_kind, "switch") == 0 ? "switch" : "port";
-	entry->tenant = tenant;
+	(void)text_copy(entry->subject, sizeof(entry->subject), kept->subject);
+	if (strchr(kept->subject, ':'))
+		(void)text_copy(entry->port, sizeof(entry->port), strchr(kept->subject, ':') + 1);
+	length = strlen(kept->kind) + 1 + strlen(kept->subject) + 1;
+	if (strlen(kept->key) > length)
+		(void)text_copy(entry->who, sizeof(entry->who), kept->key + length);
+	entry->subject_kind = strcmp(kept->subject_kind, "switch") == 0 ? "switch" : "port";
+	entry->tenant = kept->tenant;
 	entry->state = (struct alert_state){.phase = ALERT_OPEN};
 	entry->open = entry->adopted = true;
-	entry->raised_us = raised_us;
+	entry->raised_us = kept->raised_us;
 	entry->told_us = entry->seen_us = at_us;
 	watch->counts.open++;
 }

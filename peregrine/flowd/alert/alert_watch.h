@@ -78,10 +78,15 @@ void alert_watch_absent(struct alert_watch *watch, enum alert_kind kind, int64_t
 			void *context);
 /* After all values of a second. */
 void alert_watch_sweep(struct alert_watch *watch, int64_t at_us);
-/* One that is open in the database; not when it is known already. Unknown kinds are left alone. */
-void alert_watch_adopt(struct alert_watch *watch, const char *key, const char *kind,
-		       const char *subject_kind, const char *subject, int64_t tenant,
-		       int64_t raised_us, int64_t at_us);
+/* An alert that is open in the database. */
+struct alert_kept {
+	const char *key, *kind, *subject_kind, *subject;
+	int64_t tenant; /* id; 0 = none */
+	int64_t raised_us;
+};
+
+/* Goes on with it, unless it is known already. Unknown kinds are left alone. */
+void alert_watch_adopt(struct alert_watch *watch, const struct alert_kept *kept, int64_t at_us);
 /* NULL = there is none. */
 const struct alert_entry *alert_watch_find(const struct alert_watch *watch, const char *key);
 const struct alert_rule *alert_watch_rule(const struct alert_watch *watch, enum alert_kind kind);

@@ -182,7 +182,7 @@ static bool port_counters_make_room(const struct port_counters *counters, struct
 
 	if (state->kept_count < state->kept_room)
 		return true;
-	while (old < state->kept_count && state->kept[old].to_us < first_us)
+	while (state->kept && old < state->kept_count && state->kept[old].to_us < first_us)
 		old++;
 	/* Readings come no more than once a second, but for bunches. */
 	if (!old && state->kept_room >= counters->seconds)
@@ -205,7 +205,7 @@ static void port_counters_keep(const struct port_counters *counters, struct port
 			       const struct kept_interval *interval)
 {
 	/* Without memory it is not scaled by what it counted. */
-	if (port_counters_make_room(counters, state))
+	if (port_counters_make_room(counters, state) && state->kept)
 		state->kept[state->kept_count++] = *interval;
 }
 

@@ -269,17 +269,16 @@ static uint64_t ipfix_wire_number_of(const uint8_t *bytes, uint16_t length)
 /* A probability (IEEE 754 of either length) as 1 in so many; 0: it is none. */
 static uint64_t ipfix_wire_reciprocal_of(const uint8_t *bytes, uint16_t length)
 {
-	uint64_t bits = ipfix_wire_number_of(bytes, length);
-	uint32_t half = (uint32_t)bits;
-	double chance;
-	float single;
+	const union {
+		uint64_t bits;
+		double chance;
+	} whole = {.bits = ipfix_wire_number_of(bytes, length)};
+	const union {
+		uint32_t bits;
+		float chance;
+	} half = {.bits = (uint32_t)whole.bits};
+	double chance = length == sizeof(half) ? (double)half.chance : whole.chance;
 
-	if (length == sizeof(single)) {
-		memcpy(&single, &half, sizeof(single));
-		chance = (double)single;
-	} else {
-		memcpy(&chance, &bits, sizeof(chance));
-	}
 	/* A chance so small that its reciprocal has no room is no sampling; NaN is neither. */
 	return chance <= 1 && chance >= 0x1p-32 ? (uint64_t)llround(1 / chance) : 0;
 }

@@ -30,6 +30,7 @@ void cli_config_free(struct cli_config *config)
 	if (!config)
 		return;
 	free(config->ports);
+	free(config->filters);
 	free(config);
 }
 
@@ -86,6 +87,7 @@ int cli_list_parse(const char *text, struct vlan_set *ret)
 struct cli_config_wire_match {
 	unsigned number;
 	char rest[2048]; /* %l %p %t, and %q */
+	char word[64];   /* %s */
 };
 
 static const char *skip_word(const char *line)
@@ -110,7 +112,17 @@ static bool take_rest(const char *line, struct cli_config_wire_match *match)
 	return length > 0;
 }
 
-/* %n %v %w %q: what one word of the line must be. */
+/* A name may stand in quotes. */
+static bool cli_config_wire_unquote(char *ret, size_t room, const char *text)
+{
+	size_t length = strlen(text);
+
+	if (length >= 2 && (*text == '"' || *text == '\'') && text[length - 1] == *text)
+		return text_format(ret, room, "%.*s", (int)length - 2, text + 1);
+	return text_copy(ret, room, text);
+}
+
+/* %n %v %w %q %s: what one word of the line must be. */
 static bool cli_config_wire_take_word(char kind, const char *line,
 				      struct cli_config_wire_match *match)
 {
@@ -131,6 +143,12 @@ static bool cli_config_wire_take_word(char kind, const char *line,
 	}
 	if (kind == 'q')
 		return text_format(match->rest, sizeof(match->rest), "%.*s", (int)length, line);
+	if (kind == 's') {
+		char word[sizeof(match->word)];
+
+		return text_format(word, sizeof(word), "%.*s", (int)length, line) &&
+		       cli_config_wire_unquote(match->word, sizeof(match->word), word);
+	}
 	return true;
 }
 
@@ -146,7 +164,7 @@ static bool rule_matches(const char *rule, const char *line, struct cli_config_w
 			return true;
 		if (length == 2 && rule[0] == '%' && strchr("lpt", rule[1]))
 			return take_rest(line, match);
-		if (length == 2 && rule[0] == '%' && strchr("nwqv", rule[1])) {
+		if (length == 2 && rule[0] == '%' && strchr("nwqsv", rule[1])) {
 			if (!cli_config_wire_take_word(rule[1], line, match))
 				return false;
 		} else if (strncasecmp(rule, line, length) != 0 ||
@@ -165,6 +183,7 @@ struct cli_config_wire_reader {
 	enum cli_section section;
 	size_t port;        /* SECTION_PORT: index; ports move when they grow */
 	uint16_t vlan;      /* SECTION_VLAN */
+	uint16_t group;     /* of the list of ports under way that are apart */
 	enum cli_fact fact; /* of the list of ports under way */
 	int rc;
 };
@@ -238,15 +257,78 @@ static void cli_config_wire_members(struct cli_config_wire_reader *reader, enum 
 		cli_config_wire_odd(reader, ports);
 }
 
-/* A name may stand in quotes. */
-static void cli_config_wire_unquote(char *ret, size_t room, const char *text)
-{
-	size_t length = strlen(text);
+/* --- what keeps ports apart --- */
 
-	if (length >= 2 && (*text == '"' || *text == '\'') && text[length - 1] == *text)
-		text_format(ret, room, "%.*s", (int)length - 2, text + 1);
-	else
-		text_copy(ret, room, text);
+/* The group as cli_port.apart counts it: Dell counts from 0. */
+static uint16_t apart_group(unsigned number)
+{
+	return (uint16_t)(number < UINT16_MAX ? number + 1 : UINT16_MAX);
+}
+
+static void on_apart(void *context, const char *name)
+{
+	struct cli_config_wire_reader *reader = context;
+	size_t at;
+
+	if (port_get(reader, name, &at))
+		reader->config->ports[at].apart = reader->group;
+}
+
+/* Aggregates stand behind the ports. The maker's software writes those of the uplinks there
+ * (cli_runcfg.c): they are passed over. */
+static bool say_apart_ports(struct cli_config_wire_reader *reader,
+			    const struct cli_config_wire_match *match)
+{
+	char list[sizeof(match->rest)];
+	char *lags;
+
+	(void)text_copy(list, sizeof(list), match->rest);
+	lags = strstr(list, "port-channel");
+	if (lags)
+		*lags = '\0';
+	reader->group = apart_group(match->number);
+	return cli_port_list_each(reader->config->dialect, list, on_apart, reader);
+}
+
+static bool say_filter(struct cli_config_wire_reader *reader,
+		       const struct cli_config_wire_match *match)
+{
+	struct cli_config *config = reader->config;
+	struct cli_filter *filters;
+	size_t port;
+
+	if (config->filter_count == CLI_FILTER_LIMIT || !port_get(reader, match->word, &port))
+		return false;
+	for (size_t i = 0; i < config->filter_count; i++) {
+		if (config->filters[i].port == port) /* a port has one */
+			return false;
+	}
+	filters = realloc(config->filters, (config->filter_count + 1) * sizeof(*filters));
+	if (!filters) {
+		reader->rc = -ENOMEM;
+		return false;
+	}
+	config->filters = filters;
+	filters += config->filter_count;
+	filters->port = port;
+	if (!text_copy(filters->list, sizeof(filters->list), match->rest))
+		return false;
+	config->filter_count++;
+	return true;
+}
+
+/* What was not understood may keep ports apart all the same. It is no membership: never odd. */
+static void say_apart(struct cli_config_wire_reader *reader, enum cli_fact fact,
+		      const struct cli_config_wire_match *match)
+{
+	struct cli_config *config = reader->config;
+
+	if (fact == FACT_APART_ON)
+		config->apart_on = true;
+	else if (fact == FACT_APART_VAGUE ||
+		 !(fact == FACT_APART_PORTS ? say_apart_ports(reader, match)
+					    : say_filter(reader, match)))
+		config->apart_vague = true;
 }
 
 static bool is_vlan(unsigned number)
@@ -345,8 +427,8 @@ static bool cli_config_wire_say_number(struct cli_port *port, enum cli_fact fact
 		port->lag = number;
 		return true;
 	}
-	if (fact == FACT_APART) { /* Dell counts groups from 0 */
-		port->apart = (uint16_t)(number < UINT16_MAX ? number + 1 : UINT16_MAX);
+	if (fact == FACT_APART) {
+		port->apart = apart_group(number);
 		return true;
 	}
 	if (!is_vlan(number))
@@ -420,6 +502,10 @@ static void cli_config_wire_read_line(struct cli_config_wire_reader *reader, con
 		if ((rule->section != SECTION_NONE && rule->section != reader->section) ||
 		    !rule_matches(rule->line, line, &match))
 			continue;
+		if (rule->fact >= FACT_APART_ON) {
+			say_apart(reader, rule->fact, &match);
+			return;
+		}
 		if (is_anywhere(rule->fact))
 			fine = say_anywhere(reader, rule->fact, &match);
 		else if (rule->section == SECTION_VLAN)

@@ -12,7 +12,7 @@
 #include "peregrine/switch/cli/cli_dialect.h"
 #include "peregrine/switch/switch_driver.h"
 
-enum { CLI_PORT_LIMIT = 4096 };
+enum { CLI_PORT_LIMIT = 4096, CLI_FILTER_LIMIT = 512 };
 
 /* As configured, before it is decided what counts. */
 struct cli_port {
@@ -29,6 +29,12 @@ struct cli_port {
 	struct vlan_set tagged, untagged;
 };
 
+/* Frames of `port` leave by none of these ports. */
+struct cli_filter {
+	size_t port; /* index */
+	char list[256];
+};
+
 struct cli_config {
 	const struct cli_dialect *dialect;
 	struct vlan_set vlans;
@@ -37,6 +43,10 @@ struct cli_config {
 	} names[VLAN_LIMIT];
 	struct cli_port *ports; /* owned, as they came */
 	size_t port_count, port_room;
+	/* What keeps ports apart beside cli_port.apart: cli_apart_policy.h. */
+	bool apart_on, apart_vague;
+	struct cli_filter *filters; /* owned */
+	size_t filter_count;
 	uint32_t odd; /* lines of ours that made no sense */
 	char odd_text[128];
 };

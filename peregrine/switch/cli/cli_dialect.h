@@ -95,6 +95,10 @@ enum cli_fact {
 	FACT_PORTS_DROP,     /* %p..: not members */
 	FACT_ROW_TAGGED,     /* %n %p: one row of a table */
 	FACT_ROW_UNTAGGED,   /* %n %p */
+	FACT_APART_ON,
+	FACT_APART_PORTS,  /* %n %p..: of this group, as FACT_APART */
+	FACT_APART_FILTER, /* %s %p..: frames of the port leave by none of the list */
+	FACT_APART_VAGUE,  /* something keeps ports apart that is not read */
 };
 
 /* A line of the configuration and its meaning. Words match as they are, whatever their case. The
@@ -104,7 +108,9 @@ enum cli_fact {
  *   "%w"  any word                       "%l"  a list of VLANs
  *   "%v"  a word like "vlan10"           "%p"  a port or a list of ports
  *   "%q"  one word that is told: a list  "%t"  text
- *         without spaces, a name         "%*"  whatever */
+ *         without spaces, a name         "%*"  whatever
+ *   "%s"  one more word that is told,
+ *         without its quotes */
 struct cli_rule {
 	enum cli_section section; /* in which it is looked for; SECTION_NONE: everywhere */
 	const char *line;
@@ -176,7 +182,7 @@ struct cli_dialect {
 	bool trunk_default_none;    /* ... else nothing */
 	bool trunk_by_list;      /* no mode is said: a port with a list or a native VLAN is one */
 	bool routed_is_bare;     /* ports of no VLAN stand as "routed" in show_ports alone */
-	bool tells_apart;        /* FACT_APART stands in the configuration of a port that is so */
+	bool apart_by_list;      /* FACT_APART_PORTS, which counts after FACT_APART_ON alone */
 	bool routed_unless_said; /* a port is one of a bridge only when its section says so */
 	bool member_converts;    /* MODEL_MEMBERS: "tagged" of an untagged member makes it one */
 	bool pvid_apart;         /* MODEL_MEMBERS: where untagged frames go is said by itself */

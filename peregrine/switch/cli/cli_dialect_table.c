@@ -100,7 +100,6 @@ const struct cli_dialect cli_dialect_ios = {
 	.model = MODEL_SWITCHPORT,
 	.default_mode = FACT_MODE_OTHER, /* dynamic: whoever is at the other end decides */
 	.trunk_default_all = true,
-	.tells_apart = true,
 	.rules = {RULES_SWITCHPORT,
 		  {SECTION_PORT, "switchport protected", FACT_APART},
 		  {SECTION_NONE, "%n %q active %*", FACT_VLAN_NAMED},
@@ -194,7 +193,6 @@ const struct cli_dialect cli_dialect_dnos = {
 	.model = MODEL_SWITCHPORT,
 	.default_mode = FACT_MODE_ACCESS,
 	.trunk_default_all = true,
-	.tells_apart = true,
 	.rules = {RULES_SWITCHPORT, {SECTION_PORT, "switchport protected %n", FACT_APART}},
 	.locate = {.on = "locate switch 1 time {seconds}",
 		   .off = "locate switch 1 time 1",

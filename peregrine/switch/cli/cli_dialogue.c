@@ -57,6 +57,7 @@ struct cli_dialogue {
 	char command[COMMAND_LIMIT]; /* waiting or under way; fn NULL: none */
 	const char *sent;            /* what the echo is of: `command` or a line of ours */
 	bool sending;                /* `command` was sent */
+	struct fence *fence;
 	bool foreign; /* its answer holds text of neighbours: what looks like a prompt or a
 			 question may be theirs */
 	int64_t deadline_ms;
@@ -153,10 +154,21 @@ static bool send_line(struct cli_dialogue *dialogue, const char *line)
 	return cli_dialogue_write_line(dialogue, line);
 }
 
+static bool cli_dialogue_may_send(struct cli_dialogue *dialogue)
+{
+	if (fence_holds(dialogue->fence))
+		return true;
+	cli_dialogue_fail_text(dialogue, E_LAPSED, "is not told more", "the claim ran out",
+			       "whoever claims the fabric next reads the switch and goes on");
+	return false;
+}
+
 static bool cli_dialogue_send_command(struct cli_dialogue *dialogue)
 {
 	const char *lldp = dialogue->dialect->lldp.command;
 
+	if (!cli_dialogue_may_send(dialogue))
+		return false;
 	dialogue->stage = STAGE_COMMAND;
 	dialogue->sending = true;
 	dialogue->foreign = lldp && strcmp(dialogue->command, lldp) == 0;
@@ -348,6 +360,8 @@ static bool cli_dialogue_look(struct cli_dialogue *dialogue, bool quiet)
 		return true;
 	}
 	reply = dialogue->stage == STAGE_COMMAND && !foreign ? reply_to(dialogue, line) : NULL;
+	if (reply && !cli_dialogue_may_send(dialogue))
+		return false;
 	if (reply && ++dialogue->answers <= 8) {
 		start_line(dialogue);
 		return cli_dialogue_write_line(dialogue, reply);
@@ -518,6 +532,11 @@ void cli_dialogue_free(struct cli_dialogue *dialogue)
 	text_done(&dialogue->raw);
 	text_done(&dialogue->clean);
 	free(dialogue);
+}
+
+void cli_dialogue_guard(struct cli_dialogue *dialogue, struct fence *fence)
+{
+	dialogue->fence = fence;
 }
 
 void cli_dialogue_run(struct cli_dialogue *dialogue, const char *command, int64_t deadline_ms,

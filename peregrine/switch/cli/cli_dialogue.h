@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/fence.h"
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
@@ -36,6 +37,9 @@ MUST_USE int cli_dialogue_new(struct loop *loop, const struct switch_stream_row 
 /* Ends the session; no callback comes after. NULL is fine. */
 void cli_dialogue_free(struct cli_dialogue *dialogue);
 
+/* A command after the end of `fence` is not sent: it fails with E_LAPSED, and the session ends. NULL:
+ * all are sent. Borrowed until the next call of this function. */
+void cli_dialogue_guard(struct cli_dialogue *dialogue, struct fence *fence);
 /* Runs one command; never two at once. `fn` is called from the loop, never from inside. The text is
  * copied. Times: clock_monotonic_ms. `timeout_ms` of silence ends it, too. */
 void cli_dialogue_run(struct cli_dialogue *dialogue, const char *command, int64_t deadline_ms,

@@ -40,6 +40,7 @@ void cli_switch_run(struct cli_switch *one, const char *command, cli_answer_fn f
 
 	if (timeout_ms < CLI_DRIVER_SILENCE_MS)
 		timeout_ms = CLI_DRIVER_SILENCE_MS;
+	cli_dialogue_guard(one->dialogue, one->call.request->fence);
 	cli_dialogue_run(one->dialogue, command, one->call.deadline_ms, timeout_ms, fn, context);
 }
 

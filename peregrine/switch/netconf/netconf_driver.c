@@ -39,6 +39,7 @@ void netconf_switch_run(struct netconf_switch *one, const char *what, const char
 		.deadline_ms = one->call.deadline_ms,
 		.silence_ms = silence_ms < NETCONF_DRIVER_SILENCE_MS ? NETCONF_DRIVER_SILENCE_MS
 								     : silence_ms,
+		.fence = one->call.request->fence,
 	};
 
 	netconf_session_run(one->session, &ask, operation, fn, context);

@@ -142,6 +142,12 @@ static void send_operation(struct netconf_session *session)
 {
 	CLEANUP(text_done) struct text message = {0};
 
+	if (!fence_holds(session->ask.fence)) {
+		netconf_session_fail_text(
+			session, E_LAPSED, "is not told more", "the claim ran out",
+			"whoever claims the fabric next reads the switch and goes on");
+		return;
+	}
 	session->stage = STAGE_RUNNING;
 	session->sent = true;
 	session->requests++;

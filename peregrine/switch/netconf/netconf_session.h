@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/fence.h"
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
@@ -35,6 +36,7 @@ struct netconf_ask {
 	enum netconf_expect expect;
 	int64_t deadline_ms; /* clock_monotonic_ms */
 	uint32_t silence_ms;
+	struct fence *fence; /* not sent after its end: E_LAPSED. NULL = always. Borrowed */
 };
 
 /* `endpoint` is borrowed. `needs`: the namespace that must be among the models that a hello names,

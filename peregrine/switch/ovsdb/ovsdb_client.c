@@ -51,6 +51,7 @@ struct ovsdb_client {
 	json_t *answer;
 	int rc;
 	struct problem problem;
+	struct fence *fence; /* of what is asked */
 };
 
 /* --- ends --- */
@@ -216,6 +217,10 @@ static void send_request(struct ovsdb_client *client)
 {
 	if (!client->text)
 		return;
+	if (!fence_holds(client->fence)) {
+		ovsdb_client_fail(client, E_LAPSED, "the claim ran out", "");
+		return;
+	}
 	if (bufferevent_write(client->link, client->text, strlen(client->text)) != 0) {
 		ovsdb_client_fail(client, E_UNAVAILABLE, "no memory to send", "");
 		return;
@@ -417,6 +422,11 @@ void ovsdb_client_forget(struct ovsdb_client *client)
 	free(client->text);
 	client->text = NULL;
 	loop_timer_disarm(client->deliver);
+}
+
+void ovsdb_client_guard(struct ovsdb_client *client, struct fence *fence)
+{
+	client->fence = fence;
 }
 
 bool ovsdb_client_is_open(const struct ovsdb_client *client)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/fence.h"
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
@@ -37,7 +38,10 @@ MUST_USE int ovsdb_client_transact(struct ovsdb_client *client, json_t *params, 
 				   int64_t deadline_ms, ovsdb_answer_fn fn, void *context);
 /* The answer is of no interest any more; if it never comes, the connection is closed. */
 void ovsdb_client_forget(struct ovsdb_client *client);
-/* There is a connection: of an earlier call, if asked before the first request. */
+/* A transaction after the end of `fence` is not sent: it fails with E_LAPSED. NULL: all are sent.
+ * Borrowed until the next call of this function. */
+void ovsdb_client_guard(struct ovsdb_client *client, struct fence *fence);
+/* Is there a connection? Before the first request it is an earlier call's. */
 bool ovsdb_client_is_open(const struct ovsdb_client *client);
 /* The request that failed last may have reached the switch. */
 bool ovsdb_client_was_sent(const struct ovsdb_client *client);

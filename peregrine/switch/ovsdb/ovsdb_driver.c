@@ -172,6 +172,7 @@ static int ovsdb_driver_one_start(void *session, const struct switch_request *re
 
 	switch_call_begin(&one->call, request, deadline_ms, fn, context);
 	one->lost = 0;
+	ovsdb_client_guard(one->client, request->fence);
 	one->call.requests_before = ovsdb_client_requests(one->client);
 	one->call.again = ovsdb_client_is_open(one->client);
 	return switch_call_begun(&one->call, ovsdb_driver_starts[request->op](one));

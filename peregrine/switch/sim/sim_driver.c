@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/hash.h"
 
 #include "peregrine/switch/sim/sim_fabric_private.h"
 
@@ -110,6 +111,23 @@ static int sim_driver_read_vlans(const struct sim_switch *at, struct switch_read
 	return 0;
 }
 
+static void sim_driver_read_marks(const struct sim_switch *at, struct switch_identity *ret)
+{
+	uint64_t digest = HASH_START;
+
+	ret->vlan_changes = at->vlan_changes + 1;
+	if (!at->tells_members)
+		return;
+	for (uint32_t p = 0; p < at->port_count; p++) {
+		const struct port_vlans *vlans = &at->ports[p].vlans;
+
+		digest = hash_number(digest, vlans->native);
+		digest = hash_bytes(digest, &vlans->tagged, sizeof(vlans->tagged));
+	}
+	ret->member_changes = digest;
+	ret->vlan_changes = hash_bytes(HASH_START, &at->vlans, sizeof(at->vlans));
+}
+
 static int answer_read(const struct sim_driver_session *session, struct sim_switch *at,
 		       struct switch_reading *reading)
 {
@@ -125,7 +143,7 @@ static int answer_read(const struct sim_driver_session *session, struct sim_swit
 	(void)text_copy(reading->identity.family, sizeof(reading->identity.family), "sim");
 	reading->identity.uptime_ms =
 		(uint64_t)(loop_now_ms(session->fabric->loop) - at->up_since_ms);
-	reading->identity.vlan_changes = at->vlan_changes + 1;
+	sim_driver_read_marks(at, &reading->identity);
 	if (request->parts & PART_PORTS && !at->trouble.no_ports)
 		rc = sim_driver_read_ports(at, request, reading);
 	if (rc == 0 && (request->parts & PART_VLANS))
@@ -285,6 +303,8 @@ static int answer_lag(struct sim_driver_session *session, struct sim_switch *at,
 	for (size_t i = 0; i < (session->silent ? (size_t)1 : count); i++) {
 		struct sim_port *port = port_named(at, lag->members[i]);
 
+		if (!port)
+			continue; /* it was looked for above */
 		if (lag->make)
 			(void)text_copy(port->lag, sizeof(port->lag), lag->name);
 		else
@@ -346,6 +366,11 @@ static void sim_driver_answer(void *context)
 	    (at->trouble.hold_read && session->request->op == SWITCH_READ)) {
 		session->silent = loop_now_ms(session->fabric->loop) >= session->deadline_ms;
 		loop_timer_arm(session->timer, session->silent ? 0 : HOLD_LOOK_MS);
+		return;
+	}
+	if (!fence_holds(session->request->fence)) {
+		(void)problem_set(&problem, E_LAPSED, "the claim ran out");
+		end_call(session, E_LAPSED, NULL, &problem);
 		return;
 	}
 	switch (session->request->op) {

@@ -62,6 +62,8 @@ struct sim_switch {
 	int64_t away_until_ms; /* it reboots */
 	int64_t up_since_ms;
 	uint64_t vlan_changes;
+	/* As by SNMP: the mark of its VLANs stays when a port moves, a digest of ports tells. */
+	bool tells_members;
 	uint64_t calls, edits, reads, saves; /* what it was asked, for tests */
 };
 

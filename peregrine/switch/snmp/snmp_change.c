@@ -226,7 +226,8 @@ static void snmp_change_read_back(struct snmp_change *change, int rc, const char
 	struct snmp_ask ask = {.kind = SNMP_SET,
 			       .bindings = change->plan.release,
 			       .count = change->plan.release_count,
-			       .once = true};
+			       .once = true,
+			       .fence = change->one->call.request->fence};
 
 	change->rc = rc;
 	text_copy(change->why, sizeof(change->why), why);
@@ -281,10 +282,27 @@ static bool snmp_change_adapt(struct snmp_change *change, const struct snmp_answ
 	return false;
 }
 
+/* Nothing more is sent, not even to let go of the switch's lock. What was sent of the run, now or
+ * before its plan was made anew, may be done. */
+static void snmp_change_lapse(struct snmp_change *change, const struct snmp_answer *answer)
+{
+	bool sent = change->sent > 0 || change->lost > 0 || answer->sends > 0;
+
+	for (size_t i = 0; sent && i < change->plan.edits; i++)
+		change->one->call.request->results[change->next + i] = EDIT_UNKNOWN;
+	if (!sent && change->plan.downs)
+		set_downed(change->one, change->plan.downs, false);
+	end_with(change, E_LAPSED, "the claim ran out");
+}
+
 static void snmp_change_on_set(void *context, struct snmp_answer *answer)
 {
 	struct snmp_change *change = context;
 
+	if (answer->rc == E_LAPSED) {
+		snmp_change_lapse(change, answer);
+		return;
+	}
 	if (answer->rc) {
 		change->lost++;
 		snmp_change_read_back(change, answer->rc, "");
@@ -390,6 +408,7 @@ static void send_chunk(struct snmp_change *change)
 		set_downed(change->one, change->plan.downs, true);
 	ask.kind = snmp_change_acts[act].kind;
 	ask.once = act == ACT_SET;
+	ask.fence = act == ACT_SET ? change->one->call.request->fence : NULL;
 	ask.bindings = change->plan.bindings + change->sent;
 	ask.count = change->chunk;
 	/* Hardware is programmed before the answer comes. */

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/fence.h"
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
@@ -81,14 +82,16 @@ struct snmp_ask {
 	uint32_t timeout_ms;  /* 0 = the session's */
 	uint8_t tries;        /* 0 = the session's */
 	bool once;            /* not sent a second time: a SET that cannot be repeated */
+	struct fence *fence;  /* of a SET: not sent after its end. NULL = always. Kept */
 };
 
 enum { SNMP_BINDING_LIMIT = 128, SNMP_WALK_COLUMNS = 12 };
 
 /* Borrowed for the call of the function. */
 struct snmp_answer {
-	int rc;     /* 0, E_TIMEOUT, E_AUTHENTICATION, E_PROTOCOL, E_LIMIT (we could not send it) */
-	int status; /* rc 0: error-status */
+	int rc;       /* 0, E_TIMEOUT, E_AUTHENTICATION, E_PROTOCOL, E_LIMIT (we could not send it),
+		   E_LAPSED (its fence is over) */
+	int status;   /* rc 0: error-status */
 	size_t index; /* the binding that it is about, from 1; 0 = none */
 	size_t count; /* bindings in it */
 	unsigned tries,

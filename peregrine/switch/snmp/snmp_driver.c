@@ -401,6 +401,7 @@ static bool snmp_driver_one_cancel(void *session)
 
 const struct switch_driver snmp_switch_driver = {
 	.name = "snmp",
+	.refuses_mutely = true,
 	.open = snmp_driver_one_open,
 	.start = snmp_driver_one_start,
 	.cancel = snmp_driver_one_cancel,

@@ -20,7 +20,9 @@ static void snmp_exchange_publish(struct exchange *exchange, struct snmp_answer 
 static void exchange_measure(struct exchange *exchange, int id)
 {
 	struct snmp_peer *peer = exchange->peer;
-	unsigned rtt, mean, off;
+	unsigned rtt;
+	unsigned mean;
+	unsigned off;
 	unsigned i = 0;
 
 	while (i < exchange->copied && exchange->ids[i] != id)
@@ -226,6 +228,10 @@ void exchange_copy(struct snmp_peer *peer, struct exchange *exchange)
 
 void exchange_send(struct snmp_peer *peer, struct exchange *exchange)
 {
+	if (!fence_holds(exchange->fence)) {
+		exchange_fail(exchange, E_LAPSED);
+		return;
+	}
 	exchange->sent_ms = clock_monotonic_ms();
 	exchange->expires_ms = exchange->sent_ms + exchange->timeout_ms;
 	exchange->tries++;

@@ -177,7 +177,7 @@ static bool snmp_facts_put_octets(struct snmp_facts *facts, struct fact_octets *
 				  const struct snmp_value *value)
 {
 	/* Five digits and a comma a port, where a list of bits has one bit. */
-	if (value->size > (facts->dialect->text_lists ? 8U : 1U) * PORT_LIST_LIMIT)
+	if (value->size > (size_t)PORT_LIST_LIMIT * (facts->dialect->text_lists ? 8 : 1))
 		return false;
 	(void)fact_set_octets(facts, field, value->bytes, value->size);
 	return true;

@@ -26,6 +26,7 @@ static void peer_destroy(struct snmp_peer *peer)
 
 		peer->first = exchange->next;
 		snmp_free_pdu(exchange->pdu);
+		fence_unref(exchange->fence);
 		free(exchange);
 	}
 	for (struct snmp_peer **at = &peer->client->peers; *at; at = &(*at)->next_peer) {
@@ -180,6 +181,7 @@ int snmp_peer_ask(struct snmp_peer *peer, const struct snmp_ask *ask, snmp_answe
 		exchange->pdu->version = SNMP_VERSION_1;
 	exchange->timeout_ms = ask->timeout_ms ? ask->timeout_ms : peer->timeout_ms;
 	exchange->once = ask->once;
+	exchange->fence = fence_ref(ask->fence);
 	exchange->tries_limit = ask->tries ? ask->tries : 1U + peer->endpoint.retries;
 	exchange->fn = fn;
 	exchange->context = context;

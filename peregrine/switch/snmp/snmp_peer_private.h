@@ -23,6 +23,7 @@ struct exchange {
 	unsigned copies;  /* that Net-SNMP holds; it calls us for each */
 	bool under_way;   /* counted in the peer's window */
 	bool probe, once;
+	struct fence *fence;
 	int failure; /* of the last try, for EXCHANGE_AGAIN */
 	unsigned tries, sends, tries_limit;
 	uint32_t timeout_ms;

@@ -104,6 +104,7 @@ static bool snmp_peer_turn_sweep(struct snmp_peer *peer)
 			if (peer->end == &exchange->next)
 				peer->end = at;
 			snmp_free_pdu(exchange->pdu);
+			fence_unref(exchange->fence);
 			free(exchange);
 			continue;
 		}

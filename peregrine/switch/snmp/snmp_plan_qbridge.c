@@ -9,6 +9,8 @@
 #include "peregrine/switch/snmp/snmp_plan_private.h"
 #include "peregrine/switch/snmp/snmp_reading.h"
 
+LEAKS_LEFT_TO_SANITIZER
+
 #define SNMP_PLAN_QBRIDGE_DOT1Q 1, 3, 6, 1, 2, 1, 17, 7, 1
 
 /* RowStatus (RFC 2579), frame types and filter (RFC 4363). */

@@ -39,6 +39,7 @@ void fact_alike_name(const char *name, uint32_t if_index, char ret[64])
 	(void)text_format(tail, sizeof(tail), "#%u", if_index);
 	if (length + strlen(tail) > 63)
 		length = 63 - strlen(tail);
+	// NOLINTNEXTLINE(bugprone-not-null-terminated-result): the tail ends it
 	memmove(ret, name, length);
 	(void)text_copy(ret + length, 64 - length, tail);
 }

@@ -49,7 +49,11 @@ static void snmp_save_on_state(void *context, struct snmp_answer *answer)
 		snmp_oid_with(&end->status, saving->row),
 		{.type = SNMP_INTEGER, .number = SNMP_SAVE_ROW_DESTROY},
 	};
-	struct snmp_ask ask = {.kind = SNMP_SET, .bindings = &status, .count = 1, .once = true};
+	struct snmp_ask ask = {.kind = SNMP_SET,
+			       .bindings = &status,
+			       .count = 1,
+			       .once = true,
+			       .fence = saving->one->call.request->fence};
 	struct snmp_binding state;
 
 	if (answer->rc || answer->status || !snmp_answer_next(answer, &state) ||
@@ -139,7 +143,10 @@ static int clear_up(struct snmp_saving *saving)
 		snmp_oid_with(&saving->one->dialect->save_end.status, saving->row),
 		{.type = SNMP_INTEGER, .number = SNMP_SAVE_ROW_DESTROY},
 	};
-	struct snmp_ask ask = {.kind = SNMP_SET, .bindings = &status, .count = 1};
+	struct snmp_ask ask = {.kind = SNMP_SET,
+			       .bindings = &status,
+			       .count = 1,
+			       .fence = saving->one->call.request->fence};
 
 	return snmp_peer_ask(saving->one->peer, &ask, on_cleared, saving);
 }

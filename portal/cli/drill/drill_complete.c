@@ -91,7 +91,7 @@ int drill_complete_run(struct haasctl *haasctl, const struct command_input *inpu
 	text_add(&target, "/drill?limit=500");
 	if (parent.size > 0) {
 		text_add(&target, "&path=");
-		haasctl_escape(&target, text_get(&parent));
+		text_add_percent(&target, text_get(&parent));
 	}
 	haasctl_query(&target, input, "--at");
 	haasctl_query(&target, input, "--window");

@@ -55,7 +55,9 @@ select * from told;
 insert into link (a_switch, a_port, b_switch, b_port, state, certainty, since, seen_at) values (1, 'up0', 2, 'p1', 'confirmed', 100, now(), now());
 insert into uplink_applied (switch_id, port, tagged) values (1, 'up0', '100-101,150');
 select node_put('{"name":"n1","class":"gpu","nics":[{"name":"eth0","mac":"52:54:00:00:00:01"}]}', false, 'ann') \g /dev/null
+set session_replication_role = replica; -- a superuser may
 delete from event where subject_kind in ('node', 'switch', 'port');
+reset session_replication_role;
 insert into sel_entry (node_id, record, sensor, event) select id, 1, 'DIMM 3', 'uncorrectable error' from node;
 insert into change_batch (fabric_id, reason, state, owner) values (1, 'intent', 'done', 'p');
 insert into change (batch_id, switch_id, phase, edit, state, sent_at) values (1, 1, 3, '{"kind": "port_set", "vlan": 0, "port": "up0"}', 'applied', now() - interval '5 minutes'),
@@ -138,9 +140,30 @@ insert into case_entry (case_id, actor, kind, text) values (1, 'a', 'note', 't')
 update case_entry set text = 't';
 select set_config('haas.scope', 'tenant', false), set_config('haas.tenant', '1', false) \g /dev/null
 select count(*), case_report(:id) is null as no_report from case_file;
+select set_config('haas.scope', 'operator', false) \g /dev/null
+select min(id) as alert from alert where tenant_id is distinct from 1 \gset
+select set_config('haas.scope', 'tenant', false) \g /dev/null
 select case_note(:id, 'note', 'let me', '{}', 'tom');
-select case_open('acme', null, 'mine', 'tom');
 select case_publish(:id, 'tom');
+\echo a tenant complains: for itself, of its own alerts; 16 wait at most; its operators are told, and not what they wrote
+select case_open('globex', null, 'not mine', 'tom');
+select case_open(null, :alert, 'of an alert of others', 'tom');
+select case_open(null, null, 'it is slow', 'account acme/tom') as complaint \gset
+select count(*), bool_and(complaint), regexp_replace(case_report(:complaint), '[0-9-]+ [0-9:]+Z', 'then') from case_file group by 3;
+select count(*) from case_entry;
+select count(case_open('acme', null, 'again', 'tom')) from generate_series(1, 15);
+select case_open(null, null, 'once more', 'tom');
+select set_config('haas.scope', 'operator', false) \g /dev/null
+select kind, severity, subject_kind, message, detail ->> 'hint' as hint, tenant_id, cleared_at is null as open from alert where subject = :'complaint' and kind = 'case.complaint';
+select kind, tenant_id, message from event where subject_kind = 'case' and subject = :'complaint' order by id;
+select case_close(:complaint, 'a link was full', false, 'user ann');
+select kind, cleared_at is null as open from alert where subject = :'complaint' and kind = 'case.complaint';
+select set_config('haas.scope', 'tenant', false) \g /dev/null
+select case_report(:complaint) like '%not answered yet%' as waits;
+select set_config('haas.scope', 'operator', false) \g /dev/null
+select case_publish(:complaint, 'user ann');
+select set_config('haas.scope', 'tenant', false) \g /dev/null
+select case_report(:complaint) like '%## Answer%a link was full%' as answered;
 select set_config('haas.scope', 'operator', false) \g /dev/null
 select case_publish(:id, 'user ann');
 select case_close(:other, 'nothing', true, 'user ann');

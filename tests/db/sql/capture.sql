@@ -131,12 +131,16 @@ select capture_read(1, false, 'user a');
 set haas.scope = 'operator';
 \echo a tenant grants its own packets, with an end; nobody grants himself
 select capture_grant_put(null, now() + interval '1 h', 'user b');
-set haas.scope = 'tenant'; set haas.tenant = '1';
+set haas.scope = 'tenant'; set haas.tenant = '1'; set haas.role = 'operator';
+select capture_grant_put('n1', now() + interval '1 h', 'user b');
+set haas.role = 'tenant-member';
+select capture_grant_put('n1', now() + interval '1 h', 'user m');
+set haas.role = 'tenant-admin';
 select capture_grant_put(null, now() + interval '1 year', 'user t');
 select capture_grant_put('n3', now() + interval '1 h', 'user t');
 select capture_grant_put('n1', now() + interval '1 h', 'user t');
 select started('{"node": "n3"}', 'user t');
-set haas.scope = 'operator';
+set haas.scope = 'operator'; set haas.role = 'operator';
 select started('{"node": "n2"}', 'user a');
 select started('{"node": "n1"}', 'user t');
 select started('{"node": "n1"}', 'user a');
@@ -161,16 +165,26 @@ select capture_sweep() > 0;
 select node, state, because, problem ->> 'message' as problem from capture where state = 'ending' order by id;
 select capture_unmirrored(1, '{}');
 select count(*) filter (where state <> 'ended') as open from capture;
-\echo nobody consents to himself, as whoever he sees
-set haas.scope = 'tenant'; set haas.tenant = '1';
+\echo no operator consents to himself, as whoever he sees; nor as a tenant for another
+set haas.scope = 'tenant'; set haas.tenant = '1'; set haas.role = 'tenant-admin';
 select capture_grant_put('n2', now() + interval '1 h', 'user s');
+set haas.role = 'operator';
 select started('{"node": "n2", "seconds": 61}', 'user s');
+select capture_approve(id, 'user x') from capture where seconds = 61;
 select started('{"node": "n2", "seconds": 62}', 'user a');
 select capture_watch(id, true, 'user s') from capture where seconds = 61;
 select capture_watch(id, true, 'user c') from capture where seconds = 62;
 select capture_watch(id, false, 'user a'), capture_watch(id, false, 'user a') from capture where seconds = 62;
-set haas.scope = 'operator';
-update capture set consent = 'tenant', consent_by = requester where seconds = 61;
+set haas.role = 'tenant-member';
+select capture_approve(id, 'user m') from capture where seconds = 61;
+\echo a tenant asks for its own packets: its word is enough, and it reads them
+select started('{"node": "n2", "seconds": 59}', 'user m');
+select state, consent, consent_by, approved_at is not null as at from capture where seconds = 59;
+select capture_watch(id, true, 'user m') from capture where seconds = 59;
+select capture_stop(id, 'user m') from capture where seconds = 59;
+set haas.scope = 'operator'; set haas.role = 'operator';
+update capture set consent = 'approver', consent_by = requester where seconds = 61;
+update capture set state = 'ended', ended_at = now(), files = 'none' where seconds = 59;
 \echo a lost line; a process of what nobody agreed to
 select capture_told(id, 'running', null, null, '{"packets": 1}') from capture where seconds in (61, 62);
 select node, seconds, state, consent, consent_by, files, deadline is not null from capture where seconds in (61, 62) order by id;

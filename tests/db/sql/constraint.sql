@@ -26,8 +26,8 @@ insert into nic (mac, node_id, name, boot) select '52:54:00:00:00:01', id, 'eth0
 insert into nic (mac, node_id, name, boot) select '52:54:00:00:00:01', id, 'eth0', true from node where name = 'n2';
 insert into nic (mac, node_id, name, boot) select '52:54:00:00:00:02', id, 'eth1', true from node where name = 'n1';
 \echo certificates are final and form one chain
-insert into certificate (node, deployment_id, body, previous_hash, hash, signature, public_key) values ('n1', 1, '{}', repeat('0', 64), 'a', 's', 'k');
-insert into certificate (node, deployment_id, body, previous_hash, hash, signature, public_key) values ('n2', 1, '{}', repeat('0', 64), 'b', 's', 'k');
+insert into certificate (node, deployment_id, body, previous_hash, hash, signature, public_key) values ('n1', 1, '{}', repeat('0', 64), 'a', 's', repeat('c', 64));
+insert into certificate (node, deployment_id, body, previous_hash, hash, signature, public_key) values ('n2', 1, '{}', repeat('0', 64), 'b', 's', repeat('c', 64));
 update certificate set body = 'x';
 delete from certificate;
 truncate certificate;

@@ -110,6 +110,12 @@ select health_request('{n3}', 'add', 'x', null, '{no_coffee}', 'x', null, 'ann')
 select set_config('haas.scope', 'tenant', false) \g /dev/null
 set role portald;
 select node, label from health_label_view;
+\echo of the log of a BMC a tenant sees what came since the hand-over
+select count(*) from sel_entry;
+reset role;
+insert into usage (kind, subject, tenant_id, tenant, from_at) select 'node', n.name, n.tenant_id, 'acme', now() - interval '1 min' from node n where n.tenant_id is not null;
+update sel_entry set seen_at = now() - interval '1 h' where id = (select min(e.id) from sel_entry e join node n on n.id = e.node_id where n.tenant_id is not null);
+set role portald;
 select count(*) from sel_entry;
 select health_request('{n1}', 'clear', 'hands_off', null, null, 'x', null, 'tom');
 insert into health_label (node_id, label, source, severity, reason, actor) values (1, 'x', 'operator', 'info', 'x', 'tom');

@@ -12,21 +12,60 @@ select image_delete('demo', '1', 'ann');
 select node, refused from deployment_create('install', '{n1}', 'own', 'acme', '{}', 'ann');
 select image_delete('own', '1', 'ann');
 \echo retired: no new installs, and back; what is half uploaded is only deleted
-select image_state_set('own', '1', 'retired', 'ann');
+select image_state_set('own', '1', 'retired', false, 'ann');
 select image_allowed((select id from image where name = 'own'), 1);
-select image_state_set('own', '1', 'ready', 'ann');
+select image_state_set('own', '1', 'ready', false, 'ann');
 \echo withdrawn: the same, and an install under way does not write it (unit_step)
-select image_state_set('own', '1', 'withdrawn', 'ann');
+select image_state_set('own', '1', 'withdrawn', false, 'ann');
 select image_allowed((select id from image where name = 'own'), 1);
 select message from event where kind = 'image.withdrawn';
-select image_state_set('own', '1', 'ready', 'ann');
-select image_state_set('half', '1', 'retired', 'ann');
+select image_state_set('own', '1', 'ready', false, 'ann');
+select image_state_set('half', '1', 'retired', false, 'ann');
+\echo withdrawn with all older ones: also those that come later; the last word counts
+insert into image (name, version, manifest, signature, key_id, digest, stored_digest, size_bytes, stored_bytes, root_partition, firmware, state, received_bytes, tenant_id)
+select 'line', v, '{}', decode(repeat('00', 64), 'hex'), 'k', repeat('1', 64), repeat('6', 64), 2, 1, 1, '{bios}', s, case s when 'ready' then 1 else 0 end, t
+from (values ('12.9', 'ready', null::bigint), ('12.10', 'ready', null), ('12.11', 'ready', null), ('12.8', 'uploading', null), ('12.7', 'ready', 1)) x (v, s, t);
+create view line as select version, state from image where name = 'line' order by version_key(version);
+select image_state_set('line', '12.10', 'withdrawn', true, 'ann');
+select * from line;
+select count(*) from event where kind = 'image.withdrawn' and subject like 'line:%';
+select image_state_set('line', '12.9', 'ready', false, 'ann');
+select image_state_set('line', '12.9', 'retired', false, 'ann');
+update image set state = 'ready', received_bytes = 1 where name = 'line' and version = '12.8';
+insert into image (name, version, manifest, signature, key_id, digest, stored_digest, size_bytes, stored_bytes, root_partition, firmware)
+values ('line', '2', '{}', decode(repeat('00', 64), 'hex'), 'k', repeat('1', 64), repeat('6', 64), 2, 1, 1, '{bios}');
+select image_state_set('line', '12.11', 'retired', false, 'ann');
+\echo a word about an older version lowers nothing; an error is taken back alone, by its own name, also when that image is gone
+select image_state_set('line', '12.9', 'withdrawn', true, 'ann');
+select image_state_set('line', '12.9', 'ready', false, 'ann');
+select image_state_set('line', '12.11', 'ready', true, 'ann');
+select image_state_set('line', '12.9', 'ready', true, 'ann');
+select image_state_set('line', '12.11', 'withdrawn', true, 'ann');
+select image_delete('line', '12.11', 'ann');
+select image_state_set('line', '12.9', 'ready', false, 'ann');
+set role portald;
+select set_config('haas.scope', '', false), set_config('haas.tenant', '2', false);
+select image_state_set('line', '12.11', 'ready', true, 'bob');
+reset role;
+select set_config('haas.scope', 'operator', false);
+select image_state_set('line', '12.11', 'ready', true, 'ann');
+select image_state_set('line', '12.11', 'ready', true, 'ann');
+select image_state_set('line', '12.9', 'ready', false, 'ann');
+select image_state_set('line', '12.10', 'ready', true, 'ann');
+select image_state_set('line', '12.10', 'ready', true, 'ann');
+select version from image_floor;
+select image_state_set('line', '12.9', 'ready', false, 'ann');
+select image_state_set('line', '12.9', 'ready', true, 'ann');
+select * from line;
+select count(*) from image_floor;
+select actor, kind, subject, message, detail from event where kind like 'image.floor%' order by id;
+delete from image where name = 'line';
 \echo whose it is
 set role portald;
 select set_config('haas.scope', '', false), set_config('haas.tenant', '2', false);
 select image_delete('own', '1', 'bob');
 select image_delete('demo', '1', 'bob');
-select image_state_set('idle', '1', 'retired', 'bob');
+select image_state_set('idle', '1', 'retired', false, 'bob');
 select set_config('haas.scope', 'operator', false);
 select image_delete('idle', '1', 'ann');
 select image_delete('half', '1', 'ann');

@@ -1,8 +1,10 @@
 select set_config('haas.scope', 'operator', false) \g /dev/null
 set role portald;
--- signatures are a matter of UEFI
+-- signatures are a matter of UEFI, and a signed image is made for x86-64
 select node_put('{"name":"n1","secure_boot":"signed"}', false, 'ann');
+select node_put('{"name":"n1","firmware":"uefi","secure_boot":"signed","arch":"arm64"}', false, 'ann');
 select node_put('{"name":"n1","firmware":"uefi","secure_boot":"attested"}', false, 'ann');
+select node_put('{"name":"n1","arch":"arm64"}', false, 'ann');
 select node_put('{"name":"n1","firmware":"bios"}', false, 'ann');
 select firmware, secure_boot, attested from node_view;
 -- portald reads what the TPM proved, and writes none of it

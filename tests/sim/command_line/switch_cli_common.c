@@ -338,6 +338,17 @@ void cli_shut(struct cli_call *call)
 		}
 }
 
+void cli_apart(struct cli_call *call)
+{
+	unsigned group = call->command->argument ? call->values[0].number + 1 : 0;
+
+	for
+		EACH_PORT(port, &call->session->ports)
+		{
+			cli_port_at(call->session, port)->apart = (uint8_t)group;
+		}
+}
+
 void cli_led(struct cli_call *call)
 {
 	unsigned how = call->command->argument;

@@ -43,6 +43,8 @@ void cli_native(struct cli_call *call);
 void cli_allowed(struct cli_call *call);
 void cli_describe(struct cli_call *call);
 void cli_shut(struct cli_call *call); /* `argument`: down? */
+/* `argument`: is it kept apart? From its group, values[0]. The data plane does not do it. */
+void cli_apart(struct cli_call *call);
 
 /* A LED; told on standard output: "led chassis on 10", "led 3 off". `argument`: bits of CLI_LED. */
 enum { CLI_LED_ON = 1, CLI_LED_PORT = 2 };

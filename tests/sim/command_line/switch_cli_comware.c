@@ -315,6 +315,8 @@ static void switch_cli_comware_write_port(const struct cli_session *session,
 	}
 	if (port->is_shut)
 		text_add(out, " shutdown\n");
+	if (port->apart)
+		text_addf(out, " port-isolate enable group %u\n", port->apart - 1U);
 	if (cli_lag_number(number))
 		text_add(out, " link-aggregation mode dynamic\n");
 	if (port->lag)
@@ -531,6 +533,9 @@ static const struct cli_command switch_cli_comware_commands[] = {
 	{PT, "undo port link-aggregation group", cli_lag_leave, 0, SWITCH_BUNDLE},
 	{PT, "link-aggregation mode dynamic", cli_nothing, 0, LOOK},
 	{PT, "lacp edge-port", cli_nothing, 0, LOOK},
+	{CF, "port-isolate group <number>", cli_nothing, 0, LOOK},
+	{PT, "port-isolate enable group <number>", cli_apart, 1, SWITCH_FILTER},
+	{PT, "undo port-isolate enable", cli_apart, 0, SWITCH_FILTER},
 	{PT, "port link-type access", link_type, CLI_ACCESS, SWITCH_FRAMES},
 	{PT, "port link-type trunk", link_type, CLI_TRUNK, SWITCH_FRAMES},
 	{PT, "port link-type hybrid", link_type, CLI_GENERAL, SWITCH_FRAMES},

@@ -193,6 +193,8 @@ static void switch_cli_delln_write_port(const struct cli_session *session,
 		if (!port->is_allowed_all)
 			cli_write_list(out, "switchport trunk allowed vlan ", &port->allowed, "\n");
 	}
+	if (port->apart)
+		text_addf(out, "switchport protected %u\n", port->apart - 1U);
 	text_add(out, "exit\n");
 }
 
@@ -394,6 +396,8 @@ static const struct cli_command switch_cli_delln_commands[] = {
 	{PT, "switchport mode trunk", switch_cli_delln_set_mode, CLI_TRUNK, SWITCH_FRAMES},
 	{PT, "switchport mode general", switch_cli_delln_set_mode, CLI_GENERAL, SWITCH_FRAMES},
 	{PT, "no switchport mode", switch_cli_delln_set_mode, CLI_ACCESS, SWITCH_FRAMES},
+	{PT, "switchport protected <number>", cli_apart, 1, SWITCH_FILTER},
+	{PT, "no switchport protected", cli_apart, 0, SWITCH_FILTER},
 	{PT, "switchport access vlan <vid>", cli_access, 0, SWITCH_PVID},
 	{PT, "no switchport access vlan", cli_access, 0, SWITCH_PVID},
 	{PT, "switchport trunk native vlan <vid>", cli_native, 0, SWITCH_PVID},

@@ -333,8 +333,10 @@ static void switch_cli_ecs_running(const struct cli_session *session,
 		if (!ports || cli_ports_has(ports, number))
 			switch_cli_ecs_write_port(&config->ports[number], number, out);
 	}
-	if (!ports)
+	if (!ports) {
+		cli_write_lines(config, out); /* traffic segmentation */
 		cli_mirror_write(session, config, out);
+	}
 	if (!ports)
 		text_add(out,
 			 "interface vlan 1\n ip address dhcp\n!\n!\nline console\n!\nline vty\n"
@@ -514,6 +516,10 @@ static const struct cli_command switch_cli_ecs_commands[] = {
 	{SWITCH_CLI_ECS_ALL, "end", cli_end, 0, LOOK},
 	{CF, "prompt <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "hostname <word>", cli_nothing, 0, SWITCH_NAME},
+	{CF, "traffic-segmentation", cli_keep_line, 1, SWITCH_FILTER},
+	{CF, "no traffic-segmentation", cli_drop_line, 0, SWITCH_FILTER},
+	{CF, "traffic-segmentation session <number> uplink <port> downlink <text>", cli_keep_line,
+	 0, SWITCH_FILTER},
 	{CF, "vlan database", switch_cli_ecs_database, 0, LOOK},
 	{CF, "interface vlan <vid>", cli_enter_svi, 0, LOOK},
 	{CF, "interface <ports>", cli_enter_ports, 0, LOOK},

@@ -144,6 +144,8 @@ static void switch_cli_ios_write_port(const struct cli_session *session,
 		text_add(out, " switchport mode trunk\n");
 	if (port->mode == CLI_ACCESS)
 		text_add(out, " switchport mode access\n");
+	if (port->apart)
+		text_add(out, " switchport protected\n");
 	if (port->is_shut)
 		text_add(out, " shutdown\n");
 	if (port->lag)
@@ -303,6 +305,8 @@ static const struct cli_command switch_cli_ios_commands[] = {
 	{PT, "switchport mode trunk", cli_port_mode, CLI_TRUNK, SWITCH_FRAMES},
 	{PT, "no switchport mode", cli_port_mode, CLI_ACCESS, SWITCH_FRAMES},
 	{PT, "switchport nonegotiate", cli_nothing, 0, LOOK},
+	{PT, "switchport protected", cli_apart, 1, SWITCH_FILTER},
+	{PT, "no switchport protected", cli_apart, 0, SWITCH_FILTER},
 	{PT, "switchport trunk encapsulation dot1q", cli_nothing, 0, LOOK},
 	{PT, "switchport access vlan <vid>", cli_access, 0, SWITCH_PVID},
 	{PT, "no switchport access vlan", cli_access, 0, SWITCH_PVID},

@@ -14,7 +14,7 @@ enum { FILE_MAX = 1 << 20 };
 
 struct switch_cli_main_options {
 	struct cli_server_options server;
-	const char *family, *netconf, *hostname, *seed, *faults, *password_file;
+	const char *family, *netconf, *hostname, *seed, *faults, *password_file, *log;
 	const char *database, *control, *bridge;
 	unsigned ports;
 	bool is_unprivileged;
@@ -34,10 +34,11 @@ static int switch_cli_main_usage(FILE *out, int status)
 	(void)fprintf(
 		out,
 		"switch_cli --family NAME [--netconf MODEL] [--listen ADDRESS] [--port N] [--ports N] [--hostname NAME]\n"
-		"           [--user NAME] [--password-file FILE] [--host-key FILE] [--unprivileged]\n"
-		"           [--seed FILE] [--faults FILE] [--database SOCKET --control SOCKET [--bridge NAME]]\n"
+		"           [--user NAME] [--password-file FILE] [--accounts FILE] [--host-key FILE] [--unprivileged]\n"
+		"           [--seed FILE] [--faults FILE] [--log FILE] [--database SOCKET --control SOCKET [--bridge NAME]]\n"
 		"  --listen         127.0.0.1          --port  0: any; it is printed as \"ready ADDRESS PORT\"\n"
 		"  --user           admin              --password-file  else the password is \"admin\"\n"
+		"  --accounts       lines \"USER PASSWORD\", read at each login, instead of --user\n"
 		"  --host-key       made when it is not there; else another one each time\n"
 		"  --unprivileged   `enable` is needed and asks for the password\n"
 		"  --netconf        the model that the SSH subsystem \"netconf\" speaks; else the family's own\n"
@@ -47,6 +48,7 @@ static int switch_cli_main_usage(FILE *out, int status)
 		"  --database       of ovsdb-server: a bridge (br0) is the data plane, port N its OpenFlow port N\n"
 		"  --control        of ovs-vswitchd\n"
 		"  --faults         KEY=VALUE words, read again when the file changes\n"
+		"  --log            what was changed, when and from where (switch_cli_log.h)\n"
 		"by hand: ssh -p PORT admin@127.0.0.1\n"
 		"\nfamilies:\n");
 	for (size_t i = 0; cli_family_at(i); i++)
@@ -77,10 +79,12 @@ static int switch_cli_main_read_options(struct switch_cli_main_options *options,
 		{"hostname", required_argument, NULL, 'H'},
 		{"user", required_argument, NULL, 'u'},
 		{"password-file", required_argument, NULL, 'w'},
+		{"accounts", required_argument, NULL, 'a'},
 		{"host-key", required_argument, NULL, 'k'},
 		{"unprivileged", no_argument, NULL, 'U'},
 		{"seed", required_argument, NULL, 's'},
 		{"faults", required_argument, NULL, 'F'},
+		{"log", required_argument, NULL, 'L'},
 		{"database", required_argument, NULL, 'd'},
 		{"control", required_argument, NULL, 'c'},
 		{"bridge", required_argument, NULL, 'b'},
@@ -99,10 +103,12 @@ static int switch_cli_main_read_options(struct switch_cli_main_options *options,
 		case 'H': options->hostname = optarg; break;
 		case 'u': options->server.user = optarg; break;
 		case 'w': options->password_file = optarg; break;
+		case 'a': options->server.accounts = optarg; break;
 		case 'k': options->server.host_key = optarg; break;
 		case 'U': options->is_unprivileged = true; break;
 		case 's': options->seed = optarg; break;
 		case 'F': options->faults = optarg; break;
+		case 'L': options->log = optarg; break;
 		case 'd': options->database = optarg; break;
 		case 'c': options->control = optarg; break;
 		case 'b': options->bridge = optarg; break;
@@ -191,12 +197,15 @@ int main(int argc, char **argv)
 	rc = open_store(&options, device.family, &store);
 	if (rc == 0)
 		rc = read_password(&options, &password);
+	if (rc == 0 && options.log)
+		rc = cli_log_new(options.log, store, &options.server.log);
 	device.store = store;
 	device.password = options.server.password = password;
 	if (rc == 0)
 		rc = cli_server_run(&device, netconf.model ? &netconf : NULL, &options.server,
 				    &switch_cli_main_stopping);
 	netconf_device_done(&netconf);
+	cli_log_free(options.server.log);
 	if (rc != 0)
 		(void)fprintf(stderr, "switch_cli: %s\n", error_text(rc));
 	return rc == 0 ? 0 : 1;

@@ -235,6 +235,23 @@ static void switch_cli_procurve_write_vlan(const struct cli_config *config, unsi
 	text_add(out, "   no ip address\n   exit\n");
 }
 
+/* A source-port filter; without a list of ports: none. */
+static void set_filter(struct cli_call *call)
+{
+	cli_port_at(call->session, call->values[0].number)->drops = call->values[1].ports;
+}
+
+static void write_filters(const struct cli_config *config, unsigned count, struct text *out)
+{
+	for (unsigned number = 1; number <= count; number++) {
+		char before[48];
+
+		(void)text_format(before, sizeof(before), "filter source-port \"%u\" drop ",
+				  number);
+		cli_write_ports(out, before, &config->ports[number].drops, "\n");
+	}
+}
+
 static void switch_cli_procurve_running(const struct cli_session *session,
 					const struct cli_config *config,
 					const struct cli_ports *ports, struct text *out)
@@ -260,6 +277,7 @@ static void switch_cli_procurve_running(const struct cli_session *session,
 		{
 			switch_cli_procurve_write_vlan(config, vid, count, out);
 		}
+	write_filters(config, count, out);
 	cli_mirror_write(session, config, out);
 }
 
@@ -407,6 +425,8 @@ static const struct cli_command switch_cli_procurve_commands[] = {
 	{CF, "no interface <port> monitor all both mirror <number>", cli_mirror_source_first,
 	 CLI_MIRROR_NO, SWITCH_SPAN},
 	{SWITCH_CLI_PROCURVE_ALL, "end", cli_end, 0, LOOK},
+	{CF, "filter source-port <port> drop <ports>", set_filter, 0, SWITCH_FILTER},
+	{CF, "no filter source-port <port>", set_filter, 0, SWITCH_FILTER},
 	{CF, "hostname <word>", cli_hostname, 0, SWITCH_NAME},
 	{CF, "vlan <vid>", switch_cli_procurve_enter_vlan, 0, SWITCH_CREATE},
 	{CF, "vlan <vid> name <text>", vlan_name, 0, SWITCH_NAME},

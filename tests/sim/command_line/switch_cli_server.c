@@ -17,6 +17,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/io/file.h"
 
 LEAKS_LEFT_TO_SANITIZER
 
@@ -39,6 +40,7 @@ struct connection {
 	struct cli_session *session;
 	struct netconf_session *netconf; /* instead, for the subsystem of that name */
 	char *command;                   /* `ssh HOST COMMAND` */
+	char peer[CLI_PEER_SIZE];
 	unsigned tries, width;
 	bool is_in, is_asked; /* authenticated; a shell, a command or NETCONF was asked for */
 	bool wants_netconf;
@@ -50,13 +52,33 @@ struct connection {
 
 /* --- what the client asks --- */
 
+/* An operator adds and removes accounts while the switch runs. */
+static bool is_account(const char *path, const char *user, const char *password)
+{
+	CLEANUP(freep) char *text = NULL;
+	char line[256];
+	char *rest = NULL;
+	size_t size = 0;
+
+	if (file_read(path, 4096, &text, &size) != 0 ||
+	    snprintf(line, sizeof(line), "%s %s", user, password) >= (int)sizeof(line))
+		return false;
+	for (char *at = strtok_r(text, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest)) {
+		if (strcmp(at, line) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int on_password(ssh_session ssh, const char *user, const char *password, void *context)
 {
 	struct connection *connection = context;
 	const struct cli_server_options *options = connection->server->options;
 
 	(void)ssh;
-	if (strcmp(user, options->user) == 0 && strcmp(password, options->password) == 0) {
+	if (options->accounts ? is_account(options->accounts, user, password)
+			      : strcmp(user, options->user) == 0 &&
+					strcmp(password, options->password) == 0) {
 		connection->is_in = true;
 		return SSH_AUTH_SUCCESS;
 	}
@@ -196,6 +218,15 @@ static bool send_out(struct connection *connection, struct text *out)
 	return true;
 }
 
+/* Under the lock. */
+static void switch_cli_server_log(const struct connection *connection)
+{
+	const struct server *server = connection->server;
+
+	if (server->options->log)
+		cli_log_turn(server->options->log, server->device->store, connection->peer);
+}
+
 static bool turn_netconf(struct connection *connection, struct text *out)
 {
 	struct server *server = connection->server;
@@ -212,6 +243,7 @@ static bool turn_netconf(struct connection *connection, struct text *out)
 	switch_cli_server_pause_ms(slow_ms);
 	(void)pthread_mutex_lock(&server->lock);
 	more = netconf_session_turn(session);
+	switch_cli_server_log(connection);
 	text_add_bytes(out, text_get(&session->out), session->out.size);
 	text_clear(&session->out);
 	slow_ms = session->pause_ms;
@@ -240,6 +272,7 @@ static bool switch_cli_server_turn(struct connection *connection, struct text *o
 	switch_cli_server_pause_ms(slow_ms);
 	(void)pthread_mutex_lock(&server->lock);
 	more = cli_session_turn(session);
+	switch_cli_server_log(connection);
 	text_add_bytes(out, text_get(&session->out), session->out.size);
 	text_clear(&session->out);
 	slow_ms = session->pause_ms;
@@ -261,6 +294,8 @@ static bool open_session(struct connection *connection)
 		connection->session->width = connection->width;
 	if (rc == 0 && connection->command && connection->session)
 		cli_session_command(connection->session, connection->command);
+	if (rc == 0 && server->options->log)
+		cli_log_session(server->options->log, connection->peer);
 	(void)pthread_mutex_unlock(&server->lock);
 	return rc == 0;
 }
@@ -346,7 +381,8 @@ static void switch_cli_server_reap(struct server *server, bool all)
 	}
 }
 
-static void switch_cli_server_welcome(struct server *server, ssh_bind bind, int fd)
+static void switch_cli_server_welcome(struct server *server, ssh_bind bind, int fd,
+				      const struct sockaddr_in *peer)
 {
 	struct connection *connection = calloc(1, sizeof(*connection));
 	bool full;
@@ -364,6 +400,7 @@ static void switch_cli_server_welcome(struct server *server, ssh_bind bind, int 
 		(void)close(fd);
 		return;
 	}
+	(void)inet_ntop(AF_INET, &peer->sin_addr, connection->peer, sizeof(connection->peer));
 	if (pthread_create(&connection->thread, NULL, run_connection, connection) != 0)
 		abort();
 	connection->next = server->connections;
@@ -417,6 +454,8 @@ static void accept_all(struct server *server, ssh_bind bind, int fd)
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
 
 	while (!*server->stopping) {
+		struct sockaddr_in peer = {0};
+		socklen_t size = sizeof(peer);
 		int yes = 1;
 		int client;
 
@@ -429,11 +468,11 @@ static void accept_all(struct server *server, ssh_bind bind, int fd)
 			(void)pthread_mutex_unlock(&server->lock);
 			continue;
 		}
-		client = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+		client = accept4(fd, (struct sockaddr *)&peer, &size, SOCK_CLOEXEC);
 		if (client < 0)
 			continue;
 		(void)setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-		switch_cli_server_welcome(server, bind, client);
+		switch_cli_server_welcome(server, bind, client, &peer);
 	}
 	switch_cli_server_reap(server, true);
 }

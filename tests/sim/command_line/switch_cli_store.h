@@ -53,6 +53,8 @@ struct cli_port {
 	bool is_shut;
 	bool is_sampled;          /* Dell OS9: sflow ingress-enable */
 	bool is_monitor;          /* NX-OS: switchport monitor */
+	uint8_t apart;            /* group of ports that exchange no frames, + 1; 0: none */
+	struct cli_ports drops;   /* ProCurve: frames of the port leave by none of these */
 	uint8_t lag;              /* number of the aggregate that it is a member of; 0: none */
 	bool is_there;            /* an aggregate: it was made */
 	char flow[CLI_NAME_SIZE]; /* IOS: "MONITOR sampler SAMPLER" */

@@ -7,6 +7,8 @@
 
 #include "tests/sim/command_line/switch_netconf.h"
 
+LEAKS_LEFT_TO_SANITIZER
+
 struct switch_netconf_rpc_call {
 	struct netconf_session *session;
 	struct netconf_device *at;

@@ -171,6 +171,8 @@ struct fleet_node {
 	uint16_t http_port;
 	char kernel[128], ramdisk[128];
 	char token[TOKEN_TEXT_SIZE];
+	char agent_key[DIGEST_TEXT_SIZE]; /* of this boot's agent, made of the token */
+	uint8_t agent_secret[crypto_sign_SECRETKEYBYTES];
 	bool knows; /* iPXE asks for its script again and names the token */
 
 	struct fleet_task task;
@@ -313,9 +315,10 @@ struct fleet_ask {
 	const char *method, *target;
 	uint32_t address;
 	uint16_t port;
-	const char *token; /* NULL = none */
-	const char *range; /* NULL = none */
-	const char *body;  /* JSON; NULL = none */
+	const char *token;     /* NULL = none */
+	const char *signature; /* of the body, a result; NULL = none */
+	const char *range;     /* NULL = none */
+	const char *body;      /* JSON; NULL = none */
 	int64_t timeout_ms;
 	/* Pieces of a 2xx body; false ends the exchange with rc -ECANCELED. NULL: kept for on_done.
 	 */

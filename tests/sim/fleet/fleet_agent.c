@@ -9,6 +9,7 @@
 #include "common/base/json_text.h"
 #include "common/base/text.h"
 #include "common/http/json_reader.h"
+#include "common/net/result_wire.h"
 #include "common/net/task_wire.h"
 
 #include "tests/sim/fleet/fleet.h"
@@ -507,8 +508,33 @@ static void poll_first(struct fleet_node *node)
 	poll_ask(node);
 }
 
+/* Nobody has to guess it, and a node that starts again with a token has the key of that boot. */
+static void fleet_agent_make_key(struct fleet_node *node)
+{
+	uint8_t seed[crypto_sign_SEEDBYTES];
+	uint8_t public_key[crypto_sign_PUBLICKEYBYTES];
+
+	(void)crypto_generichash(seed, sizeof(seed), (const uint8_t *)node->token,
+				 strlen(node->token), NULL, 0);
+	(void)crypto_sign_seed_keypair(public_key, node->agent_secret, seed);
+	hex_encode(public_key, sizeof(public_key), node->agent_key);
+}
+
+static void fleet_agent_sign(const struct fleet_node *node, const struct text *body,
+			     char ret[RESULT_SIGNATURE_TEXT_SIZE])
+{
+	char statement[RESULT_STATEMENT_SIZE];
+	uint8_t signature[RESULT_SIGNATURE_SIZE];
+
+	result_statement(node->task.id, node->token, text_get(body), body->size, statement);
+	(void)crypto_sign_detached(signature, NULL, (const uint8_t *)statement, strlen(statement),
+				   node->agent_secret);
+	hex_encode(signature, sizeof(signature), ret);
+}
+
 void fleet_agent_start(struct fleet_node *node)
 {
+	fleet_agent_make_key(node);
 	fleet_enter(node, FLEET_POLL);
 	if (!fleet_hold(node, FLEET_AT_AGENT, poll_first))
 		poll_ask(node);
@@ -543,6 +569,7 @@ static void report_send(struct fleet_node *node)
 	const struct fleet_agent_task_row *row = fleet_agent_row_of(node);
 	CLEANUP(text_done) struct text body = {0};
 	char target[64];
+	char signature[RESULT_SIGNATURE_TEXT_SIZE];
 
 	json_begin_object(&body, NULL);
 	json_put_bool(&body, "ok", !node->task.problem);
@@ -556,6 +583,7 @@ static void report_send(struct fleet_node *node)
 		row->data(node, &body);
 	}
 	json_end_object(&body);
+	fleet_agent_sign(node, &body, signature);
 	(void)text_format(target, sizeof(target), "/agent/v1/tasks/%" PRId64 "/result",
 			  node->task.id);
 	fleet_http_ask(node, &(struct fleet_ask){.method = "POST",
@@ -563,6 +591,7 @@ static void report_send(struct fleet_node *node)
 						 .address = node->http_address,
 						 .port = node->http_port,
 						 .token = node->token,
+						 .signature = signature,
 						 .body = text_get(&body),
 						 .timeout_ms = 10000,
 						 .on_done = report_got});

@@ -13,6 +13,7 @@
 #include "common/base/text.h"
 #include "common/net/http_wire.h"
 #include "common/net/ipv4.h"
+#include "common/net/result_wire.h"
 
 #include "tests/sim/fleet/fleet.h"
 
@@ -267,20 +268,19 @@ static int open_connection(struct fleet_http *http)
 			      &http->watch);
 }
 
-static void fleet_http_build(const struct fleet_ask *ask, struct text *out)
+static void fleet_http_build(const struct fleet_node *node, const struct fleet_ask *ask,
+			     struct text *out)
 {
 	char host[IPV4_TEXT_SIZE];
-	char key[DIGEST_TEXT_SIZE];
 
 	text_clear(out);
 	text_addf(out, "%s %s HTTP/1.1\r\nHost: %s:%u\r\n", ask->method, ask->target,
 		  ipv4_text(ask->address, host), (unsigned)ask->port);
-	/* One key for each boot; nothing is ever sealed to it. */
-	if (ask->token) {
-		digest_text(ask->token, strlen(ask->token), key);
-		text_addf(out, "Authorization: Bearer %s\r\nHaas-Seal-Key: %s\r\n", ask->token,
-			  key);
-	}
+	if (ask->token)
+		text_addf(out, "Authorization: Bearer %s\r\n" RESULT_AGENT_FIELD ": %s\r\n",
+			  ask->token, node->agent_key);
+	if (ask->signature)
+		text_addf(out, RESULT_SIGNATURE_FIELD ": %s\r\n", ask->signature);
 	if (ask->range)
 		text_addf(out, "Range: %s\r\n", ask->range);
 	if (ask->body)
@@ -313,7 +313,7 @@ void fleet_http_ask(struct fleet_node *node, const struct fleet_ask *ask)
 		node->http = http;
 	}
 	node->fleet->stats.http_requests++;
-	fleet_http_build(ask, &http->out);
+	fleet_http_build(node, ask, &http->out);
 	http->sent = 0;
 	http->status = 0;
 	http->left = 0;

@@ -5,9 +5,10 @@
 #   two_cut and two_failover set $begin, the moment after the cut.
 #   two_cut CONTROLLER, two_back CONTROLLER      its power is cut: all its programs are killed, its links go down; it is there again
 #   two_failover                                 the primary's power is cut, and the standby promoted;  two_standby: a new standby
+#   two_switch PORTS                             a switch of its own that logs what it changes, its ports parked
 #   two_keep_up                                  starts what has ended, as systemd would;  two_leader DAEMON: the controller where it works
 #
-# Links: provisioning 10.127.0.0/22 (a bridge in $hall; .1 is shared, .11 and .12 are the controllers', a probe is there too), management 10.126.0.0/30.
+# Links: provisioning 10.127.0.0/17 (a bridge in $hall; .1 is shared, .11 and .12 are the controllers', a probe is there too), management 10.126.0.0/30.
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/fleet_lab.sh"
 two_daemons=(${TWO_DAEMONS:-bampi-bootd bampid portald})
@@ -38,7 +39,7 @@ two_namespaces() {
 	ip netns add "$two_probe_space"
 	ip -n "$hall" link set lo up
 	ip -n "$hall" link add br0 type bridge
-	ip -n "$hall" addr add 10.127.0.2/22 dev br0
+	ip -n "$hall" addr add 10.127.0.2/17 dev br0
 	ip -n "$hall" link set br0 up
 	ip -n "$hall" route add local 10.128.0.0/9 dev lo
 	ip netns exec "$hall" sysctl -qw net.ipv4.tcp_tw_reuse=1 net.ipv4.ip_nonlocal_bind=1 || true
@@ -51,7 +52,7 @@ two_namespaces() {
 		ip -n "$space" link set lo up
 		ip -n "$hall" link add "to_$name" type veth peer name eth1 netns "$space"
 		ip -n "$hall" link set "to_$name" master br0 up
-		ip -n "$space" addr add "10.127.0.1$number/22" dev eth1
+		ip -n "$space" addr add "10.127.0.1$number/17" dev eth1
 		ip -n "$space" link set eth1 up
 		ip -n "$space" route add 10.128.0.0/9 via 10.127.0.2
 	done
@@ -94,13 +95,15 @@ two_confs() {
 		cat >"$lab/$name/peregrined.conf" <<-CONF
 			database = "$(two_database peregrined)";
 			user = ""; socket = { path = "$lab/$name/peregrined.sock"; }; key_dir = "$lab/switch-keys";
+			${TWO_PEREGRINED:-}
 		CONF
 		cat >"$lab/$name/portal-outward.conf" <<-CONF
 			database = "$(two_database portal_outward)";
+			socket: { path = "$lab/$name/outward.sock"; }; key_dir = "$lab/outward-keys";
 			user = ""; ${TWO_OUTWARD:-}
 		CONF
 		sed -e "s/priority 100 .*/priority $((110 - number * 10))/" -e "s/192.0.2.11 .*/10.126.0.$number/" -e "s/192.0.2.12 .*/10.126.0.$other/" \
-			-e "s,10.2.0.1/24,10.127.0.1/22," -e "s,/usr/lib/haas/,$lab/," \
+			-e "s,10.2.0.1/24,10.127.0.1/17," -e "s,/usr/lib/haas/,$lab/," \
 			"$root/deploy/controller/keepalived.conf" >"$lab/$name/keepalived.conf"
 	done
 }
@@ -144,7 +147,7 @@ two_cut() {
 }
 two_back() {
 	local space=${two_space[$1]}
-	ip -n "$space" addr del 10.127.0.1/22 dev eth1 2>/dev/null || true
+	ip -n "$space" addr del 10.127.0.1/17 dev eth1 2>/dev/null || true
 	ip -n "$space" link set eth0 up
 	ip -n "$space" link set eth1 up
 	ip -n "$space" route replace 10.128.0.0/9 via 10.127.0.2
@@ -183,6 +186,12 @@ two_failover() {
 	two_primary=$standby
 }
 
+# The one that is there first leads of every daemon: a power cut then takes all of them.
+two_lead_first() { # CONTROLLER
+	local daemon count=0
+	for daemon in "${two_daemons[@]}"; do case $daemon in bampid | peregrined | portal-outward) count=$((count + 1)) ;; esac done
+	await_true 60 "select count(*) = $count from daemon_lead where instance = 'ctl-$1' and name in ('bampid', 'peregrined', 'portal-outward')" || fail "ctl-$1 does not lead"
+}
 two_ready() {
 	[ "$(sql "select count(*) from daemon_key where daemon = 'bampid'" 2>/dev/null)" = 1 ] && two_haasctl a node list >/dev/null 2>&1 && two_haasctl b node list >/dev/null 2>&1
 }
@@ -199,6 +208,7 @@ two_lab() { # NODES OPTION...
 	image
 	two_confs
 	two_on a
+	two_lead_first a
 	two_on b
 	end=$((SECONDS + 60))
 	until two_ready; do
@@ -210,7 +220,7 @@ two_lab() { # NODES OPTION...
 	ln -sf ../a/portald.sock "$lab/run/portald.sock"
 	haasctl image import --public "$lab/demo-1.manifest.json" >/dev/null
 	fleet_subnets "$nodes"
-	haasctl subnet set link --prefix 10.127.0.0/22 --boot-server 10.127.0.1 --pool-low 10.127.1.0 --pool-high 10.127.3.250 --open >/dev/null
+	haasctl subnet set link --prefix 10.127.0.0/17 --boot-server 10.127.0.1 --pool-low 10.127.1.0 --pool-high 10.127.63.250 --open >/dev/null
 	shift
 	run_in "$hall" fleet "$bin/fleet" run --nodes "$nodes" "${fleet_bmcs[@]}" --database "$(two_database haas)" "$@"
 	fleet_nodes "$nodes"
@@ -229,6 +239,31 @@ two_lab_end() {
 	machines_end
 	no_sanitizer "$lab"/log/*
 	say ok
+}
+
+# --- a switch: emulated, reached from both controllers (10.127.0.2); its own log says who changed what, and when ---
+two_switch() { # PORTS
+	local port
+	run_in "$hall" switch "$bin/switch_cli" --family nxos --hostname leaf1 --listen 10.127.0.2 --port 22 --ports 12 --host-key "$lab/switch.key" \
+		--faults "$lab/switch.faults" --log "$lab/switch.log"
+	haasctl fabric create f1 --vlans 201-220 --parking 3900 --quarantine 2s >/dev/null
+	sql "select network_create('provisioning', 'provisioning', null, null, null, 'story')" >/dev/null # steps about switches want one; no node is at this switch
+	printf 'ssh_password=admin\n' >"$lab/switch.secrets"
+	haasctl switch add leaf1 --address 10.127.0.2 --role leaf --secrets "$lab/switch.secrets" --ssh-user admin --host-key any --poll 2s --family cisco-nxos >/dev/null
+	await_true 30 "select count(*) >= $1 from port_observed p join switch s on s.id = p.switch_id where s.name = 'leaf1' and p.native_vlan is not null" || fail "the switch is not read"
+	for port in $(seq "$1"); do sql "select port_park('leaf1', 'Ethernet1/$port', 'story')" >/dev/null; done
+	two_switch_settled 30 || fail "the ports are not parked: $(sql "select port, problem from port_intent where applied_version <> wanted_version")"
+}
+two_switch_settled() { await_true "$1" "select count(*) = 0 from port_intent where applied_version <> wanted_version"; } # SECONDS
+# two_switch_want NETWORK PORT...: access in it, "-": parked
+two_switch_want() {
+	local port words='begin;' network=$1
+	shift
+	for port in "$@"; do
+		words+="select port_park('leaf1', 'Ethernet1/$port', 'story');"
+		[ "$network" = - ] || words+="select attachment_put('leaf1', 'Ethernet1/$port', (select id from network where name = '$network'), 'access', 'story');"
+	done
+	sql "$words commit" >/dev/null
 }
 
 # --- witnesses ---

@@ -149,7 +149,7 @@ static int command_run(int argc, char **argv)
 	for (int i = 5; i < argc && i < 9; i++)
 		*times[i - 5] = strtoll(argv[i], NULL, 10);
 	nodes.folder = argv[3];
-	if (seal_key_make(&nodes.seal) != 0)
+	if (agent_key_make(&nodes.key) != 0)
 		return 1;
 	nodes.count = (size_t)count;
 	nodes.rows = calloc(nodes.count, sizeof(*nodes.rows));
@@ -159,7 +159,7 @@ static int command_run(int argc, char **argv)
 		nodes.rows[i].number = (int)i + 1;
 	status = run_nodes(argv[2], argv[3], &nodes);
 	free(nodes.rows);
-	seal_key_free(nodes.seal);
+	agent_key_free(nodes.key);
 	return status;
 }
 

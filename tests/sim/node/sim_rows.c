@@ -220,7 +220,7 @@ static int sim_rows_take(PGconn *connection, struct sim_nodes *nodes, int64_t no
 				nonce ? nonce + 1 : "");
 		sim_rows_copy(node->task.digest, sizeof(node->task.digest), result, row, 7);
 		if (strcmp(node->task.kind, "configure_os") == 0)
-			(void)sim_volume_write(nodes->seal, nodes->folder, node->number,
+			(void)sim_volume_write(nodes->key, nodes->folder, node->number,
 					       PQgetvalue(result, row, 6));
 		sim_rows_journal(nodes, node, "begins");
 		if (strcmp(node->task.kind, node->die) == 0) {
@@ -308,12 +308,10 @@ int sim_rows_work(PGconn *connection, struct sim_nodes *nodes, int64_t now_ms)
 int sim_rows_write(PGconn *connection, struct sim_nodes *nodes)
 {
 	json_t *rows = json_array();
-	char key[2 * SEAL_KEY_SIZE + 1];
 	char asks[96];
 	int rc = 0;
 
-	hex_encode(seal_key_public_key(nodes->seal), SEAL_KEY_SIZE, key);
-	(void)text_format(asks, sizeof(asks), "asks for work; seal %s", key);
+	(void)text_format(asks, sizeof(asks), "asks for work; seal %s", agent_key_text(nodes->key));
 	for (size_t i = 0; i < nodes->count; i++) {
 		struct sim_node_state *node = &nodes->rows[i];
 
@@ -330,12 +328,13 @@ int sim_rows_write(PGconn *connection, struct sim_nodes *nodes)
 	if (json_array_size(rows) > 0)
 		rc = sim_rows_run(
 			connection,
-			"with x as (select * from jsonb_to_recordset($1::jsonb) as x (node_id bigint, kind text, token text, detail text)),"
+			"with x as (select * from rows from (jsonb_to_recordset($1::jsonb) as (node_id bigint, kind text, token text, detail text))"
+			"  with ordinality as x (node_id, kind, token, detail, n)),"
 			"touched as materialized (select haas.deployment_touch(array(select i.deployment_id from x"
 			"  join haas.boot_intent i on i.node_id = x.node_id where x.kind in ('script', 'agent', 'callback')))),"
-			"begun as materialized (select haas.boot_agent_begin(x.token, right(x.detail, 64), '{}') from touched, x where x.kind = 'agent'),"
+			"begun as materialized (select haas.boot_agent_begin(x.token, right(x.detail, 64), null, '{}') from touched, x where x.kind = 'agent'),"
 			"seen as (insert into haas.boot_observation as o (node_id, kind, at, token, detail, bytes)"
-			"  select x.node_id, x.kind, clock_timestamp(), x.token, x.detail, 1 from touched, (select count(*) from begun) b, x order by x.node_id, x.kind"
+			"  select x.node_id, x.kind, clock_timestamp(), x.token, x.detail, 1 from touched, (select count(*) from begun) b, x order by x.node_id, x.n"
 			"  on conflict (node_id, kind) do update set at = excluded.at, token = excluded.token, detail = excluded.detail) "
 			"select pg_notify('deployment', '')",
 			rows);

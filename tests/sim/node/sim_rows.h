@@ -5,7 +5,7 @@
 #include <libpq-fe.h>
 #include <stddef.h>
 
-#include "common/io/seal_key.h"
+#include "common/io/agent_key.h"
 
 #include "tests/sim/node/sim_node.h"
 
@@ -14,7 +14,7 @@ struct sim_nodes {
 	size_t count;
 	struct sim_times times;
 	const char *folder;
-	struct seal_key *seal; /* of all agents: what is told of volumes is sealed to it */
+	struct agent_key *key; /* of all agents: what is told of volumes is sealed to it */
 	const char *journal;   /* every task that an agent began is a line here */
 };
 

@@ -8,8 +8,9 @@
 #include "common/base/hex.h"
 #include "common/base/text.h"
 #include "common/io/file.h"
+#include "common/io/seal_key.h"
 
-static int sim_volume_add(const struct seal_key *key, json_t *row, const char *initiator,
+static int sim_volume_add(const struct agent_key *key, json_t *row, const char *initiator,
 			  struct text *lines)
 {
 	const char *target = "";
@@ -25,13 +26,13 @@ static int sim_volume_add(const struct seal_key *key, json_t *row, const char *i
 		return -1;
 	size = strlen(hex) / 2;
 	if (size > sizeof(sealed) || hex_decode(hex, sealed, size) != 0 ||
-	    seal_key_open(key, sealed, size, secret, sizeof(secret)) != 0)
+	    agent_key_open(key, sealed, size, secret, sizeof(secret)) != 0)
 		return -1;
 	text_addf(lines, "%s %s %s %s %s\n", target, portal, user, secret, initiator);
 	return 0;
 }
 
-int sim_volume_write(const struct seal_key *key, const char *folder, int node, const char *iscsi)
+int sim_volume_write(const struct agent_key *key, const char *folder, int node, const char *iscsi)
 {
 	CLEANUP(text_done) struct text lines = {0};
 	json_t *params = json_loads(iscsi, 0, NULL);

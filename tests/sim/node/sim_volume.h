@@ -2,7 +2,7 @@
  * line a volume, "TARGET PORTAL USER SECRET INITIATOR", in DIR/sN.iscsi. */
 #pragma once
 
-#include "common/io/seal_key.h"
+#include "common/io/agent_key.h"
 
 /* `iscsi`: JSON, "" = none: the file goes. What cannot be opened is said on stderr; -1. */
-int sim_volume_write(const struct seal_key *key, const char *folder, int node, const char *iscsi);
+int sim_volume_write(const struct agent_key *key, const char *folder, int node, const char *iscsi);

@@ -83,7 +83,7 @@ __attribute__((noreturn)) PRINTF_LIKE(1, 2) static void switch_ask_usage(const c
 		"\nusage: switch_ask --address A [--community C | --secrets FILE] [--port N] [--cli-port N] [--netconf-port N] [--ovsdb-port N] "
 		"[--family F] [--driver D] [--timeout MS] [--retries N] [--deadline MS] "
 		"[--repeat N] read [--parts P,..] [--only PORT].. | change EDIT.. | save | "
-		"locate PORT SECONDS | sampling SAMPLING | mirror TARGET|FROM>TO[/ID] [PORT].. |\n"
+		"apart | locate PORT SECONDS | sampling SAMPLING | mirror TARGET|FROM>TO[/ID] [PORT].. |\n"
 		"      lag-make|lag-unmake NAME VLAN PORT:VLAN..\n"
 		"SAMPLING: off | look:ADDRESS:PORT:RATE:HEADER:SECONDS | set:...\nEDIT: vlan+:ID:NAME vlan-:ID:NAME port:NAME:access:ID[:apart] "
 		"port:NAME:trunk:NATIVE:TAGGED\n",
@@ -116,6 +116,7 @@ static void switch_ask_put_port(struct text *json, const struct switch_port *por
 	json_put_bool(json, "is_lag", port->is_lag);
 	json_put_string(json, "stp", stp_words[port->stp]);
 	json_put_string(json, "apart", apart_words[port->apart]);
+	json_put_int(json, "apart_group", port->apart_group);
 	if (port->has_vlans) {
 		CLEANUP(text_done) struct text tagged = {0};
 
@@ -528,6 +529,8 @@ static void switch_ask_parse(struct switch_ask_own *ask, int argc, char **argv)
 		ask->request.results = ask->results;
 	} else if (strcmp(argv[optind], "save") == 0) {
 		ask->request.op = SWITCH_SAVE;
+	} else if (strcmp(argv[optind], "apart") == 0) {
+		ask->request.op = SWITCH_APART;
 	} else if (strcmp(argv[optind], "sampling") == 0 && optind + 1 < argc) {
 		ask->request.op = SWITCH_SAMPLING;
 		read_sampling(argv[optind + 1], &ask->request.sampling);

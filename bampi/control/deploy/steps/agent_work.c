@@ -60,6 +60,8 @@ static void agent_work_post(const struct facts *facts, int64_t now_ms, enum task
 		problem_hint(&ret->problem,
 			     "its kernel gathers no randomness: look at haasctl node console %s",
 			     facts->node.name);
+		outcome_say(ret, "the agent of node %s has told no key", facts->node.name);
+		ret->waits_kind = WAIT_AGENT;
 		json_decref(params);
 		return;
 	}
@@ -88,9 +90,11 @@ static void agent_work_say(const struct facts *facts, int64_t now_ms, enum task_
 	else
 		outcome_say(ret, "the agent of node %s is not heard during %s", name,
 			    task_kind_words[kind]);
-	if (now_ms - heard_ms > facts->settings->fresh_ms)
-		problem_detail(&ret->waits, "last heard %lld s ago",
-			       (long long)((now_ms - heard_ms) / 1000));
+	if (now_ms - heard_ms <= facts->settings->fresh_ms)
+		return;
+	ret->waits_kind = WAIT_AGENT;
+	problem_detail(&ret->waits, "last heard %lld s ago",
+		       (long long)((now_ms - heard_ms) / 1000));
 }
 
 /* The node started again while the agent worked: whatever it did is half done and nobody works on

@@ -28,6 +28,7 @@ static void bmc_work_say(const struct facts *facts, enum bmc_op op, struct outco
 
 	if (bmc->retry_ms == 0 && bmc->state == BMC_WORK_FAILED) {
 		outcome_say(ret, "%s", bmc->problem.message);
+		ret->waits_kind = WAIT_BMC;
 		return;
 	}
 	if (bmc->retry_ms == 0) {
@@ -37,6 +38,7 @@ static void bmc_work_say(const struct facts *facts, enum bmc_op op, struct outco
 		return;
 	}
 	outcome_say(ret, "the BMC of node %s does not answer: it is in back-off", facts->node.name);
+	ret->waits_kind = WAIT_BMC;
 	problem_detail(&ret->waits, "asked again at %s%s%s", clock_text(bmc->retry_ms * 1000, at),
 		       bmc->last_problem[0] ? "; the last problem: " : "", bmc->last_problem);
 	problem_hint(&ret->waits,

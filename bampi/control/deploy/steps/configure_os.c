@@ -130,6 +130,7 @@ static bool work_with_volumes(const struct facts *facts, int64_t now_ms, json_t 
 			     facts->node.name);
 		problem_hint(&ret->problem, "is its bampi-stored running? haasctl storage list");
 		outcome_say(ret, "storage %s has not sealed the secret of a volume", waits);
+		ret->waits_kind = WAIT_STORAGE;
 	} else if (ret->post != TASK_NONE) {
 		(void)text_copy(ret->note, sizeof(ret->note), note);
 	}

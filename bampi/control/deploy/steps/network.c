@@ -38,6 +38,7 @@ static void network_wait(const struct facts *facts, int64_t now_ms, enum place p
 		problem_detail(&ret->problem, "%s", problem->detail);
 		problem_hint(&ret->problem, "%s", problem->hint);
 		outcome_say(ret, "%s", problem->message);
+		ret->waits_kind = WAIT_SWITCH;
 		return;
 	}
 	outcome_wait(ret, now_ms + NETWORK_LOOK_MS, E_TIMEOUT,

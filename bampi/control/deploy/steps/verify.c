@@ -75,6 +75,7 @@ static void verify_say(const struct facts *facts, struct outcome *ret)
 	}
 	outcome_say(ret, "the installed OS of node %s has not called back: its console is mute",
 		    facts->node.name);
+	ret->waits_kind = WAIT_CONSOLE;
 	problem_detail(&ret->waits, "for %lld s; its session was opened anew %u times",
 		       (long long)(facts->console_mute_ms / 1000), facts->console_reopened);
 	problem_hint(&ret->waits, "haasctl node console %s --reopen", facts->node.name);

@@ -1,0 +1,40 @@
+\echo image keys: only an operator, not the only one, not while it alone has signed an image in use
+set haas.scope = 'tenant=1';
+select image_key_add(repeat('1', 16), repeat('1', 64), 'eve');
+select image_key_retire(repeat('1', 16), 'eve');
+set haas.scope = 'operator';
+select image_key_add(repeat('1', 16), repeat('1', 64), 'ann');
+select image_key_retire(repeat('1', 16), 'ann');
+select image_key_retire(repeat('9', 16), 'ann');
+select image_key_add(repeat('2', 16), repeat('2', 64), 'ann'), image_key_add(repeat('2', 16), repeat('2', 64), 'ann');
+insert into image (name, version, manifest, signature, key_id, digest, stored_digest, size_bytes, stored_bytes, root_partition, firmware, state, received_bytes)
+values ('a', '1', '{}', decode(repeat('00', 64), 'hex'), repeat('1', 16), repeat('a', 64), repeat('a', 64), 1, 1, 1, '{bios}', 'ready', 1);
+select image_key_retire(repeat('1', 16), 'ann');
+select image_resign('a', '1', repeat('11', 64), repeat('2', 16), 'ann');
+select image_key_retire(repeat('1', 16), 'ann');
+update image set key_id = repeat('1', 16);
+select image_key_add(repeat('1', 16), repeat('1', 64), 'ann');
+select kind, subject from event order by id;
+\echo a certificate key is exchanged by bampid alone, one exchange at a time; a key that has ended signs nothing
+insert into daemon_key (daemon, public_key) values ('bampid', decode(repeat('00', 32), 'hex')), ('peregrined', decode(repeat('01', 32), 'hex'));
+select seal_rotation_begin('peregrined', 'certificate', 0, 'ann');
+select seal_rotation_begin('bampid', 'certificate', 0, 'ann');
+select seal_rotation_begin('bampid', 'certificate', 0, 'ann');
+select seal_rotation_begin('bampid', 'seal', 0, 'ann');
+select state, ended, next, length(since) from certificate_rotation_now();
+set session authorization peregrined;
+select certificate_rotation_now();
+reset session authorization;
+set session authorization bampid;
+select haas.certificate_key_add((select id from haas.certificate_rotation_now()), repeat('a', 64), repeat('b', 64), '{"since": "2026-01-01T00:00:00.000Z"}', repeat('0', 128));
+select haas.certificate_key_add((select id from haas.certificate_rotation_now()), repeat('a', 64), repeat('c', 64), '{"since": "2026-01-01T00:00:00.000Z"}', repeat('0', 128));
+select state, ended, next from haas.certificate_rotation_now();
+insert into haas.certificate_key (public_key) values (repeat('d', 64));
+select haas.certificate_key_use((select id from haas.certificate_rotation_now()));
+select pg_sleep(0.01);
+insert into haas.certificate (node, deployment_id, body, previous_hash, hash, signature, public_key) values ('n1', 1, '{}', repeat('0', 64), 'a', 's', repeat('a', 64));
+insert into haas.certificate (node, deployment_id, body, previous_hash, hash, signature, public_key) values ('n1', 1, '{}', repeat('0', 64), 'a', 's', repeat('b', 64));
+insert into haas.certificate (node, deployment_id, body, previous_hash, hash, signature, public_key) values ('n1', 1, '{}', 'a', 'b', 's', repeat('e', 64));
+reset session authorization;
+select left(public_key, 4), until is null as in_use, follows is null as first from certificate_key order by 1;
+select kind, message from event where kind like 'daemon.key%' order by id;

@@ -1,0 +1,95 @@
+// The fabric: its picture with load and trees of tenants, by mouse, keyboard and tables. A tenant sees its own tree alone.
+import {facts, need, until, Walk} from "./walk.mjs";
+
+const walk = await Walk.begin("network");
+const {page} = walk;
+const title = () => page.getByRole("heading", {level: 1}).textContent();
+const rows = (label) => page.getByRole("grid", {name: label, exact: true}).getByRole("row");
+const panel = page.getByRole("region", {name: "Chosen"});
+const canvas = page.getByRole("application");
+
+/** What the canvas shows, as one number: it changes when another picture is drawn. */
+const picture = () => canvas.evaluate((element) => {
+  const {data} = element.getContext("2d").getImageData(0, 0, element.width, element.height);
+  let sum = 0;
+  for (let at = 0; at < data.length; at += 41) sum = (sum * 31 + data[at]) | 0;
+  return sum;
+});
+
+async function topology() {
+  await walk.open("/");
+  await walk.logIn("olga");
+  await page.getByRole("link", {name: "Topology"}).click();
+  await until("the fabric is drawn", async () => (await canvas.getAttribute("aria-label"))?.includes("18 switches, 32 links"));
+  need((await canvas.getAttribute("aria-label")).includes("the fullest leaf1:up1 – spine1:dn1 with 93.0 %"), `the fullest is said: ${await canvas.getAttribute("aria-label")}`);
+  need((await rows("Links").nth(1).textContent()).includes("leaf1:up1"), "the fullest link is the first of the table");
+  await walk.look("topology");
+}
+
+async function keyboard() {
+  const all = await picture();
+  await canvas.focus();
+  for (let i = 0; i < 4; i++) await page.keyboard.press("+");
+  await until("+ brings it nearer", async () => (await picture()) !== all);
+  const near = await picture();
+  await page.keyboard.press("ArrowRight");
+  await until("arrows move it", async () => (await picture()) !== near);
+  await walk.look("topology-near", {narrow: false});
+  await page.keyboard.press("0");
+  await until("0 shows all again", async () => (await picture()) === all);
+}
+
+async function trees() {
+  const load = await picture();
+  await page.getByRole("link", {name: "initech"}).click();
+  await until("its tree is drawn over", async () => (await picture()) !== load);
+  const shown = await page.evaluate(() => document.querySelector(".numbers")?.textContent);
+  need(shown.includes("links carry initech"), `and counted: ${shown}`);
+  need((await rows("Links").count()) < 20, "the table has its links alone");
+  await walk.look("topology-tenant");
+  await page.getByRole("link", {name: "Load", exact: true}).click();
+  await until("and taken off again", async () => (await picture()) === load);
+}
+
+async function link() {
+  await rows("Links").nth(1).click();
+  await panel.getByText("93.0 Gbit/s, 93.0 %, by counters").waitFor();
+  await panel.getByText("acme, globex, initech").waitFor();
+  await walk.look("link");
+  await page.getByRole("navigation", {name: "Which table"}).getByRole("link", {name: "Switches"}).click();
+  await page.getByRole("grid", {name: "Switches", exact: true}).focus();
+  await page.keyboard.press("Home");
+  await until("a switch is chosen by the keyboard", async () => (await panel.textContent()).includes("core1"));
+  await walk.look("topology-switch", {narrow: false});
+  await canvas.click({position: {x: 4, y: 4}});
+  await until("a click beside everything chooses nothing", async () => (await panel.count()) === 0);
+}
+
+async function tenant() {
+  await page.getByRole("button", {name: "Log out", exact: true}).click();
+  await walk.logIn("globex/gina");
+  await page.getByRole("link", {name: "My network"}).click();
+  await until("only its tree", async () => /\d+ switches, \d+ links/.test((await canvas.getAttribute("aria-label")) ?? ""));
+  const answers = await page.evaluate(async () => {
+    const texts = [];
+    for (const path of ["/api/v1/topology", "/api/v1/topology?tenant=globex", "/api/v1/topology?tenant=acme", "/api/v1/switches/leaf1/series?port=up1"]) {
+      const answer = await fetch(path);
+      texts.push({path, status: answer.status, text: await answer.text()});
+    }
+    return texts;
+  });
+  need(answers[0].status === 200 && answers[1].status === 200 && answers[2].status === 404 && answers[3].status === 403, `statuses: ${answers.map((one) => one.status)}`);
+  for (const {path, text} of answers.slice(0, 2)) for (const word of ["acme", "initech", "counters"]) need(!text.includes(word), `${path} has ${word}`);
+  await walk.look("my-network");
+}
+
+for (const part of [topology, keyboard, trees, link, tenant]) {
+  const began = Date.now();
+  await part().catch(async (error) => {
+    await page.screenshot({path: `${facts.pictures}/network-failed.png`});
+    console.log(`${part.name}: ${error.stack}\n${walk.complaints.join("\n")}`);
+    process.exit(1);
+  });
+  console.log(`ok: ${part.name} ${((Date.now() - began) / 1000).toFixed(1)} s`);
+}
+await walk.end();

@@ -1,0 +1,167 @@
+// A tenant asks for a PDCI: each step says whether it could be, and what could be instead; a reload keeps the draft; then its progress.
+import {facts, need, until, Walk} from "./walk.mjs";
+
+const walk = await Walk.begin("pdci");
+const {page} = walk;
+const form = page.locator("form.wizard");
+const field = (label) => form.getByLabel(label, {exact: true});
+const verdict = page.getByRole("region", {name: "Could it be?"});
+const says = (what, words, seconds = 10) => until(what, async () => (await verdict.textContent()).includes(words), seconds);
+const next = (name) => page.getByRole("button", {name: `Next: ${name}`}).click();
+const control = (path) => fetch(facts.control + path);
+
+async function begin() {
+  await walk.open("/pdcis");
+  await walk.logIn("globex/gina");
+  await page.getByRole("link", {name: "New PDCI"}).first().click();
+  await page.getByRole("heading", {name: "New PDCI"}).waitFor();
+  await says("it says what it needs", "an image for each group");
+  await walk.look("new", {narrow: false});
+}
+
+async function nodes() {
+  await field("Name of the PDCI").fill("web");
+  await field("Class").selectOption("gpu");
+  await page.getByText("2 × H100, 2.0 TiB, 1 disk").waitFor();
+  await field("Image").selectOption("demo:1");
+  await says("two nodes could be had", "Possible now");
+  await field("Nodes").fill("9");
+  await says("nine could not", "4 of 9");
+  need(!(await verdict.textContent()).includes("s5"), "no name of a node that is not its own");
+  await walk.look("nodes");
+  await page.getByRole("button", {name: "Use 4", exact: true}).click();
+  await says("the nearest request is possible", "Possible now");
+  await control("/limit");
+  await field("Name of the PDCI").fill("web1");
+  await says("a limit of the tenant refuses", "tenant globex may have 3 nodes");
+  await says("and is shown", "3 left of 3");
+  await field("Name of the PDCI").fill("Web");
+  await says("a wrong name is told at its member", "/name");
+  await field("Name of the PDCI").fill("web");
+  await field("Nodes").fill("2");
+  await says("two are within it", "Possible now");
+  await next("Networks");
+}
+
+async function networks() {
+  await page.getByRole("button", {name: "Add a network"}).click();
+  need((await field("Prefix").inputValue()) === "10.50.0.0/24", "a free prefix is offered");
+  await page.getByRole("button", {name: "Add a network"}).click();
+  need((await field("Prefix").nth(1).inputValue()) === "10.50.1.0/24", "the next one does not overlap it");
+  await field("Prefix").first().fill("10.50.0.0/30");
+  await says("a small prefix is refused", "room for 2 nodes; it has 0");
+  await walk.look("networks");
+  await page.getByRole("button", {name: "Use 10.50.0.0/24"}).click();
+  await says("the offered one has room", "Possible now");
+  await field("Which NIC carries what").selectOption("own");
+  await page.getByRole("button", {name: "Add a bond"}).click();
+  await field("front on bond0").selectOption("untagged");
+  await field("back on bond0").selectOption("untagged");
+  need((await field("front on bond0").inputValue()) === "", "one untagged network on a NIC");
+  await field("front on bond0").selectOption("untagged");
+  await field("back on bond0").selectOption("tagged");
+  await says("a bond can be", "Possible now");
+  await walk.look("bond");
+  await next("Volumes");
+}
+
+async function volumes() {
+  await page.getByRole("button", {name: "Add a volume"}).click();
+  await field("Size").fill("9T");
+  await says("there is no room for 9 TiB", "No room");
+  await walk.look("volume", {narrow: false});
+  await page.getByRole("button", {name: "Use 200 GiB"}).click();
+  need((await field("Size").inputValue()) === "200G", "the largest that fits is taken");
+  await says("there is room for that", "Possible now");
+  await page.getByRole("button", {name: "Remove volume 1"}).click();
+  await next("Software");
+}
+
+async function software() {
+  await field("SSH keys for root, a line each").fill("no key at all");
+  await says("what is no key is refused", "/params/ssh_keys/0");
+  await field("SSH keys for root, a line each").fill(facts.key);
+  await form.getByLabel("tools:1").check();
+  await says("a package that one may use", "Possible now");
+  await walk.look("software");
+  await page.reload();
+  need((await field("SSH keys for root, a line each").inputValue()) === facts.key && (await form.getByLabel("tools:1").isChecked()), "a reload keeps the draft");
+  await next("Places");
+  await field("Host name of place 1").fill("-bad");
+  await until("a wrong cell is told in it", async () => (await form.getByRole("alert").allTextContents()).some((one) => one.includes("must be a host name")));
+  await walk.look("places");
+  await field("Host name of place 1").fill("head");
+  await field("Addresses of place 2").fill("10.50.0.77");
+  await field("Keys, user data: place 2").click();
+  await field("User data of place 2").fill("=a secret of place 2");
+  await says("the sheet could be", "Possible now");
+  need(!(await page.evaluate(() => JSON.stringify(localStorage))).includes("secret of place"), "user data stays in the tab");
+  await page.reload();
+  need((await field("Host name of place 1").inputValue()) === "head", "a reload keeps the places");
+  await next("Review");
+  await says("all of it could be", "Possible now");
+  await walk.look("review");
+}
+
+async function create() {
+  const line = await page.locator(".command code").first().textContent();
+  need(line.includes("haasctl pdci create web --class gpu --nodes 2 --image demo:1 --bond bond0=eth0+eth1 --nic bond0:front:native --nic bond0:back:tagged --network front=10.50.0.0/24"), `its line: ${line}`);
+  await page.getByRole("button", {name: "Ask for it"}).click();
+  await page.getByRole("heading", {level: 1, name: "web"}).waitFor();
+  await until("its nodes come, and their step", async () => (await page.getByRole("row").filter({hasText: "write_image"}).count()) === 2, 20);
+  await walk.look("progress");
+  await control("/go");
+  await until("it is ready", async () => (await page.locator(".numbers").textContent()).includes("2 of 2"), 25);
+  need((await page.getByRole("table").textContent()).includes("10.50.0.77"), "the address of its place");
+  await walk.open("/pdcis/new");
+  need((await field("Name of the PDCI").inputValue()) === "", "the draft is gone");
+}
+
+const cell = (label) => page.getByLabel(label, {exact: true});
+const press = (name) => page.getByRole("button", {name}).click();
+const said = (what, words) => until(what, async () => (await page.locator("main").textContent()).includes(words));
+
+async function sheet() {
+  await walk.open("/pdcis/web");
+  await page.getByRole("link", {name: "OS sheet"}).click();
+  await until("the sheet is read", async () => (await cell("Host name of place 1").inputValue()) === "head");
+  await cell("Addresses of place 1").fill("10.50.0.77");
+  await press("Check");
+  await said("an address of another place", "place 1 has this address");
+  await walk.look("sheet-wrong");
+  await cell("Addresses of place 1").fill("10.50.0.9");
+  await cell("Host name of place 1").fill("head2");
+  await press("Check");
+  await page.getByRole("region", {name: "What would change"}).waitFor();
+  await walk.look("sheet-changes");
+  await press("Write 2 cells");
+  await said("it is written", "The sheet is written.");
+  await cell("Disk of place 1").fill("nvme1n1");
+  await press("Check");
+  await control("/sheet");
+  await press("Write 1 cell");
+  await said("who comes second is told", "Somebody wrote the sheet meanwhile");
+  await press("Take what is set now");
+  await until("what the other wrote is shown", async () => (await cell("Host name of place 2").inputValue()) === "other");
+  const file = (text) => page.getByLabel("Read CSV").setInputFiles({name: "sheet.csv", mimeType: "text/csv", buffer: Buffer.from(text)});
+  await file("place,hostname\n1,head\n9,<script>x\n");
+  await said("a wrong cell of a file by its line", "line 3, place");
+  await file("place,hostname\n1,filed\n");
+  await said("a file is tried first", "sheet.csv would change");
+  await press(/^Write \d+ cells?$/);
+  await said("then it is written", "The sheet is written.");
+  const saved = page.waitForEvent("download");
+  await press("Save as CSV");
+  need((await saved).suggestedFilename() === "web-sheet.csv", "it is saved as a file");
+}
+
+for (const part of [begin, nodes, networks, volumes, software, create, sheet]) {
+  const began = Date.now();
+  await part().catch(async (error) => {
+    await page.screenshot({path: `${facts.pictures}/pdci-failed.png`});
+    console.log(`${part.name}: ${error.stack}\n${walk.complaints.join("\n")}`);
+    process.exit(1);
+  });
+  console.log(`ok: ${part.name} ${((Date.now() - began) / 1000).toFixed(1)} s`);
+}
+await walk.end();

@@ -1,0 +1,224 @@
+// Who runs the site: overview, tenants with limits and usage, people and their links, audit, settings; jobs, certificates, rotations, webhooks with their log. Two
+// stories walk a part each.
+import {readFileSync} from "node:fs";
+import {facts, need, until, Walk} from "./walk.mjs";
+
+const walk = await Walk.begin("site");
+const {page} = walk;
+const happen = (what) => fetch(facts.control + what);
+const title = () => page.getByRole("heading", {level: 1}).textContent();
+const panel = page.getByRole("region", {name: "Chosen"});
+const dialog = page.getByRole("dialog");
+const grid = (label) => page.getByRole("grid", {name: label});
+const row = (label, text) => grid(label).getByRole("row").filter({hasText: text}).first();
+const press = (name, of = page) => of.getByRole("button", {name, exact: true}).click();
+const line = (of = page) => of.locator(".command code").last().textContent();
+
+async function goes(key, name) {
+  await page.keyboard.press("g");
+  await page.keyboard.press(key);
+  await until(`g ${key} goes to ${name}`, async () => (await title()) === name);
+}
+
+async function overview() {
+  await walk.open("/");
+  await walk.logIn("olga");
+  await until("an operator lands on the overview", async () => (await title()) === "Overview");
+  for (const text of ["the last backup is 3 days old", "gpu8", "infeasible", "install", /\d of \d heard/]) await page.getByText(text).first().waitFor();
+  await until("the whole fleet is counted", async () => (await page.locator(".numbers").textContent()).includes(String(facts.nodes)));
+  need((await line()) === "haasctl status", "its command");
+  await walk.look("overview");
+}
+
+async function tenants() {
+  await goes("q", "Tenants");
+  await press("New tenant");
+  await dialog.getByRole("textbox", {name: "Name", exact: true}).fill("initech");
+  need((await line(dialog)) === "haasctl tenant create initech", "the command follows");
+  await walk.look("tenant-new", {narrow: false});
+  await press("Create", dialog);
+  await row("Tenants", "initech").waitFor();
+  await row("Tenants", "globex").click();
+  await panel.getByText("networks").first().waitFor();
+  await walk.look("tenants");
+  await panel.getByRole("row").filter({hasText: "networks"}).getByRole("button").click();
+  await dialog.getByRole("textbox", {name: "At most", exact: true}).fill("many");
+  await press("Set", dialog);
+  await dialog.getByText('"many" is no limit').waitFor();
+  await dialog.getByRole("textbox", {name: "At most", exact: true}).fill("12");
+  need((await line(dialog)) === "haasctl tenant limit set globex --networks 12", `its command: ${await line(dialog)}`);
+  await press("Set", dialog);
+  await panel.getByRole("button", {name: "12", exact: true}).waitFor();
+  const [file] = await Promise.all([page.waitForEvent("download"), panel.getByRole("button", {name: /^Usage since/}).click()]);
+  need(/^usage-globex-\d{4}-\d\d-01\.csv$/.test(file.suggestedFilename()) && readFileSync(await file.path(), "utf8").startsWith("tenant,"), "usage as CSV");
+  await press("Delete…", panel);
+  await dialog.getByRole("textbox", {name: "Type 1, the count of what goes", exact: true}).fill("1");
+  await press("Delete", dialog);
+  await dialog.getByRole("alert").waitFor();
+  await walk.look("tenant-refused", {narrow: false});
+  await press("Back", dialog);
+}
+
+async function people() {
+  await goes("e", "People");
+  await press("Invite");
+  await dialog.getByRole("textbox", {name: "Name", exact: true}).fill("nina");
+  await dialog.getByRole("combobox", {name: "Role", exact: true}).selectOption("tenant-member");
+  await dialog.getByRole("combobox", {name: "Tenant", exact: true}).selectOption("acme");
+  need((await line(dialog)) === "haasctl account invite nina --role tenant-member --tenant acme", `its command: ${await line(dialog)}`);
+  await press("Invite", dialog);
+  const once = page.getByRole("status", {name: "Told once"});
+  need(/\/link#haas_l_\w+/.test(await once.textContent()), "the link is told");
+  await row("People", "acme/nina").waitFor();
+  await walk.look("people-link", {narrow: false});
+  await press("I have it");
+  need((await once.count()) === 0, "and then no more");
+  await row("People", "oscar").click();
+  await press("Disable…", panel);
+  await dialog.getByRole("textbox", {name: "Type 1, the count of what goes", exact: true}).fill("1");
+  await press("Disable", dialog);
+  await panel.getByText("disabled", {exact: true}).waitFor();
+  await row("People", "olga").click();
+  await panel.getByText("this one").waitFor();
+  await walk.look("people");
+  await press("Role", panel);
+  await dialog.getByRole("combobox", {name: "Role", exact: true}).selectOption("auditor");
+  await press("Change", dialog);
+  await dialog.getByText("olga is the last operator").waitFor();
+  await walk.look("last-operator", {narrow: false});
+  await press("Back", dialog);
+  await row("People", "tom").click();
+  await panel.getByText("password and code").waitFor();
+  await press("End", panel);
+  await press("End", dialog);
+  await panel.getByText("None is open.").waitFor();
+  await press("Reset second factor…", panel);
+  await dialog.getByRole("textbox", {name: "Why", exact: true}).fill("the phone is lost");
+  await dialog.getByRole("textbox", {name: "Type 1, the count of what goes", exact: true}).fill("1");
+  await press("Reset", dialog);
+  await until("a password alone is enough again", async () => !(await panel.textContent()).includes("and code"));
+}
+
+async function audit() {
+  await goes("u", "Audit");
+  await page.getByText("Block 1").waitFor();
+  await page.getByLabel("Filter").fill("account.changed oscar");
+  await row("Audit", "disabled").click();
+  await panel.getByRole("table").waitFor();
+  need((await panel.getByRole("row").filter({hasText: "disabled"}).textContent()).includes("falsetrue"), "before and after");
+  await panel.getByText("olga").first().waitFor();
+  await walk.look("audit");
+  await panel.getByRole("link", {name: /\w/}).last().click();
+  await until("all of that request", async () => page.url().includes("request%3A"));
+  await page.getByLabel("Filter").fill("");
+  await page.getByLabel("Kind").fill("nobody.*");
+  await page.getByLabel("Kind").press("Enter");
+  await page.getByText("No event of this kind").waitFor();
+  need((await line()) === "haasctl event list --kind 'nobody.*'", "its command");
+}
+
+async function records() {
+  await row("Jobs", "deployment.install").click();
+  await panel.getByText("the agent did not call back").first().waitFor();
+  await walk.look("jobs");
+  await goes("v", "Certificates");
+  await row("Certificates", "gpu-0040").click();
+  await panel.getByText(facts.script, {exact: false}).waitFor();
+  await panel.getByText("haasctl certificate verify").waitFor();
+  await walk.look("certificates");
+  await goes("r", "Rotations");
+  await row("Rotations", "gpu-0002").click();
+  await panel.getByText("set one of both by hand").waitFor();
+  await walk.look("rotations");
+}
+
+async function settings() {
+  await goes("s", "Settings");
+  await page.getByText("alert.backup_hours").waitFor();
+  await walk.look("settings");
+  await page.getByRole("button", {name: "Change alert.backup_hours"}).click();
+  await dialog.getByRole("textbox", {name: "Value, in hours", exact: true}).fill("0");
+  await press("Set", dialog);
+  await dialog.getByText("alert.backup_hours cannot be 0").waitFor();
+  await dialog.getByRole("textbox", {name: "Value, in hours", exact: true}).fill("24");
+  await dialog.getByLabel(/^Why/).fill("nightly backups");
+  need((await line(dialog)) === "haasctl setting set alert.backup_hours=24", "its command");
+  await walk.look("setting", {narrow: false});
+  await press("Set", dialog);
+  await page.getByText("changed, 24 hours").waitFor();
+  await page.getByRole("button", {name: "Change login.second_factor"}).click();
+  await happen("/settings");
+  await dialog.getByRole("combobox", {name: "Value", exact: true}).selectOption("operators");
+  await press("Set", dialog);
+  await dialog.getByText("the settings changed meanwhile").waitFor();
+  await press("Back", dialog);
+  await page.getByText("changed, 700 seconds").waitFor();
+}
+
+async function webhooks() {
+  await goes("w", "Webhooks");
+  await page.getByText("Nobody outside is told events").waitFor();
+  await walk.look("webhooks-empty", {narrow: false});
+  await press("New webhook");
+  await dialog.getByRole("textbox", {name: "Name", exact: true}).fill("tickets");
+  await dialog.getByRole("textbox", {name: "URL", exact: true}).fill(facts.hook);
+  await dialog.getByRole("textbox", {name: "Kinds of events", exact: true}).fill("account. site.");
+  await press("Add", dialog);
+  const once = page.getByRole("status", {name: "Told once"});
+  need(/haas_w_\w+/.test(await once.textContent()), "the secret is told");
+  await row("Webhooks", "tickets").click();
+  await panel.getByText("answered 200").first().waitFor();
+  await walk.look("webhook-secret", {narrow: false});
+  await press("I have it");
+  await happen("/receiver/500");
+  await press("New secret…", panel);
+  await dialog.getByRole("textbox", {name: "Type 1, the count of what goes", exact: true}).fill("1");
+  await press("Make a secret", dialog);
+  await panel.getByText("answered 500").first().waitFor();
+  await row("Webhooks", "failing").waitFor();
+  await walk.look("webhooks");
+  await happen("/receiver/200");
+  await panel.getByRole("button", {name: /^Send again/}).first().click();
+  await until("it is taken", async () => !(await panel.textContent()).includes("answered 500"), 20);
+  await press("I have it");
+  await press("Disable", panel);
+  await press("Disable", dialog);
+  await row("Webhooks", "disabled").waitFor();
+}
+
+async function others() {
+  await press("Log out");
+  await walk.logIn("globex/gina");
+  await walk.open("/webhooks");
+  await page.getByText("Nobody outside is told events").waitFor();
+  await press("New webhook");
+  await dialog.getByRole("textbox", {name: "Name", exact: true}).fill("mine");
+  await dialog.getByRole("textbox", {name: "URL", exact: true}).fill(facts.hook);
+  await press("Add", dialog);
+  await dialog.getByText("a tenant's webhook is called by https").waitFor();
+  await walk.look("webhook-tenant", {narrow: false});
+  await press("Back", dialog);
+  await walk.open("/audit");
+  await until("a tenant's own events", async () => (await title()) === "Events");
+  need((await page.getByText("Block 1").count()) === 0, "blocks are the site's");
+  await walk.open("/people");
+  await page.getByText("No screen is at this address").waitFor();
+}
+
+/** Straight to a screen: what a login lands on is walked elsewhere. */
+async function enter() {
+  await walk.open("/jobs");
+  await walk.logIn("olga");
+}
+
+const PARTS = {overview, tenants, people, audit, settings, enter, records, webhooks, others};
+for (const name of facts.parts) {
+  const began = Date.now();
+  await PARTS[name]().catch(async (error) => {
+    await page.screenshot({path: `${facts.pictures}/site-failed.png`});
+    console.log(`${name}: ${error.stack}\n${walk.complaints.join("\n")}`);
+    process.exit(1);
+  });
+  console.log(`ok: ${name} ${((Date.now() - began) / 1000).toFixed(1)} s`);
+}
+await walk.end();
