@@ -29,7 +29,9 @@ static void exchange_measure(struct exchange *exchange, int id)
 		i++;
 	if (i == exchange->copied)
 		return;
-	peer->requests += i;
+	/* The answer to a copy that comes after the first one's: that copy was not needed. */
+	if (exchange->state != EXCHANGE_GONE)
+		peer->requests += i;
 	rtt = (unsigned)(clock_monotonic_ms() - exchange->copied_ms[i]) + 1;
 	mean = peer->rtt_8 / 8;
 	off = rtt > mean ? rtt - mean : mean - rtt;
