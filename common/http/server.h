@@ -199,6 +199,9 @@ void http_stream_begin(struct http_request *request, int status, const char *con
 /* -EPIPE and ended when more than 256 KiB wait for a slow client, and for HEAD. The pointer is dead
  * then. */
 MUST_USE int http_stream_send(struct http_request *request, const void *data, size_t size);
+/* The same, but what the socket takes is written before it returns: cheaper, for many small pieces to many clients. When
+ * nothing waits afterwards, no drain is told. By TLS as http_stream_send. */
+MUST_USE int http_stream_send_now(struct http_request *request, const void *data, size_t size);
 /* Bytes that the client has not taken yet: a sender with more to say waits until they are few. */
 size_t http_stream_waiting(const struct http_request *request);
 void http_stream_end(struct http_request *request);

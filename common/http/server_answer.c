@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -293,10 +295,30 @@ size_t http_stream_waiting(const struct http_request *request)
 	return request->ended ? 0 : (size_t)http_connection_left(request->connection);
 }
 
-int http_stream_send(struct http_request *request, const void *data, size_t size)
+/* What the socket takes at once; a failure shows again when the rest is written. */
+static size_t stream_write(struct http_connection *connection, struct iovec parts[], size_t count)
 {
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+	ssize_t size;
+
+	if (connection->session || http_connection_left(connection) > 0)
+		return 0;
+	size = sendmsg(bufferevent_getfd(connection->bev), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return size > 0 ? (size_t)size : 0;
+}
+
+static int stream_send(struct http_request *request, const void *data, size_t size, bool now)
+{
+	const union {
+		const void *kept;
+		void *plain;
+	} bytes = {.kept = data}; /* struct iovec knows no const */
 	char chunk[24];
-	int rc = 0;
+	char end[] = "\r\n";
+	struct iovec parts[] = {{NULL, 0}, {bytes.plain, size}, {end, 2}};
+	size_t first = 1;
+	size_t stop = 2;
+	size_t sent;
 
 	if (request->ended || request->connection->abort) {
 		request->ended = true;
@@ -317,19 +339,37 @@ int http_stream_send(struct http_request *request, const void *data, size_t size
 		http_stream_abort(request); /* it would be read as the next answer */
 		return -EPIPE;
 	}
-	if (request->chunked && text_format(chunk, sizeof(chunk), "%zx\r\n", size))
-		rc = http_bytes_add(request->connection, chunk, strlen(chunk));
-	if (rc == 0)
-		rc = http_bytes_add(request->connection, data, size);
-	if (rc == 0 && request->chunked)
-		rc = http_bytes_add(request->connection, "\r\n", 2);
-	if (rc != 0) {
+	if (request->chunked && text_format(chunk, sizeof(chunk), "%zx\r\n", size)) {
+		parts[0] = (struct iovec){chunk, strlen(chunk)};
+		first = 0;
+		stop = COUNT_OF(parts);
+	}
+	sent = now ? stream_write(request->connection, parts + first, stop - first) : 0;
+	for (; first < stop; first++) {
+		size_t whole = parts[first].iov_len;
+		size_t skip = sent < whole ? sent : whole;
+
+		sent -= skip;
+		if (skip == whole ||
+		    http_bytes_add(request->connection, (const char *)parts[first].iov_base + skip,
+				   whole - skip) == 0)
+			continue;
 		request->ended = true;
 		http_connection_abort(request->connection);
 		return -EPIPE;
 	}
 	request->to_go -= request->sized ? size : 0;
 	return 0;
+}
+
+int http_stream_send(struct http_request *request, const void *data, size_t size)
+{
+	return stream_send(request, data, size, false);
+}
+
+int http_stream_send_now(struct http_request *request, const void *data, size_t size)
+{
+	return stream_send(request, data, size, true);
 }
 
 void http_stream_begin_sized(struct http_request *request, int status, const char *content_type,

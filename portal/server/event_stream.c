@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "common/base/error.h"
 #include "common/base/text.h"
@@ -25,6 +26,8 @@
 /* Of what waits for one client; more follows when it has taken that. A thousand that come back at once have
  * 16 MiB together. */
 #define WAITING_MAX ((size_t)15 << 10)
+#define TURN_MAX    ((size_t)60 << 10) /* of one client, then it is another's turn */
+#define TURNS_MAX   64                 /* then it is the loop's */
 #define BATCH       500
 #define BATCH_TEXT  "500"
 /* A result is sent at once, and http_stream_send cuts off who has 256 KiB waiting. */
@@ -45,6 +48,8 @@ struct stream_client {
 	struct event_position joined; /* the present when it came */
 	bool asked;                   /* its question is on its way */
 	bool waits;                   /* for its turn to ask */
+	bool hungry;                  /* takes more, and is in the line of those */
+	struct stream_client *prev_hungry, *next_hungry;
 	struct read_item turn;
 	char asker[ACTOR_SIZE]; /* who takes the turns */
 	bool filtered;
@@ -63,7 +68,8 @@ struct stream_client {
 struct event_stream {
 	struct portal *portal;
 	struct loop_timer *timer;
-	struct stream_client *clients;
+	struct loop_timer *feeder; /* while somebody is hungry */
+	struct stream_client *clients, *hungry;
 	size_t client_count;
 	struct event_ring *ring;
 	struct live_values *values;
@@ -85,7 +91,7 @@ static void event_stream_sweep(struct event_stream *stream)
 	while (*link) {
 		struct stream_client *client = *link;
 
-		if (client->request || client->asked || client->waits) {
+		if (client->request || client->asked || client->waits || client->hungry) {
 			link = &client->next;
 			continue;
 		}
@@ -118,7 +124,7 @@ static void client_send(struct stream_client *client, const char *data, size_t s
 	if (!client->request)
 		return;
 	client->said_ms = loop_now_ms(client->stream->portal->loop);
-	if (http_stream_send(client->request, data, size) != 0)
+	if (http_stream_send_now(client->request, data, size) != 0)
 		client->request = NULL;
 }
 
@@ -177,31 +183,60 @@ static uint64_t client_send_wanted(struct stream_client *client, uint64_t number
 	return number;
 }
 
-/* What of the ring is new to the client, until enough waits for it to take. */
+/* One piece of the ring. */
+static size_t client_send_piece(struct stream_client *client, uint64_t first, uint64_t *ret_next)
+{
+	const struct event_ring *ring = client->stream->ring;
+	size_t size;
+	const char *run;
+
+	if (client->filtered) {
+		*ret_next = client_send_wanted(client, first);
+		return WAITING_MAX; /* looking costs as well */
+	}
+	run = event_ring_run(ring, first, WAITING_MAX, ret_next, &size);
+	client_send(client, run, size);
+	client->stream->portal->counters.streamed_events += *ret_next - first;
+	return size;
+}
+
+/* What of the ring is new to the client, until enough waits for it to take, or its turn is over. */
 static void client_feed(struct stream_client *client)
 {
 	struct event_stream *stream = client->stream;
 	const struct event_ring *ring = stream->ring;
+	size_t sent = 0;
 	uint64_t number;
 
-	if (!stream->begun || client->asked ||
+	if (!stream->begun || client->asked || client->hungry ||
 	    event_position_after(event_ring_floor(ring), client->at))
 		return;
 	number = event_ring_after(ring, client->at);
-	while (number < event_ring_stop(ring) && !client_has_enough(client)) {
-		uint64_t first = number;
-
-		if (client->filtered) {
-			number = client_send_wanted(client, number);
-		} else {
-			size_t size;
-			const char *run = event_ring_run(ring, first, WAITING_MAX, &number, &size);
-
-			client_send(client, run, size);
-			stream->portal->counters.streamed_events += number - first;
-		}
+	while (number < event_ring_stop(ring) && !client_has_enough(client) && sent < TURN_MAX) {
+		sent += client_send_piece(client, number, &number);
 		client->at = event_ring_position(ring, number - 1);
 	}
+	if (number == event_ring_stop(ring) || client_has_enough(client))
+		return; /* the next event, or its drain, goes on */
+	client->hungry = true;
+	DL_APPEND2(stream->hungry, client, prev_hungry, next_hungry);
+	loop_timer_arm(stream->feeder, 0);
+}
+
+/* Those that take all they are given are fed in turn: a thousand that come back do not hold up the loop. */
+static void event_stream_on_feeder(void *context)
+{
+	struct event_stream *stream = context;
+
+	for (int turn = 0; turn < TURNS_MAX && stream->hungry; turn++) {
+		struct stream_client *client = stream->hungry;
+
+		DL_DELETE2(stream->hungry, client, prev_hungry, next_hungry);
+		client->hungry = false;
+		client_feed(client);
+	}
+	if (stream->hungry)
+		loop_timer_arm(stream->feeder, 0);
 }
 
 /* The newest values, when nothing else waits for it: who is slow gets fewer, and never old ones. */
@@ -480,6 +515,8 @@ int event_stream_new(struct portal *portal, struct event_stream **ret)
 	stream->portal = portal;
 	rc = loop_timer_new(portal->loop, event_stream_on_timer, stream, &stream->timer);
 	if (rc == 0)
+		rc = loop_timer_new(portal->loop, event_stream_on_feeder, stream, &stream->feeder);
+	if (rc == 0)
 		rc = event_ring_new(&stream->ring);
 	if (rc == 0)
 		rc = read_turn_new(REPLAYS_MAX, REPLAYS_EACH, &stream->replays);
@@ -488,6 +525,7 @@ int event_stream_new(struct portal *portal, struct event_stream **ret)
 	if (rc != 0) {
 		read_turn_free(stream->replays);
 		event_ring_free(stream->ring);
+		loop_timer_free(stream->feeder);
 		loop_timer_free(stream->timer);
 		free(stream);
 		return rc;
@@ -502,8 +540,9 @@ void event_stream_free(struct event_stream *stream)
 	if (!stream)
 		return;
 	loop_timer_free(stream->timer);
+	loop_timer_free(stream->feeder);
 	for (struct stream_client *client = stream->clients; client; client = client->next) {
-		client->asked = client->waits = false;
+		client->asked = client->waits = client->hungry = false;
 		if (client->request) {
 			http_request_on_close(client->request, NULL, NULL);
 			http_stream_end(client->request);

@@ -31,6 +31,7 @@ struct login_gate;
 struct page;
 struct read_pool;
 struct seal_key;
+struct standing_group;
 struct upload_set;
 
 /* How strangers come in. */
@@ -119,6 +120,8 @@ struct portal {
 	struct access_cache *access;
 	struct demand_book *demand;
 	struct event_stream *stream;
+	struct standing_group *standings; /* a list */
+	int64_t standing_phase_ms;        /* of the newest: apart from that of the others */
 	struct image_keys *image_keys;
 	struct upload_set *uploads;
 	struct image_sweep *sweep;

@@ -1,5 +1,5 @@
 /* What was opened ends when it could not be opened any more: the node went to another tenant, the
- * tenant is gone. While it stands the question that let it in is asked again. */
+ * tenant is gone. While it stands the question that let it in is asked again, every 3 s at least. */
 #pragma once
 
 #include "portal/server/exchange.h"
@@ -16,7 +16,7 @@ struct standing_options {
 	void *context;
 };
 
-/* Holds the exchange: it is asked in its scope. */
+/* Asked in the scope of the exchange, once for all that stand by the same answer. */
 MUST_USE int standing_new(struct exchange *exchange, const struct standing_options *options,
 			  struct standing **ret);
 void standing_free(struct standing *standing);
