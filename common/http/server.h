@@ -194,7 +194,8 @@ int http_request_part(const struct http_request *request, uint64_t size, const c
  * when it is not a regular file. */
 void http_answer_file(struct http_request *request, const char *path, const char *content_type);
 
-/* A stream without end (SSE, console): headers now, chunks later. */
+/* A stream without end (SSE, console): headers now, chunks later. Its client is gone when it acknowledges
+ * nothing for 20 s. */
 void http_stream_begin(struct http_request *request, int status, const char *content_type);
 /* -EPIPE and ended when more than 256 KiB wait for a slow client, and for HEAD. The pointer is dead
  * then. */

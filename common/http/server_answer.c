@@ -3,6 +3,8 @@
 #include <event2/buffer.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -15,6 +17,9 @@
 #include "common/base/error.h"
 #include "common/base/json_text.h"
 #include "common/http/server_private.h"
+
+/* A stream's client that acknowledges nothing for so long is gone. The kernel alone would wait a quarter of an hour. */
+#define STREAM_SILENT_MS 20000
 
 static struct evbuffer *output_of(const struct http_request *request)
 {
@@ -283,8 +288,13 @@ void http_answer_file(struct http_request *request, const char *path, const char
 
 void http_stream_begin(struct http_request *request, int status, const char *content_type)
 {
+	const unsigned silent_ms = STREAM_SILENT_MS;
+
 	if (request->status)
 		return;
+	/* Refused by a Unix socket, whose peer cannot vanish. */
+	(void)setsockopt(bufferevent_getfd(request->connection->bev), IPPROTO_TCP, TCP_USER_TIMEOUT,
+			 &silent_ms, sizeof(silent_ms));
 	(void)send_head(request, status, content_type, -1);
 	if (request->method == HTTP_HEAD) /* the head was all */
 		request->chunked = false;

@@ -481,8 +481,11 @@ static void event_stream_on_timer(void *context)
 	int64_t now_ms = loop_now_ms(stream->portal->loop);
 
 	event_stream_sweep(stream);
-	if (!stream->clients)
+	if (!stream->clients) {
+		/* Whoever comes next is not led through all that happens until then. */
+		stream->begun = false;
 		return;
+	}
 	for (struct stream_client *client = stream->clients; client; client = client->next) {
 		if (client->request && !client_takes(client, now_ms)) {
 			http_request_on_close(client->request, NULL, NULL);

@@ -1,4 +1,5 @@
-// What goes wrong around the page: a second factor, a database that is away, a portald that was killed, a tab that is closed, a node that is gone.
+// What goes wrong around the page: a second factor, a database that is away, a portald that was killed, a browser that slept, a tab that is closed, 200 tabs, a node that is gone.
+import {createRequire} from "node:module";
 import {facts, need, until, Walk} from "./walk.mjs";
 
 const walk = await Walk.begin("faults");
@@ -69,6 +70,26 @@ async function killed() {
   await until("and hears what happens", async () => (await grid.textContent()).includes("broken"), 20);
 }
 
+/** Its machine slept for an hour: connections are gone, and more happened than portald keeps in memory. */
+async function asleep() {
+  const session = await walk.context.newCDPSession(page);
+  await session.send("Network.enable");
+  let again = 0;
+  session.on("Network.eventSourceMessageReceived", (message) => (again += message.eventName === "again"));
+  const begun = Date.now();
+  await walk.open("/nodes?q=gpu-0070");
+  const grid = page.getByRole("grid", {name: "Nodes"});
+  await grid.getByText("gpu-0070").first().waitFor();
+  await until("it is live", async () => (await live().textContent()) === "live", 20);
+  need(again === 0 && !(await grid.textContent()).includes("broken"), "it missed nothing yet");
+  await happen("/hour");
+  await until("it is told to read anew", async () => again === 1, 30);
+  await until("it shows what happened meanwhile", async () => (await grid.textContent()).includes("broken"), 20);
+  await until("and is live", async () => (await live().textContent()) === "live", 20);
+  console.log(`an hour asleep: ${Date.now() - begun} ms`);
+  await session.detach();
+}
+
 async function tabs() {
   const other = await walk.context.newPage();
   await other.goto(`${facts.url}/nodes?q=gpu-0069`);
@@ -81,6 +102,46 @@ async function tabs() {
   await until("and hears what happens", async () => (await other.getByRole("grid", {name: "Nodes"}).textContent()).includes("broken"), 20);
 }
 
+/** The part of the page that reads the stream, as 200 tabs have it: one reads, and whoever takes over loses nothing. */
+async function many() {
+  const require = createRequire(`${facts.work}/`);
+  const {outputFiles} = require("esbuild").buildSync({entryPoints: [`${facts.work}/src/api/stream.ts`], bundle: true, format: "iife", globalName: "stream", write: false});
+  const session = await walk.context.newCDPSession(walk.page);
+  const {frameTree} = await session.send("Page.getFrameTree");
+  const {executionContextId} = await session.send("Page.createIsolatedWorld", {frameId: frameTree.frame.id, worldName: "tabs"});
+  const inside = async (expression) => {
+    const {result, exceptionDetails} = await session.send("Runtime.evaluate", {expression, contextId: executionContextId, awaitPromise: true, returnByValue: true});
+    need(!exceptionDetails, `${expression.slice(0, 80)}: ${JSON.stringify(exceptionDetails)}`);
+    return result.value;
+  };
+  const before = (await happen("/streams")).streams;
+  await inside(`var tabs = Array.from({length: 200}, () => {
+    ${outputFiles[0].text}
+    const heard = [];
+    stream.listen((event) => event.kind === "test.told" && heard.push(event.subject));
+    return {...stream, heard};
+  });
+  fetch("/api/v1/nodes?limit=1").then((answer) => { for (const tab of tabs) tab.startStream("two hundred", answer.headers.get("Haas-Stream-Position")); })`);
+  await until("all of them are live", () => inside("tabs.every((tab) => tab.live.value.on)"));
+  need((await happen("/streams")).streams === before + 1, "by one stream");
+  await happen("/tell");
+  await until("each hears it", () => inside("tabs.every((tab) => tab.heard.length === 50)"));
+  await happen("/drip");
+  for (const [number, heard] of [[0, 100], [1, 200]]) {
+    await until(`it goes on before tab ${number} ends`, () => inside(`tabs[199].heard.length > ${heard}`));
+    await inside(`tabs[${number}].stopStream()`);
+  }
+  const {told} = await happen("/dripped");
+  need(told.length === 450, `what was told: ${told.length}`);
+  await until("198 are live", () => inside("tabs.slice(2).every((tab) => tab.live.value.on)"));
+  await until("each heard all of it", () => inside(`tabs.slice(2).every((tab) => tab.heard.at(-1) === "${told.at(-1)}")`));
+  const wrong = await inside(`tabs.slice(2).map((tab) => tab.heard.join(" ")).filter((text) => text !== ${JSON.stringify(told.join(" "))}).slice(0, 2)`);
+  need(wrong.length === 0, `nothing lost, doubled or out of order: ${wrong}`);
+  need((await happen("/streams")).streams === before + 1, "by one stream still");
+  await inside("for (const tab of tabs) tab.stopStream()");
+  await until("it ends with the last of them", async () => (await happen("/streams")).streams === before);
+}
+
 async function nowhere() {
   const here = walk.page;
   await walk.page.goto(`${facts.url}/nodes/gpu-9999`);
@@ -89,7 +150,7 @@ async function nowhere() {
   need((await here.goto(`${facts.url}/nowhere`)).status() === 404, "an address without a screen");
 }
 
-for (const part of [factor, database, pdci, killed, tabs, nowhere]) {
+for (const part of [factor, database, pdci, killed, asleep, tabs, many, nowhere]) {
   const began = Date.now();
   await part().catch(async (error) => {
     await walk.page.screenshot({path: `${facts.pictures}/faults-failed.png`});

@@ -75,6 +75,11 @@ async function exported() {
 async function sheet() {
   await page.getByRole("button", {name: "Import…"}).click();
   const box = dialog.getByLabel("Or paste it");
+  const named = "<img src=x onerror=window.hacked=1>'; reboot #.csv";
+  await dialog.locator("input[type=file]").setInputFiles({name: named, mimeType: "text/csv", buffer: Buffer.from("name,class,rack,firmware,nic,mac\nnew-1,gpu8,r90,uefi,eth0,02:00:00:0f:00:01\n")});
+  await dialog.getByText("Every cell is good: 1 would be new").waitFor();
+  const line = await dialog.locator("code").textContent();
+  need(line === `haasctl node import '${named.replace("'", `'\\''`)}'`, `the name of a file is a word of the line: ${line}`);
   await box.fill(`name,class,rack,firmware,nic,mac\nnew-1,gpu8,r90,uefi,eth0,02:00:00:0f:00:01\n${facts.script.replaceAll(",", " ")},gpu8,r90,uefi,eth0,02:00:00:0f:00:02\nnew-3,gpu8,r90,wood,eth0,not a mac\n`);
   await dialog.getByRole("alert").filter({hasText: "cells are wrong"}).waitFor();
   need((await dialog.locator("td.wrong").count()) === 3, "each at its cell");

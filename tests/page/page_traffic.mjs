@@ -1,4 +1,5 @@
 // Traffic: from an alert to the flow that fills a link, one click a level, each level an address; captures and their consent; cases and their clock.
+import {execFileSync} from "node:child_process";
 import {facts, need, until, Walk} from "./walk.mjs";
 
 const walk = await Walk.begin("traffic");
@@ -126,6 +127,31 @@ async function capture() {
   need((await page.getByRole("button", {name: "Approve", exact: true}).count()) === 0, "nobody consents to a request of their own");
 }
 
+/** Down to packets: as they come, and as a file that another program reads. */
+async function packets() {
+  await fetch(`${facts.control}/approve`);
+  const live = page.getByRole("region", {name: "Live packets"});
+  await live.getByText("No packet yet").waitFor();
+  await fetch(`${facts.control}/mirror`);
+  const text = () => live.getByLabel("Packets").textContent();
+  await until("packets are shown as they come", async () => /10\.50\.0\.2\.23552 > 10\.50\.0\.4\.5153 tcp \[P\.?\] seq \d+/.test(await text()));
+  need(!(await text()).includes("10.50.0.9"), "nobody else's are");
+  await until("they are counted", async () => /^400/.test(await page.locator(".numbers b").first().textContent()));
+  need(await live.getByLabel("Packets").evaluate((box) => box.scrollHeight > box.clientHeight && box.scrollTop + box.clientHeight > box.scrollHeight - 20), "the newest are in sight");
+  await walk.look("packets");
+  await press("Stop");
+  await press("Stop", dialog);
+  const button = page.getByRole("button", {name: /^Download/});
+  await button.waitFor();
+  await page.getByRole("region", {name: "Live packets"}).waitFor({state: "detached"});
+  await walk.look("packets-ended", {narrow: false});
+  const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+  need(/^capture-\d+-gpu-0002\.pcapng$/.test(download.suggestedFilename()), `its name: ${download.suggestedFilename()}`);
+  const read = execFileSync("tcpdump", ["-n", "-e", "-r", await download.path()], {encoding: "utf8", stdio: ["ignore", "pipe", "ignore"]}).trimEnd().split("\n");
+  need(read.length === 400 && read.filter((line) => line.includes("10.50.0.2.23552 > 10.50.0.4.5153")).length === 300, `each packet is in the file: ${read.length} ${read[0]}`);
+  need(!read.some((line) => line.includes("10.50.0.9")), "and nobody else's");
+}
+
 async function solved() {
   await page.getByRole("link", {name: /^Cases/}).click();
   await row("Cases", "my network is slow").waitFor();
@@ -134,7 +160,7 @@ async function solved() {
   await page.getByRole("grid", {name: "Cases"}).getByRole("row").filter({hasText: "my network is slow"}).getByRole("link").click();
   const done = page.getByRole("region", {name: "What was done"});
   await done.locator(".entry.query").nth(4).waitFor();
-  need((await done.locator(".entry.capture").count()) === 1, "the capture is an entry");
+  need((await done.locator(".entry.capture").count()) === 4, "what became of the capture is in it: asked for, consented, started, ended");
   await page.getByLabel("Finding: its tenant reads it").fill(`one flow of gpu-0002 fills leaf3:up1 ${facts.script}`);
   await press("Write it");
   await done.locator(".entry.finding").waitFor();
@@ -146,7 +172,7 @@ async function solved() {
   await page.getByRole("region", {name: "Report"}).getByText("What was found").first().waitFor();
 }
 
-for (const part of [alert, drill, around, capture, solved]) {
+for (const part of [alert, drill, around, capture, packets, solved]) {
   const began = Date.now();
   await part().catch(async (error) => {
     await page.screenshot({path: `${facts.pictures}/traffic-failed.png`});

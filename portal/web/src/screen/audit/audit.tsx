@@ -4,7 +4,7 @@ import {sourceOf, useSource} from "../../api/source";
 import type {AuditHead, Event} from "../../api/types";
 import {isSite} from "../../app/session";
 import {query, setWords} from "../../app/route";
-import {Command} from "../../part/command";
+import {Command, quote} from "../../part/command";
 import {ListScreen} from "../../part/list";
 import {Facts, Panel} from "../../part/panel";
 import {Empty} from "../../part/screen";
@@ -73,7 +73,7 @@ function Chosen({one}: {one: Event}) {
           ["Request", one.request ? <a class="mono small" href={`/audit?q=${encodeURIComponent(`request:${one.request}`)}&at=${one.id}`}>{one.request}</a> : "none: a daemon did it"],
         ]}
       />
-      <Command line={`haasctl event list --subject ${one.subject}`} />
+      <Command line={`haasctl event list --subject ${quote(one.subject)}`} />
     </Panel>
   );
 }

@@ -1,5 +1,5 @@
 // One capture: what it waits for and who may say so, its packets while they come, and what was found in them.
-import {useEffect, useState} from "preact/hooks";
+import {useEffect, useLayoutEffect, useRef, useState} from "preact/hooks";
 import {read, Refusal} from "../../api/client";
 import {useSource} from "../../api/source";
 import type {Capture} from "../../api/types";
@@ -85,6 +85,17 @@ export function Chosen({one, ask}: {one: Capture; ask: (ask: Ask) => void}) {
   );
 }
 
+/** The newest stay in sight, until somebody scrolls up to read. */
+function Lines({lines}: {lines: string[]}) {
+  const box = useRef<HTMLPreElement>(null);
+  const follows = useRef(true);
+  useLayoutEffect(() => {
+    if (box.current && follows.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [lines]);
+  const look = ({currentTarget: {scrollTop, clientHeight, scrollHeight}}: {currentTarget: HTMLPreElement}) => (follows.current = scrollTop + clientHeight > scrollHeight - 20);
+  return <pre ref={box} class="packets mono" tabIndex={0} aria-label="Packets" onScroll={look}>{lines.join("\n")}</pre>;
+}
+
 /** A line for each packet as the collector reads it: asked for again and again while it runs. */
 function LivePackets({one}: {one: Capture}) {
   const [lines, setLines] = useState<string[]>([]);
@@ -116,7 +127,7 @@ function LivePackets({one}: {one: Capture}) {
     <section class="panel" aria-label="Live packets">
       <header><h2>Packets as they come</h2><span class="quiet small">the last {LINES}</span></header>
       {refusal ? <Why tone="wait" said={{message: refusal.problem.title ?? "refused", detail: refusal.problem.detail, hint: refusal.problem.hint}} /> : lines.length === 0 && <p class="quiet">No packet yet.</p>}
-      {lines.length > 0 && <pre class="packets mono" tabIndex={0} aria-label="Packets">{lines.join("\n")}</pre>}
+      {lines.length > 0 && <Lines lines={lines} />}
       <Command line={`haasctl capture watch ${one.id}`} />
     </section>
   );

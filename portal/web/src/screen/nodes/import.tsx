@@ -3,7 +3,7 @@ import {useEffect, useRef, useState} from "preact/hooks";
 import {Refusal, sendTable} from "../../api/client";
 import {nodes as nodesSource} from "../../api/sources";
 import type {ImportResult} from "../../api/types";
-import {Command} from "../../part/command";
+import {Command, quote} from "../../part/command";
 import {cellsOf} from "../../part/sheet";
 import {count} from "../../part/time";
 
@@ -121,7 +121,7 @@ export function Import({close}: {close: () => void}) {
       </div>
       <About tried={tried} wrong={wrong} />
       {rows.length > 1 && <Sheet rows={rows} wrong={wrong} result={tried?.result} />}
-      <Command line={`haasctl node import ${name}${ready ? "" : " --dry-run"}`} />
+      <Command line={`haasctl node import ${quote(name)}${ready ? "" : " --dry-run"}`} />
       <div class="actions">
         <button type="button" class="button" onClick={close}>Back</button>
         <button type="button" class="button main" disabled={!ready} onClick={() => void write()}>{busy ? "Writing" : `Import ${rows.length > 1 ? count(rows.length - 1) : ""} ${rows.length === 2 ? "row" : "rows"}`}</button>
