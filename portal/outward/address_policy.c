@@ -98,6 +98,19 @@ int address_list_add(struct address_list *list, const char *text)
 	return 0;
 }
 
+int address_list_add_one(struct address_list *list, const uint8_t address[16])
+{
+	struct address_prefix *more =
+		reallocarray(list->prefixes, list->count + 1, sizeof(*list->prefixes));
+
+	if (!more)
+		return -ENOMEM;
+	list->prefixes = more;
+	more[list->count].bits = 128;
+	memcpy(more[list->count++].bytes, address, 16);
+	return 0;
+}
+
 void address_list_done(struct address_list *list)
 {
 	free(list->prefixes);
@@ -114,7 +127,7 @@ static bool address_list_has(const struct address_list *list, const uint8_t addr
 }
 
 const char *address_policy_why(const uint8_t address[16], const struct address_list *allowed,
-			       const struct address_list *closed)
+			       const struct address_list *closed, const struct address_list *own)
 {
 	if (address_list_has(allowed, address))
 		return NULL;
@@ -125,5 +138,7 @@ const char *address_policy_why(const uint8_t address[16], const struct address_l
 		    address_in(&prefix, address))
 			return address_policy_closed[i].is;
 	}
+	if (address_list_has(own, address))
+		return "this machine";
 	return address_list_has(closed, address) ? "a node, BMC or switch" : NULL;
 }

@@ -1,4 +1,4 @@
-/* Which addresses portal-outward may call: not this machine, its links, BMCs, switches and nodes being
+/* Which addresses portal-outward may call: not this machine, whatever address it has, its links, BMCs, switches and nodes being
  * installed, unless the configuration says so. A name that leads there would make us ask them in the
  * name of somebody outside. No I/O. */
 #pragma once
@@ -24,8 +24,10 @@ struct address_list {
 MUST_USE int address_prefix_parse(const char *text, struct address_prefix *ret);
 /* Adds the prefixes of a text, separated by blanks. E_MALFORMED, -ENOMEM. */
 MUST_USE int address_list_add(struct address_list *list, const char *text);
+/* Adds one address. -ENOMEM. */
+MUST_USE int address_list_add_one(struct address_list *list, const uint8_t address[16]);
 void address_list_done(struct address_list *list);
 /* NULL: it may be called. Else what it is: "this machine", "a node, BMC or switch". `closed` are
- * those of the site. */
+ * those of the site, `own` those of this machine's interfaces. */
 const char *address_policy_why(const uint8_t address[16], const struct address_list *allowed,
-			       const struct address_list *closed);
+			       const struct address_list *closed, const struct address_list *own);

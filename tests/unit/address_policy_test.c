@@ -56,24 +56,37 @@ static void test_verdicts(void **state)
 		{"127.0.0.2", NULL},
 		{"fd00::5", NULL},
 		{"fd00:0:0:1::5", "a node, BMC or switch"},
+		{"203.0.113.9", "this machine"}, /* by an interface of it */
+		{"203.0.113.10", NULL},
+		{"2001:db8::9", "this machine"},
+		{"10.9.9.9", NULL}, /* its own, and allowed */
 	};
 	struct address_list allowed = {0};
 	struct address_list closed = {0};
+	struct address_list own = {0};
+	uint8_t one[16];
 
 	(void)state;
-	assert_int_equal(address_list_add(&allowed, "10.2.0.200/32 127.0.0.2"), 0);
+	assert_int_equal(address_list_add(&allowed, "10.2.0.200/32 127.0.0.2 10.9.9.9"), 0);
+	bytes_of("203.0.113.9", one);
+	assert_int_equal(address_list_add_one(&own, one), 0);
+	bytes_of("2001:db8::9", one);
+	assert_int_equal(address_list_add_one(&own, one), 0);
+	bytes_of("10.9.9.9", one);
+	assert_int_equal(address_list_add_one(&own, one), 0);
 	assert_int_equal(address_list_add(&closed, " 10.2.0.0/24  10.3.0.7/32 fd00:0:0:1::/64"), 0);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		uint8_t address[16];
 		const char *why;
 
 		bytes_of(rows[i].address, address);
-		why = address_policy_why(address, &allowed, &closed);
+		why = address_policy_why(address, &allowed, &closed, &own);
 		if (strcmp(why ? why : "open", rows[i].why ? rows[i].why : "open") != 0)
 			fail_msg("%s: %s", rows[i].address, why ? why : "open");
 	}
 	address_list_done(&allowed);
 	address_list_done(&closed);
+	address_list_done(&own);
 }
 
 static void test_malformed(void **state)
