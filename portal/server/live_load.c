@@ -9,20 +9,14 @@
 #include "common/http/client.h"
 #include "common/http/json_reader.h"
 
+#include "portal/server/looker_book.h"
 #include "portal/server/word_table.h"
 
 #define ASK_MS      1000
 #define TIMEOUT_MS  2000
-#define LOOKING_MS  2000 /* so long after a look somebody still looks */
-#define WINDOW_TEXT "5"  /* seconds */
+#define WINDOW_TEXT "5" /* seconds */
 #define LIMIT       ((size_t)8 << 20)
-#define LOOKERS_MAX 64
 #define LINKS_MAX   512 /* the busiest */
-
-struct looker {
-	char tenant[24]; /* its id, as flowd knows it; "" = the site */
-	int64_t looked_ms;
-};
 
 struct live_load {
 	struct portal *portal;
@@ -31,9 +25,8 @@ struct live_load {
 	void *context;
 	struct http_client *client;
 	struct http_call *call;
-	struct looker lookers[LOOKERS_MAX];
-	size_t count, turn;
-	struct looker asked; /* whose answer comes next */
+	struct looker_book lookers;
+	char asked[LOOKER_BOOK_ID_SIZE]; /* whose answer comes next */
 	int64_t asked_ms;
 };
 
@@ -158,8 +151,8 @@ static void live_load_put(struct live_load *load, const char *name, const struct
 {
 	const struct value_row row = {.kind = "load",
 				      .name = name,
-				      .tenant = load->asked.tenant,
-				      .site = load->asked.tenant[0] == '\0',
+				      .tenant = load->asked,
+				      .site = load->asked[0] == '\0',
 				      .body = text_get(body)};
 
 	if (!body->failed)
@@ -186,6 +179,13 @@ static void live_load_put_links(struct live_load *load, const json_t *answer)
 	free(links);
 }
 
+/* Nobody of it looks any more: to a reader that comes back its values are gone, and then all anew. */
+static void live_load_drop(struct live_load *load, const char *tenant)
+{
+	value_book_begin(load->book);
+	value_book_sweep(load->book, "load", tenant);
+}
+
 /* Links of an answer, and under no name whether there was one. */
 static void live_load_tell(struct live_load *load, const json_t *answer, const char *problem)
 {
@@ -202,7 +202,9 @@ static void live_load_tell(struct live_load *load, const json_t *answer, const c
 	json_end_object(&body);
 	live_load_put(load, "", &body);
 	text_done(&body);
-	value_book_sweep(load->book, "load", load->asked.tenant);
+	value_book_sweep(load->book, "load", load->asked);
+	if (!looker_book_hold(&load->lookers, load->asked))
+		live_load_drop(load, load->asked);
 	load->changed(load->context);
 }
 
@@ -235,52 +237,31 @@ static void live_load_ask(struct live_load *load)
 					    .response_limit = LIMIT,
 					    .on_done = live_load_on_done,
 					    .context = load};
-	bool site = load->asked.tenant[0] == '\0';
+	bool site = load->asked[0] == '\0';
 
 	(void)text_format(target, sizeof(target), "/drill?window=" WINDOW_TEXT "&path=%s%s",
-			  site ? "" : "&scope=", load->asked.tenant);
+			  site ? "" : "&scope=", load->asked);
 	if (http_client_call(load->client, &options, &load->call) != 0) {
 		load->call = NULL;
 		live_load_tell(load, NULL, "peregrine-flowd cannot be reached");
 	}
 }
 
-static struct looker *looker_of(struct live_load *load, const char *tenant, int64_t now_ms)
-{
-	size_t oldest = 0;
-
-	for (size_t i = 0; i < load->count; i++) {
-		if (strcmp(load->lookers[i].tenant, tenant) == 0)
-			return &load->lookers[i];
-		if (load->lookers[i].looked_ms < load->lookers[oldest].looked_ms)
-			oldest = i;
-	}
-	if (load->count < LOOKERS_MAX)
-		oldest = load->count++;
-	else if (now_ms - load->lookers[oldest].looked_ms < LOOKING_MS)
-		return NULL; /* more tenants than are served */
-	load->lookers[oldest] = (struct looker){0};
-	(void)text_copy(load->lookers[oldest].tenant, sizeof(load->lookers[oldest].tenant), tenant);
-	return &load->lookers[oldest];
-}
-
 void live_load_look(struct live_load *load, const char *tenant)
 {
 	int64_t now_ms = loop_now_ms(load->portal->loop);
-	struct looker *looker = looker_of(load, tenant, now_ms);
+	char left[LOOKER_BOOK_ID_SIZE];
+	const char *next;
 
-	if (looker)
-		looker->looked_ms = now_ms;
+	while (looker_book_leave(&load->lookers, now_ms, left))
+		live_load_drop(load, left);
+	(void)looker_book_look(&load->lookers, tenant, now_ms);
 	if (load->call || now_ms - load->asked_ms < ASK_MS)
 		return;
-	for (size_t i = 0; i < load->count; i++) {
-		looker = &load->lookers[(load->turn + i) % load->count];
-		if (now_ms - looker->looked_ms >= LOOKING_MS)
-			continue;
-		load->turn = (load->turn + i + 1) % load->count;
-		load->asked = *looker;
-		load->asked_ms = now_ms;
-		live_load_ask(load);
+	next = looker_book_next(&load->lookers, now_ms);
+	if (!next)
 		return;
-	}
+	memcpy(load->asked, next, sizeof(load->asked));
+	load->asked_ms = now_ms;
+	live_load_ask(load);
 }
