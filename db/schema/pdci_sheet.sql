@@ -91,6 +91,29 @@ returns void language sql security definer set search_path = haas, pg_temp as $$
 	from jsonb_to_recordset(p_rows) as x (place integer, hostname text, addresses jsonb, ssh_keys jsonb, user_data text, packages jsonb, disk text)
 $$;
 
+-- Refuses when the OS of another node of the PDCI has an address that this node was just given: of its networks as they are, or of what its OS was told since
+-- it was last written. So of two places that swap their addresses the first one waits until the other has been reinstalled.
+create function pdci_address_hold(p_pdci bigint, p_node bigint)
+returns void language plpgsql security definer set search_path = haas, pg_temp as $$
+declare
+	r record;
+begin
+	select p.name, host(w.address) as address, m.node, m.slot + 1 as place into r
+	from node_network w join network n on n.id = w.network_id and n.pdci_id = p_pdci join pdci p on p.id = p_pdci
+	join pdci_node m on m.pdci_id = p_pdci and m.node_id <> p_node and m.released_at is null
+	where w.node_id = p_node and w.address is not null and (
+		exists (select from node_network o where o.node_id = m.node_id and o.network_id = w.network_id and o.address = w.address)
+		or exists (select from deployment d where d.node_id = m.node_id and d.plan in ('install', 'reinstall') and d.id >= greatest(m.deployment_id,
+				(select max(x.id) from deployment x where x.node_id = m.node_id and x.plan in ('install', 'reinstall') and x.state = 'done'))
+			   and d.params -> 'addresses' @> jsonb_build_array(jsonb_build_object('address', w.address::text))))
+	order by w.address limit 1;
+	if found then
+		raise exception 'place % (node %) of PDCI % has address % until it has been reinstalled', r.place, r.node, r.name, r.address using errcode = 'HA409',
+			hint = format('reinstall %s first and wait for its end; of two places that swap, give one a free address in between', r.node);
+	end if;
+end
+$$;
+
 -- What the deployment of a place tells the OS: the PDCI's words, those of the row over them, and p_said, those of the person who asks, over both. The
 -- addresses of the place's networks follow its row as it is now.
 create function pdci_place_tell(p_pdci bigint, p_node bigint, p_deployment bigint, p_slot integer, p_said jsonb)
@@ -102,6 +125,7 @@ declare
 begin
 	update node_network w set address = pdci_sheet_address(p_pdci, p_slot, w.network_id) from network n
 	where w.node_id = p_node and n.id = w.network_id and n.pdci_id = p_pdci and w.address is distinct from pdci_sheet_address(p_pdci, p_slot, w.network_id);
+	perform pdci_address_hold(p_pdci, p_node);
 	-- untagged networks with a prefix give an address; tagged ones an interface of their own, with its number as soon as there is one
 	select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('mac', b.mac::text, 'bond', case when b.mac is null then w.nic end, 'network', case when w.mode = 'tagged' then w.network_id end,
 							       'address', coalesce(w.address::text, 'none'))) order by w.nic, w.mode = 'tagged', w.network_id),
