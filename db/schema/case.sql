@@ -54,6 +54,10 @@ declare
 	v_id bigint;
 	a alert%rowtype;
 begin
+	-- A complaint is the tenant's own word: who only looks as the tenant says nothing in its name.
+	if v_own and not coalesce(asking_role() in ('tenant-admin', 'tenant-member'), false) then
+		raise exception 'only the tenant itself complains' using errcode = 'HA403', hint = 'open a case for it in the scope of the site: haasctl case open --tenant NAME, without --as-tenant';
+	end if;
 	if p_alert is not null then
 		select * into a from alert where id = p_alert;
 		if not found or not in_scope(a.tenant_id) then

@@ -145,6 +145,14 @@ select min(id) as alert from alert where tenant_id is distinct from 1 \gset
 select set_config('haas.scope', 'tenant', false) \g /dev/null
 select case_note(:id, 'note', 'let me', '{}', 'tom');
 select case_publish(:id, 'tom');
+\echo who looks as a tenant, or a daemon, complains for nobody
+select case_open(null, null, 'it is slow', 'account ann');
+set haas.role = 'operator';
+select case_open(null, null, 'it is slow', 'account ann');
+set haas.role = 'on-call';
+select case_open('acme', null, 'it is slow', 'account ann');
+select count(*) from case_file where complaint;
+set haas.role = 'tenant-member';
 \echo a tenant complains: for itself, of its own alerts; 16 wait at most; its operators are told, and not what they wrote
 select case_open('globex', null, 'not mine', 'tom');
 select case_open(null, :alert, 'of an alert of others', 'tom');
@@ -153,6 +161,7 @@ select count(*), bool_and(complaint), regexp_replace(case_report(:complaint), '[
 select count(*) from case_entry;
 select count(case_open('acme', null, 'again', 'tom')) from generate_series(1, 15);
 select case_open(null, null, 'once more', 'tom');
+set haas.role = 'operator';
 select set_config('haas.scope', 'operator', false) \g /dev/null
 select kind, severity, subject_kind, message, detail ->> 'hint' as hint, tenant_id, cleared_at is null as open from alert where subject = :'complaint' and kind = 'case.complaint';
 select kind, tenant_id, message from event where subject_kind = 'case' and subject = :'complaint' order by id;
