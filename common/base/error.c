@@ -24,6 +24,7 @@ static const struct {
 	{E_AUTHENTICATION, "authentication", "wrong name or password"},
 	{E_LIMIT, "limit", "too large"},
 	{E_STALE, "stale", "changed meanwhile"},
+	{E_UNREAD, "precondition", "not read first"},
 	{E_INVALID, "invalid", "not acceptable"},
 	{E_LAPSED, "lapsed", "the claim ran out"},
 	{-EBUSY, "busy", "busy, try again"},

@@ -16,6 +16,7 @@ enum haas_error {
 	E_LIMIT = -1011,          /* larger than what we accept */
 	E_STALE = -1012,          /* changed since the caller read it */
 	E_INVALID = -1013,        /* well-formed, but not a value that makes sense here */
+	E_UNREAD = -1015,         /* an edit that does not say which version it read */
 	E_LAPSED = -1014, /* our claim on it ran out (fence.h): whoever claims it next goes on */
 };
 

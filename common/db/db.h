@@ -42,6 +42,7 @@ struct db_query {
  *   E_NOT_FOUND    HA404
  *   E_DENIED       42501, HA403
  *   E_STALE        HA412
+ *   E_UNREAD       HA428
  *   E_INVALID      22xxx, HA422 */
 typedef void (*db_result_fn)(void *context, int rc, const PGresult *result,
 			     const struct problem *problem);

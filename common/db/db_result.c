@@ -20,6 +20,7 @@ static const struct {
 	{"HA409", E_CONFLICT},
 	{"HA412", E_STALE},
 	{"HA422", E_INVALID},
+	{"HA428", E_UNREAD},
 	{"42501", E_DENIED},
 	{"22", E_INVALID},
 	{"23", E_CONFLICT},

@@ -174,7 +174,7 @@ int http_status_of(int rc)
 		/* clang-format off */
 		{0, 200}, {E_MALFORMED, 400}, {E_NOT_FOUND, 404}, {E_CONFLICT, 409}, {E_DENIED, 403}, {E_UNAVAILABLE, 503},
 		{E_DIGEST, 422}, {E_TIMEOUT, 504}, {E_PROTOCOL, 502}, {E_UNSUPPORTED, 501}, {E_AUTHENTICATION, 401},
-		{E_LIMIT, 413}, {E_STALE, 412}, {E_INVALID, 422}, {-ENOSPC, 507}, {-ENOMEM, 503},
+		{E_LIMIT, 413}, {E_STALE, 412}, {E_INVALID, 422}, {E_UNREAD, 428}, {-ENOSPC, 507}, {-ENOMEM, 503},
 		/* clang-format on */
 	};
 

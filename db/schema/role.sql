@@ -143,10 +143,14 @@ create function csv_cell(value text) returns text language sql immutable paralle
 $$;
 
 -- What a filter let through, for an action on all of it: as many as its caller saw, or nothing is done.
-create function selection_expect(p_chosen text[], p_expected bigint) returns void language plpgsql immutable as $$
+create function selection_expect(p_chosen text[], p_expected bigint) returns void language plpgsql stable as $$
+declare
+	v_locked constant text[] := nullif(current_setting('haas.locked', true), '')::text[];
 begin
-	if cardinality(p_chosen) > 10000 then
-		raise exception 'more than 10000 rows match the filter' using errcode = 'HA409', hint = 'choose fewer with a narrower filter';
+	if cardinality(p_chosen) > 500 then  -- other writes wait for it: 500 take up to a second
+		raise exception 'more than 500 rows match the filter' using errcode = 'HA409', hint = 'act on them in parts, by a narrower filter: rack by rack';
+	elsif not (p_chosen <@ v_locked and v_locked <@ p_chosen) then
+		raise exception 'what the filter lets through changed meanwhile: nothing was done' using errcode = 'HA409', hint = 'list them again with the same filter, then repeat';
 	elsif cardinality(p_chosen) <> p_expected then
 		raise exception '% match the filter, % were expected: nothing was done', cardinality(p_chosen), p_expected
 			using errcode = 'HA409', hint = 'list them again with the same filter, then repeat';

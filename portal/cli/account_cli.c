@@ -134,6 +134,7 @@ static int account_cli_patch(void *context, const struct command_input *input, c
 	return haasctl_do(context, input,
 			  &(struct haasctl_call){.method = "PATCH",
 						 .target = text_get(&target),
+						 .edits = text_get(&target),
 						 .body = text_get(body),
 						 .content_type = "application/merge-patch+json",
 						 .object = account});

@@ -50,7 +50,7 @@ static int cable_cli_switch_set(void *context, const struct command_input *input
 	if (status == EXIT_OK)
 		status = haasctl_keep_number(&body, input, "--high", "port_high", before.json);
 	json_end_object(&body);
-	return status == EXIT_OK ? haasctl_put(context, input, &target, &body) : status;
+	return status == EXIT_OK ? haasctl_put(context, input, &target, &body, &before) : status;
 }
 
 static int switch_delete(void *context, const struct command_input *input)
@@ -182,7 +182,7 @@ static int circuit_set(void *context, const struct command_input *input)
 		before.json);
 	status = haasctl_keep_number(&body, input, "--offset", "port_offset", before.json);
 	json_end_object(&body);
-	return status == EXIT_OK ? haasctl_put(context, input, &target, &body) : status;
+	return status == EXIT_OK ? haasctl_put(context, input, &target, &body, &before) : status;
 }
 
 static int circuit_delete(void *context, const struct command_input *input)
@@ -262,7 +262,7 @@ static int accept_proposal(struct haasctl *haasctl, const struct command_input *
 		return haasctl_cannot("write", "the rule", -ENOMEM);
 	text_add(&body, text);
 	haasctl_path(&target, "/circuit-rules/", name, "");
-	return haasctl_put(haasctl, input, &target, &body);
+	return haasctl_put(haasctl, input, &target, &body, NULL);
 }
 
 static int circuit_learn(void *context, const struct command_input *input)

@@ -423,6 +423,7 @@ static int capture_point(void *context, const struct command_input *input)
 		&(struct haasctl_call){
 			.method = "PUT",
 			.target = text_get(&target),
+			.edits = text_get(&target),
 			.body = text_get(&body),
 			.done = command_option(input, "--address")
 					? "mirrors of {switch} are sent to {address}; collector "

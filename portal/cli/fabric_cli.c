@@ -96,7 +96,7 @@ static int fabric_cli_fabric_set(void *context, const struct command_input *inpu
 	if (command_option(input, "--take"))
 		json_put_bool(&body, "take", true);
 	json_end_object(&body);
-	return status == EXIT_OK ? haasctl_put(context, input, &target, &body) : status;
+	return status == EXIT_OK ? haasctl_put(context, input, &target, &body, NULL) : status;
 }
 
 static int fabric_delete(void *context, const struct command_input *input)

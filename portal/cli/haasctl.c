@@ -315,6 +315,14 @@ static int tell_silence(struct haasctl *haasctl)
 	return status;
 }
 
+static void haasctl_tell(const struct haasctl *haasctl, const struct haasctl_reply *reply)
+{
+	refusal_tell(haasctl->input, reply->json);
+	if (reply->status == 412 && haasctl->asked->before)
+		refusal_tell_changes(haasctl->input, haasctl->asked->before->json,
+				     json_object_get(reply->json, "current"));
+}
+
 static int haasctl_finish(struct haasctl *haasctl, struct haasctl_reply *ret)
 {
 	struct haasctl_reply reply = haasctl->reply;
@@ -331,7 +339,7 @@ static int haasctl_finish(struct haasctl *haasctl, struct haasctl_reply *ret)
 	else if (status != EXIT_OK && haasctl->asked->problem)
 		refusal_keep(haasctl->input, reply.json, status, haasctl->asked->problem);
 	else if (status != EXIT_OK && status != (int)haasctl->asked->untold)
-		refusal_tell(haasctl->input, reply.json);
+		haasctl_tell(haasctl, &reply);
 	else if (status != EXIT_OK)
 		haasctl->refusal = json_incref(reply.json);
 	if (status == EXIT_OK)
@@ -402,6 +410,14 @@ static void haasctl_request_header(struct haasctl_request *request, const char *
 		request->headers[request->header_count++] = (struct http_header){name, value};
 }
 
+/* NULL: nothing was read. */
+static const char *haasctl_read_version(const struct haasctl_call *call)
+{
+	if (call->before)
+		return call->before->json ? call->before->etag : NULL;
+	return call->if_match;
+}
+
 static void haasctl_request_make(struct haasctl *haasctl, const struct haasctl_call *call,
 				 struct haasctl_request *ret)
 {
@@ -413,7 +429,7 @@ static void haasctl_request_make(struct haasctl *haasctl, const struct haasctl_c
 	haasctl_request_header(ret, "Haas-Reason", command_option(haasctl->input, "--why"));
 	haasctl_request_header(ret, "X-Haas-Case",
 			       call->by_itself ? NULL : haasctl_case(haasctl->input));
-	haasctl_request_header(ret, "If-Match", call->if_match);
+	haasctl_request_header(ret, "If-Match", haasctl_read_version(call));
 	haasctl_request_header(ret, "Accept", call->accept);
 	if (strcmp(call->method, "POST") != 0 || call->once || call->harmless)
 		return;
@@ -463,7 +479,7 @@ static bool haasctl_may_repeat(const struct haasctl *haasctl)
 {
 	const struct haasctl_call *call = haasctl->asked;
 	bool harmless = strcmp(call->method, "GET") == 0 || strcmp(call->method, "POST") == 0 ||
-			(strcmp(call->method, "PUT") == 0 && !call->if_match);
+			(strcmp(call->method, "PUT") == 0 && !haasctl_read_version(call));
 
 	return haasctl->rc == E_UNAVAILABLE && harmless && !call->once && !call->problem &&
 	       call->untold != EXIT_UNREACHABLE && !haasctl->heard && !haasctl->interrupted &&
@@ -494,12 +510,31 @@ static bool haasctl_moves(struct haasctl *haasctl)
 	       !http_client_distrusts(haasctl->client) && haasctl_server_move(&haasctl->server);
 }
 
+static int haasctl_call_edit(struct haasctl *haasctl, const struct command_input *input,
+			     const struct haasctl_call *call, struct haasctl_reply *ret)
+{
+	CLEANUP(haasctl_reply_done) struct haasctl_reply before = {0};
+	struct haasctl_call edit = *call;
+	int status = haasctl_get_before(haasctl, input, call->edits, &before);
+
+	edit.edits = NULL;
+	edit.before = &before;
+	if (status == EXIT_OK)
+		status = haasctl_call(haasctl, input, &edit, ret);
+	haasctl->asked = NULL;
+	return status;
+}
+
 int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 		 const struct haasctl_call *call, struct haasctl_reply *ret)
 {
 	struct haasctl_request request = {0};
-	int status = haasctl->client ? EXIT_OK : haasctl_connect(haasctl, input, &haasctl->client);
+	int status = EXIT_OK;
 
+	if (call->edits)
+		return haasctl_call_edit(haasctl, input, call, ret);
+	if (!haasctl->client)
+		status = haasctl_connect(haasctl, input, &haasctl->client);
 	if (status != EXIT_OK)
 		return status;
 	haasctl->asked = call;

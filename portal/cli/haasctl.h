@@ -65,6 +65,7 @@ int haasctl_cannot(const char *verb, const char *path, int rc);
 
 /* One exchange. `target` is below /api/v1. A POST carries an Idempotency-Key, so that a lost answer may be
  * asked for again; two kinds do not: `once` and `harmless`. */
+struct haasctl_reply;
 struct haasctl_call {
 	const char *method;
 	const char *target;
@@ -72,6 +73,11 @@ struct haasctl_call {
 	size_t body_size; /* 0 = strlen(body) */
 	const char *content_type;
 	const char *if_match;
+	/* An edit: haasctl_call() reads this target first, and sends the ETag that it had. A refusal shows
+	 * what has changed. */
+	const char *edits;
+	/* The same of a caller that has read it: without JSON there was nothing. */
+	const struct haasctl_reply *before;
 	const char *accept;      /* NULL = JSON */
 	enum exit_status untold; /* a failure of this kind is the caller's to tell */
 	struct problem *problem; /* if not NULL any failure is: it is written here instead */
@@ -149,9 +155,11 @@ MUST_USE int haasctl_do(struct haasctl *haasctl, const struct command_input *inp
 /* GETs `target` for its ETag and deletes the `object` that it was then. */
 MUST_USE int haasctl_delete(struct haasctl *haasctl, const struct command_input *input,
 			    const char *target, const char *object);
-/* haasctl_do: PUT with a JSON body, and DELETE, of what the first word names. */
+/* haasctl_do: an edit by PUT with a JSON body, and DELETE, of what the first word names. `before`: what
+ * haasctl_get_before() said of it; NULL = it is read now. */
 MUST_USE int haasctl_put(struct haasctl *haasctl, const struct command_input *input,
-			 const struct text *target, const struct text *body);
+			 const struct text *target, const struct text *body,
+			 const struct haasctl_reply *before);
 MUST_USE int haasctl_remove(struct haasctl *haasctl, const struct command_input *input,
 			    const struct text *target);
 /* GETs a thing that a command is about to set. EXIT_OK with ret->json NULL when it does not exist

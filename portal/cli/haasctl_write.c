@@ -94,11 +94,14 @@ int haasctl_delete(struct haasctl *haasctl, const struct command_input *input, c
 }
 
 int haasctl_put(struct haasctl *haasctl, const struct command_input *input,
-		const struct text *target, const struct text *body)
+		const struct text *target, const struct text *body,
+		const struct haasctl_reply *before)
 {
 	return haasctl_do(haasctl, input,
 			  &(struct haasctl_call){.method = "PUT",
 						 .target = text_get(target),
+						 .edits = before ? NULL : text_get(target),
+						 .before = before,
 						 .body = text_get(body)});
 }
 

@@ -277,6 +277,7 @@ static int image_change_state(void *context, const struct command_input *input, 
 				    &(struct haasctl_call){.method = "PATCH",
 							   .done = undo ? undone : NULL,
 							   .target = text_get(&target),
+							   .edits = text_get(&target),
 							   .body = text_get(&body),
 							   .content_type =
 								   "application/merge-patch+json"})

@@ -82,6 +82,7 @@ static int limit_set(struct haasctl *haasctl, const struct command_input *input,
 		haasctl, input,
 		&(struct haasctl_call){.method = "PATCH",
 				       .target = text_get(target),
+				       .edits = text_get(target),
 				       .body = text_get(&body),
 				       .done = tenant ? NULL : "limits of the site saved"});
 }

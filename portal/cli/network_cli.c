@@ -288,6 +288,7 @@ static int node_networks(void *context, const struct command_input *input)
 				      &(struct haasctl_call){
 					      .method = change ? "PUT" : "GET",
 					      .target = text_get(&target),
+					      .edits = change ? text_get(&target) : NULL,
 					      .body = change ? text_get(&body) : NULL,
 				      },
 				      &reply);

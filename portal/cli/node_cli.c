@@ -231,7 +231,7 @@ static int node_nic(void *context, const struct command_input *input)
 						 .target = text_get(&target),
 						 .body = text_get(&body),
 						 .content_type = "application/merge-patch+json",
-						 .if_match = before.etag});
+						 .before = &before});
 }
 
 static int node_inventory(void *context, const struct command_input *input)

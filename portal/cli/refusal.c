@@ -9,6 +9,9 @@
 
 #include "portal/cli/haasctl.h"
 
+#define REFUSAL_CHANGES_MAX 20
+#define REFUSAL_VALUE_MAX   200
+
 int refusal_exit(int status)
 {
 	static const struct {
@@ -136,6 +139,49 @@ void refusal_tell(const struct command_input *input, const json_t *problem)
 	}
 	if (haasctl_word(problem, "hint")[0])
 		fprintf(stderr, "  hint: %s\n", haasctl_word(problem, "hint"));
+}
+
+/* "vlan_high: was 3999, is 3000 now" */
+static void refusal_change(const char *within, const char *name, const json_t *before,
+			   const json_t *now)
+{
+	const size_t flags = JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII;
+	CLEANUP(freep) char *was = before ? json_dumps(before, flags) : NULL;
+	CLEANUP(freep) char *is = now ? json_dumps(now, flags) : NULL;
+
+	fprintf(stderr, "  %s%s%s: was %.*s, is %.*s now\n", within, within[0] ? "." : "", name,
+		REFUSAL_VALUE_MAX, was ? was : "absent", REFUSAL_VALUE_MAX, is ? is : "absent");
+}
+
+void refusal_tell_changes(const struct command_input *input, const json_t *before, json_t *now)
+{
+	size_t left = REFUSAL_CHANGES_MAX;
+	const char *name;
+	json_t *value;
+
+	if (refusal_as_json(input) || !json_is_object(before) || !json_is_object(now))
+		return;
+	json_object_foreach(now, name, value)
+	{
+		const json_t *was = json_object_get(before, name);
+		const char *part;
+		json_t *inner;
+
+		if (json_equal(was, value) || strcmp(name, "version") == 0 || left == 0)
+			continue;
+		if (!json_is_object(value) || !json_is_object(was)) {
+			refusal_change("", name, was, value);
+			left--;
+			continue;
+		}
+		json_object_foreach(value, part, inner)
+		{
+			if (left == 0 || json_equal(json_object_get(was, part), inner))
+				continue;
+			refusal_change(name, part, json_object_get(was, part), inner);
+			left--;
+		}
+	}
 }
 
 void refusal_tell_own(const struct command_input *input, const struct problem *problem)

@@ -11,6 +11,8 @@
 int refusal_exit(int status);
 /* Tells an answer that is no success. */
 void refusal_tell(const struct command_input *input, const json_t *problem);
+/* Tells what differs between what was read and what it is now, a member a line; to people alone. */
+void refusal_tell_changes(const struct command_input *input, const json_t *before, json_t *now);
 /* Tells a problem of our own, as there was no answer. */
 void refusal_tell_own(const struct command_input *input, const struct problem *problem);
 /* Keeps an answer as one problem, for a caller that tells it. */

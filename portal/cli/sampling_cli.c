@@ -76,10 +76,12 @@ static int sampling_set(void *context, const struct command_input *input)
 	haasctl_path(&target, fabric ? "/fabrics/" : "/switches/", fabric ? fabric : name,
 		     "/sampling");
 	text = json_dumps(body, JSON_COMPACT);
-	status = haasctl_call(
-		context, input,
-		&(struct haasctl_call){.method = "PUT", .target = text_get(&target), .body = text},
-		&reply);
+	status = haasctl_call(context, input,
+			      &(struct haasctl_call){.method = "PUT",
+						     .target = text_get(&target),
+						     .edits = text_get(&target),
+						     .body = text},
+			      &reply);
 	if (status != EXIT_OK || listing_json(input, reply.json))
 		return status;
 	return listing_rows(input, json_object_get(reply.json, "items"),

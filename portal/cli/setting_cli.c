@@ -65,7 +65,7 @@ static int setting_set(void *context, const struct command_input *input)
 						 .target = "/settings",
 						 .body = text_get(&body),
 						 .content_type = "application/merge-patch+json",
-						 .if_match = before.etag});
+						 .before = &before});
 }
 
 static const struct command setting_cli_commands[] = {

@@ -90,11 +90,10 @@ static int subnet_set(void *context, const struct command_input *input)
 		return status;
 	status = subnet_body(&body, input, before.json);
 	return status == EXIT_OK ? haasctl_do(context, input,
-					      &(struct haasctl_call){
-						      .method = "PUT",
-						      .target = text_get(&target),
-						      .body = text_get(&body),
-						      .if_match = before.json ? before.etag : NULL})
+					      &(struct haasctl_call){.method = "PUT",
+								     .target = text_get(&target),
+								     .body = text_get(&body),
+								     .before = &before})
 				 : status;
 }
 
@@ -126,7 +125,10 @@ static int reservation_set(void *context, const struct command_input *input)
 	json_put_string(&body, "address", input->words[2]);
 	json_end_object(&body);
 	haasctl_path(&target, "/reservations/", input->words[0], "");
-	return haasctl_put(context, input, &target, &body);
+	return haasctl_do(context, input,
+			  &(struct haasctl_call){.method = "PUT",
+						 .target = text_get(&target),
+						 .body = text_get(&body)});
 }
 
 static int reservation_delete(void *context, const struct command_input *input)

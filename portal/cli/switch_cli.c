@@ -189,7 +189,8 @@ static int switch_add(void *context, const struct command_input *input)
 		       ? haasctl_do(context, input,
 				    &(struct haasctl_call){.method = "PUT",
 							   .target = text_get(&management),
-							   .body = text})
+							   .body = text,
+							   .before = &before})
 		       : status;
 }
 

@@ -465,7 +465,7 @@ static int storage_set(void *context, const struct command_input *input)
 		json_put_bool(&body, "accepts", strcmp(accepts, "yes") == 0);
 	json_end_object(&body);
 	haasctl_path(&target, "/storages/", input->words[0], "");
-	return status == EXIT_OK ? haasctl_put(context, input, &target, &body) : status;
+	return status == EXIT_OK ? haasctl_put(context, input, &target, &body, NULL) : status;
 }
 
 #define WAIT_OPTIONS                                                                      \

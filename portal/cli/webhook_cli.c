@@ -126,7 +126,7 @@ static int webhook_set(void *context, const struct command_input *input)
 						 .target = text_get(&target),
 						 .body = text_get(&body),
 						 .content_type = "application/merge-patch+json",
-						 .if_match = before.etag});
+						 .before = &before});
 }
 
 static int webhook_remove(void *context, const struct command_input *input)

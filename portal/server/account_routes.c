@@ -243,7 +243,7 @@ const struct route account_routes[] = {
 	 &account_list_query, {"?limit", "?cursor", "?tenant", "?role", "?disabled"}},
 	{HTTP_POST, "/api/v1/accounts", ROLE_TENANT, BODY_JSON, ROUTE_MANAGE, account_invite, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/accounts/{account}", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, NULL, &account_get_query, {"{account}"}},
-	{HTTP_PATCH, "/api/v1/accounts/{account}", ROLE_TENANT, BODY_PATCH, ROUTE_MANAGE, account_change, NULL, NULL, {NULL}},
+	{HTTP_PATCH, "/api/v1/accounts/{account}", ROLE_TENANT, BODY_PATCH, ROUTE_MANAGE | ROUTE_IF_MATCH, account_change, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/accounts/{account}/link", ROLE_TENANT, BODY_JSON, ROUTE_MANAGE, account_link_make, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/sessions", ROLE_SELF, BODY_NONE, 0, session_read, session_query, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/sessions/{session}", ROLE_SELF, BODY_NONE, 0, exchange_change, NULL, &session_stop_query, {"{session}", "@actor"}},

@@ -42,7 +42,9 @@ static int check_role(struct exchange *exchange, struct problem *problem)
 	(void)problem_set(problem, E_DENIED, "a%s %s may not do this",
 			  strchr("aeiou", account_role_words[identity->role][0]) ? "n" : "",
 			  account_role_words[identity->role]);
-	problem_hint(problem, role_is_site(identity->role)
+	problem_hint(problem, exchange->route->flags & ROUTE_CONSENT
+				      ? "ask an admin of the tenant: nobody else consents for it"
+			      : role_is_site(identity->role)
 				      ? "ask an operator"
 				      : "ask an admin of your tenant, or an operator");
 	return 403;

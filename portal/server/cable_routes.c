@@ -418,7 +418,7 @@ static const struct query_row circuit_query[] = {
 /* clang-format off */
 const struct route cable_routes[] = {
 	{HTTP_GET, "/api/v1/switches", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, cable_routes_page_query, &switch_list_query, {"?limit", "?cursor"}},
-	{HTTP_GET, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &switch_get_query, {"{switch}"}},
+	{HTTP_GET, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read_version, NULL, &switch_get_query, {"{switch}"}},
 	{HTTP_PUT, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_JSON, 0, switch_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/switches/{switch}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, cable_routes_force_query,
 	 &switch_delete_query, {"{switch}", "@actor", "?force"}},
@@ -434,7 +434,7 @@ const struct route cable_routes[] = {
 	{HTTP_POST, "/api/v1/circuits/{circuit}/proposals", ROLE_OPERATOR, BODY_JSON, 0, circuit_propose_rules, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/circuit-families", ROLE_OPERATOR, BODY_NONE, 0, family_list, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/circuit-rules", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, cable_routes_page_query, &rule_list_query, {"?limit", "?cursor"}},
-	{HTTP_GET, "/api/v1/circuit-rules/{rule}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &rule_get_query, {"{rule}"}},
+	{HTTP_GET, "/api/v1/circuit-rules/{rule}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read_version, NULL, &rule_get_query, {"{rule}"}},
 	{HTTP_PUT, "/api/v1/circuit-rules/{rule}", ROLE_OPERATOR, BODY_JSON, 0, rule_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/circuit-rules/{rule}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL,
 	 &rule_delete_query, {"{rule}"}},

@@ -59,9 +59,9 @@ left join haas.node n on n.id = o.node_id where s.name = $1 and o.name = $2)
 ${store_page v.name ;; ${switch_item} ;; haas.switch_view v where ($2::text is null or v.name collate haas.natural_order > $2) ;; v.name collate haas.natural_order}
 
 -- :statement switch_get
--- :columns = document
--- $1 name -> (body)
-select (${switch_item})::text as body from haas.switch_view v where v.name = $1
+-- :columns = resource
+-- $1 name -> (body, version, whole)
+select (${switch_item})::text as body, haas.edit_version('switch', v.name) as version, false as whole from haas.switch_view v where v.name = $1
 
 -- :statement switch_put
 -- $1 name $2 ports $3 base $4 port_low $5 port_high $6 moved $7 swapped; store_switch_managed answers
@@ -165,9 +165,9 @@ order by c.id = $1::bigint desc nulls last, c.last_at desc, c.id limit 1000
 ${store_page r.name ;; ${rule_item} ;; haas.circuit_rule r where ($2::text is null or r.name collate haas.natural_order > $2) ;; r.name collate haas.natural_order}
 
 -- :statement rule_get
--- :columns = document
--- $1 name -> (body)
-select (${rule_item})::text as body from haas.circuit_rule r where r.name = $1
+-- :columns = resource
+-- $1 name -> (body, version, whole)
+select (${rule_item})::text as body, haas.edit_version('rule', r.name) as version, false as whole from haas.circuit_rule r where r.name = $1
 
 -- :statement rule_put
 -- :columns = answer

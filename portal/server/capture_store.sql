@@ -120,13 +120,19 @@ jsonb_build_object('switch', s.name, 'collector', p.collector, 'port', p.port, '
 -- :columns = document
 ${store_page s.name ;; ${point_item} ;; haas.capture_point p join haas.switch s on s.id = p.switch_id where ($2::text is null or s.name collate haas.natural_order > $2) ;; s.name collate haas.natural_order}
 
+-- :statement capture_point_get
+-- :columns = resource
+-- $1 switch -> (body, version, whole)
+select (${point_item})::text as body, haas.edit_version('mirror port of switch', s.name) as version, false as whole
+from haas.capture_point p join haas.switch s on s.id = p.switch_id where s.name = $1
+
 -- :statement capture_point_put
 -- switch, spec, actor
 select haas.capture_point_put($1, $2::jsonb, $3)
 
 -- :statement capture_point_done
 -- :columns = answer
-${store_answer select 200 as status, null as location, null::bigint as version, ${point_item}
+${store_answer select 200 as status, null as location, haas.edit_version('mirror port of switch', $1) as version, ${point_item}
  as body from haas.capture_point p join haas.switch s on s.id = p.switch_id where s.name = $1}
 
 -- :statement capture_point_remove

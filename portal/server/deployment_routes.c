@@ -81,7 +81,7 @@ static void deployment_routes_deployment_create(struct exchange *exchange)
 	if (json_is_object(params))
 		deployment_routes_check_params(params, &errors);
 	if (exchange_refused(exchange, &errors) ||
-	    selection_steps(exchange, &node_list_table, "name", steps, &count) != 0)
+	    selection_steps(exchange, &selection_nodes, steps, &count) != 0)
 		return;
 	node_names_array(body, &nodes);
 	params_text = params ? json_dumps(params, JSON_COMPACT) : NULL;
@@ -130,7 +130,7 @@ static void deployment_actions(struct exchange *exchange)
 		elements_check(ids, &id, true, "/deployments", &errors);
 	selection_check(exchange, "deployments", &errors);
 	if (exchange_refused(exchange, &errors) ||
-	    selection_steps(exchange, &deployment_list_table, "id", steps, &count) != 0)
+	    selection_steps(exchange, &selection_deployments, steps, &count) != 0)
 		return;
 	array_begin(&names);
 	for (size_t i = 0; i < json_array_size(ids); i++)

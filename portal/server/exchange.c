@@ -9,14 +9,15 @@
 #include "common/io/log.h"
 
 #include "portal/server/conflict.h"
+#include "portal/server/edit_table.h"
 #include "portal/server/event_stream.h"
 #include "portal/server/exchange_store_sql.h"
 #include "portal/server/read_pool.h"
 #include "portal/server/store_text_sql.h"
 
 #define PRINCIPAL_SIZE (ACTOR_SIZE + NAME_SIZE + 4)
-/* Scope (2), sweep and claim, a first statement, the steps, the stored answer. */
-#define EXCHANGE_CALLS_MAX (EXCHANGE_STEPS + 7)
+/* Scope (2), sweep and claim, the version of an edit, three first statements, the steps, the stored answer. */
+#define EXCHANGE_CALLS_MAX (EXCHANGE_STEPS + 10)
 
 /* --- life --- */
 
@@ -437,6 +438,9 @@ void exchange_write(struct exchange *exchange, const struct exchange_step steps[
 	struct scope_params scope;
 	char principal[PRINCIPAL_SIZE];
 	const char *claim[] = {principal, exchange->key, NULL, exchange->key_digest};
+	const struct edit_row *edit = edit_find(exchange->route);
+	char edited[EDIT_NAME_SIZE];
+	const char *expect[3];
 	bool keyed = exchange->key[0] != '\0';
 
 	if (!exchange->request)
@@ -448,8 +452,19 @@ void exchange_write(struct exchange *exchange, const struct exchange_step steps[
 		call_add(&list, exchange, &key_sweep_query, NULL, on_step);
 		call_add(&list, exchange, &key_claim_query, claim, exchange_on_claim);
 	}
+	if (edit) {
+		edit_name(edit, exchange, edited);
+		expect[0] = edit->kind;
+		expect[1] = edited;
+		expect[2] = exchange_arg(exchange, "@version");
+		call_add(&list, exchange, &edit_expect_query, expect, on_step);
+	}
 	if (exchange->first.query)
 		call_add(&list, exchange, exchange->first.query, exchange->first.params, on_step);
+	if (exchange->lock.query) {
+		call_add(&list, exchange, exchange->lock.query, exchange->lock.params, on_step);
+		call_add(&list, exchange, exchange->first.query, exchange->first.params, on_step);
+	}
 	for (size_t i = 0; i + 1 < count; i++)
 		call_add(&list, exchange, steps[i].query, steps[i].params, on_step);
 	call_add(&list, exchange, steps[count - 1].query, steps[count - 1].params,

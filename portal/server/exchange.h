@@ -66,10 +66,11 @@ struct exchange {
 	/* Tells a problem in another way than as JSON: to a browser that a person looks at. Once; may
 	 * be NULL. */
 	void (*problem_with)(struct exchange *exchange, const struct problem *problem);
-	struct db_call first; /* of a write: made for this request, before its steps; what it points
-				 to is in `data` */
-	bool replay;          /* the key was used before: answer what is stored */
-	unsigned holds;       /* work under way: the handler, the database, a worker, a daemon */
+	/* Of a write: made for this request, before its steps; `lock` comes after the first, which is
+	 * then made again. What they point to is in `data`. */
+	struct db_call first, lock;
+	bool replay;    /* the key was used before: answer what is stored */
+	unsigned holds; /* work under way: the handler, the database, a worker, a daemon */
 };
 
 /* on_head of the server: who asks, and may it? Before the body is read. */

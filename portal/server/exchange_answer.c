@@ -6,6 +6,7 @@
 #include "common/base/json_text.h"
 
 #include "portal/server/demand_book.h"
+#include "portal/server/edit_table.h"
 #include "portal/server/exchange.h"
 #include "portal/server/kind_table.h"
 #include "portal/server/member_check.h"
@@ -259,7 +260,9 @@ static void exchange_answer_on_current(struct exchange *exchange, const PGresult
 /* Whoever edited what has changed meanwhile gets what it is now: a person can compare and merge. */
 static bool exchange_answer_with_current(struct exchange *exchange)
 {
-	const struct route *get = route_find(HTTP_GET, exchange->route->pattern);
+	const struct edit_row *edit = edit_find(exchange->route);
+	const struct route *get =
+		route_find(HTTP_GET, edit && edit->read ? edit->read : exchange->route->pattern);
 	const char *params[ROUTE_ARGS];
 
 	if (exchange->answer.status != 412 || !get || get->handler != exchange_read_version)

@@ -30,6 +30,10 @@ select ${scope_request $1 ;; $2}
 -- $1 = name of the tenant: its rows, times in UTC. For the connections of portald_tenant.
 select haas.scope_as($1)::text as scope, set_config('TimeZone', 'UTC', true) as zone, ${stream_now}
 
+-- :statement edit_expect
+-- $1 kind, $2 name, $3 version of If-Match or null: another version ends the transaction.
+select haas.edit_expect($1, $2, $3::bigint)
+
 -- :statement key_sweep
 -- No parameters: forgets keys older than 24 hours.
 delete from haas.idempotency where (principal, key) in (select principal, key from haas.idempotency

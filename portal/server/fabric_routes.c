@@ -417,7 +417,7 @@ static const struct query_row fabric_routes_one_port_query[] = {
 /* clang-format off */
 const struct route fabric_routes[] = {
 	{HTTP_GET, "/api/v1/fabrics", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, fabric_routes_page_query, &fabric_list_query, {"?limit", "?cursor"}},
-	{HTTP_GET, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &fabric_get_query, {"{fabric}"}},
+	{HTTP_GET, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read_version, NULL, &fabric_get_query, {"{fabric}"}},
 	{HTTP_PUT, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_JSON, 0, fabric_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/fabrics/{fabric}", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, NULL, &fabric_delete_query, {"{fabric}", "@actor"}},
 	{HTTP_PUT, "/api/v1/switches/{switch}/management", ROLE_OPERATOR, BODY_JSON, ROUTE_SECRET, switch_manage, NULL, NULL, {NULL}},

@@ -27,6 +27,10 @@ jsonb_build_object('mac', v.mac::text, 'node', v.node, 'nic', v.nic, 'switch', v
 jsonb_build_object('switch', s.name, 'port', w.port, 'node', n.name, 'nic', w.nic, 'peer_switch', p.name,
 'peer_port', w.peer_port)
 
+-- :part edited version, body, from
+${store_answer select 200 as status, null as location, ${version} as version, ${body}
+ as body ${from}}
+
 -- :part answer status, body, from
 ${store_answer select ${status}
  as status, null as location, null::bigint as version, ${body}
@@ -47,9 +51,9 @@ ${store_answer select ${status}
 ${store_page f.name ;; ${fabric_item} ;; haas.fabric f where ($2::text is null or f.name collate haas.natural_order > $2) ;; f.name collate haas.natural_order}
 
 -- :statement fabric_get
--- :columns = document
+-- :columns = resource
 -- The whole of it for people: switches, cables, what is wrong.
--- $1 name -> (body)
+-- $1 name -> (body, version, whole)
 select (${fabric_item}
  || jsonb_build_object('switch_list', coalesce((select jsonb_agg(${switch_item}
  order by v.role desc, v.name collate haas.natural_order) from haas.switch_view v where v.fabric = f.name), '[]'),
@@ -60,7 +64,8 @@ coalesce((select jsonb_agg(s.name order by s.name collate haas.natural_order) fr
 from haas.network_vlan x where x.fabric_id = f.id and x.state = 'quarantine'), '[]'),
 'alert_list', coalesce((select jsonb_agg(${alert_item}
  order by case a.severity when 'critical' then 0 when 'warning' then 1 else 2 end, a.kind, a.subject) from haas.alert a
-where a.cleared_at is null and exists (select from haas.switch_view v where v.fabric = f.name and v.name = split_part(a.subject, ':', 1))), '[]')))::text as body
+where a.cleared_at is null and exists (select from haas.switch_view v where v.fabric = f.name and v.name = split_part(a.subject, ':', 1))), '[]')))::text as body,
+haas.edit_version('fabric', f.name) as version, false as whole
 from haas.fabric f where f.name = $1
 
 -- :statement fabric_put
@@ -70,7 +75,7 @@ select haas.fabric_put($1, $2::jsonb, $3)
 -- :statement fabric_placed
 -- :columns = answer
 -- $1 name -> answer
-${answer 200 ;; ${fabric_item} ;; from haas.fabric f where f.name = $1}
+${edited haas.edit_version('fabric', $1) ;; ${fabric_item} ;; from haas.fabric f where f.name = $1}
 
 -- :statement fabric_delete
 -- :columns = answer
@@ -94,7 +99,7 @@ ${answer 202 ;; jsonb_build_object('switch', $1::text) ;; from (select haas.swit
 -- :statement switch_managed
 -- :columns = answer
 -- $1 name -> answer
-${answer 200 ;; ${switch_item} ;; from haas.switch_view v where v.name = $1}
+${edited haas.edit_version('switch', $1) ;; ${switch_item} ;; from haas.switch_view v where v.name = $1}
 
 -- :statement switch_release
 -- :columns = answer

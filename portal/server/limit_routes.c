@@ -85,10 +85,10 @@ static void limit_routes_site(struct exchange *exchange)
 
 /* clang-format off */
 const struct route limit_routes[] = {
-	{HTTP_GET, "/api/v1/tenants/{tenant}/limits", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &limit_list_query, {"{tenant}"}},
-	{HTTP_PATCH, "/api/v1/tenants/{tenant}/limits", ROLE_OPERATOR, BODY_PATCH, 0, limit_routes_tenant, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/limits", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &limit_site_query, {NULL}},
-	{HTTP_PATCH, "/api/v1/limits", ROLE_OPERATOR, BODY_PATCH, 0, limit_routes_site, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/tenants/{tenant}/limits", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, NULL, &limit_list_query, {"{tenant}"}},
+	{HTTP_PATCH, "/api/v1/tenants/{tenant}/limits", ROLE_OPERATOR, BODY_PATCH, ROUTE_IF_MATCH, limit_routes_tenant, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/limits", ROLE_OPERATOR, BODY_NONE, 0, exchange_read_version, NULL, &limit_site_query, {NULL}},
+	{HTTP_PATCH, "/api/v1/limits", ROLE_OPERATOR, BODY_PATCH, ROUTE_IF_MATCH, limit_routes_site, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };
 /* clang-format on */

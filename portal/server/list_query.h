@@ -11,7 +11,7 @@
 #define LIST_SORTS    3
 #define LIST_COLUMNS  64
 #define REFUSAL_ROOM  1000
-#define LIST_SELECTED 10000 /* rows that one action may be meant for */
+#define LIST_SELECTED 500 /* rows that one action may be meant for: other writes wait for it */
 
 struct list_ask {
 	const struct list *list;

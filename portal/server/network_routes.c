@@ -179,7 +179,7 @@ const struct route network_routes[] = {
 	{HTTP_PUT, "/api/v1/networks/{network}/ports", ROLE_OPERATOR, BODY_JSON, 0, attachment_put, network_routes_one_query, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/networks/{network}/ports", ROLE_OPERATOR, BODY_NONE, 0, attachment_remove, network_routes_port_query, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/switches/{switch}/ports/actions", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT, port_action, NULL, NULL, {NULL}},
-	{HTTP_GET, "/api/v1/nodes/{node}/networks", ROLE_TENANT, BODY_NONE, 0, exchange_read, NULL, &node_networks_query, {"{node}"}},
+	{HTTP_GET, "/api/v1/nodes/{node}/networks", ROLE_TENANT, BODY_NONE, 0, exchange_read_version, NULL, &node_networks_query, {"{node}"}},
 	{HTTP_PUT, "/api/v1/nodes/{node}/networks", ROLE_TENANT, BODY_JSON, 0, node_networks_put, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };

@@ -122,9 +122,9 @@ where w.node_id = d.id), '[]'))
 haas.node d cross join lateral haas.node_network_seen(d.id) x where d.name = $1
 
 -- :statement node_networks
--- :columns = document
--- $1 node -> (body)
-select (${node_networks})::text as body from ${nodes}
+-- :columns = resource
+-- $1 node -> (body, version, whole)
+select (${node_networks})::text as body, coalesce(haas.edit_version('networks of node', d.name), 0) as version, false as whole from ${nodes}
 
 -- :statement node_networks_put
 -- $1 node $2 networks $3 actor
@@ -133,5 +133,5 @@ select set_config('haas.result', haas.node_networks_put($1, $2::jsonb, $3)::text
 -- :statement node_networks_done
 -- :columns = answer
 -- $1 node -> answer
-${store_answer select 200 as status, null as location, null::bigint as version, ${node_networks}
+${store_answer select 200 as status, null as location, haas.edit_version('networks of node', $1) as version, ${node_networks}
  || jsonb_build_object('missing', coalesce((${kept}::jsonb) -> 'missing', '[]')) as body from ${nodes}}

@@ -213,7 +213,7 @@ static void node_action(struct exchange *exchange)
 			      "/params", &errors);
 	if (exchange_refused(exchange, &errors))
 		return;
-	if (selection_steps(exchange, &node_list_table, "name", steps, &count) != 0)
+	if (selection_steps(exchange, &selection_nodes, steps, &count) != 0)
 		return;
 	node_names_array(exchange->body, &nodes);
 	params_text = params ? json_dumps(params, JSON_COMPACT) : NULL;
@@ -242,7 +242,7 @@ static void node_state(struct exchange *exchange)
 	node_names_check(exchange->body, &errors);
 	selection_check(exchange, "nodes", &errors);
 	if (exchange_refused(exchange, &errors) ||
-	    selection_steps(exchange, &node_list_table, "name", steps, &count) != 0)
+	    selection_steps(exchange, &selection_nodes, steps, &count) != 0)
 		return;
 	node_names_array(exchange->body, &nodes);
 	steps[count] = (struct exchange_step){

@@ -43,6 +43,8 @@ unsigned role_set(const struct route *route)
 		set |= BIT(ACCOUNT_ON_CALL);
 	if (route->flags & ROUTE_MANAGE)
 		set &= ~BIT(ACCOUNT_TENANT_MEMBER);
+	if (route->flags & ROUTE_CONSENT)
+		set &= BIT(ACCOUNT_TENANT_ADMIN);
 	if (route->flags & ROUTE_PRIVATE)
 		set &= ~BIT(ACCOUNT_AUDITOR);
 	return set;

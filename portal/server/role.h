@@ -31,5 +31,5 @@ bool role_is_site(enum account_role role);
  *   ROLE_OPERATOR operator, on-call, auditor       operator
  *
  * ROUTE_ON_CALL lets the on-call engineer change too. ROUTE_MANAGE keeps the tenant's members from
- * it. ROUTE_PRIVATE keeps auditors from reading: packets, consoles. */
+ * it. ROUTE_CONSENT is for the tenant's admins alone. ROUTE_PRIVATE keeps auditors from reading: packets, consoles. */
 unsigned role_set(const struct route *route);

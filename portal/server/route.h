@@ -30,7 +30,9 @@ enum route_flag {
 	ROUTE_PRIVATE = 32,   /* auditors do not read it */
 	ROUTE_LOCAL = 64,     /* on the local socket alone */
 	ROUTE_ENROL = 128,    /* for those too who still have to enable a second factor */
-	ROUTE_STREAM = 256,   /* stays open: not one of the requests that one may have at once */
+	ROUTE_CONSENT =
+		512, /* a tenant's own word: of its admins alone, never of who looks as the tenant */
+	ROUTE_STREAM = 256, /* stays open: not one of the requests that one may have at once */
 };
 
 enum query_kind {

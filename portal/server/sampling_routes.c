@@ -69,7 +69,9 @@ const struct route sampling_routes[] = {
 	 {"?limit", "?cursor", "?fabric", "?switch"}},
 	{HTTP_GET, "/api/v1/traffic/agents", ROLE_OPERATOR, BODY_NONE, 0, collector_get, NULL, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/traffic/export", ROLE_OPERATOR, BODY_NONE, 0, collector_get, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/fabrics/{fabric}/sampling", ROLE_OPERATOR, BODY_NONE, 0, exchange_read_version, NULL, &sampling_get_fabric_query, {"{fabric}"}},
 	{HTTP_PUT, "/api/v1/fabrics/{fabric}/sampling", ROLE_OPERATOR, BODY_JSON, 0, sampling_routes_fabric_set, NULL, NULL, {NULL}},
+	{HTTP_GET, "/api/v1/switches/{switch}/sampling", ROLE_OPERATOR, BODY_NONE, 0, exchange_read_version, NULL, &sampling_get_switch_query, {"{switch}"}},
 	{HTTP_PUT, "/api/v1/switches/{switch}/sampling", ROLE_OPERATOR, BODY_JSON, 0, sampling_routes_switch_set, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };

@@ -5,7 +5,9 @@
 
 #include "common/base/error.h"
 
+#include "portal/server/deployment_store_sql.h"
 #include "portal/server/list_query.h"
+#include "portal/server/node_store_sql.h"
 #include "portal/server/selection_store_sql.h"
 
 /* Lives as long as the exchange: parameters and the statement's text are in it. */
@@ -13,7 +15,11 @@ struct selection {
 	struct list_query query;
 	const char *args[ROUTE_ARGS];
 	char expected[24];
+	const char *kind[1];
 };
+
+const struct selection_row selection_nodes = {&node_list_table, "name", "node"};
+const struct selection_row selection_deployments = {&deployment_list_table, "id", "deployment"};
 
 static void selection_forget(void *data)
 {
@@ -41,7 +47,7 @@ void selection_check(const struct exchange *exchange, const char *names, struct 
 				   where ? "how many rows the filter lets through now" : NULL);
 }
 
-int selection_steps(struct exchange *exchange, const struct list *list, const char *column,
+int selection_steps(struct exchange *exchange, const struct selection_row *row,
 		    struct exchange_step steps[SELECTION_STEPS], size_t *ret_count)
 {
 	const json_t *expected = json_object_get(exchange->body, "expected");
@@ -61,12 +67,12 @@ int selection_steps(struct exchange *exchange, const struct list *list, const ch
 	exchange->data_free = selection_forget;
 	rc = list_query_select(
 		&(struct list_ask){
-			.list = list,
+			.list = row->list,
 			.site = exchange->tenant[0] == '\0',
 			.where = exchange_text(exchange, "where"),
 			.args = selection->args,
 		},
-		column, &selection->query, &refusal);
+		row->column, &selection->query, &refusal);
 	if (rc == E_MALFORMED) {
 		error_list_value(&errors, "/where", refusal.allowed);
 		exchange_refuse(exchange, &errors);
@@ -81,6 +87,9 @@ int selection_steps(struct exchange *exchange, const struct list *list, const ch
 			  (long long)json_integer_value(expected));
 	exchange->first = (struct db_call){.query = &selection->query.query,
 					   .params = selection->query.params};
+	selection->kind[0] = row->kind;
+	exchange->lock =
+		(struct db_call){.query = &selection_lock_query, .params = selection->kind};
 	steps[0] = (struct exchange_step){.query = &selection_expect_query,
 					  .params = {selection->expected}};
 	*ret_count = SELECTION_STEPS;

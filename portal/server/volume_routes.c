@@ -333,7 +333,7 @@ const struct route volume_routes[] = {
 	{HTTP_GET, "/api/v1/archives/{archive}", ROLE_TENANT, BODY_NONE, 0, exchange_read, volume_routes_one_query, &archive_get_query, {"{archive}", "?tenant"}},
 	{HTTP_DELETE, "/api/v1/archives/{archive}", ROLE_TENANT, BODY_NONE, 0, volume_routes_archive_delete, volume_routes_one_query, NULL, {NULL}},
 	{HTTP_GET, "/api/v1/storages", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, storage_query, &storage_list_query, {"?limit", "?cursor"}},
-	{HTTP_GET, "/api/v1/storages/{storage}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read, NULL, &storage_get_query, {"{storage}"}},
+	{HTTP_GET, "/api/v1/storages/{storage}", ROLE_OPERATOR, BODY_NONE, 0, exchange_read_version, NULL, &storage_get_query, {"{storage}"}},
 	{HTTP_PUT, "/api/v1/storages/{storage}", ROLE_OPERATOR, BODY_JSON, 0, storage_put, NULL, NULL, {NULL}},
 	{.pattern = NULL},
 };

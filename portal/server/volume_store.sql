@@ -160,7 +160,7 @@ jsonb_build_object('name', s.name, 'driver', s.driver, 'portal', s.portal, 'iqn'
 'port', (select w.name || ':' || s.port from haas.switch w where w.id = s.switch_id), 'prefix', s.prefix::text,
 'capacity_bytes', s.capacity_bytes, 'used_bytes', haas.storage_used(s.id), 'total_bytes', s.total_bytes, 'free_bytes', s.free_bytes,
 'accepts', s.accepts, 'state', case when s.seen_at is null then 'never_seen' when s.seen_at < now() - interval '1 minute' then 'silent'
-when s.problem is not null then 'degraded' else 'ready' end, 'problem', s.problem, 'seen_at', s.seen_at, 'created_at', s.created_at)
+when s.problem is not null then 'degraded' else 'ready' end, 'problem', s.problem, 'seen_at', s.seen_at, 'created_at', s.created_at, 'version', haas.edit_version('storage', s.name))
 
 -- :statement storage_list
 -- :columns = document
@@ -181,9 +181,9 @@ when s.problem is not null then 'degraded' else 'ready' end, 'problem', s.proble
 ${store_page s.name ;; ${storage_item} ;; haas.storage s where ($2::text is null or s.name collate haas.natural_order > $2) ;; s.name collate haas.natural_order}
 
 -- :statement storage_get
--- :columns = document
--- $1 name -> (body)
-select (${storage_item})::text as body from haas.storage s where s.name = $1
+-- :columns = resource
+-- $1 name -> (body, version, whole)
+select (${storage_item})::text as body, haas.edit_version('storage', s.name) as version, false as whole from haas.storage s where s.name = $1
 
 -- :statement storage_put
 -- $1 name $2 spec $3 actor
@@ -192,4 +192,4 @@ select haas.storage_put($1, $2::jsonb, $3)
 -- :statement storage_done
 -- :columns = answer
 -- $1 name -> answer 200
-${store_answer select 200 as status, null as location, null::bigint as version, ${storage_item} as body from haas.storage s where s.name = $1}
+${store_answer select 200 as status, null as location, haas.edit_version('storage', s.name) as version, ${storage_item} as body from haas.storage s where s.name = $1}

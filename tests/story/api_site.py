@@ -202,6 +202,10 @@ flowd_socket = "{self.dir}/flowd.sock";
     def get(self, path, headers=None):
         return self.ask("GET", path, headers=headers)
 
+    def edit(self, method, path, body, headers=None):
+        """An edit of what is there now: with the ETag that its GET says."""
+        return self.ask(method, path, body, {**(headers or {}), "If-Match": self.get(path, headers).headers["etag"]})
+
     def post(self, path, body, headers=None):
         return self.ask("POST", path, body, headers)
 

@@ -78,7 +78,6 @@ export async function write<K extends keyof Writes>(what: K, said: Said<Writes[K
   if (said.body !== undefined || method === "POST") headers["Content-Type"] = method === "PATCH" ? "application/merge-patch+json" : "application/json";
   if (said.version !== undefined) headers["If-Match"] = `"${said.version}"`;
   if (said.why) headers["Haas-Reason"] = asLatin(said.why);
-  if (said.version !== undefined) headers["If-Match"] = `"${said.version}"`;
   const body = said.body !== undefined ? JSON.stringify(said.body) : method === "POST" ? "{}" : undefined;
   return (await ask(pathOf(path, said.place, said.query), {method, headers, body})) as Writes[K]["answer"];
 }

@@ -26,7 +26,7 @@ function able(one: Account): Ask {
     children: <p>{one.disabled ? "It may log in again." : "Its sessions and tokens end at once; nobody logs in with it."}</p>,
     line: () => `haasctl account ${verb} ${quote(one.name)}`,
     act: async (why) => {
-      await write("PATCH /api/v1/accounts/{account}", {place: {account: one.name}, body: {disabled: !one.disabled}, why});
+      await write("PATCH /api/v1/accounts/{account}", {place: {account: one.name}, body: {disabled: !one.disabled}, version: one.version, why});
       await again();
     },
   };

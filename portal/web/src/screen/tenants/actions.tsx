@@ -34,7 +34,7 @@ export function remove(name: string, left: Record<string, number>): Ask {
 }
 
 /** One limit of it: a number, none, or the site's. */
-export function limit(name: string, rows: Limit[], row: Limit): Ask {
+export function limit(name: string, rows: Limit[], row: Limit, version: number): Ask {
   const which = signal(`${row.kind} ${row.class ?? ""}`);
   const amount = signal(row.own && row.limit !== null ? String(row.limit) : row.own ? "none" : "");
   const chosen = () => rows.find((one) => `${one.kind} ${one.class ?? ""}` === which.value) ?? row;
@@ -50,7 +50,7 @@ export function limit(name: string, rows: Limit[], row: Limit): Ask {
     act: async (why) => {
       const item = itemOf(chosen().kind, chosen().class, amount.value.trim());
       if (!item) throw new Refusal(422, {title: `"${amount.value}" is no limit`, hint: "a number, of sizes with K, M, G, T or P; none; default"});
-      await write("PATCH /api/v1/tenants/{tenant}/limits", {place: {tenant: name}, body: {limits: [item]}, why});
+      await write("PATCH /api/v1/tenants/{tenant}/limits", {place: {tenant: name}, body: {limits: [item]}, version, why});
       await Promise.all([limits(name).reload(), tenant(name).reload()]);
     },
   };

@@ -150,7 +150,7 @@ export function accept(one: Storage): Ask {
     children: <p>{one.accepts ? "Volumes that are there stay, and are served." : "Volumes are made here again, as long as there is room."}</p>,
     line: () => `haasctl storage set ${quote(one.name)} --accepts ${one.accepts ? "no" : "yes"}`,
     act: async (why) => {
-      await write("PUT /api/v1/storages/{storage}", {place: {storage: one.name}, body: {accepts: !one.accepts}, why});
+      await write("PUT /api/v1/storages/{storage}", {place: {storage: one.name}, body: {accepts: !one.accepts}, version: one.version, why});
       await storages().reload();
     },
   };

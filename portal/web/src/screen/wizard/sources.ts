@@ -9,7 +9,7 @@ export const classes = (tenant: string) =>
   }));
 
 export const limits = (tenant: string) =>
-  sourceOf(`limits ${tenant}`, () => ({
+  sourceOf(`limits to ask within ${tenant}`, () => ({
     load: async () => (tenant ? (await read("/api/v1/tenants/{tenant}/limits", {tenant})).items : []),
     touches: (event) => event.subject_kind === "pdci" || event.subject_kind === "tenant",
   }));
