@@ -8,7 +8,7 @@ import subprocess
 import threading
 
 from listen_site import PASSWORD, ListenSite
-from story import BUILD, ROOT, skip, step
+from story import BUILD, ROOT, need, skip, step
 
 PAGE = BUILD / "page"
 WORK = BUILD / "portal/web/npm"
@@ -98,8 +98,11 @@ class PageSite(ListenSite):
 
     def fill(self):
         self.sql((FLEET + WORK_ROWS).replace(":nodes", str(self.nodes)).replace(":script", quoted(SCRIPT)))
-        for name, role, more in (("olga", "operator", {}), ("oscar", "on-call", {}), ("gina", "tenant-admin", {"tenant": "globex"})):
-            self.person(name, role, **more)
+        links = [self.post("/api/v1/accounts", {"name": name, "role": role, **more}).json["link"] for name, role, more in
+                 (("olga", "operator", {}), ("oscar", "on-call", {}), ("gina", "tenant-admin", {"tenant": "globex"}))]
+        need(self.post("/api/v1/links/use", {"link": links[0], "password": PASSWORD}).status == 200, "olga chooses her password")
+        # The others have the same one: argon2id is dear on purpose.
+        self.sql("update account set password_hash = (select password_hash from account where name = 'olga'), password_at = now() where password_hash is null")
 
     def walk(self, script, **more):
         """Runs tests/page/SCRIPT.mjs; what it prints is the story's."""
