@@ -74,7 +74,7 @@ async function answered() {
   await press("Log out");
   await walk.logIn("globex/gina");
   await walk.open("/cases?all=yes");
-  await page.getByRole("grid", {name: "Cases"}).getByRole("row").filter({hasText: "reaches nobody"}).getByRole("link").click();
+  await page.getByRole("grid", {name: "Complaints"}).getByRole("row").filter({hasText: "reaches nobody"}).getByRole("link").click();
   await page.getByRole("region", {name: "Report"}).getByText("Its cable was loose.").waitFor();
   await walk.look("tenant-report");
 }

@@ -1,14 +1,14 @@
 // Captures of packets: who asked, who consented, what each waits for; and what tenants have consented to ahead of time.
-import {useMemo} from "preact/hooks";
 import {useSource} from "../../api/source";
 import type {Capture} from "../../api/types";
-import {query, withWords} from "../../app/route";
+import {query} from "../../app/route";
 import {isSite, may, me} from "../../app/session";
 import {Command} from "../../part/command";
 import {useDialog, type Ask} from "../../part/dialog";
+import {ListScreen, OpenOrAll} from "../../part/list";
 import {Mark} from "../../part/mark";
-import {Empty, Head, Numbers, Shown} from "../../part/screen";
-import {Table, useColumns, useShownRows, type Column} from "../../part/table";
+import {Empty, Shown} from "../../part/screen";
+import type {Column} from "../../part/table";
 import {bytes, since, when} from "../../part/time";
 import {capturesHref, grant, nameOf, withdraw} from "./actions";
 import {Chosen} from "./capture";
@@ -85,53 +85,25 @@ export function Captures() {
   const source = captures(all);
   const held = useSource(source);
   const [dialog, ask] = useDialog();
-  const columns = useMemo(() => COLUMNS.filter((one) => isSite.value || one.name !== "tenant"), []);
-  const [shown, menu] = useColumns("captures", columns);
-  const list = held.value ?? [];
-  const rows = useShownRows(list, COLUMNS);
-  const chosen = list.find((one) => String(one.id) === query.value.get("at"));
-  const inState = (...states: Capture["state"][]) => list.filter((one) => states.includes(one.state)).length;
+  const inState = (list: Capture[], ...states: Capture["state"][]) => list.filter((one) => states.includes(one.state)).length;
   return (
-    <div class={`screen ${held.refusal ? "stale" : ""}`}>
-      <Head title="Captures" about="packets, with the consent of their tenant" held={held} filter="waiting gpu-0003" />
-      <Shown held={held} what="captures" again={() => void source.reload()}>
-        {() => (
-          <Numbers
-            rows={[
-              {value: inState("waiting"), label: "wait for consent", tone: "wait"},
-              {value: inState("approved", "listening", "running", "ending"), label: "under way", tone: "work"},
-              {value: list.reduce((sum, one) => sum + one.packets, 0), label: `packets in ${all ? "all" : "these"}`},
-              {value: bytes(list.reduce((sum, one) => sum + (one.files === "kept" ? one.stored_bytes : 0), 0)), label: "kept"},
-            ]}
-          />
-        )}
-      </Shown>
-      {held.value && (
-        <>
-          <div class="bar">
-            <nav class="segments" aria-label="Which captures">
-              <a href={withWords({all: undefined, at: undefined})} aria-current={all ? undefined : "true"}>Under way</a>
-              <a href={withWords({all: "yes", at: undefined})} aria-current={all ? "true" : undefined}>All</a>
-            </nav>
-            <div class="end">{menu}</div>
-          </div>
-          <div class={`body ${chosen ? "split" : ""}`}>
-            <Table
-              label="Captures" beside={!!chosen} rows={rows} columns={columns} shown={shown} keyOf={(row) => String(row.id)} hrefOf={(row) => capturesHref(row.id)}
-              none={
-                query.value.get("q") ? <Empty title="No capture has these words"><a href={withWords({q: undefined})}>Show all</a></Empty> : (
-                  <Empty title={all ? "No capture yet" : "No capture is under way"}>{may("capture") && <p>A capture begins at a pair or a flow of <a href="/drill">{isSite.value ? "the drill" : "your traffic"}</a>.</p>}</Empty>
-                )
-              }
-            />
-            {chosen && <Chosen one={chosen} ask={ask} />}
-          </div>
-          <Grants ask={ask} />
-          {isSite.value && <Points />}
-          <Command line={`haasctl capture list${all ? " --all" : ""}`} />
-        </>
-      )}
+    <>
+      <ListScreen
+        flows title="Captures" what="captures" table="captures" filter="waiting gpu-0003" about="packets, with the consent of their tenant" held={held} again={() => void source.reload()}
+        columns={COLUMNS} keyOf={(row) => String(row.id)} hrefOf={(row) => capturesHref(row.id)}
+        numbers={(list) => [
+          {value: inState(list, "waiting"), label: "wait for consent", tone: "wait"},
+          {value: inState(list, "approved", "listening", "running", "ending"), label: "under way", tone: "work"},
+          {value: list.reduce((sum, one) => sum + one.packets, 0), label: `packets in ${all ? "all" : "these"}`},
+          {value: bytes(list.reduce((sum, one) => sum + (one.files === "kept" ? one.stored_bytes : 0), 0)), label: "kept"},
+        ]}
+        bar={<OpenOrAll label="Which captures" open="Under way" all={all} />}
+        panel={(row) => <Chosen one={row} ask={ask} />}
+        after={<><Grants ask={ask} />{isSite.value && <Points />}</>}
+        none={<Empty title={all ? "No capture yet" : "No capture is under way"}>{may("capture") && <p>A capture begins at a pair or a flow of <a href="/drill">{isSite.value ? "the drill" : "your traffic"}</a>.</p>}</Empty>}
+        line={`haasctl capture list${all ? " --all" : ""}`}
+      />
       {dialog}
-    </div>
+    </>
   );
 }

@@ -3,14 +3,14 @@ import {useMemo} from "preact/hooks";
 import {useSource} from "../../api/source";
 import type {Case} from "../../api/types";
 import {workedOn} from "../../app/case";
-import {query, withWords} from "../../app/route";
+import {query} from "../../app/route";
 import {isSite, may} from "../../app/session";
-import {Command} from "../../part/command";
 import {useDialog} from "../../part/dialog";
+import {ListScreen, OpenOrAll} from "../../part/list";
 import {Mark, type Shape} from "../../part/mark";
 import {Facts, Panel} from "../../part/panel";
-import {Empty, Head, Numbers, Shown} from "../../part/screen";
-import {Table, useColumns, useShownRows, type Column} from "../../part/table";
+import {Empty} from "../../part/screen";
+import type {Column} from "../../part/table";
 import {now, span, when} from "../../part/time";
 import {caseHref, complain, openCase} from "./actions";
 import {cases} from "./sources";
@@ -77,56 +77,28 @@ export function Cases() {
   const source = cases(all);
   const held = useSource(source);
   const [dialog, ask] = useDialog();
-  const columns = useMemo(() => COLUMNS.filter((one) => isSite.value || one.name !== "tenant"), []);
-  const [shown, menu] = useColumns("cases", columns);
   const list = useMemo(() => [...(held.value ?? [])].sort((a, b) => Number(a.state !== "open") - Number(b.state !== "open") || (a.state === "open" ? a.id - b.id : b.id - a.id)), [held.value]);
-  const rows = useShownRows(list, COLUMNS);
-  const chosen = list.find((one) => String(one.id) === query.value.get("at"));
-  const open = list.filter((one) => one.state === "open");
-  const late = open.filter((one) => clockOf(one) >= PROMISE_S);
   const begin = isSite.value ? openCase({}) : complain();
   const mayBegin = isSite.value ? may("case") : may("complaint");
+  const open = (rows: Case[]) => rows.filter((one) => one.state === "open");
   return (
-    <div class={`screen fixed ${held.refusal ? "stale" : ""}`}>
-      <Head title={isSite.value ? "Cases" : "Complaints"} about="each with its clock, until it is answered" held={held} filter={isSite.value ? "open acme" : "slow"}>
-        {mayBegin && <button type="button" class="button main" onClick={() => ask(begin)}>{isSite.value ? "Open case…" : "Complain…"}</button>}
-      </Head>
-      <Shown held={held} what="cases" again={() => void source.reload()}>
-        {() => (
-          <Numbers
-            rows={[
-              {value: open.length, label: "wait for an answer", tone: "wait"},
-              {value: late.length, label: "longer than 30 minutes", tone: "fail"},
-              {value: open.length ? span(Math.max(...open.map(clockOf)) * 1000) : "–", label: "the oldest waits"},
-              ...(workedOn.value && isSite.value ? [{value: `case ${workedOn.value}`, label: "you work on", href: caseHref(workedOn.value)}] : []),
-            ]}
-          />
-        )}
-      </Shown>
-      {held.value && (
-        <>
-          <div class="bar">
-            <nav class="segments" aria-label="Which cases">
-              <a href={withWords({all: undefined, at: undefined})} aria-current={all ? undefined : "true"}>Open</a>
-              <a href={withWords({all: "yes", at: undefined})} aria-current={all ? "true" : undefined}>All</a>
-            </nav>
-            <div class="end">{menu}</div>
-          </div>
-          <div class={`body ${chosen ? "split" : ""}`}>
-            <Table
-              label="Cases" beside={!!chosen} rows={rows} columns={columns} shown={shown} keyOf={(row) => String(row.id)} hrefOf={(row) => caseHref(row.id)}
-              none={
-                query.value.get("q") ? <Empty title="No case has these words"><a href={withWords({q: undefined})}>Show all</a></Empty> : (
-                  <Empty title={all ? "No case yet" : isSite.value ? "Nobody waits for an answer" : "You wait for no answer"}>{!isSite.value && <p>Is something slow or broken? Complain, and a clock runs until it is answered.</p>}</Empty>
-                )
-              }
-            />
-            {chosen && <Chosen one={chosen} />}
-          </div>
-          <Command line={`haasctl case list${all ? " --all" : ""}`} />
-        </>
-      )}
+    <>
+      <ListScreen
+        title={isSite.value ? "Cases" : "Complaints"} what="cases" table="cases" filter={isSite.value ? "open acme" : "slow"} about="each with its clock, until it is answered" held={{...held, value: held.value && list}}
+        again={() => void source.reload()} columns={COLUMNS} keyOf={(row) => String(row.id)} hrefOf={(row) => caseHref(row.id)}
+        numbers={(rows) => [
+          {value: open(rows).length, label: "wait for an answer", tone: "wait"},
+          {value: open(rows).filter((one) => clockOf(one) >= PROMISE_S).length, label: "longer than 30 minutes", tone: "fail"},
+          {value: open(rows).length ? span(Math.max(...open(rows).map(clockOf)) * 1000) : "–", label: "the oldest waits"},
+          ...(workedOn.value && isSite.value ? [{value: `case ${workedOn.value}`, label: "you work on", href: caseHref(workedOn.value)}] : []),
+        ]}
+        bar={<OpenOrAll label="Which cases" open="Open" all={all} />}
+        actions={mayBegin && <button type="button" class="button main" onClick={() => ask(begin)}>{isSite.value ? "Open case…" : "Complain…"}</button>}
+        panel={(row) => <Chosen one={row} />}
+        none={<Empty title={all ? "No case yet" : isSite.value ? "Nobody waits for an answer" : "You wait for no answer"}>{!isSite.value && <p>Is something slow or broken? Complain, and a clock runs until it is answered.</p>}</Empty>}
+        line={`haasctl case list${all ? " --all" : ""}`}
+      />
       {dialog}
-    </div>
+    </>
   );
 }

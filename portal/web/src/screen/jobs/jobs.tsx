@@ -4,7 +4,7 @@ import {sourceOf, useSource} from "../../api/source";
 import type {Job} from "../../api/types";
 import {query, withWords} from "../../app/route";
 import {Command} from "../../part/command";
-import {ListScreen} from "../../part/list";
+import {ListScreen, Segments} from "../../part/list";
 import {Mark, type Shape} from "../../part/mark";
 import {Facts, Panel} from "../../part/panel";
 import {Empty, Shown} from "../../part/screen";
@@ -71,11 +71,7 @@ export function Jobs() {
         {value: list.filter((one) => one.state === "failed").length, label: "failed", tone: "fail"},
         {value: list.filter((one) => one.state === "done").length, label: "done", tone: "ok"},
       ]}
-      bar={
-        <nav class="segments" aria-label="Which jobs">
-          {["", "running", "failed", "done"].map((word) => <a key={word} href={withWords({state: word, at: undefined})} aria-current={state === word ? "true" : undefined}>{word || "all"}</a>)}
-        </nav>
-      }
+      bar={<Segments label="Which jobs" rows={["", "running", "failed", "done"].map((word) => [withWords({state: word, at: undefined}), word || "all", state === word])} />}
       panel={(row) => <Chosen key={row.id} row={row} />}
       none={<Empty title="No job"><p>A request that takes long makes one: <span class="mono">haasctl node power on n1</span></p></Empty>}
       line={`haasctl job list${state ? ` --state ${state}` : ""}`}

@@ -89,7 +89,7 @@ function Shared({own}: {own: string | undefined}) {
   return (
     <>
       <ListScreen
-        title="Volumes" what="volumes" table="volumes" filter="detached" held={held} again={() => void source.reload()} columns={isSite.value ? SHARED : SHARED.filter((one) => one !== TENANT)} keyOf={(row) => String(row.id)}
+        title="Volumes" what="volumes" table="volumes" filter="detached" held={held} again={() => void source.reload()} columns={SHARED} keyOf={(row) => String(row.id)}
         about="shared storage, reached over iSCSI"
         numbers={(list) => [
           {value: list.length, label: list.length === 1 ? "volume" : "volumes"},
@@ -113,7 +113,7 @@ function Local() {
   const held = useSource(source);
   return (
     <ListScreen
-      title="Local disks" what="local disks" table="local disks" filter="train1" held={held} again={() => void source.reload()} columns={isSite.value ? LOCAL : LOCAL.filter((one) => one !== TENANT)} keyOf={(row) => row.name}
+      title="Local disks" what="local disks" table="local disks" filter="train1" held={held} again={() => void source.reload()} columns={LOCAL} keyOf={(row) => row.name}
       hrefOf={(row) => `/nodes/${encodeURIComponent(row.node ?? "")}`}
       about="in rented nodes; they come and go with the node"
       numbers={(list) => [
