@@ -1,4 +1,5 @@
 // Somebody else changed what is edited here (412): what it was, what it is now, what was typed, member by member; and the two ways on.
+import {useEffect, useRef} from "preact/hooks";
 import type {Refusal} from "../api/client";
 
 export type Members = Record<string, string | number | boolean | null | undefined>;
@@ -24,8 +25,11 @@ interface Props {
 
 export function Changed({what, names, before, now, mine, merge, take}: Props) {
   const rows = Object.keys(names).filter((name) => text(before[name]) !== text(now[name]) || text(before[name]) !== text(mine[name]));
+  // In a long dialog it stands below what is in sight.
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => box.current?.scrollIntoView({block: "nearest"}), []);
   return (
-    <div class="note wait" role="alert">
+    <div class="note wait" role="alert" ref={box}>
       <p><b>{what} was changed meanwhile</b>; nothing of yours was written.</p>
       <table class="changed">
         <thead><tr><th scope="col">What</th><th scope="col">Was</th><th scope="col">Is now</th><th scope="col">Yours</th></tr></thead>

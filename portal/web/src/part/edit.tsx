@@ -1,0 +1,108 @@
+// One thing, edited against the version that was read: only what differs goes out. Who comes second (412) sees what it was, is and would be, and merges.
+import {useEffect, useRef, useState} from "preact/hooks";
+import type {ComponentChildren} from "preact";
+import type {Refusal} from "../api/client";
+import {Changed, currentOf} from "./changed";
+import {Command} from "./command";
+
+export type Values = Record<string, string>;
+
+export interface EditField {
+  title: string;
+  /** What may stand there; without it a text. */
+  words?: readonly [string, string][];
+  number?: boolean;
+  max?: number;
+  hint?: string;
+  /** Lines that are written, and never read back. */
+  secret?: boolean;
+}
+
+interface Props<T> {
+  title: ComponentChildren;
+  /** "Node gpu-0001" was changed meanwhile. */
+  what: string;
+  fields: Record<string, EditField>;
+  of: T;
+  valuesOf: (of: T) => Values;
+  /** Only what differs. */
+  save: (changed: Values, base: T) => Promise<void>;
+  /** What it is now, where a refusal does not say it. */
+  now?: () => Promise<T>;
+  line: (changed: Values) => string;
+  children?: ComponentChildren;
+  close: () => void;
+}
+
+function Input({name, field, value, set}: {name: string; field: EditField; value: string; set: (value: string) => void}) {
+  const id = `edit-${name}`;
+  const common = {id, value, "aria-describedby": field.hint ? `${id}-hint` : undefined};
+  const input = field.words ? <select {...common} onChange={(event) => set(event.currentTarget.value)}>{field.words.map(([word, title]) => <option key={word} value={word}>{title}</option>)}</select>
+    : field.secret ? <textarea {...common} class="mono" rows={2} maxLength={4096} autocomplete="off" spellcheck={false} onInput={(event) => set(event.currentTarget.value)} />
+      : <input {...common} maxLength={field.max ?? 63} autocomplete="off" spellcheck={false} {...(field.number ? {inputMode: "numeric" as const, pattern: "[0-9]*"} : {})} onInput={(event) => set(event.currentTarget.value)} />;
+  return (
+    <div class={`field ${field.secret ? "whole" : ""}`}>
+      <label for={id}>{field.title}</label>
+      {input}
+      {field.hint && <p id={`${id}-hint`} class="small quiet">{field.hint}</p>}
+    </div>
+  );
+}
+
+export function Edit<T>({title, what, fields, of, valuesOf, save, now, line, children, close}: Props<T>) {
+  const box = useRef<HTMLDialogElement>(null);
+  const [base, setBase] = useState(of);
+  const [mine, setMine] = useState(() => valuesOf(of));
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [current, setCurrent] = useState<T>();
+  const [busy, setBusy] = useState(false);
+  useEffect(() => box.current?.showModal(), []);
+
+  const names = Object.keys(fields);
+  const before = valuesOf(base);
+  const changed = Object.fromEntries(names.filter((name) => (mine[name] ?? "") !== (before[name] ?? "")).map((name) => [name, mine[name] ?? ""]));
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    setRefusal(undefined);
+    try {
+      await save(changed, base);
+      close();
+    } catch (error) {
+      const no = error as Refusal;
+      if (no.status === 412) setCurrent(currentOf<T>(no) ?? (await now?.().catch(() => undefined)));
+      setRefusal(no);
+    }
+    setBusy(false);
+  };
+  const goOn = (values: Values) => {
+    setBase(current!);
+    setMine(values);
+    setCurrent(undefined);
+    setRefusal(undefined);
+  };
+  const merge = () => goOn({...valuesOf(current!), ...changed});
+  const told = Object.fromEntries(names.filter((name) => !fields[name]!.secret).map((name) => [name, fields[name]!.title]));
+  return (
+    <dialog ref={box} onClose={close} aria-labelledby="edit-title">
+      <form onSubmit={submit}>
+        <h2 id="edit-title">{title}</h2>
+        {children}
+        <div class="fields">{names.map((name) => <Input key={name} name={name} field={fields[name]!} value={mine[name] ?? ""} set={(value) => setMine({...mine, [name]: value})} />)}</div>
+        {current && <Changed what={what} names={told} before={before} now={valuesOf(current)} mine={mine} merge={merge} take={() => goOn(valuesOf(current))} />}
+        {refusal && !current && (
+          <div class="note fail" role="alert">
+            <p><b>{refusal.problem.title}</b></p>
+            {refusal.problem.errors?.map((one) => <p key={one.message}>{one.column ?? one.pointer} {one.message}{one.allowed && `: ${one.allowed}`}</p>)}
+            {refusal.problem.hint && <p>{refusal.problem.hint}</p>}
+          </div>
+        )}
+        <Command line={line(changed)} />
+        <div class="actions">
+          <button type="button" class="button" onClick={close}>Back</button>
+          <button class="button main" disabled={busy || !!current || Object.keys(changed).length === 0}>{busy ? "Writing" : "Save"}</button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
