@@ -1,4 +1,6 @@
-// A tenant asks for a PDCI: each step says whether it could be, and what could be instead; a reload keeps the draft; then its progress.
+// A tenant asks for a PDCI: each step says whether it could be, and what could be instead; a reload keeps the draft; then its progress, its power, an OS written
+// anew, and the proofs when it is given back.
+import {readFileSync} from "node:fs";
 import {facts, need, until, Walk} from "./walk.mjs";
 
 const walk = await Walk.begin("pdci");
@@ -155,7 +157,71 @@ async function sheet() {
   need((await saved).suggestedFilename() === "web-sheet.csv", "it is saved as a file");
 }
 
-for (const part of [begin, nodes, networks, volumes, software, create, sheet]) {
+const dialog = page.getByRole("dialog");
+const table = page.getByRole("region", {name: "Table of nodes"});
+const rowOf = (name) => table.getByRole("row").filter({hasText: name});
+const confirm = async (button, count) => {
+  if (count) await dialog.getByLabel(/^Type \d+, the count/).fill(String(count));
+  await dialog.getByRole("button", {name: button, exact: true}).click();
+  await dialog.waitFor({state: "hidden"});
+};
+
+/** All of its nodes, or those that are picked: asked of the BMC, and read back. */
+async function power() {
+  await walk.open("/pdcis/web");
+  await until("the power of each is read", async () => (await table.getByText(/^on$/).count()) === 2, 20);
+  await page.getByText("2 free of class gpu").waitFor();
+  const [one, other] = await table.getByRole("link", {name: /^s\d$/}).allTextContents();
+  await page.getByLabel(`Pick ${one}`).check();
+  await page.getByText("1 picked").waitFor();
+  await walk.look("picked");
+  await press("Power off…");
+  need((await dialog.locator("code").textContent()) === `haasctl node power off ${one}`, "its line has the picked one alone");
+  need(await dialog.getByRole("button", {name: "Power off", exact: true}).isDisabled(), "its count has to be typed");
+  await confirm("Power off", 1);
+  await until("it is read back", async () => (await rowOf(one).textContent()).includes("off"), 20);
+  need(!(await rowOf(other).textContent()).includes("off"), "the other one runs on");
+  await page.getByLabel(`Pick ${one}`).uncheck();
+  await page.getByRole("button", {name: "Power on", exact: true}).click();
+  need((await dialog.locator("code").textContent()) === `haasctl node power on ${one} ${other}`, "all of them");
+  await confirm("Power on");
+  await until("both are on again", async () => (await table.getByText(/^on$/).count()) === 2, 20);
+  await page.getByRole("button", {name: "Read power", exact: true}).click();
+  await confirm("Read power");
+}
+
+/** What it would be replaced by, and an OS that is written anew. */
+async function again() {
+  await table.getByRole("button", {name: "Replace…"}).first().click();
+  await dialog.getByText("2 nodes of class gpu are free now.").waitFor();
+  await walk.look("replace", {narrow: false});
+  await dialog.getByRole("button", {name: "Back", exact: true}).click();
+  await press("Reinstall…");
+  need((await dialog.locator("code").textContent()).startsWith("haasctl deployment create --plan reinstall --image demo:1 s"), "the image that was asked for");
+  need(await dialog.getByRole("button", {name: "Reinstall", exact: true}).isDisabled(), "its count has to be typed");
+  await walk.look("reinstall", {narrow: false});
+  await confirm("Reinstall", 2);
+  await until("both are installed anew", async () => (await page.locator(".numbers").textContent()).includes("0 of 2"), 10);
+  await until("and ready again", async () => (await page.locator(".numbers").textContent()).includes("2 of 2"), 40);
+}
+
+/** It is given back; what proves that its disks were erased stays. */
+async function proofs() {
+  await page.getByRole("link", {name: "Proofs"}).click();
+  await page.getByText("No proof of erasure yet").waitFor();
+  await press("Release…");
+  await confirm("Release", 2);
+  const save = page.getByRole("button", {name: "Save all 2 as JSON"});
+  await until("two proofs are signed", async () => (await save.count()) === 1, 60);
+  await walk.look("proofs");
+  const saved = page.waitForEvent("download");
+  await save.click();
+  const file = await saved;
+  const list = JSON.parse(readFileSync(await file.path(), "utf8"));
+  need(file.suggestedFilename() === "web-proofs.json" && list.length === 2 && list.every((one) => one.signature && JSON.parse(one.body).drives.length), "as they were signed");
+}
+
+for (const part of [begin, nodes, networks, volumes, software, create, sheet, power, again, proofs]) {
   const began = Date.now();
   await part().catch(async (error) => {
     await page.screenshot({path: `${facts.pictures}/pdci-failed.png`});

@@ -134,20 +134,16 @@ export async function readAll<P extends keyof Reads>(
 
 export type ItemsOf<P extends keyof Reads> = Reads[P] extends {items: infer I} ? I : never;
 
-/** All rows of a list as CSV, into a file: exactly what the API says, page after page. */
-export async function saveCsv(path: string, query: Query, name: string) {
-  const parts: string[] = [];
-  let next: string | undefined = pathOf(path, {}, {limit: 1000, ...query});
-  while (next) {
-    const answer: Response | undefined = await fetch(next, {credentials: "same-origin", headers: {Accept: "text/csv"}}).catch(() => undefined);
-    if (!answer?.ok) throw await Refusal.of(answer);
-    const text = await answer.text();
-    parts.push(parts.length === 0 ? text : text.slice(text.indexOf("\n") + 1));
-    next = /<([^>]+)>; *rel="next"/.exec(answer.headers.get("Link") ?? "")?.[1];
-  }
+/** A file of this browser. */
+export function saveFile(part: BlobPart, type: string, name: string) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob(parts, {type: "text/csv"}));
+  link.href = URL.createObjectURL(new Blob([part], {type}));
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+/** All rows of a list as CSV, into a file: exactly what the API says, page after page. */
+export async function saveCsv(path: string, query: Query, name: string) {
+  saveFile(await readTable(path, query), "text/csv", name);
 }

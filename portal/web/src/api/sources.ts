@@ -29,8 +29,8 @@ function patchNodes() {
   };
 }
 
-/** Rows of a list with the newest values of the kind put in. A value of none of them: there is a row more. */
-function moveRows<T extends object>(kind: Value["kind"], nameOf: (row: T) => string) {
+/** Rows of a list with the newest values of the kind put in. A value of none of them: there is a row more, where the list has `all` of that kind. */
+function moveRows<T extends object>(kind: Value["kind"], nameOf: (row: T) => string, all = true) {
   return (items: Value[], rows: T[], source: Source<T[]>) => {
     const by = new Map(items.filter((item) => item.kind === kind).map((item) => [item.name, item.value]));
     if (by.size === 0) return true;
@@ -41,7 +41,7 @@ function moveRows<T extends object>(kind: Value["kind"], nameOf: (row: T) => str
       return value ? {...row, ...value} : row;
     });
     source.put(moved);
-    return !ended && [...by.values()].every((value) => value === null);
+    return !ended && (!all || [...by.values()].every((value) => value === null));
   };
 }
 
@@ -57,16 +57,16 @@ export const nodes = () =>
     every: (value) => ((value?.length ?? 0) > 1000 ? 60000 : 15000),
   }));
 
-/** Those under way, those that failed and wait for a person, and the newest that ended. */
+/** Those under way, those that failed and wait for a person, and all that ended within an hour. */
 export const deployments = () =>
   sourceOf<Deployment[]>("deployments", () => ({
     load: async () => {
-      const [active, failed, newest] = await Promise.all([
+      const [active, failed, ended] = await Promise.all([
         readAll("/api/v1/deployments", {active: true}),
         readAll("/api/v1/deployments", {state: "failed"}),
-        read("/api/v1/deployments", {}, {limit: 200}),
+        readAll("/api/v1/deployments", {q: "ended_at<1h"}),
       ]);
-      const by = new Map([...newest.items, ...failed, ...active].map((one) => [one.id, one]));
+      const by = new Map([...ended, ...failed, ...active].map((one) => [one.id, one]));
       return [...by.values()].sort((a, b) => b.id - a.id);
     },
     touches: (event) => event.subject_kind === "deployment" || event.kind.startsWith("deployment.") || event.kind.startsWith("node."),
@@ -94,6 +94,15 @@ export const pdcis = (active: boolean) =>
     load: () => readAll("/api/v1/pdcis", active ? {active: true} : {}),
     touches: (event) => event.subject_kind === "pdci" || event.kind.startsWith("pdci."),
     every: (value) => (value?.some((one) => one.state === "building" || one.state === "releasing") ? 3000 : 15000),
+  }));
+
+/** Nodes that a filter lets through, with their power. */
+export const nodesOf = (q: string) =>
+  sourceOf<Node[]>(`nodes ${q}`, () => ({
+    load: () => readAll("/api/v1/nodes", {q}),
+    touches: (event) => event.subject_kind === "node",
+    move: moveRows("node", (row) => row.name, false),
+    every: () => 5000,
   }));
 
 /** A PDCI: the deployments of its nodes. What ended is read. */

@@ -59,7 +59,7 @@ const again = (names: string[]) => {
   if (names.length === 1 && names[0]) void nodeSource(names[0]).reload();
 };
 
-export function power(row: PowerRow, nodes: Node[], all?: Chosen): Ask {
+export function power(row: PowerRow, nodes: {name: string}[], all?: Chosen): Ask {
   const names = nodes.map((one) => one.name);
   return {
     title: row.title, noun: "node", names, button: row.title, destructive: row.destructive ?? false, reason: "kept",

@@ -1,6 +1,6 @@
 // What the table shows, as a file: its filter, order and columns are asked of the API, so the file has what portald says, not what this browser drew.
 import {useState} from "preact/hooks";
-import {readTable, type Refusal} from "../../api/client";
+import {saveCsv, type Refusal} from "../../api/client";
 
 export function Export({words, sort, columns}: {words: string; sort: string; columns: string[]}) {
   const [busy, setBusy] = useState(false);
@@ -9,12 +9,7 @@ export function Export({words, sort, columns}: {words: string; sort: string; col
     setBusy(true);
     setRefusal(undefined);
     try {
-      const text = await readTable("/api/v1/nodes", {q: words.trim() || undefined, sort: sort || undefined, columns: columns.join(",")});
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob([text], {type: "text/csv"}));
-      link.download = "nodes.csv";
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+      await saveCsv("/api/v1/nodes", {q: words.trim() || undefined, sort: sort || undefined, columns: columns.join(",")}, "nodes.csv");
     } catch (error) {
       setRefusal(error as Refusal);
     }

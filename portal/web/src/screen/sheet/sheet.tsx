@@ -1,6 +1,6 @@
 // The OS sheet of a PDCI: edited here or as CSV, tried, compared with what is set, and written.
 import {useEffect, useMemo, useState} from "preact/hooks";
-import {pathOf, read, Refusal, sendCsv, write} from "../../api/client";
+import {pathOf, read, Refusal, saveFile, sendCsv, write} from "../../api/client";
 import {sourceOf, useSource} from "../../api/source";
 import type {Pdci, Sheet, SheetChanges, SheetRow} from "../../api/types";
 import {isSite, may} from "../../app/session";
@@ -83,12 +83,7 @@ function useSheet(pdci: Pdci, held: Sheet | undefined, again: () => Promise<void
 
 async function download(pdci: Pdci) {
   const answer = await fetch(pathOf("/api/v1/pdcis/{pdci}/sheet", {pdci: pdci.name}, {tenant: isSite.value ? pdci.tenant : undefined}), {headers: {Accept: "text/csv"}, credentials: "same-origin"});
-  if (!answer.ok) return;
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(await answer.blob());
-  link.download = `${pdci.name}-sheet.csv`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  if (answer.ok) saveFile(await answer.blob(), "text/csv", `${pdci.name}-sheet.csv`);
 }
 
 function Refused({refusal}: {refusal: Refusal}) {
