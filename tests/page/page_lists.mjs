@@ -1,5 +1,5 @@
-// The fleet as a list: groups, the filter's grammar, picking all that match, export of what is shown, a sheet tried cell by cell, and an edit that somebody
-// else overtook.
+// The fleet as a list: groups, the filter's grammar, picking all that match, export of what is shown, a sheet tried cell by cell, an edit that somebody
+// else overtook, and columns and colours that follow the person.
 import {readFileSync} from "node:fs";
 import {facts, need, until, Walk} from "./walk.mjs";
 
@@ -113,10 +113,51 @@ async function overtaken() {
   need(now.rack === "r77" && now.serial === "OTHER", `both changes: ${JSON.stringify(now)}`);
 }
 
+/** Columns and colours follow the person to another browser; what both change at once is merged. */
+async function own() {
+  const columns = (of, name) => of.getByRole("columnheader", {name, exact: true}).count();
+  const toggle = async (of, name) => {
+    await of.getByText("Columns", {exact: true}).click();
+    await of.getByRole("checkbox", {name, exact: true}).click();
+    await of.keyboard.press("Escape");
+  };
+  const kept = async (colours, ...names) => {
+    const {settings} = await site("/own");
+    return settings.scheme === colours && names.every((name) => settings.hidden.includes(name));
+  };
+  const scheme = (of) => of.evaluate(() => document.documentElement.dataset.scheme ?? "machine");
+  await walk.open("/nodes");
+  await until("the rack is a column", async () => (await columns(page, "Rack")) === 1);
+  await toggle(page, "Rack");
+  await page.getByRole("button", {name: "Auto colours"}).click();
+  await until("portald has both", () => kept("light", "rack"));
+  const context = await walk.browser.newContext({ignoreHTTPSErrors: true, viewport: {width: 1280, height: 800}});
+  const other = await context.newPage();
+  await other.goto(`${facts.url}/nodes`);
+  need((await scheme(other)) === "machine", "a fresh browser knows nobody");
+  await other.getByLabel("Account").fill("olga");
+  await other.getByLabel("Password").fill(facts.password);
+  await other.getByRole("button", {name: "Log in"}).click();
+  await other.getByRole("grid", {name: "Nodes"}).waitFor();
+  await until("both are there in another browser", async () => (await scheme(other)) === "light" && (await columns(other, "Rack")) === 0 && (await columns(other, "Class")) === 1);
+  await toggle(other, "Class");
+  await until("the other one writes", () => kept("light", "rack", "class"));
+  // This one has not heard of it: refused by its version, it reads again and goes on.
+  await page.getByRole("button", {name: "Light"}).click();
+  await until("nothing of either is lost", () => kept("dark", "rack", "class"));
+  await until("it shows what the other wrote", async () => (await columns(page, "Class")) === 0 && (await scheme(page)) === "dark");
+  await other.reload();
+  await until("and the other way round", async () => (await scheme(other)) === "dark" && (await columns(other, "Class")) === 0);
+  await context.close();
+  await page.reload();
+  need((await scheme(page)) === "dark", "the first paint has its colours");
+}
+
 await groups();
 await grammar();
 await pickAll();
 await exported();
 await sheet();
 await overtaken();
+await own();
 await walk.end();

@@ -142,6 +142,7 @@ async function onCall() {
   await panel.getByRole("button", {name: "Acknowledge", exact: true}).click();
   await dialog.getByRole("button", {name: "Acknowledge", exact: true}).click();
   await until("it is taken", async () => (await panel.textContent()).includes("taken by oscar"));
+  await page.getByLabel("Filter").fill("planned");
   await row("Alerts", "a host that nobody planned").click();
   await panel.getByText(facts.script, {exact: false}).first().waitFor();
   await panel.getByRole("button", {name: "Silence", exact: true}).click();

@@ -4,8 +4,8 @@ import {nodes, pdcis} from "../api/sources";
 import {useSource} from "../api/source";
 import {pasted} from "../screen/drill/url";
 import {pdciHref} from "../screen/pdcis/pdcis";
+import {nextScheme} from "./own";
 import {go} from "./route";
-import {nextScheme} from "./scheme";
 import {myScreens} from "./screens";
 import {isSite, logOut} from "./session";
 

@@ -45,7 +45,8 @@ export interface Screen {
   title: string;
   /** How a tenant calls it. */
   own?: string;
-  group: Group;
+  /** Without one it stands above all groups. */
+  group?: Group;
   /** Who sees it; without it everybody. managers: all but the members of a tenant. */
   only?: "site" | "tenant" | "managers";
   /** After g. */
@@ -58,12 +59,12 @@ export interface Screen {
 }
 
 export const SCREENS: Screen[] = [
+  {path: "/overview", title: "Overview", only: "site", key: "h", show: () => h(Overview, {})},
   {path: "/pdcis", title: "PDCIs", own: "My PDCIs", group: "Rent", key: "p", show: () => h(Pdcis, {}), one: (name) => (name === "new" ? h(Wizard, {}) : h(PdciScreen, {name, key: name}))},
   {path: "/nodes", title: "Nodes", own: "My nodes", group: "Rent", key: "n", show: () => h(Nodes, {}), one: (name) => h(NodeScreen, {name, key: name}), deeper: {console: (name) => h(ConsoleScreen, {name, key: name})}},
   {path: "/images", title: "Images", group: "Rent", key: "i", show: () => h(Images, {})},
   {path: "/volumes", title: "Volumes", own: "My volumes", group: "Rent", key: "y", show: () => h(Volumes, {})},
   {path: "/tenants", title: "Tenants", group: "Rent", only: "site", key: "q", show: () => h(Tenants, {})},
-  {path: "/overview", title: "Overview", group: "Work", only: "site", key: "h", show: () => h(Overview, {})},
   {path: "/deployments", title: "Provisioning", group: "Work", key: "d", show: () => h(Deployments, {})},
   {path: "/jobs", title: "Jobs", group: "Work", key: "j", show: () => h(Jobs, {})},
   {path: "/topology", title: "Topology", own: "My network", group: "Network", key: "b", show: () => h(TopologyScreen, {})},

@@ -4,6 +4,7 @@ import {onEnded, positionNow, read, Refusal, useToken, write} from "../api/clien
 import {forgetSources} from "../api/source";
 import {startStream, stopStream} from "../api/stream";
 import type {AccountRole, LoggedIn, Whoami} from "../api/types";
+import {startOwn} from "./own";
 
 /** undefined: not known yet; null: nobody. */
 export const me = signal<Whoami | null | undefined>(undefined);
@@ -39,6 +40,8 @@ const MAY: Record<string, AccountRole[]> = {
   console_input: ["operator", "on-call", "tenant-admin", "tenant-member"],
   switch_read: ["operator", "on-call"],
   switch_reconcile: ["operator"],
+  switch_edit: ["operator"],
+  wiring: ["operator"],
   address: ["operator"],
   circuit: ["operator"],
 };
@@ -54,6 +57,7 @@ export async function whoami() {
     refusal.value = undefined;
     me.value = who;
     startStream(who.account ?? who.actor, positionNow());
+    startOwn(who.account, who.actor);
   } catch (error) {
     const no = error as Refusal;
     if (no.status === 401) {

@@ -9,8 +9,9 @@ import {cases} from "../screen/cases/sources";
 import {isOpen} from "../screen/deployments/actions";
 import {startKeys} from "./keys";
 import {Help, Palette} from "./palette";
+import {nextScheme} from "./own";
 import {place} from "./route";
-import {nextScheme, scheme} from "./scheme";
+import {scheme} from "./scheme";
 import {GROUPS, myScreens, showAt} from "./screens";
 import {isSite, logOut, me, stays} from "./session";
 
@@ -34,22 +35,29 @@ function useCounts(): Record<string, {value: number; fail?: boolean} | undefined
   };
 }
 
+/** On a narrow screen the side bar is a bar at the bottom with these; More opens all of it. */
+const BAR = () => (isSite.value ? ["/overview", "/alerts", "/nodes", "/deployments"] : ["/pdcis", "/nodes", "/alerts", "/cases"]);
+
 function Side({open}: {open: (what: "palette" | "help") => void}) {
   const counts = useCounts();
   const who = me.value;
   const screens = myScreens();
+  const [more, setMore] = useState(false);
+  const bar = BAR();
+  const path = place.value.path;
+  useEffect(() => setMore(false), [path]);
   return (
-    <nav class="side" aria-label="Screens">
+    <nav class={`side ${more ? "more" : ""}`} aria-label="Screens" onKeyDown={(event) => event.key === "Escape" && setMore(false)}>
       <p class="site">{location.hostname}</p>
-      {GROUPS.filter((group) => screens.some((one) => one.group === group)).map((group) => (
-        <div class="group" key={group}>
-          <h3>{group}</h3>
+      {[undefined, ...GROUPS].filter((group) => screens.some((one) => one.group === group)).map((group) => (
+        <div class="group" key={group ?? ""}>
+          {group && <h3>{group}</h3>}
           <ul>
             {screens.filter((one) => one.group === group).map((one) => {
               const number = counts[one.path];
-              const here = place.value.path === one.path || place.value.path.startsWith(`${one.path}/`);
+              const here = path === one.path || path.startsWith(`${one.path}/`);
               return (
-                <li key={one.path}>
+                <li key={one.path} class={bar.includes(one.path) ? "often" : ""}>
                   <a href={one.path} aria-current={here ? "page" : undefined}>
                     <span>{isSite.value ? one.title : one.own ?? one.title}</span>
                     {number && <span class={`count ${number.fail ? "fail" : ""}`}>{count(number.value)}</span>}
@@ -71,6 +79,7 @@ function Side({open}: {open: (what: "palette" | "help") => void}) {
           <button type="button" class="button" onClick={() => void logOut()}>Log out</button>
         </div>
       </div>
+      <button type="button" class="all" aria-expanded={more} onClick={() => setMore(!more)}>{more ? "Less" : "More"}</button>
     </nav>
   );
 }

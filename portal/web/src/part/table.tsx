@@ -1,10 +1,10 @@
-// A table of many rows: only those in sight are drawn. Sorted, filtered and chosen by the address, its columns kept in this browser. Arrows move, Enter
+// A table of many rows: only those in sight are drawn. Sorted, filtered and chosen by the address, its columns kept for the person. Arrows move, Enter
 // opens, space picks. On a narrow screen a row has two lines.
 import {signal} from "@preact/signals";
 import type {ComponentChildren} from "preact";
 import {useEffect, useMemo, useRef, useState} from "preact/hooks";
+import {hidden as own, keepOwn} from "../app/own";
 import {go, query, setWords} from "../app/route";
-import {me} from "../app/session";
 import {filterOf} from "./filter";
 
 export interface Column<T> {
@@ -57,6 +57,8 @@ narrowQuery.addEventListener("change", () => (narrow.value = narrowQuery.matches
 const coarse = window.matchMedia("(pointer: coarse)").matches;
 
 const collator = new Intl.Collator("en", {numeric: true});
+/** leaf7, leaf11, leaf12. */
+export const natural = collator.compare;
 const BESIDE = 8;
 
 type Value = string | number | boolean | null;
@@ -113,22 +115,12 @@ function headsAbove(groups: Group[], row: number): number {
   return low;
 }
 
-/** Which columns are shown: kept in this browser under the account's and the table's name. */
+/** Which columns are shown: kept for the person under the table's name. */
 export function useColumns<T>(table: string, columns: Column<T>[]): [Column<T>[], ComponentChildren] {
-  const place = `columns ${me.value?.account ?? me.value?.actor ?? ""} ${table}`;
-  const [hidden, setHidden] = useState<string[]>(() => {
-    try {
-      return JSON.parse(localStorage.getItem(place) ?? "null") ?? columns.filter((one) => one.extra).map((one) => one.name);
-    } catch {
-      return [];
-    }
-  });
+  const kept = own.value[table];
+  const hidden = useMemo(() => kept ?? columns.filter((one) => one.extra).map((one) => one.name), [kept, columns]);
   const shown = useMemo(() => columns.filter((one, at) => at === 0 || !hidden.includes(one.name)), [columns, hidden]);
-  const toggle = (name: string) => {
-    const next = hidden.includes(name) ? hidden.filter((one) => one !== name) : [...hidden, name];
-    setHidden(next);
-    localStorage.setItem(place, JSON.stringify(next));
-  };
+  const toggle = (name: string) => keepOwn({hidden: {[table]: hidden.includes(name) ? hidden.filter((one) => one !== name) : [...hidden, name]}});
   const menu = (
     <details class="menu">
       <summary class="button">Columns</summary>
