@@ -59,6 +59,7 @@ const char *const page_patterns[] = {
 	"/alerts",
 	"/overview",
 	"/tenants",
+	"/usage",
 	"/jobs",
 	"/people",
 	"/audit",

@@ -1,4 +1,4 @@
-// Who runs the site: overview, tenants with limits and usage, people and their links, audit, settings; jobs, certificates, rotations, webhooks with their log. Two
+// Who runs the site: overview, tenants with limits, usage, people and their links, audit, settings; jobs, certificates, rotations, webhooks with their log. Two
 // stories walk a part each.
 import {readFileSync} from "node:fs";
 import {facts, need, until, Walk} from "./walk.mjs";
@@ -57,6 +57,25 @@ async function tenants() {
   await dialog.getByRole("alert").waitFor();
   await walk.look("tenant-refused", {narrow: false});
   await press("Back", dialog);
+}
+
+/** A month that is over: whole hours, a row each tenant, one level down its PDCIs, and the same as CSV. */
+async function usage() {
+  await goes("z", "Usage");
+  await page.getByText("Nothing was used in this time").waitFor();
+  await walk.open("/usage?from=2026-01-01&to=2026-02-01");
+  await until("all of it", async () => (await page.locator(".numbers").textContent()).startsWith("276 hof nodes"));
+  need((await row("Usage", "acme").textContent()).includes("264 h") && (await row("Usage", "globex").textContent()).includes("12.0 h10.0 TiB h"), "a row each tenant");
+  await walk.look("usage");
+  await row("Usage", "acme").getByRole("link").click();
+  await until("one level down", async () => (await row("Usage", "eval").textContent()).includes("240 h"));
+  await row("Usage", "train1").click();
+  await panel.getByText("gpu-0004").waitFor();
+  await walk.look("usage-tenant");
+  need((await page.locator(".command code").last().textContent()) === "haasctl usage list --tenant acme --from 2026-01-01 --to 2026-02-01 -o csv", "its command");
+  const [file] = await Promise.all([page.waitForEvent("download"), press("Save as CSV")]);
+  const lines = readFileSync(await file.path(), "utf8").trimEnd().split("\r\n");
+  need(file.suggestedFilename() === "usage-acme-2026-01-01.csv" && lines.length === 3 && lines.filter((one) => one.includes(",86400,")).length === 1, `as CSV: ${lines}`);
 }
 
 async function people() {
@@ -211,7 +230,7 @@ async function enter() {
   await walk.logIn("olga");
 }
 
-const PARTS = {overview, tenants, people, audit, settings, enter, records, webhooks, others};
+const PARTS = {overview, tenants, usage, people, audit, settings, enter, records, webhooks, others};
 for (const name of facts.parts) {
   const began = Date.now();
   await PARTS[name]().catch(async (error) => {

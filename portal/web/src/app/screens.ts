@@ -26,6 +26,7 @@ const People = lazy(() => import("../screen/site").then((module) => module.Peopl
 const Rotations = lazy(() => import("../screen/site").then((module) => module.Rotations));
 const Settings = lazy(() => import("../screen/site").then((module) => module.Settings));
 const Tenants = lazy(() => import("../screen/site").then((module) => module.Tenants));
+const UsageScreen = lazy(() => import("../screen/site").then((module) => module.UsageScreen));
 const Webhooks = lazy(() => import("../screen/site").then((module) => module.Webhooks));
 const Addresses = lazy(() => import("../screen/network").then((module) => module.Addresses));
 const Links = lazy(() => import("../screen/network").then((module) => module.Links));
@@ -65,6 +66,7 @@ export const SCREENS: Screen[] = [
   {path: "/images", title: "Images", group: "Rent", key: "i", show: () => h(Images, {})},
   {path: "/volumes", title: "Volumes", own: "My volumes", group: "Rent", key: "y", show: () => h(Volumes, {})},
   {path: "/tenants", title: "Tenants", group: "Rent", only: "site", key: "q", show: () => h(Tenants, {})},
+  {path: "/usage", title: "Usage", own: "My usage", group: "Rent", key: "z", show: () => h(UsageScreen, {})},
   {path: "/deployments", title: "Provisioning", group: "Work", key: "d", show: () => h(Deployments, {})},
   {path: "/jobs", title: "Jobs", group: "Work", key: "j", show: () => h(Jobs, {})},
   {path: "/topology", title: "Topology", own: "My network", group: "Network", key: "b", show: () => h(TopologyScreen, {})},

@@ -7,4 +7,5 @@ export {People} from "./people/people";
 export {Rotations} from "./rotations/rotations";
 export {Settings} from "./settings/settings";
 export {Tenants} from "./tenants/tenants";
+export {UsageScreen} from "./usage/usage";
 export {Webhooks} from "./webhooks/webhooks";

@@ -1,6 +1,5 @@
-// Tenants: who rents here, how much each may have and has, and its usage as CSV.
-import {useMemo, useState} from "preact/hooks";
-import {saveCsv, type Refusal} from "../../api/client";
+// Tenants: who rents here, how much each may have and has, and its usage.
+import {useMemo} from "preact/hooks";
 import {useSource} from "../../api/source";
 import {nodes, pdcis} from "../../api/sources";
 import type {Tenant} from "../../api/types";
@@ -9,9 +8,10 @@ import {Command} from "../../part/command";
 import {useDialog} from "../../part/dialog";
 import {ListScreen} from "../../part/list";
 import {Facts, Panel} from "../../part/panel";
-import {Empty, Refused, Shown} from "../../part/screen";
+import {Empty, Shown} from "../../part/screen";
 import type {Column} from "../../part/table";
 import {count, when} from "../../part/time";
+import {monthBegins, UsageCsv} from "../usage/csv";
 import {create, limit, remove} from "./actions";
 import {amountOf, titleOf} from "./limits";
 import {limits, tenant, tenants} from "./sources";
@@ -27,23 +27,6 @@ const COLUMNS: Column<Row>[] = [
   {name: "pdcis", title: "PDCIs", value: (row) => row.pdcis, width: "110px", number: true, narrow: "state"},
   {name: "since", title: "Since", value: (row) => row.created_at, cell: (row) => <>{when(row.created_at)}</>, width: "150px", number: true},
 ];
-
-function Usage({name}: {name?: string}) {
-  const [refusal, setRefusal] = useState<Refusal>();
-  const today = new Date();
-  const from = new Date(today.getFullYear(), today.getMonth(), 1);
-  const day = (at: Date) => `${at.getFullYear()}-${String(at.getMonth() + 1).padStart(2, "0")}-${String(at.getDate()).padStart(2, "0")}`;
-  const save = () => {
-    setRefusal(undefined);
-    saveCsv("/api/v1/usage", {tenant: name, from: day(from)}, `usage-${name ?? "all"}-${day(from)}.csv`).catch(setRefusal);
-  };
-  return (
-    <>
-      <button type="button" class="button" onClick={save}>Usage since {day(from)} as CSV</button>
-      {refusal && <Refused refusal={refusal} again={save} />}
-    </>
-  );
-}
 
 function Chosen({row, ask}: {row: Row; ask: ReturnType<typeof useDialog>[1]}) {
   const of = tenant(row.name);
@@ -78,7 +61,8 @@ function Chosen({row, ask}: {row: Row; ask: ReturnType<typeof useDialog>[1]}) {
         )}
       </Shown>
       <div class="actions">
-        <Usage name={row.name} />
+        <a class="button" href={`/usage?tenant=${encodeURIComponent(row.name)}`}>Usage</a>
+        <UsageCsv tenant={row.name} from={monthBegins(0)}>{`Usage since ${monthBegins(0)} as CSV`}</UsageCsv>
         {may("tenant") && <button type="button" class="button danger" onClick={() => ask(remove(row.name, left))}>Delete…</button>}
       </div>
       <Command line={`haasctl usage list --tenant ${row.name} -o csv`} />
@@ -106,7 +90,7 @@ export function Tenants() {
           {value: list.filter((one) => one.nodes > 0).length, label: "have nodes"},
           {value: list.reduce((sum, one) => sum + one.nodes, 0), label: "nodes rented"},
         ]}
-        actions={<><Usage />{may("tenant") && <button type="button" class="button main" onClick={() => ask(create())}>New tenant</button>}</>}
+        actions={may("tenant") && <button type="button" class="button main" onClick={() => ask(create())}>New tenant</button>}
         panel={(row) => <Chosen key={row.name} row={row} ask={ask} />}
         none={<Empty title="No tenant"><p>Nobody rents here yet. <span class="mono">haasctl tenant create acme</span></p></Empty>}
         line="haasctl tenant list"
