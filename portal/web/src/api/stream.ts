@@ -40,6 +40,12 @@ export const onGap = (fn: () => void) => subscribe(gaps, fn);
 
 export const keyOf = (kind: Value["kind"], name: string) => `${kind} ${name}`;
 
+/** Bits per second of the last 5 s that leave a port; undefined: it is none of the busiest. */
+export function loadNow(told: ReadonlyMap<string, Value>, name: string, port: string): number | undefined {
+  const value = told.get(keyOf("load", `${name}:${port}`))?.value?.["bits_per_second"];
+  return typeof value === "number" ? value : undefined;
+}
+
 function hearValues({all, again, items}: Values) {
   const map = new Map(all ? [] : moving.value);
   for (const item of items) {

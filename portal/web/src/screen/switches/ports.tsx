@@ -1,6 +1,7 @@
 // The ports of a switch, and of the chosen one its counters over time.
 import {useMemo, useState} from "preact/hooks";
 import {useSource} from "../../api/source";
+import {loadNow, moving} from "../../api/stream";
 import type {SwitchPorts} from "../../api/types";
 import {query, withWords} from "../../app/route";
 import {may} from "../../app/session";
@@ -16,7 +17,8 @@ import {portSeries} from "../topology/sources";
 import {locate} from "./actions";
 import {portsOf} from "./sources";
 
-type Port = SwitchPorts["items"][number];
+/** With what it sends now, where it is one of the busiest links. */
+type Port = SwitchPorts["items"][number] & {load?: number | undefined};
 
 function vlans(port: Port): string {
   if (port.trunk === null || port.trunk === undefined) return "not read";
@@ -29,6 +31,7 @@ const COLUMNS: Column<Port>[] = [
   {name: "port", title: "Port", value: (row) => row.port, width: "minmax(100px, 1fr)", mono: true, narrow: "title"},
   {name: "up", title: "Link", value: (row) => (row.up ? "up" : row.admin_up === false ? "off" : "down"), cell: (row) => <Mark shape={row.up ? "ok" : row.admin_up === false ? "idle" : "fail"}>{row.up ? "up" : row.admin_up === false ? "off" : "down"}</Mark>, width: "90px", narrow: "state"},
   {name: "speed", title: "Speed", value: (row) => row.speed_bps || null, cell: (row) => (row.speed_bps ? bits(row.speed_bps) : "–"), width: "116px", number: true},
+  {name: "load", title: "Sends, last 5 s", value: (row) => row.load ?? null, cell: (row) => (row.load === undefined ? "–" : bits(row.load)), width: "124px", number: true},
   {name: "kind", title: "Kind", value: (row) => row.kind, width: "84px", wide: true},
   {name: "behind", title: "Behind it", value: behind, cell: (row) => <span class="mono">{behind(row) ?? "–"}</span>, width: "minmax(160px, 1.6fr)", narrow: "sub"},
   {name: "vlans", title: "VLANs", value: vlans, width: "minmax(140px, 1.4fr)", wide: true},
@@ -70,6 +73,7 @@ function ChosenPort({name, port, ask}: {name: string; port: Port; ask: (ask: Ask
       <Facts
         rows={[
           ["Behind it", behind(port) && <span class="mono">{behind(port)}</span>],
+          ["Sends", port.load === undefined ? null : `${bits(port.load)} in the last 5 s`],
           ["VLANs", vlans(port)],
           ["Spanning tree", port.stp],
           ["Says of itself", port.alias],
@@ -87,8 +91,10 @@ function ChosenPort({name, port, ask}: {name: string; port: Port; ask: (ask: Ask
 export function Ports({name, ask}: {name: string; ask: (ask: Ask) => void}) {
   const source = portsOf(name);
   const held = useSource(source);
-  const rows = useShownRows(held.value ?? [], COLUMNS);
-  const chosen = held.value?.find((one) => one.port === query.value.get("at"));
+  const told = moving.value;
+  const ports = useMemo(() => (held.value ?? []).map((one): Port => ({...one, load: loadNow(told, name, one.port)})), [held.value, told, name]);
+  const rows = useShownRows(ports, COLUMNS);
+  const chosen = ports.find((one) => one.port === query.value.get("at"));
   return (
     <section class="stack" aria-label="Ports">
       <h2>Ports</h2>

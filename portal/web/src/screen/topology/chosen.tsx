@@ -2,6 +2,7 @@
 import {useState} from "preact/hooks";
 import type {Refusal} from "../../api/client";
 import {useSource} from "../../api/source";
+import {loadNow, moving} from "../../api/stream";
 import type {Topology, TopologyLink} from "../../api/types";
 import {isSite} from "../../app/session";
 import {Command, quote} from "../../part/command";
@@ -90,6 +91,10 @@ function ChosenLink({link, topology}: {link: TopologyLink; topology: Topology}) 
           ["Capacity", link.speed_bps ? `${bits(link.speed_bps)}${link.members > 1 ? `, ${link.members} cables` : ""}` : "not told"],
           [`From ${link.a_switch}`, wholeLoad(link.forward)],
           [`From ${link.b_switch}`, wholeLoad(link.back)],
+          ...(["a", "b"] as const).map((end): [string, string | null] => {
+            const now = loadNow(moving.value, link[`${end}_switch`], link[`${end}_port`]);
+            return [`Last 5 s from ${link[`${end}_switch`]}`, now === undefined ? null : bits(now)];
+          }),
           ["Carries", carried.length ? carried.join(", ") : "no tenant's network at both ends"],
           ["Fabric", link.fabric],
         ]}

@@ -1,6 +1,7 @@
 // Where everything is: arithmetic, no engine. A tier is a row; a pod is a block of columns; leaves stand by rack and name; nodes hang below their first leaf.
 // World units; the picture scales them.
 import type {Topology, TopologyLink, TopologyNode, TopologySwitch} from "../../api/types";
+import {natural as order} from "../../part/table";
 
 export interface Spot<T> {
   of: T;
@@ -50,8 +51,6 @@ export const SEAT = {width: 15, height: 12, row: 4};
 const GAP = 48;
 const TIERS = 170;
 const HANG = 44;
-
-const order = new Intl.Collator("en", {numeric: true}).compare;
 
 /** What a link carries in its fuller direction. */
 export function loadOf(link: TopologyLink): number {
