@@ -54,6 +54,24 @@ async function nodes() {
   await walk.look("node-none", {narrow: false});
 }
 
+/** On a narrow screen: four links and More, which opens all of it until one goes somewhere. */
+async function bar() {
+  const screens = page.getByRole("navigation", {name: "Screens"});
+  const narrow = () => page.setViewportSize({width: 390, height: 800});
+  await walk.open("/pdcis");
+  await narrow();
+  await until("four links and More", async () => (await screens.getByRole("link").count()) === 4 && (await screens.getByRole("button").allTextContents()).join() === "More");
+  need(await screens.evaluate((element) => element.scrollWidth <= element.clientWidth), "nothing is beside what is in sight");
+  await screens.getByRole("button", {name: "More"}).click();
+  await screens.getByRole("button", {name: "Log out"}).waitFor();
+  await walk.look("more");
+  await narrow();
+  await screens.getByRole("link", {name: "My usage"}).click();
+  await until("it goes there", async () => (await title()) === "My usage" && (await screens.getByRole("link").count()) === 4);
+  await page.setViewportSize({width: 1280, height: 800});
+  await walk.look("usage", {narrow: false});
+}
+
 async function stream() {
   const other = await walk.context.newPage();
   await other.goto(`${facts.url}/nodes?q=gpu-0001`);
@@ -101,7 +119,7 @@ async function over() {
   await until("a session that was ended leads to the door", async () => (await title()) === "Log in", 15);
 }
 
-for (const part of [link, rented, progress, nodes, stream, broken, moved, release, over]) {
+for (const part of [link, rented, progress, nodes, bar, stream, broken, moved, release, over]) {
   const began = Date.now();
   await part().catch(async (error) => {
     await page.screenshot({path: `${facts.pictures}/tenant-failed.png`});

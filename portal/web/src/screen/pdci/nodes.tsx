@@ -77,7 +77,7 @@ export function Nodes({pdci, ask}: {pdci: Pdci; ask: (ask: Ask) => void}) {
       <header><h2>Nodes</h2><Spares pdci={pdci} members={here} /></header>
       <Bar pdci={pdci} members={meant.length ? meant : here} picked={meant.length} ask={ask} />
       <div class="scroll" tabIndex={0} role="region" aria-label="Table of nodes">
-        <table class="plain">
+        <table class="plain snug">
           <thead><tr>{may("power") && <th class="pick"><span class="hidden">Pick</span></th>}<th>Node</th><th class="wide">Class</th><th>Step</th><th>Power</th><th>Why</th><th>Address</th><th><span class="hidden">Actions</span></th></tr></thead>
           <tbody>
             {nodes.map((node) => {
