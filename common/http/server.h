@@ -172,6 +172,9 @@ void http_answer_header(struct http_request *request, const char *name, const ch
  * may be NULL. A second answer is ignored. */
 void http_answer(struct http_request *request, int status, const char *content_type,
 		 const void *body, size_t size);
+/* The same with a body that is not copied: `done` is called with `context` when nobody reads it any more, maybe at once. */
+void http_answer_shared(struct http_request *request, const char *content_type, const void *body,
+			size_t size, loop_fn done, void *context);
 void http_answer_json(struct http_request *request, int status, const struct text *body);
 /* application/problem+json (RFC 9457) {type,title,status,detail,hint,code}. title from message. */
 void http_answer_problem(struct http_request *request, int status, const struct problem *problem);

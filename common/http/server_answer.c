@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -20,6 +21,12 @@
 
 /* A stream's client that acknowledges nothing for so long is gone. The kernel alone would wait a quarter of an hour. */
 #define STREAM_SILENT_MS 20000
+
+/* Of a body that somebody else has too. */
+struct http_answer_hold {
+	loop_fn done;
+	void *context;
+};
 
 static struct evbuffer *output_of(const struct http_request *request)
 {
@@ -130,6 +137,38 @@ void http_answer(struct http_request *request, int status, const char *content_t
 	if (sent && size > 0 && request->method != HTTP_HEAD && has_body(status) &&
 	    evbuffer_add(output_of(request), body, size) != 0)
 		http_connection_abort(request->connection);
+	end_answer(request);
+}
+
+static void http_answer_on_taken(const void *data, size_t size, void *extra)
+{
+	struct http_answer_hold *hold = extra;
+
+	(void)data;
+	(void)size;
+	hold->done(hold->context);
+	free(hold);
+}
+
+void http_answer_shared(struct http_request *request, const char *content_type, const void *body,
+			size_t size, loop_fn done, void *context)
+{
+	struct http_answer_hold *hold = malloc(sizeof(*hold));
+
+	if (request->status || !hold || request->method == HTTP_HEAD || size == 0) {
+		http_answer(request, 200, content_type, body, size);
+		free(hold);
+		done(context);
+		return;
+	}
+	*hold = (struct http_answer_hold){.done = done, .context = context};
+	if (!send_head(request, 200, content_type, (int64_t)size)) {
+		http_answer_on_taken(body, size, hold);
+	} else if (evbuffer_add_reference(output_of(request), body, size, http_answer_on_taken,
+					  hold) != 0) {
+		http_answer_on_taken(body, size, hold);
+		http_connection_abort(request->connection);
+	}
 	end_answer(request);
 }
 

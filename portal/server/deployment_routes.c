@@ -158,7 +158,7 @@ static const struct query_row deployment_routes_list_query[] = {
 
 /* clang-format off */
 const struct route deployment_routes[] = {
-	{HTTP_GET, "/api/v1/deployments", ROLE_TENANT, BODY_NONE, 0, exchange_list, deployment_routes_list_query,
+	{HTTP_GET, "/api/v1/deployments", ROLE_TENANT, BODY_NONE, ROUTE_SHARED, exchange_list, deployment_routes_list_query,
 	 &deployment_list_query, {"?limit", "?cursor", "?state", "?active", "?plan", "?node", "?job", "?class"}},
 	{HTTP_POST, "/api/v1/deployments", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT, deployment_routes_deployment_create, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/deployments/actions", ROLE_TENANT, BODY_JSON, ROUTE_IDEMPOTENT | ROUTE_ON_CALL, deployment_actions, NULL, NULL, {NULL}},

@@ -13,6 +13,7 @@
 #include "portal/server/event_stream.h"
 #include "portal/server/exchange_store_sql.h"
 #include "portal/server/read_pool.h"
+#include "portal/server/shared_read.h"
 #include "portal/server/store_text_sql.h"
 
 #define PRINCIPAL_SIZE (ACTOR_SIZE + NAME_SIZE + 4)
@@ -23,6 +24,7 @@
 
 static void exchange_free(struct exchange *exchange)
 {
+	shared_read_end(exchange);
 	for (size_t i = 0; i < QUERY_ROWS; i++)
 		free(exchange->query[i]);
 	free(exchange->reason);
@@ -244,12 +246,13 @@ static void exchange_submit_write(struct exchange *exchange, const struct call_l
 						   list->calls, list->count));
 }
 
-/* Nobody reads for a client that left. */
-static bool exchange_is_wanted(const void *context)
+/* Nobody reads for a client that left, but for others. */
+static bool exchange_is_wanted(void *context)
 {
-	const struct exchange *exchange = context;
+	struct exchange *exchange = context;
 
-	return exchange->request != NULL;
+	exchange->began_ms = loop_now_ms(exchange->portal->loop);
+	return exchange->request != NULL || exchange->reading.number != 0;
 }
 
 /* Reads of one tenant take turns with those of others, whoever of it asks; in the site's scope those of one person do. */
@@ -257,6 +260,7 @@ static void exchange_submit_read(struct exchange *exchange, const struct call_li
 {
 	bool tenant = exchange_is_tenants(exchange);
 	struct portal *portal = exchange->portal;
+	struct read_pool *pool = tenant ? portal->tenant_reads : portal->reads;
 	const struct read_ask ask = {
 		.asker = tenant ? exchange->tenant : exchange->actor,
 		.calls = list->calls,
@@ -266,8 +270,8 @@ static void exchange_submit_read(struct exchange *exchange, const struct call_li
 
 	exchange->rc = 0;
 	exchange_hold(exchange);
-	exchange_submitted(exchange,
-			   read_pool_submit(tenant ? portal->tenant_reads : portal->reads, &ask));
+	/* Who is called back while all ends may ask again. */
+	exchange_submitted(exchange, pool ? read_pool_submit(pool, &ask) : E_UNAVAILABLE);
 }
 
 static void exchange_on_rows(void *context, int rc, const PGresult *result,

@@ -9,6 +9,7 @@
 #include "common/base/text.h"
 #include "common/http/json_reader.h"
 
+#include "portal/server/answer_book.h"
 #include "portal/server/error_list.h"
 #include "portal/server/identity.h"
 #include "portal/server/portal.h"
@@ -69,7 +70,12 @@ struct exchange {
 	/* Of a write: made for this request, before its steps; `lock` comes after the first, which is
 	 * then made again. What they point to is in `data`. */
 	struct db_call first, lock;
-	bool replay;    /* the key was used before: answer what is stored */
+	bool replay; /* the key was used before: answer what is stored */
+	/* shared_read.c: what is read for others too, or whom it waits for. */
+	struct answer_reading reading;
+	struct answer_waiter waiter;
+	int64_t began_ms; /* the read got its connection */
+	unsigned tries;
 	unsigned holds; /* work under way: the handler, the database, a worker, a daemon */
 };
 
@@ -119,6 +125,8 @@ void exchange_answer(struct exchange *exchange, int status, const char *json);
 /* 200 with something that is not JSON. */
 void exchange_answer_as(struct exchange *exchange, const char *content_type, const void *data,
 			size_t size);
+/* 200 with what others get too, or 304. Takes `kept`. */
+void exchange_answer_kept(struct exchange *exchange, struct answer_kept *kept);
 void exchange_problem(struct exchange *exchange, int status, const struct problem *problem);
 /* 422, or `status`, with `errors` and the values that the body has there; clears the list. */
 void exchange_refuse(struct exchange *exchange, struct error_list *errors);

@@ -10,6 +10,7 @@
 #include "portal/server/exchange.h"
 #include "portal/server/kind_table.h"
 #include "portal/server/member_check.h"
+#include "portal/server/shared_read.h"
 #include "portal/server/store_text_sql.h"
 
 /* Words of "code", for programs. */
@@ -86,10 +87,19 @@ static void exchange_answer_say_position(const struct exchange *exchange,
 		http_answer_header(request, "Haas-Stream-Position", value);
 }
 
+/* Who is told that it was done does not read what was there before. Bytes change no list that is shared. */
+static void exchange_answer_forget(const struct exchange *exchange, int status)
+{
+	if (exchange->route && exchange->route->method != HTTP_GET && status < 400 &&
+	    exchange->route->body != BODY_BYTES)
+		shared_reads_forget(exchange->portal->shared);
+}
+
 void exchange_answer(struct exchange *exchange, int status, const char *json)
 {
 	struct http_request *request = exchange_answer_take_request(exchange);
 
+	exchange_answer_forget(exchange, status);
 	if (!request)
 		return;
 	if (status == 200)
@@ -107,11 +117,35 @@ void exchange_answer_as(struct exchange *exchange, const char *content_type, con
 {
 	struct http_request *request = exchange_answer_take_request(exchange);
 
+	exchange_answer_forget(exchange, 200);
 	if (!request)
 		return;
 	exchange_answer_say_position(exchange, request);
 	exchange_answer_count(exchange, size);
 	http_answer(request, 200, content_type, data, size);
+}
+
+void exchange_answer_kept(struct exchange *exchange, struct answer_kept *kept)
+{
+	struct http_request *request = exchange_answer_take_request(exchange);
+	const char *known = request ? http_request_header(request, "If-None-Match") : NULL;
+
+	if (!request) {
+		answer_kept_unref(kept);
+		return;
+	}
+	(void)text_copy(exchange->position, sizeof(exchange->position), kept->position);
+	exchange_answer_say_position(exchange, request);
+	http_answer_header(request, "ETag", kept->tag);
+	if (known && strstr(known, kept->tag)) {
+		exchange_answer_count(exchange, 0);
+		http_answer(request, 304, NULL, NULL, 0);
+		answer_kept_unref(kept);
+		return;
+	}
+	exchange_answer_count(exchange, kept->size);
+	http_answer_shared(request, "application/json", kept->data, kept->size, answer_kept_unref,
+			   kept);
 }
 
 static void problem_text(const struct exchange *exchange, int status, const struct problem *problem,

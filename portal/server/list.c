@@ -10,6 +10,7 @@
 #include "portal/server/list_query.h"
 #include "portal/server/list_table.h"
 #include "portal/server/query_policy.h"
+#include "portal/server/shared_read.h"
 #include "portal/server/store_text_sql.h"
 
 const char *const list_count_words[] = {"exact", NULL};
@@ -76,6 +77,15 @@ static void list_answer_table(struct exchange *exchange, const PGresult *result)
 	exchange_answer_as(exchange, "text/csv", text_get(&table), table.size);
 }
 
+static void list_read(struct exchange *exchange, const struct db_query *query,
+		      const char *const params[])
+{
+	if (exchange->route->flags & ROUTE_SHARED)
+		exchange_query_shared(exchange, query, params);
+	else
+		exchange_query(exchange, query, params, exchange_answer_body);
+}
+
 static void list_refuse(struct exchange *exchange, const char *parameter, const char *allowed)
 {
 	char arg[16];
@@ -105,8 +115,10 @@ static void list_ask(struct exchange *exchange, const struct list_ask *ask)
 	}
 	exchange->data = query;
 	exchange->data_free = list_forget;
-	exchange_query(exchange, &query->query, query->params,
-		       ask->csv ? list_answer_table : exchange_answer_body);
+	if (ask->csv)
+		exchange_query(exchange, &query->query, query->params, list_answer_table);
+	else
+		list_read(exchange, &query->query, query->params);
 }
 
 static bool list_is_plain(const struct list_ask *ask)
@@ -141,11 +153,12 @@ void exchange_list_of(struct exchange *exchange, const struct list *list)
 	};
 
 	exchange_args(exchange, args);
-	http_answer_header(exchange->request, "Vary", "Accept");
+	if (exchange->tries == 0) /* else it was here before */
+		http_answer_header(exchange->request, "Vary", "Accept");
 	if (!list_cursor_fits(&ask))
 		list_refuse(exchange, "cursor", "the `next` of the previous page");
 	else if (list_is_plain(&ask))
-		exchange_query(exchange, list->plain, args, exchange_answer_body);
+		list_read(exchange, list->plain, args);
 	else
 		list_ask(exchange, &ask);
 }

@@ -583,9 +583,9 @@ int list_query_build(const struct list_ask *ask, struct list_query *ret,
 	else
 		text_addf(
 			sql,
-			"(jsonb_build_object('items', coalesce((select jsonb_agg(p.item order by p.n) from "
-			"page p where p.n <= $1::int), '[]'), 'next', (select next from end_of))%s)::text",
-			ask->count ? " || jsonb_build_object('count', c.count)" : "");
+			"json_build_object('items', coalesce((select json_agg(p.item order by p.n) from "
+			"page p where p.n <= $1::int), '[]'), 'next', (select next from end_of)%s)::text",
+			ask->count ? ", 'count', c.count" : "");
 	text_add(sql, " as body, (select next from end_of) as next, c.count from counted c");
 	return list_query_end(&build, rc);
 }

@@ -286,7 +286,7 @@ static void node_story(struct exchange *exchange)
 
 /* clang-format off */
 const struct route node_routes[] = {
-	{HTTP_GET, "/api/v1/nodes", ROLE_TENANT, BODY_NONE, 0, exchange_list, node_routes_list_query,
+	{HTTP_GET, "/api/v1/nodes", ROLE_TENANT, BODY_NONE, ROUTE_SHARED, exchange_list, node_routes_list_query,
 	 &node_list_query, {"?limit", "?cursor", "?state", "?class", "?rack", "?name", "?tenant"}},
 	{HTTP_POST, "/api/v1/nodes", ROLE_OPERATOR, BODY_JSON, ROUTE_IDEMPOTENT | ROUTE_SECRET, node_create, NULL, NULL, {NULL}},
 	{HTTP_POST, "/api/v1/nodes/import", ROLE_OPERATOR, BODY_CSV, ROUTE_IDEMPOTENT | ROUTE_SECRET, node_routes_node_import, import_query, NULL, {NULL}},

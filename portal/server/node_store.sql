@@ -13,7 +13,7 @@ jsonb_build_object('name', v.name, 'class', v.class, 'rack', v.rack, 'unit', v.u
 'insecure', v.bmc_insecure, 'workarounds', to_jsonb(v.bmc_workarounds), 'tls', v.bmc_tls, 'fingerprint', v.bmc_fingerprint, 'uri', v.bmc_uri,
 'problem', v.bmc_problem) end,
 'attestation', case when v.attested is not null then jsonb_build_object('attested', v.attested, 'why', nullif(v.attested_why, ''), 'at', v.attested_at) end,
-'power', v.power, 'power_at', v.power_at, 'address', v.address, 'health', haas.node_health_word(v.id),
+'power', v.power, 'power_at', v.power_at, 'address', v.address, 'health', case when exists (select from haas.health_label l where l.node_id = v.id) then haas.node_health_word(v.id) end,
 'location', haas.node_location(v.id),
 'deployment', case when v.deployment_id is not null then jsonb_build_object('id', v.deployment_id, 'plan', v.plan,
 'state', v.deployment_state, 'step', v.step, 'percent', v.percent, 'progress', v.progress) end,

@@ -28,6 +28,7 @@
 #include "portal/server/listener.h"
 #include "portal/server/login_gate.h"
 #include "portal/server/page.h"
+#include "portal/server/shared_read.h"
 
 #define WORKERS      2
 #define WORKER_QUEUE 64
@@ -80,6 +81,8 @@ static int portal_start_parts(struct portal *portal, struct problem *problem)
 	if (rc == 0)
 		rc = event_stream_new(portal, &portal->stream);
 	if (rc == 0)
+		rc = shared_reads_new(portal, &portal->shared);
+	if (rc == 0)
 		rc = image_sweep_new(portal, &portal->sweep);
 	if (rc == 0)
 		rc = page_new(portal->conf->page_dir, &portal->page);
@@ -127,6 +130,7 @@ static void portal_stop(void *state)
 	portal_database_close(portal);
 	event_stream_free(portal->stream);
 	listeners_free(portal->listeners);
+	shared_reads_free(portal->shared);
 	page_free(portal->page);
 	upload_set_free(portal->uploads);
 	image_sweep_free(portal->sweep);

@@ -32,6 +32,7 @@ struct page;
 struct read_pool;
 struct seal_key;
 struct standing_group;
+struct shared_reads;
 struct upload_set;
 
 /* How strangers come in. */
@@ -122,6 +123,7 @@ struct portal {
 	struct event_stream *stream;
 	struct standing_group *standings; /* a list */
 	int64_t standing_phase_ms;        /* of the newest: apart from that of the others */
+	struct shared_reads *shared;
 	struct image_keys *image_keys;
 	struct upload_set *uploads;
 	struct image_sweep *sweep;

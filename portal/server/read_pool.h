@@ -18,9 +18,9 @@ struct read_ask {
 	const char *asker; /* who shares a queue */
 	const struct db_call *calls;
 	size_t count;
-	/* Is the answer still wanted? Asked of the context of the last call before its turn; else it gets E_UNAVAILABLE. May
+	/* Its turn begins: is the answer still wanted? Asked of the context of the last call; else it gets E_UNAVAILABLE. May
 	 * be NULL. */
-	bool (*wanted)(const void *context);
+	bool (*wanted)(void *context);
 };
 
 MUST_USE int read_pool_new(struct loop *loop, const struct read_pool_options *options,

@@ -33,6 +33,8 @@ enum route_flag {
 	ROUTE_CONSENT =
 		512, /* a tenant's own word: of its admins alone, never of who looks as the tenant */
 	ROUTE_STREAM = 256, /* stays open: not one of the requests that one may have at once */
+	ROUTE_SHARED =
+		1024, /* a list that depends on the role and the tenant alone: a second old, and large, it answers others too */
 };
 
 enum query_kind {

@@ -1,10 +1,10 @@
-/* Load for the login bench: HTTP/1.1 requests over kept connections to a Unix socket, or argon2id alone.
+/* Load for the login and the api bench: HTTP/1.1 requests over kept connections to a Unix socket, or argon2id alone.
  *
  * usage: login_load SOCKET REQUESTS [key=value...]     REQUESTS: a file of whole requests, a NUL after each; they are sent in turn
  *   connections=N   kept connections, one request under way on each (8)
  *   rate=N          requests a second over all; 0 = as fast as answers come (0)
  *   seconds=S       how long (3)
- * Prints requests=, failed= (no 2xx), seconds=, p50_ms=, p99_ms=.
+ * Prints requests=, failed= (no 2xx), bytes= (of bodies), seconds=, p50_ms=, p99_ms=.
  *
  * usage: login_load argon2id [threads=N] [seconds=S]
  * Verifies one hash of libsodium's interactive limits again and again, as portald does. Prints requests=, seconds=.
@@ -26,7 +26,8 @@
 #include <unistd.h>
 
 #define CONNECTIONS_MAX 256
-#define ANSWER_MAX      65536
+#define HEAD_MAX        16384
+#define PIECE_MAX       262144
 #define ANSWERS_MAX     4000000
 #define THREADS_MAX     16
 #define PASSWORD        "a password of a person"
@@ -41,7 +42,9 @@ enum { CONNECTIONS, RATE, SECONDS, THREADS, OPTIONS };
 struct connection {
 	int64_t began_ns; /* 0: no request under way */
 	size_t used;
-	char answer[ANSWER_MAX];
+	bool in_body;
+	size_t left; /* of the body */
+	char head[HEAD_MAX];
 };
 
 struct load {
@@ -51,7 +54,8 @@ struct load {
 	struct connection *connections;
 	struct pollfd *polls;
 	float *took_ms;
-	size_t answered, failed, sent;
+	size_t answered, failed, sent, bytes;
+	char piece[PIECE_MAX];
 };
 
 static struct option options[OPTIONS] = {
@@ -139,43 +143,68 @@ static void request_send(struct load *load, size_t i)
 		login_load_die("send");
 	load->connections[i].began_ns = now_ns();
 	load->connections[i].used = 0;
+	load->connections[i].in_body = false;
 	load->sent++;
 }
 
-/* A whole answer is here: its head says how long its body is. */
-static bool answer_is_whole(const struct connection *connection)
-{
-	const char *end = memmem(connection->answer, connection->used, "\r\n\r\n", 4);
-	const char *length = strcasestr(connection->answer, "\r\nContent-Length:");
-	size_t body = 0;
-
-	if (!end)
-		return false;
-	if (length && length < end)
-		body = strtoul(length + 17, NULL, 10);
-	return connection->used >= (size_t)(end + 4 - connection->answer) + body;
-}
-
-static bool answer_receive(struct load *load, size_t i)
+/* The head says how long the body is. False: it is not here yet. */
+static bool head_receive(struct load *load, size_t i)
 {
 	struct connection *connection = &load->connections[i];
-	ssize_t got = recv(load->polls[i].fd, connection->answer + connection->used,
-			   ANSWER_MAX - 1 - connection->used, 0);
+	ssize_t got = recv(load->polls[i].fd, connection->head + connection->used,
+			   HEAD_MAX - 1 - connection->used, 0);
+	const char *end;
+	const char *length;
+	size_t body = 0;
 
 	if (got <= 0)
 		login_load_die("the server hung up");
 	connection->used += (size_t)got;
-	connection->answer[connection->used] = '\0';
-	if (!answer_is_whole(connection))
+	connection->head[connection->used] = '\0';
+	end = memmem(connection->head, connection->used, "\r\n\r\n", 4);
+	if (!end)
 		return false;
-	if (strncmp(connection->answer, "HTTP/1.1 2", 10) != 0) {
+	length = strcasestr(connection->head, "\r\nContent-Length:");
+	if (length && length < end)
+		body = strtoul(length + 17, NULL, 10);
+	load->bytes += body;
+	connection->left = body - (connection->used - (size_t)(end + 4 - connection->head));
+	connection->in_body = true;
+	return true;
+}
+
+static bool body_receive(struct load *load, size_t i)
+{
+	struct connection *connection = &load->connections[i];
+	ssize_t got;
+
+	if (connection->left == 0)
+		return true;
+	got = recv(load->polls[i].fd, load->piece,
+		   connection->left < PIECE_MAX ? connection->left : PIECE_MAX, MSG_DONTWAIT);
+	if (got < 0 && errno == EAGAIN)
+		return false;
+	if (got <= 0)
+		login_load_die("the server hung up");
+	connection->left -= (size_t)got;
+	return connection->left == 0;
+}
+
+static void answer_receive(struct load *load, size_t i)
+{
+	struct connection *connection = &load->connections[i];
+
+	if (!connection->in_body && !head_receive(load, i))
+		return;
+	if (!body_receive(load, i))
+		return;
+	if (strncmp(connection->head, "HTTP/1.1 2", 10) != 0) {
 		if (load->failed++ == 0)
-			fprintf(stderr, "login_load: %.*s\n", 400, connection->answer);
+			fprintf(stderr, "login_load: %.*s\n", 400, connection->head);
 	} else if (load->answered < ANSWERS_MAX) {
 		load->took_ms[load->answered++] = (float)(now_ns() - connection->began_ns) / 1e6F;
 	}
 	connection->began_ns = 0;
-	return true;
 }
 
 /* How many may have been sent by now. */
@@ -201,7 +230,7 @@ static void load_run(struct load *load, size_t count)
 			login_load_die("poll");
 		for (size_t i = 0; i < count; i++)
 			if (load->polls[i].revents != 0)
-				(void)answer_receive(load, i);
+				answer_receive(load, i);
 	}
 }
 
@@ -214,7 +243,7 @@ static int by_size(const void *a, const void *b)
 
 static int load_main(const char *socket_path, const char *path)
 {
-	struct load load = {0};
+	static struct load load;
 	size_t count = (size_t)options[CONNECTIONS].value;
 
 	if (count < 1 || count > CONNECTIONS_MAX)
@@ -229,8 +258,9 @@ static int load_main(const char *socket_path, const char *path)
 		load.polls[i] = (struct pollfd){.fd = connect_to(socket_path), .events = POLLIN};
 	load_run(&load, count);
 	qsort(load.took_ms, load.answered, sizeof(*load.took_ms), by_size);
-	printf("requests=%zu failed=%zu seconds=%ld p50_ms=%.2f p99_ms=%.2f\n", load.answered,
-	       load.failed, options[SECONDS].value, (double)load.took_ms[load.answered / 2],
+	printf("requests=%zu failed=%zu bytes=%zu seconds=%ld p50_ms=%.2f p99_ms=%.2f\n",
+	       load.answered, load.failed, load.bytes, options[SECONDS].value,
+	       (double)load.took_ms[load.answered / 2],
 	       (double)load.took_ms[load.answered * 99 / 100]);
 	return load.answered > 0 ? 0 : 1;
 }

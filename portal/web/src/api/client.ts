@@ -44,17 +44,23 @@ async function problemOf(answer: Response): Promise<Partial<Problem>> {
   }
 }
 
-/** Of the stream, as of the last answer: whatever an answer does not show comes after it. */
+/** Of the stream, the newest that an answer or an event told. Shared answers are not older: what was seen once does not go back. */
 let position = "";
 export const positionNow = () => position;
 
+export function sawPosition(told: string) {
+  const [now, then] = [told, position].map((one) => BigInt(/^\d+/.exec(one)?.[0] ?? "0")) as [bigint, bigint];
+  if (now > then || (now === then && !told.endsWith("-0"))) position = told;
+}
+
 async function ask(path: string, options: RequestInit): Promise<unknown> {
-  const answer = await fetch(path, {credentials: "same-origin", ...options}).catch(() => undefined);
+  const headers: Record<string, string> = {...(options.headers as Record<string, string> | undefined), ...(position && {"Haas-Stream-Position": position})};
+  const answer = await fetch(path, {credentials: "same-origin", ...options, headers}).catch(() => undefined);
   if (!answer?.ok) {
     if (answer?.status === 401 && !path.startsWith("/api/v1/login")) ended();
     throw await Refusal.of(answer);
   }
-  position = answer.headers.get("Haas-Stream-Position") ?? position;
+  sawPosition(answer.headers.get("Haas-Stream-Position") ?? "");
   return answer.status === 204 ? undefined : answer.json();
 }
 
