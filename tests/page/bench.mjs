@@ -38,15 +38,27 @@ await page.getByRole("button", {name: "Log in"}).click();
 await page.getByRole("navigation", {name: "Screens"}).waitFor();
 
 const firsts = [];
+const paints = [];
 for (let i = 0; i < 5; i++) {
   const fresh = await browser.newContext({ignoreHTTPSErrors: true, viewport: {width: 1280, height: 800}, storageState: await context.storageState()});
   const one = await fresh.newPage();
+  // The frame that has the screen's heading, not only the shell's word that it loads.
+  await one.addInitScript(() => {
+    const observer = new MutationObserver(() => {
+      if (!document.querySelector("h1")) return;
+      observer.disconnect();
+      requestAnimationFrame(() => setTimeout(() => (window.shownAt = performance.now())));
+    });
+    observer.observe(document, {childList: true, subtree: true});
+  });
   await one.goto(`${facts.url}/alerts`);
   await one.getByRole("heading", {level: 1, name: "Alerts"}).waitFor();
-  firsts.push(await one.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
+  await one.waitForFunction(() => window.shownAt);
+  firsts.push(await one.evaluate(() => window.shownAt));
+  paints.push(await one.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
   await fresh.close();
 }
-tell("first", median(firsts), `${firsts.map(Math.round).join(", ")} ms`);
+tell("first", median(firsts), `${firsts.map(Math.round).join(", ")} ms; the first paint after ${paints.map(Math.round).join(", ")} ms`);
 
 await page.goto(`${facts.url}/nodes`);
 await page.waitForFunction((nodes) => document.querySelector("[aria-rowcount]")?.getAttribute("aria-rowcount") === String(nodes + 1), facts.nodes);

@@ -1,7 +1,7 @@
 // A table of many rows: only those in sight are drawn. Sorted, filtered and chosen by the address, its columns kept for the person. Arrows move, Enter
 // opens, space picks. On a narrow screen a row has two lines.
 import {signal} from "@preact/signals";
-import type {ComponentChildren} from "preact";
+import {Component, type ComponentChildren} from "preact";
 import {useEffect, useMemo, useRef, useState} from "preact/hooks";
 import {hidden as own, keepOwn} from "../app/own";
 import {go, query, setWords} from "../app/route";
@@ -134,38 +134,58 @@ export function useColumns<T>(table: string, columns: Column<T>[]): [Column<T>[]
   return [shown, menu];
 }
 
-function Row<T>({row, at, props, columns, chosen, top, height}: {row: T; at: number; props: Props<T>; columns: Column<T>[]; chosen: boolean; top: number; height: number}) {
-  const key = props.keyOf(row);
-  const pick = () => {
-    const next = new Set(props.picked);
-    if (!next.delete(key)) next.add(key);
-    props.onPick?.(next);
-  };
-  const cellOf = (column: Column<T>) => {
-    const body = column.cell ? column.cell(row) : column.value(row) ?? "–";
-    return typeof body === "string" || typeof body === "number" ? <span>{body}</span> : body;
-  };
-  const style = {transform: `translateY(${top}px)`, height: `${height}px`};
-  return (
-    <div class="tr" role="row" id={`row-${key}`} aria-rowindex={at + 2} aria-selected={chosen} style={style} onClick={() => setWords({at: key})}>
-      {props.picked && !narrow.value && (
-        <div class="td" role="gridcell" onClick={(event) => event.stopPropagation()}>
-          <input type="checkbox" aria-label={`Pick ${key}`} tabIndex={-1} checked={props.picked.has(key)} onChange={pick} />
-        </div>
-      )}
-      {narrow.value ? (
-        <>
-          {(["title", "state"] as const).map((part) => {
-            const column = columns.find((one) => one.narrow === part);
-            return <div key={part} role="gridcell" class={`td ${column?.mono ? "mono" : ""}`}>{column && cellOf(column)}</div>;
-          })}
-          <div role="gridcell" class="td sub">{columns.filter((one) => one.narrow === "sub").map((one) => one.text?.(row) ?? one.value(row)).filter((value) => value !== null && value !== "").join(" · ")}</div>
-        </>
-      ) : (
-        columns.map((column) => <div key={column.name} role="gridcell" class={`td ${column.number ? "number" : ""} ${column.mono ? "mono" : ""}`}>{cellOf(column)}</div>)
-      )}
-    </div>
-  );
+interface RowProps<T> {
+  row: T;
+  at: number;
+  props: Props<T>;
+  columns: Column<T>[];
+  chosen: boolean;
+  slim: boolean;
+  top: number;
+  height: number;
+  /** Another one when the table was drawn for more than a scroll. */
+  round: object;
+}
+
+/** While the table scrolls, rows that stay in sight are not drawn anew. */
+class Row<T> extends Component<RowProps<T>> {
+  shouldComponentUpdate(next: RowProps<T>, state: unknown) {
+    const {round, row, at, columns, chosen, slim, top, height} = this.props;
+    return state !== this.state || next.round !== round || next.row !== row || next.at !== at || next.columns !== columns || next.chosen !== chosen || next.slim !== slim || next.top !== top || next.height !== height;
+  }
+
+  render({row, at, props, columns, chosen, slim, top, height}: RowProps<T>) {
+    const key = props.keyOf(row);
+    const pick = () => {
+      const next = new Set(props.picked);
+      if (!next.delete(key)) next.add(key);
+      props.onPick?.(next);
+    };
+    // Most cells are words alone: a box of lines costs less than a flexible one.
+    const cell = (key: string, column: Column<T> | undefined) => {
+      const body = column && (column.cell ? column.cell(row) : column.value(row) ?? "–");
+      const plain = typeof body === "string" || typeof body === "number";
+      return <div key={key} role="gridcell" class={`td ${plain ? "plain " : ""}${column?.number && !slim ? "number " : ""}${column?.mono ? "mono" : ""}`}>{body}</div>;
+    };
+    const style = {top: `${top}px`, height: `${height}px`};
+    return (
+      <div class="tr" role="row" id={`row-${key}`} aria-rowindex={at + 2} aria-selected={chosen} style={style} onClick={() => setWords({at: key})}>
+        {props.picked && !slim && (
+          <div class="td" role="gridcell" onClick={(event) => event.stopPropagation()}>
+            <input type="checkbox" aria-label={`Pick ${key}`} tabIndex={-1} checked={props.picked.has(key)} onChange={pick} />
+          </div>
+        )}
+        {slim ? (
+          <>
+            {(["title", "state"] as const).map((part) => cell(part, columns.find((one) => one.narrow === part)))}
+            <div role="gridcell" class="td sub">{columns.filter((one) => one.narrow === "sub").map((one) => one.text?.(row) ?? one.value(row)).filter((value) => value !== null && value !== "").join(" · ")}</div>
+          </>
+        ) : (
+          columns.map((column) => cell(column.name, column))
+        )}
+      </div>
+    );
+  }
 }
 
 function Heads<T>({props, columns}: {props: Props<T>; columns: Column<T>[]}) {
@@ -199,8 +219,9 @@ function Heads<T>({props, columns}: {props: Props<T>; columns: Column<T>[]}) {
 }
 
 /** `props.rows` are those to show, in their order (useShownRows). */
-export function Table<T>({shown, ...props}: Props<T> & {shown: Column<T>[]}) {
-  const columns = props.beside ? shown.filter((one) => !one.wide) : shown;
+export function Table<T>(given: Props<T> & {shown: Column<T>[]}) {
+  const {shown, ...props} = given; // the same object when only its own state has changed
+  const columns = useMemo(() => (props.beside ? shown.filter((one) => !one.wide) : shown), [props.beside, shown]);
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({top: 0, height: 600});
   const height = narrow.value ? 56 : coarse ? 40 : 33;
@@ -275,14 +296,14 @@ export function Table<T>({shown, ...props}: Props<T> & {shown: Column<T>[]}) {
       ) : (
         <div class="rows" role="rowgroup" style={{height: `${(props.rows.length + groups.length) * height}px`}}>
           {groups.map((group, at) => inSight(group.at + at) && (
-            <div class="tr group" role="row" key={`group ${group.name}`} style={{transform: `translateY(${(group.at + at) * height}px)`, height: `${height}px`}}>
+            <div class="tr group" role="row" key={`group ${group.name}`} style={{top: `${(group.at + at) * height}px`, height: `${height}px`}}>
               <div class="td" role="gridcell" aria-colspan={columns.length + (props.picked ? 1 : 0)}><b>{group.name || "none"}</b><span class="quiet">{group.count}</span></div>
             </div>
           ))}
           {props.rows.slice(first, last).map((row, at) => inSight(lineOf(first + at)) && (
             <Row
               key={props.keyOf(row)} row={row} at={first + at} props={props} columns={narrow.value ? props.columns : columns}
-              chosen={first + at === index} top={lineOf(first + at) * height} height={height}
+              chosen={first + at === index} slim={narrow.value} top={lineOf(first + at) * height} height={height} round={given}
             />
           ))}
         </div>

@@ -52,6 +52,8 @@ export interface Colours {
   work: string;
   wait: string;
   fail: string;
+  /** Of nodes that are another's than the overlay's. */
+  dim: string;
   hues: Record<string, string>;
 }
 
@@ -72,7 +74,7 @@ export function coloursOf(): Colours {
   const ramp = Array.from({length: STEPS + 1}, (_, at) => (at < 5 ? between(none, work, at / 5) : between(work, fail, (at - 5) / 5)));
   return {
     ramp, unknown: paint("line"), text: paint("text"), quiet: paint("quiet"), panel: paint("panel"), line: paint("line"), edge: paint("edge"),
-    work, wait: paint("wait"), fail, hues: Object.fromEntries(HUES.map((name) => [name, paint(name)])),
+    work, wait: paint("wait"), fail, dim: thin("edge", 0.2), hues: Object.fromEntries(HUES.map((name) => [name, paint(name)])),
   };
 }
 
@@ -222,7 +224,6 @@ function drawSeats(sheet: Sheet) {
   const {ctx, layout, view, colours, overlay, chosen} = sheet;
   const scale = view.scale;
   const [width, height] = [Math.max(1, SEAT.width * scale), Math.max(1, SEAT.height * view.tall)];
-  const dim = thin("edge", 0.2);
   const label = scale >= 3;
   for (const seat of layout.seats.values()) {
     const x = (seat.x - view.x) * scale - width / 2;
@@ -230,7 +231,7 @@ function drawSeats(sheet: Sheet) {
     if (x + width < 0 || x > sheet.width || y + height < 0 || y > sheet.height) continue;
     const mine = overlay && seat.tenant === overlay.tenant;
     if (scale >= NEAR.switches || chosen.node === seat.node) drawNics(sheet, seat);
-    ctx.fillStyle = chosen.node === seat.node ? colours.work : overlay ? (mine ? colours.hues[overlay.hue]! : dim) : seat.nics.some((one) => !one.of.up) ? colours.fail : colours.edge;
+    ctx.fillStyle = chosen.node === seat.node ? colours.work : overlay ? (mine ? colours.hues[overlay.hue]! : colours.dim) : seat.nics.some((one) => !one.of.up) ? colours.fail : colours.edge;
     ctx.fillRect(x, y, width, height);
     if (!label) continue;
     ctx.fillStyle = colours.panel;

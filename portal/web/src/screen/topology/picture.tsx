@@ -1,7 +1,8 @@
 // The canvas: drag or arrows move it, wheel or + and - bring it nearer, 0 shows all. What is chosen stands in the address; the list beside it says the same.
 import {useEffect, useRef} from "preact/hooks";
 import {repaint} from "../../part/paint";
-import {coloursOf, draw, fit, lookAt, under, zoom, type Chosen, type Colours, type Overlay, type View} from "./draw";
+import {coloursOf, fit, lookAt, under, zoom, type Chosen, type Colours, type Overlay, type View} from "./draw";
+import {drawMoved, drawStill, type Kept} from "./kept";
 import type {Layout} from "./layout";
 
 interface Props {
@@ -24,7 +25,7 @@ function placeOf(layout: Layout, chosen: Chosen): {x: number; y: number} | undef
 
 export function Picture(props: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const state = useRef<{view?: View; colours?: Colours; frame: number; fitted: boolean}>({frame: 0, fitted: true});
+  const state = useRef<{view?: View; colours?: Colours; kept?: Kept | undefined; panned: boolean; frame: number; fitted: boolean}>({panned: false, frame: 0, fitted: true});
   const latest = useRef(props);
   latest.current = props;
 
@@ -36,7 +37,9 @@ export function Picture(props: Props) {
       const ctx = canvas.current?.getContext("2d");
       const {layout, overlay, chosen} = latest.current;
       if (!ctx || !view || !colours) return;
-      draw(ctx, layout, view, colours, overlay, chosen);
+      const scene = {layout, colours, overlay, chosen};
+      if (state.current.panned) state.current.kept = drawMoved(ctx, state.current.kept, scene, view);
+      else drawStill(ctx, scene, view);
       ctx.canvas.dataset.tree = overlay?.tenant ?? "";
     });
   };
@@ -44,10 +47,13 @@ export function Picture(props: Props) {
   const fitAll = () => {
     const {width, height} = size();
     state.current.view = fit(latest.current.layout, width, height);
+    state.current.panned = false;
     state.current.fitted = true;
     redraw();
   };
   const move = (view: View) => {
+    const was = state.current.view;
+    state.current.panned = was?.scale === view.scale && was.tall === view.tall;
     state.current.view = view;
     state.current.fitted = false;
     redraw();
@@ -83,7 +89,10 @@ export function Picture(props: Props) {
   }, []);
 
   useEffect(() => (state.current.fitted ? fitAll() : redraw()), [props.layout.width, props.layout.height]);
-  useEffect(redraw, [props.layout, props.overlay]);
+  useEffect(() => {
+    state.current.panned = false;
+    redraw();
+  }, [props.layout, props.overlay]);
   const {link, switch: name, node} = props.chosen;
   useEffect(() => {
     const at = placeOf(latest.current.layout, latest.current.chosen);
@@ -114,6 +123,8 @@ export function Picture(props: Props) {
     const {view} = state.current;
     if (drag.current && !drag.current.moved && view) props.choose(under(props.layout, view, event.offsetX, event.offsetY));
     drag.current = undefined;
+    state.current.panned = false;
+    state.current.kept = undefined; // its memory: nobody drags
   };
   const nearer = (by: number) => {
     const {view} = state.current;
