@@ -515,7 +515,10 @@ static int haasctl_call_edit(struct haasctl *haasctl, const struct command_input
 {
 	CLEANUP(haasctl_reply_done) struct haasctl_reply before = {0};
 	struct haasctl_call edit = *call;
-	int status = haasctl_get_before(haasctl, input, call->edits, &before);
+	/* A PATCH makes nothing: what is not there is told by the read. */
+	int status = strcmp(call->method, "PATCH") == 0
+			     ? haasctl_get(haasctl, input, call->edits, &before)
+			     : haasctl_get_before(haasctl, input, call->edits, &before);
 
 	edit.edits = NULL;
 	edit.before = &before;

@@ -262,11 +262,15 @@ static int image_change_state(void *context, const struct command_input *input, 
 {
 	CLEANUP(text_done) struct text target = {0};
 	CLEANUP(text_done) struct text body = {0};
+	CLEANUP(haasctl_reply_done) struct haasctl_reply before = {0};
 	int status = haasctl_version_path(&target, "/images/", input->words[0]);
 	bool undo = command_option(input, "--undo") != NULL;
 	const char *undone = older ? "image {1} and older versions may be added again"
 				   : "image {1} is ready again";
 
+	/* One that is gone may have a word about older ones that is taken back. */
+	if (status == EXIT_OK)
+		status = haasctl_get_before(context, input, text_get(&target), &before);
 	json_begin_object(&body, NULL);
 	json_put_string(&body, "state", undo ? "ready" : state);
 	if (older)
@@ -277,7 +281,7 @@ static int image_change_state(void *context, const struct command_input *input, 
 				    &(struct haasctl_call){.method = "PATCH",
 							   .done = undo ? undone : NULL,
 							   .target = text_get(&target),
-							   .edits = text_get(&target),
+							   .before = &before,
 							   .body = text_get(&body),
 							   .content_type =
 								   "application/merge-patch+json"})

@@ -74,9 +74,10 @@ and ($5::boolean is null or (a.disabled_at is not null) = $5::boolean) ;; a.name
 
 -- :statement account_get
 -- :columns = resource
--- $1 name -> (body)
+-- $1 name; in a tenant's scope also without the tenant, as its edit takes it -> (body, version, whole)
 select (${account_item})::text as body, a.version_number as version, true as whole
-from haas.account a left join haas.tenant t on t.id = a.tenant_id where a.name = $1
+from haas.account a left join haas.tenant t on t.id = a.tenant_id where a.name = case when haas.is_operator() or strpos($1, '/') > 0 then $1
+else (select o.name from haas.tenant o where o.id = haas.current_tenant()) || '/' || $1 end
 
 -- :statement account_make
 -- :columns = answer
