@@ -90,6 +90,7 @@ static struct event_position shared_read_floor(const struct exchange *exchange)
 	return event_position_read(header ? header : "");
 }
 
+/* Unless it left. */
 static void shared_read_again(struct exchange *exchange)
 {
 	if (!exchange->request)
@@ -109,9 +110,8 @@ static void shared_read_wake(struct answer_waiter *waiters, struct answer_kept *
 			(struct exchange *)((char *)waiters - offsetof(struct exchange, waiter));
 
 		waiters = waiters->next;
-		if (!exchange->request)
-			; /* it left */
-		else if (kept && answer_kept_shows(kept, shared_read_floor(exchange)))
+		if (exchange->request && kept &&
+		    answer_kept_shows(kept, shared_read_floor(exchange)))
 			exchange_answer_kept(exchange, answer_kept_ref(kept));
 		else
 			shared_read_again(exchange);
