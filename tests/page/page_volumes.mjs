@@ -129,6 +129,22 @@ async function storages() {
   need((await line(dialog)) === "haasctl storage set store1 --accepts no", "its command");
   await press("Take no new ones", dialog);
   await panel.getByRole("button", {name: "Take new volumes"}).waitFor();
+  // Somebody else changes it meanwhile: what differs is shown, and merged.
+  await press("Edit", panel);
+  await fill("At most, for volumes and archives", "many");
+  await press("Save", dialog);
+  await dialog.getByText('"many" is not a size').waitFor();
+  await fill("At most, for volumes and archives", "22T");
+  need((await line(dialog)) === "haasctl storage set store1 --capacity 22T", `its command: ${await line(dialog)}`);
+  await fetch(facts.control + "/storage");
+  await press("Save", dialog);
+  await dialog.getByText("was changed meanwhile").waitFor();
+  const differs = (await dialog.getByRole("row").allTextContents()).join();
+  need(differs.includes("10.4.0.2:326010.4.0.9:326010.4.0.2:3260") && differs.includes("20T20T22T"), `was, is now, yours: ${differs}`);
+  await walk.look("storage-changed");
+  await press("Keep mine where I changed it", dialog);
+  await press("Save", dialog);
+  await until("both changes are there", async () => /of 22\.0 TiB[^]*10\.4\.0\.9:3260/.test(await panel.textContent()));
   await page.getByRole("link", {name: "Shared", exact: true}).click();
   await row("models").click();
   await press("Detach…", panel);

@@ -53,7 +53,7 @@ export function sawPosition(told: string) {
   if (now > then || (now === then && !told.endsWith("-0"))) position = told;
 }
 
-async function ask(path: string, options: RequestInit): Promise<unknown> {
+async function ask(path: string, options: RequestInit, look?: (answer: Response) => void): Promise<unknown> {
   const headers: Record<string, string> = {...(options.headers as Record<string, string> | undefined), ...(position && {"Haas-Stream-Position": position})};
   const answer = await fetch(path, {credentials: "same-origin", ...options, headers}).catch(() => undefined);
   if (!answer?.ok) {
@@ -61,11 +61,19 @@ async function ask(path: string, options: RequestInit): Promise<unknown> {
     throw await Refusal.of(answer);
   }
   sawPosition(answer.headers.get("Haas-Stream-Position") ?? "");
+  look?.(answer);
   return answer.status === 204 ? undefined : answer.json();
 }
 
 export async function read<P extends keyof Reads>(path: P, place: Place = {}, query: Query = {}): Promise<Reads[P]> {
   return (await ask(pathOf(path, place, query), {})) as Reads[P];
+}
+
+/** What is to be edited, with the version that its ETag says. */
+export async function readVersion<P extends keyof Reads>(path: P, place: Place): Promise<{value: Reads[P]; version: number}> {
+  let version = 0;
+  const value = (await ask(pathOf(path, place), {}, (answer) => (version = Number((answer.headers.get("ETag") ?? "").replaceAll('"', ""))))) as Reads[P];
+  return {value, version};
 }
 
 interface Said<B> {

@@ -27,7 +27,7 @@ interface Props<T> {
   valuesOf: (of: T) => Values;
   /** Only what differs. */
   save: (changed: Values, base: T) => Promise<void>;
-  /** What it is now, where a refusal does not say it. */
+  /** What it is now with its version, where that stands in the ETag alone. */
   now?: () => Promise<T>;
   line: (changed: Values) => string;
   children?: ComponentChildren;
@@ -47,6 +47,15 @@ function Input({name, field, value, set}: {name: string; field: EditField; value
       {field.hint && <p id={`${id}-hint`} class="small quiet">{field.hint}</p>}
     </div>
   );
+}
+
+/** Reads what is to be edited when the dialog opens: its version is not in the lists. */
+export function Fresh<T>({read, children}: {read: () => Promise<T>; children: (of: T) => ComponentChildren}) {
+  const [of, setOf] = useState<T>();
+  const [refusal, setRefusal] = useState<Refusal>();
+  useEffect(() => void read().then(setOf, setRefusal), []);
+  if (refusal) return <p class="note fail" role="alert">{refusal.problem.title}</p>;
+  return <>{of !== undefined && children(of)}</>;
 }
 
 export function Edit<T>({title, what, fields, of, valuesOf, save, now, line, children, close}: Props<T>) {
@@ -70,7 +79,7 @@ export function Edit<T>({title, what, fields, of, valuesOf, save, now, line, chi
       close();
     } catch (error) {
       const no = error as Refusal;
-      if (no.status === 412) setCurrent(currentOf<T>(no) ?? (await now?.().catch(() => undefined)));
+      if (no.status === 412) setCurrent(now ? await now().catch(() => undefined) : currentOf<T>(no));
       setRefusal(no);
     }
     setBusy(false);

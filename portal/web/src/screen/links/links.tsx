@@ -1,8 +1,9 @@
 // Cables: planned against found. And aggregates, and what switches sample.
-import {useMemo} from "preact/hooks";
+import {useMemo, useState} from "preact/hooks";
 import {useSource, type Held} from "../../api/source";
 import type {AggregatePage, Sampling} from "../../api/types";
 import {query, withWords} from "../../app/route";
+import {may} from "../../app/session";
 import {Command, quote} from "../../part/command";
 import {Mark, type Shape} from "../../part/mark";
 import {Facts, Panel, Why} from "../../part/panel";
@@ -12,6 +13,7 @@ import {count, when} from "../../part/time";
 import {samplings} from "../switches/sources";
 import {SamplingMark} from "../switches/switches";
 import {compare, type Cable, type Finding} from "./compare";
+import {ImportCables} from "./import";
 import {aggregates, cabling} from "./sources";
 
 const FINDING: Record<Finding, Shape> = {"as planned": "ok", "not found": "wait", elsewhere: "fail", "not planned": "idle", conflict: "fail"};
@@ -59,6 +61,7 @@ function Cables() {
   const list = useMemo(() => (held.value ? compare(held.value).sort((a, b) => RANK[a.finding] - RANK[b.finding]) : []), [held.value]);
   const rows = useShownRows(list, CABLES);
   const chosen = list.find((row) => row.key === query.value.get("at"));
+  const [importing, setImporting] = useState(false);
   const number = (finding: Finding) => list.filter((row) => row.finding === finding).length;
   return (
     <Frame held={held} what="cables" again={() => void source.reload()} line="haasctl wiring list">
@@ -72,6 +75,8 @@ function Cables() {
               {value: number("as planned"), label: "as planned", tone: "ok"},
             ]}
           />
+          {may("wiring") && <div class="bar"><div class="end"><button type="button" class="button" onClick={() => setImporting(true)}>Import…</button></div></div>}
+          {importing && <ImportCables close={() => setImporting(false)} />}
           <div class={`body ${chosen ? "split" : ""}`}>
             <Table
               label="Cables" beside={!!chosen} rows={rows} columns={CABLES} shown={CABLES} keyOf={(row) => row.key}

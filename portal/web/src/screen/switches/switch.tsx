@@ -3,6 +3,7 @@ import {useState} from "preact/hooks";
 import {Refusal, read} from "../../api/client";
 import {useSource} from "../../api/source";
 import type {Switch, SwitchDiff, SwitchHealth} from "../../api/types";
+import {may} from "../../app/session";
 import {Command, quote} from "../../part/command";
 import {useDialog} from "../../part/dialog";
 import {Mark} from "../../part/mark";
@@ -10,6 +11,7 @@ import {Facts, Why} from "../../part/panel";
 import {Head, Numbers, Refused, Shown} from "../../part/screen";
 import {count, span, when} from "../../part/time";
 import {SwitchActions} from "./actions";
+import {EditSampling, EditSwitch} from "./edit";
 import {Ports} from "./ports";
 import {healthOf, oneSwitch, samplings} from "./sources";
 import {SamplingMark} from "./switches";
@@ -17,6 +19,8 @@ import {SamplingMark} from "./switches";
 function Management({of, name}: {of: Switch; name: string}) {
   const {management, observed} = of;
   const sampling = useSource(samplings()).value?.find((one) => one.switch === name);
+  const [editing, setEditing] = useState<"reached" | "sampled">();
+  const close = () => setEditing(undefined);
   return (
     <section class="panel" aria-label="Management">
       <header><h2>Management</h2></header>
@@ -36,6 +40,14 @@ function Management({of, name}: {of: Switch; name: string}) {
           ]}
         />
       ) : <p class="quiet">Nobody speaks to it: its ports only give addresses. <span class="mono">haasctl switch add {name}</span> manages it.</p>}
+      {management && may("switch_edit") && (
+        <div class="actions">
+          <button type="button" class="button" onClick={() => setEditing("reached")}>Edit</button>
+          {sampling && <button type="button" class="button" onClick={() => setEditing("sampled")}>Sampling</button>}
+        </div>
+      )}
+      {editing === "reached" && <EditSwitch name={name} close={close} />}
+      {editing === "sampled" && <EditSampling name={name} close={close} />}
     </section>
   );
 }

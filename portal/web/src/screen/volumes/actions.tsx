@@ -13,7 +13,7 @@ import {storages, volume, volumes} from "./sources";
 const SHIFTS: Record<string, number> = {"": 0, k: 10, M: 20, G: 30, T: 40};
 
 /** As haasctl reads it: 10G, 512M or bytes. */
-function sizeOf(word: string): number {
+export function sizeOf(word: string): number {
   const found = /^(\d{1,15})([kMGT]?)(?:iB)?$/.exec(word.trim());
   const size = Number(found?.[1] ?? 0) * 2 ** (SHIFTS[found?.[2] ?? ""] ?? 0);
   if (size <= 0) throw new Refusal(422, {title: `"${word}" is not a size`, hint: "10G, 512M or bytes"});

@@ -1,8 +1,9 @@
 // Storages, for the site: what each takes, how full it is, whose it is, and why one is not well.
+import {useState} from "preact/hooks";
 import {useSource} from "../../api/source";
 import type {Archive, Storage, Volume} from "../../api/types";
 import {may} from "../../app/session";
-import {Command, quote} from "../../part/command";
+import {Command} from "../../part/command";
 import {useDialog} from "../../part/dialog";
 import {ListScreen} from "../../part/list";
 import {Mark, type Shape} from "../../part/mark";
@@ -11,6 +12,7 @@ import {Empty} from "../../part/screen";
 import type {Column} from "../../part/table";
 import {bytes, since, when} from "../../part/time";
 import {accept} from "./actions";
+import {EditStorage} from "./edit";
 import {Kinds} from "./kinds";
 import {archives, storages, volumes} from "./sources";
 
@@ -47,6 +49,7 @@ function tenantsOf(name: string, made: Volume[], kept: Archive[]): [string, numb
 function Chosen({row, ask}: {row: Storage; ask: ReturnType<typeof useDialog>[1]}) {
   const made = useSource(volumes("shared")).value;
   const kept = useSource(archives()).value;
+  const [editing, setEditing] = useState(false);
   const shares = made && kept ? tenantsOf(row.name, made, kept) : [];
   return (
     <Panel title={<span class="mono">{row.name}</span>}>
@@ -66,8 +69,9 @@ function Chosen({row, ask}: {row: Storage; ask: ReturnType<typeof useDialog>[1]}
           </tbody>
         </table>
       )}
-      {may("storage") && <div class="actions"><button type="button" class="button" onClick={() => ask(accept(row))}>{row.accepts ? "Take no new volumes" : "Take new volumes"}</button></div>}
-      <Command line={`haasctl storage set ${quote(row.name)} --capacity SIZE`} label="its room" />
+      {may("storage") && <div class="actions"><button type="button" class="button" onClick={() => setEditing(true)}>Edit</button><button type="button" class="button" onClick={() => ask(accept(row))}>{row.accepts ? "Take no new volumes" : "Take new volumes"}</button></div>}
+      <Command line="haasctl storage list" />
+      {editing && <EditStorage of={row} close={() => setEditing(false)} />}
     </Panel>
   );
 }
