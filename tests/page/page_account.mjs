@@ -87,7 +87,7 @@ async function session() {
 for (const part of [begin, factor, token, members, session]) {
   const began = Date.now();
   await part().catch(async (error) => {
-    await page.screenshot({path: `${facts.pictures}/account-failed.png`});
+    await page.screenshot({path: `${facts.pictures}/account-failed.png`}).catch(() => undefined);
     console.log(`${part.name}: ${error.stack}\n${walk.complaints.join("\n")}`);
     process.exit(1);
   });

@@ -82,7 +82,7 @@ async function answered() {
 for (const part of [tenant, packets, collector, answered]) {
   const began = Date.now();
   await part().catch(async (error) => {
-    await page.screenshot({path: `${facts.pictures}/complaint-failed.png`});
+    await page.screenshot({path: `${facts.pictures}/complaint-failed.png`}).catch(() => undefined);
     console.log(`${part.name}: ${error.stack}\n${walk.complaints.join("\n")}`);
     process.exit(1);
   });

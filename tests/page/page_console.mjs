@@ -118,7 +118,7 @@ async function auditor() {
 for (const part of [opens, types, anew, away, taken, auditor]) {
   const began = Date.now();
   await part().catch(async (error) => {
-    await walk.page.screenshot({path: `${facts.pictures}/console-failed.png`});
+    await walk.page.screenshot({path: `${facts.pictures}/console-failed.png`}).catch(() => undefined);
     console.log(`${part.name}: ${error.stack}\n${walk.complaints.join("\n")}`);
     process.exit(1);
   });

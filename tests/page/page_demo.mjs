@@ -46,7 +46,7 @@ async function tenant() {
 for (const part of [operator, tenant]) {
   const began = Date.now();
   await part().catch(async (error) => {
-    await page.screenshot({path: `${facts.pictures}/demo-failed.png`});
+    await page.screenshot({path: `${facts.pictures}/demo-failed.png`}).catch(() => undefined);
     console.log(`${part.name}: ${error.stack}\n${walk.complaints.join("\n")}`);
     process.exit(1);
   });

@@ -153,7 +153,7 @@ async function nowhere() {
 for (const part of [factor, database, pdci, killed, asleep, tabs, many, nowhere]) {
   const began = Date.now();
   await part().catch(async (error) => {
-    await walk.page.screenshot({path: `${facts.pictures}/faults-failed.png`});
+    await walk.page.screenshot({path: `${facts.pictures}/faults-failed.png`}).catch(() => undefined);
     console.log(`${part.name}: ${error.stack}\n${walk.complaints.join("\n")}`);
     process.exit(1);
   });

@@ -86,7 +86,7 @@ async function tenant() {
 for (const part of [topology, keyboard, trees, link, tenant]) {
   const began = Date.now();
   await part().catch(async (error) => {
-    await page.screenshot({path: `${facts.pictures}/network-failed.png`});
+    await page.screenshot({path: `${facts.pictures}/network-failed.png`}).catch(() => undefined);
     console.log(`${part.name}: ${error.stack}\n${walk.complaints.join("\n")}`);
     process.exit(1);
   });

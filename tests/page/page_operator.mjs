@@ -161,7 +161,7 @@ async function onCall() {
 for (const part of [door, fleet, powers, one, work, rented, onCall]) {
   const began = Date.now();
   await part().catch(async (error) => {
-    await page.screenshot({path: `${facts.pictures}/operator-failed.png`});
+    await page.screenshot({path: `${facts.pictures}/operator-failed.png`}).catch(() => undefined);
     console.log(`${part.name}: ${error.stack}\n${walk.complaints.join("\n")}`);
     process.exit(1);
   });

@@ -224,7 +224,7 @@ async function proofs() {
 for (const part of [begin, nodes, networks, volumes, software, create, sheet, power, again, proofs]) {
   const began = Date.now();
   await part().catch(async (error) => {
-    await page.screenshot({path: `${facts.pictures}/pdci-failed.png`});
+    await page.screenshot({path: `${facts.pictures}/pdci-failed.png`}).catch(() => undefined);
     console.log(`${part.name}: ${error.stack}\n${walk.complaints.join("\n")}`);
     process.exit(1);
   });

@@ -122,7 +122,7 @@ await walk.context.route(/googleapis/, (route) => route.abort()); // the provide
 for (const part of [refused, invited, stranger, again, away]) {
   const began = Date.now();
   await part().catch(async (error) => {
-    await page.screenshot({path: `${facts.pictures}/provider-failed.png`});
+    await page.screenshot({path: `${facts.pictures}/provider-failed.png`}).catch(() => undefined);
     console.log(`${part.name}: ${page.url()} ${error.stack}\n${walk.complaints.join("\n")}`);
     process.exit(1);
   });

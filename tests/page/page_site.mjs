@@ -234,7 +234,7 @@ const PARTS = {overview, tenants, usage, people, audit, settings, enter, records
 for (const name of facts.parts) {
   const began = Date.now();
   await PARTS[name]().catch(async (error) => {
-    await page.screenshot({path: `${facts.pictures}/site-failed.png`});
+    await page.screenshot({path: `${facts.pictures}/site-failed.png`}).catch(() => undefined);
     console.log(`${name}: ${error.stack}\n${walk.complaints.join("\n")}`);
     process.exit(1);
   });

@@ -110,7 +110,7 @@ async function addresses() {
 for (const part of [switches, cables, addresses]) {
   const began = Date.now();
   await part().catch(async (error) => {
-    await page.screenshot({path: `${facts.pictures}/switches-failed.png`});
+    await page.screenshot({path: `${facts.pictures}/switches-failed.png`}).catch(() => undefined);
     console.log(`${part.name}: ${error.stack}\n${walk.complaints.join("\n")}`);
     process.exit(1);
   });

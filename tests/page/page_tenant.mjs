@@ -122,7 +122,7 @@ async function over() {
 for (const part of [link, rented, progress, nodes, bar, stream, broken, moved, release, over]) {
   const began = Date.now();
   await part().catch(async (error) => {
-    await page.screenshot({path: `${facts.pictures}/tenant-failed.png`});
+    await page.screenshot({path: `${facts.pictures}/tenant-failed.png`}).catch(() => undefined);
     console.log(`${part.name}: ${error.stack}\n${walk.complaints.join("\n")}`);
     process.exit(1);
   });

@@ -175,7 +175,7 @@ async function solved() {
 for (const part of [alert, drill, around, capture, packets, solved]) {
   const began = Date.now();
   await part().catch(async (error) => {
-    await page.screenshot({path: `${facts.pictures}/traffic-failed.png`});
+    await page.screenshot({path: `${facts.pictures}/traffic-failed.png`}).catch(() => undefined);
     console.log(`${part.name}: ${error.stack}\n${walk.complaints.join("\n")}`);
     process.exit(1);
   });

@@ -10,6 +10,8 @@ const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 /** What another scheme can change: the document is the same. */
 const COLOURS = ["color-contrast", "link-in-text-block"];
 let checks = 0;
+// Waits end what hangs, and promise nothing of the product: they are said for a quick machine.
+const PATIENCE = 4;
 const HACKED = "a script of a stranger ran";
 
 export function need(good, what) {
@@ -19,7 +21,7 @@ export function need(good, what) {
 
 /** True within `seconds`, or the walk ends. Long enough for a busy machine: nothing here is a promise of the product. */
 export async function until(what, fn, seconds = 30) {
-  const end = Date.now() + seconds * 1000;
+  const end = Date.now() + PATIENCE * seconds * 1000;
   for (;;) {
     if (await fn().catch(() => false)) return need(true, what);
     if (Date.now() > end) need(false, `in time: ${what}`);
@@ -47,6 +49,7 @@ export class Walk {
       if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) walk.complaints.push(message.text());
     });
     walk.context.on("weberror", (error) => walk.complaints.push(`${error.error()}\n${error.error().stack}`));
+    walk.context.setDefaultTimeout(PATIENCE * 30000);
     walk.page = await walk.context.newPage();
     await walk.listens();
     return walk;

@@ -108,7 +108,7 @@ class PageSite(ListenSite):
         """Runs tests/page/SCRIPT.mjs; what it prints is the story's."""
         facts = {"url": f"https://127.0.0.1:{self.port}", "password": PASSWORD, "script": SCRIPT, "nodes": self.nodes, "work": str(WORK), "pictures": str(PICTURES), "chromium": CHROMIUM, **more}
         step(f"the browser: {script}")
-        done = subprocess.run([NODE, ROOT / f"tests/page/{script}.mjs"], env={**os.environ, "PAGE_FACTS": json.dumps(facts)}, timeout=200)
+        done = subprocess.run([NODE, ROOT / f"tests/page/{script}.mjs"], env={**os.environ, "PAGE_FACTS": json.dumps(facts)}, timeout=600)
         assert done.returncode == 0, f"{script}.mjs ended with {done.returncode}"
 
 

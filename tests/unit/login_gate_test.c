@@ -134,7 +134,7 @@ static void test_secrets(void **state)
 	assert_false(credential_is_ours("haas_", 5));
 }
 
-/* No tenant's account may call what is of the site; auditors change nothing but themselves. */
+/* No tenant's account may call what is of the site, no operator's consents; auditors change nothing but themselves. */
 static void test_roles(void **state)
 {
 	size_t rows = 0;
@@ -145,7 +145,8 @@ static void test_roles(void **state)
 			unsigned set = role_set(route);
 
 			rows++;
-			assert_true(set & 1U << ACCOUNT_OPERATOR);
+			assert_int_equal(!(set & 1U << ACCOUNT_OPERATOR),
+					 (route->flags & ROUTE_CONSENT) != 0);
 			if (route->role == ROLE_OPERATOR)
 				assert_false(set & (1U << ACCOUNT_TENANT_ADMIN |
 						    1U << ACCOUNT_TENANT_MEMBER));
