@@ -505,7 +505,7 @@ static void redfish_bmc_bomb(struct redfish_bmc *bmc, struct redfish_bmc_answer 
 	} else {
 		memset(block, 'A', sizeof(block));
 		text_add(&ret->body, "{\"Name\":\"");
-		for (int i = 0; i < 1 << 16; i++)
+		for (int i = 0; i < 20 << 10; i++) /* 20 MiB: more than a client takes */
 			text_add_bytes(&ret->body, block, sizeof(block));
 		text_add(&ret->body, "\"}");
 	}
