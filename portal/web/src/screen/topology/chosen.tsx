@@ -84,7 +84,7 @@ function ChosenLink({link, topology}: {link: TopologyLink; topology: Topology}) 
     <Panel title={<span class="mono">{link.a_switch} – {link.b_switch}</span>}>
       {!link.up && <Why tone="fail" said={{message: "an end has no link", hint: "look at the cable and at both ports"}} />}
       {link.state !== "confirmed" && <Why tone="wait" said={{message: link.state === "claimed" ? "only one end names the other" : "its ends name different links", hint: "LLDP has to be on at both"}} />}
-      {load >= 90 && <Why tone="wait" said={{message: `${load.toFixed(1)} % of it is used`, hint: `haasctl drill ${path} says by whom`}} />}
+      {load >= 90 && <Why tone="wait" said={{message: `${load.toFixed(1)} % of it is used`, hint: `haasctl drill ${quote(path)} says by whom`}} />}
       <Facts
         rows={[
           ["Ends", <span class="mono">{cableOf(link)}</span>],
@@ -112,7 +112,7 @@ function ChosenSwitch({name, topology}: {name: string; topology: Topology}) {
   if (!one) return <Panel title={<span class="mono">{name}</span>}><p class="quiet">It is not in this picture.</p></Panel>;
   return (
     <Panel title={<span class="mono">{name}</span>}>
-      {one.state === "silent" && <Why tone="wait" said={{message: "it does not answer", detail: "what is drawn is its last reading", hint: isSite.value ? `haasctl switch show ${name} says why` : ""}} />}
+      {one.state === "silent" && <Why tone="wait" said={{message: "it does not answer", detail: "what is drawn is its last reading", hint: isSite.value ? `haasctl switch show ${quote(name)} says why` : ""}} />}
       <Facts
         rows={[
           ["State", <Mark shape={one.state === "reachable" ? "ok" : one.state === "silent" ? "wait" : "idle"}>{one.state}</Mark>],
