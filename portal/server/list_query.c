@@ -11,6 +11,9 @@
 #include "portal/server/query_policy.h"
 
 #define SORT_TEXT 128
+/* Characters of a text that its order looks at; a row's stand in the cursor, three columns and the key of the
+ * list together at most 2 KiB, however many bytes a character takes in JSON. */
+#define SORT_PREFIX 80
 
 struct list_sort {
 	const struct list_column *column;
@@ -346,14 +349,34 @@ static const char *type_of(const struct list_column *column)
 	return types[column->kind];
 }
 
+/* The column is the list's own key, whose index gives the order. */
+static bool list_query_is_key(const struct list_build *build, const struct list_column *column)
+{
+	const char *order = build->ask->list->order;
+	size_t length = strlen(column->sql);
+
+	return strncmp(order, column->sql, length) == 0 &&
+	       strcmp(order + length, collation_of(column)) == 0;
+}
+
+/* What a column is ordered by, what its cursor holds, and what is compared with that. */
+static void add_ordered(struct list_build *build, const struct list_column *column)
+{
+	if (is_text(column) && !list_query_is_key(build, column))
+		text_addf(&build->query->sql, "left(%s, %d)", column->sql, SORT_PREFIX);
+	else
+		text_addf(&build->query->sql, "(%s)", column->sql);
+}
+
 static void add_order(struct list_build *build)
 {
 	struct text *sql = &build->query->sql;
 
-	for (size_t i = 0; i < build->sort_count; i++)
-		text_addf(sql, "(%s)%s%s nulls last, ", build->sorts[i].column->sql,
-			  collation_of(build->sorts[i].column),
+	for (size_t i = 0; i < build->sort_count; i++) {
+		add_ordered(build, build->sorts[i].column);
+		text_addf(sql, "%s%s nulls last, ", collation_of(build->sorts[i].column),
 			  build->sorts[i].descending ? " desc" : "");
+	}
 	text_addf(sql, "%s%s", build->ask->list->order,
 		  build->ask->list->descending ? " desc" : "");
 }
@@ -364,8 +387,11 @@ static void add_key(struct list_build *build)
 	struct text *sql = &build->query->sql;
 
 	text_addf(sql, "jsonb_build_array('%s'", build->sort_text);
-	for (size_t i = 0; i < build->sort_count; i++)
-		text_addf(sql, ", (%s)::text", build->sorts[i].column->sql);
+	for (size_t i = 0; i < build->sort_count; i++) {
+		text_add(sql, ", ");
+		add_ordered(build, build->sorts[i].column);
+		text_add(sql, "::text");
+	}
 	text_addf(sql, ", (%s)::text)", build->ask->list->order);
 }
 
@@ -386,14 +412,18 @@ static int add_behind(struct list_build *build, const json_t *key, size_t at)
 			  list->type);
 		return 0;
 	}
-	if (value)
-		text_addf(sql, "((%s)%s %s $%d::%s or (%s) is null or (%s)%s = $%d::%s and ",
-			  sort->column->sql, collation_of(sort->column),
+	text_add(sql, "(");
+	if (value) {
+		add_ordered(build, sort->column);
+		text_addf(sql, "%s %s $%d::%s or (%s) is null or ", collation_of(sort->column),
 			  sort->descending ? "<" : ">", number, type_of(sort->column),
-			  sort->column->sql, sort->column->sql, collation_of(sort->column), number,
+			  sort->column->sql);
+		add_ordered(build, sort->column);
+		text_addf(sql, "%s = $%d::%s and ", collation_of(sort->column), number,
 			  type_of(sort->column));
-	else
-		text_addf(sql, "((%s) is null and ", sort->column->sql);
+	} else {
+		text_addf(sql, "(%s) is null and ", sort->column->sql);
+	}
 	rc = add_behind(build, key, at + 1);
 	text_add(sql, ")");
 	return rc;
