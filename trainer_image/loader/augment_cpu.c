@@ -1,0 +1,388 @@
+#include "trainer_image/loader/augment_cpu.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef float augment_four __attribute__((vector_size(16)));
+typedef int32_t augment_four_int __attribute__((vector_size(16)));
+typedef uint8_t augment_four_byte __attribute__((vector_size(4)));
+
+/* The pixels that one output pixel is made of, along one axis. */
+struct augment_tap {
+	uint32_t begin, count; /* source pixels, from the left or top of `data` */
+	uint32_t weight;       /* where its weights begin */
+};
+
+struct augment_axis {
+	struct augment_tap *taps; /* one an output pixel */
+	float *weights;
+	size_t room; /* of weights */
+};
+
+struct augment_cpu {
+	struct augment augment;
+	uint32_t width, height, channels;
+	struct augment_axis x, y;
+	float *row; /* one row of the source, blended of several: four floats a pixel */
+	size_t row_room;
+	uint8_t *bytes; /* one output row, and four bytes more */
+	void *table;    /* [3][256] of the output's type: what a byte becomes */
+};
+
+/* IEEE 754 binary16, to the nearest, ties to even. */
+static uint16_t augment_half(double value)
+{
+	double size = fabs(value);
+	uint16_t sign = signbit(value) ? 0x8000 : 0;
+	int exponent;
+	double step;
+
+	if (size >= 65520)
+		return sign | 0x7c00;
+	if (size < 0x1p-14)
+		return (uint16_t)(sign | (uint16_t)rint(size * 0x1p24)); /* subnormal */
+	(void)frexp(size, &exponent);            /* size = 0.5 .. 1 times 2^exponent */
+	step = rint(ldexp(size, 11 - exponent)); /* 1024 .. 2048: 2048 carries into the exponent */
+	return (uint16_t)(sign | (uint16_t)(((exponent + 13) << 10) + (int)step));
+}
+
+static uint16_t augment_brain(float value)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+static void augment_put(void *table, size_t at, enum augment_type type, double value)
+{
+	switch (type) {
+	case AUGMENT_UINT8: ((uint8_t *)table)[at] = (uint8_t)value; break;
+	case AUGMENT_FP32: ((float *)table)[at] = (float)value; break;
+	case AUGMENT_BF16: ((uint16_t *)table)[at] = augment_brain((float)value); break;
+	case AUGMENT_FP16: ((uint16_t *)table)[at] = augment_half(value); break;
+	case AUGMENT_TYPES: break;
+	}
+}
+
+static void augment_fill_table(struct augment_cpu *cpu)
+{
+	const double *value = cpu->augment.value[AUGMENT_NORMALISE];
+	bool normalise = cpu->augment.used[AUGMENT_NORMALISE];
+
+	for (size_t c = 0; c < 3; c++) {
+		for (size_t byte = 0; byte < 256; byte++) {
+			double number = (double)byte;
+
+			if (normalise)
+				number = (number / 255 - value[AUGMENT_MEAN + c]) /
+					 value[AUGMENT_DEVIATION + c];
+			augment_put(cpu->table, c * 256 + byte, augment_type(&cpu->augment),
+				    number);
+		}
+	}
+}
+
+int augment_cpu_new(const struct augment *augment, struct augment_cpu **ret)
+{
+	CLEANUP(augment_cpu_freep) struct augment_cpu *cpu = calloc(1, sizeof(*cpu));
+
+	if (!cpu)
+		return -ENOMEM;
+	cpu->augment = *augment;
+	cpu->width = augment_width(augment);
+	cpu->height = augment_height(augment);
+	cpu->channels = augment_channels(augment);
+	cpu->x.taps = calloc(cpu->width, sizeof(*cpu->x.taps));
+	cpu->y.taps = calloc(cpu->height, sizeof(*cpu->y.taps));
+	cpu->bytes = malloc((size_t)cpu->width * 3 + 4);
+	cpu->table = malloc(3 * 256 * augment_type_size(augment_type(augment)));
+	if (!cpu->x.taps || !cpu->y.taps || !cpu->bytes || !cpu->table)
+		return -ENOMEM;
+	augment_fill_table(cpu);
+	*ret = TAKE(cpu);
+	return 0;
+}
+
+void augment_cpu_free(struct augment_cpu *cpu)
+{
+	if (!cpu)
+		return;
+	free(cpu->x.taps);
+	free(cpu->x.weights);
+	free(cpu->y.taps);
+	free(cpu->y.weights);
+	free(cpu->row);
+	free(cpu->bytes);
+	free(cpu->table);
+	free(cpu);
+}
+
+void augment_cpu_freep(struct augment_cpu **cpu)
+{
+	augment_cpu_free(*cpu);
+}
+
+static int augment_room(float **memory, size_t *room, size_t wanted)
+{
+	float *grown;
+
+	if (wanted <= *room)
+		return 0;
+	grown = malloc(wanted * sizeof(**memory));
+	if (!grown)
+		return -ENOMEM;
+	free(*memory);
+	*memory = grown;
+	*room = wanted;
+	return 0;
+}
+
+/* `size` source pixels from `begin` become `count`; [0, limit) is there. */
+static int augment_axis_fill(struct augment_axis *axis, double begin, double size, uint32_t limit,
+			     uint32_t count)
+{
+	double scale = size / count;
+	double support = scale > 1 ? scale : 1;
+	double first = floor(begin + 1e-6), last = ceil(begin + size - 1e-6);
+	size_t most = (size_t)(2 * support) + 3, used = 0;
+
+	if (last > limit)
+		last = limit;
+	if (augment_room(&axis->weights, &axis->room, most * count) != 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		double centre = begin + (i + 0.5) * scale, sum = 0;
+		double from = fmax(floor(centre - support + 0.5), first);
+		double to = fmin(floor(centre + support + 0.5), last);
+		struct augment_tap *tap = &axis->taps[i];
+
+		if (to <= from) { /* a part less than a pixel wide */
+			from = fmin(fmax(floor(centre), first), last - 1);
+			to = from + 1;
+		}
+		*tap = (struct augment_tap){(uint32_t)from, (uint32_t)(to - from), (uint32_t)used};
+		for (uint32_t j = 0; j < tap->count; j++) {
+			double weight = 1 - fabs(from + j + 0.5 - centre) / support;
+
+			weight = weight > 0 ? weight : 0;
+			axis->weights[used + j] = (float)weight;
+			sum += weight;
+		}
+		for (uint32_t j = 0; j < tap->count; j++)
+			axis->weights[used + j] = sum > 0 ? axis->weights[used + j] / (float)sum
+							  : 1.0F / (float)tap->count;
+		used += tap->count;
+	}
+	return 0;
+}
+
+static void augment_flip(struct augment_axis *axis, uint32_t count)
+{
+	for (uint32_t i = 0; i < count / 2; i++) {
+		struct augment_tap tap = axis->taps[i];
+
+		axis->taps[i] = axis->taps[count - 1 - i];
+		axis->taps[count - 1 - i] = tap;
+	}
+}
+
+/* to = a * weight_a + b * weight_b (+ to): these loops take most of the time, and become vectors. */
+static inline void augment_blend(float *restrict to, const uint8_t *restrict a,
+				 const uint8_t *restrict b, const float weight[2], size_t count)
+{
+	float first = weight[0], second = weight[1];
+
+	for (size_t i = 0; i < count; i++)
+		to[i] = (float)a[i] * first + (float)b[i] * second;
+}
+
+static inline void augment_blend_more(float *restrict to, const uint8_t *restrict a,
+				      const uint8_t *restrict b, const float weight[2],
+				      size_t count)
+{
+	float first = weight[0], second = weight[1];
+
+	for (size_t i = 0; i < count; i++)
+		to[i] += (float)a[i] * first + (float)b[i] * second;
+}
+
+/* Blends the source rows of one output row, from column `first`, `count` columns. */
+static void augment_vertical(struct augment_cpu *cpu, const struct picture *picture,
+			     const struct augment_tap *tap, uint32_t first, uint32_t count)
+{
+	const float *weights = cpu->y.weights + tap->weight;
+	const uint8_t *data = picture->data + 4 * (size_t)first;
+
+	for (uint32_t j = 0; j < tap->count; j += 2) {
+		bool pair = j + 1 < tap->count;
+		const uint8_t *a = data + (tap->begin + j) * picture->stride;
+		const uint8_t *b = pair ? a + picture->stride : a;
+		float weight[2] = {weights[j], pair ? weights[j + 1] : 0};
+
+		(j == 0 ? augment_blend : augment_blend_more)(cpu->row, a, b, weight,
+							      4 * (size_t)count);
+	}
+}
+
+static inline augment_four augment_sum(const float *row, const float *weights, uint32_t count)
+{
+	augment_four sum = {0};
+
+	for (uint32_t j = 0; j < count; j++) {
+		augment_four pixel;
+
+		memcpy(&pixel, row + 4 * (size_t)j, sizeof(pixel));
+		sum += pixel * weights[j];
+	}
+	return sum;
+}
+
+/* Columns of the colour matrix: red, green, blue, 1. */
+struct augment_colour {
+	augment_four column[4];
+};
+
+static inline augment_four augment_recolour(augment_four pixel, const struct augment_colour *colour)
+{
+	augment_four result = pixel[0] * colour->column[0] + pixel[1] * colour->column[1] +
+			      pixel[2] * colour->column[2] + colour->column[3];
+
+	for (int c = 0; c < 4; c++)
+		result[c] = result[c] < 0 ? 0 : result[c] > 255 ? 255 : result[c];
+	return result;
+}
+
+/* One output row of the blended row: three bytes a pixel, of which four are written. */
+static inline void augment_horizontal(const struct augment_cpu *cpu, uint32_t first,
+				      const struct augment_colour *colour, uint8_t *ret)
+{
+	const augment_four half = {0.5F, 0.5F, 0.5F, 0.5F};
+
+	for (uint32_t x = 0; x < cpu->width; x++) {
+		const struct augment_tap *tap = &cpu->x.taps[x];
+		augment_four pixel = augment_sum(cpu->row + 4 * (size_t)(tap->begin - first),
+						 cpu->x.weights + tap->weight, tap->count);
+		augment_four_byte bytes;
+
+		if (colour)
+			pixel = augment_recolour(pixel, colour);
+		bytes = __builtin_convertvector(
+			__builtin_convertvector(pixel + half, augment_four_int), augment_four_byte);
+		memcpy(ret + 3 * (size_t)x, &bytes, sizeof(bytes));
+	}
+}
+
+static void augment_grey(uint8_t *row, uint32_t width)
+{
+	for (size_t x = 0; x < width; x++)
+		row[x] = (uint8_t)((299U * row[3 * x] + 587U * row[3 * x + 1] +
+				    114U * row[3 * x + 2] + 500U) /
+				   1000U);
+}
+
+#define AUGMENT_LOOK_UP(type)                                                                      \
+	static void augment_look_up_##type(const void *table, const uint8_t *bytes, size_t pixels, \
+					   uint32_t channels, void *ret)                           \
+	{                                                                                          \
+		const type *red = table, *green = red + 256, *blue = green + 256;                  \
+		type *to = ret;                                                                    \
+                                                                                                   \
+		if (channels == 1) {                                                               \
+			for (size_t i = 0; i < pixels; i++)                                        \
+				to[i] = red[bytes[i]];                                             \
+			return;                                                                    \
+		}                                                                                  \
+		for (size_t i = 0; i < pixels; i++) {                                              \
+			to[3 * i] = red[bytes[3 * i]];                                             \
+			to[3 * i + 1] = green[bytes[3 * i + 1]];                                   \
+			to[3 * i + 2] = blue[bytes[3 * i + 2]];                                    \
+		}                                                                                  \
+	}
+
+AUGMENT_LOOK_UP(uint16_t)
+AUGMENT_LOOK_UP(uint32_t)
+
+static void augment_numbers(const struct augment_cpu *cpu, const uint8_t *bytes, size_t pixels,
+			    void *ret)
+{
+	switch (augment_type_size(augment_type(&cpu->augment))) {
+	case 1: memcpy(ret, bytes, pixels * cpu->channels); break;
+	case 2: augment_look_up_uint16_t(cpu->table, bytes, pixels, cpu->channels, ret); break;
+	default: augment_look_up_uint32_t(cpu->table, bytes, pixels, cpu->channels, ret); break;
+	}
+}
+
+void augment_cpu_numbers(const struct augment_cpu *cpu, const uint8_t *bytes, void *ret)
+{
+	augment_numbers(cpu, bytes, (size_t)cpu->width * cpu->height, ret);
+}
+
+/* The columns of the source that a row of the output reads. */
+static void augment_columns(const struct augment_cpu *cpu, uint32_t *ret_first, uint32_t *ret_count)
+{
+	const struct augment_tap *left = &cpu->x.taps[0], *right = &cpu->x.taps[cpu->width - 1];
+	uint32_t end = left->begin + left->count;
+
+	*ret_first = left->begin < right->begin ? left->begin : right->begin;
+	if (right->begin + right->count > end)
+		end = right->begin + right->count;
+	*ret_count = end - *ret_first;
+}
+
+static void augment_columns_of_colour(const struct augment_choice *choice,
+				      struct augment_colour *ret)
+{
+	for (int column = 0; column < 4; column++) {
+		for (int c = 0; c < 3; c++)
+			ret->column[column][c] = choice->colour[c][column];
+		ret->column[column][3] = 0;
+	}
+}
+
+/* Runs all rows: into bytes, or by way of one row of bytes into numbers. */
+static int augment_run(struct augment_cpu *cpu, const struct augment_choice *choice,
+		       const struct picture *picture, size_t element, uint8_t *ret)
+{
+	struct augment_colour colour;
+	uint32_t first, count;
+	size_t row = (size_t)cpu->width * cpu->channels;
+
+	if (augment_axis_fill(&cpu->x, picture->left, picture->region_width, picture->width,
+			      cpu->width) != 0 ||
+	    augment_axis_fill(&cpu->y, picture->top, picture->region_height, picture->height,
+			      cpu->height) != 0)
+		return -ENOMEM;
+	augment_columns(cpu, &first, &count);
+	if (choice->flip)
+		augment_flip(&cpu->x, cpu->width);
+	if (augment_room(&cpu->row, &cpu->row_room, 4 * (size_t)count) != 0)
+		return -ENOMEM;
+	augment_columns_of_colour(choice, &colour);
+	for (uint32_t y = 0; y < cpu->height; y++) {
+		augment_vertical(cpu, picture, &cpu->y.taps[y], first, count);
+		augment_horizontal(cpu, first, choice->coloured ? &colour : NULL, cpu->bytes);
+		if (cpu->channels == 1)
+			augment_grey(cpu->bytes, cpu->width);
+		if (element == 0)
+			memcpy(ret + y * row, cpu->bytes, row);
+		else
+			augment_numbers(cpu, cpu->bytes, cpu->width, ret + y * row * element);
+	}
+	return 0;
+}
+
+int augment_cpu_pixels(struct augment_cpu *cpu, const struct augment_choice *choice,
+		       const struct picture *picture, uint8_t *ret)
+{
+	return augment_run(cpu, choice, picture, 0, ret);
+}
+
+int augment_cpu_all(struct augment_cpu *cpu, const struct augment_choice *choice,
+		    const struct picture *picture, void *ret)
+{
+	return augment_run(cpu, choice, picture, augment_type_size(augment_type(&cpu->augment)),
+			   ret);
+}

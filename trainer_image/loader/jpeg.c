@@ -1,0 +1,302 @@
+#include "trainer_image/loader/jpeg.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdlib.h>
+
+/* clang-format off */
+#include <stdio.h> /* jpeglib.h wants its FILE */
+#include <jpeglib.h>
+#include <jerror.h>
+/* clang-format on */
+
+#include "common/base/error.h"
+
+const struct jpeg_limits jpeg_limits_default = {.pixels = 64ULL << 20, .memory = 384UL << 20};
+
+struct jpeg_decoder {
+	struct jpeg_decompress_struct library; /* library.client_data is the decoder */
+	struct jpeg_error_mgr errors;
+	struct jpeg_progress_mgr progress;
+	struct jpeg_limits limits;
+	jmp_buf jump; /* where an error of the library goes on */
+	uint64_t warnings;
+	struct problem *problem; /* of the call that runs */
+	bool open;
+};
+
+/* Warnings after which pixels are wrong. The rest (bytes between segments, an odd version of JFIF)
+ * harms nobody. */
+static const int jpeg_fatal_warnings[] = {JWRN_HIT_MARKER, JWRN_HUFF_BAD_CODE, JWRN_MUST_RESYNC};
+
+/* Numbers of the library's errors and what they are here; all others are E_MALFORMED. */
+static const struct {
+	int number;
+	int code;
+} jpeg_codes[] = {
+	{JERR_OUT_OF_MEMORY, E_LIMIT},
+	{JERR_NO_BACKING_STORE, E_LIMIT},
+	{JERR_WIDTH_OVERFLOW, E_LIMIT},
+	{JERR_IMAGE_TOO_BIG, E_LIMIT},
+	{JERR_SOF_UNSUPPORTED, E_UNSUPPORTED},
+	{JERR_BAD_PRECISION, E_UNSUPPORTED},
+	{JERR_CONVERSION_NOTIMPL, E_UNSUPPORTED},
+	{JERR_CCIR601_NOTIMPL, E_UNSUPPORTED},
+	{JERR_FRACT_SAMPLE_NOTIMPL, E_UNSUPPORTED},
+};
+
+/* The library calls it in the place of exit(). */
+static __attribute__((noreturn)) void jpeg_fail(j_common_ptr library)
+{
+	struct jpeg_decoder *decoder = library->client_data;
+	char text[JMSG_LENGTH_MAX];
+	int code = E_MALFORMED;
+
+	for (size_t i = 0; i < COUNT_OF(jpeg_codes); i++) {
+		if (jpeg_codes[i].number == library->err->msg_code)
+			code = jpeg_codes[i].code;
+	}
+	library->err->format_message(library, text);
+	(void)problem_set(decoder->problem, code, "JPEG: %s", text);
+	longjmp(decoder->jump, 1);
+}
+
+static void jpeg_tell(j_common_ptr library, int level)
+{
+	struct jpeg_decoder *decoder = library->client_data;
+
+	if (level >= 0)
+		return; /* a trace */
+	decoder->warnings++;
+	for (size_t i = 0; i < COUNT_OF(jpeg_fatal_warnings); i++) {
+		if (jpeg_fatal_warnings[i] == library->err->msg_code)
+			jpeg_fail(library);
+	}
+}
+
+static void jpeg_print_nothing(j_common_ptr library)
+{
+	(void)library;
+}
+
+/* A file of a few kilobytes can hold thousands of scans over the whole picture. */
+static void jpeg_count_scans(j_common_ptr library)
+{
+	struct jpeg_decoder *decoder = library->client_data;
+
+	if (decoder->library.input_scan_number > JPEG_SCANS_MAX) {
+		(void)problem_set(decoder->problem, E_LIMIT, "JPEG: more than %d scans",
+				  JPEG_SCANS_MAX);
+		longjmp(decoder->jump, 1);
+	}
+}
+
+int jpeg_decoder_new(const struct jpeg_limits *limits, struct jpeg_decoder **ret)
+{
+	struct jpeg_decoder *decoder = calloc(1, sizeof(*decoder));
+	struct problem problem = {0};
+
+	if (!decoder)
+		return -ENOMEM;
+	decoder->limits = *limits;
+	decoder->library.err = jpeg_std_error(&decoder->errors);
+	decoder->errors.error_exit = jpeg_fail;
+	decoder->errors.emit_message = jpeg_tell;
+	decoder->errors.output_message = jpeg_print_nothing;
+	decoder->library.client_data = decoder;
+	decoder->problem = &problem;
+	if (setjmp(decoder->jump) != 0) {
+		free(decoder);
+		return -ENOMEM;
+	}
+	jpeg_create_decompress(&decoder->library);
+	decoder->progress.progress_monitor = jpeg_count_scans;
+	decoder->library.progress = &decoder->progress;
+	decoder->library.mem->max_memory_to_use = (long)limits->memory;
+	decoder->problem = NULL;
+	*ret = decoder;
+	return 0;
+}
+
+void jpeg_decoder_free(struct jpeg_decoder *decoder)
+{
+	if (!decoder)
+		return;
+	jpeg_destroy_decompress(&decoder->library);
+	free(decoder);
+}
+
+void jpeg_decoder_freep(struct jpeg_decoder **decoder)
+{
+	jpeg_decoder_free(*decoder);
+}
+
+uint64_t jpeg_decoder_warnings(const struct jpeg_decoder *decoder)
+{
+	return decoder->warnings;
+}
+
+static void jpeg_close(struct jpeg_decoder *decoder)
+{
+	jpeg_abort_decompress(&decoder->library);
+	decoder->open = false;
+	decoder->problem = NULL;
+}
+
+static int jpeg_check(const struct jpeg_decoder *decoder, struct problem *problem)
+{
+	const struct jpeg_decompress_struct *library = &decoder->library;
+	uint64_t pixels = (uint64_t)library->image_width * library->image_height;
+
+	if (pixels > decoder->limits.pixels)
+		return problem_set(problem, E_LIMIT,
+				   "JPEG: %ux%u is too large, the limit is %llu pixels",
+				   library->image_width, library->image_height,
+				   (unsigned long long)decoder->limits.pixels);
+	if (library->num_components != 1 && library->num_components != 3 &&
+	    library->num_components != 4)
+		return problem_set(problem, E_UNSUPPORTED, "JPEG: %d components",
+				   library->num_components);
+	return 0;
+}
+
+int jpeg_decoder_open(struct jpeg_decoder *decoder, const void *data, size_t size,
+		      struct jpeg_header *ret, struct problem *problem)
+{
+	struct jpeg_decompress_struct *library = &decoder->library;
+	int rc;
+
+	if (size == 0)
+		return problem_set(problem, E_MALFORMED, "JPEG: no bytes");
+	if (decoder->open)
+		jpeg_close(decoder);
+	decoder->problem = problem;
+	decoder->open = true;
+	if (setjmp(decoder->jump) != 0) {
+		jpeg_close(decoder);
+		return problem->code;
+	}
+	jpeg_mem_src(library, data, (unsigned long)size);
+	(void)jpeg_read_header(library, TRUE);
+	rc = jpeg_check(decoder, problem);
+	if (rc != 0) {
+		jpeg_close(decoder);
+		return rc;
+	}
+	*ret = (struct jpeg_header){.width = library->image_width,
+				    .height = library->image_height,
+				    .components = library->num_components,
+				    .progressive = library->progressive_mode != FALSE};
+	return 0;
+}
+
+/* Two chroma samples beside a pixel are read for it (h2v2, "fancy"): with one pixel more around the
+ * region none of the region differs from the whole picture's. */
+static void jpeg_widen(uint32_t at, uint32_t length, uint32_t shrink, uint32_t limit,
+		       uint32_t *ret_at, uint32_t *ret_length)
+{
+	enum { MARGIN = 2 };
+	uint32_t begin = at / shrink;
+	uint32_t end = (at + length + shrink - 1) / shrink + MARGIN;
+
+	begin = begin > MARGIN ? begin - MARGIN : 0;
+	if (end > limit)
+		end = limit;
+	*ret_at = begin;
+	*ret_length = end - begin;
+}
+
+static uint32_t jpeg_shrink_of(const struct picture_region *region, uint32_t least_width,
+			       uint32_t least_height)
+{
+	uint32_t shrink = 8;
+
+	while (shrink > 1 &&
+	       (region->width / shrink < least_width || region->height / shrink < least_height))
+		shrink /= 2;
+	return shrink;
+}
+
+/* CMYK to RGBX in place. Adobe's programs write the complement. */
+static void jpeg_cmyk_row(uint8_t *row, uint32_t width, bool inverted)
+{
+	unsigned flip = inverted ? 0 : 255;
+
+	for (size_t x = 0; x < width; x++) {
+		uint8_t *p = row + 4 * x;
+		unsigned black = p[3] ^ flip;
+
+		for (size_t c = 0; c < 3; c++)
+			p[c] = (uint8_t)(((p[c] ^ flip) * black + 127) / 255);
+	}
+}
+
+static void jpeg_read_rows(struct jpeg_decoder *decoder, struct picture *ret)
+{
+	struct jpeg_decompress_struct *library = &decoder->library;
+	bool cmyk = library->out_color_space == JCS_CMYK;
+	bool inverted = library->saw_Adobe_marker != FALSE;
+
+	for (uint32_t y = 0; y < ret->height;) {
+		JSAMPROW rows[8];
+		uint32_t count = 0, got;
+
+		for (; count < COUNT_OF(rows) && y + count < ret->height; count++)
+			rows[count] = ret->data + (y + count) * ret->stride;
+		got = jpeg_read_scanlines(library, rows, count);
+		for (uint32_t i = 0; cmyk && i < got; i++)
+			jpeg_cmyk_row(rows[i], ret->width, inverted);
+		y += got;
+	}
+}
+
+/* Everything that may end in jpeg_fail. */
+static int jpeg_read_region(struct jpeg_decoder *decoder, const struct picture_region *region,
+			    uint32_t shrink, struct picture *ret)
+{
+	struct jpeg_decompress_struct *library = &decoder->library;
+	uint32_t x, y, width, height;
+	int rc;
+
+	library->scale_num = 1;
+	library->scale_denom = shrink;
+	library->out_color_space = library->num_components == 4 ? JCS_CMYK : JCS_EXT_RGBX;
+	(void)jpeg_start_decompress(library);
+	jpeg_widen(region->x, region->width, shrink, library->output_width, &x, &width);
+	jpeg_widen(region->y, region->height, shrink, library->output_height, &y, &height);
+	if (width < library->output_width)
+		jpeg_crop_scanline(library, &x, &width); /* moves x down to a block, width grows */
+	rc = picture_reserve(ret, library->output_width, height);
+	if (rc != 0)
+		return problem_set(decoder->problem, rc, "JPEG: no memory for %ux%u pixels",
+				   library->output_width, height);
+	if (y > 0)
+		(void)jpeg_skip_scanlines(library, y);
+	jpeg_read_rows(decoder, ret);
+	ret->left = (double)region->x / shrink - x;
+	ret->top = (double)region->y / shrink - y;
+	ret->region_width = (double)region->width / shrink;
+	ret->region_height = (double)region->height / shrink;
+	return 0;
+}
+
+int jpeg_decoder_read(struct jpeg_decoder *decoder, const struct picture_region *region,
+		      uint32_t least_width, uint32_t least_height, struct picture *ret,
+		      struct problem *problem)
+{
+	int rc;
+
+	assert(decoder->open && region->width > 0 && region->height > 0);
+	assert(region->x + region->width <= decoder->library.image_width);
+	assert(region->y + region->height <= decoder->library.image_height);
+	decoder->problem = problem;
+	if (setjmp(decoder->jump) != 0) {
+		jpeg_close(decoder);
+		return problem->code;
+	}
+	rc = jpeg_read_region(decoder, region, jpeg_shrink_of(region, least_width, least_height),
+			      ret);
+	jpeg_close(decoder);
+	return rc;
+}
