@@ -31,6 +31,30 @@ struct ops_call {
 	bool recompute;  /* a second run within the step: running averages stay */
 };
 
+/* One step of an optimizer on one parameter. The master weights are FP32, whatever the type of the
+ * model is. The gradient is multiplied by `unscale` first.
+ *
+ *     OPS_SGD    v = momentum v + (g + decay w);  w -= rate v            (nesterov: g + decay w + momentum v)
+ *     OPS_ADAMW  Loshchilov, Hutter 2019: v and `square` are its two moments, bias-corrected for `step` >= 1
+ *     OPS_LARS   You et al. 2017: SGD whose rate is multiplied by trust |w| / (|g| + decay |w|), 1 where either is 0 */
+enum ops_update_kind { OPS_SGD, OPS_ADAMW, OPS_LARS };
+
+struct ops_update {
+	enum ops_update_kind kind;
+	size_t count;
+	float *weight, *velocity;
+	float *square; /* ADAMW alone */
+	const float *gradient;
+	void *copy; /* the weight as the model takes it, or NULL */
+	enum tensor_type copy_type;
+	double rate, decay, unscale;
+	double momentum;           /* ADAMW: of the first moment */
+	double momentum2, epsilon; /* ADAMW */
+	double trust;              /* LARS */
+	bool nesterov;             /* SGD */
+	int64_t step;
+};
+
 struct ops;
 
 /* Why an op cannot be run here is told before anything runs: E_UNSUPPORTED with the op and its types. */
@@ -39,6 +63,7 @@ struct ops_backend {
 	MUST_USE int (*workspace)(struct ops *ops, const struct ops_call *call, size_t *ret_size,
 				  struct problem *problem);
 	MUST_USE int (*run)(struct ops *ops, const struct ops_call *call);
+	MUST_USE int (*update)(struct ops *ops, const struct ops_update *update);
 	void (*free)(struct ops *ops);
 };
 
@@ -57,6 +82,11 @@ MUST_USE static inline int ops_workspace(struct ops *ops, const struct ops_call 
 MUST_USE static inline int ops_run(struct ops *ops, const struct ops_call *call)
 {
 	return ops->backend->run(ops, call);
+}
+
+MUST_USE static inline int ops_update(struct ops *ops, const struct ops_update *update)
+{
+	return ops->backend->update(ops, update);
 }
 
 static inline void ops_free(struct ops *ops)
