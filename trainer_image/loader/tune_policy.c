@@ -1,0 +1,321 @@
+#include "trainer_image/loader/tune_policy.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "common/base/macros.h"
+
+/* A loader that stalls for less is left alone. */
+#define TUNE_STALL_LEAST 0.01
+/* What a thread costs in the model, as a share of the step: of equal settings the smaller one wins. */
+#define TUNE_THREAD_COST 0.0005
+
+/* How far a neighbour may be, along one stage. Far ones, since 64 processors are many steps of one. */
+static const int32_t tune_moves[] = {0, 1, -1, 2, -2, 4, -4, 8, -8};
+
+bool tune_is_allowed(const struct tune_limits *limits, const struct tune_setting *setting)
+{
+	uint32_t sum = 0;
+
+	if (setting->k < limits->k_least || setting->k > limits->k_most)
+		return false;
+	for (size_t i = 0; i < TUNE_STAGES; i++) {
+		uint32_t least = i == TUNE_AUGMENT && setting->k == 0 ? 0 : 1;
+
+		if (setting->threads[i] < least || setting->threads[i] > TUNE_THREADS_MAX)
+			return false;
+		sum += setting->threads[i];
+	}
+	if (setting->k == 0 && setting->threads[TUNE_AUGMENT] != 0)
+		return false;
+	return sum <= 2 * limits->processors + 2;
+}
+
+struct tune_setting tune_start(const struct tune_limits *limits)
+{
+	uint32_t n = limits->processors < 1 ? 1 : limits->processors;
+	struct tune_setting setting = {.k = limits->k_most};
+
+	n = n > TUNE_THREADS_MAX ? TUNE_THREADS_MAX : n;
+	setting.threads[TUNE_READ] = 1;
+	setting.threads[TUNE_DECODE] = n;
+	setting.threads[TUNE_AUGMENT] = setting.k == 0 ? 0 : (n + 2) / 3;
+	return setting;
+}
+
+double tune_expect(const struct tune_measure *measure, const struct tune_setting *measured,
+		   const struct tune_setting *setting, uint32_t processors)
+{
+	const double *work = measure->work_ms;
+	double own = measure->step_ms - measure->stall_ms;
+	double behind = (setting->k >= 1 ? work[TUNE_WORK_PIXELS] : 0) +
+			(setting->k >= 2 ? work[TUNE_WORK_NUMBERS] : 0);
+	double side = own + work[TUNE_WORK_PIXELS] + work[TUNE_WORK_NUMBERS] - behind;
+	double all = 0, step, threads = 0;
+
+	(void)measured;
+	for (size_t i = 0; i < TUNE_WORKS; i++)
+		all += work[i];
+	for (size_t i = 0; i < TUNE_STAGES; i++)
+		threads += setting->threads[i];
+	step = fmax(side, all / processors);
+	step = fmax(step, work[TUNE_WORK_READ] / setting->threads[TUNE_READ]);
+	step = fmax(step, work[TUNE_WORK_DECODE] / setting->threads[TUNE_DECODE]);
+	if (behind > 0)
+		step = fmax(step, behind / setting->threads[TUNE_AUGMENT]);
+	return step * (1 + TUNE_THREAD_COST * threads);
+}
+
+static bool tune_equal(const struct tune_setting *a, const struct tune_setting *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static bool tune_was_tried(const struct tune *tune, const struct tune_setting *setting)
+{
+	if (tune_equal(setting, &tune->best))
+		return true;
+	for (uint32_t i = 0; i < tune->tried_count; i++) {
+		if (tune_equal(setting, &tune->tried[i]))
+			return true;
+	}
+	return false;
+}
+
+static void tune_run(struct tune *tune, const struct tune_setting *setting)
+{
+	if (!tune_equal(&tune->now, setting))
+		tune->settings++;
+	tune->now = *setting;
+}
+
+static void tune_begin(struct tune *tune)
+{
+	tune->phase = TUNE_BASE;
+	tune->tried_count = 0;
+	tune->fails = 0;
+	tune->changed = 0;
+	tune->steps = TUNE_STEPS_LEAST;
+	tune->climbs++;
+}
+
+void tune_init(struct tune *tune, const struct tune_limits *limits,
+	       const struct tune_setting *start)
+{
+	assert(tune_is_allowed(limits, start));
+	*tune = (struct tune){.limits = *limits, .now = *start, .best = *start};
+	tune_begin(tune);
+}
+
+uint32_t tune_steps(const struct tune *tune)
+{
+	return tune->steps;
+}
+
+/* The neighbour that `moves` name: -1 where there is none. */
+static bool tune_neighbour(const struct tune *tune, const size_t moves[TUNE_STAGES], uint32_t k,
+			   struct tune_setting *ret)
+{
+	struct tune_setting setting = {.k = k};
+
+	for (size_t i = 0; i < TUNE_STAGES; i++) {
+		int64_t threads = (int64_t)tune->best.threads[i] + tune_moves[moves[i]];
+
+		if (i == TUNE_AUGMENT && k == 0)
+			threads = 0;
+		else if (i == TUNE_AUGMENT && tune->best.k == 0)
+			threads += 1;
+		if (threads < 0)
+			return false;
+		setting.threads[i] = (uint32_t)threads;
+	}
+	*ret = setting;
+	return tune_is_allowed(&tune->limits, &setting);
+}
+
+static bool tune_is_single(const size_t moves[TUNE_STAGES], bool other_k)
+{
+	unsigned count = other_k;
+
+	for (size_t i = 0; i < TUNE_STAGES; i++) {
+		if (moves[i] > 2)
+			return false; /* tune_moves: 0, 1, -1 first */
+		count += moves[i] > 0;
+	}
+	return count == 1;
+}
+
+/* The neighbour with the least expected time that was not tried yet; false when there is none. Each
+ * second trial is a single step along one axis: the model may be wrong about this machine. */
+static bool tune_choose(const struct tune *tune, struct tune_setting *ret)
+{
+	enum { MOVES = COUNT_OF(tune_moves), ALL = MOVES * MOVES * MOVES };
+	double least = HUGE_VAL;
+
+	for (uint32_t k = tune->limits.k_least; k <= tune->limits.k_most; k++) {
+		for (size_t i = 0; i < ALL; i++) {
+			const size_t moves[TUNE_STAGES] = {i % MOVES, i / MOVES % MOVES,
+							   i / MOVES / MOVES};
+			struct tune_setting setting;
+			double expected;
+
+			if (tune->fails % 2 == 1 && !tune_is_single(moves, k != tune->best.k))
+				continue;
+			if (!tune_neighbour(tune, moves, k, &setting) ||
+			    tune_was_tried(tune, &setting))
+				continue;
+			expected = tune_expect(&tune->best_measure, &tune->best, &setting,
+					       tune->limits.processors);
+			if (expected < least) {
+				least = expected;
+				*ret = setting;
+			}
+		}
+	}
+	return least < HUGE_VAL;
+}
+
+static void tune_rest(struct tune *tune)
+{
+	tune_run(tune, &tune->best);
+	tune->phase = TUNE_REST;
+	tune->changed = 0;
+	tune->rest.steps = 0;
+}
+
+static void tune_try_next(struct tune *tune)
+{
+	struct tune_setting setting;
+	bool idle = tune->best_measure.stall_ms < TUNE_STALL_LEAST * tune->best_measure.step_ms;
+
+	if (idle || tune->fails >= TUNE_FAILS || tune->tried_count >= TUNE_TRIALS) {
+		tune_rest(tune);
+		return;
+	}
+	if (!tune_choose(tune, &setting)) {
+		tune->fails++; /* no single step is left, but perhaps others are */
+		if (!tune_choose(tune, &setting)) {
+			tune_rest(tune);
+			return;
+		}
+	}
+	tune->tried[tune->tried_count++] = setting;
+	tune->phase = TUNE_TRY;
+	tune_run(tune, &setting);
+}
+
+/* Both windows as one. */
+static struct tune_measure tune_join(const struct tune_measure *a, const struct tune_measure *b)
+{
+	struct tune_measure joined = *b;
+	double sum = (double)a->steps + b->steps;
+	double share = a->steps / sum;
+
+	joined.steps = a->steps + b->steps;
+	joined.step_ms = share * a->step_ms + (1 - share) * b->step_ms;
+	joined.stall_ms = share * a->stall_ms + (1 - share) * b->stall_ms;
+	joined.error_ms = hypot(share * a->error_ms, (1 - share) * b->error_ms);
+	for (size_t i = 0; i < TUNE_WORKS; i++)
+		joined.work_ms[i] = share * a->work_ms[i] + (1 - share) * b->work_ms[i];
+	return joined;
+}
+
+static bool tune_is_gain(const struct tune *tune, const struct tune_measure *measure, double noise)
+{
+	double gain = tune->best_measure.step_ms - measure->step_ms;
+
+	return gain > TUNE_GAIN * tune->best_measure.step_ms &&
+	       gain > noise * hypot(measure->error_ms, tune->best_measure.error_ms);
+}
+
+static void tune_judge(struct tune *tune, const struct tune_measure *measure, bool last)
+{
+	if (!last && tune_is_gain(tune, measure, 0.5)) {
+		tune->first = *measure;
+		tune->phase = TUNE_CONFIRM;
+		return;
+	}
+	if (last && tune_is_gain(tune, measure, 2)) {
+		tune->best = tune->now;
+		tune->best_measure = *measure;
+		tune->fails = 0;
+	} else {
+		tune->fails++;
+	}
+	tune_try_next(tune);
+}
+
+static bool tune_differs(double a, double b)
+{
+	return fabs(a - b) > TUNE_DRIFT * fmax(fabs(a), fabs(b));
+}
+
+static bool tune_world_changed(const struct tune_measure *a, const struct tune_measure *b)
+{
+	double work_a = 0, work_b = 0;
+
+	for (size_t i = 0; i < TUNE_WORKS; i++) {
+		work_a += a->work_ms[i];
+		work_b += b->work_ms[i];
+	}
+	return a->processors != b->processors || tune_differs(a->step_ms, b->step_ms) ||
+	       tune_differs(work_a, work_b);
+}
+
+/* New limits may forbid the setting that runs. */
+static void tune_fit(struct tune *tune, uint32_t processors)
+{
+	tune->limits.processors = processors < 1 ? 1 : processors;
+	if (!tune_is_allowed(&tune->limits, &tune->best))
+		tune->best = tune_start(&tune->limits);
+	tune_run(tune, &tune->best);
+}
+
+static void tune_watch(struct tune *tune, const struct tune_measure *measure)
+{
+	if (tune->rest.steps == 0) {
+		tune->rest = *measure;
+		return;
+	}
+	tune->changed = tune_world_changed(&tune->rest, measure) ? tune->changed + 1 : 0;
+	if (tune->changed < TUNE_CHANGED)
+		return;
+	tune_fit(tune, measure->processors);
+	tune_begin(tune);
+}
+
+/* Longer windows where steps differ much: the error falls by the root of their number. */
+static void tune_lengthen(struct tune *tune, const struct tune_measure *measure)
+{
+	if (measure->error_ms > TUNE_GAIN / 3 * measure->step_ms && tune->steps < TUNE_STEPS_MOST)
+		tune->steps *= 2;
+}
+
+bool tune_next(struct tune *tune, const struct tune_measure *measure)
+{
+	uint64_t before = tune->settings;
+	struct tune_measure joined;
+
+	switch (tune->phase) {
+	case TUNE_BASE:
+		if (measure->error_ms > TUNE_GAIN / 3 * measure->step_ms &&
+		    tune->steps < TUNE_STEPS_MOST) {
+			tune_lengthen(tune, measure);
+			break;
+		}
+		tune->best_measure = *measure;
+		if (measure->processors != tune->limits.processors)
+			tune_fit(tune, measure->processors);
+		tune_try_next(tune);
+		break;
+	case TUNE_TRY: tune_judge(tune, measure, false); break;
+	case TUNE_CONFIRM:
+		joined = tune_join(&tune->first, measure);
+		tune_judge(tune, &joined, true);
+		break;
+	case TUNE_REST: tune_watch(tune, measure); break;
+	}
+	return tune->settings != before;
+}
