@@ -6,6 +6,7 @@ const {page} = walk;
 const title = () => page.getByRole("heading", {level: 1}).textContent();
 const rows = (label) => page.getByRole("grid", {name: label, exact: true}).getByRole("row");
 const panel = page.getByRole("region", {name: "Chosen"});
+const happen = (what) => fetch(facts.control + what);
 const canvas = page.getByRole("application");
 
 /** What the canvas shows, as one number: it changes when another picture is drawn. */
@@ -55,7 +56,10 @@ async function link() {
   await rows("Links").nth(1).click();
   await panel.getByText("93.0 Gbit/s, 93.0 %, by counters").waitFor();
   await panel.getByText("acme, globex, initech").waitFor();
+  await until("what it carries now is said", async () => /Last 5 s from leaf1930\.0 Mbit\/s/.test(await panel.textContent()));
   await walk.look("link");
+  await happen("/load");
+  await until("and moves with the stream", async () => /Last 5 s from leaf1750\.0 Mbit\/s/.test(await panel.textContent()));
   await page.getByRole("navigation", {name: "Which table"}).getByRole("link", {name: "Switches"}).click();
   await page.getByRole("grid", {name: "Switches", exact: true}).focus();
   await page.keyboard.press("Home");
@@ -63,6 +67,13 @@ async function link() {
   await walk.look("topology-switch", {narrow: false});
   await canvas.click({position: {x: 4, y: 4}});
   await until("a click beside everything chooses nothing", async () => (await panel.count()) === 0);
+}
+
+/** The same number at the port. */
+async function port() {
+  await walk.open("/switches/leaf1?at=up1");
+  await panel.getByText("750.0 Mbit/s in the last 5 s").waitFor();
+  need((await rows("Ports").filter({hasText: "spine1:dn1"}).textContent()).includes("750.0 Mbit/s"), "in the table too");
 }
 
 async function tenant() {
@@ -80,10 +91,13 @@ async function tenant() {
   });
   need(answers[0].status === 200 && answers[1].status === 200 && answers[2].status === 404 && answers[3].status === 403, `statuses: ${answers.map((one) => one.status)}`);
   for (const {path, text} of answers.slice(0, 2)) for (const word of ["acme", "initech", "counters"]) need(!text.includes(word), `${path} has ${word}`);
+  await rows("Links").filter({hasText: "leaf1:up1"}).click();
+  await until("of a link it sees what is its own", async () => /Last 5 s from leaf131\.0 Mbit\/s/.test(await panel.textContent()));
+  need(!/750|930/.test(await page.locator("main").textContent()), "and nothing of what others send there");
   await walk.look("my-network");
 }
 
-for (const part of [topology, keyboard, trees, link, tenant]) {
+for (const part of [topology, keyboard, trees, link, port, tenant]) {
   const began = Date.now();
   await part().catch(async (error) => {
     await page.screenshot({path: `${facts.pictures}/network-failed.png`}).catch(() => undefined);

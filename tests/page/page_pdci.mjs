@@ -142,9 +142,15 @@ async function sheet() {
   await press("Check");
   await control("/sheet");
   await press("Write 1 cell");
-  await said("who comes second is told", "Somebody wrote the sheet meanwhile");
-  await press("Take what is set now");
+  await said("who comes second is told", "The OS sheet of web was changed meanwhile");
+  const differs = async (name) => page.getByRole("alert").getByRole("row").filter({has: page.getByRole("rowheader", {name, exact: true})}).textContent();
+  need((await differs("Place 2, host name")).endsWith("emptyotherempty") && (await differs("Place 1, disk")).endsWith("emptyemptynvme1n1"), `was, is now, yours: ${await differs("Place 2, host name")}, ${await differs("Place 1, disk")}`);
+  await walk.look("sheet-overtaken");
+  await press("Keep mine where I changed it");
   await until("what the other wrote is shown", async () => (await cell("Host name of place 2").inputValue()) === "other");
+  need((await cell("Disk of place 1").inputValue()) === "nvme1n1", "mine is kept");
+  await press("Write 1 cell");
+  await said("it is written over what is now", "The sheet is written.");
   const file = (text) => page.getByLabel("Read CSV").setInputFiles({name: "sheet.csv", mimeType: "text/csv", buffer: Buffer.from(text)});
   await file("place,hostname\n1,head\n9,<script>x\n");
   await said("a wrong cell of a file by its line", "line 3, place");

@@ -14,6 +14,15 @@ const row = (label, text) => grid(label).getByRole("row").filter({hasText: text}
 const press = (name, of = page) => of.getByRole("button", {name, exact: true}).click();
 const line = (of = page) => of.locator(".command code").last().textContent();
 
+/** Who comes second sees by whom, and of each member what it was, is now, and would be. */
+async function changed(said, rows) {
+  await until(`it says who: ${said}`, async () => said.test(await dialog.getByRole("alert").textContent()));
+  for (const [name, cells] of Object.entries(rows)) {
+    const text = await dialog.getByRole("alert").getByRole("row").filter({has: page.getByRole("rowheader", {name, exact: true})}).textContent();
+    need(cells.test ? cells.test(text) : text === cells, `${name}: ${text}`);
+  }
+}
+
 async function goes(key, name) {
   await page.keyboard.press("g");
   await page.keyboard.press(key);
@@ -47,7 +56,13 @@ async function tenants() {
   await dialog.getByText('"many" is no limit').waitFor();
   await dialog.getByRole("textbox", {name: "At most", exact: true}).fill("12");
   need((await line(dialog)) === "haasctl tenant limit set globex --networks 12", `its command: ${await line(dialog)}`);
+  await happen("/limit");
   await press("Set", dialog);
+  await changed(/^A limit of globex was changed meanwhile by user root at \d\d:\d\d:\d\d;/, {images: "imagesno limit, by the site7no limit, by the site", networks: "networksno limit, by the siteno limit, by the site12"});
+  await walk.look("limit-changed");
+  await press("Keep mine where I changed it", dialog);
+  await press("Set", dialog);
+  await panel.getByRole("button", {name: "7", exact: true}).waitFor();
   await panel.getByRole("button", {name: "12", exact: true}).waitFor();
   const [file] = await Promise.all([page.waitForEvent("download"), panel.getByRole("button", {name: /^Usage since/}).click()]);
   need(/^usage-globex-\d{4}-\d\d-01\.csv$/.test(file.suggestedFilename()) && readFileSync(await file.path(), "utf8").startsWith("tenant,"), "usage as CSV");
@@ -95,6 +110,10 @@ async function people() {
   await row("People", "oscar").click();
   await press("Disable…", panel);
   await dialog.getByRole("textbox", {name: "Type 1, the count of what goes", exact: true}).fill("1");
+  await happen("/role");
+  await press("Disable", dialog);
+  await changed(/^Account oscar was changed meanwhile by /, {Role: "Roleon-callauditoron-call", Disabled: "Disablednonoyes"});
+  await press("Keep mine where I changed it", dialog);
   await press("Disable", dialog);
   await panel.getByText("disabled", {exact: true}).waitFor();
   await row("People", "olga").click();
@@ -169,8 +188,9 @@ async function settings() {
   await happen("/settings");
   await dialog.getByRole("combobox", {name: "Value", exact: true}).selectOption("operators");
   await press("Set", dialog);
-  await dialog.getByText("the settings changed meanwhile").waitFor();
-  await press("Back", dialog);
+  await changed(/^A setting was changed meanwhile by /, {"login.second_factor": "login.second_factornonenoneoperators", "alert.pdci_waiting_s": /^alert.pdci_waiting_s\d+ seconds700 seconds\d+ seconds$/});
+  await walk.look("setting-changed", {narrow: false});
+  await press("Take what is now", dialog);
   await page.getByText("changed, 700 seconds").waitFor();
 }
 

@@ -3,9 +3,12 @@ walks it: tests/page/NAME.mjs, with what Debian's chromium is."""
 import http.server
 import json
 import os
+import pathlib
+import re
 import shutil
 import subprocess
 import threading
+import time
 
 from listen_site import PASSWORD, ListenSite
 from story import BUILD, ROOT, need, skip, step
@@ -15,6 +18,8 @@ WORK = BUILD / "portal/web/npm"
 PICTURES = ROOT / "build/test-results/page"
 # What a stranger may have written where a person reads it.
 SCRIPT = "<img src=x onerror=window.hacked=1><script>window.hacked=1</script>"
+# So many events, each with its number.
+TOLD = "select event_add('test', 'test.told', 'test', n::text, null, 'm') from generate_series({}, {}) n"
 
 FLEET = """
 set session_replication_role = replica;
@@ -89,6 +94,7 @@ def quoted(text):
 
 class PageSite(ListenSite):
     nodes = 600
+    walk_s = 600  # ends a browser that hangs
 
     def conf(self, **changes):
         path = super().conf(**changes)
@@ -104,12 +110,54 @@ class PageSite(ListenSite):
         # The others have the same one: argon2id is dear on purpose.
         self.sql("update account set password_hash = (select password_hash from account where name = 'olga'), password_at = now() where password_hash is null")
 
+    def streams(self):
+        """How many read the stream of events."""
+        return int(re.search(r"haas_sse_clients (\d+)", self.get("/metrics").body.decode()).group(1))
+
     def walk(self, script, **more):
         """Runs tests/page/SCRIPT.mjs; what it prints is the story's."""
         facts = {"url": f"https://127.0.0.1:{self.port}", "password": PASSWORD, "script": SCRIPT, "nodes": self.nodes, "work": str(WORK), "pictures": str(PICTURES), "chromium": CHROMIUM, **more}
         step(f"the browser: {script}")
-        done = subprocess.run([NODE, ROOT / f"tests/page/{script}.mjs"], env={**os.environ, "PAGE_FACTS": json.dumps(facts)}, timeout=600)
+        done = subprocess.run([NODE, ROOT / f"tests/page/{script}.mjs"], env={**os.environ, "PAGE_FACTS": json.dumps(facts)}, timeout=self.walk_s)
         assert done.returncode == 0, f"{script}.mjs ended with {done.returncode}"
+
+
+class Drip:
+    """Events one after another, each a transaction of its own."""
+
+    def __init__(self, site, pause=0.005):
+        self.site, self.pause = site, pause
+
+    def begin(self):
+        self.thread = threading.Thread(target=self.write)
+        self.thread.start()
+
+    def write(self):
+        session = self.site.session()
+        for n in range(1001, 1401):
+            session.stdin.write(TOLD.format(n, n).replace("event_add", "haas.event_add") + ";\n")
+            session.stdin.flush()
+            time.sleep(self.pause)
+        session.stdin.close()
+        session.wait()
+
+    def end(self):
+        self.thread.join()
+        return {"told": self.site.sql("select subject from event where kind = 'test.told' order by xid, id").split()}
+
+
+def browser():
+    """The processes of the walk's browser."""
+    parents = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            pid, rest = stat.read_text().split(" (", 1)
+        except OSError:
+            continue
+        name, rest = rest.rsplit(") ", 1)
+        parents[int(pid)] = int(rest.split()[1]), name
+    mine = lambda pid: pid == os.getpid() or pid in parents and mine(parents[pid][0])
+    return [pid for pid, (_, name) in parents.items() if name.startswith("chrom") and mine(pid)]
 
 
 def serve(table):

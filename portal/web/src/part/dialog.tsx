@@ -2,6 +2,7 @@
 import type {ComponentChildren} from "preact";
 import {useEffect, useRef, useState} from "preact/hooks";
 import {Refusal} from "../api/client";
+import {Changed, currentOf, type Edits} from "./changed";
 import {Command} from "./command";
 
 export interface Ask {
@@ -19,8 +20,10 @@ export interface Ask {
   /** Another text than a reason: how it is called, what stands there at first. */
   text?: {label: string; value?: string};
   line: (why: string) => string;
-  /** Items that were refused one by one are the answer. */
-  act: (why: string) => Promise<{message: string; node?: string | undefined}[] | void>;
+  /** It writes over something that was read: who comes second (412) sees what differs. */
+  edits?: Edits;
+  /** Items that were refused one by one are the answer. `version`: of what is now, after the person has seen it. */
+  act: (why: string, version?: number) => Promise<{message: string; node?: string | undefined}[] | void>;
 }
 
 /** Names that are shown; the count says how many there are. */
@@ -44,24 +47,33 @@ export function Dialog({ask, close}: {ask: Ask; close: () => void}) {
   const [why, setWhy] = useState(ask.text?.value ?? "");
   const [busy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<Refusal>();
+  const [current, setCurrent] = useState<unknown>();
+  const [version, setVersion] = useState<number>();
   const [refused, setRefused] = useState<{message: string; node?: string | undefined}[]>([]);
   useEffect(() => box.current?.showModal(), []);
 
   const total = String(ask.names.length);
-  const ready = !busy && (!ask.destructive || typed.trim() === total) && (ask.reason !== "required" || why.trim() !== "");
+  const ready = !busy && current === undefined && (!ask.destructive || typed.trim() === total) && (ask.reason !== "required" || why.trim() !== "");
   const submit = async (event: Event) => {
     event.preventDefault();
     if (!ready) return;
     setBusy(true);
     setRefusal(undefined);
     try {
-      const items = (await ask.act(why.trim())) ?? [];
+      const items = (await ask.act(why.trim(), version)) ?? [];
       if (items.length === 0) return close();
       setRefused(items);
     } catch (error) {
       setRefusal(error as Refusal);
+      setCurrent(ask.edits && currentOf(error as Refusal));
     }
     setBusy(false);
+  };
+  const keepMine = ({now, merge}: Edits) => {
+    merge?.(current);
+    setVersion(now(current).version);
+    setCurrent(undefined);
+    setRefusal(undefined);
   };
   const many = ask.names.length === 1 ? ask.noun : `${ask.noun}s`;
   return (
@@ -89,7 +101,8 @@ export function Dialog({ask, close}: {ask: Ask; close: () => void}) {
           </div>
         )}
         <Command line={ask.line(why.trim())} />
-        {refusal && <Problem refusal={refusal} />}
+        {refusal && current === undefined && <Problem refusal={refusal} />}
+        {ask.edits && current !== undefined && <Changed {...ask.edits} now={ask.edits.now(current).members} mine={ask.edits.mine()} merge={() => keepMine(ask.edits!)} take={close} />}
         {refused.length > 0 && (
           <div class="note wait" role="alert">
             <p><b>{refused.length} of {total} were refused</b>; the others are done.</p>

@@ -2,7 +2,7 @@
 import {useEffect, useRef, useState} from "preact/hooks";
 import type {ComponentChildren} from "preact";
 import type {Refusal} from "../api/client";
-import {Changed, currentOf} from "./changed";
+import {Changed, currentOf, type Written} from "./changed";
 import {Command} from "./command";
 
 export type Values = Record<string, string>;
@@ -22,6 +22,8 @@ interface Props<T> {
   title: ComponentChildren;
   /** "Node gpu-0001" was changed meanwhile. */
   what: string;
+  /** The events of such an edit. */
+  by: Written;
   fields: Record<string, EditField>;
   of: T;
   valuesOf: (of: T) => Values;
@@ -58,7 +60,7 @@ export function Fresh<T>({read, children}: {read: () => Promise<T>; children: (o
   return <>{of !== undefined && children(of)}</>;
 }
 
-export function Edit<T>({title, what, fields, of, valuesOf, save, now, line, children, close}: Props<T>) {
+export function Edit<T>({title, what, by, fields, of, valuesOf, save, now, line, children, close}: Props<T>) {
   const box = useRef<HTMLDialogElement>(null);
   const [base, setBase] = useState(of);
   const [mine, setMine] = useState(() => valuesOf(of));
@@ -98,7 +100,7 @@ export function Edit<T>({title, what, fields, of, valuesOf, save, now, line, chi
         <h2 id="edit-title">{title}</h2>
         {children}
         <div class="fields">{names.map((name) => <Input key={name} name={name} field={fields[name]!} value={mine[name] ?? ""} set={(value) => setMine({...mine, [name]: value})} />)}</div>
-        {current && <Changed what={what} names={told} before={before} now={valuesOf(current)} mine={mine} merge={merge} take={() => goOn(valuesOf(current))} />}
+        {current && <Changed what={what} names={told} before={before} now={valuesOf(current)} mine={mine} by={by} merge={merge} take={() => goOn(valuesOf(current))} />}
         {refusal && !current && (
           <div class="note fail" role="alert">
             <p><b>{refusal.problem.title}</b></p>

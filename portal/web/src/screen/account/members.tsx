@@ -10,6 +10,7 @@ import {Mark} from "../../part/mark";
 import {Shown} from "../../part/screen";
 import {when} from "../../part/time";
 import {Told} from "../../part/once";
+import {editsOfAccount} from "../account";
 
 const members = () => sourceOf("members", () => ({load: () => readAll("/api/v1/accounts", {}), touches: (event) => event.subject_kind === "account"}));
 
@@ -25,8 +26,9 @@ function able(one: Account): Ask {
     title: `${one.disabled ? "Enable" : "Disable"} ${one.name}`, noun: "account", names: [one.name], button: one.disabled ? "Enable" : "Disable", destructive: !one.disabled, reason: "kept",
     children: <p>{one.disabled ? "It may log in again." : "Its sessions and tokens end at once; nobody logs in with it."}</p>,
     line: () => `haasctl account ${verb} ${quote(one.name)}`,
-    act: async (why) => {
-      await write("PATCH /api/v1/accounts/{account}", {place: {account: one.name}, body: {disabled: !one.disabled}, version: one.version, why});
+    edits: editsOfAccount(one, () => ({disabled: !one.disabled})),
+    act: async (why, version = one.version) => {
+      await write("PATCH /api/v1/accounts/{account}", {place: {account: one.name}, body: {disabled: !one.disabled}, version, why});
       await again();
     },
   };

@@ -18,7 +18,7 @@ function importLine(name: string, patch: Values): string {
 export function Edit({node, close}: {node: Node; close: () => void}) {
   return (
     <Form
-      title={<>Edit <span class="mono">{node.name}</span></>} what={`Node ${node.name}`} fields={FIELDS} of={node} valuesOf={valuesOf} close={close} line={(changed) => importLine(node.name, changed)}
+      title={<>Edit <span class="mono">{node.name}</span></>} what={`Node ${node.name}`} by={{kind: "node.updated", subject_kind: "node", subject: node.name}} fields={FIELDS} of={node} valuesOf={valuesOf} close={close} line={(changed) => importLine(node.name, changed)}
       save={async (changed, base) => {
         await write("PATCH /api/v1/nodes/{node}", {place: {node: node.name}, body: patchOf(changed), version: base.version});
         void nodesSource().reload();

@@ -6,6 +6,7 @@ import {quote} from "../../part/command";
 import type {Ask} from "../../part/dialog";
 import {Choice, Field} from "../../part/field";
 import {tellOnce} from "../../part/once";
+import {editsOfAccount} from "../account";
 import {accounts, sessions, tokens} from "./sources";
 
 export const ROLES: readonly [AccountRole, string][] = [
@@ -71,8 +72,9 @@ export function able(one: Account): Ask {
     title: `${word} ${one.name}`, noun: "account", names: [one.name], button: word, reason: "kept", destructive: !one.disabled,
     children: <p>{one.disabled ? "The person may log in again, with the password of before." : "All its sessions and tokens end now."}</p>,
     line: () => `haasctl account ${word.toLowerCase()} ${quote(one.name)}`,
-    act: async (why) => {
-      await write("PATCH /api/v1/accounts/{account}", {place: {account: one.name}, body: {disabled: !one.disabled}, version: one.version, why});
+    edits: editsOfAccount(one, () => ({disabled: !one.disabled})),
+    act: async (why, version = one.version) => {
+      await write("PATCH /api/v1/accounts/{account}", {place: {account: one.name}, body: {disabled: !one.disabled}, version, why});
       await readAgain();
     },
   };
@@ -89,8 +91,9 @@ export function changeRole(one: Account): Ask {
       </>
     ),
     line: () => `haasctl account role ${quote(one.name)} ${role.value}`,
-    act: async (why) => {
-      await write("PATCH /api/v1/accounts/{account}", {place: {account: one.name}, body: {role: role.value as AccountRole}, version: one.version, why});
+    edits: editsOfAccount(one, () => ({role: role.value})),
+    act: async (why, version = one.version) => {
+      await write("PATCH /api/v1/accounts/{account}", {place: {account: one.name}, body: {role: role.value as AccountRole}, version, why});
       await readAgain();
     },
   };

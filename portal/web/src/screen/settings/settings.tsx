@@ -4,6 +4,7 @@ import {read, write} from "../../api/client";
 import {sourceOf, useSource} from "../../api/source";
 import type {Settings as All} from "../../api/types";
 import {may} from "../../app/session";
+import {editsOf} from "../../part/changed";
 import {Command, quote} from "../../part/command";
 import {useDialog, type Ask} from "../../part/dialog";
 import {Choice, Field} from "../../part/field";
@@ -13,6 +14,8 @@ import {when} from "../../part/time";
 type Setting = All["items"][number];
 
 const GROUPS: Record<string, string> = {login: "Logins", alert: "When something is an alert", capture: "Captures", traffic: "How long traffic is kept"};
+
+const valueOf = (all: All) => Object.fromEntries(all.items.map((one) => [one.name, one.unit ? `${one.value} ${one.unit}` : String(one.value)]));
 
 const settings = () => sourceOf<All>("settings", () => ({load: () => read("/api/v1/settings"), touches: (event) => event.kind === "site.setting_changed", every: () => 60000}));
 
@@ -30,8 +33,9 @@ function change(all: All, one: Setting): Ask {
       </>
     ),
     line: () => `haasctl setting set ${quote(`${one.name}=${value.value || "default"}`)}`,
-    act: async (why) => {
-      await write("PATCH /api/v1/settings", {body: {values: {[one.name]: now()}}, version: all.version, why});
+    edits: editsOf("A setting", Object.fromEntries(all.items.map(({name}) => [name, name])), all, valueOf, () => ({[one.name]: `${now() ?? one.default}${one.unit ? ` ${one.unit}` : ""}`}), {kind: "site.setting_changed", subject_kind: "setting"}),
+    act: async (why, version = all.version) => {
+      await write("PATCH /api/v1/settings", {body: {values: {[one.name]: now()}}, version, why});
       await settings().reload();
     },
   };

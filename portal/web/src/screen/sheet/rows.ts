@@ -30,6 +30,14 @@ export function draftOf(row: Sheet["rows"][number]): PlaceDraft {
   };
 }
 
+/** All cells by place and member, as what differs is told: "2 hostname". */
+export const membersOf = (places: PlaceDraft[]): Record<string, string> =>
+  Object.fromEntries(places.flatMap((one, at) => CELLS.map(({cell, member}) => [`${at + 1} ${member}`, one[cell].trim()])));
+
+/** What is now, and mine where I changed it. */
+export const mergedOf = (before: PlaceDraft[], now: PlaceDraft[], mine: PlaceDraft[]): PlaceDraft[] =>
+  mine.map((one, at) => ({...now[at] ?? none(), ...Object.fromEntries(CELLS.filter(({cell}) => one[cell].trim() !== before[at]?.[cell].trim()).map(({cell}) => [cell, one[cell]]))}));
+
 const words = (text: string) => text.split(/\s+/).filter(Boolean);
 const lines = (text: string) => text.split("\n").map((line) => line.trim()).filter(Boolean);
 

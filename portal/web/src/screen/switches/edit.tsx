@@ -63,7 +63,7 @@ export function EditSwitch({name, close}: {name: string; close: () => void}) {
     <Fresh read={now}>
       {(of) => (
         <Edit
-          title={<>How <span class="mono">{name}</span> is reached</>} what={`The management of ${name}`} fields={REACHED} of={of} valuesOf={reachedOf} close={close} now={now} line={(changed) => lineOf(name, changed)}
+          title={<>How <span class="mono">{name}</span> is reached</>} what={`The management of ${name}`} by={{kind: "switch.changed", subject_kind: "switch", subject: name}} fields={REACHED} of={of} valuesOf={reachedOf} close={close} now={now} line={(changed) => lineOf(name, changed)}
           save={async (changed, {value, version}) => {
             await write("PUT /api/v1/switches/{switch}/management", {place, body: bodyOf(changed, value), version});
             void switches().reload();
@@ -101,7 +101,7 @@ export function EditSampling({name, close}: {name: string; close: () => void}) {
     <Fresh read={now}>
       {(of) => (
         <Edit
-          title={<>What <span class="mono">{name}</span> samples</>} what={`The sampling of ${name}`} fields={SAMPLED} of={of} valuesOf={sampledOf} close={close} now={now} line={(changed) => sampleLine(name, changed)}
+          title={<>What <span class="mono">{name}</span> samples</>} what={`The sampling of ${name}`} by={{kind: "sampling.set", subject_kind: "switch", subject: name}} fields={SAMPLED} of={of} valuesOf={sampledOf} close={close} now={now} line={(changed) => sampleLine(name, changed)}
           save={async (changed, base) => {
             const {enabled, collector, ...numbers} = changed;
             const on = (enabled ?? sampledOf(base)["enabled"]) === "yes";

@@ -53,7 +53,7 @@ function Chosen({row, ask}: {row: Row; ask: ReturnType<typeof useDialog>[1]}) {
                 <tr key={titleOf(one)}>
                   <td>{titleOf(one)}{!one.own && <span class="quiet small"> by the site</span>}</td>
                   <td class="number">{amountOf(one.kind, one.used)}</td>
-                  <td class="number">{may("tenant") ? <button type="button" class="button small" onClick={() => ask(limit(row.name, list.items, one, list.version))}>{amountOf(one.kind, one.limit)}</button> : amountOf(one.kind, one.limit)}</td>
+                  <td class="number">{may("tenant") ? <button type="button" class="button small" onClick={() => ask(limit(row.name, list, one))}>{amountOf(one.kind, one.limit)}</button> : amountOf(one.kind, one.limit)}</td>
                 </tr>
               ))}
             </tbody>

@@ -3,6 +3,7 @@ import {signal} from "@preact/signals";
 import {Refusal, write} from "../../api/client";
 import type {Storage, Volume} from "../../api/types";
 import {isSite} from "../../app/session";
+import {editsOf, type Members, type Written} from "../../part/changed";
 import {quote} from "../../part/command";
 import type {Ask} from "../../part/dialog";
 import {Choice, Field} from "../../part/field";
@@ -144,13 +145,17 @@ export function remove(one: Volume): Ask {
   };
 }
 
+const storageOf = (one: Storage): Members => ({accepts: one.accepts, capacity: one.capacity_bytes === null ? "no limit" : bytes(one.capacity_bytes), portal: one.portal});
+export const writtenOf = (storage: string): Written => ({kind: "storage.put", subject_kind: "storage", subject: storage});
+
 export function accept(one: Storage): Ask {
   return {
     title: one.accepts ? `No new volumes on ${one.name}` : `New volumes on ${one.name}`, noun: "storage", names: [one.name], button: one.accepts ? "Take no new ones" : "Take new ones", reason: "kept",
     children: <p>{one.accepts ? "Volumes that are there stay, and are served." : "Volumes are made here again, as long as there is room."}</p>,
     line: () => `haasctl storage set ${quote(one.name)} --accepts ${one.accepts ? "no" : "yes"}`,
-    act: async (why) => {
-      await write("PUT /api/v1/storages/{storage}", {place: {storage: one.name}, body: {accepts: !one.accepts}, version: one.version, why});
+    edits: editsOf(`Storage ${one.name}`, {accepts: "Takes new volumes", capacity: "At most", portal: "Portal"}, one, storageOf, () => ({accepts: !one.accepts}), writtenOf(one.name)),
+    act: async (why, version = one.version) => {
+      await write("PUT /api/v1/storages/{storage}", {place: {storage: one.name}, body: {accepts: !one.accepts}, version, why});
       await storages().reload();
     },
   };

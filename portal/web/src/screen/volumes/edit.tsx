@@ -4,7 +4,7 @@ import type {Storage} from "../../api/types";
 import {quote} from "../../part/command";
 import {Edit, type EditField, type Values} from "../../part/edit";
 import {bytes} from "../../part/time";
-import {sizeOf} from "./actions";
+import {sizeOf, writtenOf} from "./actions";
 import {storages} from "./sources";
 
 const FIELDS: Record<string, EditField> = {
@@ -26,7 +26,7 @@ export function EditStorage({of, close}: {of: Storage; close: () => void}) {
   const place = {storage: of.name};
   return (
     <Edit
-      title={<>Edit storage <span class="mono">{of.name}</span></>} what={`Storage ${of.name}`} fields={FIELDS} of={of} valuesOf={valuesOf} close={close}
+      title={<>Edit storage <span class="mono">{of.name}</span></>} what={`Storage ${of.name}`} by={writtenOf(of.name)} fields={FIELDS} of={of} valuesOf={valuesOf} close={close}
       line={(changed) => `haasctl storage set ${quote(of.name)}${Object.entries(changed).map(([name, value]) => ` --${name} ${quote(value || "SIZE")}`).join("")}`}
       save={async ({capacity, accepts, portal}, base) => {
         await write("PUT /api/v1/storages/{storage}", {place, body: {...(capacity !== undefined ? {capacity_bytes: sizeOf(capacity)} : {}), ...(accepts ? {accepts: accepts === "yes"} : {}), ...(portal ? {portal} : {})}, version: base.version});

@@ -2,6 +2,7 @@
 import {signal} from "@preact/signals";
 import {write} from "../../api/client";
 import type {Delivery, Webhook, WebhookSecret} from "../../api/types";
+import {editsOf, type Members} from "../../part/changed";
 import {quote} from "../../part/command";
 import type {Ask} from "../../part/dialog";
 import {Field} from "../../part/field";
@@ -36,6 +37,11 @@ export function add(): Ask {
   };
 }
 
+const NAMES = {url: "URL", kinds: "Kinds of events", disabled: "Disabled"};
+const membersOf = ({url, kinds, disabled}: Webhook): Members => ({url, kinds: kinds.join(" ") || "all", disabled});
+const editsOfWebhook = (one: Webhook, mine: () => Members, merge?: (now: Webhook) => void) =>
+  editsOf(`Webhook ${one.name}`, NAMES, one, membersOf, mine, {kind: "webhook.changed", subject_kind: "webhook", subject: String(one.id)}, merge);
+
 export function change(one: Webhook): Ask {
   const url = signal(one.url);
   const kinds = signal(one.kinds.join(" "));
@@ -48,8 +54,12 @@ export function change(one: Webhook): Ask {
       </>
     ),
     line: () => `haasctl webhook set ${one.id} --url ${quote(url.value)}${kindsOf(kinds.value).map((kind) => ` --kind ${quote(kind)}`).join("")}`,
-    act: async (why) => {
-      await write("PATCH /api/v1/webhooks/{webhook}", {place: {webhook: one.id}, body: {url: url.value.trim(), kinds: kindsOf(kinds.value)}, version: one.version, why});
+    edits: editsOfWebhook(one, () => ({url: url.value.trim(), kinds: kindsOf(kinds.value).join(" ") || "all"}), (now) => {
+      if (url.value === one.url) url.value = now.url;
+      if (kinds.value === one.kinds.join(" ")) kinds.value = now.kinds.join(" ");
+    }),
+    act: async (why, version = one.version) => {
+      await write("PATCH /api/v1/webhooks/{webhook}", {place: {webhook: one.id}, body: {url: url.value.trim(), kinds: kindsOf(kinds.value)}, version, why});
       await readAgain();
     },
   };
@@ -61,8 +71,9 @@ export function able(one: Webhook): Ask {
     title: `${word} webhook ${one.name}`, noun: "webhook", names: [one.name], button: word, reason: "kept",
     children: <p>{one.disabled ? "It is told what happens from now on." : "What happens meanwhile is not told later."}</p>,
     line: () => `haasctl webhook set ${one.id} --${word.toLowerCase()}`,
-    act: async (why) => {
-      await write("PATCH /api/v1/webhooks/{webhook}", {place: {webhook: one.id}, body: {disabled: !one.disabled}, version: one.version, why});
+    edits: editsOfWebhook(one, () => ({disabled: !one.disabled})),
+    act: async (why, version = one.version) => {
+      await write("PATCH /api/v1/webhooks/{webhook}", {place: {webhook: one.id}, body: {disabled: !one.disabled}, version, why});
       await readAgain();
     },
   };
