@@ -54,7 +54,7 @@ struct record_field {
 struct record_value {
 	int64_t integer;
 	double real;
-	const void *data; /* TEXT, BYTES: borrowed from the page; TEXT is not ended by NUL */
+	const void *data; /* TEXT, BYTES: points into the file; TEXT is not ended by NUL */
 	size_t size;
 };
 
@@ -77,7 +77,7 @@ struct record_sample {
 	enum record_format format;
 	uint16_t height, width; /* a JPEG's too; 0 = not known */
 	uint8_t channels;       /* 1 or 3; 0 = not known */
-	const uint8_t *data;    /* the picture; borrowed from the page */
+	const uint8_t *data;    /* the picture; points into the file */
 	size_t size;
 	const uint8_t
 		*fields; /* free fields as they are stored; record_sample_fields() reads them */
@@ -87,23 +87,24 @@ struct record_sample {
 /* ---- Reading ---- */
 
 enum record_check {
-	RECORD_CHECK_PAGE,   /* xxh64 of a page when it is read; the default */
-	RECORD_CHECK_SAMPLE, /* crc32c of a sample when it is asked for */
-	RECORD_CHECK_NEVER,  /* places are checked for being in the page even then */
+	RECORD_CHECK_SAMPLE, /* crc32c of a sample when it is asked for; the default */
+	RECORD_CHECK_PAGE, /* xxh64 of a page when it is first used: damage costs all of its samples */
+	RECORD_CHECK_NEVER, /* places are checked for being in the page even then */
 };
 
-/* Damage, as it is counted and told. `sample` is UINT64_MAX when all of the page is meant. */
+/* Damage, as it is counted and told. `sample` is UINT64_MAX when all of the page is meant, and
+ * `page` is UINT32_MAX when the file's header, tables or trailer are. */
 struct record_fault {
 	const char *path;
 	uint32_t page;
 	uint64_t sample;
 	int code;        /* E_DIGEST, E_MALFORMED, -EIO */
-	const char *why; /* "page 3: its xxh64 is not that of its header" */
+	const char *why; /* "its crc32c is wrong"; static */
 };
 
 struct record_options {
 	enum record_check check;
-	bool prefix; /* a file without its end: reads the pages that are whole */
+	bool prefix; /* a file without its end: its pages as far as they go */
 	/* Told of each fault, from the thread that met it; may be NULL. Not called twice at a time. */
 	void (*fault)(void *context, const struct record_fault *fault);
 	void *context;
@@ -122,32 +123,26 @@ uint32_t record_reader_pages(const struct record_reader *reader);
 /* record_reader_pages() + 1 numbers: the first sample of each page, then the number of all. It is the
  * `first` of struct shuffle_set. */
 const uint64_t *record_reader_first(const struct record_reader *reader);
-/* Bytes of the largest page: what record_page_init() takes. */
-size_t record_reader_page_room(const struct record_reader *reader);
 /* Pages and samples that were skipped so far, one for each fault. */
 uint64_t record_reader_faults(const struct record_reader *reader);
 /* Tells the kernel that a page is wanted soon. */
 void record_reader_expect(const struct record_reader *reader, uint32_t page);
 
-/* Memory for one page, filled again and again. */
+/* A page that was opened: a value, nothing to free. It points into the mapped file. */
 struct record_page {
-	uint8_t *data;
-	size_t room;
-	const struct record_reader *reader; /* NULL: empty */
+	const uint8_t *data; /* NULL: none */
 	uint32_t number;
 	uint32_t samples;
 	uint64_t first_sample;
-	size_t entries; /* where its entries begin */
+	uint32_t used; /* its entries end there */
 };
 
-/* -ENOMEM. The memory is used from end to end at once, so that reading takes no page fault later. */
-MUST_USE int record_page_init(struct record_page *page, size_t room);
-void record_page_done(struct record_page *page);
-/* Fills `page`; what it held is gone. E_DIGEST, E_MALFORMED, -EIO: counted and told as a fault, the page
- * is empty then, and its samples are to be skipped. Allocates nothing. */
-MUST_USE int record_page_read(struct record_reader *reader, uint32_t number,
-			      struct record_page *page);
-/* Sample `index` of the page, 0 .. page->samples - 1. `ret` lives as long as what the page holds. E_DIGEST,
+/* Maps the page in: waits for the disk. E_DIGEST, E_MALFORMED, -EIO: counted and told as a fault; its
+ * samples are to be skipped. Allocates nothing. */
+MUST_USE int record_page_open(struct record_reader *reader, uint32_t number,
+			      struct record_page *ret);
+/* Sample `index` of the page, 0 .. page->samples - 1. `ret` points into the file and lives
+ * as long as the reader. E_DIGEST,
  * E_MALFORMED: counted and told. Allocates nothing. */
 MUST_USE int record_page_sample(struct record_reader *reader, const struct record_page *page,
 				uint32_t index, struct record_sample *ret);
