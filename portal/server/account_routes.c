@@ -16,7 +16,7 @@
 #include "portal/server/secret.h"
 
 #define LINK_HOURS  72
-#define TOKEN_S     (30 * 86400)
+#define TOKEN_S     (INT64_C(30) * 86400)
 #define TOKEN_S_MAX (INT64_C(366) * 86400)
 #define TOKEN_S_MIN 60
 #define SCOPES_MAX  32

@@ -176,15 +176,15 @@ static void answer_row_begin(struct answer_book *book, struct answer_row *row,
 	row->read_from = book->epoch;
 }
 
-enum answer_way answer_book_ask(struct answer_book *book, const struct answer_key *key,
-				struct event_position floor, int64_t now_ms,
+enum answer_way answer_book_ask(struct answer_book *book, const struct answer_question *question,
 				struct answer_waiter *waiter, struct answer_reading *reading,
 				struct answer_kept **ret)
 {
-	struct answer_row *row = answer_row_find(book, key);
+	struct answer_row *row = answer_row_find(book, &question->key);
+	const int64_t now_ms = question->now_ms;
 
-	*reading = (struct answer_reading){.key = *key};
-	if (row && answer_row_serves(book, row, floor, now_ms)) {
+	*reading = (struct answer_reading){.key = question->key};
+	if (row && answer_row_serves(book, row, question->floor, now_ms)) {
 		*ret = answer_kept_ref(row->kept);
 		if (row->reading != 0 || now_ms - row->kept->began_ms < ANSWER_BOOK_SOON)
 			return ANSWER_WAY_KEPT;
@@ -225,8 +225,8 @@ static struct answer_row *answer_row_end(struct answer_book *book,
 }
 
 struct answer_kept *answer_book_put(struct answer_book *book, const struct answer_reading *reading,
-				    int64_t began_ms, const char *position, const char *body,
-				    size_t size, struct answer_waiter **waiters)
+				    const struct answer_found *found,
+				    struct answer_waiter **waiters)
 {
 	struct answer_row *row = answer_row_end(book, reading, waiters);
 	struct answer_kept *kept = NULL;
@@ -235,24 +235,24 @@ struct answer_kept *answer_book_put(struct answer_book *book, const struct answe
 	if (!row)
 		return NULL;
 	epoch = row->read_from;
-	row->large = size >= ANSWER_BOOK_LEAST && size <= ANSWER_BOOK_MOST;
+	row->large = found->size >= ANSWER_BOOK_LEAST && found->size <= ANSWER_BOOK_MOST;
 	if (row->kept) {
 		book->size -= row->kept->size;
 		answer_kept_unref(row->kept);
 		row->kept = NULL;
 	}
 	if (row->large)
-		kept = answer_kept_new(body, size);
+		kept = answer_kept_new(found->body, found->size);
 	if (!kept) {
 		answer_row_drop(book, row);
 		return NULL;
 	}
-	answer_book_shrink(book, size);
-	kept->began_ms = began_ms;
-	(void)text_copy(kept->position, sizeof(kept->position), position);
+	answer_book_shrink(book, found->size);
+	kept->began_ms = found->began_ms;
+	(void)text_copy(kept->position, sizeof(kept->position), found->position);
 	row->kept = kept;
 	row->epoch = epoch;
-	book->size += size;
+	book->size += found->size;
 	return answer_kept_ref(kept);
 }
 

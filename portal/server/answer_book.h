@@ -47,6 +47,21 @@ struct answer_waiter {
 	struct answer_waiter *next;
 };
 
+/* `floor`: what the asker knows of the event stream; it gets nothing that is older. */
+struct answer_question {
+	struct answer_key key;
+	struct event_position floor;
+	int64_t now_ms;
+};
+
+/* What was read, from `began_ms` on. */
+struct answer_found {
+	int64_t began_ms;
+	const char *position; /* of the event stream */
+	const char *body;
+	size_t size;
+};
+
 enum answer_way {
 	ANSWER_WAY_READS, /* read it yourself, then say answer_book_put or answer_book_fail */
 	ANSWER_WAY_KEPT,
@@ -58,16 +73,15 @@ MUST_USE int answer_book_new(struct answer_book **ret);
 void answer_book_free(struct answer_book *book);
 /* Something was written: nobody who asks from now on gets what was read before, or is being read. */
 void answer_book_forget(struct answer_book *book);
-/* `floor`: what the caller knows of the event stream; it gets nothing that is older. KEPT, RENEWS: *ret is the caller's. */
-enum answer_way answer_book_ask(struct answer_book *book, const struct answer_key *key,
-				struct event_position floor, int64_t now_ms,
+/* KEPT, RENEWS: *ret is the caller's. */
+enum answer_way answer_book_ask(struct answer_book *book, const struct answer_question *question,
 				struct answer_waiter *waiter, struct answer_reading *reading,
 				struct answer_kept **ret);
-/* What was read. *waiters are those who waited. The caller's own, or NULL when it is too small, too large, or no
+/* *waiters are those who waited. The caller's own, or NULL when it is too small, too large, or no
  * memory is left: then the waiters read themselves. */
 struct answer_kept *answer_book_put(struct answer_book *book, const struct answer_reading *reading,
-				    int64_t began_ms, const char *position, const char *body,
-				    size_t size, struct answer_waiter **waiters);
+				    const struct answer_found *found,
+				    struct answer_waiter **waiters);
 /* Nothing was read. */
 struct answer_waiter *answer_book_fail(struct answer_book *book,
 				       const struct answer_reading *reading);
@@ -78,4 +92,4 @@ size_t answer_book_size(const struct answer_book *book); /* bytes */
 /* Does it show all that `floor` has? */
 bool answer_kept_shows(const struct answer_kept *kept, struct event_position floor);
 struct answer_kept *answer_kept_ref(struct answer_kept *kept);
-void answer_kept_unref(void *kept);
+void answer_kept_unref(void *data);

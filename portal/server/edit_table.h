@@ -5,7 +5,7 @@
 
 #include "portal/server/exchange.h"
 
-#define EDIT_NAME_SIZE (2 * NAME_SIZE)
+#define EDIT_NAME_SIZE ((size_t)2 * NAME_SIZE)
 
 struct edit_row {
 	const char *pattern;

@@ -124,12 +124,15 @@ static void shared_read_on_rows(struct exchange *exchange, const PGresult *resul
 	struct shared_reads *shared = exchange->portal->shared;
 	const char *body = PQntuples(result) > 0 ? db_text(result, 0, DOCUMENT_BODY, "null") : "";
 	const struct answer_reading reading = exchange->reading;
+	const struct answer_found found = {.began_ms = exchange->began_ms,
+					   .position = exchange->position,
+					   .body = body,
+					   .size = strlen(body)};
 	struct answer_waiter *waiters;
 	struct answer_kept *kept;
 
 	exchange->reading.number = 0;
-	kept = answer_book_put(shared->book, &reading, exchange->began_ms, exchange->position, body,
-			       strlen(body), &waiters);
+	kept = answer_book_put(shared->book, &reading, &found, &waiters);
 	if (kept) {
 		shared_reads_arm(shared);
 		exchange_answer_kept(exchange, answer_kept_ref(kept));
@@ -154,18 +157,19 @@ void exchange_query_shared(struct exchange *exchange, const struct db_query *que
 			   const char *const params[])
 {
 	struct shared_reads *shared = exchange->portal->shared;
+	struct answer_question question;
 	struct answer_kept *kept;
-	struct answer_key key;
 
 	if (exchange->tries == SHARED_READ_TRIES ||
-	    !shared_read_key(exchange, query, params, &key)) {
+	    !shared_read_key(exchange, query, params, &question.key)) {
 		exchange_query(exchange, query, params, exchange_answer_body);
 		return;
 	}
 	exchange->tries++;
-	switch (answer_book_ask(shared->book, &key, shared_read_floor(exchange),
-				loop_now_ms(exchange->portal->loop), &exchange->waiter,
-				&exchange->reading, &kept)) {
+	question.floor = shared_read_floor(exchange);
+	question.now_ms = loop_now_ms(exchange->portal->loop);
+	switch (answer_book_ask(shared->book, &question, &exchange->waiter, &exchange->reading,
+				&kept)) {
 	case ANSWER_WAY_KEPT: exchange_answer_kept(exchange, kept); break;
 	case ANSWER_WAY_RENEWS:
 		exchange_answer_kept(exchange, kept);

@@ -32,11 +32,12 @@ static struct asked *ask(struct answer_book *book, int key, struct event_positio
 			 int64_t now_ms)
 {
 	struct asked *asked = calloc(1, sizeof(*asked));
-	const struct answer_key name = key_of(key);
+	const struct answer_question question = {
+		.key = key_of(key), .floor = floor, .now_ms = now_ms};
 
 	assert_non_null(asked);
-	asked->way = answer_book_ask(book, &name, floor, now_ms, &asked->waiter, &asked->reading,
-				     &asked->kept);
+	asked->way =
+		answer_book_ask(book, &question, &asked->waiter, &asked->reading, &asked->kept);
 	return asked;
 }
 
@@ -62,11 +63,12 @@ static enum answer_way way(struct answer_book *book, int key, struct event_posit
 static size_t put(struct answer_book *book, const struct asked *asked, int64_t began_ms,
 		  const char *position, size_t size)
 {
+	const struct answer_found found = {
+		.began_ms = began_ms, .position = position, .body = body, .size = size};
 	struct answer_waiter *waiters;
 	size_t count = 0;
 
-	answer_kept_unref(
-		answer_book_put(book, &asked->reading, began_ms, position, body, size, &waiters));
+	answer_kept_unref(answer_book_put(book, &asked->reading, &found, &waiters));
 	for (; waiters; waiters = waiters->next)
 		count++;
 	return count;
@@ -161,11 +163,12 @@ static void after_a_write(void **state)
 	assert_int_equal(put(book, after, ANSWER_BOOK_SOON, "10", ANSWER_BOOK_LEAST), 1);
 	/* Written while it was read: it is not handed out. */
 	done(before);
-	before = ask(book, 1, anywhere, 2 * ANSWER_BOOK_SOON);
+	before = ask(book, 1, anywhere, INT64_C(2) * ANSWER_BOOK_SOON);
 	assert_int_equal(before->way, ANSWER_WAY_RENEWS);
 	answer_book_forget(book);
-	assert_int_equal(put(book, before, 2 * ANSWER_BOOK_SOON, "11", ANSWER_BOOK_LEAST), 0);
-	assert_int_equal(way(book, 1, anywhere, 2 * ANSWER_BOOK_SOON), ANSWER_WAY_READS);
+	assert_int_equal(put(book, before, INT64_C(2) * ANSWER_BOOK_SOON, "11", ANSWER_BOOK_LEAST),
+			 0);
+	assert_int_equal(way(book, 1, anywhere, INT64_C(2) * ANSWER_BOOK_SOON), ANSWER_WAY_READS);
 	done(before);
 	done(after);
 	done(waits);
