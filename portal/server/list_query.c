@@ -10,6 +10,8 @@
 #include "portal/server/filter_wire.h"
 #include "portal/server/query_policy.h"
 
+LEAKS_LEFT_TO_SANITIZER
+
 #define SORT_TEXT 128
 /* Characters of a text that its order looks at; a row's stand in the cursor, three columns and the key of the
  * list together at most 2 KiB, however many bytes a character takes in JSON. */
@@ -395,38 +397,52 @@ static void add_key(struct list_build *build)
 	text_addf(sql, ", (%s)::text)", build->ask->list->order);
 }
 
-/* Rows behind sorts[at..] of the key, where those before it are equal. Nulls come last. */
-static int add_behind(struct list_build *build, const json_t *key, size_t at)
+/* Behind `value`, or equal to it "and" what the caller adds. Nulls come last. */
+static int add_behind(struct list_build *build, const struct list_sort *sort, const char *value)
+{
+	struct text *sql = &build->query->sql;
+	int number;
+
+	if (!value) {
+		text_addf(sql, "(%s) is null and ", sort->column->sql);
+		return 0;
+	}
+	number = add_param(build, value);
+	if (number < 0)
+		return number;
+	add_ordered(build, sort->column);
+	text_addf(sql, "%s %s $%d::%s or (%s) is null or ", collation_of(sort->column),
+		  sort->descending ? "<" : ">", number, type_of(sort->column), sort->column->sql);
+	add_ordered(build, sort->column);
+	text_addf(sql, "%s = $%d::%s and ", collation_of(sort->column), number,
+		  type_of(sort->column));
+	return 0;
+}
+
+/* Rows behind the key: each column opens a parenthesis, the list's own order is the innermost. */
+static int add_behind_key(struct list_build *build, const json_t *key)
 {
 	const struct list *list = build->ask->list;
 	struct text *sql = &build->query->sql;
-	const char *value = json_string_value(json_array_get(key, at + 1));
-	const struct list_sort *sort = &build->sorts[at];
-	int number = value ? add_param(build, value) : 0;
-	int rc;
+	int number;
 
+	for (size_t i = 0; i < build->sort_count; i++) {
+		int rc;
+
+		text_add(sql, "(");
+		rc = add_behind(build, &build->sorts[i],
+				json_string_value(json_array_get(key, i + 1)));
+		if (rc != 0)
+			return rc;
+	}
+	number = add_param(build, json_string_value(json_array_get(key, build->sort_count + 1)));
 	if (number < 0)
 		return number;
-	if (at == build->sort_count) {
-		text_addf(sql, "%s %s $%d::%s", list->order, list->descending ? "<" : ">", number,
-			  list->type);
-		return 0;
-	}
-	text_add(sql, "(");
-	if (value) {
-		add_ordered(build, sort->column);
-		text_addf(sql, "%s %s $%d::%s or (%s) is null or ", collation_of(sort->column),
-			  sort->descending ? "<" : ">", number, type_of(sort->column),
-			  sort->column->sql);
-		add_ordered(build, sort->column);
-		text_addf(sql, "%s = $%d::%s and ", collation_of(sort->column), number,
-			  type_of(sort->column));
-	} else {
-		text_addf(sql, "(%s) is null and ", sort->column->sql);
-	}
-	rc = add_behind(build, key, at + 1);
-	text_add(sql, ")");
-	return rc;
+	text_addf(sql, "%s %s $%d::%s", list->order, list->descending ? "<" : ">", number,
+		  list->type);
+	for (size_t i = 0; i < build->sort_count; i++)
+		text_add(sql, ")");
+	return 0;
 }
 
 static bool list_query_key_fits(const struct list_build *build, const json_t *key)
@@ -459,7 +475,7 @@ static int add_cursor(struct list_build *build)
 		return list_query_refuse(build, "cursor",
 					 "the `next` of the previous page in the same order");
 	text_add(&build->query->sql, " and (");
-	rc = add_behind(build, key, 0);
+	rc = add_behind_key(build, key);
 	text_add(&build->query->sql, ")");
 	return rc;
 }
