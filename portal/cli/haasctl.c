@@ -510,32 +510,12 @@ static bool haasctl_moves(struct haasctl *haasctl)
 	       !http_client_distrusts(haasctl->client) && haasctl_server_move(&haasctl->server);
 }
 
-static int haasctl_call_edit(struct haasctl *haasctl, const struct command_input *input,
+static int haasctl_call_once(struct haasctl *haasctl, const struct command_input *input,
 			     const struct haasctl_call *call, struct haasctl_reply *ret)
-{
-	CLEANUP(haasctl_reply_done) struct haasctl_reply before = {0};
-	struct haasctl_call edit = *call;
-	/* A PATCH makes nothing: what is not there is told by the read. */
-	int status = strcmp(call->method, "PATCH") == 0
-			     ? haasctl_get(haasctl, input, call->edits, &before)
-			     : haasctl_get_before(haasctl, input, call->edits, &before);
-
-	edit.edits = NULL;
-	edit.before = &before;
-	if (status == EXIT_OK)
-		status = haasctl_call(haasctl, input, &edit, ret);
-	haasctl->asked = NULL;
-	return status;
-}
-
-int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
-		 const struct haasctl_call *call, struct haasctl_reply *ret)
 {
 	struct haasctl_request request = {0};
 	int status = EXIT_OK;
 
-	if (call->edits)
-		return haasctl_call_edit(haasctl, input, call, ret);
 	if (!haasctl->client)
 		status = haasctl_connect(haasctl, input, &haasctl->client);
 	if (status != EXIT_OK)
@@ -554,6 +534,37 @@ int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
 		haasctl_repeat(haasctl, &request);
 	text_done(&request.target);
 	return status == EXIT_OK ? haasctl_finish(haasctl, ret) : status;
+}
+
+static int haasctl_call_edit(struct haasctl *haasctl, const struct command_input *input,
+			     const struct haasctl_call *call, struct haasctl_reply *ret)
+{
+	CLEANUP(haasctl_reply_done) struct haasctl_reply before = {0};
+	/* A PATCH makes nothing: what is not there is told by the read. */
+	const bool makes = strcmp(call->method, "PATCH") != 0;
+	const struct haasctl_call read = {
+		.method = "GET", .target = call->edits, .untold = makes ? EXIT_NOT_FOUND : EXIT_OK};
+	struct haasctl_call edit = *call;
+	int status = haasctl_call_once(haasctl, input, &read, &before);
+
+	if (makes && status == EXIT_NOT_FOUND) {
+		haasctl_reply_done(&before);
+		before = (struct haasctl_reply){.status = 404};
+		status = EXIT_OK;
+	}
+	edit.edits = NULL;
+	edit.before = &before;
+	if (status == EXIT_OK)
+		status = haasctl_call_once(haasctl, input, &edit, ret);
+	haasctl->asked = NULL;
+	return status;
+}
+
+int haasctl_call(struct haasctl *haasctl, const struct command_input *input,
+		 const struct haasctl_call *call, struct haasctl_reply *ret)
+{
+	return call->edits ? haasctl_call_edit(haasctl, input, call, ret)
+			   : haasctl_call_once(haasctl, input, call, ret);
 }
 
 bool haasctl_resume(struct haasctl *haasctl, unsigned *tries, int *status)
