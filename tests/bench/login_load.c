@@ -120,7 +120,8 @@ static void requests_read(struct load *load, const char *path)
 		load->requests[load->request_count++] = load->file + at;
 		at += strlen(load->file + at) + 1;
 	}
-	fclose(file);
+	if (fclose(file) != 0)
+		login_load_die(path);
 }
 
 static int connect_to(const char *path)
@@ -128,7 +129,11 @@ static int connect_to(const char *path)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s", path) >=
+	    (int)sizeof(address.sun_path)) {
+		errno = ENAMETOOLONG;
+		login_load_die(path);
+	}
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
 		login_load_die(path);
 	return fd;
@@ -217,8 +222,8 @@ static size_t load_allowance(int64_t began_ns)
 
 static void load_run(struct load *load, size_t count)
 {
-	int64_t began_ns = now_ns(),
-		end_ns = began_ns + options[SECONDS].value * INT64_C(1000000000);
+	const int64_t began_ns = now_ns();
+	const int64_t end_ns = began_ns + options[SECONDS].value * INT64_C(1000000000);
 
 	while (now_ns() < end_ns) {
 		size_t allowed = load_allowance(began_ns);
@@ -236,7 +241,8 @@ static void load_run(struct load *load, size_t count)
 
 static int by_size(const void *a, const void *b)
 {
-	float x = *(const float *)a, y = *(const float *)b;
+	const float x = *(const float *)a;
+	const float y = *(const float *)b;
 
 	return (x > y) - (x < y);
 }
@@ -288,7 +294,8 @@ static int hash_main(void)
 {
 	struct hasher hashers[THREADS_MAX] = {0};
 	char hash[crypto_pwhash_STRBYTES];
-	long count = options[THREADS].value, done = 0;
+	long count = options[THREADS].value;
+	long done = 0;
 
 	if (count < 1 || count > THREADS_MAX || sodium_init() < 0 ||
 	    crypto_pwhash_str(hash, PASSWORD, strlen(PASSWORD), crypto_pwhash_OPSLIMIT_INTERACTIVE,
