@@ -19,6 +19,8 @@ returns jsonb stable language sql security definer set search_path = haas, pg_te
 		when 'limits of tenant' then (select coalesce((select jsonb_agg(jsonb_build_array(l.kind, l.class, l.amount) order by l.kind, l.class) from tenant_limit l where l.tenant_id = t.id), '[]')
 			from tenant t where t.name = p_name and in_scope(t.id))
 		when 'limits of' then (select coalesce(jsonb_agg(jsonb_build_array(l.kind, l.class, l.amount) order by l.kind, l.class), '[]') from tenant_limit l where l.tenant_id is null and is_operator())
+		when 'plan of' then (select coalesce(jsonb_agg(jsonb_build_array(w.switch_id, w.port, w.node_id, w.nic, w.peer_switch_id, w.peer_port) order by w.switch_id, w.port), '[]')
+			from wiring w where is_operator())
 		when 'storage' then (select jsonb_build_array(s.portal, s.accepts, s.capacity_bytes, s.login, s.iqn, s.prefix, s.switch_id, s.port) from storage s where s.name = p_name and is_operator())
 		when 'switch' then (select jsonb_build_array(to_jsonb(s) - 'created_at', e.fabric_id, e.role, e.family, e.address, e.ports, e.credentials, e.managed, e.poll_s)
 			from switch s left join switch_endpoint e on e.switch_id = s.id where s.name = p_name and is_operator())

@@ -325,9 +325,12 @@ static int switch_cli_put_rows(struct haasctl *haasctl, const struct command_inp
 
 	if (!text)
 		return haasctl_cannot("write", "the request", -ENOMEM);
-	int status = haasctl_call(
-		haasctl, input,
-		&(struct haasctl_call){.method = "PUT", .target = "/wiring", .body = text}, &reply);
+	int status = haasctl_call(haasctl, input,
+				  &(struct haasctl_call){.method = "PUT",
+							 .target = "/wiring",
+							 .body = text,
+							 .edits = "/wiring/plan"},
+				  &reply);
 	if (status == EXIT_OK && !listing_json(input, reply.json))
 		haasctl_say_done(
 			input,

@@ -259,8 +259,9 @@ static void rule_put_with_samples(struct exchange *exchange, const PGresult *sam
 				 wanted.text.family, wanted.text.circuit, wanted.text.remote,
 				 wanted.text.switch_name, wanted.text.port,
 				 cable_routes_number_of(exchange, "port_offset", 0, offset),
-				 text_get(&ids)}}},
-		       1);
+				 text_get(&ids)}},
+			       {&rule_told_query, {exchange_arg(exchange, "{rule}")}}},
+		       2);
 	text_done(&ids);
 }
 

@@ -170,9 +170,8 @@ ${store_page r.name ;; ${rule_item} ;; haas.circuit_rule r where ($2::text is nu
 select (${rule_item})::text as body, haas.edit_version('rule', r.name) as version, false as whole from haas.circuit_rule r where r.name = $1
 
 -- :statement rule_put
--- :columns = answer
--- $1 name $2 relay $3 family $4 circuit $5 remote $6 switch $7 port $8 port_offset $9 ids of the samples that it reads -> answer
-${store_answer_with was as (select ${rule_item}
+-- $1 name $2 relay $3 family $4 circuit $5 remote $6 switch $7 port $8 port_offset $9 ids of the samples that it reads; rule_told answers
+with was as (select ${rule_item}
  as item from haas.circuit_rule r where r.name = $1),
 r as (insert into haas.circuit_rule (name, relay, family, circuit, remote, switch, port, port_offset)
 values ($1, $2::cidr, $3, $4, $5, $6, $7, $8::int) on conflict (name) do update set relay = excluded.relay,
@@ -181,8 +180,14 @@ port = excluded.port, port_offset = excluded.port_offset returning *),
 gone as (delete from haas.circuit_unknown where id = any ($9::bigint[]) returning id),
 told as (select haas.event_told('circuit.learned', 'rule', r.name, null, 'rule placed',
 jsonb_build_object('before', (select item from was), 'after', ${rule_item}
-)), pg_notify('address', '') from r) ;; select 200 as status, null as location, null::bigint as version, ${rule_item}
- || jsonb_build_object('reads', (select count(*) from gone)) as body from told, r}
+)), pg_notify('address', '') from r)
+select set_config('haas.result', (select count(*) from gone)::text, true) from told
+
+-- :statement rule_told
+-- :columns = answer
+-- $1 name -> answer, with the version that the rule has now
+${store_answer select 200 as status, null as location, haas.edit_version('rule', r.name) as version, ${rule_item}
+ || jsonb_build_object('reads', current_setting('haas.result')::bigint) as body from haas.circuit_rule r where r.name = $1}
 
 -- :statement rule_delete
 -- :columns = answer

@@ -15,6 +15,7 @@ const struct edit_row edit_rows[] = {
 	{"/api/v1/nodes/{node}/networks", "networks of node", "{node}", NULL, NULL},
 	{"/api/v1/images/{image}/{version}", "image", "{image}", "{version}", NULL},
 	{"/api/v1/tenants/{tenant}/limits", "limits of tenant", "{tenant}", NULL, NULL},
+	{"/api/v1/wiring", "plan of", "cables", NULL, "/api/v1/wiring/plan"},
 	{"/api/v1/limits", "limits of", "the site", NULL, NULL},
 	{.pattern = NULL},
 };

@@ -436,6 +436,7 @@ const struct route fabric_routes[] = {
 	 &location_list_query, {"?limit", "?cursor", "?mac", "?node", "?nic", "?switch", "?port"}},
 	{HTTP_GET, "/api/v1/wiring", ROLE_OPERATOR, BODY_NONE, 0, exchange_list, wiring_query,
 	 &wiring_list_query, {"?limit", "?cursor", "?switch", "?node"}},
+	{HTTP_GET, "/api/v1/wiring/plan", ROLE_OPERATOR, BODY_NONE, 0, exchange_read_version, NULL, &wiring_plan_query, {NULL}},
 	{HTTP_PUT, "/api/v1/wiring", ROLE_OPERATOR, BODY_JSON, 0, wiring_put, NULL, NULL, {NULL}},
 	{HTTP_DELETE, "/api/v1/wiring", ROLE_OPERATOR, BODY_NONE, 0, exchange_change, fabric_routes_one_port_query,
 	 &wiring_delete_query, {"?switch", "?port", "@actor"}},

@@ -210,6 +210,12 @@ ${store_page s.name || chr(9) || w.port ;; ${wiring_item} ;; haas.wiring w join 
 left join haas.switch p on p.id = w.peer_switch_id where ($2::text is null or (s.name || chr(9) || w.port) collate haas.natural_order > $2)
 and ($3::text is null or s.name = $3) and ($4::text is null or n.name = $4) ;; (s.name || chr(9) || w.port) collate haas.natural_order}
 
+-- :statement wiring_plan
+-- :columns = resource
+select jsonb_build_object('rows', (select count(*) from haas.wiring), 'placed_by', e.actor, 'placed_at', e.at)::text as body,
+haas.edit_version('plan of', 'cables') as version, false as whole from (select) one left join lateral (select x.actor, x.at from haas.event x
+where x.subject_kind = 'site' and x.subject = '' and x.kind = 'wiring.placed' order by x.id desc limit 1) e on true
+
 -- :statement wiring_put
 -- $1 rows $2 replace $3 dry_run $4 actor
 select set_config('haas.result', haas.wiring_import($1::jsonb, $2::boolean, $3::boolean, $4)::text, true)
@@ -217,7 +223,8 @@ select set_config('haas.result', haas.wiring_import($1::jsonb, $2::boolean, $3::
 -- :statement wiring_told
 -- :columns = answer
 -- -> answer
-${store_answer select case when jsonb_array_length(r.j -> 'errors') = 0 then 200 else 422 end as status, null as location, null::bigint as version,
+${store_answer select case when jsonb_array_length(r.j -> 'errors') = 0 then 200 else 422 end as status, null as location,
+case when jsonb_array_length(r.j -> 'errors') = 0 then haas.edit_version('plan of', 'cables') end as version,
 case when jsonb_array_length(r.j -> 'errors') = 0 then jsonb_build_object('rows', r.j -> 'rows', 'dry_run', $1::boolean) else ${store_problem 422 ;; invalid ;; 'the plan has mistakes; nothing was written' ;; 'correct the rows and import it again' ;; r.j -> 'errors'} end as body from (select current_setting('haas.result')::jsonb as j) r}
 
 -- :statement wiring_delete

@@ -1,6 +1,6 @@
 // The plan of cables from a sheet: added to what is planned, or in its place.
-import {useState} from "preact/hooks";
-import {Refusal, write} from "../../api/client";
+import {useRef, useState} from "preact/hooks";
+import {readVersion, Refusal, write} from "../../api/client";
 import {quote} from "../../part/command";
 import {Import as Form} from "../../part/import";
 import {cellsOf} from "../../part/sheet";
@@ -24,13 +24,21 @@ function rowsOf(text: string) {
 
 export function ImportCables({close}: {close: () => void}) {
   const [replace, setReplace] = useState(false);
+  const [stale, setStale] = useState(false);
+  const [tries, setTries] = useState(0);
+  const version = useRef(0); // of the plan that the sheet was tried against
   const send = async (text: string, dry_run: boolean) => {
-    const {rows} = await write("PUT /api/v1/wiring", {body: {rows: rowsOf(text), dry_run, ...(replace ? {replace} : {})}});
+    if (dry_run) ({version: version.current} = await readVersion("/api/v1/wiring/plan", {}));
+    const {rows} = await write("PUT /api/v1/wiring", {body: {rows: rowsOf(text), dry_run, ...(replace ? {replace} : {})}, version: version.current}).catch((error: unknown) => {
+      setStale(error instanceof Refusal && error.status === 412);
+      throw error;
+    });
     return {told: `${count(rows)} ${rows === 1 ? "cable" : "cables"} would be planned${replace ? ", all others dropped from the plan" : ""}`};
   };
   return (
-    <Form title="Import planned cables" file="cables.csv" example={EXAMPLE} send={send} written={() => void cabling().reload()} how={String(replace)} line={(file) => `haasctl wiring import ${quote(file)}${replace ? " --replace" : ""}`} close={close}>
+    <Form title="Import planned cables" file="cables.csv" example={EXAMPLE} send={send} written={() => void cabling().reload()} how={`${replace} ${tries}`} line={(file) => `haasctl wiring import ${quote(file)}${replace ? " --replace" : ""}`} close={close}>
       <label class="check"><input type="checkbox" checked={replace} onChange={() => setReplace(!replace)} />In place of the whole plan</label>
+      {stale && <button type="button" class="button" onClick={() => (setStale(false), setTries(tries + 1))}>Try it against the plan of now</button>}
     </Form>
   );
 }
