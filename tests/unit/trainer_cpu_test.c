@@ -4,11 +4,11 @@
 #include <stdio.h>
 
 #include "common/base/error.h"
+#include "common/base/half.h"
 
 #include "tests/support/cmocka.h"
 #include "tests/support/ops_cases.h"
 #include "trainer_image/ops/cpu/cpu_kernel.h"
-#include "trainer_image/ops/cpu/half.h"
 
 /* Forward and backward of a case: slopes and outputs in `run`. */
 static void run_case(const struct cpu_kernels *kernels, unsigned threads, const struct ops_case *is,

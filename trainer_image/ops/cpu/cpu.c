@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/half.h"
 
 #include "trainer_image/ops/cpu/cpu_kernel.h"
 #include "trainer_image/ops/cpu/cpu_pool.h"
-#include "trainer_image/ops/cpu/half.h"
 
 enum { CPU_ALIGN = 64, CPU_SHARE = 64 << 10 };
 

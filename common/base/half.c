@@ -1,4 +1,4 @@
-#include "trainer_image/ops/cpu/half.h"
+#include "common/base/half.h"
 
 #include <string.h>
 

@@ -1,0 +1,445 @@
+// links: trainer_comm
+/* Sums over ranks that are processes: right, the same everywhere bit by bit, and with no byte more
+ * than the theory says. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/macros.h"
+
+#include "tests/support/cmocka.h"
+#include "trainer_image/comm/collective.h"
+#include "trainer_image/comm/transport.h"
+
+enum { RANKS = 8, NUMBERS = 5000, RING = 8192 };
+
+/* What the ranks leave for the test. */
+struct report {
+	int rc;
+	int blamed;
+	uint64_t sent, theory;
+	double took_s;
+	float numbers[NUMBERS];
+};
+
+static struct report *reports;
+
+typedef void (*rank_fn)(struct transport *transport, struct report *report, const void *context);
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Each rank is a process; it ends with 0, or the test fails. A rank that ended by a signal is no failure
+ * when that was asked for. */
+static void run_ranks(int ranks, rank_fn fn, const void *context)
+{
+	struct shared_memory *memory;
+	pid_t pids[RANKS];
+
+	assert_int_equal(shared_memory_new(ranks, RING, &memory), 0);
+	memset(reports, 0, sizeof(*reports) * RANKS);
+	for (int rank = 0; rank < ranks; rank++) {
+		pids[rank] = fork();
+		assert_true(pids[rank] >= 0);
+		if (pids[rank] == 0) {
+			struct transport *transport;
+
+			if (transport_shared_new(memory, rank, &transport) != 0)
+				_exit(1);
+			fn(transport, &reports[rank], context);
+			reports[rank].sent = transport_sent(transport);
+			transport_free(transport);
+			_exit(0);
+		}
+	}
+	for (int rank = 0; rank < ranks; rank++) {
+		int status;
+
+		assert_int_equal(waitpid(pids[rank], &status, 0), pids[rank]);
+		assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+	}
+	shared_memory_free(memory);
+}
+
+static float number_of(int rank, size_t i)
+{
+	uint32_t mixed = (uint32_t)(rank * 7919 + 17) * (uint32_t)(i * 104729 + 3);
+
+	return ((float)(mixed >> 8) / 8388608.0F - 1.0F) * (i % 97 == 0 ? 20.0F : 1.0F);
+}
+
+struct sum_case {
+	enum collective_way way;
+	enum codec codec;
+	size_t count;
+	bool feedback;
+	bool parts; /* as sums of 1, 257 and all other numbers, one after another */
+};
+
+/* One sum of numbers [first, first + count), done `times` times over; the mean of the results is left. */
+static void sum_part(struct transport *transport, struct report *report, const struct sum_case *is,
+		     size_t first, int times)
+{
+	struct collective_group group = collective_all(transport);
+	float *lost = calloc(collective_lost_count(&group, is->count), sizeof(float));
+	float *numbers = calloc(is->count, sizeof(float));
+	struct collective_sum sum = {
+		is->way,
+		is->codec,
+		numbers,
+		is->count,
+		is->feedback ? lost : NULL,
+		malloc(collective_workspace(&group, is->way, is->codec, is->count))};
+
+	for (int time = 0; report->rc == 0 && time < times; time++) {
+		for (size_t i = 0; i < is->count; i++)
+			numbers[i] = number_of(transport->rank, first + i);
+		report->rc = collective_sum(transport, &group, &sum);
+		for (size_t i = 0; i < is->count; i++)
+			report->numbers[first + i] += numbers[i] / (float)times;
+	}
+	report->theory += collective_bytes(&group, is->way, is->codec, is->count) * (uint64_t)times;
+	free(sum.workspace);
+	free(numbers);
+	free(lost);
+}
+
+static void sum_rank_times(struct transport *transport, struct report *report,
+			   const struct sum_case *is, int times)
+{
+	const size_t counts[] = {1, 257, is->count - 258};
+	struct sum_case part = *is;
+	size_t first = 0;
+
+	if (!is->parts) {
+		sum_part(transport, report, is, 0, times);
+		return;
+	}
+	for (size_t i = 0; i < COUNT_OF(counts); i++) {
+		part.count = counts[i];
+		sum_part(transport, report, &part, first, times);
+		first += counts[i];
+	}
+}
+
+static void sum_rank(struct transport *transport, struct report *report, const void *context)
+{
+	sum_rank_times(transport, report, context, 1);
+}
+
+static void sum_rank_often(struct transport *transport, struct report *report, const void *context)
+{
+	sum_rank_times(transport, report, context, 20);
+}
+
+static double worst(int ranks, size_t count)
+{
+	double far = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double wanted = 0;
+
+		for (int rank = 0; rank < ranks; rank++)
+			wanted += (double)number_of(rank, i);
+		far = fmax(far, fabs((double)reports[0].numbers[i] - wanted));
+	}
+	return far;
+}
+
+static void check_sum(int ranks, const struct sum_case *is, double least)
+{
+	for (int rank = 0; rank < ranks; rank++) {
+		assert_int_equal(reports[rank].rc, 0);
+		assert_true(memcmp(reports[rank].numbers, reports[0].numbers,
+				   sizeof(reports[0].numbers)) == 0);
+		if (reports[rank].sent != reports[rank].theory)
+			fail_msg("%s %s, %d ranks, %zu numbers: rank %d sent %lu bytes, not %lu",
+				 collective_way_text(is->way), codec_text(is->codec), ranks,
+				 is->count, rank, (unsigned long)reports[rank].sent,
+				 (unsigned long)reports[rank].theory);
+	}
+	if (!(worst(ranks, is->count) <= least))
+		fail_msg("%s %s, %d ranks, %zu numbers: %g from the sum",
+			 collective_way_text(is->way), codec_text(is->codec), ranks, is->count,
+			 worst(ranks, is->count));
+}
+
+/* Sizes of numbers are up to 20, of sums up to 20 N. */
+static double least_of(enum codec codec, int ranks)
+{
+	static const double steps[CODECS] = {[CODEC_NONE] = 1e-6,
+					     [CODEC_BF16] = 0x1p-8,
+					     [CODEC_FP16] = 0x1p-11,
+					     [CODEC_INT8] = 0.5 / 127};
+
+	return steps[codec] * 20 * ranks * (codec == CODEC_INT8 ? 2 : ranks);
+}
+
+static void test_sums(void **state)
+{
+	static const int ranks[] = {1, 2, 3, 4, 8};
+
+	(void)state;
+	for (enum collective_way way = 0; way < COLLECTIVE_WAYS; way++)
+		for (enum codec codec = 0; codec < CODECS; codec++)
+			for (size_t i = 0; i < COUNT_OF(ranks); i++) {
+				const struct sum_case is = {way, codec, NUMBERS, .parts = true};
+
+				if (codec == CODEC_INT8 && way != COLLECTIVE_DIRECT)
+					continue;
+				run_ranks(ranks[i], sum_rank, &is);
+				check_sum(ranks[i], &is, least_of(codec, ranks[i]));
+			}
+}
+
+/* Two passes of N-1 shards each: 2 (N-1)/N of the whole where the shards are equal. */
+static void test_theory(void **state)
+{
+	const struct collective_group group = {.count = 4, .me = 1, .ranks = {0, 1, 2, 3}};
+	const size_t count = 4 << 20;
+
+	(void)state;
+	assert_int_equal(collective_bytes(&group, COLLECTIVE_RING, CODEC_NONE, count),
+			 count * 4 * 3 / 2);
+	assert_int_equal(collective_bytes(&group, COLLECTIVE_HALVING, CODEC_NONE, count),
+			 count * 4 * 3 / 2);
+	assert_int_equal(collective_bytes(&group, COLLECTIVE_RING, CODEC_BF16, count),
+			 count * 2 * 3 / 2);
+	assert_int_equal(collective_bytes(&group, COLLECTIVE_DIRECT, CODEC_INT8, count),
+			 (count + count / 256 * 4) * 3 / 2);
+}
+
+/* What 8 bits lose in one step comes in the next ones: the mean of 20 is twenty times nearer. */
+static void test_feedback(void **state)
+{
+	struct sum_case is = {COLLECTIVE_DIRECT, CODEC_INT8, NUMBERS, .parts = false};
+
+	(void)state;
+	run_ranks(4, sum_rank_often, &is);
+	double without = worst(4, NUMBERS);
+
+	is.feedback = true;
+	run_ranks(4, sum_rank_often, &is);
+	check_sum(4, &is, without / 5);
+}
+
+static void int8_rank(struct transport *transport, struct report *report, const void *context)
+{
+	const struct sum_case is = {COLLECTIVE_RING, CODEC_INT8, 10, .parts = false};
+
+	(void)context;
+	sum_rank_times(transport, report, &is, 1);
+}
+
+static void test_refused(void **state)
+{
+	(void)state;
+	run_ranks(2, int8_rank, NULL);
+	assert_int_equal(reports[0].rc, -EINVAL);
+	assert_int_equal(reports[1].rc, -EINVAL);
+}
+
+/* Ranks 0..1 and 2..3 are machines. */
+static void machines_rank(struct transport *transport, struct report *report, const void *context)
+{
+	const struct collective_group machine = {
+		.count = 2,
+		.me = transport->rank % 2,
+		.ranks = {transport->rank / 2 * 2, transport->rank / 2 * 2 + 1}};
+	const struct collective_group machines = {
+		.count = 2,
+		.me = transport->rank / 2,
+		.ranks = {transport->rank % 2, transport->rank % 2 + 2}};
+	uint8_t *workspace =
+		malloc(collective_workspace(&machine, COLLECTIVE_DIRECT, CODEC_NONE, NUMBERS));
+	const struct collective_sum sum = {
+		COLLECTIVE_HALVING, CODEC_NONE, report->numbers, NUMBERS, NULL, workspace};
+
+	(void)context;
+	for (size_t i = 0; i < NUMBERS; i++)
+		report->numbers[i] = number_of(transport->rank, i);
+	report->rc = collective_sum_machines(transport, &machine, &machines, &sum);
+	report->theory = transport->sent[machines.ranks[1 - machines.me]];
+	free(workspace);
+}
+
+static void test_machines(void **state)
+{
+	(void)state;
+	run_ranks(4, machines_rank, NULL);
+	for (int rank = 0; rank < 4; rank++) {
+		assert_int_equal(reports[rank].rc, 0);
+		assert_true(memcmp(reports[rank].numbers, reports[0].numbers,
+				   sizeof(reports[0].numbers)) == 0);
+		/* Over the network goes half of what a machine has, and half of that in each direction of a sum of two. */
+		assert_in_range(reports[rank].theory, NUMBERS * 4 / 2 - 2048,
+				NUMBERS * 4 / 2 + 2048);
+	}
+	assert_true(worst(4, NUMBERS) < 1e-4);
+}
+
+/* A rank that stands still: the others end, and name their neighbour. */
+static void frozen_rank(struct transport *transport, struct report *report, const void *context)
+{
+	const struct sum_case is = {COLLECTIVE_RING, CODEC_NONE, NUMBERS, .parts = false};
+	int64_t begun_ms = now_ms();
+
+	(void)context;
+	transport->patience_ms = 200;
+	if (transport->rank == 2)
+		(void)raise(SIGKILL);
+	sum_rank_times(transport, report, &is, 1);
+	report->blamed = transport->blamed;
+	report->took_s = (double)(now_ms() - begun_ms) / 1e3;
+}
+
+static void test_frozen(void **state)
+{
+	(void)state;
+	run_ranks(3, frozen_rank, NULL);
+	for (int rank = 0; rank < 2; rank++) {
+		assert_int_equal(reports[rank].rc, -ETIMEDOUT);
+		assert_true(reports[rank].took_s < 10);
+	}
+	assert_int_equal(reports[0].blamed, 2); /* rank 1 waits for rank 0, which waits */
+}
+
+static struct transport *stopped;
+
+static void stop_at_once(int signal)
+{
+	(void)signal;
+	transport_stop(stopped);
+}
+
+static void stopped_rank(struct transport *transport, struct report *report, const void *context)
+{
+	const struct sum_case is = {COLLECTIVE_TREE, CODEC_NONE, NUMBERS, .parts = false};
+
+	(void)context;
+	if (transport->rank == 1) {
+		(void)raise(SIGKILL);
+		return;
+	}
+	stopped = transport;
+	(void)signal(SIGALRM, stop_at_once);
+	(void)alarm(1);
+	sum_rank_times(transport, report, &is, 1);
+}
+
+static void test_stopped(void **state)
+{
+	(void)state;
+	run_ranks(2, stopped_rank, NULL);
+	assert_int_equal(reports[0].rc, -ECANCELED);
+}
+
+/* --- links that are as slow as they are said to be --- */
+
+static void test_pace(void **state)
+{
+	struct pace pace = {0};
+	int64_t now_us = 0;
+	size_t sent = 0;
+
+	(void)state;
+	assert_int_equal(pace_allows(&pace, 0, 12345), 12345); /* unset: as fast as it goes */
+	pace_set(&pace, 200e6, 0);
+	while (now_us < 1000000) {
+		size_t size = pace_allows(&pace, now_us, SIZE_MAX);
+
+		pace_sent(&pace, now_us, size);
+		sent += size;
+		now_us += size > 0 ? 10
+				   : pace_wait_us(&pace, now_us); /* a sender that takes its time */
+	}
+	assert_in_range(sent, 200000000 - 400000, 200000000 + 400000);
+	/* After a pause it does not make up for more than a millisecond. */
+	now_us += 500000;
+	size_t burst = 0;
+
+	for (int i = 0; i < 100; i++) {
+		size_t size = pace_allows(&pace, now_us, SIZE_MAX);
+
+		pace_sent(&pace, now_us, size);
+		burst += size;
+	}
+	assert_true(burst <= 2 * 200000);
+}
+
+/* --- codecs --- */
+
+static void test_special_numbers(void **state)
+{
+	float from[2 * CODEC_BLOCK];
+	float lost[2 * CODEC_BLOCK];
+	float to[2 * CODEC_BLOCK];
+	uint8_t bytes[4096];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(from); i++) {
+		from[i] = (float)i;
+		lost[i] = 0.25F;
+	}
+	from[3] = NAN;
+	codec_encode_feedback(CODEC_INT8, from, lost, COUNT_OF(from), bytes);
+	codec_decode(CODEC_INT8, bytes, COUNT_OF(from), to);
+	assert_true(isnan(to[3]) && isnan(to[200])); /* the step is seen to be broken */
+	assert_true(isfinite(to[300]) && lost[3] == 0 && isfinite(lost[300]));
+	from[3] = HUGE_VALF;
+	codec_encode(CODEC_INT8, from, COUNT_OF(from), bytes);
+	codec_decode(CODEC_INT8, bytes, COUNT_OF(from), to);
+	assert_true(!isfinite(to[3]));
+	memset(from, 0, sizeof(from));
+	from[0] = 1e-44F; /* whose scale is no normal number */
+	codec_encode(CODEC_INT8, from, COUNT_OF(from), bytes);
+	codec_decode(CODEC_INT8, bytes, COUNT_OF(from), to);
+	for (size_t i = 0; i < COUNT_OF(to); i++)
+		assert_true(fabsf(to[i]) <= 1e-44F);
+	for (enum codec codec = 0; codec < CODECS; codec++)
+		assert_int_equal(codec_parse(codec_text(codec)), codec);
+	assert_int_equal(codec_parse("zip"), CODECS);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	reports = mmap(NULL, sizeof(*reports) * RANKS, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return reports == MAP_FAILED;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return munmap(reports, sizeof(*reports) * RANKS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_theory),
+		cmocka_unit_test(test_feedback),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_machines),
+		cmocka_unit_test(test_frozen),
+		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_pace),
+		cmocka_unit_test(test_special_numbers),
+	};
+
+	return cmocka_run_group_tests_name("trainer_comm", tests, setup, teardown);
+}

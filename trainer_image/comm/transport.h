@@ -1,0 +1,83 @@
+/* How the ranks of a job reach each other: bytes between two of them, in order, in both directions at
+ * once. Collectives (collective.h) are made of this one call, so they are the same over each kind of
+ * transport.
+ *
+ * A call ends with an error `patience_ms` after the last byte moved, and at once when the job was told
+ * to stop (transport_stop). */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+
+#include "trainer_image/comm/pace.h"
+
+enum { COMM_RANKS_MAX = 64 };
+
+struct transport;
+
+/* Sends `out` to rank `to` and receives `in` from rank `from`, at the same time. A size of 0: not. */
+struct transport_exchange {
+	int to, from;
+	const void *out;
+	void *in;
+	size_t out_size, in_size;
+};
+
+struct transport_kind {
+	const char *name; /* "shared" */
+	/* -ETIMEDOUT: nothing moved for so long; -ECANCELED: told to stop; -ECONNRESET: the other is
+	 * gone. `transport->blamed` is the rank that was waited for. */
+	MUST_USE int (*exchange)(struct transport *transport, const struct transport_exchange *is);
+	void (*free)(struct transport *transport);
+};
+
+/* Each kind begins with this. */
+struct transport {
+	const struct transport_kind *kind;
+	int rank, ranks;
+	int64_t patience_ms;
+	atomic_bool stopped;
+	int blamed;                        /* of the last call that failed */
+	struct pace paces[COMM_RANKS_MAX]; /* to each rank: as fast as it goes, unless set */
+	uint64_t sent[COMM_RANKS_MAX];     /* bytes to each rank */
+	int64_t waited_us;                 /* in calls that could not go on yet */
+};
+
+MUST_USE static inline int transport_exchange(struct transport *transport,
+					      const struct transport_exchange *is)
+{
+	return transport->kind->exchange(transport, is);
+}
+
+/* From any thread, also from a signal handler. */
+static inline void transport_stop(struct transport *transport)
+{
+	atomic_store(&transport->stopped, true);
+}
+
+static inline void transport_free(struct transport *transport)
+{
+	if (transport)
+		transport->kind->free(transport);
+}
+
+/* Bytes to all ranks so far. */
+uint64_t transport_sent(const struct transport *transport);
+/* All links that leave this rank at so many bytes a second from now on; 0 = as fast as it goes. A
+ * measurement on such links says that they are emulated. */
+void transport_pace(struct transport *transport, double bytes_per_s);
+
+/* --- shared memory: ranks that are processes of one machine --- */
+
+struct shared_memory;
+
+/* Before the ranks are forked: rings of `ring` bytes (a power of two, at least 4096) between each two of
+ * them. -EINVAL, -ENOMEM. */
+MUST_USE int shared_memory_new(int ranks, size_t ring, struct shared_memory **ret);
+void shared_memory_free(struct shared_memory *memory);
+/* The transport of one rank, in its process. `memory` outlives it. */
+MUST_USE int transport_shared_new(struct shared_memory *memory, int rank, struct transport **ret);

@@ -1,0 +1,11 @@
+/* What transports share. */
+#pragma once
+
+#include <errno.h>
+
+#include "trainer_image/comm/transport.h"
+
+int64_t transport_now_us(void);
+/* 0, or why a call that has stood still for `still_us` ends. */
+MUST_USE int transport_patience(struct transport *transport, const struct transport_exchange *is,
+				int64_t still_us);
