@@ -1,0 +1,277 @@
+#include "trainer_image/record/convert.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/file.h"
+
+#include "trainer_image/record/folder_list.h"
+#include "trainer_image/record/picture.h"
+#include "trainer_image/record/record.h"
+
+enum { CONVERT_RING = 64, CONVERT_THREADS_MAX = 64, CONVERT_ORDER_KEY = 1, CONVERT_VERSION = 1 };
+
+/* A file on its way: a thread fills it, the writer empties it, in the order of places. */
+struct convert_slot {
+	uint64_t place;
+	bool full;
+	int rc;
+	char why[PICTURE_WHY];
+	uint8_t *data; /* owned */
+	size_t size;
+	uint64_t read; /* bytes of the file */
+	struct picture picture;
+};
+
+struct convert {
+	const char *folder;
+	const struct convert_options *options;
+	struct folder_list list;
+	pthread_mutex_t lock;
+	pthread_cond_t filled, emptied;
+	uint64_t next;    /* place that a thread takes next */
+	uint64_t written; /* places before it are done */
+	bool stop;
+	struct convert_slot slot[CONVERT_RING];
+	pthread_t thread[CONVERT_THREADS_MAX];
+	unsigned threads;
+};
+
+static const struct folder_file *convert_file(const struct convert *convert, uint64_t place)
+{
+	uint64_t count = convert->list.file_count;
+	uint64_t index =
+		convert->options->sorted ? place : shuffle_permute(place, count, CONVERT_ORDER_KEY);
+
+	return &convert->list.files[index];
+}
+
+/* ---- The threads ---- */
+
+static int convert_read(const struct convert *convert, const struct folder_file *file,
+			struct convert_slot *slot)
+{
+	struct text path = {0};
+	char *data = NULL;
+
+	text_addf(&path, "%s/%s", convert->folder, file->name);
+	int rc = path.failed ? -ENOMEM
+			     : file_read(text_get(&path), PICTURE_BYTES_MAX, &data, &slot->size);
+	text_done(&path);
+	if (rc < 0) {
+		(void)text_copy(slot->why, sizeof(slot->why), error_text(rc));
+		return rc;
+	}
+	slot->data = (uint8_t *)data;
+	slot->read = slot->size;
+	return 0;
+}
+
+static void convert_fill(const struct convert *convert, struct convert_slot *slot)
+{
+	const struct folder_file *file = convert_file(convert, slot->place);
+	uint8_t *small = NULL;
+	size_t small_size = 0;
+
+	slot->rc = convert_read(convert, file, slot);
+	if (slot->rc < 0)
+		return;
+	slot->rc = picture_shrink(slot->data, slot->size, convert->options->side,
+				  convert->options->quality, &small, &small_size, &slot->picture,
+				  slot->why);
+	if (slot->rc == 0 && small) {
+		free(slot->data);
+		slot->data = small;
+		slot->size = small_size;
+	}
+}
+
+static void *convert_thread(void *context)
+{
+	struct convert *convert = context;
+
+	pthread_mutex_lock(&convert->lock);
+	for (;;) {
+		while (!convert->stop && convert->next < convert->list.file_count &&
+		       convert->next >= convert->written + CONVERT_RING)
+			pthread_cond_wait(&convert->emptied, &convert->lock);
+		if (convert->stop || convert->next >= convert->list.file_count)
+			break;
+		struct convert_slot *slot = &convert->slot[convert->next % CONVERT_RING];
+		*slot = (struct convert_slot){.place = convert->next++};
+		pthread_mutex_unlock(&convert->lock);
+		convert_fill(convert, slot);
+		pthread_mutex_lock(&convert->lock);
+		slot->full = true;
+		pthread_cond_signal(&convert->filled);
+	}
+	pthread_mutex_unlock(&convert->lock);
+	return NULL;
+}
+
+static int convert_start(struct convert *convert)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned wanted = convert->options->threads;
+
+	if (wanted == 0)
+		wanted = processors > 0 ? (unsigned)processors : 1;
+	if (wanted > CONVERT_THREADS_MAX)
+		wanted = CONVERT_THREADS_MAX;
+	for (; convert->threads < wanted; convert->threads++) {
+		int error = pthread_create(&convert->thread[convert->threads], NULL, convert_thread,
+					   convert);
+
+		if (error)
+			return convert->threads > 0 ? 0 : -error;
+	}
+	return 0;
+}
+
+static void convert_stop(struct convert *convert)
+{
+	pthread_mutex_lock(&convert->lock);
+	convert->stop = true;
+	pthread_cond_broadcast(&convert->emptied);
+	pthread_mutex_unlock(&convert->lock);
+	for (unsigned i = 0; i < convert->threads; i++)
+		pthread_join(convert->thread[i], NULL);
+	for (unsigned i = 0; i < CONVERT_RING; i++)
+		free(convert->slot[i].data);
+}
+
+/* ---- The writer ---- */
+
+static void convert_skip(const struct convert *convert, const struct folder_file *file,
+			 const char *why)
+{
+	if (convert->options->skipped)
+		convert->options->skipped(convert->options->context, file->name, why);
+}
+
+/* 0 also for a picture that is left out; an error of the disk ends it all. */
+static int convert_write(const struct convert *convert, struct record_writer *writer,
+			 const struct convert_slot *slot, struct problem *problem)
+{
+	const struct folder_file *file = convert_file(convert, slot->place);
+	struct record_value name = {.data = file->name, .size = strlen(file->name)};
+	struct record_sample sample = {
+		.label = file->label,
+		.format = RECORD_JPEG,
+		.height = slot->picture.height,
+		.width = slot->picture.width,
+		.channels = slot->picture.channels,
+		.data = slot->data,
+		.size = slot->size,
+	};
+
+	if (slot->rc == -ENOMEM || slot->rc == -EMFILE || slot->rc == -ENFILE)
+		return problem_set(problem, slot->rc, "cannot read %s/%s: %s", convert->folder,
+				   file->name, error_text(slot->rc));
+	record_writer_mark(writer, slot->place + 1);
+	if (slot->rc < 0) {
+		convert_skip(convert, file, slot->why);
+		return 0;
+	}
+	int rc = record_writer_add(writer, &sample, &name, problem);
+	if (rc != E_LIMIT)
+		return rc;
+	convert_skip(convert, file, "it is larger than a page (--page-size, --resize-max)");
+	return 0;
+}
+
+static int convert_all(struct convert *convert, struct record_writer *writer,
+		       struct problem *problem)
+{
+	uint64_t bytes = 0;
+
+	for (uint64_t place = convert->written; place < convert->list.file_count; place++) {
+		struct convert_slot *slot = &convert->slot[place % CONVERT_RING];
+
+		pthread_mutex_lock(&convert->lock);
+		while (!slot->full || slot->place != place)
+			pthread_cond_wait(&convert->filled, &convert->lock);
+		pthread_mutex_unlock(&convert->lock);
+		int rc = convert_write(convert, writer, slot, problem);
+		if (rc < 0)
+			return rc;
+		bytes += slot->read;
+		pthread_mutex_lock(&convert->lock);
+		free(slot->data);
+		*slot = (struct convert_slot){0};
+		convert->written = place + 1;
+		pthread_cond_broadcast(&convert->emptied);
+		pthread_mutex_unlock(&convert->lock);
+		if (convert->options->progress)
+			convert->options->progress(convert->options->context, place + 1,
+						   convert->list.file_count, bytes);
+	}
+	return record_writer_end(writer, problem);
+}
+
+static int convert_open(struct convert *convert, const char *path, struct record_writer **ret,
+			struct problem *problem)
+{
+	const struct convert_options *options = convert->options;
+	uint64_t how = (uint64_t)options->side << 16 |
+		       (options->side > 0 ? (uint64_t)options->quality << 1 : 0) | options->sorted;
+	struct record_header header = {
+		.page_size = options->page_size,
+		.origin = shuffle_key(convert->list.digest, how, CONVERT_VERSION),
+		.field = {{"name", RECORD_TEXT}},
+		.field_count = 1,
+		.class_name = convert->list.class_name,
+		.class_count = convert->list.class_count,
+	};
+
+	return record_writer_resume(path, &header,
+				    options->sync_pages ? RECORD_SYNC_PAGE : RECORD_SYNC_END, ret,
+				    problem);
+}
+
+int convert_folder(const char *folder, const char *path, const struct convert_options *options,
+		   struct convert_result *ret, struct problem *problem)
+{
+	struct convert *convert = calloc(1, sizeof(*convert));
+	struct record_writer *writer = NULL;
+
+	if (!convert)
+		return problem_set(problem, -ENOMEM, "cannot read %s: %s", folder,
+				   error_text(-ENOMEM));
+	convert->folder = folder;
+	convert->options = options;
+	pthread_mutex_init(&convert->lock, NULL);
+	pthread_cond_init(&convert->filled, NULL);
+	pthread_cond_init(&convert->emptied, NULL);
+	int rc = folder_list_read(folder, &convert->list, problem);
+	if (rc == 0)
+		rc = convert_open(convert, path, &writer, problem);
+	if (rc == 0) {
+		convert->next = convert->written = record_writer_marked(writer);
+		ret->before = convert->next;
+		rc = convert_start(convert);
+		if (rc < 0)
+			problem_set(problem, rc, "cannot start a thread: %s", error_text(rc));
+		else
+			rc = convert_all(convert, writer, problem);
+		convert_stop(convert);
+		ret->files = convert->list.file_count;
+		ret->samples = record_writer_samples(writer);
+		ret->skipped = ret->files - ret->samples;
+		ret->others = convert->list.others;
+		ret->classes = convert->list.class_count;
+	}
+	record_writer_free(writer);
+	folder_list_done(&convert->list);
+	pthread_cond_destroy(&convert->emptied);
+	pthread_cond_destroy(&convert->filled);
+	pthread_mutex_destroy(&convert->lock);
+	free(convert);
+	return rc;
+}

@@ -1,0 +1,186 @@
+#include "trainer_image/record/folder_list.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+
+#include "trainer_image/record/record.h"
+
+/* Names of a folder, but for hidden ones, in natural order. The caller frees each and the array. */
+static int folder_list_names(int fd, char ***ret, size_t *ret_count)
+{
+	struct dirent **entries = NULL;
+	int count = scandirat(fd, ".", &entries, NULL, versionsort);
+
+	if (count < 0)
+		return -errno;
+	char **names = calloc((size_t)count + 1, sizeof(*names));
+	size_t used = 0;
+	int rc = names ? 0 : -ENOMEM;
+	for (int i = 0; i < count; i++) {
+		if (rc == 0 && entries[i]->d_name[0] != '.') {
+			names[used] = strdup(entries[i]->d_name);
+			rc = names[used] ? 0 : -ENOMEM;
+			used += names[used] != NULL;
+		}
+		free(entries[i]);
+	}
+	free(entries);
+	*ret = names;
+	*ret_count = used;
+	return rc;
+}
+
+static void folder_list_names_free(char **names, size_t count)
+{
+	for (size_t i = 0; names && i < count; i++)
+		free(names[i]);
+	free(names);
+}
+
+static bool folder_list_is_picture(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0);
+}
+
+static int folder_list_add(struct folder_list *list, const char *class_name, const char *name,
+			   uint64_t size)
+{
+	struct text path = {0};
+
+	if (list->file_count % 1024 == 0) {
+		struct folder_file *files =
+			realloc(list->files, (list->file_count + 1024) * sizeof(*files));
+
+		if (!files)
+			return -ENOMEM;
+		list->files = files;
+	}
+	text_addf(&path, "%s/%s", class_name, name);
+	struct folder_file *file = &list->files[list->file_count];
+	*file = (struct folder_file){
+		.name = text_take(&path), .size = size, .label = (int32_t)list->class_count};
+	if (!file->name)
+		return -ENOMEM;
+	list->file_count++;
+	return 0;
+}
+
+/* The pictures of one class. */
+static int folder_list_class(struct folder_list *list, int fd, const char *class_name)
+{
+	char **names = NULL;
+	size_t count = 0;
+	int rc = folder_list_names(fd, &names, &count);
+
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		struct stat status;
+
+		if (fstatat(fd, names[i], &status, 0) < 0 || !S_ISREG(status.st_mode) ||
+		    !folder_list_is_picture(names[i]))
+			list->others++;
+		else
+			rc = folder_list_add(list, class_name, names[i], (uint64_t)status.st_size);
+	}
+	folder_list_names_free(names, count);
+	return rc;
+}
+
+static int folder_list_classes(struct folder_list *list, int fd, char *const names[], size_t count)
+{
+	list->class_name = calloc(count + 1, sizeof(*list->class_name));
+	if (!list->class_name)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		size_t before = list->file_count;
+		int below = openat(fd, names[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int rc = 0;
+
+		if (below < 0) {
+			list->others++;
+			continue;
+		}
+		if (list->class_count >= RECORD_CLASSES_MAX)
+			rc = E_LIMIT;
+		if (rc == 0)
+			rc = folder_list_class(list, below, names[i]);
+		closep(&below);
+		if (rc < 0)
+			return rc;
+		if (list->file_count == before)
+			continue; /* no class, but a folder beside them */
+		list->class_name[list->class_count] = strdup(names[i]);
+		if (!list->class_name[list->class_count++])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int folder_list_digest(struct folder_list *list)
+{
+	XXH64_state_t *state = XXH64_createState();
+
+	if (!state)
+		return -ENOMEM;
+	XXH64_reset(state, 0);
+	for (size_t i = 0; i < list->file_count; i++) {
+		const struct folder_file *file = &list->files[i];
+		uint8_t size[8];
+
+		for (unsigned k = 0; k < sizeof(size); k++)
+			size[k] = (uint8_t)(file->size >> 8 * k);
+		XXH64_update(state, file->name, strlen(file->name) + 1);
+		XXH64_update(state, size, sizeof(size));
+	}
+	list->digest = XXH64_digest(state);
+	XXH64_freeState(state);
+	return 0;
+}
+
+int folder_list_read(const char *folder, struct folder_list *ret, struct problem *problem)
+{
+	struct folder_list list = {0};
+	char **names = NULL;
+	size_t count = 0;
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = fd < 0 ? -errno : folder_list_names(fd, &names, &count);
+
+	if (rc == 0)
+		rc = folder_list_classes(&list, fd, names, count);
+	if (rc == 0)
+		rc = folder_list_digest(&list);
+	folder_list_names_free(names, count);
+	closep(&fd);
+	if (rc == 0 && list.file_count == 0)
+		rc = E_NOT_FOUND;
+	if (rc < 0) {
+		folder_list_done(&list);
+		problem_set(problem, rc, "cannot read %s: %s", folder,
+			    rc == E_NOT_FOUND ? "no picture in it" : error_text(rc));
+		problem_hint(problem, "a set is a folder with a folder per class: "
+				      "DIR/cat/1.jpg, DIR/dog/1.jpg");
+		return rc;
+	}
+	*ret = list;
+	return 0;
+}
+
+void folder_list_done(struct folder_list *list)
+{
+	for (size_t i = 0; i < list->file_count; i++)
+		free(list->files[i].name);
+	free(list->files);
+	folder_list_names_free(list->class_name, list->class_count);
+	*list = (struct folder_list){0};
+}

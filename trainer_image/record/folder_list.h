@@ -1,0 +1,27 @@
+/* A folder of pictures, DIR/CLASS/NAME.jpg: its classes and files in the order in which people count, x1, x2, x10. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+
+struct folder_file {
+	char *name; /* "CLASS/NAME.jpg", below the folder */
+	uint64_t size;
+	int32_t label;
+};
+
+struct folder_list {
+	char **class_name;
+	size_t class_count;
+	struct folder_file *files; /* by class, then by name */
+	size_t file_count;
+	uint64_t others; /* files that are no .jpg, .jpeg */
+	uint64_t digest; /* xxh64 of classes, names and sizes */
+};
+
+/* E_NOT_FOUND: no class with a picture in it. -errno. Folders below a class are not looked into. */
+MUST_USE int folder_list_read(const char *folder, struct folder_list *ret, struct problem *problem);
+void folder_list_done(struct folder_list *list);
