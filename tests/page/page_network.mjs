@@ -76,6 +76,20 @@ async function port() {
   need((await rows("Ports").filter({hasText: "spine1:dn1"}).textContent()).includes("750.0 Mbit/s"), "in the table too");
 }
 
+/** From one node of a tenant to another: each hop with its load, and where it is cut. */
+async function path() {
+  await walk.open("/topology?show=nodes&at=node:gpu-0002");
+  await panel.getByLabel("Path to another node of acme").fill("gpu-0004");
+  const before = await picture();
+  await panel.getByRole("button", {name: "Show", exact: true}).click();
+  await panel.getByText("whole, from end to end").waitFor();
+  const told = await panel.textContent();
+  for (const word of ["Network blue, VLAN 101 of f1", "gpu-0002:eth0 – leaf3:c2", "leaf7:c4 – gpu-0004:eth0", "100.0 Gbit/s", "haasctl network path acme gpu-0002 gpu-0004"]) need(told.includes(word), `the path says ${word}: ${told}`);
+  need((await panel.locator("ol > li").count()) >= 5, "a cable, at least three links, a cable");
+  await until("and is drawn", async () => (await picture()) !== before && (await page.locator(".topology-legend").textContent()).includes("gpu-0002 to gpu-0004"));
+  await walk.look("path");
+}
+
 async function tenant() {
   await page.getByRole("button", {name: "Log out", exact: true}).click();
   await walk.logIn("globex/gina");
@@ -95,9 +109,15 @@ async function tenant() {
   await until("of a link it sees what is its own", async () => /Last 5 s from leaf131\.0 Mbit\/s/.test(await panel.textContent()));
   need(!/750|930/.test(await page.locator("main").textContent()), "and nothing of what others send there");
   await walk.look("my-network");
+  await walk.open("/topology?at=path:gpu-0001~gpu-0003");
+  await panel.getByText("gpu-0001:eth0 – leaf1:c1").waitFor();
+  need(!/acme|initech/.test(await panel.textContent()), "its own path names no other tenant");
+  await walk.open("/topology?at=path:gpu-0001~gpu-0002");
+  await panel.getByRole("alert").waitFor();
+  need(!/acme|leaf3/.test(await panel.textContent()), "a node of another tenant is not there");
 }
 
-for (const part of [topology, keyboard, trees, link, port, tenant]) {
+for (const part of [topology, keyboard, trees, link, port, path, tenant]) {
   const began = Date.now();
   await part().catch(async (error) => {
     await page.screenshot({path: `${facts.pictures}/network-failed.png`}).catch(() => undefined);

@@ -45,6 +45,10 @@ insert into wiring (switch_id, port, node_id, nic) select s.id, 'c' || x.id, x.i
 insert into wiring (switch_id, port, peer_switch_id, peer_port) select a.id, c.ap, b.id, c.bp from cables c join switch a on a.name = c.a join switch b on b.name = c.b where c.leaf > 0;
 insert into port_observed (switch_id, name, if_index, admin_up, up, speed_bps, kind, trunk, native_vlan, tagged_vlans, seen_at)
 select s.id, 'c' || x.id, 1000 + x.id, true, x.id % 50 <> 7, 25000000000, 'edge', false, 101, '', now() from seats x join switch s on s.name = 'leaf' || x.leaf;
+-- the first nodes are in their tenant's network, by the ports that they boot from
+insert into attachment (switch_id, port, network_id, mode) select s.id, 'c' || x.id, w.id, 'native' from seats x join node d on d.id = x.id join network w on w.tenant_id = d.tenant_id and w.name = 'blue'
+join switch s on s.name = 'leaf' || x.leaf where x.id <= 4 and x.nic = 'eth0';
+insert into port_intent (switch_id, port, wanted_version, applied_version, applied_at, node_id) select switch_id, port, 1, 1, now(), substr(port, 2)::bigint from attachment;
 select traffic_partitions_turn(now());
 """
 

@@ -11,6 +11,7 @@ import {begin, capturesHref} from "../captures/actions";
 import {shapeOfCapture} from "../captures/shape";
 import {captures} from "../captures/sources";
 import {complain, openCase} from "../cases/actions";
+import {pathHref} from "../topology/words";
 import {Suspects} from "./suspects";
 import {flowOf, named, protocolName, type Spot} from "./url";
 
@@ -45,6 +46,14 @@ export function FlowFacts({path}: {path: string}) {
 }
 
 const sameEnds = (one: Capture, a: string, b: string) => (one.node === a && (one.peer === b || !one.peer)) || (one.node === b && (one.peer === a || !one.peer));
+
+/** Where the traffic of two nodes goes through the fabric. */
+function Way({path}: {path: string}) {
+  const [tenant = ""] = named(path, "tenant");
+  const [a = "", b = ""] = named(path, "pair");
+  if (!tenant || !a || !b) return null;
+  return <a class="button" href={pathHref({tenant, a, b})}>Path of {a} and {b}</a>;
+}
 
 export function Packets({path, ask}: {path: string; ask: (ask: Ask) => void}) {
   const [a = "", b = ""] = named(path, "pair");
@@ -94,6 +103,7 @@ export function Beside({level, spot, alerts, ask}: {level: Drill; spot: Spot; al
   return (
     <div class="stack">
       {level.level === "pair" && named(spot.path, "tenant").length > 0 && <Packets path={spot.path} ask={ask} />}
+      <Way path={spot.path} />
       {isSite.value && alerts.map((alert) => <AlertHere key={alert.id} alert={alert} />)}
       <CaseHere level={level} alerts={alerts} ask={ask} />
     </div>

@@ -11,6 +11,7 @@ import {Facts, Panel, Why} from "../../part/panel";
 import {Series, type Line} from "../../part/series";
 import {bits} from "../../part/time";
 import {loadOf} from "./layout";
+import {ChosenPath, endsOf, PathFrom} from "./path";
 import {linkSeries, portSeries} from "./sources";
 import {cableOf, pathWord, percent, wholeLoad} from "./words";
 
@@ -163,6 +164,7 @@ function ChosenNode({name, topology}: {name: string; topology: Topology}) {
           ))}
         </tbody>
       </table>
+      {nics[0]?.tenant && <PathFrom key={name} node={name} tenant={nics[0].tenant} topology={topology} />}
       <Command line={isSite.value ? `haasctl nic locate ${quote(name)}` : `haasctl node show ${quote(name)}`} />
     </Panel>
   );
@@ -171,6 +173,8 @@ function ChosenNode({name, topology}: {name: string; topology: Topology}) {
 export function ChosenPanel({at, topology}: {at: string; topology: Topology}) {
   const colon = at.indexOf(":");
   const [kind, name] = [at.slice(0, colon), at.slice(colon + 1)];
+  const ends = endsOf(at, topology);
+  if (ends) return <ChosenPath key={at} ends={ends} />;
   if (kind === "switch") return <ChosenSwitch name={name} topology={topology} />;
   if (kind === "node") return <ChosenNode name={name} topology={topology} />;
   const link = topology.links.find((one) => String(one.id) === name);

@@ -22,6 +22,9 @@ export interface Overlay {
   links: Set<number>;
   tenant: string;
   hue: string;
+  /** Of a path: its nodes, and SWITCH:PORT of its cables. Without them all nodes of the tenant are its own. */
+  nodes?: Set<string>;
+  ports?: Set<string>;
 }
 
 export interface Chosen {
@@ -206,9 +209,9 @@ function drawSwitches(sheet: Sheet) {
 
 /** NICs of the nodes of a leaf that one looks at, or of a node that is chosen. */
 function drawNics(sheet: Sheet, seat: Seat) {
-  const {ctx, view, colours, chosen} = sheet;
+  const {ctx, view, colours, chosen, overlay} = sheet;
   for (const {of, leaf} of seat.nics) {
-    if (chosen.node !== seat.node && chosen.switch !== of.switch) continue;
+    if (chosen.node !== seat.node && chosen.switch !== of.switch && !overlay?.ports?.has(`${of.switch}:${of.port}`)) continue;
     ctx.strokeStyle = !of.up ? colours.fail : of.found ? colours.work : colours.edge;
     ctx.lineWidth = 1;
     if (!of.found) ctx.setLineDash([3, 3]);
@@ -229,8 +232,8 @@ function drawSeats(sheet: Sheet) {
     const x = (seat.x - view.x) * scale - width / 2;
     const y = (seat.y - view.y) * view.tall;
     if (x + width < 0 || x > sheet.width || y + height < 0 || y > sheet.height) continue;
-    const mine = overlay && seat.tenant === overlay.tenant;
-    if (scale >= NEAR.switches || chosen.node === seat.node) drawNics(sheet, seat);
+    const mine = overlay && (overlay.nodes ? overlay.nodes.has(seat.node) : seat.tenant === overlay.tenant);
+    if (scale >= NEAR.switches || chosen.node === seat.node || overlay?.nodes?.has(seat.node)) drawNics(sheet, seat);
     ctx.fillStyle = chosen.node === seat.node ? colours.work : overlay ? (mine ? colours.hues[overlay.hue]! : colours.dim) : seat.nics.some((one) => !one.of.up) ? colours.fail : colours.edge;
     ctx.fillRect(x, y, width, height);
     if (!label) continue;

@@ -1,6 +1,8 @@
 // The fabric as one picture, and what a link carried.
 import {read} from "../../api/client";
 import {sourceOf} from "../../api/source";
+import type {Path} from "../../api/types";
+import {workedOn} from "../../app/case";
 import {natural} from "../../part/table";
 import {cableOf} from "./words";
 
@@ -29,3 +31,21 @@ export const portSeries = (name: string, port: string, window: string) =>
     load: () => read("/api/v1/switches/{switch}/series", {switch: name}, {port, window}),
     every: () => 30000,
   }));
+
+/** The path between two nodes. A case keeps what a person asked, not what the page asks again by itself. */
+export const pathBetween = (tenant: string, a: string, b: string) =>
+  sourceOf<Path | null>(`path ${tenant} ${a} ${b} ${workedOn.peek() ?? ""}`, () => {
+    let asked = workedOn.peek();
+    return {
+      load: () => {
+        const number = asked;
+        asked = undefined;
+        return read("/api/v1/tenants/{tenant}/path", {tenant}, {a, b, case: number});
+      },
+      touches: (event) => /^(link|port|nic)\./.test(event.kind) || event.subject === a || event.subject === b,
+      every: () => 5000,
+    };
+  });
+
+/** Where none is asked for. */
+export const noPath = () => sourceOf<Path | null>("path of nobody", () => ({load: async () => null, every: () => 3600000}));

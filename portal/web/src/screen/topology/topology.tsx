@@ -12,6 +12,7 @@ import {bits, clock} from "../../part/time";
 import {ChosenPanel} from "./chosen";
 import {HUES, type Chosen, type Overlay} from "./draw";
 import {layout, loadOf} from "./layout";
+import {endsOf, overlayOf, usePath} from "./path";
 import {Picture} from "./picture";
 import {topology as topologySource} from "./sources";
 import {cableOf, percent} from "./words";
@@ -55,7 +56,7 @@ function Legend({overlay}: {overlay: Overlay | undefined}) {
       <span><i class="ramp" />load 0, 50, 100 %</span>
       <span><i class="thick one" />1 Gbit/s <i class="thick four" />100 Gbit/s</span>
       <span><i class="dash" />no link</span>
-      {overlay && <span><i class={`swatch ${overlay.hue}`} />carries {overlay.tenant} at both ends</span>}
+      {overlay && <span><i class={`swatch ${overlay.hue}`} />{overlay.nodes ? [...overlay.nodes].join(" to ") : `carries ${overlay.tenant} at both ends`}</span>}
     </div>
   );
 }
@@ -130,6 +131,11 @@ function Whole({topology}: {topology: Topology}) {
     return index < 0 ? undefined : {links: new Set(topology.trees[index]!.links), tenant, hue: HUES[index % HUES.length]!};
   }, [topology, tenant]);
   const chosen = useMemo(() => chosenOf(at), [at]);
+  const path = usePath(endsOf(at, topology));
+  const drawn = useMemo(() => {
+    const index = topology.trees.findIndex((tree) => tree.tenant === path?.tenant);
+    return path ? overlayOf(path, topology, HUES[Math.max(0, index) % HUES.length]!) : overlay;
+  }, [path, overlay, topology]);
   const fullest = useMemo(() => topology.links.reduce<TopologyLink | undefined>((most, one) => (loadOf(one) > (most ? loadOf(most) : -1) ? one : most), undefined), [topology]);
   const mine = overlay ? topology.links.filter((one) => overlay.links.has(one.id)) : topology.links;
   const silent = topology.switches.filter((one) => one.state === "silent").length;
@@ -150,10 +156,10 @@ function Whole({topology}: {topology: Topology}) {
           {value: silent, label: "silent", tone: "wait"},
         ]}
       />
-      <div class="bar"><Tenants topology={topology} now={overlay ? tenant : ""} /><Legend overlay={overlay} /></div>
+      <div class="bar"><Tenants topology={topology} now={overlay ? tenant : ""} /><Legend overlay={drawn} /></div>
       <div class={`body ${at ? "split" : ""}`}>
         <div class="stack">
-          <Picture layout={made} overlay={overlay} chosen={chosen} choose={(next) => setWords(wordOf(next))} label={told(topology, fullest)} />
+          <Picture layout={made} overlay={drawn} chosen={chosen} choose={(next) => setWords(wordOf(next))} label={told(topology, fullest)} />
           <Lists topology={topology} overlay={overlay} beside={at !== ""} />
         </div>
         {at && <ChosenPanel key={at} at={at} topology={topology} />}

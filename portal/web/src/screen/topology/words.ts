@@ -21,3 +21,13 @@ export function wholeLoad(load: LinkLoad): string {
   const bound = Math.round((load.high - load.low) / 2);
   return `${bits(load.bits_per_second)}${bound > 0 ? ` ± ${bits(bound)}` : ""}, ${percent(load)}, by ${load.by} to ${clock(load.at)}`;
 }
+
+/** Two nodes of a tenant, and how the address says that the path between them is chosen. */
+export interface Ends {
+  tenant: string;
+  a: string;
+  b: string;
+}
+
+export const PATH = "path:";
+export const pathHref = ({tenant, a, b}: Ends) => `/topology?${new URLSearchParams({tenant, at: `${PATH}${a}~${b}`}).toString()}`;
