@@ -132,8 +132,8 @@ returns text immutable language sql as $$
 	when 'traffic' then 'traffic' when 'sampling' then 'traffic' when 'capture' then 'traffic' when 'case' then 'traffic' when 'webhook' then 'notices' else 'fabric' end
 $$;
 
--- {"ok", "at", "sections": [{"name", "state", "summary", "items": [{"state", "subject", "since", "message", "hint"}]}]}. A section is wrong when one of its
--- items is. An alert that a person acknowledged or silenced is a note: it is known.
+-- {"ok", "at", "sections": [{"name", "state", "summary", "items": [{"state", "subject_kind", "subject", "alert", "since", "message", "hint"}]}]}. A section
+-- is wrong when one of its items is. An alert that a person acknowledged or silenced is a note: it is known. `alert`: its number, where an alert says it.
 create function site_status()
 returns jsonb stable language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
@@ -144,27 +144,27 @@ begin
 	end if;
 	with item as (
 		select status_section(a.kind) as section, case when a.acknowledged_by is not null or (alert_silence_of(a.kind, a.subject)).id is not null then 'note' else 'wrong' end as state,
-		       a.subject, a.raised_at as since, a.message, coalesce(a.detail ->> 'hint', '') as hint
+		       a.subject_kind, a.subject, a.id as alert, a.raised_at as since, a.message, coalesce(a.detail ->> 'hint', '') as hint
 		from alert a where a.cleared_at is null and a.severity <> 'info' and split_part(a.kind, '.', 1) not in ('daemon', 'dhcp', 'bmc', 'boot', 'deployment', 'pdci')
 		union all
 		select status_section(p.kind), case when a.acknowledged_by is not null or (alert_silence_of(p.kind, p.subject)).id is not null then 'note' else 'wrong' end,
-		       p.subject, p.since, p.message, p.hint
+		       p.subject_kind, p.subject, a.id, p.since, p.message, p.hint
 		from operation_problem() p left join alert a on a.key = p.key and a.cleared_at is null
 		union all
-		select 'database', 'wrong', coalesce(nullif(r.application_name, ''), 'standby'), null, format('the standby is %s behind', r.replay_lag), 'look at its log, its disk and the network between'
+		select 'database', 'wrong', 'site', coalesce(nullif(r.application_name, ''), 'standby'), null, null, format('the standby is %s behind', r.replay_lag), 'look at its log, its disk and the network between'
 		from pg_stat_replication r where r.replay_lag > interval '30 s'
 		union all
-		select 'database', 'wrong', 'database', null, s.message, s.hint from standby_problem() s
+		select 'database', 'wrong', 'site', 'database', null, null, s.message, s.hint from standby_problem() s
 		union all
-		select 'database', 'wrong', 'database', r.restored_at, restoration_text(r) || '; nodes, switches and volumes are left as they are',
+		select 'database', 'wrong', 'site', 'database', null, r.restored_at, restoration_text(r) || '; nodes, switches and volumes are left as they are',
 		       'compare nodes, switches and volumes with the database; then haasctl db accept-restore'
 		from restoration r
 		union all
-		select 'backups', 'wrong', 'database', max(b.made_at), case when max(b.made_at) is null then 'no backup was ever made' else format('the last backup is older than %s', count_text(setting_number('alert.backup_hours'), 'hour')) end,
+		select 'backups', 'wrong', 'site', 'database', null, max(b.made_at), case when max(b.made_at) is null then 'no backup was ever made' else format('the last backup is older than %s', count_text(setting_number('alert.backup_hours'), 'hour')) end,
 		       'haasctl db backup FILE'
 		from backup b having coalesce(max(b.made_at), (select min(n.created_at) from node n)) < clock_timestamp() - make_interval(hours => setting_number('alert.backup_hours')::integer)
 		union all
-		select 'notices', 'wrong', n.target, min(a.raised_at), format('%s alerts could not be told: %s', count(*), max(n.problem ->> 'message')), 'look at the receiver, and at portal-outward.conf'
+		select 'notices', 'wrong', 'site', n.target, null, min(a.raised_at), format('%s alerts could not be told: %s', count(*), max(n.problem ->> 'message')), 'look at the receiver, and at portal-outward.conf'
 		from notice n join alert a on a.id = n.alert_id where n.attempts >= 3 group by n.target
 	), line (place, name, summary) as (
 		values (1, 'daemons', (select format('%s of %s heard', count(*) filter (where d.seen_at >= clock_timestamp() - interval '15 s'), count(*)) || coalesce(leader_text(), '') from daemon d)),
@@ -182,7 +182,7 @@ begin
 	)
 	select jsonb_agg(jsonb_build_object('name', l.name, 'summary', l.summary,
 			 'state', case when exists (select from item i where i.section = l.name and i.state = 'wrong') then 'wrong' else 'ok' end,
-			 'items', (select coalesce(jsonb_agg(jsonb_build_object('state', i.state, 'subject', i.subject, 'since', i.since, 'message', i.message, 'hint', i.hint)
+			 'items', (select coalesce(jsonb_agg(jsonb_build_object('state', i.state, 'subject_kind', i.subject_kind, 'subject', i.subject, 'alert', i.alert, 'since', i.since, 'message', i.message, 'hint', i.hint)
 					   order by i.state desc, i.since, i.subject), '[]') from item i where i.section = l.name)) order by l.place)
 	into v_sections from line l;
 	return jsonb_build_object('ok', not jsonb_path_exists(v_sections, '$[*] ? (@.state == "wrong")'), 'at', now(), 'sections', v_sections);

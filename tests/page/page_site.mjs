@@ -34,6 +34,8 @@ async function overview() {
   await walk.logIn("olga");
   await until("an operator lands on the overview", async () => (await title()) === "Overview");
   for (const text of ["the last backup is 3 days old", "gpu8", "infeasible", "install", /\d of \d heard/]) await page.getByText(text).first().waitFor();
+  const needs = page.getByRole("region", {name: "What needs a person"});
+  need(/^\/alerts\?at=\d+$/.test(await needs.getByRole("link", {name: "the last backup is 3 days old"}).getAttribute("href")), "what is wrong leads to what says why");
   await until("the whole fleet is counted", async () => (await page.locator(".numbers").textContent()).includes(String(facts.nodes)));
   need((await line()) === "haasctl status", "its command");
   await walk.look("overview");

@@ -7,6 +7,7 @@ import type {Alert, AlertDetail} from "../../api/types";
 import {workedOn} from "../../app/case";
 import {query, withWords} from "../../app/route";
 import {isSite, may} from "../../app/session";
+import {subjectHref} from "../../app/subject";
 import {Command} from "../../part/command";
 import {useDialog} from "../../part/dialog";
 import {Mark, shapeOf} from "../../part/mark";
@@ -55,12 +56,6 @@ const detail = (id: number) =>
     };
   });
 
-function subjectHref(alert: Alert): string | undefined {
-  if (alert.subject_kind === "case") return `/cases/${alert.subject}`;
-  if (alert.subject_kind === "node") return `/nodes/${encodeURIComponent(alert.subject)}`;
-  return undefined;
-}
-
 /** Where its traffic is seen: the 5 minutes around its second, or now. */
 function DrillThere({alert}: {alert: AlertDetail}) {
   if (!alert.drill) return null;
@@ -75,7 +70,7 @@ function Chosen({id, ask}: {id: number; ask: ReturnType<typeof useDialog>[1]}) {
     <Panel title={`Alert ${id}`}>
       <Shown held={held} what="the alert" again={() => void source.reload()}>
         {(alert) => {
-          const href = subjectHref(alert);
+          const href = subjectHref(alert.subject_kind, alert.subject, alert.tenant);
           return (
             <>
               <Why tone={alert.severity === "critical" ? "fail" : alert.severity === "warning" ? "wait" : "work"} said={{message: alert.message, hint: alert.hint}} />

@@ -4,6 +4,7 @@ import {sourceOf, useSource} from "../../api/source";
 import type {AuditHead, Event} from "../../api/types";
 import {isSite} from "../../app/session";
 import {query, setWords} from "../../app/route";
+import {subjectHref} from "../../app/subject";
 import {Command, quote} from "../../part/command";
 import {ListScreen} from "../../part/list";
 import {Facts, Panel} from "../../part/panel";
@@ -62,13 +63,14 @@ function Head() {
 }
 
 function Chosen({one}: {one: Event}) {
+  const href = subjectHref(one.subject_kind, one.subject, one.tenant);
   return (
     <Panel title={<span class="mono">{one.kind}</span>}>
       <p>{one.message}</p>
       <Change detail={one.detail} />
       <Facts
         rows={[
-          ["Who", actorOf(one)], ["When", when(one.at)], ["Subject", <span><span class="quiet">{one.subject_kind}</span> <span class="mono">{one.subject}</span></span>], ["Tenant", one.tenant],
+          ["Who", actorOf(one)], ["When", when(one.at)], ["Subject", <span><span class="quiet">{one.subject_kind}</span> {href ? <a class="mono" href={href}>{one.subject}</a> : <span class="mono">{one.subject}</span>}</span>], ["Tenant", one.tenant],
           ["Event", String(one.id)],
           ["Request", one.request ? <a class="mono small" href={`/audit?q=${encodeURIComponent(`request:${one.request}`)}&at=${one.id}`}>{one.request}</a> : "none: a daemon did it"],
         ]}

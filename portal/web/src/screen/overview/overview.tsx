@@ -5,6 +5,7 @@ import {read} from "../../api/client";
 import {sourceOf, useSource} from "../../api/source";
 import {alerts, deployments, nodes, pdcis} from "../../api/sources";
 import type {Node, Status, StatusItem} from "../../api/types";
+import {subjectHref} from "../../app/subject";
 import {Command} from "../../part/command";
 import {Mark, shapeOf} from "../../part/mark";
 import {Empty, Head, Numbers, Shown} from "../../part/screen";
@@ -23,7 +24,7 @@ const status = () =>
   }));
 
 /** Where a section of the status is looked at. */
-const PLACES: Record<string, string> = {nodes: "/nodes", bmcs: "/nodes", deployments: "/deployments", pdcis: "/pdcis", notices: "/webhooks"};
+const PLACES: Record<string, string> = {nodes: "/nodes", bmcs: "/nodes", fabric: "/switches", deployments: "/deployments", pdcis: "/pdcis", traffic: "/drill", notices: "/webhooks"};
 
 function Section({title, href, children}: {title: string; href?: string; children: ComponentChildren}) {
   return (
@@ -34,6 +35,9 @@ function Section({title, href, children}: {title: string; href?: string; childre
   );
 }
 
+/** One click from what is wrong to what says why. */
+const needHref = (one: StatusItem) => (one.alert !== null ? `/alerts?at=${one.alert}` : subjectHref(one.subject_kind, one.subject));
+
 function Needs({now}: {now: Status}) {
   const wrong = now.sections.flatMap((section) => section.items.filter((one) => one.state === "wrong").map((one) => ({...one, section: section.name})));
   if (wrong.length === 0) return <p class="pad quiet">Nothing waits for a person.</p>;
@@ -41,7 +45,7 @@ function Needs({now}: {now: Status}) {
     <ul class="lines">
       {wrong.slice(0, NEEDS_MAX).map((one: StatusItem & {section: string}) => (
         <li key={`${one.section} ${one.subject} ${one.message}`}>
-          <span class="grow"><Mark shape="fail">{one.section}</Mark> {one.message}<br /><span class="small quiet">{one.hint}</span></span>
+          <span class="grow"><Mark shape="fail">{one.section}</Mark> {needHref(one) ? <a href={needHref(one)}>{one.message}</a> : one.message}<br /><span class="small quiet">{one.hint}</span></span>
           {one.since ? <time class="small" title={when(one.since)}>{since(one.since)}</time> : <span />}
         </li>
       ))}
