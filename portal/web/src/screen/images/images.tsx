@@ -2,7 +2,7 @@
 import {signal} from "@preact/signals";
 import {readAll, write} from "../../api/client";
 import {sourceOf, useSource} from "../../api/source";
-import type {Archive, Grant, Image, Package, Tenant} from "../../api/types";
+import type {Grant, Tenant} from "../../api/types";
 import {query, withWords} from "../../app/route";
 import {isSite, may} from "../../app/session";
 import {Command, quote} from "../../part/command";
@@ -12,51 +12,8 @@ import {Facts, Panel} from "../../part/panel";
 import {Empty, Head, Numbers, Shown} from "../../part/screen";
 import {Table, useColumns, useShownRows, type Column} from "../../part/table";
 import {bytes, when} from "../../part/time";
-
-type Kind = Grant["kind"];
-
-/** One of the three, with what they share. */
-interface Thing {
-  kind: Kind;
-  /** As a grant names it. */
-  name: string;
-  tenant: string | null;
-  open: boolean;
-  state: string;
-  size: number | null;
-  stored: number | null;
-  received: number | null;
-  about: [string, string | null][];
-  at: string | null;
-}
-
-interface Held {
-  things: Thing[];
-  grants: Grant[];
-}
-
-const ofImage = (one: Image): Thing => ({
-  kind: "image", name: `${one.name}:${one.version}`, tenant: one.tenant, open: one.public, state: one.state, size: one.size_bytes, stored: one.stored_bytes, received: one.received_bytes, at: one.created_at,
-  about: [["Firmware", one.firmware.join(", ")], ["Signed by", one.key_id], ["Digest", one.digest]],
-});
-const ofPackage = (one: Package): Thing => ({
-  kind: "package", name: `${one.name}:${one.version}`, tenant: one.tenant, open: one.public, state: one.state, size: one.size_bytes, stored: one.size_bytes, received: one.received_bytes, at: one.created_at,
-  about: [["Form", one.kind], ["Digest", one.digest]],
-});
-const ofArchive = (one: Archive): Thing => ({
-  kind: "archive", name: one.name, tenant: one.tenant, open: false, state: one.state, size: one.size_bytes, stored: one.stored_bytes, received: null, at: one.created_at,
-  about: [["Storage", one.storage]],
-});
-
-const source = () =>
-  sourceOf<Held>("images", () => ({
-    load: async () => {
-      const [images, packages, archives, grants] = await Promise.all([readAll("/api/v1/images", {}), readAll("/api/v1/packages", {}), readAll("/api/v1/archives", {}), readAll("/api/v1/grants", {})]);
-      return {things: [...images.map(ofImage), ...packages.map(ofPackage), ...archives.map(ofArchive)], grants};
-    },
-    touches: (event) => /^(image|package|archive|grant)\./.test(event.kind),
-    every: (value) => (value?.things.some((one) => one.state === "uploading") ? 2000 : 30000),
-  }));
+import {ImageActions} from "./actions";
+import {source, type Kind, type Thing} from "./sources";
 
 const tenants = () => sourceOf<Tenant[]>("tenants of grants", () => ({load: () => readAll("/api/v1/tenants", {}), touches: (event) => event.kind.startsWith("tenant.")}));
 
@@ -151,6 +108,7 @@ function Chosen({one, grants, ask}: {one: Thing; grants: Grant[]; ask: (ask: Ask
         </ul>
       )}
       {may("grant") && !one.open && <div class="actions"><button type="button" class="button" onClick={() => ask(letUse(one, grants))}>Let a tenant use it</button></div>}
+      <ImageActions one={one} ask={ask} />
       <Command line={one.kind === "archive" ? "haasctl archive list" : `haasctl ${one.kind} show ${quote(one.name)}`} />
     </Panel>
   );
