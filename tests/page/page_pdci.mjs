@@ -125,6 +125,9 @@ const said = (what, words) => until(what, async () => (await page.locator("main"
 
 async function sheet() {
   await walk.open("/pdcis/web");
+  const networks = page.getByRole("region", {name: "Networks", exact: true});
+  need((await networks.getByRole("link", {name: "Traffic"}).getAttribute("href")) === "/drill?path=tenant:globex", "its traffic is one click away");
+  need((await networks.getByRole("link", {name: "On the fabric"}).getAttribute("href")) === "/topology?tenant=globex", "and its place on the fabric");
   await page.getByRole("link", {name: "OS sheet"}).click();
   await until("the sheet is read", async () => (await cell("Host name of place 1").inputValue()) === "head");
   await cell("Addresses of place 1").fill("10.50.0.77");

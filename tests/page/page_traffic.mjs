@@ -24,6 +24,7 @@ async function alert() {
   await panel.getByText("Suspects, most suspect first").waitFor();
   const suspects = await panel.locator(".suspects li").allTextContents();
   need(suspects.length === 2 && suspects[0].includes("10.50.0.2:23552") && suspects[0].includes("all of the rise"), `ranked, with reasons: ${suspects}`);
+  need((await panel.getByRole("link", {name: "leaf3:up1", exact: true}).getAttribute("href")) === "/switches/leaf3?at=up1", "its port is one click away");
   await walk.look("alert");
   await press("Silence planned work…");
   await dialog.getByLabel("Subject that begins so").fill("leaf2:");
@@ -117,6 +118,8 @@ async function capture() {
   const pair = facts.golden[4][0][4][0][4][0][1];
   await walk.open(`/drill?path=${pair}&at=${facts.end}&window=5m`);
   await page.getByRole("region", {name: "Packets"}).getByRole("link", {name: "capture 1"}).waitFor();
+  const way = await page.getByRole("link", {name: /^Path of /}).getAttribute("href");
+  need(way.startsWith("/topology?tenant=acme&at=path%3A"), `the path of the two is one click away: ${way}`);
   await press("Capture…", page.getByRole("region", {name: "Packets"}));
   await dialog.getByLabel("Bytes of each frame that are kept").fill("96");
   await until("its command follows", async () => (await dialog.locator("code").textContent()).includes("--snap 96"));

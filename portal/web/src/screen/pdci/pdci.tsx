@@ -10,6 +10,7 @@ import {shapeOf} from "../../part/mark";
 import {Why} from "../../part/panel";
 import {Head, Numbers, Shown} from "../../part/screen";
 import {bytes, since, when} from "../../part/time";
+import {drillUrl} from "../drill/url";
 import {PdciSheet} from "../sheet/sheet";
 import {lock, release} from "./actions";
 import {Nodes} from "./nodes";
@@ -19,7 +20,13 @@ function Networks({pdci}: {pdci: Pdci}) {
   if (!pdci.networks?.length) return null;
   return (
     <section class="panel flush" aria-label="Networks">
-      <header><h2>Networks</h2></header>
+      <header>
+        <h2>Networks</h2>
+        <span class="bar">
+          <a class="button small" href={drillUrl({path: `tenant:${pdci.tenant}`})}>Traffic</a>
+          <a class="button small" href={`/topology?tenant=${encodeURIComponent(pdci.tenant)}`}>On the fabric</a>
+        </span>
+      </header>
       <ul class="lines">
         {pdci.networks.map((one) => <li key={one.id}><span class="mono">{one.name}</span><span class="mono quiet">{one.prefix ?? "no prefix"}</span></li>)}
       </ul>
