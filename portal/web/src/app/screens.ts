@@ -35,8 +35,8 @@ const SwitchScreen = lazy(() => import("../screen/network").then((module) => mod
 const TopologyScreen = lazy(() => import("../screen/network").then((module) => module.TopologyScreen));
 const Volumes = lazy(() => import("../screen/rent").then((module) => module.Volumes));
 const PdciScreen = lazy(() => import("../screen/rent").then((module) => module.PdciScreen));
-const AccountScreen = lazy(() => import("../screen/account/account").then((module) => module.AccountScreen));
-const Wizard = lazy(() => import("../screen/wizard/wizard").then((module) => module.Wizard));
+const AccountScreen = lazy(() => import("../screen/site").then((module) => module.AccountScreen));
+const Wizard = lazy(() => import("../screen/rent").then((module) => module.Wizard));
 
 export const GROUPS = ["Rent", "Work", "Network", "Traffic", "Site"] as const;
 export type Group = (typeof GROUPS)[number];

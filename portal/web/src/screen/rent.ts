@@ -5,3 +5,4 @@ export {NodeScreen} from "./node/node";
 export {Nodes} from "./nodes/nodes";
 export {PdciScreen} from "./pdci/pdci";
 export {Volumes} from "./volumes/volumes";
+export {Wizard} from "./wizard/wizard";

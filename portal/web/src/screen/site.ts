@@ -9,3 +9,4 @@ export {Settings} from "./settings/settings";
 export {Tenants} from "./tenants/tenants";
 export {UsageScreen} from "./usage/usage";
 export {Webhooks} from "./webhooks/webhooks";
+export {AccountScreen} from "./account/account";
