@@ -7,7 +7,7 @@ import {listen, listenValues, live, onGap, type Happening, type Value} from "./s
 
 export interface Held<T> {
   value?: T;
-  /** When the value was read; 0: never. */
+  /** When all of the value was read; 0: never. */
   at: number;
   /** Why it could not be read again. */
   refusal?: Refusal;
@@ -67,7 +67,7 @@ export class Source<T> {
     const first = this.held.value.value === undefined;
     this.held.value = {...this.held.value, busy: true};
     try {
-      const value = await this.spec.load((part) => first && (this.held.value = {value: part, at: Date.now(), busy: true}));
+      const value = await this.spec.load((part) => first && (this.held.value = {value: part, at: 0, busy: true}));
       this.held.value = {value, at: Date.now(), busy: false};
     } catch (error) {
       const refusal = error instanceof Refusal ? error : new Refusal(0, {title: "the answer is not understood", detail: String(error), hint: "load the page again"});

@@ -23,7 +23,7 @@ function useCounts(): Record<string, {value: number; fail?: boolean} | undefined
   const under = useSource(deployments()).value;
   const rented = useSource(pdcis(true)).value;
   const waiting = useSource(cases(false)).value;
-  const fleet = nodes().held.value.value;
+  const fleet = nodes().held.value;
   const told = moving.value.get(keyOf("alerts", me.value?.tenant ?? ""))?.value?.["waiting"];
   const hot = typeof told === "number" ? told : open?.filter((one) => !one.acknowledged_by).length;
   return {
@@ -31,7 +31,7 @@ function useCounts(): Record<string, {value: number; fail?: boolean} | undefined
     "/alerts": hot === undefined ? undefined : {value: hot, fail: hot > 0},
     "/deployments": under && {value: under.filter(isOpen).length},
     "/pdcis": rented && {value: rented.length},
-    "/nodes": fleet && {value: fleet.length},
+    "/nodes": fleet.value && fleet.at > 0 ? {value: fleet.value.length} : undefined,
   };
 }
 
@@ -45,7 +45,10 @@ function Side({open}: {open: (what: "palette" | "help") => void}) {
   const [more, setMore] = useState(false);
   const bar = BAR();
   const path = place.value.path;
-  useEffect(() => setMore(false), [path]);
+  useEffect(() => {
+    setMore(false);
+    document.querySelector(".side [aria-current]")?.scrollIntoView({block: "nearest"});
+  }, [path]);
   return (
     <nav class={`side ${more ? "more" : ""}`} aria-label="Screens" onKeyDown={(event) => event.key === "Escape" && setMore(false)}>
       <p class="site">{location.hostname}</p>

@@ -6,6 +6,10 @@ export function quote(word: string): string {
   return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replace(/'/g, `'\\''`)}'`;
 }
 
+/** An option is broken nowhere: not after its dashes. A word as long as a line has to be. */
+const LONG = 24;
+const words = (line: string) => line.split(/(\s+)/).map((word, at) => (word.includes("-") && word.length <= LONG ? <span key={at}>{word}</span> : word));
+
 export function Command({line, label = "same as"}: {line: string; label?: string}) {
   const [copied, setCopied] = useState(false);
   const copy = () =>
@@ -16,7 +20,7 @@ export function Command({line, label = "same as"}: {line: string; label?: string
   return (
     <div class="command">
       <span>{label}</span>
-      <code>{line}</code>
+      <code>{words(line)}</code>
       <button type="button" class="button" onClick={copy} aria-label={`Copy ${line}`}>{copied ? "Copied" : "Copy"}</button>
     </div>
   );

@@ -9,7 +9,7 @@ import {clock, count} from "./time";
 
 export function Live({held, until}: {held: Held<unknown>; until?: string | undefined}) {
   if (held.refusal && held.at) return <span class="live stale" role="status"><i />stale since {clock(held.at)}</span>;
-  if (!held.at) return <span class="live" role="status">loading</span>;
+  if (!held.at) return held.refusal ? <span class="live stale" role="status"><i />not read</span> : <span class="live" role="status">loading</span>;
   if (until) return <span class="live" role="status">{until}</span>;
   if (!live.value.on) return <span class="live" role="status">read {clock(held.at)}</span>;
   return <span class="live" role="status"><i />live</span>;

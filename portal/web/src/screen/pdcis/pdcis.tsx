@@ -90,7 +90,7 @@ export function Pdcis() {
               <a href={withWords({all: undefined, at: undefined})} aria-current={all ? undefined : "true"}>Rented</a>
               <a href={withWords({all: "yes", at: undefined})} aria-current={all ? "true" : undefined}>All</a>
             </nav>
-            <div class="end">{menu}{may("pdci") && <a class="button main" href="/pdcis/new">New PDCI</a>}</div>
+            <div class="end">{may("pdci") && <a class="button main" href="/pdcis/new">New PDCI</a>}{menu}</div>
           </div>
           <div class={`body ${chosen ? "split" : ""}`}>
             <Table

@@ -9,7 +9,7 @@ import {Command, quote} from "../../part/command";
 import {useDialog, type Ask} from "../../part/dialog";
 import {Choice, Field} from "../../part/field";
 import {Head, Numbers, Shown} from "../../part/screen";
-import {when} from "../../part/time";
+import {count, when} from "../../part/time";
 
 type Setting = All["items"][number];
 
@@ -62,7 +62,7 @@ export function Settings() {
                     {all.items.filter((one) => one.name.startsWith(`${group}.`)).map((one) => (
                       <li key={one.name}>
                         <span class="grow"><span class="mono">{one.name}</span><br /><span class="small quiet">{one.about}</span></span>
-                        <span class={one.value === one.default ? "quiet" : ""}>{one.value === one.default ? "" : "changed, "}<b>{one.value}</b> {one.unit}</span>
+                        <span class={one.value === one.default ? "quiet" : ""}>{one.value === one.default ? "" : "changed, "}<b>{typeof one.value === "number" ? count(one.value) : one.value}</b> {one.unit}</span>
                         {may("setting") && <button type="button" class="button" aria-label={`Change ${one.name}`} onClick={() => ask(change(all, one))}>Change</button>}
                       </li>
                     ))}
