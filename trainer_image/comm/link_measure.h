@@ -1,0 +1,25 @@
+/* What a sum costs between these ranks, and so which codec and which buckets they take.
+ *
+ * All ranks call both together, and come to the same answer: the slowest rank's times count for all. */
+#pragma once
+
+#include "common/base/macros.h"
+
+#include "trainer_image/comm/bucket_policy.h"
+#include "trainer_image/comm/collective.h"
+
+/* Sums a few numbers and `count` numbers some times over. -ENOMEM, or an error of collective_sum. */
+MUST_USE int link_measure(struct transport *transport, enum collective_way way, enum codec codec,
+			  size_t count, struct bucket_link *ret);
+
+struct link_choice {
+	enum codec codec;
+	enum collective_way way;
+	struct bucket_link link;
+	struct bucket_plan plan; /* bucket_plan_done() */
+};
+
+/* The codec whose last sum is there first, of those up to `most` in the order of enum codec. A codec
+ * that loses more has to leave at most nine tenths of the exposed time. */
+MUST_USE int link_choose(struct transport *transport, const struct bucket_gradient gradients[],
+			 size_t count, enum codec most, struct link_choice *ret);

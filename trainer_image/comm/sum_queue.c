@@ -1,0 +1,172 @@
+#include "trainer_image/comm/sum_queue.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trainer_image/comm/transport_private.h"
+
+struct sum_queue {
+	struct transport *transport;
+	struct collective_group group;
+	struct sum_options options;
+	float *gradients;
+	struct sum_bucket *buckets;
+	float **lost; /* of each bucket; NULL without feedback */
+	size_t count;
+	uint8_t *workspace;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
+	size_t ready, summed; /* of this step */
+	bool ends;
+	int rc;
+};
+
+static int sum_queue_one(struct sum_queue *queue, size_t nth)
+{
+	const struct sum_bucket *bucket = &queue->buckets[nth];
+	const struct collective_sum sum = {
+		.way = queue->options.way,
+		.codec = queue->options.codec,
+		.numbers = queue->gradients + bucket->first,
+		.count = bucket->count,
+		.lost = queue->lost ? queue->lost[nth] : NULL,
+		.workspace = queue->workspace,
+	};
+
+	return collective_sum(queue->transport, &queue->group, &sum);
+}
+
+static void *sum_queue_thread(void *context)
+{
+	struct sum_queue *queue = context;
+
+	pthread_mutex_lock(&queue->lock);
+	while (!queue->ends) {
+		int rc;
+
+		if (queue->summed == queue->ready || queue->rc != 0) {
+			pthread_cond_wait(&queue->moved, &queue->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&queue->lock);
+		rc = sum_queue_one(queue, queue->summed);
+		pthread_mutex_lock(&queue->lock);
+		queue->rc = rc;
+		queue->summed++;
+		pthread_cond_broadcast(&queue->moved);
+	}
+	pthread_mutex_unlock(&queue->lock);
+	return NULL;
+}
+
+static void sum_queue_release(struct sum_queue *queue)
+{
+	for (size_t i = 0; queue->lost && i < queue->count; i++)
+		free(queue->lost[i]);
+	free(queue->lost);
+	free(queue->buckets);
+	free(queue->workspace);
+	free(queue);
+}
+
+static int sum_queue_memory(struct sum_queue *queue, const struct sum_bucket buckets[])
+{
+	size_t room = 1;
+
+	queue->buckets = calloc(queue->count, sizeof(*queue->buckets));
+	queue->lost = queue->options.feedback ? calloc(queue->count, sizeof(*queue->lost)) : NULL;
+	if (!queue->buckets || (queue->options.feedback && !queue->lost))
+		return -ENOMEM;
+	memcpy(queue->buckets, buckets, queue->count * sizeof(*buckets));
+	for (size_t i = 0; i < queue->count; i++) {
+		size_t size = collective_workspace(&queue->group, queue->options.way,
+						   queue->options.codec, buckets[i].count);
+
+		room = size > room ? size : room;
+		if (!queue->lost)
+			continue;
+		queue->lost[i] = calloc(collective_lost_count(&queue->group, buckets[i].count) + 1,
+					sizeof(float));
+		if (!queue->lost[i])
+			return -ENOMEM;
+	}
+	queue->workspace = malloc(room);
+	return queue->workspace ? 0 : -ENOMEM;
+}
+
+int sum_queue_new(struct transport *transport, float *gradients, const struct sum_bucket buckets[],
+		  size_t count, const struct sum_options *options, struct sum_queue **ret)
+{
+	struct sum_queue *queue;
+	int rc;
+
+	if (count == 0 || (options->codec == CODEC_INT8 && options->way != COLLECTIVE_DIRECT))
+		return -EINVAL;
+	queue = calloc(1, sizeof(*queue));
+	if (!queue)
+		return -ENOMEM;
+	queue->transport = transport;
+	queue->group = collective_all(transport);
+	queue->options = *options;
+	queue->gradients = gradients;
+	queue->count = count;
+	rc = sum_queue_memory(queue, buckets);
+	if (rc != 0) {
+		sum_queue_release(queue);
+		return rc;
+	}
+	pthread_mutex_init(&queue->lock, NULL);
+	pthread_cond_init(&queue->moved, NULL);
+	rc = -pthread_create(&queue->thread, NULL, sum_queue_thread, queue);
+	if (rc != 0) {
+		pthread_cond_destroy(&queue->moved);
+		pthread_mutex_destroy(&queue->lock);
+		sum_queue_release(queue);
+		return rc;
+	}
+	*ret = queue;
+	return 0;
+}
+
+void sum_queue_free(struct sum_queue *queue)
+{
+	if (!queue)
+		return;
+	pthread_mutex_lock(&queue->lock);
+	queue->ends = true;
+	if (queue->summed < queue->ready)
+		transport_stop(queue->transport);
+	pthread_cond_broadcast(&queue->moved);
+	pthread_mutex_unlock(&queue->lock);
+	pthread_join(queue->thread, NULL);
+	pthread_cond_destroy(&queue->moved);
+	pthread_mutex_destroy(&queue->lock);
+	sum_queue_release(queue);
+}
+
+void sum_queue_ready(struct sum_queue *queue)
+{
+	pthread_mutex_lock(&queue->lock);
+	if (queue->ready < queue->count)
+		queue->ready++;
+	pthread_cond_broadcast(&queue->moved);
+	pthread_mutex_unlock(&queue->lock);
+}
+
+int sum_queue_wait(struct sum_queue *queue, int64_t *ret_exposed_us)
+{
+	int64_t begun_us = transport_now_us();
+	int rc;
+
+	pthread_mutex_lock(&queue->lock);
+	while (queue->summed < queue->ready && queue->rc == 0)
+		pthread_cond_wait(&queue->moved, &queue->lock);
+	rc = queue->rc;
+	queue->ready = queue->summed = 0;
+	pthread_mutex_unlock(&queue->lock);
+	*ret_exposed_us = transport_now_us() - begun_us;
+	return rc;
+}

@@ -1,0 +1,35 @@
+/* Sums buckets of gradients on a thread of its own, while the backward pass makes the next ones. All
+ * ranks have the same buckets and sum them in the same order. */
+#pragma once
+
+#include <stddef.h>
+
+#include "common/base/macros.h"
+
+#include "trainer_image/comm/collective.h"
+
+/* Numbers [first, first + count) of the vector of gradients. */
+struct sum_bucket {
+	size_t first, count;
+};
+
+struct sum_options {
+	enum collective_way way;
+	enum codec codec;
+	bool feedback; /* keeps what a lossy codec loses; for all buckets their own */
+};
+
+struct sum_queue;
+
+/* `gradients` and `transport` outlive it; nobody else uses the transport between sum_queue_ready of the
+ * first bucket and sum_queue_wait. -EINVAL, -ENOMEM, -EAGAIN. */
+MUST_USE int sum_queue_new(struct transport *transport, float *gradients,
+			   const struct sum_bucket buckets[], size_t count,
+			   const struct sum_options *options, struct sum_queue **ret);
+/* Ends the thread, also in the middle of a sum. */
+void sum_queue_free(struct sum_queue *queue);
+/* The next bucket may be summed: its numbers belong to the queue until sum_queue_wait. */
+void sum_queue_ready(struct sum_queue *queue);
+/* Until all buckets are summed; then the next step may begin. 0, or the error of the first sum that
+ * failed: nothing can be summed after that. `ret_exposed_us`: how long it waited. */
+MUST_USE int sum_queue_wait(struct sum_queue *queue, int64_t *ret_exposed_us);
