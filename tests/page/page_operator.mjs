@@ -82,6 +82,11 @@ async function powers() {
   await dialog.getByLabel("Why").fill("its fan is loud");
   await dialog.getByRole("button", {name: "Hold", exact: true}).click();
   await until("the node is held, and says why", async () => (await panel.textContent()).includes("its fan is loud"));
+  await walk.open("/nodes?at=gpu-0069&q=gpu-0069");
+  await panel.getByRole("button", {name: "Inspect", exact: true}).click();
+  need((await dialog.locator("code").textContent()) === "haasctl deployment create --plan inspect gpu-0069", "a plan begins here, by its command");
+  await dialog.getByRole("button", {name: "Inspect", exact: true}).click();
+  await until("it is asked for", async () => (await dialog.count()) === 0);
 }
 
 async function one() {

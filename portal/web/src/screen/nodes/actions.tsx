@@ -41,8 +41,22 @@ export const POWER: PowerRow[] = [
 export const EVENTS: EventRow[] = [
   {event: "accept", title: "Accept", from: ["discovered"], says: "It can be rented out from now on.", reason: false},
   {event: "hold", title: "Hold", from: ["free", "discovered"], says: "It is given to nobody until it is unheld.", reason: true},
-  {event: "unhold", title: "Unhold", from: ["held"], says: "It is discovered again: accept it, or release it to have it erased.", reason: false},
-  {event: "repair", title: "Repaired", from: ["broken"], says: "It is discovered again: accept it, or release it to have it erased.", reason: false},
+  {event: "unhold", title: "Unhold", from: ["held"], says: "It is discovered again: accept it, or have it erased.", reason: false},
+  {event: "repair", title: "Repaired", from: ["broken"], says: "It is discovered again: accept it, or have it erased.", reason: false},
+];
+
+interface PlanRow {
+  plan: "inspect" | "release";
+  title: string;
+  from: NodeState[];
+  says: string;
+  destructive?: boolean;
+}
+
+/** Plans that an operator begins at a node which nobody rents. */
+export const PLANS: PlanRow[] = [
+  {plan: "inspect", title: "Inspect", from: ["discovered", "free"], says: "The agent starts on it and lists its hardware. Its disks stay as they are."},
+  {plan: "release", title: "Erase", from: ["discovered"], says: "All data on its disks is erased, and the erasure is proven. Then it is free.", destructive: true},
 ];
 
 /** All that a filter lets through, as many as the page shows: portald chooses them itself, and does nothing when they are not as many. */
@@ -87,17 +101,33 @@ export function fire(row: EventRow, nodes: Node[], all?: Chosen): Ask {
   };
 }
 
+export function begin(row: PlanRow, nodes: Node[], all?: Chosen): Ask {
+  const names = nodes.map((one) => one.name);
+  return {
+    title: row.title, noun: "node", names, button: row.title, destructive: row.destructive ?? false, reason: "kept",
+    children: <p>{row.says}</p>,
+    line: () => `haasctl deployment create --plan ${row.plan} ${chosenWords(names, all)}`,
+    act: async (why) => {
+      await write("POST /api/v1/deployments", {body: {...chosenBody(names, all), plan: row.plan}, why});
+      again(names);
+    },
+  };
+}
+
 /** The buttons for these nodes: those of a state only where all are in it. */
 export function NodeActions({nodes, all, ask, more = []}: {nodes: Node[]; all?: Chosen | undefined; ask: (ask: Ask) => void; more?: PowerRow[]}) {
   if (nodes.length === 0) return null;
   const calm = [...POWER.filter((row) => !row.destructive), ...more];
   const hard = POWER.filter((row) => row.destructive);
+  const plans = may("node_state") ? PLANS.filter((row) => nodes.every((one) => row.from.includes(one.state))) : [];
+  const planned = (row: PlanRow) => <button key={row.plan} type="button" class={`button ${row.destructive ? "danger" : ""}`} onClick={() => ask(begin(row, nodes, all))}>{row.title}{row.destructive && "…"}</button>;
   return (
     <div class="actions">
       {may("power") && calm.map((row) => <button key={row.action} type="button" class="button" onClick={() => ask(power(row, nodes, all))}>{row.title}</button>)}
       {may("node_state") && EVENTS.filter((row) => nodes.every((one) => row.from.includes(one.state))).map((row) => (
         <button key={row.event} type="button" class="button" onClick={() => ask(fire(row, nodes, all))}>{row.title}</button>
       ))}
+      {plans.map(planned)}
       {may("power") && hard.map((row) => <button key={row.action} type="button" class="button danger" onClick={() => ask(power(row, nodes, all))}>{row.title}…</button>)}
     </div>
   );
