@@ -23,8 +23,8 @@ static void texts_come_back(void **state)
 	static const char *const texts[] = {
 		"random_crop",
 		"centre_crop width=28 height=28 share=1; pack type=uint8 channels=1",
-		" random_crop width=160 height=128 area_least=0.25; flip chance=0.25 ;colour "
-		"brightness=0.4 contrast=0.4 saturation=0.1; normalise mean_red=0.5; pack type=fp16;",
+		(" random_crop width=160 height=128 area_least=0.25; flip chance=0.25 ;colour "
+		 "brightness=0.4 contrast=0.4 saturation=0.1; normalise mean_red=0.5; pack type=fp16;"),
 	};
 
 	(void)state;

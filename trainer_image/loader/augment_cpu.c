@@ -5,9 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 typedef float augment_four __attribute__((vector_size(16)));
 typedef int32_t augment_four_int __attribute__((vector_size(16)));
+#ifndef __SSE2__
 typedef uint8_t augment_four_byte __attribute__((vector_size(4)));
+#endif
 
 /* The pixels that one output pixel is made of, along one axis. */
 struct augment_tap {
@@ -227,17 +233,36 @@ static void augment_vertical(struct augment_cpu *cpu, const struct picture *pict
 	}
 }
 
+static inline augment_four augment_pixel(const float *row)
+{
+	augment_four pixel;
+
+	memcpy(&pixel, row, sizeof(pixel));
+	return pixel;
+}
+
 static inline augment_four augment_sum(const float *row, const float *weights, uint32_t count)
 {
-	augment_four sum = {0};
+	augment_four sum = augment_pixel(row) * weights[0];
 
-	for (uint32_t j = 0; j < count; j++) {
-		augment_four pixel;
-
-		memcpy(&pixel, row + 4 * (size_t)j, sizeof(pixel));
-		sum += pixel * weights[j];
-	}
+	for (uint32_t j = 1; j < count; j++)
+		sum += augment_pixel(row + 4 * (size_t)j) * weights[j];
 	return sum;
+}
+
+/* Rounds numbers from 0 to 255 to four bytes. Compilers take them apart and put them together again. */
+static inline void augment_round(augment_four pixel, uint8_t *ret)
+{
+	const augment_four half = {0.5F, 0.5F, 0.5F, 0.5F};
+	augment_four_int whole = __builtin_convertvector(pixel + half, augment_four_int);
+#ifdef __SSE2__
+	__m128i words = _mm_packs_epi32((__m128i)whole, (__m128i)whole);
+	int bytes = _mm_cvtsi128_si32(_mm_packus_epi16(words, words));
+#else
+	augment_four_byte bytes = __builtin_convertvector(whole, augment_four_byte);
+#endif
+
+	memcpy(ret, &bytes, 4);
 }
 
 /* Columns of the colour matrix: red, green, blue, 1. */
@@ -259,20 +284,23 @@ static inline augment_four augment_recolour(augment_four pixel, const struct aug
 static inline void augment_horizontal(const struct augment_cpu *cpu, uint32_t first,
 				      const struct augment_colour *colour, uint8_t *ret)
 {
-	const augment_four half = {0.5F, 0.5F, 0.5F, 0.5F};
+	/* Kept apart from `cpu`: a byte that is written might be any of its members. */
+	const struct augment_tap *tap = cpu->x.taps, *end = tap + cpu->width;
+	const float *row = cpu->row, *weights = cpu->x.weights;
 
-	for (uint32_t x = 0; x < cpu->width; x++) {
-		const struct augment_tap *tap = &cpu->x.taps[x];
-		augment_four pixel = augment_sum(cpu->row + 4 * (size_t)(tap->begin - first),
-						 cpu->x.weights + tap->weight, tap->count);
-		augment_four_byte bytes;
-
-		if (colour)
-			pixel = augment_recolour(pixel, colour);
-		bytes = __builtin_convertvector(
-			__builtin_convertvector(pixel + half, augment_four_int), augment_four_byte);
-		memcpy(ret + 3 * (size_t)x, &bytes, sizeof(bytes));
+	if (colour) {
+		for (; tap < end; tap++, ret += 3)
+			augment_round(
+				augment_recolour(augment_sum(row + 4 * (size_t)(tap->begin - first),
+							     weights + tap->weight, tap->count),
+						 colour),
+				ret);
+		return;
 	}
+	for (; tap < end; tap++, ret += 3)
+		augment_round(augment_sum(row + 4 * (size_t)(tap->begin - first),
+					  weights + tap->weight, tap->count),
+			      ret);
 }
 
 static void augment_grey(uint8_t *row, uint32_t width)

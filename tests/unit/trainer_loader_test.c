@@ -1,0 +1,403 @@
+// links: trainer_loader trainer_record lib::jpeg common_base
+/* The loader: each sample once, the same bits by any threads and after any restart, damage left out. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+
+#include "tests/support/cmocka.h"
+#include "tests/support/jpeg_make.h"
+#include "trainer_image/loader/loader.h"
+#include "trainer_image/record/record.h"
+
+enum { SAMPLES = 150, BATCH = 16, PAGE = 16384 };
+
+static char path[64];
+static const char ops[] =
+	"random_crop width=24 height=20; flip; colour brightness=0.4; normalise; pack type=fp16";
+
+/* Of each ten samples one is raw pixels; number 40 is no JPEG, 77 is cut. */
+static void add_sample(struct record_writer *writer, unsigned number)
+{
+	struct jpeg_make make = {
+		30 + number % 40, 25 + number % 17, 3, 80, 2, number % 9 == 0, number};
+	struct record_sample sample = {.label = (int32_t)number * 3, .format = RECORD_JPEG};
+	struct problem problem = {0};
+	unsigned char *data;
+	size_t size;
+
+	jpeg_make(&make, &data, &size);
+	if (number % 10 == 5) {
+		sample = (struct record_sample){.label = (int32_t)number * 3,
+						.format = RECORD_PIXELS,
+						.height = 9,
+						.width = 11,
+						.channels = number % 20 == 5 ? 1 : 3};
+		size = (size_t)99 * sample.channels;
+	}
+	if (number == 40)
+		memset(data, 'x', size);
+	sample.data = data;
+	sample.size = number == 77 ? size / 2 : size;
+	assert_int_equal(record_writer_add(writer, &sample, NULL, &problem), 0);
+	free(data);
+}
+
+static int file_begin(void **state)
+{
+	struct record_header header = {.page_size = PAGE};
+	struct record_writer *writer;
+	struct problem problem = {0};
+	int fd;
+
+	(void)state;
+	strcpy(path, "/tmp/haas-loader-test.XXXXXX");
+	fd = mkstemp(path);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	unlink(path);
+	if (record_writer_new(path, &header, RECORD_SYNC_END, &writer, &problem) != 0)
+		return -1;
+	for (unsigned i = 0; i < SAMPLES; i++)
+		add_sample(writer, i);
+	if (record_writer_end(writer, &problem) != 0)
+		return -1;
+	record_writer_free(writer);
+	return 0;
+}
+
+static int file_end(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+static struct loader_config config(uint32_t threads, uint32_t k)
+{
+	return (struct loader_config){
+		.path = path,
+		.ops = ops,
+		.batch = BATCH,
+		.window = 3,
+		.state = {.seed = 11},
+		.fixed = {.threads = {threads, threads, k == 0 ? 0 : threads}, .k = k},
+	};
+}
+
+static struct loader *open_loader(const struct loader_config *config)
+{
+	struct loader *loader = NULL;
+	struct problem problem = {0};
+
+	if (loader_new(config, &loader, &problem) != 0)
+		fail_msg("%s", problem.message);
+	return loader;
+}
+
+/* FNV-1a of a picture, its label and its number. */
+static uint64_t digest(uint64_t sum, const void *data, size_t size)
+{
+	const uint8_t *bytes = data;
+
+	for (size_t i = 0; i < size; i++)
+		sum = (sum ^ bytes[i]) * 0x100000001b3ULL;
+	return sum;
+}
+
+struct epoch {
+	uint64_t sums[SAMPLES]; /* of each sample given, in order */
+	uint64_t samples[SAMPLES];
+	uint32_t count, skipped;
+};
+
+static bool take_batch(struct loader *loader, struct epoch *epoch)
+{
+	struct loader_batch batch;
+	struct problem problem = {0};
+	int rc = loader_next(loader, &batch, &problem);
+	size_t size = augment_elements(loader_augment(loader)) *
+		      augment_type_size(augment_type(loader_augment(loader)));
+
+	assert_in_range(rc, 0, 1);
+	if (rc == 0)
+		return false;
+	assert_int_equal((uintptr_t)batch.data % 64, 0);
+	for (uint32_t i = 0; i < batch.count; i++) {
+		uint64_t sum = digest(batch.samples[i], (uint8_t *)batch.data + i * size, size);
+
+		assert_int_equal(batch.labels[i], batch.samples[i] * 3);
+		epoch->samples[epoch->count] = batch.samples[i];
+		epoch->sums[epoch->count++] = sum;
+	}
+	epoch->skipped += batch.skipped;
+	assert_int_equal(loader_give_back(loader, &batch), 0);
+	assert_int_equal(loader_give_back(loader, &batch), E_INVALID);
+	return true;
+}
+
+static void take_epoch(struct loader *loader, struct epoch *epoch)
+{
+	*epoch = (struct epoch){0};
+	while (take_batch(loader, epoch))
+		;
+}
+
+static void each_sample_comes_once(void **state)
+{
+	bool seen[SAMPLES] = {0};
+
+	(void)state;
+	for (uint32_t ranks = 1; ranks <= 3; ranks++) {
+		memset(seen, 0, sizeof(seen));
+		for (uint32_t rank = 0; rank < ranks; rank++) {
+			struct loader_config c = config(2, 2);
+			struct loader *loader;
+			struct epoch epoch;
+
+			c.rank = rank;
+			c.ranks = ranks;
+			loader = open_loader(&c);
+			take_epoch(loader, &epoch);
+			assert_int_equal(epoch.count + epoch.skipped, loader_share(loader));
+			for (uint32_t i = 0; i < epoch.count; i++) {
+				assert_false(seen[epoch.samples[i]]);
+				seen[epoch.samples[i]] = true;
+			}
+			loader_free(loader);
+		}
+		for (uint32_t i = 0; i < SAMPLES; i++)
+			assert_int_equal(seen[i], i != 40 && i != 77);
+	}
+}
+
+/* Threads, k and changes of both on the way do not change one bit. */
+static void bits_do_not_depend_on_threads(void **state)
+{
+	struct loader_config c = config(1, 2);
+	struct loader *loader = open_loader(&c);
+	struct epoch first[2], again;
+
+	(void)state;
+	take_epoch(loader, &first[0]);
+	take_epoch(loader, &first[1]);
+	loader_free(loader);
+	assert_memory_not_equal(first[0].samples, first[1].samples, sizeof(first[0].samples));
+	for (uint32_t threads = 1; threads <= 5; threads += 2) {
+		for (uint32_t k = 0; k <= 2; k++) {
+			c = config(threads, k);
+			loader = open_loader(&c);
+			for (int epoch = 0; epoch < 2; epoch++) {
+				take_epoch(loader, &again);
+				assert_memory_equal(&again, &first[epoch], sizeof(again));
+			}
+			loader_free(loader);
+		}
+	}
+	c = config(1, 2);
+	loader = open_loader(&c);
+	for (int epoch = 0; epoch < 2; epoch++) {
+		again = (struct epoch){0};
+		for (uint32_t turn = 0; take_batch(loader, &again); turn++) {
+			uint32_t k = turn % 3, threads = 1 + turn % 4;
+			struct tune_setting setting = {
+				{threads, 1 + turn * 7 % 5, k == 0 ? 0 : threads}, k};
+
+			assert_int_equal(loader_set(loader, &setting), 0);
+		}
+		assert_memory_equal(&again, &first[epoch], sizeof(again));
+	}
+	loader_free(loader);
+}
+
+/* Stopped after each batch and begun anew, it goes on with the next sample. */
+static void restarts_go_on(void **state)
+{
+	struct loader_config c = config(2, 1);
+	struct loader *loader = open_loader(&c);
+	struct epoch whole[2], parts[2] = {0};
+	struct loader_state at = {.seed = 11};
+
+	(void)state;
+	take_epoch(loader, &whole[0]);
+	take_epoch(loader, &whole[1]);
+	loader_free(loader);
+	while (at.epoch < 2) {
+		bool given;
+		uint64_t epoch = at.epoch;
+
+		c.state = at;
+		loader = open_loader(&c);
+		given = take_batch(loader, &parts[epoch]);
+		at = loader_state(loader);
+		assert_int_equal(at.epoch, given ? epoch : epoch + 1);
+		loader_free(loader);
+	}
+	assert_memory_equal(&parts, &whole, sizeof(whole));
+}
+
+struct faults {
+	uint64_t samples[8];
+	char text[8][160];
+	uint32_t count;
+};
+
+static void note_fault(void *context, uint64_t sample, const struct problem *problem)
+{
+	struct faults *faults = context;
+
+	assert_true(faults->count < COUNT_OF(faults->samples));
+	faults->samples[faults->count] = sample;
+	memcpy(faults->text[faults->count++], problem->message, sizeof(problem->message));
+}
+
+static void damage_is_left_out_counted_and_named(void **state)
+{
+	struct faults faults = {0};
+	struct loader_config c = config(2, 2);
+	struct loader *loader;
+	struct epoch epoch = {0};
+	uint32_t count = 0;
+
+	(void)state;
+	c.fault = note_fault;
+	c.context = &faults;
+	c.depth = 2;
+	loader = open_loader(&c);
+	while (take_batch(loader, &epoch))
+		count++;
+	assert_int_equal(count, loader_batches(loader));
+	assert_int_equal(epoch.skipped, 2);
+	assert_int_equal(loader_counts(loader).samples, SAMPLES - 2);
+	loader_free(loader);
+	assert_true(faults.count >= 2); /* the next epoch may have begun */
+	for (uint32_t i = 0; i < faults.count; i++) {
+		assert_true(faults.samples[i] == 40 || faults.samples[i] == 77);
+		assert_non_null(strstr(faults.text[i], "JPEG: "));
+	}
+}
+
+/* A byte of a page was changed: what it belongs to is left out, all else comes. */
+static void damaged_bytes_are_left_out(void **state)
+{
+	struct loader_config c = config(2, 2);
+	struct loader *loader;
+	struct epoch epoch;
+	FILE *file = fopen(path, "r+");
+	uint8_t byte;
+
+	(void)state;
+	assert_non_null(file);
+	assert_int_equal(fseek(file, RECORD_ALIGN + 3000, SEEK_SET), 0);
+	assert_int_equal(fread(&byte, 1, 1, file), 1);
+	byte ^= 1;
+	assert_int_equal(fseek(file, -1, SEEK_CUR), 0);
+	assert_int_equal(fwrite(&byte, 1, 1, file), 1);
+	assert_int_equal(fclose(file), 0);
+	loader = open_loader(&c);
+	take_epoch(loader, &epoch);
+	assert_true(epoch.skipped >= 3 && epoch.skipped < SAMPLES / 2);
+	assert_int_equal(epoch.count + epoch.skipped, SAMPLES);
+	loader_free(loader);
+}
+
+/* All batches in the consumer's hands: it is told, and given back in any order they come again. */
+static void a_consumer_may_hold_batches(void **state)
+{
+	struct loader_config c = config(1, 2);
+	struct loader *loader;
+	struct loader_batch batch[3];
+	struct problem problem = {0};
+	struct epoch epoch = {0};
+
+	(void)state;
+	c.depth = 3;
+	loader = open_loader(&c);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(loader_next(loader, &batch[i], &problem), 1);
+	assert_int_equal(loader_next(loader, &batch[0], &problem), E_CONFLICT);
+	assert_int_equal(loader_give_back(loader, &batch[2]), 0);
+	assert_int_equal(loader_give_back(loader, &batch[0]), 0);
+	assert_int_equal(loader_give_back(loader, &batch[1]), 0);
+	while (take_batch(loader, &epoch))
+		;
+	assert_int_equal(epoch.count + epoch.skipped + batch[0].count + batch[0].skipped +
+				 batch[1].count + batch[1].skipped + batch[2].count +
+				 batch[2].skipped,
+			 SAMPLES);
+	loader_free(loader);
+}
+
+/* Left alone, it tunes itself; waiting has a cause; the bits are the same. */
+static void the_tuner_runs(void **state)
+{
+	struct loader_config c = config(1, 2);
+	struct loader *loader = open_loader(&c);
+	struct epoch first, again;
+	struct loader_counts counts;
+	uint64_t stall = 0;
+
+	(void)state;
+	take_epoch(loader, &first);
+	loader_free(loader);
+	c.fixed = (struct tune_setting){0};
+	c.processors = 3;
+	loader = open_loader(&c);
+	for (int epoch = 0; epoch < 100 && loader_counts(loader).settings == 0; epoch++) {
+		take_epoch(loader, &again);
+		if (epoch == 0)
+			assert_memory_equal(&again, &first, sizeof(again));
+	}
+	counts = loader_counts(loader);
+	assert_true(counts.settings > 0);
+	for (size_t i = 0; i < LOADER_STALLS; i++)
+		stall += counts.stall_ns[i];
+	assert_true(stall > 0 && counts.consumer_ns > 0);
+	for (size_t i = 0; i < TUNE_WORK_NUMBERS; i++)
+		assert_true(counts.work_ns[i] > 0);
+	loader_free(loader);
+}
+
+static void wrong_configurations_are_refused(void **state)
+{
+	struct loader_config rows[8];
+	struct problem problem = {0};
+	struct loader *loader;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		rows[i] = config(1, 2);
+	rows[0].batch = 0;
+	rows[1].depth = 1;
+	rows[2].window = 257;
+	rows[3].rank = 1;
+	rows[4].ops = "random_crop size=3";
+	rows[5].state.position = SAMPLES + 1;
+	rows[6].fixed.threads[TUNE_READ] = 0;
+	rows[7].fixed.k = 3;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		problem = (struct problem){0};
+		assert_int_equal(loader_new(&rows[i], &loader, &problem), E_INVALID);
+		assert_int_equal(problem.code, E_INVALID);
+	}
+	rows[0] = config(1, 2);
+	rows[0].path = "/nowhere/set.rec";
+	assert_true(loader_new(&rows[0], &loader, &problem) < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_sample_comes_once),
+		cmocka_unit_test(bits_do_not_depend_on_threads),
+		cmocka_unit_test(restarts_go_on),
+		cmocka_unit_test(damage_is_left_out_counted_and_named),
+		cmocka_unit_test(a_consumer_may_hold_batches),
+		cmocka_unit_test(the_tuner_runs),
+		cmocka_unit_test(wrong_configurations_are_refused),
+		cmocka_unit_test(damaged_bytes_are_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, file_begin, file_end);
+}
