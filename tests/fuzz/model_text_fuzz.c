@@ -1,6 +1,8 @@
 // links: trainer_graph
 /* Invariant: printing a parsed model and parsing it again gives the same print and the same graph; what
  * is refused says why. */
+#undef NDEBUG /* the invariants are the test */
+
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
