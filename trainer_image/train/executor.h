@@ -1,0 +1,46 @@
+/* Runs the steps of a plan on a back end: one training step is one pass over them.
+ *
+ * Memory is taken once: the arena of the plan, and what lasts from step to step (input, label,
+ * parameters, running statistics, gradients). The gradients of all parameters lie one behind the other, in
+ * the order in which the backward pass makes them. So buckets of them are ranges of bytes. */
+#pragma once
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+
+#include "trainer_image/ops/ops.h"
+#include "trainer_image/plan/plan.h"
+
+struct executor;
+
+struct executor_step {
+	uint64_t seed, number; /* of dropout */
+	double scale; /* the gradients are those of the mean loss times this: 1, or a loss scale */
+	/* Called behind the op that made the gradient of a parameter, in the order of their memory; may be
+	 * NULL. `tensor`: the gradient. */
+	void (*gradient)(void *context, int tensor);
+	void *context;
+};
+
+/* For plan_options.workspace, with the back end as its context: -1 where the back end has no such op. */
+int64_t executor_workspace(void *ops, const struct graph *graph, int op);
+
+/* `graph`, `plan` and `ops` outlive it. E_UNSUPPORTED: an op that the back end has not, or one that wants
+ * more workspace than the plan has; -ENOMEM. */
+MUST_USE int executor_new(const struct graph *graph, const struct plan *plan, struct ops *ops,
+			  struct executor **ret, struct problem *problem);
+void executor_free(struct executor *executor);
+
+/* What lasts: graph->input, graph->label, parameters, statistics, gradients; NULL for others. Borrowed. */
+void *executor_tensor(struct executor *executor, int tensor);
+/* Parameters and statistics as training begins with them: the same for one seed on every rank and back
+ * end. */
+void executor_begin(struct executor *executor, uint64_t seed);
+/* One pass over the plan. The mean of the losses whose labels count in `ret_loss`. E_INVALID: a label or
+ * word that the model does not have. */
+MUST_USE int executor_run(struct executor *executor, const struct executor_step *step,
+			  double *ret_loss);
+/* The furthest byte of the arena that a step was given so far: never more than plan->arena. */
+int64_t executor_peak(const struct executor *executor);
+/* The gradients of all parameters. */
+void *executor_gradients(struct executor *executor, int64_t *ret_bytes);
