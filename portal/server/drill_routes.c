@@ -198,9 +198,9 @@ static const struct db_query *const drill_levels[DRILL_LEVEL_COUNT] = {
 };
 
 static const struct db_query *const drill_series_levels[DRILL_LEVEL_COUNT] = {
-	[DRILL_LINK] = &series_link_query, [DRILL_OWNER] = &series_owner_query,
-	[DRILL_VLAN] = &series_vlan_query, [DRILL_PAIR] = &series_pair_query,
-	[DRILL_FLOW] = &series_flow_query,
+	[DRILL_ALL] = &series_all_query,     [DRILL_LINK] = &series_link_query,
+	[DRILL_OWNER] = &series_owner_query, [DRILL_VLAN] = &series_vlan_query,
+	[DRILL_PAIR] = &series_pair_query,   [DRILL_FLOW] = &series_flow_query,
 };
 
 static void ask_level(struct exchange *exchange)
@@ -474,10 +474,6 @@ static void drill_routes_ask(struct exchange *exchange, bool series)
 	exchange->data_free = drill_routes_drill_free;
 	if (drill)
 		drill->series = series;
-	if (drill && !rc && series && drill->path.level == DRILL_ALL) {
-		rc = problem_set(&problem, E_MALFORMED, "a series is of a link or a tenant");
-		problem_hint(&problem, "path=link:SWITCH:PORT, or path=tenant:NAME");
-	}
 	if (!drill || rc) {
 		exchange_problem(exchange, exchange_status_of(rc), &problem);
 		return;
@@ -507,7 +503,7 @@ static void drill_series_get(struct exchange *exchange)
 }
 
 static const struct query_row drill_series_rows[] = {
-	{"path", QUERY_TEXT, DRILL_PATH_SIZE - 1, NULL, NULL, true, NULL},
+	{"path", QUERY_TEXT, DRILL_PATH_SIZE - 1, NULL, NULL, false, NULL},
 	{"at", QUERY_CLOCK, 0, NULL, NULL, false, NULL},
 	{"window", QUERY_WINDOW, 0, NULL, "5m", false, NULL},
 	{0},

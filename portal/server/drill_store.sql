@@ -388,24 +388,41 @@ ${drill_store_answer}
 --   square
 --   missed
 
--- :part series table, where, missed
+-- :part series_of before, stored, factor
 -- A minute is from memory where it is cut, or not stored by this collector, as for a level; and where memory has all of its seconds. What another life of
--- the collector stored of a minute stands beside what this one has in memory.
-with k as (select b.at, (select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0) from unnest(range_agg(tstzrange(b.from_at, greatest(b.from_at, b.to_at)))) r) as seconds,
+-- the collector stored of a minute stands beside what this one has in memory. `factor`: of what memory says, counted to sampled.
+with ${before}k as (select b.at, (select coalesce(sum(extract(epoch from upper(r) - lower(r))), 0) from unnest(range_agg(tstzrange(b.from_at, greatest(b.from_at, b.to_at)))) r) as seconds,
 bool_or(b.mine) as some_mine, bool_and(b.mine) as mine from (select x.at, x.from_at, x.to_at, coalesce(starts_with(x.writer, ($5::jsonb ->> 'writer') || ':'), false) as mine
 from haas.traffic_bucket x where x.step = $1::int and x.at >= $2::timestamptz and x.at < $3::timestamptz) b group by b.at),
 u as (select to_timestamp(m.at) as at, m.at as begin, m.seconds, m.first, m.series, m.total from jsonb_to_recordset($5::jsonb -> 'minutes')
 as m(at bigint, cut boolean, seconds bigint, first bigint, series jsonb, total jsonb) left join k on k.at = to_timestamp(m.at)
 where m.cut or k.at is null or not k.some_mine or k.mine and jsonb_array_length(m.series) >= floor(k.seconds)),
-x as (select t.at, ${sums}, sum(${missed})::bigint as missed from haas.${table} t where ${where}
- group by t.at)
+x as (${stored})
 select extract(epoch from k.at)::bigint as at, k.seconds, coalesce(x.bytes, 0) as bytes, coalesce(x.packets, 0) as packets, coalesce(x.samples, 0) as samples,
 coalesce(x.square, 0) as square, coalesce(x.missed, 0) as missed from k left join x using (at) where not (k.mine and exists (select from u where u.at = k.at))
-union all select u.first + s.n - 1, 1, (s.e ->> 0)::bigint, (s.e ->> 1)::bigint, (s.e ->> 2)::bigint, (s.e ->> 3)::double precision, 0
+union all select u.first + s.n - 1, 1, floor((s.e ->> 0)::bigint * ${factor})::bigint, floor((s.e ->> 1)::bigint * ${factor})::bigint, (s.e ->> 2)::bigint,
+(s.e ->> 3)::double precision * power(${factor}, 2), 0
 from u cross join lateral jsonb_array_elements(u.series) with ordinality s(e, n)
-union all select u.begin, u.seconds, (u.total ->> 'bytes')::bigint, (u.total ->> 'packets')::bigint, (u.total ->> 'samples')::bigint,
-(u.total ->> 'square')::double precision, 0 from u where u.series is null and u.seconds > 0
+union all select u.begin, u.seconds, floor((u.total ->> 'bytes')::bigint * ${factor})::bigint, floor((u.total ->> 'packets')::bigint * ${factor})::bigint,
+(u.total ->> 'samples')::bigint, (u.total ->> 'square')::double precision * power(${factor}, 2), 0 from u where u.series is null and u.seconds > 0
 order by 1
+
+-- :part series table, where, missed
+${series_of  ;; select t.at, ${sums}, sum(${missed})::bigint as missed from haas.${table} t where ${where}
+ group by t.at ;; 1}
+
+-- :statement series_all
+-- :columns = drill_series
+-- What left all links: each by its own scale, as its level is. Of memory by the mean of what it has of each. Bounds are those of samples.
+${series_of s as materialized (select y.switch_id, y.port, coalesce(y.scale, 1) as scale from haas.port_scale($1::int, $2::timestamptz, $3::timestamptz, null, null, $5::jsonb) y),
+f as materialized (select coalesce(sum(r.bytes * coalesce(s.scale, 1)) / nullif(sum(r.bytes), 0), 1) as factor from jsonb_to_recordset($5::jsonb -> 'minutes') as m(rows jsonb)
+cross join lateral jsonb_to_recordset(m.rows) as r(k1 text, k2 text, bytes bigint) left join haas.switch w on w.name = r.k1 left join s on s.switch_id = w.id and s.port = r.k2),
+ ;; select t.at, floor(sum(t.bytes * coalesce(s.scale, 1)))::bigint as bytes, floor(sum(t.packets * coalesce(s.scale, 1)))::bigint as packets,
+sum(t.samples)::bigint as samples, sum(t.square * power(coalesce(s.scale, 1), 2)) as square, 0::bigint as missed
+from (select t.at, t.switch_id, t.port, t.bytes, t.packets, t.samples, t.square from haas.traffic_link t where ${in_time}
+ union all select t.at, t.switch_id, t.port, t.bytes, t.packets, t.samples, t.square from haas.traffic_share t where ${in_time}
+ and t.direction = 'out' and t.tenant_id = haas.current_tenant() and not haas.is_operator()) t left join s using (switch_id, port) group by t.at
+ ;; (select f.factor from f)}
 
 -- :statement series_link
 -- :columns = drill_series

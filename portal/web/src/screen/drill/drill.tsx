@@ -98,7 +98,7 @@ function Level({level, spot, ask}: {level: Answer; spot: Spot; ask: ReturnType<t
     <>
       <Numbers rows={numbersOf(level, name ? alerts.length : undefined, level.level === "link" ? bps : 0)} />
       <Times spot={spot} level={level} />
-      {level.path !== "" && <Timeline spot={spot} alerts={here?.all ?? NONE} captures={pair.length ? taken.filter((one) => pair.includes(one.node)) : NO_CAPTURES} most={level.level === "link" ? bps : 0} />}
+      <Timeline spot={spot} alerts={here?.all ?? NONE} captures={pair.length ? taken.filter((one) => pair.includes(one.node)) : NO_CAPTURES} most={level.level === "link" ? bps : 0} />
       <div class="body split">
         <div class="stack">
           {level.level === "flow" && !nothing ? (
