@@ -17,6 +17,7 @@ static const struct noun_row trainer_nouns[] = {
 	{"sets", "digits", "a generated set"},
 	{"sets", "inspect", "what a record file holds"},
 	{"sets", "verify", "is it whole?"},
+	{"training", "plan", "what fits into memory, at what cost"},
 };
 
 static const struct synonym_row trainer_synonyms[] = {
@@ -26,7 +27,7 @@ static const struct synonym_row trainer_synonyms[] = {
 	{"--size", "--resize-max"},
 };
 
-static const struct command_group *const trainer_groups[] = {&convert_group, &record_group};
+static const struct command_group *const trainer_groups[] = {&convert_group, &record_group, &plan_group};
 
 struct command *trainer_table_new(struct command_set *ret)
 {

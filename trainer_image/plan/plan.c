@@ -106,6 +106,8 @@ int plan_make(const struct graph *graph, const struct plan_options *options, str
 	if (rc == 0)
 		rc = plan_copy(plan, &life);
 	liveness_done(&life);
+	if (rc == E_LIMIT && options->ret_smallest)
+		*options->ret_smallest = choice.smallest;
 	if (rc == E_LIMIT)
 		return plan_over(&choice, options->budget, problem);
 	if (rc < 0)

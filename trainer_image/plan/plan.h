@@ -43,6 +43,7 @@ struct plan_options {
 	/* Bytes of workspace of an op; NULL = none. A back end offers engines this way. */
 	int64_t (*workspace)(void *context, const struct graph *graph, int op);
 	void *context;
+	int64_t *ret_smallest; /* E_LIMIT: the smallest budget that works; NULL = not wanted */
 };
 
 /* E_LIMIT when the budget is too small: the problem says the smallest that works. -ENOMEM. The caller
