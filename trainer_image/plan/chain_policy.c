@@ -8,10 +8,12 @@
 #include "common/base/error.h"
 
 enum {
-	CHAIN_QUANTA = 2048,       /* of the budget */
-	CHAIN_MEASURES_MAX = 1600, /* options that are measured, about */
-	CHAIN_SPAN_MAX = 6,        /* cuts that a segment may leap over */
-	CHAIN_PRODUCTS_MAX = 64,   /* of a segment: levels */
+	CHAIN_CELLS_MAX =
+		4000000, /* that one choice visits, about: quanta of the budget times options */
+	CHAIN_QUANTA_MAX = 8192,
+	CHAIN_WORK_MAX = 2000000, /* ops of all options that are measured, about: half a second */
+	CHAIN_SPAN_MAX = 6,       /* cuts that a segment may leap over */
+	CHAIN_PRODUCTS_MAX = 64,  /* of a segment: levels */
 };
 
 static bool chain_is_product(enum op_kind kind)
@@ -113,12 +115,14 @@ static void chain_apply(struct chain *chain, int from, int to, int level, bool d
 	}
 }
 
-/* Measures an option with all other segments kept. */
+/* Measures an option with all other segments kept. Whether the result that enters a segment is kept
+ * depends on the segment, so it counts as its own, and the one that leaves it as the next one's. */
 static int chain_measure(struct chain *chain, int from_cut, int to_cut, int level)
 {
 	struct liveness *life = chain->life;
 	int from = chain->cuts[from_cut];
 	int to = chain->cuts[to_cut];
+	int end = to < life->graph->forward_count ? to - 1 : to;
 	struct chain_option option = {.from = from_cut, .to = to_cut, .level = level};
 	int64_t live = 0;
 
@@ -131,11 +135,11 @@ static int chain_measure(struct chain *chain, int from_cut, int to_cut, int leve
 		const struct plan_value *value = &life->values[i];
 		int first = value->first + (value->place != i ? 1 : 0);
 
-		if (value->first < from)
+		if (value->first < from - 1)
 			continue;
 		life->live[first] += value->bytes;
 		life->live[value->last + 1] -= value->bytes;
-		if (value->first < to && value->last >= life->turn)
+		if (value->first < end && value->last >= life->turn)
 			option.kept += value->bytes;
 	}
 	for (int i = 0; i < life->step_count; i++) {
@@ -171,12 +175,12 @@ static int chain_measure_all(struct chain *chain)
 	int span = CHAIN_SPAN_MAX;
 
 	for (; span > 1; span--) {
-		int measures = 0;
+		int64_t measures = 0;
 
 		for (int to = 1; to < chain->cut_count; to++)
 			for (int from = to > span ? to - span : 0; from < to; from++)
 				measures += chain_levels(chain, from, to) + 1;
-		if (measures <= CHAIN_MEASURES_MAX)
+		if (measures * chain->life->graph->op_count <= CHAIN_WORK_MAX)
 			break;
 	}
 	for (int to = 1; to < chain->cut_count; to++)
@@ -230,10 +234,12 @@ struct chain_cell {
 
 int chain_choose(struct chain *chain, int64_t budget, bool dropped[])
 {
-	size_t width = CHAIN_QUANTA + 1;
+	int most_quanta = CHAIN_CELLS_MAX / (int)(chain->option_count + 1);
+	int quanta = most_quanta < CHAIN_QUANTA_MAX ? most_quanta : CHAIN_QUANTA_MAX;
+	size_t width = (size_t)quanta + 1;
 	size_t cells = (size_t)chain->cut_count * width;
 	CLEANUP(freep) struct chain_cell *table = malloc(cells * sizeof(table[0]));
-	double unit = (double)budget / CHAIN_QUANTA;
+	double unit = (double)budget / quanta;
 	int at = chain->cut_count - 1;
 	size_t best = 0;
 
@@ -249,9 +255,9 @@ int chain_choose(struct chain *chain, int64_t budget, bool dropped[])
 		int kept = (int)((double)option->kept / unit + 0.5);
 		int most = (int)floor((double)(budget - option->work) / unit);
 
-		if (option->work > budget || kept > CHAIN_QUANTA)
+		if (option->work > budget || kept > quanta)
 			continue;
-		for (int k = 0; k <= most && k + kept <= CHAIN_QUANTA; k++)
+		for (int k = 0; k <= most && k + kept <= quanta; k++)
 			if (from[k].flops + option->flops < to[k + kept].flops)
 				to[k + kept] = (struct chain_cell){from[k].flops + option->flops,
 								   (int)i, k};

@@ -2,7 +2,7 @@
  *
  * A cut is a place between two forward ops that one result alone crosses. Between two cuts there is a
  * segment; its options are: keep all; compute the cheap ops again; the cheap ones and the 1, 2, ..
- * products that free the most bytes per operation. What leaves a segment is kept. The choice is
+ * products that free the most bytes per operation. What leaves a segment is never dropped. The choice is
  * exact among these options, as each was measured alone; the caller checks the true peak. */
 #pragma once
 

@@ -1,6 +1,7 @@
 #include "trainer_image/plan/recompute_policy.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +10,9 @@
 #include "trainer_image/plan/chain_policy.h"
 
 enum {
-	RECOMPUTE_TRIES = 8,    /* budgets for the chain, each smaller than the one before */
-	RECOMPUTE_STEPS = 1500, /* sets that the local search looks at */
+	RECOMPUTE_TRIES = 3,
+	RECOMPUTE_WORK_MAX =
+		2000000, /* ops of all exchanges that are tried, about: a third of a second */
 };
 
 /* The loss is never computed again. */
@@ -104,14 +106,13 @@ static int recompute_by_flops(const void *a, const void *b)
 	return first->op < second->op ? -1 : 1;
 }
 
-/* Keeps ops after all, the dearest first, as long as the set fits. */
+/* Keeps ops after all, the dearest first, as long as the live bytes fit. */
 static int recompute_improve(struct liveness *life, int64_t budget, bool dropped[])
 {
 	const struct graph *graph = life->graph;
 	size_t room = (size_t)graph->forward_count + 1;
 	CLEANUP(freep) struct recompute_saving *savings = calloc(room, sizeof(savings[0]));
 	int count = 0;
-	int64_t arena = 0;
 
 	if (!savings)
 		return -ENOMEM;
@@ -122,47 +123,119 @@ static int recompute_improve(struct liveness *life, int64_t budget, bool dropped
 	liveness_run(life, dropped);
 	double flops = life->extra_flops;
 
-	for (int i = 0; i < count && i < RECOMPUTE_STEPS; i++) {
+	for (int i = 0; i < count; i++) {
 		dropped[savings[i].op] = false;
-		int rc = recompute_fits(life, dropped, budget, &arena);
-
-		if (rc == 0 && life->extra_flops <= flops) {
+		liveness_run(life, dropped);
+		if (life->peak <= budget && life->extra_flops <= flops)
 			flops = life->extra_flops;
-			continue;
-		}
-		dropped[savings[i].op] = true;
-		if (rc < 0 && rc != E_LIMIT)
-			return rc;
+		else
+			dropped[savings[i].op] = true;
 	}
 	return 0;
 }
 
-/* The chain's choice for smaller and smaller budgets, until the true peak fits. */
+/* Exchanges a dear op that is dropped for a cheaper one that is kept. */
+static int recompute_swap(struct liveness *life, int64_t budget, bool dropped[])
+{
+	const struct graph *graph = life->graph;
+	size_t room = (size_t)graph->forward_count + 1;
+	CLEANUP(freep) struct recompute_saving *ops = calloc(room, sizeof(ops[0]));
+	int tries = RECOMPUTE_WORK_MAX / (graph->op_count + 1);
+	int count = 0;
+
+	if (!ops)
+		return -ENOMEM;
+	for (int i = 0; i < graph->forward_count; i++)
+		if (recompute_may_drop(graph, i))
+			ops[count++] = (struct recompute_saving){i, graph->ops[i].flops};
+	qsort(ops, (size_t)count, sizeof(ops[0]), recompute_by_flops);
+	liveness_run(life, dropped);
+	double flops = life->extra_flops;
+
+	for (int i = 0; i < count; i++)
+		for (int k = count - 1; k > i && dropped[ops[i].op] && tries > 0; k--) {
+			if (dropped[ops[k].op] || ops[k].flops >= ops[i].flops)
+				continue;
+			tries--;
+			dropped[ops[i].op] = false;
+			dropped[ops[k].op] = true;
+			liveness_run(life, dropped);
+			if (life->peak <= budget && life->extra_flops < flops) {
+				flops = life->extra_flops;
+				continue;
+			}
+			dropped[ops[i].op] = true;
+			dropped[ops[k].op] = false;
+		}
+	return 0;
+}
+
+/* Improves what stands in `tried`, and keeps it when its live bytes fit with the fewest operations. */
+static int recompute_take(struct liveness *life, int64_t budget, bool tried[], double *best,
+			  bool dropped[])
+{
+	liveness_run(life, tried);
+	if (life->peak > budget)
+		return 0;
+	int rc = recompute_improve(life, budget, tried);
+
+	liveness_run(life, tried);
+	if (rc < 0 || life->extra_flops >= *best)
+		return rc;
+	*best = life->extra_flops;
+	memcpy(dropped, tried, (size_t)life->graph->forward_count * sizeof(dropped[0]));
+	return 0;
+}
+
+/* The chain's choices for several budgets, since what it measured holds only about; each is improved by
+ * the true peak, and the best of them once more by exchanges. E_LIMIT when none fits. */
+static int recompute_search(struct liveness *life, struct chain *chain, int64_t budget,
+			    bool dropped[])
+{
+	static const int percents[] = {104, 100, 97, 94, 90, 85, 75};
+	size_t ops = (size_t)life->graph->forward_count;
+	CLEANUP(freep) bool *tried = calloc(ops + 1, sizeof(tried[0]));
+	double best = INFINITY;
+	int rc = 0;
+
+	if (!tried)
+		return -ENOMEM;
+	for (size_t i = 0; i < COUNT_OF(percents) && rc == 0; i++) {
+		rc = chain_choose(chain, (int64_t)((double)budget * percents[i] / 100), tried);
+		rc = rc < 0 ? rc : recompute_take(life, budget, tried, &best, dropped);
+	}
+	if (rc == -ENOMEM)
+		return rc;
+	rc = chain_smallest(chain, tried);
+	rc = rc < 0 ? rc : recompute_take(life, budget, tried, &best, dropped);
+	if (rc < 0)
+		return rc;
+	if (isinf(best))
+		return E_LIMIT;
+	rc = recompute_swap(life, budget, dropped);
+	return rc < 0 ? rc : recompute_improve(life, budget, dropped);
+}
+
+/* Live bytes may fit where no offsets do: then a little less is asked for. The last resort is the
+ * smallest set as it is. */
 static int recompute_chain(struct liveness *life, struct chain *chain, int64_t budget,
 			   bool dropped[], int64_t *ret_arena)
 {
 	int64_t target = budget;
 
 	for (int i = 0; i < RECOMPUTE_TRIES; i++) {
-		int rc = chain_choose(chain, target, dropped);
+		int rc = recompute_search(life, chain, target, dropped);
 
-		if (rc == -ENOMEM)
-			return rc;
-		if (rc < 0)
+		if (rc == E_LIMIT)
 			break;
-		rc = recompute_fits(life, dropped, budget, ret_arena);
-		if (rc == 0 || rc == -ENOMEM)
+		rc = rc < 0 ? rc : recompute_fits(life, dropped, budget, ret_arena);
+		if (rc != E_LIMIT)
 			return rc;
-		int64_t over = (life->peak > budget ? life->peak : *ret_arena) - budget;
-
-		target -= over > budget / 200 ? over : budget / 200;
+		target -= *ret_arena - budget + budget / 500;
 	}
 	int rc = chain_smallest(chain, dropped);
 
-	if (rc < 0)
-		return rc;
-	rc = recompute_fits(life, dropped, budget, ret_arena);
-	return rc;
+	return rc < 0 ? rc : recompute_fits(life, dropped, budget, ret_arena);
 }
 
 int recompute_choose(struct liveness *life, int64_t budget, bool dropped[], int64_t *ret_arena,
@@ -187,6 +260,5 @@ int recompute_choose(struct liveness *life, int64_t budget, bool dropped[], int6
 
 		return packed < 0 ? packed : rc;
 	}
-	rc = rc < 0 ? rc : recompute_improve(life, budget, dropped);
-	return rc < 0 ? rc : recompute_fits(life, dropped, budget, ret_arena);
+	return rc;
 }
