@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	printf("naive=%" PRId64 " floor=%" PRId64 " arena=%" PRId64
-	       " forward=%.4f ms=%.1f steps=%d "
+	       " forward=%.9f ms=%.1f steps=%d "
 	       "exact=%d\n",
 	       plan_naive_bytes(graph), plan->floor, plan->arena,
 	       1 + plan->extra_flops / graph_flops(graph, false), spent, plan->step_count,

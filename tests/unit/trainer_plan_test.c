@@ -333,10 +333,10 @@ static void random_graphs(void **state)
 	struct plan_lab lab = {.seed = 5};
 
 	(void)state;
-	for (int round = 0; round < 40; round++) {
+	for (int round = 0; round < 20; round++) {
 		int64_t least = 0;
 
-		plan_lab_begin(&lab, 15 + round, 32);
+		plan_lab_begin(&lab, 15 + 2 * round, 32);
 		struct plan *all = plan_lab_plan(&lab, 0, &least);
 
 		for (int percent = 90; percent >= 30; percent -= 20) {
