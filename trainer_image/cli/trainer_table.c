@@ -27,7 +27,8 @@ static const struct synonym_row trainer_synonyms[] = {
 	{"--size", "--resize-max"},
 };
 
-static const struct command_group *const trainer_groups[] = {&convert_group, &record_group, &plan_group};
+static const struct command_group *const trainer_groups[] = {&convert_group, &record_group,
+							     &plan_group};
 
 struct command *trainer_table_new(struct command_set *ret)
 {
