@@ -45,7 +45,8 @@ static int write_file(const char *folder, unsigned number, const void *data, siz
 	FILE *file;
 	bool good;
 
-	snprintf(path, sizeof(path), "%s/%06u.jpg", folder, number);
+	if (snprintf(path, sizeof(path), "%s/%06u.jpg", folder, number) >= (int)sizeof(path))
+		return -1;
 	file = fopen(path, "w");
 	if (!file)
 		return -1;
@@ -126,7 +127,9 @@ static int decode_file(char **argv)
 	struct jpeg_error_mgr errors;
 	struct record_reader *reader;
 	struct problem problem = {0};
-	double seconds = strtod(argv[3], NULL), begin = wall_s(), cpu = cpu_s();
+	double seconds = strtod(argv[3], NULL);
+	double begin = wall_s();
+	double cpu = cpu_s();
 	unsigned char *row = NULL;
 	size_t room = 0;
 	uint64_t images = 0;
@@ -163,7 +166,9 @@ static int decode_file(char **argv)
 /* Takes batches for so long; counts images of the second half, when the tuner is further. */
 static int take_batches(struct loader *loader, double seconds)
 {
-	double begin = wall_s(), half = 0, cpu = 0;
+	double begin = wall_s();
+	double half = 0;
+	double cpu = 0;
 	struct loader_counts counts;
 	struct problem problem = {0};
 	uint64_t images = 0;

@@ -42,7 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (jpeg_decoder_new(&limits, &decoder) != 0)
 		return 0;
 	for (unsigned turn = 0; turn < 3; turn++) {
-		struct picture first = {0}, second = {0};
+		struct picture first = {0};
+		struct picture second = {0};
 		int rc = read_once(decoder, data, size, turn, &first);
 
 		if (rc != read_once(decoder, data, size, turn, &second))

@@ -29,7 +29,8 @@ static void texts_come_back(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
-		struct augment first = parsed(texts[i]), second;
+		struct augment first = parsed(texts[i]);
+		struct augment second;
 		struct text text = {0};
 
 		augment_print(&first, &text);
@@ -79,13 +80,18 @@ static void draws_fill_their_ranges(void **state)
 	struct augment augment =
 		parsed("random_crop area_least=0.25; flip; colour brightness=0.5 contrast=0.2");
 	unsigned flips = 0;
-	double least = 1, most = 0, aspect_least = 10, aspect_most = 0;
+	double least = 1;
+	double most = 0;
+	double aspect_least = 10;
+	double aspect_most = 0;
 
 	(void)state;
 	for (uint64_t i = 0; i < 4000; i++) {
-		struct augment_choice a, b;
+		struct augment_choice a;
+		struct augment_choice b;
 		struct augment_sample sample = {.seed = 3, .epoch = i % 7, .sample = i};
-		double area, aspect;
+		double area;
+		double aspect;
 
 		augment_choose(&augment, &sample, 500, 375, &a);
 		augment_choose(&augment, &sample, 500, 375, &b);
@@ -109,7 +115,8 @@ static void draws_fill_their_ranges(void **state)
 /* Any size of picture has a part, also one of a single pixel. */
 static void small_pictures_have_parts(void **state)
 {
-	struct augment random = parsed("random_crop"), centre = parsed("centre_crop share=0.5");
+	struct augment random = parsed("random_crop");
+	struct augment centre = parsed("centre_crop share=0.5");
 
 	(void)state;
 	for (uint32_t width = 1; width < 40; width += 3) {
@@ -148,7 +155,10 @@ static double triangle(double centre, double support, double at)
 static double plain_pixel(const struct picture *picture, double u, double v, double scale_x,
 			  double scale_y, size_t c)
 {
-	double support_x = fmax(scale_x, 1), support_y = fmax(scale_y, 1), sum = 0, weights = 0;
+	double support_x = fmax(scale_x, 1);
+	double support_y = fmax(scale_y, 1);
+	double sum = 0;
+	double weights = 0;
 
 	for (uint32_t y = (uint32_t)picture->top; y < picture->top + picture->region_height; y++) {
 		double wy = triangle(v, support_y, y);
@@ -211,7 +221,8 @@ static void pixels_match_the_reference(void **state)
 		struct augment_cpu *cpu;
 		struct augment_choice choice;
 		struct picture picture = {0};
-		uint32_t width = augment_width(&augment), channels = augment_channels(&augment);
+		uint32_t width = augment_width(&augment);
+		uint32_t channels = augment_channels(&augment);
 		uint8_t *bytes = malloc(augment_elements(&augment));
 
 		fill_picture(&picture, cases[i].width, cases[i].height);
@@ -225,7 +236,7 @@ static void pixels_match_the_reference(void **state)
 		for (uint32_t y = 0; y < augment_height(&augment); y++) {
 			for (uint32_t x = 0; x < width; x++) {
 				double want[3];
-				const uint8_t *got = bytes + (y * width + x) * channels;
+				const uint8_t *got = bytes + ((size_t)y * width + x) * channels;
 
 				plain_rgb(&augment, &choice, &picture, x, y, want);
 				if (channels == 1)
@@ -243,7 +254,8 @@ static void pixels_match_the_reference(void **state)
 
 static double half_value(uint16_t bits)
 {
-	int exponent = (bits >> 10) & 31, step = bits & 1023;
+	int exponent = (bits >> 10) & 31;
+	int step = bits & 1023;
 	double value = exponent == 0 ? ldexp(step, -24) : ldexp(1024 + step, exponent - 25);
 
 	return bits & 0x8000 ? -value : value;
@@ -289,8 +301,9 @@ static void numbers_are_exact_on_either_side(void **state)
 		struct augment_cpu *cpu;
 		struct augment_choice choice;
 		struct picture picture = {0};
-		uint8_t *bytes = malloc(count), *all = malloc(count * size),
-			*later = malloc(count * size);
+		uint8_t *bytes = malloc(count);
+		uint8_t *all = malloc(count * size);
+		uint8_t *later = malloc(count * size);
 
 		fill_picture(&picture, 60, 50);
 		augment_choose(&augment, &(struct augment_sample){.seed = i}, 60, 50, &choice);
@@ -301,8 +314,8 @@ static void numbers_are_exact_on_either_side(void **state)
 		assert_memory_equal(all, later, count * size);
 		for (size_t at = 0; at < count; at++) {
 			const double *value = augment.value[AUGMENT_NORMALISE];
-			double want = bytes[at],
-			       got = element_value(all, augment_type(&augment), at);
+			double want = bytes[at];
+			double got = element_value(all, augment_type(&augment), at);
 
 			if (augment.used[AUGMENT_NORMALISE])
 				want = (want / 255 - value[at % 3]) / value[3 + at % 3];

@@ -47,9 +47,14 @@ static const struct jpeg_make kinds[] = {
 static void compare_region(const void *data, size_t size, const struct picture_region *region,
 			   uint32_t least)
 {
-	struct picture part = {0}, whole = {0};
+	struct picture part = {0};
+	struct picture whole = {0};
 	struct problem problem = {0};
-	uint32_t x0, y0, x1, y1, shrink;
+	uint32_t x0;
+	uint32_t y0;
+	uint32_t x1;
+	uint32_t y1;
+	uint32_t shrink;
 
 	assert_int_equal(read_region(data, size, region, least, &part, &problem), 0);
 	shrink = (uint32_t)((double)region->width / part.region_width + 0.5);
@@ -142,7 +147,8 @@ static void colours_come_back(void **state)
 static void cut_files_are_refused(void **state)
 {
 	unsigned char *data;
-	size_t size, refused = 0;
+	size_t size;
+	size_t refused = 0;
 	struct picture picture = {0};
 	struct problem problem = {0};
 

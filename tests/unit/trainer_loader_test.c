@@ -177,7 +177,8 @@ static void bits_do_not_depend_on_threads(void **state)
 {
 	struct loader_config c = config(1, 2);
 	struct loader *loader = open_loader(&c);
-	struct epoch first[2], again;
+	struct epoch first[2];
+	struct epoch again;
 
 	(void)state;
 	take_epoch(loader, &first[0]);
@@ -200,7 +201,8 @@ static void bits_do_not_depend_on_threads(void **state)
 	for (int epoch = 0; epoch < 2; epoch++) {
 		again = (struct epoch){0};
 		for (uint32_t turn = 0; take_batch(loader, &again); turn++) {
-			uint32_t k = turn % 3, threads = 1 + turn % 4;
+			uint32_t k = turn % 3;
+			uint32_t threads = 1 + turn % 4;
 			struct tune_setting setting = {
 				{threads, 1 + turn * 7 % 5, k == 0 ? 0 : threads}, k};
 
@@ -216,7 +218,8 @@ static void restarts_go_on(void **state)
 {
 	struct loader_config c = config(2, 1);
 	struct loader *loader = open_loader(&c);
-	struct epoch whole[2], parts[2] = {0};
+	struct epoch whole[2];
+	struct epoch parts[2] = {0};
 	struct loader_state at = {.seed = 11};
 
 	(void)state;
@@ -334,7 +337,8 @@ static void the_tuner_runs(void **state)
 {
 	struct loader_config c = config(1, 2);
 	struct loader *loader = open_loader(&c);
-	struct epoch first, again;
+	struct epoch first;
+	struct epoch again;
 	struct loader_counts counts;
 	uint64_t stall = 0;
 

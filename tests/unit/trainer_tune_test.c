@@ -82,7 +82,8 @@ static double step_of(const struct machine *machine, const struct tune_setting *
 
 static double best_step(const struct machine *machine, const struct tune_limits *limits)
 {
-	double best = HUGE_VAL, stall;
+	double best = HUGE_VAL;
+	double stall;
 
 	for (uint32_t k = limits->k_least; k <= limits->k_most; k++) {
 		for (uint32_t i = 0; i < 65 * 65 * 65; i++) {
@@ -101,7 +102,10 @@ static void run_window(const struct machine *machine, struct tune *tune, uint64_
 {
 	struct tune_measure measure = {.steps = tune_steps(tune),
 				       .processors = machine->processors};
-	double stall, step = step_of(machine, &tune->now, &stall), squares = 0, sum = 0;
+	double stall;
+	double step = step_of(machine, &tune->now, &stall);
+	double squares = 0;
+	double sum = 0;
 
 	for (uint32_t i = 0; i < measure.steps; i++) {
 		double one = step * fmax(0.1, 1 + machine->noise * normal(random));
@@ -142,7 +146,8 @@ static void comes_near_the_best(void **state)
 		struct tune_limits limits = {.processors = machine->processors,
 					     .k_most = AUGMENT_STAGES};
 		struct tune_setting start = tune_start(&limits);
-		double best = best_step(machine, &limits), stall;
+		double best = best_step(machine, &limits);
+		double stall;
 		struct tune tune;
 
 		for (uint64_t seed = 1; seed <= (machine->noise > 0 ? 20 : 1); seed++) {
@@ -167,7 +172,8 @@ static void does_not_oscillate(void **state)
 					     .k_most = AUGMENT_STAGES};
 		struct tune_setting start = tune_start(&limits);
 		struct tune tune;
-		uint64_t random = i, settings;
+		uint64_t random = i;
+		uint64_t settings;
 
 		tune_init(&tune, &limits, &start);
 		run_until_rest(&machines[i], &tune, &random);

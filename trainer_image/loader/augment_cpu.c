@@ -101,7 +101,8 @@ static void augment_fill_table(struct augment_cpu *cpu)
 	target static void name(float *restrict to, const uint8_t *restrict a,                  \
 				const uint8_t *restrict b, const float weight[2], size_t count) \
 	{                                                                                       \
-		float first = weight[0], second = weight[1];                                    \
+		float first = weight[0];                                                        \
+		float second = weight[1];                                                       \
                                                                                                 \
 		for (size_t i = 0; i < count; i++)                                              \
 			to[i] assign(float) a[i] * first + (float)b[i] * second;                \
@@ -140,7 +141,7 @@ int augment_cpu_new(const struct augment *augment, struct augment_cpu **ret)
 	cpu->x.taps = calloc(cpu->width, sizeof(*cpu->x.taps));
 	cpu->y.taps = calloc(cpu->height, sizeof(*cpu->y.taps));
 	cpu->bytes = malloc((size_t)cpu->width * 3 + 4);
-	cpu->table = malloc(3 * 256 * augment_type_size(augment_type(augment)));
+	cpu->table = malloc((size_t)3 * 256 * augment_type_size(augment_type(augment)));
 	if (!cpu->x.taps || !cpu->y.taps || !cpu->bytes || !cpu->table)
 		return -ENOMEM;
 	augment_fill_table(cpu);
@@ -183,21 +184,30 @@ static int augment_room(float **memory, size_t *room, size_t wanted)
 	return 0;
 }
 
+/* The triangle, `distance` from its middle. */
+static double augment_weight(double distance, double support)
+{
+	return fmax(0, 1 - fabs(distance) / support);
+}
+
 /* `size` source pixels from `begin` become `count`; [0, limit) is there. */
 static int augment_axis_fill(struct augment_axis *axis, double begin, double size, uint32_t limit,
 			     uint32_t count)
 {
 	double scale = size / count;
 	double support = scale > 1 ? scale : 1;
-	double first = floor(begin + 1e-6), last = ceil(begin + size - 1e-6);
-	size_t most = (size_t)(2 * support) + 3, used = 0;
+	double first = floor(begin + 1e-6);
+	double last = ceil(begin + size - 1e-6);
+	size_t most = (size_t)(2 * support) + 3;
+	size_t used = 0;
 
 	if (last > limit)
 		last = limit;
 	if (augment_room(&axis->weights, &axis->room, most * count) != 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
-		double centre = begin + (i + 0.5) * scale, sum = 0;
+		double centre = begin + (i + 0.5) * scale;
+		double sum = 0;
 		double from = fmax(floor(centre - support + 0.5), first);
 		double to = fmin(floor(centre + support + 0.5), last);
 		struct augment_tap *tap = &axis->taps[i];
@@ -207,16 +217,14 @@ static int augment_axis_fill(struct augment_axis *axis, double begin, double siz
 			to = from + 1;
 		}
 		*tap = (struct augment_tap){(uint32_t)from, (uint32_t)(to - from), (uint32_t)used};
-		for (uint32_t j = 0; j < tap->count; j++) {
-			double weight = 1 - fabs(from + j + 0.5 - centre) / support;
-
-			weight = weight > 0 ? weight : 0;
-			axis->weights[used + j] = (float)weight;
-			sum += weight;
-		}
 		for (uint32_t j = 0; j < tap->count; j++)
-			axis->weights[used + j] = sum > 0 ? axis->weights[used + j] / (float)sum
-							  : 1.0F / (float)tap->count;
+			sum += augment_weight(from + j + 0.5 - centre, support);
+		for (uint32_t j = 0; j < tap->count; j++) {
+			double weight = augment_weight(from + j + 0.5 - centre, support);
+
+			axis->weights[used + j] =
+				(float)(sum > 0 ? weight / sum : 1.0 / tap->count);
+		}
 		used += tap->count;
 	}
 	return 0;
@@ -301,8 +309,10 @@ static inline void augment_horizontal(const struct augment_cpu *cpu, uint32_t fi
 				      const struct augment_colour *colour, uint8_t *ret)
 {
 	/* Kept apart from `cpu`: a byte that is written might be any of its members. */
-	const struct augment_tap *tap = cpu->x.taps, *end = tap + cpu->width;
-	const float *row = cpu->row, *weights = cpu->x.weights;
+	const struct augment_tap *tap = cpu->x.taps;
+	const struct augment_tap *end = tap + cpu->width;
+	const float *row = cpu->row;
+	const float *weights = cpu->x.weights;
 
 	if (colour) {
 		for (; tap < end; tap++, ret += 3)
@@ -327,35 +337,38 @@ static void augment_grey(uint8_t *row, uint32_t width)
 				   1000U);
 }
 
-#define AUGMENT_LOOK_UP(type)                                                                      \
-	static void augment_look_up_##type(const void *table, const uint8_t *bytes, size_t pixels, \
-					   uint32_t channels, void *ret)                           \
-	{                                                                                          \
-		const type *red = table, *green = red + 256, *blue = green + 256;                  \
-		type *to = ret;                                                                    \
-                                                                                                   \
-		if (channels == 1) {                                                               \
-			for (size_t i = 0; i < pixels; i++)                                        \
-				to[i] = red[bytes[i]];                                             \
-			return;                                                                    \
-		}                                                                                  \
-		for (size_t i = 0; i < pixels; i++) {                                              \
-			to[3 * i] = red[bytes[3 * i]];                                             \
-			to[3 * i + 1] = green[bytes[3 * i + 1]];                                   \
-			to[3 * i + 2] = blue[bytes[3 * i + 2]];                                    \
-		}                                                                                  \
+/* Pictures of one channel read the first row of the table alone. */
+static void augment_look_up_16(const uint16_t *table, const uint8_t *bytes, size_t pixels,
+			       uint32_t channels, uint16_t *ret)
+{
+	for (size_t i = 0; channels == 1 && i < pixels; i++)
+		ret[i] = table[bytes[i]];
+	for (size_t i = 0; channels == 3 && i < 3 * pixels; i += 3) {
+		ret[i] = table[bytes[i]];
+		ret[i + 1] = table[256 + bytes[i + 1]];
+		ret[i + 2] = table[512 + bytes[i + 2]];
 	}
+}
 
-AUGMENT_LOOK_UP(uint16_t)
-AUGMENT_LOOK_UP(uint32_t)
+static void augment_look_up_32(const uint32_t *table, const uint8_t *bytes, size_t pixels,
+			       uint32_t channels, uint32_t *ret)
+{
+	for (size_t i = 0; channels == 1 && i < pixels; i++)
+		ret[i] = table[bytes[i]];
+	for (size_t i = 0; channels == 3 && i < 3 * pixels; i += 3) {
+		ret[i] = table[bytes[i]];
+		ret[i + 1] = table[256 + bytes[i + 1]];
+		ret[i + 2] = table[512 + bytes[i + 2]];
+	}
+}
 
 static void augment_numbers(const struct augment_cpu *cpu, const uint8_t *bytes, size_t pixels,
 			    void *ret)
 {
 	switch (augment_type_size(augment_type(&cpu->augment))) {
 	case 1: memcpy(ret, bytes, pixels * cpu->channels); break;
-	case 2: augment_look_up_uint16_t(cpu->table, bytes, pixels, cpu->channels, ret); break;
-	default: augment_look_up_uint32_t(cpu->table, bytes, pixels, cpu->channels, ret); break;
+	case 2: augment_look_up_16(cpu->table, bytes, pixels, cpu->channels, ret); break;
+	default: augment_look_up_32(cpu->table, bytes, pixels, cpu->channels, ret); break;
 	}
 }
 
@@ -367,7 +380,8 @@ void augment_cpu_numbers(const struct augment_cpu *cpu, const uint8_t *bytes, vo
 /* The columns of the source that a row of the output reads. */
 static void augment_columns(const struct augment_cpu *cpu, uint32_t *ret_first, uint32_t *ret_count)
 {
-	const struct augment_tap *left = &cpu->x.taps[0], *right = &cpu->x.taps[cpu->width - 1];
+	const struct augment_tap *left = &cpu->x.taps[0];
+	const struct augment_tap *right = &cpu->x.taps[cpu->width - 1];
 	uint32_t end = left->begin + left->count;
 
 	*ret_first = left->begin < right->begin ? left->begin : right->begin;
@@ -391,7 +405,8 @@ static int augment_run(struct augment_cpu *cpu, const struct augment_choice *cho
 		       const struct picture *picture, size_t element, uint8_t *ret)
 {
 	struct augment_colour colour;
-	uint32_t first, count;
+	uint32_t first;
+	uint32_t count;
 	size_t row = (size_t)cpu->width * cpu->channels;
 
 	if (augment_axis_fill(&cpu->x, picture->left, picture->region_width, picture->width,

@@ -32,7 +32,8 @@ static double augment_even(const struct augment_sample *sample, uint32_t draw, d
 static struct picture_region augment_middle(double aspect, double share, uint32_t width,
 					    uint32_t height)
 {
-	double wide = (double)width, high = (double)height;
+	double wide = (double)width;
+	double high = (double)height;
 	struct picture_region region;
 
 	if (wide > high * aspect)
@@ -52,7 +53,8 @@ static struct picture_region augment_random_part(const double *value,
 						 const struct augment_sample *sample,
 						 uint32_t width, uint32_t height)
 {
-	double low = log(value[AUGMENT_ASPECT_LEAST]), high = log(value[AUGMENT_ASPECT_MOST]);
+	double low = log(value[AUGMENT_ASPECT_LEAST]);
+	double high = log(value[AUGMENT_ASPECT_MOST]);
 	double aspect = (double)width / height;
 
 	for (uint32_t turn = 0; turn < 10; turn++) {
@@ -61,7 +63,8 @@ static struct picture_region augment_random_part(const double *value,
 					   value[AUGMENT_AREA_MOST]) *
 			      width * height;
 		double shape = exp(augment_even(sample, draw + 1, low, high));
-		long wide = lround(sqrt(area * shape)), tall = lround(sqrt(area / shape));
+		long wide = lround(sqrt(area * shape));
+		long tall = lround(sqrt(area / shape));
 		struct picture_region region;
 
 		if (wide < 1 || tall < 1 || wide > (long)width || tall > (long)height)

@@ -252,7 +252,8 @@ static void jpeg_read_rows(struct jpeg_decoder *decoder, struct picture *ret)
 
 	for (uint32_t y = 0; y < ret->height;) {
 		JSAMPROW rows[8];
-		uint32_t count = 0, got;
+		uint32_t count = 0;
+		uint32_t got;
 
 		for (; count < COUNT_OF(rows) && y + count < ret->height; count++)
 			rows[count] = ret->data + (y + count) * ret->stride;
@@ -268,7 +269,10 @@ static int jpeg_read_region(struct jpeg_decoder *decoder, const struct picture_r
 			    uint32_t shrink, struct picture *ret)
 {
 	struct jpeg_decompress_struct *library = &decoder->library;
-	uint32_t x, y, width, height;
+	uint32_t x;
+	uint32_t y;
+	uint32_t width;
+	uint32_t height;
 	int rc;
 
 	library->scale_num = 1;

@@ -92,8 +92,8 @@ static int loader_memory_items(struct loader *loader)
 	/* One for each thread that may hold one, and some that wait between the stages. */
 	loader->item_count = 4 * processors + 32;
 	loader->items = calloc(loader->item_count, sizeof(*loader->items));
-	loader->free_items = calloc(loader->item_count, sizeof(*loader->free_items));
-	loader->queue = calloc(loader->item_count, sizeof(*loader->queue));
+	loader->free_items = calloc(loader->item_count, sizeof(struct loader_item *));
+	loader->queue = calloc(loader->item_count, sizeof(struct loader_item *));
 	if (!loader->items || !loader->free_items || !loader->queue)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < loader->item_count; i++)

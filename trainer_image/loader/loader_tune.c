@@ -71,8 +71,10 @@ static uint64_t loader_stall(const struct loader_counts *counts)
 
 static struct tune_measure loader_window(const struct loader *loader)
 {
-	const struct loader_counts *now = &loader->counts, *then = &loader->window;
-	double steps = loader->window_steps, mean = loader->step_sum / steps;
+	const struct loader_counts *now = &loader->counts;
+	const struct loader_counts *then = &loader->window;
+	double steps = loader->window_steps;
+	double mean = loader->step_sum / steps;
 	/* The threads' numbers are part of one pass over the pixels: taken off it by their count. */
 	double numbers = (double)(loader->threads_numbers - loader->window_numbers) *
 			 (double)loader->numbers_ns;

@@ -180,7 +180,9 @@ static void loader_queue_put(struct loader *loader, struct loader_item *item)
 static void loader_decode_one(struct loader *loader, struct jpeg_decoder *decoder,
 			      struct loader_item *item)
 {
-	uint64_t begin, number, warnings = jpeg_decoder_warnings(decoder);
+	uint64_t begin;
+	uint64_t number;
+	uint64_t warnings = jpeg_decoder_warnings(decoder);
 	struct problem problem = {0};
 	int rc;
 

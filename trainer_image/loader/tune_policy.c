@@ -53,7 +53,9 @@ double tune_expect(const struct tune_measure *measure, const struct tune_setting
 	double behind = (setting->k >= 1 ? work[TUNE_WORK_PIXELS] : 0) +
 			(setting->k >= 2 ? work[TUNE_WORK_NUMBERS] : 0);
 	double side = own + work[TUNE_WORK_PIXELS] + work[TUNE_WORK_NUMBERS] - behind;
-	double all = 0, step, threads = 0;
+	double all = 0;
+	double step;
+	double threads = 0;
 
 	(void)measured;
 	for (size_t i = 0; i < TUNE_WORKS; i++)
@@ -254,7 +256,8 @@ static bool tune_differs(double a, double b)
 
 static bool tune_world_changed(const struct tune_measure *a, const struct tune_measure *b)
 {
-	double work_a = 0, work_b = 0;
+	double work_a = 0;
+	double work_b = 0;
 
 	for (size_t i = 0; i < TUNE_WORKS; i++) {
 		work_a += a->work_ms[i];
