@@ -1,5 +1,6 @@
 #include "trainer_image/graph/graph.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,6 +210,7 @@ static int graph_add_source(struct graph *graph, const struct model *model, int 
 
 	if (rc < 0)
 		return rc;
+	assert(graph->ops);
 	results[MODEL_FIRST + at] = graph->ops[added].out[0];
 	if (source->kind == OP_CROSS_ENTROPY) {
 		graph->logit = op.in[0];

@@ -113,7 +113,7 @@ static struct op_tensor model_tensor(const struct model *model, int result)
 
 int model_infer(const struct model *model, struct model_op *op, struct problem *problem)
 {
-	struct op_tensor in[OP_IN_MAX + MODEL_PARAMETERS_MAX];
+	struct op_tensor in[OP_IN_MAX + MODEL_PARAMETERS_MAX] = {0};
 	struct model_parameter parameters[MODEL_PARAMETERS_MAX];
 	struct op_tensor out[OP_OUT_MAX];
 	size_t count = 0;

@@ -10,7 +10,7 @@
 
 #include "trainer_image/graph/model_text.h"
 
-enum { LINES_MAX = 20000, LINES_WORDS_MAX = 20000, LINES_DEPTH_MAX = 16, LINES_WORD_MAX = 63 };
+enum { LINES_MAX = 20000, LINES_WORDS_MAX = 20000, LINES_DEPTH_MAX = 16, LINES_WORD_MAX = 126 };
 
 static int lines_bad(struct problem *problem, const char *path, int number, const char *what)
 {
@@ -25,7 +25,7 @@ static bool lines_is_blank(char c)
 }
 
 /* Cuts one line into words. */
-static int lines_cut(struct model_lines *lines, char *at, char *end, const char **ret_why)
+static int lines_cut(struct model_lines *lines, char *at, const char *end, const char **ret_why)
 {
 	while (at < end) {
 		char *start = at;
@@ -41,7 +41,7 @@ static int lines_cut(struct model_lines *lines, char *at, char *end, const char 
 			}
 			at++;
 		}
-		if (at - start > LINES_WORD_MAX * 2) {
+		if (at - start > LINES_WORD_MAX) {
 			*ret_why = "a word of more than 126 letters";
 			return E_MALFORMED;
 		}

@@ -114,7 +114,8 @@ int model_state_number(struct model_state *state, size_t line, const char *word,
 {
 	const char *value = model_state_value(state, word);
 	size_t size = strspn(value, "0123456789");
-	int64_t number = size > 0 && size < 12 && value[size] == '\0' ? atoll(value) : 0;
+	int64_t number =
+		size > 0 && size < 12 && value[size] == '\0' ? strtoll(value, NULL, 10) : 0;
 
 	if (number < 1 || number > most)
 		return model_state_bad(state, line, "%s is no number from 1 to %" PRId64, value,

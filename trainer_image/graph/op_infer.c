@@ -382,7 +382,7 @@ static int op_infer_pool_back(struct op_infer_call *call)
 {
 	const struct tensor_shape *dy = &call->in[0].shape;
 	struct op_tensor x = op_infer_from_attributes(call, 4);
-	int64_t size[2];
+	int64_t size[2] = {0};
 	int rc = op_infer_rank(call, 0, 4, "an image");
 
 	if (rc == 0 && tensor_shape_count(&x.shape) == 0)
@@ -660,6 +660,7 @@ static int op_infer_run(struct op_infer_call *call, struct op_tensor ret[OP_OUT_
 	return 0;
 }
 
+// NOLINTNEXTLINE(readability-function-size): an op, its inputs, its outputs and a problem
 int op_infer(enum op_kind kind, const struct op_attributes *attributes, const struct op_tensor in[],
 	     size_t in_count, struct op_tensor ret[OP_OUT_MAX], size_t *ret_count,
 	     struct problem *problem)
@@ -669,6 +670,7 @@ int op_infer(enum op_kind kind, const struct op_attributes *attributes, const st
 	return op_infer_run(&call, ret, ret_count);
 }
 
+// NOLINTNEXTLINE(readability-function-size): as op_infer()
 int op_infer_sample(enum op_kind kind, const struct op_attributes *attributes,
 		    const struct op_tensor in[], size_t in_count, struct op_tensor ret[OP_OUT_MAX],
 		    size_t *ret_count, struct problem *problem)

@@ -228,7 +228,7 @@ static void chain_apply_option(struct chain *chain, const struct chain_option *o
 }
 
 struct chain_cell {
-	double flops;       /* INFINITY = not reached */
+	double flops;       /* HUGE_VAL = not reached */
 	int option, quanta; /* that led here, and how much was kept before it */
 };
 
@@ -246,7 +246,7 @@ int chain_choose(struct chain *chain, int64_t budget, bool dropped[])
 	if (!table)
 		return -ENOMEM;
 	for (size_t i = 0; i < cells; i++)
-		table[i] = (struct chain_cell){.flops = INFINITY};
+		table[i] = (struct chain_cell){.flops = HUGE_VAL};
 	table[0].flops = 0;
 	for (size_t i = 0; i < chain->option_count; i++) {
 		const struct chain_option *option = &chain->options[i];

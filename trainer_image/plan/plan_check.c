@@ -13,6 +13,12 @@ struct check_region {
 	int tensor;
 };
 
+/* What one step writes. */
+struct check_written {
+	struct check_region regions[OP_OUT_MAX + 1];
+	int count;
+};
+
 struct check {
 	const struct graph *graph;
 	const struct plan *plan;
@@ -104,43 +110,48 @@ static bool check_meets_input(const struct check *check, const struct graph_op *
 	return false;
 }
 
-/* Outputs and workspace: within the arena, apart from each other and from the inputs. */
+/* One output, or the workspace behind the last: within the arena, apart from the others and from the
+ * inputs. */
+static int check_write(struct check *check, const struct graph_op *op, const struct plan_step *step,
+		       int out, struct check_written *written)
+{
+	bool workspace = out == op->out_count;
+	int at = workspace ? step->workspace : step->out[out];
+	int tensor = workspace ? -1 : op->out[out];
+
+	if (!workspace && (at < 0) != (check->graph->tensors[tensor].role <= GRAPH_GRADIENT))
+		return check_bad(check, "an output lies at the wrong place", tensor);
+	if (at < 0)
+		return 0;
+	const struct plan_value *value = &check->plan->values[at];
+	int64_t from = value->offset;
+	int64_t to = from + (workspace ? value->bytes : check_bytes(check, tensor));
+
+	if (from < 0 || from % PLAN_ALIGNMENT != 0 || to > check->plan->arena)
+		return check_bad(check, "writes outside of the arena", tensor);
+	if (check_meets_input(check, op, step, out, from, to))
+		return check_bad(check, "writes over an input", tensor);
+	for (int k = 0; k < written->count; k++)
+		if (written->regions[k].from < to && from < written->regions[k].to)
+			return check_bad(check, "two outputs lie in the same bytes", tensor);
+	written->regions[written->count++] = (struct check_region){from, to, tensor};
+	return 0;
+}
+
 static int check_writes(struct check *check, const struct graph_op *op,
 			const struct plan_step *step)
 {
-	struct check_region written[OP_OUT_MAX + 1];
-	int count = 0;
+	struct check_written written = {.count = 0};
+	int rc = 0;
 
-	for (int i = 0; i <= op->out_count; i++) {
-		bool workspace = i == op->out_count;
-		int at = workspace ? step->workspace : step->out[i];
-		int tensor = workspace ? -1 : op->out[i];
-
-		if (!workspace &&
-		    (at < 0) != (check->graph->tensors[tensor].role <= GRAPH_GRADIENT))
-			return check_bad(check, "an output lies at the wrong place", tensor);
-		if (at < 0)
-			continue;
-		const struct plan_value *value = &check->plan->values[at];
-		int64_t from = value->offset;
-		int64_t to = from + (workspace ? value->bytes : check_bytes(check, tensor));
-
-		if (from < 0 || from % PLAN_ALIGNMENT != 0 || to > check->plan->arena)
-			return check_bad(check, "writes outside of the arena", tensor);
-		if (check_meets_input(check, op, step, i, from, to))
-			return check_bad(check, "writes over an input", tensor);
-		for (int k = 0; k < count; k++)
-			if (written[k].from < to && from < written[k].to)
-				return check_bad(check, "two outputs lie in the same bytes",
-						 tensor);
-		written[count++] = (struct check_region){from, to, tensor};
-	}
-	for (int k = 0; k < count; k++)
-		check_remove(check, written[k].from, written[k].to);
-	for (int k = 0; k < count; k++)
-		if (written[k].tensor >= 0)
-			check->regions[check->region_count++] = written[k];
-	return 0;
+	for (int i = 0; i <= op->out_count && rc == 0; i++)
+		rc = check_write(check, op, step, i, &written);
+	for (int k = 0; k < written.count; k++)
+		check_remove(check, written.regions[k].from, written.regions[k].to);
+	for (int k = 0; k < written.count; k++)
+		if (written.regions[k].tensor >= 0)
+			check->regions[check->region_count++] = written.regions[k];
+	return rc;
 }
 
 /* What is freed is not there any more, unless an output has taken its bytes over. */

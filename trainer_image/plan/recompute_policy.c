@@ -195,7 +195,7 @@ static int recompute_search(struct liveness *life, struct chain *chain, int64_t 
 	static const int percents[] = {104, 100, 97, 94, 90, 85, 75};
 	size_t ops = (size_t)life->graph->forward_count;
 	CLEANUP(freep) bool *tried = calloc(ops + 1, sizeof(tried[0]));
-	double best = INFINITY;
+	double best = HUGE_VAL;
 	int rc = 0;
 
 	if (!tried)
