@@ -168,7 +168,7 @@ static double plain_pixel(const struct picture *picture, double u, double v, dou
 			double weight = wy * triangle(u, support_x, x);
 
 			weights += weight;
-			sum += weight * picture->data[y * picture->stride + 4 * x + c];
+			sum += weight * picture->data[y * picture->stride + 4 * (size_t)x + c];
 		}
 	}
 	return sum / weights;

@@ -79,8 +79,8 @@ static void compare_region(const void *data, size_t size, const struct picture_r
 		uint32_t left = (uint32_t)((double)region->x / shrink - part.left + 0.5);
 
 		for (uint32_t x = x0; x < x1; x++)
-			assert_memory_equal(part.data + from * part.stride + 4 * (x - left),
-					    whole.data + y * whole.stride + 4 * x, 3);
+			assert_memory_equal(part.data + from * part.stride + 4 * (size_t)(x - left),
+					    whole.data + y * whole.stride + 4 * (size_t)x, 3);
 	}
 	picture_done(&part);
 	picture_done(&whole);
@@ -128,7 +128,8 @@ static void colours_come_back(void **state)
 				for (unsigned c = 0; c < 3; c++) {
 					int want = jpeg_make_sample(
 						&kinds[i], x, y, kinds[i].components == 1 ? 0 : c);
-					int got = picture.data[y * picture.stride + 4 * x + c];
+					int got = picture.data[y * picture.stride + 4 * (size_t)x +
+							       c];
 
 					if (kinds[i].components == 4)
 						want = want * jpeg_make_sample(&kinds[i], x, y, 3) /
