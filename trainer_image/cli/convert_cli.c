@@ -63,9 +63,9 @@ static void convert_progress(void *context, uint64_t done, uint64_t all, uint64_
 	double left = rate > 0 ? (double)(all - done) / rate : 0;
 	fprintf(stderr,
 		"\r%" PRIu64 " of %" PRIu64 " pictures, %.0f/s, %.1f MB/s, %" PRIu64
-		" skipped, %.0f:%02d left\033[K",
-		done, all, rate, (double)bytes / 1e6 / seconds, line->skipped,
-		(double)((int64_t)left / 60), (int)((int64_t)left % 60));
+		" skipped, %" PRId64 ":%02d left\033[K",
+		done, all, rate, (double)bytes / 1e6 / seconds, line->skipped, (int64_t)left / 60,
+		(int)((int64_t)left % 60));
 }
 
 static int convert_run(void *context, const struct command_input *input)

@@ -76,19 +76,21 @@ static int convert_read(const struct convert *convert, const struct folder_file 
 static void convert_fill(const struct convert *convert, struct convert_slot *slot)
 {
 	const struct folder_file *file = convert_file(convert, slot->place);
-	uint8_t *small = NULL;
-	size_t small_size = 0;
+	struct picture_made made = {0};
 
 	slot->rc = convert_read(convert, file, slot);
 	if (slot->rc < 0)
 		return;
-	slot->rc = picture_shrink(slot->data, slot->size, convert->options->side,
-				  convert->options->quality, &small, &small_size, &slot->picture,
-				  slot->why);
-	if (slot->rc == 0 && small) {
+	struct picture_ask ask = {.data = slot->data,
+				  .size = slot->size,
+				  .side = convert->options->side,
+				  .quality = convert->options->quality};
+	slot->rc = picture_shrink(&ask, &made, slot->why);
+	slot->picture = made.picture;
+	if (slot->rc == 0 && made.data) {
 		free(slot->data);
-		slot->data = small;
-		slot->size = small_size;
+		slot->data = made.data;
+		slot->size = made.size;
 	}
 }
 

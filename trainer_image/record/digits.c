@@ -124,21 +124,21 @@ static struct digits_hand digits_hand(struct digits_dice *dice)
 {
 	/* tan of half of the angle, in 1/1024: a turn of up to 14 degrees either way, without sines. */
 	int64_t turn = digits_roll(dice, -126, 126);
-	int64_t whole = 1024 * 1024 + turn * turn;
-	int64_t cosine = (1024 * 1024 - turn * turn) * 1024 / whole;
+	int64_t whole = (int64_t)1024 * 1024 + turn * turn;
+	int64_t cosine = ((int64_t)1024 * 1024 - turn * turn) * 1024 / whole;
 	int64_t sine = 2 * turn * 1024 * 1024 / whole;
-	int64_t wide = digits_roll(dice, 500, 800); /* of 100 hundredths: 15 to 24 pixels high */
+	int64_t wide = digits_roll(dice, 500, 800); /* thousandths of `size` */
 	int64_t tall = digits_roll(dice, 750, 1000);
 	int64_t slant = digits_roll(dice, -250, 250);
-	int64_t size = 20 * DIGITS_UNIT;
+	int64_t size = (int64_t)20 * DIGITS_UNIT;
 
 	return (struct digits_hand){
 		.xx = cosine * wide / 1024 * size / 1000,
 		.xy = (slant * tall / 1000 * cosine / 1024 - sine * tall / 1024) * size / 1000,
 		.yx = sine * wide / 1024 * size / 1000,
 		.yy = (cosine * tall / 1024 + slant * tall / 1000 * sine / 1024) * size / 1000,
-		.x = 14 * DIGITS_UNIT + digits_roll(dice, -400, 400),
-		.y = 14 * DIGITS_UNIT + digits_roll(dice, -400, 400),
+		.x = (int64_t)14 * DIGITS_UNIT + digits_roll(dice, -400, 400),
+		.y = (int64_t)14 * DIGITS_UNIT + digits_roll(dice, -400, 400),
 	};
 }
 
@@ -191,8 +191,8 @@ static void digits_line(const int64_t from[2], const int64_t to[2], int64_t radi
 	     y <= digits_bound((high[1] + reach) / DIGITS_UNIT); y++)
 		for (int x = digits_bound((low[0] - reach) / DIGITS_UNIT);
 		     x <= digits_bound((high[0] + reach) / DIGITS_UNIT); x++) {
-			int ink = digits_ink(from, to, x * DIGITS_UNIT + DIGITS_UNIT / 2,
-					     y * DIGITS_UNIT + DIGITS_UNIT / 2, radius);
+			int ink = digits_ink(from, to, (int64_t)x * DIGITS_UNIT + DIGITS_UNIT / 2,
+					     (int64_t)y * DIGITS_UNIT + DIGITS_UNIT / 2, radius);
 
 			if (ink > ret[y * DIGITS_SIDE + x])
 				ret[y * DIGITS_SIDE + x] = (uint8_t)ink;
@@ -226,7 +226,7 @@ int digits_draw(uint64_t seed, uint64_t index, uint8_t ret[DIGITS_SIDE * DIGITS_
 	int64_t last[2] = {0};
 	bool down = false;
 
-	memset(ret, 0, DIGITS_SIDE * DIGITS_SIDE);
+	memset(ret, 0, (size_t)DIGITS_SIDE * DIGITS_SIDE);
 	for (int i = 0; i < DIGITS_POINTS; i++) {
 		const int8_t *point = digits_strokes[label][variant].point[i];
 		int64_t next[2];

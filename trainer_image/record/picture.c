@@ -150,7 +150,7 @@ static uint8_t picture_average(const struct picture_job *job, const uint64_t box
 			weight += part;
 		}
 	}
-	return (uint8_t)((sum + weight / 2) / weight);
+	return (uint8_t)(weight == 0 ? 0 : (sum + weight / 2) / weight);
 }
 
 static void picture_resize(struct picture_job *job, unsigned height, unsigned width)
@@ -236,17 +236,20 @@ static void picture_run(struct picture_job *job)
 	free(job->small);
 }
 
-int picture_shrink(const uint8_t *data, size_t size, unsigned side, int quality, uint8_t **ret_data,
-		   size_t *ret_size, struct picture *ret, char ret_why[PICTURE_WHY])
+int picture_shrink(const struct picture_ask *ask, struct picture_made *ret,
+		   char ret_why[PICTURE_WHY])
 {
-	struct picture_job job = {
-		.data = data, .size = size, .side = side, .quality = quality, .why = ret_why};
+	struct picture_job job = {.data = ask->data,
+				  .size = ask->size,
+				  .side = ask->side,
+				  .quality = ask->quality,
+				  .why = ret_why};
 
-	if (size > PICTURE_BYTES_MAX) {
+	if (ask->size > PICTURE_BYTES_MAX) {
 		(void)text_copy(ret_why, PICTURE_WHY, "it has too many bytes");
 		return E_LIMIT;
 	}
-	if (size == 0) {
+	if (ask->size == 0) {
 		(void)text_copy(ret_why, PICTURE_WHY, "it is empty");
 		return E_MALFORMED;
 	}
@@ -255,16 +258,17 @@ int picture_shrink(const uint8_t *data, size_t size, unsigned side, int quality,
 		free(job.made_data);
 		return job.rc;
 	}
-	*ret = job.picture;
-	*ret_data = job.made_data;
-	*ret_size = job.made_size;
+	*ret = (struct picture_made){job.picture, job.made_data, job.made_size};
 	return 0;
 }
 
 int picture_check(const uint8_t *data, size_t size, struct picture *ret, char ret_why[PICTURE_WHY])
 {
-	uint8_t *none = NULL;
-	size_t none_size = 0;
+	struct picture_ask ask = {.data = data, .size = size};
+	struct picture_made made;
+	int rc = picture_shrink(&ask, &made, ret_why);
 
-	return picture_shrink(data, size, 0, 0, &none, &none_size, ret, ret_why);
+	if (rc == 0)
+		*ret = made.picture;
+	return rc;
 }

@@ -23,8 +23,19 @@ struct picture {
  * reason in `ret_why`. */
 MUST_USE int picture_check(const uint8_t *data, size_t size, struct picture *ret,
 			   char ret_why[PICTURE_WHY]);
-/* The longer side becomes `side` pixels, each the average of those that it covers; encoded anew with `quality`, 1 ..
- * 100. The caller frees `ret_data`. A picture that is not larger: *ret_data is NULL, it was checked alone. */
-MUST_USE int picture_shrink(const uint8_t *data, size_t size, unsigned side, int quality,
-			    uint8_t **ret_data, size_t *ret_size, struct picture *ret,
+struct picture_ask {
+	const uint8_t *data;
+	size_t size;
+	unsigned side; /* the longer side of larger ones becomes as long; 0: check alone */
+	int quality;   /* 1 .. 100 */
+};
+
+struct picture_made {
+	struct picture picture;
+	uint8_t *data; /* the caller frees; NULL: it was not larger, and was checked alone */
+	size_t size;
+};
+
+/* Each pixel is the average of those that it covers. As picture_check(). */
+MUST_USE int picture_shrink(const struct picture_ask *ask, struct picture_made *ret,
 			    char ret_why[PICTURE_WHY]);

@@ -159,8 +159,9 @@ int record_writer_new(const char *path, const struct record_header *header, enum
 	size_t size = 0;
 
 	int rc = record_writer_open(path, header, sync, O_EXCL, &writer, problem);
-	if (rc == 0)
-		rc = record_writer_encode(writer, &data, &size, problem);
+	if (rc < 0 || !writer)
+		return rc;
+	rc = record_writer_encode(writer, &data, &size, problem);
 	if (rc < 0)
 		return rc;
 	rc = record_writer_header(writer, data, size);
@@ -329,8 +330,9 @@ int record_writer_resume(const char *path, const struct record_header *header,
 	size_t size = 0;
 
 	int rc = record_writer_open(path, header, sync, 0, &writer, problem);
-	if (rc == 0)
-		rc = record_writer_encode(writer, &data, &size, problem);
+	if (rc < 0 || !writer)
+		return rc;
+	rc = record_writer_encode(writer, &data, &size, problem);
 	if (rc == 0)
 		rc = record_writer_go_on(writer, data, size, problem);
 	if (rc < 0)
