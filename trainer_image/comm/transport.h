@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "common/base/macros.h"
+#include "common/base/problem.h"
 
 #include "trainer_image/comm/pace.h"
 
@@ -81,3 +82,24 @@ MUST_USE int shared_memory_new(int ranks, size_t ring, struct shared_memory **re
 void shared_memory_free(struct shared_memory *memory);
 /* The transport of one rank, in its process. `memory` outlives it. */
 MUST_USE int transport_shared_new(struct shared_memory *memory, int rank, struct transport **ret);
+
+/* --- TCP: ranks on several machines --- */
+
+/* Where a rank listens. */
+struct transport_address {
+	char host[256];
+	char port[8];
+};
+
+/* What all ranks of a job know. */
+struct transport_job {
+	const struct transport_address *addresses; /* of each rank */
+	int ranks;
+	uint8_t key[32]; /* who does not have it is turned away; random for each job */
+};
+
+/* Rank `rank` connects to the ranks below it, and those above connect to `listener`: a listening
+ * socket, which stays the caller's. `wait_ms`: so long may it take until all are there. E_TIMEOUT names a
+ * rank that is missing; E_AUTHENTICATION one with another key; -errno. */
+MUST_USE int transport_tcp_new(const struct transport_job *job, int rank, int listener,
+			       int64_t wait_ms, struct transport **ret, struct problem *problem);

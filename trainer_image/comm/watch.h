@@ -1,0 +1,41 @@
+/* Watches over the ranks of a job: each tells the others twice a second that it lives, by UDP, from a
+ * thread of its own. A rank that is dead, stopped or cut off falls silent. All others then end their
+ * sums, and name that rank instead of waiting. A rank that fails says why, and the others end by that.
+ *
+ * Example: rank 2 of 4 is stopped by SIGSTOP in the middle of a sum. 5 s later the ranks 0, 1 and 3 have
+ * "rank 2 is silent since 5.0 s" as their problem. */
+#pragma once
+
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+
+#include "trainer_image/comm/transport.h"
+
+enum { WATCH_SILENT_MS = 5000 };
+
+struct watch;
+
+/* `transport` is stopped when the job cannot go on; it outlives the watch. `socket`: UDP, bound to the port of
+ * this rank in `job`, for the watch to close. `silent_ms` 0 = WATCH_SILENT_MS. -ENOMEM, -EAGAIN, E_NOT_FOUND:
+ * the address of a rank. */
+MUST_USE int watch_new(const struct transport_job *job, struct transport *transport, int socket,
+		       int64_t silent_ms, struct watch **ret, struct problem *problem);
+/* Tells the others that this rank has ended well, unless it has failed. */
+void watch_free(struct watch *watch);
+
+/* Where this rank is; from the thread that trains. */
+void watch_step(struct watch *watch, uint64_t step, uint64_t waited_us);
+/* This rank cannot go on: the others are told at once. */
+void watch_fail(struct watch *watch, const char *cause);
+/* False: the job is over, and `problem` says by which rank and why. */
+bool watch_fine(struct watch *watch, struct problem *problem);
+
+/* The rank that the others wait for. */
+struct watch_slowest {
+	int rank;        /* -1: not known yet */
+	int64_t skew_us; /* so much less than the others' mean it waited since the last call */
+};
+
+struct watch_slowest watch_slowest(struct watch *watch);
