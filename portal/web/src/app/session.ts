@@ -82,6 +82,8 @@ export async function logIn(account: string, password: string, code?: string) {
 
 /** By a provider: the code that this tab brought home, and the verifier that it kept. */
 export async function logInByCode(code: string, verifier: string, link?: string) {
+  // index.html asked who it is before this login. Its answer is taken here, or the browser would give it to whoami().
+  await fetch("/api/v1/whoami", {credentials: "same-origin"}).catch(() => undefined);
   await loggedIn(await write("POST /api/v1/login/code", {body: {code, verifier, cookie: true, ...(link ? {link} : {})}}));
 }
 
