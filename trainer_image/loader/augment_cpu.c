@@ -9,6 +9,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "common/base/half.h"
+
 typedef float augment_four __attribute__((vector_size(16)));
 typedef int32_t augment_four_int __attribute__((vector_size(16)));
 #ifndef __SSE2__
@@ -41,38 +43,15 @@ struct augment_cpu {
 	void *table;    /* [3][256] of the output's type: what a byte becomes */
 };
 
-/* IEEE 754 binary16, to the nearest, ties to even. */
-static uint16_t augment_half(double value)
-{
-	double size = fabs(value);
-	uint16_t sign = signbit(value) ? 0x8000 : 0;
-	int exponent;
-	double step;
-
-	if (size >= 65520)
-		return sign | 0x7c00;
-	if (size < 0x1p-14)
-		return (uint16_t)(sign | (uint16_t)rint(size * 0x1p24)); /* subnormal */
-	(void)frexp(size, &exponent);            /* size = 0.5 .. 1 times 2^exponent */
-	step = rint(ldexp(size, 11 - exponent)); /* 1024 .. 2048: 2048 carries into the exponent */
-	return (uint16_t)(sign | (uint16_t)(((exponent + 13) << 10) + (int)step));
-}
-
-static uint16_t augment_brain(float value)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
 static void augment_put(void *table, size_t at, enum augment_type type, double value)
 {
+	float real = (float)value;
+
 	switch (type) {
 	case AUGMENT_UINT8: ((uint8_t *)table)[at] = (uint8_t)value; break;
-	case AUGMENT_FP32: ((float *)table)[at] = (float)value; break;
-	case AUGMENT_BF16: ((uint16_t *)table)[at] = augment_brain((float)value); break;
-	case AUGMENT_FP16: ((uint16_t *)table)[at] = augment_half(value); break;
+	case AUGMENT_FP32: ((float *)table)[at] = real; break;
+	case AUGMENT_BF16: half_to_bf16(&real, (uint16_t *)table + at, 1); break;
+	case AUGMENT_FP16: half_to_fp16(&real, (uint16_t *)table + at, 1); break;
 	case AUGMENT_TYPES: break;
 	}
 }
