@@ -4,30 +4,32 @@
 
 #include "common/base/text.h"
 
-static int64_t clock_ms(clockid_t clock)
+static int64_t clock_us(clockid_t clock)
 {
 	struct timespec now = {0};
 
 	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 int64_t clock_monotonic_ms(void)
 {
-	return clock_ms(CLOCK_MONOTONIC);
+	return clock_us(CLOCK_MONOTONIC) / 1000;
+}
+
+int64_t clock_monotonic_us(void)
+{
+	return clock_us(CLOCK_MONOTONIC);
 }
 
 int64_t clock_boot_ms(void)
 {
-	return clock_ms(CLOCK_BOOTTIME);
+	return clock_us(CLOCK_BOOTTIME) / 1000;
 }
 
 int64_t clock_wall_us(void)
 {
-	struct timespec now = {0};
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	return clock_us(CLOCK_REALTIME);
 }
 
 const char *clock_text(int64_t wall_us, char ret[CLOCK_TEXT_SIZE])

@@ -8,6 +8,7 @@
 #define CLOCK_TEXT_SIZE 32
 
 int64_t clock_monotonic_ms(void);
+int64_t clock_monotonic_us(void);
 /* Monotonic, and goes on while the machine sleeps: for promises made to other machines. */
 int64_t clock_boot_ms(void);
 int64_t clock_wall_us(void);

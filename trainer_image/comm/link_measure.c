@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/base/clock.h"
+
 #include "trainer_image/comm/transport_private.h"
 
 enum { LINK_TIMES = 4, LINK_FEW = 1024, LINK_MANY = 256 << 10 };
@@ -16,12 +18,12 @@ static int link_time(struct transport *transport, const struct collective_sum *s
 	int rc;
 
 	for (int time = 0; time < LINK_TIMES; time++) {
-		int64_t begun_us = transport_now_us();
+		int64_t begun_us = clock_monotonic_us();
 
 		rc = collective_sum(transport, &group, sum);
 		if (rc != 0)
 			return rc;
-		double ms = (double)(transport_now_us() - begun_us) / 1e3;
+		double ms = (double)(clock_monotonic_us() - begun_us) / 1e3;
 
 		least = time == 0 || ms < least ? ms : least;
 	}

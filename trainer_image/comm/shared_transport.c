@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
+
 #include "trainer_image/comm/transport_private.h"
 
 enum { SHARED_RING_LEAST = 4096, SHARED_SPINS = 200, SHARED_SLEEP_US = 20000 };
@@ -138,7 +140,7 @@ static size_t shared_send(struct shared_transport *shared, int to, struct shared
 {
 	struct transport *transport = &shared->transport;
 	struct shared_ring *ring = shared_ring(shared->memory, transport->rank, to);
-	int64_t now_us = transport_now_us();
+	int64_t now_us = clock_monotonic_us();
 	size_t size = pace_allows(&transport->paces[to], now_us, side->size - side->done);
 	uint64_t written = atomic_load_explicit(&ring->written, memory_order_relaxed);
 	size_t room = shared->memory->ring -
@@ -177,7 +179,7 @@ static size_t shared_receive(struct shared_transport *shared, int from, struct s
 /* How long to sleep at most: a paced link has room at a time that is known. */
 static int64_t shared_sleep_us(const struct transport *transport, int to, bool sends)
 {
-	int64_t us = sends ? pace_wait_us(&transport->paces[to], transport_now_us()) : 0;
+	int64_t us = sends ? pace_wait_us(&transport->paces[to], clock_monotonic_us()) : 0;
 
 	return us > 0 && us < SHARED_SLEEP_US ? us : SHARED_SLEEP_US;
 }
@@ -189,7 +191,7 @@ static int shared_exchange(struct transport *transport, const struct transport_e
 	struct shared_bell *bell = shared_bell(shared->memory, transport->rank);
 	struct shared_side out = {.out = is->out, .size = is->out_size};
 	struct shared_side in = {.in = is->in, .size = is->in_size};
-	int64_t moved_us = transport_now_us();
+	int64_t moved_us = clock_monotonic_us();
 	int rc;
 
 	for (int spins = 0; out.done < out.size || in.done < in.size;) {
@@ -198,19 +200,19 @@ static int shared_exchange(struct transport *transport, const struct transport_e
 
 		moved += in.done < in.size ? shared_receive(shared, is->from, &in) : 0;
 		if (moved > 0) {
-			moved_us = transport_now_us();
+			moved_us = clock_monotonic_us();
 			spins = 0;
 			continue;
 		}
 		if (spins++ < SHARED_SPINS)
 			continue;
-		int64_t begun_us = transport_now_us();
+		int64_t begun_us = clock_monotonic_us();
 
 		rc = transport_patience(transport, is, begun_us - moved_us);
 		if (rc != 0)
 			return rc;
 		shared_sleep(bell, rung, shared_sleep_us(transport, is->to, out.done < out.size));
-		transport->waited_us += transport_now_us() - begun_us;
+		transport->waited_us += clock_monotonic_us() - begun_us;
 	}
 	return 0;
 }

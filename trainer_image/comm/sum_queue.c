@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/clock.h"
+
 #include "trainer_image/comm/transport_private.h"
 
 struct sum_queue {
@@ -158,7 +160,7 @@ void sum_queue_ready(struct sum_queue *queue)
 
 int sum_queue_wait(struct sum_queue *queue, int64_t *ret_exposed_us)
 {
-	int64_t begun_us = transport_now_us();
+	int64_t begun_us = clock_monotonic_us();
 	int rc;
 
 	pthread_mutex_lock(&queue->lock);
@@ -167,6 +169,6 @@ int sum_queue_wait(struct sum_queue *queue, int64_t *ret_exposed_us)
 	rc = queue->rc;
 	queue->ready = queue->summed = 0;
 	pthread_mutex_unlock(&queue->lock);
-	*ret_exposed_us = transport_now_us() - begun_us;
+	*ret_exposed_us = clock_monotonic_us() - begun_us;
 	return rc;
 }

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 
 #include "trainer_image/comm/hello_wire.h"
@@ -34,7 +35,7 @@ struct tcp_greeting {
 static int tcp_wait(int fd, short events, int64_t until_us)
 {
 	struct pollfd poll_fd = {.fd = fd, .events = events};
-	int64_t left_us = until_us - transport_now_us();
+	int64_t left_us = until_us - clock_monotonic_us();
 	int count = left_us > 0 ? poll(&poll_fd, 1, (int)(left_us / 1000 + 1)) : 0;
 
 	if (count < 0)
@@ -115,7 +116,7 @@ static struct tcp_greeting tcp_greeting(const struct transport *transport, int f
 {
 	struct tcp_greeting is = {
 		.fd = fd,
-		.until_us = transport_now_us() + TCP_GREET_MS * 1000,
+		.until_us = clock_monotonic_us() + TCP_GREET_MS * 1000,
 		.mine = {.rank = (uint16_t)transport->rank, .ranks = (uint16_t)transport->ranks}};
 
 	if (is.until_us > until_us)
@@ -180,7 +181,7 @@ static int tcp_join_below(struct tcp_transport *tcp, const struct transport_job 
 		}
 		if (rc == E_AUTHENTICATION || rc == E_CONFLICT || rc == E_UNSUPPORTED)
 			return rc;
-		if (transport_now_us() >= until_us)
+		if (clock_monotonic_us() >= until_us)
 			return E_TIMEOUT;
 		(void)poll(NULL, 0, TCP_RETRY_MS);
 	}
@@ -236,7 +237,7 @@ static int tcp_join_problem(const struct transport_job *job, int rank, int rc,
 static int tcp_join(struct tcp_transport *tcp, const struct transport_job *job, int listener,
 		    int64_t wait_ms, struct problem *problem)
 {
-	int64_t until_us = transport_now_us() + wait_ms * 1000;
+	int64_t until_us = clock_monotonic_us() + wait_ms * 1000;
 
 	for (int rank = 0; rank < tcp->transport.rank; rank++) {
 		int rc = tcp_join_below(tcp, job, rank, until_us);
@@ -271,7 +272,7 @@ static bool tcp_open(const struct tcp_side *side)
 
 static int tcp_push(struct transport *transport, struct tcp_side *side)
 {
-	int64_t now_us = transport_now_us();
+	int64_t now_us = clock_monotonic_us();
 	size_t size = tcp_open(side) ? pace_allows(&transport->paces[side->rank], now_us,
 						   side->size - side->done)
 				     : 0;
@@ -303,8 +304,9 @@ static int tcp_pull(struct tcp_side *side)
 static void tcp_sleep(const struct transport *transport, const struct tcp_side *out,
 		      const struct tcp_side *in)
 {
-	int64_t wait_us =
-		tcp_open(out) ? pace_wait_us(&transport->paces[out->rank], transport_now_us()) : 0;
+	int64_t wait_us = tcp_open(out)
+				  ? pace_wait_us(&transport->paces[out->rank], clock_monotonic_us())
+				  : 0;
 	int64_t us = wait_us > 0 && wait_us < TCP_SLEEP_MS * 1000 ? wait_us : TCP_SLEEP_MS * 1000;
 	const struct timespec time = {0, us * 1000};
 	struct pollfd fds[2] = {
@@ -321,7 +323,7 @@ static int tcp_exchange(struct transport *transport, const struct transport_exch
 		.rank = is->to, .fd = tcp->fds[is->to], .out = is->out, .size = is->out_size};
 	struct tcp_side in = {
 		.rank = is->from, .fd = tcp->fds[is->from], .in = is->in, .size = is->in_size};
-	int64_t moved_us = transport_now_us();
+	int64_t moved_us = clock_monotonic_us();
 
 	while (tcp_open(&out) || tcp_open(&in)) {
 		int pushed = tcp_push(transport, &out);
@@ -333,16 +335,16 @@ static int tcp_exchange(struct transport *transport, const struct transport_exch
 			return -ECONNRESET;
 		}
 		if (pushed + pulled > 0) {
-			moved_us = transport_now_us();
+			moved_us = clock_monotonic_us();
 			continue;
 		}
-		int64_t begun_us = transport_now_us();
+		int64_t begun_us = clock_monotonic_us();
 
 		rc = transport_patience(transport, is, begun_us - moved_us);
 		if (rc != 0)
 			return rc;
 		tcp_sleep(transport, &out, &in);
-		transport->waited_us += transport_now_us() - begun_us;
+		transport->waited_us += clock_monotonic_us() - begun_us;
 	}
 	return 0;
 }

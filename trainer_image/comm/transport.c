@@ -1,16 +1,8 @@
 #include "trainer_image/comm/transport.h"
 
-#include <time.h>
+#include "common/base/clock.h"
 
 #include "trainer_image/comm/transport_private.h"
-
-int64_t transport_now_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 uint64_t transport_sent(const struct transport *transport)
 {
@@ -24,7 +16,7 @@ uint64_t transport_sent(const struct transport *transport)
 void transport_pace(struct transport *transport, double bytes_per_s)
 {
 	for (int i = 0; i < transport->ranks; i++)
-		pace_set(&transport->paces[i], bytes_per_s, transport_now_us());
+		pace_set(&transport->paces[i], bytes_per_s, clock_monotonic_us());
 }
 
 int transport_patience(struct transport *transport, const struct transport_exchange *is,

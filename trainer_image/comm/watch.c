@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/text.h"
 
@@ -73,7 +74,7 @@ static void watch_hear_one(struct watch *watch, const struct beat *beat)
 	    beat->number <= rank->beat.number)
 		return;
 	rank->beat = *beat;
-	rank->heard_us = transport_now_us();
+	rank->heard_us = clock_monotonic_us();
 	if (beat->state == BEAT_FAILED)
 		watch_over(watch, E_UNAVAILABLE, beat->rank, "ended:", beat->cause);
 }
@@ -96,7 +97,7 @@ static void watch_hear(struct watch *watch)
 /* `paused_us`: how long this thread did not run more than it should. Then all others seem silent. */
 static void watch_judge(struct watch *watch, int64_t paused_us)
 {
-	int64_t now_us = transport_now_us();
+	int64_t now_us = clock_monotonic_us();
 
 	pthread_mutex_lock(&watch->lock);
 	for (int i = 0; i < watch->ranks; i++) {
@@ -127,12 +128,12 @@ static bool watch_ends(struct watch *watch)
 static void *watch_thread(void *context)
 {
 	struct watch *watch = context;
-	int64_t beat_us = transport_now_us();
+	int64_t beat_us = clock_monotonic_us();
 	int64_t before_us = beat_us;
 
 	while (!watch_ends(watch)) {
 		struct pollfd fd = {.fd = watch->socket, .events = POLLIN};
-		int64_t now_us = transport_now_us();
+		int64_t now_us = clock_monotonic_us();
 		int64_t paused_us = now_us - before_us - 2 * WATCH_BEAT_MS * 1000;
 
 		before_us = now_us;
@@ -163,7 +164,7 @@ static int watch_find(struct watch *watch, const struct transport_job *job, stru
 					   job->addresses[rank].host);
 		memcpy(&watch->all[rank].address, info->ai_addr, info->ai_addrlen);
 		watch->all[rank].address_size = info->ai_addrlen;
-		watch->all[rank].heard_us = transport_now_us();
+		watch->all[rank].heard_us = clock_monotonic_us();
 		freeaddrinfo(info);
 	}
 	return 0;
