@@ -55,12 +55,23 @@ static void write_noun(const struct command_set *set, const char *noun, const ch
 	wrap_print(out, left, NOUN_WIDTH, text_get(&words));
 }
 
+/* A program of which no noun has verbs has commands of one word. */
+static bool command_help_has_verbs(const struct command_set *set)
+{
+	for (size_t i = 0; i < set->command_count; i++)
+		if (set->commands[i].verb[0])
+			return true;
+	return false;
+}
+
 void command_help_all(const struct command_set *set, FILE *out)
 {
 	const char *group = "";
 
-	fprintf(out, "%s - %s\nusage: %s NOUN VERB [WORD...] [OPTION...]\n", set->program,
-		set->summary, set->program);
+	const char *words = command_help_has_verbs(set) ? "NOUN VERB" : "COMMAND";
+
+	fprintf(out, "%s - %s\nusage: %s %s [WORD...] [OPTION...]\n", set->program, set->summary,
+		set->program, words);
 	for (size_t i = 0; i < set->noun_count; i++) {
 		if (strcmp(set->nouns[i].group, group) != 0)
 			fprintf(out, "%s\n", set->nouns[i].group);
@@ -69,8 +80,8 @@ void command_help_all(const struct command_set *set, FILE *out)
 	}
 	fprintf(out, "options of every command\n");
 	write_options(out, set->globals, set->global_count);
-	fprintf(out, "%s help NOUN [VERB] says more. completion bash|zsh|fish is for a shell.\n",
-		set->program);
+	fprintf(out, "%s help %s says more. completion bash|zsh|fish is for a shell.\n",
+		set->program, command_help_has_verbs(set) ? "NOUN [VERB]" : "COMMAND");
 }
 
 static bool is_noun(const struct command_set *set, const char *noun)

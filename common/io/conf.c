@@ -138,6 +138,14 @@ static int check_names(struct conf_source *source, const struct conf_row rows[],
 	return 0;
 }
 
+/* A whole number may stand for a real one. */
+static double conf_real(const config_setting_t *setting)
+{
+	return config_setting_type(setting) == CONFIG_TYPE_FLOAT
+		       ? config_setting_get_float(setting)
+		       : (double)config_setting_get_int64(setting);
+}
+
 /* The libconfig types that stand for each of ours; a scalar as text. False when the type is
  * another. */
 static bool scalar_text(const struct conf_row *row, const config_setting_t *setting,
@@ -149,6 +157,10 @@ static bool scalar_text(const struct conf_row *row, const config_setting_t *sett
 	case CONF_INT:
 		text_addf(ret, "%lld", config_setting_get_int64(setting));
 		return type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64;
+	case CONF_REAL:
+		text_addf(ret, "%.17g", conf_real(setting));
+		return type == CONFIG_TYPE_FLOAT || type == CONFIG_TYPE_INT ||
+		       type == CONFIG_TYPE_INT64;
 	case CONF_BOOL:
 		text_add(ret, config_setting_get_bool(setting) ? "true" : "false");
 		return type == CONFIG_TYPE_BOOL;

@@ -14,6 +14,7 @@ enum conf_type {
 	CONF_STRING,  /* char *, owned by the struct; conf_done frees */
 	CONF_TEXT,    /* the same, never empty */
 	CONF_INT,     /* int64_t; min..max */
+	CONF_REAL,    /* double; min..max */
 	CONF_BOOL,    /* bool */
 	CONF_ENUM,    /* int; `words`, ended by NULL */
 	CONF_ADDRESS, /* uint32_t IPv4, host order */
@@ -27,7 +28,7 @@ struct conf_row {
 	size_t offset;            /* into the program's struct */
 	const char *default_text; /* as it would stand in the file without quotes; NULL = required,
 				     "" = empty */
-	int64_t min, max;         /* CONF_INT; 0, 0 = any */
+	int64_t min, max;         /* CONF_INT, CONF_REAL; 0, 0 = any */
 	const char *const *words; /* CONF_ENUM */
 	const char *unit;         /* for people: "seconds", "bytes"; may be NULL */
 	const char *help;         /* one line */

@@ -85,6 +85,8 @@ static void conf_print_value(const struct conf_row *row, FILE *out)
 	case CONF_INT: /* L: libconfig wants it beyond 32 bits */
 		(void)fprintf(out, "%s%s", *text ? text : "0", strlen(text) > 9 ? "L" : "");
 		break;
+	/* libconfig takes a whole number there too. */
+	case CONF_REAL: (void)fputs(*text ? text : "0", out); break;
 	case CONF_BOOL: (void)fputs(*text ? text : "false", out); break;
 	case CONF_STRING:
 	case CONF_TEXT:

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,21 @@ static int set_int(const struct conf_row *row, const char *text, void *ret)
 	if (errno != 0 || end == text || *end != '\0')
 		return E_MALFORMED;
 	if ((row->min != 0 || row->max != 0) && (value < row->min || value > row->max))
+		return E_MALFORMED;
+	*number = value;
+	return 0;
+}
+
+static int set_real(const struct conf_row *row, const char *text, void *ret)
+{
+	double *number = ret;
+	char *end = NULL;
+	double value = strtod(text, &end);
+
+	if (end == text || *end != '\0' || !isfinite(value))
+		return E_MALFORMED;
+	if ((row->min != 0 || row->max != 0) &&
+	    (value < (double)row->min || value > (double)row->max))
 		return E_MALFORMED;
 	*number = value;
 	return 0;
@@ -138,6 +154,7 @@ static const struct {
 	[CONF_STRING] = {set_string, "a string"},
 	[CONF_TEXT] = {set_text, "a string that is not empty"},
 	[CONF_INT] = {set_int, NULL},
+	[CONF_REAL] = {set_real, NULL},
 	[CONF_BOOL] = {set_bool, "true or false"},
 	[CONF_ENUM] = {set_enum, NULL},
 	[CONF_ADDRESS] = {set_address, "an IPv4 address like \"10.2.0.1\""},
@@ -159,7 +176,8 @@ void conf_value_allowed(const struct conf_row *row, char *ret, size_t room)
 		text_addf(&text, "%" PRId64 "..%" PRId64 "%s%s", row->min, row->max,
 			  *unit ? " " : "", unit);
 	} else {
-		text_addf(&text, "a whole number%s%s", *unit ? " of " : "", unit);
+		text_addf(&text, "a %s number%s%s", row->type == CONF_REAL ? "real" : "whole",
+			  *unit ? " of " : "", unit);
 	}
 	(void)text_copy(ret, room, text_get(&text));
 	text_done(&text);

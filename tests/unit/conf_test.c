@@ -27,6 +27,7 @@ struct values {
 	char **servers;
 	char **empty;
 	int64_t large;
+	double rate, share;
 	char *user;
 };
 
@@ -57,6 +58,12 @@ static const struct conf_row rows[] = {
 	 .offset = AT(large),
 	 .default_text = "1099511627776",
 	 .unit = "bytes"},
+	{.key = "http.rate", .type = CONF_REAL, .offset = AT(rate), .default_text = "1e-8"},
+	{.key = "http.share",
+	 .type = CONF_REAL,
+	 .offset = AT(share),
+	 .default_text = "0.5",
+	 .max = 1},
 	{.key = "boot.ipxe.on", .type = CONF_BOOL, .offset = AT(ipxe), .default_text = "true"},
 	{.key = "boot.mode",
 	 .type = CONF_ENUM,
@@ -108,6 +115,7 @@ static void assert_defaults(const struct values *values)
 	assert_string_equal(values->user, "");
 	assert_int_equal(values->port, 8080);
 	assert_true(values->large == 1099511627776);
+	assert_true(values->rate == 1e-8 && values->share == 0.5);
 	assert_true(values->ipxe);
 	assert_int_equal(values->mode, 1);
 	assert_int_equal(values->address, 0x0a020001);
@@ -176,6 +184,9 @@ static void test_mistakes(void **state)
 		 "use 1..65535"},
 		{"http: { port = \"80\"; };", 1, "http.port is wrong", "another type",
 		 "use 1..65535"},
+		{"http: { share = 1.5; };", 1, "http.share is wrong", "found \"1.5\"", "0..1"},
+		{"http: { rate = \"fast\"; };", 1, "http.rate is wrong", "another type",
+		 "a real number"},
 		{"http: { port = 80.5; };", 1, "http.port is wrong", "another type",
 		 "use 1..65535"},
 		{"\nboot: { mode = \"cold\"; };", 2, "boot.mode is wrong", "found \"cold\"",

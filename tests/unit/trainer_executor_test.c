@@ -83,12 +83,12 @@ static void fill(struct lab *lab)
 static double run(struct lab *lab, double scale)
 {
 	const struct executor_step step = {.seed = 7, .number = 1, .scale = scale};
-	double loss = -1;
+	struct executor_result result;
 
-	assert_int_equal(executor_run(lab->executor, &step, &loss), 0);
+	assert_int_equal(executor_run(lab->executor, &step, &result), 0);
 	assert_int_equal(executor_peak(lab->executor), lab->plan->arena);
-	assert_true(isfinite(loss) && loss > 0);
-	return loss;
+	assert_true(isfinite(result.loss) && result.loss > 0);
+	return result.loss;
 }
 
 /* Every parameter of every model, some of its elements. */
@@ -243,7 +243,7 @@ static void test_order(void **state)
 	for (size_t m = 0; m < COUNT_OF(models); m++) {
 		struct lab lab;
 		int parameters = 0;
-		double loss;
+		struct executor_result result;
 
 		lab_begin(&lab, models[m], TENSOR_FP32, 0);
 		fill(&lab);
@@ -251,7 +251,7 @@ static void test_order(void **state)
 		const struct executor_step step = {
 			.scale = 1, .gradient = tell_gradient, .context = &told};
 
-		assert_int_equal(executor_run(lab.executor, &step, &loss), 0);
+		assert_int_equal(executor_run(lab.executor, &step, &result), 0);
 		for (int i = 0; i < lab.graph->tensor_count; i++)
 			parameters += lab.graph->tensors[i].role == GRAPH_PARAMETER ? 1 : 0;
 		assert_int_equal(told.count, parameters);
@@ -263,15 +263,15 @@ static void test_refusals(void **state)
 {
 	struct problem problem = {0};
 	struct executor *executor;
+	struct executor_result result;
 	struct lab lab;
-	double loss;
 
 	(void)state;
 	lab_begin(&lab, models[0], TENSOR_FP32, 0);
 	fill(&lab);
 	((int32_t *)executor_tensor(lab.executor, lab.graph->label))[0] =
 		4; /* classes are 0 .. 3 */
-	assert_int_equal(executor_run(lab.executor, &(struct executor_step){.scale = 1}, &loss),
+	assert_int_equal(executor_run(lab.executor, &(struct executor_step){.scale = 1}, &result),
 			 E_INVALID);
 	/* A plan that knew of no workspace. */
 	const struct plan_options options = {.budget = 0};

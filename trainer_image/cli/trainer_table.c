@@ -18,17 +18,18 @@ static const struct noun_row trainer_nouns[] = {
 	{"sets", "inspect", "what a record file holds"},
 	{"sets", "verify", "is it whole?"},
 	{"training", "plan", "what fits into memory, at what cost"},
+	{"training", "run", "train as a job's file says"},
 };
 
 static const struct synonym_row trainer_synonyms[] = {
 	{"import", "convert"},      {"pack", "convert"},      {"show", "inspect"},
 	{"info", "inspect"},        {"check", "verify"},      {"fsck", "verify"},
 	{"mnist", "digits"},        {"--format", "--output"}, {"--json", "--output"},
-	{"--size", "--resize-max"},
+	{"--size", "--resize-max"}, {"train", "run"},         {"fit", "run"},
 };
 
 static const struct command_group *const trainer_groups[] = {&convert_group, &record_group,
-							     &plan_group};
+							     &plan_group, &run_group};
 
 struct command *trainer_table_new(struct command_set *ret)
 {

@@ -16,6 +16,7 @@ struct command_group {
 extern const struct command_group convert_group; /* convert_cli.c */
 extern const struct command_group record_group;  /* record_cli.c */
 extern const struct command_group plan_group;    /* plan_cli.c */
+extern const struct command_group run_group;     /* run_cli.c */
 
 /* The set. Returns its commands, which the caller frees; NULL: no memory. */
 MUST_USE struct command *trainer_table_new(struct command_set *ret);

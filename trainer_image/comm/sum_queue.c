@@ -149,6 +149,11 @@ void sum_queue_free(struct sum_queue *queue)
 	sum_queue_release(queue);
 }
 
+float *sum_queue_lost(struct sum_queue *queue, size_t nth)
+{
+	return queue->lost ? queue->lost[nth] : NULL;
+}
+
 void sum_queue_ready(struct sum_queue *queue)
 {
 	pthread_mutex_lock(&queue->lock);

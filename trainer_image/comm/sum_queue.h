@@ -28,6 +28,9 @@ MUST_USE int sum_queue_new(struct transport *transport, float *gradients,
 			   const struct sum_options *options, struct sum_queue **ret);
 /* Ends the thread, also in the middle of a sum. */
 void sum_queue_free(struct sum_queue *queue);
+/* What the codec lost of bucket `nth`, as struct collective_sum has it; NULL without feedback. Between steps
+ * the caller may read and set it. */
+float *sum_queue_lost(struct sum_queue *queue, size_t nth);
 /* The next bucket may be summed: its numbers belong to the queue until sum_queue_wait. */
 void sum_queue_ready(struct sum_queue *queue);
 /* Until all buckets are summed; then the next step may begin. 0, or the error of the first sum that

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/half.h"
 #include "common/base/hash.h"
@@ -233,10 +234,62 @@ void executor_begin(struct executor *executor, uint64_t seed)
 
 /* --- a step --- */
 
-static double executor_loss(const struct ops_tensor *losses, size_t nth)
+static double executor_number(const struct ops_tensor *tensor, size_t nth)
 {
-	return losses->is.type == TENSOR_FP64 ? ((const double *)losses->data)[nth]
-					      : (double)((const float *)losses->data)[nth];
+	float full = 0;
+
+	switch (tensor->is.type) {
+	case TENSOR_FP32: return (double)((const float *)tensor->data)[nth];
+	case TENSOR_FP64: return ((const double *)tensor->data)[nth];
+	case TENSOR_BF16: half_from_bf16((const uint16_t *)tensor->data + nth, &full, 1); break;
+	case TENSOR_FP16: half_from_fp16((const uint16_t *)tensor->data + nth, &full, 1); break;
+	case TENSOR_INT32:
+	case TENSOR_UINT8: break;
+	}
+	return (double)full;
+}
+
+/* Of the logits of one label the first that is the largest. */
+static size_t executor_largest(const struct ops_tensor *logits, size_t row, size_t classes)
+{
+	size_t largest = 0;
+	double most = executor_number(logits, row * classes);
+
+	for (size_t i = 1; i < classes; i++) {
+		double is = executor_number(logits, row * classes + i);
+
+		if (is > most) {
+			most = is;
+			largest = i;
+		}
+	}
+	return largest;
+}
+
+static uint64_t executor_right(const struct ops_call *call)
+{
+	size_t classes = (size_t)tensor_shape_channels(&call->in[0].is.shape);
+	size_t all = (size_t)tensor_shape_count(&call->in[1].is.shape);
+	const int32_t *labels = call->in[1].data;
+	uint64_t right = 0;
+
+	for (size_t i = 0; i < all; i++)
+		if (labels[i] >= 0 &&
+		    executor_largest(&call->in[0], i, classes) == (size_t)labels[i])
+			right++;
+	return right;
+}
+
+/* Read at once: the memory of losses and logits is another's in the backward pass. */
+static void executor_lose(const struct executor_step *step, const struct ops_call *call,
+			  struct executor_result *result)
+{
+	size_t all = (size_t)tensor_shape_count(&call->out[0].is.shape);
+
+	for (size_t i = 0; i < all; i++)
+		result->loss += executor_number(&call->out[0], i);
+	if (step->count_right)
+		result->right = executor_right(call);
 }
 
 /* Labels below 0 have no loss, and do not count. */
@@ -260,38 +313,94 @@ static void executor_tell(const struct executor *executor, const struct executor
 			step->gradient(step->context, op->out[i]);
 }
 
-int executor_run(struct executor *executor, const struct executor_step *step, double *ret_loss)
+/* The call of a step of the plan, with the memory that the plan gives it. */
+static struct ops_call executor_call(struct executor *executor, const struct executor_step *step,
+				     const struct plan_step *is)
+{
+	const struct graph_op *op = &executor->graph->ops[is->op];
+	struct ops_call call = executor_shape(executor->graph, is->op);
+
+	for (int k = 0; k < op->in_count; k++)
+		call.in[k].data = executor_memory(executor, op->in[k], is->in[k]);
+	for (int k = 0; k < op->out_count; k++)
+		call.out[k].data = executor_memory(executor, op->out[k], is->out[k]);
+	if (is->workspace >= 0)
+		call.workspace = executor_memory(executor, -1, is->workspace);
+	call.seed = step->seed;
+	call.step = step->number;
+	call.recompute = is->recompute;
+	return call;
+}
+
+int executor_run(struct executor *executor, const struct executor_step *step,
+		 struct executor_result *ret)
 {
 	const struct graph *graph = executor->graph;
-	size_t counted = executor_counted(executor);
-	double sum = 0;
+	struct executor_result result = {.counted = executor_counted(executor)};
+	double labels = step->labels > 0 ? step->labels : (double)result.counted;
+	int64_t begun_us = clock_monotonic_us();
 
 	for (int i = 0; i < executor->plan->step_count; i++) {
 		const struct plan_step *is = &executor->plan->steps[i];
 		const struct graph_op *op = &graph->ops[is->op];
-		struct ops_call call = executor_shape(graph, is->op);
+		struct ops_call call = executor_call(executor, step, is);
 		int rc;
 
-		for (int k = 0; k < op->in_count; k++)
-			call.in[k].data = executor_memory(executor, op->in[k], is->in[k]);
-		for (int k = 0; k < op->out_count; k++)
-			call.out[k].data = executor_memory(executor, op->out[k], is->out[k]);
-		if (is->workspace >= 0)
-			call.workspace = executor_memory(executor, -1, is->workspace);
-		call.seed = step->seed;
-		call.step = step->number;
-		call.recompute = is->recompute;
-		call.scale = counted > 0 ? step->scale / (double)counted : 0;
+		call.scale = result.counted > 0 ? step->scale / labels : 0;
 		rc = ops_run(executor->ops, &call);
 		if (rc != 0)
 			return rc;
-		/* Read at once: the losses' memory is another's in the backward pass. */
-		for (size_t k = 0; op->out[0] == graph->loss && !is->recompute &&
-				   k < (size_t)tensor_shape_count(&call.out[0].is.shape);
-		     k++)
-			sum += executor_loss(&call.out[0], k);
+		if (op->out[0] == graph->loss && !is->recompute) {
+			executor_lose(step, &call, &result);
+			result.forward_us = clock_monotonic_us() - begun_us;
+		}
 		executor_tell(executor, step, op);
 	}
-	*ret_loss = counted > 0 ? sum / (double)counted : 0;
+	result.loss = result.counted > 0 ? result.loss / (double)result.counted : 0;
+	*ret = result;
 	return 0;
+}
+
+static bool executor_is_finite(const struct ops_tensor *tensor)
+{
+	size_t count = (size_t)tensor_shape_count(&tensor->is.shape);
+
+	for (size_t i = 0; i < count; i++)
+		if (!isfinite(executor_number(tensor, i)))
+			return false;
+	return true;
+}
+
+/* What is read comes first: a parameter that is broken breaks the result. */
+static int executor_broken(const struct graph_op *op, const struct ops_call *call)
+{
+	for (int i = 0; i < op->in_count; i++)
+		if (!executor_is_finite(&call->in[i]))
+			return op->in[i];
+	return -1;
+}
+
+int executor_find_broken(struct executor *executor, const struct executor_step *step)
+{
+	const struct plan *plan = executor->plan;
+
+	for (int i = 0; i < plan->step_count; i++) {
+		const struct plan_step *is = &plan->steps[i];
+		const struct graph_op *op = &executor->graph->ops[is->op];
+		struct ops_call call = executor_call(executor, step, is);
+		int broken;
+
+		if (op->backward || is->recompute)
+			continue;
+		call.recompute = true; /* running statistics stay */
+		broken = executor_broken(op, &call);
+		if (broken >= 0)
+			return broken;
+		if (ops_run(executor->ops, &call) != 0)
+			return -1;
+		for (int k = 0; k < op->out_count; k++)
+			if (!executor_is_finite(&call.out[k]))
+				return op->out[k];
+	}
+	return -1;
 }

@@ -15,11 +15,19 @@ struct executor;
 
 struct executor_step {
 	uint64_t seed, number; /* of dropout */
-	double scale; /* the gradients are those of the mean loss times this: 1, or a loss scale */
+	double scale;  /* the gradients are those of the mean loss times this: 1, or a loss scale */
+	double labels; /* what the mean divides by; 0 = the labels that count */
+	bool count_right; /* compare the largest logit with the label */
 	/* Called behind the op that made the gradient of a parameter, in the order of their memory; may be
 	 * NULL. `tensor`: the gradient. */
 	void (*gradient)(void *context, int tensor);
 	void *context;
+};
+
+struct executor_result {
+	double loss;             /* the mean of those whose labels count; 0 when none does */
+	uint64_t counted, right; /* labels; `right` with count_right alone */
+	int64_t forward_us;      /* until the losses were there */
 };
 
 /* For plan_options.workspace, with the back end as its context: -1 where the back end has no such op. */
@@ -36,10 +44,12 @@ void *executor_tensor(struct executor *executor, int tensor);
 /* Parameters and statistics as training begins with them: the same for one seed on every rank and back
  * end. */
 void executor_begin(struct executor *executor, uint64_t seed);
-/* One pass over the plan. The mean of the losses whose labels count in `ret_loss`. E_INVALID: a label or
- * word that the model does not have. */
+/* One pass over the plan. E_INVALID: a label or word that the model does not have. */
 MUST_USE int executor_run(struct executor *executor, const struct executor_step *step,
-			  double *ret_loss);
+			  struct executor_result *ret);
+/* Where a loss that is no number comes from: runs the forward pass of the step again. The first tensor
+ * that holds infinity or NaN: the input, a parameter, or what an op gives. -1 = none. */
+int executor_find_broken(struct executor *executor, const struct executor_step *step);
 /* The furthest byte of the arena that a step was given so far: never more than plan->arena. */
 int64_t executor_peak(const struct executor *executor);
 /* The gradients of all parameters. */

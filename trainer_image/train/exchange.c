@@ -1,0 +1,312 @@
+#include "trainer_image/train/exchange.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/pages.h"
+
+#include "trainer_image/comm/link_measure.h"
+#include "trainer_image/comm/sum_queue.h"
+
+enum {
+	EXCHANGE_FIRST_BUCKET = 1 << 18, /* numbers */
+	EXCHANGE_STEPS = 4,              /* that are measured before the buckets are cut */
+	EXCHANGE_PROBE = 256 << 10,      /* numbers of a measured sum */
+};
+
+struct exchange {
+	struct team *team;
+	struct weights *weights;
+	enum job_codec wish;
+	enum codec codec;
+	struct exchange_lost lost;
+	struct sum_queue *queue;
+	struct sum_bucket *buckets;
+	size_t *ends; /* of each bucket, the part behind its last */
+	size_t bucket_count;
+	size_t ready, told; /* parts, buckets of this step */
+	struct bucket_gradient *timeline;
+	int64_t begun_us;
+	int steps; /* measured so far; EXCHANGE_STEPS: the buckets are cut */
+};
+
+static size_t exchange_vector(const struct exchange *exchange)
+{
+	return exchange->weights->numbers * sizeof(float) + 1;
+}
+
+static size_t exchange_part_end(const struct exchange *exchange, size_t part)
+{
+	const struct weights *weights = exchange->weights;
+
+	return part < weights->count ? weights->parts[part].first : weights->numbers;
+}
+
+static bool exchange_keeps(const struct exchange *exchange)
+{
+	return exchange->codec == CODEC_INT8;
+}
+
+/* --- what the codec lost --- */
+
+/* Numbers that this rank owns of a bucket, from its begin. */
+static void exchange_owned(const struct exchange *exchange, size_t nth, size_t *ret_first,
+			   size_t *ret_count)
+{
+	collective_shard(exchange->buckets[nth].count, exchange->team->ranks, exchange->team->rank,
+			 ret_first, ret_count);
+}
+
+struct exchange_lost exchange_lost(struct exchange *exchange)
+{
+	return exchange->lost;
+}
+
+void exchange_lost_save(struct exchange *exchange)
+{
+	if (!exchange_keeps(exchange) || !sum_queue_lost(exchange->queue, 0))
+		return;
+	memset(exchange->lost.owned, 0, exchange->weights->numbers * sizeof(float));
+	for (size_t i = 0; i < exchange->bucket_count; i++) {
+		const struct sum_bucket *bucket = &exchange->buckets[i];
+		const float *lost = sum_queue_lost(exchange->queue, i);
+		size_t first;
+		size_t count;
+
+		exchange_owned(exchange, i, &first, &count);
+		memcpy(exchange->lost.mine + bucket->first, lost, bucket->count * sizeof(float));
+		memcpy(exchange->lost.owned + bucket->first + first, lost + bucket->count,
+		       count * sizeof(float));
+	}
+}
+
+int exchange_lost_load(struct exchange *exchange, struct problem *problem)
+{
+	int rc;
+
+	if (!exchange_keeps(exchange))
+		return 0;
+	/* Who owns a number may have changed with the cut: each has them all for a moment. */
+	rc = team_sum(exchange->team, exchange->lost.owned, exchange->weights->numbers, problem);
+	for (size_t i = 0; rc == 0 && i < exchange->bucket_count; i++) {
+		const struct sum_bucket *bucket = &exchange->buckets[i];
+		float *lost = sum_queue_lost(exchange->queue, i);
+		size_t first;
+		size_t count;
+
+		exchange_owned(exchange, i, &first, &count);
+		memcpy(lost, exchange->lost.mine + bucket->first, bucket->count * sizeof(float));
+		memcpy(lost + bucket->count, exchange->lost.owned + bucket->first + first,
+		       count * sizeof(float));
+	}
+	return rc;
+}
+
+/* --- buckets --- */
+
+/* `ends`: as bucket_plan has them. Takes what was lost along. */
+static int exchange_cut(struct exchange *exchange, const size_t ends[], size_t count,
+			struct problem *problem)
+{
+	const struct sum_options options = {.way = COLLECTIVE_DIRECT,
+					    .codec = exchange->codec,
+					    .feedback = exchange_keeps(exchange)};
+	struct sum_bucket *buckets = calloc(count, sizeof(*buckets));
+	size_t *copy = calloc(count, sizeof(*copy));
+	struct sum_queue *queue = NULL;
+	int rc = buckets && copy ? 0 : -ENOMEM;
+
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		size_t first = exchange_part_end(exchange, i > 0 ? ends[i - 1] : 0);
+
+		copy[i] = ends[i];
+		buckets[i] =
+			(struct sum_bucket){first, exchange_part_end(exchange, ends[i]) - first};
+	}
+	if (rc == 0 && exchange->queue)
+		exchange_lost_save(exchange);
+	if (rc == 0)
+		rc = sum_queue_new(exchange->team->transport, exchange->weights->gradient, buckets,
+				   count, &options, &queue);
+	if (rc != 0) {
+		free(buckets);
+		free(copy);
+		return problem_set(problem, rc, "buckets of gradients: %s", error_text(rc));
+	}
+	sum_queue_free(exchange->queue);
+	free(exchange->buckets);
+	free(exchange->ends);
+	exchange->queue = queue;
+	exchange->buckets = buckets;
+	exchange->ends = copy;
+	exchange->bucket_count = count;
+	return exchange_lost_load(exchange, problem);
+}
+
+/* Before anything was measured. */
+static int exchange_cut_first(struct exchange *exchange, struct problem *problem)
+{
+	const struct weights *weights = exchange->weights;
+	CLEANUP(freep) size_t *ends = calloc(weights->count + 1, sizeof(*ends));
+	size_t count = 0;
+	size_t begin = 0;
+
+	if (!ends)
+		return problem_set(problem, -ENOMEM, "no memory");
+	for (size_t i = 1; i <= weights->count; i++) {
+		if (i < weights->count &&
+		    exchange_part_end(exchange, i) - begin < EXCHANGE_FIRST_BUCKET)
+			continue;
+		ends[count++] = i;
+		begin = exchange_part_end(exchange, i);
+	}
+	return exchange_cut(exchange, ends, count, problem);
+}
+
+/* The mean of the measured steps, and of all ranks the latest: all ranks have the same. */
+static int exchange_share_timeline(struct exchange *exchange, struct problem *problem)
+{
+	struct team *team = exchange->team;
+	struct collective_group group = collective_all(team->transport);
+	size_t count = exchange->weights->count;
+	CLEANUP(freep) double *mine = calloc(count, sizeof(*mine));
+	CLEANUP(freep) double *all = calloc(count * (size_t)team->ranks, sizeof(*all));
+
+	if (!mine || !all)
+		return problem_set(problem, -ENOMEM, "no memory");
+	for (size_t i = 0; i < count; i++)
+		mine[i] = exchange->timeline[i].ready_ms / EXCHANGE_STEPS;
+	int rc = collective_gather(team->transport, &group, mine, count * sizeof(*mine), all);
+
+	if (rc != 0)
+		return team_blame(team, rc, problem);
+	for (size_t i = 0; i < count; i++) {
+		struct bucket_gradient *gradient = &exchange->timeline[i];
+
+		gradient->ready_ms = 0;
+		for (size_t k = 0; k < (size_t)team->ranks; k++)
+			if (all[k * count + i] > gradient->ready_ms)
+				gradient->ready_ms = all[k * count + i];
+	}
+	return 0;
+}
+
+/* All ranks measure the same link, so they come to the same cut. */
+static int exchange_cut_measured(struct exchange *exchange, struct problem *problem)
+{
+	struct transport *transport = exchange->team->transport;
+	size_t count = exchange->weights->count;
+	struct link_choice choice = {.codec = exchange->codec};
+	int rc = exchange_share_timeline(exchange, problem);
+
+	if (rc != 0 || count > BUCKET_GRADIENTS_MAX)
+		return rc;
+	if (exchange->wish == JOB_CODEC_AUTO) {
+		rc = link_choose(transport, exchange->timeline, count, CODEC_INT8, &choice);
+	} else {
+		rc = link_measure(transport, COLLECTIVE_DIRECT, exchange->codec, EXCHANGE_PROBE,
+				  &choice.link);
+		if (rc == 0)
+			rc = bucket_cut(exchange->timeline, count, &choice.link, &choice.plan);
+	}
+	if (rc != 0)
+		return team_blame(exchange->team, rc, problem);
+	exchange->codec = choice.codec;
+	rc = exchange_cut(exchange, choice.plan.ends, choice.plan.count, problem);
+	bucket_plan_done(&choice.plan);
+	return rc;
+}
+
+/* --- steps --- */
+
+void exchange_begin(struct exchange *exchange)
+{
+	exchange->begun_us = clock_monotonic_us();
+	exchange->ready = exchange->told = 0;
+}
+
+void exchange_ready(struct exchange *exchange)
+{
+	if (exchange->steps < EXCHANGE_STEPS)
+		exchange->timeline[exchange->ready].ready_ms +=
+			(double)(clock_monotonic_us() - exchange->begun_us) / 1e3;
+	exchange->ready++;
+	while (exchange->told < exchange->bucket_count &&
+	       exchange->ends[exchange->told] <= exchange->ready) {
+		sum_queue_ready(exchange->queue);
+		exchange->told++;
+	}
+}
+
+int exchange_wait(struct exchange *exchange, int64_t *ret_exposed_us, struct problem *problem)
+{
+	int rc = sum_queue_wait(exchange->queue, ret_exposed_us);
+
+	if (rc != 0)
+		return team_blame(exchange->team, rc, problem);
+	if (exchange->steps == EXCHANGE_STEPS)
+		return 0;
+	exchange->steps++;
+	return exchange->steps < EXCHANGE_STEPS ? 0 : exchange_cut_measured(exchange, problem);
+}
+
+/* --- begin and end --- */
+
+int exchange_new(struct team *team, struct weights *weights, enum job_codec codec,
+		 struct exchange **ret, struct problem *problem)
+{
+	struct exchange *exchange = calloc(1, sizeof(*exchange));
+	int rc = 0;
+
+	if (!exchange)
+		return problem_set(problem, -ENOMEM, "no memory");
+	exchange->team = team;
+	exchange->weights = weights;
+	exchange->wish = codec;
+	exchange->codec = codec == JOB_CODEC_AUTO ? CODEC_NONE : (enum codec)codec;
+	exchange->timeline = calloc(weights->count + 1, sizeof(*exchange->timeline));
+	if (codec == JOB_CODEC_INT8 || codec == JOB_CODEC_AUTO) {
+		exchange->lost.mine = pages_new(exchange_vector(exchange));
+		exchange->lost.owned = pages_new(exchange_vector(exchange));
+		rc = exchange->lost.mine && exchange->lost.owned ? 0 : -ENOMEM;
+	}
+	if (!exchange->timeline || rc != 0)
+		rc = problem_set(problem, -ENOMEM, "no memory for the sums of gradients");
+	for (size_t i = 0; rc == 0 && i < weights->count; i++)
+		exchange->timeline[i].count =
+			exchange_part_end(exchange, i + 1) - exchange_part_end(exchange, i);
+	if (rc == 0)
+		rc = exchange_cut_first(exchange, problem);
+	if (rc != 0) {
+		exchange_free(exchange);
+		return rc;
+	}
+	*ret = exchange;
+	return 0;
+}
+
+void exchange_free(struct exchange *exchange)
+{
+	if (!exchange)
+		return;
+	sum_queue_free(exchange->queue);
+	pages_free(exchange->lost.mine, exchange_vector(exchange));
+	pages_free(exchange->lost.owned, exchange_vector(exchange));
+	free(exchange->buckets);
+	free(exchange->ends);
+	free(exchange->timeline);
+	free(exchange);
+}
+
+size_t exchange_buckets(const struct exchange *exchange)
+{
+	return exchange->bucket_count;
+}
+
+const char *exchange_codec(const struct exchange *exchange)
+{
+	return codec_text(exchange->codec);
+}

@@ -1,0 +1,46 @@
+/* The sum of gradients over the ranks of a job, made bucket by bucket while the backward pass goes on.
+ *
+ * All sums go by COLLECTIVE_DIRECT, which adds in the order of ranks, and parts begin at whole blocks of
+ * the codec. So the bits of a sum do not depend on the cut, and the cut may follow what was measured: the
+ * first steps take buckets of about a MiB, then they are cut from the backward timeline. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+
+#include "trainer_image/train/job.h"
+#include "trainer_image/train/team.h"
+#include "trainer_image/train/weights.h"
+
+struct exchange;
+
+/* `team` and `weights` outlive it; all ranks call it together. */
+MUST_USE int exchange_new(struct team *team, struct weights *weights, enum job_codec codec,
+			  struct exchange **ret, struct problem *problem);
+void exchange_free(struct exchange *exchange);
+
+/* The backward pass begins whose gradients are summed. */
+void exchange_begin(struct exchange *exchange);
+/* The gradient of the next part is in the vector, in the order of parts. */
+void exchange_ready(struct exchange *exchange);
+/* Until the whole vector is the sum. `ret_exposed_us`: it waited so long. E_UNAVAILABLE as team_tell(). */
+MUST_USE int exchange_wait(struct exchange *exchange, int64_t *ret_exposed_us,
+			   struct problem *problem);
+
+/* What the codec lost so far, for checkpoints: two vectors of weights->numbers, NULL where nothing is kept. */
+struct exchange_lost {
+	float *mine;  /* of this rank's gradients */
+	float *owned; /* of the sums that this rank made; 0 elsewhere */
+};
+
+struct exchange_lost exchange_lost(struct exchange *exchange);
+/* To the vectors, before they are saved. */
+void exchange_lost_save(struct exchange *exchange);
+/* From the vectors, after they were loaded, by all ranks together. */
+MUST_USE int exchange_lost_load(struct exchange *exchange, struct problem *problem);
+/* Buckets of the last cut, and the codec. */
+size_t exchange_buckets(const struct exchange *exchange);
+const char *exchange_codec(const struct exchange *exchange);

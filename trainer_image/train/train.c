@@ -1,0 +1,306 @@
+#include "trainer_image/train/train.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+
+#include "trainer_image/plan/plan_report.h"
+#include "trainer_image/train/train_private.h"
+
+void train_note(struct train *train, const char *format, ...)
+{
+	const struct train_hooks *hooks = train->options->hooks;
+	va_list arguments;
+	char line[400];
+
+	va_start(arguments, format);
+	(void)vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	text_blank_controls(line, strlen(line));
+	if (hooks->note)
+		hooks->note(hooks->context, line);
+}
+
+static void train_fault(void *context, uint64_t sample, const struct problem *problem)
+{
+	train_note(context, "sample %" PRIu64 " is left out: %s", sample, problem->message);
+}
+
+/* --- begin --- */
+
+int train_engine_new(struct train *train, bool training, struct train_engine *ret,
+		     struct problem *problem)
+{
+	const struct plan_options options = {
+		.budget = train->job->memory[0] ? plan_bytes_parse(train->job->memory) : 0,
+		.workspace = executor_workspace,
+		.context = train->ops,
+	};
+	int rc = graph_build(train->model, train->job->batch, job_tensor_type(train->job), training,
+			     &ret->graph, problem);
+
+	if (rc == 0)
+		rc = plan_make(ret->graph, &options, &ret->plan, problem);
+	if (rc == 0)
+		rc = executor_new(ret->graph, ret->plan, train->ops, &ret->executor, problem);
+	return rc;
+}
+
+static void train_engine_free(struct train_engine *engine)
+{
+	executor_free(engine->executor);
+	plan_free(engine->plan);
+	graph_free(engine->graph);
+}
+
+static unsigned train_threads(const struct train *train)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	bool here = train->job->ranks.addresses == NULL || !train->job->ranks.addresses[0];
+	long share = processors / (here ? train->ranks : 1);
+
+	if (train->job->threads > 0)
+		return (unsigned)train->job->threads;
+	return share > 1 ? (unsigned)share : 1;
+}
+
+/* A set as each rank will read it: it is held to the model before the first step. */
+static int train_try_set(struct train *train, const char *path, const char *augment,
+			 struct problem *problem)
+{
+	const struct feed_options options = {.path = path,
+					     .augment = augment,
+					     .threads = 1,
+					     .rank = (uint32_t)train->rank,
+					     .ranks = (uint32_t)train->ranks};
+	struct feed *feed = NULL;
+	int rc = feed_new(&options, train->model, train->evaluation.graph, &feed, problem);
+
+	if (rc == 0)
+		train->evaluation_samples = feed_samples(feed);
+	if (rc == 0)
+		train->evaluation_digest = feed_digest(feed);
+	feed_free(feed);
+	return rc;
+}
+
+int train_feed_new(struct train *train, struct problem *problem)
+{
+	const struct job *job = train->job;
+	const struct feed_options options = {
+		.path = job->data.train,
+		.augment = job->data.augment,
+		.threads = (uint32_t)job->data.threads,
+		.rank = (uint32_t)train->rank,
+		.ranks = (uint32_t)train->ranks,
+		.state = {(uint64_t)job->seed, train->state.epoch, train->state.position},
+		.fault = train_fault,
+		.context = train,
+	};
+
+	feed_free(train->feed);
+	train->feed = NULL;
+	return feed_new(&options, train->model, train->engine.graph, &train->feed, problem);
+}
+
+static void train_schedule(struct train *train)
+{
+	const struct job *job = train->job;
+	double steps = (double)train->steps_of_epoch;
+
+	train->schedule = (struct schedule){
+		.kind = (enum schedule_kind)job->schedule.kind,
+		.rate = job->optimizer.rate,
+		.last = job->schedule.last,
+		.factor = job->schedule.factor,
+		.every = (uint64_t)llround(job->schedule.every * steps),
+		.warmup = (uint64_t)llround(job->schedule.warmup * steps),
+		.steps = (uint64_t)job->epochs * train->steps_of_epoch,
+	};
+}
+
+static int train_statistics_room(struct train *train, struct problem *problem)
+{
+	train->statistic_count = (size_t)graph_elements(train->engine.graph, GRAPH_STATISTIC);
+	if (train->statistic_count == 0 || train->ranks < 2)
+		return 0;
+	train->statistics = calloc(train->statistic_count, sizeof(*train->statistics));
+	return train->statistics ? 0 : problem_set(problem, -ENOMEM, "no memory");
+}
+
+static uint64_t train_parts(uint64_t all, uint64_t part)
+{
+	return (all + part - 1) / part;
+}
+
+static int train_open_data(struct train *train, struct problem *problem)
+{
+	const struct job *job = train->job;
+	int rc = train_feed_new(train, problem);
+
+	if (rc != 0)
+		return rc;
+	uint64_t samples = feed_samples(train->feed);
+
+	train->batches_of_epoch =
+		train_parts(train_parts(samples, (uint64_t)train->ranks), (uint64_t)job->batch);
+	train->steps_of_epoch = train_parts(train->batches_of_epoch, (uint64_t)job->accumulate);
+	train_schedule(train);
+	return job->data.evaluate[0] ? train_try_set(train, job->data.evaluate,
+						     job->data.evaluate_augment, problem)
+				     : 0;
+}
+
+static int train_open(struct train *train, struct problem *problem)
+{
+	const struct job *job = train->job;
+	int rc = model_load(job->model, &train->model, problem);
+
+	if (rc == 0 && ops_cpu_new(train_threads(train), &train->ops) != 0)
+		rc = problem_set(problem, -ENOMEM, "no memory or threads to compute");
+	if (rc == 0)
+		rc = train_engine_new(train, true, &train->engine, problem);
+	if (rc == 0)
+		rc = train_engine_new(train, false, &train->evaluation, problem);
+	if (rc != 0)
+		return rc;
+	executor_begin(train->engine.executor, (uint64_t)job->seed);
+	rc = weights_init(&train->weights, train->engine.graph, train->engine.executor,
+			  (enum ops_update_kind)job->optimizer.kind);
+	if (rc != 0)
+		return problem_set(problem, rc, "weights: %s", error_text(rc));
+	train->scale = loss_scale_begin(job_tensor_type(job) == TENSOR_FP16);
+	rc = train_open_data(train, problem);
+	if (rc == 0)
+		rc = train_statistics_room(train, problem);
+	if (rc == 0 && train->ranks > 1)
+		rc = exchange_new(train->team, &train->weights, (enum job_codec)job->ranks.codec,
+				  &train->exchange, problem);
+	return rc;
+}
+
+static void train_close(struct train *train)
+{
+	train_save_close(train);
+	exchange_free(train->exchange);
+	feed_free(train->feed);
+	weights_done(&train->weights);
+	train_engine_free(&train->evaluation);
+	train_engine_free(&train->engine);
+	free(train->statistics);
+	ops_free(train->ops);
+	model_free(train->model);
+}
+
+/* --- the loop --- */
+
+static int train_epoch_end(struct train *train, struct problem *problem)
+{
+	int rc = feed_turn(train->feed, problem);
+
+	if (rc != 0)
+		return rc;
+	train->state.epoch++;
+	train->state.batches = 0;
+	train->state.position = 0;
+	return train_evaluate(train, problem);
+}
+
+static bool train_save_is_due(const struct train *train, bool epoch_ended)
+{
+	uint64_t every = (uint64_t)train->job->checkpoint.every;
+
+	if (train->stopped)
+		return true;
+	return every > 0 ? train->state.step % every == 0 ||
+				   train->state.epoch == (uint64_t)train->job->epochs
+			 : epoch_ended;
+}
+
+static int train_loop(struct train *train, struct problem *problem)
+{
+	int rc = 0;
+
+	while (rc == 0 && !train->stopped && train->state.epoch < (uint64_t)train->job->epochs) {
+		rc = train_step_run(train, problem);
+		bool ended = rc == 0 && train->state.batches == train->batches_of_epoch;
+
+		if (ended)
+			rc = train_epoch_end(train, problem);
+		if (rc == 0 && train_save_is_due(train, ended))
+			rc = train_save(train, problem);
+	}
+	return rc;
+}
+
+static void train_tell_begin(struct train *train, bool resumed)
+{
+	const struct train_hooks *hooks = train->options->hooks;
+	const struct train_begun begun = {
+		.step = train->state.step,
+		.steps = (uint64_t)train->job->epochs * train->steps_of_epoch,
+		.steps_of_epoch = train->steps_of_epoch,
+		.epochs = train->job->epochs,
+		.samples = feed_samples(train->feed),
+		.arena = train->engine.plan->arena,
+		.parameters = graph_elements(train->engine.graph, GRAPH_PARAMETER),
+		.resumed = resumed,
+	};
+
+	if (hooks->begun)
+		hooks->begun(hooks->context, &begun);
+}
+
+static int train_go(struct train *train, struct problem *problem)
+{
+	bool resumed = false;
+	int rc = train_agree(train, problem);
+
+	if (rc == 0)
+		rc = train_resume(train, &resumed, problem);
+	if (rc != 0)
+		return rc;
+	train->result.nothing = train->state.epoch >= (uint64_t)train->job->epochs;
+	train_tell_begin(train, resumed);
+	/* A job with a target is told again whether it was reached. */
+	if (train->result.nothing && train->job->target > 0)
+		rc = train_evaluate(train, problem);
+	if (rc == 0)
+		rc = train_loop(train, problem);
+	/* What is under way is worth its wait, whatever ended training. */
+	struct problem late = {0};
+	int saved = train_save_end(train, rc == 0 ? problem : &late);
+
+	rc = rc == 0 ? saved : rc;
+	train->result.step = train->state.step;
+	train->result.digest = weights_digest(&train->weights);
+	train->result.stopped = train->stopped;
+	return rc;
+}
+
+int train_run(const struct train_options *options, struct train_result *ret,
+	      struct problem *problem)
+{
+	struct train train = {
+		.options = options,
+		.job = options->job,
+		.team = options->team,
+		.rank = options->team ? options->team->rank : 0,
+		.ranks = options->team ? options->team->ranks : 1,
+	};
+	int rc = train_open(&train, problem);
+
+	if (rc == 0)
+		rc = train_go(&train, problem);
+	*ret = train.result;
+	train_close(&train);
+	return rc;
+}
