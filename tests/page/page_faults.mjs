@@ -1,4 +1,4 @@
-// What goes wrong around the page: a second factor, a database that is away, a portald that was killed, a browser that slept, a tab that is closed, 200 tabs, a node that is gone.
+// What goes wrong around the page: a second factor, a database that is away, a portald that was killed, a browser that slept, a tab that is closed, the stream of 200 tabs, a node that is gone.
 import {createRequire} from "node:module";
 import {facts, need, until, Walk} from "./walk.mjs";
 
@@ -138,6 +138,11 @@ async function many() {
   const wrong = await inside(`tabs.slice(2).map((tab) => tab.heard.join(" ")).filter((text) => text !== ${JSON.stringify(told.join(" "))}).slice(0, 2)`);
   need(wrong.length === 0, `nothing lost, doubled or out of order: ${wrong}`);
   need((await happen("/streams")).streams === before + 1, "by one stream still");
+  // One that takes over after a crash reads anew what some had heard already.
+  await inside(`new BroadcastChannel("haas-two hundred").postMessage({id: "1-1", event: {kind: "test.told", subject: "twice"}})`);
+  await happen("/tell");
+  await until("each hears what comes after it", () => inside(`tabs.slice(2).every((tab) => tab.heard.length >= ${told.length} + 50)`));
+  need(await inside(`tabs.slice(2).every((tab) => tab.heard.length === ${told.length} + 50)`), "what was heard is heard once");
   await inside("for (const tab of tabs) tab.stopStream()");
   await until("it ends with the last of them", async () => (await happen("/streams")).streams === before);
 }

@@ -123,10 +123,10 @@ class PageSite(ListenSite):
 
 
 class Drip:
-    """Events one after another, each a transaction of its own."""
+    """Events one after another, each a transaction of its own: `count` of them, or until `stop`."""
 
-    def __init__(self, site, pause=0.005):
-        self.site, self.pause = site, pause
+    def __init__(self, site, pause=0.005, count=400):
+        self.site, self.pause, self.count, self.stopped = site, pause, count, threading.Event()
 
     def begin(self):
         self.thread = threading.Thread(target=self.write)
@@ -134,12 +134,18 @@ class Drip:
 
     def write(self):
         session = self.site.session()
-        for n in range(1001, 1401):
+        for n in range(1001, 1001 + self.count):
             session.stdin.write(TOLD.format(n, n).replace("event_add", "haas.event_add") + ";\n")
             session.stdin.flush()
-            time.sleep(self.pause)
+            if self.stopped.wait(self.pause):
+                break
         session.stdin.close()
         session.wait()
+
+    def stop(self):
+        """Whether there was still something to write."""
+        self.stopped.set()
+        return self.thread.is_alive()
 
     def end(self):
         self.thread.join()

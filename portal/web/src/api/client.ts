@@ -48,9 +48,16 @@ async function problemOf(answer: Response): Promise<Partial<Problem>> {
 let position = "";
 export const positionNow = () => position;
 
+const numbersOf = (told: string) => (/^(\d+)-(\d+)/.exec(told) ?? ["", 0, 0]).slice(1).map(BigInt) as [bigint, bigint];
+
+/** Whether one position of the stream, TRANSACTION-EVENT, lies behind another. */
+export function isLater(told: string, than: string): boolean {
+  const [[now, event], [then, before]] = [numbersOf(told), numbersOf(than)];
+  return now > then || (now === then && event > before);
+}
+
 export function sawPosition(told: string) {
-  const [now, then] = [told, position].map((one) => BigInt(/^\d+/.exec(one)?.[0] ?? "0")) as [bigint, bigint];
-  if (now > then || (now === then && !told.endsWith("-0"))) position = told;
+  if (isLater(told, position)) position = told;
 }
 
 async function ask(path: string, options: RequestInit, look?: (answer: Response) => void): Promise<unknown> {

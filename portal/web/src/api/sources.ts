@@ -21,7 +21,8 @@ function patchNodes() {
     else source.put(list.map((node) => by.get(node.name) ?? node));
   };
   return (event: {subject_kind: string; subject: string}, source: Source<Node[]>) => {
-    if (event.subject_kind !== "node" || names.size >= PATCHED_MAX || !source.held.value.value) return false;
+    // Nobody looks: the list is read when somebody does.
+    if (document.hidden || event.subject_kind !== "node" || names.size >= PATCHED_MAX || !source.held.value.value) return false;
     names.add(event.subject);
     clearTimeout(timer);
     timer = window.setTimeout(() => void flush(source), SOON_MS);

@@ -1,7 +1,7 @@
 // The event stream, once a browser: the tab that holds the lock reads it and hands what comes to the others. HTTP/1.1 has six connections for a site,
 // and each stream would take one of them for good.
 import {signal} from "@preact/signals";
-import {sawPosition} from "./client";
+import {isLater, sawPosition} from "./client";
 import type {Event as Happening, StreamValues} from "./types";
 
 type Values = StreamValues;
@@ -60,6 +60,8 @@ function hearValues({all, again, items}: Values) {
 
 function hear(heard: Heard) {
   if ("event" in heard) {
+    // Who takes over may read anew what the one before had told to some tabs.
+    if (!isLater(heard.id, last)) return;
     last = heard.id;
     sawPosition(heard.id);
     for (const fn of listeners) fn(heard.event);
