@@ -39,6 +39,44 @@ async function overview() {
   await until("the whole fleet is counted", async () => (await page.locator(".numbers").textContent()).includes(String(facts.nodes)));
   need((await line()) === "haasctl status", "its command");
   await walk.look("overview");
+  await fleet();
+}
+
+/** The fleet as an area: as many nodes as the table says, and each cell leads to its own. */
+async function fleet() {
+  const area = page.getByRole("figure", {name: "Nodes by class and use"});
+  const cells = await area.locator("a.use").evaluateAll((list) => list.map((one) => ({name: one.getAttribute("aria-label"), href: one.getAttribute("href"), size: one.offsetWidth * one.offsetHeight})));
+  const nodes = (text) => Number(text.replace(/\D/g, ""));
+  const of = (text) => nodes(/ ([^ ]+) of /.exec(text)[1]);
+  for (const row of await page.getByRole("region", {name: "Nodes by class"}).locator("tbody tr").all()) {
+    const [name, rented, free, out, all] = await row.locator("td").allTextContents();
+    const mine = cells.filter((cell) => cell.name.endsWith(` of class ${name}`));
+    const sum = (list) => list.reduce((total, cell) => total + of(cell.name), 0);
+    need(sum(mine) === nodes(all) && nodes(rented) + nodes(free) + nodes(out) === nodes(all), `cells and table of ${name}: ${sum(mine)}, ${all}`);
+    need(sum(mine.filter((cell) => cell.name.startsWith("free "))) === nodes(free), `what is free of ${name}`);
+    need(["acme", "globex", "free"].every((word) => mine.some((cell) => cell.name.startsWith(`${word} `))), `who has it: ${mine.map((cell) => cell.name)}`);
+  }
+  const sized = cells.filter((cell) => of(cell.name) >= 20).map((cell) => cell.size / of(cell.name));
+  need(Math.max(...sized) < 1.5 * Math.min(...sized), `an area is a count: ${sized.map(Math.round)}`);
+  await area.evaluate((one) => one.scrollIntoView({block: "center"}));
+  await walk.look("overview-fleet", {narrow: false});
+  await page.setViewportSize({width: 390, height: 800});
+  await area.evaluate((one) => one.scrollIntoView({block: "center"}));
+  await page.screenshot({path: `${facts.pictures}/site-overview-fleet-narrow.png`});
+  await page.setViewportSize({width: 1280, height: 800});
+  need((await area.locator("a[tabindex='0']").count()) === 1, "Tab takes one cell");
+  for (const cell of cells.filter((one) => /^(acme|free|held) .* gpu8$/.test(one.name))) {
+    await walk.open(cell.href);
+    await until(`${cell.name} are listed`, async () => nodes((await page.locator(".head .about").textContent()).split("of")[0]) === of(cell.name));
+    await page.goBack();
+    await area.locator("a.use").first().waitFor();
+  }
+  await area.locator("a[tabindex='0']").focus();
+  await page.keyboard.press("ArrowDown");
+  const name = await page.evaluate(() => document.activeElement.getAttribute("aria-label"));
+  need(/ of class gpu8$/.test(name), `arrows go from the class to a cell: ${name}`);
+  await page.keyboard.press("Enter");
+  await until("Enter opens its nodes", async () => (await title()) === "Nodes");
 }
 
 async function tenants() {

@@ -114,6 +114,44 @@ async function around() {
   await until("a span that was dragged is the window", async () => /window=\d+s$/.test(here()));
 }
 
+/** The same way down by the bands; and a name that a stranger wrote is text in them. */
+async function bands() {
+  const picture = page.getByRole("region", {name: "How it splits"});
+  await walk.open(`/drill?path=link:leaf3:up1&at=${facts.end}&window=5m`);
+  await picture.getByRole("group").waitFor();
+  await page.evaluate(() => (window.kept = true));
+  await picture.getByRole("link", {name: /^globex: 236.3 Mbit.s/}).click();
+  await until("a band leads to its level", async () => here() === `/drill?path=link:leaf3:up1/tenant:globex&at=${facts.end}&window=5m`);
+  need(await page.evaluate(() => window.kept === true), "without a new page");
+  await page.goBack();
+  const focused = () => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent);
+  await picture.getByRole("group").waitFor();
+  need((await picture.locator("a[tabindex='0']").count()) === 1, "Tab takes one link of the picture");
+  await picture.locator("a[tabindex='0']").focus();
+  for (const [key, want] of [["ArrowDown", /^globex: /], ["ArrowUp", /^acme: /], ["ArrowRight", /^1301 train: 367.8 Mbit.s/], ["ArrowRight", /^gpu-0002 . gpu-0004: 296.3 Mbit.s/], ["ArrowRight", /^gpu-0002 . gpu-0004: /]]) {
+    await page.keyboard.press(key);
+    need(want.test(await focused()), `${key}: ${await focused()}`);
+  }
+  await page.keyboard.press("Enter");
+  await until("Enter opens it", async () => here().includes("/pair:gpu-0002~gpu-0004&"));
+  need((await picture.count()) === 0, "where one level is left the table says all of it");
+  await walk.open(`/drill?path=link:leaf3:up1&at=${facts.hostile}&window=1m`);
+  await picture.locator("text").getByText(facts.script.slice(0, 8)).first().waitFor();
+  need((await picture.getByRole("link", {name: `1301 ${facts.script}`}).count()) === 1, "a stranger's name is text, in full in the name of its band");
+  need((await picture.locator("text *").count()) === 0, "and nothing of it became an element");
+  await picture.scrollIntoViewIfNeeded();
+  await walk.look("bands-hostile");
+  await page.setViewportSize({width: 390, height: 800});
+  await walk.open(`/drill?path=link:leaf3:up1&at=${facts.end}&window=5m`);
+  await picture.getByRole("group").waitFor();
+  need((await picture.locator("svg .head").allTextContents()).join() === "Tenant,VLAN", "two columns have room in 390 pixels");
+  await picture.evaluate((one) => one.scrollIntoView());
+  await page.screenshot({path: `${facts.pictures}/traffic-bands-narrow.png`});
+  await page.setViewportSize({width: 1280, height: 800});
+  await walk.open("/drill");
+  await page.getByRole("region", {name: "links", exact: true}).or(page.getByText("Nothing was collected then")).first().waitFor();
+}
+
 async function capture() {
   const pair = facts.golden[4][0][4][0][4][0][1];
   await walk.open(`/drill?path=${pair}&at=${facts.end}&window=5m`);
@@ -175,7 +213,7 @@ async function solved() {
   await page.getByRole("region", {name: "Report"}).getByText("What was found").first().waitFor();
 }
 
-for (const part of [alert, drill, around, capture, packets, solved]) {
+for (const part of [alert, drill, around, bands, capture, packets, solved]) {
   const began = Date.now();
   await part().catch(async (error) => {
     await page.screenshot({path: `${facts.pictures}/traffic-failed.png`}).catch(() => undefined);

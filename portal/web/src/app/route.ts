@@ -37,9 +37,11 @@ export function startRoute() {
   window.addEventListener("popstate", () => (place.value = here()));
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-    const link = (event.target as Element).closest?.("a[href]") as HTMLAnchorElement | null;
-    if (!link || link.origin !== location.origin || link.target || link.pathname.startsWith("/api/")) return;
+    // A link of a drawing has no members of its address.
+    const link = (event.target as Element).closest?.("a[href]");
+    const url = link && new URL(link.getAttribute("href")!, location.href);
+    if (!url || url.origin !== location.origin || link.hasAttribute("target") || url.pathname.startsWith("/api/")) return;
     event.preventDefault();
-    go(link.pathname + link.search);
+    go(url.pathname + url.search);
   });
 }

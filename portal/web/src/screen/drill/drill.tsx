@@ -6,6 +6,7 @@ import {go, query} from "../../app/route";
 import {isSite, me} from "../../app/session";
 import {Command, quote} from "../../part/command";
 import {useDialog} from "../../part/dialog";
+import {lazy} from "../../part/lazy";
 import {Empty, Head, Numbers, Shown, type KeyNumber} from "../../part/screen";
 import {bytes, clock} from "../../part/time";
 import {captures} from "../captures/sources";
@@ -17,7 +18,10 @@ import {Timeline} from "./timeline";
 import {above, drillUrl, named, partsOf, pasted, ROWS, spotOf, type Spot} from "./url";
 import {lengthText, spanText, Times} from "./window";
 
+const Split = lazy(() => import("./sankey").then((module) => module.Split));
 const KEPT = "drill compare";
+/** Levels with more than one below. */
+const PICTURED = ["all", "link", "owner", "vlan"];
 const NONE: Alert[] = [];
 const NO_CAPTURES: Capture[] = [];
 
@@ -124,6 +128,7 @@ function Level({level, spot, ask}: {level: Answer; spot: Spot; ask: ReturnType<t
               </label>
             </div>
           )}
+          {!nothing && PICTURED.includes(level.level) && <Split spot={spot} />}
           {level.path === "" && <Entered spot={spot} />}
           <ul class="limits" aria-label="Limits of this answer">{level.notes.map((note) => <li key={note}>{note}</li>)}</ul>
         </div>

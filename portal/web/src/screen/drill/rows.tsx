@@ -120,7 +120,7 @@ export function Rows({level, spot, before, length}: Props) {
 }
 
 /** Without the words that the level above says already. */
-function nameOf(level: Drill, row: Drill["rows"][number]): string {
+export function nameOf(level: Drill, row: Drill["rows"][number]): string {
   if (level.level !== "owner" || !row.path) return row.name;
   return named(row.path, "vlan")[0] ?? row.name;
 }

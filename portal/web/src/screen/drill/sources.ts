@@ -8,8 +8,8 @@ import {secondsOf, stamp, type Spot} from "./url";
 
 /** Rows at most; the rest is "other". */
 export const LIMIT = 100;
-const FOLLOW_MS = 2000;
-const STILL_MS = 600000;
+export const FOLLOW_MS = 2000;
+export const STILL_MS = 600000;
 const MINUTE = 60000;
 
 export const level = (spot: Spot) =>

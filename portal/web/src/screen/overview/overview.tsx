@@ -4,15 +4,18 @@ import {useMemo} from "preact/hooks";
 import {read} from "../../api/client";
 import {sourceOf, useSource} from "../../api/source";
 import {alerts, deployments, nodes, pdcis} from "../../api/sources";
-import type {Node, Status, StatusItem} from "../../api/types";
+import type {Status, StatusItem} from "../../api/types";
 import {subjectHref} from "../../app/subject";
 import {Command} from "../../part/command";
+import {lazy} from "../../part/lazy";
 import {Mark, shapeOf} from "../../part/mark";
 import {Empty, Head, Numbers, Shown} from "../../part/screen";
 import {count, since, when} from "../../part/time";
 import {isOpen} from "../deployments/actions";
 import {pdciHref, Ready} from "../pdcis/pdcis";
+import {classesOf, nodesOf} from "./fleet";
 
+const Treemap = lazy(() => import("./treemap").then((module) => module.Treemap));
 const NEEDS_MAX = 10;
 const MOVES_MAX = 8;
 
@@ -77,47 +80,29 @@ function Moves() {
   );
 }
 
-interface Full {
-  name: string;
-  total: number;
-  rented: number;
-  free: number;
-  out: number;
-}
-
-function fullOf(fleet: Node[]): Full[] {
-  const by = new Map<string, Full>();
-  for (const one of fleet) {
-    const row = by.get(one.class) ?? {name: one.class, total: 0, rented: 0, free: 0, out: 0};
-    row.total++;
-    if (one.state === "free") row.free++;
-    else if (one.state === "active" || one.state === "reserved") row.rented++;
-    else row.out++;
-    by.set(one.class, row);
-  }
-  return [...by.values()].sort((a, b) => b.total - a.total);
-}
-
 function HowFull() {
   const held = useSource(nodes());
-  const rows = useMemo(() => fullOf(held.value ?? []), [held.value]);
+  const rows = useMemo(() => classesOf(held.value ?? []), [held.value]);
   if (!held.value) return <p class="pad quiet">Reading nodes</p>;
   if (rows.length === 0) return <p class="pad quiet">No node is known. <span class="mono">haasctl node import FILE.csv</span> adds them.</p>;
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Nodes by class">
-      <table class="plain">
-        <thead><tr><th>Class</th><th class="wide">Share</th><th class="number">Rented</th><th class="number">Free</th><th class="number">Not to be had</th><th class="number">All</th></tr></thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.name}>
-              <td class="mono"><a href={`/nodes?q=class:${encodeURIComponent(row.name)}`}>{row.name}</a></td>
-              <td class="wide"><span class="full" aria-hidden="true"><i style={{width: `${(100 * row.rented) / row.total}%`}} /><i class="out" style={{width: `${(100 * row.out) / row.total}%`}} /></span></td>
-              <td class="number">{count(row.rented)}</td><td class="number">{count(row.free)}</td><td class="number">{count(row.out)}</td><td class="number">{count(row.total)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <>
+      <Treemap classes={rows} />
+      <div class="scroll" tabIndex={0} role="region" aria-label="Nodes by class">
+        <table class="plain">
+          <thead><tr><th>Class</th><th class="number">Rented</th><th class="number">Free</th><th class="number">Not to be had</th><th class="number">All</th></tr></thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={row.name}>
+                <td class="mono"><a href={`/nodes?q=${encodeURIComponent(row.words)}`}>{row.name}</a></td>
+                {(["rented", "free", "out"] as const).map((use) => <td key={use} class="number">{count(nodesOf(row, use))}</td>)}
+                <td class="number">{count(row.nodes)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
   );
 }
 
