@@ -501,12 +501,63 @@ static void arena(void **state)
 	assert_int_equal(bytes, 0);
 }
 
+/* The digests of a model's graph, and of its plan under a budget of so many percent. */
+static void digest_of(const char *line, int64_t batch, int percent, uint64_t ret[2])
+{
+	CLEANUP(text_done) struct text text = {0};
+	CLEANUP(plan_freep) struct plan *plan = NULL;
+	struct plan_lab lab = {0};
+	struct plan_options options = {0};
+	struct problem problem = {0};
+
+	text_addf(&text,
+		  "model digest\ninput image 8 8 1\nlabel digit 10\nconv out=8 window=3 pad=1\n"
+		  "batch_norm\n%s\nconv out=8 window=3 pad=1\nbatch_norm\nrelu\nflatten\n"
+		  "linear out=10\ncross_entropy\n",
+		  line);
+	assert_int_equal(model_parse("digest", text_get(&text), text.size, &lab.model, &problem),
+			 0);
+	assert_int_equal(graph_build(lab.model, batch, TENSOR_FP32, true, &lab.graph, &problem), 0);
+	assert_int_equal(plan_make(lab.graph, &options, &plan, &problem), 0);
+	if (percent < 100) {
+		options.budget = plan->arena * percent / 100;
+		plan_free(TAKE(plan));
+		assert_int_equal(plan_make(lab.graph, &options, &plan, &problem), 0);
+	}
+	ret[0] = graph_digest(lab.graph);
+	ret[1] = plan_digest(plan);
+	plan_lab_done(&lab);
+}
+
+static void digests(void **state)
+{
+	uint64_t first[2];
+	uint64_t other[2];
+
+	(void)state;
+	digest_of("dropout rate=0.5", 4, 100, first);
+	digest_of("dropout rate=0.5", 4, 100, other);
+	assert_memory_equal(first, other, sizeof(first));
+	digest_of("dropout rate=0.4", 4, 100, other); /* an attribute alone */
+	assert_true(first[0] != other[0]);
+	assert_true(first[1] == other[1]);
+	digest_of("dropout rate=0.5", 8, 100, other);
+	assert_true(first[0] != other[0]);
+	assert_true(first[1] == other[1]);
+	digest_of("relu", 4, 100, other);
+	assert_true(first[0] != other[0]);
+	digest_of("dropout rate=0.5", 4, 80, other); /* the plan alone */
+	assert_true(first[0] == other[0]);
+	assert_true(first[1] != other[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arena),         cmocka_unit_test(equals_brute_force),
 		cmocka_unit_test(random_graphs), cmocka_unit_test(golden),
 		cmocka_unit_test(check_finds),   cmocka_unit_test(workspace),
+		cmocka_unit_test(digests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

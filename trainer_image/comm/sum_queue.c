@@ -1,11 +1,13 @@
 #include "trainer_image/comm/sum_queue.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/base/hash.h"
 
 #include "trainer_image/comm/transport_private.h"
 
@@ -25,6 +27,21 @@ struct sum_queue {
 	bool ends;
 	int rc;
 };
+
+void sum_terms_add(struct terms *terms, const struct sum_options *options,
+		   const struct sum_bucket buckets[], size_t count)
+{
+	uint64_t hash = HASH_START;
+
+	for (size_t i = 0; i < count; i++) {
+		hash = hash_number(hash, buckets[i].first);
+		hash = hash_number(hash, buckets[i].count);
+	}
+	terms_add(terms, "buckets", "%zu %016" PRIx64, count, hash);
+	terms_add(terms, "codec", "%s", codec_text(options->codec));
+	terms_add(terms, "feedback", "%s", options->feedback ? "yes" : "no");
+	terms_add(terms, "way", "%s", collective_way_text(options->way));
+}
 
 static int sum_queue_one(struct sum_queue *queue, size_t nth)
 {

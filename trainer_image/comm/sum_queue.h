@@ -7,6 +7,7 @@
 #include "common/base/macros.h"
 
 #include "trainer_image/comm/collective.h"
+#include "trainer_image/comm/terms.h"
 
 /* Numbers [first, first + count) of the vector of gradients. */
 struct sum_bucket {
@@ -20,6 +21,10 @@ struct sum_options {
 };
 
 struct sum_queue;
+
+/* Adds "buckets", "codec", "feedback" and "way" to the terms that ranks compare before the first step. */
+void sum_terms_add(struct terms *terms, const struct sum_options *options,
+		   const struct sum_bucket buckets[], size_t count);
 
 /* `gradients` and `transport` outlive it; nobody else uses the transport between sum_queue_ready of the
  * first bucket and sum_queue_wait. -EINVAL, -ENOMEM, -EAGAIN. */

@@ -13,7 +13,7 @@
 
 #include "trainer_image/comm/transport.h"
 
-enum { TERMS_MAX = 24, TERM_NAME_SIZE = 24, TERM_VALUE_SIZE = 72 };
+enum { TERMS_MAX = 32, TERM_NAME_SIZE = 24, TERM_VALUE_SIZE = 72 };
 
 struct term {
 	char name[TERM_NAME_SIZE]; /* printable ASCII, as the value is */

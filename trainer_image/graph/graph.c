@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/hash.h"
 
 #include "trainer_image/graph/backward.h"
 #include "trainer_image/graph/graph_build.h"
@@ -260,4 +261,67 @@ int graph_build(const struct model *model, int64_t batch, enum tensor_type type,
 		return rc;
 	*ret = TAKE(graph);
 	return 0;
+}
+
+/* --- digest --- */
+
+static uint64_t graph_digest_real(uint64_t hash, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return hash_number(hash, bits);
+}
+
+static uint64_t graph_digest_attributes(uint64_t hash, const struct op_attributes *is)
+{
+	for (int i = 0; i < 2; i++) {
+		hash = hash_number(hash, (uint64_t)is->window[i]);
+		hash = hash_number(hash, (uint64_t)is->stride[i]);
+		hash = hash_number(hash, (uint64_t)is->pad[i]);
+	}
+	for (int i = 0; i < TENSOR_RANK_MAX; i++)
+		hash = hash_number(hash, (uint64_t)is->in[i]);
+	hash = hash_number(hash, (uint64_t)is->offset);
+	hash = hash_number(hash, (uint64_t)is->function);
+	hash = hash_number(hash, (uint64_t)is->factor);
+	hash = hash_number(hash, (uint64_t)is->heads);
+	hash = hash_number(hash, (is->causal ? 1U : 0U) | (is->training ? 2U : 0U));
+	hash = graph_digest_real(hash, is->epsilon);
+	hash = graph_digest_real(hash, is->momentum);
+	hash = graph_digest_real(hash, is->rate);
+	hash = hash_number(hash, is->stream);
+	return graph_digest_real(hash, is->smooth);
+}
+
+static uint64_t graph_digest_tensor(uint64_t hash, const struct graph_tensor *tensor)
+{
+	hash = hash_number(hash, (uint64_t)tensor->is.type);
+	hash = hash_number(hash, (uint64_t)tensor->is.shape.rank);
+	for (int i = 0; i < tensor->is.shape.rank; i++)
+		hash = hash_number(hash, (uint64_t)tensor->is.shape.size[i]);
+	hash = hash_number(hash, (uint64_t)tensor->role);
+	hash = hash_number(hash, (uint64_t)tensor->alias);
+	hash = hash_number(hash, (uint64_t)tensor->start);
+	return hash_number(hash, (uint64_t)tensor->fan_in);
+}
+
+uint64_t graph_digest(const struct graph *graph)
+{
+	uint64_t hash = hash_number(HASH_START, (uint64_t)graph->batch);
+
+	for (int i = 0; i < graph->tensor_count; i++)
+		hash = graph_digest_tensor(hash, &graph->tensors[i]);
+	for (int i = 0; i < graph->op_count; i++) {
+		const struct graph_op *op = &graph->ops[i];
+
+		hash = hash_number(hash, (uint64_t)op->kind);
+		hash = graph_digest_attributes(hash, &op->attributes);
+		for (int k = 0; k < op->in_count; k++)
+			hash = hash_number(hash, (uint64_t)op->in[k]);
+		for (int k = 0; k < op->out_count; k++)
+			hash = hash_number(hash, (uint64_t)op->out[k]);
+	}
+	hash = hash_number(hash, (uint64_t)graph->logit);
+	return hash_number(hash, (uint64_t)graph->loss);
 }

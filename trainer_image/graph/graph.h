@@ -67,6 +67,8 @@ bool graph_tensor_is_lasting(const struct graph *graph, int tensor);
 int64_t graph_elements(const struct graph *graph, enum graph_role role);
 /* Bytes of all tensors of a role. */
 int64_t graph_bytes(const struct graph *graph, enum graph_role role);
+/* The same for graphs that compute the same in the same order: ops, their attributes, shapes, memory. */
+uint64_t graph_digest(const struct graph *graph);
 /* Floating point operations of one pass. */
 double graph_flops(const struct graph *graph, bool backward);
 /* Multiplications with addition of the matrix products of the forward pass, per sample. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/hash.h"
 
 #include "trainer_image/plan/liveness.h"
 #include "trainer_image/plan/recompute_policy.h"
@@ -116,4 +117,15 @@ int plan_make(const struct graph *graph, const struct plan_options *options, str
 	plan->exact = choice.exact;
 	*ret = TAKE(plan);
 	return 0;
+}
+
+uint64_t plan_digest(const struct plan *plan)
+{
+	uint64_t hash = HASH_START;
+
+	for (int i = 0; i < plan->step_count; i++) {
+		hash = hash_number(hash, (uint64_t)plan->steps[i].op);
+		hash = hash_number(hash, plan->steps[i].recompute ? 1 : 0);
+	}
+	return hash;
 }

@@ -107,13 +107,27 @@ int exchange_lost_load(struct exchange *exchange, struct problem *problem)
 
 /* --- buckets --- */
 
-/* `ends`: as bucket_plan has them. Takes what was lost along. */
+static struct sum_options exchange_options(const struct exchange *exchange)
+{
+	return (struct sum_options){.way = COLLECTIVE_DIRECT,
+				    .codec = exchange->codec,
+				    .feedback = exchange_keeps(exchange)};
+}
+
+void exchange_terms_add(const struct exchange *exchange, struct terms *terms)
+{
+	const struct sum_options options = exchange_options(exchange);
+
+	sum_terms_add(terms, &options, exchange->buckets, exchange->bucket_count);
+}
+
+/* `ends`: as bucket_plan has them. Takes what was lost along. The first cut has lost nothing, and sends nothing:
+ * ranks compare their terms behind it. */
 static int exchange_cut(struct exchange *exchange, const size_t ends[], size_t count,
 			struct problem *problem)
 {
-	const struct sum_options options = {.way = COLLECTIVE_DIRECT,
-					    .codec = exchange->codec,
-					    .feedback = exchange_keeps(exchange)};
+	const struct sum_options options = exchange_options(exchange);
+	bool is_first = !exchange->queue;
 	struct sum_bucket *buckets = calloc(count, sizeof(*buckets));
 	size_t *copy = calloc(count, sizeof(*copy));
 	struct sum_queue *queue = NULL;
@@ -126,7 +140,7 @@ static int exchange_cut(struct exchange *exchange, const size_t ends[], size_t c
 		buckets[i] =
 			(struct sum_bucket){first, exchange_part_end(exchange, ends[i]) - first};
 	}
-	if (rc == 0 && exchange->queue)
+	if (rc == 0 && !is_first)
 		exchange_lost_save(exchange);
 	if (rc == 0)
 		rc = sum_queue_new(exchange->team->transport, exchange->weights->gradient, buckets,
@@ -143,7 +157,7 @@ static int exchange_cut(struct exchange *exchange, const size_t ends[], size_t c
 	exchange->buckets = buckets;
 	exchange->ends = copy;
 	exchange->bucket_count = count;
-	return exchange_lost_load(exchange, problem);
+	return is_first ? 0 : exchange_lost_load(exchange, problem);
 }
 
 /* Before anything was measured. */

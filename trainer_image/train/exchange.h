@@ -11,6 +11,7 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
+#include "trainer_image/comm/terms.h"
 #include "trainer_image/train/job.h"
 #include "trainer_image/train/team.h"
 #include "trainer_image/train/weights.h"
@@ -22,6 +23,8 @@ MUST_USE int exchange_new(struct team *team, struct weights *weights, enum job_c
 			  struct exchange **ret, struct problem *problem);
 void exchange_free(struct exchange *exchange);
 
+/* The cut into buckets, the codec and the way, as ranks compare them before the first step. */
+void exchange_terms_add(const struct exchange *exchange, struct terms *terms);
 /* The backward pass begins whose gradients are summed. */
 void exchange_begin(struct exchange *exchange);
 /* The gradient of the next part is in the vector, in the order of parts. */

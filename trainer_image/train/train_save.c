@@ -79,6 +79,10 @@ int train_agree(struct train *train, struct problem *problem)
 	if (train->ranks < 2)
 		return 0;
 	train_save_terms(train, &terms);
+	/* The schedule: which op runs when, and which numbers are summed together. */
+	terms_add(&terms, "graph", "%016" PRIx64, graph_digest(train->engine.graph));
+	terms_add(&terms, "plan", "%016" PRIx64, plan_digest(train->engine.plan));
+	exchange_terms_add(train->exchange, &terms);
 	/* All of them also have to end together, and to save together. */
 	terms_add(&terms, "epochs", "%" PRId64, train->job->epochs);
 	terms_add(&terms, "data.evaluate", "%016" PRIx64, train->evaluation_digest);
