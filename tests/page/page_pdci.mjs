@@ -209,8 +209,10 @@ async function again() {
   need((await dialog.locator("code").textContent()).startsWith("haasctl deployment create --plan reinstall --image demo:1 s"), "the image that was asked for");
   need(await dialog.getByRole("button", {name: "Reinstall", exact: true}).isDisabled(), "its count has to be typed");
   await walk.look("reinstall", {narrow: false});
+  await control("/hold");
   await confirm("Reinstall", 2);
   await until("both are installed anew", async () => (await page.locator(".numbers").textContent()).includes("0 of 2"), 10);
+  await control("/go");
   await until("and ready again", async () => (await page.locator(".numbers").textContent()).includes("2 of 2"), 40);
 }
 
