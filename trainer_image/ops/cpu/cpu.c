@@ -1,6 +1,5 @@
 /* The processor as a back end. bf16 and fp16 are emulated: inputs become FP32, the op runs, outputs
  * are rounded once. */
-#include <cblas.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include "common/base/error.h"
 #include "common/base/half.h"
 
+#include "trainer_image/ops/cpu/cpu_blas.h"
 #include "trainer_image/ops/cpu/cpu_kernel.h"
 #include "trainer_image/ops/cpu/cpu_pool.h"
 
@@ -18,6 +18,7 @@ struct cpu {
 	struct ops ops;
 	struct cpu_pool *pool;
 	const struct cpu_kernels *kernels; /* of FP32 */
+	struct cpu_blas blas;
 };
 
 static size_t cpu_align(size_t size)
@@ -176,7 +177,8 @@ static void cpu_items(const void *context, unsigned thread, int64_t first, int64
 static void cpu_run_loops(struct cpu *cpu, const struct cpu_op *op, const struct ops_call *call,
 			  uint8_t *workspace)
 {
-	struct cpu_item_context items = {.work = {.call = call, .shared = workspace}};
+	struct cpu_item_context items = {
+		.work = {.call = call, .blas = &cpu->blas, .shared = workspace}};
 
 	items.work.scratch = workspace ? workspace + cpu_shared(op, call) : NULL;
 	items.work.scratch_size = cpu_scratch(op, call);
@@ -350,12 +352,13 @@ int cpu_new(unsigned threads, const struct cpu_kernels *kernels, struct ops **re
 		return -ENOMEM;
 	cpu->ops.backend = &backend;
 	cpu->kernels = kernels;
-	rc = cpu_pool_new(threads, &cpu->pool);
+	rc = cpu_blas_open(kernels->blas_core, &cpu->blas);
+	if (rc == 0)
+		rc = cpu_pool_new(threads, &cpu->pool);
 	if (rc != 0) {
 		free(cpu);
 		return rc;
 	}
-	openblas_set_num_threads(1); /* the threads are ours */
 	*ret = &cpu->ops;
 	return 0;
 }

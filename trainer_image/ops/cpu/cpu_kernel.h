@@ -11,6 +11,7 @@
 /* One call while it runs. Workspace: what all items share, then scratch for each thread. */
 struct cpu_work {
 	const struct ops_call *call;
+	const struct cpu_blas *blas;
 	void *shared;
 	uint8_t *scratch;
 	size_t scratch_size; /* of one thread */
@@ -38,6 +39,7 @@ struct cpu_update_factors {
 
 /* The same kernels, compiled for several processors, and for FP64. */
 struct cpu_kernels {
+	const char *blas_core; /* which code of OpenBLAS goes with them; NULL = it chooses */
 	const struct cpu_op *ops[OP_KINDS];
 	/* Elements [first, last). NULL for FP64. */
 	void (*update)(const struct ops_update *update, const struct cpu_update_factors *factors,

@@ -150,7 +150,8 @@ static void conv_forward_tile(const struct cpu_work *work, const struct conv *co
 		conv_gather(conv, x, first, last, windows);
 	for (int64_t place = first; bias && place < last; place++)
 		memcpy(y + (place - first) * conv->out, bias, (size_t)conv->out * sizeof(real));
-	real_multiply((struct real_matrix){conv->plain ? x + first * conv->in : windows, conv->row,
+	real_multiply(work,
+		      (struct real_matrix){conv->plain ? x + first * conv->in : windows, conv->row,
 					   false},
 		      (struct real_matrix){real_in(call, 1), conv->row, true}, last - first,
 		      conv->out, conv->row, bias ? (real)1 : (real)0, y, conv->out);
@@ -200,8 +201,8 @@ static void conv_data_image(const struct cpu_work *work, const struct conv *conv
 		int64_t last = real_least(first + conv->tile, places);
 		const real *dy = real_in(call, 0) + (image * places + first) * conv->out;
 
-		real_multiply((struct real_matrix){dy, conv->out, false}, weight, last - first,
-			      conv->row, conv->out, (real)0,
+		real_multiply(work, (struct real_matrix){dy, conv->out, false}, weight,
+			      last - first, conv->row, conv->out, (real)0,
 			      conv->plain ? dx + first * conv->in : windows, conv->row);
 		if (!conv->plain)
 			conv_scatter(conv, windows, first, last, dx);
@@ -285,7 +286,7 @@ static void conv_weight_image(const struct cpu_work *work, const struct conv *co
 
 		if (!conv->plain)
 			conv_gather(conv, x, first, last, windows);
-		real_multiply((struct real_matrix){dy, conv->out, true},
+		real_multiply(work, (struct real_matrix){dy, conv->out, true},
 			      (struct real_matrix){conv->plain ? x + first * conv->in : windows,
 						   conv->row, false},
 			      channels[1] - channels[0], conv->row, last - first, (real)1, sums,

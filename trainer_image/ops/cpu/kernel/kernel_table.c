@@ -1,6 +1,15 @@
 #include "trainer_image/ops/cpu/kernel/real.h"
 
+#if defined(__AVX512F__)
+#define KERNEL_CORE "SkylakeX"
+#elif defined(__AVX2__)
+#define KERNEL_CORE "Haswell"
+#else
+#define KERNEL_CORE NULL
+#endif
+
 const struct cpu_kernels REAL_NAME(cpu_kernels) = {
+	.blas_core = KERNEL_CORE,
 	.ops =
 		{
 			[OP_CONV] = &REAL_NAME(cpu_conv),

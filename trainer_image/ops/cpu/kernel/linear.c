@@ -53,7 +53,8 @@ static void linear_forward(const struct cpu_work *work, unsigned thread, int64_t
 		for (int64_t row = 0; bias && row < part.rows; row++)
 			memcpy(y + row * out, bias + part.column,
 			       (size_t)part.columns * sizeof(real));
-		real_multiply((struct real_matrix){real_in(call, 0) + part.row * in, in, false},
+		real_multiply(work,
+			      (struct real_matrix){real_in(call, 0) + part.row * in, in, false},
 			      (struct real_matrix){real_in(call, 1) + part.column * in, in, true},
 			      part.rows, part.columns, in, bias ? (real)1 : (real)0, y, out);
 	}
@@ -74,7 +75,8 @@ static void linear_data(const struct cpu_work *work, unsigned thread, int64_t fi
 	for (int64_t item = first; item < last; item++) {
 		struct linear_part part = linear_part_of(item, rows, in);
 
-		real_multiply((struct real_matrix){real_in(call, 0) + part.row * out, out, false},
+		real_multiply(work,
+			      (struct real_matrix){real_in(call, 0) + part.row * out, out, false},
 			      (struct real_matrix){real_in(call, 1) + part.column, in, false},
 			      part.rows, part.columns, out, (real)0,
 			      real_out(call, 0) + part.row * in + part.column, in);
@@ -95,7 +97,7 @@ static void linear_weight(const struct cpu_work *work, unsigned thread, int64_t 
 	for (int64_t item = first; item < last; item++) {
 		struct linear_part part = linear_part_of(item, out, in);
 
-		real_multiply((struct real_matrix){real_in(call, 1) + part.row, out, true},
+		real_multiply(work, (struct real_matrix){real_in(call, 1) + part.row, out, true},
 			      (struct real_matrix){real_in(call, 0) + part.column, in, false},
 			      part.rows, part.columns, real_rows(real_in_shape(call, 0)),
 			      call->accumulate ? (real)1 : (real)0,

@@ -2,10 +2,10 @@
  * REAL_NAME(cpu_kernels) is cpu_kernels_avx2, for example. */
 #pragma once
 
-#include <cblas.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "trainer_image/ops/cpu/cpu_blas.h"
 #include "trainer_image/ops/cpu/cpu_kernel.h"
 
 #define REAL_PASTE_(a, b) a##_##b
@@ -14,7 +14,7 @@
 
 #if REAL_BITS == 64
 typedef double real;
-#define REAL_GEMM  cblas_dgemm
+#define REAL_GEMM  dgemm
 #define REAL_EXP   exp
 #define REAL_LOG   log
 #define REAL_SQRT  sqrt
@@ -23,7 +23,7 @@ typedef double real;
 #define REAL_LEAST (-DBL_MAX)
 #else
 typedef float real;
-#define REAL_GEMM  cblas_sgemm
+#define REAL_GEMM  sgemm
 #define REAL_EXP   expf
 #define REAL_LOG   logf
 #define REAL_SQRT  sqrtf
@@ -40,14 +40,15 @@ struct real_matrix {
 };
 
 /* to = from x by + keep * to: `rows` x `columns`, sums over `depth`. */
-static inline void real_multiply(struct real_matrix from, struct real_matrix by, int64_t rows,
-				 int64_t columns, int64_t depth, real keep, real *to,
-				 int64_t to_stride)
+static inline void real_multiply(const struct cpu_work *work, struct real_matrix from,
+				 struct real_matrix by, int64_t rows, int64_t columns,
+				 int64_t depth, real keep, real *to, int64_t to_stride)
 {
-	REAL_GEMM(CblasRowMajor, from.turned ? CblasTrans : CblasNoTrans,
-		  by.turned ? CblasTrans : CblasNoTrans, (blasint)rows, (blasint)columns,
-		  (blasint)depth, (real)1, from.at, (blasint)from.stride, by.at, (blasint)by.stride,
-		  keep, to, (blasint)to_stride);
+	work->blas->REAL_GEMM(CblasRowMajor, from.turned ? CblasTrans : CblasNoTrans,
+			      by.turned ? CblasTrans : CblasNoTrans, (blasint)rows,
+			      (blasint)columns, (blasint)depth, (real)1, from.at,
+			      (blasint)from.stride, by.at, (blasint)by.stride, keep, to,
+			      (blasint)to_stride);
 }
 
 static inline const real *real_in(const struct ops_call *call, size_t nth)

@@ -180,14 +180,14 @@ static void sequence_attend(const struct cpu_work *work, unsigned thread, int64_
 	for (int64_t item = first; item < last; item++) {
 		struct sequence_head head = sequence_head_of(call, item);
 
-		real_multiply(sequence_part(&head, qkv, 0, false),
+		real_multiply(work, sequence_part(&head, qkv, 0, false),
 			      sequence_part(&head, qkv, 1, true), head.length, head.length,
 			      head.size, 0, scores, head.length);
 		for (int64_t row = 0; row < head.length; row++)
 			real_out(call, 1)[item * head.length + row] = sequence_soft(
 				scores + row * head.length, sequence_seen(call, row, head.length),
 				head.length, head.factor);
-		real_multiply((struct real_matrix){scores, head.length, false},
+		real_multiply(work, (struct real_matrix){scores, head.length, false},
 			      sequence_part(&head, qkv, 2, false), head.length, head.size,
 			      head.length, 0, real_out(call, 0) + head.to, head.channels);
 	}
@@ -219,29 +219,30 @@ static void sequence_row_back(const struct ops_call *call, const struct sequence
 		scores[i] = slopes[i] = 0;
 }
 
-static void sequence_head_back(const struct ops_call *call, int64_t item, real *scores)
+static void sequence_head_back(const struct cpu_work *work, int64_t item, real *scores)
 {
+	const struct ops_call *call = work->call;
 	struct sequence_head head = sequence_head_of(call, item);
 	const real *qkv = real_in(call, 0);
 	const struct real_matrix dy = {real_in(call, 2) + head.to, head.channels, false};
 	real *slopes = scores + head.length * head.length;
 	real *dqkv = real_out(call, 0) + head.at;
 
-	real_multiply(sequence_part(&head, qkv, 0, false), sequence_part(&head, qkv, 1, true),
+	real_multiply(work, sequence_part(&head, qkv, 0, false), sequence_part(&head, qkv, 1, true),
 		      head.length, head.length, head.size, 0, scores, head.length);
-	real_multiply(dy, sequence_part(&head, qkv, 2, true), head.length, head.length, head.size,
-		      0, slopes, head.length);
+	real_multiply(work, dy, sequence_part(&head, qkv, 2, true), head.length, head.length,
+		      head.size, 0, slopes, head.length);
 	for (int64_t row = 0; row < head.length; row++)
 		sequence_row_back(call, &head, item, row, scores + row * head.length,
 				  slopes + row * head.length);
-	real_multiply((struct real_matrix){slopes, head.length, false},
+	real_multiply(work, (struct real_matrix){slopes, head.length, false},
 		      sequence_part(&head, qkv, 1, false), head.length, head.size, head.length, 0,
 		      dqkv, 3 * head.channels);
-	real_multiply((struct real_matrix){slopes, head.length, true},
+	real_multiply(work, (struct real_matrix){slopes, head.length, true},
 		      sequence_part(&head, qkv, 0, false), head.length, head.size, head.length, 0,
 		      dqkv + head.channels, 3 * head.channels);
-	real_multiply((struct real_matrix){scores, head.length, true}, dy, head.length, head.size,
-		      head.length, 0, dqkv + 2 * head.channels, 3 * head.channels);
+	real_multiply(work, (struct real_matrix){scores, head.length, true}, dy, head.length,
+		      head.size, head.length, 0, dqkv + 2 * head.channels, 3 * head.channels);
 }
 
 static void sequence_attend_back(const struct cpu_work *work, unsigned thread, int64_t first,
@@ -250,7 +251,7 @@ static void sequence_attend_back(const struct cpu_work *work, unsigned thread, i
 	real *scores = (real *)(void *)(work->scratch + thread * work->scratch_size);
 
 	for (int64_t item = first; item < last; item++)
-		sequence_head_back(work->call, item, scores);
+		sequence_head_back(work, item, scores);
 }
 
 const struct cpu_op REAL_NAME(cpu_attention_back) = {

@@ -1,0 +1,47 @@
+#include "trainer_image/ops/cpu/cpu_blas.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The environment is how OpenBLAS is told. What this process had set before is kept. */
+static bool cpu_blas_tell(const char *name, const char *value)
+{
+	return value && !getenv(name) && setenv(name, value, 0) == 0;
+}
+
+static void *cpu_blas_load(const char *core)
+{
+	bool core_told = cpu_blas_tell("OPENBLAS_CORETYPE", core);
+	bool threads_told = cpu_blas_tell("OPENBLAS_NUM_THREADS", "1"); /* the threads are ours */
+	void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+
+	if (core_told)
+		unsetenv("OPENBLAS_CORETYPE");
+	if (threads_told)
+		unsetenv("OPENBLAS_NUM_THREADS");
+	return library;
+}
+
+int cpu_blas_open(const char *core, struct cpu_blas *ret)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	void (*threads)(int) = NULL;
+
+	pthread_mutex_lock(&lock);
+	void *library = cpu_blas_load(core);
+	pthread_mutex_unlock(&lock);
+	if (!library)
+		return -ENOENT;
+	/* ISO C has no cast from an object's address to a function's; POSIX says that it works. */
+	*(void **)&ret->sgemm = dlsym(library, "cblas_sgemm");
+	*(void **)&ret->dgemm = dlsym(library, "cblas_dgemm");
+	*(void **)&threads = dlsym(library, "openblas_set_num_threads");
+	if (threads)
+		threads(1);
+	dlclose(library); /* it stays: RTLD_NODELETE */
+	return ret->sgemm && ret->dgemm && threads ? 0 : -ENOENT;
+}
