@@ -96,7 +96,11 @@ static int cpu_step_run(struct cpu_step *step, int64_t number, double *ret_loss)
 {
 	struct executor_step run = {.seed = CPU_STEP_SEED, .number = (uint64_t)number, .scale = 1};
 
-	return executor_run(step->executor, &run, ret_loss);
+	struct executor_result result = {0};
+	int rc = executor_run(step->executor, &run, &result);
+
+	*ret_loss = result.loss;
+	return rc;
 }
 
 static int cpu_step_update(struct cpu_step *step, enum ops_update_kind kind, int64_t number)

@@ -33,7 +33,9 @@ struct cpu_op {
 /* Numbers that are the same for all elements of an update. */
 struct cpu_update_factors {
 	float unscale, decay, rate;
-	float momentum, momentum2, epsilon;
+	float momentum, epsilon;
+	float fresh,
+		fresh2; /* ADAMW: 1 - momentum, 1 - momentum2; in FP32 the difference loses 8 bits */
 	float first, second; /* ADAMW: 1 / (1 - momentum^step), likewise of the second */
 };
 

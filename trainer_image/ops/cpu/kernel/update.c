@@ -33,8 +33,8 @@ static void update_adamw(const struct ops_update *update, const struct cpu_updat
 	for (size_t i = first; i < last; i++) {
 		float slope = gradient[i] * is->unscale;
 
-		velocity[i] += (1.0F - is->momentum) * (slope - velocity[i]);
-		square[i] += (1.0F - is->momentum2) * (slope * slope - square[i]);
+		velocity[i] += is->fresh * (slope - velocity[i]);
+		square[i] += is->fresh2 * (slope * slope - square[i]);
 		weight[i] -= is->rate * (is->decay * weight[i] +
 					 velocity[i] * is->first /
 						 (sqrtf(square[i] * is->second) + is->epsilon));
