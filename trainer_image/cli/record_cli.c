@@ -1,4 +1,4 @@
-/* trainer inspect, trainer verify: what looks at record files. */
+/* Record files: what trainer inspect says of one, and trainer verify. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,14 +10,6 @@
 
 #include "trainer_image/cli/trainer_table.h"
 #include "trainer_image/record/record_map.h"
-
-enum { RECORD_CELL = 32 };
-
-static const char *record_count(char ret[RECORD_CELL], uint64_t number)
-{
-	(void)text_format(ret, RECORD_CELL, "%" PRIu64, number);
-	return ret;
-}
 
 static void record_cli_freep(struct record_reader **reader)
 {
@@ -58,31 +50,11 @@ static uint64_t record_sample_bytes(const struct record_reader *reader)
 	return bytes;
 }
 
-/* For people a line per fact, for programs one object. */
-static int record_facts_print(const struct command_input *input, const char *const cells[])
-{
-	static const struct output_column pair[] = {{"fact", NULL, false, false},
-						    {"value", NULL, false, false}};
-	const char *word = command_option(input, "--output");
-	bool people = !word || strcmp(word, "table") == 0 || strcmp(word, "wide") == 0;
-	struct output *output =
-		trainer_output(input, people ? pair : record_facts,
-			       people ? COUNT_OF(pair) : COUNT_OF(record_facts), OUTPUT_TABLE);
-
-	if (!output)
-		return EXIT_USAGE;
-	if (!people)
-		output_row(output, cells);
-	for (size_t i = 0; people && i < COUNT_OF(record_facts); i++)
-		output_row(output, (const char *const[]){record_facts[i].key, cells[i]});
-	return trainer_output_end(output);
-}
-
 static int record_inspect_facts(const struct command_input *input, struct record_reader *reader,
 				bool ended)
 {
 	const struct record_header *header = record_reader_header(reader);
-	char cell[8][RECORD_CELL];
+	char cell[8][TRAINER_CELL];
 	struct text fields = {0};
 	uint64_t bytes = 0;
 
@@ -94,20 +66,20 @@ static int record_inspect_facts(const struct command_input *input, struct record
 	const char *const cells[COUNT_OF(record_facts)] = {
 		input->words[0],
 		ended ? "yes" : "no",
-		record_count(cell[0], record_reader_samples(reader)),
-		record_count(cell[1],
-			     record_map_mark(reader) > record_reader_samples(reader)
-				     ? record_map_mark(reader) - record_reader_samples(reader)
-				     : 0),
-		record_count(cell[2], header->class_count),
+		trainer_count(cell[0], record_reader_samples(reader)),
+		trainer_count(cell[1],
+			      record_map_mark(reader) > record_reader_samples(reader)
+				      ? record_map_mark(reader) - record_reader_samples(reader)
+				      : 0),
+		trainer_count(cell[2], header->class_count),
 		text_get(&fields),
-		record_count(cell[3], record_reader_pages(reader)),
-		record_count(cell[4], header->page_size),
-		record_count(cell[5], bytes),
-		record_count(cell[6], record_map_header_size(reader)),
-		ended ? record_count(cell[7], record_sample_bytes(reader)) : NULL,
+		trainer_count(cell[3], record_reader_pages(reader)),
+		trainer_count(cell[4], header->page_size),
+		trainer_count(cell[5], bytes),
+		trainer_count(cell[6], record_map_header_size(reader)),
+		ended ? trainer_count(cell[7], record_sample_bytes(reader)) : NULL,
 	};
-	int status = record_facts_print(input, cells);
+	int status = trainer_facts(input, record_facts, cells, COUNT_OF(record_facts));
 	text_done(&fields);
 	return status;
 }
@@ -133,12 +105,12 @@ static int record_inspect_classes(const struct command_input *input, struct reco
 	if (!output)
 		return EXIT_USAGE;
 	for (size_t i = 0; i < header->class_count; i++) {
-		char label[RECORD_CELL];
-		char samples[RECORD_CELL];
+		char label[TRAINER_CELL];
+		char samples[TRAINER_CELL];
 
 		output_row(output,
-			   (const char *const[]){record_count(label, i), header->class_name[i],
-						 record_count(samples, count[i])});
+			   (const char *const[]){trainer_count(label, i), header->class_name[i],
+						 trainer_count(samples, count[i])});
 	}
 	return trainer_output_end(output);
 }
@@ -157,15 +129,15 @@ static int record_inspect_pages(const struct command_input *input, struct record
 		return EXIT_USAGE;
 	for (uint32_t i = 0; i < record_reader_pages(reader); i++) {
 		const struct record_page_row *row = record_map_page(reader, i);
-		char cell[6][RECORD_CELL];
+		char cell[6][TRAINER_CELL];
 
-		(void)text_format(cell[5], RECORD_CELL, "%016" PRIx64, row->digest);
+		(void)text_format(cell[5], TRAINER_CELL, "%016" PRIx64, row->digest);
 		output_row(output,
-			   (const char *const[]){record_count(cell[0], i),
-						 record_count(cell[1], row->offset),
-						 record_count(cell[2], row->stored),
-						 record_count(cell[3], row->first_sample),
-						 record_count(cell[4], row->samples), cell[5]});
+			   (const char *const[]){trainer_count(cell[0], i),
+						 trainer_count(cell[1], row->offset),
+						 trainer_count(cell[2], row->stored),
+						 trainer_count(cell[3], row->first_sample),
+						 trainer_count(cell[4], row->samples), cell[5]});
 	}
 	return trainer_output_end(output);
 }
@@ -201,20 +173,20 @@ static void record_sample_row(struct output *output, const struct record_header 
 			      uint32_t page, const struct record_sample *sample)
 {
 	CLEANUP(freep) char *name = record_sample_name(header, sample);
-	char cell[7][RECORD_CELL];
+	char cell[7][TRAINER_CELL];
 
-	(void)text_format(cell[2], RECORD_CELL, "%" PRId32, sample->label);
-	output_row(output, (const char *const[]){record_count(cell[0], sample->number),
-						 record_count(cell[1], page), cell[2],
+	(void)text_format(cell[2], TRAINER_CELL, "%" PRId32, sample->label);
+	output_row(output, (const char *const[]){trainer_count(cell[0], sample->number),
+						 trainer_count(cell[1], page), cell[2],
 						 sample->label >= 0 && (size_t)sample->label <
 									       header->class_count
 							 ? header->class_name[sample->label]
 							 : NULL,
 						 sample->format == RECORD_JPEG ? "jpeg" : "pixels",
-						 record_count(cell[3], sample->height),
-						 record_count(cell[4], sample->width),
-						 record_count(cell[5], sample->channels),
-						 record_count(cell[6], sample->size), name});
+						 trainer_count(cell[3], sample->height),
+						 trainer_count(cell[4], sample->width),
+						 trainer_count(cell[5], sample->channels),
+						 trainer_count(cell[6], sample->size), name});
 }
 
 static int record_inspect_samples(const struct command_input *input, struct record_reader *reader)
@@ -237,7 +209,7 @@ static int record_inspect_samples(const struct command_input *input, struct reco
 	return trainer_output_end(output);
 }
 
-static int record_inspect(void *context, const struct command_input *input)
+int record_inspect(const struct command_input *input)
 {
 	CLEANUP(record_cli_freep) struct record_reader *reader = NULL;
 	struct record_options options = {.prefix = true};
@@ -245,7 +217,6 @@ static int record_inspect(void *context, const struct command_input *input)
 	struct problem first = {0};
 	int status;
 
-	(void)context;
 	int rc = record_reader_open(input->words[0], NULL, &reader, &first);
 	bool ended = rc == 0;
 	if (rc == E_MALFORMED || rc == E_DIGEST)
@@ -289,13 +260,13 @@ static bool record_faults_begin(struct record_faults *faults)
 static void record_fault_row(void *context, const struct record_fault *fault)
 {
 	struct record_faults *faults = context;
-	char page[RECORD_CELL];
-	char sample[RECORD_CELL];
+	char page[TRAINER_CELL];
+	char sample[TRAINER_CELL];
 
 	if (!record_faults_begin(faults))
 		return;
-	(void)record_count(page, fault->page);
-	(void)record_count(sample, fault->sample);
+	(void)trainer_count(page, fault->page);
+	(void)trainer_count(sample, fault->sample);
 	output_row(faults->output,
 		   (const char *const[]){fault->page == UINT32_MAX ? NULL : page,
 					 fault->sample == UINT64_MAX ? NULL : sample, fault->why,
@@ -329,15 +300,7 @@ static int record_check(void *context, const struct command_input *input)
 	return status;
 }
 
-static const struct option_row record_inspect_options[] = {
-	{"--classes", 0, OPTION_FLAG, NULL, "names of the labels, and how many samples each has"},
-	{"--pages", 0, OPTION_FLAG, NULL, "a row per page"},
-	{"--samples", 0, OPTION_FLAG, NULL, "a row per sample"},
-};
-
 static const struct command record_rows[] = {
-	{"inspect", "", "FILE", "what a record file holds", record_inspect_options,
-	 COUNT_OF(record_inspect_options), 1, 1, record_inspect, "inspect set.rec --classes", NULL},
 	{"verify", "", "FILE", "read all of a record file, and list what is wrong", NULL, 0, 1, 1,
 	 record_check, "verify set.rec", NULL},
 };

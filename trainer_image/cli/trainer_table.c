@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/text.h"
 
 static const struct option_row trainer_globals[] = {
 	{"--output", 'o', OPTION_VALUE, "table|wide|json|jsonl|csv", "default table"},
@@ -15,7 +16,7 @@ static const struct option_row trainer_globals[] = {
 static const struct noun_row trainer_nouns[] = {
 	{"sets", "convert", "pictures to a record file"},
 	{"sets", "digits", "a generated set"},
-	{"sets", "inspect", "what a record file holds"},
+	{"sets", "inspect", "what a record file, checkpoint or file of metrics holds"},
 	{"sets", "verify", "is it whole?"},
 	{"training", "plan", "what fits into memory, at what cost"},
 	{"training", "run", "train as a job's file says"},
@@ -28,8 +29,8 @@ static const struct synonym_row trainer_synonyms[] = {
 	{"--size", "--resize-max"}, {"train", "run"},         {"fit", "run"},
 };
 
-static const struct command_group *const trainer_groups[] = {&convert_group, &record_group,
-							     &plan_group, &run_group};
+static const struct command_group *const trainer_groups[] = {
+	&convert_group, &inspect_group, &record_group, &plan_group, &run_group};
 
 struct command *trainer_table_new(struct command_set *ret)
 {
@@ -148,6 +149,31 @@ struct output *trainer_output(const struct command_input *input,
 		return NULL;
 	}
 	return output;
+}
+
+int trainer_facts(const struct command_input *input, const struct output_column facts[],
+		  const char *const cells[], size_t count)
+{
+	static const struct output_column pair[] = {{"fact", NULL, false, false},
+						    {"value", NULL, false, false}};
+	const char *word = command_option(input, "--output");
+	bool people = !word || strcmp(word, "table") == 0 || strcmp(word, "wide") == 0;
+	struct output *output = trainer_output(input, people ? pair : facts,
+					       people ? COUNT_OF(pair) : count, OUTPUT_TABLE);
+
+	if (!output)
+		return EXIT_USAGE;
+	if (!people)
+		output_row(output, cells);
+	for (size_t i = 0; people && i < count; i++)
+		output_row(output, (const char *const[]){facts[i].key, cells[i]});
+	return trainer_output_end(output);
+}
+
+const char *trainer_count(char ret[TRAINER_CELL], uint64_t number)
+{
+	(void)text_format(ret, TRAINER_CELL, "%" PRIu64, number);
+	return ret;
 }
 
 int trainer_output_end(struct output *output)

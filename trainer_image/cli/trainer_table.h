@@ -14,6 +14,7 @@ struct command_group {
 };
 
 extern const struct command_group convert_group; /* convert_cli.c */
+extern const struct command_group inspect_group; /* inspect_cli.c */
 extern const struct command_group record_group;  /* record_cli.c */
 extern const struct command_group plan_group;    /* plan_cli.c */
 extern const struct command_group run_group;     /* run_cli.c */
@@ -35,5 +36,15 @@ MUST_USE bool trainer_size(const struct command_input *input, const char *name, 
 struct output *trainer_output(const struct command_input *input,
 			      const struct output_column columns[], size_t count,
 			      enum output_format people);
+/* One thing with its facts: a line each for people, one object for programs. An exit status. */
+int trainer_facts(const struct command_input *input, const struct output_column facts[],
+		  const char *const cells[], size_t count);
+enum { TRAINER_CELL = 40 };
+/* The number as a cell, in `ret`, which it returns. */
+const char *trainer_count(char ret[TRAINER_CELL], uint64_t number);
+/* What inspect says of each kind of file, as its options ask. An exit status. */
+int record_inspect(const struct command_input *input);     /* record_cli.c */
+int checkpoint_inspect(const struct command_input *input); /* checkpoint_cli.c */
+int metrics_inspect(const struct command_input *input);    /* metrics_cli.c */
 /* Ends it; an exit status. */
 int trainer_output_end(struct output *output);

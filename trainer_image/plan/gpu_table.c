@@ -4,6 +4,11 @@
 
 #include "common/base/macros.h"
 
+/* H100, A100, L40S, L4, T4: modal-labs/modal-client#2797, which lists them; H100 also vllm-project/vllm#55169.
+ * RTX 4090: vllm-project/vllm#7553. RTX 5090: noonghunna/club-3090#1229. RTX 3090: noonghunna/club-3090#390.
+ * B200: the driver's total in pytorch/ao#4002 (178.35 GiB for programs), nvidia-smi in several public logs. H200,
+ * V100, GTX 1080 Ti: nvidia-smi in ten public logs each, all the same. Drivers before 510 took their own part off
+ * first: a V100 then had 32510. Compute capabilities: CUDA C++ Programming Guide. */
 static const struct gpu_row gpu_table_rows[] = {
 	{"b200", "NVIDIA B200", 183359, 100},
 	{"h200", "NVIDIA H200", 143771, 90},

@@ -1,5 +1,6 @@
-/* GPU types that a plan can be made for. The memory is what nvidia-smi reports on nodes of others;
- * of none it is measured by us yet. */
+/* GPU types that a plan can be made for. The memory is the total that nvidia-smi reports, looked up in what
+ * others published; the H200 of our checks has not been asked yet. The driver keeps a part of it: of a B200's
+ * 183359 MiB a program gets 182642. */
 #pragma once
 
 #include <stddef.h>

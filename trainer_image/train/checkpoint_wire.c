@@ -36,6 +36,13 @@ uint64_t checkpoint_bytes(const struct checkpoint_header *header)
 	return bytes;
 }
 
+bool checkpoint_wire_begins(const void *data, size_t size)
+{
+	struct wire_reader reader = wire_reader(data, size);
+
+	return wire_u64(&reader) == CHECKPOINT_MAGIC;
+}
+
 int checkpoint_wire_size(const void *data, size_t size, size_t *ret)
 {
 	struct wire_reader reader = wire_reader(data, size);

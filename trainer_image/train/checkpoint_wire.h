@@ -55,6 +55,8 @@ struct checkpoint_header {
 /* "weight", "optimizer", ... */
 const char *checkpoint_kind_text(enum checkpoint_kind kind);
 
+/* Is it the begin of a checkpoint, whatever its version? */
+bool checkpoint_wire_begins(const void *data, size_t size);
 /* Bytes of the header, from its first CHECKPOINT_BEGIN. E_MALFORMED; E_UNSUPPORTED: another version. */
 MUST_USE int checkpoint_wire_size(const void *data, size_t size, size_t *ret);
 /* The caller frees `ret->rows`. E_MALFORMED, E_DIGEST, E_UNSUPPORTED, -ENOMEM. */

@@ -34,6 +34,13 @@ static bool metrics_columns_are_good(const struct metrics_columns *columns)
 	return columns->count > 0 && columns->count <= METRICS_COLUMNS_MAX;
 }
 
+bool metrics_wire_begins(const void *data, size_t size)
+{
+	struct wire_reader reader = wire_reader(data, size);
+
+	return wire_u64(&reader) == METRICS_MAGIC;
+}
+
 int metrics_header_decode(const void *data, size_t size, struct metrics_columns *ret,
 			  size_t *ret_size)
 {

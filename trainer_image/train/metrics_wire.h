@@ -41,6 +41,8 @@ struct metrics_frame {
 	double value[METRICS_COLUMNS_MAX]; /* STEP: of each column */
 };
 
+/* Is it the begin of a file of metrics, whatever its version? */
+bool metrics_wire_begins(const void *data, size_t size);
 /* The size of the header in `ret_size`. E_MALFORMED, E_DIGEST; E_UNSUPPORTED: another version. */
 MUST_USE int metrics_header_decode(const void *data, size_t size, struct metrics_columns *ret,
 				   size_t *ret_size);
