@@ -1,6 +1,6 @@
 // How a place of the drill splits, up to three levels down: the level itself, then the level of each row that is shown, all until the same second. Each column
 // adds up to the whole: what is not shown by itself is in the column's "other".
-import {read} from "../../api/client";
+import {read, Refusal} from "../../api/client";
 import {sourceOf} from "../../api/source";
 import type {Drill} from "../../api/types";
 import {FOLLOW_MS, level as levelSource, LIMIT, STILL_MS} from "./sources";
@@ -73,7 +73,17 @@ function columnOf(levels: (Drill | undefined)[], left: Part[], most: number): Co
 
 const DEEP: Record<Level, number> = {all: 3, link: 3, owner: 3, vlan: 2, pair: 1, flow: 0};
 
-async function splitOf(spot: Spot, here: Drill): Promise<Split> {
+/** undefined: it has none, or what it is of has no name any more. */
+async function levelOf(part: Part, spot: Spot, at: string): Promise<Drill | undefined> {
+  if (!part.path) return undefined;
+  return read("/api/v1/drill", {}, {path: part.path, at, window: spot.window, limit: PARTS}).catch((error: unknown) => {
+    if (error instanceof Refusal && error.status === 404) return undefined;
+    throw error;
+  });
+}
+
+/** undefined: the collector's memory has moved on since `here` was read. */
+async function splitOf(spot: Spot, here: Drill): Promise<Split | undefined> {
   const name = partsOf(here.path).pop()?.name ?? "all links";
   const whole: Part = {name, path: here.path, above: "", from: -1, tenant: undefined, sums: here.total};
   const columns: Column[] = [];
@@ -81,8 +91,8 @@ async function splitOf(spot: Spot, here: Drill): Promise<Split> {
   let levels: (Drill | undefined)[] = [here];
   for (let at = 0; at < DEEP[here.level] && left.length > 0; at++) {
     if (at > 0) {
-      levels = await Promise.all(left.map((part) => (part.path ? read("/api/v1/drill", {}, {path: part.path, at: here.to, window: spot.window, limit: PARTS}) : undefined)));
-      if (levels.some((one) => one && (one.from !== here.from || one.to !== here.to))) throw new Error("its parts are of another time");
+      levels = await Promise.all(left.map((part) => levelOf(part, spot, here.to)));
+      if (levels.some((one) => one && (one.from !== here.from || one.to !== here.to))) return undefined;
       if (!levels.some((one) => one?.rows.length)) break;
     }
     const column = columnOf(levels, left, SHOWN[at]!);
@@ -95,6 +105,11 @@ async function splitOf(spot: Spot, here: Drill): Promise<Split> {
 /** Asked less often than the level: each column is a question for each part to the left. A case is told of the level alone. */
 export const split = (spot: Spot) =>
   sourceOf<Split>(`drill split ${spot.path} ${spot.at ?? ""} ${spot.window}`, () => ({
-    load: async () => splitOf(spot, levelSource(spot).held.peek().value ?? (await read("/api/v1/drill", {}, {path: spot.path, at: spot.at, window: spot.window, limit: LIMIT}))),
+    load: async () => {
+      const shown = levelSource(spot).held.peek().value;
+      const whole = (shown && (await splitOf(spot, shown))) ?? (await splitOf(spot, await read("/api/v1/drill", {}, {path: spot.path, at: spot.at, window: spot.window, limit: LIMIT})));
+      if (!whole) throw new Refusal(0, {title: "its parts are of other seconds", detail: "what the collector keeps in memory moved on in between", hint: "it is tried again in a moment"});
+      return whole;
+    },
     every: () => (spot.at ? STILL_MS : FOLLOW_MS * FOLLOWS * (secondsOf(spot.window) > 900 ? 6 : 1)),
   }));
