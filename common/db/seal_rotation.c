@@ -225,6 +225,7 @@ static void seal_rotation_on_now(void *context, int rc, const PGresult *result,
 				 const struct problem *problem)
 {
 	struct seal_rotation *rotation = context;
+	struct problem why = {0};
 	const char *state;
 
 	(void)problem;
@@ -240,7 +241,10 @@ static void seal_rotation_on_now(void *context, int rc, const PGresult *result,
 	rotation->put = false;
 	rotation->settling =
 		strcmp(state, "both") == 0 && db_bool(result, 0, SEAL_ROTATION_NOW_ENDED);
-	if (strcmp(state, "begun") == 0)
+	if (!rotation->options.key(rotation->options.context) &&
+	    rotation->options.reload(rotation->options.context, &why) != 0)
+		seal_rotation_step(rotation, state, &why);
+	else if (strcmp(state, "begun") == 0)
 		seal_rotation_begin(rotation, db_int(result, 0, SEAL_ROTATION_NOW_INSTANCES, 0));
 	else if (strcmp(state, "sealing") == 0 || rotation->settling)
 		seal_rotation_read(rotation);

@@ -16,7 +16,7 @@ struct seal_rotation_options {
 	struct db *db;
 	const char *daemon; /* "bampid" */
 	const struct seal_key_file *file;
-	/* The key that is in use. */
+	/* The key that is in use; NULL: none was loaded yet, and `reload` does it. */
 	const struct seal_key *(*key)(void *context);
 	/* The file has changed: load it, use it, publish its public key. */
 	int (*reload)(void *context, struct problem *problem);

@@ -179,6 +179,16 @@ void seal_key_derive(const struct seal_key *key, const char *purpose, uint8_t re
 				 key->secret_key, sizeof(key->secret_key));
 }
 
+bool seal_key_derive_former(const struct seal_key *key, const char *purpose,
+			    uint8_t ret[SEAL_KEY_SIZE])
+{
+	if (key->has_former)
+		(void)crypto_generichash(ret, SEAL_KEY_SIZE, (const uint8_t *)purpose,
+					 strlen(purpose), key->former_secret,
+					 sizeof(key->former_secret));
+	return key->has_former;
+}
+
 bool seal_key_is_current(const struct seal_key *key, const uint8_t *sealed, size_t size)
 {
 	uint8_t opened[SEAL_SIZE_MAX];

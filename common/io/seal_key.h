@@ -53,3 +53,6 @@ MUST_USE int seal_key_open(const struct seal_key *key, const uint8_t *sealed, si
 /* A secret for another purpose: the same for the same key and purpose, and no help to find either
  * the key or one of another purpose. */
 void seal_key_derive(const struct seal_key *key, const char *purpose, uint8_t ret[SEAL_KEY_SIZE]);
+/* The same of the older key. False: there is none. */
+bool seal_key_derive_former(const struct seal_key *key, const char *purpose,
+			    uint8_t ret[SEAL_KEY_SIZE]);

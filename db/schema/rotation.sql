@@ -38,7 +38,7 @@ create index rotation_due on rotation (due_at) where ended_at is null;
 -- certificate: known: the new key is believed, and nothing was signed with it yet. both: it signs; what the old one signed until keep_until is accepted.
 create table seal_rotation (
 	id bigint generated always as identity primary key,
-	daemon text not null check (daemon in ('bampid', 'peregrined')),
+	daemon text not null check (daemon in ('bampid', 'peregrined', 'portal-outward', 'portald')),
 	key text not null default 'seal' check (key in ('seal', 'certificate')),
 	state text not null default 'begun' check (state in ('begun', 'sealing', 'known', 'both', 'done')),
 	actor text not null,
@@ -156,8 +156,9 @@ begin
 	if not is_operator() then
 		raise exception 'only an operator may exchange keys' using errcode = 'HA403';
 	end if;
-	if not exists (select from daemon_key where daemon = p_daemon) then
-		raise exception '% has no key that anything is sealed to', p_daemon using errcode = 'HA404', hint = 'bampid and peregrined have one, once they were started';
+	-- portald seals to its own key itself, and publishes none.
+	if p_daemon <> 'portald' and not exists (select from daemon_key where daemon = p_daemon) then
+		raise exception '% has no key that anything is sealed to', p_daemon using errcode = 'HA404', hint = 'bampid, peregrined and portal-outward have one, once they were started';
 	end if;
 	if exists (select from seal_rotation where daemon = p_daemon and key = p_key and ended_at is null) then
 		raise exception 'the % key of % is being exchanged, or its old one is kept', p_key, p_daemon
@@ -172,7 +173,7 @@ $$;
 
 create function seal_rotation_check(p_daemon text) returns void language plpgsql as $$
 begin
-	if not pg_has_role(session_user, p_daemon, 'member') then
+	if not pg_has_role(session_user, replace(p_daemon, '-', '_'), 'member') then
 		raise exception 'role % is not %', session_user, p_daemon using errcode = 'HA403';
 	end if;
 end
@@ -276,7 +277,11 @@ begin
 		union all
 		select e.switch_id, v.part, v.sealed from switch_endpoint e
 		cross join lateral (values ('secrets'::text, e.secrets_sealed), ('secrets_former', e.secrets_former), ('secrets_next', e.secrets_next)) v(part, sealed)
-		where p_daemon = 'peregrined') x
+		where p_daemon = 'peregrined'
+		union all
+		select w.id, 'secret', w.secret_sealed from webhook w where p_daemon = 'portal-outward'
+		union all
+		select f.account_id, 'secret', f.sealed from second_factor f where p_daemon = 'portald') x
 	where x.sealed is not null and (x.id, x.part) > (p_id, p_part) order by x.id, x.part limit 256;
 end
 $$;
@@ -295,6 +300,10 @@ begin
 				password_former = case when r.part = 'password_former' then decode(r.new, 'hex') else password_former end,
 				password_next = case when r.part = 'password_next' then decode(r.new, 'hex') else password_next end
 			where node_id = r.id and decode(r.old, 'hex') = case r.part when 'password' then password_sealed when 'password_former' then password_former else password_next end;
+		elsif p_daemon = 'portal-outward' then
+			update webhook set secret_sealed = decode(r.new, 'hex') where id = r.id and secret_sealed = decode(r.old, 'hex');
+		elsif p_daemon = 'portald' then
+			update second_factor set sealed = decode(r.new, 'hex') where account_id = r.id and sealed = decode(r.old, 'hex');
 		else
 			update switch_endpoint set secrets_sealed = case when r.part = 'secrets' then decode(r.new, 'hex') else secrets_sealed end,
 				secrets_former = case when r.part = 'secrets_former' then decode(r.new, 'hex') else secrets_former end,
@@ -540,9 +549,9 @@ grant execute on function certificate_key_use(bigint) to bampid;
 grant update (claim_owner, claim_until, generation) on rotation to bampid;
 grant select on seal_rotation to portald;
 grant execute on function seal_rotation_begin(text,text,integer,text) to portald;
-grant execute on function seal_rotation_now(text) to bampid, peregrined;
-grant execute on function seal_rotation_step(text,bigint,text,bigint,jsonb) to bampid, peregrined;
-grant execute on function sealed_rows(text,bigint,text) to bampid, peregrined;
-grant execute on function sealed_put(text,bigint,jsonb) to bampid, peregrined;
+grant execute on function seal_rotation_now(text) to bampid, peregrined, portal_outward, portald;
+grant execute on function seal_rotation_step(text,bigint,text,bigint,jsonb) to bampid, peregrined, portal_outward, portald;
+grant execute on function sealed_rows(text,bigint,text) to bampid, peregrined, portal_outward, portald;
+grant execute on function sealed_put(text,bigint,jsonb) to bampid, peregrined, portal_outward, portald;
 grant execute on function rotation_begin(text[],integer,text) to portald;
 grant execute on function rotation_step(bigint,bigint,text,text,jsonb) to bampid;

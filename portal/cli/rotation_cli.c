@@ -152,7 +152,7 @@ static const struct command rotation_cli_commands[] = {
 	 OPTIONS(rotation_switch_options), 1, 1, rotation_switch,
 	 .example = "rotation switch leaf1 --ssh-user haas2 --secrets leaf1.secrets",
 	 .done = "switch {1} gets new secrets; haasctl rotation list shows when it took them"},
-	{"rotation", "seal", "bampid|peregrined", "a new key for a daemon's sealed secrets",
+	{"rotation", "seal", "DAEMON", "a new key for a daemon's sealed secrets",
 	 OPTIONS(rotation_seal_options), 1, 1, rotation_seal, .example = "rotation seal bampid",
 	 .done = "{1} gets a new seal key"},
 	{"rotation", "certificate", "", "a new key that signs certificates",

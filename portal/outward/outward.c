@@ -254,7 +254,7 @@ static int outward_start_parts(struct outward *outward, struct problem *problem)
 						 .context = outward},
 			    &outward->db);
 	if (rc == 0)
-		webhooks_connect(outward->webhooks, outward->db, outward->fetcher);
+		rc = webhooks_connect(outward->webhooks, outward->db, outward->fetcher);
 	return rc ? problem_set(problem, rc, "portal-outward cannot start: %s", error_text(rc)) : 0;
 }
 

@@ -12,6 +12,7 @@
 #include "common/base/hex.h"
 #include "common/base/json_text.h"
 #include "common/db/db.h"
+#include "common/db/seal_rotation.h"
 #include "common/http/fetch.h"
 #include "common/io/file.h"
 #include "common/io/log.h"
@@ -50,7 +51,9 @@ struct webhooks {
 	struct db *db;
 	struct fetcher *fetcher;
 	char key_path[PATH_MAX];
+	struct seal_key_file key_file;
 	struct seal_key *key;
+	struct seal_rotation *rotation; /* NULL: not connected yet */
 	struct work_cycle fill;
 	struct webhook_slot slots[WEBHOOKS_AT_ONCE];
 };
@@ -249,20 +252,20 @@ static void webhooks_begin_fill(void *context)
 
 /* --- start and stop --- */
 
-static void webhooks_publish(struct webhooks *webhooks)
+static int webhooks_publish(struct webhooks *webhooks)
 {
 	char hex[2 * SEAL_KEY_SIZE + 1];
 	const char *const params[] = {hex};
 
 	hex_encode(seal_key_public_key(webhooks->key), SEAL_KEY_SIZE, hex);
-	if (db_submit(webhooks->db, &webhook_key_put_query, params, NULL, NULL) != 0)
-		log_warn("webhook", "the key that secrets are sealed to is not published yet");
+	return db_submit(webhooks->db, &webhook_key_put_query, params, NULL, NULL);
 }
 
 void webhooks_db_state(struct webhooks *webhooks, bool connected)
 {
-	if (connected)
-		webhooks_publish(webhooks);
+	if (connected && webhooks_publish(webhooks) != 0)
+		log_warn("webhook", "the key that secrets are sealed to is not published yet");
+	seal_rotation_db_state(webhooks->rotation, connected);
 	work_cycle_connected(&webhooks->fill, connected);
 	for (size_t i = 0; i < WEBHOOKS_AT_ONCE; i++)
 		work_cycle_connected(&webhooks->slots[i].cycle, connected);
@@ -273,24 +276,54 @@ void webhooks_wake(struct webhooks *webhooks)
 	work_cycle_wake(&webhooks->fill);
 }
 
-void webhooks_connect(struct webhooks *webhooks, struct db *db, struct fetcher *fetcher)
+static const struct seal_key *webhooks_present_key(void *context)
+{
+	const struct webhooks *webhooks = context;
+
+	return webhooks->key;
+}
+
+static int webhooks_reload_key(void *context, struct problem *problem)
+{
+	struct webhooks *webhooks = context;
+	struct seal_key *key = NULL;
+	int rc = seal_key_load(&webhooks->key_file, &key, problem);
+
+	if (rc)
+		return rc;
+	seal_key_free(webhooks->key);
+	webhooks->key = key;
+	rc = webhooks_publish(webhooks);
+	return rc ? problem_set(problem, rc,
+				"the public key for secrets of webhooks was not published")
+		  : 0;
+}
+
+int webhooks_connect(struct webhooks *webhooks, struct db *db, struct fetcher *fetcher)
 {
 	webhooks->db = db;
 	webhooks->fetcher = fetcher;
+	return seal_rotation_new(webhooks->loop,
+				 &(struct seal_rotation_options){.db = db,
+								 .daemon = "portal-outward",
+								 .file = &webhooks->key_file,
+								 .key = webhooks_present_key,
+								 .reload = webhooks_reload_key,
+								 .context = webhooks},
+				 &webhooks->rotation);
 }
 
 int webhooks_new(struct loop *loop, const struct outward_conf *conf, struct webhooks **ret,
 		 struct problem *problem)
 {
 	struct webhooks *webhooks = calloc(1, sizeof(*webhooks));
-	struct seal_key_file file;
 	int rc = 0;
 
 	if (!webhooks)
 		return problem_set(problem, -ENOMEM, "no memory");
 	webhooks->loop = loop;
 	webhooks->conf = conf;
-	file = (struct seal_key_file){
+	webhooks->key_file = (struct seal_key_file){
 		.path = webhooks->key_path,
 		.what = "key for secrets of webhooks",
 		.exposed_hint = "chmod 600 it; if others may have read it, make a new one, and new "
@@ -303,7 +336,7 @@ int webhooks_new(struct loop *loop, const struct outward_conf *conf, struct webh
 			      "%s/portal-outward-seal.key", conf->key_dir))
 		rc = problem_set(problem, E_LIMIT, "key_dir is too long");
 	else
-		rc = seal_key_load(&file, &webhooks->key, problem);
+		rc = seal_key_load(&webhooks->key_file, &webhooks->key, problem);
 	if (rc == 0)
 		rc = work_cycle_open(&webhooks->fill, loop, webhooks_begin_fill, webhooks);
 	for (size_t i = 0; i < WEBHOOKS_AT_ONCE && rc == 0; i++) {
@@ -341,6 +374,7 @@ void webhooks_free(struct webhooks *webhooks)
 		work_cycle_close(&webhooks->slots[i].cycle);
 		address_guard_done(&webhooks->slots[i].guard);
 	}
+	seal_rotation_free(webhooks->rotation);
 	seal_key_free(webhooks->key);
 	free(webhooks);
 }

@@ -17,8 +17,8 @@ struct webhooks;
 /* Loads the key, or makes it. Before privileges are dropped or after: the folder is ours. */
 MUST_USE int webhooks_new(struct loop *loop, const struct outward_conf *conf, struct webhooks **ret,
 			  struct problem *problem);
-/* Both borrowed; before the loop runs. */
-void webhooks_connect(struct webhooks *webhooks, struct db *db, struct fetcher *fetcher);
+/* Both borrowed; before the loop runs. -ENOMEM. */
+MUST_USE int webhooks_connect(struct webhooks *webhooks, struct db *db, struct fetcher *fetcher);
 void webhooks_db_state(struct webhooks *webhooks, bool connected);
 /* Something has happened. */
 void webhooks_wake(struct webhooks *webhooks);

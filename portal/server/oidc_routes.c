@@ -17,8 +17,8 @@
 #include "portal/server/daemon_call.h"
 #include "portal/server/exchange.h"
 #include "portal/server/login_guess.h"
+#include "portal/server/login_key.h"
 #include "portal/server/login_state_wire.h"
-#include "portal/server/second_factor.h"
 #include "portal/server/secret.h"
 
 #define OIDC_LOGIN_S     600
@@ -26,6 +26,7 @@
 #define OIDC_ANSWER_MAX  65536
 #define OIDC_COOKIE_TAIL "; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age="
 #define OIDC_CALLBACK    "/api/v1/login/oidc/%s/callback"
+#define OIDC_PURPOSE     "login by a provider" /* what our key of the state derives for */
 
 static const struct json_bounds oidc_answer_bounds = {
 	.size = OIDC_ANSWER_MAX, .depth = 4, .values = 64};
@@ -63,17 +64,29 @@ static void oidc_refuse(struct exchange *exchange, int status, int rc, const cha
 	exchange_problem(exchange, status, &problem);
 }
 
-static bool oidc_key(struct exchange *exchange, uint8_t ret[LOGIN_STATE_KEY])
+static const struct seal_key *oidc_key(struct exchange *exchange)
 {
-	const struct seal_key *key;
+	const struct seal_key *key = NULL;
 	struct problem problem = {0};
 
-	if (second_factor_key(exchange->portal, &key, &problem) != 0) {
+	if (login_key_get(exchange->portal->login_key, &key, &problem) != 0)
 		exchange_problem(exchange, 503, &problem);
-		return false;
-	}
-	seal_key_derive(key, "login by a provider", ret);
-	return true;
+	return key;
+}
+
+/* A login that has begun before the key was exchanged ends with the key before. */
+static bool oidc_open_state(const struct seal_key *key, const char *cookie,
+			    struct login_state *state)
+{
+	uint8_t derived[LOGIN_STATE_KEY];
+	bool opened;
+
+	seal_key_derive(key, OIDC_PURPOSE, derived);
+	opened = login_state_open(derived, cookie, state);
+	if (!opened && seal_key_derive_former(key, OIDC_PURPOSE, derived))
+		opened = login_state_open(derived, cookie, state);
+	sodium_memzero(derived, sizeof(derived));
+	return opened;
 }
 
 static void oidc_set_cookie(struct exchange *exchange, const char *value, int seconds)
@@ -206,6 +219,7 @@ static void oidc_on_begun(struct exchange *exchange, const struct http_response 
 	CLEANUP(json_decrefp) json_t *json = oidc_read(response);
 	char cookie[LOGIN_STATE_SIZE];
 	uint8_t key[LOGIN_STATE_KEY];
+	const struct seal_key *own;
 	struct problem problem = {0};
 	const char *url = oidc_text(json, "url");
 
@@ -219,8 +233,10 @@ static void oidc_on_begun(struct exchange *exchange, const struct http_response 
 			exchange_problem(exchange, status, &problem);
 		return;
 	}
-	if (!oidc_key(exchange, key))
+	own = oidc_key(exchange);
+	if (!own)
 		return;
+	seal_key_derive(own, OIDC_PURPOSE, key);
 	if (login_state_seal(key, &login->state, cookie) == 0) {
 		oidc_set_cookie(exchange, cookie, OIDC_LOGIN_S);
 		oidc_redirect(exchange, url);
@@ -345,16 +361,15 @@ static bool oidc_is_answer(struct exchange *exchange, struct login_state *state)
 {
 	const char *cookie = http_request_header(exchange->request, "Cookie");
 	const char *told = exchange_arg(exchange, "?state");
-	uint8_t key[LOGIN_STATE_KEY];
+	const struct seal_key *key = oidc_key(exchange);
 	bool ours;
 
-	if (!oidc_key(exchange, key))
+	if (!key)
 		return false;
-	ours = cookie && login_state_open(key, cookie, state) && told &&
+	ours = cookie && oidc_open_state(key, cookie, state) && told &&
 	       strlen(told) == strlen(state->state) &&
 	       sodium_memcmp(told, state->state, strlen(told)) == 0 &&
 	       strcmp(state->provider, exchange_arg(exchange, "{provider}")) == 0;
-	sodium_memzero(key, sizeof(key));
 	if (!ours)
 		*state = (struct login_state){0};
 	if (ours && state->until_s > clock_wall_us() / 1000000)

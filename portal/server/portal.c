@@ -13,7 +13,6 @@
 #include "common/io/file.h"
 #include "common/io/log.h"
 #include "common/io/process.h"
-#include "common/io/seal_key.h"
 #include "common/model/image_keys.h"
 
 #include "portal/server/access.h"
@@ -27,6 +26,7 @@
 #include "portal/server/image_upload.h"
 #include "portal/server/listener.h"
 #include "portal/server/login_gate.h"
+#include "portal/server/login_key.h"
 #include "portal/server/page.h"
 #include "portal/server/shared_read.h"
 
@@ -89,7 +89,9 @@ static int portal_start_parts(struct portal *portal, struct problem *problem)
 	if (rc != 0)
 		return problem_set(problem, rc, "portald cannot start: %s", error_text(rc));
 	rc = image_keys_read(portal->conf->image_keys, &portal->image_keys, problem);
-	return rc == 0 ? portal_database_open(portal, problem) : rc;
+	if (rc == 0)
+		rc = portal_database_open(portal, problem);
+	return rc == 0 ? login_key_new(portal, &portal->login_key, problem) : rc;
 }
 
 static int portal_start(void *state, struct loop *loop, const void *values, struct problem *problem)
@@ -138,7 +140,7 @@ static void portal_stop(void *state)
 	identity_book_free(portal->identities);
 	demand_book_free(portal->demand);
 	login_gate_free(portal->gate);
-	seal_key_free(portal->login_key);
+	login_key_free(portal->login_key);
 	access_free(portal->access);
 }
 

@@ -30,7 +30,7 @@ struct listeners;
 struct login_gate;
 struct page;
 struct read_pool;
-struct seal_key;
+struct login_key;
 struct standing_group;
 struct shared_reads;
 struct upload_set;
@@ -116,7 +116,7 @@ struct portal {
 	struct worker *worker;
 	struct worker *hasher; /* argon2id alone: nothing else waits behind it */
 	struct login_gate *gate;
-	struct seal_key *login_key; /* second_factor.h; NULL: not wanted yet */
+	struct login_key *login_key;
 	struct identity_book *identities;
 	struct access_cache *access;
 	struct demand_book *demand;

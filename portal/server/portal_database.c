@@ -12,6 +12,7 @@
 #include "portal/server/identity.h"
 #include "portal/server/image_sweep.h"
 #include "portal/server/listener.h"
+#include "portal/server/login_key.h"
 #include "portal/server/portal.h"
 #include "portal/server/read_pool.h"
 
@@ -42,6 +43,8 @@ static void on_database(void *context, bool connected)
 	const struct db *away = portal_database_away(portal);
 
 	portal->counters.database_connected = !away;
+	if (portal->db)
+		login_key_db_state(portal->login_key, db_connected(portal->db));
 	if (connected) {
 		event_stream_wake(portal->stream);
 		image_sweep_soon(portal->sweep);

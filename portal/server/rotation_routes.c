@@ -37,7 +37,8 @@ static void rotation_create(struct exchange *exchange)
 		1);
 }
 
-static const char *const seal_daemon_words[] = {"bampid", "peregrined", NULL};
+static const char *const seal_daemon_words[] = {"bampid", "peregrined", "portal-outward", "portald",
+						NULL};
 static const char *const rotation_key_words[] = {"seal", "certificate", NULL};
 static const struct member_row key_rotation_members[] = {
 	{"daemon", MEMBER_WORD, MEMBER_REQUIRED, 0, 0, seal_daemon_words},

@@ -1,7 +1,6 @@
 #include "portal/server/second_factor.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,42 +9,14 @@
 #include "common/base/error.h"
 #include "common/base/hex.h"
 #include "common/base/text.h"
-#include "common/io/file.h"
 #include "common/io/seal_key.h"
 
+#include "portal/server/login_key.h"
 #include "portal/server/portal.h"
 
 #define RECOVERY_BYTES   10 /* 80 bits: no one guesses them by the digest */
 #define RECOVERY_LETTERS 16
 #define SECRET_HEX_SIZE  (2 * TOTP_SECRET_SIZE + 1)
-
-int second_factor_key(struct portal *portal, const struct seal_key **ret, struct problem *problem)
-{
-	const char *folder = portal->conf->key_dir;
-	char path[PATH_MAX];
-	int rc = 0;
-
-	if (!portal->login_key) {
-		if (!text_format(path, sizeof(path), "%s/login.key", folder))
-			return problem_set(problem, E_LIMIT, "key_dir %s is too long", folder);
-		rc = file_make_folder(folder, 0700);
-		if (rc != 0)
-			(void)problem_set(problem, rc, "key_dir %s cannot be made: %s", folder,
-					  error_text(rc));
-		else
-			rc = seal_key_load(
-				&(struct seal_key_file){
-					.path = path,
-					.what = "key of second factors",
-					.exposed_hint =
-						"chmod 0600 it; who has read it knows the secrets of "
-						"authenticators: reset them"},
-				&portal->login_key, problem);
-	}
-	if (rc == 0)
-		*ret = portal->login_key;
-	return rc;
-}
 
 int second_factor_make(struct portal *portal, char text[TOTP_TEXT_SIZE], char **sealed,
 		       struct problem *problem)
@@ -55,7 +26,7 @@ int second_factor_make(struct portal *portal, char text[TOTP_TEXT_SIZE], char **
 	char hex[SECRET_HEX_SIZE];
 	uint8_t closed[SEAL_SIZE_MAX];
 	size_t size;
-	int rc = second_factor_key(portal, &key, problem);
+	int rc = login_key_get(portal->login_key, &key, problem);
 
 	if (rc != 0)
 		return rc;
@@ -81,7 +52,7 @@ static int second_factor_open(struct portal *portal, const char *sealed,
 	uint8_t closed[SEAL_SIZE_MAX];
 	size_t size = strlen(sealed) / 2;
 	char hex[SECRET_HEX_SIZE] = "";
-	int rc = second_factor_key(portal, &key, problem);
+	int rc = login_key_get(portal->login_key, &key, problem);
 
 	if (rc != 0)
 		return rc;

@@ -1,4 +1,5 @@
-/* The second factor of accounts: secrets sealed to a key of portald's own, codes compared with them,
+/* The second factor of accounts: secrets sealed to portald's own key
+ * (login_key.h), codes compared with them,
  * recovery codes. The database says of each code that it was not used before. */
 #pragma once
 
@@ -9,7 +10,6 @@
 #include "portal/server/totp_policy.h"
 
 struct portal;
-struct seal_key;
 
 #define SECOND_FACTOR_CODES     10
 #define SECOND_FACTOR_CODE_SIZE 20 /* "ABCD-EFGH-IJKL-MNOP" with NUL */
@@ -33,6 +33,3 @@ MUST_USE int second_factor_check(struct portal *portal, const char *sealed, int6
 				 struct problem *problem);
 /* A recovery code, and its digest. */
 void second_factor_recovery(char code[SECOND_FACTOR_CODE_SIZE], char digest[IDENTITY_DIGEST_SIZE]);
-/* portald's own key: made when it is wanted first. Borrowed. */
-MUST_USE int second_factor_key(struct portal *portal, const struct seal_key **ret,
-			       struct problem *problem);

@@ -146,6 +146,8 @@ static void a_key_is_exchanged(void **state)
 	struct problem problem = {0};
 	uint8_t before[SEAL_SIZE_MAX];
 	uint8_t after[SEAL_SIZE_MAX];
+	uint8_t derived[SEAL_KEY_SIZE];
+	uint8_t former[SEAL_KEY_SIZE];
 	size_t before_size;
 	size_t after_size;
 	char plain[21];
@@ -153,6 +155,8 @@ static void a_key_is_exchanged(void **state)
 	assert_int_equal(seal_key_settle(&file, &problem), 0); /* nothing to settle */
 	assert_int_equal(seal_key_seal(seal_key_public_key(key), "one", before, &before_size), 0);
 	assert_true(seal_key_is_current(key, before, before_size));
+	seal_key_derive(key, "targets", derived);
+	assert_false(seal_key_derive_former(key, "targets", former));
 	seal_key_free(key);
 	for (int twice = 0; twice < 2; twice++) {
 		assert_int_equal(seal_key_rotate(&file, &problem), 0);
@@ -160,6 +164,10 @@ static void a_key_is_exchanged(void **state)
 		assert_true(seal_key_has_former(key));
 		assert_int_equal(seal_key_open(key, before, before_size, plain, sizeof(plain)), 0);
 		assert_string_equal(plain, "one");
+		assert_true(seal_key_derive_former(key, "targets", former));
+		assert_memory_equal(former, derived, SEAL_KEY_SIZE);
+		seal_key_derive(key, "targets", former);
+		assert_memory_not_equal(former, derived, SEAL_KEY_SIZE);
 		assert_false(seal_key_is_current(key, before, before_size));
 		if (twice) /* the same new key */
 			assert_true(seal_key_is_current(key, after, after_size));
@@ -170,6 +178,7 @@ static void a_key_is_exchanged(void **state)
 	assert_int_equal(seal_key_settle(&file, &problem), 0);
 	key = load(folder);
 	assert_false(seal_key_has_former(key));
+	assert_false(seal_key_derive_former(key, "targets", former));
 	assert_int_equal(seal_key_open(key, after, after_size, plain, sizeof(plain)), 0);
 	assert_int_equal(seal_key_open(key, before, before_size, plain, sizeof(plain)), E_DENIED);
 	seal_key_free(key);

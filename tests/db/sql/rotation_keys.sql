@@ -38,3 +38,24 @@ insert into haas.certificate (node, deployment_id, body, previous_hash, hash, si
 reset session authorization;
 select left(public_key, 4), until is null as in_use, follows is null as first from certificate_key order by 1;
 select kind, message from event where kind like 'daemon.key%' order by id;
+\echo a daemon seals anew what is sealed to it, and nothing else
+set haas.scope = 'operator';
+select seal_rotation_begin('portal-outward', 'seal', 0, 'ann');
+insert into daemon_key (daemon, public_key) values ('portal-outward', decode(repeat('02', 32), 'hex'));
+select seal_rotation_begin('portal-outward', 'seal', 0, 'ann') > 0 as outward, seal_rotation_begin('portald', 'seal', 0, 'ann') > 0 as portald;
+select seal_rotation_begin('portald', 'certificate', 0, 'ann');
+insert into webhook (name, url, secret_sealed, created_by, seen_xid) values ('all', 'https://receiver.example/', '\x01', 'ann', pg_current_xact_id());
+insert into account (name, role, created_by) values ('tina', 'operator', 'ann');
+insert into second_factor (account_id, sealed) select id, '\x02' from account;
+set session authorization portal_outward;
+select part, sealed from haas.sealed_rows('portal-outward', 0, '');
+select part, sealed from haas.sealed_rows('portald', 0, '');
+select haas.sealed_put('portal-outward', (select id from haas.seal_rotation_now('portal-outward')), (select jsonb_agg(jsonb_build_object('id', id, 'part', part, 'old', o, 'new', '0a')) from haas.sealed_rows('portal-outward', 0, ''), unnest(array['01', '05']) o));
+reset session authorization;
+set session authorization portald;
+select part, sealed from haas.sealed_rows('portald', 0, '');
+select haas.sealed_put('portald', (select id from haas.seal_rotation_now('portald')), (select jsonb_agg(jsonb_build_object('id', id, 'part', part, 'old', '02', 'new', '0b')) from haas.sealed_rows('portald', 0, '')));
+select haas.sealed_put('portal-outward', 1, '[]');
+reset session authorization;
+select daemon, resealed from seal_rotation where key = 'seal' order by id;
+select secret_sealed, (select sealed from second_factor) as factor from webhook;
