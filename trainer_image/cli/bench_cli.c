@@ -1,0 +1,109 @@
+/* trainer bench MODEL: times steps of a model with made-up data. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/text.h"
+
+#include "trainer_image/cli/trainer_table.h"
+#include "trainer_image/plan/plan_report.h"
+#include "trainer_image/train/step_bench.h"
+
+enum { BENCH_STEPS = 10, BENCH_STEPS_MOST = 100000, BENCH_BATCH = 32, BENCH_CELL = 32 };
+
+static const struct output_column bench_cli_columns[] = {
+	{"model", NULL, false, false},       {"type", NULL, false, false},
+	{"batch", NULL, true, false},        {"images_s", NULL, true, false},
+	{"step_ms", NULL, true, false},      {"forward_ms", NULL, true, false},
+	{"backward_ms", NULL, true, false},  {"update_ms", NULL, true, false},
+	{"gflops_s", NULL, true, false},     {"parameters", NULL, true, false},
+	{"arena_bytes", NULL, true, false},
+};
+
+static enum tensor_type bench_cli_type(const char *word)
+{
+	static const enum tensor_type types[] = {TENSOR_FP32, TENSOR_BF16, TENSOR_FP16};
+
+	for (size_t i = 0; word && i < COUNT_OF(types); i++)
+		if (strcmp(tensor_type_text(types[i]), word) == 0)
+			return types[i];
+	return TENSOR_FP32;
+}
+
+static int bench_cli_print(const struct command_input *input,
+			   const struct step_bench_request *request,
+			   const struct step_bench_result *result)
+{
+	struct output *output = trainer_output(input, bench_cli_columns,
+					       COUNT_OF(bench_cli_columns), OUTPUT_TABLE);
+	const double numbers[] = {result->samples_s,   result->step_ms,   result->forward_ms,
+				  result->backward_ms, result->update_ms, result->flops_s / 1e9};
+	char cells[COUNT_OF(numbers)][BENCH_CELL];
+	char batch[BENCH_CELL];
+	char parameters[BENCH_CELL];
+	char arena[BENCH_CELL];
+
+	if (!output)
+		return EXIT_USAGE;
+	for (size_t i = 0; i < COUNT_OF(numbers); i++)
+		(void)text_format(cells[i], BENCH_CELL, "%.*f", numbers[i] < 100 ? 3 : 1,
+				  numbers[i]);
+	(void)text_format(batch, sizeof(batch), "%" PRId64, request->batch);
+	(void)text_format(parameters, sizeof(parameters), "%" PRId64, result->parameters);
+	(void)text_format(arena, sizeof(arena), "%" PRId64, result->arena);
+	const char *const row[] = {request->model, tensor_type_text(request->type),
+				   batch,          cells[0],
+				   cells[1],       cells[2],
+				   cells[3],       cells[4],
+				   cells[5],       parameters,
+				   arena};
+
+	output_row(output, row);
+	return trainer_output_end(output);
+}
+
+static int bench_cli_run(void *context, const struct command_input *input)
+{
+	const char *memory = command_option(input, "--memory");
+	struct step_bench_request request = {.model = input->words[0],
+					     .type = bench_cli_type(
+						     command_option(input, "--type"))};
+	struct step_bench_result result = {0};
+	struct problem problem = {0};
+	uint64_t batch = 0;
+	uint64_t steps = 0;
+	uint64_t threads = 0;
+
+	(void)context;
+	if (!trainer_number(input, "--batch", 1, 65536, BENCH_BATCH, &batch) ||
+	    !trainer_number(input, "--steps", 1, BENCH_STEPS_MOST, BENCH_STEPS, &steps) ||
+	    !trainer_number(input, "--threads", 1, 256, 0, &threads))
+		return EXIT_USAGE;
+	request.batch = (int64_t)batch;
+	request.steps = (unsigned)steps;
+	request.threads = (unsigned)threads;
+	request.memory = memory ? plan_bytes_parse(memory) : 0;
+	if (memory && request.memory == 0) {
+		fprintf(stderr, "trainer: --memory %s is no size: 11GiB, 800MiB, 1.5GB\n", memory);
+		return EXIT_USAGE;
+	}
+	if (step_bench_run(&request, &result, &problem) < 0)
+		return trainer_tell(&problem);
+	return bench_cli_print(input, &request, &result);
+}
+
+static const struct option_row bench_cli_options[] = {
+	{"--batch", 'b', OPTION_VALUE, "N", "samples a step; default 32"},
+	{"--type", 0, OPTION_VALUE, "fp32|bf16|fp16", "what ops compute in; default fp32"},
+	{"--steps", 0, OPTION_VALUE, "N", "that are measured; default 10"},
+	{"--threads", 0, OPTION_VALUE, "N", "default one per processor"},
+	{"--memory", 'm', OPTION_VALUE, "SIZE", "for activations and workspace; 2GiB"},
+};
+
+static const struct command bench_cli_commands[] = {
+	{"bench", "", "MODEL", "time steps of a model on this machine, with made-up data",
+	 bench_cli_options, COUNT_OF(bench_cli_options), 1, 1, bench_cli_run,
+	 "bench resnet18.model --batch 16 --steps 5", NULL},
+};
+
+const struct command_group bench_group = {bench_cli_commands, COUNT_OF(bench_cli_commands)};

@@ -1,0 +1,184 @@
+#include "trainer_image/train/step_bench.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/half.h"
+#include "common/base/hash.h"
+
+#include "trainer_image/graph/model_text.h"
+#include "trainer_image/plan/plan.h"
+#include "trainer_image/train/weights.h"
+
+struct step_bench {
+	struct model *model;
+	struct graph *graph;
+	struct plan *plan;
+	struct ops *ops;
+	struct executor *executor;
+	struct weights weights;
+	size_t part;
+	double *times; /* forward, backward, update, step: of each step */
+};
+
+enum { BENCH_FORWARD, BENCH_BACKWARD, BENCH_UPDATE, BENCH_STEP, BENCH_TIMES };
+
+static int step_bench_open(struct step_bench *bench, const struct step_bench_request *request,
+			   struct problem *problem)
+{
+	int rc = model_load(request->model, &bench->model, problem);
+
+	if (rc == 0 && ops_cpu_new(request->threads, &bench->ops) != 0)
+		rc = problem_set(problem, -ENOMEM, "no memory or threads to compute");
+	if (rc == 0)
+		rc = graph_build(bench->model, request->batch, request->type, true, &bench->graph,
+				 problem);
+	const struct plan_options options = {.budget = request->memory,
+					     .workspace = executor_workspace,
+					     .context = bench->ops};
+
+	if (rc == 0)
+		rc = plan_make(bench->graph, &options, &bench->plan, problem);
+	if (rc == 0)
+		rc = executor_new(bench->graph, bench->plan, bench->ops, &bench->executor, problem);
+	if (rc != 0)
+		return rc;
+	executor_begin(bench->executor, 1);
+	rc = weights_init(&bench->weights, bench->graph, bench->executor, OPS_SGD);
+	bench->times = calloc((size_t)request->steps * BENCH_TIMES, sizeof(*bench->times));
+	if (rc == 0 && !bench->times)
+		rc = -ENOMEM;
+	return rc == 0 ? 0 : problem_set(problem, rc, "weights: %s", error_text(rc));
+}
+
+static void step_bench_close(struct step_bench *bench)
+{
+	free(bench->times);
+	weights_done(&bench->weights);
+	executor_free(bench->executor);
+	plan_free(bench->plan);
+	graph_free(bench->graph);
+	ops_free(bench->ops);
+	model_free(bench->model);
+}
+
+/* Words, or pixels of -1 to 1; labels of each class. */
+static void step_bench_fill(struct step_bench *bench)
+{
+	const struct graph *graph = bench->graph;
+	const struct op_tensor *input = &graph->tensors[graph->input].is;
+	size_t count = (size_t)tensor_shape_count(&input->shape);
+	size_t labels = (size_t)tensor_shape_count(&graph->tensors[graph->label].is.shape);
+	void *to = executor_tensor(bench->executor, graph->input);
+	int32_t *label = executor_tensor(bench->executor, graph->label);
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t random = hash_spread(i + 1);
+		float pixel = (float)(int32_t)(random >> 32) * 0x1p-31F;
+
+		if (input->type == TENSOR_INT32)
+			((int32_t *)to)[i] = (int32_t)(random % (uint64_t)bench->model->words);
+		else if (input->type == TENSOR_FP32)
+			((float *)to)[i] = pixel;
+		else if (input->type == TENSOR_BF16)
+			half_to_bf16(&pixel, (uint16_t *)to + i, 1);
+		else
+			half_to_fp16(&pixel, (uint16_t *)to + i, 1);
+	}
+	for (size_t i = 0; i < labels; i++)
+		label[i] = (int32_t)(hash_spread(~i) % (uint64_t)bench->model->classes);
+}
+
+static void step_bench_gradient(void *context, int tensor)
+{
+	struct step_bench *bench = context;
+
+	(void)tensor;
+	weights_take(&bench->weights, bench->part++, false);
+}
+
+static int step_bench_step(struct step_bench *bench, unsigned nth, double times[BENCH_TIMES])
+{
+	/* So small a rate that the numbers stay as they are. */
+	const struct weights_rule rule = {
+		.kind = OPS_SGD, .rate = 1e-12, .momentum = 0.9, .unscale = 1, .step = nth + 1};
+	const struct executor_step step = {.seed = 1,
+					   .number = nth,
+					   .scale = 1,
+					   .gradient = step_bench_gradient,
+					   .context = bench};
+	struct executor_result result;
+	int64_t begun_us = clock_monotonic_us();
+	int rc;
+
+	bench->part = 0;
+	rc = executor_run(bench->executor, &step, &result);
+	int64_t run_us = clock_monotonic_us();
+
+	if (rc == 0)
+		rc = weights_update(&bench->weights, bench->ops, &rule);
+	int64_t end_us = clock_monotonic_us();
+
+	times[BENCH_FORWARD] = (double)result.forward_us / 1e3;
+	times[BENCH_BACKWARD] = (double)(run_us - begun_us - result.forward_us) / 1e3;
+	times[BENCH_UPDATE] = (double)(end_us - run_us) / 1e3;
+	times[BENCH_STEP] = (double)(end_us - begun_us) / 1e3;
+	return rc;
+}
+
+static int step_bench_order(const void *a, const void *b)
+{
+	double left = *(const double *)a;
+	double right = *(const double *)b;
+
+	return (left > right) - (left < right);
+}
+
+static double step_bench_median(const struct step_bench *bench, unsigned steps, int which,
+				double room[])
+{
+	for (unsigned i = 0; i < steps; i++)
+		room[i] = bench->times[(size_t)i * BENCH_TIMES + (size_t)which];
+	qsort(room, steps, sizeof(*room), step_bench_order);
+	return steps % 2 ? room[steps / 2] : (room[steps / 2 - 1] + room[steps / 2]) / 2;
+}
+
+static int step_bench_measure(struct step_bench *bench, const struct step_bench_request *request,
+			      struct step_bench_result *ret, struct problem *problem)
+{
+	CLEANUP(freep) double *room = calloc(request->steps, sizeof(*room));
+	double warm[BENCH_TIMES];
+	int rc = room ? step_bench_step(bench, 0, warm) : -ENOMEM;
+
+	for (unsigned i = 0; i < request->steps && rc == 0; i++)
+		rc = step_bench_step(bench, i + 1, bench->times + (size_t)i * BENCH_TIMES);
+	if (rc != 0)
+		return problem_set(problem, rc, "a step: %s", error_text(rc));
+	ret->forward_ms = step_bench_median(bench, request->steps, BENCH_FORWARD, room);
+	ret->backward_ms = step_bench_median(bench, request->steps, BENCH_BACKWARD, room);
+	ret->update_ms = step_bench_median(bench, request->steps, BENCH_UPDATE, room);
+	ret->step_ms = step_bench_median(bench, request->steps, BENCH_STEP, room);
+	ret->samples_s = (double)request->batch / (ret->step_ms / 1e3 + 1e-9);
+	ret->flops_s = (graph_flops(bench->graph, false) + graph_flops(bench->graph, true)) /
+		       ((ret->forward_ms + ret->backward_ms) / 1e3 + 1e-9);
+	ret->arena = bench->plan->arena;
+	ret->peak = executor_peak(bench->executor);
+	ret->parameters = graph_elements(bench->graph, GRAPH_PARAMETER);
+	return 0;
+}
+
+int step_bench_run(const struct step_bench_request *request, struct step_bench_result *ret,
+		   struct problem *problem)
+{
+	struct step_bench bench = {0};
+	int rc = step_bench_open(&bench, request, problem);
+
+	if (rc == 0) {
+		step_bench_fill(&bench);
+		rc = step_bench_measure(&bench, request, ret, problem);
+	}
+	step_bench_close(&bench);
+	return rc;
+}

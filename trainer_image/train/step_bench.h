@@ -1,0 +1,30 @@
+/* Times steps of a model with made-up data: what the machine can do when no loader is in the way. */
+#pragma once
+
+#include <stdint.h>
+
+#include "common/base/macros.h"
+#include "common/base/problem.h"
+
+#include "trainer_image/graph/tensor.h"
+
+struct step_bench_request {
+	const char *model; /* path */
+	int64_t batch;
+	enum tensor_type type;
+	int64_t memory; /* of the arena; 0 = any number */
+	unsigned threads;
+	unsigned steps; /* at least 1; one before them is not measured */
+};
+
+/* Times are medians of a step, in milliseconds. */
+struct step_bench_result {
+	double forward_ms, backward_ms, update_ms, step_ms;
+	double samples_s;
+	double flops_s; /* of forward and backward pass, without what is computed again */
+	int64_t arena, peak, parameters;
+};
+
+/* E_LIMIT: the memory is too little, and `problem` names what works; E_INVALID, E_UNSUPPORTED, -ENOMEM. */
+MUST_USE int step_bench_run(const struct step_bench_request *request,
+			    struct step_bench_result *ret, struct problem *problem);
