@@ -12,12 +12,12 @@
 enum { BENCH_STEPS = 10, BENCH_STEPS_MOST = 100000, BENCH_BATCH = 32, BENCH_CELL = 32 };
 
 static const struct output_column bench_cli_columns[] = {
-	{"model", NULL, false, false},       {"type", NULL, false, false},
-	{"batch", NULL, true, false},        {"images_s", NULL, true, false},
-	{"step_ms", NULL, true, false},      {"forward_ms", NULL, true, false},
-	{"backward_ms", NULL, true, false},  {"update_ms", NULL, true, false},
-	{"gflops_s", NULL, true, false},     {"parameters", NULL, true, false},
-	{"arena_bytes", NULL, true, false},
+	{"model", NULL, false, false},      {"type", NULL, false, false},
+	{"batch", NULL, true, false},       {"images_s", NULL, true, false},
+	{"step_ms", NULL, true, false},     {"forward_ms", NULL, true, false},
+	{"backward_ms", NULL, true, false}, {"update_ms", NULL, true, false},
+	{"gflops_s", NULL, true, false},    {"parameters", NULL, true, true},
+	{"arena_bytes", NULL, true, true},
 };
 
 static enum tensor_type bench_cli_type(const char *word)
@@ -34,8 +34,8 @@ static int bench_cli_print(const struct command_input *input,
 			   const struct step_bench_request *request,
 			   const struct step_bench_result *result)
 {
-	struct output *output = trainer_output(input, bench_cli_columns,
-					       COUNT_OF(bench_cli_columns), OUTPUT_TABLE);
+	struct output *output =
+		trainer_output(input, bench_cli_columns, COUNT_OF(bench_cli_columns), OUTPUT_TABLE);
 	const double numbers[] = {result->samples_s,   result->step_ms,   result->forward_ms,
 				  result->backward_ms, result->update_ms, result->flops_s / 1e9};
 	char cells[COUNT_OF(numbers)][BENCH_CELL];
@@ -65,9 +65,8 @@ static int bench_cli_print(const struct command_input *input,
 static int bench_cli_run(void *context, const struct command_input *input)
 {
 	const char *memory = command_option(input, "--memory");
-	struct step_bench_request request = {.model = input->words[0],
-					     .type = bench_cli_type(
-						     command_option(input, "--type"))};
+	struct step_bench_request request = {
+		.model = input->words[0], .type = bench_cli_type(command_option(input, "--type"))};
 	struct step_bench_result result = {0};
 	struct problem problem = {0};
 	uint64_t batch = 0;

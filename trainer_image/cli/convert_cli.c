@@ -111,6 +111,16 @@ static int convert_run(void *context, const struct command_input *input)
 	return result.skipped > 0 ? EXIT_PARTIAL : EXIT_OK;
 }
 
+static int convert_digits_folder(const char *folder, uint64_t count, uint64_t seed)
+{
+	struct problem problem = {0};
+
+	if (digits_folder(folder, count, seed, &problem) < 0)
+		return trainer_tell(&problem);
+	fprintf(stderr, "%s written: %" PRIu64 " digits\n", folder, count);
+	return EXIT_OK;
+}
+
 static int convert_digits(void *context, const struct command_input *input)
 {
 	struct problem problem = {0};
@@ -124,6 +134,8 @@ static int convert_digits(void *context, const struct command_input *input)
 	    !trainer_size(input, "--page-size", RECORD_ALIGN, RECORD_PAGE_SIZE_MAX, 1U << 20,
 			  &page))
 		return EXIT_USAGE;
+	if (command_option(input, "--folder"))
+		return convert_digits_folder(input->words[0], count, seed);
 	int rc = digits_write(input->words[0], count, seed,
 			      (uint32_t)(page / RECORD_ALIGN * RECORD_ALIGN), &problem);
 	if (rc == -EALREADY) {
@@ -149,6 +161,7 @@ static const struct option_row digits_options[] = {
 	{"--count", 0, OPTION_VALUE, "N", "default 60000"},
 	{"--seed", 0, OPTION_VALUE, "S", "default 1; another seed is another set"},
 	{"--page-size", 0, OPTION_VALUE, "SIZE", "default 1MiB"},
+	{"--folder", 0, OPTION_FLAG, NULL, "SET is a folder: pictures SET/DIGIT/NUMBER.jpg"},
 };
 
 static const struct command convert_rows[] = {

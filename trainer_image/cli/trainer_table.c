@@ -20,6 +20,7 @@ static const struct noun_row trainer_nouns[] = {
 	{"sets", "verify", "is it whole?"},
 	{"training", "plan", "what fits into memory, at what cost"},
 	{"training", "run", "train as a job's file says"},
+	{"training", "bench", "how fast is a model here?"},
 };
 
 static const struct synonym_row trainer_synonyms[] = {
@@ -30,7 +31,7 @@ static const struct synonym_row trainer_synonyms[] = {
 };
 
 static const struct command_group *const trainer_groups[] = {
-	&convert_group, &inspect_group, &record_group, &plan_group, &run_group};
+	&convert_group, &inspect_group, &record_group, &plan_group, &run_group, &bench_group};
 
 struct command *trainer_table_new(struct command_set *ret)
 {

@@ -18,6 +18,7 @@ extern const struct command_group inspect_group; /* inspect_cli.c */
 extern const struct command_group record_group;  /* record_cli.c */
 extern const struct command_group plan_group;    /* plan_cli.c */
 extern const struct command_group run_group;     /* run_cli.c */
+extern const struct command_group bench_group;   /* bench_cli.c */
 
 /* The set. Returns its commands, which the caller frees; NULL: no memory. */
 MUST_USE struct command *trainer_table_new(struct command_set *ret);

@@ -1,9 +1,18 @@
 #include "trainer_image/record/digits.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/file.h"
+#include "common/io/transfer.h"
 
+#include "trainer_image/record/picture.h"
 #include "trainer_image/record/record.h"
 
 enum { DIGITS_POINTS = 20, DIGITS_VERSION = 1, DIGITS_UNIT = 256 };
@@ -287,4 +296,50 @@ int digits_write(const char *path, uint64_t count, uint64_t seed, uint32_t page_
 			return rc;
 	}
 	return record_writer_end(writer, problem);
+}
+
+/* --- a folder of pictures --- */
+
+enum { DIGITS_QUALITY = 95, DIGITS_PATH = 4096 };
+
+static int digits_file(const char *folder, uint64_t index, int label, const uint8_t *pixels)
+{
+	static const struct picture is = {DIGITS_SIDE, DIGITS_SIDE, 1};
+	char path[DIGITS_PATH];
+	char why[PICTURE_WHY];
+	struct picture_made made;
+	int rc;
+
+	if (!text_format(path, sizeof(path), "%s/%d/%06" PRIu64 ".jpg", folder, label, index))
+		return -ENAMETOOLONG;
+	rc = picture_make(&is, pixels, DIGITS_QUALITY, &made, why);
+	if (rc != 0)
+		return rc;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+	rc = fd < 0 ? -errno : write_whole(fd, made.data, made.size);
+	if (fd >= 0 && close(fd) != 0 && rc == 0)
+		rc = -errno;
+	free(made.data);
+	return rc;
+}
+
+int digits_folder(const char *folder, uint64_t count, uint64_t seed, struct problem *problem)
+{
+	uint8_t pixels[DIGITS_SIDE * DIGITS_SIDE];
+	char path[DIGITS_PATH];
+	int rc = 0;
+
+	for (int label = 0; label < 10 && rc == 0; label++)
+		rc = text_format(path, sizeof(path), "%s/%d", folder, label)
+			     ? file_make_folder(path, 0777)
+			     : -ENAMETOOLONG;
+	for (uint64_t i = 0; i < count && rc == 0; i++) {
+		int label = digits_draw(seed, i, pixels);
+
+		rc = digits_file(folder, i, label, pixels);
+	}
+	return rc == 0 ? 0
+		       : problem_set(problem, rc, "cannot draw digits to %s: %s", folder,
+				     error_text(rc));
 }

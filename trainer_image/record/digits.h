@@ -16,3 +16,6 @@ int digits_draw(uint64_t seed, uint64_t index, uint8_t ret[DIGITS_SIDE * DIGITS_
 /* `count` of them in a new record file; goes on where an interrupted one stopped. -EALREADY: it is complete. */
 MUST_USE int digits_write(const char *path, uint64_t count, uint64_t seed, uint32_t page_size,
 			  struct problem *problem);
+/* The same pictures as files FOLDER/LABEL/NUMBER.jpg, for trainer convert. -errno. */
+MUST_USE int digits_folder(const char *folder, uint64_t count, uint64_t seed,
+			   struct problem *problem);

@@ -25,6 +25,7 @@ struct picture_job {
 	const uint8_t *data;
 	size_t size;
 	unsigned side; /* 0: check alone */
+	bool given;    /* `small` is what is encoded; nothing is decoded */
 	int quality;
 	uint8_t *pixels, *small; /* decoded; shrunk */
 	unsigned char *made_data;
@@ -175,7 +176,7 @@ static void picture_resize(struct picture_job *job, unsigned height, unsigned wi
 
 static void picture_encode(struct picture_job *job, unsigned height, unsigned width)
 {
-	unsigned channels = (unsigned)job->in.output_components;
+	unsigned channels = job->picture.channels;
 
 	jpeg_mem_dest(&job->made, &job->made_data, &job->made_size);
 	job->made.image_width = width;
@@ -228,7 +229,10 @@ static void picture_run(struct picture_job *job)
 		jpeg_create_decompress(&job->in);
 		jpeg_create_compress(&job->made);
 		job->in.progress = &job->progress;
-		picture_work(job);
+		if (job->given)
+			picture_encode(job, job->picture.height, job->picture.width);
+		else
+			picture_work(job);
 	}
 	jpeg_destroy_compress(&job->made);
 	jpeg_destroy_decompress(&job->in);
@@ -271,4 +275,28 @@ int picture_check(const uint8_t *data, size_t size, struct picture *ret, char re
 	if (rc == 0)
 		*ret = made.picture;
 	return rc;
+}
+
+int picture_make(const struct picture *picture, const uint8_t *pixels, int quality,
+		 struct picture_made *ret, char ret_why[PICTURE_WHY])
+{
+	size_t size = (size_t)picture->height * picture->width * picture->channels;
+	struct picture_job job = {.given = true,
+				  .quality = quality,
+				  .picture = *picture,
+				  .small = malloc(size + 1),
+				  .why = ret_why};
+
+	if (!job.small) {
+		(void)text_copy(ret_why, PICTURE_WHY, error_text(-ENOMEM));
+		return -ENOMEM;
+	}
+	memcpy(job.small, pixels, size);
+	picture_run(&job);
+	if (job.rc < 0) {
+		free(job.made_data);
+		return job.rc;
+	}
+	*ret = (struct picture_made){job.picture, job.made_data, job.made_size};
+	return 0;
 }

@@ -36,6 +36,9 @@ struct picture_made {
 	size_t size;
 };
 
+/* A JPEG of height x width x channels bytes. */
+MUST_USE int picture_make(const struct picture *picture, const uint8_t *pixels, int quality,
+			  struct picture_made *ret, char ret_why[PICTURE_WHY]);
 /* Each pixel is the average of those that it covers. As picture_check(). */
 MUST_USE int picture_shrink(const struct picture_ask *ask, struct picture_made *ret,
 			    char ret_why[PICTURE_WHY]);

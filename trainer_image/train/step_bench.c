@@ -35,9 +35,8 @@ static int step_bench_open(struct step_bench *bench, const struct step_bench_req
 	if (rc == 0)
 		rc = graph_build(bench->model, request->batch, request->type, true, &bench->graph,
 				 problem);
-	const struct plan_options options = {.budget = request->memory,
-					     .workspace = executor_workspace,
-					     .context = bench->ops};
+	const struct plan_options options = {
+		.budget = request->memory, .workspace = executor_workspace, .context = bench->ops};
 
 	if (rc == 0)
 		rc = plan_make(bench->graph, &options, &bench->plan, problem);
@@ -109,7 +108,7 @@ static int step_bench_step(struct step_bench *bench, unsigned nth, double times[
 					   .scale = 1,
 					   .gradient = step_bench_gradient,
 					   .context = bench};
-	struct executor_result result;
+	struct executor_result result = {0};
 	int64_t begun_us = clock_monotonic_us();
 	int rc;
 

@@ -26,5 +26,5 @@ struct step_bench_result {
 };
 
 /* E_LIMIT: the memory is too little, and `problem` names what works; E_INVALID, E_UNSUPPORTED, -ENOMEM. */
-MUST_USE int step_bench_run(const struct step_bench_request *request,
-			    struct step_bench_result *ret, struct problem *problem);
+MUST_USE int step_bench_run(const struct step_bench_request *request, struct step_bench_result *ret,
+			    struct problem *problem);
