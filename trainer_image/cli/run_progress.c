@@ -3,13 +3,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/json_text.h"
 #include "common/base/text.h"
 
-enum { RUN_LIVE_MS = 200, RUN_NOTES = 20 };
+enum { RUN_LIVE_MS = 200, RUN_NOTES = 20, RUN_COLUMNS = 79 };
 
 void run_progress_clear(struct run_progress *progress)
 {
@@ -112,6 +113,16 @@ static void run_progress_json(const struct run_progress *progress, double rate, 
 	run_progress_print(&text);
 }
 
+/* A line that is longer than the terminal is wide could not be written over. */
+static int run_progress_columns(void)
+{
+	struct winsize size = {0};
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2)
+		return RUN_COLUMNS;
+	return size.ws_col - 1;
+}
+
 static void run_progress_people(struct run_progress *progress, double rate, int64_t now_ms)
 {
 	double stall;
@@ -128,7 +139,7 @@ static void run_progress_people(struct run_progress *progress, double rate, int6
 			  stall, cause, 100 * (double)progress->sync_us / (double)progress->all_us,
 			  left / 60, (int)(left % 60));
 	if (progress->live) {
-		fprintf(stderr, "\r%s\033[K", line);
+		fprintf(stderr, "\r%.*s\033[K", run_progress_columns(), line);
 		progress->shown = true;
 		return;
 	}

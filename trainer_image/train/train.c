@@ -189,6 +189,7 @@ static int train_open(struct train *train, struct problem *problem)
 
 static void train_close(struct train *train)
 {
+	train_metrics_close(train);
 	train_save_close(train);
 	exchange_free(train->exchange);
 	feed_free(train->feed);
@@ -202,6 +203,26 @@ static void train_close(struct train *train)
 
 /* --- the loop --- */
 
+/* All ranks make the same sums and the same updates. Where they differ, memory or a link is broken. */
+static int train_compare(struct train *train, struct problem *problem)
+{
+	uint64_t digest = train->ranks > 1 ? weights_digest(&train->weights) : 0;
+	uint64_t least = digest;
+	uint64_t inverse = ~digest;
+	int rc = team_least(train->team, &least, problem);
+
+	if (rc == 0)
+		rc = team_least(train->team, &inverse, problem);
+	if (rc != 0 || least == ~inverse)
+		return rc;
+	(void)problem_set(problem, E_DIGEST, "step %" PRIu64 ": ranks have different weights",
+			  train->state.step);
+	problem_detail(problem, "rank %d has %016" PRIx64, train->rank, digest);
+	problem_hint(problem, "memory or a link is broken: check the machines, and go on from a "
+			      "checkpoint before");
+	return E_DIGEST;
+}
+
 static int train_epoch_end(struct train *train, struct problem *problem)
 {
 	int rc = feed_turn(train->feed, problem);
@@ -211,7 +232,8 @@ static int train_epoch_end(struct train *train, struct problem *problem)
 	train->state.epoch++;
 	train->state.batches = 0;
 	train->state.position = 0;
-	return train_evaluate(train, problem);
+	rc = train_compare(train, problem);
+	return rc == 0 ? train_evaluate(train, problem) : rc;
 }
 
 static bool train_save_is_due(const struct train *train, bool epoch_ended)
@@ -235,6 +257,8 @@ static int train_loop(struct train *train, struct problem *problem)
 
 		if (ended)
 			rc = train_epoch_end(train, problem);
+		if (rc == 0)
+			train_metrics_add(train, ended && train->job->data.evaluate[0]);
 		if (rc == 0 && train_save_is_due(train, ended))
 			rc = train_save(train, problem);
 	}
@@ -270,8 +294,9 @@ static int train_go(struct train *train, struct problem *problem)
 		return rc;
 	train->result.nothing = train->state.epoch >= (uint64_t)train->job->epochs;
 	train_tell_begin(train, resumed);
+	rc = train_metrics_open(train, problem);
 	/* A job with a target is told again whether it was reached. */
-	if (train->result.nothing && train->job->target > 0)
+	if (rc == 0 && train->result.nothing && train->job->target > 0)
 		rc = train_evaluate(train, problem);
 	if (rc == 0)
 		rc = train_loop(train, problem);

@@ -1,4 +1,5 @@
-/* What the parts of the loop share: train.c (begin and end), train_step.c, train_evaluate.c, train_save.c. */
+/* What the parts of the loop share: train.c (begin and end), train_step.c, train_evaluate.c, train_save.c,
+ * train_metrics.c. */
 #pragma once
 
 #include "trainer_image/graph/model_text.h"
@@ -46,7 +47,8 @@ struct train {
 	uint64_t evaluation_samples, evaluation_digest;
 	struct checkpoints *checkpoints; /* NULL = none */
 	uint64_t saved;                  /* step of the last save */
-	bool save_failed;
+	struct metrics *metrics;         /* NULL = none */
+	struct train_step last;          /* for them */
 	bool stopped;
 	struct train_result result;
 };
@@ -80,3 +82,12 @@ MUST_USE int train_save(struct train *train, struct problem *problem);
 /* Until it is on the disk. */
 MUST_USE int train_save_end(struct train *train, struct problem *problem);
 void train_save_close(struct train *train);
+
+/* --- train_metrics.c --- */
+
+MUST_USE int train_metrics_open(struct train *train, struct problem *problem);
+/* The last step; `evaluated`: the model was, behind it. */
+void train_metrics_add(struct train *train, bool evaluated);
+/* To the disk, before a checkpoint says that they are there. */
+void train_metrics_sync(struct train *train);
+void train_metrics_close(struct train *train);

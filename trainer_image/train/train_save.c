@@ -247,7 +247,6 @@ static void train_save_failed(struct train *train, const struct problem *problem
 {
 	train_note(train, "%s%s%s", problem->message, problem->detail[0] ? "; " : "",
 		   problem->detail);
-	train->save_failed = true;
 }
 
 int train_save(struct train *train, struct problem *problem)
@@ -262,7 +261,7 @@ int train_save(struct train *train, struct problem *problem)
 	train->state.good = train->scale.good;
 	if (train->exchange)
 		exchange_lost_save(train->exchange);
-	train->save_failed = false;
+	train_metrics_sync(train);
 	if (checkpoints_save(train->checkpoints, train->state.step, &late) != 0)
 		train_save_failed(train, &late);
 	train->saved = train->state.step;

@@ -240,6 +240,7 @@ static void train_step_tell(struct train_step_work *work)
 	if (train->team && train->team->watch)
 		watch_step(train->team->watch, train->state.step,
 			   (uint64_t)train->team->transport->waited_us);
+	train->last = *report;
 	if (hooks->step)
 		hooks->step(hooks->context, report);
 }
