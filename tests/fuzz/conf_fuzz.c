@@ -26,6 +26,7 @@ const char *__lsan_default_suppressions(void)
 struct values {
 	char *name;
 	int64_t port;
+	double share;
 	bool on;
 	int mode;
 	struct ipv4_prefix prefix;
@@ -44,6 +45,11 @@ static const struct conf_row rows[] = {
 	 .default_text = "80",
 	 .min = 1,
 	 .max = 65535},
+	{.key = "http.share",
+	 .type = CONF_REAL,
+	 .offset = offsetof(struct values, share),
+	 .default_text = "0.5",
+	 .max = 1},
 	{.key = "http.on",
 	 .type = CONF_BOOL,
 	 .offset = offsetof(struct values, on),
@@ -82,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (rc == 0) {
 		assert(values.name && values.servers);
 		assert(values.port >= 1 && values.port <= 65535);
+		assert(values.share >= 0 && values.share <= 1);
 		assert(values.mode == 0 || values.mode == 1);
 		assert((values.prefix.address & ~ipv4_mask(values.prefix.length)) == 0);
 		conf_done(rows, COUNT_OF(rows), &values);
