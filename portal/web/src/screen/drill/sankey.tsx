@@ -61,11 +61,11 @@ function layoutOf(whole: Whole, width: number) {
     first = next;
   }
   const most = Math.max(...columns.map((column) => column.parts.length));
-  const height = HEAD + Math.max(180, most * LINE + 150);
+  const height = HEAD + Math.max(180, most * LINE + 154);
   const gap = columns.length ? (width - room - BAR) / columns.length : 0;
   // The order is the table's.
   const graph = sankey<Box, object>().nodeAlign(sankeyLeft).nodeSort(null as never).linkSort(null as never).nodeWidth(BAR).nodePadding(LINE).iterations(4)
-    .extent([[0, HEAD + 8], [width - room, height - 22]])({nodes, links});
+    .extent([[0, HEAD + 12], [width - room, height - 22]])({nodes, links});
   return {...graph, columns, height, gap, room};
 }
 
