@@ -29,11 +29,18 @@ struct augment_axis {
 	size_t room; /* of weights */
 };
 
+struct augment_colour;
+struct augment_cpu;
+
+typedef void augment_across_function(const struct augment_cpu *cpu, uint32_t first,
+				     const struct augment_colour *colour, uint8_t *ret);
+
 typedef void augment_blend_function(float *restrict to, const uint8_t *restrict a,
 				    const uint8_t *restrict b, const float weight[2], size_t count);
 
 struct augment_cpu {
 	augment_blend_function *blend, *blend_more;
+	augment_across_function *across;
 	struct augment augment;
 	uint32_t width, height, channels;
 	struct augment_axis x, y;
@@ -95,17 +102,7 @@ AUGMENT_BLEND(augment_blend_wide, =, __attribute__((target("avx2"))))
 AUGMENT_BLEND(augment_blend_more_wide, +=, __attribute__((target("avx2"))))
 #endif
 
-static void augment_choose_blends(struct augment_cpu *cpu)
-{
-	cpu->blend = augment_blend;
-	cpu->blend_more = augment_blend_more;
-#ifdef __x86_64__
-	if (__builtin_cpu_supports("avx2")) {
-		cpu->blend = augment_blend_wide;
-		cpu->blend_more = augment_blend_more_wide;
-	}
-#endif
-}
+static void augment_choose_code(struct augment_cpu *cpu);
 
 int augment_cpu_new(const struct augment *augment, struct augment_cpu **ret)
 {
@@ -124,7 +121,7 @@ int augment_cpu_new(const struct augment *augment, struct augment_cpu **ret)
 	if (!cpu->x.taps || !cpu->y.taps || !cpu->bytes || !cpu->table)
 		return -ENOMEM;
 	augment_fill_table(cpu);
-	augment_choose_blends(cpu);
+	augment_choose_code(cpu);
 	*ret = TAKE(cpu);
 	return 0;
 }
@@ -209,6 +206,34 @@ static int augment_axis_fill(struct augment_axis *axis, double begin, double siz
 	return 0;
 }
 
+/* Gives all taps of an axis the same number of pixels: those beside it with the weight 0. A count that
+ * is known lets a processor run ahead of the sums. Pixels are numbers: 0 times one of them adds nothing. */
+static int augment_axis_even(struct augment_axis *axis, uint32_t end, uint32_t count)
+{
+	uint32_t most = 1;
+	float *even = NULL;
+	size_t room = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		most = axis->taps[i].count > most ? axis->taps[i].count : most;
+	if (augment_room(&even, &room, (size_t)most * count) != 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		struct augment_tap *tap = &axis->taps[i];
+		uint32_t begin = tap->begin + most > end ? end - most : tap->begin;
+		float *weights = even + (size_t)most * i;
+
+		memset(weights, 0, most * sizeof(*weights));
+		memcpy(weights + (tap->begin - begin), axis->weights + tap->weight,
+		       tap->count * sizeof(*weights));
+		*tap = (struct augment_tap){begin, most, most * i};
+	}
+	free(axis->weights);
+	axis->weights = even;
+	axis->room = room;
+	return 0;
+}
+
 static void augment_flip(struct augment_axis *axis, uint32_t count)
 {
 	for (uint32_t i = 0; i < count / 2; i++) {
@@ -283,9 +308,9 @@ static inline augment_four augment_recolour(augment_four pixel, const struct aug
 	return result;
 }
 
-/* One output row of the blended row: three bytes a pixel, of which four are written. */
-static inline void augment_horizontal(const struct augment_cpu *cpu, uint32_t first,
-				      const struct augment_colour *colour, uint8_t *ret)
+/* One output row of the blended row: three bytes a pixel, of which four are written. `count`: of each tap. */
+static inline __attribute__((always_inline)) void
+augment_across_of(const struct augment_cpu *cpu, uint32_t first, uint32_t count, uint8_t *ret)
 {
 	/* Kept apart from `cpu`: a byte that is written might be any of its members. */
 	const struct augment_tap *tap = cpu->x.taps;
@@ -293,19 +318,62 @@ static inline void augment_horizontal(const struct augment_cpu *cpu, uint32_t fi
 	const float *row = cpu->row;
 	const float *weights = cpu->x.weights;
 
-	if (colour) {
-		for (; tap < end; tap++, ret += 3)
-			augment_round(
-				augment_recolour(augment_sum(row + 4 * (size_t)(tap->begin - first),
-							     weights + tap->weight, tap->count),
-						 colour),
-				ret);
-		return;
-	}
 	for (; tap < end; tap++, ret += 3)
 		augment_round(augment_sum(row + 4 * (size_t)(tap->begin - first),
-					  weights + tap->weight, tap->count),
+					  weights + tap->weight, count),
 			      ret);
+}
+
+static void augment_across_coloured(const struct augment_cpu *cpu, uint32_t first,
+				    const struct augment_colour *colour, uint8_t *ret)
+{
+	const struct augment_tap *tap = cpu->x.taps;
+	const float *row = cpu->row;
+
+	for (uint32_t i = 0; i < cpu->width; i++, tap++, ret += 3) {
+		augment_four sum = augment_sum(row + 4 * (size_t)(tap->begin - first),
+					       cpu->x.weights + tap->weight, tap->count);
+
+		augment_round(augment_recolour(sum, colour), ret);
+	}
+}
+
+/* A loop for each usual number of pixels; a picture that becomes half as large has up to five. */
+#define AUGMENT_ACROSS(name, target)                                               \
+	target static void name(const struct augment_cpu *cpu, uint32_t first,     \
+				const struct augment_colour *colour, uint8_t *ret) \
+	{                                                                          \
+		if (colour)                                                        \
+			augment_across_coloured(cpu, first, colour, ret);          \
+		else if (cpu->x.taps[0].count == 2)                                \
+			augment_across_of(cpu, first, 2, ret);                     \
+		else if (cpu->x.taps[0].count == 3)                                \
+			augment_across_of(cpu, first, 3, ret);                     \
+		else if (cpu->x.taps[0].count == 4)                                \
+			augment_across_of(cpu, first, 4, ret);                     \
+		else if (cpu->x.taps[0].count == 5)                                \
+			augment_across_of(cpu, first, 5, ret);                     \
+		else                                                               \
+			augment_across_of(cpu, first, cpu->x.taps[0].count, ret);  \
+	}
+
+AUGMENT_ACROSS(augment_across, )
+#ifdef __x86_64__
+AUGMENT_ACROSS(augment_across_wide, __attribute__((target("avx2"))))
+#endif
+
+static void augment_choose_code(struct augment_cpu *cpu)
+{
+	cpu->blend = augment_blend;
+	cpu->blend_more = augment_blend_more;
+	cpu->across = augment_across;
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx2")) {
+		cpu->blend = augment_blend_wide;
+		cpu->blend_more = augment_blend_more_wide;
+		cpu->across = augment_across_wide;
+	}
+#endif
 }
 
 static void augment_grey(uint8_t *row, uint32_t width)
@@ -394,6 +462,8 @@ static int augment_run(struct augment_cpu *cpu, const struct augment_choice *cho
 			      cpu->height) != 0)
 		return -ENOMEM;
 	augment_columns(cpu, &first, &count);
+	if (augment_axis_even(&cpu->x, first + count, cpu->width) != 0)
+		return -ENOMEM;
 	if (choice->flip)
 		augment_flip(&cpu->x, cpu->width);
 	if (augment_room(&cpu->row, &cpu->row_room, 4 * (size_t)count) != 0)
@@ -401,7 +471,7 @@ static int augment_run(struct augment_cpu *cpu, const struct augment_choice *cho
 	augment_columns_of_colour(choice, &colour);
 	for (uint32_t y = 0; y < cpu->height; y++) {
 		augment_vertical(cpu, picture, &cpu->y.taps[y], first, count);
-		augment_horizontal(cpu, first, choice->coloured ? &colour : NULL, cpu->bytes);
+		cpu->across(cpu, first, choice->coloured ? &colour : NULL, cpu->bytes);
 		if (cpu->channels == 1)
 			augment_grey(cpu->bytes, cpu->width);
 		if (element == 0)
