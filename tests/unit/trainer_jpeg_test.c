@@ -1,4 +1,4 @@
-// links: trainer_loader lib::jpeg common_base
+// links: trainer_record lib::jpeg common_base
 /* JPEG: regions, colours, and files that nobody should decode. */
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "tests/support/cmocka.h"
 #include "tests/support/jpeg_make.h"
-#include "trainer_image/loader/jpeg.h"
+#include "trainer_image/record/jpeg.h"
 
 static struct jpeg_decoder *decoder;
 

@@ -10,7 +10,7 @@
 
 #include "trainer_image/loader/augment_policy.h"
 #include "trainer_image/loader/augment_table.h"
-#include "trainer_image/loader/picture.h"
+#include "trainer_image/record/picture.h"
 
 struct augment_cpu;
 

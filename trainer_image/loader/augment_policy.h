@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "trainer_image/loader/augment_table.h"
-#include "trainer_image/loader/picture.h"
+#include "trainer_image/record/picture.h"
 
 /* Which draw of the sample's numbers; a number never changes when another op is added. */
 enum augment_draw {

@@ -10,8 +10,8 @@
 #include "common/base/macros.h"
 
 #include "trainer_image/loader/augment_cpu.h"
-#include "trainer_image/loader/jpeg.h"
 #include "trainer_image/loader/loader.h"
+#include "trainer_image/record/jpeg.h"
 #include "trainer_image/record/record.h"
 
 enum { LOADER_GROUPS = 2 };

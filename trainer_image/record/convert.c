@@ -12,7 +12,7 @@
 #include "common/io/file.h"
 
 #include "trainer_image/record/folder_list.h"
-#include "trainer_image/record/picture.h"
+#include "trainer_image/record/jpeg_shrink.h"
 #include "trainer_image/record/record.h"
 
 enum { CONVERT_RING = 64, CONVERT_THREADS_MAX = 64, CONVERT_ORDER_KEY = 1, CONVERT_VERSION = 1 };
@@ -22,11 +22,11 @@ struct convert_slot {
 	uint64_t place;
 	bool full;
 	int rc;
-	char why[PICTURE_WHY];
+	struct problem why;
 	uint8_t *data; /* owned */
 	size_t size;
-	uint64_t read; /* bytes of the file */
-	struct picture picture;
+	uint64_t read;                /* bytes of the file */
+	struct jpeg_shrink_made made; /* its data are in `data` */
 };
 
 struct convert {
@@ -61,12 +61,12 @@ static int convert_read(const struct convert *convert, const struct folder_file 
 	char *data = NULL;
 
 	text_addf(&path, "%s/%s", convert->folder, file->name);
-	int rc = path.failed ? -ENOMEM
-			     : file_read(text_get(&path), PICTURE_BYTES_MAX, &data, &slot->size);
+	int rc = path.failed
+			 ? -ENOMEM
+			 : file_read(text_get(&path), JPEG_SHRINK_BYTES_MAX, &data, &slot->size);
 	text_done(&path);
 	if (rc < 0) {
-		(void)text_copy(slot->why, sizeof(slot->why), error_text(rc));
-		return rc;
+		return problem_set(&slot->why, rc, "%s", error_text(rc));
 	}
 	slot->data = (uint8_t *)data;
 	slot->read = slot->size;
@@ -76,21 +76,19 @@ static int convert_read(const struct convert *convert, const struct folder_file 
 static void convert_fill(const struct convert *convert, struct convert_slot *slot)
 {
 	const struct folder_file *file = convert_file(convert, slot->place);
-	struct picture_made made = {0};
 
 	slot->rc = convert_read(convert, file, slot);
 	if (slot->rc < 0)
 		return;
-	struct picture_ask ask = {.data = slot->data,
-				  .size = slot->size,
-				  .side = convert->options->side,
-				  .quality = convert->options->quality};
-	slot->rc = picture_shrink(&ask, &made, slot->why);
-	slot->picture = made.picture;
-	if (slot->rc == 0 && made.data) {
+	struct jpeg_shrink_ask ask = {.data = slot->data,
+				      .size = slot->size,
+				      .side = convert->options->side,
+				      .quality = convert->options->quality};
+	slot->rc = jpeg_shrink(&ask, &slot->made, &slot->why);
+	if (slot->rc == 0 && slot->made.data) {
 		free(slot->data);
-		slot->data = made.data;
-		slot->size = made.size;
+		slot->data = slot->made.data;
+		slot->size = slot->made.size;
 	}
 }
 
@@ -166,9 +164,9 @@ static int convert_write(const struct convert *convert, struct record_writer *wr
 	struct record_sample sample = {
 		.label = file->label,
 		.format = RECORD_JPEG,
-		.height = slot->picture.height,
-		.width = slot->picture.width,
-		.channels = slot->picture.channels,
+		.height = slot->made.height,
+		.width = slot->made.width,
+		.channels = slot->made.channels,
 		.data = slot->data,
 		.size = slot->size,
 	};
@@ -178,7 +176,7 @@ static int convert_write(const struct convert *convert, struct record_writer *wr
 				   file->name, error_text(slot->rc));
 	record_writer_mark(writer, slot->place + 1);
 	if (slot->rc < 0) {
-		convert_skip(convert, file, slot->why);
+		convert_skip(convert, file, slot->why.message);
 		return 0;
 	}
 	int rc = record_writer_add(writer, &sample, &name, problem);

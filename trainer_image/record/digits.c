@@ -12,7 +12,7 @@
 #include "common/io/file.h"
 #include "common/io/transfer.h"
 
-#include "trainer_image/record/picture.h"
+#include "trainer_image/record/jpeg_shrink.h"
 #include "trainer_image/record/record.h"
 
 enum { DIGITS_POINTS = 20, DIGITS_VERSION = 1, DIGITS_UNIT = 256 };
@@ -302,17 +302,17 @@ int digits_write(const char *path, uint64_t count, uint64_t seed, uint32_t page_
 
 enum { DIGITS_QUALITY = 95, DIGITS_PATH = 4096 };
 
-static int digits_file(const char *folder, uint64_t index, int label, const uint8_t *pixels)
+static int digits_file(const char *folder, uint64_t index, int label, uint8_t *pixels)
 {
-	static const struct picture is = {DIGITS_SIDE, DIGITS_SIDE, 1};
+	const struct jpeg_pixels is = {pixels, DIGITS_SIDE, DIGITS_SIDE, 1};
+	struct problem problem = {0};
 	char path[DIGITS_PATH];
-	char why[PICTURE_WHY];
-	struct picture_made made;
+	struct jpeg_shrink_made made;
 	int rc;
 
 	if (!text_format(path, sizeof(path), "%s/%d/%06" PRIu64 ".jpg", folder, label, index))
 		return -ENAMETOOLONG;
-	rc = picture_make(&is, pixels, DIGITS_QUALITY, &made, why);
+	rc = jpeg_encode(&is, DIGITS_QUALITY, &made, &problem);
 	if (rc != 0)
 		return rc;
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

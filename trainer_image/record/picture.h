@@ -1,4 +1,5 @@
-/* JPEG files on their way into a record file: is one whole, how large is it, and a smaller one of it. By libjpeg. */
+/* Pixels that were decoded, between the stages of the converter and the loader: four bytes a pixel (red, green, blue, one unused), rows
+ * from the top. The memory grows to the largest picture seen and is used again. */
 #pragma once
 
 #include <stddef.h>
@@ -6,39 +7,23 @@
 
 #include "common/base/macros.h"
 
-enum {
-	PICTURE_BYTES_MAX = 64 << 20,
-	PICTURE_SIDE_MAX = 32768,
-	PICTURE_PIXELS_MAX = 1 << 26, /* of one picture: a decoder's memory follows from it */
-	PICTURE_SCANS_MAX = 64,       /* of a progressive one: its time does */
-	PICTURE_WHY = 200,
+/* A rectangle of pixels. */
+struct picture_region {
+	uint32_t x, y, width, height;
 };
 
+/* Zero bytes are an empty picture. */
 struct picture {
-	uint16_t height, width;
-	uint8_t channels; /* 1 or 3 */
+	uint8_t *data;
+	size_t room;            /* bytes of `data` */
+	uint32_t width, height; /* pixels in `data` */
+	size_t stride;          /* bytes from row to row: 4 * width */
+	/* Where the wanted region lies in `data`, in pixels of `data`. A decoder may give more pixels
+	 * than were wanted, and smaller ones: then the corners are fractions. */
+	double left, top, region_width, region_height;
 };
 
-/* Decodes all of it, an eighth as large, to see that it is whole. E_MALFORMED, E_LIMIT, E_UNSUPPORTED with the
- * reason in `ret_why`. */
-MUST_USE int picture_check(const uint8_t *data, size_t size, struct picture *ret,
-			   char ret_why[PICTURE_WHY]);
-struct picture_ask {
-	const uint8_t *data;
-	size_t size;
-	unsigned side; /* the longer side of larger ones becomes as long; 0: check alone */
-	int quality;   /* 1 .. 100 */
-};
-
-struct picture_made {
-	struct picture picture;
-	uint8_t *data; /* the caller frees; NULL: it was not larger, and was checked alone */
-	size_t size;
-};
-
-/* A JPEG of height x width x channels bytes. */
-MUST_USE int picture_make(const struct picture *picture, const uint8_t *pixels, int quality,
-			  struct picture_made *ret, char ret_why[PICTURE_WHY]);
-/* Each pixel is the average of those that it covers. As picture_check(). */
-MUST_USE int picture_shrink(const struct picture_ask *ask, struct picture_made *ret,
-			    char ret_why[PICTURE_WHY]);
+/* Makes room for width x height and sets both and the stride; the region becomes the whole. -ENOMEM:
+ * the picture stays as it was. */
+MUST_USE int picture_reserve(struct picture *picture, uint32_t width, uint32_t height);
+void picture_done(struct picture *picture);

@@ -1,4 +1,4 @@
-// links: trainer_loader
+// links: trainer_record
 /* A picture that is decoded lies within its limits, and the wanted region within the picture. The
  * same bytes give the same pixels, whatever the decoder read before. What is refused has a reason. */
 #include <stdint.h>
@@ -7,7 +7,7 @@
 
 #include "common/base/problem.h"
 
-#include "trainer_image/loader/jpeg.h"
+#include "trainer_image/record/jpeg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

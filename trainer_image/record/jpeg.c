@@ -1,94 +1,33 @@
-#include "trainer_image/loader/jpeg.h"
+#include "trainer_image/record/jpeg.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <setjmp.h>
 #include <stdlib.h>
 
-/* clang-format off */
-#include <stdio.h> /* jpeglib.h wants its FILE */
-#include <jpeglib.h>
-#include <jerror.h>
-/* clang-format on */
-
 #include "common/base/error.h"
+
+#include "trainer_image/record/jpeg_errors.h"
 
 const struct jpeg_limits jpeg_limits_default = {.pixels = 64ULL << 20, .memory = 384UL << 20};
 
 struct jpeg_decoder {
-	struct jpeg_decompress_struct library; /* library.client_data is the decoder */
-	struct jpeg_error_mgr errors;
+	struct jpeg_decompress_struct library; /* its client_data are `errors` */
+	struct jpeg_errors errors;
 	struct jpeg_progress_mgr progress;
 	struct jpeg_limits limits;
-	jmp_buf jump; /* where an error of the library goes on */
-	uint64_t warnings;
-	struct problem *problem; /* of the call that runs */
 	bool open;
 };
-
-/* Warnings after which pixels are wrong. The rest (bytes between segments, an odd version of JFIF)
- * harms nobody. */
-static const int jpeg_fatal_warnings[] = {JWRN_HIT_MARKER, JWRN_HUFF_BAD_CODE, JWRN_MUST_RESYNC};
-
-/* Numbers of the library's errors and what they are here; all others are E_MALFORMED. */
-static const struct {
-	int number;
-	int code;
-} jpeg_codes[] = {
-	{JERR_OUT_OF_MEMORY, E_LIMIT},
-	{JERR_NO_BACKING_STORE, E_LIMIT},
-	{JERR_WIDTH_OVERFLOW, E_LIMIT},
-	{JERR_IMAGE_TOO_BIG, E_LIMIT},
-	{JERR_SOF_UNSUPPORTED, E_UNSUPPORTED},
-	{JERR_BAD_PRECISION, E_UNSUPPORTED},
-	{JERR_CONVERSION_NOTIMPL, E_UNSUPPORTED},
-	{JERR_CCIR601_NOTIMPL, E_UNSUPPORTED},
-	{JERR_FRACT_SAMPLE_NOTIMPL, E_UNSUPPORTED},
-};
-
-/* The library calls it in the place of exit(). */
-static __attribute__((noreturn)) void jpeg_fail(j_common_ptr library)
-{
-	struct jpeg_decoder *decoder = library->client_data;
-	char text[JMSG_LENGTH_MAX];
-	int code = E_MALFORMED;
-
-	for (size_t i = 0; i < COUNT_OF(jpeg_codes); i++) {
-		if (jpeg_codes[i].number == library->err->msg_code)
-			code = jpeg_codes[i].code;
-	}
-	library->err->format_message(library, text);
-	(void)problem_set(decoder->problem, code, "JPEG: %s", text);
-	longjmp(decoder->jump, 1);
-}
-
-static void jpeg_tell(j_common_ptr library, int level)
-{
-	struct jpeg_decoder *decoder = library->client_data;
-
-	if (level >= 0)
-		return; /* a trace */
-	decoder->warnings++;
-	for (size_t i = 0; i < COUNT_OF(jpeg_fatal_warnings); i++) {
-		if (jpeg_fatal_warnings[i] == library->err->msg_code)
-			jpeg_fail(library);
-	}
-}
-
-static void jpeg_print_nothing(j_common_ptr library)
-{
-	(void)library;
-}
 
 /* A file of a few kilobytes can hold thousands of scans over the whole picture. */
 static void jpeg_count_scans(j_common_ptr library)
 {
-	struct jpeg_decoder *decoder = library->client_data;
+	const struct jpeg_decompress_struct *decoder = (const void *)library;
+	struct jpeg_errors *errors = library->client_data;
 
-	if (decoder->library.input_scan_number > JPEG_SCANS_MAX) {
-		(void)problem_set(decoder->problem, E_LIMIT, "JPEG: more than %d scans",
+	if (decoder->input_scan_number > JPEG_SCANS_MAX) {
+		(void)problem_set(errors->problem, E_LIMIT, "JPEG: more than %d scans",
 				  JPEG_SCANS_MAX);
-		longjmp(decoder->jump, 1);
+		longjmp(errors->jump, 1);
 	}
 }
 
@@ -112,13 +51,11 @@ int jpeg_decoder_new(const struct jpeg_limits *limits, struct jpeg_decoder **ret
 		return -ENOMEM;
 	jpeg_keep_memory();
 	decoder->limits = *limits;
-	decoder->library.err = jpeg_std_error(&decoder->errors);
-	decoder->errors.error_exit = jpeg_fail;
-	decoder->errors.emit_message = jpeg_tell;
-	decoder->errors.output_message = jpeg_print_nothing;
-	decoder->library.client_data = decoder;
-	decoder->problem = &problem;
-	if (setjmp(decoder->jump) != 0) {
+	decoder->library.err = jpeg_errors_init(&decoder->errors);
+	decoder->library.client_data = &decoder->errors;
+	decoder->errors.whole = limits->whole;
+	decoder->errors.problem = &problem;
+	if (setjmp(decoder->errors.jump) != 0) {
 		free(decoder);
 		return -ENOMEM;
 	}
@@ -126,7 +63,7 @@ int jpeg_decoder_new(const struct jpeg_limits *limits, struct jpeg_decoder **ret
 	decoder->progress.progress_monitor = jpeg_count_scans;
 	decoder->library.progress = &decoder->progress;
 	decoder->library.mem->max_memory_to_use = (long)limits->memory;
-	decoder->problem = NULL;
+	decoder->errors.problem = NULL;
 	*ret = decoder;
 	return 0;
 }
@@ -146,14 +83,14 @@ void jpeg_decoder_freep(struct jpeg_decoder **decoder)
 
 uint64_t jpeg_decoder_warnings(const struct jpeg_decoder *decoder)
 {
-	return decoder->warnings;
+	return decoder->errors.warnings;
 }
 
 static void jpeg_close(struct jpeg_decoder *decoder)
 {
 	jpeg_abort_decompress(&decoder->library);
 	decoder->open = false;
-	decoder->problem = NULL;
+	decoder->errors.problem = NULL;
 }
 
 static int jpeg_check(const struct jpeg_decoder *decoder, struct problem *problem)
@@ -183,9 +120,9 @@ int jpeg_decoder_open(struct jpeg_decoder *decoder, const void *data, size_t siz
 		return problem_set(problem, E_MALFORMED, "JPEG: no bytes");
 	if (decoder->open)
 		jpeg_close(decoder);
-	decoder->problem = problem;
+	decoder->errors.problem = problem;
 	decoder->open = true;
-	if (setjmp(decoder->jump) != 0) {
+	if (setjmp(decoder->errors.jump) != 0) {
 		jpeg_close(decoder);
 		return problem->code;
 	}
@@ -285,7 +222,7 @@ static int jpeg_read_region(struct jpeg_decoder *decoder, const struct picture_r
 		jpeg_crop_scanline(library, &x, &width); /* moves x down to a block, width grows */
 	rc = picture_reserve(ret, library->output_width, height);
 	if (rc != 0)
-		return problem_set(decoder->problem, rc, "JPEG: no memory for %ux%u pixels",
+		return problem_set(decoder->errors.problem, rc, "JPEG: no memory for %ux%u pixels",
 				   library->output_width, height);
 	if (y > 0)
 		(void)jpeg_skip_scanlines(library, y);
@@ -306,8 +243,8 @@ int jpeg_decoder_read(struct jpeg_decoder *decoder, const struct picture_region 
 	assert(decoder->open && region->width > 0 && region->height > 0);
 	assert(region->x + region->width <= decoder->library.image_width);
 	assert(region->y + region->height <= decoder->library.image_height);
-	decoder->problem = problem;
-	if (setjmp(decoder->jump) != 0) {
+	decoder->errors.problem = problem;
+	if (setjmp(decoder->errors.jump) != 0) {
 		jpeg_close(decoder);
 		return problem->code;
 	}

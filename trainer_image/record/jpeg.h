@@ -15,13 +15,14 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
-#include "trainer_image/loader/picture.h"
+#include "trainer_image/record/picture.h"
 
 enum { JPEG_SCANS_MAX = 64 };
 
 struct jpeg_limits {
 	uint64_t pixels; /* width * height of the whole picture */
 	size_t memory;   /* bytes that libjpeg may take for a progressive file */
+	bool whole; /* what lacks its end, or is damaged in any way, is an error; else lost pixels alone are */
 };
 
 /* 64 Mpixel, 384 MiB. */
