@@ -170,8 +170,8 @@ static inline void ops_case_begin(struct ops_case_run *run, const struct ops_cas
 			run->in[i].values[k] =
 				ops_run_nearest(in[i].type, ops_case_value(is, i, k, &state));
 	}
-	assert_int_equal(
-		op_infer(is->kind, &is->is, in, is->in_count, out, &run->out_count, &problem), 0);
+	const struct op_inputs inputs = {is->kind, &is->is, in, is->in_count};
+	assert_int_equal(op_infer(&inputs, out, &run->out_count, &problem), 0);
 	for (size_t i = 0; i < run->out_count; i++)
 		ops_value_new(&run->out[i], out[i]);
 	ops_value_new(&run->dy, out[0]);
@@ -263,9 +263,8 @@ static inline void ops_case_backward(struct ops *ops, struct ops_case_run *run)
 
 		for (size_t i = 0; step->takes[i]; i++)
 			in[i] = ops_case_named(run, step->takes[i])->is;
-		assert_int_equal(
-			op_infer(step->kind, &back, in, strlen(step->takes), out, &count, &problem),
-			0);
+		const struct op_inputs inputs = {step->kind, &back, in, strlen(step->takes)};
+		assert_int_equal(op_infer(&inputs, out, &count, &problem), 0);
 		assert_int_equal(count, strlen(step->gives));
 		for (size_t i = 0; i < count; i++) {
 			struct ops_value *slope = ops_case_named(run, step->gives[i]);

@@ -221,7 +221,8 @@ static void shapes(void **state)
 		for (char *word = strtok_r(words, " ", &rest); word;
 		     word = strtok_r(NULL, " ", &rest))
 			in[in_count++] = op_test_parse(word);
-		int rc = op_infer(op_test_rows[i].kind, &op_test_rows[i].attributes, in, in_count,
+		int rc = op_infer(&(struct op_inputs){op_test_rows[i].kind,
+						      &op_test_rows[i].attributes, in, in_count},
 				  out, &out_count, &problem);
 
 		if (op_test_rows[i].message) {

@@ -121,8 +121,8 @@ int graph_add_op(struct graph *graph, const struct graph_op *op, enum graph_role
 
 	for (int i = 0; i < op->in_count; i++)
 		in[i] = graph->tensors[op->in[i]].is;
-	int rc =
-		op_infer(op->kind, &op->attributes, in, (size_t)op->in_count, out, &count, problem);
+	int rc = op_infer(&(struct op_inputs){op->kind, &op->attributes, in, (size_t)op->in_count},
+			  out, &count, problem);
 
 	if (rc < 0)
 		return rc;

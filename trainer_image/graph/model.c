@@ -136,8 +136,9 @@ int model_infer(const struct model *model, struct model_op *op, struct problem *
 
 	for (size_t i = 0; i < more; i++)
 		in[in_count + i] = parameters[i].is;
-	int rc = op_infer_sample((enum op_kind)op->kind, &op->attributes, in, in_count + more, out,
-				 &count, problem);
+	int rc = op_infer_sample(
+		&(struct op_inputs){(enum op_kind)op->kind, &op->attributes, in, in_count + more},
+		out, &count, problem);
 
 	if (rc < 0)
 		return rc;

@@ -120,11 +120,18 @@ enum op_kind op_parse(const char *text);
 /* "relu". */
 const char *op_function_text(enum op_function function);
 
+/* An op with what it takes. */
+struct op_inputs {
+	enum op_kind kind;
+	const struct op_attributes *attributes;
+	const struct op_tensor *in;
+	size_t count;
+};
+
 /* Shapes and types of the outputs from those of the inputs. E_INVALID with both shapes and the rule
  * that they break in `problem`. `ret_count` counts the outputs. */
-MUST_USE int op_infer(enum op_kind kind, const struct op_attributes *attributes,
-		      const struct op_tensor in[], size_t in_count,
-		      struct op_tensor ret[OP_OUT_MAX], size_t *ret_count, struct problem *problem);
+MUST_USE int op_infer(const struct op_inputs *op, struct op_tensor ret[OP_OUT_MAX],
+		      size_t *ret_count, struct problem *problem);
 /* Floating point operations: 2 for a multiplication with addition, 1 for all else; what moves memory
  * alone has 0. */
 double op_flops(enum op_kind kind, const struct op_attributes *attributes,

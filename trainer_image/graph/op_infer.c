@@ -643,9 +643,13 @@ static int op_infer_inputs(struct op_infer_call *call)
 	return 0;
 }
 
-static int op_infer_run(struct op_infer_call *call, struct op_tensor ret[OP_OUT_MAX],
-			size_t *ret_count)
+static int op_infer_run(const struct op_inputs *op, struct op_infer_call *call,
+			struct op_tensor ret[OP_OUT_MAX], size_t *ret_count)
 {
+	call->kind = op->kind;
+	call->attributes = op->attributes;
+	call->in = op->in;
+	call->in_count = op->count;
 	size_t count = op_row(call->kind)->out_count;
 	int rc = op_infer_inputs(call);
 
@@ -660,23 +664,18 @@ static int op_infer_run(struct op_infer_call *call, struct op_tensor ret[OP_OUT_
 	return 0;
 }
 
-// NOLINTNEXTLINE(readability-function-size): an op, its inputs, its outputs and a problem
-int op_infer(enum op_kind kind, const struct op_attributes *attributes, const struct op_tensor in[],
-	     size_t in_count, struct op_tensor ret[OP_OUT_MAX], size_t *ret_count,
+int op_infer(const struct op_inputs *op, struct op_tensor ret[OP_OUT_MAX], size_t *ret_count,
 	     struct problem *problem)
 {
-	struct op_infer_call call = {kind, attributes, in, in_count, .problem = problem};
+	struct op_infer_call call = {.problem = problem};
 
-	return op_infer_run(&call, ret, ret_count);
+	return op_infer_run(op, &call, ret, ret_count);
 }
 
-// NOLINTNEXTLINE(readability-function-size): as op_infer()
-int op_infer_sample(enum op_kind kind, const struct op_attributes *attributes,
-		    const struct op_tensor in[], size_t in_count, struct op_tensor ret[OP_OUT_MAX],
-		    size_t *ret_count, struct problem *problem)
+int op_infer_sample(const struct op_inputs *op, struct op_tensor ret[OP_OUT_MAX], size_t *ret_count,
+		    struct problem *problem)
 {
-	struct op_infer_call call = {kind,     attributes, in,
-				     in_count, .shown = 1, .problem = problem};
+	struct op_infer_call call = {.shown = 1, .problem = problem};
 
-	return op_infer_run(&call, ret, ret_count);
+	return op_infer_run(op, &call, ret, ret_count);
 }
