@@ -249,14 +249,29 @@ static void train_save_failed(struct train *train, const struct problem *problem
 		   problem->detail);
 }
 
+/* Such a checkpoint would push out one that training can go on from. */
+static int train_save_refuse(const struct train *train, struct problem *problem)
+{
+	const struct weights *weights = &train->weights;
+	int tensor = weights->parts[weights_broken_master(weights)].tensor;
+
+	(void)problem_set(problem, E_MALFORMED, "step %" PRIu64 ": a weight is not a number",
+			  train->state.step);
+	problem_detail(problem, "first broken: %s", graph_tensor_name(train->engine.graph, tensor));
+	problem_hint(problem, "a smaller optimizer.rate or a longer schedule.warmup; checkpoints "
+			      "before this step are whole");
+	return E_MALFORMED;
+}
+
 int train_save(struct train *train, struct problem *problem)
 {
 	const struct train_hooks *hooks = train->options->hooks;
 	struct problem late = {0};
 
-	(void)problem;
 	if (!train->checkpoints)
 		return 0;
+	if (weights_broken_master(&train->weights) >= 0)
+		return train_save_refuse(train, problem);
 	train->state.scale = train->scale.scale;
 	train->state.good = train->scale.good;
 	if (train->exchange)

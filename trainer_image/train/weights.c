@@ -147,18 +147,30 @@ void weights_take(struct weights *weights, size_t nth, bool adds)
 	}
 }
 
+/* 0 times infinity or NaN is NaN. */
+static bool weights_is_finite(const float *numbers, size_t count)
+{
+	float sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += numbers[i] * 0.0F;
+	return sum == 0.0F;
+}
+
 int weights_broken(const struct weights *weights)
 {
-	for (size_t i = 0; i < weights->count; i++) {
-		const float *numbers = weights->gradient + weights->parts[i].first;
-		float sum = 0;
-
-		/* 0 times infinity or NaN is NaN. */
-		for (size_t k = 0; k < weights->parts[i].count; k++)
-			sum += numbers[k] * 0.0F;
-		if (sum != 0.0F)
+	for (size_t i = 0; i < weights->count; i++)
+		if (!weights_is_finite(weights->gradient + weights->parts[i].first,
+				       weights->parts[i].count))
 			return (int)i;
-	}
+	return -1;
+}
+
+int weights_broken_master(const struct weights *weights)
+{
+	for (size_t i = 0; i < weights->count; i++)
+		if (!weights_is_finite(weights->parts[i].master, weights->parts[i].count))
+			return (int)i;
 	return -1;
 }
 

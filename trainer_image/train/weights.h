@@ -51,6 +51,8 @@ void weights_done(struct weights *weights);
 void weights_take(struct weights *weights, size_t nth, bool adds);
 /* The first part whose gradient holds infinity or NaN; -1 = none. */
 int weights_broken(const struct weights *weights);
+/* The same of master weights. */
+int weights_broken_master(const struct weights *weights);
 MUST_USE int weights_update(struct weights *weights, struct ops *ops,
 			    const struct weights_rule *rule);
 /* The model's copies from the masters, after these were loaded. */
