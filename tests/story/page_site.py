@@ -1,5 +1,6 @@
 """A site for the page, of rows alone: portald by TLS, a fleet in all states, deployments at each step, PDCIs of two tenants, alerts. And the browser that
 walks it: tests/page/NAME.mjs, with what Debian's chromium is."""
+import ctypes
 import http.server
 import json
 import os
@@ -11,7 +12,7 @@ import threading
 import time
 
 from listen_site import PASSWORD, ListenSite
-from story import BUILD, ROOT, need, skip, step
+from story import BUILD, ROOT, need, run, skip, step
 
 PAGE = BUILD / "page"
 WORK = BUILD / "portal/web/npm"
@@ -194,5 +195,15 @@ def needed():
             skip("missing: node" if not NODE else "missing: chromium")
 
 
+def own_network():
+    """All of the story runs in a network of its own. A browser drops what it asks when an address of its machine comes or goes (ERR_NETWORK_CHANGED), and
+    labs of other stories make links all the time. Nothing that it asks by itself gets out."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(0x40000000):  # CLONE_NEWNET
+        skip(f"missing: a network namespace: {os.strerror(ctypes.get_errno())}")
+    run("ip", "link", "set", "lo", "up")
+
+
 NODE, CHROMIUM = shutil.which("node"), shutil.which("chromium")
 needed()
+own_network()
