@@ -54,7 +54,8 @@ static int cpu_step_begin(struct cpu_step *step, const char *path, int64_t batch
 {
 	struct problem problem = {0};
 
-	if (ops_cpu_new(threads, &step->ops) < 0 || model_load(path, &step->model, &problem) < 0 ||
+	if (ops_cpu_new(threads, &step->ops, &problem) < 0 ||
+	    model_load(path, &step->model, &problem) < 0 ||
 	    graph_build(step->model, batch, TENSOR_FP32, true, &step->graph, &problem) < 0)
 		return cpu_step_fail(&problem);
 	struct plan_options options = {.workspace = executor_workspace, .context = step->ops};

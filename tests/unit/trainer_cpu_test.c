@@ -16,7 +16,7 @@ static void run_case(const struct cpu_kernels *kernels, unsigned threads, const 
 {
 	struct ops *ops;
 
-	assert_int_equal(cpu_new(threads, kernels, &ops), 0);
+	assert_int_equal(cpu_new(threads, kernels, &ops, &(struct problem){0}), 0);
 	ops_case_begin(run, is, type, 77);
 	assert_int_equal(ops_case_forward(ops, run), 0);
 	ops_case_backward(ops, run);
@@ -221,7 +221,7 @@ static void test_running(void **state)
 	struct ops *ops;
 
 	(void)state;
-	assert_int_equal(ops_cpu_new(1, &ops), 0);
+	assert_int_equal(ops_cpu_new(1, &ops, &(struct problem){0}), 0);
 	ops_case_begin(&run, &one, TENSOR_FP64, 1);
 	for (size_t i = 0; i < 4; i++)
 		run.in[0].values[i] =
@@ -243,7 +243,7 @@ static void test_indexes(void **state)
 	struct ops *ops;
 
 	(void)state;
-	assert_int_equal(ops_cpu_new(1, &ops), 0);
+	assert_int_equal(ops_cpu_new(1, &ops, &(struct problem){0}), 0);
 	for (size_t i = 0; i < COUNT_OF(ops_cases); i++) {
 		const struct ops_case *is = &ops_cases[i];
 		size_t nth = is->kind == OP_EMBEDDING ? 0 : 1;
@@ -353,7 +353,7 @@ static void test_updates(void **state)
 
 	(void)state;
 	assert_true(memory && copy && traces);
-	assert_int_equal(ops_cpu_new(2, &ops), 0);
+	assert_int_equal(ops_cpu_new(2, &ops, &(struct problem){0}), 0);
 	for (size_t row = 0; row < COUNT_OF(rows); row++) {
 		struct ops_update is = rows[row];
 		uint64_t random = row;

@@ -41,7 +41,7 @@ static void lab_begin(struct lab *lab, const char *text, enum tensor_type type, 
 	struct problem problem = {0};
 
 	*lab = (struct lab){0};
-	assert_int_equal(ops_cpu_new(2, &lab->ops), 0);
+	assert_int_equal(ops_cpu_new(2, &lab->ops, &(struct problem){0}), 0);
 	const struct plan_options options = {
 		.budget = budget, .workspace = executor_workspace, .context = lab->ops};
 

@@ -51,7 +51,7 @@ static void test_gradients(void **state)
 	size_t compared = 0;
 
 	(void)state;
-	assert_int_equal(ops_cpu_new(2, &ops), 0);
+	assert_int_equal(ops_cpu_new(2, &ops, &(struct problem){0}), 0);
 	for (size_t i = 0; i < COUNT_OF(ops_cases); i++) {
 		struct ops_case_run run;
 
@@ -82,7 +82,7 @@ static void test_accumulate(void **state)
 	struct ops *ops;
 
 	(void)state;
-	assert_int_equal(ops_cpu_new(2, &ops), 0);
+	assert_int_equal(ops_cpu_new(2, &ops, &(struct problem){0}), 0);
 	for (size_t i = 0; i < COUNT_OF(ops_cases); i++) {
 		const struct ops_case *is = &ops_cases[i];
 		struct ops_case_run run;

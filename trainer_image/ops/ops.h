@@ -95,6 +95,6 @@ static inline void ops_free(struct ops *ops)
 		ops->backend->free(ops);
 }
 
-/* The processor of this machine, by `threads` threads; 0 = as many as it has. -ENOENT: no OpenBLAS here
- * (Debian: libopenblas0-pthread); -ENOMEM, -EAGAIN. */
-MUST_USE int ops_cpu_new(unsigned threads, struct ops **ret);
+/* The processor of this machine, by `threads` threads; 0 = as many as it has. -ENOENT: no OpenBLAS here;
+ * -ENOMEM, -EAGAIN. */
+MUST_USE int ops_cpu_new(unsigned threads, struct ops **ret, struct problem *problem);

@@ -30,8 +30,8 @@ static int step_bench_open(struct step_bench *bench, const struct step_bench_req
 {
 	int rc = model_load(request->model, &bench->model, problem);
 
-	if (rc == 0 && ops_cpu_new(request->threads, &bench->ops) != 0)
-		rc = problem_set(problem, -ENOMEM, "no memory or threads to compute");
+	if (rc == 0)
+		rc = ops_cpu_new(request->threads, &bench->ops, problem);
 	if (rc == 0)
 		rc = graph_build(bench->model, request->batch, request->type, true, &bench->graph,
 				 problem);

@@ -164,8 +164,8 @@ static int train_open(struct train *train, struct problem *problem)
 	const struct job *job = train->job;
 	int rc = model_load(job->model, &train->model, problem);
 
-	if (rc == 0 && ops_cpu_new(train_threads(train), &train->ops) != 0)
-		rc = problem_set(problem, -ENOMEM, "no memory or threads to compute");
+	if (rc == 0)
+		rc = ops_cpu_new(train_threads(train), &train->ops, problem);
 	if (rc == 0)
 		rc = train_engine_new(train, true, &train->engine, problem);
 	if (rc == 0)

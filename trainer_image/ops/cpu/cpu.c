@@ -342,7 +342,8 @@ const struct cpu_kernels *cpu_kernels_best(void)
 	return &cpu_kernels_base;
 }
 
-int cpu_new(unsigned threads, const struct cpu_kernels *kernels, struct ops **ret)
+int cpu_new(unsigned threads, const struct cpu_kernels *kernels, struct ops **ret,
+	    struct problem *problem)
 {
 	static const struct ops_backend backend = {"cpu", cpu_workspace, cpu_run, cpu_update,
 						   cpu_free};
@@ -350,12 +351,16 @@ int cpu_new(unsigned threads, const struct cpu_kernels *kernels, struct ops **re
 	int rc;
 
 	if (!cpu)
-		return -ENOMEM;
+		return problem_set(problem, -ENOMEM, "no memory to compute");
 	cpu->ops.backend = &backend;
 	cpu->kernels = kernels;
-	rc = cpu_blas_open(kernels->blas_core, &cpu->blas);
-	if (rc == 0)
+	rc = cpu_blas_open(kernels->blas_core, &cpu->blas, problem);
+	if (rc == 0) {
 		rc = cpu_pool_new(threads, &cpu->pool);
+		if (rc != 0)
+			(void)problem_set(problem, rc, "%u threads to compute: %s", threads,
+					  error_text(rc));
+	}
 	if (rc != 0) {
 		free(cpu);
 		return rc;
@@ -364,7 +369,7 @@ int cpu_new(unsigned threads, const struct cpu_kernels *kernels, struct ops **re
 	return 0;
 }
 
-int ops_cpu_new(unsigned threads, struct ops **ret)
+int ops_cpu_new(unsigned threads, struct ops **ret, struct problem *problem)
 {
-	return cpu_new(threads, cpu_kernels_best(), ret);
+	return cpu_new(threads, cpu_kernels_best(), ret, problem);
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/text.h"
+
 /* The environment is how OpenBLAS is told. What this process had set before is kept. */
 static bool cpu_blas_tell(const char *name, const char *value)
 {
@@ -26,22 +28,34 @@ static void *cpu_blas_load(const char *core)
 	return library;
 }
 
-int cpu_blas_open(const char *core, struct cpu_blas *ret)
+/* ISO C has no cast from an object's address to a function's; POSIX says that it works. */
+static void cpu_blas_find(void *library, struct cpu_blas *ret, void (**ret_threads)(int))
+{
+	*(void **)&ret->sgemm = dlsym(library, "cblas_sgemm");
+	*(void **)&ret->dgemm = dlsym(library, "cblas_dgemm");
+	*(void **)ret_threads = dlsym(library, "openblas_set_num_threads");
+	dlclose(library); /* it stays: RTLD_NODELETE */
+}
+
+int cpu_blas_open(const char *core, struct cpu_blas *ret, struct problem *problem)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	void (*threads)(int) = NULL;
+	char why[200] = "it lacks cblas_sgemm";
 
 	pthread_mutex_lock(&lock);
 	void *library = cpu_blas_load(core);
-	pthread_mutex_unlock(&lock);
 	if (!library)
-		return -ENOENT;
-	/* ISO C has no cast from an object's address to a function's; POSIX says that it works. */
-	*(void **)&ret->sgemm = dlsym(library, "cblas_sgemm");
-	*(void **)&ret->dgemm = dlsym(library, "cblas_dgemm");
-	*(void **)&threads = dlsym(library, "openblas_set_num_threads");
-	if (threads)
+		(void)text_format(why, sizeof(why), "%s", dlerror());
+	pthread_mutex_unlock(&lock);
+	*ret = (struct cpu_blas){0};
+	if (library)
+		cpu_blas_find(library, ret, &threads);
+	if (ret->sgemm && ret->dgemm && threads) {
 		threads(1);
-	dlclose(library); /* it stays: RTLD_NODELETE */
-	return ret->sgemm && ret->dgemm && threads ? 0 : -ENOENT;
+		return 0;
+	}
+	(void)problem_set(problem, -ENOENT, "OpenBLAS cannot be loaded: %s", why);
+	problem_hint(problem, "apt-get install libopenblas0-pthread");
+	return -ENOENT;
 }

@@ -8,6 +8,7 @@
 #include <cblas.h>
 
 #include "common/base/macros.h"
+#include "common/base/problem.h"
 
 struct cpu_blas {
 	__typeof__(cblas_sgemm) *sgemm;
@@ -16,4 +17,4 @@ struct cpu_blas {
 
 /* `core`: "SkylakeX", "Haswell", or NULL for OpenBLAS's own choice. The first call of a process decides.
  * -ENOENT: no OpenBLAS here. */
-MUST_USE int cpu_blas_open(const char *core, struct cpu_blas *ret);
+MUST_USE int cpu_blas_open(const char *core, struct cpu_blas *ret, struct problem *problem);

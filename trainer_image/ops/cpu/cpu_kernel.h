@@ -56,4 +56,5 @@ extern const struct cpu_kernels cpu_kernels_base, cpu_kernels_avx2, cpu_kernels_
 /* The best for this processor. */
 const struct cpu_kernels *cpu_kernels_best(void);
 /* As ops_cpu_new, with these. */
-MUST_USE int cpu_new(unsigned threads, const struct cpu_kernels *kernels, struct ops **ret);
+MUST_USE int cpu_new(unsigned threads, const struct cpu_kernels *kernels, struct ops **ret,
+		     struct problem *problem);
