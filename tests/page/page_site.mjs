@@ -140,9 +140,9 @@ async function usage() {
   await goes("z", "Usage");
   await page.getByText("Nothing was used in this time").waitFor();
   await walk.open("/usage?from=2026-01-01&to=2026-02-01");
+  await until("all of it", async () => (await page.locator(".numbers").textContent()).startsWith("276 hof nodes"));
   const asked = await page.evaluate(() => performance.getEntriesByName(`${location.origin}/api/v1/whoami`).map((one) => one.initiatorType).join());
   need(asked === "link", `who it is was asked once, beside the code of the page: ${asked}`);
-  await until("all of it", async () => (await page.locator(".numbers").textContent()).startsWith("276 hof nodes"));
   need((await row("Usage", "acme").textContent()).includes("264 h") && (await row("Usage", "globex").textContent()).includes("12.0 h10.0 TiB h"), "a row each tenant");
   await walk.look("usage");
   await row("Usage", "acme").getByRole("link").click();
