@@ -394,14 +394,11 @@ static const struct seal_key *endpoints_present_key(void *context)
 static int endpoints_reload_key(void *context, struct problem *problem)
 {
 	struct endpoints *endpoints = context;
-	struct seal_key *key = NULL;
-	int rc = seal_key_load(&endpoints->key_file, &key, problem);
+	int rc = seal_key_reload(&endpoints->key_file, &endpoints->secret, problem);
 
 	if (rc)
 		return rc;
-	seal_key_free(endpoints->secret);
-	endpoints->secret = key;
-	rc = endpoint_store_publish(endpoints->options.db, key, NULL, NULL);
+	rc = endpoint_store_publish(endpoints->options.db, endpoints->secret, NULL, NULL);
 	endpoints_wake(endpoints);
 	return rc ? problem_set(problem, rc, "the public key for BMC passwords was not published")
 		  : 0;

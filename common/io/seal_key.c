@@ -126,6 +126,19 @@ int seal_key_load(const struct seal_key_file *seal, struct seal_key **ret, struc
 	return 0;
 }
 
+int seal_key_reload(const struct seal_key_file *file, struct seal_key **key,
+		    struct problem *problem)
+{
+	struct seal_key *fresh = NULL;
+	int rc = seal_key_load(file, &fresh, problem);
+
+	if (rc)
+		return rc;
+	seal_key_free(*key);
+	*key = fresh;
+	return 0;
+}
+
 bool seal_key_seeded(void)
 {
 	uint8_t byte;

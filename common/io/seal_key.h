@@ -26,6 +26,10 @@ struct seal_key_file {
  * E_MALFORMED: it is no key; -errno. */
 MUST_USE int seal_key_load(const struct seal_key_file *file, struct seal_key **ret,
 			   struct problem *problem);
+/* The file has changed: the key that it holds takes the place of `*key`, which is freed; NULL: none yet. On
+ * an error `*key` stays. */
+MUST_USE int seal_key_reload(const struct seal_key_file *file, struct seal_key **key,
+			     struct problem *problem);
 /* Whether a key can be made without waiting for the kernel's generator. */
 bool seal_key_seeded(void);
 /* The key with this secret half. -ENOMEM, -EIO. */

@@ -193,14 +193,11 @@ static const struct seal_key *switches_present_key(void *context)
 static int switches_reload_key(void *context, struct problem *problem)
 {
 	struct switches *switches = context;
-	struct seal_key *key = NULL;
-	int rc = seal_key_load(&switches->key_file, &key, problem);
+	int rc = seal_key_reload(&switches->key_file, &switches->key, problem);
 
 	if (rc)
 		return rc;
-	seal_key_free(switches->key);
-	switches->key = key;
-	rc = switch_store_publish(switches->options.db, key, NULL, NULL);
+	rc = switch_store_publish(switches->options.db, switches->key, NULL, NULL);
 	switches_wake(switches);
 	return rc ? problem_set(problem, rc,
 				"the public key for secrets of switches was not published")

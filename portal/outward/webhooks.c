@@ -286,13 +286,10 @@ static const struct seal_key *webhooks_present_key(void *context)
 static int webhooks_reload_key(void *context, struct problem *problem)
 {
 	struct webhooks *webhooks = context;
-	struct seal_key *key = NULL;
-	int rc = seal_key_load(&webhooks->key_file, &key, problem);
+	int rc = seal_key_reload(&webhooks->key_file, &webhooks->key, problem);
 
 	if (rc)
 		return rc;
-	seal_key_free(webhooks->key);
-	webhooks->key = key;
 	rc = webhooks_publish(webhooks);
 	return rc ? problem_set(problem, rc,
 				"the public key for secrets of webhooks was not published")

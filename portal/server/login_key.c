@@ -24,18 +24,12 @@ struct login_key {
 static int login_key_load(void *context, struct problem *problem)
 {
 	struct login_key *key = context;
-	struct seal_key *fresh = NULL;
 	int rc = file_make_folder(key->folder, 0700);
 
 	if (rc)
 		return problem_set(problem, rc, "key_dir %s cannot be made: %s", key->folder,
 				   error_text(rc));
-	rc = seal_key_load(&key->file, &fresh, problem);
-	if (rc)
-		return rc;
-	seal_key_free(key->key);
-	key->key = fresh;
-	return 0;
+	return seal_key_reload(&key->file, &key->key, problem);
 }
 
 static const struct seal_key *login_key_present(void *context)

@@ -1,6 +1,7 @@
 /* trainer inspect: says what a file of the trainer holds. The first bytes tell its kind. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/base/error.h"
 
@@ -57,8 +58,14 @@ static bool inspect_cli_takes(size_t kind, const char *option)
 static int inspect_cli_run(void *context, const struct command_input *input)
 {
 	size_t kind = inspect_cli_kind(input->words[0]);
+	struct stat status;
 
 	(void)context;
+	if (stat(input->words[0], &status) == 0 && S_ISDIR(status.st_mode)) {
+		fprintf(stderr, "trainer: %s is a folder\n  hint: name one of its files\n",
+			input->words[0]);
+		return EXIT_USAGE;
+	}
 	for (size_t i = 0; i < COUNT_OF(inspect_cli_options); i++) {
 		const char *option = inspect_cli_options[i].name;
 

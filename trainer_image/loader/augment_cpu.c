@@ -26,7 +26,9 @@ struct augment_tap {
 struct augment_axis {
 	struct augment_tap *taps; /* one an output pixel */
 	float *weights;
-	size_t room; /* of weights */
+	size_t room;  /* of weights */
+	float *spare; /* what augment_axis_even() writes to; they change places */
+	size_t spare_room;
 };
 
 struct augment_colour;
@@ -132,6 +134,7 @@ void augment_cpu_free(struct augment_cpu *cpu)
 		return;
 	free(cpu->x.taps);
 	free(cpu->x.weights);
+	free(cpu->x.spare);
 	free(cpu->y.taps);
 	free(cpu->y.weights);
 	free(cpu->row);
@@ -210,27 +213,28 @@ static int augment_axis_fill(struct augment_axis *axis, double begin, double siz
  * is known lets a processor run ahead of the sums. Pixels are numbers: 0 times one of them adds nothing. */
 static int augment_axis_even(struct augment_axis *axis, uint32_t end, uint32_t count)
 {
+	float *weights_before = axis->weights;
+	size_t room_before = axis->room;
 	uint32_t most = 1;
-	float *even = NULL;
-	size_t room = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		most = axis->taps[i].count > most ? axis->taps[i].count : most;
-	if (augment_room(&even, &room, (size_t)most * count) != 0)
+	if (augment_room(&axis->spare, &axis->spare_room, (size_t)most * count) != 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
 		struct augment_tap *tap = &axis->taps[i];
 		uint32_t begin = tap->begin + most > end ? end - most : tap->begin;
-		float *weights = even + (size_t)most * i;
+		float *weights = axis->spare + (size_t)most * i;
 
 		memset(weights, 0, most * sizeof(*weights));
 		memcpy(weights + (tap->begin - begin), axis->weights + tap->weight,
 		       tap->count * sizeof(*weights));
 		*tap = (struct augment_tap){begin, most, most * i};
 	}
-	free(axis->weights);
-	axis->weights = even;
-	axis->room = room;
+	axis->weights = axis->spare;
+	axis->room = axis->spare_room;
+	axis->spare = weights_before;
+	axis->spare_room = room_before;
 	return 0;
 }
 
