@@ -50,6 +50,7 @@ async function types() {
   await page.keyboard.type("XYZZY");
   await page.getByText("haasctl node console n1 --read-only").waitFor();
   await page.getByRole("button", {name: "Type too"}).click();
+  await until("the terminal has the keyboard", () => page.evaluate(() => document.activeElement?.closest(".xterm") !== null));
   await page.keyboard.type("q");
   await until("a key after it", async () => (await happen("/heard")).text.includes("q"));
   need(!(await happen("/heard")).text.includes("XYZZY"), "who only looks types nothing");

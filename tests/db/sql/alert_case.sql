@@ -63,6 +63,8 @@ insert into change_batch (fabric_id, reason, state, owner) values (1, 'intent', 
 insert into change (batch_id, switch_id, phase, edit, state, sent_at) values (1, 1, 3, '{"kind": "port_set", "vlan": 0, "port": "up0"}', 'applied', now() - interval '5 minutes'),
 	(1, 1, 3, '{"kind": "vlan_create", "vlan": 101}', 'applied', now() - interval '2 hours');
 select event_add('peregrined', 'port.up', 'port', 'spine1:p1', null, 'it has a link') \g /dev/null
+-- The database may have been made hours ago.
+select traffic_partitions_turn(now()) \g /dev/null
 insert into traffic_60_port (step, at, switch_id, port, seconds, in_errors, out_errors, in_discards, out_discards) values (60, now() - interval '2 minutes', 2, 'p1', 60, 7, 0, 0, 1);
 set role peregrine_flowd;
 select f - 'age_s' as fact, f ->> 'age_s' is null or (f ->> 'age_s')::int between 0 and 3600 as in_time
@@ -88,7 +90,6 @@ select x.ago, f - 'severity' as fact from (values (20), (0)) x (ago), jsonb_arra
 where f ->> 'fact' in ('located', 'ill') order by x.ago desc, f ->> 'fact' desc, f ->> 'text';
 \echo counters that SNMP alone has; of a port that both speak of, those that say more
 reset role;
-select traffic_partitions_turn(now()) \g /dev/null
 insert into traffic_60_counter (at, switch_id, port, seconds, in_errors, in_discards, up) values (now() - interval '30 seconds', 1, 'up0', 60, 600, null, true),
 	(now() - interval '30 seconds', 2, 'p1', 60, 0, 0, true), (now() - interval '20 minutes', 1, 'up0', 60, 1000000, 0, true);
 set role peregrine_flowd;
