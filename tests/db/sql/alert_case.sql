@@ -63,7 +63,6 @@ insert into change_batch (fabric_id, reason, state, owner) values (1, 'intent', 
 insert into change (batch_id, switch_id, phase, edit, state, sent_at) values (1, 1, 3, '{"kind": "port_set", "vlan": 0, "port": "up0"}', 'applied', now() - interval '5 minutes'),
 	(1, 1, 3, '{"kind": "vlan_create", "vlan": 101}', 'applied', now() - interval '2 hours');
 select event_add('peregrined', 'port.up', 'port', 'spine1:p1', null, 'it has a link') \g /dev/null
--- The database may have been made hours ago.
 select traffic_partitions_turn(now()) \g /dev/null
 insert into traffic_60_port (step, at, switch_id, port, seconds, in_errors, out_errors, in_discards, out_discards) values (60, now() - interval '2 minutes', 2, 'p1', 60, 7, 0, 0, 1);
 set role peregrine_flowd;
