@@ -62,7 +62,8 @@ static int cpu_step_begin(struct cpu_step *step, const char *path, int64_t batch
 	if (plan_make(step->graph, &options, &step->plan, &problem) < 0 ||
 	    executor_new(step->graph, step->plan, step->ops, &step->executor, &problem) < 0)
 		return cpu_step_fail(&problem);
-	executor_begin(step->executor, CPU_STEP_SEED);
+	if (executor_begin(step->executor, CPU_STEP_SEED) != 0)
+		return cpu_step_fail(&problem);
 
 	const struct graph *graph = step->graph;
 	step->velocity = calloc((size_t)graph->tensor_count, sizeof(*step->velocity));

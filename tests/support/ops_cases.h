@@ -192,6 +192,8 @@ static inline void ops_case_end(struct ops_case_run *run)
 	free(run->dy.values);
 }
 
+static const struct ops_pass ops_case_pass = {.seed = 3, .step = 4, .scale = 0.25};
+
 /* The forward op, as a second run of a step. */
 static inline int ops_case_forward(struct ops *ops, struct ops_case_run *run)
 {
@@ -199,8 +201,7 @@ static inline int ops_case_forward(struct ops *ops, struct ops_case_run *run)
 				.attributes = &run->is->is,
 				.in_count = run->is->in_count,
 				.out_count = run->out_count,
-				.seed = 3,
-				.step = 4,
+				.pass = &ops_case_pass,
 				.recompute = true};
 
 	return ops_run_values(ops, &call, run->in, run->out);
@@ -239,9 +240,7 @@ static inline void ops_case_step_run(struct ops *ops, struct ops_case_run *run,
 				.attributes = &back,
 				.in_count = strlen(step->takes),
 				.out_count = strlen(step->gives),
-				.seed = 3,
-				.step = 4,
-				.scale = 0.25,
+				.pass = &ops_case_pass,
 				.accumulate = accumulate};
 	struct ops_value in[OP_IN_MAX], out[OP_OUT_MAX];
 

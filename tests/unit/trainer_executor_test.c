@@ -53,7 +53,7 @@ static void lab_begin(struct lab *lab, const char *text, enum tensor_type type, 
 	assert_int_equal(plan_check(lab->graph, lab->plan, &problem), 0);
 	assert_int_equal(executor_new(lab->graph, lab->plan, lab->ops, &lab->executor, &problem),
 			 0);
-	executor_begin(lab->executor, 42);
+	assert_int_equal(executor_begin(lab->executor, 42), 0);
 }
 
 static void lab_end(struct lab *lab)
@@ -226,7 +226,7 @@ struct told {
 	int count;
 };
 
-static void tell_gradient(void *context, int tensor)
+static int tell_gradient(void *context, int tensor)
 {
 	struct told *told = context;
 	const uint8_t *at = executor_tensor(told->executor, tensor);
@@ -234,6 +234,7 @@ static void tell_gradient(void *context, int tensor)
 	assert_true(at > told->last);
 	told->last = at;
 	told->count++;
+	return 0;
 }
 
 /* Buckets are ranges of the gradients' memory: they come in its order. */

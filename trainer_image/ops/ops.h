@@ -1,7 +1,10 @@
-/* The face of a back end: runs the ops of graph/op.h on memory that the caller has.
+/* The face of a back end: runs the ops of graph/op.h on memory that it gave.
  *
  * All results are the same, bit by bit, for any number of threads and in every run. A back end
- * allocates nothing while an op runs: workspace comes with the call, its size is known before. */
+ * allocates nothing while an op runs: workspace comes with the call, its size is known before.
+ *
+ * What a back end is told to do runs in the order of the calls. A device may be behind: ops_wait() and a copy
+ * out of its memory wait for it. The memory of the CPU's is the caller's own (`on_host`). */
 #pragma once
 
 #include <stddef.h>
@@ -16,6 +19,12 @@ struct ops_tensor {
 	void *data; /* at least 64-byte aligned */
 };
 
+/* What all calls of one pass over a plan share. */
+struct ops_pass {
+	uint64_t seed, step; /* DROPOUT* */
+	double scale; /* CROSS_ENTROPY_BACK: dlogit is multiplied by it: 1 / batch, times the loss scale */
+};
+
 /* One op to be run. An output never shares memory with an input, but for ACTIVATION,
  * ACTIVATION_BACK, ADD, DROPOUT and DROPOUT_BACK: there y may lie where an input of the same size lay. */
 struct ops_call {
@@ -24,9 +33,8 @@ struct ops_call {
 	struct ops_tensor in[OP_IN_MAX];
 	struct ops_tensor out[OP_OUT_MAX];
 	size_t in_count, out_count;
-	void *workspace;     /* ops_workspace() bytes, 64-byte aligned */
-	uint64_t seed, step; /* DROPOUT* */
-	double scale; /* CROSS_ENTROPY_BACK: dlogit is multiplied by it: 1 / batch, times the loss scale */
+	void *workspace; /* ops_workspace() bytes, 64-byte aligned */
+	const struct ops_pass *pass;
 	bool accumulate; /* gradients of parameters: add to what is there */
 	bool recompute;  /* a second run within the step: running averages stay */
 };
@@ -55,15 +63,52 @@ struct ops_update {
 	int64_t step;
 };
 
+/* Numbers of one type to another: a gradient into FP32, master weights into what the model reads. */
+struct ops_convert {
+	void *to;
+	const void *from;
+	enum tensor_type to_type, from_type; /* FP32, BF16, FP16; one of them FP32 */
+	size_t count;
+	bool adds; /* to what is there; `to` is FP32 */
+};
+
+enum ops_way {
+	OPS_IN,     /* from the caller's memory; it is read when the copy returns */
+	OPS_OUT,    /* to the caller's memory; waits for all that was called before */
+	OPS_WITHIN, /* from one place of the back end's memory to another */
+};
+
+enum { OPS_TOGETHER_MAX = 4 };
+
 struct ops;
 
-/* Why an op cannot be run here is told before anything runs: E_UNSUPPORTED with the op and its types. */
+/* Why an op cannot be run here is told before anything runs: E_UNSUPPORTED with the op and its types.
+ * Functions that return an int: E_INVALID, a label or a word is out of its limit; E_IO, the device failed. */
 struct ops_backend {
 	const char *name; /* "cpu" */
+	bool on_host;     /* the caller may read and write memory of `take` */
+
+	/* Memory for calls, all zeros, aligned to a page or to 256 bytes; NULL when none is left. */
+	void *(*take)(struct ops *ops, size_t bytes);
+	void (*give)(struct ops *ops, void *memory, size_t bytes);
+	MUST_USE int (*copy)(struct ops *ops, void *to, const void *from, size_t bytes,
+			     enum ops_way way);
+
 	MUST_USE int (*workspace)(struct ops *ops, const struct ops_call *call, size_t *ret_size,
 				  struct problem *problem);
 	MUST_USE int (*run)(struct ops *ops, const struct ops_call *call);
 	MUST_USE int (*update)(struct ops *ops, const struct ops_update *update);
+	MUST_USE int (*convert)(struct ops *ops, const struct ops_convert *convert);
+	MUST_USE int (*finite)(struct ops *ops, const float *numbers, size_t count, bool *ret);
+	MUST_USE int (*wait)(struct ops *ops);
+
+	/* NULL where each call runs alone. */
+	size_t (*together)(struct ops *ops, const struct ops_call calls[], size_t count);
+	MUST_USE int (*run_together)(struct ops *ops, const struct ops_call calls[], size_t count);
+	MUST_USE int (*begin)(struct ops *ops, const struct ops_pass *pass, uint64_t key,
+			      bool *ret_done);
+	MUST_USE int (*end)(struct ops *ops);
+
 	void (*free)(struct ops *ops);
 };
 
@@ -71,6 +116,24 @@ struct ops_backend {
 struct ops {
 	const struct ops_backend *backend;
 };
+
+static inline void *ops_take(struct ops *ops, size_t bytes)
+{
+	return ops->backend->take(ops, bytes);
+}
+
+/* NULL is allowed. */
+static inline void ops_give(struct ops *ops, void *memory, size_t bytes)
+{
+	if (memory)
+		ops->backend->give(ops, memory, bytes);
+}
+
+MUST_USE static inline int ops_copy(struct ops *ops, void *to, const void *from, size_t bytes,
+				    enum ops_way way)
+{
+	return ops->backend->copy(ops, to, from, bytes, way);
+}
 
 /* Bytes of workspace that the call needs; its `data` are not read. */
 MUST_USE static inline int ops_workspace(struct ops *ops, const struct ops_call *call,
@@ -84,9 +147,55 @@ MUST_USE static inline int ops_run(struct ops *ops, const struct ops_call *call)
 	return ops->backend->run(ops, call);
 }
 
+/* How many of the calls, from the first, one pass over memory runs as one; at least 1. The caller promises that
+ * the next call alone reads out[0] of each but the last, so it need not be written. `data` are not read. */
+static inline size_t ops_together(struct ops *ops, const struct ops_call calls[], size_t count)
+{
+	return ops->backend->together ? ops->backend->together(ops, calls, count) : 1;
+}
+
+/* As many calls as ops_together() said. */
+MUST_USE static inline int ops_run_together(struct ops *ops, const struct ops_call calls[],
+					    size_t count)
+{
+	return count == 1 ? ops_run(ops, calls) : ops->backend->run_together(ops, calls, count);
+}
+
+/* A pass over a plan begins. It makes the same calls on the same memory as each pass before with this `key`; 0 = no
+ * such pass. `ret_done`: the back end has run them all by itself, and the caller leaves them out. */
+MUST_USE static inline int ops_begin(struct ops *ops, const struct ops_pass *pass, uint64_t key,
+				     bool *ret_done)
+{
+	*ret_done = false;
+	return ops->backend->begin ? ops->backend->begin(ops, pass, key, ret_done) : 0;
+}
+
+MUST_USE static inline int ops_end(struct ops *ops)
+{
+	return ops->backend->end ? ops->backend->end(ops) : 0;
+}
+
 MUST_USE static inline int ops_update(struct ops *ops, const struct ops_update *update)
 {
 	return ops->backend->update(ops, update);
+}
+
+MUST_USE static inline int ops_convert(struct ops *ops, const struct ops_convert *convert)
+{
+	return ops->backend->convert(ops, convert);
+}
+
+/* `ret`: none of the numbers is infinity or NaN. Waits for the answer. */
+MUST_USE static inline int ops_finite(struct ops *ops, const float *numbers, size_t count,
+				      bool *ret)
+{
+	return ops->backend->finite(ops, numbers, count, ret);
+}
+
+/* Until all that was called has run. */
+MUST_USE static inline int ops_wait(struct ops *ops)
+{
+	return ops->backend->wait(ops);
 }
 
 static inline void ops_free(struct ops *ops)

@@ -143,7 +143,7 @@ static int exchange_cut(struct exchange *exchange, const size_t ends[], size_t c
 	if (rc == 0 && !is_first)
 		exchange_lost_save(exchange);
 	if (rc == 0)
-		rc = sum_queue_new(exchange->team->transport, exchange->weights->gradient, buckets,
+		rc = sum_queue_new(exchange->team->transport, exchange->weights->shared, buckets,
 				   count, &options, &queue);
 	if (rc != 0) {
 		free(buckets);

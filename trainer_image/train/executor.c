@@ -1,26 +1,14 @@
-#include "trainer_image/train/executor.h"
-
 #include <errno.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/half.h"
 #include "common/base/hash.h"
-#include "common/base/pages.h"
 
-struct executor {
-	const struct graph *graph;
-	const struct plan *plan;
-	struct ops *ops;
-	uint8_t *arena, *lasting; /* one mapping each */
-	size_t lasting_bytes;
-	int64_t *offsets; /* per tensor in `lasting`, -1 = not there */
-	int64_t gradients, gradient_bytes;
-	int64_t peak;
-};
+#include "trainer_image/train/executor_private.h"
 
 static int64_t executor_align(int64_t bytes)
 {
@@ -55,33 +43,41 @@ static int executor_layout(struct executor *executor)
 		if (graph->tensors[i].role == GRAPH_GRADIENT)
 			at = executor_place(executor, i, at);
 	executor->gradient_bytes = at - executor->gradients;
+	executor->losses = at;
+	if (!executor->ops->backend->on_host)
+		at += executor_align(graph_tensor_bytes(graph, graph->loss));
 	executor->lasting_bytes = (size_t)at;
-	executor->lasting = pages_new(executor->lasting_bytes + 1);
-	executor->arena = pages_new((size_t)executor->plan->arena + 1);
+	executor->lasting = ops_take(executor->ops, executor->lasting_bytes);
+	executor->arena = ops_take(executor->ops, (size_t)executor->plan->arena);
 	return executor->lasting && executor->arena ? 0 : -ENOMEM;
+}
+
+/* What the host has to see of a device's memory. */
+static int executor_host(struct executor *executor)
+{
+	const struct graph *graph = executor->graph;
+	int64_t most = graph_tensor_bytes(graph, graph->logit);
+
+	if (executor->ops->backend->on_host)
+		return 0;
+	if (graph_tensor_bytes(graph, graph->loss) > most)
+		most = graph_tensor_bytes(graph, graph->loss);
+	executor->labels = calloc(1, (size_t)graph_tensor_bytes(graph, graph->label) + 1);
+	executor->room = malloc((size_t)most + 1);
+	return executor->labels && executor->room ? 0 : -ENOMEM;
 }
 
 /* --- calls --- */
 
-static void *executor_memory(struct executor *executor, int tensor, int value)
+struct ops_call executor_shape(const struct graph *graph, int nth)
 {
-	const struct plan_value *is = value >= 0 ? &executor->plan->values[value] : NULL;
-
-	if (!is)
-		return executor->lasting +
-		       executor->offsets[executor->graph->tensors[tensor].alias];
-	if (is->offset + is->bytes > executor->peak)
-		executor->peak = is->offset + is->bytes;
-	return executor->arena + is->offset;
-}
-
-static struct ops_call executor_shape(const struct graph *graph, int nth)
-{
+	static const struct ops_pass none = {0};
 	const struct graph_op *op = &graph->ops[nth];
 	struct ops_call call = {.kind = op->kind,
 				.attributes = &op->attributes,
 				.in_count = (size_t)op->in_count,
-				.out_count = (size_t)op->out_count};
+				.out_count = (size_t)op->out_count,
+				.pass = &none};
 
 	for (int i = 0; i < op->in_count; i++)
 		call.in[i].is = graph->tensors[op->in[i]].is;
@@ -121,17 +117,68 @@ static int executor_check(const struct executor *executor, struct problem *probl
 	return 0;
 }
 
+/* Does the step behind `nth` alone read what it gives? */
+static bool executor_hands_on(const struct executor *executor, int nth)
+{
+	const struct plan *plan = executor->plan;
+	const struct plan_step *step = &plan->steps[nth];
+	const struct plan_step *next = &plan->steps[nth + 1];
+	int value = step->out[0];
+	int readers = 0;
+
+	if (value < 0 || plan->values[value].last != nth + 1 || next->recompute != step->recompute)
+		return false;
+	for (int i = 0; i < executor->graph->ops[next->op].in_count; i++)
+		readers += next->in[i] == value ? 1 : 0;
+	return readers == 1;
+}
+
+static int executor_join(struct executor *executor)
+{
+	const struct plan *plan = executor->plan;
+	struct ops_call calls[OPS_TOGETHER_MAX];
+
+	executor->together = calloc((size_t)plan->step_count + 1, sizeof(*executor->together));
+	if (!executor->together)
+		return -ENOMEM;
+	for (int i = 0; i < plan->step_count; i++) {
+		size_t count = 1;
+
+		calls[0] = executor_shape(executor->graph, plan->steps[i].op);
+		calls[0].recompute = plan->steps[i].recompute;
+		while (count < OPS_TOGETHER_MAX && i + (int)count < plan->step_count &&
+		       executor_hands_on(executor, i + (int)count - 1)) {
+			calls[count] =
+				executor_shape(executor->graph, plan->steps[i + (int)count].op);
+			count++;
+		}
+		executor->together[i] = ops_together(executor->ops, calls, count);
+	}
+	return 0;
+}
+
+static int executor_make(struct executor *executor)
+{
+	int rc = executor_layout(executor);
+
+	if (rc == 0)
+		rc = executor_host(executor);
+	return rc == 0 ? executor_join(executor) : rc;
+}
+
 int executor_new(const struct graph *graph, const struct plan *plan, struct ops *ops,
 		 struct executor **ret, struct problem *problem)
 {
+	static _Atomic uint64_t made;
 	struct executor *executor = calloc(1, sizeof(*executor));
 	int rc;
 
 	if (!executor)
 		return problem_set(problem, -ENOMEM, "no memory for a training step");
-	*executor = (struct executor){.graph = graph, .plan = plan, .ops = ops};
+	*executor = (struct executor){
+		.graph = graph, .plan = plan, .ops = ops, .key = atomic_fetch_add(&made, 1) + 1};
 	rc = executor_check(executor, problem);
-	if (rc == 0 && executor_layout(executor) != 0)
+	if (rc == 0 && executor_make(executor) != 0)
 		rc = problem_set(problem, -ENOMEM, "no memory for a training step of %lld bytes",
 				 (long long)plan->arena);
 	if (rc != 0) {
@@ -146,9 +193,12 @@ void executor_free(struct executor *executor)
 {
 	if (!executor)
 		return;
-	pages_free(executor->arena, (size_t)executor->plan->arena + 1);
-	pages_free(executor->lasting, executor->lasting_bytes + 1);
+	ops_give(executor->ops, executor->arena, (size_t)executor->plan->arena);
+	ops_give(executor->ops, executor->lasting, executor->lasting_bytes);
 	free(executor->offsets);
+	free(executor->together);
+	free(executor->labels);
+	free(executor->room);
 	free(executor);
 }
 
@@ -157,6 +207,21 @@ void *executor_tensor(struct executor *executor, int tensor)
 	int64_t offset = executor->offsets[executor->graph->tensors[tensor].alias];
 
 	return offset < 0 ? NULL : executor->lasting + offset;
+}
+
+int executor_write(struct executor *executor, int tensor, size_t at, const void *from, size_t bytes)
+{
+	uint8_t *to = executor_tensor(executor, tensor);
+
+	if (tensor == executor->graph->label && executor->labels)
+		memcpy((uint8_t *)executor->labels + at, from, bytes);
+	return ops_copy(executor->ops, to + at, from, bytes, OPS_IN);
+}
+
+int executor_read(struct executor *executor, int tensor, void *to)
+{
+	return ops_copy(executor->ops, to, executor_tensor(executor, tensor),
+			(size_t)graph_tensor_bytes(executor->graph, tensor), OPS_OUT);
 }
 
 int64_t executor_peak(const struct executor *executor)
@@ -213,194 +278,30 @@ static void executor_store(enum tensor_type type, void *data, size_t nth, double
 	}
 }
 
-void executor_begin(struct executor *executor, uint64_t seed)
+static int executor_begin_tensor(struct executor *executor, int nth, uint64_t start)
+{
+	const struct graph_tensor *tensor = &executor->graph->tensors[nth];
+	size_t bytes = (size_t)graph_tensor_bytes(executor->graph, nth);
+	size_t count = (size_t)tensor_shape_count(&tensor->is.shape);
+	CLEANUP(freep) void *values = malloc(bytes + 1);
+
+	if (!values)
+		return -ENOMEM;
+	for (size_t k = 0; k < count; k++)
+		executor_store(tensor->is.type, values, k, executor_first(tensor, start, k));
+	return executor_write(executor, nth, 0, values, bytes);
+}
+
+int executor_begin(struct executor *executor, uint64_t seed)
 {
 	const struct graph *graph = executor->graph;
 	uint64_t parameter = 0;
+	int rc = 0;
 
-	for (int i = 0; i < graph->tensor_count; i++) {
-		const struct graph_tensor *tensor = &graph->tensors[i];
-
-		if (tensor->role != GRAPH_PARAMETER && tensor->role != GRAPH_STATISTIC)
-			continue;
-		uint64_t start = hash_spread(seed ^ hash_spread(++parameter));
-		size_t count = (size_t)tensor_shape_count(&tensor->is.shape);
-
-		for (size_t k = 0; k < count; k++)
-			executor_store(tensor->is.type, executor_tensor(executor, i), k,
-				       executor_first(tensor, start, k));
-	}
-}
-
-/* --- a step --- */
-
-static double executor_number(const struct ops_tensor *tensor, size_t nth)
-{
-	float full = 0;
-
-	switch (tensor->is.type) {
-	case TENSOR_FP32: return (double)((const float *)tensor->data)[nth];
-	case TENSOR_FP64: return ((const double *)tensor->data)[nth];
-	case TENSOR_BF16: half_from_bf16((const uint16_t *)tensor->data + nth, &full, 1); break;
-	case TENSOR_FP16: half_from_fp16((const uint16_t *)tensor->data + nth, &full, 1); break;
-	case TENSOR_INT32:
-	case TENSOR_UINT8: break;
-	}
-	return (double)full;
-}
-
-/* Of the logits of one label the first that is the largest. */
-static size_t executor_largest(const struct ops_tensor *logits, size_t row, size_t classes)
-{
-	size_t largest = 0;
-	double most = executor_number(logits, row * classes);
-
-	for (size_t i = 1; i < classes; i++) {
-		double is = executor_number(logits, row * classes + i);
-
-		if (is > most) {
-			most = is;
-			largest = i;
-		}
-	}
-	return largest;
-}
-
-static uint64_t executor_right(const struct ops_call *call)
-{
-	size_t classes = (size_t)tensor_shape_channels(&call->in[0].is.shape);
-	size_t all = (size_t)tensor_shape_count(&call->in[1].is.shape);
-	const int32_t *labels = call->in[1].data;
-	uint64_t right = 0;
-
-	for (size_t i = 0; i < all; i++)
-		if (labels[i] >= 0 &&
-		    executor_largest(&call->in[0], i, classes) == (size_t)labels[i])
-			right++;
-	return right;
-}
-
-/* Read at once: the memory of losses and logits is another's in the backward pass. */
-static void executor_lose(const struct executor_step *step, const struct ops_call *call,
-			  struct executor_result *result)
-{
-	size_t all = (size_t)tensor_shape_count(&call->out[0].is.shape);
-
-	for (size_t i = 0; i < all; i++)
-		result->loss += executor_number(&call->out[0], i);
-	if (step->count_right)
-		result->right = executor_right(call);
-}
-
-/* Labels below 0 have no loss, and do not count. */
-static size_t executor_counted(const struct executor *executor)
-{
-	const struct graph *graph = executor->graph;
-	const int32_t *labels = (const void *)(executor->lasting + executor->offsets[graph->label]);
-	size_t all = (size_t)tensor_shape_count(&graph->tensors[graph->label].is.shape);
-	size_t counted = 0;
-
-	for (size_t i = 0; i < all; i++)
-		counted += labels[i] >= 0 ? 1 : 0;
-	return counted;
-}
-
-static void executor_tell(const struct executor *executor, const struct executor_step *step,
-			  const struct graph_op *op)
-{
-	for (int i = 0; step->gradient && i < op->out_count; i++)
-		if (executor->graph->tensors[op->out[i]].role == GRAPH_GRADIENT)
-			step->gradient(step->context, op->out[i]);
-}
-
-/* The call of a step of the plan, with the memory that the plan gives it. */
-static struct ops_call executor_call(struct executor *executor, const struct executor_step *step,
-				     const struct plan_step *is)
-{
-	const struct graph_op *op = &executor->graph->ops[is->op];
-	struct ops_call call = executor_shape(executor->graph, is->op);
-
-	for (int k = 0; k < op->in_count; k++)
-		call.in[k].data = executor_memory(executor, op->in[k], is->in[k]);
-	for (int k = 0; k < op->out_count; k++)
-		call.out[k].data = executor_memory(executor, op->out[k], is->out[k]);
-	if (is->workspace >= 0)
-		call.workspace = executor_memory(executor, -1, is->workspace);
-	call.seed = step->seed;
-	call.step = step->number;
-	call.recompute = is->recompute;
-	return call;
-}
-
-int executor_run(struct executor *executor, const struct executor_step *step,
-		 struct executor_result *ret)
-{
-	const struct graph *graph = executor->graph;
-	struct executor_result result = {.counted = executor_counted(executor)};
-	double labels = step->labels > 0 ? step->labels : (double)result.counted;
-	int64_t begun_us = clock_monotonic_us();
-
-	for (int i = 0; i < executor->plan->step_count; i++) {
-		const struct plan_step *is = &executor->plan->steps[i];
-		const struct graph_op *op = &graph->ops[is->op];
-		struct ops_call call = executor_call(executor, step, is);
-		int rc;
-
-		call.scale = result.counted > 0 ? step->scale / labels : 0;
-		rc = ops_run(executor->ops, &call);
-		if (rc != 0)
-			return rc;
-		if (op->out[0] == graph->loss && !is->recompute) {
-			executor_lose(step, &call, &result);
-			result.forward_us = clock_monotonic_us() - begun_us;
-		}
-		executor_tell(executor, step, op);
-	}
-	result.loss = result.counted > 0 ? result.loss / (double)result.counted : 0;
-	*ret = result;
-	return 0;
-}
-
-static bool executor_is_finite(const struct ops_tensor *tensor)
-{
-	size_t count = (size_t)tensor_shape_count(&tensor->is.shape);
-
-	for (size_t i = 0; i < count; i++)
-		if (!isfinite(executor_number(tensor, i)))
-			return false;
-	return true;
-}
-
-/* What is read comes first: a parameter that is broken breaks the result. */
-static int executor_broken(const struct graph_op *op, const struct ops_call *call)
-{
-	for (int i = 0; i < op->in_count; i++)
-		if (!executor_is_finite(&call->in[i]))
-			return op->in[i];
-	return -1;
-}
-
-int executor_find_broken(struct executor *executor, const struct executor_step *step)
-{
-	const struct plan *plan = executor->plan;
-
-	for (int i = 0; i < plan->step_count; i++) {
-		const struct plan_step *is = &plan->steps[i];
-		const struct graph_op *op = &executor->graph->ops[is->op];
-		struct ops_call call = executor_call(executor, step, is);
-		int broken;
-
-		if (op->backward || is->recompute)
-			continue;
-		call.recompute = true; /* running statistics stay */
-		broken = executor_broken(op, &call);
-		if (broken >= 0)
-			return broken;
-		if (ops_run(executor->ops, &call) != 0)
-			return -1;
-		for (int k = 0; k < op->out_count; k++)
-			if (!executor_is_finite(&call.out[k]))
-				return op->out[k];
-	}
-	return -1;
+	for (int i = 0; i < graph->tensor_count && rc == 0; i++)
+		if (graph->tensors[i].role == GRAPH_PARAMETER ||
+		    graph->tensors[i].role == GRAPH_STATISTIC)
+			rc = executor_begin_tensor(executor, i,
+						   hash_spread(seed ^ hash_spread(++parameter)));
+	return rc;
 }

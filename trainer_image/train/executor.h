@@ -1,6 +1,6 @@
 /* Runs the steps of a plan on a back end: one training step is one pass over them.
  *
- * Memory is taken once: the arena of the plan, and what lasts from step to step (input, label,
+ * Memory is taken once, of the back end: the arena of the plan, and what lasts from step to step (input, label,
  * parameters, running statistics, gradients). The gradients of all parameters lie one behind the other, in
  * the order in which the backward pass makes them. So buckets of them are ranges of bytes. */
 #pragma once
@@ -18,16 +18,19 @@ struct executor_step {
 	double scale;  /* the gradients are those of the mean loss times this: 1, or a loss scale */
 	double labels; /* what the mean divides by; 0 = the labels that count */
 	bool count_right; /* compare the largest logit with the label */
+	/* Passes with the same number above 0 differ in seed, number, scale and data alone, and `gradient` tells the back
+	 * end the same. So a back end may keep the first, and run the others without the calls. Not with count_right. */
+	unsigned same;
 	/* Called behind the op that made the gradient of a parameter, in the order of their memory; may be
-	 * NULL. `tensor`: the gradient. */
-	void (*gradient)(void *context, int tensor);
+	 * NULL. `tensor`: the gradient. An error ends the pass. */
+	int (*gradient)(void *context, int tensor);
 	void *context;
 };
 
 struct executor_result {
 	double loss;             /* the mean of those whose labels count; 0 when none does */
 	uint64_t counted, right; /* labels; `right` with count_right alone */
-	int64_t forward_us;      /* until the losses were there */
+	int64_t forward_us; /* until the losses were there; of a device: until it was told all of it */
 };
 
 /* For plan_options.workspace, with the back end as its context: -1 where the back end has no such op. */
@@ -39,18 +42,23 @@ MUST_USE int executor_new(const struct graph *graph, const struct plan *plan, st
 			  struct executor **ret, struct problem *problem);
 void executor_free(struct executor *executor);
 
-/* What lasts: graph->input, graph->label, parameters, statistics, gradients; NULL for others. Borrowed. */
+/* What lasts: graph->input, graph->label, parameters, statistics, gradients; NULL for others. Borrowed memory of
+ * the back end, which the caller may touch where the back end is `on_host`. */
 void *executor_tensor(struct executor *executor, int tensor);
+/* Bytes of a tensor that lasts, from and to memory of the caller. Labels are written by this alone. E_IO. */
+MUST_USE int executor_write(struct executor *executor, int tensor, size_t at, const void *from,
+			    size_t bytes);
+MUST_USE int executor_read(struct executor *executor, int tensor, void *to);
 /* Parameters and statistics as training begins with them: the same for one seed on every rank and back
- * end. */
-void executor_begin(struct executor *executor, uint64_t seed);
-/* One pass over the plan. E_INVALID: a label or word that the model does not have. */
+ * end. E_IO, -ENOMEM. */
+MUST_USE int executor_begin(struct executor *executor, uint64_t seed);
+/* One pass over the plan. E_INVALID: a label or word that the model does not have; E_IO; what `gradient` said. */
 MUST_USE int executor_run(struct executor *executor, const struct executor_step *step,
 			  struct executor_result *ret);
 /* Where a loss that is no number comes from: runs the forward pass of the step again. The first tensor
- * that holds infinity or NaN: the input, a parameter, or what an op gives. -1 = none. */
+ * that holds infinity or NaN: the input, a parameter, or what an op gives. -1 = none that can be found. */
 int executor_find_broken(struct executor *executor, const struct executor_step *step);
 /* The furthest byte of the arena that a step was given so far: never more than plan->arena. */
 int64_t executor_peak(const struct executor *executor);
-/* The gradients of all parameters. */
+/* The gradients of all parameters, in memory of the back end. */
 void *executor_gradients(struct executor *executor, int64_t *ret_bytes);

@@ -21,6 +21,7 @@ struct feed {
 	uint64_t samples, digest;
 	struct loader_state state;
 	bool ended;
+	int32_t *labels; /* of a batch */
 };
 
 static const char *feed_type(enum tensor_type type)
@@ -158,7 +159,9 @@ int feed_new(const struct feed_options *options, const struct model *model,
 	feed->graph = graph;
 	feed->classes = model->classes;
 	feed->state = options->state;
-	int rc = feed_open(feed, options, model, problem);
+	feed->labels = calloc((size_t)graph->batch, sizeof(*feed->labels));
+	int rc = feed->labels ? feed_open(feed, options, model, problem)
+			      : problem_set(problem, -ENOMEM, "no memory");
 
 	if (rc != 0) {
 		feed_free(feed);
@@ -174,6 +177,7 @@ void feed_free(struct feed *feed)
 		return;
 	loader_free(feed->loader);
 	text_done(&feed->augment);
+	free(feed->labels);
 	free(feed->path);
 	free(feed);
 }
@@ -191,18 +195,24 @@ static int feed_check_labels(const struct feed *feed, const struct loader_batch 
 	return 0;
 }
 
-static void feed_fill(const struct feed *feed, struct executor *executor,
-		      const struct loader_batch *batch)
+static int feed_fill(const struct feed *feed, struct executor *executor,
+		     const struct loader_batch *batch)
 {
-	uint8_t *pictures = executor_tensor(executor, feed->graph->input);
-	int32_t *labels = executor_tensor(executor, feed->graph->label);
-	const uint8_t *from = batch->data;
+	const struct graph *graph = feed->graph;
+	size_t all = (size_t)graph->batch;
+	int rc = 0;
 
-	for (size_t i = 0; i < (size_t)feed->graph->batch; i++) {
-		memcpy(pictures + i * feed->picture, from + i % batch->count * feed->picture,
-		       feed->picture);
-		labels[i] = i < batch->count ? batch->labels[i] : -1;
+	for (size_t i = 0; i < all && rc == 0; i += batch->count) {
+		size_t count = all - i < batch->count ? all - i : batch->count;
+
+		rc = executor_write(executor, graph->input, i * feed->picture, batch->data,
+				    count * feed->picture);
 	}
+	for (size_t i = 0; i < all; i++)
+		feed->labels[i] = i < batch->count ? batch->labels[i] : -1;
+	return rc == 0 ? executor_write(executor, graph->label, 0, feed->labels,
+					all * sizeof(*feed->labels))
+		       : rc;
 }
 
 int feed_next(struct feed *feed, struct executor *executor, uint32_t *ret, struct problem *problem)
@@ -221,7 +231,7 @@ int feed_next(struct feed *feed, struct executor *executor, uint32_t *ret, struc
 		return 0;
 	rc = feed_check_labels(feed, &batch, problem);
 	if (rc == 0) {
-		feed_fill(feed, executor, &batch);
+		rc = feed_fill(feed, executor, &batch);
 		feed->state = batch.after;
 		*ret = batch.count;
 	}

@@ -44,8 +44,10 @@ static int step_bench_open(struct step_bench *bench, const struct step_bench_req
 		rc = executor_new(bench->graph, bench->plan, bench->ops, &bench->executor, problem);
 	if (rc != 0)
 		return rc;
-	executor_begin(bench->executor, 1);
-	rc = weights_init(&bench->weights, bench->graph, bench->executor, OPS_SGD);
+	rc = executor_begin(bench->executor, 1);
+	if (rc == 0)
+		rc = weights_init(&bench->weights, bench->graph, bench->ops, bench->executor,
+				  OPS_SGD);
 	bench->times = calloc((size_t)request->steps * BENCH_TIMES, sizeof(*bench->times));
 	if (rc == 0 && !bench->times)
 		rc = -ENOMEM;
@@ -64,15 +66,17 @@ static void step_bench_close(struct step_bench *bench)
 }
 
 /* Words, or pixels of -1 to 1; labels of each class. */
-static void step_bench_fill(struct step_bench *bench)
+static int step_bench_fill(struct step_bench *bench)
 {
 	const struct graph *graph = bench->graph;
 	const struct op_tensor *input = &graph->tensors[graph->input].is;
 	size_t count = (size_t)tensor_shape_count(&input->shape);
 	size_t labels = (size_t)tensor_shape_count(&graph->tensors[graph->label].is.shape);
-	void *to = executor_tensor(bench->executor, graph->input);
-	int32_t *label = executor_tensor(bench->executor, graph->label);
+	CLEANUP(freep) void *to = malloc((size_t)graph_tensor_bytes(graph, graph->input) + 1);
+	CLEANUP(freep) int32_t *label = calloc(labels + 1, sizeof(*label));
 
+	if (!to || !label)
+		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		uint64_t random = hash_spread(i + 1);
 		float pixel = (float)(int32_t)(random >> 32) * 0x1p-31F;
@@ -88,14 +92,20 @@ static void step_bench_fill(struct step_bench *bench)
 	}
 	for (size_t i = 0; i < labels; i++)
 		label[i] = (int32_t)(hash_spread(~i) % (uint64_t)bench->model->classes);
+	int rc = executor_write(bench->executor, graph->input, 0, to,
+				(size_t)graph_tensor_bytes(graph, graph->input));
+
+	return rc == 0 ? executor_write(bench->executor, graph->label, 0, label,
+					labels * sizeof(*label))
+		       : rc;
 }
 
-static void step_bench_gradient(void *context, int tensor)
+static int step_bench_gradient(void *context, int tensor)
 {
 	struct step_bench *bench = context;
 
 	(void)tensor;
-	weights_take(&bench->weights, bench->part++, false);
+	return weights_take(&bench->weights, bench->part++, false);
 }
 
 static int step_bench_step(struct step_bench *bench, unsigned nth, double times[BENCH_TIMES])
@@ -106,6 +116,7 @@ static int step_bench_step(struct step_bench *bench, unsigned nth, double times[
 	const struct executor_step step = {.seed = 1,
 					   .number = nth,
 					   .scale = 1,
+					   .same = 1,
 					   .gradient = step_bench_gradient,
 					   .context = bench};
 	struct executor_result result = {0};
@@ -117,7 +128,9 @@ static int step_bench_step(struct step_bench *bench, unsigned nth, double times[
 	int64_t run_us = clock_monotonic_us();
 
 	if (rc == 0)
-		rc = weights_update(&bench->weights, bench->ops, &rule);
+		rc = weights_update(&bench->weights, &rule);
+	if (rc == 0)
+		rc = ops_wait(bench->ops);
 	int64_t end_us = clock_monotonic_us();
 
 	times[BENCH_FORWARD] = (double)result.forward_us / 1e3;
@@ -175,8 +188,9 @@ int step_bench_run(const struct step_bench_request *request, struct step_bench_r
 	int rc = step_bench_open(&bench, request, problem);
 
 	if (rc == 0) {
-		step_bench_fill(&bench);
-		rc = step_bench_measure(&bench, request, ret, problem);
+		rc = step_bench_fill(&bench);
+		rc = rc == 0 ? step_bench_measure(&bench, request, ret, problem)
+			     : problem_set(problem, rc, "made-up data: %s", error_text(rc));
 	}
 	step_bench_close(&bench);
 	return rc;

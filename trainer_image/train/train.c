@@ -172,9 +172,11 @@ static int train_open(struct train *train, struct problem *problem)
 		rc = train_engine_new(train, false, &train->evaluation, problem);
 	if (rc != 0)
 		return rc;
-	executor_begin(train->engine.executor, (uint64_t)job->seed);
-	rc = weights_init(&train->weights, train->engine.graph, train->engine.executor,
-			  (enum ops_update_kind)job->optimizer.kind);
+	rc = executor_begin(train->engine.executor, (uint64_t)job->seed);
+	if (rc == 0)
+		rc = weights_init(&train->weights, train->engine.graph, train->ops,
+				  train->engine.executor,
+				  (enum ops_update_kind)job->optimizer.kind);
 	if (rc != 0)
 		return problem_set(problem, rc, "weights: %s", error_text(rc));
 	train->scale = loss_scale_begin(job_tensor_type(job) == TENSOR_FP16);

@@ -55,8 +55,9 @@ int train_evaluate(struct train *train, struct problem *problem)
 	rc = feed_new(&options, train->model, train->evaluation.graph, &feed, problem);
 	if (rc != 0)
 		return rc;
-	weights_show(&train->weights, train->evaluation.graph, train->evaluation.executor);
-	rc = train_evaluate_pass(train, feed, &word, problem);
+	rc = weights_show(&train->weights, train->evaluation.graph, train->evaluation.executor);
+	rc = rc == 0 ? train_evaluate_pass(train, feed, &word, problem)
+		     : problem_set(problem, rc, "evaluation: %s", error_text(rc));
 	feed_free(feed);
 	if (rc == 0)
 		rc = team_tell(train->team, &word, problem);

@@ -27,6 +27,12 @@ struct train_state {
 	uint64_t good;     /* steps since it was changed */
 };
 
+/* Memory of a back end that is not on the host, and its copy there. */
+struct train_mirror {
+	void *memory, *copy;
+	size_t bytes;
+};
+
 struct train {
 	const struct train_options *options;
 	const struct job *job;
@@ -46,9 +52,11 @@ struct train {
 	size_t statistic_count;
 	uint64_t evaluation_samples, evaluation_digest;
 	struct checkpoints *checkpoints; /* NULL = none */
-	uint64_t saved;                  /* step of the last save */
-	struct metrics *metrics;         /* NULL = none */
-	struct train_step last;          /* for them */
+	struct train_mirror *mirrors;    /* of what they save of a device */
+	size_t mirror_count;
+	uint64_t saved;          /* step of the last save */
+	struct metrics *metrics; /* NULL = none */
+	struct train_step last;  /* for them */
 	bool stopped;
 	struct train_result result;
 };

@@ -8,6 +8,7 @@
 
 #include "common/base/error.h"
 #include "common/base/hash.h"
+#include "common/base/pages.h"
 #include "common/base/text.h"
 
 #include "trainer_image/train/checkpoint.h"
@@ -59,6 +60,7 @@ static void train_save_terms(const struct train *train, struct terms *terms)
 	terms_add(terms, "data.augment", "%016" PRIx64,
 		  train_save_text_digest(feed_augment(train->feed)));
 	terms_add(terms, "seed", "%" PRId64, job->seed);
+	terms_add(terms, "device", "%s", train->ops->backend->name);
 	terms_add(terms, "type", "%s", tensor_type_text(train->engine.graph->type));
 	terms_add(terms, "batch", "%" PRId64, job->batch);
 	terms_add(terms, "accumulate", "%" PRId64, job->accumulate);
@@ -96,6 +98,7 @@ int train_agree(struct train *train, struct problem *problem)
 struct train_save_list {
 	struct checkpoint_region *regions;
 	size_t count, room;
+	bool failed; /* no memory */
 };
 
 static void train_save_add(struct train_save_list *list, enum checkpoint_kind kind,
@@ -103,6 +106,46 @@ static void train_save_add(struct train_save_list *list, enum checkpoint_kind ki
 {
 	if (data && list->count < list->room)
 		list->regions[list->count++] = (struct checkpoint_region){name, kind, data, bytes};
+}
+
+/* Memory of the back end: itself, or its copy on the host. */
+static void train_save_add_memory(struct train *train, struct train_save_list *list,
+				  enum checkpoint_kind kind, const char *name, void *memory,
+				  size_t bytes)
+{
+	struct train_mirror mirror = {.memory = memory, .bytes = bytes};
+
+	if (train->ops->backend->on_host || !memory) {
+		train_save_add(list, kind, name, memory, bytes);
+		return;
+	}
+	mirror.copy = pages_new(bytes + 1);
+	list->failed = list->failed || !mirror.copy;
+	if (!mirror.copy)
+		return;
+	train->mirrors[train->mirror_count++] = mirror;
+	train_save_add(list, kind, name, mirror.copy, bytes);
+}
+
+/* Between a device and the copies of its memory. */
+static int train_save_mirror(const struct train *train, enum ops_way way)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < train->mirror_count && rc == 0; i++) {
+		const struct train_mirror *mirror = &train->mirrors[i];
+
+		rc = ops_copy(train->ops, way == OPS_IN ? mirror->memory : mirror->copy,
+			      way == OPS_IN ? mirror->copy : mirror->memory, mirror->bytes, way);
+	}
+	return rc;
+}
+
+static int train_save_device(const struct train *train, int rc, struct problem *problem)
+{
+	return rc == 0 ? 0
+		       : problem_set(problem, rc, "step %" PRIu64 ": %s: %s", train->state.step,
+				     train->ops->backend->name, error_text(rc));
 }
 
 static void train_save_list(struct train *train, struct train_save_list *list)
@@ -113,16 +156,19 @@ static void train_save_list(struct train *train, struct train_save_list *list)
 	struct exchange_lost lost = {0};
 
 	for (size_t i = 0; i < weights->count; i++)
-		train_save_add(list, CHECKPOINT_WEIGHT,
-			       graph_tensor_name(graph, weights->parts[i].tensor),
-			       weights->parts[i].master, weights->parts[i].count * sizeof(float));
+		train_save_add_memory(train, list, CHECKPOINT_WEIGHT,
+				      graph_tensor_name(graph, weights->parts[i].tensor),
+				      weights->parts[i].master,
+				      weights->parts[i].count * sizeof(float));
 	for (int i = 0; i < graph->tensor_count; i++)
 		if (graph->tensors[i].role == GRAPH_STATISTIC)
-			train_save_add(list, CHECKPOINT_STATISTIC, graph_tensor_name(graph, i),
-				       executor_tensor(train->engine.executor, i),
-				       (size_t)graph_tensor_bytes(graph, i));
-	train_save_add(list, CHECKPOINT_OPTIMIZER, "velocity", weights->velocity, bytes);
-	train_save_add(list, CHECKPOINT_OPTIMIZER, "square", weights->square, bytes);
+			train_save_add_memory(train, list, CHECKPOINT_STATISTIC,
+					      graph_tensor_name(graph, i),
+					      executor_tensor(train->engine.executor, i),
+					      (size_t)graph_tensor_bytes(graph, i));
+	train_save_add_memory(train, list, CHECKPOINT_OPTIMIZER, "velocity", weights->velocity,
+			      bytes);
+	train_save_add_memory(train, list, CHECKPOINT_OPTIMIZER, "square", weights->square, bytes);
 	train_save_add(list, CHECKPOINT_LOADER, "state", &train->state, sizeof(train->state));
 	if (train->exchange)
 		lost = exchange_lost(train->exchange);
@@ -161,10 +207,13 @@ static int train_save_open(struct train *train, struct problem *problem)
 	if (train->ranks > 1)
 		text_addf(&folder, "/rank-%d", train->rank);
 	CLEANUP(freep) void *regions = list.regions = calloc(list.room, sizeof(*list.regions));
-	if (!regions || folder.failed)
+	train->mirrors = calloc(list.room, sizeof(*train->mirrors));
+	if (!regions || !train->mirrors || folder.failed)
 		return problem_set(problem, -ENOMEM, "no memory");
 	train_save_terms(train, &terms);
 	train_save_list(train, &list);
+	if (list.failed)
+		return problem_set(problem, -ENOMEM, "no memory for checkpoints");
 	const struct checkpoint_options options = {
 		.folder = text_get(&folder),
 		.keep = (uint32_t)train->job->checkpoint.keep,
@@ -205,9 +254,12 @@ static int train_save_common(struct train *train, uint64_t *ret, struct problem 
 
 static int train_save_loaded(struct train *train, struct problem *problem)
 {
-	int rc = 0;
+	int rc = train_save_mirror(train, OPS_IN);
 
-	weights_copy(&train->weights);
+	if (rc == 0)
+		rc = weights_copy(&train->weights);
+	if (rc != 0)
+		return train_save_device(train, rc, problem);
 	train->scale.scale = train->state.scale;
 	train->scale.good = train->state.good;
 	train->saved = train->state.step;
@@ -250,10 +302,9 @@ static void train_save_failed(struct train *train, const struct problem *problem
 }
 
 /* Such a checkpoint would push out one that training can go on from. */
-static int train_save_refuse(const struct train *train, struct problem *problem)
+static int train_save_refuse(const struct train *train, int part, struct problem *problem)
 {
-	const struct weights *weights = &train->weights;
-	int tensor = weights->parts[weights_broken_master(weights)].tensor;
+	int tensor = train->weights.parts[part].tensor;
 
 	(void)problem_set(problem, E_MALFORMED, "step %" PRIu64 ": a weight is not a number",
 			  train->state.step);
@@ -270,8 +321,15 @@ int train_save(struct train *train, struct problem *problem)
 
 	if (!train->checkpoints)
 		return 0;
-	if (weights_broken_master(&train->weights) >= 0)
-		return train_save_refuse(train, problem);
+	int broken;
+	int rc = weights_broken_master(&train->weights, &broken);
+
+	if (rc == 0 && broken >= 0)
+		return train_save_refuse(train, broken, problem);
+	if (rc == 0)
+		rc = train_save_mirror(train, OPS_OUT);
+	if (rc != 0)
+		return train_save_device(train, rc, problem);
 	train->state.scale = train->scale.scale;
 	train->state.good = train->scale.good;
 	if (train->exchange)
@@ -300,4 +358,7 @@ void train_save_close(struct train *train)
 {
 	if (train->checkpoints)
 		checkpoints_close(train->checkpoints);
+	for (size_t i = 0; i < train->mirror_count; i++)
+		pages_free(train->mirrors[i].copy, train->mirrors[i].bytes + 1);
+	free(train->mirrors);
 }

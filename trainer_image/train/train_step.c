@@ -18,16 +18,28 @@ struct train_step_work {
 	struct train_step report;
 };
 
-static void train_step_gradient(void *context, int tensor)
+static int train_step_gradient(void *context, int tensor)
 {
 	struct train_step_work *work = context;
 	struct train *train = work->train;
+	bool sums = work->is_last && train->exchange;
+	int rc = weights_take(&train->weights, work->part, work->adds);
 
 	(void)tensor; /* they come in the order of parts */
-	weights_take(&train->weights, work->part, work->adds);
+	if (rc == 0 && sums)
+		rc = weights_share(&train->weights, work->part);
 	work->part++;
-	if (work->is_last && train->exchange)
+	if (rc == 0 && sums)
 		exchange_ready(train->exchange);
+	return rc;
+}
+
+/* What a back end could not do in a step; 0 is nothing. */
+static int train_step_device(const struct train *train, int rc, struct problem *problem)
+{
+	return rc == 0 ? 0
+		       : problem_set(problem, rc, "step %" PRIu64 ": %s: %s", train->state.step + 1,
+				     train->ops->backend->name, error_text(rc));
 }
 
 /* Labels of a step when no place is free: gradients are divided by it before they are summed. */
@@ -77,6 +89,8 @@ static int train_step_pass(struct train_step_work *work, struct problem *problem
 		.labels = train_step_labels(train),
 		.gradient = train_step_gradient,
 		.context = work,
+		/* Sums are told to the host behind each gradient: no pass of them is the back end's alone. */
+		.same = train->exchange ? 0 : 1U + (work->adds ? 1U : 0U),
 	};
 	struct executor_result result;
 	int64_t begun_us = clock_monotonic_us();
@@ -87,8 +101,7 @@ static int train_step_pass(struct train_step_work *work, struct problem *problem
 		exchange_begin(train->exchange);
 	rc = executor_run(train->engine.executor, &step, &result);
 	if (rc != 0)
-		return problem_set(problem, rc, "step %" PRIu64 ": %s", train->state.step + 1,
-				   error_text(rc));
+		return train_step_device(train, rc, problem);
 	int64_t took_us = clock_monotonic_us() - begun_us;
 
 	work->report.forward_us += result.forward_us;
@@ -101,17 +114,24 @@ static int train_step_pass(struct train_step_work *work, struct problem *problem
 }
 
 /* A rank whose share is at its end before those of others gives zeros. */
-static void train_step_idle(struct train_step_work *work)
+static int train_step_idle(struct train_step_work *work)
 {
 	struct train *train = work->train;
+	struct weights *weights = &train->weights;
+	int rc = 0;
 
 	if (!work->adds)
-		memset(train->weights.gradient, 0, train->weights.numbers * sizeof(float));
+		memset(weights->shared, 0, weights->numbers * sizeof(float));
 	if (!work->is_last || !train->exchange)
-		return;
+		return 0;
 	exchange_begin(train->exchange);
-	for (size_t i = 0; i < train->weights.count; i++)
-		exchange_ready(train->exchange);
+	for (size_t i = 0; i < weights->count && rc == 0; i++) {
+		if (work->adds)
+			rc = weights_share(weights, i);
+		if (rc == 0)
+			exchange_ready(train->exchange);
+	}
+	return rc;
 }
 
 static int train_step_batch(struct train_step_work *work, struct problem *problem)
@@ -125,10 +145,8 @@ static int train_step_batch(struct train_step_work *work, struct problem *proble
 		return rc;
 	work->report.data_us += clock_monotonic_us() - begun_us;
 	work->word.samples += samples;
-	if (samples == 0)
-		train_step_idle(work);
-	else
-		rc = train_step_pass(work, problem);
+	rc = samples == 0 ? train_step_device(train, train_step_idle(work), problem)
+			  : train_step_pass(work, problem);
 	train->state.batches++;
 	work->adds = true;
 	return rc;
@@ -146,14 +164,16 @@ static int train_step_statistics(struct train *train, struct problem *problem)
 		at = 0;
 		for (int i = 0; i < graph->tensor_count; i++) {
 			size_t count = (size_t)tensor_shape_count(&graph->tensors[i].is.shape);
-			float *tensor = graph->tensors[i].role == GRAPH_STATISTIC
-						? executor_tensor(train->engine.executor, i)
-						: NULL;
+			float *numbers = train->statistics + at;
 
-			if (!tensor)
+			if (graph->tensors[i].role != GRAPH_STATISTIC)
 				continue;
-			memcpy(back ? tensor : train->statistics + at,
-			       back ? train->statistics + at : tensor, count * sizeof(float));
+			int moved = back ? executor_write(train->engine.executor, i, 0, numbers,
+							  count * sizeof(float))
+					 : executor_read(train->engine.executor, i, numbers);
+
+			if (moved != 0)
+				return train_step_device(train, moved, problem);
 			at += count;
 		}
 		int rc = back ? 0 : team_mean(train->team, train->statistics, at, problem);
@@ -181,8 +201,11 @@ static int train_step_update(struct train_step_work *work, struct problem *probl
 			   ((double)work->word.counted * train->scale.scale),
 		.step = (int64_t)train->state.updates + 1,
 	};
-	int broken = weights_broken(&train->weights);
+	int broken;
+	int rc = weights_broken(&train->weights, &broken);
 
+	if (rc != 0)
+		return train_step_device(train, rc, problem);
 	work->report.left_out = broken >= 0 && train->scale.moves;
 	if (!loss_scale_step(&train->scale, broken < 0)) {
 		const struct weights_part *part = &train->weights.parts[broken];
@@ -200,12 +223,9 @@ static int train_step_update(struct train_step_work *work, struct problem *probl
 	/* Nothing of a step may count: all of its samples were left out. */
 	if (broken >= 0 || work->word.counted == 0)
 		return 0;
-	int rc = weights_update(&train->weights, train->ops, &rule);
-
+	rc = weights_update(&train->weights, &rule);
 	train->state.updates++;
-	return rc == 0 ? 0
-		       : problem_set(problem, rc, "step %" PRIu64 ": the update: %s",
-				     train->state.step + 1, error_text(rc));
+	return train_step_device(train, rc, problem);
 }
 
 static int train_step_sum(struct train_step_work *work, struct problem *problem)
@@ -215,6 +235,8 @@ static int train_step_sum(struct train_step_work *work, struct problem *problem)
 
 	if (train->exchange)
 		rc = exchange_wait(train->exchange, &work->report.sync_us, problem);
+	if (rc == 0 && train->exchange)
+		rc = train_step_device(train, weights_share_end(&train->weights), problem);
 	int64_t begun_us = clock_monotonic_us();
 
 	if (rc == 0)

@@ -2,10 +2,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/error.h"
-#include "common/base/half.h"
 #include "common/base/hash.h"
 #include "common/base/pages.h"
 
@@ -45,136 +43,153 @@ static int weights_parts(struct weights *weights)
 	return 0;
 }
 
-/* FP32 of `count` numbers of a tensor. */
-static void weights_read(enum tensor_type type, const void *from, float *to, size_t count)
-{
-	switch (type) {
-	case TENSOR_BF16: half_from_bf16(from, to, count); break;
-	case TENSOR_FP16: half_from_fp16(from, to, count); break;
-	case TENSOR_FP32: memcpy(to, from, count * sizeof(*to)); break;
-	case TENSOR_FP64:
-	case TENSOR_INT32:
-	case TENSOR_UINT8: break;
-	}
-}
-
-static void weights_write(enum tensor_type type, const float *from, void *to, size_t count)
-{
-	switch (type) {
-	case TENSOR_BF16: half_to_bf16(from, to, count); break;
-	case TENSOR_FP16: half_to_fp16(from, to, count); break;
-	case TENSOR_FP32: memmove(to, from, count * sizeof(*from)); break;
-	case TENSOR_FP64:
-	case TENSOR_INT32:
-	case TENSOR_UINT8: break;
-	}
-}
-
 /* Scales and shifts of norms are FP32 in every model. */
 static enum tensor_type weights_type(const struct weights *weights, size_t nth)
 {
 	return weights->graph->tensors[weights->parts[nth].tensor].is.type;
 }
 
+/* From the model's numbers to the masters, or back. */
+static int weights_round(const struct weights *weights, size_t nth, bool back)
+{
+	const struct weights_part *part = &weights->parts[nth];
+	void *tensor = executor_tensor(weights->executor, part->tensor);
+	enum tensor_type type = weights_type(weights, nth);
+	const struct ops_convert convert = {
+		.to = back ? tensor : part->master,
+		.from = back ? part->master : tensor,
+		.to_type = back ? type : TENSOR_FP32,
+		.from_type = back ? TENSOR_FP32 : type,
+		.count = part->count,
+	};
+
+	return ops_convert(weights->ops, &convert);
+}
+
 static int weights_masters(struct weights *weights)
 {
 	bool full = weights->graph->type == TENSOR_FP32;
+	int rc = 0;
 
 	if (!full)
-		weights->masters = pages_new(weights->numbers * sizeof(float) + 1);
+		weights->masters = ops_take(weights->ops, weights->numbers * sizeof(float));
 	if (!full && !weights->masters)
 		return -ENOMEM;
-	for (size_t i = 0; i < weights->count; i++) {
+	for (size_t i = 0; i < weights->count && rc == 0; i++) {
 		struct weights_part *part = &weights->parts[i];
-		void *tensor = executor_tensor(weights->executor, part->tensor);
 
-		part->master = full ? tensor : weights->masters + part->first;
+		part->master = full ? executor_tensor(weights->executor, part->tensor)
+				    : weights->masters + part->first;
 		if (!full)
-			weights_read(weights_type(weights, i), tensor, part->master, part->count);
+			rc = weights_round(weights, i, false);
 	}
-	return 0;
+	return rc;
 }
 
-int weights_init(struct weights *weights, const struct graph *graph, struct executor *executor,
-		 enum ops_update_kind kind)
+int weights_init(struct weights *weights, const struct graph *graph, struct ops *ops,
+		 struct executor *executor, enum ops_update_kind kind)
 {
-	*weights = (struct weights){.graph = graph, .executor = executor};
+	*weights = (struct weights){.graph = graph, .ops = ops, .executor = executor};
 	int rc = weights_parts(weights);
 
 	if (rc != 0)
 		return rc;
-	size_t bytes = weights->numbers * sizeof(float) + 1;
+	size_t bytes = weights->numbers * sizeof(float);
 
-	weights->gradient = pages_new(bytes);
-	weights->velocity = pages_new(bytes);
-	weights->square = kind == OPS_ADAMW ? pages_new(bytes) : NULL;
-	if (!weights->gradient || !weights->velocity || (kind == OPS_ADAMW && !weights->square))
+	weights->gradient = ops_take(ops, bytes);
+	weights->velocity = ops_take(ops, bytes);
+	weights->square = kind == OPS_ADAMW ? ops_take(ops, bytes) : NULL;
+	weights->shared = ops->backend->on_host ? weights->gradient : pages_new(bytes + 1);
+	if (!weights->gradient || !weights->velocity || !weights->shared ||
+	    (kind == OPS_ADAMW && !weights->square))
 		return -ENOMEM;
 	return weights_masters(weights);
 }
 
 void weights_done(struct weights *weights)
 {
-	size_t bytes = weights->numbers * sizeof(float) + 1;
+	size_t bytes = weights->numbers * sizeof(float);
 
-	pages_free(weights->gradient, bytes);
-	pages_free(weights->velocity, bytes);
-	pages_free(weights->square, bytes);
-	pages_free(weights->masters, bytes);
+	if (weights->shared != weights->gradient)
+		pages_free(weights->shared, bytes + 1);
+	ops_give(weights->ops, weights->gradient, bytes);
+	ops_give(weights->ops, weights->velocity, bytes);
+	ops_give(weights->ops, weights->square, bytes);
+	ops_give(weights->ops, weights->masters, bytes);
 	free(weights->parts);
 	*weights = (struct weights){0};
 }
 
-void weights_take(struct weights *weights, size_t nth, bool adds)
+/* --- gradients --- */
+
+int weights_take(struct weights *weights, size_t nth, bool adds)
 {
-	enum { PIECE = 1024 };
 	const struct weights_part *part = &weights->parts[nth];
-	enum tensor_type type = weights->graph->tensors[part->gradient].is.type;
-	const uint8_t *from = executor_tensor(weights->executor, part->gradient);
-	float *to = weights->gradient + part->first;
-	float piece[PIECE];
+	const struct ops_convert convert = {
+		.to = weights->gradient + part->first,
+		.from = executor_tensor(weights->executor, part->gradient),
+		.to_type = TENSOR_FP32,
+		.from_type = weights->graph->tensors[part->gradient].is.type,
+		.count = part->count,
+		.adds = adds,
+	};
 
-	if (!adds) {
-		weights_read(type, from, to, part->count);
-		return;
+	return ops_convert(weights->ops, &convert);
+}
+
+int weights_share(struct weights *weights, size_t nth)
+{
+	const struct weights_part *part = &weights->parts[nth];
+
+	if (weights->shared == weights->gradient)
+		return 0;
+	return ops_copy(weights->ops, weights->shared + part->first,
+			weights->gradient + part->first, part->count * sizeof(float), OPS_OUT);
+}
+
+int weights_share_end(struct weights *weights)
+{
+	if (weights->shared == weights->gradient)
+		return 0;
+	return ops_copy(weights->ops, weights->gradient, weights->shared,
+			weights->numbers * sizeof(float), OPS_IN);
+}
+
+int weights_broken(const struct weights *weights, int *ret)
+{
+	bool finite = true;
+	/* The gaps are zeros. */
+	int rc = ops_finite(weights->ops, weights->gradient, weights->numbers, &finite);
+
+	*ret = -1;
+	for (size_t i = 0; rc == 0 && !finite && *ret < 0 && i < weights->count; i++) {
+		const struct weights_part *part = &weights->parts[i];
+		bool is = true;
+
+		rc = ops_finite(weights->ops, weights->gradient + part->first, part->count, &is);
+		if (!is)
+			*ret = (int)i;
 	}
-	for (size_t at = 0; at < part->count; at += PIECE) {
-		size_t count = part->count - at < PIECE ? part->count - at : PIECE;
+	return rc;
+}
 
-		weights_read(type, from + at * tensor_type_size(type), piece, count);
-		for (size_t i = 0; i < count; i++)
-			to[at + i] += piece[i];
+int weights_broken_master(const struct weights *weights, int *ret)
+{
+	int rc = 0;
+
+	*ret = -1;
+	for (size_t i = 0; rc == 0 && *ret < 0 && i < weights->count; i++) {
+		bool finite = true;
+
+		rc = ops_finite(weights->ops, weights->parts[i].master, weights->parts[i].count,
+				&finite);
+		if (!finite)
+			*ret = (int)i;
 	}
+	return rc;
 }
 
-/* 0 times infinity or NaN is NaN. */
-static bool weights_is_finite(const float *numbers, size_t count)
-{
-	float sum = 0;
-
-	for (size_t i = 0; i < count; i++)
-		sum += numbers[i] * 0.0F;
-	return sum == 0.0F;
-}
-
-int weights_broken(const struct weights *weights)
-{
-	for (size_t i = 0; i < weights->count; i++)
-		if (!weights_is_finite(weights->gradient + weights->parts[i].first,
-				       weights->parts[i].count))
-			return (int)i;
-	return -1;
-}
-
-int weights_broken_master(const struct weights *weights)
-{
-	for (size_t i = 0; i < weights->count; i++)
-		if (!weights_is_finite(weights->parts[i].master, weights->parts[i].count))
-			return (int)i;
-	return -1;
-}
-
-int weights_update(struct weights *weights, struct ops *ops, const struct weights_rule *rule)
+int weights_update(struct weights *weights, const struct weights_rule *rule)
 {
 	int rc = 0;
 
@@ -202,17 +217,18 @@ int weights_update(struct weights *weights, struct ops *ops, const struct weight
 			.step = rule->step,
 		};
 
-		rc = ops_update(ops, &update);
+		rc = ops_update(weights->ops, &update);
 	}
 	return rc;
 }
 
-void weights_copy(struct weights *weights)
+int weights_copy(struct weights *weights)
 {
-	for (size_t i = 0; weights->masters && i < weights->count; i++)
-		weights_write(weights_type(weights, i), weights->parts[i].master,
-			      executor_tensor(weights->executor, weights->parts[i].tensor),
-			      weights->parts[i].count);
+	int rc = 0;
+
+	for (size_t i = 0; weights->masters && i < weights->count && rc == 0; i++)
+		rc = weights_round(weights, i, true);
+	return rc;
 }
 
 /* Parameters and statistics come in the same order in each graph of a model. */
@@ -224,30 +240,49 @@ static int weights_next(const struct graph *graph, int from)
 	return from < graph->tensor_count ? from : -1;
 }
 
-void weights_show(const struct weights *weights, const struct graph *graph,
-		  struct executor *executor)
+int weights_show(const struct weights *weights, const struct graph *graph,
+		 struct executor *executor)
 {
 	int to = weights_next(graph, 0);
+	int rc = 0;
 
-	for (int from = weights_next(weights->graph, 0); from >= 0 && to >= 0;
+	for (int from = weights_next(weights->graph, 0); from >= 0 && to >= 0 && rc == 0;
 	     from = weights_next(weights->graph, from + 1)) {
-		memcpy(executor_tensor(executor, to), executor_tensor(weights->executor, from),
-		       (size_t)graph_tensor_bytes(graph, to));
+		rc = ops_copy(weights->ops, executor_tensor(executor, to),
+			      executor_tensor(weights->executor, from),
+			      (size_t)graph_tensor_bytes(graph, to), OPS_WITHIN);
 		to = weights_next(graph, to + 1);
 	}
+	return rc;
+}
+
+static int weights_hash(const struct weights *weights, const void *memory, size_t bytes,
+			uint64_t *digest)
+{
+	CLEANUP(freep) void *copy = NULL;
+	int rc = 0;
+
+	if (!weights->ops->backend->on_host) {
+		copy = malloc(bytes + 1);
+		rc = copy ? ops_copy(weights->ops, copy, memory, bytes, OPS_OUT) : -ENOMEM;
+	}
+	if (rc == 0)
+		*digest = hash_bytes(*digest, copy ? copy : memory, bytes);
+	return rc;
 }
 
 uint64_t weights_digest(const struct weights *weights)
 {
 	const struct graph *graph = weights->graph;
 	uint64_t digest = HASH_START;
+	int rc = 0;
 
-	for (size_t i = 0; i < weights->count; i++)
-		digest = hash_bytes(digest, weights->parts[i].master,
-				    weights->parts[i].count * sizeof(float));
-	for (int i = 0; i < graph->tensor_count; i++)
+	for (size_t i = 0; i < weights->count && rc == 0; i++)
+		rc = weights_hash(weights, weights->parts[i].master,
+				  weights->parts[i].count * sizeof(float), &digest);
+	for (int i = 0; i < graph->tensor_count && rc == 0; i++)
 		if (graph->tensors[i].role == GRAPH_STATISTIC)
-			digest = hash_bytes(digest, executor_tensor(weights->executor, i),
-					    (size_t)graph_tensor_bytes(graph, i));
-	return digest;
+			rc = weights_hash(weights, executor_tensor(weights->executor, i),
+					  (size_t)graph_tensor_bytes(graph, i), &digest);
+	return rc == 0 ? digest : 0;
 }

@@ -1,5 +1,5 @@
 /* What is learned: FP32 master weights, what the optimizer remembers of each, and the vector of
- * gradients that ranks sum.
+ * gradients that ranks sum. All of it lies in memory of the back end.
  *
  * The vector has a part for each parameter, in the order in which the backward pass makes their
  * gradients. Each part begins with a block of the codecs. A bucket is a range of parts. With bf16 or fp16 the model
@@ -18,18 +18,20 @@
 struct weights_part {
 	int tensor, gradient; /* of the graph */
 	size_t first, count;  /* numbers of the vector */
-	float *master;
+	float *master;        /* of the back end */
 	bool is_matrix; /* what has one dimension (bias, scale, shift) has no decay and no trust */
 };
 
 struct weights {
 	const struct graph *graph;
+	struct ops *ops;
 	struct executor *executor;
 	struct weights_part *parts;
 	size_t count;
 	size_t numbers;                      /* of a vector, with the gaps */
 	float *gradient, *velocity, *square; /* vectors; `square` of AdamW alone */
 	float *masters;                      /* a vector; NULL with fp32 */
+	float *shared; /* the gradient where the host can sum it: the same vector, or a copy of it */
 };
 
 /* How a step changes weights; what struct ops_update has for all of them. */
@@ -41,24 +43,27 @@ struct weights_rule {
 	int64_t step; /* that weights were changed in, from 1 */
 };
 
-/* Of an executor of a graph with its backward pass, after executor_begin(). `executor` outlives it.
- * E_UNSUPPORTED: a model of fp64; -ENOMEM. Call weights_done() in any case. */
-MUST_USE int weights_init(struct weights *weights, const struct graph *graph,
+/* Of an executor of a graph with its backward pass, after executor_begin(). `ops` and `executor` outlive it.
+ * E_UNSUPPORTED: a model of fp64; E_IO; -ENOMEM. Call weights_done() in any case. */
+MUST_USE int weights_init(struct weights *weights, const struct graph *graph, struct ops *ops,
 			  struct executor *executor, enum ops_update_kind kind);
 void weights_done(struct weights *weights);
 
 /* Takes the gradient of the part `nth` from the executor: `adds` to what is there, or in its place. */
-void weights_take(struct weights *weights, size_t nth, bool adds);
-/* The first part whose gradient holds infinity or NaN; -1 = none. */
-int weights_broken(const struct weights *weights);
+MUST_USE int weights_take(struct weights *weights, size_t nth, bool adds);
+/* The part `nth` of the gradient to `shared`, and all of it back from there. */
+MUST_USE int weights_share(struct weights *weights, size_t nth);
+MUST_USE int weights_share_end(struct weights *weights);
+/* `ret`: the first part whose gradient holds infinity or NaN; -1 = none. */
+MUST_USE int weights_broken(const struct weights *weights, int *ret);
 /* The same of master weights. */
-int weights_broken_master(const struct weights *weights);
-MUST_USE int weights_update(struct weights *weights, struct ops *ops,
-			    const struct weights_rule *rule);
+MUST_USE int weights_broken_master(const struct weights *weights, int *ret);
+MUST_USE int weights_update(struct weights *weights, const struct weights_rule *rule);
 /* The model's copies from the masters, after these were loaded. */
-void weights_copy(struct weights *weights);
-/* The parameters as they are in FP32, and statistics, to a second executor of the same model. */
-void weights_show(const struct weights *weights, const struct graph *graph,
-		  struct executor *executor);
-/* All masters and running statistics, by FNV-1a: two runs with the same digest have the same bits. */
+MUST_USE int weights_copy(struct weights *weights);
+/* The parameters as they are in FP32, and statistics, to a second executor of the same model and back end. */
+MUST_USE int weights_show(const struct weights *weights, const struct graph *graph,
+			  struct executor *executor);
+/* All masters and running statistics, by FNV-1a: two runs with the same digest have the same bits. 0: they cannot
+ * be read. */
 uint64_t weights_digest(const struct weights *weights);

@@ -7,6 +7,7 @@
 
 #include "common/base/error.h"
 #include "common/base/half.h"
+#include "common/base/pages.h"
 
 #include "trainer_image/ops/cpu/cpu_blas.h"
 #include "trainer_image/ops/cpu/cpu_kernel.h"
@@ -319,6 +320,82 @@ static int cpu_update(struct ops *ops, const struct ops_update *update)
 	return 0;
 }
 
+/* --- memory --- */
+
+static void *cpu_take(struct ops *ops, size_t bytes)
+{
+	(void)ops;
+	return pages_new(bytes + 1);
+}
+
+static void cpu_give(struct ops *ops, void *memory, size_t bytes)
+{
+	(void)ops;
+	pages_free(memory, bytes + 1);
+}
+
+static int cpu_copy(struct ops *ops, void *to, const void *from, size_t bytes, enum ops_way way)
+{
+	(void)ops;
+	(void)way;
+	if (bytes > 0)
+		memmove(to, from, bytes);
+	return 0;
+}
+
+static void cpu_convert_add(const struct ops_convert *convert)
+{
+	enum { PIECE = 1024 };
+	size_t size = tensor_type_size(convert->from_type);
+	const uint8_t *from = convert->from;
+	float *to = convert->to;
+	float piece[PIECE];
+
+	for (size_t at = 0; at < convert->count; at += PIECE) {
+		size_t count = convert->count - at < PIECE ? convert->count - at : PIECE;
+
+		if (cpu_is_half(convert->from_type))
+			cpu_half[convert->from_type].from((const void *)(from + at * size), piece,
+							  count);
+		else
+			memcpy(piece, from + at * size, count * size);
+		for (size_t i = 0; i < count; i++)
+			to[at + i] += piece[i];
+	}
+}
+
+static int cpu_convert_numbers(struct ops *ops, const struct ops_convert *convert)
+{
+	(void)ops;
+	if (convert->adds)
+		cpu_convert_add(convert);
+	else if (cpu_is_half(convert->from_type))
+		cpu_half[convert->from_type].from(convert->from, convert->to, convert->count);
+	else if (cpu_is_half(convert->to_type))
+		cpu_half[convert->to_type].to(convert->from, convert->to, convert->count);
+	else
+		memmove(convert->to, convert->from, convert->count * sizeof(float));
+	return 0;
+}
+
+/* 0 times infinity or NaN is NaN. */
+static int cpu_finite(struct ops *ops, const float *numbers, size_t count, bool *ret)
+{
+	float sum = 0;
+
+	(void)ops;
+	for (size_t i = 0; i < count; i++)
+		sum += numbers[i] * 0.0F;
+	*ret = sum == 0.0F;
+	return 0;
+}
+
+static int cpu_wait(struct ops *ops)
+{
+	(void)ops;
+	return 0;
+}
+
 /* --- face --- */
 
 static void cpu_free(struct ops *ops)
@@ -345,8 +422,20 @@ const struct cpu_kernels *cpu_kernels_best(void)
 int cpu_new(unsigned threads, const struct cpu_kernels *kernels, struct ops **ret,
 	    struct problem *problem)
 {
-	static const struct ops_backend backend = {"cpu", cpu_workspace, cpu_run, cpu_update,
-						   cpu_free};
+	static const struct ops_backend backend = {
+		.name = "cpu",
+		.on_host = true,
+		.take = cpu_take,
+		.give = cpu_give,
+		.copy = cpu_copy,
+		.workspace = cpu_workspace,
+		.run = cpu_run,
+		.update = cpu_update,
+		.convert = cpu_convert_numbers,
+		.finite = cpu_finite,
+		.wait = cpu_wait,
+		.free = cpu_free,
+	};
 	struct cpu *cpu = calloc(1, sizeof(*cpu));
 	int rc;
 

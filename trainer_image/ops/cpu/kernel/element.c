@@ -155,7 +155,8 @@ const struct cpu_op REAL_NAME(cpu_activation_back) = {
 static void element_drop(const struct cpu_work *work, unsigned thread, int64_t first, int64_t last)
 {
 	const struct ops_call *call = work->call;
-	uint64_t start = ops_random_start(call->seed, call->step, call->attributes->stream);
+	uint64_t start =
+		ops_random_start(call->pass->seed, call->pass->step, call->attributes->stream);
 	uint32_t dropped = ops_random_dropped(call->attributes->rate);
 	real factor = (real)(1.0 / (1.0 - call->attributes->rate));
 	const real *x = real_in(call, 0);

@@ -50,7 +50,7 @@ static void loss_row_back(const struct ops_call *call, int64_t row)
 	int32_t label = ((const int32_t *)call->in[1].data)[row];
 	real log_sum = real_in(call, 2)[row];
 	real *slope = real_out(call, 0) + row * classes;
-	real scale = (real)call->scale;
+	real scale = (real)call->pass->scale;
 	real smooth = (real)call->attributes->smooth;
 
 	if (label < 0) {
