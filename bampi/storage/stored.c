@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <sodium.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "common/io/log.h"
 #include "common/io/process.h"
 
+#include "bampi/storage/stored_key.h"
 #include "bampi/storage/volume_file.h"
 #include "bampi/storage/volume_runner.h"
 
@@ -26,7 +28,7 @@ struct stored {
 	const struct stored_conf *conf;
 	char owner[128];
 	int lock; /* of dir: one daemon at one folder */
-	struct seal_key *key;
+	struct stored_key *key;
 	struct db *db;
 	struct worker *worker;
 	struct volume_runner *runner;
@@ -45,6 +47,7 @@ static void stored_on_db_state(void *context, bool connected)
 			 "PostgreSQL is away: open volumes stay open, no volume is changed");
 	if (stored->runner)
 		volume_runner_db_state(stored->runner, connected);
+	stored_key_db_state(stored->key, connected);
 }
 
 static void stored_on_notify(void *context, const char *channel)
@@ -54,6 +57,7 @@ static void stored_on_notify(void *context, const char *channel)
 	(void)channel;
 	if (stored->runner)
 		volume_runner_wake(stored->runner);
+	stored_key_wake(stored->key);
 }
 
 static int take_folder(struct stored *stored, struct problem *problem)
@@ -76,24 +80,6 @@ static int take_folder(struct stored *stored, struct problem *problem)
 		return E_CONFLICT;
 	}
 	return volume_files_prepare(dir, problem);
-}
-
-static int stored_load_key(struct stored *stored, struct problem *problem)
-{
-	char path[PATH_MAX];
-	const struct seal_key_file file = {
-		.path = path,
-		.what = "key of volumes' secrets",
-		.exposed_hint = "make it 0600; the secrets of volumes may be known: make new ones",
-	};
-	int rc = file_make_folder(stored->conf->key_dir, 0700);
-
-	if (rc)
-		return problem_set(problem, rc, "key_dir %s: %s", stored->conf->key_dir,
-				   error_text(rc));
-	if (!text_format(path, sizeof(path), "%s/stored-seal.key", stored->conf->key_dir))
-		return problem_set(problem, E_LIMIT, "key_dir is too long");
-	return seal_key_load(&file, &stored->key, problem);
 }
 
 static int stored_start_parts(struct stored *stored, struct problem *problem)
@@ -124,7 +110,7 @@ static int stored_start_parts(struct stored *stored, struct problem *problem)
 	int rc = take_folder(stored, problem);
 
 	if (rc == 0)
-		rc = stored_load_key(stored, problem);
+		rc = stored_key_new(conf->key_dir, &stored->key, problem);
 	/* two threads more than for files, so that looking and networks never wait for them */
 	if (rc == 0)
 		rc = worker_new(stored->loop, (unsigned)conf->workers + 2, QUEUED_MAX,
@@ -135,7 +121,10 @@ static int stored_start_parts(struct stored *stored, struct problem *problem)
 	options.worker = stored->worker;
 	options.key = stored->key;
 	if (rc == 0)
-		seal_key_derive(stored->key, "targets", options.place.mark_key);
+		memcpy(options.place.mark_key, stored_key_mark(stored->key),
+		       sizeof(options.place.mark_key));
+	if (rc == 0)
+		rc = stored_key_start(stored->key, stored->loop, stored->db);
 	if (rc == 0)
 		rc = volume_runner_new(stored->loop, &options, &stored->runner);
 	if (rc && !problem_is_set(problem))
@@ -185,7 +174,7 @@ static void stored_stop(void *state)
 	db_free(stored->db);
 	worker_free(stored->worker);
 	volume_runner_free(stored->runner);
-	seal_key_free(stored->key);
+	stored_key_free(stored->key);
 	closep(&stored->lock);
 }
 

@@ -5,37 +5,39 @@
 #include "common/base/hex.h"
 #include "common/base/text.h"
 
+#include "bampi/storage/stored_key.h"
 #include "bampi/storage/volume_account.h"
 #include "bampi/storage/volume_runner_private.h"
 
 /* The volume's secret; where it has none, one that nobody knows: the door is there, and locked. */
-static int secret_of(const struct volume_job *job, char ret[STORAGE_SECRET_SIZE],
-		     struct problem *problem)
+void volume_job_unlock(struct volume_job *job)
 {
+	char *secret = job->target.users[0].secret;
 	char random[TOKEN_TEXT_SIZE];
 	int rc;
 
 	if (job->row.sealed_size == 0) {
 		token_new(random);
-		(void)text_copy(ret, STORAGE_SECRET_SIZE, random);
-		return 0;
+		(void)text_copy(secret, STORAGE_SECRET_SIZE, random);
+		return;
 	}
-	rc = seal_key_open(job->options->key, job->row.sealed, job->row.sealed_size, ret,
-			   STORAGE_SECRET_SIZE);
+	rc = seal_key_open(stored_key_get(job->options->key), job->row.sealed, job->row.sealed_size,
+			   secret, STORAGE_SECRET_SIZE);
 	if (rc) {
-		(void)problem_set(problem, rc, "the volume's secret cannot be opened: %s",
+		(void)problem_set(&job->locked, rc, "the volume's secret cannot be opened: %s",
 				  error_text(rc));
-		problem_hint(problem, "haasctl volume secret %s makes a new one", job->row.name);
+		problem_hint(&job->locked, "haasctl volume secret %s makes a new one",
+			     job->row.name);
 	}
-	return rc;
 }
 
 /* The first account is the tenant's. The job's end wipes them. */
 static int fill_secrets(struct volume_job *job, struct problem *problem)
 {
 	struct storage_user *users = job->target.users;
-	int rc = secret_of(job, users[0].secret, problem);
+	int rc = job->locked.code;
 
+	*problem = job->locked;
 	for (size_t i = 1; rc == 0 && i < job->target.user_count; i++)
 		rc = volume_account_secret(users[0].secret, users[i].name, users[i].secret);
 	return rc;

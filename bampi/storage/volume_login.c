@@ -9,6 +9,7 @@
 #include "common/io/agent_key.h"
 #include "common/io/log.h"
 
+#include "bampi/storage/stored_key.h"
 #include "bampi/storage/volume_account.h"
 #include "bampi/storage/volume_store_sql.h"
 
@@ -116,6 +117,7 @@ void volume_logins_take(const struct volume_runner_options *options,
 			const struct storage_claim *claim, const PGresult *rows, db_result_fn fn,
 			void *context)
 {
+	const struct seal_key *key = stored_key_get(options->key);
 	CLEANUP(text_done) struct text secrets = {0};
 	CLEANUP(text_done) struct text logins = {0};
 	int64_t made = 0; /* rows of one volume stand side by side */
@@ -125,9 +127,9 @@ void volume_logins_take(const struct volume_runner_options *options,
 		int rc = 0;
 
 		if (!db_is_null(rows, row, VOLUME_LOGIN_WORK_SECRET))
-			rc = add_login(options->key, rows, row, &logins);
+			rc = add_login(key, rows, row, &logins);
 		else if (volume != made)
-			rc = add_secret(options->key, rows, row, &secrets);
+			rc = add_secret(key, rows, row, &secrets);
 		made = volume;
 		if (rc)
 			log_warn(STORAGE_VOLUME_LOGIN_SUBJECT,

@@ -12,6 +12,7 @@
 #include "common/io/work_cycle.h"
 
 #include "bampi/storage/network_runner.h"
+#include "bampi/storage/stored_key.h"
 #include "bampi/storage/volume_login.h"
 #include "bampi/storage/volume_rest.h"
 #include "bampi/storage/volume_runner_private.h"
@@ -281,6 +282,8 @@ static void start_volume(struct volume_runner *runner, struct volume_row *row,
 	job->target = *wanted;
 	job->row.users = NULL;
 	job->row.addresses = NULL;
+	if (action == ACTION_OPEN || action == ACTION_ADMIT)
+		volume_job_unlock(job);
 	job_start(job);
 }
 
@@ -514,7 +517,7 @@ static void volume_runner_on_looked(void *context)
 		.name = runner->options.storage,
 		.owner = runner->options.owner,
 		.claim_ms = runner->options.claim_ms,
-		.public_key = seal_key_public_key(runner->options.key),
+		.public_key = seal_key_public_key(stored_key_get(runner->options.key)),
 		.total_bytes = runner->look.total_bytes,
 		.free_bytes = runner->look.free_bytes,
 		.problem = &runner->look.problem,

@@ -8,12 +8,12 @@
 #include "common/base/macros.h"
 #include "common/db/db.h"
 #include "common/io/loop.h"
-#include "common/io/seal_key.h"
 #include "common/io/worker.h"
 
 #include "bampi/storage/driver/storage_driver.h"
 #include "bampi/storage/network_host.h"
 
+struct stored_key;
 struct volume_runner;
 
 struct volume_runner_options {
@@ -22,7 +22,7 @@ struct volume_runner_options {
 	const struct storage_driver *driver;
 	struct storage_place place;
 	struct network_host network; /* uplink "": networks are not made here */
-	const struct seal_key *key;  /* borrowed, as all here */
+	struct stored_key *key;      /* borrowed, as all here */
 	const char *storage, *owner; /* the claim */
 	const char *dir;
 	int level;

@@ -41,6 +41,15 @@ static bool problem_json(const struct problem *problem, struct text *ret)
 	return !ret->failed;
 }
 
+int storage_store_publish(struct db *db, const struct seal_key *key)
+{
+	char hex[2 * SEAL_KEY_SIZE + 1];
+	const char *params[] = {hex};
+
+	hex_encode(seal_key_public_key(key), SEAL_KEY_SIZE, hex);
+	return db_submit(db, &storage_publish_query, params, NULL, NULL);
+}
+
 int storage_store_claim(struct db *db, const struct storage_state *state, db_result_fn fn,
 			void *context)
 {

@@ -59,6 +59,8 @@ struct storage_state {
 /* No row: it does not exist, is not ours, or another has it. */
 MUST_USE int storage_store_claim(struct db *db, const struct storage_state *state, db_result_fn fn,
 				 void *context);
+/* portald seals to this key from now on. */
+MUST_USE int storage_store_publish(struct db *db, const struct seal_key *key);
 bool storage_claim_read(const PGresult *result, struct storage_claim *ret);
 /* All in one snapshot; the archives last. */
 struct volume_work_fns {

@@ -4,6 +4,10 @@
 -- :columns id, generation, iqn
 select id, generation, iqn from haas.storage_claim($1, $2, $3::bigint, decode($4, 'hex'), $5::bigint, $6::bigint, $7::jsonb)
 
+-- :statement storage_publish
+-- $1 the public key in hex
+update haas.storage set public_key = decode($1, 'hex') where login = session_user
+
 -- :statement volume_work
 -- :columns
 --   id

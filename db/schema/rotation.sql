@@ -38,7 +38,8 @@ create index rotation_due on rotation (due_at) where ended_at is null;
 -- certificate: known: the new key is believed, and nothing was signed with it yet. both: it signs; what the old one signed until keep_until is accepted.
 create table seal_rotation (
 	id bigint generated always as identity primary key,
-	daemon text not null check (daemon in ('bampid', 'peregrined', 'portal-outward', 'portald')),
+	daemon text not null check (daemon in ('bampid', 'bampi-stored', 'peregrined', 'portal-outward', 'portald')),
+	storage_id bigint references storage,   -- each storage has a key of its own
 	key text not null default 'seal' check (key in ('seal', 'certificate')),
 	state text not null default 'begun' check (state in ('begun', 'sealing', 'known', 'both', 'done')),
 	actor text not null,
@@ -51,9 +52,11 @@ create table seal_rotation (
 	problem jsonb,                          -- why it waits
 	constraint seal_rotation_ends check ((ended_at is not null) = (state = 'done')),
 	constraint seal_rotation_state_of_key check (state not in ('sealing', 'known') or (state = 'sealing') = (key = 'seal')),
+	constraint storage_of_stored check ((daemon = 'bampi-stored') = (storage_id is not null)),
 	constraint certificates_are_of_bampid check (key = 'seal' or daemon = 'bampid')
 );
-create unique index seal_rotation_one_open on seal_rotation (daemon, key) where ended_at is null;
+create unique index seal_rotation_one_open on seal_rotation (daemon, key, storage_id) nulls not distinct where ended_at is null;
+create index seal_rotation_storage on seal_rotation (storage_id);
 
 -- The public keys that certificates were signed with. The key before vouches for a new one: it signs `statement`, which says since when the new one is
 -- believed. Both null: the first key, or one that a person put into the file.
@@ -148,25 +151,36 @@ begin
 end
 $$;
 
-create function seal_rotation_begin(p_daemon text, p_key text, p_keep_s integer, p_actor text)
+-- p_storage: of bampi-stored alone, and only where there are several.
+create function seal_rotation_begin(p_daemon text, p_key text, p_keep_s integer, p_actor text, p_storage text default null)
 returns bigint language plpgsql security definer set search_path = haas, pg_temp as $$
 declare
+	s storage%rowtype;
 	v_id bigint;
 begin
 	if not is_operator() then
 		raise exception 'only an operator may exchange keys' using errcode = 'HA403';
 	end if;
+	if p_daemon = 'bampi-stored' then
+		select * into s from storage where name = p_storage or (p_storage is null and (select count(*) from storage) = 1);
+		if not found and p_storage is null then
+			raise exception 'each storage has a key of its own' using errcode = 'HA422', hint = 'say which: haasctl rotation seal bampi-stored --storage NAME';
+		elsif not found then
+			raise exception 'storage % does not exist', p_storage using errcode = 'HA404', hint = 'haasctl storage list';
+		elsif s.public_key is null then
+			raise exception 'storage % has no key that anything is sealed to', s.name using errcode = 'HA404', hint = 'its bampi-stored makes one when it is started';
+		end if;
 	-- portald seals to its own key itself, and publishes none.
-	if p_daemon <> 'portald' and not exists (select from daemon_key where daemon = p_daemon) then
+	elsif p_daemon <> 'portald' and not exists (select from daemon_key where daemon = p_daemon) then
 		raise exception '% has no key that anything is sealed to', p_daemon using errcode = 'HA404', hint = 'bampid, peregrined and portal-outward have one, once they were started';
 	end if;
-	if exists (select from seal_rotation where daemon = p_daemon and key = p_key and ended_at is null) then
+	if exists (select from seal_rotation where daemon = p_daemon and key = p_key and storage_id is not distinct from s.id and ended_at is null) then
 		raise exception 'the % key of % is being exchanged, or its old one is kept', p_key, p_daemon
 		using errcode = 'HA409', hint = 'haasctl rotation keys shows until when';
 	end if;
-	insert into seal_rotation (daemon, key, keep_s, actor) values (p_daemon, p_key, p_keep_s, p_actor) returning id into v_id;
-	perform event_add(p_actor, 'daemon.key_rotation', 'daemon', p_daemon, null, format('its %s key is to be exchanged', p_key));
-	perform pg_notify('inventory', ''), pg_notify('fabric', ''), pg_notify('deployment', '');
+	insert into seal_rotation (daemon, key, storage_id, keep_s, actor) values (p_daemon, p_key, s.id, p_keep_s, p_actor) returning id into v_id;
+	perform event_add(p_actor, 'daemon.key_rotation', 'daemon', p_daemon, null, format('its %s key is to be exchanged', p_key), jsonb_build_object('storage', s.name));
+	perform pg_notify('inventory', ''), pg_notify('fabric', ''), pg_notify('deployment', ''), pg_notify('volume', '');
 	return v_id;
 end
 $$;
@@ -179,14 +193,21 @@ begin
 end
 $$;
 
+-- The storage of who asks; null: another daemon.
+create function seal_rotation_storage(p_daemon text) returns bigint stable language sql security definer set search_path = haas, pg_temp as $$
+	select id from storage where p_daemon = 'bampi-stored' and login = session_user
+$$;
+
 -- What the daemon has to do. instances: those of it that were heard lately, the one that asks among them.
 create function seal_rotation_now(p_daemon text)
 returns table (id bigint, state text, instances bigint, ended boolean) language plpgsql security definer set search_path = haas, pg_temp as $$
 begin
 	perform seal_rotation_check(p_daemon);
-	return query select r.id, r.state, (select count(*) from daemon d where d.name = p_daemon and d.seen_at > now() - interval '15 s'),
-		coalesce(r.keep_until <= now(), false)
-	from seal_rotation r where r.daemon = p_daemon and r.key = 'seal' and r.ended_at is null;
+	-- bampi-stored calls itself HOST:STORAGE.
+	return query select r.id, r.state, (select count(*) from daemon d where d.name = p_daemon and d.seen_at > now() - interval '15 s'
+			and (s.id is null or d.instance like '%:' || s.name)), coalesce(r.keep_until <= now(), false)
+	from seal_rotation r left join storage s on s.id = r.storage_id
+	where r.daemon = p_daemon and r.storage_id is not distinct from seal_rotation_storage(p_daemon) and r.key = 'seal' and r.ended_at is null;
 end
 $$;
 
@@ -197,7 +218,7 @@ begin
 	update seal_rotation r set state = p_state, lost = coalesce(p_lost, r.lost), problem = nullif(p_problem, 'null'),
 		keep_until = case when p_state = 'both' and r.state <> 'both' then now() + make_interval(secs => r.keep_s) else r.keep_until end,
 		ended_at = case when p_state = 'done' then now() end
-	where r.id = p_id and r.daemon = p_daemon and r.ended_at is null;
+	where r.id = p_id and r.daemon = p_daemon and r.storage_id is not distinct from seal_rotation_storage(p_daemon) and r.ended_at is null;
 	if found and nullif(p_problem, 'null') is null and p_state in ('both', 'done') then
 		perform event_add(p_daemon, 'daemon.key_rotated', 'daemon', p_daemon, null, (
 			select case r.key || ' ' || p_state when 'seal both' then 'all its secrets are sealed to its new key'
@@ -281,7 +302,9 @@ begin
 		union all
 		select w.id, 'secret', w.secret_sealed from webhook w where p_daemon = 'portal-outward'
 		union all
-		select f.account_id, 'secret', f.sealed from second_factor f where p_daemon = 'portald') x
+		select f.account_id, 'secret', f.sealed from second_factor f where p_daemon = 'portald'
+		union all
+		select v.id, 'secret', v.secret_sealed from volume v where v.storage_id = seal_rotation_storage(p_daemon)) x
 	where x.sealed is not null and (x.id, x.part) > (p_id, p_part) order by x.id, x.part limit 256;
 end
 $$;
@@ -302,6 +325,8 @@ begin
 			where node_id = r.id and decode(r.old, 'hex') = case r.part when 'password' then password_sealed when 'password_former' then password_former else password_next end;
 		elsif p_daemon = 'portal-outward' then
 			update webhook set secret_sealed = decode(r.new, 'hex') where id = r.id and secret_sealed = decode(r.old, 'hex');
+		elsif p_daemon = 'bampi-stored' then
+			update volume set secret_sealed = decode(r.new, 'hex') where id = r.id and storage_id = seal_rotation_storage(p_daemon) and secret_sealed = decode(r.old, 'hex');
 		elsif p_daemon = 'portald' then
 			update second_factor set sealed = decode(r.new, 'hex') where account_id = r.id and sealed = decode(r.old, 'hex');
 		else
@@ -312,7 +337,7 @@ begin
 		end if;
 		v_count := v_count + case when found then 1 else 0 end;
 	end loop;
-	update seal_rotation set resealed = resealed + v_count where id = p_rotation and daemon = p_daemon;
+	update seal_rotation set resealed = resealed + v_count where id = p_rotation and daemon = p_daemon and storage_id is not distinct from seal_rotation_storage(p_daemon);
 	return v_count;
 end
 $$;
@@ -548,10 +573,10 @@ grant execute on function certificate_key_add(bigint,text,text,text,text) to bam
 grant execute on function certificate_key_use(bigint) to bampid;
 grant update (claim_owner, claim_until, generation) on rotation to bampid;
 grant select on seal_rotation to portald;
-grant execute on function seal_rotation_begin(text,text,integer,text) to portald;
-grant execute on function seal_rotation_now(text) to bampid, peregrined, portal_outward, portald;
-grant execute on function seal_rotation_step(text,bigint,text,bigint,jsonb) to bampid, peregrined, portal_outward, portald;
-grant execute on function sealed_rows(text,bigint,text) to bampid, peregrined, portal_outward, portald;
-grant execute on function sealed_put(text,bigint,jsonb) to bampid, peregrined, portal_outward, portald;
+grant execute on function seal_rotation_begin(text,text,integer,text,text) to portald;
+grant execute on function seal_rotation_now(text) to bampid, bampi_stored, peregrined, portal_outward, portald;
+grant execute on function seal_rotation_step(text,bigint,text,bigint,jsonb) to bampid, bampi_stored, peregrined, portal_outward, portald;
+grant execute on function sealed_rows(text,bigint,text) to bampid, bampi_stored, peregrined, portal_outward, portald;
+grant execute on function sealed_put(text,bigint,jsonb) to bampid, bampi_stored, peregrined, portal_outward, portald;
 grant execute on function rotation_begin(text[],integer,text) to portald;
 grant execute on function rotation_step(bigint,bigint,text,text,jsonb) to bampid;

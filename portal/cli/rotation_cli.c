@@ -76,11 +76,17 @@ static int rotation_switch(void *context, const struct command_input *input)
 static int rotation_keys(void *context, const struct command_input *input)
 {
 	static const struct output_column columns[] = {
-		COLUMN("daemon"),     COLUMN("key"),
-		COLUMN("state"),      TITLED("begun_at", "BEGUN"),
-		COLUMN("keep_until"), NUMBER("resealed"),
-		NUMBER("lost"),       TITLED("problem.message", "PROBLEM"),
-		WIDE("id"),           WIDE("actor"),
+		COLUMN("daemon"),
+		COLUMN("storage"),
+		COLUMN("key"),
+		COLUMN("state"),
+		TITLED("begun_at", "BEGUN"),
+		COLUMN("keep_until"),
+		NUMBER("resealed"),
+		NUMBER("lost"),
+		TITLED("problem.message", "PROBLEM"),
+		WIDE("id"),
+		WIDE("actor"),
 		WIDE("ended_at"),
 	};
 
@@ -89,7 +95,7 @@ static int rotation_keys(void *context, const struct command_input *input)
 }
 
 static int rotation_key(void *context, const struct command_input *input, const char *daemon,
-			const char *key)
+			const char *key, const char *storage)
 {
 	const char *keep = command_option(input, "--keep");
 	int64_t seconds = keep ? haasctl_duration_s(keep) : 0;
@@ -102,6 +108,8 @@ static int rotation_key(void *context, const struct command_input *input, const 
 	json_put_string(&body, "key", key);
 	if (keep)
 		json_put_int(&body, "keep_s", seconds);
+	if (storage)
+		json_put_string(&body, "storage", storage);
 	json_end_object(&body);
 	return haasctl_do(context, input,
 			  &(struct haasctl_call){.method = "POST",
@@ -111,16 +119,18 @@ static int rotation_key(void *context, const struct command_input *input, const 
 
 static int rotation_seal(void *context, const struct command_input *input)
 {
-	return rotation_key(context, input, input->words[0], "seal");
+	return rotation_key(context, input, input->words[0], "seal",
+			    command_option(input, "--storage"));
 }
 
 static int rotation_certificate(void *context, const struct command_input *input)
 {
-	return rotation_key(context, input, "bampid", "certificate");
+	return rotation_key(context, input, "bampid", "certificate", NULL);
 }
 
 static const struct option_row rotation_seal_options[] = {
 	{"--keep", 0, OPTION_VALUE, "TIME", "how long the old key is kept, for backups (30d)"},
+	{"--storage", 0, OPTION_VALUE, "NAME", "of bampi-stored, where there are several"},
 };
 static const struct option_row rotation_certificate_options[] = {
 	{"--keep", 0, OPTION_VALUE, "TIME", "how long the old key's signatures are taken (30d)"},

@@ -37,13 +37,14 @@ static void rotation_create(struct exchange *exchange)
 		1);
 }
 
-static const char *const seal_daemon_words[] = {"bampid", "peregrined", "portal-outward", "portald",
-						NULL};
+static const char *const seal_daemon_words[] = {"bampid",         "bampi-stored", "peregrined",
+						"portal-outward", "portald",      NULL};
 static const char *const rotation_key_words[] = {"seal", "certificate", NULL};
 static const struct member_row key_rotation_members[] = {
 	{"daemon", MEMBER_WORD, MEMBER_REQUIRED, 0, 0, seal_daemon_words},
 	{"key", MEMBER_WORD, 0, 0, 0, rotation_key_words},
 	{"keep_s", MEMBER_INT, 0, 0, ROTATION_KEEP_MAX_S, NULL},
+	{"storage", MEMBER_NAME, 0, 0, 0, NULL},
 };
 
 static void key_rotation_create(struct exchange *exchange)
@@ -58,6 +59,9 @@ static void key_rotation_create(struct exchange *exchange)
 	if (strcmp(key, "certificate") == 0 &&
 	    strcmp(exchange_text_or(exchange, "daemon", ""), "bampid") != 0)
 		error_list_pointer(&errors, "/key", "only bampid has a certificate key", "seal");
+	if (exchange_text(exchange, "storage") &&
+	    strcmp(exchange_text_or(exchange, "daemon", ""), "bampi-stored") != 0)
+		error_list_pointer(&errors, "/storage", "only bampi-stored has storages", NULL);
 	if (exchange_refused(exchange, &errors))
 		return;
 	(void)text_format(seconds, sizeof(seconds), "%lld",
@@ -65,7 +69,8 @@ static void key_rotation_create(struct exchange *exchange)
 	exchange_write(exchange,
 		       (const struct exchange_step[]){
 			       {&key_rotation_begin_query,
-				{exchange_text(exchange, "daemon"), key, seconds, exchange->actor}},
+				{exchange_text(exchange, "daemon"), key, seconds, exchange->actor,
+				 exchange_text(exchange, "storage")}},
 		       },
 		       1);
 }

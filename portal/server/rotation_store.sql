@@ -35,12 +35,12 @@ from haas.rotation_begin($1::text[], $2::integer, $3) x) r}
 -- :columns = document
 -- $1 limit, $2 cursor -> (page)
 ${store_page r.id ;; jsonb_build_object('id', r.id, 'daemon', r.daemon, 'key', r.key, 'state', r.state, 'actor', r.actor, 'begun_at', r.begun_at, 'keep_until', r.keep_until,
-'ended_at', r.ended_at, 'resealed', r.resealed, 'lost', r.lost, 'problem', r.problem) ;; haas.seal_rotation r where ($2::bigint is null or r.id < $2::bigint) ;; r.id desc}
+'ended_at', r.ended_at, 'resealed', r.resealed, 'lost', r.lost, 'problem', r.problem, 'storage', (select s.name from haas.storage s where s.id = r.storage_id)) ;; haas.seal_rotation r where ($2::bigint is null or r.id < $2::bigint) ;; r.id desc}
 
 -- :statement key_rotation_begin
 -- :columns = answer
--- $1 daemon, $2 key, $3 seconds, $4 actor -> answer
-${store_answer_with begun as materialized (select haas.seal_rotation_begin($1, $2, $3::integer, $4) as id) ;; select 202 as status, null as location, null::bigint as version,
+-- $1 daemon, $2 key, $3 seconds, $4 actor, $5 storage -> answer
+${store_answer_with begun as materialized (select haas.seal_rotation_begin($1, $2, $3::integer, $4, $5) as id) ;; select 202 as status, null as location, null::bigint as version,
 jsonb_build_object('daemon', $1::text, 'key', $2::text) as body from begun where begun.id is not null}
 
 -- :statement ca_rotation_told

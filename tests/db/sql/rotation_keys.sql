@@ -59,3 +59,24 @@ select haas.sealed_put('portal-outward', 1, '[]');
 reset session authorization;
 select daemon, resealed from seal_rotation where key = 'seal' order by id;
 select secret_sealed, (select sealed from second_factor) as factor from webhook;
+\echo each storage has a key of its own, and sees only what is sealed to that
+set haas.scope = 'operator';
+select seal_rotation_begin('bampi-stored', 'seal', 0, 'ann');
+create role stored_two login in role bampi_stored;
+insert into storage (name, portal, login, public_key) values ('s1', '10.0.0.1:3260', 'bampi_stored', decode(repeat('03', 32), 'hex')), ('s2', '10.0.0.2:3260', 'stored_two', decode(repeat('04', 32), 'hex')),
+	('s3', '10.0.0.3:3260', 'portald', null);
+insert into tenant (name) values ('acme');
+insert into volume (tenant_id, name, storage_id, size_bytes, secret_sealed, actor) select t.id, 'of-' || s.name, s.id, 1048576, decode('0' || right(s.name, 1), 'hex'), 'ann' from tenant t, storage s;
+select seal_rotation_begin('bampi-stored', 'seal', 0, 'ann');
+select seal_rotation_begin('bampi-stored', 'seal', 0, 'ann', 's9');
+select seal_rotation_begin('bampi-stored', 'seal', 0, 'ann', 's3');
+select seal_rotation_begin('bampi-stored', 'seal', 0, 'ann', 's1') > 0 as s1, seal_rotation_begin('bampi-stored', 'seal', 0, 'ann', 's2') > 0 as s2;
+select seal_rotation_begin('bampi-stored', 'seal', 0, 'ann', 's2');
+insert into daemon (name, instance, version, started_at) values ('bampi-stored', 'a:s1', '1', now()), ('bampi-stored', 'a:s2', '1', now()), ('bampi-stored', 'b:s2', '1', now());
+set session authorization stored_two;
+select state, instances from haas.seal_rotation_now('bampi-stored');
+select part, sealed from haas.sealed_rows('bampi-stored', 0, '');
+select haas.sealed_put('bampi-stored', (select id from haas.seal_rotation_now('bampi-stored')), (select jsonb_agg(jsonb_build_object('id', v.id, 'part', 'secret', 'old', o, 'new', '0c')) from generate_series(1, 9) v(id), unnest(array['01', '02', '03']) o));
+select haas.seal_rotation_step('bampi-stored', (select min(id) from haas.seal_rotation_now('bampi-stored')) - 1, 'done', 0, null);
+reset session authorization;
+select s.name, r.state, r.resealed, v.secret_sealed from storage s left join seal_rotation r on r.storage_id = s.id left join volume v on v.storage_id = s.id order by s.name;

@@ -35,7 +35,7 @@ const ofSecret = (one: Rotation): Row => ({
   ended_at: one.ended_at, problem: one.problem, more: one.proven_at ? `proven ${when(one.proven_at)}` : null, line: one.node ? `haasctl rotation list --node ${one.node} --all` : "haasctl rotation list --all",
 });
 const ofKey = (one: KeyRotation): Row => ({
-  key: `k${one.id}`, what: `${one.key} key of a daemon`, of: one.daemon, state: one.state, actor: one.actor, begun_at: one.begun_at, keep_until: one.keep_until, ended_at: one.ended_at, problem: one.problem,
+  key: `k${one.id}`, what: `${one.key} key of a daemon`, of: one.storage ? `${one.daemon} ${one.storage}` : one.daemon, state: one.state, actor: one.actor, begun_at: one.begun_at, keep_until: one.keep_until, ended_at: one.ended_at, problem: one.problem,
   more: one.key === "seal" ? `${one.resealed} secrets sealed anew, ${one.lost} that no key opens` : null, line: "haasctl rotation keys",
 });
 
