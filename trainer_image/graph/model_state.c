@@ -153,3 +153,8 @@ void model_state_frame_pop(struct model_state *state)
 	state->prefix[frame->prefix] = '\0';
 	state->frame_count--;
 }
+
+void model_state_auto_name(struct model_state *state, const char *word, char ret[MODEL_NAME_SIZE])
+{
+	(void)text_format(ret, MODEL_NAME_SIZE, "%s_%d", word, ++model_state_frame(state)->unnamed);
+}

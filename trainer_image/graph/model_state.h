@@ -70,6 +70,8 @@ MUST_USE int model_state_frame_push(struct model_state *state, size_t line,
 				    struct model_frame frame, const char *name);
 void model_state_frame_pop(struct model_state *state);
 
+/* "relu_3": of a line that names no result. */
+void model_state_auto_name(struct model_state *state, const char *word, char ret[MODEL_NAME_SIZE]);
 /* The result of that name, -1 = none. */
 int model_state_find(const struct model_state *state, const char *word);
 MUST_USE int model_state_define(struct model_state *state, size_t line, const char *word,
