@@ -22,6 +22,14 @@ int64_t clock_monotonic_us(void)
 	return clock_us(CLOCK_MONOTONIC);
 }
 
+uint64_t clock_monotonic_ns(void)
+{
+	struct timespec now = {0};
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
 int64_t clock_boot_ms(void)
 {
 	return clock_us(CLOCK_BOOTTIME) / 1000;

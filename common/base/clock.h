@@ -1,5 +1,5 @@
-/* Time: monotonic milliseconds for deadlines, wall-clock microseconds for records. Policies take
- * time as an argument. */
+/* Time: monotonic milliseconds for deadlines, nanoseconds for the length of work, wall-clock microseconds
+ * for records. Policies take time as an argument. */
 #pragma once
 
 #include <stddef.h>
@@ -9,6 +9,7 @@
 
 int64_t clock_monotonic_ms(void);
 int64_t clock_monotonic_us(void);
+uint64_t clock_monotonic_ns(void);
 /* Monotonic, and goes on while the machine sleeps: for promises made to other machines. */
 int64_t clock_boot_ms(void);
 int64_t clock_wall_us(void);

@@ -5,6 +5,7 @@
  *                                                          folder, sample 3 is no JPEG
  *     bench_loader decode FILE SECONDS                     libjpeg-turbo alone, whole pictures, one thread
  *     bench_loader load FILE SECONDS OPS BATCH [R D A K]   the loader, tuned or with fixed threads and k
+ *     bench_loader tune FILE SECONDS OPS BATCH             until the tuner rests, SECONDS at most
  *
  * Prints one line: images=.. wall_s=.. cpu_s=.. and the setting that ran at last. */
 #include "trainer_image/loader/loader.h"
@@ -19,7 +20,7 @@
 
 static int print_usage(void)
 {
-	fprintf(stderr, "bench_loader make|decode|load FILE ..: see its source\n");
+	fprintf(stderr, "bench_loader make|decode|load|tune FILE ..: see its source\n");
 	return 2;
 }
 
@@ -163,11 +164,12 @@ static int decode_file(char **argv)
 	return 0;
 }
 
-/* Takes batches for so long; counts images of the second half, when the tuner is further. */
-static int take_batches(struct loader *loader, double seconds)
+/* Takes batches for so long; counts images of the second half, when threads and caches have settled. With
+ * `rest` it ends when the tuner does, and counts from the begin. */
+static int take_batches(struct loader *loader, double seconds, bool rest)
 {
 	double begin = wall_s();
-	double half = 0;
+	double half = rest ? begin : 0;
 	double cpu = 0;
 	struct loader_counts counts;
 	struct problem problem = {0};
@@ -189,7 +191,9 @@ static int take_batches(struct loader *loader, double seconds)
 			cpu = cpu_s();
 			images = 0;
 		}
-		if (half > 0 && wall_s() - half >= seconds / 2)
+		if (half > 0 && wall_s() - half >= (rest ? seconds : seconds / 2))
+			break;
+		if (rest && loader_counts(loader).phase == TUNE_REST)
 			break;
 	}
 	counts = loader_counts(loader);
@@ -217,7 +221,7 @@ static int load_file(int argc, char **argv)
 		fprintf(stderr, "%s %s\n", problem.message, problem.hint);
 		return 1;
 	}
-	rc = take_batches(loader, strtod(argv[3], NULL));
+	rc = take_batches(loader, strtod(argv[3], NULL), strcmp(argv[1], "tune") == 0);
 	loader_free(loader);
 	return rc == 0 ? 0 : 1;
 }
@@ -228,7 +232,7 @@ int main(int argc, char **argv)
 		return make_file(argc, argv);
 	if (argc == 4 && strcmp(argv[1], "decode") == 0)
 		return decode_file(argv);
-	if (argc >= 6 && strcmp(argv[1], "load") == 0)
+	if (argc >= 6 && (strcmp(argv[1], "load") == 0 || strcmp(argv[1], "tune") == 0))
 		return load_file(argc, argv);
 	return print_usage();
 }

@@ -21,21 +21,25 @@ struct machine {
 	double lock;     /* each thread costs this share of its stage's work */
 	double transfer; /* the link: ms of a step with numbers; bytes take a quarter */
 	double noise;    /* standard deviation of a step, as a share */
+	double gap; /* each thread below twice the processors and two leaves them idle for this share */
+	double drift; /* a neighbour slows all settings by up to this share, for some windows */
 };
 
 static const struct machine machines[] = {
-	{"decoding binds", 5, 400, 60, 20, 20, 16, 0, 0, 0.01, 0.002, 0, 0},
-	{"gpu is the limit", 5, 100, 30, 10, 90, 16, 0, 0, 0.01, 0.002, 0, 0},
-	{"two processors", 2, 60, 12, 5, 10, 2, 0, 0, 0.02, 0.002, 0, 0},
-	{"four, noisy", 4, 100, 40, 30, 12, 4, 0, 0, 0.02, 0.005, 0, 0.1},
-	{"augmenting binds", 5, 60, 300, 40, 10, 12, 0, 0, 0.02, 0.003, 0, 0.05},
-	{"numbers are dear to carry", 5, 80, 30, 10, 10, 16, 0, 0, 0.01, 0.002, 40, 0},
-	{"disk binds", 80, 100, 30, 10, 10, 8, 60, 0.0, 0.02, 0.002, 0, 0.05},
-	{"disk that seeks", 80, 60, 20, 10, 10, 8, 50, 0.3, 0.02, 0.002, 0, 0.03},
-	{"sixty-four", 40, 3000, 700, 200, 30, 64, 0, 0, 0.01, 0.001, 0, 0.05},
-	{"one processor", 1, 20, 6, 2, 10, 1, 0, 0, 0.05, 0.002, 0, 0},
-	{"raw pixels", 30, 2, 40, 20, 15, 8, 0, 0, 0.02, 0.002, 0, 0.1},
-	{"slow consumer's side", 5, 60, 80, 60, 40, 8, 0, 0, 0.02, 0.002, 20, 0.02},
+	{"decoding binds", 5, 400, 60, 20, 20, 16, 0, 0, 0.01, 0.002, 0, 0, 0, 0},
+	{"gpu is the limit", 5, 100, 30, 10, 90, 16, 0, 0, 0.01, 0.002, 0, 0, 0, 0},
+	{"two processors", 2, 60, 12, 5, 10, 2, 0, 0, 0.02, 0.002, 0, 0, 0, 0},
+	{"four, noisy", 4, 100, 40, 30, 12, 4, 0, 0, 0.02, 0.005, 0, 0.1, 0, 0},
+	{"augmenting binds", 5, 60, 300, 40, 10, 12, 0, 0, 0.02, 0.003, 0, 0.05, 0, 0},
+	{"numbers are dear to carry", 5, 80, 30, 10, 10, 16, 0, 0, 0.01, 0.002, 40, 0, 0, 0},
+	{"disk binds", 80, 100, 30, 10, 10, 8, 60, 0.0, 0.02, 0.002, 0, 0.05, 0, 0},
+	{"disk that seeks", 80, 60, 20, 10, 10, 8, 50, 0.3, 0.02, 0.002, 0, 0.03, 0, 0},
+	{"sixty-four", 40, 3000, 700, 200, 30, 64, 0, 0, 0.01, 0.001, 0, 0.05, 0, 0},
+	{"one processor", 1, 20, 6, 2, 10, 1, 0, 0, 0.05, 0.002, 0, 0, 0, 0},
+	{"raw pixels", 30, 2, 40, 20, 15, 8, 0, 0, 0.02, 0.002, 0, 0.1, 0, 0},
+	{"slow consumer's side", 5, 60, 80, 60, 40, 8, 0, 0, 0.02, 0.002, 20, 0.02, 0, 0},
+	{"two, with a neighbour", 2, 60, 12, 5, 10, 2, 0, 0, 0, 0.002, 0, 0.1, 0.04, 0.15},
+	{"sixteen, with a neighbour", 5, 400, 60, 20, 20, 16, 0, 0, 0, 0.002, 0, 0.05, 0, 0.15},
 };
 
 /* SplitMix64, then a normal number by twelve of them. */
@@ -51,6 +55,24 @@ static double normal(uint64_t *state)
 		sum += (double)((value ^ (value >> 31)) >> 11) * 0x1p-53;
 	}
 	return sum;
+}
+
+/* What changes while a tuner works. */
+struct world {
+	uint64_t random;
+	unsigned left; /* windows, until the neighbour does something else */
+	double busy;   /* how much it does, 0 .. 1 */
+};
+
+/* Busy for a while, quiet for a while: longer than a window, shorter than a climb. */
+static double neighbour(struct world *world)
+{
+	if (world->left == 0) {
+		world->busy = fmin(1, fmax(0, 0.5 + normal(&world->random) / 2));
+		world->left = 2 + (unsigned)(world->random % 8);
+	}
+	world->left--;
+	return world->busy;
 }
 
 static double stage_ms(const struct machine *machine, double work, uint32_t threads)
@@ -75,7 +97,8 @@ static double step_of(const struct machine *machine, const struct tune_setting *
 		    machine->disk_ms * (1 + machine->seek * (setting->threads[TUNE_READ] - 1)));
 	step = fmax(step, stage_ms(machine, machine->decode_ms, setting->threads[TUNE_DECODE]));
 	step = fmax(step, stage_ms(machine, behind, setting->threads[TUNE_AUGMENT]));
-	step *= 1 + machine->crowd * fmax(0, threads - machine->processors);
+	step *= 1 + machine->crowd * fmax(0, threads - machine->processors) +
+		machine->gap * fmax(0, 2 * machine->processors + 2 - threads);
 	*ret_stall = step - machine->own_ms; /* it waits for what is carried too */
 	return step;
 }
@@ -98,17 +121,18 @@ static double best_step(const struct machine *machine, const struct tune_limits 
 }
 
 /* Runs one window and hands its measure to the tuner. */
-static void run_window(const struct machine *machine, struct tune *tune, uint64_t *random)
+static void run_window(const struct machine *machine, struct tune *tune, struct world *world)
 {
 	struct tune_measure measure = {.steps = tune_steps(tune),
 				       .processors = machine->processors};
 	double stall;
 	double step = step_of(machine, &tune->now, &stall);
+	double slowed = step * (1 + machine->drift * neighbour(world));
 	double squares = 0;
 	double sum = 0;
 
 	for (uint32_t i = 0; i < measure.steps; i++) {
-		double one = step * fmax(0.1, 1 + machine->noise * normal(random));
+		double one = slowed * fmax(0.1, 1 + machine->noise * normal(&world->random));
 
 		sum += one;
 		squares += one * one;
@@ -127,13 +151,13 @@ static void run_window(const struct machine *machine, struct tune *tune, uint64_
 	(void)tune_next(tune, &measure);
 }
 
-static void run_until_rest(const struct machine *machine, struct tune *tune, uint64_t *random)
+static void run_until_rest(const struct machine *machine, struct tune *tune, struct world *world)
 {
 	unsigned windows = 0;
 
 	while (tune->phase != TUNE_REST) {
-		run_window(machine, tune, random);
-		assert_true(++windows < 200); /* a climb is bounded */
+		run_window(machine, tune, world);
+		assert_true(++windows < 300); /* a climb is bounded */
 	}
 	assert_true(tune->tried_count <= TUNE_TRIALS);
 }
@@ -151,11 +175,11 @@ static void comes_near_the_best(void **state)
 		struct tune tune;
 
 		for (uint64_t seed = 1; seed <= (machine->noise > 0 ? 20 : 1); seed++) {
-			uint64_t random = seed * 77;
+			struct world world = {.random = seed * 77};
 			double step;
 
 			tune_init(&tune, &limits, &start);
-			run_until_rest(machine, &tune, &random);
+			run_until_rest(machine, &tune, &world);
 			step = step_of(machine, &tune.now, &stall);
 			if (step > 1.05 * best)
 				fail_msg("%s (%d): %.2f ms, the best is %.2f", machine->name,
@@ -172,14 +196,14 @@ static void does_not_oscillate(void **state)
 					     .k_most = AUGMENT_STAGES};
 		struct tune_setting start = tune_start(&limits);
 		struct tune tune;
-		uint64_t random = i;
+		struct world world = {.random = i};
 		uint64_t settings;
 
 		tune_init(&tune, &limits, &start);
-		run_until_rest(&machines[i], &tune, &random);
+		run_until_rest(&machines[i], &tune, &world);
 		settings = tune.settings;
 		for (int window = 0; window < 1000; window++)
-			run_window(&machines[i], &tune, &random);
+			run_window(&machines[i], &tune, &world);
 		assert_int_equal(tune.settings, settings);
 		assert_int_equal(tune.climbs, 1);
 	}
@@ -192,28 +216,28 @@ static void climbs_again_when_the_world_changes(void **state)
 	struct tune_limits limits = {.processors = machine.processors, .k_most = AUGMENT_STAGES};
 	struct tune_setting start = tune_start(&limits);
 	struct tune tune;
-	uint64_t random = 5;
+	struct world world = {.random = 5};
 	double stall;
 
 	(void)state;
 	tune_init(&tune, &limits, &start);
-	run_until_rest(&machine, &tune, &random);
-	run_window(&machine, &tune, &random);
+	run_until_rest(&machine, &tune, &world);
+	run_window(&machine, &tune, &world);
 	machine.processors = limits.processors = 2;
 	for (int i = 0; i < TUNE_CHANGED; i++) {
 		assert_int_equal(tune.climbs, 1);
-		run_window(&machine, &tune, &random);
+		run_window(&machine, &tune, &world);
 	}
 	assert_int_equal(tune.climbs, 2);
-	run_until_rest(&machine, &tune, &random);
+	run_until_rest(&machine, &tune, &world);
 	assert_true(step_of(&machine, &tune.now, &stall) <= 1.05 * best_step(&machine, &limits));
 
-	run_window(&machine, &tune, &random);
+	run_window(&machine, &tune, &world);
 	machine.decode_ms *= 2; /* clocks fell for one kind of work */
 	for (int i = 0; i < TUNE_CHANGED; i++)
-		run_window(&machine, &tune, &random);
+		run_window(&machine, &tune, &world);
 	assert_int_equal(tune.climbs, 3);
-	run_until_rest(&machine, &tune, &random);
+	run_until_rest(&machine, &tune, &world);
 	assert_true(step_of(&machine, &tune.now, &stall) <= 1.05 * best_step(&machine, &limits));
 }
 

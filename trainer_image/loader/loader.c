@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 
 #include "trainer_image/loader/loader_private.h"
@@ -108,10 +109,10 @@ static int loader_time_numbers(struct loader *loader)
 
 	loader->numbers_ns = UINT64_MAX;
 	for (int i = 0; i < 3; i++) {
-		uint64_t begin = loader_now_ns();
+		uint64_t begin = clock_monotonic_ns();
 
 		augment_cpu_numbers(loader->side, batch->bytes, batch->data);
-		begin = loader_now_ns() - begin;
+		begin = clock_monotonic_ns() - begin;
 		if (begin < loader->numbers_ns)
 			loader->numbers_ns = begin;
 	}
@@ -278,7 +279,7 @@ void loader_freep(struct loader **loader)
 /* Until the batch is ready: waits, or with k = 0 augments what was decoded. */
 static void loader_wait(struct loader *loader, const struct loader_slot_batch *batch)
 {
-	loader->since = loader_now_ns();
+	loader->since = clock_monotonic_ns();
 	while (batch->state != LOADER_READY) {
 		uint64_t begin;
 
@@ -289,9 +290,9 @@ static void loader_wait(struct loader *loader, const struct loader_slot_batch *b
 			loader->waiting = false;
 			continue;
 		}
-		begin = loader_now_ns();
+		begin = clock_monotonic_ns();
 		(void)loader_augment_one(loader, loader->side);
-		loader->since = loader_now_ns();
+		loader->since = clock_monotonic_ns();
 		loader->counts.side_ns += loader->since - begin;
 	}
 }
@@ -299,14 +300,14 @@ static void loader_wait(struct loader *loader, const struct loader_slot_batch *b
 /* What k = 1 and k = 0 leave to this side. */
 static void loader_make_numbers(struct loader *loader, struct loader_slot_batch *batch)
 {
-	uint64_t begin = loader_now_ns();
+	uint64_t begin = clock_monotonic_ns();
 
 	pthread_mutex_unlock(&loader->lock);
 	for (uint32_t i = 0; i < batch->count; i++)
 		augment_cpu_numbers(loader->side, batch->bytes + i * loader->bytes_size,
 				    batch->data + i * loader->picture_size);
 	pthread_mutex_lock(&loader->lock);
-	begin = loader_now_ns() - begin;
+	begin = clock_monotonic_ns() - begin;
 	loader->counts.side_ns += begin;
 	loader->counts.work_ns[TUNE_WORK_NUMBERS] += begin;
 }
@@ -315,7 +316,7 @@ static void loader_batch_free(struct loader *loader, struct loader_slot_batch *b
 {
 	batch->state = LOADER_FREE;
 	if (loader->full_since > 0) {
-		loader->counts.full_ns += loader_now_ns() - loader->full_since;
+		loader->counts.full_ns += clock_monotonic_ns() - loader->full_since;
 		loader->full_since = 0;
 	}
 	pthread_cond_broadcast(&loader->wake[TUNE_DECODE]);
@@ -378,11 +379,11 @@ int loader_next(struct loader *loader, struct loader_batch *ret, struct problem 
 	int rc;
 
 	pthread_mutex_lock(&loader->lock);
-	now = loader_now_ns();
+	now = clock_monotonic_ns();
 	if (loader->left_at > 0)
 		loader->counts.consumer_ns += now - loader->left_at;
 	rc = loader_take(loader, ret, problem);
-	now = loader_now_ns();
+	now = clock_monotonic_ns();
 	if (rc == 1 && loader->left_at > 0)
 		loader_measure(loader, now - loader->left_at);
 	loader->left_at = now;

@@ -105,14 +105,13 @@ struct loader {
 	struct loader_counts counts, window; /* all; those at the begin of the measured window */
 	uint64_t threads_numbers;            /* pictures whose numbers the threads made */
 	uint64_t window_numbers;
-	double step_sum, step_squares;
+	double step_sum, block_sum,
+		block_squares; /* ns: of the window; of the block; of blocks' means */
 	uint32_t window_steps, settle;
 
 	struct loader_thread thread[TUNE_STAGES][TUNE_THREADS_MAX];
 	uint32_t thread_count[TUNE_STAGES];
 };
-
-uint64_t loader_now_ns(void);
 
 /* loader_read.c: under the lock, but for the thread. */
 void *loader_read_thread(void *context);

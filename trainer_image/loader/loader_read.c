@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 
 #include "trainer_image/loader/loader_private.h"
@@ -109,9 +110,9 @@ void *loader_read_thread(void *context)
 		}
 		at = group->claimed++;
 		pthread_mutex_unlock(&loader->lock);
-		begin = loader_now_ns();
+		begin = clock_monotonic_ns();
 		rc = record_page_open(loader->reader, group->plan.part[at].page, &group->pages[at]);
-		begin = loader_now_ns() - begin;
+		begin = clock_monotonic_ns() - begin;
 		pthread_mutex_lock(&loader->lock);
 		group->bad[at] = rc != 0;
 		loader->counts.work_ns[TUNE_WORK_READ] += begin;

@@ -57,7 +57,7 @@ static void loader_window_begin(struct loader *loader)
 	loader->window = loader->counts;
 	loader->window_numbers = loader->threads_numbers;
 	loader->window_steps = 0;
-	loader->step_sum = loader->step_squares = 0;
+	loader->step_sum = loader->block_sum = loader->block_squares = 0;
 }
 
 static uint64_t loader_stall(const struct loader_counts *counts)
@@ -67,6 +67,15 @@ static uint64_t loader_stall(const struct loader_counts *counts)
 	for (size_t i = 0; i < LOADER_STALLS; i++)
 		sum += counts->stall_ns[i];
 	return sum;
+}
+
+/* Of the mean step. Batches come in bursts, so a long step is often followed by short ones: single steps
+ * would differ much more than windows do. */
+static double loader_window_error(const struct loader *loader, double mean)
+{
+	double blocks = (double)loader->window_steps / TUNE_BLOCK;
+
+	return sqrt(fmax(0, loader->block_squares / blocks - mean * mean) / fmax(1, blocks - 1));
 }
 
 static struct tune_measure loader_window(const struct loader *loader)
@@ -81,9 +90,7 @@ static struct tune_measure loader_window(const struct loader *loader)
 	struct tune_measure measure = {.steps = loader->window_steps, .step_ms = mean / 1e6};
 
 	measure.stall_ms = (double)(loader_stall(now) - loader_stall(then)) / steps / 1e6;
-	measure.error_ms =
-		sqrt(fmax(0, loader->step_squares / steps - mean * mean) / fmax(1, steps - 1)) /
-		1e6;
+	measure.error_ms = loader_window_error(loader, mean) / 1e6;
 	for (size_t i = 0; i < TUNE_WORKS; i++)
 		measure.work_ms[i] = (double)(now->work_ns[i] - then->work_ns[i]) / steps / 1e6;
 	numbers = fmin(numbers / steps / 1e6, measure.work_ms[TUNE_WORK_PIXELS]);
@@ -105,8 +112,12 @@ void loader_measure(struct loader *loader, uint64_t step_ns)
 		return;
 	}
 	loader->step_sum += (double)step_ns;
-	loader->step_squares += (double)step_ns * (double)step_ns;
-	if (++loader->window_steps < tune_steps(&loader->tune))
+	loader->block_sum += (double)step_ns / TUNE_BLOCK;
+	if (++loader->window_steps % TUNE_BLOCK == 0) {
+		loader->block_squares += loader->block_sum * loader->block_sum;
+		loader->block_sum = 0;
+	}
+	if (loader->window_steps < tune_steps(&loader->tune))
 		return;
 	measure = loader_window(loader);
 	loader_window_begin(loader);

@@ -2,19 +2,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 
 #include "trainer_image/loader/loader_private.h"
-
-uint64_t loader_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
 
 /* What the consumer waits for at this moment: the stage nearest to it that has work. */
 static enum loader_stall loader_cause(const struct loader *loader)
@@ -30,7 +22,7 @@ void loader_account(struct loader *loader)
 
 	if (!loader->waiting)
 		return;
-	now = loader_now_ns();
+	now = clock_monotonic_ns();
 	loader->counts.stall_ns[loader_cause(loader)] += now - loader->since;
 	loader->since = now;
 }
@@ -62,7 +54,7 @@ static void loader_note_full(struct loader *loader)
 		    loader->batch[i].state == LOADER_FILLING)
 			return;
 	}
-	loader->full_since = loader_now_ns();
+	loader->full_since = clock_monotonic_ns();
 }
 
 void loader_batch_settle(struct loader *loader, struct loader_slot_batch *batch)
@@ -188,9 +180,9 @@ static void loader_decode_one(struct loader *loader, struct jpeg_decoder *decode
 
 	loader->decoding++;
 	pthread_mutex_unlock(&loader->lock);
-	begin = loader_now_ns();
+	begin = clock_monotonic_ns();
 	rc = loader_decode(loader, decoder, item, &number, &problem);
-	begin = loader_now_ns() - begin;
+	begin = clock_monotonic_ns() - begin;
 	pthread_mutex_lock(&loader->lock);
 	loader_account(loader);
 	loader->decoding--;
@@ -250,14 +242,14 @@ bool loader_augment_one(struct loader *loader, struct augment_cpu *cpu)
 	loader->augmenting++;
 	pthread_mutex_unlock(&loader->lock);
 	batch = item->batch;
-	begin = loader_now_ns();
+	begin = clock_monotonic_ns();
 	if (batch->numbers)
 		rc = augment_cpu_all(cpu, &item->choice, &item->picture,
 				     batch->data + item->slot * loader->picture_size);
 	else
 		rc = augment_cpu_pixels(cpu, &item->choice, &item->picture,
 					batch->bytes + item->slot * loader->bytes_size);
-	begin = loader_now_ns() - begin;
+	begin = clock_monotonic_ns() - begin;
 	pthread_mutex_lock(&loader->lock);
 	loader_account(loader);
 	loader->augmenting--;

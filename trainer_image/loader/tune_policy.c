@@ -97,7 +97,7 @@ static void tune_begin(struct tune *tune)
 {
 	tune->phase = TUNE_BASE;
 	tune->tried_count = 0;
-	tune->fails = 0;
+	tune->fails = tune->fresh = 0;
 	tune->changed = 0;
 	tune->steps = TUNE_STEPS_LEAST;
 	tune->climbs++;
@@ -204,6 +204,7 @@ static void tune_try_next(struct tune *tune)
 		}
 	}
 	tune->tried[tune->tried_count++] = setting;
+	tune->fresh++;
 	tune->phase = TUNE_TRY;
 	tune_run(tune, &setting);
 }
@@ -224,29 +225,98 @@ static struct tune_measure tune_join(const struct tune_measure *a, const struct 
 	return joined;
 }
 
-static bool tune_is_gain(const struct tune *tune, const struct tune_measure *measure, double noise)
-{
-	double gain = tune->best_measure.step_ms - measure->step_ms;
+/* --- a duel --- */
 
-	return gain > TUNE_GAIN * tune->best_measure.step_ms &&
-	       gain > noise * hypot(measure->error_ms, tune->best_measure.error_ms);
+static void tune_duel_turn(struct tune *tune)
+{
+	tune->phase = TUNE_DUEL_BEST;
+	tune_run(tune, &tune->best);
 }
 
-static void tune_judge(struct tune *tune, const struct tune_measure *measure, bool last)
+/* The window of the trial does not count: it was chosen because it was fast. */
+static void tune_duel_begin(struct tune *tune)
 {
-	if (!last && tune_is_gain(tune, measure, 0.5)) {
-		tune->first = *measure;
-		tune->phase = TUNE_CONFIRM;
+	tune->duel = (struct tune_duel){.other = tune->now};
+	tune_duel_turn(tune);
+}
+
+static void tune_duel_best(struct tune *tune, const struct tune_measure *measure)
+{
+	struct tune_duel *duel = &tune->duel;
+
+	duel->last_ms = measure->step_ms;
+	duel->best_measure = duel->rounds == 0 ? *measure : tune_join(&duel->best_measure, measure);
+	tune->phase = TUNE_DUEL_OTHER;
+	tune_run(tune, &duel->other);
+}
+
+static void tune_duel_other(struct tune *tune, const struct tune_measure *measure)
+{
+	struct tune_duel *duel = &tune->duel;
+	double gain = 1 - measure->step_ms / duel->last_ms;
+
+	duel->other_measure =
+		duel->rounds == 0 ? *measure : tune_join(&duel->other_measure, measure);
+	duel->rounds++;
+	duel->sum += gain;
+	duel->squares += gain * gain;
+}
+
+enum tune_verdict { TUNE_OPEN, TUNE_WON, TUNE_LOST };
+
+static enum tune_verdict tune_duel_verdict(const struct tune_duel *duel)
+{
+	double rounds = duel->rounds;
+	double mean = duel->sum / rounds;
+	double spread = fmax(0, duel->squares / rounds - mean * mean);
+	double error = sqrt(spread / fmax(1, rounds - 1));
+
+	if (mean < TUNE_GAIN / 2)
+		return TUNE_LOST;
+	if (duel->rounds >= TUNE_ROUNDS_LEAST && mean > TUNE_GAIN && mean > 2 * error)
+		return TUNE_WON;
+	return duel->rounds < TUNE_ROUNDS ? TUNE_OPEN : TUNE_LOST;
+}
+
+static void tune_failed(struct tune *tune)
+{
+	tune->fails++;
+	if (tune->fresh < TUNE_FRESH) {
+		tune_try_next(tune);
 		return;
 	}
-	if (last && tune_is_gain(tune, measure, 2)) {
-		tune->best = tune->now;
-		tune->best_measure = *measure;
-		tune->fails = 0;
-	} else {
-		tune->fails++;
+	tune->phase = TUNE_BASE;
+	tune_run(tune, &tune->best);
+}
+
+static void tune_duel_judge(struct tune *tune)
+{
+	const struct tune_duel *duel = &tune->duel;
+
+	switch (tune_duel_verdict(duel)) {
+	case TUNE_OPEN: tune_duel_turn(tune); break;
+	case TUNE_WON:
+		tune->best = duel->other;
+		tune->best_measure = duel->other_measure;
+		tune->fails = tune->fresh = 0;
+		tune_try_next(tune);
+		break;
+	case TUNE_LOST:
+		tune->best_measure = duel->best_measure;
+		tune->fresh = 0;
+		tune_failed(tune);
+		break;
 	}
-	tune_try_next(tune);
+}
+
+/* --- */
+
+static void tune_judge(struct tune *tune, const struct tune_measure *measure)
+{
+	if (measure->step_ms < tune->best_measure.step_ms)
+		tune_duel_begin(tune);
+	else
+		tune_failed(tune);
 }
 
 static bool tune_differs(double a, double b)
@@ -299,7 +369,6 @@ static void tune_lengthen(struct tune *tune, const struct tune_measure *measure)
 bool tune_next(struct tune *tune, const struct tune_measure *measure)
 {
 	uint64_t before = tune->settings;
-	struct tune_measure joined;
 
 	switch (tune->phase) {
 	case TUNE_BASE:
@@ -309,14 +378,16 @@ bool tune_next(struct tune *tune, const struct tune_measure *measure)
 			break;
 		}
 		tune->best_measure = *measure;
+		tune->fresh = 0;
 		if (measure->processors != tune->limits.processors)
 			tune_fit(tune, measure->processors);
 		tune_try_next(tune);
 		break;
-	case TUNE_TRY: tune_judge(tune, measure, false); break;
-	case TUNE_CONFIRM:
-		joined = tune_join(&tune->first, measure);
-		tune_judge(tune, &joined, true);
+	case TUNE_TRY: tune_judge(tune, measure); break;
+	case TUNE_DUEL_BEST: tune_duel_best(tune, measure); break;
+	case TUNE_DUEL_OTHER:
+		tune_duel_other(tune, measure);
+		tune_duel_judge(tune);
 		break;
 	case TUNE_REST: tune_watch(tune, measure); break;
 	}

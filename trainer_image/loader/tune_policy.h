@@ -2,8 +2,10 @@
  *
  * A window of steps is measured under one setting. Then the policy names the next one. Neighbours are
  * tried in the order in which a plain model (work of a stage / threads of it) expects them; only the
- * measurement accepts one. A trial must win by `TUNE_GAIN` and by more than the noise of both windows.
- * After TUNE_FAILS trials in a row without a gain, or TUNE_TRIALS in all, the best setting stays.
+ * measurement accepts one. A neighbour that was faster once meets the best setting in a duel: both run by
+ * turns, so a neighbour on the same machine slows both. It must win by `TUNE_GAIN` and by more than the
+ * noise of the rounds. After TUNE_FAILS trials in a row without a gain, or TUNE_TRIALS in all, the best
+ * setting stays.
  *
  * It begins again when the world has changed for TUNE_CHANGED windows in a row: the processors we may
  * use, their speed, or the time of a step. Pure: no clock, no threads. */
@@ -20,9 +22,13 @@ enum {
 	TUNE_THREADS_MAX = 64, /* of a stage */
 	TUNE_TRIALS = 48,      /* settings tried in one climb, at most */
 	TUNE_FAILS = 16,       /* trials in a row without a gain end a climb */
+	TUNE_ROUNDS_LEAST = 3, /* of a duel, to win it */
+	TUNE_ROUNDS = 6,       /* at most */
+	TUNE_FRESH = 4,        /* trials by one window of the best setting */
 	TUNE_CHANGED = 3,
-	TUNE_STEPS_LEAST = 8, /* a window */
-	TUNE_STEPS_MOST = 64,
+	TUNE_BLOCK = 8, /* steps: the noise of a window is that of the means of its blocks */
+	TUNE_STEPS_LEAST = 2 * TUNE_BLOCK, /* a window */
+	TUNE_STEPS_MOST = 8 * TUNE_BLOCK,
 };
 
 /* Shares of the time of a step. */
@@ -58,7 +64,16 @@ struct tune_measure {
 	uint32_t processors;
 };
 
-enum tune_phase { TUNE_BASE, TUNE_TRY, TUNE_CONFIRM, TUNE_REST };
+enum tune_phase { TUNE_BASE, TUNE_TRY, TUNE_DUEL_BEST, TUNE_DUEL_OTHER, TUNE_REST };
+
+/* The best setting and another one by turns. */
+struct tune_duel {
+	struct tune_setting other;
+	struct tune_measure best_measure, other_measure; /* all windows of each */
+	double last_ms;                                  /* the best setting's step in this round */
+	uint32_t rounds;
+	double sum, squares; /* of gains, as shares of the best setting's step */
+};
 
 /* Everything it knows. Zeros are not valid: tune_init(). */
 struct tune {
@@ -67,10 +82,11 @@ struct tune {
 	struct tune_setting now;  /* runs */
 	struct tune_setting best; /* accepted */
 	struct tune_measure best_measure;
-	struct tune_measure first; /* of `now`, while it is confirmed */
-	uint32_t steps;            /* of a window: more where steps differ much */
+	struct tune_duel duel;
+	uint32_t steps; /* of a window: more where steps differ much */
 	struct tune_setting tried[TUNE_TRIALS];
 	uint32_t tried_count, fails;
+	uint32_t fresh;            /* trials since the best setting was measured */
 	uint32_t changed;          /* windows in a row */
 	struct tune_measure rest;  /* the first window at rest */
 	uint64_t climbs, settings; /* counted: begun; changes of `now` */
