@@ -9,6 +9,7 @@
 
 #include "trainer_image/cli/trainer_table.h"
 #include "trainer_image/graph/model_text.h"
+#include "trainer_image/ops/cuda/cudnn_source.h"
 #include "trainer_image/plan/plan_report.h"
 
 static const struct option_row plan_cli_options[] = {
@@ -18,7 +19,7 @@ static const struct option_row plan_cli_options[] = {
 	{"--optimizer", 0, OPTION_VALUE, "sgd|adamw|lars", "default sgd, with momentum"},
 	{"--gpu", 0, OPTION_VALUE,
 	 "b200|h200|h100|a100|a100-40|l40s|l4|rtx5090|rtx4090|rtx3090|v100|t4|gtx1080ti",
-	 "type of the GPU: its memory"},
+	 "type of the GPU: its memory, its engines"},
 	{"--ops", 0, OPTION_FLAG, NULL, "a line for each op of the forward pass"},
 };
 
@@ -102,9 +103,27 @@ static int plan_cli_print(const struct command_input *input, const struct plan_r
 	return EXIT_OK;
 }
 
+/* Engines of the GPU. A plan is of use without them: why they are not known is a line of it. */
+static int plan_cli_engines(struct plan_request *request, struct cudnn_source **ret,
+			    struct problem *problem)
+{
+	int rc = 0;
+
+	request->no_source = "say --gpu";
+	if (request->gpu)
+		rc = cudnn_source_new(request->gpu, request->type, ret, &request->source, problem);
+	if (rc == -ENOENT || rc == E_UNSUPPORTED) {
+		request->no_source = problem->message;
+		return 0;
+	}
+	return rc;
+}
+
 static int plan_cli_run(void *context, const struct command_input *input)
 {
 	CLEANUP(model_freep) struct model *model = NULL;
+	CLEANUP(cudnn_source_freep) struct cudnn_source *source = NULL;
+	struct problem unknown = {0};
 	struct problem problem = {0};
 	struct plan_request request;
 	struct plan_report report;
@@ -117,6 +136,8 @@ static int plan_cli_run(void *context, const struct command_input *input)
 		return plan_cli_usage("plan has no rows: --output table, wide or json");
 	if (model_load(input->words[0], &model, &problem) < 0)
 		return trainer_tell(&problem);
+	if (plan_cli_engines(&request, &source, &unknown) < 0)
+		return trainer_tell(&unknown);
 	int rc = plan_report_make(model, &request, &report, &problem);
 
 	status = rc < 0 ? trainer_tell(&problem) : plan_cli_print(input, &report);

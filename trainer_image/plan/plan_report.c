@@ -9,6 +9,8 @@
 #include "common/base/error.h"
 #include "common/base/json_text.h"
 
+#include "trainer_image/plan/engine_report.h"
+
 static const char *const report_optimizers[] = {
 	[PLAN_SGD] = "sgd", [PLAN_ADAMW] = "adamw", [PLAN_LARS] = "lars"};
 /* FP32 numbers that an optimizer keeps for each parameter: momentum; both moments. */
@@ -101,13 +103,27 @@ static int report_over(const struct plan_report *report, int64_t smallest, struc
 	return E_LIMIT;
 }
 
+static int report_plan(struct plan_report *report, const struct plan_options *options,
+		       struct problem *problem)
+{
+	if (report->request.source)
+		return plan_engines_make(&report->engines, report->graph, options, &report->plan,
+					 problem);
+	return plan_make(report->graph, options, &report->plan, problem);
+}
+
 static int report_plans(struct plan_report *report, struct problem *problem)
 {
 	int64_t smallest = 0;
 	struct plan_options options = {.ret_smallest = &smallest};
 	int64_t room = report->request.memory - report_lasting(report);
-	int rc = plan_make(report->graph, &options, &report->plan, problem);
+	int rc = 0;
 
+	if (report->request.source)
+		rc = plan_engines_init(&report->engines, report->request.source, report->graph,
+				       problem);
+	if (rc == 0)
+		rc = report_plan(report, &options, problem);
 	if (rc < 0)
 		return rc;
 	report->unplanned = report_lasting(report) + report->plan->arena;
@@ -116,7 +132,7 @@ static int report_plans(struct plan_report *report, struct problem *problem)
 	plan_free(report->plan);
 	report->plan = NULL;
 	options.budget = room > 0 ? room : 1;
-	rc = plan_make(report->graph, &options, &report->plan, problem);
+	rc = report_plan(report, &options, problem);
 	return rc == E_LIMIT ? report_over(report, smallest + report_lasting(report), problem) : rc;
 }
 
@@ -151,6 +167,7 @@ int plan_report_make(const struct model *model, const struct plan_request *reque
 
 void plan_report_done(struct plan_report *report)
 {
+	plan_engines_done(&report->engines);
 	plan_free(report->plan);
 	graph_free(report->graph);
 }
@@ -242,7 +259,8 @@ void plan_report_text(const struct plan_report *report, bool all, struct text *t
 	report_row(text, "statistics", report->statistics, "");
 	report_row(text, "input", report->input, "two batches, one is read meanwhile");
 	report_row(text, "activations", report->activations, "");
-	report_row(text, "workspace", report->workspace, "not known without the CUDA back end");
+	report_row(text, "workspace", report->workspace,
+		   request->source ? "the largest of an op" : "not known without engines");
 	(void)snprintf(words, sizeof(words), "%s%s", request->memory > 0 ? "of " : "",
 		       request->memory > 0 ? report_size(request->memory, size) : "");
 	report_row(text, "peak", report->peak, words);
@@ -254,7 +272,8 @@ void plan_report_text(const struct plan_report *report, bool all, struct text *t
 		  1 + report->extra_flops / report->forward_flops, report->extra_flops / 1e9,
 		  report->forward_flops / 1e9);
 	report_kinds(report, again, text);
-	text_add(text, "\nengines: not known without the CUDA back end\n");
+	text_add(text, "\n");
+	engine_report_text(report, all, text);
 	if (all)
 		report_ops(report, again, text);
 }
@@ -272,6 +291,7 @@ static void report_json_ops(const struct plan_report *report, const bool again[]
 		json_put_double(text, "flops", op->flops);
 		json_put_bool(text, "kept", !again[i] && report_is_kept(report, i));
 		json_put_bool(text, "again", again[i]);
+		json_put_string(text, "engine", engine_report_name(report, i));
 		json_end_object(text);
 	}
 	json_end_array(text);
@@ -316,7 +336,7 @@ void plan_report_json(const struct plan_report *report, struct text *text)
 	json_put_double(text, "forward_flops", report->forward_flops);
 	json_put_double(text, "extra_flops", report->extra_flops);
 	json_put_bool(text, "exact", report->plan->exact);
-	json_put_null(text, "engines");
+	engine_report_json(report, text);
 	report_json_ops(report, again, text);
 	json_end_object(text);
 	text_add(text, "\n");

@@ -5,7 +5,7 @@
 #include "common/base/text.h"
 
 #include "trainer_image/plan/gpu_table.h"
-#include "trainer_image/plan/plan.h"
+#include "trainer_image/plan/plan_engine.h"
 
 enum plan_optimizer { PLAN_SGD, PLAN_ADAMW, PLAN_LARS };
 
@@ -13,8 +13,10 @@ struct plan_request {
 	int64_t batch;
 	enum tensor_type type;
 	enum plan_optimizer optimizer;
-	int64_t memory;            /* bytes for all of it; 0 = any number */
-	const struct gpu_row *gpu; /* NULL = none named */
+	int64_t memory;                          /* bytes for all of it; 0 = any number */
+	const struct gpu_row *gpu;               /* NULL = none named */
+	const struct plan_engine_source *source; /* NULL = engines are not known */
+	const char *no_source;                   /* why, for people; borrowed */
 };
 
 /* Bytes, but for the last three. */
@@ -23,6 +25,7 @@ struct plan_report {
 	const struct model *model; /* borrowed */
 	struct graph *graph;
 	struct plan *plan;
+	struct plan_engines engines; /* with a source */
 	int64_t parameters, gradients, optimizer, statistics, input;
 	int64_t activations, workspace; /* of the arena */
 	int64_t peak;
@@ -37,7 +40,7 @@ int plan_optimizer_parse(const char *word);
 /* "11GiB", "1.5GB", "800MiB", "1000000"; 0 when it is none. */
 int64_t plan_bytes_parse(const char *word);
 
-/* E_LIMIT with the smallest memory that works, E_INVALID, -ENOMEM. Call plan_report_done() in any
+/* E_LIMIT with the smallest memory that works; E_UNSUPPORTED, an op has no engine; E_INVALID, -EIO, -ENOMEM. Call plan_report_done() in any
  * case. `model` must outlive the report. */
 MUST_USE int plan_report_make(const struct model *model, const struct plan_request *request,
 			      struct plan_report *ret, struct problem *problem);

@@ -1,0 +1,217 @@
+#include "trainer_image/ops/cuda/cudnn_library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+
+#define CUDNN_LIBRARY_NAME   "libcudnn.so.9"
+#define CUDNN_LIBRARY_FOLDER "/usr/local/cuda/lib64"
+
+/* What libcudnn.so.9 loads by itself at the first call, and ends the program when it is not there. */
+static const char *const cudnn_library_parts[] = {
+	"libcudnn_graph.so.9",
+	"libcudnn_cnn.so.9",
+	"libcudnn_heuristic.so.9",
+	"libcudnn_engines_precompiled.so.9",
+};
+
+static const struct {
+	const char *name;
+	size_t offset;
+} cudnn_library_functions[] = {
+	{"cudnnGetVersion", offsetof(struct cudnn_library, version)},
+	{"cudnnGetLastErrorString", offsetof(struct cudnn_library, last_error)},
+	{"cudnnCreate", offsetof(struct cudnn_library, create)},
+	{"cudnnDestroy", offsetof(struct cudnn_library, destroy)},
+	{"cudnnSetStream", offsetof(struct cudnn_library, set_stream)},
+	{"cudnnBackendCreateDescriptor", offsetof(struct cudnn_library, create_descriptor)},
+	{"cudnnBackendDestroyDescriptor", offsetof(struct cudnn_library, destroy_descriptor)},
+	{"cudnnBackendFinalize", offsetof(struct cudnn_library, finalize)},
+	{"cudnnBackendSetAttribute", offsetof(struct cudnn_library, set_attribute)},
+	{"cudnnBackendGetAttribute", offsetof(struct cudnn_library, get_attribute)},
+	{"cudnnBackendExecute", offsetof(struct cudnn_library, execute)},
+};
+
+static void *cudnn_library_load(const char *folder, const char *name)
+{
+	char path[1024];
+
+	if (!folder)
+		return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	if (!text_format(path, sizeof(path), "%s/%s", folder, name))
+		return NULL;
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+}
+
+static int cudnn_library_missing(const char *folder, struct problem *problem)
+{
+	const char *why = dlerror();
+
+	(void)problem_set(problem, -ENOENT, "cuDNN cannot be loaded: no usable %s",
+			  CUDNN_LIBRARY_NAME);
+	if (folder) {
+		problem_detail(problem, "%s names the folder %s: %s", CUDNN_FOLDER_VARIABLE, folder,
+			       why ? why : "its name is too long");
+		problem_hint(problem, "name the folder of %s, or unset %s", CUDNN_LIBRARY_NAME,
+			     CUDNN_FOLDER_VARIABLE);
+	} else {
+		problem_detail(problem, "looked for by ld.so and in %s: %s", CUDNN_LIBRARY_FOLDER,
+			       why ? why : "");
+		problem_hint(problem, "install cuDNN 9.11 or later, or name its folder in %s",
+			     CUDNN_FOLDER_VARIABLE);
+	}
+	return -ENOENT;
+}
+
+/* The parts lie beside it: those of another folder may be of another version. */
+static int cudnn_library_load_parts(void *library, struct problem *problem)
+{
+	char folder[PATH_MAX] = "";
+
+	if (dlinfo(library, RTLD_DI_ORIGIN, folder) != 0)
+		return problem_set(problem, -ENOENT, "cuDNN cannot be loaded: in no folder");
+	for (size_t i = 0; i < COUNT_OF(cudnn_library_parts); i++) {
+		void *part = cudnn_library_load(folder, cudnn_library_parts[i]);
+
+		if (!part) {
+			const char *why = dlerror();
+
+			(void)problem_set(problem, -ENOENT, "cuDNN is not complete: no usable %s",
+					  cudnn_library_parts[i]);
+			problem_detail(problem, "looked for beside %s in %s: %s",
+				       CUDNN_LIBRARY_NAME, folder, why ? why : "");
+			problem_hint(problem, "install all of cuDNN into one folder");
+			return -ENOENT;
+		}
+		dlclose(part); /* it stays: RTLD_NODELETE */
+	}
+	return 0;
+}
+
+static int cudnn_library_find(void *library, struct cudnn_library *ret, struct problem *problem)
+{
+	for (size_t i = 0; i < COUNT_OF(cudnn_library_functions); i++) {
+		const char *name = cudnn_library_functions[i].name;
+		void *function = dlsym(library, name);
+
+		if (!function) {
+			(void)problem_set(problem, E_UNSUPPORTED,
+					  "cuDNN cannot be used: %s lacks %s", CUDNN_LIBRARY_NAME,
+					  name);
+			problem_hint(problem, "install cuDNN 9.11 or later");
+			return E_UNSUPPORTED;
+		}
+		memcpy((char *)ret + cudnn_library_functions[i].offset, &function,
+		       sizeof(function));
+	}
+	return 0;
+}
+
+static int cudnn_library_check_version(const struct cudnn_library *library, struct problem *problem)
+{
+	size_t version = library->version();
+
+	if (version >= CUDNN_VERSION_LEAST && version < 100000)
+		return 0;
+	(void)problem_set(problem, E_UNSUPPORTED,
+			  "cuDNN %zu.%zu.%zu cannot be used: 9.11 or a later 9", version / 10000,
+			  version / 100 % 100, version % 100);
+	problem_detail(problem,
+		       "descriptions of GPUs and the numbers of this interface are those of 9.11");
+	problem_hint(problem, "install a later cuDNN 9, or name its folder in %s",
+		     CUDNN_FOLDER_VARIABLE);
+	return E_UNSUPPORTED;
+}
+
+int cudnn_library_open(struct cudnn_library *ret, struct problem *problem)
+{
+	const char *folder = getenv(CUDNN_FOLDER_VARIABLE);
+	struct cudnn_library library = {0};
+	void *loaded = cudnn_library_load(folder, CUDNN_LIBRARY_NAME);
+
+	if (!loaded && !folder)
+		loaded = cudnn_library_load(CUDNN_LIBRARY_FOLDER, CUDNN_LIBRARY_NAME);
+	if (!loaded)
+		return cudnn_library_missing(folder, problem);
+	int rc = cudnn_library_find(loaded, &library, problem);
+
+	if (rc == 0)
+		rc = cudnn_library_check_version(&library, problem);
+	if (rc == 0)
+		rc = cudnn_library_load_parts(loaded, problem);
+	dlclose(loaded); /* it stays: RTLD_NODELETE */
+	if (rc == 0)
+		*ret = library;
+	return rc;
+}
+
+int cudnn_library_problem(const struct cudnn_library *library, int status, const char *what,
+			  struct problem *problem)
+{
+	char words[256] = "";
+	bool unsupported = status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000;
+
+	library->last_error(words, sizeof(words));
+	words[sizeof(words) - 1] = '\0';
+	text_blank_controls(words, strlen(words));
+	(void)problem_set(problem, unsupported ? E_UNSUPPORTED : -EIO,
+			  "cuDNN: %s failed, status %d", what, status);
+	problem_detail(problem, "%s", words);
+	return problem->code;
+}
+
+void cudnn_pool_init(struct cudnn_pool *pool, const struct cudnn_library *library)
+{
+	pool->library = library;
+	pool->count = 0;
+	pool->status = CUDNN_STATUS_SUCCESS;
+}
+
+void cudnn_pool_done(struct cudnn_pool *pool)
+{
+	while (pool->count > 0)
+		(void)pool->library->destroy_descriptor(pool->descriptors[--pool->count]);
+}
+
+void *cudnn_pool_add(struct cudnn_pool *pool, enum cudnn_descriptor_type type)
+{
+	void *descriptor = NULL;
+
+	if (pool->status != CUDNN_STATUS_SUCCESS)
+		return NULL;
+	if (pool->count == CUDNN_POOL_MAX) {
+		pool->status = CUDNN_STATUS_INTERNAL_ERROR;
+		return NULL;
+	}
+	pool->status = pool->library->create_descriptor(type, &descriptor);
+	if (pool->status != CUDNN_STATUS_SUCCESS)
+		return NULL;
+	pool->descriptors[pool->count++] = descriptor;
+	return descriptor;
+}
+
+void cudnn_pool_set(struct cudnn_pool *pool, void *descriptor, enum cudnn_attribute attribute,
+		    enum cudnn_attribute_type type, int64_t count, const void *values)
+{
+	if (pool->status == CUDNN_STATUS_SUCCESS)
+		pool->status =
+			pool->library->set_attribute(descriptor, attribute, type, count, values);
+}
+
+void cudnn_pool_set_descriptor(struct cudnn_pool *pool, void *descriptor,
+			       enum cudnn_attribute attribute, void *value)
+{
+	cudnn_pool_set(pool, descriptor, attribute, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value);
+}
+
+void cudnn_pool_finalize(struct cudnn_pool *pool, void *descriptor)
+{
+	if (pool->status == CUDNN_STATUS_SUCCESS)
+		pool->status = pool->library->finalize(descriptor);
+}

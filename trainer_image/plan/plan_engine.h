@@ -1,0 +1,53 @@
+/* Engines in a plan: a library offers several for a product, those that are faster may need more workspace. The workspace is
+ * planned with the tensors, and a limit of it chooses the engine of each op. */
+#pragma once
+
+#include "trainer_image/plan/plan.h"
+
+enum { PLAN_ENGINE_NAME = 96, PLAN_ENGINE_LIBRARY = 32 };
+
+struct plan_engine {
+	int64_t id;
+	int64_t workspace;           /* bytes */
+	char name[PLAN_ENGINE_NAME]; /* "eng67_k2=1": the library's own */
+};
+
+/* Who knows the engines: a library on a GPU. */
+struct plan_engine_source {
+	char library[PLAN_ENGINE_LIBRARY]; /* "cuDNN 9.19.0" */
+	void *context;
+	/* The engine of an op with at most `limit` bytes, and the number of its shape: equal shapes have equal numbers, from
+	 * 0 on. The number is -1 when a kernel of our own runs the op. E_UNSUPPORTED: there is none. */
+	int (*find)(void *context, const struct graph *graph, int op, int64_t limit,
+		    struct plan_engine *ret, int *ret_shape, struct problem *problem);
+	/* "forward 32x56x56x64 to 64, 3x3/1". Borrowed. */
+	const char *(*shape_text)(void *context, int shape);
+};
+
+/* Of an op. */
+struct plan_engine_op {
+	int shape; /* -1 = a kernel of our own */
+	struct plan_engine engine;
+	int64_t first_workspace; /* of the engine that is expected to be the fastest */
+};
+
+/* The engines of all ops of a graph. */
+struct plan_engines {
+	const struct plan_engine_source *source;
+	int64_t limit; /* bytes of workspace that an op may have; INT64_MAX = any number */
+	struct plan_engine_op *ops;
+	int op_count;
+};
+
+/* Chooses the first engines. `source` must outlive `ret`. E_UNSUPPORTED when ops have none: the problem names them. -EIO, -ENOMEM.
+ * Call plan_engines_done() in any case. */
+MUST_USE int plan_engines_init(struct plan_engines *engines,
+			       const struct plan_engine_source *source, const struct graph *graph,
+			       struct problem *problem);
+void plan_engines_done(struct plan_engines *engines);
+
+/* plan_make() with the workspace of the engines; `options->workspace` is not read. With a budget the limit of workspace is the
+ * largest that costs no more than 2 % of the forward pass in ops that run again. */
+MUST_USE int plan_engines_make(struct plan_engines *engines, const struct graph *graph,
+			       const struct plan_options *options, struct plan **ret,
+			       struct problem *problem);
