@@ -19,36 +19,42 @@ static void codec_none_from(const uint8_t *from, float *to, size_t count)
 	memcpy(to, from, count * sizeof(float));
 }
 
-static void codec_bf16_to(const float *from, uint8_t *to, size_t count)
+static void codec_half_to(void (*round)(const float *, uint16_t *, size_t), const float *from,
+			  uint8_t *to, size_t count)
 {
 	uint16_t half[CODEC_PART];
 
-	half_to_bf16(from, half, count);
+	round(from, half, count);
 	memcpy(to, half, count * sizeof(*half));
+}
+
+static void codec_half_from(void (*widen)(const uint16_t *, float *, size_t), const uint8_t *from,
+			    float *to, size_t count)
+{
+	uint16_t half[CODEC_PART];
+
+	memcpy(half, from, count * sizeof(*half));
+	widen(half, to, count);
+}
+
+static void codec_bf16_to(const float *from, uint8_t *to, size_t count)
+{
+	codec_half_to(half_to_bf16, from, to, count);
 }
 
 static void codec_bf16_from(const uint8_t *from, float *to, size_t count)
 {
-	uint16_t half[CODEC_PART];
-
-	memcpy(half, from, count * sizeof(*half));
-	half_from_bf16(half, to, count);
+	codec_half_from(half_from_bf16, from, to, count);
 }
 
 static void codec_fp16_to(const float *from, uint8_t *to, size_t count)
 {
-	uint16_t half[CODEC_PART];
-
-	half_to_fp16(from, half, count);
-	memcpy(to, half, count * sizeof(*half));
+	codec_half_to(half_to_fp16, from, to, count);
 }
 
 static void codec_fp16_from(const uint8_t *from, float *to, size_t count)
 {
-	uint16_t half[CODEC_PART];
-
-	memcpy(half, from, count * sizeof(*half));
-	half_from_fp16(half, to, count);
+	codec_half_from(half_from_fp16, from, to, count);
 }
 
 /* The largest size; not a number when one is among them. */

@@ -57,19 +57,26 @@ static size_t collective_part_room(enum codec codec, int members, size_t count)
 	return codec_size(codec, most);
 }
 
-static int collective_pass(struct transport *transport, const struct collective_group *group,
-			   const struct transport_exchange *is)
-{
-	struct transport_exchange ranks = *is;
-
-	ranks.to = group->ranks[is->to];
-	ranks.from = group->ranks[is->from];
-	return transport_exchange(transport, &ranks);
-}
-
 static int collective_beside(const struct collective_group *group, int steps)
 {
 	return (group->me + steps + group->count) % group->count;
+}
+
+/* `is` to the member `to` and from the member `from`. */
+static int collective_pass(struct transport *transport, const struct collective_group *group,
+			   int to, int from, struct transport_exchange is)
+{
+	is.to = group->ranks[to];
+	is.from = group->ranks[from];
+	return transport_exchange(transport, &is);
+}
+
+/* All members pass on by so many steps. */
+static int collective_shift(struct transport *transport, const struct collective_group *group,
+			    int steps, struct transport_exchange is)
+{
+	return collective_pass(transport, group, collective_beside(group, steps),
+			       collective_beside(group, -steps), is);
 }
 
 /* --- ring --- */
@@ -85,16 +92,12 @@ static int collective_ring_reduce(struct transport *transport, const struct coll
 		struct collective_part from = collective_part(sum, group->count, group->me - step);
 		struct collective_part to =
 			collective_part(sum, group->count, group->me - step - 1);
-		const struct transport_exchange is = {.to = collective_beside(group, 1),
-						      .from = collective_beside(group, -1),
-						      .out = out,
-						      .out_size = from.size,
-						      .in = in,
-						      .in_size = to.size};
+		const struct transport_exchange is = {
+			.out = out, .out_size = from.size, .in = in, .in_size = to.size};
 		int rc;
 
 		codec_encode(sum->codec, from.numbers, from.count, out);
-		rc = collective_pass(transport, group, &is);
+		rc = collective_shift(transport, group, 1, is);
 		if (rc != 0)
 			return rc;
 		codec_add(sum->codec, in, to.count, to.numbers);
@@ -116,13 +119,9 @@ static int collective_ring_spread(struct transport *transport, const struct coll
 		struct collective_part from =
 			collective_part(sum, group->count, group->me + 1 - step);
 		struct collective_part to = collective_part(sum, group->count, group->me - step);
-		const struct transport_exchange is = {.to = collective_beside(group, 1),
-						      .from = collective_beside(group, -1),
-						      .out = out,
-						      .out_size = from.size,
-						      .in = in,
-						      .in_size = to.size};
-		int rc = collective_pass(transport, group, &is);
+		const struct transport_exchange is = {
+			.out = out, .out_size = from.size, .in = in, .in_size = to.size};
+		int rc = collective_shift(transport, group, 1, is);
 		uint8_t *came = in;
 
 		if (rc != 0)
@@ -170,28 +169,41 @@ static void collective_halve(int me, struct collective_range range, struct colle
 	*other = (struct collective_range){range.first + (upper ? 0 : half), half};
 }
 
+/* Gives one range, encoded, to the member `other`, and takes another one from it: by codec_add or codec_decode. */
+static int collective_half_swap(struct transport *transport, const struct collective_group *group,
+				const struct collective_sum *sum, int other,
+				const struct collective_range ranges[2],
+				void (*take)(enum codec codec, const uint8_t *from, size_t count,
+					     float *to))
+{
+	struct collective_part out = collective_range_part(sum, group->count, ranges[0]);
+	struct collective_part in = collective_range_part(sum, group->count, ranges[1]);
+	uint8_t *came = sum->workspace + codec_size(sum->codec, sum->count + CODEC_BLOCK);
+	const struct transport_exchange is = {
+		.out = sum->workspace, .out_size = out.size, .in = came, .in_size = in.size};
+	int rc;
+
+	codec_encode(sum->codec, out.numbers, out.count, sum->workspace);
+	rc = collective_pass(transport, group, other, other, is);
+	if (rc == 0)
+		take(sum->codec, came, in.count, in.numbers);
+	return rc;
+}
+
 static int collective_half_down(struct transport *transport, const struct collective_group *group,
 				const struct collective_sum *sum, struct collective_range *range)
 {
-	size_t room = codec_size(sum->codec, sum->count + CODEC_BLOCK);
-
 	while (range->count > 1) {
 		struct collective_range keep;
 		struct collective_range give;
 
 		collective_halve(group->me, *range, &keep, &give);
-		int other = group->me ^ keep.count;
-		struct collective_part out = collective_range_part(sum, group->count, give);
-		struct collective_part in = collective_range_part(sum, group->count, keep);
-		const struct transport_exchange is = {
-			other, other, sum->workspace, sum->workspace + room, out.size, in.size};
-		int rc;
+		int rc = collective_half_swap(transport, group, sum, group->me ^ keep.count,
+					      (const struct collective_range[]){give, keep},
+					      codec_add);
 
-		codec_encode(sum->codec, out.numbers, out.count, sum->workspace);
-		rc = collective_pass(transport, group, &is);
 		if (rc != 0)
 			return rc;
-		codec_add(sum->codec, sum->workspace + room, in.count, in.numbers);
 		*range = keep;
 	}
 	return 0;
@@ -200,26 +212,19 @@ static int collective_half_down(struct transport *transport, const struct collec
 static int collective_half_up(struct transport *transport, const struct collective_group *group,
 			      const struct collective_sum *sum, struct collective_range range)
 {
-	size_t room = codec_size(sum->codec, sum->count + CODEC_BLOCK);
 	struct collective_part mine = collective_range_part(sum, group->count, range);
 
 	/* Rounding what was rounded changes nothing, so only the owner's rounding counts. */
 	codec_encode(sum->codec, mine.numbers, mine.count, sum->workspace);
 	codec_decode(sum->codec, sum->workspace, mine.count, mine.numbers);
 	while (range.count < group->count) {
-		int other = group->me ^ range.count;
 		struct collective_range there = {range.first ^ range.count, range.count};
-		struct collective_part out = collective_range_part(sum, group->count, range);
-		struct collective_part in = collective_range_part(sum, group->count, there);
-		const struct transport_exchange is = {
-			other, other, sum->workspace, sum->workspace + room, out.size, in.size};
-		int rc;
+		int rc = collective_half_swap(transport, group, sum, group->me ^ range.count,
+					      (const struct collective_range[]){range, there},
+					      codec_decode);
 
-		codec_encode(sum->codec, out.numbers, out.count, sum->workspace);
-		rc = collective_pass(transport, group, &is);
 		if (rc != 0)
 			return rc;
-		codec_decode(sum->codec, sum->workspace + room, in.count, in.numbers);
 		range = (struct collective_range){range.first & ~range.count, range.count * 2};
 	}
 	return 0;
@@ -242,24 +247,20 @@ static int collective_halving(struct transport *transport, const struct collecti
 static int collective_tree_send(struct transport *transport, const struct collective_group *group,
 				const struct collective_sum *sum, int to)
 {
-	const struct transport_exchange is = {.to = to,
-					      .from = to,
-					      .out = sum->workspace,
+	const struct transport_exchange is = {.out = sum->workspace,
 					      .out_size = codec_size(sum->codec, sum->count)};
 
-	return collective_pass(transport, group, &is);
+	return collective_pass(transport, group, to, to, is);
 }
 
 static int collective_tree_receive(struct transport *transport,
 				   const struct collective_group *group,
 				   const struct collective_sum *sum, int from)
 {
-	const struct transport_exchange is = {.to = from,
-					      .from = from,
-					      .in = sum->workspace,
+	const struct transport_exchange is = {.in = sum->workspace,
 					      .in_size = codec_size(sum->codec, sum->count)};
 
-	return collective_pass(transport, group, &is);
+	return collective_pass(transport, group, from, from, is);
 }
 
 static int collective_tree(struct transport *transport, const struct collective_group *group,
@@ -333,14 +334,12 @@ static int collective_direct(struct transport *transport, const struct collectiv
 	for (int step = 1; rc == 0 && step < group->count; step++) {
 		struct collective_part to = collective_part(sum, group->count, group->me + step);
 		const struct transport_exchange is = {
-			.to = collective_beside(group, step),
-			.from = collective_beside(group, -step),
 			.out = collective_direct_at(sum, encoded, &to),
 			.out_size = to.size,
 			.in = came + (size_t)(step - 1) * mine.size,
 			.in_size = mine.size};
 
-		rc = collective_pass(transport, group, &is);
+		rc = collective_shift(transport, group, step, is);
 	}
 	if (rc != 0)
 		return rc;
@@ -352,14 +351,12 @@ static int collective_direct(struct transport *transport, const struct collectiv
 	for (int step = 1; rc == 0 && step < group->count; step++) {
 		struct collective_part from = collective_part(sum, group->count, group->me - step);
 		const struct transport_exchange is = {
-			.to = collective_beside(group, step),
-			.from = collective_beside(group, -step),
 			.out = own,
 			.out_size = mine.size,
 			.in = collective_direct_at(sum, encoded, &from),
 			.in_size = from.size};
 
-		rc = collective_pass(transport, group, &is);
+		rc = collective_shift(transport, group, step, is);
 	}
 	if (rc == 0)
 		codec_decode(sum->codec, encoded, sum->count, sum->numbers);
@@ -416,14 +413,12 @@ int collective_gather(struct transport *transport, const struct collective_group
 	memcpy(all + (size_t)group->me * size, mine, size);
 	for (int step = 0; rc == 0 && step < group->count - 1; step++) {
 		const struct transport_exchange is = {
-			.to = collective_beside(group, 1),
-			.from = collective_beside(group, -1),
 			.out = all + (size_t)collective_beside(group, -step) * size,
 			.out_size = size,
 			.in = all + (size_t)collective_beside(group, -step - 1) * size,
 			.in_size = size};
 
-		rc = collective_pass(transport, group, &is);
+		rc = collective_shift(transport, group, 1, is);
 	}
 	return rc;
 }

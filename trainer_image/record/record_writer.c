@@ -9,6 +9,7 @@
 
 #include "common/base/error.h"
 #include "common/base/text.h"
+#include "common/io/transfer.h"
 
 #include "trainer_image/record/crc32c.h"
 #include "trainer_image/record/record_wire.h"
@@ -42,24 +43,6 @@ static void record_writer_page_begin(struct record_writer *writer)
 	writer->used = RECORD_PAGE_HEADER_SIZE;
 	writer->samples = 0;
 	text_clear(&writer->entries);
-}
-
-static int record_writer_put(struct record_writer *writer, const void *data, size_t size,
-			     uint64_t offset)
-{
-	const uint8_t *bytes = data;
-
-	for (size_t done = 0; done < size;) {
-		ssize_t some =
-			pwrite(writer->fd, bytes + done, size - done, (off_t)(offset + done));
-
-		if (some < 0 && errno == EINTR)
-			continue;
-		if (some <= 0)
-			return some < 0 ? -errno : -EIO;
-		done += (size_t)some;
-	}
-	return 0;
 }
 
 static int record_writer_failed(struct record_writer *writer, int rc, struct problem *problem)
@@ -104,7 +87,7 @@ static int record_writer_header(struct record_writer *writer, const uint8_t *dat
 	int rc = ftruncate(writer->fd, 0) < 0 ? -errno : 0;
 
 	if (rc == 0)
-		rc = record_writer_put(writer, data, size, 0);
+		rc = write_whole_at(writer->fd, data, size, 0);
 	if (rc == 0 && fsync(writer->fd) < 0)
 		rc = -errno;
 	if (rc < 0)
@@ -382,7 +365,7 @@ static int record_writer_flush(struct record_writer *writer)
 		.entries_crc = crc32c(0, writer->entries.data, writer->entries.size),
 	};
 	record_wire_page_encode(&page, writer->page);
-	int rc = record_writer_put(writer, writer->page, stored, writer->offset);
+	int rc = write_whole_at(writer->fd, writer->page, stored, writer->offset);
 	if (rc == 0 && writer->sync == RECORD_SYNC_PAGE && fdatasync(writer->fd) < 0)
 		rc = -errno;
 	if (rc == 0)
@@ -467,7 +450,7 @@ static int record_writer_table(struct record_writer *writer, const struct text *
 	if (rows->size > 0)
 		memcpy(table + RECORD_TABLE_ROWS, rows->data, rows->size);
 	frame(table, count);
-	int rc = record_writer_put(writer, table, size, writer->offset);
+	int rc = write_whole_at(writer->fd, table, size, writer->offset);
 	if (rc < 0)
 		return rc;
 	XXH64_update(writer->digest, table, size);
@@ -501,7 +484,7 @@ static int record_writer_finish(struct record_writer *writer)
 	trailer.digest = XXH64_digest(writer->digest);
 	trailer.size = writer->offset + RECORD_TRAILER_SIZE;
 	record_wire_trailer_encode(&trailer, bytes);
-	rc = record_writer_put(writer, bytes, sizeof(bytes), writer->offset);
+	rc = write_whole_at(writer->fd, bytes, sizeof(bytes), writer->offset);
 	if (rc == 0 && fsync(writer->fd) < 0)
 		rc = -errno;
 	return rc;
