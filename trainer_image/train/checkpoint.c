@@ -1,29 +1,25 @@
 #include "trainer_image/train/checkpoint.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/pages.h"
 #include "common/base/text.h"
-#include "common/io/file.h"
 
 #include "trainer_image/train/checkpoint_file.h"
+#include "trainer_image/train/checkpoint_folder.h"
 
-enum { CHECKPOINT_KEEP = 2, CHECKPOINT_FILE_NAME_SIZE = 48, CHECKPOINT_PATH_SIZE = 4096 };
+enum { CHECKPOINT_KEEP = 2, CHECKPOINT_PATH_SIZE = 4096 };
 
 struct checkpoints {
-	char *folder;
-	int folder_fd;
+	char *path; /* of the folder */
+	struct checkpoint_folder folder;
 	uint32_t keep;
 	struct checkpoint_header header; /* of the thread while it writes */
 	struct checkpoint_region *regions;
@@ -44,107 +40,14 @@ struct checkpoints {
 	struct checkpoint_counts counts;
 };
 
-/* --- files of the folder --- */
-
-static void checkpoint_name(uint64_t step, char ret[CHECKPOINT_FILE_NAME_SIZE])
-{
-	(void)text_format(ret, CHECKPOINT_FILE_NAME_SIZE, "step-%012" PRIu64 ".checkpoint", step);
-}
-
-static bool checkpoint_name_step(const char *name, uint64_t *ret)
-{
-	char again[CHECKPOINT_FILE_NAME_SIZE];
-	char *end = NULL;
-
-	if (strncmp(name, "step-", 5) != 0)
-		return false;
-	errno = 0;
-	*ret = strtoull(name + 5, &end, 10);
-	checkpoint_name(*ret, again);
-	return errno == 0 && strcmp(name, again) == 0;
-}
-
-static int checkpoint_later_first(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left;
-	uint64_t b = *(const uint64_t *)right;
-
-	return (a < b) - (a > b);
-}
-
-/* The steps of all files, the latest first; the caller frees. */
-static int checkpoint_steps(const struct checkpoints *checkpoints, uint64_t **ret,
-			    size_t *ret_count)
-{
-	CLEANUP(freep) uint64_t *steps = NULL;
-	size_t count = 0;
-	size_t room = 0;
-	int fd = openat(checkpoints->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
-	int rc = 0;
-
-	if (!list) {
-		rc = -errno;
-		closep(&fd);
-		return rc;
-	}
-	errno = 0;
-	for (const struct dirent *entry; rc == 0 && (entry = readdir(list)) != NULL; errno = 0) {
-		uint64_t step;
-
-		if (!checkpoint_name_step(entry->d_name, &step))
-			continue;
-		if (count == room) {
-			uint64_t *more = realloc(steps, (room * 2 + 16) * sizeof(*more));
-
-			if (!more) {
-				rc = -ENOMEM;
-				break;
-			}
-			steps = more;
-			room = room * 2 + 16;
-		}
-		steps[count++] = step;
-	}
-	if (rc == 0 && errno != 0)
-		rc = -errno;
-	(void)closedir(list);
-	if (rc < 0)
-		return rc;
-	if (count > 0)
-		qsort(steps, count, sizeof(*steps), checkpoint_later_first);
-	*ret = TAKE(steps);
-	*ret_count = count;
-	return 0;
-}
-
-/* Behind `step`, which is durable: later files are of a run that this one went back behind. */
-static int checkpoint_prune(const struct checkpoints *checkpoints, uint64_t step)
-{
-	CLEANUP(freep) uint64_t *steps = NULL;
-	char name[CHECKPOINT_FILE_NAME_SIZE];
-	uint32_t kept = 0;
-	size_t count = 0;
-	int rc = checkpoint_steps(checkpoints, &steps, &count);
-
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		if (steps[i] <= step && kept++ < checkpoints->keep)
-			continue;
-		checkpoint_name(steps[i], name);
-		if (unlinkat(checkpoints->folder_fd, name, 0) < 0 && errno != ENOENT)
-			rc = -errno;
-	}
-	return rc;
-}
-
 /* --- the thread --- */
 
 static int checkpoint_write(struct checkpoints *checkpoints, struct problem *problem)
 {
-	char name[CHECKPOINT_FILE_NAME_SIZE];
+	char name[CHECKPOINT_FOLDER_NAME_SIZE];
 	const struct checkpoint_file_write is = {
-		.folder = checkpoints->folder,
-		.folder_fd = checkpoints->folder_fd,
+		.folder = checkpoints->path,
+		.folder_fd = checkpoints->folder.fd,
 		.name = name,
 		.header = &checkpoints->header,
 		.data = checkpoints->snapshot,
@@ -152,14 +55,15 @@ static int checkpoint_write(struct checkpoints *checkpoints, struct problem *pro
 		.scratch_size = checkpoints->scratch_size,
 	};
 
-	checkpoint_name(checkpoints->header.step, name);
+	checkpoint_folder_name(checkpoints->header.step, name);
 	int rc = checkpoint_file_write(&is, problem);
 	if (rc < 0)
 		return rc;
-	rc = checkpoint_prune(checkpoints, checkpoints->header.step);
+	rc = checkpoint_folder_prune(&checkpoints->folder, checkpoints->header.step,
+				     checkpoints->keep);
 	if (rc < 0)
 		return problem_set(problem, rc, "old checkpoints of %s are not removed: %s",
-				   checkpoints->folder, error_text(rc));
+				   checkpoints->path, error_text(rc));
 	return 0;
 }
 
@@ -213,10 +117,10 @@ static int checkpoint_copy(struct checkpoints *checkpoints,
 {
 	size_t count = options->region_count;
 
-	checkpoints->folder = strdup(options->folder);
+	checkpoints->path = strdup(options->folder);
 	checkpoints->regions = calloc(count + 1, sizeof(*checkpoints->regions));
 	checkpoints->header.rows = calloc(count + 1, sizeof(*checkpoints->header.rows));
-	if (!checkpoints->folder || !checkpoints->regions || !checkpoints->header.rows)
+	if (!checkpoints->path || !checkpoints->regions || !checkpoints->header.rows)
 		return -ENOMEM;
 	checkpoints->header.terms = *options->terms;
 	checkpoints->header.count = count;
@@ -240,28 +144,6 @@ static int checkpoint_copy(struct checkpoints *checkpoints,
 	return checkpoints->scratch && checkpoints->snapshot ? 0 : -ENOMEM;
 }
 
-static int checkpoint_folder(struct checkpoints *checkpoints, struct problem *problem)
-{
-	int rc = file_make_folder(checkpoints->folder, 0777);
-
-	if (rc == 0)
-		checkpoints->folder_fd =
-			open(checkpoints->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (rc == 0 && checkpoints->folder_fd < 0)
-		rc = -errno;
-	if (rc < 0)
-		return problem_set(problem, rc, "cannot keep checkpoints in %s: %s",
-				   checkpoints->folder, error_text(rc));
-	if (flock(checkpoints->folder_fd, LOCK_EX | LOCK_NB) < 0) {
-		rc = errno == EWOULDBLOCK ? E_CONFLICT : -errno;
-		problem_set(problem, rc, "cannot keep checkpoints in %s: %s", checkpoints->folder,
-			    rc == E_CONFLICT ? "another process saves to it" : error_text(rc));
-		problem_hint(problem, "wait for it, or name another folder");
-		return rc;
-	}
-	return 0;
-}
-
 int checkpoints_open(const struct checkpoint_options *options, struct checkpoints **ret,
 		     struct problem *problem)
 {
@@ -269,7 +151,7 @@ int checkpoints_open(const struct checkpoint_options *options, struct checkpoint
 
 	if (!checkpoints)
 		return problem_set(problem, -ENOMEM, "no memory for checkpoints");
-	*checkpoints = (struct checkpoints){.folder_fd = -1,
+	*checkpoints = (struct checkpoints){.folder.fd = -1,
 					    .keep = options->keep ? options->keep : CHECKPOINT_KEEP,
 					    .fault = options->fault,
 					    .context = options->context};
@@ -281,7 +163,7 @@ int checkpoints_open(const struct checkpoint_options *options, struct checkpoint
 				  "no checkpoint of %zu regions, %" PRIu64 " bytes: %s",
 				  options->region_count, checkpoints->bytes, error_text(rc));
 	if (rc == 0)
-		rc = checkpoint_folder(checkpoints, problem);
+		rc = checkpoint_folder_open(checkpoints->path, &checkpoints->folder, problem);
 	if (rc == 0 && (rc = checkpoint_thread_new(checkpoints)) < 0)
 		(void)problem_set(problem, rc, "no thread for checkpoints: %s", error_text(rc));
 	if (rc < 0) {
@@ -305,12 +187,12 @@ void checkpoints_close(struct checkpoints *checkpoints)
 	}
 	(void)pthread_cond_destroy(&checkpoints->moved);
 	(void)pthread_mutex_destroy(&checkpoints->lock);
-	closep(&checkpoints->folder_fd);
+	checkpoint_folder_close(&checkpoints->folder);
 	pages_free(checkpoints->snapshot, checkpoints->bytes + 1);
 	free(checkpoints->scratch);
 	free(checkpoints->header.rows);
 	free(checkpoints->regions);
-	free(checkpoints->folder);
+	free(checkpoints->path);
 	free(checkpoints);
 }
 
@@ -373,13 +255,13 @@ static void checkpoint_idle(struct checkpoints *checkpoints)
 static int checkpoint_try(struct checkpoints *checkpoints, uint64_t step, struct problem *problem)
 {
 	char path[CHECKPOINT_PATH_SIZE];
-	char name[CHECKPOINT_FILE_NAME_SIZE];
+	char name[CHECKPOINT_FOLDER_NAME_SIZE];
 	struct checkpoint_file file;
 
-	checkpoint_name(step, name);
-	if (!text_format(path, sizeof(path), "%s/%s", checkpoints->folder, name))
+	checkpoint_folder_name(step, name);
+	if (!text_format(path, sizeof(path), "%s/%s", checkpoints->path, name))
 		return problem_set(problem, -ENAMETOOLONG, "the name of folder %s is too long",
-				   checkpoints->folder);
+				   checkpoints->path);
 	int rc = checkpoint_file_open(path, &file, problem);
 	if (rc < 0)
 		return rc;
@@ -408,9 +290,9 @@ int checkpoints_newest(struct checkpoints *checkpoints, uint64_t most, uint64_t 
 	size_t count = 0;
 
 	checkpoint_idle(checkpoints);
-	int rc = checkpoint_steps(checkpoints, &steps, &count);
+	int rc = checkpoint_folder_steps(&checkpoints->folder, &steps, &count);
 	if (rc < 0)
-		return problem_set(problem, rc, "cannot list %s: %s", checkpoints->folder,
+		return problem_set(problem, rc, "cannot list %s: %s", checkpoints->path,
 				   error_text(rc));
 	for (size_t i = 0; i < count; i++) {
 		struct problem found = {0};
@@ -431,9 +313,8 @@ int checkpoints_newest(struct checkpoints *checkpoints, uint64_t most, uint64_t 
 			checkpoints->fault(checkpoints->context, &found);
 	}
 	if (damaged == 0)
-		return problem_set(problem, E_NOT_FOUND, "%s has no checkpoint",
-				   checkpoints->folder);
-	problem_set(problem, E_DIGEST, "%s has no checkpoint that is whole", checkpoints->folder);
+		return problem_set(problem, E_NOT_FOUND, "%s has no checkpoint", checkpoints->path);
+	problem_set(problem, E_DIGEST, "%s has no checkpoint that is whole", checkpoints->path);
 	problem_detail(problem, "%" PRIu64 " are damaged", damaged);
 	problem_hint(problem, "remove the folder to train from the start");
 	return E_DIGEST;
@@ -478,7 +359,7 @@ int checkpoints_save(struct checkpoints *checkpoints, uint64_t step, struct prob
 
 	if (!checkpoints->loaded)
 		return problem_set(problem, -EINVAL, "nothing was loaded from %s yet",
-				   checkpoints->folder);
+				   checkpoints->path);
 	int64_t begin = clock_monotonic_us();
 	pthread_mutex_lock(&checkpoints->lock);
 	rc = checkpoint_met(checkpoints, problem);
