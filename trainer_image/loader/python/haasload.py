@@ -152,7 +152,8 @@ class _Lent:
         self._handle, self._data = handle, data
 
     def __del__(self):
-        _library.haasload_give_back(self._handle.pointer, self._data)
+        if self._handle.pointer:  # a cycle may be taken apart with the handle first, which frees all batches
+            _library.haasload_give_back(self._handle.pointer, self._data)
 
 
 class _Handle:
