@@ -53,8 +53,8 @@ MUST_USE int plan_make(const struct graph *graph, const struct plan_options *opt
 void plan_free(struct plan *plan);
 void plan_freep(struct plan **plan);
 
-/* The same for plans that run and compute again the same ops in the same order. Bytes do not count: workspaces
- * follow the threads of a machine. */
+/* The same for plans that run and compute again the same ops in the same order. Bytes do not count: they change
+ * no bit. With a budget, plans with other workspaces may differ in what they compute again. */
 uint64_t plan_digest(const struct plan *plan);
 /* Bytes when all that the forward pass gives is kept, each result in memory of its own. */
 int64_t plan_naive_bytes(const struct graph *graph);

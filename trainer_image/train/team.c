@@ -32,6 +32,16 @@ int team_blame(struct team *team, int rc, struct problem *problem)
 	return E_UNAVAILABLE;
 }
 
+/* The bytes of all ranks, in their order. */
+static int team_gather(struct team *team, const void *mine, size_t size, void *ret_all,
+		       struct problem *problem)
+{
+	struct collective_group group = collective_all(team->transport);
+	int rc = collective_gather(team->transport, &group, mine, size, ret_all);
+
+	return rc != 0 ? team_blame(team, rc, problem) : 0;
+}
+
 int team_tell(struct team *team, struct team_word *word, struct problem *problem)
 {
 	struct team_word all[COMM_RANKS_MAX];
@@ -39,11 +49,10 @@ int team_tell(struct team *team, struct team_word *word, struct problem *problem
 
 	if (!team || team->ranks < 2)
 		return 0;
-	struct collective_group group = collective_all(team->transport);
-	int rc = collective_gather(team->transport, &group, word, sizeof(*word), all);
+	int rc = team_gather(team, word, sizeof(*word), all, problem);
 
 	if (rc != 0)
-		return team_blame(team, rc, problem);
+		return rc;
 	for (int i = 0; i < team->ranks; i++) {
 		sum.loss += all[i].loss;
 		sum.counted += all[i].counted;
@@ -92,12 +101,33 @@ int team_least(struct team *team, uint64_t *number, struct problem *problem)
 
 	if (!team || team->ranks < 2)
 		return 0;
-	struct collective_group group = collective_all(team->transport);
-	int rc = collective_gather(team->transport, &group, number, sizeof(*number), all);
+	int rc = team_gather(team, number, sizeof(*number), all, problem);
 
-	if (rc != 0)
-		return team_blame(team, rc, problem);
-	for (int i = 0; i < team->ranks; i++)
+	for (int i = 0; rc == 0 && i < team->ranks; i++)
 		*number = all[i] < *number ? all[i] : *number;
-	return 0;
+	return rc;
+}
+
+int team_most(struct team *team, uint64_t key, int64_t *numbers, size_t count,
+	      struct problem *problem)
+{
+	uint64_t keys[COMM_RANKS_MAX];
+
+	if (!team || team->ranks < 2)
+		return 0;
+	int rc = team_gather(team, &key, sizeof(key), keys, problem);
+
+	for (int i = 0; rc == 0 && i < team->ranks; i++)
+		if (keys[i] != key)
+			return 0;
+	if (rc != 0 || count == 0)
+		return rc;
+	CLEANUP(freep) int64_t *all = calloc((size_t)team->ranks * count, sizeof(*all));
+	if (!all)
+		return problem_set(problem, -ENOMEM, "no memory");
+	rc = team_gather(team, numbers, count * sizeof(*numbers), all, problem);
+	for (size_t i = 0; rc == 0 && i < (size_t)team->ranks * count; i++)
+		if (all[i] > numbers[i % count])
+			numbers[i % count] = all[i];
+	return rc;
 }

@@ -30,5 +30,9 @@ MUST_USE int team_sum(struct team *team, float *numbers, size_t count, struct pr
 MUST_USE int team_mean(struct team *team, float *numbers, size_t count, struct problem *problem);
 /* The smallest of all ranks' numbers. */
 MUST_USE int team_least(struct team *team, uint64_t *number, struct problem *problem);
+/* Each number to the largest that a rank has in its place. Where ranks have other keys, their numbers are of other
+ * things: nothing is changed. */
+MUST_USE int team_most(struct team *team, uint64_t key, int64_t *numbers, size_t count,
+		       struct problem *problem);
 /* Why a call over the transport ended with `rc`: waits shortly for what the watch hears. E_UNAVAILABLE. */
 int team_blame(struct team *team, int rc, struct problem *problem);

@@ -83,6 +83,7 @@ int train_agree(struct train *train, struct problem *problem)
 	train_save_terms(train, &terms);
 	/* The schedule: which op runs when, and which numbers are summed together. */
 	terms_add(&terms, "graph", "%016" PRIx64, graph_digest(train->engine.graph));
+	terms_add(&terms, "memory", "%" PRId64, train_budget(train));
 	terms_add(&terms, "plan", "%016" PRIx64, plan_digest(train->engine.plan));
 	exchange_terms_add(train->exchange, &terms);
 	/* All of them also have to end together, and to save together. */
