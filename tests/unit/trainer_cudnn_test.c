@@ -1,0 +1,602 @@
+// links: trainer_cudnn lib::jansson
+/* cuDNN's engines, beside a fake cuDNN (tests/support/cudnn_fake) that offers what the test says. tests/gpu/trainer_engines asks
+ * the real one. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/text.h"
+
+#include "tests/support/cmocka.h"
+#include "tests/support/cudnn_fake/cudnn_fake.h"
+#include "trainer_image/graph/model_text.h"
+#include "trainer_image/ops/cuda/cudnn_conv.h"
+#include "trainer_image/ops/cuda/cudnn_source.h"
+
+enum {
+	NOTE_TENSOR_CORE = 1,
+	NOTE_DOWN = 2,
+	NOTE_REDUCED = 3,
+	NOTE_NONDETERMINISTIC = 5,
+	NOTE_13 = 9
+};
+
+static const struct op_attributes cudnn_none = {.factor = 0};
+
+/* build/dev/cudnn_NAME */
+static void cudnn_folder(const char *name, char ret[PATH_MAX])
+{
+	char program[PATH_MAX];
+	ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	assert_true(size > 0);
+	program[size] = '\0';
+	*strrchr(program, '/') = '\0'; /* units */
+	*strrchr(program, '/') = '\0';
+	assert_true(text_format(ret, PATH_MAX, "%s/cudnn_%s", program, name));
+}
+
+static void cudnn_use(const char *name)
+{
+	char folder[PATH_MAX];
+
+	cudnn_folder(name, folder);
+	assert_int_equal(setenv(CUDNN_FOLDER_VARIABLE, folder, 1), 0);
+}
+
+static struct cudnn_fake *cudnn_state(void)
+{
+	char path[PATH_MAX];
+	cudnn_fake_state_function *state = NULL;
+
+	cudnn_folder("fake", path);
+	strcat(path, "/libcudnn.so.9");
+	void *library = dlopen(path, RTLD_NOW | RTLD_NODELETE);
+
+	assert_non_null(library);
+	*(void **)&state = dlsym(library, "cudnn_fake_state");
+	dlclose(library);
+	assert_non_null(state);
+	return state();
+}
+
+struct cudnn_lab {
+	struct cudnn_fake *fake;
+	struct cudnn_library library;
+	struct cudnn_target target;
+};
+
+static void cudnn_lab_begin(struct cudnn_lab *lab)
+{
+	struct problem problem = {0};
+	const struct cudnn_device_row *row = NULL;
+
+	cudnn_use("fake");
+	lab->fake = cudnn_state();
+	*lab->fake = (struct cudnn_fake){.version = 91900, .first = {{.id = 7}}};
+	assert_int_equal(cudnn_library_open(&lab->library, &problem), 0);
+	assert_int_equal(cudnn_device_find("h200", 90, &row, &problem), 0);
+	assert_int_equal(cudnn_target_describe(&lab->target, &lab->library, row, &problem), 0);
+}
+
+static void cudnn_lab_end(struct cudnn_lab *lab)
+{
+	cudnn_target_done(&lab->target);
+	assert_int_equal(lab->fake->live, 0);
+	assert_int_equal(lab->fake->handles, 0);
+}
+
+static void library(void **state)
+{
+	struct cudnn_library library;
+	struct problem problem = {0};
+	char folder[PATH_MAX];
+
+	(void)state;
+	setenv(CUDNN_FOLDER_VARIABLE, "/none", 1);
+	assert_int_equal(cudnn_library_open(&library, &problem), -ENOENT);
+	assert_string_equal(problem.message, "cuDNN cannot be loaded: no usable libcudnn.so.9");
+	assert_non_null(strstr(problem.detail, "TRAINER_CUDNN names the folder /none: "));
+	assert_non_null(strstr(problem.detail, "/none/libcudnn.so.9"));
+	assert_non_null(strstr(problem.hint, "unset TRAINER_CUDNN"));
+	memset(folder, 'x', sizeof(folder) - 1);
+	folder[sizeof(folder) - 1] = '\0';
+	setenv(CUDNN_FOLDER_VARIABLE, folder, 1);
+	assert_int_equal(cudnn_library_open(&library, &problem), -ENOENT);
+	setenv(CUDNN_FOLDER_VARIABLE, "", 1);
+	assert_int_equal(cudnn_library_open(&library, &problem), -ENOENT);
+
+	cudnn_use("lacks");
+	assert_int_equal(cudnn_library_open(&library, &problem), E_UNSUPPORTED);
+	assert_string_equal(problem.message,
+			    "cuDNN cannot be used: libcudnn.so.9 lacks cudnnBackendExecute");
+	cudnn_use("alone");
+	assert_int_equal(cudnn_library_open(&library, &problem), -ENOENT);
+	assert_string_equal(problem.message,
+			    "cuDNN is not complete: no usable libcudnn_graph.so.9");
+	cudnn_folder("alone", folder);
+	assert_non_null(strstr(problem.detail, folder));
+
+	struct cudnn_fake *fake = cudnn_state();
+
+	cudnn_use("fake");
+	fake->version = 91002;
+	assert_int_equal(cudnn_library_open(&library, &problem), E_UNSUPPORTED);
+	assert_string_equal(problem.message, "cuDNN 9.10.2 cannot be used: 9.11 or a later 9");
+	fake->version = 100000; /* another interface */
+	assert_int_equal(cudnn_library_open(&library, &problem), E_UNSUPPORTED);
+	fake->version = CUDNN_VERSION_LEAST;
+	assert_int_equal(cudnn_library_open(&library, &problem), 0);
+}
+
+static void devices(void **state)
+{
+	const struct cudnn_device_row *row = NULL;
+	struct problem problem = {0};
+	size_t count = 0;
+	size_t served = 0;
+	const struct gpu_row *gpus = gpu_rows(&count);
+	char text[CUDNN_DEVICE_TEXT];
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		int rc = cudnn_device_find(gpus[i].name, gpus[i].capability, &row, &problem);
+
+		if (gpus[i].capability < 75) {
+			assert_int_equal(rc, E_UNSUPPORTED);
+			assert_non_null(strstr(problem.message, "it needs CUDA 12"));
+			continue;
+		}
+		served++;
+		assert_int_equal(rc, 0);
+		assert_int_equal(row->capability, gpus[i].capability);
+		assert_int_equal(row->memory_mib, gpus[i].memory_mib);
+		json_t *json =
+			json_loads(cudnn_device_text(row, text), JSON_REJECT_DUPLICATES, NULL);
+
+		assert_non_null(json);
+		assert_int_equal(json_object_size(json), 23);
+		assert_int_equal(json_integer_value(json_object_get(json, "deviceVer")),
+				 gpus[i].capability * 10);
+		json_decref(json);
+	}
+	(void)cudnn_device_rows(&count);
+	assert_int_equal(count, served);
+	assert_int_equal(cudnn_device_find("none", 90, &row, &problem), E_NOT_FOUND);
+	/* Limits of a compute capability. */
+	assert_int_equal(cudnn_device_find("t4", 75, &row, &problem), 0);
+	assert_non_null(strstr(cudnn_device_text(row, text), "\"maxThreadsPerSM\":1024"));
+	assert_int_equal(cudnn_device_find("rtx5090", 120, &row, &problem), 0);
+	assert_non_null(
+		strstr(cudnn_device_text(row, text), "\"maxSharedMemoryPerBlockOptin\":101376"));
+}
+
+struct cudnn_case {
+	enum op_kind kind;
+	struct op_attributes attributes;
+	struct op_tensor in[3];
+	size_t in_count;
+	struct op_tensor out;
+	bool accumulate;
+	int operation;
+	int64_t sizes[3][4]; /* of x, w, y for cuDNN: N C H W */
+	float beta;
+};
+
+#define BF16(...)                                             \
+	{                                                     \
+		TENSOR_BF16,                                  \
+		{                                             \
+			sizeof((int64_t[]){__VA_ARGS__}) / 8, \
+			{                                     \
+				__VA_ARGS__                   \
+			}                                     \
+		}                                             \
+	}
+#define WINDOW_3_2                                                 \
+	{                                                          \
+		.window = {3, 3}, .stride = {2, 2}, .pad = {1, 1}, \
+	}
+
+static const struct cudnn_case cudnn_cases[] = {
+	{OP_CONV,
+	 WINDOW_3_2,
+	 {BF16(8, 56, 40, 64), BF16(32, 3, 3, 64)},
+	 2,
+	 BF16(8, 28, 20, 32),
+	 false,
+	 CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+	 {{8, 64, 56, 40}, {32, 64, 3, 3}, {8, 32, 28, 20}},
+	 0},
+	{OP_CONV,
+	 WINDOW_3_2,
+	 {BF16(8, 56, 40, 64), BF16(32, 3, 3, 64), BF16(32)},
+	 3,
+	 BF16(8, 28, 20, 32),
+	 false,
+	 CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+	 {{8, 64, 56, 40}, {32, 64, 3, 3}, {8, 32, 28, 20}},
+	 1},
+	{OP_CONV_DATA,
+	 WINDOW_3_2,
+	 {BF16(8, 28, 20, 32), BF16(32, 3, 3, 64)},
+	 2,
+	 BF16(8, 56, 40, 64),
+	 false,
+	 CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+	 {{8, 64, 56, 40}, {32, 64, 3, 3}, {8, 32, 28, 20}},
+	 0},
+	{OP_CONV_WEIGHT,
+	 WINDOW_3_2,
+	 {BF16(8, 56, 40, 64), BF16(8, 28, 20, 32)},
+	 2,
+	 BF16(32, 3, 3, 64),
+	 true,
+	 CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+	 {{8, 64, 56, 40}, {32, 64, 3, 3}, {8, 32, 28, 20}},
+	 1},
+	{OP_LINEAR,
+	 {0},
+	 {BF16(4, 16, 384), BF16(1152, 384), BF16(1152)},
+	 3,
+	 BF16(4, 16, 1152),
+	 false,
+	 CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+	 {{1, 384, 64, 1}, {1152, 384, 1, 1}, {1, 1152, 64, 1}},
+	 1},
+	{OP_LINEAR_DATA,
+	 {0},
+	 {BF16(4, 16, 1152), BF16(1152, 384)},
+	 2,
+	 BF16(4, 16, 384),
+	 false,
+	 CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+	 {{1, 384, 64, 1}, {1152, 384, 1, 1}, {1, 1152, 64, 1}},
+	 0},
+	{OP_LINEAR_WEIGHT,
+	 {0},
+	 {BF16(4, 16, 384), BF16(4, 16, 1152)},
+	 2,
+	 BF16(1152, 384),
+	 false,
+	 CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+	 {{1, 384, 64, 1}, {1152, 384, 1, 1}, {1, 1152, 64, 1}},
+	 0},
+};
+
+static void cudnn_check_case(struct cudnn_lab *lab, const struct cudnn_case *row)
+{
+	struct op_inputs op = {row->kind, &row->attributes, row->in, row->in_count};
+	struct cudnn_shape shape;
+	struct cudnn_engines engines;
+	struct problem problem = {0};
+	const struct cudnn_fake *fake = lab->fake;
+
+	assert_int_equal(cudnn_shape_of(&op, &row->out, row->accumulate, &shape, &problem), 0);
+	assert_int_equal(cudnn_engines_find(&lab->target, &shape, INT64_MAX, CUDNN_ENGINES_MAX,
+					    &engines, &problem),
+			 0);
+	assert_int_equal(fake->operation, row->operation);
+	assert_memory_equal(fake->sizes, row->sizes, sizeof(row->sizes));
+	for (int i = 0; i < 3; i++) {
+		const int64_t *size = row->sizes[i];
+		const int64_t strides[4] = {size[1] * size[2] * size[3], 1, size[3] * size[1],
+					    size[1]};
+
+		assert_memory_equal(fake->strides[i], strides, sizeof(strides));
+		assert_int_equal(fake->data_types[i], CUDNN_DATA_BFLOAT16);
+	}
+	assert_true(fake->beta >= row->beta && fake->beta <= row->beta);
+	assert_int_equal(fake->step[0], row->attributes.stride[0] > 0 ? 2 : 1);
+	assert_int_equal(fake->pad[1], row->attributes.pad[1]);
+	assert_false(fake->with_handle);
+	assert_non_null(strstr(fake->device, "\"deviceName\":\"NVIDIA H200\""));
+}
+
+static void shapes(void **state)
+{
+	struct cudnn_lab lab;
+	struct cudnn_shape shape;
+	struct problem problem = {0};
+	const struct op_tensor fp64[2] = {{TENSOR_FP64, {2, {4, 8}}}, {TENSOR_FP64, {2, {16, 8}}}};
+	struct op_inputs op = {OP_LINEAR, &cudnn_none, fp64, 2};
+
+	(void)state;
+	cudnn_lab_begin(&lab);
+	for (size_t i = 0; i < COUNT_OF(cudnn_cases); i++)
+		cudnn_check_case(&lab, &cudnn_cases[i]);
+	assert_int_equal(cudnn_shape_of(&op, &fp64[0], false, &shape, &problem), E_UNSUPPORTED);
+	assert_string_equal(problem.message, "linear in fp64 has no engine");
+	op.kind = OP_ADD;
+	assert_int_equal(cudnn_shape_of(&op, &fp64[0], false, &shape, &problem), E_UNSUPPORTED);
+	cudnn_lab_end(&lab);
+}
+
+static int cudnn_ask(struct cudnn_lab *lab, enum tensor_type type, int64_t limit,
+		     struct cudnn_engines *ret, struct problem *problem)
+{
+	const struct op_tensor in[2] = {{type, {2, {4, 8}}}, {type, {2, {16, 8}}}};
+	const struct op_tensor out = {type, {2, {4, 16}}};
+	struct op_inputs op = {OP_LINEAR, &cudnn_none, in, 2};
+	struct cudnn_shape shape;
+
+	assert_int_equal(cudnn_shape_of(&op, &out, false, &shape, problem), 0);
+	return cudnn_engines_find(&lab->target, &shape, limit, CUDNN_ENGINES_MAX, ret, problem);
+}
+
+static void engines(void **state)
+{
+	static const struct cudnn_fake_engine first[] = {
+		{.id = 1, .workspace = 900, .numerical = {NOTE_TENSOR_CORE, NOTE_NONDETERMINISTIC}},
+		{.id = 2, .workspace = 800, .numerical = {NOTE_REDUCED}},
+		{.id = 3, .workspace = 700, .numerical = {NOTE_13}},
+		{.id = 4, .workspace = 600, .behavior = {1}},
+		{.id = 5, .workspace = 500, .fails = true},
+		{.id = 6, .workspace = 400, .numerical = {NOTE_TENSOR_CORE}},
+		{.id = 7, .workspace = 400}, /* not less than the sixth */
+		{.id = 8, .workspace = 90, .more = 10},
+	};
+	static const struct cudnn_fake_engine others[] = {
+		{.id = 9, .workspace = 100}, {.id = 10}, {.id = 11}};
+	struct cudnn_lab lab;
+	struct cudnn_engines found;
+	struct problem problem = {0};
+
+	(void)state;
+	cudnn_lab_begin(&lab);
+	memcpy(lab.fake->first, first, sizeof(first));
+	memcpy(lab.fake->others, others, sizeof(others));
+	assert_int_equal(cudnn_ask(&lab, TENSOR_BF16, INT64_MAX, &found, &problem), 0);
+	assert_int_equal(found.count, 3);
+	assert_int_equal(found.rows[0].id, 6);
+	assert_int_equal(found.rows[1].id, 8);
+	assert_int_equal(found.rows[1].workspace, 100);
+	assert_int_equal(found.rows[2].id, 10);
+	assert_string_equal(found.rows[2].name, "eng10_k2=5");
+	assert_int_equal(found.refused[CUDNN_REFUSED_NONDETERMINISTIC], 1);
+	assert_int_equal(found.refused[CUDNN_REFUSED_PRECISION], 2);
+	assert_int_equal(found.refused[CUDNN_REFUSED_COMPILED], 1);
+	assert_int_equal(found.refused[CUDNN_REFUSED_PLAN], 1);
+	assert_int_equal(found.refused[CUDNN_REFUSED_WORKSPACE], 2);
+	assert_int_equal(found.offered, 10); /* the eleventh is not tried: nothing needs less */
+	assert_int_equal(cudnn_engines_choose(&found, INT64_MAX)->id, 6);
+	assert_int_equal(cudnn_engines_choose(&found, 399)->id, 8);
+	assert_int_equal(cudnn_engines_choose(&found, 0)->id, 10);
+
+	/* Tensor cores are TF32 in FP32. */
+	assert_int_equal(cudnn_ask(&lab, TENSOR_FP32, INT64_MAX, &found, &problem), 0);
+	assert_int_equal(found.rows[0].id, 7);
+	assert_int_equal(found.refused[CUDNN_REFUSED_PRECISION], 4);
+	assert_int_equal(cudnn_ask(&lab, TENSOR_BF16, 99, &found, &problem), 0);
+	assert_int_equal(found.count, 1);
+	assert_int_equal(found.rows[0].id, 10);
+	assert_null(cudnn_engines_choose(&found, -1));
+	cudnn_lab_end(&lab);
+}
+
+static void no_engine(void **state)
+{
+	struct cudnn_lab lab;
+	struct cudnn_engines found;
+	struct problem problem = {0};
+
+	(void)state;
+	cudnn_lab_begin(&lab);
+	lab.fake->first[0] = (struct cudnn_fake_engine){.id = 1, .numerical = {NOTE_DOWN}};
+	lab.fake->first[1] = (struct cudnn_fake_engine){.id = 2, .workspace = 1000};
+	assert_int_equal(cudnn_ask(&lab, TENSOR_FP16, 999, &found, &problem), E_UNSUPPORTED);
+	assert_string_equal(problem.message, "no engine for forward 4x8 to 16 in fp16");
+	assert_non_null(strstr(problem.detail,
+			       "cuDNN offers 2; refused: 0 not deterministic, 1 not exact"));
+	assert_non_null(strstr(problem.detail, "1 over 999 bytes of workspace"));
+	assert_non_null(strstr(problem.hint, "more workspace"));
+	lab.fake->first[0].id = 0;
+	assert_int_equal(cudnn_ask(&lab, TENSOR_FP16, 999, &found, &problem), E_UNSUPPORTED);
+	assert_string_equal(problem.detail, "cuDNN offers none on this GPU");
+	lab.fake->heuristics = 3002; /* not supported is an answer, an internal error none */
+	assert_int_equal(cudnn_ask(&lab, TENSOR_FP16, 999, &found, &problem), E_UNSUPPORTED);
+	lab.fake->heuristics = 4000;
+	assert_int_equal(cudnn_ask(&lab, TENSOR_FP16, 999, &found, &problem), -EIO);
+	assert_string_equal(problem.detail, "the fake says why");
+	cudnn_lab_end(&lab);
+}
+
+struct cudnn_filled {
+	int count, rc;
+	enum tensor_type type;
+	void *y;
+	const void *bias;
+	int64_t rows, channels;
+};
+
+static int cudnn_fill(void *context, enum tensor_type type, void *y, const void *bias, int64_t rows,
+		      int64_t channels)
+{
+	struct cudnn_filled *filled = context;
+	int count = filled->count + 1;
+	int rc = filled->rc;
+
+	*filled = (struct cudnn_filled){count, rc, type, y, bias, rows, channels};
+	return rc;
+}
+
+static struct ops_call cudnn_call(const struct cudnn_case *row, char memory[4])
+{
+	struct ops_call call = {.kind = row->kind,
+				.attributes = &row->attributes,
+				.in_count = row->in_count,
+				.out_count = 1,
+				.accumulate = row->accumulate,
+				.workspace = memory + 3};
+
+	for (size_t i = 0; i < row->in_count; i++)
+		call.in[i] = (struct ops_tensor){row->in[i], memory + i};
+	call.out[0] = (struct ops_tensor){row->out, memory + 4};
+	return call;
+}
+
+static void conv(void **state)
+{
+	/* Which memory cuDNN gets as x, w and y: an input, or 4, the output. */
+	static const int order[COUNT_OF(cudnn_cases)][3] = {
+		{0, 1, 4}, {0, 1, 4}, {4, 1, 0}, {0, 4, 1}, {0, 1, 4}, {4, 1, 0}, {0, 4, 1}};
+	char memory[5];
+	struct cudnn_filled filled = {0};
+	struct cudnn_conv_bias bias = {&filled, cudnn_fill};
+	struct cudnn_conv *conv = NULL;
+	struct cudnn_engine engine;
+	struct problem problem = {0};
+	struct cudnn_lab lab;
+
+	(void)state;
+	cudnn_lab_begin(&lab);
+	cudnn_target_done(&lab.target);
+	lab.fake->no_gpu = true;
+	assert_int_equal(cudnn_conv_new(memory, 500, &bias, &conv, &problem), -EIO);
+	assert_string_equal(problem.message, "cuDNN: opening the GPU failed, status 1001");
+	lab.fake->no_gpu = false;
+	lab.fake->first[0] = (struct cudnn_fake_engine){.id = 6, .workspace = 501};
+	lab.fake->first[1] = (struct cudnn_fake_engine){.id = 7, .workspace = 400, .fails = true};
+	lab.fake->first[2] = (struct cudnn_fake_engine){.id = 8, .workspace = 300};
+	assert_int_equal(cudnn_conv_new(memory, 500, &bias, &conv, &problem), 0);
+	assert_ptr_equal(lab.fake->stream, memory);
+	for (size_t i = 0; i < COUNT_OF(cudnn_cases); i++) {
+		struct ops_call call = cudnn_call(&cudnn_cases[i], memory);
+		bool has_bias = call.in_count > 2;
+		int asked = lab.fake->questions;
+		int count = filled.count;
+
+		assert_int_equal(cudnn_conv_run(conv, &call), E_NOT_FOUND);
+		assert_int_equal(cudnn_conv_find(conv, &call, &engine, &problem), 0);
+		assert_int_equal(cudnn_conv_find(conv, &call, &engine, &problem), 0);
+		assert_int_equal(lab.fake->questions, asked + 1);
+		assert_true(lab.fake->with_handle);
+		assert_int_equal(engine.id, 8);
+		assert_int_equal(engine.workspace, 300);
+		assert_int_equal(cudnn_conv_run(conv, &call), 0);
+		assert_int_equal(lab.fake->ran, 8);
+		assert_ptr_equal(lab.fake->workspace, memory + 3);
+		for (int k = 0; k < 3; k++)
+			assert_ptr_equal(lab.fake->memory[k], memory + order[i][k]);
+		assert_int_equal(filled.count, count + (has_bias ? 1 : 0));
+	}
+	assert_ptr_equal(filled.y, memory + 4);
+	assert_ptr_equal(filled.bias, memory + 2);
+	assert_int_equal(filled.rows, 64);
+	assert_int_equal(filled.channels, 1152);
+	assert_int_equal(filled.type, TENSOR_BF16);
+
+	/* What fails is told, and no product runs without its bias. */
+	struct ops_call call = cudnn_call(&cudnn_cases[1], memory);
+	int runs = lab.fake->runs;
+
+	filled.rc = -EIO;
+	assert_int_equal(cudnn_conv_run(conv, &call), -EIO);
+	assert_int_equal(lab.fake->runs, runs);
+	filled.rc = 0;
+	lab.fake->run = 5000;
+	assert_int_equal(cudnn_conv_run(conv, &call), -EIO);
+	cudnn_conv_free(conv);
+	cudnn_lab_end(&lab);
+}
+
+static void source(void **state)
+{
+	char path[PATH_MAX];
+	struct cudnn_source *source = NULL;
+	const struct plan_engine_source *face = NULL;
+	struct model *model = NULL;
+	struct graph *graph = NULL;
+	struct plan_engines engines;
+	struct plan *plan = NULL;
+	struct problem problem = {0};
+	struct cudnn_lab lab;
+
+	(void)state;
+	cudnn_lab_begin(&lab);
+	lab.fake->first[0] = (struct cudnn_fake_engine){.id = 6, .workspace = 100 << 20};
+	lab.fake->first[1] = (struct cudnn_fake_engine){.id = 7, .workspace = 3 << 20};
+	lab.fake->others[0] = (struct cudnn_fake_engine){.id = 8, .workspace = 1000};
+	(void)snprintf(path, sizeof(path), "%s/../trainer_image/model/resnet18.model",
+		       TEST_SOURCE_DIR);
+	assert_int_equal(model_load(path, &model, &problem), 0);
+	assert_int_equal(graph_build(model, 2, TENSOR_BF16, true, &graph, &problem), 0);
+	assert_int_equal(cudnn_source_new(gpu_row("t4"), TENSOR_BF16, &source, &face, &problem),
+			 E_INVALID);
+	assert_string_equal(problem.message, "t4 (sm_75) has no bf16");
+	assert_int_equal(cudnn_source_new(gpu_row("v100"), TENSOR_FP16, &source, &face, &problem),
+			 E_UNSUPPORTED);
+	assert_int_equal(cudnn_source_new(gpu_row("a100"), TENSOR_BF16, &source, &face, &problem),
+			 0);
+	assert_string_equal(face->library, "cuDNN 9.19.0");
+	assert_int_equal(plan_engines_init(&engines, face, graph, &problem), 0);
+	int products = 0;
+
+	for (int i = 0; i < graph->op_count; i++) {
+		const struct plan_engine_op *op = &engines.ops[i];
+
+		assert_int_equal(op->shape >= 0, cudnn_shape_is_for(graph->ops[i].kind));
+		assert_int_equal(op->engine.id, op->shape >= 0 ? 6 : 0);
+		products += op->shape >= 0 ? 1 : 0;
+	}
+	assert_int_equal(products, 62);
+	assert_int_equal(lab.fake->questions, 2 * 35); /* both modes, once for each shape */
+
+	/* Room for all, for the second of them, for the least; and none. */
+	static const struct {
+		int64_t budget, limit, id;
+	} rows[] = {{INT64_C(1) << 30, INT64_MAX, 6},
+		    {INT64_C(90) << 20, INT64_C(64) << 20, 7},
+		    {INT64_C(1) << 20, 0, 0}};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct plan_options options = {.budget = rows[i].budget};
+		int rc = plan_engines_make(&engines, graph, &options, &plan, &problem);
+
+		if (rows[i].id == 0) {
+			assert_int_equal(rc, E_LIMIT);
+			continue;
+		}
+		assert_int_equal(rc, 0);
+		assert_true(plan->arena <= rows[i].budget);
+		assert_int_equal(engines.limit, rows[i].limit);
+		assert_int_equal(engines.ops[0].engine.id, rows[i].id);
+		assert_int_equal(engines.ops[0].first_workspace, 100 << 20);
+		plan_free(plan);
+	}
+	assert_int_equal(lab.fake->questions, 2 * 35);
+	plan_engines_done(&engines);
+
+	/* Ops without an engine are counted, and the first is named. */
+	cudnn_source_free(source);
+	lab.fake->first[0].id = 0;
+	lab.fake->others[0].id = 0;
+	assert_int_equal(cudnn_source_new(gpu_row("a100"), TENSOR_BF16, &source, &face, &problem),
+			 0);
+	assert_int_equal(plan_engines_init(&engines, face, graph, &problem), E_UNSUPPORTED);
+	assert_string_equal(problem.message, "62 ops have no engine");
+	assert_non_null(strstr(problem.detail,
+			       "the first: no engine for forward 2x224x224x3 to 64, 7x7/2"));
+	plan_engines_done(&engines);
+	cudnn_source_free(source);
+	graph_free(graph);
+	model_free(model);
+	cudnn_lab_end(&lab);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(library), cmocka_unit_test(devices),   cmocka_unit_test(shapes),
+		cmocka_unit_test(engines), cmocka_unit_test(no_engine), cmocka_unit_test(conv),
+		cmocka_unit_test(source),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

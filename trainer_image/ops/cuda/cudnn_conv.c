@@ -1,0 +1,196 @@
+#include "trainer_image/ops/cuda/cudnn_conv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+/* A shape with its plan. Its descriptors hold each other by address, so a row never moves. */
+struct cudnn_conv_row {
+	struct cudnn_conv_row *next;
+	struct cudnn_shape shape;
+	struct cudnn_engine engine;
+	struct cudnn_pool pool; /* holds the plan, and what it was made of */
+	void *plan;
+};
+
+struct cudnn_conv {
+	struct cudnn_library library;
+	struct cudnn_target target; /* with a handle */
+	struct cudnn_conv_bias bias;
+	int64_t limit;
+	struct cudnn_conv_row *rows;
+};
+
+int cudnn_conv_new(void *stream, int64_t limit, const struct cudnn_conv_bias *bias,
+		   struct cudnn_conv **ret, struct problem *problem)
+{
+	CLEANUP(cudnn_conv_freep) struct cudnn_conv *conv = calloc(1, sizeof(*conv));
+
+	if (!conv)
+		return problem_set(problem, -ENOMEM, "no memory for cuDNN");
+	int rc = cudnn_library_open(&conv->library, problem);
+
+	if (rc < 0)
+		return rc;
+	conv->target.library = &conv->library;
+	conv->bias = *bias;
+	conv->limit = limit;
+	int status = conv->library.create(&conv->target.handle);
+
+	if (status != CUDNN_STATUS_SUCCESS)
+		return cudnn_library_problem(&conv->library, status, "opening the GPU", problem);
+	status = conv->library.set_stream(conv->target.handle, stream);
+	if (status != CUDNN_STATUS_SUCCESS)
+		return cudnn_library_problem(&conv->library, status, "choosing a stream", problem);
+	*ret = TAKE(conv);
+	return 0;
+}
+
+void cudnn_conv_free(struct cudnn_conv *conv)
+{
+	if (!conv)
+		return;
+	while (conv->rows) {
+		struct cudnn_conv_row *row = conv->rows;
+
+		conv->rows = row->next;
+		cudnn_pool_done(&row->pool);
+		free(row);
+	}
+	if (conv->target.handle)
+		(void)conv->library.destroy(conv->target.handle);
+	free(conv);
+}
+
+void cudnn_conv_freep(struct cudnn_conv **conv)
+{
+	cudnn_conv_free(*conv);
+}
+
+static int cudnn_conv_shape(const struct ops_call *call, struct cudnn_shape *ret,
+			    struct problem *problem)
+{
+	struct op_tensor in[OP_IN_MAX];
+	struct op_inputs inputs = {call->kind, call->attributes, in, call->in_count};
+
+	for (size_t i = 0; i < call->in_count; i++)
+		in[i] = call->in[i].is;
+	return cudnn_shape_of(&inputs, &call->out[0].is, call->accumulate, ret, problem);
+}
+
+static struct cudnn_conv_row *cudnn_conv_look(const struct cudnn_conv *conv,
+					      const struct cudnn_shape *shape)
+{
+	struct cudnn_conv_row *row = conv->rows;
+
+	while (row && memcmp(&row->shape, shape, sizeof(*shape)) != 0)
+		row = row->next;
+	return row;
+}
+
+int cudnn_conv_find(struct cudnn_conv *conv, const struct ops_call *call, struct cudnn_engine *ret,
+		    struct problem *problem)
+{
+	struct cudnn_shape shape;
+	int rc = cudnn_conv_shape(call, &shape, problem);
+
+	if (rc < 0)
+		return rc;
+	struct cudnn_conv_row *row = cudnn_conv_look(conv, &shape);
+
+	if (row) {
+		*ret = row->engine;
+		return 0;
+	}
+	row = calloc(1, sizeof(*row));
+	if (!row)
+		return problem_set(problem, -ENOMEM, "no memory for the engines");
+	row->shape = shape;
+	cudnn_pool_init(&row->pool, &conv->library);
+	rc = cudnn_engine_plan(&conv->target, &shape, conv->limit, &row->pool, &row->engine,
+			       &row->plan, problem);
+	if (rc < 0) {
+		cudnn_pool_done(&row->pool);
+		free(row);
+		return rc;
+	}
+	row->next = conv->rows;
+	conv->rows = row;
+	*ret = row->engine;
+	return 0;
+}
+
+/* The memory of x, w and y of a call, in this order. */
+static void cudnn_conv_memory(const struct ops_call *call, enum cudnn_product product, void *ret[3])
+{
+	void *const in[2] = {call->in[0].data, call->in[1].data};
+	void *out = call->out[0].data;
+
+	switch (product) {
+	case CUDNN_BACKWARD_DATA: /* dy, w: dx */
+		ret[0] = out;
+		ret[1] = in[1];
+		ret[2] = in[0];
+		return;
+	case CUDNN_BACKWARD_WEIGHT: /* x, dy: dw */
+		ret[0] = in[0];
+		ret[1] = out;
+		ret[2] = in[1];
+		return;
+	case CUDNN_FORWARD: /* x, w: y */
+	case CUDNN_PRODUCTS:
+		ret[0] = in[0];
+		ret[1] = in[1];
+		ret[2] = out;
+		return;
+	}
+}
+
+static int cudnn_conv_execute(const struct cudnn_conv *conv, const struct cudnn_conv_row *row,
+			      const struct ops_call *call)
+{
+	static const int64_t ids[3] = {CUDNN_ID_X, CUDNN_ID_W, CUDNN_ID_Y};
+	void *memory[3];
+	struct cudnn_pool pool;
+
+	cudnn_conv_memory(call, row->shape.product, memory);
+	cudnn_pool_init(&pool, &conv->library);
+	void *pack = cudnn_pool_add(&pool, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+
+	cudnn_pool_set(&pool, pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, ids);
+	cudnn_pool_set(&pool, pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3,
+		       memory);
+	cudnn_pool_set(&pool, pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
+		       &call->workspace);
+	cudnn_pool_finalize(&pool, pack);
+	int status = pool.status;
+
+	if (status == CUDNN_STATUS_SUCCESS)
+		status = conv->library.execute(conv->target.handle, row->plan, pack);
+	cudnn_pool_done(&pool);
+	return status == CUDNN_STATUS_SUCCESS ? 0 : -EIO;
+}
+
+int cudnn_conv_run(struct cudnn_conv *conv, const struct ops_call *call)
+{
+	struct problem problem = {0};
+	struct cudnn_shape shape;
+	int rc = cudnn_conv_shape(call, &shape, &problem);
+
+	if (rc < 0)
+		return rc;
+	const struct cudnn_conv_row *row = cudnn_conv_look(conv, &shape);
+
+	if (!row)
+		return E_NOT_FOUND;
+	if (shape.product == CUDNN_FORWARD && call->in_count > 2) {
+		int64_t channels = shape.out[2];
+		int64_t rows = tensor_shape_count(&call->out[0].is.shape) / channels;
+
+		rc = conv->bias.fill(conv->bias.context, shape.type, call->out[0].data,
+				     call->in[2].data, rows, channels);
+	}
+	return rc == 0 ? cudnn_conv_execute(conv, row, call) : rc;
+}

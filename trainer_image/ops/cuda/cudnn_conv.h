@@ -1,0 +1,30 @@
+/* Products on a GPU of this machine: the engine of each shape is found once, its plan is kept, and executed on a stream.
+ * Not for several threads at a time. */
+#pragma once
+
+#include "trainer_image/ops/cuda/cudnn_engine.h"
+#include "trainer_image/ops/ops.h"
+
+struct cudnn_conv;
+
+/* y [rows][channels] = bias [channels] on the stream: a kernel of the caller. 0 or an error. */
+struct cudnn_conv_bias {
+	void *context;
+	int (*fill)(void *context, enum tensor_type type, void *y, const void *bias, int64_t rows,
+		    int64_t channels);
+};
+
+/* Loads cuDNN and opens the GPU that this thread has chosen. `stream` is a cudaStream_t; no product takes more than `limit`
+ * bytes of workspace. -ENOENT and E_UNSUPPORTED as in cudnn_library.h; -EIO: no usable GPU. The caller frees `ret`. */
+MUST_USE int cudnn_conv_new(void *stream, int64_t limit, const struct cudnn_conv_bias *bias,
+			    struct cudnn_conv **ret, struct problem *problem);
+void cudnn_conv_free(struct cudnn_conv *conv);
+void cudnn_conv_freep(struct cudnn_conv **conv);
+
+/* Finds the engine of the call's shape and keeps its plan. `data` are not read; `accumulate` belongs to the shape. The engine
+ * is in `ret`. Errors of cudnn_engines_find(), -ENOMEM. */
+MUST_USE int cudnn_conv_find(struct cudnn_conv *conv, const struct ops_call *call,
+			     struct cudnn_engine *ret, struct problem *problem);
+/* Takes no memory of the GPU and does not wait, so it may be captured into a CUDA graph. E_NOT_FOUND: its shape was never
+ * found; -EIO: cuDNN failed. */
+MUST_USE int cudnn_conv_run(struct cudnn_conv *conv, const struct ops_call *call);
