@@ -16,6 +16,9 @@
 #include "trainer_image/comm/transport_private.h"
 
 enum { WATCH_BEAT_MS = 500, WATCH_LAST_BEATS = 3 };
+enum {
+	WATCH_LATE_US = 2 * WATCH_BEAT_MS * 1000
+}; /* a loaded machine may wake the thread so late */
 
 struct watch_rank {
 	struct sockaddr_storage address;
@@ -35,6 +38,7 @@ struct watch {
 	pthread_mutex_t lock; /* of all below */
 	bool ends;
 	struct beat mine;
+	int64_t away_us;     /* the longest time that this process was stopped */
 	struct problem over; /* code 0: all is well */
 	struct watch_rank all[COMM_RANKS_MAX];
 };
@@ -100,6 +104,8 @@ static void watch_judge(struct watch *watch, int64_t paused_us)
 	int64_t now_us = clock_monotonic_us();
 
 	pthread_mutex_lock(&watch->lock);
+	if (paused_us > 0 && paused_us + WATCH_LATE_US > watch->away_us)
+		watch->away_us = paused_us + WATCH_LATE_US;
 	for (int i = 0; i < watch->ranks; i++) {
 		struct watch_rank *rank = &watch->all[i];
 		char since[32];
@@ -134,7 +140,7 @@ static void *watch_thread(void *context)
 	while (!watch_ends(watch)) {
 		struct pollfd fd = {.fd = watch->socket, .events = POLLIN};
 		int64_t now_us = clock_monotonic_us();
-		int64_t paused_us = now_us - before_us - 2 * WATCH_BEAT_MS * 1000;
+		int64_t paused_us = now_us - before_us - WATCH_LATE_US;
 
 		before_us = now_us;
 		if (now_us >= beat_us) {
@@ -248,6 +254,20 @@ bool watch_fine(struct watch *watch, struct problem *problem)
 		*problem = watch->over;
 	pthread_mutex_unlock(&watch->lock);
 	return fine;
+}
+
+bool watch_was_away(struct watch *watch, int rank, struct problem *problem)
+{
+	pthread_mutex_lock(&watch->lock);
+	bool away = rank >= 0 && rank < watch->ranks && watch->all[rank].beat.state == BEAT_ENDED &&
+		    watch->away_us > watch->silent_us;
+
+	if (away)
+		(void)problem_set(problem, E_UNAVAILABLE,
+				  "rank %d was stopped for %.1f s: rank %d ended without it",
+				  watch->mine.rank, (double)watch->away_us / 1e6, rank);
+	pthread_mutex_unlock(&watch->lock);
+	return away;
 }
 
 struct watch_slowest watch_slowest(struct watch *watch)

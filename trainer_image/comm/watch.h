@@ -32,6 +32,10 @@ void watch_fail(struct watch *watch, const char *cause);
 /* False: the job is over, and `problem` says by which rank and why. */
 bool watch_fine(struct watch *watch, struct problem *problem);
 
+/* True: `rank` has ended, and this one was stopped for longer than a rank may be silent. The others had to give it up,
+ * and `problem` says so. For a call over the transport that failed. */
+bool watch_was_away(struct watch *watch, int rank, struct problem *problem);
+
 /* The rank that the others wait for. */
 struct watch_slowest {
 	int rank;        /* -1: not known yet */

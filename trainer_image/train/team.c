@@ -25,6 +25,8 @@ int team_blame(struct team *team, int rc, struct problem *problem)
 			problem->code = E_UNAVAILABLE;
 			return E_UNAVAILABLE;
 		}
+		if (watch_was_away(team->watch, team->transport->blamed, problem))
+			return E_UNAVAILABLE;
 		(void)nanosleep(&pause, NULL);
 	}
 	(void)problem_set(problem, E_UNAVAILABLE, "rank %d waited for rank %d: %s", team->rank,
