@@ -551,7 +551,7 @@ static void source(void **state)
 	/* Room for all, for the second of them, for the least; and none. */
 	static const struct {
 		int64_t budget, limit, id;
-	} rows[] = {{INT64_C(1) << 30, INT64_MAX, 6},
+	} rows[] = {{INT64_C(1) << 30, PLAN_ENGINE_LIMIT, 6},
 		    {INT64_C(90) << 20, INT64_C(64) << 20, 7},
 		    {INT64_C(1) << 20, 0, 0}};
 

@@ -215,10 +215,7 @@ void engine_report_json(const struct plan_report *report, struct text *text)
 	}
 	json_begin_object(text, "engines");
 	json_put_string(text, "library", report->request.source->library);
-	if (report->engines.limit == INT64_MAX)
-		json_put_null(text, "workspace_limit_bytes");
-	else
-		json_put_int(text, "workspace_limit_bytes", report->engines.limit);
+	json_put_int(text, "workspace_limit_bytes", report->engines.limit);
 	json_begin_array(text, "shapes");
 	for (int i = 0; i < count; i++)
 		if (groups[i].count > 0)

@@ -11,8 +11,8 @@
 #define PLAN_ENGINE_WORTH 0.02
 
 static const int64_t plan_engine_limits[] = {
-	INT64_C(64) << 10, INT64_C(1) << 20,   INT64_C(4) << 20, INT64_C(16) << 20,
-	INT64_C(64) << 20, INT64_C(256) << 20, INT64_C(1) << 30, INT64_MAX,
+	INT64_C(64) << 10, INT64_C(1) << 20,   INT64_C(4) << 20,  INT64_C(16) << 20,
+	INT64_C(64) << 20, INT64_C(256) << 20, PLAN_ENGINE_LIMIT,
 };
 
 static int plan_engine_none(int count, const struct problem *first, struct problem *problem)
@@ -58,7 +58,7 @@ int plan_engines_init(struct plan_engines *engines, const struct plan_engine_sou
 	engines->ops = calloc((size_t)graph->op_count + 1, sizeof(engines->ops[0]));
 	if (!engines->ops)
 		return problem_set(problem, -ENOMEM, "no memory for the engines");
-	int rc = plan_engine_choose(engines, graph, INT64_MAX, problem);
+	int rc = plan_engine_choose(engines, graph, PLAN_ENGINE_LIMIT, problem);
 
 	for (int i = 0; rc == 0 && i < graph->op_count; i++)
 		engines->ops[i].first_workspace = engines->ops[i].engine.workspace;
@@ -111,7 +111,7 @@ int plan_engines_make(struct plan_engines *engines, const struct graph *graph,
 	int high = COUNT_OF(plan_engine_limits);
 
 	if (options->budget == 0)
-		return plan_engine_try(engines, graph, options, INT64_MAX, ret, problem);
+		return plan_engine_try(engines, graph, options, PLAN_ENGINE_LIMIT, ret, problem);
 	int rc = plan_engine_try(engines, graph, options, plan_engine_limits[0], &best, problem);
 
 	if (rc < 0)
@@ -119,7 +119,7 @@ int plan_engines_make(struct plan_engines *engines, const struct graph *graph,
 	double worth = best->extra_flops + PLAN_ENGINE_WORTH * graph_flops(graph, false);
 	bool done = plan_engine_is_first(engines);
 
-	/* `low` is good, `high` is not or is none. No limit is tried first: most often there is room. */
+	/* `low` is good, `high` is not or is none. The last limit is tried first: most often there is room. */
 	for (int at = high - 1; !done && high - low > 1; at = low + (high - low) / 2) {
 		CLEANUP(plan_freep) struct plan *plan = NULL;
 		struct problem over = {0};

@@ -6,6 +6,9 @@
 
 enum { PLAN_ENGINE_NAME = 96, PLAN_ENGINE_LIBRARY = 32 };
 
+/* No op gets more workspace, however much memory there is: the back end of a GPU has the same limit. */
+#define PLAN_ENGINE_LIMIT (INT64_C(1) << 30)
+
 struct plan_engine {
 	int64_t id;
 	int64_t workspace;           /* bytes */
@@ -34,12 +37,12 @@ struct plan_engine_op {
 /* The engines of all ops of a graph. */
 struct plan_engines {
 	const struct plan_engine_source *source;
-	int64_t limit; /* bytes of workspace that an op may have; INT64_MAX = any number */
+	int64_t limit; /* bytes of workspace that an op may have, at most PLAN_ENGINE_LIMIT */
 	struct plan_engine_op *ops;
 	int op_count;
 };
 
-/* Chooses the first engines. `source` must outlive `ret`. E_UNSUPPORTED when ops have none: the problem names them. -EIO, -ENOMEM.
+/* Chooses the first engines within PLAN_ENGINE_LIMIT. `source` must outlive `ret`. E_UNSUPPORTED when ops have none: the problem names them. -EIO, -ENOMEM.
  * Call plan_engines_done() in any case. */
 MUST_USE int plan_engines_init(struct plan_engines *engines,
 			       const struct plan_engine_source *source, const struct graph *graph,
