@@ -178,6 +178,44 @@ static void test_strangers(void **state)
 	lab_end(&lab);
 }
 
+static void greet_bytes(int fd, uint8_t *bytes, size_t size, const uint8_t *out)
+{
+	assert_int_equal(write(fd, out, size), size);
+	assert_int_equal(recv(fd, bytes, size, MSG_WAITALL), size);
+}
+
+/* Rank 2 calls, both prove, and it gives up in that moment: its next call is taken. */
+static void test_gave_up(void **state)
+{
+	struct hello mine = {.rank = 2, .ranks = RANKS, .nonce = "sixteen bytes.."};
+	uint8_t out[HELLO_PROOF_SIZE];
+	uint8_t in[HELLO_PROOF_SIZE];
+	struct hello theirs;
+	struct sockaddr_in at;
+	socklen_t size = sizeof(at);
+	pid_t pids[RANKS];
+	struct lab lab;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	lab_begin(&lab);
+	pids[0] = begin_rank(&lab, 0, sums_rank);
+	assert_int_equal(getsockname(lab.listeners[0], (struct sockaddr *)&at, &size), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&at, size), 0);
+	hello_encode(&mine, out);
+	greet_bytes(fd, in, HELLO_SIZE, out);
+	assert_int_equal(hello_decode(in, HELLO_SIZE, &theirs), 0);
+	hello_prove(&mine, &theirs, lab.job.key, out);
+	greet_bytes(fd, in, HELLO_PROOF_SIZE, out);
+	assert_int_equal(hello_check(&mine, &theirs, lab.job.key, in), 0);
+	(void)close(fd);
+	for (int rank = 1; rank < RANKS; rank++)
+		pids[rank] = begin_rank(&lab, rank, sums_rank);
+	for (int rank = 0; rank < RANKS; rank++)
+		end_rank(pids[rank], false);
+	lab_end(&lab);
+}
+
 static void test_other_key(void **state)
 {
 	struct problem problem = {0};
@@ -282,8 +320,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hello),     cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_strangers), cmocka_unit_test(test_other_key),
-		cmocka_unit_test(test_missing),   cmocka_unit_test(test_death),
+		cmocka_unit_test(test_strangers), cmocka_unit_test(test_gave_up),
+		cmocka_unit_test(test_other_key), cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_death),
 	};
 
 	return cmocka_run_group_tests_name("trainer_tcp", tests, NULL, NULL);

@@ -2,6 +2,10 @@
  *
  *     both    hello   "HAASRANK", version, rank, ranks, nonce
  *     both    proof   HMAC of (the sender's rank, both nonces) with the key of the job
+ *     caller  go      one byte: it has seen the proof and stays
+ *
+ * Without the last one, a caller that had just given up would count as joined, and be turned away when it
+ * calls again.
  *
  * A proof is made of both nonces, so one that was recorded is worth nothing. */
 #pragma once
@@ -16,6 +20,7 @@ enum {
 	HELLO_NONCE_SIZE = 16,
 	HELLO_KEY_SIZE = 32,
 	HELLO_PROOF_SIZE = 32,
+	HELLO_GO = 'g',
 	HELLO_VERSION = 1
 };
 

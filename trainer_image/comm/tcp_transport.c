@@ -159,6 +159,13 @@ static int tcp_connect(const struct transport_address *address, int64_t until_us
 	return rc;
 }
 
+static int tcp_go(const struct tcp_greeting *is)
+{
+	const uint8_t go = HELLO_GO;
+
+	return tcp_send_all(is, &go, sizeof(go));
+}
+
 /* A rank that has not begun to listen yet is asked again; one with another key is not. */
 static int tcp_join_below(struct tcp_transport *tcp, const struct transport_job *job, int rank,
 			  int64_t until_us)
@@ -173,6 +180,8 @@ static int tcp_join_below(struct tcp_transport *tcp, const struct transport_job 
 			rc = tcp_greet(&is, job);
 			if (rc == 0 && is.theirs.rank != rank)
 				rc = E_CONFLICT; /* the address is another rank's */
+			if (rc == 0)
+				rc = tcp_go(&is);
 			if (rc == 0) {
 				tcp->fds[rank] = fd;
 				return 0;
@@ -188,6 +197,17 @@ static int tcp_join_below(struct tcp_transport *tcp, const struct transport_job 
 }
 
 /* --- from ranks above --- */
+
+/* The caller's patience began with its call, before ours: one that goes in its last moment is still heard. */
+static int tcp_stays(struct tcp_greeting *is)
+{
+	uint8_t go = 0;
+	int rc;
+
+	is->until_us += TCP_GREET_MS * 1000;
+	rc = tcp_receive_all(is, &go, sizeof(go));
+	return rc == 0 && go != HELLO_GO ? E_MALFORMED : rc;
+}
 
 static int tcp_join_above(struct tcp_transport *tcp, const struct transport_job *job, int listener,
 			  int64_t until_us)
@@ -206,7 +226,8 @@ static int tcp_join_above(struct tcp_transport *tcp, const struct transport_job 
 	if (rc == 0)
 		rc = tcp_greet(&is, job);
 	/* Strangers, and ranks that are there already, are turned away. */
-	if (rc != 0 || is.theirs.rank <= tcp->transport.rank || tcp->fds[is.theirs.rank] >= 0) {
+	if (rc != 0 || is.theirs.rank <= tcp->transport.rank || tcp->fds[is.theirs.rank] >= 0 ||
+	    tcp_stays(&is) != 0) {
 		closep(&fd);
 		return 0;
 	}
