@@ -1,4 +1,5 @@
 -- SQL of the newest values (live_values.h): asked a few times a second, however many look.
+-- :use portal/server/pdci_store.sql
 
 -- :part live_counts which
 -- Silences are the operators' to see: a tenant's own alerts count for it all the same.
@@ -19,6 +20,9 @@ select 'deployment', d.id::text, coalesce(d.tenant_id::text, ''), true, jsonb_bu
 'attempt', d.attempt, 'percent', p.percent, 'done_bytes', p.done_bytes, 'total_bytes', p.total_bytes, 'progress', p.text, 'version', d.version)::text
 from haas.deployment d left join haas.progress p on p.deployment_id = d.id and p.updated_at >= d.step_started_at
 where d.due_at is not null
+union all
+select 'pdci', p.id::text, p.tenant_id::text, true, (${pdci_item} - 'waiting')::text
+from ${pdcis} where p.state in ('requested', 'building', 'releasing')
 union all
 select 'job', j.id::text, coalesce(j.tenant_id::text, ''), true, jsonb_build_object('kind', j.kind, 'total', w.total, 'done', w.done, 'failed', w.failed)::text
 from (select job_id from haas.deployment where due_at is not null union select job_id from haas.node_action where due_at is not null) o

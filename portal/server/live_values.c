@@ -66,6 +66,7 @@ static void live_values_put(struct live_values *values, const PGresult *rows)
 		return;
 	}
 	value_book_sweep(values->book, "deployment", NULL);
+	value_book_sweep(values->book, "pdci", NULL);
 	value_book_sweep(values->book, "job", NULL);
 	value_book_sweep(values->book, "alerts", NULL);
 	if (values->whole)

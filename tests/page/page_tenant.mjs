@@ -35,6 +35,16 @@ async function progress() {
   const before = await row.textContent();
   await fetch(facts.control + "/progress");
   await until("the share moves by itself", async () => (await row.textContent()) !== before && (await row.textContent()).includes("99 %"), 8);
+  // What moves comes by the stream: while it is built nothing is read over and over.
+  const asked = {};
+  const count = (request) => {
+    const path = new URL(request.url()).pathname;
+    if (!path.endsWith("/stream")) asked[path] = (asked[path] ?? 0) + 1;
+  };
+  page.on("request", count);
+  await page.waitForTimeout(5000);
+  page.off("request", count);
+  need(Object.entries(asked).every(([path, times]) => times <= (path.endsWith("/deployments") ? 3 : 1)), `read in five seconds: ${JSON.stringify(asked)}`);
 }
 
 async function nodes() {

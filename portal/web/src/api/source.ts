@@ -17,7 +17,7 @@ export interface Held<T> {
 export interface Spec<T> {
   load: (seen: (value: T) => void) => Promise<T>;
   /** Whether an event may have changed it. */
-  touches?: (event: Happening) => boolean;
+  touches?: (event: Happening, value: T | undefined) => boolean;
   /** Milliseconds until it is read again without an event. */
   every?: (value: T | undefined) => number;
   /** Reads less than all of it for an event; false: all is to be read. */
@@ -90,7 +90,7 @@ export class Source<T> {
   }
 
   private hear(event: Happening) {
-    if (!this.spec.touches?.(event)) return;
+    if (!this.spec.touches?.(event, this.held.value.value)) return;
     if (this.spec.patch?.(event, this)) return;
     this.again();
   }

@@ -72,7 +72,7 @@ export const deployments = () =>
     },
     touches: (event) => event.subject_kind === "deployment" || event.kind.startsWith("deployment.") || event.kind.startsWith("node."),
     move: moveRows("deployment", (row) => String(row.id)),
-    every: (value) => (value?.some((one) => one.ended_at === null && one.state !== "failed") ? unlessLive(2000, 15000) : 15000),
+    every: (value) => (value?.some((one) => one.ended_at === null && one.state !== "failed") ? unlessLive(2000, 30000) : 30000),
   }));
 
 export const alerts = (state: "open" | "silenced" | "all") =>
@@ -94,7 +94,8 @@ export const pdcis = (active: boolean) =>
   sourceOf<Pdci[]>(`pdcis ${active}`, () => ({
     load: () => readAll("/api/v1/pdcis", active ? {active: true} : {}),
     touches: (event) => event.subject_kind === "pdci" || event.kind.startsWith("pdci."),
-    every: (value) => (value?.some((one) => one.state === "building" || one.state === "releasing") ? 3000 : 15000),
+    move: moveRows("pdci", (row) => String(row.id)),
+    every: (value) => (value?.some((one) => one.state === "building" || one.state === "releasing") ? unlessLive(3000, 15000) : 15000),
   }));
 
 /** Nodes that a filter lets through, with their power. */
@@ -103,25 +104,27 @@ export const nodesOf = (q: string) =>
     load: () => readAll("/api/v1/nodes", {q}),
     touches: (event) => event.subject_kind === "node",
     move: moveRows("node", (row) => row.name, false),
-    every: () => 5000,
+    every: () => unlessLive(5000, 15000),
   }));
 
-/** A PDCI: the deployments of its nodes. What ended is read. */
+/** A PDCI: itself, and the deployments of its nodes. What ended is read. */
 function movePdci(items: Value[], value: Pdci, source: Source<Pdci>) {
+  const itself = items.find((item) => item.kind === "pdci" && item.name === String(value.id));
+  if (itself?.value === null) return false;
   const by = new Map(items.filter((item) => item.kind === "deployment").map((item) => [item.name, item.value]));
   const own = (value.nodes ?? []).filter((one) => by.has(String(one.deployment?.id)));
   if (own.some((one) => by.get(String(one.deployment?.id)) === null)) return false;
-  if (own.length === 0) return true;
-  source.put({...value, nodes: value.nodes?.map((one) => (own.includes(one) && one.deployment ? {...one, deployment: {...one.deployment, ...by.get(String(one.deployment.id))}} : one))});
+  if (own.length === 0 && !itself) return true;
+  source.put({...value, ...itself?.value, nodes: value.nodes?.map((one) => (own.includes(one) && one.deployment ? {...one, deployment: {...one.deployment, ...by.get(String(one.deployment.id))}} : one))});
   return true;
 }
 
 export const pdci = (name: string, tenant?: string) =>
   sourceOf<Pdci>(`pdci ${tenant ?? ""} ${name}`, () => ({
     load: () => read("/api/v1/pdcis/{pdci}", {pdci: name}, {tenant}),
-    touches: (event) => event.subject_kind === "pdci" || event.subject_kind === "node",
+    touches: (event, value) => event.subject_kind === "pdci" || (event.subject_kind === "node" && !!value?.nodes?.some((one) => one.node === event.subject)),
     move: movePdci,
-    every: (value) => (value?.state === "ready" || value?.state === "released" ? 15000 : unlessLive(2000, 10000)),
+    every: (value) => (value?.state === "ready" || value?.state === "released" ? 15000 : unlessLive(2000, 15000)),
   }));
 
 /** One node: its own values, and those of its deployment. What is gone is read: the answer says why. */
