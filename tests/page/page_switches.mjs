@@ -30,7 +30,7 @@ async function switches() {
   need((await dialog.locator("code").textContent()) === "haasctl switch add leaf1 --poll 45s", `its command: ${await dialog.locator("code").textContent()}`);
   await fetch(facts.control + "/managed");
   await dialog.getByRole("button", {name: "Save", exact: true}).click();
-  await dialog.getByText("The management of leaf1 was changed meanwhile").waitFor();
+  await dialog.getByText("The switch leaf1 was changed meanwhile").waitFor();
   await walk.look("management-changed", {narrow: false});
   await dialog.getByRole("button", {name: "Keep mine where I changed it", exact: true}).click();
   await dialog.getByRole("button", {name: "Save", exact: true}).click();

@@ -104,13 +104,13 @@ export async function write<K extends keyof Writes>(what: K, said: Said<Writes[K
 }
 
 /** Bytes that are no JSON. */
-export async function writeBytes(path: string, body: Uint8Array<ArrayBuffer>): Promise<void> {
-  await ask(path, {method: "POST", headers: {"X-CSRF-Token": token, "Content-Type": "application/octet-stream"}, body});
+export async function writeBytes(what: keyof Writes, place: Place, body: Uint8Array<ArrayBuffer>): Promise<void> {
+  await ask(pathOf(what.split(" ")[1] ?? "", place), {method: "POST", headers: {"X-CSRF-Token": token, "Content-Type": "application/octet-stream"}, body});
 }
 
 /** A sheet over what was read. */
-export async function sendCsv(path: string, body: string, version: number): Promise<unknown> {
-  return ask(path, {method: "POST", headers: {"X-CSRF-Token": token, "Content-Type": "text/csv", "If-Match": `"${version}"`}, body});
+export async function sendCsv(what: keyof Writes, place: Place, query: Query, body: string, version: number): Promise<unknown> {
+  return ask(pathOf(what.split(" ")[1] ?? "", place, query), {method: "POST", headers: {"X-CSRF-Token": token, "Content-Type": "text/csv", "If-Match": `"${version}"`}, body});
 }
 
 /** A table as the body of a POST. */

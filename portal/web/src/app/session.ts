@@ -41,6 +41,7 @@ const MAY: Record<string, AccountRole[]> = {
   switch_read: ["operator", "on-call"],
   switch_reconcile: ["operator"],
   switch_edit: ["operator"],
+  point: ["operator"],
   wiring: ["operator"],
   address: ["operator"],
   circuit: ["operator"],

@@ -7,7 +7,8 @@ export type Members = Record<string, string | number | boolean | null | undefine
 
 /** The events that such an edit writes: the newest says who it was. */
 export interface Written {
-  kind: string;
+  /** Without it any of that thing. */
+  kind?: string;
   subject_kind: string;
   /** Without it the newest of that kind. */
   subject?: string;

@@ -11,12 +11,13 @@ export interface EditField {
   title: string;
   /** What may stand there; without it a text. */
   words?: readonly [string, string][];
-  number?: boolean;
+  /** What the API takes there; without it a text. `secrets`: lines NAME=VALUE that are written, and never read back. */
+  as?: "number" | "seconds" | "size" | "list" | "yes" | "secrets";
   max?: number;
   hint?: string;
-  /** Lines that are written, and never read back. */
-  secret?: boolean;
 }
+
+export const YES_NO: readonly [string, string][] = [["yes", "yes"], ["no", "no"]];
 
 interface Props<T> {
   title: ComponentChildren;
@@ -28,24 +29,35 @@ interface Props<T> {
   of: T;
   valuesOf: (of: T) => Values;
   /** Only what differs. */
-  save: (changed: Values, base: T) => Promise<void>;
+  save: (changed: Values, base: T, mine: Values) => Promise<void>;
   /** What it is now with its version, where that stands in the ETag alone. */
   now?: () => Promise<T>;
-  line: (changed: Values) => string;
+  line: (changed: Values, mine: Values) => string;
   children?: ComponentChildren;
+  button?: string;
   close: () => void;
 }
 
-function Input({name, field, value, set}: {name: string; field: EditField; value: string; set: (value: string) => void}) {
+type Wrong = NonNullable<Refusal["problem"]["errors"]>;
+
+/** What portald says is wrong at one field: at the member of that name, or inside of it. */
+const wrongAt = (name: string, errors: Wrong | undefined) => (errors ?? []).filter(({pointer}) => pointer?.split("/").includes(name));
+const told = ({message, allowed}: Wrong[number]) => message + (allowed && !message.includes(allowed) && !allowed.includes(message) ? `: ${allowed}` : "");
+
+function Input({name, field, value, set, wrong}: {name: string; field: EditField; value: string; set: (value: string) => void; wrong: Wrong}) {
   const id = `edit-${name}`;
-  const common = {id, value, "aria-describedby": field.hint ? `${id}-hint` : undefined};
-  const input = field.words ? <select {...common} onChange={(event) => set(event.currentTarget.value)}>{field.words.map(([word, title]) => <option key={word} value={word}>{title}</option>)}</select>
-    : field.secret ? <textarea {...common} class="mono" rows={2} maxLength={4096} autocomplete="off" spellcheck={false} onInput={(event) => set(event.currentTarget.value)} />
-      : <input {...common} maxLength={field.max ?? 63} autocomplete="off" spellcheck={false} {...(field.number ? {inputMode: "numeric" as const, pattern: "[0-9]*"} : {})} onInput={(event) => set(event.currentTarget.value)} />;
+  const common = {id, value, "aria-describedby": wrong.length ? `${id}-wrong` : field.hint ? `${id}-hint` : undefined, "aria-invalid": wrong.length ? ("true" as const) : undefined, autocomplete: "off", spellcheck: false};
+  const take = (event: {currentTarget: {value: string}}) => set(event.currentTarget.value);
+  const words = field.words ?? (field.as === "yes" ? YES_NO : undefined);
+  const number = field.as === "number" || field.as === "seconds";
+  const input = words ? <select {...common} onChange={take}>{words.map(([word, title]) => <option key={word} value={word}>{title}</option>)}</select>
+    : field.as === "secrets" ? <textarea {...common} class="mono" rows={2} maxLength={4096} onInput={take} />
+      : <input {...common} maxLength={field.max ?? 63} {...(number ? {inputMode: "numeric" as const, pattern: "-?[0-9]*"} : {})} onInput={take} />;
   return (
-    <div class={`field ${field.secret ? "whole" : ""}`}>
+    <div class={`field ${field.as === "secrets" ? "whole" : ""}`}>
       <label for={id}>{field.title}</label>
       {input}
+      {wrong.length > 0 && <p id={`${id}-wrong`} class="small wrong" role="alert">{wrong.map(told).join("; ")}</p>}
       {field.hint && <p id={`${id}-hint`} class="small quiet">{field.hint}</p>}
     </div>
   );
@@ -60,7 +72,7 @@ export function Fresh<T>({read, children}: {read: () => Promise<T>; children: (o
   return <>{of !== undefined && children(of)}</>;
 }
 
-export function Edit<T>({title, what, by, fields, of, valuesOf, save, now, line, children, close}: Props<T>) {
+export function Edit<T>({title, what, by, fields, of, valuesOf, save, now, line, children, button, close}: Props<T>) {
   const box = useRef<HTMLDialogElement>(null);
   const [base, setBase] = useState(of);
   const [mine, setMine] = useState(() => valuesOf(of));
@@ -77,7 +89,7 @@ export function Edit<T>({title, what, by, fields, of, valuesOf, save, now, line,
     setBusy(true);
     setRefusal(undefined);
     try {
-      await save(changed, base);
+      await save(changed, base, mine);
       close();
     } catch (error) {
       const no = error as Refusal;
@@ -93,25 +105,26 @@ export function Edit<T>({title, what, by, fields, of, valuesOf, save, now, line,
     setRefusal(undefined);
   };
   const merge = () => goOn({...valuesOf(current!), ...changed});
-  const told = Object.fromEntries(names.filter((name) => !fields[name]!.secret).map((name) => [name, fields[name]!.title]));
+  const {errors} = refusal?.problem ?? {};
+  const compared = Object.fromEntries(names.filter((name) => fields[name]!.as !== "secrets").map((name) => [name, fields[name]!.title]));
   return (
     <dialog ref={box} onClose={close} aria-labelledby="edit-title">
       <form onSubmit={submit}>
         <h2 id="edit-title">{title}</h2>
         {children}
-        <div class="fields">{names.map((name) => <Input key={name} name={name} field={fields[name]!} value={mine[name] ?? ""} set={(value) => setMine({...mine, [name]: value})} />)}</div>
-        {current && <Changed what={what} names={told} before={before} now={valuesOf(current)} mine={mine} by={by} merge={merge} take={() => goOn(valuesOf(current))} />}
+        <div class="fields">{names.map((name) => <Input key={name} name={name} field={fields[name]!} wrong={wrongAt(name, errors)} value={mine[name] ?? ""} set={(value) => setMine({...mine, [name]: value})} />)}</div>
+        {current && <Changed what={what} names={compared} before={before} now={valuesOf(current)} mine={mine} by={by} merge={merge} take={() => goOn(valuesOf(current))} />}
         {refusal && !current && (
           <div class="note fail" role="alert">
             <p><b>{refusal.problem.title}</b></p>
-            {refusal.problem.errors?.map((one) => <p key={one.message}>{one.column ?? one.pointer} {one.message}{one.allowed && `: ${one.allowed}`}</p>)}
+            {errors?.filter((one) => !names.some((name) => wrongAt(name, [one]).length)).map((one) => <p key={one.message}>{one.column ?? one.pointer} {told(one)}</p>)}
             {refusal.problem.hint && <p>{refusal.problem.hint}</p>}
           </div>
         )}
-        <Command line={line(changed)} />
+        <Command line={line(changed, mine)} />
         <div class="actions">
           <button type="button" class="button" onClick={close}>Back</button>
-          <button class="button main" disabled={busy || !!current || Object.keys(changed).length === 0}>{busy ? "Writing" : "Save"}</button>
+          <button class="button main" disabled={busy || !!current || Object.keys(changed).length === 0}>{busy ? "Writing" : button ?? "Save"}</button>
         </div>
       </form>
     </dialog>

@@ -11,9 +11,11 @@ import {Mark, type Shape} from "../../part/mark";
 import {Facts, Panel} from "../../part/panel";
 import {Empty, Head, Numbers, Shown} from "../../part/screen";
 import {Table, useShownRows, type Column} from "../../part/table";
+import {forget, useThing, type Thing} from "../../part/thing";
 import {count, span, when} from "../../part/time";
 import {ChosenCircuit, textOf} from "./learn";
 import {circuits, leases, places, reservations, rules, subnets} from "./sources";
+import {CIRCUIT, RESERVATION, RULE, SUBNET} from "./things";
 
 type Place = LocationPage["items"][number];
 
@@ -146,15 +148,51 @@ function List<T>({show, source, columns, keyOf, panel}: ListProps<T>) {
   );
 }
 
-function Subnets() {
+/** What may be made anew on each table. */
+const MADE: Partial<Record<Show, Thing>> = {subnets: SUBNET, reservations: RESERVATION, rules: RULE};
+
+interface ChosenProps {
+  thing: Thing;
+  name: string;
+  facts: [string, preact.ComponentChildren][];
+  /** Of what was read, where the API wants it. */
+  version?: number;
+  ask: (ask: Ask) => void;
+  edit: (thing: Thing, name: string) => void;
+}
+
+function ChosenThing({thing, name, facts, version, ask, edit}: ChosenProps) {
+  return (
+    <Panel title={<span class="mono">{name}</span>}>
+      <Facts rows={facts} />
+      {may("address") && (
+        <div class="actions">
+          {thing !== RESERVATION && <button type="button" class="button" onClick={() => edit(thing, name)}>Edit</button>}
+          <button type="button" class="button danger" onClick={() => ask(forget(thing, name, version))}>Delete…</button>
+        </div>
+      )}
+      <Command line={thing === SUBNET ? `haasctl subnet show ${name}` : LINES[thing === RULE ? "rules" : "reservations"]} />
+    </Panel>
+  );
+}
+
+const mono = (text: string | null | undefined) => text && <span class="mono">{text}</span>;
+
+function Subnets({panel}: {panel: (row: Subnet) => preact.ComponentChildren}) {
   const lent = useSource(leases()).value;
   const held = useSource(subnets());
   const rows = useMemo(() => (held.value ?? []).map((one) => ({...one, bound: (lent ?? []).filter((lease) => lease.subnet === one.name && lease.state === "bound").length})), [held.value, lent]);
   const shown = useShownRows(rows, SUBNETS);
+  const chosen = rows.find((one) => one.name === query.value.get("at"));
   const [title, hint] = NONE.subnets;
   return (
     <Shown held={held} what="subnets" again={() => void subnets().reload()}>
-      {() => <Table label="Subnets" rows={shown} columns={SUBNETS} shown={SUBNETS} keyOf={(row) => row.name} none={<Empty title={title}><p class="mono">{hint}</p></Empty>} />}
+      {() => (
+        <div class={`body ${chosen ? "split" : ""}`}>
+          <Table label="Subnets" beside={!!chosen} rows={shown} columns={SUBNETS} shown={SUBNETS} keyOf={(row) => row.name} none={<Empty title={title}><p class="mono">{hint}</p></Empty>} />
+          {chosen && panel(chosen)}
+        </div>
+      )}
     </Shown>
   );
 }
@@ -162,6 +200,9 @@ function Subnets() {
 export function Addresses() {
   const show = (query.value.get("show") ?? "leases") as Show;
   const [dialog, ask] = useDialog();
+  const [form, edit] = useThing();
+  const common = {ask, edit};
+  const made = MADE[show];
   const lent = useSource(leases());
   const nets = useSource(subnets()).value;
   const unread = useSource(circuits()).value;
@@ -180,14 +221,15 @@ export function Addresses() {
       <nav class="segments start" aria-label="Which table">
         {SHOWS.map(([word, title]) => <a key={word} href={`/addresses${word === "leases" ? "" : `?show=${word}`}`} aria-current={show === word ? "true" : undefined}>{title}{word === "circuits" && unread?.length ? ` ${count(unread.length)}` : ""}</a>)}
       </nav>
-      {show === "subnets" ? <Subnets />
-        : show === "reservations" ? <List key={show} show={show} source={reservations()} columns={RESERVATIONS} keyOf={(row) => row.mac} />
+      {may("address") && made && <div class="bar"><div class="end"><button type="button" class="button" onClick={() => edit(made)}>New {made.noun}</button></div></div>}
+      {show === "subnets" ? <Subnets panel={(row) => <ChosenThing {...common} thing={SUBNET} name={row.name} version={row.version} facts={[["Prefix", mono(row.prefix)], ["Boot server", mono(row.boot_server)], ["Gateway", mono(row.gateway)], ["Name servers", mono(row.dns.join(", "))], ["Lends", row.pool_low ? mono(`${row.pool_low} to ${row.pool_high}`) : "only what is reserved"], ["Unknown MACs", row.reserved_only ? "get silence" : "are answered"], ["For", span(row.lease_s * 1000)], ["Shared network", row.shared_network], ["Relays", mono(row.relays.join(", ")) || "any of ours"]]} />} />
+        : show === "reservations" ? <List key={show} show={show} source={reservations()} columns={RESERVATIONS} keyOf={(row) => row.mac} panel={(row) => <ChosenThing {...common} thing={RESERVATION} name={row.mac} facts={[["Address", mono(row.address)], ["Subnet", row.subnet], ["Node", row.node], ["Since", when(row.created_at)]]} />} />
           : show === "places" ? <List key={show} show={show} source={places()} columns={PLACES} keyOf={(row) => row.mac} />
-            : show === "circuits" ? <List key={show} show={show} source={circuits()} columns={CIRCUITS} keyOf={(row) => String(row.id)} panel={(row) => <ChosenCircuit key={row.id} circuit={row} done={() => setWords({at: undefined})} />} />
-              : show === "rules" ? <List key={show} show={show} source={rules()} columns={RULES} keyOf={(row) => row.name} />
+            : show === "circuits" ? <List key={show} show={show} source={circuits()} columns={CIRCUITS} keyOf={(row) => String(row.id)} panel={(row) => <ChosenCircuit key={row.id} circuit={row} done={() => setWords({at: undefined})} forget={() => ask(forget(CIRCUIT, String(row.id)))} />} />
+              : show === "rules" ? <List key={show} show={show} source={rules()} columns={RULES} keyOf={(row) => row.name} panel={(row) => <ChosenThing {...common} thing={RULE} name={row.name} facts={[["Relays", mono(row.relay) ?? "any"], ["Family", row.family], ["Circuit-id", mono(row.circuit)], ["Remote-id", mono(row.remote)], ["Switch", mono(row.switch)], ["Port", mono(row.port)], ["Since", when(row.created_at)]]} />} />
                 : <List key={show} show="leases" source={leases()} columns={LEASES} keyOf={(row) => row.address} panel={(row) => <ChosenLease lease={row} ask={ask} />} />}
       <Command line={LINES[show] ?? LINES.leases} />
-      {dialog}
+      {dialog}{form}
     </div>
   );
 }

@@ -37,7 +37,7 @@ function Proposed({circuit, one, meant, done}: {circuit: Circuit; one: Proposal;
   );
 }
 
-export function ChosenCircuit({circuit, done}: {circuit: Circuit; done: () => void}) {
+export function ChosenCircuit({circuit, done, forget}: {circuit: Circuit; done: () => void; forget: () => void}) {
   const [meant, setMeant] = useState<CircuitMeaning>({switch: "", port: ""});
   const [answer, setAnswer] = useState<Proposal[] | Refusal | "busy">();
   const ask = (event: Event) => {
@@ -62,7 +62,7 @@ export function ChosenCircuit({circuit, done}: {circuit: Circuit; done: () => vo
           <p>Which port is it? From that a rule is made that reads all texts like it.</p>
           <div class="field"><label for="meant-switch">Switch</label><input id="meant-switch" required maxLength={63} value={meant.switch} onInput={(event) => setMeant({...meant, switch: event.currentTarget.value})} /></div>
           <div class="field"><label for="meant-port">Port</label><input id="meant-port" required maxLength={63} value={meant.port} onInput={(event) => setMeant({...meant, port: event.currentTarget.value})} /></div>
-          <div class="actions"><button class="button main" disabled={answer === "busy" || !meant.switch || !meant.port}>Propose rules</button></div>
+          <div class="actions"><button class="button main" disabled={answer === "busy" || !meant.switch || !meant.port}>Propose rules</button><button type="button" class="button danger" onClick={forget}>Forget…</button></div>
         </form>
       ) : <p class="quiet">An operator can make a rule from it.</p>}
       {answer instanceof Refusal && <Refused refusal={answer} />}

@@ -9,11 +9,13 @@ import {ListScreen, OpenOrAll} from "../../part/list";
 import {Mark} from "../../part/mark";
 import {Empty, Shown} from "../../part/screen";
 import type {Column} from "../../part/table";
+import {forget, useThing} from "../../part/thing";
 import {bytes, since, when} from "../../part/time";
 import {capturesHref, grant, nameOf, withdraw} from "./actions";
 import {Chosen} from "./capture";
 import {becauseText, shapeOfCapture, waitsFor} from "./shape";
 import {captures, grants, points} from "./sources";
+import {POINT} from "./things";
 
 const plain = (actor: string | null) => (actor ?? "").replace(/^account /, "");
 
@@ -56,12 +58,14 @@ function Grants({ask}: {ask: (ask: Ask) => void}) {
   );
 }
 
-function Points() {
+function Points({ask}: {ask: (ask: Ask) => void}) {
+  const [form, edit] = useThing();
+  const set = may("point");
   const source = points();
   const held = useSource(source);
   return (
     <section class="panel flush" aria-label="Mirror ports">
-      <header><h2>Mirror ports</h2><span class="quiet small">a switch without one cannot be captured from</span></header>
+      <header><h2>Mirror ports</h2>{set && <button type="button" class="button" onClick={() => edit(POINT)}>New mirror port</button>}</header>
       <Shown held={held} what="mirror ports" again={() => void source.reload()}>
         {(list) =>
           list.length === 0 ? <div class="inside"><p class="quiet">No switch has a mirror port, so no packets can be captured.</p><Command label="set one" line="haasctl capture point leaf1 --port Ethernet1/48 --interface eth3" /></div> : (
@@ -70,12 +74,15 @@ function Points() {
                 <li key={one.switch}>
                   <span class="grow"><span class="mono">{one.switch}</span> <span class="quiet">{one.port ? <>port <span class="mono">{one.port}</span></> : <>{one.kind} from <span class="mono">{one.origin}</span> to <span class="mono">{one.address}</span></>}, at {one.collector} on <span class="mono">{one.interface}</span></span></span>
                   {one.there ? <Mark shape="ok">there</Mark> : <Mark shape="fail">the switch shows no such port</Mark>}
+                  {set && <span class="bar"><button type="button" class="button" aria-label={`Edit the mirror port of ${one.switch}`} onClick={() => edit(POINT, one.switch)}>Edit</button><button type="button" class="button danger" aria-label={`Delete the mirror port of ${one.switch}`} onClick={() => ask(forget(POINT, one.switch))}>Delete…</button></span>}
                 </li>
               ))}
             </ul>
           )
         }
       </Shown>
+      {held.value?.length ? <p class="pad quiet small">A switch without one cannot be captured from.</p> : null}
+      {form}
     </section>
   );
 }
@@ -99,7 +106,7 @@ export function Captures() {
         ]}
         bar={<OpenOrAll label="Which captures" open="Under way" all={all} />}
         panel={(row) => <Chosen one={row} ask={ask} />}
-        after={<><Grants ask={ask} />{isSite.value && <Points />}</>}
+        after={<><Grants ask={ask} />{isSite.value && <Points ask={ask} />}</>}
         none={<Empty title={all ? "No capture yet" : "No capture is under way"}>{may("capture") && <p>A capture begins at a pair or a flow of <a href="/drill">{isSite.value ? "the drill" : "your traffic"}</a>.</p>}</Empty>}
         line={`haasctl capture list${all ? " --all" : ""}`}
       />

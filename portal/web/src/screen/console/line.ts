@@ -123,7 +123,7 @@ export class Line {
       this.waiting = "";
       for (let at = 0; at < all.length; at += PIECE) {
         try {
-          await writeBytes(pathOf("/api/v1/nodes/{node}/console/input", {node: this.node}), all.slice(at, at + PIECE));
+          await writeBytes("POST /api/v1/nodes/{node}/console/input", {node: this.node}, all.slice(at, at + PIECE));
           this.refusal.value = undefined;
         } catch (error) {
           // What was not taken is not typed later, when nobody expects it.

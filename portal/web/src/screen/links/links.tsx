@@ -1,17 +1,21 @@
 // Cables: planned against found. And aggregates, and what switches sample.
 import {useMemo, useState} from "preact/hooks";
 import {useSource, type Held} from "../../api/source";
-import type {AggregatePage, Sampling} from "../../api/types";
+import {write} from "../../api/client";
+import type {AggregatePage, FabricPage, Sampling} from "../../api/types";
 import {query, withWords} from "../../app/route";
 import {may} from "../../app/session";
 import {Command, quote} from "../../part/command";
+import {useDialog, type Ask} from "../../part/dialog";
 import {Mark, type Shape} from "../../part/mark";
 import {Facts, Panel, Why} from "../../part/panel";
 import {Empty, Head, Numbers, Shown} from "../../part/screen";
 import {Table, useShownRows, type Column} from "../../part/table";
-import {count, when} from "../../part/time";
-import {samplings} from "../switches/sources";
+import {forget, useThing} from "../../part/thing";
+import {count, span, when} from "../../part/time";
+import {fabrics, samplings} from "../switches/sources";
 import {SamplingMark} from "../switches/switches";
+import {FABRIC, sampled} from "../switches/things";
 import {compare, type Cable, type Finding} from "./compare";
 import {ImportCables} from "./import";
 import {aggregates, cabling} from "./sources";
@@ -34,7 +38,18 @@ const CABLES: Column<Cable>[] = [
   {name: "since", title: "Since", value: (row) => row.since ?? null, cell: (row) => when(row.since), width: "minmax(120px, 0.8fr)", wide: true},
 ];
 
-function ChosenCable({row}: {row: Cable}) {
+function unplanned(name: string, port: string): Ask {
+  return {
+    title: "Drop it from the plan", noun: "planned cable", names: [`${name}:${port}`], button: "Drop", destructive: true,
+    line: () => `haasctl wiring delete ${quote(name)} ${quote(port)}`,
+    act: async () => {
+      await write("DELETE /api/v1/wiring", {query: {switch: name, port}});
+      void cabling().reload();
+    },
+  };
+}
+
+function ChosenCable({row, ask}: {row: Cable; ask: (ask: Ask) => void}) {
   const colon = row.port.indexOf(":");
   const name = row.port.slice(0, colon);
   return (
@@ -49,7 +64,10 @@ function ChosenCable({row}: {row: Cable}) {
           ["Since", row.since && when(row.since)],
         ]}
       />
-      <a class="button" href={`/switches/${encodeURIComponent(name)}?at=${encodeURIComponent(row.port.slice(colon + 1))}`}>Open the port</a>
+      <div class="actions">
+        <a class="button" href={`/switches/${encodeURIComponent(name)}?at=${encodeURIComponent(row.port.slice(colon + 1))}`}>Open the port</a>
+        {row.planned && may("wiring") && <button type="button" class="button danger" onClick={() => ask(unplanned(name, row.port.slice(colon + 1)))}>Drop from the plan…</button>}
+      </div>
       <Command line={`haasctl switch ports ${quote(name)}`} />
     </Panel>
   );
@@ -62,6 +80,7 @@ function Cables() {
   const rows = useShownRows(list, CABLES);
   const chosen = list.find((row) => row.key === query.value.get("at"));
   const [importing, setImporting] = useState(false);
+  const [dialog, ask] = useDialog();
   const number = (finding: Finding) => list.filter((row) => row.finding === finding).length;
   return (
     <Frame held={held} what="cables" again={() => void source.reload()} line="haasctl wiring list">
@@ -83,7 +102,8 @@ function Cables() {
               none={query.value.get("q") ? <Empty title="No cable has these words"><a href={withWords({q: undefined})}>Show all</a></Empty>
                 : <Empty title="No cable is planned or found yet"><p class="mono">haasctl wiring import plan.csv</p></Empty>}
             />
-            {chosen && <ChosenCable row={chosen} />}
+            {chosen && <ChosenCable row={chosen} ask={ask} />}
+            {dialog}
           </div>
         </>
       )}
@@ -133,13 +153,61 @@ function Samples() {
   );
 }
 
-const SHOWS = [["cables", "Cables"], ["aggregates", "Aggregates"], ["sampling", "Sampling"]] as const;
+type Fabric = FabricPage["items"][number];
+
+const FABRICS: Column<Fabric>[] = [
+  {name: "fabric", title: "Fabric", value: (row) => row.name, width: "minmax(110px, 1fr)", mono: true, narrow: "title"},
+  {name: "vlans", title: "VLANs of ours", value: (row) => `${row.vlan_low} to ${row.vlan_high}`, width: "minmax(120px, 1fr)", narrow: "sub"},
+  {name: "parking", title: "Of free ports", value: (row) => `${row.parking_vlan}${(row.parking_count ?? 1) > 1 ? ` to ${row.parking_vlan + (row.parking_count ?? 1) - 1}` : ""}`, width: "minmax(120px, 1fr)", wide: true},
+  {name: "rest", title: "A VLAN rests", value: (row) => row.quarantine_s, cell: (row) => span(row.quarantine_s * 1000), width: "112px", number: true, wide: true},
+  {name: "foreign", title: "A foreign change", value: (row) => (row.repair === "repair" ? "is repaired" : "is reported"), width: "minmax(120px, 1fr)"},
+  {name: "switches", title: "Switches", value: (row) => row.switches, width: "92px", number: true, narrow: "state"},
+  {name: "silent", title: "Silent", value: (row) => row.silent, width: "76px", number: true},
+  {name: "links", title: "Links", value: (row) => row.links, width: "76px", number: true},
+];
+
+function Fabrics() {
+  const source = fabrics();
+  const held = useSource(source);
+  const [dialog, ask] = useDialog();
+  const [form, edit] = useThing();
+  const rows = useShownRows(held.value ?? [], FABRICS);
+  const chosen = held.value?.find((one) => one.name === query.value.get("at"));
+  return (
+    <Frame held={held} what="fabrics" again={() => void source.reload()} line="haasctl fabric list">
+      {() => (
+        <>
+          {may("switch_edit") && <div class="bar"><div class="end"><button type="button" class="button" onClick={() => edit(FABRIC)}>New fabric</button></div></div>}
+          <div class={`body ${chosen ? "split" : ""}`}>
+            <Table label="Fabrics" beside={!!chosen} rows={rows} columns={FABRICS} shown={FABRICS} keyOf={(row) => row.name} none={<Empty title="No fabric is declared"><p class="mono">haasctl fabric create main --vlans 100-999 --parking 4000</p></Empty>} />
+            {chosen && (
+              <Panel title={<span class="mono">{chosen.name}</span>}>
+                <Facts rows={[...FABRICS.slice(1).map(({title, cell, value}): [string, preact.ComponentChildren] => [title, cell ? cell(chosen) : String(value(chosen))]), ["Since", when(chosen.created_at)]]} />
+                {may("switch_edit") && (
+                  <div class="actions">
+                    <button type="button" class="button" onClick={() => edit(FABRIC, chosen.name)}>Edit</button>
+                    <button type="button" class="button" onClick={() => edit(sampled("fabric", "Switches with a sampling of their own keep that."), chosen.name)}>Sampling</button>
+                    <button type="button" class="button danger" onClick={() => ask(forget(FABRIC, chosen.name))}>Delete…</button>
+                  </div>
+                )}
+                <Command line={`haasctl fabric show ${quote(chosen.name)}`} />
+              </Panel>
+            )}
+          </div>
+          {dialog}{form}
+        </>
+      )}
+    </Frame>
+  );
+}
+
+const SHOWS = [["cables", "Cables"], ["aggregates", "Aggregates"], ["sampling", "Sampling"], ["fabrics", "Fabrics"]] as const;
 
 function Frame<T>({held, what, again, line, children}: {held: Held<T>; what: string; again: () => void; line: string; children: (value: T) => preact.ComponentChildren}) {
   const show = query.value.get("show") ?? "cables";
   return (
     <div class={`screen ${held.refusal && held.value ? "stale" : ""}`}>
-      <Head title="Links" about="cables, planned and found; aggregates; sampling" held={held} filter="leaf1" />
+      <Head title="Links" about="cables, planned and found; aggregates; sampling; fabrics" held={held} filter="leaf1" />
       <nav class="segments start" aria-label="Which table">
         {SHOWS.map(([word, title]) => <a key={word} href={`/links${word === "cables" ? "" : `?show=${word}`}`} aria-current={show === word ? "true" : undefined}>{title}</a>)}
       </nav>
@@ -151,5 +219,5 @@ function Frame<T>({held, what, again, line, children}: {held: Held<T>; what: str
 
 export function Links() {
   const show = query.value.get("show");
-  return show === "aggregates" ? <Aggregates /> : show === "sampling" ? <Samples /> : <Cables />;
+  return show === "aggregates" ? <Aggregates /> : show === "sampling" ? <Samples /> : show === "fabrics" ? <Fabrics /> : <Cables />;
 }

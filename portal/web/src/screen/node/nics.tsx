@@ -1,8 +1,11 @@
 // NICs to ports, and the networks that they are in.
+import {useState} from "preact/hooks";
 import {useSource, type Source} from "../../api/source";
 import type {LocationPage, Node, NodeNetworks} from "../../api/types";
+import {may} from "../../app/session";
 import {Mark} from "../../part/mark";
 import {Why} from "../../part/panel";
+import {EditNetworks} from "./networks";
 
 type Places = LocationPage["items"];
 
@@ -14,6 +17,7 @@ function speed(bps: number | null | undefined): string {
 
 export function Nics({node, networks, places}: {node: Node; networks: Source<NodeNetworks>; places: Source<Places> | undefined}) {
   const nets = useSource(networks).value;
+  const [editing, setEditing] = useState(false);
   const ports = useSource(places ?? nothing).value ?? [];
   const portOf = (mac: string) => ports.find((one) => one.mac === mac);
   const netsOf = (nic: string) => (nets?.networks ?? []).filter((one) => one.nic === nic).map((one) => `${one.network}${one.mode === "tagged" ? ", tagged" : ""}`);
@@ -22,6 +26,8 @@ export function Nics({node, networks, places}: {node: Node; networks: Source<Nod
       <header>
         <h2>NICs and ports</h2>
         {nets && <span class="quiet small">ports in {nets.place === "tenant" ? "the tenant's networks" : nets.place}{nets.applied ? ", read back so" : ", not read back yet"}</span>}
+        {may("pdci") && node.tenant && <button type="button" class="button" onClick={() => setEditing(true)}>Networks</button>}
+        {editing && <EditNetworks node={node} close={() => setEditing(false)} />}
       </header>
       {nets?.problem && <div style={{padding: "0 16px 12px"}}><Why tone="wait" said={nets.problem} /></div>}
       <div class="scroll" tabIndex={0} role="region" aria-label="Table of NICs">

@@ -1,13 +1,15 @@
 // One node: its reason first, then what to do, labels, what it is made of, drives, NICs and ports, sensors and their last day, event log, story.
 import {useSource} from "../../api/source";
-import {node as nodeSource, nodeHealth, nodeInventory, nodeNetworks, nodePlaces} from "../../api/sources";
+import {node as nodeSource, nodes, nodeHealth, nodeInventory, nodeNetworks, nodePlaces} from "../../api/sources";
 import type {Node} from "../../api/types";
+import {go} from "../../app/route";
 import {isSite, may} from "../../app/session";
 import {Command, quote} from "../../part/command";
-import {useDialog} from "../../part/dialog";
+import {useDialog, type Ask} from "../../part/dialog";
 import {Mark, shapeOf} from "../../part/mark";
 import {Facts} from "../../part/panel";
 import {Head, Numbers, Shown} from "../../part/screen";
+import {forget, type Thing} from "../../part/thing";
 import {since, when} from "../../part/time";
 import {HANDS, NodeActions} from "../nodes/actions";
 import {portOf, stepOf} from "../nodes/columns";
@@ -34,7 +36,15 @@ function toneOf(node: Node) {
   return shape === "idle" ? undefined : shape;
 }
 
-function Made({node}: {node: Node}) {
+const THING: Thing = {
+  noun: "node", put: "PATCH /api/v1/nodes/{node}", gone: "DELETE /api/v1/nodes/{node}", line: "", goneLine: "node delete", fields: {}, lost: "It is forgotten with its story. It is refused while it holds a tenant's data.",
+  again: () => {
+    void nodes().reload();
+    go("/nodes");
+  },
+};
+
+function Made({node, ask}: {node: Node; ask: (ask: Ask) => void}) {
   const bmc = node.bmc;
   return (
     <section class="panel" aria-label="Facts">
@@ -54,6 +64,7 @@ function Made({node}: {node: Node}) {
           ["Proved", node.attestation && (node.attestation.attested ? `the signed image ran, ${when(node.attestation.at)}` : node.attestation.why)],
         ]}
       />
+      {may("node_state") && <div class="actions"><button type="button" class="button danger" onClick={() => ask(forget(THING, node.name, node.version))}>Delete…</button></div>}
     </section>
   );
 }
@@ -77,7 +88,7 @@ export function NodeScreen({name}: {name: string}) {
             <NodeActions nodes={[node]} ask={ask} more={HANDS} />
             <Labels held={health} name={name} open={ask} />
             <div class="columns">
-              <Made node={node} />
+              <Made node={node} ask={ask} />
               <Hardware name={name} source={nodeInventory(name)} />
             </div>
             <Drives name={name} />

@@ -4,7 +4,7 @@ import {node as nodeSource, nodes as nodesSource} from "../../api/sources";
 import type {Node} from "../../api/types";
 import {Edit as Form, type Values} from "../../part/edit";
 
-const FIELDS = {class: {title: "Class"}, rack: {title: "Rack"}, unit: {title: "Unit", number: true}, serial: {title: "Serial"}};
+const FIELDS = {class: {title: "Class"}, rack: {title: "Rack"}, unit: {title: "Unit", as: "number" as const}, serial: {title: "Serial"}};
 
 const valuesOf = (node: Node): Values => ({class: node.class ?? "", rack: node.rack ?? "", unit: node.unit === null ? "" : String(node.unit), serial: node.serial ?? ""});
 const patchOf = (changed: Values) => Object.fromEntries(Object.entries(changed).map(([name, value]) => [name, value === "" ? null : name === "unit" ? Number(value) : value]));

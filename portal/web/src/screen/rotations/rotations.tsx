@@ -1,53 +1,22 @@
 // Rotations: secrets of BMCs, switches and daemons that are exchanged for new ones. Both are kept until the new one has proven itself.
-import {readAll} from "../../api/client";
-import {sourceOf, useSource} from "../../api/source";
-import type {KeyRotation, Rotation} from "../../api/types";
+import {useSource} from "../../api/source";
+import {may} from "../../app/session";
 import {Command} from "../../part/command";
 import {ListScreen} from "../../part/list";
 import {Mark, type Shape} from "../../part/mark";
 import {Facts, Panel, Why} from "../../part/panel";
 import {Empty} from "../../part/screen";
 import type {Column} from "../../part/table";
+import {useThing} from "../../part/thing";
 import {when} from "../../part/time";
+import {rotations, type Row} from "./sources";
+import {KEY, PASSWORDS} from "./things";
 
 const SHAPES: Record<string, Shape> = {begun: "work", trial: "work", sealing: "work", known: "work", both: "ok", done: "ok", failed: "fail"};
 const MEANS: Record<string, string> = {
   begun: "the new secret is made, and perhaps set", trial: "the new secret counts, and was not used yet", sealing: "all that was sealed is sealed anew", known: "the new key is believed, and signs nothing yet",
   both: "the new one is in use, the old one is kept", done: "the old one is gone", failed: "both are kept: a person decides",
 };
-
-interface Row {
-  key: string;
-  what: string;
-  of: string;
-  state: string;
-  actor: string;
-  begun_at: string;
-  keep_until: string | null;
-  ended_at: string | null;
-  problem: Rotation["problem"];
-  more: string | null;
-  line: string;
-}
-
-const ofSecret = (one: Rotation): Row => ({
-  key: `s${one.id}`, what: one.node ? "password of a BMC" : "secrets of a switch", of: one.node ?? one.switch ?? "", state: one.state, actor: one.actor, begun_at: one.begun_at, keep_until: one.keep_until,
-  ended_at: one.ended_at, problem: one.problem, more: one.proven_at ? `proven ${when(one.proven_at)}` : null, line: one.node ? `haasctl rotation list --node ${one.node} --all` : "haasctl rotation list --all",
-});
-const ofKey = (one: KeyRotation): Row => ({
-  key: `k${one.id}`, what: `${one.key} key of a daemon`, of: one.storage ? `${one.daemon} ${one.storage}` : one.daemon, state: one.state, actor: one.actor, begun_at: one.begun_at, keep_until: one.keep_until, ended_at: one.ended_at, problem: one.problem,
-  more: one.key === "seal" ? `${one.resealed} secrets sealed anew, ${one.lost} that no key opens` : null, line: "haasctl rotation keys",
-});
-
-const rotations = () =>
-  sourceOf<Row[]>("rotations", () => ({
-    load: async () => {
-      const [secrets, keys] = await Promise.all([readAll("/api/v1/rotations", {}), readAll("/api/v1/rotations/keys", {})]);
-      return [...secrets.map(ofSecret), ...keys.map(ofKey)].sort((a, b) => b.begun_at.localeCompare(a.begun_at));
-    },
-    touches: (event) => event.kind.includes("rotat") || event.kind.includes("password"),
-    every: (value) => (value?.some((one) => !one.ended_at) ? 5000 : 60000),
-  }));
 
 const COLUMNS: Column<Row>[] = [
   {name: "of", title: "Of", value: (row) => row.of, mono: true, width: "minmax(120px, 1fr)", narrow: "title"},
@@ -61,7 +30,9 @@ const COLUMNS: Column<Row>[] = [
 export function Rotations() {
   const source = rotations();
   const held = useSource(source);
+  const [form, edit] = useThing();
   return (
+    <>
     <ListScreen
       title="Rotations" what="rotations" table="rotations" filter="failed leaf1" held={held} again={() => void source.reload()} columns={COLUMNS} keyOf={(row) => row.key} about="secrets exchanged for new ones"
       numbers={(list) => [
@@ -78,6 +49,9 @@ export function Rotations() {
       )}
       none={<Empty title="No secret was exchanged"><p class="mono">haasctl rotation bmc n1</p></Empty>}
       line="haasctl rotation list --all"
+      actions={may("setting") && <><button type="button" class="button" onClick={() => edit(PASSWORDS)}>New BMC passwords</button><button type="button" class="button" onClick={() => edit(KEY)}>New key</button></>}
     />
+    {form}
+    </>
   );
 }

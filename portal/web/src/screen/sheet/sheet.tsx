@@ -91,7 +91,7 @@ function useSheet(pdci: Pdci, held: Sheet | undefined, again: () => Promise<void
     try {
       const answer = "rows" in what
         ? await write("PUT /api/v1/pdcis/{pdci}/sheet", {place: {pdci: pdci.name}, query, body: {rows: what.rows}, version})
-        : await sendCsv(pathOf("/api/v1/pdcis/{pdci}/sheet/import", {pdci: pdci.name}, query), what.csv, version);
+        : await sendCsv("POST /api/v1/pdcis/{pdci}/sheet/import", {pdci: pdci.name}, query, what.csv, version);
       const {changes} = answer as SheetChanges;
       if (dry_run) setTried({what, changes});
       else {

@@ -15,6 +15,7 @@ import {Table, useShownRows, type Column} from "../../part/table";
 import {bits, when} from "../../part/time";
 import {portSeries} from "../topology/sources";
 import {locate} from "./actions";
+import {PortActions} from "./port";
 import {portsOf} from "./sources";
 
 /** With what it sends now, where it is one of the busiest links. */
@@ -83,6 +84,7 @@ function ChosenPort({name, port, ask}: {name: string; port: Port; ask: (ask: Ask
       />
       <Counters key={port.port} name={name} port={port.port} speed={port.speed_bps} />
       {may("switch_read") && port.nics?.[0] && <div class="actions"><button type="button" class="button" onClick={() => ask(locate(name, port.port, port.nics![0]!))}>Blink its LED</button></div>}
+      {may("switch_edit") && <PortActions key={port.port} name={name} port={port.port} ask={ask} />}
       <Command line={`haasctl port load ${quote(`${name}:${port.port}`)}`} />
     </Panel>
   );

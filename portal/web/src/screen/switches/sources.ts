@@ -9,6 +9,8 @@ export const switches = () => sourceOf("switches", () => ({load: async () => (aw
 export const switchHealth = () => sourceOf("switch health", () => ({load: () => readAll("/api/v1/switch-health", {}), every: () => 30000}));
 export const samplings = () => sourceOf("samplings", () => ({load: () => readAll("/api/v1/sampling", {}), every: () => 30000}));
 
+export const fabrics = () => sourceOf("fabrics", () => ({load: () => readAll("/api/v1/fabrics", {}), touches: (event) => event.kind.startsWith("fabric."), every: () => 60000}));
+
 export const oneSwitch = (name: string) =>
   sourceOf(`switch ${name}`, () => ({load: () => read("/api/v1/switches/{switch}", {switch: name}), touches: (event) => event.subject === name, every: () => 10000}));
 export const healthOf = (name: string) => sourceOf(`switch health ${name}`, () => ({load: () => read("/api/v1/switches/{switch}/health", {switch: name}), every: () => 30000}));

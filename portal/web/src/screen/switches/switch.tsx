@@ -5,22 +5,23 @@ import {useSource} from "../../api/source";
 import type {Switch, SwitchDiff, SwitchHealth} from "../../api/types";
 import {may} from "../../app/session";
 import {Command, quote} from "../../part/command";
-import {useDialog} from "../../part/dialog";
+import {useDialog, type Ask} from "../../part/dialog";
 import {Mark} from "../../part/mark";
 import {Facts, Why} from "../../part/panel";
 import {Head, Numbers, Refused, Shown} from "../../part/screen";
+import {forget, useThing} from "../../part/thing";
 import {count, span, when} from "../../part/time";
 import {SwitchActions} from "./actions";
-import {EditSampling, EditSwitch} from "./edit";
 import {Ports} from "./ports";
 import {healthOf, oneSwitch, samplings} from "./sources";
 import {SamplingMark} from "./switches";
+import {addressed, reached, released, rotated, sampled} from "./things";
 
-function Management({of, name}: {of: Switch; name: string}) {
+function Management({of, name, ask}: {of: Switch; name: string; ask: (ask: Ask) => void}) {
   const {management, observed} = of;
   const sampling = useSource(samplings()).value?.find((one) => one.switch === name);
-  const [editing, setEditing] = useState<"reached" | "sampled">();
-  const close = () => setEditing(undefined);
+  const [form, edit] = useThing();
+  const fabric = sampling?.setting?.of === "fabric" ? `It samples as its fabric ${sampling.fabric} says. What you set here is this switch's own.` : undefined;
   return (
     <section class="panel" aria-label="Management">
       <header><h2>Management</h2></header>
@@ -39,15 +40,18 @@ function Management({of, name}: {of: Switch; name: string}) {
             ["Samples", sampling && <span><SamplingMark sampling={sampling} />{sampling.setting?.rate ? <span class="quiet"> one of {count(sampling.setting.rate)}</span> : null}</span>],
           ]}
         />
-      ) : <p class="quiet">Nobody speaks to it: its ports only give addresses. <span class="mono">haasctl switch add {name}</span> manages it.</p>}
-      {management && may("switch_edit") && (
+      ) : <p class="quiet">Nobody speaks to it: its ports only give addresses.</p>}
+      {may("switch_edit") && (
         <div class="actions">
-          <button type="button" class="button" onClick={() => setEditing("reached")}>Edit</button>
-          {sampling && <button type="button" class="button" onClick={() => setEditing("sampled")}>Sampling</button>}
+          <button type="button" class="button" onClick={() => edit(reached(name), name)}>{management ? "Edit" : "Manage it"}</button>
+          {sampling && <button type="button" class="button" onClick={() => edit(sampled("switch", fabric), name)}>Sampling</button>}
+          <button type="button" class="button" onClick={() => edit(addressed(name), name)}>Addresses</button>
+          {management && <button type="button" class="button" onClick={() => edit(rotated(name), name)}>New secrets</button>}
+          {management && <button type="button" class="button danger" onClick={() => ask(forget(released(name), name))}>Release…</button>}
+          <button type="button" class="button danger" onClick={() => ask(forget(addressed(name), name))}>Delete…</button>
         </div>
       )}
-      {editing === "reached" && <EditSwitch name={name} close={close} />}
-      {editing === "sampled" && <EditSampling name={name} close={close} />}
+      {form}
     </section>
   );
 }
@@ -178,7 +182,7 @@ export function SwitchScreen({name}: {name: string}) {
             <Why tone="wait" said={of.observed?.problem} />
             {of.alerts?.map((alert) => <Why key={alert.kind} tone={alert.severity === "critical" ? "fail" : "wait"} said={{message: alert.message}} />)}
             <SwitchActions name={name} ask={ask} />
-            <div class="columns"><Management of={of} name={name} /><Diff name={name} /></div>
+            <div class="columns"><Management of={of} name={name} ask={ask} /><Diff name={name} /></div>
             {of.management && <Health name={name} />}
             <Ports name={name} ask={ask} />
             <p class="quiet small"><a href={`/topology?at=switch:${encodeURIComponent(name)}&show=switches`}>Show it in the topology</a></p>

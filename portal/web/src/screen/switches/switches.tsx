@@ -3,15 +3,18 @@ import {useMemo} from "preact/hooks";
 import {useSource} from "../../api/source";
 import type {Sampling, Switch, SwitchHealth} from "../../api/types";
 import {query, withWords} from "../../app/route";
+import {may} from "../../app/session";
 import {Command, quote} from "../../part/command";
 import {useDialog} from "../../part/dialog";
 import {Mark, type Shape} from "../../part/mark";
 import {Facts, Panel, Why} from "../../part/panel";
 import {Empty, Head, Numbers, Shown} from "../../part/screen";
 import {Table, useColumns, useShownRows, type Column} from "../../part/table";
+import {useThing} from "../../part/thing";
 import {count, when} from "../../part/time";
 import {SwitchActions} from "./actions";
 import {samplings, switches as switchesSource, switchHealth} from "./sources";
+import {reached} from "./things";
 
 export interface Row {
   name: string;
@@ -77,6 +80,7 @@ export function Switches() {
   const health = useSource(switchHealth()).value;
   const sampled = useSource(samplings()).value;
   const [dialog, ask] = useDialog();
+  const [form, edit] = useThing();
   const [shown, menu] = useColumns("switches", COLUMNS);
   const list = useMemo(() => {
     const healthBy = new Map(health?.map((one) => [one.switch, one]));
@@ -106,7 +110,7 @@ export function Switches() {
       </Shown>
       {held.value && (
         <>
-          <div class="bar"><div class="end">{menu}</div></div>
+          <div class="bar"><div class="end">{may("switch_edit") && <button type="button" class="button" onClick={() => edit(reached())}>New switch</button>}{menu}</div></div>
           <div class={`body ${chosen ? "split" : ""}`}>
             <Table
               label="Switches" beside={!!chosen} rows={rows} columns={COLUMNS} shown={shown} keyOf={(row) => row.name} hrefOf={(row) => hrefOf(row.name)}
@@ -118,7 +122,7 @@ export function Switches() {
           <Command line="haasctl switch list" />
         </>
       )}
-      {dialog}
+      {dialog}{form}
     </div>
   );
 }

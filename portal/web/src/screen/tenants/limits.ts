@@ -27,7 +27,7 @@ export function itemOf(kind: LimitKind, cls: string | null, word: string): {kind
   return {...of, amount: Number(found[1]) * (UNITS[unit] ?? 1)};
 }
 
-export function lineOf(tenant: string, kind: LimitKind, cls: string | null, word: string): string {
+export function lineOf(tenant: string | null, kind: LimitKind, cls: string | null, word: string): string {
   const option = OPTIONS[kind];
-  return `haasctl tenant limit set ${tenant} ${option ? `${option} ${word || "..."}` : `${cls ? `--class ${cls} ` : ""}${word || "..."}`}`;
+  return `haasctl tenant limit set ${tenant ?? "--site"} ${option ? `${option} ${word || "..."}` : `${cls ? `--class ${cls} ` : ""}${word || "..."}`}`;
 }

@@ -9,5 +9,7 @@ export const tenants = () =>
 export const tenant = (name: string) =>
   sourceOf(`tenant ${name}`, () => ({load: () => read("/api/v1/tenants/{tenant}", {tenant: name}), touches: (event) => event.tenant === name, every: () => 15000}));
 
+export const siteLimits = () => sourceOf("limits of the site", () => ({load: () => read("/api/v1/limits"), touches: (event) => event.kind === "tenant.limited", every: () => 60000}));
+
 export const limits = (name: string) =>
   sourceOf(`limits ${name}`, () => ({load: () => read("/api/v1/tenants/{tenant}/limits", {tenant: name}), touches: (event) => event.tenant === name, every: () => 15000}));

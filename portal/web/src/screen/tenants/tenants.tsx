@@ -12,9 +12,9 @@ import {Empty, Shown} from "../../part/screen";
 import type {Column} from "../../part/table";
 import {count, when} from "../../part/time";
 import {monthBegins, UsageCsv} from "../usage/csv";
-import {create, limit, remove} from "./actions";
+import {create, limit, remove, siteRows} from "./actions";
 import {amountOf, titleOf} from "./limits";
-import {limits, tenant, tenants} from "./sources";
+import {limits, siteLimits, tenant, tenants} from "./sources";
 
 interface Row extends Tenant {
   nodes: number;
@@ -70,6 +70,33 @@ function Chosen({row, ask}: {row: Row; ask: ReturnType<typeof useDialog>[1]}) {
   );
 }
 
+/** What holds for tenants that have no limit of their own. */
+function SiteLimits({ask}: {ask: ReturnType<typeof useDialog>[1]}) {
+  const source = siteLimits();
+  const held = useSource(source);
+  return (
+    <section class="panel flush" aria-label="Limits of the site">
+      <header><h2>Limits of the site</h2><span class="quiet small">of tenants that have none of their own</span></header>
+      <Shown held={held} what="its limits" again={() => void source.reload()}>
+        {(all) => {
+          const items = siteRows(all);
+          return (
+            <ul class="lines">
+              {items.map((one) => (
+                <li key={titleOf(one)}>
+                  <span class="grow">{titleOf(one)}</span><span class="number">{amountOf(one.kind, one.limit)}</span>
+                  {may("tenant") && <button type="button" class="button small" aria-label={`Change ${titleOf(one)}`} onClick={() => ask(limit(null, {items, version: all.version}, one))}>Change</button>}
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </Shown>
+      <div class="pad"><Command line="haasctl tenant limit list --site" /></div>
+    </section>
+  );
+}
+
 export function Tenants() {
   const source = tenants();
   const held = useSource(source);
@@ -83,7 +110,7 @@ export function Tenants() {
   return (
     <>
       <ListScreen
-        title="Tenants" what="tenants" table="tenants" filter="acme" held={{...held, value: rows}} again={() => void source.reload()} columns={COLUMNS} keyOf={(row) => row.name}
+        flows title="Tenants" what="tenants" table="tenants" filter="acme" held={{...held, value: rows}} again={() => void source.reload()} columns={COLUMNS} keyOf={(row) => row.name}
         about="who rents here, and how much"
         numbers={(list) => [
           {value: list.length, label: list.length === 1 ? "tenant" : "tenants"},
@@ -92,6 +119,7 @@ export function Tenants() {
         ]}
         actions={may("tenant") && <button type="button" class="button main" onClick={() => ask(create())}>New tenant</button>}
         panel={(row) => <Chosen key={row.name} row={row} ask={ask} />}
+        after={<SiteLimits ask={ask} />}
         none={<Empty title="No tenant"><p>Nobody rents here yet. <span class="mono">haasctl tenant create acme</span></p></Empty>}
         line="haasctl tenant list"
       />

@@ -11,6 +11,7 @@ import {Facts, Panel, Why} from "../../part/panel";
 import {Series, type Line} from "../../part/series";
 import {bits} from "../../part/time";
 import {loadOf} from "./layout";
+import {ChosenNetwork} from "./networks";
 import {ChosenPath, endsOf, PathFrom} from "./path";
 import {linkSeries, portSeries} from "./sources";
 import {cableOf, pathWord, percent, wholeLoad} from "./words";
@@ -175,6 +176,7 @@ export function ChosenPanel({at, topology}: {at: string; topology: Topology}) {
   const [kind, name] = [at.slice(0, colon), at.slice(colon + 1)];
   const ends = endsOf(at, topology);
   if (ends) return <ChosenPath key={at} ends={ends} />;
+  if (kind === "network") return <ChosenNetwork key={at} id={name} />;
   if (kind === "switch") return <ChosenSwitch name={name} topology={topology} />;
   if (kind === "node") return <ChosenNode name={name} topology={topology} />;
   const link = topology.links.find((one) => String(one.id) === name);

@@ -13,6 +13,7 @@ import {ChosenPanel} from "./chosen";
 import {HUES, type Chosen, type Overlay} from "./draw";
 import {layout, loadOf} from "./layout";
 import {endsOf, overlayOf, usePath} from "./path";
+import {Networks} from "./networks";
 import {Picture} from "./picture";
 import {topology as topologySource} from "./sources";
 import {cableOf, percent} from "./words";
@@ -95,7 +96,7 @@ function wordOf({link, switch: name, node}: Chosen): Record<string, string | und
   return node !== undefined ? {at: `node:${node}`, show: "nodes"} : {at: undefined};
 }
 
-const SHOWS = [["links", "Links"], ["switches", "Switches"], ["nodes", "Nodes"]] as const;
+const SHOWS = [["links", "Links"], ["switches", "Switches"], ["nodes", "Nodes"], ["networks", "Networks"]] as const;
 
 function Lists({topology, overlay, beside}: {topology: Topology; overlay: Overlay | undefined; beside: boolean}) {
   const show = query.value.get("show") ?? "links";
@@ -110,7 +111,7 @@ function Lists({topology, overlay, beside}: {topology: Topology; overlay: Overla
       <nav class="segments" aria-label="Which table">
         {SHOWS.map(([word, title]) => <a key={word} href={withWords({show: word === "links" ? undefined : word, sort: undefined})} aria-current={show === word ? "true" : undefined}>{title}</a>)}
       </nav>
-      {show === "switches" ? <Table label="Switches" beside={beside} rows={switchRows} columns={SWITCHES} shown={SWITCHES} keyOf={(row) => `switch:${row.name}`} none={none} />
+      {show === "networks" ? <Networks beside={beside} /> : show === "switches" ? <Table label="Switches" beside={beside} rows={switchRows} columns={SWITCHES} shown={SWITCHES} keyOf={(row) => `switch:${row.name}`} none={none} />
         : show === "nodes" ? <Table label="Nodes" beside={beside} rows={nodeRows} columns={NODES} shown={NODES} keyOf={(row) => `node:${row.node}`} none={none} />
           : <Table label="Links" beside={beside} rows={linkRows} columns={LINKS} shown={LINKS} keyOf={(row) => `link:${row.id}`} none={none} />}
     </div>

@@ -1,6 +1,6 @@
 // What is done about a volume, or a storage. Which of it a state allows is asked in `can`: the same rules as db/schema/volume.sql, which decides.
 import {signal} from "@preact/signals";
-import {Refusal, write} from "../../api/client";
+import {write} from "../../api/client";
 import type {Storage, Volume} from "../../api/types";
 import {isSite} from "../../app/session";
 import {editsOf, type Members, type Written} from "../../part/changed";
@@ -8,18 +8,9 @@ import {quote} from "../../part/command";
 import type {Ask} from "../../part/dialog";
 import {Choice, Field} from "../../part/field";
 import {tellOnce} from "../../part/once";
+import {sizeOf} from "../../part/size";
 import {bytes} from "../../part/time";
 import {storages, volume, volumes} from "./sources";
-
-const SHIFTS: Record<string, number> = {"": 0, k: 10, M: 20, G: 30, T: 40};
-
-/** As haasctl reads it: 10G, 512M or bytes. */
-export function sizeOf(word: string): number {
-  const found = /^(\d{1,15})([kMGT]?)(?:iB)?$/.exec(word.trim());
-  const size = Number(found?.[1] ?? 0) * 2 ** (SHIFTS[found?.[2] ?? ""] ?? 0);
-  if (size <= 0) throw new Refusal(422, {title: `"${word}" is not a size`, hint: "10G, 512M or bytes"});
-  return size;
-}
 
 /** A name may be one of several tenants: the site says whose. */
 const tenantOf = (one: Volume) => (isSite.value ? one.tenant : undefined);

@@ -1,5 +1,4 @@
 // Storages, for the site: what each takes, how full it is, whose it is, and why one is not well.
-import {useState} from "preact/hooks";
 import {useSource} from "../../api/source";
 import type {Archive, Storage, Volume} from "../../api/types";
 import {may} from "../../app/session";
@@ -10,11 +9,12 @@ import {Mark, type Shape} from "../../part/mark";
 import {Facts, Panel, Why} from "../../part/panel";
 import {Empty} from "../../part/screen";
 import type {Column} from "../../part/table";
+import {useThing} from "../../part/thing";
 import {bytes, since, when} from "../../part/time";
 import {accept} from "./actions";
-import {EditStorage} from "./edit";
 import {Kinds} from "./kinds";
 import {archives, storages, volumes} from "./sources";
+import {STORAGE} from "./things";
 
 const SHAPES: Record<Storage["state"], Shape> = {never_seen: "wait", silent: "fail", degraded: "fail", ready: "ok"};
 const state = (one: Storage) => <Mark shape={SHAPES[one.state]}>{one.state.replace("_", " ")}</Mark>;
@@ -49,7 +49,7 @@ function tenantsOf(name: string, made: Volume[], kept: Archive[]): [string, numb
 function Chosen({row, ask}: {row: Storage; ask: ReturnType<typeof useDialog>[1]}) {
   const made = useSource(volumes("shared")).value;
   const kept = useSource(archives()).value;
-  const [editing, setEditing] = useState(false);
+  const [form, edit] = useThing();
   const shares = made && kept ? tenantsOf(row.name, made, kept) : [];
   return (
     <Panel title={<span class="mono">{row.name}</span>}>
@@ -69,9 +69,9 @@ function Chosen({row, ask}: {row: Storage; ask: ReturnType<typeof useDialog>[1]}
           </tbody>
         </table>
       )}
-      {may("storage") && <div class="actions"><button type="button" class="button" onClick={() => setEditing(true)}>Edit</button><button type="button" class="button" onClick={() => ask(accept(row))}>{row.accepts ? "Take no new volumes" : "Take new volumes"}</button></div>}
+      {may("storage") && <div class="actions"><button type="button" class="button" onClick={() => edit({...STORAGE, note: `${bytes(row.used_bytes)} are spoken for${row.total_bytes === null ? "" : `, its disk has ${bytes(row.total_bytes)}`}.`}, row.name)}>Edit</button><button type="button" class="button" onClick={() => ask(accept(row))}>{row.accepts ? "Take no new volumes" : "Take new volumes"}</button></div>}
       <Command line="haasctl storage list" />
-      {editing && <EditStorage of={row} close={() => setEditing(false)} />}
+      {form}
     </Panel>
   );
 }
@@ -80,6 +80,7 @@ export function Storages() {
   const source = storages();
   const held = useSource(source);
   const [dialog, ask] = useDialog();
+  const [form, edit] = useThing();
   return (
     <>
       <ListScreen
@@ -90,11 +91,12 @@ export function Storages() {
           {value: `${bytes(sum(list, (one) => one.used_bytes))} of ${bytes(sum(list, roomOf))}`, label: "spoken for"},
         ]}
         bar={<Kinds show="storages" />}
+        actions={may("storage") && <button type="button" class="button" onClick={() => edit(STORAGE)}>New storage</button>}
         panel={(row) => <Chosen key={row.name} row={row} ask={ask} />}
         none={<Empty title="No storage"><p class="mono">haasctl storage set store1 --portal 10.4.0.2:3260</p></Empty>}
         line="haasctl storage list"
       />
-      {dialog}
+      {dialog}{form}
     </>
   );
 }
