@@ -125,7 +125,7 @@ static int plan_cli_run(void *context, const struct command_input *input)
 	CLEANUP(cudnn_source_freep) struct cudnn_source *source = NULL;
 	struct problem unknown = {0};
 	struct problem problem = {0};
-	struct plan_request request;
+	struct plan_request request = {0};
 	struct plan_report report;
 	int status = plan_cli_request(input, &request);
 

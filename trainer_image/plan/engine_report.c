@@ -32,12 +32,13 @@ static struct engine_group *engine_report_shapes(const struct plan_report *repor
 	int count = 0;
 
 	for (int i = 0; i < engines->op_count; i++)
-		count = engines->ops[i].shape >= count ? engines->ops[i].shape + 1 : count;
+		count = engines->ops[i].engine.shape >= count ? engines->ops[i].engine.shape + 1
+							      : count;
 	struct engine_group *groups = calloc((size_t)count + 1, sizeof(groups[0]));
 
 	for (int i = 0; groups && i < engines->op_count; i++)
-		if (engines->ops[i].shape >= 0)
-			engine_report_add(&groups[engines->ops[i].shape], report, i);
+		if (engines->ops[i].engine.shape >= 0)
+			engine_report_add(&groups[engines->ops[i].engine.shape], report, i);
 	*ret_count = count;
 	return groups;
 }
@@ -57,7 +58,7 @@ static const char *engine_report_size(int64_t bytes, char ret[32])
 
 const char *engine_report_name(const struct plan_report *report, int op)
 {
-	if (!report->request.source || report->engines.ops[op].shape < 0)
+	if (!report->request.source || report->engines.ops[op].engine.shape < 0)
 		return NULL;
 	return report->engines.ops[op].engine.name;
 }
@@ -98,7 +99,7 @@ static void engine_report_kind(const struct plan_report *report, enum op_kind ki
 		const struct plan_engine_op *op = &report->engines.ops[i];
 		bool known = false;
 
-		if (report->graph->ops[i].kind != kind || op->shape < 0)
+		if (report->graph->ops[i].kind != kind || op->engine.shape < 0)
 			continue;
 		count++;
 		most = op->engine.workspace > most ? op->engine.workspace : most;
@@ -189,7 +190,7 @@ static void engine_report_json_kernels(const struct plan_report *report, struct 
 
 		for (int i = 0; i < report->graph->op_count; i++)
 			count += report->graph->ops[i].kind == kind &&
-						 report->engines.ops[i].shape < 0
+						 report->engines.ops[i].engine.shape < 0
 					 ? 1
 					 : 0;
 		if (count > 0)

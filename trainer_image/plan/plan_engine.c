@@ -35,8 +35,7 @@ static int plan_engine_choose(struct plan_engines *engines, const struct graph *
 	for (int i = 0; i < graph->op_count; i++) {
 		struct plan_engine_op *op = &engines->ops[i];
 		struct problem why = {0};
-		int rc = source->find(source->context, graph, i, limit, &op->engine, &op->shape,
-				      &why);
+		int rc = source->find(source->context, graph, i, limit, &op->engine, &why);
 
 		if (rc == E_UNSUPPORTED) {
 			first = none++ == 0 ? why : first;

@@ -10,6 +10,7 @@ enum { PLAN_ENGINE_NAME = 96, PLAN_ENGINE_LIBRARY = 32 };
 #define PLAN_ENGINE_LIMIT (INT64_C(1) << 30)
 
 struct plan_engine {
+	int shape; /* its number: equal shapes have equal numbers, from 0 on; -1 = a kernel of our own */
 	int64_t id;
 	int64_t workspace;           /* bytes */
 	char name[PLAN_ENGINE_NAME]; /* "eng67_k2=1": the library's own */
@@ -19,17 +20,15 @@ struct plan_engine {
 struct plan_engine_source {
 	char library[PLAN_ENGINE_LIBRARY]; /* "cuDNN 9.19.0" */
 	void *context;
-	/* The engine of an op with at most `limit` bytes, and the number of its shape: equal shapes have equal numbers, from
-	 * 0 on. The number is -1 when a kernel of our own runs the op. E_UNSUPPORTED: there is none. */
+	/* The engine of an op with at most `limit` bytes. E_UNSUPPORTED: there is none. */
 	int (*find)(void *context, const struct graph *graph, int op, int64_t limit,
-		    struct plan_engine *ret, int *ret_shape, struct problem *problem);
+		    struct plan_engine *ret, struct problem *problem);
 	/* "forward 32x56x56x64 to 64, 3x3/1". Borrowed. */
 	const char *(*shape_text)(void *context, int shape);
 };
 
 /* Of an op. */
 struct plan_engine_op {
-	int shape; /* -1 = a kernel of our own */
 	struct plan_engine engine;
 	int64_t first_workspace; /* of the engine that is expected to be the fastest */
 };

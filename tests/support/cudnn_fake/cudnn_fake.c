@@ -135,7 +135,7 @@ static struct fake_descriptor *fake_read_descriptor(const struct fake_descriptor
 {
 	struct fake_descriptor *ret = NULL;
 
-	(void)fake_read(descriptor, attribute, &ret, sizeof(ret));
+	(void)fake_read(descriptor, attribute, &ret, sizeof(void *));
 	return ret && ret->finalized ? ret : NULL;
 }
 

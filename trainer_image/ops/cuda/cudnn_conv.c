@@ -6,13 +6,11 @@
 
 #include "common/base/error.h"
 
-/* A shape with its plan. Its descriptors hold each other by address, so a row never moves. */
+/* A shape with its plan. */
 struct cudnn_conv_row {
 	struct cudnn_conv_row *next;
 	struct cudnn_shape shape;
-	struct cudnn_engine engine;
-	struct cudnn_pool pool; /* holds the plan, and what it was made of */
-	void *plan;
+	struct cudnn_plan plan;
 };
 
 struct cudnn_conv {
@@ -56,7 +54,7 @@ void cudnn_conv_free(struct cudnn_conv *conv)
 		struct cudnn_conv_row *row = conv->rows;
 
 		conv->rows = row->next;
-		cudnn_pool_done(&row->pool);
+		cudnn_plan_done(&row->plan);
 		free(row);
 	}
 	if (conv->target.handle)
@@ -101,24 +99,22 @@ int cudnn_conv_find(struct cudnn_conv *conv, const struct ops_call *call, struct
 	struct cudnn_conv_row *row = cudnn_conv_look(conv, &shape);
 
 	if (row) {
-		*ret = row->engine;
+		*ret = row->plan.engine;
 		return 0;
 	}
 	row = calloc(1, sizeof(*row));
 	if (!row)
 		return problem_set(problem, -ENOMEM, "no memory for the engines");
 	row->shape = shape;
-	cudnn_pool_init(&row->pool, &conv->library);
-	rc = cudnn_engine_plan(&conv->target, &shape, conv->limit, &row->pool, &row->engine,
-			       &row->plan, problem);
+	rc = cudnn_plan_init(&row->plan, &conv->target, &shape, conv->limit, problem);
 	if (rc < 0) {
-		cudnn_pool_done(&row->pool);
+		cudnn_plan_done(&row->plan);
 		free(row);
 		return rc;
 	}
 	row->next = conv->rows;
 	conv->rows = row;
-	*ret = row->engine;
+	*ret = row->plan.engine;
 	return 0;
 }
 
@@ -168,7 +164,7 @@ static int cudnn_conv_execute(const struct cudnn_conv *conv, const struct cudnn_
 	int status = pool.status;
 
 	if (status == CUDNN_STATUS_SUCCESS)
-		status = conv->library.execute(conv->target.handle, row->plan, pack);
+		status = conv->library.execute(conv->target.handle, row->plan.plan, pack);
 	cudnn_pool_done(&pool);
 	return status == CUDNN_STATUS_SUCCESS ? 0 : -EIO;
 }

@@ -336,9 +336,8 @@ const struct cudnn_engine *cudnn_engines_choose(const struct cudnn_engines *engi
 	return NULL;
 }
 
-int cudnn_engine_plan(const struct cudnn_target *target, const struct cudnn_shape *shape,
-		      int64_t limit, struct cudnn_pool *pool, struct cudnn_engine *ret,
-		      void **ret_plan, struct problem *problem)
+int cudnn_plan_init(struct cudnn_plan *plan, const struct cudnn_target *target,
+		    const struct cudnn_shape *shape, int64_t limit, struct problem *problem)
 {
 	struct cudnn_engines engines;
 	struct cudnn_engine_search search = {
@@ -346,15 +345,20 @@ int cudnn_engine_plan(const struct cudnn_target *target, const struct cudnn_shap
 		.shape = shape,
 		.limit = limit,
 		.most = 1,
-		.pool = pool,
+		.pool = &plan->pool,
 		.keeps = true,
 		.engines = &engines,
 	};
+
+	cudnn_pool_init(&plan->pool, target->library);
 	int rc = cudnn_engine_search(&search, problem);
 
-	if (rc < 0)
-		return rc;
-	*ret = engines.rows[0];
-	*ret_plan = search.plan;
-	return 0;
+	plan->engine = engines.rows[0];
+	plan->plan = search.plan;
+	return rc;
+}
+
+void cudnn_plan_done(struct cudnn_plan *plan)
+{
+	cudnn_pool_done(&plan->pool);
 }

@@ -47,8 +47,15 @@ MUST_USE int cudnn_engines_find(const struct cudnn_target *target, const struct 
 /* The first that needs at most `limit` bytes, NULL when there is none. */
 const struct cudnn_engine *cudnn_engines_choose(const struct cudnn_engines *engines, int64_t limit);
 
-/* The plan of the first engine within `limit`, to be executed. It is an element of `pool`, which the caller has begun and
- * ends. Errors as above. */
-MUST_USE int cudnn_engine_plan(const struct cudnn_target *target, const struct cudnn_shape *shape,
-			       int64_t limit, struct cudnn_pool *pool, struct cudnn_engine *ret,
-			       void **ret_plan, struct problem *problem);
+/* The plan of an engine, to be executed. Never moves: the descriptors of the pool know its address. */
+struct cudnn_plan {
+	struct cudnn_pool pool; /* what the plan is made of */
+	struct cudnn_engine engine;
+	void *plan; /* of the pool */
+};
+
+/* Of the first engine within `limit`. Errors as above. Call cudnn_plan_done() in any case. */
+MUST_USE int cudnn_plan_init(struct cudnn_plan *plan, const struct cudnn_target *target,
+			     const struct cudnn_shape *shape, int64_t limit,
+			     struct problem *problem);
+void cudnn_plan_done(struct cudnn_plan *plan);

@@ -51,7 +51,8 @@ static void *cudnn_library_load(const char *folder, const char *name)
 
 static int cudnn_library_missing(const char *folder, struct problem *problem)
 {
-	const char *why = dlerror();
+	const char *why =
+		dlerror(); // NOLINT(concurrency-mt-unsafe): glibc keeps one for each thread
 
 	(void)problem_set(problem, -ENOENT, "cuDNN cannot be loaded: no usable %s",
 			  CUDNN_LIBRARY_NAME);
@@ -80,7 +81,7 @@ static int cudnn_library_load_parts(void *library, struct problem *problem)
 		void *part = cudnn_library_load(folder, cudnn_library_parts[i]);
 
 		if (!part) {
-			const char *why = dlerror();
+			const char *why = dlerror(); // NOLINT(concurrency-mt-unsafe): as above
 
 			(void)problem_set(problem, -ENOENT, "cuDNN is not complete: no usable %s",
 					  cudnn_library_parts[i]);
@@ -131,7 +132,8 @@ static int cudnn_library_check_version(const struct cudnn_library *library, stru
 
 int cudnn_library_open(struct cudnn_library *ret, struct problem *problem)
 {
-	const char *folder = getenv(CUDNN_FOLDER_VARIABLE);
+	const char *folder =
+		getenv(CUDNN_FOLDER_VARIABLE); // NOLINT(concurrency-mt-unsafe): nobody sets it
 	struct cudnn_library library = {0};
 	void *loaded = cudnn_library_load(folder, CUDNN_LIBRARY_NAME);
 

@@ -82,15 +82,14 @@ static int cudnn_source_shape_of(const struct graph *graph, int op, struct cudnn
 }
 
 static int cudnn_source_find(void *context, const struct graph *graph, int op, int64_t limit,
-			     struct plan_engine *ret, int *ret_shape, struct problem *problem)
+			     struct plan_engine *ret, struct problem *problem)
 {
 	struct cudnn_source *source = context;
 	struct cudnn_shape shape;
 	int number = -1;
 
 	if (!cudnn_shape_is_for(graph->ops[op].kind)) {
-		*ret = (struct plan_engine){0};
-		*ret_shape = -1;
+		*ret = (struct plan_engine){.shape = -1};
 		return 0;
 	}
 	int rc = cudnn_source_shape_of(graph, op, &shape, problem);
@@ -109,9 +108,8 @@ static int cudnn_source_find(void *context, const struct graph *graph, int op, i
 	if (!engine)
 		return problem_set(problem, E_UNSUPPORTED, "no engine for %s within %lld bytes",
 				   row->text, (long long)limit);
-	*ret = (struct plan_engine){.id = engine->id, .workspace = engine->workspace};
+	*ret = (struct plan_engine){number, engine->id, engine->workspace, ""};
 	memcpy(ret->name, engine->name, sizeof(ret->name));
-	*ret_shape = number;
 	return 0;
 }
 
