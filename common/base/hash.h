@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/macros.h"
+
 /* FNV-1a of 64 bits (draft-eastlake-fnv). A hash begins with HASH_START. */
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 
@@ -19,7 +21,7 @@ static inline uint64_t hash_number(uint64_t hash, uint64_t number)
 /* Adds `size` octets. */
 static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 {
-	const uint8_t *at = bytes;
+	const uint8_t *at = (const uint8_t *)bytes;
 
 	for (size_t i = 0; i < size; i++)
 		hash = hash_number(hash, at[i]);
@@ -28,7 +30,7 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 
 /* Spreads numbers that lie side by side over all 64 bits (splitmix64, Steele et al. 2014). Any bits
  * of the result choose a place in a table. */
-static inline uint64_t hash_spread(uint64_t number)
+ALSO_ON_GPU static inline uint64_t hash_spread(uint64_t number)
 {
 	number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);

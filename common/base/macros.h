@@ -5,6 +5,12 @@
 
 #define MUST_USE                   __attribute__((warn_unused_result))
 #define PRINTF_LIKE(string, first) __attribute__((__format__(__printf__, string, first)))
+/* A function that kernels of a GPU call too. */
+#ifdef __CUDACC__
+#define ALSO_ON_GPU __host__ __device__
+#else
+#define ALSO_ON_GPU
+#endif
 /* CLEANUP(x_freep) struct x *x = NULL;  frees at the end of the scope; TAKE(x) moves the value out.
  */
 #define CLEANUP(function) __attribute__((cleanup(function)))

@@ -145,6 +145,46 @@ static inline void *ops_run_data(const struct ops_value *value)
 	return data;
 }
 
+static inline size_t ops_run_bytes(const struct ops_value *value)
+{
+	return ops_run_count(&value->is) * tensor_type_size(value->is.type);
+}
+
+/* In memory that the back end takes: of a host exactly as many bytes, so that the sanitizer knows its end. */
+static inline void *ops_run_put(struct ops *ops, const struct ops_value *value)
+{
+	void *data = ops_run_data(value);
+	void *memory;
+
+	if (ops->backend->on_host)
+		return data;
+	memory = ops_take(ops, ops_run_bytes(value));
+	assert_non_null(memory);
+	assert_int_equal(ops_copy(ops, memory, data, ops_run_bytes(value), OPS_IN), 0);
+	memset(data, 0xee, ops_run_bytes(value)); /* it has been read */
+	free(data);
+	return memory;
+}
+
+/* Back to `value`; the memory is given back. */
+static inline int ops_run_get(struct ops *ops, void *memory, struct ops_value *value)
+{
+	size_t bytes = ops_run_bytes(value);
+	void *data = memory;
+	int rc = 0;
+
+	if (!ops->backend->on_host) {
+		data = malloc(bytes + 1);
+		assert_non_null(data);
+		rc = ops_copy(ops, data, memory, bytes, OPS_OUT);
+		ops_give(ops, memory, bytes);
+	}
+	for (size_t k = 0; rc == 0 && k < ops_run_count(&value->is); k++)
+		value->values[k] = ops_run_load(value->is.type, data, k);
+	free(data);
+	return rc;
+}
+
 /* Runs `call`, whose in_count, kind, attributes and options are set; its outputs begin with what
  * `out` holds, and are read back there. Inputs are read back too: running averages change. */
 static inline int ops_run_values(struct ops *ops, struct ops_call *call, struct ops_value in[],
@@ -155,24 +195,29 @@ static inline int ops_run_values(struct ops *ops, struct ops_call *call, struct 
 	int rc;
 
 	for (size_t i = 0; i < call->in_count; i++)
-		call->in[i] = (struct ops_tensor){in[i].is, ops_run_data(&in[i])};
+		call->in[i] = (struct ops_tensor){in[i].is, ops_run_put(ops, &in[i])};
 	for (size_t i = 0; i < call->out_count; i++)
-		call->out[i] = (struct ops_tensor){out[i].is, ops_run_data(&out[i])};
+		call->out[i] = (struct ops_tensor){out[i].is, ops_run_put(ops, &out[i])};
 	call->workspace = NULL;
 	assert_int_equal(ops_workspace(ops, call, &size, &problem), 0);
 	if (size > 0)
-		call->workspace = aligned_alloc(64, (size + 63) & ~(size_t)63);
+		call->workspace = ops->backend->on_host
+					  ? aligned_alloc(64, (size + 63) & ~(size_t)63)
+					  : ops_take(ops, size);
 	rc = ops_run(ops, call);
 	for (size_t i = 0; i < call->in_count; i++) {
-		for (size_t k = 0; k < ops_run_count(&in[i].is); k++)
-			in[i].values[k] = ops_run_load(in[i].is.type, call->in[i].data, k);
-		free(call->in[i].data);
+		int got = ops_run_get(ops, call->in[i].data, &in[i]);
+
+		rc = rc != 0 ? rc : got;
 	}
 	for (size_t i = 0; i < call->out_count; i++) {
-		for (size_t k = 0; k < ops_run_count(&out[i].is); k++)
-			out[i].values[k] = ops_run_load(out[i].is.type, call->out[i].data, k);
-		free(call->out[i].data);
+		int got = ops_run_get(ops, call->out[i].data, &out[i]);
+
+		rc = rc != 0 ? rc : got;
 	}
-	free(call->workspace);
+	if (ops->backend->on_host)
+		free(call->workspace);
+	else
+		ops_give(ops, call->workspace, size);
 	return rc;
 }

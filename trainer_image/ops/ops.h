@@ -207,3 +207,6 @@ static inline void ops_free(struct ops *ops)
 /* The processor of this machine, by `threads` threads; 0 = as many as it has. -ENOENT: no OpenBLAS here;
  * -ENOMEM, -EAGAIN. */
 MUST_USE int ops_cpu_new(unsigned threads, struct ops **ret, struct problem *problem);
+/* GPU number `device` of this machine, from 0 on. E_UNSUPPORTED: built without CUDA; E_UNAVAILABLE: no driver, GPU
+ * or cuDNN; E_NOT_FOUND: not so many GPUs; -ENOMEM, -EIO. Each says what to do. */
+MUST_USE int ops_cuda_new(int device, struct ops **ret, struct problem *problem);

@@ -1,0 +1,67 @@
+/* What cuDNN does, by the CPU back end, for the emulation of CUDA: the calls run in the order of the stream. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tests/support/cuda_emulation/cuda_runtime.h"
+#include "tests/support/cuda_emulation/emulation.h"
+#include "trainer_image/ops/cuda/cuda_conv.h"
+
+struct cuda_conv {
+	struct ops *cpu;
+	struct emulation_stream *stream;
+};
+
+struct cuda_conv_body {
+	struct ops *cpu;
+	struct ops_call call;
+	struct op_attributes attributes; /* the caller's may be gone when the stream runs */
+};
+
+int cuda_conv_new(void *stream, size_t workspace_limit, struct cuda_conv **ret,
+		  struct problem *problem)
+{
+	struct cuda_conv *conv = calloc(1, sizeof(*conv));
+	int rc;
+
+	(void)workspace_limit;
+	if (!conv)
+		return problem_set(problem, -ENOMEM, "no memory for convolutions");
+	conv->stream = stream;
+	rc = ops_cpu_new(1, &conv->cpu, problem);
+	if (rc != 0) {
+		free(conv);
+		return rc;
+	}
+	*ret = conv;
+	return 0;
+}
+
+void cuda_conv_free(struct cuda_conv *conv)
+{
+	ops_free(conv->cpu);
+	free(conv);
+}
+
+int cuda_conv_workspace(struct cuda_conv *conv, const struct ops_call *call, size_t *ret_size,
+			struct problem *problem)
+{
+	return ops_workspace(conv->cpu, call, ret_size, problem);
+}
+
+static void cuda_conv_run_body(const void *body)
+{
+	struct cuda_conv_body is = *(const struct cuda_conv_body *)body;
+
+	is.call.attributes = &is.attributes;
+	if (ops_run(is.cpu, &is.call) != 0)
+		abort();
+}
+
+int cuda_conv_run(struct cuda_conv *conv, const struct ops_call *call)
+{
+	const struct cuda_conv_body body = {conv->cpu, *call, *call->attributes};
+
+	return emulation_enqueue(conv->stream, cuda_conv_run_body, &body, sizeof(body)) == 0
+		       ? 0
+		       : -ENOMEM;
+}

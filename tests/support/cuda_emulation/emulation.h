@@ -1,0 +1,27 @@
+/* What a test may ask of the emulation of CUDA (cuda_runtime.h). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The order in which blocks, and the threads of a block, run. */
+enum emulation_order { EMULATION_FORWARDS, EMULATION_BACKWARDS, EMULATION_MIXED, EMULATION_ORDERS };
+void emulation_set_order(enum emulation_order order);
+
+/* How many GPUs cudaGetDeviceCount() finds; below 0: the error that it returns instead. */
+void emulation_set_devices(int count);
+/* The next `count` calls of cudaMalloc work, then none does; below 0: all do. */
+void emulation_set_memory(int64_t count);
+/* The next wait for a stream ends with an error of the device, and its work is lost. */
+void emulation_break(void);
+
+/* Kernels that ran, and bytes of device memory that are taken. */
+uint64_t emulation_kernels(void);
+size_t emulation_taken(void);
+
+/* Host code for a stream, in the order of its kernels: for emulated libraries. It may touch device
+ * memory. `body` of `size` bytes is copied. */
+struct emulation_stream;
+int emulation_enqueue(struct emulation_stream *stream, void (*run)(const void *body),
+		      const void *body, size_t size);

@@ -1,0 +1,509 @@
+/* A GPU as a back end: a table with a row an op, fused rows, and passes that become CUDA graphs.
+ *
+ * Calls only start kernels. Labels and words are looked at by the kernels that read them: a wrong one sets
+ * state->invalid, touches no memory, and is told by the next wait. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+
+#include "trainer_image/ops/cuda/cuda_conv.h"
+#include "trainer_image/ops/cuda/cuda_device.h"
+#include "trainer_image/ops/cuda/cuda_kernel.h"
+
+/* The most workspace that cuDNN may take for one call. */
+#define CUDA_CONV_WORKSPACE ((size_t)256 << 20)
+
+/* The calls of one key. */
+struct cuda_graph {
+	uint64_t key, runs;
+	cudaGraphExec_t graph; /* NULL before the second run */
+};
+
+struct cuda {
+	struct ops ops;
+	struct cuda_device device;
+	struct cuda_conv *conv;
+	struct cuda_launch launch;
+	struct ops_pass pass; /* what is in launch.state */
+	struct cuda_graph *graphs;
+	size_t graph_count;
+	struct cuda_graph *captured; /* the pass that becomes a graph now, or NULL */
+	int capture_rc;              /* of its calls */
+};
+
+/* --- tables --- */
+
+/* The row of an op; those without one are cuDNN's. */
+static const struct cuda_op *const cuda_ops[OP_KINDS] = {
+	[OP_BIAS_BACK] = &cuda_bias_back,
+	[OP_BATCH_NORM] = &cuda_batch_norm,
+	[OP_BATCH_NORM_BACK] = &cuda_batch_norm_back,
+	[OP_LAYER_NORM] = &cuda_layer_norm,
+	[OP_LAYER_NORM_BACK] = &cuda_layer_norm_back,
+	[OP_MAX_POOL] = &cuda_max_pool,
+	[OP_MAX_POOL_BACK] = &cuda_max_pool_back,
+	[OP_AVERAGE_POOL] = &cuda_average_pool,
+	[OP_AVERAGE_POOL_BACK] = &cuda_average_pool_back,
+	[OP_UPSAMPLE] = &cuda_upsample,
+	[OP_UPSAMPLE_BACK] = &cuda_upsample_back,
+	[OP_ADD] = &cuda_add,
+	[OP_CONCAT] = &cuda_concat,
+	[OP_SLICE] = &cuda_slice,
+	[OP_ACTIVATION] = &cuda_activation,
+	[OP_ACTIVATION_BACK] = &cuda_activation_back,
+	[OP_DROPOUT] = &cuda_dropout,
+	[OP_DROPOUT_BACK] = &cuda_dropout,
+	[OP_EMBEDDING] = &cuda_embedding,
+	[OP_EMBEDDING_BACK] = &cuda_embedding_back,
+	[OP_ATTENTION] = &cuda_attention,
+	[OP_ATTENTION_BACK] = &cuda_attention_back,
+	[OP_CROSS_ENTROPY] = &cuda_cross_entropy,
+	[OP_CROSS_ENTROPY_BACK] = &cuda_cross_entropy_back,
+};
+
+enum { CUDA_FUSED_MAX = 3 };
+
+/* Calls that one pass over memory runs. Each hands its first output to the input of the next in `hands`; ADD
+ * takes it on either side. */
+struct cuda_fusion {
+	size_t count;
+	enum op_kind kinds[CUDA_FUSED_MAX];
+	size_t hands[CUDA_FUSED_MAX]; /* of the call behind */
+	const struct cuda_op *op;
+};
+
+/* The longest first. */
+static const struct cuda_fusion cuda_fusions[] = {
+	{3, {OP_BATCH_NORM, OP_ADD, OP_ACTIVATION}, {0, 0, 0}, &cuda_batch_norm_add_relu},
+	{2, {OP_BATCH_NORM, OP_ACTIVATION}, {0, 0}, &cuda_batch_norm_relu},
+	{2, {OP_ADD, OP_ACTIVATION}, {0, 0}, &cuda_add_relu},
+	{2, {OP_ACTIVATION_BACK, OP_BATCH_NORM_BACK}, {1, 0}, &cuda_relu_back_batch_norm_back},
+};
+
+/* --- one op --- */
+
+static struct cuda *cuda_of(struct ops *ops)
+{
+	struct cuda *cuda = CONTAINER_OF(ops, struct cuda, ops);
+
+	cuda_device_use(&cuda->device);
+	return cuda;
+}
+
+static bool cuda_has_type(const struct ops_tensor tensors[], size_t count, enum tensor_type type)
+{
+	for (size_t i = 0; i < count; i++)
+		if (tensors[i].is.type == type)
+			return true;
+	return false;
+}
+
+static int cuda_workspace(struct ops *ops, const struct ops_call *call, size_t *ret_size,
+			  struct problem *problem)
+{
+	struct cuda *cuda = cuda_of(ops);
+	const struct cuda_op *op = cuda_ops[call->kind];
+	const char *lacks = op && op->lacks ? op->lacks(call) : NULL;
+
+	if (cuda_has_type(call->in, call->in_count, TENSOR_FP64))
+		lacks = "it computes in fp32 at most, not in fp64";
+	if (lacks) {
+		(void)problem_set(problem, E_UNSUPPORTED, "the GPU cannot run %s",
+				  op_text(call->kind));
+		problem_detail(problem, "%s", lacks);
+		return E_UNSUPPORTED;
+	}
+	if (!op)
+		return cuda_conv_workspace(cuda->conv, call, ret_size, problem);
+	*ret_size = op->workspace ? op->workspace(call) : 0;
+	return 0;
+}
+
+/* The numbers that kernels read where they run; a graph that is made holds no copy of them. */
+static int cuda_set_pass(struct cuda *cuda, const struct ops_pass *pass)
+{
+	int rc;
+
+	if (!pass || (pass->seed == cuda->pass.seed && pass->step == cuda->pass.step &&
+		      !(pass->scale < cuda->pass.scale || pass->scale > cuda->pass.scale)))
+		return 0;
+	if (cuda->captured)
+		return E_CONFLICT;
+	rc = cuda_device_told(&cuda->device, cuda_state_set(&cuda->launch, pass));
+	if (rc == 0)
+		cuda->pass = *pass;
+	return rc;
+}
+
+static int cuda_run_op(struct cuda *cuda, const struct cuda_op *op, const struct ops_call calls[])
+{
+	int rc = cuda_set_pass(cuda, calls->pass);
+
+	if (rc == 0 && op)
+		rc = cuda_device_told(&cuda->device, op->run(&cuda->launch, calls));
+	else if (rc == 0)
+		rc = cuda_conv_run(cuda->conv, calls);
+	if (rc != 0 && cuda->captured)
+		cuda->capture_rc = rc;
+	return rc;
+}
+
+static int cuda_run(struct ops *ops, const struct ops_call *call)
+{
+	return cuda_run_op(cuda_of(ops), cuda_ops[call->kind], call);
+}
+
+/* --- several as one --- */
+
+static bool cuda_fusion_fits(const struct cuda_fusion *fusion, const struct ops_call calls[],
+			     size_t count)
+{
+	if (count < fusion->count)
+		return false;
+	for (size_t i = 0; i < fusion->count; i++) {
+		enum op_kind kind = calls[i].kind;
+
+		if (kind != fusion->kinds[i] ||
+		    ((kind == OP_ACTIVATION || kind == OP_ACTIVATION_BACK) &&
+		     calls[i].attributes->function != OP_RELU))
+			return false;
+	}
+	return true;
+}
+
+static const struct cuda_fusion *cuda_fusion_of(const struct ops_call calls[], size_t count)
+{
+	for (size_t i = 0; i < COUNT_OF(cuda_fusions); i++)
+		if (cuda_fusion_fits(&cuda_fusions[i], calls, count))
+			return &cuda_fusions[i];
+	return NULL;
+}
+
+static size_t cuda_together(struct ops *ops, const struct ops_call calls[], size_t count)
+{
+	const struct cuda_fusion *fusion = cuda_fusion_of(calls, count);
+
+	(void)ops;
+	return fusion ? fusion->count : 1;
+}
+
+struct cuda_span {
+	const char *at;
+	size_t bytes;
+};
+
+static struct cuda_span cuda_span_of(const struct ops_tensor *tensor)
+{
+	return (struct cuda_span){tensor->data, (size_t)tensor_shape_count(&tensor->is.shape) *
+							tensor_type_size(tensor->is.type)};
+}
+
+static bool cuda_meet(struct cuda_span a, struct cuda_span b)
+{
+	return a.bytes > 0 && b.bytes > 0 && a.at < b.at + b.bytes && b.at < a.at + a.bytes;
+}
+
+static struct cuda_span cuda_span_of_work(const struct ops_call *call)
+{
+	const struct cuda_op *op = cuda_ops[call->kind];
+
+	return (struct cuda_span){call->workspace, op && op->workspace ? op->workspace(call) : 0};
+}
+
+/* Does the span meet memory that the call reads? Its own place alone, number for number, is no harm. */
+static bool cuda_meets_inputs(struct cuda_span span, const struct ops_call *call, bool own_place)
+{
+	for (size_t i = 0; i < call->in_count; i++) {
+		struct cuda_span in = cuda_span_of(&call->in[i]);
+
+		if (cuda_meet(span, in) &&
+		    !(own_place && span.at == in.at && span.bytes == in.bytes))
+			return true;
+	}
+	return false;
+}
+
+/* May the two run side by side, as far as memory goes that `call` writes? */
+static bool cuda_leaves_alone(const struct ops_call *call, bool hands_on,
+			      const struct ops_call *other)
+{
+	struct cuda_span work = cuda_span_of_work(call);
+
+	if (call != other && cuda_meets_inputs(work, other, false))
+		return false;
+	for (size_t i = hands_on ? 1 : 0; i < call->out_count; i++) {
+		struct cuda_span out = cuda_span_of(&call->out[i]);
+
+		if (cuda_meets_inputs(out, other, i == 0) ||
+		    cuda_meet(out, cuda_span_of_work(other)))
+			return false;
+	}
+	return true;
+}
+
+/* A plan gives the memory of a call to the next ones when it is over. As one, they run side by side: what
+ * one writes must not lie where another still reads. Outputs that are handed on are not written. */
+static bool cuda_apart(const struct ops_call calls[], size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < count; k++)
+			if (!cuda_leaves_alone(&calls[i], i + 1 < count, &calls[k]))
+				return false;
+	return true;
+}
+
+/* Is each handed on as the fused kernel takes it? ADD with the same on both sides is not. */
+static bool cuda_hands_on(const struct cuda_fusion *fusion, const struct ops_call calls[])
+{
+	for (size_t i = 0; i + 1 < fusion->count; i++) {
+		const void *handed = calls[i].out[0].data;
+		const struct ops_call *next = &calls[i + 1];
+		bool is_first = next->in[0].data == handed;
+
+		if (next->kind == OP_ADD ? is_first == (next->in[1].data == handed)
+					 : next->in[fusion->hands[i]].data != handed)
+			return false;
+	}
+	return true;
+}
+
+static int cuda_run_together(struct ops *ops, const struct ops_call calls[], size_t count)
+{
+	const struct cuda_fusion *fusion = cuda_fusion_of(calls, count);
+	int rc = 0;
+
+	if (fusion && fusion->count == count && cuda_hands_on(fusion, calls) &&
+	    cuda_apart(calls, count))
+		return cuda_run_op(cuda_of(ops), fusion->op, calls);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = cuda_run(ops, &calls[i]);
+	return rc;
+}
+
+/* --- passes --- */
+
+static struct cuda_graph *cuda_graph_of(struct cuda *cuda, uint64_t key)
+{
+	struct cuda_graph *more;
+
+	for (size_t i = 0; i < cuda->graph_count; i++)
+		if (cuda->graphs[i].key == key)
+			return &cuda->graphs[i];
+	more = realloc(cuda->graphs, (cuda->graph_count + 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	cuda->graphs = more;
+	more += cuda->graph_count++;
+	*more = (struct cuda_graph){.key = key};
+	return more;
+}
+
+static int cuda_begin(struct ops *ops, const struct ops_pass *pass, uint64_t key, bool *ret_done)
+{
+	struct cuda *cuda = cuda_of(ops);
+	struct cuda_graph *graph = NULL;
+	int rc = cuda_set_pass(cuda, pass);
+
+	*ret_done = false;
+	if (rc != 0 || key == 0)
+		return rc;
+	graph = cuda_graph_of(cuda, key);
+	if (!graph)
+		return -ENOMEM;
+	if (graph->graph) {
+		rc = cuda_device_told(&cuda->device,
+				      (int)cudaGraphLaunch(graph->graph, cuda->device.stream));
+		*ret_done = rc == 0;
+		return rc;
+	}
+	if (++graph->runs < 2)
+		return 0;
+	rc = cuda_device_told(
+		&cuda->device,
+		(int)cudaStreamBeginCapture(cuda->device.stream, cudaStreamCaptureModeThreadLocal));
+	if (rc == 0) {
+		cuda->captured = graph;
+		cuda->capture_rc = 0;
+	}
+	return rc;
+}
+
+/* Ends a capture, and runs what it holds: none of its calls has run. */
+static int cuda_end(struct ops *ops)
+{
+	struct cuda *cuda = cuda_of(ops);
+	struct cuda_graph *graph = cuda->captured;
+	cudaGraph_t captured = NULL;
+	int rc;
+
+	if (!graph)
+		return 0;
+	cuda->captured = NULL;
+	graph->runs = 0; /* until it is made */
+	rc = cuda_device_told(&cuda->device,
+			      (int)cudaStreamEndCapture(cuda->device.stream, &captured));
+	if (rc == 0)
+		rc = cuda->capture_rc;
+	if (rc == 0)
+		rc = cuda_device_told(&cuda->device,
+				      (int)cudaGraphInstantiate(&graph->graph, captured, 0));
+	if (captured)
+		(void)cudaGraphDestroy(captured);
+	if (rc == 0)
+		rc = cuda_device_told(&cuda->device,
+				      (int)cudaGraphLaunch(graph->graph, cuda->device.stream));
+	return rc;
+}
+
+/* --- memory, and waiting --- */
+
+static void *cuda_take(struct ops *ops, size_t bytes)
+{
+	return cuda_device_take(&cuda_of(ops)->device, bytes);
+}
+
+static void cuda_give(struct ops *ops, void *memory, size_t bytes)
+{
+	(void)bytes;
+	cuda_device_give(&cuda_of(ops)->device, memory);
+}
+
+/* What the kernels found wrong, which ends with this answer. */
+static int cuda_settle(struct cuda *cuda, struct cuda_state *ret)
+{
+	int rc = cuda_device_out(&cuda->device, ret, cuda->launch.state, sizeof(*ret));
+
+	if (rc == 0 && (ret->invalid || ret->infinite))
+		rc = cuda_device_told(&cuda->device,
+				      (int)cudaMemsetAsync(&cuda->launch.state->invalid, 0,
+							   2 * sizeof(uint32_t),
+							   cuda->device.stream));
+	return rc == 0 && ret->invalid ? E_INVALID : rc;
+}
+
+static int cuda_wait(struct ops *ops)
+{
+	struct cuda_state state;
+	struct cuda *cuda = cuda_of(ops);
+
+	return cuda->captured ? E_CONFLICT : cuda_settle(cuda, &state);
+}
+
+static int cuda_copy(struct ops *ops, void *to, const void *from, size_t bytes, enum ops_way way)
+{
+	struct cuda *cuda = cuda_of(ops);
+	struct cuda_state state;
+	int rc = 0;
+
+	if (way == OPS_WITHIN)
+		return cuda_device_within(&cuda->device, to, from, bytes);
+	if (cuda->captured) /* a graph would copy from where nothing is any more */
+		return E_CONFLICT;
+	if (way == OPS_IN)
+		return cuda_device_in(&cuda->device, to, from, bytes);
+	rc = cuda_device_out(&cuda->device, to, from, bytes);
+	return rc == 0 ? cuda_settle(cuda, &state) : rc;
+}
+
+static int cuda_all_finite(struct ops *ops, const float *numbers, size_t count, bool *ret)
+{
+	struct cuda *cuda = cuda_of(ops);
+	struct cuda_state state;
+	int rc = cuda->captured ? E_CONFLICT
+				: cuda_device_told(&cuda->device,
+						   cuda_finite(&cuda->launch, numbers, count));
+
+	if (rc == 0)
+		rc = cuda_settle(cuda, &state);
+	if (rc == 0)
+		*ret = state.infinite == 0;
+	return rc;
+}
+
+static int cuda_run_update(struct ops *ops, const struct ops_update *update)
+{
+	struct cuda *cuda = cuda_of(ops);
+
+	if (update->copy && update->copy_type != TENSOR_FP32 && update->copy_type != TENSOR_BF16 &&
+	    update->copy_type != TENSOR_FP16)
+		return E_UNSUPPORTED;
+	return cuda_device_told(&cuda->device, cuda_update(&cuda->launch, update));
+}
+
+static int cuda_run_convert(struct ops *ops, const struct ops_convert *convert)
+{
+	struct cuda *cuda = cuda_of(ops);
+
+	return cuda_device_told(&cuda->device, cuda_convert(&cuda->launch, convert));
+}
+
+/* --- face --- */
+
+static void cuda_free(struct ops *ops)
+{
+	struct cuda *cuda = cuda_of(ops);
+
+	if (cuda->captured)
+		(void)cuda_end(ops);
+	if (cuda->device.stream)
+		(void)cudaStreamSynchronize(cuda->device.stream);
+	for (size_t i = 0; i < cuda->graph_count; i++)
+		if (cuda->graphs[i].graph)
+			(void)cudaGraphExecDestroy(cuda->graphs[i].graph);
+	if (cuda->conv)
+		cuda_conv_free(cuda->conv);
+	(void)cudaFree(cuda->launch.state);
+	(void)cudaFree(cuda->launch.sums);
+	cuda_device_done(&cuda->device);
+	free(cuda->graphs);
+	free(cuda);
+}
+
+static int cuda_open(struct cuda *cuda, int device, struct problem *problem)
+{
+	int rc = cuda_device_open(device, &cuda->device, problem);
+
+	if (rc != 0)
+		return rc;
+	cuda->launch.stream = cuda->device.stream;
+	cuda->launch.state = cuda_device_take(&cuda->device, sizeof(*cuda->launch.state));
+	cuda->launch.sums = cuda_device_take(&cuda->device, CUDA_SUMS * sizeof(double));
+	if (!cuda->launch.state || !cuda->launch.sums)
+		return problem_set(problem, -ENOMEM, "no memory is left on GPU %d", device);
+	return cuda_conv_new(cuda->device.stream, CUDA_CONV_WORKSPACE, &cuda->conv, problem);
+}
+
+int ops_cuda_new(int device, struct ops **ret, struct problem *problem)
+{
+	static const struct ops_backend backend = {
+		.name = "cuda",
+		.take = cuda_take,
+		.give = cuda_give,
+		.copy = cuda_copy,
+		.workspace = cuda_workspace,
+		.run = cuda_run,
+		.update = cuda_run_update,
+		.convert = cuda_run_convert,
+		.finite = cuda_all_finite,
+		.wait = cuda_wait,
+		.together = cuda_together,
+		.run_together = cuda_run_together,
+		.begin = cuda_begin,
+		.end = cuda_end,
+		.free = cuda_free,
+	};
+	struct cuda *cuda = calloc(1, sizeof(*cuda));
+	int rc;
+
+	if (!cuda)
+		return problem_set(problem, -ENOMEM, "no memory for a GPU");
+	cuda->ops.backend = &backend;
+	rc = cuda_open(cuda, device, problem);
+	if (rc != 0) {
+		cuda_free(&cuda->ops);
+		return rc;
+	}
+	*ret = &cuda->ops;
+	return 0;
+}

@@ -1,0 +1,195 @@
+#include "trainer_image/ops/cuda/cuda_device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+int cuda_device_told(struct cuda_device *device, int error)
+{
+	if (error == 0)
+		return 0;
+	if (device->words[0] == '\0')
+		snprintf(device->words, sizeof(device->words), "GPU %d: %s: %s", device->number,
+			 cudaGetErrorName((cudaError_t)error),
+			 cudaGetErrorString((cudaError_t)error));
+	return -EIO;
+}
+
+void cuda_device_use(const struct cuda_device *device)
+{
+	(void)cudaSetDevice(device->number);
+}
+
+/* --- the begin and the end --- */
+
+static int cuda_device_find(int number, struct problem *problem)
+{
+	int count = 0;
+	cudaError_t error = cudaGetDeviceCount(&count);
+
+	if (error != cudaSuccess || count == 0) {
+		(void)problem_set(problem, E_UNAVAILABLE, "no GPU can be used on this machine");
+		problem_detail(problem, "cudaGetDeviceCount: %s: %s", cudaGetErrorName(error),
+			       error == cudaSuccess ? "no device" : cudaGetErrorString(error));
+		problem_hint(problem,
+			     "look at nvidia-smi: it shows the driver, which must be as new as "
+			     "CUDA 13 wants (580), and the GPUs; or compute with device = cpu");
+		return E_UNAVAILABLE;
+	}
+	if (number < 0 || number >= count) {
+		(void)problem_set(problem, E_NOT_FOUND, "there is no GPU %d on this machine",
+				  number);
+		problem_detail(problem, "it has %d, and the first is 0", count);
+		return E_NOT_FOUND;
+	}
+	return 0;
+}
+
+static int cuda_device_make(struct cuda_device *device)
+{
+	int rc = cuda_device_told(device, (int)cudaSetDevice(device->number));
+
+	if (rc == 0)
+		rc = cuda_device_told(device, (int)cudaStreamCreateWithFlags(
+						      &device->stream, cudaStreamNonBlocking));
+	for (size_t i = 0; rc == 0 && i < CUDA_DEVICE_STAGES; i++) {
+		rc = cuda_device_told(
+			device, (int)cudaMallocHost(&device->stages[i].memory, CUDA_DEVICE_STAGE));
+		if (rc == 0)
+			rc = cuda_device_told(
+				device, (int)cudaEventCreateWithFlags(&device->stages[i].used,
+								      cudaEventDisableTiming));
+	}
+	return rc;
+}
+
+int cuda_device_open(int number, struct cuda_device *ret, struct problem *problem)
+{
+	int rc = cuda_device_find(number, problem);
+
+	*ret = (struct cuda_device){.number = number};
+	if (rc != 0)
+		return rc;
+	rc = cuda_device_make(ret);
+	if (rc != 0) {
+		(void)problem_set(problem, rc, "GPU %d cannot be used", number);
+		problem_detail(problem, "%s", ret->words);
+		problem_hint(problem, "nvidia-smi shows whether another program has all of it");
+		cuda_device_done(ret);
+	}
+	return rc;
+}
+
+void cuda_device_done(struct cuda_device *device)
+{
+	if (!device->stream)
+		return;
+	cuda_device_use(device);
+	(void)cudaStreamSynchronize(device->stream);
+	for (size_t i = 0; i < CUDA_DEVICE_STAGES; i++) {
+		if (device->stages[i].used)
+			(void)cudaEventDestroy(device->stages[i].used);
+		if (device->stages[i].memory)
+			(void)cudaFreeHost(device->stages[i].memory);
+	}
+	(void)cudaStreamDestroy(device->stream);
+	*device = (struct cuda_device){0};
+}
+
+/* --- memory --- */
+
+void *cuda_device_take(struct cuda_device *device, size_t bytes)
+{
+	void *memory = NULL;
+
+	if (cudaMalloc(&memory, bytes > 0 ? bytes : 1) != cudaSuccess) {
+		(void)cudaGetLastError(); /* a lack of memory is no fault of the device */
+		return NULL;
+	}
+	if (cuda_device_told(device, (int)cudaMemsetAsync(memory, 0, bytes > 0 ? bytes : 1,
+							  device->stream)) != 0) {
+		(void)cudaFree(memory);
+		return NULL;
+	}
+	return memory;
+}
+
+void cuda_device_give(struct cuda_device *device, void *memory)
+{
+	(void)cudaStreamSynchronize(device->stream);
+	(void)cudaFree(memory);
+}
+
+/* --- copies: pieces of a stage's size, in both stages by turns --- */
+
+static size_t cuda_device_piece(size_t left)
+{
+	return left < CUDA_DEVICE_STAGE ? left : CUDA_DEVICE_STAGE;
+}
+
+int cuda_device_in(struct cuda_device *device, void *to, const void *from, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += CUDA_DEVICE_STAGE) {
+		unsigned stage = device->next++ % CUDA_DEVICE_STAGES;
+		void *memory = device->stages[stage].memory;
+		size_t size = cuda_device_piece(bytes - at);
+		int error = (int)cudaEventSynchronize(device->stages[stage].used);
+
+		if (error == 0) {
+			memcpy(memory, (const char *)from + at, size);
+			error = (int)cudaMemcpyAsync((char *)to + at, memory, size,
+						     cudaMemcpyHostToDevice, device->stream);
+		}
+		if (error == 0)
+			error = (int)cudaEventRecord(device->stages[stage].used, device->stream);
+		if (error != 0)
+			return cuda_device_told(device, error);
+	}
+	return 0;
+}
+
+/* While a piece comes, the one before it is copied on. */
+int cuda_device_out(struct cuda_device *device, void *to, const void *from, size_t bytes)
+{
+	size_t pieces = (bytes + CUDA_DEVICE_STAGE - 1) / CUDA_DEVICE_STAGE;
+
+	for (size_t i = 0; i <= pieces; i++) {
+		size_t at = i * CUDA_DEVICE_STAGE;
+		int error = 0;
+
+		if (i < pieces)
+			error = (int)cudaMemcpyAsync(device->stages[i % CUDA_DEVICE_STAGES].memory,
+						     (const char *)from + at,
+						     cuda_device_piece(bytes - at),
+						     cudaMemcpyDeviceToHost, device->stream);
+		if (error == 0 && i < pieces)
+			error = (int)cudaEventRecord(device->stages[i % CUDA_DEVICE_STAGES].used,
+						     device->stream);
+		if (error == 0 && i > 0) {
+			unsigned stage = (unsigned)(i - 1) % CUDA_DEVICE_STAGES;
+
+			error = (int)cudaEventSynchronize(device->stages[stage].used);
+			if (error == 0)
+				memcpy((char *)to + at - CUDA_DEVICE_STAGE,
+				       device->stages[stage].memory,
+				       cuda_device_piece(bytes - (at - CUDA_DEVICE_STAGE)));
+		}
+		if (error != 0)
+			return cuda_device_told(device, error);
+	}
+	return 0;
+}
+
+int cuda_device_within(struct cuda_device *device, void *to, const void *from, size_t bytes)
+{
+	return cuda_device_told(
+		device,
+		(int)cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, device->stream));
+}
+
+int cuda_device_wait(struct cuda_device *device)
+{
+	return cuda_device_told(device, (int)cudaStreamSynchronize(device->stream));
+}
