@@ -1,5 +1,6 @@
 #include "trainer_image/comm/collective.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -312,6 +313,7 @@ static void collective_direct_add(const struct collective_group *group,
 				  const struct collective_sum *sum, struct collective_part mine,
 				  const uint8_t *own, const uint8_t *came)
 {
+	assert(mine.numbers);
 	memset(mine.numbers, 0, mine.count * sizeof(float));
 	for (int i = 0; i < group->count; i++) {
 		int nth = (group->me - i + group->count) %

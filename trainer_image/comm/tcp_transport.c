@@ -16,7 +16,7 @@
 #include "trainer_image/comm/hello_wire.h"
 #include "trainer_image/comm/transport_private.h"
 
-enum { TCP_SLEEP_MS = 20, TCP_GREET_MS = 2000, TCP_RETRY_MS = 50 };
+enum { TCP_SLEEP_US = 20000, TCP_GREET_US = 2000000, TCP_RETRY_MS = 50 };
 
 struct tcp_transport {
 	struct transport transport;
@@ -116,7 +116,7 @@ static struct tcp_greeting tcp_greeting(const struct transport *transport, int f
 {
 	struct tcp_greeting is = {
 		.fd = fd,
-		.until_us = clock_monotonic_us() + TCP_GREET_MS * 1000,
+		.until_us = clock_monotonic_us() + TCP_GREET_US,
 		.mine = {.rank = (uint16_t)transport->rank, .ranks = (uint16_t)transport->ranks}};
 
 	if (is.until_us > until_us)
@@ -204,7 +204,7 @@ static int tcp_stays(struct tcp_greeting *is)
 	uint8_t go = 0;
 	int rc;
 
-	is->until_us += TCP_GREET_MS * 1000;
+	is->until_us += TCP_GREET_US;
 	rc = tcp_receive_all(is, &go, sizeof(go));
 	return rc == 0 && go != HELLO_GO ? E_MALFORMED : rc;
 }
@@ -328,7 +328,7 @@ static void tcp_sleep(const struct transport *transport, const struct tcp_side *
 	int64_t wait_us = tcp_open(out)
 				  ? pace_wait_us(&transport->paces[out->rank], clock_monotonic_us())
 				  : 0;
-	int64_t us = wait_us > 0 && wait_us < TCP_SLEEP_MS * 1000 ? wait_us : TCP_SLEEP_MS * 1000;
+	int64_t us = wait_us > 0 && wait_us < TCP_SLEEP_US ? wait_us : TCP_SLEEP_US;
 	const struct timespec time = {0, us * 1000};
 	struct pollfd fds[2] = {
 		{.fd = tcp_open(in) ? in->fd : -1, .events = POLLIN},

@@ -45,6 +45,14 @@ void terms_add(struct terms *terms, const char *name, const char *format, ...)
 	terms->count++;
 }
 
+/* Below 0: `here` comes first, as its name does; NULL comes last. */
+static int terms_order(const struct term *here, const struct term *there)
+{
+	if (!here || !there)
+		return here ? -1 : 1;
+	return strcmp(here->name, there->name);
+}
+
 /* The nth difference. */
 static bool terms_differ_nth(const struct terms *mine, const struct terms *theirs, size_t nth,
 			     struct term_difference *ret)
@@ -55,7 +63,7 @@ static bool terms_differ_nth(const struct terms *mine, const struct terms *their
 	while (i < mine->count || k < theirs->count) {
 		const struct term *here = i < mine->count ? &mine->term[i] : NULL;
 		const struct term *there = k < theirs->count ? &theirs->term[k] : NULL;
-		int order = !here ? 1 : !there ? -1 : strcmp(here->name, there->name);
+		int order = terms_order(here, there);
 
 		i += order <= 0 ? 1 : 0;
 		k += order >= 0 ? 1 : 0;

@@ -15,10 +15,8 @@
 #include "trainer_image/comm/beat_wire.h"
 #include "trainer_image/comm/transport_private.h"
 
-enum { WATCH_BEAT_MS = 500, WATCH_LAST_BEATS = 3 };
-enum {
-	WATCH_LATE_US = 2 * WATCH_BEAT_MS * 1000
-}; /* a loaded machine may wake the thread so late */
+enum { WATCH_BEAT_US = 500000, WATCH_LAST_BEATS = 3 };
+enum { WATCH_LATE_US = 2 * WATCH_BEAT_US }; /* a loaded machine may wake the thread so late */
 
 struct watch_rank {
 	struct sockaddr_storage address;
@@ -145,7 +143,7 @@ static void *watch_thread(void *context)
 		before_us = now_us;
 		if (now_us >= beat_us) {
 			watch_beat(watch);
-			beat_us = now_us + WATCH_BEAT_MS * 1000;
+			beat_us = now_us + WATCH_BEAT_US;
 		}
 		watch_hear(watch);
 		watch_judge(watch, paused_us > 0 ? paused_us : 0);

@@ -1,5 +1,6 @@
 #include "trainer_image/graph/model_lines.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,6 +92,7 @@ static int lines_match(struct model_lines *lines, const char *path, struct probl
 
 	for (size_t i = 0; i < lines->line_count; i++) {
 		const char *word = lines->words[lines->lines[i].first];
+		assert(word); /* lines without words are left out */
 		bool block = strcmp(word, "block") == 0;
 
 		if (block && lines->lines[i].count < 2)

@@ -302,6 +302,7 @@ int digits_write(const char *path, uint64_t count, uint64_t seed, uint32_t page_
 
 enum { DIGITS_QUALITY = 95, DIGITS_PATH = 4096 };
 
+// NOLINTNEXTLINE(readability-non-const-parameter): as libjpeg takes it
 static int digits_file(const char *folder, uint64_t index, int label, uint8_t *pixels)
 {
 	const struct jpeg_pixels is = {pixels, DIGITS_SIDE, DIGITS_SIDE, 1};

@@ -63,7 +63,7 @@ static const char *checkpoint_file_why(int rc)
 int checkpoint_file_open(const char *path, struct checkpoint_file *ret, struct problem *problem)
 {
 	struct checkpoint_file file = {.fd = open(path, O_RDONLY | O_CLOEXEC), .path = path};
-	struct stat status;
+	struct stat status = {0};
 	int rc = file.fd < 0 || fstat(file.fd, &status) < 0 ? -errno : 0;
 
 	if (rc == 0)

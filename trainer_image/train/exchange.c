@@ -287,8 +287,10 @@ int exchange_new(struct team *team, struct weights *weights, enum job_codec code
 		exchange->lost.owned = pages_new(exchange_vector(exchange));
 		rc = exchange->lost.mine && exchange->lost.owned ? 0 : -ENOMEM;
 	}
-	if (!exchange->timeline || rc != 0)
-		rc = problem_set(problem, -ENOMEM, "no memory for the sums of gradients");
+	if (!exchange->timeline || rc != 0) {
+		exchange_free(exchange);
+		return problem_set(problem, -ENOMEM, "no memory for the sums of gradients");
+	}
 	for (size_t i = 0; rc == 0 && i < weights->count; i++)
 		exchange->timeline[i].count =
 			exchange_part_end(exchange, i + 1) - exchange_part_end(exchange, i);

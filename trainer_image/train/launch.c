@@ -227,7 +227,7 @@ static int launch_fork(struct launch *launch, struct problem *problem)
 
 		if (pid < 0)
 			return problem_set(problem, -errno, "cannot start rank %d: %s", rank,
-					   strerror(errno));
+					   error_text(-errno));
 		if (pid == 0) {
 			/* A job is killed as a whole: what is left would save over the next. */
 			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -325,9 +325,10 @@ static int launch_outcome(struct launch *launch, struct problem *problem)
 	}
 	if (dead >= 0) {
 		int number = WTERMSIG(launch->statuses[dead]);
+		const char *name = sigdescr_np(number);
 
 		return problem_set(problem, E_UNAVAILABLE, "rank %d was killed by signal %d (%s)",
-				   dead, number, strsignal(number));
+				   dead, number, name ? name : "of real time");
 	}
 	if (seen >= 0) {
 		*problem = launch->reports[seen].problem;
@@ -355,13 +356,26 @@ static int launch_prepare(struct launch *launch, struct problem *problem)
 		return rc;
 	if (launch->options->job->ranks.transport == JOB_SHARED)
 		rc = shared_memory_new(launch->job.ranks, LAUNCH_RING, &launch->memory);
+	if (rc != 0)
+		return problem_set(problem, rc, "shared memory: %s", error_text(rc));
 	launch->reports = mmap(NULL, sizeof(*launch->reports) * COMM_RANKS_MAX,
 			       PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (launch->reports == MAP_FAILED) {
 		launch->reports = NULL;
-		rc = -ENOMEM;
+		(void)problem_set(problem, -ENOMEM, "shared memory: %s", error_text(-ENOMEM));
+		return -ENOMEM;
 	}
-	return rc == 0 ? 0 : problem_set(problem, rc, "shared memory: %s", error_text(rc));
+	return 0;
+}
+
+static int launch_ranks(struct launch *launch, struct problem *problem)
+{
+	int rc = launch_fork(launch, problem);
+
+	if (rc != 0)
+		launch_signal(launch, SIGKILL);
+	launch_wait(launch);
+	return rc == 0 ? launch_outcome(launch, problem) : rc;
 }
 
 int launch_run(const struct launch_options *options, struct problem *problem)
@@ -381,12 +395,7 @@ int launch_run(const struct launch_options *options, struct problem *problem)
 		launch.listeners[rank] = launch.sockets[rank] = -1;
 	rc = launch_prepare(&launch, problem);
 	if (rc == 0)
-		rc = launch_fork(&launch, problem);
-	if (rc != 0)
-		launch_signal(&launch, SIGKILL);
-	launch_wait(&launch);
-	if (rc == 0)
-		rc = launch_outcome(&launch, problem);
+		rc = launch_ranks(&launch, problem);
 	launch_close(&launch);
 	return rc;
 }

@@ -26,8 +26,9 @@ static double schedule_constant(const struct schedule *schedule, uint64_t behind
 static double schedule_steps(const struct schedule *schedule, uint64_t behind)
 {
 	uint64_t every = schedule->every > 0 ? schedule->every : 1;
+	uint64_t falls = behind / every;
 
-	return schedule->rate * pow(schedule->factor, (double)(behind / every));
+	return schedule->rate * pow(schedule->factor, (double)falls);
 }
 
 static double schedule_cosine(const struct schedule *schedule, uint64_t behind)

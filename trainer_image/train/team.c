@@ -67,6 +67,7 @@ int team_tell(struct team *team, struct team_word *word, struct problem *problem
 	return 0;
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): the sums are written to them
 int team_sum(struct team *team, float *numbers, size_t count, struct problem *problem)
 {
 	if (!team || team->ranks < 2 || count == 0)
