@@ -1,20 +1,16 @@
 // links: trainer_cudnn lib::jansson
 /* cuDNN's engines, beside a fake cuDNN (tests/support/cudnn_fake) that offers what the test says. tests/gpu/trainer_engines asks
  * the real one. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <jansson.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/base/error.h"
-#include "common/base/text.h"
 
 #include "tests/support/cmocka.h"
-#include "tests/support/cudnn_fake/cudnn_fake.h"
+#include "tests/support/cudnn_fake/cudnn_lab.h"
 #include "trainer_image/graph/model_text.h"
 #include "trainer_image/ops/cuda/cudnn_conv.h"
 #include "trainer_image/ops/cuda/cudnn_source.h"
@@ -28,44 +24,6 @@ enum {
 };
 
 static const struct op_attributes cudnn_none = {.factor = 0};
-
-/* build/dev/cudnn_NAME */
-static void cudnn_folder(const char *name, char ret[PATH_MAX])
-{
-	char program[PATH_MAX];
-	ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
-
-	assert_true(size > 0);
-	program[size] = '\0';
-	*strrchr(program, '/') = '\0'; /* units */
-	*strrchr(program, '/') = '\0';
-	assert_true(text_format(ret, PATH_MAX, "%s/cudnn_%s", program, name));
-}
-
-static void cudnn_use(const char *name)
-{
-	char folder[PATH_MAX];
-
-	cudnn_folder(name, folder);
-	assert_int_equal(setenv(CUDNN_FOLDER_VARIABLE, folder, 1), 0);
-}
-
-static struct cudnn_fake *cudnn_state(void)
-{
-	char folder[PATH_MAX];
-	char path[PATH_MAX + 16];
-	cudnn_fake_state_function *state = NULL;
-
-	cudnn_folder("fake", folder);
-	assert_true(text_format(path, sizeof(path), "%s/libcudnn.so.9", folder));
-	void *library = dlopen(path, RTLD_NOW | RTLD_NODELETE);
-
-	assert_non_null(library);
-	*(void **)&state = dlsym(library, "cudnn_fake_state");
-	dlclose(library);
-	assert_non_null(state);
-	return state();
-}
 
 struct cudnn_lab {
 	struct cudnn_fake *fake;

@@ -10,9 +10,7 @@
 #include "trainer_image/ops/cuda/cuda_conv.h"
 #include "trainer_image/ops/cuda/cuda_device.h"
 #include "trainer_image/ops/cuda/cuda_kernel.h"
-
-/* The most workspace that cuDNN may take for one call. */
-#define CUDA_CONV_WORKSPACE ((size_t)256 << 20)
+#include "trainer_image/plan/plan_engine.h"
 
 /* The calls of one key. */
 struct cuda_graph {
@@ -471,7 +469,7 @@ static int cuda_open(struct cuda *cuda, int device, struct problem *problem)
 	cuda->launch.sums = cuda_device_take(&cuda->device, CUDA_SUMS * sizeof(double));
 	if (!cuda->launch.state || !cuda->launch.sums)
 		return problem_set(problem, -ENOMEM, "no memory is left on GPU %d", device);
-	return cuda_conv_new(cuda->device.stream, CUDA_CONV_WORKSPACE, &cuda->conv, problem);
+	return cuda_conv_new(cuda->device.stream, PLAN_ENGINE_LIMIT, &cuda->conv, problem);
 }
 
 int ops_cuda_new(int device, struct ops **ret, struct problem *problem)

@@ -55,9 +55,9 @@ int cuda_update(const struct cuda_launch *launch, const struct ops_update *updat
 int cuda_convert(const struct cuda_launch *launch, const struct ops_convert *convert);
 /* Sets state->infinite when one of the numbers is infinite or none. */
 int cuda_finite(const struct cuda_launch *launch, const float *numbers, size_t count);
-/* y [rows][channels] += bias [channels], of `type`. */
-int cuda_kernel_bias_add(const struct cuda_launch *launch, enum tensor_type type, void *y,
-			 const void *bias, int64_t rows, int64_t channels);
+/* y [rows][channels] = bias [channels], of `type`. */
+int cuda_kernel_bias_fill(const struct cuda_launch *launch, enum tensor_type type, void *y,
+			  const void *bias, int64_t rows, int64_t channels);
 
 #ifdef __cplusplus
 }

@@ -245,30 +245,23 @@ static int layer_bias_back(const struct cuda_launch *to, const struct ops_call c
 
 extern "C" const struct cuda_op cuda_bias_back = {layer_bias_back, layer_workspace, nullptr};
 
-/* y += bias: the bias of CONV and LINEAR where no engine of cuDNN adds it. 2 s n bytes. */
+/* y = bias: the product is added to it, and a 16-bit y is rounded once. Writes s n bytes. */
 template <typename T, int N>
 __global__ static void __launch_bounds__(LAUNCH_THREADS)
-	layer_bias_add(columns is, const T *__restrict__ bias, T *y)
+	layer_bias_fill(columns is, const T *__restrict__ bias, T *y)
 {
 	columns_place<N> place(is);
 
 	if (!place.works)
 		return;
-	number_row<N> plus = number_read<N>(bias + place.channel);
+	number_row<N> value = number_read<N>(bias + place.channel);
 
-	for (int64_t row = place.row; row < place.end; row += is.lines) {
-		T *at = y + row * is.channels + place.channel;
-		number_row<N> value = number_read<N>(at);
-
-#pragma unroll
-		for (int i = 0; i < N; i++)
-			value.at[i] += plus.at[i];
-		number_write<N>(at, value);
-	}
+	for (int64_t row = place.row; row < place.end; row += is.lines)
+		number_write<N>(y + row * is.channels + place.channel, value);
 }
 
-extern "C" int cuda_kernel_bias_add(const struct cuda_launch *to, enum tensor_type type, void *y,
-				    const void *bias, int64_t rows, int64_t channels)
+extern "C" int cuda_kernel_bias_fill(const struct cuda_launch *to, enum tensor_type type, void *y,
+				     const void *bias, int64_t rows, int64_t channels)
 {
 	return number_by_pack(type, channels, [&](auto zero, auto count) {
 		using T = decltype(zero);
@@ -276,7 +269,7 @@ extern "C" int cuda_kernel_bias_add(const struct cuda_launch *to, enum tensor_ty
 		struct columns cut = columns_of(rows, channels, N);
 
 		return launch_kernel(to, columns_blocks(&cut), LAUNCH_THREADS, 0,
-				     layer_bias_add<T, N>, cut, static_cast<const T *>(bias),
+				     layer_bias_fill<T, N>, cut, static_cast<const T *>(bias),
 				     static_cast<T *>(y));
 	});
 }
