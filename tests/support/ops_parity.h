@@ -10,6 +10,7 @@
 
 struct parity {
 	struct ops *cpu, *device;
+	uint64_t (*kernels)(void); /* that ran so far; 0 where nobody counts */
 };
 
 /* Shapes of some size: several blocks, a rest everywhere, packs and single numbers. */
