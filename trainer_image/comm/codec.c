@@ -76,11 +76,12 @@ static float codec_int8_most(const float *from, size_t count)
 static void codec_int8_block_to(const float *from, uint8_t *to, size_t count)
 {
 	float most = codec_int8_most(from, count);
-	float scale = most / 127.0F;
-	float in = most > 0 && isfinite(most) && scale > 0 ? 1.0F / scale : 0.0F;
+	float whole = most / 127.0F;
+	float inverse = most > 0 && isfinite(most) && whole > 0 ? 1.0F / whole : 0.0F;
+	/* A scale below the normal numbers is too small to matter. */
+	float in = isfinite(inverse) ? inverse : 0.0F;
+	float scale = isfinite(inverse) ? whole : 0.0F;
 
-	if (!isfinite(in)) /* a scale below the normal numbers: too small to matter */
-		in = scale = 0.0F;
 	memcpy(to, &scale, sizeof(scale));
 	for (size_t i = 0; i < count; i++) {
 		/* Not a number times 0 is that again, and no byte. */

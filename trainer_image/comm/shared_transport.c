@@ -13,6 +13,8 @@
 
 #include "trainer_image/comm/transport_private.h"
 
+LEAKS_LEFT_TO_SANITIZER
+
 enum { SHARED_RING_LEAST = 4096, SHARED_SPINS = 200, SHARED_SLEEP_US = 20000 };
 
 /* Positions only grow; a place is its position modulo the ring. */

@@ -11,6 +11,8 @@
 
 #include "trainer_image/comm/transport_private.h"
 
+LEAKS_LEFT_TO_SANITIZER
+
 struct sum_queue {
 	struct transport *transport;
 	struct collective_group group;

@@ -11,6 +11,8 @@
 #include "trainer_image/graph/backward.h"
 #include "trainer_image/graph/graph_build.h"
 
+LEAKS_LEFT_TO_SANITIZER
+
 void graph_free(struct graph *graph)
 {
 	if (!graph)

@@ -211,6 +211,8 @@ int haasload_counts(struct haasload *load, struct haasload_counts *ret)
 {
 	struct loader_counts now = loader_counts(load->loader);
 	struct haasload_counts counts = {
+		.threads = {now.setting.threads[TUNE_READ], now.setting.threads[TUNE_DECODE],
+			    now.setting.threads[TUNE_AUGMENT]},
 		.k = now.setting.k,
 		.resting = now.phase == TUNE_REST,
 		.batches = now.batches,
@@ -226,7 +228,6 @@ int haasload_counts(struct haasload *load, struct haasload_counts *ret)
 		.settings = now.settings,
 	};
 
-	memcpy(counts.threads, now.setting.threads, sizeof(counts.threads));
 	return haasload_give(ret, &counts, sizeof(counts));
 }
 
