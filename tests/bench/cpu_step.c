@@ -94,6 +94,21 @@ static int cpu_step_begin(struct cpu_step *step, const char *path, int64_t batch
 	return 0;
 }
 
+static void cpu_step_end(struct cpu_step *step)
+{
+	for (int i = 0; step->velocity && step->square && i < step->graph->tensor_count; i++) {
+		free(step->velocity[i]);
+		free(step->square[i]);
+	}
+	free(step->velocity);
+	free(step->square);
+	executor_free(step->executor);
+	plan_free(step->plan);
+	graph_free(step->graph);
+	model_free(step->model);
+	ops_free(step->ops);
+}
+
 static int cpu_step_run(struct cpu_step *step, int64_t number, double *ret_loss)
 {
 	struct executor_step run = {.seed = CPU_STEP_SEED, .number = (uint64_t)number, .scale = 1};
@@ -233,13 +248,16 @@ int main(int argc, char **argv)
 		[OPS_SGD] = "sgd", [OPS_ADAMW] = "adamw", [OPS_LARS] = "lars"};
 	struct cpu_step step = {0};
 
+	int rc = 2;
+
 	if (argc == 6 && strcmp(argv[1], "time") == 0)
-		return cpu_step_begin(&step, argv[2], atoll(argv[3]), (unsigned)atoi(argv[4])) ||
-		       cpu_step_time(&step, atof(argv[5]));
+		rc = cpu_step_begin(&step, argv[2], atoll(argv[3]), (unsigned)atoi(argv[4])) ||
+		     cpu_step_time(&step, atof(argv[5]));
 	for (int kind = OPS_SGD; argc == 6 && strcmp(argv[1], "dump") == 0 && kind <= OPS_LARS;
 	     kind++)
 		if (strcmp(argv[4], kinds[kind]) == 0)
-			return cpu_step_begin(&step, argv[2], atoll(argv[3]), 0) ||
-			       cpu_step_dump(&step, (enum ops_update_kind)kind, argv[5]);
-	return 2;
+			rc = cpu_step_begin(&step, argv[2], atoll(argv[3]), 0) ||
+			     cpu_step_dump(&step, (enum ops_update_kind)kind, argv[5]);
+	cpu_step_end(&step);
+	return rc;
 }
