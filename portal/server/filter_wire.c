@@ -68,8 +68,11 @@ static void read_column(struct filter *filter, struct filter_word *word,
 
 		if (strncmp(cursor->at + length, operation_rows[i].text, size) != 0)
 			continue;
-		for (size_t c = 0; c < length; c++)
-			column[c] = cursor->at[c] == '_' ? '_' : (char)(cursor->at[c] | ' ');
+		for (size_t c = 0; c < length; c++) {
+			column[c] = cursor->at[c];
+			if (column[c] != '_')
+				column[c] = (char)(column[c] | ' ');
+		}
 		column[length] = '\0';
 		filter->used += length + 1;
 		word->column = column;

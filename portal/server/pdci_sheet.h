@@ -8,7 +8,7 @@
 #include "portal/server/error_list.h"
 #include "portal/server/sheet_wire.h"
 
-#define PDCI_PLACES_MAX (16 * 4096) /* groups, nodes of one */
+#define PDCI_PLACES_MAX 65536 /* 16 groups of 4096 nodes each */
 
 /* Says in `errors` what is wrong with rows of the sheet, each with a pointer below `pointer`.
  * `request` is that of the PDCI: it says which places there are, and with which networks. */
