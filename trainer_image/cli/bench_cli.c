@@ -17,7 +17,7 @@ static const struct output_column bench_cli_columns[] = {
 	{"step_ms", NULL, true, false},     {"forward_ms", NULL, true, false},
 	{"backward_ms", NULL, true, false}, {"update_ms", NULL, true, true},
 	{"gflops_s", NULL, true, true},     {"parameters", NULL, true, true},
-	{"arena_bytes", NULL, true, true},
+	{"arena_bytes", NULL, true, true},  {"device", NULL, false, true},
 };
 
 static enum tensor_type bench_cli_type(const char *word)
@@ -56,7 +56,7 @@ static int bench_cli_print(const struct command_input *input,
 				   cells[1],       cells[2],
 				   cells[3],       cells[4],
 				   cells[5],       parameters,
-				   arena};
+				   arena,          request->cuda ? "cuda" : "cpu"};
 
 	output_row(output, row);
 	return trainer_output_end(output);
@@ -67,6 +67,7 @@ static int bench_cli_run(void *context, const struct command_input *input)
 	const char *memory = command_option(input, "--memory");
 	struct step_bench_request request = {
 		.model = input->words[0], .type = bench_cli_type(command_option(input, "--type"))};
+	const char *device = command_option(input, "--device");
 	struct step_bench_result result = {0};
 	struct problem problem = {0};
 	uint64_t batch = 0;
@@ -78,6 +79,7 @@ static int bench_cli_run(void *context, const struct command_input *input)
 	    !trainer_number(input, "--steps", 1, BENCH_STEPS_MOST, BENCH_STEPS, &steps) ||
 	    !trainer_number(input, "--threads", 1, 256, 0, &threads))
 		return EXIT_USAGE;
+	request.cuda = device && strcmp(device, "cuda") == 0;
 	request.batch = (int64_t)batch;
 	request.steps = (unsigned)steps;
 	request.threads = (unsigned)threads;
@@ -94,6 +96,7 @@ static int bench_cli_run(void *context, const struct command_input *input)
 static const struct option_row bench_cli_options[] = {
 	{"--batch", 'b', OPTION_VALUE, "N", "samples a step; default 32"},
 	{"--type", 0, OPTION_VALUE, "fp32|bf16|fp16", "what ops compute in; default fp32"},
+	{"--device", 0, OPTION_VALUE, "cpu|cuda", "default cpu; cuda: the first GPU"},
 	{"--steps", 0, OPTION_VALUE, "N", "that are measured; default 10"},
 	{"--threads", 0, OPTION_VALUE, "N", "default one per processor"},
 	{"--memory", 'm', OPTION_VALUE, "SIZE", "for activations and workspace; 2GiB"},

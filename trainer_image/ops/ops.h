@@ -7,6 +7,7 @@
  * out of its memory wait for it. The memory of the CPU's is the caller's own (`on_host`). */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -78,12 +79,22 @@ enum ops_way {
 	OPS_WITHIN, /* from one place of the back end's memory to another */
 };
 
+/* Ranks whose gradients a back end sums by itself, from device to device. */
+enum { OPS_ID_SIZE = 128 };
+
+struct ops_ranks {
+	int rank, count;
+	uint8_t id[OPS_ID_SIZE];    /* that rank 0 made, the same on all */
+	bool (*is_stopped)(void *context); /* true ends all waiting, from then on */
+	void *context;
+};
+
 enum { OPS_TOGETHER_MAX = 4 };
 
 struct ops;
 
 /* Why an op cannot be run here is told before anything runs: E_UNSUPPORTED with the op and its types.
- * Functions that return an int: E_INVALID, a label or a word is out of its limit; E_IO, the device failed. */
+ * Functions that return an int: E_INVALID, a label or a word is out of its limit; -EIO, the device failed. */
 struct ops_backend {
 	const char *name; /* "cpu" */
 	bool on_host;     /* the caller may read and write memory of `take` */
@@ -108,6 +119,14 @@ struct ops_backend {
 	MUST_USE int (*begin)(struct ops *ops, const struct ops_pass *pass, uint64_t key,
 			      bool *ret_done);
 	MUST_USE int (*end)(struct ops *ops);
+
+	/* NULL where the host sums. E_UNAVAILABLE: the job was stopped. */
+	MUST_USE int (*sum_id)(struct ops *ops, uint8_t ret[OPS_ID_SIZE], struct problem *problem);
+	MUST_USE int (*sum_begin)(struct ops *ops, const struct ops_ranks *ranks,
+				  struct problem *problem);
+	MUST_USE int (*sum)(struct ops *ops, float *numbers, size_t count,
+			    enum tensor_type travels);
+	MUST_USE int (*sum_end)(struct ops *ops);
 
 	void (*free)(struct ops *ops);
 };
@@ -196,6 +215,40 @@ MUST_USE static inline int ops_finite(struct ops *ops, const float *numbers, siz
 MUST_USE static inline int ops_wait(struct ops *ops)
 {
 	return ops->backend->wait(ops);
+}
+
+/* Can the back end sum over ranks? */
+static inline bool ops_sums(const struct ops *ops)
+{
+	return ops->backend->sum != NULL;
+}
+
+/* Rank 0: what all ranks of the job need to find each other. */
+MUST_USE static inline int ops_sum_id(struct ops *ops, uint8_t ret[OPS_ID_SIZE],
+				      struct problem *problem)
+{
+	return ops->backend->sum_id(ops, ret, problem);
+}
+
+/* All ranks together. */
+MUST_USE static inline int ops_sum_begin(struct ops *ops, const struct ops_ranks *ranks,
+					 struct problem *problem)
+{
+	return ops->backend->sum_begin(ops, ranks, problem);
+}
+
+/* The numbers become the sum over all ranks, beside the calls that follow. All ranks call the same sums in the same order.
+ * `travels`: FP32, or BF16 or FP16 to send half as much. */
+MUST_USE static inline int ops_sum(struct ops *ops, float *numbers, size_t count,
+				   enum tensor_type travels)
+{
+	return ops->backend->sum(ops, numbers, count, travels);
+}
+
+/* Calls from here on run behind the sums. */
+MUST_USE static inline int ops_sum_end(struct ops *ops)
+{
+	return ops->backend->sum_end(ops);
 }
 
 static inline void ops_free(struct ops *ops)

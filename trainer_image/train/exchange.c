@@ -20,6 +20,7 @@ enum {
 struct exchange {
 	struct team *team;
 	struct weights *weights;
+	bool on_device; /* the back end sums: no queue, no transport */
 	enum job_codec wish;
 	enum codec codec;
 	struct exchange_lost lost;
@@ -43,6 +44,17 @@ static size_t exchange_part_end(const struct exchange *exchange, size_t part)
 	const struct weights *weights = exchange->weights;
 
 	return part < weights->count ? weights->parts[part].first : weights->numbers;
+}
+
+static int exchange_device(const struct exchange *exchange, int rc, struct problem *problem)
+{
+	const char *name = exchange->weights->ops->backend->name;
+
+	if (rc == 0)
+		return 0;
+	return rc == E_UNAVAILABLE
+		       ? team_blame(exchange->team, rc, problem)
+		       : problem_set(problem, rc, "%s: sums over ranks: %s", name, error_text(rc));
 }
 
 static bool exchange_keeps(const struct exchange *exchange)
@@ -119,6 +131,7 @@ void exchange_terms_add(const struct exchange *exchange, struct terms *terms)
 	const struct sum_options options = exchange_options(exchange);
 
 	sum_terms_add(terms, &options, exchange->buckets, exchange->bucket_count);
+	terms_add(terms, "ranks.sum", "%s", exchange->on_device ? "nccl" : "host");
 }
 
 /* `ends`: as bucket_plan has them. Takes what was lost along. The first cut has lost nothing, and sends nothing:
@@ -127,7 +140,7 @@ static int exchange_cut(struct exchange *exchange, const size_t ends[], size_t c
 			struct problem *problem)
 {
 	const struct sum_options options = exchange_options(exchange);
-	bool is_first = !exchange->queue;
+	bool is_first = !exchange->buckets;
 	struct sum_bucket *buckets = calloc(count, sizeof(*buckets));
 	size_t *copy = calloc(count, sizeof(*copy));
 	struct sum_queue *queue = NULL;
@@ -142,7 +155,7 @@ static int exchange_cut(struct exchange *exchange, const size_t ends[], size_t c
 	}
 	if (rc == 0 && !is_first)
 		exchange_lost_save(exchange);
-	if (rc == 0)
+	if (rc == 0 && !exchange->on_device)
 		rc = sum_queue_new(exchange->team->transport, exchange->weights->shared, buckets,
 				   count, &options, &queue);
 	if (rc != 0) {
@@ -234,6 +247,45 @@ static int exchange_cut_measured(struct exchange *exchange, struct problem *prob
 	return rc;
 }
 
+/* --- the back end's sums --- */
+
+static bool exchange_is_stopped(void *transport)
+{
+	return atomic_load(&((struct transport *)transport)->stopped);
+}
+
+/* Rank 0 makes what the ranks find each other by, and all get it over the transport. */
+static int exchange_join(struct exchange *exchange, struct problem *problem)
+{
+	struct team *team = exchange->team;
+	struct ops *ops = exchange->weights->ops;
+	struct collective_group group = collective_all(team->transport);
+	struct ops_ranks ranks = {.rank = team->rank,
+				  .count = team->ranks,
+				  .is_stopped = exchange_is_stopped,
+				  .context = team->transport};
+	uint8_t ids[COMM_RANKS_MAX][OPS_ID_SIZE];
+	int rc = team->rank == 0 ? ops_sum_id(ops, ranks.id, problem) : 0;
+
+	if (rc != 0)
+		return rc;
+	rc = collective_gather(team->transport, &group, ranks.id, OPS_ID_SIZE, ids);
+	if (rc != 0)
+		return team_blame(team, rc, problem);
+	memcpy(ranks.id, ids[0], OPS_ID_SIZE);
+	rc = ops_sum_begin(ops, &ranks, problem);
+	return rc == E_UNAVAILABLE ? team_blame(team, rc, problem) : rc;
+}
+
+static int exchange_sum_bucket(struct exchange *exchange, const struct sum_bucket *bucket)
+{
+	static const enum tensor_type travels[] = {
+		[CODEC_NONE] = TENSOR_FP32, [CODEC_BF16] = TENSOR_BF16, [CODEC_FP16] = TENSOR_FP16};
+
+	return ops_sum(exchange->weights->ops, exchange->weights->gradient + bucket->first,
+		       bucket->count, travels[exchange->codec]);
+}
+
 /* --- steps --- */
 
 void exchange_begin(struct exchange *exchange)
@@ -242,58 +294,98 @@ void exchange_begin(struct exchange *exchange)
 	exchange->ready = exchange->told = 0;
 }
 
-void exchange_ready(struct exchange *exchange)
+static int exchange_tell(struct exchange *exchange)
 {
+	if (exchange->on_device)
+		return exchange_sum_bucket(exchange, &exchange->buckets[exchange->told]);
+	sum_queue_ready(exchange->queue);
+	return 0;
+}
+
+int exchange_ready(struct exchange *exchange)
+{
+	int rc = exchange->on_device ? 0 : weights_share(exchange->weights, exchange->ready);
+
 	if (exchange->steps < EXCHANGE_STEPS)
 		exchange->timeline[exchange->ready].ready_ms +=
 			(double)(clock_monotonic_us() - exchange->begun_us) / 1e3;
 	exchange->ready++;
-	while (exchange->told < exchange->bucket_count &&
+	while (rc == 0 && exchange->told < exchange->bucket_count &&
 	       exchange->ends[exchange->told] <= exchange->ready) {
-		sum_queue_ready(exchange->queue);
+		rc = exchange_tell(exchange);
 		exchange->told++;
 	}
+	return rc;
+}
+
+static int exchange_wait_device(struct exchange *exchange, int64_t *ret_exposed_us,
+				struct problem *problem)
+{
+	struct ops *ops = exchange->weights->ops;
+	int64_t begun_us = clock_monotonic_us();
+	int rc = ops_sum_end(ops);
+
+	if (rc == 0)
+		rc = ops_wait(ops);
+	*ret_exposed_us = clock_monotonic_us() - begun_us;
+	return exchange_device(exchange, rc, problem);
 }
 
 int exchange_wait(struct exchange *exchange, int64_t *ret_exposed_us, struct problem *problem)
 {
+	if (exchange->on_device)
+		return exchange_wait_device(exchange, ret_exposed_us, problem);
 	int rc = sum_queue_wait(exchange->queue, ret_exposed_us);
 
 	if (rc != 0)
 		return team_blame(exchange->team, rc, problem);
-	if (exchange->steps == EXCHANGE_STEPS)
-		return 0;
+	rc = exchange_device(exchange, weights_share_end(exchange->weights), problem);
+	if (rc != 0 || exchange->steps == EXCHANGE_STEPS)
+		return rc;
 	exchange->steps++;
 	return exchange->steps < EXCHANGE_STEPS ? 0 : exchange_cut_measured(exchange, problem);
 }
 
 /* --- begin and end --- */
 
-int exchange_new(struct team *team, struct weights *weights, enum job_codec codec,
+static int exchange_room(struct exchange *exchange)
+{
+	const struct weights *weights = exchange->weights;
+
+	exchange->timeline = calloc(weights->count + 1, sizeof(*exchange->timeline));
+	if (!exchange->timeline)
+		return -ENOMEM;
+	for (size_t i = 0; i < weights->count; i++)
+		exchange->timeline[i].count =
+			exchange_part_end(exchange, i + 1) - exchange_part_end(exchange, i);
+	if (exchange->wish != JOB_CODEC_INT8 && exchange->wish != JOB_CODEC_AUTO)
+		return 0;
+	exchange->lost.mine = pages_new(exchange_vector(exchange));
+	exchange->lost.owned = pages_new(exchange_vector(exchange));
+	return exchange->lost.mine && exchange->lost.owned ? 0 : -ENOMEM;
+}
+
+int exchange_new(struct team *team, struct weights *weights, const struct job_ranks *ranks,
 		 struct exchange **ret, struct problem *problem)
 {
 	struct exchange *exchange = calloc(1, sizeof(*exchange));
-	int rc = 0;
 
 	if (!exchange)
 		return problem_set(problem, -ENOMEM, "no memory");
 	exchange->team = team;
 	exchange->weights = weights;
-	exchange->wish = codec;
-	exchange->codec = codec == JOB_CODEC_AUTO ? CODEC_NONE : (enum codec)codec;
-	exchange->timeline = calloc(weights->count + 1, sizeof(*exchange->timeline));
-	if (codec == JOB_CODEC_INT8 || codec == JOB_CODEC_AUTO) {
-		exchange->lost.mine = pages_new(exchange_vector(exchange));
-		exchange->lost.owned = pages_new(exchange_vector(exchange));
-		rc = exchange->lost.mine && exchange->lost.owned ? 0 : -ENOMEM;
-	}
-	if (!exchange->timeline || rc != 0) {
+	exchange->wish = (enum job_codec)ranks->codec;
+	exchange->codec =
+		exchange->wish == JOB_CODEC_AUTO ? CODEC_NONE : (enum codec)exchange->wish;
+	exchange->on_device = job_sums_on_device(ranks, ops_sums(weights->ops));
+	int rc = exchange_room(exchange);
+
+	if (rc != 0) {
 		exchange_free(exchange);
-		return problem_set(problem, -ENOMEM, "no memory for the sums of gradients");
+		return problem_set(problem, rc, "no memory for the sums of gradients");
 	}
-	for (size_t i = 0; rc == 0 && i < weights->count; i++)
-		exchange->timeline[i].count =
-			exchange_part_end(exchange, i + 1) - exchange_part_end(exchange, i);
+	if (exchange->on_device)
+		rc = exchange_join(exchange, problem);
 	if (rc == 0)
 		rc = exchange_cut_first(exchange, problem);
 	if (rc != 0) {

@@ -1,6 +1,7 @@
-/* The sum of gradients over the ranks of a job, made bucket by bucket while the backward pass goes on.
+/* The sum of gradients over the ranks of a job, made bucket by bucket while the backward pass goes on: by the host, over a
+ * transport of comm/, or by the back end, from device to device.
  *
- * All sums go by COLLECTIVE_DIRECT, which adds in the order of ranks, and parts begin at whole blocks of
+ * The host's sums go by COLLECTIVE_DIRECT, which adds in the order of ranks, and parts begin at whole blocks of
  * the codec. So the bits of a sum do not depend on the cut, and the cut may follow what was measured: the
  * first steps take buckets of about a MiB, then they are cut from the backward timeline. */
 #pragma once
@@ -19,7 +20,7 @@
 struct exchange;
 
 /* `team` and `weights` outlive it; all ranks call it together. */
-MUST_USE int exchange_new(struct team *team, struct weights *weights, enum job_codec codec,
+MUST_USE int exchange_new(struct team *team, struct weights *weights, const struct job_ranks *ranks,
 			  struct exchange **ret, struct problem *problem);
 void exchange_free(struct exchange *exchange);
 
@@ -27,8 +28,8 @@ void exchange_free(struct exchange *exchange);
 void exchange_terms_add(const struct exchange *exchange, struct terms *terms);
 /* The backward pass begins whose gradients are summed. */
 void exchange_begin(struct exchange *exchange);
-/* The gradient of the next part is in the vector, in the order of parts. */
-void exchange_ready(struct exchange *exchange);
+/* The gradient of the next part is in the vector, in the order of parts. Errors of the back end. */
+MUST_USE int exchange_ready(struct exchange *exchange);
 /* Until the whole vector is the sum. `ret_exposed_us`: it waited so long. E_UNAVAILABLE as team_tell(). */
 MUST_USE int exchange_wait(struct exchange *exchange, int64_t *ret_exposed_us,
 			   struct problem *problem);

@@ -45,14 +45,14 @@ void executor_free(struct executor *executor);
 /* What lasts: graph->input, graph->label, parameters, statistics, gradients; NULL for others. Borrowed memory of
  * the back end, which the caller may touch where the back end is `on_host`. */
 void *executor_tensor(struct executor *executor, int tensor);
-/* Bytes of a tensor that lasts, from and to memory of the caller. Labels are written by this alone. E_IO. */
+/* Bytes of a tensor that lasts, from and to memory of the caller. Labels are written by this alone. -EIO. */
 MUST_USE int executor_write(struct executor *executor, int tensor, size_t at, const void *from,
 			    size_t bytes);
 MUST_USE int executor_read(struct executor *executor, int tensor, void *to);
 /* Parameters and statistics as training begins with them: the same for one seed on every rank and back
- * end. E_IO, -ENOMEM. */
+ * end. -EIO, -ENOMEM. */
 MUST_USE int executor_begin(struct executor *executor, uint64_t seed);
-/* One pass over the plan. E_INVALID: a label or word that the model does not have; E_IO; what `gradient` said. */
+/* One pass over the plan. E_INVALID: a label or word that the model does not have; -EIO; what `gradient` said. */
 MUST_USE int executor_run(struct executor *executor, const struct executor_step *step,
 			  struct executor_result *ret);
 /* Where a loss that is no number comes from: runs the forward pass of the step again. The first tensor

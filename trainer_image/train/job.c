@@ -19,6 +19,12 @@ LEAKS_LEFT_TO_SANITIZER
 #define AT(member)      offsetof(struct job, member)
 #define ROW(name, kind) .key = (name), .type = (kind)
 
+static const char *const job_devices[] = {
+	[JOB_CPU] = "cpu", [JOB_CUDA] = "cuda", [JOB_CUDA + 1] = NULL};
+static const char *const job_sums[] = {[JOB_SUM_AUTO] = "auto",
+				       [JOB_SUM_HOST] = "host",
+				       [JOB_SUM_NCCL] = "nccl",
+				       [JOB_SUM_NCCL + 1] = NULL};
 static const char *const job_types[] = {"fp32", "bf16", "fp16", NULL};
 static const char *const job_optimizers[] = {
 	[OPS_SGD] = "sgd", [OPS_ADAMW] = "adamw", [OPS_LARS] = "lars", [OPS_LARS + 1] = NULL};
@@ -30,6 +36,8 @@ static const char *const job_codecs[] = {
 
 static const struct conf_row job_rows[] = {
 	{ROW("model", CONF_TEXT), .offset = AT(model), .help = "model file"},
+	{ROW("device", CONF_ENUM), .offset = AT(device), .default_text = "cpu",
+	 .words = job_devices, .help = "where ops run; cuda: a GPU for each rank"},
 	{ROW("type", CONF_ENUM), .offset = AT(type), .default_text = "fp32", .words = job_types,
 	 .help = "what ops compute in; master weights are FP32 always"},
 	{ROW("batch", CONF_INT), .offset = AT(batch), .default_text = "64", .min = 1,
@@ -101,6 +109,8 @@ static const struct conf_row job_rows[] = {
 	{ROW("ranks.codec", CONF_ENUM), .offset = AT(ranks.codec), .default_text = "none",
 	 .words = job_codecs,
 	 .help = "how gradients travel; int8 keeps what it loses; auto measures"},
+	{ROW("ranks.sum", CONF_ENUM), .offset = AT(ranks.sum), .default_text = "auto",
+	 .words = job_sums, .help = "who sums gradients; auto: nccl for cuda without int8"},
 };
 
 static int job_complain(struct problem *problem, const char *path, const char *message,
@@ -140,6 +150,12 @@ static int job_check_augment(const char *path, const char *key, const char *said
 	return E_INVALID;
 }
 
+static bool job_codec_is_nccl(const struct job_ranks *ranks)
+{
+	return ranks->codec == JOB_CODEC_NONE || ranks->codec == JOB_CODEC_BF16 ||
+	       ranks->codec == JOB_CODEC_FP16;
+}
+
 /* What no single key says. */
 static int job_check(const struct job *job, const char *path, struct problem *problem)
 {
@@ -160,6 +176,12 @@ static int job_check(const struct job *job, const char *path, struct problem *pr
 	if (addresses > 0 && !job->ranks.key[0])
 		return job_complain(problem, path, "ranks.key is missing",
 				    "head -c 32 /dev/urandom >job.key; copy it to all machines");
+	if (job->ranks.sum == JOB_SUM_NCCL && job->device != JOB_CUDA)
+		return job_complain(problem, path, "ranks.sum = \"nccl\" is for GPUs",
+				    "device = \"cuda\", or ranks.sum = \"host\"");
+	if (job->ranks.sum == JOB_SUM_NCCL && !job_codec_is_nccl(&job->ranks))
+		return job_complain(problem, path, "ranks.codec is none of NCCL's",
+				    "none, bf16, fp16; or ranks.sum = \"host\"");
 	if (job->target > 0 && !job->data.evaluate[0])
 		return job_complain(problem, path, "target is given, data.evaluate is not",
 				    "data.evaluate = \"test.rec\"");
@@ -225,4 +247,31 @@ enum tensor_type job_tensor_type(const struct job *job)
 	static const enum tensor_type types[] = {TENSOR_FP32, TENSOR_BF16, TENSOR_FP16};
 
 	return types[job->type];
+}
+
+bool job_sums_on_device(const struct job_ranks *ranks, bool can)
+{
+	return can && ranks->sum != JOB_SUM_HOST && job_codec_is_nccl(ranks);
+}
+
+/* "10.0.0.1:4000" and "10.0.0.1:4001" are of one machine. */
+static bool job_is_same_machine(const char *a, const char *b)
+{
+	const char *a_port = strrchr(a, ':');
+	const char *b_port = strrchr(b, ':');
+
+	return a_port && b_port && a_port - a == b_port - b &&
+	       strncmp(a, b, (size_t)(a_port - a)) == 0;
+}
+
+int job_device_index(const struct job *job, int rank)
+{
+	char **addresses = job->ranks.addresses;
+	int before = 0;
+
+	if (job_addresses(job) <= (size_t)rank)
+		return rank;
+	for (int i = 0; i < rank; i++)
+		before += job_is_same_machine(addresses[i], addresses[rank]) ? 1 : 0;
+	return before;
 }

@@ -21,13 +21,17 @@
 #include "trainer_image/graph/tensor.h"
 #include "trainer_image/train/schedule_policy.h"
 
+enum job_device { JOB_CPU, JOB_CUDA };
 enum job_transport { JOB_SHARED, JOB_TCP };
+/* Who sums gradients. `auto`: the device where it can, and the codec is one that it has. */
+enum job_sum { JOB_SUM_AUTO, JOB_SUM_HOST, JOB_SUM_NCCL };
 
 /* Where weights are summed by how many bits: `auto` measures. */
 enum job_codec { JOB_CODEC_NONE, JOB_CODEC_BF16, JOB_CODEC_FP16, JOB_CODEC_INT8, JOB_CODEC_AUTO };
 
 struct job {
 	char *model; /* path */
+	int device;  /* enum job_device */
 	int type;    /* of job_types */
 	int64_t batch, accumulate, epochs, seed, threads;
 	char *memory; /* "11GiB" of activations and workspace; "" = any number */
@@ -57,6 +61,7 @@ struct job {
 		char **addresses;
 		char *key; /* path */
 		int codec; /* enum job_codec */
+		int sum;   /* enum job_sum */
 	} ranks;
 };
 
@@ -66,5 +71,9 @@ void job_done(struct job *job);
 /* A sample file with every key. */
 void job_print(FILE *out);
 
+/* Does the device sum gradients? `can`: it is one that sums. */
+bool job_sums_on_device(const struct job_ranks *ranks, bool can);
+/* Which of its machine's devices a rank takes: ranks of one machine take one after the other. */
+int job_device_index(const struct job *job, int rank);
 /* The tensor type that the job computes in. */
 enum tensor_type job_tensor_type(const struct job *job);

@@ -31,7 +31,8 @@ static int step_bench_open(struct step_bench *bench, const struct step_bench_req
 	int rc = model_load(request->model, &bench->model, problem);
 
 	if (rc == 0)
-		rc = ops_cpu_new(request->threads, &bench->ops, problem);
+		rc = request->cuda ? ops_cuda_new(0, &bench->ops, problem)
+				   : ops_cpu_new(request->threads, &bench->ops, problem);
 	if (rc == 0)
 		rc = graph_build(bench->model, request->batch, request->type, true, &bench->graph,
 				 problem);

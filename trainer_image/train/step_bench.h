@@ -1,6 +1,7 @@
 /* Times steps of a model with made-up data: what the machine can do when no loader is in the way. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/base/macros.h"
@@ -12,9 +13,10 @@ struct step_bench_request {
 	const char *model; /* path */
 	int64_t batch;
 	enum tensor_type type;
-	int64_t memory; /* of the arena; 0 = any number */
-	unsigned threads;
-	unsigned steps; /* at least 1; one before them is not measured */
+	int64_t memory;   /* of the arena; 0 = any number */
+	bool cuda;        /* the first GPU, in place of the processor */
+	unsigned threads; /* of the processor */
+	unsigned steps;   /* at least 1; one before them is not measured */
 };
 
 /* Times are medians of a step, in milliseconds. */

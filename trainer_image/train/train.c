@@ -187,13 +187,22 @@ static int train_open_data(struct train *train, struct problem *problem)
 				     : 0;
 }
 
+static int train_device(struct train *train, struct problem *problem)
+{
+	const struct job *job = train->job;
+
+	return job->device == JOB_CUDA
+		       ? ops_cuda_new(job_device_index(job, train->rank), &train->ops, problem)
+		       : ops_cpu_new(train_threads(train), &train->ops, problem);
+}
+
 static int train_open(struct train *train, struct problem *problem)
 {
 	const struct job *job = train->job;
 	int rc = model_load(job->model, &train->model, problem);
 
 	if (rc == 0)
-		rc = ops_cpu_new(train_threads(train), &train->ops, problem);
+		rc = train_device(train, problem);
 	if (rc == 0)
 		rc = train_engine_new(train, true, &train->engine, problem);
 	if (rc == 0)
@@ -212,8 +221,8 @@ static int train_open(struct train *train, struct problem *problem)
 	if (rc == 0)
 		rc = train_statistics_room(train, problem);
 	if (rc == 0 && train->ranks > 1)
-		rc = exchange_new(train->team, &train->weights, (enum job_codec)job->ranks.codec,
-				  &train->exchange, problem);
+		rc = exchange_new(train->team, &train->weights, &job->ranks, &train->exchange,
+				  problem);
 	return rc;
 }
 

@@ -22,16 +22,11 @@ static int train_step_gradient(void *context, int tensor)
 {
 	struct train_step_work *work = context;
 	struct train *train = work->train;
-	bool sums = work->is_last && train->exchange;
 	int rc = weights_take(&train->weights, work->part, work->adds);
 
 	(void)tensor; /* they come in the order of parts */
-	if (rc == 0 && sums)
-		rc = weights_share(&train->weights, work->part);
 	work->part++;
-	if (rc == 0 && sums)
-		exchange_ready(train->exchange);
-	return rc;
+	return rc == 0 && work->is_last && train->exchange ? exchange_ready(train->exchange) : rc;
 }
 
 /* What a back end could not do in a step; 0 is nothing. */
@@ -121,16 +116,12 @@ static int train_step_idle(struct train_step_work *work)
 	int rc = 0;
 
 	if (!work->adds)
-		memset(weights->shared, 0, weights->numbers * sizeof(float));
-	if (!work->is_last || !train->exchange)
-		return 0;
+		rc = weights_clear(weights);
+	if (rc != 0 || !work->is_last || !train->exchange)
+		return rc;
 	exchange_begin(train->exchange);
-	for (size_t i = 0; i < weights->count && rc == 0; i++) {
-		if (work->adds)
-			rc = weights_share(weights, i);
-		if (rc == 0)
-			exchange_ready(train->exchange);
-	}
+	for (size_t i = 0; i < weights->count && rc == 0; i++)
+		rc = exchange_ready(train->exchange);
 	return rc;
 }
 
@@ -235,8 +226,6 @@ static int train_step_sum(struct train_step_work *work, struct problem *problem)
 
 	if (train->exchange)
 		rc = exchange_wait(train->exchange, &work->report.sync_us, problem);
-	if (rc == 0 && train->exchange)
-		rc = train_step_device(train, weights_share_end(&train->weights), problem);
 	int64_t begun_us = clock_monotonic_us();
 
 	if (rc == 0)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/error.h"
 #include "common/base/hash.h"
@@ -135,6 +136,12 @@ int weights_take(struct weights *weights, size_t nth, bool adds)
 	};
 
 	return ops_convert(weights->ops, &convert);
+}
+
+int weights_clear(struct weights *weights)
+{
+	memset(weights->shared, 0, weights->numbers * sizeof(float));
+	return weights_share_end(weights);
 }
 
 int weights_share(struct weights *weights, size_t nth)

@@ -44,13 +44,15 @@ struct weights_rule {
 };
 
 /* Of an executor of a graph with its backward pass, after executor_begin(). `ops` and `executor` outlive it.
- * E_UNSUPPORTED: a model of fp64; E_IO; -ENOMEM. Call weights_done() in any case. */
+ * E_UNSUPPORTED: a model of fp64; -EIO; -ENOMEM. Call weights_done() in any case. */
 MUST_USE int weights_init(struct weights *weights, const struct graph *graph, struct ops *ops,
 			  struct executor *executor, enum ops_update_kind kind);
 void weights_done(struct weights *weights);
 
 /* Takes the gradient of the part `nth` from the executor: `adds` to what is there, or in its place. */
 MUST_USE int weights_take(struct weights *weights, size_t nth, bool adds);
+/* All gradients are 0. */
+MUST_USE int weights_clear(struct weights *weights);
 /* The part `nth` of the gradient to `shared`, and all of it back from there. */
 MUST_USE int weights_share(struct weights *weights, size_t nth);
 MUST_USE int weights_share_end(struct weights *weights);

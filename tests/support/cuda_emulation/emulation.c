@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "tests/support/cuda_emulation/cuda_runtime.h"
 #include "tests/support/cuda_emulation/emulation_block.h"
@@ -23,13 +24,14 @@
 #define __asan_unpoison_memory_region(at, size) ((void)(at), (void)(size))
 #endif
 
-enum { EMULATION_ALIGNMENT = 256, EMULATION_SHARED_MOST = 48 << 10 };
+enum { EMULATION_ALIGNMENT = 256, EMULATION_SHARED_MOST = 48 << 10, EMULATION_PAUSE_US = 20 };
 #define EMULATION_ARENA ((size_t)1 << 32)
 
 struct emulation_piece {
 	struct emulation_piece *next;
 	struct emulation_grid grid; /* of a kernel: threads of a block are not 0 */
 	void (*run)(const void *body);
+	bool (*poll)(const void *body); /* in place of `run`: true when it is done */
 	_Alignas(16) unsigned char body[];
 };
 
@@ -49,6 +51,7 @@ struct emulation_graph {
 
 struct emulation_event {
 	struct emulation_stream *stream;
+	uint64_t recorded, reached; /* how often */
 };
 
 /* Device memory is one mapping: places are not given again before all of them are free. */
@@ -171,6 +174,13 @@ cudaError_t cudaFreeHost(void *memory)
 
 /* --- work --- */
 
+static void emulation_pause(void)
+{
+	const struct timespec pause = {.tv_nsec = EMULATION_PAUSE_US * 1000L};
+
+	(void)nanosleep(&pause, NULL);
+}
+
 static void emulation_list_init(struct emulation_list *list)
 {
 	list->first = NULL;
@@ -203,18 +213,68 @@ static cudaError_t emulation_add(struct emulation_stream *stream, const struct e
 	return cudaSuccess;
 }
 
-static void emulation_run(const struct emulation_list *list)
+/* False: it has to wait. */
+static bool emulation_run_piece(const struct emulation_piece *piece)
 {
+	if (piece->poll)
+		return piece->poll(piece->body);
+	if (piece->grid.block[0] == 0) {
+		piece->run(piece->body);
+		return true;
+	}
+	emulation.kernels++;
+	emulation_grid_run(&piece->grid, piece->run, piece->body);
+	return true;
+}
+
+/* Of a graph, which stays. Nothing in one waits. */
+static void emulation_run_graph(const struct emulation_list *list)
+{
+	for (const struct emulation_piece *at = list->first; at; at = at->next)
+		(void)emulation_run_piece(at);
+}
+
+/* Until the stream is at its end or has to wait, or `event` is there (NULL: no event). A piece that is run leaves the
+ * stream first: waiting for another stream may come back to this one. */
+static bool emulation_run_stream(struct emulation_stream *stream,
+				 const struct emulation_event *event, uint64_t until)
+{
+	struct emulation_list *list = &stream->work;
+	bool runs = true;
+
 	emulation_open();
-	for (const struct emulation_piece *at = list->first; at; at = at->next) {
-		if (at->grid.block[0] == 0) {
-			at->run(at->body);
+	while (runs && list->first && !(event && event->reached >= until)) {
+		struct emulation_piece *piece = list->first;
+
+		list->first = piece->next;
+		if (!list->first)
+			list->end = &list->first;
+		runs = emulation_run_piece(piece);
+		if (runs) {
+			free(piece);
 			continue;
 		}
-		emulation.kernels++;
-		emulation_grid_run(&at->grid, at->run, at->body);
+		piece->next = list->first;
+		list->first = piece;
+		if (!piece->next)
+			list->end = &piece->next;
 	}
 	emulation_close();
+	return runs;
+}
+
+int emulation_enqueue_poll(struct emulation_stream *stream, bool (*poll)(const void *body),
+			   const void *body, size_t size)
+{
+	struct emulation_piece **end = stream->work.end;
+
+	if (stream->capture)
+		return (int)cudaErrorStreamCaptureUnsupported;
+	cudaError_t error = emulation_add(stream, &(struct emulation_grid){0}, NULL, body, size);
+
+	if (error == cudaSuccess)
+		(*end)->poll = poll;
+	return (int)error;
 }
 
 int emulation_enqueue(struct emulation_stream *stream, void (*run)(const void *body),
@@ -307,9 +367,18 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 		emulation_list_done(&stream->work);
 		return cudaErrorInvalidValue;
 	}
-	emulation_run(&stream->work);
-	emulation_list_done(&stream->work);
+	while (!emulation_run_stream(stream, NULL, 0))
+		emulation_pause();
 	return cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+	if (stream->capture)
+		return cudaErrorStreamCaptureUnsupported;
+	if (emulation.broken)
+		return cudaStreamSynchronize(stream);
+	return emulation_run_stream(stream, NULL, 0) ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
@@ -353,7 +422,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ret, cudaGraph_t graph, unsign
 
 static void emulation_graph_run(const void *body)
 {
-	emulation_run(&(*(struct emulation_graph *const *)body)->work);
+	emulation_run_graph(&(*(struct emulation_graph *const *)body)->work);
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
@@ -384,10 +453,42 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ret, unsigned flags)
 	return *ret ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
+struct emulation_order_of {
+	struct emulation_event *event;
+	uint64_t until;
+};
+
+static void emulation_event_reach(const void *body)
+{
+	(*(struct emulation_event *const *)body)->reached++;
+}
+
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
 	event->stream = stream;
-	return cudaSuccess;
+	event->recorded++;
+	return (cudaError_t)emulation_enqueue(stream, emulation_event_reach, &event, sizeof(event));
+}
+
+/* The other stream runs up to the event. */
+static bool emulation_event_wait(const void *body)
+{
+	const struct emulation_order_of *is = body;
+
+	if (is->event->reached < is->until)
+		(void)emulation_run_stream(is->event->stream, is->event, is->until);
+	return is->event->reached >= is->until;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+{
+	const struct emulation_order_of order = {event, event->recorded};
+
+	(void)flags;
+	if (event->recorded == 0)
+		return cudaSuccess;
+	return (cudaError_t)emulation_enqueue_poll(stream, emulation_event_wait, &order,
+						   sizeof(order));
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)

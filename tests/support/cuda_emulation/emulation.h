@@ -25,3 +25,6 @@ size_t emulation_taken(void);
 struct emulation_stream;
 int emulation_enqueue(struct emulation_stream *stream, void (*run)(const void *body),
 		      const void *body, size_t size);
+/* The same for code that may have to wait: it is called again until it returns true. */
+int emulation_enqueue_poll(struct emulation_stream *stream, bool (*poll)(const void *body),
+			   const void *body, size_t size);

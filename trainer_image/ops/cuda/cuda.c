@@ -10,6 +10,7 @@
 #include "trainer_image/ops/cuda/cuda_conv.h"
 #include "trainer_image/ops/cuda/cuda_device.h"
 #include "trainer_image/ops/cuda/cuda_kernel.h"
+#include "trainer_image/ops/cuda/cuda_sum.h"
 #include "trainer_image/plan/plan_engine.h"
 
 /* The calls of one key. */
@@ -22,6 +23,7 @@ struct cuda {
 	struct ops ops;
 	struct cuda_device device;
 	struct cuda_conv *conv;
+	struct cuda_sum *sum; /* over ranks; NULL = none */
 	struct cuda_launch launch;
 	struct ops_pass pass; /* what is in launch.state */
 	struct cuda_graph *graphs;
@@ -367,10 +369,20 @@ static void cuda_give(struct ops *ops, void *memory, size_t bytes)
 	cuda_device_give(&cuda_of(ops)->device, memory);
 }
 
+/* Before the host waits for the device: a rank that is gone must not make it wait for ever. */
+static int cuda_sums_done(struct cuda *cuda)
+{
+	return cuda->sum ? cuda_sum_wait(cuda->sum, cuda->device.stream) : 0;
+}
+
 /* What the kernels found wrong, which ends with this answer. */
 static int cuda_settle(struct cuda *cuda, struct cuda_state *ret)
 {
-	int rc = cuda_device_out(&cuda->device, ret, cuda->launch.state, sizeof(*ret));
+	int rc = cuda_sums_done(cuda);
+
+	*ret = (struct cuda_state){0};
+	if (rc == 0)
+		rc = cuda_device_out(&cuda->device, ret, cuda->launch.state, sizeof(*ret));
 
 	if (rc == 0 && (ret->invalid || ret->infinite))
 		rc = cuda_device_told(&cuda->device,
@@ -400,7 +412,9 @@ static int cuda_copy(struct ops *ops, void *to, const void *from, size_t bytes, 
 		return E_CONFLICT;
 	if (way == OPS_IN)
 		return cuda_device_in(&cuda->device, to, from, bytes);
-	rc = cuda_device_out(&cuda->device, to, from, bytes);
+	rc = cuda_sums_done(cuda);
+	if (rc == 0)
+		rc = cuda_device_out(&cuda->device, to, from, bytes);
 	return rc == 0 ? cuda_settle(cuda, &state) : rc;
 }
 
@@ -436,6 +450,33 @@ static int cuda_run_convert(struct ops *ops, const struct ops_convert *convert)
 	return cuda_device_told(&cuda->device, cuda_convert(&cuda->launch, convert));
 }
 
+/* --- sums over ranks --- */
+
+static int cuda_rank_id(struct ops *ops, uint8_t ret[OPS_ID_SIZE], struct problem *problem)
+{
+	(void)cuda_of(ops);
+	return cuda_sum_id(ret, problem);
+}
+
+static int cuda_rank_begin(struct ops *ops, const struct ops_ranks *ranks, struct problem *problem)
+{
+	struct cuda *cuda = cuda_of(ops);
+
+	cuda_sum_free(cuda->sum);
+	cuda->sum = NULL;
+	return cuda_sum_new(&cuda->launch, ranks, &cuda->sum, problem);
+}
+
+static int cuda_rank_sum(struct ops *ops, float *numbers, size_t count, enum tensor_type travels)
+{
+	return cuda_sum_run(cuda_of(ops)->sum, numbers, count, travels);
+}
+
+static int cuda_rank_end(struct ops *ops)
+{
+	return cuda_sum_end(cuda_of(ops)->sum);
+}
+
 /* --- face --- */
 
 static void cuda_free(struct ops *ops)
@@ -444,6 +485,7 @@ static void cuda_free(struct ops *ops)
 
 	if (cuda->captured)
 		(void)cuda_end(ops);
+	cuda_sum_free(cuda->sum);
 	if (cuda->device.stream)
 		(void)cudaStreamSynchronize(cuda->device.stream);
 	for (size_t i = 0; i < cuda->graph_count; i++)
@@ -489,6 +531,10 @@ int ops_cuda_new(int device, struct ops **ret, struct problem *problem)
 		.run_together = cuda_run_together,
 		.begin = cuda_begin,
 		.end = cuda_end,
+		.sum_id = cuda_rank_id,
+		.sum_begin = cuda_rank_begin,
+		.sum = cuda_rank_sum,
+		.sum_end = cuda_rank_end,
 		.free = cuda_free,
 	};
 	struct cuda *cuda = calloc(1, sizeof(*cuda));

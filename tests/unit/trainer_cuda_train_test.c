@@ -1,0 +1,309 @@
+// links: trainer_cuda_emulated trainer_train
+// alone: the back end "cuda" is the emulated one (tests/support/cuda_emulation)
+/* Jobs with device = "cuda", on the emulation of CUDA: no GPU is here. They learn as the CPU does, go on to the same bits, and
+ * sum over ranks by the host and by an emulated NCCL. */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/error.h"
+#include "common/base/text.h"
+#include "common/io/file.h"
+
+#include "tests/support/cmocka.h"
+#include "tests/support/cuda_emulation/emulation.h"
+#include "tests/support/scratch.h"
+#include "trainer_image/ops/ops.h"
+#include "trainer_image/record/digits.h"
+#include "trainer_image/train/launch.h"
+#include "trainer_image/train/train.h"
+
+enum { SAMPLES = 96, STEPS = 12, LOST_MS = 10000 };
+
+static char folder[SCRATCH_SIZE];
+
+static const char model[] =
+	"model small\ninput image 28 28 1\nlabel digit 10\nconv out=8 window=5 stride=2 pad=2\n"
+	"batch_norm\nrelu\nmax_pool window=2 stride=2\ndropout rate=0.1\nflatten\nlinear out=10 "
+	"bias=1\ncross_entropy\n";
+
+static int start(void **state)
+{
+	struct problem problem = {0};
+	char path[128];
+
+	(void)state;
+	scratch_make(folder, "cuda");
+	assert_true(text_format(path, sizeof(path), "%s/small.model", folder));
+	assert_int_equal(file_write_atomic(path, model, strlen(model), 0600), 0);
+	assert_true(text_format(path, sizeof(path), "%s/train.rec", folder));
+	assert_int_equal(digits_write(path, SAMPLES, 1, 16384, &problem), 0);
+	return 0;
+}
+
+/* Also holds this program to the emulated back end: it is the first library that has this function. */
+static void test_no_gpu(void **state)
+{
+	struct problem problem = {0};
+	struct ops *ops = NULL;
+
+	(void)state;
+	assert_int_equal(ops_cuda_new(1, &ops, &problem), E_NOT_FOUND);
+	assert_null(ops);
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	scratch_remove(folder);
+	return 0;
+}
+
+struct seen {
+	uint64_t steps;
+	double losses[STEPS];
+	uint64_t stop_at; /* the rank `dies` kills itself behind this step; 0 = none */
+	int dies;
+	atomic_bool stop;
+};
+
+static void see_step(void *context, const struct train_step *is)
+{
+	struct seen *seen = context;
+
+	if (seen->steps < STEPS)
+		seen->losses[seen->steps] = is->loss;
+	seen->steps++;
+	if (seen->steps == seen->stop_at)
+		atomic_store(&seen->stop, true);
+}
+
+static void load(const char *more, struct job *ret)
+{
+	struct problem problem = {0};
+	char path[128];
+	char text[1024];
+
+	assert_true(text_format(text, sizeof(text),
+				"model = \"small.model\"; batch = 16; epochs = 2; threads = 1;\n"
+				"data: { train = \"train.rec\"; threads = 1; };\n%s\n",
+				more));
+	assert_true(text_format(path, sizeof(path), "%s/job.conf", folder));
+	assert_int_equal(file_write_atomic(path, text, strlen(text), 0600), 0);
+	if (job_load(path, ret, &problem) != 0)
+		fail_msg("%s: %s", problem.message, problem.detail);
+}
+
+static void run(const char *more, struct seen *seen, struct train_result *result)
+{
+	const struct train_hooks hooks = {.context = seen, .step = see_step};
+	struct problem problem = {0};
+	struct job job;
+
+	load(more, &job);
+	const struct train_options options = {.job = &job, .hooks = &hooks, .stop = &seen->stop};
+
+	if (train_run(&options, result, &problem) != 0)
+		fail_msg("%s: %s", problem.message, problem.detail);
+	job_done(&job);
+	assert_int_equal(emulation_taken(), 0);
+}
+
+static void compare(const struct seen *found, const struct seen *wanted, double within)
+{
+	assert_int_equal(found->steps, wanted->steps);
+	for (uint64_t i = 0; i < wanted->steps && i < STEPS; i++)
+		if (fabs(found->losses[i] - wanted->losses[i]) > within * wanted->losses[i])
+			fail_msg("step %llu: loss %g, not %g", (unsigned long long)i + 1,
+				 found->losses[i], wanted->losses[i]);
+}
+
+/* The losses of all steps are the CPU's but for rounding, and two runs have the same bits. */
+static void test_learns(void **state)
+{
+	static const struct {
+		const char *more;
+		double within;
+	} rows[] = {
+		{"", 1e-3},
+		{"type = \"bf16\";", 0.05},
+		{"type = \"fp16\"; optimizer: { kind = \"adamw\"; rate = 0.002; };", 0.05},
+		{"accumulate = 2; optimizer: { kind = \"lars\"; rate = 0.5; };", 1e-3},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct train_result cpu;
+		struct train_result cuda;
+		struct train_result again;
+		struct seen by_cpu = {0};
+		struct seen by_cuda = {0};
+		struct seen by_again = {0};
+		char more[200];
+		uint64_t kernels = emulation_kernels();
+
+		run(rows[i].more, &by_cpu, &cpu);
+		assert_int_equal(emulation_kernels(), kernels);
+		assert_true(text_format(more, sizeof(more), "device = \"cuda\"; %s", rows[i].more));
+		run(more, &by_cuda, &cuda);
+		assert_true(emulation_kernels() > kernels);
+		compare(&by_cuda, &by_cpu, rows[i].within);
+		run(more, &by_again, &again);
+		assert_true(again.digest == cuda.digest && cuda.digest != 0);
+	}
+}
+
+/* Told to stop behind step 5, it ends behind the next, and goes on to the bits of a run that was not. */
+static void test_goes_on(void **state)
+{
+	struct train_result whole;
+	struct train_result part;
+	struct train_result rest;
+	struct seen seen = {0};
+	struct seen first = {.stop_at = 5};
+	struct seen second = {0};
+	static const char more[] =
+		"device = \"cuda\"; type = \"fp16\"; checkpoint: { folder = \"kept\"; };";
+
+	(void)state;
+	run("device = \"cuda\"; type = \"fp16\";", &seen, &whole);
+	run(more, &first, &part);
+	assert_true(part.stopped && part.step == 6);
+	run(more, &second, &rest);
+	assert_int_equal(rest.step, whole.step);
+	assert_true(rest.digest == whole.digest);
+}
+
+/* --- ranks --- */
+
+struct rank_context {
+	const struct job *job;
+	struct seen *seen;
+};
+
+static void see_rank_step(void *context, const struct train_step *is)
+{
+	struct seen *seen = context;
+
+	see_step(seen, is);
+	if (seen->dies > 0 && seen->steps == 2)
+		(void)raise(SIGKILL);
+}
+
+/* Rank 0 tells its digest by a file. */
+static int run_rank(void *context, struct team *team, struct problem *problem)
+{
+	struct rank_context *is = context;
+	struct seen seen = {.dies = team->rank == 1 ? is->seen->dies : 0};
+	const struct train_hooks hooks = {.context = &seen, .step = see_rank_step};
+	const struct train_options options = {.job = is->job, .team = team, .hooks = &hooks};
+	struct train_result result = {0};
+	char path[128];
+	char text[32];
+
+	emulation_set_devices(2);
+	int rc = train_run(&options, &result, problem);
+
+	if (rc == 0 && team->rank == 0 && text_format(path, sizeof(path), "%s/digest", folder) &&
+	    text_format(text, sizeof(text), "%.9f", seen.losses[seen.steps - 1]))
+		rc = file_write_atomic(path, text, strlen(text), 0600);
+	return rc;
+}
+
+static int run_ranks(const char *device, const char *ranks, int dies, double *ret_loss,
+		     struct problem *problem)
+{
+	struct seen seen = {.dies = dies};
+	struct job job;
+	char path[128];
+	char text[400];
+
+	assert_true(text_format(text, sizeof(text), "device = \"%s\"; ranks: { count = 2; %s };",
+				device, ranks));
+	load(text, &job);
+	struct rank_context context = {&job, &seen};
+	const struct launch_options options = {
+		.job = &job, .first = -1, .run = run_rank, .context = &context};
+	int rc = launch_run(&options, problem);
+
+	job_done(&job);
+	if (rc != 0)
+		return rc;
+	assert_true(text_format(path, sizeof(path), "%s/digest", folder));
+	FILE *file = fopen(path, "re");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lf", ret_loss), 1); /* NOLINT(cert-err34-c) */
+	(void)fclose(file);
+	return 0;
+}
+
+/* The same job by the CPU's ranks, by GPUs that the host sums for, and by GPUs that NCCL sums for. */
+static void test_ranks(void **state)
+{
+	static const struct {
+		const char *ranks;
+		double within;
+	} rows[] = {
+		{"", 1e-3},
+		{"sum = \"host\";", 1e-3},
+		{"sum = \"nccl\"; codec = \"bf16\";", 0.05},
+		{"codec = \"fp16\";", 0.05},
+		{"codec = \"int8\";", 0.05},
+	};
+	struct problem problem = {0};
+	double wanted = 0;
+
+	(void)state;
+	assert_int_equal(run_ranks("cpu", "", 0, &wanted, &problem), 0);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		double found = 0;
+
+		if (run_ranks("cuda", rows[i].ranks, 0, &found, &problem) != 0)
+			fail_msg("row %zu: %s: %s", i, problem.message, problem.detail);
+		if (fabs(found - wanted) > rows[i].within * wanted)
+			fail_msg("row %zu: loss %g, not %g", i, found, wanted);
+	}
+}
+
+/* A rank that is killed while NCCL sums is named in time. */
+static void test_lost(void **state)
+{
+	struct problem problem = {0};
+	int64_t begun_us = clock_monotonic_us();
+	double loss;
+
+	(void)state;
+	assert_int_equal(run_ranks("cuda", "", 1, &loss, &problem), E_UNAVAILABLE);
+	assert_true(clock_monotonic_us() - begun_us < LOST_MS * 1000);
+	if (!strstr(problem.message, "rank 1"))
+		fail_msg("%s: %s", problem.message, problem.detail);
+}
+
+/* No NCCL where its folder is said to be. */
+static void test_no_nccl(void **state)
+{
+	struct problem problem = {0};
+	double loss;
+
+	(void)state;
+	assert_int_equal(setenv("TRAINER_NCCL", folder, 1), 0);
+	assert_true(run_ranks("cuda", "", 0, &loss, &problem) < 0);
+	if (!strstr(problem.message, "NCCL cannot be loaded"))
+		fail_msg("%s: %s", problem.message, problem.detail);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_gpu),  cmocka_unit_test(test_learns),
+		cmocka_unit_test(test_goes_on), cmocka_unit_test(test_ranks),
+		cmocka_unit_test(test_lost),    cmocka_unit_test(test_no_nccl),
+	};
+
+	assert_int_equal(setenv("TRAINER_NCCL", NCCL_EMULATION_FOLDER, 1), 0);
+	return cmocka_run_group_tests(tests, start, stop);
+}

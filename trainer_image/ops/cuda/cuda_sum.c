@@ -1,0 +1,270 @@
+#include "trainer_image/ops/cuda/cuda_sum.h"
+
+#include <cuda_runtime.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/base/error.h"
+
+#include "trainer_image/ops/cuda/nccl_library.h"
+
+enum { CUDA_SUM_PAUSE_US = 20 };
+
+struct cuda_sum {
+	struct nccl_library nccl;
+	void *comm;
+	bool (*is_stopped)(void *context);
+	void *context;
+	struct cuda_launch compute, launch; /* of gradients; of sums */
+	cudaEvent_t made, summed;
+	void *travels; /* what is sent, in fewer bits */
+	size_t room;   /* bytes */
+};
+
+static void cuda_sum_pause(void)
+{
+	const struct timespec pause = {.tv_nsec = CUDA_SUM_PAUSE_US * 1000L};
+
+	(void)nanosleep(&pause, NULL);
+}
+
+static bool cuda_sum_is_stopped(const struct cuda_sum *sum)
+{
+	return sum->is_stopped(sum->context);
+}
+
+/* Kernels of NCCL that wait for a rank that is gone end by this alone. */
+static int cuda_sum_abort(struct cuda_sum *sum)
+{
+	if (sum->comm)
+		(void)sum->nccl.abort(sum->comm);
+	sum->comm = NULL;
+	return E_UNAVAILABLE;
+}
+
+/* Until NCCL has done what it was told, which `result` says it may be at. */
+static int cuda_sum_until(struct cuda_sum *sum, int result)
+{
+	while (result == NCCL_IN_PROGRESS) {
+		if (cuda_sum_is_stopped(sum))
+			return cuda_sum_abort(sum);
+		cuda_sum_pause();
+		if (sum->nccl.state(sum->comm, &result) != NCCL_SUCCESS)
+			return -EIO;
+	}
+	return result == NCCL_SUCCESS ? 0 : -EIO;
+}
+
+/* --- begin --- */
+
+static int cuda_sum_problem(const struct nccl_library *nccl, int result, const char *doing,
+			    struct problem *problem)
+{
+	(void)problem_set(problem, -EIO, "NCCL: %s failed: %s", doing, nccl->error(result));
+	problem_detail(problem, "%s", nccl->last_error(NULL));
+	problem_hint(problem, "NCCL_DEBUG=WARN says more; ranks.sum = \"host\" does without NCCL");
+	return -EIO;
+}
+
+int cuda_sum_id(uint8_t ret[OPS_ID_SIZE], struct problem *problem)
+{
+	struct nccl_library nccl;
+	struct nccl_id id;
+	int rc = nccl_library_open(&nccl, problem);
+
+	if (rc != 0)
+		return rc;
+	int result = nccl.make_id(&id);
+
+	if (result != NCCL_SUCCESS)
+		return cuda_sum_problem(&nccl, result, "to begin a job", problem);
+	memcpy(ret, id.bytes, OPS_ID_SIZE);
+	return 0;
+}
+
+static int cuda_sum_join(struct cuda_sum *sum, const struct ops_ranks *ranks,
+			 struct problem *problem)
+{
+	struct nccl_config config = NCCL_CONFIG_NONBLOCKING;
+	struct nccl_id id;
+	int result;
+
+	memcpy(id.bytes, ranks->id, OPS_ID_SIZE);
+	result = sum->nccl.join(&sum->comm, ranks->count, id, ranks->rank, &config);
+	if (result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS)
+		return cuda_sum_problem(&sum->nccl, result, "to join the ranks", problem);
+	while (result == NCCL_IN_PROGRESS) {
+		if (cuda_sum_is_stopped(sum))
+			return problem_set(problem, cuda_sum_abort(sum),
+					   "rank %d was stopped while it joined the others",
+					   ranks->rank);
+		cuda_sum_pause();
+		if (sum->nccl.state(sum->comm, &result) != NCCL_SUCCESS)
+			result = NCCL_IN_PROGRESS + 1;
+	}
+	return result == NCCL_SUCCESS
+		       ? 0
+		       : cuda_sum_problem(&sum->nccl, result, "to join the ranks", problem);
+}
+
+static int cuda_sum_stream(struct cuda_sum *sum)
+{
+	cudaStream_t stream = NULL;
+
+	if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess)
+		return -EIO;
+	sum->launch.stream = stream;
+	return cudaEventCreateWithFlags(&sum->made, cudaEventDisableTiming) == cudaSuccess &&
+			       cudaEventCreateWithFlags(&sum->summed, cudaEventDisableTiming) ==
+				       cudaSuccess
+		       ? 0
+		       : -EIO;
+}
+
+int cuda_sum_new(const struct cuda_launch *launch, const struct ops_ranks *ranks,
+		 struct cuda_sum **ret, struct problem *problem)
+{
+	struct cuda_sum *sum = calloc(1, sizeof(*sum));
+	int rc;
+
+	if (!sum)
+		return problem_set(problem, -ENOMEM, "no memory for sums");
+	sum->is_stopped = ranks->is_stopped;
+	sum->context = ranks->context;
+	sum->compute = sum->launch = *launch;
+	rc = nccl_library_open(&sum->nccl, problem);
+	if (rc == 0) {
+		rc = cuda_sum_stream(sum);
+		if (rc != 0)
+			(void)problem_set(problem, rc, "cuda: no stream for sums: %s",
+					  cudaGetErrorString(cudaGetLastError()));
+	}
+	if (rc == 0)
+		rc = cuda_sum_join(sum, ranks, problem);
+	if (rc != 0) {
+		cuda_sum_free(sum);
+		return rc;
+	}
+	*ret = sum;
+	return 0;
+}
+
+void cuda_sum_free(struct cuda_sum *sum)
+{
+	if (!sum)
+		return;
+	(void)cuda_sum_abort(sum);
+	if (sum->travels)
+		(void)cudaFree(sum->travels);
+	if (sum->made)
+		(void)cudaEventDestroy(sum->made);
+	if (sum->summed)
+		(void)cudaEventDestroy(sum->summed);
+	if (sum->launch.stream != sum->compute.stream)
+		(void)cudaStreamDestroy(sum->launch.stream);
+	free(sum);
+}
+
+/* --- sums --- */
+
+static int cuda_sum_cuda(cudaError_t error)
+{
+	if (error == cudaSuccess)
+		return 0;
+	return error == cudaErrorMemoryAllocation ? -ENOMEM : -EIO;
+}
+
+/* The largest bucket comes first or later; all before it have left the room when its turn comes. */
+static int cuda_sum_room(struct cuda_sum *sum, size_t bytes)
+{
+	int rc = 0;
+
+	if (bytes <= sum->room)
+		return 0;
+	if (sum->travels) {
+		rc = cuda_sum_wait(sum, sum->launch.stream);
+		(void)cudaFree(sum->travels);
+	}
+	sum->travels = NULL;
+	sum->room = 0;
+	if (rc == 0)
+		rc = cuda_sum_cuda(cudaMalloc(&sum->travels, bytes));
+	if (rc == 0)
+		sum->room = bytes;
+	return rc;
+}
+
+static int cuda_sum_all(struct cuda_sum *sum, void *numbers, size_t count, enum nccl_type type)
+{
+	if (cuda_sum_is_stopped(sum) || !sum->comm)
+		return cuda_sum_abort(sum);
+	return cuda_sum_until(sum, sum->nccl.sum(numbers, numbers, count, type, NCCL_SUM, sum->comm,
+						 sum->launch.stream));
+}
+
+static int cuda_sum_halves(struct cuda_sum *sum, float *numbers, size_t count,
+			   enum tensor_type travels)
+{
+	struct ops_convert convert = {
+		.from = numbers, .from_type = TENSOR_FP32, .to_type = travels, .count = count};
+	int rc = cuda_sum_room(sum, count * tensor_type_size(travels));
+
+	convert.to = sum->travels;
+	if (rc == 0)
+		rc = cuda_sum_cuda((cudaError_t)cuda_convert(&sum->launch, &convert));
+	if (rc == 0)
+		rc = cuda_sum_all(sum, sum->travels, count,
+				  travels == TENSOR_BF16 ? NCCL_BF16 : NCCL_FP16);
+	const struct ops_convert back = {.to = numbers,
+					 .from = sum->travels,
+					 .to_type = TENSOR_FP32,
+					 .from_type = travels,
+					 .count = count};
+
+	return rc == 0 ? cuda_sum_cuda((cudaError_t)cuda_convert(&sum->launch, &back)) : rc;
+}
+
+static int cuda_sum_order(cudaEvent_t event, void *before, void *behind)
+{
+	cudaError_t error = cudaEventRecord(event, before);
+
+	if (error == cudaSuccess)
+		error = cudaStreamWaitEvent(behind, event, 0);
+	return cuda_sum_cuda(error);
+}
+
+int cuda_sum_run(struct cuda_sum *sum, float *numbers, size_t count, enum tensor_type travels)
+{
+	int rc = cuda_sum_order(sum->made, sum->compute.stream, sum->launch.stream);
+
+	if (rc != 0)
+		return rc;
+	return travels == TENSOR_FP32 ? cuda_sum_all(sum, numbers, count, NCCL_FP32)
+				      : cuda_sum_halves(sum, numbers, count, travels);
+}
+
+int cuda_sum_end(struct cuda_sum *sum)
+{
+	return cuda_sum_order(sum->summed, sum->launch.stream, sum->compute.stream);
+}
+
+int cuda_sum_wait(struct cuda_sum *sum, void *stream)
+{
+	cudaError_t error;
+
+	while ((error = cudaStreamQuery(stream)) == cudaErrorNotReady) {
+		int result = NCCL_SUCCESS;
+
+		if (cuda_sum_is_stopped(sum))
+			return cuda_sum_abort(sum);
+		if (sum->comm && sum->nccl.state(sum->comm, &result) == NCCL_SUCCESS &&
+		    result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS) {
+			(void)cuda_sum_abort(sum);
+			return -EIO;
+		}
+		cuda_sum_pause();
+	}
+	return cuda_sum_cuda(error);
+}
