@@ -31,7 +31,7 @@ const PROCESSES = facts.tabs / 10;
 /** A connection of HTTP/1.1 each; one of them is the stream. */
 const CONNECTIONS = 6;
 /** What a tab in sight asks for while a PDCI is built, doubled. */
-const RATE = 3;
+const RATE = 1;
 /** A change: what the tab in sight reads anew, and another that comes into sight. Not something for each of 200. */
 const READ_FOR_CHANGE = 40;
 /** As tests/bench/sse has it for 1,000 streams. */

@@ -79,7 +79,7 @@ async function subnets() {
   await press(page.locator(".bar .end"), "New subnet");
   await fill({Name: "r09", Prefix: "10.10.0.0/22", "Boot server": "10.10.0.1"});
   await press(dialog, "Make");
-  await dialog.getByRole("alert").waitFor();
+  await dialog.getByText("subnet r09 is there already").waitFor();
   await page.keyboard.press("Escape");
   await gone();
   await press(panel, "Delete…");

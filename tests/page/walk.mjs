@@ -107,11 +107,21 @@ export class Walk {
       await this.page.setViewportSize({width: 390, height: 800});
       await until("the narrow screen is drawn", async () => (await this.page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
       found.push(...(await this.axe()).map((one) => `${name} narrow: ${one}`));
+      found.push(...(await this.outOfReach()).map((one) => `${name} narrow: out of reach: ${one}`));
       await this.page.screenshot({path: `${facts.pictures}/${this.name}-${name}-narrow.png`});
       await this.page.setViewportSize({width: 1280, height: 800});
     }
     await this.page.emulateMedia({colorScheme: "light"});
     this.violations = [...(this.violations ?? []), ...found];
+  }
+
+  /** Links and buttons that lie beyond the edge where nothing scrolls. The head of a table is there for readers of the screen alone. */
+  outOfReach() {
+    return this.page.evaluate(() => [...document.querySelectorAll("a, button, input, select")].filter((one) => {
+      if (!one.checkVisibility() || one.closest("[role=columnheader]") || one.getBoundingClientRect().right <= innerWidth + 1) return false;
+      for (let above = one.parentElement; above; above = above.parentElement) if (/auto|scroll/.test(getComputedStyle(above).overflowX) && above.scrollWidth > above.clientWidth) return false;
+      return true;
+    }).map((one) => one.textContent || one.getAttribute("aria-label") || one.tagName).slice(0, 5));
   }
 
   async end() {

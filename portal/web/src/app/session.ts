@@ -36,6 +36,7 @@ const MAY: Record<string, AccountRole[]> = {
   account: ["operator", "tenant-admin"],
   webhook: ["operator", "tenant-admin"],
   setting: ["operator"],
+  rotation: ["operator"],
   console: ["operator", "on-call", "tenant-admin", "tenant-member"],
   console_input: ["operator", "on-call", "tenant-admin", "tenant-member"],
   switch_read: ["operator", "on-call"],

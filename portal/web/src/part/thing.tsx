@@ -140,7 +140,9 @@ export function ThingForm({thing, name, start, close}: {thing: Thing; name?: str
           line={(changed, mine) => lineOf(thing, nameOf(mine), fresh ? mineOnly(mine) : changed, mine)}
           save={async (changed, base, mine) => {
             const names = thing.whole ? Object.keys(thing.fields) : Object.keys(fresh ? mineOnly(mine) : changed);
-            await write(put as "PUT /api/v1/subnets/{subnet}", {place: placeOf(put, nameOf(mine) ?? "") as never, body: {...thing.given, ...bodyOf(thing, names, mine, base.value)} as never, ...(base.version === undefined ? {} : {version: base.version})});
+            await write(put as "PUT /api/v1/subnets/{subnet}", {place: placeOf(put, nameOf(mine) ?? "") as never, body: {...thing.given, ...bodyOf(thing, names, mine, base.value)} as never, ...(base.version === undefined ? {} : {version: base.version})}).catch((error: Refusal) => {
+              throw own && error.status === 428 ? new Refusal(409, {title: `${noun} ${nameOf(mine)} is there already`, hint: "choose it in the list to change it"}) : error;
+            });
             thing.again();
           }}
         >

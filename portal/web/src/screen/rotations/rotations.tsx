@@ -49,7 +49,7 @@ export function Rotations() {
       )}
       none={<Empty title="No secret was exchanged"><p class="mono">haasctl rotation bmc n1</p></Empty>}
       line="haasctl rotation list --all"
-      actions={may("setting") && <><button type="button" class="button" onClick={() => edit(PASSWORDS)}>New BMC passwords</button><button type="button" class="button" onClick={() => edit(KEY)}>New key</button></>}
+      actions={may("rotation") && <><button type="button" class="button" onClick={() => edit(PASSWORDS)}>New BMC passwords</button><button type="button" class="button" onClick={() => edit(KEY)}>New key</button></>}
     />
     {form}
     </>
