@@ -84,7 +84,7 @@ enum { OPS_ID_SIZE = 128 };
 
 struct ops_ranks {
 	int rank, count;
-	uint8_t id[OPS_ID_SIZE];    /* that rank 0 made, the same on all */
+	uint8_t id[OPS_ID_SIZE];           /* that rank 0 made, the same on all */
 	bool (*is_stopped)(void *context); /* true ends all waiting, from then on */
 	void *context;
 };

@@ -196,7 +196,7 @@ static int cuda_sum_room(struct cuda_sum *sum, size_t bytes)
 	return rc;
 }
 
-static int cuda_sum_all(struct cuda_sum *sum, void *numbers, size_t count, enum nccl_type type)
+static int cuda_sum_all(struct cuda_sum *sum, void *numbers, size_t count, int type)
 {
 	if (cuda_sum_is_stopped(sum) || !sum->comm)
 		return cuda_sum_abort(sum);
