@@ -1,0 +1,85 @@
+/* The real NCCL as far as this machine has it: its functions and ids; where a GPU is, also a sum of one rank. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+#include "trainer_image/ops/cuda/cuda_sum.h"
+
+enum { SKIPPED = 77, NUMBERS = 100000 };
+
+static bool gpu_nccl_is_stopped(void *context)
+{
+	(void)context;
+	return false;
+}
+
+static int gpu_nccl_tell(const struct problem *problem, int status)
+{
+	printf("%s (%s). %s.\n", problem->message, problem->detail, problem->hint);
+	return status;
+}
+
+/* Alone, the sum of a number is the number: bf16 rounds it. */
+static bool gpu_nccl_sums(struct ops *ops, float *numbers, enum tensor_type travels)
+{
+	static float values[NUMBERS];
+	static float found[NUMBERS];
+
+	for (int i = 0; i < NUMBERS; i++)
+		values[i] = (float)(i % 256);
+	if (ops_copy(ops, numbers, values, sizeof(values), OPS_IN) != 0 ||
+	    ops_sum(ops, numbers, NUMBERS, travels) != 0 || ops_sum_end(ops) != 0 ||
+	    ops_copy(ops, found, numbers, sizeof(found), OPS_OUT) != 0)
+		return false;
+	return memcmp(found, values, sizeof(values)) == 0;
+}
+
+static int gpu_nccl_run(struct ops *ops, const uint8_t id[OPS_ID_SIZE])
+{
+	struct ops_ranks ranks = {.count = 1, .is_stopped = gpu_nccl_is_stopped};
+	struct problem problem = {0};
+	float *numbers = ops_take(ops, NUMBERS * sizeof(*numbers));
+	int status = 1;
+
+	memcpy(ranks.id, id, OPS_ID_SIZE);
+	if (!numbers)
+		printf("no memory on the GPU\n");
+	else if (ops_sum_begin(ops, &ranks, &problem) != 0)
+		status = gpu_nccl_tell(&problem, 1);
+	else if (!gpu_nccl_sums(ops, numbers, TENSOR_FP32) ||
+		 !gpu_nccl_sums(ops, numbers, TENSOR_BF16) ||
+		 !gpu_nccl_sums(ops, numbers, TENSOR_FP16))
+		printf("a sum of one rank is not its number\n");
+	else
+		status = 0;
+	ops_give(ops, numbers, NUMBERS * sizeof(*numbers));
+	return status;
+}
+
+int main(void)
+{
+	uint8_t first[OPS_ID_SIZE] = {0};
+	uint8_t second[OPS_ID_SIZE] = {0};
+	struct problem problem = {0};
+	struct ops *ops = NULL;
+
+	int rc = cuda_sum_id(first, &problem);
+
+	if (rc == 0)
+		rc = cuda_sum_id(second, &problem);
+	if (rc != 0)
+		return gpu_nccl_tell(&problem, rc == -ENOENT ? SKIPPED : 1);
+	if (memcmp(first, second, OPS_ID_SIZE) == 0) {
+		printf("two ids are the same\n");
+		return 1;
+	}
+	rc = ops_cuda_new(0, &ops, &problem);
+	if (rc != 0)
+		return gpu_nccl_tell(&problem, rc == E_UNAVAILABLE ? SKIPPED : 1);
+	int status = gpu_nccl_run(ops, first);
+
+	ops_free(ops);
+	return status;
+}
