@@ -1,31 +1,16 @@
-/* Streams, graphs and memory of the emulation of CUDA: work is a list of pieces, each a copy of its
- * arguments. emulation_block.c runs the threads of a kernel. */
+/* Streams and graphs of the emulation of CUDA: work is a list of pieces, each a copy of its arguments.
+ * emulation_block.c runs the threads of a kernel. */
 #include "tests/support/cuda_emulation/emulation.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "tests/support/cuda_emulation/cuda_runtime.h"
 #include "tests/support/cuda_emulation/emulation_block.h"
+#include "tests/support/cuda_emulation/emulation_memory.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define EMULATION_POISON 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define EMULATION_POISON 1
-#endif
-#endif
-#ifdef EMULATION_POISON
-#include <sanitizer/asan_interface.h>
-#else
-#define __asan_poison_memory_region(at, size)   ((void)(at), (void)(size))
-#define __asan_unpoison_memory_region(at, size) ((void)(at), (void)(size))
-#endif
-
-enum { EMULATION_ALIGNMENT = 256, EMULATION_SHARED_MOST = 48 << 10, EMULATION_PAUSE_US = 20 };
-#define EMULATION_ARENA ((size_t)1 << 32)
+enum { EMULATION_SHARED_MOST = 48 << 10, EMULATION_PAUSE_US = 20 };
 
 struct emulation_piece {
 	struct emulation_piece *next;
@@ -54,123 +39,11 @@ struct emulation_event {
 	uint64_t recorded, reached; /* how often */
 };
 
-/* Device memory is one mapping: places are not given again before all of them are free. */
 static struct {
-	uint8_t *arena;
-	size_t used, last, taken; /* `last`: the place of the last piece */
-	int open;                 /* how many work on it now */
 	int devices;
-	int64_t memory;
 	bool broken;
 	uint64_t kernels;
-} emulation = {.devices = 1, .memory = -1};
-
-/* --- memory --- */
-
-static void emulation_protect(int protection)
-{
-	if (emulation.arena && emulation.used > 0 &&
-	    mprotect(emulation.arena, emulation.used, protection) != 0)
-		abort();
-}
-
-static void emulation_open(void)
-{
-	if (emulation.open++ == 0)
-		emulation_protect(PROT_READ | PROT_WRITE);
-}
-
-static void emulation_close(void)
-{
-	if (--emulation.open == 0)
-		emulation_protect(PROT_NONE);
-}
-
-static size_t emulation_pages(size_t bytes)
-{
-	return (bytes + 4095) & ~(size_t)4095;
-}
-
-/* In front of each piece of memory. The last pieces that are free are cut off. */
-struct emulation_head {
-	size_t room, bytes, before; /* of the piece before: its place */
-	bool is_free;
-};
-
-static void emulation_arena_open(void)
-{
-	if (emulation.arena)
-		return;
-	emulation.arena = mmap(NULL, EMULATION_ARENA, PROT_NONE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (emulation.arena == MAP_FAILED)
-		abort();
-}
-
-static struct emulation_head *emulation_head_at(size_t place)
-{
-	return (struct emulation_head *)(void *)(emulation.arena + place);
-}
-
-cudaError_t cudaMalloc(void **ret, size_t bytes)
-{
-	size_t room = emulation_pages(EMULATION_ALIGNMENT + bytes + 1);
-	struct emulation_head *head;
-
-	if (emulation.memory == 0 || bytes > EMULATION_ARENA ||
-	    room > EMULATION_ARENA - emulation.used)
-		return cudaErrorMemoryAllocation;
-	emulation.memory -= emulation.memory > 0 ? 1 : 0;
-	emulation_arena_open();
-	head = emulation_head_at(emulation.used);
-	emulation.used += room;
-	emulation.taken += bytes;
-	emulation_open();
-	__asan_unpoison_memory_region(head, room);
-	*head = (struct emulation_head){room, bytes, emulation.last, false};
-	emulation.last = emulation.used - room;
-	*ret = (uint8_t *)head + EMULATION_ALIGNMENT;
-	memset(*ret, 0xa5, bytes);
-	__asan_poison_memory_region((uint8_t *)head + sizeof(*head),
-				    EMULATION_ALIGNMENT - sizeof(*head));
-	__asan_poison_memory_region((uint8_t *)*ret + bytes, room - EMULATION_ALIGNMENT - bytes);
-	emulation_close();
-	return cudaSuccess;
-}
-
-cudaError_t cudaFree(void *memory)
-{
-	struct emulation_head *head;
-
-	if (!memory)
-		return cudaSuccess;
-	head = (void *)((uint8_t *)memory - EMULATION_ALIGNMENT);
-	emulation_open();
-	head->is_free = true;
-	emulation.taken -= head->bytes;
-	__asan_poison_memory_region(memory, head->bytes);
-	size_t used = emulation.used;
-
-	while (used > 0 && emulation_head_at(emulation.last)->is_free) {
-		used = emulation.last;
-		emulation.last = emulation_head_at(used)->before;
-	}
-	emulation_close();
-	emulation.used = used;
-	return cudaSuccess;
-}
-
-cudaError_t cudaMallocHost(void **ret, size_t bytes)
-{
-	*ret = malloc(bytes ? bytes : 1);
-	return *ret ? cudaSuccess : cudaErrorMemoryAllocation;
-}
-
-cudaError_t cudaFreeHost(void *memory)
-{
-	free(memory);
-	return cudaSuccess;
-}
+} emulation = {.devices = 1};
 
 /* --- work --- */
 
@@ -316,12 +189,6 @@ static void emulation_copy_run(const void *body)
 		memmove(copy->to, copy->from, copy->bytes);
 	else
 		memset(copy->to, copy->value, copy->bytes);
-}
-
-static bool emulation_is_device(const void *memory)
-{
-	return emulation.arena && (const uint8_t *)memory >= emulation.arena &&
-	       (const uint8_t *)memory < emulation.arena + emulation.used;
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
@@ -537,11 +404,6 @@ void emulation_set_devices(int count)
 	emulation.devices = count;
 }
 
-void emulation_set_memory(int64_t count)
-{
-	emulation.memory = count;
-}
-
 void emulation_break(void)
 {
 	emulation.broken = true;
@@ -550,9 +412,4 @@ void emulation_break(void)
 uint64_t emulation_kernels(void)
 {
 	return emulation.kernels;
-}
-
-size_t emulation_taken(void)
-{
-	return emulation.taken;
 }

@@ -8,7 +8,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
-static void *cuda_library_load(const char *folder, const char *file)
+void *cuda_library_load(const char *folder, const char *file)
 {
 	char path[1024];
 
@@ -22,7 +22,8 @@ static void *cuda_library_load(const char *folder, const char *file)
 static int cuda_library_missing(const struct cuda_library *library, const char *folder,
 				struct problem *problem)
 {
-	const char *why = dlerror();
+	const char *why =
+		dlerror(); // NOLINT(concurrency-mt-unsafe): glibc keeps one for each thread
 
 	(void)problem_set(problem, -ENOENT, "%s cannot be loaded: no usable %s", library->title,
 			  library->file);
@@ -58,9 +59,11 @@ static int cuda_library_find(const struct cuda_library *library, void *loaded, v
 	return 0;
 }
 
-int cuda_library_open(const struct cuda_library *library, void *table, struct problem *problem)
+int cuda_library_open(const struct cuda_library *library, void *table, void **ret_loaded,
+		      struct problem *problem)
 {
-	const char *folder = getenv(library->variable);
+	const char *folder =
+		getenv(library->variable); // NOLINT(concurrency-mt-unsafe): nobody sets it
 	void *loaded = cuda_library_load(folder, library->file);
 
 	if (!loaded && !folder)
@@ -69,6 +72,8 @@ int cuda_library_open(const struct cuda_library *library, void *table, struct pr
 		return cuda_library_missing(library, folder, problem);
 	int rc = cuda_library_find(library, loaded, table, problem);
 
+	if (ret_loaded)
+		*ret_loaded = loaded;
 	dlclose(loaded); /* it stays: RTLD_NODELETE */
 	return rc;
 }

@@ -26,6 +26,8 @@ struct cuda_library {
 };
 
 /* Fills the functions into `table`. -ENOENT: not here; E_UNSUPPORTED: it lacks one. The problem says which file, where it was
- * looked for, and what to do. */
-MUST_USE int cuda_library_open(const struct cuda_library *library, void *table,
+ * looked for, and what to do. `ret_loaded`: as dlopen() has it, for a closer look; may be NULL. */
+MUST_USE int cuda_library_open(const struct cuda_library *library, void *table, void **ret_loaded,
 			       struct problem *problem);
+/* A file of a folder, or of what ld.so knows where `folder` is NULL. NULL: no; dlerror() says why. */
+void *cuda_library_load(const char *folder, const char *file);

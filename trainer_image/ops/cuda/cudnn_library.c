@@ -4,14 +4,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/base/text.h"
 
-#define CUDNN_LIBRARY_NAME   "libcudnn.so.9"
-#define CUDNN_LIBRARY_FOLDER "/usr/local/cuda/lib64"
+#include "trainer_image/ops/cuda/cuda_library.h"
 
 /* What libcudnn.so.9 loads by itself at the first call, and ends the program when it is not there. */
 static const char *const cudnn_library_parts[] = {
@@ -21,10 +19,7 @@ static const char *const cudnn_library_parts[] = {
 	"libcudnn_engines_precompiled.so.9",
 };
 
-static const struct {
-	const char *name;
-	size_t offset;
-} cudnn_library_functions[] = {
+static const struct cuda_library_function cudnn_library_functions[] = {
 	{"cudnnGetVersion", offsetof(struct cudnn_library, version)},
 	{"cudnnGetLastErrorString", offsetof(struct cudnn_library, last_error)},
 	{"cudnnCreate", offsetof(struct cudnn_library, create)},
@@ -38,37 +33,14 @@ static const struct {
 	{"cudnnBackendExecute", offsetof(struct cudnn_library, execute)},
 };
 
-static void *cudnn_library_load(const char *folder, const char *name)
-{
-	char path[1024];
-
-	if (!folder)
-		return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-	if (!text_format(path, sizeof(path), "%s/%s", folder, name))
-		return NULL;
-	return dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-}
-
-static int cudnn_library_missing(const char *folder, struct problem *problem)
-{
-	const char *why =
-		dlerror(); // NOLINT(concurrency-mt-unsafe): glibc keeps one for each thread
-
-	(void)problem_set(problem, -ENOENT, "cuDNN cannot be loaded: no usable %s",
-			  CUDNN_LIBRARY_NAME);
-	if (folder) {
-		problem_detail(problem, "%s names the folder %s: %s", CUDNN_FOLDER_VARIABLE, folder,
-			       why ? why : "its name is too long");
-		problem_hint(problem, "name the folder of %s, or unset %s", CUDNN_LIBRARY_NAME,
-			     CUDNN_FOLDER_VARIABLE);
-	} else {
-		problem_detail(problem, "looked for by ld.so and in %s: %s", CUDNN_LIBRARY_FOLDER,
-			       why ? why : "");
-		problem_hint(problem, "install cuDNN 9.11 or later, or name its folder in %s",
-			     CUDNN_FOLDER_VARIABLE);
-	}
-	return -ENOENT;
-}
+static const struct cuda_library cudnn_library_is = {
+	.title = "cuDNN",
+	.file = "libcudnn.so.9",
+	.variable = CUDNN_FOLDER_VARIABLE,
+	.least = "cuDNN 9.11 or later",
+	.functions = cudnn_library_functions,
+	.count = COUNT_OF(cudnn_library_functions),
+};
 
 /* The parts lie beside it: those of another folder may be of another version. */
 static int cudnn_library_load_parts(void *library, struct problem *problem)
@@ -78,38 +50,20 @@ static int cudnn_library_load_parts(void *library, struct problem *problem)
 	if (dlinfo(library, RTLD_DI_ORIGIN, folder) != 0)
 		return problem_set(problem, -ENOENT, "cuDNN cannot be loaded: in no folder");
 	for (size_t i = 0; i < COUNT_OF(cudnn_library_parts); i++) {
-		void *part = cudnn_library_load(folder, cudnn_library_parts[i]);
+		void *part = cuda_library_load(folder, cudnn_library_parts[i]);
 
 		if (!part) {
-			const char *why = dlerror(); // NOLINT(concurrency-mt-unsafe): as above
+			const char *why =
+				dlerror(); // NOLINT(concurrency-mt-unsafe): one for each thread
 
 			(void)problem_set(problem, -ENOENT, "cuDNN is not complete: no usable %s",
 					  cudnn_library_parts[i]);
 			problem_detail(problem, "looked for beside %s in %s: %s",
-				       CUDNN_LIBRARY_NAME, folder, why ? why : "");
+				       cudnn_library_is.file, folder, why ? why : "");
 			problem_hint(problem, "install all of cuDNN into one folder");
 			return -ENOENT;
 		}
 		dlclose(part); /* it stays: RTLD_NODELETE */
-	}
-	return 0;
-}
-
-static int cudnn_library_find(void *library, struct cudnn_library *ret, struct problem *problem)
-{
-	for (size_t i = 0; i < COUNT_OF(cudnn_library_functions); i++) {
-		const char *name = cudnn_library_functions[i].name;
-		void *function = dlsym(library, name);
-
-		if (!function) {
-			(void)problem_set(problem, E_UNSUPPORTED,
-					  "cuDNN cannot be used: %s lacks %s", CUDNN_LIBRARY_NAME,
-					  name);
-			problem_hint(problem, "install cuDNN 9.11 or later");
-			return E_UNSUPPORTED;
-		}
-		memcpy((char *)ret + cudnn_library_functions[i].offset, &function,
-		       sizeof(function));
 	}
 	return 0;
 }
@@ -132,22 +86,14 @@ static int cudnn_library_check_version(const struct cudnn_library *library, stru
 
 int cudnn_library_open(struct cudnn_library *ret, struct problem *problem)
 {
-	const char *folder =
-		getenv(CUDNN_FOLDER_VARIABLE); // NOLINT(concurrency-mt-unsafe): nobody sets it
 	struct cudnn_library library = {0};
-	void *loaded = cudnn_library_load(folder, CUDNN_LIBRARY_NAME);
-
-	if (!loaded && !folder)
-		loaded = cudnn_library_load(CUDNN_LIBRARY_FOLDER, CUDNN_LIBRARY_NAME);
-	if (!loaded)
-		return cudnn_library_missing(folder, problem);
-	int rc = cudnn_library_find(loaded, &library, problem);
+	void *loaded = NULL;
+	int rc = cuda_library_open(&cudnn_library_is, &library, &loaded, problem);
 
 	if (rc == 0)
 		rc = cudnn_library_check_version(&library, problem);
 	if (rc == 0)
 		rc = cudnn_library_load_parts(loaded, problem);
-	dlclose(loaded); /* it stays: RTLD_NODELETE */
 	if (rc == 0)
 		*ret = library;
 	return rc;

@@ -31,7 +31,7 @@ int nccl_library_open(struct nccl_library *ret, struct problem *problem)
 {
 	struct nccl_library library = {0};
 	int version = 0;
-	int rc = cuda_library_open(&nccl_library_is, &library, problem);
+	int rc = cuda_library_open(&nccl_library_is, &library, NULL, problem);
 
 	if (rc != 0)
 		return rc;
