@@ -157,7 +157,7 @@ static void run_until_rest(const struct machine *machine, struct tune *tune, str
 
 	while (tune->phase != TUNE_REST) {
 		run_window(machine, tune, world);
-		assert_true(++windows < 300); /* a climb is bounded */
+		assert_true(++windows < 200); /* a climb is bounded */
 	}
 	assert_true(tune->tried_count <= TUNE_TRIALS);
 }
