@@ -74,7 +74,9 @@ static struct sum_queue *queue_new(const struct wish *wish, struct transport *tr
 	for (size_t i = 0; i < SLICES; i++)
 		slices[i] = (struct bucket_gradient){slice_end(wish, i) - slice_end(wish, i + 1),
 						     wish->backward_ms * (double)(i + 1) / SLICES};
-	if (link_measure(transport, options.way, options.codec, 256 << 10, &link) != 0)
+	const struct link_probe probe = {transport, transport, options.way, 256 << 10};
+
+	if (link_measure(&probe, options.codec, &link) != 0)
 		exit(1);
 	if (wish->blob)
 		link.latency_ms = 1e9; /* so that one is the best */

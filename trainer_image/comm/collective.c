@@ -1,8 +1,7 @@
-#include "trainer_image/comm/collective.h"
-
-#include <assert.h>
 #include <errno.h>
 #include <string.h>
+
+#include "trainer_image/comm/collective_private.h"
 
 const char *collective_way_text(enum collective_way way)
 {
@@ -18,44 +17,6 @@ struct collective_group collective_all(const struct transport *transport)
 	for (int i = 0; i < group.count; i++)
 		group.ranks[i] = i;
 	return group;
-}
-
-void collective_shard(size_t count, int members, int nth, size_t *ret_first, size_t *ret_count)
-{
-	size_t blocks = (count + CODEC_BLOCK - 1) / CODEC_BLOCK;
-	size_t first = blocks * (size_t)nth / (size_t)members * CODEC_BLOCK;
-	size_t end = blocks * (size_t)(nth + 1) / (size_t)members * CODEC_BLOCK;
-
-	*ret_first = first < count ? first : count;
-	*ret_count = (end < count ? end : count) - *ret_first;
-}
-
-/* One shard of a sum. */
-struct collective_part {
-	float *numbers; /* NULL: sizes alone are asked for */
-	size_t first, count;
-	size_t size; /* encoded */
-};
-
-static struct collective_part collective_part(const struct collective_sum *sum, int members,
-					      int nth)
-{
-	struct collective_part part = {0};
-
-	collective_shard(sum->count, members, (nth % members + members) % members, &part.first,
-			 &part.count);
-	if (sum->numbers)
-		part.numbers = sum->numbers + part.first;
-	part.size = codec_size(sum->codec, part.count);
-	return part;
-}
-
-/* Shards differ by a block at most. */
-static size_t collective_part_room(enum codec codec, int members, size_t count)
-{
-	size_t most = (count / (size_t)members / CODEC_BLOCK + 2) * CODEC_BLOCK;
-
-	return codec_size(codec, most);
 }
 
 static int collective_beside(const struct collective_group *group, int steps)
@@ -80,6 +41,15 @@ static int collective_shift(struct transport *transport, const struct collective
 			       collective_beside(group, -steps), is);
 }
 
+/* To what all others will decode of it. */
+static int collective_round(struct place *place, enum codec codec,
+			    const struct collective_part *part, uint8_t *encoded)
+{
+	int rc = place_encode(place, codec, part->numbers, part->count, encoded);
+
+	return rc == 0 ? place_decode(place, codec, encoded, part->count, part->numbers) : rc;
+}
+
 /* --- ring --- */
 
 /* Afterwards the member `me` has the whole sum of shard me + 1. */
@@ -88,22 +58,21 @@ static int collective_ring_reduce(struct transport *transport, const struct coll
 {
 	uint8_t *out = sum->workspace;
 	uint8_t *in = out + collective_part_room(sum->codec, group->count, sum->count);
+	int rc = 0;
 
-	for (int step = 0; step < group->count - 1; step++) {
+	for (int step = 0; rc == 0 && step < group->count - 1; step++) {
 		struct collective_part from = collective_part(sum, group->count, group->me - step);
 		struct collective_part to =
 			collective_part(sum, group->count, group->me - step - 1);
 		const struct transport_exchange is = {
 			.out = out, .out_size = from.size, .in = in, .in_size = to.size};
-		int rc;
-
-		codec_encode(sum->codec, from.numbers, from.count, out);
-		rc = collective_shift(transport, group, 1, is);
-		if (rc != 0)
-			return rc;
-		codec_add(sum->codec, in, to.count, to.numbers);
+		rc = place_encode(transport->place, sum->codec, from.numbers, from.count, out);
+		if (rc == 0)
+			rc = collective_shift(transport, group, 1, is);
+		if (rc == 0)
+			rc = place_add(transport->place, sum->codec, in, to.count, to.numbers);
 	}
-	return 0;
+	return rc;
 }
 
 /* The owner rounds as all others will, and encoded shards travel on as they came. */
@@ -113,25 +82,23 @@ static int collective_ring_spread(struct transport *transport, const struct coll
 	uint8_t *out = sum->workspace;
 	uint8_t *in = out + collective_part_room(sum->codec, group->count, sum->count);
 	struct collective_part mine = collective_part(sum, group->count, group->me + 1);
+	int rc = collective_round(transport->place, sum->codec, &mine, out);
 
-	codec_encode(sum->codec, mine.numbers, mine.count, out);
-	codec_decode(sum->codec, out, mine.count, mine.numbers);
-	for (int step = 0; step < group->count - 1; step++) {
+	for (int step = 0; rc == 0 && step < group->count - 1; step++) {
 		struct collective_part from =
 			collective_part(sum, group->count, group->me + 1 - step);
 		struct collective_part to = collective_part(sum, group->count, group->me - step);
 		const struct transport_exchange is = {
 			.out = out, .out_size = from.size, .in = in, .in_size = to.size};
-		int rc = collective_shift(transport, group, 1, is);
 		uint8_t *came = in;
 
-		if (rc != 0)
-			return rc;
-		codec_decode(sum->codec, in, to.count, to.numbers);
+		rc = collective_shift(transport, group, 1, is);
+		if (rc == 0)
+			rc = place_decode(transport->place, sum->codec, in, to.count, to.numbers);
 		in = out;
 		out = came;
 	}
-	return 0;
+	return rc;
 }
 
 static int collective_ring(struct transport *transport, const struct collective_group *group,
@@ -144,51 +111,23 @@ static int collective_ring(struct transport *transport, const struct collective_
 
 /* --- halving, then doubling: shards [first, first + count) of the member shrink to one, and grow --- */
 
-struct collective_range {
-	int first, count;
-};
-
-static struct collective_part collective_range_part(const struct collective_sum *sum, int members,
-						    struct collective_range range)
-{
-	struct collective_part first = collective_part(sum, members, range.first);
-	struct collective_part last = collective_part(sum, members, range.first + range.count - 1);
-
-	first.count = last.first - first.first + last.count;
-	first.size = codec_size(sum->codec, first.count);
-	return first;
-}
-
-/* The half of the range that the member keeps, and the other one. */
-static void collective_halve(int me, struct collective_range range, struct collective_range *mine,
-			     struct collective_range *other)
-{
-	int half = range.count / 2;
-	bool upper = (me & half) != 0;
-
-	*mine = (struct collective_range){range.first + (upper ? half : 0), half};
-	*other = (struct collective_range){range.first + (upper ? 0 : half), half};
-}
-
-/* Gives one range, encoded, to the member `other`, and takes another one from it: by codec_add or codec_decode. */
+/* Gives one range, encoded, to the member `other`, and takes another one from it: by place_add or place_decode. */
 static int collective_half_swap(struct transport *transport, const struct collective_group *group,
 				const struct collective_sum *sum, int other,
 				const struct collective_range ranges[2],
-				void (*take)(enum codec codec, const uint8_t *from, size_t count,
-					     float *to))
+				int (*take)(struct place *place, enum codec codec,
+					    const uint8_t *from, size_t count, float *to))
 {
 	struct collective_part out = collective_range_part(sum, group->count, ranges[0]);
 	struct collective_part in = collective_range_part(sum, group->count, ranges[1]);
 	uint8_t *came = sum->workspace + codec_size(sum->codec, sum->count + CODEC_BLOCK);
 	const struct transport_exchange is = {
 		.out = sum->workspace, .out_size = out.size, .in = came, .in_size = in.size};
-	int rc;
+	int rc = place_encode(transport->place, sum->codec, out.numbers, out.count, sum->workspace);
 
-	codec_encode(sum->codec, out.numbers, out.count, sum->workspace);
-	rc = collective_pass(transport, group, other, other, is);
 	if (rc == 0)
-		take(sum->codec, came, in.count, in.numbers);
-	return rc;
+		rc = collective_pass(transport, group, other, other, is);
+	return rc == 0 ? take(transport->place, sum->codec, came, in.count, in.numbers) : rc;
 }
 
 static int collective_half_down(struct transport *transport, const struct collective_group *group,
@@ -201,7 +140,7 @@ static int collective_half_down(struct transport *transport, const struct collec
 		collective_halve(group->me, *range, &keep, &give);
 		int rc = collective_half_swap(transport, group, sum, group->me ^ keep.count,
 					      (const struct collective_range[]){give, keep},
-					      codec_add);
+					      place_add);
 
 		if (rc != 0)
 			return rc;
@@ -214,21 +153,19 @@ static int collective_half_up(struct transport *transport, const struct collecti
 			      const struct collective_sum *sum, struct collective_range range)
 {
 	struct collective_part mine = collective_range_part(sum, group->count, range);
-
 	/* Rounding what was rounded changes nothing, so only the owner's rounding counts. */
-	codec_encode(sum->codec, mine.numbers, mine.count, sum->workspace);
-	codec_decode(sum->codec, sum->workspace, mine.count, mine.numbers);
-	while (range.count < group->count) {
-		struct collective_range there = {range.first ^ range.count, range.count};
-		int rc = collective_half_swap(transport, group, sum, group->me ^ range.count,
-					      (const struct collective_range[]){range, there},
-					      codec_decode);
+	int rc = collective_round(transport->place, sum->codec, &mine, sum->workspace);
 
-		if (rc != 0)
-			return rc;
+	while (rc == 0 && range.count < group->count) {
+		struct collective_range there = {range.first ^ range.count, range.count};
+
+		rc = collective_half_swap(transport, group, sum, group->me ^ range.count,
+					  (const struct collective_range[]){range, there},
+					  place_decode);
+
 		range = (struct collective_range){range.first & ~range.count, range.count * 2};
 	}
-	return 0;
+	return rc;
 }
 
 static int collective_halving(struct transport *transport, const struct collective_group *group,
@@ -275,9 +212,12 @@ static int collective_tree(struct transport *transport, const struct collective_
 			break;
 		rc = collective_tree_receive(transport, group, sum, below);
 		if (rc == 0)
-			codec_add(sum->codec, sum->workspace, sum->count, sum->numbers);
+			rc = place_add(transport->place, sum->codec, sum->workspace, sum->count,
+				       sum->numbers);
 	}
-	codec_encode(sum->codec, sum->numbers, sum->count, sum->workspace);
+	if (rc == 0)
+		rc = place_encode(transport->place, sum->codec, sum->numbers, sum->count,
+				  sum->workspace);
 	if (rc == 0 && group->me > 0)
 		rc = collective_tree_send(transport, group, sum, above);
 	if (rc == 0 && group->me > 0)
@@ -285,9 +225,9 @@ static int collective_tree(struct transport *transport, const struct collective_
 	for (int below = 2 * group->me + 1; rc == 0 && below <= 2 * group->me + 2; below++)
 		if (below < group->count)
 			rc = collective_tree_send(transport, group, sum, below);
-	if (rc == 0)
-		codec_decode(sum->codec, sum->workspace, sum->count, sum->numbers);
-	return rc;
+	return rc == 0 ? place_decode(transport->place, sum->codec, sum->workspace, sum->count,
+				      sum->numbers)
+		       : rc;
 }
 
 /* --- direct: each shard to its owner, and its sum back to all --- */
@@ -299,99 +239,97 @@ static uint8_t *collective_direct_at(const struct collective_sum *sum, uint8_t *
 	return start + codec_size(sum->codec, part->first);
 }
 
-static void collective_direct_encode(const struct collective_sum *sum, const float *from,
-				     float *lost, size_t count, uint8_t *to)
+static int collective_direct_encode(struct place *place, const struct collective_sum *sum,
+				    const float *from, float *lost, size_t count, uint8_t *to)
 {
-	if (sum->lost)
-		codec_encode_feedback(sum->codec, from, lost, count, to);
-	else
-		codec_encode(sum->codec, from, count, to);
+	return sum->lost ? place_encode_feedback(place, sum->codec, from, lost, count, to)
+			 : place_encode(place, sum->codec, from, count, to);
 }
 
-/* The sum in the order of the members, whoever sums. */
-static void collective_direct_add(const struct collective_group *group,
-				  const struct collective_sum *sum, struct collective_part mine,
-				  const uint8_t *own, const uint8_t *came)
+/* Each shard to its owner; of this rank's those of the others come, in the order of the steps. */
+static int collective_direct_scatter(struct transport *transport,
+				     const struct collective_group *group,
+				     const struct collective_sum *sum, uint8_t *encoded,
+				     uint8_t *came)
 {
-	assert(mine.numbers);
-	memset(mine.numbers, 0, mine.count * sizeof(float));
-	for (int i = 0; i < group->count; i++) {
-		int nth = (group->me - i + group->count) %
-			  group->count; /* came in step `nth`, from the member i */
-
-		codec_add(sum->codec, i == group->me ? own : came + (size_t)(nth - 1) * mine.size,
-			  mine.count, mine.numbers);
-	}
-}
-
-static int collective_direct(struct transport *transport, const struct collective_group *group,
-			     const struct collective_sum *sum)
-{
-	struct collective_part mine = collective_part(sum, group->count, group->me);
-	uint8_t *encoded = sum->workspace;
-	uint8_t *came = encoded + codec_size(sum->codec, sum->count + CODEC_BLOCK);
+	size_t size = collective_part(sum, group->count, group->me).size;
 	int rc = 0;
 
-	collective_direct_encode(sum, sum->numbers, sum->lost, sum->count, encoded);
 	for (int step = 1; rc == 0 && step < group->count; step++) {
 		struct collective_part to = collective_part(sum, group->count, group->me + step);
 		const struct transport_exchange is = {
 			.out = collective_direct_at(sum, encoded, &to),
 			.out_size = to.size,
-			.in = came + (size_t)(step - 1) * mine.size,
-			.in_size = mine.size};
+			.in = came + (size_t)(step - 1) * size,
+			.in_size = size};
 
 		rc = collective_shift(transport, group, step, is);
 	}
-	if (rc != 0)
-		return rc;
-	uint8_t *own = collective_direct_at(sum, encoded, &mine);
+	return rc;
+}
 
-	collective_direct_add(group, sum, mine, own, came);
-	collective_direct_encode(sum, mine.numbers, sum->lost ? sum->lost + sum->count : NULL,
-				 mine.count, own);
+/* The sum in the order of the members, whoever sums. */
+static int collective_direct_add(struct place *place, const struct collective_group *group,
+				 const struct collective_sum *sum, struct collective_part mine,
+				 const uint8_t *own, const uint8_t *came)
+{
+	int rc = place_clear(place, mine.numbers, mine.count);
+
+	for (int i = 0; rc == 0 && i < group->count; i++) {
+		int nth = (group->me - i + group->count) %
+			  group->count; /* came in step `nth`, from the member i */
+
+		rc = place_add(place, sum->codec,
+			       i == group->me ? own : came + (size_t)(nth - 1) * mine.size,
+			       mine.count, mine.numbers);
+	}
+	return rc;
+}
+
+static int collective_direct_spread(struct transport *transport,
+				    const struct collective_group *group,
+				    const struct collective_sum *sum, uint8_t *encoded)
+{
+	struct collective_part mine = collective_part(sum, group->count, group->me);
+	int rc = 0;
+
 	for (int step = 1; rc == 0 && step < group->count; step++) {
 		struct collective_part from = collective_part(sum, group->count, group->me - step);
 		const struct transport_exchange is = {
-			.out = own,
+			.out = collective_direct_at(sum, encoded, &mine),
 			.out_size = mine.size,
 			.in = collective_direct_at(sum, encoded, &from),
 			.in_size = from.size};
 
 		rc = collective_shift(transport, group, step, is);
 	}
-	if (rc == 0)
-		codec_decode(sum->codec, encoded, sum->count, sum->numbers);
 	return rc;
 }
 
+static int collective_direct(struct transport *transport, const struct collective_group *group,
+			     const struct collective_sum *sum)
+{
+	struct place *place = transport->place;
+	struct collective_part mine = collective_part(sum, group->count, group->me);
+	uint8_t *encoded = sum->workspace;
+	uint8_t *own = collective_direct_at(sum, encoded, &mine);
+	uint8_t *came = encoded + codec_size(sum->codec, sum->count + CODEC_BLOCK);
+	int rc = collective_direct_encode(place, sum, sum->numbers, sum->lost, sum->count, encoded);
+
+	if (rc == 0)
+		rc = collective_direct_scatter(transport, group, sum, encoded, came);
+	if (rc == 0)
+		rc = collective_direct_add(place, group, sum, mine, own, came);
+	if (rc == 0)
+		rc = collective_direct_encode(place, sum, mine.numbers,
+					      sum->lost ? sum->lost + sum->count : NULL, mine.count,
+					      own);
+	if (rc == 0)
+		rc = collective_direct_spread(transport, group, sum, encoded);
+	return rc == 0 ? place_decode(place, sum->codec, encoded, sum->count, sum->numbers) : rc;
+}
+
 /* --- face --- */
-
-size_t collective_workspace(const struct collective_group *group, enum collective_way way,
-			    enum codec codec, size_t count)
-{
-	size_t part = collective_part_room(codec, group->count, count);
-	size_t all = codec_size(codec, count + CODEC_BLOCK);
-	size_t ring = 2 * part;
-
-	switch (way) {
-	case COLLECTIVE_RING: return ring;
-	case COLLECTIVE_HALVING: return 2 * all > ring ? 2 * all : ring;
-	case COLLECTIVE_TREE: return all;
-	case COLLECTIVE_DIRECT:
-	case COLLECTIVE_WAYS: break;
-	}
-	return all + (size_t)group->count * part;
-}
-
-size_t collective_lost_count(const struct collective_group *group, size_t count)
-{
-	size_t first;
-	size_t mine;
-
-	collective_shard(count, group->count, group->me, &first, &mine);
-	return count + mine;
-}
 
 int collective_sum(struct transport *transport, const struct collective_group *group,
 		   const struct collective_sum *sum)
@@ -444,63 +382,4 @@ int collective_sum_machines(struct transport *transport, const struct collective
 	if (rc == 0 && machine->count > 1)
 		rc = collective_ring_spread(transport, machine, &within);
 	return rc;
-}
-
-/* --- theory --- */
-
-static uint64_t collective_bytes_halving(const struct collective_group *group, enum codec codec,
-					 size_t count)
-{
-	const struct collective_sum sum = {.codec = codec, .count = count};
-	struct collective_range range = {0, group->count};
-	uint64_t bytes = 0;
-
-	while (range.count > 1) {
-		struct collective_range keep;
-		struct collective_range give;
-
-		collective_halve(group->me, range, &keep, &give);
-		bytes += collective_range_part(&sum, group->count, give).size +
-			 collective_range_part(&sum, group->count, keep).size;
-		range = keep;
-	}
-	return bytes;
-}
-
-static uint64_t collective_bytes_tree(const struct collective_group *group, enum codec codec,
-				      size_t count)
-{
-	uint64_t times = group->me > 0 ? 1 : 0;
-
-	for (int below = 2 * group->me + 1; below <= 2 * group->me + 2; below++)
-		times += below < group->count ? 1 : 0;
-	return times * codec_size(codec, count);
-}
-
-/* RING: all shards but one in the first pass, all but another in the second. */
-static uint64_t collective_bytes_shards(const struct collective_group *group,
-					enum collective_way way, enum codec codec, size_t count)
-{
-	const struct collective_sum sum = {.codec = codec, .count = count};
-	uint64_t bytes = 0;
-
-	for (int i = 1; i < group->count; i++) {
-		if (way == COLLECTIVE_DIRECT)
-			bytes += collective_part(&sum, group->count, group->me + i).size +
-				 collective_part(&sum, group->count, group->me).size;
-		else
-			bytes += collective_part(&sum, group->count, group->me + 1 - i).size +
-				 collective_part(&sum, group->count, group->me + 2 - i).size;
-	}
-	return bytes;
-}
-
-uint64_t collective_bytes(const struct collective_group *group, enum collective_way way,
-			  enum codec codec, size_t count)
-{
-	if (way == COLLECTIVE_TREE)
-		return collective_bytes_tree(group, codec, count);
-	if (way == COLLECTIVE_HALVING && (group->count & (group->count - 1)) == 0)
-		return collective_bytes_halving(group, codec, count);
-	return collective_bytes_shards(group, way, codec, count);
 }

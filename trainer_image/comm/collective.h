@@ -1,5 +1,6 @@
 /* Sums over ranks. All ranks of a group call the same function with the same options and counts. They
- * end with the same numbers, bit by bit, with any codec.
+ * end with the same numbers, bit by bit, with any codec. Numbers, workspace and what was lost lie where the
+ * transport's place is (place.h); where that is behind, the sum is only begun.
  *
  *     way       sends of a rank, of S bytes      good for
  *     RING      2 (N-1)/N S in 2 (N-1) steps     large sums, each link used the same (Patarasuk, Yuan 2009)
@@ -57,11 +58,11 @@ size_t collective_lost_count(const struct collective_group *group, size_t count)
 uint64_t collective_bytes(const struct collective_group *group, enum collective_way way,
 			  enum codec codec, size_t count);
 
-/* Errors are those of transport_exchange; -EINVAL: INT8 by another way than DIRECT. The numbers are
- * then undefined. */
+/* Errors are those of transport_exchange and of the place; -EINVAL: INT8 by another way than DIRECT. The
+ * numbers are then undefined. */
 MUST_USE int collective_sum(struct transport *transport, const struct collective_group *group,
 			    const struct collective_sum *sum);
-/* Each rank's `size` bytes to all, in the order of the group. */
+/* Each rank's `size` bytes to all, in the order of the group, by a transport of the host's memory. */
 MUST_USE int collective_gather(struct transport *transport, const struct collective_group *group,
 			       const void *mine, size_t size, void *ret_all);
 

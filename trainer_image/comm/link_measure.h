@@ -8,18 +8,25 @@
 #include "trainer_image/comm/bucket_policy.h"
 #include "trainer_image/comm/collective.h"
 
+/* What is measured: sums over `sums`, by one way. Ranks tell each other their times over `words`, a transport of the
+ * host's memory, which may be the same. */
+struct link_probe {
+	struct transport *sums, *words;
+	enum collective_way way;
+	size_t count; /* numbers of the large sum */
+};
+
 /* Sums a few numbers and `count` numbers some times over. -ENOMEM, or an error of collective_sum. */
-MUST_USE int link_measure(struct transport *transport, enum collective_way way, enum codec codec,
-			  size_t count, struct bucket_link *ret);
+MUST_USE int link_measure(const struct link_probe *probe, enum codec codec,
+			  struct bucket_link *ret);
 
 struct link_choice {
 	enum codec codec;
-	enum collective_way way;
 	struct bucket_link link;
 	struct bucket_plan plan; /* bucket_plan_done() */
 };
 
 /* The codec whose last sum is there first, of those up to `most` in the order of enum codec. A codec
  * that loses more has to leave at most nine tenths of the exposed time. */
-MUST_USE int link_choose(struct transport *transport, const struct bucket_gradient gradients[],
+MUST_USE int link_choose(const struct link_probe *probe, const struct bucket_gradient gradients[],
 			 size_t count, enum codec most, struct link_choice *ret);

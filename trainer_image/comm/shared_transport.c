@@ -231,8 +231,11 @@ int transport_shared_new(struct shared_memory *memory, int rank, struct transpor
 
 	if (!shared)
 		return -ENOMEM;
-	shared->transport = (struct transport){
-		.kind = &kind, .rank = rank, .ranks = memory->ranks, .patience_ms = 10000};
+	shared->transport = (struct transport){.kind = &kind,
+					       .place = place_host(),
+					       .rank = rank,
+					       .ranks = memory->ranks,
+					       .patience_ms = 10000};
 	shared->memory = memory;
 	*ret = &shared->transport;
 	return 0;

@@ -22,7 +22,9 @@ struct sum_queue {
 	float **lost; /* of each bucket; NULL without feedback */
 	size_t count;
 	uint8_t *workspace;
-	pthread_t thread;
+	size_t room; /* bytes of it */
+	bool threads;
+	pthread_t thread; /* where sums are made by the host */
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
 	size_t ready, summed; /* of this step */
@@ -83,19 +85,26 @@ static void *sum_queue_thread(void *context)
 	return NULL;
 }
 
+static size_t sum_queue_lost_size(const struct sum_queue *queue, size_t nth)
+{
+	return collective_lost_count(&queue->group, queue->buckets[nth].count) * sizeof(float);
+}
+
 static void sum_queue_release(struct sum_queue *queue)
 {
-	for (size_t i = 0; queue->lost && i < queue->count; i++)
-		free(queue->lost[i]);
+	struct place *place = queue->transport->place;
+
+	for (size_t i = 0; queue->buckets && queue->lost && i < queue->count; i++)
+		place_give(place, queue->lost[i], sum_queue_lost_size(queue, i));
+	place_give(place, queue->workspace, queue->room);
 	free(queue->lost);
 	free(queue->buckets);
-	free(queue->workspace);
 	free(queue);
 }
 
 static int sum_queue_memory(struct sum_queue *queue, const struct sum_bucket buckets[])
 {
-	size_t room = 1;
+	struct place *place = queue->transport->place;
 
 	queue->buckets = calloc(queue->count, sizeof(*queue->buckets));
 	queue->lost = queue->options.feedback ? calloc(queue->count, sizeof(*queue->lost)) : NULL;
@@ -106,16 +115,30 @@ static int sum_queue_memory(struct sum_queue *queue, const struct sum_bucket buc
 		size_t size = collective_workspace(&queue->group, queue->options.way,
 						   queue->options.codec, buckets[i].count);
 
-		room = size > room ? size : room;
+		queue->room = size > queue->room ? size : queue->room;
 		if (!queue->lost)
 			continue;
-		queue->lost[i] = calloc(collective_lost_count(&queue->group, buckets[i].count) + 1,
-					sizeof(float));
+		queue->lost[i] = place_take(place, sum_queue_lost_size(queue, i));
 		if (!queue->lost[i])
 			return -ENOMEM;
 	}
-	queue->workspace = malloc(room);
+	queue->workspace = place_take(place, queue->room);
 	return queue->workspace ? 0 : -ENOMEM;
+}
+
+static int sum_queue_thread_new(struct sum_queue *queue)
+{
+	int rc;
+
+	pthread_mutex_init(&queue->lock, NULL);
+	pthread_cond_init(&queue->moved, NULL);
+	rc = -pthread_create(&queue->thread, NULL, sum_queue_thread, queue);
+	queue->threads = rc == 0;
+	if (rc != 0) {
+		pthread_cond_destroy(&queue->moved);
+		pthread_mutex_destroy(&queue->lock);
+	}
+	return rc;
 }
 
 int sum_queue_new(struct transport *transport, float *gradients, const struct sum_bucket buckets[],
@@ -135,16 +158,9 @@ int sum_queue_new(struct transport *transport, float *gradients, const struct su
 	queue->gradients = gradients;
 	queue->count = count;
 	rc = sum_queue_memory(queue, buckets);
+	if (rc == 0 && !transport->place->kind->is_behind)
+		rc = sum_queue_thread_new(queue);
 	if (rc != 0) {
-		sum_queue_release(queue);
-		return rc;
-	}
-	pthread_mutex_init(&queue->lock, NULL);
-	pthread_cond_init(&queue->moved, NULL);
-	rc = -pthread_create(&queue->thread, NULL, sum_queue_thread, queue);
-	if (rc != 0) {
-		pthread_cond_destroy(&queue->moved);
-		pthread_mutex_destroy(&queue->lock);
 		sum_queue_release(queue);
 		return rc;
 	}
@@ -152,10 +168,8 @@ int sum_queue_new(struct transport *transport, float *gradients, const struct su
 	return 0;
 }
 
-void sum_queue_free(struct sum_queue *queue)
+static void sum_queue_thread_end(struct sum_queue *queue)
 {
-	if (!queue)
-		return;
 	pthread_mutex_lock(&queue->lock);
 	queue->ends = true;
 	if (queue->summed < queue->ready)
@@ -165,16 +179,60 @@ void sum_queue_free(struct sum_queue *queue)
 	pthread_join(queue->thread, NULL);
 	pthread_cond_destroy(&queue->moved);
 	pthread_mutex_destroy(&queue->lock);
+}
+
+void sum_queue_free(struct sum_queue *queue)
+{
+	if (!queue)
+		return;
+	if (queue->threads)
+		sum_queue_thread_end(queue);
 	sum_queue_release(queue);
 }
 
-float *sum_queue_lost(struct sum_queue *queue, size_t nth)
+int sum_queue_lost_get(struct sum_queue *queue, size_t nth, float *ret_mine, float *ret_owned)
 {
-	return queue->lost ? queue->lost[nth] : NULL;
+	struct place *place = queue->transport->place;
+	size_t mine = queue->buckets[nth].count * sizeof(float);
+	const float *lost = queue->lost[nth];
+	int rc = place_copy(place, ret_mine, lost, mine, PLACE_OUT);
+
+	return rc == 0 ? place_copy(place, ret_owned, lost + queue->buckets[nth].count,
+				    sum_queue_lost_size(queue, nth) - mine, PLACE_OUT)
+		       : rc;
+}
+
+int sum_queue_lost_set(struct sum_queue *queue, size_t nth, const float *mine, const float *owned)
+{
+	struct place *place = queue->transport->place;
+	size_t size = queue->buckets[nth].count * sizeof(float);
+	float *lost = queue->lost[nth];
+	int rc = place_copy(place, lost, mine, size, PLACE_IN);
+
+	return rc == 0 ? place_copy(place, lost + queue->buckets[nth].count, owned,
+				    sum_queue_lost_size(queue, nth) - size, PLACE_IN)
+		       : rc;
+}
+
+/* --- steps --- */
+
+/* A place that is behind sums later; all that it needs is told now. */
+static void sum_queue_begin(struct sum_queue *queue)
+{
+	if (queue->ready == queue->count || queue->rc != 0)
+		return;
+	queue->rc = place_ready(queue->transport->place);
+	if (queue->rc == 0)
+		queue->rc = sum_queue_one(queue, queue->ready);
+	queue->ready++;
 }
 
 void sum_queue_ready(struct sum_queue *queue)
 {
+	if (!queue->threads) {
+		sum_queue_begin(queue);
+		return;
+	}
 	pthread_mutex_lock(&queue->lock);
 	if (queue->ready < queue->count)
 		queue->ready++;
@@ -182,9 +240,8 @@ void sum_queue_ready(struct sum_queue *queue)
 	pthread_mutex_unlock(&queue->lock);
 }
 
-int sum_queue_wait(struct sum_queue *queue, int64_t *ret_exposed_us)
+static int sum_queue_thread_wait(struct sum_queue *queue)
 {
-	int64_t begun_us = clock_monotonic_us();
 	int rc;
 
 	pthread_mutex_lock(&queue->lock);
@@ -193,6 +250,22 @@ int sum_queue_wait(struct sum_queue *queue, int64_t *ret_exposed_us)
 	rc = queue->rc;
 	queue->ready = queue->summed = 0;
 	pthread_mutex_unlock(&queue->lock);
+	return rc;
+}
+
+static int sum_queue_place_wait(struct sum_queue *queue)
+{
+	if (queue->rc == 0)
+		queue->rc = place_wait(queue->transport->place);
+	queue->ready = 0;
+	return queue->rc;
+}
+
+int sum_queue_wait(struct sum_queue *queue, int64_t *ret_exposed_us)
+{
+	int64_t begun_us = clock_monotonic_us();
+	int rc = queue->threads ? sum_queue_thread_wait(queue) : sum_queue_place_wait(queue);
+
 	*ret_exposed_us = clock_monotonic_us() - begun_us;
 	return rc;
 }

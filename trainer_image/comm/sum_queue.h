@@ -1,5 +1,6 @@
-/* Sums buckets of gradients on a thread of its own, while the backward pass makes the next ones. All
- * ranks have the same buckets and sum them in the same order. */
+/* Sums buckets of gradients while the backward pass makes the next ones: the host on a thread of its own, a place
+ * that is behind (place.h) by what it was told to do. All ranks have the same buckets and sum them in the same
+ * order. */
 #pragma once
 
 #include <stddef.h>
@@ -26,16 +27,20 @@ struct sum_queue;
 void sum_terms_add(struct terms *terms, const struct sum_options *options,
 		   const struct sum_bucket buckets[], size_t count);
 
-/* `gradients` and `transport` outlive it; nobody else uses the transport between sum_queue_ready of the
- * first bucket and sum_queue_wait. -EINVAL, -ENOMEM, -EAGAIN. */
+/* `gradients` lie where the transport's place is, and outlive the queue, as the transport does. Nobody else uses the
+ * transport between sum_queue_ready of the first bucket and sum_queue_wait. All memory is taken here. -EINVAL, -ENOMEM,
+ * -EAGAIN. */
 MUST_USE int sum_queue_new(struct transport *transport, float *gradients,
 			   const struct sum_bucket buckets[], size_t count,
 			   const struct sum_options *options, struct sum_queue **ret);
 /* Ends the thread, also in the middle of a sum. */
 void sum_queue_free(struct sum_queue *queue);
-/* What the codec lost of bucket `nth`, as struct collective_sum has it; NULL without feedback. Between steps
- * the caller may read and set it. */
-float *sum_queue_lost(struct sum_queue *queue, size_t nth);
+/* What the codec lost of bucket `nth`: of this rank's numbers, and of the sums that it owns (collective_shard). In the
+ * host's memory; between steps, of a queue with feedback. */
+MUST_USE int sum_queue_lost_get(struct sum_queue *queue, size_t nth, float *ret_mine,
+				float *ret_owned);
+MUST_USE int sum_queue_lost_set(struct sum_queue *queue, size_t nth, const float *mine,
+				const float *owned);
 /* The next bucket may be summed: its numbers belong to the queue until sum_queue_wait. */
 void sum_queue_ready(struct sum_queue *queue);
 /* Until all buckets are summed; then the next step may begin. 0, or the error of the first sum that

@@ -392,8 +392,11 @@ int transport_tcp_new(const struct transport_job *job, int rank, int listener, i
 	tcp = calloc(1, sizeof(*tcp));
 	if (!tcp)
 		return problem_set(problem, -ENOMEM, "no memory for the connections of a job");
-	tcp->transport = (struct transport){
-		.kind = &kind, .rank = rank, .ranks = job->ranks, .patience_ms = 10000};
+	tcp->transport = (struct transport){.kind = &kind,
+					    .place = place_host(),
+					    .rank = rank,
+					    .ranks = job->ranks,
+					    .patience_ms = 10000};
 	for (int i = 0; i < COMM_RANKS_MAX; i++)
 		tcp->fds[i] = -1;
 	rc = tcp_join(tcp, job, listener, wait_ms, problem);

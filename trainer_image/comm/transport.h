@@ -1,9 +1,10 @@
 /* How the ranks of a job reach each other: bytes between two of them, in order, in both directions at
  * once. Collectives (collective.h) are made of this one call, so they are the same over each kind of
- * transport.
+ * transport. The bytes lie in memory of the transport's place.
  *
  * A call ends with an error `patience_ms` after the last byte moved, and at once when the job was told
- * to stop (transport_stop). */
+ * to stop (transport_stop). Where the place is behind, a call only begins the exchange, and the order of the
+ * calls is the order of the device's work: place_wait() is what ends with an error then. */
 #pragma once
 
 #include <stdatomic.h>
@@ -15,6 +16,7 @@
 #include "common/base/problem.h"
 
 #include "trainer_image/comm/pace.h"
+#include "trainer_image/comm/place.h"
 
 enum { COMM_RANKS_MAX = 64 };
 
@@ -39,6 +41,7 @@ struct transport_kind {
 /* Each kind begins with this. */
 struct transport {
 	const struct transport_kind *kind;
+	struct place *place;
 	int rank, ranks;
 	int64_t patience_ms;
 	atomic_bool stopped;

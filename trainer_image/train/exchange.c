@@ -23,6 +23,7 @@ struct exchange {
 	bool on_device; /* the back end sums: no queue, no transport */
 	enum job_codec wish;
 	enum codec codec;
+	bool keeps; /* what the codec loses, since the last cut */
 	struct exchange_lost lost;
 	struct sum_queue *queue;
 	struct sum_bucket *buckets;
@@ -57,19 +58,17 @@ static int exchange_device(const struct exchange *exchange, int rc, struct probl
 		       : problem_set(problem, rc, "%s: sums over ranks: %s", name, error_text(rc));
 }
 
-static bool exchange_keeps(const struct exchange *exchange)
-{
-	return exchange->codec == CODEC_INT8;
-}
-
 /* --- what the codec lost --- */
 
-/* Numbers that this rank owns of a bucket, from its begin. */
-static void exchange_owned(const struct exchange *exchange, size_t nth, size_t *ret_first,
-			   size_t *ret_count)
+/* Where the numbers that this rank owns of a bucket begin in it. */
+static size_t exchange_owned(const struct exchange *exchange, size_t nth)
 {
+	size_t first;
+	size_t count;
+
 	collective_shard(exchange->buckets[nth].count, exchange->team->ranks, exchange->team->rank,
-			 ret_first, ret_count);
+			 &first, &count);
+	return first;
 }
 
 struct exchange_lost exchange_lost(struct exchange *exchange)
@@ -77,44 +76,41 @@ struct exchange_lost exchange_lost(struct exchange *exchange)
 	return exchange->lost;
 }
 
-void exchange_lost_save(struct exchange *exchange)
+int exchange_lost_save(struct exchange *exchange, struct problem *problem)
 {
-	if (!exchange_keeps(exchange) || !sum_queue_lost(exchange->queue, 0))
-		return;
-	memset(exchange->lost.owned, 0, exchange->weights->numbers * sizeof(float));
-	for (size_t i = 0; i < exchange->bucket_count; i++) {
-		const struct sum_bucket *bucket = &exchange->buckets[i];
-		const float *lost = sum_queue_lost(exchange->queue, i);
-		size_t first;
-		size_t count;
+	int rc = 0;
 
-		exchange_owned(exchange, i, &first, &count);
-		memcpy(exchange->lost.mine + bucket->first, lost, bucket->count * sizeof(float));
-		memcpy(exchange->lost.owned + bucket->first + first, lost + bucket->count,
-		       count * sizeof(float));
+	if (!exchange->keeps)
+		return 0;
+	memset(exchange->lost.owned, 0, exchange->weights->numbers * sizeof(float));
+	for (size_t i = 0; rc == 0 && i < exchange->bucket_count; i++) {
+		size_t bucket = exchange->buckets[i].first;
+
+		rc = sum_queue_lost_get(exchange->queue, i, exchange->lost.mine + bucket,
+					exchange->lost.owned + bucket +
+						exchange_owned(exchange, i));
 	}
+	return exchange_device(exchange, rc, problem);
 }
 
 int exchange_lost_load(struct exchange *exchange, struct problem *problem)
 {
-	int rc;
-
-	if (!exchange_keeps(exchange))
+	if (!exchange->keeps)
 		return 0;
 	/* Who owns a number may have changed with the cut: each has them all for a moment. */
-	rc = team_sum(exchange->team, exchange->lost.owned, exchange->weights->numbers, problem);
-	for (size_t i = 0; rc == 0 && i < exchange->bucket_count; i++) {
-		const struct sum_bucket *bucket = &exchange->buckets[i];
-		float *lost = sum_queue_lost(exchange->queue, i);
-		size_t first;
-		size_t count;
+	int rc =
+		team_sum(exchange->team, exchange->lost.owned, exchange->weights->numbers, problem);
 
-		exchange_owned(exchange, i, &first, &count);
-		memcpy(lost, exchange->lost.mine + bucket->first, bucket->count * sizeof(float));
-		memcpy(lost + bucket->count, exchange->lost.owned + bucket->first + first,
-		       count * sizeof(float));
+	if (rc != 0)
+		return rc;
+	for (size_t i = 0; rc == 0 && i < exchange->bucket_count; i++) {
+		size_t bucket = exchange->buckets[i].first;
+
+		rc = sum_queue_lost_set(exchange->queue, i, exchange->lost.mine + bucket,
+					exchange->lost.owned + bucket +
+						exchange_owned(exchange, i));
 	}
-	return rc;
+	return exchange_device(exchange, rc, problem);
 }
 
 /* --- buckets --- */
@@ -123,7 +119,7 @@ static struct sum_options exchange_options(const struct exchange *exchange)
 {
 	return (struct sum_options){.way = COLLECTIVE_DIRECT,
 				    .codec = exchange->codec,
-				    .feedback = exchange_keeps(exchange)};
+				    .feedback = exchange->codec == CODEC_INT8};
 }
 
 void exchange_terms_add(const struct exchange *exchange, struct terms *terms)
@@ -154,7 +150,7 @@ static int exchange_cut(struct exchange *exchange, const size_t ends[], size_t c
 			(struct sum_bucket){first, exchange_part_end(exchange, ends[i]) - first};
 	}
 	if (rc == 0 && !is_first)
-		exchange_lost_save(exchange);
+		rc = exchange_lost_save(exchange, problem);
 	if (rc == 0 && !exchange->on_device)
 		rc = sum_queue_new(exchange->team->transport, exchange->weights->shared, buckets,
 				   count, &options, &queue);
@@ -170,6 +166,7 @@ static int exchange_cut(struct exchange *exchange, const size_t ends[], size_t c
 	exchange->buckets = buckets;
 	exchange->ends = copy;
 	exchange->bucket_count = count;
+	exchange->keeps = options.feedback;
 	return is_first ? 0 : exchange_lost_load(exchange, problem);
 }
 
@@ -231,11 +228,15 @@ static int exchange_cut_measured(struct exchange *exchange, struct problem *prob
 
 	if (rc != 0 || count > BUCKET_GRADIENTS_MAX)
 		return rc;
+	const struct link_probe probe = {.sums = transport,
+					 .words = transport,
+					 .way = COLLECTIVE_DIRECT,
+					 .count = EXCHANGE_PROBE};
+
 	if (exchange->wish == JOB_CODEC_AUTO) {
-		rc = link_choose(transport, exchange->timeline, count, CODEC_INT8, &choice);
+		rc = link_choose(&probe, exchange->timeline, count, CODEC_INT8, &choice);
 	} else {
-		rc = link_measure(transport, COLLECTIVE_DIRECT, exchange->codec, EXCHANGE_PROBE,
-				  &choice.link);
+		rc = link_measure(&probe, exchange->codec, &choice.link);
 		if (rc == 0)
 			rc = bucket_cut(exchange->timeline, count, &choice.link, &choice.plan);
 	}

@@ -42,7 +42,7 @@ struct exchange_lost {
 
 struct exchange_lost exchange_lost(struct exchange *exchange);
 /* To the vectors, before they are saved. */
-void exchange_lost_save(struct exchange *exchange);
+MUST_USE int exchange_lost_save(struct exchange *exchange, struct problem *problem);
 /* From the vectors, after they were loaded, by all ranks together. */
 MUST_USE int exchange_lost_load(struct exchange *exchange, struct problem *problem);
 /* Buckets of the last cut, and the codec. */

@@ -334,7 +334,9 @@ int train_save(struct train *train, struct problem *problem)
 	train->state.scale = train->scale.scale;
 	train->state.good = train->scale.good;
 	if (train->exchange)
-		exchange_lost_save(train->exchange);
+		rc = exchange_lost_save(train->exchange, problem);
+	if (rc != 0)
+		return rc;
 	train_metrics_sync(train);
 	if (checkpoints_save(train->checkpoints, train->state.step, &late) != 0)
 		train_save_failed(train, &late);
