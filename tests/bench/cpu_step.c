@@ -15,8 +15,8 @@
 #include <time.h>
 
 #include "trainer_image/graph/model_text.h"
-#include "trainer_image/plan/plan.h"
 #include "trainer_image/train/executor.h"
+#include "trainer_image/train/executor_plan.h"
 
 enum { CPU_STEP_SEED = 42 };
 
@@ -58,9 +58,9 @@ static int cpu_step_begin(struct cpu_step *step, const char *path, int64_t batch
 	    model_load(path, &step->model, &problem) < 0 ||
 	    graph_build(step->model, batch, TENSOR_FP32, true, &step->graph, &problem) < 0)
 		return cpu_step_fail(&problem);
-	struct plan_options options = {.workspace = executor_workspace, .context = step->ops};
-	if (plan_make(step->graph, &options, &step->plan, &problem) < 0 ||
-	    executor_new(step->graph, step->plan, step->ops, &step->executor, &problem) < 0)
+	const struct plan_options options = {.budget = 0};
+	if (executor_plan(step->graph, step->ops, NULL, &options, &step->plan, &problem) < 0 ||
+	    executor_new(step->graph, step->plan, step->ops, NULL, &step->executor, &problem) < 0)
 		return cpu_step_fail(&problem);
 	if (executor_begin(step->executor, CPU_STEP_SEED) != 0)
 		return cpu_step_fail(&problem);

@@ -81,8 +81,10 @@ static inline void chain_workspace(struct parity_chain *chain, struct ops_call *
 	struct problem problem = {0};
 	size_t bytes = 0;
 
+	call->workspace_size = SIZE_MAX;
 	assert_int_equal(ops_workspace(chain->ops, call, &bytes, &problem), 0);
 	call->workspace = chain->memory + chain->used;
+	call->workspace_size = bytes;
 	chain->used += (bytes + 255) & ~(size_t)255;
 	assert_true(chain->used <= CHAIN_ROOM);
 }

@@ -199,7 +199,9 @@ static inline int ops_run_values(struct ops *ops, struct ops_call *call, struct 
 	for (size_t i = 0; i < call->out_count; i++)
 		call->out[i] = (struct ops_tensor){out[i].is, ops_run_put(ops, &out[i])};
 	call->workspace = NULL;
+	call->workspace_size = SIZE_MAX;
 	assert_int_equal(ops_workspace(ops, call, &size, &problem), 0);
+	call->workspace_size = size;
 	if (size > 0)
 		call->workspace = ops->backend->on_host
 					  ? aligned_alloc(64, (size + 63) & ~(size_t)63)

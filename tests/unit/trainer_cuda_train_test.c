@@ -69,7 +69,17 @@ struct seen {
 	uint64_t stop_at; /* the rank `dies` kills itself behind this step; 0 = none */
 	int dies;
 	atomic_bool stop;
+	int64_t arena;
+	size_t taken; /* memory of the GPU when training begins */
 };
+
+static void see_begin(void *context, const struct train_begun *is)
+{
+	struct seen *seen = context;
+
+	seen->arena = is->arena;
+	seen->taken = emulation_taken();
+}
 
 static void see_step(void *context, const struct train_step *is)
 {
@@ -98,19 +108,27 @@ static void load(const char *more, struct job *ret)
 		fail_msg("%s: %s", problem.message, problem.detail);
 }
 
-static void run(const char *more, struct seen *seen, struct train_result *result)
+static int try(const char *more, struct seen *seen, struct train_result *result,
+	       struct problem *problem)
 {
-	const struct train_hooks hooks = {.context = seen, .step = see_step};
-	struct problem problem = {0};
+	const struct train_hooks hooks = {.context = seen, .begun = see_begin, .step = see_step};
 	struct job job;
 
 	load(more, &job);
 	const struct train_options options = {.job = &job, .hooks = &hooks, .stop = &seen->stop};
+	int rc = train_run(&options, result, problem);
 
-	if (train_run(&options, result, &problem) != 0)
-		fail_msg("%s: %s", problem.message, problem.detail);
 	job_done(&job);
 	assert_int_equal(emulation_taken(), 0);
+	return rc;
+}
+
+static void run(const char *more, struct seen *seen, struct train_result *result)
+{
+	struct problem problem = {0};
+
+	if (try(more, seen, result, &problem) != 0)
+		fail_msg("%s: %s", problem.message, problem.detail);
 }
 
 static void compare(const struct seen *found, const struct seen *wanted, double within)
@@ -178,11 +196,63 @@ static void test_goes_on(void **state)
 	assert_true(rest.digest == whole.digest);
 }
 
+/* --- engines --- */
+
+static int run_within(int64_t bytes, struct seen *seen, struct train_result *result,
+		      struct problem *problem)
+{
+	char more[64];
+
+	*seen = (struct seen){0};
+	assert_true(text_format(more, sizeof(more), "device = \"cuda\"; memory = \"%lld\";",
+				(long long)bytes));
+	return try(more, seen, result, problem);
+}
+
+/* The first engines need more memory than the job has: those with less workspace train to the same bits. A refusal names the least
+ * that works: with one byte less it does not. */
+static void test_less_workspace(void **state)
+{
+	enum { MORE = 5 << 20 };
+	struct problem problem = {0};
+	struct train_result wide;
+	struct train_result tight;
+	struct seen seen = {0};
+	long long least = 0;
+
+	(void)state;
+	emulation_set_engine(MORE);
+	run("device = \"cuda\";", &seen, &wide);
+	int64_t arena = seen.arena;
+
+	assert_true(arena > MORE);
+	assert_true((int64_t)seen.taken - arena < MORE); /* evaluation has the arena of training */
+	assert_int_equal(run_within(arena, &seen, &tight, &problem), 0);
+	assert_int_equal(seen.arena, arena);
+	assert_true(tight.digest == wide.digest);
+	assert_int_equal(run_within(MORE - 1, &seen, &tight, &problem), 0);
+	assert_true(seen.arena < MORE);
+	assert_true(tight.digest == wide.digest);
+
+	assert_int_equal(run_within(1, &seen, &tight, &problem), E_LIMIT);
+	const char *says = strstr(problem.message, "at least ");
+
+	assert_non_null(says);
+	assert_int_equal(sscanf(says, "at least %lld are", &least), 1); /* NOLINT(cert-err34-c) */
+	assert_int_equal(run_within(least, &seen, &tight, &problem), 0);
+	assert_true(seen.arena <= least && tight.digest == wide.digest);
+	assert_int_equal(run_within(least - 1, &seen, &tight, &problem), E_LIMIT);
+	emulation_set_engine(0);
+}
+
 /* --- ranks --- */
+
+static const char cuda_ranks[] = "device = \"cuda\"; ranks: { count = 2; };";
 
 struct rank_context {
 	const struct job *job;
-	struct seen *seen;
+	int dies; /* this rank kills itself behind its second step; 0 = none */
+	size_t more; /* workspace of rank 1's first engines above the least; rank 0's want half of it */
 };
 
 static void see_rank_step(void *context, const struct train_step *is)
@@ -198,7 +268,7 @@ static void see_rank_step(void *context, const struct train_step *is)
 static int run_rank(void *context, struct team *team, struct problem *problem)
 {
 	struct rank_context *is = context;
-	struct seen seen = {.dies = team->rank == 1 ? is->seen->dies : 0};
+	struct seen seen = {.dies = team->rank == is->dies ? is->dies : 0};
 	const struct train_hooks hooks = {.context = &seen, .step = see_rank_step};
 	const struct train_options options = {.job = is->job, .team = team, .hooks = &hooks};
 	struct train_result result = {0};
@@ -206,6 +276,7 @@ static int run_rank(void *context, struct team *team, struct problem *problem)
 	char text[32];
 
 	emulation_set_devices(2);
+	emulation_set_engine(team->rank == 1 ? is->more : is->more / 2);
 	int rc = train_run(&options, &result, problem);
 
 	if (rc == 0 && team->rank == 0 && text_format(path, sizeof(path), "%s/digest", folder) &&
@@ -214,18 +285,14 @@ static int run_rank(void *context, struct team *team, struct problem *problem)
 	return rc;
 }
 
-static int run_ranks(const char *device, const char *ranks, int dies, double *ret_loss,
+static int run_ranks(const char *lines, struct rank_context context, double *ret_loss,
 		     struct problem *problem)
 {
-	struct seen seen = {.dies = dies};
 	struct job job;
 	char path[128];
-	char text[400];
 
-	assert_true(text_format(text, sizeof(text), "device = \"%s\"; ranks: { count = 2; %s };",
-				device, ranks));
-	load(text, &job);
-	struct rank_context context = {&job, &seen};
+	load(lines, &job);
+	context.job = &job;
 	const struct launch_options options = {
 		.job = &job, .first = -1, .run = run_rank, .context = &context};
 	int rc = launch_run(&options, problem);
@@ -254,19 +321,42 @@ static void test_ranks(void **state)
 		{"codec = \"fp16\";", 0.05},
 		{"codec = \"int8\";", 0.05},
 	};
+	const struct rank_context all_well = {.dies = 0};
 	struct problem problem = {0};
 	double wanted = 0;
 
 	(void)state;
-	assert_int_equal(run_ranks("cpu", "", 0, &wanted, &problem), 0);
+	assert_int_equal(run_ranks("ranks: { count = 2; };", all_well, &wanted, &problem), 0);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		double found = 0;
+		char lines[200];
 
-		if (run_ranks("cuda", rows[i].ranks, 0, &found, &problem) != 0)
+		assert_true(text_format(lines, sizeof(lines),
+					"device = \"cuda\"; ranks: { count = 2; %s };",
+					rows[i].ranks));
+		if (run_ranks(lines, all_well, &found, &problem) != 0)
 			fail_msg("row %zu: %s: %s", i, problem.message, problem.detail);
 		if (fabs(found - wanted) > rows[i].within * wanted)
 			fail_msg("row %zu: loss %g, not %g", i, found, wanted);
 	}
+}
+
+/* GPUs whose first engines want different workspace, and memory for neither's: the ranks agree on less, and train as with more. */
+static void test_rank_workspace(void **state)
+{
+	const struct rank_context context = {.more = 4 << 20};
+	struct problem problem = {0};
+	char lines[200];
+	double wanted = 0;
+	double found = 0;
+
+	(void)state;
+	assert_int_equal(run_ranks(cuda_ranks, context, &wanted, &problem), 0);
+	assert_true(text_format(lines, sizeof(lines), "memory = \"%zu\"; %s", context.more - 1,
+				cuda_ranks));
+	if (run_ranks(lines, context, &found, &problem) != 0)
+		fail_msg("%s: %s", problem.message, problem.detail);
+	assert_true(fabs(found - wanted) < 1e-9);
 }
 
 /* A rank that is killed while NCCL sums is named in time. */
@@ -277,7 +367,8 @@ static void test_lost(void **state)
 	double loss;
 
 	(void)state;
-	assert_int_equal(run_ranks("cuda", "", 1, &loss, &problem), E_UNAVAILABLE);
+	assert_int_equal(run_ranks(cuda_ranks, (struct rank_context){.dies = 1}, &loss, &problem),
+			 E_UNAVAILABLE);
 	assert_true(clock_monotonic_us() - begun_us < LOST_MS * 1000);
 	if (!strstr(problem.message, "rank 1"))
 		fail_msg("%s: %s", problem.message, problem.detail);
@@ -291,7 +382,7 @@ static void test_no_nccl(void **state)
 
 	(void)state;
 	assert_int_equal(setenv("TRAINER_NCCL", folder, 1), 0);
-	assert_true(run_ranks("cuda", "", 0, &loss, &problem) < 0);
+	assert_true(run_ranks(cuda_ranks, (struct rank_context){.dies = 0}, &loss, &problem) < 0);
 	if (!strstr(problem.message, "NCCL cannot be loaded"))
 		fail_msg("%s: %s", problem.message, problem.detail);
 }
@@ -299,9 +390,10 @@ static void test_no_nccl(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_gpu),  cmocka_unit_test(test_learns),
-		cmocka_unit_test(test_goes_on), cmocka_unit_test(test_ranks),
-		cmocka_unit_test(test_lost),    cmocka_unit_test(test_no_nccl),
+		cmocka_unit_test(test_no_gpu),         cmocka_unit_test(test_learns),
+		cmocka_unit_test(test_goes_on),        cmocka_unit_test(test_ranks),
+		cmocka_unit_test(test_less_workspace), cmocka_unit_test(test_rank_workspace),
+		cmocka_unit_test(test_lost),           cmocka_unit_test(test_no_nccl),
 	};
 
 	assert_int_equal(setenv("TRAINER_NCCL", NCCL_EMULATION_FOLDER, 1), 0);

@@ -435,7 +435,7 @@ static void conv(void **state)
 		assert_int_equal(cudnn_conv_run(conv, &call), E_NOT_FOUND);
 		assert_int_equal(cudnn_conv_find(conv, &call, &engine, &problem), 0);
 		assert_int_equal(cudnn_conv_find(conv, &call, &engine, &problem), 0);
-		assert_int_equal(lab.fake->questions, asked + 1);
+		assert_int_equal(lab.fake->questions, asked + 3); /* both modes; its plan */
 		assert_true(lab.fake->with_handle);
 		assert_int_equal(engine.id, 8);
 		assert_int_equal(engine.workspace, 300);
@@ -462,6 +462,46 @@ static void conv(void **state)
 	filled.rc = 0;
 	lab.fake->run = 5000;
 	assert_int_equal(cudnn_conv_run(conv, &call), -EIO);
+	cudnn_conv_free(conv);
+	cudnn_lab_end(&lab);
+}
+
+/* Each call has the fastest engine for the workspace that it has, else the one with the least. */
+static void conv_workspace(void **state)
+{
+	static const struct {
+		size_t asked, has; /* bytes */
+		int64_t id;
+	} rows[] = {{SIZE_MAX, 400, 6}, {400, 512, 6}, {399, 256, 7},
+		    {100, 100, 7},      {99, 0, 8},    {0, 0, 8}};
+	char memory[5];
+	struct cudnn_filled filled = {0};
+	struct cudnn_conv_bias bias = {&filled, cudnn_fill};
+	struct cudnn_conv *conv = NULL;
+	struct cudnn_engine engine;
+	struct problem problem = {0};
+	struct cudnn_lab lab;
+
+	(void)state;
+	cudnn_lab_begin(&lab);
+	cudnn_target_done(&lab.target);
+	lab.fake->first[0] = (struct cudnn_fake_engine){.id = 5, .workspace = 501};
+	lab.fake->first[1] = (struct cudnn_fake_engine){.id = 6, .workspace = 400};
+	lab.fake->first[2] = (struct cudnn_fake_engine){.id = 7, .workspace = 100};
+	lab.fake->others[0] = (struct cudnn_fake_engine){.id = 8, .workspace = 0};
+	assert_int_equal(cudnn_conv_new(memory, 500, &bias, &conv, &problem), 0);
+	struct ops_call call = cudnn_call(&cudnn_cases[0], memory);
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		call.workspace_size = rows[i].asked;
+		assert_int_equal(cudnn_conv_find(conv, &call, &engine, &problem), 0);
+		assert_int_equal(engine.id, rows[i].id);
+		call.workspace_size = rows[i].has;
+		assert_int_equal(cudnn_conv_run(conv, &call), 0);
+		assert_int_equal(lab.fake->ran, rows[i].id);
+	}
+	/* Both modes once; each plan as far as its engine. */
+	assert_int_equal(lab.fake->questions, 2 + 1 + 1 + 2);
 	cudnn_conv_free(conv);
 	cudnn_lab_end(&lab);
 }
@@ -589,15 +629,11 @@ static void source_without_engines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(library),
-		cmocka_unit_test(devices),
-		cmocka_unit_test(shapes),
-		cmocka_unit_test(engines),
-		cmocka_unit_test(no_engine),
-		cmocka_unit_test(conv),
-		cmocka_unit_test(source),
-		cmocka_unit_test(source_limits),
-		cmocka_unit_test(source_without_engines),
+		cmocka_unit_test(library),        cmocka_unit_test(devices),
+		cmocka_unit_test(shapes),         cmocka_unit_test(engines),
+		cmocka_unit_test(no_engine),      cmocka_unit_test(conv),
+		cmocka_unit_test(conv_workspace), cmocka_unit_test(source),
+		cmocka_unit_test(source_limits),  cmocka_unit_test(source_without_engines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

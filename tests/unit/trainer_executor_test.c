@@ -13,6 +13,7 @@
 #include "trainer_image/graph/model_text.h"
 #include "trainer_image/plan/plan_check.h"
 #include "trainer_image/train/executor.h"
+#include "trainer_image/train/executor_plan.h"
 
 /* Each has what the others lack: branches, several readers, views, dropout, attention, upsampling. */
 static const char *const models[] = {
@@ -42,17 +43,16 @@ static void lab_begin(struct lab *lab, const char *text, enum tensor_type type, 
 
 	*lab = (struct lab){0};
 	assert_int_equal(ops_cpu_new(2, &lab->ops, &(struct problem){0}), 0);
-	const struct plan_options options = {
-		.budget = budget, .workspace = executor_workspace, .context = lab->ops};
+	const struct plan_options options = {.budget = budget};
 
 	if (model_parse("test", text, strlen(text), &lab->model, &problem) != 0)
 		fail_msg("%s: %s", problem.message, problem.detail);
 	assert_int_equal(graph_build(lab->model, 3, type, true, &lab->graph, &problem), 0);
-	if (plan_make(lab->graph, &options, &lab->plan, &problem) != 0)
+	if (executor_plan(lab->graph, lab->ops, NULL, &options, &lab->plan, &problem) != 0)
 		fail_msg("%s", problem.message);
 	assert_int_equal(plan_check(lab->graph, lab->plan, &problem), 0);
-	assert_int_equal(executor_new(lab->graph, lab->plan, lab->ops, &lab->executor, &problem),
-			 0);
+	assert_int_equal(
+		executor_new(lab->graph, lab->plan, lab->ops, NULL, &lab->executor, &problem), 0);
 	assert_int_equal(executor_begin(lab->executor, 42), 0);
 }
 
@@ -155,12 +155,10 @@ static int64_t smallest(const char *text, enum tensor_type type)
 	lab_begin(&lab, text, type, 0);
 	high = lab.plan->arena;
 	while (high - low > PLAN_ALIGNMENT) {
-		const struct plan_options options = {.budget = (low + high) / 2,
-						     .workspace = executor_workspace,
-						     .context = lab.ops};
+		const struct plan_options options = {.budget = (low + high) / 2};
 		struct problem problem = {0};
 		struct plan *plan = NULL;
-		int rc = plan_make(lab.graph, &options, &plan, &problem);
+		int rc = executor_plan(lab.graph, lab.ops, NULL, &options, &plan, &problem);
 
 		assert_true(rc == 0 || rc == E_LIMIT);
 		*(rc == 0 ? &high : &low) = options.budget;
@@ -217,6 +215,39 @@ static void test_less_memory(void **state)
 		lab_end(&all);
 	}
 	assert_true(recomputed > 20);
+}
+
+/* Two by turns in one arena, as training and evaluation are; one whose arena is larger has its own. */
+static void test_beside(void **state)
+{
+	struct problem problem = {0};
+	struct lab large;
+	struct lab small;
+
+	(void)state;
+	lab_begin(&large, models[0], TENSOR_FP32, 0);
+	lab_begin(&small, models[0], TENSOR_FP32, smallest(models[0], TENSOR_FP32));
+	assert_true(small.plan->arena < large.plan->arena);
+	for (int i = 0; i < 2; i++) {
+		struct lab *first = i == 0 ? &large : &small;
+		struct lab *second = i == 0 ? &small : &large;
+
+		executor_free(second->executor);
+		assert_int_equal(executor_new(second->graph, second->plan, second->ops,
+					      first->executor, &second->executor, &problem),
+				 0);
+		assert_int_equal(executor_begin(second->executor, 42), 0);
+		assert_int_equal(executor_begin(first->executor, 42), 0);
+		fill(first);
+		fill(second);
+		compare(second, first);
+		executor_free(second->executor);
+		assert_int_equal(executor_new(second->graph, second->plan, second->ops, NULL,
+					      &second->executor, &problem),
+				 0);
+	}
+	lab_end(&small);
+	lab_end(&large);
 }
 
 struct told {
@@ -279,7 +310,7 @@ static void test_refusals(void **state)
 	struct plan *plan;
 
 	assert_int_equal(plan_make(lab.graph, &options, &plan, &problem), 0);
-	assert_int_equal(executor_new(lab.graph, plan, lab.ops, &executor, &problem),
+	assert_int_equal(executor_new(lab.graph, plan, lab.ops, NULL, &executor, &problem),
 			 E_UNSUPPORTED);
 	assert_non_null(strstr(problem.message, "workspace"));
 	plan_free(plan);
@@ -289,9 +320,8 @@ static void test_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole_gradients),
-		cmocka_unit_test(test_less_memory),
-		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_whole_gradients), cmocka_unit_test(test_less_memory),
+		cmocka_unit_test(test_beside),          cmocka_unit_test(test_order),
 		cmocka_unit_test(test_refusals),
 	};
 

@@ -34,7 +34,8 @@ struct ops_call {
 	struct ops_tensor in[OP_IN_MAX];
 	struct ops_tensor out[OP_OUT_MAX];
 	size_t in_count, out_count;
-	void *workspace; /* ops_workspace() bytes, 64-byte aligned */
+	void *workspace;       /* ops_workspace() bytes, 64-byte aligned */
+	size_t workspace_size; /* bytes there; they choose among the engines of a back end */
 	const struct ops_pass *pass;
 	bool accumulate; /* gradients of parameters: add to what is there */
 	bool recompute;  /* a second run within the step: running averages stay */
@@ -154,7 +155,8 @@ MUST_USE static inline int ops_copy(struct ops *ops, void *to, const void *from,
 	return ops->backend->copy(ops, to, from, bytes, way);
 }
 
-/* Bytes of workspace that the call needs; its `data` are not read. */
+/* Bytes of workspace of the call's engine: the fastest with at most call->workspace_size, else the one with the least. `data`
+ * are not read. ops_run() takes the same engine with any workspace_size from the answer to the asked one. */
 MUST_USE static inline int ops_workspace(struct ops *ops, const struct ops_call *call,
 					 size_t *ret_size, struct problem *problem)
 {

@@ -148,7 +148,8 @@ int plan_report_make(const struct model *model, const struct plan_request *reque
 
 	ret->parameter_count = graph_elements(graph, GRAPH_PARAMETER);
 	ret->parameters = graph_bytes(graph, GRAPH_PARAMETER);
-	ret->gradients = graph_bytes(graph, GRAPH_GRADIENT);
+	/* Those of a pass, and the vector in FP32 that ranks and passes are summed in. */
+	ret->gradients = graph_bytes(graph, GRAPH_GRADIENT) + 4 * ret->parameter_count;
 	ret->statistics = graph_bytes(graph, GRAPH_STATISTIC);
 	ret->optimizer = report_optimizer_bytes(graph, request->optimizer);
 	/* One batch is copied to the GPU while the other is used. */
@@ -252,7 +253,7 @@ void plan_report_text(const struct plan_report *report, bool all, struct text *t
 		  request->gpu ? request->gpu->title : "");
 	(void)snprintf(words, sizeof(words), "%" PRId64, report->parameter_count);
 	report_row(text, "parameters", report->parameters, words);
-	report_row(text, "gradients", report->gradients, "");
+	report_row(text, "gradients", report->gradients, "and their sums in fp32");
 	(void)snprintf(words, sizeof(words), "%s in fp32%s", report_optimizers[request->optimizer],
 		       tensor_type_size(request->type) < 4 ? ", and parameters in fp32" : "");
 	report_row(text, "optimizer", report->optimizer, words);

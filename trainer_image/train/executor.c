@@ -48,7 +48,8 @@ static int executor_layout(struct executor *executor)
 		at += executor_align(graph_tensor_bytes(graph, graph->loss));
 	executor->lasting_bytes = (size_t)at;
 	executor->lasting = ops_take(executor->ops, executor->lasting_bytes);
-	executor->arena = ops_take(executor->ops, (size_t)executor->plan->arena);
+	if (!executor->borrows)
+		executor->arena = ops_take(executor->ops, (size_t)executor->plan->arena);
 	return executor->lasting && executor->arena ? 0 : -ENOMEM;
 }
 
@@ -86,15 +87,6 @@ struct ops_call executor_shape(const struct graph *graph, int nth)
 	return call;
 }
 
-int64_t executor_workspace(void *ops, const struct graph *graph, int op)
-{
-	struct ops_call call = executor_shape(graph, op);
-	struct problem problem = {0};
-	size_t size = 0;
-
-	return ops_workspace(ops, &call, &size, &problem) == 0 ? (int64_t)size : -1;
-}
-
 static int executor_check(const struct executor *executor, struct problem *problem)
 {
 	const struct plan *plan = executor->plan;
@@ -104,6 +96,8 @@ static int executor_check(const struct executor *executor, struct problem *probl
 		struct ops_call call = executor_shape(executor->graph, step->op);
 		int64_t room = step->workspace >= 0 ? plan->values[step->workspace].bytes : 0;
 		size_t size = 0;
+
+		call.workspace_size = (size_t)room;
 		int rc = ops_workspace(executor->ops, &call, &size, problem);
 
 		if (rc != 0)
@@ -167,7 +161,7 @@ static int executor_make(struct executor *executor)
 }
 
 int executor_new(const struct graph *graph, const struct plan *plan, struct ops *ops,
-		 struct executor **ret, struct problem *problem)
+		 const struct executor *beside, struct executor **ret, struct problem *problem)
 {
 	static _Atomic uint64_t made;
 	struct executor *executor = calloc(1, sizeof(*executor));
@@ -177,6 +171,8 @@ int executor_new(const struct graph *graph, const struct plan *plan, struct ops 
 		return problem_set(problem, -ENOMEM, "no memory for a training step");
 	*executor = (struct executor){
 		.graph = graph, .plan = plan, .ops = ops, .key = atomic_fetch_add(&made, 1) + 1};
+	executor->borrows = beside && beside->plan->arena >= plan->arena;
+	executor->arena = executor->borrows ? beside->arena : NULL;
 	rc = executor_check(executor, problem);
 	if (rc == 0 && executor_make(executor) != 0)
 		rc = problem_set(problem, -ENOMEM, "no memory for a training step of %lld bytes",
@@ -193,7 +189,8 @@ void executor_free(struct executor *executor)
 {
 	if (!executor)
 		return;
-	ops_give(executor->ops, executor->arena, (size_t)executor->plan->arena);
+	if (!executor->borrows)
+		ops_give(executor->ops, executor->arena, (size_t)executor->plan->arena);
 	ops_give(executor->ops, executor->lasting, executor->lasting_bytes);
 	free(executor->offsets);
 	free(executor->together);

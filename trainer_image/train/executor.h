@@ -1,4 +1,4 @@
-/* Runs the steps of a plan on a back end: one training step is one pass over them.
+/* Runs the steps of a plan (executor_plan.h) on a back end: one training step is one pass over them.
  *
  * Memory is taken once, of the back end: the arena of the plan, and what lasts from step to step (input, label,
  * parameters, running statistics, gradients). The gradients of all parameters lie one behind the other, in
@@ -33,13 +33,12 @@ struct executor_result {
 	int64_t forward_us; /* until the losses were there; of a device: until it was told all of it */
 };
 
-/* For plan_options.workspace, with the back end as its context: -1 where the back end has no such op. */
-int64_t executor_workspace(void *ops, const struct graph *graph, int op);
-
-/* `graph`, `plan` and `ops` outlive it. E_UNSUPPORTED: an op that the back end has not, or one that wants
- * more workspace than the plan has; -ENOMEM. */
+/* `graph`, `plan` and `ops` outlive it. It uses the arena of `beside`, which outlives it, where that is large enough: the two run by
+ * turns. NULL = an arena of its own. E_UNSUPPORTED: an op that the back end has not, or one that wants more workspace than
+ * the plan has; -ENOMEM. */
 MUST_USE int executor_new(const struct graph *graph, const struct plan *plan, struct ops *ops,
-			  struct executor **ret, struct problem *problem);
+			  const struct executor *beside, struct executor **ret,
+			  struct problem *problem);
 void executor_free(struct executor *executor);
 
 /* What lasts: graph->input, graph->label, parameters, statistics, gradients; NULL for others. Borrowed memory of

@@ -165,8 +165,10 @@ static struct ops_call executor_call(struct executor *executor, const struct ops
 		call.in[k].data = executor_memory(executor, op->in[k], is->in[k]);
 	for (int k = 0; k < op->out_count; k++)
 		call.out[k].data = executor_memory(executor, op->out[k], is->out[k]);
-	if (is->workspace >= 0)
+	if (is->workspace >= 0) {
 		call.workspace = executor_memory(executor, -1, is->workspace);
+		call.workspace_size = (size_t)executor->plan->values[is->workspace].bytes;
+	}
 	call.pass = pass;
 	call.recompute = is->recompute;
 	return call;

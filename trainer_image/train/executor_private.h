@@ -8,6 +8,7 @@ struct executor {
 	const struct plan *plan;
 	struct ops *ops;
 	uint8_t *arena, *lasting; /* of the back end, one piece each */
+	bool borrows;             /* the arena */
 	size_t lasting_bytes;
 	int64_t *offsets; /* per tensor in `lasting`, -1 = not there */
 	size_t *together; /* per step of the plan: so many from it on run as one */

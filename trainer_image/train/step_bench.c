@@ -9,7 +9,8 @@
 #include "common/base/hash.h"
 
 #include "trainer_image/graph/model_text.h"
-#include "trainer_image/plan/plan.h"
+#include "trainer_image/train/executor.h"
+#include "trainer_image/train/executor_plan.h"
 #include "trainer_image/train/weights.h"
 
 struct step_bench {
@@ -36,13 +37,13 @@ static int step_bench_open(struct step_bench *bench, const struct step_bench_req
 	if (rc == 0)
 		rc = graph_build(bench->model, request->batch, request->type, true, &bench->graph,
 				 problem);
-	const struct plan_options options = {
-		.budget = request->memory, .workspace = executor_workspace, .context = bench->ops};
+	const struct plan_options options = {.budget = request->memory};
 
 	if (rc == 0)
-		rc = plan_make(bench->graph, &options, &bench->plan, problem);
+		rc = executor_plan(bench->graph, bench->ops, NULL, &options, &bench->plan, problem);
 	if (rc == 0)
-		rc = executor_new(bench->graph, bench->plan, bench->ops, &bench->executor, problem);
+		rc = executor_new(bench->graph, bench->plan, bench->ops, NULL, &bench->executor,
+				  problem);
 	if (rc != 0)
 		return rc;
 	rc = executor_begin(bench->executor, 1);

@@ -13,6 +13,7 @@
 #include "common/base/text.h"
 
 #include "trainer_image/plan/plan_report.h"
+#include "trainer_image/train/executor_plan.h"
 #include "trainer_image/train/train_private.h"
 
 void train_note(struct train *train, const char *format, ...)
@@ -41,44 +42,20 @@ int64_t train_budget(const struct train *train)
 	return train->job->memory[0] ? plan_bytes_parse(train->job->memory) : 0;
 }
 
-static int64_t train_workspace(void *context, const struct graph *graph, int op)
-{
-	(void)graph;
-	return ((const int64_t *)context)[op];
-}
-
-/* Workspaces follow the threads of a machine. Ranks plan with the largest, or they would compute other results again and
- * be refused. */
-static int train_plan(struct train *train, const struct graph *graph, struct plan **ret,
-		      struct problem *problem)
-{
-	size_t count = (size_t)graph->op_count;
-	CLEANUP(freep) int64_t *bytes = calloc(count + 1, sizeof(*bytes));
-
-	if (!bytes)
-		return problem_set(problem, -ENOMEM, "no memory for the plan");
-	for (int i = 0; i < graph->op_count; i++)
-		bytes[i] = executor_workspace(train->ops, graph, i);
-	int rc = team_most(train->team, graph_digest(graph), bytes, count, problem);
-
-	if (rc != 0)
-		return rc;
-	const struct plan_options options = {
-		.budget = train_budget(train), .workspace = train_workspace, .context = bytes};
-
-	return plan_make(graph, &options, ret, problem);
-}
-
 int train_engine_new(struct train *train, bool training, struct train_engine *ret,
 		     struct problem *problem)
 {
+	const struct executor *beside = training ? NULL : train->engine.executor;
 	int rc = graph_build(train->model, train->job->batch, job_tensor_type(train->job), training,
 			     &ret->graph, problem);
+	const struct plan_options options = {.budget = train_budget(train)};
 
 	if (rc == 0)
-		rc = train_plan(train, ret->graph, &ret->plan, problem);
+		rc = executor_plan(ret->graph, train->ops, train->team, &options, &ret->plan,
+				   problem);
 	if (rc == 0)
-		rc = executor_new(ret->graph, ret->plan, train->ops, &ret->executor, problem);
+		rc = executor_new(ret->graph, ret->plan, train->ops, beside, &ret->executor,
+				  problem);
 	return rc;
 }
 

@@ -65,6 +65,7 @@ struct train {
 
 /* Bytes of activations and workspace; 0 = any number. */
 int64_t train_budget(const struct train *train);
+/* Of training first: evaluation uses its arena. */
 MUST_USE int train_engine_new(struct train *train, bool training, struct train_engine *ret,
 			      struct problem *problem);
 /* The training set from where the state is. */

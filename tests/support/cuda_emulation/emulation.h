@@ -16,6 +16,10 @@ void emulation_set_memory(int64_t count);
 /* The next wait for a stream ends with an error of the device, and its work is lost. */
 void emulation_break(void);
 
+/* Products of a GPU that is opened from now on have two engines: one with so many bytes of workspace more, then the one that
+ * there is else. 0 = one engine. Both give the same numbers; the first overwrites its whole workspace before. */
+void emulation_set_engine(size_t more);
+
 /* Kernels that ran, and bytes of device memory that are taken. */
 uint64_t emulation_kernels(void);
 size_t emulation_taken(void);

@@ -2,23 +2,16 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/error.h"
 
-/* A shape with its plan. */
-struct cudnn_conv_row {
-	struct cudnn_conv_row *next;
-	struct cudnn_shape shape;
-	struct cudnn_plan plan;
-};
+#include "trainer_image/ops/cuda/cudnn_shapes.h"
 
 struct cudnn_conv {
 	struct cudnn_library library;
 	struct cudnn_target target; /* with a handle */
 	struct cudnn_conv_bias bias;
-	int64_t limit;
-	struct cudnn_conv_row *rows;
+	struct cudnn_shapes shapes; /* with plans */
 };
 
 int cudnn_conv_new(void *stream, int64_t limit, const struct cudnn_conv_bias *bias,
@@ -34,7 +27,7 @@ int cudnn_conv_new(void *stream, int64_t limit, const struct cudnn_conv_bias *bi
 		return rc;
 	conv->target.library = &conv->library;
 	conv->bias = *bias;
-	conv->limit = limit;
+	conv->shapes = (struct cudnn_shapes){.target = &conv->target, .limit = limit};
 	int status = conv->library.create(&conv->target.handle);
 
 	if (status != CUDNN_STATUS_SUCCESS)
@@ -50,13 +43,7 @@ void cudnn_conv_free(struct cudnn_conv *conv)
 {
 	if (!conv)
 		return;
-	while (conv->rows) {
-		struct cudnn_conv_row *row = conv->rows;
-
-		conv->rows = row->next;
-		cudnn_plan_done(&row->plan);
-		free(row);
-	}
+	cudnn_shapes_done(&conv->shapes);
 	if (conv->target.handle)
 		(void)conv->library.destroy(conv->target.handle);
 	free(conv);
@@ -78,44 +65,23 @@ static int cudnn_conv_shape(const struct ops_call *call, struct cudnn_shape *ret
 	return cudnn_shape_of(&inputs, &call->out[0].is, call->accumulate, ret, problem);
 }
 
-static struct cudnn_conv_row *cudnn_conv_look(const struct cudnn_conv *conv,
-					      const struct cudnn_shape *shape)
-{
-	struct cudnn_conv_row *row = conv->rows;
-
-	while (row && memcmp(&row->shape, shape, sizeof(*shape)) != 0)
-		row = row->next;
-	return row;
-}
-
 int cudnn_conv_find(struct cudnn_conv *conv, const struct ops_call *call, struct cudnn_engine *ret,
 		    struct problem *problem)
 {
+	struct cudnn_shapes_row *row = NULL;
 	struct cudnn_shape shape;
 	int rc = cudnn_conv_shape(call, &shape, problem);
 
+	if (rc == 0)
+		rc = cudnn_shapes_find(&conv->shapes, &shape, &row, problem);
 	if (rc < 0)
 		return rc;
-	struct cudnn_conv_row *row = cudnn_conv_look(conv, &shape);
+	size_t engine = cudnn_shapes_choose(row, call->workspace_size);
 
-	if (row) {
-		*ret = row->plan.engine;
-		return 0;
-	}
-	row = calloc(1, sizeof(*row));
-	if (!row)
-		return problem_set(problem, -ENOMEM, "no memory for the engines");
-	row->shape = shape;
-	rc = cudnn_plan_init(&row->plan, &conv->target, &shape, conv->limit, problem);
-	if (rc < 0) {
-		cudnn_plan_done(&row->plan);
-		free(row);
-		return rc;
-	}
-	row->next = conv->rows;
-	conv->rows = row;
-	*ret = row->plan.engine;
-	return 0;
+	rc = cudnn_shapes_plan(&conv->shapes, row, engine, problem);
+	if (rc == 0)
+		*ret = row->engines.rows[engine];
+	return rc;
 }
 
 /* The memory of x, w and y of a call, in this order. */
@@ -144,14 +110,14 @@ static void cudnn_conv_memory(const struct ops_call *call, enum cudnn_product pr
 	}
 }
 
-static int cudnn_conv_execute(const struct cudnn_conv *conv, const struct cudnn_conv_row *row,
-			      const struct ops_call *call)
+static int cudnn_conv_execute(const struct cudnn_conv *conv, const struct cudnn_plan *plan,
+			      enum cudnn_product product, const struct ops_call *call)
 {
 	static const int64_t ids[3] = {CUDNN_ID_X, CUDNN_ID_W, CUDNN_ID_Y};
 	void *memory[3];
 	struct cudnn_pool pool;
 
-	cudnn_conv_memory(call, row->shape.product, memory);
+	cudnn_conv_memory(call, product, memory);
 	cudnn_pool_init(&pool, &conv->library);
 	void *pack = cudnn_pool_add(&pool, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
 
@@ -164,7 +130,7 @@ static int cudnn_conv_execute(const struct cudnn_conv *conv, const struct cudnn_
 	int status = pool.status;
 
 	if (status == CUDNN_STATUS_SUCCESS)
-		status = conv->library.execute(conv->target.handle, row->plan.plan, pack);
+		status = conv->library.execute(conv->target.handle, plan->plan, pack);
 	cudnn_pool_done(&pool);
 	return status == CUDNN_STATUS_SUCCESS ? 0 : -EIO;
 }
@@ -177,9 +143,11 @@ int cudnn_conv_run(struct cudnn_conv *conv, const struct ops_call *call)
 
 	if (rc < 0)
 		return rc;
-	const struct cudnn_conv_row *row = cudnn_conv_look(conv, &shape);
+	const struct cudnn_shapes_row *row = cudnn_shapes_look(&conv->shapes, &shape);
+	const struct cudnn_plan *plan =
+		row ? row->plans[cudnn_shapes_choose(row, call->workspace_size)] : NULL;
 
-	if (!row)
+	if (!plan)
 		return E_NOT_FOUND;
 	if (shape.product == CUDNN_FORWARD && call->in_count > 2) {
 		int64_t channels = shape.out[2];
@@ -188,5 +156,5 @@ int cudnn_conv_run(struct cudnn_conv *conv, const struct ops_call *call)
 		rc = conv->bias.fill(conv->bias.context, shape.type, call->out[0].data,
 				     call->in[2].data, rows, channels);
 	}
-	return rc == 0 ? cudnn_conv_execute(conv, row, call) : rc;
+	return rc == 0 ? cudnn_conv_execute(conv, plan, shape.product, call) : rc;
 }

@@ -1,5 +1,5 @@
-/* Products on a GPU of this machine: the engine of each shape is found once, its plan is kept, and executed on a stream.
- * Not for several threads at a time. */
+/* Products on a GPU of this machine: the engines of each shape are found once, plans are kept, and executed on a stream. Calls of
+ * one shape may have different workspace, and then different engines. Not for several threads at a time. */
 #pragma once
 
 #include "trainer_image/ops/cuda/cudnn_engine.h"
@@ -21,10 +21,10 @@ MUST_USE int cudnn_conv_new(void *stream, int64_t limit, const struct cudnn_conv
 void cudnn_conv_free(struct cudnn_conv *conv);
 void cudnn_conv_freep(struct cudnn_conv **conv);
 
-/* Finds the engine of the call's shape and keeps its plan. `data` are not read; `accumulate` belongs to the shape. The engine
- * is in `ret`. Errors of cudnn_engines_find(), -ENOMEM. */
+/* Finds the call's engine and keeps its plan: the first with at most call->workspace_size bytes, else the one with the least.
+ * `data` are not read; `accumulate` belongs to the shape. Errors of cudnn_engines_find(), -ENOMEM. */
 MUST_USE int cudnn_conv_find(struct cudnn_conv *conv, const struct ops_call *call,
 			     struct cudnn_engine *ret, struct problem *problem);
 /* Takes no memory of the GPU and does not wait, so it may be captured into a CUDA graph. E_NOT_FOUND: its shape was never
- * found; -EIO: cuDNN failed. */
+ * found with this workspace; -EIO: cuDNN failed. */
 MUST_USE int cudnn_conv_run(struct cudnn_conv *conv, const struct ops_call *call);

@@ -7,67 +7,18 @@
 
 #include "common/base/error.h"
 
-#include "trainer_image/ops/cuda/cudnn_engine.h"
-
-/* What cuDNN said about a shape. A model has at most some hundred, half of its products twice or more. */
-struct cudnn_source_shape {
-	struct cudnn_shape shape;
-	struct cudnn_engines engines; /* none: `problem` says why */
-	struct problem problem;
-	char text[CUDNN_SHAPE_TEXT];
-};
+#include "trainer_image/ops/cuda/cudnn_shapes.h"
 
 struct cudnn_source {
 	struct plan_engine_source face;
 	struct cudnn_library library;
 	struct cudnn_target target;
-	struct cudnn_source_shape *shapes;
-	int count, room;
+	struct cudnn_shapes
+		shapes; /* a model has at most some hundred, half of its products twice or more */
+	char text[CUDNN_SHAPE_TEXT];
 };
 
 enum { CUDNN_SOURCE_BF16_LEAST = 80 }; /* compute capability, times 10 */
-
-static struct cudnn_source_shape *cudnn_source_add(struct cudnn_source *source)
-{
-	if (source->count == source->room) {
-		int room = source->room > 0 ? source->room * 2 : 64;
-		struct cudnn_source_shape *more =
-			realloc(source->shapes, (size_t)room * sizeof(more[0]));
-
-		if (!more)
-			return NULL;
-		source->shapes = more;
-		source->room = room;
-	}
-	return &source->shapes[source->count];
-}
-
-/* The number of the shape in `ret`. Asks cuDNN when the shape is new. A shape without an engine is remembered, too. */
-static int cudnn_source_ask(struct cudnn_source *source, const struct cudnn_shape *shape, int *ret,
-			    struct problem *problem)
-{
-	for (int i = 0; i < source->count; i++)
-		if (memcmp(&source->shapes[i].shape, shape, sizeof(*shape)) == 0) {
-			*ret = i;
-			return 0;
-		}
-	struct cudnn_source_shape *row = cudnn_source_add(source);
-
-	if (!row)
-		return problem_set(problem, -ENOMEM, "no memory for the engines");
-	memset(row, 0, sizeof(*row));
-	row->shape = *shape;
-	(void)cudnn_shape_text(shape, row->text);
-	int rc = cudnn_engines_find(&source->target, shape, INT64_MAX, CUDNN_ENGINES_MAX,
-				    &row->engines, &row->problem);
-
-	if (rc < 0 && rc != E_UNSUPPORTED) {
-		*problem = row->problem;
-		return rc;
-	}
-	*ret = source->count++;
-	return 0;
-}
 
 static int cudnn_source_shape_of(const struct graph *graph, int op, struct cudnn_shape *ret,
 				 struct problem *problem)
@@ -85,8 +36,8 @@ static int cudnn_source_find(void *context, const struct graph *graph, int op, i
 			     struct plan_engine *ret, struct problem *problem)
 {
 	struct cudnn_source *source = context;
+	struct cudnn_shapes_row *row = NULL;
 	struct cudnn_shape shape;
-	int number = -1;
 
 	if (!cudnn_shape_is_for(graph->ops[op].kind)) {
 		*ret = (struct plan_engine){.shape = -1};
@@ -95,29 +46,23 @@ static int cudnn_source_find(void *context, const struct graph *graph, int op, i
 	int rc = cudnn_source_shape_of(graph, op, &shape, problem);
 
 	if (rc == 0)
-		rc = cudnn_source_ask(source, &shape, &number, problem);
+		rc = cudnn_shapes_find(&source->shapes, &shape, &row, problem);
 	if (rc < 0)
 		return rc;
-	const struct cudnn_source_shape *row = &source->shapes[number];
-	const struct cudnn_engine *engine = cudnn_engines_choose(&row->engines, limit);
+	const struct cudnn_engine *engine =
+		&row->engines.rows[cudnn_shapes_choose(row, (size_t)limit)];
 
-	if (!engine && row->engines.count == 0) {
-		*problem = row->problem;
-		return E_UNSUPPORTED;
-	}
-	if (!engine)
-		return problem_set(problem, E_UNSUPPORTED, "no engine for %s within %lld bytes",
-				   row->text, (long long)limit);
-	*ret = (struct plan_engine){number, engine->id, engine->workspace, ""};
+	*ret = (struct plan_engine){row->number, engine->id, engine->workspace, ""};
 	memcpy(ret->name, engine->name, sizeof(ret->name));
 	return 0;
 }
 
 static const char *cudnn_source_text(void *context, int shape)
 {
-	const struct cudnn_source *source = context;
+	struct cudnn_source *source = context;
+	const struct cudnn_shapes_row *row = cudnn_shapes_at(&source->shapes, shape);
 
-	return source->shapes[shape].text;
+	return row ? cudnn_shape_text(&row->shape, source->text) : "";
 }
 
 static int cudnn_source_open(struct cudnn_source *source, const struct cudnn_device_row *row,
@@ -129,6 +74,8 @@ static int cudnn_source_open(struct cudnn_source *source, const struct cudnn_dev
 		return rc;
 	size_t version = source->library.version();
 
+	source->shapes =
+		(struct cudnn_shapes){.target = &source->target, .limit = PLAN_ENGINE_LIMIT};
 	source->face.context = source;
 	source->face.find = cudnn_source_find;
 	source->face.shape_text = cudnn_source_text;
@@ -167,8 +114,8 @@ void cudnn_source_free(struct cudnn_source *source)
 {
 	if (!source)
 		return;
+	cudnn_shapes_done(&source->shapes);
 	cudnn_target_done(&source->target);
-	free(source->shapes);
 	free(source);
 }
 
