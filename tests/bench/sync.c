@@ -63,9 +63,9 @@ static struct sum_queue *queue_new(const struct wish *wish, struct transport *tr
 {
 	struct bucket_gradient slices[SLICES];
 	struct sum_bucket buckets[SLICES];
-	struct sum_options options = {wish->codec == CODEC_NONE ? COLLECTIVE_RING
-								: COLLECTIVE_DIRECT,
-				      wish->codec, wish->codec == CODEC_INT8};
+	struct sum_options options = {
+		wish->codec == CODEC_NONE ? COLLECTIVE_RING : COLLECTIVE_DIRECT, wish->codec,
+		wish->codec == CODEC_INT8, levels_one(transport->rank, transport->ranks)};
 	struct collective_group group = collective_all(transport);
 	struct bucket_link link;
 	struct bucket_plan plan;
@@ -74,7 +74,8 @@ static struct sum_queue *queue_new(const struct wish *wish, struct transport *tr
 	for (size_t i = 0; i < SLICES; i++)
 		slices[i] = (struct bucket_gradient){slice_end(wish, i) - slice_end(wish, i + 1),
 						     wish->backward_ms * (double)(i + 1) / SLICES};
-	const struct link_probe probe = {transport, transport, options.way, 256 << 10};
+	const struct link_probe probe = {transport, transport, options.way, 256 << 10,
+					 options.levels};
 
 	if (link_measure(&probe, options.codec, &link) != 0)
 		exit(1);

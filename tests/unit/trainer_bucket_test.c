@@ -99,7 +99,7 @@ static int rank_steps(struct shared_memory *memory, int rank, enum codec codec)
 	const struct sum_bucket buckets[] = {{1000, 2000}, {100, 900}, {0, 100}};
 	const struct sum_options options = {codec == CODEC_INT8 ? COLLECTIVE_DIRECT
 								: COLLECTIVE_RING,
-					    codec, codec == CODEC_INT8};
+					    codec, codec == CODEC_INT8, levels_one(rank, 2)};
 	float *gradients = calloc(NUMBERS, sizeof(float));
 	struct transport *transport = NULL;
 	struct sum_queue *queue = NULL;
@@ -129,7 +129,7 @@ static int rank_steps(struct shared_memory *memory, int rank, enum codec codec)
 static int rank_alone(struct shared_memory *memory)
 {
 	const struct sum_bucket bucket = {0, NUMBERS};
-	const struct sum_options options = {COLLECTIVE_RING, CODEC_NONE, false};
+	const struct sum_options options = {COLLECTIVE_RING, CODEC_NONE, false, levels_one(0, 2)};
 	float *gradients = calloc(NUMBERS, sizeof(float));
 	struct transport *transport = NULL;
 	struct sum_queue *queue = NULL;

@@ -15,7 +15,7 @@
 #include "common/base/macros.h"
 
 #include "tests/support/cmocka.h"
-#include "trainer_image/comm/collective.h"
+#include "trainer_image/comm/levels.h"
 #include "trainer_image/comm/transport.h"
 
 enum { RANKS = 8, NUMBERS = 5000, RING = 8192 };
@@ -25,6 +25,7 @@ struct report {
 	int rc;
 	int blamed;
 	uint64_t sent, theory;
+	uint64_t across, theory_across; /* to other machines */
 	double took_s;
 	float numbers[NUMBERS];
 };
@@ -80,20 +81,34 @@ static float number_of(int rank, size_t i)
 	return ((float)(mixed >> 8) / 8388608.0F - 1.0F) * (i % 97 == 0 ? 20.0F : 1.0F);
 }
 
+/* As one sum, or as sums of some and all other numbers, one after another. */
+enum sum_cut { CUT_WHOLE, CUT_ODD, CUT_BLOCKS };
+
 struct sum_case {
 	enum collective_way way;
 	enum codec codec;
 	size_t count;
 	bool feedback;
-	bool parts; /* as sums of 1, 257 and all other numbers, one after another */
+	enum sum_cut cut;
+	int machines; /* of equally many ranks; 0: one */
 };
+
+static struct levels levels_here(const struct transport *transport, const struct sum_case *is)
+{
+	int machine_of[RANKS];
+
+	for (int rank = 0; rank < transport->ranks; rank++)
+		machine_of[rank] = is->machines > 1 ? rank / (transport->ranks / is->machines) : 0;
+	return levels_of(machine_of, transport->rank, transport->ranks);
+}
 
 /* One sum of numbers [first, first + count), done `times` times over; the mean of the results is left. */
 static void sum_part(struct transport *transport, struct report *report, const struct sum_case *is,
 		     size_t first, int times)
 {
-	struct collective_group group = collective_all(transport);
-	float *lost = calloc(collective_lost_count(&group, is->count), sizeof(float));
+	struct levels levels = levels_here(transport, is);
+	struct levels_share share = levels_share(&levels, is->count);
+	float *lost = calloc(share.mine_count + share.owned_count + 1, sizeof(float));
 	float *numbers = calloc(is->count, sizeof(float));
 	struct collective_sum sum = {
 		is->way,
@@ -101,16 +116,19 @@ static void sum_part(struct transport *transport, struct report *report, const s
 		numbers,
 		is->count,
 		is->feedback ? lost : NULL,
-		malloc(collective_workspace(&group, is->way, is->codec, is->count))};
+		malloc(levels_workspace(&levels, is->way, is->codec, is->count))};
+	uint64_t across;
 
 	for (int time = 0; report->rc == 0 && time < times; time++) {
 		for (size_t i = 0; i < is->count; i++)
 			numbers[i] = number_of(transport->rank, first + i);
-		report->rc = collective_sum(transport, &group, &sum);
+		report->rc = levels_sum(transport, &levels, &sum);
 		for (size_t i = 0; i < is->count; i++)
 			report->numbers[first + i] += numbers[i] / (float)times;
 	}
-	report->theory += collective_bytes(&group, is->way, is->codec, is->count) * (uint64_t)times;
+	report->theory +=
+		levels_bytes(&levels, is->way, is->codec, is->count, &across) * (uint64_t)times;
+	report->theory_across += across * (uint64_t)times;
 	free(sum.workspace);
 	free(numbers);
 	free(lost);
@@ -119,19 +137,21 @@ static void sum_part(struct transport *transport, struct report *report, const s
 static void sum_rank_times(struct transport *transport, struct report *report,
 			   const struct sum_case *is, int times)
 {
-	const size_t counts[] = {1, 257, is->count - 258};
+	static const size_t firsts[][2] = {[CUT_ODD] = {1, 257}, [CUT_BLOCKS] = {768, 1024}};
 	struct sum_case part = *is;
 	size_t first = 0;
 
-	if (!is->parts) {
-		sum_part(transport, report, is, 0, times);
-		return;
-	}
-	for (size_t i = 0; i < COUNT_OF(counts); i++) {
-		part.count = counts[i];
+	for (size_t i = 0; is->cut != CUT_WHOLE && i < 2; i++) {
+		part.count = firsts[is->cut][i];
 		sum_part(transport, report, &part, first, times);
-		first += counts[i];
+		first += part.count;
 	}
+	part.count = is->count - first;
+	sum_part(transport, report, &part, first, times);
+	for (int rank = 0; is->machines > 1 && rank < transport->ranks; rank++)
+		if (rank * is->machines / transport->ranks !=
+		    transport->rank * is->machines / transport->ranks)
+			report->across += transport->sent[rank];
 }
 
 static void sum_rank(struct transport *transport, struct report *report, const void *context)
@@ -169,6 +189,7 @@ static void check_sum(int ranks, const struct sum_case *is, double least)
 				 collective_way_text(is->way), codec_text(is->codec), ranks,
 				 is->count, rank, (unsigned long)reports[rank].sent,
 				 (unsigned long)reports[rank].theory);
+		assert_int_equal(reports[rank].across, reports[rank].theory_across);
 	}
 	if (!(worst(ranks, is->count) <= least))
 		fail_msg("%s %s, %d ranks, %zu numbers: %g from the sum",
@@ -195,7 +216,7 @@ static void test_sums(void **state)
 	for (enum collective_way way = 0; way < COLLECTIVE_WAYS; way++)
 		for (enum codec codec = 0; codec < CODECS; codec++)
 			for (size_t i = 0; i < COUNT_OF(ranks); i++) {
-				const struct sum_case is = {way, codec, NUMBERS, .parts = true};
+				const struct sum_case is = {way, codec, NUMBERS, .cut = CUT_ODD};
 
 				if (codec == CODEC_INT8 && way != COLLECTIVE_DIRECT)
 					continue;
@@ -224,20 +245,25 @@ static void test_theory(void **state)
 /* What 8 bits lose in one step comes in the next ones: the mean of 20 is twenty times nearer. */
 static void test_feedback(void **state)
 {
-	struct sum_case is = {COLLECTIVE_DIRECT, CODEC_INT8, NUMBERS, .parts = false};
-
 	(void)state;
-	run_ranks(4, sum_rank_often, &is);
-	double without = worst(4, NUMBERS);
+	for (int machines = 1; machines <= 2; machines++) {
+		struct sum_case is = {.way = COLLECTIVE_DIRECT,
+				      .codec = CODEC_INT8,
+				      .count = NUMBERS,
+				      .machines = machines};
 
-	is.feedback = true;
-	run_ranks(4, sum_rank_often, &is);
-	check_sum(4, &is, without / 5);
+		run_ranks(4, sum_rank_often, &is);
+		double without = worst(4, NUMBERS);
+
+		is.feedback = true;
+		run_ranks(4, sum_rank_often, &is);
+		check_sum(4, &is, without / 5);
+	}
 }
 
 static void int8_rank(struct transport *transport, struct report *report, const void *context)
 {
-	const struct sum_case is = {COLLECTIVE_RING, CODEC_INT8, 10, .parts = false};
+	const struct sum_case is = {COLLECTIVE_RING, CODEC_INT8, 10, .cut = CUT_WHOLE};
 
 	(void)context;
 	sum_rank_times(transport, report, &is, 1);
@@ -251,49 +277,86 @@ static void test_refused(void **state)
 	assert_int_equal(reports[1].rc, -EINVAL);
 }
 
-/* Ranks 0..1 and 2..3 are machines. */
-static void machines_rank(struct transport *transport, struct report *report, const void *context)
-{
-	const struct collective_group machine = {
-		.count = 2,
-		.me = transport->rank % 2,
-		.ranks = {transport->rank / 2 * 2, transport->rank / 2 * 2 + 1}};
-	const struct collective_group machines = {
-		.count = 2,
-		.me = transport->rank / 2,
-		.ranks = {transport->rank % 2, transport->rank % 2 + 2}};
-	uint8_t *workspace =
-		malloc(collective_workspace(&machine, COLLECTIVE_DIRECT, CODEC_NONE, NUMBERS));
-	const struct collective_sum sum = {
-		COLLECTIVE_HALVING, CODEC_NONE, report->numbers, NUMBERS, NULL, workspace};
-
-	(void)context;
-	for (size_t i = 0; i < NUMBERS; i++)
-		report->numbers[i] = number_of(transport->rank, i);
-	report->rc = collective_sum_machines(transport, &machine, &machines, &sum);
-	report->theory = transport->sent[machines.ranks[1 - machines.me]];
-	free(workspace);
-}
-
+/* Sums within machines first: right, with no byte too many, and over the network once a machine. */
 static void test_machines(void **state)
 {
+	static const int rows[][2] = {{4, 2}, {6, 3}, {8, 2}, {8, 4}};
+
 	(void)state;
-	run_ranks(4, machines_rank, NULL);
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		for (enum codec codec = 0; codec < CODECS; codec++) {
+			const struct sum_case is = {.way = COLLECTIVE_DIRECT,
+						    .codec = codec,
+						    .count = NUMBERS,
+						    .cut = CUT_ODD,
+						    .machines = rows[i][1]};
+
+			run_ranks(rows[i][0], sum_rank, &is);
+			check_sum(rows[i][0], &is, least_of(codec, rows[i][0]));
+		}
+}
+
+/* Two machines of four ranks: a machine sends what it holds once, and eight ranks of one level send it four times. */
+static void test_machines_bytes(void **state)
+{
+	static const int machine_of[] = {0, 0, 0, 0, 1, 1, 1, 1};
+	const size_t count = 4 << 20;
+	uint64_t two = 0;
+	uint64_t across;
+
+	(void)state;
 	for (int rank = 0; rank < 4; rank++) {
-		assert_int_equal(reports[rank].rc, 0);
-		assert_true(memcmp(reports[rank].numbers, reports[0].numbers,
-				   sizeof(reports[0].numbers)) == 0);
-		/* Over the network goes half of what a machine has, and half of that in each direction of a sum of two. */
-		assert_in_range(reports[rank].theory, NUMBERS * 4 / 2 - 2048,
-				NUMBERS * 4 / 2 + 2048);
+		struct levels levels = levels_of(machine_of, rank, 8);
+
+		assert_int_equal(levels_machines(&levels), 2);
+		assert_int_equal(levels.across.ranks[1 - levels.across.me], rank + 4);
+		(void)levels_bytes(&levels, COLLECTIVE_DIRECT, CODEC_NONE, count, &across);
+		two += across;
 	}
-	assert_true(worst(4, NUMBERS) < 1e-4);
+	assert_int_equal(two, count * 4);
+}
+
+/* Machines with 1 and 3 ranks, one machine, and a machine a rank: one level. */
+static void test_machines_one(void **state)
+{
+	static const int rows[][4] = {{0, 1, 1, 1}, {0, 0, 0, 0}, {0, 1, 2, 3}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct levels levels = levels_of(rows[i], 2, 4);
+
+		assert_int_equal(levels_machines(&levels), 1);
+		assert_int_equal(levels.machine.count, 1);
+		assert_int_equal(levels.across.count, 4);
+		assert_int_equal(levels.across.me, 2);
+	}
+}
+
+/* The bits of a sum do not depend on its cut, where parts begin at blocks. */
+static void test_cut(void **state)
+{
+	static float whole[NUMBERS];
+
+	(void)state;
+	for (int machines = 1; machines <= 2; machines++)
+		for (enum codec codec = 0; codec < CODECS; codec++) {
+			struct sum_case is = {.way = COLLECTIVE_DIRECT,
+					      .codec = codec,
+					      .count = NUMBERS,
+					      .machines = machines};
+
+			run_ranks(4, sum_rank, &is);
+			memcpy(whole, reports[0].numbers, sizeof(whole));
+			is.cut = CUT_BLOCKS;
+			run_ranks(4, sum_rank, &is);
+			assert_memory_equal(whole, reports[0].numbers, sizeof(whole));
+		}
 }
 
 /* A rank that stands still: the others end, and name their neighbour. */
 static void frozen_rank(struct transport *transport, struct report *report, const void *context)
 {
-	const struct sum_case is = {COLLECTIVE_RING, CODEC_NONE, NUMBERS, .parts = false};
+	const struct sum_case is = {COLLECTIVE_RING, CODEC_NONE, NUMBERS, .cut = CUT_WHOLE};
 	int64_t begun_ms = now_ms();
 
 	(void)context;
@@ -326,7 +389,7 @@ static void stop_at_once(int signal)
 
 static void stopped_rank(struct transport *transport, struct report *report, const void *context)
 {
-	const struct sum_case is = {COLLECTIVE_TREE, CODEC_NONE, NUMBERS, .parts = false};
+	const struct sum_case is = {COLLECTIVE_TREE, CODEC_NONE, NUMBERS, .cut = CUT_WHOLE};
 
 	(void)context;
 	if (transport->rank == 1) {
@@ -430,15 +493,12 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_theory),
-		cmocka_unit_test(test_feedback),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_machines),
-		cmocka_unit_test(test_frozen),
-		cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_pace),
-		cmocka_unit_test(test_special_numbers),
+		cmocka_unit_test(test_sums),         cmocka_unit_test(test_theory),
+		cmocka_unit_test(test_feedback),     cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_machines),     cmocka_unit_test(test_machines_bytes),
+		cmocka_unit_test(test_machines_one), cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_frozen),       cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_pace),         cmocka_unit_test(test_special_numbers),
 	};
 
 	return cmocka_run_group_tests_name("trainer_comm", tests, setup, teardown);

@@ -226,17 +226,21 @@ static void test_sums(void **state)
 {
 	static const struct sum_bucket buckets[] = {{0, 100}, {100, 28}};
 	static const struct sum_bucket moved[] = {{0, 99}, {99, 29}};
-	static const struct {
+	static const int machine_of[] = {0, 0, 1, 1};
+	const struct levels one = levels_one(0, 4);
+	const struct levels two = levels_of(machine_of, 0, 4);
+	const struct {
 		const char *name;
 		struct sum_options options;
 		const struct sum_bucket *buckets;
 	} others[] = {
-		{"buckets", {COLLECTIVE_RING, CODEC_NONE, false}, moved},
-		{"codec", {COLLECTIVE_RING, CODEC_BF16, false}, buckets},
-		{"feedback", {COLLECTIVE_RING, CODEC_NONE, true}, buckets},
-		{"way", {COLLECTIVE_TREE, CODEC_NONE, false}, buckets},
+		{"buckets", {COLLECTIVE_RING, CODEC_NONE, false, one}, moved},
+		{"codec", {COLLECTIVE_RING, CODEC_BF16, false, one}, buckets},
+		{"feedback", {COLLECTIVE_RING, CODEC_NONE, true, one}, buckets},
+		{"machines", {COLLECTIVE_RING, CODEC_NONE, false, two}, buckets},
+		{"way", {COLLECTIVE_TREE, CODEC_NONE, false, one}, buckets},
 	};
-	const struct sum_options options = {COLLECTIVE_RING, CODEC_NONE, false};
+	const struct sum_options options = {COLLECTIVE_RING, CODEC_NONE, false, one};
 	struct terms mine = {0};
 	struct term_difference is;
 

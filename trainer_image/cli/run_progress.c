@@ -47,6 +47,8 @@ static void run_progress_begun(void *context, const struct train_begun *is)
 		json_put_int(&text, "samples", (int64_t)is->samples);
 		json_put_int(&text, "parameters", is->parameters);
 		json_put_int(&text, "arena_bytes", is->arena);
+		json_put_int(&text, "ranks", is->ranks);
+		json_put_int(&text, "machines", is->machines);
 		json_put_bool(&text, "resumed", is->resumed);
 		json_end_object(&text);
 		run_progress_print(&text);
@@ -55,6 +57,9 @@ static void run_progress_begun(void *context, const struct train_begun *is)
 	printf("%" PRId64 " parameters, %" PRIu64 " samples, %" PRIu64 " steps in %" PRId64
 	       " epochs, %.1f MiB for activations\n",
 	       is->parameters, is->samples, is->steps, is->epochs, (double)is->arena / 1048576);
+	if (is->machines > 1)
+		printf("%d ranks on %d machines: sums within each machine, then over all\n",
+		       is->ranks, is->machines);
 	if (is->resumed)
 		printf("goes on behind step %" PRIu64 "\n", is->step);
 	(void)fflush(stdout);

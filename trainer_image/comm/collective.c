@@ -306,27 +306,43 @@ static int collective_direct_spread(struct transport *transport,
 	return rc;
 }
 
-static int collective_direct(struct transport *transport, const struct collective_group *group,
+int collective_direct_reduce(struct transport *transport, const struct collective_group *group,
 			     const struct collective_sum *sum)
 {
 	struct place *place = transport->place;
 	struct collective_part mine = collective_part(sum, group->count, group->me);
 	uint8_t *encoded = sum->workspace;
-	uint8_t *own = collective_direct_at(sum, encoded, &mine);
 	uint8_t *came = encoded + codec_size(sum->codec, sum->count + CODEC_BLOCK);
 	int rc = collective_direct_encode(place, sum, sum->numbers, sum->lost, sum->count, encoded);
 
 	if (rc == 0)
 		rc = collective_direct_scatter(transport, group, sum, encoded, came);
-	if (rc == 0)
-		rc = collective_direct_add(place, group, sum, mine, own, came);
-	if (rc == 0)
-		rc = collective_direct_encode(place, sum, mine.numbers,
-					      sum->lost ? sum->lost + sum->count : NULL, mine.count,
-					      own);
+	return rc == 0 ? collective_direct_add(place, group, sum, mine,
+					       collective_direct_at(sum, encoded, &mine), came)
+		       : rc;
+}
+
+int collective_direct_share(struct transport *transport, const struct collective_group *group,
+			    const struct collective_sum *sum)
+{
+	struct place *place = transport->place;
+	struct collective_part mine = collective_part(sum, group->count, group->me);
+	uint8_t *encoded = sum->workspace;
+	int rc = collective_direct_encode(place, sum, mine.numbers,
+					  sum->lost ? sum->lost + sum->count : NULL, mine.count,
+					  collective_direct_at(sum, encoded, &mine));
+
 	if (rc == 0)
 		rc = collective_direct_spread(transport, group, sum, encoded);
 	return rc == 0 ? place_decode(place, sum->codec, encoded, sum->count, sum->numbers) : rc;
+}
+
+static int collective_direct(struct transport *transport, const struct collective_group *group,
+			     const struct collective_sum *sum)
+{
+	int rc = collective_direct_reduce(transport, group, sum);
+
+	return rc == 0 ? collective_direct_share(transport, group, sum) : rc;
 }
 
 /* --- face --- */
@@ -360,26 +376,5 @@ int collective_gather(struct transport *transport, const struct collective_group
 
 		rc = collective_shift(transport, group, 1, is);
 	}
-	return rc;
-}
-
-int collective_sum_machines(struct transport *transport, const struct collective_group *machine,
-			    const struct collective_group *machines,
-			    const struct collective_sum *sum)
-{
-	struct collective_sum within = {COLLECTIVE_RING, CODEC_NONE, sum->numbers,
-					sum->count,      NULL,       sum->workspace};
-	struct collective_part mine = collective_part(&within, machine->count, machine->me + 1);
-	struct collective_sum across = *sum;
-	int rc = 0;
-
-	across.numbers = mine.numbers;
-	across.count = mine.count;
-	if (machine->count > 1)
-		rc = collective_ring_reduce(transport, machine, &within);
-	if (rc == 0)
-		rc = collective_sum(transport, machines, &across);
-	if (rc == 0 && machine->count > 1)
-		rc = collective_ring_spread(transport, machine, &within);
 	return rc;
 }

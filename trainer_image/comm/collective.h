@@ -40,7 +40,8 @@ struct collective_sum {
 	enum codec codec;
 	float *numbers; /* of this rank; becomes the sum */
 	size_t count;
-	float *lost; /* error feedback: collective_lost_count() numbers, zeros before the first sum; NULL = none */
+	/* Error feedback, zeros before the first sum: of `count` numbers, then of its shard. NULL = none. */
+	float *lost;
 	uint8_t *workspace; /* collective_workspace() bytes */
 };
 
@@ -53,7 +54,6 @@ struct collective_group collective_all(const struct transport *transport);
 void collective_shard(size_t count, int members, int nth, size_t *ret_first, size_t *ret_count);
 size_t collective_workspace(const struct collective_group *group, enum collective_way way,
 			    enum codec codec, size_t count);
-size_t collective_lost_count(const struct collective_group *group, size_t count);
 /* What a rank sends, by the theory: the tests hold the transports to it. */
 uint64_t collective_bytes(const struct collective_group *group, enum collective_way way,
 			  enum codec codec, size_t count);
@@ -65,12 +65,3 @@ MUST_USE int collective_sum(struct transport *transport, const struct collective
 /* Each rank's `size` bytes to all, in the order of the group, by a transport of the host's memory. */
 MUST_USE int collective_gather(struct transport *transport, const struct collective_group *group,
 			       const void *mine, size_t size, void *ret_all);
-
-/* Machines with the same number of ranks each: sums within a machine first, then each rank its shard over
- * all machines by `sum`, then within again. So the network carries each number once a machine. `sum->lost`
- * is that of the shard. The workspace is the larger of two of collective_workspace(): of the machine's group
- * for RING and NONE, and of the machines' group for `sum`. */
-MUST_USE int collective_sum_machines(struct transport *transport,
-				     const struct collective_group *machine,
-				     const struct collective_group *machines,
-				     const struct collective_sum *sum);

@@ -1,4 +1,4 @@
-/* The shards of a sum, for what moves them (collective.c) and for what counts them (collective_size.c). */
+/* The shards of a sum, for what moves them (collective.c, levels.c) and for what counts them (collective_size.c). */
 #pragma once
 
 #include "trainer_image/comm/collective.h"
@@ -24,3 +24,11 @@ size_t collective_part_room(enum codec codec, int members, size_t count);
 /* The half of the range that the member keeps, and the other one. */
 void collective_halve(int me, struct collective_range range, struct collective_range *mine,
 		      struct collective_range *other);
+
+/* The two halves of a sum by DIRECT. Between them each member holds the sum of its shard, in the order of the members. */
+MUST_USE int collective_direct_reduce(struct transport *transport,
+				      const struct collective_group *group,
+				      const struct collective_sum *sum);
+MUST_USE int collective_direct_share(struct transport *transport,
+				     const struct collective_group *group,
+				     const struct collective_sum *sum);

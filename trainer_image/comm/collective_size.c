@@ -69,15 +69,6 @@ size_t collective_workspace(const struct collective_group *group, enum collectiv
 	return all + (size_t)group->count * part;
 }
 
-size_t collective_lost_count(const struct collective_group *group, size_t count)
-{
-	size_t first;
-	size_t mine;
-
-	collective_shard(count, group->count, group->me, &first, &mine);
-	return count + mine;
-}
-
 /* --- theory --- */
 
 static uint64_t collective_bytes_halving(const struct collective_group *group, enum codec codec,

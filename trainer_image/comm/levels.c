@@ -2,19 +2,21 @@
 
 #include "trainer_image/comm/collective_private.h"
 
-struct levels levels_one(const struct transport *transport)
-{
-	struct levels levels = {.machine = {.count = 1, .ranks = {transport->rank}},
-				.across = collective_all(transport)};
-
-	return levels;
-}
-
 static void levels_add(struct collective_group *group, int rank, int me)
 {
 	if (rank == me)
 		group->me = group->count;
 	group->ranks[group->count++] = rank;
+}
+
+struct levels levels_one(int rank, int ranks)
+{
+	struct levels levels = {0};
+
+	levels_add(&levels.machine, rank, rank);
+	for (int i = 0; i < ranks; i++)
+		levels_add(&levels.across, i, rank);
+	return levels;
 }
 
 /* Which of its machine's ranks it is. */
@@ -40,18 +42,16 @@ struct levels levels_of(const int machine_of[], int rank, int ranks)
 {
 	struct levels levels = {0};
 	int size = levels_size(machine_of, rank, ranks);
-	bool two = size > 1 && size < ranks;
+	bool has_two = size > 1 && size < ranks;
 
-	for (int i = 0; two && i < ranks; i++)
-		two = levels_size(machine_of, i, ranks) == size;
+	for (int i = 0; has_two && i < ranks; i++)
+		has_two = levels_size(machine_of, i, ranks) == size;
+	if (!has_two)
+		return levels_one(rank, ranks);
 	for (int i = 0; i < ranks; i++) {
-		bool same = two ? machine_of[i] == machine_of[rank] : i == rank;
-		bool beside =
-			!two || levels_place(machine_of, i) == levels_place(machine_of, rank);
-
-		if (same)
+		if (machine_of[i] == machine_of[rank])
 			levels_add(&levels.machine, i, rank);
-		if (beside)
+		if (levels_place(machine_of, i) == levels_place(machine_of, rank))
 			levels_add(&levels.across, i, rank);
 	}
 	return levels;
@@ -96,8 +96,7 @@ uint64_t levels_bytes(const struct levels *levels, enum collective_way way, enum
 					   levels_share(levels, count).mine_count);
 
 	*ret_across = levels_machines(levels) > 1 ? across : 0;
-	return across +
-	       collective_bytes(&levels->machine, COLLECTIVE_DIRECT, CODEC_NONE, count);
+	return across + collective_bytes(&levels->machine, COLLECTIVE_DIRECT, CODEC_NONE, count);
 }
 
 /* --- the sum --- */

@@ -17,7 +17,7 @@ struct levels {
 };
 
 /* One level. */
-struct levels levels_one(const struct transport *transport);
+struct levels levels_one(int rank, int ranks);
 /* `machine_of` of each rank: a number that its machine's ranks share. Machines with different numbers of ranks have
  * one level. */
 struct levels levels_of(const int machine_of[], int rank, int ranks);

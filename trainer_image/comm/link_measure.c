@@ -9,14 +9,14 @@
 enum { LINK_TIMES = 4, LINK_FEW = 1024 };
 
 /* One sum, until it is made. */
-static int link_sum(struct transport *transport, const struct collective_sum *sum)
+static int link_sum(const struct link_probe *probe, const struct collective_sum *sum)
 {
-	struct collective_group group = collective_all(transport);
-	int rc = place_ready(transport->place);
+	struct place *place = probe->sums->place;
+	int rc = place_ready(place);
 
 	if (rc == 0)
-		rc = collective_sum(transport, &group, sum);
-	return rc == 0 ? place_wait(transport->place) : rc;
+		rc = levels_sum(probe->sums, &probe->levels, sum);
+	return rc == 0 ? place_wait(place) : rc;
 }
 
 /* The shortest of some sums, and of the ranks the longest. */
@@ -31,7 +31,7 @@ static int link_time(const struct link_probe *probe, const struct collective_sum
 	for (int time = 0; time < LINK_TIMES; time++) {
 		int64_t begun_us = clock_monotonic_us();
 
-		rc = link_sum(probe->sums, sum);
+		rc = link_sum(probe, sum);
 		if (rc != 0)
 			return rc;
 		double ms = (double)(clock_monotonic_us() - begun_us) / 1e3;
@@ -57,8 +57,7 @@ static int link_times(const struct link_probe *probe, struct collective_sum sum,
 int link_measure(const struct link_probe *probe, enum codec codec, struct bucket_link *ret)
 {
 	struct place *place = probe->sums->place;
-	struct collective_group group = collective_all(probe->sums);
-	size_t room = collective_workspace(&group, probe->way, codec, probe->count);
+	size_t room = levels_workspace(&probe->levels, probe->way, codec, probe->count);
 	struct collective_sum sum = {.way = probe->way,
 				     .codec = codec,
 				     .numbers = place_take(place, probe->count * sizeof(float)),

@@ -6,7 +6,7 @@
 #include "common/base/macros.h"
 
 #include "trainer_image/comm/bucket_policy.h"
-#include "trainer_image/comm/collective.h"
+#include "trainer_image/comm/levels.h"
 
 /* What is measured: sums over `sums`, by one way. Ranks tell each other their times over `words`, a transport of the
  * host's memory, which may be the same. */
@@ -14,6 +14,7 @@ struct link_probe {
 	struct transport *sums, *words;
 	enum collective_way way;
 	size_t count; /* numbers of the large sum */
+	struct levels levels;
 };
 
 /* Sums a few numbers and `count` numbers some times over. -ENOMEM, or an error of collective_sum. */

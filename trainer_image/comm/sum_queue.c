@@ -15,7 +15,6 @@ LEAKS_LEFT_TO_SANITIZER
 
 struct sum_queue {
 	struct transport *transport;
-	struct collective_group group;
 	struct sum_options options;
 	float *gradients;
 	struct sum_bucket *buckets;
@@ -44,6 +43,7 @@ void sum_terms_add(struct terms *terms, const struct sum_options *options,
 	terms_add(terms, "buckets", "%zu %016" PRIx64, count, hash);
 	terms_add(terms, "codec", "%s", codec_text(options->codec));
 	terms_add(terms, "feedback", "%s", options->feedback ? "yes" : "no");
+	terms_add(terms, "machines", "%d", levels_machines(&options->levels));
 	terms_add(terms, "way", "%s", collective_way_text(options->way));
 }
 
@@ -59,7 +59,7 @@ static int sum_queue_one(struct sum_queue *queue, size_t nth)
 		.workspace = queue->workspace,
 	};
 
-	return collective_sum(queue->transport, &queue->group, &sum);
+	return levels_sum(queue->transport, &queue->options.levels, &sum);
 }
 
 static void *sum_queue_thread(void *context)
@@ -85,9 +85,16 @@ static void *sum_queue_thread(void *context)
 	return NULL;
 }
 
+static struct levels_share sum_queue_share(const struct sum_queue *queue, size_t nth)
+{
+	return levels_share(&queue->options.levels, queue->buckets[nth].count);
+}
+
 static size_t sum_queue_lost_size(const struct sum_queue *queue, size_t nth)
 {
-	return collective_lost_count(&queue->group, queue->buckets[nth].count) * sizeof(float);
+	struct levels_share share = sum_queue_share(queue, nth);
+
+	return (share.mine_count + share.owned_count) * sizeof(float);
 }
 
 static void sum_queue_release(struct sum_queue *queue)
@@ -112,8 +119,8 @@ static int sum_queue_memory(struct sum_queue *queue, const struct sum_bucket buc
 		return -ENOMEM;
 	memcpy(queue->buckets, buckets, queue->count * sizeof(*buckets));
 	for (size_t i = 0; i < queue->count; i++) {
-		size_t size = collective_workspace(&queue->group, queue->options.way,
-						   queue->options.codec, buckets[i].count);
+		size_t size = levels_workspace(&queue->options.levels, queue->options.way,
+					       queue->options.codec, buckets[i].count);
 
 		queue->room = size > queue->room ? size : queue->room;
 		if (!queue->lost)
@@ -153,7 +160,6 @@ int sum_queue_new(struct transport *transport, float *gradients, const struct su
 	if (!queue)
 		return -ENOMEM;
 	queue->transport = transport;
-	queue->group = collective_all(transport);
 	queue->options = *options;
 	queue->gradients = gradients;
 	queue->count = count;
@@ -193,24 +199,24 @@ void sum_queue_free(struct sum_queue *queue)
 int sum_queue_lost_get(struct sum_queue *queue, size_t nth, float *ret_mine, float *ret_owned)
 {
 	struct place *place = queue->transport->place;
-	size_t mine = queue->buckets[nth].count * sizeof(float);
+	struct levels_share share = sum_queue_share(queue, nth);
 	const float *lost = queue->lost[nth];
-	int rc = place_copy(place, ret_mine, lost, mine, PLACE_OUT);
+	int rc = place_copy(place, ret_mine, lost, share.mine_count * sizeof(float), PLACE_OUT);
 
-	return rc == 0 ? place_copy(place, ret_owned, lost + queue->buckets[nth].count,
-				    sum_queue_lost_size(queue, nth) - mine, PLACE_OUT)
+	return rc == 0 ? place_copy(place, ret_owned, lost + share.mine_count,
+				    share.owned_count * sizeof(float), PLACE_OUT)
 		       : rc;
 }
 
 int sum_queue_lost_set(struct sum_queue *queue, size_t nth, const float *mine, const float *owned)
 {
 	struct place *place = queue->transport->place;
-	size_t size = queue->buckets[nth].count * sizeof(float);
+	struct levels_share share = sum_queue_share(queue, nth);
 	float *lost = queue->lost[nth];
-	int rc = place_copy(place, lost, mine, size, PLACE_IN);
+	int rc = place_copy(place, lost, mine, share.mine_count * sizeof(float), PLACE_IN);
 
-	return rc == 0 ? place_copy(place, lost + queue->buckets[nth].count, owned,
-				    sum_queue_lost_size(queue, nth) - size, PLACE_IN)
+	return rc == 0 ? place_copy(place, lost + share.mine_count, owned,
+				    share.owned_count * sizeof(float), PLACE_IN)
 		       : rc;
 }
 

@@ -7,7 +7,7 @@
 
 #include "common/base/macros.h"
 
-#include "trainer_image/comm/collective.h"
+#include "trainer_image/comm/levels.h"
 #include "trainer_image/comm/terms.h"
 
 /* Numbers [first, first + count) of the vector of gradients. */
@@ -19,11 +19,12 @@ struct sum_options {
 	enum collective_way way;
 	enum codec codec;
 	bool feedback; /* keeps what a lossy codec loses; for all buckets their own */
+	struct levels levels;
 };
 
 struct sum_queue;
 
-/* Adds "buckets", "codec", "feedback" and "way" to the terms that ranks compare before the first step. */
+/* Adds "buckets", "codec", "feedback", "machines" and "way" to the terms that ranks compare before the first step. */
 void sum_terms_add(struct terms *terms, const struct sum_options *options,
 		   const struct sum_bucket buckets[], size_t count);
 
@@ -35,8 +36,8 @@ MUST_USE int sum_queue_new(struct transport *transport, float *gradients,
 			   const struct sum_options *options, struct sum_queue **ret);
 /* Ends the thread, also in the middle of a sum. */
 void sum_queue_free(struct sum_queue *queue);
-/* What the codec lost of bucket `nth`: of this rank's numbers, and of the sums that it owns (collective_shard). In the
- * host's memory; between steps, of a queue with feedback. */
+/* What the codec lost of bucket `nth`: as many numbers as levels_share() says. In the host's memory; between steps, of
+ * a queue with feedback. */
 MUST_USE int sum_queue_lost_get(struct sum_queue *queue, size_t nth, float *ret_mine,
 				float *ret_owned);
 MUST_USE int sum_queue_lost_set(struct sum_queue *queue, size_t nth, const float *mine,

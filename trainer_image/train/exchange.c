@@ -19,6 +19,7 @@ enum {
 
 struct exchange {
 	struct team *team;
+	struct levels levels;
 	struct weights *weights;
 	bool on_device; /* the back end sums: no queue, no transport */
 	enum job_codec wish;
@@ -60,17 +61,6 @@ static int exchange_device(const struct exchange *exchange, int rc, struct probl
 
 /* --- what the codec lost --- */
 
-/* Where the numbers that this rank owns of a bucket begin in it. */
-static size_t exchange_owned(const struct exchange *exchange, size_t nth)
-{
-	size_t first;
-	size_t count;
-
-	collective_shard(exchange->buckets[nth].count, exchange->team->ranks, exchange->team->rank,
-			 &first, &count);
-	return first;
-}
-
 struct exchange_lost exchange_lost(struct exchange *exchange)
 {
 	return exchange->lost;
@@ -78,37 +68,51 @@ struct exchange_lost exchange_lost(struct exchange *exchange)
 
 int exchange_lost_save(struct exchange *exchange, struct problem *problem)
 {
+	size_t size = exchange->weights->numbers * sizeof(float);
 	int rc = 0;
 
 	if (!exchange->keeps)
 		return 0;
-	memset(exchange->lost.owned, 0, exchange->weights->numbers * sizeof(float));
+	memset(exchange->lost.mine, 0, size);
+	memset(exchange->lost.owned, 0, size);
 	for (size_t i = 0; rc == 0 && i < exchange->bucket_count; i++) {
-		size_t bucket = exchange->buckets[i].first;
+		const struct sum_bucket *bucket = &exchange->buckets[i];
+		struct levels_share share = levels_share(&exchange->levels, bucket->count);
 
-		rc = sum_queue_lost_get(exchange->queue, i, exchange->lost.mine + bucket,
-					exchange->lost.owned + bucket +
-						exchange_owned(exchange, i));
+		rc = sum_queue_lost_get(exchange->queue, i,
+					exchange->lost.mine + bucket->first + share.mine_first,
+					exchange->lost.owned + bucket->first + share.owned_first);
 	}
 	return exchange_device(exchange, rc, problem);
+}
+
+/* Who keeps a number's loss may have changed with the cut: each has them all for a moment. */
+static int exchange_lost_gather(struct exchange *exchange, struct problem *problem)
+{
+	struct team *team = exchange->team;
+	size_t numbers = exchange->weights->numbers;
+	int rc = team_sum(team, exchange->lost.owned, numbers, problem);
+
+	return rc == 0 ? team_sum_of(team, &exchange->levels.machine, exchange->lost.mine, numbers,
+				     problem)
+		       : rc;
 }
 
 int exchange_lost_load(struct exchange *exchange, struct problem *problem)
 {
 	if (!exchange->keeps)
 		return 0;
-	/* Who owns a number may have changed with the cut: each has them all for a moment. */
-	int rc =
-		team_sum(exchange->team, exchange->lost.owned, exchange->weights->numbers, problem);
+	int rc = exchange_lost_gather(exchange, problem);
 
 	if (rc != 0)
 		return rc;
 	for (size_t i = 0; rc == 0 && i < exchange->bucket_count; i++) {
-		size_t bucket = exchange->buckets[i].first;
+		const struct sum_bucket *bucket = &exchange->buckets[i];
+		struct levels_share share = levels_share(&exchange->levels, bucket->count);
 
-		rc = sum_queue_lost_set(exchange->queue, i, exchange->lost.mine + bucket,
-					exchange->lost.owned + bucket +
-						exchange_owned(exchange, i));
+		rc = sum_queue_lost_set(exchange->queue, i,
+					exchange->lost.mine + bucket->first + share.mine_first,
+					exchange->lost.owned + bucket->first + share.owned_first);
 	}
 	return exchange_device(exchange, rc, problem);
 }
@@ -119,7 +123,8 @@ static struct sum_options exchange_options(const struct exchange *exchange)
 {
 	return (struct sum_options){.way = COLLECTIVE_DIRECT,
 				    .codec = exchange->codec,
-				    .feedback = exchange->codec == CODEC_INT8};
+				    .feedback = exchange->codec == CODEC_INT8,
+				    .levels = exchange->levels};
 }
 
 void exchange_terms_add(const struct exchange *exchange, struct terms *terms)
@@ -231,7 +236,8 @@ static int exchange_cut_measured(struct exchange *exchange, struct problem *prob
 	const struct link_probe probe = {.sums = transport,
 					 .words = transport,
 					 .way = COLLECTIVE_DIRECT,
-					 .count = EXCHANGE_PROBE};
+					 .count = EXCHANGE_PROBE,
+					 .levels = exchange->levels};
 
 	if (exchange->wish == JOB_CODEC_AUTO) {
 		rc = link_choose(&probe, exchange->timeline, count, CODEC_INT8, &choice);
@@ -370,10 +376,13 @@ int exchange_new(struct team *team, struct weights *weights, const struct job_ra
 		 struct exchange **ret, struct problem *problem)
 {
 	struct exchange *exchange = calloc(1, sizeof(*exchange));
+	int machine_of[COMM_RANKS_MAX];
 
 	if (!exchange)
 		return problem_set(problem, -ENOMEM, "no memory");
+	job_machines(ranks, machine_of);
 	exchange->team = team;
+	exchange->levels = levels_of(machine_of, team->rank, team->ranks);
 	exchange->weights = weights;
 	exchange->wish = (enum job_codec)ranks->codec;
 	exchange->codec =
@@ -408,6 +417,11 @@ void exchange_free(struct exchange *exchange)
 	free(exchange->ends);
 	free(exchange->timeline);
 	free(exchange);
+}
+
+int exchange_machines(const struct exchange *exchange)
+{
+	return levels_machines(&exchange->levels);
 }
 
 size_t exchange_buckets(const struct exchange *exchange)

@@ -45,6 +45,8 @@ struct exchange_lost exchange_lost(struct exchange *exchange);
 MUST_USE int exchange_lost_save(struct exchange *exchange, struct problem *problem);
 /* From the vectors, after they were loaded, by all ranks together. */
 MUST_USE int exchange_lost_load(struct exchange *exchange, struct problem *problem);
+/* On which sums have two levels (comm/levels.h); 1: one level. */
+int exchange_machines(const struct exchange *exchange);
 /* Buckets of the last cut, and the codec. */
 size_t exchange_buckets(const struct exchange *exchange);
 const char *exchange_codec(const struct exchange *exchange);

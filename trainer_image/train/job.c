@@ -264,14 +264,25 @@ static bool job_is_same_machine(const char *a, const char *b)
 	       strncmp(a, b, (size_t)(a_port - a)) == 0;
 }
 
+void job_machines(const struct job_ranks *ranks, int ret_machine_of[])
+{
+	for (int i = 0; i < ranks->count; i++) {
+		int first = 0;
+
+		while (ranks->addresses && ranks->addresses[0] && first < i &&
+		       !job_is_same_machine(ranks->addresses[first], ranks->addresses[i]))
+			first++;
+		ret_machine_of[i] = first;
+	}
+}
+
 int job_device_index(const struct job *job, int rank)
 {
-	char **addresses = job->ranks.addresses;
+	int machine_of[COMM_RANKS_MAX];
 	int before = 0;
 
-	if (job_addresses(job) <= (size_t)rank)
-		return rank;
+	job_machines(&job->ranks, machine_of);
 	for (int i = 0; i < rank; i++)
-		before += job_is_same_machine(addresses[i], addresses[rank]) ? 1 : 0;
+		before += machine_of[i] == machine_of[rank] ? 1 : 0;
 	return before;
 }

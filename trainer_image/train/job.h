@@ -73,6 +73,9 @@ void job_print(FILE *out);
 
 /* Does the device sum gradients? `can`: it is one that sums. */
 bool job_sums_on_device(const struct job_ranks *ranks, bool can);
+/* Of each rank, a number that the ranks of its machine share: those whose addresses have the same host. Room for
+ * COMM_RANKS_MAX. */
+void job_machines(const struct job_ranks *ranks, int ret_machine_of[]);
 /* Which of its machine's devices a rank takes: ranks of one machine take one after the other. */
 int job_device_index(const struct job *job, int rank);
 /* The tensor type that the job computes in. */

@@ -6,8 +6,6 @@
 
 #include "common/base/error.h"
 
-#include "trainer_image/comm/collective.h"
-
 enum { TEAM_HEAR_MS = 6000, TEAM_PAUSE_MS = 20 };
 
 int team_blame(struct team *team, int rc, struct problem *problem)
@@ -68,14 +66,14 @@ int team_tell(struct team *team, struct team_word *word, struct problem *problem
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter): the sums are written to them
-int team_sum(struct team *team, float *numbers, size_t count, struct problem *problem)
+int team_sum_of(struct team *team, const struct collective_group *group, float *numbers,
+		size_t count, struct problem *problem)
 {
-	if (!team || team->ranks < 2 || count == 0)
+	if (group->count < 2 || count == 0)
 		return 0;
-	struct collective_group group = collective_all(team->transport);
 	CLEANUP(freep)
 	uint8_t *workspace =
-		malloc(collective_workspace(&group, COLLECTIVE_DIRECT, CODEC_NONE, count));
+		malloc(collective_workspace(group, COLLECTIVE_DIRECT, CODEC_NONE, count));
 	const struct collective_sum sum = {.way = COLLECTIVE_DIRECT,
 					   .codec = CODEC_NONE,
 					   .numbers = numbers,
@@ -84,9 +82,18 @@ int team_sum(struct team *team, float *numbers, size_t count, struct problem *pr
 
 	if (!workspace)
 		return problem_set(problem, -ENOMEM, "no memory");
-	int rc = collective_sum(team->transport, &group, &sum);
+	int rc = collective_sum(team->transport, group, &sum);
 
 	return rc != 0 ? team_blame(team, rc, problem) : 0;
+}
+
+int team_sum(struct team *team, float *numbers, size_t count, struct problem *problem)
+{
+	if (!team || team->ranks < 2)
+		return 0;
+	struct collective_group group = collective_all(team->transport);
+
+	return team_sum_of(team, &group, numbers, count, problem);
 }
 
 int team_mean(struct team *team, float *numbers, size_t count, struct problem *problem)

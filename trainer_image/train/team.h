@@ -6,6 +6,7 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
+#include "trainer_image/comm/collective.h"
 #include "trainer_image/comm/transport.h"
 #include "trainer_image/comm/watch.h"
 
@@ -28,6 +29,9 @@ MUST_USE int team_tell(struct team *team, struct team_word *word, struct problem
 /* Numbers to their sum, and to their mean, over ranks. */
 MUST_USE int team_sum(struct team *team, float *numbers, size_t count, struct problem *problem);
 MUST_USE int team_mean(struct team *team, float *numbers, size_t count, struct problem *problem);
+/* Numbers to their sum over some of the ranks, which all call it. */
+MUST_USE int team_sum_of(struct team *team, const struct collective_group *group, float *numbers,
+			 size_t count, struct problem *problem);
 /* The smallest of all ranks' numbers. */
 MUST_USE int team_least(struct team *team, uint64_t *number, struct problem *problem);
 /* Each number to the largest that a rank has in its place. Where ranks have other keys, their numbers are of other

@@ -292,6 +292,8 @@ static void train_tell_begin(struct train *train, bool resumed)
 		.samples = feed_samples(train->feed),
 		.arena = train->engine.plan->arena,
 		.parameters = graph_elements(train->engine.graph, GRAPH_PARAMETER),
+		.ranks = train->ranks,
+		.machines = train->exchange ? exchange_machines(train->exchange) : 1,
 		.resumed = resumed,
 	};
 

@@ -23,6 +23,7 @@ struct train_begun {
 	int64_t epochs;
 	uint64_t samples;          /* of an epoch, all ranks */
 	int64_t arena, parameters; /* bytes, numbers */
+	int ranks, machines;
 	bool resumed;
 };
 
