@@ -1,5 +1,6 @@
 /* trainer run JOB: trains as a job's file says, by one process or many. */
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,18 +87,24 @@ static int run_cli_ranks(const struct command_input *input, const struct job *jo
 {
 	bool apart = job->ranks.addresses && job->ranks.addresses[0];
 	const char *text = command_option(input, "--rank");
-	uint64_t rank = 0;
+	uint64_t first = 0;
+	uint64_t last = 0;
 
 	ret->first = -1;
 	if (!text && apart)
-		return run_cli_refuse("ranks.addresses are given: --rank says which one runs here");
+		return run_cli_refuse(
+			"ranks.addresses are given: --rank says which of them run here");
 	if (!text)
 		return 0;
 	if (!apart)
 		return run_cli_refuse("--rank is for jobs with ranks.addresses");
-	if (!trainer_number(input, "--rank", 0, (uint64_t)job->ranks.count - 1, 0, &rank))
+	if (!trainer_range(input, "--rank", (uint64_t)job->ranks.count - 1, &first, &last))
 		return EXIT_USAGE;
-	ret->first = ret->last = (int)rank;
+	ret->first = (int)first;
+	ret->last = (int)last;
+	if (first > 0)
+		fprintf(stderr, "rank %s of %" PRId64 " here; rank 0 tells how it goes\n", text,
+			job->ranks.count);
 	return 0;
 }
 
@@ -157,7 +164,8 @@ static int run_cli_run(void *context, const struct command_input *input)
 static const struct option_row run_cli_options[] = {
 	{"--json", 0, OPTION_FLAG, NULL, "an object a line: begin, step, evaluation, saved, end"},
 	{"--interval", 0, OPTION_VALUE, "SECONDS", "between two lines; default 10"},
-	{"--rank", 0, OPTION_VALUE, "N", "with ranks.addresses: the rank that runs here"},
+	{"--rank", 0, OPTION_VALUE, "N",
+	 "with ranks.addresses: the ranks of this machine, 4 or 4-7"},
 	{"--print-config", 0, OPTION_FLAG, NULL, "write a job's file with every key"},
 };
 

@@ -107,6 +107,21 @@ bool trainer_number(const struct command_input *input, const char *name, uint64_
 	return true;
 }
 
+bool trainer_range(const struct command_input *input, const char *name, uint64_t most,
+		   uint64_t *ret_first, uint64_t *ret_last)
+{
+	const char *text = command_option(input, name);
+	const char *end = text;
+	bool is_range = trainer_digits(text, &end, ret_first);
+
+	*ret_last = *ret_first;
+	if (is_range && *end == '-')
+		is_range = trainer_digits(end + 1, &end, ret_last);
+	if (!is_range || *end || *ret_last < *ret_first || *ret_last > most)
+		return trainer_refuse(name, text, 0, most, "rank, nor a range such as 0-3");
+	return true;
+}
+
 bool trainer_size(const struct command_input *input, const char *name, uint64_t least,
 		  uint64_t most, uint64_t otherwise, uint64_t *ret)
 {

@@ -30,7 +30,10 @@ int trainer_tell(const struct problem *problem);
 /* The value of an option as a number within bounds, `otherwise` when it is absent. False, after telling what is wrong. */
 MUST_USE bool trainer_number(const struct command_input *input, const char *name, uint64_t least,
 			     uint64_t most, uint64_t otherwise, uint64_t *ret);
-/* The same for "8MiB", "512KiB", "4096". */
+/* "3", or "0-3", of an option that is there. */
+MUST_USE bool trainer_range(const struct command_input *input, const char *name, uint64_t most,
+			    uint64_t *ret_first, uint64_t *ret_last);
+/* As trainer_number() for "8MiB", "512KiB", "4096". */
 MUST_USE bool trainer_size(const struct command_input *input, const char *name, uint64_t least,
 			   uint64_t most, uint64_t otherwise, uint64_t *ret);
 /* Rows as --output and --columns say. NULL, after telling what is wrong. */

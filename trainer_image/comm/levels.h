@@ -4,8 +4,8 @@
  * over the machines, by the codec. Then each rank gives its shard to its machine. So a network carries each number once
  * a machine: of S bytes on 2 machines with 8 ranks each, a machine sends S, where one level sends 8 S.
  *
- * Within a machine numbers travel as FP32 and are added in the order of ranks, so the bits depend on the machines alone,
- * and not on the cut into buckets. */
+ * Within a machine numbers travel as FP32 and are added in the order of ranks. So the bits depend on which ranks share a
+ * machine, and not on the cut into buckets. */
 #pragma once
 
 #include "trainer_image/comm/collective.h"

@@ -276,13 +276,24 @@ void job_machines(const struct job_ranks *ranks, int ret_machine_of[])
 	}
 }
 
-int job_device_index(const struct job *job, int rank)
+/* Ranks [0, end) that are on the machine of `rank`. */
+static int job_beside(const struct job *job, int rank, int end)
 {
 	int machine_of[COMM_RANKS_MAX];
-	int before = 0;
+	int count = 0;
 
 	job_machines(&job->ranks, machine_of);
-	for (int i = 0; i < rank; i++)
-		before += machine_of[i] == machine_of[rank] ? 1 : 0;
-	return before;
+	for (int i = 0; i < end; i++)
+		count += machine_of[i] == machine_of[rank] ? 1 : 0;
+	return count;
+}
+
+int job_device_index(const struct job *job, int rank)
+{
+	return job_beside(job, rank, rank);
+}
+
+int job_machine_ranks(const struct job *job, int rank)
+{
+	return job_beside(job, rank, (int)job->ranks.count);
 }

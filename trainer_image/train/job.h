@@ -78,5 +78,7 @@ bool job_sums_on_device(const struct job_ranks *ranks, bool can);
 void job_machines(const struct job_ranks *ranks, int ret_machine_of[]);
 /* Which of its machine's devices a rank takes: ranks of one machine take one after the other. */
 int job_device_index(const struct job *job, int rank);
+/* Ranks on the machine of this one. */
+int job_machine_ranks(const struct job *job, int rank);
 /* The tensor type that the job computes in. */
 enum tensor_type job_tensor_type(const struct job *job);

@@ -69,8 +69,7 @@ static void train_engine_free(struct train_engine *engine)
 static unsigned train_threads(const struct train *train)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	bool here = train->job->ranks.addresses == NULL || !train->job->ranks.addresses[0];
-	long share = processors / (here ? train->ranks : 1);
+	long share = processors / job_machine_ranks(train->job, train->rank);
 
 	if (train->job->threads > 0)
 		return (unsigned)train->job->threads;
