@@ -55,7 +55,7 @@ else()
 endif()
 
 # haas_kernels(OUT FOLDER FILE.cu... [EMULATED INCLUDE]): objects below FOLDER of the build, by nvcc or, with EMULATED, by the C compiler
-# with the headers of INCLUDE before all others.
+# with the headers of INCLUDE before all others. nvcc takes the COMPILE_OPTIONS of a file too.
 function(haas_kernels out folder)
   cmake_parse_arguments(arg "" "EMULATED" "" ${ARGN})
   set(objects "")
@@ -66,7 +66,11 @@ function(haas_kernels out folder)
     if(arg_EMULATED)
       set(command ${CMAKE_C_COMPILER} ${haas_emulated_flags} -I${arg_EMULATED} ${haas_kernel_includes} -MD -MF ${object}.d)
     else()
-      set(command ${HAAS_NVCC} ${haas_nvcc_flags} ${haas_kernel_includes} -MD -MF ${object}.d)
+      get_source_file_property(own ${file} COMPILE_OPTIONS)
+      if(NOT own)
+        set(own "")
+      endif()
+      set(command ${HAAS_NVCC} ${haas_nvcc_flags} ${own} ${haas_kernel_includes} -MD -MF ${object}.d)
     endif()
     add_custom_command(
       OUTPUT ${object}

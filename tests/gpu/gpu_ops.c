@@ -1,9 +1,10 @@
-// links: trainer_cuda trainer_ops
+// links: trainer_cuda trainer_ops trainer_loader
 /* The kernels on the GPU of this machine, beside the CPU back end: what tests/unit/trainer_cuda_test.c does on an emulation. */
 #include <stdio.h>
 
 #include "common/base/error.h"
 
+#include "tests/support/augment_parity.h"
 #include "tests/support/cmocka.h"
 #include "tests/support/ops_parity_chain.h"
 
@@ -47,6 +48,14 @@ static void test_chains(void **state)
 	parity_captures(&gpu);
 }
 
+static void test_augment(void **state)
+{
+	(void)state;
+	augment_parity_all(gpu.device);
+	augment_parity_order(gpu.device);
+	augment_parity_refused(gpu.device);
+}
+
 /* What a person reads where the GPU cannot be used: the script looks at it. */
 static int gpu_ops_tell(int rc, const struct problem *problem)
 {
@@ -57,10 +66,9 @@ static int gpu_ops_tell(int rc, const struct problem *problem)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small),
-		cmocka_unit_test(test_large),
-		cmocka_unit_test(test_state),
-		cmocka_unit_test(test_chains),
+		cmocka_unit_test(test_small),   cmocka_unit_test(test_large),
+		cmocka_unit_test(test_state),   cmocka_unit_test(test_chains),
+		cmocka_unit_test(test_augment),
 	};
 	struct problem problem = {0};
 	int rc = ops_cuda_new(0, &gpu.device, &problem);

@@ -1,7 +1,6 @@
 #include "trainer_image/loader/augment_cpu.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,8 @@
 #include <emmintrin.h>
 #endif
 
-#include "common/base/half.h"
+#include "trainer_image/loader/augment_number.h"
+#include "trainer_image/loader/augment_pixel.h"
 
 typedef float augment_four __attribute__((vector_size(16)));
 typedef int32_t augment_four_int __attribute__((vector_size(16)));
@@ -52,37 +52,6 @@ struct augment_cpu {
 	void *table;    /* [3][256] of the output's type: what a byte becomes */
 };
 
-static void augment_put(void *table, size_t at, enum augment_type type, double value)
-{
-	float real = (float)value;
-
-	switch (type) {
-	case AUGMENT_UINT8: ((uint8_t *)table)[at] = (uint8_t)value; break;
-	case AUGMENT_FP32: ((float *)table)[at] = real; break;
-	case AUGMENT_BF16: half_to_bf16(&real, (uint16_t *)table + at, 1); break;
-	case AUGMENT_FP16: half_to_fp16(&real, (uint16_t *)table + at, 1); break;
-	case AUGMENT_TYPES: break;
-	}
-}
-
-static void augment_fill_table(struct augment_cpu *cpu)
-{
-	const double *value = cpu->augment.value[AUGMENT_NORMALISE];
-	bool normalise = cpu->augment.used[AUGMENT_NORMALISE];
-
-	for (size_t c = 0; c < 3; c++) {
-		for (size_t byte = 0; byte < 256; byte++) {
-			double number = (double)byte;
-
-			if (normalise)
-				number = (number / 255 - value[AUGMENT_MEAN + c]) /
-					 value[AUGMENT_DEVIATION + c];
-			augment_put(cpu->table, c * 256 + byte, augment_type(&cpu->augment),
-				    number);
-		}
-	}
-}
-
 /* to = a * weight[0] + b * weight[1] (+ to): these loops take much of the time, and become vectors. A
  * wider vector does the same operations in the same order: the bits are the same. */
 #define AUGMENT_BLEND(name, assign, target)                                                     \
@@ -93,7 +62,7 @@ static void augment_fill_table(struct augment_cpu *cpu)
 		float second = weight[1];                                                       \
                                                                                                 \
 		for (size_t i = 0; i < count; i++)                                              \
-			to[i] assign(float) a[i] * first + (float)b[i] * second;                \
+			to[i] assign AUGMENT_PAIR((float)a[i], first, (float)b[i], second);     \
 	}
 
 AUGMENT_BLEND(augment_blend, =, )
@@ -119,10 +88,10 @@ int augment_cpu_new(const struct augment *augment, struct augment_cpu **ret)
 	cpu->x.taps = calloc(cpu->width, sizeof(*cpu->x.taps));
 	cpu->y.taps = calloc(cpu->height, sizeof(*cpu->y.taps));
 	cpu->bytes = malloc((size_t)cpu->width * 3 + 4);
-	cpu->table = malloc((size_t)3 * 256 * augment_type_size(augment_type(augment)));
+	cpu->table = malloc(augment_number_size(augment));
 	if (!cpu->x.taps || !cpu->y.taps || !cpu->bytes || !cpu->table)
 		return -ENOMEM;
-	augment_fill_table(cpu);
+	augment_number_table(augment, cpu->table);
 	augment_choose_code(cpu);
 	*ret = TAKE(cpu);
 	return 0;
@@ -163,48 +132,23 @@ static int augment_room(float **memory, size_t *room, size_t wanted)
 	return 0;
 }
 
-/* The triangle, `distance` from its middle. */
-static double augment_weight(double distance, double support)
-{
-	return fmax(0, 1 - fabs(distance) / support);
-}
-
 /* `size` source pixels from `begin` become `count`; [0, limit) is there. */
 static int augment_axis_fill(struct augment_axis *axis, double begin, double size, uint32_t limit,
 			     uint32_t count)
 {
-	double scale = size / count;
-	double support = scale > 1 ? scale : 1;
-	double first = floor(begin + 1e-6);
-	double last = ceil(begin + size - 1e-6);
-	size_t most = (size_t)(2 * support) + 3;
+	struct augment_line line = augment_line_of(begin, size, limit, count);
+	size_t most = (size_t)(2 * line.support) + 3;
 	size_t used = 0;
 
-	if (last > limit)
-		last = limit;
 	if (augment_room(&axis->weights, &axis->room, most * count) != 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
-		double centre = begin + (i + 0.5) * scale;
-		double sum = 0;
-		double from = fmax(floor(centre - support + 0.5), first);
-		double to = fmin(floor(centre + support + 0.5), last);
-		struct augment_tap *tap = &axis->taps[i];
+		struct augment_taps taps = augment_taps_of(&line, i);
 
-		if (to <= from) { /* a part less than a pixel wide */
-			from = fmin(fmax(floor(centre), first), last - 1);
-			to = from + 1;
-		}
-		*tap = (struct augment_tap){(uint32_t)from, (uint32_t)(to - from), (uint32_t)used};
-		for (uint32_t j = 0; j < tap->count; j++)
-			sum += augment_weight(from + j + 0.5 - centre, support);
-		for (uint32_t j = 0; j < tap->count; j++) {
-			double weight = augment_weight(from + j + 0.5 - centre, support);
-
-			axis->weights[used + j] =
-				(float)(sum > 0 ? weight / sum : 1.0 / tap->count);
-		}
-		used += tap->count;
+		axis->taps[i] = (struct augment_tap){taps.begin, taps.count, (uint32_t)used};
+		for (uint32_t j = 0; j < taps.count; j++)
+			axis->weights[used + j] = augment_taps_weight(&taps, j);
+		used += taps.count;
 	}
 	return 0;
 }
@@ -285,7 +229,7 @@ static inline augment_four augment_sum(const float *row, const float *weights, u
 /* Rounds numbers from 0 to 255 to four bytes. Compilers take them apart and put them together again. */
 static inline void augment_round(augment_four pixel, uint8_t *ret)
 {
-	const augment_four half = {0.5F, 0.5F, 0.5F, 0.5F};
+	const augment_four half = {AUGMENT_HALF, AUGMENT_HALF, AUGMENT_HALF, AUGMENT_HALF};
 	augment_four_int whole = __builtin_convertvector(pixel + half, augment_four_int);
 #ifdef __SSE2__
 	__m128i words = _mm_packs_epi32((__m128i)whole, (__m128i)whole);
@@ -304,11 +248,10 @@ struct augment_colour {
 
 static inline augment_four augment_recolour(augment_four pixel, const struct augment_colour *colour)
 {
-	augment_four result = pixel[0] * colour->column[0] + pixel[1] * colour->column[1] +
-			      pixel[2] * colour->column[2] + colour->column[3];
+	augment_four result = AUGMENT_RECOLOUR(pixel[0], pixel[1], pixel[2], colour->column);
 
 	for (int c = 0; c < 4; c++)
-		result[c] = result[c] < 0 ? 0 : result[c] > 255 ? 255 : result[c];
+		result[c] = AUGMENT_CLAMP(result[c]);
 	return result;
 }
 
@@ -383,9 +326,7 @@ static void augment_choose_code(struct augment_cpu *cpu)
 static void augment_grey(uint8_t *row, uint32_t width)
 {
 	for (size_t x = 0; x < width; x++)
-		row[x] = (uint8_t)((299U * row[3 * x] + 587U * row[3 * x + 1] +
-				    114U * row[3 * x + 2] + 500U) /
-				   1000U);
+		row[x] = augment_grey_of(row[3 * x], row[3 * x + 1], row[3 * x + 2]);
 }
 
 /* Pictures of one channel read the first row of the table alone. */

@@ -90,9 +90,45 @@ struct ops_ranks {
 	void *context;
 };
 
-enum { OPS_TOGETHER_MAX = 4 };
-
 struct ops;
+
+/* Where a device takes batches of pictures in. The host leaves a batch at stage k of loader/augment_table.h. The device
+ * does the rest: the bits are those that the host would give. */
+struct ops_intake;
+
+/* A batch waits in one of these, or is on its way to it. */
+enum { OPS_INTAKE_PLACES = 2 };
+
+struct ops_intake_kind {
+	uint32_t width, height, channels; /* of what comes out: [height][width][channels] */
+	enum tensor_type type;            /* of it; FP32, BF16 or FP16 */
+	uint32_t batch;                   /* pictures, at most */
+	size_t room;                      /* bytes of a batch as the host leaves it, at most */
+	const void *table; /* [3][256] of `type`: what a byte becomes; read by open */
+};
+
+struct ops_intake_batch {
+	const void *memory; /* of ops_host_take() */
+	size_t bytes;
+	uint32_t count; /* pictures */
+	uint32_t k;     /* 2 numbers; 1 bytes; 0 `count` times struct augment_place, then pixels */
+};
+
+struct ops_intake_face {
+	/* Memory of the host that a device reads by itself; NULL when none is to be had. */
+	void *(*host_take)(struct ops *ops, size_t bytes);
+	void (*host_give)(struct ops *ops, void *memory);
+	/* E_LIMIT: the device has no memory for it. */
+	MUST_USE int (*open)(struct ops *ops, const struct ops_intake_kind *kind,
+			     struct ops_intake **ret);
+	void (*close)(struct ops_intake *intake);
+	MUST_USE int (*upload)(struct ops_intake *intake, unsigned place,
+			       const struct ops_intake_batch *batch);
+	MUST_USE int (*is_read)(struct ops_intake *intake, unsigned place, bool waits, bool *ret);
+	MUST_USE int (*put)(struct ops_intake *intake, unsigned place, void *to, uint32_t all);
+};
+
+enum { OPS_TOGETHER_MAX = 4 };
 
 /* Why an op cannot be run here is told before anything runs: E_UNSUPPORTED with the op and its types.
  * Functions that return an int: E_INVALID, a label or a word is out of its limit; -EIO, the device failed. */
@@ -128,6 +164,8 @@ struct ops_backend {
 	MUST_USE int (*sum)(struct ops *ops, float *numbers, size_t count,
 			    enum tensor_type travels);
 	MUST_USE int (*sum_end)(struct ops *ops);
+
+	const struct ops_intake_face *intake; /* NULL where the host makes the numbers */
 
 	void (*free)(struct ops *ops);
 };
@@ -251,6 +289,28 @@ MUST_USE static inline int ops_sum(struct ops *ops, float *numbers, size_t count
 MUST_USE static inline int ops_sum_end(struct ops *ops)
 {
 	return ops->backend->sum_end(ops);
+}
+
+/* The batch goes to a place of the device, beside the calls; its memory is read until ops_intake_is_read() says that it
+ * was. What was put from the place before comes first. E_INVALID: it is not what `open` was told. */
+MUST_USE static inline int ops_intake_upload(struct ops *ops, struct ops_intake *intake,
+					     unsigned place, const struct ops_intake_batch *batch)
+{
+	return ops->backend->intake->upload(intake, place, batch);
+}
+
+/* May the host write its memory again? True also of a place that nothing was uploaded to. */
+MUST_USE static inline int ops_intake_is_read(struct ops *ops, struct ops_intake *intake,
+					      unsigned place, bool waits, bool *ret)
+{
+	return ops->backend->intake->is_read(intake, place, waits, ret);
+}
+
+/* In the order of the calls: `all` pictures at `to`. Of a shorter batch the first come again behind the last. */
+MUST_USE static inline int ops_intake_put(struct ops *ops, struct ops_intake *intake,
+					  unsigned place, void *to, uint32_t all)
+{
+	return ops->backend->intake->put(intake, place, to, all);
 }
 
 static inline void ops_free(struct ops *ops)

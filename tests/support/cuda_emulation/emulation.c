@@ -363,6 +363,12 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 	return event->stream ? cudaStreamSynchronize(event->stream) : cudaSuccess;
 }
 
+/* Runs nothing: so it is known that somebody waited for it. */
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+	return event->reached == event->recorded ? cudaSuccess : cudaErrorNotReady;
+}
+
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
 	free(event);

@@ -31,7 +31,8 @@ static struct {
 	size_t used, last, taken; /* `last`: the place of the last piece */
 	int open;                 /* how many work on it now */
 	int64_t calls;            /* of cudaMalloc that work; below 0: all */
-} emulation_memory = {.calls = -1};
+	size_t host_most;         /* bytes of one piece of pinned memory */
+} emulation_memory = {.calls = -1, .host_most = SIZE_MAX};
 
 static void emulation_protect(int protection)
 {
@@ -128,7 +129,7 @@ cudaError_t cudaFree(void *memory)
 
 cudaError_t cudaMallocHost(void **ret, size_t bytes)
 {
-	*ret = malloc(bytes ? bytes : 1);
+	*ret = bytes <= emulation_memory.host_most ? malloc(bytes ? bytes : 1) : NULL;
 	return *ret ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -147,6 +148,11 @@ bool emulation_is_device(const void *memory)
 void emulation_set_memory(int64_t count)
 {
 	emulation_memory.calls = count;
+}
+
+void emulation_set_host_memory(size_t most)
+{
+	emulation_memory.host_most = most;
 }
 
 size_t emulation_taken(void)

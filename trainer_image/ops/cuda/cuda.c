@@ -9,6 +9,7 @@
 
 #include "trainer_image/ops/cuda/cuda_conv.h"
 #include "trainer_image/ops/cuda/cuda_device.h"
+#include "trainer_image/ops/cuda/cuda_intake.h"
 #include "trainer_image/ops/cuda/cuda_sum.h"
 #include "trainer_image/ops/cuda/cuda_table.h"
 #include "trainer_image/plan/plan_engine.h"
@@ -319,6 +320,38 @@ static int cuda_rank_end(struct ops *ops)
 	return cuda_sum_end(cuda_of(ops)->sum);
 }
 
+/* --- batches of pictures --- */
+
+static void *cuda_host_take(struct ops *ops, size_t bytes)
+{
+	(void)cuda_of(ops);
+	return cuda_intake_host_take(bytes);
+}
+
+static void cuda_host_give(struct ops *ops, void *memory)
+{
+	(void)cuda_of(ops);
+	cuda_intake_host_give(memory);
+}
+
+static int cuda_open_intake(struct ops *ops, const struct ops_intake_kind *kind,
+			    struct ops_intake **ret)
+{
+	struct cuda *cuda = cuda_of(ops);
+
+	return cuda_intake_open(&cuda->device, &cuda->launch, kind, ret);
+}
+
+static const struct ops_intake_face cuda_intake_face = {
+	.host_take = cuda_host_take,
+	.host_give = cuda_host_give,
+	.open = cuda_open_intake,
+	.close = cuda_intake_close,
+	.upload = cuda_intake_upload,
+	.is_read = cuda_intake_is_read,
+	.put = cuda_intake_put,
+};
+
 /* --- face --- */
 
 static void cuda_free(struct ops *ops)
@@ -377,6 +410,7 @@ int ops_cuda_new(int device, struct ops **ret, struct problem *problem)
 		.sum_begin = cuda_rank_begin,
 		.sum = cuda_rank_sum,
 		.sum_end = cuda_rank_end,
+		.intake = &cuda_intake_face,
 		.free = cuda_free,
 	};
 	struct cuda *cuda = calloc(1, sizeof(*cuda));

@@ -59,6 +59,20 @@ int cuda_finite(const struct cuda_launch *launch, const float *numbers, size_t c
 int cuda_kernel_bias_fill(const struct cuda_launch *launch, enum tensor_type type, void *y,
 			  const void *bias, int64_t rows, int64_t channels);
 
+/* Pictures that a host left at stage k = 0 or 1 (loader/augment_table.h), in device memory. */
+struct cuda_augment {
+	const void
+		*memory; /* k = 0: `count` times struct augment_place, then pixels; k = 1: bytes */
+	const void *table; /* [3][256] of `type`: what a byte becomes */
+	uint32_t width, height, channels;
+	enum tensor_type type;
+	uint32_t count, all; /* `all` pictures come out: of those that lack, the first come again */
+	void *to;            /* [all][height][width][channels] */
+};
+
+int cuda_augment_pictures(const struct cuda_launch *launch, const struct cuda_augment *augment);
+int cuda_augment_bytes(const struct cuda_launch *launch, const struct cuda_augment *augment);
+
 #ifdef __cplusplus
 }
 #endif
