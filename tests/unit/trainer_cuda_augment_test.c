@@ -97,9 +97,9 @@ static void test_no_memory(void **state)
 		assert_null(intake);
 	}
 	emulation_set_memory(-1);
-	emulation_set_host_memory(100);
+	emulation_set_host_memory(100, -1);
 	assert_null(ops->backend->intake->host_take(ops, 101));
-	emulation_set_host_memory(SIZE_MAX);
+	emulation_set_host_memory(SIZE_MAX, -1);
 	end(ops);
 }
 

@@ -19,6 +19,7 @@
 #include "tests/support/scratch.h"
 #include "trainer_image/ops/ops.h"
 #include "trainer_image/record/digits.h"
+#include "trainer_image/train/intake.h"
 #include "trainer_image/train/launch.h"
 #include "trainer_image/train/train.h"
 
@@ -64,7 +65,7 @@ static int stop(void **state)
 }
 
 struct seen {
-	uint64_t steps;
+	uint64_t steps, ahead; /* steps behind which the next batch was on its way already */
 	double losses[STEPS];
 	uint64_t stop_at; /* the rank `dies` kills itself behind this step; 0 = none */
 	int dies;
@@ -88,9 +89,14 @@ static void see_step(void *context, const struct train_step *is)
 	if (seen->steps < STEPS)
 		seen->losses[seen->steps] = is->loss;
 	seen->steps++;
+	seen->ahead += is->counts.batches > seen->steps;
 	if (seen->steps == seen->stop_at)
 		atomic_store(&seen->stop, true);
 }
+
+/* What a job says of its data beside the set. */
+static const char *data = "threads = 1;";
+static int batch = 16;
 
 static void load(const char *more, struct job *ret)
 {
@@ -99,9 +105,9 @@ static void load(const char *more, struct job *ret)
 	char text[1024];
 
 	assert_true(text_format(text, sizeof(text),
-				"model = \"small.model\"; batch = 16; epochs = 2; threads = 1;\n"
-				"data: { train = \"train.rec\"; threads = 1; };\n%s\n",
-				more));
+				"model = \"small.model\"; batch = %d; epochs = 2; threads = 1;\n"
+				"data: { train = \"train.rec\"; %s };\n%s\n",
+				batch, data, more));
 	assert_true(text_format(path, sizeof(path), "%s/job.conf", folder));
 	assert_int_equal(file_write_atomic(path, text, strlen(text), 0600), 0);
 	if (job_load(path, ret, &problem) != 0)
@@ -173,6 +179,89 @@ static void test_learns(void **state)
 		run(more, &by_again, &again);
 		assert_true(again.digest == cuda.digest && cuda.digest != 0);
 	}
+}
+
+#define AUGMENT "augment = \"random_crop width=28 height=28; flip; colour brightness=0.4\";"
+
+/* What is left to the GPU changes no bit, from nothing to all of augmentation. The next batch is on its way while a
+ * step computes; of the last of an epoch there is none. The last row has no memory that a GPU reads. */
+static void test_transfer(void **state)
+{
+	static const char *const rows[] = {AUGMENT "threads = 1; transfer = 2;",
+					   AUGMENT "threads = 2; transfer = 1;",
+					   AUGMENT "threads = 2; transfer = 0;",
+					   AUGMENT "threads = 2;",
+					   AUGMENT "transfer = 0;",
+					   AUGMENT,
+					   AUGMENT};
+	struct train_result first = {0};
+
+	(void)state;
+	batch = 20; /* the last of an epoch is short */
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct train_result result;
+		struct seen seen = {0};
+		const bool copies = i + 1 == COUNT_OF(rows);
+
+		data = rows[i];
+		if (copies)
+			emulation_set_host_memory(SIZE_MAX, 2);
+		run("device = \"cuda\"; type = \"fp16\";", &seen, &result);
+		emulation_set_host_memory(SIZE_MAX, -1);
+		if (i == 0)
+			first = result;
+		assert_true(result.digest == first.digest);
+		assert_true(copies ? seen.ahead == 0 : seen.ahead > 2 && seen.ahead <= 8);
+	}
+	data = "threads = 1;";
+	batch = 16;
+}
+
+/* Less memory, and less is left to the GPU. Who says how much is told that it cannot be. */
+static void test_transfer_memory(void **state)
+{
+	static const struct {
+		size_t most;
+		uint32_t least, highest;
+	} rows[] = {{SIZE_MAX, 0, 2}, {4 << 20, 1, 2}, {1 << 20, 1, 1}};
+	struct problem problem = {0};
+	struct augment augment;
+	struct ops *ops;
+	struct intake *intake;
+	struct job job;
+
+	(void)state;
+	assert_int_equal(augment_parse("random_crop width=28 height=28; pack channels=1", &augment,
+				       &problem),
+			 0);
+	assert_int_equal(ops_cuda_new(0, &ops, &problem), 0);
+	const struct intake_options options = {ops, &augment, 1024, 0, 2};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		emulation_set_host_memory(rows[i].most, -1);
+		assert_int_equal(intake_new(&options, &intake, &problem), 0);
+		assert_int_equal(intake_side(intake).k_least, rows[i].least);
+		assert_int_equal(intake_side(intake).k_most, rows[i].highest);
+		intake_free(intake);
+	}
+	emulation_set_host_memory(100, -1);
+	assert_int_equal(intake_new(&options, &intake, &problem), E_LIMIT);
+	ops_free(ops);
+	emulation_set_host_memory(SIZE_MAX, 2);
+	data = "transfer = 0;";
+	load("device = \"cuda\";", &job);
+	const struct train_hooks hooks = {0};
+	const struct train_options wants = {.job = &job, .hooks = &hooks};
+	struct train_result result;
+
+	problem = (struct problem){0};
+	assert_int_equal(train_run(&wants, &result, &problem), E_LIMIT);
+	assert_non_null(strstr(problem.message, "cannot be handed over"));
+	assert_non_null(strstr(problem.hint, "data.transfer = 1"));
+	job_done(&job);
+	emulation_set_host_memory(SIZE_MAX, -1);
+	data = "threads = 1;";
+	assert_int_equal(emulation_taken(), 0);
 }
 
 /* Told to stop behind step 5, it ends behind the next, and goes on to the bits of a run that was not. */
@@ -391,6 +480,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_gpu),         cmocka_unit_test(test_learns),
+		cmocka_unit_test(test_transfer),       cmocka_unit_test(test_transfer_memory),
 		cmocka_unit_test(test_goes_on),        cmocka_unit_test(test_ranks),
 		cmocka_unit_test(test_less_workspace), cmocka_unit_test(test_rank_workspace),
 		cmocka_unit_test(test_lost),           cmocka_unit_test(test_no_nccl),

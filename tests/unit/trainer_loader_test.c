@@ -1,5 +1,6 @@
 // links: trainer_loader trainer_record lib::jpeg common_base
 /* The loader: each sample once, the same bits by any threads and after any restart, damage left out. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +9,8 @@
 
 #include "tests/support/cmocka.h"
 #include "tests/support/jpeg_make.h"
+#include "trainer_image/loader/augment_cpu.h"
+#include "trainer_image/loader/augment_pixel.h"
 #include "trainer_image/loader/loader.h"
 #include "trainer_image/record/record.h"
 
@@ -363,6 +366,236 @@ static void the_tuner_runs(void **state)
 	loader_free(loader);
 }
 
+/* --- a side that does by itself what k leaves to it: here a processor, as a GPU would --- */
+
+struct side {
+	uint32_t taken, places,
+		augmented; /* pieces of memory; pictures as decoded; already augmented */
+};
+
+static void *side_take(void *context, size_t bytes)
+{
+	struct side *side = context;
+
+	side->taken++;
+	return aligned_alloc(64, bytes);
+}
+
+static void side_give(void *context, void *memory)
+{
+	struct side *side = context;
+
+	side->taken--;
+	free(memory);
+}
+
+static struct loader_config side_config(struct side *side, uint32_t threads, uint32_t k)
+{
+	struct loader_config c = config(threads, k);
+
+	*side = (struct side){0};
+	c.side = (struct loader_side){
+		.k_most = 2, .take = side_take, .give = side_give, .context = side};
+	return c;
+}
+
+static void side_picture(struct side *side, struct augment_cpu *cpu,
+			 const struct loader_batch *batch, uint32_t nth, void *ret)
+{
+	const struct augment_place *place = (const struct augment_place *)batch->data + nth;
+	struct picture picture = {.data = (uint8_t *)batch->data + place->offset,
+				  .width = place->width,
+				  .height = place->height,
+				  .stride = 4 * (size_t)place->width,
+				  .left = place->left,
+				  .top = place->top,
+				  .region_width = place->region_width,
+				  .region_height = place->region_height};
+	struct augment_choice choice = {.flip = place->flip, .coloured = place->coloured};
+
+	assert_int_equal(place->offset % 4, 0);
+	assert_true(place->offset >= batch->count * sizeof(*place));
+	assert_true(place->offset + picture.stride * place->height <= batch->bytes);
+	memcpy(choice.colour, place->colour, sizeof(choice.colour));
+	assert_int_equal(augment_cpu_all(cpu, &choice, &picture, ret), 0);
+	side->places += place->coloured;
+	side->augmented += !place->coloured;
+}
+
+/* The numbers of a batch, of any k. It looks `tries` times for one before it waits. */
+static bool side_batch(struct loader *loader, struct side *side, unsigned tries,
+		       struct epoch *epoch)
+{
+	const struct augment *augment = loader_augment(loader);
+	size_t elements = augment_elements(augment);
+	size_t size = elements * augment_type_size(augment_type(augment));
+	struct augment_cpu *cpu;
+	struct loader_batch batch;
+	struct problem problem = {0};
+	uint8_t *numbers = malloc(size);
+	int rc = -EAGAIN;
+
+	assert_non_null(numbers);
+	assert_int_equal(augment_cpu_new(augment, &cpu), 0);
+	for (; tries > 0 && rc == -EAGAIN; tries--)
+		rc = loader_try_next(loader, &batch, &problem);
+	if (rc == -EAGAIN)
+		rc = loader_next(loader, &batch, &problem);
+	assert_in_range(rc, 0, 1);
+	for (uint32_t i = 0; rc == 1 && i < batch.count; i++) {
+		if (batch.k == 0)
+			side_picture(side, cpu, &batch, i, numbers);
+		else if (batch.k == 1)
+			augment_cpu_numbers(cpu, (uint8_t *)batch.data + i * elements, numbers);
+		else
+			memcpy(numbers, (uint8_t *)batch.data + i * size, size);
+		assert_int_equal(batch.labels[i], batch.samples[i] * 3);
+		epoch->samples[epoch->count] = batch.samples[i];
+		epoch->sums[epoch->count++] = digest(batch.samples[i], numbers, size);
+	}
+	if (rc == 1) {
+		epoch->skipped += batch.skipped;
+		assert_true(batch.k == 0 ||
+			    batch.bytes == batch.count * (batch.k == 1 ? elements : size));
+		assert_int_equal(loader_give_back(loader, &batch), 0);
+	}
+	augment_cpu_free(cpu);
+	free(numbers);
+	return rc == 1;
+}
+
+static void side_epoch(struct loader *loader, struct side *side, struct epoch *epoch)
+{
+	*epoch = (struct epoch){0};
+	while (side_batch(loader, side, 0, epoch))
+		;
+}
+
+static void side_is_gone(struct loader *loader, const struct side *side)
+{
+	assert_int_equal(side->taken, LOADER_DEPTH);
+	loader_free(loader);
+	assert_int_equal(side->taken, 0);
+}
+
+/* Each k gives the bits of a loader that does all. Where pictures are much larger than the output, some are
+ * augmented before: grey ones too. */
+static void a_side_gets_what_k_leaves(void **state)
+{
+	static const char *const texts[] = {
+		ops,
+		"random_crop width=6 height=5; flip; colour brightness=0.4; normalise; pack type=fp32",
+		"random_crop width=7 height=5; colour brightness=0.4; pack type=bf16 channels=1",
+	};
+	uint32_t places = 0;
+	uint32_t augmented = 0;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		struct loader_config c = config(1, 2);
+		struct loader *loader;
+		struct epoch wanted[2];
+		struct epoch found;
+
+		c.ops = texts[i];
+		loader = open_loader(&c);
+		take_epoch(loader, &wanted[0]);
+		take_epoch(loader, &wanted[1]);
+		loader_free(loader);
+		for (uint32_t k = 0; k <= 2; k++) {
+			struct side side;
+
+			c = side_config(&side, 1 + 2 * (k % 2), k);
+			c.ops = texts[i];
+			loader = open_loader(&c);
+			for (int epoch = 0; epoch < 2; epoch++) {
+				side_epoch(loader, &side, &found);
+				assert_memory_equal(&found, &wanted[epoch], sizeof(found));
+			}
+			places += side.places;
+			augmented += side.augmented;
+			assert_true(k == 0 || side.places + side.augmented == 0);
+			side_is_gone(loader, &side);
+		}
+	}
+	assert_true(places > SAMPLES && augmented > SAMPLES);
+}
+
+/* k changes on the way, and the consumer looks for batches without waiting. */
+static void a_side_sees_k_change(void **state)
+{
+	struct side side;
+	struct loader_config c = config(1, 2);
+	struct loader *loader = open_loader(&c);
+	struct epoch wanted;
+	struct epoch found = {0};
+
+	(void)state;
+	take_epoch(loader, &wanted);
+	loader_free(loader);
+	c = side_config(&side, 2, 0);
+	loader = open_loader(&c);
+	for (uint32_t turn = 1; side_batch(loader, &side, turn % 3 * 1000, &found); turn++) {
+		uint32_t k = turn * 7 % 3;
+		struct tune_setting setting = {{1, 1 + turn % 3, k == 0 ? 0 : 1 + turn % 2}, k};
+
+		assert_int_equal(loader_set(loader, &setting), 0);
+	}
+	assert_memory_equal(&found, &wanted, sizeof(found));
+	side_is_gone(loader, &side);
+}
+
+/* Stopped after each batch with k = 0, it goes on with the next sample. */
+static void a_side_goes_on(void **state)
+{
+	struct side side;
+	struct loader_config c = side_config(&side, 2, 0);
+	struct loader *loader = open_loader(&c);
+	struct epoch wanted;
+	struct epoch found = {0};
+
+	(void)state;
+	side_epoch(loader, &side, &wanted);
+	loader_free(loader);
+	while (c.state.epoch == 0) {
+		loader = open_loader(&c);
+		(void)side_batch(loader, &side, 0, &found);
+		c.state = loader_state(loader);
+		loader_free(loader);
+	}
+	assert_memory_equal(&found, &wanted, sizeof(found));
+}
+
+static void *side_take_nothing(void *context, size_t bytes)
+{
+	(void)context, (void)bytes;
+	return NULL;
+}
+
+static void a_side_has_limits(void **state)
+{
+	struct side side;
+	struct loader_config c = side_config(&side, 1, 0);
+	struct tune_setting setting = {{1, 1, 0}, 0};
+	struct problem problem = {0};
+	struct loader *loader;
+
+	(void)state;
+	c.side.k_least = 1;
+	assert_int_equal(loader_new(&c, &loader, &problem), E_INVALID);
+	c.side.k_most = 0;
+	assert_int_equal(loader_new(&c, &loader, &problem), E_INVALID);
+	c = side_config(&side, 1, 1);
+	c.side.k_least = c.side.k_most = 1;
+	loader = open_loader(&c);
+	assert_int_equal(loader_set(loader, &setting), E_INVALID);
+	setting = (struct tune_setting){{1, 1, 1}, 2};
+	assert_int_equal(loader_set(loader, &setting), E_INVALID);
+	side_is_gone(loader, &side);
+	c.side.take = side_take_nothing;
+	assert_int_equal(loader_new(&c, &loader, &problem), -ENOMEM);
+}
+
 static void wrong_configurations_are_refused(void **state)
 {
 	struct loader_config rows[8];
@@ -399,6 +632,10 @@ int main(void)
 		cmocka_unit_test(damage_is_left_out_counted_and_named),
 		cmocka_unit_test(a_consumer_may_hold_batches),
 		cmocka_unit_test(the_tuner_runs),
+		cmocka_unit_test(a_side_gets_what_k_leaves),
+		cmocka_unit_test(a_side_sees_k_change),
+		cmocka_unit_test(a_side_goes_on),
+		cmocka_unit_test(a_side_has_limits),
 		cmocka_unit_test(wrong_configurations_are_refused),
 		cmocka_unit_test(damaged_bytes_are_left_out),
 	};

@@ -3,14 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
 
 #include "trainer_image/loader/loader_private.h"
-
-enum { LOADER_LARGE_PAGE = 2 << 20 };
 
 static int loader_config_check(const struct loader_config *config, struct problem *problem)
 {
@@ -29,118 +26,40 @@ static int loader_config_check(const struct loader_config *config, struct proble
 				   SHUFFLE_WINDOW_MAX, config->window);
 	if (config->rank >= ranks)
 		return problem_set(problem, E_INVALID, "rank %u of %u ranks", config->rank, ranks);
+	if (config->side.take &&
+	    (config->side.k_least > config->side.k_most || config->side.k_most > AUGMENT_STAGES))
+		return problem_set(problem, E_INVALID, "no k from %u to %u", config->side.k_least,
+				   config->side.k_most);
 	return 0;
 }
 
-static int loader_memory_groups(struct loader *loader)
+/* Of k: what the ops and the side let it be. */
+static struct tune_limits loader_limits(const struct loader *loader, uint32_t processors)
 {
-	for (size_t i = 0; i < LOADER_GROUPS; i++) {
-		struct loader_group *group = &loader->group[i];
+	const struct loader_side *side = &loader->config.side;
+	struct tune_limits limits = {.processors = processors,
+				     .k_most = loader->makes_numbers ? AUGMENT_STAGES : 1};
 
-		group->pages = calloc(loader->config.window, sizeof(*group->pages));
-		group->bad = calloc(loader->config.window, sizeof(*group->bad));
-		if (!group->pages || !group->bad)
-			return -ENOMEM;
-	}
-	return 0;
+	if (side->take)
+		limits.k_least = side->k_least;
+	if (side->take && side->k_most < limits.k_most)
+		limits.k_most = side->k_most;
+	return limits;
 }
 
-/* Used from end to end at once, in large pages where there are some: a page fault later would be paid
- * by the stage that met it, in each batch's first round. */
-static void *loader_touched(size_t size)
+/* Of a setting that somebody chose: as many threads as there may be, and numbers also where they are bytes. */
+static bool loader_may_run(const struct loader *loader, const struct tune_setting *setting)
 {
-	size_t align = size >= LOADER_LARGE_PAGE ? LOADER_LARGE_PAGE : 64;
-	size_t rounded = (size + align - 1) / align * align;
-	void *memory = aligned_alloc(align, rounded);
+	struct tune_limits limits = loader_limits(loader, TUNE_STAGES * TUNE_THREADS_MAX);
 
-	if (!memory)
-		return NULL;
-	if (align == LOADER_LARGE_PAGE)
-		(void)madvise(memory, rounded, MADV_HUGEPAGE); /* a kernel may have none */
-	memset(memory, 0, rounded);
-	return memory;
-}
-
-static int loader_memory_batches(struct loader *loader)
-{
-	uint32_t count = loader->config.batch;
-
-	loader->batch = calloc(loader->config.depth, sizeof(*loader->batch));
-	if (!loader->batch)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < loader->config.depth; i++) {
-		struct loader_slot_batch *batch = &loader->batch[i];
-
-		batch->data = loader_touched(count * loader->picture_size);
-		batch->labels = calloc(count, sizeof(*batch->labels));
-		batch->samples = calloc(count, sizeof(*batch->samples));
-		batch->failed = calloc(count, sizeof(*batch->failed));
-		if (!batch->data || !batch->labels || !batch->samples || !batch->failed)
-			return -ENOMEM;
-		if (augment_type(&loader->augment) == AUGMENT_UINT8)
-			continue;
-		batch->bytes = loader_touched(count * loader->bytes_size);
-		if (!batch->bytes)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int loader_memory_items(struct loader *loader)
-{
-	uint32_t processors = loader_processors(loader);
-
-	/* One for each thread that may hold one, and some that wait between the stages. */
-	loader->item_count = 4 * processors + 32;
-	loader->items = calloc(loader->item_count, sizeof(*loader->items));
-	loader->free_items = calloc(loader->item_count, sizeof(struct loader_item *));
-	loader->queue = calloc(loader->item_count, sizeof(struct loader_item *));
-	if (!loader->items || !loader->free_items || !loader->queue)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < loader->item_count; i++)
-		loader->free_items[loader->free_count++] = &loader->items[i];
-	return 0;
-}
-
-/* How long `normalise` and `pack` of one picture take here: the least of three. */
-static int loader_time_numbers(struct loader *loader)
-{
-	struct loader_slot_batch *batch = &loader->batch[0];
-
-	loader->numbers_ns = UINT64_MAX;
-	for (int i = 0; i < 3; i++) {
-		uint64_t begin = clock_monotonic_ns();
-
-		augment_cpu_numbers(loader->side, batch->bytes, batch->data);
-		begin = clock_monotonic_ns() - begin;
-		if (begin < loader->numbers_ns)
-			loader->numbers_ns = begin;
-	}
-	return 0;
-}
-
-static int loader_memory(struct loader *loader)
-{
-	int rc = loader_memory_groups(loader);
-
-	loader->bytes_size = augment_elements(&loader->augment);
-	loader->picture_size =
-		loader->bytes_size * augment_type_size(augment_type(&loader->augment));
-	if (rc == 0)
-		rc = loader_memory_batches(loader);
-	if (rc == 0)
-		rc = loader_memory_items(loader);
-	if (rc == 0)
-		rc = augment_cpu_new(&loader->augment, &loader->side);
-	if (rc == 0 && loader->batch[0].bytes)
-		rc = loader_time_numbers(loader);
-	return rc;
+	if (!loader->config.side.take)
+		limits.k_most = AUGMENT_STAGES;
+	return tune_is_allowed(&limits, setting);
 }
 
 static int loader_start(struct loader *loader, struct problem *problem)
 {
-	struct tune_limits limits = {.processors = loader_processors(loader),
-				     .k_most = loader->batch[0].bytes ? 2 : 1};
+	struct tune_limits limits = loader_limits(loader, loader_processors(loader));
 	struct tune_setting setting = tune_start(&limits);
 	int rc;
 
@@ -148,9 +67,7 @@ static int loader_start(struct loader *loader, struct problem *problem)
 	tune_init(&loader->tune, &limits, &setting);
 	if (!loader->tuning) {
 		setting = loader->config.fixed;
-		limits.processors = TUNE_STAGES * TUNE_THREADS_MAX;
-		limits.k_most = AUGMENT_STAGES;
-		if (!tune_is_allowed(&limits, &setting))
+		if (!loader_may_run(loader, &setting))
 			return problem_set(problem, E_INVALID,
 					   "%u, %u, %u threads with k %u cannot run",
 					   setting.threads[0], setting.threads[1],
@@ -190,7 +107,7 @@ static int loader_open(struct loader *loader, const struct loader_config *config
 				   (unsigned long long)loader->issue.count,
 				   (unsigned long long)config->state.position);
 	loader->share = loader->issue.count;
-	rc = loader_memory(loader);
+	rc = loader_memory_take(loader);
 	return rc == 0 ? 0 : problem_set(problem, rc, "no memory for batches of %u", config->batch);
 }
 
@@ -232,37 +149,12 @@ static void loader_end_threads(struct loader *loader)
 	}
 }
 
-static void loader_free_memory(struct loader *loader)
-{
-	for (size_t i = 0; i < LOADER_GROUPS; i++) {
-		free(loader->group[i].pages);
-		free(loader->group[i].bad);
-	}
-	for (uint32_t i = 0; loader->batch && i < loader->config.depth; i++) {
-		struct loader_slot_batch *batch = &loader->batch[i];
-
-		free(batch->data);
-		free(batch->bytes);
-		free(batch->labels);
-		free(batch->samples);
-		free(batch->failed);
-	}
-	for (uint32_t i = 0; loader->items && i < loader->item_count; i++)
-		picture_done(&loader->items[i].picture);
-	free(loader->batch);
-	free(loader->items);
-	free(loader->free_items);
-	free(loader->queue);
-	augment_cpu_free(loader->side);
-	record_reader_free(loader->reader);
-}
-
 void loader_free(struct loader *loader)
 {
 	if (!loader)
 		return;
 	loader_end_threads(loader);
-	loader_free_memory(loader);
+	loader_memory_free(loader);
 	for (size_t i = 0; i < TUNE_STAGES; i++)
 		pthread_cond_destroy(&loader->wake[i]);
 	pthread_cond_destroy(&loader->wake_consumer);
@@ -322,16 +214,27 @@ static void loader_batch_free(struct loader *loader, struct loader_slot_batch *b
 	pthread_cond_broadcast(&loader->wake[TUNE_DECODE]);
 }
 
+static size_t loader_batch_bytes(const struct loader *loader, const struct loader_slot_batch *batch)
+{
+	return batch->k == 0   ? batch->used
+	       : batch->k == 1 ? batch->count * loader->bytes_size
+			       : batch->count * loader->picture_size;
+}
+
 static void loader_lend(struct loader *loader, struct loader_slot_batch *batch,
 			struct loader_batch *ret)
 {
-	if (!batch->numbers)
+	if (batch->k < AUGMENT_STAGES && !loader->config.side.take) {
 		loader_make_numbers(loader, batch);
+		batch->k = AUGMENT_STAGES;
+	}
 	batch->state = LOADER_LENT;
 	loader->counts.batches++;
 	loader->counts.samples += batch->count;
 	*ret = (struct loader_batch){
 		.data = batch->data,
+		.bytes = loader_batch_bytes(loader, batch),
+		.k = batch->k,
 		.labels = batch->labels,
 		.samples = batch->samples,
 		.count = batch->count,
@@ -350,7 +253,8 @@ static bool loader_end_of_epoch(struct loader *loader)
 	return true;
 }
 
-static int loader_take(struct loader *loader, struct loader_batch *ret, struct problem *problem)
+static int loader_take(struct loader *loader, bool waits, struct loader_batch *ret,
+		       struct problem *problem)
 {
 	while (!loader_end_of_epoch(loader)) {
 		struct loader_slot_batch *batch =
@@ -360,6 +264,8 @@ static int loader_take(struct loader *loader, struct loader_batch *ret, struct p
 			return problem_set(problem, E_CONFLICT,
 					   "all %u batches are lent: give one back",
 					   loader->config.depth);
+		if (!waits && batch->state != LOADER_READY)
+			return -EAGAIN;
 		loader_wait(loader, batch);
 		loader->tail++;
 		loader->given = batch->after;
@@ -373,22 +279,37 @@ static int loader_take(struct loader *loader, struct loader_batch *ret, struct p
 	return 0;
 }
 
-int loader_next(struct loader *loader, struct loader_batch *ret, struct problem *problem)
+static int loader_fetch(struct loader *loader, bool waits, struct loader_batch *ret,
+			struct problem *problem)
 {
+	uint64_t called = clock_monotonic_ns();
 	uint64_t now;
 	int rc;
 
 	pthread_mutex_lock(&loader->lock);
-	now = clock_monotonic_ns();
+	rc = loader_take(loader, waits, ret, problem);
+	if (rc == -EAGAIN) { /* the consumer goes on with its own */
+		pthread_mutex_unlock(&loader->lock);
+		return rc;
+	}
 	if (loader->left_at > 0)
-		loader->counts.consumer_ns += now - loader->left_at;
-	rc = loader_take(loader, ret, problem);
+		loader->counts.consumer_ns += called - loader->left_at;
 	now = clock_monotonic_ns();
 	if (rc == 1 && loader->left_at > 0)
 		loader_measure(loader, now - loader->left_at);
 	loader->left_at = now;
 	pthread_mutex_unlock(&loader->lock);
 	return rc;
+}
+
+int loader_next(struct loader *loader, struct loader_batch *ret, struct problem *problem)
+{
+	return loader_fetch(loader, true, ret, problem);
+}
+
+int loader_try_next(struct loader *loader, struct loader_batch *ret, struct problem *problem)
+{
+	return loader_fetch(loader, false, ret, problem);
 }
 
 int loader_give_back(struct loader *loader, const struct loader_batch *batch)
@@ -410,11 +331,9 @@ int loader_give_back(struct loader *loader, const struct loader_batch *batch)
 
 int loader_set(struct loader *loader, const struct tune_setting *setting)
 {
-	struct tune_limits limits = {.processors = TUNE_STAGES * TUNE_THREADS_MAX,
-				     .k_most = AUGMENT_STAGES};
 	int rc;
 
-	if (!tune_is_allowed(&limits, setting))
+	if (!loader_may_run(loader, setting))
 		return E_INVALID;
 	pthread_mutex_lock(&loader->lock);
 	loader->tuning = false;

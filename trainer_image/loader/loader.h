@@ -7,7 +7,8 @@
  *
  * The transfer index k says how many stages of augment_table.h the threads run: 2 all, 1 all but
  * `normalise` and `pack`, 0 none. The consumer's side does the rest. Without a GPU that side is the
- * thread in loader_next(): k moves work there and does not change results.
+ * thread in loader_next(). With one, batches come as k left them (struct loader_side). k moves work and does
+ * not change results.
  *
  * The order of samples and each random number follow from (seed, epoch, position): threads, k, a
  * restart change nothing. Each sample of the rank's share is given exactly once an epoch. A sample that
@@ -36,6 +37,17 @@ struct loader_state {
 	uint64_t seed, epoch, position; /* position: samples of the rank's share that were given */
 };
 
+/* A consumer that does by itself what k leaves to it. All batches lie in its memory: a GPU reads where a
+ * decoder wrote. */
+struct loader_side {
+	uint32_t k_least, k_most; /* batches that it takes */
+	/* Memory for a batch, loader_side_room() bytes, 64-byte aligned; NULL: none is to be had. A `take` of
+	 * NULL is no such side. */
+	void *(*take)(void *context, size_t bytes);
+	void (*give)(void *context, void *memory);
+	void *context;
+};
+
 struct loader_config {
 	const char *path;
 	const char *ops; /* augment_table.h */
@@ -46,6 +58,7 @@ struct loader_config {
 	struct loader_state state;
 	uint32_t processors;       /* 0: those that this process may use */
 	struct tune_setting fixed; /* threads[DECODE] > 0: this setting stays, nothing is tuned */
+	struct loader_side side;
 	/* Told of each sample that is left out; from any thread, one at a time. May be NULL. */
 	void (*fault)(void *context, uint64_t sample, const struct problem *problem);
 	void *context;
@@ -54,6 +67,10 @@ struct loader_config {
 /* Lent from loader_next() to loader_give_back(). */
 struct loader_batch {
 	void *data; /* [count][height][width][channels] of the output's type; 64-byte aligned */
+	size_t bytes;
+	/* 2, but for a side: 1 bytes in place of the type; 0 `count` times struct augment_place (augment_pixel.h),
+	 * then pixels, in `bytes` bytes. */
+	uint32_t k;
 	const int32_t *labels;
 	const uint64_t *samples; /* numbers in the file */
 	uint32_t count;
@@ -90,12 +107,20 @@ void loader_freep(struct loader **loader);
 /* The next batch: 1. At the end of an epoch 0, once; the next call begins the next epoch, whose first
  * batches are made already. E_CONFLICT when the consumer holds all batches. One thread at a time. */
 MUST_USE int loader_next(struct loader *loader, struct loader_batch *ret, struct problem *problem);
+/* The same, but it never waits: -EAGAIN, nothing is ready. */
+MUST_USE int loader_try_next(struct loader *loader, struct loader_batch *ret,
+			     struct problem *problem);
 /* Any thread; in any order. E_INVALID when it is not lent. */
 MUST_USE int loader_give_back(struct loader *loader, const struct loader_batch *batch);
 
 /* Threads of each stage and k, from now on; nothing is tuned until loader_tune(). E_INVALID, -EAGAIN. */
 MUST_USE int loader_set(struct loader *loader, const struct tune_setting *setting);
 void loader_tune(struct loader *loader);
+
+/* Bytes of a batch of a side that takes from `k_least` to `k_most`. For k = 0 pictures of three times the output's size
+ * have room, in the mean; a larger one is made smaller before it is handed over. */
+size_t loader_side_room(const struct augment *augment, uint32_t batch, uint32_t k_least,
+			uint32_t k_most);
 
 const struct augment *loader_augment(const struct loader *loader);
 /* Samples, and batches, of one epoch of this rank. */

@@ -10,6 +10,7 @@
 #include "common/base/macros.h"
 
 #include "trainer_image/loader/augment_cpu.h"
+#include "trainer_image/loader/augment_pixel.h"
 #include "trainer_image/loader/loader.h"
 #include "trainer_image/record/jpeg.h"
 #include "trainer_image/record/record.h"
@@ -32,19 +33,21 @@ enum loader_batch_state { LOADER_FREE, LOADER_FILLING, LOADER_READY, LOADER_LENT
 struct loader_slot_batch {
 	enum loader_batch_state state;
 	uint8_t *data;  /* of the output's type */
-	uint8_t *bytes; /* what k = 1 leaves to the consumer's side; NULL: the output is bytes */
+	uint8_t *bytes; /* what k = 1 leaves to the consumer's side; of a side the same as `data` */
+	size_t used;    /* k = 0: bytes of `data` */
 	int32_t *labels;
 	uint64_t *samples;
 	bool *failed;
 	uint32_t issued, done, skipped, count;
-	bool closed;  /* no more samples will be issued to it */
-	bool last;    /* of its epoch */
-	bool numbers; /* the threads make numbers of its pixels */
+	bool closed; /* no more samples will be issued to it */
+	bool last;   /* of its epoch */
+	uint32_t k;  /* 2 the threads make numbers, 1 bytes, 0 places */
 	struct loader_state after;
 };
 
 /* A sample on its way. */
 struct loader_item {
+	struct loader *loader;
 	struct picture picture;
 	struct augment_choice choice;
 	struct loader_slot_batch *batch;
@@ -67,6 +70,8 @@ struct loader {
 	struct record_reader *reader;
 	uint64_t share;                  /* samples of an epoch of this rank */
 	size_t picture_size, bytes_size; /* one picture of the output; as bytes */
+	size_t batch_size;               /* of a side: bytes of a batch */
+	bool makes_numbers;              /* the output is no bytes */
 	uint64_t numbers_ns;             /* AUGMENT_NUMBERS of one picture, measured at the begin */
 
 	pthread_mutex_t lock;
@@ -133,6 +138,23 @@ bool loader_augment_one(struct loader *loader, struct augment_cpu *cpu);
 void loader_batch_settle(struct loader *loader, struct loader_slot_batch *batch);
 /* Adds the consumer's waiting so far to its cause. */
 void loader_account(struct loader *loader);
+
+/* loader_memory.c: what loader->config and loader->augment want. -ENOMEM. */
+MUST_USE int loader_memory_take(struct loader *loader);
+void loader_memory_free(struct loader *loader);
+
+/* loader_side.c: k = 0. */
+static inline struct augment_place *loader_places(const struct loader_slot_batch *batch)
+{
+	return (void *)batch->data;
+}
+/* Under the lock: an empty batch. */
+void loader_side_begin(const struct loader *loader, struct loader_slot_batch *batch);
+/* For picture->lend: a part of the batch's memory, or NULL. */
+uint8_t *loader_side_lend(void *item, size_t bytes);
+/* Describes a decoded picture in its batch. One that has no room there, or that a GPU would shrink too much, is augmented
+ * here. `cpu`: of the thread, made when it is needed first. -ENOMEM. */
+MUST_USE int loader_side_place(struct loader_item *item, struct augment_cpu **cpu);
 
 /* loader_tune.c: under the lock. */
 void loader_measure(struct loader *loader, uint64_t step_ns);

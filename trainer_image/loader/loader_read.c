@@ -141,7 +141,13 @@ static void loader_batch_begin(struct loader *loader, struct loader_slot_batch *
 	batch->state = LOADER_FILLING;
 	batch->issued = batch->done = batch->skipped = batch->count = 0;
 	batch->closed = batch->last = false;
-	batch->numbers = !batch->bytes || loader->setting.k == AUGMENT_STAGES;
+	batch->k = loader->setting.k;
+	if (batch->k == 0 && !loader->config.side.take)
+		batch->k = 1;
+	if (batch->k == 1 && !loader->makes_numbers)
+		batch->k = AUGMENT_STAGES;
+	if (batch->k == 0)
+		loader_side_begin(loader, batch);
 	memset(batch->failed, 0, loader->config.batch * sizeof(*batch->failed));
 }
 

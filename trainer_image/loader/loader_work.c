@@ -30,8 +30,10 @@ void loader_account(struct loader *loader)
 /* Good samples move up, in their order. */
 static void loader_batch_close_gaps(const struct loader *loader, struct loader_slot_batch *batch)
 {
-	uint8_t *memory = batch->numbers ? batch->data : batch->bytes;
-	size_t size = batch->numbers ? loader->picture_size : loader->bytes_size;
+	uint8_t *memory = batch->k == 1 ? batch->bytes : batch->data;
+	size_t size = batch->k == 0   ? sizeof(struct augment_place)
+		      : batch->k == 1 ? loader->bytes_size
+				      : loader->picture_size;
 	uint32_t to = 0;
 
 	for (uint32_t from = 0; from < batch->issued; from++) {
@@ -170,7 +172,7 @@ static void loader_queue_put(struct loader *loader, struct loader_item *item)
 }
 
 static void loader_decode_one(struct loader *loader, struct jpeg_decoder *decoder,
-			      struct loader_item *item)
+			      struct augment_cpu **cpu, struct loader_item *item)
 {
 	uint64_t begin;
 	uint64_t number;
@@ -181,7 +183,11 @@ static void loader_decode_one(struct loader *loader, struct jpeg_decoder *decode
 	loader->decoding++;
 	pthread_mutex_unlock(&loader->lock);
 	begin = clock_monotonic_ns();
+	item->picture.lend = item->batch->k == 0 ? loader_side_lend : NULL;
+	item->picture.lender = item;
 	rc = loader_decode(loader, decoder, item, &number, &problem);
+	if (rc == 0 && item->batch->k == 0 && loader_side_place(item, cpu) != 0)
+		rc = problem_set(&problem, -ENOMEM, "no memory to augment it");
 	begin = clock_monotonic_ns() - begin;
 	pthread_mutex_lock(&loader->lock);
 	loader_account(loader);
@@ -189,12 +195,13 @@ static void loader_decode_one(struct loader *loader, struct jpeg_decoder *decode
 	loader->counts.work_ns[TUNE_WORK_DECODE] += begin;
 	loader->counts.jpeg_warnings += jpeg_decoder_warnings(decoder) - warnings;
 	loader_release(loader, item->group);
-	if (rc == 0) {
+	if (rc == 0 && item->batch->k > 0) {
 		loader_queue_put(loader, item);
 		return;
 	}
-	loader_tell(loader, number, &problem);
-	loader_item_end(loader, item, true);
+	if (rc != 0)
+		loader_tell(loader, number, &problem);
+	loader_item_end(loader, item, rc != 0);
 }
 
 void *loader_decode_thread(void *context)
@@ -202,6 +209,7 @@ void *loader_decode_thread(void *context)
 	struct loader_thread *thread = context;
 	struct loader *loader = thread->loader;
 	struct jpeg_decoder *decoder = NULL;
+	struct augment_cpu *cpu = NULL;
 
 	/* Without memory for a decoder this thread does nothing; the others go on. */
 	if (jpeg_decoder_new(&jpeg_limits_default, &decoder) != 0)
@@ -220,10 +228,11 @@ void *loader_decode_thread(void *context)
 			continue;
 		}
 		loader->free_count--;
-		loader_decode_one(loader, decoder, item);
+		loader_decode_one(loader, decoder, &cpu, item);
 	}
 	pthread_mutex_unlock(&loader->lock);
 	jpeg_decoder_free(decoder);
+	augment_cpu_free(cpu);
 	return NULL;
 }
 
@@ -243,7 +252,7 @@ bool loader_augment_one(struct loader *loader, struct augment_cpu *cpu)
 	pthread_mutex_unlock(&loader->lock);
 	batch = item->batch;
 	begin = clock_monotonic_ns();
-	if (batch->numbers)
+	if (batch->k == AUGMENT_STAGES)
 		rc = augment_cpu_all(cpu, &item->choice, &item->picture,
 				     batch->data + item->slot * loader->picture_size);
 	else
@@ -254,7 +263,7 @@ bool loader_augment_one(struct loader *loader, struct augment_cpu *cpu)
 	loader_account(loader);
 	loader->augmenting--;
 	loader->counts.work_ns[TUNE_WORK_PIXELS] += begin;
-	loader->threads_numbers += batch->numbers && batch->bytes;
+	loader->threads_numbers += batch->k == AUGMENT_STAGES && loader->makes_numbers;
 	if (rc != 0) {
 		struct problem problem = {0};
 

@@ -5,19 +5,23 @@
 
 int picture_reserve(struct picture *picture, uint32_t width, uint32_t height)
 {
+	uint8_t *lent = NULL;
 	size_t size;
 
 	if (__builtin_mul_overflow((size_t)width * 4, (size_t)height, &size))
 		return -ENOMEM;
-	if (size > picture->room) {
+	if (picture->lend)
+		lent = picture->lend(picture->lender, size);
+	if (!lent && size > picture->room) {
 		uint8_t *data = malloc(size);
 
 		if (!data)
 			return -ENOMEM;
-		free(picture->data); /* old pixels are not kept: no realloc, which would copy them */
-		picture->data = data;
+		free(picture->own); /* old pixels are not kept: no realloc, which would copy them */
+		picture->own = data;
 		picture->room = size;
 	}
+	picture->data = lent ? lent : picture->own;
 	picture->width = width;
 	picture->height = height;
 	picture->stride = (size_t)width * 4;
@@ -30,6 +34,6 @@ int picture_reserve(struct picture *picture, uint32_t width, uint32_t height)
 
 void picture_done(struct picture *picture)
 {
-	free(picture->data);
+	free(picture->own);
 	*picture = (struct picture){0};
 }

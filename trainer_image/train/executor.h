@@ -24,6 +24,8 @@ struct executor_step {
 	/* Called behind the op that made the gradient of a parameter, in the order of their memory; may be
 	 * NULL. `tensor`: the gradient. An error ends the pass. */
 	int (*gradient)(void *context, int tensor);
+	/* Called when the back end was told all of the pass, before it is waited for; may be NULL. */
+	void (*launched)(void *context);
 	void *context;
 };
 

@@ -231,6 +231,8 @@ int executor_run(struct executor *executor, const struct executor_step *step,
 
 	if (rc == 0)
 		rc = ended;
+	if (rc == 0 && step->launched)
+		step->launched(step->context);
 	if (rc == 0)
 		rc = executor_lost(executor, &result);
 	if (rc != 0)

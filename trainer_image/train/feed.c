@@ -10,11 +10,16 @@
 
 #include "trainer_image/record/record.h"
 #include "trainer_image/record/record_map.h"
+#include "trainer_image/train/intake.h"
 
 struct feed {
 	const struct graph *graph;
 	struct loader *loader;
+	struct intake *intake; /* NULL: batches are copied */
+	int ahead;             /* what intake_fetch() said of the next batch; -EAGAIN = nothing */
+	struct problem ahead_problem;
 	struct text augment;
+	struct augment parsed;
 	char *path;
 	int64_t classes;
 	size_t picture; /* bytes */
@@ -83,6 +88,7 @@ static int feed_check_ops(struct feed *feed, const struct model *model, struct p
 		return problem_set(problem, E_INVALID, "pack: type=%s is what the job computes in",
 				   feed_type(feed->graph->type));
 	feed->picture = augment_elements(&augment) * augment_type_size(augment_type(&augment));
+	feed->parsed = augment;
 	text_clear(&feed->augment);
 	augment_print(&augment, &feed->augment);
 	return 0;
@@ -119,6 +125,46 @@ static int feed_read_set(struct feed *feed, const struct model *model, struct pr
 	return 0;
 }
 
+/* Where nobody said how batches are handed over, and no memory is there for it, they are copied. */
+static int feed_open_intake(struct feed *feed, const struct feed_options *options,
+			    struct problem *problem)
+{
+	const bool is_said = options->transfer >= 0;
+	const uint32_t k = is_said ? (uint32_t)options->transfer : 1;
+	const bool is_tuned = !is_said && options->threads == 0;
+	const struct intake_options intake = {
+		.ops = options->ops,
+		.augment = &feed->parsed,
+		.batch = (uint32_t)feed->graph->batch,
+		.k_least = is_tuned ? 0 : k,
+		.k_most = is_tuned ? AUGMENT_STAGES : k,
+	};
+	struct problem lacks = {0};
+	int rc;
+
+	if (!options->ops || !options->ops->backend->intake)
+		return 0;
+	rc = intake_new(&intake, &feed->intake, &lacks);
+	if (rc == 0 || (rc == E_LIMIT && !is_said))
+		return 0;
+	*problem = lacks;
+	return rc;
+}
+
+static void feed_set_loader(const struct feed *feed, const struct feed_options *options,
+			    struct loader_config *config)
+{
+	uint32_t k = AUGMENT_STAGES;
+
+	if (feed->intake) {
+		config->side = intake_side(feed->intake);
+		k = config->side.k_least;
+	}
+	if (options->threads > 0)
+		config->fixed = (struct tune_setting){
+			.threads = {1, options->threads, k == 0 ? 0 : options->threads}, .k = k};
+}
+
 static int feed_open(struct feed *feed, const struct feed_options *options,
 		     const struct model *model, struct problem *problem)
 {
@@ -139,13 +185,13 @@ static int feed_open(struct feed *feed, const struct feed_options *options,
 		rc = feed_check_ops(feed, model, problem);
 	if (rc == 0)
 		rc = feed_read_set(feed, model, problem);
+	if (rc == 0)
+		rc = feed_open_intake(feed, options, problem);
 	if (rc != 0)
 		return rc;
 	config.path = feed->path;
 	config.ops = text_get(&feed->augment);
-	if (options->threads > 0)
-		config.fixed = (struct tune_setting){
-			.threads = {1, options->threads, options->threads}, .k = AUGMENT_STAGES};
+	feed_set_loader(feed, options, &config);
 	return loader_new(&config, &feed->loader, problem);
 }
 
@@ -159,6 +205,7 @@ int feed_new(const struct feed_options *options, const struct model *model,
 	feed->graph = graph;
 	feed->classes = model->classes;
 	feed->state = options->state;
+	feed->ahead = -EAGAIN;
 	feed->labels = calloc((size_t)graph->batch, sizeof(*feed->labels));
 	int rc = feed->labels ? feed_open(feed, options, model, problem)
 			      : problem_set(problem, -ENOMEM, "no memory");
@@ -175,7 +222,9 @@ void feed_free(struct feed *feed)
 {
 	if (!feed)
 		return;
+	intake_close(feed->intake);
 	loader_free(feed->loader);
+	intake_free(feed->intake);
 	text_done(&feed->augment);
 	free(feed->labels);
 	free(feed->path);
@@ -195,7 +244,7 @@ static int feed_check_labels(const struct feed *feed, const struct loader_batch 
 	return 0;
 }
 
-static int feed_fill(const struct feed *feed, struct executor *executor,
+static int feed_copy(const struct feed *feed, struct executor *executor,
 		     const struct loader_batch *batch)
 {
 	const struct graph *graph = feed->graph;
@@ -208,11 +257,52 @@ static int feed_fill(const struct feed *feed, struct executor *executor,
 		rc = executor_write(executor, graph->input, i * feed->picture, batch->data,
 				    count * feed->picture);
 	}
+	return rc;
+}
+
+static int feed_fill(struct feed *feed, struct executor *executor, const struct loader_batch *batch,
+		     struct problem *problem)
+{
+	const struct graph *graph = feed->graph;
+	size_t all = (size_t)graph->batch;
+	int rc = feed_check_labels(feed, batch, problem);
+
+	if (rc != 0)
+		return rc;
 	for (size_t i = 0; i < all; i++)
 		feed->labels[i] = i < batch->count ? batch->labels[i] : -1;
-	return rc == 0 ? executor_write(executor, graph->label, 0, feed->labels,
-					all * sizeof(*feed->labels))
-		       : rc;
+	rc = executor_write(executor, graph->label, 0, feed->labels, all * sizeof(*feed->labels));
+	if (rc == 0)
+		rc = feed->intake
+			     ? intake_put(feed->intake, feed->loader,
+					  executor_tensor(executor, graph->input), (uint32_t)all)
+			     : feed_copy(feed, executor, batch);
+	return rc == 0 ? 0
+		       : problem_set(problem, rc, "%s: a batch cannot be handed over: %s",
+				     feed->path, error_text(rc));
+}
+
+void feed_ahead(struct feed *feed)
+{
+	if (feed->intake && !feed->ended && feed->ahead == -EAGAIN)
+		feed->ahead = intake_fetch(feed->intake, feed->loader, false, &feed->ahead_problem);
+}
+
+/* As loader_next() says. */
+static int feed_fetch(struct feed *feed, struct loader_batch *ret, struct problem *problem)
+{
+	int rc = feed->ahead;
+
+	if (!feed->intake)
+		return loader_next(feed->loader, ret, problem);
+	if (rc == -EAGAIN)
+		rc = intake_fetch(feed->intake, feed->loader, true, problem);
+	else if (rc < 0)
+		*problem = feed->ahead_problem;
+	feed->ahead = -EAGAIN;
+	if (rc == 1)
+		*ret = *intake_batch(feed->intake);
+	return rc;
 }
 
 int feed_next(struct feed *feed, struct executor *executor, uint32_t *ret, struct problem *problem)
@@ -223,19 +313,19 @@ int feed_next(struct feed *feed, struct executor *executor, uint32_t *ret, struc
 	*ret = 0;
 	if (feed->ended)
 		return 0;
-	rc = loader_next(feed->loader, &batch, problem);
+	rc = feed_fetch(feed, &batch, problem);
 	if (rc < 0)
 		return rc;
 	feed->ended = rc == 0;
 	if (rc == 0)
 		return 0;
-	rc = feed_check_labels(feed, &batch, problem);
+	rc = feed_fill(feed, executor, &batch, problem);
 	if (rc == 0) {
-		rc = feed_fill(feed, executor, &batch);
 		feed->state = batch.after;
 		*ret = batch.count;
 	}
-	int given = loader_give_back(feed->loader, &batch);
+	/* An intake gives it back when the device has read it. */
+	int given = feed->intake ? 0 : loader_give_back(feed->loader, &batch);
 
 	return rc != 0 ? rc : given;
 }
@@ -244,7 +334,7 @@ int feed_turn(struct feed *feed, struct problem *problem)
 {
 	struct loader_batch batch;
 	/* The loader tells the end of an epoch once, behind its last batch. */
-	int rc = feed->ended ? 0 : loader_next(feed->loader, &batch, problem);
+	int rc = feed->ended ? 0 : feed_fetch(feed, &batch, problem);
 
 	if (rc != 0)
 		return rc < 0 ? rc

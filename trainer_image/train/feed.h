@@ -1,7 +1,10 @@
 /* Batches of a record file, put into the input and the label of an executor.
  *
  * The last batch of an epoch may be short. Its free places hold copies of its first pictures, with the
- * label -1, which counts for nothing. So statistics of batch norm see pictures alone. */
+ * label -1, which counts for nothing. So statistics of batch norm see pictures alone.
+ *
+ * A back end may take batches in (ops_intake of ops.h). It gets them as the loader's transfer index leaves them. The next
+ * one goes to it while a pass runs: feed_ahead(). */
 #pragma once
 
 #include <stdint.h>
@@ -20,6 +23,8 @@ struct feed_options {
 	const char *
 		augment; /* ops of augment_table.h; crop, normalise and pack are added where they lack */
 	uint32_t threads; /* that decode and augment, each; 0 = tuned */
+	struct ops *ops;  /* the executor's; NULL: the host makes all numbers */
+	int transfer;     /* of `ops`: the transfer index; -1 = tuned, or 1 with `threads` */
 	uint32_t rank, ranks;
 	struct loader_state state;
 	/* As of struct loader_config. */
@@ -36,6 +41,9 @@ void feed_free(struct feed *feed);
  * feed_turn(). E_INVALID: a label that the model has not, by its sample. */
 MUST_USE int feed_next(struct feed *feed, struct executor *executor, uint32_t *ret,
 		       struct problem *problem);
+/* Behind the calls of a pass, before it is waited for: the next batch goes to the device, if one is ready. What
+ * goes wrong is told by the next feed_next(). */
+void feed_ahead(struct feed *feed);
 /* To the next epoch, from the end of one. */
 MUST_USE int feed_turn(struct feed *feed, struct problem *problem);
 

@@ -65,6 +65,9 @@ static const struct conf_row job_rows[] = {
 	 .default_text = "", .help = "ops of evaluation"},
 	{ROW("data.threads", CONF_INT), .offset = AT(data.threads), .default_text = "0", .min = 0,
 	 .max = 64, .help = "that decode and augment, each; 0 = tuned while training"},
+	{ROW("data.transfer", CONF_INT), .offset = AT(data.transfer), .default_text = "-1",
+	 .min = -1, .max = 2,
+	 .help = "cuda: what the GPU gets: 0 pictures, 1 bytes, 2 numbers; -1 = tuned"},
 	{ROW("optimizer.kind", CONF_ENUM), .offset = AT(optimizer.kind), .default_text = "sgd",
 	 .words = job_optimizers, .help = "of the update"},
 	{ROW("optimizer.rate", CONF_REAL), .offset = AT(optimizer.rate), .default_text = "0.05",
@@ -182,6 +185,9 @@ static int job_check(const struct job *job, const char *path, struct problem *pr
 	if (job->ranks.sum == JOB_SUM_NCCL && !job_codec_is_nccl(&job->ranks))
 		return job_complain(problem, path, "ranks.codec is none of NCCL's",
 				    "none, bf16, fp16; or ranks.sum = \"host\"");
+	if (job->data.transfer >= 0 && job->device != JOB_CUDA)
+		return job_complain(problem, path, "data.transfer is for GPUs",
+				    "device = \"cuda\", or data.transfer = -1");
 	if (job->target > 0 && !job->data.evaluate[0])
 		return job_complain(problem, path, "target is given, data.evaluate is not",
 				    "data.evaluate = \"test.rec\"");

@@ -38,7 +38,7 @@ struct job {
 	struct job_data {
 		char *train, *evaluate; /* paths; evaluate "" = none */
 		char *augment, *evaluate_augment;
-		int64_t threads;
+		int64_t threads, transfer;
 	} data;
 	struct job_optimizer {
 		int kind; /* enum ops_update_kind */

@@ -103,6 +103,8 @@ int train_feed_new(struct train *train, struct problem *problem)
 		.path = job->data.train,
 		.augment = job->data.augment,
 		.threads = (uint32_t)job->data.threads,
+		.ops = train->ops,
+		.transfer = (int)job->data.transfer,
 		.rank = (uint32_t)train->rank,
 		.ranks = (uint32_t)train->ranks,
 		.state = {(uint64_t)job->seed, train->state.epoch, train->state.position},

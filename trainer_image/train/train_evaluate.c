@@ -11,10 +11,18 @@ static void train_evaluate_fault(void *context, uint64_t sample, const struct pr
 		   problem->message);
 }
 
+static void train_evaluate_launched(void *context)
+{
+	feed_ahead(context);
+}
+
 static int train_evaluate_pass(struct train *train, struct feed *feed, struct team_word *word,
 			       struct problem *problem)
 {
-	const struct executor_step step = {.scale = 1, .count_right = true};
+	const struct executor_step step = {.scale = 1,
+					   .count_right = true,
+					   .launched = train_evaluate_launched,
+					   .context = feed};
 	uint32_t samples = 0;
 
 	for (;;) {
@@ -41,6 +49,8 @@ int train_evaluate(struct train *train, struct problem *problem)
 		.path = job->data.evaluate,
 		.augment = job->data.evaluate_augment,
 		.threads = job->data.threads > 0 ? (uint32_t)job->data.threads : 1,
+		.ops = train->ops,
+		.transfer = (int)job->data.transfer,
 		.rank = (uint32_t)train->rank,
 		.ranks = (uint32_t)train->ranks,
 		.fault = train_evaluate_fault,

@@ -29,6 +29,13 @@ static int train_step_gradient(void *context, int tensor)
 	return rc == 0 && work->is_last && train->exchange ? exchange_ready(train->exchange) : rc;
 }
 
+static void train_step_launched(void *context)
+{
+	struct train_step_work *work = context;
+
+	feed_ahead(work->train->feed);
+}
+
 /* What a back end could not do in a step; 0 is nothing. */
 static int train_step_device(const struct train *train, int rc, struct problem *problem)
 {
@@ -83,6 +90,7 @@ static int train_step_pass(struct train_step_work *work, struct problem *problem
 		.scale = train->scale.scale,
 		.labels = train_step_labels(train),
 		.gradient = train_step_gradient,
+		.launched = train_step_launched,
 		.context = work,
 		/* Sums are told to the host behind each gradient: no pass of them is the back end's alone. */
 		.same = train->exchange ? 0 : 1U + (work->adds ? 1U : 0U),

@@ -13,8 +13,8 @@ void emulation_set_order(enum emulation_order order);
 void emulation_set_devices(int count);
 /* The next `count` calls of cudaMalloc work, then none does; below 0: all do. */
 void emulation_set_memory(int64_t count);
-/* Pinned memory comes in pieces of so many bytes at most. */
-void emulation_set_host_memory(size_t most);
+/* Pinned memory comes in `count` pieces more (below 0: in any number), each of so many bytes at most. */
+void emulation_set_host_memory(size_t most, int64_t count);
 /* The next wait for a stream ends with an error of the device, and its work is lost. */
 void emulation_break(void);
 

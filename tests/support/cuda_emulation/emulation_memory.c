@@ -32,7 +32,8 @@ static struct {
 	int open;                 /* how many work on it now */
 	int64_t calls;            /* of cudaMalloc that work; below 0: all */
 	size_t host_most;         /* bytes of one piece of pinned memory */
-} emulation_memory = {.calls = -1, .host_most = SIZE_MAX};
+	int64_t host_calls;       /* of cudaMallocHost that work; below 0: all */
+} emulation_memory = {.calls = -1, .host_most = SIZE_MAX, .host_calls = -1};
 
 static void emulation_protect(int protection)
 {
@@ -129,7 +130,10 @@ cudaError_t cudaFree(void *memory)
 
 cudaError_t cudaMallocHost(void **ret, size_t bytes)
 {
-	*ret = bytes <= emulation_memory.host_most ? malloc(bytes ? bytes : 1) : NULL;
+	bool is_there = bytes <= emulation_memory.host_most && emulation_memory.host_calls != 0;
+
+	emulation_memory.host_calls -= emulation_memory.host_calls > 0 ? 1 : 0;
+	*ret = is_there ? malloc(bytes ? bytes : 1) : NULL;
 	return *ret ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -150,8 +154,9 @@ void emulation_set_memory(int64_t count)
 	emulation_memory.calls = count;
 }
 
-void emulation_set_host_memory(size_t most)
+void emulation_set_host_memory(size_t most, int64_t count)
 {
+	emulation_memory.host_calls = count;
 	emulation_memory.host_most = most;
 }
 

@@ -106,6 +106,7 @@ void cuda_intake_close(struct ops_intake *intake)
 {
 	if (!intake)
 		return;
+	cuda_device_use(intake->device);
 	if (intake->stream)
 		(void)cudaStreamSynchronize(intake->stream);
 	for (size_t i = 0; i < OPS_INTAKE_PLACES; i++) {
@@ -172,6 +173,7 @@ int cuda_intake_upload(struct ops_intake *intake, unsigned nth,
 
 	if (!cuda_intake_fits(intake, batch))
 		return E_INVALID;
+	cuda_device_use(intake->device);
 	error = (int)cudaStreamWaitEvent(intake->stream, place->used, 0);
 	if (error == 0)
 		error = (int)cudaMemcpyAsync(place->memory, batch->memory, batch->bytes,
@@ -227,6 +229,7 @@ int cuda_intake_put(struct ops_intake *intake, unsigned nth, void *to, uint32_t 
 
 	if (place->batch.count == 0 || place->batch.count > all || all > intake->kind.batch)
 		return E_INVALID;
+	cuda_device_use(device);
 	rc = cuda_device_told(device, (int)cudaStreamWaitEvent(device->stream, place->uploaded, 0));
 	if (rc == 0 && place->batch.k == 2)
 		rc = cuda_intake_copy(intake, place, to, all);
