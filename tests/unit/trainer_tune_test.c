@@ -209,6 +209,110 @@ static void does_not_oscillate(void **state)
 	}
 }
 
+/* A GPU does what k leaves to it: that costs no processor here, but bytes on a bus. */
+static const struct device {
+	const char *name;
+	double read_ms, decode_ms, pixels_ms, numbers_ms; /* of processors */
+	double own_ms, share; /* of the GPU; of pixels and numbers it needs so much */
+	uint32_t processors;
+	double carry_ms[AUGMENT_STAGES + 1];
+	uint32_t best; /* k */
+} devices[] = {
+	{"few processors, a wide bus", 2, 60, 40, 10, 20, 0.01, 4, {3, 1, 2}, 0},
+	{"few processors, a narrow bus", 2, 60, 40, 30, 20, 0.01, 4, {80, 26, 52}, 1},
+	{"pictures are large on a bus", 2, 200, 60, 60, 10, 0.01, 8, {50, 10, 40}, 1},
+	{"many processors", 5, 200, 60, 20, 90, 0.02, 32, {30, 5, 10}, 1},
+};
+
+static double device_step(const struct device *device, const struct tune_setting *setting,
+			  struct tune_measure *ret)
+{
+	double pixels = setting->k >= 1 ? device->pixels_ms : 0;
+	double numbers = setting->k >= 2 ? device->numbers_ms : 0;
+	double left = device->pixels_ms + device->numbers_ms - pixels - numbers;
+	double own = fmax(device->own_ms + device->share * left, device->carry_ms[setting->k]);
+	double all = device->read_ms + device->decode_ms + pixels + numbers;
+	double step = fmax(own, all / device->processors);
+
+	step = fmax(step, device->read_ms / setting->threads[TUNE_READ]);
+	step = fmax(step, device->decode_ms / setting->threads[TUNE_DECODE]);
+	if (setting->k > 0)
+		step = fmax(step, (pixels + numbers) / setting->threads[TUNE_AUGMENT]);
+	*ret = (struct tune_measure){
+		.step_ms = step,
+		.stall_ms = step - own,
+		.work_ms = {device->read_ms, device->decode_ms, pixels, device->numbers_ms},
+		.transfer_ms = {device->carry_ms[0], device->carry_ms[1], device->carry_ms[2]},
+		.processors = device->processors,
+	};
+	return step;
+}
+
+static double device_best(const struct device *device, const struct tune_limits *limits)
+{
+	struct tune_measure measure;
+	double best = HUGE_VAL;
+
+	for (uint32_t k = 0; k <= AUGMENT_STAGES; k++) {
+		for (uint32_t i = 0; i < 65 * 65; i++) {
+			struct tune_setting setting = {.threads = {1, i % 65, i / 65}, .k = k};
+
+			if (tune_is_allowed(limits, &setting))
+				best = fmin(best, device_step(device, &setting, &measure));
+		}
+	}
+	return best;
+}
+
+static void leaves_work_to_a_device(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(devices); i++) {
+		const struct device *device = &devices[i];
+		struct tune_limits limits = {
+			.processors = device->processors, .k_most = AUGMENT_STAGES, .device = true};
+		struct tune_setting start = tune_start(&limits);
+		struct tune_measure measure;
+		struct tune tune;
+		unsigned windows = 0;
+		double best = device_best(device, &limits);
+
+		assert_int_equal(start.k, 1);
+		tune_init(&tune, &limits, &start);
+		while (tune.phase != TUNE_REST) {
+			(void)device_step(device, &tune.now, &measure);
+			measure.steps = tune_steps(&tune);
+			(void)tune_next(&tune, &measure);
+			assert_true(++windows < 200);
+		}
+		if (device_step(device, &tune.now, &measure) > 1.05 * best ||
+		    tune.now.k != device->best)
+			fail_msg("%s: k %u with %.2f ms, the best is %.2f", device->name,
+				 tune.now.k, measure.step_ms, best);
+	}
+}
+
+/* The order of trials: with a device, less work for processors counts, and so does what is on its way. */
+static void expects_less_of_a_device(void **state)
+{
+	const struct tune_measure measure = {.steps = 16,
+					     .step_ms = 30,
+					     .stall_ms = 20,
+					     .work_ms = {1, 40, 40, 20},
+					     .transfer_ms = {15, 2, 4}};
+	struct tune_limits limits = {.processors = 4, .k_most = AUGMENT_STAGES, .device = true};
+	const struct tune_setting pictures = {{1, 4, 0}, 0};
+	const struct tune_setting bytes = {{1, 4, 2}, 1};
+	const struct tune_setting numbers = {{1, 4, 3}, 2};
+
+	(void)state;
+	assert_float_equal(tune_expect(&limits, &measure, &pictures), 15, 0.1);
+	assert_float_equal(tune_expect(&limits, &measure, &bytes), 81.0 / 4, 0.1);
+	assert_float_equal(tune_expect(&limits, &measure, &numbers), 101.0 / 4, 0.2);
+	limits.device = false;
+	assert_float_equal(tune_expect(&limits, &measure, &pictures), 70, 0.3);
+}
+
 /* Fewer processors, or slower ones: after three windows it climbs again, and comes near the new best. */
 static void climbs_again_when_the_world_changes(void **state)
 {
@@ -246,6 +350,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(comes_near_the_best),
 		cmocka_unit_test(does_not_oscillate),
+		cmocka_unit_test(leaves_work_to_a_device),
+		cmocka_unit_test(expects_less_of_a_device),
 		cmocka_unit_test(climbs_again_when_the_world_changes),
 	};
 

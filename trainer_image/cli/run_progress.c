@@ -96,6 +96,17 @@ static double run_progress_left_s(const struct run_progress *progress, int64_t n
 		       : (double)(now_ms - progress->begun_ms) / 1e3 / (double)done * (double)left;
 }
 
+/* The loader's threads by stage, and where its data crosses to the device. */
+static void run_progress_setting(struct text *text, const struct tune_setting *setting)
+{
+	static const char *const names[TUNE_STAGES] = {"read_threads", "decode_threads",
+						       "augment_threads"};
+
+	for (size_t i = 0; i < TUNE_STAGES; i++)
+		json_put_int(text, names[i], setting->threads[i]);
+	json_put_int(text, "transfer", setting->k);
+}
+
 static void run_progress_json(const struct run_progress *progress, double rate, int64_t now_ms)
 {
 	CLEANUP(text_done) struct text text = {0};
@@ -110,6 +121,7 @@ static void run_progress_json(const struct run_progress *progress, double rate, 
 	json_put_double(&text, "images_s", rate);
 	json_put_double(&text, "stall_percent", stall);
 	json_put_string(&text, "stall_cause", cause);
+	run_progress_setting(&text, &progress->last.counts.setting);
 	json_put_double(&text, "sync_percent",
 			100 * (double)progress->sync_us / (double)progress->all_us);
 	json_put_int(&text, "skipped", (int64_t)progress->last.skipped);

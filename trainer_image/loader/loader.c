@@ -40,6 +40,7 @@ static struct tune_limits loader_limits(const struct loader *loader, uint32_t pr
 	struct tune_limits limits = {.processors = processors,
 				     .k_most = loader->makes_numbers ? AUGMENT_STAGES : 1};
 
+	limits.device = side->take != NULL;
 	if (side->take)
 		limits.k_least = side->k_least;
 	if (side->take && side->k_most < limits.k_most)
@@ -228,6 +229,8 @@ static void loader_lend(struct loader *loader, struct loader_slot_batch *batch,
 		loader_make_numbers(loader, batch);
 		batch->k = AUGMENT_STAGES;
 	}
+	if (batch->k == 0)
+		loader->side_bytes = batch->used;
 	batch->state = LOADER_LENT;
 	loader->counts.batches++;
 	loader->counts.samples += batch->count;

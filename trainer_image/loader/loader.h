@@ -46,6 +46,7 @@ struct loader_side {
 	void *(*take)(void *context, size_t bytes);
 	void (*give)(void *context, void *memory);
 	void *context;
+	double byte_ns; /* that a byte of a batch is on its way, beside what computes; 0: nobody knows */
 };
 
 struct loader_config {

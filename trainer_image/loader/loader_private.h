@@ -108,6 +108,7 @@ struct loader {
 	struct tune_setting setting;
 	bool tuning;
 	struct loader_counts counts, window; /* all; those at the begin of the measured window */
+	size_t side_bytes;                   /* of a batch of k = 0: the last one */
 	uint64_t threads_numbers;            /* pictures whose numbers the threads made */
 	uint64_t window_numbers;
 	double step_sum, block_sum,

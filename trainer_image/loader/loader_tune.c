@@ -78,6 +78,19 @@ static double loader_window_error(const struct loader *loader, double mean)
 	return sqrt(fmax(0, loader->block_squares / blocks - mean * mean) / fmax(1, blocks - 1));
 }
 
+/* Of a batch of each k. Pictures that nobody has seen yet are taken for as large as there is room. */
+static void loader_window_transfer(const struct loader *loader, double ret[AUGMENT_STAGES + 1])
+{
+	const double batch = loader->config.batch;
+	double pictures = (double)loader->side_bytes;
+
+	if (loader->side_bytes == 0)
+		pictures = (double)loader->batch_size;
+	ret[0] = loader->config.side.byte_ns * pictures / 1e6;
+	ret[1] = loader->config.side.byte_ns * batch * (double)loader->bytes_size / 1e6;
+	ret[2] = loader->config.side.byte_ns * batch * (double)loader->picture_size / 1e6;
+}
+
 static struct tune_measure loader_window(const struct loader *loader)
 {
 	const struct loader_counts *now = &loader->counts;
@@ -96,6 +109,13 @@ static struct tune_measure loader_window(const struct loader *loader)
 	numbers = fmin(numbers / steps / 1e6, measure.work_ms[TUNE_WORK_PIXELS]);
 	measure.work_ms[TUNE_WORK_PIXELS] -= numbers;
 	measure.work_ms[TUNE_WORK_NUMBERS] += numbers;
+	if (loader->config.side.take) {
+		loader_window_transfer(loader, measure.transfer_ms);
+		/* What a thread would need for numbers that the side makes. */
+		if (loader->setting.k < AUGMENT_STAGES)
+			measure.work_ms[TUNE_WORK_NUMBERS] =
+				(double)loader->numbers_ns * loader->config.batch / 1e6;
+	}
 	measure.processors = loader_processors(loader);
 	return measure;
 }

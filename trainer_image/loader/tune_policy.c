@@ -9,6 +9,8 @@
 
 /* A loader that stalls for less is left alone. */
 #define TUNE_STALL_LEAST 0.01
+/* Of a step: a batch that is on its way for longer may bind it. */
+#define TUNE_TRANSFER_MOST 0.9
 /* What a thread costs in the model, as a share of the step: of equal settings the smaller one wins. */
 #define TUNE_THREAD_COST 0.0005
 
@@ -38,6 +40,8 @@ struct tune_setting tune_start(const struct tune_limits *limits)
 	uint32_t n = limits->processors < 1 ? 1 : limits->processors;
 	struct tune_setting setting = {.k = limits->k_most};
 
+	if (limits->device)
+		setting.k = limits->k_least > 1 || limits->k_most < 1 ? limits->k_least : 1;
 	n = n > TUNE_THREADS_MAX ? TUNE_THREADS_MAX : n;
 	setting.threads[TUNE_READ] = 1;
 	setting.threads[TUNE_DECODE] = n;
@@ -45,24 +49,27 @@ struct tune_setting tune_start(const struct tune_limits *limits)
 	return setting;
 }
 
-double tune_expect(const struct tune_measure *measure, const struct tune_setting *measured,
-		   const struct tune_setting *setting, uint32_t processors)
+double tune_expect(const struct tune_limits *limits, const struct tune_measure *measure,
+		   const struct tune_setting *setting)
 {
 	const double *work = measure->work_ms;
 	double own = measure->step_ms - measure->stall_ms;
 	double behind = (setting->k >= 1 ? work[TUNE_WORK_PIXELS] : 0) +
 			(setting->k >= 2 ? work[TUNE_WORK_NUMBERS] : 0);
-	double side = own + work[TUNE_WORK_PIXELS] + work[TUNE_WORK_NUMBERS] - behind;
-	double all = 0;
-	double step;
+	double left = work[TUNE_WORK_PIXELS] + work[TUNE_WORK_NUMBERS] - behind;
+	double all = work[TUNE_WORK_READ] + work[TUNE_WORK_DECODE] + behind;
+	double step = own;
 	double threads = 0;
 
-	(void)measured;
-	for (size_t i = 0; i < TUNE_WORKS; i++)
-		all += work[i];
+	if (limits->device) { /* what is on its way hid behind nothing, where it took the whole step */
+		step = fmax(own, measure->transfer_ms[setting->k]);
+	} else {
+		step += left;
+		all += left;
+	}
 	for (size_t i = 0; i < TUNE_STAGES; i++)
 		threads += setting->threads[i];
-	step = fmax(side, all / processors);
+	step = fmax(step, all / limits->processors);
 	step = fmax(step, work[TUNE_WORK_READ] / setting->threads[TUNE_READ]);
 	step = fmax(step, work[TUNE_WORK_DECODE] / setting->threads[TUNE_DECODE]);
 	if (behind > 0)
@@ -168,8 +175,7 @@ static bool tune_choose(const struct tune *tune, struct tune_setting *ret)
 			if (!tune_neighbour(tune, moves, k, &setting) ||
 			    tune_was_tried(tune, &setting))
 				continue;
-			expected = tune_expect(&tune->best_measure, &tune->best, &setting,
-					       tune->limits.processors);
+			expected = tune_expect(&tune->limits, &tune->best_measure, &setting);
 			if (expected < least) {
 				least = expected;
 				*ret = setting;
@@ -187,12 +193,20 @@ static void tune_rest(struct tune *tune)
 	tune->rest.steps = 0;
 }
 
+/* Nobody waits for the loader, nor for what is on its way from it. */
+static bool tune_is_idle(const struct tune *tune)
+{
+	const struct tune_measure *best = &tune->best_measure;
+
+	return best->stall_ms < TUNE_STALL_LEAST * best->step_ms &&
+	       best->transfer_ms[tune->best.k] < TUNE_TRANSFER_MOST * best->step_ms;
+}
+
 static void tune_try_next(struct tune *tune)
 {
 	struct tune_setting setting;
-	bool idle = tune->best_measure.stall_ms < TUNE_STALL_LEAST * tune->best_measure.step_ms;
 
-	if (idle || tune->fails >= TUNE_FAILS || tune->tried_count >= TUNE_TRIALS) {
+	if (tune_is_idle(tune) || tune->fails >= TUNE_FAILS || tune->tried_count >= TUNE_TRIALS) {
 		tune_rest(tune);
 		return;
 	}
@@ -366,8 +380,23 @@ static void tune_lengthen(struct tune *tune, const struct tune_measure *measure)
 		tune->steps *= 2;
 }
 
-bool tune_next(struct tune *tune, const struct tune_measure *measure)
+/* Work that a device does now would be a processor's under another k: it is what it was when last seen. */
+static struct tune_measure tune_complete(struct tune *tune, const struct tune_measure *measure)
 {
+	struct tune_measure whole = *measure;
+
+	for (size_t i = 0; tune->limits.device && i < TUNE_WORKS; i++) {
+		if (measure->work_ms[i] > 0)
+			tune->known_ms[i] = measure->work_ms[i];
+		whole.work_ms[i] = tune->known_ms[i];
+	}
+	return whole;
+}
+
+bool tune_next(struct tune *tune, const struct tune_measure *measured)
+{
+	const struct tune_measure whole = tune_complete(tune, measured);
+	const struct tune_measure *measure = &whole;
 	uint64_t before = tune->settings;
 
 	switch (tune->phase) {

@@ -43,6 +43,7 @@ struct tune_setting {
 struct tune_limits {
 	uint32_t processors; /* that we may use: all threads are at most twice as many, and two */
 	uint32_t k_least, k_most;
+	bool device; /* what k leaves to the consumer's side costs no processor, but bytes on their way to it */
 };
 
 /* Work that a sample needs, wherever it is done. */
@@ -61,6 +62,8 @@ struct tune_measure {
 	double stall_ms;            /* mean: of that, waiting for the loader or doing its work */
 	double error_ms;            /* standard error of step_ms */
 	double work_ms[TUNE_WORKS]; /* a step, sum over all threads */
+	/* With a device: how long the batch of a step is on its way, by k; beside what computes. 0: nobody knows. */
+	double transfer_ms[AUGMENT_STAGES + 1];
 	uint32_t processors;
 };
 
@@ -86,21 +89,23 @@ struct tune {
 	uint32_t steps; /* of a window: more where steps differ much */
 	struct tune_setting tried[TUNE_TRIALS];
 	uint32_t tried_count, fails;
-	uint32_t fresh;            /* trials since the best setting was measured */
-	uint32_t changed;          /* windows in a row */
+	uint32_t fresh;   /* trials since the best setting was measured */
+	uint32_t changed; /* windows in a row */
+	double known_ms
+		[TUNE_WORKS]; /* with a device: the last work of each kind that a processor did */
 	struct tune_measure rest;  /* the first window at rest */
 	uint64_t climbs, settings; /* counted: begun; changes of `now` */
 };
 
 void tune_init(struct tune *tune, const struct tune_limits *limits,
 	       const struct tune_setting *start);
-/* A setting for the beginning: few readers, the rest to decoding. */
+/* A setting for the beginning: few readers, the rest to decoding. A device gets bytes: less on their way than numbers. */
 struct tune_setting tune_start(const struct tune_limits *limits);
 /* Steps to be measured in the window that runs. */
 uint32_t tune_steps(const struct tune *tune);
 /* Takes the window measured under tune->now; true when tune->now is another setting now. */
-bool tune_next(struct tune *tune, const struct tune_measure *measure);
+bool tune_next(struct tune *tune, const struct tune_measure *measured);
 bool tune_is_allowed(const struct tune_limits *limits, const struct tune_setting *setting);
 /* The time of a step that the model expects of a setting, from the work of a measured one. */
-double tune_expect(const struct tune_measure *measure, const struct tune_setting *measured,
-		   const struct tune_setting *setting, uint32_t processors);
+double tune_expect(const struct tune_limits *limits, const struct tune_measure *measure,
+		   const struct tune_setting *setting);

@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 
 #include "trainer_image/loader/augment_number.h"
@@ -12,6 +14,7 @@ struct intake {
 	struct ops_intake *device;
 	uint32_t k_least, k_most;
 	size_t room;                /* bytes of a batch */
+	double byte_ns;             /* of an upload */
 	void *memory[LOADER_DEPTH]; /* of batches */
 	unsigned taken;             /* of them, by the loader */
 	struct {
@@ -62,6 +65,30 @@ static int intake_open(struct intake *intake, const struct intake_options *optio
 	return rc;
 }
 
+/* How long a byte is on its way: the second of two whole batches, of which nobody takes a picture. */
+static int intake_measure(struct intake *intake, const struct augment *augment, uint32_t count)
+{
+	const uint32_t k = intake->k_most;
+	const size_t bytes = count * augment_elements(augment) *
+			     (k == 1 ? 1 : augment_type_size(augment_type(augment)));
+	const struct ops_intake_batch batch = {intake->memory[0], bytes, count, k};
+	bool is_read;
+	int rc = 0;
+
+	if (intake->k_least == intake->k_most) /* there is nothing to choose */
+		return 0;
+	memset(intake->memory[0], 0, bytes);
+	for (int i = 0; i < 2 && rc == 0; i++) {
+		uint64_t begin = clock_monotonic_ns();
+
+		rc = ops_intake_upload(intake->ops, intake->device, 0, &batch);
+		if (rc == 0)
+			rc = ops_intake_is_read(intake->ops, intake->device, 0, true, &is_read);
+		intake->byte_ns = (double)(clock_monotonic_ns() - begin) / (double)bytes;
+	}
+	return rc;
+}
+
 /* Pictures take the most memory, then numbers. */
 static int intake_open_some(struct intake *intake, const struct intake_options *options,
 			    const void *table)
@@ -91,6 +118,8 @@ int intake_new(const struct intake_options *options, struct intake **ret, struct
 		augment_number_table(options->augment, table);
 		rc = intake_open_some(intake, options, table);
 	}
+	if (rc == 0)
+		rc = intake_measure(intake, options->augment, options->batch);
 	if (rc == 0) {
 		*ret = intake;
 		return 0;
@@ -102,7 +131,10 @@ int intake_new(const struct intake_options *options, struct intake **ret, struct
 			       LOADER_DEPTH, intake->room, OPS_INTAKE_PLACES);
 		problem_hint(problem, "a smaller batch, or data.transfer = 1, wants less");
 	}
-	free(intake);
+	if (intake && intake->ops)
+		intake_free(intake);
+	else
+		free(intake);
 	return rc;
 }
 
@@ -110,7 +142,8 @@ void intake_close(struct intake *intake)
 {
 	if (!intake)
 		return;
-	intake->ops->backend->intake->close(intake->device);
+	if (intake->device)
+		intake->ops->backend->intake->close(intake->device);
 	intake->device = NULL;
 }
 
@@ -145,7 +178,8 @@ struct loader_side intake_side(struct intake *intake)
 				    .k_most = intake->k_most,
 				    .take = intake_take,
 				    .give = intake_give,
-				    .context = intake};
+				    .context = intake,
+				    .byte_ns = intake->byte_ns};
 }
 
 /* --- batches --- */
