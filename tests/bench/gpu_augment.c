@@ -55,7 +55,8 @@ static int bench_open(struct bench *bench, struct problem *problem)
 	rc = face->open(bench->ops, &kind, &bench->intake);
 	for (size_t i = 0; i < OPS_INTAKE_PLACES; i++)
 		bench->memory[i] = face->host_take(bench->ops, bench->room);
-	bench->to = ops_take(bench->ops, 2 * bench->count * augment_elements(&bench->augment));
+	bench->to =
+		ops_take(bench->ops, (size_t)2 * bench->count * augment_elements(&bench->augment));
 	return rc == 0 && bench->memory[0] && bench->memory[1] && bench->to
 		       ? 0
 		       : problem_set(problem, rc != 0 ? rc : E_LIMIT, "no memory for batches of %u",
@@ -72,7 +73,8 @@ static void bench_close(struct bench *bench)
 	for (size_t i = 0; i < OPS_INTAKE_PLACES; i++)
 		if (bench->memory[i])
 			face->host_give(bench->ops, bench->memory[i]);
-	ops_give(bench->ops, bench->to, 2 * bench->count * augment_elements(&bench->augment));
+	ops_give(bench->ops, bench->to,
+		 (size_t)2 * bench->count * augment_elements(&bench->augment));
 	ops_free(bench->ops);
 }
 

@@ -86,7 +86,7 @@ static void test_refused(void **state)
 static void test_no_memory(void **state)
 {
 	struct ops *ops = begin();
-	const uint8_t table[3 * 256 * sizeof(float)] = {0};
+	const uint8_t table[(size_t)3 * 256 * sizeof(float)] = {0};
 	const struct ops_intake_kind kind = {4, 4, 3, TENSOR_FP32, 2, 4096, table};
 	struct ops_intake *intake = NULL;
 

@@ -151,8 +151,8 @@ static inline struct augment_place *loader_places(const struct loader_slot_batch
 }
 /* Under the lock: an empty batch. */
 void loader_side_begin(const struct loader *loader, struct loader_slot_batch *batch);
-/* For picture->lend: a part of the batch's memory, or NULL. */
-uint8_t *loader_side_lend(void *item, size_t bytes);
+/* For picture->lend, whose lender is the item: a part of the batch's memory, or NULL. */
+uint8_t *loader_side_lend(void *lender, size_t bytes);
 /* Describes a decoded picture in its batch. One that has no room there, or that a GPU would shrink too much, is augmented
  * here. `cpu`: of the thread, made when it is needed first. -ENOMEM. */
 MUST_USE int loader_side_place(struct loader_item *item, struct augment_cpu **cpu);

@@ -35,7 +35,7 @@ size_t loader_side_room(const struct augment *augment, uint32_t batch, uint32_t 
 		room *= augment_type_size(augment_type(augment));
 	if (k_least == 0) {
 		size_t pictures = loader_side_heads(batch) +
-				  LOADER_SIDE_TIMES * batch * loader_side_least(augment);
+				  (size_t)LOADER_SIDE_TIMES * batch * loader_side_least(augment);
 
 		room = pictures > room ? pictures : room;
 	}

@@ -307,7 +307,7 @@ static int feed_fetch(struct feed *feed, struct loader_batch *ret, struct proble
 
 int feed_next(struct feed *feed, struct executor *executor, uint32_t *ret, struct problem *problem)
 {
-	struct loader_batch batch;
+	struct loader_batch batch = {0};
 	int rc;
 
 	*ret = 0;
