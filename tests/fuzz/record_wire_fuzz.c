@@ -1,6 +1,6 @@
 // links: trainer_record
 /* Any bytes as the parts of a record file, the first byte says which. What is decoded encodes to the same bytes. An
- * entry lies in its page, tables and pages in their file; free fields lie in their sample. */
+ * entry lies in its page, tables and pages in their file; free fields lie in their sample; words are of the vocabulary. */
 #undef NDEBUG /* the invariants are the test */
 
 #include <assert.h>
@@ -12,6 +12,7 @@
 #include "trainer_image/record/crc32c.h"
 #include "trainer_image/record/record_header_wire.h"
 #include "trainer_image/record/record_wire.h"
+#include "trainer_image/record/record_words_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,6 +39,7 @@ static void header_try(uint8_t *data, size_t size)
 	if (record_wire_header_decode(data, size, &header, &digest) != 0)
 		return;
 	assert(header.field_count <= RECORD_FIELDS_MAX && header.page_size % RECORD_ALIGN == 0);
+	assert((header.vocabulary > 0) == (header.length > 0));
 	assert(record_wire_header_encode(&header, &again, &again_size, &same) == 0);
 	assert(again_size == size && memcmp(again, data, size) == 0 && same == digest);
 	free(again);
@@ -151,17 +153,44 @@ static void fields_try(uint8_t *data, size_t size)
 	free(again);
 }
 
+/* Four bytes are the vocabulary, the rest the words. */
+static void words_try(uint8_t *data, size_t size)
+{
+	struct record_header header = {0};
+
+	if (size < 4 + 2 * 4)
+		return;
+	memcpy(&header.vocabulary, data, sizeof(header.vocabulary));
+	header.vocabulary = header.vocabulary % INT32_MAX + 1;
+	data += 4;
+	size -= 4;
+	header.length = (uint32_t)(size / record_words_width(&header)) - 1;
+	int32_t *words = calloc((size_t)header.length + 1, sizeof(*words));
+	uint8_t *again = malloc(size);
+	assert(words && again);
+	if (record_words_decode(&header, data, size, words) == 0) {
+		for (uint32_t i = 0; i <= header.length; i++)
+			assert(words[i] >= 0 && (uint32_t)words[i] < header.vocabulary);
+		assert(size == record_words_size(&header));
+		assert(record_wire_sample_fits(&header, RECORD_WORDS, size));
+		record_words_encode(&header, words, again);
+		assert(memcmp(again, data, size) == 0);
+	}
+	free(words);
+	free(again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static void (*const tries[])(uint8_t *, size_t) = {header_try, page_try, trailer_try,
-							   table_try, fields_try};
+	static void (*const tries[])(uint8_t *, size_t) = {header_try, page_try,   trailer_try,
+							   table_try,  fields_try, words_try};
 
 	if (size < 2)
 		return 0;
 	uint8_t *copy = malloc(size - 1);
 	assert(copy);
 	memcpy(copy, data + 1, size - 1);
-	tries[data[0] % 5](copy, size - 1);
+	tries[data[0] % COUNT_OF(tries)](copy, size - 1);
 	free(copy);
 	return 0;
 }

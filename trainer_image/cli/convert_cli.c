@@ -1,79 +1,52 @@
-/* trainer convert, trainer digits: what makes record files. */
+/* trainer convert, trainer digits: what makes record files of pictures. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/text.h"
 
+#include "trainer_image/cli/convert_line.h"
 #include "trainer_image/cli/trainer_table.h"
 #include "trainer_image/record/convert.h"
 #include "trainer_image/record/digits.h"
 #include "trainer_image/record/record.h"
 
-enum { CONVERT_LINE_MS = 200 };
-
-/* The progress line, on a terminal alone. */
-struct convert_line {
-	bool shown;
-	int64_t begun_ms, told_ms;
-	uint64_t first; /* files that were done when it began */
-	bool begun;
+/* What hooks of the conversion tell on. */
+struct convert_told {
+	struct convert_line line;
 	uint64_t skipped;
 };
 
-static void convert_line_clear(struct convert_line *line)
-{
-	if (line->shown)
-		fputs("\r\033[K", stderr);
-	line->shown = false;
-}
-
 static void convert_skipped(void *context, const char *name, const char *why)
 {
+	struct convert_told *told = context;
 	char clean[512];
 
-	convert_line_clear(context);
+	convert_line_clear(&told->line);
 	(void)text_copy(clean, sizeof(clean), name);
 	text_blank_controls(clean, strlen(clean));
 	fprintf(stderr, "trainer: skipped %s: %s\n", clean, why);
-	((struct convert_line *)context)->skipped++;
+	told->skipped++;
 }
 
 static void convert_progress(void *context, uint64_t done, uint64_t all, uint64_t bytes)
 {
-	struct convert_line *line = context;
-	int64_t now = clock_monotonic_ms();
+	struct convert_told *told = context;
+	char more[40];
 
-	if (!line->begun)
-		*line = (struct convert_line){.begun = true,
-					      .begun_ms = now,
-					      .told_ms = now,
-					      .first = done,
-					      .skipped = line->skipped};
-	if (!isatty(STDERR_FILENO) || (now - line->told_ms < CONVERT_LINE_MS && done < all))
-		return;
-	line->told_ms = now;
-	line->shown = true;
-	double seconds = (double)(now - line->begun_ms) / 1000 + 1e-3;
-	double rate = (double)(done - line->first) / seconds;
-	double left = rate > 0 ? (double)(all - done) / rate : 0;
-	fprintf(stderr,
-		"\r%" PRIu64 " of %" PRIu64 " pictures, %.0f/s, %.1f MB/s, %" PRIu64
-		" skipped, %" PRId64 ":%02d left\033[K",
-		done, all, rate, (double)bytes / 1e6 / seconds, line->skipped, (int64_t)left / 60,
-		(int)((int64_t)left % 60));
+	(void)text_format(more, sizeof(more), ", %" PRIu64 " skipped", told->skipped);
+	convert_line_tell(&told->line,
+			  &(struct convert_line_now){done, all, bytes, "pictures", more});
 }
 
 static int convert_run(void *context, const struct command_input *input)
 {
 	const char *order = command_option(input, "--order");
-	struct convert_line line = {0};
+	struct convert_told told = {0};
 	struct convert_options options = {
-		.skipped = convert_skipped, .progress = convert_progress, .context = &line};
+		.skipped = convert_skipped, .progress = convert_progress, .context = &told};
 	struct convert_result result = {0};
 	struct problem problem = {0};
 	uint64_t page = 0;
@@ -95,7 +68,7 @@ static int convert_run(void *context, const struct command_input *input)
 	options.sorted = order && order[0] == 's';
 	options.sync_pages = command_option(input, "--sync-pages") != NULL;
 	int rc = convert_folder(input->words[0], input->words[1], &options, &result, &problem);
-	convert_line_clear(&line);
+	convert_line_clear(&told.line);
 	if (rc == -EALREADY) {
 		fprintf(stderr, "%s is complete: nothing to do\n", input->words[1]);
 		return EXIT_OK;

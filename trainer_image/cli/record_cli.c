@@ -10,6 +10,7 @@
 
 #include "trainer_image/cli/trainer_table.h"
 #include "trainer_image/record/record_map.h"
+#include "trainer_image/record/record_words_wire.h"
 
 static void record_cli_freep(struct record_reader **reader)
 {
@@ -21,7 +22,8 @@ static void record_cli_freep(struct record_reader **reader)
 static const struct output_column record_facts[] = {
 	{"file", NULL, false, false},        {"ended", NULL, false, false},
 	{"samples", NULL, true, false},      {"skipped", NULL, true, false},
-	{"classes", NULL, true, false},      {"fields", NULL, false, false},
+	{"classes", NULL, true, false},      {"vocabulary", NULL, true, false},
+	{"length", NULL, true, false},       {"fields", NULL, false, false},
 	{"pages", NULL, true, false},        {"page_size", NULL, true, false},
 	{"bytes", NULL, true, false},        {"header_bytes", NULL, true, false},
 	{"sample_bytes", NULL, true, false},
@@ -54,12 +56,17 @@ static int record_inspect_facts(const struct command_input *input, struct record
 				bool ended)
 {
 	const struct record_header *header = record_reader_header(reader);
-	char cell[8][TRAINER_CELL];
+	bool words = header->vocabulary > 0;
+	char cell[10][TRAINER_CELL];
 	struct text fields = {0};
 	uint64_t bytes = 0;
 
 	(void)record_map_bytes(reader, &bytes);
-	text_add(&fields, "label:int32 image");
+	if (words)
+		text_addf(&fields, "words:%s",
+			  record_words_width(header) == 2 ? "uint16" : "int32");
+	else
+		text_add(&fields, "label:int32 image");
 	for (size_t i = 0; i < header->field_count; i++)
 		text_addf(&fields, " %s:%s", header->field[i].name,
 			  record_type_text(header->field[i].type));
@@ -71,7 +78,9 @@ static int record_inspect_facts(const struct command_input *input, struct record
 			      record_map_mark(reader) > record_reader_samples(reader)
 				      ? record_map_mark(reader) - record_reader_samples(reader)
 				      : 0),
-		trainer_count(cell[2], header->class_count),
+		words ? NULL : trainer_count(cell[2], header->class_count),
+		words ? trainer_count(cell[8], header->vocabulary) : NULL,
+		words ? trainer_count(cell[9], header->length) : NULL,
 		text_get(&fields),
 		trainer_count(cell[3], record_reader_pages(reader)),
 		trainer_count(cell[4], header->page_size),
@@ -95,6 +104,11 @@ static int record_inspect_classes(const struct command_input *input, struct reco
 
 	if (!count)
 		return EXIT_FAILED;
+	if (header->vocabulary > 0) {
+		fprintf(stderr, "trainer: %s holds words, which have no classes\n",
+			input->words[0]);
+		return EXIT_USAGE;
+	}
 	for (uint64_t i = 0; record_map_index(reader) && i < record_reader_samples(reader); i++) {
 		record_wire_index_row_decode(record_map_index(reader), i, &row);
 		if (row.label >= 0 && (size_t)row.label < header->class_count)
@@ -169,6 +183,14 @@ static char *record_sample_name(const struct record_header *header,
 	return NULL;
 }
 
+static const char *record_format_text(enum record_format format)
+{
+	static const char *const words[] = {
+		[RECORD_JPEG] = "jpeg", [RECORD_PIXELS] = "pixels", [RECORD_WORDS] = "words"};
+
+	return words[format];
+}
+
 static void record_sample_row(struct output *output, const struct record_header *header,
 			      uint32_t page, const struct record_sample *sample)
 {
@@ -182,7 +204,7 @@ static void record_sample_row(struct output *output, const struct record_header 
 									       header->class_count
 							 ? header->class_name[sample->label]
 							 : NULL,
-						 sample->format == RECORD_JPEG ? "jpeg" : "pixels",
+						 record_format_text(sample->format),
 						 trainer_count(cell[3], sample->height),
 						 trainer_count(cell[4], sample->width),
 						 trainer_count(cell[5], sample->channels),
@@ -295,8 +317,13 @@ static int record_check(void *context, const struct command_input *input)
 			verdict.good_bytes, verdict.bytes);
 	if (rc < 0)
 		return trainer_tell(&problem);
-	fprintf(stderr, "%s is whole: %" PRIu64 " samples in %" PRIu32 " pages\n", input->words[0],
-		verdict.samples, verdict.pages);
+	char words[80] = "samples";
+	if (verdict.vocabulary > 0)
+		(void)text_format(words, sizeof(words),
+				  "sequences of %" PRIu32 " words below %" PRIu32, verdict.length,
+				  verdict.vocabulary);
+	fprintf(stderr, "%s is whole: %" PRIu64 " %s in %" PRIu32 " pages\n", input->words[0],
+		verdict.samples, words, verdict.pages);
 	return status;
 }
 

@@ -16,6 +16,8 @@ static const struct option_row trainer_globals[] = {
 static const struct noun_row trainer_nouns[] = {
 	{"sets", "convert", "pictures to a record file"},
 	{"sets", "digits", "a generated set"},
+	{"sets", "words", "text, or words, to a record file"},
+	{"sets", "sentences", "a generated text"},
 	{"sets", "inspect", "what a record file, checkpoint or file of metrics holds"},
 	{"sets", "verify", "is it whole?"},
 	{"training", "plan", "what fits into memory, at what cost"},
@@ -26,12 +28,14 @@ static const struct noun_row trainer_nouns[] = {
 static const struct synonym_row trainer_synonyms[] = {
 	{"import", "convert"},      {"pack", "convert"},      {"show", "inspect"},
 	{"info", "inspect"},        {"check", "verify"},      {"fsck", "verify"},
-	{"mnist", "digits"},        {"--format", "--output"}, {"--json", "--output"},
+	{"mnist", "digits"},        {"text", "words"},        {"tokens", "words"},
+	{"tokenize", "words"},      {"--format", "--output"}, {"--json", "--output"},
 	{"--size", "--resize-max"}, {"train", "run"},         {"fit", "run"},
 };
 
 static const struct command_group *const trainer_groups[] = {
-	&convert_group, &inspect_group, &record_group, &plan_group, &run_group, &bench_group};
+	&convert_group, &words_group, &inspect_group, &record_group,
+	&plan_group,    &run_group,   &bench_group};
 
 struct command *trainer_table_new(struct command_set *ret)
 {

@@ -14,6 +14,7 @@ struct command_group {
 };
 
 extern const struct command_group convert_group; /* convert_cli.c */
+extern const struct command_group words_group;   /* words_cli.c */
 extern const struct command_group inspect_group; /* inspect_cli.c */
 extern const struct command_group record_group;  /* record_cli.c */
 extern const struct command_group plan_group;    /* plan_cli.c */

@@ -92,6 +92,10 @@ static int loader_open(struct loader *loader, const struct loader_config *config
 		rc = record_reader_open(config->path, NULL, &loader->reader, problem);
 	if (rc != 0)
 		return rc;
+	if (record_reader_header(loader->reader)->vocabulary > 0)
+		return problem_set(problem, E_UNSUPPORTED,
+				   "%s holds words, and the loader makes batches of pictures",
+				   config->path);
 	loader->config = *config;
 	loader->config.path = loader->config.ops = NULL;
 	loader->config.depth = config->depth > 0 ? config->depth : LOADER_DEPTH;

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -54,11 +55,13 @@ static bool folder_list_is_picture(const char *name)
 	return dot && (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0);
 }
 
-static int folder_list_add(struct folder_list *list, const char *class_name, const char *name,
-			   uint64_t size)
+/* `name` is taken over; NULL: no memory. */
+static int folder_list_add(struct folder_list *list, char *name, uint64_t size)
 {
-	struct text path = {0};
+	CLEANUP(freep) char *mine = name;
 
+	if (!mine)
+		return -ENOMEM;
 	if (list->file_count % 1024 == 0) {
 		struct folder_file *files =
 			realloc(list->files, (list->file_count + 1024) * sizeof(*files));
@@ -67,14 +70,17 @@ static int folder_list_add(struct folder_list *list, const char *class_name, con
 			return -ENOMEM;
 		list->files = files;
 	}
-	text_addf(&path, "%s/%s", class_name, name);
-	struct folder_file *file = &list->files[list->file_count];
-	*file = (struct folder_file){
-		.name = text_take(&path), .size = size, .label = (int32_t)list->class_count};
-	if (!file->name)
-		return -ENOMEM;
-	list->file_count++;
+	list->files[list->file_count++] = (struct folder_file){
+		.name = TAKE(mine), .size = size, .label = (int32_t)list->class_count};
 	return 0;
+}
+
+static char *folder_list_name(const char *class_name, const char *name)
+{
+	struct text path = {0};
+
+	text_addf(&path, "%s/%s", class_name, name);
+	return text_take(&path);
 }
 
 /* The pictures of one class. */
@@ -91,7 +97,8 @@ static int folder_list_class(struct folder_list *list, int fd, const char *class
 		    !folder_list_is_picture(names[i]))
 			list->others++;
 		else
-			rc = folder_list_add(list, class_name, names[i], (uint64_t)status.st_size);
+			rc = folder_list_add(list, folder_list_name(class_name, names[i]),
+					     (uint64_t)status.st_size);
 	}
 	folder_list_names_free(names, count);
 	return rc;
@@ -169,8 +176,75 @@ int folder_list_read(const char *folder, struct folder_list *ret, struct problem
 		problem_set(problem, rc, "cannot read %s: %s", folder,
 			    rc == E_NOT_FOUND ? "no picture in it" : error_text(rc));
 		problem_hint(problem, "a set is a folder with a folder per class: "
-				      "DIR/cat/1.jpg, DIR/dog/1.jpg");
+				      "DIR/cat/1.jpg, DIR/dog/1.jpg; of text: trainer words");
 		return rc;
+	}
+	*ret = list;
+	return 0;
+}
+
+/* --- all files --- */
+
+static int folder_list_compare(const FTSENT **a, const FTSENT **b)
+{
+	return strverscmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* What stands at one entry. A folder that is met again by a link ends there. */
+static int folder_list_entry(struct folder_list *list, FTS *walk, FTSENT *entry, size_t root)
+{
+	const char *name = entry->fts_path + root;
+
+	switch (entry->fts_info) {
+	case FTS_ERR:
+	case FTS_DNR:
+	case FTS_NS: return entry->fts_errno ? -entry->fts_errno : -EIO;
+	default: break;
+	}
+	if (entry->fts_level > 0 && entry->fts_name[0] == '.') {
+		(void)fts_set(walk, entry, FTS_SKIP);
+		return 0;
+	}
+	if (entry->fts_info != FTS_F)
+		return 0;
+	while (*name == '/')
+		name++;
+	return folder_list_add(list, strdup(name), (uint64_t)entry->fts_statp->st_size);
+}
+
+static int folder_list_walk(struct folder_list *list, char *path)
+{
+	char *const paths[] = {path, NULL};
+	size_t root = strlen(path);
+	FTSENT *entry;
+	int rc = 0;
+	FTS *walk = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, folder_list_compare);
+
+	if (!walk)
+		return -errno;
+	errno = 0;
+	while (rc == 0 && (entry = fts_read(walk)) != NULL)
+		rc = folder_list_entry(list, walk, entry, root);
+	if (rc == 0 && errno != 0)
+		rc = -errno;
+	(void)fts_close(walk);
+	return rc;
+}
+
+int folder_list_files(const char *path, struct folder_list *ret, struct problem *problem)
+{
+	struct folder_list list = {0};
+	CLEANUP(freep) char *copy = strdup(path);
+	int rc = copy ? folder_list_walk(&list, copy) : -ENOMEM;
+
+	if (rc == 0)
+		rc = folder_list_digest(&list);
+	if (rc == 0 && list.file_count == 0)
+		rc = E_NOT_FOUND;
+	if (rc < 0) {
+		folder_list_done(&list);
+		return problem_set(problem, rc, "cannot read %s: %s", path,
+				   rc == E_NOT_FOUND ? "no file in it" : error_text(rc));
 	}
 	*ret = list;
 	return 0;

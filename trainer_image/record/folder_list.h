@@ -1,4 +1,5 @@
-/* A folder of pictures, DIR/CLASS/NAME.jpg: its classes and files in the order in which people count, x1, x2, x10. */
+/* Files of a folder in the order in which people count, x1, x2, x10: pictures DIR/CLASS/NAME.jpg with their classes, or all
+ * files below it. */
 #pragma once
 
 #include <stddef.h>
@@ -24,4 +25,7 @@ struct folder_list {
 
 /* E_NOT_FOUND: no class with a picture in it. -errno. Folders below a class are not looked into. */
 MUST_USE int folder_list_read(const char *folder, struct folder_list *ret, struct problem *problem);
+/* All plain files of a folder and of those in it, without classes; hidden ones are left out. Of a file: itself, by the name
+ * "". E_NOT_FOUND: no file in it. -errno. */
+MUST_USE int folder_list_files(const char *path, struct folder_list *ret, struct problem *problem);
 void folder_list_done(struct folder_list *list);

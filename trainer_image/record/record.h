@@ -1,8 +1,8 @@
-/* Record files: pictures with labels in pages, each page and each sample with a checksum.
+/* Record files: pictures with labels, or sequences of words, in pages; each page and each sample with a checksum.
  *
  * Layout, all numbers big endian:
  *
- *     header     magic, version, page size, free fields, names of the classes, xxh64    a multiple of 4096
+ *     header     magic, version, page size, free fields, words, names of the classes, xxh64    a multiple of 4096
  *     page ..    its header (number, samples, bytes, xxh64, crc32c), samples, entries   a multiple of 4096
  *     tables     of the pages (place, samples, xxh64), of the samples (page, offset, length, label, crc32c)
  *     trailer    places and digests of the tables, xxh64 of all bytes before it
@@ -28,11 +28,13 @@ enum {
 	RECORD_CLASSES_MAX = 65536,
 	RECORD_NAME_MAX = 255, /* bytes of a name of a class */
 	RECORD_FIELD_NAME_MAX = 31,
+	RECORD_LENGTH_MAX = 1 << 20, /* words that a sample predicts */
 };
 
 enum record_format {
 	RECORD_JPEG,   /* the bytes of a JPEG file */
 	RECORD_PIXELS, /* uint8, height x width x channels, rows one after another */
+	RECORD_WORDS,  /* numbers of words, one after another: record_words_wire.h */
 };
 
 enum record_type {
@@ -69,6 +71,9 @@ struct record_header {
 	size_t field_count;
 	char **class_name; /* label n is class_name[n]; none: labels are numbers alone */
 	size_t class_count;
+	/* Each sample is a sequence of length + 1 words, numbers below `vocabulary`: training reads the first
+	 * `length` and predicts the last `length`. 0, 0: samples are pictures. */
+	uint32_t vocabulary, length;
 };
 
 struct record_sample {
@@ -77,7 +82,7 @@ struct record_sample {
 	enum record_format format;
 	uint16_t height, width; /* a JPEG's too; 0 = not known */
 	uint8_t channels;       /* 1 or 3; 0 = not known */
-	const uint8_t *data;    /* the picture; points into the file */
+	const uint8_t *data;    /* the picture, or the words; points into the file */
 	size_t size;
 	const uint8_t
 		*fields; /* free fields as they are stored; record_sample_fields() reads them */
@@ -196,6 +201,7 @@ struct record_verdict {
 	uint64_t bytes;      /* of the file */
 	uint64_t good_bytes; /* up to the end of the last page before the first fault */
 	uint64_t faults;
+	uint32_t vocabulary, length; /* of the header */
 };
 
 /* Reads all of the file and tells each fault. 0 when there is no fault, E_DIGEST when there are,

@@ -12,9 +12,12 @@
 
 enum {
 	RECORD_HEADER_FIXED =
-		36, /* magic, version, size, page size, classes, origin, count of fields, zeros */
+		36, /* magic, version, size, page size, classes, origin, count of fields, kind, zeros */
+	RECORD_HEADER_WORDS = 8, /* of a set of words: vocabulary, length */
 	RECORD_HEADER_DIGEST = 8,
 };
+
+enum record_header_kind { RECORD_HEADER_PICTURES, RECORD_HEADER_SEQUENCES };
 
 static const struct {
 	enum record_type type;
@@ -64,11 +67,6 @@ static const char *record_header_name(struct wire_reader *reader, size_t limit, 
 
 static void record_header_fields(struct wire_reader *reader, struct record_header *header)
 {
-	header->field_count = wire_u8(reader);
-	for (unsigned i = 0; i < 3; i++)
-		reader->bad |= wire_u8(reader) != 0;
-	if (header->field_count > RECORD_FIELDS_MAX)
-		reader->bad = true;
 	for (size_t i = 0; i < header->field_count && !reader->bad; i++) {
 		struct record_field *field = &header->field[i];
 		uint8_t type = wire_u8(reader);
@@ -123,6 +121,29 @@ static int record_header_classes(struct wire_reader *reader, uint32_t count,
 	return rc;
 }
 
+/* No classes, and words that a sample can have. */
+static bool record_header_is_of_words(const struct record_header *header, uint64_t classes)
+{
+	return header->vocabulary > 0 && header->vocabulary <= INT32_MAX && header->length > 0 &&
+	       header->length <= RECORD_LENGTH_MAX && classes == 0;
+}
+
+/* What samples are, behind the count of fields. */
+static void record_header_samples(struct wire_reader *reader, uint32_t classes,
+				  struct record_header *header)
+{
+	header->field_count = wire_u8(reader);
+	uint8_t kind = wire_u8(reader);
+
+	reader->bad |= wire_u16(reader) != 0 || kind > RECORD_HEADER_SEQUENCES ||
+		       header->field_count > RECORD_FIELDS_MAX;
+	if (kind != RECORD_HEADER_SEQUENCES)
+		return;
+	header->vocabulary = wire_u32(reader);
+	header->length = wire_u32(reader);
+	reader->bad |= !record_header_is_of_words(header, classes);
+}
+
 static int record_header_read(struct wire_reader *reader, struct record_header *header)
 {
 	wire_skip(reader, RECORD_HEADER_BEGIN);
@@ -132,6 +153,7 @@ static int record_header_read(struct wire_reader *reader, struct record_header *
 	if (header->page_size < RECORD_ALIGN || header->page_size % RECORD_ALIGN != 0 ||
 	    header->page_size > RECORD_PAGE_SIZE_MAX)
 		return E_MALFORMED;
+	record_header_samples(reader, classes, header);
 	record_header_fields(reader, header);
 	int rc = record_header_classes(reader, classes, header);
 	if (rc < 0)
@@ -180,6 +202,11 @@ static int record_header_length(const struct record_header *header, size_t *ret)
 	if (header->page_size % RECORD_ALIGN != 0 || header->page_size > RECORD_PAGE_SIZE_MAX ||
 	    header->field_count > RECORD_FIELDS_MAX || header->class_count > RECORD_CLASSES_MAX)
 		return E_INVALID;
+	if (header->vocabulary > 0 || header->length > 0) {
+		if (!record_header_is_of_words(header, header->class_count))
+			return E_INVALID;
+		length += RECORD_HEADER_WORDS;
+	}
 	for (size_t i = 0; i < header->field_count; i++) {
 		size_t name = strnlen(header->field[i].name, RECORD_FIELD_NAME_MAX + 1);
 
@@ -219,7 +246,13 @@ int record_wire_header_encode(const struct record_header *header, uint8_t **ret,
 	wire_put_u32(&writer, (uint32_t)header->class_count);
 	wire_put_u64(&writer, header->origin);
 	wire_put_u8(&writer, (uint8_t)header->field_count);
-	wire_put_zeros(&writer, 3);
+	wire_put_u8(&writer,
+		    header->vocabulary > 0 ? RECORD_HEADER_SEQUENCES : RECORD_HEADER_PICTURES);
+	wire_put_u16(&writer, 0);
+	if (header->vocabulary > 0) {
+		wire_put_u32(&writer, header->vocabulary);
+		wire_put_u32(&writer, header->length);
+	}
 	for (size_t i = 0; i < header->field_count; i++) {
 		wire_put_u8(&writer, (uint8_t)header->field[i].type);
 		wire_put_u8(&writer, (uint8_t)strlen(header->field[i].name));

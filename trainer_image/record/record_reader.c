@@ -28,7 +28,7 @@ struct record_reader {
 	uint8_t *data; /* the mapped file, never written */
 	uint64_t size;
 	uint32_t page_count;
-	uint64_t mark;
+	uint64_t mark, digest;
 	struct record_page_row *pages;
 	uint64_t *first;
 	struct record_reader_seen {
@@ -179,6 +179,7 @@ static int record_reader_end(struct record_reader *reader, struct problem *probl
 	if (rc < 0)
 		return record_reader_damaged(reader, rc, "its table of pages", problem);
 	reader->mark = trailer.mark;
+	reader->digest = trailer.digest;
 	reader->index = reader->data + trailer.index_table;
 	rc = record_wire_index_table_check(reader->index,
 					   reader->size - RECORD_TRAILER_SIZE - trailer.index_table,
@@ -396,6 +397,9 @@ int record_page_sample(struct record_reader *reader, const struct record_page *p
 	if (rc < 0)
 		return record_map_fault(reader, page->number, number, rc,
 					"its entry points out of the page");
+	if (!record_wire_sample_fits(&reader->header, entry.format, entry.length - entry.fields))
+		return record_map_fault(reader, page->number, number, E_MALFORMED,
+					"its format or size is not that of the header");
 	const uint8_t *data = page->data + entry.offset;
 	if (reader->options.check == RECORD_CHECK_SAMPLE &&
 	    crc32c(0, data, entry.length) != entry.crc)
@@ -460,4 +464,9 @@ const uint8_t *record_map_index(const struct record_reader *reader)
 uint64_t record_map_mark(const struct record_reader *reader)
 {
 	return reader->mark;
+}
+
+uint64_t record_map_digest(const struct record_reader *reader)
+{
+	return reader->digest;
 }

@@ -5,6 +5,7 @@
 #include "common/base/error.h"
 
 #include "trainer_image/record/record_map.h"
+#include "trainer_image/record/record_words_wire.h"
 
 static void record_verify_freep(struct record_reader **reader)
 {
@@ -27,6 +28,13 @@ static bool record_verify_row(struct record_reader *reader, const struct record_
 	       row.length == entry.length && row.crc == entry.crc && row.label == entry.label;
 }
 
+static bool record_verify_words(const struct record_header *header,
+				const struct record_sample *sample)
+{
+	return sample->format != RECORD_WORDS ||
+	       record_words_decode(header, sample->data, sample->size, NULL) == 0;
+}
+
 static uint64_t record_verify_samples(struct record_reader *reader, const struct record_page *page)
 {
 	struct record_value value[RECORD_FIELDS_MAX];
@@ -45,6 +53,8 @@ static uint64_t record_verify_samples(struct record_reader *reader, const struct
 			why = "its free fields are not those of the header";
 		else if (!record_verify_row(reader, page, i))
 			why = "the table of samples has another place, label or crc32c";
+		else if (!record_verify_words(record_reader_header(reader), &sample))
+			why = "a word is none of the vocabulary";
 		if (why) {
 			record_map_fault(reader, page->number, number, E_MALFORMED, why);
 			bad++;
@@ -124,6 +134,8 @@ int record_verify(const char *path, const struct record_options *options,
 	verdict.pages = record_reader_pages(reader);
 	verdict.samples = record_reader_samples(reader);
 	verdict.good_bytes = record_map_header_size(reader);
+	verdict.vocabulary = record_reader_header(reader)->vocabulary;
+	verdict.length = record_reader_header(reader)->length;
 	(void)record_map_bytes(reader, &verdict.bytes);
 	if (!verdict.ended)
 		record_map_fault(reader, UINT32_MAX, UINT64_MAX, E_MALFORMED,

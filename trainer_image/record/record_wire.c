@@ -8,11 +8,16 @@
 #include "common/net/wire.h"
 
 #include "trainer_image/record/crc32c.h"
+#include "trainer_image/record/record_words_wire.h"
 
 #define RECORD_WIRE_PAGE    0x50414745U           /* "PAGE" */
 #define RECORD_WIRE_PAGES   0x50544142U           /* "PTAB" */
 #define RECORD_WIRE_INDEX   0x53494458U           /* "SIDX" */
 #define RECORD_WIRE_TRAILER 0x48524543454e440aULL /* "HRECEND\n" */
+
+static const enum record_format record_wire_formats[] = {[RECORD_JPEG] = RECORD_JPEG,
+							 [RECORD_PIXELS] = RECORD_PIXELS,
+							 [RECORD_WORDS] = RECORD_WORDS};
 
 /* ---- Pages ---- */
 
@@ -84,18 +89,28 @@ int record_wire_entry_decode(const uint8_t *page, uint32_t used, uint32_t sample
 	entry.channels = wire_u8(&reader);
 	entry.height = wire_u16(&reader);
 	entry.width = wire_u16(&reader);
-	if (wire_u16(&reader) != 0 || reader.bad || format > RECORD_PIXELS)
+	if (wire_u16(&reader) != 0 || reader.bad || format >= COUNT_OF(record_wire_formats))
 		return E_MALFORMED;
-	entry.format = format == RECORD_PIXELS ? RECORD_PIXELS : RECORD_JPEG;
+	entry.format = record_wire_formats[format];
 	if (entry.offset < RECORD_PAGE_HEADER_SIZE || entry.offset > begin ||
 	    entry.length > begin - entry.offset || entry.fields > entry.length)
 		return E_MALFORMED;
 	if (entry.format == RECORD_PIXELS &&
 	    (uint64_t)entry.height * entry.width * entry.channels != entry.length - entry.fields)
 		return E_MALFORMED;
+	if (entry.format == RECORD_WORDS && (entry.height || entry.width || entry.channels))
+		return E_MALFORMED;
 
 	*ret = entry;
 	return 0;
+}
+
+bool record_wire_sample_fits(const struct record_header *header, enum record_format format,
+			     size_t size)
+{
+	if (header->vocabulary == 0)
+		return format != RECORD_WORDS;
+	return format == RECORD_WORDS && size == record_words_size(header);
 }
 
 void record_wire_entry_encode(const struct record_entry *entry, void *ret)

@@ -27,7 +27,7 @@ struct record_page_header {
 };
 
 struct record_entry {
-	uint32_t offset, length; /* within the page: free fields, then the picture */
+	uint32_t offset, length; /* within the page: free fields, then the picture or the words */
 	uint32_t fields;         /* bytes of the free fields */
 	uint32_t crc;            /* crc32c of all `length` bytes */
 	int32_t label;
@@ -62,6 +62,9 @@ void record_wire_page_encode(const struct record_page_header *page, void *ret);
 MUST_USE int record_wire_entry_decode(const uint8_t *page, uint32_t used, uint32_t samples,
 				      uint32_t index, struct record_entry *ret);
 void record_wire_entry_encode(const struct record_entry *entry, void *ret);
+/* Is a sample of this format and size one that the header says? */
+bool record_wire_sample_fits(const struct record_header *header, enum record_format format,
+			     size_t size);
 
 /* Bytes of a table with `count` rows. */
 uint64_t record_wire_page_table_size(uint64_t count);

@@ -382,7 +382,8 @@ static int record_writer_too_large(const struct record_writer *writer, size_t le
 		    writer->path);
 	problem_detail(problem, "a page has %u bytes, %d of them for its header and the entry",
 		       writer->header.page_size, RECORD_PAGE_HEADER_SIZE + RECORD_ENTRY_SIZE);
-	problem_hint(problem, "choose a larger page size, or smaller pictures");
+	problem_hint(problem, "choose a larger page size, or %s",
+		     writer->header.vocabulary > 0 ? "shorter sequences" : "smaller pictures");
 	return E_LIMIT;
 }
 
@@ -394,8 +395,10 @@ int record_writer_add(struct record_writer *writer, const struct record_sample *
 	if (writer->failed)
 		return record_writer_failed(writer, writer->failed, problem);
 	int rc = record_wire_fields_size(&writer->header, value, &fields);
-	if (rc < 0 || (sample->format == RECORD_PIXELS &&
-		       (size_t)sample->height * sample->width * sample->channels != sample->size))
+	bool fits = record_wire_sample_fits(&writer->header, sample->format, sample->size);
+	if (rc < 0 || !fits ||
+	    (sample->format == RECORD_PIXELS &&
+	     (size_t)sample->height * sample->width * sample->channels != sample->size))
 		return problem_set(problem, rc < 0 ? rc : E_INVALID,
 				   "a sample's %s is none that %s can hold",
 				   rc < 0 ? "free field" : "size", writer->path);
