@@ -39,6 +39,7 @@ static const struct {
 	{"vgg16", 138357544, 15.47},
 	{"inception", 6998552, 1.58},
 	{"unet", 0, 0},
+	{"words", 136960, 0.00734},
 	{"transformer", 0, 0},
 };
 

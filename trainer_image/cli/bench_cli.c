@@ -9,7 +9,13 @@
 #include "trainer_image/plan/plan_report.h"
 #include "trainer_image/train/step_bench.h"
 
-enum { BENCH_STEPS = 10, BENCH_STEPS_MOST = 100000, BENCH_BATCH = 32, BENCH_CELL = 32 };
+enum {
+	BENCH_STEPS = 10,
+	BENCH_STEPS_MOST = 100000,
+	BENCH_BATCH = 32,
+	BENCH_CELL = 32,
+	BENCH_SPEED = 3
+};
 
 static const struct output_column bench_cli_columns[] = {
 	{"model", NULL, false, false},      {"type", NULL, false, false},
@@ -34,10 +40,15 @@ static int bench_cli_print(const struct command_input *input,
 			   const struct step_bench_request *request,
 			   const struct step_bench_result *result)
 {
-	struct output *output =
-		trainer_output(input, bench_cli_columns, COUNT_OF(bench_cli_columns), OUTPUT_TABLE);
-	const double numbers[] = {result->samples_s,   result->step_ms,   result->forward_ms,
-				  result->backward_ms, result->update_ms, result->flops_s / 1e9};
+	struct output_column columns[COUNT_OF(bench_cli_columns)];
+	memcpy(columns, bench_cli_columns, sizeof(columns));
+	if (result->length > 0)
+		columns[BENCH_SPEED].key = "words_s";
+	struct output *output = trainer_output(input, columns, COUNT_OF(columns), OUTPUT_TABLE);
+	double length = result->length > 0 ? (double)result->length : 1;
+	const double numbers[] = {result->samples_s * length, result->step_ms,
+				  result->forward_ms,         result->backward_ms,
+				  result->update_ms,          result->flops_s / 1e9};
 	char cells[COUNT_OF(numbers)][BENCH_CELL];
 	char batch[BENCH_CELL];
 	char parameters[BENCH_CELL];

@@ -45,6 +45,8 @@ static void run_progress_begun(void *context, const struct train_begun *is)
 		run_progress_event(&text, "begin", is->step);
 		json_put_int(&text, "steps", (int64_t)is->steps);
 		json_put_int(&text, "samples", (int64_t)is->samples);
+		if (is->length > 0)
+			json_put_int(&text, "length", (int64_t)is->length);
 		json_put_int(&text, "parameters", is->parameters);
 		json_put_int(&text, "arena_bytes", is->arena);
 		json_put_int(&text, "ranks", is->ranks);
@@ -54,9 +56,14 @@ static void run_progress_begun(void *context, const struct train_begun *is)
 		run_progress_print(&text);
 		return;
 	}
-	printf("%" PRId64 " parameters, %" PRIu64 " samples, %" PRIu64 " steps in %" PRId64
+	char words[40] = "samples";
+	if (is->length > 0)
+		(void)text_format(words, sizeof(words), "sequences of %" PRIu64 " words",
+				  is->length);
+	printf("%" PRId64 " parameters, %" PRIu64 " %s, %" PRIu64 " steps in %" PRId64
 	       " epochs, %.1f MiB for activations\n",
-	       is->parameters, is->samples, is->steps, is->epochs, (double)is->arena / 1048576);
+	       is->parameters, is->samples, words, is->steps, is->epochs,
+	       (double)is->arena / 1048576);
 	if (is->machines > 1)
 		printf("%d ranks on %d machines: sums within each machine, then over all\n",
 		       is->ranks, is->machines);
@@ -118,7 +125,7 @@ static void run_progress_json(const struct run_progress *progress, double rate, 
 	json_put_double(&text, "loss", progress->loss / (double)progress->steps);
 	json_put_double(&text, "rate", progress->last.rate);
 	json_put_double(&text, "loss_scale", progress->last.scale);
-	json_put_double(&text, "images_s", rate);
+	json_put_double(&text, progress->begun.length > 0 ? "words_s" : "images_s", rate);
 	json_put_double(&text, "stall_percent", stall);
 	json_put_string(&text, "stall_cause", cause);
 	run_progress_setting(&text, &progress->last.counts.setting);
@@ -149,12 +156,13 @@ static void run_progress_people(struct run_progress *progress, double rate, int6
 
 	(void)text_format(line, sizeof(line),
 			  "step %" PRIu64 "/%" PRIu64 "  epoch %" PRIu64 "/%" PRId64
-			  "  loss %.4f  %.0f images/s  stall %.1f%% %s  sync %.1f%%  %" PRId64
+			  "  loss %.4f  %.0f %s/s  stall %.1f%% %s  sync %.1f%%  %" PRId64
 			  ":%02d left",
 			  progress->last.step, progress->begun.steps, progress->last.epoch,
 			  progress->begun.epochs, progress->loss / (double)progress->steps, rate,
-			  stall, cause, 100 * (double)progress->sync_us / (double)progress->all_us,
-			  left / 60, (int)(left % 60));
+			  progress->begun.length > 0 ? "words" : "images", stall, cause,
+			  100 * (double)progress->sync_us / (double)progress->all_us, left / 60,
+			  (int)(left % 60));
 	if (progress->live) {
 		fprintf(stderr, "\r%.*s\033[K", run_progress_columns(), line);
 		progress->shown = true;
@@ -168,7 +176,8 @@ static void run_progress_line(struct run_progress *progress)
 {
 	int64_t now_ms = clock_monotonic_ms();
 	double seconds = (double)(now_ms - progress->told_ms) / 1e3 + 1e-6;
-	double rate = (double)progress->samples / seconds;
+	uint64_t length = progress->begun.length > 0 ? progress->begun.length : 1;
+	double rate = (double)(progress->samples * length) / seconds;
 
 	if (progress->steps == 0)
 		return;
@@ -211,12 +220,15 @@ static void run_progress_evaluated(void *context, const struct train_evaluation 
 		json_put_double(&text, "loss", is->loss);
 		json_put_double(&text, "accuracy", is->accuracy);
 		json_put_int(&text, "samples", (int64_t)is->samples);
+		if (progress->begun.length > 0)
+			json_put_int(&text, "words", (int64_t)is->counted);
 		json_end_object(&text);
 		run_progress_print(&text);
 		return;
 	}
-	printf("epoch %" PRIu64 ": loss %.4f, %.2f %% of %" PRIu64 " right\n", is->epoch, is->loss,
-	       100 * is->accuracy, is->samples);
+	printf("epoch %" PRIu64 ": loss %.4f, %.2f %% of %" PRIu64 "%s right\n", is->epoch,
+	       is->loss, 100 * is->accuracy, is->counted,
+	       progress->begun.length > 0 ? " words" : "");
 	(void)fflush(stdout);
 }
 

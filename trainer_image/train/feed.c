@@ -11,8 +11,10 @@
 #include "trainer_image/record/record.h"
 #include "trainer_image/record/record_map.h"
 #include "trainer_image/train/intake.h"
+#include "trainer_image/train/word_feed.h"
 
 struct feed {
+	struct word_feed *words; /* of a model that reads words: it does all below */
 	const struct graph *graph;
 	struct loader *loader;
 	struct intake *intake; /* NULL: batches are copied */
@@ -41,9 +43,9 @@ static int feed_ops(struct feed *feed, const char *said, const struct model *mod
 	const struct tensor_shape *shape = &model->input;
 	const bool cropped = strstr(said, "_crop") != NULL;
 
-	if (model->words > 0 || shape->rank != 3)
+	if (shape->rank != 3)
 		return problem_set(problem, E_UNSUPPORTED,
-				   "%s takes no pictures: record files hold pictures alone",
+				   "%s takes neither pictures nor words: record files hold those",
 				   model->name);
 	if (model->label.rank > 0)
 		return problem_set(problem, E_UNSUPPORTED, "%s wants more than one label a picture",
@@ -94,26 +96,27 @@ static int feed_check_ops(struct feed *feed, const struct model *model, struct p
 	return 0;
 }
 
-/* The trailer has the digest of all bytes before it. */
 static int feed_read_set(struct feed *feed, const struct model *model, struct problem *problem)
 {
 	struct record_reader *reader = NULL;
-	struct record_trailer trailer = {0};
-	uint64_t size = 0;
 	int rc = record_reader_open(feed->path, NULL, &reader, problem);
 
 	if (rc != 0)
 		return rc;
-	const uint8_t *bytes = record_map_bytes(reader, &size);
 	size_t classes = record_reader_header(reader)->class_count;
+	bool words = record_reader_header(reader)->vocabulary > 0;
 
 	feed->samples = record_reader_samples(reader);
-	/* The reader has held it to its checksum. */
-	if (record_wire_trailer_decode(bytes + size - RECORD_TRAILER_SIZE, RECORD_TRAILER_SIZE,
-				       size, &trailer) != 0)
-		trailer.digest = 0;
-	feed->digest = trailer.digest;
+	feed->digest = record_map_digest(reader);
 	record_reader_free(reader);
+	if (words) {
+		(void)problem_set(problem, E_INVALID, "%s holds words, and %s takes pictures",
+				  feed->path, model->name);
+		problem_hint(problem,
+			     "trainer convert makes a set of pictures; a model of words says "
+			     "\"input NAME LENGTH words=N\"");
+		return E_INVALID;
+	}
 	if (feed->samples == 0)
 		return problem_set(problem, E_INVALID, "%s holds no samples", feed->path);
 	if (classes > (size_t)model->classes) {
@@ -207,8 +210,11 @@ int feed_new(const struct feed_options *options, const struct model *model,
 	feed->state = options->state;
 	feed->ahead = -EAGAIN;
 	feed->labels = calloc((size_t)graph->batch, sizeof(*feed->labels));
-	int rc = feed->labels ? feed_open(feed, options, model, problem)
-			      : problem_set(problem, -ENOMEM, "no memory");
+	int rc = feed->labels ? 0 : problem_set(problem, -ENOMEM, "no memory");
+
+	if (rc == 0)
+		rc = model->words > 0 ? word_feed_new(options, model, graph, &feed->words, problem)
+				      : feed_open(feed, options, model, problem);
 
 	if (rc != 0) {
 		feed_free(feed);
@@ -222,6 +228,7 @@ void feed_free(struct feed *feed)
 {
 	if (!feed)
 		return;
+	word_feed_free(feed->words);
 	intake_close(feed->intake);
 	loader_free(feed->loader);
 	intake_free(feed->intake);
@@ -310,6 +317,8 @@ int feed_next(struct feed *feed, struct executor *executor, uint32_t *ret, struc
 	struct loader_batch batch = {0};
 	int rc;
 
+	if (feed->words)
+		return word_feed_next(feed->words, executor, ret, problem);
 	*ret = 0;
 	if (feed->ended)
 		return 0;
@@ -333,6 +342,9 @@ int feed_next(struct feed *feed, struct executor *executor, uint32_t *ret, struc
 int feed_turn(struct feed *feed, struct problem *problem)
 {
 	struct loader_batch batch;
+
+	if (feed->words)
+		return word_feed_turn(feed->words, problem);
 	/* The loader tells the end of an epoch once, behind its last batch. */
 	int rc = feed->ended ? 0 : feed_fetch(feed, &batch, problem);
 
@@ -348,22 +360,22 @@ int feed_turn(struct feed *feed, struct problem *problem)
 
 struct loader_state feed_state(const struct feed *feed)
 {
-	return feed->state;
+	return feed->words ? word_feed_state(feed->words) : feed->state;
 }
 
 struct loader_counts feed_counts(struct feed *feed)
 {
-	return loader_counts(feed->loader);
+	return feed->words ? word_feed_counts(feed->words) : loader_counts(feed->loader);
 }
 
 uint64_t feed_samples(const struct feed *feed)
 {
-	return feed->samples;
+	return feed->words ? word_feed_samples(feed->words) : feed->samples;
 }
 
 uint64_t feed_digest(const struct feed *feed)
 {
-	return feed->digest;
+	return feed->words ? word_feed_digest(feed->words) : feed->digest;
 }
 
 const char *feed_augment(const struct feed *feed)

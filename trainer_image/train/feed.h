@@ -1,5 +1,7 @@
 /* Batches of a record file, put into the input and the label of an executor.
  *
+ * A model that reads words gets them from word_feed.h, by the same functions.
+ *
  * The last batch of an epoch may be short. Its free places hold copies of its first pictures, with the
  * label -1, which counts for nothing. So statistics of batch norm see pictures alone.
  *

@@ -174,6 +174,7 @@ static int step_bench_measure(struct step_bench *bench, const struct step_bench_
 	ret->backward_ms = step_bench_median(bench, request->steps, BENCH_BACKWARD, room);
 	ret->update_ms = step_bench_median(bench, request->steps, BENCH_UPDATE, room);
 	ret->step_ms = step_bench_median(bench, request->steps, BENCH_STEP, room);
+	ret->length = bench->model->words > 0 ? bench->model->input.size[0] : 0;
 	ret->samples_s = (double)request->batch / (ret->step_ms / 1e3 + 1e-9);
 	ret->flops_s = (graph_flops(bench->graph, false) + graph_flops(bench->graph, true)) /
 		       ((ret->forward_ms + ret->backward_ms) / 1e3 + 1e-9);

@@ -25,6 +25,7 @@ struct step_bench_result {
 	double samples_s;
 	double flops_s; /* of forward and backward pass, without what is computed again */
 	int64_t arena, peak, parameters;
+	int64_t length; /* words of a sample; 0: samples are pictures */
 };
 
 /* E_LIMIT: the memory is too little, and `problem` names what works; E_INVALID, E_UNSUPPORTED, -ENOMEM. */

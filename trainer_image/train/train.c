@@ -282,6 +282,11 @@ static int train_loop(struct train *train, struct problem *problem)
 	return rc;
 }
 
+uint64_t train_length(const struct train *train)
+{
+	return train->model->words > 0 ? (uint64_t)train->model->input.size[0] : 0;
+}
+
 static void train_tell_begin(struct train *train, bool resumed)
 {
 	const struct train_hooks *hooks = train->options->hooks;
@@ -291,6 +296,7 @@ static void train_tell_begin(struct train *train, bool resumed)
 		.steps_of_epoch = train->steps_of_epoch,
 		.epochs = train->job->epochs,
 		.samples = feed_samples(train->feed),
+		.length = train_length(train),
 		.arena = train->engine.plan->arena,
 		.parameters = graph_elements(train->engine.graph, GRAPH_PARAMETER),
 		.ranks = train->ranks,

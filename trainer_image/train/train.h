@@ -22,6 +22,7 @@ struct train_begun {
 	uint64_t steps_of_epoch;
 	int64_t epochs;
 	uint64_t samples;          /* of an epoch, all ranks */
+	uint64_t length;           /* words of a sample; 0: samples are pictures */
 	int64_t arena, parameters; /* bytes, numbers */
 	int ranks, machines;
 	bool resumed;
@@ -41,7 +42,7 @@ struct train_step {
 struct train_evaluation {
 	uint64_t step, epoch;
 	double loss, accuracy;
-	uint64_t samples;
+	uint64_t samples, counted; /* counted: labels, one a picture or one a word */
 };
 
 /* Called from the thread that trains; each may be NULL. */

@@ -80,7 +80,8 @@ int train_evaluate(struct train *train, struct problem *problem)
 						       .epoch = train->state.epoch,
 						       .loss = word.loss / counted,
 						       .accuracy = (double)word.right / counted,
-						       .samples = word.samples};
+						       .samples = word.samples,
+						       .counted = word.counted};
 	if (hooks->evaluated)
 		hooks->evaluated(hooks->context, &train->result.last);
 	return 0;

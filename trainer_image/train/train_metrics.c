@@ -8,7 +8,7 @@ enum train_metric {
 	TRAIN_LOSS,
 	TRAIN_RATE,
 	TRAIN_SCALE,
-	TRAIN_IMAGES_S,
+	TRAIN_SPEED,
 	TRAIN_DATA_MS,
 	TRAIN_FORWARD_MS,
 	TRAIN_BACKWARD_MS,
@@ -22,11 +22,11 @@ enum train_metric {
 
 int train_metrics_open(struct train *train, struct problem *problem)
 {
-	static const char *const columns[] = {
+	const char *const columns[] = {
 		[TRAIN_LOSS] = "loss",
 		[TRAIN_RATE] = "rate",
 		[TRAIN_SCALE] = "loss_scale",
-		[TRAIN_IMAGES_S] = "images_s",
+		[TRAIN_SPEED] = train_length(train) > 0 ? "words_s" : "images_s",
 		[TRAIN_DATA_MS] = "data_ms",
 		[TRAIN_FORWARD_MS] = "forward_ms",
 		[TRAIN_BACKWARD_MS] = "backward_ms",
@@ -48,12 +48,13 @@ void train_metrics_add(struct train *train, bool evaluated)
 	const struct train_step *last = &train->last;
 	const struct train_evaluation *evaluation = &train->result.last;
 	struct problem problem = {0};
+	uint64_t length = train_length(train);
 	double seconds = (double)last->all_us / 1e6 + 1e-9;
 	const double values[TRAIN_METRICS] = {
 		[TRAIN_LOSS] = last->loss,
 		[TRAIN_RATE] = last->rate,
 		[TRAIN_SCALE] = last->scale,
-		[TRAIN_IMAGES_S] = (double)last->samples / seconds,
+		[TRAIN_SPEED] = (double)(last->samples * (length > 0 ? length : 1)) / seconds,
 		[TRAIN_DATA_MS] = (double)last->data_us / 1e3,
 		[TRAIN_FORWARD_MS] = (double)last->forward_us / 1e3,
 		[TRAIN_BACKWARD_MS] = (double)last->backward_us / 1e3,

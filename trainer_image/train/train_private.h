@@ -71,6 +71,8 @@ MUST_USE int train_engine_new(struct train *train, bool training, struct train_e
 /* The training set from where the state is. */
 MUST_USE int train_feed_new(struct train *train, struct problem *problem);
 void train_note(struct train *train, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Words of a sample; 0: samples are pictures. */
+uint64_t train_length(const struct train *train);
 
 /* --- train_step.c --- */
 

@@ -47,8 +47,10 @@ static int train_step_device(const struct train *train, int rc, struct problem *
 /* Labels of a step when no place is free: gradients are divided by it before they are summed. */
 static double train_step_labels(const struct train *train)
 {
-	return (double)train->engine.graph->batch * (double)train->job->accumulate *
-	       (double)train->ranks;
+	const struct graph *graph = train->engine.graph;
+
+	return (double)tensor_shape_count(&graph->tensors[graph->label].is.shape) *
+	       (double)train->job->accumulate * (double)train->ranks;
 }
 
 static const char *train_step_layer(const struct train *train, int tensor)
