@@ -1,4 +1,4 @@
-// links: trainer_cuda trainer_ops trainer_loader
+// links: trainer_cuda trainer_ops trainer_loader trainer_comm
 /* The kernels on the GPU of this machine, beside the CPU back end: what tests/unit/trainer_cuda_test.c does on an emulation. */
 #include <stdio.h>
 
@@ -7,6 +7,7 @@
 #include "tests/support/augment_parity.h"
 #include "tests/support/cmocka.h"
 #include "tests/support/ops_parity_chain.h"
+#include "tests/support/ops_parity_code.h"
 
 enum { SKIPPED = 77 };
 
@@ -39,6 +40,13 @@ static void test_state(void **state)
 	parity_finite(&gpu);
 }
 
+static void test_codes(void **state)
+{
+	(void)state;
+	parity_codes(&gpu);
+	parity_marks(&gpu);
+}
+
 static void test_chains(void **state)
 {
 	(void)state;
@@ -68,7 +76,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small),   cmocka_unit_test(test_large),
 		cmocka_unit_test(test_state),   cmocka_unit_test(test_chains),
-		cmocka_unit_test(test_augment),
+		cmocka_unit_test(test_augment), cmocka_unit_test(test_codes),
 	};
 	struct problem problem = {0};
 	int rc = ops_cuda_new(0, &gpu.device, &problem);

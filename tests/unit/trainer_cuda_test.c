@@ -1,4 +1,4 @@
-// links: trainer_cuda_emulated trainer_ops
+// links: trainer_cuda_emulated trainer_ops trainer_comm
 // alone: it has the back end of GPUs on an emulation of CUDA
 /* The kernels of GPUs without a GPU: their own files, on an emulation of CUDA, beside the CPU back end. */
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include "tests/support/cmocka.h"
 #include "tests/support/cuda_emulation/emulation.h"
 #include "tests/support/ops_parity_chain.h"
+#include "tests/support/ops_parity_code.h"
 
 static void begin(struct parity *parity)
 {
@@ -96,6 +97,19 @@ static void test_state(void **state)
 	parity_updates(&parity);
 	parity_converts(&parity);
 	parity_finite(&parity);
+	end(&parity);
+}
+
+static void test_codes(void **state)
+{
+	struct parity parity;
+
+	(void)state;
+	begin(&parity);
+	emulation_set_order(EMULATION_MIXED);
+	parity_codes(&parity);
+	emulation_set_order(EMULATION_FORWARDS);
+	parity_marks(&parity);
 	end(&parity);
 }
 
@@ -267,11 +281,12 @@ static void test_emulation(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small),       cmocka_unit_test(test_large),
-		cmocka_unit_test(test_orders),      cmocka_unit_test(test_state),
-		cmocka_unit_test(test_chains),      cmocka_unit_test(test_no_device),
-		cmocka_unit_test(test_no_memory),   cmocka_unit_test(test_broken),
-		cmocka_unit_test(test_unsupported), cmocka_unit_test(test_emulation),
+		cmocka_unit_test(test_small),     cmocka_unit_test(test_large),
+		cmocka_unit_test(test_orders),    cmocka_unit_test(test_state),
+		cmocka_unit_test(test_codes),     cmocka_unit_test(test_chains),
+		cmocka_unit_test(test_no_device), cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_broken),    cmocka_unit_test(test_unsupported),
+		cmocka_unit_test(test_emulation),
 	};
 
 	return cmocka_run_group_tests_name("trainer_cuda", tests, NULL, NULL);

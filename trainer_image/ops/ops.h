@@ -80,17 +80,8 @@ enum ops_way {
 	OPS_WITHIN, /* from one place of the back end's memory to another */
 };
 
-/* Ranks whose gradients a back end sums by itself, from device to device. */
-enum { OPS_ID_SIZE = 128 };
-
-struct ops_ranks {
-	int rank, count;
-	uint8_t id[OPS_ID_SIZE];           /* that rank 0 made, the same on all */
-	bool (*is_stopped)(void *context); /* true ends all waiting, from then on */
-	void *context;
-};
-
 struct ops;
+struct ops_sums;
 
 /* Where a device takes batches of pictures in. The host leaves a batch at stage k of loader/augment_table.h. The device
  * does the rest: the bits are those that the host would give. */
@@ -157,13 +148,11 @@ struct ops_backend {
 			      bool *ret_done);
 	MUST_USE int (*end)(struct ops *ops);
 
-	/* NULL where the host sums. E_UNAVAILABLE: the job was stopped. */
-	MUST_USE int (*sum_id)(struct ops *ops, uint8_t ret[OPS_ID_SIZE], struct problem *problem);
-	MUST_USE int (*sum_begin)(struct ops *ops, const struct ops_ranks *ranks,
-				  struct problem *problem);
-	MUST_USE int (*sum)(struct ops *ops, float *numbers, size_t count,
-			    enum tensor_type travels);
-	MUST_USE int (*sum_end)(struct ops *ops);
+	/* As ops_mark(), ops_marks(). */
+	MUST_USE int (*mark)(struct ops *ops, size_t nth);
+	MUST_USE int (*marks)(struct ops *ops, size_t count, double *ret_ms);
+
+	const struct ops_sums *sums; /* over ranks (ops_sum.h); NULL where the host sums */
 
 	const struct ops_intake_face *intake; /* NULL where the host makes the numbers */
 
@@ -257,38 +246,16 @@ MUST_USE static inline int ops_wait(struct ops *ops)
 	return ops->backend->wait(ops);
 }
 
-/* Can the back end sum over ranks? */
-static inline bool ops_sums(const struct ops *ops)
+/* Keeps the time at which all that was called before has run, as mark `nth`. A later call with it takes its place. */
+MUST_USE static inline int ops_mark(struct ops *ops, size_t nth)
 {
-	return ops->backend->sum != NULL;
+	return ops->backend->mark(ops, nth);
 }
 
-/* Rank 0: what all ranks of the job need to find each other. */
-MUST_USE static inline int ops_sum_id(struct ops *ops, uint8_t ret[OPS_ID_SIZE],
-				      struct problem *problem)
+/* The times of marks 1 .. count since mark 0, in milliseconds. Waits for them. */
+MUST_USE static inline int ops_marks(struct ops *ops, size_t count, double *ret_ms)
 {
-	return ops->backend->sum_id(ops, ret, problem);
-}
-
-/* All ranks together. */
-MUST_USE static inline int ops_sum_begin(struct ops *ops, const struct ops_ranks *ranks,
-					 struct problem *problem)
-{
-	return ops->backend->sum_begin(ops, ranks, problem);
-}
-
-/* The numbers become the sum over all ranks, beside the calls that follow. All ranks call the same sums in the same order.
- * `travels`: FP32, or BF16 or FP16 to send half as much. */
-MUST_USE static inline int ops_sum(struct ops *ops, float *numbers, size_t count,
-				   enum tensor_type travels)
-{
-	return ops->backend->sum(ops, numbers, count, travels);
-}
-
-/* Calls from here on run behind the sums. */
-MUST_USE static inline int ops_sum_end(struct ops *ops)
-{
-	return ops->backend->sum_end(ops);
+	return ops->backend->marks(ops, count, ret_ms);
 }
 
 /* The batch goes to a place of the device, beside the calls; its memory is read until ops_intake_is_read() says that it

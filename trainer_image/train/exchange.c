@@ -4,24 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/pages.h"
 
 #include "trainer_image/comm/link_measure.h"
 #include "trainer_image/comm/sum_queue.h"
+#include "trainer_image/train/device_link.h"
 
 enum {
 	EXCHANGE_FIRST_BUCKET = 1 << 18, /* numbers */
 	EXCHANGE_STEPS = 4,              /* that are measured before the buckets are cut */
-	EXCHANGE_PROBE = 256 << 10,      /* numbers of a measured sum */
+	/* Numbers of a measured sum: so many that their time shows beside the latency. */
+	EXCHANGE_PROBE = 256 << 10,
+	EXCHANGE_PROBE_DEVICE = 4 << 20,
+	EXCHANGE_PROBE_LEAST = 4096,
 };
 
 struct exchange {
 	struct team *team;
 	struct levels levels;
 	struct weights *weights;
-	bool on_device; /* the back end sums: no queue, no transport */
+	struct transport *link; /* of devices; NULL: the host sums */
 	enum job_codec wish;
 	enum codec codec;
 	bool keeps; /* what the codec loses, since the last cut */
@@ -32,8 +35,8 @@ struct exchange {
 	size_t bucket_count;
 	size_t ready, told; /* parts, buckets of this step */
 	struct bucket_gradient *timeline;
-	int64_t begun_us;
-	int steps; /* measured so far; EXCHANGE_STEPS: the buckets are cut */
+	double *marks; /* of a step, for the timeline */
+	int steps;     /* measured so far; EXCHANGE_STEPS: the buckets are cut */
 };
 
 static size_t exchange_vector(const struct exchange *exchange)
@@ -48,15 +51,24 @@ static size_t exchange_part_end(const struct exchange *exchange, size_t part)
 	return part < weights->count ? weights->parts[part].first : weights->numbers;
 }
 
+static struct transport *exchange_transport(const struct exchange *exchange)
+{
+	return exchange->link ? exchange->link : exchange->team->transport;
+}
+
 static int exchange_device(const struct exchange *exchange, int rc, struct problem *problem)
 {
-	const char *name = exchange->weights->ops->backend->name;
-
 	if (rc == 0)
 		return 0;
-	return rc == E_UNAVAILABLE
-		       ? team_blame(exchange->team, rc, problem)
-		       : problem_set(problem, rc, "%s: sums over ranks: %s", name, error_text(rc));
+	return problem_set(problem, rc, "%s: sums over ranks: %s",
+			   exchange->weights->ops->backend->name, error_text(rc));
+}
+
+/* Why a sum ended with `rc`. */
+static int exchange_failed(const struct exchange *exchange, int rc, struct problem *problem)
+{
+	return !exchange->link || device_link_lost(rc) ? team_blame(exchange->team, rc, problem)
+						       : exchange_device(exchange, rc, problem);
 }
 
 /* --- what the codec lost --- */
@@ -83,7 +95,7 @@ int exchange_lost_save(struct exchange *exchange, struct problem *problem)
 					exchange->lost.mine + bucket->first + share.mine_first,
 					exchange->lost.owned + bucket->first + share.owned_first);
 	}
-	return exchange_device(exchange, rc, problem);
+	return rc == 0 ? 0 : exchange_failed(exchange, rc, problem);
 }
 
 /* Who keeps a number's loss may have changed with the cut: each has them all for a moment. */
@@ -114,7 +126,7 @@ int exchange_lost_load(struct exchange *exchange, struct problem *problem)
 					exchange->lost.mine + bucket->first + share.mine_first,
 					exchange->lost.owned + bucket->first + share.owned_first);
 	}
-	return exchange_device(exchange, rc, problem);
+	return rc == 0 ? 0 : exchange_failed(exchange, rc, problem);
 }
 
 /* --- buckets --- */
@@ -132,7 +144,7 @@ void exchange_terms_add(const struct exchange *exchange, struct terms *terms)
 	const struct sum_options options = exchange_options(exchange);
 
 	sum_terms_add(terms, &options, exchange->buckets, exchange->bucket_count);
-	terms_add(terms, "ranks.sum", "%s", exchange->on_device ? "nccl" : "host");
+	terms_add(terms, "ranks.sum", "%s", exchange->link ? "nccl" : "host");
 }
 
 /* `ends`: as bucket_plan has them. Takes what was lost along. The first cut has lost nothing, and sends nothing:
@@ -142,11 +154,15 @@ static int exchange_cut(struct exchange *exchange, const size_t ends[], size_t c
 {
 	const struct sum_options options = exchange_options(exchange);
 	bool is_first = !exchange->buckets;
+	struct sum_queue *queue = NULL;
+	int rc = is_first ? 0 : exchange_lost_save(exchange, problem);
+
+	if (rc != 0)
+		return rc;
 	struct sum_bucket *buckets = calloc(count, sizeof(*buckets));
 	size_t *copy = calloc(count, sizeof(*copy));
-	struct sum_queue *queue = NULL;
-	int rc = buckets && copy ? 0 : -ENOMEM;
 
+	rc = buckets && copy ? 0 : -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		size_t first = exchange_part_end(exchange, i > 0 ? ends[i - 1] : 0);
 
@@ -154,11 +170,11 @@ static int exchange_cut(struct exchange *exchange, const size_t ends[], size_t c
 		buckets[i] =
 			(struct sum_bucket){first, exchange_part_end(exchange, ends[i]) - first};
 	}
-	if (rc == 0 && !is_first)
-		rc = exchange_lost_save(exchange, problem);
-	if (rc == 0 && !exchange->on_device)
-		rc = sum_queue_new(exchange->team->transport, exchange->weights->shared, buckets,
-				   count, &options, &queue);
+	if (rc == 0)
+		rc = sum_queue_new(exchange_transport(exchange),
+				   exchange->link ? exchange->weights->gradient
+						  : exchange->weights->shared,
+				   buckets, count, &options, &queue);
 	if (rc != 0) {
 		free(buckets);
 		free(copy);
@@ -215,7 +231,8 @@ static int exchange_share_timeline(struct exchange *exchange, struct problem *pr
 	for (size_t i = 0; i < count; i++) {
 		struct bucket_gradient *gradient = &exchange->timeline[i];
 
-		gradient->ready_ms = 0;
+		/* Clocks of devices have steps: times never go back. */
+		gradient->ready_ms = i > 0 ? exchange->timeline[i - 1].ready_ms : 0;
 		for (size_t k = 0; k < (size_t)team->ranks; k++)
 			if (all[k * count + i] > gradient->ready_ms)
 				gradient->ready_ms = all[k * count + i];
@@ -223,22 +240,29 @@ static int exchange_share_timeline(struct exchange *exchange, struct problem *pr
 	return 0;
 }
 
+/* No larger than what is summed. */
+static size_t exchange_probe(const struct exchange *exchange)
+{
+	size_t most = exchange->link ? EXCHANGE_PROBE_DEVICE : EXCHANGE_PROBE;
+	size_t count = exchange->weights->numbers < most ? exchange->weights->numbers : most;
+
+	return count > EXCHANGE_PROBE_LEAST ? count : EXCHANGE_PROBE_LEAST;
+}
+
 /* All ranks measure the same link, so they come to the same cut. */
 static int exchange_cut_measured(struct exchange *exchange, struct problem *problem)
 {
-	struct transport *transport = exchange->team->transport;
+	const struct link_probe probe = {.sums = exchange_transport(exchange),
+					 .words = exchange->team->transport,
+					 .way = COLLECTIVE_DIRECT,
+					 .count = exchange_probe(exchange),
+					 .levels = exchange->levels};
 	size_t count = exchange->weights->count;
 	struct link_choice choice = {.codec = exchange->codec};
 	int rc = exchange_share_timeline(exchange, problem);
 
 	if (rc != 0 || count > BUCKET_GRADIENTS_MAX)
 		return rc;
-	const struct link_probe probe = {.sums = transport,
-					 .words = transport,
-					 .way = COLLECTIVE_DIRECT,
-					 .count = EXCHANGE_PROBE,
-					 .levels = exchange->levels};
-
 	if (exchange->wish == JOB_CODEC_AUTO) {
 		rc = link_choose(&probe, exchange->timeline, count, CODEC_INT8, &choice);
 	} else {
@@ -247,110 +271,65 @@ static int exchange_cut_measured(struct exchange *exchange, struct problem *prob
 			rc = bucket_cut(exchange->timeline, count, &choice.link, &choice.plan);
 	}
 	if (rc != 0)
-		return team_blame(exchange->team, rc, problem);
+		return exchange_failed(exchange, rc, problem);
 	exchange->codec = choice.codec;
 	rc = exchange_cut(exchange, choice.plan.ends, choice.plan.count, problem);
 	bucket_plan_done(&choice.plan);
 	return rc;
 }
 
-/* --- the back end's sums --- */
-
-static bool exchange_is_stopped(void *transport)
-{
-	return atomic_load(&((struct transport *)transport)->stopped);
-}
-
-/* Rank 0 makes what the ranks find each other by, and all get it over the transport. */
-static int exchange_join(struct exchange *exchange, struct problem *problem)
-{
-	struct team *team = exchange->team;
-	struct ops *ops = exchange->weights->ops;
-	struct collective_group group = collective_all(team->transport);
-	struct ops_ranks ranks = {.rank = team->rank,
-				  .count = team->ranks,
-				  .is_stopped = exchange_is_stopped,
-				  .context = team->transport};
-	uint8_t ids[COMM_RANKS_MAX][OPS_ID_SIZE];
-	int rc = team->rank == 0 ? ops_sum_id(ops, ranks.id, problem) : 0;
-
-	if (rc != 0)
-		return rc;
-	rc = collective_gather(team->transport, &group, ranks.id, OPS_ID_SIZE, ids);
-	if (rc != 0)
-		return team_blame(team, rc, problem);
-	memcpy(ranks.id, ids[0], OPS_ID_SIZE);
-	rc = ops_sum_begin(ops, &ranks, problem);
-	return rc == E_UNAVAILABLE ? team_blame(team, rc, problem) : rc;
-}
-
-static int exchange_sum_bucket(struct exchange *exchange, const struct sum_bucket *bucket)
-{
-	static const enum tensor_type travels[] = {
-		[CODEC_NONE] = TENSOR_FP32, [CODEC_BF16] = TENSOR_BF16, [CODEC_FP16] = TENSOR_FP16};
-
-	return ops_sum(exchange->weights->ops, exchange->weights->gradient + bucket->first,
-		       bucket->count, travels[exchange->codec]);
-}
-
 /* --- steps --- */
 
-void exchange_begin(struct exchange *exchange)
+static bool exchange_measures(const struct exchange *exchange)
 {
-	exchange->begun_us = clock_monotonic_us();
-	exchange->ready = exchange->told = 0;
+	return exchange->steps < EXCHANGE_STEPS;
 }
 
-static int exchange_tell(struct exchange *exchange)
+int exchange_begin(struct exchange *exchange)
 {
-	if (exchange->on_device)
-		return exchange_sum_bucket(exchange, &exchange->buckets[exchange->told]);
-	sum_queue_ready(exchange->queue);
-	return 0;
+	exchange->ready = exchange->told = 0;
+	return exchange_measures(exchange) ? ops_mark(exchange->weights->ops, 0) : 0;
 }
 
 int exchange_ready(struct exchange *exchange)
 {
-	int rc = exchange->on_device ? 0 : weights_share(exchange->weights, exchange->ready);
+	int rc = exchange->link ? 0 : weights_share(exchange->weights, exchange->ready);
 
-	if (exchange->steps < EXCHANGE_STEPS)
-		exchange->timeline[exchange->ready].ready_ms +=
-			(double)(clock_monotonic_us() - exchange->begun_us) / 1e3;
 	exchange->ready++;
+	if (rc == 0 && exchange_measures(exchange))
+		rc = ops_mark(exchange->weights->ops, exchange->ready);
 	while (rc == 0 && exchange->told < exchange->bucket_count &&
 	       exchange->ends[exchange->told] <= exchange->ready) {
-		rc = exchange_tell(exchange);
+		sum_queue_ready(exchange->queue);
 		exchange->told++;
 	}
 	return rc;
 }
 
-static int exchange_wait_device(struct exchange *exchange, int64_t *ret_exposed_us,
-				struct problem *problem)
+/* The times of this step to those of the steps before. */
+static int exchange_add_marks(struct exchange *exchange)
 {
-	struct ops *ops = exchange->weights->ops;
-	int64_t begun_us = clock_monotonic_us();
-	int rc = ops_sum_end(ops);
+	int rc = ops_marks(exchange->weights->ops, exchange->weights->count, exchange->marks);
 
-	if (rc == 0)
-		rc = ops_wait(ops);
-	*ret_exposed_us = clock_monotonic_us() - begun_us;
-	return exchange_device(exchange, rc, problem);
+	for (size_t i = 0; rc == 0 && i < exchange->weights->count; i++)
+		exchange->timeline[i].ready_ms += exchange->marks[i];
+	return rc;
 }
 
 int exchange_wait(struct exchange *exchange, int64_t *ret_exposed_us, struct problem *problem)
 {
-	if (exchange->on_device)
-		return exchange_wait_device(exchange, ret_exposed_us, problem);
 	int rc = sum_queue_wait(exchange->queue, ret_exposed_us);
 
 	if (rc != 0)
-		return team_blame(exchange->team, rc, problem);
-	rc = exchange_device(exchange, weights_share_end(exchange->weights), problem);
-	if (rc != 0 || exchange->steps == EXCHANGE_STEPS)
-		return rc;
+		return exchange_failed(exchange, rc, problem);
+	if (!exchange->link)
+		rc = weights_share_end(exchange->weights);
+	if (rc == 0 && exchange_measures(exchange))
+		rc = exchange_add_marks(exchange);
+	if (rc != 0 || !exchange_measures(exchange))
+		return exchange_device(exchange, rc, problem);
 	exchange->steps++;
-	return exchange->steps < EXCHANGE_STEPS ? 0 : exchange_cut_measured(exchange, problem);
+	return exchange_measures(exchange) ? 0 : exchange_cut_measured(exchange, problem);
 }
 
 /* --- begin and end --- */
@@ -360,7 +339,8 @@ static int exchange_room(struct exchange *exchange)
 	const struct weights *weights = exchange->weights;
 
 	exchange->timeline = calloc(weights->count + 1, sizeof(*exchange->timeline));
-	if (!exchange->timeline)
+	exchange->marks = calloc(weights->count + 1, sizeof(*exchange->marks));
+	if (!exchange->timeline || !exchange->marks)
 		return -ENOMEM;
 	for (size_t i = 0; i < weights->count; i++)
 		exchange->timeline[i].count =
@@ -387,15 +367,14 @@ int exchange_new(struct team *team, struct weights *weights, const struct job_ra
 	exchange->wish = (enum job_codec)ranks->codec;
 	exchange->codec =
 		exchange->wish == JOB_CODEC_AUTO ? CODEC_NONE : (enum codec)exchange->wish;
-	exchange->on_device = job_sums_on_device(ranks, ops_sums(weights->ops));
 	int rc = exchange_room(exchange);
 
 	if (rc != 0) {
 		exchange_free(exchange);
 		return problem_set(problem, rc, "no memory for the sums of gradients");
 	}
-	if (exchange->on_device)
-		rc = exchange_join(exchange, problem);
+	if (job_sums_on_device(ranks, ops_sums(weights->ops)))
+		rc = device_link_new(team, weights->ops, &exchange->link, problem);
 	if (rc == 0)
 		rc = exchange_cut_first(exchange, problem);
 	if (rc != 0) {
@@ -410,12 +389,15 @@ void exchange_free(struct exchange *exchange)
 {
 	if (!exchange)
 		return;
+	device_link_leave(exchange->link);
 	sum_queue_free(exchange->queue);
+	transport_free(exchange->link);
 	pages_free(exchange->lost.mine, exchange_vector(exchange));
 	pages_free(exchange->lost.owned, exchange_vector(exchange));
 	free(exchange->buckets);
 	free(exchange->ends);
 	free(exchange->timeline);
+	free(exchange->marks);
 	free(exchange);
 }
 

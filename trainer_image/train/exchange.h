@@ -1,7 +1,7 @@
-/* The sum of gradients over the ranks of a job, made bucket by bucket while the backward pass goes on: by the host, over a
- * transport of comm/, or by the back end, from device to device.
+/* The sum of gradients over the ranks of a job, made bucket by bucket while the backward pass goes on: on the host over the
+ * team's transport, or from device to device (device_link.h), with the same bits.
  *
- * The host's sums go by COLLECTIVE_DIRECT, which adds in the order of ranks, and parts begin at whole blocks of
+ * All sums go by COLLECTIVE_DIRECT, which adds in the order of ranks, and parts begin at whole blocks of
  * the codec. So the bits of a sum do not depend on the cut, and the cut may follow what was measured: the
  * first steps take buckets of about a MiB, then they are cut from the backward timeline. */
 #pragma once
@@ -27,7 +27,7 @@ void exchange_free(struct exchange *exchange);
 /* The cut into buckets, the codec and the way, as ranks compare them before the first step. */
 void exchange_terms_add(const struct exchange *exchange, struct terms *terms);
 /* The backward pass begins whose gradients are summed. */
-void exchange_begin(struct exchange *exchange);
+MUST_USE int exchange_begin(struct exchange *exchange);
 /* The gradient of the next part is in the vector, in the order of parts. Errors of the back end. */
 MUST_USE int exchange_ready(struct exchange *exchange);
 /* Until the whole vector is the sum. `ret_exposed_us`: it waited so long. E_UNAVAILABLE as team_tell(). */

@@ -113,7 +113,8 @@ static const struct conf_row job_rows[] = {
 	 .words = job_codecs,
 	 .help = "how gradients travel; int8 keeps what it loses; auto measures"},
 	{ROW("ranks.sum", CONF_ENUM), .offset = AT(ranks.sum), .default_text = "auto",
-	 .words = job_sums, .help = "who sums gradients; auto: nccl for cuda without int8"},
+	 .words = job_sums,
+	 .help = "who sums gradients; auto: nccl for cuda; both give the same bits"},
 };
 
 static int job_complain(struct problem *problem, const char *path, const char *message,
@@ -153,12 +154,6 @@ static int job_check_augment(const char *path, const char *key, const char *said
 	return E_INVALID;
 }
 
-static bool job_codec_is_nccl(const struct job_ranks *ranks)
-{
-	return ranks->codec == JOB_CODEC_NONE || ranks->codec == JOB_CODEC_BF16 ||
-	       ranks->codec == JOB_CODEC_FP16;
-}
-
 /* What no single key says. */
 static int job_check(const struct job *job, const char *path, struct problem *problem)
 {
@@ -182,9 +177,6 @@ static int job_check(const struct job *job, const char *path, struct problem *pr
 	if (job->ranks.sum == JOB_SUM_NCCL && job->device != JOB_CUDA)
 		return job_complain(problem, path, "ranks.sum = \"nccl\" is for GPUs",
 				    "device = \"cuda\", or ranks.sum = \"host\"");
-	if (job->ranks.sum == JOB_SUM_NCCL && !job_codec_is_nccl(&job->ranks))
-		return job_complain(problem, path, "ranks.codec is none of NCCL's",
-				    "none, bf16, fp16; or ranks.sum = \"host\"");
 	if (job->data.transfer >= 0 && job->device != JOB_CUDA)
 		return job_complain(problem, path, "data.transfer is for GPUs",
 				    "device = \"cuda\", or data.transfer = -1");
@@ -257,7 +249,7 @@ enum tensor_type job_tensor_type(const struct job *job)
 
 bool job_sums_on_device(const struct job_ranks *ranks, bool can)
 {
-	return can && ranks->sum != JOB_SUM_HOST && job_codec_is_nccl(ranks);
+	return can && ranks->sum != JOB_SUM_HOST;
 }
 
 /* "10.0.0.1:4000" and "10.0.0.1:4001" are of one machine. */

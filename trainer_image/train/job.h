@@ -23,7 +23,7 @@
 
 enum job_device { JOB_CPU, JOB_CUDA };
 enum job_transport { JOB_SHARED, JOB_TCP };
-/* Who sums gradients. `auto`: the device where it can, and the codec is one that it has. */
+/* Who sums gradients. `auto`: the device where it can. */
 enum job_sum { JOB_SUM_AUTO, JOB_SUM_HOST, JOB_SUM_NCCL };
 
 /* Where weights are summed by how many bits: `auto` measures. */

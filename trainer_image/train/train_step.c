@@ -99,12 +99,13 @@ static int train_step_pass(struct train_step_work *work, struct problem *problem
 	};
 	struct executor_result result;
 	int64_t begun_us = clock_monotonic_us();
-	int rc;
+	int rc = 0;
 
 	work->part = 0;
 	if (work->is_last && train->exchange)
-		exchange_begin(train->exchange);
-	rc = executor_run(train->engine.executor, &step, &result);
+		rc = exchange_begin(train->exchange);
+	if (rc == 0)
+		rc = executor_run(train->engine.executor, &step, &result);
 	if (rc != 0)
 		return train_step_device(train, rc, problem);
 	int64_t took_us = clock_monotonic_us() - begun_us;
@@ -129,7 +130,7 @@ static int train_step_idle(struct train_step_work *work)
 		rc = weights_clear(weights);
 	if (rc != 0 || !work->is_last || !train->exchange)
 		return rc;
-	exchange_begin(train->exchange);
+	rc = exchange_begin(train->exchange);
 	for (size_t i = 0; i < weights->count && rc == 0; i++)
 		rc = exchange_ready(train->exchange);
 	return rc;

@@ -48,7 +48,7 @@ typedef struct emulation_event *cudaEvent_t;
 typedef struct emulation_graph *cudaGraph_t;
 typedef struct emulation_graph *cudaGraphExec_t;
 
-enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+enum { cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventDisableTiming = 2 };
 
 #ifdef __cplusplus
 extern "C" {
@@ -81,6 +81,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ret, unsigned flags);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float *ret_ms, cudaEvent_t from, cudaEvent_t to);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 
 #ifdef __cplusplus
@@ -181,6 +182,12 @@ static inline unsigned __ballot_sync(unsigned mask, bool value)
 static inline int __ffs(unsigned bits)
 {
 	return __builtin_ffs((int)bits);
+}
+
+/* Host code makes one operation of no two (-ffp-contract=off). */
+static inline float __fmul_rn(float a, float b)
+{
+	return a * b;
 }
 
 /* Threads run one after another: nothing comes between. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/base/clock.h"
+
 #include "tests/support/cuda_emulation/cuda_runtime.h"
 #include "tests/support/cuda_emulation/emulation_block.h"
 #include "tests/support/cuda_emulation/emulation_memory.h"
@@ -37,6 +39,8 @@ struct emulation_graph {
 struct emulation_event {
 	struct emulation_stream *stream;
 	uint64_t recorded, reached; /* how often */
+	int64_t reached_us;
+	bool timed;
 };
 
 static struct {
@@ -315,9 +319,11 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ret, unsigned flags)
 {
-	(void)flags;
 	*ret = calloc(1, sizeof(**ret));
-	return *ret ? cudaSuccess : cudaErrorMemoryAllocation;
+	if (!*ret)
+		return cudaErrorMemoryAllocation;
+	(*ret)->timed = flags == cudaEventDefault;
+	return cudaSuccess;
 }
 
 struct emulation_order_of {
@@ -327,7 +333,10 @@ struct emulation_order_of {
 
 static void emulation_event_reach(const void *body)
 {
-	(*(struct emulation_event *const *)body)->reached++;
+	struct emulation_event *event = *(struct emulation_event *const *)body;
+
+	event->reached++;
+	event->reached_us = clock_monotonic_us();
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
@@ -367,6 +376,16 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
 	return event->reached == event->recorded ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaEventElapsedTime(float *ret_ms, cudaEvent_t from, cudaEvent_t to)
+{
+	if (!from->timed || !to->timed || from->recorded == 0 || to->recorded == 0)
+		return cudaErrorInvalidValue;
+	if (from->reached < from->recorded || to->reached < to->recorded)
+		return cudaErrorNotReady;
+	*ret_ms = (float)(to->reached_us - from->reached_us) / 1e3F;
+	return cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)

@@ -1,8 +1,8 @@
 /* An emulation of the part of NCCL that the trainer calls, as a library of NCCL's name: ranks are processes of one machine, and
  * device memory is that of the emulation of CUDA (cuda_runtime.h). No GPU and no NCCL is behind it.
  *
- * A sum is work of a stream, as NCCL's is. It waits for all ranks without an end, as NCCL's does: only ncclCommAbort ends it.
- * Numbers are added in the order of ranks, in FP32, and rounded once. */
+ * A group is work of a stream, as NCCL's is, and begins as early as the stream lets it. It waits for the other ranks without an end, as NCCL's does: only ncclCommAbort ends
+ * it. Bytes from one rank to another go through a pipe in shared memory, in the order of the calls. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -13,34 +13,50 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/base/half.h"
-
+#include "tests/support/cuda_emulation/cuda_runtime.h"
 #include "tests/support/cuda_emulation/emulation.h"
+#include "tests/support/cuda_emulation/emulation_memory.h"
 #include "trainer_image/ops/cuda/nccl_library.h"
 
-enum { RANKS_MAX = 8, SLOT = 64 << 20, ERROR_INVALID = 4 };
+enum { RANKS_MAX = 8, PIPE = 1 << 20, MOVES_MAX = 2, ERROR_INVALID = 4 };
+
+/* Positions only grow; a place is its position modulo the pipe. */
+struct pipe {
+	atomic_size_t written, read;
+	uint8_t bytes[PIPE]; /* pages that nobody touches cost nothing */
+};
 
 struct ground {
-	atomic_int joined, arrived[2];
-	uint8_t slots[RANKS_MAX][SLOT]; /* pages that nobody touches cost nothing */
+	atomic_int joined;
+	struct pipe pipes[RANKS_MAX][RANKS_MAX]; /* from, to */
 };
 
 struct comm {
 	struct ground *ground;
 	int rank, ranks;
 	atomic_bool aborted;
-	int barriers;
 };
 
-struct sum {
-	struct comm *comm;
-	void *numbers;
-	size_t count;
-	int type;
-	int met;           /* places where all ranks met */
-	atomic_int *place; /* the next one, and how many make it full */
-	int all;
+/* One side of an exchange. */
+struct move {
+	struct pipe *pipe;
+	const uint8_t *out; /* NULL: it receives */
+	uint8_t *in;
+	size_t left;
 };
+
+struct group {
+	struct comm *comm;
+	void *stream;
+	struct move moves[MOVES_MAX];
+	int count;
+};
+
+/* Of the calling thread, between ncclGroupStart and ncclGroupEnd. */
+static _Thread_local struct {
+	bool open;
+	struct group is;
+} calls;
 
 int ncclGetVersion(int *ret);
 int ncclGetUniqueId(struct nccl_id *ret);
@@ -48,8 +64,10 @@ int ncclCommInitRankConfig(void **ret, int ranks, struct nccl_id id, int rank,
 			   struct nccl_config *config);
 int ncclCommGetAsyncError(void *comm, int *ret);
 int ncclCommAbort(void *comm);
-int ncclAllReduce(const void *from, void *to, size_t count, int type, int operation, void *comm,
-		  void *stream);
+int ncclGroupStart(void);
+int ncclGroupEnd(void);
+int ncclSend(const void *from, size_t count, int type, int to, void *comm, void *stream);
+int ncclRecv(void *to, size_t count, int type, int from, void *comm, void *stream);
 const char *ncclGetErrorString(int result);
 const char *ncclGetLastError(void *comm);
 
@@ -121,95 +139,110 @@ int ncclCommAbort(void *is)
 	return NCCL_SUCCESS;
 }
 
-/* Counts this rank at a place where all meet. What all of them have to be there. */
-static int arrive(struct comm *comm)
-{
-	atomic_int *arrived = &comm->ground->arrived[comm->barriers % 2];
-	int all = (comm->barriers / 2 + 1) * comm->ranks;
+/* --- groups --- */
 
-	comm->barriers++;
-	(void)atomic_fetch_add(arrived, 1);
-	return all;
+static void move_out(struct move *move)
+{
+	size_t written = atomic_load(&move->pipe->written);
+	size_t room = PIPE - (written - atomic_load(&move->pipe->read));
+
+	for (; room > 0 && move->left > 0; room--, move->left--)
+		move->pipe->bytes[written++ % PIPE] = *move->out++;
+	atomic_store(&move->pipe->written, written);
 }
 
-static float number(const void *numbers, size_t nth, int type)
+static void move_in(struct move *move)
 {
-	float full = 0;
+	size_t read = atomic_load(&move->pipe->read);
+	size_t there = atomic_load(&move->pipe->written) - read;
 
-	if (type == NCCL_FP32)
-		return ((const float *)numbers)[nth];
-	if (type == NCCL_FP16)
-		half_from_fp16((const uint16_t *)numbers + nth, &full, 1);
-	else
-		half_from_bf16((const uint16_t *)numbers + nth, &full, 1);
-	return full;
+	for (; there > 0 && move->left > 0; there--, move->left--)
+		*move->in++ = move->pipe->bytes[read++ % PIPE];
+	atomic_store(&move->pipe->read, read);
 }
 
-static void number_set(void *numbers, size_t nth, int type, float full)
+static bool group_poll(const void *body)
 {
-	if (type == NCCL_FP32)
-		((float *)numbers)[nth] = full;
-	else if (type == NCCL_FP16)
-		half_to_fp16(&full, (uint16_t *)numbers + nth, 1);
-	else
-		half_to_bf16(&full, (uint16_t *)numbers + nth, 1);
-}
+	struct group *group = *(struct group *const *)body;
+	bool done = true;
 
-static size_t number_size(int type)
-{
-	return type == NCCL_FP32 ? sizeof(float) : sizeof(uint16_t);
-}
+	for (int i = 0; i < group->count && !atomic_load(&group->comm->aborted); i++) {
+		struct move *move = &group->moves[i];
 
-static void sum_add(const struct sum *sum)
-{
-	for (size_t i = 0; i < sum->count; i++) {
-		float all = 0;
-
-		for (int rank = 0; rank < sum->comm->ranks; rank++)
-			all += number(sum->comm->ground->slots[rank], i, sum->type);
-		number_set(sum->numbers, i, sum->type, all);
+		(move->out ? move_out : move_in)(move);
+		done = done && move->left == 0;
 	}
+	if (done)
+		free(group);
+	return done;
 }
 
-/* All ranks meet twice: when their numbers are there, and when all have read them. */
-static bool sum_poll(const void *body)
+int ncclGroupStart(void)
 {
-	struct sum *sum = *(struct sum *const *)body;
-	struct comm *comm = sum->comm;
-	bool aborted = atomic_load(&comm->aborted);
-
-	if (sum->met == 0) {
-		memcpy(comm->ground->slots[comm->rank], sum->numbers,
-		       sum->count * number_size(sum->type));
-		sum->place = &comm->ground->arrived[comm->barriers % 2];
-		sum->all = arrive(comm);
-		sum->met = 1;
-	}
-	if (sum->met == 1 && !aborted && atomic_load(sum->place) >= sum->all) {
-		sum_add(sum);
-		sum->place = &comm->ground->arrived[comm->barriers % 2];
-		sum->all = arrive(comm);
-		sum->met = 2;
-	}
-	if (!aborted && (sum->met < 2 || atomic_load(sum->place) < sum->all))
-		return false;
-	free(sum);
-	return true;
-}
-
-int ncclAllReduce(const void *from, void *to, size_t count, int type, int operation, void *comm,
-		  void *stream)
-{
-	struct sum *sum;
-
-	if (from != to || operation != NCCL_SUM || count * number_size(type) > SLOT)
+	if (calls.open)
 		return ERROR_INVALID;
-	sum = calloc(1, sizeof(*sum));
-	if (!sum)
+	calls.open = true;
+	calls.is = (struct group){0};
+	return NCCL_SUCCESS;
+}
+
+int ncclGroupEnd(void)
+{
+	struct group *group = malloc(sizeof(*group));
+
+	if (!group || !calls.open || calls.is.count == 0) {
+		free(group);
 		return ERROR_INVALID;
-	*sum = (struct sum){.comm = comm, .numbers = to, .count = count, .type = type};
-	return emulation_enqueue_poll(stream, sum_poll, &sum, sizeof(sum)) == 0 ? NCCL_SUCCESS
-										: ERROR_INVALID;
+	}
+	*group = calls.is;
+	calls.open = false;
+	if (emulation_enqueue_poll(group->stream, group_poll, &group, sizeof(group)) != 0)
+		return ERROR_INVALID;
+	(void)cudaStreamQuery(calls.is.stream);
+	return NCCL_SUCCESS;
+}
+
+static int group_add(struct comm *comm, void *stream, const struct move *move)
+{
+	struct group *group = &calls.is;
+
+	if (!calls.open || group->count == MOVES_MAX ||
+	    !emulation_is_device(move->out ? move->out : move->in) ||
+	    (group->count > 0 && (group->comm != comm || group->stream != stream)))
+		return ERROR_INVALID;
+	group->comm = comm;
+	group->stream = stream;
+	group->moves[group->count++] = *move;
+	return NCCL_SUCCESS;
+}
+
+static bool is_other(const struct comm *comm, int rank)
+{
+	return rank >= 0 && rank < comm->ranks && rank != comm->rank;
+}
+
+int ncclSend(const void *from, size_t count, int type, int to, void *is, void *stream)
+{
+	struct comm *comm = is;
+
+	if (type != NCCL_BYTE || !is_other(comm, to))
+		return ERROR_INVALID;
+	return group_add(comm, stream,
+			 &(struct move){.pipe = &comm->ground->pipes[comm->rank][to],
+					.out = from,
+					.left = count});
+}
+
+int ncclRecv(void *to, size_t count, int type, int from, void *is, void *stream)
+{
+	struct comm *comm = is;
+
+	if (type != NCCL_BYTE || !is_other(comm, from))
+		return ERROR_INVALID;
+	return group_add(comm, stream,
+			 &(struct move){.pipe = &comm->ground->pipes[from][comm->rank],
+					.in = to,
+					.left = count});
 }
 
 const char *ncclGetErrorString(int result)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/half.h"
 #include "common/base/pages.h"
@@ -20,6 +21,8 @@ struct cpu {
 	struct cpu_pool *pool;
 	const struct cpu_kernels *kernels; /* of FP32 */
 	struct cpu_blas blas;
+	int64_t *marks; /* us */
+	size_t mark_count;
 };
 
 static size_t cpu_align(size_t size)
@@ -390,6 +393,32 @@ static int cpu_finite(struct ops *ops, const float *numbers, size_t count, bool 
 	return 0;
 }
 
+/* What was called has run. */
+static int cpu_mark(struct ops *ops, size_t nth)
+{
+	struct cpu *cpu = CONTAINER_OF(ops, struct cpu, ops);
+
+	if (nth >= cpu->mark_count) {
+		int64_t *more = realloc(cpu->marks, (nth + 1) * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		cpu->marks = more;
+		cpu->mark_count = nth + 1;
+	}
+	cpu->marks[nth] = clock_monotonic_us();
+	return 0;
+}
+
+static int cpu_marks(struct ops *ops, size_t count, double *ret_ms)
+{
+	struct cpu *cpu = CONTAINER_OF(ops, struct cpu, ops);
+
+	for (size_t i = 0; i < count; i++)
+		ret_ms[i] = (double)(cpu->marks[i + 1] - cpu->marks[0]) / 1e3;
+	return 0;
+}
+
 static int cpu_wait(struct ops *ops)
 {
 	(void)ops;
@@ -403,6 +432,7 @@ static void cpu_free(struct ops *ops)
 	struct cpu *cpu = CONTAINER_OF(ops, struct cpu, ops);
 
 	cpu_pool_free(cpu->pool);
+	free(cpu->marks);
 	free(cpu);
 }
 
@@ -434,6 +464,8 @@ int cpu_new(unsigned threads, const struct cpu_kernels *kernels, struct ops **re
 		.convert = cpu_convert_numbers,
 		.finite = cpu_finite,
 		.wait = cpu_wait,
+		.mark = cpu_mark,
+		.marks = cpu_marks,
 		.free = cpu_free,
 	};
 	struct cpu *cpu = calloc(1, sizeof(*cpu));

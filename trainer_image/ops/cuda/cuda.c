@@ -293,6 +293,18 @@ static int cuda_run_convert(struct ops *ops, const struct ops_convert *convert)
 	return cuda_device_told(&cuda->device, cuda_convert(&cuda->launch, convert));
 }
 
+static int cuda_mark(struct ops *ops, size_t nth)
+{
+	struct cuda *cuda = cuda_of(ops);
+
+	return cuda->captured ? E_CONFLICT : cuda_device_mark(&cuda->device, nth);
+}
+
+static int cuda_marks(struct ops *ops, size_t count, double *ret_ms)
+{
+	return cuda_device_marks(&cuda_of(ops)->device, count, ret_ms);
+}
+
 /* --- sums over ranks --- */
 
 static int cuda_rank_id(struct ops *ops, uint8_t ret[OPS_ID_SIZE], struct problem *problem)
@@ -301,18 +313,51 @@ static int cuda_rank_id(struct ops *ops, uint8_t ret[OPS_ID_SIZE], struct proble
 	return cuda_sum_id(ret, problem);
 }
 
-static int cuda_rank_begin(struct ops *ops, const struct ops_ranks *ranks, struct problem *problem)
+static void cuda_rank_leave(struct ops *ops)
 {
 	struct cuda *cuda = cuda_of(ops);
 
 	cuda_sum_free(cuda->sum);
 	cuda->sum = NULL;
+}
+
+static int cuda_rank_join(struct ops *ops, const struct ops_ranks *ranks, struct problem *problem)
+{
+	struct cuda *cuda = cuda_of(ops);
+
+	cuda_rank_leave(ops);
 	return cuda_sum_new(&cuda->launch, ranks, &cuda->sum, problem);
 }
 
-static int cuda_rank_sum(struct ops *ops, float *numbers, size_t count, enum tensor_type travels)
+static int cuda_rank_exchange(struct ops *ops, const struct ops_exchange *exchange)
 {
-	return cuda_sum_run(cuda_of(ops)->sum, numbers, count, travels);
+	return cuda_sum_exchange(cuda_of(ops)->sum, exchange);
+}
+
+static const struct cuda_launch *cuda_rank_launch(const struct cuda *cuda)
+{
+	return cuda->sum ? cuda_sum_launch(cuda->sum) : &cuda->launch;
+}
+
+static int cuda_rank_code(struct ops *ops, const struct ops_code *code)
+{
+	struct cuda *cuda = cuda_of(ops);
+
+	return cuda_device_told(&cuda->device, cuda_code(cuda_rank_launch(cuda), code));
+}
+
+static int cuda_rank_clear(struct ops *ops, float *numbers, size_t count)
+{
+	struct cuda *cuda = cuda_of(ops);
+
+	return cuda_device_told(&cuda->device,
+				(int)cudaMemsetAsync(numbers, 0, count * sizeof(*numbers),
+						     cuda_rank_launch(cuda)->stream));
+}
+
+static int cuda_rank_ready(struct ops *ops)
+{
+	return cuda_sum_ready(cuda_of(ops)->sum);
 }
 
 static int cuda_rank_end(struct ops *ops)
@@ -391,6 +436,16 @@ static int cuda_open(struct cuda *cuda, int device, struct problem *problem)
 
 int ops_cuda_new(int device, struct ops **ret, struct problem *problem)
 {
+	static const struct ops_sums sums = {
+		.id = cuda_rank_id,
+		.join = cuda_rank_join,
+		.leave = cuda_rank_leave,
+		.exchange = cuda_rank_exchange,
+		.code = cuda_rank_code,
+		.clear = cuda_rank_clear,
+		.ready = cuda_rank_ready,
+		.end = cuda_rank_end,
+	};
 	static const struct ops_backend backend = {
 		.name = "cuda",
 		.take = cuda_take,
@@ -406,10 +461,9 @@ int ops_cuda_new(int device, struct ops **ret, struct problem *problem)
 		.run_together = cuda_run_together,
 		.begin = cuda_begin,
 		.end = cuda_end,
-		.sum_id = cuda_rank_id,
-		.sum_begin = cuda_rank_begin,
-		.sum = cuda_rank_sum,
-		.sum_end = cuda_rank_end,
+		.mark = cuda_mark,
+		.marks = cuda_marks,
+		.sums = &sums,
 		.intake = &cuda_intake_face,
 		.free = cuda_free,
 	};

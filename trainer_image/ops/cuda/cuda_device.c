@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -94,6 +95,10 @@ void cuda_device_done(struct cuda_device *device)
 		if (device->stages[i].memory)
 			(void)cudaFreeHost(device->stages[i].memory);
 	}
+	for (size_t i = 0; i < device->mark_count; i++)
+		if (device->marks[i])
+			(void)cudaEventDestroy(device->marks[i]);
+	free(device->marks);
 	(void)cudaStreamDestroy(device->stream);
 	*device = (struct cuda_device){0};
 }
@@ -192,4 +197,41 @@ int cuda_device_within(struct cuda_device *device, void *to, const void *from, s
 int cuda_device_wait(struct cuda_device *device)
 {
 	return cuda_device_told(device, (int)cudaStreamSynchronize(device->stream));
+}
+
+/* --- marks --- */
+
+int cuda_device_mark(struct cuda_device *device, size_t nth)
+{
+	int rc = 0;
+
+	if (nth >= device->mark_count) {
+		cudaEvent_t *more = realloc(device->marks, (nth + 1) * sizeof(cudaEvent_t));
+
+		if (!more)
+			return -ENOMEM;
+		memset(more + device->mark_count, 0,
+		       (nth + 1 - device->mark_count) * sizeof(cudaEvent_t));
+		device->marks = more;
+		device->mark_count = nth + 1;
+	}
+	if (!device->marks[nth])
+		rc = cuda_device_told(device, (int)cudaEventCreateWithFlags(&device->marks[nth],
+									    cudaEventDefault));
+	return rc == 0 ? cuda_device_told(device,
+					  (int)cudaEventRecord(device->marks[nth], device->stream))
+		       : rc;
+}
+
+int cuda_device_marks(struct cuda_device *device, size_t count, double *ret_ms)
+{
+	int error = (int)cudaEventSynchronize(device->marks[count]);
+
+	for (size_t i = 0; error == 0 && i < count; i++) {
+		float ms = 0;
+
+		error = (int)cudaEventElapsedTime(&ms, device->marks[0], device->marks[i + 1]);
+		ret_ms[i] = (double)ms;
+	}
+	return cuda_device_told(device, error);
 }

@@ -20,6 +20,8 @@ struct cuda_device {
 		cudaEvent_t used; /* the copy that used it last */
 	} stages[CUDA_DEVICE_STAGES];
 	unsigned next;
+	cudaEvent_t *marks;
+	size_t mark_count;
 	char words[160]; /* of the first error; empty = none */
 };
 
@@ -45,3 +47,7 @@ MUST_USE int cuda_device_out(struct cuda_device *device, void *to, const void *f
 MUST_USE int cuda_device_within(struct cuda_device *device, void *to, const void *from,
 				size_t bytes);
 MUST_USE int cuda_device_wait(struct cuda_device *device);
+
+/* As ops_mark(), ops_marks(). */
+MUST_USE int cuda_device_mark(struct cuda_device *device, size_t nth);
+MUST_USE int cuda_device_marks(struct cuda_device *device, size_t count, double *ret_ms);

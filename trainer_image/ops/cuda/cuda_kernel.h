@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#include "trainer_image/ops/ops.h"
+#include "trainer_image/ops/ops_sum.h"
 
 /* In device memory. A captured graph runs again with other numbers, so kernels read them here. */
 struct cuda_state {
@@ -53,6 +53,7 @@ extern const struct cuda_op cuda_add_relu, cuda_batch_norm_relu, cuda_batch_norm
 int cuda_state_set(const struct cuda_launch *launch, const struct ops_pass *pass);
 int cuda_update(const struct cuda_launch *launch, const struct ops_update *update);
 int cuda_convert(const struct cuda_launch *launch, const struct ops_convert *convert);
+int cuda_code(const struct cuda_launch *launch, const struct ops_code *code);
 /* Sets state->infinite when one of the numbers is infinite or none. */
 int cuda_finite(const struct cuda_launch *launch, const float *numbers, size_t count);
 /* y [rows][channels] = bias [channels], of `type`. */

@@ -19,8 +19,6 @@ struct cuda_sum {
 	void *context;
 	struct cuda_launch compute, launch; /* of gradients; of sums */
 	cudaEvent_t made, summed;
-	void *travels; /* what is sent, in fewer bits */
-	size_t room;   /* bytes */
 };
 
 static void cuda_sum_pause(void)
@@ -44,7 +42,18 @@ static int cuda_sum_abort(struct cuda_sum *sum)
 	return E_UNAVAILABLE;
 }
 
-/* Until NCCL has done what it was told, which `result` says it may be at. */
+static bool cuda_sum_goes_on(int result)
+{
+	return result == NCCL_SUCCESS || result == NCCL_IN_PROGRESS;
+}
+
+static int cuda_sum_failed(struct cuda_sum *sum, int result)
+{
+	(void)cuda_sum_abort(sum);
+	return result == NCCL_REMOTE_ERROR || result == NCCL_SYSTEM_ERROR ? -ECONNRESET : -EIO;
+}
+
+/* Until NCCL has taken what it was told, which `result` says it may be at. */
 static int cuda_sum_until(struct cuda_sum *sum, int result)
 {
 	while (result == NCCL_IN_PROGRESS) {
@@ -52,9 +61,9 @@ static int cuda_sum_until(struct cuda_sum *sum, int result)
 			return cuda_sum_abort(sum);
 		cuda_sum_pause();
 		if (sum->nccl.state(sum->comm, &result) != NCCL_SUCCESS)
-			return -EIO;
+			return cuda_sum_failed(sum, result);
 	}
-	return result == NCCL_SUCCESS ? 0 : -EIO;
+	return result == NCCL_SUCCESS ? 0 : cuda_sum_failed(sum, result);
 }
 
 /* --- begin --- */
@@ -156,8 +165,9 @@ void cuda_sum_free(struct cuda_sum *sum)
 	if (!sum)
 		return;
 	(void)cuda_sum_abort(sum);
-	if (sum->travels)
-		(void)cudaFree(sum->travels);
+	/* Codecs that stood behind it still use memory of the caller. */
+	if (sum->launch.stream != sum->compute.stream)
+		(void)cudaStreamSynchronize(sum->launch.stream);
 	if (sum->made)
 		(void)cudaEventDestroy(sum->made);
 	if (sum->summed)
@@ -167,7 +177,7 @@ void cuda_sum_free(struct cuda_sum *sum)
 	free(sum);
 }
 
-/* --- sums --- */
+/* --- exchanges --- */
 
 static int cuda_sum_cuda(cudaError_t error)
 {
@@ -176,54 +186,37 @@ static int cuda_sum_cuda(cudaError_t error)
 	return error == cudaErrorMemoryAllocation ? -ENOMEM : -EIO;
 }
 
-/* The largest bucket comes first or later; all before it have left the room when its turn comes. */
-static int cuda_sum_room(struct cuda_sum *sum, size_t bytes)
+/* Both in a group: a rank that sends first and receives then would wait for one that does the same. */
+static int cuda_sum_group(struct cuda_sum *sum, const struct ops_exchange *is)
 {
-	int rc = 0;
+	const struct nccl_library *nccl = &sum->nccl;
+	int result = nccl->group_start();
 
-	if (bytes <= sum->room)
-		return 0;
-	if (sum->travels) {
-		rc = cuda_sum_wait(sum, sum->launch.stream);
-		(void)cudaFree(sum->travels);
-	}
-	sum->travels = NULL;
-	sum->room = 0;
-	if (rc == 0)
-		rc = cuda_sum_cuda(cudaMalloc(&sum->travels, bytes));
-	if (rc == 0)
-		sum->room = bytes;
-	return rc;
+	if (result != NCCL_SUCCESS)
+		return result;
+	if (is->out_size > 0)
+		result = nccl->send(is->out, is->out_size, NCCL_BYTE, is->to, sum->comm,
+				    sum->launch.stream);
+	if (is->in_size > 0 && cuda_sum_goes_on(result))
+		result = nccl->receive(is->in, is->in_size, NCCL_BYTE, is->from, sum->comm,
+				       sum->launch.stream);
+	int ended = nccl->group_end();
+
+	return cuda_sum_goes_on(result) ? ended : result;
 }
 
-static int cuda_sum_all(struct cuda_sum *sum, void *numbers, size_t count, int type)
+int cuda_sum_exchange(struct cuda_sum *sum, const struct ops_exchange *exchange)
 {
+	if (exchange->out_size == 0 && exchange->in_size == 0)
+		return 0;
 	if (cuda_sum_is_stopped(sum) || !sum->comm)
 		return cuda_sum_abort(sum);
-	return cuda_sum_until(sum, sum->nccl.sum(numbers, numbers, count, type, NCCL_SUM, sum->comm,
-						 sum->launch.stream));
+	return cuda_sum_until(sum, cuda_sum_group(sum, exchange));
 }
 
-static int cuda_sum_halves(struct cuda_sum *sum, float *numbers, size_t count,
-			   enum tensor_type travels)
+const struct cuda_launch *cuda_sum_launch(const struct cuda_sum *sum)
 {
-	struct ops_convert convert = {
-		.from = numbers, .from_type = TENSOR_FP32, .to_type = travels, .count = count};
-	int rc = cuda_sum_room(sum, count * tensor_type_size(travels));
-
-	convert.to = sum->travels;
-	if (rc == 0)
-		rc = cuda_sum_cuda((cudaError_t)cuda_convert(&sum->launch, &convert));
-	if (rc == 0)
-		rc = cuda_sum_all(sum, sum->travels, count,
-				  travels == TENSOR_BF16 ? NCCL_BF16 : NCCL_FP16);
-	const struct ops_convert back = {.to = numbers,
-					 .from = sum->travels,
-					 .to_type = TENSOR_FP32,
-					 .from_type = travels,
-					 .count = count};
-
-	return rc == 0 ? cuda_sum_cuda((cudaError_t)cuda_convert(&sum->launch, &back)) : rc;
+	return &sum->launch;
 }
 
 static int cuda_sum_order(cudaEvent_t event, void *before, void *behind)
@@ -235,14 +228,9 @@ static int cuda_sum_order(cudaEvent_t event, void *before, void *behind)
 	return cuda_sum_cuda(error);
 }
 
-int cuda_sum_run(struct cuda_sum *sum, float *numbers, size_t count, enum tensor_type travels)
+int cuda_sum_ready(struct cuda_sum *sum)
 {
-	int rc = cuda_sum_order(sum->made, sum->compute.stream, sum->launch.stream);
-
-	if (rc != 0)
-		return rc;
-	return travels == TENSOR_FP32 ? cuda_sum_all(sum, numbers, count, NCCL_FP32)
-				      : cuda_sum_halves(sum, numbers, count, travels);
+	return cuda_sum_order(sum->made, sum->compute.stream, sum->launch.stream);
 }
 
 int cuda_sum_end(struct cuda_sum *sum)
@@ -260,10 +248,8 @@ int cuda_sum_wait(struct cuda_sum *sum, void *stream)
 		if (cuda_sum_is_stopped(sum))
 			return cuda_sum_abort(sum);
 		if (sum->comm && sum->nccl.state(sum->comm, &result) == NCCL_SUCCESS &&
-		    result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS) {
-			(void)cuda_sum_abort(sum);
-			return -EIO;
-		}
+		    !cuda_sum_goes_on(result))
+			return cuda_sum_failed(sum, result);
 		cuda_sum_pause();
 	}
 	return cuda_sum_cuda(error);

@@ -1,4 +1,4 @@
-/* Sums of gradients over ranks by NCCL, from GPU to GPU, on a stream of their own beside the one that computes.
+/* Bytes from GPU to GPU by NCCL, for sums of gradients, on a stream of their own beside the one that computes.
  *
  * NCCL is never waited for without an end: when `ranks->is_stopped` says true its work is given up, so a rank that is gone
  * ends the job in time (comm/watch.h tells it). */
@@ -14,11 +14,14 @@ MUST_USE int cuda_sum_id(uint8_t ret[OPS_ID_SIZE], struct problem *problem);
  * job was stopped meanwhile. */
 MUST_USE int cuda_sum_new(const struct cuda_launch *launch, const struct ops_ranks *ranks,
 			  struct cuda_sum **ret, struct problem *problem);
-/* NULL is nothing. */
+/* Gives up what is under way. NULL is nothing. */
 void cuda_sum_free(struct cuda_sum *sum);
-/* As ops_sum(), ops_sum_end(). E_UNAVAILABLE: the job was stopped; -EIO; -ENOMEM. */
-MUST_USE int cuda_sum_run(struct cuda_sum *sum, float *numbers, size_t count,
-			  enum tensor_type travels);
+/* Where the codecs of sums run. */
+const struct cuda_launch *cuda_sum_launch(const struct cuda_sum *sum);
+/* As ops_sum_exchange(), ops_sum_ready(), ops_sum_end(). */
+MUST_USE int cuda_sum_exchange(struct cuda_sum *sum, const struct ops_exchange *exchange);
+MUST_USE int cuda_sum_ready(struct cuda_sum *sum);
 MUST_USE int cuda_sum_end(struct cuda_sum *sum);
-/* Until `stream` is at its end. E_UNAVAILABLE: the job was stopped; -EIO: the device or NCCL failed. */
+/* Until `stream` is at its end. E_UNAVAILABLE: the job was stopped; -ECONNRESET: a rank is gone; -EIO: the device or
+ * NCCL failed. */
 MUST_USE int cuda_sum_wait(struct cuda_sum *sum, void *stream);

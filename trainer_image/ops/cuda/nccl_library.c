@@ -12,10 +12,17 @@ enum { NCCL_LEAST = 2 * 10000 + 14 * 100 };
 	}
 
 static const struct cuda_library_function nccl_library_functions[] = {
-	ROW("ncclGetVersion", version),      ROW("ncclGetUniqueId", make_id),
-	ROW("ncclCommInitRankConfig", join), ROW("ncclCommGetAsyncError", state),
-	ROW("ncclCommAbort", abort),         ROW("ncclAllReduce", sum),
-	ROW("ncclGetErrorString", error),    ROW("ncclGetLastError", last_error),
+	ROW("ncclGetVersion", version),
+	ROW("ncclGetUniqueId", make_id),
+	ROW("ncclCommInitRankConfig", join),
+	ROW("ncclCommGetAsyncError", state),
+	ROW("ncclCommAbort", abort),
+	ROW("ncclGroupStart", group_start),
+	ROW("ncclGroupEnd", group_end),
+	ROW("ncclSend", send),
+	ROW("ncclRecv", receive),
+	ROW("ncclGetErrorString", error),
+	ROW("ncclGetLastError", last_error),
 };
 
 static const struct cuda_library nccl_library_is = {

@@ -11,8 +11,9 @@
 #define NCCL_FOLDER_VARIABLE "TRAINER_NCCL"
 
 enum nccl_result { NCCL_SUCCESS = 0, NCCL_IN_PROGRESS = 7 };
-enum nccl_type { NCCL_FP16 = 6, NCCL_FP32 = 7, NCCL_BF16 = 9 };
-enum nccl_operation { NCCL_SUM = 0 };
+/* Errors of the way to another rank: its process, the network. */
+enum nccl_lost { NCCL_SYSTEM_ERROR = 2, NCCL_REMOTE_ERROR = 6 };
+enum nccl_type { NCCL_BYTE = 0 };
 
 /* Rank 0 makes it; who has it may join. */
 struct nccl_id {
@@ -38,8 +39,10 @@ struct nccl_library {
 		    struct nccl_config *config);
 	int (*state)(void *comm, int *ret);
 	int (*abort)(void *comm);
-	int (*sum)(const void *from, void *to, size_t count, int type, int operation, void *comm,
-		   void *stream);
+	int (*group_start)(void);
+	int (*group_end)(void);
+	int (*send)(const void *from, size_t count, int type, int to, void *comm, void *stream);
+	int (*receive)(void *to, size_t count, int type, int from, void *comm, void *stream);
 	const char *(*error)(int result);
 	const char *(*last_error)(void *comm);
 };
