@@ -25,7 +25,7 @@
 #include "trainer_image/train/launch.h"
 #include "trainer_image/train/train.h"
 
-enum { SAMPLES = 96, STEPS = 12, LOST_MS = 10000 };
+enum { SAMPLES = 96, STEPS = 12, LOST_MS = 10000, SLOW_BYTES_PER_S = 1000000 };
 
 static char folder[SCRATCH_SIZE];
 
@@ -71,6 +71,7 @@ struct seen {
 	double losses[STEPS];
 	uint64_t stop_at; /* the rank `dies` kills itself behind this step; 0 = none */
 	int dies;
+	char note[200]; /* the last one */
 	atomic_bool stop;
 	int64_t arena;
 	size_t taken; /* memory of the GPU when training begins */
@@ -107,9 +108,9 @@ static void load(const char *more, struct job *ret)
 	char text[1024];
 
 	assert_true(text_format(text, sizeof(text),
-				"model = \"small.model\"; batch = %d; epochs = 2; threads = 1;\n"
-				"data: { train = \"train.rec\"; %s };\n%s\n",
-				batch, data, more));
+				"model = \"small.model\"; batch = %d; threads = 1;\n"
+				"data: { train = \"train.rec\"; %s };\n%s%s\n",
+				batch, data, strstr(more, "epochs") ? "" : "epochs = 2;\n", more));
 	assert_true(text_format(path, sizeof(path), "%s/job.conf", folder));
 	assert_int_equal(file_write_atomic(path, text, strlen(text), 0600), 0);
 	if (job_load(path, ret, &problem) != 0)
@@ -344,6 +345,7 @@ struct rank_context {
 	const struct job *job;
 	int dies; /* this rank kills itself behind its second step; 0 = none */
 	size_t more; /* workspace of rank 1's first engines above the least; rank 0's want half of it */
+	bool is_slow; /* the links of ranks */
 };
 
 static void see_rank_step(void *context, const struct train_step *is)
@@ -355,28 +357,47 @@ static void see_rank_step(void *context, const struct train_step *is)
 		(void)raise(SIGKILL);
 }
 
-/* Rank 0 tells its digest by a file. */
+static void see_note(void *context, const char *line)
+{
+	struct seen *seen = context;
+
+	(void)text_copy(seen->note, sizeof(seen->note), line);
+}
+
+/* What rank 0 tells by a file. */
+struct told {
+	double loss;
+	unsigned long long digest, steps;
+	char note[200];
+};
+
+/* Rank 0 tells the end by a file. */
 static int run_rank(void *context, struct team *team, struct problem *problem)
 {
 	struct rank_context *is = context;
 	struct seen seen = {.dies = team->rank == is->dies ? is->dies : 0};
-	const struct train_hooks hooks = {.context = &seen, .step = see_rank_step};
+	const struct train_hooks hooks = {
+		.context = &seen, .step = see_rank_step, .note = see_note};
 	const struct train_options options = {.job = is->job, .team = team, .hooks = &hooks};
 	struct train_result result = {0};
 	char path[128];
-	char text[32];
+	char text[300];
 
 	emulation_set_devices(2);
 	emulation_set_engine(team->rank == 1 ? is->more : is->more / 2);
+	if (is->is_slow)
+		transport_pace(team->transport, SLOW_BYTES_PER_S);
 	int rc = train_run(&options, &result, problem);
 
 	if (rc == 0 && team->rank == 0 && text_format(path, sizeof(path), "%s/digest", folder) &&
-	    text_format(text, sizeof(text), "%.9f", seen.losses[seen.steps - 1]))
+	    text_format(text, sizeof(text), "%.9f %llx %llu %s\n",
+			seen.losses[(seen.steps - 1) % STEPS], (unsigned long long)result.digest,
+			(unsigned long long)seen.steps, seen.note))
 		rc = file_write_atomic(path, text, strlen(text), 0600);
 	return rc;
 }
 
-static int run_ranks(const char *lines, struct rank_context context, double *ret_loss,
+static int run_ranks(const char *lines, struct rank_context context, struct told *ret,
 		     struct problem *problem)
 {
 	struct job job;
@@ -394,41 +415,45 @@ static int run_ranks(const char *lines, struct rank_context context, double *ret
 	assert_true(text_format(path, sizeof(path), "%s/digest", folder));
 	FILE *file = fopen(path, "re");
 	assert_non_null(file);
-	assert_int_equal(fscanf(file, "%lf", ret_loss), 1); /* NOLINT(cert-err34-c) */
+	assert_int_equal(fscanf(file, "%lf %llx %llu%199[^\n]", /* NOLINT(cert-err34-c) */
+				&ret->loss, &ret->digest, &ret->steps, ret->note),
+			 4);
 	(void)fclose(file);
 	return 0;
 }
 
-/* The same job by the CPU's ranks, by GPUs that the host sums for, and by GPUs that NCCL sums for. */
+/* The same job by the CPU's ranks, by GPUs that the host sums for, and by GPUs that NCCL sums for. The last two end with the same
+ * bits: behind the fourth step buckets are cut from what each has measured. */
 static void test_ranks(void **state)
 {
 	static const struct {
-		const char *ranks;
+		const char *codec;
 		double within;
-	} rows[] = {
-		{"", 1e-3},
-		{"sum = \"host\";", 1e-3},
-		{"sum = \"nccl\"; codec = \"bf16\";", 0.05},
-		{"codec = \"fp16\";", 0.05},
-		{"codec = \"int8\";", 0.05},
-	};
+	} rows[] = {{"none", 1e-3}, {"bf16", 0.05}, {"fp16", 0.05}, {"int8", 0.05}};
 	const struct rank_context all_well = {.dies = 0};
 	struct problem problem = {0};
-	double wanted = 0;
+	struct told wanted;
 
 	(void)state;
 	assert_int_equal(run_ranks("ranks: { count = 2; };", all_well, &wanted, &problem), 0);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		double found = 0;
-		char lines[200];
+		struct told found[2];
 
-		assert_true(text_format(lines, sizeof(lines),
-					"device = \"cuda\"; ranks: { count = 2; %s };",
-					rows[i].ranks));
-		if (run_ranks(lines, all_well, &found, &problem) != 0)
-			fail_msg("row %zu: %s: %s", i, problem.message, problem.detail);
-		if (fabs(found - wanted) > rows[i].within * wanted)
-			fail_msg("row %zu: loss %g, not %g", i, found, wanted);
+		for (size_t nccl = 0; nccl < COUNT_OF(found); nccl++) {
+			char more[100];
+
+			assert_true(
+				text_format(more, sizeof(more),
+					    "device = \"cuda\"; "
+					    "ranks: { count = 2; codec = \"%s\"; sum = \"%s\"; };",
+					    rows[i].codec, nccl ? "nccl" : "host"));
+			if (run_ranks(more, all_well, &found[nccl], &problem) != 0)
+				fail_msg("row %zu: %s: %s", i, problem.message, problem.detail);
+		}
+		if (fabs(found[1].loss - wanted.loss) > rows[i].within * wanted.loss)
+			fail_msg("row %zu: loss %g, not %g", i, found[1].loss, wanted.loss);
+		if (found[0].digest != found[1].digest)
+			fail_msg("row %zu: NCCL's bits are not the host's", i);
 	}
 }
 
@@ -438,8 +463,8 @@ static void test_rank_workspace(void **state)
 	const struct rank_context context = {.more = 4 << 20};
 	struct problem problem = {0};
 	char lines[200];
-	double wanted = 0;
-	double found = 0;
+	struct told wanted;
+	struct told found;
 
 	(void)state;
 	assert_int_equal(run_ranks(cuda_ranks, context, &wanted, &problem), 0);
@@ -447,7 +472,52 @@ static void test_rank_workspace(void **state)
 				cuda_ranks));
 	if (run_ranks(lines, context, &found, &problem) != 0)
 		fail_msg("%s: %s", problem.message, problem.detail);
-	assert_true(fabs(found - wanted) < 1e-9);
+	assert_true(fabs(found.loss - wanted.loss) < 1e-9);
+}
+
+/* What a job with `auto` chose on slow links stands when it goes on on fast ones: the bits are those of the whole run. */
+static void test_auto(void **state)
+{
+	static const char more[] = "epochs = 3; ranks: { count = 2; codec = \"auto\"; };"
+				   "checkpoint: { folder = \"auto\"; every = 1; keep = 100; };";
+	const struct rank_context slow = {.is_slow = true};
+	const struct rank_context fast = {.is_slow = false};
+	struct problem problem = {0};
+	struct told whole;
+	struct told rest;
+	char path[160];
+
+	(void)state;
+	assert_int_equal(run_ranks(more, slow, &whole, &problem), 0);
+	if (!strstr(whole.note, "travel as int8 from step 5 on") || whole.steps != 9)
+		fail_msg("%llu steps:%s", whole.steps, whole.note);
+	for (int rank = 0; rank < 2; rank++)
+		for (int step = 7; step <= 9; step++) {
+			assert_true(text_format(path, sizeof(path),
+						"%s/auto/rank-%d/step-%012d.checkpoint", folder,
+						rank, step));
+			assert_int_equal(unlink(path), 0);
+		}
+	assert_int_equal(run_ranks(more, fast, &rest, &problem), 0);
+	assert_int_equal(rest.steps, 3);
+	if (!strstr(rest.note, "travel as int8, as the checkpoint says"))
+		fail_msg("%s", rest.note);
+	assert_true(rest.digest == whole.digest);
+}
+
+/* `auto` measures the sums of devices too. */
+static void test_auto_device(void **state)
+{
+	const struct rank_context all_well = {.dies = 0};
+	struct problem problem = {0};
+	struct told told;
+
+	(void)state;
+	if (run_ranks("device = \"cuda\"; ranks: { count = 2; codec = \"auto\"; };", all_well,
+		      &told, &problem) != 0)
+		fail_msg("%s: %s", problem.message, problem.detail);
+	if (!strstr(told.note, "ranks.codec = auto: gradients travel as"))
+		fail_msg("%s", told.note);
 }
 
 /* A rank that is killed while NCCL sums is named in time. */
@@ -455,10 +525,10 @@ static void test_lost(void **state)
 {
 	struct problem problem = {0};
 	int64_t begun_us = clock_monotonic_us();
-	double loss;
+	struct told told;
 
 	(void)state;
-	assert_int_equal(run_ranks(cuda_ranks, (struct rank_context){.dies = 1}, &loss, &problem),
+	assert_int_equal(run_ranks(cuda_ranks, (struct rank_context){.dies = 1}, &told, &problem),
 			 E_UNAVAILABLE);
 	assert_true(clock_monotonic_us() - begun_us < LOST_MS * 1000);
 	if (!strstr(problem.message, "rank 1"))
@@ -469,11 +539,11 @@ static void test_lost(void **state)
 static void test_no_nccl(void **state)
 {
 	struct problem problem = {0};
-	double loss;
+	struct told told;
 
 	(void)state;
 	assert_int_equal(setenv("TRAINER_NCCL", folder, 1), 0);
-	assert_true(run_ranks(cuda_ranks, (struct rank_context){.dies = 0}, &loss, &problem) < 0);
+	assert_true(run_ranks(cuda_ranks, (struct rank_context){.dies = 0}, &told, &problem) < 0);
 	if (!strstr(problem.message, "NCCL cannot be loaded"))
 		fail_msg("%s: %s", problem.message, problem.detail);
 }
@@ -529,6 +599,7 @@ int main(void)
 		cmocka_unit_test(test_transfer),       cmocka_unit_test(test_transfer_memory),
 		cmocka_unit_test(test_goes_on),        cmocka_unit_test(test_ranks),
 		cmocka_unit_test(test_less_workspace), cmocka_unit_test(test_rank_workspace),
+		cmocka_unit_test(test_auto),           cmocka_unit_test(test_auto_device),
 		cmocka_unit_test(test_lost),           cmocka_unit_test(test_no_nccl),
 		cmocka_unit_test(test_words),
 	};

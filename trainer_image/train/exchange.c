@@ -110,7 +110,7 @@ static int exchange_lost_gather(struct exchange *exchange, struct problem *probl
 		       : rc;
 }
 
-int exchange_lost_load(struct exchange *exchange, struct problem *problem)
+static int exchange_lost_load(struct exchange *exchange, struct problem *problem)
 {
 	if (!exchange->keeps)
 		return 0;
@@ -240,6 +240,13 @@ static int exchange_share_timeline(struct exchange *exchange, struct problem *pr
 	return 0;
 }
 
+/* For the rest of the job. */
+static void exchange_choose(struct exchange *exchange, enum codec codec)
+{
+	exchange->codec = codec;
+	exchange->wish = (enum job_codec)codec;
+}
+
 /* No larger than what is summed. */
 static size_t exchange_probe(const struct exchange *exchange)
 {
@@ -272,10 +279,39 @@ static int exchange_cut_measured(struct exchange *exchange, struct problem *prob
 	}
 	if (rc != 0)
 		return exchange_failed(exchange, rc, problem);
-	exchange->codec = choice.codec;
+	exchange_choose(exchange, choice.codec);
 	rc = exchange_cut(exchange, choice.plan.ends, choice.plan.count, problem);
 	bucket_plan_done(&choice.plan);
 	return rc;
+}
+
+/* Checkpoints of two runs that chose apart do not belong together. */
+static int exchange_compare(struct exchange *exchange, enum codec codec, struct problem *problem)
+{
+	uint64_t least = codec;
+	uint64_t inverse = ~least;
+	int rc = team_least(exchange->team, &least, problem);
+
+	if (rc == 0)
+		rc = team_least(exchange->team, &inverse, problem);
+	if (rc != 0 || least == ~inverse)
+		return rc;
+	(void)problem_set(problem, E_CONFLICT, "checkpoints of ranks have different codecs");
+	problem_detail(problem, "ranks.codec = \"auto\" chose %s here",
+		       codec < CODECS ? codec_text(codec) : "none yet");
+	problem_hint(problem, "take the checkpoints of one run for all ranks");
+	return E_CONFLICT;
+}
+
+int exchange_resume(struct exchange *exchange, enum codec codec, struct problem *problem)
+{
+	bool chosen = exchange->wish == JOB_CODEC_AUTO && codec < CODECS;
+	int rc = exchange_compare(exchange, codec, problem);
+
+	if (rc != 0 || !chosen)
+		return rc != 0 ? rc : exchange_lost_load(exchange, problem);
+	exchange_choose(exchange, codec);
+	return exchange_cut(exchange, exchange->ends, exchange->bucket_count, problem);
 }
 
 /* --- steps --- */
@@ -406,12 +442,7 @@ int exchange_machines(const struct exchange *exchange)
 	return levels_machines(&exchange->levels);
 }
 
-size_t exchange_buckets(const struct exchange *exchange)
+enum codec exchange_codec(const struct exchange *exchange)
 {
-	return exchange->bucket_count;
-}
-
-const char *exchange_codec(const struct exchange *exchange)
-{
-	return codec_text(exchange->codec);
+	return exchange->wish == JOB_CODEC_AUTO ? CODECS : exchange->codec;
 }

@@ -12,6 +12,7 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
+#include "trainer_image/comm/codec.h"
 #include "trainer_image/comm/terms.h"
 #include "trainer_image/train/job.h"
 #include "trainer_image/train/team.h"
@@ -43,10 +44,10 @@ struct exchange_lost {
 struct exchange_lost exchange_lost(struct exchange *exchange);
 /* To the vectors, before they are saved. */
 MUST_USE int exchange_lost_save(struct exchange *exchange, struct problem *problem);
-/* From the vectors, after they were loaded, by all ranks together. */
-MUST_USE int exchange_lost_load(struct exchange *exchange, struct problem *problem);
+/* Goes on with the vectors after they were loaded, by all ranks together, before the first step. `codec`: what
+ * exchange_codec() said when they were saved; where the job says `auto`, it stands. E_CONFLICT: ranks have different ones. */
+MUST_USE int exchange_resume(struct exchange *exchange, enum codec codec, struct problem *problem);
 /* On which sums have two levels (comm/levels.h); 1: one level. */
 int exchange_machines(const struct exchange *exchange);
-/* Buckets of the last cut, and the codec. */
-size_t exchange_buckets(const struct exchange *exchange);
-const char *exchange_codec(const struct exchange *exchange);
+/* How gradients travel in the steps that follow; CODECS: `auto` has not chosen yet. */
+enum codec exchange_codec(const struct exchange *exchange);

@@ -111,7 +111,7 @@ static const struct conf_row job_rows[] = {
 	 .help = "with addresses: file of at least 32 random bytes, the same on all machines"},
 	{ROW("ranks.codec", CONF_ENUM), .offset = AT(ranks.codec), .default_text = "none",
 	 .words = job_codecs,
-	 .help = "how gradients travel; int8 keeps what it loses; auto measures"},
+	 .help = "how gradients travel; int8 keeps what it loses; auto measures once"},
 	{ROW("ranks.sum", CONF_ENUM), .offset = AT(ranks.sum), .default_text = "auto",
 	 .words = job_sums,
 	 .help = "who sums gradients; auto: nccl for cuda; both give the same bits"},

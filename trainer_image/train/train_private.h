@@ -25,6 +25,7 @@ struct train_state {
 	uint64_t position; /* of this rank in its share of the epoch */
 	double scale;      /* of the loss */
 	uint64_t good;     /* steps since it was changed */
+	uint64_t codec;    /* exchange_codec(); 0 with one rank */
 };
 
 /* Memory of a back end that is not on the host, and its copy there. */

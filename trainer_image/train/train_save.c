@@ -253,6 +253,20 @@ static int train_save_common(struct train *train, uint64_t *ret, struct problem 
 	return 0;
 }
 
+/* What `auto` chose before is told as a choice is. */
+static int train_save_resume_sums(struct train *train, struct problem *problem)
+{
+	bool open = exchange_codec(train->exchange) == CODECS;
+	enum codec codec = train->state.codec < CODECS ? (enum codec)train->state.codec : CODECS;
+	int rc = exchange_resume(train->exchange, codec, problem);
+
+	if (rc == 0 && open && codec < CODECS)
+		train_note(train,
+			   "ranks.codec = auto: gradients travel as %s, as the checkpoint says",
+			   codec_text(codec));
+	return rc;
+}
+
 static int train_save_loaded(struct train *train, struct problem *problem)
 {
 	int rc = train_save_mirror(train, OPS_IN);
@@ -266,7 +280,7 @@ static int train_save_loaded(struct train *train, struct problem *problem)
 	train->saved = train->state.step;
 	train->result.saved = true;
 	if (train->exchange)
-		rc = exchange_lost_load(train->exchange, problem);
+		rc = train_save_resume_sums(train, problem);
 	return rc != 0 ? rc : train_feed_new(train, problem);
 }
 
@@ -333,8 +347,10 @@ int train_save(struct train *train, struct problem *problem)
 		return train_save_device(train, rc, problem);
 	train->state.scale = train->scale.scale;
 	train->state.good = train->scale.good;
-	if (train->exchange)
+	if (train->exchange) {
 		rc = exchange_lost_save(train->exchange, problem);
+		train->state.codec = exchange_codec(train->exchange);
+	}
 	if (rc != 0)
 		return rc;
 	train_metrics_sync(train);

@@ -230,13 +230,28 @@ static int train_step_update(struct train_step_work *work, struct problem *probl
 	return train_step_device(train, rc, problem);
 }
 
+/* Behind the step in which `auto` has measured enough. */
+static int train_step_exchange(struct train_step_work *work, struct problem *problem)
+{
+	struct train *train = work->train;
+	bool open = exchange_codec(train->exchange) == CODECS;
+	int rc = exchange_wait(train->exchange, &work->report.sync_us, problem);
+	enum codec codec = exchange_codec(train->exchange);
+
+	if (rc == 0 && open && codec < CODECS)
+		train_note(train,
+			   "ranks.codec = auto: gradients travel as %s from step %" PRIu64 " on",
+			   codec_text(codec), train->state.step + 2);
+	return rc;
+}
+
 static int train_step_sum(struct train_step_work *work, struct problem *problem)
 {
 	struct train *train = work->train;
 	int rc = 0;
 
 	if (train->exchange)
-		rc = exchange_wait(train->exchange, &work->report.sync_us, problem);
+		rc = train_step_exchange(work, problem);
 	int64_t begun_us = clock_monotonic_us();
 
 	if (rc == 0)
