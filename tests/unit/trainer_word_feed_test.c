@@ -68,8 +68,8 @@ static int start(void **state)
 	(void)state;
 	scratch_make(folder, "words");
 	assert_true(text_format(set, sizeof(set), "%s/set.rec", folder));
-	for (uint16_t i = 0; i < WORDS; i++)
-		words[i] = i;
+	for (unsigned i = 0; i < WORDS; i++)
+		words[i] = (uint16_t)i;
 	write_file("words", words, sizeof(words));
 	write_set("words", "set.rec", CONVERT_WORDS_UINT16, WORDS, LENGTH);
 	assert_int_equal(digits_write(in_folder("digits.rec"), 20, 1, PAGE, &problem), 0);
@@ -175,12 +175,12 @@ static uint32_t take(struct feed *feed, struct lab *lab, struct seen *seen, uint
 		assert_int_equal(executor_read(lab->executor, lab->graph->input, input), 0);
 		assert_int_equal(executor_read(lab->executor, lab->graph->label, label), 0);
 		for (uint32_t i = 0; i < BATCH * LENGTH; i++) {
-			uint32_t at = i / LENGTH % count;
+			size_t at = i / LENGTH % count;
 
 			assert_int_equal(input[i], input[at * LENGTH] + (int32_t)(i % LENGTH));
 			assert_int_equal(label[i], i < count * LENGTH ? input[i] + 1 : -1);
 		}
-		for (uint32_t i = 0; i < count; i++) {
+		for (size_t i = 0; i < count; i++) {
 			assert_int_equal(input[i * LENGTH] % LENGTH, 0);
 			assert_true(seen->count < SEQUENCES);
 			seen->order[seen->count++] = (uint32_t)input[i * LENGTH] / LENGTH;

@@ -266,6 +266,8 @@ static void test_refusals(void **state)
 	write_file("negative", (const int32_t[]){3, -5}, 8);
 	assert_int_equal(convert("negative", &options, &result, &problem), E_INVALID);
 	assert_non_null(strstr(problem.message, "at byte 4 is -5"));
+	assert_int_equal(convert(".", &options, &result, &problem), E_INVALID);
+	assert_non_null(strstr(problem.message, "lies in "));
 	assert_int_equal(convert("nothing", &options, &result, &problem), -ENOENT);
 	assert_int_equal(shell("mkdir %s/empty", folder), 0);
 	assert_int_equal(convert("empty", &options, &result, &problem), E_NOT_FOUND);

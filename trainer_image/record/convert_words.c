@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/base/error.h"
@@ -12,7 +13,12 @@
 #include "trainer_image/record/folder_list.h"
 #include "trainer_image/record/record_words_wire.h"
 
-enum { CONVERT_WORDS_VERSION = 1, CONVERT_WORDS_TELL = 256, CONVERT_WORDS_PATH = 4096 };
+enum {
+	CONVERT_WORDS_VERSION = 1,
+	CONVERT_WORDS_TELL = 256, /* sequences from call to call of the progress */
+	CONVERT_WORDS_PATH = 4096,
+	CONVERT_WORDS_WIDEST = 4, /* bytes of a word */
+};
 
 static const struct {
 	const char *text;
@@ -124,21 +130,19 @@ static int convert_words_bad(const struct convert_words_line *line, uint32_t wor
 static int convert_words_get(struct convert_words_line *line, int32_t *ret, struct problem *problem)
 {
 	unsigned width = convert_words_types[line->options->type].width;
-	uint32_t word = 0;
+	uint8_t bytes[CONVERT_WORDS_WIDEST] = {0};
 
-	for (unsigned i = 0; i < width; i++) {
-		int byte = getc_unlocked(line->file);
+	if (fread(bytes, 1, width, line->file) != width) {
+		int rc = ferror(line->file) ? -EIO : E_STALE;
 
-		if (byte == EOF) {
-			int rc = ferror(line->file) ? -EIO : E_STALE;
-
-			return problem_set(problem, rc, "%s: %s at byte %" PRIu64, line->name,
-					   rc == -EIO ? "the disk cannot read it"
-						      : "somebody has cut it off",
-					   line->place * width + i);
-		}
-		word |= (uint32_t)byte << 8 * i;
+		return problem_set(problem, rc, "%s: %s at byte %" PRIu64, line->name,
+				   rc == -EIO ? "the disk cannot read it"
+					      : "somebody has cut it off",
+				   line->place * width);
 	}
+	uint32_t word = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+			(uint32_t)bytes[3] << 24;
+
 	if (word >= line->options->vocabulary)
 		return convert_words_bad(line, word, problem);
 	line->place++;
@@ -256,10 +260,30 @@ static int convert_words_all(struct convert_words_work *work, const char *to,
 	return rc;
 }
 
+/* A set among the files that it is made of would be read as one of them when the conversion goes on. */
+static bool convert_words_is_inside(const char *path, const char *to)
+{
+	const char *slash = strrchr(to, '/');
+	CLEANUP(freep) char *folder = slash ? strndup(to, (size_t)(slash - to) + 1) : strdup(".");
+	CLEANUP(freep) char *inner = folder ? realpath(folder, NULL) : NULL;
+	CLEANUP(freep) char *outer = realpath(path, NULL);
+	size_t length = outer ? strlen(outer) : 0;
+
+	return inner && outer && strncmp(inner, outer, length) == 0 &&
+	       (inner[length] == '/' || inner[length] == '\0');
+}
+
 int convert_words(const char *path, const char *to, const struct convert_words_options *options,
 		  struct convert_words_result *ret, struct problem *problem)
 {
 	struct convert_words_work work = {.line = {.path = path, .options = options}};
+
+	if (convert_words_is_inside(path, to)) {
+		(void)problem_set(problem, E_INVALID, "%s lies in %s, of which all files are read",
+				  to, path);
+		problem_hint(problem, "name a set outside of it");
+		return E_INVALID;
+	}
 	int rc = folder_list_files(path, &work.line.list, problem);
 
 	if (rc == 0)

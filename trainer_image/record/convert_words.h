@@ -37,7 +37,8 @@ struct convert_words_result {
 };
 
 /* `path`: a file, or a folder with files. -EALREADY: it was complete before. E_CONFLICT: the file is of other words, or of
- * other options. E_INVALID: a word that is none of the vocabulary, by file and place; too few for a sequence. -errno. */
+ * other options. E_INVALID: a word that is none of the vocabulary, by file and place; too few for a sequence; a set among
+ * the files that are read. -errno. */
 MUST_USE int convert_words(const char *path, const char *to,
 			   const struct convert_words_options *options,
 			   struct convert_words_result *ret, struct problem *problem);

@@ -55,13 +55,12 @@ static bool folder_list_is_picture(const char *name)
 	return dot && (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0);
 }
 
-/* `name` is taken over; NULL: no memory. */
-static int folder_list_add(struct folder_list *list, char *name, uint64_t size)
+/* "CLASS/NAME", and of class "" the name alone. */
+static int folder_list_add(struct folder_list *list, const char *class_name, const char *name,
+			   uint64_t size)
 {
-	CLEANUP(freep) char *mine = name;
+	struct text path = {0};
 
-	if (!mine)
-		return -ENOMEM;
 	if (list->file_count % 1024 == 0) {
 		struct folder_file *files =
 			realloc(list->files, (list->file_count + 1024) * sizeof(*files));
@@ -70,17 +69,14 @@ static int folder_list_add(struct folder_list *list, char *name, uint64_t size)
 			return -ENOMEM;
 		list->files = files;
 	}
-	list->files[list->file_count++] = (struct folder_file){
-		.name = TAKE(mine), .size = size, .label = (int32_t)list->class_count};
+	text_addf(&path, "%s%s%s", class_name, class_name[0] ? "/" : "", name);
+	struct folder_file *file = &list->files[list->file_count];
+	*file = (struct folder_file){
+		.name = text_take(&path), .size = size, .label = (int32_t)list->class_count};
+	if (!file->name)
+		return -ENOMEM;
+	list->file_count++;
 	return 0;
-}
-
-static char *folder_list_name(const char *class_name, const char *name)
-{
-	struct text path = {0};
-
-	text_addf(&path, "%s/%s", class_name, name);
-	return text_take(&path);
 }
 
 /* The pictures of one class. */
@@ -97,8 +93,7 @@ static int folder_list_class(struct folder_list *list, int fd, const char *class
 		    !folder_list_is_picture(names[i]))
 			list->others++;
 		else
-			rc = folder_list_add(list, folder_list_name(class_name, names[i]),
-					     (uint64_t)status.st_size);
+			rc = folder_list_add(list, class_name, names[i], (uint64_t)status.st_size);
 	}
 	folder_list_names_free(names, count);
 	return rc;
@@ -209,7 +204,7 @@ static int folder_list_entry(struct folder_list *list, FTS *walk, FTSENT *entry,
 		return 0;
 	while (*name == '/')
 		name++;
-	return folder_list_add(list, strdup(name), (uint64_t)entry->fts_statp->st_size);
+	return folder_list_add(list, "", name, (uint64_t)entry->fts_statp->st_size);
 }
 
 static int folder_list_walk(struct folder_list *list, char *path)
