@@ -11,6 +11,9 @@
 
 #include "tests/support/cmocka.h"
 #include "tests/support/scratch.h"
+#include "trainer_image/graph/model_text.h"
+#include "trainer_image/loader/loader.h"
+#include "trainer_image/plan/plan_lasting.h"
 #include "trainer_image/record/digits.h"
 #include "trainer_image/train/train.h"
 
@@ -292,13 +295,50 @@ static void test_broken_loss(void **state)
 		fail_msg("%s; %s", problem.message, problem.detail);
 }
 
+/* What a plan counts for batches on their way to a GPU holds any batch that the loader hands over. */
+static void test_batches_counted(void **state)
+{
+	static const char *const names[] = {"lenet", "resnet50", "inception", "unet"};
+	static const enum tensor_type types[] = {TENSOR_FP32, TENSOR_BF16};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(names) * COUNT_OF(types); i++) {
+		const uint32_t batch = 7;
+		struct problem problem = {0};
+		struct augment augment;
+		struct model *is;
+		struct graph *graph;
+		char text[200];
+
+		assert_true(text_format(text, sizeof(text),
+					TEST_SOURCE_DIR "/../trainer_image/model/%s.model",
+					names[i / 2]));
+		assert_int_equal(model_load(text, &is, &problem), 0);
+		assert_int_equal(graph_build(is, batch, types[i % 2], true, &graph, &problem), 0);
+		assert_true(text_format(text, sizeof(text),
+					"centre_crop width=%d height=%d; pack type=%s channels=%d",
+					(int)is->input.size[1], (int)is->input.size[0],
+					tensor_type_text(types[i % 2]), (int)is->input.size[2]));
+		assert_int_equal(augment_parse(text, &augment, &problem), 0);
+		struct plan_lasting host = plan_lasting(graph, PLAN_SGD, false);
+		struct plan_lasting gpu = plan_lasting(graph, PLAN_SGD, true);
+
+		for (uint32_t k = 0; k <= AUGMENT_STAGES; k++)
+			assert_true(
+				2 * (int64_t)loader_side_room(&augment, batch, k, AUGMENT_STAGES) <=
+				gpu.input - host.input);
+		graph_free(graph);
+		model_free(is);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wrong_files), cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_evaluation),  cmocka_unit_test(test_accumulation),
-		cmocka_unit_test(test_same_bits),   cmocka_unit_test(test_overflow),
-		cmocka_unit_test(test_broken_loss),
+		cmocka_unit_test(test_batches_counted), cmocka_unit_test(test_wrong_files),
+		cmocka_unit_test(test_refusals),        cmocka_unit_test(test_evaluation),
+		cmocka_unit_test(test_accumulation),    cmocka_unit_test(test_same_bits),
+		cmocka_unit_test(test_overflow),        cmocka_unit_test(test_broken_loss),
 	};
 
 	return cmocka_run_group_tests_name("trainer_train", tests, start, stop);

@@ -80,14 +80,27 @@ static int plan_copy(struct plan *plan, const struct liveness *life)
 	return 0;
 }
 
-static int plan_over(const struct recompute_choice *choice, int64_t budget, struct problem *problem)
+static int plan_over(const struct plan_options *options, int64_t smallest, struct problem *problem)
 {
 	(void)problem_set(problem, E_LIMIT,
-			  "%" PRId64 " bytes are too few for activations: at least %" PRId64
+			  "%" PRId64 " bytes of memory are too few: at least %" PRId64
 			  " are needed",
-			  budget, choice->smallest);
+			  options->budget, smallest);
+	if (options->beside > 0)
+		problem_detail(problem,
+			       "parameters, gradients, optimizer and input %" PRId64
+			       ", activations at least %" PRId64,
+			       options->beside, smallest - options->beside);
 	problem_hint(problem, "a smaller batch needs less");
 	return E_LIMIT;
+}
+
+/* Of the arena; 0 = any number. */
+static int64_t plan_budget(const struct plan_options *options)
+{
+	int64_t left = options->budget - options->beside;
+
+	return options->budget == 0 ? 0 : left > 0 ? left : 1;
 }
 
 int plan_make(const struct graph *graph, const struct plan_options *options, struct plan **ret,
@@ -103,14 +116,16 @@ int plan_make(const struct graph *graph, const struct plan_options *options, str
 	if (!plan || !plan->dropped)
 		rc = -ENOMEM;
 	if (rc == 0)
-		rc = recompute_choose(&life, options->budget, plan->dropped, &plan->arena, &choice);
+		rc = recompute_choose(&life, plan_budget(options), plan->dropped, &plan->arena,
+				      &choice);
 	if (rc == 0)
 		rc = plan_copy(plan, &life);
 	liveness_done(&life);
+	choice.smallest += options->beside;
 	if (rc == E_LIMIT && options->ret_smallest)
 		*options->ret_smallest = choice.smallest;
 	if (rc == E_LIMIT)
-		return plan_over(&choice, options->budget, problem);
+		return plan_over(options, choice.smallest, problem);
 	if (rc < 0)
 		return problem_set(problem, rc, "no memory for the plan");
 	plan->forward_count = graph->forward_count;

@@ -39,7 +39,8 @@ struct plan {
 };
 
 struct plan_options {
-	int64_t budget; /* bytes of the arena; 0 = any number */
+	int64_t budget; /* bytes of the arena and of what is `beside` it; 0 = any number */
+	int64_t beside;
 	/* Bytes of workspace of an op; NULL = none. A back end offers engines this way. */
 	int64_t (*workspace)(void *context, const struct graph *graph, int op);
 	void *context;

@@ -14,8 +14,6 @@
 static const char *const report_optimizers[] = {
 	[PLAN_SGD] = "sgd", [PLAN_ADAMW] = "adamw", [PLAN_LARS] = "lars"};
 /* FP32 numbers that an optimizer keeps for each parameter: momentum; both moments. */
-static const int report_moments[] = {[PLAN_SGD] = 1, [PLAN_ADAMW] = 2, [PLAN_LARS] = 1};
-
 int plan_optimizer_parse(const char *word)
 {
 	return enum_value(report_optimizers, COUNT_OF(report_optimizers), word);
@@ -61,34 +59,11 @@ static const char *report_size(int64_t bytes, char ret[32])
 	return ret;
 }
 
-/* Beside 16-bit parameters there is a copy in FP32 that the optimizer changes. */
-static int64_t report_optimizer_bytes(const struct graph *graph, enum plan_optimizer optimizer)
-{
-	int64_t sum = 0;
-
-	for (int i = 0; i < graph->tensor_count; i++) {
-		const struct graph_tensor *tensor = &graph->tensors[i];
-
-		if (tensor->role != GRAPH_PARAMETER)
-			continue;
-		int copies = report_moments[optimizer];
-
-		copies += tensor_type_size(tensor->is.type) < 4 ? 1 : 0;
-		sum += tensor_shape_count(&tensor->is.shape) * 4 * copies;
-	}
-	return sum;
-}
-
-static int64_t report_lasting(const struct plan_report *report)
-{
-	return report->parameters + report->gradients + report->optimizer + report->statistics +
-	       report->input;
-}
-
 static int report_over(const struct plan_report *report, int64_t smallest, struct problem *problem)
 {
 	char has[32];
 	char needs[32];
+	int64_t lasting = plan_lasting_sum(&report->lasting);
 
 	(void)problem_set(problem, E_LIMIT,
 			  "%s are too few for a batch of %" PRId64 ": at least %s are needed",
@@ -97,7 +72,7 @@ static int report_over(const struct plan_report *report, int64_t smallest, struc
 	problem_detail(problem,
 		       "%" PRId64 " bytes: parameters, gradients, optimizer and input "
 		       "%" PRId64 ", activations at least %" PRId64,
-		       smallest, report_lasting(report), smallest - report_lasting(report));
+		       smallest, lasting, smallest - lasting);
 	problem_hint(problem, "say --memory %" PRId64 "MiB, or a smaller --batch",
 		     smallest / 1048576 + 1);
 	return E_LIMIT;
@@ -115,8 +90,8 @@ static int report_plan(struct plan_report *report, const struct plan_options *op
 static int report_plans(struct plan_report *report, struct problem *problem)
 {
 	int64_t smallest = 0;
-	struct plan_options options = {.ret_smallest = &smallest};
-	int64_t room = report->request.memory - report_lasting(report);
+	struct plan_options options = {.beside = plan_lasting_sum(&report->lasting),
+				       .ret_smallest = &smallest};
 	int rc = 0;
 
 	if (report->request.source)
@@ -126,14 +101,14 @@ static int report_plans(struct plan_report *report, struct problem *problem)
 		rc = report_plan(report, &options, problem);
 	if (rc < 0)
 		return rc;
-	report->unplanned = report_lasting(report) + report->plan->arena;
-	if (report->request.memory == 0 || report->plan->arena <= room)
+	report->unplanned = options.beside + report->plan->arena;
+	if (report->request.memory == 0 || report->unplanned <= report->request.memory)
 		return 0;
 	plan_free(report->plan);
 	report->plan = NULL;
-	options.budget = room > 0 ? room : 1;
+	options.budget = report->request.memory;
 	rc = report_plan(report, &options, problem);
-	return rc == E_LIMIT ? report_over(report, smallest + report_lasting(report), problem) : rc;
+	return rc == E_LIMIT ? report_over(report, smallest, problem) : rc;
 }
 
 int plan_report_make(const struct model *model, const struct plan_request *request,
@@ -147,20 +122,14 @@ int plan_report_make(const struct model *model, const struct plan_request *reque
 	const struct graph *graph = ret->graph;
 
 	ret->parameter_count = graph_elements(graph, GRAPH_PARAMETER);
-	ret->parameters = graph_bytes(graph, GRAPH_PARAMETER);
-	/* Those of a pass, and the vector in FP32 that ranks and passes are summed in. */
-	ret->gradients = graph_bytes(graph, GRAPH_GRADIENT) + 4 * ret->parameter_count;
-	ret->statistics = graph_bytes(graph, GRAPH_STATISTIC);
-	ret->optimizer = report_optimizer_bytes(graph, request->optimizer);
-	/* One batch is copied to the GPU while the other is used. */
-	ret->input = 2 * (graph_bytes(graph, GRAPH_INPUT) + graph_bytes(graph, GRAPH_LABEL));
+	ret->lasting = plan_lasting(graph, request->optimizer, true);
 	rc = report_plans(ret, problem);
 	if (rc < 0)
 		return rc;
 	ret->workspace = ret->plan->workspace;
 	ret->activations = ret->plan->arena - ret->workspace;
-	ret->peak = report_lasting(ret) + ret->plan->arena;
-	ret->naive = report_lasting(ret) + plan_naive_bytes(graph);
+	ret->peak = plan_lasting_sum(&ret->lasting) + ret->plan->arena;
+	ret->naive = plan_lasting_sum(&ret->lasting) + plan_naive_bytes(graph);
 	ret->forward_flops = graph_flops(graph, false);
 	ret->extra_flops = ret->plan->extra_flops;
 	return 0;
@@ -252,13 +221,13 @@ void plan_report_text(const struct plan_report *report, bool all, struct text *t
 		  request->batch, tensor_type_text(request->type), request->gpu ? ", " : "",
 		  request->gpu ? request->gpu->title : "");
 	(void)snprintf(words, sizeof(words), "%" PRId64, report->parameter_count);
-	report_row(text, "parameters", report->parameters, words);
-	report_row(text, "gradients", report->gradients, "and their sums in fp32");
+	report_row(text, "parameters", report->lasting.parameters, words);
+	report_row(text, "gradients", report->lasting.gradients, "and their sums in fp32");
 	(void)snprintf(words, sizeof(words), "%s in fp32%s", report_optimizers[request->optimizer],
 		       tensor_type_size(request->type) < 4 ? ", and parameters in fp32" : "");
-	report_row(text, "optimizer", report->optimizer, words);
-	report_row(text, "statistics", report->statistics, "");
-	report_row(text, "input", report->input, "two batches, one is read meanwhile");
+	report_row(text, "optimizer", report->lasting.optimizer, words);
+	report_row(text, "statistics", report->lasting.statistics, "");
+	report_row(text, "input", report->lasting.input, "and two batches on their way");
 	report_row(text, "activations", report->activations, "");
 	report_row(text, "workspace", report->workspace,
 		   request->source ? "the largest of an op" : "not known without engines");
@@ -308,11 +277,11 @@ void plan_report_json(const struct plan_report *report, struct text *text)
 		{"batch", report->request.batch},
 		{"memory_bytes", report->request.memory},
 		{"parameters", report->parameter_count},
-		{"parameter_bytes", report->parameters},
-		{"gradient_bytes", report->gradients},
-		{"optimizer_bytes", report->optimizer},
-		{"statistic_bytes", report->statistics},
-		{"input_bytes", report->input},
+		{"parameter_bytes", report->lasting.parameters},
+		{"gradient_bytes", report->lasting.gradients},
+		{"optimizer_bytes", report->lasting.optimizer},
+		{"statistic_bytes", report->lasting.statistics},
+		{"input_bytes", report->lasting.input},
 		{"activation_bytes", report->activations},
 		{"workspace_bytes", report->workspace},
 		{"peak_bytes", report->peak},

@@ -6,8 +6,7 @@
 
 #include "trainer_image/plan/gpu_table.h"
 #include "trainer_image/plan/plan_engine.h"
-
-enum plan_optimizer { PLAN_SGD, PLAN_ADAMW, PLAN_LARS };
+#include "trainer_image/plan/plan_lasting.h"
 
 struct plan_request {
 	int64_t batch;
@@ -25,8 +24,8 @@ struct plan_report {
 	const struct model *model; /* borrowed */
 	struct graph *graph;
 	struct plan *plan;
-	struct plan_engines engines; /* with a source */
-	int64_t parameters, gradients, optimizer, statistics, input;
+	struct plan_engines engines;    /* with a source */
+	struct plan_lasting lasting;    /* of a GPU */
 	int64_t activations, workspace; /* of the arena */
 	int64_t peak;
 	int64_t unplanned; /* the peak without recomputation */

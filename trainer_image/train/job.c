@@ -51,7 +51,7 @@ static const struct conf_row job_rows[] = {
 	{ROW("threads", CONF_INT), .offset = AT(threads), .default_text = "0", .min = 0, .max = 256,
 	 .help = "that compute, of each rank; 0 = processors / ranks"},
 	{ROW("memory", CONF_STRING), .offset = AT(memory), .default_text = "",
-	 .help = "for activations and workspace, as \"2GiB\"; empty = as much as it takes"},
+	 .help = "for all of a rank, as \"11GiB\" (trainer plan); empty = as much as it takes"},
 	{ROW("metrics", CONF_STRING), .offset = AT(metrics), .default_text = "",
 	 .help = "file of what each step gave; empty = none"},
 	{ROW("target", CONF_REAL), .offset = AT(target), .default_text = "0", .min = 0, .max = 1,

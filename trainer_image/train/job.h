@@ -34,7 +34,7 @@ struct job {
 	int device;  /* enum job_device */
 	int type;    /* of job_types */
 	int64_t batch, accumulate, epochs, seed, threads;
-	char *memory; /* "11GiB" of activations and workspace; "" = any number */
+	char *memory; /* "11GiB" for all of it; "" = any number */
 	struct job_data {
 		char *train, *evaluate; /* paths; evaluate "" = none */
 		char *augment, *evaluate_augment;

@@ -9,6 +9,7 @@
 #include "common/base/hash.h"
 
 #include "trainer_image/graph/model_text.h"
+#include "trainer_image/plan/plan_lasting.h"
 #include "trainer_image/train/executor.h"
 #include "trainer_image/train/executor_plan.h"
 #include "trainer_image/train/weights.h"
@@ -26,6 +27,16 @@ struct step_bench {
 
 enum { BENCH_FORWARD, BENCH_BACKWARD, BENCH_UPDATE, BENCH_STEP, BENCH_TIMES };
 
+static int step_bench_plan(struct step_bench *bench, const struct step_bench_request *request,
+			   struct problem *problem)
+{
+	const struct plan_lasting lasting = plan_lasting(bench->graph, PLAN_SGD, request->cuda);
+	const struct plan_options options = {.budget = request->memory,
+					     .beside = plan_lasting_sum(&lasting)};
+
+	return executor_plan(bench->graph, bench->ops, NULL, &options, &bench->plan, problem);
+}
+
 static int step_bench_open(struct step_bench *bench, const struct step_bench_request *request,
 			   struct problem *problem)
 {
@@ -37,10 +48,8 @@ static int step_bench_open(struct step_bench *bench, const struct step_bench_req
 	if (rc == 0)
 		rc = graph_build(bench->model, request->batch, request->type, true, &bench->graph,
 				 problem);
-	const struct plan_options options = {.budget = request->memory};
-
 	if (rc == 0)
-		rc = executor_plan(bench->graph, bench->ops, NULL, &options, &bench->plan, problem);
+		rc = step_bench_plan(bench, request, problem);
 	if (rc == 0)
 		rc = executor_new(bench->graph, bench->plan, bench->ops, NULL, &bench->executor,
 				  problem);

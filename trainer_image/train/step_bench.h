@@ -13,7 +13,7 @@ struct step_bench_request {
 	const char *model; /* path */
 	int64_t batch;
 	enum tensor_type type;
-	int64_t memory;   /* of the arena; 0 = any number */
+	int64_t memory;   /* bytes for all of it; 0 = any number */
 	bool cuda;        /* the first GPU, in place of the processor */
 	unsigned threads; /* of the processor */
 	unsigned steps;   /* at least 1; one before them is not measured */

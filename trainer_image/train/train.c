@@ -48,8 +48,14 @@ int train_engine_new(struct train *train, bool training, struct train_engine *re
 	const struct executor *beside = training ? NULL : train->engine.executor;
 	int rc = graph_build(train->model, train->job->batch, job_tensor_type(train->job), training,
 			     &ret->graph, problem);
-	const struct plan_options options = {.budget = train_budget(train)};
+	struct plan_options options = {.budget = train_budget(train)};
 
+	/* Evaluation runs beside what training holds. */
+	if (rc == 0 && training)
+		train->lasting =
+			plan_lasting(ret->graph, (enum plan_optimizer)train->job->optimizer.kind,
+				     train->job->device == JOB_CUDA);
+	options.beside = plan_lasting_sum(&train->lasting);
 	if (rc == 0)
 		rc = executor_plan(ret->graph, train->ops, train->team, &options, &ret->plan,
 				   problem);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "trainer_image/graph/model_text.h"
+#include "trainer_image/plan/plan_lasting.h"
 #include "trainer_image/train/exchange.h"
 #include "trainer_image/train/feed.h"
 #include "trainer_image/train/loss_scale_policy.h"
@@ -42,6 +43,7 @@ struct train {
 	struct model *model;
 	struct ops *ops;
 	struct train_engine engine, evaluation;
+	struct plan_lasting lasting;
 	struct weights weights;
 	struct feed *feed;
 	struct exchange *exchange; /* NULL with one rank */
@@ -64,7 +66,7 @@ struct train {
 
 /* --- train.c --- */
 
-/* Bytes of activations and workspace; 0 = any number. */
+/* Bytes for all of it; 0 = any number. */
 int64_t train_budget(const struct train *train);
 /* Of training first: evaluation uses its arena. */
 MUST_USE int train_engine_new(struct train *train, bool training, struct train_engine *ret,
