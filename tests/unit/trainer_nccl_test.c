@@ -1,7 +1,7 @@
 // links: trainer_cuda_emulated trainer_train
 // alone: the back end "cuda" is the emulated one (tests/support/cuda_emulation)
 /* Sums from device to device, on an emulation of CUDA and NCCL: each way and codec has the bits of the host's sum, sends the bytes of
- * the theory, and keeps its bits when the cut into buckets changes. */
+ * the theory, and keeps its bits when the cut into buckets changes, on one machine and on two. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,42 +117,52 @@ struct lost {
 	float mine[NUMBERS], owned[NUMBERS];
 };
 
-static int queue_new(struct transport *transport, float *gradients, size_t cut,
-		     struct sum_queue **ret)
+/* Four ranks are of two machines. */
+static struct levels levels_here(const struct rank *rank)
 {
-	const struct sum_options options = {COLLECTIVE_DIRECT, CODEC_INT8, true,
-					    levels_one(transport->rank, transport->ranks)};
+	static const int machine_of[] = {0, 0, 1, 1};
+
+	return rank->team.ranks == 4 ? levels_of(machine_of, rank->team.rank, 4)
+				     : levels_one(rank->team.rank, rank->team.ranks);
+}
+
+static int queue_new(const struct rank *rank, struct transport *transport, float *gradients,
+		     size_t cut, struct sum_queue **ret)
+{
+	const struct sum_options options = {COLLECTIVE_DIRECT, CODEC_INT8, true, levels_here(rank)};
 
 	return sum_queue_new(transport, gradients, cuts[cut], COUNT_OF(cuts[cut]), &options, ret);
 }
 
-static size_t owned_of(const struct rank *rank, const struct sum_bucket *bucket)
-{
-	size_t first;
-	size_t count;
-
-	collective_shard(bucket->count, rank->team.ranks, rank->team.rank, &first, &count);
-	return bucket->first + first;
-}
-
 static int lost_get(const struct rank *rank, struct sum_queue *queue, size_t cut, struct lost *lost)
 {
+	const struct levels levels = levels_here(rank);
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < COUNT_OF(cuts[cut]); i++)
-		rc = sum_queue_lost_get(queue, i, lost->mine + cuts[cut][i].first,
-					lost->owned + owned_of(rank, &cuts[cut][i]));
+	for (size_t i = 0; rc == 0 && i < COUNT_OF(cuts[cut]); i++) {
+		const struct sum_bucket *bucket = &cuts[cut][i];
+		struct levels_share share = levels_share(&levels, bucket->count);
+
+		rc = sum_queue_lost_get(queue, i, lost->mine + bucket->first + share.mine_first,
+					lost->owned + bucket->first + share.owned_first);
+	}
 	return rc;
 }
 
-static int lost_set(const struct rank *rank, struct sum_queue *queue, size_t cut,
-		    const struct lost *lost)
+static int lost_set(struct rank *rank, struct sum_queue *queue, size_t cut, struct lost *lost)
 {
-	int rc = 0;
+	const struct levels levels = levels_here(rank);
+	int rc = team_sum(&rank->team, lost->owned, NUMBERS, NULL);
 
-	for (size_t i = 0; rc == 0 && i < COUNT_OF(cuts[cut]); i++)
-		rc = sum_queue_lost_set(queue, i, lost->mine + cuts[cut][i].first,
-					lost->owned + owned_of(rank, &cuts[cut][i]));
+	if (rc == 0)
+		rc = team_sum_of(&rank->team, &levels.machine, lost->mine, NUMBERS, NULL);
+	for (size_t i = 0; rc == 0 && i < COUNT_OF(cuts[cut]); i++) {
+		const struct sum_bucket *bucket = &cuts[cut][i];
+		struct levels_share share = levels_share(&levels, bucket->count);
+
+		rc = sum_queue_lost_set(queue, i, lost->mine + bucket->first + share.mine_first,
+					lost->owned + bucket->first + share.owned_first);
+	}
 	return rc;
 }
 
@@ -165,7 +175,7 @@ static int sum_steps(struct rank *rank, struct transport *transport, bool cuts_a
 	struct lost lost = {{0}, {0}};
 	struct sum_queue *queue = NULL;
 	int64_t exposed_us;
-	int rc = gradients ? queue_new(transport, gradients, 0, &queue) : -1;
+	int rc = gradients ? queue_new(rank, transport, gradients, 0, &queue) : -1;
 
 	for (int step = 0; rc == 0 && step < STEPS; step++) {
 		fill(ret, rank, step);
@@ -174,9 +184,7 @@ static int sum_steps(struct rank *rank, struct transport *transport, bool cuts_a
 			sum_queue_free(queue);
 			queue = NULL;
 			if (rc == 0)
-				rc = team_sum(&rank->team, lost.owned, NUMBERS, NULL);
-			if (rc == 0)
-				rc = queue_new(transport, gradients, 1, &queue);
+				rc = queue_new(rank, transport, gradients, 1, &queue);
 			if (rc == 0)
 				rc = lost_set(rank, queue, 1, &lost);
 		}
@@ -282,6 +290,7 @@ static void test_buckets(void **state)
 	(void)state;
 	run_ranks(2, rank_buckets);
 	run_ranks(3, rank_buckets);
+	run_ranks(4, rank_buckets);
 }
 
 static void test_measures(void **state)

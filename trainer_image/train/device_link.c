@@ -57,6 +57,7 @@ static int device_link_copy(struct place *place, void *to, const void *from, siz
 				       way == PLACE_IN ? OPS_IN : OPS_OUT));
 }
 
+// NOLINTBEGIN(readability-non-const-parameter): the device writes to them
 static int device_link_encode(struct place *place, enum codec codec, const float *from,
 			      size_t count, uint8_t *to)
 {
@@ -105,6 +106,8 @@ static int device_link_add(struct place *place, enum codec codec, const uint8_t 
 
 	return ops_sum_code(device_link_ops(place), &code);
 }
+
+// NOLINTEND(readability-non-const-parameter)
 
 static int device_link_clear(struct place *place, float *numbers, size_t count)
 {
