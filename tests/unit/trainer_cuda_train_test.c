@@ -23,6 +23,7 @@
 #include "trainer_image/record/sentences.h"
 #include "trainer_image/train/intake.h"
 #include "trainer_image/train/launch.h"
+#include "trainer_image/train/step_bench.h"
 #include "trainer_image/train/train.h"
 
 enum { SAMPLES = 96, STEPS = 12, LOST_MS = 10000, SLOW_BYTES_PER_S = 1000000 };
@@ -353,6 +354,29 @@ static void test_less_workspace(void **state)
 	emulation_set_engine(0);
 }
 
+/* --- the bench of a step --- */
+
+/* What a step takes of the GPU's memory is what was planned, to the byte. */
+static void test_bench(void **state)
+{
+	struct step_bench_result result;
+	struct problem problem = {0};
+	char path[128];
+
+	(void)state;
+	assert_true(text_format(path, sizeof(path), "%s/small.model", folder));
+	const struct step_bench_request request = {
+		.model = path, .batch = 4, .type = TENSOR_BF16, .cuda = true, .steps = 3};
+
+	if (step_bench_run(&request, &result, &problem) != 0)
+		fail_msg("%s: %s", problem.message, problem.detail);
+	assert_string_equal(result.about.device, "emulated GPU");
+	assert_string_equal(result.about.library, "CUDA 13.0, driver for 13.0, emulated cuDNN");
+	assert_true(result.planned > result.arena && result.peak == result.arena);
+	assert_int_equal(result.taken, result.planned);
+	assert_int_equal(emulation_taken(), 0);
+}
+
 /* --- ranks --- */
 
 static const char cuda_ranks[] = "device = \"cuda\"; ranks: { count = 2; };";
@@ -614,10 +638,10 @@ int main(void)
 		cmocka_unit_test(test_no_gpu),         cmocka_unit_test(test_learns),
 		cmocka_unit_test(test_transfer),       cmocka_unit_test(test_transfer_memory),
 		cmocka_unit_test(test_goes_on),        cmocka_unit_test(test_ranks),
-		cmocka_unit_test(test_less_workspace), cmocka_unit_test(test_rank_workspace),
-		cmocka_unit_test(test_auto),           cmocka_unit_test(test_auto_device),
-		cmocka_unit_test(test_lost),           cmocka_unit_test(test_no_nccl),
-		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_bench),          cmocka_unit_test(test_less_workspace),
+		cmocka_unit_test(test_rank_workspace), cmocka_unit_test(test_auto),
+		cmocka_unit_test(test_auto_device),    cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_no_nccl),        cmocka_unit_test(test_words),
 	};
 
 	assert_int_equal(setenv("TRAINER_NCCL", NCCL_EMULATION_FOLDER, 1), 0);

@@ -1,5 +1,4 @@
 /* trainer bench MODEL: times steps of a model with made-up data. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,12 +17,14 @@ enum {
 };
 
 static const struct output_column bench_cli_columns[] = {
-	{"model", NULL, false, false},      {"type", NULL, false, false},
-	{"batch", NULL, true, false},       {"images_s", NULL, true, false},
-	{"step_ms", NULL, true, false},     {"forward_ms", NULL, true, false},
-	{"backward_ms", NULL, true, false}, {"update_ms", NULL, true, true},
-	{"gflops_s", NULL, true, true},     {"parameters", NULL, true, true},
-	{"arena_bytes", NULL, true, true},  {"device", NULL, false, true},
+	{"model", NULL, false, false},       {"type", NULL, false, false},
+	{"batch", NULL, true, false},        {"images_s", NULL, true, false},
+	{"step_ms", NULL, true, false},      {"forward_ms", NULL, true, false},
+	{"backward_ms", NULL, true, false},  {"update_ms", NULL, true, true},
+	{"gflops_s", NULL, true, true},      {"parameters", NULL, true, true},
+	{"arena_bytes", NULL, true, true},   {"device", NULL, false, true},
+	{"planned_bytes", NULL, true, true}, {"taken_bytes", NULL, true, true},
+	{"gpu", NULL, false, true},          {"library", NULL, false, true},
 };
 
 static enum tensor_type bench_cli_type(const char *word)
@@ -49,25 +50,37 @@ static int bench_cli_print(const struct command_input *input,
 	const double numbers[] = {result->samples_s * length, result->step_ms,
 				  result->forward_ms,         result->backward_ms,
 				  result->update_ms,          result->flops_s / 1e9};
+	const uint64_t counts[] = {(uint64_t)request->batch, (uint64_t)result->parameters,
+				   (uint64_t)result->arena, (uint64_t)result->planned,
+				   (uint64_t)result->taken};
 	char cells[COUNT_OF(numbers)][BENCH_CELL];
-	char batch[BENCH_CELL];
-	char parameters[BENCH_CELL];
-	char arena[BENCH_CELL];
+	char words[COUNT_OF(counts)][TRAINER_CELL];
 
 	if (!output)
 		return EXIT_USAGE;
 	for (size_t i = 0; i < COUNT_OF(numbers); i++)
 		(void)text_format(cells[i], BENCH_CELL, "%.*f", numbers[i] < 100 ? 3 : 1,
 				  numbers[i]);
-	(void)text_format(batch, sizeof(batch), "%" PRId64, request->batch);
-	(void)text_format(parameters, sizeof(parameters), "%" PRId64, result->parameters);
-	(void)text_format(arena, sizeof(arena), "%" PRId64, result->arena);
-	const char *const row[] = {request->model, tensor_type_text(request->type),
-				   batch,          cells[0],
-				   cells[1],       cells[2],
-				   cells[3],       cells[4],
-				   cells[5],       parameters,
-				   arena,          request->cuda ? "cuda" : "cpu"};
+	for (size_t i = 0; i < COUNT_OF(counts); i++)
+		(void)trainer_count(words[i], counts[i]);
+	const char *const row[] = {
+		request->model,
+		tensor_type_text(request->type),
+		words[0],
+		cells[0],
+		cells[1],
+		cells[2],
+		cells[3],
+		cells[4],
+		cells[5],
+		words[1],
+		words[2],
+		request->cuda ? "cuda" : "cpu",
+		request->cuda ? words[3] : NULL,
+		request->cuda ? words[4] : NULL,
+		request->cuda ? result->about.device : NULL,
+		request->cuda ? result->about.library : NULL,
+	};
 
 	output_row(output, row);
 	return trainer_output_end(output);

@@ -10,7 +10,7 @@
 #include "trainer_image/cli/trainer_table.h"
 #include "trainer_image/graph/model_text.h"
 #include "trainer_image/ops/cuda/cudnn_source.h"
-#include "trainer_image/plan/plan_report.h"
+#include "trainer_image/plan/plan_largest.h"
 
 static const struct option_row plan_cli_options[] = {
 	{"--batch", 'b', OPTION_VALUE, "N", "samples a step; default 32"},
@@ -20,6 +20,7 @@ static const struct option_row plan_cli_options[] = {
 	{"--gpu", 0, OPTION_VALUE,
 	 "b200|h200|h100|a100|a100-40|l40s|l4|rtx5090|rtx4090|rtx3090|v100|t4|gtx1080ti",
 	 "type of the GPU: its memory, its engines"},
+	{"--largest", 0, OPTION_FLAG, NULL, "the largest batch that the memory holds"},
 	{"--ops", 0, OPTION_FLAG, NULL, "a line for each op of the forward pass"},
 };
 
@@ -75,6 +76,10 @@ static int plan_cli_request(const struct command_input *input, struct plan_reque
 	if (request.gpu && request.memory > request.gpu->memory_mib * 1048576)
 		return plan_cli_usage("--memory %s is more than the %lld MiB of %s", memory,
 				      (long long)request.gpu->memory_mib, request.gpu->title);
+	if (command_option(input, "--largest") && request.memory == 0)
+		return plan_cli_usage("--largest wants --memory or --gpu");
+	if (command_option(input, "--largest") && command_option(input, "--batch"))
+		return plan_cli_usage("--largest finds the batch: leave out --batch");
 	*ret = request;
 	return 0;
 }
@@ -138,7 +143,9 @@ static int plan_cli_run(void *context, const struct command_input *input)
 		return trainer_tell(&problem);
 	if (plan_cli_engines(&request, &source, &unknown) < 0)
 		return trainer_tell(&unknown);
-	int rc = plan_report_make(model, &request, &report, &problem);
+	int rc = command_option(input, "--largest")
+			 ? plan_largest(model, &request, &report, &problem)
+			 : plan_report_make(model, &request, &report, &problem);
 
 	status = rc < 0 ? trainer_tell(&problem) : plan_cli_print(input, &report);
 	plan_report_done(&report);

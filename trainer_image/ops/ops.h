@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "common/base/macros.h"
 
@@ -78,6 +79,13 @@ enum ops_way {
 	OPS_IN,     /* from the caller's memory; it is read when the copy returns */
 	OPS_OUT,    /* to the caller's memory; waits for all that was called before */
 	OPS_WITHIN, /* from one place of the back end's memory to another */
+};
+
+/* What a back end runs on. */
+struct ops_about {
+	char device[96];     /* "NVIDIA H200"; empty: the processor */
+	char library[96];    /* "CUDA 13.0, driver for 13.0, cuDNN 9.19.0" */
+	int64_t free, total; /* bytes of its memory, for all programs; 0 = it has none of its own */
 };
 
 struct ops;
@@ -155,6 +163,7 @@ struct ops_backend {
 	const struct ops_sums *sums; /* over ranks (ops_sum.h); NULL where the host sums */
 
 	const struct ops_intake_face *intake; /* NULL where the host makes the numbers */
+	MUST_USE int (*about)(struct ops *ops, struct ops_about *ret); /* NULL: the processor */
 
 	void (*free)(struct ops *ops);
 };
@@ -244,6 +253,12 @@ MUST_USE static inline int ops_finite(struct ops *ops, const float *numbers, siz
 MUST_USE static inline int ops_wait(struct ops *ops)
 {
 	return ops->backend->wait(ops);
+}
+
+MUST_USE static inline int ops_about(struct ops *ops, struct ops_about *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	return ops->backend->about ? ops->backend->about(ops, ret) : 0;
 }
 
 /* Keeps the time at which all that was called before has run, as mark `nth`. A later call with it takes its place. */

@@ -226,6 +226,11 @@ int64_t executor_peak(const struct executor *executor)
 	return executor->peak;
 }
 
+int64_t executor_bytes(const struct executor *executor)
+{
+	return (int64_t)executor->lasting_bytes + (executor->borrows ? 0 : executor->plan->arena);
+}
+
 void *executor_gradients(struct executor *executor, int64_t *ret_bytes)
 {
 	*ret_bytes = executor->gradient_bytes;

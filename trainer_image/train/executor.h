@@ -61,5 +61,7 @@ MUST_USE int executor_run(struct executor *executor, const struct executor_step 
 int executor_find_broken(struct executor *executor, const struct executor_step *step);
 /* The furthest byte of the arena that a step was given so far: never more than plan->arena. */
 int64_t executor_peak(const struct executor *executor);
+/* All that it has taken of the back end. */
+int64_t executor_bytes(const struct executor *executor);
 /* The gradients of all parameters, in memory of the back end. */
 void *executor_gradients(struct executor *executor, int64_t *ret_bytes);

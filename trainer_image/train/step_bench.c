@@ -22,6 +22,7 @@ struct step_bench {
 	struct executor *executor;
 	struct weights weights;
 	size_t part;
+	int64_t free;  /* bytes of the GPU before anything is taken */
 	double *times; /* forward, backward, update, step: of each step */
 };
 
@@ -37,14 +38,27 @@ static int step_bench_plan(struct step_bench *bench, const struct step_bench_req
 	return executor_plan(bench->graph, bench->ops, NULL, &options, &bench->plan, problem);
 }
 
+static int step_bench_device(struct step_bench *bench, const struct step_bench_request *request,
+			     struct problem *problem)
+{
+	struct ops_about about;
+	int rc = request->cuda ? ops_cuda_new(0, &bench->ops, problem)
+			       : ops_cpu_new(request->threads, &bench->ops, problem);
+
+	if (rc != 0)
+		return rc;
+	rc = ops_about(bench->ops, &about);
+	bench->free = about.free;
+	return rc == 0 ? 0 : problem_set(problem, rc, "the device: %s", error_text(rc));
+}
+
 static int step_bench_open(struct step_bench *bench, const struct step_bench_request *request,
 			   struct problem *problem)
 {
 	int rc = model_load(request->model, &bench->model, problem);
 
 	if (rc == 0)
-		rc = request->cuda ? ops_cuda_new(0, &bench->ops, problem)
-				   : ops_cpu_new(request->threads, &bench->ops, problem);
+		rc = step_bench_device(bench, request, problem);
 	if (rc == 0)
 		rc = graph_build(bench->model, request->batch, request->type, true, &bench->graph,
 				 problem);
@@ -177,6 +191,8 @@ static int step_bench_measure(struct step_bench *bench, const struct step_bench_
 
 	for (unsigned i = 0; i < request->steps && rc == 0; i++)
 		rc = step_bench_step(bench, i + 1, bench->times + (size_t)i * BENCH_TIMES);
+	if (rc == 0)
+		rc = ops_about(bench->ops, &ret->about);
 	if (rc != 0)
 		return problem_set(problem, rc, "a step: %s", error_text(rc));
 	ret->forward_ms = step_bench_median(bench, request->steps, BENCH_FORWARD, room);
@@ -190,6 +206,10 @@ static int step_bench_measure(struct step_bench *bench, const struct step_bench_
 	ret->arena = bench->plan->arena;
 	ret->peak = executor_peak(bench->executor);
 	ret->parameters = graph_elements(bench->graph, GRAPH_PARAMETER);
+	ret->taken = bench->free - ret->about.free;
+	ret->planned = ret->about.total > 0
+			       ? executor_bytes(bench->executor) + weights_bytes(&bench->weights)
+			       : 0;
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
-#include "trainer_image/graph/tensor.h"
+#include "trainer_image/ops/ops.h"
 
 struct step_bench_request {
 	const char *model; /* path */
@@ -26,6 +26,10 @@ struct step_bench_result {
 	double flops_s; /* of forward and backward pass, without what is computed again */
 	int64_t arena, peak, parameters;
 	int64_t length; /* words of a sample; 0: samples are pictures */
+	/* Bytes of the GPU's memory: planned, and those that were free before and are no more. 0 on the processor. CUDA's own
+	 * kernels and graphs are in the second alone. */
+	int64_t planned, taken;
+	struct ops_about about; /* when all steps were done */
 };
 
 /* E_LIMIT: the memory is too little, and `problem` names what works; E_INVALID, E_UNSUPPORTED, -ENOMEM. */

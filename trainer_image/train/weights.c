@@ -121,6 +121,17 @@ void weights_done(struct weights *weights)
 	*weights = (struct weights){0};
 }
 
+int64_t weights_bytes(const struct weights *weights)
+{
+	const float *const vectors[] = {weights->gradient, weights->velocity, weights->square,
+					weights->masters};
+	int64_t bytes = 0;
+
+	for (size_t i = 0; i < COUNT_OF(vectors); i++)
+		bytes += vectors[i] ? (int64_t)(weights->numbers * sizeof(float)) : 0;
+	return bytes;
+}
+
 /* --- gradients --- */
 
 int weights_take(struct weights *weights, size_t nth, bool adds)

@@ -48,6 +48,8 @@ struct weights_rule {
 MUST_USE int weights_init(struct weights *weights, const struct graph *graph, struct ops *ops,
 			  struct executor *executor, enum ops_update_kind kind);
 void weights_done(struct weights *weights);
+/* All that they have taken of the back end. */
+int64_t weights_bytes(const struct weights *weights);
 
 /* Takes the gradient of the part `nth` from the executor: `adds` to what is there, or in its place. */
 MUST_USE int weights_take(struct weights *weights, size_t nth, bool adds);

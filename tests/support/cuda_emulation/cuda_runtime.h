@@ -54,7 +54,15 @@ enum { cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventDisableTiming =
 extern "C" {
 #endif
 
+struct cudaDeviceProp {
+	char name[256];
+};
+
 cudaError_t cudaGetDeviceCount(int *count);
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret, int device);
+cudaError_t cudaRuntimeGetVersion(int *version);
+cudaError_t cudaDriverGetVersion(int *version);
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total);
 cudaError_t cudaSetDevice(int device);
 const char *cudaGetErrorName(cudaError_t error);
 const char *cudaGetErrorString(cudaError_t error);

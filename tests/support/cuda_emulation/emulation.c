@@ -12,7 +12,7 @@
 #include "tests/support/cuda_emulation/emulation_block.h"
 #include "tests/support/cuda_emulation/emulation_memory.h"
 
-enum { EMULATION_SHARED_MOST = 48 << 10, EMULATION_PAUSE_US = 20 };
+enum { EMULATION_SHARED_MOST = 48 << 10, EMULATION_PAUSE_US = 20, EMULATION_VERSION = 13000 };
 
 struct emulation_piece {
 	struct emulation_piece *next;
@@ -401,6 +401,26 @@ cudaError_t cudaGetDeviceCount(int *count)
 	if (emulation.devices < 0)
 		return (cudaError_t)-emulation.devices;
 	*count = emulation.devices;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret, int device)
+{
+	if (device >= emulation.devices)
+		return cudaErrorInvalidDevice;
+	*ret = (struct cudaDeviceProp){"emulated GPU"};
+	return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+	*version = EMULATION_VERSION;
+	return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+	*version = EMULATION_VERSION;
 	return cudaSuccess;
 }
 

@@ -128,6 +128,13 @@ cudaError_t cudaFree(void *memory)
 	return cudaSuccess;
 }
 
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
+{
+	*total = EMULATION_ARENA;
+	*free = EMULATION_ARENA - emulation_memory.taken;
+	return cudaSuccess;
+}
+
 cudaError_t cudaMallocHost(void **ret, size_t bytes)
 {
 	bool is_there = bytes <= emulation_memory.host_most && emulation_memory.host_calls != 0;

@@ -4,8 +4,10 @@
  * state->invalid, touches no memory, and is told by the next wait. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/text.h"
 
 #include "trainer_image/ops/cuda/cuda_conv.h"
 #include "trainer_image/ops/cuda/cuda_device.h"
@@ -399,6 +401,18 @@ static const struct ops_intake_face cuda_intake_face = {
 
 /* --- face --- */
 
+static int cuda_about(struct ops *ops, struct ops_about *ret)
+{
+	struct cuda *cuda = cuda_of(ops);
+	int rc = cuda_device_about(&cuda->device, ret);
+	size_t used = strlen(ret->library);
+
+	if (rc == 0)
+		(void)text_format(ret->library + used, sizeof(ret->library) - used, ", %s",
+				  cuda_conv_library(cuda->conv));
+	return rc;
+}
+
 static void cuda_free(struct ops *ops)
 {
 	struct cuda *cuda = cuda_of(ops);
@@ -465,6 +479,7 @@ int ops_cuda_new(int device, struct ops **ret, struct problem *problem)
 		.marks = cuda_marks,
 		.sums = &sums,
 		.intake = &cuda_intake_face,
+		.about = cuda_about,
 		.free = cuda_free,
 	};
 	struct cuda *cuda = calloc(1, sizeof(*cuda));

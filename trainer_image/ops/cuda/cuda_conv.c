@@ -46,6 +46,11 @@ void cuda_conv_free(struct cuda_conv *conv)
 	free(conv);
 }
 
+const char *cuda_conv_library(const struct cuda_conv *conv)
+{
+	return cudnn_conv_library(conv->conv);
+}
+
 int cuda_conv_workspace(struct cuda_conv *conv, const struct ops_call *call, size_t *ret_size,
 			struct problem *problem)
 {

@@ -15,6 +15,8 @@ struct cuda_conv;
 MUST_USE int cuda_conv_new(void *stream, size_t workspace_limit, struct cuda_conv **ret,
 			   struct problem *problem);
 void cuda_conv_free(struct cuda_conv *conv);
+/* "cuDNN 9.19.0". Borrowed. */
+const char *cuda_conv_library(const struct cuda_conv *conv);
 /* Finds and keeps the engine of this shape and of at most call->workspace_size bytes. */
 MUST_USE int cuda_conv_workspace(struct cuda_conv *conv, const struct ops_call *call,
 				 size_t *ret_size, struct problem *problem);

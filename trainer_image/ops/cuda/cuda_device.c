@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/text.h"
 
 int cuda_device_told(struct cuda_device *device, int error)
 {
@@ -234,4 +235,31 @@ int cuda_device_marks(struct cuda_device *device, size_t count, double *ret_ms)
 		ret_ms[i] = (double)ms;
 	}
 	return cuda_device_told(device, error);
+}
+
+/* --- what it is --- */
+
+int cuda_device_about(struct cuda_device *device, struct ops_about *ret)
+{
+	struct cudaDeviceProp is;
+	size_t free = 0;
+	size_t total = 0;
+	int runtime = 0;
+	int driver = 0;
+	int rc = cuda_device_told(device, (int)cudaGetDeviceProperties(&is, device->number));
+
+	if (rc == 0)
+		rc = cuda_device_told(device, (int)cudaMemGetInfo(&free, &total));
+	if (rc == 0)
+		rc = cuda_device_told(device, (int)cudaRuntimeGetVersion(&runtime));
+	if (rc == 0)
+		rc = cuda_device_told(device, (int)cudaDriverGetVersion(&driver));
+	if (rc != 0)
+		return rc;
+	ret->free = (int64_t)free;
+	ret->total = (int64_t)total;
+	(void)text_format(ret->device, sizeof(ret->device), "%s", is.name);
+	(void)text_format(ret->library, sizeof(ret->library), "CUDA %d.%d, driver for %d.%d",
+			  runtime / 1000, runtime % 1000 / 10, driver / 1000, driver % 1000 / 10);
+	return 0;
 }

@@ -10,6 +10,8 @@
 #include "common/base/macros.h"
 #include "common/base/problem.h"
 
+#include "trainer_image/ops/ops.h"
+
 enum { CUDA_DEVICE_STAGES = 2, CUDA_DEVICE_STAGE = 4 << 20 };
 
 struct cuda_device {
@@ -51,3 +53,5 @@ MUST_USE int cuda_device_wait(struct cuda_device *device);
 /* As ops_mark(), ops_marks(). */
 MUST_USE int cuda_device_mark(struct cuda_device *device, size_t nth);
 MUST_USE int cuda_device_marks(struct cuda_device *device, size_t count, double *ret_ms);
+/* `library` has CUDA's versions. */
+MUST_USE int cuda_device_about(struct cuda_device *device, struct ops_about *ret);

@@ -9,6 +9,7 @@
 
 struct cudnn_conv {
 	struct cudnn_library library;
+	char name[CUDNN_LIBRARY_NAME];
 	struct cudnn_target target; /* with a handle */
 	struct cudnn_conv_bias bias;
 	struct cudnn_shapes shapes; /* with plans */
@@ -25,6 +26,7 @@ int cudnn_conv_new(void *stream, int64_t limit, const struct cudnn_conv_bias *bi
 
 	if (rc < 0)
 		return rc;
+	(void)cudnn_library_name(&conv->library, conv->name);
 	conv->target.library = &conv->library;
 	conv->bias = *bias;
 	conv->shapes = (struct cudnn_shapes){.target = &conv->target, .limit = limit};
@@ -47,6 +49,11 @@ void cudnn_conv_free(struct cudnn_conv *conv)
 	if (conv->target.handle)
 		(void)conv->library.destroy(conv->target.handle);
 	free(conv);
+}
+
+const char *cudnn_conv_library(const struct cudnn_conv *conv)
+{
+	return conv->name;
 }
 
 void cudnn_conv_freep(struct cudnn_conv **conv)

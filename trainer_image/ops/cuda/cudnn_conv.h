@@ -20,6 +20,8 @@ MUST_USE int cudnn_conv_new(void *stream, int64_t limit, const struct cudnn_conv
 			    struct cudnn_conv **ret, struct problem *problem);
 void cudnn_conv_free(struct cudnn_conv *conv);
 void cudnn_conv_freep(struct cudnn_conv **conv);
+/* Its name and version. Borrowed. */
+const char *cudnn_conv_library(const struct cudnn_conv *conv);
 
 /* Finds the call's engine and keeps its plan: the first with at most call->workspace_size bytes, else the one with the least.
  * `data` are not read; `accumulate` belongs to the shape. Errors of cudnn_engines_find(), -ENOMEM. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -97,6 +98,15 @@ int cudnn_library_open(struct cudnn_library *ret, struct problem *problem)
 	if (rc == 0)
 		*ret = library;
 	return rc;
+}
+
+const char *cudnn_library_name(const struct cudnn_library *library, char ret[CUDNN_LIBRARY_NAME])
+{
+	size_t version = library->version();
+
+	(void)snprintf(ret, CUDNN_LIBRARY_NAME, "cuDNN %zu.%zu.%zu", version / 10000,
+		       version / 100 % 100, version % 100);
+	return ret;
 }
 
 int cudnn_library_problem(const struct cudnn_library *library, int status, const char *what,

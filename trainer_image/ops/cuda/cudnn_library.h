@@ -38,6 +38,10 @@ struct cudnn_library {
  * function. It stays loaded. */
 MUST_USE int cudnn_library_open(struct cudnn_library *ret, struct problem *problem);
 
+/* "cuDNN 9.19.0" in `ret`, which it returns. */
+enum { CUDNN_LIBRARY_NAME = 32 };
+const char *cudnn_library_name(const struct cudnn_library *library, char ret[CUDNN_LIBRARY_NAME]);
+
 /* Sets `problem` from a status that is no success, with cuDNN's own words as the detail: `what` could not be done. Returns
  * E_UNSUPPORTED or -EIO. */
 int cudnn_library_problem(const struct cudnn_library *library, int status, const char *what,

@@ -72,15 +72,12 @@ static int cudnn_source_open(struct cudnn_source *source, const struct cudnn_dev
 
 	if (rc < 0)
 		return rc;
-	size_t version = source->library.version();
-
 	source->shapes =
 		(struct cudnn_shapes){.target = &source->target, .limit = PLAN_ENGINE_LIMIT};
 	source->face.context = source;
 	source->face.find = cudnn_source_find;
 	source->face.shape_text = cudnn_source_text;
-	(void)snprintf(source->face.library, sizeof(source->face.library), "cuDNN %zu.%zu.%zu",
-		       version / 10000, version / 100 % 100, version % 100);
+	(void)cudnn_library_name(&source->library, source->face.library);
 	return cudnn_target_describe(&source->target, &source->library, row, problem);
 }
 
