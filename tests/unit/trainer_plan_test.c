@@ -12,6 +12,7 @@
 #include "trainer_image/plan/arena_policy.h"
 #include "trainer_image/plan/plan.h"
 #include "trainer_image/plan/plan_check.h"
+#include "trainer_image/plan/step_time.h"
 
 struct plan_lab {
 	uint64_t seed;
@@ -551,13 +552,48 @@ static void digests(void **state)
 	assert_true(first[1] != other[1]);
 }
 
+/* Four ops: 208 bytes of the product, 160 of the loss, 192 of its gradient, 208 of the weight's. */
+static void times(void **state)
+{
+	static const char model[] =
+		"model m\ninput x 6\nlabel y 4\nlinear out=4 bias=0\ncross_entropy\n";
+	const struct gpu_row copies = {.copy_gb_s = 1, .product_tflop_s = 1e9};
+	const struct gpu_row computes = {.copy_gb_s = 1e9, .product_tflop_s = 1e-9};
+	const enum tensor_type types[] = {TENSOR_BF16, TENSOR_FP32};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(types); i++) {
+		CLEANUP(plan_freep) struct plan *plan = NULL;
+		const struct plan_options options = {.budget = 0};
+		struct plan_lab lab = {0};
+		struct problem problem = {0};
+		bool is_16_bit = types[i] == TENSOR_BF16;
+
+		assert_int_equal(model_parse("times", model, strlen(model), &lab.model, &problem),
+				 0);
+		assert_int_equal(graph_build(lab.model, 8, types[i], true, &lab.graph, &problem),
+				 0);
+		assert_int_equal(plan_make(lab.graph, &options, &plan, &problem), 0);
+		struct step_time time = step_time(lab.graph, plan, &copies);
+
+		if (is_16_bit)
+			assert_int_equal((int)time.bytes, 208 + 160 + 192 + 208);
+		assert_int_equal((int)(time.ms * 1e6 + 0.5), is_16_bit ? (int)time.bytes : 0);
+		assert_true(step_time(lab.graph, plan, NULL).ms <= 0);
+		/* 2 x 8 x 6 x 4 operations, twice: a millisecond each */
+		time = step_time(lab.graph, plan, &computes);
+		assert_true(is_16_bit ? time.ms >= 2 * 384 : time.ms <= 0);
+		plan_lab_done(&lab);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arena),         cmocka_unit_test(equals_brute_force),
 		cmocka_unit_test(random_graphs), cmocka_unit_test(golden),
 		cmocka_unit_test(check_finds),   cmocka_unit_test(workspace),
-		cmocka_unit_test(digests),
+		cmocka_unit_test(digests),       cmocka_unit_test(times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,19 +10,19 @@
  * V100, GTX 1080 Ti: nvidia-smi in ten public logs each, all the same. Drivers before 510 took their own part off
  * first: a V100 then had 32510. Compute capabilities: CUDA C++ Programming Guide. */
 static const struct gpu_row gpu_table_rows[] = {
-	{"b200", "NVIDIA B200", 183359, 100},
-	{"h200", "NVIDIA H200", 143771, 90},
-	{"h100", "NVIDIA H100 80GB", 81559, 90},
-	{"a100", "NVIDIA A100 80GB", 81920, 80},
-	{"a100-40", "NVIDIA A100 40GB", 40960, 80},
-	{"l40s", "NVIDIA L40S", 46068, 89},
-	{"l4", "NVIDIA L4", 23034, 89},
-	{"rtx5090", "GeForce RTX 5090", 32607, 120},
-	{"rtx4090", "GeForce RTX 4090", 24564, 89},
-	{"rtx3090", "GeForce RTX 3090", 24576, 86},
-	{"v100", "Tesla V100 32GB", 32768, 70},
-	{"t4", "Tesla T4", 15360, 75},
-	{"gtx1080ti", "GeForce GTX 1080 Ti", 11178, 61},
+	{"b200", "NVIDIA B200", 183359, 100, 0, 0},
+	{"h200", "NVIDIA H200", 143771, 90, 4300, 788},
+	{"h100", "NVIDIA H100 80GB", 81559, 90, 0, 0},
+	{"a100", "NVIDIA A100 80GB", 81920, 80, 0, 0},
+	{"a100-40", "NVIDIA A100 40GB", 40960, 80, 0, 0},
+	{"l40s", "NVIDIA L40S", 46068, 89, 0, 0},
+	{"l4", "NVIDIA L4", 23034, 89, 0, 0},
+	{"rtx5090", "GeForce RTX 5090", 32607, 120, 0, 0},
+	{"rtx4090", "GeForce RTX 4090", 24564, 89, 0, 0},
+	{"rtx3090", "GeForce RTX 3090", 24576, 86, 0, 0},
+	{"v100", "Tesla V100 32GB", 32768, 70, 0, 0},
+	{"t4", "Tesla T4", 15360, 75, 0, 0},
+	{"gtx1080ti", "GeForce GTX 1080 Ti", 11178, 61, 0, 0},
 };
 
 const struct gpu_row *gpu_rows(size_t *ret_count)

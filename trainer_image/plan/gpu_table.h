@@ -11,6 +11,9 @@ struct gpu_row {
 	const char *title;
 	int64_t memory_mib;
 	int capability; /* compute capability times 10: 90 = sm_90 */
+	/* Measured on a lent H200 with PyTorch, in October and November 2026: a copy within the GPU, bytes read and written; a
+	 * bf16 product of 8192 x 8192 x 8192, random numbers. 0 = not measured here. */
+	double copy_gb_s, product_tflop_s;
 };
 
 /* All rows, `ret_count` of them. Static. */

@@ -132,6 +132,7 @@ int plan_report_make(const struct model *model, const struct plan_request *reque
 	ret->naive = plan_lasting_sum(&ret->lasting) + plan_naive_bytes(graph);
 	ret->forward_flops = graph_flops(graph, false);
 	ret->extra_flops = ret->plan->extra_flops;
+	ret->time = step_time(graph, ret->plan, request->gpu);
 	return 0;
 }
 
@@ -205,6 +206,15 @@ static void report_row(struct text *text, const char *name, int64_t bytes, const
 	text_addf(text, "  %-14s %12s  %s\n", name, report_size(bytes, size), what);
 }
 
+static void report_time(const struct plan_report *report, struct text *text)
+{
+	text_addf(text, "  %-36s %9.1f GB\n", "moved by a step", report->time.bytes / 1e9);
+	if (report->time.ms > 0)
+		text_addf(text, "  %-36s %9.1f ms  (%.0f samples/s: a prediction)\n",
+			  "at least, with each op alone", report->time.ms,
+			  (double)report->request.batch * 1e3 / report->time.ms);
+}
+
 void plan_report_text(const struct plan_report *report, bool all, struct text *text)
 {
 	CLEANUP(freep) bool *again = calloc((size_t)report->graph->op_count + 1, sizeof(bool));
@@ -241,6 +251,7 @@ void plan_report_text(const struct plan_report *report, bool all, struct text *t
 	text_addf(text, "  %-36s %11.2fx  (%.1f of %.1f GFLOP more)\n", "work of the forward pass",
 		  1 + report->extra_flops / report->forward_flops, report->extra_flops / 1e9,
 		  report->forward_flops / 1e9);
+	report_time(report, text);
 	report_kinds(report, again, text);
 	text_add(text, "\n");
 	engine_report_text(report, all, text);
@@ -305,6 +316,11 @@ void plan_report_json(const struct plan_report *report, struct text *text)
 		json_put_int(text, rows[i].key, rows[i].value);
 	json_put_double(text, "forward_flops", report->forward_flops);
 	json_put_double(text, "extra_flops", report->extra_flops);
+	json_put_double(text, "moved_bytes", report->time.bytes);
+	if (report->time.ms > 0)
+		json_put_double(text, "predicted_ms", report->time.ms);
+	else
+		json_put_null(text, "predicted_ms");
 	json_put_bool(text, "exact", report->plan->exact);
 	engine_report_json(report, text);
 	report_json_ops(report, again, text);

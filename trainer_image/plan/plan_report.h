@@ -7,6 +7,7 @@
 #include "trainer_image/plan/gpu_table.h"
 #include "trainer_image/plan/plan_engine.h"
 #include "trainer_image/plan/plan_lasting.h"
+#include "trainer_image/plan/step_time.h"
 
 struct plan_request {
 	int64_t batch;
@@ -32,6 +33,7 @@ struct plan_report {
 	int64_t naive;     /* and when all that the forward pass gives is kept */
 	int64_t parameter_count;
 	double forward_flops, extra_flops;
+	struct step_time time;
 };
 
 /* -1 when it is no optimizer. */
