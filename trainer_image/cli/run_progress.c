@@ -57,13 +57,14 @@ static void run_progress_begun(void *context, const struct train_begun *is)
 		return;
 	}
 	char words[40] = "samples";
+
 	if (is->length > 0)
 		(void)text_format(words, sizeof(words), "sequences of %" PRIu64 " words",
 				  is->length);
 	printf("%" PRId64 " parameters, %" PRIu64 " %s, %" PRIu64 " steps in %" PRId64
-	       " epochs, %.1f MiB for activations\n",
+	       " epoch%s, %.1f MiB for activations\n",
 	       is->parameters, is->samples, words, is->steps, is->epochs,
-	       (double)is->arena / 1048576);
+	       is->epochs == 1 ? "" : "s", (double)is->arena / 1048576);
 	if (is->machines > 1)
 		printf("%d ranks on %d machines: sums within each machine, then over all\n",
 		       is->ranks, is->machines);
