@@ -130,19 +130,23 @@ static bool plan_engine_is_first(const struct plan_engines *engines, int nth)
 		      (size_t)engines->op_count * sizeof(engines->workspaces[0])) == 0;
 }
 
-/* The largest limit whose plan has at most so many extra operations. `best` is the plan of the smallest limit, and becomes that
- * of the limit in `ret_nth`. */
-static int plan_engine_search(struct plan_engines *engines, const struct graph *graph,
-			      const struct plan_options *options, double worth, struct plan **best,
-			      int *ret_nth, struct problem *problem)
-{
-	int low = 0; /* is good, `high` is not */
-	int high = PLAN_ENGINE_LAST;
+/* A plan, and the limit that it has. */
+struct plan_engine_best {
+	struct plan *plan;
+	int nth;
+};
 
-	while (high - low > 1) {
+/* The largest limit whose plan has at most so many extra operations. `best` has the smallest limit before. */
+static int plan_engine_search(struct plan_engines *engines, const struct graph *graph,
+			      const struct plan_options *options, double worth,
+			      struct plan_engine_best *best, struct problem *problem)
+{
+	int high = PLAN_ENGINE_LAST; /* is not good */
+
+	while (high - best->nth > 1) {
 		CLEANUP(plan_freep) struct plan *plan = NULL;
 		struct problem over = {0};
-		int at = low + (high - low) / 2;
+		int at = best->nth + (high - best->nth) / 2;
 		int rc = plan_engine_try(engines, graph, options, at, &plan, &over);
 
 		if (rc < 0 && rc != E_LIMIT) {
@@ -150,14 +154,12 @@ static int plan_engine_search(struct plan_engines *engines, const struct graph *
 			return rc;
 		}
 		if (rc == 0 && plan->extra_flops <= worth) {
-			plan_free(*best);
-			*best = TAKE(plan);
-			low = at;
+			plan_free(best->plan);
+			*best = (struct plan_engine_best){TAKE(plan), at};
 		} else {
 			high = at;
 		}
 	}
-	*ret_nth = low;
 	return 0;
 }
 
@@ -166,24 +168,24 @@ static int plan_engine_less(struct plan_engines *engines, const struct graph *gr
 			    const struct plan_options *options, struct plan **first,
 			    struct plan **ret, struct problem *problem)
 {
-	CLEANUP(plan_freep) struct plan *best = NULL;
-	int nth = PLAN_ENGINE_LAST;
-	int rc = plan_engine_try(engines, graph, options, 0, &best, problem);
+	struct plan_engine_best best = {NULL, 0};
+	int rc = plan_engine_try(engines, graph, options, 0, &best.plan, problem);
 
 	if (rc < 0)
 		return rc;
-	double worth = best->extra_flops + PLAN_ENGINE_WORTH * graph_flops(graph, false);
+	double worth = best.plan->extra_flops + PLAN_ENGINE_WORTH * graph_flops(graph, false);
 
 	if (*first && (*first)->extra_flops <= worth) {
-		plan_free(best);
-		best = TAKE(*first);
+		plan_free(best.plan);
+		best = (struct plan_engine_best){TAKE(*first), PLAN_ENGINE_LAST};
 	} else {
-		rc = plan_engine_search(engines, graph, options, worth, &best, &nth, problem);
+		rc = plan_engine_search(engines, graph, options, worth, &best, problem);
 	}
 	if (rc == 0)
-		rc = plan_engine_choose(engines, graph, nth, problem);
+		rc = plan_engine_choose(engines, graph, best.nth, problem);
 	if (rc == 0)
-		*ret = TAKE(best);
+		*ret = TAKE(best.plan);
+	plan_free(best.plan);
 	return rc;
 }
 

@@ -249,7 +249,9 @@ static void cpu_update_squares(const void *context, unsigned thread, int64_t fir
 	}
 }
 
+/* The shares are written to `sums`. */
 static double cpu_update_norm(struct cpu *cpu, const struct ops_update *update,
+			      // NOLINTNEXTLINE(readability-non-const-parameter)
 			      const float *numbers, double *sums)
 {
 	const struct cpu_update_context context = {

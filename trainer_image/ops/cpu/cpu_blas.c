@@ -8,7 +8,9 @@
 
 #include "common/base/text.h"
 
-/* The environment is how OpenBLAS is told. What this process had set before is kept. */
+/* The environment is how OpenBLAS is told. What this process had set before is kept. Under the lock of
+ * cpu_blas_open(), and no thread of ours reads the environment beside it. */
+// NOLINTBEGIN(concurrency-mt-unsafe)
 static bool cpu_blas_tell(const char *name, const char *value)
 {
 	return value && !getenv(name) && setenv(name, value, 0) == 0;
@@ -26,6 +28,12 @@ static void *cpu_blas_load(const char *core)
 		unsetenv("OPENBLAS_NUM_THREADS");
 	return library;
 }
+
+static const char *cpu_blas_why(void)
+{
+	return dlerror();
+}
+// NOLINTEND(concurrency-mt-unsafe)
 
 /* ISO C has no cast from an object's address to a function's; POSIX says that it works. */
 static void cpu_blas_find(void *library, struct cpu_blas *ret, void (**ret_threads)(int))
@@ -45,7 +53,7 @@ int cpu_blas_open(const char *core, struct cpu_blas *ret, struct problem *proble
 	pthread_mutex_lock(&lock);
 	void *library = cpu_blas_load(core);
 	if (!library)
-		(void)text_format(why, sizeof(why), "%s", dlerror());
+		(void)text_format(why, sizeof(why), "%s", cpu_blas_why());
 	pthread_mutex_unlock(&lock);
 	*ret = (struct cpu_blas){0};
 	if (library)

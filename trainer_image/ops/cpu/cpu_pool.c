@@ -138,7 +138,7 @@ void cpu_pool_run(struct cpu_pool *pool, int64_t count, cpu_pool_fn fn, const vo
 	pool->fn = fn;
 	pool->context = context;
 	pool->count = count;
-	pool->share = count / (pool->threads * CPU_POOL_SHARES);
+	pool->share = count / ((int64_t)pool->threads * CPU_POOL_SHARES);
 	if (pool->share < 1)
 		pool->share = 1;
 	atomic_store(&pool->next, 0);

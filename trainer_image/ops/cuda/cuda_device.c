@@ -13,9 +13,9 @@ int cuda_device_told(struct cuda_device *device, int error)
 	if (error == 0)
 		return 0;
 	if (device->words[0] == '\0')
-		snprintf(device->words, sizeof(device->words), "GPU %d: %s: %s", device->number,
-			 cudaGetErrorName((cudaError_t)error),
-			 cudaGetErrorString((cudaError_t)error));
+		(void)snprintf(device->words, sizeof(device->words), "GPU %d: %s: %s",
+			       device->number, cudaGetErrorName((cudaError_t)error),
+			       cudaGetErrorString((cudaError_t)error));
 	return -EIO;
 }
 

@@ -1,5 +1,6 @@
 #include "trainer_image/ops/cuda/cudnn_conv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -83,6 +84,7 @@ int cudnn_conv_find(struct cudnn_conv *conv, const struct ops_call *call, struct
 		rc = cudnn_shapes_find(&conv->shapes, &shape, &row, problem);
 	if (rc < 0)
 		return rc;
+	assert(row);
 	size_t engine = cudnn_shapes_choose(row, call->workspace_size);
 
 	rc = cudnn_shapes_plan(&conv->shapes, row, engine, problem);

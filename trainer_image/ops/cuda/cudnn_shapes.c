@@ -1,5 +1,6 @@
 #include "trainer_image/ops/cuda/cudnn_shapes.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,7 @@ int cudnn_shapes_find(struct cudnn_shapes *shapes, const struct cudnn_shape *sha
 
 	if (rc < 0)
 		return rc;
+	assert(row);
 	if (row->engines.count == 0) {
 		*problem = row->problem;
 		return E_UNSUPPORTED;

@@ -1,5 +1,6 @@
 #include "trainer_image/ops/cuda/cudnn_source.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +50,7 @@ static int cudnn_source_find(void *context, const struct graph *graph, int op, i
 		rc = cudnn_shapes_find(&source->shapes, &shape, &row, problem);
 	if (rc < 0)
 		return rc;
+	assert(row);
 	const struct cudnn_engine *engine =
 		&row->engines.rows[cudnn_shapes_choose(row, (size_t)limit)];
 
