@@ -303,8 +303,14 @@ static void a_foreign_change_of_an_uplink_is_only_told_of_where_asked(void **sta
 
 	sql(site, "update fabric set repair = 'report';");
 	spread(site);
+	/* All that it changes is known as its own before it dies, the uplink that is changed by hand too. */
 	assert_true(wait_sql(
 		site, "select (count(*) > 2)::int from uplink_applied where tagged <> ''", 1));
+	assert_true(
+		wait_sql(site,
+			 "select count(*) from uplink_applied u join switch s on s.id = "
+			 "u.switch_id where s.name = 'leaf1' and u.port = 'p9' and tagged <> ''",
+			 1));
 	engine_kill(site);
 	uplink = leaf(site, 0)->ports[LEAF_PORTS].vlans;
 	vlan_set_add(&uplink.tagged, 103);
