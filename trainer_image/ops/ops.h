@@ -117,7 +117,7 @@ struct ops_intake_face {
 	/* Memory of the host that a device reads by itself; NULL when none is to be had. */
 	void *(*host_take)(struct ops *ops, size_t bytes);
 	void (*host_give)(struct ops *ops, void *memory);
-	/* E_LIMIT: the device has no memory for it. */
+	/* E_LIMIT: the device has no memory for it, or takes no batch so large. */
 	MUST_USE int (*open)(struct ops *ops, const struct ops_intake_kind *kind,
 			     struct ops_intake **ret);
 	void (*close)(struct ops_intake *intake);

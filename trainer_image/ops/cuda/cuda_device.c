@@ -195,11 +195,6 @@ int cuda_device_within(struct cuda_device *device, void *to, const void *from, s
 		(int)cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, device->stream));
 }
 
-int cuda_device_wait(struct cuda_device *device)
-{
-	return cuda_device_told(device, (int)cudaStreamSynchronize(device->stream));
-}
-
 /* --- marks --- */
 
 int cuda_device_mark(struct cuda_device *device, size_t nth)

@@ -48,7 +48,6 @@ MUST_USE int cuda_device_in(struct cuda_device *device, void *to, const void *fr
 MUST_USE int cuda_device_out(struct cuda_device *device, void *to, const void *from, size_t bytes);
 MUST_USE int cuda_device_within(struct cuda_device *device, void *to, const void *from,
 				size_t bytes);
-MUST_USE int cuda_device_wait(struct cuda_device *device);
 
 /* As ops_mark(), ops_marks(). */
 MUST_USE int cuda_device_mark(struct cuda_device *device, size_t nth);

@@ -7,6 +7,8 @@
 
 #include "trainer_image/loader/augment_pixel.h"
 
+enum { CUDA_INTAKE_BATCH_MAX = 65535 }; /* blocks of a grid along z: one a picture */
+
 struct cuda_intake_place {
 	void *memory;                  /* of the device, kind.room bytes */
 	cudaEvent_t uploaded;          /* the host's memory was read */
@@ -86,6 +88,8 @@ int cuda_intake_open(struct cuda_device *device, const struct cuda_launch *launc
 	if (kind->batch == 0 || kind->width == 0 || kind->height == 0 ||
 	    (kind->channels != 1 && kind->channels != 3) || kind->room == 0)
 		return E_INVALID;
+	if (kind->batch > CUDA_INTAKE_BATCH_MAX)
+		return E_LIMIT;
 	intake = calloc(1, sizeof(*intake));
 	if (!intake)
 		return -ENOMEM;
