@@ -2,6 +2,7 @@
 // alone: the back end "cuda" is the emulated one (tests/support/cuda_emulation)
 /* Jobs with device = "cuda", on the emulation of CUDA: no GPU is here. They learn as the CPU does, go on to the same bits, and
  * sum over ranks by the host and by an emulated NCCL. */
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -385,7 +386,8 @@ struct rank_context {
 	const struct job *job;
 	int dies; /* this rank kills itself behind its second step; 0 = none */
 	size_t more; /* workspace of rank 1's first engines above the least; rank 0's want half of it */
-	bool is_slow; /* the links of ranks */
+	bool is_slow;     /* the links of ranks */
+	long long within; /* bytes of its GPU that a rank may take; 0 = any number */
 };
 
 static void see_rank_step(void *context, const struct train_step *is)
@@ -423,12 +425,17 @@ static int run_rank(void *context, struct team *team, struct problem *problem)
 	char path[128];
 	char text[300];
 
+	(void)emulation_taken_most();
 	emulation_set_devices(2);
 	emulation_set_engine(team->rank == 1 ? is->more : is->more / 2);
 	if (is->is_slow)
 		transport_pace(team->transport, SLOW_BYTES_PER_S);
 	int rc = train_run(&options, &result, problem);
 
+	long long most = (long long)emulation_taken_most();
+
+	if (rc == 0 && is->within > 0 && most > is->within)
+		return problem_set(problem, -EIO, "%lld bytes are taken of %lld", most, is->within);
 	if (rc == 0 && team->rank == 0 && text_format(path, sizeof(path), "%s/digest", folder) &&
 	    text_format(text, sizeof(text), "%.9f %llx %llu %s\n",
 			seen.losses[(seen.steps - 1) % STEPS], (unsigned long long)result.digest,
@@ -513,6 +520,35 @@ static void test_rank_workspace(void **state)
 	if (run_ranks(lines, context, &found, &problem) != 0)
 		fail_msg("%s: %s", problem.message, problem.detail);
 	assert_true(fabs(found.loss - wanted.loss) < 1e-9);
+}
+
+/* What sums take of a GPU is in the number of a refusal, for each codec: gradients need the memory of all of their sums. */
+static void test_rank_memory(void **state)
+{
+	static const char *const codecs[] = {"none", "int8", "auto"};
+
+	(void)state;
+	batch = 2; /* what the plan allows for batches on their way is less than what sums take */
+	for (size_t i = 0; i < COUNT_OF(codecs); i++) {
+		static const char form[] = "device = \"cuda\"; memory = \"%lld\";"
+					   "ranks: { count = 2; codec = \"%s\"; };";
+		struct rank_context context = {.dies = 0};
+		struct problem problem = {0};
+		struct told told;
+		char lines[200];
+
+		assert_true(text_format(lines, sizeof(lines), form, 1LL, codecs[i]));
+		assert_int_equal(run_ranks(lines, context, &told, &problem), E_LIMIT);
+		const char *says = strstr(problem.message, "at least ");
+
+		assert_non_null(says);
+		assert_int_equal(sscanf(says, "at least %lld are", &context.within), /* NOLINT */
+				 1);
+		assert_true(text_format(lines, sizeof(lines), form, context.within, codecs[i]));
+		if (run_ranks(lines, context, &told, &problem) != 0)
+			fail_msg("%s: %s: %s", codecs[i], problem.message, problem.detail);
+	}
+	batch = 16;
 }
 
 /* What a job with `auto` chose on slow links stands when it goes on on fast ones: the bits are those of the whole run. */
@@ -639,9 +675,10 @@ int main(void)
 		cmocka_unit_test(test_transfer),       cmocka_unit_test(test_transfer_memory),
 		cmocka_unit_test(test_goes_on),        cmocka_unit_test(test_ranks),
 		cmocka_unit_test(test_bench),          cmocka_unit_test(test_less_workspace),
-		cmocka_unit_test(test_rank_workspace), cmocka_unit_test(test_auto),
-		cmocka_unit_test(test_auto_device),    cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_no_nccl),        cmocka_unit_test(test_words),
+		cmocka_unit_test(test_rank_workspace), cmocka_unit_test(test_rank_memory),
+		cmocka_unit_test(test_auto),           cmocka_unit_test(test_auto_device),
+		cmocka_unit_test(test_lost),           cmocka_unit_test(test_no_nccl),
+		cmocka_unit_test(test_words),
 	};
 
 	assert_int_equal(setenv("TRAINER_NCCL", NCCL_EMULATION_FOLDER, 1), 0);

@@ -217,7 +217,7 @@ static void test_less_memory(void **state)
 	assert_true(recomputed > 20);
 }
 
-/* Two by turns in one arena, as training and evaluation are; one whose arena is larger has its own. */
+/* Two by turns with one set of weights and one arena, as training and evaluation are; one whose arena is larger has its own. */
 static void test_beside(void **state)
 {
 	struct problem problem = {0};
@@ -236,7 +236,10 @@ static void test_beside(void **state)
 		assert_int_equal(executor_new(second->graph, second->plan, second->ops,
 					      first->executor, &second->executor, &problem),
 				 0);
-		assert_int_equal(executor_begin(second->executor, 42), 0);
+		for (int k = 0; k < first->graph->tensor_count; k++)
+			if (first->graph->tensors[k].role == GRAPH_PARAMETER)
+				assert_ptr_equal(executor_tensor(second->executor, k),
+						 executor_tensor(first->executor, k));
 		assert_int_equal(executor_begin(first->executor, 42), 0);
 		fill(first);
 		fill(second);

@@ -11,6 +11,7 @@
 #include "trainer_image/graph/model_text.h"
 #include "trainer_image/ops/cuda/cudnn_source.h"
 #include "trainer_image/plan/plan_largest.h"
+#include "trainer_image/train/exchange.h"
 
 static const struct option_row plan_cli_options[] = {
 	{"--batch", 'b', OPTION_VALUE, "N", "samples a step; default 32"},
@@ -20,6 +21,8 @@ static const struct option_row plan_cli_options[] = {
 	{"--gpu", 0, OPTION_VALUE,
 	 "b200|h200|h100|a100|a100-40|l40s|l4|rtx5090|rtx4090|rtx3090|v100|t4|gtx1080ti",
 	 "type of the GPU: its memory, its engines"},
+	{"--ranks", 'r', OPTION_VALUE, "N", "GPUs of the job: memory of their sums; default 1"},
+	{"--codec", 0, OPTION_VALUE, "none|bf16|fp16|int8|auto", "of gradients; default none"},
 	{"--largest", 0, OPTION_FLAG, NULL, "the largest batch that the memory holds"},
 	{"--ops", 0, OPTION_FLAG, NULL, "a line for each op of the forward pass"},
 };
@@ -50,6 +53,32 @@ static enum tensor_type plan_cli_type(const char *word)
 static int64_t plan_cli_gpu_bytes(const struct gpu_row *gpu)
 {
 	return gpu->memory_mib * 1048576 / 100 * 95;
+}
+
+static int64_t plan_cli_sums(const void *context, const struct graph *graph)
+{
+	return exchange_memory(context, 0, graph);
+}
+
+/* Ranks of one machine. */
+static int plan_cli_ranks(const struct command_input *input, struct job_ranks *ranks,
+			  struct plan_request *ret)
+{
+	const char *codec = command_option(input, "--codec");
+	uint64_t count = 1;
+
+	if (!trainer_number(input, "--ranks", 1, COMM_RANKS_MAX, 1, &count))
+		return EXIT_USAGE;
+	if (codec && count == 1)
+		return plan_cli_usage("--codec wants --ranks: one rank sums nothing");
+	*ranks = (struct job_ranks){.count = (int64_t)count};
+	if (codec)
+		ranks->codec = job_codec_parse(codec);
+	if (count == 1)
+		return 0;
+	ret->sums = plan_cli_sums;
+	ret->context = ranks;
+	return 0;
 }
 
 static int plan_cli_request(const struct command_input *input, struct plan_request *ret)
@@ -131,10 +160,13 @@ static int plan_cli_run(void *context, const struct command_input *input)
 	struct problem unknown = {0};
 	struct problem problem = {0};
 	struct plan_request request = {0};
+	struct job_ranks ranks;
 	struct plan_report report;
 	int status = plan_cli_request(input, &request);
 
 	(void)context;
+	if (status == 0)
+		status = plan_cli_ranks(input, &ranks, &request);
 	if (status != 0)
 		return status;
 	if (plan_cli_is_output(input, "csv") || command_option(input, "--columns"))

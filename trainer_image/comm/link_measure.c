@@ -54,6 +54,18 @@ static int link_times(const struct link_probe *probe, struct collective_sum sum,
 	return rc == 0 ? link_time(probe, &sum, ret_few_ms) : rc;
 }
 
+size_t link_memory(const struct levels *levels, enum collective_way way, size_t count)
+{
+	size_t most = 0;
+
+	for (enum codec codec = CODEC_NONE; codec < CODECS; codec++) {
+		size_t room = levels_workspace(levels, way, codec, count);
+
+		most = room > most ? room : most;
+	}
+	return most + count * sizeof(float);
+}
+
 int link_measure(const struct link_probe *probe, enum codec codec, struct bucket_link *ret)
 {
 	struct place *place = probe->sums->place;

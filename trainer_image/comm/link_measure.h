@@ -17,6 +17,8 @@ struct link_probe {
 	struct levels levels;
 };
 
+/* Bytes that a measurement takes of the place of `sums`, with any codec. */
+size_t link_memory(const struct levels *levels, enum collective_way way, size_t count);
 /* Sums a few numbers and `count` numbers some times over. -ENOMEM, or an error of collective_sum. */
 MUST_USE int link_measure(const struct link_probe *probe, enum codec codec,
 			  struct bucket_link *ret);

@@ -85,6 +85,20 @@ static void *sum_queue_thread(void *context)
 	return NULL;
 }
 
+/* Shards round up to a block of the codec each. */
+size_t sum_queue_memory(const struct sum_options *options, size_t numbers, size_t count,
+			size_t most)
+{
+	const struct levels *levels = &options->levels;
+	size_t machine = (size_t)levels->machine.count;
+	size_t mine = numbers / machine + count * CODEC_BLOCK;
+	size_t owned = mine / (size_t)levels->across.count + count * CODEC_BLOCK;
+	size_t room = levels_workspace(levels, options->way, options->codec,
+				       most + machine * CODEC_BLOCK);
+
+	return room + (options->feedback ? (mine + owned) * sizeof(float) : 0);
+}
+
 static struct levels_share sum_queue_share(const struct sum_queue *queue, size_t nth)
 {
 	return levels_share(&queue->options.levels, queue->buckets[nth].count);
@@ -109,7 +123,7 @@ static void sum_queue_release(struct sum_queue *queue)
 	free(queue);
 }
 
-static int sum_queue_memory(struct sum_queue *queue, const struct sum_bucket buckets[])
+static int sum_queue_take(struct sum_queue *queue, const struct sum_bucket buckets[])
 {
 	struct place *place = queue->transport->place;
 
@@ -163,7 +177,7 @@ int sum_queue_new(struct transport *transport, float *gradients, const struct su
 	queue->options = *options;
 	queue->gradients = gradients;
 	queue->count = count;
-	rc = sum_queue_memory(queue, buckets);
+	rc = sum_queue_take(queue, buckets);
 	if (rc == 0 && !transport->place->kind->is_behind)
 		rc = sum_queue_thread_new(queue);
 	if (rc != 0) {

@@ -24,6 +24,9 @@ struct sum_options {
 
 struct sum_queue;
 
+/* Bytes that a queue takes of its place, at most: `numbers` in `count` buckets, each of them up to `most`. */
+size_t sum_queue_memory(const struct sum_options *options, size_t numbers, size_t count,
+			size_t most);
 /* Adds "buckets", "codec", "feedback", "machines" and "way" to the terms that ranks compare before the first step. */
 void sum_terms_add(struct terms *terms, const struct sum_options *options,
 		   const struct sum_bucket buckets[], size_t count);

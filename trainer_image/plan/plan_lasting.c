@@ -8,8 +8,7 @@ enum {
 	LASTING_DESCRIBED = 512, /* bytes of a picture beside its pixels, at most */
 };
 
-/* Vectors of FP32, a number for each parameter. */
-static int64_t lasting_vectors(const struct graph *graph, int count)
+int64_t plan_lasting_numbers(const struct graph *graph)
 {
 	int64_t sum = 0;
 
@@ -18,9 +17,15 @@ static int64_t lasting_vectors(const struct graph *graph, int count)
 		int64_t numbers = tensor_shape_count(&tensor->is.shape);
 
 		if (tensor->role == GRAPH_PARAMETER)
-			sum += (numbers + LASTING_ALIGN - 1) / LASTING_ALIGN * LASTING_ALIGN * 4;
+			sum += (numbers + LASTING_ALIGN - 1) / LASTING_ALIGN * LASTING_ALIGN;
 	}
-	return sum * count;
+	return sum;
+}
+
+/* Vectors of FP32. */
+static int64_t lasting_vectors(const struct graph *graph, int count)
+{
+	return plan_lasting_numbers(graph) * 4 * count;
 }
 
 /* A batch on its way is as large as the host may leave it: numbers, or pictures of three times the input's size. */
@@ -34,6 +39,14 @@ static int64_t lasting_batch(const struct graph *graph)
 		pictures = shape->size[0] *
 			   (shape->size[1] * shape->size[2] * LASTING_PIXEL + LASTING_DESCRIBED);
 	return pictures > numbers ? pictures : numbers;
+}
+
+/* A batch of evaluation goes as bytes. */
+static int64_t lasting_bytes(const struct graph *graph)
+{
+	const struct tensor_shape *shape = &graph->tensors[graph->input].is.shape;
+
+	return shape->rank == 4 ? tensor_shape_count(shape) : 0;
 }
 
 struct plan_lasting plan_lasting(const struct graph *graph, enum plan_optimizer optimizer,
@@ -50,12 +63,13 @@ struct plan_lasting plan_lasting(const struct graph *graph, enum plan_optimizer 
 	};
 
 	if (on_gpu)
-		lasting.input += LASTING_PLACES * lasting_batch(graph);
+		lasting.input += LASTING_PLACES * (lasting_batch(graph) + lasting_bytes(graph)) +
+				 2 * graph_tensor_bytes(graph, graph->loss);
 	return lasting;
 }
 
 int64_t plan_lasting_sum(const struct plan_lasting *lasting)
 {
 	return lasting->parameters + lasting->statistics + lasting->gradients + lasting->optimizer +
-	       lasting->input;
+	       lasting->input + lasting->sums;
 }

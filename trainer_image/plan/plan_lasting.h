@@ -13,9 +13,12 @@ struct plan_lasting {
 	int64_t parameters, statistics;
 	int64_t gradients; /* those of a pass, and the vector in FP32 that passes and ranks are summed in */
 	int64_t optimizer; /* its moments; beside 16-bit parameters the copy in FP32 that it changes */
-	int64_t input;     /* and label; of a GPU also the batches on their way (ops_intake) */
+	int64_t input; /* and label; of a GPU also batches on their way (ops_intake), and losses, of training and evaluation */
+	int64_t sums;  /* over ranks, where GPUs make them: the planner does not know, and says 0 */
 };
 
 struct plan_lasting plan_lasting(const struct graph *graph, enum plan_optimizer optimizer,
 				 bool on_gpu);
+/* Numbers of a vector that has one for each parameter: parts begin at whole blocks of each codec. */
+int64_t plan_lasting_numbers(const struct graph *graph);
 int64_t plan_lasting_sum(const struct plan_lasting *lasting);

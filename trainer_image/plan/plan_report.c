@@ -123,6 +123,8 @@ int plan_report_make(const struct model *model, const struct plan_request *reque
 
 	ret->parameter_count = graph_elements(graph, GRAPH_PARAMETER);
 	ret->lasting = plan_lasting(graph, request->optimizer, true);
+	if (request->sums)
+		ret->lasting.sums = request->sums(request->context, graph);
 	rc = report_plans(ret, problem);
 	if (rc < 0)
 		return rc;
@@ -237,7 +239,9 @@ void plan_report_text(const struct plan_report *report, bool all, struct text *t
 		       tensor_type_size(request->type) < 4 ? ", and parameters in fp32" : "");
 	report_row(text, "optimizer", report->lasting.optimizer, words);
 	report_row(text, "statistics", report->lasting.statistics, "");
-	report_row(text, "input", report->lasting.input, "and two batches on their way");
+	report_row(text, "input", report->lasting.input, "and batches on their way");
+	if (request->sums)
+		report_row(text, "sums", report->lasting.sums, "over ranks; NCCL takes more");
 	report_row(text, "activations", report->activations, "");
 	report_row(text, "workspace", report->workspace,
 		   request->source ? "the largest of an op" : "not known without engines");
@@ -293,6 +297,7 @@ void plan_report_json(const struct plan_report *report, struct text *text)
 		{"optimizer_bytes", report->lasting.optimizer},
 		{"statistic_bytes", report->lasting.statistics},
 		{"input_bytes", report->lasting.input},
+		{"sum_bytes", report->lasting.sums},
 		{"activation_bytes", report->activations},
 		{"workspace_bytes", report->workspace},
 		{"peak_bytes", report->peak},

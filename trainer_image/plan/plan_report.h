@@ -17,6 +17,9 @@ struct plan_request {
 	const struct gpu_row *gpu;               /* NULL = none named */
 	const struct plan_engine_source *source; /* NULL = engines are not known */
 	const char *no_source;                   /* why, for people; borrowed */
+	/* Bytes that sums over ranks take of a GPU; NULL: there is one rank. */
+	int64_t (*sums)(const void *context, const struct graph *graph);
+	const void *context;
 };
 
 /* Bytes, but for the last three. */

@@ -9,11 +9,14 @@
 
 #include "trainer_image/comm/link_measure.h"
 #include "trainer_image/comm/sum_queue.h"
+#include "trainer_image/plan/plan_lasting.h"
 #include "trainer_image/train/device_link.h"
 
 enum {
 	EXCHANGE_FIRST_BUCKET = 1 << 18, /* numbers */
-	EXCHANGE_STEPS = 4,              /* that are measured before the buckets are cut */
+	EXCHANGE_BUCKET =
+		4 << 20,    /* numbers at most, whole blocks: bounds the workspace of a sum */
+	EXCHANGE_STEPS = 4, /* that are measured before the buckets are cut */
 	/* Numbers of a measured sum: so many that their time shows beside the latency. */
 	EXCHANGE_PROBE = 256 << 10,
 	EXCHANGE_PROBE_DEVICE = 4 << 20,
@@ -147,46 +150,62 @@ void exchange_terms_add(const struct exchange *exchange, struct terms *terms)
 	terms_add(terms, "ranks.sum", "%s", exchange->link ? "nccl" : "host");
 }
 
-/* `ends`: as bucket_plan has them. Takes what was lost along. The first cut has lost nothing, and sends nothing:
- * ranks compare their terms behind it. */
-static int exchange_cut(struct exchange *exchange, const size_t ends[], size_t count,
-			struct problem *problem)
+/* What was lost is kept, and the memory of the queue is free. */
+static int exchange_drop(struct exchange *exchange, struct problem *problem)
 {
-	const struct sum_options options = exchange_options(exchange);
-	bool is_first = !exchange->buckets;
-	struct sum_queue *queue = NULL;
-	int rc = is_first ? 0 : exchange_lost_save(exchange, problem);
+	int rc = exchange->queue ? exchange_lost_save(exchange, problem) : 0;
 
-	if (rc != 0)
-		return rc;
-	struct sum_bucket *buckets = calloc(count, sizeof(*buckets));
-	size_t *copy = calloc(count, sizeof(*copy));
-
-	rc = buckets && copy ? 0 : -ENOMEM;
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		size_t first = exchange_part_end(exchange, i > 0 ? ends[i - 1] : 0);
-
-		copy[i] = ends[i];
-		buckets[i] =
-			(struct sum_bucket){first, exchange_part_end(exchange, ends[i]) - first};
-	}
-	if (rc == 0)
-		rc = sum_queue_new(exchange_transport(exchange),
-				   exchange->link ? exchange->weights->gradient
-						  : exchange->weights->shared,
-				   buckets, count, &options, &queue);
-	if (rc != 0) {
-		free(buckets);
-		free(copy);
-		return problem_set(problem, rc, "buckets of gradients: %s", error_text(rc));
-	}
 	sum_queue_free(exchange->queue);
+	exchange->queue = NULL;
+	exchange->keeps = false;
+	return rc;
+}
+
+/* Numbers up to `end` become buckets of at most EXCHANGE_BUCKET, all ready with the same part. */
+static void exchange_add_buckets(struct exchange *exchange, size_t part, size_t begin, size_t end)
+{
+	while (begin < end) {
+		size_t count = end - begin < EXCHANGE_BUCKET ? end - begin : EXCHANGE_BUCKET;
+
+		exchange->buckets[exchange->bucket_count] = (struct sum_bucket){begin, count};
+		exchange->ends[exchange->bucket_count++] = part;
+		begin += count;
+	}
+}
+
+/* `ends`: as bucket_plan has them. */
+static int exchange_set_buckets(struct exchange *exchange, const size_t ends[], size_t count)
+{
+	size_t most = count + exchange->weights->numbers / EXCHANGE_BUCKET;
+	struct sum_bucket *buckets = calloc(most, sizeof(*buckets));
+	size_t *copy = calloc(most, sizeof(*copy));
+
 	free(exchange->buckets);
 	free(exchange->ends);
-	exchange->queue = queue;
 	exchange->buckets = buckets;
 	exchange->ends = copy;
-	exchange->bucket_count = count;
+	exchange->bucket_count = 0;
+	if (!buckets || !copy)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		exchange_add_buckets(exchange, ends[i],
+				     exchange_part_end(exchange, i > 0 ? ends[i - 1] : 0),
+				     exchange_part_end(exchange, ends[i]));
+	return 0;
+}
+
+/* A queue for the buckets. Takes what was lost along. The first one has lost nothing, and sends nothing: ranks compare
+ * their terms behind it. */
+static int exchange_renew(struct exchange *exchange, bool is_first, struct problem *problem)
+{
+	const struct sum_options options = exchange_options(exchange);
+	int rc = sum_queue_new(
+		exchange_transport(exchange),
+		exchange->link ? exchange->weights->gradient : exchange->weights->shared,
+		exchange->buckets, exchange->bucket_count, &options, &exchange->queue);
+
+	if (rc != 0)
+		return problem_set(problem, rc, "buckets of gradients: %s", error_text(rc));
 	exchange->keeps = options.feedback;
 	return is_first ? 0 : exchange_lost_load(exchange, problem);
 }
@@ -208,7 +227,10 @@ static int exchange_cut_first(struct exchange *exchange, struct problem *problem
 		ends[count++] = i;
 		begin = exchange_part_end(exchange, i);
 	}
-	return exchange_cut(exchange, ends, count, problem);
+	int rc = exchange_set_buckets(exchange, ends, count);
+
+	return rc == 0 ? exchange_renew(exchange, true, problem)
+		       : problem_set(problem, rc, "no memory");
 }
 
 /* The mean of the measured steps, and of all ranks the latest: all ranks have the same. */
@@ -248,10 +270,10 @@ static void exchange_choose(struct exchange *exchange, enum codec codec)
 }
 
 /* No larger than what is summed. */
-static size_t exchange_probe(const struct exchange *exchange)
+static size_t exchange_probe(size_t numbers, bool of_devices)
 {
-	size_t most = exchange->link ? EXCHANGE_PROBE_DEVICE : EXCHANGE_PROBE;
-	size_t count = exchange->weights->numbers < most ? exchange->weights->numbers : most;
+	size_t most = of_devices ? EXCHANGE_PROBE_DEVICE : EXCHANGE_PROBE;
+	size_t count = numbers < most ? numbers : most;
 
 	return count > EXCHANGE_PROBE_LEAST ? count : EXCHANGE_PROBE_LEAST;
 }
@@ -259,16 +281,20 @@ static size_t exchange_probe(const struct exchange *exchange)
 /* All ranks measure the same link, so they come to the same cut. */
 static int exchange_cut_measured(struct exchange *exchange, struct problem *problem)
 {
-	const struct link_probe probe = {.sums = exchange_transport(exchange),
-					 .words = exchange->team->transport,
-					 .way = COLLECTIVE_DIRECT,
-					 .count = exchange_probe(exchange),
-					 .levels = exchange->levels};
+	const struct link_probe probe = {
+		.sums = exchange_transport(exchange),
+		.words = exchange->team->transport,
+		.way = COLLECTIVE_DIRECT,
+		.count = exchange_probe(exchange->weights->numbers, exchange->link != NULL),
+		.levels = exchange->levels};
 	size_t count = exchange->weights->count;
 	struct link_choice choice = {.codec = exchange->codec};
 	int rc = exchange_share_timeline(exchange, problem);
 
 	if (rc != 0 || count > BUCKET_GRADIENTS_MAX)
+		return rc;
+	rc = exchange_drop(exchange, problem);
+	if (rc != 0)
 		return rc;
 	if (exchange->wish == JOB_CODEC_AUTO) {
 		rc = link_choose(&probe, exchange->timeline, count, CODEC_INT8, &choice);
@@ -280,9 +306,10 @@ static int exchange_cut_measured(struct exchange *exchange, struct problem *prob
 	if (rc != 0)
 		return exchange_failed(exchange, rc, problem);
 	exchange_choose(exchange, choice.codec);
-	rc = exchange_cut(exchange, choice.plan.ends, choice.plan.count, problem);
+	rc = exchange_set_buckets(exchange, choice.plan.ends, choice.plan.count);
 	bucket_plan_done(&choice.plan);
-	return rc;
+	return rc == 0 ? exchange_renew(exchange, false, problem)
+		       : problem_set(problem, rc, "no memory");
 }
 
 /* Checkpoints of two runs that chose apart do not belong together. */
@@ -310,8 +337,9 @@ int exchange_resume(struct exchange *exchange, enum codec codec, struct problem 
 
 	if (rc != 0 || !chosen)
 		return rc != 0 ? rc : exchange_lost_load(exchange, problem);
+	rc = exchange_drop(exchange, problem);
 	exchange_choose(exchange, codec);
-	return exchange_cut(exchange, exchange->ends, exchange->bucket_count, problem);
+	return rc == 0 ? exchange_renew(exchange, false, problem) : rc;
 }
 
 /* --- steps --- */
@@ -386,6 +414,42 @@ static int exchange_room(struct exchange *exchange)
 	exchange->lost.mine = pages_new(exchange_vector(exchange));
 	exchange->lost.owned = pages_new(exchange_vector(exchange));
 	return exchange->lost.mine && exchange->lost.owned ? 0 : -ENOMEM;
+}
+
+static size_t exchange_parts(const struct graph *graph)
+{
+	size_t count = 0;
+
+	for (int i = 0; i < graph->tensor_count; i++)
+		count += graph->tensors[i].role == GRAPH_PARAMETER ? 1 : 0;
+	return count;
+}
+
+static struct sum_options exchange_options_most(const struct levels *levels, enum job_codec wish)
+{
+	bool is_int8 = wish == JOB_CODEC_INT8;
+
+	return (struct sum_options){.way = COLLECTIVE_DIRECT,
+				    .codec = is_int8 ? CODEC_INT8 : CODEC_NONE,
+				    .feedback = is_int8 || wish == JOB_CODEC_AUTO,
+				    .levels = *levels};
+}
+
+int64_t exchange_memory(const struct job_ranks *ranks, int rank, const struct graph *graph)
+{
+	size_t numbers = (size_t)plan_lasting_numbers(graph);
+	size_t parts = exchange_parts(graph);
+	int machine_of[COMM_RANKS_MAX];
+
+	job_machines(ranks, machine_of);
+	struct levels levels = levels_of(machine_of, rank, (int)ranks->count);
+	struct sum_options options = exchange_options_most(&levels, (enum job_codec)ranks->codec);
+	size_t bucket = numbers < EXCHANGE_BUCKET ? numbers : EXCHANGE_BUCKET;
+	size_t queue =
+		sum_queue_memory(&options, numbers, parts + numbers / EXCHANGE_BUCKET, bucket);
+	size_t probe = link_memory(&levels, COLLECTIVE_DIRECT, exchange_probe(numbers, true));
+
+	return (int64_t)(queue > probe ? queue : probe);
 }
 
 int exchange_new(struct team *team, struct weights *weights, const struct job_ranks *ranks,

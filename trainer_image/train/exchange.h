@@ -14,6 +14,7 @@
 
 #include "trainer_image/comm/codec.h"
 #include "trainer_image/comm/terms.h"
+#include "trainer_image/graph/graph.h"
 #include "trainer_image/train/job.h"
 #include "trainer_image/train/team.h"
 #include "trainer_image/train/weights.h"
@@ -24,6 +25,9 @@ struct exchange;
 MUST_USE int exchange_new(struct team *team, struct weights *weights, const struct job_ranks *ranks,
 			  struct exchange **ret, struct problem *problem);
 void exchange_free(struct exchange *exchange);
+
+/* Bytes of a device that sums on it take at most. NCCL takes more for itself. */
+int64_t exchange_memory(const struct job_ranks *ranks, int rank, const struct graph *graph);
 
 /* The cut into buckets, the codec and the way, as ranks compare them before the first step. */
 void exchange_terms_add(const struct exchange *exchange, struct terms *terms);

@@ -15,42 +15,67 @@ static int64_t executor_align(int64_t bytes)
 	return (bytes + PLAN_ALIGNMENT - 1) & ~(int64_t)(PLAN_ALIGNMENT - 1);
 }
 
-static int64_t executor_place(struct executor *executor, int tensor, int64_t at)
+static bool executor_lasts(const struct graph *graph, int tensor)
 {
-	executor->offsets[tensor] = at;
-	return at + executor_align(graph_tensor_bytes(executor->graph, tensor));
+	return graph->tensors[tensor].alias == tensor && graph_tensor_is_lasting(graph, tensor);
 }
 
-/* Gradients come last, in the order in which ops make them. */
+/* The same tensor of the model in its other graph: the n-th of its role in both. NULL: it is not there. */
+static uint8_t *executor_twin(const struct executor *executor, int tensor,
+			      const struct executor *other)
+{
+	const struct graph *graph = executor->graph;
+	enum graph_role role = graph->tensors[tensor].role;
+	int before = 0;
+
+	for (int i = 0; i < tensor; i++)
+		before += graph->tensors[i].role == role && executor_lasts(graph, i) ? 1 : 0;
+	for (int i = 0; i < other->graph->tensor_count; i++)
+		if (other->graph->tensors[i].role == role && executor_lasts(other->graph, i) &&
+		    before-- == 0)
+			return graph_tensor_bytes(other->graph, i) ==
+					       graph_tensor_bytes(graph, tensor)
+				       ? other->tensors[i]
+				       : NULL;
+	return NULL;
+}
+
+/* Places the tensors of `lasting` that are gradients, or all others, from `at` on; gives where they end. */
+static int64_t executor_place(struct executor *executor, bool gradients, int64_t at)
+{
+	const struct graph *graph = executor->graph;
+
+	for (int i = 0; i < graph->tensor_count; i++) {
+		if (!executor_lasts(graph, i) || executor->tensors[i] ||
+		    (graph->tensors[i].role == GRAPH_GRADIENT) != gradients)
+			continue;
+		if (executor->lasting)
+			executor->tensors[i] = executor->lasting + at;
+		at += executor_align(graph_tensor_bytes(graph, i));
+	}
+	return at;
+}
+
+/* Gradients come last, in the order in which ops make them; behind them the losses of a device. */
 static int executor_layout(struct executor *executor)
 {
 	const struct graph *graph = executor->graph;
-	int64_t at = 0;
 
-	executor->offsets = malloc((size_t)(graph->tensor_count + 1) * sizeof(*executor->offsets));
-	if (!executor->offsets)
-		return -ENOMEM;
-	for (int i = 0; i < graph->tensor_count; i++) {
-		bool is_gradient = graph->tensors[i].role == GRAPH_GRADIENT;
-
-		executor->offsets[i] = -1;
-		if (graph->tensors[i].alias == i && graph_tensor_is_lasting(graph, i) &&
-		    !is_gradient)
-			at = executor_place(executor, i, at);
-	}
-	executor->gradients = at;
-	for (int i = 0; i < graph->tensor_count; i++)
-		if (graph->tensors[i].role == GRAPH_GRADIENT)
-			at = executor_place(executor, i, at);
-	executor->gradient_bytes = at - executor->gradients;
-	executor->losses = at;
+	executor->gradients = executor_place(executor, false, 0);
+	executor->losses = executor_place(executor, true, executor->gradients);
+	executor->gradient_bytes = executor->losses - executor->gradients;
+	executor->lasting_bytes = (size_t)executor->losses;
 	if (!executor->ops->backend->on_host)
-		at += executor_align(graph_tensor_bytes(graph, graph->loss));
-	executor->lasting_bytes = (size_t)at;
+		executor->lasting_bytes +=
+			(size_t)executor_align(graph_tensor_bytes(graph, graph->loss));
 	executor->lasting = ops_take(executor->ops, executor->lasting_bytes);
 	if (!executor->borrows)
 		executor->arena = ops_take(executor->ops, (size_t)executor->plan->arena);
-	return executor->lasting && executor->arena ? 0 : -ENOMEM;
+	if (!executor->lasting || !executor->arena)
+		return -ENOMEM;
+	(void)executor_place(executor, false, 0);
+	(void)executor_place(executor, true, executor->gradients);
+	return 0;
 }
 
 /* What the host has to see of a device's memory. */
@@ -151,10 +176,18 @@ static int executor_join(struct executor *executor)
 	return 0;
 }
 
-static int executor_make(struct executor *executor)
+static int executor_make(struct executor *executor, const struct executor *beside)
 {
-	int rc = executor_layout(executor);
+	const struct graph *graph = executor->graph;
+	int rc;
 
+	executor->tensors = calloc((size_t)graph->tensor_count + 1, sizeof(*executor->tensors));
+	if (!executor->tensors)
+		return -ENOMEM;
+	for (int i = 0; beside && i < graph->tensor_count; i++)
+		if (executor_lasts(graph, i) && graph->tensors[i].role != GRAPH_GRADIENT)
+			executor->tensors[i] = executor_twin(executor, i, beside);
+	rc = executor_layout(executor);
 	if (rc == 0)
 		rc = executor_host(executor);
 	return rc == 0 ? executor_join(executor) : rc;
@@ -174,7 +207,7 @@ int executor_new(const struct graph *graph, const struct plan *plan, struct ops 
 	executor->borrows = beside && beside->plan->arena >= plan->arena;
 	executor->arena = executor->borrows ? beside->arena : NULL;
 	rc = executor_check(executor, problem);
-	if (rc == 0 && executor_make(executor) != 0)
+	if (rc == 0 && executor_make(executor, beside) != 0)
 		rc = problem_set(problem, -ENOMEM, "no memory for a training step of %lld bytes",
 				 (long long)plan->arena);
 	if (rc != 0) {
@@ -192,7 +225,7 @@ void executor_free(struct executor *executor)
 	if (!executor->borrows)
 		ops_give(executor->ops, executor->arena, (size_t)executor->plan->arena);
 	ops_give(executor->ops, executor->lasting, executor->lasting_bytes);
-	free(executor->offsets);
+	free(executor->tensors);
 	free(executor->together);
 	free(executor->labels);
 	free(executor->room);
@@ -201,9 +234,7 @@ void executor_free(struct executor *executor)
 
 void *executor_tensor(struct executor *executor, int tensor)
 {
-	int64_t offset = executor->offsets[executor->graph->tensors[tensor].alias];
-
-	return offset < 0 ? NULL : executor->lasting + offset;
+	return executor->tensors[executor->graph->tensors[tensor].alias];
 }
 
 int executor_write(struct executor *executor, int tensor, size_t at, const void *from, size_t bytes)

@@ -35,8 +35,8 @@ struct executor_result {
 	int64_t forward_us; /* until the losses were there; of a device: until it was told all of it */
 };
 
-/* `graph`, `plan` and `ops` outlive it. It uses the arena of `beside`, which outlives it, where that is large enough: the two run by
- * turns. NULL = an arena of its own. E_UNSUPPORTED: an op that the back end has not, or one that wants more workspace than
+/* `graph`, `plan` and `ops` outlive it. `beside`, which outlives it, is of another graph of the same model, and the two run by turns:
+ * it has the input, label, parameters and statistics of `beside`, and its arena where that is large enough. NULL = all of its own. E_UNSUPPORTED: an op that the back end has not, or one that wants more workspace than
  * the plan has; -ENOMEM. */
 MUST_USE int executor_new(const struct graph *graph, const struct plan *plan, struct ops *ops,
 			  const struct executor *beside, struct executor **ret,

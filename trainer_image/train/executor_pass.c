@@ -43,8 +43,7 @@ static size_t executor_largest(const struct ops_tensor *logits, size_t row, size
 static const int32_t *executor_labels(const struct executor *executor)
 {
 	return executor->labels ? executor->labels
-				: (const void *)(executor->lasting +
-						 executor->offsets[executor->graph->label]);
+				: (const void *)executor->tensors[executor->graph->label];
 }
 
 static uint64_t executor_right(const int32_t *labels, const struct ops_tensor *logits)
@@ -147,8 +146,7 @@ static void *executor_memory(struct executor *executor, int tensor, int value)
 	const struct plan_value *is = value >= 0 ? &executor->plan->values[value] : NULL;
 
 	if (!is)
-		return executor->lasting +
-		       executor->offsets[executor->graph->tensors[tensor].alias];
+		return executor->tensors[executor->graph->tensors[tensor].alias];
 	if (is->offset + is->bytes > executor->peak)
 		executor->peak = is->offset + is->bytes;
 	return executor->arena + is->offset;

@@ -10,7 +10,8 @@ struct executor {
 	uint8_t *arena, *lasting; /* of the back end, one piece each */
 	bool borrows;             /* the arena */
 	size_t lasting_bytes;
-	int64_t *offsets; /* per tensor in `lasting`, -1 = not there */
+	uint8_t **
+		tensors; /* per tensor that lasts: in `lasting`, or of another executor; NULL = in the arena */
 	size_t *together; /* per step of the plan: so many from it on run as one */
 	int64_t gradients, gradient_bytes;
 	int64_t peak;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/enum_text.h"
 #include "common/base/error.h"
 #include "common/base/text.h"
 #include "common/io/conf.h"
@@ -245,6 +246,11 @@ enum tensor_type job_tensor_type(const struct job *job)
 	static const enum tensor_type types[] = {TENSOR_FP32, TENSOR_BF16, TENSOR_FP16};
 
 	return types[job->type];
+}
+
+int job_codec_parse(const char *word)
+{
+	return enum_value(job_codecs, COUNT_OF(job_codecs) - 1, word);
 }
 
 bool job_sums_on_device(const struct job_ranks *ranks, bool can)

@@ -71,6 +71,8 @@ void job_done(struct job *job);
 /* A sample file with every key. */
 void job_print(FILE *out);
 
+/* -1 when it is no codec. */
+int job_codec_parse(const char *word);
 /* Does the device sum gradients? `can`: it is one that sums. */
 bool job_sums_on_device(const struct job_ranks *ranks, bool can);
 /* Of each rank, a number that the ranks of its machine share: those whose addresses have the same host. Room for

@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
+#include "trainer_image/ops/ops_sum.h"
 #include "trainer_image/plan/plan_report.h"
 #include "trainer_image/train/executor_plan.h"
 #include "trainer_image/train/train_private.h"
@@ -42,6 +43,17 @@ int64_t train_budget(const struct train *train)
 	return train->job->memory[0] ? plan_bytes_parse(train->job->memory) : 0;
 }
 
+static struct plan_lasting train_lasting(const struct train *train, const struct graph *graph)
+{
+	const struct job *job = train->job;
+	struct plan_lasting lasting = plan_lasting(graph, (enum plan_optimizer)job->optimizer.kind,
+						   job->device == JOB_CUDA);
+
+	if (train->ranks > 1 && job_sums_on_device(&job->ranks, ops_sums(train->ops)))
+		lasting.sums = exchange_memory(&job->ranks, train->rank, graph);
+	return lasting;
+}
+
 int train_engine_new(struct train *train, bool training, struct train_engine *ret,
 		     struct problem *problem)
 {
@@ -52,9 +64,7 @@ int train_engine_new(struct train *train, bool training, struct train_engine *re
 
 	/* Evaluation runs beside what training holds. */
 	if (rc == 0 && training)
-		train->lasting =
-			plan_lasting(ret->graph, (enum plan_optimizer)train->job->optimizer.kind,
-				     train->job->device == JOB_CUDA);
+		train->lasting = train_lasting(train, ret->graph);
 	options.beside = plan_lasting_sum(&train->lasting);
 	if (rc == 0)
 		rc = executor_plan(ret->graph, train->ops, train->team, &options, &ret->plan,

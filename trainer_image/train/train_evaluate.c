@@ -50,7 +50,7 @@ int train_evaluate(struct train *train, struct problem *problem)
 		.augment = job->data.evaluate_augment,
 		.threads = job->data.threads > 0 ? (uint32_t)job->data.threads : 1,
 		.ops = train->ops,
-		.transfer = (int)job->data.transfer,
+		.transfer = -1, /* bytes, where a device takes them: the plan knows their memory */
 		.rank = (uint32_t)train->rank,
 		.ranks = (uint32_t)train->ranks,
 		.fault = train_evaluate_fault,
@@ -65,9 +65,7 @@ int train_evaluate(struct train *train, struct problem *problem)
 	rc = feed_new(&options, train->model, train->evaluation.graph, &feed, problem);
 	if (rc != 0)
 		return rc;
-	rc = weights_show(&train->weights, train->evaluation.graph, train->evaluation.executor);
-	rc = rc == 0 ? train_evaluate_pass(train, feed, &word, problem)
-		     : problem_set(problem, rc, "evaluation: %s", error_text(rc));
+	rc = train_evaluate_pass(train, feed, &word, problem);
 	feed_free(feed);
 	if (rc == 0)
 		rc = team_tell(train->team, &word, problem);

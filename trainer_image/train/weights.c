@@ -249,31 +249,6 @@ int weights_copy(struct weights *weights)
 	return rc;
 }
 
-/* Parameters and statistics come in the same order in each graph of a model. */
-static int weights_next(const struct graph *graph, int from)
-{
-	while (from < graph->tensor_count && graph->tensors[from].role != GRAPH_PARAMETER &&
-	       graph->tensors[from].role != GRAPH_STATISTIC)
-		from++;
-	return from < graph->tensor_count ? from : -1;
-}
-
-int weights_show(const struct weights *weights, const struct graph *graph,
-		 struct executor *executor)
-{
-	int to = weights_next(graph, 0);
-	int rc = 0;
-
-	for (int from = weights_next(weights->graph, 0); from >= 0 && to >= 0 && rc == 0;
-	     from = weights_next(weights->graph, from + 1)) {
-		rc = ops_copy(weights->ops, executor_tensor(executor, to),
-			      executor_tensor(weights->executor, from),
-			      (size_t)graph_tensor_bytes(graph, to), OPS_WITHIN);
-		to = weights_next(graph, to + 1);
-	}
-	return rc;
-}
-
 static int weights_hash(const struct weights *weights, const void *memory, size_t bytes,
 			uint64_t *digest)
 {

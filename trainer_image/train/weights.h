@@ -65,9 +65,6 @@ MUST_USE int weights_broken_master(const struct weights *weights, int *ret);
 MUST_USE int weights_update(struct weights *weights, const struct weights_rule *rule);
 /* The model's copies from the masters, after these were loaded. */
 MUST_USE int weights_copy(struct weights *weights);
-/* The parameters as they are in FP32, and statistics, to a second executor of the same model and back end. */
-MUST_USE int weights_show(const struct weights *weights, const struct graph *graph,
-			  struct executor *executor);
 /* All masters and running statistics, by FNV-1a: two runs with the same digest have the same bits. 0: they cannot
  * be read. */
 uint64_t weights_digest(const struct weights *weights);

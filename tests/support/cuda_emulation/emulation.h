@@ -22,9 +22,10 @@ void emulation_break(void);
  * there is else. 0 = one engine. Both give the same numbers; the first overwrites its whole workspace before. */
 void emulation_set_engine(size_t more);
 
-/* Kernels that ran, and bytes of device memory that are taken. */
+/* Kernels that ran; bytes of device memory that are taken, and the most since this was asked last. */
 uint64_t emulation_kernels(void);
 size_t emulation_taken(void);
+size_t emulation_taken_most(void);
 
 /* Host code for a stream, in the order of its kernels: for emulated libraries. It may touch device
  * memory. `body` of `size` bytes is copied. */

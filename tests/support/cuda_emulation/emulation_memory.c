@@ -28,11 +28,12 @@ enum { EMULATION_ALIGNMENT = 256 };
 /* One mapping: places are not given again before all behind them are free. */
 static struct {
 	uint8_t *arena;
-	size_t used, last, taken; /* `last`: the place of the last piece */
-	int open;                 /* how many work on it now */
-	int64_t calls;            /* of cudaMalloc that work; below 0: all */
-	size_t host_most;         /* bytes of one piece of pinned memory */
-	int64_t host_calls;       /* of cudaMallocHost that work; below 0: all */
+	size_t used, last; /* `last`: the place of the last piece */
+	size_t taken, most;
+	int open;           /* how many work on it now */
+	int64_t calls;      /* of cudaMalloc that work; below 0: all */
+	size_t host_most;   /* bytes of one piece of pinned memory */
+	int64_t host_calls; /* of cudaMallocHost that work; below 0: all */
 } emulation_memory = {.calls = -1, .host_most = SIZE_MAX, .host_calls = -1};
 
 static void emulation_protect(int protection)
@@ -93,6 +94,8 @@ cudaError_t cudaMalloc(void **ret, size_t bytes)
 	head = emulation_head_at(emulation_memory.used);
 	emulation_memory.used += room;
 	emulation_memory.taken += bytes;
+	if (emulation_memory.taken > emulation_memory.most)
+		emulation_memory.most = emulation_memory.taken;
 	emulation_open();
 	__asan_unpoison_memory_region(head, room);
 	*head = (struct emulation_head){room, bytes, emulation_memory.last, false};
@@ -170,4 +173,12 @@ void emulation_set_host_memory(size_t most, int64_t count)
 size_t emulation_taken(void)
 {
 	return emulation_memory.taken;
+}
+
+size_t emulation_taken_most(void)
+{
+	size_t most = emulation_memory.most;
+
+	emulation_memory.most = emulation_memory.taken;
+	return most;
 }
