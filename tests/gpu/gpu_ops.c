@@ -1,6 +1,16 @@
 // links: trainer_cuda trainer_ops trainer_loader trainer_comm
-/* The kernels on the GPU of this machine, beside the CPU back end: what tests/unit/trainer_cuda_test.c does on an emulation. */
+/* The kernels on the GPU of this machine, beside the CPU back end: what tests/unit/trainer_cuda_test.c does on an emulation.
+ *
+ * A GPU that met a fault does nothing more for its process. So tests run in a process of their own up to the first that fails, and
+ * those behind it in the next one: one fault does not hide what the other kernels do.
+ *
+ *     gpu_ops [WORD]      tests whose name holds WORD */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/base/error.h"
 
@@ -9,7 +19,11 @@
 #include "tests/support/ops_parity_chain.h"
 #include "tests/support/ops_parity_code.h"
 
-enum { SKIPPED = 77 };
+enum {
+	SKIPPED = 77,
+	FAILED_MAX = 12,
+	TESTS_MAX = COUNT_OF(ops_cases) + COUNT_OF(parity_large) + 8
+};
 
 static struct parity gpu;
 
@@ -18,16 +32,11 @@ static uint64_t no_kernels(void)
 	return 0;
 }
 
-static void test_small(void **state)
+static void test_case(void **state)
 {
-	(void)state;
-	parity_cases(&gpu, ops_cases, COUNT_OF(ops_cases));
-}
+	const struct ops_case *const *is = *state;
 
-static void test_large(void **state)
-{
-	(void)state;
-	parity_cases(&gpu, parity_large, COUNT_OF(parity_large));
+	parity_cases(&gpu, *is, 1);
 }
 
 static void test_state(void **state)
@@ -35,9 +44,14 @@ static void test_state(void **state)
 	(void)state;
 	parity_memory(&gpu);
 	parity_invalid(&gpu);
-	parity_updates(&gpu);
 	parity_converts(&gpu);
 	parity_finite(&gpu);
+}
+
+static void test_updates(void **state)
+{
+	(void)state;
+	parity_updates(&gpu);
 }
 
 static void test_codes(void **state)
@@ -47,11 +61,16 @@ static void test_codes(void **state)
 	parity_marks(&gpu);
 }
 
-static void test_chains(void **state)
+static void test_together(void **state)
 {
 	(void)state;
 	parity_together(&gpu);
 	parity_apart(&gpu);
+}
+
+static void test_passes(void **state)
+{
+	(void)state;
 	parity_passes(&gpu);
 	parity_captures(&gpu);
 }
@@ -64,6 +83,52 @@ static void test_augment(void **state)
 	augment_parity_refused(gpu.device);
 }
 
+/* --- the tests in their order --- */
+
+static bool gpu_ops_is_product(const struct ops_case *is)
+{
+	return is->kind == OP_CONV || is->kind == OP_LINEAR;
+}
+
+/* Those that cuDNN computes, or all others. */
+static size_t gpu_ops_add(struct CMUnitTest tests[], size_t count, const struct ops_case *cases,
+			  size_t case_count, bool products)
+{
+	static const struct ops_case *all[TESTS_MAX];
+
+	for (size_t i = 0; i < case_count; i++) {
+		if (gpu_ops_is_product(&cases[i]) != products)
+			continue;
+		all[count] = &cases[i];
+		tests[count] = (struct CMUnitTest){.name = cases[i].name,
+						   .test_func = test_case,
+						   .initial_state = &all[count]};
+		count++;
+	}
+	return count;
+}
+
+/* Our own kernels first, what is the least certain last. */
+static size_t gpu_ops_tests(struct CMUnitTest tests[TESTS_MAX])
+{
+	static const struct CMUnitTest others[] = {
+		cmocka_unit_test(test_state),    cmocka_unit_test(test_updates),
+		cmocka_unit_test(test_codes),    cmocka_unit_test(test_augment),
+		cmocka_unit_test(test_together),
+	};
+	size_t count = gpu_ops_add(tests, 0, ops_cases, COUNT_OF(ops_cases), false);
+
+	count = gpu_ops_add(tests, count, parity_large, COUNT_OF(parity_large), false);
+	memcpy(tests + count, others, sizeof(others));
+	count += COUNT_OF(others);
+	count = gpu_ops_add(tests, count, ops_cases, COUNT_OF(ops_cases), true);
+	count = gpu_ops_add(tests, count, parity_large, COUNT_OF(parity_large), true);
+	tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_passes);
+	return count;
+}
+
+/* --- processes --- */
+
 /* What a person reads where the GPU cannot be used: the script looks at it. */
 static int gpu_ops_tell(int rc, const struct problem *problem)
 {
@@ -71,13 +136,9 @@ static int gpu_ops_tell(int rc, const struct problem *problem)
 	return rc == E_UNAVAILABLE || rc == E_UNSUPPORTED ? SKIPPED : 1;
 }
 
-int main(void)
+/* From the test *at on; `at` is where it is. 0: up to the end. */
+static int gpu_ops_run(const struct CMUnitTest tests[], size_t count, volatile size_t *at)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small),   cmocka_unit_test(test_large),
-		cmocka_unit_test(test_state),   cmocka_unit_test(test_chains),
-		cmocka_unit_test(test_augment), cmocka_unit_test(test_codes),
-	};
 	struct problem problem = {0};
 	int rc = ops_cuda_new(0, &gpu.device, &problem);
 
@@ -86,8 +147,61 @@ int main(void)
 	if (rc != 0)
 		return gpu_ops_tell(rc, &problem);
 	gpu.kernels = no_kernels;
-	rc = cmocka_run_group_tests_name("gpu_trainer_ops", tests, NULL, NULL);
+	for (; *at < count; ++*at)
+		if (_cmocka_run_group_tests(tests[*at].name, &tests[*at], 1, NULL, NULL) != 0)
+			return 1;
 	ops_free(gpu.cpu);
 	ops_free(gpu.device);
-	return rc;
+	return 0;
+}
+
+static int gpu_ops_process(const struct CMUnitTest tests[], size_t count, volatile size_t *at)
+{
+	int status = 0;
+
+	(void)fflush(stdout);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		int rc = gpu_ops_run(tests, count, at);
+
+		(void)fflush(stdout);
+		_exit(rc);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return 1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* Leaves those whose name holds `word`. */
+static size_t gpu_ops_named(struct CMUnitTest tests[], size_t count, const char *word)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (strstr(tests[i].name, word))
+			tests[left++] = tests[i];
+	return left;
+}
+
+int main(int argc, char **argv)
+{
+	static struct CMUnitTest tests[TESTS_MAX];
+	const size_t count = gpu_ops_named(tests, gpu_ops_tests(tests), argc > 1 ? argv[1] : "");
+	volatile size_t *at =
+		mmap(NULL, sizeof(*at), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int failed = 0;
+	int rc;
+
+	if (at == MAP_FAILED || count == 0)
+		return 1;
+	while ((rc = gpu_ops_process(tests, count, at)) != 0 && rc != SKIPPED) {
+		printf("FAILED: %s\n", *at < count ? tests[*at].name : "the end");
+		if (++failed == FAILED_MAX || ++*at >= count)
+			break;
+	}
+	if (failed > 0)
+		printf("%d of %zu tests failed%s\n", failed, count,
+		       failed == FAILED_MAX ? "; those behind were not run" : "");
+	return failed > 0 ? 1 : rc;
 }
