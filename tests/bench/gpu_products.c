@@ -125,9 +125,7 @@ static int products_pass(struct products *products, const struct ops_call *call,
 
 	for (int i = 0; rc == 0 && !done && i < TOGETHER; i++)
 		rc = ops_run(products->ops, call);
-	int ended = ops_end(products->ops);
-
-	rc = rc == 0 ? ended : rc;
+	rc = ops_end(products->ops, rc);
 	if (rc == 0)
 		rc = ops_wait(products->ops);
 	*ret_ms = (double)(clock_monotonic_us() - begin_us) / 1e3 / TOGETHER;

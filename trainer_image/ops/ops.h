@@ -154,7 +154,7 @@ struct ops_backend {
 	MUST_USE int (*run_together)(struct ops *ops, const struct ops_call calls[], size_t count);
 	MUST_USE int (*begin)(struct ops *ops, const struct ops_pass *pass, uint64_t key,
 			      bool *ret_done);
-	MUST_USE int (*end)(struct ops *ops);
+	MUST_USE int (*end)(struct ops *ops, int rc);
 
 	/* As ops_mark(), ops_marks(). */
 	MUST_USE int (*mark)(struct ops *ops, size_t nth);
@@ -227,9 +227,12 @@ MUST_USE static inline int ops_begin(struct ops *ops, const struct ops_pass *pas
 	return ops->backend->begin ? ops->backend->begin(ops, pass, key, ret_done) : 0;
 }
 
-MUST_USE static inline int ops_end(struct ops *ops)
+/* The pass ends. `rc`: how its calls went; one that failed is not run, and not kept. `rc`, or what the end itself says. */
+MUST_USE static inline int ops_end(struct ops *ops, int rc)
 {
-	return ops->backend->end ? ops->backend->end(ops) : 0;
+	int ended = ops->backend->end ? ops->backend->end(ops, rc) : 0;
+
+	return rc != 0 ? rc : ended;
 }
 
 MUST_USE static inline int ops_update(struct ops *ops, const struct ops_update *update)

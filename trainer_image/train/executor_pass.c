@@ -225,10 +225,7 @@ int executor_run(struct executor *executor, const struct executor_step *step,
 
 	if (rc == 0 && !done)
 		rc = executor_pass(executor, step, &pass, &result);
-	int ended = ops_end(executor->ops);
-
-	if (rc == 0)
-		rc = ended;
+	rc = ops_end(executor->ops, rc);
 	if (rc == 0 && step->launched)
 		step->launched(step->context);
 	if (rc == 0)
@@ -308,5 +305,5 @@ int executor_find_broken(struct executor *executor, const struct executor_step *
 
 	if (ops_begin(executor->ops, &pass, 0, &done) == 0)
 		broken = executor_find(executor, &pass);
-	return ops_end(executor->ops) == 0 ? broken : -1;
+	return ops_end(executor->ops, 0) == 0 ? broken : -1;
 }

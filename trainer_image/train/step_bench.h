@@ -21,7 +21,8 @@ struct step_bench_request {
 
 /* Times are medians of a step, in milliseconds. */
 struct step_bench_result {
-	double forward_ms, backward_ms, update_ms, step_ms;
+	double forward_ms, backward_ms; /* of the CPU: a GPU is told both at once */
+	double update_ms, step_ms;
 	double samples_s;
 	double flops_s; /* of forward and backward pass, without what is computed again */
 	int64_t arena, peak, parameters;

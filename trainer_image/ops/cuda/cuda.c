@@ -32,7 +32,6 @@ struct cuda {
 	struct cuda_graph *graphs;
 	size_t graph_count;
 	struct cuda_graph *captured; /* the pass that becomes a graph now, or NULL */
-	int capture_rc;              /* of its calls */
 };
 
 /* --- one op --- */
@@ -98,8 +97,6 @@ static int cuda_run_op(struct cuda *cuda, const struct cuda_op *op, const struct
 		rc = cuda_device_told(&cuda->device, op->run(&cuda->launch, calls));
 	else if (rc == 0)
 		rc = cuda_conv_run(cuda->conv, calls);
-	if (rc != 0 && cuda->captured)
-		cuda->capture_rc = rc;
 	return rc;
 }
 
@@ -167,29 +164,26 @@ static int cuda_begin(struct ops *ops, const struct ops_pass *pass, uint64_t key
 	rc = cuda_device_told(
 		&cuda->device,
 		(int)cudaStreamBeginCapture(cuda->device.stream, cudaStreamCaptureModeThreadLocal));
-	if (rc == 0) {
+	if (rc == 0)
 		cuda->captured = graph;
-		cuda->capture_rc = 0;
-	}
 	return rc;
 }
 
 /* Ends a capture, and runs what it holds: none of its calls has run. */
-static int cuda_end(struct ops *ops)
+static int cuda_end(struct ops *ops, int rc)
 {
 	struct cuda *cuda = cuda_of(ops);
 	struct cuda_graph *graph = cuda->captured;
 	cudaGraph_t captured = NULL;
-	int rc;
 
 	if (!graph)
 		return 0;
 	cuda->captured = NULL;
 	graph->runs = 0; /* until it is made */
-	rc = cuda_device_told(&cuda->device,
-			      (int)cudaStreamEndCapture(cuda->device.stream, &captured));
-	if (rc == 0)
-		rc = cuda->capture_rc;
+	int ended = cuda_device_told(&cuda->device,
+				     (int)cudaStreamEndCapture(cuda->device.stream, &captured));
+
+	rc = rc == 0 ? ended : rc;
 	if (rc == 0)
 		rc = cuda_device_told(&cuda->device,
 				      (int)cudaGraphInstantiate(&graph->graph, captured, 0));
@@ -418,7 +412,7 @@ static void cuda_free(struct ops *ops)
 	struct cuda *cuda = cuda_of(ops);
 
 	if (cuda->captured)
-		(void)cuda_end(ops);
+		(void)cuda_end(ops, -ECANCELED);
 	cuda_sum_free(cuda->sum);
 	if (cuda->device.stream)
 		(void)cudaStreamSynchronize(cuda->device.stream);
