@@ -5,7 +5,7 @@ set(outside
   event=libevent_core event_extra=libevent_extra pq=libpq jansson=jansson sodium=libsodium zstd=libzstd config=libconfig
   nl_route=libnl-route-3.0 freeipmi=libfreeipmi ipmiconsole=libipmiconsole curl=libcurl event_openssl=libevent_openssl openssl=openssl
   gcrypt=libgcrypt netsnmp=netsnmp netsnmp_agent=netsnmp-agent ssh=libssh xml=libxml-2.0 xxhash=libxxhash pcap=libpcap ndpi=libndpi seccomp=libseccomp
-  ncursesw=ncursesw rdkafka=rdkafka cjose=cjose openblas=openblas jpeg=libjpeg)
+  ncursesw=ncursesw rdkafka=rdkafka cjose=cjose openblas=openblas jpeg=libjpeg png=libpng)
 foreach(pair ${outside})
   string(REPLACE "=" ";" pair ${pair})
   list(GET pair 0 name)

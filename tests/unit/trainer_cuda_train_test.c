@@ -46,7 +46,8 @@ static int start(void **state)
 	assert_true(text_format(path, sizeof(path), "%s/small.model", folder));
 	assert_int_equal(file_write_atomic(path, model, strlen(model), 0600), 0);
 	assert_true(text_format(path, sizeof(path), "%s/train.rec", folder));
-	assert_int_equal(digits_write(path, SAMPLES, 1, 16384, &problem), 0);
+	assert_int_equal(
+		digits_write(path, &(struct digits_ask){SAMPLES, 1, 16384, false}, &problem), 0);
 	return 0;
 }
 

@@ -43,9 +43,11 @@ static int start(void **state)
 	scratch_make(folder, "train");
 	write_file("small.model", model);
 	assert_true(text_format(path, sizeof(path), "%s/train.rec", folder));
-	assert_int_equal(digits_write(path, SAMPLES, 1, 16384, &problem), 0);
+	assert_int_equal(
+		digits_write(path, &(struct digits_ask){SAMPLES, 1, 16384, false}, &problem), 0);
 	assert_true(text_format(path, sizeof(path), "%s/test.rec", folder));
-	assert_int_equal(digits_write(path, TESTS, 2, 16384, &problem), 0);
+	assert_int_equal(digits_write(path, &(struct digits_ask){TESTS, 2, 16384, false}, &problem),
+			 0);
 	return 0;
 }
 

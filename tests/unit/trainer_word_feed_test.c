@@ -72,7 +72,9 @@ static int start(void **state)
 		words[i] = (uint16_t)i;
 	write_file("words", words, sizeof(words));
 	write_set("words", "set.rec", CONVERT_WORDS_UINT16, WORDS, LENGTH);
-	assert_int_equal(digits_write(in_folder("digits.rec"), 20, 1, PAGE, &problem), 0);
+	assert_int_equal(digits_write(in_folder("digits.rec"),
+				      &(struct digits_ask){20, 1, PAGE, false}, &problem),
+			 0);
 	assert_int_equal(sentences_write(in_folder("train"), 20, 1, &problem), 0);
 	assert_int_equal(sentences_write(in_folder("test"), 5, 2, &problem), 0);
 	write_set("train", "train.rec", CONVERT_WORDS_BYTES, 256, 8);

@@ -11,6 +11,7 @@
 #include "trainer_image/cli/trainer_table.h"
 #include "trainer_image/record/convert.h"
 #include "trainer_image/record/digits.h"
+#include "trainer_image/record/mask.h"
 #include "trainer_image/record/record.h"
 
 /* What hooks of the conversion tell on. */
@@ -53,14 +54,24 @@ static int convert_run(void *context, const struct command_input *input)
 	uint64_t side = 0;
 	uint64_t quality = 0;
 	uint64_t threads = 0;
+	uint64_t classes = 0;
 
 	(void)context;
 	if (!trainer_size(input, "--page-size", RECORD_ALIGN, RECORD_PAGE_SIZE_MAX,
 			  RECORD_PAGE_SIZE, &page) ||
 	    !trainer_number(input, "--resize-max", 1, 65535, 0, &side) ||
 	    !trainer_number(input, "--quality", 1, 100, 90, &quality) ||
-	    !trainer_number(input, "--threads", 1, 64, 0, &threads))
+	    !trainer_number(input, "--threads", 1, 64, 0, &threads) ||
+	    !trainer_number(input, "--classes", 1, MASK_CLASSES_MAX, 0, &classes))
 		return EXIT_USAGE;
+	options.masks = command_option(input, "--masks");
+	if ((options.masks != NULL) != (classes > 0)) {
+		fputs("trainer: --masks and --classes go together: a mask has classes below N, and "
+		      "255 for none\n",
+		      stderr);
+		return EXIT_USAGE;
+	}
+	options.classes = (uint32_t)classes;
 	options.page_size = (uint32_t)(page / RECORD_ALIGN * RECORD_ALIGN);
 	options.side = (unsigned)side;
 	options.quality = (int)quality;
@@ -84,40 +95,28 @@ static int convert_run(void *context, const struct command_input *input)
 	return result.skipped > 0 ? EXIT_PARTIAL : EXIT_OK;
 }
 
-static int convert_digits_folder(const char *folder, uint64_t count, uint64_t seed)
-{
-	struct problem problem = {0};
-
-	if (digits_folder(folder, count, seed, &problem) < 0)
-		return trainer_tell(&problem);
-	fprintf(stderr, "%s written: %" PRIu64 " digits\n", folder, count);
-	return EXIT_OK;
-}
-
 static int convert_digits(void *context, const struct command_input *input)
 {
+	struct digits_ask ask = {.masks = command_option(input, "--masks") != NULL};
 	struct problem problem = {0};
-	uint64_t count = 0;
-	uint64_t seed = 0;
 	uint64_t page = 0;
 
 	(void)context;
-	if (!trainer_number(input, "--count", 1, 100000000, 60000, &count) ||
-	    !trainer_number(input, "--seed", 0, UINT64_MAX, 1, &seed) ||
+	if (!trainer_number(input, "--count", 1, 100000000, 60000, &ask.count) ||
+	    !trainer_number(input, "--seed", 0, UINT64_MAX, 1, &ask.seed) ||
 	    !trainer_size(input, "--page-size", RECORD_ALIGN, RECORD_PAGE_SIZE_MAX, 1U << 20,
 			  &page))
 		return EXIT_USAGE;
-	if (command_option(input, "--folder"))
-		return convert_digits_folder(input->words[0], count, seed);
-	int rc = digits_write(input->words[0], count, seed,
-			      (uint32_t)(page / RECORD_ALIGN * RECORD_ALIGN), &problem);
+	ask.page_size = (uint32_t)(page / RECORD_ALIGN * RECORD_ALIGN);
+	int rc = command_option(input, "--folder") ? digits_folder(input->words[0], &ask, &problem)
+						   : digits_write(input->words[0], &ask, &problem);
 	if (rc == -EALREADY) {
 		fprintf(stderr, "%s is complete: nothing to do\n", input->words[0]);
 		return EXIT_OK;
 	}
 	if (rc < 0)
 		return trainer_tell(&problem);
-	fprintf(stderr, "%s written: %" PRIu64 " digits\n", input->words[0], count);
+	fprintf(stderr, "%s written: %" PRIu64 " digits\n", input->words[0], ask.count);
 	return EXIT_OK;
 }
 
@@ -126,6 +125,8 @@ static const struct option_row convert_options[] = {
 	{"--quality", 0, OPTION_VALUE, "Q", "of pictures made smaller, 1 to 100; default 90"},
 	{"--order", 0, OPTION_VALUE, "mixed|sorted", "default mixed: each page has all classes"},
 	{"--page-size", 0, OPTION_VALUE, "SIZE", "default 8MiB"},
+	{"--masks", 0, OPTION_VALUE, "MASKS", "of DIR/A/B.jpg MASKS/A/B.png: a class a pixel"},
+	{"--classes", 0, OPTION_VALUE, "N", "masks: classes below N, and 255 for none"},
 	{"--threads", 0, OPTION_VALUE, "N", "default one per processor"},
 	{"--sync-pages", 0, OPTION_FLAG, NULL, "a power cut costs one page at most"},
 };
@@ -135,6 +136,7 @@ static const struct option_row digits_options[] = {
 	{"--seed", 0, OPTION_VALUE, "S", "default 1; another seed is another set"},
 	{"--page-size", 0, OPTION_VALUE, "SIZE", "default 1MiB"},
 	{"--folder", 0, OPTION_FLAG, NULL, "SET is a folder: pictures SET/DIGIT/NUMBER.jpg"},
+	{"--masks", 0, OPTION_FLAG, NULL, "a class a pixel: 0, or the digit + 1; NUMBER.png"},
 };
 
 static const struct command convert_rows[] = {

@@ -9,6 +9,7 @@
 #include "common/base/text.h"
 
 #include "trainer_image/cli/trainer_table.h"
+#include "trainer_image/record/mask.h"
 #include "trainer_image/record/record_map.h"
 #include "trainer_image/record/record_words_wire.h"
 
@@ -22,11 +23,11 @@ static void record_cli_freep(struct record_reader **reader)
 static const struct output_column record_facts[] = {
 	{"file", NULL, false, false},        {"ended", NULL, false, false},
 	{"samples", NULL, true, false},      {"skipped", NULL, true, false},
-	{"classes", NULL, true, false},      {"vocabulary", NULL, true, false},
-	{"length", NULL, true, false},       {"fields", NULL, false, false},
-	{"pages", NULL, true, false},        {"page_size", NULL, true, false},
-	{"bytes", NULL, true, false},        {"header_bytes", NULL, true, false},
-	{"sample_bytes", NULL, true, false},
+	{"classes", NULL, true, false},      {"masks", NULL, false, false},
+	{"vocabulary", NULL, true, false},   {"length", NULL, true, false},
+	{"fields", NULL, false, false},      {"pages", NULL, true, false},
+	{"page_size", NULL, true, false},    {"bytes", NULL, true, false},
+	{"header_bytes", NULL, true, false}, {"sample_bytes", NULL, true, false},
 };
 
 static const char *record_type_text(enum record_type type)
@@ -57,6 +58,7 @@ static int record_inspect_facts(const struct command_input *input, struct record
 {
 	const struct record_header *header = record_reader_header(reader);
 	bool words = header->vocabulary > 0;
+	bool masks = mask_field(header) >= 0;
 	char cell[10][TRAINER_CELL];
 	struct text fields = {0};
 	uint64_t bytes = 0;
@@ -66,7 +68,7 @@ static int record_inspect_facts(const struct command_input *input, struct record
 		text_addf(&fields, "words:%s",
 			  record_words_width(header) == 2 ? "uint16" : "int32");
 	else
-		text_add(&fields, "label:int32 image");
+		text_add(&fields, masks ? "image" : "label:int32 image");
 	for (size_t i = 0; i < header->field_count; i++)
 		text_addf(&fields, " %s:%s", header->field[i].name,
 			  record_type_text(header->field[i].type));
@@ -79,6 +81,9 @@ static int record_inspect_facts(const struct command_input *input, struct record
 				      ? record_map_mark(reader) - record_reader_samples(reader)
 				      : 0),
 		words ? NULL : trainer_count(cell[2], header->class_count),
+		words   ? NULL
+		: masks ? "yes"
+			: "no",
 		words ? trainer_count(cell[8], header->vocabulary) : NULL,
 		words ? trainer_count(cell[9], header->length) : NULL,
 		text_get(&fields),
@@ -100,6 +105,7 @@ static int record_inspect_classes(const struct command_input *input, struct reco
 {
 	const struct record_header *header = record_reader_header(reader);
 	CLEANUP(freep) uint64_t *count = calloc(header->class_count + 1, sizeof(*count));
+	bool masks = mask_field(header) >= 0; /* which samples have a class stands in them alone */
 	struct record_index_row row;
 
 	if (!count)
@@ -124,7 +130,7 @@ static int record_inspect_classes(const struct command_input *input, struct reco
 
 		output_row(output,
 			   (const char *const[]){trainer_count(label, i), header->class_name[i],
-						 trainer_count(samples, count[i])});
+						 masks ? NULL : trainer_count(samples, count[i])});
 	}
 	return trainer_output_end(output);
 }
@@ -317,7 +323,8 @@ static int record_check(void *context, const struct command_input *input)
 			verdict.good_bytes, verdict.bytes);
 	if (rc < 0)
 		return trainer_tell(&problem);
-	char words[80] = "samples";
+	char words[80] = "";
+	(void)text_copy(words, sizeof(words), verdict.masks ? "samples with masks" : "samples");
 	if (verdict.vocabulary > 0)
 		(void)text_format(words, sizeof(words),
 				  "sequences of %" PRIu32 " words below %" PRIu32, verdict.length,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 
 #include "trainer_image/record/folder_list.h"
 #include "trainer_image/record/jpeg_shrink.h"
+#include "trainer_image/record/mask.h"
 #include "trainer_image/record/record.h"
 
 enum { CONVERT_RING = 64, CONVERT_THREADS_MAX = 64, CONVERT_ORDER_KEY = 1, CONVERT_VERSION = 1 };
@@ -27,6 +29,8 @@ struct convert_slot {
 	size_t size;
 	uint64_t read;                /* bytes of the file */
 	struct jpeg_shrink_made made; /* its data are in `data` */
+	uint8_t *mask;                /* a PNG; owned */
+	size_t mask_size;
 };
 
 struct convert {
@@ -54,32 +58,74 @@ static const struct folder_file *convert_file(const struct convert *convert, uin
 
 /* ---- The threads ---- */
 
-static int convert_read(const struct convert *convert, const struct folder_file *file,
-			struct convert_slot *slot)
+static int convert_read(const char *folder, const char *name, size_t limit, uint8_t **ret,
+			size_t *ret_size)
 {
 	struct text path = {0};
 	char *data = NULL;
 
-	text_addf(&path, "%s/%s", convert->folder, file->name);
-	int rc = path.failed
-			 ? -ENOMEM
-			 : file_read(text_get(&path), JPEG_SHRINK_BYTES_MAX, &data, &slot->size);
+	text_addf(&path, "%s/%s", folder, name);
+	int rc = path.failed ? -ENOMEM : file_read(text_get(&path), limit, &data, ret_size);
 	text_done(&path);
-	if (rc < 0) {
-		return problem_set(&slot->why, rc, "%s", error_text(rc));
-	}
-	slot->data = (uint8_t *)data;
-	slot->read = slot->size;
-	return 0;
+	*ret = (uint8_t *)data;
+	return rc;
+}
+
+/* Looks through the mask in `slot`, and makes it as small as its picture became. */
+static int convert_mask_try(const struct convert *convert, struct convert_slot *slot,
+			    struct mask mask[2], struct problem *problem)
+{
+	const struct jpeg_shrink_made *made = &slot->made;
+	int rc = mask_read(slot->mask, slot->mask_size, made->whole_width, made->whole_height,
+			   &mask[0], problem);
+
+	if (rc == 0)
+		rc = mask_check(&mask[0], convert->options->classes, problem);
+	if (rc != 0 || (made->width == made->whole_width && made->height == made->whole_height))
+		return rc;
+	rc = mask_shrink(&mask[0], made->width, made->height, &mask[1]);
+	if (rc != 0)
+		return problem_set(problem, rc, "%s", error_text(rc));
+	free(slot->mask);
+	slot->mask = NULL;
+	return mask_write(&mask[1], &slot->mask, &slot->mask_size, problem);
+}
+
+static int convert_mask(const struct convert *convert, const struct folder_file *file,
+			struct convert_slot *slot)
+{
+	CLEANUP(text_done) struct text name = {0};
+	struct mask mask[2] = {0};
+	struct problem problem = {0};
+
+	text_addf(&name, "%.*s.png", (int)(strrchr(file->name, '.') - file->name), file->name);
+	int rc = name.failed ? -ENOMEM
+			     : convert_read(convert->options->masks, text_get(&name),
+					    MASK_BYTES_MAX, &slot->mask, &slot->mask_size);
+
+	slot->read += slot->mask_size;
+	if (rc == 0)
+		rc = convert_mask_try(convert, slot, mask, &problem);
+	else
+		(void)problem_set(&problem, rc, "%s", error_text(rc));
+	mask_done(&mask[0]);
+	mask_done(&mask[1]);
+	return rc == 0 ? 0
+		       : problem_set(&slot->why, rc, "its mask %s: %s", text_get(&name),
+				     problem.message);
 }
 
 static void convert_fill(const struct convert *convert, struct convert_slot *slot)
 {
 	const struct folder_file *file = convert_file(convert, slot->place);
 
-	slot->rc = convert_read(convert, file, slot);
-	if (slot->rc < 0)
+	slot->rc = convert_read(convert->folder, file->name, JPEG_SHRINK_BYTES_MAX, &slot->data,
+				&slot->size);
+	if (slot->rc < 0) {
+		(void)problem_set(&slot->why, slot->rc, "%s", error_text(slot->rc));
 		return;
+	}
+	slot->read = slot->size;
 	struct jpeg_shrink_ask ask = {.data = slot->data,
 				      .size = slot->size,
 				      .side = convert->options->side,
@@ -90,6 +136,8 @@ static void convert_fill(const struct convert *convert, struct convert_slot *slo
 		slot->data = slot->made.data;
 		slot->size = slot->made.size;
 	}
+	if (slot->rc == 0 && convert->options->masks)
+		slot->rc = convert_mask(convert, file, slot);
 }
 
 static void *convert_thread(void *context)
@@ -142,8 +190,10 @@ static void convert_stop(struct convert *convert)
 	pthread_mutex_unlock(&convert->lock);
 	for (unsigned i = 0; i < convert->threads; i++)
 		pthread_join(convert->thread[i], NULL);
-	for (unsigned i = 0; i < CONVERT_RING; i++)
+	for (unsigned i = 0; i < CONVERT_RING; i++) {
 		free(convert->slot[i].data);
+		free(convert->slot[i].mask);
+	}
 }
 
 /* ---- The writer ---- */
@@ -160,9 +210,12 @@ static int convert_write(const struct convert *convert, struct record_writer *wr
 			 const struct convert_slot *slot, struct problem *problem)
 {
 	const struct folder_file *file = convert_file(convert, slot->place);
-	struct record_value name = {.data = file->name, .size = strlen(file->name)};
+	const struct record_value fields[] = {
+		{.data = file->name, .size = strlen(file->name)},
+		{.data = slot->mask, .size = slot->mask_size},
+	};
 	struct record_sample sample = {
-		.label = file->label,
+		.label = convert->options->masks ? -1 : file->label,
 		.format = RECORD_JPEG,
 		.height = slot->made.height,
 		.width = slot->made.width,
@@ -179,7 +232,7 @@ static int convert_write(const struct convert *convert, struct record_writer *wr
 		convert_skip(convert, file, slot->why.message);
 		return 0;
 	}
-	int rc = record_writer_add(writer, &sample, &name, problem);
+	int rc = record_writer_add(writer, &sample, fields, problem);
 	if (rc != E_LIMIT)
 		return rc;
 	convert_skip(convert, file, "it is larger than a page (--page-size, --resize-max)");
@@ -204,6 +257,7 @@ static int convert_all(struct convert *convert, struct record_writer *writer,
 		bytes += slot->read;
 		pthread_mutex_lock(&convert->lock);
 		free(slot->data);
+		free(slot->mask);
 		*slot = (struct convert_slot){0};
 		convert->written = place + 1;
 		pthread_cond_broadcast(&convert->emptied);
@@ -215,6 +269,28 @@ static int convert_all(struct convert *convert, struct record_writer *writer,
 	return record_writer_end(writer, problem);
 }
 
+/* Pictures of any folder; the classes are numbers. The origin also depends on the names and sizes of the masks. */
+static int convert_list_masks(struct convert *convert, const char *folder, struct problem *problem)
+{
+	struct folder_list *list = &convert->list;
+	struct folder_list masks = {0};
+	uint32_t classes = convert->options->classes;
+	int rc = folder_list_files(convert->options->masks, &masks, problem);
+	uint64_t digest = masks.digest;
+
+	folder_list_done(&masks);
+	if (rc == 0)
+		rc = folder_list_pictures(folder, list, problem);
+	if (rc != 0)
+		return rc;
+	list->digest = shuffle_key(list->digest, digest, classes);
+	list->class_name = calloc(classes, sizeof(*list->class_name));
+	for (; list->class_name && list->class_count < classes; list->class_count++)
+		if (asprintf(&list->class_name[list->class_count], "%zu", list->class_count) < 0)
+			return problem_set(problem, -ENOMEM, "no memory");
+	return list->class_name ? 0 : problem_set(problem, -ENOMEM, "no memory");
+}
+
 static int convert_open(struct convert *convert, const char *path, struct record_writer **ret,
 			struct problem *problem)
 {
@@ -224,8 +300,8 @@ static int convert_open(struct convert *convert, const char *path, struct record
 	struct record_header header = {
 		.page_size = options->page_size,
 		.origin = shuffle_key(convert->list.digest, how, CONVERT_VERSION),
-		.field = {{"name", RECORD_TEXT}},
-		.field_count = 1,
+		.field = {{"name", RECORD_TEXT}, {MASK_FIELD, RECORD_BYTES}},
+		.field_count = options->masks ? 2 : 1,
 		.class_name = convert->list.class_name,
 		.class_count = convert->list.class_count,
 	};
@@ -249,7 +325,8 @@ int convert_folder(const char *folder, const char *path, const struct convert_op
 	pthread_mutex_init(&convert->lock, NULL);
 	pthread_cond_init(&convert->filled, NULL);
 	pthread_cond_init(&convert->emptied, NULL);
-	int rc = folder_list_read(folder, &convert->list, problem);
+	int rc = options->masks ? convert_list_masks(convert, folder, problem)
+				: folder_list_read(folder, &convert->list, problem);
 	if (rc == 0)
 		rc = convert_open(convert, path, &writer, problem);
 	if (rc == 0) {

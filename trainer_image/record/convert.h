@@ -16,6 +16,10 @@ struct convert_options {
 	/* Files stay in the order of classes. Else they are mixed once, so that the pages of a window hold all classes. */
 	bool sorted;
 	bool sync_pages; /* RECORD_SYNC_PAGE */
+	/* A folder of masks (mask.h): that of the picture a/b.jpg is a/b.png in it. NULL: the folders of the pictures are
+	 * their classes. */
+	const char *masks;
+	uint32_t classes; /* of masks, 1 .. MASK_CLASSES_MAX */
 	/* A file that was left out, and why. */
 	void (*skipped)(void *context, const char *name, const char *why);
 	/* After each file; `bytes`: read so far. */
@@ -31,7 +35,8 @@ struct convert_result {
 	uint64_t classes;
 };
 
-/* -EALREADY: it was complete before. E_CONFLICT: the file is of another folder, or of other options. -errno. */
+/* A picture without a whole mask of its own size, or with a class that is none, is left out.
+ * -EALREADY: it was complete before. E_CONFLICT: the file is of another folder, or of other options. -errno. */
 MUST_USE int convert_folder(const char *folder, const char *path,
 			    const struct convert_options *options, struct convert_result *ret,
 			    struct problem *problem);

@@ -13,9 +13,10 @@
 #include "common/io/transfer.h"
 
 #include "trainer_image/record/jpeg_shrink.h"
+#include "trainer_image/record/mask.h"
 #include "trainer_image/record/record.h"
 
-enum { DIGITS_POINTS = 20, DIGITS_VERSION = 1, DIGITS_UNIT = 256 };
+enum { DIGITS_POINTS = 20, DIGITS_VERSION = 1, DIGITS_UNIT = 256, DIGITS_INK = 128 };
 
 /* Ends a stroke: the pen is lifted. */
 #define PEN_UP         \
@@ -225,7 +226,8 @@ static void digits_noise(struct digits_dice *dice, uint8_t ret[DIGITS_SIDE * DIG
 	}
 }
 
-int digits_draw(uint64_t seed, uint64_t index, uint8_t ret[DIGITS_SIDE * DIGITS_SIDE])
+int digits_draw(uint64_t seed, uint64_t index, uint8_t ret[DIGITS_SIDE * DIGITS_SIDE],
+		uint8_t ret_mask[DIGITS_SIDE * DIGITS_SIDE])
 {
 	struct digits_dice dice = {.key = shuffle_key(seed, index, 27)};
 	int label = digits_roll(&dice, 0, 9);
@@ -252,6 +254,8 @@ int digits_draw(uint64_t seed, uint64_t index, uint8_t ret[DIGITS_SIDE * DIGITS_
 		memcpy(last, next, sizeof(last));
 		down = true;
 	}
+	for (size_t i = 0; ret_mask && i < (size_t)DIGITS_SIDE * DIGITS_SIDE; i++)
+		ret_mask[i] = ret[i] >= DIGITS_INK ? (uint8_t)(label + 1) : 0;
 	digits_noise(&dice, ret);
 	return label;
 }
@@ -261,37 +265,53 @@ static void digits_freep(struct record_writer **writer)
 	record_writer_free(*writer);
 }
 
-int digits_write(const char *path, uint64_t count, uint64_t seed, uint32_t page_size,
-		 struct problem *problem)
+/* One digit with its label, or its mask as a PNG. */
+static int digits_add(struct record_writer *writer, const struct digits_ask *ask, uint64_t index,
+		      struct problem *problem)
 {
-	static char names[10][2] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
-	CLEANUP(digits_freep) struct record_writer *writer = NULL;
 	uint8_t pixels[DIGITS_SIDE * DIGITS_SIDE];
-	char *classes[10];
+	uint8_t classes[DIGITS_SIDE * DIGITS_SIDE];
+	const struct mask mask = {.data = classes, .width = DIGITS_SIDE, .height = DIGITS_SIDE};
+	CLEANUP(freep) uint8_t *png = NULL;
+	int label = digits_draw(ask->seed, index, pixels, classes);
+	struct record_sample sample = {.label = ask->masks ? -1 : label,
+				       .format = RECORD_PIXELS,
+				       .height = DIGITS_SIDE,
+				       .width = DIGITS_SIDE,
+				       .channels = 1,
+				       .data = pixels,
+				       .size = sizeof(pixels)};
+	struct record_value value = {0};
+	int rc = ask->masks ? mask_write(&mask, &png, &value.size, problem) : 0;
+
+	value.data = png;
+	record_writer_mark(writer, index + 1);
+	return rc == 0 ? record_writer_add(writer, &sample, &value, problem) : rc;
+}
+
+int digits_write(const char *path, const struct digits_ask *ask, struct problem *problem)
+{
+	/* Masks have a class for the ground, before those of the digits. */
+	static char names[DIGITS_MASK_CLASSES][7] = {"ground", "0", "1", "2", "3", "4",
+						     "5",      "6", "7", "8", "9"};
+	CLEANUP(digits_freep) struct record_writer *writer = NULL;
+	char *classes[DIGITS_MASK_CLASSES];
 
 	for (size_t i = 0; i < COUNT_OF(classes); i++)
 		classes[i] = names[i];
 	struct record_header header = {
-		.page_size = page_size,
-		.origin = shuffle_key(seed, count, DIGITS_VERSION),
-		.class_name = classes,
-		.class_count = COUNT_OF(classes),
+		.page_size = ask->page_size,
+		.origin = shuffle_key(ask->seed, ask->count, DIGITS_VERSION),
+		.field = {{MASK_FIELD, RECORD_BYTES}},
+		.field_count = ask->masks ? 1 : 0,
+		.class_name = ask->masks ? classes : classes + 1,
+		.class_count = ask->masks ? DIGITS_MASK_CLASSES : DIGITS_MASK_CLASSES - 1,
 	};
 	int rc = record_writer_resume(path, &header, RECORD_SYNC_END, &writer, problem);
 	if (rc < 0)
 		return rc;
-	for (uint64_t i = record_writer_marked(writer); i < count; i++) {
-		int label = digits_draw(seed, i, pixels);
-		struct record_sample sample = {.label = label,
-					       .format = RECORD_PIXELS,
-					       .height = DIGITS_SIDE,
-					       .width = DIGITS_SIDE,
-					       .channels = 1,
-					       .data = pixels,
-					       .size = sizeof(pixels)};
-
-		record_writer_mark(writer, i + 1);
-		rc = record_writer_add(writer, &sample, NULL, problem);
+	for (uint64_t i = record_writer_marked(writer); i < ask->count; i++) {
+		rc = digits_add(writer, ask, i, problem);
 		if (rc < 0)
 			return rc;
 	}
@@ -302,32 +322,48 @@ int digits_write(const char *path, uint64_t count, uint64_t seed, uint32_t page_
 
 enum { DIGITS_QUALITY = 95, DIGITS_PATH = 4096 };
 
-// NOLINTNEXTLINE(readability-non-const-parameter): as libjpeg takes it
-static int digits_file(const char *folder, uint64_t index, int label, uint8_t *pixels)
+static int digits_file(const char *folder, uint64_t index, int label, const char *suffix,
+		       const struct jpeg_shrink_made *made)
 {
-	const struct jpeg_pixels is = {pixels, DIGITS_SIDE, DIGITS_SIDE, 1};
-	struct problem problem = {0};
 	char path[DIGITS_PATH];
-	struct jpeg_shrink_made made;
-	int rc;
 
-	if (!text_format(path, sizeof(path), "%s/%d/%06" PRIu64 ".jpg", folder, label, index))
+	if (!text_format(path, sizeof(path), "%s/%d/%06" PRIu64 ".%s", folder, label, index,
+			 suffix))
 		return -ENAMETOOLONG;
-	rc = jpeg_encode(&is, DIGITS_QUALITY, &made, &problem);
-	if (rc != 0)
-		return rc;
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	int rc = fd < 0 ? -errno : write_whole(fd, made->data, made->size);
 
-	rc = fd < 0 ? -errno : write_whole(fd, made.data, made.size);
 	if (fd >= 0 && close(fd) != 0 && rc == 0)
 		rc = -errno;
+	return rc;
+}
+
+static int digits_files(const char *folder, const struct digits_ask *ask, uint64_t index)
+{
+	uint8_t pixels[DIGITS_SIDE * DIGITS_SIDE];
+	uint8_t classes[DIGITS_SIDE * DIGITS_SIDE];
+	const struct jpeg_pixels is = {pixels, DIGITS_SIDE, DIGITS_SIDE, 1};
+	const struct mask mask = {.data = classes, .width = DIGITS_SIDE, .height = DIGITS_SIDE};
+	struct problem problem = {0};
+	struct jpeg_shrink_made made = {0};
+	int label = digits_draw(ask->seed, index, pixels, classes);
+	int rc = jpeg_encode(&is, DIGITS_QUALITY, &made, &problem);
+
+	if (rc == 0)
+		rc = digits_file(folder, index, label, "jpg", &made);
+	free(made.data);
+	if (rc != 0 || !ask->masks)
+		return rc;
+	rc = mask_write(&mask, &made.data, &made.size, &problem);
+	if (rc != 0)
+		return rc;
+	rc = digits_file(folder, index, label, "png", &made);
 	free(made.data);
 	return rc;
 }
 
-int digits_folder(const char *folder, uint64_t count, uint64_t seed, struct problem *problem)
+int digits_folder(const char *folder, const struct digits_ask *ask, struct problem *problem)
 {
-	uint8_t pixels[DIGITS_SIDE * DIGITS_SIDE];
 	char path[DIGITS_PATH];
 	int rc = 0;
 
@@ -335,11 +371,8 @@ int digits_folder(const char *folder, uint64_t count, uint64_t seed, struct prob
 		rc = text_format(path, sizeof(path), "%s/%d", folder, label)
 			     ? file_make_folder(path, 0777)
 			     : -ENAMETOOLONG;
-	for (uint64_t i = 0; i < count && rc == 0; i++) {
-		int label = digits_draw(seed, i, pixels);
-
-		rc = digits_file(folder, i, label, pixels);
-	}
+	for (uint64_t i = 0; i < ask->count && rc == 0; i++)
+		rc = digits_files(folder, ask, i);
 	return rc == 0 ? 0
 		       : problem_set(problem, rc, "cannot draw digits to %s: %s", folder,
 				     error_text(rc));

@@ -178,7 +178,7 @@ int folder_list_read(const char *folder, struct folder_list *ret, struct problem
 	return 0;
 }
 
-/* --- all files --- */
+/* --- all files, all pictures --- */
 
 static int folder_list_compare(const FTSENT **a, const FTSENT **b)
 {
@@ -186,7 +186,8 @@ static int folder_list_compare(const FTSENT **a, const FTSENT **b)
 }
 
 /* What stands at one entry. A folder that is met again by a link ends there. */
-static int folder_list_entry(struct folder_list *list, FTS *walk, FTSENT *entry, size_t root)
+static int folder_list_entry(struct folder_list *list, FTS *walk, FTSENT *entry, size_t root,
+			     bool pictures)
 {
 	const char *name = entry->fts_path + root;
 
@@ -202,12 +203,16 @@ static int folder_list_entry(struct folder_list *list, FTS *walk, FTSENT *entry,
 	}
 	if (entry->fts_info != FTS_F)
 		return 0;
+	if (pictures && (entry->fts_level == 0 || !folder_list_is_picture(entry->fts_name))) {
+		list->others++;
+		return 0;
+	}
 	while (*name == '/')
 		name++;
 	return folder_list_add(list, "", name, (uint64_t)entry->fts_statp->st_size);
 }
 
-static int folder_list_walk(struct folder_list *list, char *path)
+static int folder_list_walk(struct folder_list *list, char *path, bool pictures)
 {
 	char *const paths[] = {path, NULL};
 	size_t root = strlen(path);
@@ -219,18 +224,19 @@ static int folder_list_walk(struct folder_list *list, char *path)
 		return -errno;
 	errno = 0;
 	while (rc == 0 && (entry = fts_read(walk)) != NULL)
-		rc = folder_list_entry(list, walk, entry, root);
+		rc = folder_list_entry(list, walk, entry, root, pictures);
 	if (rc == 0 && errno != 0)
 		rc = -errno;
 	(void)fts_close(walk);
 	return rc;
 }
 
-int folder_list_files(const char *path, struct folder_list *ret, struct problem *problem)
+static int folder_list_below(const char *path, bool pictures, struct folder_list *ret,
+			     struct problem *problem)
 {
 	struct folder_list list = {0};
 	CLEANUP(freep) char *copy = strdup(path);
-	int rc = copy ? folder_list_walk(&list, copy) : -ENOMEM;
+	int rc = copy ? folder_list_walk(&list, copy, pictures) : -ENOMEM;
 
 	if (rc == 0)
 		rc = folder_list_digest(&list);
@@ -239,10 +245,22 @@ int folder_list_files(const char *path, struct folder_list *ret, struct problem 
 	if (rc < 0) {
 		folder_list_done(&list);
 		return problem_set(problem, rc, "cannot read %s: %s", path,
-				   rc == E_NOT_FOUND ? "no file in it" : error_text(rc));
+				   rc != E_NOT_FOUND ? error_text(rc)
+				   : pictures        ? "no picture in it"
+						     : "no file in it");
 	}
 	*ret = list;
 	return 0;
+}
+
+int folder_list_files(const char *path, struct folder_list *ret, struct problem *problem)
+{
+	return folder_list_below(path, false, ret, problem);
+}
+
+int folder_list_pictures(const char *folder, struct folder_list *ret, struct problem *problem)
+{
+	return folder_list_below(folder, true, ret, problem);
 }
 
 void folder_list_done(struct folder_list *list)

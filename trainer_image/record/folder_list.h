@@ -1,5 +1,5 @@
 /* Files of a folder in the order in which people count, x1, x2, x10: pictures DIR/CLASS/NAME.jpg with their classes, or all
- * files below it. */
+ * files or pictures below it. */
 #pragma once
 
 #include <stddef.h>
@@ -28,4 +28,7 @@ MUST_USE int folder_list_read(const char *folder, struct folder_list *ret, struc
 /* All plain files of a folder and of those in it, without classes; hidden ones are left out. Of a file: itself, by the name
  * "". E_NOT_FOUND: no file in it. -errno. */
 MUST_USE int folder_list_files(const char *path, struct folder_list *ret, struct problem *problem);
+/* All pictures of a folder and of those in it, without classes; hidden ones are left out. E_NOT_FOUND: no picture. -errno. */
+MUST_USE int folder_list_pictures(const char *folder, struct folder_list *ret,
+				  struct problem *problem);
 void folder_list_done(struct folder_list *list);

@@ -176,7 +176,11 @@ static int jpeg_shrink_run(struct jpeg_decoder *decoder, struct picture *picture
 	*ret = (struct jpeg_shrink_made){.height = (uint16_t)header.height,
 					 .width = (uint16_t)header.width,
 					 .channels = (uint8_t)header.components};
-	return shrinks ? jpeg_shrink_make(picture, ask, &small, ret, problem) : 0;
+	if (shrinks)
+		rc = jpeg_shrink_make(picture, ask, &small, ret, problem);
+	ret->whole_height = (uint16_t)header.height;
+	ret->whole_width = (uint16_t)header.width;
+	return rc;
 }
 
 int jpeg_shrink(const struct jpeg_shrink_ask *ask, struct jpeg_shrink_made *ret,

@@ -18,8 +18,10 @@ struct jpeg_shrink_ask {
 
 struct jpeg_shrink_made {
 	uint16_t height, width;
-	uint8_t channels; /* 1 or 3 */
-	uint8_t *data;    /* the caller frees; NULL: it was not larger, and was checked alone */
+	uint16_t whole_height,
+		whole_width; /* of jpeg_shrink(): those of the picture that was given */
+	uint8_t channels;    /* 1 or 3 */
+	uint8_t *data;       /* the caller frees; NULL: it was not larger, and was checked alone */
 	size_t size;
 };
 

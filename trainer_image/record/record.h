@@ -202,6 +202,7 @@ struct record_verdict {
 	uint64_t good_bytes; /* up to the end of the last page before the first fault */
 	uint64_t faults;
 	uint32_t vocabulary, length; /* of the header */
+	bool masks;                  /* mask.h */
 };
 
 /* Reads all of the file and tells each fault. 0 when there is no fault, E_DIGEST when there are,

@@ -4,6 +4,7 @@
 
 #include "common/base/error.h"
 
+#include "trainer_image/record/mask.h"
 #include "trainer_image/record/record_map.h"
 #include "trainer_image/record/record_words_wire.h"
 
@@ -136,6 +137,7 @@ int record_verify(const char *path, const struct record_options *options,
 	verdict.good_bytes = record_map_header_size(reader);
 	verdict.vocabulary = record_reader_header(reader)->vocabulary;
 	verdict.length = record_reader_header(reader)->length;
+	verdict.masks = mask_field(record_reader_header(reader)) >= 0;
 	(void)record_map_bytes(reader, &verdict.bytes);
 	if (!verdict.ended)
 		record_map_fault(reader, UINT32_MAX, UINT64_MAX, E_MALFORMED,
