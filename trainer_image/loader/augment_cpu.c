@@ -439,3 +439,26 @@ int augment_cpu_all(struct augment_cpu *cpu, const struct augment_choice *choice
 	return augment_run(cpu, choice, picture, augment_type_size(augment_type(&cpu->augment)),
 			   ret);
 }
+
+int augment_cpu_mask(const struct augment *augment, const struct augment_choice *choice,
+		     const struct mask *mask, uint8_t *ret)
+{
+	const struct picture_region *region = &choice->region;
+	uint32_t width = augment_width(augment);
+	uint32_t height = augment_height(augment);
+	struct augment_line across = augment_line_of(region->x, region->width, mask->width, width);
+	struct augment_line down = augment_line_of(region->y, region->height, mask->height, height);
+	CLEANUP(freep) uint32_t *columns = calloc(width, sizeof(*columns));
+
+	if (!columns)
+		return -ENOMEM;
+	for (uint32_t x = 0; x < width; x++)
+		columns[choice->flip ? width - 1 - x : x] = augment_nearest(&across, x);
+	for (uint32_t y = 0; y < height; y++) {
+		const uint8_t *row = mask->data + (size_t)augment_nearest(&down, y) * mask->width;
+
+		for (uint32_t x = 0; x < width; x++)
+			*ret++ = row[columns[x]];
+	}
+	return 0;
+}

@@ -10,6 +10,7 @@
 
 #include "trainer_image/loader/augment_policy.h"
 #include "trainer_image/loader/augment_table.h"
+#include "trainer_image/record/mask.h"
 #include "trainer_image/record/picture.h"
 
 struct augment_cpu;
@@ -26,3 +27,7 @@ void augment_cpu_numbers(const struct augment_cpu *cpu, const uint8_t *bytes, vo
 /* Both, while a row is in the cache. */
 MUST_USE int augment_cpu_all(struct augment_cpu *cpu, const struct augment_choice *choice,
 			     const struct picture *picture, void *ret);
+/* The mask of a picture for which `choice` was made, cropped, resized and flipped with it: bytes [height][width] at
+ * `ret`. Each is the class at the middle of its pixel. -ENOMEM. */
+MUST_USE int augment_cpu_mask(const struct augment *augment, const struct augment_choice *choice,
+			      const struct mask *mask, uint8_t *ret);

@@ -67,16 +67,28 @@ AUGMENT_INLINE double augment_taps_raw(const struct augment_taps *taps, uint32_t
 	return augment_weight((double)taps->begin + nth + 0.5 - taps->centre, taps->support);
 }
 
+/* The middle of output pixel `at`. */
+AUGMENT_INLINE double augment_centre(const struct augment_line *line, uint32_t at)
+{
+	return line->begin + (at + 0.5) * line->scale;
+}
+
+/* The pixel that lies there: all of what a mask has at output pixel `at`. */
+AUGMENT_INLINE uint32_t augment_nearest(const struct augment_line *line, uint32_t at)
+{
+	return (uint32_t)fmin(fmax(floor(augment_centre(line, at)), line->first), line->last - 1);
+}
+
 /* Those of output pixel `at`. */
 AUGMENT_INLINE struct augment_taps augment_taps_of(const struct augment_line *line, uint32_t at)
 {
-	double centre = line->begin + (at + 0.5) * line->scale;
+	double centre = augment_centre(line, at);
 	double from = fmax(floor(centre - line->support + 0.5), line->first);
 	double to = fmin(floor(centre + line->support + 0.5), line->last);
 	struct augment_taps taps;
 
 	if (to <= from) { /* a part less than a pixel wide */
-		from = fmin(fmax(floor(centre), line->first), line->last - 1);
+		from = augment_nearest(line, at);
 		to = from + 1;
 	}
 	taps.begin = (uint32_t)from;

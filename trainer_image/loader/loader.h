@@ -1,7 +1,7 @@
 /* Batches of training input from a record file: read, decoded, augmented by threads, lent to the consumer.
  *
  *     read        pages of a group (record/shuffle_policy.h) are mapped in: these threads wait for the disk
- *     decode      JPEG: the wanted region alone; raw pixels: copied
+ *     decode      JPEG: the wanted region alone; raw pixels: copied; masks: cropped, resized and flipped as their pictures
  *     augment     ops of augment_table.h; into the batch that the consumer will see
  *     consumer    borrows a batch, gives it back: nothing is copied
  *
@@ -73,6 +73,8 @@ struct loader_batch {
 	 * then pixels, in `bytes` bytes. */
 	uint32_t k;
 	const int32_t *labels;
+	/* [count][height][width]: the class of each pixel (record/mask.h). NULL: the set has no masks. */
+	const uint8_t *masks;
 	const uint64_t *samples; /* numbers in the file */
 	uint32_t count;
 	uint32_t skipped;          /* left out of this batch */

@@ -51,10 +51,13 @@ static int loader_memory_batch(struct loader *loader, struct loader_slot_batch *
 	if (!side->take && loader->makes_numbers)
 		batch->bytes = loader_memory_touched(count * loader->bytes_size);
 	batch->labels = calloc(count, sizeof(*batch->labels));
+	if (loader->mask_size > 0)
+		batch->masks = loader_memory_touched(count * loader->mask_size);
 	batch->samples = calloc(count, sizeof(*batch->samples));
 	batch->failed = calloc(count, sizeof(*batch->failed));
 	return batch->data && (batch->bytes || !loader->makes_numbers) && batch->labels &&
-			       batch->samples && batch->failed
+			       (batch->masks || loader->mask_size == 0) && batch->samples &&
+			       batch->failed
 		       ? 0
 		       : -ENOMEM;
 }
@@ -116,6 +119,10 @@ int loader_memory_take(struct loader *loader)
 	int rc = loader_memory_groups(loader);
 
 	loader->bytes_size = augment_elements(&loader->augment);
+	loader->mask_field = mask_field(record_reader_header(loader->reader));
+	if (loader->mask_field >= 0)
+		loader->mask_size =
+			(size_t)augment_width(&loader->augment) * augment_height(&loader->augment);
 	loader->picture_size =
 		loader->bytes_size * augment_type_size(augment_type(&loader->augment));
 	loader->makes_numbers = augment_type(&loader->augment) != AUGMENT_UINT8;
@@ -156,11 +163,14 @@ void loader_memory_free(struct loader *loader)
 
 		loader_memory_free_batch(loader, batch);
 		free(batch->labels);
+		free(batch->masks);
 		free(batch->samples);
 		free(batch->failed);
 	}
-	for (uint32_t i = 0; loader->items && i < loader->item_count; i++)
+	for (uint32_t i = 0; loader->items && i < loader->item_count; i++) {
 		picture_done(&loader->items[i].picture);
+		mask_done(&loader->items[i].mask);
+	}
 	free(loader->batch);
 	free(loader->items);
 	free(loader->free_items);

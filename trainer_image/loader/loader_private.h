@@ -36,6 +36,7 @@ struct loader_slot_batch {
 	uint8_t *bytes; /* what k = 1 leaves to the consumer's side; of a side the same as `data` */
 	size_t used;    /* k = 0: bytes of `data` */
 	int32_t *labels;
+	uint8_t *masks; /* NULL: the set has none */
 	uint64_t *samples;
 	bool *failed;
 	uint32_t issued, done, skipped, count;
@@ -49,6 +50,8 @@ struct loader_slot_batch {
 struct loader_item {
 	struct loader *loader;
 	struct picture picture;
+	uint32_t width, height; /* of the whole picture */
+	struct mask mask;       /* of the whole picture */
 	struct augment_choice choice;
 	struct loader_slot_batch *batch;
 	uint32_t slot;
@@ -70,6 +73,8 @@ struct loader {
 	struct record_reader *reader;
 	uint64_t share;                  /* samples of an epoch of this rank */
 	size_t picture_size, bytes_size; /* one picture of the output; as bytes */
+	size_t mask_size;                /* its mask; 0: the set has none */
+	int mask_field;                  /* mask_field() of the set */
 	size_t batch_size;               /* of a side: bytes of a batch */
 	bool makes_numbers;              /* the output is no bytes */
 	uint64_t numbers_ns;             /* AUGMENT_NUMBERS of one picture, measured at the begin */

@@ -41,6 +41,9 @@ static void loader_batch_close_gaps(const struct loader *loader, struct loader_s
 			continue;
 		if (to != from) {
 			memcpy(memory + to * size, memory + from * size, size);
+			if (batch->masks)
+				memcpy(batch->masks + to * loader->mask_size,
+				       batch->masks + from * loader->mask_size, loader->mask_size);
 			batch->labels[to] = batch->labels[from];
 			batch->samples[to] = batch->samples[from];
 		}
@@ -102,6 +105,8 @@ static int loader_decode_jpeg(struct loader *loader, const struct record_sample 
 
 	if (rc != 0)
 		return rc;
+	item->width = header.width;
+	item->height = header.height;
 	augment_choose(&loader->augment, &key, header.width, header.height, &item->choice);
 	return jpeg_decoder_read(decoder, &item->choice.region, augment_width(&loader->augment),
 				 augment_height(&loader->augment), &item->picture, problem);
@@ -119,6 +124,8 @@ static int loader_copy_pixels(struct loader *loader, const struct record_sample 
 	    sample->size != channels * sample->width * sample->height)
 		return problem_set(problem, E_MALFORMED, "%zu bytes are not %ux%u pixels of %zu",
 				   sample->size, sample->width, sample->height, channels);
+	item->width = sample->width;
+	item->height = sample->height;
 	augment_choose(&loader->augment, &key, sample->width, sample->height, &item->choice);
 	if (picture_reserve(&item->picture, region->width, region->height) != 0)
 		return problem_set(problem, -ENOMEM, "no memory for %ux%u pixels", region->width,
@@ -137,6 +144,25 @@ static int loader_copy_pixels(struct loader *loader, const struct record_sample 
 		}
 	}
 	return 0;
+}
+
+/* Here whatever k is: what is chosen for a picture is done to its mask by one processor. */
+static int loader_decode_mask(struct loader *loader, const struct record_sample *sample,
+			      struct loader_item *item, struct problem *problem)
+{
+	struct record_value value[RECORD_FIELDS_MAX];
+	struct problem why = {0};
+	int rc = record_sample_fields(record_reader_header(loader->reader), sample, value);
+
+	if (rc == 0)
+		rc = mask_read(value[loader->mask_field].data, value[loader->mask_field].size,
+			       item->width, item->height, &item->mask, &why);
+	if (rc == 0)
+		rc = augment_cpu_mask(&loader->augment, &item->choice, &item->mask,
+				      item->batch->masks + item->slot * loader->mask_size);
+	return rc == 0 ? 0
+		       : problem_set(problem, rc, "its mask: %s",
+				     why.message[0] ? why.message : error_text(rc));
 }
 
 static int loader_decode(struct loader *loader, struct jpeg_decoder *decoder,
@@ -158,9 +184,11 @@ static int loader_decode(struct loader *loader, struct jpeg_decoder *decoder,
 	item->batch->labels[item->slot] = sample.label;
 	item->batch->samples[item->slot] = sample.number;
 	*ret_number = sample.number;
-	if (sample.format == RECORD_JPEG)
-		return loader_decode_jpeg(loader, &sample, decoder, item, problem);
-	return loader_copy_pixels(loader, &sample, item, problem);
+	rc = sample.format == RECORD_JPEG
+		     ? loader_decode_jpeg(loader, &sample, decoder, item, problem)
+		     : loader_copy_pixels(loader, &sample, item, problem);
+	return rc == 0 && loader->mask_size > 0 ? loader_decode_mask(loader, &sample, item, problem)
+						: rc;
 }
 
 static void loader_queue_put(struct loader *loader, struct loader_item *item)

@@ -168,6 +168,7 @@ int haasload_next(struct haasload *load, struct haasload_batch *ret)
 		.labels = batch.labels,
 		.samples = batch.samples,
 		.skipped = batch.skipped,
+		.masks = batch.masks,
 	};
 	rc = haasload_give(ret, &given, sizeof(given));
 	return rc == 0 ? 1 : rc;

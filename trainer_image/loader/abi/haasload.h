@@ -55,6 +55,8 @@ struct haasload_batch {
 	const uint64_t *samples; /* [count]: numbers in the file */
 	uint32_t skipped;        /* left out, see haasload_fault() */
 	uint32_t reserved;
+	/* [count][height][width]: the class of each pixel, 255 is none; NULL: the set has no masks. */
+	const uint8_t *masks;
 };
 
 struct haasload_where {

@@ -35,7 +35,7 @@ _options = _struct("Options", ("batch", u32), ("path", ctypes.c_char_p), ("ops",
                    ("threads", u32 * 3), ("k", u32), ("reserved", u32))
 _shape = _struct("Shape", ("type", u32), ("height", u32), ("width", u32), ("channels", u32), ("batch", u32), ("samples", u64), ("batches", u64))
 _batch = _struct("BatchOut", ("count", u32), ("data", ctypes.c_void_p), ("labels", ctypes.c_void_p), ("samples", ctypes.c_void_p),
-                 ("skipped", u32), ("reserved", u32))
+                 ("skipped", u32), ("reserved", u32), ("masks", ctypes.c_void_p))
 _where = _struct("Where", ("reserved", u32), ("seed", u64), ("epoch", u64), ("position", u64))
 _fault = _struct("Fault", ("code", i32), ("sample", u64), ("text", ctypes.c_char * 160))
 _COUNTS = ("batches", "samples", "skipped", "jpeg_warnings", "read_ns", "decode_ns", "augment_ns", "side_ns", "consumer_ns", "full_ns", "settings")
@@ -129,13 +129,17 @@ class Array:
 
 
 class Batch:
-    """images [N, H, W, C], labels [N], samples [N] (numbers in the file); unpacks as (images, labels)."""
+    """images [N, H, W, C], labels [N], samples [N] (numbers in the file); unpacks as (images, labels).
+
+    masks [N, H, W]: the class of each pixel as uint8, 255 where it has none; None where the set has no masks.
+    """
 
     def __init__(self, handle, shape, out):
         self._lent = _Lent(handle, out.data)
         self.images = Array(self._lent, out.data, (out.count, shape.height, shape.width, shape.channels), _TYPES[shape.type])
         self.labels = Array(self._lent, out.labels, (out.count,), _INT32)
         self.samples = Array(self._lent, out.samples, (out.count,), _UINT64)
+        self.masks = Array(self._lent, out.masks, (out.count, shape.height, shape.width), _TYPES[0]) if out.masks else None
         self.skipped = out.skipped
 
     def __len__(self):
