@@ -19,9 +19,7 @@
 #include "tests/support/cuda_emulation/emulation.h"
 #include "tests/support/scratch.h"
 #include "trainer_image/ops/ops.h"
-#include "trainer_image/record/convert_words.h"
 #include "trainer_image/record/digits.h"
-#include "trainer_image/record/sentences.h"
 #include "trainer_image/train/intake.h"
 #include "trainer_image/train/launch.h"
 #include "trainer_image/train/step_bench.h"
@@ -625,50 +623,6 @@ static void test_no_nccl(void **state)
 		fail_msg("%s: %s", problem.message, problem.detail);
 }
 
-/* A small GPT and a text in the place of the pictures, for this last test. */
-static void test_words(void **state)
-{
-	static const char gpt[] =
-		"model small\ninput byte 8 words=256\nlabel next 256 8\nembedding words=256 out=16\n"
-		"x = layer_norm\nlinear out=48\nattention heads=2 causal=1\ny = linear out=16\n"
-		"z = dropout rate=0.1\nadd x z\nlayer_norm\nlinear out=32\ngelu\nlinear out=256 "
-		"bias=0\ncross_entropy\n";
-	static const struct {
-		const char *more;
-		double within;
-	} rows[] = {{"optimizer: { kind = \"adamw\"; rate = 0.01; };", 1e-3},
-		    {"type = \"bf16\"; optimizer: { rate = 0.2; };", 0.05}};
-	const struct convert_words_options options = {.type = CONVERT_WORDS_BYTES,
-						      .vocabulary = CONVERT_WORDS_OF_BYTES,
-						      .length = 8,
-						      .page_size = 4096};
-	struct convert_words_result words;
-	struct problem problem = {0};
-	char text[128];
-	char path[128];
-
-	(void)state;
-	assert_true(text_format(path, sizeof(path), "%s/small.model", folder));
-	assert_int_equal(file_write_atomic(path, gpt, strlen(gpt), 0600), 0);
-	assert_true(text_format(text, sizeof(text), "%s/text", folder));
-	assert_int_equal(sentences_write(text, 20, 1, &problem), 0);
-	assert_true(text_format(path, sizeof(path), "%s/train.rec", folder));
-	assert_int_equal(unlink(path), 0);
-	assert_int_equal(convert_words(text, path, &options, &words, &problem), 0);
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct train_result result;
-		struct seen by_cpu = {0};
-		struct seen by_cuda = {0};
-		char more[200];
-
-		run(rows[i].more, &by_cpu, &result);
-		assert_true(text_format(more, sizeof(more), "device = \"cuda\"; %s", rows[i].more));
-		run(more, &by_cuda, &result);
-		compare(&by_cuda, &by_cpu, rows[i].within);
-		assert_true(by_cuda.losses[STEPS - 1] < 0.9 * by_cuda.losses[0]);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -679,7 +633,6 @@ int main(void)
 		cmocka_unit_test(test_rank_workspace), cmocka_unit_test(test_rank_memory),
 		cmocka_unit_test(test_auto),           cmocka_unit_test(test_auto_device),
 		cmocka_unit_test(test_lost),           cmocka_unit_test(test_no_nccl),
-		cmocka_unit_test(test_words),
 	};
 
 	assert_int_equal(setenv("TRAINER_NCCL", NCCL_EMULATION_FOLDER, 1), 0);

@@ -40,6 +40,7 @@ static const struct {
 	{"inception", 6998552, 1.58},
 	{"unet", 0, 0},
 	{"words", 136960, 0.00734},
+	{"segment", 27651, 0.00484},
 	{"transformer", 0, 0},
 };
 

@@ -213,6 +213,9 @@ static void run_progress_evaluated(void *context, const struct train_evaluation 
 {
 	struct run_progress *progress = context;
 	CLEANUP(text_done) struct text text = {0};
+	const char *unit = progress->begun.length > 0 ? "words"
+			   : progress->begun.masks    ? "pixels"
+						      : "";
 
 	run_progress_clear(progress);
 	if (progress->json) {
@@ -221,15 +224,14 @@ static void run_progress_evaluated(void *context, const struct train_evaluation 
 		json_put_double(&text, "loss", is->loss);
 		json_put_double(&text, "accuracy", is->accuracy);
 		json_put_int(&text, "samples", (int64_t)is->samples);
-		if (progress->begun.length > 0)
-			json_put_int(&text, "words", (int64_t)is->counted);
+		if (unit[0])
+			json_put_int(&text, unit, (int64_t)is->counted);
 		json_end_object(&text);
 		run_progress_print(&text);
 		return;
 	}
-	printf("epoch %" PRIu64 ": loss %.4f, %.2f %% of %" PRIu64 "%s right\n", is->epoch,
-	       is->loss, 100 * is->accuracy, is->counted,
-	       progress->begun.length > 0 ? " words" : "");
+	printf("epoch %" PRIu64 ": loss %.4f, %.2f %% of %" PRIu64 "%s%s right\n", is->epoch,
+	       is->loss, 100 * is->accuracy, is->counted, unit[0] ? " " : "", unit);
 	(void)fflush(stdout);
 }
 

@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "common/base/text.h"
 
+#include "trainer_image/record/mask.h"
 #include "trainer_image/record/record.h"
 #include "trainer_image/record/record_map.h"
 #include "trainer_image/train/intake.h"
@@ -24,6 +25,8 @@ struct feed {
 	struct augment parsed;
 	char *path;
 	int64_t classes;
+	bool masks;     /* labels are of pixels */
+	size_t places;  /* labels of a picture */
 	size_t picture; /* bytes */
 	uint64_t samples, digest;
 	struct loader_state state;
@@ -36,6 +39,26 @@ static const char *feed_type(enum tensor_type type)
 	return tensor_type_text(type);
 }
 
+/* Does the model read pictures, with a label for each, or for each of their pixels? */
+static int feed_check_model(const struct model *model, struct problem *problem)
+{
+	const struct tensor_shape *input = &model->input;
+	const struct tensor_shape *label = &model->label;
+
+	if (input->rank != 3)
+		return problem_set(problem, E_UNSUPPORTED,
+				   "%s takes neither pictures nor words: record files hold those",
+				   model->name);
+	if (label->rank == 0 || (label->rank == 2 && label->size[0] == input->size[0] &&
+				 label->size[1] == input->size[1]))
+		return 0;
+	(void)problem_set(problem, E_UNSUPPORTED,
+			  "%s has neither a label a picture nor a label a pixel", model->name);
+	problem_hint(problem, "of pixels: label %s %" PRId64 " %" PRId64 " %" PRId64,
+		     model->label_name, model->classes, input->size[0], input->size[1]);
+	return E_UNSUPPORTED;
+}
+
 /* What the user says, and what the model wants beside it. */
 static int feed_ops(struct feed *feed, const char *said, const struct model *model,
 		    struct problem *problem)
@@ -43,13 +66,6 @@ static int feed_ops(struct feed *feed, const char *said, const struct model *mod
 	const struct tensor_shape *shape = &model->input;
 	const bool cropped = strstr(said, "_crop") != NULL;
 
-	if (shape->rank != 3)
-		return problem_set(problem, E_UNSUPPORTED,
-				   "%s takes neither pictures nor words: record files hold those",
-				   model->name);
-	if (model->label.rank > 0)
-		return problem_set(problem, E_UNSUPPORTED, "%s wants more than one label a picture",
-				   model->name);
 	if (!cropped)
 		text_addf(&feed->augment, "centre_crop width=%lld height=%lld share=1; ",
 			  (long long)shape->size[1], (long long)shape->size[0]);
@@ -96,6 +112,30 @@ static int feed_check_ops(struct feed *feed, const struct model *model, struct p
 	return 0;
 }
 
+static int feed_check_masks(const struct feed *feed, const struct model *model, bool masks,
+			    struct problem *problem)
+{
+	if (masks == feed->masks)
+		return 0;
+	if (masks) {
+		(void)problem_set(problem, E_INVALID,
+				  "%s has masks, and %s takes a label a picture", feed->path,
+				  model->name);
+		problem_hint(problem,
+			     "trainer convert without --masks; or in the model: label %s %" PRId64
+			     " %" PRId64 " %" PRId64,
+			     model->label_name, model->classes, model->input.size[0],
+			     model->input.size[1]);
+		return E_INVALID;
+	}
+	(void)problem_set(problem, E_INVALID,
+			  "%s has a label a picture, and %s takes masks, a label a pixel",
+			  feed->path, model->name);
+	problem_hint(problem,
+		     "trainer convert --masks, or trainer digits --masks, makes such a set");
+	return E_INVALID;
+}
+
 static int feed_read_set(struct feed *feed, const struct model *model, struct problem *problem)
 {
 	struct record_reader *reader = NULL;
@@ -105,6 +145,7 @@ static int feed_read_set(struct feed *feed, const struct model *model, struct pr
 		return rc;
 	size_t classes = record_reader_header(reader)->class_count;
 	bool words = record_reader_header(reader)->vocabulary > 0;
+	bool masks = mask_field(record_reader_header(reader)) >= 0;
 
 	feed->samples = record_reader_samples(reader);
 	feed->digest = record_map_digest(reader);
@@ -119,6 +160,9 @@ static int feed_read_set(struct feed *feed, const struct model *model, struct pr
 	}
 	if (feed->samples == 0)
 		return problem_set(problem, E_INVALID, "%s holds no samples", feed->path);
+	rc = feed_check_masks(feed, model, masks, problem);
+	if (rc != 0)
+		return rc;
 	if (classes > (size_t)model->classes) {
 		(void)problem_set(problem, E_INVALID, "%s has %zu classes, and %s tells %lld apart",
 				  feed->path, classes, model->name, (long long)model->classes);
@@ -179,8 +223,10 @@ static int feed_open(struct feed *feed, const struct feed_options *options,
 		.fault = options->fault,
 		.context = options->context,
 	};
-	int rc = feed_ops(feed, options->augment, model, problem);
+	int rc = feed_check_model(model, problem);
 
+	if (rc == 0)
+		rc = feed_ops(feed, options->augment, model, problem);
 	feed->path = strdup(options->path);
 	if (rc == 0 && !feed->path)
 		rc = problem_set(problem, -ENOMEM, "no memory");
@@ -209,7 +255,9 @@ int feed_new(const struct feed_options *options, const struct model *model,
 	feed->classes = model->classes;
 	feed->state = options->state;
 	feed->ahead = -EAGAIN;
-	feed->labels = calloc((size_t)graph->batch, sizeof(*feed->labels));
+	feed->masks = model->label.rank > 0;
+	feed->places = (size_t)tensor_shape_count(&model->label);
+	feed->labels = calloc((size_t)graph->batch * feed->places, sizeof(*feed->labels));
 	int rc = feed->labels ? 0 : problem_set(problem, -ENOMEM, "no memory");
 
 	if (rc == 0)
@@ -238,16 +286,31 @@ void feed_free(struct feed *feed)
 	free(feed);
 }
 
-static int feed_check_labels(const struct feed *feed, const struct loader_batch *batch,
-			     struct problem *problem)
+static int32_t feed_label(const struct feed *feed, const struct loader_batch *batch, size_t nth)
 {
-	for (uint32_t i = 0; i < batch->count; i++)
-		if (batch->labels[i] >= feed->classes)
+	if (!feed->masks)
+		return batch->labels[nth];
+	return batch->masks[nth] == MASK_VOID ? -1 : batch->masks[nth];
+}
+
+/* Those of the batch; places that are free have -1. */
+static int feed_take_labels(const struct feed *feed, const struct loader_batch *batch,
+			    struct problem *problem)
+{
+	size_t count = batch->count * feed->places;
+	size_t all = (size_t)feed->graph->batch * feed->places;
+
+	for (size_t i = 0; i < all; i++) {
+		int32_t label = i < count ? feed_label(feed, batch, i) : -1;
+
+		if (label >= feed->classes)
 			return problem_set(problem, E_INVALID,
 					   "%s: sample %" PRIu64
 					   " has the label %d, and the model tells %lld apart",
-					   feed->path, batch->samples[i], batch->labels[i],
+					   feed->path, batch->samples[i / feed->places], label,
 					   (long long)feed->classes);
+		feed->labels[i] = label;
+	}
 	return 0;
 }
 
@@ -272,13 +335,12 @@ static int feed_fill(struct feed *feed, struct executor *executor, const struct 
 {
 	const struct graph *graph = feed->graph;
 	size_t all = (size_t)graph->batch;
-	int rc = feed_check_labels(feed, batch, problem);
+	int rc = feed_take_labels(feed, batch, problem);
 
 	if (rc != 0)
 		return rc;
-	for (size_t i = 0; i < all; i++)
-		feed->labels[i] = i < batch->count ? batch->labels[i] : -1;
-	rc = executor_write(executor, graph->label, 0, feed->labels, all * sizeof(*feed->labels));
+	rc = executor_write(executor, graph->label, 0, feed->labels,
+			    all * feed->places * sizeof(*feed->labels));
 	if (rc == 0)
 		rc = feed->intake
 			     ? intake_put(feed->intake, feed->loader,

@@ -1,6 +1,7 @@
 /* Batches of a record file, put into the input and the label of an executor.
  *
- * A model that reads words gets them from word_feed.h, by the same functions.
+ * A model that reads words gets them from word_feed.h, by the same functions. One whose label has a place for each
+ * pixel gets masks (record/mask.h): MASK_VOID becomes -1.
  *
  * The last batch of an epoch may be short. Its free places hold copies of its first pictures, with the
  * label -1, which counts for nothing. So statistics of batch norm see pictures alone.

@@ -313,6 +313,7 @@ static void train_tell_begin(struct train *train, bool resumed)
 		.epochs = train->job->epochs,
 		.samples = feed_samples(train->feed),
 		.length = train_length(train),
+		.masks = train->model->words == 0 && train->model->label.rank > 0,
 		.arena = train->engine.plan->arena,
 		.parameters = graph_elements(train->engine.graph, GRAPH_PARAMETER),
 		.ranks = train->ranks,

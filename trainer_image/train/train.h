@@ -23,6 +23,7 @@ struct train_begun {
 	int64_t epochs;
 	uint64_t samples;          /* of an epoch, all ranks */
 	uint64_t length;           /* words of a sample; 0: samples are pictures */
+	bool masks;                /* labels are of pixels */
 	int64_t arena, parameters; /* bytes, numbers */
 	int ranks, machines;
 	bool resumed;
@@ -42,7 +43,7 @@ struct train_step {
 struct train_evaluation {
 	uint64_t step, epoch;
 	double loss, accuracy;
-	uint64_t samples, counted; /* counted: labels, one a picture or one a word */
+	uint64_t samples, counted; /* counted: labels, one a picture, a pixel or a word */
 };
 
 /* Called from the thread that trains; each may be NULL. */
