@@ -300,8 +300,8 @@ static int feed_take_labels(const struct feed *feed, const struct loader_batch *
 	size_t count = batch->count * feed->places;
 	size_t all = (size_t)feed->graph->batch * feed->places;
 
-	for (size_t i = 0; i < all; i++) {
-		int32_t label = i < count ? feed_label(feed, batch, i) : -1;
+	for (size_t i = 0; i < count; i++) {
+		int32_t label = feed_label(feed, batch, i);
 
 		if (label >= feed->classes)
 			return problem_set(problem, E_INVALID,
@@ -311,6 +311,8 @@ static int feed_take_labels(const struct feed *feed, const struct loader_batch *
 					   (long long)feed->classes);
 		feed->labels[i] = label;
 	}
+	for (size_t i = count; i < all; i++)
+		feed->labels[i] = -1;
 	return 0;
 }
 

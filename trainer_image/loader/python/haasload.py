@@ -10,6 +10,8 @@
 NumPy: numpy.asarray(images), no copy. A batch goes back to the loader when the last array of it is gone, so whoever keeps more than
 depth - 1 batches gets a BufferError. loader.state_dict() is where the consumer is; load_state_dict() goes on there, bit-equal.
 
+Of a set with masks: for batch in loader: numpy.asarray(batch.masks), [N, H, W].
+
 The library is $HAASLOAD_LIBRARY, or beside this file, or libhaasload.so.1 where the system looks.
 """
 import ctypes
