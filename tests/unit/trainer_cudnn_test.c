@@ -1,8 +1,7 @@
-// links: trainer_cudnn lib::jansson
+// links: trainer_cudnn
 /* cuDNN's engines, beside a fake cuDNN (tests/support/cudnn_fake) that offers what the test says. tests/gpu/trainer_engines asks
  * the real one. */
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,91 +48,6 @@ static void cudnn_lab_end(struct cudnn_lab *lab)
 	cudnn_target_done(&lab->target);
 	assert_int_equal(lab->fake->live, 0);
 	assert_int_equal(lab->fake->handles, 0);
-}
-
-static void library(void **state)
-{
-	struct cudnn_library library;
-	struct problem problem = {0};
-	char folder[PATH_MAX];
-
-	(void)state;
-	setenv(CUDNN_FOLDER_VARIABLE, "/none", 1);
-	assert_int_equal(cudnn_library_open(&library, &problem), -ENOENT);
-	assert_string_equal(problem.message, "cuDNN cannot be loaded: no usable libcudnn.so.9");
-	assert_non_null(strstr(problem.detail, "TRAINER_CUDNN names the folder /none: "));
-	assert_non_null(strstr(problem.detail, "/none/libcudnn.so.9"));
-	assert_non_null(strstr(problem.hint, "unset TRAINER_CUDNN"));
-	memset(folder, 'x', sizeof(folder) - 1);
-	folder[sizeof(folder) - 1] = '\0';
-	setenv(CUDNN_FOLDER_VARIABLE, folder, 1);
-	assert_int_equal(cudnn_library_open(&library, &problem), -ENOENT);
-	setenv(CUDNN_FOLDER_VARIABLE, "", 1);
-	assert_int_equal(cudnn_library_open(&library, &problem), -ENOENT);
-
-	cudnn_use("lacks");
-	assert_int_equal(cudnn_library_open(&library, &problem), E_UNSUPPORTED);
-	assert_string_equal(problem.message,
-			    "cuDNN cannot be used: libcudnn.so.9 lacks cudnnBackendExecute");
-	cudnn_use("alone");
-	assert_int_equal(cudnn_library_open(&library, &problem), -ENOENT);
-	assert_string_equal(problem.message,
-			    "cuDNN is not complete: no usable libcudnn_graph.so.9");
-	cudnn_folder("alone", folder);
-	assert_non_null(strstr(problem.detail, folder));
-
-	struct cudnn_fake *fake = cudnn_state();
-
-	cudnn_use("fake");
-	fake->version = 91002;
-	assert_int_equal(cudnn_library_open(&library, &problem), E_UNSUPPORTED);
-	assert_string_equal(problem.message, "cuDNN 9.10.2 cannot be used: 9.11 or a later 9");
-	fake->version = 100000; /* another interface */
-	assert_int_equal(cudnn_library_open(&library, &problem), E_UNSUPPORTED);
-	fake->version = CUDNN_VERSION_LEAST;
-	assert_int_equal(cudnn_library_open(&library, &problem), 0);
-}
-
-static void devices(void **state)
-{
-	const struct cudnn_device_row *row = NULL;
-	struct problem problem = {0};
-	size_t count = 0;
-	size_t served = 0;
-	const struct gpu_row *gpus = gpu_rows(&count);
-	char text[CUDNN_DEVICE_TEXT];
-
-	(void)state;
-	for (size_t i = 0; i < count; i++) {
-		int rc = cudnn_device_find(gpus[i].name, gpus[i].capability, &row, &problem);
-
-		if (gpus[i].capability < 75) {
-			assert_int_equal(rc, E_UNSUPPORTED);
-			assert_non_null(strstr(problem.message, "it needs CUDA 12"));
-			continue;
-		}
-		served++;
-		assert_int_equal(rc, 0);
-		assert_int_equal(row->capability, gpus[i].capability);
-		assert_int_equal(row->memory_mib, gpus[i].memory_mib);
-		json_t *json =
-			json_loads(cudnn_device_text(row, text), JSON_REJECT_DUPLICATES, NULL);
-
-		assert_non_null(json);
-		assert_int_equal(json_object_size(json), 23);
-		assert_int_equal(json_integer_value(json_object_get(json, "deviceVer")),
-				 gpus[i].capability * 10);
-		json_decref(json);
-	}
-	(void)cudnn_device_rows(&count);
-	assert_int_equal(count, served);
-	assert_int_equal(cudnn_device_find("none", 90, &row, &problem), E_NOT_FOUND);
-	/* Limits of a compute capability. */
-	assert_int_equal(cudnn_device_find("t4", 75, &row, &problem), 0);
-	assert_non_null(strstr(cudnn_device_text(row, text), "\"maxThreadsPerSM\":1024"));
-	assert_int_equal(cudnn_device_find("rtx5090", 120, &row, &problem), 0);
-	assert_non_null(
-		strstr(cudnn_device_text(row, text), "\"maxSharedMemoryPerBlockOptin\":101376"));
 }
 
 struct cudnn_case {
@@ -629,7 +543,6 @@ static void source_without_engines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(library),        cmocka_unit_test(devices),
 		cmocka_unit_test(shapes),         cmocka_unit_test(engines),
 		cmocka_unit_test(no_engine),      cmocka_unit_test(conv),
 		cmocka_unit_test(conv_workspace), cmocka_unit_test(source),

@@ -10,7 +10,7 @@ enum { CUDNN_FAKE_ENGINES = 8 };
 
 struct cudnn_fake_engine {
 	int64_t id, workspace;
-	int64_t more;                  /* workspace that only the finished plan says */
+	int64_t more;                  /* or less: what the finished plan wants beside it */
 	int numerical[3], behavior[2]; /* notes, each plus 1; 0 = none */
 	bool fails;                    /* its plan cannot be made */
 };
@@ -18,6 +18,7 @@ struct cudnn_fake_engine {
 struct cudnn_fake {
 	/* Said by the test. */
 	size_t version;
+	size_t cuda;    /* that it was built with; 0 = 99 */
 	bool no_gpu;    /* cudnnCreate fails */
 	int heuristics; /* status of the question for engines; 0 = success */
 	int run;        /* status of an execution */

@@ -33,13 +33,13 @@ static inline void cudnn_use(const char *name)
 	assert_int_equal(setenv("TRAINER_CUDNN", folder, 1), 0);
 }
 
-static inline struct cudnn_fake *cudnn_state(void)
+static inline struct cudnn_fake *cudnn_state_of(const char *name)
 {
 	char folder[PATH_MAX];
 	char path[PATH_MAX + 16];
 	cudnn_fake_state_function *state = NULL;
 
-	cudnn_folder("fake", folder);
+	cudnn_folder(name, folder);
 	assert_true(text_format(path, sizeof(path), "%s/libcudnn.so.9", folder));
 	void *library = dlopen(path, RTLD_NOW | RTLD_NODELETE);
 
@@ -48,4 +48,9 @@ static inline struct cudnn_fake *cudnn_state(void)
 	dlclose(library);
 	assert_non_null(state);
 	return state();
+}
+
+static inline struct cudnn_fake *cudnn_state(void)
+{
+	return cudnn_state_of("fake");
 }

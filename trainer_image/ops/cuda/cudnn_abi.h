@@ -1,7 +1,7 @@
 /* The part of cuDNN's backend interface that is used here, in our own words: cuDNN 9 keeps these numbers.
  *
  * Our own, so that each build holds this code, whether NVIDIA's headers are there or not: cuDNN is loaded by name
- * (cudnn_library.h). The names are those of cudnn_graph.h; tests/gpu/cudnn_abi compares both where the header is. */
+ * (cudnn_library.h). The names are those of cudnn_graph.h; abi() of tests/gpu/trainer_engines compares both. */
 #pragma once
 
 enum cudnn_status {

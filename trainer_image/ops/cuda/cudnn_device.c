@@ -118,6 +118,11 @@ int cudnn_target_describe(struct cudnn_target *target, const struct cudnn_librar
 	int64_t size = (int64_t)strlen(cudnn_device_text(row, json)) + 1;
 
 	*target = (struct cudnn_target){.library = library};
+	int rc = cudnn_library_check_version(library, CUDNN_VERSION_OF_DESCRIPTIONS,
+					     "a GPU that is not here", problem);
+
+	if (rc < 0)
+		return rc;
 	int status = library->create_descriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR,
 						&target->description);
 

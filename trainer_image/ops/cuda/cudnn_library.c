@@ -12,16 +12,17 @@
 
 #include "trainer_image/ops/cuda/cuda_library.h"
 
-/* What libcudnn.so.9 loads by itself at the first call, and ends the program when it is not there. */
+/* What libcudnn.so.9 loads by itself at the first call. Without one of them it ends the program, or fails at all it is asked. */
 static const char *const cudnn_library_parts[] = {
 	"libcudnn_graph.so.9",
-	"libcudnn_cnn.so.9",
 	"libcudnn_heuristic.so.9",
 	"libcudnn_engines_precompiled.so.9",
+	"libcudnn_engines_runtime_compiled.so.9",
 };
 
 static const struct cuda_library_function cudnn_library_functions[] = {
 	{"cudnnGetVersion", offsetof(struct cudnn_library, version)},
+	{"cudnnGetCudartVersion", offsetof(struct cudnn_library, cuda_version)},
 	{"cudnnGetLastErrorString", offsetof(struct cudnn_library, last_error)},
 	{"cudnnCreate", offsetof(struct cudnn_library, create)},
 	{"cudnnDestroy", offsetof(struct cudnn_library, destroy)},
@@ -38,18 +39,14 @@ static const struct cuda_library cudnn_library_is = {
 	.title = "cuDNN",
 	.file = "libcudnn.so.9",
 	.variable = CUDNN_FOLDER_VARIABLE,
-	.least = "cuDNN 9.11 or later",
+	.least = "cuDNN 9.8 or later",
 	.functions = cudnn_library_functions,
 	.count = COUNT_OF(cudnn_library_functions),
 };
 
 /* The parts lie beside it: those of another folder may be of another version. */
-static int cudnn_library_load_parts(void *library, struct problem *problem)
+static int cudnn_library_load_parts(const char *folder, struct problem *problem)
 {
-	char folder[PATH_MAX] = "";
-
-	if (dlinfo(library, RTLD_DI_ORIGIN, folder) != 0)
-		return problem_set(problem, -ENOENT, "cuDNN cannot be loaded: in no folder");
 	for (size_t i = 0; i < COUNT_OF(cudnn_library_parts); i++) {
 		void *part = cuda_library_load(folder, cudnn_library_parts[i]);
 
@@ -69,17 +66,55 @@ static int cudnn_library_load_parts(void *library, struct problem *problem)
 	return 0;
 }
 
-static int cudnn_library_check_version(const struct cudnn_library *library, struct problem *problem)
+/* Beside cuDNN, where Python's packages of CUDA 12 and CUDA 13 have it, in the usual folder, by ld.so. */
+static void *cudnn_library_find_blas(const char *folder, int cuda, const char *file)
+{
+	char place[PATH_MAX + 32];
+	void *found = cuda_library_load(folder, file);
+
+	if (!found && text_format(place, sizeof(place), "%s/../../cublas/lib", folder))
+		found = cuda_library_load(place, file);
+	if (!found && text_format(place, sizeof(place), "%s/../../cu%d/lib", folder, cuda))
+		found = cuda_library_load(place, file);
+	if (!found)
+		found = cuda_library_load(CUDA_LIBRARY_FOLDER, file);
+	return found ? found : cuda_library_load(NULL, file);
+}
+
+/* cuDNN's engines open cuBLAS by its name, and end the program where that fails. They take one that is loaded already. */
+static int cudnn_library_load_blas(const struct cudnn_library *library, const char *folder,
+				   struct problem *problem)
+{
+	int cuda = (int)(library->cuda_version() / 1000);
+	char file[32];
+
+	(void)snprintf(file, sizeof(file), "libcublasLt.so.%d", cuda);
+	void *blas = cudnn_library_find_blas(folder, cuda, file);
+
+	if (blas) {
+		dlclose(blas); /* it stays: RTLD_NODELETE */
+		return 0;
+	}
+	const char *why = dlerror(); // NOLINT(concurrency-mt-unsafe): one for each thread
+
+	(void)problem_set(problem, -ENOENT, "cuDNN is not complete: no usable %s", file);
+	problem_detail(problem, "looked for in %s, beside it, in %s and by ld.so: %s", folder,
+		       CUDA_LIBRARY_FOLDER, why ? why : "");
+	problem_hint(problem, "install cuBLAS of CUDA %d, or put %s beside cuDNN", cuda, file);
+	return -ENOENT;
+}
+
+int cudnn_library_check_version(const struct cudnn_library *library, size_t least, const char *what,
+				struct problem *problem)
 {
 	size_t version = library->version();
 
-	if (version >= CUDNN_VERSION_LEAST && version < 100000)
+	if (version >= least && version < 100000)
 		return 0;
 	(void)problem_set(problem, E_UNSUPPORTED,
-			  "cuDNN %zu.%zu.%zu cannot be used: 9.11 or a later 9", version / 10000,
-			  version / 100 % 100, version % 100);
-	problem_detail(problem,
-		       "descriptions of GPUs and the numbers of this interface are those of 9.11");
+			  "cuDNN %zu.%zu.%zu cannot be used: %s needs 9.%zu or a later 9",
+			  version / 10000, version / 100 % 100, version % 100, what,
+			  least / 100 % 100);
 	problem_hint(problem, "install a later cuDNN 9, or name its folder in %s",
 		     CUDNN_FOLDER_VARIABLE);
 	return E_UNSUPPORTED;
@@ -88,13 +123,19 @@ static int cudnn_library_check_version(const struct cudnn_library *library, stru
 int cudnn_library_open(struct cudnn_library *ret, struct problem *problem)
 {
 	struct cudnn_library library = {0};
+	char folder[PATH_MAX] = "";
 	void *loaded = NULL;
 	int rc = cuda_library_open(&cudnn_library_is, &library, &loaded, problem);
 
 	if (rc == 0)
-		rc = cudnn_library_check_version(&library, problem);
+		rc = cudnn_library_check_version(&library, CUDNN_VERSION_LEAST, "the trainer",
+						 problem);
+	if (rc == 0 && dlinfo(loaded, RTLD_DI_ORIGIN, folder) != 0)
+		rc = problem_set(problem, -ENOENT, "cuDNN cannot be loaded: in no folder");
 	if (rc == 0)
-		rc = cudnn_library_load_parts(loaded, problem);
+		rc = cudnn_library_load_parts(folder, problem);
+	if (rc == 0)
+		rc = cudnn_library_load_blas(&library, folder, problem);
 	if (rc == 0)
 		*ret = library;
 	return rc;

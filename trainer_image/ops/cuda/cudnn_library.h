@@ -14,12 +14,16 @@
 
 #define CUDNN_FOLDER_VARIABLE "TRAINER_CUDNN"
 
-enum { CUDNN_VERSION_LEAST = 91100 }; /* 9.11 is the first that takes a GPU's description */
+enum {
+	CUDNN_VERSION_LEAST = 90200,          /* configurations say their workspace */
+	CUDNN_VERSION_OF_DESCRIPTIONS = 90800 /* the first that takes a GPU's description */
+};
 
 /* The functions of cuDNN, by the words of cudnn_graph.h without "cudnn" and "Backend". All return an
- * enum cudnn_status but for the first two; types and attributes are the enums of cudnn_abi.h. */
+ * enum cudnn_status but for the first three; types and attributes are the enums of cudnn_abi.h. */
 struct cudnn_library {
 	size_t (*version)(void);
+	size_t (*cuda_version)(void); /* 13010: built with CUDA 13.1 */
 	void (*last_error)(char *ret, size_t room);
 	int (*create)(void **ret_handle);
 	int (*destroy)(void *handle);
@@ -34,9 +38,13 @@ struct cudnn_library {
 	int (*execute)(void *handle, void *plan, void *pack);
 };
 
-/* -ENOENT: not here, or a part of it; E_UNSUPPORTED: too old, or no cuDNN. The problem says which file and which
+/* Loads all that planning and running products need: the parts beside cuDNN, and cuBLAS, without which cuDNN would end the
+ * program. -ENOENT: not here, or a part of it; E_UNSUPPORTED: too old, or no cuDNN. The problem says which file and which
  * function. It stays loaded. */
 MUST_USE int cudnn_library_open(struct cudnn_library *ret, struct problem *problem);
+/* E_UNSUPPORTED: older than `least`, which `what` needs; or no cuDNN 9. */
+MUST_USE int cudnn_library_check_version(const struct cudnn_library *library, size_t least,
+					 const char *what, struct problem *problem);
 
 /* "cuDNN 9.19.0" in `ret`, which it returns. */
 enum { CUDNN_LIBRARY_NAME = 32 };
