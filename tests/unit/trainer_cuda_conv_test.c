@@ -127,8 +127,17 @@ static void faults(void **state)
 	fake->first[0].workspace = 1 << 30;
 	assert_int_equal(ops_workspace(ops, &call, &workspace, &problem), 0);
 	assert_int_equal(workspace, 1 << 30);
-	fake->run = 5000;
+	fake->run = 5003;
+	call.workspace_size = workspace;
 	assert_int_equal(ops_run(ops, &call), -EIO);
+	/* The first fault stays: those behind it come of it. */
+	emulation_break(0);
+	assert_int_equal(ops_wait(ops), -EIO);
+	assert_int_equal(ops_fault_tell(ops, -EIO, &problem, "step 1"), -EIO);
+	assert_string_equal(problem.message,
+			    "step 1: GPU 0 (emulated GPU): cuDNN: eng7_k2=5 of forward 37x5 to 16 "
+			    "in bf16 failed, status 5003");
+	assert_string_equal(problem.detail, "the fake says why");
 	ops_give(ops, memory, MEMORY);
 	end(ops, fake);
 }

@@ -188,8 +188,15 @@ static void test_broken(void **state)
 
 	(void)state;
 	assert_int_equal(ops_cuda_new(0, &ops, &problem), 0);
-	emulation_break();
+	assert_int_equal(ops_fault_tell(ops, E_INVALID, &problem, "step %d", 811), E_INVALID);
+	assert_non_null(strstr(problem.message, "step 811: cuda: "));
+	emulation_break(0);
 	assert_int_equal(ops_wait(ops), -EIO);
+	assert_int_equal(ops_fault_tell(ops, -EIO, &problem, "step %d", 812), -EIO);
+	assert_string_equal(problem.message, "step 812: GPU 0 (emulated GPU): cudaErrorEmulated: "
+					     "an error of the emulation");
+	assert_non_null(strstr(problem.detail, "seen behind the begin; a GPU runs late"));
+	assert_non_null(strstr(problem.hint, "Xid"));
 	ops_free(ops);
 }
 

@@ -282,21 +282,16 @@ static void no_engine(void **state)
 
 struct cudnn_filled {
 	int count, rc;
-	enum tensor_type type;
-	void *y;
-	const void *bias;
-	int64_t rows, channels;
+	struct cudnn_conv_filled is;
 };
 
-static int cudnn_fill(void *context, enum tensor_type type, void *y, const void *bias, int64_t rows,
-		      int64_t channels)
+static int cudnn_fill(void *context, const struct cudnn_conv_filled *is, struct problem *problem)
 {
 	struct cudnn_filled *filled = context;
-	int count = filled->count + 1;
-	int rc = filled->rc;
 
-	*filled = (struct cudnn_filled){count, rc, type, y, bias, rows, channels};
-	return rc;
+	filled->count++;
+	filled->is = *is;
+	return filled->rc == 0 ? 0 : problem_set(problem, filled->rc, "no bias");
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter): calls write their memory
@@ -346,36 +341,43 @@ static void conv(void **state)
 		int asked = lab.fake->questions;
 		int count = filled.count;
 
-		assert_int_equal(cudnn_conv_run(conv, &call), E_NOT_FOUND);
+		assert_int_equal(cudnn_conv_run(conv, &call, &problem), E_NOT_FOUND);
 		assert_int_equal(cudnn_conv_find(conv, &call, &engine, &problem), 0);
 		assert_int_equal(cudnn_conv_find(conv, &call, &engine, &problem), 0);
 		assert_int_equal(lab.fake->questions, asked + 3); /* both modes; its plan */
 		assert_true(lab.fake->with_handle);
 		assert_int_equal(engine.id, 8);
 		assert_int_equal(engine.workspace, 300);
-		assert_int_equal(cudnn_conv_run(conv, &call), 0);
+		call.workspace_size = 299;
+		assert_int_equal(cudnn_conv_run(conv, &call, &problem), E_LIMIT);
+		call.workspace_size = 300;
+		assert_int_equal(cudnn_conv_run(conv, &call, &problem), 0);
 		assert_int_equal(lab.fake->ran, 8);
 		assert_ptr_equal(lab.fake->workspace, memory + 3);
 		for (int k = 0; k < 3; k++)
 			assert_ptr_equal(lab.fake->memory[k], memory + order[i][k]);
 		assert_int_equal(filled.count, count + (has_bias ? 1 : 0));
 	}
-	assert_ptr_equal(filled.y, memory + 4);
-	assert_ptr_equal(filled.bias, memory + 2);
-	assert_int_equal(filled.rows, 64);
-	assert_int_equal(filled.channels, 1152);
-	assert_int_equal(filled.type, TENSOR_BF16);
+	assert_ptr_equal(filled.is.y, memory + 4);
+	assert_ptr_equal(filled.is.bias, memory + 2);
+	assert_int_equal(filled.is.rows, 64);
+	assert_int_equal(filled.is.channels, 1152);
+	assert_int_equal(filled.is.type, TENSOR_BF16);
 
 	/* What fails is told, and no product runs without its bias. */
 	struct ops_call call = cudnn_call(&cudnn_cases[1], memory);
 	int runs = lab.fake->runs;
 
+	call.workspace_size = 300;
 	filled.rc = -EIO;
-	assert_int_equal(cudnn_conv_run(conv, &call), -EIO);
+	assert_int_equal(cudnn_conv_run(conv, &call, &problem), -EIO);
 	assert_int_equal(lab.fake->runs, runs);
 	filled.rc = 0;
-	lab.fake->run = 5000;
-	assert_int_equal(cudnn_conv_run(conv, &call), -EIO);
+	lab.fake->run = 5003;
+	assert_int_equal(cudnn_conv_run(conv, &call, &problem), -EIO);
+	assert_non_null(strstr(problem.message, "cuDNN: eng8_k2=5 of forward "));
+	assert_non_null(strstr(problem.message, " in bf16 failed, status 5003"));
+	assert_string_equal(problem.detail, "the fake says why");
 	cudnn_conv_free(conv);
 	cudnn_lab_end(&lab);
 }
@@ -411,7 +413,7 @@ static void conv_workspace(void **state)
 		assert_int_equal(cudnn_conv_find(conv, &call, &engine, &problem), 0);
 		assert_int_equal(engine.id, rows[i].id);
 		call.workspace_size = rows[i].has;
-		assert_int_equal(cudnn_conv_run(conv, &call), 0);
+		assert_int_equal(cudnn_conv_run(conv, &call, &problem), 0);
 		assert_int_equal(lab.fake->ran, rows[i].id);
 	}
 	/* Both modes once; each plan as far as its engine. */

@@ -38,8 +38,10 @@ struct ops_call {
 	void *workspace;       /* ops_workspace() bytes, 64-byte aligned */
 	size_t workspace_size; /* bytes there; they choose among the engines of a back end */
 	const struct ops_pass *pass;
-	bool accumulate; /* gradients of parameters: add to what is there */
-	bool recompute;  /* a second run within the step: running averages stay */
+	/* Gradients of parameters: add to what is there. In 16-bit types the sum is rounded once more, and an engine of a GPU
+	 * may want workspace for it. A training step adds in FP32 instead (ops_convert). */
+	bool accumulate;
+	bool recompute; /* a second run within the step: running averages stay */
 };
 
 /* One step of an optimizer on one parameter. The master weights are FP32, whatever the type of the
@@ -164,6 +166,8 @@ struct ops_backend {
 
 	const struct ops_intake_face *intake; /* NULL where the host makes the numbers */
 	MUST_USE int (*about)(struct ops *ops, struct ops_about *ret); /* NULL: the processor */
+	/* The first fault of a device; code 0: none. NULL where none is behind. */
+	const struct problem *(*fault)(struct ops *ops);
 
 	void (*free)(struct ops *ops);
 };
@@ -297,6 +301,12 @@ MUST_USE static inline int ops_intake_put(struct ops *ops, struct ops_intake *in
 {
 	return ops->backend->intake->put(intake, place, to, all);
 }
+
+/* What a person reads when a call has returned `rc`: the words of the device where it has failed, "step 812: GPU 3 (NVIDIA
+ * H200): cudaErrorIllegalAddress: an illegal memory access was encountered", else "step 812: cuda: " and the text of `rc`.
+ * `format` and the rest: what was done. Returns `rc`. */
+int ops_fault_tell(struct ops *ops, int rc, struct problem *problem, const char *format, ...)
+	PRINTF_LIKE(4, 5);
 
 static inline void ops_free(struct ops *ops)
 {

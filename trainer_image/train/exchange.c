@@ -63,8 +63,7 @@ static int exchange_device(const struct exchange *exchange, int rc, struct probl
 {
 	if (rc == 0)
 		return 0;
-	return problem_set(problem, rc, "%s: sums over ranks: %s",
-			   exchange->weights->ops->backend->name, error_text(rc));
+	return ops_fault_tell(exchange->weights->ops, rc, problem, "sums over ranks");
 }
 
 /* Why a sum ended with `rc`. */

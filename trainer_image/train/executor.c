@@ -232,6 +232,11 @@ void executor_free(struct executor *executor)
 	free(executor);
 }
 
+struct ops *executor_ops(const struct executor *executor)
+{
+	return executor->ops;
+}
+
 void *executor_tensor(struct executor *executor, int tensor)
 {
 	return executor->tensors[executor->graph->tensors[tensor].alias];

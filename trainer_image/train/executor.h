@@ -42,6 +42,8 @@ MUST_USE int executor_new(const struct graph *graph, const struct plan *plan, st
 			  const struct executor *beside, struct executor **ret,
 			  struct problem *problem);
 void executor_free(struct executor *executor);
+/* The back end. Borrowed. */
+struct ops *executor_ops(const struct executor *executor);
 
 /* What lasts: graph->input, graph->label, parameters, statistics, gradients; NULL for others. Borrowed memory of
  * the back end, which the caller may touch where the back end is `on_host`. */

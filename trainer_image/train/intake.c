@@ -124,8 +124,7 @@ int intake_new(const struct intake_options *options, struct intake **ret, struct
 		*ret = intake;
 		return 0;
 	}
-	(void)problem_set(problem, rc, "batches cannot be handed over to the %s back end: %s",
-			  options->ops->backend->name, error_text(rc));
+	(void)ops_fault_tell(options->ops, rc, problem, "batches cannot be handed over");
 	if (rc == E_LIMIT) {
 		problem_detail(problem, "%d times %zu bytes of the host, %d of the device",
 			       LOADER_DEPTH, intake->room, OPS_INTAKE_PLACES);
@@ -208,7 +207,7 @@ int intake_fetch(struct intake *intake, struct loader *loader, bool waits, struc
 	for (unsigned i = 0; i < OPS_INTAKE_PLACES && rc == 0; i++)
 		rc = intake_settle(intake, loader, i, false);
 	if (rc != 0)
-		return problem_set(problem, rc, "a batch cannot be uploaded: %s", error_text(rc));
+		return ops_fault_tell(intake->ops, rc, problem, "a batch cannot be uploaded");
 	rc = waits ? loader_next(loader, batch, problem) : loader_try_next(loader, batch, problem);
 	if (rc != 1)
 		return rc;
@@ -217,8 +216,7 @@ int intake_fetch(struct intake *intake, struct loader *loader, bool waits, struc
 
 	intake->places[place].lent = true;
 	rc = ops_intake_upload(intake->ops, intake->device, place, &is);
-	return rc == 0 ? 1
-		       : problem_set(problem, rc, "a batch cannot be uploaded: %s", error_text(rc));
+	return rc == 0 ? 1 : ops_fault_tell(intake->ops, rc, problem, "a batch cannot be uploaded");
 }
 
 const struct loader_batch *intake_batch(const struct intake *intake)

@@ -76,7 +76,7 @@ static int step_bench_open(struct step_bench *bench, const struct step_bench_req
 	bench->times = calloc((size_t)request->steps * BENCH_TIMES, sizeof(*bench->times));
 	if (rc == 0 && !bench->times)
 		rc = -ENOMEM;
-	return rc == 0 ? 0 : problem_set(problem, rc, "weights: %s", error_text(rc));
+	return rc == 0 ? 0 : ops_fault_tell(bench->ops, rc, problem, "weights");
 }
 
 static void step_bench_close(struct step_bench *bench)
@@ -194,7 +194,7 @@ static int step_bench_measure(struct step_bench *bench, const struct step_bench_
 	if (rc == 0)
 		rc = ops_about(bench->ops, &ret->about);
 	if (rc != 0)
-		return problem_set(problem, rc, "a step: %s", error_text(rc));
+		return ops_fault_tell(bench->ops, rc, problem, "a step");
 	ret->forward_ms = step_bench_median(bench, request->steps, BENCH_FORWARD, room);
 	ret->backward_ms = step_bench_median(bench, request->steps, BENCH_BACKWARD, room);
 	ret->update_ms = step_bench_median(bench, request->steps, BENCH_UPDATE, room);
@@ -222,7 +222,7 @@ int step_bench_run(const struct step_bench_request *request, struct step_bench_r
 	if (rc == 0) {
 		rc = step_bench_fill(&bench);
 		rc = rc == 0 ? step_bench_measure(&bench, request, ret, problem)
-			     : problem_set(problem, rc, "made-up data: %s", error_text(rc));
+			     : ops_fault_tell(bench.ops, rc, problem, "made-up data");
 	}
 	step_bench_close(&bench);
 	return rc;

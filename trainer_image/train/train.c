@@ -209,7 +209,7 @@ static int train_open(struct train *train, struct problem *problem)
 				  train->engine.executor,
 				  (enum ops_update_kind)job->optimizer.kind);
 	if (rc != 0)
-		return problem_set(problem, rc, "weights: %s", error_text(rc));
+		return ops_fault_tell(train->ops, rc, problem, "weights");
 	train->scale = loss_scale_begin(job_tensor_type(job) == TENSOR_FP16);
 	rc = train_open_data(train, problem);
 	if (rc == 0)

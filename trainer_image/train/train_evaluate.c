@@ -1,8 +1,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "common/base/error.h"
-
 #include "trainer_image/train/train_private.h"
 
 static void train_evaluate_fault(void *context, uint64_t sample, const struct problem *problem)
@@ -33,7 +31,7 @@ static int train_evaluate_pass(struct train *train, struct feed *feed, struct te
 			return rc;
 		rc = executor_run(train->evaluation.executor, &step, &result);
 		if (rc != 0)
-			return problem_set(problem, rc, "evaluation: %s", error_text(rc));
+			return ops_fault_tell(train->ops, rc, problem, "evaluation");
 		word->loss += result.loss * (double)result.counted;
 		word->counted += result.counted;
 		word->right += result.right;

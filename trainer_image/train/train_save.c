@@ -145,8 +145,8 @@ static int train_save_mirror(const struct train *train, enum ops_way way)
 static int train_save_device(const struct train *train, int rc, struct problem *problem)
 {
 	return rc == 0 ? 0
-		       : problem_set(problem, rc, "step %" PRIu64 ": %s: %s", train->state.step,
-				     train->ops->backend->name, error_text(rc));
+		       : ops_fault_tell(train->ops, rc, problem, "step %" PRIu64,
+					train->state.step);
 }
 
 static void train_save_list(struct train *train, struct train_save_list *list)

@@ -40,8 +40,8 @@ static void train_step_launched(void *context)
 static int train_step_device(const struct train *train, int rc, struct problem *problem)
 {
 	return rc == 0 ? 0
-		       : problem_set(problem, rc, "step %" PRIu64 ": %s: %s", train->state.step + 1,
-				     train->ops->backend->name, error_text(rc));
+		       : ops_fault_tell(train->ops, rc, problem, "step %" PRIu64,
+					train->state.step + 1);
 }
 
 /* Labels of a step when no place is free: gradients are divided by it before they are summed. */

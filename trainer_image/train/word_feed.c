@@ -295,7 +295,8 @@ int word_feed_next(struct word_feed *feed, struct executor *executor, uint32_t *
 	int rc = word_feed_fill(feed, executor, count);
 
 	if (rc != 0)
-		return problem_set(problem, rc, "%s: %s", feed->path, error_text(rc));
+		return ops_fault_tell(executor_ops(executor), rc, problem,
+				      "a batch cannot be handed over");
 	feed->counts.batches++;
 	feed->counts.samples += count;
 	*ret = count;

@@ -81,15 +81,14 @@ static void cuda_conv_run_body(const void *body)
 		abort();
 }
 
-int cuda_conv_run(struct cuda_conv *conv, const struct ops_call *call)
+int cuda_conv_run(struct cuda_conv *conv, const struct ops_call *call, struct problem *problem)
 {
 	struct cuda_conv_body body = {
 		.cpu = conv->cpu, .call = *call, .attributes = *call->attributes};
-	struct problem problem = {0};
 
-	if (conv->more > 0 && cuda_conv_workspace(conv, call, &body.overwritten, &problem) != 0)
-		return problem.code;
+	if (conv->more > 0 && cuda_conv_workspace(conv, call, &body.overwritten, problem) != 0)
+		return problem->code;
 	return emulation_enqueue(conv->stream, cuda_conv_run_body, &body, sizeof(body)) == 0
 		       ? 0
-		       : -ENOMEM;
+		       : problem_set(problem, -ENOMEM, "no memory for a product");
 }

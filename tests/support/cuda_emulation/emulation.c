@@ -45,9 +45,9 @@ struct emulation_event {
 
 static struct {
 	int devices;
-	bool broken;
+	int broken; /* waits until one fails; below 0: none does */
 	uint64_t kernels;
-} emulation = {.devices = 1};
+} emulation = {.devices = 1, .broken = -1};
 
 /* --- work --- */
 
@@ -229,13 +229,29 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret, unsigned flags)
 	return cudaSuccess;
 }
 
+static void emulation_event_reach(const void *body)
+{
+	struct emulation_event *event = *(struct emulation_event *const *)body;
+
+	event->reached++;
+	event->reached_us = clock_monotonic_us();
+}
+
+/* Nobody waits for ever for what is lost. */
+static void emulation_lose(struct emulation_list *list)
+{
+	for (const struct emulation_piece *at = list->first; at; at = at->next)
+		if (at->run == emulation_event_reach)
+			at->run(at->body);
+	emulation_list_done(list);
+}
+
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
 	if (stream->capture)
 		return cudaErrorStreamCaptureUnsupported;
-	if (emulation.broken) {
-		emulation.broken = false;
-		emulation_list_done(&stream->work);
+	if (emulation.broken >= 0 && emulation.broken-- == 0) {
+		emulation_lose(&stream->work);
 		return cudaErrorInvalidValue;
 	}
 	while (!emulation_run_stream(stream, NULL, 0))
@@ -247,7 +263,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
 	if (stream->capture)
 		return cudaErrorStreamCaptureUnsupported;
-	if (emulation.broken)
+	if (emulation.broken == 0)
 		return cudaStreamSynchronize(stream);
 	return emulation_run_stream(stream, NULL, 0) ? cudaSuccess : cudaErrorNotReady;
 }
@@ -330,14 +346,6 @@ struct emulation_order_of {
 	struct emulation_event *event;
 	uint64_t until;
 };
-
-static void emulation_event_reach(const void *body)
-{
-	struct emulation_event *event = *(struct emulation_event *const *)body;
-
-	event->reached++;
-	event->reached_us = clock_monotonic_us();
-}
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
@@ -449,9 +457,9 @@ void emulation_set_devices(int count)
 	emulation.devices = count;
 }
 
-void emulation_break(void)
+void emulation_break(int waits)
 {
-	emulation.broken = true;
+	emulation.broken = waits;
 }
 
 uint64_t emulation_kernels(void)

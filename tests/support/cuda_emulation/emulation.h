@@ -15,8 +15,8 @@ void emulation_set_devices(int count);
 void emulation_set_memory(int64_t count);
 /* Pinned memory comes in `count` pieces more (below 0: in any number), each of so many bytes at most. */
 void emulation_set_host_memory(size_t most, int64_t count);
-/* The next wait for a stream ends with an error of the device, and its work is lost. */
-void emulation_break(void);
+/* The wait for a stream behind `waits` more ends with an error of the device, and its work is lost. Below 0: none does. */
+void emulation_break(int waits);
 
 /* Products of a GPU that is opened from now on have two engines: one with so many bytes of workspace more, then the one that
  * there is else. 0 = one engine. Both give the same numbers; the first overwrites its whole workspace before. */

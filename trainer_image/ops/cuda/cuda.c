@@ -89,14 +89,23 @@ static int cuda_set_pass(struct cuda *cuda, const struct ops_pass *pass)
 	return rc;
 }
 
+static int cuda_run_product(struct cuda *cuda, const struct ops_call *call)
+{
+	struct problem problem = {0};
+	int rc = cuda_conv_run(cuda->conv, call, &problem);
+
+	return rc == 0 ? 0 : cuda_device_fault(&cuda->device, &problem);
+}
+
 static int cuda_run_op(struct cuda *cuda, const struct cuda_op *op, const struct ops_call calls[])
 {
 	int rc = cuda_set_pass(cuda, calls->pass);
 
+	cuda->device.last = op_text(calls->kind);
 	if (rc == 0 && op)
 		rc = cuda_device_told(&cuda->device, op->run(&cuda->launch, calls));
 	else if (rc == 0)
-		rc = cuda_conv_run(cuda->conv, calls);
+		rc = cuda_run_product(cuda, calls);
 	return rc;
 }
 
@@ -154,6 +163,7 @@ static int cuda_begin(struct ops *ops, const struct ops_pass *pass, uint64_t key
 	if (!graph)
 		return -ENOMEM;
 	if (graph->graph) {
+		cuda->device.last = "a pass that runs as a graph";
 		rc = cuda_device_told(&cuda->device,
 				      (int)cudaGraphLaunch(graph->graph, cuda->device.stream));
 		*ret_done = rc == 0;
@@ -279,6 +289,7 @@ static int cuda_run_update(struct ops *ops, const struct ops_update *update)
 	if (update->copy && update->copy_type != TENSOR_FP32 && update->copy_type != TENSOR_BF16 &&
 	    update->copy_type != TENSOR_FP16)
 		return E_UNSUPPORTED;
+	cuda->device.last = "an update of weights";
 	return cuda_device_told(&cuda->device, cuda_update(&cuda->launch, update));
 }
 
@@ -407,6 +418,11 @@ static int cuda_about(struct ops *ops, struct ops_about *ret)
 	return rc;
 }
 
+static const struct problem *cuda_fault(struct ops *ops)
+{
+	return &CONTAINER_OF(ops, struct cuda, ops)->device.fault;
+}
+
 static void cuda_free(struct ops *ops)
 {
 	struct cuda *cuda = cuda_of(ops);
@@ -474,6 +490,7 @@ int ops_cuda_new(int device, struct ops **ret, struct problem *problem)
 		.sums = &sums,
 		.intake = &cuda_intake_face,
 		.about = cuda_about,
+		.fault = cuda_fault,
 		.free = cuda_free,
 	};
 	struct cuda *cuda = calloc(1, sizeof(*cuda));

@@ -1,6 +1,7 @@
 /* cudnn_conv.h behind the face that cuda.c knows, with our kernel for the bias. */
 #include "trainer_image/ops/cuda/cuda_conv.h"
 
+#include <cuda_runtime.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -14,12 +15,16 @@ struct cuda_conv {
 	struct cudnn_conv *conv;
 };
 
-static int cuda_conv_fill(void *context, enum tensor_type type, void *y, const void *bias,
-			  int64_t rows, int64_t channels)
+static int cuda_conv_fill(void *context, const struct cudnn_conv_filled *is,
+			  struct problem *problem)
 {
 	const struct cuda_conv *conv = context;
+	int error = cuda_kernel_bias_fill(&conv->launch, is->type, is->y, is->bias, is->rows,
+					  is->channels);
 
-	return cuda_kernel_bias_fill(&conv->launch, type, y, bias, rows, channels) == 0 ? 0 : -EIO;
+	return error == 0 ? 0
+			  : problem_set(problem, -EIO, "the bias of a product: %s",
+					cudaGetErrorName((cudaError_t)error));
 }
 
 int cuda_conv_new(void *stream, size_t workspace_limit, struct cuda_conv **ret,
@@ -62,7 +67,7 @@ int cuda_conv_workspace(struct cuda_conv *conv, const struct ops_call *call, siz
 	return rc;
 }
 
-int cuda_conv_run(struct cuda_conv *conv, const struct ops_call *call)
+int cuda_conv_run(struct cuda_conv *conv, const struct ops_call *call, struct problem *problem)
 {
-	return cudnn_conv_run(conv->conv, call);
+	return cudnn_conv_run(conv->conv, call, problem);
 }

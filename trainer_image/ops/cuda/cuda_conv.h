@@ -20,5 +20,6 @@ const char *cuda_conv_library(const struct cuda_conv *conv);
 /* Finds and keeps the engine of this shape and of at most call->workspace_size bytes. */
 MUST_USE int cuda_conv_workspace(struct cuda_conv *conv, const struct ops_call *call,
 				 size_t *ret_size, struct problem *problem);
-/* Allocates nothing; may be captured into a CUDA graph. */
-MUST_USE int cuda_conv_run(struct cuda_conv *conv, const struct ops_call *call);
+/* Allocates nothing; may be captured into a CUDA graph. Each error is told. */
+MUST_USE int cuda_conv_run(struct cuda_conv *conv, const struct ops_call *call,
+			   struct problem *problem);

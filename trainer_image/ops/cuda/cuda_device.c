@@ -10,13 +10,30 @@
 
 int cuda_device_told(struct cuda_device *device, int error)
 {
+	struct problem problem;
+
 	if (error == 0)
 		return 0;
-	if (device->words[0] == '\0')
-		(void)snprintf(device->words, sizeof(device->words), "GPU %d: %s: %s",
-			       device->number, cudaGetErrorName((cudaError_t)error),
-			       cudaGetErrorString((cudaError_t)error));
-	return -EIO;
+	(void)problem_set(&problem, -EIO, "%s: %s", cudaGetErrorName((cudaError_t)error),
+			  cudaGetErrorString((cudaError_t)error));
+	problem_detail(&problem, "seen behind %s; a GPU runs late, so it may be of a call before",
+		       device->last ? device->last : "the begin");
+	problem_hint(&problem, "dmesg has the driver's Xid, nvidia-smi -q errors of memory; with "
+			       "CUDA_LAUNCH_BLOCKING=1 the call is the right one");
+	return cuda_device_fault(device, &problem);
+}
+
+int cuda_device_fault(struct cuda_device *device, const struct problem *of)
+{
+	struct problem *fault = &device->fault;
+
+	if (problem_is_set(fault))
+		return of->code;
+	(void)problem_set(fault, of->code, "GPU %d (%s): %s", device->number, device->name,
+			  of->message);
+	problem_detail(fault, "%s", of->detail);
+	problem_hint(fault, "%s", of->hint);
+	return of->code;
 }
 
 void cuda_device_use(const struct cuda_device *device)
@@ -51,8 +68,13 @@ static int cuda_device_find(int number, struct problem *problem)
 
 static int cuda_device_make(struct cuda_device *device)
 {
-	int rc = cuda_device_told(device, (int)cudaSetDevice(device->number));
+	struct cudaDeviceProp is;
+	int rc = cuda_device_told(device, (int)cudaGetDeviceProperties(&is, device->number));
 
+	if (rc == 0)
+		(void)text_format(device->name, sizeof(device->name), "%s", is.name);
+	if (rc == 0)
+		rc = cuda_device_told(device, (int)cudaSetDevice(device->number));
 	if (rc == 0)
 		rc = cuda_device_told(device, (int)cudaStreamCreateWithFlags(
 						      &device->stream, cudaStreamNonBlocking));
@@ -77,7 +99,7 @@ int cuda_device_open(int number, struct cuda_device *ret, struct problem *proble
 	rc = cuda_device_make(ret);
 	if (rc != 0) {
 		(void)problem_set(problem, rc, "GPU %d cannot be used", number);
-		problem_detail(problem, "%s", ret->words);
+		problem_detail(problem, "%s", ret->fault.message);
 		problem_hint(problem, "nvidia-smi shows whether another program has all of it");
 		cuda_device_done(ret);
 	}
@@ -109,13 +131,15 @@ void cuda_device_done(struct cuda_device *device)
 void *cuda_device_take(struct cuda_device *device, size_t bytes)
 {
 	void *memory = NULL;
+	cudaError_t error = cudaMalloc(&memory, bytes > 0 ? bytes : 1);
 
-	if (cudaMalloc(&memory, bytes > 0 ? bytes : 1) != cudaSuccess) {
+	if (error == cudaErrorMemoryAllocation) {
 		(void)cudaGetLastError(); /* a lack of memory is no fault of the device */
 		return NULL;
 	}
-	if (cuda_device_told(device, (int)cudaMemsetAsync(memory, 0, bytes > 0 ? bytes : 1,
-							  device->stream)) != 0) {
+	if (error == cudaSuccess)
+		error = cudaMemsetAsync(memory, 0, bytes > 0 ? bytes : 1, device->stream);
+	if (cuda_device_told(device, (int)error) != 0) {
 		(void)cudaFree(memory);
 		return NULL;
 	}
@@ -236,15 +260,12 @@ int cuda_device_marks(struct cuda_device *device, size_t count, double *ret_ms)
 
 int cuda_device_about(struct cuda_device *device, struct ops_about *ret)
 {
-	struct cudaDeviceProp is;
 	size_t free = 0;
 	size_t total = 0;
 	int runtime = 0;
 	int driver = 0;
-	int rc = cuda_device_told(device, (int)cudaGetDeviceProperties(&is, device->number));
+	int rc = cuda_device_told(device, (int)cudaMemGetInfo(&free, &total));
 
-	if (rc == 0)
-		rc = cuda_device_told(device, (int)cudaMemGetInfo(&free, &total));
 	if (rc == 0)
 		rc = cuda_device_told(device, (int)cudaRuntimeGetVersion(&runtime));
 	if (rc == 0)
@@ -253,7 +274,7 @@ int cuda_device_about(struct cuda_device *device, struct ops_about *ret)
 		return rc;
 	ret->free = (int64_t)free;
 	ret->total = (int64_t)total;
-	(void)text_format(ret->device, sizeof(ret->device), "%s", is.name);
+	(void)text_format(ret->device, sizeof(ret->device), "%s", device->name);
 	(void)text_format(ret->library, sizeof(ret->library), "CUDA %d.%d, driver for %d.%d",
 			  runtime / 1000, runtime % 1000 / 10, driver / 1000, driver % 1000 / 10);
 	return 0;

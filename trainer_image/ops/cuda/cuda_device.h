@@ -1,6 +1,6 @@
 /* One GPU: its stream, its memory, and copies through pinned memory. Work runs in the order of the calls.
  *
- * Functions return 0, or -EIO with the device's own words in `words`. */
+ * Functions return 0, or -EIO with the device's own words in `fault`. */
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,6 +16,7 @@ enum { CUDA_DEVICE_STAGES = 2, CUDA_DEVICE_STAGE = 4 << 20 };
 
 struct cuda_device {
 	int number;
+	char name[64]; /* "NVIDIA H200" */
 	cudaStream_t stream;
 	struct {
 		void *memory;     /* pinned, CUDA_DEVICE_STAGE bytes */
@@ -24,7 +25,8 @@ struct cuda_device {
 	unsigned next;
 	cudaEvent_t *marks;
 	size_t mark_count;
-	char words[160]; /* of the first error; empty = none */
+	const char *last;     /* what was called last: a fault may be of something before */
+	struct problem fault; /* the first */
 };
 
 /* E_UNAVAILABLE: no driver or no GPU; E_NOT_FOUND: not so many GPUs; -ENOMEM; -EIO. Each says what to do. */
@@ -36,6 +38,8 @@ void cuda_device_done(struct cuda_device *device);
 void cuda_device_use(const struct cuda_device *device);
 /* What a call of the runtime returned: 0 or -EIO. */
 MUST_USE int cuda_device_told(struct cuda_device *device, int error);
+/* Keeps what another library says of this GPU, `of` with its name before it. Returns of->code. */
+int cuda_device_fault(struct cuda_device *device, const struct problem *of);
 
 /* 256-byte aligned zeros; NULL when none is left. */
 void *cuda_device_take(struct cuda_device *device, size_t bytes);

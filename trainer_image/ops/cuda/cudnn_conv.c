@@ -2,9 +2,11 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "common/base/error.h"
+#include "common/base/text.h"
 
 #include "trainer_image/ops/cuda/cudnn_shapes.h"
 
@@ -119,14 +121,26 @@ static void cudnn_conv_memory(const struct ops_call *call, enum cudnn_product pr
 	}
 }
 
+static int cudnn_conv_failed(const struct cudnn_conv *conv, const struct cudnn_plan *plan,
+			     const struct cudnn_shape *shape, int status, struct problem *problem)
+{
+	char words[CUDNN_SHAPE_TEXT];
+	char what[CUDNN_ENGINE_NAME + CUDNN_SHAPE_TEXT];
+
+	(void)text_format(what, sizeof(what), "%s of %s in %s", plan->engine.name,
+			  cudnn_shape_text(shape, words), tensor_type_text(shape->type));
+	return cudnn_library_problem(&conv->library, status, what, problem);
+}
+
 static int cudnn_conv_execute(const struct cudnn_conv *conv, const struct cudnn_plan *plan,
-			      enum cudnn_product product, const struct ops_call *call)
+			      const struct cudnn_shape *shape, const struct ops_call *call,
+			      struct problem *problem)
 {
 	static const int64_t ids[3] = {CUDNN_ID_X, CUDNN_ID_W, CUDNN_ID_Y};
 	void *memory[3];
 	struct cudnn_pool pool;
 
-	cudnn_conv_memory(call, product, memory);
+	cudnn_conv_memory(call, shape->product, memory);
 	cudnn_pool_init(&pool, &conv->library);
 	void *pack = cudnn_pool_add(&pool, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
 
@@ -140,15 +154,18 @@ static int cudnn_conv_execute(const struct cudnn_conv *conv, const struct cudnn_
 
 	if (status == CUDNN_STATUS_SUCCESS)
 		status = conv->library.execute(conv->target.handle, plan->plan, pack);
+	int rc = status == CUDNN_STATUS_SUCCESS
+			 ? 0
+			 : cudnn_conv_failed(conv, plan, shape, status, problem);
+
 	cudnn_pool_done(&pool);
-	return status == CUDNN_STATUS_SUCCESS ? 0 : -EIO;
+	return rc;
 }
 
-int cudnn_conv_run(struct cudnn_conv *conv, const struct ops_call *call)
+int cudnn_conv_run(struct cudnn_conv *conv, const struct ops_call *call, struct problem *problem)
 {
-	struct problem problem = {0};
 	struct cudnn_shape shape;
-	int rc = cudnn_conv_shape(call, &shape, &problem);
+	int rc = cudnn_conv_shape(call, &shape, problem);
 
 	if (rc < 0)
 		return rc;
@@ -157,13 +174,22 @@ int cudnn_conv_run(struct cudnn_conv *conv, const struct ops_call *call)
 		row ? row->plans[cudnn_shapes_choose(row, call->workspace_size)] : NULL;
 
 	if (!plan)
-		return E_NOT_FOUND;
+		return problem_set(problem, E_NOT_FOUND, "no engine was asked for %s",
+				   op_text(call->kind));
+	if (plan->engine.workspace > (int64_t)call->workspace_size)
+		return problem_set(
+			problem, E_LIMIT, "%s wants %" PRId64 " bytes of workspace, and has %zu",
+			op_text(call->kind), plan->engine.workspace, call->workspace_size);
 	if (shape.product == CUDNN_FORWARD && call->in_count > 2) {
-		int64_t channels = shape.out[2];
-		int64_t rows = tensor_shape_count(&call->out[0].is.shape) / channels;
+		const struct cudnn_conv_filled filled = {
+			.type = shape.type,
+			.y = call->out[0].data,
+			.bias = call->in[2].data,
+			.rows = tensor_shape_count(&call->out[0].is.shape) / shape.out[2],
+			.channels = shape.out[2],
+		};
 
-		rc = conv->bias.fill(conv->bias.context, shape.type, call->out[0].data,
-				     call->in[2].data, rows, channels);
+		rc = conv->bias.fill(conv->bias.context, &filled, problem);
 	}
-	return rc == 0 ? cudnn_conv_execute(conv, plan, shape.product, call) : rc;
+	return rc == 0 ? cudnn_conv_execute(conv, plan, &shape, call, problem) : rc;
 }

@@ -7,11 +7,17 @@
 
 struct cudnn_conv;
 
-/* y [rows][channels] = bias [channels] on the stream: a kernel of the caller. 0 or an error. */
+struct cudnn_conv_filled {
+	enum tensor_type type;
+	void *y;
+	const void *bias;
+	int64_t rows, channels;
+};
+
+/* y [rows][channels] = bias [channels] on the stream: a kernel of the caller. 0 or an error that is told. */
 struct cudnn_conv_bias {
 	void *context;
-	int (*fill)(void *context, enum tensor_type type, void *y, const void *bias, int64_t rows,
-		    int64_t channels);
+	int (*fill)(void *context, const struct cudnn_conv_filled *is, struct problem *problem);
 };
 
 /* Loads cuDNN and opens the GPU that this thread has chosen. `stream` is a cudaStream_t; no product takes more than `limit`
@@ -28,5 +34,6 @@ const char *cudnn_conv_library(const struct cudnn_conv *conv);
 MUST_USE int cudnn_conv_find(struct cudnn_conv *conv, const struct ops_call *call,
 			     struct cudnn_engine *ret, struct problem *problem);
 /* Takes no memory of the GPU and does not wait, so it may be captured into a CUDA graph. E_NOT_FOUND: its shape was never
- * found with this workspace; -EIO: cuDNN failed. */
-MUST_USE int cudnn_conv_run(struct cudnn_conv *conv, const struct ops_call *call);
+ * found with this workspace; E_LIMIT: all its engines want more; -EIO: cuDNN failed, E_UNSUPPORTED: it refused. Each is told. */
+MUST_USE int cudnn_conv_run(struct cudnn_conv *conv, const struct ops_call *call,
+			    struct problem *problem);
