@@ -132,6 +132,33 @@ static void engine_report_limit(const struct plan_report *report, int slower, st
 			  slower, engine_report_size(report->engines.limit, size));
 }
 
+/* Tensor cores of 16-bit types want channels in multiples of 8. cuDNN pads others where there is workspace for it. */
+static bool engine_report_is_odd(const struct plan_report *report, int op)
+{
+	const struct graph *graph = report->graph;
+	const struct graph_op *row = &graph->ops[op];
+	bool odd = tensor_shape_channels(&graph->tensors[row->out[0]].is.shape) % 8 != 0;
+
+	for (int i = 0; i < row->in_count; i++)
+		odd = odd || tensor_shape_channels(&graph->tensors[row->in[i]].is.shape) % 8 != 0;
+	return odd && tensor_type_size(graph->tensors[row->out[0]].is.type) == 2 &&
+	       !report->engines.ops[op].engine.tensor_cores;
+}
+
+static void engine_report_odd(const struct plan_report *report, struct text *text)
+{
+	int count = 0;
+
+	for (int i = 0; i < report->engines.op_count; i++)
+		if (report->engines.ops[i].engine.shape >= 0 && engine_report_is_odd(report, i))
+			count++;
+	if (count > 0)
+		text_addf(text,
+			  "  %d products run without tensor cores: those want channels in\n"
+			  "  multiples of 8\n",
+			  count);
+}
+
 void engine_report_text(const struct plan_report *report, bool all, struct text *text)
 {
 	int count = 0;
@@ -160,6 +187,7 @@ void engine_report_text(const struct plan_report *report, bool all, struct text 
 	for (enum op_kind kind = OP_CONV; kind < OP_KINDS; kind++)
 		engine_report_kind(report, kind, text);
 	engine_report_limit(report, slower, text);
+	engine_report_odd(report, text);
 	if (all)
 		engine_report_shape_rows(report, groups, count, text);
 }
@@ -179,6 +207,7 @@ static void engine_report_json_shape(const struct plan_report *report, int shape
 	json_put_int(text, "workspace_bytes", op->engine.workspace);
 	json_put_int(text, "first_workspace_bytes", op->first_workspace);
 	json_put_bool(text, "first", group->slower == 0);
+	json_put_bool(text, "tensor_cores", op->engine.tensor_cores);
 	json_end_object(text);
 }
 

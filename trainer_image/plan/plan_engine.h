@@ -12,7 +12,8 @@ enum { PLAN_ENGINE_NAME = 96, PLAN_ENGINE_LIBRARY = 32, PLAN_ENGINE_LIMITS = 7 }
 struct plan_engine {
 	int shape; /* its number: equal shapes have equal numbers, from 0 on; -1 = a kernel of our own */
 	int64_t id;
-	int64_t workspace;           /* bytes */
+	int64_t workspace; /* bytes */
+	bool tensor_cores;
 	char name[PLAN_ENGINE_NAME]; /* "eng67_k2=1": the library's own */
 };
 

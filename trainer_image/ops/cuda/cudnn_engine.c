@@ -74,14 +74,17 @@ static int64_t cudnn_engine_notes(struct cudnn_pool *pool, void *engine,
 	return count < CUDNN_ENGINE_NOTES ? count : CUDNN_ENGINE_NOTES;
 }
 
-/* Why the engine may not be taken; CUDNN_REFUSALS: it may. */
+/* Why the engine may not be taken; CUDNN_REFUSALS: it may. Sets ret->tensor_cores. */
 static enum cudnn_refusal cudnn_engine_judge(struct cudnn_pool *pool, void *engine,
-					     enum tensor_type type)
+					     enum tensor_type type, struct cudnn_engine *ret)
 {
 	int notes[CUDNN_ENGINE_NOTES];
 	int64_t count = cudnn_engine_notes(pool, engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
 					   CUDNN_TYPE_NUMERICAL_NOTE, notes);
 
+	for (int64_t i = 0; i < count; i++)
+		ret->tensor_cores =
+			ret->tensor_cores || notes[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
 	for (int64_t i = 0; i < count; i++)
 		for (size_t k = 0; k < COUNT_OF(cudnn_engine_rules); k++)
 			if (notes[i] == (int)cudnn_engine_rules[k].note &&
@@ -161,7 +164,7 @@ static enum cudnn_refusal cudnn_engine_try(struct cudnn_engine_search *search,
 		pool->status = pool->library->get_attribute(config, CUDNN_ATTR_ENGINECFG_ENGINE,
 							    CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
 							    &count, &engine);
-	enum cudnn_refusal refusal = cudnn_engine_judge(pool, engine, search->shape->type);
+	enum cudnn_refusal refusal = cudnn_engine_judge(pool, engine, search->shape->type, &found);
 
 	found.id = cudnn_engine_number(pool, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
 	found.workspace = cudnn_engine_number(pool, config, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE);
@@ -173,9 +176,11 @@ static enum cudnn_refusal cudnn_engine_try(struct cudnn_engine_search *search,
 		return CUDNN_REFUSED_WORKSPACE;
 	cudnn_engine_name(pool, config, &found);
 	void *plan = cudnn_engine_make_plan(of_plan, search->target, config);
-
-	found.workspace =
+	int64_t needs =
 		cudnn_engine_number(of_plan, plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+
+	/* A later search, within what is kept here, must not refuse it for what its configuration says. */
+	found.workspace = needs > found.workspace ? needs : found.workspace;
 	if (pool->status != CUDNN_STATUS_SUCCESS || of_plan->status != CUDNN_STATUS_SUCCESS) {
 		of_plan->status = CUDNN_STATUS_SUCCESS; /* the next one may work */
 		return CUDNN_REFUSED_PLAN;

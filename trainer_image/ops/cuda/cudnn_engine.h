@@ -28,6 +28,7 @@ enum { CUDNN_ENGINES_MAX = 16, CUDNN_ENGINE_NAME = 96 };
 struct cudnn_engine {
 	int64_t id; /* cuDNN's number of it, for this product */
 	int64_t workspace;
+	bool tensor_cores;
 	/* With the choices within it, "eng67_k2=1_k27=8": what cuDNN's log and cudnn-frontend call it. */
 	char name[CUDNN_ENGINE_NAME];
 };

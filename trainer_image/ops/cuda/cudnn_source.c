@@ -54,7 +54,10 @@ static int cudnn_source_find(void *context, const struct graph *graph, int op, i
 	const struct cudnn_engine *engine =
 		&row->engines.rows[cudnn_shapes_choose(row, (size_t)limit)];
 
-	*ret = (struct plan_engine){row->number, engine->id, engine->workspace, ""};
+	*ret = (struct plan_engine){.shape = row->number,
+				    .id = engine->id,
+				    .workspace = engine->workspace,
+				    .tensor_cores = engine->tensor_cores};
 	memcpy(ret->name, engine->name, sizeof(ret->name));
 	return 0;
 }
