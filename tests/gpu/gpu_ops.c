@@ -16,13 +16,13 @@
 
 #include "tests/support/augment_parity.h"
 #include "tests/support/cmocka.h"
-#include "tests/support/ops_parity_chain.h"
 #include "tests/support/ops_parity_code.h"
+#include "tests/support/ops_parity_product.h"
 
 enum {
 	SKIPPED = 77,
 	FAILED_MAX = 12,
-	TESTS_MAX = COUNT_OF(ops_cases) + COUNT_OF(parity_large) + 8
+	TESTS_MAX = COUNT_OF(ops_cases) + COUNT_OF(parity_large) + COUNT_OF(parity_products) + 8
 };
 
 static struct parity gpu;
@@ -37,6 +37,14 @@ static void test_case(void **state)
 	const struct ops_case *const *is = *state;
 
 	parity_cases(&gpu, *is, 1);
+}
+
+static void test_engines(void **state)
+{
+	const struct ops_case *const *is = *state;
+
+	printf("%s: %d engines give the processor's numbers\n", (*is)->name,
+	       parity_engines(&gpu, *is, 1));
 }
 
 static void test_state(void **state)
@@ -73,6 +81,7 @@ static void test_passes(void **state)
 	(void)state;
 	parity_passes(&gpu);
 	parity_captures(&gpu);
+	parity_product_passes(&gpu);
 }
 
 static void test_augment(void **state)
@@ -90,21 +99,24 @@ static bool gpu_ops_is_product(const struct ops_case *is)
 	return is->kind == OP_CONV || is->kind == OP_LINEAR;
 }
 
+static size_t gpu_ops_add_case(struct CMUnitTest tests[], size_t count, const struct ops_case *is,
+			       CMUnitTestFunction run)
+{
+	static const struct ops_case *all[TESTS_MAX];
+
+	all[count] = is;
+	tests[count] = (struct CMUnitTest){
+		.name = is->name, .test_func = run, .initial_state = &all[count]};
+	return count + 1;
+}
+
 /* Those that cuDNN computes, or all others. */
 static size_t gpu_ops_add(struct CMUnitTest tests[], size_t count, const struct ops_case *cases,
 			  size_t case_count, bool products)
 {
-	static const struct ops_case *all[TESTS_MAX];
-
-	for (size_t i = 0; i < case_count; i++) {
-		if (gpu_ops_is_product(&cases[i]) != products)
-			continue;
-		all[count] = &cases[i];
-		tests[count] = (struct CMUnitTest){.name = cases[i].name,
-						   .test_func = test_case,
-						   .initial_state = &all[count]};
-		count++;
-	}
+	for (size_t i = 0; i < case_count; i++)
+		if (gpu_ops_is_product(&cases[i]) == products)
+			count = gpu_ops_add_case(tests, count, &cases[i], test_case);
 	return count;
 }
 
@@ -123,6 +135,8 @@ static size_t gpu_ops_tests(struct CMUnitTest tests[TESTS_MAX])
 	count += COUNT_OF(others);
 	count = gpu_ops_add(tests, count, ops_cases, COUNT_OF(ops_cases), true);
 	count = gpu_ops_add(tests, count, parity_large, COUNT_OF(parity_large), true);
+	for (size_t i = 0; i < COUNT_OF(parity_products); i++)
+		count = gpu_ops_add_case(tests, count, &parity_products[i], test_engines);
 	tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_passes);
 	return count;
 }
@@ -148,8 +162,13 @@ static int gpu_ops_run(const struct CMUnitTest tests[], size_t count, volatile s
 		return gpu_ops_tell(rc, &problem);
 	gpu.kernels = no_kernels;
 	for (; *at < count; ++*at)
-		if (_cmocka_run_group_tests(tests[*at].name, &tests[*at], 1, NULL, NULL) != 0)
+		if (_cmocka_run_group_tests(tests[*at].name, &tests[*at], 1, NULL, NULL) != 0) {
+			const struct problem *fault = gpu.device->backend->fault(gpu.device);
+
+			if (problem_is_set(fault))
+				printf("%s (%s)\n", fault->message, fault->detail);
 			return 1;
+		}
 	ops_free(gpu.cpu);
 	ops_free(gpu.device);
 	return 0;

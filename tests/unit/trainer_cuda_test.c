@@ -11,8 +11,8 @@
 
 #include "tests/support/cmocka.h"
 #include "tests/support/cuda_emulation/emulation.h"
-#include "tests/support/ops_parity_chain.h"
 #include "tests/support/ops_parity_code.h"
+#include "tests/support/ops_parity_product.h"
 
 static void begin(struct parity *parity)
 {
@@ -123,6 +123,22 @@ static void test_chains(void **state)
 	parity_apart(&parity);
 	parity_passes(&parity);
 	parity_captures(&parity);
+	parity_product_passes(&parity);
+	end(&parity);
+}
+
+/* The walk over engines, which tests/gpu makes with large shapes: each of three products has two here. */
+static void test_engines(void **state)
+{
+	const size_t products = 7; /* the first of the cases */
+	struct parity parity;
+
+	(void)state;
+	emulation_set_engine(512);
+	begin(&parity);
+	emulation_set_engine(0);
+	assert_int_equal(parity_engines(&parity, ops_cases, products),
+			 products * COUNT_OF(parity_types) * 3 * 2);
 	end(&parity);
 }
 
@@ -293,7 +309,7 @@ int main(void)
 		cmocka_unit_test(test_codes),     cmocka_unit_test(test_chains),
 		cmocka_unit_test(test_no_device), cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_broken),    cmocka_unit_test(test_unsupported),
-		cmocka_unit_test(test_emulation),
+		cmocka_unit_test(test_emulation), cmocka_unit_test(test_engines),
 	};
 
 	return cmocka_run_group_tests_name("trainer_cuda", tests, NULL, NULL);
