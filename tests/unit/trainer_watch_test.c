@@ -82,7 +82,7 @@ static int meet_trouble(enum trouble trouble, struct watch *watch, int step)
 	if (trouble == TROUBLE_KILLED)
 		(void)raise(SIGKILL);
 	if (trouble == TROUBLE_FAILS) {
-		watch_fail(watch, "no space is left on the disk");
+		watch_fail(watch, &(struct problem){.message = "no space is left on the disk"});
 		return -ENOSPC;
 	}
 	return 0;

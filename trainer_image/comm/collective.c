@@ -246,26 +246,38 @@ static int collective_direct_encode(struct place *place, const struct collective
 			 : place_encode(place, sum->codec, from, count, to);
 }
 
+/* Behind exchanges that ran together and ended with `rc`. */
+static int collective_direct_end(struct transport *transport, int rc)
+{
+	int ended = transport_together(transport, false);
+
+	return rc != 0 ? rc : ended;
+}
+
 /* Each shard to its owner; of this rank's those of the others come, in the order of the steps. */
 static int collective_direct_scatter(struct transport *transport,
 				     const struct collective_group *group,
 				     const struct collective_sum *sum, uint8_t *encoded,
 				     uint8_t *came /* NOLINT(readability-non-const-parameter) */)
 {
-	size_t size = collective_part(sum, group->count, group->me).size;
-	int rc = 0;
+	struct collective_part mine = collective_part(sum, group->count, group->me);
+	size_t room = collective_direct_room(mine.size);
+	int rc = transport_together(transport, true);
+
+	if (rc != 0)
+		return rc;
 
 	for (int step = 1; rc == 0 && step < group->count; step++) {
 		struct collective_part to = collective_part(sum, group->count, group->me + step);
 		const struct transport_exchange is = {
 			.out = collective_direct_at(sum, encoded, &to),
 			.out_size = to.size,
-			.in = came + (size_t)(step - 1) * size,
-			.in_size = size};
+			.in = came + (size_t)(step - 1) * room,
+			.in_size = mine.size};
 
 		rc = collective_shift(transport, group, step, is);
 	}
-	return rc;
+	return collective_direct_end(transport, rc);
 }
 
 /* The sum in the order of the members, whoever sums. */
@@ -273,6 +285,7 @@ static int collective_direct_add(struct place *place, const struct collective_gr
 				 const struct collective_sum *sum, struct collective_part mine,
 				 const uint8_t *own, const uint8_t *came)
 {
+	size_t room = collective_direct_room(mine.size);
 	int rc = place_clear(place, mine.numbers, mine.count);
 
 	for (int i = 0; rc == 0 && i < group->count; i++) {
@@ -280,8 +293,8 @@ static int collective_direct_add(struct place *place, const struct collective_gr
 			  group->count; /* came in step `nth`, from the member i */
 
 		rc = place_add(place, sum->codec,
-			       i == group->me ? own : came + (size_t)(nth - 1) * mine.size,
-			       mine.count, mine.numbers);
+			       i == group->me ? own : came + (size_t)(nth - 1) * room, mine.count,
+			       mine.numbers);
 	}
 	return rc;
 }
@@ -291,8 +304,10 @@ static int collective_direct_spread(struct transport *transport,
 				    const struct collective_sum *sum, uint8_t *encoded)
 {
 	struct collective_part mine = collective_part(sum, group->count, group->me);
-	int rc = 0;
+	int rc = transport_together(transport, true);
 
+	if (rc != 0)
+		return rc;
 	for (int step = 1; rc == 0 && step < group->count; step++) {
 		struct collective_part from = collective_part(sum, group->count, group->me - step);
 		const struct transport_exchange is = {
@@ -303,7 +318,7 @@ static int collective_direct_spread(struct transport *transport,
 
 		rc = collective_shift(transport, group, step, is);
 	}
-	return rc;
+	return collective_direct_end(transport, rc);
 }
 
 int collective_direct_reduce(struct transport *transport, const struct collective_group *group,
@@ -312,7 +327,7 @@ int collective_direct_reduce(struct transport *transport, const struct collectiv
 	struct place *place = transport->place;
 	struct collective_part mine = collective_part(sum, group->count, group->me);
 	uint8_t *encoded = sum->workspace;
-	uint8_t *came = encoded + codec_size(sum->codec, sum->count + CODEC_BLOCK);
+	uint8_t *came = encoded + collective_direct_room(codec_size(sum->codec, sum->count));
 	int rc = collective_direct_encode(place, sum, sum->numbers, sum->lost, sum->count, encoded);
 
 	if (rc == 0)

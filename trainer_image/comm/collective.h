@@ -20,6 +20,10 @@
 #include "trainer_image/comm/codec.h"
 #include "trainer_image/comm/transport.h"
 
+/* Shards begin at multiples of so many numbers: whole blocks of each codec, and a multiple of 16 bytes. GPUs copy what lies
+ * at such a multiple in large pieces, and all else byte by byte. */
+enum { COLLECTIVE_UNIT = 4 * CODEC_BLOCK };
+
 /* Some ranks of a job, in an order that all of them know. */
 struct collective_group {
 	int count;
@@ -50,7 +54,7 @@ const char *collective_way_text(enum collective_way way);
 
 /* The whole job. */
 struct collective_group collective_all(const struct transport *transport);
-/* Numbers [first, first + count) that the group's member `nth` sums: blocks of the codec stay whole. */
+/* Numbers [first, first + count) that the group's member `nth` sums: whole units. */
 void collective_shard(size_t count, int members, int nth, size_t *ret_first, size_t *ret_count);
 size_t collective_workspace(const struct collective_group *group, enum collective_way way,
 			    enum codec codec, size_t count);

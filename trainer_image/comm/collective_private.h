@@ -19,6 +19,8 @@ struct collective_range {
 struct collective_part collective_part(const struct collective_sum *sum, int members, int nth);
 struct collective_part collective_range_part(const struct collective_sum *sum, int members,
 					     struct collective_range range);
+/* Bytes that shards of DIRECT lie apart, a multiple of 16. */
+size_t collective_direct_room(size_t size);
 /* Bytes that hold any shard. */
 size_t collective_part_room(enum codec codec, int members, size_t count);
 /* The half of the range that the member keeps, and the other one. */

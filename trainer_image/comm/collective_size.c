@@ -1,11 +1,14 @@
 /* The sizes of sums: their shards, workspace, and the bytes of each way by theory. */
 #include "trainer_image/comm/collective_private.h"
 
+/* A block of INT8 has 260 bytes, so four of them are a multiple of 16. */
+enum { COLLECTIVE_ALIGN = 16 };
+
 void collective_shard(size_t count, int members, int nth, size_t *ret_first, size_t *ret_count)
 {
-	size_t blocks = (count + CODEC_BLOCK - 1) / CODEC_BLOCK;
-	size_t first = blocks * (size_t)nth / (size_t)members * CODEC_BLOCK;
-	size_t end = blocks * (size_t)(nth + 1) / (size_t)members * CODEC_BLOCK;
+	size_t units = (count + COLLECTIVE_UNIT - 1) / COLLECTIVE_UNIT;
+	size_t first = units * (size_t)nth / (size_t)members * COLLECTIVE_UNIT;
+	size_t end = units * (size_t)(nth + 1) / (size_t)members * COLLECTIVE_UNIT;
 
 	*ret_first = first < count ? first : count;
 	*ret_count = (end < count ? end : count) - *ret_first;
@@ -23,12 +26,18 @@ struct collective_part collective_part(const struct collective_sum *sum, int mem
 	return part;
 }
 
-/* Shards differ by a block at most. */
+size_t collective_direct_room(size_t size)
+{
+	return (size + COLLECTIVE_ALIGN - 1) / COLLECTIVE_ALIGN * COLLECTIVE_ALIGN;
+}
+
+/* Shards differ by a unit at most. */
 size_t collective_part_room(enum codec codec, int members, size_t count)
 {
-	size_t most = (count / (size_t)members / CODEC_BLOCK + 2) * CODEC_BLOCK;
+	size_t most = (count / (size_t)members / COLLECTIVE_UNIT + 2) * COLLECTIVE_UNIT;
+	size_t all = (count + COLLECTIVE_UNIT - 1) / COLLECTIVE_UNIT * COLLECTIVE_UNIT;
 
-	return codec_size(codec, most);
+	return codec_size(codec, most < all ? most : all);
 }
 
 struct collective_part collective_range_part(const struct collective_sum *sum, int members,

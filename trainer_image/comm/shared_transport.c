@@ -226,7 +226,8 @@ static void shared_free(struct transport *transport)
 
 int transport_shared_new(struct shared_memory *memory, int rank, struct transport **ret)
 {
-	static const struct transport_kind kind = {"shared", shared_exchange, shared_free};
+	static const struct transport_kind kind = {
+		.name = "shared", .exchange = shared_exchange, .free = shared_free};
 	struct shared_transport *shared = calloc(1, sizeof(*shared));
 
 	if (!shared)

@@ -85,16 +85,16 @@ static void *sum_queue_thread(void *context)
 	return NULL;
 }
 
-/* Shards round up to a block of the codec each. */
+/* Shards round up to a unit each. */
 size_t sum_queue_memory(const struct sum_options *options, size_t numbers, size_t count,
 			size_t most)
 {
 	const struct levels *levels = &options->levels;
 	size_t machine = (size_t)levels->machine.count;
-	size_t mine = numbers / machine + count * CODEC_BLOCK;
-	size_t owned = mine / (size_t)levels->across.count + count * CODEC_BLOCK;
+	size_t mine = numbers / machine + count * COLLECTIVE_UNIT;
+	size_t owned = mine / (size_t)levels->across.count + count * COLLECTIVE_UNIT;
 	size_t room = levels_workspace(levels, options->way, options->codec,
-				       most + machine * CODEC_BLOCK);
+				       most + machine * COLLECTIVE_UNIT);
 
 	return room + (options->feedback ? (mine + owned) * sizeof(float) : 0);
 }

@@ -382,7 +382,8 @@ static void tcp_free(struct transport *transport)
 int transport_tcp_new(const struct transport_job *job, int rank, int listener, int64_t wait_ms,
 		      struct transport **ret, struct problem *problem)
 {
-	static const struct transport_kind kind = {"tcp", tcp_exchange, tcp_free};
+	static const struct transport_kind kind = {
+		.name = "tcp", .exchange = tcp_exchange, .free = tcp_free};
 	struct tcp_transport *tcp;
 	int rc;
 

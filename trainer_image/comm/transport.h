@@ -35,6 +35,8 @@ struct transport_kind {
 	/* -ETIMEDOUT: nothing moved for so long; -ECANCELED: told to stop; -ECONNRESET: the other is
 	 * gone. `transport->blamed` is the rank that was waited for. */
 	MUST_USE int (*exchange)(struct transport *transport, const struct transport_exchange *is);
+	/* NULL: exchanges run one by one. */
+	MUST_USE int (*together)(struct transport *transport, bool begins);
 	void (*free)(struct transport *transport);
 };
 
@@ -55,6 +57,13 @@ MUST_USE static inline int transport_exchange(struct transport *transport,
 					      const struct transport_exchange *is)
 {
 	return transport->kind->exchange(transport, is);
+}
+
+/* Exchanges between the two calls may run at the same time: none needs what another brings. The second call also
+ * follows a failure of one of them. */
+MUST_USE static inline int transport_together(struct transport *transport, bool begins)
+{
+	return transport->kind->together ? transport->kind->together(transport, begins) : 0;
 }
 
 /* From any thread, also from a signal handler. */

@@ -36,8 +36,9 @@ struct watch {
 	pthread_mutex_t lock; /* of all below */
 	bool ends;
 	struct beat mine;
-	int64_t away_us;     /* the longest time that this process was stopped */
-	struct problem over; /* code 0: all is well */
+	int64_t away_us;               /* the longest time that this process was stopped */
+	struct problem over;           /* code 0: all is well */
+	struct watch_verdict *verdict; /* NULL: nobody reads it */
 	struct watch_rank all[COMM_RANKS_MAX];
 };
 
@@ -59,12 +60,24 @@ static void watch_beat(struct watch *watch)
 				     watch->all[rank].address_size);
 }
 
+static void watch_verdict(struct watch *watch, bool own, const struct problem *problem)
+{
+	struct watch_verdict *verdict = watch->verdict;
+
+	if (!verdict || atomic_load(&verdict->at_ms) != 0)
+		return;
+	verdict->own = own;
+	verdict->problem = *problem;
+	atomic_store(&verdict->at_ms, clock_monotonic_ms());
+}
+
 /* The first cause counts: what others say after it follows from it. */
 static void watch_over(struct watch *watch, int code, int rank, const char *does, const char *why)
 {
 	if (watch->over.code != 0)
 		return;
 	(void)problem_set(&watch->over, code, "rank %d %s %s", rank, does, why);
+	watch_verdict(watch, false, &watch->over);
 	transport_stop(watch->transport);
 }
 
@@ -233,13 +246,32 @@ void watch_step(struct watch *watch, uint64_t step, uint64_t waited_us)
 	pthread_mutex_unlock(&watch->lock);
 }
 
-void watch_fail(struct watch *watch, const char *cause)
+void watch_fail(struct watch *watch, const struct problem *cause)
+{
+	bool is_first;
+
+	pthread_mutex_lock(&watch->lock);
+	is_first = watch->mine.state == BEAT_RUNS;
+	if (is_first) {
+		watch->mine.state = BEAT_FAILED;
+		(void)text_format(watch->mine.cause, sizeof(watch->mine.cause), "%s%s%s",
+				  cause->message, cause->detail[0] ? "; " : "", cause->detail);
+		watch_verdict(watch, true, cause);
+	}
+	pthread_mutex_unlock(&watch->lock);
+	if (!is_first)
+		return;
+	watch_beat(watch);
+	transport_stop(watch->transport);
+}
+
+void watch_show(struct watch *watch, struct watch_verdict *verdict)
 {
 	pthread_mutex_lock(&watch->lock);
-	watch->mine.state = BEAT_FAILED;
-	(void)text_copy(watch->mine.cause, sizeof(watch->mine.cause), cause);
+	watch->verdict = verdict;
+	if (watch->over.code != 0)
+		watch_verdict(watch, false, &watch->over);
 	pthread_mutex_unlock(&watch->lock);
-	watch_beat(watch);
 }
 
 bool watch_fine(struct watch *watch, struct problem *problem)

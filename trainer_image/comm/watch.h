@@ -6,6 +6,8 @@
  * "rank 2 is silent since 5.0 s" as their problem. */
 #pragma once
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/base/macros.h"
@@ -17,6 +19,14 @@ enum { WATCH_SILENT_MS = 5000 };
 
 struct watch;
 
+/* Why a rank's job is over, in memory that another process may read: the first cause counts. */
+struct watch_verdict {
+	atomic_int_fast64_t
+		at_ms; /* clock_monotonic_ms() of the cause; 0: the job goes on. Read it first */
+	bool own;      /* this rank has failed; else it is what the watch found */
+	struct problem problem; /* of a silent rank: E_TIMEOUT */
+};
+
 /* `transport` is stopped when the job cannot go on; it outlives the watch. `socket`: UDP, bound to the port of
  * this rank in `job`, for the watch to close. `silent_ms` 0 = WATCH_SILENT_MS. -ENOMEM, -EAGAIN, E_NOT_FOUND:
  * the address of a rank. */
@@ -27,8 +37,10 @@ void watch_free(struct watch *watch);
 
 /* Where this rank is; from the thread that trains. */
 void watch_step(struct watch *watch, uint64_t step, uint64_t waited_us);
-/* This rank cannot go on: the others are told at once. */
-void watch_fail(struct watch *watch, const char *cause);
+/* This rank cannot go on: the others are told at once, and its transport is stopped. The first call counts. */
+void watch_fail(struct watch *watch, const struct problem *cause);
+/* The verdict is written to `verdict` as soon as there is one. It outlives the watch; its bytes are 0. */
+void watch_show(struct watch *watch, struct watch_verdict *verdict);
 /* False: the job is over, and `problem` says by which rank and why. */
 bool watch_fine(struct watch *watch, struct problem *problem);
 

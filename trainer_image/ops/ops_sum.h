@@ -14,6 +14,8 @@ struct ops_ranks {
 	uint8_t id[OPS_ID_SIZE];           /* that rank 0 made, the same on all */
 	bool (*is_stopped)(void *context); /* true ends all waiting, from then on */
 	void *context;
+	int64_t join_ms;  /* joining may take so long */
+	int64_t still_ms; /* a sum may stand still so long, while this rank's gradients are there */
 };
 
 /* Bytes of the device to the rank `to`, and others from the rank `from`. A size of 0: not. */
@@ -44,13 +46,16 @@ struct ops_code {
 	size_t count; /* numbers */
 };
 
-/* Functions that return an int: E_UNAVAILABLE, the job was stopped; -ECONNRESET, a rank or the way to it is gone; -EIO. */
+/* Functions that return an int: -ECANCELED, the job was stopped; -ECONNRESET, the library of sums failed, maybe by the
+ * end of another rank; -ETIMEDOUT, nothing moves; -EIO, the device failed. why() tells more of the second and third. */
 struct ops_sums {
 	MUST_USE int (*id)(struct ops *ops, uint8_t ret[OPS_ID_SIZE], struct problem *problem);
 	MUST_USE int (*join)(struct ops *ops, const struct ops_ranks *ranks,
 			     struct problem *problem);
 	void (*leave)(struct ops *ops);
 	MUST_USE int (*exchange)(struct ops *ops, const struct ops_exchange *exchange);
+	MUST_USE int (*together)(struct ops *ops, bool begins);
+	void (*why)(struct ops *ops, struct problem *problem);
 	MUST_USE int (*code)(struct ops *ops, const struct ops_code *code);
 	MUST_USE int (*clear)(struct ops *ops, float *numbers, size_t count);
 	MUST_USE int (*ready)(struct ops *ops);
@@ -70,14 +75,14 @@ MUST_USE static inline int ops_sum_id(struct ops *ops, uint8_t ret[OPS_ID_SIZE],
 	return ops->backend->sums->id(ops, ret, problem);
 }
 
-/* All ranks together. */
+/* All ranks together. Behind a failure, ops_sum_leave() and ops_free() may wait for other ranks: first they are told. */
 MUST_USE static inline int ops_sum_join(struct ops *ops, const struct ops_ranks *ranks,
 					struct problem *problem)
 {
 	return ops->backend->sums->join(ops, ranks, problem);
 }
 
-/* Gives up what is under way: memory of sums is free behind it. */
+/* Gives up what is under way: memory of sums is free behind it. All ranks of a machine do it together. */
 static inline void ops_sum_leave(struct ops *ops)
 {
 	ops->backend->sums->leave(ops);
@@ -87,6 +92,18 @@ static inline void ops_sum_leave(struct ops *ops)
 MUST_USE static inline int ops_sum_exchange(struct ops *ops, const struct ops_exchange *exchange)
 {
 	return ops->backend->sums->exchange(ops, exchange);
+}
+
+/* Exchanges between the two calls are one piece of work: none waits for another. The second call also follows a failure. */
+MUST_USE static inline int ops_sum_together(struct ops *ops, bool begins)
+{
+	return ops->backend->sums->together(ops, begins);
+}
+
+/* In words, why the first call failed that did; where none did, `problem` stays. */
+static inline void ops_sum_why(struct ops *ops, struct problem *problem)
+{
+	ops->backend->sums->why(ops, problem);
 }
 
 MUST_USE static inline int ops_sum_code(struct ops *ops, const struct ops_code *code)

@@ -15,23 +15,14 @@ static_assert((int)OPS_CODEC_NONE == (int)CODEC_NONE && (int)OPS_CODEC_BF16 == (
 		      (int)OPS_CODEC_BLOCK == (int)CODEC_BLOCK,
 	      "codecs of a device are those of comm");
 
+enum { DEVICE_LINK_JOIN_MS = 60000 };
+
 struct device_link {
 	struct transport transport;
 	struct place place;
 	struct ops *ops;
 	struct transport *words; /* of the team */
 };
-
-/* As transports say it. */
-static int device_link_rc(int rc)
-{
-	return rc == E_UNAVAILABLE ? -ECANCELED : rc;
-}
-
-bool device_link_lost(int rc)
-{
-	return rc == -ECANCELED || rc == -ECONNRESET;
-}
 
 /* --- the place --- */
 
@@ -53,8 +44,8 @@ static void device_link_give(struct place *place, void *memory, size_t bytes)
 static int device_link_copy(struct place *place, void *to, const void *from, size_t bytes,
 			    enum place_way way)
 {
-	return device_link_rc(ops_copy(device_link_ops(place), to, from, bytes,
-				       way == PLACE_IN ? OPS_IN : OPS_OUT));
+	return ops_copy(device_link_ops(place), to, from, bytes,
+			way == PLACE_IN ? OPS_IN : OPS_OUT);
 }
 
 // NOLINTBEGIN(readability-non-const-parameter): the device writes to them
@@ -124,7 +115,7 @@ static int device_link_wait(struct place *place)
 	struct ops *ops = device_link_ops(place);
 	int rc = ops_sum_end(ops);
 
-	return device_link_rc(rc == 0 ? ops_wait(ops) : rc);
+	return rc == 0 ? ops_wait(ops) : rc;
 }
 
 /* --- the transport --- */
@@ -144,7 +135,13 @@ static int device_link_exchange(struct transport *transport, const struct transp
 	link->words->blamed = is->in_size > 0 ? is->from : is->to;
 	if (rc == 0)
 		transport->sent[is->to] += is->out_size;
-	return device_link_rc(rc);
+	return rc;
+}
+
+static int device_link_together(struct transport *transport, bool begins)
+{
+	return ops_sum_together(CONTAINER_OF(transport, struct device_link, transport)->ops,
+				begins);
 }
 
 static void device_link_free(struct transport *transport)
@@ -163,14 +160,16 @@ static bool device_link_is_stopped(void *words)
 	return atomic_load(&((struct transport *)words)->stopped);
 }
 
-/* Rank 0 makes what the ranks find each other by, and all get it over the team's transport. */
+/* One of them makes what the ranks find each other by, and all get it over the team's transport. */
 static int device_link_join(struct team *team, struct ops *ops, struct problem *problem)
 {
 	struct collective_group group = collective_all(team->transport);
 	struct ops_ranks ranks = {.rank = team->rank,
 				  .count = team->ranks,
 				  .is_stopped = device_link_is_stopped,
-				  .context = team->transport};
+				  .context = team->transport,
+				  .join_ms = DEVICE_LINK_JOIN_MS,
+				  .still_ms = team->transport->patience_ms};
 	uint8_t ids[COMM_RANKS_MAX][OPS_ID_SIZE];
 	int rc = team->rank == 0 ? ops_sum_id(ops, ranks.id, problem) : 0;
 
@@ -180,14 +179,59 @@ static int device_link_join(struct team *team, struct ops *ops, struct problem *
 	if (rc != 0)
 		return team_blame(team, rc, problem);
 	memcpy(ranks.id, ids[0], OPS_ID_SIZE);
-	rc = ops_sum_join(ops, &ranks, problem);
-	return rc == E_UNAVAILABLE ? team_blame(team, rc, problem) : rc;
+	return ops_sum_join(ops, &ranks, problem);
+}
+
+static int device_link_greet_all(struct device_link *link, uint8_t *bytes)
+{
+	struct transport *transport = &link->transport;
+	int ranks = transport->ranks;
+	int rc = place_ready(&link->place);
+
+	if (rc == 0)
+		rc = transport_together(transport, true);
+	if (rc != 0)
+		return rc;
+	for (int step = 1; rc == 0 && step < ranks; step++) {
+		const struct transport_exchange is = {.to = (transport->rank + step) % ranks,
+						      .from = (transport->rank - step + ranks) %
+							      ranks,
+						      .out = bytes + step,
+						      .in = bytes + ranks + step,
+						      .out_size = 1,
+						      .in_size = 1};
+
+		rc = transport_exchange(transport, &is);
+	}
+	int ended = transport_together(transport, false);
+
+	rc = rc != 0 ? rc : ended;
+	return rc == 0 ? place_wait(&link->place) : rc;
+}
+
+/* A byte to each rank and one from each: connections that cannot be made fail here, and not in the first step. */
+static int device_link_greet(struct device_link *link, struct problem *problem)
+{
+	size_t room = 2 * (size_t)link->transport.ranks;
+	uint8_t *bytes = place_take(&link->place, room);
+	int rc = bytes ? device_link_greet_all(link, bytes) : -ENOMEM;
+
+	if (rc != 0) {
+		(void)problem_set(problem, rc, "%s: rank %d does not reach the others: %s",
+				  link->ops->backend->name, link->transport.rank, error_text(rc));
+		ops_sum_why(link->ops, problem);
+	}
+	place_give(&link->place, bytes, room);
+	return rc;
 }
 
 int device_link_new(struct team *team, struct ops *ops, struct transport **ret,
 		    struct problem *problem)
 {
-	static const struct transport_kind kind = {"nccl", device_link_exchange, device_link_free};
+	static const struct transport_kind kind = {.name = "nccl",
+						   .exchange = device_link_exchange,
+						   .together = device_link_together,
+						   .free = device_link_free};
 	static const struct place_kind place = {
 		.is_behind = true,
 		.take = device_link_take,
@@ -212,6 +256,8 @@ int device_link_new(struct team *team, struct ops *ops, struct transport **ret,
 	link->words = team->transport;
 	int rc = device_link_join(team, ops, problem);
 
+	if (rc == 0)
+		rc = device_link_greet(link, problem);
 	if (rc != 0) {
 		free(link);
 		return rc;

@@ -16,5 +16,3 @@ MUST_USE int device_link_new(struct team *team, struct ops *ops, struct transpor
 			     struct problem *problem);
 /* Gives up what is under way; before its memory is given back. NULL is allowed. */
 void device_link_leave(struct transport *link);
-/* Is the error of a sum one of the ranks, and not of this device? */
-bool device_link_lost(int rc);

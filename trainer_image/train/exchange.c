@@ -1,6 +1,7 @@
 #include "trainer_image/train/exchange.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,14 +64,22 @@ static int exchange_device(const struct exchange *exchange, int rc, struct probl
 {
 	if (rc == 0)
 		return 0;
-	return ops_fault_tell(exchange->weights->ops, rc, problem, "sums over ranks");
+	rc = ops_fault_tell(exchange->weights->ops, rc, problem, "sums over ranks");
+	exchange_why(exchange, problem);
+	return rc;
 }
 
-/* Why a sum ended with `rc`. */
+void exchange_why(const struct exchange *exchange, struct problem *problem)
+{
+	if (exchange && exchange->link)
+		ops_sum_why(exchange->weights->ops, problem);
+}
+
+/* Why a sum ended with `rc`. What a device says may follow from another rank's end: team_settle() knows. */
 static int exchange_failed(const struct exchange *exchange, int rc, struct problem *problem)
 {
-	return !exchange->link || device_link_lost(rc) ? team_blame(exchange->team, rc, problem)
-						       : exchange_device(exchange, rc, problem);
+	return exchange->link ? exchange_device(exchange, rc, problem)
+			      : team_blame(exchange->team, rc, problem);
 }
 
 /* --- what the codec lost --- */
@@ -451,6 +460,25 @@ int64_t exchange_memory(const struct job_ranks *ranks, int rank, const struct gr
 	return (int64_t)(queue > probe ? queue : probe);
 }
 
+/* Both are asked before ranks join each other by the one, while others wait for them by the other. */
+static int exchange_same_way(struct team *team, bool on_device, struct problem *problem)
+{
+	uint64_t rank = (uint64_t)team->rank;
+	uint64_t host = on_device ? COMM_RANKS_MAX : rank;
+	uint64_t device = on_device ? rank : COMM_RANKS_MAX;
+	int rc = team_least(team, &host, problem);
+
+	if (rc == 0)
+		rc = team_least(team, &device, problem);
+	if (rc != 0 || host == COMM_RANKS_MAX || device == COMM_RANKS_MAX)
+		return rc;
+	(void)problem_set(problem, E_CONFLICT,
+			  "rank %" PRIu64 " sums over the host, and rank %" PRIu64 " by NCCL", host,
+			  device);
+	problem_hint(problem, "give all ranks the same device and the same ranks.sum");
+	return E_CONFLICT;
+}
+
 int exchange_new(struct team *team, struct weights *weights, const struct job_ranks *ranks,
 		 struct exchange **ret, struct problem *problem)
 {
@@ -472,7 +500,10 @@ int exchange_new(struct team *team, struct weights *weights, const struct job_ra
 		exchange_free(exchange);
 		return problem_set(problem, rc, "no memory for the sums of gradients");
 	}
-	if (job_sums_on_device(ranks, ops_sums(weights->ops)))
+	bool on_device = job_sums_on_device(ranks, ops_sums(weights->ops));
+
+	rc = exchange_same_way(team, on_device, problem);
+	if (rc == 0 && on_device)
 		rc = device_link_new(team, weights->ops, &exchange->link, problem);
 	if (rc == 0)
 		rc = exchange_cut_first(exchange, problem);

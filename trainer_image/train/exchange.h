@@ -25,6 +25,8 @@ struct exchange;
 MUST_USE int exchange_new(struct team *team, struct weights *weights, const struct job_ranks *ranks,
 			  struct exchange **ret, struct problem *problem);
 void exchange_free(struct exchange *exchange);
+/* In words of the library that sums, why it failed; `problem` stays where it did not. NULL is allowed. */
+void exchange_why(const struct exchange *exchange, struct problem *problem);
 
 /* Bytes of a device that sums on it take at most. NCCL takes more for itself. */
 int64_t exchange_memory(const struct job_ranks *ranks, int rank, const struct graph *graph);

@@ -20,21 +20,26 @@
 #include "common/base/text.h"
 #include "common/io/file.h"
 
+#include "trainer_image/train/sum_environment.h"
+
 enum {
 	LAUNCH_RING = 1 << 20,      /* bytes between two ranks */
 	LAUNCH_MEET_MS = 60000,     /* until all ranks are there */
 	LAUNCH_PATIENCE_MS = 30000, /* of a call; the watch ends it before */
-	LAUNCH_END_MS = 7000,       /* the others have so long when one has ended badly */
-	LAUNCH_LAST_MS = 2000,      /* and when one of them has said so */
+	LAUNCH_END_MS = 7000,       /* all have so long when one has ended badly or failed */
+	LAUNCH_SILENT_MS = 3000,    /* when one was found silent, for a while already */
+	LAUNCH_LAST_MS = 2000, /* when one has ended by what it heard; and to die of a signal */
 	LAUNCH_LOOK_MS = 10,
 	LAUNCH_KEY_LEAST = 32,
 	LAUNCH_KEY_MOST = 4096,
 };
 
-/* How a rank ended; in memory that all share. */
+/* How a rank ended, and before that what its watch says; in memory that all share. */
 struct launch_report {
 	int rc;
+	bool heard; /* it ended by what it heard of others */
 	struct problem problem;
+	struct watch_verdict verdict;
 };
 
 struct launch {
@@ -49,7 +54,8 @@ struct launch {
 	pid_t pids[COMM_RANKS_MAX]; /* 0 = not running */
 	int statuses[COMM_RANKS_MAX];
 	int64_t deadline_ms; /* who runs then is killed; 0 = none */
-	bool told;           /* the ranks to stop */
+	int64_t given_up_ms; /* who was killed and has not ended then is left to itself; 0 = none was killed */
+	bool told; /* the ranks to stop */
 	bool killed[COMM_RANKS_MAX];
 };
 
@@ -192,8 +198,11 @@ static int launch_meet(struct launch *launch, struct team *team, struct problem 
 						    error_text(rc))
 				      : rc;
 	team->transport->patience_ms = LAUNCH_PATIENCE_MS;
-	return watch_new(&launch->job, team->transport, launch->sockets[rank], 0, &team->watch,
-			 problem);
+	rc = watch_new(&launch->job, team->transport, launch->sockets[rank], 0, &team->watch,
+		       problem);
+	if (rc == 0)
+		watch_show(team->watch, &launch->reports[rank].verdict);
+	return rc;
 }
 
 static void launch_rank(struct launch *launch, int rank)
@@ -205,16 +214,21 @@ static void launch_rank(struct launch *launch, int rank)
 	if (report->rc == 0)
 		report->rc =
 			launch->options->run(launch->options->context, &team, &report->problem);
-	/* The others are told by whom and why, but not what they told us. */
-	if (report->rc < 0 && report->rc != E_UNAVAILABLE && team.watch) {
-		char cause[sizeof(report->problem.message) + sizeof(report->problem.detail)];
-
-		(void)text_format(cause, sizeof(cause), "%s%s%s", report->problem.message,
-				  report->problem.detail[0] ? "; " : "", report->problem.detail);
-		watch_fail(team.watch, cause);
-	}
+	report->heard = team.heard;
+	if (report->rc < 0)
+		team_fail(&team, &report->problem);
 	watch_free(team.watch);
 	transport_free(team.transport);
+}
+
+static void launch_environment(const struct launch *launch, int rank)
+{
+	const struct job *job = launch->options->job;
+
+	if (job->device == JOB_CUDA)
+		sum_environment(job_machine_ranks(job, rank) < launch->job.ranks
+					? launch->addresses[rank].host
+					: NULL);
 }
 
 static int launch_fork(struct launch *launch, struct problem *problem)
@@ -233,6 +247,7 @@ static int launch_fork(struct launch *launch, struct problem *problem)
 			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 			if (getppid() != parent)
 				_exit(1);
+			launch_environment(launch, rank);
 			launch_rank(launch, rank);
 			(void)fflush(stdout);
 			_exit(launch->reports[rank].rc == 0 ? 0 : 1);
@@ -244,18 +259,33 @@ static int launch_fork(struct launch *launch, struct problem *problem)
 
 /* --- their end --- */
 
-static void launch_collect(struct launch *launch, int rank, int status)
+static void launch_deadline(struct launch *launch, int64_t deadline_ms)
 {
-	launch->pids[rank] = 0;
-	launch->statuses[rank] = status;
-	if (status == 0)
-		return;
-	int64_t left_ms =
-		launch->reports[rank].rc == E_UNAVAILABLE ? LAUNCH_LAST_MS : LAUNCH_END_MS;
-	int64_t deadline_ms = clock_monotonic_ms() + left_ms;
-
 	if (launch->deadline_ms == 0 || deadline_ms < launch->deadline_ms)
 		launch->deadline_ms = deadline_ms;
+}
+
+static void launch_collect(struct launch *launch, int rank, int status)
+{
+	int64_t now_ms = clock_monotonic_ms();
+
+	launch->pids[rank] = 0;
+	launch->statuses[rank] = status;
+	if (status != 0)
+		launch_deadline(launch, now_ms + (launch->reports[rank].heard ? LAUNCH_LAST_MS
+									      : LAUNCH_END_MS));
+}
+
+/* The thread that trains may be stuck in a call of a driver, where nobody can tell it that the job is over. Its watch is not. */
+static void launch_heed(struct launch *launch, int rank)
+{
+	const struct watch_verdict *verdict = &launch->reports[rank].verdict;
+	int64_t at_ms = atomic_load(&verdict->at_ms);
+
+	if (at_ms > 0)
+		launch_deadline(launch, at_ms + (!verdict->own && verdict->problem.code == E_TIMEOUT
+							 ? LAUNCH_SILENT_MS
+							 : LAUNCH_END_MS));
 }
 
 static void launch_signal(struct launch *launch, int number)
@@ -278,63 +308,119 @@ static int launch_running(struct launch *launch)
 			launch_collect(launch, rank, status);
 		else
 			running++;
+		launch_heed(launch, rank);
 	}
 	return running;
+}
+
+static void launch_kill(struct launch *launch)
+{
+	int64_t now_ms = clock_monotonic_ms();
+
+	if (launch->given_up_ms > 0 || launch->deadline_ms == 0 || now_ms <= launch->deadline_ms)
+		return;
+	for (int rank = launch->first; rank <= launch->last; rank++)
+		launch->killed[rank] = launch->pids[rank] > 0;
+	launch_signal(launch, SIGKILL);
+	launch->given_up_ms = now_ms + LAUNCH_LAST_MS;
 }
 
 static void launch_wait(struct launch *launch)
 {
 	const struct timespec pause = {.tv_nsec = LAUNCH_LOOK_MS * 1000000L};
 
-	while (launch_running(launch) > 0) {
+	/* A process in a driver's hands may not even end by SIGKILL. */
+	while (launch_running(launch) > 0 &&
+	       (launch->given_up_ms == 0 || clock_monotonic_ms() < launch->given_up_ms)) {
 		const atomic_bool *stop = launch->options->stop;
 
 		if (stop && atomic_load(stop) && !launch->told) {
 			launch_signal(launch, SIGTERM);
 			launch->told = true;
 		}
-		if (launch->deadline_ms > 0 && clock_monotonic_ms() > launch->deadline_ms) {
-			for (int rank = launch->first; rank <= launch->last; rank++)
-				launch->killed[rank] = launch->pids[rank] > 0;
-			launch_signal(launch, SIGKILL);
-			launch->deadline_ms = INT64_MAX;
-		}
+		launch_kill(launch);
 		(void)nanosleep(&pause, NULL);
 	}
 }
 
-/* A rank's own failure comes before a death, a death before what others saw. */
+/* What ended a rank, as far as it or its watch could say it; 0: neither did. */
+static int launch_end(const struct launch *launch, int rank, bool *ret_own, struct problem *ret)
+{
+	const struct launch_report *report = &launch->reports[rank];
+
+	if (report->rc < 0) {
+		*ret_own = !report->heard;
+		*ret = report->problem;
+		return report->rc;
+	}
+	if (!launch->killed[rank] || atomic_load(&report->verdict.at_ms) == 0)
+		return 0;
+	*ret_own = report->verdict.own;
+	*ret = report->verdict.problem;
+	if (!*ret_own)
+		ret->code = E_UNAVAILABLE;
+	return ret->code;
+}
+
+static bool launch_is_dead(const struct launch *launch, int rank)
+{
+	int status = launch->statuses[rank];
+
+	/* A library may end the process, which then has said nothing. */
+	return !launch->killed[rank] && status != 0 &&
+	       (WIFSIGNALED(status) || launch->reports[rank].rc == 0);
+}
+
+static int launch_death(int rank, int status, struct problem *problem)
+{
+	int number = WTERMSIG(status);
+	const char *name = sigdescr_np(number);
+
+	if (!WIFSIGNALED(status))
+		return problem_set(problem, E_UNAVAILABLE,
+				   "rank %d ended with status %d and without a word", rank,
+				   WEXITSTATUS(status));
+
+	return problem_set(problem, E_UNAVAILABLE, "rank %d was killed by signal %d (%s)", rank,
+			   number, name ? name : "of real time");
+}
+
+/* A rank's own failure comes before a death, a death before what others saw; of several failures the first. */
 static int launch_outcome(struct launch *launch, struct problem *problem)
 {
-	int seen = -1;
+	int64_t own_ms = INT64_MAX;
+	int rc = 0;     /* by failures */
+	int seen = 0;   /* by what others saw */
+	int status = 0; /* an exit status */
 	int dead = -1;
-	int rc = 0;
+	struct problem seen_is = {0};
 
 	for (int rank = launch->last; rank >= launch->first; rank--) {
-		const struct launch_report *report = &launch->reports[rank];
+		int64_t at_ms = atomic_load(&launch->reports[rank].verdict.at_ms);
+		struct problem is;
+		bool own = false;
+		int ended = launch_end(launch, rank, &own, &is);
 
-		if (WIFSIGNALED(launch->statuses[rank]))
-			dead = launch->killed[rank] ? dead : rank;
-		else if (report->rc == E_UNAVAILABLE)
-			seen = rank;
-		else if (report->rc < 0) {
-			*problem = report->problem;
-			return report->rc;
-		} else if (report->rc > 0)
-			rc = report->rc;
+		if (launch->reports[rank].rc > 0)
+			status = launch->reports[rank].rc;
+		if (launch_is_dead(launch, rank)) {
+			dead = rank;
+		} else if (ended < 0 && own && at_ms <= own_ms) {
+			own_ms = at_ms;
+			rc = ended;
+			*problem = is;
+		} else if (ended < 0 && !own) {
+			seen = ended;
+			seen_is = is;
+		}
 	}
-	if (dead >= 0) {
-		int number = WTERMSIG(launch->statuses[dead]);
-		const char *name = sigdescr_np(number);
-
-		return problem_set(problem, E_UNAVAILABLE, "rank %d was killed by signal %d (%s)",
-				   dead, number, name ? name : "of real time");
+	if (rc == 0 && dead >= 0)
+		rc = launch_death(dead, launch->statuses[dead], problem);
+	if (rc == 0 && seen < 0) {
+		rc = seen;
+		*problem = seen_is;
 	}
-	if (seen >= 0) {
-		*problem = launch->reports[seen].problem;
-		return E_UNAVAILABLE;
-	}
-	return rc;
+	return rc < 0 ? rc : status;
 }
 
 static void launch_close(struct launch *launch)

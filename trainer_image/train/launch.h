@@ -1,8 +1,8 @@
 /* Starts the ranks of a job that run on this machine, a process each, and ends with all of them.
  *
- * One rank alone runs in this process. When a rank dies, hangs or fails, the others end by themselves (comm/watch.h);
- * what is left some seconds later is killed. The cause is told once: what failed first, not what the others
- * made of it. */
+ * One rank alone runs in this process. When a rank dies, hangs or fails, the others end by themselves (comm/watch.h).
+ * What is left some seconds later is killed, also where its thread is stuck in a driver and only its watch still
+ * knows. The cause is told once: what failed first, not what the others made of it. */
 #pragma once
 
 #include <stdatomic.h>

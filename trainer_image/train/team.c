@@ -8,28 +8,63 @@
 
 enum { TEAM_HEAR_MS = 6000, TEAM_PAUSE_MS = 20 };
 
-int team_blame(struct team *team, int rc, struct problem *problem)
+/* Has the watch heard why the job is over, `most_ms` from now at the latest? */
+static bool team_hears(struct team *team, int most_ms, struct problem *problem)
 {
 	const struct timespec pause = {.tv_nsec = TEAM_PAUSE_MS * 1000000L};
 
-	if (rc == -ENOMEM || rc == -EINVAL)
-		return problem_set(problem, rc, "ranks: %s", error_text(rc));
-	/* The connection may have broken before the watch has heard why. */
-	for (int waited = 0; waited < TEAM_HEAR_MS; waited += TEAM_PAUSE_MS) {
+	for (int waited = 0; team->watch; waited += TEAM_PAUSE_MS) {
 		struct problem seen = {0};
 
 		if (!watch_fine(team->watch, &seen)) {
 			*problem = seen;
 			problem->code = E_UNAVAILABLE;
-			return E_UNAVAILABLE;
+			return true;
 		}
 		if (watch_was_away(team->watch, team->transport->blamed, problem))
-			return E_UNAVAILABLE;
+			return true;
+		if (waited >= most_ms)
+			break;
 		(void)nanosleep(&pause, NULL);
 	}
-	(void)problem_set(problem, E_UNAVAILABLE, "rank %d waited for rank %d: %s", team->rank,
-			  team->transport->blamed, error_text(rc));
-	return E_UNAVAILABLE;
+	return false;
+}
+
+int team_blame(struct team *team, int rc, struct problem *problem)
+{
+	if (rc == -ENOMEM || rc == -EINVAL)
+		return problem_set(problem, rc, "ranks: %s", error_text(rc));
+	team->heard = true;
+	/* The connection may have broken before the watch has heard why. */
+	if (team_hears(team, TEAM_HEAR_MS, problem))
+		return E_UNAVAILABLE;
+	return problem_set(problem, E_UNAVAILABLE, "rank %d waited for rank %d: %s", team->rank,
+			   team->transport->blamed, error_text(rc));
+}
+
+/* How long the watch may take to hear of a rank whose end shows as `rc`. */
+static int team_patience(int rc)
+{
+	return rc == -ECANCELED || rc == -ECONNRESET || rc == -EPIPE || rc == -ETIMEDOUT
+		       ? TEAM_HEAR_MS
+		       : 0;
+}
+
+int team_settle(struct team *team, int rc, struct problem *problem)
+{
+	int most_ms = team_patience(rc);
+
+	/* A device that fails behind another rank's end may fail by it; a bad loss may not. */
+	if (!team || rc >= 0 || team->heard || (most_ms == 0 && rc != -EIO))
+		return rc;
+	team->heard = team_hears(team, most_ms, problem);
+	return team->heard ? E_UNAVAILABLE : rc;
+}
+
+void team_fail(struct team *team, const struct problem *problem)
+{
+	if (team && team->watch && !team->heard)
+		watch_fail(team->watch, problem);
 }
 
 /* The bytes of all ranks, in their order. */

@@ -14,6 +14,7 @@ struct team {
 	int rank, ranks;
 	struct transport *transport; /* NULL with one rank */
 	struct watch *watch;         /* NULL with one rank */
+	bool heard;                  /* the job is over, and the cause is another rank's */
 };
 
 /* What each rank tells all others behind a step. */
@@ -40,3 +41,8 @@ MUST_USE int team_most(struct team *team, uint64_t key, int64_t *numbers, size_t
 		       struct problem *problem);
 /* Why a call over the transport ended with `rc`: waits shortly for what the watch hears. E_UNAVAILABLE. */
 int team_blame(struct team *team, int rc, struct problem *problem);
+/* Whose failure `rc` is, as soon as it is known and before anything slow. An error that follows from another rank's end
+ * becomes E_UNAVAILABLE with what the watch heard. Else it is this rank's own, and as it was. NULL: alone. */
+int team_settle(struct team *team, int rc, struct problem *problem);
+/* Tells the others this rank's own failure, once. Nothing where the cause was heard. */
+void team_fail(struct team *team, const struct problem *problem);

@@ -340,17 +340,33 @@ static int train_go(struct train *train, struct problem *problem)
 	/* A job with a target is told again whether it was reached. */
 	if (rc == 0 && train->result.nothing && train->job->target > 0)
 		rc = train_evaluate(train, problem);
-	if (rc == 0)
-		rc = train_loop(train, problem);
+	return rc == 0 ? train_loop(train, problem) : rc;
+}
+
+/* Tells the others at once how this rank failed, or asks who else did. All that comes behind may take long: saves, and
+ * memory of sums, which some ranks give back together. */
+static int train_settle(struct train *train, int rc, struct problem *problem)
+{
+	rc = team_settle(train->team, rc, problem);
+	if (rc >= 0 || !train->team || train->team->heard)
+		return rc;
+	exchange_why(train->exchange, problem);
+	team_fail(train->team, problem);
+	return rc;
+}
+
+static int train_end(struct train *train, int rc, struct problem *problem)
+{
 	/* What is under way is worth its wait, whatever ended training. */
 	struct problem late = {0};
 	int saved = train_save_end(train, rc == 0 ? problem : &late);
 
-	rc = rc == 0 ? saved : rc;
 	train->result.step = train->state.step;
-	train->result.digest = weights_digest(&train->weights);
 	train->result.stopped = train->stopped;
-	return rc;
+	if (rc != 0)
+		return rc;
+	train->result.digest = weights_digest(&train->weights);
+	return train_settle(train, saved, problem);
 }
 
 int train_run(const struct train_options *options, struct train_result *ret,
@@ -367,6 +383,8 @@ int train_run(const struct train_options *options, struct train_result *ret,
 
 	if (rc == 0)
 		rc = train_go(&train, problem);
+	rc = train_settle(&train, rc, problem);
+	rc = train_end(&train, rc, problem);
 	*ret = train.result;
 	train_close(&train);
 	return rc;

@@ -91,7 +91,11 @@ int train_agree(struct train *train, struct problem *problem)
 	terms_add(&terms, "data.evaluate", "%016" PRIx64, train->evaluation_digest);
 	terms_add(&terms, "checkpoint.every", "%" PRId64, train->job->checkpoint.every);
 	terms_add(&terms, "checkpoint", "%s", train->job->checkpoint.folder[0] ? "yes" : "no");
-	return terms_agree(train->team->transport, &terms, problem);
+	int rc = terms_agree(train->team->transport, &terms, problem);
+
+	return rc == 0 || rc == E_CONFLICT || rc == E_PROTOCOL || rc == -EINVAL || rc == -ENOMEM
+		       ? rc
+		       : team_blame(train->team, rc, problem);
 }
 
 /* --- regions --- */

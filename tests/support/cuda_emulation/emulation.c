@@ -246,6 +246,20 @@ static void emulation_lose(struct emulation_list *list)
 	emulation_list_done(list);
 }
 
+/* All streams run by turns. */
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+	*least = 0;
+	*greatest = -1;
+	return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *ret, unsigned flags, int priority)
+{
+	return priority > 0 || priority < -1 ? cudaErrorInvalidValue
+					     : cudaStreamCreateWithFlags(ret, flags);
+}
+
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
 	if (stream->capture)

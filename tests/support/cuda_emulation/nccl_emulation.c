@@ -2,9 +2,14 @@
  * device memory is that of the emulation of CUDA (cuda_runtime.h). No GPU and no NCCL is behind it.
  *
  * A group is work of a stream, as NCCL's is, and begins as early as the stream lets it. It waits for the other ranks without an end, as NCCL's does: only ncclCommAbort ends
- * it. Bytes from one rank to another go through a pipe in shared memory, in the order of the calls. */
+ * it. That waits until all ranks that live have called it, as NCCL's does within a machine. Bytes from one rank to another go through a pipe in shared memory, in the order of
+ * the calls.
+ *
+ * NCCL_EMULATION_FAULT="RANK GROUP RESULT WORDS": what that rank meets in its group of the number, from 1 on; 0: while it joins. RESULT is an error of NCCL, whose words follow;
+ * -1: its groups stand still from then on; -9: it is killed. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,7 +23,9 @@
 #include "tests/support/cuda_emulation/emulation_memory.h"
 #include "trainer_image/ops/cuda/nccl_library.h"
 
-enum { RANKS_MAX = 8, PIPE = 1 << 20, MOVES_MAX = 2, ERROR_INVALID = 4 };
+enum { RANKS_MAX = 8, PIPE = 1 << 20, MOVES_MAX = 2 * RANKS_MAX, PAUSE_US = 1000 };
+enum { ERROR_INVALID = 4, ERROR_REMOTE = 6 };
+enum { FAULT_STILL = -1, FAULT_KILLED = -9 };
 
 /* Positions only grow; a place is its position modulo the pipe. */
 struct pipe {
@@ -28,14 +35,24 @@ struct pipe {
 
 struct ground {
 	atomic_int joined;
+	atomic_int processes[RANKS_MAX]; /* 0: has not joined */
+	atomic_bool left[RANKS_MAX];
 	struct pipe pipes[RANKS_MAX][RANKS_MAX]; /* from, to */
 };
 
 struct comm {
 	struct ground *ground;
-	int rank, ranks;
+	int rank, ranks, groups;
+	bool is_busy; /* with a group, as it says when it is asked the next time */
 	atomic_bool aborted;
 };
+
+/* What this process is to meet. */
+static struct {
+	int rank, group, result;
+	char words[200];
+	bool met;
+} fault;
 
 /* One side of an exchange. */
 struct move {
@@ -93,6 +110,65 @@ int ncclGetUniqueId(struct nccl_id *ret)
 	return rc == 0 ? NCCL_SUCCESS : ERROR_INVALID;
 }
 
+static void fault_read(void)
+{
+	const char *text = getenv("NCCL_EMULATION_FAULT");
+
+	fault.rank = -1;
+	if (text && sscanf(text, "%d %d %d %199[^\n]", &fault.rank, &fault.group, &fault.result,
+			   fault.words) < 3)
+		fault.rank = -1;
+}
+
+static bool fault_meets(const struct comm *comm)
+{
+	fault.met = fault.met || (comm->rank == fault.rank && comm->groups == fault.group);
+	if (fault.met && fault.result == FAULT_KILLED)
+		(void)raise(SIGKILL);
+	return fault.met;
+}
+
+/* Also where nobody has waited for it yet. */
+static bool is_gone(int process)
+{
+	char path[64];
+	char state = 'Z';
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", process);
+	FILE *file = fopen(path, "re");
+
+	if (file) {
+		if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+			state = 'Z';
+		(void)fclose(file);
+	}
+	return state == 'Z' || state == 'X';
+}
+
+static bool is_left(const struct comm *comm)
+{
+	bool left = true;
+
+	for (int i = 0; left && i < comm->ranks; i++) {
+		int process = atomic_load(&comm->ground->processes[i]);
+
+		left = process == 0 || atomic_load(&comm->ground->left[i]) || is_gone(process);
+	}
+	return left;
+}
+
+static bool is_lost(const struct comm *comm)
+{
+	bool lost = false;
+
+	for (int i = 0; !lost && i < comm->ranks; i++) {
+		int process = atomic_load(&comm->ground->processes[i]);
+
+		lost = process > 0 && is_gone(process);
+	}
+	return lost;
+}
+
 /* The last rank that joins takes the name away. */
 int ncclCommInitRankConfig(void **ret, int ranks, struct nccl_id id, int rank,
 			   struct nccl_config *config)
@@ -116,7 +192,9 @@ int ncclCommInitRankConfig(void **ret, int ranks, struct nccl_id id, int rank,
 	(void)close(file);
 	if (comm->ground == MAP_FAILED)
 		return ERROR_INVALID;
-	if (atomic_fetch_add(&comm->ground->joined, 1) + 1 == ranks)
+	fault_read();
+	atomic_store(&comm->ground->processes[rank], (int)getpid());
+	if (!fault_meets(comm) && atomic_fetch_add(&comm->ground->joined, 1) + 1 == ranks)
 		(void)unlink(id.bytes);
 	*ret = comm;
 	return NCCL_IN_PROGRESS;
@@ -125,8 +203,14 @@ int ncclCommInitRankConfig(void **ret, int ranks, struct nccl_id id, int rank,
 int ncclCommGetAsyncError(void *is, int *ret)
 {
 	struct comm *comm = is;
+	bool joins = atomic_load(&comm->ground->joined) < comm->ranks;
 
-	*ret = atomic_load(&comm->ground->joined) == comm->ranks ? NCCL_SUCCESS : NCCL_IN_PROGRESS;
+	*ret = joins || comm->is_busy ? NCCL_IN_PROGRESS : NCCL_SUCCESS;
+	comm->is_busy = false;
+	if (joins && is_lost(comm))
+		*ret = ERROR_REMOTE;
+	if (fault.met && fault.result > 0)
+		*ret = fault.result;
 	return NCCL_SUCCESS;
 }
 
@@ -136,6 +220,9 @@ int ncclCommAbort(void *is)
 	struct comm *comm = is;
 
 	atomic_store(&comm->aborted, true);
+	atomic_store(&comm->ground->left[comm->rank], true);
+	while (!is_left(comm))
+		(void)usleep(PAUSE_US);
 	return NCCL_SUCCESS;
 }
 
@@ -164,9 +251,10 @@ static void move_in(struct move *move)
 static bool group_poll(const void *body)
 {
 	struct group *group = *(struct group *const *)body;
-	bool done = true;
+	bool may_move = !fault.met || fault.result != FAULT_STILL;
+	bool done = may_move || atomic_load(&group->comm->aborted);
 
-	for (int i = 0; i < group->count && !atomic_load(&group->comm->aborted); i++) {
+	for (int i = 0; may_move && i < group->count && !atomic_load(&group->comm->aborted); i++) {
 		struct move *move = &group->moves[i];
 
 		(move->out ? move_out : move_in)(move);
@@ -186,20 +274,27 @@ int ncclGroupStart(void)
 	return NCCL_SUCCESS;
 }
 
+/* NCCL that does not block is always still at it. */
 int ncclGroupEnd(void)
 {
-	struct group *group = malloc(sizeof(*group));
+	struct group *group;
 
-	if (!group || !calls.open || calls.is.count == 0) {
-		free(group);
+	if (!calls.open)
 		return ERROR_INVALID;
-	}
-	*group = calls.is;
 	calls.open = false;
+	if (calls.is.count == 0)
+		return NCCL_SUCCESS;
+	group = malloc(sizeof(*group));
+	if (!group)
+		return ERROR_INVALID;
+	*group = calls.is;
+	group->comm->groups++;
+	group->comm->is_busy = true;
+	(void)fault_meets(group->comm);
 	if (emulation_enqueue_poll(group->stream, group_poll, &group, sizeof(group)) != 0)
 		return ERROR_INVALID;
 	(void)cudaStreamQuery(calls.is.stream);
-	return NCCL_SUCCESS;
+	return NCCL_IN_PROGRESS;
 }
 
 static int group_add(struct comm *comm, void *stream, const struct move *move)
@@ -216,16 +311,16 @@ static int group_add(struct comm *comm, void *stream, const struct move *move)
 	return NCCL_SUCCESS;
 }
 
-static bool is_other(const struct comm *comm, int rank)
+static bool is_rank(const struct comm *comm, int rank)
 {
-	return rank >= 0 && rank < comm->ranks && rank != comm->rank;
+	return rank >= 0 && rank < comm->ranks;
 }
 
 int ncclSend(const void *from, size_t count, int type, int to, void *is, void *stream)
 {
 	struct comm *comm = is;
 
-	if (type != NCCL_BYTE || !is_other(comm, to))
+	if (type != NCCL_BYTE || !is_rank(comm, to))
 		return ERROR_INVALID;
 	return group_add(comm, stream,
 			 &(struct move){.pipe = &comm->ground->pipes[comm->rank][to],
@@ -237,7 +332,7 @@ int ncclRecv(void *to, size_t count, int type, int from, void *is, void *stream)
 {
 	struct comm *comm = is;
 
-	if (type != NCCL_BYTE || !is_other(comm, from))
+	if (type != NCCL_BYTE || !is_rank(comm, from))
 		return ERROR_INVALID;
 	return group_add(comm, stream,
 			 &(struct move){.pipe = &comm->ground->pipes[from][comm->rank],
@@ -253,5 +348,5 @@ const char *ncclGetErrorString(int result)
 const char *ncclGetLastError(void *comm)
 {
 	(void)comm;
-	return "the emulation says no more";
+	return fault.met ? fault.words : "the emulation says no more";
 }

@@ -333,7 +333,7 @@ static int cuda_rank_join(struct ops *ops, const struct ops_ranks *ranks, struct
 	struct cuda *cuda = cuda_of(ops);
 
 	cuda_rank_leave(ops);
-	return cuda_sum_new(&cuda->launch, ranks, &cuda->sum, problem);
+	return cuda_sum_new(&cuda->device, &cuda->launch, ranks, &cuda->sum, problem);
 }
 
 static int cuda_rank_exchange(struct ops *ops, const struct ops_exchange *exchange)
@@ -341,7 +341,18 @@ static int cuda_rank_exchange(struct ops *ops, const struct ops_exchange *exchan
 	return cuda_sum_exchange(cuda_of(ops)->sum, exchange);
 }
 
-static const struct cuda_launch *cuda_rank_launch(const struct cuda *cuda)
+static int cuda_rank_together(struct ops *ops, bool begins)
+{
+	return cuda_sum_together(cuda_of(ops)->sum, begins);
+}
+
+static void cuda_rank_why(struct ops *ops, struct problem *problem)
+{
+	if (cuda_of(ops)->sum)
+		cuda_sum_why(cuda_of(ops)->sum, problem);
+}
+
+static const struct cuda_launch *cuda_rank_launch(struct cuda *cuda)
 {
 	return cuda->sum ? cuda_sum_launch(cuda->sum) : &cuda->launch;
 }
@@ -465,6 +476,8 @@ int ops_cuda_new(int device, struct ops **ret, struct problem *problem)
 		.join = cuda_rank_join,
 		.leave = cuda_rank_leave,
 		.exchange = cuda_rank_exchange,
+		.together = cuda_rank_together,
+		.why = cuda_rank_why,
 		.code = cuda_rank_code,
 		.clear = cuda_rank_clear,
 		.ready = cuda_rank_ready,

@@ -10,9 +10,12 @@
 
 #define NCCL_FOLDER_VARIABLE "TRAINER_NCCL"
 
-enum nccl_result { NCCL_SUCCESS = 0, NCCL_IN_PROGRESS = 7 };
-/* Errors of the way to another rank: its process, the network. */
-enum nccl_lost { NCCL_SYSTEM_ERROR = 2, NCCL_REMOTE_ERROR = 6 };
+enum nccl_result {
+	NCCL_SUCCESS = 0,
+	NCCL_CUDA_ERROR = 1,
+	NCCL_SYSTEM_ERROR = 2,
+	NCCL_IN_PROGRESS = 7,
+};
 enum nccl_type { NCCL_BYTE = 0 };
 
 /* Rank 0 makes it; who has it may join. */
