@@ -381,7 +381,7 @@ static inline void parity_passes(const struct parity *parity)
 	}
 	for (size_t i = 0; i < 10; i++) {
 		struct parity_chain *is = &found[i % 2];
-		struct ops_value values[CHAIN_TENSORS];
+		struct ops_value values[CHAIN_TENSORS] = {0};
 		size_t count;
 
 		pass.seed = 1 + i / 3;

@@ -146,7 +146,7 @@ static inline void parity_product_passes(const struct parity *parity)
 	chain_make_product(&wanted);
 	chain_make_product(&found);
 	for (uint64_t i = 0; i < 4; i++) {
-		struct ops_value values[CHAIN_TENSORS];
+		struct ops_value values[CHAIN_TENSORS] = {0};
 		size_t count;
 
 		chain_fill(&wanted, i);
