@@ -15,9 +15,8 @@
 
 enum {
 	EXCHANGE_FIRST_BUCKET = 1 << 18, /* numbers */
-	EXCHANGE_BUCKET =
-		4 << 20,    /* numbers at most, whole blocks: bounds the workspace of a sum */
-	EXCHANGE_STEPS = 4, /* that are measured before the buckets are cut */
+	EXCHANGE_BUCKET = 4 << 20,       /* numbers at most: bounds the workspace of sums */
+	EXCHANGE_STEPS = 4,              /* that are measured before the buckets are cut */
 	/* Numbers of a measured sum: so many that their time shows beside the latency. */
 	EXCHANGE_PROBE = 256 << 10,
 	EXCHANGE_PROBE_DEVICE = 4 << 20,
