@@ -383,6 +383,34 @@ static void test_frozen(void **state)
 	assert_int_equal(reports[0].blamed, 2); /* rank 1 waits for rank 0, which waits */
 }
 
+/* Rank 0 is stopped for longer than its patience, while it waits: that is no standstill. */
+static void paused_rank(struct transport *transport, struct report *report, const void *context)
+{
+	enum { PATIENCE_MS = 2000, STOPPED_MS = 2500, LATE_MS = 2800 };
+	const struct sum_case is = {COLLECTIVE_RING, CODEC_NONE, NUMBERS, .cut = CUT_WHOLE};
+
+	(void)context;
+	transport->patience_ms = PATIENCE_MS;
+	if (transport->rank == 1) {
+		(void)usleep(LATE_MS * 1000);
+	} else if (fork() == 0) {
+		(void)usleep(100000);
+		(void)kill(getppid(), SIGSTOP);
+		(void)usleep(STOPPED_MS * 1000);
+		(void)kill(getppid(), SIGCONT);
+		_exit(0);
+	}
+	sum_rank_times(transport, report, &is, 1);
+}
+
+static void test_paused(void **state)
+{
+	(void)state;
+	run_ranks(2, paused_rank, NULL);
+	assert_int_equal(reports[0].rc, 0);
+	assert_int_equal(reports[1].rc, 0);
+}
+
 static struct transport *stopped;
 
 static void stop_at_once(int signal)
@@ -497,12 +525,19 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums),         cmocka_unit_test(test_theory),
-		cmocka_unit_test(test_feedback),     cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_machines),     cmocka_unit_test(test_machines_bytes),
-		cmocka_unit_test(test_machines_one), cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_frozen),       cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_pace),         cmocka_unit_test(test_special_numbers),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_theory),
+		cmocka_unit_test(test_feedback),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_machines),
+		cmocka_unit_test(test_machines_bytes),
+		cmocka_unit_test(test_machines_one),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_frozen),
+		cmocka_unit_test(test_paused),
+		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_pace),
+		cmocka_unit_test(test_special_numbers),
 	};
 
 	return cmocka_run_group_tests_name("trainer_comm", tests, setup, teardown);

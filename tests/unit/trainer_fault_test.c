@@ -85,8 +85,7 @@ static int job_run(int nth, struct problem *problem)
 /* Each wait of the job fails in turn. */
 static void job(void **state)
 {
-	static const char *const phases[] = {
-		"step 1: ", "step 2: ", "evaluation: ", "a batch cannot be handed over: "};
+	static const char *const phases[] = {"step 1: ", "step 2: ", "evaluation: ", "a batch of "};
 	bool seen[COUNT_OF(phases)] = {0};
 	struct problem problem = {0};
 	int rc = -EIO;

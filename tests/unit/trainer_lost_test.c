@@ -4,9 +4,11 @@
  * ever. On an emulation of CUDA and NCCL; all jobs run at the same time. */
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +31,14 @@ enum { SAMPLES = 96, RANKS = 3, LOST_MS = 10000, LOADED_MS = 5000, PATIENCE_MS =
 static char folder[SCRATCH_SIZE];
 
 /* What happens to rank 1 behind its second step. */
-enum trouble { TROUBLE_NONE, TROUBLE_BREAKS, TROUBLE_FROZEN, TROUBLE_KILLED, TROUBLE_STUCK };
+enum trouble {
+	TROUBLE_NONE,
+	TROUBLE_BREAKS,
+	TROUBLE_DIES, /* breaks, and its clean-up ends the process */
+	TROUBLE_FROZEN,
+	TROUBLE_KILLED,
+	TROUBLE_STUCK
+};
 
 struct lost_case {
 	const char *name;
@@ -45,6 +54,11 @@ struct lost_case {
 static const struct lost_case cases[] = {
 	{.name = "its GPU breaks",
 	 .trouble = TROUBLE_BREAKS,
+	 .devices = RANKS,
+	 .code = -EIO,
+	 .message = "GPU 1 (emulated GPU)"},
+	{.name = "its GPU breaks, and it dies of that",
+	 .trouble = TROUBLE_DIES,
 	 .devices = RANKS,
 	 .code = -EIO,
 	 .message = "GPU 1 (emulated GPU)"},
@@ -155,6 +169,8 @@ static void load(size_t nth, const char *sum, struct job *ret)
 
 struct lost {
 	const struct lost_case *is;
+	_Atomic int64_t
+		*trouble_ms; /* clock_monotonic_ms() of the trouble, for all ranks; 0: none yet */
 	struct job job, apart;
 	uint64_t steps;
 };
@@ -166,9 +182,11 @@ static void see_step(void *context, const struct train_step *is)
 	(void)is;
 	if (++lost->steps != 2)
 		return;
+	atomic_store(lost->trouble_ms, clock_monotonic_ms());
 	switch (lost->is->trouble) {
 	case TROUBLE_NONE: break;
-	case TROUBLE_BREAKS: emulation_break(0); break;
+	case TROUBLE_BREAKS:
+	case TROUBLE_DIES: emulation_break(0); break;
 	case TROUBLE_FROZEN: (void)raise(SIGSTOP); break;
 	case TROUBLE_KILLED: (void)raise(SIGKILL); break;
 	case TROUBLE_STUCK:
@@ -190,7 +208,11 @@ static int run_rank(void *context, struct team *team, struct problem *problem)
 
 	team->transport->patience_ms = PATIENCE_MS;
 	emulation_set_devices(team->rank == 1 ? lost->is->devices : RANKS);
-	return train_run(&options, &result, problem);
+	int rc = train_run(&options, &result, problem);
+
+	if (team->rank == 1 && lost->is->trouble == TROUBLE_DIES)
+		(void)raise(SIGKILL);
+	return rc;
 }
 
 static bool says(const char *text, const char *wanted)
@@ -208,12 +230,16 @@ static int run_case(size_t nth)
 	struct problem problem = {0};
 	int64_t begun_ms = clock_monotonic_ms();
 
+	lost.trouble_ms = mmap(NULL, sizeof(*lost.trouble_ms), PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(lost.trouble_ms != MAP_FAILED);
 	if (is->fault)
 		(void)setenv("NCCL_EMULATION_FAULT", is->fault, 1);
 	load(nth, "nccl", &lost.job);
 	load(nth, "host", &lost.apart);
 	int rc = launch_run(&options, &problem);
-	int64_t took_ms = clock_monotonic_ms() - begun_ms;
+	int64_t trouble_ms = atomic_load(lost.trouble_ms);
+	int64_t took_ms = clock_monotonic_ms() - (trouble_ms > 0 ? trouble_ms : begun_ms);
 
 	job_done(&lost.job);
 	job_done(&lost.apart);

@@ -392,7 +392,7 @@ static void run(const char *more, struct train_result *result)
 	job_done(&job);
 }
 
-/* Loss and accuracy are of pixels. Two runs have the same bits, and the memory that is left changes none. */
+/* Loss and accuracy are of pixels. Two runs have the same bits. */
 static void test_jobs(void **state)
 {
 	static const char *const types[] = {"fp32", "bf16"};

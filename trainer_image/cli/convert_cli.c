@@ -125,7 +125,7 @@ static const struct option_row convert_options[] = {
 	{"--quality", 0, OPTION_VALUE, "Q", "of pictures made smaller, 1 to 100; default 90"},
 	{"--order", 0, OPTION_VALUE, "mixed|sorted", "default mixed: each page has all classes"},
 	{"--page-size", 0, OPTION_VALUE, "SIZE", "default 8MiB"},
-	{"--masks", 0, OPTION_VALUE, "MASKS", "of DIR/A/B.jpg MASKS/A/B.png: a class a pixel"},
+	{"--masks", 0, OPTION_VALUE, "MASKS", "masks: MASKS/A/B.png is that of DIR/A/B.jpg"},
 	{"--classes", 0, OPTION_VALUE, "N", "masks: classes below N, and 255 for none"},
 	{"--threads", 0, OPTION_VALUE, "N", "default one per processor"},
 	{"--sync-pages", 0, OPTION_FLAG, NULL, "a power cut costs one page at most"},

@@ -193,16 +193,17 @@ static int shared_exchange(struct transport *transport, const struct transport_e
 	struct shared_bell *bell = shared_bell(shared->memory, transport->rank);
 	struct shared_side out = {.out = is->out, .size = is->out_size};
 	struct shared_side in = {.in = is->in, .size = is->in_size};
-	int64_t moved_us = clock_monotonic_us();
+	struct transport_still still;
 	int rc;
 
+	transport_still_moved(&still);
 	for (int spins = 0; out.done < out.size || in.done < in.size;) {
 		unsigned rung = atomic_load(&bell->rung);
 		size_t moved = out.done < out.size ? shared_send(shared, is->to, &out) : 0;
 
 		moved += in.done < in.size ? shared_receive(shared, is->from, &in) : 0;
 		if (moved > 0) {
-			moved_us = clock_monotonic_us();
+			transport_still_moved(&still);
 			spins = 0;
 			continue;
 		}
@@ -210,7 +211,7 @@ static int shared_exchange(struct transport *transport, const struct transport_e
 			continue;
 		int64_t begun_us = clock_monotonic_us();
 
-		rc = transport_patience(transport, is, begun_us - moved_us);
+		rc = transport_patience(transport, is, transport_still_us(&still));
 		if (rc != 0)
 			return rc;
 		shared_sleep(bell, rung, shared_sleep_us(transport, is->to, out.done < out.size));

@@ -344,8 +344,9 @@ static int tcp_exchange(struct transport *transport, const struct transport_exch
 		.rank = is->to, .fd = tcp->fds[is->to], .out = is->out, .size = is->out_size};
 	struct tcp_side in = {
 		.rank = is->from, .fd = tcp->fds[is->from], .in = is->in, .size = is->in_size};
-	int64_t moved_us = clock_monotonic_us();
+	struct transport_still still;
 
+	transport_still_moved(&still);
 	while (tcp_open(&out) || tcp_open(&in)) {
 		int pushed = tcp_push(transport, &out);
 		int pulled = pushed < 0 ? 0 : tcp_pull(&in);
@@ -356,12 +357,12 @@ static int tcp_exchange(struct transport *transport, const struct transport_exch
 			return -ECONNRESET;
 		}
 		if (pushed + pulled > 0) {
-			moved_us = clock_monotonic_us();
+			transport_still_moved(&still);
 			continue;
 		}
 		int64_t begun_us = clock_monotonic_us();
 
-		rc = transport_patience(transport, is, begun_us - moved_us);
+		rc = transport_patience(transport, is, transport_still_us(&still));
 		if (rc != 0)
 			return rc;
 		tcp_sleep(transport, &out, &in);

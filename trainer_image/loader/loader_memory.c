@@ -167,10 +167,8 @@ void loader_memory_free(struct loader *loader)
 		free(batch->samples);
 		free(batch->failed);
 	}
-	for (uint32_t i = 0; loader->items && i < loader->item_count; i++) {
+	for (uint32_t i = 0; loader->items && i < loader->item_count; i++)
 		picture_done(&loader->items[i].picture);
-		mask_done(&loader->items[i].mask);
-	}
 	free(loader->batch);
 	free(loader->items);
 	free(loader->free_items);

@@ -51,7 +51,6 @@ struct loader_item {
 	struct loader *loader;
 	struct picture picture;
 	uint32_t width, height; /* of the whole picture */
-	struct mask mask;       /* of the whole picture */
 	struct augment_choice choice;
 	struct loader_slot_batch *batch;
 	uint32_t slot;

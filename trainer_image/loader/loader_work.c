@@ -95,6 +95,13 @@ static void loader_tell(struct loader *loader, uint64_t sample, const struct pro
 		loader->config.fault(loader->config.context, sample, problem);
 }
 
+/* What a decode thread has for itself. */
+struct loader_decoder {
+	struct jpeg_decoder *jpeg;
+	struct augment_cpu *cpu; /* made when it is needed first */
+	struct mask mask;        /* of a whole picture */
+};
+
 static int loader_decode_jpeg(struct loader *loader, const struct record_sample *sample,
 			      struct jpeg_decoder *decoder, struct loader_item *item,
 			      struct problem *problem)
@@ -148,7 +155,7 @@ static int loader_copy_pixels(struct loader *loader, const struct record_sample 
 
 /* Here whatever k is: what is chosen for a picture is done to its mask by one processor. */
 static int loader_decode_mask(struct loader *loader, const struct record_sample *sample,
-			      struct loader_item *item, struct problem *problem)
+			      struct loader_item *item, struct mask *mask, struct problem *problem)
 {
 	struct record_value value[RECORD_FIELDS_MAX];
 	struct problem why = {0};
@@ -156,16 +163,16 @@ static int loader_decode_mask(struct loader *loader, const struct record_sample 
 
 	if (rc == 0)
 		rc = mask_read(value[loader->mask_field].data, value[loader->mask_field].size,
-			       item->width, item->height, &item->mask, &why);
+			       item->width, item->height, mask, &why);
 	if (rc == 0)
-		rc = augment_cpu_mask(&loader->augment, &item->choice, &item->mask,
+		rc = augment_cpu_mask(&loader->augment, &item->choice, mask,
 				      item->batch->masks + item->slot * loader->mask_size);
 	return rc == 0 ? 0
 		       : problem_set(problem, rc, "its mask: %s",
 				     why.message[0] ? why.message : error_text(rc));
 }
 
-static int loader_decode(struct loader *loader, struct jpeg_decoder *decoder,
+static int loader_decode(struct loader *loader, struct loader_decoder *decoder,
 			 struct loader_item *item, uint64_t *ret_number, struct problem *problem)
 {
 	struct loader_group *group = item->group;
@@ -185,10 +192,11 @@ static int loader_decode(struct loader *loader, struct jpeg_decoder *decoder,
 	item->batch->samples[item->slot] = sample.number;
 	*ret_number = sample.number;
 	rc = sample.format == RECORD_JPEG
-		     ? loader_decode_jpeg(loader, &sample, decoder, item, problem)
+		     ? loader_decode_jpeg(loader, &sample, decoder->jpeg, item, problem)
 		     : loader_copy_pixels(loader, &sample, item, problem);
-	return rc == 0 && loader->mask_size > 0 ? loader_decode_mask(loader, &sample, item, problem)
-						: rc;
+	return rc == 0 && loader->mask_size > 0
+		       ? loader_decode_mask(loader, &sample, item, &decoder->mask, problem)
+		       : rc;
 }
 
 static void loader_queue_put(struct loader *loader, struct loader_item *item)
@@ -199,12 +207,12 @@ static void loader_queue_put(struct loader *loader, struct loader_item *item)
 						   : &loader->wake[TUNE_AUGMENT]);
 }
 
-static void loader_decode_one(struct loader *loader, struct jpeg_decoder *decoder,
-			      struct augment_cpu **cpu, struct loader_item *item)
+static void loader_decode_one(struct loader *loader, struct loader_decoder *decoder,
+			      struct loader_item *item)
 {
 	uint64_t begin;
 	uint64_t number;
-	uint64_t warnings = jpeg_decoder_warnings(decoder);
+	uint64_t warnings = jpeg_decoder_warnings(decoder->jpeg);
 	struct problem problem = {0};
 	int rc;
 
@@ -214,14 +222,14 @@ static void loader_decode_one(struct loader *loader, struct jpeg_decoder *decode
 	item->picture.lend = item->batch->k == 0 ? loader_side_lend : NULL;
 	item->picture.lender = item;
 	rc = loader_decode(loader, decoder, item, &number, &problem);
-	if (rc == 0 && item->batch->k == 0 && loader_side_place(item, cpu) != 0)
+	if (rc == 0 && item->batch->k == 0 && loader_side_place(item, &decoder->cpu) != 0)
 		rc = problem_set(&problem, -ENOMEM, "no memory to augment it");
 	begin = clock_monotonic_ns() - begin;
 	pthread_mutex_lock(&loader->lock);
 	loader_account(loader);
 	loader->decoding--;
 	loader->counts.work_ns[TUNE_WORK_DECODE] += begin;
-	loader->counts.jpeg_warnings += jpeg_decoder_warnings(decoder) - warnings;
+	loader->counts.jpeg_warnings += jpeg_decoder_warnings(decoder->jpeg) - warnings;
 	loader_release(loader, item->group);
 	if (rc == 0 && item->batch->k > 0) {
 		loader_queue_put(loader, item);
@@ -236,11 +244,10 @@ void *loader_decode_thread(void *context)
 {
 	struct loader_thread *thread = context;
 	struct loader *loader = thread->loader;
-	struct jpeg_decoder *decoder = NULL;
-	struct augment_cpu *cpu = NULL;
+	struct loader_decoder decoder = {0};
 
 	/* Without memory for a decoder this thread does nothing; the others go on. */
-	if (jpeg_decoder_new(&jpeg_limits_default, &decoder) != 0)
+	if (jpeg_decoder_new(&jpeg_limits_default, &decoder.jpeg) != 0)
 		return NULL;
 	pthread_mutex_lock(&loader->lock);
 	while (!loader->end) {
@@ -256,11 +263,12 @@ void *loader_decode_thread(void *context)
 			continue;
 		}
 		loader->free_count--;
-		loader_decode_one(loader, decoder, &cpu, item);
+		loader_decode_one(loader, &decoder, item);
 	}
 	pthread_mutex_unlock(&loader->lock);
-	jpeg_decoder_free(decoder);
-	augment_cpu_free(cpu);
+	jpeg_decoder_free(decoder.jpeg);
+	augment_cpu_free(decoder.cpu);
+	mask_done(&decoder.mask);
 	return NULL;
 }
 

@@ -14,7 +14,7 @@ struct plan_lasting {
 	int64_t gradients; /* those of a pass, and the vector in FP32 that passes and ranks are summed in */
 	int64_t optimizer; /* its moments; beside 16-bit parameters the copy in FP32 that it changes */
 	int64_t input; /* and label; of a GPU also batches on their way (ops_intake), and losses, of training and evaluation */
-	int64_t sums;  /* over ranks, where GPUs make them: the planner does not know, and says 0 */
+	int64_t sums; /* over ranks, where GPUs make them: plan_lasting() says 0, and exchange_memory() is added */
 };
 
 struct plan_lasting plan_lasting(const struct graph *graph, enum plan_optimizer optimizer,

@@ -275,7 +275,7 @@ static int convert_list_masks(struct convert *convert, const char *folder, struc
 	struct folder_list *list = &convert->list;
 	struct folder_list masks = {0};
 	uint32_t classes = convert->options->classes;
-	int rc = folder_list_files(convert->options->masks, &masks, problem);
+	int rc = folder_list_masks(convert->options->masks, &masks, problem);
 	uint64_t digest = masks.digest;
 
 	folder_list_done(&masks);

@@ -178,7 +178,20 @@ int folder_list_read(const char *folder, struct folder_list *ret, struct problem
 	return 0;
 }
 
-/* --- all files, all pictures --- */
+/* --- all files of a kind --- */
+
+/* Which files are wanted: `is` NULL = all. */
+struct folder_list_kind {
+	bool (*is)(const char *name);
+	const char *what;
+};
+
+static bool folder_list_is_mask(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && strcmp(dot, ".png") == 0;
+}
 
 static int folder_list_compare(const FTSENT **a, const FTSENT **b)
 {
@@ -187,7 +200,7 @@ static int folder_list_compare(const FTSENT **a, const FTSENT **b)
 
 /* What stands at one entry. A folder that is met again by a link ends there. */
 static int folder_list_entry(struct folder_list *list, FTS *walk, FTSENT *entry, size_t root,
-			     bool pictures)
+			     const struct folder_list_kind *kind)
 {
 	const char *name = entry->fts_path + root;
 
@@ -203,7 +216,7 @@ static int folder_list_entry(struct folder_list *list, FTS *walk, FTSENT *entry,
 	}
 	if (entry->fts_info != FTS_F)
 		return 0;
-	if (pictures && (entry->fts_level == 0 || !folder_list_is_picture(entry->fts_name))) {
+	if (kind->is && (entry->fts_level == 0 || !kind->is(entry->fts_name))) {
 		list->others++;
 		return 0;
 	}
@@ -212,7 +225,8 @@ static int folder_list_entry(struct folder_list *list, FTS *walk, FTSENT *entry,
 	return folder_list_add(list, "", name, (uint64_t)entry->fts_statp->st_size);
 }
 
-static int folder_list_walk(struct folder_list *list, char *path, bool pictures)
+static int folder_list_walk(struct folder_list *list, char *path,
+			    const struct folder_list_kind *kind)
 {
 	char *const paths[] = {path, NULL};
 	size_t root = strlen(path);
@@ -224,19 +238,19 @@ static int folder_list_walk(struct folder_list *list, char *path, bool pictures)
 		return -errno;
 	errno = 0;
 	while (rc == 0 && (entry = fts_read(walk)) != NULL)
-		rc = folder_list_entry(list, walk, entry, root, pictures);
+		rc = folder_list_entry(list, walk, entry, root, kind);
 	if (rc == 0 && errno != 0)
 		rc = -errno;
 	(void)fts_close(walk);
 	return rc;
 }
 
-static int folder_list_below(const char *path, bool pictures, struct folder_list *ret,
-			     struct problem *problem)
+static int folder_list_below(const char *path, const struct folder_list_kind *kind,
+			     struct folder_list *ret, struct problem *problem)
 {
 	struct folder_list list = {0};
 	CLEANUP(freep) char *copy = strdup(path);
-	int rc = copy ? folder_list_walk(&list, copy, pictures) : -ENOMEM;
+	int rc = copy ? folder_list_walk(&list, copy, kind) : -ENOMEM;
 
 	if (rc == 0)
 		rc = folder_list_digest(&list);
@@ -244,10 +258,10 @@ static int folder_list_below(const char *path, bool pictures, struct folder_list
 		rc = E_NOT_FOUND;
 	if (rc < 0) {
 		folder_list_done(&list);
-		return problem_set(problem, rc, "cannot read %s: %s", path,
-				   rc != E_NOT_FOUND ? error_text(rc)
-				   : pictures        ? "no picture in it"
-						     : "no file in it");
+		return rc == E_NOT_FOUND ? problem_set(problem, rc, "cannot read %s: no %s in it",
+						       path, kind->what)
+					 : problem_set(problem, rc, "cannot read %s: %s", path,
+						       error_text(rc));
 	}
 	*ret = list;
 	return 0;
@@ -255,12 +269,23 @@ static int folder_list_below(const char *path, bool pictures, struct folder_list
 
 int folder_list_files(const char *path, struct folder_list *ret, struct problem *problem)
 {
-	return folder_list_below(path, false, ret, problem);
+	static const struct folder_list_kind kind = {NULL, "file"};
+
+	return folder_list_below(path, &kind, ret, problem);
 }
 
 int folder_list_pictures(const char *folder, struct folder_list *ret, struct problem *problem)
 {
-	return folder_list_below(folder, true, ret, problem);
+	static const struct folder_list_kind kind = {folder_list_is_picture, "picture"};
+
+	return folder_list_below(folder, &kind, ret, problem);
+}
+
+int folder_list_masks(const char *folder, struct folder_list *ret, struct problem *problem)
+{
+	static const struct folder_list_kind kind = {folder_list_is_mask, "PNG"};
+
+	return folder_list_below(folder, &kind, ret, problem);
 }
 
 void folder_list_done(struct folder_list *list)

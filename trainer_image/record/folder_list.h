@@ -1,5 +1,5 @@
 /* Files of a folder in the order in which people count, x1, x2, x10: pictures DIR/CLASS/NAME.jpg with their classes, or all
- * files or pictures below it. */
+ * files, pictures or masks below it. */
 #pragma once
 
 #include <stddef.h>
@@ -31,4 +31,7 @@ MUST_USE int folder_list_files(const char *path, struct folder_list *ret, struct
 /* All pictures of a folder and of those in it, without classes; hidden ones are left out. E_NOT_FOUND: no picture. -errno. */
 MUST_USE int folder_list_pictures(const char *folder, struct folder_list *ret,
 				  struct problem *problem);
+/* The same of files NAME.png. */
+MUST_USE int folder_list_masks(const char *folder, struct folder_list *ret,
+			       struct problem *problem);
 void folder_list_done(struct folder_list *list);

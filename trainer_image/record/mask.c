@@ -47,10 +47,10 @@ int mask_check(const struct mask *mask, uint32_t classes, struct problem *proble
 {
 	for (size_t i = 0; i < (size_t)mask->width * mask->height; i++)
 		if (mask->data[i] >= classes && mask->data[i] != MASK_VOID)
-			return problem_set(problem, E_INVALID,
-					   "the pixel at %zu, %zu has the class %u of %" PRIu32,
-					   i % mask->width, i / mask->width, mask->data[i],
-					   classes);
+			return problem_set(
+				problem, E_INVALID,
+				"the pixel at %zu, %zu has the class %u: the last is %" PRIu32,
+				i % mask->width, i / mask->width, mask->data[i], classes - 1);
 	return 0;
 }
 
@@ -219,10 +219,12 @@ int mask_write(const struct mask *mask, uint8_t **ret, size_t *ret_size, struct 
 	png_destroy_write_struct(&is.png, &is.info);
 	if (rc == 0 && is.to.failed)
 		rc = -ENOMEM;
+	if (rc == -ENOMEM)
+		(void)problem_set(problem, rc, "PNG: no memory for %" PRIu32 "x%" PRIu32 " pixels",
+				  mask->width, mask->height);
 	if (rc != 0) {
 		text_done(&is.to);
-		return problem_set(problem, rc, "PNG: no memory for %" PRIu32 "x%" PRIu32 " pixels",
-				   mask->width, mask->height);
+		return rc;
 	}
 	*ret_size = is.to.size;
 	*ret = (uint8_t *)text_take(&is.to);

@@ -37,11 +37,11 @@ int mask_field(const struct record_header *header);
  * than one number a pixel, or more than 8 bits. -ENOMEM. */
 MUST_USE int mask_read(const void *data, size_t size, uint32_t width, uint32_t height,
 		       struct mask *ret, struct problem *problem);
-/* A PNG of 8 bits, grey; the caller frees *ret. -ENOMEM. */
+/* A PNG of 8 bits, grey; the caller frees *ret. -ENOMEM; E_MALFORMED: libpng refused it. */
 MUST_USE int mask_write(const struct mask *mask, uint8_t **ret, size_t *ret_size,
 			struct problem *problem);
 /* E_INVALID: a pixel is none of `classes` and not MASK_VOID; the first is named. */
 MUST_USE int mask_check(const struct mask *mask, uint32_t classes, struct problem *problem);
-/* Each pixel is the one in the middle of those that it covers. -ENOMEM. */
+/* Each pixel of the smaller mask has the class in the middle of those that it replaces. -ENOMEM. */
 MUST_USE int mask_shrink(const struct mask *mask, uint32_t width, uint32_t height,
 			 struct mask *ret);

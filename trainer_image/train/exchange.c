@@ -237,7 +237,7 @@ static int exchange_cut_first(struct exchange *exchange, struct problem *problem
 	int rc = exchange_set_buckets(exchange, ends, count);
 
 	return rc == 0 ? exchange_renew(exchange, true, problem)
-		       : problem_set(problem, rc, "no memory");
+		       : problem_set(problem, rc, "no memory for buckets of gradients");
 }
 
 /* The mean of the measured steps, and of all ranks the latest: all ranks have the same. */
@@ -316,7 +316,7 @@ static int exchange_cut_measured(struct exchange *exchange, struct problem *prob
 	rc = exchange_set_buckets(exchange, choice.plan.ends, choice.plan.count);
 	bucket_plan_done(&choice.plan);
 	return rc == 0 ? exchange_renew(exchange, false, problem)
-		       : problem_set(problem, rc, "no memory");
+		       : problem_set(problem, rc, "no memory for buckets of gradients");
 }
 
 /* Checkpoints of two runs that chose apart do not belong together. */

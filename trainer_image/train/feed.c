@@ -349,8 +349,8 @@ static int feed_fill(struct feed *feed, struct executor *executor, const struct 
 					  executor_tensor(executor, graph->input), (uint32_t)all)
 			     : feed_copy(feed, executor, batch);
 	return rc == 0 ? 0
-		       : ops_fault_tell(executor_ops(executor), rc, problem,
-					"a batch cannot be handed over");
+		       : ops_fault_tell(executor_ops(executor), rc, problem, "a batch of %s",
+					feed->path);
 }
 
 void feed_ahead(struct feed *feed)

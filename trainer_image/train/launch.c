@@ -353,7 +353,8 @@ static int launch_end(const struct launch *launch, int rank, bool *ret_own, stru
 		*ret = report->problem;
 		return report->rc;
 	}
-	if (!launch->killed[rank] || atomic_load(&report->verdict.at_ms) == 0)
+	if (atomic_load(&report->verdict.at_ms) == 0 ||
+	    !(report->verdict.own || launch->killed[rank]))
 		return 0;
 	*ret_own = report->verdict.own;
 	*ret = report->verdict.problem;
@@ -403,13 +404,15 @@ static int launch_outcome(struct launch *launch, struct problem *problem)
 
 		if (launch->reports[rank].rc > 0)
 			status = launch->reports[rank].rc;
-		if (launch_is_dead(launch, rank)) {
-			dead = rank;
-		} else if (ended < 0 && own && at_ms <= own_ms) {
+		if (ended < 0 && own) {
+			if (at_ms > own_ms)
+				continue;
 			own_ms = at_ms;
 			rc = ended;
 			*problem = is;
-		} else if (ended < 0 && !own) {
+		} else if (launch_is_dead(launch, rank)) {
+			dead = rank;
+		} else if (ended < 0) {
 			seen = ended;
 			seen_is = is;
 		}

@@ -34,9 +34,9 @@ int team_blame(struct team *team, int rc, struct problem *problem)
 {
 	if (rc == -ENOMEM || rc == -EINVAL)
 		return problem_set(problem, rc, "ranks: %s", error_text(rc));
-	team->heard = true;
 	/* The connection may have broken before the watch has heard why. */
-	if (team_hears(team, TEAM_HEAR_MS, problem))
+	team->heard = team_hears(team, TEAM_HEAR_MS, problem);
+	if (team->heard)
 		return E_UNAVAILABLE;
 	return problem_set(problem, E_UNAVAILABLE, "rank %d waited for rank %d: %s", team->rank,
 			   team->transport->blamed, error_text(rc));

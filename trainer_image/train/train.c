@@ -357,7 +357,7 @@ static int train_settle(struct train *train, int rc, struct problem *problem)
 
 static int train_end(struct train *train, int rc, struct problem *problem)
 {
-	/* What is under way is worth its wait, whatever ended training. */
+	/* What is under way is worth its wait. Of several ranks that has an end: LAUNCH_END_MS behind the first failure. */
 	struct problem late = {0};
 	int saved = train_save_end(train, rc == 0 ? problem : &late);
 

@@ -295,8 +295,8 @@ int word_feed_next(struct word_feed *feed, struct executor *executor, uint32_t *
 	int rc = word_feed_fill(feed, executor, count);
 
 	if (rc != 0)
-		return ops_fault_tell(executor_ops(executor), rc, problem,
-				      "a batch cannot be handed over");
+		return ops_fault_tell(executor_ops(executor), rc, problem, "a batch of %s",
+				      feed->path);
 	feed->counts.batches++;
 	feed->counts.samples += count;
 	*ret = count;

@@ -29,7 +29,8 @@ int cuda_device_fault(struct cuda_device *device, const struct problem *of)
 
 	if (problem_is_set(fault))
 		return of->code;
-	(void)problem_set(fault, of->code, "GPU %d (%s): %s", device->number, device->name,
+	(void)problem_set(fault, of->code, "GPU %d%s%s%s: %s", device->number,
+			  device->name[0] ? " (" : "", device->name, device->name[0] ? ")" : "",
 			  of->message);
 	problem_detail(fault, "%s", of->detail);
 	problem_hint(fault, "%s", of->hint);

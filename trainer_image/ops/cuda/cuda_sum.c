@@ -16,6 +16,7 @@
 enum {
 	CUDA_SUM_SPINS = 50, /* looks before the first pause */
 	CUDA_SUM_PAUSE_US = 20,
+	CUDA_SUM_STOPPED_MS = 1000,
 	CUDA_SUM_MARKS = 64,
 	/* Calls that the stream may be behind. CUDA blocks a thread that is some 1000 launches ahead, and what blocks cannot
 	 * be stopped. */
@@ -54,8 +55,21 @@ struct cuda_sum {
 /* One wait, of which something may move. */
 struct cuda_sum_wait {
 	unsigned looks;
-	int64_t moved_ms;
+	int64_t moved_ms, looked_ms;
 };
+
+/* Since it began or moved. A second or more between two looks means that this process was stopped: it does not count. */
+static int64_t cuda_sum_still_ms(struct cuda_sum_wait *wait)
+{
+	int64_t now_ms = clock_monotonic_ms();
+
+	if (wait->looked_ms == 0)
+		wait->moved_ms = now_ms;
+	else if (now_ms - wait->looked_ms > CUDA_SUM_STOPPED_MS)
+		wait->moved_ms += now_ms - wait->looked_ms;
+	wait->looked_ms = now_ms;
+	return now_ms - wait->moved_ms;
+}
 
 static void cuda_sum_pause(struct cuda_sum_wait *wait)
 {
@@ -143,11 +157,10 @@ static bool cuda_sum_goes_on(int result)
 /* Until NCCL has taken what it was told, which `result` says it may be at. */
 static int cuda_sum_until(struct cuda_sum *sum, int result, const char *doing, int64_t most_ms)
 {
-	int64_t begun_ms = clock_monotonic_ms();
 	struct cuda_sum_wait wait = {0};
 
 	while (result == NCCL_IN_PROGRESS) {
-		int64_t took_ms = clock_monotonic_ms() - begun_ms;
+		int64_t took_ms = cuda_sum_still_ms(&wait);
 		int asked;
 
 		if (sum->is_stopped(sum->context))
@@ -309,18 +322,21 @@ static bool cuda_sum_moves(struct cuda_sum *sum)
 /* In a wait for the stream. */
 static int cuda_sum_look(struct cuda_sum *sum, struct cuda_sum_wait *wait)
 {
-	int64_t now_ms = clock_monotonic_ms();
+	int64_t still_ms = cuda_sum_still_ms(wait);
 	int result = NCCL_SUCCESS;
 
 	if (sum->is_stopped(sum->context))
 		return cuda_sum_over(sum, -ECANCELED);
-	if (sum->nccl.state(sum->comm, &result) == NCCL_SUCCESS && !cuda_sum_goes_on(result))
+	int asked = sum->nccl.state(sum->comm, &result);
+
+	if (asked != NCCL_SUCCESS)
+		result = asked;
+	if (!cuda_sum_goes_on(result))
 		return cuda_sum_failed(sum, result, "to sum gradients");
-	if (wait->moved_ms == 0 || cuda_sum_moves(sum)) {
-		wait->moved_ms = now_ms;
+	if (cuda_sum_moves(sum)) {
+		wait->moved_ms = wait->looked_ms;
 	} else {
 		size_t bytes = cuda_sum_mark_at(sum, sum->reached)->bytes;
-		int64_t still_ms = now_ms - wait->moved_ms;
 
 		if (still_ms > sum->still_ms + (int64_t)(bytes / CUDA_SUM_LEAST_BYTES_PER_MS))
 			return cuda_sum_still(sum, "to sum gradients", still_ms);

@@ -39,7 +39,7 @@ static const struct cuda_library cudnn_library_is = {
 	.title = "cuDNN",
 	.file = "libcudnn.so.9",
 	.variable = CUDNN_FOLDER_VARIABLE,
-	.least = "cuDNN 9.8 or later",
+	.least = "cuDNN 9.2 or later (9.8 for a GPU that is not here)",
 	.functions = cudnn_library_functions,
 	.count = COUNT_OF(cudnn_library_functions),
 };
