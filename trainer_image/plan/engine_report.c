@@ -153,10 +153,10 @@ static void engine_report_odd(const struct plan_report *report, struct text *tex
 		if (report->engines.ops[i].engine.shape >= 0 && engine_report_is_odd(report, i))
 			count++;
 	if (count > 0)
-		text_addf(text,
-			  "  %d products run without tensor cores: those want channels in\n"
-			  "  multiples of 8\n",
-			  count);
+		text_addf(
+			text,
+			"  products without tensor cores: %d; channels in multiples of 8 have them\n",
+			count);
 }
 
 void engine_report_text(const struct plan_report *report, bool all, struct text *text)
