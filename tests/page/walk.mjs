@@ -67,8 +67,10 @@ export class Walk {
     this.complaints.length = 0;
   }
 
+  /** Once more where Chromium gives up: behind a restart of portald all of its kept connections are dead, and it tries only a few of them. */
   async open(path) {
-    await this.page.goto(facts.url + path);
+    const dead = (error) => need(error.message.includes("ERR_TOO_MANY_RETRIES"), error.message);
+    await this.page.goto(facts.url + path).catch((error) => { dead(error); return this.page.goto(facts.url + path); });
   }
 
   async logIn(account, password = facts.password) {
