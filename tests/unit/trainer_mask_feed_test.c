@@ -10,12 +10,11 @@
 #include "common/io/file.h"
 
 #include "tests/support/cmocka.h"
+#include "tests/support/feed_lab.h"
 #include "tests/support/scratch.h"
-#include "trainer_image/graph/model_text.h"
 #include "trainer_image/record/digits.h"
 #include "trainer_image/record/jpeg_shrink.h"
 #include "trainer_image/record/mask.h"
-#include "trainer_image/train/executor_plan.h"
 #include "trainer_image/train/feed.h"
 #include "trainer_image/train/train.h"
 
@@ -248,40 +247,6 @@ static void test_no_drift(void **state)
 
 /* ---- Labels of a model ---- */
 
-struct lab {
-	struct model *model;
-	struct graph *graph;
-	struct plan *plan;
-	struct ops *ops;
-	struct executor *executor;
-};
-
-static void lab_open(struct lab *lab, const char *text)
-{
-	const struct plan_options options = {0};
-	struct problem problem = {0};
-
-	*lab = (struct lab){0};
-	if (model_parse("test", text, strlen(text), &lab->model, &problem) != 0)
-		fail_msg("%s", problem.message);
-	assert_int_equal(ops_cpu_new(1, &lab->ops, &problem), 0);
-	assert_int_equal(graph_build(lab->model, BATCH, TENSOR_FP32, false, &lab->graph, &problem),
-			 0);
-	assert_int_equal(executor_plan(lab->graph, lab->ops, NULL, &options, &lab->plan, &problem),
-			 0);
-	assert_int_equal(
-		executor_new(lab->graph, lab->plan, lab->ops, NULL, &lab->executor, &problem), 0);
-}
-
-static void lab_close(struct lab *lab)
-{
-	executor_free(lab->executor);
-	plan_free(lab->plan);
-	graph_free(lab->graph);
-	ops_free(lab->ops);
-	model_free(lab->model);
-}
-
 #define PIXELS_OF(classes, size)                                                           \
 	"model m\ninput image 24 32 1\nlabel mask " classes " " size "\nconv out=" classes \
 	" window=1 bias=1\ncross_entropy\n"
@@ -293,14 +258,14 @@ static void test_labels(void **state)
 	static struct epoch wanted;
 	struct problem problem = {0};
 	struct feed *feed = NULL;
-	struct lab lab;
+	struct feed_lab lab;
 	uint32_t count = 0;
 	uint32_t all = 0;
 
 	(void)state;
 	take_epoch("random_crop width=32 height=24; flip; pack type=uint8 channels=1", 1, 2,
 		   &wanted);
-	lab_open(&lab, PIXELS_OF("5", "24 32"));
+	feed_lab_open(&lab, PIXELS_OF("5", "24 32"), BATCH);
 	const struct feed_options options = {.path = in_folder("set.rec"),
 					     .augment = "random_crop width=32 height=24; flip",
 					     .threads = 1,
@@ -329,7 +294,7 @@ static void test_labels(void **state)
 	assert_true(sums[0] == sums[1]);
 	assert_int_equal(feed_turn(feed, &problem), 0);
 	feed_free(feed);
-	lab_close(&lab);
+	feed_lab_close(&lab);
 }
 
 static void test_refusals(void **state)
@@ -357,13 +322,13 @@ static void test_refusals(void **state)
 			.path = in_folder(rows[i].set), .augment = "", .threads = 1, .ranks = 1};
 		struct problem problem = {0};
 		struct feed *feed = NULL;
-		struct lab lab;
+		struct feed_lab lab;
 
-		lab_open(&lab, rows[i].model);
+		feed_lab_open(&lab, rows[i].model, BATCH);
 		assert_int_not_equal(feed_new(&options, lab.model, lab.graph, &feed, &problem), 0);
 		if (!strstr(problem.message, rows[i].says) || !strstr(problem.hint, rows[i].hint))
 			fail_msg("row %zu: %s; %s", i, problem.message, problem.hint);
-		lab_close(&lab);
+		feed_lab_close(&lab);
 	}
 }
 

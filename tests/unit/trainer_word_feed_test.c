@@ -11,13 +11,12 @@
 #include "common/io/file.h"
 
 #include "tests/support/cmocka.h"
+#include "tests/support/feed_lab.h"
 #include "tests/support/scratch.h"
-#include "trainer_image/graph/model_text.h"
 #include "trainer_image/record/convert_words.h"
 #include "trainer_image/record/digits.h"
 #include "trainer_image/record/record.h"
 #include "trainer_image/record/sentences.h"
-#include "trainer_image/train/executor_plan.h"
 #include "trainer_image/train/feed.h"
 #include "trainer_image/train/train.h"
 
@@ -92,40 +91,6 @@ static int stop(void **state)
 
 /* ---- Batches ---- */
 
-struct lab {
-	struct model *model;
-	struct graph *graph;
-	struct plan *plan;
-	struct ops *ops;
-	struct executor *executor;
-};
-
-static void lab_open(struct lab *lab, const char *text)
-{
-	const struct plan_options options = {0};
-	struct problem problem = {0};
-
-	*lab = (struct lab){0};
-	if (model_parse("test", text, strlen(text), &lab->model, &problem) != 0)
-		fail_msg("%s", problem.message);
-	assert_int_equal(ops_cpu_new(1, &lab->ops, &problem), 0);
-	assert_int_equal(graph_build(lab->model, BATCH, TENSOR_FP32, false, &lab->graph, &problem),
-			 0);
-	assert_int_equal(executor_plan(lab->graph, lab->ops, NULL, &options, &lab->plan, &problem),
-			 0);
-	assert_int_equal(
-		executor_new(lab->graph, lab->plan, lab->ops, NULL, &lab->executor, &problem), 0);
-}
-
-static void lab_close(struct lab *lab)
-{
-	executor_free(lab->executor);
-	plan_free(lab->plan);
-	graph_free(lab->graph);
-	ops_free(lab->ops);
-	model_free(lab->model);
-}
-
 /* Numbers of sequences in the order in which they came. */
 struct seen {
 	uint32_t order[SEQUENCES];
@@ -143,7 +108,7 @@ static void see_fault(void *context, uint64_t sample, const struct problem *prob
 	seen->faults++;
 }
 
-static struct feed *open_feed(const struct lab *lab, const struct loader_state *state,
+static struct feed *open_feed(const struct feed_lab *lab, const struct loader_state *state,
 			      uint32_t rank, uint32_t ranks, struct seen *seen)
 {
 	const struct feed_options options = {.path = set,
@@ -162,7 +127,7 @@ static struct feed *open_feed(const struct lab *lab, const struct loader_state *
 }
 
 /* At most `most` batches, each place of them held to what it must be. Their number. */
-static uint32_t take(struct feed *feed, struct lab *lab, struct seen *seen, uint32_t most)
+static uint32_t take(struct feed *feed, struct feed_lab *lab, struct seen *seen, uint32_t most)
 {
 	int32_t input[BATCH * LENGTH];
 	int32_t label[BATCH * LENGTH];
@@ -194,10 +159,10 @@ static uint32_t take(struct feed *feed, struct lab *lab, struct seen *seen, uint
 static void test_exact_once(void **state)
 {
 	const struct loader_state begin = {.seed = 3, .epoch = 1};
-	struct lab lab;
+	struct feed_lab lab;
 
 	(void)state;
-	lab_open(&lab, reader);
+	feed_lab_open(&lab, reader, BATCH);
 	for (uint32_t ranks = 1; ranks <= 4; ranks++) {
 		unsigned times[SEQUENCES] = {0};
 		uint32_t all = 0;
@@ -221,7 +186,7 @@ static void test_exact_once(void **state)
 		for (uint32_t i = 0; i < SEQUENCES; i++)
 			assert_int_equal(times[i], 1);
 	}
-	lab_close(&lab);
+	feed_lab_close(&lab);
 }
 
 /* From each batch of an epoch on, another feed gives the rest of it, and the same next epoch. */
@@ -230,10 +195,10 @@ static void test_goes_on(void **state)
 	struct seen whole = {0};
 	struct seen next = {0};
 	struct problem problem = {0};
-	struct lab lab;
+	struct feed_lab lab;
 
 	(void)state;
-	lab_open(&lab, reader);
+	feed_lab_open(&lab, reader, BATCH);
 	struct feed *feed = open_feed(&lab, &(struct loader_state){.seed = 5}, 0, 1, &whole);
 	uint32_t batches = take(feed, &lab, &whole, UINT32_MAX);
 	assert_int_equal(feed_turn(feed, &problem), 0);
@@ -262,7 +227,7 @@ static void test_goes_on(void **state)
 		assert_memory_equal(seen.order, next.order, sizeof(next.order));
 		feed_free(feed);
 	}
-	lab_close(&lab);
+	feed_lab_close(&lab);
 }
 
 static void flip(off_t offset)
@@ -284,10 +249,10 @@ static void test_damage(void **state)
 	struct record_reader *records = NULL;
 	struct problem problem = {0};
 	uint64_t first[5];
-	struct lab lab;
+	struct feed_lab lab;
 
 	(void)state;
-	lab_open(&lab, reader);
+	feed_lab_open(&lab, reader, BATCH);
 	assert_int_equal(record_reader_open(set, NULL, &records, &problem), 0);
 	assert_true(record_reader_pages(records) > 2 * LOADER_WINDOW);
 	memcpy(first, record_reader_first(records), sizeof(first));
@@ -311,7 +276,7 @@ static void test_damage(void **state)
 	feed_free(feed);
 	flip(3 * PAGE + 64);
 	flip(4 * PAGE + 8);
-	lab_close(&lab);
+	feed_lab_close(&lab);
 }
 
 static void test_refusals(void **state)
@@ -344,13 +309,13 @@ static void test_refusals(void **state)
 			.path = in_folder(rows[i].set), .augment = rows[i].augment, .ranks = 1};
 		struct problem problem = {0};
 		struct feed *feed = NULL;
-		struct lab lab;
+		struct feed_lab lab;
 
-		lab_open(&lab, rows[i].model);
+		feed_lab_open(&lab, rows[i].model, BATCH);
 		assert_true(feed_new(&options, lab.model, lab.graph, &feed, &problem) < 0);
 		if (!strstr(problem.message, rows[i].says) || !strstr(problem.hint, rows[i].hint))
 			fail_msg("row %zu: %s; %s", i, problem.message, problem.hint);
-		lab_close(&lab);
+		feed_lab_close(&lab);
 	}
 }
 

@@ -10,17 +10,12 @@
 
 #include "trainer_image/comm/link_measure.h"
 #include "trainer_image/comm/sum_queue.h"
-#include "trainer_image/plan/plan_lasting.h"
 #include "trainer_image/train/device_link.h"
+#include "trainer_image/train/exchange_private.h"
 
 enum {
 	EXCHANGE_FIRST_BUCKET = 1 << 18, /* numbers */
-	EXCHANGE_BUCKET = 4 << 20,       /* numbers at most: bounds the workspace of sums */
 	EXCHANGE_STEPS = 4,              /* that are measured before the buckets are cut */
-	/* Numbers of a measured sum: so many that their time shows beside the latency. */
-	EXCHANGE_PROBE = 256 << 10,
-	EXCHANGE_PROBE_DEVICE = 4 << 20,
-	EXCHANGE_PROBE_LEAST = 4096,
 };
 
 struct exchange {
@@ -276,15 +271,6 @@ static void exchange_choose(struct exchange *exchange, enum codec codec)
 	exchange->wish = (enum job_codec)codec;
 }
 
-/* No larger than what is summed. */
-static size_t exchange_probe(size_t numbers, bool of_devices)
-{
-	size_t most = of_devices ? EXCHANGE_PROBE_DEVICE : EXCHANGE_PROBE;
-	size_t count = numbers < most ? numbers : most;
-
-	return count > EXCHANGE_PROBE_LEAST ? count : EXCHANGE_PROBE_LEAST;
-}
-
 /* All ranks measure the same link, so they come to the same cut. */
 static int exchange_cut_measured(struct exchange *exchange, struct problem *problem)
 {
@@ -421,42 +407,6 @@ static int exchange_room(struct exchange *exchange)
 	exchange->lost.mine = pages_new(exchange_vector(exchange));
 	exchange->lost.owned = pages_new(exchange_vector(exchange));
 	return exchange->lost.mine && exchange->lost.owned ? 0 : -ENOMEM;
-}
-
-static size_t exchange_parts(const struct graph *graph)
-{
-	size_t count = 0;
-
-	for (int i = 0; i < graph->tensor_count; i++)
-		count += graph->tensors[i].role == GRAPH_PARAMETER ? 1 : 0;
-	return count;
-}
-
-static struct sum_options exchange_options_most(const struct levels *levels, enum job_codec wish)
-{
-	bool is_int8 = wish == JOB_CODEC_INT8;
-
-	return (struct sum_options){.way = COLLECTIVE_DIRECT,
-				    .codec = is_int8 ? CODEC_INT8 : CODEC_NONE,
-				    .feedback = is_int8 || wish == JOB_CODEC_AUTO,
-				    .levels = *levels};
-}
-
-int64_t exchange_memory(const struct job_ranks *ranks, int rank, const struct graph *graph)
-{
-	size_t numbers = (size_t)plan_lasting_numbers(graph);
-	size_t parts = exchange_parts(graph);
-	int machine_of[COMM_RANKS_MAX];
-
-	job_machines(ranks, machine_of);
-	struct levels levels = levels_of(machine_of, rank, (int)ranks->count);
-	struct sum_options options = exchange_options_most(&levels, (enum job_codec)ranks->codec);
-	size_t bucket = numbers < EXCHANGE_BUCKET ? numbers : EXCHANGE_BUCKET;
-	size_t queue =
-		sum_queue_memory(&options, numbers, parts + numbers / EXCHANGE_BUCKET, bucket);
-	size_t probe = link_memory(&levels, COLLECTIVE_DIRECT, exchange_probe(numbers, true));
-
-	return (int64_t)(queue > probe ? queue : probe);
 }
 
 /* Both are asked before ranks join each other by the one, while others wait for them by the other. */
